@@ -1,0 +1,21 @@
+//! Errors of the kernel compiler.
+
+use crate::quote::Span;
+
+/// A kernel that cannot be typed, with the place in the user's source.
+///
+/// Says what was tried, what was found and what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{}:{}: tried to {tried}; found {found}; {advice}", span.line, span.column)]
+pub struct KernelError {
+    /// Source file of the kernel.
+    pub file: String,
+    /// Place in that file.
+    pub span: Span,
+    /// What was being done.
+    pub tried: String,
+    /// What stood in the way.
+    pub found: String,
+    /// What the user can do.
+    pub advice: String,
+}

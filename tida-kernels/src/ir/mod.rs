@@ -1,0 +1,302 @@
+//! The typed form of a kernel.
+//!
+//! Made from a quotation by [`lower`], for the element types of one launch. Expressions live in an arena, have a type
+//! and no effects; effects are statements. A value that needed statements (`if` as a value, a block) has become a
+//! local. Loads are of single components: what a kernel does not use of an element it does not load.
+
+mod lower;
+
+pub use lower::{lower, Binding, LowerInput};
+
+use std::sync::Arc;
+
+use crate::element::{ElementType, ScalarType};
+pub use crate::quote::{BinaryOp, CompareOp, LocalId, Method, Span, UnaryOp};
+
+/// Number of an expression in its body's arena.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ExprId(pub u32);
+
+/// The type of an expression or a local.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Type {
+    /// A scalar.
+    Scalar(ScalarType),
+    /// `[T; n]`; a point is `[i64; D]`.
+    Array(Arc<Type>, usize),
+    /// `(A, B)`; the empty tuple is `()`.
+    Tuple(Arc<[Type]>),
+    /// A `#[derive(Element)]` struct: its name and its fields.
+    Struct(&'static str, Arc<[(&'static str, Type)]>),
+}
+
+/// How an argument may be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Access {
+    /// `&u`: read around `at`.
+    Read,
+    /// `&mut u`: written at `at`.
+    Write,
+    /// `all(&a)`: the whole array, read only, any shape.
+    All,
+    /// `table(&s)`: a constant table, indexed by one number.
+    Table,
+}
+
+/// An argument of the kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Arg {
+    /// Name in the user's source.
+    pub name: String,
+    /// How it may be used.
+    pub access: Access,
+    /// What its cells hold.
+    pub element: ElementType,
+    /// Number of axes; 1 for a table.
+    pub rank: usize,
+}
+
+/// A captured scalar or array of scalars, passed at each launch.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Capture {
+    /// Source text, such as `self.alpha`.
+    pub name: String,
+    /// Its type: a scalar or an array of scalars.
+    pub ty: Type,
+}
+
+/// A typed kernel.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// Source file.
+    pub file: String,
+    /// Line of the `kernel!`.
+    pub line: u32,
+    /// Number of axes of the cell `at`.
+    pub rank: usize,
+    /// Array arguments, in order.
+    pub args: Vec<Arg>,
+    /// Captured values, in order.
+    pub captures: Vec<Capture>,
+    /// Type of the value a cell gives; `()` for `compute`.
+    pub result: Type,
+    /// The closure's body.
+    pub body: Body,
+    /// Functions called, each once, callees before callers.
+    pub functions: Vec<Function>,
+}
+
+/// A typed `#[kernel_fn]`.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Name in the user's source.
+    pub name: String,
+    /// Source file.
+    pub file: String,
+    /// Parameters: locals of the body, in order.
+    pub params: Vec<LocalId>,
+    /// Result type.
+    pub result: Type,
+    /// The body. It has no array arguments, no captures and no `at`.
+    pub body: Body,
+}
+
+/// Code with its tables.
+#[derive(Clone, Debug, Default)]
+pub struct Body {
+    /// Local variables; those the lowering made have names starting with `_`.
+    pub locals: Vec<Local>,
+    /// The arena.
+    pub exprs: Vec<Expr>,
+    /// Statements.
+    pub block: Block,
+}
+
+/// A local variable.
+#[derive(Clone, Debug)]
+pub struct Local {
+    /// Name in the user's source, or one made by the lowering.
+    pub name: String,
+    /// Its type.
+    pub ty: Type,
+}
+
+/// Statements in order.
+pub type Block = Vec<Stmt>;
+
+/// A typed expression.
+#[derive(Clone, Debug)]
+pub struct Expr {
+    /// Its type.
+    pub ty: Type,
+    /// Its place in the source.
+    pub span: Span,
+    /// What it is.
+    pub kind: ExprKind,
+}
+
+/// Which component of an element: `base + Σ index·stride`, each index below its `len`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Component {
+    /// The constant part.
+    pub base: u32,
+    /// Run-time entries: index expression (`U64`), stride in components, number of entries.
+    pub dynamic: Vec<(ExprId, u32, u32)>,
+}
+
+/// Expressions. Operands are of one type unless said; results are defined by [`crate::scalar`].
+#[derive(Clone, Debug)]
+pub enum ExprKind {
+    /// A constant scalar.
+    Literal(crate::scalar::Value),
+    /// A captured value, whole.
+    Capture(u32),
+    /// Coordinate of the cell along an axis (`I64`).
+    Coordinate(u32),
+    /// A local variable, whole.
+    Local(LocalId),
+    /// One component of a cell. `index` has one `I64` per axis of the argument (one `U64` for a table).
+    Load {
+        /// Argument number.
+        arg: u32,
+        /// The cell.
+        index: Vec<ExprId>,
+        /// Which component.
+        component: Component,
+    },
+    /// A unary operation.
+    Unary(UnaryOp, ExprId),
+    /// A binary operation.
+    Binary(BinaryOp, ExprId, ExprId),
+    /// A comparison; `Bool`.
+    Compare(CompareOp, ExprId, ExprId),
+    /// Lazy and.
+    And(ExprId, ExprId),
+    /// Lazy or.
+    Or(ExprId, ExprId),
+    /// A cast between scalars, as Rust's `as`.
+    Cast(ExprId),
+    /// A method of a scalar; the receiver is first.
+    Method(Method, Vec<ExprId>),
+    /// A call of `Kernel::functions[n]`.
+    Call(u32, Vec<ExprId>),
+    /// An array, tuple or struct from its parts, in order (struct: declaration order).
+    Construct(Vec<ExprId>),
+    /// Part `n` of a tuple or struct, or constant entry `n` of an array.
+    Part(ExprId, u32),
+    /// Run-time entry of an array: array, index (`U64`).
+    Entry(ExprId, ExprId),
+}
+
+/// A statement with its place.
+#[derive(Clone, Debug)]
+pub struct Stmt {
+    /// Where it stands.
+    pub span: Span,
+    /// What it is.
+    pub kind: StmtKind,
+}
+
+/// One step into a local.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Step {
+    /// Part `n` of a tuple, struct or array.
+    Part(u32),
+    /// Run-time entry of an array (`U64`).
+    Entry(ExprId),
+}
+
+/// The statements.
+#[derive(Clone, Debug)]
+pub enum StmtKind {
+    /// Declares a local; without a value it is assigned before it is read.
+    Let(LocalId, Option<ExprId>),
+    /// Assigns a local or a part of it.
+    Assign(LocalId, Vec<Step>, ExprId),
+    /// Writes one component of a cell.
+    Store {
+        /// Argument number.
+        arg: u32,
+        /// The cell.
+        index: Vec<ExprId>,
+        /// Which component.
+        component: Component,
+        /// The value.
+        value: ExprId,
+    },
+    /// A call for its run-time checks alone, its value dropped.
+    Eval(ExprId),
+    /// A branch.
+    If(ExprId, Block, Block),
+    /// `for local in lo..hi` (`..=`); the bounds are evaluated once; the local is new in each iteration.
+    For {
+        /// The loop variable.
+        local: LocalId,
+        /// First value.
+        lo: ExprId,
+        /// Bound.
+        hi: ExprId,
+        /// `..=`.
+        inclusive: bool,
+        /// Body.
+        body: Block,
+    },
+    /// `head` runs before each test of `cond`.
+    While {
+        /// Statements that `cond` needs.
+        head: Block,
+        /// Condition.
+        cond: ExprId,
+        /// Body.
+        body: Block,
+    },
+    /// Leaves the innermost loop.
+    Break,
+    /// Next iteration of the innermost loop.
+    Continue,
+    /// Ends the cell or the function.
+    Return(Option<ExprId>),
+}
+
+impl Type {
+    /// `()`.
+    pub fn unit() -> Type {
+        Type::Tuple(Arc::from([]))
+    }
+
+    /// The scalar type, if it is one.
+    pub fn scalar(&self) -> Option<ScalarType> {
+        match self {
+            Type::Scalar(s) => Some(*s),
+            _ => None,
+        }
+    }
+
+    /// The type of values of an element.
+    pub fn of_element(element: &ElementType) -> Type {
+        match element {
+            ElementType::Scalar(s) => Type::Scalar(*s),
+            ElementType::Array { element, len } => Type::Array(Arc::new(Type::of_element(element)), *len),
+            ElementType::Struct { name, fields } => {
+                Type::Struct(name, fields.iter().map(|(n, f)| (*n, Type::of_element(f))).collect())
+            }
+        }
+    }
+
+    /// Number of scalar leaves.
+    pub fn components(&self) -> usize {
+        match self {
+            Type::Scalar(_) => 1,
+            Type::Array(t, n) => t.components() * n,
+            Type::Tuple(ts) => ts.iter().map(Type::components).sum(),
+            Type::Struct(_, fs) => fs.iter().map(|(_, t)| t.components()).sum(),
+        }
+    }
+}
+
+impl std::ops::Index<ExprId> for Body {
+    type Output = Expr;
+    fn index(&self, id: ExprId) -> &Expr {
+        &self.exprs[id.0 as usize]
+    }
+}

@@ -1,0 +1,18 @@
+//! The kernel compiler of tida.
+//!
+//! A kernel arrives as a [`quote`]: the untyped syntax tree of a closure, made by `kernel!` at compile time.
+//! [`ir`] types it for the element types and captures of a launch; [`analysis`] finds what it reads and writes and
+//! where; [`interp`] runs the typed form cell by cell and is the oracle for every other way to run it.
+//!
+//! No I/O and no devices live here. [`scalar`] fixes what each operation means, for every backend.
+
+pub mod analysis;
+pub mod element;
+pub mod error;
+pub mod interp;
+pub mod ir;
+pub mod quote;
+pub mod scalar;
+
+pub use element::{ElementType, ScalarType};
+pub use error::KernelError;

@@ -1,0 +1,450 @@
+//! A kernel as data: the untyped syntax tree that `kernel!` and `#[kernel_fn]` leave in the binary.
+//!
+//! Names are already resolved by the macro: a variable is an argument, the cell `at`, a capture, or a numbered local.
+//! Types are not known here; [`crate::ir`] finds them at launch. The tree travels as bytes ([`KernelTree::encode`]),
+//! since a static byte string costs the user's compiler nothing.
+
+mod codec;
+
+use serde::{Deserialize, Serialize};
+
+use crate::element::{ElementType, ScalarType};
+
+/// A place in the user's source: 1-based line, 1-based column.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Span {
+    /// Line, from 1.
+    pub line: u32,
+    /// Column, from 1.
+    pub column: u32,
+}
+
+/// Number of a local variable in its tree's table of locals.
+pub type LocalId = u32;
+
+/// A quoted kernel closure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KernelTree {
+    /// Names of the array arguments, in order.
+    pub args: Vec<String>,
+    /// Name of the cell variable (`at`).
+    pub at: String,
+    /// Source text of the captured paths, such as `alpha` or `self.alpha`, in order of first use.
+    pub captures: Vec<String>,
+    /// The body and its tables.
+    pub code: Code,
+}
+
+/// A quoted `#[kernel_fn]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FunctionTree {
+    /// Name of the function.
+    pub name: String,
+    /// Parameters: the locals that hold them (entries of `code.locals`) and their types, in order.
+    pub params: Vec<(LocalId, TypeTree)>,
+    /// Result type; `None` for `()`.
+    pub result: Option<TypeTree>,
+    /// The body and its tables.
+    pub code: Code,
+}
+
+/// A body with the tables its numbers point into.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Code {
+    /// Local variables: `let`s, `for` variables, parameters of a function.
+    pub locals: Vec<Local>,
+    /// Source paths of the `#[kernel_fn]` functions called; the macro passes their quotations in the same order.
+    pub functions: Vec<String>,
+    /// Source paths of the structs named in struct literals or types; their element types are passed in the same order.
+    pub structs: Vec<String>,
+    /// The body.
+    pub body: Block,
+}
+
+/// A local variable.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Local {
+    /// Name in the user's source.
+    pub name: String,
+    /// Declared `mut`.
+    pub mutable: bool,
+    /// Where it is declared.
+    pub span: Span,
+}
+
+/// A type written in a kernel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum TypeTree {
+    /// A scalar; `usize` is `U64`, `isize` is `I64`.
+    Scalar(ScalarType),
+    /// `[T; n]`.
+    Array(Box<TypeTree>, usize),
+    /// `(A, B, ..)`; the empty tuple is `()`.
+    Tuple(Vec<TypeTree>),
+    /// A struct of `Code::structs`.
+    Struct(u32),
+    /// `_`.
+    Infer,
+}
+
+/// Statements, then an optional value.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Block {
+    /// Statements in order.
+    pub stmts: Vec<Stmt>,
+    /// Value of the block, where it has one.
+    pub value: Option<Box<Expr>>,
+}
+
+/// A statement with its place.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stmt {
+    /// Where it stands.
+    pub span: Span,
+    /// What it is.
+    pub kind: StmtKind,
+}
+
+/// The statements of a kernel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum StmtKind {
+    /// `let pattern: ty = init;` (`init` may be missing: `let x;`).
+    Let {
+        /// What is bound.
+        pattern: Pattern,
+        /// Written type, if any.
+        ty: Option<TypeTree>,
+        /// Initial value, if any.
+        init: Option<Expr>,
+    },
+    /// `place = value;` or `place op= value;`.
+    Assign {
+        /// What is written.
+        place: Place,
+        /// The operator of a compound assignment.
+        op: Option<BinaryOp>,
+        /// The value.
+        value: Expr,
+    },
+    /// An expression for its effects (`if`, a block, a call), its value dropped.
+    Expr(Expr),
+    /// `for local in lo..hi` (`..=` if `inclusive`).
+    For {
+        /// The loop variable.
+        local: LocalId,
+        /// First value.
+        lo: Expr,
+        /// Bound.
+        hi: Expr,
+        /// `..=`.
+        inclusive: bool,
+        /// Body.
+        body: Block,
+    },
+    /// `while cond { .. }`; `loop` is `while true`.
+    While {
+        /// Condition.
+        cond: Expr,
+        /// Body.
+        body: Block,
+    },
+    /// `break`.
+    Break,
+    /// `continue`.
+    Continue,
+    /// `return value`.
+    Return(Option<Expr>),
+}
+
+/// What a `let` binds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Pattern {
+    /// One variable.
+    Local(LocalId),
+    /// `_`.
+    Ignore,
+    /// `(a, b)`.
+    Tuple(Vec<Pattern>),
+    /// `[a, b]`; also takes a point such as `at` apart.
+    Array(Vec<Pattern>),
+}
+
+/// A place that can be assigned.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Place {
+    /// A local variable or a part of it.
+    Local {
+        /// The variable.
+        local: LocalId,
+        /// Fields and entries inside it.
+        path: Vec<Projection>,
+    },
+    /// A cell of an array argument, or a part of it.
+    Element {
+        /// Number of the argument.
+        arg: u32,
+        /// The cell: a point.
+        index: Box<Expr>,
+        /// Fields and entries inside the element.
+        path: Vec<Projection>,
+    },
+}
+
+/// One step into a value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Projection {
+    /// `.name` of a struct.
+    Field(String),
+    /// `.0` of a tuple.
+    Tuple(u32),
+    /// `[index]` of a fixed-size array.
+    Index(Box<Expr>),
+}
+
+/// An expression with its place.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Expr {
+    /// Where it stands.
+    pub span: Span,
+    /// What it is.
+    pub kind: ExprKind,
+}
+
+/// The expressions of a kernel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum ExprKind {
+    /// An integer literal, with its suffix.
+    Int(u64, Option<ScalarType>),
+    /// A float literal: its digits as written (without `_` and suffix), so that `f32` rounds once, and its suffix.
+    Float(String, Option<ScalarType>),
+    /// `true` or `false`.
+    Bool(bool),
+    /// A local variable.
+    Local(LocalId),
+    /// A captured value, by number.
+    Capture(u32),
+    /// The cell `at`: a point, `[i64; D]`.
+    At,
+    /// A read of an array argument, `u[index].x[q]`; `table[i]` too, with a number as index.
+    Load {
+        /// Number of the argument.
+        arg: u32,
+        /// The cell (a point), or the position in a table.
+        index: Box<Expr>,
+        /// Fields and entries inside the element.
+        path: Vec<Projection>,
+    },
+    /// `-x`, `!x`.
+    Unary(UnaryOp, Box<Expr>),
+    /// Arithmetic and bit operations on scalars of one type.
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// `point + [..]` (`minus` false) or `point - [..]`, axis by axis, wrapping.
+    Shift {
+        /// Subtract rather than add.
+        minus: bool,
+        /// A point.
+        point: Box<Expr>,
+        /// The offset, a point too.
+        offset: Box<Expr>,
+    },
+    /// A comparison of two scalars of one type.
+    Compare(CompareOp, Box<Expr>, Box<Expr>),
+    /// `a && b`, lazily.
+    And(Box<Expr>, Box<Expr>),
+    /// `a || b`, lazily.
+    Or(Box<Expr>, Box<Expr>),
+    /// `x as T`.
+    Cast(Box<Expr>, TypeTree),
+    /// `if cond { .. } else { .. }`; without `else` its value is `()`.
+    If {
+        /// Condition.
+        cond: Box<Expr>,
+        /// Taken when true.
+        then: Block,
+        /// Taken when false.
+        otherwise: Option<Block>,
+    },
+    /// `{ .. }`.
+    Block(Block),
+    /// `x.method(args)`; the receiver is `args[0]`.
+    Method(Method, Vec<Expr>),
+    /// A call of a `#[kernel_fn]`, by number in `Code::functions`.
+    Call(u32, Vec<Expr>),
+    /// `(a, b)`; empty is `()`.
+    Tuple(Vec<Expr>),
+    /// `[a, b, c]`.
+    Array(Vec<Expr>),
+    /// `[x; n]`.
+    Repeat(Box<Expr>, usize),
+    /// A struct literal of `Code::structs`, every field named once, in the order written.
+    Struct(u32, Vec<(String, Expr)>),
+    /// A part of a value that is not an array argument: `p.x`, `t.0`, `w[q]`, `at[0]`.
+    Project(Box<Expr>, Projection),
+}
+
+/// Unary operators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum UnaryOp {
+    /// `-x`; integers wrap.
+    Neg,
+    /// `!x`: logical on `bool`, bitwise on integers.
+    Not,
+}
+
+/// Binary operators on two values of one scalar type; shifts take any integer type on the right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub enum BinaryOp {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Rem,
+    BitAnd,
+    BitOr,
+    BitXor,
+    Shl,
+    Shr,
+}
+
+/// Comparisons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub enum CompareOp {
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+}
+
+macro_rules! methods {
+    ($($variant:ident $name:literal $args:literal $class:ident $exact:literal,)*) => {
+        /// The methods a kernel may call on a scalar. [`crate::scalar`] says what each means.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[allow(missing_docs)]
+        pub enum Method { $($variant,)* }
+
+        impl Method {
+            /// Every method.
+            pub const ALL: &[Method] = &[$(Method::$variant,)*];
+
+            /// The method's name in Rust.
+            pub const fn name(self) -> &'static str { match self { $(Method::$variant => $name,)* } }
+
+            /// Number of arguments, the receiver not counted.
+            pub const fn args(self) -> usize { match self { $(Method::$variant => $args,)* } }
+
+            /// What types it takes and gives.
+            pub const fn class(self) -> MethodClass { match self { $(Method::$variant => MethodClass::$class,)* } }
+
+            /// Whether every device gives the same bits; otherwise the device's own library decides (DESIGN table).
+            pub const fn is_exact(self) -> bool { match self { $(Method::$variant => $exact,)* } }
+
+            /// The method of that name.
+            pub fn from_name(name: &str) -> Option<Method> {
+                match name { $($name => Some(Method::$variant),)* _ => None }
+            }
+        }
+    };
+}
+
+/// Types that a [`Method`] takes and gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MethodClass {
+    /// Float receiver and arguments of its type, result of the same type.
+    Float,
+    /// Float receiver, `bool` result.
+    FloatTest,
+    /// Number (float or integer) receiver, arguments of its type, result of the same type.
+    Number,
+    /// Float receiver, `i32` argument, result of the receiver's type.
+    FloatInt,
+    /// Integer receiver, arguments of its type, result of the same type.
+    Int,
+    /// Integer receiver, `u32` argument, result of the receiver's type.
+    IntU32,
+    /// Integer receiver, `u32` result.
+    IntCount,
+}
+
+methods! {
+    Sqrt "sqrt" 0 Float true,
+    Floor "floor" 0 Float true,
+    Ceil "ceil" 0 Float true,
+    Round "round" 0 Float true,
+    Trunc "trunc" 0 Float true,
+    Fract "fract" 0 Float true,
+    Recip "recip" 0 Float true,
+    Copysign "copysign" 1 Float true,
+    MulAdd "mul_add" 2 Float true,
+    Powi "powi" 1 FloatInt true,
+    IsNan "is_nan" 0 FloatTest true,
+    IsFinite "is_finite" 0 FloatTest true,
+    IsInfinite "is_infinite" 0 FloatTest true,
+    Abs "abs" 0 Number true,
+    Signum "signum" 0 Number true,
+    Min "min" 1 Number true,
+    Max "max" 1 Number true,
+    Clamp "clamp" 2 Number true,
+    RemEuclid "rem_euclid" 1 Int true,
+    DivEuclid "div_euclid" 1 Int true,
+    WrappingAdd "wrapping_add" 1 Int true,
+    WrappingSub "wrapping_sub" 1 Int true,
+    WrappingMul "wrapping_mul" 1 Int true,
+    Pow "pow" 1 IntU32 true,
+    RotateLeft "rotate_left" 1 IntU32 true,
+    RotateRight "rotate_right" 1 IntU32 true,
+    CountOnes "count_ones" 0 IntCount true,
+    LeadingZeros "leading_zeros" 0 IntCount true,
+    TrailingZeros "trailing_zeros" 0 IntCount true,
+    Sin "sin" 0 Float false,
+    Cos "cos" 0 Float false,
+    Tan "tan" 0 Float false,
+    Asin "asin" 0 Float false,
+    Acos "acos" 0 Float false,
+    Atan "atan" 0 Float false,
+    Atan2 "atan2" 1 Float false,
+    Sinh "sinh" 0 Float false,
+    Cosh "cosh" 0 Float false,
+    Tanh "tanh" 0 Float false,
+    Exp "exp" 0 Float false,
+    Exp2 "exp2" 0 Float false,
+    ExpM1 "exp_m1" 0 Float false,
+    Ln "ln" 0 Float false,
+    Ln1p "ln_1p" 0 Float false,
+    Log2 "log2" 0 Float false,
+    Log10 "log10" 0 Float false,
+    Powf "powf" 1 Float false,
+    Cbrt "cbrt" 0 Float false,
+    Hypot "hypot" 1 Float false,
+}
+
+/// What `kernel!` leaves in the binary: a static that the closure answers with when asked.
+#[derive(Debug)]
+pub struct StaticKernel {
+    /// `file!()` of the kernel.
+    pub file: &'static str,
+    /// Line of the `kernel!`.
+    pub line: u32,
+    /// The encoded [`KernelTree`].
+    pub tree: &'static [u8],
+    /// Quotations of the functions called, in the order of `Code::functions`.
+    pub functions: &'static [&'static StaticFunction],
+    /// Element types of the structs named, in the order of `Code::structs`.
+    pub structs: &'static [ElementType],
+}
+
+/// What `#[kernel_fn]` leaves in the binary.
+#[derive(Debug)]
+pub struct StaticFunction {
+    /// `file!()` of the function.
+    pub file: &'static str,
+    /// The encoded [`FunctionTree`].
+    pub tree: &'static [u8],
+    /// Quotations of the functions called, in the order of `Code::functions`.
+    pub functions: &'static [&'static StaticFunction],
+    /// Element types of the structs named, in the order of `Code::structs`.
+    pub structs: &'static [ElementType],
+}

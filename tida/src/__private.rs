@@ -1,0 +1,24 @@
+//! What the macros' expansions name. Not part of the API.
+
+pub use crate::array::element::Place;
+pub use crate::compute::ask::{Answer, Ask, Run};
+pub use crate::compute::view::{ReadView, WriteView, read, write};
+pub use crate::compute::capture::{CapturedParam, capture};
+pub use tida_kernels::element::{ElementType, ScalarType};
+pub use tida_kernels::quote::{StaticFunction, StaticKernel};
+pub use tida_kernels::scalar::ops;
+
+/// A `#[kernel_fn]`, by its type of the same name: what runs and what is analysed, tied together.
+///
+/// # Safety
+/// `QUOTE` describes exactly what `call` does.
+pub unsafe trait KernelFn {
+    /// Parameters, as a tuple.
+    type Args;
+    /// Result.
+    type Output;
+    /// The quotation.
+    const QUOTE: &'static StaticFunction;
+    /// The native form.
+    fn call(args: Self::Args) -> Self::Output;
+}

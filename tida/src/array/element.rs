@@ -1,0 +1,169 @@
+//! What arrays hold.
+
+use tida_kernels::element::{ElementType, ScalarType};
+
+/// A type that arrays can hold: numbers, `bool`, fixed-size arrays of elements, and structs by `#[derive(Element)]`.
+///
+/// Each component (scalar leaf) has a plane of its own; component `c` of the element at position `i` lies at
+/// `base + cells · (bytes of the components before c) + i · size(c)`.
+///
+/// # Safety
+/// `TYPE` describes the type, `Place` reads and writes exactly its components as said above, and every bit pattern
+/// of all zeros is a valid value. Implemented by the derive; do not write it by hand.
+pub unsafe trait Element: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'static {
+    /// What it is made of.
+    const TYPE: ElementType;
+
+    /// One element in memory.
+    #[doc(hidden)]
+    type Place: Place<Value = Self>;
+
+    /// The element at position `index` of planes of `cells` elements that start at `base`.
+    ///
+    /// # Safety
+    /// The planes are live memory, aligned for their scalars, and `index < cells` (or `cells` is 0 and every component
+    /// lies at `base`).
+    #[doc(hidden)]
+    unsafe fn place(base: *mut u8, cells: usize, index: usize) -> Self::Place;
+}
+
+/// One element in memory, all of it or a part.
+#[doc(hidden)]
+pub trait Place {
+    /// What is there.
+    type Value;
+    /// Reads it.
+    fn load(&self) -> Self::Value;
+    /// Writes it.
+    fn store(&self, value: Self::Value);
+}
+
+/// A scalar in memory.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct ScalarPlace<T>(*mut T);
+
+/// An array of elements in memory.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct ArrayPlace<T, const N: usize> {
+    base: *mut u8,
+    cells: usize,
+    index: usize,
+    marker: std::marker::PhantomData<T>,
+}
+
+/// An element that is one scalar.
+pub trait Scalar: Element {
+    /// Its type.
+    const SCALAR: ScalarType;
+}
+
+macro_rules! scalar {
+    ($($t:ty, $variant:ident;)*) => {$(
+        // SAFETY: one component, at `base + index · size`; zero is a valid value of every number.
+        unsafe impl Element for $t {
+            const TYPE: ElementType = ElementType::Scalar(ScalarType::$variant);
+            type Place = ScalarPlace<$t>;
+            #[inline(always)]
+            unsafe fn place(base: *mut u8, _cells: usize, index: usize) -> ScalarPlace<$t> {
+                // SAFETY: the caller's promise.
+                ScalarPlace(unsafe { base.cast::<$t>().add(index) })
+            }
+        }
+        impl Scalar for $t {
+            const SCALAR: ScalarType = ScalarType::$variant;
+        }
+        impl Place for ScalarPlace<$t> {
+            type Value = $t;
+            #[inline(always)]
+            fn load(&self) -> $t {
+                // SAFETY: who made the place promised live, aligned memory of this type.
+                unsafe { self.0.read() }
+            }
+            #[inline(always)]
+            fn store(&self, value: $t) {
+                // SAFETY: as for `load`; only places of writable views are stored to.
+                unsafe { self.0.write(value) }
+            }
+        }
+    )*};
+}
+
+scalar! {
+    u8, U8;
+    i32, I32;
+    u32, U32;
+    i64, I64;
+    u64, U64;
+    f32, F32;
+    f64, F64;
+}
+
+// SAFETY: one byte; only 0 and 1 are ever stored, and memory starts as zeros.
+unsafe impl Element for bool {
+    const TYPE: ElementType = ElementType::Scalar(ScalarType::Bool);
+    type Place = ScalarPlace<bool>;
+    #[inline(always)]
+    unsafe fn place(base: *mut u8, _cells: usize, index: usize) -> ScalarPlace<bool> {
+        // SAFETY: the caller's promise.
+        ScalarPlace(unsafe { base.cast::<bool>().add(index) })
+    }
+}
+
+impl Scalar for bool {
+    const SCALAR: ScalarType = ScalarType::Bool;
+}
+
+impl Place for ScalarPlace<bool> {
+    type Value = bool;
+    #[inline(always)]
+    fn load(&self) -> bool {
+        // SAFETY: live memory; read as a byte, since foreign code may have left any value in it.
+        unsafe { self.0.cast::<u8>().read() != 0 }
+    }
+    #[inline(always)]
+    fn store(&self, value: bool) {
+        // SAFETY: as for `load`.
+        unsafe { self.0.cast::<u8>().write(value as u8) }
+    }
+}
+
+// SAFETY: N elements, each with its planes after those of the one before.
+unsafe impl<T: Element, const N: usize> Element for [T; N] {
+    const TYPE: ElementType = ElementType::Array { element: &T::TYPE, len: N };
+    type Place = ArrayPlace<T, N>;
+    #[inline(always)]
+    unsafe fn place(base: *mut u8, cells: usize, index: usize) -> ArrayPlace<T, N> {
+        ArrayPlace { base, cells, index, marker: std::marker::PhantomData }
+    }
+}
+
+impl<T: Element, const N: usize> ArrayPlace<T, N> {
+    /// Entry `entry`; past the end it raises a fault and takes entry 0.
+    #[inline(always)]
+    pub fn component(&self, entry: usize) -> T::Place {
+        let entry = if entry < N {
+            entry
+        } else {
+            tida_kernels::scalar::fault::raise(tida_kernels::scalar::Fault::Entry { index: entry as u64, len: N as u64 });
+            0
+        };
+        // SAFETY: entry < N, so its planes lie inside those of the array; the rest is the maker's promise.
+        unsafe { T::place(self.base.add(self.cells * T::TYPE.bytes() * entry), self.cells, self.index) }
+    }
+}
+
+impl<T: Element, const N: usize> Place for ArrayPlace<T, N> {
+    type Value = [T; N];
+    #[inline(always)]
+    fn load(&self) -> [T; N] {
+        std::array::from_fn(|entry| self.component(entry).load())
+    }
+    #[inline(always)]
+    fn store(&self, value: [T; N]) {
+        for (entry, v) in value.into_iter().enumerate() {
+            self.component(entry).store(v);
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Boxes of cells.
+
+/// A box of cells: all `at` with `lo <= at < hi` on every axis. Global coordinates; ghost cells of the domain's low
+/// faces are negative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct GridBox<const D: usize> {
+    /// First cell on each axis.
+    pub lo: [i64; D],
+    /// One past the last cell on each axis.
+    pub hi: [i64; D],
+}
+
+impl<const D: usize> GridBox<D> {
+    /// The box `lo..hi`.
+    pub fn new(lo: [i64; D], hi: [i64; D]) -> Self {
+        GridBox { lo, hi }
+    }
+
+    /// Whether it has no cell.
+    pub fn is_empty(&self) -> bool {
+        (0..D).any(|d| self.hi[d] <= self.lo[d])
+    }
+
+    /// Cells on each axis; 0 on an axis that is empty.
+    pub fn extent(&self) -> [usize; D] {
+        std::array::from_fn(|d| (self.hi[d] - self.lo[d]).max(0) as usize)
+    }
+
+    /// Number of cells.
+    pub fn cells(&self) -> usize {
+        self.extent().iter().product()
+    }
+
+    /// Whether a cell is inside.
+    #[inline(always)]
+    pub fn contains(&self, at: [i64; D]) -> bool {
+        (0..D).all(|d| self.lo[d] <= at[d] && at[d] < self.hi[d])
+    }
+
+    /// Whether every cell of `other` is inside.
+    pub fn contains_box(&self, other: &Self) -> bool {
+        other.is_empty() || (0..D).all(|d| self.lo[d] <= other.lo[d] && other.hi[d] <= self.hi[d])
+    }
+
+    /// The cells in both.
+    pub fn intersect(&self, other: &Self) -> Self {
+        GridBox {
+            lo: std::array::from_fn(|d| self.lo[d].max(other.lo[d])),
+            hi: std::array::from_fn(|d| self.hi[d].min(other.hi[d])),
+        }
+    }
+
+    /// Whether they share a cell.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        !self.intersect(other).is_empty()
+    }
+
+    /// The box with `low[d]` and `high[d]` more cells at the ends of each axis.
+    pub fn grown(&self, low: [i64; D], high: [i64; D]) -> Self {
+        GridBox {
+            lo: std::array::from_fn(|d| self.lo[d] - low[d]),
+            hi: std::array::from_fn(|d| self.hi[d] + high[d]),
+        }
+    }
+
+    /// The same cells as a box of four axes: axes of one cell are put in front.
+    pub(crate) fn widen(&self) -> GridBox<4> {
+        let mut wide = GridBox { lo: [0; 4], hi: [1; 4] };
+        for d in 0..D {
+            wide.lo[4 - D + d] = self.lo[d];
+            wide.hi[4 - D + d] = self.hi[d];
+        }
+        wide
+    }
+}

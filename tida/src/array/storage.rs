@@ -1,0 +1,5 @@
+//! The memory of an array's regions.
+
+/// Memory of every region of one array. Zeros at first, and no page is touched before it is used.
+#[derive(Debug)]
+pub(crate) struct Storage {}

@@ -1,0 +1,1 @@
+//! Native kernels on the threads of this machine.

@@ -1,0 +1,2 @@
+//! Places to run. Only the CPU so far.
+pub(crate) mod cpu;

@@ -1,0 +1,102 @@
+//! Captured scalars: hoisted by the macro, passed at each launch.
+
+use smallvec::SmallVec;
+use tida_kernels::element::ScalarType;
+use tida_kernels::scalar::Value;
+
+/// The captured values of one kernel, described.
+#[derive(Debug, Default)]
+pub struct Captures {
+    pub(crate) list: SmallVec<[CapturedValue; 8]>,
+}
+
+/// One captured value.
+#[derive(Clone, Debug)]
+pub(crate) enum CapturedValue {
+    /// A scalar.
+    Scalar(Value),
+    /// An array of scalars.
+    Array(ScalarType, Box<[Value]>),
+}
+
+/// A captured value held by a kernel.
+pub trait CapturedParam: std::fmt::Debug + Send + Sync {
+    /// Adds its description.
+    fn describe(&self, list: &mut Captures);
+}
+
+/// What a kernel may capture: numbers and `bool`, arrays of them, and deferred scalars.
+pub trait Capture {
+    /// What the kernel holds.
+    type Held: Captured;
+    /// Takes it.
+    fn hold(&self) -> Self::Held;
+}
+
+/// What the kernel holds gives a plain value when it runs.
+pub trait Captured: CapturedParam + Clone + 'static {
+    /// The value as the body sees it.
+    type Value: Copy;
+    /// The value.
+    fn value(&self) -> Self::Value;
+}
+
+/// Takes a captured place.
+#[inline(always)]
+pub fn capture<T: Capture + ?Sized>(place: &T) -> T::Held {
+    place.hold()
+}
+
+/// A plain value.
+#[derive(Clone, Copy, Debug)]
+pub struct Plain<T>(T);
+
+macro_rules! plain {
+    ($($t:ty, $variant:ident, $v:ident => $value:expr;)*) => {$(
+        impl Capture for $t {
+            type Held = Plain<$t>;
+            #[inline(always)]
+            fn hold(&self) -> Plain<$t> { Plain(*self) }
+        }
+        impl CapturedParam for Plain<$t> {
+            fn describe(&self, list: &mut Captures) {
+                let $v = self.0;
+                list.list.push(CapturedValue::Scalar(Value::$variant($value)));
+            }
+        }
+        impl Captured for Plain<$t> {
+            type Value = $t;
+            #[inline(always)]
+            fn value(&self) -> $t { self.0 }
+        }
+        impl<const N: usize> Capture for [$t; N] {
+            type Held = Plain<[$t; N]>;
+            #[inline(always)]
+            fn hold(&self) -> Plain<[$t; N]> { Plain(*self) }
+        }
+        impl<const N: usize> CapturedParam for Plain<[$t; N]> {
+            fn describe(&self, list: &mut Captures) {
+                let values = self.0.iter().map(|&$v| Value::$variant($value)).collect();
+                list.list.push(CapturedValue::Array(ScalarType::$variant, values));
+            }
+        }
+        impl<const N: usize> Captured for Plain<[$t; N]> {
+            type Value = [$t; N];
+            #[inline(always)]
+            fn value(&self) -> [$t; N] { self.0 }
+        }
+    )*};
+}
+
+plain! {
+    bool, Bool, v => v;
+    u8, U8, v => v;
+    i32, I32, v => v;
+    u32, U32, v => v;
+    i64, I64, v => v;
+    u64, U64, v => v;
+    isize, I64, v => v as i64;
+    usize, U64, v => v as u64;
+    f32, F32, v => v;
+    f64, F64, v => v;
+}

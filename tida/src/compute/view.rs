@@ -1,0 +1,197 @@
+//! What a kernel's native form sees of its arguments.
+
+use std::marker::PhantomData;
+
+use tida_kernels::scalar::{Fault, fault};
+
+use crate::array::GridBox;
+use crate::array::element::{Element, Place};
+
+/// Whether accesses are checked.
+pub trait Mode: 'static {
+    /// They are.
+    const CHECKED: bool;
+}
+
+/// Every access was proven in range before the launch.
+#[derive(Debug)]
+pub struct Proven;
+
+/// Every access is checked.
+#[derive(Debug)]
+pub struct Checked;
+
+impl Mode for Proven {
+    const CHECKED: bool = false;
+}
+
+impl Mode for Checked {
+    const CHECKED: bool = true;
+}
+
+/// A read-only view of an array, indexed by global coordinates.
+pub struct View<T, const D: usize, M> {
+    raw: Raw<D>,
+    arg: u32,
+    marker: PhantomData<(T, M)>,
+}
+
+/// A view of an array that may be written at `at`.
+pub struct ViewMut<T, const D: usize, M> {
+    view: View<T, D, M>,
+}
+
+/// Memory of one region: where it starts, and how a global coordinate becomes a position.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Raw<const D: usize> {
+    /// First byte of the first component's plane.
+    pub base: *mut u8,
+    /// Elements in a plane.
+    pub cells: usize,
+    /// Global coordinate of position 0.
+    pub origin: [i64; D],
+    /// Elements from one coordinate to the next; the last is 1.
+    pub strides: [usize; D],
+    /// The coordinates that may be accessed.
+    pub bounds: GridBox<D>,
+}
+
+impl<const D: usize> Raw<D> {
+    /// Position of a global coordinate inside a plane.
+    #[inline(always)]
+    fn position(&self, at: [i64; D]) -> usize {
+        let mut position = 0i64;
+        for d in 0..D {
+            let offset = at[d].wrapping_sub(self.origin[d]);
+            let stride = if d + 1 == D { 1 } else { self.strides[d] as i64 };
+            position = position.wrapping_add(offset.wrapping_mul(stride));
+        }
+        position as usize
+    }
+}
+
+// SAFETY: a view is a description of memory; who runs a kernel makes sure that no two threads write one cell.
+unsafe impl<T, const D: usize, M> Sync for View<T, D, M> {}
+// SAFETY: as above.
+unsafe impl<T, const D: usize, M> Sync for ViewMut<T, D, M> {}
+
+impl<T: Element, const D: usize, M: Mode> View<T, D, M> {
+    /// A view of `raw`.
+    ///
+    /// # Safety
+    /// `raw` describes live memory of elements `T`. While the view is in use nothing writes what it reads. If `M` is
+    /// [`Proven`], the view is only indexed inside `raw.bounds`.
+    pub(crate) unsafe fn new(raw: Raw<D>, arg: u32) -> Self {
+        View { raw, arg, marker: PhantomData }
+    }
+
+    #[inline(always)]
+    fn position(&self, at: [i64; D]) -> Option<usize> {
+        if M::CHECKED && !self.raw.bounds.contains(at) {
+            let mut index = [0; 4];
+            index[..D].copy_from_slice(&at);
+            fault::raise(Fault::OutOfRange { arg: self.arg, index });
+            return None;
+        }
+        Some(self.raw.position(at))
+    }
+}
+
+impl<T: Element, const D: usize, M: Mode> ViewMut<T, D, M> {
+    /// A view of `raw` that may be written.
+    ///
+    /// # Safety
+    /// As [`View::new`]; the view is written only inside `raw.bounds`, and no one else accesses the cells written.
+    pub(crate) unsafe fn new(raw: Raw<D>, arg: u32) -> Self {
+        // SAFETY: handed on.
+        ViewMut { view: unsafe { View::new(raw, arg) } }
+    }
+}
+
+/// An argument that a kernel can read: `u[index]`.
+#[diagnostic::on_unimplemented(message = "`{Self}` cannot be indexed in a kernel")]
+pub trait ReadView {
+    /// What indexes it: a point, or a position in a table.
+    type Index;
+    /// The element found there.
+    type Place: Place;
+    /// The element at `index`. Outside the array it reads zeros and raises a fault.
+    fn place(&self, index: Self::Index) -> Self::Place;
+}
+
+/// An argument that a kernel can write: `u[at] = v`.
+#[diagnostic::on_unimplemented(
+    message = "this argument of the kernel is read-only",
+    label = "cannot be written",
+    note = "pass it as `&mut` in the arguments of `compute`"
+)]
+pub trait WriteView: ReadView {
+    /// The element at `index`, for writing.
+    fn place_mut(&self, index: Self::Index) -> Self::Place;
+}
+
+impl<T: Element, const D: usize, M: Mode> ReadView for View<T, D, M> {
+    type Index = [i64; D];
+    type Place = T::Place;
+    #[inline(always)]
+    fn place(&self, at: [i64; D]) -> T::Place {
+        match self.position(at) {
+            // SAFETY: the position is inside the memory: checked just now, or proven.
+            Some(position) => unsafe { T::place(self.raw.base, self.raw.cells, position) },
+            None => zero_place::<T>(),
+        }
+    }
+}
+
+impl<T: Element, const D: usize, M: Mode> ReadView for ViewMut<T, D, M> {
+    type Index = [i64; D];
+    type Place = T::Place;
+    #[inline(always)]
+    fn place(&self, at: [i64; D]) -> T::Place {
+        self.view.place(at)
+    }
+}
+
+impl<T: Element, const D: usize, M: Mode> WriteView for ViewMut<T, D, M> {
+    #[inline(always)]
+    fn place_mut(&self, at: [i64; D]) -> T::Place {
+        let position = self.view.raw.position(at);
+        // SAFETY: writes go to `at` alone, which was proven to lie inside the memory.
+        unsafe { T::place(self.view.raw.base, self.view.raw.cells, position) }
+    }
+}
+
+/// A place that reads as zeros, whatever the element.
+#[cold]
+fn zero_place<T: Element>() -> T::Place {
+    #[repr(align(16))]
+    struct Zeros(#[allow(dead_code)] [u8; 16]);
+    static ZEROS: Zeros = Zeros([0; 16]);
+    // SAFETY: with planes of 0 elements every component lies at the base, which holds 16 zero bytes, valid for any
+    // scalar. The place is only loaded from: writes take another path.
+    unsafe { T::place((&raw const ZEROS).cast_mut().cast(), 0, 0) }
+}
+
+impl<T, const D: usize, M> std::fmt::Debug for View<T, D, M> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.raw.fmt(f)
+    }
+}
+
+impl<T, const D: usize, M> std::fmt::Debug for ViewMut<T, D, M> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.view.fmt(f)
+    }
+}
+
+/// `u[index]`, read.
+#[inline(always)]
+pub fn read<V: ReadView>(view: &V, index: V::Index) -> V::Place {
+    view.place(index)
+}
+
+/// `u[index]`, written.
+#[inline(always)]
+pub fn write<V: WriteView>(view: &V, index: V::Index) -> V::Place {
+    view.place_mut(index)
+}

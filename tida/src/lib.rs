@@ -1,0 +1,33 @@
+//! Tiled data-parallel computing on structured grids.
+//!
+//! A [`TileArray`] is cut into regions with ghost cells. A loop over tiles hands each one a closure; the library
+//! moves the data.
+
+extern crate self as tida;
+
+pub mod acc;
+pub mod array;
+mod backend;
+pub mod compute;
+mod error;
+pub mod tile;
+
+#[doc(hidden)]
+pub mod __private;
+
+pub use acc::{Device, TileAcc};
+pub use array::{Boundary, Centering, Element, GridBox, TileArray};
+pub use error::{Error, ErrorKind};
+pub use tile::{Tile, TileIter};
+
+
+/// The result of most calls.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+pub mod prelude {
+    //! What most programs need: `use tida::prelude::*`.
+    pub use crate::{
+        Boundary, Centering, Device, Element, Error, ErrorKind, GridBox, Tile, TileAcc, TileArray, TileIter,
+
+    };
+}
