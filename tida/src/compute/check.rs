@@ -212,7 +212,7 @@ impl<const D: usize> Launching<'_, D> {
             }
             let cells = cells.widen();
             touch.write = Some(cells);
-            touch.read = (plan.read || !plan.must_write).then_some(cells);
+            touch.read = (!plan.must_write).then_some(cells);
             return Ok(touch);
         }
         let mut read: Option<GridBox<D>> = None;

@@ -24,7 +24,6 @@ pub(crate) struct Prepared {
 /// What a launch has to know of one argument.
 #[derive(Debug)]
 pub(crate) struct ArgPlan {
-    pub read: bool,
     pub written: bool,
     /// Every written cell is overwritten before it is read.
     pub must_write: bool,
@@ -71,7 +70,6 @@ impl Prepared {
         let mut args = Vec::with_capacity(kernel.args.len());
         for (arg, found) in kernel.args.iter().zip(&analysis.args) {
             let mut plan = ArgPlan {
-                read: found.read,
                 written: found.may_write,
                 must_write: found.must_write,
                 halo: None,
@@ -79,7 +77,7 @@ impl Prepared {
             };
             for (number, access) in found.accesses.iter().enumerate() {
                 if arg.access == Access::Write {
-                    if !at_itself(access) {
+                    if !access.is_at() {
                         return Err(race(&kernel, arg, access));
                     }
                 } else if access.write {
@@ -113,6 +111,9 @@ impl Prepared {
 
 /// The constant offsets from `at`, if the index along each axis is that axis of `at` plus a constant.
 fn offsets(access: &ArrayAccess) -> Option<[i64; 4]> {
+    if !access.fits.is_empty() {
+        return None;
+    }
     let mut offsets = [0; 4];
     for (axis, form) in access.index.iter().enumerate() {
         match form {
@@ -121,10 +122,6 @@ fn offsets(access: &ArrayAccess) -> Option<[i64; 4]> {
         }
     }
     Some(offsets)
-}
-
-fn at_itself(access: &ArrayAccess) -> bool {
-    offsets(access) == Some([0; 4])
 }
 
 /// `at + [0, 1]`, as a user writes it.
