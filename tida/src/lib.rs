@@ -15,8 +15,9 @@ pub mod tile;
 #[doc(hidden)]
 pub mod __private;
 
-pub use acc::{Device, TileAcc};
+pub use acc::{Device, TileAcc, TileAccBuilder};
 pub use array::{Boundary, Centering, Element, GridBox, TileArray};
+pub use compute::*;
 pub use error::{Error, ErrorKind};
 pub use tile::{Tile, TileIter};
 
