@@ -18,6 +18,7 @@ pub mod __private;
 pub use acc::{Device, TileAcc};
 pub use array::{Boundary, Centering, Element, GridBox, TileArray};
 pub use error::{Error, ErrorKind};
+pub use tida_derive::{Element, kernel, kernel_fn};
 pub use tile::{Tile, TileIter};
 
 
@@ -28,6 +29,6 @@ pub mod prelude {
     //! What most programs need: `use tida::prelude::*`.
     pub use crate::{
         Boundary, Centering, Device, Element, Error, ErrorKind, GridBox, Tile, TileAcc, TileArray, TileIter,
-
+        kernel, kernel_fn,
     };
 }

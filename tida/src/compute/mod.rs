@@ -4,3 +4,6 @@ pub(crate) mod args;
 pub(crate) mod ask;
 pub(crate) mod capture;
 pub(crate) mod view;
+
+#[cfg(test)]
+mod macro_tests;
