@@ -19,6 +19,7 @@ pub use acc::{Device, TileAcc, TileAccBuilder};
 pub use array::{Boundary, Centering, Element, GridBox, TileArray};
 pub use compute::*;
 pub use error::{Error, ErrorKind};
+pub use tida_derive::{Element, kernel, kernel_fn};
 pub use tile::{Tile, TileIter};
 
 
@@ -29,6 +30,6 @@ pub mod prelude {
     //! What most programs need: `use tida::prelude::*`.
     pub use crate::{
         Boundary, Centering, Device, Element, Error, ErrorKind, GridBox, Tile, TileAcc, TileArray, TileIter,
-
+        kernel, kernel_fn,
     };
 }

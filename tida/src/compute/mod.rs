@@ -6,6 +6,8 @@ pub(crate) mod capture;
 mod check;
 pub(crate) mod deferred;
 mod launch;
+#[cfg(test)]
+mod macro_tests;
 mod prepare;
 mod reduce;
 pub(crate) mod view;
