@@ -19,6 +19,8 @@ pub struct Example {
     pub size: [usize; 3],
     /// Default number of steps.
     pub steps: u64,
+    /// Default number of ghost cells on every side.
+    pub ghost: usize,
     /// Element types that `--dtype` may name; the first is the default. Empty if its cells are of another type.
     pub dtypes: &'static [Dtype],
     /// Boundaries that it knows; the first is the default.
@@ -98,8 +100,8 @@ pub struct Flags {
     #[arg(long, value_name = "AxBxC", value_parser = parse_product)]
     pub tile: Option<Product>,
     /// Ghost cells on every side
-    #[arg(long, value_name = "G", default_value_t = 1)]
-    pub ghost: usize,
+    #[arg(long, value_name = "G")]
+    pub ghost: Option<usize>,
     /// What lies outside the domain
     #[arg(long)]
     pub boundary: Option<Edge>,
@@ -143,6 +145,8 @@ pub struct Settings {
     pub steps: u64,
     /// Element type (of no meaning if the example has none to choose).
     pub dtype: Dtype,
+    /// Ghost cells on every side.
+    pub ghost: usize,
     /// Boundary.
     pub edge: Edge,
     /// Regions along each axis, slowest first.
@@ -237,8 +241,9 @@ impl Example {
             Some(Product(cells)) => per_axis(name, "--tile", cells, dims)?,
         };
         let steps = flags.steps.unwrap_or(self.steps);
+        let ghost = flags.ghost.unwrap_or(self.ghost);
         let verify = flags.verify;
-        Ok(Settings { example: *self, flags, shape, steps, dtype, edge, regions, tile, verify })
+        Ok(Settings { example: *self, flags, shape, steps, dtype, ghost, edge, regions, tile, verify })
     }
 }
 
@@ -303,6 +308,7 @@ mod tests {
         dims: &[3, 1, 2],
         size: [1024, 64, 16],
         steps: 10,
+        ghost: 1,
         dtypes: &[Dtype::F64, Dtype::F32],
         boundaries: &[Edge::Periodic, Edge::Fixed, Edge::Reflect],
     };
@@ -330,7 +336,7 @@ mod tests {
         )?;
         assert_eq!((settings.shape, settings.steps, settings.dtype), (vec![32; 2], 5, Dtype::F32));
         assert_eq!((settings.regions, settings.tile), (vec![4, 1], vec![8, 16]));
-        assert_eq!((settings.edge, settings.flags.ghost), (Edge::Reflect, 2));
+        assert_eq!((settings.edge, settings.ghost), (Edge::Reflect, 2));
         assert!(settings.verify && settings.flags.json);
 
         assert_eq!(check(&ALL, "x --regions 2x3x4")?.regions, [2, 3, 4]);

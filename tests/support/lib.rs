@@ -8,6 +8,20 @@ pub mod oracle;
 pub mod progress;
 pub mod real;
 pub mod report;
+pub mod setup;
+
+use std::process::ExitCode;
 
 /// The result of an example: any error, with its text.
 pub type Result<T, E = Box<dyn std::error::Error + Send + Sync>> = std::result::Result<T, E>;
+
+/// Ends an example: an error is printed to standard error and the process fails.
+pub fn exit(done: Result<()>) -> ExitCode {
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
