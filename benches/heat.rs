@@ -17,9 +17,12 @@ fn steps(u: &mut TileArray<f64, 3>, next: &mut TileArray<f64, 3>) -> tida::Resul
                 kernel!(|next, u, at| {
                     let c = u[at];
                     next[at] = c + alpha
-                        * (u[at + [0, 0, 1]] + u[at - [0, 0, 1]]
-                            + u[at + [0, 1, 0]] + u[at - [0, 1, 0]]
-                            + u[at + [1, 0, 0]] + u[at - [1, 0, 0]]
+                        * (u[at + [0, 0, 1]]
+                            + u[at - [0, 0, 1]]
+                            + u[at + [0, 1, 0]]
+                            + u[at - [0, 1, 0]]
+                            + u[at + [1, 0, 0]]
+                            + u[at - [1, 0, 0]]
                             - 6.0 * c);
                 }),
             )?;

@@ -21,7 +21,13 @@ fn plain(next: &mut [f64], u: &[f64], alpha: f64) {
 fn recorded(tile: &Tile<3>, next: &mut TileArray<f64, 3>, u: &TileArray<f64, 3>) -> tida::Result<()> {
     let alpha = 0.1;
     for _ in 0..COMPUTES {
-        compute(tile, (&mut *next, u), kernel!(|next, u, at| { next[at] = u[at] + alpha * u[at]; }))?;
+        compute(
+            tile,
+            (&mut *next, u),
+            kernel!(|next, u, at| {
+                next[at] = u[at] + alpha * u[at];
+            }),
+        )?;
     }
     u.acc().sync()
 }

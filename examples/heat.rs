@@ -73,9 +73,12 @@ macro_rules! solvers {
                             kernel!(|next, u, at| {
                                 let c = u[at];
                                 next[at] = c + alpha
-                                    * (u[at + [0, 0, 1]] + u[at - [0, 0, 1]]
-                                        + u[at + [0, 1, 0]] + u[at - [0, 1, 0]]
-                                        + u[at + [1, 0, 0]] + u[at - [1, 0, 0]]
+                                    * (u[at + [0, 0, 1]]
+                                        + u[at - [0, 0, 1]]
+                                        + u[at + [0, 1, 0]]
+                                        + u[at - [0, 1, 0]]
+                                        + u[at + [1, 0, 0]]
+                                        + u[at - [1, 0, 0]]
                                         - 6.0 * c);
                             }),
                         )?;

@@ -91,8 +91,7 @@ macro_rules! solver {
             acc.sync()?;
             let seconds = clock.stop();
 
-            settings
-                .finish(&u, steps, seconds, || oracle::jacobi(&settings.shape, &start, &right_side, steps))
+            settings.finish(&u, steps, seconds, || oracle::jacobi(&settings.shape, &start, &right_side, steps))
         }
     };
 }

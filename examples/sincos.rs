@@ -65,8 +65,7 @@ macro_rules! solver {
             acc.sync()?;
             let seconds = clock.stop();
 
-            settings
-                .finish(&u, settings.steps, seconds, || oracle::sincos(&start, settings.steps, iterations))
+            settings.finish(&u, settings.steps, seconds, || oracle::sincos(&start, settings.steps, iterations))
         }
     };
 }

@@ -103,6 +103,16 @@ impl Tracker {
         self.lock().len()
     }
 
+    /// Takes over the ages of `other`, of which this array is now a copy, ghosts included.
+    pub(crate) fn copy_ages(&self, other: &Tracker) {
+        if other.ghosts_fresh() {
+            self.ghosts.store(self.cells.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        } else {
+            self.cells_written();
+        }
+        self.fixed.store(other.fixed_ghosts_hold(), Ordering::Relaxed);
+    }
+
     fn lock(&self) -> MutexGuard<'_, Vec<RegionTouches>> {
         self.regions.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -154,7 +154,10 @@ impl<T: Element, const N: usize> ArrayPlace<T, N> {
         let entry = if entry < N {
             entry
         } else {
-            tida_kernels::scalar::fault::raise(tida_kernels::scalar::Fault::Entry { index: entry as u64, len: N as u64 });
+            tida_kernels::scalar::fault::raise(tida_kernels::scalar::Fault::Entry {
+                index: entry as u64,
+                len: N as u64,
+            });
             0
         };
         // SAFETY: entry < N, so its planes lie inside those of the array; the rest is the maker's promise.
