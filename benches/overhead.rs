@@ -1,6 +1,7 @@
-//! What recording costs: 10⁴ computes of 16³ cells, against the same cells' work in plain loops.
+//! What recording costs: 10⁴ computes of 16³ cells, against the same cells' work in plain loops on one thread.
 //!
-//! Prints the difference for each compute as well. The goal is 5 µs.
+//! Once as 100 sweeps of 100 tiles, as a tile loop records them, and once as 10⁴ sweeps of one tile, where each waits
+//! for the one before. Prints the difference for each compute as well. The goal is 5 µs.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -9,72 +10,79 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use tida::prelude::*;
 
 const COMPUTES: usize = 10_000;
-const SIDE: usize = 16;
+const TILE: [usize; 3] = [16; 3];
+const CELLS: usize = 16 * 16 * 16;
 
-/// The work of the kernel on one tile, by hand.
-fn plain(next: &mut [f64], u: &[f64], alpha: f64) {
-    for (y, x) in next.iter_mut().zip(u) {
-        *y = x + alpha * x;
+/// An array of so many tiles, and one for the results.
+struct Work {
+    u: TileArray<f64, 3>,
+    next: TileArray<f64, 3>,
+    plain: [Vec<f64>; 2],
+}
+
+impl Work {
+    fn new(tiles: [usize; 2]) -> tida::Result<Work> {
+        let acc = TileAcc::auto()?;
+        let mut u = TileArray::<f64, 3>::builder([16 * tiles[0], 16 * tiles[1], 16]).build(&acc)?;
+        u.fill(|[k, j, i]| (k + j + i) as f64)?;
+        let next = u.like()?;
+        let values = vec![1.0; CELLS * tiles[0] * tiles[1]];
+        Ok(Work { u, next, plain: [values.clone(), values] })
+    }
+
+    /// All computes recorded and run.
+    fn recorded(&mut self) -> tida::Result<()> {
+        let alpha = 0.1;
+        let mut computes = 0;
+        while computes < COMPUTES {
+            for tile in TileIter::new(&self.u).tile_size(TILE) {
+                let kernel = kernel!(|next, u, at| {
+                    next[at] = u[at] + alpha * u[at];
+                });
+                compute(&tile, (&mut self.next, &self.u), kernel)?;
+                computes += 1;
+            }
+        }
+        self.u.acc().sync()
+    }
+
+    /// The same cells' work.
+    fn by_hand(&mut self) {
+        let [next, u] = &mut self.plain;
+        let alpha = black_box(0.1);
+        for _ in 0..COMPUTES * CELLS / u.len() {
+            for (y, x) in next.iter_mut().zip(black_box(&*u)) {
+                *y = x + alpha * x;
+            }
+            black_box(&mut *next);
+        }
     }
 }
 
-fn recorded(tile: &Tile<3>, next: &mut TileArray<f64, 3>, u: &TileArray<f64, 3>) -> tida::Result<()> {
-    let alpha = 0.1;
-    for _ in 0..COMPUTES {
-        compute(
-            tile,
-            (&mut *next, u),
-            kernel!(|next, u, at| {
-                next[at] = u[at] + alpha * u[at];
-            }),
-        )?;
-    }
-    u.acc().sync()
+/// The shortest of some runs.
+fn shortest(mut run: impl FnMut()) -> Duration {
+    let once = |_| {
+        let start = Instant::now();
+        run();
+        start.elapsed()
+    };
+    (0..15).map(once).min().unwrap_or_default()
 }
 
 fn overhead(c: &mut Criterion) {
-    let measure = || -> tida::Result<(Tile<3>, TileArray<f64, 3>, TileArray<f64, 3>)> {
-        let acc = TileAcc::auto()?;
-        let mut u = TileArray::<f64, 3>::builder([SIDE; 3]).build(&acc)?;
-        u.fill(|[k, j, i]| (k + j + i) as f64)?;
-        let next = u.like()?;
-        let tile = TileIter::new(&u).next().expect("an array has a tile");
-        Ok((tile, next, u))
-    };
-    let (tile, mut next, u) = measure().expect("the arrays can be built");
-    let values = vec![1.0; SIDE.pow(3)];
-    let mut results = values.clone();
+    for (name, tiles) in [("100 sweeps of 100 tiles", [10, 10]), ("10^4 sweeps of one tile", [1, 1])] {
+        let mut work = Work::new(tiles).expect("the arrays can be built");
+        let mut group = c.benchmark_group(format!("overhead, {name}"));
+        group.sample_size(20);
+        group.bench_function("recorded", |b| b.iter(|| work.recorded().expect("the kernel runs")));
+        group.bench_function("by hand", |b| b.iter(|| work.by_hand()));
+        group.finish();
 
-    let mut group = c.benchmark_group("overhead");
-    group.sample_size(20);
-    group.bench_function("10^4 computes of 16^3 cells", |b| {
-        b.iter(|| recorded(&tile, &mut next, &u).expect("the kernel runs"));
-    });
-    group.bench_function("the same work in plain loops", |b| {
-        b.iter(|| {
-            for _ in 0..COMPUTES {
-                plain(black_box(&mut results), black_box(&values), 0.1);
-            }
-        });
-    });
-    group.finish();
-
-    let best = |mut run: Box<dyn FnMut() + '_>| -> Duration {
-        let once = |_| {
-            let start = Instant::now();
-            run();
-            start.elapsed()
-        };
-        (0..15).map(once).min().unwrap_or_default()
-    };
-    let tida = best(Box::new(|| recorded(&tile, &mut next, &u).expect("the kernel runs")));
-    let loops = best(Box::new(|| {
-        for _ in 0..COMPUTES {
-            plain(black_box(&mut results), black_box(&values), 0.1);
-        }
-    }));
-    let each = (tida.as_secs_f64() - loops.as_secs_f64()) / COMPUTES as f64;
-    println!("overhead of one compute beyond its cells' work: {:.2} µs (goal: 5)", each * 1e6);
+        let recorded = shortest(|| work.recorded().expect("the kernel runs"));
+        let by_hand = shortest(|| work.by_hand());
+        let each = (recorded.as_secs_f64() - by_hand.as_secs_f64()) / COMPUTES as f64;
+        println!("{name}: {:.2} µs for each compute beyond its cells' work (goal: 5)\n", each * 1e6);
+    }
 }
 
 criterion_group!(benches, overhead);

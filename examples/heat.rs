@@ -62,7 +62,7 @@ macro_rules! solvers {
                 let start = settings.start(&u)?;
                 let tile_size = settings.tile()?;
 
-                let alpha = 0.1;
+                let alpha: $T = 0.1;
                 let clock = settings.clock();
                 for _ in 0..settings.steps {
                     u.fill_ghosts()?;
@@ -102,7 +102,7 @@ macro_rules! solvers {
                 let start = settings.start(&u)?;
                 let tile_size = settings.tile()?;
 
-                let alpha = 0.1;
+                let alpha: $T = 0.1;
                 let clock = settings.clock();
                 for _ in 0..settings.steps {
                     u.fill_ghosts()?;
@@ -136,7 +136,7 @@ macro_rules! solvers {
                 let start = settings.start(&u)?;
                 let tile_size = settings.tile()?;
 
-                let alpha = 0.1;
+                let alpha: $T = 0.1;
                 let clock = settings.clock();
                 for _ in 0..settings.steps {
                     u.fill_ghosts()?;

@@ -52,7 +52,7 @@ macro_rules! solver {
             let tile_size = settings.tile()?;
 
             // Time step over cell width, at wave speed 1: below 1 / sqrt 2.
-            let c = 0.5;
+            let c: $T = 0.5;
             let clock = settings.clock();
             for _ in 0..settings.steps {
                 p.fill_ghosts()?;

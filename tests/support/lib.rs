@@ -25,3 +25,7 @@ pub fn exit(done: Result<()>) -> ExitCode {
         }
     }
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+mod readme {}
