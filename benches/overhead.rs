@@ -36,10 +36,13 @@ impl Work {
         let mut computes = 0;
         while computes < COMPUTES {
             for tile in TileIter::new(&self.u).tile_size(TILE) {
-                let kernel = kernel!(|next, u, at| {
-                    next[at] = u[at] + alpha * u[at];
-                });
-                compute(&tile, (&mut self.next, &self.u), kernel)?;
+                compute(
+                    &tile,
+                    (&mut self.next, &self.u),
+                    kernel!(|next, u, at| {
+                        next[at] = u[at] + alpha * u[at];
+                    }),
+                )?;
                 computes += 1;
             }
         }

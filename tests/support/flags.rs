@@ -151,7 +151,7 @@ pub struct Settings {
     pub edge: Edge,
     /// Regions along each axis, slowest first.
     pub regions: Vec<usize>,
-    /// Cells of a tile along each axis, slowest first.
+    /// Cells of a tile along each axis, slowest first; more than a region has (faces too) if not asked for.
     pub tile: Vec<usize>,
     /// Whether to compare with plain loops.
     pub verify: bool,
@@ -237,7 +237,7 @@ impl Example {
             Some(Cut::Each(counts)) => per_axis(name, "--regions", counts, dims)?,
         };
         let tile = match &flags.tile {
-            None => shape.clone(),
+            None => shape.iter().map(|cells| cells + 1).collect(),
             Some(Product(cells)) => per_axis(name, "--tile", cells, dims)?,
         };
         let steps = flags.steps.unwrap_or(self.steps);
@@ -326,7 +326,7 @@ mod tests {
     fn defaults_and_all_flags() -> Result<()> {
         let settings = check(&ALL, "x")?;
         assert_eq!((settings.shape, settings.steps), (vec![16; 3], 10));
-        assert_eq!((settings.regions, settings.tile), (vec![1; 3], vec![16; 3]));
+        assert_eq!((settings.regions, settings.tile), (vec![1; 3], vec![17; 3]));
         assert!(!settings.verify);
 
         let settings = check(
