@@ -192,8 +192,7 @@ fn tiles_grown_past_the_ghosts() {
 fn a_write_outside_the_region_it_is_in() {
     let acc = acc();
     let cells = TileArray::<f64, 1>::builder([128]).regions([2]).build(&acc).unwrap();
-    let mut faces =
-        TileArray::<f64, 1>::builder([128]).regions([2]).centering([Centering::Face]).build(&acc).unwrap();
+    let mut faces = TileArray::<f64, 1>::builder([128]).regions([2]).centering([Centering::Face]).build(&acc).unwrap();
     // Cell 64 is the second region's, face 64 the first's.
     let tile = TileIter::new(&cells).into_iter().nth(1).unwrap();
     let result = compute(&tile, &mut faces, kernel!(|faces, at| faces[at] = 1.0));

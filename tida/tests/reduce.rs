@@ -108,7 +108,8 @@ fn every_tile_of_a_region_sums_to_the_region() {
 #[test]
 fn of_several_arrays_and_of_other_types() {
     let acc = TileAcc::builder().device(Device::Cpu).threads(2).build().unwrap();
-    let mut a = TileArray::<f32, 1>::builder([1000]).regions([3]).ghost(1).boundary(Boundary::Periodic).build(&acc).unwrap();
+    let mut a =
+        TileArray::<f32, 1>::builder([1000]).regions([3]).ghost(1).boundary(Boundary::Periodic).build(&acc).unwrap();
     let mut b = a.like().unwrap();
     a.fill(|[i]| i as f32).unwrap();
     b.fill(|[i]| (i % 10) as f32).unwrap();
@@ -136,4 +137,19 @@ fn nan_and_ties() {
     u.fill(|[i]| if i % 2 == 0 { 0.0 } else { -0.0 }).unwrap();
     assert_eq!(reduce(&u, Min, kernel!(|u, at| u[at])).unwrap().to_bits(), (-0.0f64).to_bits());
     assert_eq!(reduce(&u, Max, kernel!(|u, at| u[at])).unwrap().to_bits(), 0.0f64.to_bits());
+}
+
+#[test]
+fn vector_operations() {
+    let acc = TileAcc::builder().device(Device::Cpu).threads(2).build().unwrap();
+    let mut x = TileArray::<f64, 2>::builder([30, 70]).regions([3, 1]).build(&acc).unwrap();
+    let mut y = x.like().unwrap();
+    x.fill(|[j, i]| (j + i) as f64).unwrap();
+    y.fill(|[j, i]| (j * i) as f64).unwrap();
+    axpy(3.0, &x, &mut y).unwrap();
+    let want = |j: usize, i: usize| (3 * (j + i) + j * i) as f64;
+    assert!(y.to_ndarray().unwrap().indexed_iter().all(|((j, i), v)| *v == want(j, i)));
+    let cells = || (0..30usize).flat_map(|j| (0..70usize).map(move |i| (j, i)));
+    assert_eq!(dot(&x, &y).unwrap(), cells().map(|(j, i)| (j + i) as f64 * want(j, i)).sum::<f64>());
+    assert_eq!(norm(&x).unwrap(), cells().map(|(j, i)| ((j + i) * (j + i)) as f64).sum::<f64>().sqrt());
 }

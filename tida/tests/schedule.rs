@@ -12,20 +12,44 @@ fn acc(threads: usize, look_ahead: usize) -> TileAcc {
 #[derive(Clone, Copy, Debug)]
 enum Step {
     /// `a[to] = blend of neighbours of a[from]`.
-    Blur { to: usize, from: usize },
+    Blur {
+        to: usize,
+        from: usize,
+    },
     /// `a[to] += a[from]` at the cell.
-    Add { to: usize, from: usize },
+    Add {
+        to: usize,
+        from: usize,
+    },
     /// In place.
-    Scale { to: usize },
+    Scale {
+        to: usize,
+    },
     /// Only some cells of some rows, a partial write.
-    Part { to: usize, from: usize },
+    Part {
+        to: usize,
+        from: usize,
+    },
     /// Two kernels in one tile loop; the second reads what the first wrote.
-    Two { to: usize, via: usize, from: usize },
+    Two {
+        to: usize,
+        via: usize,
+        from: usize,
+    },
     /// Copies all.
-    Copy { to: usize, from: usize },
+    Copy {
+        to: usize,
+        from: usize,
+    },
     /// Scales by a deferred sum.
-    Deferred { to: usize, from: usize },
-    Swap { a: usize, b: usize },
+    Deferred {
+        to: usize,
+        from: usize,
+    },
+    Swap {
+        a: usize,
+        b: usize,
+    },
 }
 
 fn two_of(n: usize) -> impl Strategy<Value = (usize, usize)> {
@@ -104,11 +128,8 @@ fn run(
     let shape = [start[0].len(), start[0][0].len()];
     let mut arrays = Vec::new();
     for s in start {
-        let mut a = TileArray::<f64, 2>::builder(shape)
-            .regions(regions)
-            .ghost(1)
-            .boundary(Boundary::Periodic)
-            .build(acc)?;
+        let mut a =
+            TileArray::<f64, 2>::builder(shape).regions(regions).ghost(1).boundary(Boundary::Periodic).build(acc)?;
         a.fill(|[j, i]| s[j][i])?;
         arrays.push(a);
     }
