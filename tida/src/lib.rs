@@ -18,8 +18,8 @@ pub mod __private;
 pub use acc::{Device, TileAcc, TileAccBuilder};
 pub use array::{Boundary, Centering, Element, GridBox, TileArray};
 pub use compute::{
-    All, ArgMax, ArgMin, Max, Min, Product, Scalar, Sum, Table, all, axpy, compute, dot, norm, reduce, reduce_later,
-    reduce_over, reduce_over_later, table,
+    All, ArgMax, ArgMin, Explanation, Max, Min, Product, Scalar, Sum, Table, all, axpy, compute, dot, explain, norm,
+    reduce, reduce_later, reduce_over, reduce_over_later, table,
 };
 pub use error::{Error, ErrorKind};
 pub use tida_derive::{Element, kernel, kernel_fn};
