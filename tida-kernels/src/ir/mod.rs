@@ -5,8 +5,9 @@
 //! local. Loads are of single components: what a kernel does not use of an element it does not load.
 
 mod lower;
+mod print;
 
-pub use lower::{lower, Binding, LowerInput};
+pub use lower::{Binding, LowerInput, lower};
 
 use std::sync::Arc;
 
