@@ -24,6 +24,14 @@ impl<T: Element, const D: usize> TileArray<T, D> {
                 "copy between arrays of one shape and centring",
             ));
         }
+        if !self.acc.same(&source.acc) {
+            return Err(Error::new(
+                ErrorKind::Argument,
+                "copy between arrays",
+                "arrays of different accelerators",
+                "copy by `read_box` and `write_box`, or use one accelerator",
+            ));
+        }
         let (target, memory) = (self.storage.clone(), source.storage.clone());
         let touches = vec![self.touch(None, false, true), source.touch(None, true, false)];
         self.acc.record("copy_from", touches, move || {

@@ -57,7 +57,10 @@ impl<const D: usize> GridBox<D> {
 
     /// The box with `low[d]` and `high[d]` more cells at the ends of each axis.
     pub fn grown(&self, low: [i64; D], high: [i64; D]) -> Self {
-        GridBox { lo: std::array::from_fn(|d| self.lo[d].saturating_sub(low[d])), hi: std::array::from_fn(|d| self.hi[d].saturating_add(high[d])) }
+        GridBox {
+            lo: std::array::from_fn(|d| self.lo[d].saturating_sub(low[d])),
+            hi: std::array::from_fn(|d| self.hi[d].saturating_add(high[d])),
+        }
     }
 
     /// Its cells, in row-major order.
