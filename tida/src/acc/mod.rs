@@ -116,11 +116,6 @@ impl TileAcc {
         self.core().wait_node(node)
     }
 
-    /// Whether both are one accelerator.
-    pub(crate) fn same(&self, other: &TileAcc) -> bool {
-        Arc::ptr_eq(&self.shared, &other.shared)
-    }
-
     /// Runs `f` inside the thread pool.
     pub(crate) fn install<R: Send>(&self, f: impl FnOnce() -> R + Send) -> R {
         self.core().pool.install(f)
