@@ -60,6 +60,7 @@ pub fn expand_kernel_fn(attribute: TokenStream, input: TokenStream) -> TokenStre
             (native, Some(tree))
         }
     };
+    let signature = body.errors.is_empty();
     body.refuse_attributes(|finder| syn::visit::visit_block(finder, &function.block));
     let native = body.block(&function.block);
     let name = &function.sig.ident;
@@ -69,7 +70,8 @@ pub fn expand_kernel_fn(attribute: TokenStream, input: TokenStream) -> TokenStre
     let vis = &function.vis;
     let attrs = &function.attrs;
     if !body.errors.is_empty() {
-        return without_a_body(&function, compile_errors(body.errors));
+        let errors = compile_errors(body.errors);
+        return if signature { without_a_body(&function, errors) } else { errors };
     }
     let tree = FunctionTree { name: name.to_string(), params, result: result_tree, code: body.code(native.quoted) };
     let fields = static_fields(&tree.encode(), &body.tables);
@@ -141,9 +143,7 @@ fn without_a_body(function: &syn::ItemFn, errors: TokenStream) -> TokenStream {
             syn::FnArg::Receiver(_) => None,
         })
         .collect();
-    let Some(types) = typed.filter(|_| function.sig.generics.params.is_empty()) else {
-        return errors;
-    };
+    let types = typed.unwrap_or_default();
     let result = match &function.sig.output {
         syn::ReturnType::Default => quote!(()),
         syn::ReturnType::Type(_, ty) => ty.to_token_stream(),
