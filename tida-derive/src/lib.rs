@@ -9,6 +9,8 @@ mod element;
 mod expand;
 mod kernel;
 mod kernel_fn;
+#[cfg(test)]
+mod soup;
 
 use proc_macro::TokenStream;
 

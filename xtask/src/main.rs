@@ -1,2 +1,50 @@
-//! The project's own commands.
-fn main() {}
+//! The project's own commands: `cargo xtask test`, `cargo xtask bench cpu`.
+
+mod bench;
+mod shell;
+mod smoke;
+mod steps;
+mod tools;
+
+use clap::{Parser, Subcommand};
+
+/// What went wrong, to be read by a person.
+type Result<T, E = String> = std::result::Result<T, E>;
+
+#[derive(Parser)]
+#[command(bin_name = "cargo xtask", about = "The project's own commands")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Install what is missing, then run every check
+    Test,
+    /// Measure against hand-written references
+    Bench {
+        #[command(subcommand)]
+        what: Bench,
+    },
+}
+
+#[derive(Subcommand)]
+enum Bench {
+    /// The heat sweep on the CPU against C with OpenMP
+    Cpu(bench::Options),
+}
+
+fn main() -> std::process::ExitCode {
+    let done = match Cli::parse().command {
+        Command::Test => steps::test(),
+        Command::Bench { what: Bench::Cpu(options) } => bench::cpu(&options),
+    };
+    match done {
+        Ok(()) => std::process::ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("\nerror: {message}");
+            std::process::ExitCode::FAILURE
+        }
+    }
+}

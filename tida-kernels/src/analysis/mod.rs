@@ -3,11 +3,25 @@
 //! Total: it always returns, with what it found and why it stopped. It decides safety (which reads stay within which
 //! box), movement (what is overwritten before it is read) and feeds the kernel plans. Normal forms follow MESI-CUDA
 //! §4; precalculability follows Lashgar §7.2.
+//!
+//! Integers of a kernel wrap. A symbolic value is therefore kept as a form that the run-time value equals *modulo two
+//! to the width of its type*: sums, differences and products with constants keep that, whatever wraps on the way, and
+//! casts between types of one width do too. Where a value is widened, and where a loop takes its bounds, the form must
+//! also be exact; that is a [`Fit`], checked at once if constants decide it and else by [`Analysis::range`], for the
+//! box and the captures of a launch. So what `range` answers is sound, without a guess about magnitudes.
 
-mod find;
+mod eval;
+mod query;
+mod range;
+mod report;
+mod symbolic;
+mod walk;
+mod written;
 
-pub use find::analyse;
+pub use query::is_at;
+pub use walk::analyse;
 
+use crate::element::ScalarType;
 use crate::ir::Span;
 
 /// Everything found about one kernel.
@@ -19,8 +33,13 @@ pub struct Analysis {
     pub loops: Vec<LoopInfo>,
     /// Whether any method or function used is inexact between devices (`sin`, `exp`, ..).
     pub uses_inexact: bool,
+    /// Bounds of the values that [`Symbol::Choice`] numbers.
+    pub choices: Vec<Interval>,
     /// Whether a cell can raise a fault that has nothing to do with array reads (integer division, run-time entries).
     pub may_fault: bool,
+    /// False if the walk had to stop (code that is not well formed, or nested too deep); then every argument counts as
+    /// read and written anywhere.
+    pub complete: bool,
 }
 
 /// How one argument is used.
@@ -32,6 +51,8 @@ pub struct ArgUse {
     pub may_write: bool,
     /// Every component of the cell `at` is written on every path, before any read of it.
     pub must_write: bool,
+    /// A value from before the launch may be read: a component at `at` before its write, or another cell.
+    pub reads_old: bool,
     /// Every access, in order of appearance.
     pub accesses: Vec<ArrayAccess>,
 }
@@ -47,6 +68,12 @@ pub struct ArrayAccess {
     pub component: Option<u32>,
     /// Index along each axis of the argument.
     pub index: Vec<IndexForm>,
+    /// Exactly the cell `at`, in an argument with as many axes.
+    pub at_cell: bool,
+    /// What must hold for the index to be exact.
+    pub fits: Vec<Fit>,
+    /// The `for` loops around the access, outermost first.
+    pub loops: Vec<u32>,
     /// Runs only under a condition or in a loop that may not run.
     pub conditional: bool,
     /// Whether the block index alone decides the box read (Lashgar §7.2).
@@ -80,6 +107,17 @@ pub enum Symbol {
     Loop(u32),
     /// A captured integer scalar, by number: known at launch.
     Capture(u32),
+    /// An entry of a constant array, such as `c[q]`; [`Analysis::choices`] has the bounds of its value.
+    Choice(u32),
+}
+
+/// The form's value must be one of the type's, or what was made from it is not exact.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fit {
+    /// The form.
+    pub form: NormalForm,
+    /// The type.
+    pub ty: ScalarType,
 }
 
 /// A `for` loop.
@@ -89,8 +127,12 @@ pub struct LoopInfo {
     pub name: String,
     /// First value, if affine in captures, `at` and outer loops.
     pub lo: IndexForm,
-    /// Last value (inclusive), if affine.
+    /// Last value (inclusive), if affine; one less than `lo` or lower if the loop does not run.
     pub last: IndexForm,
+    /// What must hold for both to be exact.
+    pub fits: Vec<Fit>,
+    /// Whether the block index alone decides the bounds.
+    pub precalculable: Precalculability,
 }
 
 /// Why an index is not affine.

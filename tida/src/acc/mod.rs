@@ -1,59 +1,144 @@
 //! The accelerator: records work, then runs it.
+//!
+//! `compute`, `fill_ghosts`, `copy_from` and `reduce_later` record a [`node::Node`] and return. A node waits for the
+//! nodes it conflicts with, found from the boxes it touches ([`tracker`]). Computes of one loop merge into a sweep
+//! while it is open ([`sweep`]); a driver thread starts open sweeps when the recorder pauses.
 
+mod boxes;
+mod builder;
+mod driver;
+pub(crate) mod node;
+pub(crate) mod sweep;
 mod tracker;
 
-pub(crate) use tracker::{Touch, Tracker};
+pub use builder::{Device, TileAccBuilder};
+pub(crate) use tracker::{BoxTouch, Touch, Tracker};
 
+use std::panic::Location;
 use std::sync::Arc;
 
-use crate::error::Error;
-
-/// Where work runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Device {
-    /// The threads of this machine.
-    Cpu,
-    /// An NVIDIA GPU.
-    Cuda,
-    /// An OpenCL device.
-    OpenCl,
-    /// A simulated device with a virtual clock.
-    Sim,
-}
+use crate::error::{Error, ErrorKind};
+use driver::Core;
+pub(crate) use driver::TileWork;
+use node::{Node, Work};
 
 /// Runs recorded work. Cheap to clone: clones are one accelerator. Arrays hold theirs alive.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct TileAcc {
-    shared: Arc<Shared>,
+    handle: Arc<Handle>,
 }
 
-#[derive(Debug)]
-struct Shared {
-    pool: rayon::ThreadPool,
+/// Ends the driver thread when the last accelerator of its kind is gone.
+struct Handle {
+    core: Arc<Core>,
+    device: Device,
 }
 
-#[allow(dead_code)]
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.core.shut_down();
+    }
+}
+
 impl TileAcc {
+    /// An accelerator on the best device there is: what the environment variable `TIDA_DEVICE` names (`auto`, `cpu`,
+    /// `cuda`, `opencl`, `sim`), else the CPU.
+    ///
+    /// # Errors
+    /// `TIDA_DEVICE` names no device, or one that this build cannot use.
+    pub fn auto() -> Result<TileAcc, Error> {
+        TileAcc::builder().build()
+    }
+
+    /// An accelerator with chosen device, threads and look-ahead.
+    pub fn builder() -> TileAccBuilder {
+        TileAccBuilder::default()
+    }
+
+    /// The device that work runs on.
+    pub fn device(&self) -> Device {
+        self.handle.device
+    }
+
+    /// Number of threads that run native kernels.
+    pub fn threads(&self) -> usize {
+        self.core().pool.current_num_threads()
+    }
+
+    /// Waits until everything recorded has run.
+    ///
+    /// # Errors
+    /// The first failure of recorded work since the last `sync`.
+    pub fn sync(&self) -> Result<(), Error> {
+        self.core().sync()
+    }
+
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        &self.handle.core
+    }
+
+    /// Whether two handles are one accelerator.
+    pub(crate) fn is(&self, other: &TileAcc) -> bool {
+        Arc::ptr_eq(&self.handle, &other.handle)
+    }
+
     /// Records host-side work on arrays (ghost fill, copies) to run inside the thread pool, after what it depends on.
     #[track_caller]
     pub(crate) fn record(
         &self,
-        _name: &'static str,
-        _touches: Vec<Touch>,
-        _run: impl FnOnce() -> Result<(), Error> + Send + 'static,
+        name: &'static str,
+        touches: Vec<Touch>,
+        run: impl FnOnce() -> Result<(), Error> + Send + 'static,
     ) {
-        todo!()
+        self.record_node(name, Location::caller(), &touches, &[], Box::new(run));
+    }
+
+    /// As [`TileAcc::record`], after other nodes too; gives the node.
+    pub(crate) fn record_node(
+        &self,
+        name: &'static str,
+        recorded: &'static Location<'static>,
+        touches: &[Touch],
+        after: &[Arc<Node>],
+        work: Work,
+    ) -> Arc<Node> {
+        self.core().record(name, recorded, touches, after, work)
     }
 
     /// Waits until the calling thread may touch the arrays as said, and gives the error of failed work that a read
     /// would see. While the caller holds the arrays borrowed, nothing conflicting can be recorded.
-    pub(crate) fn wait(&self, _touches: &[Touch]) -> Result<(), Error> {
-        todo!()
+    pub(crate) fn wait(&self, touches: &[Touch]) -> Result<(), Error> {
+        self.core().wait(touches)
+    }
+
+    /// Waits for one node and gives its result.
+    pub(crate) fn wait_node(&self, node: &Arc<Node>) -> Result<(), Error> {
+        self.core().wait_node(node)
     }
 
     /// Runs `f` inside the thread pool.
     pub(crate) fn install<R: Send>(&self, f: impl FnOnce() -> R + Send) -> R {
-        self.shared.pool.install(f)
+        self.core().pool.install(f)
     }
+}
+
+impl std::fmt::Debug for TileAcc {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TileAcc").field("device", &self.handle.device).field("threads", &self.threads()).finish()
+    }
+}
+
+/// The error of a native kernel or host closure that panicked.
+fn panicked(name: &str, payload: Box<dyn std::any::Any + Send>) -> Error {
+    let message = payload
+        .downcast_ref::<&str>()
+        .map(|s| s.to_string())
+        .or_else(|| payload.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic without a message".into());
+    Error::new(
+        ErrorKind::Panic,
+        format!("run {name}"),
+        format!("a panic: {message}"),
+        "mend the panic; arrays that it would have written cannot be read until they are overwritten",
+    )
 }

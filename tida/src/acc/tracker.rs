@@ -1,10 +1,42 @@
-//! What recorded work does to one array.
+//! What recorded work does to one array: who writes it, who reads it, how old its ghosts are.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Per array: the recorded work that touches it, and how old its ghosts are.
+use smallvec::SmallVec;
+
+use super::boxes::BoxList;
+use super::node::Node;
+use crate::array::GridBox;
+use crate::error::Error;
+
+/// Per array: the recorded work that touches each region, and how old its ghosts are.
+///
+/// The lists change only under the recorder's lock.
 #[derive(Debug, Default)]
-pub(crate) struct Tracker {}
+pub struct Tracker {
+    regions: Mutex<Vec<RegionTouches>>,
+    /// Counts writes of cells, recorded or by the host.
+    cells: AtomicU64,
+    /// `cells + 1` at the last ghost fill; 0 before the first.
+    ghosts: AtomicU64,
+    /// Fixed ghosts hold their values.
+    fixed: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct RegionTouches {
+    /// Unfinished writers, and failed ones until they are overwritten.
+    writers: SmallVec<[Entry; 2]>,
+    /// Unfinished readers.
+    readers: SmallVec<[Entry; 4]>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    node: Arc<Node>,
+    cells: BoxList,
+}
 
 /// How a piece of work touches an array.
 #[derive(Clone, Debug)]
@@ -19,24 +51,154 @@ pub(crate) struct Touch {
     pub write: bool,
 }
 
-#[allow(dead_code)]
+/// A box of one region of an array that a recorded node touches.
+#[derive(Clone, Debug)]
+pub(crate) struct BoxTouch {
+    /// The array.
+    pub tracker: Arc<Tracker>,
+    /// The region.
+    pub region: usize,
+    /// Cells read, if any.
+    pub read: Option<GridBox<4>>,
+    /// Cells written, if any.
+    pub write: Option<GridBox<4>>,
+}
+
 impl Tracker {
     /// Cells were written (recorded or by the host): ghosts are now older than them.
-    pub(crate) fn cells_written(&self) {}
+    pub(crate) fn cells_written(&self) {
+        self.cells.fetch_add(1, Ordering::Relaxed);
+    }
 
     /// Ghosts were filled: they are as new as the cells.
-    pub(crate) fn ghosts_filled(&self) {}
+    pub(crate) fn ghosts_filled(&self) {
+        self.ghosts.store(self.cells.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.fixed.store(true, Ordering::Relaxed);
+    }
 
     /// Ghost cells were written by something other than `fill_ghosts`: fixed values must be put back.
-    pub(crate) fn ghosts_overwritten(&self) {}
+    pub(crate) fn ghosts_overwritten(&self) {
+        self.fixed.store(false, Ordering::Relaxed);
+    }
 
     /// Whether ghosts are as new as the cells.
     pub(crate) fn ghosts_fresh(&self) -> bool {
-        true
+        self.ghosts.load(Ordering::Relaxed) == self.cells.load(Ordering::Relaxed) + 1
     }
 
     /// Whether constant (fixed) ghosts still hold their values since the last fill.
     pub(crate) fn fixed_ghosts_hold(&self) -> bool {
-        false
+        self.fixed.load(Ordering::Relaxed)
+    }
+
+    /// A tracker of so many regions.
+    pub(crate) fn new(regions: usize) -> Arc<Tracker> {
+        let tracker = Tracker::default();
+        tracker.lock().resize_with(regions, RegionTouches::default);
+        Arc::new(tracker)
+    }
+
+    /// Number of regions.
+    pub(crate) fn regions(&self) -> usize {
+        self.lock().len()
+    }
+
+    /// Takes over the ages of `other`, of which this array is now a copy, ghosts included.
+    pub(crate) fn copy_ages(&self, other: &Tracker) {
+        if other.ghosts_fresh() {
+            self.ghosts.store(self.cells.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        } else {
+            self.cells_written();
+        }
+        self.fixed.store(other.fixed_ghosts_hold(), Ordering::Relaxed);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<RegionTouches>> {
+        self.regions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds what `node` does to a region, and makes it wait for the nodes it conflicts with.
+    pub(crate) fn add(&self, region: usize, node: &Arc<Node>, read: Option<GridBox<4>>, write: Option<GridBox<4>>) {
+        let mut regions = self.lock();
+        if regions.len() <= region {
+            regions.resize_with(region + 1, RegionTouches::default);
+        }
+        let RegionTouches { writers, readers } = &mut regions[region];
+        let others = |e: &Entry| !Arc::ptr_eq(&e.node, node);
+        for entry in writers.iter().filter(|e| others(e)) {
+            let data = read.is_some_and(|r| entry.cells.overlaps(&r));
+            if data || write.is_some_and(|w| entry.cells.overlaps(&w)) {
+                node.wait_for(&entry.node, data);
+            }
+        }
+        if let Some(write) = write {
+            for entry in readers.iter().filter(|e| others(e) && e.cells.overlaps(&write)) {
+                node.wait_for(&entry.node, false);
+            }
+            extend(writers, node, write);
+            // What is wholly overwritten needs no further mention: who waits for this node waits for it too, and a
+            // failure that this node does not read is gone with the data.
+            if let Some(position) = writers.iter().position(|e| Arc::ptr_eq(&e.node, node)) {
+                let new = writers.remove(position);
+                writers.retain(|old| !new.cells.covers(&old.cells) && !is_done(old));
+                readers.retain(|old| {
+                    !old.node.is_finished() && (Arc::ptr_eq(&old.node, node) || !new.cells.covers(&old.cells))
+                });
+                writers.push(new);
+            }
+        }
+        if let Some(read) = read {
+            readers.retain(|e| !e.node.is_finished());
+            extend(readers, node, read);
+        }
+    }
+
+    /// Nodes that a host access of a region has to wait for.
+    pub(crate) fn pending(&self, region: Option<usize>, write: bool, out: &mut Vec<Arc<Node>>) {
+        for (r, touches) in self.lock().iter().enumerate() {
+            if region.is_none_or(|region| region == r) {
+                out.extend(touches.writers.iter().map(|e| e.node.clone()));
+                if write {
+                    out.extend(touches.readers.iter().map(|e| e.node.clone()));
+                }
+            }
+        }
+    }
+
+    /// The failure that a read of a region would see. All nodes have finished.
+    pub(crate) fn failure(&self, region: Option<usize>) -> Option<Error> {
+        let regions = self.lock();
+        let mut seen = regions.iter().enumerate().filter(|(r, _)| region.is_none_or(|region| region == *r));
+        seen.find_map(|(_, touches)| {
+            touches.writers.iter().find_map(|e| e.node.result().and_then(|r| r.as_ref().err()).cloned())
+        })
+    }
+
+    /// Forgets failures in a region: the host overwrites all of it.
+    pub(crate) fn overwritten(&self, region: Option<usize>) {
+        for (r, touches) in self.lock().iter_mut().enumerate() {
+            if region.is_none_or(|region| region == r) {
+                touches.writers.retain(|e| !e.node.is_finished());
+            }
+        }
+    }
+}
+
+/// Finished well: nothing has to wait for it, nothing can fail by it.
+fn is_done(entry: &Entry) -> bool {
+    matches!(entry.node.result(), Some(Ok(())))
+}
+
+fn extend<const N: usize>(entries: &mut SmallVec<[Entry; N]>, node: &Arc<Node>, cells: GridBox<4>)
+where
+    [Entry; N]: smallvec::Array<Item = Entry>,
+{
+    match entries.iter_mut().rev().find(|e| Arc::ptr_eq(&e.node, node)) {
+        Some(entry) => entry.cells.add(cells),
+        None => {
+            let mut list = BoxList::default();
+            list.add(cells);
+            entries.push(Entry { node: node.clone(), cells: list });
+        }
     }
 }

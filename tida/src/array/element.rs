@@ -57,6 +57,8 @@ pub struct ArrayPlace<T, const N: usize> {
 pub trait Scalar: Element {
     /// Its type.
     const SCALAR: ScalarType;
+    /// The value's bits, zero-extended.
+    fn bits(self) -> u64;
 }
 
 macro_rules! scalar {
@@ -73,6 +75,9 @@ macro_rules! scalar {
         }
         impl Scalar for $t {
             const SCALAR: ScalarType = ScalarType::$variant;
+            fn bits(self) -> u64 {
+                tida_kernels::scalar::Value::$variant(self).bits()
+            }
         }
         impl Place for ScalarPlace<$t> {
             type Value = $t;
@@ -113,6 +118,9 @@ unsafe impl Element for bool {
 
 impl Scalar for bool {
     const SCALAR: ScalarType = ScalarType::Bool;
+    fn bits(self) -> u64 {
+        self as u64
+    }
 }
 
 impl Place for ScalarPlace<bool> {
@@ -146,7 +154,10 @@ impl<T: Element, const N: usize> ArrayPlace<T, N> {
         let entry = if entry < N {
             entry
         } else {
-            tida_kernels::scalar::fault::raise(tida_kernels::scalar::Fault::Entry { index: entry as u64, len: N as u64 });
+            tida_kernels::scalar::fault::raise(tida_kernels::scalar::Fault::Entry {
+                index: entry as u64,
+                len: N as u64,
+            });
             0
         };
         // SAFETY: entry < N, so its planes lie inside those of the array; the rest is the maker's promise.

@@ -23,12 +23,12 @@ impl<const D: usize> GridBox<D> {
 
     /// Cells on each axis; 0 on an axis that is empty.
     pub fn extent(&self) -> [usize; D] {
-        std::array::from_fn(|d| (self.hi[d] - self.lo[d]).max(0) as usize)
+        std::array::from_fn(|d| self.hi[d].saturating_sub(self.lo[d]).max(0) as usize)
     }
 
-    /// Number of cells.
+    /// Number of cells, or `usize::MAX` if there are more.
     pub fn cells(&self) -> usize {
-        self.extent().iter().product()
+        self.extent().into_iter().fold(1, usize::saturating_mul)
     }
 
     /// Whether a cell is inside.
@@ -58,9 +58,62 @@ impl<const D: usize> GridBox<D> {
     /// The box with `low[d]` and `high[d]` more cells at the ends of each axis.
     pub fn grown(&self, low: [i64; D], high: [i64; D]) -> Self {
         GridBox {
-            lo: std::array::from_fn(|d| self.lo[d] - low[d]),
-            hi: std::array::from_fn(|d| self.hi[d] + high[d]),
+            lo: std::array::from_fn(|d| self.lo[d].saturating_sub(low[d])),
+            hi: std::array::from_fn(|d| self.hi[d].saturating_add(high[d])),
         }
+    }
+
+    /// Its cells, in row-major order.
+    pub(crate) fn points(self) -> impl Iterator<Item = [i64; D]> {
+        let mut next = (!self.is_empty()).then_some(self.lo);
+        std::iter::from_fn(move || {
+            let at = next?;
+            next = self.after(at);
+            Some(at)
+        })
+    }
+
+    /// The first cell of each of its rows, in row-major order.
+    pub(crate) fn rows(self) -> impl Iterator<Item = [i64; D]> {
+        let mut next = (!self.is_empty()).then_some(self.lo);
+        std::iter::from_fn(move || {
+            let at = next?;
+            next = self.step(at, D - 1);
+            Some(at)
+        })
+    }
+
+    /// The cell after `at`, in row-major order.
+    pub(crate) fn after(&self, at: [i64; D]) -> Option<[i64; D]> {
+        self.step(at, D)
+    }
+
+    /// The cell after `at`, counting along the first `axes` axes.
+    fn step(&self, mut at: [i64; D], axes: usize) -> Option<[i64; D]> {
+        for d in (0..axes).rev() {
+            at[d] += 1;
+            if at[d] < self.hi[d] {
+                return Some(at);
+            }
+            at[d] = self.lo[d];
+        }
+        None
+    }
+
+    /// Number of rows.
+    pub(crate) fn row_count(&self) -> usize {
+        if self.is_empty() { 0 } else { self.extent()[..D - 1].iter().product() }
+    }
+
+    /// The first cell of row `number`.
+    pub(crate) fn row(&self, mut number: usize) -> [i64; D] {
+        let extent = self.extent();
+        let mut at = self.lo;
+        for d in (0..D - 1).rev() {
+            at[d] += (number % extent[d]) as i64;
+            number /= extent[d];
+        }
+        at
     }
 
     /// The same cells as a box of four axes: axes of one cell are put in front.

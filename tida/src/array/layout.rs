@@ -1,9 +1,12 @@
 //! How an array is cut: shape, regions, ghosts, centring.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use super::element::Element;
 use super::grid_box::GridBox;
+use super::storage::Storage;
+use crate::compute::view::Raw;
+use tida_kernels::element::ElementType;
 
 /// Where values sit along one axis. An array centred on faces along every axis is centred on nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -75,6 +78,223 @@ pub(crate) struct Layout<const D: usize> {
     pub regions: Vec<Region<D>>,
 }
 
-/// Keeps `Element` in use until boundaries are built here.
-#[allow(dead_code)]
-fn marker<T: Element>() {}
+/// Why a layout cannot be.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum LayoutError {
+    /// More bytes than an address can count.
+    Overflow,
+    /// The list of regions alone does not fit in memory.
+    Regions,
+}
+
+/// Bytes that every row and plane is aligned to: two cache lines, and one line of a GPU.
+pub(crate) const ALIGN: usize = 128;
+/// Addresses that differ by a multiple of this fall into the same set of a first-level cache.
+const CACHE_WAY: usize = 4096;
+
+impl<const D: usize> Cuts<D> {
+    /// Number of regions on each axis.
+    pub(crate) fn regions(&self) -> [usize; D] {
+        std::array::from_fn(|d| self.at[d].len() - 1)
+    }
+
+    /// Cells of the thinnest region on an axis.
+    pub(crate) fn thinnest(&self, axis: usize) -> usize {
+        self.at[axis].windows(2).map(|w| (w[1] - w[0]) as usize).min().unwrap_or(0)
+    }
+}
+
+/// The values that region `part` of an axis owns.
+fn owned(cuts: &[i64], centering: Centering, part: usize) -> (i64, i64) {
+    match centering {
+        Centering::Cell => (cuts[part], cuts[part + 1]),
+        Centering::Face => (if part == 0 { 0 } else { cuts[part] + 1 }, cuts[part + 1] + 1),
+    }
+}
+
+/// The region of an axis that owns the value nearest to `at`.
+fn owner(cuts: &[i64], centering: Centering, at: i64) -> usize {
+    let cell = match centering {
+        Centering::Cell => at,
+        Centering::Face => at - 1,
+    };
+    cuts.partition_point(|c| *c <= cell).saturating_sub(1).min(cuts.len() - 2)
+}
+
+impl<const D: usize> Layout<D> {
+    /// The geometry of an array of elements `element`. Ghosts are at most as wide as the thinnest region.
+    pub(crate) fn new(
+        cuts: Arc<Cuts<D>>,
+        centering: [Centering; D],
+        ghost: [[usize; 2]; D],
+        element: &ElementType,
+    ) -> Result<Layout<D>, LayoutError> {
+        let shape = std::array::from_fn(|d| match centering[d] {
+            Centering::Cell => cuts.cells[d],
+            Centering::Face => cuts.cells[d] + 1,
+        });
+        let counts = cuts.regions();
+        let count = counts.iter().try_fold(1usize, |n, c| n.checked_mul(*c)).ok_or(LayoutError::Regions)?;
+        let mut regions = Vec::new();
+        regions.try_reserve_exact(count).map_err(|_| LayoutError::Regions)?;
+        let mut total = 0usize;
+        for number in 0..count {
+            let mut rest = number;
+            let mut valid = GridBox { lo: [0; D], hi: [0; D] };
+            for d in (0..D).rev() {
+                (valid.lo[d], valid.hi[d]) = owned(&cuts.at[d], centering[d], rest % counts[d]);
+                rest /= counts[d];
+            }
+            let region = Region::new(valid, ghost, element).ok_or(LayoutError::Overflow)?;
+            total = region
+                .bytes(element)
+                .and_then(|bytes| total.checked_add(bytes))
+                .filter(|total| *total <= isize::MAX as usize)
+                .ok_or(LayoutError::Overflow)?;
+            regions.push(region);
+        }
+        Ok(Layout { cuts, shape, centering, ghost, regions })
+    }
+
+    /// All values of the domain, without ghosts.
+    pub(crate) fn domain(&self) -> GridBox<D> {
+        GridBox { lo: [0; D], hi: self.shape.map(|n| n as i64) }
+    }
+
+    /// Numbers of the regions whose own values (or the outer ghosts nearest to them) meet `cells`.
+    pub(crate) fn owners(&self, cells: &GridBox<D>) -> impl Iterator<Item = usize> + use<D> {
+        let counts = self.cuts.regions();
+        let ranges: [Range<usize>; D] = std::array::from_fn(|d| {
+            let owner = |at| owner(&self.cuts.at[d], self.centering[d], at);
+            if cells.is_empty() { 0..0 } else { owner(cells.lo[d])..owner(cells.hi[d] - 1) + 1 }
+        });
+        let wide = GridBox { lo: std::array::from_fn(|d| ranges[d].start as i64), hi: ranges.map(|r| r.end as i64) };
+        wide.points().map(move |at| (0..D).fold(0, |n, d| n * counts[d] + at[d] as usize))
+    }
+
+    /// What region `number` owns, together with the outer ghosts nearest to its values: these boxes of all regions
+    /// cover everything, each cell once.
+    pub(crate) fn realm(&self, number: usize) -> GridBox<D> {
+        let mut realm = self.regions[number].valid;
+        for d in 0..D {
+            if realm.lo[d] == 0 {
+                realm.lo[d] -= self.ghost[d][0] as i64;
+            }
+            if realm.hi[d] == self.shape[d] as i64 {
+                realm.hi[d] += self.ghost[d][1] as i64;
+            }
+        }
+        realm
+    }
+
+    /// Memory of a region, as views see it; all of it, ghosts included, may be accessed.
+    pub(crate) fn raw(&self, storage: &Storage, region: usize) -> Raw<D> {
+        let Region { grown, origin, strides, cells, .. } = self.regions[region];
+        Raw { base: storage.base(region), cells, origin, strides, bounds: grown }
+    }
+}
+
+impl<const D: usize> Region<D> {
+    /// The memory layout of a region that owns `valid`; nothing if it has too many bytes.
+    ///
+    /// The first valid value of each row starts at a multiple of 128 bytes. The high ghosts of a row and the low ones
+    /// of the next share the padding between them.
+    fn new(valid: GridBox<D>, ghost: [[usize; 2]; D], element: &ElementType) -> Option<Region<D>> {
+        let grown = valid.grown(ghost.map(|g| g[0] as i64), ghost.map(|g| g[1] as i64));
+        let line = ALIGN / element.smallest_component();
+        let largest = element.component_types().iter().map(|s| s.size()).max().unwrap_or(1);
+        let extent = grown.extent();
+        let lead = ghost[D - 1][0].checked_next_multiple_of(line)?;
+        let mut strides = [1; D];
+        let mut stride = 1usize;
+        for d in (0..D).rev() {
+            strides[d] = stride;
+            let next = stride.checked_mul(extent[d])?.checked_next_multiple_of(line)?;
+            // Rows (planes) that all fall into the same sets of the cache would push each other out.
+            stride = if next.checked_mul(largest)? % CACHE_WAY == 0 { next.checked_add(line)? } else { next };
+        }
+        let reach = (0..D).try_fold(0usize, |n, d| n.checked_add((extent[d] - 1).checked_mul(strides[d])?))?;
+        let skip = lead - ghost[D - 1][0];
+        let mut cells = reach.checked_add(skip)?.checked_add(1)?.checked_next_multiple_of(ALIGN)?;
+        if element.components() > 1 && cells.checked_mul(largest)? % CACHE_WAY == 0 {
+            cells = cells.checked_add(ALIGN)?;
+        }
+        let mut origin = grown.lo;
+        origin[D - 1] = valid.lo[D - 1] - lead as i64;
+        Some(Region { valid, grown, origin, strides, cells })
+    }
+
+    /// Bytes of all planes.
+    pub(crate) fn bytes(&self, element: &ElementType) -> Option<usize> {
+        self.cells.checked_mul(element.bytes()).filter(|bytes| *bytes <= isize::MAX as usize)
+    }
+
+    /// Position of a coordinate of `grown` inside a plane.
+    #[inline(always)]
+    pub(crate) fn position(&self, at: [i64; D]) -> usize {
+        (0..D).map(|d| (at[d] - self.origin[d]) as usize * self.strides[d]).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::Element;
+
+    fn cuts<const D: usize>(at: [Vec<i64>; D]) -> Arc<Cuts<D>> {
+        Arc::new(Cuts { cells: std::array::from_fn(|d| *at[d].last().unwrap() as usize), at })
+    }
+
+    #[test]
+    fn rows_are_aligned_and_apart() {
+        let at = [vec![0, 3, 5], vec![0, 4], vec![0, 64, 512]];
+        for (element, sizes) in
+            [(f64::TYPE, vec![8]), (u8::TYPE, vec![1]), (f32::TYPE, vec![4]), (<[f32; 3]>::TYPE, vec![4, 4, 4])]
+        {
+            for last in [[0, 0], [1, 1], [3, 0], [0, 2]] {
+                let ghost = [[1, 2], [0, 1], last];
+                let layout = Layout::new(cuts(at.clone()), [Centering::Cell; 3], ghost, &element).unwrap();
+                for r in &layout.regions {
+                    assert_eq!(r.cells % 128, 0);
+                    let mut seen = std::collections::HashSet::new();
+                    for at in r.grown.points() {
+                        let position = r.position(at);
+                        assert!(position < r.cells && seen.insert(position), "{at:?} {r:?}");
+                    }
+                    for size in &sizes {
+                        let mut at = r.valid.lo;
+                        for k in r.grown.lo[0]..r.grown.hi[0] {
+                            at[0] = k;
+                            assert_eq!(r.position(at) * size % 128, 0);
+                        }
+                        assert_eq!(r.strides[1] * size % 128, 0);
+                        assert_ne!(r.strides[1] * size % 4096, 0);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_value_has_one_owner() {
+        for centering in [Centering::Cell, Centering::Face] {
+            let layout = Layout::new(cuts([vec![0, 1, 2, 5]]), [centering], [[1, 1]], &f64::TYPE).unwrap();
+            for at in -1..layout.shape[0] as i64 + 1 {
+                let one = GridBox::new([at], [at + 1]);
+                let owners: Vec<_> = layout.owners(&one).collect();
+                let realms: Vec<_> = (0..3).filter(|r| layout.realm(*r).contains([at])).collect();
+                assert_eq!(owners, realms);
+                assert_eq!(owners.len(), 1);
+            }
+        }
+    }
+
+    #[test]
+    fn too_large_is_an_error() {
+        let n = 1i64 << 40;
+        let e = Layout::new(cuts([vec![0, n], vec![0, n]]), [Centering::Cell; 2], [[0; 2]; 2], &u8::TYPE);
+        assert_eq!(e.unwrap_err(), LayoutError::Overflow);
+        let e = Layout::new(cuts([vec![0, n], vec![0, 1 << 21]]), [Centering::Cell; 2], [[0; 2]; 2], &f64::TYPE);
+        assert_eq!(e.unwrap_err(), LayoutError::Overflow);
+    }
+}

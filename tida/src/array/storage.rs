@@ -1,5 +1,145 @@
 //! The memory of an array's regions.
 
+use std::alloc;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::error::{Error, ErrorKind};
+
 /// Memory of every region of one array. Zeros at first, and no page is touched before it is used.
 #[derive(Debug)]
-pub(crate) struct Storage {}
+pub(crate) struct Storage {
+    blocks: Vec<Block>,
+}
+
+/// Memory of one region.
+#[derive(Debug)]
+struct Block {
+    /// What the allocator gave, with its layout; none for elements without components.
+    given: Option<(NonNull<u8>, alloc::Layout)>,
+    /// First byte used.
+    base: NonNull<u8>,
+}
+
+// SAFETY: the memory belongs to this value alone; who accesses it through `base` keeps writers apart.
+unsafe impl Send for Storage {}
+// SAFETY: as above; `&Storage` only gives out addresses.
+unsafe impl Sync for Storage {}
+
+/// Bytes of a page of the smallest size.
+const PAGE: usize = 4096;
+/// Bytes of a huge page.
+const HUGE_PAGE: usize = 2 << 20;
+
+impl Storage {
+    /// One block of `bytes` zeros for each entry of `sizes`, aligned to 128 bytes at least.
+    pub(crate) fn new(sizes: impl ExactSizeIterator<Item = usize> + Clone) -> Result<Storage, Error> {
+        let total = || sizes.clone().fold(0usize, usize::saturating_add);
+        let mut blocks = Vec::new();
+        blocks.try_reserve_exact(sizes.len()).map_err(|_| out_of_memory(total(), 0))?;
+        let stagger = next_stagger();
+        let mut storage = Storage { blocks };
+        let mut had = 0;
+        for bytes in sizes.clone() {
+            match Block::new(bytes, stagger) {
+                Some(block) => storage.blocks.push(block),
+                None => return Err(out_of_memory(total(), had)),
+            }
+            had += bytes;
+        }
+        Ok(storage)
+    }
+
+    /// First byte of a region's first plane.
+    pub(crate) fn base(&self, region: usize) -> *mut u8 {
+        self.blocks[region].base.as_ptr()
+    }
+}
+
+/// Where in a page the next array starts.
+///
+/// Arrays that start at the same offset of a page make a load of one wait for the store just done to the other
+/// (the CPU compares the low 12 bits first), so successive arrays start as far apart as can be: 0, 2048, 1024, ...
+fn next_stagger() -> usize {
+    static ARRAYS: AtomicUsize = AtomicUsize::new(0);
+    let n = ARRAYS.fetch_add(1, Ordering::Relaxed) as u8;
+    ((n.reverse_bits() >> 5) as usize) * (PAGE / 8)
+}
+
+impl Block {
+    /// Zeroed memory. The allocator's own zeroed pages are used, which cost nothing until touched: that path takes
+    /// small alignments only, so the base is aligned here.
+    fn new(bytes: usize, stagger: usize) -> Option<Block> {
+        if bytes == 0 {
+            return Some(Block { given: None, base: NonNull::<Line>::dangling().cast() });
+        }
+        let (align, stagger) = match bytes {
+            0..0x4000 => (128, 0),
+            0x4000..0x40_0000 => (PAGE, stagger),
+            _ => (HUGE_PAGE, stagger),
+        };
+        let layout = alloc::Layout::from_size_align(bytes.checked_add(align + stagger)?, 16).ok()?;
+        // SAFETY: the size is not 0.
+        let given = NonNull::new(unsafe { alloc::alloc_zeroed(layout) })?;
+        let skip = given.as_ptr().addr().next_multiple_of(align) - given.as_ptr().addr() + stagger;
+        // SAFETY: skip < align + stagger, which the allocation has beyond `bytes`.
+        let base = unsafe { given.add(skip) };
+        Some(Block { given: Some((given, layout)), base })
+    }
+}
+
+/// Something as aligned as planes are.
+#[repr(align(128))]
+struct Line;
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        if let Some((given, layout)) = self.given {
+            // SAFETY: allocated with this layout, and freed once.
+            unsafe { alloc::dealloc(given.as_ptr(), layout) }
+        }
+    }
+}
+
+fn out_of_memory(total: usize, had: usize) -> Error {
+    Error::new(
+        ErrorKind::Memory,
+        format!("allocate {total} bytes for the regions of an array"),
+        format!("that the system refused after {had} of them"),
+        "use a smaller array or element type, or free other arrays first",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_zero_and_aligned() {
+        for bytes in [0usize, 1, 128, 0x4000, 0x3f_ffff, 0x40_0000, 5 << 20] {
+            let storage = Storage::new([bytes, bytes].into_iter()).unwrap();
+            for region in 0..2 {
+                let base = storage.base(region);
+                assert_eq!(base.addr() % 128, 0);
+                // SAFETY: the block has that many bytes.
+                let all = unsafe { std::slice::from_raw_parts_mut(base, bytes) };
+                assert!(all.iter().all(|b| *b == 0));
+                all.fill(0xff);
+            }
+        }
+    }
+
+    #[test]
+    fn successive_arrays_start_apart() {
+        let seen: std::collections::HashSet<_> = (0..8).map(|_| next_stagger()).collect();
+        assert!(seen.iter().all(|s| s % 128 == 0 && *s < PAGE));
+        assert!(seen.len() >= 2);
+    }
+
+    #[test]
+    fn too_much_is_an_error() {
+        let e = Storage::new([isize::MAX as usize - 64].into_iter()).unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::Memory);
+        assert!(e.tried().contains(&(isize::MAX as usize - 64).to_string()), "{e}");
+    }
+}

@@ -1,8 +1,12 @@
 //! Captured scalars: hoisted by the macro, passed at each launch.
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 use tida_kernels::element::ScalarType;
 use tida_kernels::scalar::Value;
+
+use crate::acc::node::Node;
 
 /// The captured values of one kernel, described.
 #[derive(Debug, Default)]
@@ -17,6 +21,8 @@ pub(crate) enum CapturedValue {
     Scalar(Value),
     /// An array of scalars.
     Array(ScalarType, Box<[Value]>),
+    /// A scalar that recorded work gives.
+    Deferred(ScalarType, Arc<Node>),
 }
 
 /// A captured value held by a kernel.

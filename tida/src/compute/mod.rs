@@ -3,7 +3,23 @@
 pub(crate) mod args;
 pub(crate) mod ask;
 pub(crate) mod capture;
-pub(crate) mod view;
-
+mod check;
+pub(crate) mod deferred;
+mod explain;
+mod launch;
+mod linear;
 #[cfg(test)]
 mod macro_tests;
+mod prepare;
+mod reduce;
+pub(crate) mod view;
+
+pub use args::{All, Arg, Args, Table, all, table};
+pub use deferred::Scalar;
+pub use explain::{Explanation, explain};
+pub use launch::compute;
+pub use linear::{Real, axpy, dot, norm};
+pub use reduce::{
+    ArgMax, ArgMin, Domain, Max, Min, Product, Reducible, Reduction, Sum, reduce, reduce_later, reduce_over,
+    reduce_over_later,
+};

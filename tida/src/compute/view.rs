@@ -1,11 +1,12 @@
 //! What a kernel's native form sees of its arguments.
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use tida_kernels::scalar::{Fault, fault};
 
 use crate::array::GridBox;
-use crate::array::element::{Element, Place};
+use crate::array::element::{Element, Place, Scalar};
 
 /// Whether accesses are checked.
 pub trait Mode: 'static {
@@ -43,7 +44,7 @@ pub struct ViewMut<T, const D: usize, M> {
 
 /// Memory of one region: where it starts, and how a global coordinate becomes a position.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Raw<const D: usize> {
+pub struct Raw<const D: usize> {
     /// First byte of the first component's plane.
     pub base: *mut u8,
     /// Elements in a plane.
@@ -88,9 +89,7 @@ impl<T: Element, const D: usize, M: Mode> View<T, D, M> {
     #[inline(always)]
     fn position(&self, at: [i64; D]) -> Option<usize> {
         if M::CHECKED && !self.raw.bounds.contains(at) {
-            let mut index = [0; 4];
-            index[..D].copy_from_slice(&at);
-            fault::raise(Fault::OutOfRange { arg: self.arg, index });
+            out_of_range(self.arg, &at);
             return None;
         }
         Some(self.raw.position(at))
@@ -194,4 +193,119 @@ pub fn read<V: ReadView>(view: &V, index: V::Index) -> V::Place {
 #[inline(always)]
 pub fn write<V: WriteView>(view: &V, index: V::Index) -> V::Place {
     view.place_mut(index)
+}
+
+/// A whole array: its regions, and how to find the one that holds a cell.
+#[derive(Debug)]
+pub struct Whole<const E: usize> {
+    pub(crate) regions: Vec<Raw<E>>,
+    /// Ends of the regions' valid boxes along each axis.
+    pub(crate) ends: [Vec<i64>; E],
+    /// The valid cells.
+    pub(crate) bounds: GridBox<E>,
+}
+
+// SAFETY: a description of memory, like a view; who runs a kernel makes sure that nothing writes it meanwhile.
+unsafe impl<const E: usize> Send for Whole<E> {}
+// SAFETY: as above.
+unsafe impl<const E: usize> Sync for Whole<E> {}
+
+impl<const E: usize> Whole<E> {
+    /// The region that holds a cell inside `bounds`.
+    #[inline(always)]
+    fn region(&self, at: [i64; E]) -> &Raw<E> {
+        if let [one] = self.regions.as_slice() {
+            return one;
+        }
+        let mut number = 0;
+        for d in 0..E {
+            number = number * self.ends[d].len() + self.ends[d].partition_point(|&end| end <= at[d]);
+        }
+        &self.regions[number]
+    }
+}
+
+/// A read-only view of a whole array, of any shape.
+pub struct AllView<T, const E: usize, M> {
+    whole: Arc<Whole<E>>,
+    arg: u32,
+    marker: PhantomData<fn() -> (T, M)>,
+}
+
+impl<T: Element, const E: usize, M: Mode> AllView<T, E, M> {
+    /// A view of `whole`.
+    ///
+    /// # Safety
+    /// As [`View::new`].
+    pub(crate) unsafe fn new(whole: Arc<Whole<E>>, arg: u32) -> Self {
+        AllView { whole, arg, marker: PhantomData }
+    }
+}
+
+impl<T: Element, const E: usize, M: Mode> ReadView for AllView<T, E, M> {
+    type Index = [i64; E];
+    type Place = T::Place;
+    #[inline(always)]
+    fn place(&self, at: [i64; E]) -> T::Place {
+        if M::CHECKED && !self.whole.bounds.contains(at) {
+            out_of_range(self.arg, &at);
+            return zero_place::<T>();
+        }
+        let raw = self.whole.region(at);
+        // SAFETY: the position is inside the memory: checked just now, or proven.
+        unsafe { T::place(raw.base, raw.cells, raw.position(at)) }
+    }
+}
+
+/// A view of a table.
+pub struct TableView<T, M> {
+    values: Arc<[T]>,
+    arg: u32,
+    marker: PhantomData<fn() -> M>,
+}
+
+impl<T: Element, M: Mode> TableView<T, M> {
+    /// A view of `values`.
+    ///
+    /// # Safety
+    /// If `M` is [`Proven`], it is only indexed below its length.
+    pub(crate) unsafe fn new(values: Arc<[T]>, arg: u32) -> Self {
+        TableView { values, arg, marker: PhantomData }
+    }
+}
+
+impl<T: Scalar, M: Mode> ReadView for TableView<T, M> {
+    type Index = usize;
+    type Place = T::Place;
+    #[inline(always)]
+    fn place(&self, index: usize) -> T::Place {
+        if M::CHECKED && index >= self.values.len() {
+            out_of_range(self.arg, &[index as i64]);
+            return zero_place::<T>();
+        }
+        // SAFETY: a slice of one scalar type is one plane; the index is inside: checked just now, or proven.
+        unsafe { T::place(self.values.as_ptr().cast_mut().cast(), 0, index) }
+    }
+}
+
+impl<T, const E: usize, M> std::fmt::Debug for AllView<T, E, M> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.whole.fmt(f)
+    }
+}
+
+impl<T: std::fmt::Debug, M> std::fmt::Debug for TableView<T, M> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.values.fmt(f)
+    }
+}
+
+/// Raises the fault of a read outside an argument.
+#[cold]
+fn out_of_range(arg: u32, at: &[i64]) {
+    let mut index = [0; 4];
+    for (to, from) in index.iter_mut().zip(at) {
+        *to = *from;
+    }
+    fault::raise(Fault::OutOfRange { arg, index });
 }

@@ -1,12 +1,17 @@
 //! Tiles: boxes of cells to compute on.
 
+mod iter;
+
+pub use iter::TileIter;
+
 use std::sync::Arc;
 
 use crate::acc::Device;
 use crate::array::GridBox;
 use crate::array::layout::Layout;
+use crate::error::{Error, ErrorKind};
 
-/// A box of cells inside one region.
+/// A box of cells inside one region. Cheap to make and to clone; holds no borrow of an array.
 #[derive(Clone, Debug)]
 pub struct Tile<const D: usize> {
     /// Layout of the array it was made from.
@@ -19,10 +24,64 @@ pub struct Tile<const D: usize> {
     pub(crate) grown: bool,
     /// Where it runs, if not where the accelerator says.
     pub(crate) device: Option<Device>,
+    /// What is wrong with the way it was asked for; `compute` reports it.
+    pub(crate) fault: Option<TileFault>,
 }
 
-/// The tiles of an array, in row-major order of regions, then of tiles.
-#[derive(Clone, Debug)]
-pub struct TileIter<const D: usize> {
-    pub(crate) layout: Arc<Layout<D>>,
+/// What is wrong with the tiles asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TileFault {
+    /// Tiles of no cells on this axis.
+    Size {
+        /// The axis.
+        axis: usize,
+    },
+    /// Tiles grown by more cells than there are ghosts.
+    Grown {
+        /// The axis.
+        axis: usize,
+        /// Cells asked for.
+        asked: usize,
+        /// Ghosts that there are, on the side with fewer.
+        ghosts: usize,
+    },
+}
+
+impl<const D: usize> Tile<D> {
+    /// Its cells. A grown tile at the edge of its region has ghost cells too.
+    pub fn cells(&self) -> GridBox<D> {
+        self.cells
+    }
+
+    /// The number of the region that it is in.
+    pub fn region(&self) -> usize {
+        self.region
+    }
+
+    /// Where it runs, if [`TileIter::device`] said so.
+    pub fn device(&self) -> Option<Device> {
+        self.device
+    }
+
+    /// The error of a tile that was asked for in a way that cannot be.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if let Some(device) = self.device {
+            device.check()?;
+        }
+        match self.fault {
+            None => Ok(()),
+            Some(TileFault::Size { axis }) => Err(Error::new(
+                ErrorKind::Argument,
+                "compute on tiles",
+                format!("a tile size of 0 on axis {axis}"),
+                "give every axis a tile size of at least 1",
+            )),
+            Some(TileFault::Grown { axis, asked, ghosts }) => Err(Error::new(
+                ErrorKind::Ghost,
+                format!("compute on tiles grown by {asked} cells"),
+                format!("{ghosts} ghost cells on axis {axis}"),
+                "grow tiles by at most the ghost width, or build the array with more ghosts",
+            )),
+        }
+    }
 }

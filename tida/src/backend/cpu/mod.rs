@@ -1,1 +1,5 @@
-//! Native kernels on the threads of this machine.
+//! Native kernels on the threads of this machine, compiled for the widest vectors it has.
+
+mod isa;
+
+pub(crate) use isa::vectorised;

@@ -1,0 +1,168 @@
+//! The heat equation on 1, 2 or 3 axes: each step a cell moves towards the mean of its neighbours.
+//!
+//! `cargo run --release --example heat` solves it on 256³ cells and compares the result with plain loops;
+//! `-- --help` lists the flags.
+
+use std::process::ExitCode;
+
+use tida::prelude::*;
+use tida_suite::Result;
+use tida_suite::flags::{Dtype, Edge, Example};
+
+const HEAT: Example = Example {
+    name: "heat",
+    about: "The heat equation by explicit steps, on 1, 2 or 3 axes",
+    dims: &[3, 2, 1],
+    size: [1 << 20, 2048, 256],
+    steps: 100,
+    ghost: 1,
+    dtypes: &[Dtype::F64, Dtype::F32],
+    boundaries: &[Edge::Periodic, Edge::Fixed, Edge::Reflect],
+};
+
+fn main() -> ExitCode {
+    tida_suite::exit(run())
+}
+
+fn run() -> Result<()> {
+    let settings = HEAT.settings()?;
+    match (settings.dtype, settings.shape.len()) {
+        (Dtype::F64, 1) => double::heat_1d(&settings),
+        (Dtype::F64, 2) => double::heat_2d(&settings),
+        (Dtype::F64, _) => double::heat_3d(&settings),
+        (Dtype::F32, 1) => single::heat_1d(&settings),
+        (Dtype::F32, 2) => single::heat_2d(&settings),
+        (Dtype::F32, _) => single::heat_3d(&settings),
+    }
+}
+
+/// Hot balls in a cold world.
+fn initial<const D: usize>(x: [f64; D]) -> f64 {
+    let balls = [([0.5, 0.32, 0.35], 0.22, 1.0), ([0.45, 0.7, 0.6], 0.16, 0.8), ([0.5, 0.25, 0.78], 0.1, 0.6)];
+    let inside = |centre: [f64; 3], radius: f64| {
+        let distance: f64 = (0..D).map(|d| (x[d] - centre[d + 3 - D]).powi(2)).sum();
+        distance < radius * radius
+    };
+    balls.iter().find(|(centre, radius, _)| inside(*centre, *radius)).map_or(0.0, |(.., heat)| *heat)
+}
+
+/// The solvers for one element type: a kernel's types are concrete.
+macro_rules! solvers {
+    ($name:ident, $T:ident) => {
+        mod $name {
+            use super::*;
+            use tida_suite::flags::Settings;
+            use tida_suite::oracle;
+
+            pub fn heat_3d(settings: &Settings) -> Result<()> {
+                let acc = settings.accelerator(2)?;
+                let mut u = settings.array::<$T, 3>(&acc, settings.edge.boundary())?;
+                settings.fill(&mut u, |x| initial(x) as $T)?;
+                let mut next = u.like()?;
+                let start = settings.start(&u)?;
+                let tile_size = settings.tile()?;
+
+                let alpha: $T = 0.1;
+                let clock = settings.clock();
+                for _ in 0..settings.steps {
+                    u.fill_ghosts()?;
+                    for tile in TileIter::new(&u).tile_size(tile_size) {
+                        compute(
+                            &tile,
+                            (&mut next, &u),
+                            kernel!(|next, u, at| {
+                                let c = u[at];
+                                next[at] = c + alpha
+                                    * (u[at + [0, 0, 1]]
+                                        + u[at - [0, 0, 1]]
+                                        + u[at + [0, 1, 0]]
+                                        + u[at - [0, 1, 0]]
+                                        + u[at + [1, 0, 0]]
+                                        + u[at - [1, 0, 0]]
+                                        - 6.0 * c);
+                            }),
+                        )?;
+                    }
+                    std::mem::swap(&mut u, &mut next);
+                    clock.step();
+                }
+                acc.sync()?;
+                let seconds = clock.stop();
+
+                settings.finish(&u, settings.steps, seconds, || {
+                    oracle::heat(&settings.shape, &start, settings.steps, alpha, settings.edge.outside())
+                })
+            }
+
+            pub fn heat_2d(settings: &Settings) -> Result<()> {
+                let acc = settings.accelerator(2)?;
+                let mut u = settings.array::<$T, 2>(&acc, settings.edge.boundary())?;
+                settings.fill(&mut u, |x| initial(x) as $T)?;
+                let mut next = u.like()?;
+                let start = settings.start(&u)?;
+                let tile_size = settings.tile()?;
+
+                let alpha: $T = 0.1;
+                let clock = settings.clock();
+                for _ in 0..settings.steps {
+                    u.fill_ghosts()?;
+                    for tile in TileIter::new(&u).tile_size(tile_size) {
+                        compute(
+                            &tile,
+                            (&mut next, &u),
+                            kernel!(|next, u, at| {
+                                let c = u[at];
+                                next[at] = c + alpha
+                                    * (u[at + [0, 1]] + u[at - [0, 1]] + u[at + [1, 0]] + u[at - [1, 0]] - 4.0 * c);
+                            }),
+                        )?;
+                    }
+                    std::mem::swap(&mut u, &mut next);
+                    clock.step();
+                }
+                acc.sync()?;
+                let seconds = clock.stop();
+
+                settings.finish(&u, settings.steps, seconds, || {
+                    oracle::heat(&settings.shape, &start, settings.steps, alpha, settings.edge.outside())
+                })
+            }
+
+            pub fn heat_1d(settings: &Settings) -> Result<()> {
+                let acc = settings.accelerator(2)?;
+                let mut u = settings.array::<$T, 1>(&acc, settings.edge.boundary())?;
+                settings.fill(&mut u, |x| initial(x) as $T)?;
+                let mut next = u.like()?;
+                let start = settings.start(&u)?;
+                let tile_size = settings.tile()?;
+
+                let alpha: $T = 0.1;
+                let clock = settings.clock();
+                for _ in 0..settings.steps {
+                    u.fill_ghosts()?;
+                    for tile in TileIter::new(&u).tile_size(tile_size) {
+                        compute(
+                            &tile,
+                            (&mut next, &u),
+                            kernel!(|next, u, at| {
+                                let c = u[at];
+                                next[at] = c + alpha * (u[at + [1]] + u[at - [1]] - 2.0 * c);
+                            }),
+                        )?;
+                    }
+                    std::mem::swap(&mut u, &mut next);
+                    clock.step();
+                }
+                acc.sync()?;
+                let seconds = clock.stop();
+
+                settings.finish(&u, settings.steps, seconds, || {
+                    oracle::heat(&settings.shape, &start, settings.steps, alpha, settings.edge.outside())
+                })
+            }
+        }
+    };
+}
+
+solvers!(double, f64);
+solvers!(single, f32);

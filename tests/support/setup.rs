@@ -1,0 +1,250 @@
+//! From settings to arrays, and from arrays to a report.
+
+use std::time::Instant;
+
+use indicatif::ProgressBar;
+use ndarray::{Dim, Dimension};
+use tida::{Boundary, Centering, Device, Element, TileAcc, TileArray};
+
+use crate::colour::write_png;
+use crate::flags::{DeviceFlag, Edge, Settings};
+use crate::oracle::Outside;
+use crate::real::max_abs_error;
+use crate::report::{Report, Size};
+use crate::{Result, progress};
+
+/// What the examples' arrays hold.
+pub trait Cell: Element + Into<f64> {
+    /// The word for the type in a report.
+    const WORD: &'static str;
+    /// Zero.
+    const ZERO: Self;
+}
+
+macro_rules! cell {
+    ($($t:ident $zero:literal)*) => {$(
+        impl Cell for $t {
+            const WORD: &'static str = stringify!($t);
+            const ZERO: Self = $zero;
+        }
+    )*};
+}
+
+cell!(f64 0.0 f32 0.0 u8 0);
+
+/// Counts the steps and the seconds of the stepping loop.
+#[derive(Debug)]
+pub struct Clock {
+    bar: ProgressBar,
+    start: Instant,
+}
+
+impl Clock {
+    /// One more step was recorded.
+    pub fn step(&self) {
+        self.bar.inc(1);
+    }
+
+    /// Seconds since the start.
+    pub fn stop(self) -> f64 {
+        let seconds = self.start.elapsed().as_secs_f64();
+        self.bar.finish_and_clear();
+        seconds
+    }
+}
+
+impl Edge {
+    /// As a boundary of an array; fixed values are 0.
+    pub fn boundary<T: Cell>(self) -> Boundary<T> {
+        match self {
+            Edge::Periodic => Boundary::Periodic,
+            Edge::Fixed => Boundary::Fixed(T::ZERO),
+            Edge::Reflect => Boundary::ReflectEven,
+        }
+    }
+
+    /// The same for the plain loops.
+    pub fn outside<T: Cell>(self) -> Outside<T> {
+        match self {
+            Edge::Periodic => Outside::Periodic,
+            Edge::Fixed => Outside::Fixed(T::ZERO),
+            Edge::Reflect => Outside::ReflectEven,
+        }
+    }
+}
+
+impl Settings {
+    /// The accelerator that the flags ask for. A step records `sweeps` sweeps.
+    pub fn accelerator(&self, sweeps: usize) -> Result<TileAcc> {
+        let flags = &self.flags;
+        let mut builder = TileAcc::builder();
+        builder = match flags.device {
+            DeviceFlag::Auto => builder,
+            DeviceFlag::Cpu => builder.device(Device::Cpu),
+            DeviceFlag::Cuda => builder.device(Device::Cuda),
+            DeviceFlag::Opencl => builder.device(Device::OpenCl),
+            DeviceFlag::Sim => builder.device(Device::Sim),
+        };
+        if let Some(threads) = flags.threads {
+            builder = builder.threads(usize::try_from(threads)?);
+        }
+        if let Some(steps) = flags.lookahead {
+            builder = builder.look_ahead(usize::try_from(steps)?.saturating_mul(sweeps));
+        }
+        if let Some(bytes) = flags.memory_limit {
+            builder = builder.memory_limit(bytes);
+        }
+        Ok(builder.build()?)
+    }
+
+    /// An array of the size, cuts and ghosts of the settings.
+    pub fn array<T: Cell, const D: usize>(&self, acc: &TileAcc, boundary: Boundary<T>) -> Result<TileArray<T, D>> {
+        Ok(TileArray::builder(axes(&self.shape)?)
+            .regions(axes(&self.regions)?)
+            .ghost(self.ghost)
+            .boundary(boundary)
+            .build(acc)?)
+    }
+
+    /// An array that goes with those of [`Settings::array`] but sits elsewhere; its outer ghosts are left alone.
+    pub fn centred<T: Cell, const D: usize>(
+        &self,
+        acc: &TileAcc,
+        centering: [Centering; D],
+    ) -> Result<TileArray<T, D>> {
+        Ok(TileArray::builder(axes(&self.shape)?)
+            .regions(axes(&self.regions)?)
+            .ghost(self.ghost)
+            .centering(centering)
+            .boundary(Boundary::Open)
+            .build(acc)?)
+    }
+
+    /// Cells of a tile.
+    pub fn tile<const D: usize>(&self) -> Result<[usize; D]> {
+        axes(&self.tile)
+    }
+
+    /// Fills an array from `--input`, or else with `initial`, a function of the position (0 to 1 on each axis).
+    pub fn fill<T: Cell, const D: usize>(
+        &self,
+        u: &mut TileArray<T, D>,
+        initial: impl Fn([f64; D]) -> T + Send + Sync,
+    ) -> Result<()> {
+        let shape: [usize; D] = axes(&self.shape)?;
+        match &self.flags.input {
+            Some(path) => u.load_npy(path)?,
+            None => {
+                u.fill(|at: [usize; D]| initial(std::array::from_fn(|d| (at[d] as f64 + 0.5) / shape[d] as f64)))?
+            }
+        }
+        Ok(())
+    }
+
+    /// The cells of an array, row-major, to start the plain loops from; none if nothing is to be verified.
+    pub fn start<T: Cell, const D: usize>(&self, u: &TileArray<T, D>) -> Result<Vec<T>>
+    where
+        Dim<[usize; D]>: Dimension,
+    {
+        if self.verify { cells(u) } else { Ok(Vec::new()) }
+    }
+
+    /// Starts the clock, and the progress bar if there is one.
+    pub fn clock(&self) -> Clock {
+        Clock { bar: progress::steps(self.steps, self.flags.json), start: Instant::now() }
+    }
+
+    /// Ends a run: compares the result with that of the plain loops, writes what was asked for, prints the report.
+    ///
+    /// `steps` were done in `seconds`. A result that differs in a bit is an error, after the report.
+    pub fn finish<T: Cell, const D: usize>(
+        &self,
+        u: &TileArray<T, D>,
+        steps: u64,
+        seconds: f64,
+        plain: impl FnOnce() -> Vec<T>,
+    ) -> Result<()>
+    where
+        Dim<[usize; D]>: Dimension,
+    {
+        let wanted = self.verify || self.flags.png.is_some();
+        let result = if wanted { cells(u)? } else { Vec::new() };
+        let error = self.verify.then(|| max_abs_error(&result, &plain()));
+        if let Some(path) = &self.flags.output {
+            u.save_npy(path)?;
+        }
+        if let Some(path) = &self.flags.png {
+            let (height, width, plane) = middle_plane(&self.shape, &result);
+            write_png(path, height, width, &plane)?;
+        }
+
+        let cells: usize = self.shape.iter().product();
+        let report = Report {
+            example: self.example.name.into(),
+            device: "cpu".into(),
+            dtype: T::WORD.into(),
+            size: Size::of(&self.shape),
+            dims: self.shape.len(),
+            steps,
+            regions: self.regions.iter().product(),
+            cells_per_second: cells as f64 * steps as f64 / seconds,
+            seconds,
+            max_abs_error: error,
+            h2d_bytes: 0,
+            d2h_bytes: 0,
+        };
+        match self.flags.json {
+            true => println!("{}", serde_json::to_string(&report)?),
+            false => println!("{report}"),
+        }
+        match error {
+            Some(error) if error > 0.0 => Err(format!(
+                "tried to verify {}; found a difference of {error:e} from plain loops; they should be equal to the bit",
+                self.example.name
+            )
+            .into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// One number an axis, as an array.
+fn axes<const D: usize>(numbers: &[usize]) -> Result<[usize; D]> {
+    <[usize; D]>::try_from(numbers).map_err(|_| format!("{} numbers for {D} axes", numbers.len()).into())
+}
+
+/// The cells of an array, row-major.
+fn cells<T: Cell, const D: usize>(u: &TileArray<T, D>) -> Result<Vec<T>>
+where
+    Dim<[usize; D]>: Dimension,
+{
+    Ok(u.to_ndarray()?.iter().copied().collect())
+}
+
+/// Height, width and values of the plane in the middle of the slow axes; one axis gives a band.
+fn middle_plane<T: Cell>(shape: &[usize], cells: &[T]) -> (usize, usize, Vec<f64>) {
+    let wide = |cells: &[T]| cells.iter().map(|&v| v.into()).collect::<Vec<f64>>();
+    match shape {
+        [width] => (width.div_ceil(8), *width, wide(cells).repeat(width.div_ceil(8))),
+        [.., height, width] => {
+            let plane = height * width;
+            let middle = cells.len() / plane / 2;
+            (*height, *width, wide(&cells[middle * plane..(middle + 1) * plane]))
+        }
+        [] => (0, 0, Vec::new()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::middle_plane;
+
+    #[test]
+    fn the_plane_in_the_middle() {
+        let cells: Vec<u8> = (0..24).collect();
+        assert_eq!(middle_plane(&[4, 2, 3], &cells), (2, 3, vec![12.0, 13.0, 14.0, 15.0, 16.0, 17.0]));
+        assert_eq!(middle_plane(&[4, 6], &cells).0, 4);
+        assert_eq!(middle_plane(&[9], &cells[..9]).0, 2);
+        assert_eq!(middle_plane(&[9], &cells[..9]).2.len(), 18);
+    }
+}

@@ -1,0 +1,131 @@
+//! Intervals of forms: which cells an access can touch.
+
+use super::symbolic::int_type;
+use super::{Analysis, ArrayAccess, Fit, IndexForm, Interval, LoopInfo, NormalForm, Symbol};
+
+/// Intervals beyond this are given up, so that an index is far from wrapping.
+const LIMIT: i128 = 1 << 62;
+
+/// What is known of the symbols.
+pub(super) struct Known<'a> {
+    /// Box of `at`, half-open.
+    pub at: Option<(&'a [i64], &'a [i64])>,
+    pub captures: &'a [Option<i64>],
+    pub choices: &'a [Interval],
+    /// Interval of each loop's variable, by number; `None` if unknown.
+    pub loops: &'a [Option<Interval>],
+}
+
+impl Interval {
+    /// No index at all.
+    pub const EMPTY: Interval = Interval { lo: 0, hi: -1 };
+
+    /// Whether no index is in it.
+    pub fn is_empty(&self) -> bool {
+        self.lo > self.hi
+    }
+}
+
+impl Known<'_> {
+    fn symbol(&self, symbol: Symbol) -> Option<Interval> {
+        match symbol {
+            Symbol::At(axis) => {
+                let (lo, hi) = self.at?;
+                let (lo, hi) = (*lo.get(axis as usize)?, *hi.get(axis as usize)?);
+                Some(Interval { lo, hi: hi.checked_sub(1)? })
+            }
+            Symbol::Loop(n) => self.loops.get(n as usize).copied().flatten(),
+            Symbol::Capture(n) => {
+                let value = self.captures.get(n as usize).copied().flatten()?;
+                Some(Interval { lo: value, hi: value })
+            }
+            Symbol::Choice(n) => self.choices.get(n as usize).copied(),
+        }
+    }
+
+    /// The values of a form.
+    pub fn form(&self, form: &NormalForm) -> Option<Interval> {
+        let (mut lo, mut hi) = (form.constant as i128, form.constant as i128);
+        for &(symbol, coefficient) in &form.terms {
+            let values = self.symbol(symbol)?;
+            let (a, b) = (values.lo as i128 * coefficient as i128, values.hi as i128 * coefficient as i128);
+            lo = lo.checked_add(a.min(b))?;
+            hi = hi.checked_add(a.max(b))?;
+        }
+        let inside = |x: i128| (-LIMIT..=LIMIT).contains(&x);
+        (inside(lo) && inside(hi)).then_some(Interval { lo: lo as i64, hi: hi as i64 })
+    }
+
+    /// Whether all conditions hold for all values.
+    pub fn fit(&self, fits: &[Fit]) -> bool {
+        fits.iter().all(|fit| match (self.form(&fit.form), int_type(fit.ty)) {
+            (Some(i), Some((_, min, max))) => min <= i.lo as i128 && i.hi as i128 <= max,
+            _ => false,
+        })
+    }
+
+    /// The values of a loop's first and last value; `None` if unknown.
+    pub fn bounds(&self, info: &LoopInfo) -> Option<(Interval, Interval)> {
+        match (&info.lo, &info.last) {
+            (IndexForm::Affine(lo), IndexForm::Affine(last)) if self.fit(&info.fits) => {
+                Some((self.form(lo)?, self.form(last)?))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Analysis {
+    /// The cells an access can touch, per axis of its argument, when `at` runs over the box `lo..hi` (half-open, not
+    /// empty) and captured integers have these values (`captures[n]` is `None` for captures that are not integer
+    /// scalars, or do not fit an `i64`). `None` if an index is not affine or a bound overflows. Conservative: the
+    /// interval may be larger than what is touched; all are empty if the access never runs. An index of a table is
+    /// `U64`: below 0 means a wrapped one.
+    pub fn range(
+        &self,
+        access: &ArrayAccess,
+        lo: &[i64],
+        hi: &[i64],
+        captures: &[Option<i64>],
+    ) -> Option<Vec<Interval>> {
+        if lo.len() != hi.len() {
+            return None;
+        }
+        if lo.iter().zip(hi).any(|(lo, hi)| lo >= hi) {
+            return Some(vec![Interval::EMPTY; access.index.len()]);
+        }
+        self.range_of(access, &access.index, Some((lo, hi)), captures)
+    }
+
+    /// The values of `forms`, evaluated where `access` stands.
+    pub(super) fn range_of(
+        &self,
+        access: &ArrayAccess,
+        forms: &[IndexForm],
+        at: Option<(&[i64], &[i64])>,
+        captures: &[Option<i64>],
+    ) -> Option<Vec<Interval>> {
+        let mut loops = vec![None; self.loops.len()];
+        for &n in &access.loops {
+            let info = self.loops.get(n as usize)?;
+            let known = Known { at, captures, choices: &self.choices, loops: &loops };
+            if let Some((first, last)) = known.bounds(info) {
+                if first.lo > last.hi {
+                    return Some(vec![Interval::EMPTY; forms.len()]);
+                }
+                loops[n as usize] = Some(Interval { lo: first.lo, hi: last.hi });
+            }
+        }
+        let known = Known { at, captures, choices: &self.choices, loops: &loops };
+        if !known.fit(&access.fits) {
+            return None;
+        }
+        forms
+            .iter()
+            .map(|form| match form {
+                IndexForm::Affine(form) => known.form(form),
+                IndexForm::Opaque(_) => None,
+            })
+            .collect()
+    }
+}

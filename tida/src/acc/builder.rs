@@ -1,0 +1,128 @@
+//! Choosing a device.
+
+use std::sync::Arc;
+
+use super::driver::Core;
+use super::{Handle, TileAcc};
+use crate::error::{Error, ErrorKind};
+
+/// Where work runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Device {
+    /// The threads of this machine.
+    Cpu,
+    /// An NVIDIA GPU.
+    Cuda,
+    /// An OpenCL device.
+    OpenCl,
+    /// A simulated device with a virtual clock.
+    Sim,
+}
+
+impl Device {
+    /// Its name in `TIDA_DEVICE` and on command lines.
+    pub fn name(self) -> &'static str {
+        match self {
+            Device::Cpu => "cpu",
+            Device::Cuda => "cuda",
+            Device::OpenCl => "opencl",
+            Device::Sim => "sim",
+        }
+    }
+
+    /// The device of that name.
+    fn from_name(name: &str) -> Option<Device> {
+        [Device::Cpu, Device::Cuda, Device::OpenCl, Device::Sim].into_iter().find(|d| d.name() == name)
+    }
+
+    /// Fails for a device that this build cannot use.
+    pub(crate) fn check(self) -> Result<(), Error> {
+        if self == Device::Cpu {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::Device,
+            format!("use the device `{}`", self.name()),
+            "that this version of tida runs on the CPU alone",
+            "ask for `cpu` or `auto`",
+        ))
+    }
+}
+
+/// Builds a [`TileAcc`].
+#[derive(Clone, Debug, Default)]
+#[must_use]
+pub struct TileAccBuilder {
+    device: Option<Device>,
+    threads: Option<usize>,
+    look_ahead: Option<usize>,
+    memory_limit: Option<u64>,
+}
+
+/// Sweeps that may wait to run before the recorder waits for one to finish.
+const LOOK_AHEAD: usize = 256;
+
+impl TileAccBuilder {
+    /// Runs on this device and no other; without it `TIDA_DEVICE` decides, else the best device there is.
+    pub fn device(mut self, device: Device) -> Self {
+        self.device = Some(device);
+        self
+    }
+
+    /// Number of threads for native kernels; without it, one for each processor.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+
+    /// How many recorded sweeps, ghost fills and copies may wait to run; recording one more waits. At least 1.
+    pub fn look_ahead(mut self, sweeps: usize) -> Self {
+        self.look_ahead = Some(sweeps);
+        self
+    }
+
+    /// Bytes of device memory to use at most. The CPU has no device memory: there it changes nothing.
+    pub fn memory_limit(mut self, bytes: u64) -> Self {
+        self.memory_limit = Some(bytes);
+        self
+    }
+
+    /// Builds it.
+    ///
+    /// # Errors
+    /// A device that is not there or not in this build, no threads, or a look-ahead of 0.
+    pub fn build(self) -> Result<TileAcc, Error> {
+        let device = match self.device {
+            Some(device) => device,
+            None => from_environment()?.unwrap_or(Device::Cpu),
+        };
+        device.check()?;
+        let argument = |tried: &str, advice: &str| Error::new(ErrorKind::Argument, tried, "0", advice);
+        if self.threads == Some(0) {
+            return Err(argument("start an accelerator's threads", "ask for 1 or more, or leave `threads` out"));
+        }
+        if self.look_ahead == Some(0) {
+            return Err(argument("set the look-ahead", "let at least 1 sweep wait"));
+        }
+        let core = Core::start(self.threads, self.look_ahead.unwrap_or(LOOK_AHEAD))?;
+        Ok(TileAcc { handle: Arc::new(Handle { core, device }) })
+    }
+}
+
+/// The device that `TIDA_DEVICE` names; `None` for `auto` or nothing.
+fn from_environment() -> Result<Option<Device>, Error> {
+    let Some(name) = std::env::var_os("TIDA_DEVICE") else { return Ok(None) };
+    let name = name.to_string_lossy();
+    if name.is_empty() || name == "auto" {
+        return Ok(None);
+    }
+    Device::from_name(&name).map(Some).ok_or_else(|| {
+        Error::new(
+            ErrorKind::Device,
+            "choose a device from the environment variable TIDA_DEVICE",
+            format!("`{name}`"),
+            "set it to auto, cpu, cuda, opencl or sim, or unset it",
+        )
+    })
+}

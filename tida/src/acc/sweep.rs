@@ -1,0 +1,173 @@
+//! Sweeps: tiles of one loop, merged.
+
+use std::any::TypeId;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use smallvec::SmallVec;
+
+use super::boxes::union;
+use super::node::Node;
+use super::tracker::BoxTouch;
+use crate::array::GridBox;
+use crate::error::Error;
+
+/// Runs a kernel over boxes of cells. One per sweep.
+pub(crate) trait Launch: Send + Sync {
+    /// Runs over a box inside one region.
+    ///
+    /// # Safety
+    /// No one else writes what this reads or accesses what it writes.
+    unsafe fn run(&self, region: usize, cells: GridBox<4>) -> Result<(), Error>;
+}
+
+/// What makes two recorded computes parts of one sweep: the same kernel on the same arrays with the same captures.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct SweepKey {
+    /// The kernel's static quotation.
+    pub kernel: usize,
+    /// Type of the views: element types and kinds of the arguments.
+    pub views: TypeId,
+    /// Identity of each argument.
+    pub args: SmallVec<[usize; 8]>,
+    /// Captured values, as bits.
+    pub captures: SmallVec<[u64; 8]>,
+    /// Whether accesses are checked.
+    pub checked: bool,
+}
+
+/// A sweep that still takes tiles.
+pub(crate) struct OpenSweep {
+    pub key: SweepKey,
+    pub node: Arc<Node>,
+    pub launch: Arc<dyn Launch>,
+    pub boxes: Vec<(usize, GridBox<4>)>,
+    /// What its tiles touch, for the question whether a later tile may go before a later sweep.
+    pub touches: Vec<(BoxTouch, super::boxes::BoxList, super::boxes::BoxList)>,
+}
+
+impl OpenSweep {
+    /// Adds a tile.
+    pub fn add(&mut self, region: usize, cells: GridBox<4>, touches: &[BoxTouch]) {
+        match self.boxes.last_mut() {
+            Some((r, last)) if *r == region => match union(last, &cells) {
+                Some(merged) => *last = merged,
+                None => self.boxes.push((region, cells)),
+            },
+            _ => self.boxes.push((region, cells)),
+        }
+        self.merge_rows();
+        for touch in touches {
+            let known = self
+                .touches
+                .iter_mut()
+                .rev()
+                .find(|(t, ..)| t.region == touch.region && Arc::ptr_eq(&t.tracker, &touch.tracker));
+            let (_, read, write) = match known {
+                Some(known) => known,
+                None => {
+                    self.touches.push((touch.clone(), Default::default(), Default::default()));
+                    match self.touches.last_mut() {
+                        Some(last) => last,
+                        None => continue,
+                    }
+                }
+            };
+            if let Some(cells) = touch.read {
+                read.add(cells);
+            }
+            if let Some(cells) = touch.write {
+                write.add(cells);
+            }
+        }
+    }
+
+    /// Rows of tiles become slabs, slabs a region.
+    fn merge_rows(&mut self) {
+        while let [.., (r0, a), (r1, b)] = self.boxes.as_slice() {
+            if r0 != r1 {
+                return;
+            }
+            let Some(merged) = union(a, b) else { return };
+            let region = *r0;
+            self.boxes.truncate(self.boxes.len() - 2);
+            self.boxes.push((region, merged));
+        }
+    }
+
+    /// Whether a piece of work that touches this conflicts with any tile of the sweep.
+    pub fn conflicts(&self, touches: &[BoxTouch]) -> bool {
+        touches.iter().any(|new| {
+            self.touches.iter().any(|(old, read, write)| {
+                old.region == new.region
+                    && Arc::ptr_eq(&old.tracker, &new.tracker)
+                    && (new.write.is_some_and(|w| read.overlaps(&w) || write.overlaps(&w))
+                        || new.read.is_some_and(|r| write.overlaps(&r)))
+            })
+        })
+    }
+}
+
+/// Runs all boxes of a sweep, split so that every thread has work, in the current thread pool.
+pub(crate) fn run_boxes(launch: &dyn Launch, boxes: &[(usize, GridBox<4>)]) -> Result<(), Error> {
+    let total: usize = boxes.iter().map(|(_, b)| b.cells()).sum();
+    let threads = rayon::current_num_threads();
+    // A few pieces a thread even out their speeds; below a few thousand cells a piece costs more than it saves.
+    let piece = (total / (threads * 4)).max(16 * 1024);
+    let mut pieces = Vec::with_capacity(boxes.len() + threads * 4);
+    for (region, cells) in boxes {
+        split(cells, piece, &mut |part| pieces.push((*region, part)));
+    }
+    let run = |&(region, cells): &(usize, GridBox<4>)| {
+        // SAFETY: the graph lets a sweep run only when nothing that conflicts with it runs, its boxes do not overlap,
+        // and its kernel writes the cell it runs at alone.
+        unsafe { launch.run(region, cells) }
+    };
+    if let [one] = pieces.as_slice() {
+        return run(one);
+    }
+    let small = (pieces.len() * total.min(64)).max(1);
+    let at_least = (pieces.len() * 4096 / total.max(1)).clamp(1, small);
+    pieces.par_iter().with_min_len(at_least).try_for_each(run)
+}
+
+/// Cuts a box into parts of about `cells` cells along its slowest axis, and further if one plane is much more.
+fn split(b: &GridBox<4>, cells: usize, give: &mut impl FnMut(GridBox<4>)) {
+    let all = b.cells();
+    let Some(axis) = (0..4).find(|&d| b.hi[d] - b.lo[d] > 1) else {
+        return give(*b);
+    };
+    if all <= cells + cells / 2 {
+        return give(*b);
+    }
+    let n = (b.hi[axis] - b.lo[axis]) as usize;
+    let plane = all / n;
+    let parts = all.div_ceil(cells).min(n);
+    for p in 0..parts {
+        let mut part = *b;
+        part.lo[axis] = b.lo[axis] + (n * p / parts) as i64;
+        part.hi[axis] = b.lo[axis] + (n * (p + 1) / parts) as i64;
+        if plane > 2 * cells && axis < 3 { split(&part, cells, give) } else { give(part) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_tile_the_box() {
+        for (hi, piece) in
+            [([1, 7, 9, 100], 64), ([1, 1, 1, 100_000], 1000), ([2, 3, 500, 64], 4096), ([1, 1, 1, 1], 1)]
+        {
+            let b = GridBox::new([0; 4], hi);
+            let mut parts = Vec::new();
+            split(&b, piece, &mut |p| parts.push(p));
+            assert_eq!(parts.iter().map(GridBox::cells).sum::<usize>(), b.cells());
+            for (i, p) in parts.iter().enumerate() {
+                assert!(!p.is_empty() && b.contains_box(p));
+                assert!(parts[..i].iter().all(|q| !q.overlaps(p)));
+            }
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! Building arrays: shape, cuts, ghosts, centring, boundaries, and what is wrong with them.
+
+use std::sync::{Arc, OnceLock};
+
+use super::TileArray;
+use super::element::Element;
+use super::layout::{Boundaries, Boundary, Centering, Cuts, Layout, LayoutError};
+use super::storage::Storage;
+use crate::acc::{TileAcc, Tracker};
+use crate::error::{Error, ErrorKind};
+use tida_kernels::element::ScalarType;
+
+/// Largest number of cells along an axis.
+const LONGEST: usize = 1 << 40;
+/// Cuts of the last axis fall on multiples of this many cells.
+const SEGMENT: usize = 64;
+
+/// What can be given as ghost widths: one number for all faces, one an axis, or `[low, high]` for each axis.
+pub trait IntoGhost<const D: usize> {
+    /// Ghost cells on each axis, low and high side.
+    fn into_ghost(self) -> [[usize; 2]; D];
+}
+
+impl<const D: usize> IntoGhost<D> for usize {
+    fn into_ghost(self) -> [[usize; 2]; D] {
+        [[self; 2]; D]
+    }
+}
+
+impl<const D: usize> IntoGhost<D> for [usize; D] {
+    fn into_ghost(self) -> [[usize; 2]; D] {
+        self.map(|g| [g; 2])
+    }
+}
+
+impl<const D: usize> IntoGhost<D> for [[usize; 2]; D] {
+    fn into_ghost(self) -> [[usize; 2]; D] {
+        self
+    }
+}
+
+/// One side of an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// Towards lower coordinates.
+    Low,
+    /// Towards higher coordinates.
+    High,
+}
+
+/// How the domain is asked to be cut.
+#[derive(Clone, Copy, Debug)]
+enum Partition<const D: usize> {
+    Count([usize; D]),
+    Size([usize; D]),
+}
+
+/// Builds a [`TileArray`]; made by [`TileArray::builder`].
+///
+/// By default an array is one region without ghosts, cell-centred, with open boundaries.
+#[derive(Clone, Debug)]
+pub struct TileArrayBuilder<T: Element, const D: usize> {
+    cells: [usize; D],
+    partition: Partition<D>,
+    ghost: [[usize; 2]; D],
+    centering: [Centering; D],
+    boundaries: Boundaries<T, D>,
+}
+
+impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
+    pub(super) fn new(cells: [usize; D]) -> Self {
+        TileArrayBuilder {
+            cells,
+            partition: Partition::Count([1; D]),
+            ghost: [[0; 2]; D],
+            centering: [Centering::Cell; D],
+            boundaries: [[Boundary::Open; 2]; D],
+        }
+    }
+
+    /// Cuts the domain into so many regions along each axis, as even as can be; on the last axis the cuts fall on
+    /// multiples of 64 cells.
+    pub fn regions(mut self, regions: [usize; D]) -> Self {
+        self.partition = Partition::Count(regions);
+        self
+    }
+
+    /// Cuts the domain into regions of so many cells along each axis, the last one of an axis smaller if need be; on
+    /// the last axis the size is rounded up to a multiple of 64 cells.
+    pub fn region_size(mut self, size: [usize; D]) -> Self {
+        self.partition = Partition::Size(size);
+        self
+    }
+
+    /// Ghost cells around each region: `1`, `[1, 2, 3]` for each axis, or `[[0, 1], ..]` for each axis and side. At most
+    /// as wide as the thinnest region.
+    pub fn ghost(mut self, ghost: impl IntoGhost<D>) -> Self {
+        self.ghost = ghost.into_ghost();
+        self
+    }
+
+    /// Where values sit along each axis. Along a face-centred axis there is one more value than cells.
+    pub fn centering(mut self, centering: [Centering; D]) -> Self {
+        self.centering = centering;
+        self
+    }
+
+    /// What the ghost cells outside every face of the domain hold after [`fill_ghosts`](TileArray::fill_ghosts).
+    /// [`Boundary::Open`] by default, as AMReX's `FillBoundary` leaves what lies outside a domain that is not periodic.
+    pub fn boundary(mut self, boundary: Boundary<T>) -> Self {
+        self.boundaries = [[boundary; 2]; D];
+        self
+    }
+
+    /// The boundary of both faces of one axis. An axis that the array does not have is ignored.
+    pub fn boundary_axis(mut self, axis: usize, boundary: Boundary<T>) -> Self {
+        if let Some(faces) = self.boundaries.get_mut(axis) {
+            *faces = [boundary; 2];
+        }
+        self
+    }
+
+    /// The boundary of one face. An axis that the array does not have is ignored.
+    pub fn boundary_face(mut self, axis: usize, side: Side, boundary: Boundary<T>) -> Self {
+        if let Some(faces) = self.boundaries.get_mut(axis) {
+            faces[side as usize] = boundary;
+        }
+        self
+    }
+
+    /// Makes the array, all zeros. Costs no memory until it is touched.
+    ///
+    /// # Errors
+    /// A shape, cut, ghost width or boundary that cannot be, or memory that the system does not have.
+    pub fn build(&self, acc: &TileAcc) -> Result<TileArray<T, D>, Error> {
+        let cuts = self.cuts()?;
+        self.check_ghost(&cuts)?;
+        self.check_boundaries()?;
+        let layout = Layout::new(Arc::new(cuts), self.centering, self.ghost, &T::TYPE).map_err(|e| match e {
+            LayoutError::Overflow => self.error(
+                ErrorKind::Shape,
+                "more bytes than an address can count",
+                "use a smaller shape, fewer regions or narrower ghosts",
+            ),
+            LayoutError::Regions => self.error(
+                ErrorKind::Memory,
+                "more regions than fit in memory as a list",
+                "cut the array into fewer regions",
+            ),
+        })?;
+        let storage = Storage::new(layout.regions.iter().map(|r| r.cells * T::TYPE.bytes()))?;
+        Ok(TileArray {
+            acc: acc.clone(),
+            tracker: Tracker::new(layout.regions.len()),
+            layout: Arc::new(layout),
+            boundaries: Arc::new(self.boundaries),
+            storage: Arc::new(storage),
+            ghost_plan: Arc::new(OnceLock::new()),
+        })
+    }
+
+    fn error(&self, kind: ErrorKind, found: impl Into<String>, advice: impl Into<String>) -> Error {
+        Error::new(kind, format!("build an array of {} with shape {:?}", T::TYPE, self.cells), found, advice)
+    }
+
+    fn cuts(&self) -> Result<Cuts<D>, Error> {
+        if !(1..=4).contains(&D) {
+            return Err(self.error(ErrorKind::Shape, format!("{D} axes"), "use 1 to 4 axes"));
+        }
+        let mut at: [Vec<i64>; D] = std::array::from_fn(|_| Vec::new());
+        for (axis, cuts) in at.iter_mut().enumerate() {
+            *cuts = self.axis_cuts(axis)?;
+        }
+        Ok(Cuts { cells: self.cells, at })
+    }
+
+    /// Cut positions of one axis, from 0 to its cells.
+    fn axis_cuts(&self, axis: usize) -> Result<Vec<i64>, Error> {
+        let cells = self.cells[axis];
+        if cells == 0 {
+            let found = format!("0 cells on axis {axis}");
+            return Err(self.error(ErrorKind::Shape, found, "give every axis at least one cell"));
+        }
+        if cells > LONGEST {
+            let found = format!("{cells} cells on axis {axis}");
+            return Err(self.error(ErrorKind::Shape, found, format!("use at most {LONGEST} (2^40) cells an axis")));
+        }
+        // The axis is a row of blocks that are not cut.
+        let block = if axis + 1 == D { SEGMENT } else { 1 };
+        let blocks = cells.div_ceil(block);
+        let (regions, size) = match self.partition {
+            Partition::Count(count) => (count[axis], None),
+            Partition::Size(size) => {
+                let size = size[axis].div_ceil(block);
+                (if size == 0 { 0 } else { blocks.div_ceil(size) }, Some(size))
+            }
+        };
+        if regions == 0 {
+            let what = if size.is_some() { "a region size of 0" } else { "0 regions" };
+            let found = format!("{what} on axis {axis}");
+            return Err(self.error(ErrorKind::Shape, found, "give every axis at least 1"));
+        }
+        if regions > blocks {
+            let found = format!("{regions} regions asked for on axis {axis}, where at most {blocks} are possible");
+            let advice = if block == 1 {
+                "use at most one region a cell"
+            } else {
+                "use at most one region every 64 cells of the last axis: its cuts fall on multiples of 64"
+            };
+            return Err(self.error(ErrorKind::Shape, found, advice));
+        }
+        let mut cuts = Vec::new();
+        cuts.try_reserve_exact(regions + 1).map_err(|_| {
+            let found = format!("{regions} regions on axis {axis}, more than fit in memory as a list");
+            self.error(ErrorKind::Memory, found, "cut the array into fewer regions")
+        })?;
+        cuts.extend((0..=regions).map(|r| {
+            let before = match size {
+                Some(size) => (r as u128 * size as u128).min(blocks as u128),
+                None => r as u128 * blocks as u128 / regions as u128,
+            };
+            (before as usize * block).min(cells) as i64
+        }));
+        Ok(cuts)
+    }
+
+    fn check_ghost(&self, cuts: &Cuts<D>) -> Result<(), Error> {
+        for (axis, ghost) in self.ghost.iter().enumerate() {
+            let (widest, thinnest) = (ghost[0].max(ghost[1]), cuts.thinnest(axis));
+            if widest > thinnest {
+                let found =
+                    format!("{widest} ghost cells on axis {axis}, where the thinnest region has {thinnest} cells");
+                let advice = "use narrower ghosts or fewer regions on that axis";
+                return Err(self.error(ErrorKind::Ghost, found, advice));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_boundaries(&self) -> Result<(), Error> {
+        let boolean = T::TYPE.component_types().contains(&ScalarType::Bool);
+        for (axis, faces) in self.boundaries.iter().enumerate() {
+            let error = |found: String, advice: &str| {
+                Err(self.error(ErrorKind::Boundary, format!("{found} on axis {axis}"), advice))
+            };
+            let periodic = faces.map(|f| matches!(f, Boundary::Periodic));
+            if periodic[0] != periodic[1] {
+                return error("one periodic face".into(), "make both faces of the axis periodic, or neither");
+            }
+            for face in faces {
+                match face {
+                    Boundary::Extrapolate(order) if *order > 1 => {
+                        return error(format!("extrapolation of order {order}"), "use order 0 or 1");
+                    }
+                    Boundary::Extrapolate(1) if boolean => {
+                        return error("extrapolation of order 1 of bool".into(), "use order 0");
+                    }
+                    Boundary::ReflectOdd if boolean => {
+                        return error("odd reflection of bool".into(), "use even reflection");
+                    }
+                    Boundary::Extrapolate(1) if self.cells[axis] == 1 && self.centering[axis] == Centering::Cell => {
+                        return error("extrapolation of order 1 from one cell".into(), "use order 0 or two cells");
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,61 @@
+//! To and from `ndarray`.
+
+use ndarray::{Array, ArrayD, ArrayView, Dim, Dimension, IxDyn};
+
+use super::TileArray;
+use super::element::Element;
+use crate::acc::TileAcc;
+use crate::error::{Error, ErrorKind};
+
+impl<T: Element, const D: usize> TileArray<T, D>
+where
+    Dim<[usize; D]>: Dimension,
+{
+    /// The valid values as an `ndarray` array (`Array1` to `Array4`). Waits for recorded work that they need.
+    ///
+    /// # Errors
+    /// Memory for the result, or failed work that the values need.
+    pub fn to_ndarray(&self) -> Result<Array<T, Dim<[usize; D]>>, Error> {
+        let values = self.read_box(self.domain())?;
+        ArrayD::from_shape_vec(IxDyn(&self.shape()), values)
+            .and_then(|array| array.into_dimensionality())
+            .map_err(|e| Error::new(ErrorKind::Shape, "make an ndarray array", e.to_string(), "use a smaller array"))
+    }
+
+    /// A cell-centred array of one region without ghosts with the values of `values`. Another cut, ghosts or centring
+    /// take a builder and [`copy_from_ndarray`](TileArray::copy_from_ndarray).
+    ///
+    /// # Errors
+    /// As the builder's.
+    pub fn from_ndarray(acc: &TileAcc, values: &ArrayView<'_, T, Dim<[usize; D]>>) -> Result<Self, Error> {
+        let mut shape = [0; D];
+        shape.copy_from_slice(values.shape());
+        let mut array = TileArray::builder(shape).build(acc)?;
+        array.copy_from_ndarray(values)?;
+        Ok(array)
+    }
+
+    /// Sets all valid values.
+    ///
+    /// # Errors
+    /// Values of another shape.
+    pub fn copy_from_ndarray(&mut self, values: &ArrayView<'_, T, Dim<[usize; D]>>) -> Result<(), Error> {
+        if values.shape() != self.shape() {
+            return Err(Error::new(
+                ErrorKind::Shape,
+                format!("copy into an array of shape {:?}", self.shape()),
+                format!("an ndarray of shape {:?}", values.shape()),
+                "give one value for each cell (cells + 1 on face-centred axes)",
+            ));
+        }
+        let mut strides = [0; D];
+        strides.copy_from_slice(values.strides());
+        let first = super::rows::Shared::new(values.as_ptr().cast_mut());
+        let domain = self.domain();
+        self.write_rows(&domain, true, |at, n| {
+            let offset: isize = (0..D).map(|d| at[d] as isize * strides[d]).sum();
+            // SAFETY: the index is inside the view, whose shape is that of the domain.
+            unsafe { first.get().offset(offset + n as isize * strides[D - 1]).read() }
+        })
+    }
+}

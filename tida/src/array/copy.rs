@@ -1,0 +1,98 @@
+//! Copies between arrays.
+
+use std::alloc;
+
+use super::TileArray;
+use super::element::Element;
+use super::rows::{Row, each_owned_row};
+use crate::error::{Error, ErrorKind};
+
+impl<T: Element, const D: usize> TileArray<T, D> {
+    /// Copies all valid values of `source`, which may be cut otherwise and have other ghosts. Recorded: returns at
+    /// once.
+    ///
+    /// # Errors
+    /// Arrays of different shapes, centrings or accelerators.
+    #[track_caller]
+    pub fn copy_from(&mut self, source: &TileArray<T, D>) -> Result<(), Error> {
+        let (to, from) = (self.layout.clone(), source.layout.clone());
+        if to.shape != from.shape || to.centering != from.centering {
+            return Err(Error::new(
+                ErrorKind::Shape,
+                format!("copy into an array of shape {:?} centred on {:?}", to.shape, to.centering),
+                format!("a source of shape {:?} centred on {:?}", from.shape, from.centering),
+                "copy between arrays of one shape and centring",
+            ));
+        }
+        if !self.acc.is(&source.acc) {
+            return Err(Error::new(
+                ErrorKind::Argument,
+                "copy into an array",
+                "a source that lives on another accelerator",
+                "build both on one `TileAcc`, or go through `to_ndarray`",
+            ));
+        }
+        let (target, memory) = (self.storage.clone(), source.storage.clone());
+        let touches = vec![self.touch(None, false, true), source.touch(None, true, false)];
+        self.acc.record("copy_from", touches, move || {
+            use rayon::prelude::*;
+            (0..to.regions.len()).into_par_iter().for_each(|region| {
+                let valid = to.regions[region].valid;
+                each_owned_row(&from, &valid, |owner, at, length| {
+                    // SAFETY: the row is in both regions' memory, of elements `T`. The recorded touches keep others
+                    // away, and each row of the target is handed to one thread.
+                    unsafe {
+                        let row = Row::new(&to, &target, region, at, length);
+                        Row::new(&from, &memory, owner, at, length).get::<T>(|n, v| row.put(n, v));
+                    }
+                });
+            });
+            Ok(())
+        });
+        self.tracker.cells_written();
+        Ok(())
+    }
+
+    /// A copy of all values, ghosts included. The copying is recorded: a source whose work fails makes the copy's
+    /// reads fail too.
+    ///
+    /// # Errors
+    /// Memory that the system does not have.
+    #[track_caller]
+    pub fn try_clone(&self) -> Result<TileArray<T, D>, Error> {
+        let copy = self.like()?;
+        let (layout, target, memory) = (self.layout.clone(), copy.storage.clone(), self.storage.clone());
+        let touches = vec![copy.touch(None, false, true), self.touch(None, true, false)];
+        self.acc.record("clone", touches, move || {
+            use rayon::prelude::*;
+            const CHUNK: usize = 1 << 20;
+            (0..layout.regions.len()).into_par_iter().for_each(|region| {
+                let bytes = layout.regions[region].cells * T::TYPE.bytes();
+                let from = super::rows::Shared::new(memory.base(region));
+                let to = super::rows::Shared::new(target.base(region));
+                (0..bytes.div_ceil(CHUNK)).into_par_iter().for_each(|n| {
+                    let length = CHUNK.min(bytes - n * CHUNK);
+                    // SAFETY: both regions have as many bytes, and the chunks do not overlap. The recorded touches keep
+                    // others away.
+                    unsafe {
+                        std::ptr::copy_nonoverlapping(from.get().add(n * CHUNK), to.get().add(n * CHUNK), length)
+                    };
+                });
+            });
+            Ok(())
+        });
+        copy.tracker.copy_ages(&self.tracker);
+        Ok(copy)
+    }
+}
+
+impl<T: Element, const D: usize> Clone for TileArray<T, D> {
+    #[track_caller]
+    fn clone(&self) -> Self {
+        match self.try_clone() {
+            Ok(copy) => copy,
+            // Only memory can be missing.
+            Err(_) => alloc::handle_alloc_error(alloc::Layout::new::<T>()),
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Reading and writing values from the host.
+
+use super::element::Element;
+use super::rows::{Row, Shared, each_owned_row};
+use super::{GridBox, TileArray};
+use crate::error::{Error, ErrorKind};
+
+impl<T: Element, const D: usize> TileArray<T, D> {
+    /// Sets every valid value to `value(index)`, by all threads; waits until done. Ghosts keep what they held.
+    ///
+    /// # Errors
+    /// None of its own; reports nothing of earlier failed work, which it overwrites.
+    pub fn fill(&mut self, value: impl Fn([usize; D]) -> T + Sync) -> Result<(), Error> {
+        let domain = self.layout.domain();
+        self.write_rows(&domain, true, |at, n| {
+            let mut index = at.map(|x| x as usize);
+            index[D - 1] += n;
+            value(index)
+        })
+    }
+
+    /// Sets every valid value to `value`; waits until done. Ghosts keep what they held.
+    ///
+    /// # Errors
+    /// As [`fill`](TileArray::fill).
+    pub fn fill_value(&mut self, value: T) -> Result<(), Error> {
+        let domain = self.layout.domain();
+        self.write_rows(&domain, true, |_, _| value)
+    }
+
+    /// The valid values of a box, row-major. Waits for recorded work that they need.
+    ///
+    /// # Errors
+    /// A box that reaches outside the domain, memory for the result, or failed work that the values need.
+    pub fn read_box(&self, cells: GridBox<D>) -> Result<Vec<T>, Error> {
+        let count = self.check_box("read", &cells)?;
+        self.wait_to_read(None)?;
+        let mut values: Vec<T> = Vec::new();
+        reserve(&mut values, count)?;
+        let out = Shared::new(values.as_mut_ptr());
+        let (layout, storage, extent) = (&self.layout, &self.storage, cells.extent());
+        self.acc.install(|| {
+            each_owned_row(layout, &cells, |region, at, length| {
+                let first = position(&cells, &extent, at);
+                // SAFETY: the row is in the region, of elements `T`; nothing recorded writes it while `self` is
+                // borrowed, and what was recorded before has run.
+                unsafe {
+                    Row::new(layout, storage, region, at, length).get::<T>(|n, v| out.get().add(first + n).write(v))
+                };
+            });
+        });
+        // SAFETY: the regions' valid boxes cover the domain, so every value of the box was written.
+        unsafe { values.set_len(count) };
+        Ok(values)
+    }
+
+    /// Sets the valid values of a box from `values`, row-major.
+    ///
+    /// # Errors
+    /// A box that reaches outside the domain, values of the wrong number, or failed work on the array.
+    pub fn write_box(&mut self, cells: GridBox<D>, values: &[T]) -> Result<(), Error> {
+        let count = self.check_box("write", &cells)?;
+        if values.len() != count {
+            return Err(Error::new(
+                ErrorKind::Shape,
+                format!("write the box {:?}..{:?} of {count} values", cells.lo, cells.hi),
+                format!("{} values", values.len()),
+                "give one value for each cell of the box, row-major",
+            ));
+        }
+        let extent = cells.extent();
+        self.write_rows(&cells, cells == self.layout.domain(), |at, n| values[position(&cells, &extent, at) + n])
+    }
+
+    /// Sets the values of a box inside the domain: `value(start of a row, position in it)`.
+    pub(super) fn write_rows(
+        &mut self,
+        cells: &GridBox<D>,
+        all: bool,
+        value: impl Fn([i64; D], usize) -> T + Sync,
+    ) -> Result<(), Error> {
+        self.wait_to_write(None, all)?;
+        let (layout, storage) = (&self.layout, &self.storage);
+        // Before the values, so that a panic of `value` leaves ghosts stale too.
+        self.tracker.cells_written();
+        self.acc.install(|| {
+            each_owned_row(layout, cells, |region, at, length| {
+                // SAFETY: the row is in the region, of elements `T`; each row is handed to one thread, and recorded work
+                // on the array, of which `self` is the only handle, has run.
+                unsafe { Row::new(layout, storage, region, at, length).set::<T>(|n| value(at, n)) };
+            });
+        });
+        Ok(())
+    }
+
+    /// Number of cells of a box inside the domain.
+    fn check_box(&self, what: &str, cells: &GridBox<D>) -> Result<usize, Error> {
+        if self.layout.domain().contains_box(cells) {
+            return Ok(if cells.is_empty() { 0 } else { cells.cells() });
+        }
+        Err(Error::new(
+            ErrorKind::OutOfRange,
+            format!("{what} the box {:?}..{:?} of an array", cells.lo, cells.hi),
+            format!("a domain of 0..{:?}", self.layout.shape),
+            "keep the box inside the domain; ghost cells are reached by `with_grown_region`",
+        ))
+    }
+}
+
+/// Makes room for `count` values.
+pub(super) fn reserve<T>(values: &mut Vec<T>, count: usize) -> Result<(), Error> {
+    values.try_reserve_exact(count).map_err(|_| {
+        Error::new(
+            ErrorKind::Memory,
+            format!("read {count} values"),
+            format!("no memory for {} bytes", count.saturating_mul(size_of::<T>())),
+            "read smaller boxes, or write the array to a file",
+        )
+    })
+}
+
+/// Position of `at` in the row-major list of the cells of a box.
+fn position<const D: usize>(cells: &GridBox<D>, extent: &[usize; D], at: [i64; D]) -> usize {
+    (0..D).fold(0, |n, d| n * extent[d] + (at[d] - cells.lo[d]) as usize)
+}

@@ -1,0 +1,366 @@
+//! What every launch is checked for, before it is recorded.
+
+use std::any::TypeId;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use tida_kernels::scalar::Value;
+
+use super::args::{ArgInfo, TiledInfo};
+use super::ask::Quoted;
+use super::capture::CapturedValue;
+use super::prepare::{ArgPlan, Prepared, index_text};
+use crate::acc::node::Node;
+use crate::acc::sweep::SweepKey;
+use crate::acc::{BoxTouch, TileAcc};
+use crate::array::GridBox;
+use crate::array::layout::Layout;
+use crate::error::{Error, ErrorKind};
+
+/// A launch that is safe to record.
+pub(crate) struct Checked<'a> {
+    pub acc: &'a TileAcc,
+    pub key: SweepKey,
+    pub touches: SmallVec<[BoxTouch; 8]>,
+    pub after: SmallVec<[Arc<Node>; 2]>,
+    /// Bit `n` keeps argument `n` to its valid cells.
+    pub valid_only: u16,
+    /// Accesses are checked as the kernel runs.
+    pub run_checked: bool,
+}
+
+/// Where a launch runs.
+pub(crate) struct Target<'a, const D: usize> {
+    pub layout: &'a Arc<Layout<D>>,
+    pub region: usize,
+    pub cells: GridBox<D>,
+    /// May write ghost cells.
+    pub grown: bool,
+}
+
+/// Checks one launch of a kernel over a box.
+pub(crate) fn check<'a, const D: usize>(
+    prepared: &Prepared,
+    quoted: &Quoted,
+    views: TypeId,
+    target: &Target<'_, D>,
+    infos: &[ArgInfo<'a, D>],
+) -> Result<Checked<'a>, Error> {
+    let mut key = SweepKey {
+        kernel: quoted.kernel as *const _ as usize,
+        views,
+        args: SmallVec::new(),
+        captures: SmallVec::new(),
+        checked: false,
+    };
+    let mut after = SmallVec::new();
+    let mut integers: SmallVec<[Option<i64>; 8]> = SmallVec::new();
+    for capture in &quoted.captures.list {
+        match capture {
+            CapturedValue::Scalar(v) => {
+                integers.push(integer(*v));
+                key.captures.push(v.bits());
+            }
+            CapturedValue::Array(_, values) => {
+                integers.push(None);
+                key.captures.extend(values.iter().map(|v| v.bits()));
+            }
+            CapturedValue::Deferred(_, node) => {
+                integers.push(None);
+                key.captures.push(Arc::as_ptr(node) as usize as u64);
+                after.push(node.clone());
+            }
+        }
+    }
+    let mut launch = Launching { prepared, target, integers: &integers, run_checked: false };
+    let mut acc: Option<&TileAcc> = None;
+    let mut touches = SmallVec::new();
+    let mut valid_only = 0;
+    for (number, (info, plan)) in infos.iter().zip(&prepared.args).enumerate() {
+        if let Some(other) = acc_of(info) {
+            if acc.is_some_and(|acc| !acc.is(other)) {
+                return Err(Error::new(
+                    ErrorKind::Argument,
+                    format!("compute the kernel at {}", prepared.place()),
+                    format!("that `{}` lives on another accelerator than the arguments before it", launch.name(number)),
+                    "build all arrays of a kernel on one `TileAcc`",
+                ));
+            }
+            acc = Some(other);
+        }
+        match info {
+            ArgInfo::Tiled(tiled) => {
+                key.args.push(Arc::as_ptr(tiled.tracker) as usize);
+                let touch = launch.tiled(number, tiled, plan, &mut valid_only)?;
+                touches.push(touch);
+            }
+            ArgInfo::Whole { tracker, shape, .. } => {
+                key.args.push(Arc::as_ptr(tracker) as usize);
+                launch.whole(number, shape, plan)?;
+                let everything = GridBox::new([i64::MIN; 4], [i64::MAX; 4]);
+                for region in 0..tracker.regions() {
+                    touches.push(BoxTouch { tracker: (*tracker).clone(), region, read: Some(everything), write: None });
+                }
+            }
+            ArgInfo::Table { len, bits } => {
+                key.args.push(*len);
+                key.captures.extend(bits.iter().copied());
+                let mut shape = [1; 4];
+                shape[0] = *len as i64;
+                launch.whole(number, &shape, plan)?;
+            }
+        }
+    }
+    let Some(acc) = acc else {
+        return Err(Error::new(
+            ErrorKind::Argument,
+            format!("compute the kernel at {}", prepared.place()),
+            "no array among its arguments",
+            "pass at least one array",
+        ));
+    };
+    let run_checked = launch.run_checked;
+    key.checked = run_checked;
+    key.captures.push(valid_only as u64);
+    Ok(Checked { acc, key, touches, after, valid_only, run_checked })
+}
+
+/// The accelerator an argument lives on.
+fn acc_of<'a, const D: usize>(info: &ArgInfo<'a, D>) -> Option<&'a TileAcc> {
+    match info {
+        ArgInfo::Tiled(tiled) => Some(tiled.acc),
+        ArgInfo::Whole { acc, .. } => Some(acc),
+        ArgInfo::Table { .. } => None,
+    }
+}
+
+fn integer(value: Value) -> Option<i64> {
+    match value {
+        Value::U8(v) => Some(v.into()),
+        Value::I32(v) => Some(v.into()),
+        Value::U32(v) => Some(v.into()),
+        Value::I64(v) => Some(v),
+        Value::U64(v) => v.try_into().ok(),
+        Value::Bool(_) | Value::F32(_) | Value::F64(_) => None,
+    }
+}
+
+struct Launching<'a, const D: usize> {
+    prepared: &'a Prepared,
+    target: &'a Target<'a, D>,
+    integers: &'a [Option<i64>],
+    run_checked: bool,
+}
+
+impl<const D: usize> Launching<'_, D> {
+    fn name(&self, arg: usize) -> &str {
+        self.prepared.kernel.args.get(arg).map_or("", |a| &a.name)
+    }
+
+    fn tried(&self) -> String {
+        format!("compute the kernel at {}", self.prepared.place())
+    }
+
+    /// Checks an array with the tile's cuts.
+    fn tiled(
+        &mut self,
+        arg: usize,
+        info: &TiledInfo<'_, D>,
+        plan: &ArgPlan,
+        valid_only: &mut u16,
+    ) -> Result<BoxTouch, Error> {
+        let Target { layout, region, cells, grown } = *self.target;
+        if !Arc::ptr_eq(&layout.cuts, &info.layout.cuts) && layout.cuts != info.layout.cuts {
+            return Err(Error::new(
+                ErrorKind::Cuts,
+                self.tried(),
+                format!(
+                    "that `{}` is cut into regions unlike the array of the tile: {} against {}",
+                    self.name(arg),
+                    cuts_text(info.layout),
+                    cuts_text(layout)
+                ),
+                "build it with `like()` or the same `.regions(..)`, or `copy_from` it into an array that is; a whole \
+                 array of any cuts can be read as `all(&a)`",
+            ));
+        }
+        let held = &info.layout.regions[region];
+        let mut touch = BoxTouch { tracker: info.tracker.clone(), region, read: None, write: None };
+        if plan.written {
+            let home = if grown { &held.grown } else { &held.valid };
+            if !home.contains_box(&cells) {
+                return Err(Error::new(
+                    ErrorKind::Ghost,
+                    self.tried(),
+                    format!(
+                        "a write of `{}` over {}, of which the region holds {}",
+                        self.name(arg),
+                        box_text(&cells),
+                        box_text(home)
+                    ),
+                    if grown {
+                        "grow the tiles by no more than the array's ghost width"
+                    } else {
+                        "make the tiles from the array that is written (its centring decides which faces a region owns)"
+                    },
+                ));
+            }
+            let cells = cells.widen();
+            touch.write = Some(cells);
+            touch.read = (!plan.must_write).then_some(cells);
+            return Ok(touch);
+        }
+        let mut read: Option<GridBox<D>> = None;
+        let mut add = |b: GridBox<D>| {
+            read = Some(match read {
+                None => b,
+                Some(r) => GridBox::new(
+                    std::array::from_fn(|d| r.lo[d].min(b.lo[d])),
+                    std::array::from_fn(|d| r.hi[d].max(b.hi[d])),
+                ),
+            });
+        };
+        if let Some(halo) = &plan.halo {
+            let b = cells.grown(std::array::from_fn(|d| -halo[d].0), std::array::from_fn(|d| halo[d].1));
+            if !held.grown.contains_box(&b) {
+                return Err(self.too_narrow(arg, info, plan, &b, &held.grown));
+            }
+            add(b);
+        }
+        let mut opaque = false;
+        for &number in &plan.others {
+            let access = &self.prepared.analysis.args[arg].accesses[number];
+            let range = self.prepared.analysis.range(access, &cells.lo, &cells.hi, self.integers);
+            let known = range.filter(|r| r.len() == D).map(|r| {
+                GridBox::new(std::array::from_fn(|d| r[d].lo), std::array::from_fn(|d| r[d].hi.saturating_add(1)))
+            });
+            match known {
+                Some(b) if b.is_empty() => {}
+                Some(b) if held.grown.contains_box(&b) => add(b),
+                Some(b) if !access.conditional => {
+                    return Err(self.too_narrow(arg, info, plan, &b, &held.grown));
+                }
+                _ => opaque = true,
+            }
+        }
+        if let Some(read) = &read
+            && self.reads_ghosts(info, read, &held.valid)
+            && !info.tracker.ghosts_fresh()
+        {
+            return Err(self.stale(arg));
+        }
+        if opaque {
+            // Reads that only run time decides may touch all that the region holds; ghosts only if they are fresh.
+            self.run_checked = true;
+            let stale = held.grown != held.valid && !info.tracker.ghosts_fresh();
+            if stale {
+                *valid_only |= 1 << arg;
+            }
+            touch.read = Some(if stale { held.valid.widen() } else { held.grown.widen() });
+        } else {
+            touch.read = read.map(|r| r.widen());
+        }
+        Ok(touch)
+    }
+
+    /// Whether a box reaches into ghosts that `fill_ghosts` fills.
+    fn reads_ghosts(&self, info: &TiledInfo<'_, D>, read: &GridBox<D>, valid: &GridBox<D>) -> bool {
+        (0..D).any(|d| {
+            let low = read.lo[d] < valid.lo[d] && !(valid.lo[d] == 0 && info.open[d][0]);
+            let end = info.layout.shape[d] as i64;
+            let high = read.hi[d] > valid.hi[d] && !(valid.hi[d] == end && info.open[d][1]);
+            low || high
+        })
+    }
+
+    /// Checks a whole array or a table: an index that cannot be proven in range is checked as the kernel runs.
+    fn whole(&mut self, arg: usize, shape: &[i64; 4], plan: &ArgPlan) -> Result<(), Error> {
+        let cells = &self.target.cells;
+        let analysis = &self.prepared.analysis;
+        for &number in &plan.others {
+            let access = &analysis.args[arg].accesses[number];
+            let range = analysis.range(access, &cells.lo, &cells.hi, self.integers);
+            let inside = range.is_some_and(|r| {
+                r.iter().any(|i| i.lo > i.hi) || r.iter().zip(shape).all(|(i, n)| i.lo >= 0 && i.hi < *n)
+            });
+            if !inside {
+                self.run_checked = true;
+            }
+        }
+        if plan.halo.is_some() {
+            self.run_checked = true;
+        }
+        Ok(())
+    }
+
+    fn too_narrow(
+        &self,
+        arg: usize,
+        info: &TiledInfo<'_, D>,
+        plan: &ArgPlan,
+        read: &GridBox<D>,
+        held: &GridBox<D>,
+    ) -> Error {
+        let name = self.name(arg);
+        let accesses = &self.prepared.analysis.args[arg].accesses;
+        let cells = &self.target.cells;
+        // The access that reaches furthest, for the message.
+        let reach = |number: &usize| {
+            let access = &accesses[*number];
+            let range = self.prepared.analysis.range(access, &cells.lo, &cells.hi, self.integers);
+            range.is_some_and(|r| (0..D).any(|d| r[d].lo < held.lo[d] || r[d].hi >= held.hi[d]))
+        };
+        let far = (0..accesses.len()).find(|n| !accesses[*n].write && reach(n));
+        let place = far.map_or_else(
+            || self.prepared.place(),
+            |n| {
+                let span = accesses[n].span;
+                format!("{}:{}:{}", self.prepared.kernel.file, span.line, span.column)
+            },
+        );
+        let index = far.map_or("a computed index".into(), |n| index_text(&accesses[n]));
+        let needed = (0..D)
+            .map(|d| (held.lo[d] - read.lo[d]).max(read.hi[d] - held.hi[d]).max(0) as usize)
+            .zip(info.layout.ghost)
+            .map(|(more, ghost)| ghost[0].max(ghost[1]) + more)
+            .max()
+            .unwrap_or(0);
+        let _ = plan;
+        Error::new(
+            ErrorKind::Ghost,
+            format!("compute the kernel at {place}"),
+            format!(
+                "a read of `{name}` at {index}, which reaches {} while the region holds {} (ghost width {})",
+                box_text(read),
+                box_text(held),
+                ghost_text(info.layout),
+            ),
+            format!("build `{name}` with `.ghost({needed})` or wider, or keep the tiles away with `.within(..)`"),
+        )
+    }
+
+    fn stale(&self, arg: usize) -> Error {
+        let name = self.name(arg);
+        Error::new(
+            ErrorKind::StaleGhost,
+            self.tried(),
+            format!("a read of ghost cells of `{name}` that are older than the cells beside them"),
+            format!("call `{name}.fill_ghosts()?` after the last write of `{name}` and before this loop"),
+        )
+    }
+}
+
+/// `[0, 0]..[64, 64]`.
+pub(crate) fn box_text<const D: usize>(b: &GridBox<D>) -> String {
+    format!("{:?}..{:?}", b.lo, b.hi)
+}
+
+fn ghost_text<const D: usize>(layout: &Layout<D>) -> String {
+    let uniform = layout.ghost.iter().flatten().all(|g| *g == layout.ghost[0][0]);
+    if uniform { layout.ghost[0][0].to_string() } else { format!("{:?}", layout.ghost) }
+}
+
+fn cuts_text<const D: usize>(layout: &Layout<D>) -> String {
+    let counts: Vec<usize> = layout.cuts.at.iter().map(|c| c.len().saturating_sub(1)).collect();
+    format!("{counts:?} regions of {:?} cells", layout.cuts.cells)
+}

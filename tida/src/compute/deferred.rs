@@ -1,0 +1,93 @@
+//! A scalar that recorded work will give.
+
+use std::sync::{Arc, OnceLock};
+
+use tida_kernels::element::ScalarType;
+
+use super::capture::{Capture, Captured, CapturedParam, CapturedValue, Captures};
+use crate::acc::TileAcc;
+use crate::acc::node::Node;
+use crate::error::{Error, ErrorKind};
+
+/// The result of [`reduce_later`](super::reduce_later): a value that later kernels capture by name as if it were
+/// there, and that the host can wait for.
+#[derive(Clone)]
+pub struct Scalar<T> {
+    acc: TileAcc,
+    node: Arc<Node>,
+    value: Arc<OnceLock<T>>,
+}
+
+impl<T: Copy> Scalar<T> {
+    pub(crate) fn new(acc: TileAcc, node: Arc<Node>, value: Arc<OnceLock<T>>) -> Self {
+        Scalar { acc, node, value }
+    }
+
+    /// Waits for the value.
+    ///
+    /// # Errors
+    /// The failure of the reduction, or of work that it depends on.
+    pub fn get(&self) -> Result<T, Error> {
+        self.acc.wait_node(&self.node)?;
+        self.value.get().copied().ok_or_else(|| {
+            Error::new(ErrorKind::Panic, "get a deferred scalar", "no value", "report this: a reduction gave nothing")
+        })
+    }
+
+    /// The value, if it is there already.
+    pub fn try_get(&self) -> Option<T> {
+        self.value.get().copied()
+    }
+}
+
+impl<T: std::fmt::Debug> std::fmt::Debug for Scalar<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Scalar").field(&self.value.get()).finish()
+    }
+}
+
+/// What a kernel holds of a deferred scalar.
+#[derive(Debug)]
+pub struct Later<T> {
+    node: Arc<Node>,
+    value: Arc<OnceLock<T>>,
+}
+
+impl<T> Clone for Later<T> {
+    fn clone(&self) -> Self {
+        Later { node: self.node.clone(), value: self.value.clone() }
+    }
+}
+
+macro_rules! later {
+    ($($t:ty, $variant:ident;)*) => {$(
+        impl Capture for Scalar<$t> {
+            type Held = Later<$t>;
+            fn hold(&self) -> Later<$t> {
+                Later { node: self.node.clone(), value: self.value.clone() }
+            }
+        }
+        impl CapturedParam for Later<$t> {
+            fn describe(&self, list: &mut Captures) {
+                list.list.push(CapturedValue::Deferred(ScalarType::$variant, self.node.clone()));
+            }
+        }
+        impl Captured for Later<$t> {
+            type Value = $t;
+            /// A kernel runs after the reduction, and not at all if that failed: the value is there.
+            fn value(&self) -> $t {
+                self.value.get().copied().unwrap_or_default()
+            }
+        }
+    )*};
+}
+
+later! {
+    u8, U8;
+    i32, I32;
+    u32, U32;
+    i64, I64;
+    u64, U64;
+    f32, F32;
+    f64, F64;
+}

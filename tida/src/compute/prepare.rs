@@ -1,0 +1,150 @@
+//! From a quotation to what a launch has to check, once for each kernel and types of arguments.
+
+use std::any::TypeId;
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+
+use tida_kernels::analysis::{Analysis, ArrayAccess, IndexForm, Symbol, analyse};
+use tida_kernels::ir::{self, Access, Binding, Kernel, LowerInput, Type, lower};
+use tida_kernels::quote::StaticKernel;
+
+use super::ask::Quoted;
+use super::capture::CapturedValue;
+use crate::error::{Error, ErrorKind};
+
+/// A kernel typed and analysed for the types of one launch.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub kernel: Kernel,
+    pub analysis: Analysis,
+    /// One entry per argument.
+    pub args: Vec<ArgPlan>,
+}
+
+/// What a launch has to know of one argument.
+#[derive(Debug)]
+pub(crate) struct ArgPlan {
+    pub written: bool,
+    /// Every written cell is overwritten before it is read.
+    pub must_write: bool,
+    /// Lowest and highest offset from `at` along each axis, over all reads that always happen and sit at `at` plus a
+    /// constant.
+    pub halo: Option<[(i64, i64); 4]>,
+    /// The other reads, by number in the analysis.
+    pub others: Vec<usize>,
+}
+
+type Key = (usize, TypeId, u8, Vec<Type>);
+
+static CACHE: LazyLock<RwLock<HashMap<Key, Result<Arc<Prepared>, Error>>>> = LazyLock::new(RwLock::default);
+
+/// Types and analyses a kernel, or finds it done.
+pub(crate) fn prepare(
+    quoted: &Quoted,
+    views: TypeId,
+    rank: usize,
+    bindings: &[Binding],
+    result: Option<Type>,
+) -> Result<Arc<Prepared>, Error> {
+    let captures: Vec<Type> = quoted.captures.list.iter().map(capture_type).collect();
+    let key = (quoted.kernel as *const StaticKernel as usize, views, rank as u8, captures);
+    if let Some(done) = CACHE.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
+        return done.clone();
+    }
+    let input = LowerInput { kernel: quoted.kernel, rank, args: bindings, captures: &key.3, result };
+    let made = lower(&input).map_err(Error::from).and_then(Prepared::new).map(Arc::new);
+    CACHE.write().unwrap_or_else(PoisonError::into_inner).entry(key).or_insert(made).clone()
+}
+
+fn capture_type(value: &CapturedValue) -> Type {
+    match value {
+        CapturedValue::Scalar(v) => Type::Scalar(v.ty()),
+        CapturedValue::Array(ty, values) => Type::Array(Arc::new(Type::Scalar(*ty)), values.len()),
+        CapturedValue::Deferred(ty, _) => Type::Scalar(*ty),
+    }
+}
+
+impl Prepared {
+    fn new(kernel: Kernel) -> Result<Prepared, Error> {
+        let analysis = analyse(&kernel);
+        let mut args = Vec::with_capacity(kernel.args.len());
+        for (arg, found) in kernel.args.iter().zip(&analysis.args) {
+            let mut plan =
+                ArgPlan { written: found.may_write, must_write: found.must_write, halo: None, others: Vec::new() };
+            for (number, access) in found.accesses.iter().enumerate() {
+                if arg.access == Access::Write {
+                    if !access.at_cell {
+                        return Err(race(&kernel, arg, access));
+                    }
+                } else if access.write {
+                    // The typing refuses it; kept so that no write is ever unseen.
+                    return Err(race(&kernel, arg, access));
+                }
+                if access.write {
+                    continue;
+                }
+                match offsets(access).filter(|_| arg.access != Access::All && !access.conditional) {
+                    Some(offsets) => {
+                        let halo = plan.halo.get_or_insert(offsets.map(|o| (o, o)));
+                        for ((lo, hi), o) in halo.iter_mut().zip(offsets) {
+                            *lo = (*lo).min(o);
+                            *hi = (*hi).max(o);
+                        }
+                    }
+                    None => plan.others.push(number),
+                }
+            }
+            args.push(plan);
+        }
+        Ok(Prepared { kernel, analysis, args })
+    }
+
+    /// Where the kernel stands in the user's source.
+    pub fn place(&self) -> String {
+        format!("{}:{}", self.kernel.file, self.kernel.line)
+    }
+}
+
+/// The constant offsets from `at`, if the index along each axis is that axis of `at` plus a constant.
+fn offsets(access: &ArrayAccess) -> Option<[i64; 4]> {
+    if !access.fits.is_empty() {
+        return None;
+    }
+    let mut offsets = [0; 4];
+    for (axis, form) in access.index.iter().enumerate() {
+        match form {
+            IndexForm::Affine(f) if f.terms == [(Symbol::At(axis as u32), 1)] => *offsets.get_mut(axis)? = f.constant,
+            _ => return None,
+        }
+    }
+    Some(offsets)
+}
+
+/// `at + [0, 1]`, as a user writes it.
+pub(crate) fn index_text(access: &ArrayAccess) -> String {
+    match offsets(access) {
+        Some(offsets) if offsets == [0; 4] => "at".into(),
+        Some(offsets) => format!("at + {:?}", &offsets[..access.index.len()]),
+        None => "an index that is not `at` plus constants".into(),
+    }
+}
+
+fn race(kernel: &Kernel, arg: &ir::Arg, access: &ArrayAccess) -> Error {
+    let place = format!("{}:{}:{}", kernel.file, access.span.line, access.span.column);
+    let (name, index) = (&arg.name, index_text(access));
+    if access.write {
+        Error::new(
+            ErrorKind::Race,
+            format!("compute the kernel at {place}"),
+            format!("a write of `{name}` at {index}, which is another cell's to write: a race"),
+            format!("write `{name}[at]` alone; turn a scatter into a pull that reads its neighbours"),
+        )
+    } else {
+        Error::new(
+            ErrorKind::Race,
+            format!("compute the kernel at {place}"),
+            format!("a read of `{name}` at {index} while the kernel writes `{name}`: a race with that cell's write"),
+            format!("read the old values from a second array, and write `{name}` from it"),
+        )
+    }
+}

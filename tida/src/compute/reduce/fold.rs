@@ -1,0 +1,38 @@
+//! The tree of fixed shape.
+
+use rayon::prelude::*;
+
+use super::ops::Reduction;
+
+/// Values in a segment, and in a group of the tree.
+pub(super) const SEGMENT: usize = 64;
+
+/// Folds 64 values by halves.
+#[inline(always)]
+pub(super) fn by_halves<T, O: Reduction<T>>(op: O, values: &mut [O::Partial; SEGMENT]) -> O::Partial {
+    let mut half = SEGMENT / 2;
+    while half > 0 {
+        for i in 0..half {
+            values[i] = op.combine(values[i], values[i + half]);
+        }
+        half /= 2;
+    }
+    values[0]
+}
+
+/// Folds a list, 64 at a time, until one is left; the identity for an empty list.
+pub(super) fn tree<T, O: Reduction<T>>(op: O, mut list: Vec<O::Partial>) -> O::Partial {
+    let group = |values: &[O::Partial]| {
+        let mut padded = [op.identity(); SEGMENT];
+        padded[..values.len()].copy_from_slice(values);
+        by_halves(op, &mut padded)
+    };
+    while list.len() > 1 {
+        list = if list.len() > 1 << 16 {
+            list.par_chunks(SEGMENT).with_min_len(64).map(group).collect()
+        } else {
+            list.chunks(SEGMENT).map(group).collect()
+        };
+    }
+    list.first().copied().unwrap_or_else(|| op.identity())
+}

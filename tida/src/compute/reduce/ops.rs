@@ -1,0 +1,211 @@
+//! The reductions.
+
+use tida_kernels::scalar::ops;
+
+use crate::array::GridBox;
+use crate::array::element::Scalar;
+
+/// A number that reductions take.
+pub trait Reducible: Scalar {
+    /// What every sum starts from; adding it changes no bit (-0.0 for floats).
+    #[doc(hidden)]
+    const NOTHING: Self;
+    #[doc(hidden)]
+    const ZERO: Self;
+    #[doc(hidden)]
+    const ONE: Self;
+    #[doc(hidden)]
+    const LOWEST: Self;
+    #[doc(hidden)]
+    const HIGHEST: Self;
+    #[doc(hidden)]
+    fn plus(self, other: Self) -> Self;
+    #[doc(hidden)]
+    fn times(self, other: Self) -> Self;
+    #[doc(hidden)]
+    fn lower(self, other: Self) -> Self;
+    #[doc(hidden)]
+    fn higher(self, other: Self) -> Self;
+    #[doc(hidden)]
+    fn less(self, other: Self) -> bool;
+    #[doc(hidden)]
+    fn not_a_number(self) -> bool;
+}
+
+macro_rules! reducible {
+    ($($t:ty: $nothing:expr, $zero:expr, $one:expr, $lowest:expr, $highest:expr, $nan:expr;)*) => {$(
+        impl Reducible for $t {
+            const NOTHING: $t = $nothing;
+            const ZERO: $t = $zero;
+            const ONE: $t = $one;
+            const LOWEST: $t = $lowest;
+            const HIGHEST: $t = $highest;
+            #[inline(always)]
+            fn plus(self, other: $t) -> $t { ops::add(self, other) }
+            #[inline(always)]
+            fn times(self, other: $t) -> $t { ops::mul(self, other) }
+            #[inline(always)]
+            fn lower(self, other: $t) -> $t { ops::min(self, other) }
+            #[inline(always)]
+            fn higher(self, other: $t) -> $t { ops::max(self, other) }
+            #[inline(always)]
+            fn less(self, other: $t) -> bool { self < other }
+            #[inline(always)]
+            fn not_a_number(self) -> bool {
+                let nan: fn($t) -> bool = $nan;
+                nan(self)
+            }
+        }
+    )*};
+}
+
+reducible! {
+    u8: 0, 0, 1, u8::MIN, u8::MAX, |_| false;
+    i32: 0, 0, 1, i32::MIN, i32::MAX, |_| false;
+    u32: 0, 0, 1, u32::MIN, u32::MAX, |_| false;
+    i64: 0, 0, 1, i64::MIN, i64::MAX, |_| false;
+    u64: 0, 0, 1, u64::MIN, u64::MAX, |_| false;
+    f32: -0.0, 0.0, 1.0, f32::NEG_INFINITY, f32::INFINITY, f32::is_nan;
+    f64: -0.0, 0.0, 1.0, f64::NEG_INFINITY, f64::INFINITY, f64::is_nan;
+}
+
+/// How values become one. `combine` of a value and the identity is the value, bit for bit.
+pub trait Reduction<T>: Copy + std::fmt::Debug + Send + Sync + 'static {
+    /// What is folded.
+    #[doc(hidden)]
+    type Partial: Copy + Send + Sync + 'static;
+    /// What comes out, for a box of `D` axes.
+    type Output<const D: usize>: Copy + Send + Sync + 'static;
+    #[doc(hidden)]
+    fn identity(self) -> Self::Partial;
+    /// `index` is the cell's place in the box, row-major.
+    #[doc(hidden)]
+    fn lift(self, value: T, index: u64) -> Self::Partial;
+    #[doc(hidden)]
+    fn combine(self, a: Self::Partial, b: Self::Partial) -> Self::Partial;
+    #[doc(hidden)]
+    fn finish<const D: usize>(self, folded: Self::Partial, cells: &GridBox<D>) -> Self::Output<D>;
+    /// Whether a box without cells has a value.
+    #[doc(hidden)]
+    const OF_NOTHING: bool;
+}
+
+/// The sum; integers wrap. Of no cells it is 0.
+#[derive(Clone, Copy, Debug)]
+pub struct Sum;
+
+/// The product; integers wrap. Of no cells it is 1.
+#[derive(Clone, Copy, Debug)]
+pub struct Product;
+
+/// The lowest value; NaN if any is NaN; -0.0 is below 0.0. Of no cells it is an error.
+#[derive(Clone, Copy, Debug)]
+pub struct Min;
+
+/// The highest value; NaN if any is NaN; -0.0 is below 0.0. Of no cells it is an error.
+#[derive(Clone, Copy, Debug)]
+pub struct Max;
+
+/// The cell of the lowest value, and the value: the first such cell in row-major order, or the first NaN. Of no cells it
+/// is an error.
+#[derive(Clone, Copy, Debug)]
+pub struct ArgMin;
+
+/// The cell of the highest value, and the value: the first such cell in row-major order, or the first NaN. Of no cells
+/// it is an error.
+#[derive(Clone, Copy, Debug)]
+pub struct ArgMax;
+
+macro_rules! plain {
+    ($name:ident, $of_nothing:literal, $identity:ident, |$a:ident, $b:ident| $combine:expr) => {
+        impl<T: Reducible> Reduction<T> for $name {
+            type Partial = T;
+            type Output<const D: usize> = T;
+            const OF_NOTHING: bool = $of_nothing;
+            #[inline(always)]
+            fn identity(self) -> T {
+                T::$identity
+            }
+            #[inline(always)]
+            fn lift(self, value: T, _: u64) -> T {
+                value
+            }
+            #[inline(always)]
+            fn combine(self, $a: T, $b: T) -> T {
+                $combine
+            }
+            fn finish<const D: usize>(self, folded: T, cells: &GridBox<D>) -> T {
+                // A sum of nothing is 0, not the -0.0 that sums start from.
+                if cells.is_empty() { folded.plus(T::ZERO) } else { folded }
+            }
+        }
+    };
+}
+
+plain!(Sum, true, NOTHING, |a, b| a.plus(b));
+plain!(Product, true, ONE, |a, b| a.times(b));
+plain!(Min, false, HIGHEST, |a, b| if a.not_a_number() {
+    a
+} else if b.not_a_number() {
+    b
+} else {
+    a.lower(b)
+});
+plain!(Max, false, LOWEST, |a, b| if a.not_a_number() {
+    a
+} else if b.not_a_number() {
+    b
+} else {
+    a.higher(b)
+});
+
+macro_rules! arg {
+    ($name:ident, $identity:ident, |$a:ident, $b:ident| $before:expr) => {
+        impl<T: Reducible> Reduction<T> for $name {
+            type Partial = (T, u64);
+            type Output<const D: usize> = ([usize; D], T);
+            const OF_NOTHING: bool = false;
+            #[inline(always)]
+            fn identity(self) -> (T, u64) {
+                (T::$identity, u64::MAX)
+            }
+            #[inline(always)]
+            fn lift(self, value: T, index: u64) -> (T, u64) {
+                (value, index)
+            }
+            #[inline(always)]
+            fn combine(self, a: (T, u64), b: (T, u64)) -> (T, u64) {
+                let first = if a.1 <= b.1 { a } else { b };
+                match (a.0.not_a_number(), b.0.not_a_number()) {
+                    (true, true) => first,
+                    (true, false) => a,
+                    (false, true) => b,
+                    (false, false) => {
+                        let before = |$a: T, $b: T| $before;
+                        if before(a.0, b.0) {
+                            a
+                        } else if before(b.0, a.0) {
+                            b
+                        } else {
+                            first
+                        }
+                    }
+                }
+            }
+            fn finish<const D: usize>(self, folded: (T, u64), cells: &GridBox<D>) -> ([usize; D], T) {
+                let extent = cells.extent();
+                let mut rest = folded.1 as usize;
+                let mut at = [0; D];
+                for d in (0..D).rev() {
+                    let n = extent[d].max(1);
+                    at[d] = (cells.lo[d] + (rest % n) as i64) as usize;
+                    rest /= n;
+                }
+                (at, folded.0)
+            }
+        }
+    };
+}
+
+arg!(ArgMin, HIGHEST, |a, b| a.less(b));
+arg!(ArgMax, LOWEST, |a, b| b.less(a));

@@ -1,0 +1,423 @@
+//! Recording a reduction, and running it natively.
+
+use std::any::TypeId;
+use std::mem::MaybeUninit;
+use std::panic::Location;
+use std::sync::{Arc, OnceLock};
+
+use rayon::prelude::*;
+use smallvec::SmallVec;
+use tida_kernels::ir::Type;
+use tida_kernels::scalar::fault;
+
+use super::fold::{SEGMENT, by_halves, tree};
+use super::ops::{Reducible, Reduction};
+use crate::acc::{TileAcc, Touch};
+use crate::array::GridBox;
+use crate::array::layout::Layout;
+use crate::backend::cpu;
+use crate::compute::args::{ArgInfo, Args};
+use crate::compute::ask::{Ask, Run};
+use crate::compute::check::{Target, box_text, check};
+use crate::compute::deferred::Scalar;
+use crate::compute::launch::{fault_error, quote};
+use crate::compute::prepare::{Prepared, prepare};
+use crate::compute::view::{Checked, Proven};
+use crate::error::{Error, ErrorKind};
+use crate::tile::Tile;
+
+/// The cells of a reduction: a tile, or a box of cells.
+#[derive(Clone, Copy, Debug)]
+pub struct Domain<const D: usize>(GridBox<D>);
+
+impl<const D: usize> From<&Tile<D>> for Domain<D> {
+    fn from(tile: &Tile<D>) -> Self {
+        Domain(tile.cells)
+    }
+}
+
+impl<const D: usize> From<GridBox<D>> for Domain<D> {
+    fn from(cells: GridBox<D>) -> Self {
+        Domain(cells)
+    }
+}
+
+/// One value from all cells of an array: waits for what it reads, and gives the value.
+///
+/// `args` are as for [`compute`](crate::compute::compute), all read only; the cells are those of the first array with
+/// regions. The kernel gives the value of a cell: `reduce(&u, Sum, kernel!(|u, at| u[at] * u[at]))`.
+///
+/// # Errors
+/// As for `compute`; the failure of work that wrote what is read; a box without cells where there is no value.
+#[track_caller]
+pub fn reduce<const D: usize, A, R, O, N>(args: A, op: O, kernel: N) -> Result<O::Output<D>, Error>
+where
+    A: Args<D>,
+    R: Reducible,
+    O: Reduction<R>,
+    N: for<'b> Fn(Ask<'b, A::Views<Proven>, A::Views<Checked>, R, D>) + Send + Sync + 'static,
+{
+    record(None, args, op, kernel, Location::caller())?.get()
+}
+
+/// As [`reduce`], over the cells of a tile or a box.
+///
+/// # Errors
+/// As for [`reduce`]; a box that reaches outside the array.
+#[track_caller]
+pub fn reduce_over<const D: usize, A, R, O, N>(
+    domain: impl Into<Domain<D>>,
+    args: A,
+    op: O,
+    kernel: N,
+) -> Result<O::Output<D>, Error>
+where
+    A: Args<D>,
+    R: Reducible,
+    O: Reduction<R>,
+    N: for<'b> Fn(Ask<'b, A::Views<Proven>, A::Views<Checked>, R, D>) + Send + Sync + 'static,
+{
+    record(Some(domain.into()), args, op, kernel, Location::caller())?.get()
+}
+
+/// Records a reduction and returns a scalar that later kernels capture, without waiting.
+///
+/// # Errors
+/// What can be known now, as for [`compute`](crate::compute::compute); the rest comes out at [`Scalar::get`].
+#[track_caller]
+pub fn reduce_later<const D: usize, A, R, O, N>(args: A, op: O, kernel: N) -> Result<Scalar<O::Output<D>>, Error>
+where
+    A: Args<D>,
+    R: Reducible,
+    O: Reduction<R>,
+    N: for<'b> Fn(Ask<'b, A::Views<Proven>, A::Views<Checked>, R, D>) + Send + Sync + 'static,
+{
+    record(None, args, op, kernel, Location::caller())
+}
+
+/// As [`reduce_later`], over the cells of a tile or a box.
+///
+/// # Errors
+/// As for [`reduce_later`]; a box that reaches outside the array.
+#[track_caller]
+pub fn reduce_over_later<const D: usize, A, R, O, N>(
+    domain: impl Into<Domain<D>>,
+    args: A,
+    op: O,
+    kernel: N,
+) -> Result<Scalar<O::Output<D>>, Error>
+where
+    A: Args<D>,
+    R: Reducible,
+    O: Reduction<R>,
+    N: for<'b> Fn(Ask<'b, A::Views<Proven>, A::Views<Checked>, R, D>) + Send + Sync + 'static,
+{
+    record(Some(domain.into()), args, op, kernel, Location::caller())
+}
+
+fn record<const D: usize, A, R, O, N>(
+    domain: Option<Domain<D>>,
+    args: A,
+    op: O,
+    kernel: N,
+    recorded: &'static Location<'static>,
+) -> Result<Scalar<O::Output<D>>, Error>
+where
+    A: Args<D>,
+    R: Reducible,
+    O: Reduction<R>,
+    N: for<'b> Fn(Ask<'b, A::Views<Proven>, A::Views<Checked>, R, D>) + Send + Sync + 'static,
+{
+    let at = |e: Error| e.recorded_at(recorded);
+    let quoted = quote(&kernel).map_err(at)?;
+    let views = TypeId::of::<A::Views<Proven>>();
+    let prepared = prepare(&quoted, views, D, A::BINDINGS, Some(Type::Scalar(R::SCALAR))).map_err(at)?;
+    let infos = args.infos();
+    let layout = infos.iter().find_map(|info| match info {
+        ArgInfo::Tiled(tiled) => Some(tiled.layout.clone()),
+        _ => None,
+    });
+    let tried = || format!("reduce the kernel at {}", prepared.place());
+    let Some(layout) = layout else {
+        let advice = "pass `&u` for the array whose cells are reduced";
+        return Err(at(Error::new(ErrorKind::Argument, tried(), "no array with regions among its arguments", advice)));
+    };
+    if let Some(arg) = prepared.args.iter().position(|a| a.written) {
+        let found = format!("that it writes `{}`", prepared.kernel.args[arg].name);
+        return Err(at(Error::new(ErrorKind::Argument, tried(), found, "write arrays in `compute`, and reduce after")));
+    }
+    let whole = GridBox::new([0; D], layout.shape.map(|n| n as i64));
+    let cells = domain.map_or(whole, |d| d.0);
+    if !whole.contains_box(&cells) {
+        let found = format!("the box {}, which reaches outside the array's {}", box_text(&cells), box_text(&whole));
+        return Err(at(Error::new(ErrorKind::Shape, tried(), found, "keep the box inside the array's valid cells")));
+    }
+    if cells.is_empty() && !O::OF_NOTHING {
+        let advice = "reduce a box that has cells";
+        return Err(at(Error::new(ErrorKind::Shape, tried(), format!("no cells in {}", box_text(&cells)), advice)));
+    }
+    let mut acc: Option<TileAcc> = None;
+    let (mut touches, mut after) = (Vec::new(), SmallVec::new());
+    let (mut run_checked, mut valid_only) = (false, 0);
+    for (region, r) in layout.regions.iter().enumerate() {
+        let part = r.valid.intersect(&cells);
+        if part.is_empty() && !(cells.is_empty() && region == 0) {
+            continue;
+        }
+        let target = Target { layout: &layout, region, cells: part, grown: false };
+        let checked = check(&prepared, &quoted, views, &target, &infos).map_err(at)?;
+        run_checked |= checked.run_checked;
+        valid_only |= checked.valid_only;
+        touches.extend(checked.touches.into_iter().filter(|t| t.read.is_some()).map(|t| Touch {
+            tracker: t.tracker,
+            region: Some(t.region),
+            read: true,
+            write: false,
+        }));
+        after = checked.after;
+        acc.get_or_insert_with(|| checked.acc.clone());
+    }
+    let Some(acc) = acc else {
+        return Err(at(Error::new(ErrorKind::Argument, tried(), "no region to reduce", "pass an array with cells")));
+    };
+    let job = Job {
+        kernel,
+        held: args.hold(),
+        proven: A::views::<Proven>,
+        checked: A::views::<Checked>,
+        run_checked,
+        valid_only,
+        layout,
+        cells,
+        op,
+        prepared,
+    };
+    let value = Arc::new(OnceLock::new());
+    let result = value.clone();
+    let work = Box::new(move || {
+        let folded = job.run()?;
+        let _ = result.set(job.op.finish(folded, &job.cells));
+        Ok(())
+    });
+    let node = acc.record_node("a reduction", recorded, &touches, &after, work);
+    Ok(Scalar::new(acc, node, value))
+}
+
+/// A reduction to run: kernel, arguments, the cells, how they are cut.
+struct Job<H, P, C, N, O, const D: usize> {
+    kernel: N,
+    held: H,
+    proven: unsafe fn(&H, usize, u16) -> P,
+    checked: unsafe fn(&H, usize, u16) -> C,
+    run_checked: bool,
+    valid_only: u16,
+    layout: Arc<Layout<D>>,
+    cells: GridBox<D>,
+    op: O,
+    prepared: Arc<Prepared>,
+}
+
+/// Cells of a row that are computed before they are folded: they stay in the first-level cache.
+const BLOCK: usize = 1024;
+
+/// Rows of the box, and a stretch of the last axis that starts at a multiple of [`BLOCK`].
+struct Piece<const D: usize> {
+    /// First of the regions that hold the rows; they follow one another along the last axis.
+    regions: std::ops::Range<usize>,
+    /// The rows: all axes but the last count.
+    rows: GridBox<D>,
+    /// First and one past the last cell along the last axis.
+    stretch: (i64, i64),
+}
+
+/// Where the pieces put their segments' values. Each segment belongs to one piece.
+struct Slots<P>(*mut P);
+
+// SAFETY: pieces write disjoint slots.
+unsafe impl<P: Send> Sync for Slots<P> {}
+
+impl<P> Slots<P> {
+    /// # Safety
+    /// `n` is below the number of slots, and no other thread writes it.
+    unsafe fn put(&self, n: usize, value: P) {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.add(n).write(value) }
+    }
+}
+
+impl<H, P, C, N, O, const D: usize> Job<H, P, C, N, O, D> {
+    fn run<R>(&self) -> Result<O::Partial, Error>
+    where
+        R: Reducible,
+        O: Reduction<R>,
+        H: Send + Sync,
+        N: for<'b> Fn(Ask<'b, P, C, R, D>) + Send + Sync,
+    {
+        if self.cells.is_empty() {
+            return Ok(self.op.identity());
+        }
+        let last = D - 1;
+        let first_segment = self.cells.lo[last].div_euclid(SEGMENT as i64);
+        let segments = (self.cells.hi[last] - 1).div_euclid(SEGMENT as i64) - first_segment + 1;
+        let segments = segments as usize;
+        let rows: usize = self.cells.extent()[..last].iter().product();
+        let mut partials = vec![self.op.identity(); rows * segments];
+        let slots = Slots(partials.as_mut_ptr());
+        self.pieces().par_iter().try_for_each(|piece| {
+            cpu::vectorised(
+                #[inline(always)]
+                || self.run_piece(piece, first_segment, segments, &slots),
+            )
+        })?;
+        Ok(tree(self.op, partials))
+    }
+
+    /// The box, in pieces of some ten thousand cells.
+    fn pieces(&self) -> Vec<Piece<D>> {
+        let last = D - 1;
+        let along = self.layout.cuts.at[last].len() - 1;
+        let mut pieces = Vec::new();
+        let row = (self.cells.hi[last] - self.cells.lo[last]) as usize;
+        let (stretch, rows) = if row > 16 * BLOCK { (16 * BLOCK, 1) } else { (row + BLOCK, (16 * BLOCK / row).max(1)) };
+        for group in 0..self.layout.regions.len() / along {
+            let regions = group * along..(group + 1) * along;
+            let mut bound = self.layout.regions[regions.start].valid;
+            (bound.lo[last], bound.hi[last]) = (0, 1);
+            let mut held = self.cells;
+            (held.lo[last], held.hi[last]) = (0, 1);
+            let held = held.intersect(&bound);
+            if held.is_empty() {
+                continue;
+            }
+            let mut lo = self.cells.lo[last];
+            while lo < self.cells.hi[last] {
+                let end = (lo.div_euclid(BLOCK as i64) * BLOCK as i64 + stretch as i64).min(self.cells.hi[last]);
+                for part in split_rows(&held, rows) {
+                    pieces.push(Piece { regions: regions.clone(), rows: part, stretch: (lo, end) });
+                }
+                lo = end;
+            }
+        }
+        pieces
+    }
+
+    #[inline(always)]
+    fn run_piece<R>(
+        &self,
+        piece: &Piece<D>,
+        first_segment: i64,
+        segments: usize,
+        slots: &Slots<O::Partial>,
+    ) -> Result<(), Error>
+    where
+        R: Reducible,
+        O: Reduction<R>,
+        N: for<'b> Fn(Ask<'b, P, C, R, D>) + Send + Sync,
+    {
+        let last = D - 1;
+        let (start, end) = piece.stretch;
+        let regions: SmallVec<[(GridBox<D>, Option<P>, Option<C>); 4]> = piece
+            .regions
+            .clone()
+            .map(|r| {
+                // SAFETY: the graph runs this node only while nothing writes what it reads; proven views are used
+                // inside the boxes that `check` has proven them for.
+                let (proven, checked) = unsafe {
+                    if self.run_checked {
+                        (None, Some((self.checked)(&self.held, r, self.valid_only)))
+                    } else {
+                        (Some((self.proven)(&self.held, r, self.valid_only)), None)
+                    }
+                };
+                (self.layout.regions[r].valid, proven, checked)
+            })
+            .filter(|(valid, ..)| valid.lo[last] < end && valid.hi[last] > start)
+            .collect();
+        let extent = self.cells.extent();
+        let mut values = [MaybeUninit::<R>::uninit(); BLOCK];
+        fault::take();
+        let mut row = piece.rows.lo;
+        loop {
+            let mut row_number = 0;
+            for d in 0..last {
+                row_number = row_number * extent[d] + (row[d] - self.cells.lo[d]) as usize;
+            }
+            let mut block = start;
+            while block < end {
+                let aligned = block.div_euclid(BLOCK as i64) * BLOCK as i64;
+                let block_end = (aligned + BLOCK as i64).min(end);
+                for (valid, proven, checked) in &regions {
+                    let mut cells = GridBox { lo: row, hi: row.map(|x| x + 1) };
+                    cells.lo[last] = block.max(valid.lo[last]);
+                    cells.hi[last] = block_end.min(valid.hi[last]);
+                    if cells.is_empty() {
+                        continue;
+                    }
+                    // SAFETY: the cells lie in `aligned..aligned + BLOCK`.
+                    let out = unsafe { values.as_mut_ptr().add((cells.lo[last] - aligned) as usize) }.cast::<R>();
+                    if let Some(views) = proven {
+                        // SAFETY: as many values follow `out` as the row has cells.
+                        (self.kernel)(Ask::Proven(unsafe { Run::new(views, cells, out) }));
+                    } else if let Some(views) = checked {
+                        // SAFETY: as above.
+                        (self.kernel)(Ask::Checked(unsafe { Run::new(views, cells, out) }));
+                    }
+                }
+                let mut segment = block.div_euclid(SEGMENT as i64);
+                while segment * (SEGMENT as i64) < block_end {
+                    let origin = segment * SEGMENT as i64;
+                    let (lo, hi) = (origin.max(block), (origin + SEGMENT as i64).min(block_end));
+                    let mut partials = [self.op.identity(); SEGMENT];
+                    let in_row = row_number * extent[last];
+                    for i in lo..hi {
+                        // SAFETY: every cell of `block..block_end` lies in one of the regions, which has written it.
+                        let value = unsafe { values[(i - aligned) as usize].assume_init() };
+                        let index = in_row as u64 + (i - self.cells.lo[last]) as u64;
+                        partials[(i - origin) as usize] = self.op.lift(value, index);
+                    }
+                    let value = by_halves(self.op, &mut partials);
+                    // SAFETY: rows and segments number the slots; this piece alone has this row and segment.
+                    unsafe { slots.put(row_number * segments + (segment - first_segment) as usize, value) };
+                    segment += 1;
+                }
+                block = block_end;
+            }
+            let mut axis = last;
+            loop {
+                if axis == 0 {
+                    return fault::take().map_or(Ok(()), |fault| Err(fault_error(fault, &self.prepared)));
+                }
+                axis -= 1;
+                row[axis] += 1;
+                if row[axis] < piece.rows.hi[axis] {
+                    break;
+                }
+                row[axis] = piece.rows.lo[axis];
+            }
+        }
+    }
+}
+
+/// Cuts the rows of a box into parts of about `rows` rows.
+fn split_rows<const D: usize>(held: &GridBox<D>, rows: usize) -> Vec<GridBox<D>> {
+    let mut parts = vec![*held];
+    for axis in 0..D.saturating_sub(1) {
+        let inner: usize = held.extent()[axis + 1..].iter().product();
+        let step = (rows / inner.max(1)).max(1) as i64;
+        parts = parts
+            .into_iter()
+            .flat_map(|b| {
+                (b.lo[axis]..b.hi[axis]).step_by(step as usize).map(move |lo| {
+                    let mut part = b;
+                    part.lo[axis] = lo;
+                    part.hi[axis] = (lo + step).min(b.hi[axis]);
+                    part
+                })
+            })
+            .collect();
+        if inner <= rows {
+            break;
+        }
+    }
+    parts
+}

@@ -1,0 +1,205 @@
+//! Going over the tiles of an array.
+
+use std::iter::FusedIterator;
+use std::sync::Arc;
+
+use super::{Tile, TileFault};
+use crate::acc::Device;
+use crate::array::layout::Layout;
+use crate::array::{Element, GridBox, TileArray};
+
+/// The tiles of an array, in row-major order of regions, then of tiles.
+///
+/// Results do not depend on the order in which tiles are taken, nor on their size. Holds no borrow of the array.
+/// Tiles and their iterator as in TiDA-acc §III. The methods that choose tiles start again from the first one.
+#[derive(Clone, Debug)]
+pub struct TileIter<const D: usize> {
+    pub(crate) layout: Arc<Layout<D>>,
+    /// Cells of a tile; whole regions where nothing was asked for.
+    size: Option<[usize; D]>,
+    within: Option<GridBox<D>>,
+    grown: usize,
+    device: Option<Device>,
+    fault: Option<TileFault>,
+    /// Region of the tiles that come next.
+    region: usize,
+    /// Tiles of that region.
+    tiles: Tiles<D>,
+    /// Number of the next of them, on each axis; nothing once the region is done.
+    next: Option<[i64; D]>,
+    /// Tiles left in all.
+    left: usize,
+}
+
+/// The tiles of one region.
+#[derive(Clone, Copy, Debug)]
+struct Tiles<const D: usize> {
+    /// The cells of the region; tiles are counted from its low corner.
+    valid: GridBox<D>,
+    /// The cells wanted, ghosts included.
+    wanted: GridBox<D>,
+    /// Cells of a tile.
+    size: [i64; D],
+    /// Numbers of the tiles with a cell wanted.
+    numbers: GridBox<D>,
+}
+
+impl<const D: usize> TileIter<D> {
+    /// The tiles of `array`, one a region.
+    pub fn new<T: Element>(array: &TileArray<T, D>) -> Self {
+        let none = GridBox { lo: [0; D], hi: [0; D] };
+        TileIter {
+            layout: array.layout.clone(),
+            size: None,
+            within: None,
+            grown: 0,
+            device: None,
+            fault: None,
+            region: 0,
+            tiles: Tiles { valid: none, wanted: none, size: [1; D], numbers: none },
+            next: None,
+            left: 0,
+        }
+        .restart()
+    }
+
+    /// Cuts each region into tiles of so many cells along each axis, counted from the region's low corner; those at
+    /// its high end may be smaller. A size of 0 makes `compute` give an error.
+    pub fn tile_size(mut self, size: [usize; D]) -> Self {
+        self.size = Some(size);
+        self.restart()
+    }
+
+    /// Keeps the cells `lo <= at < hi` alone (TiDA-acc's lower and upper bounds). Tiles without such cells are left
+    /// out, others are clipped; so are the ghosts of [`grown`](TileIter::grown) tiles.
+    pub fn within(mut self, lo: [i64; D], hi: [i64; D]) -> Self {
+        self.within = Some(GridBox { lo, hi });
+        self.restart()
+    }
+
+    /// Grows the tiles at the edges of a region into its ghosts by `cells` cells, as AMReX's `growntilebox`. At most the
+    /// ghost width, else `compute` gives an error.
+    pub fn grown(mut self, cells: usize) -> Self {
+        self.grown = cells;
+        self.restart()
+    }
+
+    /// Runs these tiles on `device`, wherever others run (TiDA-acc's `reset(GPU=true)`).
+    pub fn device(mut self, device: Device) -> Self {
+        self.device = Some(device);
+        self
+    }
+
+    /// Starts from the first tile.
+    fn restart(mut self) -> Self {
+        self.fault = self.find_fault();
+        // The tiles of a region are a product over the axes, and so are those of all regions.
+        let counts = self.layout.cuts.regions();
+        self.left = 1;
+        let mut stride = self.layout.regions.len();
+        for d in 0..D {
+            stride /= counts[d];
+            let tiles = (0..counts[d]).map(|part| {
+                let numbers = self.region_tiles(part * stride).numbers;
+                (numbers.hi[d] - numbers.lo[d]).max(0) as usize
+            });
+            self.left = self.left.saturating_mul(tiles.sum());
+        }
+        self.enter(0);
+        self
+    }
+
+    /// Goes to the first tile of a region.
+    fn enter(&mut self, region: usize) {
+        self.region = region;
+        self.next = None;
+        if region < self.layout.regions.len() {
+            self.tiles = self.region_tiles(region);
+            self.next = (!self.tiles.numbers.is_empty()).then_some(self.tiles.numbers.lo);
+        }
+    }
+
+    /// What cannot be in what was asked for.
+    fn find_fault(&self) -> Option<TileFault> {
+        if let Some(axis) = self.size.and_then(|size| size.iter().position(|s| *s == 0)) {
+            return Some(TileFault::Size { axis });
+        }
+        let ghosts = self.layout.ghost.map(|g| g[0].min(g[1]));
+        let axis = ghosts.iter().position(|ghosts| self.grown > *ghosts)?;
+        Some(TileFault::Grown { axis, asked: self.grown, ghosts: ghosts[axis] })
+    }
+
+    /// Tiles of a region.
+    fn region_tiles(&self, region: usize) -> Tiles<D> {
+        let valid = self.layout.regions[region].valid;
+        let extent = valid.extent();
+        let grow = |side: usize| self.layout.ghost.map(|g| self.grown.min(g[side]) as i64);
+        let grown = valid.grown(grow(0), grow(1));
+        let wanted = self.within.map_or(grown, |within| grown.intersect(&within));
+        let size = self.size.unwrap_or(extent);
+        let size: [i64; D] = std::array::from_fn(|d| size[d].clamp(1, extent[d]) as i64);
+        // Ghosts go with the tile next to them.
+        let number = |d: usize, at: i64| (at.clamp(valid.lo[d], valid.hi[d] - 1) - valid.lo[d]) / size[d];
+        let mut numbers = GridBox { lo: [0; D], hi: [0; D] };
+        for d in 0..D {
+            if wanted.lo[d] < wanted.hi[d] {
+                numbers.lo[d] = number(d, wanted.lo[d]);
+                numbers.hi[d] = number(d, wanted.hi[d] - 1) + 1;
+            }
+        }
+        Tiles { valid, wanted, size, numbers }
+    }
+}
+
+impl<const D: usize> Tiles<D> {
+    /// Cells of the tile of that number.
+    fn cells(&self, number: [i64; D]) -> GridBox<D> {
+        let Tiles { valid, wanted, size, .. } = self;
+        let mut cells = *wanted;
+        for d in 0..D {
+            let lo = valid.lo[d] + number[d] * size[d];
+            if lo > valid.lo[d] {
+                cells.lo[d] = cells.lo[d].max(lo);
+            }
+            if lo + size[d] < valid.hi[d] {
+                cells.hi[d] = cells.hi[d].min(lo + size[d]);
+            }
+        }
+        cells
+    }
+}
+
+impl<const D: usize> Iterator for TileIter<D> {
+    type Item = Tile<D>;
+
+    fn next(&mut self) -> Option<Tile<D>> {
+        if self.left == 0 {
+            return None;
+        }
+        let number = loop {
+            match self.next {
+                Some(number) => break number,
+                None if self.region < self.layout.regions.len() => self.enter(self.region + 1),
+                None => return None,
+            }
+        };
+        let tile = Tile {
+            layout: self.layout.clone(),
+            region: self.region,
+            cells: self.tiles.cells(number),
+            grown: self.grown > 0,
+            device: self.device,
+            fault: self.fault,
+        };
+        self.left -= 1;
+        self.next = self.tiles.numbers.after(number);
+        Some(tile)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+impl<const D: usize> ExactSizeIterator for TileIter<D> {}
+impl<const D: usize> FusedIterator for TileIter<D> {}

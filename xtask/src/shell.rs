@@ -1,0 +1,61 @@
+//! Running programs, and where things are.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use crate::Result;
+
+/// The root of the workspace.
+pub fn root() -> PathBuf {
+    let manifest =
+        std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+    manifest.parent().map_or_else(|| manifest.clone(), PathBuf::from)
+}
+
+/// Where cargo puts what it builds.
+pub fn target() -> PathBuf {
+    root().join(std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from))
+}
+
+/// A program to be run in the root of the workspace. The line is split at spaces.
+pub fn command(line: &str) -> Command {
+    let mut words = line.split_whitespace();
+    let program = match words.next() {
+        Some("cargo") | None => std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()),
+        Some(program) => program.into(),
+    };
+    let mut command = Command::new(program);
+    command.args(words).current_dir(root());
+    command
+}
+
+/// Runs a program that talks to the terminal itself.
+pub fn run(command: &mut Command) -> Result<()> {
+    let status = command.status().map_err(|e| format!("tried to run {}; found: {e}", shown(command)))?;
+    if status.success() { Ok(()) } else { Err(format!("{} ended with {status}", shown(command))) }
+}
+
+/// Runs a program and gives what it printed on standard output.
+pub fn read(command: &mut Command) -> Result<String> {
+    let output = command
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|e| format!("tried to run {}; found: {e}", shown(command)))?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    if output.status.success() {
+        Ok(text)
+    } else {
+        Err(format!("{} ended with {}\n{text}", shown(command), output.status))
+    }
+}
+
+/// Whether a program is there and ends well; it prints nothing.
+pub fn works(command: &mut Command) -> bool {
+    let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    quiet.status().is_ok_and(|status| status.success())
+}
+
+fn shown(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    format!("`{}`", words.map(|w| w.to_string_lossy()).collect::<Vec<_>>().join(" "))
+}

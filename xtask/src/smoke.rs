@@ -1,0 +1,108 @@
+//! A small verified run of every example.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::Result;
+use crate::shell::{command, read, root, run, target};
+
+/// Examples and their flags; `--verify --json` comes on top. Every example has a line at least.
+const RUNS: &[(&str, &str)] = &[
+    ("heat", "--dims 1 --size 1000 --steps 20 --regions 3 --boundary reflect"),
+    ("heat", "--dims 2 --size 96 --steps 20 --regions 3x1 --boundary periodic --dtype f32"),
+    ("heat", "--dims 2 --size 130 --steps 20 --regions 2x2 --tile 16x64 --boundary fixed"),
+    ("heat", "--dims 3 --size 40 --steps 10 --regions 4 --boundary periodic --lookahead 3"),
+    ("heat", "--dims 3 --size 70 --steps 10 --regions 2x3x2 --boundary reflect --threads 1 --dtype f32"),
+    ("sincos", "--size 16 --steps 4 --regions 4"),
+    ("life", "--size 100 --steps 30 --regions 3"),
+    ("jacobi", "--size 24 --steps 5000 --regions 2"),
+    ("wave", "--size 64 --steps 40 --regions 3"),
+    ("wave", "--size 100 --steps 40 --regions 2x1 --boundary periodic --dtype f32"),
+];
+
+/// On the CPU every example gives the bits of plain loops.
+const LARGEST_ERROR: f64 = 0.0;
+
+/// Keys of the object that `--json` prints.
+const KEYS: [&str; 12] = [
+    "example",
+    "device",
+    "dtype",
+    "size",
+    "dims",
+    "steps",
+    "regions",
+    "cells_per_second",
+    "seconds",
+    "max_abs_error",
+    "h2d_bytes",
+    "d2h_bytes",
+];
+
+/// Builds the examples as a user would and runs each.
+pub fn examples() -> Result<()> {
+    every_example_has_a_run()?;
+    run(&mut command("cargo build --release --examples --quiet"))?;
+    for (example, flags) in RUNS {
+        let mut program = Command::new(target().join("release/examples").join(example));
+        program.args(flags.split_whitespace()).args(["--verify", "--json"]).current_dir(root());
+        let error = read(&mut program)
+            .and_then(|text| max_abs_error(example, &text))
+            .map_err(|e| format!("{example} {flags}: {e}"))?;
+        println!("   {example} {flags}: max_abs_error {error:e}");
+    }
+    Ok(())
+}
+
+fn every_example_has_a_run() -> Result<()> {
+    let folder = root().join("examples");
+    let files = std::fs::read_dir(&folder).map_err(|e| format!("tried to list {}; found: {e}", folder.display()))?;
+    for file in files {
+        let path = file.map_err(|e| e.to_string())?.path();
+        let name = path.file_stem().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        if path.extension().is_some_and(|e| e == "rs") && !RUNS.iter().any(|(example, _)| *example == name) {
+            return Err(format!("examples/{name}.rs is not run; add a line for it to RUNS in xtask/src/smoke.rs"));
+        }
+    }
+    Ok(())
+}
+
+/// The error in the object that an example printed, checked.
+fn max_abs_error(example: &str, text: &str) -> Result<f64> {
+    let object: Value = serde_json::from_str(text).map_err(|e| format!("--json printed no object ({e}): {text}"))?;
+    if let Some(key) = KEYS.iter().find(|key| object.get(key).is_none()) {
+        return Err(format!("the object of --json has no {key}: {text}"));
+    }
+    if object["example"] != *example {
+        return Err(format!("the object of --json is not of {example}: {text}"));
+    }
+    match object["max_abs_error"].as_f64() {
+        Some(error) if error <= LARGEST_ERROR => Ok(error),
+        _ => Err(format!("max_abs_error is {}, above {LARGEST_ERROR}", object["max_abs_error"])),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object(error: &str) -> String {
+        let fields = KEYS.map(|key| match key {
+            "example" => r#""example": "heat""#.to_string(),
+            "max_abs_error" => format!(r#""max_abs_error": {error}"#),
+            key => format!(r#""{key}": 1"#),
+        });
+        format!("{{{}}}", fields.join(", "))
+    }
+
+    #[test]
+    fn a_wrong_result_is_caught() {
+        assert_eq!(max_abs_error("heat", &object("0.0")), Ok(0.0));
+        assert!(max_abs_error("heat", &object("1e-9")).is_err());
+        assert!(max_abs_error("heat", &object("null")).is_err());
+        assert!(max_abs_error("wave", &object("0.0")).is_err());
+        assert!(max_abs_error("heat", &object("0.0").replace("d2h_bytes", "x")).is_err());
+        assert!(max_abs_error("heat", "done").is_err());
+    }
+}

@@ -1,0 +1,76 @@
+//! What a fresh machine lacks.
+
+use crate::Result;
+use crate::shell::{command, run, works};
+
+/// A tool beyond `cargo` itself.
+struct Tool {
+    name: &'static str,
+    /// Ends well where the tool is there.
+    check: &'static str,
+    from: Source,
+    /// What it is for.
+    used_by: &'static str,
+}
+
+/// Where a tool comes from.
+enum Source {
+    /// A package of Debian.
+    Apt(&'static str),
+    /// A component of the Rust toolchain.
+    Rustup(&'static str),
+}
+
+const TOOLS: &[Tool] = &[
+    Tool {
+        name: "rustfmt",
+        check: "cargo fmt --version",
+        from: Source::Rustup("rustfmt"),
+        used_by: "cargo xtask test",
+    },
+    Tool {
+        name: "clippy",
+        check: "cargo clippy --version",
+        from: Source::Rustup("clippy"),
+        used_by: "cargo xtask test",
+    },
+    Tool {
+        name: "gcc with OpenMP",
+        check: "gcc -fopenmp -include omp.h -E -x c /dev/null",
+        from: Source::Apt("build-essential"),
+        used_by: "the C references of cargo xtask bench",
+    },
+];
+
+/// Installs the tools that are missing, or says what to install.
+pub fn install() -> Result<()> {
+    let missing = || TOOLS.iter().filter(|tool| !works(&mut command(tool.check)));
+    let mut updated = false;
+    let mut by_hand = Vec::new();
+    for tool in missing() {
+        println!("installing {} for {}", tool.name, tool.used_by);
+        match tool.from {
+            Source::Rustup(component) => run(command("rustup component add").arg(component))?,
+            Source::Apt(package) if is_root() && works(&mut command("apt-get --version")) => {
+                if !updated {
+                    run(&mut command("apt-get update -qq"))?;
+                    updated = true;
+                }
+                run(command("apt-get install -y -qq --no-install-recommends").arg(package))?;
+            }
+            Source::Apt(package) => by_hand.push(package),
+        }
+    }
+    if !by_hand.is_empty() {
+        let packages = by_hand.join(" ");
+        return Err(format!("missing tools; install them and try again: sudo apt-get install {packages}"));
+    }
+    match missing().next() {
+        None => Ok(()),
+        Some(tool) => Err(format!("{} was installed, but `{}` still fails", tool.name, tool.check)),
+    }
+}
+
+fn is_root() -> bool {
+    command("id -u").output().is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+}
