@@ -2,8 +2,8 @@
 
 pub use crate::array::element::Place;
 pub use crate::compute::ask::{Answer, Ask, Run};
+pub use crate::compute::capture::{Captured, CapturedParam, capture};
 pub use crate::compute::view::{ReadView, WriteView, read, write};
-pub use crate::compute::capture::{CapturedParam, capture};
 pub use tida_kernels::element::{ElementType, ScalarType};
 pub use tida_kernels::quote::{StaticFunction, StaticKernel};
 pub use tida_kernels::scalar::ops;
@@ -12,6 +12,11 @@ pub use tida_kernels::scalar::ops;
 ///
 /// # Safety
 /// `QUOTE` describes exactly what `call` does.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a `#[kernel_fn]`",
+    label = "cannot be called in a kernel",
+    note = "put `#[kernel_fn]` on the function"
+)]
 pub unsafe trait KernelFn {
     /// Parameters, as a tuple.
     type Args;
@@ -22,3 +27,6 @@ pub unsafe trait KernelFn {
     /// The native form.
     fn call(args: Self::Args) -> Self::Output;
 }
+
+/// Says which traits an element needs, where one is missing.
+pub const fn needs_of_an_element<T: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'static>() {}

@@ -15,11 +15,15 @@ pub mod tile;
 #[doc(hidden)]
 pub mod __private;
 
-pub use acc::{Device, TileAcc};
+pub use acc::{Device, TileAcc, TileAccBuilder};
 pub use array::{Boundary, Centering, Element, GridBox, TileArray};
+pub use compute::{
+    All, ArgMax, ArgMin, Max, Min, Product, Scalar, Sum, Table, all, axpy, compute, dot, norm, reduce, reduce_later,
+    reduce_over, reduce_over_later, table,
+};
 pub use error::{Error, ErrorKind};
+pub use tida_derive::{Element, kernel, kernel_fn};
 pub use tile::{Tile, TileIter};
-
 
 /// The result of most calls.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -27,7 +31,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub mod prelude {
     //! What most programs need: `use tida::prelude::*`.
     pub use crate::{
-        Boundary, Centering, Device, Element, Error, ErrorKind, GridBox, Tile, TileAcc, TileArray, TileIter,
-
+        ArgMax, ArgMin, Boundary, Centering, Device, Element, Error, ErrorKind, GridBox, Max, Min, Product, Scalar,
+        Sum, Tile, TileAcc, TileArray, TileIter, all, axpy, compute, dot, kernel, kernel_fn, norm, reduce,
+        reduce_later, reduce_over, reduce_over_later, table,
     };
 }

@@ -372,6 +372,7 @@ impl Walker<'_> {
             write: matches!(used, Used::Write(_)),
             component: component.dynamic.is_empty().then_some(component.base),
             index: place.index,
+            at_cell: at,
             fits: place.fits,
             loops: self.loop_stack.clone(),
             conditional: conditional || used.partial() || self.conditions > 0,

@@ -68,6 +68,8 @@ pub struct ArrayAccess {
     pub component: Option<u32>,
     /// Index along each axis of the argument.
     pub index: Vec<IndexForm>,
+    /// Exactly the cell `at`, in an argument with as many axes.
+    pub at_cell: bool,
     /// What must hold for the index to be exact.
     pub fits: Vec<Fit>,
     /// The `for` loops around the access, outermost first.

@@ -15,13 +15,6 @@ pub(super) fn is_cell(index: &[IndexForm], rank: usize) -> bool {
     index.len() == rank && index.iter().enumerate().all(|(axis, form)| is_at(form, axis))
 }
 
-impl ArrayAccess {
-    /// Whether it is exactly the cell `at`, along all axes of the argument.
-    pub fn is_at(&self) -> bool {
-        self.fits.is_empty() && is_cell(&self.index, self.index.len())
-    }
-}
-
 impl Analysis {
     /// The lowest and the highest offset from `at` along each axis over all reads of the argument; (0, 0) without
     /// reads. `None` if some read is not `at` plus what constants bound.
@@ -68,6 +61,6 @@ impl Analysis {
 
     fn only_at(&self, arg: usize, write: bool) -> Result<(), &ArrayAccess> {
         let accesses = self.args.get(arg).map_or(&[][..], |usage| &usage.accesses);
-        accesses.iter().filter(|a| a.write == write).find(|a| !a.is_at()).map_or(Ok(()), Err)
+        accesses.iter().filter(|a| a.write == write).find(|a| !a.at_cell).map_or(Ok(()), Err)
     }
 }

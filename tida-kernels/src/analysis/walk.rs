@@ -68,6 +68,7 @@ pub fn analyse(kernel: &Kernel) -> Analysis {
                 write,
                 component: None,
                 index: vec![IndexForm::Opaque(Why::Operator); arg.rank.min(8)],
+                at_cell: false,
                 fits: Vec::new(),
                 loops: Vec::new(),
                 conditional: true,

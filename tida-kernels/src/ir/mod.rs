@@ -6,7 +6,7 @@
 
 mod lower;
 
-pub use lower::{lower, Binding, LowerInput};
+pub use lower::{Binding, LowerInput, lower};
 
 use std::sync::Arc;
 

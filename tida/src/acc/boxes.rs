@@ -79,10 +79,7 @@ pub(crate) fn union(a: &GridBox<4>, b: &GridBox<4>) -> Option<GridBox<4>> {
 }
 
 fn bound(a: &GridBox<4>, b: &GridBox<4>) -> GridBox<4> {
-    GridBox {
-        lo: std::array::from_fn(|d| a.lo[d].min(b.lo[d])),
-        hi: std::array::from_fn(|d| a.hi[d].max(b.hi[d])),
-    }
+    GridBox { lo: std::array::from_fn(|d| a.lo[d].min(b.lo[d])), hi: std::array::from_fn(|d| a.hi[d].max(b.hi[d])) }
 }
 
 #[cfg(test)]

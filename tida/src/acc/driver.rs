@@ -142,8 +142,7 @@ impl Core {
         for before in tile.after {
             node.wait_for(before, true);
         }
-        let mut sweep =
-            OpenSweep { key: tile.key, node, launch: launch(), boxes: Vec::new(), touches: Vec::new() };
+        let mut sweep = OpenSweep { key: tile.key, node, launch: launch(), boxes: Vec::new(), touches: Vec::new() };
         sweep.add(tile.region, tile.cells, tile.touches);
         recorder.open.push(sweep);
         if recorder.driver_sleeps {
@@ -174,12 +173,7 @@ impl Core {
                 None => 0..touch.tracker.regions(),
             };
             for region in regions {
-                touch.tracker.add(
-                    region,
-                    &node,
-                    touch.read.then_some(everything),
-                    touch.write.then_some(everything),
-                );
+                touch.tracker.add(region, &node, touch.read.then_some(everything), touch.write.then_some(everything));
             }
         }
         for before in after {

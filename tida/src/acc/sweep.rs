@@ -157,7 +157,9 @@ mod tests {
 
     #[test]
     fn pieces_tile_the_box() {
-        for (hi, piece) in [([1, 7, 9, 100], 64), ([1, 1, 1, 100_000], 1000), ([2, 3, 500, 64], 4096), ([1, 1, 1, 1], 1)] {
+        for (hi, piece) in
+            [([1, 7, 9, 100], 64), ([1, 1, 1, 100_000], 1000), ([2, 3, 500, 64], 4096), ([1, 1, 1, 1], 1)]
+        {
             let b = GridBox::new([0; 4], hi);
             let mut parts = Vec::new();
             split(&b, piece, &mut |p| parts.push(p));

@@ -23,12 +23,12 @@ impl<const D: usize> GridBox<D> {
 
     /// Cells on each axis; 0 on an axis that is empty.
     pub fn extent(&self) -> [usize; D] {
-        std::array::from_fn(|d| (self.hi[d] - self.lo[d]).max(0) as usize)
+        std::array::from_fn(|d| self.hi[d].saturating_sub(self.lo[d]).max(0) as usize)
     }
 
-    /// Number of cells.
+    /// Number of cells, or `usize::MAX` if there are more.
     pub fn cells(&self) -> usize {
-        self.extent().iter().product()
+        self.extent().into_iter().fold(1, usize::saturating_mul)
     }
 
     /// Whether a cell is inside.
@@ -57,7 +57,10 @@ impl<const D: usize> GridBox<D> {
 
     /// The box with `low[d]` and `high[d]` more cells at the ends of each axis.
     pub fn grown(&self, low: [i64; D], high: [i64; D]) -> Self {
-        GridBox { lo: std::array::from_fn(|d| self.lo[d] - low[d]), hi: std::array::from_fn(|d| self.hi[d] + high[d]) }
+        GridBox {
+            lo: std::array::from_fn(|d| self.lo[d].saturating_sub(low[d])),
+            hi: std::array::from_fn(|d| self.hi[d].saturating_add(high[d])),
+        }
     }
 
     /// Its cells, in row-major order.

@@ -42,11 +42,7 @@ pub enum ArgInfo<'a, const D: usize> {
     /// An array with the tile's cuts.
     Tiled(TiledInfo<'a, D>),
     /// A whole array.
-    Whole {
-        acc: &'a TileAcc,
-        tracker: &'a Arc<Tracker>,
-        shape: [i64; 4],
-    },
+    Whole { acc: &'a TileAcc, tracker: &'a Arc<Tracker>, shape: [i64; 4] },
     /// A table, with its values as bits.
     Table { len: usize, bits: Vec<u64> },
 }
@@ -285,4 +281,3 @@ tuple!(A 0, B 1, C 2, E 3, F 4);
 tuple!(A 0, B 1, C 2, E 3, F 4, G 5);
 tuple!(A 0, B 1, C 2, E 3, F 4, G 5, H 6);
 tuple!(A 0, B 1, C 2, E 3, F 4, G 5, H 6, I 7);
-

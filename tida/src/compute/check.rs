@@ -99,12 +99,7 @@ pub(crate) fn check<'a, const D: usize>(
                 launch.whole(number, shape, plan)?;
                 let everything = GridBox::new([i64::MIN; 4], [i64::MAX; 4]);
                 for region in 0..tracker.regions() {
-                    touches.push(BoxTouch {
-                        tracker: (*tracker).clone(),
-                        region,
-                        read: Some(everything),
-                        write: None,
-                    });
+                    touches.push(BoxTouch { tracker: (*tracker).clone(), region, read: Some(everything), write: None });
                 }
             }
             ArgInfo::Table { len, bits } => {
@@ -316,10 +311,13 @@ impl<const D: usize> Launching<'_, D> {
             range.is_some_and(|r| (0..D).any(|d| r[d].lo < held.lo[d] || r[d].hi >= held.hi[d]))
         };
         let far = (0..accesses.len()).find(|n| !accesses[*n].write && reach(n));
-        let place = far.map_or_else(|| self.prepared.place(), |n| {
-            let span = accesses[n].span;
-            format!("{}:{}:{}", self.prepared.kernel.file, span.line, span.column)
-        });
+        let place = far.map_or_else(
+            || self.prepared.place(),
+            |n| {
+                let span = accesses[n].span;
+                format!("{}:{}:{}", self.prepared.kernel.file, span.line, span.column)
+            },
+        );
         let index = far.map_or("a computed index".into(), |n| index_text(&accesses[n]));
         let needed = (0..D)
             .map(|d| (held.lo[d] - read.lo[d]).max(read.hi[d] - held.hi[d]).max(0) as usize)

@@ -13,8 +13,8 @@ use super::check::{Target, check};
 use super::prepare::{Prepared, prepare};
 use super::view::{Checked, Proven};
 use crate::acc::sweep::Launch;
-use crate::backend::cpu;
 use crate::array::GridBox;
+use crate::backend::cpu;
 use crate::error::{Error, ErrorKind};
 use crate::tile::Tile;
 

@@ -6,6 +6,9 @@ pub(crate) mod capture;
 mod check;
 pub(crate) mod deferred;
 mod launch;
+mod linear;
+#[cfg(test)]
+mod macro_tests;
 mod prepare;
 mod reduce;
 pub(crate) mod view;
@@ -13,6 +16,7 @@ pub(crate) mod view;
 pub use args::{All, Arg, Args, Table, all, table};
 pub use deferred::Scalar;
 pub use launch::compute;
+pub use linear::{Real, axpy, dot, norm};
 pub use reduce::{
     ArgMax, ArgMin, Domain, Max, Min, Product, Reducible, Reduction, Sum, reduce, reduce_later, reduce_over,
     reduce_over_later,

@@ -69,12 +69,8 @@ impl Prepared {
         let analysis = analyse(&kernel);
         let mut args = Vec::with_capacity(kernel.args.len());
         for (arg, found) in kernel.args.iter().zip(&analysis.args) {
-            let mut plan = ArgPlan {
-                written: found.may_write,
-                must_write: found.must_write,
-                halo: None,
-                others: Vec::new(),
-            };
+            let mut plan =
+                ArgPlan { written: found.may_write, must_write: found.must_write, halo: None, others: Vec::new() };
             for (number, access) in found.accesses.iter().enumerate() {
                 if arg.access == Access::Write {
                     if !access.is_at() {

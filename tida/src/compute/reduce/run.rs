@@ -131,8 +131,7 @@ where
     let at = |e: Error| e.recorded_at(recorded);
     let quoted = quote(&kernel).map_err(at)?;
     let views = TypeId::of::<A::Views<Proven>>();
-    let prepared =
-        prepare(&quoted, views, D, A::BINDINGS, Some(Type::Scalar(R::SCALAR))).map_err(at)?;
+    let prepared = prepare(&quoted, views, D, A::BINDINGS, Some(Type::Scalar(R::SCALAR))).map_err(at)?;
     let infos = args.infos();
     let layout = infos.iter().find_map(|info| match info {
         ArgInfo::Tiled(tiled) => Some(tiled.layout.clone()),

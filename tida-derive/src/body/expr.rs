@@ -1,0 +1,414 @@
+//! Expressions.
+
+use proc_macro2::TokenStream;
+use quote::quote_spanned;
+use syn::spanned::Spanned;
+use tida_kernels::quote::{BinaryOp, Block, CompareOp, Expr as Quoted, ExprKind, Method, TypeTree, UnaryOp};
+
+use super::types::SCALARS;
+use super::{Body, Both, BothBlock, expr_at, number_in};
+use crate::expand::{op, own, own_at};
+
+/// What an operator is in both forms.
+enum Operator {
+    Binary(BinaryOp),
+    Compare(CompareOp),
+    And,
+    Or,
+}
+
+impl Body {
+    /// Both forms of an expression.
+    pub fn expr(&mut self, expr: &syn::Expr) -> Both {
+        use syn::Expr as E;
+        let span = expr.span();
+        match expr {
+            E::Paren(inner) => self.expr(&inner.expr),
+            E::Group(inner) => self.expr(&inner.expr),
+            E::Path(_) | E::Field(_) | E::Index(_) => self.chain(expr),
+            E::Lit(lit) => self.literal(&lit.lit),
+            E::Unary(unary) => self.unary(unary),
+            E::Binary(binary) => self.binary(binary),
+            E::Cast(cast) => self.cast(cast),
+            E::MethodCall(call) => self.method(call),
+            E::Call(call) => self.call(call),
+            E::If(branch) => self.branch(branch),
+            E::Block(block) => {
+                if let Some(label) = &block.label {
+                    self.error(label, "labels are not supported in a kernel: use a `let mut` flag");
+                }
+                let block = self.block(&block.block);
+                Both { native: block.native, quoted: expr_at(span, ExprKind::Block(block.quoted)), point: block.point }
+            }
+            E::Tuple(tuple) => {
+                let (native, quoted) = self.list(&tuple.elems);
+                let own = own_at(span);
+                let native = quote_spanned!(own=> (#(#native,)*));
+                Both { native, quoted: expr_at(span, ExprKind::Tuple(quoted)), point: false }
+            }
+            E::Array(array) => {
+                let (native, quoted) = self.list(&array.elems);
+                let own = own_at(span);
+                let native = quote_spanned!(own=> [#(#native),*]);
+                Both { native, quoted: expr_at(span, ExprKind::Array(quoted)), point: true }
+            }
+            E::Repeat(repeat) => {
+                let value = self.expr(&repeat.expr);
+                let len = self.length(&repeat.len);
+                let (own, native) = (own_at(span), value.native);
+                let native = quote_spanned!(own=> [#native; #len]);
+                Both { native, quoted: expr_at(span, ExprKind::Repeat(Box::new(value.quoted), len)), point: true }
+            }
+            E::Struct(literal) => self.struct_literal(literal),
+            other => self.hole(other, unsupported(other)),
+        }
+    }
+
+    fn list<'a>(&mut self, exprs: impl IntoIterator<Item = &'a syn::Expr>) -> (Vec<TokenStream>, Vec<Quoted>) {
+        exprs.into_iter().map(|e| self.expr(e)).map(|both| (both.native, both.quoted)).unzip()
+    }
+
+    fn unary(&mut self, unary: &syn::ExprUnary) -> Both {
+        let (span, sign) = (unary.span(), unary.op.span());
+        let name = match unary.op {
+            syn::UnOp::Neg(_) => UnaryOp::Neg,
+            syn::UnOp::Not(_) => UnaryOp::Not,
+            _ => return self.hole(unary, "there are no references in a kernel: use the value itself"),
+        };
+        let operand = self.expr(&unary.expr);
+        let native = operand.native;
+        let native = match name {
+            UnaryOp::Neg if is_literal(&unary.expr) => {
+                let minus = unary.op;
+                quote_spanned!(own()=> (#minus #native))
+            }
+            UnaryOp::Neg => {
+                let neg = op("neg", sign);
+                quote_spanned!(own()=> #neg(#native))
+            }
+            UnaryOp::Not => {
+                let not = op("not", sign);
+                quote_spanned!(own()=> #not(#native))
+            }
+        };
+        Both { native, quoted: expr_at(span, ExprKind::Unary(name, Box::new(operand.quoted))), point: false }
+    }
+
+    fn binary(&mut self, binary: &syn::ExprBinary) -> Both {
+        let Some((operator, false)) = operator(&binary.op) else {
+            return self.hole(binary, "an assignment has no value: write it as a statement, with `;`");
+        };
+        let (left, right) = (self.expr(&binary.left), self.expr(&binary.right));
+        let (span, sign) = (binary.span(), binary.op.span());
+        let (a, b) = (Box::new(left.quoted), Box::new(right.quoted));
+        let (x, y) = (&left.native, &right.native);
+        let (name, kind, point) = match operator {
+            Operator::And => {
+                let native = quote_spanned!(own()=> (#x && #y));
+                return Both { native, quoted: expr_at(span, ExprKind::And(a, b)), point: false };
+            }
+            Operator::Or => {
+                let native = quote_spanned!(own()=> (#x || #y));
+                return Both { native, quoted: expr_at(span, ExprKind::Or(a, b)), point: false };
+            }
+            Operator::Compare(compare) => (compare_name(compare), ExprKind::Compare(compare, a, b), false),
+            Operator::Binary(arithmetic) => match point_name(arithmetic, left.point || right.point) {
+                Some(name) => {
+                    let minus = arithmetic == BinaryOp::Sub;
+                    (name, ExprKind::Shift { minus, point: a, offset: b }, true)
+                }
+                None => (binary_name(arithmetic), ExprKind::Binary(arithmetic, a, b), false),
+            },
+        };
+        let function = op(name, sign);
+        let native = quote_spanned!(own()=> #function(#x, #y));
+        Both { native, quoted: expr_at(span, kind), point }
+    }
+
+    fn cast(&mut self, cast: &syn::ExprCast) -> Both {
+        let value = self.expr(&cast.expr);
+        let (native_type, ty) = self.ty(&cast.ty);
+        match ty {
+            TypeTree::Scalar(tida_kernels::ScalarType::Bool) => {
+                self.error(&cast.ty, "a number cannot be cast to `bool`: write `x != 0`");
+            }
+            TypeTree::Scalar(_) => {}
+            _ => self.error(&cast.ty, format!("a kernel casts between scalars alone: {SCALARS}")),
+        }
+        let (own, native) = (own_at(cast.span()), value.native);
+        let native = quote_spanned!(own=> ((#native) as #native_type));
+        Both { native, quoted: expr_at(cast.span(), ExprKind::Cast(Box::new(value.quoted), ty)), point: false }
+    }
+
+    fn method(&mut self, call: &syn::ExprMethodCall) -> Both {
+        let name = call.method.to_string();
+        let Some(method) = Method::from_name(&name) else {
+            return self.hole(&call.method, unknown_method(&name));
+        };
+        if let Some(turbofish) = &call.turbofish {
+            self.error(turbofish, "methods in a kernel take no type parameters");
+        }
+        if call.args.len() != method.args() {
+            let count = match method.args() {
+                0 => "no argument".to_owned(),
+                1 => "1 argument".to_owned(),
+                n => format!("{n} arguments"),
+            };
+            return self.hole(&call.method, format!("`{name}` takes {count}, found {}", call.args.len()));
+        }
+        let (native, quoted) = self.list(std::iter::once(&*call.receiver).chain(&call.args));
+        let function = op(method.name(), call.method.span());
+        let native = quote_spanned!(own()=> #function(#(#native),*));
+        Both { native, quoted: expr_at(call.span(), ExprKind::Method(method, quoted)), point: false }
+    }
+
+    fn call(&mut self, call: &syn::ExprCall) -> Both {
+        let mut callee = &*call.func;
+        while let syn::Expr::Paren(syn::ExprParen { expr, .. }) | syn::Expr::Group(syn::ExprGroup { expr, .. }) = callee
+        {
+            callee = expr;
+        }
+        let syn::Expr::Path(path) = callee else {
+            return self.hole(callee, "only `#[kernel_fn]` functions can be called in a kernel, by their path");
+        };
+        if let Some((_, name)) = path.path.get_ident().and_then(|name| self.scope.find(name)) {
+            return self.hole(callee, format!("`{name}` is a variable: only `#[kernel_fn]` functions can be called"));
+        }
+        if path.qself.is_some() || path.path.segments.iter().any(|segment| !segment.arguments.is_none()) {
+            return self.hole(callee, "a `#[kernel_fn]` has no type parameters: call it by its plain path");
+        }
+        if path.path.segments.first().is_some_and(|segment| segment.ident == "Self") {
+            return self.hole(callee, "`Self` is not supported in a kernel: call a `#[kernel_fn]` outside the `impl`");
+        }
+        let number = number_in(&mut self.tables.functions, &path.path);
+        let path = self.tables.functions.get(number).map(|(_, path)| path.clone()).unwrap_or_default();
+        let (native, quoted) = self.list(&call.args);
+        let native = quote_spanned! {own()=>
+            <#path as ::tida::__private::KernelFn>::call((#(#native,)*))
+        };
+        Both { native, quoted: expr_at(call.span(), ExprKind::Call(number as u32, quoted)), point: false }
+    }
+
+    fn branch(&mut self, branch: &syn::ExprIf) -> Both {
+        let span = branch.span();
+        let cond = match &*branch.cond {
+            syn::Expr::Let(pattern) => {
+                self.hole(pattern, "`if let` is not supported in a kernel: compare with `==`, then `let`")
+            }
+            cond => self.expr(cond),
+        };
+        let then = self.block(&branch.then_branch);
+        let otherwise = branch.else_branch.as_ref().map(|(_, otherwise)| match &**otherwise {
+            syn::Expr::Block(block) if block.label.is_none() => self.block(&block.block),
+            other => {
+                let value = self.expr(other);
+                let native = super::braces(other.span(), value.native);
+                let quoted = Block { stmts: Vec::new(), value: Some(Box::new(value.quoted)) };
+                BothBlock { native, quoted, point: value.point }
+            }
+        });
+        let (own, test, yes) = (own_at(span), cond.native, then.native);
+        let no = otherwise.as_ref().map(|block| &block.native);
+        let no = no.map(|no| quote_spanned!(own=> else #no));
+        let native = quote_spanned!(own=> if #test #yes #no);
+        let kind = ExprKind::If {
+            cond: Box::new(cond.quoted),
+            then: then.quoted,
+            otherwise: otherwise.map(|block| block.quoted),
+        };
+        Both { native, quoted: expr_at(span, kind), point: then.point }
+    }
+
+    fn struct_literal(&mut self, literal: &syn::ExprStruct) -> Both {
+        if let Some(rest) = &literal.rest {
+            self.error(rest, "`..base` is not supported in a kernel: name every field");
+        } else if let Some(dots) = &literal.dot2_token {
+            self.error(dots, "`..` is not supported in a kernel: name every field");
+        }
+        if let Some(qself) = &literal.qself {
+            self.error(&qself.ty, "name the struct by its plain path");
+        }
+        let number = self.structure(&literal.path);
+        let path = self.tables.structs.get(number as usize).map(|(_, path)| path.clone()).unwrap_or_default();
+        let mut natives = Vec::new();
+        let mut fields = Vec::new();
+        for field in &literal.fields {
+            let syn::Member::Named(name) = &field.member else {
+                self.error(&field.member, "an element has named fields");
+                continue;
+            };
+            let value = self.expr(&field.expr);
+            let native = value.native;
+            natives.push(quote_spanned!(own()=> #name: #native));
+            fields.push((name.to_string(), value.quoted));
+        }
+        let own = own_at(literal.span());
+        let native = quote_spanned!(own=> (#path { #(#natives),* }));
+        Both { native, quoted: expr_at(literal.span(), ExprKind::Struct(number, fields)), point: false }
+    }
+
+    /// The value of `place op= value`, with the place as left operand: Rust and data.
+    pub fn compound(
+        &mut self,
+        token: &syn::BinOp,
+        point: bool,
+        left: &TokenStream,
+        right: &TokenStream,
+    ) -> Option<(TokenStream, BinaryOp)> {
+        let Some((Operator::Binary(arithmetic), true)) = operator(token) else {
+            return None;
+        };
+        let name = point_name(arithmetic, point).unwrap_or(binary_name(arithmetic));
+        let function = op(name, token.span());
+        Some((quote_spanned!(own()=> #function(#left, #right)), arithmetic))
+    }
+}
+
+/// Whether a number written there can carry its minus sign.
+fn is_literal(expr: &syn::Expr) -> bool {
+    match expr {
+        syn::Expr::Lit(lit) => matches!(lit.lit, syn::Lit::Int(_) | syn::Lit::Float(_)),
+        syn::Expr::Group(group) => is_literal(&group.expr),
+        _ => false,
+    }
+}
+
+/// The operation on points, where there is one.
+fn point_name(op: BinaryOp, point: bool) -> Option<&'static str> {
+    match op {
+        BinaryOp::Add if point => Some("plus"),
+        BinaryOp::Sub if point => Some("minus"),
+        _ => None,
+    }
+}
+
+fn binary_name(op: BinaryOp) -> &'static str {
+    match op {
+        BinaryOp::Add => "add",
+        BinaryOp::Sub => "sub",
+        BinaryOp::Mul => "mul",
+        BinaryOp::Div => "div",
+        BinaryOp::Rem => "rem",
+        BinaryOp::BitAnd => "bitand",
+        BinaryOp::BitOr => "bitor",
+        BinaryOp::BitXor => "bitxor",
+        BinaryOp::Shl => "shl",
+        BinaryOp::Shr => "shr",
+    }
+}
+
+fn compare_name(op: CompareOp) -> &'static str {
+    match op {
+        CompareOp::Eq => "eq",
+        CompareOp::Ne => "ne",
+        CompareOp::Lt => "lt",
+        CompareOp::Le => "le",
+        CompareOp::Gt => "gt",
+        CompareOp::Ge => "ge",
+    }
+}
+
+/// The operator, and whether it assigns.
+fn operator(op: &syn::BinOp) -> Option<(Operator, bool)> {
+    use syn::BinOp as B;
+    let binary = |op| Some((Operator::Binary(op), false));
+    let assign = |op| Some((Operator::Binary(op), true));
+    let compare = |op| Some((Operator::Compare(op), false));
+    match op {
+        B::Add(_) => binary(BinaryOp::Add),
+        B::Sub(_) => binary(BinaryOp::Sub),
+        B::Mul(_) => binary(BinaryOp::Mul),
+        B::Div(_) => binary(BinaryOp::Div),
+        B::Rem(_) => binary(BinaryOp::Rem),
+        B::BitAnd(_) => binary(BinaryOp::BitAnd),
+        B::BitOr(_) => binary(BinaryOp::BitOr),
+        B::BitXor(_) => binary(BinaryOp::BitXor),
+        B::Shl(_) => binary(BinaryOp::Shl),
+        B::Shr(_) => binary(BinaryOp::Shr),
+        B::AddAssign(_) => assign(BinaryOp::Add),
+        B::SubAssign(_) => assign(BinaryOp::Sub),
+        B::MulAssign(_) => assign(BinaryOp::Mul),
+        B::DivAssign(_) => assign(BinaryOp::Div),
+        B::RemAssign(_) => assign(BinaryOp::Rem),
+        B::BitAndAssign(_) => assign(BinaryOp::BitAnd),
+        B::BitOrAssign(_) => assign(BinaryOp::BitOr),
+        B::BitXorAssign(_) => assign(BinaryOp::BitXor),
+        B::ShlAssign(_) => assign(BinaryOp::Shl),
+        B::ShrAssign(_) => assign(BinaryOp::Shr),
+        B::Eq(_) => compare(CompareOp::Eq),
+        B::Ne(_) => compare(CompareOp::Ne),
+        B::Lt(_) => compare(CompareOp::Lt),
+        B::Le(_) => compare(CompareOp::Le),
+        B::Gt(_) => compare(CompareOp::Gt),
+        B::Ge(_) => compare(CompareOp::Ge),
+        B::And(_) => Some((Operator::And, false)),
+        B::Or(_) => Some((Operator::Or, false)),
+        _ => None,
+    }
+}
+
+/// What to write instead of an expression that kernels do not have.
+fn unsupported(expr: &syn::Expr) -> &'static str {
+    use syn::Expr as E;
+    match expr {
+        E::Macro(_) => "macros are not supported in a kernel: there is nothing to print to on a device",
+        E::Closure(_) => "closures are not supported in a kernel: make it a `#[kernel_fn]` and call that",
+        E::Reference(_) => "references are not supported in a kernel: use the value itself",
+        E::Match(_) => "`match` is not supported in a kernel: write `if .. else if .. else`",
+        E::Let(_) => "`let` in a condition is not supported in a kernel: compare with `==`, then `let`",
+        E::Try(_) => "`?` is not supported in a kernel: a cell cannot fail; write a value that says so",
+        E::Await(_) | E::Async(_) => "`async` is not supported in a kernel",
+        E::Unsafe(_) => "`unsafe` is not supported in a kernel",
+        E::Const(_) => "`const` blocks are not supported in a kernel: capture a constant by its name",
+        E::Range(_) => "a range is only supported as `for i in lo..hi` in a kernel",
+        E::Assign(_) => "an assignment has no value: write it as a statement, with `;`",
+        E::Return(_) | E::Break(_) | E::Continue(_) => {
+            "this is only supported as a statement in a kernel: put it in a block of its own, with `;`"
+        }
+        E::ForLoop(_) | E::While(_) | E::Loop(_) => "a loop has no value in a kernel: write it as a statement",
+        E::Infer(_) => "`_` is not a value",
+        _ => "this is not supported in a kernel: see the documentation of `kernel!` for what is",
+    }
+}
+
+/// The message for a method that kernels do not have, with the nearest that they do.
+fn unknown_method(name: &str) -> String {
+    let mut near: Vec<(usize, &str)> =
+        Method::ALL.iter().map(|method| (distance(name, method.name()), method.name())).collect();
+    near.sort();
+    let instead = match name {
+        "len" => return "arrays have no length in a kernel: pass it in as a captured value".to_owned(),
+        "clone" | "to_owned" => return format!("`{name}` is not needed in a kernel: every value is copied"),
+        "iter" | "into_iter" | "iter_mut" | "map" => {
+            return "iterators are not supported in a kernel: write `for i in 0..n`".to_owned();
+        }
+        "into" | "from" | "try_into" => return format!("`{name}` is not supported in a kernel: cast, `x as f64`"),
+        "to_bits" | "from_bits" => None,
+        _ => Some(near.iter().filter(|(d, _)| *d <= 1 + name.chars().count() / 2).take(3)),
+    };
+    let names: Vec<String> = instead.into_iter().flatten().map(|(_, near)| format!("`{near}`")).collect();
+    match names.is_empty() {
+        true => format!("`{name}` is not a method of a kernel: write a `#[kernel_fn]` for it"),
+        false => format!("`{name}` is not a method of a kernel: near it are {}", names.join(", ")),
+    }
+}
+
+/// Edits from one word to another.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = i;
+        if let Some(first) = row.first_mut() {
+            *first = i + 1;
+        }
+        let mut left = i + 1;
+        for (entry, y) in row.iter_mut().skip(1).zip(&b) {
+            let best = (diagonal + usize::from(x != *y)).min(*entry + 1).min(left + 1);
+            diagonal = *entry;
+            *entry = best;
+            left = best;
+        }
+    }
+    row.last().copied().unwrap_or(0)
+}

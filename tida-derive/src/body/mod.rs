@@ -1,0 +1,172 @@
+//! The body of a kernel: one walk that makes its native form and its quotation.
+
+mod chain;
+mod expr;
+mod scope;
+mod stmt;
+mod types;
+
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::spanned::Spanned;
+use tida_kernels::quote as q;
+
+use crate::expand::own_at;
+pub use scope::Scope;
+pub use types::is_point;
+
+/// A body being walked: its names, its tables, and the errors found.
+#[derive(Debug)]
+pub struct Body {
+    /// Names and locals.
+    pub scope: Scope,
+    /// Functions and structs named.
+    pub tables: Tables,
+    /// Captured paths: their text, and the path.
+    pub captures: Vec<(String, TokenStream)>,
+    /// Every error found.
+    pub errors: Vec<syn::Error>,
+    /// Whether free names are captured; a `#[kernel_fn]` has none.
+    captures_allowed: bool,
+}
+
+/// Paths that a body names: their text, and the path as first written.
+#[derive(Debug, Default)]
+pub struct Tables {
+    /// `#[kernel_fn]` functions called.
+    pub functions: Vec<(String, TokenStream)>,
+    /// Structs named.
+    pub structs: Vec<(String, TokenStream)>,
+}
+
+/// Both forms of an expression.
+#[derive(Debug)]
+pub struct Both {
+    /// Rust.
+    pub native: TokenStream,
+    /// Data.
+    pub quoted: q::Expr,
+    /// Whether it is a point.
+    pub point: bool,
+}
+
+/// Both forms of a block; the native one has its braces.
+#[derive(Debug)]
+pub struct BothBlock {
+    /// Rust.
+    pub native: TokenStream,
+    /// Data.
+    pub quoted: q::Block,
+    /// Whether its value is a point.
+    pub point: bool,
+}
+
+impl Body {
+    /// A body of a closure: free names are captured.
+    pub fn of_kernel() -> Body {
+        Body {
+            scope: Scope::default(),
+            tables: Tables::default(),
+            captures: Vec::new(),
+            errors: Vec::new(),
+            captures_allowed: true,
+        }
+    }
+
+    /// A body of a function: it sees its parameters alone.
+    pub fn of_function() -> Body {
+        Body { captures_allowed: false, ..Body::of_kernel() }
+    }
+
+    /// Keeps an error.
+    pub fn error(&mut self, at: &impl ToTokens, message: impl std::fmt::Display) {
+        self.errors.push(syn::Error::new_spanned(at, message));
+    }
+
+    /// Keeps an error and gives something to go on with.
+    pub fn hole(&mut self, at: &impl ToTokens, message: impl std::fmt::Display) -> Both {
+        self.error(at, message);
+        unit(at.span())
+    }
+
+    /// The quoted code with its tables.
+    pub fn code(&mut self, body: q::Block) -> q::Code {
+        let text = |table: &[(String, TokenStream)]| table.iter().map(|(text, _)| text.clone()).collect();
+        q::Code {
+            locals: std::mem::take(&mut self.scope.locals),
+            functions: text(&self.tables.functions),
+            structs: text(&self.tables.structs),
+            body,
+        }
+    }
+
+    /// The body of a closure, a block or a bare expression.
+    pub fn closure_body(&mut self, body: &syn::Expr) -> BothBlock {
+        self.refuse_attributes(|finder| syn::visit::visit_expr(finder, body));
+        match body {
+            syn::Expr::Block(block) if block.label.is_none() => self.block(&block.block),
+            expr => {
+                let brace = syn::token::Brace(expr.span());
+                self.block(&syn::Block { brace_token: brace, stmts: vec![syn::Stmt::Expr(expr.clone(), None)] })
+            }
+        }
+    }
+
+    /// Attributes could say `cfg`, which the quotation would not see.
+    pub fn refuse_attributes(&mut self, visit: impl FnOnce(&mut AttributeFinder)) {
+        let mut finder = AttributeFinder(Vec::new());
+        visit(&mut finder);
+        self.errors.extend(finder.0);
+    }
+}
+
+/// Finds attributes inside a body.
+#[derive(Debug)]
+pub struct AttributeFinder(Vec<syn::Error>);
+
+impl syn::visit::Visit<'_> for AttributeFinder {
+    fn visit_attribute(&mut self, attribute: &syn::Attribute) {
+        self.0.push(syn::Error::new_spanned(
+            attribute,
+            "attributes are not supported inside a kernel: put the attribute on the statement that holds the kernel",
+        ));
+    }
+}
+
+/// A span as the quotation has it.
+pub fn place_of(span: Span) -> q::Span {
+    let start = span.start();
+    q::Span { line: start.line as u32, column: start.column as u32 + 1 }
+}
+
+/// Source text of a path, without the spaces that tokens get.
+pub fn text_of(tokens: &impl ToTokens) -> String {
+    tokens.to_token_stream().to_string().replace(" :: ", "::").replace(":: ", "::").replace(" . ", ".")
+}
+
+/// The number of `path` in `table`, put there if it is new.
+pub fn number_in(table: &mut Vec<(String, TokenStream)>, path: &impl ToTokens) -> usize {
+    let text = text_of(path);
+    table.iter().position(|(known, _)| *known == text).unwrap_or_else(|| {
+        table.push((text, path.to_token_stream()));
+        table.len() - 1
+    })
+}
+
+/// `()`.
+fn unit(span: Span) -> Both {
+    let native = quote_spanned!(own_at(span)=> ());
+    Both { native, quoted: expr_at(span, q::ExprKind::Tuple(Vec::new())), point: false }
+}
+
+/// A quoted expression.
+fn expr_at(span: Span, kind: q::ExprKind) -> q::Expr {
+    q::Expr { span: place_of(span), kind }
+}
+
+/// Tokens in braces, shown at `span`.
+fn braces(span: Span, tokens: TokenStream) -> TokenStream {
+    let mut group = proc_macro2::Group::new(proc_macro2::Delimiter::Brace, tokens);
+    group.set_span(own_at(span));
+    quote!(#group)
+}

@@ -1,0 +1,297 @@
+//! Statements and blocks.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote, quote_spanned};
+use syn::spanned::Spanned;
+use tida_kernels::quote::{Block, ExprKind, Pattern, Stmt, StmtKind};
+
+use super::chain::Target;
+use super::types::{is_point, quoted_true};
+use super::{Body, BothBlock, expr_at, place_of};
+use crate::expand::{own, own_at};
+
+/// Both forms of a statement.
+type BothStmt = (TokenStream, StmtKind);
+
+impl Body {
+    /// Both forms of a block.
+    pub fn block(&mut self, block: &syn::Block) -> BothBlock {
+        let mark = self.scope.enter();
+        let mut native = TokenStream::new();
+        let mut quoted = Block::default();
+        let mut point = false;
+        let last = block.stmts.len().saturating_sub(1);
+        for (n, stmt) in block.stmts.iter().enumerate() {
+            let (rust, kind) = match stmt {
+                syn::Stmt::Expr(syn::Expr::Verbatim(tokens), Some(_)) if tokens.is_empty() => continue,
+                syn::Stmt::Expr(expr, semi) => match self.statement(expr) {
+                    Some(both) => both,
+                    None => {
+                        let value = self.expr(expr);
+                        native.extend(value.native);
+                        if n == last && semi.is_none() {
+                            quoted.value = Some(Box::new(value.quoted));
+                            point = value.point;
+                            continue;
+                        }
+                        let semi = own_at(expr.span());
+                        (quote_spanned!(semi=> ;), StmtKind::Expr(value.quoted))
+                    }
+                },
+                syn::Stmt::Local(local) => self.local(local),
+                syn::Stmt::Item(item) => {
+                    self.error(item, "items are not supported in a kernel: put it outside");
+                    continue;
+                }
+                syn::Stmt::Macro(call) => {
+                    self.error(
+                        &call.mac,
+                        "macros are not supported in a kernel: there is nothing to print to on a device",
+                    );
+                    continue;
+                }
+            };
+            native.extend(rust);
+            quoted.stmts.push(Stmt { span: place_of(stmt.span()), kind });
+        }
+        self.scope.leave(mark);
+        BothBlock { native: super::braces(block.brace_token.span.join(), native), quoted, point }
+    }
+
+    /// Expressions that are statements in a kernel; `None` for the others.
+    fn statement(&mut self, expr: &syn::Expr) -> Option<BothStmt> {
+        use syn::Expr as E;
+        Some(match expr {
+            E::Group(group) => return self.statement(&group.expr),
+            E::Assign(assign) => self.assign(&assign.left, None, &assign.right),
+            E::Binary(binary) if is_compound(&binary.op) => self.assign(&binary.left, Some(&binary.op), &binary.right),
+            E::ForLoop(each) => self.each(each),
+            E::While(each) => {
+                self.refuse_label(&each.label);
+                let cond = self.expr(&each.cond);
+                let body = self.block(&each.body);
+                let (own, test, native) = (own_at(each.while_token.span), cond.native, body.native);
+                (quote_spanned!(own=> while #test #native), StmtKind::While { cond: cond.quoted, body: body.quoted })
+            }
+            E::Loop(each) => {
+                self.refuse_label(&each.label);
+                let body = self.block(&each.body);
+                let (own, native) = (own_at(each.loop_token.span), body.native);
+                let cond = quoted_true(each.loop_token.span);
+                (quote_spanned!(own=> loop #native), StmtKind::While { cond, body: body.quoted })
+            }
+            E::Break(leave) => {
+                if let Some(label) = &leave.label {
+                    self.error(label, "labels are not supported in a kernel: use a `let mut` flag");
+                }
+                if let Some(value) = &leave.expr {
+                    self.error(
+                        value,
+                        "`break` with a value is not supported in a kernel: assign it to a `let mut` first",
+                    );
+                }
+                let token = leave.break_token;
+                (quote!(#token;), StmtKind::Break)
+            }
+            E::Continue(next) => {
+                if let Some(label) = &next.label {
+                    self.error(label, "labels are not supported in a kernel: use a `let mut` flag");
+                }
+                let token = next.continue_token;
+                (quote!(#token;), StmtKind::Continue)
+            }
+            E::Return(leave) => {
+                let value = leave.expr.as_ref().map(|value| self.expr(value));
+                let native = value.as_ref().map(|value| &value.native);
+                let token = leave.return_token;
+                (quote!(#token #native;), StmtKind::Return(value.map(|value| value.quoted)))
+            }
+            _ => return None,
+        })
+    }
+
+    fn refuse_label(&mut self, label: &Option<syn::Label>) {
+        if let Some(label) = label {
+            self.error(label, "labels are not supported in a kernel: use a `let mut` flag");
+        }
+    }
+
+    /// `for i in lo..hi`.
+    fn each(&mut self, each: &syn::ExprForLoop) -> BothStmt {
+        self.refuse_label(&each.label);
+        let mut range = &*each.expr;
+        while let syn::Expr::Paren(syn::ExprParen { expr, .. }) | syn::Expr::Group(syn::ExprGroup { expr, .. }) = range
+        {
+            range = expr;
+        }
+        let bounds = match range {
+            syn::Expr::Range(syn::ExprRange { start: Some(lo), limits, end: Some(hi), .. }) => {
+                let (lo, hi) = (self.expr(lo), self.expr(hi));
+                Some((lo, hi, *limits))
+            }
+            syn::Expr::Range(open) => {
+                self.error(open, "a loop in a kernel has both bounds: `for i in lo..hi` or `lo..=hi`");
+                None
+            }
+            other => {
+                self.error(other, "a loop in a kernel runs over a range: `for i in lo..hi` or `lo..=hi`");
+                None
+            }
+        };
+        let mark = self.scope.enter();
+        let (local, variable) = match &*each.pat {
+            syn::Pat::Ident(p) if p.by_ref.is_none() && p.mutability.is_none() && p.subpat.is_none() => {
+                (self.scope.declare(&p.ident, false, false), p.ident.to_token_stream())
+            }
+            syn::Pat::Wild(p) => (self.scope.anonymous("_".to_owned(), false, p.span()), p.to_token_stream()),
+            other => {
+                self.error(
+                    other,
+                    "the variable of a loop in a kernel is a plain name: copy it into a `let mut` to change it",
+                );
+                (0, TokenStream::new())
+            }
+        };
+        let body = self.block(&each.body);
+        self.scope.leave(mark);
+        let Some((lo, hi, limits)) = bounds else {
+            return (TokenStream::new(), StmtKind::Break);
+        };
+        let (own, from, to, native) = (own_at(each.for_token.span), lo.native, hi.native, body.native);
+        let native = quote_spanned!(own=> for #variable in (#from) #limits (#to) #native);
+        let inclusive = matches!(limits, syn::RangeLimits::Closed(_));
+        (native, StmtKind::For { local, lo: lo.quoted, hi: hi.quoted, inclusive, body: body.quoted })
+    }
+
+    /// `place = value`, `place op= value`.
+    fn assign(&mut self, left: &syn::Expr, op: Option<&syn::BinOp>, right: &syn::Expr) -> BothStmt {
+        let value = self.expr(right);
+        if matches!(left, syn::Expr::Infer(_)) && op.is_none() {
+            let native = value.native;
+            let kind = StmtKind::Let { pattern: Pattern::Ignore, ty: None, init: Some(value.quoted) };
+            return (quote_spanned!(own()=> let _ = #native;), kind);
+        }
+        let Some(target) = self.target(left) else {
+            return (TokenStream::new(), StmtKind::Break);
+        };
+        let value_native = value.native;
+        let held = quote_spanned!(own()=> __tida_value);
+        match target {
+            Target::Element { native: place, quoted } => {
+                let p = quote_spanned!(own()=> __tida_place);
+                let load = quote_spanned!(own()=> ::tida::__private::Place::load(&#p));
+                let combined = op.and_then(|op| self.compound(op, false, &load, &held));
+                let stored = combined.as_ref().map_or(&held, |(native, _)| native);
+                let native = quote_spanned! {own()=> {
+                    let #held = #value_native;
+                    let #p = #place;
+                    ::tida::__private::Place::store(&#p, #stored);
+                }};
+                let op = combined.map(|(_, op)| op);
+                (native, StmtKind::Assign { place: quoted, op, value: value.quoted })
+            }
+            Target::Local { native: place, quoted, whole: true, point, .. } => {
+                let Some((combined, arithmetic)) = op.and_then(|op| self.compound(op, point, &place, &held)) else {
+                    let native = quote_spanned!(own()=> #place = #value_native;);
+                    return (native, StmtKind::Assign { place: quoted, op: None, value: value.quoted });
+                };
+                let native = quote_spanned! {own()=> { let #held = #value_native; #place = #combined; }};
+                let tida_kernels::quote::Place::Local { local, .. } = quoted else {
+                    return (native, StmtKind::Break);
+                };
+                let span = left.span();
+                if !point {
+                    return (native, StmtKind::Assign { place: quoted, op: Some(arithmetic), value: value.quoted });
+                }
+                // The compound assignments of a point are shifts.
+                let shift = ExprKind::Shift {
+                    minus: arithmetic == tida_kernels::quote::BinaryOp::Sub,
+                    point: Box::new(expr_at(span, ExprKind::Local(local))),
+                    offset: Box::new(value.quoted),
+                };
+                (native, StmtKind::Assign { place: quoted, op: None, value: expr_at(span, shift) })
+            }
+            Target::Local { indices, native: place, quoted, .. } => {
+                let p = quote_spanned!(own()=> __tida_place);
+                let old = quote_spanned!(own()=> *#p);
+                let combined = op.and_then(|op| self.compound(op, false, &old, &held));
+                let native = match &combined {
+                    None => quote_spanned! {own()=> { let #held = #value_native; #indices #place = #held; }},
+                    Some((combined, _)) => quote_spanned! {own()=> {
+                        let #held = #value_native;
+                        #indices
+                        let #p = &mut #place;
+                        *#p = #combined;
+                    }},
+                };
+                let op = combined.map(|(_, op)| op);
+                (native, StmtKind::Assign { place: quoted, op, value: value.quoted })
+            }
+        }
+    }
+
+    /// `let pattern: ty = init;`.
+    fn local(&mut self, local: &syn::Local) -> BothStmt {
+        let init = local.init.as_ref().map(|init| {
+            if let Some((_, diverge)) = &init.diverge {
+                self.error(diverge, "`let .. else` is not supported in a kernel: every pattern fits");
+            }
+            self.expr(&init.expr)
+        });
+        let (pattern, written) = match &local.pat {
+            syn::Pat::Type(typed) => (&*typed.pat, Some(&*typed.ty)),
+            pattern => (pattern, None),
+        };
+        let ty = written.map(|ty| self.ty(ty));
+        let point = init.as_ref().is_some_and(|init| init.point) || ty.as_ref().is_some_and(|(_, ty)| is_point(ty));
+        let (pattern, quoted) = self.pattern(pattern, point);
+        let native_type = ty.as_ref().map(|(native, _)| native).map(|ty| quote_spanned!(own()=> : #ty));
+        let native_init = init.as_ref().map(|init| &init.native).map(|init| quote_spanned!(own()=> = #init));
+        let native = quote_spanned!(own()=> let #pattern #native_type #native_init;);
+        let kind = StmtKind::Let { pattern: quoted, ty: ty.map(|(_, ty)| ty), init: init.map(|init| init.quoted) };
+        (native, kind)
+    }
+
+    /// Both forms of a pattern; its names are declared.
+    fn pattern(&mut self, pattern: &syn::Pat, point: bool) -> (TokenStream, Pattern) {
+        let own = own_at(pattern.span());
+        match pattern {
+            syn::Pat::Wild(_) => (pattern.to_token_stream(), Pattern::Ignore),
+            syn::Pat::Paren(inner) => self.pattern(&inner.pat, point),
+            syn::Pat::Ident(p) if p.by_ref.is_none() && p.subpat.is_none() => {
+                let id = self.scope.declare(&p.ident, p.mutability.is_some(), point);
+                (p.to_token_stream(), Pattern::Local(id))
+            }
+            syn::Pat::Tuple(tuple) => {
+                let (native, quoted): (Vec<_>, Vec<_>) = tuple.elems.iter().map(|p| self.pattern(p, false)).unzip();
+                (quote_spanned!(own=> (#(#native,)*)), Pattern::Tuple(quoted))
+            }
+            syn::Pat::Slice(slice) => {
+                let (native, quoted): (Vec<_>, Vec<_>) = slice.elems.iter().map(|p| self.pattern(p, false)).unzip();
+                (quote_spanned!(own=> [#(#native),*]), Pattern::Array(quoted))
+            }
+            other => {
+                self.error(other, "a kernel binds names, `_`, tuples `(a, b)` and arrays `[a, b]`: use these");
+                (TokenStream::new(), Pattern::Ignore)
+            }
+        }
+    }
+}
+
+/// Whether an operator assigns.
+fn is_compound(op: &syn::BinOp) -> bool {
+    use syn::BinOp as B;
+    matches!(
+        op,
+        B::AddAssign(_)
+            | B::SubAssign(_)
+            | B::MulAssign(_)
+            | B::DivAssign(_)
+            | B::RemAssign(_)
+            | B::BitAndAssign(_)
+            | B::BitOrAssign(_)
+            | B::BitXorAssign(_)
+            | B::ShlAssign(_)
+            | B::ShrAssign(_)
+    )
+}

@@ -1,0 +1,148 @@
+//! Types and literals.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, quote_spanned};
+use syn::spanned::Spanned;
+use tida_kernels::element::ScalarType;
+use tida_kernels::quote::{self as q, ExprKind, TypeTree};
+
+use super::{Body, Both, expr_at, number_in};
+use crate::expand::own_at;
+
+/// The scalar types of a kernel, for messages.
+pub const SCALARS: &str = "`u8 i32 u32 i64 u64 isize usize f32 f64 bool`";
+
+/// Types that a kernel does not have but that Rust programs often name.
+const FOREIGN: &[&str] =
+    &["i8", "i16", "u16", "i128", "u128", "f16", "f128", "char", "str", "String", "Vec", "Option", "Box", "Self"];
+
+/// The scalar of that name.
+pub fn scalar(name: &str) -> Option<ScalarType> {
+    Some(match name {
+        "bool" => ScalarType::Bool,
+        "u8" => ScalarType::U8,
+        "i32" => ScalarType::I32,
+        "u32" => ScalarType::U32,
+        "i64" | "isize" => ScalarType::I64,
+        "u64" | "usize" => ScalarType::U64,
+        "f32" => ScalarType::F32,
+        "f64" => ScalarType::F64,
+        _ => return None,
+    })
+}
+
+/// Whether a type is `[i64; n]`.
+pub fn is_point(ty: &TypeTree) -> bool {
+    matches!(ty, TypeTree::Array(entry, _) if **entry == TypeTree::Scalar(ScalarType::I64))
+}
+
+impl Body {
+    /// Both forms of a type.
+    pub fn ty(&mut self, ty: &syn::Type) -> (TokenStream, TypeTree) {
+        let span = own_at(ty.span());
+        match ty {
+            syn::Type::Infer(_) => (ty.to_token_stream(), TypeTree::Infer),
+            syn::Type::Paren(inner) => self.ty(&inner.elem),
+            syn::Type::Group(inner) => self.ty(&inner.elem),
+            syn::Type::Array(array) => {
+                let (native, entry) = self.ty(&array.elem);
+                let len = self.length(&array.len);
+                (quote_spanned!(span=> [#native; #len]), TypeTree::Array(Box::new(entry), len))
+            }
+            syn::Type::Tuple(tuple) => {
+                let (native, types): (Vec<_>, Vec<_>) = tuple.elems.iter().map(|t| self.ty(t)).unzip();
+                (quote_spanned!(span=> (#(#native,)*)), TypeTree::Tuple(types))
+            }
+            syn::Type::Path(path) if path.qself.is_none() => {
+                if let Some(name) = path.path.get_ident() {
+                    if let Some(scalar) = scalar(&name.to_string()) {
+                        let name = Ident::new(&name.to_string(), span);
+                        return (quote_spanned!(span=> ::core::primitive::#name), TypeTree::Scalar(scalar));
+                    }
+                }
+                let number = self.structure(&path.path);
+                let path = self.tables.structs.get(number as usize).map(|(_, path)| path.clone());
+                (path.unwrap_or_default(), TypeTree::Struct(number))
+            }
+            other => {
+                self.error(
+                    other,
+                    format!("this type is not supported in a kernel: use a scalar ({SCALARS}), an array `[T; 3]`, a tuple or a `#[derive(Element)]` struct"),
+                );
+                (TokenStream::new(), TypeTree::Infer)
+            }
+        }
+    }
+
+    /// The number of a struct in its table.
+    pub fn structure(&mut self, path: &syn::Path) -> u32 {
+        let last = path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default();
+        if path.segments.iter().any(|segment| !segment.arguments.is_none()) {
+            self.error(path, "types in a kernel are concrete: a struct with parameters is not supported");
+        } else if path.segments.first().is_some_and(|segment| segment.ident == "Self") {
+            self.error(path, "`Self` is not supported in a kernel: write the name of the struct");
+        } else if path.segments.len() == 1 && FOREIGN.contains(&last.as_str()) {
+            self.error(path, format!("`{last}` is not supported in a kernel: the scalars are {SCALARS}"));
+        }
+        number_in(&mut self.tables.structs, path) as u32
+    }
+
+    /// The literal length of an array.
+    pub fn length(&mut self, len: &syn::Expr) -> usize {
+        let mut inner = len;
+        while let syn::Expr::Group(group) = inner {
+            inner = &group.expr;
+        }
+        if let syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Int(int), .. }) = inner {
+            if let (Ok(len), "" | "usize") = (int.base10_parse::<usize>(), int.suffix()) {
+                return len;
+            }
+        }
+        self.error(len, "the length of an array in a kernel is a literal number, such as `[0.0; 4]`");
+        1
+    }
+
+    /// Both forms of a literal.
+    pub fn literal(&mut self, lit: &syn::Lit) -> Both {
+        let span = lit.span();
+        let kind = match lit {
+            syn::Lit::Bool(b) => Some(ExprKind::Bool(b.value)),
+            syn::Lit::Int(int) if matches!(int.suffix(), "f32" | "f64") => {
+                Some(ExprKind::Float(int.base10_digits().to_owned(), scalar(int.suffix())))
+            }
+            syn::Lit::Int(int) => match int.base10_parse::<u64>() {
+                Ok(value) => self.suffix(int, int.suffix()).map(|suffix| ExprKind::Int(value, suffix)),
+                Err(_) => {
+                    self.error(int, "this number does not fit any integer type of a kernel: the largest is `u64`");
+                    None
+                }
+            },
+            syn::Lit::Float(float) => self
+                .suffix(float, float.suffix())
+                .map(|suffix| ExprKind::Float(float.base10_digits().to_owned(), suffix)),
+            other => {
+                self.error(other, "this literal is not supported in a kernel: use a number or a `bool`");
+                None
+            }
+        };
+        let kind = kind.unwrap_or(ExprKind::Tuple(Vec::new()));
+        Both { native: lit.to_token_stream(), quoted: expr_at(span, kind), point: false }
+    }
+
+    /// The type that a literal's suffix names; the outer `None` after an error.
+    fn suffix(&mut self, lit: &impl ToTokens, suffix: &str) -> Option<Option<ScalarType>> {
+        if suffix.is_empty() {
+            return Some(None);
+        }
+        let found = scalar(suffix).filter(|ty| *ty != ScalarType::Bool);
+        if found.is_none() {
+            self.error(lit, format!("`{suffix}` is not supported in a kernel: the scalars are {SCALARS}"));
+        }
+        found.map(Some)
+    }
+}
+
+/// A quoted `true`.
+pub fn quoted_true(span: Span) -> q::Expr {
+    expr_at(span, ExprKind::Bool(true))
+}

@@ -1,0 +1,141 @@
+//! `#[kernel_fn]`.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote, quote_spanned};
+use syn::spanned::Spanned;
+use tida_kernels::quote::FunctionTree;
+
+use crate::body::Body;
+use crate::expand::{compile_errors, own, own_at, static_fields};
+
+/// The expansion of `#[kernel_fn]`.
+pub fn expand_kernel_fn(attribute: TokenStream, input: TokenStream) -> TokenStream {
+    let function = match syn::parse2::<syn::ItemFn>(input.clone()) {
+        Ok(function) => function,
+        Err(error) => {
+            let hint = format!("{error}\n`#[kernel_fn]` goes on a function: `fn name(a: f64, ..) -> f64 {{ .. }}`");
+            let errors = compile_errors(vec![syn::Error::new(error.span(), hint)]);
+            return quote!(#errors);
+        }
+    };
+    let mut body = Body::of_function();
+    if !attribute.is_empty() {
+        body.error(&attribute, "`#[kernel_fn]` takes no options");
+    }
+    check_signature(&mut body, &function);
+    let mut names = Vec::new();
+    let mut outer_names = Vec::new();
+    let mut types = Vec::new();
+    let mut params = Vec::new();
+    for (n, input) in function.sig.inputs.iter().enumerate() {
+        let syn::FnArg::Typed(param) = input else {
+            body.error(input, "a `#[kernel_fn]` is not a method: take the fields it needs as parameters");
+            continue;
+        };
+        let (native, tree) = body.ty(&param.ty);
+        let point = crate::body::is_point(&tree);
+        let local = match &*param.pat {
+            syn::Pat::Ident(p) if p.by_ref.is_none() && p.subpat.is_none() => {
+                body.scope.declare(&p.ident, p.mutability.is_some(), point)
+            }
+            syn::Pat::Wild(p) => body.scope.anonymous("_".to_owned(), false, p.span()),
+            other => {
+                body.error(other, "a parameter of a `#[kernel_fn]` is a plain name: take it apart in the body");
+                continue;
+            }
+        };
+        let outer = match &*param.pat {
+            syn::Pat::Ident(p) => p.ident.clone(),
+            _ => quote::format_ident!("__tida_p{n}", span = own()),
+        };
+        names.push(param.pat.to_token_stream());
+        outer_names.push(outer);
+        types.push(native);
+        params.push((local, tree));
+    }
+    let (result, result_tree) = match &function.sig.output {
+        syn::ReturnType::Default => (quote!(()), None),
+        syn::ReturnType::Type(_, ty) => {
+            let (native, tree) = body.ty(ty);
+            (native, Some(tree))
+        }
+    };
+    body.refuse_attributes(|finder| syn::visit::visit_block(finder, &function.block));
+    let native = body.block(&function.block);
+    let name = &function.sig.ident;
+    if body.tables.functions.iter().any(|(text, _)| name == text) {
+        body.error(name, "a `#[kernel_fn]` cannot call itself: write a loop");
+    }
+    let vis = &function.vis;
+    let attrs = &function.attrs;
+    if !body.errors.is_empty() {
+        // The item stays, so that what uses it gives no errors of its own.
+        let errors = compile_errors(body.errors);
+        let inputs = &function.sig.inputs;
+        let output = &function.sig.output;
+        let generics = &function.sig.generics;
+        let where_clause = &generics.where_clause;
+        return quote_spanned! {own()=>
+            #errors
+            #[allow(unused, clippy::all)]
+            #(#attrs)*
+            #vis fn #name #generics(#inputs) #output #where_clause { ::core::unreachable!() }
+        };
+    }
+    let tree = FunctionTree { name: name.to_string(), params, result: result_tree, code: body.code(native.quoted) };
+    let fields = static_fields(&tree.encode(), &body.tables);
+    let native = native.native;
+    let at_name = own_at(name.span());
+    let item = quote_spanned! {at_name=>
+        #[allow(clippy::too_many_arguments)]
+        #[inline]
+        #(#attrs)*
+        #vis fn #name(#(#outer_names: #types),*) -> #result {
+            <#name as ::tida::__private::KernelFn>::call((#(#outer_names,)*))
+        }
+    };
+    quote_spanned! {own()=>
+        #item
+        #[doc(hidden)]
+        #[allow(non_camel_case_types, missing_debug_implementations, unreachable_pub, clippy::all, clippy::pedantic)]
+        #vis enum #name {}
+        #[allow(unused_parens, unused_braces, clippy::all, clippy::pedantic)]
+        // SAFETY: both forms come from one walk over one body.
+        unsafe impl ::tida::__private::KernelFn for #name {
+            type Args = (#(#types,)*);
+            type Output = #result;
+            const QUOTE: &'static ::tida::__private::StaticFunction =
+                &::tida::__private::StaticFunction { #fields };
+            #[inline(always)]
+            fn call((#(#names,)*): (#(#types,)*)) -> #result #native
+        }
+    }
+}
+
+/// What a function in a kernel cannot be.
+fn check_signature(body: &mut Body, function: &syn::ItemFn) {
+    let sig = &function.sig;
+    let generic = "a `#[kernel_fn]` has concrete types: write one function for each type";
+    if !sig.generics.params.is_empty() {
+        body.error(&sig.generics.params, generic);
+    }
+    if let Some(clause) = &sig.generics.where_clause {
+        body.error(clause, generic);
+    }
+    let plain = "a `#[kernel_fn]` is a plain function: write `fn name(a: f64, ..) -> f64 { .. }`";
+    if let Some(token) = &sig.constness {
+        body.error(token, plain);
+    }
+    if let Some(token) = &sig.asyncness {
+        body.error(token, plain);
+    }
+    if let Some(token) = &sig.unsafety {
+        body.error(token, plain);
+    }
+    if let Some(token) = &sig.abi {
+        body.error(token, plain);
+    }
+    if let Some(token) = &sig.variadic {
+        body.error(token, plain);
+    }
+}

@@ -1,0 +1,537 @@
+//! What the analysis says against what random kernels do.
+
+mod analysis_support;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use analysis_support::*;
+use proptest::prelude::*;
+use tida_kernels::analysis::analyse;
+use tida_kernels::ir::*;
+use tida_kernels::scalar::Value;
+use tida_kernels::{ElementType, ScalarType};
+
+static TRIPLE: ElementType = ElementType::Array { element: &INT, len: 3 };
+const INTS: [ScalarType; 5] = [ScalarType::I64, ScalarType::U64, ScalarType::I32, ScalarType::U32, ScalarType::U8];
+
+/// Makes a kernel from a stream of decisions; all 0 is the simplest.
+struct Maker {
+    stream: std::vec::IntoIter<u32>,
+    b: Builder,
+    /// Locals in scope.
+    scope: Vec<LocalId>,
+    captures: Vec<(ScalarType, ExprId)>,
+    budget: u32,
+}
+
+impl Maker {
+    fn pick(&mut self, n: u32) -> u32 {
+        self.stream.next().unwrap_or(0) % n
+    }
+
+    fn lit(&mut self, ty: ScalarType, n: i64) -> ExprId {
+        self.b.literal(Value::from_bits(ty, n as u64))
+    }
+
+    fn leaf(&mut self, ty: ScalarType) -> ExprId {
+        match self.pick(8) {
+            0 | 1 => {
+                let n = self.pick(5) as i64 - if ty.is_signed_int() { 2 } else { 0 };
+                self.lit(ty, n)
+            }
+            2 | 3 if ty == ScalarType::I64 => {
+                let axis = self.pick(2);
+                self.b.at(axis)
+            }
+            2 | 3 => {
+                let axis = self.pick(2);
+                let at = self.b.at(axis);
+                self.b.cast(at, Type::Scalar(ty))
+            }
+            4 => {
+                let n = self.pick(self.captures.len() as u32) as usize;
+                let (of, capture) = self.captures[n];
+                if of == ty { capture } else { self.b.cast(capture, Type::Scalar(ty)) }
+            }
+            7 if self.pick(4) == 0 => {
+                let n = self.stream.next().unwrap_or(0) as i64;
+                self.lit(ty, n.wrapping_mul(0x1234_5678_9ABC))
+            }
+            _ => self.variable(ty).unwrap_or_else(|| self.lit(ty, 1)),
+        }
+    }
+
+    /// A variable in scope, cast if need be.
+    fn variable(&mut self, ty: ScalarType) -> Option<ExprId> {
+        let n = (!self.scope.is_empty()).then(|| self.pick(self.scope.len() as u32))?;
+        let local = self.scope[n as usize];
+        let value = self.b.get(local);
+        Some(if self.b.ty(value) == Type::Scalar(ty) { value } else { self.b.cast(value, Type::Scalar(ty)) })
+    }
+
+    fn int(&mut self, ty: ScalarType, depth: u32) -> ExprId {
+        if depth == 0 {
+            return self.leaf(ty);
+        }
+        match self.pick(16) {
+            0..=3 => self.leaf(ty),
+            4..=6 => {
+                let (a, b) = (self.int(ty, depth - 1), self.int(ty, depth - 1));
+                let op = [BinaryOp::Add, BinaryOp::Sub][self.pick(2) as usize];
+                self.b.binary(op, a, b)
+            }
+            7 => {
+                let a = self.int(ty, depth - 1);
+                let n = self.pick(5) as i64;
+                let b = self.lit(ty, n);
+                let op = [BinaryOp::Mul, BinaryOp::Shl][self.pick(2) as usize];
+                self.b.binary(op, a, b)
+            }
+            8 => {
+                let (a, b) = (self.int(ty, depth - 1), self.int(ty, depth - 1));
+                let all = [BinaryOp::Mul, BinaryOp::Div, BinaryOp::Rem, BinaryOp::BitAnd, BinaryOp::Shr, BinaryOp::Shl];
+                let op = all[self.pick(6) as usize];
+                self.b.binary(op, a, b)
+            }
+            9 if ty.is_signed_int() => {
+                let a = self.int(ty, depth - 1);
+                self.b.expr(Type::Scalar(ty), ExprKind::Unary(UnaryOp::Neg, a))
+            }
+            10 | 11 => {
+                let from = INTS[self.pick(5) as usize];
+                let a = self.int(from, depth - 1);
+                self.b.cast(a, Type::Scalar(ty))
+            }
+            12 if ty == ScalarType::I64 => self.load(depth - 1),
+            13 => {
+                let (a, b) = (self.int(ty, depth - 1), self.int(ty, depth - 1));
+                let m = [Method::Min, Method::Max, Method::WrappingSub][self.pick(3) as usize];
+                self.b.expr(Type::Scalar(ty), ExprKind::Method(m, vec![a, b]))
+            }
+            14 | 15 => {
+                let n = 1 + self.pick(3);
+                let entries = (0..n).map(|_| self.leaf(ty)).collect();
+                let array = self.b.array(entries);
+                let index = match self.pick(2) {
+                    0 => self.variable(ScalarType::U64).unwrap_or_else(|| self.lit(ScalarType::U64, 0)),
+                    _ => self.int(ScalarType::U64, depth - 1),
+                };
+                self.b.expr(Type::Scalar(ty), ExprKind::Entry(array, index))
+            }
+            _ => self.leaf(ty),
+        }
+    }
+
+    fn component(&mut self) -> Component {
+        match self.pick(5) {
+            3 => {
+                let index = self.variable(ScalarType::U64).unwrap_or_else(|| self.lit(ScalarType::U64, 2));
+                Component { base: 0, dynamic: vec![(index, 1, 3)] }
+            }
+            4 => {
+                let index = self.int(ScalarType::U64, 1);
+                let base = self.pick(2);
+                Component { base, dynamic: vec![(index, 1, 3 - base)] }
+            }
+            n => fixed(n),
+        }
+    }
+
+    fn load(&mut self, depth: u32) -> ExprId {
+        match self.pick(4) {
+            0 => {
+                let index = vec![self.int(ScalarType::I64, depth), self.int(ScalarType::I64, depth)];
+                let component = self.component();
+                self.b.load(0, index, component)
+            }
+            1 => {
+                let (dy, dx) = (self.pick(3) as i64 - 1, self.pick(3) as i64 - 1);
+                let index = vec![self.b.off(0, dy), self.b.off(1, dx)];
+                let component = self.component();
+                self.b.load(0, index, component)
+            }
+            2 => {
+                let index = vec![self.b.at(0), self.b.at(1)];
+                let component = self.component();
+                self.b.load(1, index, component)
+            }
+            _ => {
+                let index = vec![self.int(ScalarType::I64, depth)];
+                self.b.load(2, index, fixed(0))
+            }
+        }
+    }
+
+    fn cond(&mut self) -> ExprId {
+        let ty = INTS[self.pick(5) as usize];
+        let (a, b) = (self.int(ty, 1), self.int(ty, 1));
+        let less = self.b.less(a, b);
+        match self.pick(4) {
+            0 => {
+                let value = self.load(1);
+                let zero = self.b.int(2);
+                let other = self.b.less(value, zero);
+                self.b.expr(BOOL, ExprKind::And(less, other))
+            }
+            _ => less,
+        }
+    }
+
+    fn block(&mut self, depth: u32, in_loop: bool) -> Block {
+        let scope = self.scope.len();
+        let n = 1 + self.pick(4);
+        let mut block = Vec::new();
+        for _ in 0..n {
+            if self.budget == 0 {
+                break;
+            }
+            self.budget -= 1;
+            let s = self.stmt(depth, in_loop, &mut block);
+            block.push(s);
+        }
+        self.scope.truncate(scope);
+        block
+    }
+
+    fn stmt(&mut self, depth: u32, in_loop: bool, before: &mut Block) -> Stmt {
+        match self.pick(if depth == 0 { 7 } else { 13 }) {
+            0..=2 => {
+                let component = self.component();
+                self.b.store_at(1, component)
+            }
+            3 => {
+                let ty = INTS[self.pick(5) as usize];
+                let value = self.int(ty, 2);
+                let local = self.b.local("x", Type::Scalar(ty));
+                self.scope.push(local);
+                stmt(StmtKind::Let(local, Some(value)))
+            }
+            4 if !self.scope.is_empty() => {
+                let n = self.pick(self.scope.len() as u32);
+                let local = self.scope[n as usize];
+                let ty = self.b.kernel.body.locals[local as usize].ty.scalar().unwrap();
+                let value = self.int(ty, 2);
+                stmt(StmtKind::Assign(local, Vec::new(), value))
+            }
+            4..=6 => {
+                let value = self.load(2);
+                self.b.eval(value)
+            }
+            7 | 8 => {
+                let cond = self.cond();
+                let (a, mut b) = (self.block(depth - 1, in_loop), Vec::new());
+                if self.pick(2) == 1 {
+                    b = self.block(depth - 1, in_loop);
+                }
+                stmt(StmtKind::If(cond, a, b))
+            }
+            9 | 10 => {
+                // The whole range of components, which must-write has to see.
+                let (lo, hi) = (self.lit(ScalarType::U64, 0), self.lit(ScalarType::U64, 3));
+                self.for_loop(ScalarType::U64, lo, hi, false, depth)
+            }
+            11 => {
+                let ty = INTS[self.pick(5) as usize];
+                let (lo, hi) = (self.int(ty, 1), self.int(ty, 1));
+                let inclusive = self.pick(2) == 1;
+                self.for_loop(ty, lo, hi, inclusive, depth)
+            }
+            _ => match self.pick(3) {
+                0 => {
+                    let cond = self.cond();
+                    let kind = match self.pick(3) {
+                        0 if in_loop => StmtKind::Break,
+                        1 if in_loop => StmtKind::Continue,
+                        _ => StmtKind::Return(None),
+                    };
+                    stmt(StmtKind::If(cond, vec![stmt(kind)], Vec::new()))
+                }
+                _ => {
+                    let counter = self.b.local("n", I64);
+                    let zero = self.b.int(0);
+                    before.push(stmt(StmtKind::Let(counter, Some(zero))));
+                    self.scope.push(counter);
+                    let (get, one, three) = (self.b.get(counter), self.b.int(1), self.b.int(3));
+                    let next = self.b.add(get, one);
+                    let mut head = self.block(0, true);
+                    head.push(stmt(StmtKind::Assign(counter, Vec::new(), next)));
+                    let cond = match self.pick(3) {
+                        0 => self.b.literal(Value::Bool(true)),
+                        _ => self.b.less(get, three),
+                    };
+                    let body = self.block(depth - 1, true);
+                    stmt(StmtKind::While { head, cond, body })
+                }
+            },
+        }
+    }
+
+    fn for_loop(&mut self, ty: ScalarType, lo: ExprId, hi: ExprId, inclusive: bool, depth: u32) -> Stmt {
+        let local = self.b.local("q", Type::Scalar(ty));
+        self.scope.push(local);
+        let mut body = self.block(depth - 1, true);
+        if self.pick(2) == 1 {
+            let q = self.b.get(local);
+            let q = self.b.cast(q, U64);
+            body.push(self.b.store_at(1, Component { base: 0, dynamic: vec![(q, 1, 3)] }));
+        }
+        self.scope.pop();
+        stmt(StmtKind::For { local, lo, hi, inclusive, body })
+    }
+}
+
+fn make(stream: Vec<u32>) -> Kernel {
+    let mut b = Builder::new(2);
+    b.arg("u", Access::Read, TRIPLE, 2);
+    b.arg("next", Access::Write, TRIPLE, 2);
+    b.arg("a", Access::All, INT, 1);
+    let captures = INTS.iter().map(|ty| (*ty, b.capture("c", Type::Scalar(*ty)))).collect();
+    let mut maker = Maker { stream: stream.into_iter(), b, scope: Vec::new(), captures, budget: 40 };
+    let block = maker.block(3, false);
+    maker.b.finish(block)
+}
+
+/// How often the statements that the test is about were met; a test of nothing would not be one.
+static RANGES: AtomicUsize = AtomicUsize::new(0);
+static LOOP_RANGES: AtomicUsize = AtomicUsize::new(0);
+static MUST_WRITES: AtomicUsize = AtomicUsize::new(0);
+static HALOS: AtomicUsize = AtomicUsize::new(0);
+static NO_FAULTS: AtomicUsize = AtomicUsize::new(0);
+
+fn check(kernel: &Kernel, origin: [i64; 2], captures: &[i128]) -> Result<(), TestCaseError> {
+    let found = analyse(kernel);
+    prop_assert!(found.complete);
+    let (lo, hi) = (origin, [origin[0] + 2, origin[1] + 3]);
+    let known: Vec<Option<i64>> = captures.iter().map(|c| i64::try_from(*c).ok()).collect();
+    for i in lo[0]..hi[0] {
+        for j in lo[1]..hi[1] {
+            let at = [i, j];
+            let Some((touched, fault)) = Machine::run(kernel, captures, &at) else { continue };
+            prop_assert!(found.may_fault || !fault, "faults");
+            NO_FAULTS.fetch_add(usize::from(!found.may_fault), Ordering::Relaxed);
+            let mut written = [false; 3];
+            for touch in &touched {
+                let usage = &found.args[touch.arg];
+                let flag = if touch.write { usage.may_write } else { usage.read };
+                prop_assert!(flag, "not noted: {touch:?}");
+                let same = usage.accesses.iter().find(|a| a.span.line == touch.line && a.write == touch.write);
+                let access = same.ok_or_else(|| TestCaseError::fail(format!("unknown access {touch:?}")))?;
+                if let Some(c) = access.component {
+                    prop_assert_eq!(c as i128, touch.component);
+                }
+                if let Some(ranges) = found.range(access, &lo, &hi, &known) {
+                    RANGES.fetch_add(1, Ordering::Relaxed);
+                    LOOP_RANGES.fetch_add(usize::from(!access.loops.is_empty()), Ordering::Relaxed);
+                    for (x, range) in touch.index.iter().zip(&ranges) {
+                        prop_assert!(range.lo <= *x && *x <= range.hi, "{touch:?} at {at:?} outside {ranges:?}");
+                    }
+                }
+                if access.at_cell {
+                    prop_assert_eq!(&touch.index[..], &at[..]);
+                }
+                if let (false, Some(halo)) = (touch.write, found.halo(touch.arg)) {
+                    HALOS.fetch_add(1, Ordering::Relaxed);
+                    for (axis, (lo, hi)) in halo.iter().enumerate() {
+                        let offset = touch.index[axis].wrapping_sub(at[axis]);
+                        prop_assert!((*lo..=*hi).contains(&offset), "{touch:?} at {at:?} outside halo {halo:?}");
+                    }
+                }
+                if touch.arg == 1 {
+                    if touch.write {
+                        written[touch.component as usize] = true;
+                    } else {
+                        let old = touch.index != at || !written[touch.component as usize];
+                        prop_assert!(!old || usage.reads_old, "reads an old value: {touch:?}");
+                    }
+                }
+            }
+            let must = found.args[1].must_write;
+            MUST_WRITES.fetch_add(usize::from(must), Ordering::Relaxed);
+            prop_assert!(!must || written == [true; 3], "must-written, but only {written:?} at {at:?}");
+            for (n, usage) in found.args.iter().enumerate() {
+                for access in usage.accesses.iter().filter(|a| !a.conditional) {
+                    let happened = touched.iter().any(|t| t.arg == n && t.line == access.span.line);
+                    prop_assert!(happened, "unconditional, but did not happen: {access:?}");
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn random_kernels_do_what_the_analysis_says() {
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(3000));
+    let origin = prop_oneof![4 => -3i64..6, 1 => Just(i64::MAX - 9), 1 => Just(i64::MIN), 1 => Just(1i64 << 31)];
+    let captures = [
+        prop_oneof![4 => -3i64..6, 1 => any::<i64>()].boxed(),
+        prop_oneof![4 => 0i64..6, 1 => any::<i64>()].boxed(),
+        prop_oneof![4 => -3i64..6, 1 => any::<i64>()].boxed(),
+        prop_oneof![4 => 0i64..6, 1 => any::<i64>()].boxed(),
+        prop_oneof![4 => 0i64..6, 1 => any::<i64>()].boxed(),
+    ];
+    let stream = proptest::collection::vec(any::<u32>(), 0..400);
+    let result = runner.run(&(stream, [origin.clone(), origin], captures), |(stream, origin, captures)| {
+        let captures: Vec<i128> = captures.iter().zip(INTS).map(|(c, ty)| wrap(ty, *c as i128)).collect();
+        check(&make(stream), origin, &captures)
+    });
+    if let Err(error) = result {
+        if let proptest::test_runner::TestError::Fail(_, (stream, ..)) = &error {
+            let kernel = make(stream.clone());
+            panic!("{error}\n{:?}\n{}", kernel.body, analyse(&kernel).report(&kernel));
+        }
+        panic!("{error}");
+    }
+    for (count, least) in [(&RANGES, 5000), (&LOOP_RANGES, 1000), (&MUST_WRITES, 500), (&HALOS, 500), (&NO_FAULTS, 500)]
+    {
+        let count = count.load(Ordering::Relaxed);
+        assert!(count >= least, "met only {count} times");
+    }
+}
+
+/// Code that may be wrong in any way.
+struct Junk(std::vec::IntoIter<u32>);
+
+impl Junk {
+    fn pick(&mut self, n: u32) -> u32 {
+        self.0.next().unwrap_or(0) % n
+    }
+
+    fn id(&mut self) -> ExprId {
+        ExprId(if self.pick(40) == 0 { u32::MAX } else { self.pick(24) })
+    }
+
+    fn ids(&mut self) -> Vec<ExprId> {
+        (0..self.pick(4)).map(|_| self.id()).collect()
+    }
+
+    fn ty(&mut self, depth: u32) -> Type {
+        match self.pick(12) {
+            0..=4 => I64,
+            5 if depth > 0 => Type::Array(Arc::new(self.ty(depth - 1)), self.pick(4) as usize),
+            6 if depth > 0 => Type::Tuple((0..self.pick(3)).map(|_| self.ty(depth - 1)).collect()),
+            7 => Type::Scalar(ScalarType::F64),
+            8 => BOOL,
+            n => Type::Scalar(INTS[(n % 5) as usize]),
+        }
+    }
+
+    fn value(&mut self) -> Value {
+        let bits = if self.pick(3) == 0 { u64::MAX - self.pick(3) as u64 } else { self.pick(5) as u64 };
+        let all = [ScalarType::I64, ScalarType::U64, ScalarType::U8, ScalarType::I32, ScalarType::F32];
+        Value::from_bits(all[self.pick(5) as usize], bits)
+    }
+
+    fn component(&mut self) -> Component {
+        let number = |junk: &mut Junk| if junk.pick(9) == 0 { u32::MAX } else { junk.pick(4) };
+        let base = number(self);
+        Component { base, dynamic: (0..self.pick(3)).map(|_| (self.id(), number(self), number(self))).collect() }
+    }
+
+    fn expr(&mut self) -> Expr {
+        let kind = match self.pick(18) {
+            0 | 1 => ExprKind::Literal(self.value()),
+            2 => ExprKind::Capture(self.pick(5)),
+            3 | 4 => ExprKind::Coordinate(self.pick(4)),
+            5 => ExprKind::Local(self.pick(7)),
+            6 | 7 => ExprKind::Load { arg: self.pick(5), index: self.ids(), component: self.component() },
+            8 => ExprKind::Unary([UnaryOp::Neg, UnaryOp::Not][self.pick(2) as usize], self.id()),
+            9 | 10 => {
+                let ops = [BinaryOp::Add, BinaryOp::Sub, BinaryOp::Mul, BinaryOp::Shl, BinaryOp::Rem];
+                ExprKind::Binary(ops[self.pick(5) as usize], self.id(), self.id())
+            }
+            11 => ExprKind::Compare(CompareOp::Lt, self.id(), self.id()),
+            12 => ExprKind::And(self.id(), self.id()),
+            13 => ExprKind::Cast(self.id()),
+            14 => {
+                let n = self.pick(Method::ALL.len() as u32) as usize;
+                ExprKind::Method(Method::ALL[n], self.ids())
+            }
+            15 => match self.pick(2) {
+                0 => ExprKind::Call(self.pick(3), self.ids()),
+                _ => ExprKind::Part(self.id(), self.pick(4)),
+            },
+            16 => ExprKind::Construct(self.ids()),
+            _ => ExprKind::Entry(self.id(), self.id()),
+        };
+        Expr { ty: self.ty(2), span: Span::default(), kind }
+    }
+
+    fn block(&mut self, depth: u32) -> Block {
+        (0..self.pick(5)).map(|_| self.stmt(depth)).collect()
+    }
+
+    fn stmt(&mut self, depth: u32) -> Stmt {
+        let n = self.pick(if depth == 0 { 7 } else { 12 });
+        stmt(match n {
+            0 | 1 => {
+                StmtKind::Store { arg: self.pick(5), index: self.ids(), component: self.component(), value: self.id() }
+            }
+            2 => StmtKind::Let(self.pick(7), (self.pick(2) == 0).then(|| self.id())),
+            3 => {
+                let steps = (0..self.pick(3)).map(|n| if n == 0 { Step::Part(n) } else { Step::Entry(self.id()) });
+                let steps = steps.collect();
+                StmtKind::Assign(self.pick(7), steps, self.id())
+            }
+            4 => StmtKind::Eval(self.id()),
+            5 => [StmtKind::Break, StmtKind::Continue][self.pick(2) as usize].clone(),
+            6 => StmtKind::Return((self.pick(2) == 0).then(|| self.id())),
+            7 | 8 => StmtKind::If(self.id(), self.block(depth - 1), self.block(depth - 1)),
+            9 | 10 => StmtKind::For {
+                local: self.pick(7),
+                lo: self.id(),
+                hi: self.id(),
+                inclusive: self.pick(2) == 0,
+                body: self.block(depth - 1),
+            },
+            _ => StmtKind::While { head: self.block(depth - 1), cond: self.id(), body: self.block(depth - 1) },
+        })
+    }
+
+    fn body(&mut self) -> Body {
+        Body {
+            locals: (0..5).map(|_| Local { name: "x".into(), ty: self.ty(2) }).collect(),
+            exprs: (0..22).map(|_| self.expr()).collect(),
+            block: self.block(3),
+        }
+    }
+}
+
+static HUGE: ElementType =
+    ElementType::Array { element: &ElementType::Array { element: &INT, len: usize::MAX }, len: usize::MAX };
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3000))]
+
+    #[test]
+    fn any_code_is_analysed(stream in proptest::collection::vec(any::<u32>(), 0..900), extreme in any::<[i64; 4]>()) {
+        let mut junk = Junk(stream.into_iter());
+        let mut b = Builder::new(junk.pick(4) as usize);
+        b.arg("u", Access::Read, TRIPLE, 2);
+        b.arg("next", Access::Write, TRIPLE, junk.pick(3) as usize);
+        b.arg("huge", Access::Write, HUGE, usize::MAX);
+        b.capture("c", I64);
+        b.capture("d", Type::Array(Arc::new(I64), 3));
+        let mut kernel = b.finish(Vec::new());
+        kernel.body = junk.body();
+        let params = vec![0, 9];
+        kernel.functions.push(Function { name: "f".into(), file: String::new(), params, result: I64, body: junk.body() });
+        let found = analyse(&kernel);
+        prop_assert_eq!(found.args.len(), 3);
+        prop_assert!(!found.report(&kernel).is_empty());
+        for arg in 0..4 {
+            let _ = (found.halo(arg), found.writes_only_at(arg).is_ok(), found.reads_only_at(arg).is_ok());
+        }
+        let (lo, hi) = (&extreme[..2], &extreme[2..]);
+        for access in found.args.iter().flat_map(|a| &a.accesses) {
+            if let Some(ranges) = found.range(access, lo, hi, &[Some(i64::MIN), None]) {
+                prop_assert_eq!(ranges.len(), access.index.len());
+            }
+            let _ = found.range(access, lo, &[], &[]);
+        }
+        if !found.complete {
+            prop_assert!(found.args.iter().all(|a| a.read && !a.must_write));
+        }
+    }
+}
