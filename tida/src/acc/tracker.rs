@@ -14,7 +14,7 @@ use crate::error::Error;
 ///
 /// The lists change only under the recorder's lock.
 #[derive(Debug, Default)]
-pub(crate) struct Tracker {
+pub struct Tracker {
     regions: Mutex<Vec<RegionTouches>>,
     /// Counts writes of cells, recorded or by the host.
     cells: AtomicU64,

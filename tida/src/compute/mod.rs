@@ -5,6 +5,7 @@ pub(crate) mod ask;
 pub(crate) mod capture;
 mod check;
 pub(crate) mod deferred;
+mod explain;
 mod launch;
 mod linear;
 #[cfg(test)]
@@ -15,6 +16,7 @@ pub(crate) mod view;
 
 pub use args::{All, Arg, Args, Table, all, table};
 pub use deferred::Scalar;
+pub use explain::{Explanation, explain};
 pub use launch::compute;
 pub use linear::{Real, axpy, dot, norm};
 pub use reduce::{

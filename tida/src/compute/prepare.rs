@@ -73,7 +73,7 @@ impl Prepared {
                 ArgPlan { written: found.may_write, must_write: found.must_write, halo: None, others: Vec::new() };
             for (number, access) in found.accesses.iter().enumerate() {
                 if arg.access == Access::Write {
-                    if !access.is_at() {
+                    if !access.at_cell {
                         return Err(race(&kernel, arg, access));
                     }
                 } else if access.write {
