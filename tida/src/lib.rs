@@ -16,7 +16,7 @@ pub mod tile;
 pub mod __private;
 
 pub use acc::{Device, TileAcc};
-pub use array::{Boundary, Centering, Element, GridBox, TileArray, fill_ghosts};
+pub use array::{Boundary, Centering, Element, GridBox, TileArray, fill_ghosts, restore, save};
 pub use error::{Error, ErrorKind};
 pub use tile::{Tile, TileIter};
 
