@@ -78,6 +78,8 @@ fn a_stencil_has_its_halo_and_must_writes() {
     assert_eq!(found.halo(0), Some(vec![(-2, 1), (-1, 1)]));
     assert_eq!(found.halo(1), Some(vec![(0, 0), (0, 0)]));
     assert_eq!(found.range(&u.accesses[4], &[0, 0], &[8, 9], &[]), Some(vec![between(-2, 5), between(0, 8)]));
+    assert_eq!(found.read_box(0, &[0, 0], &[8, 9], &[]), Some(vec![between(-2, 8), between(-1, 9)]));
+    assert_eq!(found.read_box(1, &[0, 0], &[8, 9], &[]), Some(vec![Interval::EMPTY; 2]));
     assert!(found.writes_only_at(1).is_ok());
     assert_eq!(found.reads_only_at(0).unwrap_err().span, u.accesses[1].span);
 }
@@ -399,6 +401,17 @@ fn every_path_must_write() {
     let (q, zero) = (b.local("q", I64), b.int(0));
     let store = b.store_at(1, fixed(0));
     assert!(!analyse(&b.finish(vec![for_stmt(q, zero, n, vec![store])])).args[1].must_write);
+    for (bounds, breaks) in [((0, 2), false), ((0, 2), true), ((2, 2), false)] {
+        let mut b = pair(INT);
+        let (q, lo, hi) = (b.local("q", I64), b.int(bounds.0), b.int(bounds.1));
+        let (at, zero) = (b.at(0), b.int(0));
+        let cond = b.less(at, zero);
+        let leave = stmt(StmtKind::If(cond, vec![stmt(StmtKind::Break)], Vec::new()));
+        let mut body = if breaks { vec![leave] } else { Vec::new() };
+        body.push(b.store_at(1, fixed(0)));
+        let found = analyse(&b.finish(vec![for_stmt(q, lo, hi, body)]));
+        assert_eq!(found.args[1].must_write, bounds.0 < bounds.1 && !breaks);
+    }
     let mut b = pair(INT);
     let yes = b.literal(Value::Bool(true));
     let body = vec![b.store_at(1, fixed(0)), stmt(StmtKind::Break)];

@@ -327,6 +327,10 @@ fn check(kernel: &Kernel, origin: [i64; 2], captures: &[i128]) -> Result<(), Tes
                         prop_assert!(range.lo <= *x && *x <= range.hi, "{touch:?} at {at:?} outside {ranges:?}");
                     }
                 }
+                if let (false, Some(boxed)) = (touch.write, found.read_box(touch.arg, &lo, &hi, &known)) {
+                    let inside = touch.index.iter().zip(&boxed).all(|(x, b)| b.lo <= *x && *x <= b.hi);
+                    prop_assert!(inside, "{touch:?} at {at:?} outside the box {boxed:?}");
+                }
                 if access.at_cell {
                     prop_assert_eq!(&touch.index[..], &at[..]);
                 }

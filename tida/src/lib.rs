@@ -16,7 +16,7 @@ pub mod tile;
 pub mod __private;
 
 pub use acc::{Device, TileAcc, TileAccBuilder};
-pub use array::{Boundary, Centering, Element, GridBox, TileArray};
+pub use array::{Boundary, Centering, Element, GridBox, TileArray, fill_ghosts};
 pub use compute::{
     All, ArgMax, ArgMin, Explanation, Max, Min, Product, Scalar, Sum, Table, all, axpy, compute, dot, explain, norm,
     reduce, reduce_later, reduce_over, reduce_over_later, table,
@@ -32,7 +32,7 @@ pub mod prelude {
     //! What most programs need: `use tida::prelude::*`.
     pub use crate::{
         ArgMax, ArgMin, Boundary, Centering, Device, Element, Error, ErrorKind, GridBox, Max, Min, Product, Scalar,
-        Sum, Tile, TileAcc, TileArray, TileIter, all, axpy, compute, dot, kernel, kernel_fn, norm, reduce,
+        Sum, Tile, TileAcc, TileArray, TileIter, all, axpy, compute, dot, fill_ghosts, kernel, kernel_fn, norm, reduce,
         reduce_later, reduce_over, reduce_over_later, table,
     };
 }

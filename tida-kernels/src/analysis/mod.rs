@@ -83,7 +83,8 @@ pub struct ArrayAccess {
 /// An index along one axis.
 #[derive(Clone, Debug, PartialEq)]
 pub enum IndexForm {
-    /// `constant + Σ coefficient · symbol`, exact (no wrap-around for coordinates and captures below 2^31).
+    /// `constant + Σ coefficient · symbol`, modulo 2^64 and where [`ArrayAccess::fits`] hold; exact wherever
+    /// [`Analysis::range`] gives a range.
     Affine(NormalForm),
     /// Not affine, and why.
     Opaque(Why),

@@ -97,6 +97,24 @@ impl Analysis {
         self.range_of(access, &access.index, Some((lo, hi)), captures)
     }
 
+    /// The smallest box around what the argument's reads can touch, as [`Analysis::range`] finds it; empty if nothing is
+    /// read. `None` if the range of some read is not known.
+    pub fn read_box(&self, arg: usize, lo: &[i64], hi: &[i64], captures: &[Option<i64>]) -> Option<Vec<Interval>> {
+        let usage = self.args.get(arg)?;
+        let rank = usage.accesses.first().map_or(0, |a| a.index.len());
+        let mut hull = vec![Interval::EMPTY; rank];
+        for access in usage.accesses.iter().filter(|a| !a.write) {
+            let ranges = self.range(access, lo, hi, captures)?;
+            if ranges.iter().any(Interval::is_empty) {
+                continue;
+            }
+            for (h, r) in hull.iter_mut().zip(ranges) {
+                *h = if h.is_empty() { r } else { Interval { lo: h.lo.min(r.lo), hi: h.hi.max(r.hi) } };
+            }
+        }
+        Some(hull)
+    }
+
     /// The values of `forms`, evaluated where `access` stands.
     pub(super) fn range_of(
         &self,

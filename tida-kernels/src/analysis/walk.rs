@@ -319,8 +319,7 @@ impl<'k> Walker<'k> {
         if let Some(end) = end {
             meet(&mut through, &end.written);
         }
-        // Every value was run through to the end only if nothing breaks the loop; a return ends it for one value.
-        let values = values.filter(|_| runs && frame.breaks.is_none());
+        // A break or a return ends the loop for the value it has: what it leaves with is closed without values.
         let mut after = through;
         if let Some(after) = &mut after {
             after.close_loop(n, values.map(|(lo, last)| Interval { lo: lo.lo, hi: last.lo }));

@@ -5,6 +5,7 @@
 //! local. Loads are of single components: what a kernel does not use of an element it does not load.
 
 mod lower;
+mod print;
 
 pub use lower::{Binding, LowerInput, lower};
 

@@ -4,6 +4,8 @@
 //! Types are not known here; [`crate::ir`] finds them at launch. The tree travels as bytes ([`KernelTree::encode`]),
 //! since a static byte string costs the user's compiler nothing.
 
+#[doc(hidden)]
+pub mod build;
 mod codec;
 
 use serde::{Deserialize, Serialize};
@@ -78,9 +80,9 @@ pub enum TypeTree {
     /// A scalar; `usize` is `U64`, `isize` is `I64`.
     Scalar(ScalarType),
     /// `[T; n]`.
-    Array(Box<TypeTree>, usize),
+    Array(#[serde(deserialize_with = "codec::deeper")] Box<TypeTree>, usize),
     /// `(A, B, ..)`; the empty tuple is `()`.
-    Tuple(Vec<TypeTree>),
+    Tuple(#[serde(deserialize_with = "codec::deeper")] Vec<TypeTree>),
     /// A struct of `Code::structs`.
     Struct(u32),
     /// `_`.
@@ -102,6 +104,7 @@ pub struct Stmt {
     /// Where it stands.
     pub span: Span,
     /// What it is.
+    #[serde(deserialize_with = "codec::deeper")]
     pub kind: StmtKind,
 }
 
@@ -164,9 +167,9 @@ pub enum Pattern {
     /// `_`.
     Ignore,
     /// `(a, b)`.
-    Tuple(Vec<Pattern>),
+    Tuple(#[serde(deserialize_with = "codec::deeper")] Vec<Pattern>),
     /// `[a, b]`; also takes a point such as `at` apart.
-    Array(Vec<Pattern>),
+    Array(#[serde(deserialize_with = "codec::deeper")] Vec<Pattern>),
 }
 
 /// A place that can be assigned.
@@ -207,6 +210,7 @@ pub struct Expr {
     /// Where it stands.
     pub span: Span,
     /// What it is.
+    #[serde(deserialize_with = "codec::deeper")]
     pub kind: ExprKind,
 }
 
@@ -317,6 +321,38 @@ pub enum CompareOp {
     Le,
     Gt,
     Ge,
+}
+
+impl BinaryOp {
+    /// The operator as written.
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            BinaryOp::Add => "+",
+            BinaryOp::Sub => "-",
+            BinaryOp::Mul => "*",
+            BinaryOp::Div => "/",
+            BinaryOp::Rem => "%",
+            BinaryOp::BitAnd => "&",
+            BinaryOp::BitOr => "|",
+            BinaryOp::BitXor => "^",
+            BinaryOp::Shl => "<<",
+            BinaryOp::Shr => ">>",
+        }
+    }
+}
+
+impl CompareOp {
+    /// The operator as written.
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            CompareOp::Eq => "==",
+            CompareOp::Ne => "!=",
+            CompareOp::Lt => "<",
+            CompareOp::Le => "<=",
+            CompareOp::Gt => ">",
+            CompareOp::Ge => ">=",
+        }
+    }
 }
 
 macro_rules! methods {

@@ -114,4 +114,5 @@ pub mod fault {
     }
 }
 
+pub mod eval;
 pub mod ops;

@@ -27,9 +27,9 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         if !self.acc.is(&source.acc) {
             return Err(Error::new(
                 ErrorKind::Argument,
-                "copy into an array",
-                "a source that lives on another accelerator",
-                "build both on one `TileAcc`, or go through `to_ndarray`",
+                "copy between arrays",
+                "arrays of different accelerators",
+                "copy by `read_box` and `write_box`, or use one accelerator",
             ));
         }
         let (target, memory) = (self.storage.clone(), source.storage.clone());

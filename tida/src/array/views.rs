@@ -93,6 +93,32 @@ where
         self.view_mut::<S, R>(region, component, Part::Valid, f)
     }
 
+    /// As [`with_component`](TileArray::with_component), with the ghosts.
+    ///
+    /// # Errors
+    /// As [`with_component`](TileArray::with_component).
+    pub fn with_grown_component<S: Scalar, R>(
+        &self,
+        region: usize,
+        component: usize,
+        f: impl FnOnce(ArrayView<'_, S, Dim<[usize; D]>>) -> R,
+    ) -> Result<R, Error> {
+        self.view::<S, R>(region, component, Part::Grown, f)
+    }
+
+    /// As [`with_component_mut`](TileArray::with_component_mut), with the ghosts.
+    ///
+    /// # Errors
+    /// As [`with_component`](TileArray::with_component).
+    pub fn with_grown_component_mut<S: Scalar, R>(
+        &mut self,
+        region: usize,
+        component: usize,
+        f: impl FnOnce(ArrayViewMut<'_, S, Dim<[usize; D]>>) -> R,
+    ) -> Result<R, Error> {
+        self.view_mut::<S, R>(region, component, Part::Grown, f)
+    }
+
     fn view<S: Scalar, R>(
         &self,
         region: usize,

@@ -105,6 +105,7 @@ fn scalars(quoted: &Quoted) -> Vec<Value> {
         .flat_map(|c| match c {
             CapturedValue::Scalar(v) => vec![*v],
             CapturedValue::Array(_, values) => values.to_vec(),
+            CapturedValue::Deferred(ty, _) => vec![Value::from_bits(*ty, 0)],
             other => panic!("{other:?} is not a plain value"),
         })
         .collect()

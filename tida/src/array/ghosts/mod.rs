@@ -1,7 +1,145 @@
 //! Filling ghost cells.
-#[derive(Debug)]
-pub(crate) struct GhostPlan<const D: usize> {}
-/// x
-pub trait GhostFill {}
-/// x
-pub fn fill_ghosts() {}
+//!
+//! The same for every cut (AMReX's `FillBoundary`, TiDA-acc §IV): first each region's ghosts inside the domain take
+//! the values of the regions that own them. Then come the faces of the domain, axis by axis from the last to the
+//! first; the ghosts beyond a face take in the ghosts of the axes done before, so that edges and corners have one
+//! meaning: a ghost that lies outside on several axes is decided by the first of these axes.
+
+mod fill;
+mod plan;
+
+pub(crate) use plan::GhostPlan;
+
+use std::sync::Arc;
+
+use super::TileArray;
+use super::element::Element;
+use crate::acc::{TileAcc, Touch, Tracker};
+use crate::error::{Error, ErrorKind};
+
+impl<T: Element, const D: usize> TileArray<T, D> {
+    /// Fills the ghosts of all regions. Recorded: returns at once.
+    ///
+    /// Ghosts inside the domain take the values of the regions that own them, those outside what the
+    /// [`Boundary`](super::Boundary) of their face says; outside on several axes, that of the first of these axes.
+    /// Behind an open face the ghosts of the region with the nearest value stay as they are, and other regions'
+    /// copies of them are taken from it.
+    ///
+    /// # Errors
+    /// None of its own. Failed work shows in what reads the array.
+    #[track_caller]
+    pub fn fill_ghosts(&mut self) -> Result<(), Error> {
+        fill_ghosts(self)
+    }
+}
+
+/// Fills the ghosts of several arrays in one piece of recorded work: `fill_ghosts((&mut u, &mut v))`, or an array or
+/// vector of `&mut TileArray`. See [`TileArray::fill_ghosts`].
+///
+/// # Errors
+/// Arrays of different accelerators.
+#[track_caller]
+pub fn fill_ghosts(arrays: impl GhostFill) -> Result<(), Error> {
+    let mut fills = Vec::new();
+    arrays.list(&mut fills);
+    let Some(first) = fills.first() else { return Ok(()) };
+    let acc = first.acc.clone();
+    if !fills.iter().all(|fill| fill.acc.is(&acc)) {
+        return Err(Error::new(
+            ErrorKind::Argument,
+            "fill the ghosts of several arrays in one call",
+            "arrays of different accelerators",
+            "use one call for the arrays of each accelerator",
+        ));
+    }
+    let trackers: Vec<Arc<Tracker>> = fills.iter().map(|fill| fill.tracker.clone()).collect();
+    let (mut touches, mut work) = (Vec::new(), Vec::new());
+    for fill in fills {
+        if let Some(run) = fill.run {
+            touches.push(Touch { tracker: fill.tracker, region: None, read: true, write: true });
+            work.push(run);
+        }
+    }
+    if !work.is_empty() {
+        acc.record("fill_ghosts", touches, move || {
+            use rayon::prelude::*;
+            work.into_par_iter().for_each(|run| run());
+            Ok(())
+        });
+    }
+    trackers.iter().for_each(|tracker| tracker.ghosts_filled());
+    Ok(())
+}
+
+/// Arrays whose ghosts can be filled in one call: `&mut` of an array, and tuples, arrays and vectors of them.
+pub trait GhostFill {
+    /// Adds what is to be done.
+    #[doc(hidden)]
+    fn list(self, fills: &mut Vec<Fill>);
+}
+
+/// What filling the ghosts of one array takes.
+#[doc(hidden)]
+pub struct Fill {
+    acc: TileAcc,
+    tracker: Arc<Tracker>,
+    /// The work; none if nothing has changed.
+    run: Option<Box<dyn FnOnce() + Send>>,
+}
+
+impl std::fmt::Debug for Fill {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Fill").finish_non_exhaustive()
+    }
+}
+
+impl<T: Element, const D: usize> GhostFill for &mut TileArray<T, D> {
+    fn list(self, fills: &mut Vec<Fill>) {
+        let plan = self.ghost_plan.get_or_init(|| GhostPlan::new(&self.layout, &self.boundaries));
+        let fixed = !self.tracker.fixed_ghosts_hold();
+        let fresh = self.tracker.ghosts_fresh() && !fixed;
+        let run = (!fresh && plan.has_work(fixed)).then(|| {
+            let (layout, storage, plan) = (self.layout.clone(), self.storage.clone(), self.ghost_plan.clone());
+            Box::new(move || {
+                if let Some(plan) = plan.get() {
+                    // SAFETY: the plan was made for this layout and `T`; recorded touches keep all others away.
+                    unsafe { fill::run(plan, &layout, &storage, &T::TYPE, fixed) }
+                }
+            }) as Box<dyn FnOnce() + Send>
+        });
+        fills.push(Fill { acc: self.acc.clone(), tracker: self.tracker.clone(), run });
+    }
+}
+
+impl<G: GhostFill, const N: usize> GhostFill for [G; N] {
+    fn list(self, fills: &mut Vec<Fill>) {
+        self.into_iter().for_each(|array| array.list(fills));
+    }
+}
+
+impl<G: GhostFill> GhostFill for Vec<G> {
+    fn list(self, fills: &mut Vec<Fill>) {
+        self.into_iter().for_each(|array| array.list(fills));
+    }
+}
+
+macro_rules! tuples {
+    ($($name:ident)*) => {
+        impl<$($name: GhostFill),*> GhostFill for ($($name,)*) {
+            #[allow(non_snake_case)]
+            fn list(self, fills: &mut Vec<Fill>) {
+                let ($($name,)*) = self;
+                $($name.list(fills);)*
+            }
+        }
+    };
+}
+
+tuples!(A);
+tuples!(A B);
+tuples!(A B C);
+tuples!(A B C E);
+tuples!(A B C E F);
+tuples!(A B C E F G);
+tuples!(A B C E F G H);
+tuples!(A B C E F G H I);

@@ -1,0 +1,138 @@
+//! Typing: from a quotation to the typed form.
+
+//!
+//! Three steps: [`infer`] finds the types, [`functions`] does so for the functions called, and the rest writes the
+//! typed form with a [`builder`](self::builder), keeping Rust's order of evaluation.
+
+mod builder;
+mod compact;
+mod expr;
+mod functions;
+mod infer;
+mod place;
+mod scope;
+mod stmt;
+mod types;
+
+#[cfg(test)]
+mod tests;
+
+use self::builder::Builder;
+use self::functions::Functions;
+use self::infer::Typed;
+use self::scope::{Scope, error};
+use super::{Access, Arg, Body, Capture, Kernel, Local, Span, Type};
+use crate::element::ElementType;
+use crate::error::KernelError;
+use crate::quote::{Code, KernelTree, StaticKernel};
+
+/// What an argument is bound to at a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Binding {
+    /// How it may be used.
+    pub access: Access,
+    /// What its cells hold.
+    pub element: ElementType,
+    /// Number of axes; 1 for a table.
+    pub rank: usize,
+}
+
+/// What a kernel is typed for.
+#[derive(Clone, Debug)]
+pub struct LowerInput<'a> {
+    /// The quotation.
+    pub kernel: &'static StaticKernel,
+    /// Number of axes of `at`.
+    pub rank: usize,
+    /// The arguments, in order.
+    pub args: &'a [Binding],
+    /// Types of the captures, in order.
+    pub captures: &'a [Type],
+    /// Result type the caller expects; `None` takes what the body gives.
+    pub result: Option<Type>,
+}
+
+/// Types a quotation.
+///
+/// # Errors
+/// A construct the quotation's types do not allow, with its place in the user's source. rustc has checked the native
+/// form of the same body, so this happens only for what rustc cannot see, such as a write to an `all(..)` argument.
+pub fn lower(input: &LowerInput<'_>) -> Result<Kernel, KernelError> {
+    let StaticKernel { file, line, tree, functions, structs } = input.kernel;
+    let span = Span { line: *line, column: 1 };
+    let Some(tree) = KernelTree::decode(tree) else {
+        return Err(unreadable(file, span));
+    };
+    let counted = |what: &str, named: usize, given: usize| match named == given {
+        true => Ok(()),
+        false => Err(error(
+            file,
+            span,
+            format!("bind the {what} of a kernel"),
+            format!("{given} where the kernel names {named}"),
+            "pass as many as the kernel names, in the same order",
+        )),
+    };
+    counted("arguments", tree.args.len(), input.args.len())?;
+    counted("captured values", tree.captures.len(), input.captures.len())?;
+    let args: Vec<Arg> = (tree.args.iter().zip(input.args))
+        .map(|(name, bound)| Arg {
+            name: name.clone(),
+            access: bound.access,
+            element: bound.element,
+            rank: if bound.access == Access::Table { 1 } else { bound.rank },
+        })
+        .collect();
+    let captures: Vec<Capture> = (tree.captures.iter().zip(input.captures))
+        .map(|(name, ty)| Capture { name: name.clone(), ty: ty.clone() })
+        .collect();
+    let mut called = Functions::default();
+    let scope = Scope {
+        file,
+        rank: Some(input.rank),
+        args: &args,
+        captures: &captures,
+        functions: called.lower_all(file, span, functions)?,
+        structs,
+    };
+    let typed = infer::infer(&scope, &tree.code, &[], input.result.as_ref(), span)?;
+    let body = Lowering::body(&scope, &typed, &tree.code)?;
+    Ok(Kernel {
+        file: (*file).to_owned(),
+        line: *line,
+        rank: input.rank,
+        result: typed.result,
+        body,
+        functions: called.done,
+        args,
+        captures,
+    })
+}
+
+fn unreadable(file: &str, span: Span) -> KernelError {
+    error(
+        file,
+        span,
+        "read a quotation",
+        "bytes that are none, or expressions nested too deep",
+        "build macros and library from one version of tida, and split deep expressions with `let`",
+    )
+}
+
+/// Writes the typed form of one body.
+struct Lowering<'a> {
+    scope: &'a Scope<'a>,
+    typed: &'a Typed,
+    build: Builder,
+}
+
+impl<'a> Lowering<'a> {
+    fn body(scope: &'a Scope<'a>, typed: &'a Typed, code: &'a Code) -> Result<Body, KernelError> {
+        let locals = (code.locals.iter().zip(&typed.locals))
+            .map(|(local, ty)| Local { name: local.name.clone(), ty: ty.clone() })
+            .collect();
+        let mut this = Lowering { scope, typed, build: Builder::new(locals, typed.assigned.clone()) };
+        this.whole_body(&code.body)?;
+        Ok(this.build.finish())
+    }
+}

@@ -1,0 +1,238 @@
+//! Running a plan: copies of boxes, at the speed of memory.
+
+use rayon::prelude::*;
+
+use super::super::grid_box::GridBox;
+use super::super::layout::Layout;
+use super::super::storage::Storage;
+use super::plan::{From, GhostCopy, GhostPlan, Source};
+use tida_kernels::element::{ElementType, ScalarType};
+
+/// Cells worth a task of their own.
+const GRAIN: usize = 1 << 13;
+/// Rows at least this long are copied as rows; shorter ones across, along the axis before.
+const SHORT_ROW: usize = 8;
+
+/// Fills the ghosts of all regions, those of fixed value only if `fixed`. Runs in the thread pool that calls it.
+///
+/// # Safety
+/// `plan` was made for `layout` and elements of type `element`, `storage` is the memory of such an array, and no one
+/// else accesses it meanwhile.
+pub(super) unsafe fn run<const D: usize>(
+    plan: &GhostPlan<D>,
+    layout: &Layout<D>,
+    storage: &Storage,
+    element: &ElementType,
+    fixed: bool,
+) {
+    let mut before = 0;
+    let components: Vec<(ScalarType, usize)> = element
+        .component_types()
+        .into_iter()
+        .map(|ty| {
+            before += ty.size();
+            (ty, before - ty.size())
+        })
+        .collect();
+    for phase in &plan.phases {
+        let constant: &[_] = if fixed { &phase.fixed } else { &[] };
+        for copies in [&phase.moving[..], constant] {
+            let cells: usize = copies.iter().map(|copy| copy.cells.cells()).sum();
+            let each = |copy: &GhostCopy<D>| {
+                for (component, &(ty, before)) in components.iter().enumerate() {
+                    let work = Work { layout, storage, copy, before };
+                    // SAFETY: the caller's promise; within a phase no copy writes what another one touches.
+                    unsafe { work.component(ty, |value| plan.fixed[value][component]) };
+                }
+            };
+            if cells <= GRAIN {
+                copies.iter().for_each(each);
+            } else {
+                copies.par_iter().with_min_len((copies.len() * GRAIN / cells).max(1)).for_each(each);
+            }
+        }
+    }
+}
+
+/// One copy of one component.
+struct Work<'a, const D: usize> {
+    layout: &'a Layout<D>,
+    storage: &'a Storage,
+    copy: &'a GhostCopy<D>,
+    /// Bytes of an element's components before this one.
+    before: usize,
+}
+
+/// A type whose values ghosts can be computed from.
+trait Number: Copy {
+    fn negated(self) -> Self;
+    fn line(near: Self, far: Self, distance: i64) -> Self;
+}
+
+macro_rules! integers {
+    ($($t:ty)*) => {$(
+        impl Number for $t {
+            fn negated(self) -> Self {
+                self.wrapping_neg()
+            }
+            fn line(near: Self, far: Self, distance: i64) -> Self {
+                near.wrapping_add((distance as $t).wrapping_mul(near.wrapping_sub(far)))
+            }
+        }
+    )*};
+}
+
+macro_rules! floats {
+    ($($t:ty)*) => {$(
+        impl Number for $t {
+            fn negated(self) -> Self {
+                -self
+            }
+            fn line(near: Self, far: Self, distance: i64) -> Self {
+                near + distance as $t * (near - far)
+            }
+        }
+    )*};
+}
+
+integers!(u8 u32 u64);
+floats!(f32 f64);
+
+impl<const D: usize> Work<'_, D> {
+    /// # Safety
+    /// The component at `before` has this type, and no one else accesses its ghosts, nor writes its sources.
+    unsafe fn component(&self, ty: ScalarType, fixed: impl Fn(usize) -> u64) {
+        // SAFETY: types of one size have the same memory layout, and two's complement makes signed and unsigned
+        // arithmetic the same; the rest is the caller's promise.
+        unsafe {
+            match (&self.copy.from, ty) {
+                (From::Line { .. } | From::Negated(_), ScalarType::F32) => self.number::<f32>(),
+                (From::Line { .. } | From::Negated(_), ScalarType::F64) => self.number::<f64>(),
+                (From::Line { .. } | From::Negated(_), ScalarType::I32 | ScalarType::U32) => self.number::<u32>(),
+                (From::Line { .. } | From::Negated(_), ScalarType::I64 | ScalarType::U64) => self.number::<u64>(),
+                (From::Line { .. } | From::Negated(_), ScalarType::U8) => self.number::<u8>(),
+                // The builder refuses these.
+                (From::Line { .. } | From::Negated(_), ScalarType::Bool) => {}
+                (From::Box(source), _) => match ty.size() {
+                    1 => self.copied::<u8>(source),
+                    4 => self.copied::<u32>(source),
+                    _ => self.copied::<u64>(source),
+                },
+                (From::Fixed(value), _) => match ty.size() {
+                    1 => self.constant(fixed(*value) as u8),
+                    4 => self.constant(fixed(*value) as u32),
+                    _ => self.constant(fixed(*value)),
+                },
+            }
+        }
+    }
+
+    /// # Safety
+    /// As `component`, of a type laid out as `S`.
+    unsafe fn number<S: Number>(&self) {
+        let target = self.target::<S>();
+        match &self.copy.from {
+            From::Negated(source) => {
+                let source = self.source::<S>(source);
+                self.lines(|at, axis, n| {
+                    let (to, step) = target.line(at, axis);
+                    let (from, stride) = source.line(at, axis);
+                    for i in 0..n {
+                        // SAFETY: both lines have n cells inside their regions.
+                        unsafe { to.add(i * step).write(from.add(i * stride).read().negated()) };
+                    }
+                });
+            }
+            From::Line { near, far, distance } => {
+                let (near, far) = (self.source::<S>(near), self.source::<S>(far));
+                self.lines(|at, axis, n| {
+                    let (to, step) = target.line(at, axis);
+                    let (near, stride) = near.line(at, axis);
+                    let (far, pace) = far.line(at, axis);
+                    for i in 0..n {
+                        // SAFETY: all three lines have n cells inside their regions.
+                        unsafe {
+                            let value = S::line(near.add(i * stride).read(), far.add(i * pace).read(), *distance);
+                            to.add(i * step).write(value);
+                        }
+                    }
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// # Safety
+    /// As `component`, of a type laid out as `S`.
+    unsafe fn copied<S: Copy>(&self, source: &Source<D>) {
+        let (target, source) = (self.target::<S>(), self.source::<S>(source));
+        self.lines(|at, axis, n| {
+            let (to, step) = target.line(at, axis);
+            let (from, stride) = source.line(at, axis);
+            if axis + 1 == D {
+                // SAFETY: both rows have n cells inside their regions, and ghosts are not their own source.
+                unsafe { std::ptr::copy_nonoverlapping(from, to, n) };
+            } else {
+                for i in 0..n {
+                    // SAFETY: both lines have n cells inside their regions.
+                    unsafe { to.add(i * step).write(from.add(i * stride).read()) };
+                }
+            }
+        });
+    }
+
+    /// # Safety
+    /// As `component`, of a type laid out as `S`.
+    unsafe fn constant<S: Copy>(&self, value: S) {
+        let target = self.target::<S>();
+        self.lines(|at, axis, n| {
+            let (to, step) = target.line(at, axis);
+            for i in 0..n {
+                // SAFETY: the line has n cells inside its region.
+                unsafe { to.add(i * step).write(value) };
+            }
+        });
+    }
+
+    /// Calls `f` with the first cell, the axis and the length of each line of the box: its rows, or where these are
+    /// short the lines along the axis before.
+    fn lines(&self, f: impl Fn([i64; D], usize, usize)) {
+        let extent = self.copy.cells.extent();
+        let across = D >= 2 && extent[D - 1] < SHORT_ROW && extent[D - 2] > extent[D - 1];
+        let axis = if across { D - 2 } else { D - 1 };
+        let mut starts: GridBox<D> = self.copy.cells;
+        starts.hi[axis] = starts.lo[axis] + 1;
+        starts.points().for_each(|at| f(at, axis, extent[axis]));
+    }
+
+    fn target<S>(&self) -> Plane<'_, S, D> {
+        self.plane(self.copy.region, [0; D])
+    }
+
+    fn source<S>(&self, source: &Source<D>) -> Plane<'_, S, D> {
+        self.plane(source.region, source.shift)
+    }
+
+    fn plane<S>(&self, region: usize, shift: [i64; D]) -> Plane<'_, S, D> {
+        let cells = self.layout.regions[region].cells;
+        let base = self.storage.base(region).wrapping_add(cells * self.before).cast();
+        Plane { layout: self.layout, region, base, shift }
+    }
+}
+
+/// A plane of one component in one region.
+struct Plane<'a, S, const D: usize> {
+    layout: &'a Layout<D>,
+    region: usize,
+    base: *mut S,
+    shift: [i64; D],
+}
+
+impl<S, const D: usize> Plane<'_, S, D> {
+    /// The element at `at + shift`, and the distance to the next along an axis.
+    fn line(&self, at: [i64; D], axis: usize) -> (*mut S, usize) {
+        let region = &self.layout.regions[self.region];
+        let at = std::array::from_fn(|d| at[d] + self.shift[d]);
+        (self.base.wrapping_add(region.position(at)), region.strides[axis])
+    }
+}
