@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ndarray::{Array2, Array3};
 use proptest::prelude::*;
+use tida::__private::{ElementType, Place};
 use tida::prelude::*;
 
 fn acc() -> TileAcc {
@@ -215,6 +216,82 @@ fn a_checkpoint_that_is_not_right_leaves_all_arrays_alone() {
     for names in [["u", "u"], ["", "v"], ["../u", "v"]] {
         assert_eq!(kind(tida::save(&path, &[(names[0], &u), (names[1], &v)])), ErrorKind::Argument);
     }
+}
+
+/// An element of components of several sizes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Mixed {
+    flag: bool,
+    mass: f64,
+    kind: [u8; 2],
+}
+
+struct MixedPlace {
+    flag: <bool as Element>::Place,
+    mass: <f64 as Element>::Place,
+    kind: <[u8; 2] as Element>::Place,
+}
+
+impl Place for MixedPlace {
+    type Value = Mixed;
+    fn load(&self) -> Mixed {
+        Mixed { flag: self.flag.load(), mass: self.mass.load(), kind: self.kind.load() }
+    }
+    fn store(&self, value: Mixed) {
+        self.flag.store(value.flag);
+        self.mass.store(value.mass);
+        self.kind.store(value.kind);
+    }
+}
+
+// SAFETY: each field's planes follow those of the fields before it.
+unsafe impl Element for Mixed {
+    const TYPE: ElementType = ElementType::Struct {
+        name: "Mixed",
+        fields: &[("flag", bool::TYPE), ("mass", f64::TYPE), ("kind", <[u8; 2]>::TYPE)],
+    };
+    type Place = MixedPlace;
+    unsafe fn place(base: *mut u8, cells: usize, index: usize) -> MixedPlace {
+        // SAFETY: the caller's promise.
+        unsafe {
+            MixedPlace {
+                flag: bool::place(base, cells, index),
+                mass: f64::place(base.add(cells), cells, index),
+                kind: <[u8; 2]>::place(base.add(9 * cells), cells, index),
+            }
+        }
+    }
+}
+
+#[test]
+fn components_of_several_types_are_filled_and_saved_apart() {
+    let (acc, folder) = (acc(), Folder::new());
+    let path = folder.file("step.npz");
+    let outside = Mixed { flag: true, mass: -3.5, kind: [8, 9] };
+    let mut u = TileArray::<Mixed, 2>::builder([3, 100])
+        .regions([1, 2])
+        .ghost(1)
+        .boundary(Boundary::Fixed(outside))
+        .build(&acc)
+        .unwrap();
+    u.fill(|[j, i]| Mixed { flag: (i + j) % 2 == 0, mass: i as f64, kind: [j as u8, i as u8] }).unwrap();
+    u.fill_ghosts().unwrap();
+    for (component, ghost, inner) in [(0, 1.0, 0.0), (1, -3.5, 64.0), (2, 8.0, 1.0), (3, 9.0, 64.0)] {
+        let pick = |corner: f64, inside: f64| assert_eq!((corner, inside), (ghost, inner), "component {component}");
+        match component {
+            0 => u.with_grown_component::<bool, _>(0, 0, |v| pick(v[[0, 0]] as u8 as f64, v[[2, 65]] as u8 as f64)),
+            1 => u.with_grown_component::<f64, _>(0, 1, |v| pick(v[[0, 0]], v[[2, 65]])),
+            c => u.with_grown_component::<u8, _>(0, c, |v| pick(v[[0, 0]] as f64, v[[2, 65]] as f64)),
+        }
+        .unwrap();
+    }
+    assert_eq!(u.save_npy(folder.file("u.npy")).unwrap_err().kind(), ErrorKind::Format);
+    assert_eq!(u.load_npy(folder.file("u.npy")).unwrap_err().kind(), ErrorKind::Io);
+    tida::save(&path, &[("u", &u)]).unwrap();
+    let mut v = TileArray::<Mixed, 2>::builder([3, 100]).build(&acc).unwrap();
+    tida::restore(&path, &mut [("u", &mut v)]).unwrap();
+    assert_eq!(v.to_ndarray().unwrap(), u.to_ndarray().unwrap());
+    assert_eq!(u.clone().to_ndarray().unwrap(), u.to_ndarray().unwrap());
 }
 
 proptest! {

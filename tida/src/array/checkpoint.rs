@@ -65,11 +65,11 @@ impl<T: Element, const D: usize> Saved for TileArray<T, D> {
     }
 
     fn ready(&self) -> Result<(), Error> {
-        self.wait_to_read(None)
+        self.wait_to_read()
     }
 
     fn make_way(&mut self) -> Result<(), Error> {
-        self.wait_to_write(None, true)?;
+        self.wait_to_replace()?;
         self.tracker.cells_written();
         Ok(())
     }

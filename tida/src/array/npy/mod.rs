@@ -71,7 +71,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         if let Some(length) = length {
             check_length(&header, length, &tried)?;
         }
-        self.wait_to_write(None, true)?;
+        self.wait_to_replace()?;
         self.tracker.cells_written();
         let all = components(&T::TYPE);
         let values = Values { layout: &self.layout, storage: &self.storage, components: &all };
@@ -101,7 +101,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         let mut shape = self.shape().to_vec();
         shape.extend(trailing::<T>(&tried)?);
         let all = components(&T::TYPE);
-        self.wait_to_read(None)?;
+        self.wait_to_read()?;
         write_whole(path, &tried, |file| self.write_components(&all, shape, file).map_err(|e| failed(&tried, &e)))
     }
 
