@@ -1,5 +1,7 @@
 //! Trees that no macro makes: typing never panics, and what it accepts runs.
 
+mod support;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use proptest::prelude::*;
@@ -269,6 +271,7 @@ fn check(bytes: &[u8]) -> Result<bool, TestCaseError> {
     match lower(&LowerInput { kernel, rank: 2, args: &args, captures: &captures, result: None }) {
         Ok(typed) => {
             prop_assert!(!typed.to_string().is_empty());
+            prop_assert_eq!(support::valid(&typed), Ok(()), "{}", typed);
             let held = [Value::F64(0.5), Value::U64(2), Value::I32(-1)];
             if let Ok((values, _)) = run_cell(&typed, &held, &[3, 2], &mut Zeros, 2000) {
                 prop_assert_eq!(values.len(), typed.result.components());
