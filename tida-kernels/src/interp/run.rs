@@ -353,6 +353,10 @@ impl<'a> Machine<'a, '_> {
 
     fn load(&mut self, frame: &mut Frame<'a>, arg: u32, index: &[ExprId], component: &Component) -> Ran<Value> {
         let index = self.index(frame, index)?;
+        // A cell that is not there is found before an entry that is not.
+        if !component.dynamic.is_empty() && self.memory.load(arg as usize, component.base as usize, &index).is_none() {
+            fault::raise(out_of_range(arg, &index));
+        }
         let at = self.component(frame, component)?;
         if let Some(value) = self.memory.load(arg as usize, at, &index) {
             return Ok(value);

@@ -145,6 +145,33 @@ fn reads_outside_are_zeros_with_a_fault_and_writes_outside_do_nothing() {
 }
 
 #[test]
+fn a_missing_cell_is_found_before_a_missing_entry() {
+    let path = vec![entry(cast(project(at(), entry(int(0))), ScalarType::U64))];
+    let kernel = typed(&[one(Access::Read, V3)], &[], v(load_part(0, at(), path)), vec![]);
+    let mut cells = Cells::default();
+    cells.0.extend((0..3).map(|c| ((0, c, vec![4]), Value::F64(c as f64))));
+    let mut fault = |i| run_cell(&kernel, &[], &[i], &mut cells, 10).unwrap().1;
+    assert_eq!(fault(4), Some(Fault::Entry { index: 4, len: 3 }));
+    assert_eq!(fault(5), Some(Fault::OutOfRange { arg: 0, index: [5, 0, 0, 0] }));
+}
+
+#[test]
+fn assignments_take_their_value_before_their_place() {
+    // `let mut a = 0; let mut b = [1, 2]; b[a] += { a = 1; 10 }; b[1] * 100 + b[0]`
+    let late = block_value(value_block(vec![set(0, int(1))], int(10)));
+    let of = |n| project(local(1), entry(int(n)));
+    let body = value_block(
+        vec![
+            let_(0, int(0)),
+            let_(1, array(vec![int(1), int(2)])),
+            set_part(1, vec![entry(local(0))], Some(BinaryOp::Add), late),
+        ],
+        add(mul(of(1), int(100)), of(0)),
+    );
+    assert_eq!(value_of(&[], body), (Value::I32(1201), None));
+}
+
+#[test]
 fn a_box_runs_in_row_major_order() {
     let sum = |d: u64| cast(project(at(), entry(int(d))), ScalarType::F64);
     let tree = kernel(&[], &[], code(&[], v(add(mul(sum(0), float(10.0)), sum(1)))));
