@@ -305,6 +305,43 @@ fn any_tree_is_typed_or_refused() {
     assert!(accepted >= cases as usize / 50, "{accepted} of {cases} trees had types");
 }
 
+/// Every way to nest, as deep as it goes, on the stack of a test's thread.
+#[test]
+fn deep_trees_fit_the_stack() {
+    use tida_kernels::quote::build::*;
+    type Wrap = fn(Expr) -> Expr;
+    let wraps: [Wrap; 9] = [
+        |e| add(e, float(1.0)),
+        |e| add(float(1.0), e),
+        |e| method(Method::Max, vec![float(1.0), e]),
+        |e| if_else(boolean(true), value_block(vec![], e), value_block(vec![], float(0.0))),
+        |e| block_value(value_block(vec![let_(0, float(0.0))], e)),
+        |e| block_value(value_block(vec![while_(boolean(false), block(vec![let_(0, float(0.0))]))], e)),
+        |e| project(tuple(vec![e, int(0)]), Projection::Tuple(0)),
+        |e| load_part(2, at(), vec![entry(cast(e, ScalarType::U64))]),
+        |e| {
+            let index = entry(cast(e, ScalarType::U64));
+            project(array(vec![float(1.0), float(2.0)]), index)
+        },
+    ];
+    let args = ELEMENTS.map(|element| Binding { access: Access::Write, element, rank: 2 });
+    for (n, wrap) in wraps.into_iter().enumerate() {
+        let mut deepest = 0;
+        for depth in [60, 90, 180] {
+            let body = (0..depth).fold(float(1.0), |e, _| wrap(e));
+            let tree = kernel(&["u", "v", "w", "t", "a"], &[], code(&["x"], value_block(vec![], body)));
+            let kernel = leak_kernel(&tree, vec![], vec![]);
+            let result = Some(Type::Scalar(ScalarType::F64));
+            if let Ok(typed) = lower(&LowerInput { kernel, rank: 2, args: &args, captures: &[], result }) {
+                assert_eq!(support::valid(&typed), Ok(()));
+                assert!(run_cell(&typed, &[], &[0, 0], &mut Zeros, 10_000).is_ok());
+                deepest = depth;
+            }
+        }
+        assert!(deepest >= 60, "way {n} of nesting went {deepest} deep");
+    }
+}
+
 proptest! {
     #[test]
     fn any_bytes_decode_or_do_not(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
