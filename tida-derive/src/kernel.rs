@@ -46,8 +46,8 @@ pub fn expand_kernel(input: TokenStream) -> TokenStream {
     });
     let native = native.native;
     let run = quote_spanned! {own()=> {
-        #(let #value = ::tida::__private::Captured::value(&#held);)*
-        __tida_run.each(|(#(#args,)*), #at| #native)
+        #(let #value = ::tida::__private::value(&#held);)*
+        __tida_run.each(&__TIDA_KERNEL, &[#(&#held),*], |(#(#args,)*), #at| #native)
     }};
     quote_spanned! {own()=> {
         static __TIDA_KERNEL: ::tida::__private::StaticKernel =

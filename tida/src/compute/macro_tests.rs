@@ -4,7 +4,7 @@
 use tida_kernels::quote::{ExprKind, KernelTree, StmtKind};
 use tida_kernels::scalar::Value;
 
-use super::ask::{Answer, Ask, Quoted, Run};
+use super::ask::{Answer, Ask, Pass, Quoted, Run};
 use super::capture::CapturedValue;
 use super::view::{Checked, Proven, Raw, View, ViewMut};
 use crate::array::GridBox;
@@ -75,22 +75,25 @@ fn run<A: Element, B: Element, N, const D: usize>(
 where
     N: for<'b> Fn(Ask<'b, Views2<A, B, D, Proven>, Views2<A, B, D, Checked>, (), D>) + Send + Sync + 'static,
 {
+    let quoted = quote_of(&kernel);
+    let pass = Pass::new(&quoted);
     let (a, b) = (next.raw(), u.raw());
     let before = next.bytes.clone();
     // SAFETY: the buffers are live and the tests index inside them.
     unsafe {
         let views: Views2<A, B, D, Proven> = (ViewMut::new(a, 0), View::new(b, 1));
-        kernel(Ask::Proven(Run::new(&views, cells, std::ptr::NonNull::dangling().as_ptr())));
+        kernel(Ask::Proven(Run::new(&views, cells, std::ptr::NonNull::dangling().as_ptr(), &pass)));
     }
     let proven = std::mem::replace(&mut next.bytes, before);
     let a = next.raw();
     // SAFETY: as above.
     unsafe {
         let views: Views2<A, B, D, Checked> = (ViewMut::new(a, 0), View::new(b, 1));
-        kernel(Ask::Checked(Run::new(&views, cells, std::ptr::NonNull::dangling().as_ptr())));
+        kernel(Ask::Checked(Run::new(&views, cells, std::ptr::NonNull::dangling().as_ptr(), &pass)));
     }
     assert_eq!(proven, next.bytes, "proven and checked forms differ");
-    quote_of(&kernel)
+    assert!(pass.check().is_ok());
+    quoted
 }
 
 fn tree(quoted: &Quoted) -> KernelTree {
@@ -423,10 +426,12 @@ where
 {
     let cells = u.cells;
     let mut out = vec![zero; cells.cells()];
+    let quoted = quote_of(&kernel);
+    let pass = Pass::new(&quoted);
     // SAFETY: the buffer is live, and `out` has room for a value a cell.
     unsafe {
         let views = (View::new(u.raw(), 0),);
-        kernel(Ask::Proven(Run::new(&views, cells, out.as_mut_ptr())));
+        kernel(Ask::Proven(Run::new(&views, cells, out.as_mut_ptr(), &pass)));
     }
     out
 }
@@ -452,14 +457,60 @@ fn checked_reads_outside_raise_a_fault() {
         N: for<'b> Fn(Ask<'b, (View<f32, 1, Proven>,), (View<f32, 1, Checked>,), f32, 1>) + Send + Sync + 'static,
     {
         let mut out = vec![0.0; cells.cells()];
+        let quoted = quote_of(&kernel);
+        let pass = Pass::new(&quoted);
         // SAFETY: as above.
         unsafe {
             let views = (View::new(u.raw(), 0),);
-            kernel(Ask::Checked(Run::new(&views, cells, out.as_mut_ptr())));
+            kernel(Ask::Checked(Run::new(&views, cells, out.as_mut_ptr(), &pass)));
         }
         out
     }
     fault::take();
     assert_eq!(ask(kernel!(|u, at| u[at + [2]] + 1.0), &mut u, cells), [1.0; 4]);
     assert_eq!(fault::take(), Some(Fault::OutOfRange { arg: 0, index: [4, 0, 0, 0] }));
+}
+
+/// A closure of safe code that answers with one kernel and runs another.
+fn mixed<P, C, R, const D: usize>(
+    answers: impl for<'b> Fn(Ask<'b, P, C, R, D>),
+    runs: impl for<'b> Fn(Ask<'b, P, C, R, D>),
+) -> impl for<'b> Fn(Ask<'b, P, C, R, D>) {
+    move |ask| match ask {
+        Ask::Quote(answer) => answers(Ask::Quote(answer)),
+        run => runs(run),
+    }
+}
+
+#[test]
+fn a_closure_runs_what_it_quoted_or_nothing() {
+    type Views<M> = (View<f32, 1, M>,);
+    fn ran<N>(kernel: N) -> (f32, bool)
+    where
+        N: for<'b> Fn(Ask<'b, Views<Proven>, Views<Checked>, f32, 1>),
+    {
+        let mut u = Buffer::new::<f32>(GridBox { lo: [0], hi: [1] });
+        let quoted = quote_of(&kernel);
+        let pass = Pass::new(&quoted);
+        let mut out = [-1.0];
+        // SAFETY: one cell, one value.
+        unsafe {
+            let views = (View::new(u.raw(), 0),);
+            kernel(Ask::Proven(Run::new(&views, u.cells, out.as_mut_ptr(), &pass)));
+        }
+        (out[0], pass.check().is_ok())
+    }
+    fn near<N>(kernel: N) -> N
+    where
+        N: for<'b> Fn(Ask<'b, Views<Proven>, Views<Checked>, f32, 1>),
+    {
+        kernel
+    }
+    let adding = |offset: f32, far: [i64; 1]| near(kernel!(|u, at| u[at + far] + offset));
+    assert_eq!(ran(adding(f32::NAN.copysign(-1.0), [0])).1, true);
+    assert_eq!(ran(mixed(adding(2.0, [0]), adding(2.0, [0]))), (2.0, true));
+    assert_eq!(ran(mixed(adding(2.0, [0]), adding(2.0, [1 << 40]))), (-1.0, false));
+    assert_eq!(ran(mixed(adding(2.0, [0]), adding(-2.0, [0]))), (-1.0, false));
+    assert_eq!(ran(mixed(adding(2.0, [0]), near(kernel!(|u, at| u[at + [1 << 40]])))), (-1.0, false));
+    assert_eq!(ran(mixed(adding(2.0, [0]), |_| {})), (-1.0, false));
 }
