@@ -1,6 +1,11 @@
 //! The macros' native form over small buffers, against plain loops, and what they answer when asked.
 #![forbid(unsafe_op_in_unsafe_fn)]
 
+use std::sync::Arc;
+
+use tida_kernels::element::{ElementType, ScalarType};
+use tida_kernels::interp::{Memory, run_cell};
+use tida_kernels::ir::{Access, Binding, LowerInput, Type, lower};
 use tida_kernels::quote::{ExprKind, KernelTree, StmtKind};
 use tida_kernels::scalar::Value;
 
@@ -79,6 +84,7 @@ where
     let pass = Pass::new(&quoted);
     let (a, b) = (next.raw(), u.raw());
     let before = next.bytes.clone();
+    let before_run = before.clone();
     // SAFETY: the buffers are live and the tests index inside them.
     unsafe {
         let views: Views2<A, B, D, Proven> = (ViewMut::new(a, 0), View::new(b, 1));
@@ -93,7 +99,91 @@ where
     }
     assert_eq!(proven, next.bytes, "proven and checked forms differ");
     assert!(pass.check().is_ok());
+    let native = std::mem::replace(&mut next.bytes, interpreted::<A, B, D>(&quoted, before_run, u, cells));
+    assert_eq!(native, next.bytes, "native and quoted forms differ");
     quoted
+}
+
+/// The bytes of `next` after the interpreter has run the quotation over `cells`.
+fn interpreted<A: Element, B: Element, const D: usize>(
+    quoted: &Quoted,
+    next: Vec<u64>,
+    u: &Buffer<D>,
+    cells: GridBox<D>,
+) -> Vec<u64> {
+    let types = quoted.captures.list.iter().map(|c| match c {
+        CapturedValue::Scalar(v) => Type::Scalar(v.ty()),
+        CapturedValue::Array(ty, values) => Type::Array(Arc::new(Type::Scalar(*ty)), values.len()),
+        CapturedValue::Deferred(ty, _) => Type::Scalar(*ty),
+    });
+    let binding = |access, element| Binding { access, element, rank: D };
+    let kernel = lower(&LowerInput {
+        kernel: quoted.kernel,
+        rank: D,
+        args: &[binding(Access::Write, A::TYPE), binding(Access::Read, B::TYPE)],
+        captures: &types.collect::<Vec<_>>(),
+        result: Some(Type::unit()),
+    });
+    let kernel = kernel.unwrap_or_else(|e| panic!("{e}"));
+    let mut planes = Planes { args: vec![(next, A::TYPE), (u.bytes.clone(), B::TYPE)], cells: u.cells };
+    let GridBox { lo, hi } = cells;
+    let mut at = lo;
+    'cells: loop {
+        let outcome = run_cell(&kernel, &scalars(quoted), &at, &mut planes, 100_000);
+        assert!(matches!(outcome, Ok((ref values, None)) if values.is_empty()), "{outcome:?}");
+        for d in (0..D).rev() {
+            at[d] += 1;
+            if at[d] < hi[d] {
+                continue 'cells;
+            }
+            at[d] = lo[d];
+        }
+        return planes.args.swap_remove(0).0;
+    }
+}
+
+/// Buffers as the interpreter's memory.
+struct Planes<const D: usize> {
+    args: Vec<(Vec<u64>, ElementType)>,
+    cells: GridBox<D>,
+}
+
+impl<const D: usize> Planes<D> {
+    /// First byte and type of a component.
+    fn place(&self, arg: usize, component: usize, index: &[i64]) -> Option<(usize, ScalarType)> {
+        let index: [i64; D] = index.try_into().ok()?;
+        if !self.cells.contains(index) {
+            return None;
+        }
+        let types = self.args[arg].1.component_types();
+        let before: usize = types[..component].iter().map(|t| t.size()).sum();
+        let extent = self.cells.extent();
+        let position = (0..D).fold(0, |p, d| p * extent[d] + (index[d] - self.cells.lo[d]) as usize);
+        let ty = types[component];
+        Some((before * self.cells.cells() + position * ty.size(), ty))
+    }
+}
+
+impl<const D: usize> Memory for Planes<D> {
+    fn load(&self, arg: usize, component: usize, index: &[i64]) -> Option<Value> {
+        let (at, ty) = self.place(arg, component, index)?;
+        let bytes = self.args[arg].0.iter().flat_map(|word| word.to_ne_bytes()).skip(at).take(ty.size());
+        let mut word = [0; 8];
+        word.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
+        Some(Value::from_bits(ty, u64::from_le_bytes(word)))
+    }
+
+    fn store(&mut self, arg: usize, component: usize, index: &[i64], value: Value) -> bool {
+        let Some((at, ty)) = self.place(arg, component, index) else { return false };
+        assert_eq!(value.ty(), ty);
+        for (n, byte) in value.bits().to_le_bytes().iter().take(ty.size()).enumerate() {
+            let word = &mut self.args[arg].0[(at + n) / 8];
+            let mut bytes = word.to_ne_bytes();
+            bytes[(at + n) % 8] = *byte;
+            *word = u64::from_ne_bytes(bytes);
+        }
+        true
+    }
 }
 
 fn tree(quoted: &Quoted) -> KernelTree {
@@ -109,7 +199,6 @@ fn scalars(quoted: &Quoted) -> Vec<Value> {
             CapturedValue::Scalar(v) => vec![*v],
             CapturedValue::Array(_, values) => values.to_vec(),
             CapturedValue::Deferred(ty, _) => vec![Value::from_bits(*ty, 0)],
-            other => panic!("{other:?} is not a plain value"),
         })
         .collect()
 }
@@ -355,9 +444,9 @@ fn every_construct_gives_the_bits_of_a_plain_loop() {
         }
         let sign = if j > 2 && !(i == limit || i < 1) { -1.0 } else { 1.0 };
         let mut total: f64 = 0.0;
-        for q in 0..=2 {
-            total = total + w[q][0];
-            total = total + w[q][0];
+        for entries in w {
+            total += entries[0];
+            total += entries[0];
         }
         if i == 7 {
             return 42.0;
@@ -507,7 +596,7 @@ fn a_closure_runs_what_it_quoted_or_nothing() {
         kernel
     }
     let adding = |offset: f32, far: [i64; 1]| near(kernel!(|u, at| u[at + far] + offset));
-    assert_eq!(ran(adding(f32::NAN.copysign(-1.0), [0])).1, true);
+    assert!(ran(adding(-f32::NAN, [0])).1);
     assert_eq!(ran(mixed(adding(2.0, [0]), adding(2.0, [0]))), (2.0, true));
     assert_eq!(ran(mixed(adding(2.0, [0]), adding(2.0, [1 << 40]))), (-1.0, false));
     assert_eq!(ran(mixed(adding(2.0, [0]), adding(-2.0, [0]))), (-1.0, false));
