@@ -44,10 +44,15 @@ pub fn expand_kernel(input: TokenStream) -> TokenStream {
         let at = own_at(path.span());
         quote_spanned!(at=> ::tida::__private::capture(&#path))
     });
+    let given = captures.iter().zip(&held).map(|((_, path), held)| {
+        let at = own_at(path.span());
+        quote_spanned!(at=> ::tida::__private::value(&#held))
+    });
+    let given: Vec<TokenStream> = given.collect();
     let native = native.native;
     let run = quote_spanned! {own()=> {
-        #(let #value = ::tida::__private::Captured::value(&#held);)*
-        __tida_run.each(|(#(#args,)*), #at| #native)
+        #(let #value = #given;)*
+        __tida_run.each(&__TIDA_KERNEL, &[#(&#held),*], |(#(#args,)*), #at| #native)
     }};
     quote_spanned! {own()=> {
         static __TIDA_KERNEL: ::tida::__private::StaticKernel =

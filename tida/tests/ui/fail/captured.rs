@@ -9,3 +9,8 @@ fn main() {
         next[at] = name;
     }));
 }
+
+fn integer_literal() {
+    let offset = 1;
+    sweep64(kernel!(|next, u, at| next[at] = u[at + [offset, 0]]));
+}

@@ -1,115 +1,17 @@
 //! The macros' native form over small buffers, against plain loops, and what they answer when asked.
 #![forbid(unsafe_op_in_unsafe_fn)]
 
-use tida_kernels::quote::{ExprKind, KernelTree, StmtKind};
+mod harness;
+
+use harness::{Buffer, Views2, quote_of, run, scalars, tree};
+use tida_kernels::quote::{ExprKind, StmtKind};
 use tida_kernels::scalar::Value;
 
-use super::ask::{Answer, Ask, Quoted, Run};
-use super::capture::CapturedValue;
-use super::view::{Checked, Proven, Raw, View, ViewMut};
+use super::ask::{Ask, Pass, Quoted, Run};
+use super::view::{Checked, Proven, View};
 use crate::array::GridBox;
 use crate::array::element::Element;
 use crate::{kernel, kernel_fn};
-
-/// A buffer of elements, one plane a component.
-struct Buffer<const D: usize> {
-    bytes: Vec<u64>,
-    cells: GridBox<D>,
-}
-
-impl<const D: usize> Buffer<D> {
-    fn new<T: Element>(cells: GridBox<D>) -> Self {
-        Buffer { bytes: vec![0; cells.cells() * T::TYPE.bytes() / 8 + 1], cells }
-    }
-
-    fn raw(&mut self) -> Raw<D> {
-        let extent = self.cells.extent();
-        let mut strides = [1; D];
-        for d in (0..D - 1).rev() {
-            strides[d] = strides[d + 1] * extent[d + 1];
-        }
-        Raw {
-            base: self.bytes.as_mut_ptr().cast(),
-            cells: self.cells.cells(),
-            origin: self.cells.lo,
-            strides,
-            bounds: self.cells,
-        }
-    }
-
-    fn set<T: Element>(&mut self, values: &[T]) {
-        use crate::array::element::Place;
-        let raw = self.raw();
-        for (i, value) in values.iter().enumerate() {
-            // SAFETY: the buffer has this many elements.
-            unsafe { T::place(raw.base, raw.cells, i) }.store(*value);
-        }
-    }
-
-    fn get<T: Element>(&mut self) -> Vec<T> {
-        use crate::array::element::Place;
-        let raw = self.raw();
-        // SAFETY: the buffer has this many elements.
-        (0..raw.cells).map(|i| unsafe { T::place(raw.base, raw.cells, i) }.load()).collect()
-    }
-}
-
-type Views2<A, B, const D: usize, M> = (ViewMut<A, D, M>, View<B, D, M>);
-
-fn quote_of<P, C, R, N, const D: usize>(kernel: &N) -> Quoted
-where
-    N: for<'b> Fn(Ask<'b, P, C, R, D>),
-{
-    let mut quote = None;
-    kernel(Ask::Quote(Answer { quote: &mut quote }));
-    quote.expect("a kernel answers")
-}
-
-/// Runs over `cells`, proven and checked, and gives the quotation.
-fn run<A: Element, B: Element, N, const D: usize>(
-    next: &mut Buffer<D>,
-    u: &mut Buffer<D>,
-    cells: GridBox<D>,
-    kernel: N,
-) -> Quoted
-where
-    N: for<'b> Fn(Ask<'b, Views2<A, B, D, Proven>, Views2<A, B, D, Checked>, (), D>) + Send + Sync + 'static,
-{
-    let (a, b) = (next.raw(), u.raw());
-    let before = next.bytes.clone();
-    // SAFETY: the buffers are live and the tests index inside them.
-    unsafe {
-        let views: Views2<A, B, D, Proven> = (ViewMut::new(a, 0), View::new(b, 1));
-        kernel(Ask::Proven(Run::new(&views, cells, std::ptr::NonNull::dangling().as_ptr())));
-    }
-    let proven = std::mem::replace(&mut next.bytes, before);
-    let a = next.raw();
-    // SAFETY: as above.
-    unsafe {
-        let views: Views2<A, B, D, Checked> = (ViewMut::new(a, 0), View::new(b, 1));
-        kernel(Ask::Checked(Run::new(&views, cells, std::ptr::NonNull::dangling().as_ptr())));
-    }
-    assert_eq!(proven, next.bytes, "proven and checked forms differ");
-    quote_of(&kernel)
-}
-
-fn tree(quoted: &Quoted) -> KernelTree {
-    KernelTree::decode(quoted.kernel.tree).expect("a tree")
-}
-
-fn scalars(quoted: &Quoted) -> Vec<Value> {
-    quoted
-        .captures
-        .list
-        .iter()
-        .flat_map(|c| match c {
-            CapturedValue::Scalar(v) => vec![*v],
-            CapturedValue::Array(_, values) => values.to_vec(),
-            CapturedValue::Deferred(ty, _) => vec![Value::from_bits(*ty, 0)],
-            other => panic!("{other:?} is not a plain value"),
-        })
-        .collect()
-}
 
 const FULL: GridBox<2> = GridBox { lo: [-1, -1], hi: [7, 9] };
 const INNER: GridBox<2> = GridBox { lo: [0, 0], hi: [6, 8] };
@@ -171,7 +73,7 @@ fn heat_gives_the_bits_of_a_plain_loop() {
     assert_eq!(tree.code.body.stmts.len(), 2);
     let StmtKind::Let { init: Some(init), .. } = &tree.code.body.stmts[0].kind else { panic!() };
     assert!(matches!(&init.kind, ExprKind::Load { arg: 1, .. }));
-    assert!(quoted.kernel.file.ends_with("macro_tests.rs"));
+    assert!(quoted.kernel.file.ends_with("macro_tests/mod.rs"));
     assert!(tree.code.body.stmts[0].span.line > quoted.kernel.line);
     assert_eq!(tree.code.body.stmts[0].span.column, 9);
 }
@@ -352,9 +254,9 @@ fn every_construct_gives_the_bits_of_a_plain_loop() {
         }
         let sign = if j > 2 && !(i == limit || i < 1) { -1.0 } else { 1.0 };
         let mut total: f64 = 0.0;
-        for q in 0..=2 {
-            total = total + w[q][0];
-            total = total + w[q][0];
+        for entries in w {
+            total += entries[0];
+            total += entries[0];
         }
         if i == 7 {
             return 42.0;
@@ -423,10 +325,12 @@ where
 {
     let cells = u.cells;
     let mut out = vec![zero; cells.cells()];
+    let quoted = quote_of(&kernel);
+    let pass = Pass::new(&quoted);
     // SAFETY: the buffer is live, and `out` has room for a value a cell.
     unsafe {
         let views = (View::new(u.raw(), 0),);
-        kernel(Ask::Proven(Run::new(&views, cells, out.as_mut_ptr())));
+        kernel(Ask::Proven(Run::new(&views, cells, out.as_mut_ptr(), &pass)));
     }
     out
 }
@@ -452,14 +356,60 @@ fn checked_reads_outside_raise_a_fault() {
         N: for<'b> Fn(Ask<'b, (View<f32, 1, Proven>,), (View<f32, 1, Checked>,), f32, 1>) + Send + Sync + 'static,
     {
         let mut out = vec![0.0; cells.cells()];
+        let quoted = quote_of(&kernel);
+        let pass = Pass::new(&quoted);
         // SAFETY: as above.
         unsafe {
             let views = (View::new(u.raw(), 0),);
-            kernel(Ask::Checked(Run::new(&views, cells, out.as_mut_ptr())));
+            kernel(Ask::Checked(Run::new(&views, cells, out.as_mut_ptr(), &pass)));
         }
         out
     }
     fault::take();
     assert_eq!(ask(kernel!(|u, at| u[at + [2]] + 1.0), &mut u, cells), [1.0; 4]);
     assert_eq!(fault::take(), Some(Fault::OutOfRange { arg: 0, index: [4, 0, 0, 0] }));
+}
+
+/// A closure of safe code that answers with one kernel and runs another.
+fn mixed<P, C, R, const D: usize>(
+    answers: impl for<'b> Fn(Ask<'b, P, C, R, D>),
+    runs: impl for<'b> Fn(Ask<'b, P, C, R, D>),
+) -> impl for<'b> Fn(Ask<'b, P, C, R, D>) {
+    move |ask| match ask {
+        Ask::Quote(answer) => answers(Ask::Quote(answer)),
+        run => runs(run),
+    }
+}
+
+#[test]
+fn a_closure_runs_what_it_quoted_or_nothing() {
+    type Views<M> = (View<f32, 1, M>,);
+    fn ran<N>(kernel: N) -> (f32, bool)
+    where
+        N: for<'b> Fn(Ask<'b, Views<Proven>, Views<Checked>, f32, 1>),
+    {
+        let mut u = Buffer::new::<f32>(GridBox { lo: [0], hi: [1] });
+        let quoted = quote_of(&kernel);
+        let pass = Pass::new(&quoted);
+        let mut out = [-1.0];
+        // SAFETY: one cell, one value.
+        unsafe {
+            let views = (View::new(u.raw(), 0),);
+            kernel(Ask::Proven(Run::new(&views, u.cells, out.as_mut_ptr(), &pass)));
+        }
+        (out[0], pass.check().is_ok())
+    }
+    fn near<N>(kernel: N) -> N
+    where
+        N: for<'b> Fn(Ask<'b, Views<Proven>, Views<Checked>, f32, 1>),
+    {
+        kernel
+    }
+    let adding = |offset: f32, far: [i64; 1]| near(kernel!(|u, at| u[at + far] + offset));
+    assert!(ran(adding(-f32::NAN, [0])).1);
+    assert_eq!(ran(mixed(adding(2.0, [0]), adding(2.0, [0]))), (2.0, true));
+    assert_eq!(ran(mixed(adding(2.0, [0]), adding(2.0, [1 << 40]))), (-1.0, false));
+    assert_eq!(ran(mixed(adding(2.0, [0]), adding(-2.0, [0]))), (-1.0, false));
+    assert_eq!(ran(mixed(adding(2.0, [0]), near(kernel!(|u, at| u[at + [1 << 40]])))), (-1.0, false));
+    assert_eq!(ran(mixed(adding(2.0, [0]), |_| {})), (-1.0, false));
 }
