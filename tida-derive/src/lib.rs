@@ -9,6 +9,8 @@ mod element;
 mod expand;
 mod kernel;
 mod kernel_fn;
+#[cfg(test)]
+mod soup;
 
 use proc_macro::TokenStream;
 
@@ -16,7 +18,7 @@ use proc_macro::TokenStream;
 ///
 /// `kernel!(|u, v, .., at| body)` names the arrays (1 to 8) and the cell. `u[e]` reads and `u[at] = value` writes.
 /// Everything else that the body names is captured by value: numbers, `bool`, arrays of them, fields such as
-/// `self.alpha`, constants.
+/// `self.alpha`, constants. Write the kernel inside the call that takes it: its types come from there.
 ///
 /// An operand of `+` or `-` is taken for a point, and the sum for a point too, if it is `at`, an array literal, such
 /// a sum, a local or parameter of type `[i64; n]`, or a local first set to one of these.

@@ -27,6 +27,3 @@ pub unsafe trait KernelFn {
     /// The native form.
     fn call(args: Self::Args) -> Self::Output;
 }
-
-/// Says which traits an element needs, where one is missing.
-pub const fn needs_of_an_element<T: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'static>() {}

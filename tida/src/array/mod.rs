@@ -1,6 +1,7 @@
 //! Arrays cut into regions with ghost cells.
 
 mod builder;
+mod checkpoint;
 mod convert;
 mod copy;
 pub(crate) mod element;
@@ -8,11 +9,13 @@ mod ghosts;
 mod grid_box;
 mod host;
 pub(crate) mod layout;
+mod npy;
 mod rows;
 pub(crate) mod storage;
 mod views;
 
 pub use builder::{IntoGhost, Side, TileArrayBuilder};
+pub use checkpoint::{Saved, restore, save};
 pub use element::{Element, Scalar};
 pub use ghosts::{GhostFill, fill_ghosts};
 pub use grid_box::GridBox;

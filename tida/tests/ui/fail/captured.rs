@@ -1,0 +1,11 @@
+#[path = "../support/mod.rs"]
+mod support;
+use support::sweep64;
+use tida::kernel;
+
+fn main() {
+    let name = String::from("wave");
+    sweep64(kernel!(|next, u, at| {
+        next[at] = name;
+    }));
+}
