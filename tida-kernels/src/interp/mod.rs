@@ -1,7 +1,11 @@
 //! Runs a typed kernel cell by cell: the oracle.
 
+mod run;
+
 use crate::ir::Kernel;
 use crate::scalar::{Fault, Value};
+
+use self::run::{OutOfFuel, Program};
 
 /// The arrays a kernel runs over.
 pub trait Memory {
@@ -20,13 +24,58 @@ pub trait Memory {
 /// the value.
 ///
 /// # Errors
-/// `Err` if a cell runs more than `fuel` statements, with the number run.
+/// `Err` if a cell runs more than `fuel` statements, with the number run. Each turn of a loop counts as one too.
 pub fn run_cell(
-    _kernel: &Kernel,
-    _captures: &[Value],
-    _at: &[i64],
-    _memory: &mut dyn Memory,
-    _fuel: u64,
+    kernel: &Kernel,
+    captures: &[Value],
+    at: &[i64],
+    memory: &mut dyn Memory,
+    fuel: u64,
 ) -> Result<(Vec<Value>, Option<Fault>), u64> {
-    todo!()
+    Program::new(kernel).cell(captures, at, memory, fuel).map_err(|OutOfFuel { run }| run)
 }
+
+/// What a box of cells gave: the values of its cells in row-major order, and the first fault.
+pub type BoxResult = (Vec<Vec<Value>>, Option<Fault>);
+
+/// Runs the kernel at each cell of the box `lo..hi`, last axis innermost, as [`run_cell`] does at one.
+///
+/// A box with `hi <= lo` along an axis has no cells.
+///
+/// # Errors
+/// `Err` if a cell runs more than `fuel_per_cell` statements, with the number run.
+pub fn run_box(
+    kernel: &Kernel,
+    captures: &[Value],
+    lo: &[i64],
+    hi: &[i64],
+    memory: &mut dyn Memory,
+    fuel_per_cell: u64,
+) -> Result<BoxResult, u64> {
+    let program = Program::new(kernel);
+    let (mut values, mut first) = (Vec::new(), None);
+    if lo.len() != hi.len() || lo.iter().zip(hi).any(|(lo, hi)| hi <= lo) {
+        return Ok((values, first));
+    }
+    let mut at = lo.to_vec();
+    loop {
+        let (value, fault) = program.cell(captures, &at, memory, fuel_per_cell).map_err(|OutOfFuel { run }| run)?;
+        values.push(value);
+        first = first.or(fault);
+        let mut axis = at.len();
+        loop {
+            if axis == 0 {
+                return Ok((values, first));
+            }
+            axis -= 1;
+            at[axis] += 1;
+            if at[axis] < hi[axis] {
+                break;
+            }
+            at[axis] = lo[axis];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
