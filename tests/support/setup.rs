@@ -3,7 +3,6 @@
 use std::time::Instant;
 
 use indicatif::ProgressBar;
-use ndarray::{Dim, Dimension};
 use tida::{Boundary, Centering, Device, Element, TileAcc, TileArray};
 
 use crate::colour::write_png;
@@ -142,11 +141,8 @@ impl Settings {
     }
 
     /// The cells of an array, row-major, to start the plain loops from; none if nothing is to be verified.
-    pub fn start<T: Cell, const D: usize>(&self, u: &TileArray<T, D>) -> Result<Vec<T>>
-    where
-        Dim<[usize; D]>: Dimension,
-    {
-        if self.verify { cells(u) } else { Ok(Vec::new()) }
+    pub fn start<T: Cell, const D: usize>(&self, u: &TileArray<T, D>) -> Result<Vec<T>> {
+        Ok(if self.verify { u.read_box(u.domain())? } else { Vec::new() })
     }
 
     /// Starts the clock, and the progress bar if there is one.
@@ -163,12 +159,9 @@ impl Settings {
         steps: u64,
         seconds: f64,
         plain: impl FnOnce() -> Vec<T>,
-    ) -> Result<()>
-    where
-        Dim<[usize; D]>: Dimension,
-    {
+    ) -> Result<()> {
         let wanted = self.verify || self.flags.png.is_some();
-        let result = if wanted { cells(u)? } else { Vec::new() };
+        let result = if wanted { u.read_box(u.domain())? } else { Vec::new() };
         let error = self.verify.then(|| max_abs_error(&result, &plain()));
         if let Some(path) = &self.flags.output {
             u.save_npy(path)?;
@@ -181,12 +174,12 @@ impl Settings {
         let cells: usize = self.shape.iter().product();
         let report = Report {
             example: self.example.name.into(),
-            device: "cpu".into(),
+            device: u.acc().device().name().into(),
             dtype: T::WORD.into(),
             size: Size::of(&self.shape),
             dims: self.shape.len(),
             steps,
-            regions: self.regions.iter().product(),
+            regions: u.regions(),
             cells_per_second: cells as f64 * steps as f64 / seconds,
             seconds,
             max_abs_error: error,
@@ -211,14 +204,6 @@ impl Settings {
 /// One number an axis, as an array.
 fn axes<const D: usize>(numbers: &[usize]) -> Result<[usize; D]> {
     <[usize; D]>::try_from(numbers).map_err(|_| format!("{} numbers for {D} axes", numbers.len()).into())
-}
-
-/// The cells of an array, row-major.
-fn cells<T: Cell, const D: usize>(u: &TileArray<T, D>) -> Result<Vec<T>>
-where
-    Dim<[usize; D]>: Dimension,
-{
-    Ok(u.to_ndarray()?.iter().copied().collect())
 }
 
 /// Height, width and values of the plane in the middle of the slow axes; one axis gives a band.

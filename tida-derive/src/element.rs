@@ -2,6 +2,7 @@
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote_spanned};
+use syn::spanned::Spanned;
 
 use crate::expand::{compile_errors, own, own_at};
 
@@ -64,18 +65,14 @@ fn implementation(name: &Ident, fields: &syn::FieldsNamed) -> TokenStream {
     let vis: Vec<&syn::Visibility> = fields.named.iter().map(|field| &field.vis).collect();
     let types: Vec<&syn::Type> = fields.named.iter().map(|field| &field.ty).collect();
     // The unsafe code below names these in place of the user's tokens.
-    let aliases: Vec<Ident> = (0..names.len()).map(|n| format_ident!("__TidaField{n}", span = own())).collect();
+    let aliases: Vec<Ident> =
+        types.iter().enumerate().map(|(n, ty)| format_ident!("__TidaField{n}", span = own_at(ty.span()))).collect();
     let element = quote_spanned!(own()=> ::tida::Element);
     let bytes = aliases.iter().enumerate().map(|(n, _)| {
         let before = &aliases[..n];
         quote_spanned!(own()=> 0 #(+ <#before as #element>::TYPE.bytes())*)
     });
     let place = quote_spanned!(own()=> __TidaPlaces);
-    let needs = name.clone();
-    let name_at = own_at(name.span());
-    let required = quote_spanned! {name_at=>
-        ::tida::__private::needs_of_an_element::<#needs>()
-    };
     quote_spanned! {own()=>
         #[doc(hidden)]
         #[allow(
@@ -85,7 +82,6 @@ fn implementation(name: &Ident, fields: &syn::FieldsNamed) -> TokenStream {
         )]
         const _: () = {
             #(type #aliases = #types;)*
-            const _: () = #required;
 
             pub struct #place {
                 #(#vis #names: <#aliases as #element>::Place,)*

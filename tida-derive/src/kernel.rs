@@ -2,10 +2,11 @@
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote_spanned};
+use syn::spanned::Spanned;
 use tida_kernels::quote::KernelTree;
 
 use crate::body::Body;
-use crate::expand::{compile_errors, own, static_fields};
+use crate::expand::{compile_errors, own, own_at, static_fields};
 
 /// Most array arguments of a kernel.
 const MAX_ARGS: usize = 8;
@@ -39,16 +40,24 @@ pub fn expand_kernel(input: TokenStream) -> TokenStream {
     let fields = static_fields(&tree.encode(), &body.tables);
     let held: Vec<Ident> = (0..captures.len()).map(|n| format_ident!("__tida_c{n}", span = own())).collect();
     let value: Vec<Ident> = (0..captures.len()).map(capture_value).collect();
-    let path = captures.iter().map(|(_, path)| path);
+    let taken = captures.iter().map(|(_, path)| {
+        let at = own_at(path.span());
+        quote_spanned!(at=> ::tida::__private::capture(&#path))
+    });
+    let given = captures.iter().zip(&held).map(|((_, path), held)| {
+        let at = own_at(path.span());
+        quote_spanned!(at=> ::tida::__private::value(&#held))
+    });
+    let given: Vec<TokenStream> = given.collect();
     let native = native.native;
     let run = quote_spanned! {own()=> {
-        #(let #value = ::tida::__private::Captured::value(&#held);)*
-        __tida_run.each(|(#(#args,)*), #at| #native)
+        #(let #value = #given;)*
+        __tida_run.each(&__TIDA_KERNEL, &[#(&#held),*], |(#(#args,)*), #at| #native)
     }};
     quote_spanned! {own()=> {
         static __TIDA_KERNEL: ::tida::__private::StaticKernel =
             ::tida::__private::StaticKernel { line: ::core::line!(), #fields };
-        #(let #held = ::tida::__private::capture(&#path);)*
+        #(let #held = #taken;)*
         #[inline(always)]
         #[allow(unused_parens, unused_braces, clippy::all, clippy::pedantic)]
         move |__tida_ask| match __tida_ask {

@@ -60,6 +60,7 @@ pub fn expand_kernel_fn(attribute: TokenStream, input: TokenStream) -> TokenStre
             (native, Some(tree))
         }
     };
+    let signature = body.errors.is_empty();
     body.refuse_attributes(|finder| syn::visit::visit_block(finder, &function.block));
     let native = body.block(&function.block);
     let name = &function.sig.ident;
@@ -69,18 +70,8 @@ pub fn expand_kernel_fn(attribute: TokenStream, input: TokenStream) -> TokenStre
     let vis = &function.vis;
     let attrs = &function.attrs;
     if !body.errors.is_empty() {
-        // The item stays, so that what uses it gives no errors of its own.
         let errors = compile_errors(body.errors);
-        let inputs = &function.sig.inputs;
-        let output = &function.sig.output;
-        let generics = &function.sig.generics;
-        let where_clause = &generics.where_clause;
-        return quote_spanned! {own()=>
-            #errors
-            #[allow(unused, clippy::all)]
-            #(#attrs)*
-            #vis fn #name #generics(#inputs) #output #where_clause { ::core::unreachable!() }
-        };
+        return if signature { without_a_body(&function, errors) } else { errors };
     }
     let tree = FunctionTree { name: name.to_string(), params, result: result_tree, code: body.code(native.quoted) };
     let fields = static_fields(&tree.encode(), &body.tables);
@@ -137,5 +128,41 @@ fn check_signature(body: &mut Body, function: &syn::ItemFn) {
     }
     if let Some(token) = &sig.variadic {
         body.error(token, plain);
+    }
+}
+
+/// The items with nothing in them, so that what uses the function gives no errors of its own.
+fn without_a_body(function: &syn::ItemFn, errors: TokenStream) -> TokenStream {
+    let (name, vis) = (&function.sig.ident, &function.vis);
+    let typed: Option<Vec<&syn::Type>> = function
+        .sig
+        .inputs
+        .iter()
+        .map(|input| match input {
+            syn::FnArg::Typed(param) => Some(&*param.ty),
+            syn::FnArg::Receiver(_) => None,
+        })
+        .collect();
+    let types = typed.unwrap_or_default();
+    let result = match &function.sig.output {
+        syn::ReturnType::Default => quote!(()),
+        syn::ReturnType::Type(_, ty) => ty.to_token_stream(),
+    };
+    quote_spanned! {own()=>
+        #errors
+        #[allow(unused)]
+        #vis fn #name(#(_: #types),*) -> #result { ::core::unreachable!() }
+        #[allow(unused, non_camel_case_types, missing_debug_implementations)]
+        #[doc(hidden)]
+        #vis enum #name {}
+        // SAFETY: it does not compile.
+        unsafe impl ::tida::__private::KernelFn for #name {
+            type Args = (#(#types,)*);
+            type Output = #result;
+            const QUOTE: &'static ::tida::__private::StaticFunction = &::tida::__private::StaticFunction {
+                file: "", tree: &[], functions: &[], structs: &[],
+            };
+            fn call(_: Self::Args) -> #result { ::core::unreachable!() }
+        }
     }
 }

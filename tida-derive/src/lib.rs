@@ -9,6 +9,8 @@ mod element;
 mod expand;
 mod kernel;
 mod kernel_fn;
+#[cfg(test)]
+mod soup;
 
 use proc_macro::TokenStream;
 
@@ -16,7 +18,13 @@ use proc_macro::TokenStream;
 ///
 /// `kernel!(|u, v, .., at| body)` names the arrays (1 to 8) and the cell. `u[e]` reads and `u[at] = value` writes.
 /// Everything else that the body names is captured by value: numbers, `bool`, arrays of them, fields such as
-/// `self.alpha`, constants.
+/// `self.alpha`, constants. A captured number has its type before the kernel: write `let dt = 0.1f32` for an `f32`
+/// kernel. Write the kernel inside the call that takes it: its types come from there.
+///
+/// The body may have `let` (names, `_`, tuples, arrays), assignments, `+ - * / % & | ^ << >> !`, comparisons, `&&`,
+/// `||`, casts between numbers, the methods of numbers, `if`/`else`, `for i in a..b`, `while`, `loop`, `break`,
+/// `continue`, `return`, blocks, tuples, fixed-size arrays, `#[derive(Element)]` structs and calls of `#[kernel_fn]`
+/// functions. Anything else is an error on the tokens themselves. Integers wrap, in debug builds too.
 ///
 /// An operand of `+` or `-` is taken for a point, and the sum for a point too, if it is `at`, an array literal, such
 /// a sum, a local or parameter of type `[i64; n]`, or a local first set to one of these.

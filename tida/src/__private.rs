@@ -2,7 +2,7 @@
 
 pub use crate::array::element::Place;
 pub use crate::compute::ask::{Answer, Ask, Run};
-pub use crate::compute::capture::{Captured, CapturedParam, capture};
+pub use crate::compute::capture::{capture, value};
 pub use crate::compute::view::{Checked, Proven, ReadView, WriteView, read, write};
 pub use tida_kernels::element::{ElementType, ScalarType};
 pub use tida_kernels::quote::{StaticFunction, StaticKernel};
@@ -27,6 +27,3 @@ pub unsafe trait KernelFn {
     /// The native form.
     fn call(args: Self::Args) -> Self::Output;
 }
-
-/// Says which traits an element needs, where one is missing.
-pub const fn needs_of_an_element<T: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'static>() {}

@@ -162,6 +162,7 @@ fn what_cannot_be_built_is_an_error_of_three_parts() {
     assert!(text.contains("thinnest region has 1 cells"), "{text}");
     check(build([4, 4]).ghost(usize::MAX), ErrorKind::Ghost);
     check(build([4, 4]).boundary_face(1, Side::High, Boundary::Periodic), ErrorKind::Boundary);
+    check(build([4, 4]).boundary_axis(2, Boundary::Open), ErrorKind::Boundary);
     check(build([4, 4]).boundary(Boundary::Extrapolate(2)), ErrorKind::Boundary);
     check(build([1, 4]).boundary(Boundary::Extrapolate(1)), ErrorKind::Boundary);
     let e = build([1 << 29, 1 << 29]).build(&acc).unwrap_err();

@@ -164,8 +164,8 @@ where
         })
     });
     let mut builder = TileArray::<T, D>::builder(shape).regions(regions).ghost(ghost).centering(centering);
-    for d in 0..D {
-        builder = builder.boundary_face(d, Side::Low, boundary[d][0]).boundary_face(d, Side::High, boundary[d][1]);
+    for (d, [low, high]) in boundary.into_iter().enumerate() {
+        builder = builder.boundary_face(d, Side::Low, low).boundary_face(d, Side::High, high);
     }
     let mut u = builder.build(&acc).unwrap();
     let poison = |region: usize, at: [i64; D]| T::from(hash(at, -1 - region as i64));

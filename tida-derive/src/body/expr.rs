@@ -121,7 +121,8 @@ impl Body {
             },
         };
         let function = op(name, sign);
-        let native = quote_spanned!(own()=> #function(#x, #y));
+        let own = own_at(span);
+        let native = quote_spanned!(own=> #function(#x, #y));
         Both { native, quoted: expr_at(span, kind), point }
     }
 
@@ -158,7 +159,8 @@ impl Body {
         }
         let (native, quoted) = self.list(std::iter::once(&*call.receiver).chain(&call.args));
         let function = op(method.name(), call.method.span());
-        let native = quote_spanned!(own()=> #function(#(#native),*));
+        let own = own_at(call.span());
+        let native = quote_spanned!(own=> #function(#(#native),*));
         Both { native, quoted: expr_at(call.span(), ExprKind::Method(method, quoted)), point: false }
     }
 
@@ -183,7 +185,8 @@ impl Body {
         let number = number_in(&mut self.tables.functions, &path.path);
         let path = self.tables.functions.get(number).map(|(_, path)| path.clone()).unwrap_or_default();
         let (native, quoted) = self.list(&call.args);
-        let native = quote_spanned! {own()=>
+        let own = own_at(call.span());
+        let native = quote_spanned! {own=>
             <#path as ::tida::__private::KernelFn>::call((#(#native,)*))
         };
         Both { native, quoted: expr_at(call.span(), ExprKind::Call(number as u32, quoted)), point: false }
@@ -389,7 +392,7 @@ fn unknown_method(name: &str) -> String {
     let names: Vec<String> = instead.into_iter().flatten().map(|(_, near)| format!("`{near}`")).collect();
     match names.is_empty() {
         true => format!("`{name}` is not a method of a kernel: write a `#[kernel_fn]` for it"),
-        false => format!("`{name}` is not a method of a kernel: near it are {}", names.join(", ")),
+        false => format!("`{name}` is not a method of a kernel: near it: {}", names.join(", ")),
     }
 }
 

@@ -54,11 +54,11 @@ impl Body {
                 (quote_spanned!(span=> (#(#native,)*)), TypeTree::Tuple(types))
             }
             syn::Type::Path(path) if path.qself.is_none() => {
-                if let Some(name) = path.path.get_ident() {
-                    if let Some(scalar) = scalar(&name.to_string()) {
-                        let name = Ident::new(&name.to_string(), span);
-                        return (quote_spanned!(span=> ::core::primitive::#name), TypeTree::Scalar(scalar));
-                    }
+                if let Some(name) = path.path.get_ident()
+                    && let Some(scalar) = scalar(&name.to_string())
+                {
+                    let name = Ident::new(&name.to_string(), span);
+                    return (quote_spanned!(span=> ::core::primitive::#name), TypeTree::Scalar(scalar));
                 }
                 let number = self.structure(&path.path);
                 let path = self.tables.structs.get(number as usize).map(|(_, path)| path.clone());
@@ -93,10 +93,10 @@ impl Body {
         while let syn::Expr::Group(group) = inner {
             inner = &group.expr;
         }
-        if let syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Int(int), .. }) = inner {
-            if let (Ok(len), "" | "usize") = (int.base10_parse::<usize>(), int.suffix()) {
-                return len;
-            }
+        if let syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Int(int), .. }) = inner
+            && let (Ok(len), "" | "usize") = (int.base10_parse::<usize>(), int.suffix())
+        {
+            return len;
         }
         self.error(len, "the length of an array in a kernel is a literal number, such as `[0.0; 4]`");
         1

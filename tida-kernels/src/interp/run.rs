@@ -100,6 +100,22 @@ struct Frame<'a> {
     locals: Vec<Value>,
 }
 
+/// A row of scalars.
+#[derive(Clone, Copy)]
+enum Row {
+    Locals,
+    Captures,
+}
+
+impl Row {
+    fn of<'v>(self, captures: &'v [Value], locals: &'v [Value]) -> &'v [Value] {
+        match self {
+            Row::Locals => locals,
+            Row::Captures => captures,
+        }
+    }
+}
+
 struct Machine<'a, 'm> {
     program: &'a Program<'a>,
     captures: &'m [Value],
@@ -319,6 +335,9 @@ impl<'a> Machine<'a, '_> {
             | ExprKind::Entry(..)
             | ExprKind::Call(..)
             | ExprKind::Construct(_) => {
+                if let Some((row, start)) = self.located(frame, id)? {
+                    return Ok(row.of(self.captures, &frame.locals).get(start).copied().unwrap_or(Value::Bool(false)));
+                }
                 let mut values = Vec::new();
                 self.value(frame, id, &mut values)?;
                 values.first().copied().unwrap_or(Value::Bool(false))
@@ -334,6 +353,10 @@ impl<'a> Machine<'a, '_> {
 
     fn load(&mut self, frame: &mut Frame<'a>, arg: u32, index: &[ExprId], component: &Component) -> Ran<Value> {
         let index = self.index(frame, index)?;
+        // A cell that is not there is found before an entry that is not.
+        if !component.dynamic.is_empty() && self.memory.load(arg as usize, component.base as usize, &index).is_none() {
+            fault::raise(out_of_range(arg, &index));
+        }
         let at = self.component(frame, component)?;
         if let Some(value) = self.memory.load(arg as usize, at, &index) {
             return Ok(value);
@@ -353,24 +376,23 @@ impl<'a> Machine<'a, '_> {
                     self.value(frame, *part, out)?;
                 }
             }
-            ExprKind::Local(local) => {
-                let start = frame.layout.starts.get(*local as usize).copied().unwrap_or(usize::MAX);
-                let end = start.saturating_add(expr.ty.components());
-                out.extend_from_slice(frame.locals.get(start..end).unwrap_or_default());
-            }
-            ExprKind::Capture(n) => {
-                let start = self.program.captures.get(*n as usize).copied().unwrap_or(usize::MAX);
-                let end = start.saturating_add(expr.ty.components());
-                let given = out.len();
-                out.extend_from_slice(self.captures.get(start..end).unwrap_or_default());
-                fill_from(&expr.ty, given, out);
+            ExprKind::Local(_) | ExprKind::Capture(_) => {
+                self.copy_located(frame, id, out)?;
             }
             ExprKind::Part(whole, n) => {
-                let ty = &frame.body[*whole].ty;
-                let at = part(ty, *n as usize).map(|(before, part)| before..before + part.components());
-                self.slice(frame, *whole, at.unwrap_or(0..0), out)?;
+                if self.copy_located(frame, id, out)? {
+                    return Ok(());
+                }
+                let at =
+                    part(&frame.body[*whole].ty, *n as usize).map(|(before, part)| before..before + part.components());
+                let mut values = Vec::new();
+                self.value(frame, *whole, &mut values)?;
+                out.extend_from_slice(values.get(at.unwrap_or(0..0)).unwrap_or_default());
             }
             ExprKind::Entry(whole, index) => {
+                if self.copy_located(frame, id, out)? {
+                    return Ok(());
+                }
                 // The array comes first, as in Rust.
                 let mut values = Vec::new();
                 self.value(frame, *whole, &mut values)?;
@@ -387,26 +409,34 @@ impl<'a> Machine<'a, '_> {
         Ok(())
     }
 
-    /// Some scalars of an expression.
-    fn slice(
-        &mut self,
-        frame: &mut Frame<'a>,
-        whole: ExprId,
-        at: std::ops::Range<usize>,
-        out: &mut Vec<Value>,
-    ) -> Ran<()> {
-        let start = match &frame.body[whole].kind {
-            ExprKind::Local(local) => frame.layout.starts.get(*local as usize),
+    /// Where a local, a capture or a part of one lies.
+    fn located(&mut self, frame: &mut Frame<'a>, id: ExprId) -> Ran<Option<(Row, usize)>> {
+        Ok(match &frame.body[id].kind {
+            ExprKind::Local(local) => frame.layout.starts.get(*local as usize).map(|start| (Row::Locals, *start)),
+            ExprKind::Capture(n) => self.program.captures.get(*n as usize).map(|start| (Row::Captures, *start)),
+            ExprKind::Part(whole, n) => {
+                let before = part(&frame.body[*whole].ty, *n as usize).map(|(before, _)| before);
+                self.located(frame, *whole)?.zip(before).map(|((row, start), before)| (row, start + before))
+            }
+            ExprKind::Entry(whole, index) => {
+                let Some((row, start)) = self.located(frame, *whole)? else { return Ok(None) };
+                let Type::Array(of, len) = &frame.body[*whole].ty else { return Ok(None) };
+                let index = self.scalar(frame, *index)?.bits();
+                Some((row, start + entry(index, *len as u64) * of.components()))
+            }
             _ => None,
-        };
-        if let Some(start) = start {
-            out.extend_from_slice(frame.locals.get(start + at.start..start + at.end).unwrap_or_default());
-            return Ok(());
-        }
-        let mut values = Vec::new();
-        self.value(frame, whole, &mut values)?;
-        out.extend_from_slice(values.get(at).unwrap_or_default());
-        Ok(())
+        })
+    }
+
+    /// Copies a local, a capture or a part of one; `false` if the expression is none.
+    fn copy_located(&mut self, frame: &mut Frame<'a>, id: ExprId, out: &mut Vec<Value>) -> Ran<bool> {
+        let Some((row, start)) = self.located(frame, id)? else { return Ok(false) };
+        let ty = &frame.body[id].ty;
+        let given = out.len();
+        let end = start.saturating_add(ty.components());
+        out.extend_from_slice(row.of(self.captures, &frame.locals).get(start..end).unwrap_or_default());
+        fill_from(ty, given, out);
+        Ok(true)
     }
 
     fn call(&mut self, frame: &mut Frame<'a>, number: u32, args: &[ExprId], out: &mut Vec<Value>) -> Ran<()> {

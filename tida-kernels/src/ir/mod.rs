@@ -225,7 +225,7 @@ pub enum StmtKind {
         /// The value.
         value: ExprId,
     },
-    /// A call for its run-time checks alone, its value dropped.
+    /// An expression whose value is dropped: a read, a call, or what can fault. Reads in it count as reads.
     Eval(ExprId),
     /// A branch.
     If(ExprId, Block, Block),

@@ -65,6 +65,8 @@ pub struct TileArrayBuilder<T: Element, const D: usize> {
     ghost: [[usize; 2]; D],
     centering: [Centering; D],
     boundaries: Boundaries<T, D>,
+    /// An axis that was given a boundary, and that the array does not have.
+    no_axis: Option<usize>,
 }
 
 impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
@@ -75,6 +77,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
             ghost: [[0; 2]; D],
             centering: [Centering::Cell; D],
             boundaries: [[Boundary::Open; 2]; D],
+            no_axis: None,
         }
     }
 
@@ -112,18 +115,16 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         self
     }
 
-    /// The boundary of both faces of one axis. An axis that the array does not have is ignored.
-    pub fn boundary_axis(mut self, axis: usize, boundary: Boundary<T>) -> Self {
-        if let Some(faces) = self.boundaries.get_mut(axis) {
-            *faces = [boundary; 2];
-        }
-        self
+    /// The boundary of both faces of one axis.
+    pub fn boundary_axis(self, axis: usize, boundary: Boundary<T>) -> Self {
+        self.boundary_face(axis, Side::Low, boundary).boundary_face(axis, Side::High, boundary)
     }
 
-    /// The boundary of one face. An axis that the array does not have is ignored.
+    /// The boundary of one face.
     pub fn boundary_face(mut self, axis: usize, side: Side, boundary: Boundary<T>) -> Self {
-        if let Some(faces) = self.boundaries.get_mut(axis) {
-            faces[side as usize] = boundary;
+        match self.boundaries.get_mut(axis) {
+            Some(faces) => faces[side as usize] = boundary,
+            None => self.no_axis = Some(axis),
         }
         self
     }
@@ -238,6 +239,10 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     }
 
     fn check_boundaries(&self) -> Result<(), Error> {
+        if let Some(axis) = self.no_axis {
+            let found = format!("a boundary for axis {axis} of an array of {D} axes");
+            return Err(self.error(ErrorKind::Boundary, found, "count axes from 0, the slowest"));
+        }
         let boolean = T::TYPE.component_types().contains(&ScalarType::Bool);
         for (axis, faces) in self.boundaries.iter().enumerate() {
             let error = |found: String, advice: &str| {

@@ -92,7 +92,11 @@ impl<T: Element, const D: usize> Clone for TileArray<T, D> {
         match self.try_clone() {
             Ok(copy) => copy,
             // Only memory can be missing.
-            Err(_) => alloc::handle_alloc_error(alloc::Layout::new::<T>()),
+            Err(_) => {
+                let bytes = self.layout.regions.iter().map(|r| r.cells * T::TYPE.bytes()).sum();
+                let layout = alloc::Layout::from_size_align(bytes, 1);
+                alloc::handle_alloc_error(layout.unwrap_or(alloc::Layout::new::<T>()))
+            }
         }
     }
 }

@@ -34,7 +34,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// A box that reaches outside the domain, memory for the result, or failed work that the values need.
     pub fn read_box(&self, cells: GridBox<D>) -> Result<Vec<T>, Error> {
         let count = self.check_box("read", &cells)?;
-        self.wait_to_read(None)?;
+        self.wait_for_box(&cells, false)?;
         let mut values: Vec<T> = Vec::new();
         reserve(&mut values, count)?;
         let out = Shared::new(values.as_mut_ptr());
@@ -79,7 +79,11 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         all: bool,
         value: impl Fn([i64; D], usize) -> T + Sync,
     ) -> Result<(), Error> {
-        self.wait_to_write(None, all)?;
+        if all {
+            self.wait_to_replace()?
+        } else {
+            self.wait_for_box(cells, true)?
+        };
         let (layout, storage) = (&self.layout, &self.storage);
         // Before the values, so that a panic of `value` leaves ghosts stale too.
         self.tracker.cells_written();

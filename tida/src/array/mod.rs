@@ -1,6 +1,7 @@
 //! Arrays cut into regions with ghost cells.
 
 mod builder;
+mod checkpoint;
 mod convert;
 mod copy;
 pub(crate) mod element;
@@ -8,11 +9,13 @@ mod ghosts;
 mod grid_box;
 mod host;
 pub(crate) mod layout;
+mod npy;
 mod rows;
 pub(crate) mod storage;
 mod views;
 
 pub use builder::{IntoGhost, Side, TileArrayBuilder};
+pub use checkpoint::{Saved, restore, save};
 pub use element::{Element, Scalar};
 pub use ghosts::{GhostFill, fill_ghosts};
 pub use grid_box::GridBox;
@@ -142,14 +145,29 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         Touch { tracker: self.tracker.clone(), region, read, write }
     }
 
-    /// Waits until the host may read.
-    fn wait_to_read(&self, region: Option<usize>) -> Result<(), Error> {
-        self.acc.wait(&[self.touch(region, true, false)])
+    /// Waits until the host may read all values.
+    fn wait_to_read(&self) -> Result<(), Error> {
+        self.acc.wait(&[self.touch(None, true, false)])
     }
 
-    /// Waits until the host may write; `all` says that every value is replaced unread.
-    fn wait_to_write(&self, region: Option<usize>, all: bool) -> Result<(), Error> {
-        self.acc.wait(&[self.touch(region, !all, true)])
+    /// Waits until the host may replace all values, unread.
+    fn wait_to_replace(&self) -> Result<(), Error> {
+        self.acc.wait(&[self.touch(None, false, true)])
+    }
+
+    /// Waits until the host may read, or write too, one region.
+    fn wait_for_region(&self, region: usize, write: bool) -> Result<(), Error> {
+        self.acc.wait(&[self.touch(Some(region), true, write)])
+    }
+
+    /// Waits until the host may read, or write too, a box inside the domain.
+    fn wait_for_box(&self, cells: &GridBox<D>, write: bool) -> Result<(), Error> {
+        let touches: Vec<Touch> =
+            self.layout.owners(cells).map(|region| self.touch(Some(region), true, write)).collect();
+        if touches.len() == self.regions() {
+            return self.acc.wait(&[self.touch(None, true, write)]);
+        }
+        self.acc.wait(&touches)
     }
 }
 

@@ -127,7 +127,7 @@ where
         f: impl FnOnce(ArrayView<'_, S, Dim<[usize; D]>>) -> R,
     ) -> Result<R, Error> {
         let plane = self.plane::<S>(region, component, part)?;
-        self.wait_to_read(Some(region))?;
+        self.wait_for_region(region, false)?;
         let shape = IxDyn(&plane.extent).strides(IxDyn(&plane.strides));
         // SAFETY: the box lies in the region's memory, of which `first` is the low corner; what was recorded to write
         // it has run, and nothing more can be recorded while `self` is borrowed.
@@ -143,7 +143,7 @@ where
         f: impl FnOnce(ArrayViewMut<'_, S, Dim<[usize; D]>>) -> R,
     ) -> Result<R, Error> {
         let plane = self.plane::<S>(region, component, part)?;
-        self.wait_to_write(Some(region), false)?;
+        self.wait_for_region(region, true)?;
         self.tracker.cells_written();
         if part == Part::Grown {
             self.tracker.ghosts_overwritten();

@@ -66,9 +66,11 @@ pub struct HeldArray<const D: usize> {
 
 impl<const D: usize> HeldArray<D> {
     fn raw(&self, region: usize, valid_only: bool) -> Raw<D> {
-        let r = &self.layout.regions[region];
-        let bounds = if valid_only { r.valid } else { r.grown };
-        Raw { base: self.storage.base(region), cells: r.cells, origin: r.origin, strides: r.strides, bounds }
+        let mut raw = self.layout.raw(&self.storage, region);
+        if valid_only {
+            raw.bounds = self.layout.regions[region].valid;
+        }
+        raw
     }
 }
 

@@ -3,12 +3,14 @@
 //! Native form and quotation cannot come apart, since they are two arms of one closure, and answering with a
 //! quotation takes an `unsafe` call that only the macro makes.
 
+use std::cell::Cell;
 use std::marker::PhantomData;
 
 use tida_kernels::quote::StaticKernel;
 
 use super::capture::{CapturedParam, Captures};
 use crate::array::GridBox;
+use crate::error::{Error, ErrorKind};
 
 /// What a kernel is asked.
 ///
@@ -51,12 +53,53 @@ impl Answer<'_> {
     }
 }
 
+/// What may run: the kernel that was analysed, with the values captured then.
+#[derive(Debug)]
+pub(crate) struct Pass<'b> {
+    quoted: &'b Quoted,
+    admitted: Cell<bool>,
+}
+
+impl<'b> Pass<'b> {
+    pub fn new(quoted: &'b Quoted) -> Self {
+        Pass { quoted, admitted: Cell::new(false) }
+    }
+
+    /// Whether it is that kernel, with those values.
+    #[inline(never)]
+    fn admits(&self, kernel: &'static StaticKernel, captures: &[&dyn CapturedParam]) -> bool {
+        let same = std::ptr::eq(kernel, self.quoted.kernel) && {
+            let mut list = Captures::default();
+            for capture in captures {
+                capture.describe(&mut list);
+            }
+            list.same(&self.quoted.captures)
+        };
+        self.admitted.set(same);
+        same
+    }
+
+    /// The error of a closure that has not run what it quoted; asked after each run.
+    pub fn check(&self) -> Result<(), Error> {
+        match self.admitted.replace(false) {
+            true => Ok(()),
+            false => Err(Error::new(
+                ErrorKind::Kernel,
+                format!("run the kernel at {}:{}", self.quoted.kernel.file, self.quoted.kernel.line),
+                "a closure that does not run the kernel it answered with",
+                "pass `kernel!(|u, at| ..)` itself, not a closure around it",
+            )),
+        }
+    }
+}
+
 /// A box of cells to run over.
 #[derive(Debug)]
 pub struct Run<'b, V, R, const D: usize> {
     views: &'b V,
     cells: GridBox<D>,
     out: *mut R,
+    pass: &'b Pass<'b>,
     marker: PhantomData<&'b mut [R]>,
 }
 
@@ -65,13 +108,25 @@ impl<'b, V, R, const D: usize> Run<'b, V, R, D> {
     ///
     /// # Safety
     /// `out` is valid for writes of as many values as there are cells (any pointer will do for a zero-sized `R`).
-    pub(crate) unsafe fn new(views: &'b V, cells: GridBox<D>, out: *mut R) -> Self {
-        Run { views, cells, out, marker: PhantomData }
+    pub(crate) unsafe fn new(views: &'b V, cells: GridBox<D>, out: *mut R, pass: &'b Pass<'b>) -> Self {
+        Run { views, cells, out, pass, marker: PhantomData }
     }
 
-    /// Runs `cell` at each cell of the box, last axis innermost.
+    /// Runs `cell` at each cell of the box, last axis innermost; does nothing if `kernel` with `captures` is not what
+    /// was analysed.
+    ///
+    /// A closure could hold two kernels, answer with the quotation of one and run the other. No safe code outside the
+    /// macro has the static of a kernel, so it cannot pass here what does not belong to `cell`.
     #[inline(always)]
-    pub fn each(self, cell: impl Fn(&V, [i64; D]) -> R) {
+    pub fn each(
+        self,
+        kernel: &'static StaticKernel,
+        captures: &[&dyn CapturedParam],
+        cell: impl Fn(&V, [i64; D]) -> R,
+    ) {
+        if !self.pass.admits(kernel, captures) {
+            return;
+        }
         let GridBox { lo, hi } = self.cells;
         if (0..D).any(|d| hi[d] <= lo[d]) {
             return;

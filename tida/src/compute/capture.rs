@@ -14,6 +14,22 @@ pub struct Captures {
     pub(crate) list: SmallVec<[CapturedValue; 8]>,
 }
 
+impl Captures {
+    /// Whether they are the same values, bit by bit, and the same deferred ones.
+    pub(crate) fn same(&self, other: &Captures) -> bool {
+        let bits = |a: &Value, b: &Value| a.ty() == b.ty() && a.bits() == b.bits();
+        self.list.len() == other.list.len()
+            && self.list.iter().zip(&other.list).all(|pair| match pair {
+                (CapturedValue::Scalar(a), CapturedValue::Scalar(b)) => bits(a, b),
+                (CapturedValue::Array(t, a), CapturedValue::Array(s, b)) => {
+                    t == s && a.len() == b.len() && a.iter().zip(b).all(|(a, b)| bits(a, b))
+                }
+                (CapturedValue::Deferred(t, a), CapturedValue::Deferred(s, b)) => t == s && Arc::ptr_eq(a, b),
+                _ => false,
+            })
+    }
+}
+
 /// One captured value.
 #[derive(Clone, Debug)]
 pub(crate) enum CapturedValue {
@@ -51,6 +67,12 @@ pub trait Captured: CapturedParam + Clone + 'static {
 #[inline(always)]
 pub fn capture<T: Capture + ?Sized>(place: &T) -> T::Held {
     place.hold()
+}
+
+/// The value of what a kernel holds. (The traits have no public path: nothing else may say what it holds.)
+#[inline(always)]
+pub fn value<T: Captured>(held: &T) -> T::Value {
+    held.value()
 }
 
 /// A plain value.

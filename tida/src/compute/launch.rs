@@ -8,7 +8,7 @@ use tida_kernels::ir::Type;
 use tida_kernels::scalar::{Fault, fault};
 
 use super::args::Args;
-use super::ask::{Answer, Ask, Quoted, Run};
+use super::ask::{Answer, Ask, Pass, Quoted, Run};
 use super::check::{Target, check};
 use super::prepare::{Prepared, prepare};
 use super::view::{Checked, Proven};
@@ -84,6 +84,7 @@ where
     checked.acc.core().record_tile(work, || {
         Arc::new(Native {
             kernel,
+            quoted,
             held: args.hold(),
             proven: A::views::<Proven>,
             checked: A::views::<Checked>,
@@ -108,6 +109,7 @@ where
 /// `H` is what it holds of them; `P` and `C` are their views, proven and checked.
 struct Native<H, P, C, N, const D: usize> {
     kernel: N,
+    quoted: Quoted,
     held: H,
     proven: unsafe fn(&H, usize, u16) -> P,
     checked: unsafe fn(&H, usize, u16) -> C,
@@ -124,12 +126,13 @@ where
     unsafe fn run(&self, region: usize, cells: GridBox<4>) -> Result<(), Error> {
         let cells = narrow(&cells);
         let mut nothing = ();
+        let pass = Pass::new(&self.quoted);
         fault::take();
         if self.run_checked {
             // SAFETY: the caller's promise; the views check themselves.
             let views = unsafe { (self.checked)(&self.held, region, self.valid_only) };
             // SAFETY: `()` takes no room.
-            let run = Ask::Checked(unsafe { Run::new(&views, cells, &mut nothing) });
+            let run = Ask::Checked(unsafe { Run::new(&views, cells, &mut nothing, &pass) });
             cpu::vectorised(
                 #[inline(always)]
                 || (self.kernel)(run),
@@ -139,12 +142,13 @@ where
             // are part of.
             let views = unsafe { (self.proven)(&self.held, region, self.valid_only) };
             // SAFETY: `()` takes no room.
-            let run = Ask::Proven(unsafe { Run::new(&views, cells, &mut nothing) });
+            let run = Ask::Proven(unsafe { Run::new(&views, cells, &mut nothing, &pass) });
             cpu::vectorised(
                 #[inline(always)]
                 || (self.kernel)(run),
             );
         }
+        pass.check()?;
         fault::take().map_or(Ok(()), |fault| Err(fault_error(fault, &self.prepared)))
     }
 }

@@ -97,9 +97,9 @@ impl<const D: usize> TileIter<D> {
         let counts = self.layout.cuts.regions();
         self.left = 1;
         let mut stride = self.layout.regions.len();
-        for d in 0..D {
-            stride /= counts[d];
-            let tiles = (0..counts[d]).map(|part| {
+        for (d, count) in counts.into_iter().enumerate() {
+            stride /= count;
+            let tiles = (0..count).map(|part| {
                 let numbers = self.region_tiles(part * stride).numbers;
                 (numbers.hi[d] - numbers.lo[d]).max(0) as usize
             });

@@ -13,6 +13,14 @@ struct Meta {
     unstable: bool,
 }
 
+/// A cell of an argument, and the run-time entries within its element.
+#[derive(Clone, Copy, PartialEq)]
+struct Cell<'a> {
+    arg: u32,
+    index: &'a [ExprId],
+    entries: &'a [(ExprId, u32, u32)],
+}
+
 /// A body under construction.
 #[derive(Debug)]
 pub(super) struct Builder {
@@ -175,14 +183,14 @@ impl Builder {
         (0..n as u32).map(|n| self.part(whole, n)).collect()
     }
 
-    /// The cell, and the entries within it, that all components of the value are read from.
-    fn cell(&self, value: ExprId) -> Option<(u32, Vec<ExprId>, Vec<(ExprId, u32, u32)>)> {
+    /// The cell that all components of the value are read from.
+    fn cell(&self, value: ExprId) -> Option<Cell<'_>> {
         match &self.expr(value).kind {
-            ExprKind::Load { arg, index, component } => Some((*arg, index.clone(), component.dynamic.clone())),
+            ExprKind::Load { arg, index, component } => Some(Cell { arg: *arg, index, entries: &component.dynamic }),
             ExprKind::Construct(parts) => {
                 let (first, rest) = parts.split_first()?;
                 let cell = self.cell(*first)?;
-                rest.iter().all(|part| self.cell(*part).as_ref() == Some(&cell)).then_some(cell)
+                rest.iter().all(|part| self.cell(*part) == Some(cell)).then_some(cell)
             }
             _ => None,
         }

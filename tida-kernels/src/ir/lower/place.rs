@@ -215,7 +215,7 @@ impl<'a> Lowering<'a> {
         Ok(())
     }
 
-    /// To a cell: the index comes first, then the value, then the old value. One store for each component.
+    /// To a cell: the value comes first, then the index, then the old value. One store for each component.
     fn assign_element(
         &mut self,
         span: Span,
@@ -225,12 +225,10 @@ impl<'a> Lowering<'a> {
         op: Option<BinaryOp>,
         value: &'a Expr,
     ) -> Result<(), KernelError> {
-        let mut exprs = vec![index];
+        let mut exprs = vec![value, index];
         exprs.extend(dynamic(path));
-        exprs.push(value);
-        let mut values = self.operands(&exprs)?;
-        let mut value = values.pop().ok_or_else(|| self.scope.damaged(span, "an assignment without value"))?;
-        let mut values = values.into_iter();
+        let mut values = self.operands(&exprs)?.into_iter();
+        let mut value = values.next().ok_or_else(|| self.scope.damaged(span, "an assignment without value"))?;
         let index = values.next().ok_or_else(|| self.scope.damaged(span, "an assignment without index"))?;
         let bound = self.scope.arg(span, arg)?;
         let Found { mut component, element } = self.component(span, &bound.element, path, values)?;

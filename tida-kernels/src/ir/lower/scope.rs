@@ -85,7 +85,7 @@ impl Scope<'_> {
             .ok_or_else(|| self.damaged(span, format!("struct {number} where there are {}", structs.len())))
     }
 
-    /// Type of a part of an element: one step from `element`. `entry` is the constant entry, if it is one.
+    /// A part that a value does not have.
     pub fn bad_part(&self, span: Span, part: &str, of: &dyn std::fmt::Display) -> KernelError {
         self.error(
             span,

@@ -17,7 +17,7 @@ use crate::array::GridBox;
 use crate::array::layout::Layout;
 use crate::backend::cpu;
 use crate::compute::args::{ArgInfo, Args};
-use crate::compute::ask::{Ask, Run};
+use crate::compute::ask::{Ask, Pass, Quoted, Run};
 use crate::compute::check::{Target, box_text, check};
 use crate::compute::deferred::Scalar;
 use crate::compute::launch::{fault_error, quote};
@@ -182,6 +182,7 @@ where
     };
     let job = Job {
         kernel,
+        quoted,
         held: args.hold(),
         proven: A::views::<Proven>,
         checked: A::views::<Checked>,
@@ -206,6 +207,7 @@ where
 /// A reduction to run: kernel, arguments, the cells, how they are cut.
 struct Job<H, P, C, N, O, const D: usize> {
     kernel: N,
+    quoted: Quoted,
     held: H,
     proven: unsafe fn(&H, usize, u16) -> P,
     checked: unsafe fn(&H, usize, u16) -> C,
@@ -335,6 +337,7 @@ impl<H, P, C, N, O, const D: usize> Job<H, P, C, N, O, D> {
             .collect();
         let extent = self.cells.extent();
         let mut values = [MaybeUninit::<R>::uninit(); BLOCK];
+        let pass = Pass::new(&self.quoted);
         fault::take();
         let mut row = piece.rows.lo;
         loop {
@@ -357,11 +360,12 @@ impl<H, P, C, N, O, const D: usize> Job<H, P, C, N, O, D> {
                     let out = unsafe { values.as_mut_ptr().add((cells.lo[last] - aligned) as usize) }.cast::<R>();
                     if let Some(views) = proven {
                         // SAFETY: as many values follow `out` as the row has cells.
-                        (self.kernel)(Ask::Proven(unsafe { Run::new(views, cells, out) }));
+                        (self.kernel)(Ask::Proven(unsafe { Run::new(views, cells, out, &pass) }));
                     } else if let Some(views) = checked {
                         // SAFETY: as above.
-                        (self.kernel)(Ask::Checked(unsafe { Run::new(views, cells, out) }));
+                        (self.kernel)(Ask::Checked(unsafe { Run::new(views, cells, out, &pass) }));
                     }
+                    pass.check()?;
                 }
                 let mut segment = block.div_euclid(SEGMENT as i64);
                 while segment * (SEGMENT as i64) < block_end {
@@ -370,7 +374,7 @@ impl<H, P, C, N, O, const D: usize> Job<H, P, C, N, O, D> {
                     let mut partials = [self.op.identity(); SEGMENT];
                     let in_row = row_number * extent[last];
                     for i in lo..hi {
-                        // SAFETY: every cell of `block..block_end` lies in one of the regions, which has written it.
+                        // SAFETY: every cell of `block..block_end` lies in one of the regions, which has written it (`pass` says that it ran).
                         let value = unsafe { values[(i - aligned) as usize].assume_init() };
                         let index = in_row as u64 + (i - self.cells.lo[last]) as u64;
                         partials[(i - origin) as usize] = self.op.lift(value, index);

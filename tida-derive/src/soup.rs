@@ -1,0 +1,201 @@
+//! Whatever the tokens, the macros give tokens back: no panic, and either errors or both forms.
+
+use proc_macro2::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
+use proptest::prelude::*;
+
+use crate::element::expand_element;
+use crate::kernel::expand_kernel;
+use crate::kernel_fn::expand_kernel_fn;
+
+const WORDS: &[&str] = &[
+    "u", "next", "at", "x", "w", "self", "Self", "let", "mut", "if", "else", "for", "in", "while", "loop", "break",
+    "continue", "return", "fn", "struct", "enum", "as", "f64", "i64", "usize", "bool", "u16", "true", "false", "match",
+    "move", "ref", "unsafe", "async", "const", "static", "pub", "impl", "sqrt", "max", "powi", "crate", "dyn",
+    "r#type", "_",
+];
+
+const PUNCTS: &[char] =
+    &['|', '+', '-', '*', '/', '%', '=', '!', '<', '>', '.', ',', ';', ':', '&', '^', '#', '?', '@', '$'];
+
+const NUMBERS: &[&str] = &[
+    "0",
+    "1",
+    "2.5",
+    "1e300",
+    "1e999",
+    "0x1f",
+    "3usize",
+    "1f32",
+    "7u16",
+    "340282366920938463463374607431768211455",
+    "\"text\"",
+    "'c'",
+    "b\"bytes\"",
+    "1.",
+    "0b12u8",
+];
+
+const KERNELS: &[&str] = &[
+    "|next, u, at| { let c = u[at]; next[at] = c + alpha * (u[at + [0, 1]] + u[at - [0, 1]] - 2.0 * c); }",
+    "|u, at| if u[at].x[q] > 0.0 { (self.a.b, -1) } else { return (f(u[at], 3), 4) }",
+    "move |a, _, at| { for i in 0..=3 { let mut w = [[0.0; 2]; 3]; w[i][0] += 1.0; if i == 2 { continue; } } }",
+    "|p, at| { p[at] = S { x: 1.0, y }; p[at].v[0] *= 2.0; let (a, [b, _]): (f64, [i64; 2]) = (1.0, at); }",
+    "|u, at| { let mut k = 0u32; while !(k >= 3 && true) || false { k <<= 1; loop { break; } } k as f64 }",
+];
+
+const FUNCTIONS: &[&str] = &[
+    "pub(crate) fn f(a: f64, mut b: [i32; 3], c: (bool, u8)) -> (f64, i32) { b[0] += 1; (a.max(1.0), b[0]) }",
+    "fn g(p: path::P) -> path::P { path::P { x: p.x.sqrt(), ..p } }",
+];
+
+const STRUCTS: &[&str] =
+    &["pub struct P { pub x: f64, v: [f32; 3], q: path::Q }", "struct T(f64, i32);", "enum E { A, B(u8) }"];
+
+fn leaf() -> impl Strategy<Value = TokenTree> {
+    prop_oneof![
+        4 => prop::sample::select(WORDS).prop_map(|word| match word.strip_prefix("r#") {
+            Some(raw) => TokenTree::Ident(Ident::new_raw(raw, Span::call_site())),
+            None => TokenTree::Ident(Ident::new(word, Span::call_site())),
+        }),
+        4 => (prop::sample::select(PUNCTS), any::<bool>()).prop_map(|(punct, joint)| {
+            TokenTree::Punct(Punct::new(punct, if joint { Spacing::Joint } else { Spacing::Alone }))
+        }),
+        2 => prop::sample::select(NUMBERS).prop_filter_map("not a literal", |text| {
+            text.parse::<Literal>().ok().map(TokenTree::Literal)
+        }),
+    ]
+}
+
+fn soup() -> impl Strategy<Value = Vec<TokenTree>> {
+    let tree = leaf().prop_recursive(4, 64, 8, |inner| {
+        let delimiter =
+            prop::sample::select(vec![Delimiter::Parenthesis, Delimiter::Brace, Delimiter::Bracket, Delimiter::None]);
+        (delimiter, prop::collection::vec(inner, 0..8))
+            .prop_map(|(delimiter, trees)| TokenTree::Group(Group::new(delimiter, trees.into_iter().collect())))
+    });
+    prop::collection::vec(tree, 0..24)
+}
+
+/// An edit: where (counted through all groups), and what to put there instead; nothing removes.
+type Edit = (prop::sample::Index, Option<TokenTree>, bool);
+
+fn count(tokens: &TokenStream) -> usize {
+    tokens
+        .clone()
+        .into_iter()
+        .map(|tree| match tree {
+            TokenTree::Group(group) => 1 + count(&group.stream()),
+            _ => 1,
+        })
+        .sum()
+}
+
+fn edit(tokens: TokenStream, at: &mut isize, new: &Option<TokenTree>, keep: bool) -> TokenStream {
+    let mut out = Vec::new();
+    for tree in tokens {
+        let here = *at == 0;
+        *at -= 1;
+        if here {
+            out.extend(new.clone());
+            if !keep {
+                continue;
+            }
+        }
+        out.push(match tree {
+            TokenTree::Group(group) => {
+                TokenTree::Group(Group::new(group.delimiter(), edit(group.stream(), at, new, keep)))
+            }
+            other => other,
+        });
+    }
+    out.into_iter().collect()
+}
+
+fn mutated(source: &str, edits: Vec<Edit>) -> TokenStream {
+    let mut tokens: TokenStream = source.parse().expect("a valid source");
+    for (index, new, keep) in edits {
+        let mut at = index.index(count(&tokens).max(1)) as isize;
+        tokens = edit(tokens, &mut at, &new, keep);
+    }
+    tokens
+}
+
+fn edits() -> impl Strategy<Value = Vec<Edit>> {
+    prop::collection::vec((any::<prop::sample::Index>(), prop::option::of(leaf()), any::<bool>()), 0..5)
+}
+
+fn has_error(tokens: &TokenStream) -> bool {
+    tokens.to_string().contains("compile_error")
+}
+
+/// The expansion of a kernel is one block that Rust can parse, unless it holds errors.
+fn check_kernel(input: TokenStream) {
+    let output = expand_kernel(input.clone());
+    if !has_error(&output) {
+        let parsed = syn::parse2::<syn::Expr>(output.clone());
+        assert!(parsed.is_ok(), "{:?}\nfrom {input}\nto {output}", parsed.err());
+    }
+}
+
+fn check_items(output: TokenStream, input: &TokenStream) {
+    if !has_error(&output) {
+        let parsed = syn::parse2::<syn::File>(output.clone());
+        assert!(parsed.is_ok(), "{:?}\nfrom {input}\nto {output}", parsed.err());
+    }
+}
+
+#[test]
+fn the_samples_expand_without_errors() {
+    for source in KERNELS {
+        let output = expand_kernel(source.parse().expect("a valid source"));
+        assert!(!has_error(&output), "{output}");
+    }
+    let output = expand_kernel_fn(TokenStream::new(), FUNCTIONS[0].parse().expect("a valid source"));
+    assert!(!has_error(&output), "{output}");
+    let output = expand_element(STRUCTS[0].parse().expect("a valid source"));
+    assert!(!has_error(&output), "{output}");
+}
+
+#[test]
+fn every_error_is_reported() {
+    let source = "|u, at| { let a = &u[at]; let b = u[at].squareroot(); match a { _ => 1.0 } }";
+    let output = expand_kernel(source.parse().expect("a valid source")).to_string();
+    assert_eq!(output.matches("compile_error").count(), 3, "{output}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn soup_never_panics(trees in soup()) {
+        let tokens: TokenStream = trees.into_iter().collect();
+        check_kernel(tokens.clone());
+        check_items(expand_kernel_fn(TokenStream::new(), tokens.clone()), &tokens);
+        check_items(expand_element(tokens.clone()), &tokens);
+    }
+
+    #[test]
+    fn soup_as_a_body_never_panics(trees in soup()) {
+        let body = TokenTree::Group(Group::new(Delimiter::Brace, trees.into_iter().collect()));
+        check_kernel(quote::quote!(|next, u, at| #body));
+        let function = quote::quote!(fn f(x: f64, w: [i64; 2]) -> f64 #body);
+        check_items(expand_kernel_fn(TokenStream::new(), function.clone()), &function);
+    }
+
+    #[test]
+    fn mutated_kernels_never_panic(source in prop::sample::select(KERNELS), edits in edits()) {
+        check_kernel(mutated(source, edits));
+    }
+
+    #[test]
+    fn mutated_functions_and_structs_never_panic(
+        function in prop::sample::select(FUNCTIONS),
+        structure in prop::sample::select(STRUCTS),
+        edits in edits(),
+    ) {
+        let function = mutated(function, edits.clone());
+        check_items(expand_kernel_fn(TokenStream::new(), function.clone()), &function);
+        let structure = mutated(structure, edits);
+        check_items(expand_element(structure.clone()), &structure);
+    }
+}

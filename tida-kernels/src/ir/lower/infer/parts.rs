@@ -1,0 +1,114 @@
+//! Cells of arguments, and parts of values, which may have to wait until the whole is known.
+
+use super::super::types::{Shape, Ty, Unknown};
+use super::{Infer, Pending, Step};
+use crate::element::ScalarType;
+use crate::error::KernelError;
+use crate::ir::{Access, Span, Type};
+use crate::quote::{Expr, Projection};
+
+impl<'t> Infer<'t, '_> {
+    /// The type of a cell of an argument, or of a part of it.
+    pub(super) fn element(
+        &mut self,
+        span: Span,
+        number: u32,
+        index: &'t Expr,
+        path: &'t [Projection],
+    ) -> Result<Ty, KernelError> {
+        let arg = self.scope.arg(span, number)?;
+        let name = &arg.name;
+        let given = self.expr(index)?;
+        if arg.access == Access::Table {
+            let want = self.types.scalar(ScalarType::U64);
+            self.same(index.span, given, want, || format!("index the table `{name}` by a usize"))?;
+        } else {
+            if let Shape::Array(_, axes) = self.types.shape(given)
+                && axes != arg.rank
+            {
+                return Err(self.scope.error(
+                    index.span,
+                    format!("index `{name}`"),
+                    format!("a point of {axes} axes where the array has {}", arg.rank),
+                    "give one coordinate for each axis of the array",
+                ));
+            }
+            let want = self.types.point(arg.rank);
+            self.same(index.span, given, want, || format!("index `{name}` by a point"))?;
+        }
+        let mut ty = self.types.import(&Type::of_element(&arg.element));
+        for step in path {
+            ty = self.project(span, ty, step)?;
+        }
+        Ok(ty)
+    }
+
+    pub(super) fn project(&mut self, span: Span, whole: Ty, step: &'t Projection) -> Result<Ty, KernelError> {
+        if let Projection::Index(index) = step {
+            let given = self.expr(index)?;
+            let want = self.types.scalar(ScalarType::U64);
+            self.same(index.span, given, want, || "index a fixed-size array by a usize".into())?;
+        }
+        let part = self.types.any();
+        self.later(Pending { span, whole, step: Step::Projection(step), part })?;
+        Ok(part)
+    }
+
+    /// Finds the part, or remembers to.
+    pub(super) fn later(&mut self, pending: Pending<'t>) -> Result<(), KernelError> {
+        if !self.try_part(&pending)? {
+            self.pending.push(pending);
+        }
+        Ok(())
+    }
+
+    pub(super) fn settle(&mut self) -> Result<(), KernelError> {
+        loop {
+            let waiting = std::mem::take(&mut self.pending);
+            let before = waiting.len();
+            for pending in waiting {
+                self.later(pending)?;
+            }
+            if self.pending.is_empty() {
+                return Ok(());
+            }
+            if self.pending.len() == before {
+                let span = self.pending[0].span;
+                return Err(self.scope.error(
+                    span,
+                    "take a part of a value",
+                    "that its type is not known",
+                    "write the type where the variable is declared",
+                ));
+            }
+        }
+    }
+
+    pub(super) fn try_part(&mut self, p: &Pending<'t>) -> Result<bool, KernelError> {
+        let found = match (self.types.shape(p.whole), &p.step) {
+            (Shape::Unknown(Unknown::Any), _) => return Ok(false),
+            (Shape::Array(entry, _), Step::Axis | Step::Projection(Projection::Index(_))) => Some(entry),
+            (Shape::Tuple(parts), Step::Projection(Projection::Tuple(n))) => parts.get(*n as usize).copied(),
+            (Shape::Struct(_, fields), Step::Projection(Projection::Field(name))) => {
+                fields.iter().find(|(f, _)| f == name).map(|(_, t)| *t)
+            }
+            _ => None,
+        };
+        match (found, &p.step) {
+            (Some(found), _) => self.same(p.span, found, p.part, || "take a part of a value".into())?,
+            (None, Step::Axis) => {
+                let found = format!("a value of type {}", self.types.describe(p.whole));
+                return Err(self.scope.error(p.span, "move a point", found, "add a point to a point"));
+            }
+            (None, Step::Projection(step)) => {
+                let part = match step {
+                    Projection::Field(name) => format!(".{name}"),
+                    Projection::Tuple(n) => format!(".{n}"),
+                    Projection::Index(_) => "[..]".into(),
+                };
+                return Err(self.scope.bad_part(p.span, &part, &self.types.describe(p.whole)));
+            }
+        }
+        Ok(true)
+    }
+}

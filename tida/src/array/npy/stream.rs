@@ -1,0 +1,185 @@
+//! Values between arrays and files, line by line.
+
+use std::io::{self, Read, Write};
+
+use super::super::grid_box::GridBox;
+use super::super::layout::Layout;
+use super::super::storage::Storage;
+use tida_kernels::element::{ElementType, ScalarType};
+
+/// Longest piece of a line held at once, in elements.
+const PIECE: usize = 1 << 15;
+
+/// A scalar component of an element.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Component {
+    pub(crate) scalar: ScalarType,
+    /// Bytes of the components before.
+    before: usize,
+}
+
+/// The components of an element.
+pub(crate) fn components(element: &ElementType) -> Vec<Component> {
+    let mut before = 0;
+    let types = element.component_types().into_iter();
+    types
+        .map(|scalar| {
+            before += scalar.size();
+            Component { scalar, before: before - scalar.size() }
+        })
+        .collect()
+}
+
+/// Some components, all of one scalar type, of all valid values of an array.
+pub(crate) struct Values<'a, const D: usize> {
+    pub(crate) layout: &'a Layout<D>,
+    pub(crate) storage: &'a Storage,
+    pub(crate) components: &'a [Component],
+}
+
+impl<const D: usize> Values<'_, D> {
+    /// Sets the values from a file's data. `fortran`: first axis contiguous, components outermost. `swapped`: of the
+    /// other byte order.
+    ///
+    /// # Safety
+    /// The array has these components, and no one else accesses it.
+    pub(crate) unsafe fn read(&self, file: &mut dyn Read, fortran: bool, swapped: bool) -> io::Result<()> {
+        let mut buffer = Vec::new();
+        self.pieces(fortran, |start, axis, count, components| {
+            let Some(size) = components.first().map(|c| c.scalar.size()) else { return Ok(()) };
+            buffer.resize(count * components.len() * size, 0);
+            file.read_exact(&mut buffer)?;
+            if swapped {
+                buffer.chunks_exact_mut(size).for_each(<[u8]>::reverse);
+            }
+            if components[0].scalar == ScalarType::Bool {
+                buffer.iter_mut().for_each(|b| *b = (*b != 0) as u8);
+            }
+            self.spans(start, axis, count, components, |span| {
+                let from = buffer[span.offset * size..].as_ptr();
+                // SAFETY: the buffer holds the piece, the span lies in its region; the rest is the caller's promise.
+                unsafe {
+                    match size {
+                        1 => span.copy::<u8>(from.cast_mut(), false),
+                        4 => span.copy::<u32>(from.cast_mut(), false),
+                        _ => span.copy::<u64>(from.cast_mut(), false),
+                    }
+                }
+            });
+            Ok(())
+        })
+    }
+
+    /// Writes the values as a file's data: last axis contiguous, the components of a value beside each other.
+    ///
+    /// # Safety
+    /// The array has these components, and no one writes it meanwhile.
+    pub(crate) unsafe fn write(&self, file: &mut dyn Write) -> io::Result<()> {
+        let mut buffer = Vec::new();
+        self.pieces(false, |start, axis, count, components| {
+            let Some(size) = components.first().map(|c| c.scalar.size()) else { return Ok(()) };
+            buffer.resize(count * components.len() * size, 0u8);
+            self.spans(start, axis, count, components, |span| {
+                let to = buffer[span.offset * size..].as_mut_ptr();
+                // SAFETY: the buffer holds the piece, the span lies in its region; the rest is the caller's promise.
+                unsafe {
+                    match size {
+                        1 => span.copy::<u8>(to, true),
+                        4 => span.copy::<u32>(to, true),
+                        _ => span.copy::<u64>(to, true),
+                    }
+                }
+            });
+            file.write_all(&buffer)
+        })
+    }
+
+    /// Calls `f` with start, axis and length of each piece of a line, in the order of a file, and the components that
+    /// lie beside each other in it.
+    fn pieces(
+        &self,
+        fortran: bool,
+        mut f: impl FnMut([i64; D], usize, usize, &[Component]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let domain = self.layout.domain();
+        let mut line = |start: [i64; D], axis: usize, components: &[Component]| {
+            for first in (0..domain.hi[axis]).step_by(PIECE) {
+                let mut at = start;
+                at[axis] = first;
+                f(at, axis, PIECE.min((domain.hi[axis] - first) as usize), components)?;
+            }
+            Ok(())
+        };
+        if !fortran {
+            return domain.rows().try_for_each(|start| line(start, D - 1, self.components));
+        }
+        // The same order as the rows of the domain turned round.
+        let turned = GridBox { lo: turn(domain.lo), hi: turn(domain.hi) };
+        for component in self.components {
+            turned.rows().try_for_each(|start| line(turn(start), 0, std::slice::from_ref(component)))?;
+        }
+        Ok(())
+    }
+
+    /// Calls `f` with the parts of a piece of a line, cut by regions and components.
+    fn spans(&self, start: [i64; D], axis: usize, count: usize, components: &[Component], mut f: impl FnMut(Span)) {
+        let mut piece = GridBox { lo: start, hi: start.map(|x| x + 1) };
+        piece.hi[axis] = start[axis] + count as i64;
+        for region in self.layout.owners(&piece) {
+            let r = &self.layout.regions[region];
+            let part = r.valid.intersect(&piece);
+            let skip = (part.lo[axis] - start[axis]) as usize;
+            for (n, component) in components.iter().enumerate() {
+                let plane = self.storage.base(region).wrapping_add(r.cells * component.before);
+                f(Span {
+                    first: plane.wrapping_add(r.position(part.lo) * component.scalar.size()),
+                    stride: r.strides[axis],
+                    count: part.extent()[axis],
+                    offset: skip * components.len() + n,
+                    pace: components.len(),
+                });
+            }
+        }
+    }
+}
+
+/// Consecutive values of one component in one region, and where they are in a buffer.
+struct Span {
+    first: *mut u8,
+    stride: usize,
+    count: usize,
+    /// Position in the buffer of the first value, and the distance to the next.
+    offset: usize,
+    pace: usize,
+}
+
+impl Span {
+    /// Copies the values from the buffer to the array, or back. `buffer` is that of the first value.
+    ///
+    /// # Safety
+    /// Both hold the values, of the size of `S`.
+    unsafe fn copy<S: Copy>(&self, buffer: *mut u8, out: bool) {
+        if self.pace == 1 && self.stride == 1 {
+            let (from, to) = if out { (self.first, buffer) } else { (buffer, self.first) };
+            // SAFETY: the caller's promise; the buffer is not part of the array.
+            return unsafe { std::ptr::copy_nonoverlapping(from, to, self.count * size_of::<S>()) };
+        }
+        let (buffer, first) = (buffer.cast::<S>(), self.first.cast::<S>());
+        for n in 0..self.count {
+            let (b, a) = (buffer.wrapping_add(n * self.pace), first.wrapping_add(n * self.stride));
+            // SAFETY: the caller's promise.
+            unsafe {
+                if out {
+                    b.write_unaligned(a.read());
+                } else {
+                    a.write(b.read_unaligned());
+                }
+            }
+        }
+    }
+}
+
+fn turn<const D: usize>(mut at: [i64; D]) -> [i64; D] {
+    at.reverse();
+    at
+}

@@ -1,0 +1,16 @@
+#[path = "../support/mod.rs"]
+mod support;
+use support::sweep64;
+use tida::kernel;
+
+fn main() {
+    let name = String::from("wave");
+    sweep64(kernel!(|next, u, at| {
+        next[at] = name;
+    }));
+}
+
+fn integer_literal() {
+    let offset = 1;
+    sweep64(kernel!(|next, u, at| next[at] = u[at + [offset, 0]]));
+}

@@ -1,0 +1,11 @@
+#[path = "../support/mod.rs"]
+mod support;
+use support::sweep64;
+use tida::kernel;
+
+fn main() {
+    sweep64(kernel!(|next, u, at| {
+        println!("{}", u[at]);
+        next[at] = vec![1.0][0];
+    }));
+}
