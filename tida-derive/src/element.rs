@@ -13,7 +13,7 @@ pub fn expand_element(input: TokenStream) -> TokenStream {
         Err(error) => return error.to_compile_error(),
     };
     match fields(&input) {
-        Ok(fields) => implementation(&input.ident, fields),
+        Ok(fields) => implementation(&input.vis, &input.ident, fields),
         Err(errors) => compile_errors(errors),
     }
 }
@@ -58,7 +58,7 @@ fn fields(input: &syn::DeriveInput) -> Result<&syn::FieldsNamed, Vec<syn::Error>
     }
 }
 
-fn implementation(name: &Ident, fields: &syn::FieldsNamed) -> TokenStream {
+fn implementation(seen_by: &syn::Visibility, name: &Ident, fields: &syn::FieldsNamed) -> TokenStream {
     let text = name.to_string();
     let names: Vec<&Ident> = fields.named.iter().filter_map(|field| field.ident.as_ref()).collect();
     let texts: Vec<String> = names.iter().map(|name| name.to_string()).collect();
@@ -83,7 +83,7 @@ fn implementation(name: &Ident, fields: &syn::FieldsNamed) -> TokenStream {
         const _: () = {
             #(type #aliases = #types;)*
 
-            pub struct #place {
+            #seen_by struct #place {
                 #(#vis #names: <#aliases as #element>::Place,)*
             }
 

@@ -3,7 +3,7 @@
 pub use crate::array::element::Place;
 pub use crate::compute::ask::{Answer, Ask, Run};
 pub use crate::compute::capture::{capture, value};
-pub use crate::compute::view::{ReadView, WriteView, read, write};
+pub use crate::compute::view::{Checked, Proven, ReadView, WriteView, read, write};
 pub use tida_kernels::element::{ElementType, ScalarType};
 pub use tida_kernels::quote::{StaticFunction, StaticKernel};
 pub use tida_kernels::scalar::ops;

@@ -1,0 +1,270 @@
+//! Arrays with random cuts, ghosts, boundaries and data, and plain copies of them.
+
+use std::cell::Cell;
+
+use ndarray::{Dim, Dimension};
+use tida::array::{Scalar, Side};
+use tida::prelude::*;
+use tida_kernels::element::ScalarType;
+use tida_kernels::scalar::Value;
+
+use crate::draw::{Draw, mix, value};
+
+/// One domain with its cuts.
+pub struct Scene<const D: usize> {
+    pub acc: TileAcc,
+    pub draw: Draw,
+    cells: [usize; D],
+    regions: [usize; D],
+    ghost: [[usize; 2]; D],
+    made: Cell<u64>,
+}
+
+/// A value of an element from its scalars.
+pub trait FromScalars: Element {
+    fn from_scalars(next: &mut dyn FnMut(ScalarType) -> Value) -> Self;
+}
+
+macro_rules! from_scalars {
+    ($($t:ty, $variant:ident;)*) => {$(
+        impl FromScalars for $t {
+            fn from_scalars(next: &mut dyn FnMut(ScalarType) -> Value) -> Self {
+                match next(ScalarType::$variant) {
+                    Value::$variant(v) => v,
+                    other => panic!("{other:?} is no {}", stringify!($t)),
+                }
+            }
+        }
+    )*};
+}
+
+from_scalars! { bool, Bool; u8, U8; i32, I32; u32, U32; i64, I64; u64, U64; f32, F32; f64, F64; }
+
+impl<T: FromScalars, const N: usize> FromScalars for [T; N] {
+    fn from_scalars(next: &mut dyn FnMut(ScalarType) -> Value) -> Self {
+        std::array::from_fn(|_| T::from_scalars(next))
+    }
+}
+
+/// Calls a macro for the type of each scalar.
+macro_rules! for_scalar {
+    ($ty:expr, $do:ident) => {
+        match $ty {
+            ScalarType::Bool => $do!(bool, Bool),
+            ScalarType::U8 => $do!(u8, U8),
+            ScalarType::I32 => $do!(i32, I32),
+            ScalarType::U32 => $do!(u32, U32),
+            ScalarType::I64 => $do!(i64, I64),
+            ScalarType::U64 => $do!(u64, U64),
+            ScalarType::F32 => $do!(f32, F32),
+            ScalarType::F64 => $do!(f64, F64),
+        }
+    };
+}
+
+impl<const D: usize> Scene<D>
+where
+    Dim<[usize; D]>: Dimension,
+{
+    pub fn new(draw: &Draw) -> Self {
+        let acc = TileAcc::builder().device(Device::Cpu).threads(draw.threads).build().unwrap();
+        let from = 4 - D;
+        let cells: [usize; D] = std::array::from_fn(|d| match (D, d + 1 == D) {
+            (4, true) => draw.cells[3] % 70 + 2,
+            (4, false) => draw.cells[d] % 3 + 2,
+            (3, false) => draw.cells[from + d].min(4),
+            (1, true) => draw.cells[3] * 2,
+            _ => draw.cells[from + d],
+        });
+        // Ghosts are at most as wide as the thinnest region: each has two cells or more.
+        let regions: [usize; D] = std::array::from_fn(|d| {
+            let most = if d + 1 < D {
+                cells[d] / 2
+            } else {
+                let tail = cells[d] % 64;
+                cells[d].div_ceil(64) - (cells[d] > 64 && (1..3).contains(&tail)) as usize
+            };
+            1 + draw.regions[from + d] % most.max(1)
+        });
+        let probe = TileArray::<u8, D>::builder(cells).regions(regions).build(&acc).unwrap();
+        let thinnest = |d: usize| (0..probe.regions()).map(|r| probe.region_box(r).unwrap().extent()[d]).min().unwrap();
+        let ghost = std::array::from_fn(|d| draw.more_ghosts[from + d].map(|more| 2 + (more && thinnest(d) > 2) as usize));
+        Scene { acc, draw: draw.clone(), cells, regions, ghost, made: Cell::new(0) }
+    }
+
+    /// A seed for each thing made in the scene.
+    fn seed(&self) -> u64 {
+        self.made.set(self.made.get() + 1);
+        mix(self.draw.seed, self.made.get())
+    }
+
+    /// An array of the scene's cuts with random cells and ghosts; ghosts that a boundary decides are filled.
+    pub fn array<T: FromScalars>(&self) -> TileArray<T, D> {
+        self.centred([Centering::Cell; D])
+    }
+
+    /// As [`array`](Scene::array), with values on faces along some axes.
+    pub fn centred<T: FromScalars>(&self, centering: [Centering; D]) -> TileArray<T, D> {
+        let seed = self.seed();
+        let from = 4 - D;
+        let mut count = 0;
+        let mut fixed = || {
+            T::from_scalars(&mut |ty| {
+                count += 1;
+                value(ty, self.draw.wildness, mix(seed ^ 1, count))
+            })
+        };
+        let numeric = !T::TYPE.component_types().contains(&ScalarType::Bool);
+        let mut builder = TileArray::<T, D>::builder(self.cells).regions(self.regions).ghost(self.ghost);
+        builder = builder.centering(centering);
+        for d in 0..D {
+            let kinds = self.draw.boundary[from + d].map(|kind| kind % 7);
+            for (side, kind) in [Side::Low, Side::High].into_iter().zip(kinds) {
+                let boundary = match kind {
+                    _ if kinds[0] == 0 => Boundary::Periodic,
+                    1 if numeric => Boundary::ReflectOdd,
+                    2 => Boundary::ReflectEven,
+                    3 => Boundary::Extrapolate(0),
+                    4 if numeric => Boundary::Extrapolate(1),
+                    5 => Boundary::Fixed(fixed()),
+                    _ => Boundary::Open,
+                };
+                builder = builder.boundary_face(d, side, boundary);
+            }
+        }
+        let mut array = builder.build(&self.acc).unwrap();
+        scatter(&mut array, seed, self.draw.wildness);
+        array.fill_ghosts().unwrap();
+        array
+    }
+
+    /// An array of its own shape and cuts, to be read whole.
+    pub fn whole<T: FromScalars, const E: usize>(&self, cells: [usize; E]) -> TileArray<T, E>
+    where
+        Dim<[usize; E]>: Dimension,
+    {
+        let regions = std::array::from_fn(|d| {
+            let most = if d + 1 < E { cells[d] } else { cells[d].div_ceil(64) };
+            1 + self.draw.regions[d] % most
+        });
+        let mut array = TileArray::<T, E>::builder(cells).regions(regions).build(&self.acc).unwrap();
+        scatter(&mut array, self.seed(), self.draw.wildness);
+        array
+    }
+
+    /// Values for a table.
+    pub fn table<T: FromScalars>(&self, len: usize) -> Vec<T> {
+        let (seed, mut n) = (self.seed(), 0);
+        let mut next = |ty| {
+            n += 1;
+            value(ty, self.draw.wildness, mix(seed, n))
+        };
+        (0..len).map(|_| T::from_scalars(&mut next)).collect()
+    }
+
+    /// One random value to capture.
+    pub fn scalar<T: FromScalars>(&self) -> T {
+        self.table(1)[0]
+    }
+
+    /// The tiles to run over.
+    pub fn tiles<T: Element>(&self, array: &TileArray<T, D>) -> Vec<Tile<D>> {
+        let from = 4 - D;
+        let size = std::array::from_fn(|d| match self.draw.tile[from + d] {
+            0 => usize::MAX,
+            n => n,
+        });
+        let lo = std::array::from_fn(|d| self.draw.within[from + d][0]);
+        let hi = std::array::from_fn(|d| array.shape()[d] as i64 - self.draw.within[from + d][1]);
+        TileIter::new(array).tile_size(size).within(lo, hi).collect()
+    }
+}
+
+/// Random values for every cell and every ghost.
+fn scatter<T: Element, const D: usize>(array: &mut TileArray<T, D>, seed: u64, wildness: u8)
+where
+    Dim<[usize; D]>: Dimension,
+{
+    for region in 0..array.regions() {
+        for (component, ty) in T::TYPE.component_types().into_iter().enumerate() {
+            let seed = mix(seed, (region * 64 + component) as u64);
+            macro_rules! fill {
+                ($t:ty, $variant:ident) => {
+                    array
+                        .with_grown_component_mut::<$t, _>(region, component, |mut view| {
+                            for (n, x) in view.iter_mut().enumerate() {
+                                let Value::$variant(v) = value(ty, wildness, mix(seed, n as u64)) else { panic!() };
+                                *x = v;
+                            }
+                        })
+                        .unwrap()
+                };
+            }
+            for_scalar!(ty, fill);
+        }
+    }
+}
+
+/// The values of one region of an argument, one list a component.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// What the region owns.
+    pub valid: [Vec<i64>; 2],
+    /// What it holds.
+    pub held: [Vec<i64>; 2],
+    /// Row-major over what it holds.
+    pub values: Vec<Vec<Value>>,
+}
+
+/// A plain copy of an argument.
+pub type Copied = Vec<Part>;
+
+/// What can be copied.
+pub trait Copies {
+    fn copied(&self) -> Result<Copied, Error>;
+}
+
+impl<T: Element, const D: usize> Copies for TileArray<T, D>
+where
+    Dim<[usize; D]>: Dimension,
+{
+    fn copied(&self) -> Result<Copied, Error> {
+        let ends = |b: GridBox<D>| [b.lo.to_vec(), b.hi.to_vec()];
+        (0..self.regions())
+            .map(|region| {
+                let mut values = Vec::new();
+                for (component, ty) in T::TYPE.component_types().into_iter().enumerate() {
+                    macro_rules! list {
+                        ($t:ty, $variant:ident) => {
+                            self.with_grown_component::<$t, _>(region, component, |view| {
+                                view.iter().map(|v| Value::$variant(*v)).collect::<Vec<_>>()
+                            })
+                        };
+                    }
+                    values.push(for_scalar!(ty, list)?);
+                }
+                let valid = ends(self.region_box(region).unwrap());
+                Ok(Part { valid, held: ends(self.grown_box(region).unwrap()), values })
+            })
+            .collect()
+    }
+}
+
+impl<T: Scalar> Copies for Vec<T> {
+    fn copied(&self) -> Result<Copied, Error> {
+        let all = [vec![0], vec![self.len() as i64]];
+        let values = self.iter().map(|v| Value::from_bits(T::SCALAR, v.bits())).collect();
+        Ok(vec![Part { valid: all.clone(), held: all, values: vec![values] }])
+    }
+}
+
+/// Runs a test over random scenes.
+pub fn over<const D: usize>(test: impl Fn(&Scene<D>))
+where
+    Dim<[usize; D]>: Dimension,
+{
+    crate::draw::each_draw(CASES, |draw| test(&Scene::new(draw)));
+}
+
+/// Scenes for each kernel.
+const CASES: u32 = 12;
