@@ -26,6 +26,8 @@ pub(crate) struct Core {
     recorded: Condvar,
     /// Nodes recorded and not finished.
     unfinished: AtomicUsize,
+    /// Sweeps closed so far.
+    sweeps: AtomicUsize,
     /// Wakes who waits for nodes.
     progress: Mutex<()>,
     finished: Condvar,
@@ -78,6 +80,7 @@ impl Core {
             recorder: Mutex::default(),
             recorded: Condvar::new(),
             unfinished: AtomicUsize::new(0),
+            sweeps: AtomicUsize::new(0),
             progress: Mutex::default(),
             finished: Condvar::new(),
             failure: Mutex::default(),
@@ -203,7 +206,9 @@ impl Core {
     /// A sweep takes no more tiles: it runs when its turn comes.
     fn close(self: &Arc<Core>, sweep: OpenSweep) {
         let OpenSweep { node, launch, boxes, .. } = sweep;
-        node.set_work(Box::new(move || run_boxes(&*launch, &boxes)));
+        // Sweeps alternate in the order that they are recorded, which is mostly the order that they run.
+        let backwards = self.sweeps.fetch_add(1, Ordering::Relaxed) % 2 == 1;
+        node.set_work(Box::new(move || run_boxes(&*launch, &boxes, backwards)));
         if node.release() {
             self.start_node(node);
         }

@@ -108,15 +108,24 @@ impl OpenSweep {
     }
 }
 
+/// Cells of a piece: some megabytes, so that threads even out their speeds.
+const PIECE: usize = 1 << 18;
+/// Cells of the smallest piece: below, a piece costs more than it saves.
+const SMALL_PIECE: usize = 1 << 14;
+
 /// Runs all boxes of a sweep, split so that every thread has work, in the current thread pool.
-pub(crate) fn run_boxes(launch: &dyn Launch, boxes: &[(usize, GridBox<4>)]) -> Result<(), Error> {
+///
+/// `backwards` runs them from the last to the first: sweeps that take turns begin with what the one before has just
+/// left in the caches.
+pub(crate) fn run_boxes(launch: &dyn Launch, boxes: &[(usize, GridBox<4>)], backwards: bool) -> Result<(), Error> {
     let total: usize = boxes.iter().map(|(_, b)| b.cells()).sum();
-    let threads = rayon::current_num_threads();
-    // A few pieces a thread even out their speeds; below a few thousand cells a piece costs more than it saves.
-    let piece = (total / (threads * 4)).max(16 * 1024);
-    let mut pieces = Vec::with_capacity(boxes.len() + threads * 4);
+    let piece = (total / (rayon::current_num_threads() * 4)).clamp(SMALL_PIECE, PIECE);
+    let mut pieces = Vec::with_capacity(boxes.len() + total / piece);
     for (region, cells) in boxes {
         split(cells, piece, &mut |part| pieces.push((*region, part)));
+    }
+    if backwards {
+        pieces.reverse();
     }
     let run = |&(region, cells): &(usize, GridBox<4>)| {
         // SAFETY: the graph lets a sweep run only when nothing that conflicts with it runs, its boxes do not overlap,
@@ -126,8 +135,7 @@ pub(crate) fn run_boxes(launch: &dyn Launch, boxes: &[(usize, GridBox<4>)]) -> R
     if let [one] = pieces.as_slice() {
         return run(one);
     }
-    let small = (pieces.len() * total.min(64)).max(1);
-    let at_least = (pieces.len() * 4096 / total.max(1)).clamp(1, small);
+    let at_least = (pieces.len() * SMALL_PIECE / 4 / total.max(1)).max(1);
     pieces.par_iter().with_min_len(at_least).try_for_each(run)
 }
 

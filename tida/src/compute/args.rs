@@ -1,5 +1,6 @@
 //! Arguments of `compute` and `reduce`.
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use tida_kernels::ir::{Access, Binding};
@@ -10,30 +11,49 @@ use crate::array::element::{Element, Scalar};
 use crate::array::layout::{Boundary, Layout};
 use crate::array::storage::Storage;
 use crate::array::{GridBox, TileArray};
+use crate::backend::cpu::{EXCLUSIVE, Starts};
 
 /// One argument of a kernel over cells of `D` axes.
 ///
 /// `&u` is read around the cell; `&mut u` is written at the cell; [`all`]`(&a)` is a whole array of any shape, read
 /// only; [`table`]`(&s)` is a small constant table.
 pub trait Arg<const D: usize> {
-    /// What the native form of a kernel sees.
-    #[doc(hidden)]
-    type View<M: Mode>: Sync + 'static;
     /// What recorded work holds.
     #[doc(hidden)]
-    type Held: Send + Sync + 'static;
-    #[doc(hidden)]
-    const BINDING: Binding;
+    type Held: HeldArg<D>;
     #[doc(hidden)]
     fn info(&self) -> ArgInfo<'_, D>;
     #[doc(hidden)]
     fn hold(&self) -> Self::Held;
+}
+
+/// What recorded work holds of an argument.
+pub trait HeldArg<const D: usize>: Send + Sync + 'static {
+    /// What the native form of a kernel sees.
+    type View<M: Mode>: Sync + 'static;
+    /// What the kernel is typed for.
+    const BINDING: Binding;
     /// The view of one region.
     ///
     /// # Safety
     /// As [`View::new`] and [`ViewMut::new`].
-    #[doc(hidden)]
-    unsafe fn view<M: Mode>(held: &Self::Held, region: usize, arg: u32, valid_only: bool) -> Self::View<M>;
+    unsafe fn view<M: Mode>(&self, region: usize, arg: u32, how: How<'_, D>) -> Self::View<M>;
+    /// The memory of the cells of a box, first byte and length, if it holds nothing else that others may touch while
+    /// the box is written.
+    fn exclusive(&self, _region: usize, _cells: &GridBox<D>) -> Option<(*mut u8, usize)> {
+        None
+    }
+}
+
+/// How the views of a region are made.
+#[derive(Clone, Copy, Debug)]
+pub struct How<'a, const D: usize> {
+    /// Bit `n` keeps argument `n` to its valid cells.
+    pub(crate) valid_only: u16,
+    /// The cells that run.
+    pub(crate) cells: &'a GridBox<D>,
+    /// Where the memory of those cells starts, for arguments that have it to themselves; null for others.
+    pub(crate) starts: Starts,
 }
 
 /// What `compute` has to know of an argument.
@@ -59,12 +79,20 @@ pub struct TiledInfo<'a, const D: usize> {
 
 /// What recorded work holds of an array.
 #[derive(Debug)]
-pub struct HeldArray<const D: usize> {
+struct Memory<const D: usize> {
     storage: Arc<Storage>,
     layout: Arc<Layout<D>>,
 }
 
-impl<const D: usize> HeldArray<D> {
+/// What recorded work holds of an array that it reads.
+#[derive(Debug)]
+pub struct HeldRef<T, const D: usize>(Memory<D>, PhantomData<fn() -> T>);
+
+/// What recorded work holds of an array that it writes.
+#[derive(Debug)]
+pub struct HeldMut<T, const D: usize>(Memory<D>, PhantomData<fn() -> T>);
+
+impl<const D: usize> Memory<D> {
     fn raw(&self, region: usize, valid_only: bool) -> Raw<D> {
         let mut raw = self.layout.raw(&self.storage, region);
         if valid_only {
@@ -83,8 +111,8 @@ fn info<T: Element, const D: usize>(array: &TileArray<T, D>) -> ArgInfo<'_, D> {
     })
 }
 
-fn held<T: Element, const D: usize>(array: &TileArray<T, D>) -> HeldArray<D> {
-    HeldArray { storage: array.storage.clone(), layout: array.layout.clone() }
+fn memory<T: Element, const D: usize>(array: &TileArray<T, D>) -> Memory<D> {
+    Memory { storage: array.storage.clone(), layout: array.layout.clone() }
 }
 
 const fn binding<T: Element>(access: Access, rank: usize) -> Binding {
@@ -92,34 +120,67 @@ const fn binding<T: Element>(access: Access, rank: usize) -> Binding {
 }
 
 impl<T: Element, const D: usize> Arg<D> for &TileArray<T, D> {
-    type View<M: Mode> = View<T, D, M>;
-    type Held = HeldArray<D>;
-    const BINDING: Binding = binding::<T>(Access::Read, D);
+    type Held = HeldRef<T, D>;
     fn info(&self) -> ArgInfo<'_, D> {
         info(self)
     }
-    fn hold(&self) -> HeldArray<D> {
-        held(self)
+    fn hold(&self) -> HeldRef<T, D> {
+        HeldRef(memory(self), PhantomData)
     }
-    unsafe fn view<M: Mode>(held: &HeldArray<D>, region: usize, arg: u32, valid_only: bool) -> View<T, D, M> {
-        // SAFETY: the memory lives as long as `held`; the rest is the caller's promise.
-        unsafe { View::new(held.raw(region, valid_only), arg) }
+}
+
+impl<T: Element, const D: usize> HeldArg<D> for HeldRef<T, D> {
+    type View<M: Mode> = View<T, D, M>;
+    const BINDING: Binding = binding::<T>(Access::Read, D);
+    #[inline(always)]
+    unsafe fn view<M: Mode>(&self, region: usize, arg: u32, how: How<'_, D>) -> View<T, D, M> {
+        // SAFETY: the memory lives as long as `self`; the rest is the caller's promise.
+        unsafe { View::new(self.0.raw(region, how.valid_only & (1 << arg) != 0), arg) }
     }
 }
 
 impl<T: Element, const D: usize> Arg<D> for &mut TileArray<T, D> {
-    type View<M: Mode> = ViewMut<T, D, M>;
-    type Held = HeldArray<D>;
-    const BINDING: Binding = binding::<T>(Access::Write, D);
+    type Held = HeldMut<T, D>;
     fn info(&self) -> ArgInfo<'_, D> {
         info(self)
     }
-    fn hold(&self) -> HeldArray<D> {
-        held(self)
+    fn hold(&self) -> HeldMut<T, D> {
+        HeldMut(memory(self), PhantomData)
     }
-    unsafe fn view<M: Mode>(held: &HeldArray<D>, region: usize, arg: u32, _: bool) -> ViewMut<T, D, M> {
-        // SAFETY: the memory lives as long as `held`; the rest is the caller's promise.
-        unsafe { ViewMut::new(held.raw(region, false), arg) }
+}
+
+impl<T: Element, const D: usize> HeldArg<D> for HeldMut<T, D> {
+    type View<M: Mode> = ViewMut<T, D, M>;
+    const BINDING: Binding = binding::<T>(Access::Write, D);
+    #[inline(always)]
+    unsafe fn view<M: Mode>(&self, region: usize, arg: u32, how: How<'_, D>) -> ViewMut<T, D, M> {
+        let mut raw = self.0.raw(region, false);
+        if let Some(start) = how.starts.get(arg as usize).copied().filter(|start| !start.is_null()) {
+            // The same address as before, but derived from the slice that the run has to itself.
+            let r = &self.0.layout.regions[region];
+            raw.base = start.wrapping_sub(r.position(how.cells.lo) * T::TYPE.bytes());
+        }
+        // SAFETY: the memory lives as long as `self`; the rest is the caller's promise.
+        unsafe { ViewMut::new(raw, arg) }
+    }
+    fn exclusive(&self, region: usize, cells: &GridBox<D>) -> Option<(*mut u8, usize)> {
+        // More components lie in planes far apart, with other cells between them.
+        if T::TYPE.components() != 1 || cells.is_empty() {
+            return None;
+        }
+        let r = &self.0.layout.regions[region];
+        // A stretch of one axis, whole along those after it: the cells follow one another, with only padding and
+        // ghosts between, which count as written with them.
+        let extent = cells.extent();
+        let axis = (0..D).find(|&d| extent[d] > 1).unwrap_or(D - 1);
+        let whole = |d: usize| cells.lo[d] <= r.valid.lo[d] && r.valid.hi[d] <= cells.hi[d];
+        if !(axis + 1..D).all(whole) {
+            return None;
+        }
+        let (first, last) = (r.position(cells.lo), r.position(cells.hi.map(|x| x - 1)));
+        let bytes = T::TYPE.bytes();
+        // SAFETY: both positions are inside the region's memory.
+        Some((unsafe { self.0.storage.base(region).add(first * bytes) }, (last + 1 - first) * bytes))
     }
 }
 
@@ -137,16 +198,15 @@ pub fn all<T: Element, const E: usize>(array: &TileArray<T, E>) -> All<'_, T, E>
 
 /// What recorded work holds of a whole array.
 #[derive(Debug)]
-pub struct HeldWhole<const E: usize> {
+pub struct HeldWhole<T, const E: usize> {
     whole: Arc<Whole<E>>,
     /// Keeps the memory alive.
     _storage: Arc<Storage>,
+    marker: PhantomData<fn() -> T>,
 }
 
 impl<T: Element, const E: usize, const D: usize> Arg<D> for All<'_, T, E> {
-    type View<M: Mode> = AllView<T, E, M>;
-    type Held = HeldWhole<E>;
-    const BINDING: Binding = binding::<T>(Access::All, E);
+    type Held = HeldWhole<T, E>;
     fn info(&self) -> ArgInfo<'_, D> {
         let mut shape = [1; 4];
         for (axis, n) in self.0.layout.shape.iter().enumerate() {
@@ -155,7 +215,7 @@ impl<T: Element, const E: usize, const D: usize> Arg<D> for All<'_, T, E> {
         ArgInfo::Whole { acc: &self.0.acc, tracker: &self.0.tracker, shape }
     }
     fn hold(&self) -> Self::Held {
-        let held = held(self.0);
+        let held = memory(self.0);
         let layout = &held.layout;
         let regions = (0..layout.regions.len()).map(|r| held.raw(r, true)).collect();
         // Regions are row-major: the ends of the valid boxes along an axis appear in order.
@@ -166,11 +226,17 @@ impl<T: Element, const E: usize, const D: usize> Arg<D> for All<'_, T, E> {
             ends
         });
         let bounds = GridBox::new([0; E], layout.shape.map(|n| n as i64));
-        HeldWhole { whole: Arc::new(Whole { regions, ends, bounds }), _storage: held.storage }
+        HeldWhole { whole: Arc::new(Whole { regions, ends, bounds }), _storage: held.storage, marker: PhantomData }
     }
-    unsafe fn view<M: Mode>(held: &Self::Held, _: usize, arg: u32, _: bool) -> AllView<T, E, M> {
-        // SAFETY: the memory lives as long as `held`; the rest is the caller's promise.
-        unsafe { AllView::new(held.whole.clone(), arg) }
+}
+
+impl<T: Element, const E: usize, const D: usize> HeldArg<D> for HeldWhole<T, E> {
+    type View<M: Mode> = AllView<T, E, M>;
+    const BINDING: Binding = binding::<T>(Access::All, E);
+    #[inline(always)]
+    unsafe fn view<M: Mode>(&self, _: usize, arg: u32, _: How<'_, D>) -> AllView<T, E, M> {
+        // SAFETY: the memory lives as long as `self`; the rest is the caller's promise.
+        unsafe { AllView::new(self.whole.clone(), arg) }
     }
 }
 
@@ -184,92 +250,103 @@ pub fn table<T: Scalar>(values: &[T]) -> Table<T> {
 }
 
 impl<T: Scalar, const D: usize> Arg<D> for Table<T> {
-    type View<M: Mode> = TableView<T, M>;
-    type Held = Arc<[T]>;
-    const BINDING: Binding = binding::<T>(Access::Table, 1);
+    type Held = Table<T>;
     fn info(&self) -> ArgInfo<'_, D> {
         ArgInfo::Table { len: self.0.len(), bits: self.0.iter().map(|v| v.bits()).collect() }
     }
-    fn hold(&self) -> Arc<[T]> {
-        self.0.clone()
+    fn hold(&self) -> Table<T> {
+        Table(self.0.clone())
     }
-    unsafe fn view<M: Mode>(held: &Arc<[T]>, _: usize, arg: u32, _: bool) -> TableView<T, M> {
+}
+
+impl<T: Scalar, const D: usize> HeldArg<D> for Table<T> {
+    type View<M: Mode> = TableView<T, M>;
+    const BINDING: Binding = binding::<T>(Access::Table, 1);
+    #[inline(always)]
+    unsafe fn view<M: Mode>(&self, _: usize, arg: u32, _: How<'_, D>) -> TableView<T, M> {
         // SAFETY: the caller's promise.
-        unsafe { TableView::new(held.clone(), arg) }
+        unsafe { TableView::new(self.0.clone(), arg) }
     }
 }
 
 /// The arguments of one kernel: one [`Arg`], or a tuple of 1 to 8.
 pub trait Args<const D: usize> {
-    /// Their views, as a tuple.
+    /// What recorded work holds.
     #[doc(hidden)]
-    type Views<M: Mode>: Sync + 'static;
-    #[doc(hidden)]
-    type Held: Send + Sync + 'static;
-    #[doc(hidden)]
-    const BINDINGS: &'static [Binding];
+    type Held: HeldArgs<D>;
     #[doc(hidden)]
     fn infos(&self) -> Infos<'_, D>;
     #[doc(hidden)]
     fn hold(&self) -> Self::Held;
+}
+
+/// What recorded work holds of the arguments of one kernel.
+pub trait HeldArgs<const D: usize>: Send + Sync + 'static {
+    /// Their views, as a tuple.
+    type Views<M: Mode>: Sync + 'static;
+    /// What the kernel is typed for.
+    const BINDINGS: &'static [Binding];
     /// The views of one region.
     ///
     /// # Safety
-    /// As [`Arg::view`]. Bit `n` of `valid_only` keeps argument `n` to its valid cells.
-    #[doc(hidden)]
-    unsafe fn views<M: Mode>(held: &Self::Held, region: usize, valid_only: u16) -> Self::Views<M>;
+    /// As [`HeldArg::view`].
+    unsafe fn views<M: Mode>(&self, region: usize, how: How<'_, D>) -> Self::Views<M>;
+    /// [`HeldArg::exclusive`] of the first arguments.
+    fn exclusive(&self, region: usize, cells: &GridBox<D>) -> [Option<(*mut u8, usize)>; EXCLUSIVE];
 }
+
+/// The views of arguments `A`.
+pub type Views<A, M, const D: usize> = <<A as Args<D>>::Held as HeldArgs<D>>::Views<M>;
 
 /// What `compute` has to know of its arguments.
 pub type Infos<'a, const D: usize> = smallvec::SmallVec<[ArgInfo<'a, D>; 8]>;
 
 impl<T: Element, const D: usize> Args<D> for &TileArray<T, D> {
-    type Views<M: Mode> = (View<T, D, M>,);
-    type Held = HeldArray<D>;
-    const BINDINGS: &'static [Binding] = &[<Self as Arg<D>>::BINDING];
+    type Held = (HeldRef<T, D>,);
     fn infos(&self) -> Infos<'_, D> {
         smallvec::smallvec![self.info()]
     }
     fn hold(&self) -> Self::Held {
-        Arg::hold(self)
-    }
-    unsafe fn views<M: Mode>(held: &Self::Held, region: usize, valid_only: u16) -> Self::Views<M> {
-        // SAFETY: the caller's promise.
-        (unsafe { <Self as Arg<D>>::view(held, region, 0, valid_only & 1 != 0) },)
+        (Arg::hold(self),)
     }
 }
 
 impl<T: Element, const D: usize> Args<D> for &mut TileArray<T, D> {
-    type Views<M: Mode> = (ViewMut<T, D, M>,);
-    type Held = HeldArray<D>;
-    const BINDINGS: &'static [Binding] = &[<Self as Arg<D>>::BINDING];
+    type Held = (HeldMut<T, D>,);
     fn infos(&self) -> Infos<'_, D> {
         smallvec::smallvec![self.info()]
     }
     fn hold(&self) -> Self::Held {
-        Arg::hold(self)
-    }
-    unsafe fn views<M: Mode>(held: &Self::Held, region: usize, _: u16) -> Self::Views<M> {
-        // SAFETY: the caller's promise.
-        (unsafe { <Self as Arg<D>>::view(held, region, 0, false) },)
+        (Arg::hold(self),)
     }
 }
 
 macro_rules! tuple {
     ($($a:ident $n:tt),*) => {
         impl<const D: usize, $($a: Arg<D>),*> Args<D> for ($($a,)*) {
-            type Views<M: Mode> = ($($a::View<M>,)*);
             type Held = ($($a::Held,)*);
-            const BINDINGS: &'static [Binding] = &[$($a::BINDING),*];
             fn infos(&self) -> Infos<'_, D> {
                 smallvec::smallvec![$(self.$n.info()),*]
             }
             fn hold(&self) -> Self::Held {
                 ($(self.$n.hold(),)*)
             }
-            unsafe fn views<M: Mode>(held: &Self::Held, region: usize, valid_only: u16) -> Self::Views<M> {
+        }
+
+        impl<const D: usize, $($a: HeldArg<D>),*> HeldArgs<D> for ($($a,)*) {
+            type Views<M: Mode> = ($($a::View<M>,)*);
+            const BINDINGS: &'static [Binding] = &[$($a::BINDING),*];
+            #[inline(always)]
+            unsafe fn views<M: Mode>(&self, region: usize, how: How<'_, D>) -> Self::Views<M> {
                 // SAFETY: the caller's promise.
-                ($(unsafe { $a::view(&held.$n, region, $n, valid_only & (1 << $n) != 0) },)*)
+                ($(unsafe { self.$n.view(region, $n, how) },)*)
+            }
+            fn exclusive(&self, region: usize, cells: &GridBox<D>) -> [Option<(*mut u8, usize)>; EXCLUSIVE] {
+                let mut all = [None; EXCLUSIVE];
+                $(if let Some(one) = all.get_mut($n) {
+                    *one = self.$n.exclusive(region, cells);
+                })*
+                all
             }
         }
     };

@@ -8,7 +8,7 @@ use tida_kernels::analysis::Analysis;
 use tida_kernels::ir::Kernel;
 use tida_kernels::scalar::Value;
 
-use super::args::Args;
+use super::args::{Args, HeldArgs, Views};
 use super::ask::Ask;
 use super::capture::CapturedValue;
 use super::launch::quote;
@@ -41,10 +41,10 @@ pub struct Explanation {
 pub fn explain<const D: usize, A, R, N>(_args: A, kernel: N) -> Result<Explanation, Error>
 where
     A: Args<D>,
-    N: for<'b> Fn(Ask<'b, A::Views<Proven>, A::Views<Checked>, R, D>) + Send + Sync + 'static,
+    N: for<'b> Fn(Ask<'b, Views<A, Proven, D>, Views<A, Checked, D>, R, D>) + Send + Sync + 'static,
 {
     let quoted = quote(&kernel)?;
-    let prepared = prepare(&quoted, TypeId::of::<A::Views<Proven>>(), D, A::BINDINGS, None)?;
+    let prepared = prepare(&quoted, TypeId::of::<Views<A, Proven, D>>(), D, <A::Held as HeldArgs<D>>::BINDINGS, None)?;
     let mut captures = Vec::new();
     for capture in &quoted.captures.list {
         match capture {

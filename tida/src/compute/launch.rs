@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tida_kernels::ir::Type;
 use tida_kernels::scalar::{Fault, fault};
 
-use super::args::Args;
+use super::args::{Args, HeldArgs, How, Views};
 use super::ask::{Answer, Ask, Pass, Quoted, Run};
 use super::check::{Target, check};
 use super::prepare::{Prepared, prepare};
@@ -49,7 +49,7 @@ where
 pub fn compute<const D: usize, A, N>(tile: &Tile<D>, args: A, kernel: N) -> Result<(), Error>
 where
     A: Args<D>,
-    N: for<'b> Fn(Ask<'b, A::Views<Proven>, A::Views<Checked>, (), D>) + Send + Sync + 'static,
+    N: for<'b> Fn(Ask<'b, Views<A, Proven, D>, Views<A, Checked, D>, (), D>) + Send + Sync + 'static,
 {
     let recorded = Location::caller();
     record(tile, args, kernel).map_err(|e| e.recorded_at(recorded))
@@ -59,12 +59,12 @@ where
 fn record<const D: usize, A, N>(tile: &Tile<D>, args: A, kernel: N) -> Result<(), Error>
 where
     A: Args<D>,
-    N: for<'b> Fn(Ask<'b, A::Views<Proven>, A::Views<Checked>, (), D>) + Send + Sync + 'static,
+    N: for<'b> Fn(Ask<'b, Views<A, Proven, D>, Views<A, Checked, D>, (), D>) + Send + Sync + 'static,
 {
     tile.check()?;
     let quoted = quote(&kernel)?;
-    let views = TypeId::of::<A::Views<Proven>>();
-    let prepared = prepare(&quoted, views, D, A::BINDINGS, Some(Type::unit()))?;
+    let views = TypeId::of::<Views<A, Proven, D>>();
+    let prepared = prepare(&quoted, views, D, <A::Held as HeldArgs<D>>::BINDINGS, Some(Type::unit()))?;
     if tile.cells.is_empty() {
         return Ok(());
     }
@@ -82,12 +82,10 @@ where
     };
     let (run_checked, valid_only) = (checked.run_checked, checked.valid_only);
     checked.acc.core().record_tile(work, || {
-        Arc::new(Native {
+        Arc::new(Native::<A::Held, N, D> {
             kernel,
             quoted,
             held: args.hold(),
-            proven: A::views::<Proven>,
-            checked: A::views::<Checked>,
             run_checked,
             valid_only,
             prepared: prepared.clone(),
@@ -104,50 +102,51 @@ where
     Ok(())
 }
 
-/// A kernel in its native form, with its arguments.
-///
-/// `H` is what it holds of them; `P` and `C` are their views, proven and checked.
-struct Native<H, P, C, N, const D: usize> {
+/// A kernel in its native form, with what it holds of its arguments.
+struct Native<H, N, const D: usize> {
     kernel: N,
     quoted: Quoted,
     held: H,
-    proven: unsafe fn(&H, usize, u16) -> P,
-    checked: unsafe fn(&H, usize, u16) -> C,
     run_checked: bool,
     valid_only: u16,
     prepared: Arc<Prepared>,
 }
 
-impl<H, P, C, N, const D: usize> Launch for Native<H, P, C, N, D>
+impl<H, N, const D: usize> Launch for Native<H, N, D>
 where
-    H: Send + Sync,
-    N: for<'b> Fn(Ask<'b, P, C, (), D>) + Send + Sync,
+    H: HeldArgs<D>,
+    N: for<'b> Fn(Ask<'b, H::Views<Proven>, H::Views<Checked>, (), D>) + Send + Sync,
 {
     unsafe fn run(&self, region: usize, cells: GridBox<4>) -> Result<(), Error> {
         let cells = narrow(&cells);
-        let mut nothing = ();
         let pass = Pass::new(&self.quoted);
+        let memory = self.held.exclusive(region, &cells).map(|memory| match memory {
+            // SAFETY: the memory of cells that this run alone writes, and of padding and ghosts between them, which
+            // the graph counts as written with them; no one else touches it until the run has ended.
+            Some((first, bytes)) => unsafe { std::slice::from_raw_parts_mut(first, bytes) },
+            None => &mut [],
+        });
         fault::take();
-        if self.run_checked {
-            // SAFETY: the caller's promise; the views check themselves.
-            let views = unsafe { (self.checked)(&self.held, region, self.valid_only) };
-            // SAFETY: `()` takes no room.
-            let run = Ask::Checked(unsafe { Run::new(&views, cells, &mut nothing, &pass) });
-            cpu::vectorised(
-                #[inline(always)]
-                || (self.kernel)(run),
-            );
-        } else {
-            // SAFETY: the caller's promise; `check` has proven every access in range, for the tiles that these cells
-            // are part of.
-            let views = unsafe { (self.proven)(&self.held, region, self.valid_only) };
-            // SAFETY: `()` takes no room.
-            let run = Ask::Proven(unsafe { Run::new(&views, cells, &mut nothing, &pass) });
-            cpu::vectorised(
-                #[inline(always)]
-                || (self.kernel)(run),
-            );
-        }
+        cpu::vectorised_writing(
+            memory,
+            #[inline(always)]
+            |starts| {
+                let mut nothing = ();
+                let how = How { valid_only: self.valid_only, cells: &cells, starts };
+                if self.run_checked {
+                    // SAFETY: the caller's promise; the views check themselves.
+                    let views = unsafe { self.held.views::<Checked>(region, how) };
+                    // SAFETY: `()` takes no room.
+                    (self.kernel)(Ask::Checked(unsafe { Run::new(&views, cells, &mut nothing, &pass) }));
+                } else {
+                    // SAFETY: the caller's promise; `check` has proven every access in range, for the tiles that these
+                    // cells are part of.
+                    let views = unsafe { self.held.views::<Proven>(region, how) };
+                    // SAFETY: `()` takes no room.
+                    (self.kernel)(Ask::Proven(unsafe { Run::new(&views, cells, &mut nothing, &pass) }));
+                }
+            },
+        );
         pass.check()?;
         fault::take().map_or(Ok(()), |fault| Err(fault_error(fault, &self.prepared)))
     }

@@ -2,10 +2,34 @@
 //!
 //! A kernel and its row loop inline into a function that may use the instruction set, so that the loop vectorises for
 //! it without any compiler flag of the user's. Wider vectors never change a bit: Rust contracts nothing.
+//!
+//! The function takes the memory that is written as `&mut` slices: the compiler then knows that no store changes what
+//! the loop reads, and vectorises without comparing addresses in each row.
+
+/// Written arguments whose memory a run can have to itself.
+pub(crate) const EXCLUSIVE: usize = 4;
+
+/// Memory of the first arguments that a run writes and no one else touches meanwhile; empty where there is none.
+pub(crate) type Exclusive<'a> = [&'a mut [u8]; EXCLUSIVE];
+
+/// Where that memory starts; null where there is none.
+pub(crate) type Starts = [*mut u8; EXCLUSIVE];
 
 /// Runs a closure compiled for the widest vectors there are. It should be `#[inline(always)]`.
 #[inline]
 pub(crate) fn vectorised<T>(f: impl FnOnce() -> T) -> T {
+    vectorised_writing(
+        [&mut [], &mut [], &mut [], &mut []],
+        #[inline(always)]
+        |_| f(),
+    )
+}
+
+/// As [`vectorised`], with memory that the closure alone writes. It must reach that memory by the addresses it is
+/// given.
+#[inline]
+pub(crate) fn vectorised_writing<T>(memory: Exclusive<'_>, f: impl FnOnce(Starts) -> T) -> T {
+    let [a, b, c, d] = memory;
     #[cfg(target_arch = "x86_64")]
     {
         if is_x86_feature_detected!("avx512f")
@@ -17,28 +41,50 @@ pub(crate) fn vectorised<T>(f: impl FnOnce() -> T) -> T {
             && is_x86_feature_detected!("bmi2")
         {
             // SAFETY: every feature named was just found.
-            return unsafe { with_avx512(f) };
+            return unsafe { with_avx512(f, a, b, c, d) };
         }
         if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("bmi2") {
             // SAFETY: every feature named was just found.
-            return unsafe { with_avx2(f) };
+            return unsafe { with_avx2(f, a, b, c, d) };
         }
     }
-    f()
+    with_any(f, a, b, c, d)
 }
 
-/// # Safety
-/// The processor has the features named.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma,bmi2")]
-unsafe fn with_avx512<T>(f: impl FnOnce() -> T) -> T {
-    f()
+macro_rules! forms {
+    ($($(#[$attribute:meta])* $name:ident;)*) => {$(
+        /// # Safety
+        /// The processor has the features named.
+        $(#[$attribute])*
+        #[inline(never)]
+        #[allow(unused_unsafe, clippy::missing_safety_doc)]
+        unsafe fn $name<T>(
+            f: impl FnOnce(Starts) -> T,
+            a: &mut [u8],
+            b: &mut [u8],
+            c: &mut [u8],
+            d: &mut [u8],
+        ) -> T {
+            f([start(a), start(b), start(c), start(d)])
+        }
+    )*};
 }
 
-/// # Safety
-/// The processor has the features named.
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma,bmi2")]
-unsafe fn with_avx2<T>(f: impl FnOnce() -> T) -> T {
-    f()
+forms! {
+    #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma,bmi2")]
+    with_avx512;
+    #[target_feature(enable = "avx2,fma,bmi2")]
+    with_avx2;
+}
+
+/// With the instructions that every processor of the target has.
+#[inline(never)]
+fn with_any<T>(f: impl FnOnce(Starts) -> T, a: &mut [u8], b: &mut [u8], c: &mut [u8], d: &mut [u8]) -> T {
+    f([start(a), start(b), start(c), start(d)])
+}
+
+#[inline(always)]
+fn start(memory: &mut [u8]) -> *mut u8 {
+    if memory.is_empty() { std::ptr::null_mut() } else { memory.as_mut_ptr() }
 }

@@ -2,4 +2,4 @@
 
 mod isa;
 
-pub(crate) use isa::vectorised;
+pub(crate) use isa::{EXCLUSIVE, Starts, vectorised, vectorised_writing};

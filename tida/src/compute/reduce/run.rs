@@ -16,7 +16,7 @@ use crate::acc::{TileAcc, Touch};
 use crate::array::GridBox;
 use crate::array::layout::Layout;
 use crate::backend::cpu;
-use crate::compute::args::{ArgInfo, Args};
+use crate::compute::args::{ArgInfo, Args, HeldArgs, How, Views};
 use crate::compute::ask::{Ask, Pass, Quoted, Run};
 use crate::compute::check::{Target, box_text, check};
 use crate::compute::deferred::Scalar;
@@ -55,7 +55,7 @@ where
     A: Args<D>,
     R: Reducible,
     O: Reduction<R>,
-    N: for<'b> Fn(Ask<'b, A::Views<Proven>, A::Views<Checked>, R, D>) + Send + Sync + 'static,
+    N: for<'b> Fn(Ask<'b, Views<A, Proven, D>, Views<A, Checked, D>, R, D>) + Send + Sync + 'static,
 {
     record(None, args, op, kernel, Location::caller())?.get()
 }
@@ -75,7 +75,7 @@ where
     A: Args<D>,
     R: Reducible,
     O: Reduction<R>,
-    N: for<'b> Fn(Ask<'b, A::Views<Proven>, A::Views<Checked>, R, D>) + Send + Sync + 'static,
+    N: for<'b> Fn(Ask<'b, Views<A, Proven, D>, Views<A, Checked, D>, R, D>) + Send + Sync + 'static,
 {
     record(Some(domain.into()), args, op, kernel, Location::caller())?.get()
 }
@@ -90,7 +90,7 @@ where
     A: Args<D>,
     R: Reducible,
     O: Reduction<R>,
-    N: for<'b> Fn(Ask<'b, A::Views<Proven>, A::Views<Checked>, R, D>) + Send + Sync + 'static,
+    N: for<'b> Fn(Ask<'b, Views<A, Proven, D>, Views<A, Checked, D>, R, D>) + Send + Sync + 'static,
 {
     record(None, args, op, kernel, Location::caller())
 }
@@ -110,7 +110,7 @@ where
     A: Args<D>,
     R: Reducible,
     O: Reduction<R>,
-    N: for<'b> Fn(Ask<'b, A::Views<Proven>, A::Views<Checked>, R, D>) + Send + Sync + 'static,
+    N: for<'b> Fn(Ask<'b, Views<A, Proven, D>, Views<A, Checked, D>, R, D>) + Send + Sync + 'static,
 {
     record(Some(domain.into()), args, op, kernel, Location::caller())
 }
@@ -126,12 +126,12 @@ where
     A: Args<D>,
     R: Reducible,
     O: Reduction<R>,
-    N: for<'b> Fn(Ask<'b, A::Views<Proven>, A::Views<Checked>, R, D>) + Send + Sync + 'static,
+    N: for<'b> Fn(Ask<'b, Views<A, Proven, D>, Views<A, Checked, D>, R, D>) + Send + Sync + 'static,
 {
     let at = |e: Error| e.recorded_at(recorded);
     let quoted = quote(&kernel).map_err(at)?;
-    let views = TypeId::of::<A::Views<Proven>>();
-    let prepared = prepare(&quoted, views, D, A::BINDINGS, Some(Type::Scalar(R::SCALAR))).map_err(at)?;
+    let views = TypeId::of::<Views<A, Proven, D>>();
+    let prepared = prepare(&quoted, views, D, <A::Held as HeldArgs<D>>::BINDINGS, Some(Type::Scalar(R::SCALAR))).map_err(at)?;
     let infos = args.infos();
     let layout = infos.iter().find_map(|info| match info {
         ArgInfo::Tiled(tiled) => Some(tiled.layout.clone()),
@@ -184,8 +184,6 @@ where
         kernel,
         quoted,
         held: args.hold(),
-        proven: A::views::<Proven>,
-        checked: A::views::<Checked>,
         run_checked,
         valid_only,
         layout,
@@ -205,12 +203,10 @@ where
 }
 
 /// A reduction to run: kernel, arguments, the cells, how they are cut.
-struct Job<H, P, C, N, O, const D: usize> {
+struct Job<H, N, O, const D: usize> {
     kernel: N,
     quoted: Quoted,
     held: H,
-    proven: unsafe fn(&H, usize, u16) -> P,
-    checked: unsafe fn(&H, usize, u16) -> C,
     run_checked: bool,
     valid_only: u16,
     layout: Arc<Layout<D>>,
@@ -247,13 +243,13 @@ impl<P> Slots<P> {
     }
 }
 
-impl<H, P, C, N, O, const D: usize> Job<H, P, C, N, O, D> {
+impl<H, N, O, const D: usize> Job<H, N, O, D> {
     fn run<R>(&self) -> Result<O::Partial, Error>
     where
         R: Reducible,
         O: Reduction<R>,
-        H: Send + Sync,
-        N: for<'b> Fn(Ask<'b, P, C, R, D>) + Send + Sync,
+        H: HeldArgs<D>,
+        N: for<'b> Fn(Ask<'b, H::Views<Proven>, H::Views<Checked>, R, D>) + Send + Sync,
     {
         if self.cells.is_empty() {
             return Ok(self.op.identity());
@@ -314,11 +310,13 @@ impl<H, P, C, N, O, const D: usize> Job<H, P, C, N, O, D> {
     where
         R: Reducible,
         O: Reduction<R>,
-        N: for<'b> Fn(Ask<'b, P, C, R, D>) + Send + Sync,
+        H: HeldArgs<D>,
+        N: for<'b> Fn(Ask<'b, H::Views<Proven>, H::Views<Checked>, R, D>) + Send + Sync,
     {
         let last = D - 1;
         let (start, end) = piece.stretch;
-        let regions: SmallVec<[(GridBox<D>, Option<P>, Option<C>); 4]> = piece
+        let how = How { valid_only: self.valid_only, cells: &self.cells, starts: [std::ptr::null_mut(); _] };
+        let regions: SmallVec<[(GridBox<D>, Option<H::Views<Proven>>, Option<H::Views<Checked>>); 4]> = piece
             .regions
             .clone()
             .map(|r| {
@@ -326,9 +324,9 @@ impl<H, P, C, N, O, const D: usize> Job<H, P, C, N, O, D> {
                 // inside the boxes that `check` has proven them for.
                 let (proven, checked) = unsafe {
                     if self.run_checked {
-                        (None, Some((self.checked)(&self.held, r, self.valid_only)))
+                        (None, Some(self.held.views::<Checked>(r, how)))
                     } else {
-                        (Some((self.proven)(&self.held, r, self.valid_only)), None)
+                        (Some(self.held.views::<Proven>(r, how)), None)
                     }
                 };
                 (self.layout.regions[r].valid, proven, checked)
