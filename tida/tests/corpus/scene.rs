@@ -267,4 +267,4 @@ where
 }
 
 /// Scenes for each kernel.
-const CASES: u32 = 12;
+const CASES: u32 = 32;
