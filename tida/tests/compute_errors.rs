@@ -76,6 +76,11 @@ fn a_stale_ghost() {
     compute(&tile, &mut u, kernel!(|u, at| u[at] = 1.0)).unwrap();
     let stale = compute(&tile, (&mut next, &u), kernel!(|next, u, at| next[at] = u[at + [1, 0]]));
     expect(stale, ErrorKind::StaleGhost, &["older"]);
+    u.allow_stale_ghosts();
+    compute(&tile, (&mut next, &u), kernel!(|next, u, at| next[at] = u[at + [1, 0]])).unwrap();
+    u.fill_value(2.0).unwrap();
+    let stale = compute(&tile, (&mut next, &u), kernel!(|next, u, at| next[at] = u[at + [1, 0]]));
+    expect(stale, ErrorKind::StaleGhost, &["older"]);
     // Away from the region's edge no ghost is read.
     for tile in TileIter::new(&u).within([0, 1], [4, 63]) {
         compute(&tile, (&mut next, &u), kernel!(|next, u, at| next[at] = u[at + [1, 1]])).unwrap();

@@ -301,3 +301,39 @@ fn several_threads_record_on_one_accelerator() {
         }
     });
 }
+
+#[test]
+fn host_closures_may_read_other_arrays() {
+    // Threads of the pool wait for work that the pool has to do: with one thread there is none to spare.
+    for threads in [1, 2] {
+        let acc = acc(threads, 256);
+        let mut u = TileArray::<f64, 1>::builder([256]).build(&acc).unwrap();
+        let mut v = u.like().unwrap();
+        for tile in TileIter::new(&u).tile_size([16]) {
+            compute(&tile, &mut u, kernel!(|u, at| u[at] = at[0] as f64)).unwrap();
+        }
+        v.fill(|[i]| u.read_box(GridBox::new([i as i64], [i as i64 + 1])).unwrap()[0] * 2.0).unwrap();
+        assert!(v.to_ndarray().unwrap().indexed_iter().all(|(i, x)| *x == 2.0 * i as f64));
+    }
+}
+
+#[test]
+fn a_failed_tile_leaves_other_regions_intact() {
+    let acc = acc(2, 256);
+    let mut u = TileArray::<i64, 1>::builder([256]).regions([4]).build(&acc).unwrap();
+    let mut next = u.like().unwrap();
+    u.fill(|[i]| i as i64 - 100).unwrap();
+    // One sweep is one piece of work: a failure poisons all that the sweep wrote, and nothing else.
+    for tile in TileIter::new(&u).within([0], [64]) {
+        compute(&tile, (&mut next, &u), kernel!(|next, u, at| next[at] = 1000 / u[at])).unwrap();
+    }
+    acc.sync().unwrap();
+    for tile in TileIter::new(&u).within([64], [128]) {
+        compute(&tile, (&mut next, &u), kernel!(|next, u, at| next[at] = 1000 / u[at])).unwrap();
+    }
+    assert_eq!(next.read_box(GridBox::new([64], [128])).unwrap_err().kind(), ErrorKind::Division);
+    assert_eq!(next.to_ndarray().unwrap_err().kind(), ErrorKind::Division);
+    let low = next.read_box(GridBox::new([0], [64])).unwrap();
+    assert!(low.iter().enumerate().all(|(i, v)| *v == 1000 / (i as i64 - 100)));
+    assert_eq!(next.read_box(GridBox::new([128], [256])).unwrap(), vec![0; 128]);
+}

@@ -35,11 +35,11 @@ struct Case {
 }
 
 const CASES: &[Case] = &[
-    Case { dims: 3, size: 256, dtype: "f64", regions: 1, steps: 100, goal: 0.95 },
-    Case { dims: 3, size: 256, dtype: "f64", regions: 8, steps: 100, goal: 0.90 },
-    Case { dims: 3, size: 256, dtype: "f32", regions: 1, steps: 200, goal: 0.95 },
-    Case { dims: 2, size: 4096, dtype: "f64", regions: 1, steps: 100, goal: 0.95 },
-    Case { dims: 2, size: 4096, dtype: "f32", regions: 1, steps: 200, goal: 0.95 },
+    Case { dims: 3, size: 256, dtype: "f64", regions: 1, steps: 200, goal: 0.95 },
+    Case { dims: 3, size: 256, dtype: "f64", regions: 8, steps: 200, goal: 0.90 },
+    Case { dims: 3, size: 256, dtype: "f32", regions: 1, steps: 400, goal: 0.95 },
+    Case { dims: 2, size: 4096, dtype: "f64", regions: 1, steps: 200, goal: 0.95 },
+    Case { dims: 2, size: 4096, dtype: "f32", regions: 1, steps: 400, goal: 0.95 },
 ];
 
 /// What was measured for one case, in cells per second.

@@ -72,8 +72,13 @@ impl Tracker {
 
     /// Ghosts were filled: they are as new as the cells.
     pub(crate) fn ghosts_filled(&self) {
-        self.ghosts.store(self.cells.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.ghosts_allowed();
         self.fixed.store(true, Ordering::Relaxed);
+    }
+
+    /// Ghosts count as new as the cells, whatever they hold.
+    pub(crate) fn ghosts_allowed(&self) {
+        self.ghosts.store(self.cells.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
     /// Ghost cells were written by something other than `fill_ghosts`: fixed values must be put back.

@@ -187,3 +187,24 @@ pub(crate) fn fault_error(fault: Fault, prepared: &Prepared) -> Error {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::prelude::*;
+
+    #[test]
+    fn a_native_panic_is_an_error_of_what_it_would_have_written() {
+        let acc = TileAcc::builder().device(Device::Cpu).threads(2).build().unwrap();
+        let mut u = TileArray::<f64, 1>::builder([64]).build(&acc).unwrap();
+        let v = u.like().unwrap();
+        let touch = |write| crate::acc::Touch { tracker: u.tracker.clone(), region: None, read: true, write };
+        // No kernel can panic by itself; the same path runs ghost fills, copies and kernels.
+        acc.record("a kernel that panics", vec![touch(true)], || panic!("on purpose"));
+        let error = u.to_ndarray().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Panic);
+        assert!(error.found().contains("on purpose") && error.recorded().is_some(), "{error}");
+        assert!(v.to_ndarray().is_ok());
+        u.fill_value(1.0).unwrap();
+        assert!(u.to_ndarray().unwrap().iter().all(|x| *x == 1.0));
+    }
+}

@@ -31,6 +31,12 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     pub fn fill_ghosts(&mut self) -> Result<(), Error> {
         fill_ghosts(self)
     }
+
+    /// Lets kernels read the ghosts as they are until the array is written again: older than the cells beside them,
+    /// or set by the user. Without it, such a read is an error.
+    pub fn allow_stale_ghosts(&mut self) {
+        self.tracker.ghosts_allowed();
+    }
 }
 
 /// Fills the ghosts of several arrays in one piece of recorded work: `fill_ghosts((&mut u, &mut v))`, or an array or
