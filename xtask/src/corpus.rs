@@ -147,14 +147,15 @@ impl Maker {
             self.locals.push(Local { name: format!("c{n}"), ty, mutable: false, offset: false, array: false });
         }
         let captures = self.locals.clone();
-        for _ in 0..3 + self.below(4) {
-            self.statement(3);
+        for _ in 0..1 + self.below(4) {
+            self.statement(2);
         }
         for n in 0..outputs {
             self.store(n);
         }
         let names: Vec<_> = self.args.iter().map(|(name, ..)| name.as_str()).collect();
-        let refs: Vec<_> = self.args.iter().map(|(n, _, out)| format!("{}{n}", if *out { "&mut " } else { "&" })).collect();
+        let refs: Vec<_> =
+            self.args.iter().map(|(n, _, out)| format!("{}{n}", if *out { "&mut " } else { "&" })).collect();
         let _ = writeln!(out, "\n#[test]\nfn random_{number}() {{\n    over::<{}>(|scene| {{", self.rank);
         for (name, ty, output) in &self.args {
             let binding = if *output { "let mut" } else { "let" };
@@ -172,7 +173,7 @@ impl Maker {
     fn block(&mut self, depth: usize) {
         let locals = self.locals.len();
         self.indent += 1;
-        for _ in 0..1 + self.below(3) {
+        for _ in 0..1 + self.below(2) {
             self.statement(depth);
         }
         self.indent -= 1;
@@ -222,7 +223,7 @@ impl Maker {
             self.locals.push(Local { name, ty, mutable, offset: false, array: true });
             return;
         }
-        let value = self.expr(ty, 3);
+        let value = self.expr(ty, 2);
         let name = self.name();
         let written = if self.below(2) == 0 { format!(": {}", ty.name()) } else { String::new() };
         self.line(&format!("let {word}{name}{written} = {value};"));
@@ -253,7 +254,7 @@ impl Maker {
             F64 | F32 => &["=", "=", "+=", "-=", "*=", "/=", "%="],
             _ => &["=", "=", "+=", "-=", "*=", "&=", "|=", "^=", "<<=", ">>="],
         };
-        let (op, value) = (self.pick(ops), self.expr(ty, 3));
+        let (op, value) = (self.pick(ops), self.expr(ty, 2));
         self.line(&format!("{place} {op} {value};"));
     }
 
@@ -455,7 +456,9 @@ impl Maker {
             1 => format!("({a}).div_euclid(({b} & 6) | 1)"),
             2 => format!("({a}).pow({})", self.below(5)),
             3 => format!("({a}).rotate_left(({b}) as u32)"),
-            4 => format!("(({a}).{}() as {})", self.pick(&["count_ones", "leading_zeros", "trailing_zeros"]), ty.name()),
+            4 => {
+                format!("(({a}).{}() as {})", self.pick(&["count_ones", "leading_zeros", "trailing_zeros"]), ty.name())
+            }
             _ => format!("({a}).{}({b})", self.pick(&["wrapping_add", "wrapping_sub", "wrapping_mul"])),
         }
     }

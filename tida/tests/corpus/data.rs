@@ -124,9 +124,9 @@ fn entries_out_of_range() {
             [r, n],
             (&mut r, &n),
             kernel!(|r, n, at| {
-                let mut w = [[0; 2]; 9];
+                let mut w = [[0; 2]; 10];
                 w[n[at] as usize][1] = 4;
-                r[at] = w[0][1] + w[8][0];
+                r[at] = w[0][1] + w[9][0];
             })
         );
     });

@@ -88,7 +88,8 @@ where
         });
         let probe = TileArray::<u8, D>::builder(cells).regions(regions).build(&acc).unwrap();
         let thinnest = |d: usize| (0..probe.regions()).map(|r| probe.region_box(r).unwrap().extent()[d]).min().unwrap();
-        let ghost = std::array::from_fn(|d| draw.more_ghosts[from + d].map(|more| 2 + (more && thinnest(d) > 2) as usize));
+        let ghost =
+            std::array::from_fn(|d| draw.more_ghosts[from + d].map(|more| 2 + (more && thinnest(d) > 2) as usize));
         Scene { acc, draw: draw.clone(), cells, regions, ghost, made: Cell::new(0) }
     }
 
