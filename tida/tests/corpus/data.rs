@@ -5,7 +5,7 @@ use tida_kernels::element::ScalarType;
 use tida_kernels::scalar::Value;
 
 use crate::judge::check;
-use crate::scene::{FromScalars, over};
+use crate::scene::{FromScalars, components, over};
 
 #[derive(Clone, Copy, Debug, PartialEq, Element)]
 struct Spin {
@@ -37,6 +37,8 @@ impl FromScalars for Particle {
             id: u32::from_scalars(next),
         }
     }
+
+    components! { f64, F64; f32, F32; bool, Bool; u32, U32; }
 }
 
 #[test]
