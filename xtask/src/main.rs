@@ -1,4 +1,4 @@
-//! The project's own commands: `cargo xtask test`, `cargo xtask bench cpu`.
+//! The project's own commands: `cargo xtask test`, `cargo xtask bench cpu`, `cargo xtask corpus`.
 
 mod bench;
 mod corpus;

@@ -90,7 +90,7 @@ fn literals_take_the_type_they_need() {
                 let n = 300;
                 rl[at] = n * 3_000_000_000 + 0x7fff_ffff_ffff_ffff + 0b101 + 0o17;
                 let k = 200u8;
-                r8[at] = k + 100 + b;
+                r8[at] = k + 100 + SEVEN;
                 let big = 18_446_744_073_709_551_615u64;
                 rl[at] += big as i64 - -9_223_372_036_854_775_808;
                 let fallback = 2_000_000_000;
@@ -101,4 +101,4 @@ fn literals_take_the_type_they_need() {
     });
 }
 
-const b: u8 = 7;
+const SEVEN: u8 = 7;
