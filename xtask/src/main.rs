@@ -1,6 +1,7 @@
-//! The project's own commands: `cargo xtask test`, `cargo xtask bench cpu`.
+//! The project's own commands: `cargo xtask test`, `cargo xtask bench cpu`, `cargo xtask corpus`.
 
 mod bench;
+mod corpus;
 mod shell;
 mod smoke;
 mod steps;
@@ -22,6 +23,8 @@ struct Cli {
 enum Command {
     /// Install what is missing, then run every check
     Test,
+    /// Rewrite the random kernels that tests run natively and interpreted
+    Corpus(corpus::Options),
     /// Measure against hand-written references
     Bench {
         #[command(subcommand)]
@@ -38,6 +41,7 @@ enum Bench {
 fn main() -> std::process::ExitCode {
     let done = match Cli::parse().command {
         Command::Test => steps::test(),
+        Command::Corpus(options) => corpus::write(&options),
         Command::Bench { what: Bench::Cpu(options) } => bench::cpu(&options),
     };
     match done {

@@ -269,6 +269,7 @@ fn cells_read_from_faces() {
                 }
             })
         );
+        v.fill_ghosts().unwrap();
         check!(
             scene,
             [nodes, v],

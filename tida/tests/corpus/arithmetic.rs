@@ -65,6 +65,7 @@ macro_rules! integers {
         fn $division() {
             over::<1>(|scene| {
                 let (mut r, a, b) = (scene.array::<[$t; 4]>(), scene.array::<$t>(), scene.array::<$t>());
+                let by = scene.scalar::<u32>() & 3;
                 check!(scene, [r, a, b], (&mut r, &a, &b), kernel!(|r, a, b, at| {
                     let (x, y) = (a[at], b[at]);
                     r[at][0] = x / (y & 7 | 4);
@@ -72,13 +73,18 @@ macro_rules! integers {
                     r[at][2] = x / 3 - x % 3;
                     r[at][3] = if y > 1 { x / y + x % y } else { 0 };
                 }));
-                check!(scene, [r, a, b], (&mut r, &a, &b), kernel!(|r, a, b, at| r[at][0] = a[at] / b[at]));
-                let (mut r, b) = (scene.array::<$t>(), scene.array::<$t>());
-                check!(scene, [r, a, b], (&mut r, &a, &b), kernel!(|r, a, b, at| r[at] = a[at] % b[at]));
-                let (mut r, b) = (scene.array::<$t>(), scene.array::<$t>());
+                // Faults in both forms, where the data has it so.
                 check!(scene, [r, a, b], (&mut r, &a, &b), kernel!(|r, a, b, at| {
-                    let q = a[at].div_euclid(b[at]);
-                    r[at] = q + a[at].rem_euclid(b[at]);
+                    let (x, y) = (a[at], b[at]);
+                    r[at][0] = if by == 0 {
+                        x / y
+                    } else if by == 1 {
+                        x % y
+                    } else if by == 2 {
+                        x.div_euclid(y)
+                    } else {
+                        x.rem_euclid(y)
+                    };
                 }));
             });
         }

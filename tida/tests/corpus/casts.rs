@@ -27,21 +27,13 @@ macro_rules! casts {
                         rk[at] = x as u64;
                         rf[at] = x as f32;
                         rd[at] = x as f64;
-                    })
-                );
-                check!(
-                    scene,
-                    [r8, ri, ru, rl, rk, rf, rd, a],
-                    (&mut r8, &mut ri, &mut ru, &mut rl, &mut rk, &mut rf, &mut rd, &a),
-                    kernel!(|r8, ri, ru, rl, rk, rf, rd, a, at| {
-                        let x = a[at];
                         r8[at] += x as u8 as i32 as u8;
                         ri[at] += (x as f64 * 1.5) as i32;
-                        ru[at] = x as isize as u32;
-                        rl[at] = x as usize as i64 - (x as f32) as i64;
-                        rk[at] = x as f32 as u64;
-                        rf[at] = x as i64 as f32 + x as u64 as f32;
-                        rd[at] = x as f32 as f64 + x as u64 as f64 + -3i32 as u32 as f64;
+                        ru[at] ^= x as isize as u32;
+                        rl[at] ^= x as usize as i64 - (x as f32) as i64;
+                        rk[at] ^= x as f32 as u64;
+                        rf[at] = if at[0] & 1 == 0 { rf[at] } else { x as i64 as f32 - x as u64 as f32 };
+                        rd[at] = if at[0] & 1 == 0 { rd[at] } else { x as f32 as f64 + (x as u64 as f64 - -3i32 as u32 as f64) };
                     })
                 );
             });
@@ -98,7 +90,7 @@ fn literals_take_the_type_they_need() {
                 let n = 300;
                 rl[at] = n * 3_000_000_000 + 0x7fff_ffff_ffff_ffff + 0b101 + 0o17;
                 let k = 200u8;
-                r8[at] = k + 100 + b;
+                r8[at] = k + 100 + SEVEN;
                 let big = 18_446_744_073_709_551_615u64;
                 rl[at] += big as i64 - -9_223_372_036_854_775_808;
                 let fallback = 2_000_000_000;
@@ -109,4 +101,4 @@ fn literals_take_the_type_they_need() {
     });
 }
 
-const b: u8 = 7;
+const SEVEN: u8 = 7;

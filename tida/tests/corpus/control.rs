@@ -381,10 +381,11 @@ fn blocks_with_effects_in_order() {
             (&mut r, &a),
             kernel!(|r, a, at| {
                 let mut x = a[at];
-                let y = x + {
-                    x *= 3;
-                    x
-                } + x;
+                let y =
+                    x + {
+                        x *= 3;
+                        x
+                    } + x;
                 let z = x * if y > 0 {
                     x += 1;
                     x
@@ -392,10 +393,12 @@ fn blocks_with_effects_in_order() {
                     x -= 1;
                     2
                 } - x;
-                r[at] = r[at] + {
-                    r[at] = 5;
-                    y
-                } + r[at];
+                r[at] = r[at]
+                    + {
+                        r[at] = 5;
+                        y
+                    }
+                    + r[at];
                 r[at] += {
                     r[at] -= z;
                     x

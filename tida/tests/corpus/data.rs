@@ -5,7 +5,7 @@ use tida_kernels::element::ScalarType;
 use tida_kernels::scalar::Value;
 
 use crate::judge::check;
-use crate::scene::{FromScalars, over};
+use crate::scene::{FromScalars, components, over};
 
 #[derive(Clone, Copy, Debug, PartialEq, Element)]
 struct Spin {
@@ -37,6 +37,8 @@ impl FromScalars for Particle {
             id: u32::from_scalars(next),
         }
     }
+
+    components! { f64, F64; f32, F32; bool, Bool; u32, U32; }
 }
 
 #[test]
@@ -124,9 +126,9 @@ fn entries_out_of_range() {
             [r, n],
             (&mut r, &n),
             kernel!(|r, n, at| {
-                let mut w = [[0; 2]; 9];
+                let mut w = [[0; 2]; 10];
                 w[n[at] as usize][1] = 4;
-                r[at] = w[0][1] + w[8][0];
+                r[at] = w[0][1] + w[9][0];
             })
         );
     });

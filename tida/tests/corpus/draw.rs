@@ -34,7 +34,17 @@ fn draw() -> impl Strategy<Value = Draw> {
     let cells = (slow(), slow(), slow(), last).prop_map(|(a, b, c, d)| [a, b, c, d]);
     let tile = proptest::array::uniform4(prop_oneof![Just(0usize), 1usize..9]);
     let within = proptest::array::uniform4(proptest::array::uniform2(prop_oneof![3 => Just(0i64), 1 => 0i64..3]));
-    (cells, any::<[u8; 4]>(), any::<[[bool; 2]; 4]>(), any::<[[u8; 2]; 4]>(), tile, within, 1usize..4, 0u8..3, any::<u64>())
+    (
+        cells,
+        any::<[u8; 4]>(),
+        any::<[[bool; 2]; 4]>(),
+        any::<[[u8; 2]; 4]>(),
+        tile,
+        within,
+        1usize..4,
+        0u8..3,
+        any::<u64>(),
+    )
         .prop_map(|(cells, regions, more_ghosts, boundary, tile, within, threads, wildness, seed)| Draw {
             cells,
             regions: regions.map(usize::from),
@@ -50,7 +60,8 @@ fn draw() -> impl Strategy<Value = Draw> {
 
 /// Runs a test over so many draws.
 pub fn each_draw(cases: u32, test: impl Fn(&Draw)) {
-    let config = ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 200, ..ProptestConfig::default() };
+    let config =
+        ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 200, ..ProptestConfig::default() };
     let run = TestRunner::new(config).run(&draw(), |draw| {
         test(&draw);
         Ok(())

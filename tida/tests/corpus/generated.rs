@@ -1,0 +1,1540 @@
+//! Random kernels. Made by `cargo xtask corpus --seed 1 --count 60`; do not edit.
+
+use tida::prelude::*;
+
+use crate::judge::check;
+use crate::scene::over;
+
+#[test]
+fn random_0() {
+    over::<2>(|scene| {
+        let mut r0 = scene.array::<u64>();
+        let mut r1 = scene.array::<f32>();
+        let a0 = scene.array::<f32>();
+        let a1 = scene.array::<u64>();
+        let c0: bool = scene.scalar();
+        let c1: f32 = scene.scalar();
+        check!(scene, [r0, r1, a0, a1], (&mut r0, &mut r1, &a0, &a1), kernel!(|r0, r1, a0, a1, at| {
+            for v1 in -1i32..=1 {
+                let mut v2: f32 = (-((r1[at] as f32)));
+                r1[at] -= (-((r1[at] + (r0[at] as f32))));
+            }
+            r0[at] += ((3u64 as u64) | { let v3 = (r1[at] as u64); r0[at] });
+            r1[at] = (a0[at + [2, -2]] - c1);
+        }));
+    });
+}
+
+#[test]
+fn random_1() {
+    over::<1>(|scene| {
+        let mut r0 = scene.array::<f64>();
+        let mut r1 = scene.array::<f64>();
+        let a0 = scene.array::<u64>();
+        let a1 = scene.array::<u64>();
+        let c0: f64 = scene.scalar();
+        let c1: i32 = scene.scalar();
+        let c2: f64 = scene.scalar();
+        check!(scene, [r0, r1, a0, a1], (&mut r0, &mut r1, &a0, &a1), kernel!(|r0, r1, a0, a1, at| {
+            if (((r1[at] as u64)).max(a1[at + [2]]) == (a0[at + [2]]).pow(2)) {
+                for v1 in 0u64..3 {
+                    let v2 = [(((r0[at] as i64)).count_ones() as i64), (r0[at] as i64), (3i64 + (r1[at] as i64)), (2u64 as i64)];
+                }
+            }
+            let mut v3 = 0;
+            while v3 < 4 && ((a1[at - [2]] as f32)).is_nan() {
+                v3 += 1;
+                let mut v4 = 0;
+                while v4 < 4 && ((a0[at + [-1]] as i32) < (-7i32)) {
+                    v4 += 1;
+                    r0[at] -= r1[at];
+                    let v5 = ((c1 % (((a1[at + [1]] as i32) & 6) | 1)) as i64);
+                }
+                let v6 = ((c1).abs() as f64);
+            }
+            if ((r1[at] as i32) <= (if (0.1f32 < (-0.5f32)) { c1 } else { c1 })) {
+                let v7: f64 = ((c1 as f64) % (r1[at]).max(r1[at]));
+                let mut v8 = 0;
+                while v8 < 4 && (0.0f64 <= v7) {
+                    v8 += 1;
+                    r0[at] -= 1e3f64;
+                    let v9: i32 = c1;
+                }
+            } else {
+                for v10 in 0..((!(r1[at] as i64)) & 3) {
+                    let mut v11: i64 = ((v10 % ((3 & 6) | 1)) + ((a0[at] as i64)).min((r0[at] as i64)));
+                    if ((0.5f64 < (-1e-3f64)) == ((r0[at] as i64) < (-1i64))) { break; }
+                }
+            }
+            r0[at] *= ((r0[at] * r0[at]) - (r0[at]).max(r0[at]));
+            r1[at] /= (if (!(c1 < 5i32)) { (c0).abs() } else { c2 });
+        }));
+    });
+}
+
+#[test]
+fn random_2() {
+    over::<1>(|scene| {
+        let mut r0 = scene.array::<f64>();
+        let mut r1 = scene.array::<f32>();
+        let a0 = scene.array::<i64>();
+        let a1 = scene.array::<i64>();
+        let a2 = scene.array::<f64>();
+        let c0: u64 = scene.scalar();
+        let c1: u64 = scene.scalar();
+        let c2: u64 = scene.scalar();
+        check!(scene, [r0, r1, a0, a1, a2], (&mut r0, &mut r1, &a0, &a1, &a2), kernel!(|r0, r1, a0, a1, a2, at| {
+            if (((a1[at + [1]] as i64) as u64) < (a1[at - [0]] as u64)) {
+                let v1 = ((r1[at] + r1[at]) as f32);
+                for v2 in 0u64..3 {
+                    let v3 = (((r0[at] as f64) % (a1[at + [0]] as f64)) * ((a2[at + [2]] as f64) + r0[at]));
+                }
+            } else {
+                for v4 in 0u64..3 {
+                    let mut v5 = [(a2[at + [a1[[at[0] + (-1)]].rem_euclid(5) - 2]] as f32), (a2[at + [(a1[at] + a1[at]).rem_euclid(5) - 2]] as f32), (-1e-3f32), (r1[at]).abs()];
+                    r0[at] += (a2[[at[0] + (-2)]] as f64);
+                }
+                let v7 = ((r1[at] * (r0[at] as f32))).cbrt();
+            }
+            r1[at] = { let v9 = ((a0[at + [1]] as f32)).powi({ let v8 = (r1[at] as i32); 5i32 }); (v9).abs() };
+            let mut v10 = (0.0f32).abs();
+            r0[at] -= (((r1[at] as f64) * 1e-2) + (if (r1[at] < (-1e-3f32)) { (r1[at] as f64) } else { a2[at + [-1]] }));
+            r1[at] += { let v11 = r1[at]; (r1[at]).copysign((-1e3f32)) };
+        }));
+    });
+}
+
+#[test]
+fn random_3() {
+    over::<1>(|scene| {
+        let mut r0 = scene.array::<u64>();
+        let mut r1 = scene.array::<i32>();
+        let a0 = scene.array::<f32>();
+        let c0: i64 = scene.scalar();
+        let c1: u64 = scene.scalar();
+        let c2: i64 = scene.scalar();
+        check!(scene, [r0, r1, a0], (&mut r0, &mut r1, &a0), kernel!(|r0, r1, a0, at| {
+            for v1 in 0..((at[0]).max(at[0]) & 3) {
+                r1[at] &= ((-(r1[at])) << (a0[at + [0]] as i32));
+            }
+            for v2 in 0u64..3 {
+                let mut v3 = 0;
+                while v3 < 4 && (1u64 < v2) {
+                    v3 += 1;
+                    let mut v5 = { let v4 = ((r1[at] as f64)).max((a0[at + [1]] as f64)); (if (c1 < 0u64) { (-0.1f64) } else { (a0[[at[0] + (-2)]] as f64) }) };
+                }
+            }
+            r0[at] = { let v6 = (!(r0[at] as u64)); { let v7 = (r1[at] as u64); r0[at] } };
+            r1[at] -= (r0[at] as i32);
+        }));
+    });
+}
+
+#[test]
+fn random_4() {
+    over::<2>(|scene| {
+        let mut r0 = scene.array::<u64>();
+        let mut r1 = scene.array::<i64>();
+        let a0 = scene.array::<u64>();
+        let c0: f32 = scene.scalar();
+        let c1: f32 = scene.scalar();
+        check!(scene, [r0, r1, a0], (&mut r0, &mut r1, &a0), kernel!(|r0, r1, a0, at| {
+            let mut v1 = (7u64 as f64);
+            let v2 = ((a0[at + [2, 1]] as f64) as u64);
+            r0[at] |= (if (v2 <= a0[at - [-1, -2]]) { (a0[at + [2, 1]] & 1) } else { v2 });
+            r1[at] >>= (if ((a0[at + [2, 0]] as f32) < 2.0f32) { { let v3 = (r0[at] as i64); v3 } } else { { let v4 = r1[at]; v4 } });
+        }));
+    });
+}
+
+#[test]
+fn random_5() {
+    over::<3>(|scene| {
+        let mut r0 = scene.array::<f64>();
+        let a0 = scene.array::<f32>();
+        let a1 = scene.array::<i32>();
+        let a2 = scene.array::<i32>();
+        let c0: i64 = scene.scalar();
+        let c1: f32 = scene.scalar();
+        check!(scene, [r0, a0, a1, a2], (&mut r0, &a0, &a1, &a2), kernel!(|r0, a0, a1, a2, at| {
+            let v2 = { let v1 = c0; c0 };
+            let mut v3: i32 = (-6i32);
+            if (8i32 < 1i32) {
+                let mut v4 = 0;
+                while v4 < 4 && ((a1[at - [2, 2, (c0).min((a0[at + [1, -2, -2]] as i64)).rem_euclid(5) - 2]] as f64) != r0[at]) {
+                    v4 += 1;
+                    let v5 = [(a0[at + [2, -2, 1]] as i64), ((a2[at - [-1, -1, -1]] as i64)).clamp((-0i64), (r0[at] as i64)), (!(a1[at + [1, 2, 1]] as i64)), (if ((a2[[at[0] + (-1), at[1] + (0), at[2] + (-2)]] as i64) < 1i64) { (a0[at + [1, 0, 1]] as i64) } else { (a1[[at[0] + (1), at[1] + (1), at[2] + (-2)]] as i64) })];
+                    let v6 = (a1[at - [0, -2, -2]] as f64);
+                }
+                r0[at] /= (a0[at] as f64);
+            }
+            r0[at] /= { let v7 = ((a1[at + [0, 2, -2]] as f64) % r0[at]); (r0[at] - (a1[at + [1, 1, 1]] as f64)) };
+        }));
+    });
+}
+
+#[test]
+fn random_6() {
+    over::<1>(|scene| {
+        let mut r0 = scene.array::<u64>();
+        let mut r1 = scene.array::<i32>();
+        let a0 = scene.array::<f64>();
+        let a1 = scene.array::<f64>();
+        let c0: f64 = scene.scalar();
+        let c1: i64 = scene.scalar();
+        let c2: u64 = scene.scalar();
+        check!(scene, [r0, r1, a0, a1], (&mut r0, &mut r1, &a0, &a1), kernel!(|r0, r1, a0, a1, at| {
+            let v1: bool = ((0.1f64 * 1e3f64) <= (c0 + a1[at - [2]]));
+            r0[at] *= ((c2).div_euclid((c2 & 6) | 1) + 1);
+            r1[at] = ((r1[at] + 1)).div_euclid((((a0[at + [1]] as i32) + (r1[at] as i32)) & 6) | 1);
+            for v2 in -2..=2 {
+                r1[at] |= (if (at[0] == (a0[[at[0] + (-2)]] as i64)) { (r1[at] % ((r1[at] & 6) | 1)) } else { r1[at] });
+                r0[at] &= ((a0[at] - 1e-2) as u64);
+            }
+            r0[at] <<= (r0[at]).rotate_left(((r0[at]).wrapping_mul(c2)) as u32);
+            r1[at] -= ((r1[at] + (a1[at + [(c1).abs().rem_euclid(5) - 2]] as i32))).div_euclid((((a0[at + [2]] as i32)).max((r0[at] as i32)) & 6) | 1);
+        }));
+    });
+}
+
+#[test]
+fn random_7() {
+    over::<3>(|scene| {
+        let mut r0 = scene.array::<i32>();
+        let a0 = scene.array::<i64>();
+        let a1 = scene.array::<f64>();
+        let c0: bool = scene.scalar();
+        let c1: u64 = scene.scalar();
+        check!(scene, [r0, a0, a1], (&mut r0, &a0, &a1), kernel!(|r0, a0, a1, at| {
+            let v2 = (((a0[at - [2, 0, 2]] as f32) - 0.0f32) + { let v1 = 0.1f32; (a1[at] as f32) });
+            let mut v3 = ((a0[at + [-1, -2, 2]] as u64) as f32);
+            r0[at] |= (((r0[at] - (a1[at - [1, -1, -1]] as i32))).count_ones() as i32);
+            r0[at] >>= r0[at];
+        }));
+    });
+}
+
+#[test]
+fn random_8() {
+    over::<3>(|scene| {
+        let mut r0 = scene.array::<f64>();
+        let mut r1 = scene.array::<i32>();
+        let a0 = scene.array::<f32>();
+        let c0: u64 = scene.scalar();
+        let c1: i64 = scene.scalar();
+        check!(scene, [r0, r1, a0], (&mut r0, &mut r1, &a0), kernel!(|r0, r1, a0, at| {
+            if ((r0[at]).is_nan() == ((a0[at + [-1, 0, 0]] < (-1e-3f32)) & ((r1[at] as u64) < 5u64))) {
+                let v1: f32 = ((c1 - (a0[at + [2, 2, 0]] as i64)) as f32);
+            } else {
+                for v2 in -1..2 {
+                    r0[at] -= ({ let v3 = (a0[at + [v2, v2, v2]] as f64); v3 } + 1e-2);
+                    let mut v4 = ((r1[at] as i64) <= (c1 + c1));
+                }
+                r1[at] += (-((r0[at] as i32)));
+            }
+            r0[at] = (-1e3f64);
+            r1[at] <<= (if ((r0[at] as u64) < 7u64) { (!6i32) } else { (if (2.0f32 < 0.1f32) { r1[at] } else { r1[at] }) });
+        }));
+    });
+}
+
+#[test]
+fn random_9() {
+    over::<3>(|scene| {
+        let mut r0 = scene.array::<f32>();
+        let a0 = scene.array::<i64>();
+        let a1 = scene.array::<u64>();
+        let c0: f64 = scene.scalar();
+        let c1: u64 = scene.scalar();
+        let c2: u64 = scene.scalar();
+        check!(scene, [r0, a0, a1], (&mut r0, &a0, &a1), kernel!(|r0, a0, a1, at| {
+            if (!(((r0[at] as i32) < 7i32) & ((r0[at] as f32) < 1e3f32))) {
+                let v1 = ((a1[at] - (a0[at] as u64)) - (if (r0[at] < 2.0f32) { c1 } else { 7u64 }));
+                for v2 in -1i32..=1 {
+                    let mut v4 = ({ let v3 = a1[at + [0, 0, 1]]; v1 } as i32);
+                }
+            } else {
+                if (((a0[at + [0, 1, -1]] as f32)).abs()).is_nan() {
+                    let v5: bool = ((r0[at] as i32) < 3i32);
+                } else {
+                    let mut v6: bool = ((!(3u64 < 0u64)) == (a1[at + [1, -1, 2]] == a1[at + [1, -2, 1]]));
+                    v6 = (if (c1 < 8u64) { (r0[at] < (-2.0f32)) } else { ((a1[at - [2, 1, 1]] as i32) > (r0[at] as i32)) });
+                }
+                for v7 in -1i32..=1 {
+                    if (3.25f64 < c0) { continue; }
+                }
+            }
+            for v8 in -1i32..=1 {
+                let mut v9: bool = (c0 < ((a1[[at[0] + (0), at[1] + (2), at[2] + (1)]] as f64)).abs());
+            }
+            let v10 = ((!((r0[at] as i64) < (-8i64))) && (((r0[at] as i32) < 2i32) == ((a0[at] as f32) < (-0.0f32))));
+            r0[at] *= (-(((a0[[at[0] + (-1), at[1] + (-2), at[2] + (-2)]] as i32) as f32)));
+        }));
+    });
+}
+
+#[test]
+fn random_10() {
+    over::<2>(|scene| {
+        let mut r0 = scene.array::<i32>();
+        let mut r1 = scene.array::<i64>();
+        let a0 = scene.array::<i32>();
+        let c0: u64 = scene.scalar();
+        let c1: u64 = scene.scalar();
+        let c2: i32 = scene.scalar();
+        check!(scene, [r0, r1, a0], (&mut r0, &mut r1, &a0), kernel!(|r0, r1, a0, at| {
+            let v1 = (r1[at] + (-4i64));
+            r0[at] &= (!(r0[at] - a0[at + [2, 0]]));
+            r1[at] = (!{ let v2 = v1; r1[at] });
+        }));
+    });
+}
+
+#[test]
+fn random_11() {
+    over::<2>(|scene| {
+        let mut r0 = scene.array::<f64>();
+        let mut r1 = scene.array::<i32>();
+        let a0 = scene.array::<i64>();
+        let c0: bool = scene.scalar();
+        let c1: i32 = scene.scalar();
+        let c2: i64 = scene.scalar();
+        check!(scene, [r0, r1, a0], (&mut r0, &mut r1, &a0), kernel!(|r0, r1, a0, at| {
+            if ((r0[at] / (r0[at] as f64))).is_infinite() {
+                let mut v1: f64 = (-(((-1e-3f64) + r0[at])));
+                let v2: f64 = (-1e3f64);
+            }
+            r1[at] &= ((a0[at] as f64) as i32);
+            let v3 = r0[at];
+            r0[at] -= (r0[at] as f64);
+            r1[at] &= ((c1).div_euclid((r1[at] & 6) | 1) & 1);
+        }));
+    });
+}
+
+#[test]
+fn random_12() {
+    over::<1>(|scene| {
+        let mut r0 = scene.array::<f32>();
+        let a0 = scene.array::<f64>();
+        let c0: bool = scene.scalar();
+        let c1: f64 = scene.scalar();
+        let c2: f32 = scene.scalar();
+        check!(scene, [r0, a0], (&mut r0, &a0), kernel!(|r0, a0, at| {
+            if ((3i32 + (a0[at + [1]] as i32)) < ((r0[at] as i32) & (a0[at + [-1]] as i32))) {
+                let mut v1 = (c1 + (0.5f64).clamp((-0.0f64), a0[at]));
+            }
+            let mut v2 = 0;
+            while v2 < 4 && { let v3 = c0; false } {
+                v2 += 1;
+                for v4 in 0u64..3 {
+                    let v6 = ({ let v5 = (r0[at] as i32); (a0[at] as i32) }).clamp(0i32, ((r0[at] as i32)).wrapping_mul((a0[at + [2]] as i32)));
+                }
+            }
+            for v7 in -1i32..=1 {
+                let v10 = ({ let v8 = (a0[at + [1]] as f32); r0[at] } - { let v9 = (r0[at] as f32); r0[at] });
+            }
+            let v11: bool = (((r0[at] as f32) - r0[at])).is_infinite();
+            r0[at] = ({ let v12 = r0[at]; c2 }).min((-(r0[at])));
+        }));
+    });
+}
+
+#[test]
+fn random_13() {
+    over::<2>(|scene| {
+        let mut r0 = scene.array::<f32>();
+        let a0 = scene.array::<i32>();
+        let c0: f32 = scene.scalar();
+        let c1: f64 = scene.scalar();
+        check!(scene, [r0, a0], (&mut r0, &a0), kernel!(|r0, a0, at| {
+            if (c1 < 0.0f64) {
+                r0[at] += (if (!((a0[at + [2, 0]] as i32) < 6i32)) { (c0 * c0) } else { ((a0[at + [0, 2]] as i64) as f32) });
+                let mut v1 = (if (c0 >= r0[at]) { (if (c0 < 0.0f32) { (-8i32) } else { (r0[at] as i32) }) } else { a0[at - [(if (r0[at] < (-0.5f32)) { (a0[at - [0, -2]] as i64) } else { 6i64 }).rem_euclid(5) - 2, -1]] });
+            }
+            let mut v2 = 0;
+            while v2 < 4 && (if ((a0[at + [-2, 1]] as f64) < 3.25f64) { (r0[at] < 2.0f32) } else { (a0[at + [1, 1]] < 6i32) }) {
+                v2 += 1;
+                if (((a0[at + [0, 0]] as u64) ^ 12) == ((a0[at + [2, 2]] as u64) / (((r0[at] as u64) & 6) | 1))) {
+                    let mut v3 = ((1e3f32 % 0.25) as i32);
+                }
+            }
+            r0[at] /= (((-1e3f32) * c0)).ceil();
+        }));
+    });
+}
+
+#[test]
+fn random_14() {
+    over::<3>(|scene| {
+        let mut r0 = scene.array::<i32>();
+        let mut r1 = scene.array::<i64>();
+        let a0 = scene.array::<f64>();
+        let a1 = scene.array::<f64>();
+        let a2 = scene.array::<i32>();
+        let c0: i64 = scene.scalar();
+        let c1: u64 = scene.scalar();
+        check!(scene, [r0, r1, a0, a1, a2], (&mut r0, &mut r1, &a0, &a1, &a2), kernel!(|r0, r1, a0, a1, a2, at| {
+            let mut v1 = 0;
+            while v1 < 4 && (at[1] <= c0) {
+                v1 += 1;
+                let mut v2: f64 = ((a2[at + [2, 2, 1]] as f64) * (a0[at] * a1[at + [1, -1, 1]]));
+            }
+            if (!{ let v3 = ((a2[at + [1, -2, -2]] as i32) < 3i32); false }) {
+                let mut v4: f32 = (if (7i64 < (-4i64)) { ((r0[at] as f32)).powi((a0[at + [2, 0, 0]] as i32)) } else { ((a1[at + [0, -2, 2]] as f32) * (a0[at + [1, 1, -2]] as f32)) });
+            }
+            if (((r0[at]).count_ones() as i32) >= (6i32).signum()) {
+                if (if (if (a1[at + [-1, -1, 1]] < 3.25f64) { ((r0[at] as f64) < 0.1f64) } else { ((a0[[at[0] + (-2), at[1] + (-1), at[2] + (2)]] as i32) < 1i32) }) { (1e3f32 < 1e3f32) } else { ((a2[at + [0, -2, 2]] as f64) < 0.0f64) }) {
+                    let v5 = (if ((r0[at] as i32) < 4i32) { ((a1[at - [(c0 << c0).rem_euclid(5) - 2, 1, -1]] as f32)).exp() } else { (c0 as f32) });
+                } else {
+                    let v6 = [(c0 >> c0), (r1[at]).div_euclid((r1[at] & 6) | 1), c0, (c1 as i64)];
+                    let mut v8 = ({ let v7 = c1; v7 } ^ (c1 << 3));
+                }
+            }
+            r0[at] *= ({ let v9 = 6i32; r0[at] }).max((a2[at + [2, 1, 0]]).pow(4));
+            r1[at] = (if ((a0[at] as f32)).is_nan() { (r1[at] - at[0]) } else { (r1[at]).max(c0) });
+        }));
+    });
+}
+
+#[test]
+fn random_15() {
+    over::<1>(|scene| {
+        let mut r0 = scene.array::<f32>();
+        let a0 = scene.array::<i64>();
+        let c0: i32 = scene.scalar();
+        let c1: bool = scene.scalar();
+        let c2: u64 = scene.scalar();
+        check!(scene, [r0, a0], (&mut r0, &a0), kernel!(|r0, a0, at| {
+            let mut v1: u64 = (if (if c1 { ((a0[[at[0] + (0)]] as i64) < (-3i64)) } else { c1 }) { (a0[at] as u64) } else { (5i64 as u64) });
+            r0[at] += (r0[at] - { let v2 = r0[at]; v2 });
+        }));
+    });
+}
+
+#[test]
+fn random_16() {
+    over::<3>(|scene| {
+        let mut r0 = scene.array::<u64>();
+        let a0 = scene.array::<u64>();
+        let a1 = scene.array::<i64>();
+        let a2 = scene.array::<u64>();
+        let c0: f32 = scene.scalar();
+        let c1: i64 = scene.scalar();
+        let c2: f32 = scene.scalar();
+        check!(scene, [r0, a0, a1, a2], (&mut r0, &a0, &a1, &a2), kernel!(|r0, a0, a1, a2, at| {
+            for v1 in 0..(((a1[[at[0] + (-2), at[1] + (-1), at[2] + (1)]] as f64) as i64) & 3) {
+                let mut v2: i32 = (a1[at + [1, 2, -2]] as i32);
+            }
+            for v3 in -1i32..=1 {
+                for v4 in -2..=2 {
+                    if (((a2[[at[0] + (2), at[1] + (2), at[2] + (v4)]] as f32) < 1e3f32) && ((a2[at + [1, 2, 2]] as i32) < 8i32)) { return; }
+                }
+                if (if (!((a1[at - [1, 0, 0]] as i32) < 7i32)) { ((a0[at] as u64) < r0[at]) } else { { let v5 = ((r0[at] as f32) < 1e3f32); (at[2] < (-0i64)) } }) {
+                    let mut v7 = [{ let v6 = a1[at]; a1[at + [-1, -1, 0]] }, (a1[at + [1, 1, 2]] >> 3), ((a0[at + [1, -1, 0]] as i32) as i64), (if false { c1 } else { a1[at] })];
+                } else {
+                    r0[at] *= ((at[2] | a1[at + [-1, 0, -2]]) as u64);
+                    let v8: bool = ((a1[at - [-2, -2, -2]] < 4i64) == ((-1i32) < 4i32));
+                }
+            }
+            let mut v9: bool = (((r0[at] as f64) * (a2[at + [1, -1, -2]] as f64)) == (if ((a1[at] as i32) < (-7i32)) { (a0[at + [1, -2, 1]] as f64) } else { (a0[at - [-2, -1, 1]] as f64) }));
+            let mut v10: u64 = ((if false { a0[[at[0] + (-2), at[1] + (((a1[at + [(5i64 as i64).rem_euclid(5) - 2, 0, 2]] as f32) as i64).rem_euclid(5) - 2), at[2] + (2)]] } else { a0[at + [2, 0, 0]] }) << (((a2[at + [-1, 2, 2]] as u64)).trailing_zeros() as u64));
+            r0[at] += (0u64 / (((a2[at + [-1, 0, -2]] - (r0[at] as u64)) & 6) | 1));
+        }));
+    });
+}
+
+#[test]
+fn random_17() {
+    over::<3>(|scene| {
+        let mut r0 = scene.array::<f32>();
+        let a0 = scene.array::<f64>();
+        let a1 = scene.array::<u64>();
+        let a2 = scene.array::<u64>();
+        let c0: u64 = scene.scalar();
+        let c1: bool = scene.scalar();
+        let c2: bool = scene.scalar();
+        check!(scene, [r0, a0, a1, a2], (&mut r0, &a0, &a1, &a2), kernel!(|r0, a0, a1, a2, at| {
+            r0[at] %= r0[at];
+            let mut v1 = (if ((1i32 < 2i32) & ((a1[[at[0] + (1), at[1] + (-1), at[2] + (-1)]] as f64) < 1e3f64)) { c1 } else { (((a2[at - [2, 1, -2]] as i64) < 5i64) | (a0[at] < 0.1f64)) });
+            if (((a2[at + [1, 0, 0]] as i32)).max((r0[at] as i32)) < (-(1i32))) {
+                for v2 in 0..((a2[at + [2, 1, 0]] as i64) & 3) {
+                    let v3: bool = ((v2 != v2) ^ (a0[[at[0] + (2), at[1] + (-2), at[2] + (1)]] <= 2.0f64));
+                }
+            }
+            v1 = { let v5 = { let v4 = ((-1e-3f64) < 1e-3f64); c2 }; ((r0[at] < (-0.5f32)) == ((a1[at + [1, 0, -2]] as i32) < (-8i32))) };
+            r0[at] *= 0.5f32;
+        }));
+    });
+}
+
+#[test]
+fn random_18() {
+    over::<3>(|scene| {
+        let mut r0 = scene.array::<u64>();
+        let mut r1 = scene.array::<f64>();
+        let a0 = scene.array::<f64>();
+        let c0: f64 = scene.scalar();
+        let c1: i32 = scene.scalar();
+        let c2: f64 = scene.scalar();
+        check!(scene, [r0, r1, a0], (&mut r0, &mut r1, &a0), kernel!(|r0, r1, a0, at| {
+            let v1: f64 = c2;
+            r0[at] &= (((r0[at] as u64) * 3u64) / (((5u64 + r0[at]) & 6) | 1));
+            r1[at] %= ((r1[at] * r1[at])).abs();
+        }));
+    });
+}
+
+#[test]
+fn random_19() {
+    over::<1>(|scene| {
+        let mut r0 = scene.array::<u64>();
+        let mut r1 = scene.array::<i64>();
+        let a0 = scene.array::<i64>();
+        let a1 = scene.array::<i64>();
+        let a2 = scene.array::<u64>();
+        let c0: i32 = scene.scalar();
+        let c1: u64 = scene.scalar();
+        let c2: i32 = scene.scalar();
+        check!(scene, [r0, r1, a0, a1, a2], (&mut r0, &mut r1, &a0, &a1, &a2), kernel!(|r0, r1, a0, a1, a2, at| {
+            let v2 = [(!c2), { let v1 = c0; (r1[at] as i32) }, (-((r1[at] as i32))), (if ((-3.25f64) < 3.25f64) { c2 } else { (a0[at] as i32) })];
+            r0[at] *= ({ let v3 = 7u64; a2[at] } >> (if ((-8i64) < (-0i64)) { c1 } else { c1 }));
+            r1[at] = (if ((r0[at] as f64) < 0.1f64) { (-(a1[at])) } else { { let v4 = at[0]; 6i64 } });
+        }));
+    });
+}
+
+#[test]
+fn random_20() {
+    over::<3>(|scene| {
+        let mut r0 = scene.array::<f64>();
+        let a0 = scene.array::<i32>();
+        let a1 = scene.array::<i64>();
+        let a2 = scene.array::<f64>();
+        let c0: u64 = scene.scalar();
+        let c1: i64 = scene.scalar();
+        check!(scene, [r0, a0, a1, a2], (&mut r0, &a0, &a1, &a2), kernel!(|r0, a0, a1, a2, at| {
+            r0[at] -= a2[at + [-1, -2, 1]];
+            r0[at] += ((if true { (a2[at + [0, 1, 2]] as f64) } else { 3.25f64 })).mul_add((r0[at] / a2[at + [-1, 2, -1]]), 1e3f64);
+        }));
+    });
+}
+
+#[test]
+fn random_21() {
+    over::<2>(|scene| {
+        let mut r0 = scene.array::<u64>();
+        let a0 = scene.array::<i64>();
+        let a1 = scene.array::<i64>();
+        let a2 = scene.array::<f32>();
+        let c0: bool = scene.scalar();
+        let c1: i64 = scene.scalar();
+        let c2: i32 = scene.scalar();
+        check!(scene, [r0, a0, a1, a2], (&mut r0, &a0, &a1, &a2), kernel!(|r0, a0, a1, a2, at| {
+            r0[at] |= (if ((a2[at + [-2, 0]] as f64)).is_infinite() { ((r0[at] as u64)).min(r0[at]) } else { (r0[at] >> (a1[at + [0, -1]] as u64)) });
+            let mut v1 = (-8i32);
+            r0[at] &= { let v2 = (if c0 { (a2[at + [0, a0[at - [1, 1]].rem_euclid(5) - 2]] as u64) } else { (a0[at + [1, 0]] as u64) }); (v2 % ((v2 & 6) | 1)) };
+        }));
+    });
+}
+
+#[test]
+fn random_22() {
+    over::<2>(|scene| {
+        let mut r0 = scene.array::<i32>();
+        let mut r1 = scene.array::<i64>();
+        let a0 = scene.array::<i64>();
+        let a1 = scene.array::<f32>();
+        let a2 = scene.array::<f32>();
+        let c0: u64 = scene.scalar();
+        let c1: bool = scene.scalar();
+        check!(scene, [r0, r1, a0, a1, a2], (&mut r0, &mut r1, &a0, &a1, &a2), kernel!(|r0, r1, a0, a1, a2, at| {
+            let mut v1: i64 = (((-3i64) / ((a0[at + [-2, 2]] & 6) | 1)) | ((r1[at] as i64)).wrapping_add((a0[at] as i64)));
+            v1 = (at[1] ^ ((-3i64) & v1));
+            r0[at] <<= { let v2 = r0[at]; ((r0[at]).trailing_zeros() as i32) };
+            r1[at] &= at[0];
+        }));
+    });
+}
+
+#[test]
+fn random_23() {
+    over::<2>(|scene| {
+        let mut r0 = scene.array::<f64>();
+        let a0 = scene.array::<f32>();
+        let a1 = scene.array::<i64>();
+        let a2 = scene.array::<i64>();
+        let c0: bool = scene.scalar();
+        let c1: bool = scene.scalar();
+        check!(scene, [r0, a0, a1, a2], (&mut r0, &a0, &a1, &a2), kernel!(|r0, a0, a1, a2, at| {
+            for v1 in 0..((a2[at - [0, 1]] as i64) & 3) {
+                if (4i32 <= ((a2[at + [-2, 2]] as i32)).max((r0[at] as i32))) {
+                    r0[at] -= (if c1 { r0[at] } else { (v1 as f64) });
+                }
+                r0[at] %= ((r0[at] % 1e3f64)).mul_add((-(r0[at])), (a0[at] as f64));
+            }
+            let mut v2 = 0;
+            while v2 < 4 && { let v3 = ((r0[at] as u64) < 2u64); v3 } {
+                v2 += 1;
+                for v4 in -2..=2 {
+                    r0[at] -= (if ((a2[at - [v4, 2]] as u64) <= (a0[at - [-1, -2]] as u64)) { r0[at] } else { (r0[at] as f64) });
+                }
+                let mut v6 = [a0[at - [0, 0]], { let v5 = a0[at + [-1, 0]]; a0[at + [-2, ((r0[at] as i64) * (r0[at] as i64)).rem_euclid(5) - 2]] }, ((a0[at - [-2, 2]] as f32)).hypot(a0[at - [-2, -2]]), (1e-3f32 - (a0[at + [1, 2]] as f32))];
+            }
+            r0[at] -= { let v7 = (a0[at + [2, 1]] as f64); v7 };
+            let mut v8 = 0;
+            while v8 < 4 && ((a0[at + [-2, -1]] as f32) <= (-1e3f32)) {
+                v8 += 1;
+                let v9 = (((r0[at] as i32) & 5i32) | ((a1[[at[0] + (1), at[1] + (2)]] as i32) << (a0[at + [1, -2]] as i32)));
+                if ((if c0 { 7u64 } else { (a0[at + [1, 2]] as u64) }) > (r0[at] as u64)) {
+                    r0[at] %= ((r0[at]).signum() * (r0[at]).min((a0[at + [-2, -2]] as f64)));
+                    let v10: bool = (3.25f32 < (-3.25f32));
+                } else {
+                    r0[at] -= ((a2[[at[0] + (-1), at[1] + (1)]] as f64) + 3.0);
+                    let v12: bool = ({ let v11 = c1; c1 } & ((r0[at] as u64) >= (a0[at + [0, 2]] as u64)));
+                }
+            }
+            r0[at] = ((r0[at]).sqrt() + (-((a2[at] as f64))));
+        }));
+    });
+}
+
+#[test]
+fn random_24() {
+    over::<1>(|scene| {
+        let mut r0 = scene.array::<i64>();
+        let a0 = scene.array::<i32>();
+        let a1 = scene.array::<i64>();
+        let a2 = scene.array::<f64>();
+        let c0: f32 = scene.scalar();
+        let c1: f32 = scene.scalar();
+        check!(scene, [r0, a0, a1, a2], (&mut r0, &a0, &a1, &a2), kernel!(|r0, a0, a1, a2, at| {
+            for v1 in -2..=2 {
+                r0[at] = v1;
+            }
+            let mut v2 = (if (a1[at + [1]] < r0[at]) { ((a1[[at[0] + (1)]] as f32) < 1e-3f32) } else { (((r0[at] as f64) < 1e-3f64) & ((a1[at] as f32) < 0.0f32)) });
+            v2 ^= (!v2);
+            r0[at] = { let v3 = (a2[at + [1]] as i64); a1[at - [0]] };
+        }));
+    });
+}
+
+#[test]
+fn random_25() {
+    over::<3>(|scene| {
+        let mut r0 = scene.array::<f32>();
+        let mut r1 = scene.array::<i64>();
+        let a0 = scene.array::<f32>();
+        let c0: f64 = scene.scalar();
+        let c1: f64 = scene.scalar();
+        check!(scene, [r0, r1, a0], (&mut r0, &mut r1, &a0), kernel!(|r0, r1, a0, at| {
+            if ((r0[at] as f32) < a0[at]) { return; }
+            r1[at] *= ((if false { r1[at] } else { (r1[at] as i64) }) / ((3 & 6) | 1));
+            r0[at] *= (r1[at] as f32);
+            r1[at] *= (((r0[at] as i64)).div_euclid((r1[at] & 6) | 1) & (r1[at] + 6i64));
+        }));
+    });
+}
+
+#[test]
+fn random_26() {
+    over::<1>(|scene| {
+        let mut r0 = scene.array::<i32>();
+        let mut r1 = scene.array::<f32>();
+        let a0 = scene.array::<f64>();
+        let c0: f32 = scene.scalar();
+        let c1: u64 = scene.scalar();
+        let c2: u64 = scene.scalar();
+        check!(scene, [r0, r1, a0], (&mut r0, &mut r1, &a0), kernel!(|r0, r1, a0, at| {
+            let v1 = (!((r1[at] as i64) <= (r0[at] as i64)));
+            if v1 {
+                let mut v2: f32 = ((r1[at]).signum() + c0);
+            }
+            if ((a0[[at[0] + (2)]] as i32) == r0[at]) { return; }
+            r0[at] *= (((r0[at] - (a0[at] as i32))).count_ones() as i32);
+            r1[at] -= c0;
+        }));
+    });
+}
+
+#[test]
+fn random_27() {
+    over::<2>(|scene| {
+        let mut r0 = scene.array::<f32>();
+        let a0 = scene.array::<f32>();
+        let c0: i32 = scene.scalar();
+        let c1: f64 = scene.scalar();
+        let c2: i32 = scene.scalar();
+        check!(scene, [r0, a0], (&mut r0, &a0), kernel!(|r0, a0, at| {
+            let mut v1 = 0;
+            while v1 < 4 && (1e-3f64).is_finite() {
+                v1 += 1;
+                if ({ let v2 = c0; c0 } == (-((a0[[at[0] + (2), at[1] + ((a0[[at[0] + (-1), at[1] + (2)]] as i64).rem_euclid(5) - 2)]] as i32)))) {
+                    let mut v3: i64 = (((a0[at + [1, -2]] as i64) >> 12) ^ 12);
+                } else {
+                    let v4 = (r0[at] as i64);
+                    let mut v5 = ((((a0[at - [-1, -2]] as i64) % ((v4 & 6) | 1))).count_ones() as i64);
+                }
+                for v6 in 0u64..3 {
+                    let mut v7 = false;
+                    let v8 = (if v7 { (r0[at] as f64) } else { (c1 * c1) });
+                }
+            }
+            if ((0u64 < 5u64) && ((r0[at] as f32) < 1e-3f32)) {
+                let mut v9: i64 = (r0[at] as i64);
+            } else {
+                for v10 in 0u64..3 {
+                    if ((r0[at] as i64) == (r0[at] as i64)) { break; }
+                }
+                for v11 in -1..2 {
+                    let v12: f32 = (a0[at + [v11, v11]] as f32);
+                }
+            }
+            r0[at] = ((r0[at] as i64) as f32);
+        }));
+    });
+}
+
+#[test]
+fn random_28() {
+    over::<1>(|scene| {
+        let mut r0 = scene.array::<f64>();
+        let a0 = scene.array::<i32>();
+        let a1 = scene.array::<i64>();
+        let c0: bool = scene.scalar();
+        let c1: bool = scene.scalar();
+        check!(scene, [r0, a0, a1], (&mut r0, &a0, &a1), kernel!(|r0, a0, a1, at| {
+            let v1 = ((0.0f64 - 0.25) * ((a0[at] as f64) - (-1e-3f64)));
+            if (((a0[[at[0] + (-2)]] as u64) > (r0[at] as u64)) & (r0[at] == v1)) {
+                let v2: i32 = (r0[at] as i32);
+            } else {
+                let v3: i32 = (a0[at - [1]] as i32);
+                let v4: u64 = (((a0[at] as u64)).signum()).min(((a1[at + [0]] as u64) << (r0[at] as u64)));
+            }
+            r0[at] = (((a1[at + [-2]] as f32) as f64) - (v1 + 1e-2));
+        }));
+    });
+}
+
+#[test]
+fn random_29() {
+    over::<2>(|scene| {
+        let mut r0 = scene.array::<u64>();
+        let mut r1 = scene.array::<i64>();
+        let a0 = scene.array::<i32>();
+        let a1 = scene.array::<f64>();
+        let a2 = scene.array::<f64>();
+        let c0: f32 = scene.scalar();
+        let c1: bool = scene.scalar();
+        let c2: f32 = scene.scalar();
+        check!(scene, [r0, r1, a0, a1, a2], (&mut r0, &mut r1, &a0, &a1, &a2), kernel!(|r0, r1, a0, a1, a2, at| {
+            let mut v1 = (true ^ (true == (c2 < 2.0f32)));
+            let mut v3 = [(-((a0[at + [1, -1]] as i64))), (r1[at] | r1[at]), r1[at], { let v2 = (a2[[at[0] + (2), at[1] + (1)]] as i64); v2 }];
+            v3[((!r0[at]) & 3) as usize] += ((if c1 { r1[at] } else { r1[at] })).min((r1[at] as i64));
+            r0[at] >>= (if (!false) { (if v1 { (a0[at + [-1, 0]] as u64) } else { (a2[at] as u64) }) } else { 0u64 });
+            r1[at] *= v3[1];
+        }));
+    });
+}
+
+#[test]
+fn random_30() {
+    over::<1>(|scene| {
+        let mut r0 = scene.array::<f32>();
+        let mut r1 = scene.array::<f64>();
+        let a0 = scene.array::<i64>();
+        let a1 = scene.array::<f64>();
+        let c0: i64 = scene.scalar();
+        let c1: bool = scene.scalar();
+        let c2: i64 = scene.scalar();
+        check!(scene, [r0, r1, a0, a1], (&mut r0, &mut r1, &a0, &a1), kernel!(|r0, r1, a0, a1, at| {
+            if ((a1[[at[0] + (-1)]] as f64)).is_nan() { return; }
+            r0[at] %= r0[at];
+            r1[at] *= (if (1e3f32 != (a1[at + [1]] as f32)) { (2.0f64).min((-0.1f64)) } else { ((r1[at] as f64) * a1[at + [-1]]) });
+        }));
+    });
+}
+
+#[test]
+fn random_31() {
+    over::<1>(|scene| {
+        let mut r0 = scene.array::<f64>();
+        let mut r1 = scene.array::<f64>();
+        let a0 = scene.array::<u64>();
+        let a1 = scene.array::<f32>();
+        let a2 = scene.array::<i64>();
+        let c0: f64 = scene.scalar();
+        let c1: i64 = scene.scalar();
+        check!(scene, [r0, r1, a0, a1, a2], (&mut r0, &mut r1, &a0, &a1, &a2), kernel!(|r0, r1, a0, a1, a2, at| {
+            let mut v1 = (if (a2[at + [-2]] >= a2[at + [1]]) { (a2[at + [2]] as i32) } else { (a1[at + [-2]] as i32) });
+            r0[at] = ((c0 - c0) as f64);
+            r1[at] += (a1[at - [1]] as f64);
+        }));
+    });
+}
+
+#[test]
+fn random_32() {
+    over::<1>(|scene| {
+        let mut r0 = scene.array::<i32>();
+        let mut r1 = scene.array::<i64>();
+        let a0 = scene.array::<u64>();
+        let a1 = scene.array::<u64>();
+        let c0: f32 = scene.scalar();
+        let c1: f64 = scene.scalar();
+        let c2: i64 = scene.scalar();
+        check!(scene, [r0, r1, a0, a1], (&mut r0, &mut r1, &a0, &a1), kernel!(|r0, r1, a0, a1, at| {
+            if (c1 >= (-(0.0f64))) {
+                let mut v1: bool = ((if (1i64 < (-5i64)) { c0 } else { (r1[at] as f32) }) != (-((a1[at + [0]] as f32))));
+            }
+            for v2 in -1i32..=1 {
+                for v3 in -1..2 {
+                    r0[at] -= ((v2 | v2) >> (0.1f32 as i32));
+                    r1[at] = at[0];
+                }
+                r0[at] *= ((v2 >> v2) - 2i32);
+            }
+            if (!(2i64 > c2)) {
+                let v4 = (r0[at] as f64);
+                r0[at] <<= ((!(r0[at] as i32)) - 3);
+            }
+            let v5: f64 = c1;
+            r0[at] <<= ((if (3i64 < 6i64) { 3.25f32 } else { (a0[at + [-2]] as f32) }) as i32);
+            r1[at] = (if (((a0[at + [-2]] as f32) < 1e3f32) && (a1[at + [2]] < 7u64)) { (c2 | r1[at]) } else { r1[at] });
+        }));
+    });
+}
+
+#[test]
+fn random_33() {
+    over::<1>(|scene| {
+        let mut r0 = scene.array::<f64>();
+        let mut r1 = scene.array::<f64>();
+        let a0 = scene.array::<u64>();
+        let a1 = scene.array::<u64>();
+        let a2 = scene.array::<i32>();
+        let c0: bool = scene.scalar();
+        let c1: f64 = scene.scalar();
+        check!(scene, [r0, r1, a0, a1, a2], (&mut r0, &mut r1, &a0, &a1, &a2), kernel!(|r0, r1, a0, a1, a2, at| {
+            if ((4i64 / ((12 & 6) | 1)) >= 8i64) {
+                if ((1i64 > (r0[at] as i64)) | ((a2[at] as i64) != at[0])) {
+                    let mut v2 = (!{ let v1 = 4i64; at[0] });
+                    let v3: bool = (((a2[at + [0]] as f32) % (r0[at] as f32))).is_nan();
+                } else {
+                    let mut v4: f64 = r1[at];
+                    v4 /= ((a2[at] * a2[at]) as f64);
+                }
+                if { let v5 = (c0 ^ c0); (v5 == true) } {
+                    let v6: f32 = (r0[at] as f32);
+                    let mut v7: f64 = c1;
+                } else {
+                    let v8: i64 = (a1[at - [1]] as i64);
+                }
+            } else {
+                let v9: bool = ((r0[at] as f64) <= ((a1[[at[0] + ((a1[at + [0]] as i64).rem_euclid(5) - 2)]] as f32) as f64));
+            }
+            if (c1 < (-0.1f64)) {
+                let mut v11 = ((a0[at + [0]]).pow(2) & { let v10 = a0[at + [0]]; v10 });
+            }
+            r0[at] += (if (!c0) { r1[at] } else { c1 });
+            r1[at] += (c1).clamp(2.0f64, c1);
+        }));
+    });
+}
+
+#[test]
+fn random_34() {
+    over::<2>(|scene| {
+        let mut r0 = scene.array::<u64>();
+        let mut r1 = scene.array::<i32>();
+        let a0 = scene.array::<f32>();
+        let c0: bool = scene.scalar();
+        let c1: i32 = scene.scalar();
+        let c2: i32 = scene.scalar();
+        check!(scene, [r0, r1, a0], (&mut r0, &mut r1, &a0), kernel!(|r0, r1, a0, at| {
+            if ((r0[at] as i64) != 2i64) { return; }
+            r0[at] |= r0[at];
+            let v1 = (r1[at] as u64);
+            r0[at] *= ((!r0[at]) % (r0[at] / (((r1[at] as u64) & 6) | 1)));
+            r1[at] = ((r1[at] * r1[at]) << (if true { c2 } else { c2 }));
+        }));
+    });
+}
+
+#[test]
+fn random_35() {
+    over::<1>(|scene| {
+        let mut r0 = scene.array::<u64>();
+        let a0 = scene.array::<f64>();
+        let a1 = scene.array::<u64>();
+        let a2 = scene.array::<f64>();
+        let c0: i64 = scene.scalar();
+        let c1: i64 = scene.scalar();
+        check!(scene, [r0, a0, a1, a2], (&mut r0, &a0, &a1, &a2), kernel!(|r0, a0, a1, a2, at| {
+            let mut v3 = [(c0 << (r0[at] as i64)), { let v1 = c1; c1 }, { let v2 = 5i64; at[0] }, ((a2[at - [1]] as u64) as i64)];
+            v3[(((r0[at] as u64)).signum() & 3) as usize] -= { let v4 = ((r0[at] as f64) as i64); (v3[2] & (a1[at + [0]] as i64)) };
+            r0[at] = (((a1[at + [0]] as f32)).abs() as u64);
+        }));
+    });
+}
+
+#[test]
+fn random_36() {
+    over::<3>(|scene| {
+        let mut r0 = scene.array::<i64>();
+        let a0 = scene.array::<f64>();
+        let c0: i64 = scene.scalar();
+        let c1: u64 = scene.scalar();
+        let c2: bool = scene.scalar();
+        check!(scene, [r0, a0], (&mut r0, &a0), kernel!(|r0, a0, at| {
+            for v1 in 0..((r0[at] % ((r0[at] & 6) | 1)) & 3) {
+                if (((r0[at] as i32) + (a0[at + [-1, 2, -2]] as i32)) != { let v2 = (a0[at - [-1, (7i64 / r0[at]).rem_euclid(5) - 2, -2]] as i32); (a0[at + [1, 1, ((r0[at] as i32) as i64).rem_euclid(5) - 2]] as i32) }) {
+                    let v3 = (0i64).wrapping_mul(r0[at]);
+                    let v5 = { let v4 = (at[1]).min(v1); v4 };
+                } else {
+                    let v6: u64 = c1;
+                }
+                if { let v7 = (!true); (if v7 { (c1 < 2u64) } else { (c0 < 8i64) }) } {
+                    r0[at] ^= { let v8 = (v1 ^ 7i64); at[0] };
+                }
+            }
+            let v10: i64 = ((r0[at] + r0[at]) ^ { let v9 = r0[at]; v9 });
+            r0[at] += r0[at];
+        }));
+    });
+}
+
+#[test]
+fn random_37() {
+    over::<1>(|scene| {
+        let mut r0 = scene.array::<u64>();
+        let a0 = scene.array::<u64>();
+        let c0: f64 = scene.scalar();
+        let c1: i32 = scene.scalar();
+        check!(scene, [r0, a0], (&mut r0, &a0), kernel!(|r0, a0, at| {
+            if (((r0[at] as f64) + c0) == ((r0[at] as f64)).min((r0[at] as f64))) {
+                let mut v1 = 0;
+                while v1 < 4 && (1e3f64).is_infinite() {
+                    v1 += 1;
+                    let mut v2 = (c0 < 2.0f64);
+                    let v3 = (((r0[at] as i32) >> 12) - (if v2 { (r0[at] as i32) } else { c1 }));
+                }
+                let v4: bool = (5u64 >= (if ((a0[at + [0]] as u64) < 7u64) { (a0[at - [2]] as u64) } else { (a0[[at[0] + (1)]] as u64) }));
+            }
+            let v5 = (if ((a0[at - [-2]] as i32) <= (r0[at] as i32)) { (r0[at] as f32) } else { ((r0[at] as f32)).max((a0[at + [1]] as f32)) });
+            if ((-1e3f32) < ((a0[at - [((a0[at] as i64)).clamp(5i64, (r0[at] as i64)).rem_euclid(5) - 2]] as f32) * (-1e-3f32))) {
+                for v6 in 0..({ let v7 = (r0[at] as i64); (r0[at] as i64) } & 3) {
+                    r0[at] <<= { let v8 = (a0[[at[0] + (1)]] as u64); ((a0[at + [0]] as u64) >> v8) };
+                }
+            }
+            r0[at] += 8u64;
+            r0[at] = (r0[at] << 1);
+        }));
+    });
+}
+
+#[test]
+fn random_38() {
+    over::<2>(|scene| {
+        let mut r0 = scene.array::<i32>();
+        let a0 = scene.array::<f32>();
+        let a1 = scene.array::<i32>();
+        let a2 = scene.array::<f32>();
+        let c0: f64 = scene.scalar();
+        let c1: f32 = scene.scalar();
+        let c2: f64 = scene.scalar();
+        check!(scene, [r0, a0, a1, a2], (&mut r0, &a0, &a1, &a2), kernel!(|r0, a0, a1, a2, at| {
+            if (((a0[at + [-2, -1]] as i32) as f32) == a0[at + [((-3.25f64) as i64).rem_euclid(5) - 2, -1]]) {
+                r0[at] -= (((r0[at] as i32) / ((12 & 6) | 1)) - 1);
+                r0[at] -= ((r0[at]).abs()).clamp((-8i32), (a1[at + [-1, -2]] >> (r0[at] as i32)));
+            } else {
+                r0[at] ^= (a0[[at[0] + (2), at[1] + (2)]] as i32);
+                let mut v1 = 0;
+                while v1 < 4 && (1i32 == (-1i32)) {
+                    v1 += 1;
+                    let mut v3 = [(if (at[1] < (-7i64)) { (0.0f32 < 0.5f32) } else { ((a2[at + [1, 0]] as u64) < 5u64) }), ((a2[at + [1, 0]] as i32) == (a2[at - [1, -2]] as i32)), ((a0[at + [0, 0]] as i32) < 4i32), { let v2 = ((a0[at + [-1, 1]] as i64) < (-6i64)); v2 }];
+                }
+            }
+            for v4 in 0..((!(a2[at - [-1, 2]] as i64)) & 3) {
+                if (1i64 > v4) { break; }
+                let mut v5: i64 = ((v4 & 12) + 12);
+            }
+            let mut v7 = ({ let v6 = (a0[at] as i64); v6 } as i32);
+            v7 -= 1i32;
+            r0[at] -= (if (c1 != (a2[at + [0, 0]] as f32)) { (r0[at] - 7i32) } else { (r0[at] >> (-2i32)) });
+        }));
+    });
+}
+
+#[test]
+fn random_39() {
+    over::<3>(|scene| {
+        let mut r0 = scene.array::<i64>();
+        let a0 = scene.array::<i32>();
+        let a1 = scene.array::<f64>();
+        let a2 = scene.array::<i32>();
+        let c0: u64 = scene.scalar();
+        let c1: f32 = scene.scalar();
+        let c2: i32 = scene.scalar();
+        check!(scene, [r0, a0, a1, a2], (&mut r0, &a0, &a1, &a2), kernel!(|r0, a0, a1, a2, at| {
+            r0[at] ^= ((-((a2[at - [0, 2, 2]] as i64))) >> { let v1 = (a2[at + [-1, 2, 2]] as i64); r0[at] });
+            if (!(!((r0[at] as u64) < 1u64))) {
+                if (true == (c1 < 0.0f32)) {
+                    let mut v2 = a1[at - [2, -2, 0]];
+                } else {
+                    r0[at] ^= ((r0[at] - r0[at]) & (r0[at] + r0[at]));
+                }
+            }
+            if ((c0 as i64) <= (at[1] - (a1[at + [-1, 0, 0]] as i64))) {
+                let mut v4: i32 = { let v3 = c2; (v3).pow(4) };
+                r0[at] >>= { let v6 = { let v5 = (a2[at - [2, 1, 0]] as i64); r0[at] }; (4i64 >> v6) };
+            } else {
+                let mut v7 = (!r0[at]);
+                let mut v8 = 0;
+                while v8 < 4 && (((a1[at + [1, -1, 1]] as f64) < (-1e-3f64)) || ((r0[at] as f64) < (-1e-3f64))) {
+                    v8 += 1;
+                    r0[at] <<= (r0[at]).wrapping_sub((if (c1 < (-0.0f32)) { r0[at] } else { r0[at] }));
+                    v7 >>= ((at[1] | r0[at]) >> { let v9 = r0[at]; r0[at] });
+                }
+            }
+            let v10 = [at[0], (if false { r0[at] } else { (a0[at + [-1, -1, -2]] as i64) }), (if (at[0] < 5i64) { at[0] } else { r0[at] }), ((a0[at - [2, -1, -1]] as i64) << r0[at])];
+            r0[at] *= r0[at];
+        }));
+    });
+}
+
+#[test]
+fn random_40() {
+    over::<1>(|scene| {
+        let mut r0 = scene.array::<u64>();
+        let a0 = scene.array::<f64>();
+        let a1 = scene.array::<i32>();
+        let a2 = scene.array::<f64>();
+        let c0: bool = scene.scalar();
+        let c1: bool = scene.scalar();
+        let c2: i64 = scene.scalar();
+        check!(scene, [r0, a0, a1, a2], (&mut r0, &a0, &a1, &a2), kernel!(|r0, a0, a1, a2, at| {
+            r0[at] += ((0.1f32 * (r0[at] as f32)) as u64);
+            r0[at] ^= { let v1 = (r0[at] as u64); ((-1i32) as u64) };
+        }));
+    });
+}
+
+#[test]
+fn random_41() {
+    over::<3>(|scene| {
+        let mut r0 = scene.array::<u64>();
+        let mut r1 = scene.array::<i64>();
+        let a0 = scene.array::<f32>();
+        let c0: f64 = scene.scalar();
+        let c1: u64 = scene.scalar();
+        check!(scene, [r0, r1, a0], (&mut r0, &mut r1, &a0), kernel!(|r0, r1, a0, at| {
+            if { let v1 = (c1 <= (r1[at] as u64)); (if v1 { (a0[at - [2, 2, 2]] < 1e-3f32) } else { ((a0[at + [0, 2, 0]] as f32) < 0.0f32) }) } {
+                let mut v2 = (if ((r0[at] as i64) > r1[at]) { ((a0[at + [2, 2, 0]] as f64) + (r1[at] as f64)) } else { (3.25f64 * (r0[at] as f64)) });
+                r1[at] *= (r1[at]).rem_euclid((((a0[at] as i64)).div_euclid(((r0[at] as i64) & 6) | 1) & 6) | 1);
+            }
+            if (((r1[at] as f64)).hypot(c0)).is_nan() {
+                r1[at] <<= (if (c0 < (-2.0f64)) { (r1[at] as i64) } else { (r1[at] / (((-8i64) & 6) | 1)) });
+            } else {
+                let mut v3 = 0;
+                while v3 < 4 && ((a0[at] as f64) >= (r0[at] as f64)) {
+                    v3 += 1;
+                    let mut v4: bool = ((r1[at] as i32) < 5i32);
+                    v4 = ((-1e-3f64) >= c0);
+                }
+                let mut v5: f64 = ((0.5f64 * c0) / c0);
+            }
+            if ((r0[at] as i64) < (-3i64)) {
+                r0[at] &= { let v6 = (if ((r1[at] as i32) < (-8i32)) { c1 } else { c1 }); (r0[at] as u64) };
+                let v7: i32 = (((r0[at] as i32) - (r0[at] as i32)) & ((r1[at] as i32) ^ (a0[at + [-2, 2, 2]] as i32)));
+            } else {
+                r0[at] &= r0[at];
+                let v8 = [((a0[at + [1, 0, 0]] < 1e-3f32) & (r0[at] < 4u64)), ((2u64 < 0u64) == (at[0] < 6i64)), ((r0[at] as i32) < 3i32), ((r1[at] as f64) == (r1[at] as f64))];
+            }
+            r0[at] &= ((r1[at] % (((a0[at] as i64) & 6) | 1)) as u64);
+            r1[at] = ((a0[at + [2, 1, 2]] as i64) - 12);
+        }));
+    });
+}
+
+#[test]
+fn random_42() {
+    over::<2>(|scene| {
+        let mut r0 = scene.array::<f64>();
+        let mut r1 = scene.array::<u64>();
+        let a0 = scene.array::<i32>();
+        let c0: i32 = scene.scalar();
+        let c1: f32 = scene.scalar();
+        check!(scene, [r0, r1, a0], (&mut r0, &mut r1, &a0), kernel!(|r0, r1, a0, at| {
+            r1[at] <<= (((r0[at] as u64) % ((r1[at] & 6) | 1)) * (r1[at] as u64));
+            r0[at] /= ((a0[at + [1, -2]] as f64) * (r0[at]).cbrt());
+            r1[at] += (r1[at] as u64);
+        }));
+    });
+}
+
+#[test]
+fn random_43() {
+    over::<2>(|scene| {
+        let mut r0 = scene.array::<f64>();
+        let a0 = scene.array::<f64>();
+        let a1 = scene.array::<u64>();
+        let c0: f64 = scene.scalar();
+        let c1: i64 = scene.scalar();
+        let c2: f32 = scene.scalar();
+        check!(scene, [r0, a0, a1], (&mut r0, &a0, &a1), kernel!(|r0, a0, a1, at| {
+            r0[at] -= ((if ((a0[at - [-1, 0]] as i32) < 7i32) { c0 } else { r0[at] }) - (r0[at]).clamp(1e3f64, (-0.5f64)));
+            let mut v1: f64 = ((c0 / c0) as f64);
+            v1 += { let v2 = ((r0[at] as f64) * (r0[at] as f64)); { let v3 = a0[at + [-2, -2]]; v1 } };
+            r0[at] = (if ((c1 < (-5i64)) == ((r0[at] as i32) < (-3i32))) { { let v4 = v1; (a1[at - [2, 1]] as f64) } } else { ((a1[at + [-1, 0]] as u64) as f64) });
+        }));
+    });
+}
+
+#[test]
+fn random_44() {
+    over::<1>(|scene| {
+        let mut r0 = scene.array::<i32>();
+        let a0 = scene.array::<i64>();
+        let c0: f32 = scene.scalar();
+        let c1: bool = scene.scalar();
+        let c2: f64 = scene.scalar();
+        check!(scene, [r0, a0], (&mut r0, &a0), kernel!(|r0, a0, at| {
+            let mut v1: u64 = (r0[at] as u64);
+            let v3 = [{ let v2 = a0[at]; v2 }, ((a0[at] as i64)).rem_euclid((a0[at + [-2]] & 6) | 1), a0[at + [-1]], (a0[at + [-1]] as i64)];
+            let mut v4 = 0;
+            while v4 < 4 && (if c1 { c1 } else { ((a0[at - [0]] as f32) < 0.0f32) }) {
+                v4 += 1;
+                let mut v5 = 0;
+                while v5 < 4 && (r0[at] == (a0[at + [0]] as i32)) {
+                    v5 += 1;
+                    if { let v6 = ((a0[[at[0] + (-2)]] as u64) < 2u64); v6 } { break; }
+                    r0[at] |= (r0[at] as i32);
+                }
+                let mut v7 = [(r0[at] as f64), (-2.0f64), (a0[at + [0]] as f64), (a0[[at[0] + (1)]] as f64)];
+            }
+            for v8 in 0u64..3 {
+                if (5i32 == (r0[at] as i32)) { continue; }
+            }
+            r0[at] &= (((a0[at + [1]] as i32) % (((-3i32) & 6) | 1))).abs();
+        }));
+    });
+}
+
+#[test]
+fn random_45() {
+    over::<1>(|scene| {
+        let mut r0 = scene.array::<i32>();
+        let mut r1 = scene.array::<i32>();
+        let a0 = scene.array::<u64>();
+        let a1 = scene.array::<f64>();
+        let a2 = scene.array::<i32>();
+        let c0: u64 = scene.scalar();
+        let c1: f32 = scene.scalar();
+        check!(scene, [r0, r1, a0, a1, a2], (&mut r0, &mut r1, &a0, &a1, &a2), kernel!(|r0, r1, a0, a1, a2, at| {
+            let v2: f64 = (if (if ((a1[at + [0]] as f64) < (-1e3f64)) { (at[0] < 2i64) } else { ((r1[at] as i64) < 4i64) }) { { let v1 = (r1[at] as f64); v1 } } else { (a1[at + [1]]).exp() });
+            r1[at] += { let v3 = r1[at]; r1[at] };
+            let mut v4 = 0;
+            while v4 < 4 && (v2 < 3.25f64) {
+                v4 += 1;
+                let mut v5 = [(-(c1)), (r0[at] as f32), ((r0[at] as f32) % (a2[at + [2]] as f32)), (-(c1))];
+                if (((r0[at] as i32) - r1[at]) < (if (v5[1] < (-3.25f32)) { (a2[at - [0]] as i32) } else { r1[at] })) {
+                    r0[at] *= (((a1[at + [0]] as i32)).signum() % (((r1[at] as i32) & 6) | 1));
+                    if (if ((a1[at + [-1]] as f32) < 1e-3f32) { ((a1[at - [-1]] as i64) < 0i64) } else { (c0 < 3u64) }) { return; }
+                } else {
+                    v5[(((a0[at + [0]] as i64) as u64) & 3) as usize] += { let v6 = ((a2[[at[0] + (-1)]] as f32)).sqrt(); (0.1f32 - v5[2]) };
+                }
+            }
+            r0[at] *= (if (c0 < 1u64) { { let v7 = (a2[at] as i32); r0[at] } } else { (if ((r0[at] as i64) < 0i64) { r0[at] } else { (r1[at] as i32) }) });
+            r1[at] += (a2[at + [2]] as i32);
+        }));
+    });
+}
+
+#[test]
+fn random_46() {
+    over::<2>(|scene| {
+        let mut r0 = scene.array::<f64>();
+        let mut r1 = scene.array::<f32>();
+        let a0 = scene.array::<u64>();
+        let a1 = scene.array::<f32>();
+        let a2 = scene.array::<u64>();
+        let c0: i32 = scene.scalar();
+        let c1: u64 = scene.scalar();
+        let c2: bool = scene.scalar();
+        check!(scene, [r0, r1, a0, a1, a2], (&mut r0, &mut r1, &a0, &a1, &a2), kernel!(|r0, r1, a0, a1, a2, at| {
+            if c2 {
+                for v1 in -2..=2 {
+                    if (c2 == c2) { continue; }
+                    let v3 = [((r0[at] as f32) - (r1[at] as f32)), (v1 as f32), (0.1f32).min(r1[at]), { let v2 = a1[at + [v1, v1]]; r1[at] }];
+                }
+            }
+            if c2 {
+                if (a0[at + [-1, -1]] < 2u64) {
+                    let v4 = [(a2[at - [-2, -1]] % ((12 & 6) | 1)), (c1 << c1), c1, ((r0[at] as u64) >> 12)];
+                    let v5: f64 = ((r0[at]).mul_add(r0[at], (-0.5f64))).signum();
+                } else {
+                    let mut v6: i64 = (a2[at + [-2, 1]] as i64);
+                    let mut v7 = [((a0[at - [1, 1]] as f32)).clamp((-2.0f32), r1[at]), (a1[[at[0] + (-2), at[1] + (1)]]).signum(), r1[at], a1[at - [0, 0]]];
+                }
+            } else {
+                let mut v8 = 0;
+                while v8 < 4 && ((a2[at + [-2, 1]] as i64) != (a0[at + [-1, -1]] as i64)) {
+                    v8 += 1;
+                    let mut v10: i32 = ((c0 >> 12) >> { let v9 = (r1[at] as i32); c0 });
+                    v10 &= (((a0[at + [-1, 0]] as i32)).rem_euclid((c0 & 6) | 1) - 4i32);
+                }
+                if (if ((r0[at] as i32) != c0) { (a0[at + [-2, -1]] != c1) } else { (2.0f32 != (a2[at - [-2, -1]] as f32)) }) {
+                    let mut v11: i32 = (-(((a0[at + [1, 0]] as i32) % ((12 & 6) | 1))));
+                    v11 = c0;
+                } else {
+                    let mut v12 = (if (c1 <= 7u64) { at[1] } else { ((a0[at + [1, 1]] as i64) | (a0[at] as i64)) });
+                }
+            }
+            for v13 in -2..=2 {
+                let mut v14 = 0;
+                while v14 < 4 && ((r0[at] as i64) < 8i64) {
+                    v14 += 1;
+                    r1[at] = ((a1[at - [v13, v13]] / 3.0) - 0.0f32);
+                    let v15: f64 = (r1[at] as f64);
+                }
+                r0[at] %= (0.1f64).abs();
+            }
+            r0[at] = (-1e3f64);
+            r1[at] -= a1[[at[0] + (2), at[1] + (-1)]];
+        }));
+    });
+}
+
+#[test]
+fn random_47() {
+    over::<1>(|scene| {
+        let mut r0 = scene.array::<u64>();
+        let a0 = scene.array::<f32>();
+        let c0: i64 = scene.scalar();
+        let c1: bool = scene.scalar();
+        let c2: bool = scene.scalar();
+        check!(scene, [r0, a0], (&mut r0, &a0), kernel!(|r0, a0, at| {
+            if ({ let v1 = (r0[at] as f64); v1 } < { let v2 = (-0.0f64); (a0[[at[0] + (-1)]] as f64) }) {
+                let mut v3 = (((r0[at] as i32) + (a0[at - [0]] as i32)) as u64);
+            } else {
+                let mut v4 = 0;
+                while v4 < 4 && (!c1) {
+                    v4 += 1;
+                    let v5 = ((r0[at] as f64) - ((r0[at] as f64) + (r0[at] as f64)));
+                }
+                let mut v6: i64 = (r0[at] as i64);
+            }
+            let v7 = [((c0).trailing_zeros() as i64), ((r0[at] as i64) / c0), ((a0[at] as i64) % ((c0 & 6) | 1)), ((a0[at] as i64) | c0)];
+            r0[at] = 2u64;
+        }));
+    });
+}
+
+#[test]
+fn random_48() {
+    over::<3>(|scene| {
+        let mut r0 = scene.array::<i64>();
+        let a0 = scene.array::<i64>();
+        let c0: i32 = scene.scalar();
+        let c1: bool = scene.scalar();
+        let c2: bool = scene.scalar();
+        check!(scene, [r0, a0], (&mut r0, &a0), kernel!(|r0, a0, at| {
+            for v1 in -1i32..=1 {
+                if c1 { break; }
+            }
+            if (((r0[at] as f64)).abs() < (r0[at] as f64)) {
+                let v2 = [(r0[at] as f64), ((a0[at + [-2, -1, -2]] as f64)).signum(), (if c2 { (a0[at - [-1, -1, -1]] as f64) } else { (a0[at - [0, -2, -2]] as f64) }), ((r0[at] as f64)).floor()];
+                let v3 = ((a0[at + [-1, 2, 2]] as i64)).wrapping_add(((a0[at + [-1, 1, 0]] as i64)).max(at[1]));
+            } else {
+                if (a0[at - [-2, 0, -1]] > ((r0[at] as i64) & (a0[at + [0, -1, 2]] as i64))) {
+                    r0[at] <<= (((r0[at] as f32) as i64)).max(((r0[at] as i64) * 1));
+                    let v4 = (((a0[[at[0] + (2), at[1] + (1), at[2] + (2)]] as u64) + (a0[at + [2, 2, -2]] as u64)) as f32);
+                } else {
+                    r0[at] += { let v5 = (a0[at + [0, 0, -2]] >> (-0i64)); (r0[at] >> 1) };
+                    let v6 = ((at[2] - a0[at + [1, -2, -1]]) % ((12 & 6) | 1));
+                }
+                let v8 = ({ let v7 = (-0.5f64); (r0[at] as f64) } as f64);
+            }
+            let v9 = (r0[at] as i64);
+            r0[at] -= ((2i64 * v9)).signum();
+        }));
+    });
+}
+
+#[test]
+fn random_49() {
+    over::<2>(|scene| {
+        let mut r0 = scene.array::<i64>();
+        let mut r1 = scene.array::<f64>();
+        let a0 = scene.array::<f64>();
+        let a1 = scene.array::<i64>();
+        let c0: i64 = scene.scalar();
+        let c1: bool = scene.scalar();
+        check!(scene, [r0, r1, a0, a1], (&mut r0, &mut r1, &a0, &a1), kernel!(|r0, r1, a0, a1, at| {
+            let v1: i32 = ((!(r0[at] as i32)) << (r0[at] as i32));
+            for v2 in -1i32..=1 {
+                let mut v4: f32 = ((r1[at] as f32)).powi((if (a1[at] < 5i64) { v1 } else { (a0[at + [a1[at - [0, 1]].rem_euclid(5) - 2, -2]] as i32) }));
+                for v5 in -1..2 {
+                    if (r0[at] != r0[at]) { continue; }
+                    r1[at] /= ((v5 as f64)).mul_add((r0[at] as f64), 0.5f64);
+                }
+            }
+            r0[at] &= ((r0[at] | c0) + a1[[at[0] + (1), at[1] + (0)]]);
+            r1[at] = ((if (a1[at + [-2, 2]] < 6i64) { (r1[at] as u64) } else { 1u64 }) as f64);
+        }));
+    });
+}
+
+#[test]
+fn random_50() {
+    over::<2>(|scene| {
+        let mut r0 = scene.array::<f32>();
+        let mut r1 = scene.array::<i64>();
+        let a0 = scene.array::<f64>();
+        let a1 = scene.array::<i32>();
+        let c0: u64 = scene.scalar();
+        let c1: i64 = scene.scalar();
+        let c2: i64 = scene.scalar();
+        check!(scene, [r0, r1, a0, a1], (&mut r0, &mut r1, &a0, &a1), kernel!(|r0, r1, a0, a1, at| {
+            r1[at] |= r1[at];
+            let mut v1: f32 = ((-(r0[at])) - (-((a1[at + [0, 1]] as f32))));
+            for v2 in 0u64..3 {
+                v1 = (-(v1));
+                for v3 in -2..=2 {
+                    r0[at] = v1;
+                    r1[at] >>= ((v3 + r1[at]) >> (r1[at] & c1));
+                }
+            }
+            for v4 in 0..((-(r1[at])) & 3) {
+                let mut v5 = 0;
+                while v5 < 4 && (a1[[at[0] + (2), at[1] + (-2)]] == 5i32) {
+                    v5 += 1;
+                    v1 -= ((r0[at]).mul_add(v1, (a1[[at[0] + (1), at[1] + (-2)]] as f32))).clamp(2.0f32, r0[at]);
+                    v1 %= ((r0[at] - (-1e3f32)) / ((a1[[at[0] + (2), at[1] + (0)]] as f32) - v1));
+                }
+                for v6 in 0u64..3 {
+                    let v7: bool = (c0 < 4u64);
+                }
+            }
+            r0[at] -= (((a0[at + [1, 0]] as f32)).signum() - (v1).clamp(0.0f32, v1));
+            r1[at] = r1[at];
+        }));
+    });
+}
+
+#[test]
+fn random_51() {
+    over::<1>(|scene| {
+        let mut r0 = scene.array::<u64>();
+        let mut r1 = scene.array::<u64>();
+        let a0 = scene.array::<i32>();
+        let c0: f64 = scene.scalar();
+        let c1: i64 = scene.scalar();
+        check!(scene, [r0, r1, a0], (&mut r0, &mut r1, &a0), kernel!(|r0, r1, a0, at| {
+            let mut v1 = ((c0 - c0) < (c0 - 0.25));
+            for v2 in -2..=2 {
+                let v3: i64 = 3i64;
+                r0[at] *= ((r1[at] as u64) / (((if v1 { r0[at] } else { (a0[at + [(!at[0]).rem_euclid(5) - 2]] as u64) }) & 6) | 1));
+            }
+            r0[at] *= (((if v1 { r1[at] } else { (a0[[at[0] + (1)]] as u64) })).count_ones() as u64);
+            r1[at] -= { let v4 = (r0[at] + (r1[at] as u64)); (if (v4 < 6u64) { 6u64 } else { v4 }) };
+        }));
+    });
+}
+
+#[test]
+fn random_52() {
+    over::<2>(|scene| {
+        let mut r0 = scene.array::<u64>();
+        let mut r1 = scene.array::<f64>();
+        let a0 = scene.array::<f32>();
+        let c0: f64 = scene.scalar();
+        let c1: i64 = scene.scalar();
+        let c2: f32 = scene.scalar();
+        check!(scene, [r0, r1, a0], (&mut r0, &mut r1, &a0), kernel!(|r0, r1, a0, at| {
+            let mut v1 = 0;
+            while v1 < 4 && (1e3f32 == (r1[at] as f32)) {
+                v1 += 1;
+                let mut v2 = ((a0[[at[0] + (1), at[1] + (0)]] + a0[at + [2, -1]]) as u64);
+            }
+            for v3 in 0..((c1).rotate_left((c1) as u32) & 3) {
+                let mut v4 = [a0[[at[0] + (-1), at[1] + (2)]], (c2 * a0[at + [-1, (a0[at + [-2, 1]] as i64).rem_euclid(5) - 2]]), ((r0[at] as i32) as f32), (c2).clamp((-0.1f32), c2)];
+            }
+            for v5 in 0u64..3 {
+                for v6 in -2..=2 {
+                    if { let v7 = true; v7 } { return; }
+                    let mut v8: u64 = (((r0[at]).trailing_zeros() as u64) - (a0[at + [v6, v6]] as u64));
+                }
+                let v9 = ((if ((a0[at] as i32) < (-2i32)) { (r1[at] as i64) } else { (r0[at] as i64) }) / (((at[1] as i64) & 6) | 1));
+            }
+            r0[at] <<= ((!8u64) / ((3 & 6) | 1));
+            r1[at] %= ((1e-3f64 * (r0[at] as f64)) % ((r0[at] as f64) - r1[at]));
+        }));
+    });
+}
+
+#[test]
+fn random_53() {
+    over::<3>(|scene| {
+        let mut r0 = scene.array::<i64>();
+        let a0 = scene.array::<i32>();
+        let c0: bool = scene.scalar();
+        let c1: u64 = scene.scalar();
+        check!(scene, [r0, a0], (&mut r0, &a0), kernel!(|r0, a0, at| {
+            let mut v1: i64 = (((r0[at] as f64)).clamp((-0.1f64), (r0[at] as f64)) as i64);
+            v1 &= 0i64;
+            r0[at] |= { let v2 = (r0[at] * r0[at]); (if ((a0[[at[0] + (-1), at[1] + (-2), at[2] + (-1)]] as f64) < (-2.0f64)) { v1 } else { at[2] }) };
+        }));
+    });
+}
+
+#[test]
+fn random_54() {
+    over::<1>(|scene| {
+        let mut r0 = scene.array::<f64>();
+        let a0 = scene.array::<i64>();
+        let a1 = scene.array::<i32>();
+        let a2 = scene.array::<i64>();
+        let c0: f64 = scene.scalar();
+        let c1: u64 = scene.scalar();
+        check!(scene, [r0, a0, a1, a2], (&mut r0, &a0, &a1, &a2), kernel!(|r0, a0, a1, a2, at| {
+            r0[at] -= (r0[at] * { let v1 = r0[at]; r0[at] });
+            let v2: f64 = ((c0).hypot(c0) * (a1[at + [-1]] as f64));
+            let mut v3 = 0;
+            while v3 < 4 && (if (c1 < 6u64) { (a1[[at[0] + (-2)]] < (-4i32)) } else { ((r0[at] as f32) < 0.5f32) }) {
+                v3 += 1;
+                if (r0[at]).is_nan() { break; }
+                let mut v4: i32 = (((r0[at] as i32)).min((r0[at] as i32)) + ((a1[at - [0]] as i32)).wrapping_mul(a1[at - [0]]));
+            }
+            if (((v2 < 0.5f64) ^ ((a2[at + [-1]] as f32) < 0.5f32)) & ((-0.1f64)).is_finite()) {
+                let v5 = (((a0[at + [2]] as u64) * c1)).rotate_left((((a0[at - [2]] as u64) - (r0[at] as u64))) as u32);
+                let mut v6 = ((if ((a0[at] as i32) < 3i32) { at[0] } else { (-3i64) })).pow(0);
+            } else {
+                if (((a1[at + [0]] as f32) < (r0[at] as f32)) || ((r0[at] < (-0.0f64)) ^ ((a1[at + [-1]] as i64) < 8i64))) {
+                    let mut v7 = c1;
+                } else {
+                    let v8: i32 = ((a0[at - [-1]] as i32) + ((a0[at + [-2]] as i32)).pow(2));
+                }
+                if (c1 < 8u64) {
+                    let v10 = { let v9 = ((a2[at + [0]] as u64)).div_euclid((c1 & 6) | 1); (c1 ^ (a0[at + [0]] as u64)) };
+                    if ((a1[at] as f32)).is_nan() { return; }
+                } else {
+                    let mut v12 = (if (r0[at] < 0.1f64) { a1[at] } else { { let v11 = (a1[at + [0]] as i32); a1[at + [-1]] } });
+                    r0[at] += (r0[at] + (if (c1 < 8u64) { r0[at] } else { v2 }));
+                }
+            }
+            r0[at] *= (((a0[at + [2]] as u64) / (((a1[at + [-2]] as u64) & 6) | 1)) as f64);
+        }));
+    });
+}
+
+#[test]
+fn random_55() {
+    over::<3>(|scene| {
+        let mut r0 = scene.array::<f32>();
+        let a0 = scene.array::<i64>();
+        let a1 = scene.array::<i32>();
+        let a2 = scene.array::<f32>();
+        let c0: f64 = scene.scalar();
+        let c1: f64 = scene.scalar();
+        check!(scene, [r0, a0, a1, a2], (&mut r0, &a0, &a1, &a2), kernel!(|r0, a0, a1, a2, at| {
+            for v1 in -1..2 {
+                if ((a0[at + [-2, v1, -1]] as u64) < 3u64) {
+                    let v2 = (r0[at] + (a2[at + [1, 2, v1]] % (a1[at] as f32)));
+                } else {
+                    let v3: i64 = ((a0[at + [v1, v1, v1]] & a0[at + [-1, v1, 1]])).rem_euclid(((a0[at + [-2, v1, v1]] << v1) & 6) | 1);
+                    if (if ((a1[at + [v1, v1, -2]] as u64) < 2u64) { (c1 < 1e-3f64) } else { (2i64 < 5i64) }) { continue; }
+                }
+            }
+            r0[at] = ((r0[at] as f32) * (-(r0[at])));
+            for v4 in -1i32..=1 {
+                if ((1u64 == (r0[at] as u64)) && (!(1e3f32 < 2.0f32))) {
+                    r0[at] += a2[[at[0] + (0), at[1] + (-1), at[2] + (2)]];
+                    let v5: i32 = a1[at + [1, -1, 0]];
+                }
+            }
+            r0[at] += (a0[at - [-2, 0, 0]] as f32);
+        }));
+    });
+}
+
+#[test]
+fn random_56() {
+    over::<2>(|scene| {
+        let mut r0 = scene.array::<i64>();
+        let mut r1 = scene.array::<f32>();
+        let a0 = scene.array::<f32>();
+        let c0: u64 = scene.scalar();
+        let c1: f32 = scene.scalar();
+        check!(scene, [r0, r1, a0], (&mut r0, &mut r1, &a0), kernel!(|r0, r1, a0, at| {
+            for v1 in 0u64..3 {
+                for v2 in -2..=2 {
+                    let v3: f32 = a0[at + [v2, -1]];
+                    let v4 = (a0[at + [v2, v2]] as f64);
+                }
+            }
+            let mut v5: i32 = ((-6i32) % (((r0[at] as i32) & 6) | 1));
+            r0[at] <<= 8i64;
+            r0[at] = ((r0[at]).clamp(2i64, at[0]) % (((r0[at] as i64) & 6) | 1));
+            r1[at] -= ((-(c1))).mul_add((a0[[at[0] + (-2), at[1] + (1)]] as f32), c1);
+        }));
+    });
+}
+
+#[test]
+fn random_57() {
+    over::<1>(|scene| {
+        let mut r0 = scene.array::<i32>();
+        let mut r1 = scene.array::<f32>();
+        let a0 = scene.array::<i64>();
+        let a1 = scene.array::<u64>();
+        let a2 = scene.array::<i64>();
+        let c0: i32 = scene.scalar();
+        let c1: i32 = scene.scalar();
+        check!(scene, [r0, r1, a0, a1, a2], (&mut r0, &mut r1, &a0, &a1, &a2), kernel!(|r0, r1, a0, a1, a2, at| {
+            let v2: f32 = { let v1 = (r1[at] % (r1[at] as f32)); v1 };
+            for v3 in 0u64..3 {
+                if true { continue; }
+                r0[at] >>= (r1[at] as i32);
+            }
+            r0[at] = (!(c1).rotate_left((c0) as u32));
+            r1[at] += ({ let v4 = r1[at]; r1[at] } % ((-1e-3f32)).signum());
+        }));
+    });
+}
+
+#[test]
+fn random_58() {
+    over::<3>(|scene| {
+        let mut r0 = scene.array::<i32>();
+        let mut r1 = scene.array::<i32>();
+        let a0 = scene.array::<u64>();
+        let a1 = scene.array::<i32>();
+        let c0: u64 = scene.scalar();
+        let c1: f32 = scene.scalar();
+        check!(scene, [r0, r1, a0, a1], (&mut r0, &mut r1, &a0, &a1), kernel!(|r0, r1, a0, a1, at| {
+            r0[at] |= ((a1[[at[0] + (1), at[1] + (-1), at[2] + (-2)]] as i32) + (r0[at] as i32));
+            r0[at] -= (if ((r0[at] as f64) <= (r1[at] as f64)) { (r0[at] ^ 3) } else { a1[at] });
+            r1[at] *= { let v1 = ((a1[at + [0, 2, 1]] as i32) - r0[at]); (r1[at] >> v1) };
+        }));
+    });
+}
+
+#[test]
+fn random_59() {
+    over::<3>(|scene| {
+        let mut r0 = scene.array::<i32>();
+        let a0 = scene.array::<i64>();
+        let a1 = scene.array::<i32>();
+        let c0: i64 = scene.scalar();
+        let c1: f64 = scene.scalar();
+        check!(scene, [r0, a0, a1], (&mut r0, &a0, &a1), kernel!(|r0, a0, a1, at| {
+            for v1 in 0..({ let v2 = at[1]; a0[at + [1, -1, 1]] } & 3) {
+                if (v1 < 6i64) { break; }
+            }
+            r0[at] >>= ({ let v3 = (a0[[at[0] + (0), at[1] + (0), at[2] + (0)]] as i32); v3 } >> a1[at - [2, -1, 1]]);
+            r0[at] *= (-((a0[[at[0] + (1), at[1] + (2), at[2] + (-2)]] as i32)));
+        }));
+    });
+}

@@ -11,6 +11,7 @@ mod control;
 mod data;
 mod draw;
 #[rustfmt::skip]
+#[allow(unused, clippy::all)]
 mod generated;
 mod judge;
 mod scene;

@@ -20,9 +20,29 @@ pub struct Scene<const D: usize> {
     made: Cell<u64>,
 }
 
-/// A value of an element from its scalars.
+/// An element of the corpus: made from scalars, read and written component by component.
 pub trait FromScalars: Element {
     fn from_scalars(next: &mut dyn FnMut(ScalarType) -> Value) -> Self;
+
+    /// One component of a region of an array that has components of this element, ghosts included.
+    fn read<A: Element, const D: usize>(
+        array: &TileArray<A, D>,
+        region: usize,
+        component: usize,
+        ty: ScalarType,
+    ) -> Result<Vec<Value>, Error>
+    where
+        Dim<[usize; D]>: Dimension;
+
+    /// Sets it to `value(position)`.
+    fn write<A: Element, const D: usize>(
+        array: &mut TileArray<A, D>,
+        region: usize,
+        component: usize,
+        ty: ScalarType,
+        value: &dyn Fn(usize) -> Value,
+    ) where
+        Dim<[usize; D]>: Dimension;
 }
 
 macro_rules! from_scalars {
@@ -34,32 +54,106 @@ macro_rules! from_scalars {
                     other => panic!("{other:?} is no {}", stringify!($t)),
                 }
             }
+
+            fn read<A: Element, const D: usize>(
+                array: &TileArray<A, D>,
+                region: usize,
+                component: usize,
+                _: ScalarType,
+            ) -> Result<Vec<Value>, Error>
+            where
+                Dim<[usize; D]>: Dimension,
+            {
+                array.with_grown_component::<$t, _>(region, component, |view| {
+                    view.iter().map(|v| Value::$variant(*v)).collect()
+                })
+            }
+
+            fn write<A: Element, const D: usize>(
+                array: &mut TileArray<A, D>,
+                region: usize,
+                component: usize,
+                _: ScalarType,
+                value: &dyn Fn(usize) -> Value,
+            ) where
+                Dim<[usize; D]>: Dimension,
+            {
+                let fill = |mut view: ndarray::ArrayViewMut<'_, $t, Dim<[usize; D]>>| {
+                    view.iter_mut().enumerate().for_each(|(n, x)| *x = <$t>::from_scalars(&mut |_| value(n)));
+                };
+                array.with_grown_component_mut::<$t, _>(region, component, fill).unwrap();
+            }
         }
     )*};
 }
 
 from_scalars! { bool, Bool; u8, U8; i32, I32; u32, U32; i64, I64; u64, U64; f32, F32; f64, F64; }
 
+/// The parts of [`FromScalars`] that hand on to the type of each scalar: `components!(f64, F64; ..)`.
+macro_rules! components {
+    ($($t:ty, $variant:ident;)*) => {
+        fn read<A: tida::Element, const D: usize>(
+            array: &tida::TileArray<A, D>,
+            region: usize,
+            component: usize,
+            ty: tida_kernels::element::ScalarType,
+        ) -> Result<Vec<Value>, tida::Error>
+        where
+            ndarray::Dim<[usize; D]>: ndarray::Dimension,
+        {
+            match ty {
+                $(tida_kernels::element::ScalarType::$variant => <$t>::read(array, region, component, ty),)*
+                other => panic!("{other:?} is not listed"),
+            }
+        }
+
+        fn write<A: tida::Element, const D: usize>(
+            array: &mut tida::TileArray<A, D>,
+            region: usize,
+            component: usize,
+            ty: tida_kernels::element::ScalarType,
+            value: &dyn Fn(usize) -> Value,
+        ) where
+            ndarray::Dim<[usize; D]>: ndarray::Dimension,
+        {
+            match ty {
+                $(tida_kernels::element::ScalarType::$variant => <$t>::write(array, region, component, ty, value),)*
+                other => panic!("{other:?} is not listed"),
+            }
+        }
+    };
+}
+
+pub(crate) use components;
+
 impl<T: FromScalars, const N: usize> FromScalars for [T; N] {
     fn from_scalars(next: &mut dyn FnMut(ScalarType) -> Value) -> Self {
         std::array::from_fn(|_| T::from_scalars(next))
     }
-}
 
-/// Calls a macro for the type of each scalar.
-macro_rules! for_scalar {
-    ($ty:expr, $do:ident) => {
-        match $ty {
-            ScalarType::Bool => $do!(bool, Bool),
-            ScalarType::U8 => $do!(u8, U8),
-            ScalarType::I32 => $do!(i32, I32),
-            ScalarType::U32 => $do!(u32, U32),
-            ScalarType::I64 => $do!(i64, I64),
-            ScalarType::U64 => $do!(u64, U64),
-            ScalarType::F32 => $do!(f32, F32),
-            ScalarType::F64 => $do!(f64, F64),
-        }
-    };
+    fn read<A: Element, const D: usize>(
+        array: &TileArray<A, D>,
+        region: usize,
+        component: usize,
+        ty: ScalarType,
+    ) -> Result<Vec<Value>, Error>
+    where
+        Dim<[usize; D]>: Dimension,
+    {
+        T::read(array, region, component, ty)
+    }
+
+    fn write<A: Element, const D: usize>(
+        array: &mut TileArray<A, D>,
+        region: usize,
+        component: usize,
+        ty: ScalarType,
+        value: &dyn Fn(usize) -> Value,
+    ) where
+        Dim<[usize; D]>: Dimension,
+    {
+        T::write(array, region, component, ty, value);
+    }
 }
 
 impl<const D: usize> Scene<D>
@@ -88,7 +182,8 @@ where
         });
         let probe = TileArray::<u8, D>::builder(cells).regions(regions).build(&acc).unwrap();
         let thinnest = |d: usize| (0..probe.regions()).map(|r| probe.region_box(r).unwrap().extent()[d]).min().unwrap();
-        let ghost = std::array::from_fn(|d| draw.more_ghosts[from + d].map(|more| 2 + (more && thinnest(d) > 2) as usize));
+        let ghost =
+            std::array::from_fn(|d| draw.more_ghosts[from + d].map(|more| 2 + (more && thinnest(d) > 2) as usize));
         Scene { acc, draw: draw.clone(), cells, regions, ghost, made: Cell::new(0) }
     }
 
@@ -181,26 +276,14 @@ where
 }
 
 /// Random values for every cell and every ghost.
-fn scatter<T: Element, const D: usize>(array: &mut TileArray<T, D>, seed: u64, wildness: u8)
+fn scatter<T: FromScalars, const D: usize>(array: &mut TileArray<T, D>, seed: u64, wildness: u8)
 where
     Dim<[usize; D]>: Dimension,
 {
     for region in 0..array.regions() {
         for (component, ty) in T::TYPE.component_types().into_iter().enumerate() {
             let seed = mix(seed, (region * 64 + component) as u64);
-            macro_rules! fill {
-                ($t:ty, $variant:ident) => {
-                    array
-                        .with_grown_component_mut::<$t, _>(region, component, |mut view| {
-                            for (n, x) in view.iter_mut().enumerate() {
-                                let Value::$variant(v) = value(ty, wildness, mix(seed, n as u64)) else { panic!() };
-                                *x = v;
-                            }
-                        })
-                        .unwrap()
-                };
-            }
-            for_scalar!(ty, fill);
+            T::write(array, region, component, ty, &|n| value(ty, wildness, mix(seed, n as u64)));
         }
     }
 }
@@ -224,7 +307,7 @@ pub trait Copies {
     fn copied(&self) -> Result<Copied, Error>;
 }
 
-impl<T: Element, const D: usize> Copies for TileArray<T, D>
+impl<T: FromScalars, const D: usize> Copies for TileArray<T, D>
 where
     Dim<[usize; D]>: Dimension,
 {
@@ -234,14 +317,7 @@ where
             .map(|region| {
                 let mut values = Vec::new();
                 for (component, ty) in T::TYPE.component_types().into_iter().enumerate() {
-                    macro_rules! list {
-                        ($t:ty, $variant:ident) => {
-                            self.with_grown_component::<$t, _>(region, component, |view| {
-                                view.iter().map(|v| Value::$variant(*v)).collect::<Vec<_>>()
-                            })
-                        };
-                    }
-                    values.push(for_scalar!(ty, list)?);
+                    values.push(T::read(self, region, component, ty)?);
                 }
                 let valid = ends(self.region_box(region).unwrap());
                 Ok(Part { valid, held: ends(self.grown_box(region).unwrap()), values })
@@ -267,4 +343,4 @@ where
 }
 
 /// Scenes for each kernel.
-const CASES: u32 = 12;
+const CASES: u32 = 48;

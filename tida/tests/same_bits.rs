@@ -1,0 +1,433 @@
+//! Sweeps give the bits of plain loops, for any cut, tile, thread count, look-ahead, boundary and centring.
+
+use ndarray::{Dim, Dimension, IxDyn};
+use proptest::prelude::*;
+use tida::array::{Scalar, Side};
+use tida::prelude::*;
+
+/// A float, with the sweeps of `D` axes.
+trait Real<const D: usize>:
+    Scalar
+    + PartialOrd
+    + std::ops::Add<Output = Self>
+    + std::ops::Sub<Output = Self>
+    + std::ops::Mul<Output = Self>
+    + std::ops::Neg<Output = Self>
+{
+    fn real(x: f64) -> Self;
+    /// Records the heat stencil over a tile.
+    fn heat(tile: &Tile<D>, next: &mut TileArray<Self, D>, u: &TileArray<Self, D>, alpha: Self) -> tida::Result<()>;
+    /// Records a weighted sum over the neighbours, corners included.
+    fn blend(
+        tile: &Tile<D>,
+        next: &mut TileArray<Self, D>,
+        u: &TileArray<Self, D>,
+        weights: [Self; 27],
+    ) -> tida::Result<()>;
+}
+
+macro_rules! sweeps {
+    ($t:ident, $d:literal, $first:tt $(, $rest:tt)*; |$u:ident, $at:ident, $w:ident, $sum:ident| $blend:block) => {
+        impl Real<$d> for $t {
+            fn real(x: f64) -> $t {
+                x as $t
+            }
+            fn heat(
+                tile: &Tile<$d>,
+                next: &mut TileArray<$t, $d>,
+                u: &TileArray<$t, $d>,
+                alpha: $t,
+            ) -> tida::Result<()> {
+                compute(tile, (next, u), kernel!(|next, u, at| {
+                    let c = u[at];
+                    let sum = u[at + $first] + u[at - $first] $(+ u[at + $rest] + u[at - $rest])*;
+                    next[at] = c + alpha * (sum - 2.0 * $d as $t * c);
+                }))
+            }
+            fn blend(
+                tile: &Tile<$d>,
+                next: &mut TileArray<$t, $d>,
+                u: &TileArray<$t, $d>,
+                $w: [$t; 27],
+            ) -> tida::Result<()> {
+                compute(tile, (next, u), kernel!(|next, $u, $at| {
+                    let mut $sum = 0.0;
+                    $blend;
+                    next[$at] = $sum;
+                }))
+            }
+        }
+    };
+}
+
+macro_rules! all_sweeps {
+    ($($t:ident)*) => {$(
+        sweeps!($t, 1, [1]; |u, at, w, sum| {
+            for i in -1..=1 {
+                sum += w[(i + 1) as usize] * u[at + [i]];
+            }
+        });
+        sweeps!($t, 2, [0, 1], [1, 0]; |u, at, w, sum| {
+            for j in -1..=1 {
+                for i in -1..=1 {
+                    sum += w[(3 * j + i + 4) as usize] * u[at + [j, i]];
+                }
+            }
+        });
+        sweeps!($t, 3, [0, 0, 1], [0, 1, 0], [1, 0, 0]; |u, at, w, sum| {
+            for k in -1..=1 {
+                for j in -1..=1 {
+                    for i in -1..=1 {
+                        sum += w[(9 * k + 3 * j + i + 13) as usize] * u[at + [k, j, i]];
+                    }
+                }
+            }
+        });
+        sweeps!($t, 4, [0, 0, 0, 1], [0, 0, 1, 0], [0, 1, 0, 0], [1, 0, 0, 0]; |u, at, w, sum| {
+            for k in -1..=1 {
+                for j in -1..=1 {
+                    for i in -1..=1 {
+                        sum += w[(9 * k + 3 * j + i + 13) as usize] * u[at + [k, 0 - k, j, i]];
+                    }
+                }
+            }
+        });
+    )*};
+}
+
+all_sweeps!(f64 f32);
+
+/// A field with its boundary, the plain way.
+#[derive(Clone)]
+struct Plain<T, const D: usize> {
+    shape: [usize; D],
+    cells: [usize; D],
+    centering: [Centering; D],
+    boundary: [[Boundary<T>; 2]; D],
+    values: Vec<T>,
+}
+
+/// What an open ghost holds.
+fn open<T: Real<D>, const D: usize>(at: [i64; D]) -> T {
+    T::real(at.iter().fold(0.3, |x, i| (x * 7.7 + 1.3 * *i as f64).sin()))
+}
+
+impl<T: Real<D>, const D: usize> Plain<T, D> {
+    fn domain(&self) -> GridBox<D> {
+        GridBox::new([0; D], self.shape.map(|n| n as i64))
+    }
+
+    fn position(&self, at: [i64; D]) -> usize {
+        (0..D).fold(0, |n, d| n * self.shape[d] + at[d] as usize)
+    }
+
+    /// The value of a cell or a ghost, by the definition of the boundaries.
+    fn value(&self, at: [i64; D]) -> T {
+        let outside = (0..D).find(|d| at[*d] < 0 || at[*d] >= self.shape[*d] as i64);
+        let Some(axis) = outside else { return self.values[self.position(at)] };
+        let last = self.shape[axis] as i64 - 1;
+        let low = at[axis] < 0;
+        let distance = if low { -at[axis] } else { at[axis] - last };
+        let moved = |to: i64| {
+            let mut at = at;
+            at[axis] = to;
+            self.value(at)
+        };
+        let inwards = |n: i64| moved(if low { n } else { last - n });
+        let mirror = if self.centering[axis] == Centering::Cell { distance - 1 } else { distance };
+        let period = self.cells[axis] as i64;
+        match self.boundary[axis][!low as usize] {
+            Boundary::Periodic => moved(if low { at[axis] + period } else { at[axis] - period }),
+            Boundary::Fixed(value) => value,
+            Boundary::ReflectEven => inwards(mirror),
+            Boundary::ReflectOdd => -inwards(mirror),
+            Boundary::Extrapolate(0) => inwards(0),
+            Boundary::Extrapolate(_) => inwards(0) + T::real(distance as f64) * (inwards(0) - inwards(1)),
+            Boundary::Open => open(at),
+        }
+    }
+}
+
+/// One stencil at one cell, in the order of the kernels.
+fn stencil<T: Real<D>, const D: usize>(case: &Sweep<T>, u: &dyn Fn([i64; D]) -> T, at: [i64; D]) -> T {
+    let moved = |by: [i64; D]| u(std::array::from_fn(|d| at[d] + by[d]));
+    if let Sweep::Heat(alpha) = case {
+        let unit = |axis: usize, n: i64| std::array::from_fn(|d| if d == axis { n } else { 0 });
+        let mut sum = moved(unit(D - 1, 1)) + moved(unit(D - 1, -1));
+        for axis in (0..D - 1).rev() {
+            sum = sum + moved(unit(axis, 1)) + moved(unit(axis, -1));
+        }
+        let c = u(at);
+        return c + *alpha * (sum - T::real(2.0 * D as f64) * c);
+    }
+    let Sweep::Blend(weights) = case else { unreachable!() };
+    let mut sum = T::real(0.0);
+    for (n, weight) in weights.iter().take(3usize.pow(D.min(3) as u32)).enumerate() {
+        let digit = |place: u32| (n / 3usize.pow(place) % 3) as i64 - 1;
+        let by = std::array::from_fn(|d| match (D, d) {
+            (4, 0) => digit(2),
+            (4, 1) => -digit(2),
+            _ => digit((D - 1 - d) as u32),
+        });
+        sum = sum + *weight * moved(by);
+    }
+    sum
+}
+
+enum Sweep<T> {
+    Heat(T),
+    Blend([T; 27]),
+}
+
+/// What one step does.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// All cells.
+    All,
+    /// A box of cells; the others keep their values of two steps ago.
+    Within([[u8; 2]; 4]),
+    /// Two steps with one filling of ghosts: the first over tiles grown by a ghost cell.
+    Grown,
+}
+
+#[derive(Clone, Debug)]
+struct Case {
+    shape: [usize; 4],
+    regions: [usize; 4],
+    ghost: [[usize; 2]; 4],
+    faces: [bool; 4],
+    kinds: [[u8; 2]; 4],
+    tile: [usize; 4],
+    threads: usize,
+    look_ahead: usize,
+    blend: bool,
+    steps: Vec<Step>,
+    salt: u64,
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let step =
+        || prop_oneof![2 => Just(Step::All), 1 => any::<[[u8; 2]; 4]>().prop_map(Step::Within), 1 => Just(Step::Grown)];
+    let geometry =
+        (any::<[u8; 4]>(), any::<[u8; 4]>(), any::<[[u8; 2]; 4]>(), any::<[bool; 4]>(), any::<[[u8; 2]; 4]>());
+    let tile = proptest::array::uniform4(prop_oneof![Just(0usize), 1usize..6, 20usize..90]);
+    let run = (tile, 1usize..5, 1usize..6, any::<bool>(), proptest::collection::vec(step(), 1..5), any::<u64>());
+    (geometry, run).prop_map(|((s, r, g, faces, kinds), (tile, threads, look_ahead, blend, steps, salt))| Case {
+        shape: s.map(usize::from),
+        regions: r.map(usize::from),
+        ghost: g.map(|g| g.map(|g| 1 + g as usize % 3)),
+        faces,
+        kinds: kinds.map(|k| k.map(|k| k % 7)),
+        tile,
+        threads,
+        look_ahead,
+        blend,
+        steps,
+        salt,
+    })
+}
+
+fn noise(salt: u64, n: usize) -> f64 {
+    let z = (salt ^ n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let z = (z ^ (z >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    (z >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+}
+
+fn cells<const D: usize>(b: GridBox<D>) -> Vec<[i64; D]> {
+    let mut all = vec![[0; D]];
+    for d in 0..D {
+        let along = |at: [i64; D]| {
+            (b.lo[d]..b.hi[d]).map(move |x| {
+                let mut at = at;
+                at[d] = x;
+                at
+            })
+        };
+        all = all.into_iter().flat_map(along).collect();
+    }
+    all
+}
+
+fn index<const D: usize>(b: GridBox<D>, at: [i64; D]) -> IxDyn {
+    IxDyn(&std::array::from_fn::<usize, D, _>(|d| (at[d] - b.lo[d]) as usize))
+}
+
+/// Puts NaN into every ghost that a filling decides; behind an open face, the values that belong there.
+fn poison<T: Real<D>, const D: usize>(u: &mut TileArray<T, D>)
+where
+    Dim<[usize; D]>: Dimension,
+{
+    let any_open = u.boundaries().iter().flatten().any(|b| matches!(b, Boundary::Open));
+    let domain = u.domain();
+    for region in 0..u.regions() {
+        let (valid, held) = (u.region_box(region).unwrap(), u.grown_box(region).unwrap());
+        u.with_grown_region_mut(region, |view| {
+            let mut view = view.into_dyn();
+            for at in cells(held).into_iter().filter(|at| !valid.contains(*at)) {
+                let left_to_user = any_open && !domain.contains(at);
+                view[index(held, at)] = if left_to_user { open(at) } else { T::real(f64::NAN) };
+            }
+        })
+        .unwrap();
+    }
+}
+
+fn check<T: Real<D>, const D: usize>(case: &Case)
+where
+    Dim<[usize; D]>: Dimension,
+{
+    let acc = TileAcc::builder().device(Device::Cpu).threads(case.threads).look_ahead(case.look_ahead).build().unwrap();
+    // Two steps with one filling need two ghost cells.
+    let grown = case.steps.iter().any(|step| matches!(step, Step::Grown));
+    let least = 1 + grown as usize;
+    let shape: [usize; D] = std::array::from_fn(|d| {
+        least
+            + match (D, d + 1 == D) {
+                (1, _) => case.shape[d] * 2,
+                (_, true) => case.shape[d] % if D < 4 { 150 } else { 70 },
+                (4, _) => case.shape[d] % 4,
+                _ => case.shape[d] % 8,
+            }
+    });
+    let regions: [usize; D] = std::array::from_fn(|d| {
+        let most = if d + 1 < D { shape[d] / if grown { 2 } else { 1 } } else { shape[d].div_ceil(64) };
+        1 + case.regions[d] % most.clamp(1, 4)
+    });
+    let probe = TileArray::<u8, D>::builder(shape).regions(regions).build(&acc).unwrap();
+    let thinnest = |d: usize| (0..probe.regions()).map(|r| probe.region_box(r).unwrap().extent()[d]).min().unwrap();
+    let ghost: [[usize; 2]; D] = std::array::from_fn(|d| case.ghost[d].map(|g| g.max(least).min(thinnest(d))));
+    let centering: [Centering; D] =
+        std::array::from_fn(|d| if case.faces[d] { Centering::Face } else { Centering::Cell });
+    let boundary: [[Boundary<T>; 2]; D] = std::array::from_fn(|d| {
+        let kinds = case.kinds[d];
+        kinds.map(|kind| match kind {
+            _ if kinds[0] == 0 => Boundary::Periodic,
+            0 | 1 => Boundary::Fixed(T::real(noise(case.salt, d))),
+            2 => Boundary::ReflectEven,
+            3 => Boundary::ReflectOdd,
+            4 => Boundary::Extrapolate(0),
+            5 if shape[d] > 1 => Boundary::Extrapolate(1),
+            _ => Boundary::Open,
+        })
+    });
+    let mut builder = TileArray::<T, D>::builder(shape).regions(regions).ghost(ghost).centering(centering);
+    for (axis, [low, high]) in boundary.into_iter().enumerate() {
+        builder = builder.boundary_face(axis, Side::Low, low).boundary_face(axis, Side::High, high);
+    }
+    let mut u = builder.build(&acc).unwrap();
+    let mut next = u.like().unwrap();
+    let start = |salt: u64| -> Plain<T, D> {
+        let count: usize = u.shape().iter().product();
+        let values = (0..count).map(|n| T::real(noise(salt, n))).collect();
+        Plain { shape: u.shape(), cells: shape, centering, boundary, values }
+    };
+    let (mut old, mut new) = (start(case.salt), start(case.salt ^ 0xff));
+    let domain = old.domain();
+    for (array, plain) in [(&mut u, &old), (&mut next, &new)] {
+        array.fill(|at| plain.value(at.map(|x| x as i64))).unwrap();
+        poison(array);
+    }
+    let sweep = match case.blend {
+        true => {
+            let points = 3usize.pow(D.min(3) as u32);
+            let raw: Vec<f64> = (0..points).map(|n| 1.01 + noise(case.salt ^ 77, n)).collect();
+            let total: f64 = raw.iter().sum();
+            Sweep::Blend(std::array::from_fn(|n| T::real(raw.get(n).map_or(0.0, |w| w / total))))
+        }
+        false => Sweep::Heat(T::real(0.24 / D as f64)),
+    };
+    let run = |tiles: TileIter<D>, next: &mut TileArray<T, D>, u: &TileArray<T, D>| {
+        let size = std::array::from_fn(|d| if case.tile[d] == 0 { usize::MAX } else { case.tile[d] });
+        for tile in tiles.tile_size(size) {
+            match &sweep {
+                Sweep::Heat(alpha) => T::heat(&tile, next, u, *alpha).unwrap(),
+                Sweep::Blend(weights) => T::blend(&tile, next, u, *weights).unwrap(),
+            }
+        }
+    };
+    let deep = ghost.iter().flatten().all(|g| *g > 1);
+    for step in &case.steps {
+        u.fill_ghosts().unwrap();
+        let before = old.clone();
+        match step {
+            Step::Grown if deep => {
+                run(next.tiles().grown(1), &mut next, &u);
+                next.allow_stale_ghosts();
+                run(u.tiles(), &mut u, &next);
+                let between = |at: [i64; D]| stencil(&sweep, &|at| before.value(at), at);
+                for at in cells(domain) {
+                    let n = old.position(at);
+                    new.values[n] = between(at);
+                    old.values[n] = stencil(&sweep, &between, at);
+                }
+                // Ghosts behind open faces were computed too: back to what the user keeps there.
+                poison(&mut next);
+                continue;
+            }
+            Step::Within(ends) => {
+                let end = |d: usize, side: usize| (ends[d][side] as usize % (shape[d] + 1)) as i64;
+                let part = GridBox::new(
+                    std::array::from_fn(|d| end(d, 0).min(end(d, 1))),
+                    std::array::from_fn(|d| end(d, 0).max(end(d, 1))),
+                );
+                run(next.tiles().within(part.lo, part.hi), &mut next, &u);
+                for at in cells(part.intersect(&domain)) {
+                    let n = new.position(at);
+                    new.values[n] = stencil(&sweep, &|at| before.value(at), at);
+                }
+            }
+            _ => {
+                run(next.tiles(), &mut next, &u);
+                for at in cells(domain) {
+                    let n = new.position(at);
+                    new.values[n] = stencil(&sweep, &|at| before.value(at), at);
+                }
+            }
+        }
+        std::mem::swap(&mut u, &mut next);
+        std::mem::swap(&mut old, &mut new);
+    }
+    let bits = |values: &[T]| values.iter().map(|v| v.bits()).collect::<Vec<_>>();
+    assert!(old.values.iter().all(|v| v.partial_cmp(v).is_some()), "NaN in the plain loops");
+    assert_eq!(bits(&u.read_box(domain).unwrap()), bits(&old.values), "{case:?}");
+    assert_eq!(bits(&next.read_box(domain).unwrap()), bits(&new.values), "{case:?}");
+    u.fill_ghosts().unwrap();
+    for region in 0..u.regions() {
+        let held = u.grown_box(region).unwrap();
+        u.with_grown_region(region, |view| {
+            let view = view.into_dyn();
+            for at in cells(held) {
+                assert_eq!(view[index(held, at)].bits(), old.value(at).bits(), "region {region} at {at:?}, {case:?}");
+            }
+        })
+        .unwrap();
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn one_axis(case in case()) {
+        check::<f64, 1>(&case);
+        check::<f32, 1>(&case);
+    }
+
+    #[test]
+    fn two_axes(case in case()) {
+        check::<f64, 2>(&case);
+        check::<f32, 2>(&case);
+    }
+
+    #[test]
+    fn three_axes(case in case()) {
+        check::<f64, 3>(&case);
+        check::<f32, 3>(&case);
+    }
+
+    #[test]
+    fn four_axes(case in case()) {
+        check::<f64, 4>(&case);
+        check::<f32, 4>(&case);
+    }
+}

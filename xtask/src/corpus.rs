@@ -1,0 +1,494 @@
+//! `cargo xtask corpus`: random kernels, as Rust source with the glue that checks them.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use crate::Result;
+
+/// Where the kernels go.
+const FILE: &str = "tida/tests/corpus/generated.rs";
+/// What the checked-in file is made from.
+const SEED: u64 = 1;
+const COUNT: usize = 60;
+
+#[derive(clap::Args)]
+pub struct Options {
+    /// Seed of the generator
+    #[arg(long, default_value_t = SEED)]
+    seed: u64,
+    /// Number of kernels
+    #[arg(long, default_value_t = COUNT)]
+    count: usize,
+}
+
+/// Rewrites the file of random kernels.
+pub fn write(options: &Options) -> Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
+    let path = root.join(FILE);
+    std::fs::write(&path, source(options.seed, options.count)).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+fn source(seed: u64, count: usize) -> String {
+    let mut text = format!(
+        "//! Random kernels. Made by `cargo xtask corpus --seed {seed} --count {count}`; do not edit.\n\n\
+         use tida::prelude::*;\n\nuse crate::judge::check;\nuse crate::scene::over;\n"
+    );
+    for n in 0..count {
+        let mut maker = Maker::new(seed.wrapping_mul(1_000_003).wrapping_add(n as u64));
+        maker.kernel(n, &mut text);
+    }
+    text
+}
+
+/// Types of the kernels' values.
+#[derive(Clone, Copy, PartialEq)]
+enum Ty {
+    F64,
+    F32,
+    I32,
+    U64,
+    I64,
+    Bool,
+}
+
+use Ty::{Bool, F32, F64, I32, I64, U64};
+
+const NUMBERS: [Ty; 5] = [F64, F32, I32, U64, I64];
+
+impl Ty {
+    fn name(self) -> &'static str {
+        match self {
+            F64 => "f64",
+            F32 => "f32",
+            I32 => "i32",
+            U64 => "u64",
+            I64 => "i64",
+            Bool => "bool",
+        }
+    }
+
+    fn float(self) -> bool {
+        matches!(self, F64 | F32)
+    }
+}
+
+#[derive(Clone)]
+struct Local {
+    name: String,
+    ty: Ty,
+    mutable: bool,
+    /// A loop variable of at most 2 on either side of 0.
+    offset: bool,
+    /// An array of four.
+    array: bool,
+}
+
+/// Writes one kernel.
+struct Maker {
+    state: u64,
+    text: String,
+    rank: usize,
+    /// Outputs, then inputs.
+    args: Vec<(String, Ty, bool)>,
+    locals: Vec<Local>,
+    names: usize,
+    /// Loops around the statement.
+    loops: usize,
+    indent: usize,
+}
+
+impl Maker {
+    fn new(seed: u64) -> Maker {
+        Maker {
+            state: seed,
+            text: String::new(),
+            rank: 2,
+            args: Vec::new(),
+            locals: Vec::new(),
+            names: 0,
+            loops: 0,
+            indent: 3,
+        }
+    }
+
+    /// A number below `n` (splitmix64).
+    fn below(&mut self, n: usize) -> usize {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) % n as u64) as usize
+    }
+
+    fn pick<T: Clone>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len())].clone()
+    }
+
+    fn line(&mut self, line: &str) {
+        let _ = writeln!(self.text, "{:width$}{line}", "", width = 4 * self.indent);
+    }
+
+    fn name(&mut self) -> String {
+        self.names += 1;
+        format!("v{}", self.names)
+    }
+
+    /// A test of one kernel.
+    fn kernel(&mut self, number: usize, out: &mut String) {
+        self.rank = 1 + self.below(3);
+        let (outputs, inputs) = (1 + self.below(2), 1 + self.below(3));
+        for n in 0..outputs + inputs {
+            let name = if n < outputs { format!("r{n}") } else { format!("a{}", n - outputs) };
+            let ty = self.pick(&NUMBERS);
+            self.args.push((name, ty, n < outputs));
+        }
+        for n in 0..2 + self.below(2) {
+            let ty = self.pick(&[F64, F32, I32, U64, I64, Bool]);
+            self.locals.push(Local { name: format!("c{n}"), ty, mutable: false, offset: false, array: false });
+        }
+        let captures = self.locals.clone();
+        for _ in 0..1 + self.below(4) {
+            self.statement(2);
+        }
+        for n in 0..outputs {
+            self.store(n);
+        }
+        let names: Vec<_> = self.args.iter().map(|(name, ..)| name.as_str()).collect();
+        let refs: Vec<_> =
+            self.args.iter().map(|(n, _, out)| format!("{}{n}", if *out { "&mut " } else { "&" })).collect();
+        let _ = writeln!(out, "\n#[test]\nfn random_{number}() {{\n    over::<{}>(|scene| {{", self.rank);
+        for (name, ty, output) in &self.args {
+            let binding = if *output { "let mut" } else { "let" };
+            let _ = writeln!(out, "        {binding} {name} = scene.array::<{}>();", ty.name());
+        }
+        for capture in &captures {
+            let _ = writeln!(out, "        let {}: {} = scene.scalar();", capture.name, capture.ty.name());
+        }
+        let (list, args) = (names.join(", "), refs.join(", "));
+        let _ = writeln!(out, "        check!(scene, [{list}], ({args}), kernel!(|{list}, at| {{");
+        out.push_str(&self.text);
+        let _ = writeln!(out, "        }}));\n    }});\n}}");
+    }
+
+    fn block(&mut self, depth: usize) {
+        let locals = self.locals.len();
+        self.indent += 1;
+        for _ in 0..1 + self.below(2) {
+            self.statement(depth);
+        }
+        self.indent -= 1;
+        self.locals.truncate(locals);
+    }
+
+    fn statement(&mut self, depth: usize) {
+        match self.below(if depth == 0 { 8 } else { 13 }) {
+            0..=2 => self.declare(),
+            3..=4 => self.assign(),
+            5..=6 => {
+                let outputs = self.args.iter().filter(|(.., out)| *out).count();
+                let n = self.below(outputs);
+                self.store(n);
+            }
+            7 if self.loops > 0 => self.leave(&["break", "continue", "break", "return"]),
+            7 if self.below(3) == 0 => self.leave(&["return"]),
+            7 => self.declare(),
+            8..=9 => {
+                let cond = self.expr(Bool, 2);
+                self.line(&format!("if {cond} {{"));
+                self.block(depth - 1);
+                if self.below(2) == 0 {
+                    self.line("} else {");
+                    self.block(depth - 1);
+                }
+                self.line("}");
+            }
+            10..=11 => self.for_loop(depth),
+            _ => self.while_loop(depth),
+        }
+    }
+
+    fn leave(&mut self, how: &[&str]) {
+        let (cond, how) = (self.expr(Bool, 1), self.pick(how));
+        self.line(&format!("if {cond} {{ {how}; }}"));
+    }
+
+    fn declare(&mut self) {
+        let ty = self.pick(&[F64, F32, I32, U64, I64, Bool]);
+        let mutable = self.below(2) == 0;
+        let word = if mutable { "mut " } else { "" };
+        if self.below(6) == 0 {
+            let entries: Vec<_> = (0..4).map(|_| self.expr(ty, 1)).collect();
+            let name = self.name();
+            self.line(&format!("let {word}{name} = [{}];", entries.join(", ")));
+            self.locals.push(Local { name, ty, mutable, offset: false, array: true });
+            return;
+        }
+        let value = self.expr(ty, 2);
+        let name = self.name();
+        let written = if self.below(2) == 0 { format!(": {}", ty.name()) } else { String::new() };
+        self.line(&format!("let {word}{name}{written} = {value};"));
+        self.locals.push(Local { name, ty, mutable, offset: false, array: false });
+    }
+
+    fn assign(&mut self) {
+        let places: Vec<_> = self.locals.iter().filter(|local| local.mutable).cloned().collect();
+        if places.is_empty() {
+            return self.declare();
+        }
+        let local = self.pick(&places);
+        let place = match local.array {
+            true => format!("{}[{}]", local.name, self.entry()),
+            false => local.name,
+        };
+        self.assign_to(&place, local.ty);
+    }
+
+    fn store(&mut self, output: usize) {
+        let (name, ty, _) = self.args[output].clone();
+        self.assign_to(&format!("{name}[at]"), ty);
+    }
+
+    fn assign_to(&mut self, place: &str, ty: Ty) {
+        let ops: &[&str] = match ty {
+            Bool => &["=", "&=", "|=", "^="],
+            F64 | F32 => &["=", "=", "+=", "-=", "*=", "/=", "%="],
+            _ => &["=", "=", "+=", "-=", "*=", "&=", "|=", "^=", "<<=", ">>="],
+        };
+        let (op, value) = (self.pick(ops), self.expr(ty, 2));
+        self.line(&format!("{place} {op} {value};"));
+    }
+
+    fn for_loop(&mut self, depth: usize) {
+        let name = self.name();
+        let (range, ty, offset) = match self.below(5) {
+            0 => ("-2..=2", I64, true),
+            1 => ("-1..2", I64, true),
+            2 => ("0u64..3", U64, false),
+            3 => ("-1i32..=1", I32, false),
+            _ => ("0..(c_ & 3)", I64, false),
+        };
+        let bound = if range.contains("c_") { self.expr(I64, 1) } else { String::new() };
+        self.line(&format!("for {name} in {} {{", range.replace("c_", &bound)));
+        self.locals.push(Local { name, ty, mutable: false, offset, array: false });
+        self.loops += 1;
+        self.block(depth - 1);
+        self.loops -= 1;
+        self.locals.pop();
+        self.line("}");
+    }
+
+    fn while_loop(&mut self, depth: usize) {
+        // The counter is not among the locals, so that every loop ends.
+        let name = self.name();
+        let cond = self.expr(Bool, 1);
+        self.line(&format!("let mut {name} = 0;"));
+        self.line(&format!("while {name} < 4 && {cond} {{"));
+        self.line(&format!("    {name} += 1;"));
+        self.loops += 1;
+        self.block(depth - 1);
+        self.loops -= 1;
+        self.line("}");
+    }
+
+    /// An index of an array of four.
+    fn entry(&mut self) -> String {
+        let index = self.expr(U64, 1);
+        format!("({index} & 3) as usize")
+    }
+
+    /// A cell at most 2 from `at`.
+    fn cell(&mut self) -> String {
+        let offsets: Vec<_> = self.locals.iter().filter(|l| l.offset).map(|l| l.name.clone()).collect();
+        let computed = self.below(12) == 0;
+        let axis = self.below(self.rank);
+        let one = |maker: &mut Maker, d: usize| match () {
+            () if computed && d == axis => format!("{}.rem_euclid(5) - 2", maker.expr(I64, 1)),
+            () if !offsets.is_empty() && maker.below(2) == 0 => maker.pick(&offsets),
+            () => (maker.below(5) as i64 - 2).to_string(),
+        };
+        let by: Vec<_> = (0..self.rank).map(|d| one(self, d)).collect();
+        match self.below(6) {
+            0 => "at".into(),
+            1..=3 => format!("at + [{}]", by.join(", ")),
+            4 => format!("at - [{}]", by.join(", ")),
+            _ => {
+                let axes: Vec<_> = by.iter().enumerate().map(|(d, by)| format!("at[{d}] + ({by})")).collect();
+                format!("[{}]", axes.join(", "))
+            }
+        }
+    }
+
+    fn literal(&mut self, ty: Ty) -> String {
+        match ty {
+            Bool => self.pick(&["true", "false"]).into(),
+            F64 | F32 => {
+                let digits = self.pick(&["0.5", "2.0", "0.1", "1e3", "3.25", "1e-3", "0.0"]);
+                self.signed(format!("{digits}{}", ty.name()))
+            }
+            U64 => format!("{}u64", self.below(9)),
+            _ => {
+                let digits = format!("{}{}", self.below(9), ty.name());
+                self.signed(digits)
+            }
+        }
+    }
+
+    fn signed(&mut self, digits: String) -> String {
+        if self.below(3) == 0 { format!("(-{digits})") } else { digits }
+    }
+
+    fn leaf(&mut self, ty: Ty) -> String {
+        let locals: Vec<_> = self.locals.iter().filter(|local| local.ty == ty).cloned().collect();
+        let args: Vec<_> = self.args.iter().filter(|(_, arg, _)| *arg == ty).cloned().collect();
+        match self.below(8) {
+            0..=2 if !locals.is_empty() => {
+                let local = self.pick(&locals);
+                match local.array {
+                    true => format!("{}[{}]", local.name, self.below(4)),
+                    false => local.name,
+                }
+            }
+            3..=5 if !args.is_empty() => self.load(&args),
+            6 if ty == I64 => format!("at[{}]", self.below(self.rank)),
+            7 => self.literal(ty),
+            _ if ty == Bool => {
+                let of = self.pick(&NUMBERS);
+                let (a, b) = (self.leaf(of), self.literal(of));
+                format!("({a} < {b})")
+            }
+            _ => {
+                let args = self.args.clone();
+                format!("({} as {})", self.load(&args), ty.name())
+            }
+        }
+    }
+
+    fn load(&mut self, args: &[(String, Ty, bool)]) -> String {
+        let (name, _, output) = self.pick(args);
+        let cell = if output { "at".into() } else { self.cell() };
+        format!("{name}[{cell}]")
+    }
+
+    fn expr(&mut self, ty: Ty, depth: usize) -> String {
+        if depth == 0 {
+            return self.leaf(ty);
+        }
+        match self.below(12) {
+            0..=1 => self.leaf(ty),
+            2 => {
+                let (cond, a, b) = (self.expr(Bool, depth - 1), self.expr(ty, depth - 1), self.expr(ty, depth - 1));
+                format!("(if {cond} {{ {a} }} else {{ {b} }})")
+            }
+            3 if ty != Bool => {
+                let from = self.pick(&NUMBERS);
+                format!("({} as {})", self.expr(from, depth - 1), ty.name())
+            }
+            4 => {
+                let bound = self.expr(ty, depth - 1);
+                let name = self.name();
+                self.locals.push(Local { name: name.clone(), ty, mutable: false, offset: false, array: false });
+                let value = self.expr(ty, depth - 1);
+                self.locals.pop();
+                format!("{{ let {name} = {bound}; {value} }}")
+            }
+            5 => {
+                let arrays: Vec<_> = self.locals.iter().filter(|l| l.ty == ty && l.array).cloned().collect();
+                match arrays.is_empty() {
+                    true => self.leaf(ty),
+                    false => format!("{}[{}]", self.pick(&arrays).name, self.entry()),
+                }
+            }
+            6..=7 if ty != Bool => self.method(ty, depth - 1),
+            _ if ty == Bool => self.test(depth - 1),
+            _ => self.arithmetic(ty, depth - 1),
+        }
+    }
+
+    fn arithmetic(&mut self, ty: Ty, depth: usize) -> String {
+        let a = self.expr(ty, depth);
+        if self.below(8) == 0 {
+            return match ty {
+                U64 => format!("(!{a})"),
+                I32 | I64 if self.below(2) == 0 => format!("(!{a})"),
+                _ => format!("(-({a}))"),
+            };
+        }
+        // A number without a suffix takes the type of the other operand.
+        let b = match self.below(6) {
+            0 if ty.float() => self.pick(&["0.25", "3.0", "1e-2"]).into(),
+            0 => self.pick(&["3", "1", "12"]).into(),
+            _ => self.expr(ty, depth),
+        };
+        if ty.float() {
+            let op = self.pick(&["+", "-", "*", "/", "+", "-", "*", "%"]);
+            return format!("({a} {op} {b})");
+        }
+        let op = self.pick(&["+", "-", "*", "&", "|", "^", "<<", ">>", "/", "%", "+", "-"]);
+        match op {
+            "/" | "%" if self.below(10) > 0 => format!("({a} {op} (({b} & 6) | 1))"),
+            _ => format!("({a} {op} {b})"),
+        }
+    }
+
+    fn method(&mut self, ty: Ty, depth: usize) -> String {
+        let (a, b) = (self.expr(ty, depth), self.expr(ty, depth));
+        if self.below(2) == 0 {
+            let number = self.pick(&["abs", "signum", "min", "max", "clamp"]);
+            return match number {
+                "abs" | "signum" => format!("({a}).{number}()"),
+                "clamp" => format!("({a}).clamp({}, {b})", self.literal(ty)),
+                _ => format!("({a}).{number}({b})"),
+            };
+        }
+        if ty.float() {
+            let unary =
+                ["sqrt", "floor", "ceil", "round", "trunc", "fract", "recip", "sin", "exp", "tanh", "ln", "cbrt"];
+            return match self.below(8) {
+                0 => format!("({a}).mul_add({b}, {})", self.leaf(ty)),
+                1 => format!("({a}).powi({})", self.expr(I32, 1)),
+                2 => format!("({a}).hypot({b})"),
+                3 => format!("({a}).copysign({})", self.literal(ty)),
+                _ => format!("({a}).{}()", self.pick(&unary)),
+            };
+        }
+        match self.below(6) {
+            0 => format!("({a}).rem_euclid(({b} & 6) | 1)"),
+            1 => format!("({a}).div_euclid(({b} & 6) | 1)"),
+            2 => format!("({a}).pow({})", self.below(5)),
+            3 => format!("({a}).rotate_left(({b}) as u32)"),
+            4 => {
+                format!("(({a}).{}() as {})", self.pick(&["count_ones", "leading_zeros", "trailing_zeros"]), ty.name())
+            }
+            _ => format!("({a}).{}({b})", self.pick(&["wrapping_add", "wrapping_sub", "wrapping_mul"])),
+        }
+    }
+
+    fn test(&mut self, depth: usize) -> String {
+        match self.below(8) {
+            0 => format!("(!{})", self.expr(Bool, depth)),
+            1..=2 => {
+                let op = self.pick(&["&&", "||", "&", "|", "^", "=="]);
+                format!("({} {op} {})", self.expr(Bool, depth), self.expr(Bool, depth))
+            }
+            3 => {
+                let ty = self.pick(&[F64, F32]);
+                let test = self.pick(&["is_nan", "is_finite", "is_infinite"]);
+                format!("({}).{test}()", self.expr(ty, depth))
+            }
+            _ => {
+                let ty = self.pick(&NUMBERS);
+                let op = self.pick(&["<", "<=", ">", ">=", "==", "!="]);
+                format!("({} {op} {})", self.expr(ty, depth), self.expr(ty, depth))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_checked_in_kernels_are_what_the_seed_gives() {
+        let file = include_str!("../../tida/tests/corpus/generated.rs");
+        assert!(file == super::source(super::SEED, super::COUNT), "run `cargo xtask corpus`");
+    }
+}
