@@ -1,6 +1,7 @@
 //! What the macros' expansions name. Not part of the API.
 
 pub use crate::array::element::Place;
+pub use crate::compute::args::Views;
 pub use crate::compute::ask::{Answer, Ask, Run};
 pub use crate::compute::capture::{capture, value};
 pub use crate::compute::view::{Checked, Proven, ReadView, WriteView, read, write};

@@ -23,7 +23,7 @@ fn expect(result: tida::Result<()>, kind: ErrorKind, parts: &[&str]) {
 }
 
 fn first(array: &TileArray<f64, 2>) -> Tile<2> {
-    TileIter::new(array).into_iter().next().unwrap()
+    TileIter::new(array).next().unwrap()
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn arrays_of_two_accelerators() {
 fn tiles_grown_past_the_ghosts() {
     let acc = acc();
     let mut u = array(&acc, 1, 1);
-    let tile = TileIter::new(&u).grown(2).into_iter().next().unwrap();
+    let tile = TileIter::new(&u).grown(2).next().unwrap();
     expect(compute(&tile, &mut u, kernel!(|u, at| u[at] = 0.0)), ErrorKind::Ghost, &["grown by 2"]);
 }
 
@@ -199,7 +199,7 @@ fn a_write_outside_the_region_it_is_in() {
     let cells = TileArray::<f64, 1>::builder([128]).regions([2]).build(&acc).unwrap();
     let mut faces = TileArray::<f64, 1>::builder([128]).regions([2]).centering([Centering::Face]).build(&acc).unwrap();
     // Cell 64 is the second region's, face 64 the first's.
-    let tile = TileIter::new(&cells).into_iter().nth(1).unwrap();
+    let tile = TileIter::new(&cells).nth(1).unwrap();
     let result = compute(&tile, &mut faces, kernel!(|faces, at| faces[at] = 1.0));
     expect(result, ErrorKind::Ghost, &["write of `faces`", "centring"]);
 }
@@ -213,7 +213,7 @@ fn devices_that_are_not_there() {
     }
     let acc = acc();
     let mut u = array(&acc, 1, 0);
-    let tile = TileIter::new(&u).device(Device::Cuda).into_iter().next().unwrap();
+    let tile = TileIter::new(&u).device(Device::Cuda).next().unwrap();
     expect(compute(&tile, &mut u, kernel!(|u, at| u[at] = 0.0)), ErrorKind::Device, &["cuda"]);
     assert_eq!(TileAcc::builder().threads(0).build().unwrap_err().kind(), ErrorKind::Argument);
     assert_eq!(TileAcc::builder().look_ahead(0).build().unwrap_err().kind(), ErrorKind::Argument);

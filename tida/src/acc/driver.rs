@@ -26,8 +26,6 @@ pub(crate) struct Core {
     recorded: Condvar,
     /// Nodes recorded and not finished.
     unfinished: AtomicUsize,
-    /// Sweeps closed so far.
-    sweeps: AtomicUsize,
     /// Wakes who waits for nodes.
     progress: Mutex<()>,
     finished: Condvar,
@@ -80,7 +78,6 @@ impl Core {
             recorder: Mutex::default(),
             recorded: Condvar::new(),
             unfinished: AtomicUsize::new(0),
-            sweeps: AtomicUsize::new(0),
             progress: Mutex::default(),
             finished: Condvar::new(),
             failure: Mutex::default(),
@@ -169,14 +166,11 @@ impl Core {
         let node = Node::new(name, recorded);
         self.unfinished.fetch_add(1, Ordering::Relaxed);
         node.set_work(work);
-        let everything = GridBox::new([i64::MIN; 4], [i64::MAX; 4]);
         for touch in touches {
-            let regions = match touch.region {
-                Some(region) => region..region + 1,
-                None => 0..touch.tracker.regions(),
-            };
-            for region in regions {
-                touch.tracker.add(region, &node, touch.read.then_some(everything), touch.write.then_some(everything));
+            for (region, all) in touch.tracker.boxes().iter().enumerate() {
+                if touch.region.is_none_or(|one| one == region) {
+                    touch.tracker.add(region, &node, touch.read.then_some(*all), touch.write.then_some(*all));
+                }
             }
         }
         for before in after {
@@ -206,9 +200,7 @@ impl Core {
     /// A sweep takes no more tiles: it runs when its turn comes.
     fn close(self: &Arc<Core>, sweep: OpenSweep) {
         let OpenSweep { node, launch, boxes, .. } = sweep;
-        // Sweeps alternate in the order that they are recorded, which is mostly the order that they run.
-        let backwards = self.sweeps.fetch_add(1, Ordering::Relaxed) % 2 == 1;
-        node.set_work(Box::new(move || run_boxes(&*launch, &boxes, backwards)));
+        node.set_work(Box::new(move || run_boxes(&*launch, &boxes)));
         if node.release() {
             self.start_node(node);
         }

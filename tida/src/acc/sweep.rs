@@ -108,24 +108,18 @@ impl OpenSweep {
     }
 }
 
-/// Cells of a piece: some megabytes, so that threads even out their speeds.
-const PIECE: usize = 1 << 18;
 /// Cells of the smallest piece: below, a piece costs more than it saves.
 const SMALL_PIECE: usize = 1 << 14;
 
 /// Runs all boxes of a sweep, split so that every thread has work, in the current thread pool.
 ///
-/// `backwards` runs them from the last to the first: sweeps that take turns begin with what the one before has just
-/// left in the caches.
-pub(crate) fn run_boxes(launch: &dyn Launch, boxes: &[(usize, GridBox<4>)], backwards: bool) -> Result<(), Error> {
+/// A few pieces a thread even out the threads' speeds; more would read the planes at their ends more often.
+pub(crate) fn run_boxes(launch: &dyn Launch, boxes: &[(usize, GridBox<4>)]) -> Result<(), Error> {
     let total: usize = boxes.iter().map(|(_, b)| b.cells()).sum();
-    let piece = (total / (rayon::current_num_threads() * 4)).clamp(SMALL_PIECE, PIECE);
+    let piece = (total / (rayon::current_num_threads() * 4)).max(SMALL_PIECE);
     let mut pieces = Vec::with_capacity(boxes.len() + total / piece);
     for (region, cells) in boxes {
         split(cells, piece, &mut |part| pieces.push((*region, part)));
-    }
-    if backwards {
-        pieces.reverse();
     }
     let run = |&(region, cells): &(usize, GridBox<4>)| {
         // SAFETY: the graph lets a sweep run only when nothing that conflicts with it runs, its boxes do not overlap,

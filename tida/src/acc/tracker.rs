@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use super::boxes::BoxList;
 use super::node::Node;
 use crate::array::GridBox;
+use crate::array::layout::Layout;
 use crate::error::Error;
 
 /// Per array: the recorded work that touches each region, and how old its ghosts are.
@@ -16,6 +17,8 @@ use crate::error::Error;
 #[derive(Debug, Default)]
 pub struct Tracker {
     regions: Mutex<Vec<RegionTouches>>,
+    /// All that each region's memory holds.
+    boxes: Vec<GridBox<4>>,
     /// Counts writes of cells, recorded or by the host.
     cells: AtomicU64,
     /// `cells + 1` at the last ghost fill; 0 before the first.
@@ -96,16 +99,17 @@ impl Tracker {
         self.fixed.load(Ordering::Relaxed)
     }
 
-    /// A tracker of so many regions.
-    pub(crate) fn new(regions: usize) -> Arc<Tracker> {
-        let tracker = Tracker::default();
-        tracker.lock().resize_with(regions, RegionTouches::default);
-        Arc::new(tracker)
+    /// A tracker of the regions of an array.
+    pub(crate) fn new<const D: usize>(layout: &Layout<D>) -> Arc<Tracker> {
+        let boxes: Vec<GridBox<4>> = layout.regions.iter().map(|r| r.grown.widen()).collect();
+        let mut regions = Vec::new();
+        regions.resize_with(boxes.len(), RegionTouches::default);
+        Arc::new(Tracker { regions: Mutex::new(regions), boxes, ..Tracker::default() })
     }
 
-    /// Number of regions.
-    pub(crate) fn regions(&self) -> usize {
-        self.lock().len()
+    /// All that each region's memory holds, ghosts included.
+    pub(crate) fn boxes(&self) -> &[GridBox<4>] {
+        &self.boxes
     }
 
     /// Takes over the ages of `other`, of which this array is now a copy, ghosts included.
@@ -125,10 +129,7 @@ impl Tracker {
     /// Adds what `node` does to a region, and makes it wait for the nodes it conflicts with.
     pub(crate) fn add(&self, region: usize, node: &Arc<Node>, read: Option<GridBox<4>>, write: Option<GridBox<4>>) {
         let mut regions = self.lock();
-        if regions.len() <= region {
-            regions.resize_with(region + 1, RegionTouches::default);
-        }
-        let RegionTouches { writers, readers } = &mut regions[region];
+        let Some(RegionTouches { writers, readers }) = regions.get_mut(region) else { return };
         let others = |e: &Entry| !Arc::ptr_eq(&e.node, node);
         for entry in writers.iter().filter(|e| others(e)) {
             let data = read.is_some_and(|r| entry.cells.overlaps(&r));

@@ -152,7 +152,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         let storage = Storage::new(layout.regions.iter().map(|r| r.cells * T::TYPE.bytes()))?;
         Ok(TileArray {
             acc: acc.clone(),
-            tracker: Tracker::new(layout.regions.len()),
+            tracker: Tracker::new(&layout),
             layout: Arc::new(layout),
             boundaries: Arc::new(self.boundaries),
             storage: Arc::new(storage),

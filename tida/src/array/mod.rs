@@ -67,7 +67,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
             layout: self.layout.clone(),
             boundaries: self.boundaries.clone(),
             storage: Arc::new(storage),
-            tracker: Tracker::new(self.layout.regions.len()),
+            tracker: Tracker::new(&self.layout),
             ghost_plan: self.ghost_plan.clone(),
         })
     }

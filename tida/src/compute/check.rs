@@ -97,10 +97,12 @@ pub(crate) fn check<'a, const D: usize>(
             ArgInfo::Whole { tracker, shape, .. } => {
                 key.args.push(Arc::as_ptr(tracker) as usize);
                 launch.whole(number, shape, plan)?;
-                let everything = GridBox::new([i64::MIN; 4], [i64::MAX; 4]);
-                for region in 0..tracker.regions() {
-                    touches.push(BoxTouch { tracker: (*tracker).clone(), region, read: Some(everything), write: None });
-                }
+                touches.extend(tracker.boxes().iter().enumerate().map(|(region, all)| BoxTouch {
+                    tracker: (*tracker).clone(),
+                    region,
+                    read: Some(*all),
+                    write: None,
+                }));
             }
             ArgInfo::Table { len, bits } => {
                 key.args.push(*len);
@@ -205,9 +207,19 @@ impl<const D: usize> Launching<'_, D> {
                     },
                 ));
             }
-            let cells = cells.widen();
-            touch.write = Some(cells);
-            touch.read = (!plan.must_write).then_some(cells);
+            // Ghosts at the edges of the region lie between the rows written: they count as written with them, so that
+            // a run may have that stretch of memory to itself.
+            let mut memory = cells;
+            for d in 0..D {
+                if cells.lo[d] <= held.valid.lo[d] {
+                    memory.lo[d] = held.grown.lo[d];
+                }
+                if held.valid.hi[d] <= cells.hi[d] {
+                    memory.hi[d] = held.grown.hi[d];
+                }
+            }
+            touch.write = Some(memory.widen());
+            touch.read = (!plan.must_write).then_some(cells.widen());
             return Ok(touch);
         }
         let mut read: Option<GridBox<D>> = None;

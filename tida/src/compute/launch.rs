@@ -2,12 +2,13 @@
 
 use std::any::TypeId;
 use std::panic::Location;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 use tida_kernels::ir::Type;
 use tida_kernels::scalar::{Fault, fault};
 
-use super::args::{Args, HeldArgs, How, Views};
+use super::args::{ArgInfo, Args, HeldArgs, How, Views};
 use super::ask::{Answer, Ask, Pass, Quoted, Run};
 use super::check::{Target, check};
 use super::prepare::{Prepared, prepare};
@@ -88,11 +89,12 @@ where
             held: args.hold(),
             run_checked,
             valid_only,
+            rows: rows_at_once(&infos, &prepared, tile.region),
             prepared: prepared.clone(),
         })
     });
     for (info, plan) in infos.iter().zip(&prepared.args) {
-        if let (super::args::ArgInfo::Tiled(tiled), true) = (info, plan.written) {
+        if let (ArgInfo::Tiled(tiled), true) = (info, plan.written) {
             tiled.tracker.cells_written();
             if tile.grown {
                 tiled.tracker.ghosts_overwritten();
@@ -109,7 +111,28 @@ struct Native<H, N, const D: usize> {
     held: H,
     run_checked: bool,
     valid_only: u16,
+    /// Rows that are swept through all planes of a box before the next ones.
+    rows: i64,
     prepared: Arc<Prepared>,
+}
+
+/// Bytes of the planes that one row of a plane needs around it: they should stay in a core's second-level cache.
+const PLANES: usize = 640 << 10;
+
+/// How many rows of each plane to sweep at once, so that the planes that a kernel reads around a cell are still in the
+/// cache when the next plane needs them.
+fn rows_at_once<const D: usize>(infos: &[ArgInfo<'_, D>], prepared: &Prepared, region: usize) -> i64 {
+    if D < 3 {
+        return i64::MAX;
+    }
+    let mut bytes = 0;
+    for ((info, plan), binding) in infos.iter().zip(&prepared.args).zip(&prepared.kernel.args) {
+        if let ArgInfo::Tiled(tiled) = info {
+            let planes = plan.halo.map_or(1, |halo| (halo[D - 3].1 - halo[D - 3].0 + 1).clamp(1, 64) as usize);
+            bytes += planes * tiled.layout.regions[region].strides[D - 2] * binding.element.bytes();
+        }
+    }
+    (PLANES / bytes.max(1)).max(8) as i64
 }
 
 impl<H, N, const D: usize> Launch for Native<H, N, D>
@@ -131,24 +154,48 @@ where
             memory,
             #[inline(always)]
             |starts| {
-                let mut nothing = ();
                 let how = How { valid_only: self.valid_only, cells: &cells, starts };
                 if self.run_checked {
                     // SAFETY: the caller's promise; the views check themselves.
                     let views = unsafe { self.held.views::<Checked>(region, how) };
-                    // SAFETY: `()` takes no room.
-                    (self.kernel)(Ask::Checked(unsafe { Run::new(&views, cells, &mut nothing, &pass) }));
+                    self.each_stripe(
+                        cells,
+                        #[inline(always)]
+                        // SAFETY: `()` takes no room.
+                        |stripe| Ask::Checked(unsafe { Run::new(&views, stripe, NonNull::dangling().as_ptr(), &pass) }),
+                    );
                 } else {
                     // SAFETY: the caller's promise; `check` has proven every access in range, for the tiles that these
                     // cells are part of.
                     let views = unsafe { self.held.views::<Proven>(region, how) };
-                    // SAFETY: `()` takes no room.
-                    (self.kernel)(Ask::Proven(unsafe { Run::new(&views, cells, &mut nothing, &pass) }));
+                    self.each_stripe(
+                        cells,
+                        #[inline(always)]
+                        // SAFETY: `()` takes no room.
+                        |stripe| Ask::Proven(unsafe { Run::new(&views, stripe, NonNull::dangling().as_ptr(), &pass) }),
+                    );
                 }
             },
         );
         pass.check()?;
         fault::take().map_or(Ok(()), |fault| Err(fault_error(fault, &self.prepared)))
+    }
+}
+
+impl<H, N, const D: usize> Native<H, N, D> {
+    /// Runs the kernel over the box, stripe by stripe: some rows of all planes.
+    #[inline(always)]
+    fn each_stripe<'b, P: 'b, C: 'b>(&self, cells: GridBox<D>, ask: impl Fn(GridBox<D>) -> Ask<'b, P, C, (), D>)
+    where
+        N: Fn(Ask<'b, P, C, (), D>),
+    {
+        let axis = D.saturating_sub(2);
+        let mut stripe = cells;
+        while stripe.lo[axis] < cells.hi[axis] {
+            stripe.hi[axis] = stripe.lo[axis].saturating_add(self.rows).min(cells.hi[axis]);
+            (self.kernel)(ask(stripe));
+            stripe.lo[axis] = stripe.hi[axis];
+        }
     }
 }
 

@@ -36,7 +36,10 @@ pub(crate) struct ArgPlan {
 
 type Key = (usize, TypeId, u8, Vec<Type>);
 
-static CACHE: LazyLock<RwLock<HashMap<Key, Result<Arc<Prepared>, Error>>>> = LazyLock::new(RwLock::default);
+/// Kernels prepared so far, the failures too.
+type Cache = HashMap<Key, Result<Arc<Prepared>, Error>>;
+
+static CACHE: LazyLock<RwLock<Cache>> = LazyLock::new(RwLock::default);
 
 /// Types and analyses a kernel, or finds it done.
 pub(crate) fn prepare(

@@ -62,6 +62,7 @@ impl<const D: usize> Raw<D> {
     #[inline(always)]
     fn position(&self, at: [i64; D]) -> usize {
         let mut position = 0i64;
+        #[allow(clippy::needless_range_loop)] // three arrays of one length
         for d in 0..D {
             let offset = at[d].wrapping_sub(self.origin[d]);
             let stride = if d + 1 == D { 1 } else { self.strides[d] as i64 };
@@ -218,6 +219,7 @@ impl<const E: usize> Whole<E> {
             return one;
         }
         let mut number = 0;
+        #[allow(clippy::needless_range_loop)] // two arrays of one length
         for d in 0..E {
             number = number * self.ends[d].len() + self.ends[d].partition_point(|&end| end <= at[d]);
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tida::__private::{Ask, Checked, Proven};
+use tida::__private::{Ask, Checked, Proven, Views};
 use tida::compute::Args;
 use tida::{Error, ErrorKind, Explanation, GridBox};
 use tida_kernels::interp::{Memory, run_cell};
@@ -39,7 +39,7 @@ pub(crate) use check;
 pub fn pinned<const D: usize, A, N>(_: &A, kernel: N) -> N
 where
     A: Args<D>,
-    N: for<'b> Fn(Ask<'b, A::Views<Proven>, A::Views<Checked>, (), D>) + Copy + Send + Sync + 'static,
+    N: for<'b> Fn(Ask<'b, Views<A, Proven, D>, Views<A, Checked, D>, (), D>) + Copy + Send + Sync + 'static,
 {
     kernel
 }

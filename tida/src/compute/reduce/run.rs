@@ -131,7 +131,8 @@ where
     let at = |e: Error| e.recorded_at(recorded);
     let quoted = quote(&kernel).map_err(at)?;
     let views = TypeId::of::<Views<A, Proven, D>>();
-    let prepared = prepare(&quoted, views, D, <A::Held as HeldArgs<D>>::BINDINGS, Some(Type::Scalar(R::SCALAR))).map_err(at)?;
+    let prepared =
+        prepare(&quoted, views, D, <A::Held as HeldArgs<D>>::BINDINGS, Some(Type::Scalar(R::SCALAR))).map_err(at)?;
     let infos = args.infos();
     let layout = infos.iter().find_map(|info| match info {
         ArgInfo::Tiled(tiled) => Some(tiled.layout.clone()),
@@ -180,17 +181,7 @@ where
     let Some(acc) = acc else {
         return Err(at(Error::new(ErrorKind::Argument, tried(), "no region to reduce", "pass an array with cells")));
     };
-    let job = Job {
-        kernel,
-        quoted,
-        held: args.hold(),
-        run_checked,
-        valid_only,
-        layout,
-        cells,
-        op,
-        prepared,
-    };
+    let job = Job { kernel, quoted, held: args.hold(), run_checked, valid_only, layout, cells, op, prepared };
     let value = Arc::new(OnceLock::new());
     let result = value.clone();
     let work = Box::new(move || {
@@ -316,7 +307,7 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
         let last = D - 1;
         let (start, end) = piece.stretch;
         let how = How { valid_only: self.valid_only, cells: &self.cells, starts: [std::ptr::null_mut(); _] };
-        let regions: SmallVec<[(GridBox<D>, Option<H::Views<Proven>>, Option<H::Views<Checked>>); 4]> = piece
+        let regions: SmallVec<[_; 4]> = piece
             .regions
             .clone()
             .map(|r| {
