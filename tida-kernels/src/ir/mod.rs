@@ -1,6 +1,6 @@
 //! The typed form of a kernel.
 //!
-//! Made from a quotation by [`lower`], for the element types of one launch. Expressions live in an arena, have a type
+//! Made from a quotation by [`lower()`], for the element types of one launch. Expressions live in an arena, have a type
 //! and no effects; effects are statements. A value that needed statements (`if` as a value, a block) has become a
 //! local. Loads are of single components: what a kernel does not use of an element it does not load.
 

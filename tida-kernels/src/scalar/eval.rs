@@ -1,4 +1,4 @@
-//! The operations on [`Value`]s: the functions of [`ops`](super::ops), chosen by type.
+//! The operations on [`Value`]s: the functions of `ops`, chosen by type.
 //!
 //! Total: operands of types that an operation does not have give the first operand (or `false`), which typing rules out.
 

@@ -1,8 +1,8 @@
 //! The accelerator: records work, then runs it.
 //!
-//! `compute`, `fill_ghosts`, `copy_from` and `reduce_later` record a [`node::Node`] and return. A node waits for the
-//! nodes it conflicts with, found from the boxes it touches ([`tracker`]). Computes of one loop merge into a sweep
-//! while it is open ([`sweep`]); a driver thread starts open sweeps when the recorder pauses.
+//! `compute`, `fill_ghosts`, `copy_from` and `reduce_later` record a node (`node.rs`) and return. A node waits for the
+//! nodes it conflicts with, found from the boxes it touches (`tracker.rs`). Computes of one loop merge into a sweep
+//! while it is open (`sweep.rs`); a driver thread starts open sweeps when the recorder pauses (`driver.rs`).
 
 mod boxes;
 mod builder;

@@ -2,7 +2,7 @@
 
 //!
 //! Three steps: [`infer`] finds the types, [`functions`] does so for the functions called, and the rest writes the
-//! typed form with a [`builder`](self::builder), keeping Rust's order of evaluation.
+//! typed form with a [`builder`], keeping Rust's order of evaluation.
 
 mod builder;
 mod compact;
