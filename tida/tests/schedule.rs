@@ -215,7 +215,7 @@ fn run(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
     #[test]
     fn random_programs_give_program_order(
         steps in prop::collection::vec(step(), 1..24),
@@ -336,4 +336,23 @@ fn a_failed_tile_leaves_other_regions_intact() {
     let low = next.read_box(GridBox::new([0], [64])).unwrap();
     assert!(low.iter().enumerate().all(|(i, v)| *v == 1000 / (i as i64 - 100)));
     assert_eq!(next.read_box(GridBox::new([128], [256])).unwrap(), vec![0; 128]);
+}
+
+/// Once wrong: the first kernel of a tile loop took a tile while the second was open, and what the second reads was
+/// forgotten, so that the next loop overwrote it.
+#[test]
+fn a_sweep_that_grows_late_forgets_nothing() {
+    let steps = [Step::Two { to: 3, via: 2, from: 1 }, Step::Scale { to: 1 }, Step::Two { to: 0, via: 2, from: 1 }];
+    let cell = |a: usize, j: usize, i: usize| ((a * 7919 + j * 1047 + i * 1299) % 1000) as f64 * 1e-3;
+    let start: Vec<Plain> =
+        (0..4).map(|a| (0..9).map(|j| (0..130).map(|i| cell(a, j, i)).collect()).collect()).collect();
+    let mut want = start.clone();
+    plain(&steps, &mut want, &mut std::iter::empty());
+    for round in 0..200 {
+        let acc = acc(1 + round % 2, [5, 3, 256][round % 3]);
+        let (got, _) = run(&steps, &start, [3, 1], [4, 72], &acc).unwrap();
+        for (got, want) in got.iter().zip(&want) {
+            assert!(got.indexed_iter().all(|((j, i), x)| x.to_bits() == want[j][i].to_bits()), "round {round}");
+        }
+    }
 }

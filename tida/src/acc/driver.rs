@@ -26,6 +26,10 @@ pub(crate) struct Core {
     recorded: Condvar,
     /// Nodes recorded and not finished.
     unfinished: AtomicUsize,
+    /// Threads that wait for all nodes, and for room to record more. Waking costs more than a small node: it is done
+    /// only when it is of use.
+    waiting_for_all: AtomicUsize,
+    waiting_for_room: AtomicUsize,
     /// Wakes who waits for nodes.
     progress: Mutex<()>,
     finished: Condvar,
@@ -78,6 +82,8 @@ impl Core {
             recorder: Mutex::default(),
             recorded: Condvar::new(),
             unfinished: AtomicUsize::new(0),
+            waiting_for_all: AtomicUsize::new(0),
+            waiting_for_room: AtomicUsize::new(0),
             progress: Mutex::default(),
             finished: Condvar::new(),
             failure: Mutex::default(),
@@ -182,13 +188,15 @@ impl Core {
         node
     }
 
-    /// Waits while as many nodes as the look-ahead allows have not finished.
+    /// Waits while as many nodes as the look-ahead allows have not finished; once waiting, until half of them have.
     fn wait_for_room(self: &Arc<Core>) {
         if self.unfinished.load(Ordering::Relaxed) < self.look_ahead {
             return;
         }
         self.close_all(&mut lock(&self.recorder));
-        self.wait_until(|| self.unfinished.load(Ordering::Acquire) < self.look_ahead);
+        self.waiting_for_room.fetch_add(1, Ordering::SeqCst);
+        self.wait_until(|| self.unfinished.load(Ordering::SeqCst) <= self.look_ahead / 2);
+        self.waiting_for_room.fetch_sub(1, Ordering::SeqCst);
     }
 
     fn close_all(self: &Arc<Core>, recorder: &mut Recorder) {
@@ -230,9 +238,14 @@ impl Core {
             for other in ready {
                 self.start_node(other);
             }
-            self.unfinished.fetch_sub(1, Ordering::Release);
-            drop(lock(&self.progress));
-            self.finished.notify_all();
+            let left = self.unfinished.fetch_sub(1, Ordering::SeqCst) - 1;
+            let wanted = node.is_watched()
+                || (left == 0 && self.waiting_for_all.load(Ordering::SeqCst) > 0)
+                || (left <= self.look_ahead / 2 && self.waiting_for_room.load(Ordering::SeqCst) > 0);
+            if wanted {
+                drop(lock(&self.progress));
+                self.finished.notify_all();
+            }
         }
     }
 
@@ -252,11 +265,16 @@ impl Core {
         }
     }
 
+    fn wait_for_end(&self, node: &Node) {
+        node.watch();
+        self.wait_until(|| node.is_finished());
+    }
+
     /// See [`super::TileAcc::wait_node`].
     pub fn wait_node(self: &Arc<Core>, node: &Arc<Node>) -> Result<(), Error> {
         if !node.is_finished() {
             self.close_all(&mut lock(&self.recorder));
-            self.wait_until(|| node.is_finished());
+            self.wait_for_end(node);
         }
         node.result().cloned().unwrap_or(Ok(()))
     }
@@ -275,7 +293,7 @@ impl Core {
             }
         }
         for node in &nodes {
-            self.wait_until(|| node.is_finished());
+            self.wait_for_end(node);
         }
         for touch in touches {
             if touch.read
@@ -293,7 +311,9 @@ impl Core {
     /// See [`super::TileAcc::sync`].
     pub fn sync(self: &Arc<Core>) -> Result<(), Error> {
         self.close_all(&mut lock(&self.recorder));
-        self.wait_until(|| self.unfinished.load(Ordering::Acquire) == 0);
+        self.waiting_for_all.fetch_add(1, Ordering::SeqCst);
+        self.wait_until(|| self.unfinished.load(Ordering::SeqCst) == 0);
+        self.waiting_for_all.fetch_sub(1, Ordering::SeqCst);
         lock(&self.failure).take().map_or(Ok(()), Err)
     }
 }

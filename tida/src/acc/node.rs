@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::panic::Location;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::error::Error;
@@ -14,6 +14,8 @@ pub(crate) type Work = Box<dyn FnOnce() -> Result<(), Error> + Send>;
 ///
 /// It runs once all nodes it waits for have finished. Its error, or that of a node whose data it needs, is its result.
 pub(crate) struct Node {
+    /// Counts nodes in the order that they were first recorded.
+    pub number: u64,
     /// Name for messages.
     pub name: &'static str,
     /// The line that recorded it.
@@ -22,6 +24,8 @@ pub(crate) struct Node {
     waiting: AtomicUsize,
     links: Mutex<Links>,
     result: OnceLock<Result<(), Error>>,
+    /// Some thread waits for its end.
+    watched: AtomicBool,
 }
 
 #[derive(Default)]
@@ -36,12 +40,15 @@ struct Links {
 impl Node {
     /// A node that is still being recorded.
     pub fn new(name: &'static str, recorded: &'static Location<'static>) -> Arc<Node> {
+        static NODES: AtomicU64 = AtomicU64::new(0);
         Arc::new(Node {
+            number: NODES.fetch_add(1, Ordering::Relaxed),
             name,
             recorded,
             waiting: AtomicUsize::new(1),
             links: Mutex::default(),
             result: OnceLock::new(),
+            watched: AtomicBool::new(false),
         })
     }
 
@@ -53,6 +60,17 @@ impl Node {
     /// Whether it has finished, well or not.
     pub fn is_finished(&self) -> bool {
         self.result.get().is_some()
+    }
+
+    /// Says that a thread is about to wait for its end: to be called before the last look at its result.
+    pub fn watch(&self) {
+        self.watched.store(true, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+    }
+
+    /// Whether a thread may wait for its end.
+    pub fn is_watched(&self) -> bool {
+        self.watched.load(Ordering::SeqCst)
     }
 
     /// Makes `self` wait for `before`; with `data`, a failure of `before` is a failure of `self`.
@@ -107,6 +125,8 @@ impl Node {
         let mut links = self.lock();
         let error = result.as_ref().err().cloned();
         let _ = self.result.set(result);
+        // Whoever watches has seen the result, or is seen by the next look at `watched`.
+        fence(Ordering::SeqCst);
         let successors = std::mem::take(&mut links.successors);
         drop(links);
         let mut ready = Vec::new();

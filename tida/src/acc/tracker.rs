@@ -142,14 +142,14 @@ impl Tracker {
                 node.wait_for(&entry.node, false);
             }
             extend(writers, node, write);
-            // What is wholly overwritten needs no further mention: who waits for this node waits for it too, and a
-            // failure that this node does not read is gone with the data.
+            // What was there before and is wholly overwritten needs no further mention: who waits for this node waits
+            // for it too, and a failure that this node does not read is gone with the data. A sweep that is still open
+            // may lie before others that are here already: those stay.
             if let Some(position) = writers.iter().position(|e| Arc::ptr_eq(&e.node, node)) {
                 let new = writers.remove(position);
-                writers.retain(|old| !new.cells.covers(&old.cells) && !is_done(old));
-                readers.retain(|old| {
-                    !old.node.is_finished() && (Arc::ptr_eq(&old.node, node) || !new.cells.covers(&old.cells))
-                });
+                let overwritten = |old: &Entry| old.node.number < node.number && new.cells.covers(&old.cells);
+                writers.retain(|old| !overwritten(old) && !is_done(old));
+                readers.retain(|old| !overwritten(old) && !old.node.is_finished());
                 writers.push(new);
             }
         }
