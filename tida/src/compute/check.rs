@@ -235,7 +235,7 @@ impl<const D: usize> Launching<'_, D> {
         if let Some(halo) = &plan.halo {
             let b = cells.grown(std::array::from_fn(|d| -halo[d].0), std::array::from_fn(|d| halo[d].1));
             if !held.grown.contains_box(&b) {
-                return Err(self.too_narrow(arg, info, plan, &b, &held.grown));
+                return Err(self.too_narrow(arg, info, &b, &held.grown));
             }
             add(b);
         }
@@ -250,7 +250,7 @@ impl<const D: usize> Launching<'_, D> {
                 Some(b) if b.is_empty() => {}
                 Some(b) if held.grown.contains_box(&b) => add(b),
                 Some(b) if !access.conditional => {
-                    return Err(self.too_narrow(arg, info, plan, &b, &held.grown));
+                    return Err(self.too_narrow(arg, info, &b, &held.grown));
                 }
                 _ => opaque = true,
             }
@@ -305,14 +305,7 @@ impl<const D: usize> Launching<'_, D> {
         Ok(())
     }
 
-    fn too_narrow(
-        &self,
-        arg: usize,
-        info: &TiledInfo<'_, D>,
-        plan: &ArgPlan,
-        read: &GridBox<D>,
-        held: &GridBox<D>,
-    ) -> Error {
+    fn too_narrow(&self, arg: usize, info: &TiledInfo<'_, D>, read: &GridBox<D>, held: &GridBox<D>) -> Error {
         let name = self.name(arg);
         let accesses = &self.prepared.analysis.args[arg].accesses;
         let cells = &self.target.cells;
@@ -337,7 +330,6 @@ impl<const D: usize> Launching<'_, D> {
             .map(|(more, ghost)| ghost[0].max(ghost[1]) + more)
             .max()
             .unwrap_or(0);
-        let _ = plan;
         Error::new(
             ErrorKind::Ghost,
             format!("compute the kernel at {place}"),
