@@ -24,7 +24,6 @@ pub use layout::{Boundary, Centering};
 use std::sync::{Arc, OnceLock};
 
 use crate::acc::{TileAcc, Touch, Tracker};
-use crate::compute::view::Raw;
 use crate::error::Error;
 use crate::tile::TileIter;
 use ghosts::GhostPlan;
@@ -132,12 +131,6 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// The tiles of this array, one a region unless [`tile_size`](TileIter::tile_size) says otherwise.
     pub fn tiles(&self) -> TileIter<D> {
         TileIter::new(self)
-    }
-
-    /// Memory of a region, as views see it.
-    #[allow(dead_code)]
-    pub(crate) fn raw(&self, region: usize) -> Raw<D> {
-        self.layout.raw(&self.storage, region)
     }
 
     /// A touch of one region, or of all.

@@ -323,7 +323,9 @@ impl<const D: usize> Launching<'_, D> {
                 format!("{}:{}:{}", self.prepared.kernel.file, span.line, span.column)
             },
         );
-        let index = far.map_or("a computed index".into(), |n| index_text(&accesses[n]));
+        let index = far.map_or("a computed index".into(), |n| {
+            index_text(&self.prepared.analysis, &self.prepared.kernel, &accesses[n])
+        });
         let needed = (0..D)
             .map(|d| (held.lo[d] - read.lo[d]).max(read.hi[d] - held.hi[d]).max(0) as usize)
             .zip(info.layout.ghost)

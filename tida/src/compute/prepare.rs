@@ -77,11 +77,11 @@ impl Prepared {
             for (number, access) in found.accesses.iter().enumerate() {
                 if arg.access == Access::Write {
                     if !access.at_cell {
-                        return Err(race(&kernel, arg, access));
+                        return Err(race(&analysis, &kernel, arg, access));
                     }
                 } else if access.write {
                     // The typing refuses it; kept so that no write is ever unseen.
-                    return Err(race(&kernel, arg, access));
+                    return Err(race(&analysis, &kernel, arg, access));
                 }
                 if access.write {
                     continue;
@@ -124,17 +124,17 @@ fn offsets(access: &ArrayAccess) -> Option<[i64; 4]> {
 }
 
 /// `at + [0, 1]`, as a user writes it.
-pub(crate) fn index_text(access: &ArrayAccess) -> String {
-    match offsets(access) {
-        Some(offsets) if offsets == [0; 4] => "at".into(),
-        Some(offsets) => format!("at + {:?}", &offsets[..access.index.len()]),
-        None => "an index that is not `at` plus constants".into(),
+pub(crate) fn index_text(analysis: &Analysis, kernel: &Kernel, access: &ArrayAccess) -> String {
+    if access.at_cell {
+        return "at".into();
     }
+    let offset = analysis.offset_text(access, kernel);
+    if offset.contains('?') { "an index that is not `at` plus constants".into() } else { format!("at + {offset}") }
 }
 
-fn race(kernel: &Kernel, arg: &ir::Arg, access: &ArrayAccess) -> Error {
+fn race(analysis: &Analysis, kernel: &Kernel, arg: &ir::Arg, access: &ArrayAccess) -> Error {
     let place = format!("{}:{}:{}", kernel.file, access.span.line, access.span.column);
-    let (name, index) = (&arg.name, index_text(access));
+    let (name, index) = (&arg.name, index_text(analysis, kernel, access));
     if access.write {
         Error::new(
             ErrorKind::Race,
