@@ -8,9 +8,11 @@
 
 pub mod analysis;
 pub mod element;
+pub mod emit;
 pub mod error;
 pub mod interp;
 pub mod ir;
+pub mod plan;
 pub mod quote;
 pub mod scalar;
 

@@ -1,2 +1,228 @@
-//! Places to run. Only the CPU so far.
+//! Places to run. `cpu` runs native kernels; the others run emitted ones behind one small trait.
+//!
+//! Nothing outside a backend's folder names a type of its driver.
+
 pub(crate) mod cpu;
+pub(crate) mod cuda;
+pub(crate) mod disk;
+pub(crate) mod opencl;
+
+use std::any::Any;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use tida_kernels::plan::{Dialect, Math};
+
+use crate::error::Error;
+
+/// Queues of kernels of a device, numbered from 0. Work of one stream runs in order.
+pub(crate) const STREAMS: usize = 4;
+
+/// One more stream, for copies that a thread waits for.
+pub(crate) const COPIES: usize = STREAMS;
+
+/// What is known of a device.
+#[derive(Clone, Debug)]
+pub(crate) struct Facts {
+    /// The device's own name.
+    pub name: String,
+    /// The language it takes.
+    pub dialect: Dialect,
+    /// What kernels are compiled for, such as `sm_90`, and by what: part of the key of compiled kernels.
+    pub target: String,
+    /// Bytes of memory.
+    pub memory: u64,
+    /// Whether it computes in `f64`.
+    pub fp64: bool,
+    /// Most threads of a block.
+    pub block_threads: u32,
+    /// Bytes of shared (local) memory of a block.
+    pub shared_memory: u32,
+    /// Most blocks of a launch along x, y and z.
+    pub grid: [u64; 3],
+    /// Whether it is a GPU.
+    pub gpu: bool,
+}
+
+/// Source text to compile.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Code<'a> {
+    pub text: &'a str,
+    /// Name of the kernel in it.
+    pub entry: &'a str,
+    pub math: Math,
+    /// Threads of a block that it will be launched with.
+    pub block: [u32; 3],
+}
+
+/// A compiled kernel.
+pub(crate) trait Kernel: Debug + Send + Sync {
+    /// What the compiler and the driver say of it.
+    fn facts(&self) -> KernelFacts;
+    fn as_any(&self) -> &dyn Any;
+}
+
+/// What the compiler and the driver say of a kernel; nothing where they do not.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct KernelFacts {
+    pub registers: Option<u32>,
+    /// Bytes of memory per thread for values that found no register.
+    pub spilled: Option<u32>,
+    /// Bytes of shared memory of a block.
+    pub shared: Option<u32>,
+    /// Part of the threads that a multiprocessor can hold at once.
+    pub occupancy: Option<f32>,
+}
+
+/// A point in a stream's work.
+pub(crate) trait Event: Debug + Send + Sync {
+    /// Whether all work before it is done.
+    fn is_done(&self) -> bool;
+    /// Blocks the calling thread until all work before it is done.
+    ///
+    /// # Errors
+    /// What the driver reports of that work.
+    fn finish(&self) -> Result<(), Error>;
+    fn as_any(&self) -> &dyn Any;
+}
+
+/// One argument of a launch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Argument<'a> {
+    /// Memory of the device, from its start.
+    Memory(&'a Memory),
+    /// A value, as it lies in memory.
+    Bytes(&'a [u8]),
+}
+
+/// Memory of a device. Given back when dropped: who uses it in recorded work keeps it until that is done.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    backend: Arc<dyn Backend>,
+    raw: u64,
+    bytes: usize,
+}
+
+impl Memory {
+    /// `bytes` bytes (at least 1) of any content.
+    ///
+    /// # Errors
+    /// Memory that the device does not have: what was asked for and what is free.
+    pub fn new(backend: &Arc<dyn Backend>, bytes: usize) -> Result<Memory, Error> {
+        let raw = backend.allocate(bytes.max(1))?;
+        Ok(Memory { backend: backend.clone(), raw, bytes: bytes.max(1) })
+    }
+
+    /// Its handle: for the backend that gave it.
+    pub fn raw(&self) -> u64 {
+        self.raw
+    }
+
+    /// Its size.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: allocated by this backend, with this size, and given back once; no work uses it any more.
+        unsafe { self.backend.free(self.raw, self.bytes) }
+    }
+}
+
+/// A device behind its driver.
+///
+/// Calls come from any thread. Work goes into streams numbered 0 to [`COPIES`] and is ordered across them by events.
+pub(crate) trait Backend: Debug + Send + Sync {
+    fn facts(&self) -> &Facts;
+
+    /// Bytes of memory that are free now, if the driver says.
+    fn free_memory(&self) -> Option<u64>;
+
+    /// Memory of any content, aligned to 256 bytes. Gives its handle.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Memory`](crate::ErrorKind::Memory): what was asked for, what is free, what to do.
+    fn allocate(&self, bytes: usize) -> Result<u64, Error>;
+
+    /// Gives memory back, or keeps it for the next [`Backend::allocate`] of that size.
+    ///
+    /// # Safety
+    /// It came from `allocate` with this size, and no work uses it.
+    unsafe fn free(&self, raw: u64, bytes: usize);
+
+    /// Pins host memory, so that copies run at the speed of the link and beside other work. `false` if that failed:
+    /// then copies are slower, and right all the same.
+    ///
+    /// # Safety
+    /// The memory lives until it is unpinned.
+    unsafe fn pin(&self, base: *mut u8, bytes: usize) -> bool;
+
+    /// Undoes [`Backend::pin`].
+    ///
+    /// # Safety
+    /// It was pinned, and no copy uses it.
+    unsafe fn unpin(&self, base: *mut u8);
+
+    /// Compiles a kernel, or finds it in the cache on disk.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Kernel`](crate::ErrorKind::Kernel) with the compiler's messages as `found`;
+    /// [`ErrorKind::Device`](crate::ErrorKind::Device) without a compiler.
+    fn compile(&self, code: &Code<'_>) -> Result<Arc<dyn Kernel>, Error>;
+
+    /// Copies to the device. Returns before it is done.
+    ///
+    /// # Safety
+    /// Both memories have the bytes, and live, unchanged by others, until it is done.
+    unsafe fn upload(&self, stream: usize, to: &Memory, at: usize, from: *const u8, bytes: usize) -> Result<(), Error>;
+
+    /// Copies to the host. Returns before it is done.
+    ///
+    /// # Safety
+    /// As [`Backend::upload`].
+    unsafe fn download(&self, stream: usize, from: &Memory, at: usize, to: *mut u8, bytes: usize) -> Result<(), Error>;
+
+    /// Copies on the device. The stretches do not overlap.
+    ///
+    /// # Safety
+    /// As [`Backend::upload`].
+    unsafe fn copy(
+        &self,
+        stream: usize,
+        from: (&Memory, usize),
+        to: (&Memory, usize),
+        bytes: usize,
+    ) -> Result<(), Error>;
+
+    /// Sets bytes to zero.
+    ///
+    /// # Safety
+    /// As [`Backend::upload`].
+    unsafe fn zero(&self, stream: usize, memory: &Memory, at: usize, bytes: usize) -> Result<(), Error>;
+
+    /// Launches a kernel over a grid of blocks.
+    ///
+    /// # Safety
+    /// The arguments are those of the kernel, the memory that it touches is there and lives until it is done.
+    unsafe fn launch(
+        &self,
+        stream: usize,
+        kernel: &dyn Kernel,
+        blocks: [u32; 3],
+        threads: [u32; 3],
+        arguments: &[Argument<'_>],
+    ) -> Result<(), Error>;
+
+    /// Marks the end of what a stream has so far.
+    fn record(&self, stream: usize) -> Result<Arc<dyn Event>, Error>;
+
+    /// Lets a stream wait for an event of another one.
+    fn wait(&self, stream: usize, event: &dyn Event) -> Result<(), Error>;
+
+    /// Sends what is queued to the device, where the driver does not do so by itself.
+    fn flush(&self, _stream: usize) -> Result<(), Error> {
+        Ok(())
+    }
+}

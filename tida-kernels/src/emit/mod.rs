@@ -1,0 +1,101 @@
+//! From a typed kernel and a plan to source text: one writer, two dialects.
+
+use crate::analysis::Analysis;
+use crate::ir::Kernel;
+use crate::plan::Plan;
+use crate::quote::Span;
+
+/// Source text, and how to call it.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// The whole text.
+    pub text: String,
+    /// Name of the kernel in it.
+    pub entry: String,
+    /// Its parameters, in order.
+    pub params: Vec<Param>,
+    /// The words (each 64 bits, signed) of one box's geometry, in order. Only what the text uses is in it.
+    pub geometry: Vec<Field>,
+    /// For each line of the text (from 0) the user's file and place that it comes from.
+    pub lines: Vec<Option<(String, Span)>>,
+}
+
+/// A parameter of an emitted kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Param {
+    /// Memory of an array argument (all its regions), or the values of a table.
+    Array(u32),
+    /// A captured value: a scalar as it is stored (`bool` as one byte), or an array of scalars one after the other.
+    Capture(u32),
+    /// The geometry of the box, by value. Without [`Plan::many`].
+    Geometry,
+    /// Memory with the geometry of each box, one after the other. With [`Plan::many`].
+    Boxes,
+    /// Blocks along z that each box has (`u32`); block `z` works on box `z / tiles`. With [`Plan::many`].
+    TilesZ,
+    /// Memory that says where the regions of a whole array lie: 64-bit words. For an array of `E` axes: the number of
+    /// regions along each axis; the shape; for each axis the ends of its regions' valid boxes; then for each region
+    /// (row-major) its base, its origin on each axis, its strides on all axes but the last, its plane (see [`Field`]).
+    Whole(u32),
+    /// Number of values of a table (`u64`).
+    Length(u32),
+    /// Memory of one [`FaultRecord`].
+    Fault,
+    /// Memory that a reduction writes. [`Goal::Segments`](crate::plan::Goal): one partial a segment, where
+    /// an arg-reduction's partial is a struct of the value and, at byte 8, the `u64` index of the cell in the box.
+    /// [`Goal::Values`](crate::plan::Goal): one value a cell.
+    Out,
+}
+
+/// A word of a box's geometry. "Whole" means the whole box that a reduction folds; a sweep has no such fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Field {
+    /// Cells of the box along an axis of the kernel.
+    Extent(u32),
+    /// First cell of the box along an axis, global.
+    Lo(u32),
+    /// Where the region of an argument starts in the argument's memory, in units of the pointer that the kernel is
+    /// given: components of the element's scalar type if they all have one type, else bytes.
+    Base(u32),
+    /// Position of the first cell of the box in a plane of the group.
+    First(u32),
+    /// Distance between neighbours along an axis (not the last, whose distance is 1) in a plane of the group.
+    Stride(u32, u32),
+    /// Global coordinate of position 0 of a plane of the group along an axis.
+    Origin(u32, u32),
+    /// Values in a plane of the group.
+    Plane(u32),
+    /// First coordinate along an axis that an argument may be read at.
+    BoundLo(u32, u32),
+    /// One past the last.
+    BoundHi(u32, u32),
+    /// Number of the box's first row among the rows of the whole.
+    FirstRow,
+    /// Rows of the whole between neighbours along an axis (not the last).
+    RowStep(u32),
+    /// Segments in a row of the whole.
+    Segments,
+    /// Number of the whole's first segment: its first cell along the last axis, divided by 64.
+    FirstSegment,
+    /// The whole's first cell along the last axis.
+    LineLo,
+    /// The whole's cells along the last axis.
+    LineCells,
+}
+
+/// What a kernel leaves when a cell raises a fault: 64 bytes, zero before the launch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct FaultRecord {
+    /// 0 until a cell has claimed it.
+    pub claimed: u32,
+    /// 1 division, 2 entry, 3 out of range.
+    pub kind: u32,
+    /// Entry: index and length. Out of range: argument, then the index along each axis.
+    pub data: [i64; 7],
+}
+
+/// Emits a kernel.
+pub fn emit(_kernel: &Kernel, _analysis: &Analysis, _plan: &Plan) -> Source {
+    unimplemented!()
+}

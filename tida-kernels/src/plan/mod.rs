@@ -1,0 +1,125 @@
+//! How a kernel is laid out on a device: thread mapping, index arithmetic, which form of accesses.
+//!
+//! A plan is a value: what is emitted follows from the kernel and its plan alone.
+
+use crate::ir::{Access, Kernel};
+
+/// The language that is emitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Dialect {
+    /// CUDA C++, for NVRTC.
+    Cuda,
+    /// OpenCL C 1.2.
+    OpenCl,
+}
+
+/// How floats are computed on a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Math {
+    /// As Rust computes them: the bits of the CPU.
+    #[default]
+    Exact,
+    /// Contraction into fused multiply-adds, and the device's fast functions: other bits, within a few units in the
+    /// last place of each operation.
+    Fast,
+}
+
+/// How values become one. See `tida::compute::reduce` for their meaning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum FoldOp {
+    Sum,
+    Product,
+    Min,
+    Max,
+    ArgMin,
+    ArgMax,
+}
+
+/// What a launch is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Goal {
+    /// `compute`: runs the kernel at each cell.
+    Sweep,
+    /// `reduce`: folds the kernel's values over segments of 64 cells of the last axis that start at global multiples
+    /// of 64, one entry of [`Param::Out`](crate::emit::Param) a segment.
+    Segments(FoldOp),
+    /// `reduce` over cuts that split segments: writes the kernel's value of each cell, row-major over the whole box.
+    Values,
+}
+
+/// How a kernel is laid out on a device.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Plan {
+    /// The language.
+    pub dialect: Dialect,
+    /// How floats are computed.
+    pub math: Math,
+    /// What for.
+    pub goal: Goal,
+    /// Threads of a block along x (the last axis), y (the axis before) and z (the axes before that, folded).
+    pub block: [u32; 3],
+    /// Several boxes in one launch, their geometry in a table; else one box, its geometry by value.
+    pub many: bool,
+    /// Positions within a region fit 32 bits (SAFARA's `small`).
+    pub narrow: bool,
+    /// Reads that were not proven in range are checked as they happen.
+    pub checked: bool,
+    /// For each argument the number of its geometry: arguments of one layout share index arithmetic (SAFARA's `dim`).
+    /// Whole arrays and tables have none; their entry is not looked at.
+    pub groups: Vec<u8>,
+}
+
+/// Threads of a block where nothing else is asked for.
+const THREADS: u32 = 256;
+
+impl Plan {
+    /// The mapping for boxes of about these extents (axes of the kernel): the innermost contiguous axis on x, so that
+    /// neighbouring threads touch neighbouring cells (MESI-CUDA §4).
+    pub fn mapping(extent: &[i64]) -> [u32; 3] {
+        let along = |axis_from_last: usize| {
+            extent.len().checked_sub(axis_from_last + 1).map_or(1, |axis| extent[axis].clamp(1, 1 << 30) as u32)
+        };
+        let x = match extent.len() {
+            1 => THREADS,
+            _ => along(0).next_power_of_two().clamp(8, 64),
+        };
+        let y = along(1).next_power_of_two().min(THREADS / x);
+        let z = along(2).saturating_mul(along(3)).next_power_of_two().min(THREADS / x / y);
+        [x, y, z]
+    }
+
+    /// Blocks along x, y and z that cover a box of these extents (axes of the kernel).
+    pub fn blocks(&self, extent: &[i64]) -> [u64; 3] {
+        let along =
+            |from_last: usize| extent.len().checked_sub(from_last + 1).map_or(1, |axis| extent[axis].max(0) as u64);
+        let [x, y, z] = self.block.map(u64::from);
+        [along(0).div_ceil(x), along(1).div_ceil(y), (along(2) * along(3)).div_ceil(z)]
+    }
+
+    /// Every argument with a geometry of its own.
+    pub fn separate_groups(kernel: &Kernel) -> Vec<u8> {
+        let mut next = 0;
+        let number = |access: Access| {
+            let tiled = matches!(access, Access::Read | Access::Write);
+            next += tiled as u8;
+            if tiled { next - 1 } else { 0 }
+        };
+        kernel.args.iter().map(|arg| arg.access).map(number).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_have_all_their_threads() {
+        assert_eq!(Plan::mapping(&[1000]), [256, 1, 1]);
+        assert_eq!(Plan::mapping(&[512, 512]), [64, 4, 1]);
+        assert_eq!(Plan::mapping(&[512, 512, 512]), [64, 4, 1]);
+        assert_eq!(Plan::mapping(&[512, 512, 16]), [16, 16, 1]);
+        assert_eq!(Plan::mapping(&[512, 2, 3]), [8, 2, 16]);
+        assert_eq!(Plan::mapping(&[4, 4, 2, 3]), [8, 2, 16]);
+    }
+}

@@ -1,0 +1,1 @@
+//! Compiled kernels on disk, so that a program's second run compiles nothing.
