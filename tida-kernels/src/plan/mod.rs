@@ -97,6 +97,11 @@ impl Plan {
         [along(0).div_ceil(x), along(1).div_ceil(y), (along(2) * along(3)).div_ceil(z)]
     }
 
+    /// Blocks for [`Goal::Segments`].
+    pub fn segment_blocks(&self, _lo_last: i64, extent: &[i64]) -> [u64; 3] {
+        self.blocks(extent)
+    }
+
     /// Every argument with a geometry of its own.
     pub fn separate_groups(kernel: &Kernel) -> Vec<u8> {
         let mut next = 0;

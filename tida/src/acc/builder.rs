@@ -1,9 +1,13 @@
 //! Choosing a device.
 
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
+use tida_kernels::plan::Math;
+
+use super::device::DeviceCore;
 use super::driver::Core;
 use super::{Handle, TileAcc};
+use crate::backend::{Backend, cuda, opencl};
 use crate::error::{Error, ErrorKind};
 
 /// Where work runs.
@@ -36,18 +40,37 @@ impl Device {
         [Device::Cpu, Device::Cuda, Device::OpenCl, Device::Sim].into_iter().find(|d| d.name() == name)
     }
 
-    /// Fails for a device that this build cannot use.
-    pub(crate) fn check(self) -> Result<(), Error> {
-        if self == Device::Cpu {
-            return Ok(());
+    /// Opens it; nothing to open for the host.
+    fn open(self) -> Result<Option<Arc<dyn Backend>>, Error> {
+        match self {
+            Device::Cpu => Ok(None),
+            Device::Cuda => cuda::open().map(Some),
+            Device::OpenCl => opencl::open(true).map(Some),
+            Device::Sim => Err(Error::new(
+                ErrorKind::Device,
+                "use the device `sim`",
+                "that this version of tida has no simulated device",
+                "ask for `cpu`, `cuda`, `opencl` or `auto`",
+            )),
         }
-        Err(Error::new(
-            ErrorKind::Device,
-            format!("use the device `{}`", self.name()),
-            "that this version of tida runs on the CPU alone",
-            "ask for `cpu` or `auto`",
-        ))
     }
+}
+
+/// The best device there is: a CUDA device, else a GPU by OpenCL, else the host. What was not found is said once.
+fn best() -> (Device, Option<Arc<dyn Backend>>) {
+    static SAID: Once = Once::new();
+    let mut missing = Vec::new();
+    for (device, opened) in [(Device::Cuda, cuda::open()), (Device::OpenCl, opencl::open(false))] {
+        match opened {
+            Ok(backend) => return (device, Some(backend)),
+            Err(error) => missing.push(error),
+        }
+    }
+    SAID.call_once(|| {
+        let [cuda, opencl] = missing.as_slice() else { return };
+        tracing::info!(%cuda, %opencl, "no GPU: kernels run on the CPU");
+    });
+    (Device::Cpu, None)
 }
 
 /// Builds a [`TileAcc`].
@@ -58,6 +81,7 @@ pub struct TileAccBuilder {
     threads: Option<usize>,
     look_ahead: Option<usize>,
     memory_limit: Option<u64>,
+    math: Math,
 }
 
 /// Sweeps that may wait to run before the recorder waits for one to finish.
@@ -82,7 +106,15 @@ impl TileAccBuilder {
         self
     }
 
-    /// Bytes of device memory to use at most. The CPU has no device memory: there it changes nothing.
+    /// How kernels compute floats on a device; without it [`Math::Exact`], the bits of the CPU. On the CPU it changes
+    /// nothing.
+    pub fn math(mut self, math: Math) -> Self {
+        self.math = math;
+        self
+    }
+
+    /// Bytes of arrays to keep on the device at most; an array that does not fit is an error of the work that needs it
+    /// there. The CPU has no device memory: there it changes nothing.
     pub fn memory_limit(mut self, bytes: u64) -> Self {
         self.memory_limit = Some(bytes);
         self
@@ -93,11 +125,10 @@ impl TileAccBuilder {
     /// # Errors
     /// A device that is not there or not in this build, no threads, or a look-ahead of 0.
     pub fn build(self) -> Result<TileAcc, Error> {
-        let device = match self.device {
-            Some(device) => device,
-            None => from_environment()?.unwrap_or(Device::Cpu),
+        let asked = match self.device {
+            Some(device) => Some(device),
+            None => from_environment()?,
         };
-        device.check()?;
         let argument = |tried: &str, advice: &str| Error::new(ErrorKind::Argument, tried, "0", advice);
         if self.threads == Some(0) {
             return Err(argument("start an accelerator's threads", "ask for 1 or more, or leave `threads` out"));
@@ -105,7 +136,12 @@ impl TileAccBuilder {
         if self.look_ahead == Some(0) {
             return Err(argument("set the look-ahead", "let at least 1 sweep wait"));
         }
-        let core = Core::start(self.threads, self.look_ahead.unwrap_or(LOOK_AHEAD))?;
+        let (device, backend) = match asked {
+            Some(device) => (device, device.open()?),
+            None => best(),
+        };
+        let core = backend.map(|backend| DeviceCore::new(backend, self.math, self.memory_limit));
+        let core = Core::start(self.threads, self.look_ahead.unwrap_or(LOOK_AHEAD), core)?;
         Ok(TileAcc { handle: Arc::new(Handle { core, device }) })
     }
 }

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tida_kernels::plan::Math;
+use tida_kernels::emit::{FaultRecord, Source};
+use tida_kernels::plan::{Math, Plan};
 
 use crate::backend::{Backend, COPIES, Code, Kernel, Memory, STREAMS};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 
 /// A device, and what all work on it shares.
 #[derive(Debug)]
@@ -16,26 +17,73 @@ pub(crate) struct DeviceCore {
     math: Math,
     /// Kernels by text, name and block; the failures too.
     kernels: Mutex<HashMap<(String, [u32; 3]), Result<Arc<dyn Kernel>, Error>>>,
+    /// Emitted kernels by the identity of what was analysed, and plan; the failures too.
+    ready: Mutex<HashMap<(usize, Plan), Result<Arc<Ready>, Error>>>,
+    /// Records of faults that no launch uses now.
+    fault_records: Mutex<Vec<Memory>>,
     /// Tables by content.
     constants: Mutex<HashMap<Box<[u8]>, Arc<Memory>>>,
     next_stream: AtomicUsize,
     uploaded: AtomicU64,
     downloaded: AtomicU64,
+    /// Most bytes of arrays, if that is limited.
+    limit: Option<u64>,
+    /// Bytes of arrays there are.
+    used: Arc<AtomicU64>,
+}
+
+/// An emitted kernel, compiled.
+#[derive(Debug)]
+pub(crate) struct Ready {
+    pub source: Source,
+    pub kernel: Arc<dyn Kernel>,
 }
 
 /// Tables kept for the next launch that needs the same.
 const MOST_CONSTANTS: usize = 1024;
 
 impl DeviceCore {
-    pub fn new(backend: Arc<dyn Backend>, math: Math) -> DeviceCore {
+    /// `limit` is the most bytes of arrays.
+    pub fn new(backend: Arc<dyn Backend>, math: Math, limit: Option<u64>) -> DeviceCore {
         DeviceCore {
             backend,
             math,
             kernels: Mutex::default(),
+            ready: Mutex::default(),
+            fault_records: Mutex::default(),
             constants: Mutex::default(),
             next_stream: AtomicUsize::new(0),
             uploaded: AtomicU64::new(0),
             downloaded: AtomicU64::new(0),
+            limit,
+            used: Arc::default(),
+        }
+    }
+
+    /// Memory for an array.
+    ///
+    /// # Errors
+    /// Memory that the device does not have, or that the limit does not leave.
+    pub fn allocate(&self, bytes: usize) -> Result<Memory, Error> {
+        let used = self.used.fetch_add(bytes.max(1) as u64, Ordering::Relaxed);
+        let give_back = || self.used.fetch_sub(bytes.max(1) as u64, Ordering::Relaxed);
+        if let Some(limit) = self.limit
+            && used.saturating_add(bytes as u64) > limit
+        {
+            give_back();
+            return Err(Error::new(
+                ErrorKind::Memory,
+                format!("put an array of {bytes} bytes on {}", self.backend.facts().name),
+                format!("{used} bytes of arrays there already, and a memory limit of {limit}"),
+                "raise the limit, use smaller arrays or element types, or drop arrays that are not needed",
+            ));
+        }
+        match Memory::new(&self.backend, bytes) {
+            Ok(memory) => Ok(memory.counted(&self.used)),
+            Err(error) => {
+                give_back();
+                Err(error)
+            }
         }
     }
 
@@ -66,6 +114,36 @@ impl DeviceCore {
         let made = self.backend.compile(&Code { text, entry, math: self.math, block });
         kernels.insert((text.to_owned(), block), made.clone());
         made
+    }
+
+    /// The kernel of a plan: made once for what was analysed.
+    pub fn ready(
+        &self,
+        analysed: usize,
+        plan: &Plan,
+        make: impl FnOnce() -> Result<Ready, Error>,
+    ) -> Result<Arc<Ready>, Error> {
+        let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(done) = ready.get(&(analysed, plan.clone())) {
+            return done.clone();
+        }
+        let made = make().map(Arc::new);
+        ready.insert((analysed, plan.clone()), made.clone());
+        made
+    }
+
+    /// A record of faults for a launch in this stream, zero before it.
+    pub fn fault_record(&self, stream: usize) -> Result<Memory, Error> {
+        let known = self.fault_records.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let record = known.map_or_else(|| Memory::new(&self.backend, size_of::<FaultRecord>()), Ok)?;
+        // SAFETY: the record has as many bytes, and no launch uses it.
+        unsafe { self.backend.zero(stream, &record, 0, size_of::<FaultRecord>())? };
+        Ok(record)
+    }
+
+    /// Gives a record back once its launch is done.
+    pub fn give_fault_record(&self, record: Memory) {
+        self.fault_records.lock().unwrap_or_else(PoisonError::into_inner).push(record);
     }
 
     /// Memory that holds these bytes and is never written.

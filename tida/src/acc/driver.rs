@@ -2,13 +2,16 @@
 
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::node::{Node, Work};
+use super::device::DeviceCore;
+use super::node::{DeviceWork, Done, Launched, Need, Node, Queue, Work};
 use super::sweep::{Launch, OpenSweep, SweepKey, run_boxes};
 use super::tracker::{BoxTouch, Touch};
 use crate::array::GridBox;
+use crate::backend::Event;
 use crate::error::{Error, ErrorKind};
 
 /// Sweeps that may be open at once: as many kernels a tile loop can interleave and still have its tiles merged.
@@ -20,6 +23,10 @@ const PAUSE: Duration = Duration::from_micros(200);
 /// What all clones of an accelerator share.
 pub(crate) struct Core {
     pub pool: rayon::ThreadPool,
+    /// The device, if it is not the host alone.
+    pub device: Option<Arc<DeviceCore>>,
+    /// To the thread that waits for the device.
+    launched: Option<Sender<InFlight>>,
     look_ahead: usize,
     recorder: Mutex<Recorder>,
     /// Wakes the driver.
@@ -35,6 +42,37 @@ pub(crate) struct Core {
     finished: Condvar,
     /// First failure since the last `sync`.
     failure: Mutex<Option<Error>>,
+}
+
+/// A node whose commands the device has.
+struct InFlight {
+    core: Arc<Core>,
+    node: Arc<Node>,
+    event: Option<Arc<dyn Event>>,
+    /// What they gave so far; the rest is known once they are done.
+    done: Result<Done, Error>,
+}
+
+impl InFlight {
+    /// Waits for the commands, and ends the node.
+    fn finish(self) {
+        let InFlight { core, node, event, done } = self;
+        let waited = event.map_or(Ok(()), |event| event.finish());
+        let result = done.and_then(|done| {
+            waited?;
+            catch_unwind(AssertUnwindSafe(done)).unwrap_or_else(|payload| Err(super::panicked(node.name, payload)))
+        });
+        for other in core.finish(&node, result.map_err(|e| e.recorded_at(node.recorded))) {
+            core.start_node(other);
+        }
+    }
+}
+
+/// The thread that waits for the device: ends nodes as their commands are done.
+fn wait_for_device(in_flight: &Receiver<InFlight>) {
+    while let Ok(node) = in_flight.recv() {
+        node.finish();
+    }
 }
 
 /// What recording changes.
@@ -67,7 +105,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Core {
     /// Starts the threads.
-    pub fn start(threads: Option<usize>, look_ahead: usize) -> Result<Arc<Core>, Error> {
+    pub fn start(threads: Option<usize>, look_ahead: usize, device: Option<DeviceCore>) -> Result<Arc<Core>, Error> {
         let failed = |what: &str, found: String| {
             Error::new(ErrorKind::Device, format!("start {what}"), found, "free some threads or ask for fewer")
         };
@@ -76,8 +114,14 @@ impl Core {
             .thread_name(|i| format!("tida-{i}"))
             .build()
             .map_err(|e| failed("the threads of an accelerator", e.to_string()))?;
+        let (launched, in_flight) = match device {
+            Some(_) => Some(mpsc::channel()).unzip(),
+            None => (None, None),
+        };
         let core = Arc::new(Core {
             pool,
+            device: device.map(Arc::new),
+            launched,
             look_ahead,
             recorder: Mutex::default(),
             recorded: Condvar::new(),
@@ -88,11 +132,17 @@ impl Core {
             finished: Condvar::new(),
             failure: Mutex::default(),
         });
+        let thread = |name: &str, run: Box<dyn FnOnce() + Send>| {
+            std::thread::Builder::new()
+                .name(name.into())
+                .spawn(run)
+                .map_err(|e| failed("the threads that drive an accelerator", e.to_string()))
+        };
         let driver = core.clone();
-        std::thread::Builder::new()
-            .name("tida-driver".into())
-            .spawn(move || driver.drive())
-            .map_err(|e| failed("the driver thread of an accelerator", e.to_string()))?;
+        thread("tida-driver", Box::new(move || driver.drive()))?;
+        if let Some(in_flight) = in_flight {
+            thread("tida-device", Box::new(move || wait_for_device(&in_flight)))?;
+        }
         Ok(core)
     }
 
@@ -142,11 +192,11 @@ impl Core {
             let oldest = recorder.open.remove(0);
             self.close(oldest);
         }
-        let node = Node::new(tile.name, tile.recorded);
+        let node = Node::new(tile.name, tile.recorded, tile.key.on_device);
         self.unfinished.fetch_add(1, Ordering::Relaxed);
         add_touches(&node, tile.touches);
         for before in tile.after {
-            node.wait_for(before, true);
+            node.wait_for(before, Need::Value);
         }
         let mut sweep = OpenSweep { key: tile.key, node, launch: launch(), boxes: Vec::new(), touches: Vec::new() };
         sweep.add(tile.region, tile.cells, tile.touches);
@@ -165,11 +215,36 @@ impl Core {
         after: &[Arc<Node>],
         work: Work,
     ) -> Arc<Node> {
+        let on_device = matches!(work, Work::Device(_));
+        let work = match work {
+            Work::Host(work) if self.device.is_some() => {
+                let (core, touches) = (self.clone(), touches.to_vec());
+                Work::Host(Box::new(move || {
+                    core.bring_to_host(&touches)?;
+                    work()
+                }))
+            }
+            Work::Device(work) => {
+                let touches = touches.to_vec();
+                Work::Device(Box::new(move |queue| {
+                    queue.enqueue(|| {
+                        for touch in &touches {
+                            for region in touch.regions() {
+                                // SAFETY: the graph keeps all work that conflicts away until this node has finished.
+                                unsafe { touch.tracker.storage().to_device(queue, region, touch.write)? };
+                            }
+                        }
+                        work(queue)
+                    })
+                }))
+            }
+            work => work,
+        };
         self.wait_for_room();
         let mut recorder = lock(&self.recorder);
         recorder.count += 1;
         self.close_all(&mut recorder);
-        let node = Node::new(name, recorded);
+        let node = Node::new(name, recorded, on_device);
         self.unfinished.fetch_add(1, Ordering::Relaxed);
         node.set_work(work);
         for touch in touches {
@@ -180,7 +255,7 @@ impl Core {
             }
         }
         for before in after {
-            node.wait_for(before, true);
+            node.wait_for(before, Need::Value);
         }
         if node.release() {
             self.start_node(node.clone());
@@ -207,8 +282,30 @@ impl Core {
 
     /// A sweep takes no more tiles: it runs when its turn comes.
     fn close(self: &Arc<Core>, sweep: OpenSweep) {
-        let OpenSweep { node, launch, boxes, .. } = sweep;
-        node.set_work(Box::new(move || run_boxes(&*launch, &boxes)));
+        let OpenSweep { node, launch, boxes, touches, .. } = sweep;
+        node.set_work(match (&self.device, node.on_device) {
+            (Some(_), true) => Work::Device(Box::new(move |queue| {
+                queue.enqueue(|| {
+                    for (touch, ..) in &touches {
+                        // SAFETY: the graph keeps all work that conflicts away until this node has finished.
+                        unsafe { touch.tracker.storage().to_device(queue, touch.region, touch.write.is_some())? };
+                    }
+                    // SAFETY: as above; the boxes do not overlap.
+                    unsafe { launch.clone().enqueue(queue, &boxes) }
+                })
+            })),
+            (Some(device), false) => {
+                let device = device.clone();
+                Work::Host(Box::new(move || {
+                    for (touch, ..) in &touches {
+                        // SAFETY: the graph runs this node only when no work conflicts with it.
+                        unsafe { touch.tracker.storage().to_host(&device, touch.region, touch.write.is_some())? };
+                    }
+                    run_boxes(&*launch, &boxes)
+                }))
+            }
+            (None, _) => Work::Host(Box::new(move || run_boxes(&*launch, &boxes))),
+        });
         if node.release() {
             self.start_node(node);
         }
@@ -223,30 +320,90 @@ impl Core {
     fn run(self: Arc<Core>, node: Arc<Node>) {
         let mut next = Some(node);
         while let Some(node) = next.take() {
-            let result = match node.take_work() {
-                Err(poison) => Err(poison),
-                Ok(None) => Ok(()),
-                Ok(Some(work)) => catch_unwind(AssertUnwindSafe(work))
-                    .unwrap_or_else(|payload| Err(super::panicked(node.name, payload)))
-                    .map_err(|e| e.recorded_at(node.recorded)),
+            let mut ready = match (node.take_work(), &self.device) {
+                (Ok(Some(Work::Device(work))), Some(device)) => self.launch(device, &node, Ok(work)),
+                (Err(poison), Some(device)) if node.on_device => self.launch(device, &node, Err(poison)),
+                (Err(poison), _) => self.finish(&node, Err(poison)),
+                (Ok(Some(Work::Host(work))), _) => {
+                    let result = catch_unwind(AssertUnwindSafe(work))
+                        .unwrap_or_else(|payload| Err(super::panicked(node.name, payload)))
+                        .map_err(|e| e.recorded_at(node.recorded));
+                    self.finish(&node, result)
+                }
+                (Ok(_), _) => self.finish(&node, Ok(())),
             };
-            if let Err(error) = &result {
-                lock(&self.failure).get_or_insert_with(|| error.clone());
-            }
-            let mut ready = node.finish(result);
             next = ready.pop();
             for other in ready {
                 self.start_node(other);
             }
-            let left = self.unfinished.fetch_sub(1, Ordering::SeqCst) - 1;
-            let wanted = node.is_watched()
-                || (left == 0 && self.waiting_for_all.load(Ordering::SeqCst) > 0)
-                || (left <= self.look_ahead / 2 && self.waiting_for_room.load(Ordering::SeqCst) > 0);
-            if wanted {
-                drop(lock(&self.progress));
-                self.finished.notify_all();
+        }
+    }
+
+    /// Puts the commands of a node into a stream, after those that they need; gives the nodes that may run now. A node
+    /// that cannot run takes its place in the order all the same.
+    fn launch(
+        self: &Arc<Core>,
+        device: &Arc<DeviceCore>,
+        node: &Arc<Node>,
+        work: Result<DeviceWork, Error>,
+    ) -> Vec<Arc<Node>> {
+        let before = node.take_before();
+        let places = || before.iter().filter_map(|b| b.launched());
+        let stream = places().last().map_or_else(|| device.any_stream(), |launched| launched.stream);
+        let queue = Queue { device, stream };
+        let backend = device.backend();
+        let run = || {
+            for other in places().filter(|other| other.stream != stream) {
+                if let Some(event) = &other.event {
+                    backend.wait(stream, &**event)?;
+                }
+            }
+            work?(&queue)
+        };
+        let done = catch_unwind(AssertUnwindSafe(run))
+            .unwrap_or_else(|payload| Err(super::panicked(node.name, payload)))
+            .map_err(|e| e.recorded_at(node.recorded));
+        let event = backend.record(stream).and_then(|event| backend.flush(stream).map(|()| event));
+        let (event, done) = match event {
+            Ok(event) => (Some(event), done),
+            Err(error) => (None, done.and(Err(error))),
+        };
+        // Nodes finish in the order that they come here: one that needs this one comes later.
+        let in_flight = InFlight { core: self.clone(), node: node.clone(), event: event.clone(), done };
+        if let Some(Err(lost)) = self.launched.as_ref().map(|launched| launched.send(in_flight)) {
+            // The thread has ended: only if it could not be started. Nothing is waited for in vain.
+            lost.0.finish();
+        }
+        node.set_launched(Launched { stream, event })
+    }
+
+    /// Ends a node; gives the nodes that may run now.
+    fn finish(&self, node: &Arc<Node>, result: Result<(), Error>) -> Vec<Arc<Node>> {
+        let ready = node.finish(result);
+        if let Some(Err(error)) = node.result() {
+            lock(&self.failure).get_or_insert_with(|| error.clone());
+        }
+        let left = self.unfinished.fetch_sub(1, Ordering::SeqCst) - 1;
+        let wanted = node.is_watched()
+            || (left == 0 && self.waiting_for_all.load(Ordering::SeqCst) > 0)
+            || (left <= self.look_ahead / 2 && self.waiting_for_room.load(Ordering::SeqCst) > 0);
+        if wanted {
+            drop(lock(&self.progress));
+            self.finished.notify_all();
+        }
+        ready
+    }
+
+    /// Makes the host's copies of what is touched the newest.
+    fn bring_to_host(&self, touches: &[Touch]) -> Result<(), Error> {
+        let Some(device) = &self.device else { return Ok(()) };
+        for touch in touches {
+            for region in touch.regions() {
+                // SAFETY: the graph runs this only when no work conflicts with it.
+                unsafe { touch.tracker.storage().to_host(device, region, touch.write)? };
             }
         }
+        Ok(())
     }
 
     /// Waits for `done`, which some node's end makes true. A thread of the pool works meanwhile.
@@ -305,7 +462,7 @@ impl Core {
                 touch.tracker.overwritten(touch.region);
             }
         }
-        Ok(())
+        self.bring_to_host(touches)
     }
 
     /// See [`super::TileAcc::sync`].
@@ -330,7 +487,7 @@ fn joinable<'a>(open: &'a mut [OpenSweep], tile: &TileWork<'_>) -> Option<&'a mu
     let mut found = None;
     for (i, sweep) in open.iter().enumerate().rev() {
         let same = sweep.key == tile.key;
-        if sweep.conflicts(tile.touches) {
+        if sweep.conflicts(tile.touches, tile.key.on_device) {
             return None;
         }
         if same {

@@ -43,10 +43,11 @@ impl Drop for Handle {
 
 impl TileAcc {
     /// An accelerator on the best device there is: what the environment variable `TIDA_DEVICE` names (`auto`, `cpu`,
-    /// `cuda`, `opencl`, `sim`), else the CPU.
+    /// `cuda`, `opencl`, `sim`), else a CUDA device, else a GPU by OpenCL, else the CPU. Falling back to the CPU is
+    /// said once, by a `tracing` event; a device that is named is never replaced by another.
     ///
     /// # Errors
-    /// `TIDA_DEVICE` names no device, or one that this build cannot use.
+    /// `TIDA_DEVICE` names no device, or one that is not there.
     pub fn auto() -> Result<TileAcc, Error> {
         TileAcc::builder().build()
     }
@@ -64,6 +65,11 @@ impl TileAcc {
     /// Number of threads that run native kernels.
     pub fn threads(&self) -> usize {
         self.core().pool.current_num_threads()
+    }
+
+    /// Bytes of arrays and tables copied to the device and from it so far; 0 where kernels run on the CPU.
+    pub fn bytes_copied(&self) -> (u64, u64) {
+        self.core().device.as_ref().map_or((0, 0), |device| device.copied())
     }
 
     /// Waits until everything recorded has run.
@@ -91,7 +97,7 @@ impl TileAcc {
         touches: Vec<Touch>,
         run: impl FnOnce() -> Result<(), Error> + Send + 'static,
     ) {
-        self.record_node(name, Location::caller(), &touches, &[], Box::new(run));
+        self.record_node(name, Location::caller(), &touches, &[], Work::Host(Box::new(run)));
     }
 
     /// As [`TileAcc::record`], after other nodes too; gives the node.

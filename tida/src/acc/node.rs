@@ -5,14 +5,58 @@ use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use super::device::DeviceCore;
+use crate::backend::{COPIES, Event};
 use crate::error::Error;
 
 /// What a node does when it runs. It runs once, inside the thread pool.
-pub(crate) type Work = Box<dyn FnOnce() -> Result<(), Error> + Send>;
+pub(crate) enum Work {
+    /// Work on the host: done when it returns.
+    Host(HostWork),
+    /// Work on the device: it puts its commands into a stream and returns.
+    Device(DeviceWork),
+}
+
+/// See [`Work::Host`].
+pub(crate) type HostWork = Box<dyn FnOnce() -> Result<(), Error> + Send>;
+
+/// See [`Work::Device`]. What it gives runs once the device has done all of it.
+pub(crate) type DeviceWork = Box<dyn FnOnce(&Queue<'_>) -> Result<Done, Error> + Send>;
+
+/// Runs once the device has done the commands of a node: finds out whether they went well. It holds what they use.
+pub(crate) type Done = Box<dyn FnOnce() -> Result<(), Error> + Send>;
+
+/// Where a node puts its commands.
+pub(crate) struct Queue<'a> {
+    pub device: &'a Arc<DeviceCore>,
+    pub stream: usize,
+}
+
+impl Queue<'_> {
+    /// Runs `f`, which puts commands into streams; if it fails, waits for those that it had put there, so that what they
+    /// use may go.
+    pub fn enqueue(&self, f: impl FnOnce() -> Result<Done, Error>) -> Result<Done, Error> {
+        f().inspect_err(|_| {
+            for stream in 0..=COPIES {
+                // What the driver says of them now is said again by whoever needs the device next.
+                let _ = self.device.backend().record(stream).and_then(|event| event.finish());
+            }
+        })
+    }
+}
+
+/// Where the commands of a node are.
+#[derive(Debug)]
+pub(crate) struct Launched {
+    pub stream: usize,
+    /// Their end; none if the driver could not mark it.
+    pub event: Option<Arc<dyn Event>>,
+}
 
 /// A recorded piece of work.
 ///
-/// It runs once all nodes it waits for have finished. Its error, or that of a node whose data it needs, is its result.
+/// It runs once all nodes it waits for have finished; between nodes on a device it is enough that the one before has put
+/// its commands into a stream. Its error, or that of a node whose data it needs, is its result.
 pub(crate) struct Node {
     /// Counts nodes in the order that they were first recorded.
     pub number: u64,
@@ -20,9 +64,12 @@ pub(crate) struct Node {
     pub name: &'static str,
     /// The line that recorded it.
     pub recorded: &'static Location<'static>,
+    /// It works on the device, with the data there; else on the host.
+    pub on_device: bool,
     /// Unfinished predecessors, plus one while it is still being recorded.
     waiting: AtomicUsize,
     links: Mutex<Links>,
+    launched: OnceLock<Launched>,
     result: OnceLock<Result<(), Error>>,
     /// Some thread waits for its end.
     watched: AtomicBool,
@@ -33,20 +80,45 @@ struct Links {
     work: Option<Work>,
     /// Failure of a node whose data this one needs.
     poison: Option<Error>,
-    /// Nodes that wait for this one, and whether they need its data.
-    successors: Vec<(Arc<Node>, bool)>,
+    /// Nodes that wait for this one, or need to know whether it failed.
+    successors: Vec<Successor>,
+    /// Nodes of the device whose commands must be done before those of this one.
+    before: Vec<Arc<Node>>,
+}
+
+struct Successor {
+    node: Arc<Node>,
+    /// It needs the data: a failure is its failure too.
+    data: bool,
+    /// It still waits.
+    waits: bool,
+    /// It waits until this node has finished, and not only until its commands are in a stream.
+    for_end: bool,
+}
+
+/// What a node needs of one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// To come after it.
+    Order,
+    /// The data that it leaves in an array.
+    Data,
+    /// The value that the host takes from it.
+    Value,
 }
 
 impl Node {
     /// A node that is still being recorded.
-    pub fn new(name: &'static str, recorded: &'static Location<'static>) -> Arc<Node> {
+    pub fn new(name: &'static str, recorded: &'static Location<'static>, on_device: bool) -> Arc<Node> {
         static NODES: AtomicU64 = AtomicU64::new(0);
         Arc::new(Node {
             number: NODES.fetch_add(1, Ordering::Relaxed),
             name,
             recorded,
+            on_device,
             waiting: AtomicUsize::new(1),
             links: Mutex::default(),
+            launched: OnceLock::new(),
             result: OnceLock::new(),
             watched: AtomicBool::new(false),
         })
@@ -73,17 +145,27 @@ impl Node {
         self.watched.load(Ordering::SeqCst)
     }
 
-    /// Makes `self` wait for `before`; with `data`, a failure of `before` is a failure of `self`.
+    /// Makes `self` wait for `before`; without `Need::Order` alone, a failure of `before` is a failure of `self`.
     /// Only while `self` is being recorded.
-    pub fn wait_for(self: &Arc<Node>, before: &Arc<Node>, data: bool) {
+    pub fn wait_for(self: &Arc<Node>, before: &Arc<Node>, need: Need) {
+        let data = need != Need::Order;
+        let for_end = need == Need::Value || !(self.on_device && before.on_device);
         let mut links = before.lock();
         match before.result() {
             None => {
                 // The tiles of a sweep wait for the same nodes again and again.
-                let known = links.successors.iter().rev().take(4).any(|(n, d)| Arc::ptr_eq(n, self) && *d >= data);
-                if !known {
+                let known = |s: &Successor| Arc::ptr_eq(&s.node, self) && s.data >= data && s.for_end >= for_end;
+                if links.successors.iter().rev().take(4).any(known) {
+                    return;
+                }
+                let waits = for_end || before.launched.get().is_none();
+                if waits {
                     self.waiting.fetch_add(1, Ordering::Relaxed);
-                    links.successors.push((self.clone(), data));
+                }
+                links.successors.push(Successor { node: self.clone(), data, waits, for_end });
+                drop(links);
+                if !for_end {
+                    self.lock().before.push(before.clone());
                 }
             }
             Some(Err(error)) if data => {
@@ -120,9 +202,37 @@ impl Node {
         }
     }
 
+    /// Takes the nodes of the device whose commands must be done before those of this one, and are not.
+    pub fn take_before(&self) -> Vec<Arc<Node>> {
+        let mut before = std::mem::take(&mut self.lock().before);
+        before.retain(|node| !node.is_finished());
+        before
+    }
+
+    /// Where its commands are, once they are in a stream.
+    pub fn launched(&self) -> Option<&Launched> {
+        self.launched.get()
+    }
+
+    /// Says that its commands are in a stream, and gives the nodes that may run now.
+    pub fn set_launched(&self, launched: Launched) -> Vec<Arc<Node>> {
+        let mut links = self.lock();
+        let _ = self.launched.set(launched);
+        let mut ready = Vec::new();
+        for successor in links.successors.iter_mut().filter(|s| s.waits && !s.for_end) {
+            successor.waits = false;
+            if successor.node.release() {
+                ready.push(successor.node.clone());
+            }
+        }
+        ready
+    }
+
     /// Sets its result and gives the nodes that may run now.
     pub fn finish(&self, result: Result<(), Error>) -> Vec<Arc<Node>> {
         let mut links = self.lock();
+        // Commands may have been in a stream before it was known that their data is no good.
+        let result = links.poison.take().map_or(result, Err);
         let error = result.as_ref().err().cloned();
         let _ = self.result.set(result);
         // Whoever watches has seen the result, or is seen by the next look at `watched`.
@@ -130,11 +240,11 @@ impl Node {
         let successors = std::mem::take(&mut links.successors);
         drop(links);
         let mut ready = Vec::new();
-        for (node, data) in successors {
+        for Successor { node, data, waits, .. } in successors {
             if let (true, Some(error)) = (data, &error) {
                 node.poison(error.clone());
             }
-            if node.release() {
+            if waits && node.release() {
                 ready.push(node);
             }
         }

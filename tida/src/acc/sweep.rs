@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use smallvec::SmallVec;
 
 use super::boxes::union;
-use super::node::Node;
+use super::node::{Done, Node, Queue};
 use super::tracker::BoxTouch;
 use crate::array::GridBox;
 use crate::error::Error;
@@ -19,6 +19,12 @@ pub(crate) trait Launch: Send + Sync {
     /// # Safety
     /// No one else writes what this reads or accesses what it writes.
     unsafe fn run(&self, region: usize, cells: GridBox<4>) -> Result<(), Error>;
+
+    /// Puts the commands that run it over boxes of regions into a stream of the device. The data is there.
+    ///
+    /// # Safety
+    /// As [`Launch::run`], until the node of `queue` has finished.
+    unsafe fn enqueue(self: Arc<Self>, queue: &Queue<'_>, boxes: &[(usize, GridBox<4>)]) -> Result<Done, Error>;
 }
 
 /// What makes two recorded computes parts of one sweep: the same kernel on the same arrays with the same captures.
@@ -34,6 +40,9 @@ pub(crate) struct SweepKey {
     pub captures: SmallVec<[u64; 8]>,
     /// Whether accesses are checked.
     pub checked: bool,
+    /// Whether it runs on the device, and the threads of a block that were asked for.
+    pub on_device: bool,
+    pub block: Option<[u32; 3]>,
 }
 
 /// A sweep that still takes tiles.
@@ -96,12 +105,15 @@ impl OpenSweep {
     }
 
     /// Whether a piece of work that touches this conflicts with any tile of the sweep.
-    pub fn conflicts(&self, touches: &[BoxTouch]) -> bool {
+    pub fn conflicts(&self, touches: &[BoxTouch], on_device: bool) -> bool {
+        // Between host and device a region moves as a whole.
+        let apart = self.key.on_device != on_device;
         touches.iter().any(|new| {
             self.touches.iter().any(|(old, read, write)| {
                 old.region == new.region
                     && Arc::ptr_eq(&old.tracker, &new.tracker)
-                    && (new.write.is_some_and(|w| read.overlaps(&w) || write.overlaps(&w))
+                    && ((apart && (new.write.is_some() || old.write.is_some()))
+                        || new.write.is_some_and(|w| read.overlaps(&w) || write.overlaps(&w))
                         || new.read.is_some_and(|r| write.overlaps(&r)))
             })
         })

@@ -6,16 +6,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use smallvec::SmallVec;
 
 use super::boxes::BoxList;
-use super::node::Node;
+use super::node::{Need, Node};
 use crate::array::GridBox;
 use crate::array::layout::Layout;
+use crate::array::storage::Storage;
 use crate::error::Error;
 
 /// Per array: the recorded work that touches each region, and how old its ghosts are.
 ///
 /// The lists change only under the recorder's lock.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Tracker {
+    /// The array's memory.
+    storage: Arc<Storage>,
     regions: Mutex<Vec<RegionTouches>>,
     /// All that each region's memory holds.
     boxes: Vec<GridBox<4>>,
@@ -25,6 +28,8 @@ pub struct Tracker {
     ghosts: AtomicU64,
     /// Fixed ghosts hold their values.
     fixed: AtomicBool,
+    /// The last kernel that was recorded to write it runs on the host of an accelerator with a device.
+    at_host: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -52,6 +57,16 @@ pub(crate) struct Touch {
     pub read: bool,
     /// Writes.
     pub write: bool,
+}
+
+impl Touch {
+    /// The regions.
+    pub(super) fn regions(&self) -> std::ops::Range<usize> {
+        match self.region {
+            Some(region) => region..region + 1,
+            None => 0..self.tracker.boxes.len(),
+        }
+    }
 }
 
 /// A box of one region of an array that a recorded node touches.
@@ -100,11 +115,34 @@ impl Tracker {
     }
 
     /// A tracker of the regions of an array.
-    pub(crate) fn new<const D: usize>(layout: &Layout<D>) -> Arc<Tracker> {
+    pub(crate) fn new<const D: usize>(layout: &Layout<D>, storage: &Arc<Storage>) -> Arc<Tracker> {
         let boxes: Vec<GridBox<4>> = layout.regions.iter().map(|r| r.grown.widen()).collect();
         let mut regions = Vec::new();
         regions.resize_with(boxes.len(), RegionTouches::default);
-        Arc::new(Tracker { regions: Mutex::new(regions), boxes, ..Tracker::default() })
+        Arc::new(Tracker {
+            storage: storage.clone(),
+            regions: Mutex::new(regions),
+            boxes,
+            cells: AtomicU64::new(0),
+            ghosts: AtomicU64::new(0),
+            fixed: AtomicBool::new(false),
+            at_host: AtomicBool::new(false),
+        })
+    }
+
+    /// The array's memory.
+    pub(crate) fn storage(&self) -> &Arc<Storage> {
+        &self.storage
+    }
+
+    /// A kernel that writes it was recorded, to run on the host or on the device.
+    pub(crate) fn written_at(&self, on_device: bool) {
+        self.at_host.store(!on_device, Ordering::Relaxed);
+    }
+
+    /// Whether the last kernel that writes it runs on the host.
+    pub(crate) fn is_at_host(&self) -> bool {
+        self.at_host.load(Ordering::Relaxed)
     }
 
     /// All that each region's memory holds, ghosts included.
@@ -120,6 +158,7 @@ impl Tracker {
             self.cells_written();
         }
         self.fixed.store(other.fixed_ghosts_hold(), Ordering::Relaxed);
+        self.written_at(!other.is_at_host());
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<RegionTouches>> {
@@ -131,15 +170,18 @@ impl Tracker {
         let mut regions = self.lock();
         let Some(RegionTouches { writers, readers }) = regions.get_mut(region) else { return };
         let others = |e: &Entry| !Arc::ptr_eq(&e.node, node);
+        // Between host and device a region moves as a whole: there any write of it conflicts.
+        let apart = |e: &Entry| e.node.on_device != node.on_device;
         for entry in writers.iter().filter(|e| others(e)) {
-            let data = read.is_some_and(|r| entry.cells.overlaps(&r));
-            if data || write.is_some_and(|w| entry.cells.overlaps(&w)) {
-                node.wait_for(&entry.node, data);
+            if read.is_some_and(|r| entry.cells.overlaps(&r)) {
+                node.wait_for(&entry.node, Need::Data);
+            } else if apart(entry) || write.is_some_and(|w| entry.cells.overlaps(&w)) {
+                node.wait_for(&entry.node, Need::Order);
             }
         }
         if let Some(write) = write {
-            for entry in readers.iter().filter(|e| others(e) && e.cells.overlaps(&write)) {
-                node.wait_for(&entry.node, false);
+            for entry in readers.iter().filter(|e| others(e) && (apart(e) || e.cells.overlaps(&write))) {
+                node.wait_for(&entry.node, Need::Order);
             }
             extend(writers, node, write);
             // What was there before and is wholly overwritten needs no further mention: who waits for this node waits

@@ -149,13 +149,13 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
                 "cut the array into fewer regions",
             ),
         })?;
-        let storage = Storage::new(layout.regions.iter().map(|r| r.cells * T::TYPE.bytes()))?;
+        let storage = Arc::new(Storage::new(layout.regions.iter().map(|r| r.cells * T::TYPE.bytes()))?);
         Ok(TileArray {
             acc: acc.clone(),
-            tracker: Tracker::new(&layout),
+            tracker: Tracker::new(&layout, &storage),
             layout: Arc::new(layout),
             boundaries: Arc::new(self.boundaries),
-            storage: Arc::new(storage),
+            storage,
             ghost_plan: Arc::new(OnceLock::new()),
         })
     }

@@ -76,6 +76,45 @@ pub(crate) struct Layout<const D: usize> {
     pub ghost: [[usize; 2]; D],
     /// Regions, row-major.
     pub regions: Vec<Region<D>>,
+    /// The same as boxes of four axes.
+    pub wide: Arc<WideLayout>,
+}
+
+/// The regions of an array of any number of axes, as four: axes of one cell are put in front.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct WideLayout {
+    pub regions: Vec<WideRegion>,
+    /// Elements in a plane of the largest region.
+    pub largest: usize,
+}
+
+/// As [`Region`]. The axes put in front have origin and stride 0.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct WideRegion {
+    pub valid: GridBox<4>,
+    pub grown: GridBox<4>,
+    pub origin: [i64; 4],
+    pub strides: [i64; 4],
+    pub cells: i64,
+}
+
+impl WideLayout {
+    fn new<const D: usize>(regions: &[Region<D>]) -> Arc<WideLayout> {
+        let wide = |r: &Region<D>| {
+            let (mut origin, mut strides) = ([0; 4], [0; 4]);
+            origin[4 - D..].copy_from_slice(&r.origin);
+            (0..D).for_each(|d| strides[4 - D + d] = r.strides[d] as i64);
+            WideRegion { valid: r.valid.widen(), grown: r.grown.widen(), origin, strides, cells: r.cells as i64 }
+        };
+        let largest = regions.iter().map(|r| r.cells).max().unwrap_or(0);
+        Arc::new(WideLayout { regions: regions.iter().map(wide).collect(), largest })
+    }
+
+    /// Whether positions are the same in both. Large lists are not compared.
+    pub(crate) fn same(self: &Arc<Self>, other: &Arc<Self>) -> bool {
+        const FEW: usize = 16;
+        Arc::ptr_eq(self, other) || (self.regions.len() <= FEW && self == other)
+    }
 }
 
 /// Why a layout cannot be.
@@ -153,7 +192,8 @@ impl<const D: usize> Layout<D> {
                 .ok_or(LayoutError::Overflow)?;
             regions.push(region);
         }
-        Ok(Layout { cuts, shape, centering, ghost, regions })
+        let wide = WideLayout::new(&regions);
+        Ok(Layout { cuts, shape, centering, ghost, regions, wide })
     }
 
     /// All values of the domain, without ghosts.

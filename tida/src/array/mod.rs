@@ -10,6 +10,7 @@ mod grid_box;
 mod host;
 pub(crate) mod layout;
 mod npy;
+mod residence;
 mod rows;
 pub(crate) mod storage;
 mod views;
@@ -60,13 +61,13 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// # Errors
     /// Memory that the system does not have.
     pub fn like(&self) -> Result<TileArray<T, D>, Error> {
-        let storage = Storage::new(self.layout.regions.iter().map(|r| r.cells * T::TYPE.bytes()))?;
+        let storage = Arc::new(Storage::new(self.layout.regions.iter().map(|r| r.cells * T::TYPE.bytes()))?);
         Ok(TileArray {
             acc: self.acc.clone(),
             layout: self.layout.clone(),
             boundaries: self.boundaries.clone(),
-            storage: Arc::new(storage),
-            tracker: Tracker::new(&self.layout),
+            tracker: Tracker::new(&self.layout, &storage),
+            storage,
             ghost_plan: self.ghost_plan.clone(),
         })
     }

@@ -2,14 +2,18 @@
 
 use std::alloc;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use super::residence::Residence;
 use crate::error::{Error, ErrorKind};
 
 /// Memory of every region of one array. Zeros at first, and no page is touched before it is used.
 #[derive(Debug)]
 pub(crate) struct Storage {
     blocks: Vec<Block>,
+    /// Where each region starts in the device's memory, and where the last one ends.
+    offsets: Vec<usize>,
+    residence: Residence,
 }
 
 /// Memory of one region.
@@ -19,6 +23,10 @@ struct Block {
     given: Option<(NonNull<u8>, alloc::Layout)>,
     /// First byte used.
     base: NonNull<u8>,
+    /// Bytes used.
+    bytes: usize,
+    /// The host may have written it.
+    touched: AtomicBool,
 }
 
 // SAFETY: the memory belongs to this value alone; who accesses it through `base` keeps writers apart.
@@ -38,7 +46,7 @@ impl Storage {
         let mut blocks = Vec::new();
         blocks.try_reserve_exact(sizes.len()).map_err(|_| out_of_memory(total(), 0))?;
         let stagger = next_stagger();
-        let mut storage = Storage { blocks };
+        let mut storage = Storage { blocks, offsets: device_offsets(sizes.clone()), residence: Residence::default() };
         let mut had = 0;
         for bytes in sizes.clone() {
             match Block::new(bytes, stagger) {
@@ -54,6 +62,51 @@ impl Storage {
     pub(crate) fn base(&self, region: usize) -> *mut u8 {
         self.blocks[region].base.as_ptr()
     }
+
+    /// Number of regions.
+    pub(super) fn regions(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// Bytes of a region's block.
+    pub(super) fn bytes(&self, region: usize) -> usize {
+        self.blocks[region].bytes
+    }
+
+    /// Where a region starts in the device's memory, in bytes.
+    pub(crate) fn offset(&self, region: usize) -> usize {
+        self.offsets[region]
+    }
+
+    /// Bytes of all regions on the device.
+    pub(super) fn device_bytes(&self) -> usize {
+        self.offsets.last().copied().unwrap_or(0)
+    }
+
+    /// Says that the host may have written a region: it may hold more than zeros.
+    pub(crate) fn touch_host(&self, region: usize) {
+        self.blocks[region].touched.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn host_touched(&self, region: usize) -> bool {
+        self.blocks[region].touched.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn residence(&self) -> &Residence {
+        &self.residence
+    }
+}
+
+/// Where each region of an array starts in the device's memory, and where the last one ends: one after the other,
+/// aligned to 256 bytes.
+pub(crate) fn device_offsets(sizes: impl Iterator<Item = usize>) -> Vec<usize> {
+    let mut end = 0usize;
+    let mut offsets = vec![0];
+    for bytes in sizes {
+        end = end.saturating_add(bytes.saturating_add(255) / 256 * 256);
+        offsets.push(end);
+    }
+    offsets
 }
 
 /// Where in a page the next array starts.
@@ -71,7 +124,8 @@ impl Block {
     /// small alignments only, so the base is aligned here.
     fn new(bytes: usize, stagger: usize) -> Option<Block> {
         if bytes == 0 {
-            return Some(Block { given: None, base: NonNull::<Line>::dangling().cast() });
+            let base = NonNull::<Line>::dangling().cast();
+            return Some(Block { given: None, base, bytes, touched: AtomicBool::new(false) });
         }
         let (align, stagger) = match bytes {
             0..0x4000 => (128, 0),
@@ -88,7 +142,7 @@ impl Block {
             // SAFETY: these bytes belong to the allocation.
             unsafe { ask_for_huge_pages(base, bytes) };
         }
-        Some(Block { given: Some((given, layout)), base })
+        Some(Block { given: Some((given, layout)), base, bytes, touched: AtomicBool::new(false) })
     }
 }
 
@@ -113,6 +167,12 @@ unsafe fn ask_for_huge_pages(base: NonNull<u8>, bytes: usize) {
 /// Something as aligned as planes are.
 #[repr(align(128))]
 struct Line;
+
+impl Drop for Storage {
+    fn drop(&mut self) {
+        self.residence.unpin();
+    }
+}
 
 impl Drop for Block {
     fn drop(&mut self) {

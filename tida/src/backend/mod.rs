@@ -10,6 +10,7 @@ pub(crate) mod opencl;
 use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tida_kernels::plan::{Dialect, Math};
 
@@ -101,6 +102,8 @@ pub(crate) struct Memory {
     backend: Arc<dyn Backend>,
     raw: u64,
     bytes: usize,
+    /// Where its bytes are counted.
+    counted: Option<Arc<AtomicU64>>,
 }
 
 impl Memory {
@@ -110,7 +113,13 @@ impl Memory {
     /// Memory that the device does not have: what was asked for and what is free.
     pub fn new(backend: &Arc<dyn Backend>, bytes: usize) -> Result<Memory, Error> {
         let raw = backend.allocate(bytes.max(1))?;
-        Ok(Memory { backend: backend.clone(), raw, bytes: bytes.max(1) })
+        Ok(Memory { backend: backend.clone(), raw, bytes: bytes.max(1), counted: None })
+    }
+
+    /// Takes its bytes off `counter` when it is given back.
+    pub fn counted(mut self, counter: &Arc<AtomicU64>) -> Memory {
+        self.counted = Some(counter.clone());
+        self
     }
 
     /// Its handle: for the backend that gave it.
@@ -128,6 +137,9 @@ impl Drop for Memory {
     fn drop(&mut self) {
         // SAFETY: allocated by this backend, with this size, and given back once; no work uses it any more.
         unsafe { self.backend.free(self.raw, self.bytes) }
+        if let Some(counter) = &self.counted {
+            counter.fetch_sub(self.bytes as u64, Ordering::Relaxed);
+        }
     }
 }
 

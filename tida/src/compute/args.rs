@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tida_kernels::ir::{Access, Binding};
 
+use super::device::{DeviceArg, DeviceArray, push_bits};
 use super::view::{AllView, Mode, Raw, TableView, View, ViewMut, Whole};
 use crate::acc::{TileAcc, Tracker};
 use crate::array::element::{Element, Scalar};
@@ -43,7 +44,13 @@ pub trait HeldArg<const D: usize>: Send + Sync + 'static {
     fn exclusive(&self, _region: usize, _cells: &GridBox<D>) -> Option<(*mut u8, usize)> {
         None
     }
+    /// What the device needs of it.
+    fn on_device(&self) -> OnDevice<'_>;
 }
+
+/// What the device needs of an argument.
+#[derive(Debug)]
+pub struct OnDevice<'a>(pub(crate) DeviceArg<'a>);
 
 /// How the views of a region are made.
 #[derive(Clone, Copy, Debug)]
@@ -93,6 +100,10 @@ pub struct HeldRef<T, const D: usize>(Memory<D>, PhantomData<fn() -> T>);
 pub struct HeldMut<T, const D: usize>(Memory<D>, PhantomData<fn() -> T>);
 
 impl<const D: usize> Memory<D> {
+    fn on_device<T: Element>(&self) -> DeviceArray<'_> {
+        DeviceArray { storage: &self.storage, layout: &self.layout.wide, element: T::TYPE }
+    }
+
     fn raw(&self, region: usize, valid_only: bool) -> Raw<D> {
         let mut raw = self.layout.raw(&self.storage, region);
         if valid_only {
@@ -136,6 +147,9 @@ impl<T: Element, const D: usize> HeldArg<D> for HeldRef<T, D> {
     unsafe fn view<M: Mode>(&self, region: usize, arg: u32, how: How<'_, D>) -> View<T, D, M> {
         // SAFETY: the memory lives as long as `self`; the rest is the caller's promise.
         unsafe { View::new(self.0.raw(region, how.valid_only & (1 << arg) != 0), arg) }
+    }
+    fn on_device(&self) -> OnDevice<'_> {
+        OnDevice(DeviceArg::Tiled(self.0.on_device::<T>()))
     }
 }
 
@@ -182,6 +196,9 @@ impl<T: Element, const D: usize> HeldArg<D> for HeldMut<T, D> {
         // SAFETY: both positions are inside the region's memory.
         Some((unsafe { self.0.storage.base(region).add(first * bytes) }, (last + 1 - first) * bytes))
     }
+    fn on_device(&self) -> OnDevice<'_> {
+        OnDevice(DeviceArg::Tiled(self.0.on_device::<T>()))
+    }
 }
 
 /// A whole array as an argument. See [`all`].
@@ -201,7 +218,7 @@ pub fn all<T: Element, const E: usize>(array: &TileArray<T, E>) -> All<'_, T, E>
 pub struct HeldWhole<T, const E: usize> {
     whole: Arc<Whole<E>>,
     /// Keeps the memory alive.
-    _storage: Arc<Storage>,
+    memory: Memory<E>,
     marker: PhantomData<fn() -> T>,
 }
 
@@ -226,7 +243,7 @@ impl<T: Element, const E: usize, const D: usize> Arg<D> for All<'_, T, E> {
             ends
         });
         let bounds = GridBox::new([0; E], layout.shape.map(|n| n as i64));
-        HeldWhole { whole: Arc::new(Whole { regions, ends, bounds }), _storage: held.storage, marker: PhantomData }
+        HeldWhole { whole: Arc::new(Whole { regions, ends, bounds }), memory: held, marker: PhantomData }
     }
 }
 
@@ -237,6 +254,9 @@ impl<T: Element, const E: usize, const D: usize> HeldArg<D> for HeldWhole<T, E> 
     unsafe fn view<M: Mode>(&self, _: usize, arg: u32, _: How<'_, D>) -> AllView<T, E, M> {
         // SAFETY: the memory lives as long as `self`; the rest is the caller's promise.
         unsafe { AllView::new(self.whole.clone(), arg) }
+    }
+    fn on_device(&self) -> OnDevice<'_> {
+        OnDevice(DeviceArg::Whole(self.memory.on_device::<T>(), E))
     }
 }
 
@@ -267,6 +287,11 @@ impl<T: Scalar, const D: usize> HeldArg<D> for Table<T> {
         // SAFETY: the caller's promise.
         unsafe { TableView::new(self.0.clone(), arg) }
     }
+    fn on_device(&self) -> OnDevice<'_> {
+        let mut bytes = Vec::with_capacity(self.0.len() * T::SCALAR.size());
+        self.0.iter().for_each(|value| push_bits(T::SCALAR, value.bits(), &mut bytes));
+        OnDevice(DeviceArg::Table(bytes, self.0.len()))
+    }
 }
 
 /// The arguments of one kernel: one [`Arg`], or a tuple of 1 to 8.
@@ -293,6 +318,8 @@ pub trait HeldArgs<const D: usize>: Send + Sync + 'static {
     unsafe fn views<M: Mode>(&self, region: usize, how: How<'_, D>) -> Self::Views<M>;
     /// [`HeldArg::exclusive`] of the first arguments.
     fn exclusive(&self, region: usize, cells: &GridBox<D>) -> [Option<(*mut u8, usize)>; EXCLUSIVE];
+    /// [`HeldArg::on_device`] of each argument.
+    fn on_device(&self) -> smallvec::SmallVec<[OnDevice<'_>; 8]>;
 }
 
 /// The views of arguments `A`.
@@ -347,6 +374,9 @@ macro_rules! tuple {
                     *one = self.$n.exclusive(region, cells);
                 })*
                 all
+            }
+            fn on_device(&self) -> smallvec::SmallVec<[OnDevice<'_>; 8]> {
+                smallvec::smallvec![$(self.$n.on_device()),*]
             }
         }
     };

@@ -24,7 +24,7 @@ impl Captures {
                 (CapturedValue::Array(t, a), CapturedValue::Array(s, b)) => {
                     t == s && a.len() == b.len() && a.iter().zip(b).all(|(a, b)| bits(a, b))
                 }
-                (CapturedValue::Deferred(t, a), CapturedValue::Deferred(s, b)) => t == s && Arc::ptr_eq(a, b),
+                (CapturedValue::Deferred(t, a, _), CapturedValue::Deferred(s, b, _)) => t == s && Arc::ptr_eq(a, b),
                 _ => false,
             })
     }
@@ -37,8 +37,14 @@ pub(crate) enum CapturedValue {
     Scalar(Value),
     /// An array of scalars.
     Array(ScalarType, Box<[Value]>),
-    /// A scalar that recorded work gives.
-    Deferred(ScalarType, Arc<Node>),
+    /// A scalar that recorded work gives, once its node has finished.
+    Deferred(ScalarType, Arc<Node>, Arc<dyn LaterBits>),
+}
+
+/// A value that is there later.
+pub(crate) trait LaterBits: std::fmt::Debug + Send + Sync {
+    /// Its bits, zero-extended; 0 before it is there.
+    fn bits(&self) -> u64;
 }
 
 /// A captured value held by a kernel.

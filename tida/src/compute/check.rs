@@ -12,7 +12,7 @@ use super::capture::CapturedValue;
 use super::prepare::{ArgPlan, Prepared, index_text};
 use crate::acc::node::Node;
 use crate::acc::sweep::SweepKey;
-use crate::acc::{BoxTouch, TileAcc};
+use crate::acc::{BoxTouch, Device, TileAcc};
 use crate::array::GridBox;
 use crate::array::layout::Layout;
 use crate::error::{Error, ErrorKind};
@@ -36,6 +36,10 @@ pub(crate) struct Target<'a, const D: usize> {
     pub cells: GridBox<D>,
     /// May write ghost cells.
     pub grown: bool,
+    /// Where to run, if not where the accelerator says.
+    pub device: Option<Device>,
+    /// Threads of a block on each axis, if asked for.
+    pub block: Option<[usize; D]>,
 }
 
 /// Checks one launch of a kernel over a box.
@@ -52,6 +56,8 @@ pub(crate) fn check<'a, const D: usize>(
         args: SmallVec::new(),
         captures: SmallVec::new(),
         checked: false,
+        on_device: false,
+        block: None,
     };
     let mut after = SmallVec::new();
     let mut integers: SmallVec<[Option<i64>; 8]> = SmallVec::new();
@@ -65,7 +71,7 @@ pub(crate) fn check<'a, const D: usize>(
                 integers.push(None);
                 key.captures.extend(values.iter().map(|v| v.bits()));
             }
-            CapturedValue::Deferred(_, node) => {
+            CapturedValue::Deferred(_, node, _) => {
                 integers.push(None);
                 key.captures.push(Arc::as_ptr(node) as usize as u64);
                 after.push(node.clone());
@@ -123,8 +129,70 @@ pub(crate) fn check<'a, const D: usize>(
     };
     let run_checked = launch.run_checked;
     key.checked = run_checked;
+    key.on_device = place(prepared, acc, target)?;
+    key.block = threads(prepared, acc, target)?;
     key.captures.push(valid_only as u64);
     Ok(Checked { acc, key, touches, after, valid_only, run_checked })
+}
+
+/// Whether a launch runs on the device.
+fn place<const D: usize>(prepared: &Prepared, acc: &TileAcc, target: &Target<'_, D>) -> Result<bool, Error> {
+    let tried = || format!("compute the kernel at {}", prepared.place());
+    let Some(device) = &acc.core().device else {
+        return match target.device {
+            None | Some(Device::Cpu) => Ok(false),
+            Some(other) => Err(Error::new(
+                ErrorKind::Device,
+                format!("{} on the device `{}`", tried(), other.name()),
+                "arrays of an accelerator that runs on the CPU",
+                format!("build them on `TileAcc::builder().device(Device::{other:?})`"),
+            )),
+        };
+    };
+    match target.device {
+        Some(Device::Cpu) => return Ok(false),
+        Some(other) if other != acc.device() => {
+            return Err(Error::new(
+                ErrorKind::Device,
+                format!("{} on the device `{}`", tried(), other.name()),
+                format!("arrays of an accelerator of `{}`", acc.device().name()),
+                "name that device or `Device::Cpu`",
+            ));
+        }
+        _ => {}
+    }
+    let facts = device.backend().facts();
+    if prepared.uses_f64 && !facts.fp64 {
+        return Err(Error::new(
+            ErrorKind::Device,
+            tried(),
+            format!("f64 in it, which {} does not compute", facts.name),
+            "use f32, or run these tiles with `.device(Device::Cpu)`",
+        ));
+    }
+    Ok(true)
+}
+
+/// The threads of a block that were asked for, along x, y and z.
+fn threads<const D: usize>(
+    prepared: &Prepared,
+    acc: &TileAcc,
+    target: &Target<'_, D>,
+) -> Result<Option<[u32; 3]>, Error> {
+    let Some(block) = target.block else { return Ok(None) };
+    let most = acc.core().device.as_ref().map_or(1024, |d| d.backend().facts().block_threads as usize);
+    let all = block.iter().fold(1usize, |n, axis| n.saturating_mul(*axis));
+    let along = |from_last: usize| D.checked_sub(from_last + 1).map_or(1, |axis| block[axis]);
+    let [x, y, z] = [along(0), along(1), along(2).saturating_mul(along(3))];
+    if all == 0 || all > most || z > 64 {
+        return Err(Error::new(
+            ErrorKind::Argument,
+            format!("compute the kernel at {}", prepared.place()),
+            format!("blocks of {block:?} threads"),
+            format!("give every axis at least 1 thread, the axes before the last two at most 64, all {most} at most"),
+        ));
+    }
+    Ok(Some([x as u32, y as u32, z as u32]))
 }
 
 /// The accelerator an argument lives on.
@@ -171,7 +239,7 @@ impl<const D: usize> Launching<'_, D> {
         plan: &ArgPlan,
         valid_only: &mut u16,
     ) -> Result<BoxTouch, Error> {
-        let Target { layout, region, cells, grown } = *self.target;
+        let Target { layout, region, cells, grown, .. } = *self.target;
         if !Arc::ptr_eq(&layout.cuts, &info.layout.cuts) && layout.cuts != info.layout.cuts {
             return Err(Error::new(
                 ErrorKind::Cuts,

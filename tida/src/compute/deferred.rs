@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use tida_kernels::element::ScalarType;
 
-use super::capture::{Capture, Captured, CapturedParam, CapturedValue, Captures};
+use super::capture::{Capture, Captured, CapturedParam, CapturedValue, Captures, LaterBits};
 use crate::acc::TileAcc;
 use crate::acc::node::Node;
 use crate::error::{Error, ErrorKind};
@@ -59,6 +59,12 @@ impl<T> Clone for Later<T> {
     }
 }
 
+impl<T: crate::array::Scalar> LaterBits for OnceLock<T> {
+    fn bits(&self) -> u64 {
+        self.get().map_or(0, |value| crate::array::Scalar::bits(*value))
+    }
+}
+
 macro_rules! later {
     ($($t:ty, $variant:ident;)*) => {$(
         impl Capture for Scalar<$t> {
@@ -69,7 +75,8 @@ macro_rules! later {
         }
         impl CapturedParam for Later<$t> {
             fn describe(&self, list: &mut Captures) {
-                list.list.push(CapturedValue::Deferred(ScalarType::$variant, self.node.clone()));
+                let value: Arc<dyn LaterBits> = self.value.clone();
+                list.list.push(CapturedValue::Deferred(ScalarType::$variant, self.node.clone(), value));
             }
         }
         impl Captured for Later<$t> {

@@ -50,7 +50,7 @@ where
         match capture {
             CapturedValue::Scalar(v) => captures.push(*v),
             CapturedValue::Array(_, values) => captures.extend(values.iter().copied()),
-            CapturedValue::Deferred(ty, _) => captures.push(Value::from_bits(*ty, 0)),
+            CapturedValue::Deferred(ty, ..) => captures.push(Value::from_bits(*ty, 0)),
         }
     }
     Ok(Explanation { prepared, captures })

@@ -6,13 +6,16 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use tida_kernels::ir::Type;
+use tida_kernels::plan::Goal;
 use tida_kernels::scalar::{Fault, fault};
 
 use super::args::{ArgInfo, Args, HeldArgs, How, Views};
 use super::ask::{Answer, Ask, Pass, Quoted, Run};
 use super::check::{Target, check};
+use super::device::DeviceLaunch;
 use super::prepare::{Prepared, prepare};
 use super::view::{Checked, Proven};
+use crate::acc::node::{Done, Queue};
 use crate::acc::sweep::Launch;
 use crate::array::GridBox;
 use crate::backend::cpu;
@@ -70,7 +73,14 @@ where
         return Ok(());
     }
     let infos = args.infos();
-    let target = Target { layout: &tile.layout, region: tile.region, cells: tile.cells, grown: tile.grown };
+    let target = Target {
+        layout: &tile.layout,
+        region: tile.region,
+        cells: tile.cells,
+        grown: tile.grown,
+        device: tile.device,
+        block: tile.block,
+    };
     let checked = check(&prepared, &quoted, views, &target, &infos)?;
     let work = crate::acc::TileWork {
         key: checked.key,
@@ -82,6 +92,7 @@ where
         recorded: Location::caller(),
     };
     let (run_checked, valid_only) = (checked.run_checked, checked.valid_only);
+    let (on_device, block) = (work.key.on_device, work.key.block);
     checked.acc.core().record_tile(work, || {
         Arc::new(Native::<A::Held, N, D> {
             kernel,
@@ -89,6 +100,7 @@ where
             held: args.hold(),
             run_checked,
             valid_only,
+            block,
             rows: rows_at_once(&infos, &prepared, tile.region),
             prepared: prepared.clone(),
         })
@@ -96,6 +108,7 @@ where
     for (info, plan) in infos.iter().zip(&prepared.args) {
         if let (ArgInfo::Tiled(tiled), true) = (info, plan.written) {
             tiled.tracker.cells_written();
+            tiled.tracker.written_at(on_device);
             if tile.grown {
                 tiled.tracker.ghosts_overwritten();
             }
@@ -111,6 +124,8 @@ struct Native<H, N, const D: usize> {
     held: H,
     run_checked: bool,
     valid_only: u16,
+    /// Threads of a block on a device, if asked for.
+    block: Option<[u32; 3]>,
     /// Rows that are swept through all planes of a box before the next ones.
     rows: i64,
     prepared: Arc<Prepared>,
@@ -138,7 +153,7 @@ fn rows_at_once<const D: usize>(infos: &[ArgInfo<'_, D>], prepared: &Prepared, r
 impl<H, N, const D: usize> Launch for Native<H, N, D>
 where
     H: HeldArgs<D>,
-    N: for<'b> Fn(Ask<'b, H::Views<Proven>, H::Views<Checked>, (), D>) + Send + Sync,
+    N: for<'b> Fn(Ask<'b, H::Views<Proven>, H::Views<Checked>, (), D>) + Send + Sync + 'static,
 {
     unsafe fn run(&self, region: usize, cells: GridBox<4>) -> Result<(), Error> {
         let cells = narrow(&cells);
@@ -179,6 +194,25 @@ where
         );
         pass.check()?;
         fault::take().map_or(Ok(()), |fault| Err(fault_error(fault, &self.prepared)))
+    }
+
+    unsafe fn enqueue(self: Arc<Self>, queue: &Queue<'_>, boxes: &[(usize, GridBox<4>)]) -> Result<Done, Error> {
+        let launch = DeviceLaunch {
+            prepared: &self.prepared,
+            captures: &self.quoted.captures,
+            args: self.held.on_device().into_iter().map(|arg| arg.0).collect(),
+            goal: Goal::Sweep,
+            checked: self.run_checked,
+            valid_only: self.valid_only,
+            block: self.block,
+            fold: None,
+        };
+        // SAFETY: the caller's promise; `check` has proven every access in range or has it checked, for the tiles that
+        // these boxes are part of.
+        let launched = unsafe { launch.enqueue(queue, boxes)? };
+        drop(launch);
+        let device = queue.device.clone();
+        Ok(Box::new(move || launched.finish(&device, &self.prepared)))
     }
 }
 

@@ -5,6 +5,7 @@ pub(crate) mod ask;
 pub(crate) mod capture;
 mod check;
 pub(crate) mod deferred;
+pub(crate) mod device;
 mod explain;
 mod launch;
 mod linear;

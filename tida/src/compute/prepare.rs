@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
 use tida_kernels::analysis::{Analysis, ArrayAccess, IndexForm, Symbol, analyse};
+use tida_kernels::element::ScalarType;
 use tida_kernels::ir::{self, Access, Binding, Kernel, LowerInput, Type, lower};
 use tida_kernels::quote::StaticKernel;
 
@@ -19,6 +20,8 @@ pub(crate) struct Prepared {
     pub analysis: Analysis,
     /// One entry per argument.
     pub args: Vec<ArgPlan>,
+    /// Some value is an `f64`.
+    pub uses_f64: bool,
 }
 
 /// What a launch has to know of one argument.
@@ -63,7 +66,7 @@ fn capture_type(value: &CapturedValue) -> Type {
     match value {
         CapturedValue::Scalar(v) => Type::Scalar(v.ty()),
         CapturedValue::Array(ty, values) => Type::Array(Arc::new(Type::Scalar(*ty)), values.len()),
-        CapturedValue::Deferred(ty, _) => Type::Scalar(*ty),
+        CapturedValue::Deferred(ty, ..) => Type::Scalar(*ty),
     }
 }
 
@@ -99,13 +102,32 @@ impl Prepared {
             }
             args.push(plan);
         }
-        Ok(Prepared { kernel, analysis, args })
+        let uses_f64 = uses_f64(&kernel);
+        Ok(Prepared { kernel, analysis, args, uses_f64 })
     }
 
     /// Where the kernel stands in the user's source.
     pub fn place(&self) -> String {
         format!("{}:{}", self.kernel.file, self.kernel.line)
     }
+}
+
+/// Whether some value of the kernel is an `f64`.
+fn uses_f64(kernel: &Kernel) -> bool {
+    fn has(ty: &Type) -> bool {
+        match ty {
+            Type::Scalar(scalar) => *scalar == ScalarType::F64,
+            Type::Array(of, _) => has(of),
+            Type::Tuple(parts) => parts.iter().any(has),
+            Type::Struct(_, fields) => fields.iter().any(|(_, ty)| has(ty)),
+        }
+    }
+    let body =
+        |body: &ir::Body| body.locals.iter().any(|local| has(&local.ty)) || body.exprs.iter().any(|expr| has(&expr.ty));
+    kernel.args.iter().any(|arg| arg.element.component_types().contains(&ScalarType::F64))
+        || kernel.captures.iter().any(|capture| has(&capture.ty))
+        || body(&kernel.body)
+        || kernel.functions.iter().any(|function| body(&function.body))
 }
 
 /// The constant offsets from `at`, if the index along each axis is that axis of `at` plus a constant.

@@ -20,6 +20,7 @@ pub struct TileIter<const D: usize> {
     within: Option<GridBox<D>>,
     grown: usize,
     device: Option<Device>,
+    block: Option<[usize; D]>,
     fault: Option<TileFault>,
     /// Region of the tiles that come next.
     region: usize,
@@ -54,6 +55,7 @@ impl<const D: usize> TileIter<D> {
             within: None,
             grown: 0,
             device: None,
+            block: None,
             fault: None,
             region: 0,
             tiles: Tiles { valid: none, wanted: none, size: [1; D], numbers: none },
@@ -84,9 +86,17 @@ impl<const D: usize> TileIter<D> {
         self.restart()
     }
 
-    /// Runs these tiles on `device`, wherever others run (TiDA-acc's `reset(GPU=true)`).
+    /// Runs these tiles on `device`, wherever others run (TiDA-acc's `reset(GPU=true)`): the CPU, or the device of the
+    /// array's accelerator; else `compute` gives an error. Only what is stale where it is needed moves.
     pub fn device(mut self, device: Device) -> Self {
         self.device = Some(device);
+        self
+    }
+
+    /// Threads of a block on a device along each axis, instead of what tida chooses (`tida::explain` says what). Results
+    /// do not depend on it. More than the device can, or none, makes `compute` give an error; the CPU has no blocks.
+    pub fn thread_block(mut self, threads: [usize; D]) -> Self {
+        self.block = Some(threads);
         self
     }
 
@@ -189,6 +199,7 @@ impl<const D: usize> Iterator for TileIter<D> {
             cells: self.tiles.cells(number),
             grown: self.grown > 0,
             device: self.device,
+            block: self.block,
             fault: self.fault,
         };
         self.left -= 1;

@@ -24,6 +24,8 @@ pub struct Tile<const D: usize> {
     pub(crate) grown: bool,
     /// Where it runs, if not where the accelerator says.
     pub(crate) device: Option<Device>,
+    /// Threads of a block on each axis, if they were asked for.
+    pub(crate) block: Option<[usize; D]>,
     /// What is wrong with the way it was asked for; `compute` reports it.
     pub(crate) fault: Option<TileFault>,
 }
@@ -65,9 +67,6 @@ impl<const D: usize> Tile<D> {
 
     /// The error of a tile that was asked for in a way that cannot be.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        if let Some(device) = self.device {
-            device.check()?;
-        }
         match self.fault {
             None => Ok(()),
             Some(TileFault::Size { axis }) => Err(Error::new(

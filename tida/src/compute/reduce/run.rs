@@ -12,6 +12,7 @@ use tida_kernels::scalar::fault;
 
 use super::fold::{SEGMENT, by_halves, tree};
 use super::ops::{Reducible, Reduction};
+use crate::acc::node::Work;
 use crate::acc::{TileAcc, Touch};
 use crate::array::GridBox;
 use crate::array::layout::Layout;
@@ -165,7 +166,7 @@ where
         if part.is_empty() && !(cells.is_empty() && region == 0) {
             continue;
         }
-        let target = Target { layout: &layout, region, cells: part, grown: false };
+        let target = Target { layout: &layout, region, cells: part, grown: false, device: None, block: None };
         let checked = check(&prepared, &quoted, views, &target, &infos).map_err(at)?;
         run_checked |= checked.run_checked;
         valid_only |= checked.valid_only;
@@ -184,11 +185,11 @@ where
     let job = Job { kernel, quoted, held: args.hold(), run_checked, valid_only, layout, cells, op, prepared };
     let value = Arc::new(OnceLock::new());
     let result = value.clone();
-    let work = Box::new(move || {
+    let work = Work::Host(Box::new(move || {
         let folded = job.run()?;
         let _ = result.set(job.op.finish(folded, &job.cells));
         Ok(())
-    });
+    }));
     let node = acc.record_node("a reduction", recorded, &touches, &after, work);
     Ok(Scalar::new(acc, node, value))
 }

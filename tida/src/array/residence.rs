@@ -1,0 +1,188 @@
+//! Where the newest values of an array's regions are: on the host, on the device, or both.
+//!
+//! A region moves as a whole, ghosts and padding included. Who calls holds the region by the graph: no one else writes
+//! it, and what the host touches the device does not touch meanwhile.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::storage::Storage;
+use crate::acc::device::DeviceCore;
+use crate::acc::node::Queue;
+use crate::backend::{Backend, Event, Memory};
+use crate::error::Error;
+
+/// The device's copy of an array, if any work needed one so far.
+#[derive(Debug, Default)]
+pub(crate) struct Residence {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    memory: Option<Arc<Memory>>,
+    /// One entry a region, once there is memory.
+    regions: Vec<Region>,
+    /// Blocks of host memory that are pinned, and by whom.
+    pinned: Vec<(*mut u8, Arc<dyn Backend>)>,
+}
+
+// SAFETY: the addresses are only handed to the backend that pinned them, when the array ends.
+unsafe impl Send for State {}
+
+#[derive(Clone, Debug)]
+struct Region {
+    newest: Newest,
+    /// The copy that brought it to the device, and its stream, while it may be under way.
+    arriving: Option<(usize, Arc<dyn Event>)>,
+    /// It was tried to pin the host's block.
+    pin_tried: bool,
+}
+
+/// Where a region's newest values are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Newest {
+    /// Zeros since the start: the host's memory holds them, the device's not yet.
+    Zeros,
+    Host,
+    Device,
+    Both,
+}
+
+/// Blocks of the host of at least this many bytes are pinned for copies.
+const WORTH_PINNING: usize = 1 << 18;
+
+impl Residence {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives back what was pinned. Only when the storage ends.
+    pub(super) fn unpin(&mut self) {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for (base, backend) in state.pinned.drain(..) {
+            // SAFETY: pinned by this backend; all copies were waited for by the nodes that asked for them.
+            unsafe { backend.unpin(base) }
+        }
+    }
+}
+
+impl Storage {
+    /// The device's memory of this array: all regions, each at its [`Storage::offset`].
+    ///
+    /// # Errors
+    /// Memory that the device does not have.
+    pub(crate) fn device_memory(&self, device: &DeviceCore) -> Result<Arc<Memory>, Error> {
+        let mut state = self.residence().lock();
+        self.memory_in(&mut state, device)
+    }
+
+    fn memory_in(&self, state: &mut State, device: &DeviceCore) -> Result<Arc<Memory>, Error> {
+        if let Some(memory) = &state.memory {
+            return Ok(memory.clone());
+        }
+        let memory = Arc::new(device.allocate(self.device_bytes())?);
+        // What the host has not touched since the start is zero on both sides.
+        let untouched = Region { newest: Newest::Zeros, arriving: None, pin_tried: false };
+        state.regions.resize(self.regions(), untouched);
+        state.memory = Some(memory.clone());
+        Ok(memory)
+    }
+
+    /// Makes the device's copy of a region the newest, for commands of `queue` that follow. With `write` it becomes
+    /// the only one.
+    ///
+    /// # Safety
+    /// No one writes the region on the host until the node of `queue` has finished; no one reads it there if `write`.
+    ///
+    /// # Errors
+    /// Memory that the device does not have, or a copy that failed.
+    pub(crate) unsafe fn to_device(&self, queue: &Queue<'_>, region: usize, write: bool) -> Result<(), Error> {
+        let Queue { device, stream } = queue;
+        let backend = device.backend();
+        let mut state = self.residence().lock();
+        let state = &mut *state;
+        let memory = self.memory_in(state, device)?;
+        let (offset, bytes, base) = (self.offset(region), self.bytes(region), self.base(region));
+        let Some(place) = state.regions.get_mut(region) else { return Ok(()) };
+        if bytes == 0 {
+            return Ok(());
+        }
+        match place.newest {
+            Newest::Device => {}
+            Newest::Both => {
+                if let Some((other, event)) = &place.arriving
+                    && other != stream
+                    && !event.is_done()
+                {
+                    backend.wait(*stream, &**event)?;
+                }
+            }
+            Newest::Zeros if !self.host_touched(region) => {
+                // SAFETY: the array's memory has the region at that offset; the graph keeps others away.
+                unsafe { backend.zero(*stream, &memory, offset, bytes)? };
+                place.arriving = Some((*stream, backend.record(*stream)?));
+                place.newest = Newest::Both;
+            }
+            Newest::Zeros | Newest::Host => {
+                if !place.pin_tried && bytes >= WORTH_PINNING {
+                    place.pin_tried = true;
+                    // SAFETY: the block lives as long as the storage, which unpins it when it ends.
+                    if unsafe { backend.pin(base, bytes) } {
+                        state.pinned.push((base, backend.clone()));
+                    }
+                }
+                device.count_upload(bytes);
+                // SAFETY: both blocks have the bytes; the caller keeps writers away until the node has finished, and
+                // the node holds the storage.
+                unsafe { backend.upload(*stream, &memory, offset, base, bytes)? };
+                place.arriving = Some((*stream, backend.record(*stream)?));
+                place.newest = Newest::Both;
+            }
+        }
+        if write {
+            place.newest = Newest::Device;
+            place.arriving = None;
+        }
+        Ok(())
+    }
+
+    /// Makes the host's copy of a region the newest. With `write` it becomes the only one.
+    ///
+    /// # Safety
+    /// No one touches the region elsewhere meanwhile: all work on it has finished.
+    ///
+    /// # Errors
+    /// A copy that failed.
+    pub(crate) unsafe fn to_host(&self, device: &DeviceCore, region: usize, write: bool) -> Result<(), Error> {
+        if write {
+            self.touch_host(region);
+        }
+        let mut state = self.residence().lock();
+        let Some(memory) = state.memory.clone() else { return Ok(()) };
+        let (offset, bytes, base) = (self.offset(region), self.bytes(region), self.base(region));
+        let Some(place) = state.regions.get_mut(region) else { return Ok(()) };
+        if place.newest == Newest::Device && bytes > 0 {
+            if !place.pin_tried && bytes >= WORTH_PINNING {
+                place.pin_tried = true;
+                // SAFETY: the block lives as long as the storage, which unpins it when it ends.
+                if unsafe { device.backend().pin(base, bytes) } {
+                    state.pinned.push((base, device.backend().clone()));
+                }
+            }
+            // SAFETY: both blocks have the bytes; the caller keeps all others away.
+            unsafe { device.download_now(&memory, offset, base, bytes)? };
+            self.touch_host(region);
+        }
+        if let Some(place) = state.regions.get_mut(region) {
+            if place.newest == Newest::Device {
+                place.newest = Newest::Both;
+                place.arriving = None;
+            }
+            if write {
+                place.newest = Newest::Host;
+                place.arriving = None;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,425 @@
+//! A kernel on the device: from a plan to source text, from a box to the words of its geometry, and the launch.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use tida_kernels::element::{ElementType, ScalarType};
+use tida_kernels::emit::{FaultRecord, Field, Param, emit};
+use tida_kernels::plan::{Goal, Plan};
+use tida_kernels::scalar::Fault;
+
+use super::capture::{CapturedValue, Captures};
+use super::launch::fault_error;
+use super::prepare::Prepared;
+use crate::acc::device::{DeviceCore, Ready};
+use crate::acc::node::Queue;
+use crate::array::GridBox;
+use crate::array::layout::{WideLayout, WideRegion};
+use crate::array::storage::Storage;
+use crate::backend::{Argument, Memory};
+use crate::error::{Error, ErrorKind};
+
+/// An argument as the device needs it.
+#[derive(Debug)]
+pub(crate) enum DeviceArg<'a> {
+    /// An array with the tile's cuts.
+    Tiled(DeviceArray<'a>),
+    /// A whole array, of so many axes.
+    Whole(DeviceArray<'a>, usize),
+    /// The values of a table, one after the other, and their number.
+    Table(Vec<u8>, usize),
+}
+
+/// An array as the device needs it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DeviceArray<'a> {
+    pub storage: &'a Arc<Storage>,
+    pub layout: &'a Arc<WideLayout>,
+    pub element: ElementType,
+}
+
+/// The arguments of one kernel.
+pub(crate) type DeviceArgs<'a> = SmallVec<[DeviceArg<'a>; 8]>;
+
+/// The whole box that a reduction folds; its last axis is the kernel's.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Line {
+    pub cells: GridBox<4>,
+}
+
+/// A kernel to launch over boxes.
+pub(crate) struct DeviceLaunch<'a> {
+    pub prepared: &'a Arc<Prepared>,
+    pub captures: &'a Captures,
+    pub args: DeviceArgs<'a>,
+    pub goal: Goal,
+    pub checked: bool,
+    /// Bit `n` keeps argument `n` to its valid cells.
+    pub valid_only: u16,
+    /// Threads of a block, if asked for.
+    pub block: Option<[u32; 3]>,
+    /// What a reduction folds, and where it puts what it finds.
+    pub fold: Option<(Line, &'a Memory)>,
+}
+
+/// What a launch leaves: the record of its faults, if it can have any, and what must live until it is done.
+#[derive(Debug)]
+pub(crate) struct Launched {
+    fault: Option<Memory>,
+    _held: SmallVec<[Arc<Memory>; 8]>,
+}
+
+impl Launched {
+    /// Once the launch is done: the error of a fault that a cell raised.
+    pub fn finish(self, device: &DeviceCore, prepared: &Prepared) -> Result<(), Error> {
+        let Some(memory) = self.fault else { return Ok(()) };
+        let mut record = FaultRecord::default();
+        // SAFETY: the record has as many bytes, any of which make one; the launch that wrote it is done.
+        let read = unsafe {
+            let to = (&raw mut record).cast();
+            device.download_now(&memory, 0, to, size_of::<FaultRecord>())
+        };
+        device.give_fault_record(memory);
+        read?;
+        let [a, b, rest @ ..] = record.data;
+        let fault = match record.kind {
+            _ if record.claimed == 0 => return Ok(()),
+            1 => Fault::Division,
+            2 => Fault::Entry { index: a as u64, len: b as u64 },
+            _ => Fault::OutOfRange { arg: a as u32, index: [b, rest[0], rest[1], rest[2]] },
+        };
+        Err(fault_error(fault, prepared))
+    }
+}
+
+/// Most bytes of a captured value passed at launch.
+const CAPTURE: usize = 64;
+
+impl DeviceLaunch<'_> {
+    /// Puts the launches that run the kernel over the boxes into a stream.
+    ///
+    /// # Safety
+    /// The boxes were checked; the data is on the device, for commands of `queue`; no one else touches it until they are
+    /// done. Who calls keeps the arrays until then.
+    pub unsafe fn enqueue(&self, queue: &Queue<'_>, boxes: &[(usize, GridBox<4>)]) -> Result<Launched, Error> {
+        let device = queue.device;
+        let rank = self.prepared.kernel.rank;
+        let limits = device.backend().facts().grid;
+        let extent = |cells: &GridBox<4>| -> SmallVec<[i64; 4]> {
+            (4 - rank..4).map(|axis| cells.hi[axis] - cells.lo[axis]).collect()
+        };
+        let largest = boxes.iter().max_by_key(|(_, cells)| cells.cells()).map(|(_, cells)| extent(cells));
+        let Some(largest) = largest else { return Ok(Launched { fault: None, _held: SmallVec::new() }) };
+        let mut plan = self.plan(device, &largest, boxes.len() > 1);
+        let blocks = |plan: &Plan, cells: &GridBox<4>| match plan.goal {
+            Goal::Segments(_) => plan.segment_blocks(cells.lo[3], &extent(cells)),
+            _ => plan.blocks(&extent(cells)),
+        };
+        let mut fitting: SmallVec<[(usize, GridBox<4>); 8]> = SmallVec::new();
+        for (region, cells) in boxes {
+            cut_to_fit(cells, &|cells| blocks(&plan, cells), limits, &mut |part| fitting.push((*region, part)));
+        }
+        plan.many = fitting.len() > 1;
+        let ready = self.ready(device, &plan)?;
+
+        let mut held: SmallVec<[Arc<Memory>; 8]> = SmallVec::new();
+        let mut arrays: SmallVec<[Option<Arc<Memory>>; 8]> = SmallVec::new();
+        let mut wholes: SmallVec<[Option<Arc<Memory>>; 8]> = SmallVec::new();
+        for arg in &self.args {
+            let (memory, whole) = match arg {
+                DeviceArg::Tiled(array) => (array.storage.device_memory(device)?, None),
+                DeviceArg::Whole(array, rank) => {
+                    let words = whole_words(array, *rank);
+                    (array.storage.device_memory(device)?, Some(device.constants(as_bytes(&words))?))
+                }
+                DeviceArg::Table(bytes, _) => (device.constants(bytes)?, None),
+            };
+            held.push(memory.clone());
+            held.extend(whole.clone());
+            arrays.push(Some(memory));
+            wholes.push(whole);
+        }
+        let has = |wanted: Param| ready.source.params.contains(&wanted);
+        let fault = if has(Param::Fault) { Some(device.fault_record(queue.stream)?) } else { None };
+        let captures: SmallVec<[SmallVec<[u8; CAPTURE]>; 8]> = self.captures.list.iter().map(capture_bytes).collect();
+        let lengths: SmallVec<[[u8; 8]; 8]> = self.args.iter().map(length_bytes).collect();
+
+        let launch = |part: &[(usize, GridBox<4>)]| -> Result<Option<Arc<Memory>>, Error> {
+            let mut words = Vec::with_capacity(part.len() * ready.source.geometry.len());
+            let mut grid = [1u64; 3];
+            for (region, cells) in part {
+                words.extend(ready.source.geometry.iter().map(|field| self.word(*field, &plan, *region, cells)));
+                let needed = blocks(&plan, cells);
+                (0..3).for_each(|d| grid[d] = grid[d].max(needed[d]));
+            }
+            let tiles_z = (grid[2] as u32).to_ne_bytes();
+            grid[2] *= part.len() as u64;
+            let table = if plan.many { Some(device.constants(as_bytes(&words))?) } else { None };
+            let mut arguments: SmallVec<[Argument<'_>; 16]> = SmallVec::new();
+            for param in &ready.source.params {
+                let argument = match param {
+                    Param::Array(n) => arrays.get(*n as usize).and_then(|m| m.as_deref()).map(Argument::Memory),
+                    Param::Whole(n) => wholes.get(*n as usize).and_then(|m| m.as_deref()).map(Argument::Memory),
+                    Param::Capture(n) => captures.get(*n as usize).map(|bytes| Argument::Bytes(bytes)),
+                    Param::Length(n) => lengths.get(*n as usize).map(|bytes| Argument::Bytes(bytes)),
+                    Param::Geometry => Some(Argument::Bytes(as_bytes(&words))),
+                    Param::Boxes => table.as_deref().map(Argument::Memory),
+                    Param::TilesZ => Some(Argument::Bytes(&tiles_z)),
+                    Param::Fault => fault.as_ref().map(Argument::Memory),
+                    Param::Out => self.fold.map(|(_, out)| Argument::Memory(out)),
+                };
+                arguments.push(argument.ok_or_else(|| self.missing(*param))?);
+            }
+            // SAFETY: the arguments are those that the source names; every access was proven or is checked as it happens,
+            // for the tiles that these boxes are part of; the rest is the caller's promise.
+            unsafe {
+                let grid = grid.map(|n| n as u32);
+                device.backend().launch(queue.stream, &*ready.kernel, grid, plan.block, &arguments)?
+            };
+            drop(arguments);
+            Ok(table)
+        };
+        if plan.many {
+            let tiles = fitting.iter().map(|(_, cells)| blocks(&plan, cells)[2]).max().unwrap_or(1).max(1);
+            let at_once = ((limits[2] / tiles) as usize).max(1);
+            for part in fitting.chunks(at_once) {
+                held.extend(launch(part)?);
+            }
+        } else {
+            for one in &fitting {
+                held.extend(launch(std::slice::from_ref(one))?);
+            }
+        }
+        Ok(Launched { fault, _held: held })
+    }
+
+    /// The plan for boxes of about this extent.
+    pub fn plan(&self, device: &DeviceCore, extent: &[i64], many: bool) -> Plan {
+        let facts = device.backend().facts();
+        let mut groups: Vec<u8> = Vec::with_capacity(self.args.len());
+        let mut layouts: SmallVec<[&Arc<WideLayout>; 8]> = SmallVec::new();
+        let mut narrow = true;
+        for arg in &self.args {
+            let DeviceArg::Tiled(array) = arg else {
+                groups.push(0);
+                continue;
+            };
+            narrow &= array.layout.largest <= i32::MAX as usize;
+            let same = layouts.iter().position(|other| other.same(array.layout));
+            groups.push(same.unwrap_or(layouts.len()) as u8);
+            if same.is_none() {
+                layouts.push(array.layout);
+            }
+        }
+        let mut block = match self.goal {
+            Goal::Segments(_) => [256, 1, 1],
+            _ => self.block.unwrap_or_else(|| Plan::mapping(extent)),
+        };
+        while block.iter().product::<u32>() > facts.block_threads && !matches!(self.goal, Goal::Segments(_)) {
+            if let Some(most) = block.iter_mut().max() {
+                *most /= 2;
+            }
+        }
+        Plan {
+            dialect: facts.dialect,
+            math: device.math(),
+            goal: self.goal,
+            block,
+            many,
+            narrow,
+            checked: self.checked,
+            groups,
+        }
+    }
+
+    /// The compiled kernel of a plan.
+    pub fn ready(&self, device: &DeviceCore, plan: &Plan) -> Result<Arc<Ready>, Error> {
+        device.ready(Arc::as_ptr(self.prepared) as usize, plan, || {
+            let source = emit(&self.prepared.kernel, &self.prepared.analysis, plan);
+            match device.kernel(&source.text, &source.entry, plan.block) {
+                Ok(kernel) => Ok(Ready { source, kernel }),
+                Err(error) if error.kind() == ErrorKind::Kernel => Err(not_compiled(self.prepared, &source, &error)),
+                Err(error) => Err(error),
+            }
+        })
+    }
+
+    /// A word of the geometry of a box.
+    fn word(&self, field: Field, plan: &Plan, region: usize, cells: &GridBox<4>) -> i64 {
+        let rank = self.prepared.kernel.rank;
+        let axis = |d: u32| 4 - rank + d as usize;
+        let array = |arg: u32| match self.args.get(arg as usize) {
+            Some(DeviceArg::Tiled(array)) => Some(array),
+            _ => None,
+        };
+        let of_arg = |arg: u32| array(arg).and_then(|array| array.layout.regions.get(region));
+        let of_group = |group: u32| {
+            let tiled = self.args.iter().zip(&plan.groups);
+            let mut tiled = tiled.filter(|(arg, g)| matches!(arg, DeviceArg::Tiled(_)) && **g as u32 == group);
+            tiled.next().and_then(|(arg, _)| match arg {
+                DeviceArg::Tiled(array) => array.layout.regions.get(region),
+                _ => None,
+            })
+        };
+        let bounds = |arg: u32| of_arg(arg).map(|r| if self.valid_only & (1 << arg) != 0 { r.valid } else { r.grown });
+        let whole = || self.fold.map_or(*cells, |(line, _)| line.cells);
+        let rows = |d: usize| (d + 1..3).map(|d| whole().hi[d] - whole().lo[d]).product::<i64>();
+        match field {
+            Field::Extent(d) => cells.hi[axis(d)] - cells.lo[axis(d)],
+            Field::Lo(d) => cells.lo[axis(d)],
+            Field::Base(arg) => array(arg).map_or(0, |a| base(a, region)),
+            Field::First(group) => of_group(group).map_or(0, |r| first(r, cells)),
+            Field::Stride(group, d) => of_group(group).map_or(0, |r| r.strides[axis(d)]),
+            Field::Origin(group, d) => of_group(group).map_or(0, |r| r.origin[axis(d)]),
+            Field::Plane(group) => of_group(group).map_or(0, |r| r.cells),
+            Field::BoundLo(arg, d) => bounds(arg).map_or(0, |b| b.lo[axis(d)]),
+            Field::BoundHi(arg, d) => bounds(arg).map_or(0, |b| b.hi[axis(d)]),
+            Field::FirstRow => (4 - rank..3).map(|d| (cells.lo[d] - whole().lo[d]) * rows(d)).sum(),
+            Field::RowStep(d) => rows(axis(d)),
+            Field::Segments => segments(&whole()),
+            Field::FirstSegment => whole().lo[3].div_euclid(SEGMENT),
+            Field::LineLo => whole().lo[3],
+            Field::LineCells => whole().hi[3] - whole().lo[3],
+        }
+    }
+
+    fn missing(&self, param: Param) -> Error {
+        Error::new(
+            ErrorKind::Kernel,
+            format!("launch the kernel at {}", self.prepared.place()),
+            format!("no value for its parameter {param:?}"),
+            "report this: the emitted source asks for what the launch does not have",
+        )
+    }
+}
+
+/// Cells of a segment of a reduction.
+const SEGMENT: i64 = 64;
+
+/// Segments in a row of the box.
+pub(crate) fn segments(whole: &GridBox<4>) -> i64 {
+    (whole.hi[3] - 1).div_euclid(SEGMENT) - whole.lo[3].div_euclid(SEGMENT) + 1
+}
+
+/// Where a region starts, in units of the pointer that the kernel is given.
+fn base(array: &DeviceArray<'_>, region: usize) -> i64 {
+    (array.storage.offset(region) / unit(&array.element)) as i64
+}
+
+/// Bytes of what the pointer to an element points to: its scalar type if it has only one, else bytes.
+fn unit(element: &ElementType) -> usize {
+    let types = element.component_types();
+    match types.first() {
+        Some(first) if types.iter().all(|ty| ty == first) => first.size(),
+        _ => 1,
+    }
+}
+
+/// Position of the first cell of a box in a plane.
+fn first(region: &WideRegion, cells: &GridBox<4>) -> i64 {
+    (0..4).map(|d| (cells.lo[d] - region.origin[d]) * region.strides[d]).sum()
+}
+
+/// The words of [`Param::Whole`].
+fn whole_words(array: &DeviceArray<'_>, rank: usize) -> Vec<i64> {
+    let regions = &array.layout.regions;
+    let axes = 4 - rank..4;
+    let ends = |axis: usize| {
+        let mut ends: Vec<i64> = regions.iter().map(|r| r.valid.hi[axis]).collect();
+        ends.sort_unstable();
+        ends.dedup();
+        ends
+    };
+    let ends: SmallVec<[Vec<i64>; 4]> = axes.clone().map(ends).collect();
+    let mut words: Vec<i64> = ends.iter().map(|ends| ends.len() as i64).collect();
+    words.extend(ends.iter().map(|ends| ends.last().copied().unwrap_or(0)));
+    words.extend(ends.iter().flatten());
+    for (number, region) in regions.iter().enumerate() {
+        words.push(base(array, number));
+        words.extend(axes.clone().map(|axis| region.origin[axis]));
+        words.extend(axes.clone().take(rank - 1).map(|axis| region.strides[axis]));
+        words.push(region.cells);
+    }
+    words
+}
+
+fn as_bytes(words: &[i64]) -> &[u8] {
+    // SAFETY: any bytes of initialised words are bytes.
+    unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), size_of_val(words)) }
+}
+
+/// A scalar's bits as it is stored.
+pub(crate) fn push_bits(ty: ScalarType, bits: u64, out: &mut impl Extend<u8>) {
+    match ty.size() {
+        1 => out.extend([bits as u8]),
+        4 => out.extend((bits as u32).to_ne_bytes()),
+        _ => out.extend(bits.to_ne_bytes()),
+    }
+}
+
+fn capture_bytes(capture: &CapturedValue) -> SmallVec<[u8; CAPTURE]> {
+    let mut bytes = SmallVec::new();
+    match capture {
+        CapturedValue::Scalar(v) => push_bits(v.ty(), v.bits(), &mut bytes),
+        CapturedValue::Array(ty, values) => values.iter().for_each(|v| push_bits(*ty, v.bits(), &mut bytes)),
+        CapturedValue::Deferred(ty, _, value) => push_bits(*ty, value.bits(), &mut bytes),
+    }
+    bytes
+}
+
+fn length_bytes(arg: &DeviceArg<'_>) -> [u8; 8] {
+    match arg {
+        DeviceArg::Table(_, length) => (*length as u64).to_ne_bytes(),
+        _ => [0; 8],
+    }
+}
+
+/// Cuts a box until the blocks of each part are no more than a launch can have.
+fn cut_to_fit(
+    cells: &GridBox<4>,
+    blocks: &dyn Fn(&GridBox<4>) -> [u64; 3],
+    limits: [u64; 3],
+    give: &mut dyn FnMut(GridBox<4>),
+) {
+    let needed = blocks(cells);
+    let Some(over) = (0..3).find(|&d| needed[d] > limits[d]) else { return give(*cells) };
+    let extent = cells.extent();
+    let axis = match over {
+        0 => 3,
+        1 => 2,
+        _ if extent[0] > 1 => 0,
+        _ => 1,
+    };
+    // Parts of reductions start where segments do.
+    let mut middle = cells.lo[axis] + extent[axis] as i64 / 2;
+    if axis == 3 {
+        middle = middle.div_euclid(SEGMENT) * SEGMENT;
+    }
+    if middle <= cells.lo[axis] || middle >= cells.hi[axis] {
+        return give(*cells);
+    }
+    let (mut low, mut high) = (*cells, *cells);
+    low.hi[axis] = middle;
+    high.lo[axis] = middle;
+    cut_to_fit(&low, blocks, limits, give);
+    cut_to_fit(&high, blocks, limits, give);
+}
+
+/// The error of emitted source that a device's compiler refuses, with the user's line.
+fn not_compiled(prepared: &Prepared, source: &tida_kernels::emit::Source, error: &Error) -> Error {
+    let log = error.found();
+    // `file(12): error: ..` and `file:12:7: error: ..`
+    let line_of = |line: &str| -> Option<usize> {
+        let before = &line[..line.find("error")?];
+        before.split(['(', ')', ':']).filter_map(|part| part.trim().parse().ok()).find(|n: &usize| *n > 0)
+    };
+    let first = log.lines().find(|line| line.contains("error")).unwrap_or(log);
+    let place = line_of(first).and_then(|n| source.lines.get(n - 1).cloned().flatten());
+    let place = place.map_or_else(|| prepared.place(), |(file, span)| format!("{file}:{}:{}", span.line, span.column));
+    Error::new(
+        ErrorKind::Kernel,
+        format!("compile the kernel at {place} for the device"),
+        format!("that its compiler refused the emitted source: {}", first.trim()),
+        "report this with the output of `tida::explain`; until then run these tiles with `.device(Device::Cpu)`",
+    )
+}
