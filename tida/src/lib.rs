@@ -32,8 +32,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub mod prelude {
     //! What most programs need: `use tida::prelude::*`.
     pub use crate::{
-        ArgMax, ArgMin, Boundary, Centering, Device, Element, Error, ErrorKind, GridBox, Math, Max, Min, Product,
-        Scalar, Sum, Tile, TileAcc, TileArray, TileIter, all, axpy, compute, dot, fill_ghosts, kernel, kernel_fn, norm,
-        reduce, reduce_later, reduce_over, reduce_over_later, table,
+        ArgMax, ArgMin, Boundary, Centering, Device, Element, Error, ErrorKind, GridBox, Max, Min, Product, Scalar,
+        Sum, Tile, TileAcc, TileArray, TileIter, all, axpy, compute, dot, fill_ghosts, kernel, kernel_fn, norm, reduce,
+        reduce_later, reduce_over, reduce_over_later, table,
     };
 }

@@ -114,6 +114,13 @@ impl Plan {
     }
 }
 
+/// Blocks of so many threads along x, y and z that cover a box of these extents (axes of the kernel).
+pub fn blocks(block: [u32; 3], extent: &[i64]) -> [u64; 3] {
+    let along = |from_last: usize| extent.len().checked_sub(from_last + 1).map_or(1, |axis| extent[axis].max(0) as u64);
+    let [x, y, z] = block.map(|n| u64::from(n.max(1)));
+    [along(0).div_ceil(x), along(1).div_ceil(y), (along(2) * along(3)).div_ceil(z)]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

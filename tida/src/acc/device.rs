@@ -116,6 +116,21 @@ impl DeviceCore {
         made
     }
 
+    /// Loads a kernel from PTX, or finds it loaded.
+    ///
+    /// # Errors
+    /// As [`Backend::load_ptx`].
+    pub fn ptx(&self, ptx: &str, entry: &str) -> Result<Arc<dyn Kernel>, Error> {
+        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (format!("{entry}\0{ptx}"), [0; 3]);
+        if let Some(done) = kernels.get(&key) {
+            return done.clone();
+        }
+        let made = self.backend.load_ptx(ptx, entry);
+        kernels.insert(key, made.clone());
+        made
+    }
+
     /// The kernel of a plan: made once for what was analysed.
     pub fn ready(
         &self,

@@ -35,7 +35,7 @@ pub(crate) struct Queue<'a> {
 impl Queue<'_> {
     /// Runs `f`, which puts commands into streams; if it fails, waits for those that it had put there, so that what they
     /// use may go.
-    pub fn enqueue(&self, f: impl FnOnce() -> Result<Done, Error>) -> Result<Done, Error> {
+    pub fn enqueue<T>(&self, f: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
         f().inspect_err(|_| {
             for stream in 0..=COPIES {
                 // What the driver says of them now is said again by whoever needs the device next.

@@ -92,6 +92,8 @@ pub(crate) trait Event: Debug + Send + Sync {
 pub(crate) enum Argument<'a> {
     /// Memory of the device, from its start.
     Memory(&'a Memory),
+    /// Memory of the device, from this byte on. Only for kernels that were loaded by [`Backend::load_ptx`].
+    At(&'a Memory, usize),
     /// A value, as it lies in memory.
     Bytes(&'a [u8]),
 }

@@ -7,8 +7,7 @@ use smallvec::SmallVec;
 use tida_kernels::scalar::Value;
 
 use super::args::{ArgInfo, TiledInfo};
-use super::ask::Quoted;
-use super::capture::CapturedValue;
+use super::capture::{CapturedValue, Captures};
 use super::prepare::{ArgPlan, Prepared, index_text};
 use crate::acc::node::Node;
 use crate::acc::sweep::SweepKey;
@@ -42,16 +41,17 @@ pub(crate) struct Target<'a, const D: usize> {
     pub block: Option<[usize; D]>,
 }
 
-/// Checks one launch of a kernel over a box.
+/// Checks one launch of a kernel over a box. `kernel` tells it from others, with equal types of views.
 pub(crate) fn check<'a, const D: usize>(
     prepared: &Prepared,
-    quoted: &Quoted,
+    kernel: usize,
+    captures: &Captures,
     views: TypeId,
     target: &Target<'_, D>,
     infos: &[ArgInfo<'a, D>],
 ) -> Result<Checked<'a>, Error> {
     let mut key = SweepKey {
-        kernel: quoted.kernel as *const _ as usize,
+        kernel,
         views,
         args: SmallVec::new(),
         captures: SmallVec::new(),
@@ -61,7 +61,7 @@ pub(crate) fn check<'a, const D: usize>(
     };
     let mut after = SmallVec::new();
     let mut integers: SmallVec<[Option<i64>; 8]> = SmallVec::new();
-    for capture in &quoted.captures.list {
+    for capture in &captures.list {
         match capture {
             CapturedValue::Scalar(v) => {
                 integers.push(integer(*v));

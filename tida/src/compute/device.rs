@@ -102,6 +102,22 @@ impl DeviceLaunch<'_> {
     /// The boxes were checked; the data is on the device, for commands of `queue`; no one else touches it until they are
     /// done. Who calls keeps the arrays until then.
     pub unsafe fn enqueue(&self, queue: &Queue<'_>, boxes: &[(usize, GridBox<4>)]) -> Result<Launched, Error> {
+        let mut launched = Launched { fault: None, _held: SmallVec::new() };
+        // SAFETY: handed on.
+        queue.enqueue(|| unsafe { self.put(queue, boxes, &mut launched) })?;
+        Ok(launched)
+    }
+
+    /// As [`DeviceLaunch::enqueue`]; what must live until the launches are done goes into `launched`.
+    ///
+    /// # Safety
+    /// As [`DeviceLaunch::enqueue`].
+    unsafe fn put(
+        &self,
+        queue: &Queue<'_>,
+        boxes: &[(usize, GridBox<4>)],
+        Launched { fault, _held: held }: &mut Launched,
+    ) -> Result<(), Error> {
         let device = queue.device;
         let rank = self.prepared.kernel.rank;
         let limits = device.backend().facts().grid;
@@ -109,7 +125,7 @@ impl DeviceLaunch<'_> {
             (4 - rank..4).map(|axis| cells.hi[axis] - cells.lo[axis]).collect()
         };
         let largest = boxes.iter().max_by_key(|(_, cells)| cells.cells()).map(|(_, cells)| extent(cells));
-        let Some(largest) = largest else { return Ok(Launched { fault: None, _held: SmallVec::new() }) };
+        let Some(largest) = largest else { return Ok(()) };
         let mut plan = self.plan(device, &largest, boxes.len() > 1);
         let blocks = |plan: &Plan, cells: &GridBox<4>| match plan.goal {
             Goal::Segments(_) => plan.segment_blocks(cells.lo[3], &extent(cells)),
@@ -122,7 +138,6 @@ impl DeviceLaunch<'_> {
         plan.many = fitting.len() > 1;
         let ready = self.ready(device, &plan)?;
 
-        let mut held: SmallVec<[Arc<Memory>; 8]> = SmallVec::new();
         let mut arrays: SmallVec<[Option<Arc<Memory>>; 8]> = SmallVec::new();
         let mut wholes: SmallVec<[Option<Arc<Memory>>; 8]> = SmallVec::new();
         for arg in &self.args {
@@ -140,7 +155,9 @@ impl DeviceLaunch<'_> {
             wholes.push(whole);
         }
         let has = |wanted: Param| ready.source.params.contains(&wanted);
-        let fault = if has(Param::Fault) { Some(device.fault_record(queue.stream)?) } else { None };
+        if has(Param::Fault) {
+            *fault = Some(device.fault_record(queue.stream)?);
+        }
         let captures: SmallVec<[SmallVec<[u8; CAPTURE]>; 8]> = self.captures.list.iter().map(capture_bytes).collect();
         let lengths: SmallVec<[[u8; 8]; 8]> = self.args.iter().map(length_bytes).collect();
 
@@ -190,7 +207,7 @@ impl DeviceLaunch<'_> {
                 held.extend(launch(std::slice::from_ref(one))?);
             }
         }
-        Ok(Launched { fault, _held: held })
+        Ok(())
     }
 
     /// The plan for boxes of about this extent.
@@ -306,6 +323,13 @@ fn base(array: &DeviceArray<'_>, region: usize) -> i64 {
     (array.storage.offset(region) / unit(&array.element)) as i64
 }
 
+/// Where the first cell of a box is in an array's memory, in bytes.
+pub(crate) fn base_bytes(array: &DeviceArray<'_>, region: usize, cells: &GridBox<4>) -> usize {
+    let size = array.element.component_types().first().map_or(1, |ty| ty.size());
+    let position = array.layout.regions.get(region).map_or(0, |r| first(r, cells));
+    array.storage.offset(region) + position as usize * size
+}
+
 /// Bytes of what the pointer to an element points to: its scalar type if it has only one, else bytes.
 fn unit(element: &ElementType) -> usize {
     let types = element.component_types();
@@ -357,7 +381,7 @@ pub(crate) fn push_bits(ty: ScalarType, bits: u64, out: &mut impl Extend<u8>) {
     }
 }
 
-fn capture_bytes(capture: &CapturedValue) -> SmallVec<[u8; CAPTURE]> {
+pub(crate) fn capture_bytes(capture: &CapturedValue) -> SmallVec<[u8; CAPTURE]> {
     let mut bytes = SmallVec::new();
     match capture {
         CapturedValue::Scalar(v) => push_bits(v.ty(), v.bits(), &mut bytes),

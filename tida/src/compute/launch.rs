@@ -81,7 +81,7 @@ where
         device: tile.device,
         block: tile.block,
     };
-    let checked = check(&prepared, &quoted, views, &target, &infos)?;
+    let checked = check(&prepared, quoted.identity(), &quoted.captures, views, &target, &infos)?;
     let work = crate::acc::TileWork {
         key: checked.key,
         region: tile.region,
@@ -105,16 +105,26 @@ where
             prepared: prepared.clone(),
         })
     });
+    launch_written(&infos, &prepared, tile.grown, on_device);
+    Ok(())
+}
+
+/// Tells the arrays that a recorded launch writes.
+pub(super) fn launch_written<const D: usize>(
+    infos: &[ArgInfo<'_, D>],
+    prepared: &Prepared,
+    grown: bool,
+    on_device: bool,
+) {
     for (info, plan) in infos.iter().zip(&prepared.args) {
         if let (ArgInfo::Tiled(tiled), true) = (info, plan.written) {
             tiled.tracker.cells_written();
             tiled.tracker.written_at(on_device);
-            if tile.grown {
+            if grown {
                 tiled.tracker.ghosts_overwritten();
             }
         }
     }
-    Ok(())
 }
 
 /// A kernel in its native form, with what it holds of its arguments.

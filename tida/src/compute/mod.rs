@@ -12,6 +12,7 @@ mod linear;
 #[cfg(test)]
 mod macro_tests;
 mod prepare;
+mod ptx;
 mod reduce;
 pub(crate) mod view;
 
@@ -20,6 +21,7 @@ pub use deferred::Scalar;
 pub use explain::{Explanation, explain};
 pub use launch::compute;
 pub use linear::{Real, axpy, dot, norm};
+pub use ptx::{PtxKernel, PtxParam, PtxScalar};
 pub use reduce::{
     ArgMax, ArgMin, Domain, Max, Min, Product, Reducible, Reduction, Sum, reduce, reduce_later, reduce_over,
     reduce_over_later,

@@ -71,7 +71,11 @@ fn capture_type(value: &CapturedValue) -> Type {
 }
 
 impl Prepared {
-    fn new(kernel: Kernel) -> Result<Prepared, Error> {
+    /// Analyses a kernel.
+    ///
+    /// # Errors
+    /// A write or a read that would race.
+    pub fn new(kernel: Kernel) -> Result<Prepared, Error> {
         let analysis = analyse(&kernel);
         let mut args = Vec::with_capacity(kernel.args.len());
         for (arg, found) in kernel.args.iter().zip(&analysis.args) {

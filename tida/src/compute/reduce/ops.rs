@@ -1,5 +1,6 @@
 //! The reductions.
 
+use tida_kernels::plan::FoldOp;
 use tida_kernels::scalar::ops;
 
 use crate::array::GridBox;
@@ -30,6 +31,9 @@ pub trait Reducible: Scalar {
     fn less(self, other: Self) -> bool;
     #[doc(hidden)]
     fn not_a_number(self) -> bool;
+    /// The value of these bits.
+    #[doc(hidden)]
+    fn of_bits(bits: u64) -> Self;
 }
 
 macro_rules! reducible {
@@ -54,6 +58,12 @@ macro_rules! reducible {
             fn not_a_number(self) -> bool {
                 let nan: fn($t) -> bool = $nan;
                 nan(self)
+            }
+            fn of_bits(bits: u64) -> $t {
+                let bits = bits.to_le_bytes();
+                let mut own = [0; size_of::<$t>()];
+                own.copy_from_slice(&bits[..size_of::<$t>()]);
+                <$t>::from_le_bytes(own)
             }
         }
     )*};
@@ -88,6 +98,12 @@ pub trait Reduction<T>: Copy + std::fmt::Debug + Send + Sync + 'static {
     /// Whether a box without cells has a value.
     #[doc(hidden)]
     const OF_NOTHING: bool;
+    /// Its name in emitted kernels.
+    #[doc(hidden)]
+    const FOLD: FoldOp;
+    /// What a device folded: a value's bits, and the index that goes with it, if there is one.
+    #[doc(hidden)]
+    fn folded(self, bits: u64, index: u64) -> Self::Partial;
 }
 
 /// The sum; integers wrap. Of no cells it is 0.
@@ -122,6 +138,10 @@ macro_rules! plain {
             type Partial = T;
             type Output<const D: usize> = T;
             const OF_NOTHING: bool = $of_nothing;
+            const FOLD: FoldOp = FoldOp::$name;
+            fn folded(self, bits: u64, _: u64) -> T {
+                T::of_bits(bits)
+            }
             #[inline(always)]
             fn identity(self) -> T {
                 T::$identity
@@ -165,6 +185,10 @@ macro_rules! arg {
             type Partial = (T, u64);
             type Output<const D: usize> = ([usize; D], T);
             const OF_NOTHING: bool = false;
+            const FOLD: FoldOp = FoldOp::$name;
+            fn folded(self, bits: u64, index: u64) -> (T, u64) {
+                (T::of_bits(bits), index)
+            }
             #[inline(always)]
             fn identity(self) -> (T, u64) {
                 (T::$identity, u64::MAX)

@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 use tida_kernels::ir::Type;
 use tida_kernels::scalar::fault;
 
+use super::device::DeviceFold;
 use super::fold::{SEGMENT, by_halves, tree};
 use super::ops::{Reducible, Reduction};
 use crate::acc::node::Work;
@@ -160,14 +161,14 @@ where
     }
     let mut acc: Option<TileAcc> = None;
     let (mut touches, mut after) = (Vec::new(), SmallVec::new());
-    let (mut run_checked, mut valid_only) = (false, 0);
+    let (mut run_checked, mut valid_only, mut on_device) = (false, 0, false);
     for (region, r) in layout.regions.iter().enumerate() {
         let part = r.valid.intersect(&cells);
         if part.is_empty() && !(cells.is_empty() && region == 0) {
             continue;
         }
         let target = Target { layout: &layout, region, cells: part, grown: false, device: None, block: None };
-        let checked = check(&prepared, &quoted, views, &target, &infos).map_err(at)?;
+        let checked = check(&prepared, quoted.identity(), &quoted.captures, views, &target, &infos).map_err(at)?;
         run_checked |= checked.run_checked;
         valid_only |= checked.valid_only;
         touches.extend(checked.touches.into_iter().filter(|t| t.read.is_some()).map(|t| Touch {
@@ -177,6 +178,7 @@ where
             write: false,
         }));
         after = checked.after;
+        on_device |= checked.key.on_device;
         acc.get_or_insert_with(|| checked.acc.clone());
     }
     let Some(acc) = acc else {
@@ -185,11 +187,31 @@ where
     let job = Job { kernel, quoted, held: args.hold(), run_checked, valid_only, layout, cells, op, prepared };
     let value = Arc::new(OnceLock::new());
     let result = value.clone();
-    let work = Work::Host(Box::new(move || {
-        let folded = job.run()?;
-        let _ = result.set(job.op.finish(folded, &job.cells));
-        Ok(())
-    }));
+    // Where the kernels run that write what is read.
+    let at_host = infos.iter().any(|info| match info {
+        ArgInfo::Tiled(tiled) => tiled.tracker.is_at_host(),
+        ArgInfo::Whole { tracker, .. } => tracker.is_at_host(),
+        ArgInfo::Table { .. } => false,
+    });
+    let work = if on_device && !at_host && !job.cells.is_empty() {
+        Work::Device(Box::new(move |queue| {
+            // SAFETY: the graph runs this node only while nothing writes what it reads; `check` has proven every
+            // access in range, or has it checked.
+            let folded = unsafe { job.device_fold::<R>().enqueue(queue)? };
+            let device = queue.device.clone();
+            Ok(Box::new(move || {
+                let (bits, index) = folded.take(&device, &job.prepared)?;
+                let _ = result.set(job.op.finish(job.op.folded(bits, index), &job.cells));
+                Ok(())
+            }))
+        }))
+    } else {
+        Work::Host(Box::new(move || {
+            let folded = job.run()?;
+            let _ = result.set(job.op.finish(folded, &job.cells));
+            Ok(())
+        }))
+    };
     let node = acc.record_node("a reduction", recorded, &touches, &after, work);
     Ok(Scalar::new(acc, node, value))
 }
@@ -236,6 +258,26 @@ impl<P> Slots<P> {
 }
 
 impl<H, N, O, const D: usize> Job<H, N, O, D> {
+    /// The same for the device.
+    fn device_fold<R>(&self) -> DeviceFold<'_, D>
+    where
+        R: Reducible,
+        O: Reduction<R>,
+        H: HeldArgs<D>,
+    {
+        DeviceFold {
+            prepared: &self.prepared,
+            captures: &self.quoted.captures,
+            args: self.held.on_device().into_iter().map(|arg| arg.0).collect(),
+            checked: self.run_checked,
+            valid_only: self.valid_only,
+            layout: &self.layout,
+            cells: self.cells,
+            scalar: R::SCALAR,
+            op: O::FOLD,
+        }
+    }
+
     fn run<R>(&self) -> Result<O::Partial, Error>
     where
         R: Reducible,
