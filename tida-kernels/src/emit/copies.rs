@@ -68,7 +68,7 @@ pub struct Place {
 /// Copies as the kernel reads them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
-    /// What is to lie in memory, aligned to 8 bytes.
+    /// What is to lie in memory, aligned to 16 bytes.
     pub bytes: Vec<u8>,
     /// Number of copies.
     pub copies: u32,
@@ -188,26 +188,35 @@ INLINE Word line(Word near, Word far, i64 distance) {
 const BODY: &str = "
 enum { BOX, NEGATED, LINE, CONSTANT };
 
-typedef struct {
-    u64 to, from, far;                      // positions of the first cell
-    u64 value;                              // a constant's bits, or a line's distance
-    u32 mode;
-    u32 extent[3], inverse[3], shift[3];    // cells along the last three axes, and how to divide by them
-    u32 to_step[4], from_step[4], far_step[4];
+typedef struct {                    // 128 bytes, in words that one load takes
+    u64 to, from;                   // positions of the first cell
+    u64 far, value;                 // a line's far source; a constant's bits, or a line's distance
+    uint4 extent;                   // x: what is done; y, z, w: cells along the last three axes
+    uint4 inverse, shift;           // y, z, w: how to divide by the extent
+    uint4 to_step, from_step, far_step;
 } Copy;
 
 // n / extent for n < 2^31
 INLINE u32 quotient(u32 n, u32 inverse, u32 shift) { return inverse ? HIGH(n, inverse) >> shift : n; }
 
-INLINE u32 along(GLOBAL const u32 *step, const u32 *at) {
-    return at[0] * step[0] + at[1] * step[1] + at[2] * step[2] + at[3] * step[3];
+INLINE u32 along(uint4 step, uint4 at) { return at.x * step.x + at.y * step.y + at.z * step.z + at.w * step.w; }
+
+// The cell with number n of a box.
+INLINE uint4 cell_at(u32 n, uint4 extent, uint4 inverse, uint4 shift) {
+    u32 row = quotient(n, inverse.w, shift.w), plane = quotient(row, inverse.z, shift.z);
+    uint4 at;
+    at.x = quotient(plane, inverse.y, shift.y);
+    at.y = plane - at.x * extent.y;
+    at.z = row - plane * extent.z;
+    at.w = n - row * extent.w;
+    return at;
 }
 
-// The table: the number of each copy's first cell and of one past the last; the copies; the copy that each block starts in.
+// The table: the copies; the number of each one's first cell and of one past the last; the copy each block starts in.
 KERNEL tida_copies(GLOBAL Word *to, GLOBAL const Word *from, GLOBAL const u64 *RESTRICT table, u32 copies) {
-    GLOBAL const u64 *RESTRICT starts = table;
-    GLOBAL const Copy *RESTRICT list = (GLOBAL const Copy *)(table + copies + 1);
-    GLOBAL const u32 *RESTRICT first = (GLOBAL const u32 *)(list + copies);
+    GLOBAL const Copy *RESTRICT list = (GLOBAL const Copy *)table;
+    GLOBAL const u64 *RESTRICT starts = (GLOBAL const u64 *)(list + copies);
+    GLOBAL const u32 *RESTRICT first = (GLOBAL const u32 *)(starts + copies + 1);
     u32 block = (u32)BLOCK, low = first[block], last = first[block + 1];
     u64 total = starts[copies], start = (u64)block * 1024 + (u32)THREAD;
     Word words[4];
@@ -221,16 +230,10 @@ KERNEL tida_copies(GLOBAL Word *to, GLOBAL const Word *from, GLOBAL const u64 *R
             if (starts[middle] <= cell) low = middle; else high = middle - 1;
         }
         GLOBAL const Copy *RESTRICT copy = list + low;
-        u32 n = (u32)(cell - starts[low]), at[4];
-#pragma unroll
-        for (int d = 3; d > 0; d--) {
-            u32 rest = quotient(n, copy->inverse[d - 1], copy->shift[d - 1]);
-            at[d] = n - rest * copy->extent[d - 1];
-            n = rest;
-        }
-        at[0] = n;
+        uint4 extent = copy->extent;
+        uint4 at = cell_at((u32)(cell - starts[low]), extent, copy->inverse, copy->shift);
         targets[k] = copy->to + along(copy->to_step, at);
-        u32 mode = copy->mode;
+        u32 mode = extent.x;
         if (mode == CONSTANT) {
             words[k] = (Word)copy->value;
             continue;
@@ -281,7 +284,7 @@ struct Open {
 }
 
 /// Bytes of the kernel's `Copy`.
-const RECORD: usize = 120;
+const RECORD: usize = 128;
 
 impl Open {
     fn push(&mut self, copy: &BoxCopy, cells: u64) {
@@ -293,9 +296,9 @@ impl Open {
     fn table(self) -> Table {
         let blocks = self.cells.div_ceil(CELLS);
         let mut bytes = Vec::with_capacity(self.starts.len() * (RECORD + 8) + blocks as usize * 4 + 16);
+        self.list.iter().for_each(|record| bytes.extend(record));
         self.starts.iter().for_each(|start| bytes.extend(start.to_ne_bytes()));
         bytes.extend(self.cells.to_ne_bytes());
-        self.list.iter().for_each(|record| bytes.extend(record));
         let mut copy = 0u32;
         for block in 0..=blocks {
             // The last entry is that of a block after the end.
@@ -359,7 +362,8 @@ impl BoxCopy {
             at += word.len();
         };
         [self.to.first, from.first, far.first, value].iter().for_each(|word| put(&word.to_ne_bytes()));
-        let words = [mode].into_iter().chain(inner).chain(inverses.map(|i| i.0)).chain(inverses.map(|i| i.1));
+        let words = [mode].into_iter().chain(inner);
+        let words = words.chain([0]).chain(inverses.map(|i| i.0)).chain([0]).chain(inverses.map(|i| i.1));
         words.chain(steps(self.to)).chain(steps(from)).chain(steps(far)).for_each(|word| put(&word.to_ne_bytes()));
         bytes
     }
@@ -414,8 +418,9 @@ mod tests {
 
     fn words(table: &Table) -> (Vec<u64>, Vec<u32>) {
         let n = table.copies as usize;
-        let starts = table.bytes[..8 * (n + 1)].chunks(8).map(|b| u64::from_ne_bytes(b.try_into().unwrap()));
-        let first = table.bytes[8 * (n + 1) + RECORD * n..].chunks(4).map(|b| u32::from_ne_bytes(b.try_into().unwrap()));
+        let (starts, first) = table.bytes[RECORD * n..].split_at(8 * (n + 1));
+        let starts = starts.chunks(8).map(|b| u64::from_ne_bytes(b.try_into().unwrap()));
+        let first = first.chunks(4).map(|b| u32::from_ne_bytes(b.try_into().unwrap()));
         (starts.collect(), first.collect())
     }
 
@@ -443,8 +448,7 @@ mod tests {
         assert_eq!(cells, 1 << 34);
         let mut last = None;
         for table in &tables {
-            let n = table.copies as usize;
-            for record in table.bytes[8 * (n + 1)..].chunks(RECORD).take(n) {
+            for record in table.bytes.chunks(RECORD).take(table.copies as usize) {
                 let word = |at: usize| u64::from_ne_bytes(record[at..at + 8].try_into().unwrap());
                 let start = (word(0), word(8));
                 // In order, and both sides move together.
