@@ -2,6 +2,8 @@
 //!
 //! Nothing outside a backend's folder names a type of its driver.
 
+#[cfg(test)]
+mod contract;
 pub(crate) mod cpu;
 pub(crate) mod cuda;
 pub(crate) mod disk;
@@ -13,7 +15,7 @@ use std::sync::Arc;
 
 use tida_kernels::plan::{Dialect, Math};
 
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 
 /// Queues of kernels of a device, numbered from 0. Work of one stream runs in order.
 pub(crate) const STREAMS: usize = 4;
@@ -171,6 +173,20 @@ pub(crate) trait Backend: Debug + Send + Sync {
     /// [`ErrorKind::Kernel`](crate::ErrorKind::Kernel) with the compiler's messages as `found`;
     /// [`ErrorKind::Device`](crate::ErrorKind::Device) without a compiler.
     fn compile(&self, code: &Code<'_>) -> Result<Arc<dyn Kernel>, Error>;
+
+    /// Loads a kernel that another compiler has made, as PTX text.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Kernel`](crate::ErrorKind::Kernel) with the driver's messages as `found`;
+    /// [`ErrorKind::Device`](crate::ErrorKind::Device) on anything but CUDA.
+    fn load_ptx(&self, _ptx: &str, entry: &str) -> Result<Arc<dyn Kernel>, Error> {
+        Err(Error::new(
+            ErrorKind::Device,
+            format!("load the kernel `{entry}` from PTX"),
+            format!("the device {}, which does not take PTX", self.facts().name),
+            "use a CUDA device (TIDA_DEVICE=cuda), or write the kernel with `kernel!`",
+        ))
+    }
 
     /// Copies to the device. Returns before it is done.
     ///

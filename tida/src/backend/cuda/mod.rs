@@ -1,14 +1,293 @@
 //! NVIDIA GPUs, by the CUDA driver and NVRTC, both found when the program runs.
+//!
+//! The driver's primary context is used, made current by every call, so calls come from any thread and live beside
+//! other users of the CUDA runtime. Streams are the backend's own and do not wait for the default stream.
 
-use std::sync::Arc;
+mod compile;
+mod memory;
+mod probe;
+mod stream;
+#[cfg(test)]
+mod tests;
 
-use super::Backend;
+use std::ffi::c_void;
+use std::fmt;
+use std::ptr;
+use std::sync::{Arc, Mutex};
+
+#[allow(unused_imports)] // Used by `explain` and by the tests of emitted text.
+pub(crate) use compile::compile_only;
+use cudarc::driver::sys::{CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUresult, CUstream};
+use smallvec::SmallVec;
+use tida_kernels::plan::Dialect;
+
+use super::{Argument, Backend, Code, Event, Facts, Kernel, Memory};
 use crate::error::{Error, ErrorKind};
+use compile::{CudaKernel, Target};
+use memory::{Kept, Pinned};
+use probe::{Driver, call};
+use stream::CudaEvent;
 
-/// The first CUDA device.
+/// The first CUDA device, or the one that the environment variable `TIDA_CUDA_DEVICE` numbers.
 ///
 /// # Errors
 /// No driver, no device, or no NVRTC: what was looked for and what to do.
 pub(crate) fn open() -> Result<Arc<dyn Backend>, Error> {
-    Err(Error::new(ErrorKind::Device, "use CUDA", "nothing", "wait"))
+    let driver = probe::driver()?;
+    let device = probe::device(driver)?;
+    let major = driver.attribute(device, CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+    let minor = driver.attribute(device, CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+    let target = Target::of_device(10 * major + minor)?;
+    let facts = facts(driver, device, &target)?;
+    let context = Context::new(driver, device, facts.memory)?;
+    Ok(Arc::new(Cuda { context: Arc::new(context), facts, target }))
+}
+
+/// What the driver says of a device.
+fn facts(driver: &Driver, device: CUdevice, target: &Target) -> Result<Facts, Error> {
+    let mut name = [0u8; 256];
+    // SAFETY: the place for the name has 256 bytes, and the driver is told 255 of them: the last stays 0.
+    unsafe { call!(driver, cuDeviceGetName(name.as_mut_ptr().cast(), 255, device)) }?;
+    let mut memory = 0;
+    // SAFETY: the place for the answer is valid.
+    unsafe { call!(driver, cuDeviceTotalMem_v2(&mut memory, device)) }?;
+    let ask = |attribute| driver.attribute(device, attribute);
+    use CUdevice_attribute as Ask;
+    Ok(Facts {
+        name: String::from_utf8_lossy(name.split(|byte| *byte == 0).next().unwrap_or_default()).into_owned(),
+        dialect: Dialect::Cuda,
+        target: target.to_string(),
+        memory: memory as u64,
+        fp64: true,
+        block_threads: ask(Ask::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+        shared_memory: ask(Ask::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK)?,
+        grid: [
+            ask(Ask::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X)?.into(),
+            ask(Ask::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y)?.into(),
+            ask(Ask::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z)?.into(),
+        ],
+        gpu: true,
+    })
+}
+
+/// The device's primary context with all that was made in it. Kernels and events hold it alive.
+struct Context {
+    driver: &'static Driver,
+    device: CUdevice,
+    raw: CUcontext,
+    streams: Vec<CUstream>,
+    /// Events to use again.
+    events: Mutex<Vec<CUevent>>,
+    /// Memory to use again.
+    kept: Mutex<Kept>,
+    pinned: Mutex<Pinned>,
+}
+
+// SAFETY: the handles of the driver may be used from any thread whose current context is this one; every use makes it
+// current first.
+unsafe impl Send for Context {}
+// SAFETY: as above; the driver's functions are thread-safe.
+unsafe impl Sync for Context {}
+
+impl Context {
+    fn new(driver: &'static Driver, device: CUdevice, memory: u64) -> Result<Context, Error> {
+        let mut raw = ptr::null_mut();
+        // SAFETY: the place for the answer is valid; released when dropped.
+        unsafe { call!(driver, cuDevicePrimaryCtxRetain(&mut raw, device)) }?;
+        let mut context = Context {
+            driver,
+            device,
+            raw,
+            streams: Vec::new(),
+            events: Mutex::default(),
+            kept: Mutex::new(Kept::new(memory)),
+            pinned: Mutex::default(),
+        };
+        context.make_streams()?;
+        Ok(context)
+    }
+
+    /// Makes this context the calling thread's current one, and gives the driver.
+    fn enter(&self) -> Result<&'static Driver, Error> {
+        // SAFETY: the context is retained as long as this value lives.
+        unsafe { call!(self.driver, cuCtxSetCurrent(self.raw)) }?;
+        Ok(self.driver)
+    }
+
+    /// For results that nobody can be told of, such as those of giving things back. At the end of a process the driver
+    /// may be gone before the last of its handles, which is no failure.
+    fn ignore(&self, call: &str, code: u32) {
+        if code != 0 && code != CUresult::CUDA_ERROR_DEINITIALIZED as u32 {
+            tracing::debug!(call, result = self.driver.text(code), "the CUDA driver could not give something back");
+        }
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        if self.enter().is_ok() {
+            self.drop_events();
+            self.drop_kept();
+            self.drop_streams();
+        }
+        // SAFETY: retained once, in `new`; nothing made in it is left.
+        let code = unsafe { (self.driver.cuDevicePrimaryCtxRelease_v2)(self.device) };
+        self.ignore("cuDevicePrimaryCtxRelease", code);
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context").field("device", &self.device).finish_non_exhaustive()
+    }
+}
+
+/// A CUDA device.
+#[derive(Debug)]
+struct Cuda {
+    context: Arc<Context>,
+    facts: Facts,
+    target: Target,
+}
+
+/// An address within memory.
+fn address(memory: &Memory, at: usize) -> CUdeviceptr {
+    memory.raw + at as u64
+}
+
+impl Backend for Cuda {
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn free_memory(&self) -> Option<u64> {
+        self.context.free_memory().ok().map(|free| free as u64)
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<u64, Error> {
+        self.context.allocate(bytes.max(1))
+    }
+
+    unsafe fn free(&self, raw: u64, bytes: usize) {
+        // SAFETY: the caller's promise; the same size as `allocate` asked for.
+        unsafe { self.context.free(raw, bytes.max(1)) }
+    }
+
+    unsafe fn pin(&self, base: *mut u8, bytes: usize) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { self.context.pin(base, bytes) }
+    }
+
+    unsafe fn unpin(&self, base: *mut u8) {
+        // SAFETY: the caller's promise.
+        unsafe { self.context.unpin(base) }
+    }
+
+    fn compile(&self, code: &Code<'_>) -> Result<Arc<dyn Kernel>, Error> {
+        Ok(Arc::new(compile::compile(&self.context, &self.target, code)?))
+    }
+
+    fn load_ptx(&self, ptx: &str, entry: &str) -> Result<Arc<dyn Kernel>, Error> {
+        Ok(Arc::new(compile::load_ptx(&self.context, ptx, entry)?))
+    }
+
+    unsafe fn upload(&self, stream: usize, to: &Memory, at: usize, from: *const u8, bytes: usize) -> Result<(), Error> {
+        let (driver, stream) = (self.context.enter()?, self.context.stream(stream)?);
+        for (offset, bytes) in self.context.pieces(from, bytes) {
+            // SAFETY: the caller's promise holds for every stretch of these bytes.
+            unsafe {
+                let (to, from) = (address(to, at + offset), from.add(offset).cast::<c_void>());
+                call!(driver, cuMemcpyHtoDAsync_v2(to, from, bytes, stream))
+            }?;
+        }
+        Ok(())
+    }
+
+    unsafe fn download(&self, stream: usize, from: &Memory, at: usize, to: *mut u8, bytes: usize) -> Result<(), Error> {
+        let (driver, stream) = (self.context.enter()?, self.context.stream(stream)?);
+        for (offset, bytes) in self.context.pieces(to, bytes) {
+            // SAFETY: the caller's promise holds for every stretch of these bytes.
+            unsafe {
+                let (to, from) = (to.add(offset).cast::<c_void>(), address(from, at + offset));
+                call!(driver, cuMemcpyDtoHAsync_v2(to, from, bytes, stream))
+            }?;
+        }
+        Ok(())
+    }
+
+    unsafe fn copy(
+        &self,
+        stream: usize,
+        from: (&Memory, usize),
+        to: (&Memory, usize),
+        bytes: usize,
+    ) -> Result<(), Error> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let (driver, stream) = (self.context.enter()?, self.context.stream(stream)?);
+        // SAFETY: the caller's promise.
+        unsafe { call!(driver, cuMemcpyDtoDAsync_v2(address(to.0, to.1), address(from.0, from.1), bytes, stream)) }
+    }
+
+    unsafe fn zero(&self, stream: usize, memory: &Memory, at: usize, bytes: usize) -> Result<(), Error> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let (driver, stream) = (self.context.enter()?, self.context.stream(stream)?);
+        // SAFETY: the caller's promise.
+        unsafe { call!(driver, cuMemsetD8Async(address(memory, at), 0, bytes, stream)) }
+    }
+
+    unsafe fn launch(
+        &self,
+        stream: usize,
+        kernel: &dyn Kernel,
+        blocks: [u32; 3],
+        threads: [u32; 3],
+        arguments: &[Argument<'_>],
+    ) -> Result<(), Error> {
+        let kernel = kernel.as_any().downcast_ref::<CudaKernel>().filter(|kernel| kernel.is_of(&self.context));
+        let kernel = kernel.ok_or_else(|| foreign("launch a kernel", "kernel"))?;
+        kernel.check(arguments)?;
+        if blocks.contains(&0) || threads.contains(&0) {
+            return Ok(());
+        }
+        let (driver, stream) = (self.context.enter()?, self.context.stream(stream)?);
+        // Where each value lies. The driver copies the values before the call returns.
+        let mut values: SmallVec<[*mut c_void; 24]> = arguments
+            .iter()
+            .map(|argument| match argument {
+                Argument::Memory(memory) => (&raw const memory.raw).cast_mut().cast(),
+                Argument::Bytes(bytes) => bytes.as_ptr().cast_mut().cast(),
+            })
+            .collect();
+        let ([x, y, z], [i, j, k]) = (blocks, threads);
+        // SAFETY: the function's module is loaded in this context; each parameter has a value of its size, by the check
+        // above where the driver tells sizes and else by the caller's promise, and is only read. A handle of `Memory`
+        // is a device address, as kernels take it.
+        unsafe {
+            let values = values.as_mut_ptr();
+            call!(driver, cuLaunchKernel(kernel.raw(), x, y, z, i, j, k, 0, stream, values, ptr::null_mut()))
+        }
+    }
+
+    fn record(&self, stream: usize) -> Result<Arc<dyn Event>, Error> {
+        Ok(Arc::new(CudaEvent::record(&self.context, stream)?))
+    }
+
+    fn wait(&self, stream: usize, event: &dyn Event) -> Result<(), Error> {
+        let event = event.as_any().downcast_ref::<CudaEvent>();
+        self.context.wait(stream, event.ok_or_else(|| foreign("wait for an event", "event"))?)
+    }
+}
+
+/// Something of another device where one of this was expected.
+fn foreign(tried: &str, what: &str) -> Error {
+    Error::new(
+        ErrorKind::Argument,
+        format!("{tried} on a CUDA device"),
+        format!("a {what} of another device"),
+        format!("use the {what} on the device that it was made by"),
+    )
 }

@@ -1,0 +1,458 @@
+//! Text to machine code by NVRTC, modules of the driver, and what is known of a kernel.
+
+use std::any::Any;
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::fmt;
+use std::ptr;
+use std::sync::Arc;
+
+use cudarc::driver::sys::{CUdevice_attribute, CUfunction, CUfunction_attribute, CUjit_option, CUmodule};
+use cudarc::nvrtc::sys::{nvrtcProgram, nvrtcResult};
+use tida_kernels::plan::Math;
+
+use super::Context;
+use super::probe::{Nvrtc, call, nvrtc};
+use crate::backend::{Argument, Code, Kernel, KernelFacts, disk};
+use crate::error::{Error, ErrorKind};
+
+/// What kernels are compiled for.
+#[derive(Clone, Debug)]
+pub(super) struct Target {
+    /// `sm_90`: machine code of that architecture. `compute_90`: PTX, which the driver compiles further.
+    arch: String,
+    /// NVRTC's version.
+    version: [u32; 2],
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, NVRTC {}.{}", self.arch, self.version[0], self.version[1])
+    }
+}
+
+impl Target {
+    /// For a device of a compute capability, such as 90: its machine code if NVRTC knows it, else PTX of the newest
+    /// older architecture that NVRTC knows.
+    ///
+    /// # Errors
+    /// No NVRTC, or one that is too new for the device.
+    pub fn of_device(capability: u32) -> Result<Target, Error> {
+        let (nvrtc, version) = nvrtc()?;
+        let known = known_archs(nvrtc);
+        let arch = if known.contains(&capability) {
+            format!("sm_{capability}")
+        } else if let Some(older) = known.iter().filter(|arch| **arch < capability).max() {
+            format!("compute_{older}")
+        } else {
+            return Err(Error::new(
+                ErrorKind::Device,
+                format!("compile kernels for a device of compute capability {}.{}", capability / 10, capability % 10),
+                format!("NVRTC {}.{}, which makes code for {known:?}", version[0], version[1]),
+                "install an older NVRTC (CUDA 12 knows devices from 5.0 on) and put its folder in LD_LIBRARY_PATH",
+            ));
+        };
+        Ok(Target { arch, version: *version })
+    }
+}
+
+/// The architectures that NVRTC makes code for, such as 90.
+fn known_archs(nvrtc: &Nvrtc) -> Vec<u32> {
+    let mut count = 0;
+    // SAFETY: the place for the answer is valid.
+    let code = unsafe { (nvrtc.nvrtcGetNumSupportedArchs)(&mut count) };
+    let mut archs: Vec<c_int> = vec![0; if code == 0 { count.max(0) as usize } else { 0 }];
+    // SAFETY: there is room for as many as NVRTC said.
+    if archs.is_empty() || unsafe { (nvrtc.nvrtcGetSupportedArchs)(archs.as_mut_ptr()) } != 0 {
+        return Vec::new();
+    }
+    archs.into_iter().map(|arch| arch.max(0) as u32).collect()
+}
+
+/// NVRTC's options. The exact ones are its defaults but for contraction; they are said all the same, since the bits
+/// depend on them.
+fn options(arch: &str, math: Math) -> Vec<String> {
+    let math = match math {
+        Math::Exact => &["--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true"][..],
+        Math::Fast => &["--use_fast_math"],
+    };
+    let fixed = ["--std=c++17", "--device-as-default-execution-space"];
+    let arch = format!("--gpu-architecture={arch}");
+    [arch].into_iter().chain(fixed.iter().chain(math).map(|option| option.to_string())).collect()
+}
+
+/// A program of NVRTC.
+struct Program {
+    nvrtc: &'static Nvrtc,
+    raw: nvrtcProgram,
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // SAFETY: created by `compile_text`, and destroyed once.
+        unsafe { (self.nvrtc.nvrtcDestroyProgram)(&mut self.raw) };
+    }
+}
+
+type Size = unsafe extern "C" fn(nvrtcProgram, *mut usize) -> u32;
+type Content = unsafe extern "C" fn(nvrtcProgram, *mut c_char) -> u32;
+
+impl Program {
+    /// One of the results, by its pair of functions.
+    fn get(&self, size: Size, content: Content) -> Option<Vec<u8>> {
+        let mut bytes = 0;
+        // SAFETY: the program is alive, and the place for the answer valid.
+        if unsafe { size(self.raw, &mut bytes) } != 0 {
+            return None;
+        }
+        let mut all = vec![0u8; bytes];
+        // SAFETY: there is room for as many bytes as NVRTC said.
+        (bytes == 0 || unsafe { content(self.raw, all.as_mut_ptr().cast()) } == 0).then_some(all)
+    }
+
+    fn log(&self) -> String {
+        let mut log = self.get(self.nvrtc.nvrtcGetProgramLogSize, self.nvrtc.nvrtcGetProgramLog).unwrap_or_default();
+        log.truncate(log.iter().position(|byte| *byte == 0).unwrap_or(log.len()));
+        String::from_utf8_lossy(&log).trim_end().to_owned()
+    }
+}
+
+/// Machine code, or PTX with its final zero, and the compiler's messages.
+///
+/// # Errors
+/// The compiler's messages as `found`; a text that it cannot take; an NVRTC that does not work.
+fn compile_text(text: &str, entry: &str, target: &Target, options: &[String]) -> Result<(Vec<u8>, String), Error> {
+    let nvrtc = &nvrtc()?.0;
+    let tried = format!("compile the kernel `{entry}` for {target}");
+    let source = CString::new(text).map_err(|e| {
+        let found = format!("a byte of value 0 at {} of its text", e.nul_position());
+        Error::new(ErrorKind::Kernel, &tried, found, "take the byte out of the text")
+    })?;
+    let options: Vec<CString> = options.iter().filter_map(|option| CString::new(option.as_str()).ok()).collect();
+    let options: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
+    let failed = |code: u32, log: String| {
+        // SAFETY: gives a text of NVRTC's own for any number.
+        let text = unsafe { (nvrtc.nvrtcGetErrorString)(code) };
+        // SAFETY: a text that is never freed, unless it is null.
+        let text = (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy());
+        let text = text.unwrap_or_default();
+        if code == nvrtcResult::NVRTC_ERROR_COMPILATION as u32 {
+            let found = if log.is_empty() { text.into() } else { log };
+            let advice = "write the kernel another way, or report it as a bug of tida if it came from `kernel!`";
+            return Error::new(ErrorKind::Kernel, &tried, found, advice);
+        }
+        let advice = if code == nvrtcResult::NVRTC_ERROR_INVALID_OPTION as u32 {
+            "choose an architecture that this NVRTC knows, or install another NVRTC"
+        } else {
+            "see whether NVRTC is installed as a whole: libnvrtc-builtins of the same version has to lie beside it, in \
+             LD_LIBRARY_PATH"
+        };
+        Error::new(ErrorKind::Device, &tried, format!("{text} ({code}): {log}"), advice)
+    };
+
+    let mut raw = ptr::null_mut();
+    // SAFETY: both texts end in 0 and live until the call returns; there are no headers.
+    let code = unsafe {
+        let name = c"kernel.cu".as_ptr();
+        (nvrtc.nvrtcCreateProgram)(&mut raw, source.as_ptr(), name, 0, ptr::null(), ptr::null())
+    };
+    if code != 0 {
+        return Err(failed(code, String::new()));
+    }
+    let program = Program { nvrtc, raw };
+    // SAFETY: the options' texts live until the call returns, in `options` before it was shadowed.
+    let code = unsafe { (nvrtc.nvrtcCompileProgram)(raw, options.len() as c_int, options.as_ptr()) };
+    let log = program.log();
+    if code != 0 {
+        return Err(failed(code, log));
+    }
+    let made = match target.arch.starts_with("sm_") {
+        true => program.get(nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN),
+        false => program.get(nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX),
+    };
+    match made.filter(|made| !made.is_empty()) {
+        Some(made) => Ok((made, log)),
+        None => Err(failed(nvrtcResult::NVRTC_ERROR_INTERNAL_ERROR as u32, log)),
+    }
+}
+
+/// Compiles without a device, for an architecture such as `sm_90`: the machine code, and what the assembler says that
+/// the kernel uses.
+///
+/// # Errors
+/// As [`Backend::compile`](crate::backend::Backend::compile); no such kernel in the text.
+#[allow(dead_code)] // Until `explain` asks for it.
+pub(crate) fn compile_only(text: &str, entry: &str, math: Math, arch: &str) -> Result<(Vec<u8>, KernelFacts), Error> {
+    let target = Target { arch: arch.to_owned(), version: nvrtc()?.1 };
+    let mut options = options(arch, math);
+    // Its report is in the log.
+    options.push("--ptxas-options=-v".into());
+    let (made, log) = compile_text(text, entry, &target, &options)?;
+    let facts = reported(&log, entry);
+    if facts.is_none() && log.contains("Compiling entry function") {
+        return Err(no_entry(entry, "the compiled text has no kernel of that name"));
+    }
+    Ok((made, facts.unwrap_or_default()))
+}
+
+/// What the assembler's report says of a kernel.
+fn reported(log: &str, entry: &str) -> Option<KernelFacts> {
+    let start = log.find(&format!("Compiling entry function '{entry}'"))?;
+    let report = &log[start..];
+    // Up to the next kernel's.
+    let report = &report[..report[1..].find("Compiling entry function").map_or(report.len(), |next| next + 1)];
+    // The number before some words.
+    let before = |words: &str| -> Option<u32> { report[..report.find(words)?].rsplit(' ').next()?.parse().ok() };
+    let used = report.contains(" registers");
+    Some(KernelFacts {
+        registers: before(" registers"),
+        // What functions that were not inlined need is only in the cumulative size, which is left out if it is 0.
+        spilled: before(" bytes cumulative stack size").or_else(|| before(" bytes stack frame")),
+        // Left out if there is none.
+        shared: before(" bytes smem").or(used.then_some(0)),
+        occupancy: None,
+    })
+}
+
+fn no_entry(entry: &str, found: impl Into<String>) -> Error {
+    let advice = "give the name as it stands in the compiled text; in CUDA C++ the kernel has to be extern \"C\"";
+    Error::new(ErrorKind::Kernel, format!("find the kernel `{entry}`"), found, advice)
+}
+
+/// A kernel in a loaded module.
+#[derive(Debug)]
+pub(super) struct CudaKernel {
+    context: Arc<Context>,
+    module: CUmodule,
+    function: CUfunction,
+    entry: String,
+    facts: KernelFacts,
+    /// Bytes of each parameter, where the driver says.
+    params: Option<Vec<usize>>,
+}
+
+// SAFETY: the driver's functions on modules and functions are thread-safe.
+unsafe impl Send for CudaKernel {}
+// SAFETY: as above.
+unsafe impl Sync for CudaKernel {}
+
+impl Drop for CudaKernel {
+    fn drop(&mut self) {
+        let Ok(driver) = self.context.enter() else { return };
+        // Launches of it may be under way. Kernels are dropped seldom.
+        // SAFETY: the context is current.
+        let code = unsafe { (driver.cuCtxSynchronize)() };
+        self.context.ignore("cuCtxSynchronize", code);
+        // SAFETY: loaded by `load`, unloaded once, and no work uses it.
+        let code = unsafe { (driver.cuModuleUnload)(self.module) };
+        self.context.ignore("cuModuleUnload", code);
+    }
+}
+
+impl Kernel for CudaKernel {
+    fn facts(&self) -> KernelFacts {
+        self.facts
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl CudaKernel {
+    /// Whether it is loaded in this context.
+    pub fn is_of(&self, context: &Arc<Context>) -> bool {
+        Arc::ptr_eq(&self.context, context)
+    }
+
+    pub fn raw(&self) -> CUfunction {
+        self.function
+    }
+
+    /// Whether the arguments have the number and the sizes of the parameters, where the driver says these.
+    ///
+    /// # Errors
+    /// What does not fit.
+    pub fn check(&self, arguments: &[Argument<'_>]) -> Result<(), Error> {
+        let sizes = || {
+            arguments.iter().map(|argument| match argument {
+                Argument::Memory(_) => size_of::<u64>(),
+                Argument::Bytes(bytes) => bytes.len(),
+            })
+        };
+        match &self.params {
+            Some(params) if !params.iter().copied().eq(sizes()) => Err(Error::new(
+                ErrorKind::Argument,
+                format!("launch the kernel `{}` with arguments of {:?} bytes", self.entry, sizes().collect::<Vec<_>>()),
+                format!("parameters of {params:?} bytes"),
+                "give each parameter an argument of its size",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Loads machine code or PTX (which ends in 0), and asks what there is to know; occupancy and the limit of threads
+    /// for blocks of that many.
+    ///
+    /// # Errors
+    /// What the driver says of the image; no such kernel; too many registers for so many threads.
+    fn load(context: &Arc<Context>, image: &[u8], entry: &str, threads: Option<u32>) -> Result<CudaKernel, Error> {
+        let driver = context.enter()?;
+        let mut module = ptr::null_mut();
+        let mut log = vec![0u8; 16 << 10];
+        let mut asked = [CUjit_option::CU_JIT_ERROR_LOG_BUFFER, CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
+        // A size is given as if it were a pointer; the last byte stays 0.
+        let mut values: [*mut c_void; 2] = [log.as_mut_ptr().cast(), ptr::without_provenance_mut(log.len() - 1)];
+        // SAFETY: the context is current; the image is whole machine code, or text that ends in 0; both options have
+        // values of their kind, and the buffer outlives the call.
+        let code = unsafe {
+            let (options, values) = (asked.as_mut_ptr(), values.as_mut_ptr());
+            (driver.cuModuleLoadDataEx)(&mut module, image.as_ptr().cast(), asked.len() as u32, options, values)
+        };
+        if code != 0 {
+            let e = driver.error("cuModuleLoadDataEx", code);
+            let log = String::from_utf8_lossy(log.split(|byte| *byte == 0).next().unwrap_or_default());
+            let found = if log.trim().is_empty() { e.found().into() } else { format!("{}: {}", e.found(), log.trim()) };
+            return Err(Error::new(ErrorKind::Kernel, format!("load the kernel `{entry}`"), found, e.advice()));
+        }
+        // From here on dropping it unloads the module.
+        let mut kernel = CudaKernel {
+            context: context.clone(),
+            module,
+            function: ptr::null_mut(),
+            entry: entry.to_owned(),
+            facts: KernelFacts::default(),
+            params: None,
+        };
+        let name = CString::new(entry).map_err(|_| no_entry(entry, "a byte of value 0 in the name"))?;
+        // SAFETY: the place for the answer is valid, the module loaded, and the name ends in 0.
+        unsafe { call!(driver, cuModuleGetFunction(&mut kernel.function, module, name.as_ptr())) }
+            .map_err(|e| no_entry(entry, e.found()))?;
+        kernel.ask(threads)?;
+        Ok(kernel)
+    }
+
+    /// Asks the driver what the kernel uses. Its context is current.
+    fn ask(&mut self, threads: Option<u32>) -> Result<(), Error> {
+        let (driver, function) = (self.context.driver, self.function);
+        let attribute = |attribute| {
+            let mut value = 0;
+            // SAFETY: the place for the answer is valid, and the function alive.
+            unsafe { call!(driver, cuFuncGetAttribute(&mut value, attribute, function)) }.map(|()| value.max(0) as u32)
+        };
+        let registers = attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?;
+        let most_threads = attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?;
+        self.facts = KernelFacts {
+            registers: Some(registers),
+            spilled: Some(attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?),
+            shared: Some(attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?),
+            occupancy: None,
+        };
+        if let Some(threads) = threads.filter(|threads| *threads > 0) {
+            if threads > most_threads {
+                return Err(Error::new(
+                    ErrorKind::Kernel,
+                    format!("load the kernel `{}` for blocks of {threads} threads", self.entry),
+                    format!("{registers} registers a thread, with which a block has at most {most_threads}"),
+                    "use fewer threads a block, or a shorter kernel",
+                ));
+            }
+            let held = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR;
+            let held = driver.attribute(self.context.device, held)?.max(1);
+            let mut blocks = 0;
+            // SAFETY: the place for the answer is valid, and the function alive.
+            unsafe {
+                let threads = threads as c_int;
+                call!(driver, cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, function, threads, 0))
+            }?;
+            self.facts.occupancy = Some(blocks.max(0) as f32 * threads as f32 / held as f32);
+        }
+        self.params = driver.cuFuncGetParamInfo.map(|info| {
+            // No kernel has more parameters than bytes of them.
+            (0..32 << 10)
+                .map_while(|index| {
+                    let (mut offset, mut size) = (0, 0);
+                    // SAFETY: the places for the answer are valid, and the function alive; past the last parameter the
+                    // driver says that there is none.
+                    (unsafe { info(function, index, &mut offset, &mut size) } == 0).then_some(size)
+                })
+                .collect()
+        });
+        Ok(())
+    }
+}
+
+/// Compiles a kernel, or takes it from the cache on disk.
+///
+/// # Errors
+/// As [`Backend::compile`](crate::backend::Backend::compile).
+pub(super) fn compile(context: &Arc<Context>, target: &Target, code: &Code<'_>) -> Result<CudaKernel, Error> {
+    let Code { text, entry, math, block } = *code;
+    let threads = block.iter().try_fold(1u32, |all, threads| all.checked_mul(*threads)).unwrap_or(u32::MAX);
+    let options = options(&target.arch, math);
+    let key = disk::Key::new(&["cuda", &target.to_string(), &options.join(" "), text]);
+    if let Some(image) = disk::load(key) {
+        match CudaKernel::load(context, &image, entry, Some(threads)) {
+            Ok(kernel) => return Ok(kernel),
+            // Such as one that an older driver does not take. If it is not the image that is wrong, it comes out below.
+            Err(error) => tracing::debug!(%error, "a kernel from disk could not be loaded"),
+        }
+    }
+    let (image, _) = compile_text(text, entry, target, &options)?;
+    let kernel = CudaKernel::load(context, &image, entry, Some(threads))?;
+    disk::store(key, &image);
+    Ok(kernel)
+}
+
+/// Loads PTX that another compiler has made.
+///
+/// # Errors
+/// As [`Backend::load_ptx`](crate::backend::Backend::load_ptx).
+pub(super) fn load_ptx(context: &Arc<Context>, ptx: &str, entry: &str) -> Result<CudaKernel, Error> {
+    // The driver would take other things too, and trust them.
+    let found = match ptx {
+        _ if ptx.contains('\0') => Some("a byte of value 0 in it"),
+        _ if !ptx.contains(".version") => Some("no `.version` in it, which PTX has at its head"),
+        _ => None,
+    };
+    if let Some(found) = found {
+        let tried = format!("load the kernel `{entry}` from PTX");
+        return Err(Error::new(ErrorKind::Kernel, tried, found, "give the text that the compiler made"));
+    }
+    let mut image = ptx.as_bytes().to_vec();
+    image.push(0);
+    CudaKernel::load(context, &image, entry, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_assemblers_report_is_read() {
+        let log = "\
+ptxas info    : 0 bytes gmem
+ptxas info    : Compiling entry function 'g' for 'sm_90'
+ptxas info    : Function properties for g
+ptxas         .     72 bytes stack frame, 8 bytes spill stores, 4 bytes spill loads
+ptxas info    : Used 28 registers, used 1 barriers, 96 bytes cumulative stack size, 72 bytes smem
+ptxas info    : Compile time = 49.762 ms
+ptxas info    : Compiling entry function 'f' for 'sm_90'
+ptxas info    : Function properties for f
+ptxas         .     0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 12 registers, used 0 barriers
+";
+        let of = |entry| reported(log, entry).map(|facts| [facts.registers, facts.spilled, facts.shared]);
+        assert_eq!(of("g"), Some([Some(28), Some(96), Some(72)]));
+        assert_eq!(of("f"), Some([Some(12), Some(0), Some(0)]));
+        assert_eq!(of("h"), None);
+        assert!(reported("something else", "f").is_none());
+    }
+
+    #[test]
+    fn exact_options_forbid_contraction() {
+        let exact = options("sm_90", Math::Exact).join(" ");
+        assert!(exact.contains("--gpu-architecture=sm_90") && exact.contains("--fmad=false"), "{exact}");
+        assert!(!exact.contains("fast"), "{exact}");
+        assert!(options("sm_90", Math::Fast).join(" ").contains("--use_fast_math"));
+    }
+}

@@ -1,0 +1,429 @@
+//! What is there: the driver and NVRTC, found once when first asked for, and the device to use.
+//!
+//! Types and constants are cudarc's. Functions are asked for here and not through its wrappers, which panic where a
+//! library or a function is missing and have undefined behaviour on a result code newer than they are: a code is a
+//! number here.
+
+use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_void};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::ptr;
+use std::sync::OnceLock;
+
+use cudarc::driver::sys::{
+    CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction, CUfunction_attribute, CUjit_option,
+    CUmodule, CUresult, CUstream,
+};
+use cudarc::nvrtc::sys::nvrtcProgram;
+use libloading::Library;
+
+use crate::error::{Error, ErrorKind};
+
+/// A struct of a library's functions, each by its own name. The library stays loaded.
+macro_rules! functions {
+    (
+        $(#[$doc:meta])* $name:ident {
+            $($symbol:ident($($arg:ty),*) -> $result:ty;)*
+        }
+        optional {
+            $($newer:ident($($newer_arg:ty),*) -> $newer_result:ty;)*
+        }
+    ) => {
+        $(#[$doc])*
+        #[allow(non_snake_case)]
+        pub(super) struct $name {
+            $(pub $symbol: unsafe extern "C" fn($($arg),*) -> $result,)*
+            $(pub $newer: Option<unsafe extern "C" fn($($newer_arg),*) -> $newer_result>,)*
+            _library: Library,
+        }
+
+        impl $name {
+            /// # Safety
+            /// The library's functions are those of this struct.
+            unsafe fn of(library: Library) -> Result<$name, String> {
+                $(
+                    // SAFETY: the signature is that of the library's documentation; the caller says that it is that library.
+                    let $symbol = *unsafe {
+                        library.get::<unsafe extern "C" fn($($arg),*) -> $result>(concat!(stringify!($symbol), "\0"))
+                    }
+                    .map_err(|_| format!("no function {}", stringify!($symbol)))?;
+                )*
+                $(
+                    // SAFETY: as above.
+                    let $newer = unsafe {
+                        library.get::<unsafe extern "C" fn($($newer_arg),*) -> $newer_result>(
+                            concat!(stringify!($newer), "\0"),
+                        )
+                    }
+                    .ok()
+                    .map(|function| *function);
+                )*
+                Ok($name { $($symbol,)* $($newer,)* _library: library })
+            }
+        }
+    };
+}
+
+functions! {
+    /// The functions of the driver that are used, by its own names.
+    Driver {
+        cuInit(c_uint) -> u32;
+        cuDriverGetVersion(*mut c_int) -> u32;
+        cuGetErrorName(u32, *mut *const c_char) -> u32;
+        cuGetErrorString(u32, *mut *const c_char) -> u32;
+        cuDeviceGetCount(*mut c_int) -> u32;
+        cuDeviceGet(*mut CUdevice, c_int) -> u32;
+        cuDeviceGetName(*mut c_char, c_int, CUdevice) -> u32;
+        cuDeviceGetAttribute(*mut c_int, CUdevice_attribute, CUdevice) -> u32;
+        cuDeviceTotalMem_v2(*mut usize, CUdevice) -> u32;
+        cuDevicePrimaryCtxRetain(*mut CUcontext, CUdevice) -> u32;
+        cuDevicePrimaryCtxRelease_v2(CUdevice) -> u32;
+        cuCtxSetCurrent(CUcontext) -> u32;
+        cuCtxSynchronize() -> u32;
+        cuStreamCreate(*mut CUstream, c_uint) -> u32;
+        cuStreamDestroy_v2(CUstream) -> u32;
+        cuStreamWaitEvent(CUstream, CUevent, c_uint) -> u32;
+        cuEventCreate(*mut CUevent, c_uint) -> u32;
+        cuEventRecord(CUevent, CUstream) -> u32;
+        cuEventQuery(CUevent) -> u32;
+        cuEventSynchronize(CUevent) -> u32;
+        cuEventDestroy_v2(CUevent) -> u32;
+        cuMemAlloc_v2(*mut CUdeviceptr, usize) -> u32;
+        cuMemFree_v2(CUdeviceptr) -> u32;
+        cuMemGetInfo_v2(*mut usize, *mut usize) -> u32;
+        cuMemHostRegister_v2(*mut c_void, usize, c_uint) -> u32;
+        cuMemHostUnregister(*mut c_void) -> u32;
+        cuMemcpyHtoDAsync_v2(CUdeviceptr, *const c_void, usize, CUstream) -> u32;
+        cuMemcpyDtoHAsync_v2(*mut c_void, CUdeviceptr, usize, CUstream) -> u32;
+        cuMemcpyDtoDAsync_v2(CUdeviceptr, CUdeviceptr, usize, CUstream) -> u32;
+        cuMemsetD8Async(CUdeviceptr, c_uchar, usize, CUstream) -> u32;
+        cuModuleLoadDataEx(*mut CUmodule, *const c_void, c_uint, *mut CUjit_option, *mut *mut c_void) -> u32;
+        cuModuleUnload(CUmodule) -> u32;
+        cuModuleGetFunction(*mut CUfunction, CUmodule, *const c_char) -> u32;
+        cuFuncGetAttribute(*mut c_int, CUfunction_attribute, CUfunction) -> u32;
+        cuOccupancyMaxActiveBlocksPerMultiprocessor(*mut c_int, CUfunction, c_int, usize) -> u32;
+        cuLaunchKernel(
+            CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, CUstream, *mut *mut c_void,
+            *mut *mut c_void
+        ) -> u32;
+    }
+    optional {
+        // Since CUDA 12.4.
+        cuFuncGetParamInfo(CUfunction, usize, *mut usize, *mut usize) -> u32;
+    }
+}
+
+functions! {
+    /// The functions of NVRTC that are used, by its own names.
+    Nvrtc {
+        nvrtcVersion(*mut c_int, *mut c_int) -> u32;
+        nvrtcGetErrorString(u32) -> *const c_char;
+        nvrtcGetNumSupportedArchs(*mut c_int) -> u32;
+        nvrtcGetSupportedArchs(*mut c_int) -> u32;
+        nvrtcCreateProgram(
+            *mut nvrtcProgram, *const c_char, *const c_char, c_int, *const *const c_char, *const *const c_char
+        ) -> u32;
+        nvrtcDestroyProgram(*mut nvrtcProgram) -> u32;
+        nvrtcCompileProgram(nvrtcProgram, c_int, *const *const c_char) -> u32;
+        nvrtcGetProgramLogSize(nvrtcProgram, *mut usize) -> u32;
+        nvrtcGetProgramLog(nvrtcProgram, *mut c_char) -> u32;
+        nvrtcGetCUBINSize(nvrtcProgram, *mut usize) -> u32;
+        nvrtcGetCUBIN(nvrtcProgram, *mut c_char) -> u32;
+        nvrtcGetPTXSize(nvrtcProgram, *mut usize) -> u32;
+        nvrtcGetPTX(nvrtcProgram, *mut c_char) -> u32;
+    }
+    optional {}
+}
+
+/// Calls a function of the driver and makes an error of its result.
+macro_rules! call {
+    ($driver:expr, $function:ident($($argument:expr),* $(,)?)) => {
+        $driver.check(stringify!($function), ($driver.$function)($($argument),*))
+    };
+}
+pub(super) use call;
+
+impl Driver {
+    /// The error of a call that did not succeed.
+    pub fn check(&self, call: &str, code: u32) -> Result<(), Error> {
+        if code == 0 { Ok(()) } else { Err(self.error(call, code)) }
+    }
+
+    pub fn error(&self, call: &str, code: u32) -> Error {
+        Error::new(ErrorKind::Device, format!("call {call} of the CUDA driver"), self.text(code), advice(code))
+    }
+
+    /// What the driver says of a result: text, name and number.
+    pub fn text(&self, code: u32) -> String {
+        let ask = |function: unsafe extern "C" fn(u32, *mut *const c_char) -> u32| {
+            let mut text = ptr::null();
+            // SAFETY: the place for the answer is valid; the driver knows any code, or says that it does not.
+            let result = unsafe { function(code, &mut text) };
+            // SAFETY: on success it is a text of the driver's own, which is never freed.
+            (result == 0 && !text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy())
+        };
+        match (ask(self.cuGetErrorString), ask(self.cuGetErrorName)) {
+            (Some(text), Some(name)) => format!("{text} ({name}, {code})"),
+            _ => format!("result {code}, which the driver has no text for"),
+        }
+    }
+
+    /// An attribute of a device.
+    pub fn attribute(&self, device: CUdevice, attribute: CUdevice_attribute) -> Result<u32, Error> {
+        let mut value = 0;
+        // SAFETY: the place for the answer is valid.
+        unsafe { call!(self, cuDeviceGetAttribute(&mut value, attribute, device)) }?;
+        Ok(value.max(0) as u32)
+    }
+}
+
+/// What to do about a result of the driver.
+fn advice(code: u32) -> &'static str {
+    const NO_DEVICE: u32 = CUresult::CUDA_ERROR_NO_DEVICE as u32;
+    const UNKNOWN: u32 = CUresult::CUDA_ERROR_UNKNOWN as u32;
+    const DRIVER_MISMATCH: u32 = CUresult::CUDA_ERROR_SYSTEM_DRIVER_MISMATCH as u32;
+    const NOT_READY: u32 = CUresult::CUDA_ERROR_SYSTEM_NOT_READY as u32;
+    const STUB: u32 = CUresult::CUDA_ERROR_STUB_LIBRARY as u32;
+    const BUSY: u32 = CUresult::CUDA_ERROR_DEVICE_UNAVAILABLE as u32;
+    const NO_MEMORY: u32 = CUresult::CUDA_ERROR_OUT_OF_MEMORY as u32;
+    const RESOURCES: u32 = CUresult::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES as u32;
+    const TIMEOUT: u32 = CUresult::CUDA_ERROR_LAUNCH_TIMEOUT as u32;
+    const ADDRESS: u32 = CUresult::CUDA_ERROR_ILLEGAL_ADDRESS as u32;
+    // Stack, instruction, alignment, address space, program counter.
+    const FIRST_FAULT: u32 = CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR as u32;
+    const FAILED: u32 = CUresult::CUDA_ERROR_LAUNCH_FAILED as u32;
+    const ECC: u32 = CUresult::CUDA_ERROR_ECC_UNCORRECTABLE as u32;
+    const OLD_DRIVER: u32 = CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION as u32;
+    const NO_BINARY: u32 = CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU as u32;
+    const IMAGE: u32 = CUresult::CUDA_ERROR_INVALID_IMAGE as u32;
+    const DEINITIALIZED: u32 = CUresult::CUDA_ERROR_DEINITIALIZED as u32;
+    match code {
+        NO_DEVICE => "see whether nvidia-smi lists a GPU and CUDA_VISIBLE_DEVICES hides none, or use TIDA_DEVICE=cpu",
+        UNKNOWN | DRIVER_MISMATCH | NOT_READY => {
+            "see whether nvidia-smi works: after an update of the driver the machine has to start again"
+        }
+        STUB => "take the folder `stubs` of the CUDA toolkit out of the library path: it is for linking alone",
+        BUSY => "another program has the device for itself: end it, or choose another one with TIDA_CUDA_DEVICE",
+        NO_MEMORY => "use smaller regions or tiles, or end other programs that use the device (nvidia-smi lists them)",
+        RESOURCES => "use a shorter kernel or fewer threads a block: the registers of a block do not suffice",
+        TIMEOUT => "use smaller tiles: the system ends kernels that hold up a display",
+        ADDRESS | FIRST_FAULT..=FAILED => {
+            "start the program again, the device is lost to this process; if a kernel came in as PTX, run it under \
+             compute-sanitizer, else report it as a bug of tida"
+        }
+        ECC => "start the program again; if it comes back, the device's memory is failing",
+        OLD_DRIVER | NO_BINARY | IMAGE => {
+            "install a driver at least as new as NVRTC (nvidia-smi shows the CUDA version it takes), or an older NVRTC"
+        }
+        DEINITIALIZED => "drop arrays and accelerators before the program ends",
+        _ => "see whether nvidia-smi still shows the device, and report it as a bug of tida if it does",
+    }
+}
+
+/// The driver, ready to be called. Looked for once.
+///
+/// # Errors
+/// No library of that name, one that lacks a function, or a driver that cannot start.
+pub(super) fn driver() -> Result<&'static Driver, Error> {
+    static DRIVER: OnceLock<Result<Driver, Error>> = OnceLock::new();
+    DRIVER.get_or_init(find_driver).as_ref().map_err(Error::clone)
+}
+
+fn find_driver() -> Result<Driver, Error> {
+    let names: &[&str] = if cfg!(windows) {
+        &["nvcuda.dll"]
+    } else {
+        // The folders are those of containers and of WSL, where the loader may not know them.
+        &["libcuda.so.1", "libcuda.so", "/usr/local/nvidia/lib64/libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"]
+    };
+    let paths: Vec<PathBuf> = names.iter().map(PathBuf::from).collect();
+    let advice = "install NVIDIA's driver, in a container start it with the GPU (--gpus all), or use TIDA_DEVICE=cpu";
+    // SAFETY: libraries of these names are the driver.
+    let driver = unsafe { first_of(&paths, |library| Driver::of(library)) }
+        .map_err(|found| Error::new(ErrorKind::Device, "load the CUDA driver", found, advice))?;
+    // SAFETY: takes no pointers, and may be called any number of times.
+    unsafe { call!(driver, cuInit(0)) }?;
+    Ok(driver)
+}
+
+/// NVRTC and its version. Looked for once.
+///
+/// # Errors
+/// No library of that name, or one that lacks a function.
+pub(super) fn nvrtc() -> Result<&'static (Nvrtc, [u32; 2]), Error> {
+    static NVRTC: OnceLock<Result<(Nvrtc, [u32; 2]), Error>> = OnceLock::new();
+    NVRTC.get_or_init(find_nvrtc).as_ref().map_err(Error::clone)
+}
+
+fn find_nvrtc() -> Result<(Nvrtc, [u32; 2]), Error> {
+    let paths = nvrtc_paths(driver().ok().and_then(driver_version));
+    let failed = |found: String| {
+        let advice = "install NVRTC (it comes with the CUDA toolkit, and alone as the Python package \
+                      nvidia-cuda-nvrtc) and put its folder in LD_LIBRARY_PATH, or name the toolkit's in CUDA_HOME";
+        Error::new(ErrorKind::Device, "load NVRTC, the compiler of CUDA kernels", found, advice)
+    };
+    // SAFETY: libraries of these names are NVRTC.
+    let nvrtc = unsafe { first_of(&paths, |library| Nvrtc::of(library)) }.map_err(failed)?;
+    let (mut major, mut minor) = (0, 0);
+    // SAFETY: both places are valid.
+    let code = unsafe { (nvrtc.nvrtcVersion)(&mut major, &mut minor) };
+    if code != 0 {
+        return Err(failed(format!("that nvrtcVersion gave {code}")));
+    }
+    Ok((nvrtc, [major.max(0) as u32, minor.max(0) as u32]))
+}
+
+/// The version of CUDA that a driver takes, such as 13.
+fn driver_version(driver: &Driver) -> Option<u32> {
+    let mut version = 0;
+    // SAFETY: the place for the answer is valid.
+    let code = unsafe { (driver.cuDriverGetVersion)(&mut version) };
+    (code == 0 && version > 0).then_some(version as u32 / 1000)
+}
+
+/// Where NVRTC may be, best first: a version that the driver takes what it makes; what the loader finds before the
+/// usual folders.
+fn nvrtc_paths(driver: Option<u32>) -> Vec<PathBuf> {
+    let mut majors = [13, 12, 11];
+    // Stable: what the driver takes first, else from the newest on.
+    majors.sort_by_key(|major| driver.is_some_and(|driver| *major > driver));
+    let named = |major: u32| match (cfg!(windows), major) {
+        (true, 11) => "nvrtc64_112_0.dll".to_owned(),
+        (true, _) => format!("nvrtc64_{major}0_0.dll"),
+        (false, 11) => "libnvrtc.so.11.2".to_owned(),
+        (false, _) => format!("libnvrtc.so.{major}"),
+    };
+    let mut names: Vec<String> = majors.map(named).into();
+    if !cfg!(windows) {
+        names.push("libnvrtc.so".into());
+    }
+    let mut folders = vec![PathBuf::new()];
+    let inside = if cfg!(windows) { &["bin/x64", "bin"][..] } else { &["lib64", "lib"] };
+    let homes = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(std::env::var_os).filter(|home| !home.is_empty());
+    for home in homes.map(PathBuf::from).chain((!cfg!(windows)).then(|| "/usr/local/cuda".into())) {
+        folders.extend(inside.iter().map(|folder| home.join(folder)));
+    }
+    folders.iter().flat_map(|folder| names.iter().map(|name| folder.join(name))).collect()
+}
+
+/// The first library that loads and has all functions; else what was found instead.
+///
+/// # Safety
+/// Loading libraries of these names is sound.
+unsafe fn first_of<T>(paths: &[PathBuf], of: impl Fn(Library) -> Result<T, String>) -> Result<T, String> {
+    let mut broken = String::new();
+    for path in paths {
+        // SAFETY: of the named folder, which the next library is loaded from; the caller's promise.
+        unsafe { load_builtins(path) };
+        // SAFETY: the caller's promise.
+        let Ok(library) = (unsafe { Library::new(path) }) else { continue };
+        match of(library) {
+            Ok(found) => return Ok(found),
+            Err(lacks) => broken += &format!("; {} has {lacks}", path.display()),
+        }
+    }
+    let tried: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
+    Err(format!("none of the libraries {}{broken}", tried.join(", ")))
+}
+
+/// NVRTC looks for a second library by name alone when it compiles. Where NVRTC was found by its folder, the loader
+/// may not find that one, unless it is loaded already.
+///
+/// # Safety
+/// Loading NVRTC's libraries from the folder of `path` is sound.
+unsafe fn load_builtins(path: &Path) {
+    let Some(folder) = path.parent().filter(|folder| folder.is_absolute() && path.exists()) else { return };
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with("libnvrtc-builtins.so") {
+            // SAFETY: the caller's promise.
+            if let Ok(library) = unsafe { Library::new(entry.path()) } {
+                // Never unloaded.
+                std::mem::forget(library);
+            }
+        }
+    }
+}
+
+/// The device to use: 0, or the one that `TIDA_CUDA_DEVICE` numbers.
+///
+/// # Errors
+/// No such device: how many there are.
+pub(super) fn device(driver: &Driver) -> Result<CUdevice, Error> {
+    let mut count = 0;
+    // SAFETY: the place for the answer is valid.
+    unsafe { call!(driver, cuDeviceGetCount(&mut count)) }?;
+    let number =
+        choose(std::env::var_os("TIDA_CUDA_DEVICE").map(|chosen| chosen.to_string_lossy().into_owned()), count)?;
+    let mut device = 0;
+    // SAFETY: as above.
+    unsafe { call!(driver, cuDeviceGet(&mut device, number)) }?;
+    Ok(device)
+}
+
+fn choose(chosen: Option<String>, count: c_int) -> Result<c_int, Error> {
+    let text = chosen.filter(|text| !text.is_empty()).unwrap_or_else(|| "0".into());
+    match text.trim().parse() {
+        Ok(number) if (0..count).contains(&number) => Ok(number),
+        _ => Err(Error::new(
+            ErrorKind::Device,
+            format!("use CUDA device `{text}`"),
+            format!("{count} CUDA devices, numbered from 0"),
+            "set TIDA_CUDA_DEVICE to one of their numbers; CUDA_VISIBLE_DEVICES may hide some",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_is_chosen_by_its_number() {
+        assert_eq!(choose(None, 1).unwrap(), 0);
+        assert_eq!(choose(Some("".into()), 1).unwrap(), 0);
+        assert_eq!(choose(Some("3".into()), 4).unwrap(), 3);
+        for (bad, count) in [("4", 4), ("-1", 4), ("first", 4), ("0", 0)] {
+            let e = choose(Some(bad.into()), count).unwrap_err();
+            assert_eq!(e.kind(), ErrorKind::Device);
+            assert!(e.to_string().contains(&format!("`{bad}`")) && e.found().starts_with(&count.to_string()), "{e}");
+        }
+    }
+
+    #[test]
+    fn nvrtc_is_looked_for_in_the_drivers_version_first() {
+        let first = |driver| nvrtc_paths(driver)[0].display().to_string();
+        assert!(first(None).contains("13"));
+        assert!(first(Some(13)).contains("13"));
+        assert!(first(Some(14)).contains("13"));
+        assert!(first(Some(12)).contains("12"));
+        assert!(nvrtc_paths(Some(12)).len() == nvrtc_paths(None).len());
+    }
+
+    #[test]
+    fn libraries_that_are_not_there_are_named() {
+        let paths = ["libtida-not-there.so.1".into(), "/nowhere/libtida-not-there.so".into()];
+        // SAFETY: there is nothing to load.
+        let found = unsafe { first_of(&paths, |library| Driver::of(library)) }.err().unwrap();
+        assert_eq!(found, "none of the libraries libtida-not-there.so.1, /nowhere/libtida-not-there.so");
+    }
+
+    /// A library that is there and is not the driver.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_library_without_the_functions_is_an_error() {
+        // SAFETY: every program on Linux has it loaded.
+        let found = unsafe { first_of(&["libc.so.6".into()], |library| Driver::of(library)) }.err().unwrap();
+        assert!(found.ends_with("; libc.so.6 has no function cuInit"), "{found}");
+    }
+
+    #[test]
+    fn advice_is_for_the_code() {
+        assert!(advice(700).contains("start the program again"));
+        assert!(advice(719).contains("start the program again"));
+        assert!(advice(2).contains("smaller"));
+        assert!(advice(100).contains("TIDA_DEVICE=cpu"));
+        assert!(advice(99_999).contains("nvidia-smi"));
+    }
+}
