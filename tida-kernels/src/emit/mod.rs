@@ -1,5 +1,7 @@
 //! From a typed kernel and a plan to source text: one writer, two dialects.
 
+pub mod copies;
+
 use crate::analysis::Analysis;
 use crate::ir::Kernel;
 use crate::plan::Plan;

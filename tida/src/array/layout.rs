@@ -227,6 +227,17 @@ impl<const D: usize> Layout<D> {
         realm
     }
 
+    /// Where each region's planes start in the memory of a device, in bytes, and where the last one ends: one after
+    /// the other, each at a multiple of 256.
+    pub(crate) fn device_offsets(&self, element_bytes: usize) -> Vec<usize> {
+        let mut end = 0usize;
+        let starts = self.regions.iter().map(|region| {
+            end = end.saturating_add((region.cells * element_bytes).saturating_add(255) / 256 * 256);
+            end
+        });
+        std::iter::once(0).chain(starts).collect()
+    }
+
     /// Memory of a region, as views see it; all of it, ghosts included, may be accessed.
     pub(crate) fn raw(&self, storage: &Storage, region: usize) -> Raw<D> {
         let Region { grown, origin, strides, cells, .. } = self.regions[region];

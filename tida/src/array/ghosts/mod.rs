@@ -5,9 +5,11 @@
 //! first; the ghosts beyond a face take in the ghosts of the axes done before, so that edges and corners have one
 //! meaning: a ghost that lies outside on several axes is decided by the first of these axes.
 
+mod device;
 mod fill;
 mod plan;
 
+pub(crate) use device::DeviceCopies;
 pub(crate) use plan::GhostPlan;
 
 use std::sync::Arc;

@@ -3,6 +3,7 @@
 use super::super::element::{Element, Place};
 use super::super::grid_box::GridBox;
 use super::super::layout::{Boundaries, Boundary, Centering, Layout};
+use super::device::DeviceGhosts;
 
 /// Copies of more cells are cut, so that threads can share them.
 const LARGEST_COPY: usize = 1 << 15;
@@ -14,6 +15,8 @@ pub(crate) struct GhostPlan<const D: usize> {
     pub(super) phases: Vec<Phase<D>>,
     /// The fixed values that copies name.
     pub(super) fixed: Vec<FixedValue>,
+    /// The same for a device.
+    pub(super) device: DeviceGhosts,
 }
 
 /// Copies that may run at once.
@@ -59,7 +62,7 @@ pub(super) type FixedValue = Vec<u64>;
 impl<const D: usize> GhostPlan<D> {
     /// The plan for an array of that geometry.
     pub(crate) fn new<T: Element>(layout: &Layout<D>, boundaries: &Boundaries<T, D>) -> Self {
-        let mut plan = GhostPlan { phases: Vec::new(), fixed: Vec::new() };
+        let mut plan = GhostPlan { phases: Vec::new(), fixed: Vec::new(), device: DeviceGhosts::default() };
         plan.push(inner(layout));
         for axis in (0..D).rev() {
             let mut phase = Phase::default();

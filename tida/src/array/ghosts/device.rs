@@ -1,0 +1,240 @@
+//! Ghost fills and copies between arrays on a device (TiDA-acc §IV-B, "Ghost Cell Update").
+//!
+//! The boxes of a plan become tables, which stay on the device: a fill is then one launch for each phase and kind of
+//! component, whatever the number of regions.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tida_kernels::element::{ElementType, ScalarType};
+use tida_kernels::emit::copies::{self, BoxCopy, Place, THREADS, Table};
+
+use super::super::grid_box::GridBox;
+use super::super::layout::Layout;
+use super::plan::{From, GhostCopy, GhostPlan, Source};
+use crate::acc::device::DeviceCore;
+use crate::backend::{Argument, Backend, Kernel, Memory};
+use crate::error::Error;
+
+/// Copies of boxes, ready to be launched on one device.
+#[derive(Debug)]
+pub(crate) struct DeviceCopies {
+    backend: Arc<dyn Backend>,
+    /// One after the other.
+    launches: Vec<Launch>,
+}
+
+#[derive(Debug)]
+struct Launch {
+    kernel: Arc<dyn Kernel>,
+    table: Arc<Memory>,
+    copies: u32,
+    blocks: u32,
+}
+
+/// A plan's copies on the device last asked for: without fixed values, and with them.
+#[derive(Debug, Default)]
+pub(super) struct DeviceGhosts([Mutex<Option<Arc<DeviceCopies>>>; 2]);
+
+/// A table and the scalar type of its kernel.
+type Job = (ScalarType, Table);
+
+impl<const D: usize> GhostPlan<D> {
+    /// What fills the ghosts of arrays of this plan's layout and of type `element` in a device's memory, those of fixed
+    /// value only if `fixed`. Made once, then looked up. Each array's memory is both target and source.
+    ///
+    /// # Errors
+    /// Memory that the device does not have, or no compiler.
+    pub(crate) fn on_device(
+        &self,
+        device: &DeviceCore,
+        layout: &Layout<D>,
+        element: &ElementType,
+        fixed: bool,
+    ) -> Result<Arc<DeviceCopies>, Error> {
+        let mut known = self.device.0[usize::from(fixed)].lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(copies) = known.as_ref().filter(|copies| Arc::ptr_eq(&copies.backend, device.backend())) {
+            return Ok(copies.clone());
+        }
+        let jobs = self.jobs(layout, element, fixed, most_blocks(device));
+        let copies = Arc::new(DeviceCopies::new(device, jobs)?);
+        *known = Some(copies.clone());
+        Ok(copies)
+    }
+
+    fn jobs(&self, layout: &Layout<D>, element: &ElementType, fixed: bool, most_blocks: u64) -> Vec<Job> {
+        let offsets = layout.device_offsets(element.bytes());
+        let planes = planes(element);
+        let mut jobs = Vec::new();
+        for phase in &self.phases {
+            let constant: &[_] = if fixed { &phase.fixed } else { &[] };
+            let copies = || phase.moving.iter().chain(constant);
+            let computed = copies().any(|copy| matches!(copy.from, From::Negated(_) | From::Line { .. }));
+            let mut sorted = Sorted::default();
+            for (component, plane) in planes.iter().enumerate() {
+                let memory = Planes { layout, offsets: &offsets, plane };
+                let kernel = copies::kernel_type(plane.ty, computed);
+                let boxes = copies().filter_map(|copy| memory.ghost_copy(copy, |v| self.fixed[v][component]));
+                sorted.list(kernel).extend(boxes);
+            }
+            jobs.extend(sorted.jobs(most_blocks));
+        }
+        jobs
+    }
+}
+
+impl DeviceCopies {
+    /// What copies all valid values between arrays of one shape and centring, both of type `element`.
+    ///
+    /// # Errors
+    /// Memory that the device does not have, or no compiler.
+    pub(crate) fn between<const D: usize>(
+        device: &DeviceCore,
+        to: &Layout<D>,
+        from: &Layout<D>,
+        element: &ElementType,
+    ) -> Result<DeviceCopies, Error> {
+        DeviceCopies::new(device, jobs_between(to, from, element, most_blocks(device)))
+    }
+
+    fn new(device: &DeviceCore, jobs: Vec<Job>) -> Result<DeviceCopies, Error> {
+        let backend = device.backend().clone();
+        let dialect = backend.facts().dialect;
+        let launch = |(scalar, table): Job| {
+            let source = copies::copies(dialect, scalar);
+            let kernel = device.kernel(&source.text, source.entry, [THREADS, 1, 1])?;
+            let Table { bytes, copies, blocks } = table;
+            Ok(Launch { kernel, table: device.constants(&bytes)?, copies, blocks })
+        };
+        let launches = jobs.into_iter().map(launch).collect::<Result<_, Error>>()?;
+        Ok(DeviceCopies { backend, launches })
+    }
+
+    /// Puts the copies into a stream. Returns before they are done.
+    ///
+    /// # Errors
+    /// What the driver reports of the launches.
+    ///
+    /// # Safety
+    /// The memories are those of arrays of the layouts and the element type that the copies were made for, with the
+    /// regions at [`Layout::device_offsets`]. Until the copies are done, both live, no other work writes them or reads
+    /// what is written, and this value is not dropped.
+    pub(crate) unsafe fn run(&self, stream: usize, to: &Memory, from: &Memory) -> Result<(), Error> {
+        for Launch { kernel, table, copies, blocks } in &self.launches {
+            let copies = copies.to_ne_bytes();
+            let arguments =
+                [Argument::Memory(to), Argument::Memory(from), Argument::Memory(table), Argument::Bytes(&copies)];
+            // SAFETY: the table names places inside arrays of these layouts; the rest is the caller's promise.
+            unsafe { self.backend.launch(stream, &**kernel, [*blocks, 1, 1], [THREADS, 1, 1], &arguments)? };
+        }
+        Ok(())
+    }
+}
+
+fn most_blocks(device: &DeviceCore) -> u64 {
+    device.backend().facts().grid[0]
+}
+
+fn jobs_between<const D: usize>(
+    to: &Layout<D>,
+    from: &Layout<D>,
+    element: &ElementType,
+    most_blocks: u64,
+) -> Vec<Job> {
+    let (to_offsets, from_offsets) = (to.device_offsets(element.bytes()), from.device_offsets(element.bytes()));
+    let mut sorted = Sorted::default();
+    for plane in &planes(element) {
+        let target = Planes { layout: to, offsets: &to_offsets, plane };
+        let source = Planes { layout: from, offsets: &from_offsets, plane };
+        let list = sorted.list(copies::kernel_type(plane.ty, false));
+        for (number, region) in to.regions.iter().enumerate() {
+            list.extend(from.owners(&region.valid).map(|owner| {
+                let cells = from.regions[owner].valid.intersect(&region.valid);
+                let from = copies::From::Box(source.place(owner, cells.lo));
+                BoxCopy { extent: extent(&cells), to: target.place(number, cells.lo), from }
+            }));
+        }
+    }
+    sorted.jobs(most_blocks)
+}
+
+/// Copies by the scalar type of their kernel.
+#[derive(Default)]
+struct Sorted(Vec<(ScalarType, Vec<BoxCopy>)>);
+
+impl Sorted {
+    fn list(&mut self, kernel: ScalarType) -> &mut Vec<BoxCopy> {
+        let known = self.0.iter().position(|(scalar, _)| *scalar == kernel);
+        let at = known.unwrap_or_else(|| {
+            self.0.push((kernel, Vec::new()));
+            self.0.len() - 1
+        });
+        &mut self.0[at].1
+    }
+
+    fn jobs(self, most_blocks: u64) -> Vec<Job> {
+        let tables = move |(scalar, list): (ScalarType, Vec<BoxCopy>)| {
+            copies::tables(&list, most_blocks).into_iter().map(move |table| (scalar, table))
+        };
+        self.0.into_iter().flat_map(tables).collect()
+    }
+}
+
+/// A component of an element.
+struct Plane {
+    ty: ScalarType,
+    /// Bytes of the components before it.
+    before: usize,
+}
+
+fn planes(element: &ElementType) -> Vec<Plane> {
+    let mut end = 0;
+    let plane = |ty: ScalarType| {
+        end += ty.size();
+        Plane { ty, before: end - ty.size() }
+    };
+    element.component_types().into_iter().map(plane).collect()
+}
+
+/// The planes of one component in an array's memory.
+struct Planes<'a, const D: usize> {
+    layout: &'a Layout<D>,
+    offsets: &'a [usize],
+    plane: &'a Plane,
+}
+
+impl<const D: usize> Planes<'_, D> {
+    fn place(&self, region: usize, at: [i64; D]) -> Place {
+        let r = &self.layout.regions[region];
+        // Planes start at multiples of 128 bytes, so at multiples of their values too.
+        let start = (self.offsets[region] + r.cells * self.plane.before) / self.plane.ty.size();
+        let mut steps = [0; 4];
+        (0..D).for_each(|d| steps[4 - D + d] = r.strides[d] as u64);
+        Place { first: (start + r.position(at)) as u64, steps }
+    }
+
+    /// One component of a copy; none if it has no such values.
+    fn ghost_copy(&self, copy: &GhostCopy<D>, fixed: impl Fn(usize) -> u64) -> Option<BoxCopy> {
+        let at = |source: &Source<D>| {
+            self.place(source.region, std::array::from_fn(|d| copy.cells.lo[d] + source.shift[d]))
+        };
+        let computed = self.plane.ty != ScalarType::Bool;
+        let from = match &copy.from {
+            From::Box(source) => copies::From::Box(at(source)),
+            From::Negated(source) if computed => copies::From::Negated(at(source)),
+            From::Line { near, far, distance } if computed => {
+                copies::From::Line { near: at(near), far: at(far), distance: *distance }
+            }
+            // The builder refuses these.
+            From::Negated(_) | From::Line { .. } => return None,
+            From::Fixed(value) => copies::From::Constant(fixed(*value)),
+        };
+        Some(BoxCopy { extent: extent(&copy.cells), to: self.place(copy.region, copy.cells.lo), from })
+    }
+}
+
+fn extent<const D: usize>(cells: &GridBox<D>) -> [u64; 4] {
+    cells.widen().extent().map(|n| n as u64)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,262 @@
+//! Device fills and copies against those of the host, all bytes of all regions compared.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use opencl3::command_queue::CommandQueue;
+use opencl3::context::Context;
+use opencl3::device::CL_DEVICE_TYPE_ALL;
+use opencl3::kernel::{ExecuteKernel, Kernel};
+use opencl3::memory::{Buffer, CL_MEM_READ_WRITE};
+use opencl3::program::Program;
+use opencl3::types::CL_BLOCKING;
+use proptest::prelude::*;
+use tida_kernels::plan::Dialect;
+
+use super::*;
+use crate::acc::TileAcc;
+use crate::array::layout::{Boundary, Centering};
+use crate::array::storage::Storage;
+use crate::array::{Element, Side, TileArray};
+
+#[derive(Clone, Copy, Debug, PartialEq, tida_derive::Element)]
+struct Mixed {
+    flag: u8,
+    speed: [f32; 2],
+    mass: f64,
+    mark: i32,
+}
+
+#[derive(Clone, Debug)]
+struct Case {
+    shape: [usize; 4],
+    regions: [usize; 4],
+    ghost: [[usize; 2]; 4],
+    faces: [bool; 4],
+    kinds: [[u8; 2]; 4],
+    salt: u64,
+    wild: bool,
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let sizes = (any::<[u8; 4]>(), any::<[u8; 4]>(), any::<[[u8; 2]; 4]>());
+    let kinds = (any::<[bool; 4]>(), any::<[[u8; 2]; 4]>(), any::<u64>(), any::<bool>());
+    (sizes, kinds).prop_map(|((shape, regions, ghost), (faces, kinds, salt, wild))| Case {
+        shape: shape.map(usize::from),
+        regions: regions.map(usize::from),
+        ghost: ghost.map(|g| g.map(|g| usize::from(g % 4))),
+        faces,
+        kinds: kinds.map(|k| k.map(|k| k % 7)),
+        salt,
+        wild,
+    })
+}
+
+/// Boundary number `kind`; even where values of that type, or so few, cannot be computed with.
+fn boundary<T>(kind: u8, value: T, computes: bool, cells: usize) -> Boundary<T> {
+    match kind {
+        0 => Boundary::Periodic,
+        1 => Boundary::Fixed(value),
+        3 if computes => Boundary::ReflectOdd,
+        2 | 3 => Boundary::ReflectEven,
+        5 if computes && cells > 1 => Boundary::Extrapolate(1),
+        4 | 5 => Boundary::Extrapolate(0),
+        _ => Boundary::Open,
+    }
+}
+
+/// The array of a case, `turn` cells and regions on.
+fn array<T: Element, const D: usize>(case: &Case, acc: &TileAcc, value: T, turn: usize) -> TileArray<T, D> {
+    let largest = |d: usize| match (D, d + 1 == D) {
+        (_, false) => 6,
+        (4, true) => 70,
+        (1, true) => 4000,
+        _ => 150,
+    };
+    let shape: [usize; D] = std::array::from_fn(|d| 1 + case.shape[d] * (1 + largest(d) / 256) % largest(d));
+    let regions: [usize; D] = std::array::from_fn(|d| {
+        let most = if d + 1 < D { shape[d] } else { shape[d].div_ceil(64) };
+        1 + (case.regions[d] + turn) % most
+    });
+    let cut = TileArray::<u8, D>::builder(shape).regions(regions).build(acc).unwrap();
+    let ghost: [[usize; 2]; D] =
+        std::array::from_fn(|d| case.ghost[d].map(|g| (g + turn).min(cut.layout.cuts.thinnest(d))));
+    let centering = std::array::from_fn(|d| if case.faces[d] { Centering::Face } else { Centering::Cell });
+    let mut builder = TileArray::<T, D>::builder(shape).regions(regions).ghost(ghost).centering(centering);
+    let computes = !T::TYPE.component_types().contains(&ScalarType::Bool);
+    for axis in 0..D {
+        let kinds = case.kinds[axis];
+        for (side, kind) in [Side::Low, Side::High].into_iter().zip(kinds) {
+            let kind = if kinds[0] == 0 { 0 } else { kind.max(1) };
+            builder = builder.boundary_face(axis, side, boundary(kind, value, computes, shape[axis]));
+        }
+    }
+    builder.build(acc).unwrap()
+}
+
+fn next(seed: &mut u64) -> u64 {
+    *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    let x = (*seed ^ (*seed >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    x ^ (x >> 32)
+}
+
+/// Sets every byte of an array: any bits if `wild`, else those of ordinary numbers.
+fn poison<T: Element, const D: usize>(array: &TileArray<T, D>, wild: bool, seed: &mut u64) {
+    for (number, region) in array.layout.regions.iter().enumerate() {
+        for plane in planes(&T::TYPE) {
+            let size = plane.ty.size();
+            for i in 0..region.cells {
+                let bits = next(seed);
+                let value = (bits % 20_001) as f64 / 7.0 - 1000.0;
+                let bytes = match plane.ty {
+                    ScalarType::Bool => bits & 1,
+                    ScalarType::F32 if !wild => u64::from((value as f32).to_bits()),
+                    ScalarType::F64 if !wild => value.to_bits(),
+                    _ => bits,
+                }
+                .to_le_bytes();
+                // SAFETY: this plane of the region has `cells` values of that size, and no one else uses the array.
+                unsafe {
+                    let base = array.storage.base(number).add(region.cells * plane.before);
+                    std::ptr::copy_nonoverlapping(bytes.as_ptr(), base.add(i * size), size);
+                }
+            }
+        }
+    }
+}
+
+/// All bytes of an array, as they lie on a device; 0xa5 between regions.
+fn bytes<const D: usize>(layout: &Layout<D>, storage: &Storage, element: &ElementType) -> Vec<u8> {
+    let offsets = layout.device_offsets(element.bytes());
+    let mut all = vec![0xa5; *offsets.last().unwrap()];
+    for (number, region) in layout.regions.iter().enumerate() {
+        let length = region.cells * element.bytes();
+        assert!(offsets[number] % 256 == 0 && offsets[number] + length <= offsets[number + 1]);
+        // SAFETY: the region has as many bytes, and no one else uses them.
+        let block = unsafe { std::slice::from_raw_parts(storage.base(number), length) };
+        all[offsets[number]..][..length].copy_from_slice(block);
+    }
+    all
+}
+
+/// Runs jobs on PoCL.
+struct Device {
+    context: Context,
+    queue: CommandQueue,
+    kernels: RefCell<HashMap<ScalarType, Kernel>>,
+}
+
+impl Device {
+    fn buffer(&self, bytes: &[u8]) -> Buffer<u8> {
+        // SAFETY: the buffer owns its memory, and the write is done when it returns.
+        unsafe {
+            let mut buffer =
+                Buffer::create(&self.context, CL_MEM_READ_WRITE, bytes.len().max(1), std::ptr::null_mut()).unwrap();
+            if !bytes.is_empty() {
+                self.queue.enqueue_write_buffer(&mut buffer, CL_BLOCKING, 0, bytes, &[]).unwrap();
+            }
+            buffer
+        }
+    }
+
+    /// The memory `to` after the jobs; `from` is the same unless given.
+    fn run(&self, jobs: Vec<Job>, mut to: Vec<u8>, from: Option<Vec<u8>>) -> Vec<u8> {
+        let target = self.buffer(&to);
+        let source = from.map(|from| self.buffer(&from));
+        let mut kernels = self.kernels.borrow_mut();
+        for (scalar, table) in jobs {
+            let kernel = kernels.entry(scalar).or_insert_with(|| {
+                let copies::CopySource { text, entry } = copies::copies(Dialect::OpenCl, scalar);
+                let program = Program::create_and_build_from_source(&self.context, &text, "-cl-std=CL1.2").unwrap();
+                Kernel::create(&program, entry).unwrap()
+            });
+            let memory = self.buffer(&table.bytes);
+            // SAFETY: the arguments are those of the kernel, and live until it is done.
+            unsafe {
+                let mut launch = ExecuteKernel::new(kernel);
+                launch.set_arg(&target).set_arg(source.as_ref().unwrap_or(&target)).set_arg(&memory);
+                launch.set_arg(&table.copies).set_global_work_size(table.blocks as usize * THREADS as usize);
+                launch.set_local_work_size(THREADS as usize).enqueue_nd_range(&self.queue).unwrap().wait().unwrap();
+            }
+        }
+        if !to.is_empty() {
+            // SAFETY: the read is done when it returns.
+            unsafe { self.queue.enqueue_read_buffer(&target, CL_BLOCKING, 0, &mut to, &[]).unwrap() };
+        }
+        to
+    }
+}
+
+fn opencl() -> Option<Rc<Device>> {
+    thread_local! {
+        static DEVICE: Option<Rc<Device>> = {
+            let device = opencl3::device::get_all_devices(CL_DEVICE_TYPE_ALL).unwrap()[0];
+            let context = Context::from_device(&opencl3::device::Device::new(device)).unwrap();
+            let queue = CommandQueue::create_default(&context, 0).unwrap();
+            Some(Rc::new(Device { context, queue, kernels: RefCell::default() }))
+        };
+    }
+    DEVICE.with(|device| device.clone())
+}
+
+#[track_caller]
+fn same(device: &[u8], host: &[u8], what: &dyn std::fmt::Debug) {
+    let first = device.iter().zip(host).position(|(a, b)| a != b);
+    assert!(first.is_none() && device.len() == host.len(), "byte {first:?} of {}: {what:?}", host.len());
+}
+
+fn check<T: Element, const D: usize>(case: &Case, value: T) {
+    let Some(device) = opencl() else { return };
+    let acc = TileAcc::builder().device(crate::acc::Device::Cpu).threads(1).build().unwrap();
+    let u = array::<T, D>(case, &acc, value, 0);
+    let plan = GhostPlan::new(&u.layout, &u.boundaries);
+    let mut seed = case.salt;
+    // The payload of a NaN that was computed is no one's promise.
+    let lines = u.boundaries.iter().flatten().any(|b| matches!(b, Boundary::Extrapolate(1)));
+    for fixed in [true, false] {
+        poison(&u, case.wild && !lines, &mut seed);
+        let before = bytes(&u.layout, &u.storage, &T::TYPE);
+        // SAFETY: the plan is of this layout, and no one else uses the array.
+        unsafe { super::super::fill::run(&plan, &u.layout, &u.storage, &T::TYPE, fixed) };
+        let host = bytes(&u.layout, &u.storage, &T::TYPE);
+        // A small grid now and then, so that a phase takes several launches.
+        let most = if case.salt % 3 == 0 { 1 } else { u64::MAX };
+        let seen = device.run(plan.jobs(&u.layout, &T::TYPE, fixed, most), before, None);
+        same(&seen, &host, &(case, u.layout.cuts.clone(), u.boundaries()));
+    }
+    // Another cut, other ghosts.
+    let mut v = array::<T, D>(case, &acc, value, 1);
+    poison(&u, case.wild, &mut seed);
+    poison(&v, case.wild, &mut seed);
+    let (before, source) = (bytes(&v.layout, &v.storage, &T::TYPE), bytes(&u.layout, &u.storage, &T::TYPE));
+    v.copy_from(&u).unwrap();
+    acc.sync().unwrap();
+    let host = bytes(&v.layout, &v.storage, &T::TYPE);
+    let seen = device.run(jobs_between(&v.layout, &u.layout, &T::TYPE, u64::MAX), before, Some(source));
+    same(&seen, &host, &(case, u.layout.cuts.clone(), v.layout.cuts.clone()));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn scalars_are_as_on_the_host(case in case()) {
+        check::<f64, 1>(&case, -0.0);
+        check::<f64, 2>(&case, 1.5);
+        check::<f64, 3>(&case, f64::NAN);
+        check::<f32, 4>(&case, 2.5);
+        check::<u8, 2>(&case, 200);
+        check::<i32, 3>(&case, i32::MIN);
+        check::<u64, 1>(&case, u64::MAX - 1);
+        check::<i64, 4>(&case, -3);
+    }
+
+    #[test]
+    fn components_are_as_on_the_host(case in case()) {
+        check::<[f64; 3], 2>(&case, [0.5, f64::INFINITY, -1.0]);
+        check::<Mixed, 3>(&case, Mixed { flag: 9, speed: [-0.5, 7.0], mass: 1e300, mark: -9 });
+        check::<[[bool; 2]; 2], 2>(&case, [[true, false], [false, true]]);
+        check::<[u8; 0], 2>(&case, []);
+    }
+}
