@@ -126,7 +126,8 @@ example() {
     device=$2 name=$3
     shift 3
     limited "${runner[@]}" "$here/bin/examples/$name" "$@" --device "$device" --verify --json | tee "$scratch/json"
-    [ "${PIPESTATUS[0]}" -eq 0 ] && grep -q "\"device\":\"$device\"" "$scratch/json"
+    [ "${PIPESTATUS[0]}" -eq 0 ] || return 1
+    grep -q "\"device\":\"$device\"" "$scratch/json" || { echo "it did not run on $device" && return 1; }
 }
 
 smoke() {
