@@ -18,6 +18,7 @@ const HEAT: Example = Example {
     ghost: 1,
     dtypes: &[Dtype::F64, Dtype::F32],
     boundaries: &[Edge::Periodic, Edge::Fixed, Edge::Reflect],
+    library: false,
 };
 
 fn main() -> ExitCode {

@@ -17,6 +17,7 @@ const JACOBI: Example = Example {
     ghost: 1,
     dtypes: &[Dtype::F64, Dtype::F32],
     boundaries: &[Edge::Fixed],
+    library: false,
 };
 
 /// Sweeps from one look at the change to the next.

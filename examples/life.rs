@@ -15,6 +15,7 @@ const LIFE: Example = Example {
     ghost: 1,
     dtypes: &[],
     boundaries: &[Edge::Periodic, Edge::Fixed],
+    library: false,
 };
 
 fn main() -> ExitCode {

@@ -15,6 +15,7 @@ const SINCOS: Example = Example {
     ghost: 0,
     dtypes: &[Dtype::F64, Dtype::F32],
     boundaries: &[Edge::Periodic, Edge::Fixed, Edge::Reflect],
+    library: true,
 };
 
 /// Times that a cell repeats the computation in one step.

@@ -15,6 +15,7 @@ const WAVE: Example = Example {
     ghost: 1,
     dtypes: &[Dtype::F64, Dtype::F32],
     boundaries: &[Edge::Reflect, Edge::Fixed, Edge::Periodic],
+    library: false,
 };
 
 fn main() -> ExitCode {

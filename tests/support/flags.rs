@@ -25,6 +25,8 @@ pub struct Example {
     pub dtypes: &'static [Dtype],
     /// Boundaries that it knows; the first is the default.
     pub boundaries: &'static [Edge],
+    /// Whether it calls functions that are the device's own library, such as sines.
+    pub library: bool,
 }
 
 /// Element type.
@@ -311,6 +313,7 @@ mod tests {
         ghost: 1,
         dtypes: &[Dtype::F64, Dtype::F32],
         boundaries: &[Edge::Periodic, Edge::Fixed, Edge::Reflect],
+        library: false,
     };
 
     fn check(example: &Example, line: &str) -> Result<Settings> {

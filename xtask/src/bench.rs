@@ -1,7 +1,9 @@
-//! `cargo xtask bench cpu`: the heat sweep against the same sweep in C with OpenMP.
+//! `cargo xtask bench`: tida against references written by hand.
 //!
-//! Each measurement is one process that runs the sweeps once; the two sides take turns, so that a machine that
+//! `cpu`: the heat sweep against the same sweep in C with OpenMP. Each measurement is one process that runs the sweeps once; the two sides take turns, so that a machine that
 //! grows slower or faster meanwhile slows both. What counts is the median of the ratios of the pairs.
+//!
+//! `gpu`: runs `benches/gpu`, which measures both sides in one process.
 
 use std::process::Command;
 
@@ -20,6 +22,19 @@ pub struct Options {
     /// Threads on both sides [default: one a core]
     #[arg(long)]
     threads: Option<usize>,
+}
+
+/// Flags of `cargo xtask bench gpu`.
+#[derive(Args)]
+pub struct GpuOptions {
+    /// Flags of the bench itself: `-- --help` lists them
+    #[arg(last = true)]
+    flags: Vec<String>,
+}
+
+/// Runs the bench on the GPU; it says itself what it lacks where there is none.
+pub fn gpu(options: &GpuOptions) -> Result<()> {
+    run(command("cargo bench --quiet --bench gpu --").args(&options.flags))
 }
 
 /// One line of the table.

@@ -1,7 +1,9 @@
-//! The project's own commands: `cargo xtask test`, `cargo xtask bench cpu`, `cargo xtask corpus`.
+//! The project's own commands: `cargo xtask test`, `cargo xtask bench`, `cargo xtask gpu-bundle`, `cargo xtask corpus`.
 
 mod bench;
+mod bundle;
 mod corpus;
+mod nvrtc;
 mod shell;
 mod smoke;
 mod steps;
@@ -25,6 +27,8 @@ enum Command {
     Test,
     /// Rewrite the random kernels that tests run natively and interpreted
     Corpus(corpus::Options),
+    /// Pack tests, examples and benches into target/gpu-bundle, for a machine with a GPU and without Rust
+    GpuBundle,
     /// Measure against hand-written references
     Bench {
         #[command(subcommand)]
@@ -36,13 +40,17 @@ enum Command {
 enum Bench {
     /// The heat sweep on the CPU against C with OpenMP
     Cpu(bench::Options),
+    /// tida against hand-written CUDA, on a machine with an NVIDIA GPU
+    Gpu(bench::GpuOptions),
 }
 
 fn main() -> std::process::ExitCode {
     let done = match Cli::parse().command {
         Command::Test => steps::test(),
         Command::Corpus(options) => corpus::write(&options),
+        Command::GpuBundle => bundle::write(),
         Command::Bench { what: Bench::Cpu(options) } => bench::cpu(&options),
+        Command::Bench { what: Bench::Gpu(options) } => bench::gpu(&options),
     };
     match done {
         Ok(()) => std::process::ExitCode::SUCCESS,

@@ -1,9 +1,10 @@
 //! `cargo xtask test`: every check, in order, each with its heading and time.
 
+use std::process::Command;
 use std::time::Instant;
 
 use crate::shell::{command, run};
-use crate::{Result, smoke, tools};
+use crate::{Result, nvrtc, smoke, tools};
 
 /// Name of a step and what it does.
 type Step = (&'static str, fn() -> Result<()>);
@@ -12,13 +13,34 @@ const STEPS: &[Step] = &[
     ("tools", tools::install),
     ("format", || run(&mut command("cargo fmt --all -- --check"))),
     ("lints", || run(&mut command("cargo clippy --workspace --all-targets --quiet -- -D warnings"))),
-    ("tests", || run(&mut command("cargo test --workspace --quiet"))),
+    ("tests", || run(&mut tests())),
+    ("tests on OpenCL", on_opencl),
     ("docs", || {
         run(command("cargo doc --workspace --no-deps --document-private-items --quiet")
             .env("RUSTDOCFLAGS", "-D warnings"))
     }),
     ("examples", smoke::examples),
 ];
+
+/// Tests of tida whose kernels run on the device that `TIDA_DEVICE` names, with the same bits on each.
+const ON_ANY_DEVICE: [&str; 9] =
+    ["array", "array_files", "compute_errors", "corpus", "ghosts", "reduce", "same_bits", "schedule", "tile"];
+
+/// `cargo test`, where a missing compiler or device is a failure and no reason to skip a test.
+fn tests() -> Command {
+    let mut tests = command("cargo test --workspace --quiet");
+    tests.envs(nvrtc::environment()).env("TIDA_REQUIRE_NVRTC", "1").env("TIDA_REQUIRE_OPENCL", "1");
+    tests
+}
+
+/// A second run of programs that are built already: `-p tida` would choose other features and build anew.
+fn on_opencl() -> Result<()> {
+    let mut tests = tests();
+    for name in ON_ANY_DEVICE {
+        tests.args(["--test", name]);
+    }
+    run(tests.env("TIDA_DEVICE", "opencl"))
+}
 
 /// Runs every step, and stops at the first that fails.
 pub fn test() -> Result<()> {

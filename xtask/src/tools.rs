@@ -1,7 +1,7 @@
 //! What a fresh machine lacks.
 
-use crate::Result;
 use crate::shell::{command, run, works};
+use crate::{Result, nvrtc};
 
 /// A tool beyond `cargo` itself.
 struct Tool {
@@ -38,7 +38,25 @@ const TOOLS: &[Tool] = &[
         name: "gcc with OpenMP",
         check: "gcc -fopenmp -include omp.h -E -x c /dev/null",
         from: Source::Apt("build-essential"),
-        used_by: "the C references of cargo xtask bench",
+        used_by: "the C references of cargo xtask bench, and strip for cargo xtask gpu-bundle",
+    },
+    Tool {
+        name: "pip",
+        check: "python3 -m pip --version",
+        from: Source::Apt("python3-pip"),
+        used_by: "NVRTC, which the tests of emitted CUDA compile with",
+    },
+    Tool {
+        name: "the OpenCL loader",
+        check: "python3 -c __import__('ctypes').CDLL('libOpenCL.so.1')",
+        from: Source::Apt("ocl-icd-libopencl1"),
+        used_by: "the tests on OpenCL",
+    },
+    Tool {
+        name: "PoCL, OpenCL on the processor",
+        check: "test -s /etc/OpenCL/vendors/pocl.icd",
+        from: Source::Apt("pocl-opencl-icd"),
+        used_by: "the tests on OpenCL",
     },
 ];
 
@@ -66,7 +84,7 @@ pub fn install() -> Result<()> {
         return Err(format!("missing tools; install them and try again: sudo apt-get install {packages}"));
     }
     match missing().next() {
-        None => Ok(()),
+        None => nvrtc::install(),
         Some(tool) => Err(format!("{} was installed, but `{}` still fails", tool.name, tool.check)),
     }
 }
