@@ -21,7 +21,7 @@ use std::sync::Arc;
 use crate::error::{Error, ErrorKind};
 use driver::Core;
 pub(crate) use driver::TileWork;
-use node::{Node, Work};
+use node::{Done, Node, Queue, Work};
 
 /// Runs recorded work. Cheap to clone: clones are one accelerator. Arrays hold theirs alive.
 #[derive(Clone)]
@@ -98,6 +98,17 @@ impl TileAcc {
         run: impl FnOnce() -> Result<(), Error> + Send + 'static,
     ) {
         self.record_node(name, Location::caller(), &touches, &[], Work::Host(Box::new(run)));
+    }
+
+    /// As [`TileAcc::record`], of work on the device with the data there. Only where there is one.
+    #[track_caller]
+    pub(crate) fn record_on_device(
+        &self,
+        name: &'static str,
+        touches: Vec<Touch>,
+        run: impl FnOnce(&Queue<'_>) -> Result<Done, Error> + Send + 'static,
+    ) {
+        self.record_node(name, Location::caller(), &touches, &[], Work::Device(Box::new(run)));
     }
 
     /// As [`TileAcc::record`], after other nodes too; gives the node.

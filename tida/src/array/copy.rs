@@ -4,6 +4,7 @@ use std::alloc;
 
 use super::TileArray;
 use super::element::Element;
+use super::ghosts::DeviceCopies;
 use super::rows::{Row, each_owned_row};
 use crate::error::{Error, ErrorKind};
 
@@ -34,6 +35,22 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         }
         let (target, memory) = (self.storage.clone(), source.storage.clone());
         let touches = vec![self.touch(None, false, true), source.touch(None, true, false)];
+        if self.acc.core().device.is_some() && !source.tracker.is_at_host() {
+            self.acc.record_on_device("copy_from", touches, move |queue| {
+                let copies = DeviceCopies::between(queue.device, &to, &from, &T::TYPE)?;
+                let (into, out_of) = (target.device_memory(queue.device)?, memory.device_memory(queue.device)?);
+                // SAFETY: regions lie where the layouts say, of elements `T`; the recorded touches keep others away,
+                // and the node holds the tables and both arrays.
+                unsafe { copies.run(queue.stream, &into, &out_of)? };
+                Ok(Box::new(move || {
+                    drop((copies, target, memory));
+                    Ok(())
+                }))
+            });
+            self.tracker.cells_written();
+            self.tracker.written_at(true);
+            return Ok(());
+        }
         self.acc.record("copy_from", touches, move || {
             use rayon::prelude::*;
             (0..to.regions.len()).into_par_iter().for_each(|region| {
@@ -63,6 +80,20 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         let copy = self.like()?;
         let (layout, target, memory) = (self.layout.clone(), copy.storage.clone(), self.storage.clone());
         let touches = vec![copy.touch(None, false, true), self.touch(None, true, false)];
+        if self.acc.core().device.is_some() && !self.tracker.is_at_host() {
+            self.acc.record_on_device("clone", touches, move |queue| {
+                let (into, out_of) = (target.device_memory(queue.device)?, memory.device_memory(queue.device)?);
+                // SAFETY: arrays of one layout have equal memory; the recorded touches keep others away, and the node
+                // holds both arrays.
+                unsafe { queue.device.backend().copy(queue.stream, (&out_of, 0), (&into, 0), into.bytes())? };
+                Ok(Box::new(move || {
+                    drop((target, memory));
+                    Ok(())
+                }))
+            });
+            copy.tracker.copy_ages(&self.tracker);
+            return Ok(copy);
+        }
         self.acc.record("clone", touches, move || {
             use rayon::prelude::*;
             const CHUNK: usize = 1 << 20;

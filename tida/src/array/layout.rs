@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::grid_box::GridBox;
-use super::storage::Storage;
+use super::storage::{Storage, device_offsets};
 use crate::compute::view::Raw;
 use tida_kernels::element::ElementType;
 
@@ -230,12 +230,7 @@ impl<const D: usize> Layout<D> {
     /// Where each region's planes start in the memory of a device, in bytes, and where the last one ends: one after
     /// the other, each at a multiple of 256.
     pub(crate) fn device_offsets(&self, element_bytes: usize) -> Vec<usize> {
-        let mut end = 0usize;
-        let starts = self.regions.iter().map(|region| {
-            end = end.saturating_add((region.cells * element_bytes).saturating_add(255) / 256 * 256);
-            end
-        });
-        std::iter::once(0).chain(starts).collect()
+        device_offsets(self.regions.iter().map(|region| region.cells * element_bytes))
     }
 
     /// Memory of a region, as views see it; all of it, ghosts included, may be accessed.

@@ -38,6 +38,17 @@ pub(crate) struct DeviceArray<'a> {
     pub element: ElementType,
 }
 
+impl DeviceArg<'_> {
+    /// The same for a shorter time.
+    pub fn reborrow(&self) -> DeviceArg<'_> {
+        match self {
+            DeviceArg::Tiled(array) => DeviceArg::Tiled(*array),
+            DeviceArg::Whole(array, rank) => DeviceArg::Whole(*array, *rank),
+            DeviceArg::Table(bytes, length) => DeviceArg::Table(bytes.clone(), *length),
+        }
+    }
+}
+
 /// The arguments of one kernel.
 pub(crate) type DeviceArgs<'a> = SmallVec<[DeviceArg<'a>; 8]>;
 

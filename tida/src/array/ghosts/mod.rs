@@ -16,6 +16,8 @@ use std::sync::Arc;
 
 use super::TileArray;
 use super::element::Element;
+use super::storage::Storage;
+use crate::acc::node::Queue;
 use crate::acc::{TileAcc, Touch, Tracker};
 use crate::error::{Error, ErrorKind};
 
@@ -61,18 +63,31 @@ pub fn fill_ghosts(arrays: impl GhostFill) -> Result<(), Error> {
         ));
     }
     let trackers: Vec<Arc<Tracker>> = fills.iter().map(|fill| fill.tracker.clone()).collect();
-    let (mut touches, mut work) = (Vec::new(), Vec::new());
+    let (mut touches, mut on_host, mut on_device) = ([Vec::new(), Vec::new()], Vec::new(), Vec::new());
     for fill in fills {
-        if let Some(run) = fill.run {
-            touches.push(Touch { tracker: fill.tracker, region: None, read: true, write: true });
-            work.push(run);
+        let side = matches!(fill.run, Some(Run::Device(_)));
+        let Some(run) = fill.run else { continue };
+        touches[usize::from(side)].push(Touch { tracker: fill.tracker, region: None, read: true, write: true });
+        match run {
+            Run::Host(run) => on_host.push(run),
+            Run::Device(run) => on_device.push(run),
         }
     }
-    if !work.is_empty() {
-        acc.record("fill_ghosts", touches, move || {
+    let [host_touches, device_touches] = touches;
+    if !on_host.is_empty() {
+        acc.record("fill_ghosts", host_touches, move || {
             use rayon::prelude::*;
-            work.into_par_iter().for_each(|run| run());
+            on_host.into_par_iter().for_each(|run| run());
             Ok(())
+        });
+    }
+    if !on_device.is_empty() {
+        acc.record_on_device("fill_ghosts", device_touches, move |queue| {
+            let held = on_device.into_iter().map(|run| run(queue)).collect::<Result<Vec<_>, Error>>()?;
+            Ok(Box::new(move || {
+                drop(held);
+                Ok(())
+            }))
         });
     }
     trackers.iter().for_each(|tracker| tracker.ghosts_filled());
@@ -92,7 +107,16 @@ pub struct Fill {
     acc: TileAcc,
     tracker: Arc<Tracker>,
     /// The work; none if nothing has changed.
-    run: Option<Box<dyn FnOnce() + Send>>,
+    run: Option<Run>,
+}
+
+/// Puts the work into a stream, and gives what it uses.
+type DeviceRun = dyn FnOnce(&Queue<'_>) -> Result<Option<(Arc<DeviceCopies>, Arc<Storage>)>, Error> + Send;
+
+/// The work of filling the ghosts of one array.
+enum Run {
+    Host(Box<dyn FnOnce() + Send>),
+    Device(Box<DeviceRun>),
 }
 
 impl std::fmt::Debug for Fill {
@@ -108,12 +132,24 @@ impl<T: Element, const D: usize> GhostFill for &mut TileArray<T, D> {
         let fresh = self.tracker.ghosts_fresh() && !fixed;
         let run = (!fresh && plan.has_work(fixed)).then(|| {
             let (layout, storage, plan) = (self.layout.clone(), self.storage.clone(), self.ghost_plan.clone());
-            Box::new(move || {
+            if self.acc.core().device.is_some() && !self.tracker.is_at_host() {
+                return Run::Device(Box::new(move |queue| {
+                    // Made above.
+                    let Some(plan) = plan.get() else { return Ok(None) };
+                    let copies = plan.on_device(queue.device, &layout, &T::TYPE, fixed)?;
+                    let memory = storage.device_memory(queue.device)?;
+                    // SAFETY: the plan was made for this layout and `T`, and regions lie where the layout says;
+                    // recorded touches keep all others away, and the node holds the tables and the array.
+                    unsafe { copies.run(queue.stream, &memory, &memory)? };
+                    Ok(Some((copies, storage)))
+                }));
+            }
+            Run::Host(Box::new(move || {
                 if let Some(plan) = plan.get() {
                     // SAFETY: the plan was made for this layout and `T`; recorded touches keep all others away.
                     unsafe { fill::run(plan, &layout, &storage, &T::TYPE, fixed) }
                 }
-            }) as Box<dyn FnOnce() + Send>
+            }))
         });
         fills.push(Fill { acc: self.acc.clone(), tracker: self.tracker.clone(), run });
     }

@@ -275,7 +275,7 @@ impl CudaKernel {
     pub fn check(&self, arguments: &[Argument<'_>]) -> Result<(), Error> {
         let sizes = || {
             arguments.iter().map(|argument| match argument {
-                Argument::Memory(_) => size_of::<u64>(),
+                Argument::Memory(_) | Argument::At(..) => size_of::<u64>(),
                 Argument::Bytes(bytes) => bytes.len(),
             })
         };

@@ -255,10 +255,19 @@ impl Backend for Cuda {
         }
         let (driver, stream) = (self.context.enter()?, self.context.stream(stream)?);
         // Where each value lies. The driver copies the values before the call returns.
-        let mut values: SmallVec<[*mut c_void; 24]> = arguments
+        let addresses: SmallVec<[u64; 24]> = arguments
             .iter()
             .map(|argument| match argument {
-                Argument::Memory(memory) => (&raw const memory.raw).cast_mut().cast(),
+                Argument::Memory(memory) => memory.raw,
+                Argument::At(memory, at) => memory.raw + *at as u64,
+                Argument::Bytes(_) => 0,
+            })
+            .collect();
+        let mut values: SmallVec<[*mut c_void; 24]> = arguments
+            .iter()
+            .zip(&addresses)
+            .map(|(argument, address)| match argument {
+                Argument::Memory(_) | Argument::At(..) => (&raw const *address).cast_mut().cast(),
                 Argument::Bytes(bytes) => bytes.as_ptr().cast_mut().cast(),
             })
             .collect();

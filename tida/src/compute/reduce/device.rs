@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 use tida_kernels::element::ScalarType;
-use tida_kernels::emit::fold::{FoldSource, fold_tree, fold_values};
+use tida_kernels::emit::Source;
+use tida_kernels::emit::fold::{FOLD_GROUPS, FOLD_THREADS, fold_tree, fold_values};
 use tida_kernels::plan::{FoldOp, Goal};
 
 use crate::acc::node::Queue;
@@ -13,7 +14,7 @@ use crate::array::GridBox;
 use crate::array::layout::Layout;
 use crate::backend::{Argument, Memory};
 use crate::compute::capture::Captures;
-use crate::compute::device::{DeviceArgs, DeviceLaunch, Launched, Line, segments};
+use crate::compute::device::{DeviceArg, DeviceArgs, DeviceLaunch, Launched, Line, segments};
 use crate::compute::prepare::Prepared;
 use crate::error::{Error, ErrorKind};
 
@@ -85,7 +86,7 @@ impl<const D: usize> DeviceFold<'_, D> {
         let launch = DeviceLaunch {
             prepared: self.prepared,
             captures: self.captures,
-            args: self.args,
+            args: self.args.iter().map(DeviceArg::reborrow).collect(),
             goal: if split { Goal::Values } else { Goal::Segments(self.op) },
             checked: self.checked,
             valid_only: self.valid_only,
@@ -94,6 +95,7 @@ impl<const D: usize> DeviceFold<'_, D> {
         };
         // SAFETY: the caller's promise; the list has room for every segment, the values for every cell.
         let launched = unsafe { launch.enqueue(queue, &boxes)? };
+        drop(launch);
         let dialect = backend.facts().dialect;
         if let [values, list] = lists.as_slice() {
             let source = fold_values(dialect, self.scalar, self.op);
@@ -132,12 +134,13 @@ fn no_list() -> Error {
 ///
 /// # Safety
 /// The arguments are those of the source, and live until it is done.
-unsafe fn run(queue: &Queue<'_>, source: &FoldSource, entries: u64, arguments: &[Argument<'_>]) -> Result<(), Error> {
+unsafe fn run(queue: &Queue<'_>, source: &Source, entries: u64, arguments: &[Argument<'_>]) -> Result<(), Error> {
     let backend = queue.device.backend();
-    let kernel = queue.device.kernel(&source.text, &source.entry, source.block)?;
-    let blocks = entries.div_ceil(source.entries_per_block);
+    let threads = [FOLD_THREADS, 1, 1];
+    let kernel = queue.device.kernel(&source.text, &source.entry, threads)?;
+    let blocks = entries.div_ceil(FOLD_GROUPS);
     // SAFETY: the caller's promise; entries past the end are left out by the kernel.
-    unsafe { backend.launch(queue.stream, &*kernel, [blocks as u32, 1, 1], source.block, arguments) }
+    unsafe { backend.launch(queue.stream, &*kernel, [blocks as u32, 1, 1], threads, arguments) }
 }
 
 impl Folded {
