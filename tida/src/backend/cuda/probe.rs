@@ -331,8 +331,18 @@ unsafe fn first_of<T>(paths: &[PathBuf], of: impl Fn(Library) -> Result<T, Strin
             Err(lacks) => broken += &format!("; {} has {lacks}", path.display()),
         }
     }
-    let tried: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
-    Err(format!("none of the libraries {}{broken}", tried.join(", ")))
+    let (mut names, mut folders) = (Vec::new(), vec!["the library path".to_owned()]);
+    let list = |all: &mut Vec<String>, path: &Path| {
+        let text = path.display().to_string();
+        if !text.is_empty() && !all.contains(&text) {
+            all.push(text);
+        }
+    };
+    for path in paths {
+        list(&mut names, path.file_name().unwrap_or_default().as_ref());
+        list(&mut folders, path.parent().unwrap_or(Path::new("")));
+    }
+    Err(format!("none of {} in {}{broken}", names.join(", "), folders.join(", ")))
 }
 
 /// NVRTC looks for a second library by name alone when it compiles. Where NVRTC was found by its folder, the loader
@@ -415,7 +425,7 @@ mod tests {
         let paths = ["libtida-not-there.so.1".into(), "/nowhere/libtida-not-there.so".into()];
         // SAFETY: there is nothing to load.
         let found = unsafe { first_of(&paths, |library| Driver::of(library)) }.err().unwrap();
-        assert_eq!(found, "none of the libraries libtida-not-there.so.1, /nowhere/libtida-not-there.so");
+        assert_eq!(found, "none of libtida-not-there.so.1, libtida-not-there.so in the library path, /nowhere");
     }
 
     /// A library that is there and is not the driver.
