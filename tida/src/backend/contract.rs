@@ -355,7 +355,7 @@ fn kernels_say_what_they_use(device: &Device) {
 
 fn only_cuda_takes_ptx(device: &Device) {
     let ptx = "\
-        .version 7.0\n.target sm_70\n.address_size 64\n\
+        .version 7.0\n.target sm_75\n.address_size 64\n\
         .visible .entry store(.param .u64 out, .param .u32 value) {\n\
         .reg .b64 %a;\n.reg .b32 %v;\n\
         ld.param.u64 %a, [out];\nld.param.u32 %v, [value];\nst.global.u32 [%a], %v;\nret;\n}\n";

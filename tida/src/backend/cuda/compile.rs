@@ -6,7 +6,7 @@ use std::fmt;
 use std::ptr;
 use std::sync::Arc;
 
-use cudarc::driver::sys::{CUdevice_attribute, CUfunction, CUfunction_attribute, CUjit_option, CUmodule};
+use cudarc::driver::sys::{CUdevice_attribute, CUfunction, CUfunction_attribute, CUjit_option, CUmodule, CUresult};
 use cudarc::nvrtc::sys::{nvrtcProgram, nvrtcResult};
 use tida_kernels::plan::Math;
 
@@ -291,11 +291,17 @@ impl CudaKernel {
     }
 
     /// Loads machine code or PTX (which ends in 0), and asks what there is to know; occupancy and the limit of threads
-    /// for blocks of that many.
+    /// for blocks of that many. `advice` is for an image that the driver refuses, where the result's own is not it.
     ///
     /// # Errors
     /// What the driver says of the image; no such kernel; too many registers for so many threads.
-    fn load(context: &Arc<Context>, image: &[u8], entry: &str, threads: Option<u32>) -> Result<CudaKernel, Error> {
+    fn load(
+        context: &Arc<Context>,
+        image: &[u8],
+        entry: &str,
+        threads: Option<u32>,
+        advice: Option<&str>,
+    ) -> Result<CudaKernel, Error> {
         let driver = context.enter()?;
         let mut module = ptr::null_mut();
         let mut log = vec![0u8; 16 << 10];
@@ -312,7 +318,12 @@ impl CudaKernel {
             let e = driver.error("cuModuleLoadDataEx", code);
             let log = String::from_utf8_lossy(log.split(|byte| *byte == 0).next().unwrap_or_default());
             let found = if log.trim().is_empty() { e.found().into() } else { format!("{}: {}", e.found(), log.trim()) };
-            return Err(Error::new(ErrorKind::Kernel, format!("load the kernel `{entry}`"), found, e.advice()));
+            return Err(Error::new(
+                ErrorKind::Kernel,
+                format!("load the kernel `{entry}`"),
+                found,
+                advice.unwrap_or(e.advice()),
+            ));
         }
         // From here on dropping it unloads the module.
         let mut kernel = CudaKernel {
@@ -352,7 +363,7 @@ impl CudaKernel {
                 return Err(Error::new(
                     ErrorKind::Kernel,
                     format!("load the kernel `{}` for blocks of {threads} threads", self.entry),
-                    format!("{registers} registers a thread, with which a block has at most {most_threads}"),
+                    format!("that a block of it has at most {most_threads}, of {registers} registers each"),
                     "use fewer threads a block, or a shorter kernel",
                 ));
             }
@@ -366,16 +377,18 @@ impl CudaKernel {
             }?;
             self.facts.occupancy = Some(blocks.max(0) as f32 * threads as f32 / held as f32);
         }
-        self.params = driver.cuFuncGetParamInfo.map(|info| {
-            // No kernel has more parameters than bytes of them.
-            (0..32 << 10)
-                .map_while(|index| {
-                    let (mut offset, mut size) = (0, 0);
-                    // SAFETY: the places for the answer are valid, and the function alive; past the last parameter the
-                    // driver says that there is none.
-                    (unsafe { info(function, index, &mut offset, &mut size) } == 0).then_some(size)
-                })
-                .collect()
+        self.params = driver.cuFuncGetParamInfo.and_then(|info| {
+            let mut params = Vec::new();
+            loop {
+                let (mut offset, mut size) = (0, 0);
+                // SAFETY: the places for the answer are valid, and the function alive.
+                match unsafe { info(function, params.len(), &mut offset, &mut size) } {
+                    0 => params.push(size),
+                    // Past the last.
+                    code if code == CUresult::CUDA_ERROR_INVALID_VALUE as u32 => return Some(params),
+                    _ => return None,
+                }
+            }
         });
         Ok(())
     }
@@ -391,14 +404,14 @@ pub(super) fn compile(context: &Arc<Context>, target: &Target, code: &Code<'_>) 
     let options = options(&target.arch, math);
     let key = disk::Key::new(&["cuda", &target.to_string(), &options.join(" "), text]);
     if let Some(image) = disk::load(key) {
-        match CudaKernel::load(context, &image, entry, Some(threads)) {
+        match CudaKernel::load(context, &image, entry, Some(threads), None) {
             Ok(kernel) => return Ok(kernel),
             // Such as one that an older driver does not take. If it is not the image that is wrong, it comes out below.
             Err(error) => tracing::debug!(%error, "a kernel from disk could not be loaded"),
         }
     }
     let (image, _) = compile_text(text, entry, target, &options)?;
-    let kernel = CudaKernel::load(context, &image, entry, Some(threads))?;
+    let kernel = CudaKernel::load(context, &image, entry, Some(threads), None)?;
     disk::store(key, &image);
     Ok(kernel)
 }
@@ -420,7 +433,8 @@ pub(super) fn load_ptx(context: &Arc<Context>, ptx: &str, entry: &str) -> Result
     }
     let mut image = ptx.as_bytes().to_vec();
     image.push(0);
-    CudaKernel::load(context, &image, entry, None)
+    let advice = "compile it again, for this device or an older one, by a compiler that is no newer than the driver";
+    CudaKernel::load(context, &image, entry, None, Some(advice))
 }
 
 #[cfg(test)]

@@ -130,9 +130,14 @@ impl Drop for Context {
             self.drop_kept();
             self.drop_streams();
         }
-        // SAFETY: retained once, in `new`; nothing made in it is left.
-        let code = unsafe { (self.driver.cuDevicePrimaryCtxRelease_v2)(self.device) };
-        self.ignore("cuDevicePrimaryCtxRelease", code);
+        // SAFETY: no context at all may be current; this one was retained once, in `new`, and nothing made in it is left.
+        let codes = unsafe {
+            // So that the thread is not left with a context that may be gone.
+            let code = (self.driver.cuCtxSetCurrent)(ptr::null_mut());
+            [code, (self.driver.cuDevicePrimaryCtxRelease_v2)(self.device)]
+        };
+        self.ignore("cuCtxSetCurrent", codes[0]);
+        self.ignore("cuDevicePrimaryCtxRelease", codes[1]);
     }
 }
 

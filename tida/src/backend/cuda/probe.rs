@@ -37,6 +37,7 @@ macro_rules! functions {
             _library: Library,
         }
 
+        #[allow(non_snake_case)]
         impl $name {
             /// # Safety
             /// The library's functions are those of this struct.
@@ -196,6 +197,7 @@ fn advice(code: u32) -> &'static str {
     const OLD_DRIVER: u32 = CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION as u32;
     const NO_BINARY: u32 = CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU as u32;
     const IMAGE: u32 = CUresult::CUDA_ERROR_INVALID_IMAGE as u32;
+    const BAD_PTX: u32 = CUresult::CUDA_ERROR_INVALID_PTX as u32;
     const DEINITIALIZED: u32 = CUresult::CUDA_ERROR_DEINITIALIZED as u32;
     match code {
         NO_DEVICE => "see whether nvidia-smi lists a GPU and CUDA_VISIBLE_DEVICES hides none, or use TIDA_DEVICE=cpu",
@@ -212,7 +214,7 @@ fn advice(code: u32) -> &'static str {
              compute-sanitizer, else report it as a bug of tida"
         }
         ECC => "start the program again; if it comes back, the device's memory is failing",
-        OLD_DRIVER | NO_BINARY | IMAGE => {
+        OLD_DRIVER | NO_BINARY | IMAGE | BAD_PTX => {
             "install a driver at least as new as NVRTC (nvidia-smi shows the CUDA version it takes), or an older NVRTC"
         }
         DEINITIALIZED => "drop arrays and accelerators before the program ends",
@@ -242,8 +244,15 @@ fn find_driver() -> Result<Driver, Error> {
     let driver = unsafe { first_of(&paths, |library| Driver::of(library)) }
         .map_err(|found| Error::new(ErrorKind::Device, "load the CUDA driver", found, advice))?;
     // SAFETY: takes no pointers, and may be called any number of times.
-    unsafe { call!(driver, cuInit(0)) }?;
-    Ok(driver)
+    let started = unsafe { call!(driver, cuInit(0)) };
+    match started {
+        Ok(()) => Ok(driver),
+        Err(e) => {
+            // What a driver has begun may need it loaded.
+            std::mem::forget(driver);
+            Err(e)
+        }
+    }
 }
 
 /// NVRTC and its version. Looked for once.
@@ -322,8 +331,18 @@ unsafe fn first_of<T>(paths: &[PathBuf], of: impl Fn(Library) -> Result<T, Strin
             Err(lacks) => broken += &format!("; {} has {lacks}", path.display()),
         }
     }
-    let tried: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
-    Err(format!("none of the libraries {}{broken}", tried.join(", ")))
+    let (mut names, mut folders) = (Vec::new(), vec!["the library path".to_owned()]);
+    let list = |all: &mut Vec<String>, path: &Path| {
+        let text = path.display().to_string();
+        if !text.is_empty() && !all.contains(&text) {
+            all.push(text);
+        }
+    };
+    for path in paths {
+        list(&mut names, path.file_name().unwrap_or_default().as_ref());
+        list(&mut folders, path.parent().unwrap_or(Path::new("")));
+    }
+    Err(format!("none of {} in {}{broken}", names.join(", "), folders.join(", ")))
 }
 
 /// NVRTC looks for a second library by name alone when it compiles. Where NVRTC was found by its folder, the loader
@@ -406,7 +425,7 @@ mod tests {
         let paths = ["libtida-not-there.so.1".into(), "/nowhere/libtida-not-there.so".into()];
         // SAFETY: there is nothing to load.
         let found = unsafe { first_of(&paths, |library| Driver::of(library)) }.err().unwrap();
-        assert_eq!(found, "none of the libraries libtida-not-there.so.1, /nowhere/libtida-not-there.so");
+        assert_eq!(found, "none of libtida-not-there.so.1, libtida-not-there.so in the library path, /nowhere");
     }
 
     /// A library that is there and is not the driver.

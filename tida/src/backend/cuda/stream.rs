@@ -91,12 +91,10 @@ impl Context {
 
     /// Destroys the streams. For the end of the context, which is current.
     pub(super) fn drop_streams(&mut self) {
-        for stream in self.streams.drain(..) {
+        for stream in std::mem::take(&mut self.streams) {
             // SAFETY: made by `make_streams`, destroyed once, and no longer in the list.
             let code = unsafe { (self.driver.cuStreamDestroy_v2)(stream) };
-            if code != 0 {
-                tracing::debug!(result = self.driver.text(code), "the CUDA driver could not destroy a stream");
-            }
+            self.ignore("cuStreamDestroy", code);
         }
     }
 }
