@@ -162,7 +162,7 @@ impl Output {
     pub fn row(&mut self, row: &Row) -> Result<()> {
         if !self.header {
             println!(
-                "{:<34} {:>7} {:>7} {:>7} {:>7} {:>7} {:>15}  check; against",
+                "{:<42} {:>7} {:>7} {:>7} {:>7} {:>7} {:>15}  check; against",
                 "case", "Gcell/s", "GB/s", "its Gc", "its GB", "ratio", "min to max"
             );
             self.header = true;
@@ -173,7 +173,7 @@ impl Output {
             _ => "-".into(),
         };
         println!(
-            "{:<34} {:>7.1} {:>7.0} {:>7} {:>7} {:>7} {:>15}  {}{}",
+            "{:<42} {:>7.1} {:>7.0} {:>7} {:>7} {:>7} {:>15}  {}{}",
             row.case,
             row.gcells,
             row.gbytes,
