@@ -4,6 +4,8 @@
 # heat.ptx is checked in, so that the example runs without any of this.
 set -e
 cd "$(dirname "$0")/kernel"
-RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR="${TMPDIR:-/tmp}/heat-ptx" RUSTFLAGS="-C target-cpu=sm_70" \
+out="$(mktemp -d)"
+RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR="$out" RUSTFLAGS="-C target-cpu=sm_70" \
     /usr/bin/cargo rustc --release -Zbuild-std=core --target nvptx64-nvidia-cuda -- --emit asm
-cp "${TMPDIR:-/tmp}"/heat-ptx/nvptx64-nvidia-cuda/release/deps/heat_ptx*.s ../heat.ptx
+cp "$out"/nvptx64-nvidia-cuda/release/deps/heat_ptx*.s ../heat.ptx
+rm -r "$out" Cargo.lock
