@@ -1,4 +1,21 @@
 //! From a typed kernel and a plan to source text: one writer, two dialects.
+//!
+//! The text is a prelude of types, the functions it needs, and the kernel; nothing that is not used. Statements keep the
+//! user's names and say which line they come from. Both dialects have the same body: what differs is in `dialect`.
+
+mod access;
+mod body;
+mod dialect;
+mod expr;
+pub mod fold;
+mod helpers;
+mod kernel;
+mod names;
+mod segments;
+mod shared;
+mod symbols;
+mod text;
+mod types;
 
 use crate::analysis::Analysis;
 use crate::ir::Kernel;
@@ -48,7 +65,7 @@ pub enum Param {
 }
 
 /// A word of a box's geometry. "Whole" means the whole box that a reduction folds; a sweep has no such fields.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Field {
     /// Cells of the box along an axis of the kernel.
     Extent(u32),
@@ -96,6 +113,6 @@ pub struct FaultRecord {
 }
 
 /// Emits a kernel.
-pub fn emit(_kernel: &Kernel, _analysis: &Analysis, _plan: &Plan) -> Source {
-    unimplemented!()
+pub fn emit(kernel: &Kernel, analysis: &Analysis, plan: &Plan) -> Source {
+    kernel::emit(kernel, analysis, plan)
 }

@@ -97,6 +97,19 @@ impl Plan {
         [along(0).div_ceil(x), along(1).div_ceil(y), (along(2) * along(3)).div_ceil(z)]
     }
 
+    /// Blocks along x, y and z of a [`Goal::Segments`] over a box of these extents whose first cell along the last axis is
+    /// `lo_last`. A block of 256 threads has 8 segments of 8 rows, or 64 segments where there is one axis.
+    pub fn segment_blocks(&self, lo_last: i64, extent: &[i64]) -> [u64; 3] {
+        let Some((&cells, outer)) = extent.split_last() else { return [0, 0, 0] };
+        if cells <= 0 {
+            return [0, 0, 0];
+        }
+        let segments = (lo_last + cells - 1).div_euclid(64) - lo_last.div_euclid(64) + 1;
+        let Some((&rows, outer)) = outer.split_last() else { return [(segments as u64).div_ceil(64), 1, 1] };
+        let planes = outer.iter().map(|n| *n.max(&0) as u64).product();
+        [(segments as u64).div_ceil(8), (rows.max(0) as u64).div_ceil(8), planes]
+    }
+
     /// Every argument with a geometry of its own.
     pub fn separate_groups(kernel: &Kernel) -> Vec<u8> {
         let mut next = 0;

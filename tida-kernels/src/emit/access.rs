@@ -1,0 +1,329 @@
+//! Reads and writes of arguments.
+
+use super::Field;
+use super::body::Writer;
+use super::expr::{Binds, Piece};
+use super::helpers::Helper;
+use super::shared::{Reader, Shared, planes_before, planes_between, uniform};
+use super::text::Text;
+use super::types::memory;
+use crate::element::ScalarType;
+use crate::ir::{Access, Component, ExprId};
+
+impl Writer<'_, '_> {
+    /// A read of a component of a cell.
+    pub fn load(&mut self, arg: usize, index: &[ExprId], component: &Component) -> Piece {
+        let of = &self.shared.kernel.args[arg];
+        let ty = of.element.component_types().get(component.base as usize).copied().unwrap_or(ScalarType::U8);
+        let text = match of.access {
+            Access::Table if !self.shared.plan.checked => {
+                let index = self.text_of(index[0]);
+                format!("{}[{index}]", self.shared.arg(arg))
+            }
+            Access::Table | Access::All => self.read(arg, index, component),
+            Access::Read | Access::Write => match self.offsets(index) {
+                Some(offsets) if self.shared.is_proven(arg, &offsets) => {
+                    let position = self.nearby(arg, &offsets);
+                    self.at(arg, component, &position)
+                }
+                _ if self.shared.plan.checked && of.access == Access::Read => self.read(arg, index, component),
+                _ => {
+                    let position = self.anywhere(arg, index);
+                    self.at(arg, component, &position)
+                }
+            },
+        };
+        self.truth(ty, text)
+    }
+
+    /// A value in memory, as what it is in an expression.
+    fn truth(&self, ty: ScalarType, text: String) -> Piece {
+        match ty {
+            ScalarType::Bool => Piece::whole(format!("({text} != 0)")),
+            _ => Piece::whole(text),
+        }
+    }
+
+    /// The place of a component of a cell that is written.
+    pub fn store_place(&mut self, arg: usize, index: &[ExprId], component: &Component) -> String {
+        let position = match self.offsets(index) {
+            Some(offsets) => self.nearby(arg, &offsets),
+            None => self.anywhere(arg, index),
+        };
+        self.at(arg, component, &position)
+    }
+
+    /// The constants that an index adds to the axes of `at`.
+    fn offsets(&self, index: &[ExprId]) -> Option<Vec<i64>> {
+        let offset = |(axis, id): (usize, &ExprId)| {
+            let offset = self.known.offset(self.body, *id)?;
+            (offset.axis == Some(axis as u32)).then_some(offset.by)
+        };
+        let of_cell = index.len() == self.shared.kernel.rank;
+        index.iter().enumerate().map(offset).collect::<Option<Vec<i64>>>().filter(|_| of_cell)
+    }
+
+    /// `p + s0 - 1`.
+    fn nearby(&mut self, arg: usize, offsets: &[i64]) -> String {
+        let group = self.shared.group(arg);
+        let mut text = self.shared.position(group);
+        for (axis, by) in offsets.iter().enumerate().filter(|(_, by)| **by != 0) {
+            let sign = if *by < 0 { '-' } else { '+' };
+            let by = by.unsigned_abs();
+            text += &match (axis + 1 == offsets.len(), by) {
+                (true, _) => format!(" {sign} {by}"),
+                (false, 1) => format!(" {sign} {}", self.shared.stride(group, axis)),
+                (false, _) => format!(" {sign} {by} * {}", self.shared.stride(group, axis)),
+            };
+        }
+        text
+    }
+
+    /// The position of any cell that the region holds.
+    fn anywhere(&mut self, arg: usize, index: &[ExprId]) -> String {
+        let index: Vec<String> = index.iter().map(|i| self.expr(*i).within(Binds::Adds)).collect();
+        position(self.shared, arg, &index)
+    }
+
+    /// A component at a position of its plane.
+    fn at(&mut self, arg: usize, component: &Component, position: &str) -> String {
+        if component.dynamic.is_empty() {
+            return format!("{}[{position}]", self.shared.plane(arg, component.base as usize));
+        }
+        let entries: Vec<String> = component
+            .dynamic
+            .iter()
+            // Sums of entries fit any integer.
+            .map(|(index, _, len)| self.entry(*index, u64::from(*len)).within(Binds::Multiplies))
+            .collect();
+        let steps: Vec<(u32, u32)> = component.dynamic.iter().map(|(_, stride, len)| (*stride, *len)).collect();
+        let reader = Reader { arg, base: component.base as usize, entries: steps };
+        let pointer = self.shared.arg(arg);
+        let group = u32::from(self.shared.group(arg));
+        let plane = self.shared.field(Field::Plane(group));
+        component_at(self.shared, &reader, &pointer, &entries, &plane, position)
+    }
+
+    /// A call of the function that reads this component.
+    fn read(&mut self, arg: usize, index: &[ExprId], component: &Component) -> String {
+        let of = &self.shared.kernel.args[arg];
+        let checked = self.shared.plan.checked;
+        let entries: Vec<(u32, u32)> = component.dynamic.iter().map(|(_, stride, len)| (*stride, *len)).collect();
+        let reader = Reader { arg, base: component.base as usize, entries };
+        let mut values = Vec::new();
+        match of.access {
+            Access::Read | Access::Write => {
+                values.push("box".to_owned());
+                values.push(match component.dynamic.is_empty() {
+                    true => self.shared.plane(arg, component.base as usize),
+                    false => self.shared.arg(arg),
+                });
+            }
+            Access::All | Access::Table => {
+                values.push(self.shared.arg(arg));
+                values.push(self.shared.extra(arg));
+            }
+        }
+        values.extend(index.iter().map(|i| self.text_of(*i)));
+        values.extend(component.dynamic.iter().map(|d| self.text_of(d.0)));
+        if checked || (!component.dynamic.is_empty() && self.shared.may_fault) {
+            values.push(self.shared.fault());
+        }
+        mention(self.shared, &reader);
+        let name = self.shared.reader(reader);
+        format!("{name}({})", values.join(", "))
+    }
+}
+
+/// Notes what the function will use.
+fn mention(shared: &mut Shared<'_>, reader: &Reader) {
+    let (arg, checked) = (reader.arg, shared.plan.checked);
+    let of = &shared.kernel.args[arg];
+    if checked {
+        shared.helper(Helper::RaiseRange);
+    }
+    if !reader.entries.is_empty() && shared.may_fault {
+        shared.helper(Helper::Entry);
+    }
+    if of.access == Access::Read {
+        for axis in 0..of.rank as u32 {
+            shared.field(Field::BoundLo(arg as u32, axis));
+            shared.field(Field::BoundHi(arg as u32, axis));
+        }
+        let index = vec![String::new(); of.rank];
+        position(shared, arg, &index);
+        if !reader.entries.is_empty() {
+            let group = u32::from(shared.group(arg));
+            shared.field(Field::Plane(group));
+        }
+    }
+}
+
+/// `(i - box.origin0) * box.stride0 + (j - box.origin1)`.
+fn position(shared: &mut Shared<'_>, arg: usize, index: &[String]) -> String {
+    let group = u32::from(shared.group(arg));
+    let mut terms = Vec::new();
+    for (axis, i) in index.iter().enumerate() {
+        let origin = shared.field(Field::Origin(group, axis as u32));
+        let mut term = format!("({i} - {origin})");
+        if axis + 1 < index.len() {
+            term += &format!(" * {}", shared.field(Field::Stride(group, axis as u32)));
+        }
+        terms.push(term);
+    }
+    terms.join(" + ")
+}
+
+/// A component behind run-time entries, at a position of its plane.
+fn component_at(
+    shared: &Shared<'_>,
+    reader: &Reader,
+    pointer: &str,
+    entries: &[String],
+    plane: &str,
+    position: &str,
+) -> String {
+    let of = &shared.kernel.args[reader.arg];
+    let mut first = planes_before(&of.element, reader.base).to_string();
+    if first == "0" {
+        first.clear();
+    }
+    for (entry, (stride, _)) in entries.iter().zip(&reader.entries) {
+        let between = planes_between(&of.element, reader.base, *stride as usize);
+        let plus = if first.is_empty() { "" } else { " + " };
+        first += &if between == 1 { format!("{plus}{entry}") } else { format!("{plus}{between} * {entry}") };
+    }
+    let planes = match first.as_str() {
+        "" => String::new(),
+        plain if plain.bytes().all(|b| b.is_ascii_alphanumeric()) => format!("(i64){plain} * {plane}"),
+        _ => format!("(i64)({first}) * {plane}"),
+    };
+    if uniform(&of.element).is_some() {
+        return if planes.is_empty() {
+            format!("{pointer}[{position}]")
+        } else {
+            format!("{pointer}[{planes} + {position}]")
+        };
+    }
+    let ty = of.element.component_types().get(reader.base).copied().unwrap_or(ScalarType::U8);
+    let cast = shared.dialect().pointer(memory(ty), of.access == Access::Write);
+    let start = if planes.is_empty() { pointer.to_owned() } else { format!("({pointer} + {planes})") };
+    format!("(({cast}){start})[{position}]")
+}
+
+/// The functions that read.
+pub(super) fn readers(shared: &mut Shared<'_>) -> Text {
+    let mut text = Text::default();
+    for (reader, name) in shared.used.readers.clone() {
+        write_reader(shared, &mut text, &reader, &name);
+        text.line("");
+    }
+    text
+}
+
+fn write_reader(shared: &mut Shared<'_>, text: &mut Text, reader: &Reader, name: &str) {
+    let dialect = shared.dialect();
+    let (arg, checked) = (reader.arg, shared.plan.checked);
+    let of = &shared.kernel.args[arg];
+    let ty = of.element.component_types().get(reader.base).copied().unwrap_or(ScalarType::U8);
+    // With entries the function finds the plane; else the caller has given it, but for whole arrays.
+    let plain = reader.entries.is_empty() && of.access == Access::Read;
+    let pointee = if plain { memory(ty) } else { shared.pointee(arg) };
+    let data = dialect.pointer(pointee, false);
+    let mut params = Vec::new();
+    match of.access {
+        Access::All => params.extend([format!("{data} data"), format!("{} regions", dialect.pointer("i64", false))]),
+        Access::Table => params.extend([format!("{data} data"), "u64 length".to_owned()]),
+        Access::Read | Access::Write => params.extend(["const Geometry box".to_owned(), format!("{data} data")]),
+    }
+    let index_type = if of.access == Access::Table { "u64" } else { "i64" };
+    params.extend((0..of.rank).map(|axis| format!("{index_type} i{axis}")));
+    params.extend((0..reader.entries.len()).map(|n| format!("u64 e{n}")));
+    let entries_checked = !reader.entries.is_empty() && shared.may_fault;
+    if checked || entries_checked {
+        params.push(format!("{} fault", dialect.pointer("Fault", true)));
+    }
+    let entries: Vec<String> = reader
+        .entries
+        .iter()
+        .enumerate()
+        .map(|(n, (_, len))| if entries_checked { format!("tida_entry(e{n}, {len}, fault)") } else { format!("e{n}") })
+        .collect();
+    let result = memory(ty);
+    text.block(format!("{} {result} {name}({})", dialect.device(), params.join(", ")), |text| {
+        if checked {
+            let outside = outside(shared, arg);
+            let index: Vec<String> =
+                (0..4).map(|d| if d < of.rank { format!("(i64)i{d}") } else { "0".into() }).collect();
+            text.block(format!("if ({outside})"), |text| {
+                text.line(format!(
+                    "tida_raise_out_of_range(fault, {arg}, {});",
+                    index.join(", ").replace("(i64)i", if of.access == Access::Table { "(i64)i" } else { "i" })
+                ));
+                text.line("return 0;");
+            });
+        }
+        let index: Vec<String> = (0..of.rank).map(|axis| format!("i{axis}")).collect();
+        let value = match of.access {
+            Access::Table => "data[i0]".into(),
+            Access::All => {
+                whole(text, of.rank, dialect.pointer("i64", false));
+                let plane = format!("region[{}]", 2 * of.rank);
+                let place: Vec<String> = (0..of.rank)
+                    .map(|d| {
+                        let stride =
+                            if d + 1 == of.rank { String::new() } else { format!(" * region[{}]", 1 + of.rank + d) };
+                        format!("(i{d} - region[{}]){stride}", 1 + d)
+                    })
+                    .collect();
+                let pointer = "data";
+                component_at(shared, reader, &format!("({pointer} + region[0])"), &entries, &plane, &place.join(" + "))
+            }
+            Access::Read | Access::Write => {
+                let place = position(shared, arg, &index);
+                if reader.entries.is_empty() {
+                    format!("data[{place}]")
+                } else {
+                    let group = u32::from(shared.group(arg));
+                    let plane = shared.field(Field::Plane(group));
+                    component_at(shared, reader, "data", &entries, &plane, &place)
+                }
+            }
+        };
+        text.line(format!("return {value};"));
+    });
+}
+
+/// The condition that a cell is not one that the argument holds.
+fn outside(shared: &mut Shared<'_>, arg: usize) -> String {
+    let of = &shared.kernel.args[arg];
+    let axes = 0..of.rank;
+    let tests: Vec<String> = match of.access {
+        Access::Table => vec!["i0 >= length".into()],
+        // The shape follows the numbers of regions.
+        Access::All => axes.map(|d| format!("i{d} < 0 || i{d} >= regions[{}]", of.rank + d)).collect(),
+        Access::Read | Access::Write => axes
+            .map(|d| {
+                let lo = shared.field(Field::BoundLo(arg as u32, d as u32));
+                let hi = shared.field(Field::BoundHi(arg as u32, d as u32));
+                format!("i{d} < {lo} || i{d} >= {hi}")
+            })
+            .collect(),
+    };
+    tests.join(" || ")
+}
+
+/// Finds the region that holds a cell of a whole array: `region` points to its words.
+fn whole(text: &mut Text, rank: usize, words: String) {
+    text.line(format!("{words} ends = regions + {};", 2 * rank));
+    text.line("i64 number = 0;");
+    for axis in 0..rank {
+        text.block("", |text| {
+            text.line("i64 n = 0;");
+            text.line(format!("while (n + 1 < regions[{axis}] && ends[n] <= i{axis}) n++;"));
+            text.line(format!("number = number * regions[{axis}] + n;"));
+            text.line(format!("ends += regions[{axis}];"));
+        });
+    }
+    text.line(format!("{words} region = ends + number * {};", 2 * rank + 1));
+}

@@ -1,0 +1,478 @@
+//! Statements.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::expr::Piece;
+use super::helpers::{Helper, bounds};
+use super::shared::Shared;
+use super::symbols::Known;
+use super::text::{Place, Text};
+use super::types::part_name;
+use crate::element::ScalarType;
+use crate::ir::{Block, Body, ExprId, ExprKind, LocalId, Span, Step, Stmt, StmtKind, Type};
+use crate::scalar::Value;
+
+/// What is known of a local before anything is written.
+#[derive(Clone, Debug, Default)]
+struct Facts {
+    assigned: bool,
+    /// Used where its declaration is not in scope, or declared where another is.
+    astray: bool,
+}
+
+/// Writes one body.
+#[derive(Debug)]
+pub(super) struct Writer<'s, 'a> {
+    pub shared: &'s mut Shared<'a>,
+    pub body: &'a Body,
+    file: String,
+    /// What a `return` gives; nothing where it only ends the cell.
+    result: Option<Type>,
+    locals: Vec<String>,
+    facts: Vec<Facts>,
+    pub known: Known,
+    /// Locals that the text names.
+    pub named: BTreeSet<LocalId>,
+    /// Locals whose `let` is left out, for nothing names them.
+    dropped: BTreeSet<LocalId>,
+    /// Locals whose `let` could be left out.
+    idle: BTreeSet<LocalId>,
+    text: Text,
+    line: u32,
+    loops: usize,
+}
+
+/// The part of a path after the last slash.
+pub(super) fn file_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
+impl<'s, 'a> Writer<'s, 'a> {
+    /// The statements of a body whose locals have these names; its parameters are declared. With a `result` every path returns one.
+    pub fn write(
+        shared: &'s mut Shared<'a>,
+        body: &'a Body,
+        file: &str,
+        result: Option<&Type>,
+        locals: &[String],
+        params: &[LocalId],
+    ) -> Text {
+        let mut facts = vec![Facts::default(); body.locals.len()];
+        collect(body, &body.block, &mut params.to_vec(), &mut facts);
+        let before = shared.mark();
+        let mut dropped = BTreeSet::new();
+        loop {
+            shared.back_to(&before);
+            let mut writer = Writer {
+                shared: &mut *shared,
+                body,
+                file: file.to_owned(),
+                result: result.cloned(),
+                locals: locals.to_vec(),
+                facts: facts.clone(),
+                known: Known::default(),
+                named: BTreeSet::new(),
+                dropped: dropped.clone(),
+                idle: BTreeSet::new(),
+                text: Text { depth: 1, ..Text::default() },
+                line: 0,
+                loops: 0,
+            };
+            writer.hoisted();
+            writer.block(&body.block);
+            if result.is_some() && !matches!(body.block.last(), Some(Stmt { kind: StmtKind::Return(Some(_)), .. })) {
+                writer.finish(Span::default());
+            }
+            let more: BTreeSet<LocalId> = writer.idle.difference(&writer.named).copied().collect();
+            if more.is_empty() {
+                return writer.text;
+            }
+            // What only these locals used may be idle now.
+            dropped.extend(more);
+        }
+    }
+
+    fn place(&self, span: Span) -> Place {
+        Some((self.file.clone(), span))
+    }
+
+    /// Adds a line of a statement; the first of each of the user's lines says which it is.
+    fn put(&mut self, span: Span, code: impl AsRef<str>) {
+        let place = self.place(span);
+        let code = code.as_ref();
+        if span.line == self.line || span.line == 0 {
+            return self.text.placed(code, place);
+        }
+        self.line = span.line;
+        let note = format!("{code}  // {}:{}", file_name(&self.file), span.line);
+        self.text.placed(note, place);
+    }
+
+    pub fn name(&self, local: LocalId) -> String {
+        self.locals.get(local as usize).cloned().unwrap_or_else(|| "missing".into())
+    }
+
+    fn ty(&self, local: LocalId) -> Type {
+        self.body.locals.get(local as usize).map_or_else(Type::unit, |l| l.ty.clone())
+    }
+
+    fn fact(&self, local: LocalId) -> Facts {
+        self.facts.get(local as usize).cloned().unwrap_or_default()
+    }
+
+    /// Locals that have to live as long as the body start as zeros.
+    fn hoisted(&mut self) {
+        for local in 0..self.locals.len() as LocalId {
+            let ty = self.ty(local);
+            if self.is_hoisted(local) {
+                let zero = if ty.scalar().is_some() { "0" } else { "{0}" };
+                let line = format!("{} {} = {zero};", self.shared.types.name(&ty), self.name(local));
+                self.text.line(line);
+            }
+        }
+    }
+
+    fn is_hoisted(&self, local: LocalId) -> bool {
+        self.fact(local).astray
+    }
+
+    fn is_const(&self, local: LocalId) -> bool {
+        !self.is_hoisted(local) && !self.fact(local).assigned
+    }
+
+    fn block(&mut self, block: &'a Block) {
+        block.iter().for_each(|stmt| self.stmt(stmt));
+    }
+
+    fn nested(&mut self, block: &'a Block) {
+        self.text.depth += 1;
+        self.block(block);
+        self.text.depth -= 1;
+    }
+
+    fn stmt(&mut self, stmt: &'a Stmt) {
+        let span = stmt.span;
+        match &stmt.kind {
+            StmtKind::Let(local, value) => self.let_(span, *local, *value),
+            StmtKind::Assign(local, steps, value) => {
+                self.named.insert(*local);
+                let place = self.steps(*local, steps);
+                let value = self.text_of(*value);
+                self.put(span, format!("{place} = {value};"));
+            }
+            StmtKind::Store { arg, index, component, value } => {
+                let place = self.store_place(*arg as usize, index, component);
+                let value = self.text_of(*value);
+                self.put(span, format!("{place} = {value};"));
+            }
+            StmtKind::Eval(value) => self.eval(span, *value),
+            StmtKind::If(cond, then, otherwise) => self.if_(span, "", *cond, then, otherwise),
+            StmtKind::For { local, lo, hi, inclusive, body } => {
+                self.for_(span, *local, [*lo, *hi], *inclusive, body);
+            }
+            StmtKind::While { head, cond, body } => self.while_(span, head, *cond, body),
+            // Outside of a loop both end the body.
+            StmtKind::Break | StmtKind::Continue if self.loops == 0 => self.finish(span),
+            StmtKind::Break => self.put(span, "break;"),
+            StmtKind::Continue => self.put(span, "continue;"),
+            StmtKind::Return(None) => self.finish(span),
+            StmtKind::Return(Some(value)) if self.result.is_some() => {
+                let value = self.text_of(*value);
+                self.put(span, format!("return {value};"));
+            }
+            StmtKind::Return(Some(value)) => {
+                self.eval(span, *value);
+                self.finish(span);
+            }
+        }
+    }
+
+    /// Ends the body without a value: zeros, where there must be one.
+    fn finish(&mut self, span: Span) {
+        let line = match &self.result {
+            None => "return;".into(),
+            Some(Type::Scalar(_)) => "return 0;".into(),
+            Some(ty) => format!("{{ const {} zero = {{0}}; return zero; }}", self.shared.types.name(ty)),
+        };
+        self.put(span, line);
+    }
+
+    /// Evaluates what can fault, and drops it.
+    fn eval(&mut self, span: Span, value: ExprId) {
+        let before = (self.shared.used.clone(), self.named.clone());
+        self.shared.used.fault = false;
+        let text = self.text_of(value);
+        if self.shared.used.fault {
+            self.put(span, format!("(void)({text});"));
+        } else {
+            (self.shared.used, self.named) = before;
+        }
+    }
+
+    fn let_(&mut self, span: Span, local: LocalId, value: Option<ExprId>) {
+        let (ty, name) = (self.shared.types.name(&self.ty(local)), self.name(local));
+        let Some(value) = value else {
+            if !self.is_hoisted(local) {
+                self.put(span, format!("{ty} {name};"));
+            }
+            return;
+        };
+        if self.is_hoisted(local) {
+            let value = self.text_of(value);
+            return self.put(span, format!("{name} = {value};"));
+        }
+        let constant = self.is_const(local);
+        if constant {
+            self.known.values.insert(local, value);
+            self.known.ranges.insert(local, self.known.range(self.body, value));
+            if self.dropped.contains(&local) {
+                return;
+            }
+        }
+        let faulted = std::mem::replace(&mut self.shared.used.fault, false);
+        let value = self.initial(value);
+        if constant && !self.shared.used.fault {
+            self.idle.insert(local);
+        }
+        self.shared.used.fault |= faulted;
+        let word = if constant { "const " } else { "" };
+        self.put(span, format!("{word}{ty} {name} = {value};"));
+    }
+
+    /// A value where a variable is declared: parts stand in braces.
+    fn initial(&mut self, value: ExprId) -> String {
+        let body = self.body;
+        match &body[value].kind {
+            ExprKind::Construct(parts) if !parts.is_empty() => {
+                let parts: Vec<String> = parts.iter().map(|part| self.initial(*part)).collect();
+                match &body[value].ty {
+                    Type::Array(..) => format!("{{{{{}}}}}", parts.join(", ")),
+                    _ => format!("{{{}}}", parts.join(", ")),
+                }
+            }
+            ExprKind::Construct(_) => "{0}".into(),
+            _ => self.text_of(value),
+        }
+    }
+
+    /// A part of a local, to be assigned.
+    fn steps(&mut self, local: LocalId, steps: &[Step]) -> String {
+        let mut place = self.name(local);
+        let mut ty = self.ty(local);
+        for step in steps {
+            let next = match (&ty, step) {
+                (Type::Array(of, len), Step::Part(n)) if (*n as usize) < *len => {
+                    place += &format!(".at[{n}]");
+                    (**of).clone()
+                }
+                (Type::Array(of, len), Step::Entry(index)) => {
+                    let index = self.entry(*index, *len as u64).text;
+                    place += &format!(".at[{index}]");
+                    (**of).clone()
+                }
+                (Type::Tuple(parts), Step::Part(n)) if (*n as usize) < parts.len() => {
+                    place += &format!(".{}", part_name(&ty, *n as usize));
+                    parts[*n as usize].clone()
+                }
+                (Type::Struct(_, fields), Step::Part(n)) if (*n as usize) < fields.len() => {
+                    place += &format!(".{}", part_name(&ty, *n as usize));
+                    fields[*n as usize].1.clone()
+                }
+                _ => return place,
+            };
+            ty = next;
+        }
+        place
+    }
+
+    fn if_(&mut self, span: Span, before: &str, cond: ExprId, then: &'a Block, otherwise: &'a Block) {
+        let cond = self.text_of(cond);
+        self.put(span, format!("{before}if ({cond}) {{"));
+        self.nested(then);
+        match otherwise.as_slice() {
+            [] => self.text.line("}"),
+            [Stmt { span, kind: StmtKind::If(cond, then, otherwise) }] => {
+                self.if_(*span, "} else ", *cond, then, otherwise);
+            }
+            _ => {
+                self.text.line("} else {");
+                self.nested(otherwise);
+                self.text.line("}");
+            }
+        }
+    }
+
+    fn while_(&mut self, span: Span, head: &'a Block, cond: ExprId, body: &'a Block) {
+        self.loops += 1;
+        if head.is_empty() {
+            let cond = self.text_of(cond);
+            self.put(span, format!("while ({cond}) {{"));
+            self.nested(body);
+        } else {
+            self.put(span, "while (true) {");
+            self.nested(head);
+            let endless = matches!(self.body[cond].kind, ExprKind::Literal(Value::Bool(true)));
+            self.text.depth += 1;
+            if !endless {
+                let cond = self.text_of(cond);
+                self.put(span, format!("if (!({cond})) break;"));
+            }
+            self.text.depth -= 1;
+            self.nested(body);
+        }
+        self.text.line("}");
+        self.loops -= 1;
+    }
+
+    fn for_(&mut self, span: Span, local: LocalId, [lo, hi]: [ExprId; 2], inclusive: bool, body: &'a Block) {
+        let of = self.body[lo].ty.scalar().unwrap_or(ScalarType::I64);
+        let ty = self.shared.types.name(&self.body[lo].ty);
+        let (first, last) = (self.known.range(self.body, lo), self.known.range(self.body, hi));
+        let most = bounds(of).1;
+        // The bound is evaluated once: what stays the same can stand in the condition.
+        let stays = match &self.body[hi].kind {
+            _ if self.known.constant(self.body, hi).is_some() => true,
+            ExprKind::Capture(_) => true,
+            ExprKind::Local(local) => self.is_const(*local),
+            _ => false,
+        };
+        let mut bound = self.text_of(hi);
+        let from = self.text_of(lo);
+        let name = self.name(local);
+        if !stays {
+            let end = self.shared.names.fresh(&format!("{name}_end"));
+            self.put(span, format!("const {ty} {end} = {bound};"));
+            bound = end;
+        }
+        // A body that assigns the variable does not change what comes next.
+        let own = self.fact(local).assigned || self.is_hoisted(local);
+        let counter = if own { self.shared.names.fresh(&format!("{name}_turn")) } else { name.clone() };
+        if !inclusive || last.1 < most {
+            let than = if inclusive { "<=" } else { "<" };
+            self.put(span, format!("for ({ty} {counter} = {from}; {counter} {than} {bound}; {counter}++) {{"));
+        } else {
+            // The bound may be the highest value of its type, which no counter passes.
+            let more = self.shared.names.fresh(&format!("{name}_more"));
+            self.put(span, format!("bool {more} = {from} <= {bound};"));
+            let next = format!("{more} = {counter} < {bound}, {counter} += {more}");
+            self.put(span, format!("for ({ty} {counter} = {from}; {more}; {next}) {{"));
+        }
+        if own {
+            let declared = if self.is_hoisted(local) { String::new() } else { format!("{ty} ") };
+            self.text.depth += 1;
+            self.put(span, format!("{declared}{name} = {counter};"));
+            self.text.depth -= 1;
+        } else {
+            let top = if inclusive { last.1 } else { last.1 - 1 };
+            self.known.ranges.insert(local, (first.0, top.max(first.0)));
+        }
+        self.loops += 1;
+        self.nested(body);
+        self.loops -= 1;
+        self.text.line("}");
+    }
+
+    /// An index below `len`: what may not be is checked.
+    pub fn entry(&mut self, index: ExprId, len: u64) -> Piece {
+        let (lo, hi) = self.known.range(self.body, index);
+        let piece = self.expr(index);
+        if !self.shared.may_fault || (lo >= 0 && hi < i128::from(len)) {
+            return piece;
+        }
+        let helper = self.shared.helper(Helper::Entry);
+        let fault = self.shared.fault();
+        Piece::whole(format!("{helper}({}, {len}, {fault})", piece.text))
+    }
+}
+
+/// Finds how locals are used; `scope` are those declared around the block.
+fn collect(body: &Body, block: &Block, scope: &mut Vec<LocalId>, facts: &mut [Facts]) {
+    let outside = scope.len();
+    collect_open(body, block, scope, facts);
+    scope.truncate(outside);
+}
+
+fn collect_open(body: &Body, block: &Block, scope: &mut Vec<LocalId>, facts: &mut [Facts]) {
+    for stmt in block {
+        match &stmt.kind {
+            StmtKind::Let(local, value) => {
+                value.iter().for_each(|v| uses(body, *v, scope, facts));
+                declare(*local, scope, facts);
+            }
+            StmtKind::Assign(local, steps, value) => {
+                touch(*local, scope, facts, true);
+                for step in steps {
+                    if let Step::Entry(index) = step {
+                        uses(body, *index, scope, facts);
+                    }
+                }
+                uses(body, *value, scope, facts);
+            }
+            StmtKind::Store { index, component, value, .. } => {
+                index.iter().for_each(|i| uses(body, *i, scope, facts));
+                component.dynamic.iter().for_each(|d| uses(body, d.0, scope, facts));
+                uses(body, *value, scope, facts);
+            }
+            StmtKind::Eval(value) | StmtKind::Return(Some(value)) => uses(body, *value, scope, facts),
+            StmtKind::If(cond, then, otherwise) => {
+                uses(body, *cond, scope, facts);
+                collect(body, then, scope, facts);
+                collect(body, otherwise, scope, facts);
+            }
+            StmtKind::For { local, lo, hi, body: inner, .. } => {
+                uses(body, *lo, scope, facts);
+                uses(body, *hi, scope, facts);
+                declare(*local, scope, facts);
+                collect(body, inner, scope, facts);
+                scope.pop();
+            }
+            StmtKind::While { head, cond, body: inner } => {
+                let outside = scope.len();
+                collect_open(body, head, scope, facts);
+                uses(body, *cond, scope, facts);
+                collect(body, inner, scope, facts);
+                scope.truncate(outside);
+            }
+            StmtKind::Break | StmtKind::Continue | StmtKind::Return(None) => {}
+        }
+    }
+}
+
+fn declare(local: LocalId, scope: &mut Vec<LocalId>, facts: &mut [Facts]) {
+    if let Some(fact) = facts.get_mut(local as usize) {
+        fact.astray |= scope.contains(&local);
+    }
+    scope.push(local);
+}
+
+fn touch(local: LocalId, scope: &[LocalId], facts: &mut [Facts], write: bool) {
+    if let Some(fact) = facts.get_mut(local as usize) {
+        fact.assigned |= write;
+        fact.astray |= !scope.contains(&local);
+    }
+}
+
+fn uses(body: &Body, id: ExprId, scope: &[LocalId], facts: &mut [Facts]) {
+    let mut seen: HashMap<ExprId, ()> = HashMap::new();
+    let mut todo = vec![id];
+    while let Some(id) = todo.pop() {
+        if seen.insert(id, ()).is_some() {
+            continue;
+        }
+        match &body[id].kind {
+            ExprKind::Local(local) => touch(*local, scope, facts, false),
+            ExprKind::Literal(_) | ExprKind::Capture(_) | ExprKind::Coordinate(_) => {}
+            ExprKind::Load { index, component, .. } => {
+                todo.extend(index);
+                todo.extend(component.dynamic.iter().map(|d| d.0));
+            }
+            ExprKind::Unary(_, x) | ExprKind::Cast(x) | ExprKind::Part(x, _) => todo.push(*x),
+            ExprKind::Binary(_, a, b)
+            | ExprKind::Compare(_, a, b)
+            | ExprKind::And(a, b)
+            | ExprKind::Or(a, b)
+            | ExprKind::Entry(a, b) => todo.extend([a, b]),
+            ExprKind::Method(_, args) | ExprKind::Call(_, args) | ExprKind::Construct(args) => todo.extend(args),
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Folding: how values become one, and the kernels of a reduction that have nothing of the user's in them.
+//!
+//! The order is that of `tida::compute::reduce`: groups of 64 folded by halves, what is missing being the identity.
+
+use super::Source;
+use super::helpers::{Helper, Helpers, Op, bounds};
+use super::text::Text;
+use super::types::{integer, literal, memory};
+use crate::element::ScalarType;
+use crate::plan::{Dialect, FoldOp, Math};
+use crate::scalar::Value;
+
+/// Threads along x of a block of [`fold_values`] and [`fold_tree`].
+pub const FOLD_THREADS: u32 = 128;
+
+/// Groups of 64 that such a block folds: the grid has `groups.div_ceil(FOLD_GROUPS)` blocks along x.
+pub const FOLD_GROUPS: u64 = 32;
+
+/// Groups that a thread reads two values of.
+const PER_THREAD: usize = 8;
+
+fn is_arg(op: FoldOp) -> bool {
+    matches!(op, FoldOp::ArgMin | FoldOp::ArgMax)
+}
+
+/// The type of what is folded.
+pub(super) fn partial(scalar: ScalarType, op: FoldOp) -> &'static str {
+    if is_arg(op) { "Partial" } else { memory(scalar) }
+}
+
+/// What changes nothing that it is folded with.
+pub(super) fn identity(dialect: Dialect, scalar: ScalarType, op: FoldOp) -> String {
+    let float = |x: f64| match scalar {
+        ScalarType::F32 => Value::F32(x as f32),
+        _ => Value::F64(x),
+    };
+    let (lowest, highest) = bounds(scalar);
+    let value = match (op, scalar.is_float()) {
+        (FoldOp::Sum, true) => literal(dialect, float(-0.0)).0,
+        (FoldOp::Product, true) => literal(dialect, float(1.0)).0,
+        (FoldOp::Min | FoldOp::ArgMin, true) => literal(dialect, float(f64::INFINITY)).0,
+        (FoldOp::Max | FoldOp::ArgMax, true) => literal(dialect, float(f64::NEG_INFINITY)).0,
+        (FoldOp::Sum, false) => integer(dialect, scalar, 0),
+        (FoldOp::Product, false) => integer(dialect, scalar, 1),
+        (FoldOp::Min | FoldOp::ArgMin, false) => integer(dialect, scalar, highest),
+        (FoldOp::Max | FoldOp::ArgMax, false) => integer(dialect, scalar, lowest),
+    };
+    match is_arg(op) {
+        true => format!("tida_partial({value}, {})", integer(dialect, ScalarType::U64, u64::MAX.into())),
+        false => value,
+    }
+}
+
+/// The function that folds two values, and the type of partials.
+pub(super) fn combining(dialect: Dialect, scalar: ScalarType, op: FoldOp, helpers: &mut Helpers) -> Text {
+    let (device, t, float) = (dialect.device(), memory(scalar), scalar.is_float());
+    let mut text = Text::default();
+    if is_arg(op) {
+        text.line(format!("typedef struct {{ {t} value; u64 index; }} Partial;"));
+        text.line("");
+        text.block(format!("{device} Partial tida_partial({t} value, u64 index)"), |text| {
+            text.line("const Partial made = {value, index};");
+            text.line("return made;");
+        });
+        text.line("");
+    }
+    let ty = partial(scalar, op);
+    let mut join = |symbol: &str, op: Op| match scalar {
+        ScalarType::I32 | ScalarType::I64 => format!("return {}(a, b);", helpers.need(Helper::Op(op, scalar))),
+        ScalarType::U8 => format!("return (u8)(a {symbol} b);"),
+        _ => format!("return a {symbol} b;"),
+    };
+    let lines = match op {
+        FoldOp::Sum => join("+", Op::Add),
+        FoldOp::Product => join("*", Op::Mul),
+        FoldOp::Min | FoldOp::Max => {
+            let choose = if op == FoldOp::Min { Op::Min } else { Op::Max };
+            let name = helpers.need(Helper::Op(choose, scalar));
+            let nan = if float { "if (a != a) return a;\nif (b != b) return b;\n" } else { "" };
+            format!("{nan}return {name}(a, b);")
+        }
+        FoldOp::ArgMin | FoldOp::ArgMax => {
+            let than = if op == FoldOp::ArgMin { "<" } else { ">" };
+            // The first NaN, else the best value, else the first cell.
+            let nan = "const bool a_is_nan = a.value != a.value;\nconst bool b_is_nan = b.value != b.value;\n\
+                       if (a_is_nan && !b_is_nan) return a;\nif (b_is_nan && !a_is_nan) return b;\n";
+            let nan = if float { nan } else { "" };
+            format!(
+                "{nan}if (a.value {than} b.value) return a;\nif (b.value {than} a.value) return b;\n\
+                 return a.index <= b.index ? a : b;"
+            )
+        }
+    };
+    text.block(format!("{device} {ty} tida_fold({ty} a, {ty} b)"), |text| text.all(&lines));
+    text.line("");
+    text
+}
+
+/// Declares the memory in which the threads of a block fold: 32 values a group.
+pub(super) fn declare(dialect: Dialect, text: &mut Text, ty: &str, name: &str, groups: usize, arg: bool) {
+    // One more a row keeps rows in different banks. Pairs of a value and an index would then not fit 32 KiB.
+    let row = if arg { 32 } else { 33 };
+    text.line(format!("{} {ty} {name}[{groups}][{row}];", dialect.shared()));
+}
+
+/// Folds the 32 values of each group down to four, four threads a group, and gives the thread's group.
+pub(super) fn tail(dialect: Dialect, text: &mut Text, ty: &str, name: &str, thread: &str) -> String {
+    let (group, own) = (format!("({thread} >> 2)"), format!("({thread} & 3)"));
+    text.line(dialect.barrier());
+    let at =
+        |n: usize| if n == 0 { format!("{name}[{group}][{own}]") } else { format!("{name}[{group}][{own} + {n}]") };
+    let pair = |n: usize| format!("tida_fold({}, {})", at(n), at(n + 16));
+    let four = format!("tida_fold(tida_fold({}, {}), tida_fold({}, {}))", pair(0), pair(8), pair(4), pair(12));
+    let held = format!("{name}_four");
+    text.line(format!("const {ty} {held} = {four};"));
+    text.line(dialect.barrier());
+    text.line(format!("{} = {held};", at(0)));
+    text.line(dialect.barrier());
+    group
+}
+
+/// The one value of a group of which [`tail`] has left four.
+pub(super) fn last(name: &str, group: &str) -> String {
+    let at = |n: usize| format!("{name}[{group}][{n}]");
+    format!("tida_fold(tida_fold({}, {}), tida_fold({}, {}))", at(0), at(2), at(1), at(3))
+}
+
+/// A kernel over groups of 64: `head` says what a group is, `value` is the value at `at` where `condition` holds.
+struct Groups<'a> {
+    entry: &'a str,
+    params: &'a [String],
+    /// Number of groups.
+    count: &'a str,
+    head: &'a [&'a str],
+    condition: &'a str,
+    value: String,
+}
+
+fn groups(dialect: Dialect, scalar: ScalarType, op: FoldOp, kernel: &Groups<'_>) -> Source {
+    let ty = partial(scalar, op);
+    let mut helpers = Helpers::default();
+    let folding = combining(dialect, scalar, op, &mut helpers);
+    let mut rest = helpers.text(dialect);
+    rest.append(folding);
+    rest.line(format!("{} {}(", dialect.entry([FOLD_THREADS, 1, 1]), kernel.entry));
+    let params = kernel.params.join(",\n    ");
+    rest.all(&format!("    {params}) {{"));
+    rest.depth = 1;
+    declare(dialect, &mut rest, ty, "folded", FOLD_GROUPS as usize, is_arg(op));
+    rest.line(format!("const i32 thread = (i32){};", dialect.thread(0)));
+    rest.line("const i32 lane = thread & 31;");
+    rest.line("const i32 warp = thread >> 5;");
+    rest.line(format!("const u64 first = (u64){} * {FOLD_GROUPS};", dialect.block(0)));
+    for line in kernel.head {
+        rest.line(line);
+    }
+    rest.line("#pragma unroll");
+    rest.block(format!("for (i32 k = 0; k < {PER_THREAD}; k++)"), |text| {
+        text.line(format!("const u64 group = first + (u64)(warp * {PER_THREAD} + k);"));
+        for (name, more) in [("a", ""), ("b", " + 32")] {
+            text.line(format!("{ty} {name} = {};", identity(dialect, scalar, op)));
+            text.block(format!("if (group < {})", kernel.count), |text| {
+                text.line(format!("const i32 place = lane{more};"));
+                text.all(&format!("{}{name} = {};", kernel.condition, kernel.value));
+            });
+        }
+        text.line(format!("folded[warp * {PER_THREAD} + k][lane] = tida_fold(a, b);"));
+    });
+    let group = tail(dialect, &mut rest, ty, "folded", "thread");
+    rest.line(format!(
+        "if ((thread & 3) == 0 && first + (u64){group} < {}) out[first + (u64){group}] = {};",
+        kernel.count,
+        last("folded", &group)
+    ));
+    rest.depth = 0;
+    rest.line("}");
+    let mut text = dialect.prelude(Math::Exact, &rest);
+    text.append(rest);
+    Source {
+        lines: vec![None; text.lines.len()],
+        text: text.lines.into_iter().map(|(line, _)| line + "\n").collect(),
+        entry: kernel.entry.into(),
+        params: Vec::new(),
+        geometry: Vec::new(),
+    }
+}
+
+/// A kernel that folds the segments of dense rows of values, for cuts that split segments.
+///
+/// Its parameters, in order: the values (`rows * cells` of them, row-major), the list to write (one entry a segment, row
+/// by row), the number of rows (`u64`), the cells of a row (`u64`, at least 1), the global coordinate of a row's first cell (`i64`).
+/// A row of `cells` from `lo` has `(lo + cells - 1).div_euclid(64) - lo.div_euclid(64) + 1` segments. An arg-reduction's
+/// index is the place in the values. `params`, `geometry` of the source are empty.
+pub fn fold_values(dialect: Dialect, scalar: ScalarType, op: FoldOp) -> Source {
+    let value = "values[row * cells + (u64)at]";
+    let value = match is_arg(op) {
+        true => format!("tida_partial({value}, row * cells + (u64)at)"),
+        false => value.into(),
+    };
+    let params = [
+        format!("{} values", dialect.restricted(memory(scalar), false)),
+        format!("{} out", dialect.restricted(partial(scalar, op), true)),
+        "const u64 rows".into(),
+        "const u64 cells".into(),
+        "const i64 lo".into(),
+    ];
+    let head = [
+        "const u64 segments = (u64)(((lo + (i64)cells - 1) >> 6) - (lo >> 6) + 1);",
+        "const u64 count = rows * segments;",
+    ];
+    let condition = "const u64 row = group / segments;\n\
+                     const i64 at = (((lo >> 6) + (i64)(group % segments)) << 6) + place - lo;\n\
+                     if (at >= 0 && at < (i64)cells) ";
+    let entry = "tida_fold_values";
+    groups(dialect, scalar, op, &Groups { entry, params: &params, count: "count", head: &head, condition, value })
+}
+
+/// A kernel that folds a list 64 at a time.
+///
+/// Its parameters, in order: the list of `n` partials, the list to write, of `n.div_ceil(64)` partials, and `n` (`u64`).
+/// `params`, `geometry` of the source are empty.
+pub fn fold_tree(dialect: Dialect, scalar: ScalarType, op: FoldOp) -> Source {
+    let ty = partial(scalar, op);
+    let params = [
+        format!("{} list", dialect.restricted(ty, false)),
+        format!("{} out", dialect.restricted(ty, true)),
+        "const u64 n".into(),
+    ];
+    let head = ["const u64 count = (n + 63) / 64;"];
+    let condition = "const u64 at = group * 64 + (u64)place;\nif (at < n) ";
+    let (entry, value) = ("tida_fold_tree", "list[at]".into());
+    groups(dialect, scalar, op, &Groups { entry, params: &params, count: "count", head: &head, condition, value })
+}

@@ -1,0 +1,337 @@
+//! Functions that spell out what [`crate::scalar`] defines and C does not have. Only those used are emitted.
+
+use std::collections::BTreeSet;
+
+use super::text::Text;
+use super::types::{integer, unsigned};
+use crate::element::ScalarType;
+use crate::plan::Dialect;
+
+/// A function of the text, in the order they have to stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Helper {
+    /// Raises a fault of a division.
+    RaiseDivision,
+    /// Raises a fault of an entry.
+    RaiseEntry,
+    /// Raises a fault of a read.
+    RaiseRange,
+    /// An entry, or 0 and a fault.
+    Entry,
+    /// Bits of a float.
+    Bits(ScalarType),
+    /// A float of bits.
+    OfBits(ScalarType),
+    /// An operation on a type.
+    Op(Op, ScalarType),
+    /// A float as an integer, saturating.
+    Saturate(ScalarType, ScalarType),
+}
+
+/// Operations that have a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs)]
+pub(super) enum Op {
+    Neg,
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Rem,
+    DivEuclid,
+    RemEuclid,
+    Abs,
+    Signum,
+    Min,
+    Max,
+    Clamp,
+    Fract,
+    Powi,
+    Pow,
+    RotateLeft,
+    RotateRight,
+    CountOnes,
+    LeadingZeros,
+    TrailingZeros,
+}
+
+impl Op {
+    fn name(self) -> &'static str {
+        match self {
+            Op::Neg => "neg",
+            Op::Add => "add",
+            Op::Sub => "sub",
+            Op::Mul => "mul",
+            Op::Div => "div",
+            Op::Rem => "rem",
+            Op::DivEuclid => "div_euclid",
+            Op::RemEuclid => "rem_euclid",
+            Op::Abs => "abs",
+            Op::Signum => "signum",
+            Op::Min => "min",
+            Op::Max => "max",
+            Op::Clamp => "clamp",
+            Op::Fract => "fract",
+            Op::Powi => "powi",
+            Op::Pow => "pow",
+            Op::RotateLeft => "rotate_left",
+            Op::RotateRight => "rotate_right",
+            Op::CountOnes => "count_ones",
+            Op::LeadingZeros => "leading_zeros",
+            Op::TrailingZeros => "trailing_zeros",
+        }
+    }
+
+    /// Whether it can raise a fault.
+    pub fn faults(self) -> bool {
+        matches!(self, Op::Div | Op::Rem | Op::DivEuclid | Op::RemEuclid)
+    }
+}
+
+impl Helper {
+    pub fn name(self) -> String {
+        match self {
+            Helper::RaiseDivision => "tida_raise_division".into(),
+            Helper::RaiseEntry => "tida_raise_entry".into(),
+            Helper::RaiseRange => "tida_raise_out_of_range".into(),
+            Helper::Entry => "tida_entry".into(),
+            Helper::Bits(ty) => format!("tida_bits_of_{}", ty.name()),
+            Helper::OfBits(ty) => format!("tida_{}_of_bits", ty.name()),
+            Helper::Op(op, ty) => format!("tida_{}_{}", op.name(), ty.name()),
+            Helper::Saturate(from, to) => format!("tida_{}_of_{}", to.name(), from.name()),
+        }
+    }
+
+    /// Helpers that it calls.
+    fn calls(self) -> Vec<Helper> {
+        match self {
+            Helper::Entry => vec![Helper::RaiseEntry],
+            Helper::Op(op, _) if op.faults() => vec![Helper::RaiseDivision],
+            Helper::Op(Op::Min | Op::Max, ty) if ty.is_float() => vec![Helper::Bits(ty), Helper::OfBits(ty)],
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// The helpers used and those they call.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Helpers(BTreeSet<Helper>);
+
+impl Helpers {
+    /// The name of a helper, which is used from now on.
+    pub fn need(&mut self, helper: Helper) -> String {
+        helper.calls().into_iter().for_each(|called| drop(self.need(called)));
+        self.0.insert(helper);
+        helper.name()
+    }
+
+    /// Their text.
+    pub fn text(&self, dialect: Dialect) -> Text {
+        let mut text = Text::default();
+        if self.0.iter().any(|h| matches!(h, Helper::RaiseDivision | Helper::RaiseEntry | Helper::RaiseRange)) {
+            text.line("typedef struct { u32 claimed; u32 kind; i64 data[7]; } Fault;");
+            text.line("");
+        }
+        for helper in &self.0 {
+            write(&mut text, dialect, *helper);
+            text.line("");
+        }
+        text
+    }
+}
+
+fn raise(text: &mut Text, dialect: Dialect, name: &str, kind: u32, data: &[&str]) {
+    let params: String = data.iter().map(|d| format!(", {d}")).collect();
+    let head = format!("{} void {name}({} fault{params})", dialect.device(), dialect.pointer("Fault", true));
+    let claim = match dialect {
+        Dialect::Cuda => "atomicCAS(&fault->claimed, 0u, 1u) == 0u",
+        Dialect::OpenCl => "atomic_cmpxchg(&fault->claimed, 0u, 1u) == 0u",
+    };
+    text.block(head, |text| {
+        text.block(format!("if ({claim})"), |text| {
+            text.line(format!("fault->kind = {kind}u;"));
+            for (n, param) in data.iter().enumerate() {
+                let name = param.split(' ').next_back().unwrap_or_default();
+                let cast = if param.starts_with("i64") { "" } else { "(i64)" };
+                text.line(format!("fault->data[{n}] = {cast}{name};"));
+            }
+        });
+    });
+}
+
+fn write(text: &mut Text, dialect: Dialect, helper: Helper) {
+    let device = dialect.device();
+    let name = helper.name();
+    let fault = dialect.pointer("Fault", true);
+    match helper {
+        Helper::RaiseDivision => raise(text, dialect, &name, 1, &[]),
+        Helper::RaiseEntry => raise(text, dialect, &name, 2, &["u64 index", "u64 len"]),
+        Helper::RaiseRange => raise(text, dialect, &name, 3, &["i64 arg", "i64 i0", "i64 i1", "i64 i2", "i64 i3"]),
+        Helper::Entry => text.block(format!("{device} u64 {name}(u64 index, u64 len, {fault} fault)"), |text| {
+            text.line("if (index < len) return index;");
+            text.line("tida_raise_entry(fault, index, len);");
+            text.line("return 0;");
+        }),
+        Helper::Bits(ty) => {
+            let call = match (dialect, ty) {
+                (Dialect::Cuda, ScalarType::F32) => "__float_as_uint(x)",
+                (Dialect::Cuda, _) => "(u64)__double_as_longlong(x)",
+                (Dialect::OpenCl, ScalarType::F32) => "as_uint(x)",
+                (Dialect::OpenCl, _) => "as_ulong(x)",
+            };
+            let head = format!("{device} {} {name}({} x)", unsigned(ty), ty.name());
+            text.block(head, |text| text.line(format!("return {call};")));
+        }
+        Helper::OfBits(ty) => {
+            let call = match (dialect, ty) {
+                (Dialect::Cuda, ScalarType::F32) => "__uint_as_float(x)",
+                (Dialect::Cuda, _) => "__longlong_as_double((i64)x)",
+                (Dialect::OpenCl, ScalarType::F32) => "as_float(x)",
+                (Dialect::OpenCl, _) => "as_double(x)",
+            };
+            let cast = if ty == ScalarType::F64 && dialect == Dialect::Cuda { "i64" } else { "" };
+            let call = if cast.is_empty() { call.to_owned() } else { "__longlong_as_double((i64)x)".to_owned() };
+            let head = format!("{device} {} {name}({} x)", ty.name(), unsigned(ty));
+            text.block(head, |text| text.line(format!("return {call};")));
+        }
+        Helper::Saturate(from, to) => {
+            let (lowest, highest) = bounds(to);
+            let suffix = if from == ScalarType::F32 { "f" } else { "" };
+            // Powers of two, or bytes: exact in both types. What lies between the last integer and `past` is cut off.
+            let (low, past) = match to {
+                ScalarType::U8 => ("0.0", "255.0"),
+                ScalarType::I32 => ("-2147483648.0", "2147483648.0"),
+                ScalarType::U32 => ("0.0", "4294967296.0"),
+                ScalarType::I64 => ("-9223372036854775808.0", "9223372036854775808.0"),
+                _ => ("0.0", "18446744073709551616.0"),
+            };
+            let [lowest, highest] = [lowest, highest].map(|n| integer(dialect, to, n));
+            text.block(format!("{device} {} {name}({} x)", to.name(), from.name()), |text| {
+                text.line("if (x != x) return 0;");
+                text.line(format!("if (x <= {low}{suffix}) return {lowest};"));
+                text.line(format!("if (x >= {past}{suffix}) return {highest};"));
+                text.line(format!("return ({})x;", to.name()));
+            });
+        }
+        Helper::Op(op, ty) => operation(text, dialect, op, ty, &name),
+    }
+}
+
+/// The lowest and the highest value of an integer type.
+pub(super) fn bounds(ty: ScalarType) -> (i128, i128) {
+    match ty {
+        ScalarType::Bool => (0, 1),
+        ScalarType::U8 => (0, u8::MAX.into()),
+        ScalarType::I32 => (i32::MIN.into(), i32::MAX.into()),
+        ScalarType::U32 => (0, u32::MAX.into()),
+        ScalarType::U64 => (0, u64::MAX.into()),
+        _ => (i64::MIN.into(), i64::MAX.into()),
+    }
+}
+
+fn operation(text: &mut Text, dialect: Dialect, op: Op, ty: ScalarType, name: &str) {
+    let (t, u, width) = (ty.name(), unsigned(ty), ty.size() * 8);
+    let device = dialect.device();
+    let signed = ty.is_signed_int();
+    let lowest = integer(dialect, ty, bounds(ty).0);
+    let suffix = if ty == ScalarType::F32 { "f" } else { "" };
+    let fault = if op.faults() { format!(", {} fault", dialect.pointer("Fault", true)) } else { String::new() };
+    let params = match op {
+        Op::Neg | Op::Abs | Op::Signum | Op::Fract | Op::CountOnes | Op::LeadingZeros | Op::TrailingZeros => {
+            format!("{t} a")
+        }
+        Op::Clamp => format!("{t} a, {t} lo, {t} hi"),
+        Op::Powi => format!("{t} a, i32 n"),
+        Op::Pow | Op::RotateLeft | Op::RotateRight => format!("{t} a, u32 n"),
+        _ => format!("{t} a, {t} b{fault}"),
+    };
+    let result = match op {
+        Op::CountOnes | Op::LeadingZeros | Op::TrailingZeros => "u32",
+        _ => t,
+    };
+    // What the function's lines are; a division checks first.
+    let no_quotient = |of_min: &str| {
+        let mut lines = String::from("if (b == 0) {\n    tida_raise_division(fault);\n    return 0;\n}\n");
+        if signed {
+            lines += &format!(
+                "if (a == {lowest} && b == -1) {{\n    tida_raise_division(fault);\n    return {of_min};\n}}\n"
+            );
+        }
+        lines
+    };
+    let wrapping = |symbol: &str| format!("return ({t})(({u})a {symbol} ({u})b);");
+    // Bits as a type that the counting functions take.
+    let bits = if width == 64 { "(u64)a".to_owned() } else { "(u32)a".to_owned() };
+    let count = |x: &str| match (dialect, width) {
+        (Dialect::Cuda, 64) => format!("(u32)__popcll({x})"),
+        (Dialect::Cuda, _) => format!("(u32)__popc({x})"),
+        _ => format!("(u32)popcount({x})"),
+    };
+    let lines = match op {
+        Op::Neg => format!("return ({t})(0 - ({u})a);"),
+        Op::Add => wrapping("+"),
+        Op::Sub => wrapping("-"),
+        Op::Mul => wrapping("*"),
+        Op::Div => no_quotient(&lowest) + &format!("return ({t})(a / b);"),
+        Op::Rem => no_quotient("0") + &format!("return ({t})(a % b);"),
+        Op::DivEuclid if signed => {
+            no_quotient(&lowest)
+                + &format!("const {t} q = a / b;\nif (a % b >= 0) return q;\nreturn b > 0 ? q - 1 : q + 1;")
+        }
+        Op::DivEuclid => no_quotient(&lowest) + &format!("return ({t})(a / b);"),
+        Op::RemEuclid if signed => {
+            no_quotient("0")
+                + &format!(
+                    "const {t} r = a % b;\nif (r >= 0) return r;\n\
+                     return ({t})(({u})r + (b < 0 ? 0 - ({u})b : ({u})b));"
+                )
+        }
+        Op::RemEuclid => no_quotient("0") + &format!("return ({t})(a % b);"),
+        Op::Abs => format!("return a < 0 ? ({t})(0 - ({u})a) : a;"),
+        Op::Signum if ty.is_float() => format!("return a != a ? a : copysign(1.0{suffix}, a);"),
+        Op::Signum if signed => "return (a > 0) - (a < 0);".into(),
+        Op::Signum => "return a != 0;".into(),
+        Op::Min | Op::Max if ty.is_float() => {
+            // Equal operands differ in the sign of zero at most.
+            let (than, join) = if op == Op::Min { ("<", "|") } else { (">", "&") };
+            format!(
+                "if (b != b) return a;\n\
+                 if (a == b) return tida_{t}_of_bits(tida_bits_of_{t}(a) {join} tida_bits_of_{t}(b));\n\
+                 return a {than} b ? a : b;"
+            )
+        }
+        Op::Min => "return b < a ? b : a;".into(),
+        Op::Max => "return b > a ? b : a;".into(),
+        Op::Clamp => "a = a < lo ? lo : a;\nreturn a > hi ? hi : a;".into(),
+        Op::Fract => "return a - trunc(a);".into(),
+        Op::Powi => format!(
+            "u32 left = n < 0 ? 0u - (u32)n : (u32)n;\n{t} power = a;\n{t} result = 1.0{suffix};\n\
+             while (left != 0u) {{\n    if (left & 1u) result = result * power;\n    left >>= 1;\n    \
+             if (left != 0u) power = power * power;\n}}\nreturn n < 0 ? 1.0{suffix} / result : result;"
+        ),
+        Op::Pow => format!(
+            "{u} power = ({u})a;\n{u} result = 1;\nfor (; n != 0u; n >>= 1) {{\n    \
+             if (n & 1u) result = ({u})(result * power);\n    power = ({u})(power * power);\n}}\nreturn ({t})result;"
+        ),
+        Op::RotateLeft | Op::RotateRight => {
+            let (one, other) = if op == Op::RotateLeft { ("<<", ">>") } else { (">>", "<<") };
+            let mask = width - 1;
+            format!("return ({t})((({u})a {one} (n & {mask}u)) | (({u})a {other} ((0u - n) & {mask}u)));")
+        }
+        Op::CountOnes => format!("return {};", count(&bits)),
+        Op::LeadingZeros => {
+            let less = if width == 8 { " - 24u" } else { "" };
+            match (dialect, width) {
+                (Dialect::Cuda, 64) => "return (u32)__clzll((i64)a);".into(),
+                (Dialect::Cuda, _) => format!("return (u32)__clz((i32)a){less};"),
+                _ => format!("return (u32)clz({bits}){less};"),
+            }
+        }
+        Op::TrailingZeros => {
+            let bits = if width == 8 { "(u32)a | 256u".to_owned() } else { bits };
+            let wide = if width == 64 { "u64" } else { "u32" };
+            format!("const {wide} x = {bits};\nreturn {};", count("(x & (0 - x)) - 1"))
+        }
+    };
+    text.block(format!("{device} {result} {name}({params})"), |text| text.all(&lines));
+}

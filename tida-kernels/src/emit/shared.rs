@@ -1,0 +1,339 @@
+//! What all parts of a text share while it is written.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Field;
+use super::helpers::{Helper, Helpers};
+use super::names::{Names, legal};
+use super::types::{Types, memory};
+use crate::analysis::{Analysis, IndexForm, Symbol};
+use crate::element::{ElementType, ScalarType};
+use crate::ir::{Access, Arg, Kernel};
+use crate::plan::{Dialect, Plan};
+
+/// A function that reads one component of an argument: with checks, or through the regions of a whole array.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Reader {
+    pub arg: usize,
+    /// First component.
+    pub base: usize,
+    /// Stride in components and number of entries of each run-time entry.
+    pub entries: Vec<(u32, u32)>,
+}
+
+/// What the text uses. What is not used is not emitted.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Used {
+    pub helpers: Helpers,
+    pub fields: BTreeSet<Field>,
+    pub args: BTreeSet<usize>,
+    /// Words of whole arrays and lengths of tables.
+    pub extra: BTreeSet<usize>,
+    pub captures: BTreeSet<usize>,
+    /// Groups whose position of the cell is used, and those whose strides are.
+    pub positions: BTreeSet<u8>,
+    pub strides: BTreeSet<(u8, usize)>,
+    /// Pointers to planes: argument and component.
+    pub planes: BTreeSet<(usize, usize)>,
+    pub coordinates: BTreeSet<usize>,
+    pub readers: BTreeMap<Reader, String>,
+    pub fault: bool,
+}
+
+/// What writing changes.
+#[derive(Clone, Debug)]
+pub(super) struct Mark {
+    used: Used,
+    names: Names,
+    own: BTreeMap<String, String>,
+}
+
+/// What is fixed before a line is written.
+#[derive(Debug)]
+pub(super) struct Shared<'a> {
+    pub kernel: &'a Kernel,
+    pub plan: &'a Plan,
+    /// Some division or entry can fault.
+    pub may_fault: bool,
+    pub names: Names,
+    pub types: Types,
+    pub args: Vec<String>,
+    pub captures: Vec<String>,
+    pub functions: Vec<String>,
+    /// Functions that can fault.
+    pub faulting: Vec<bool>,
+    /// Offsets from `at` that every launch has proven, by argument.
+    proven: Vec<BTreeSet<Vec<i64>>>,
+    /// By argument: what its group is called in the text, with `_` before it.
+    suffixes: Vec<String>,
+    /// Variables of the emitter's own: the names users see in examples, if theirs leave them free.
+    own: BTreeMap<String, String>,
+    pub used: Used,
+}
+
+impl<'a> Shared<'a> {
+    pub fn new(kernel: &'a Kernel, analysis: &Analysis, plan: &'a Plan) -> Shared<'a> {
+        let mut names = Names::new();
+        let types = Types::of(kernel, &mut names);
+        let functions = kernel.functions.iter().map(|f| names.fresh(&format!("{}_fn", legal(&f.name)))).collect();
+        let args = kernel.args.iter().map(|a| names.fresh(&a.name)).collect();
+        let captures = kernel.captures.iter().map(|c| names.fresh(&c.name)).collect();
+        let mut shared = Shared {
+            kernel,
+            plan,
+            may_fault: analysis.may_fault || !analysis.complete,
+            names,
+            types,
+            args,
+            captures,
+            functions,
+            faulting: Vec::new(),
+            proven: kernel.args.iter().enumerate().map(|(n, arg)| proven(analysis, n, arg)).collect(),
+            suffixes: Vec::new(),
+            own: BTreeMap::new(),
+            used: Used::default(),
+        };
+        shared.suffixes = (0..kernel.args.len()).map(|n| shared.suffix_of(n)).collect();
+        shared
+    }
+
+    /// Everything that writing changes.
+    pub fn mark(&self) -> Mark {
+        Mark { used: self.used.clone(), names: self.names.clone(), own: self.own.clone() }
+    }
+
+    /// Forgets what was written since.
+    pub fn back_to(&mut self, mark: &Mark) {
+        let Mark { used, names, own } = mark.clone();
+        (self.used, self.names, self.own) = (used, names, own);
+    }
+
+    pub fn dialect(&self) -> Dialect {
+        self.plan.dialect
+    }
+
+    fn tiled(&self, arg: usize) -> bool {
+        matches!(self.kernel.args[arg].access, Access::Read | Access::Write)
+    }
+
+    /// The number of an argument's geometry.
+    pub fn group(&self, arg: usize) -> u8 {
+        self.plan.groups.get(arg).copied().unwrap_or(0)
+    }
+
+    /// Nothing if all arguments share one geometry, else `_` and the name of the first with this one.
+    fn suffix_of(&self, arg: usize) -> String {
+        let tiled: Vec<usize> = (0..self.kernel.args.len()).filter(|n| self.tiled(*n)).collect();
+        if tiled.iter().all(|n| self.group(*n) == self.group(arg)) {
+            return String::new();
+        }
+        let first = tiled.into_iter().find(|n| self.group(*n) == self.group(arg)).unwrap_or(arg);
+        format!("_{}", self.args[first])
+    }
+
+    fn group_suffix(&self, group: u8) -> &str {
+        let first = (0..self.kernel.args.len()).find(|n| self.tiled(*n) && self.group(*n) == group);
+        first.map_or("", |n| &self.suffixes[n])
+    }
+
+    /// Whether a read at `at` plus constants needs no check.
+    pub fn is_proven(&self, arg: usize, offsets: &[i64]) -> bool {
+        !self.plan.checked || self.kernel.args[arg].access == Access::Write || self.proven[arg].contains(offsets)
+    }
+
+    /// A variable of the emitter's own.
+    pub fn own(&mut self, name: &str) -> String {
+        if let Some(known) = self.own.get(name) {
+            return known.clone();
+        }
+        let fresh = self.names.fresh(name);
+        self.own.insert(name.to_owned(), fresh.clone());
+        fresh
+    }
+
+    // What is used from now on.
+
+    pub fn helper(&mut self, helper: Helper) -> String {
+        self.used.helpers.need(helper)
+    }
+
+    /// The pointer to the fault record.
+    pub fn fault(&mut self) -> String {
+        self.used.fault = true;
+        "fault".into()
+    }
+
+    pub fn arg(&mut self, arg: usize) -> String {
+        self.used.args.insert(arg);
+        if self.tiled(arg) {
+            self.used.fields.insert(Field::Base(arg as u32));
+        }
+        self.args[arg].clone()
+    }
+
+    /// Words of a whole array, or the length of a table.
+    pub fn extra(&mut self, arg: usize) -> String {
+        self.used.extra.insert(arg);
+        let table = self.kernel.args[arg].access == Access::Table;
+        let name = format!("{}_{}", self.args[arg], if table { "length" } else { "regions" });
+        self.own(&name)
+    }
+
+    pub fn capture(&mut self, n: usize) -> String {
+        self.used.captures.insert(n);
+        self.captures[n].clone()
+    }
+
+    /// The coordinate of the cell along an axis.
+    pub fn coordinate(&mut self, axis: usize) -> String {
+        self.used.coordinates.insert(axis);
+        self.used.fields.insert(Field::Lo(axis as u32));
+        self.own(&format!("at{axis}"))
+    }
+
+    /// A word of the geometry: `box.extent0`.
+    pub fn field(&mut self, field: Field) -> String {
+        self.used.fields.insert(field);
+        format!("box.{}", self.field_name(field))
+    }
+
+    pub fn field_name(&self, field: Field) -> String {
+        let of = |g: u32| self.group_suffix(g as u8);
+        let arg = |a: u32| self.args.get(a as usize).map_or("", String::as_str);
+        match field {
+            Field::Extent(d) => format!("extent{d}"),
+            Field::Lo(d) => format!("lo{d}"),
+            Field::Base(a) => format!("base_{}", arg(a)),
+            Field::First(g) => format!("first{}", of(g)),
+            Field::Stride(g, d) => format!("stride{d}{}", of(g)),
+            Field::Origin(g, d) => format!("origin{d}{}", of(g)),
+            Field::Plane(g) => format!("plane{}", of(g)),
+            Field::BoundLo(a, d) => format!("from{d}_{}", arg(a)),
+            Field::BoundHi(a, d) => format!("to{d}_{}", arg(a)),
+            Field::FirstRow => "first_row".into(),
+            Field::RowStep(d) => format!("row_step{d}"),
+            Field::Segments => "segments".into(),
+            Field::FirstSegment => "first_segment".into(),
+            Field::LineLo => "line_lo".into(),
+            Field::LineCells => "line_cells".into(),
+        }
+    }
+
+    /// The position of the cell in a plane of the group.
+    pub fn position(&mut self, group: u8) -> String {
+        self.used.positions.insert(group);
+        self.used.fields.insert(Field::First(group.into()));
+        for axis in 0..self.kernel.rank.saturating_sub(1) {
+            self.stride(group, axis);
+        }
+        let name = format!("p{}", self.group_suffix(group));
+        self.own(&name)
+    }
+
+    /// The distance between neighbours along an axis.
+    pub fn stride(&mut self, group: u8, axis: usize) -> String {
+        self.used.strides.insert((group, axis));
+        self.used.fields.insert(Field::Stride(group.into(), axis as u32));
+        let name = format!("s{axis}{}", self.group_suffix(group));
+        self.own(&name)
+    }
+
+    /// The pointer to the plane of a component.
+    pub fn plane(&mut self, arg: usize, component: usize) -> String {
+        let base = self.arg(arg);
+        if self.kernel.args[arg].element.components() == 1 {
+            return base;
+        }
+        self.used.planes.insert((arg, component));
+        if component > 0 {
+            let group = self.group(arg);
+            self.used.fields.insert(Field::Plane(group.into()));
+        }
+        self.plane_name(arg, component)
+    }
+
+    pub fn plane_name(&mut self, arg: usize, component: usize) -> String {
+        let path = component_path(&self.kernel.args[arg].element, component);
+        let name = format!("{}{path}", self.args[arg]);
+        self.own(&name)
+    }
+
+    /// The function that reads an argument in some way.
+    pub fn reader(&mut self, reader: Reader) -> String {
+        if let Some(name) = self.used.readers.get(&reader) {
+            return name.clone();
+        }
+        let path = component_path(&self.kernel.args[reader.arg].element, reader.base);
+        let entries: String = reader.entries.iter().map(|(stride, _)| format!("_by{stride}")).collect();
+        let name = format!("read_{}{path}{entries}", self.args[reader.arg]);
+        let name = self.own(&name);
+        self.used.readers.insert(reader, name.clone());
+        name
+    }
+
+    /// The type that a pointer to the argument points to.
+    pub fn pointee(&self, arg: usize) -> &'static str {
+        uniform(&self.kernel.args[arg].element).map_or("u8", memory)
+    }
+}
+
+/// The scalar type of all components, if they have one.
+pub(super) fn uniform(element: &ElementType) -> Option<ScalarType> {
+    let types = element.component_types();
+    let first = *types.first()?;
+    types.iter().all(|ty| *ty == first).then_some(first)
+}
+
+/// Where a component's plane starts, in planes of what the argument's pointer points to.
+pub(super) fn planes_before(element: &ElementType, component: usize) -> usize {
+    match uniform(element) {
+        Some(_) => component,
+        None => element.component_types().iter().take(component).map(|ty| ty.size()).sum(),
+    }
+}
+
+/// The same for what lies between an entry and the next, `stride` components on.
+pub(super) fn planes_between(element: &ElementType, base: usize, stride: usize) -> usize {
+    match uniform(element) {
+        Some(_) => stride,
+        None => element.component_types().iter().skip(base).take(stride).map(|ty| ty.size()).sum(),
+    }
+}
+
+/// `_v_0`: the fields and entries that lead to a component.
+fn component_path(element: &ElementType, component: usize) -> String {
+    match element {
+        ElementType::Scalar(_) => String::new(),
+        ElementType::Array { element, .. } => {
+            let size = element.components().max(1);
+            format!("_{}{}", component / size, component_path(element, component % size))
+        }
+        ElementType::Struct { fields, .. } => {
+            let mut rest = component;
+            for (name, field) in fields.iter() {
+                let size = field.components();
+                if rest < size {
+                    return format!("_{}{}", legal(name), component_path(field, rest));
+                }
+                rest -= size;
+            }
+            format!("_{component}")
+        }
+    }
+}
+
+/// The offsets from `at` of the reads that always happen: each launch proves them.
+fn proven(analysis: &Analysis, number: usize, arg: &Arg) -> BTreeSet<Vec<i64>> {
+    let mut all = BTreeSet::new();
+    let Some(usage) = analysis.args.get(number).filter(|_| analysis.complete && arg.access == Access::Read) else {
+        return all;
+    };
+    for access in usage.accesses.iter().filter(|a| !a.write && !a.conditional && a.fits.is_empty()) {
+        let offset = |(axis, form): (usize, &IndexForm)| match form {
+            IndexForm::Affine(f) if f.terms == [(Symbol::At(axis as u32), 1)] => Some(f.constant),
+            _ => None,
+        };
+        all.extend(access.index.iter().enumerate().map(offset).collect::<Option<Vec<i64>>>());
+    }
+    all
+}
