@@ -93,11 +93,8 @@ impl Writer<'_, '_> {
         let entries: Vec<String> = component
             .dynamic
             .iter()
-            .map(|(index, _, len)| {
-                let text = self.entry(*index, u64::from(*len));
-                // Entries are short: their sums fit any integer.
-                if text.contains(' ') { format!("({text})") } else { text }
-            })
+            // Sums of entries fit any integer.
+            .map(|(index, _, len)| self.entry(*index, u64::from(*len)).within(Binds::Multiplies))
             .collect();
         let steps: Vec<(u32, u32)> = component.dynamic.iter().map(|(_, stride, len)| (*stride, *len)).collect();
         let reader = Reader { arg, base: component.base as usize, entries: steps };
@@ -198,6 +195,7 @@ fn component_at(
     }
     let planes = match first.as_str() {
         "" => String::new(),
+        plain if plain.bytes().all(|b| b.is_ascii_alphanumeric()) => format!("(i64){plain} * {plane}"),
         _ => format!("(i64)({first}) * {plane}"),
     };
     if uniform(&of.element).is_some() {

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::helpers::Helper;
+use super::expr::Piece;
+use super::helpers::{Helper, bounds};
 use super::shared::Shared;
 use super::symbols::Known;
 use super::text::{Place, Text};
@@ -14,9 +15,8 @@ use crate::scalar::Value;
 /// What is known of a local before anything is written.
 #[derive(Clone, Debug, Default)]
 struct Facts {
-    declared: usize,
     assigned: bool,
-    /// Used where its declaration is not in scope.
+    /// Used where its declaration is not in scope, or declared where another is.
     astray: bool,
 }
 
@@ -48,17 +48,17 @@ pub(super) fn file_name(path: &str) -> &str {
 }
 
 impl<'s, 'a> Writer<'s, 'a> {
-    /// The statements of a body whose locals have these names, `depth` steps in. With a `result` every path returns one.
+    /// The statements of a body whose locals have these names; its parameters are declared. With a `result` every path returns one.
     pub fn write(
         shared: &'s mut Shared<'a>,
         body: &'a Body,
         file: &str,
         result: Option<&Type>,
         locals: &[String],
-        depth: usize,
+        params: &[LocalId],
     ) -> Text {
         let mut facts = vec![Facts::default(); body.locals.len()];
-        collect(body, &body.block, &mut Vec::new(), &mut facts);
+        collect(body, &body.block, &mut params.to_vec(), &mut facts);
         let before = shared.mark();
         let mut dropped = BTreeSet::new();
         loop {
@@ -74,7 +74,7 @@ impl<'s, 'a> Writer<'s, 'a> {
                 named: BTreeSet::new(),
                 dropped: dropped.clone(),
                 idle: BTreeSet::new(),
-                text: Text { depth, ..Text::default() },
+                text: Text { depth: 1, ..Text::default() },
                 line: 0,
                 loops: 0,
             };
@@ -124,7 +124,7 @@ impl<'s, 'a> Writer<'s, 'a> {
     fn hoisted(&mut self) {
         for local in 0..self.locals.len() as LocalId {
             let ty = self.ty(local);
-            if self.fact(local).astray || self.fact(local).declared > 1 {
+            if self.is_hoisted(local) {
                 let zero = if ty.scalar().is_some() { "0" } else { "{0}" };
                 let line = format!("{} {} = {zero};", self.shared.types.name(&ty), self.name(local));
                 self.text.line(line);
@@ -133,8 +133,7 @@ impl<'s, 'a> Writer<'s, 'a> {
     }
 
     fn is_hoisted(&self, local: LocalId) -> bool {
-        let fact = self.fact(local);
-        fact.astray || fact.declared > 1
+        self.fact(local).astray
     }
 
     fn is_const(&self, local: LocalId) -> bool {
@@ -267,7 +266,7 @@ impl<'s, 'a> Writer<'s, 'a> {
                     (**of).clone()
                 }
                 (Type::Array(of, len), Step::Entry(index)) => {
-                    let index = self.entry(*index, *len as u64);
+                    let index = self.entry(*index, *len as u64).text;
                     place += &format!(".at[{index}]");
                     (**of).clone()
                 }
@@ -329,7 +328,7 @@ impl<'s, 'a> Writer<'s, 'a> {
         let of = self.body[lo].ty.scalar().unwrap_or(ScalarType::I64);
         let ty = self.shared.types.name(&self.body[lo].ty);
         let (first, last) = (self.known.range(self.body, lo), self.known.range(self.body, hi));
-        let most = super::helpers::bounds(of).1;
+        let most = bounds(of).1;
         // The bound is evaluated once: what stays the same can stand in the condition.
         let stays = match &self.body[hi].kind {
             _ if self.known.constant(self.body, hi).is_some() => true,
@@ -374,15 +373,15 @@ impl<'s, 'a> Writer<'s, 'a> {
     }
 
     /// An index below `len`: what may not be is checked.
-    pub fn entry(&mut self, index: ExprId, len: u64) -> String {
+    pub fn entry(&mut self, index: ExprId, len: u64) -> Piece {
         let (lo, hi) = self.known.range(self.body, index);
-        let text = self.text_of(index);
+        let piece = self.expr(index);
         if !self.shared.may_fault || (lo >= 0 && hi < i128::from(len)) {
-            return text;
+            return piece;
         }
         let helper = self.shared.helper(Helper::Entry);
         let fault = self.shared.fault();
-        format!("{helper}({text}, {len}, {fault})")
+        Piece::whole(format!("{helper}({}, {len}, {fault})", piece.text))
     }
 }
 
@@ -398,10 +397,7 @@ fn collect_open(body: &Body, block: &Block, scope: &mut Vec<LocalId>, facts: &mu
         match &stmt.kind {
             StmtKind::Let(local, value) => {
                 value.iter().for_each(|v| uses(body, *v, scope, facts));
-                if let Some(fact) = facts.get_mut(*local as usize) {
-                    fact.declared += 1;
-                }
-                scope.push(*local);
+                declare(*local, scope, facts);
             }
             StmtKind::Assign(local, steps, value) => {
                 touch(*local, scope, facts, true);
@@ -426,10 +422,7 @@ fn collect_open(body: &Body, block: &Block, scope: &mut Vec<LocalId>, facts: &mu
             StmtKind::For { local, lo, hi, body: inner, .. } => {
                 uses(body, *lo, scope, facts);
                 uses(body, *hi, scope, facts);
-                if let Some(fact) = facts.get_mut(*local as usize) {
-                    fact.declared += 1;
-                }
-                scope.push(*local);
+                declare(*local, scope, facts);
                 collect(body, inner, scope, facts);
                 scope.pop();
             }
@@ -443,6 +436,13 @@ fn collect_open(body: &Body, block: &Block, scope: &mut Vec<LocalId>, facts: &mu
             StmtKind::Break | StmtKind::Continue | StmtKind::Return(None) => {}
         }
     }
+}
+
+fn declare(local: LocalId, scope: &mut Vec<LocalId>, facts: &mut [Facts]) {
+    if let Some(fact) = facts.get_mut(local as usize) {
+        fact.astray |= scope.contains(&local);
+    }
+    scope.push(local);
 }
 
 fn touch(local: LocalId, scope: &[LocalId], facts: &mut [Facts], write: bool) {

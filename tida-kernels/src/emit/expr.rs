@@ -161,9 +161,9 @@ impl<'a> Writer<'_, 'a> {
         };
         if self.is_place(whole) {
             let place = self.expr(whole).within(Binds::Whole);
-            return Piece::whole(format!("{place}.at[{}]", self.entry(index, len as u64)));
+            return Piece::whole(format!("{place}.at[{}]", self.entry(index, len as u64).text));
         }
-        let index = self.entry(index, len as u64);
+        let index = self.entry(index, len as u64).text;
         self.pick(whole, index)
     }
 

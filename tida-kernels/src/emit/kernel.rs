@@ -29,7 +29,7 @@ pub(super) fn emit(kernel: &Kernel, analysis: &Analysis, plan: &Plan) -> Source 
     let locals: Vec<String> = kernel.body.locals.iter().map(|l| shared.names.fresh(&l.name)).collect();
     let sweep = plan.goal == Goal::Sweep;
     let result = (!sweep).then_some(&kernel.result);
-    let body = Writer::write(&mut shared, &kernel.body, &kernel.file, result, &locals, 1);
+    let body = Writer::write(&mut shared, &kernel.body, &kernel.file, result, &locals, &[]);
 
     let mut main = Text::default();
     let dialect = plan.dialect;
@@ -106,7 +106,8 @@ fn functions(shared: &mut Shared<'_>) -> Text {
         let names = shared.names.clone();
         let locals: Vec<String> = function.body.locals.iter().map(|l| shared.names.fresh(&l.name)).collect();
         let faulted = std::mem::replace(&mut shared.used.fault, false);
-        let body = Writer::write(shared, &function.body, &function.file, Some(&function.result), &locals, 1);
+        let body =
+            Writer::write(shared, &function.body, &function.file, Some(&function.result), &locals, &function.params);
         let faults = std::mem::replace(&mut shared.used.fault, faulted);
         shared.faulting.push(faults);
         shared.names = names;

@@ -5,7 +5,6 @@
 
 mod access;
 mod body;
-pub mod copies;
 mod dialect;
 mod expr;
 pub mod fold;

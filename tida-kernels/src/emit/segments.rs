@@ -24,16 +24,21 @@ fn choose_box(shared: &mut Shared<'_>, text: &mut Text) -> String {
     format!("{block} % {tiles}")
 }
 
+/// An expression as an `i32`.
+fn int(text: &str) -> String {
+    if text.contains(' ') { format!("(i32)({text})") } else { format!("(i32){text}") }
+}
+
 /// The numbers of the cell along the axes before the last two, from the thread's place along z.
 fn outer(shared: &mut Shared<'_>, text: &mut Text, z: &str) {
     let rank = shared.kernel.rank;
     if rank == 3 {
         let t0 = shared.own("t0");
-        text.line(format!("const i32 {t0} = (i32)({z});"));
+        text.line(format!("const i32 {t0} = {};", int(z)));
     } else if rank >= 4 {
         let (t0, t1, folded) = (shared.own("t0"), shared.own("t1"), shared.own("z"));
         let extent = shared.field(Field::Extent(1));
-        text.line(format!("const i32 {folded} = (i32)({z});"));
+        text.line(format!("const i32 {folded} = {};", int(z)));
         text.line(format!("const i32 {t0} = {folded} / (i32){extent};"));
         text.line(format!("const i32 {t1} = {folded} % (i32){extent};"));
     }
@@ -53,10 +58,10 @@ pub(super) fn threads(shared: &mut Shared<'_>, text: &mut Text) {
     outer(shared, text, &along_z);
     if rank >= 2 {
         let t = shared.own(&format!("t{}", rank - 2));
-        text.line(format!("const i32 {t} = (i32)({});", dialect.place(1, y)));
+        text.line(format!("const i32 {t} = {};", int(&dialect.place(1, y))));
     }
     let t = shared.own(&format!("t{}", rank.saturating_sub(1)));
-    text.line(format!("const i32 {t} = (i32)({});", dialect.place(0, x)));
+    text.line(format!("const i32 {t} = {};", int(&dialect.place(0, x))));
     let tests: Vec<String> = (0..rank)
         .map(|axis| format!("{} >= {}", shared.own(&format!("t{axis}")), shared.field(Field::Extent(axis as u32))))
         .collect();

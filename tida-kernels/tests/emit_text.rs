@@ -1,0 +1,92 @@
+//! Emitted text: as it stands, and that compilers take it.
+
+mod emit_support;
+
+use emit_support::{host, nvrtc, pocl, samples};
+use tida_kernels::ScalarType;
+use tida_kernels::analysis::analyse;
+use tida_kernels::emit::Source;
+use tida_kernels::emit::fold::{fold_tree, fold_values};
+use tida_kernels::plan::{Dialect, FoldOp, Goal, Math, Plan};
+
+fn of(sample: &samples::Sample, dialect: Dialect, many: bool, narrow: bool) -> Source {
+    let rank = sample.kernel.rank;
+    let block = match sample.goal {
+        Goal::Segments(_) => [256, 1, 1],
+        _ => Plan::mapping(&vec![512; rank]),
+    };
+    let groups = vec![0; sample.kernel.args.len()];
+    let plan =
+        Plan { dialect, math: Math::Exact, goal: sample.goal, block, many, narrow, checked: sample.checked, groups };
+    host::source(&sample.kernel, &plan)
+}
+
+#[test]
+fn texts_stay_as_they_are() {
+    for sample in samples::all() {
+        for (dialect, name) in [(Dialect::Cuda, "cuda"), (Dialect::OpenCl, "opencl")] {
+            let source = of(&sample, dialect, false, true);
+            let params: Vec<String> = source.params.iter().map(|p| format!("{p:?}")).collect();
+            let text = format!("// {}\n{}", params.join(", "), source.text);
+            insta::assert_snapshot!(format!("{}.{name}", sample.name), text);
+        }
+    }
+}
+
+#[test]
+fn cuda_compiles() {
+    for sample in samples::all() {
+        for many in [false, true] {
+            for narrow in [false, true] {
+                nvrtc::compile(&of(&sample, Dialect::Cuda, many, narrow).text);
+            }
+        }
+    }
+}
+
+#[test]
+fn opencl_compiles_and_mentions_doubles_only_where_there_are_some() {
+    for sample in samples::all() {
+        for many in [false, true] {
+            for narrow in [false, true] {
+                let source = of(&sample, Dialect::OpenCl, many, narrow);
+                pocl::MACHINE.build(&source.text);
+                let doubles = sample.kernel.to_string().contains("f64");
+                assert_eq!(source.text.contains("double") || source.text.contains("fp64"), doubles, "{}", source.text);
+            }
+        }
+    }
+}
+
+#[test]
+fn lines_come_from_statements() {
+    for sample in samples::all() {
+        let source = of(&sample, Dialect::Cuda, false, true);
+        for (text, place) in source.text.lines().zip(&source.lines) {
+            let Some((_, note)) = text.split_once("// ") else { continue };
+            let Some((file, span)) = place else { panic!("{text}") };
+            assert!(
+                file.ends_with(note.split(':').next().unwrap()) && note.ends_with(&span.line.to_string()),
+                "{text}"
+            );
+        }
+        assert!(source.lines.iter().any(Option::is_some));
+        assert!(analyse(&sample.kernel).complete);
+    }
+}
+
+#[test]
+fn folding_kernels_compile() {
+    use FoldOp::*;
+    use ScalarType::*;
+    for scalar in [U8, I32, U32, I64, U64, F32, F64] {
+        for op in [Sum, Product, Min, Max, ArgMin, ArgMax] {
+            for make in [fold_values, fold_tree] {
+                nvrtc::compile(&make(Dialect::Cuda, scalar, op).text);
+                let text = make(Dialect::OpenCl, scalar, op).text;
+                pocl::MACHINE.build(&text);
+                assert_eq!(text.contains("double") || text.contains("fp64"), scalar == F64);
+            }
+        }
+    }
+}
