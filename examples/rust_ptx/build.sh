@@ -5,7 +5,7 @@
 set -e
 cd "$(dirname "$0")/kernel"
 out="$(mktemp -d)"
-RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR="$out" RUSTFLAGS="-C target-cpu=sm_70" \
+RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR="$out" RUSTFLAGS="-C target-cpu=sm_80" \
     /usr/bin/cargo rustc --release -Zbuild-std=core --target nvptx64-nvidia-cuda -- --emit asm
 cp "$out"/nvptx64-nvidia-cuda/release/deps/heat_ptx*.s ../heat.ptx
 rm -r "$out" Cargo.lock

@@ -7,6 +7,7 @@ mod access;
 mod body;
 mod dialect;
 mod expr;
+pub mod copies;
 pub mod fold;
 mod helpers;
 mod kernel;

@@ -47,6 +47,23 @@ pub(crate) struct Facts {
     pub gpu: bool,
 }
 
+impl Facts {
+    /// A CUDA device that is not there: what a kernel would look like on one.
+    pub fn of_cuda() -> Facts {
+        Facts {
+            name: "a CUDA device".into(),
+            dialect: Dialect::Cuda,
+            target: String::new(),
+            memory: 0,
+            fp64: true,
+            block_threads: 1024,
+            shared_memory: 48 << 10,
+            grid: [(1 << 31) - 1, 65535, 65535],
+            gpu: true,
+        }
+    }
+}
+
 /// Source text to compile.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Code<'a> {

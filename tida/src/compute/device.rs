@@ -5,7 +5,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 use tida_kernels::element::{ElementType, ScalarType};
 use tida_kernels::emit::{FaultRecord, Field, Param, emit};
-use tida_kernels::plan::{Goal, Plan};
+use tida_kernels::plan::{Goal, Math, Plan};
 use tida_kernels::scalar::Fault;
 
 use super::capture::{CapturedValue, Captures};
@@ -16,7 +16,7 @@ use crate::acc::node::Queue;
 use crate::array::GridBox;
 use crate::array::layout::{WideLayout, WideRegion};
 use crate::array::storage::Storage;
-use crate::backend::{Argument, Memory};
+use crate::backend::{Argument, Facts, Memory};
 use crate::error::{Error, ErrorKind};
 
 /// An argument as the device needs it.
@@ -137,7 +137,7 @@ impl DeviceLaunch<'_> {
         };
         let largest = boxes.iter().max_by_key(|(_, cells)| cells.cells()).map(|(_, cells)| extent(cells));
         let Some(largest) = largest else { return Ok(()) };
-        let mut plan = self.plan(device, &largest, boxes.len() > 1);
+        let mut plan = self.plan(device.backend().facts(), device.math(), &largest, boxes.len() > 1);
         let blocks = |plan: &Plan, cells: &GridBox<4>| match plan.goal {
             Goal::Segments(_) => plan.segment_blocks(cells.lo[3], &extent(cells)),
             _ => plan.blocks(&extent(cells)),
@@ -222,8 +222,7 @@ impl DeviceLaunch<'_> {
     }
 
     /// The plan for boxes of about this extent.
-    pub fn plan(&self, device: &DeviceCore, extent: &[i64], many: bool) -> Plan {
-        let facts = device.backend().facts();
+    pub fn plan(&self, facts: &Facts, math: Math, extent: &[i64], many: bool) -> Plan {
         let mut groups: Vec<u8> = Vec::with_capacity(self.args.len());
         let mut layouts: SmallVec<[&Arc<WideLayout>; 8]> = SmallVec::new();
         let mut narrow = true;
@@ -250,7 +249,7 @@ impl DeviceLaunch<'_> {
         }
         Plan {
             dialect: facts.dialect,
-            math: device.math(),
+            math,
             goal: self.goal,
             block,
             many,

@@ -5,25 +5,35 @@ use std::fmt;
 use std::sync::Arc;
 
 use tida_kernels::analysis::Analysis;
-use tida_kernels::ir::Kernel;
+use tida_kernels::emit::{Source, emit};
+use tida_kernels::ir::{Kernel, Type};
+use tida_kernels::plan::{FoldOp, Goal, Math, Plan};
 use tida_kernels::scalar::Value;
 
-use super::args::{Args, HeldArgs, Views};
+use super::args::{ArgInfo, Args, HeldArgs, Views};
 use super::ask::Ask;
 use super::capture::CapturedValue;
+use super::device::DeviceLaunch;
 use super::launch::quote;
 use super::prepare::{Prepared, prepare};
 use super::view::{Checked, Proven};
+use crate::backend::{Facts, KernelFacts, cuda};
 use crate::error::Error;
 
-/// What tida found out about a kernel: what it reads and writes and where, and its typed form. Printed with `{}`.
+/// What tida found out about a kernel: what it reads and writes and where, its typed form, and how it is laid out on a
+/// device. Printed with `{}`.
 #[derive(Clone)]
 pub struct Explanation {
     prepared: Arc<Prepared>,
     captures: Vec<Value>,
+    plan: Plan,
+    source: Source,
+    /// What it was compiled for, and what the compiler says of it; or why it was not compiled.
+    compiled: Result<(String, KernelFacts), Error>,
 }
 
-/// Types and analyses a kernel for these arguments, and runs nothing.
+/// Types and analyses a kernel for these arguments, emits and compiles it for the device of their accelerator, and runs
+/// nothing. On an accelerator without a device it shows the CUDA form, compiled if NVRTC is there.
 ///
 /// ```
 /// use tida::prelude::*;
@@ -38,7 +48,7 @@ pub struct Explanation {
 ///
 /// # Errors
 /// A kernel that cannot be typed for the arguments, or that would race.
-pub fn explain<const D: usize, A, R, N>(_args: A, kernel: N) -> Result<Explanation, Error>
+pub fn explain<const D: usize, A, R, N>(args: A, kernel: N) -> Result<Explanation, Error>
 where
     A: Args<D>,
     N: for<'b> Fn(Ask<'b, Views<A, Proven, D>, Views<A, Checked, D>, R, D>) + Send + Sync + 'static,
@@ -53,8 +63,56 @@ where
             CapturedValue::Deferred(ty, ..) => captures.push(Value::from_bits(*ty, 0)),
         }
     }
-    Ok(Explanation { prepared, captures })
+    let infos = args.infos();
+    let acc = infos.iter().find_map(|info| match info {
+        ArgInfo::Tiled(tiled) => Some(tiled.acc),
+        ArgInfo::Whole { acc, .. } => Some(*acc),
+        ArgInfo::Table { .. } => None,
+    });
+    let extent = infos.iter().find_map(|info| match info {
+        ArgInfo::Tiled(tiled) => tiled.layout.regions.iter().map(|r| r.valid.extent()).max_by_key(|e| e.iter().product::<usize>()),
+        _ => None,
+    });
+    let extent: Vec<i64> = extent.map_or(vec![64; D], |extent| extent.iter().map(|n| *n as i64).collect());
+    let held = args.hold();
+    let launch = DeviceLaunch {
+        prepared: &prepared,
+        captures: &quoted.captures,
+        args: held.on_device().into_iter().map(|arg| arg.0).collect(),
+        goal: if prepared.kernel.result == Type::unit() { Goal::Sweep } else { Goal::Segments(FoldOp::Sum) },
+        checked: prepared.args.iter().any(|arg| !arg.others.is_empty()),
+        valid_only: 0,
+        block: None,
+        fold: None,
+    };
+    let (plan, source, compiled) = match acc.and_then(|acc| acc.core().device.as_ref()) {
+        Some(device) => {
+            let plan = launch.plan(device.backend().facts(), device.math(), &extent, false);
+            let target = device.backend().facts();
+            match launch.ready(device, &plan) {
+                Ok(ready) => {
+                    let facts = (format!("{} ({})", target.name, target.target), ready.kernel.facts());
+                    (plan, ready.source.clone(), Ok(facts))
+                }
+                Err(error) => {
+                    let source = emit(&prepared.kernel, &prepared.analysis, &plan);
+                    (plan, source, Err(error))
+                }
+            }
+        }
+        None => {
+            let plan = launch.plan(&Facts::of_cuda(), Math::Exact, &extent, false);
+            let source = emit(&prepared.kernel, &prepared.analysis, &plan);
+            let compiled = cuda::compile_only(&source.text, &source.entry, Math::Exact, ARCHITECTURE);
+            (plan, source, compiled.map(|(_, facts)| (ARCHITECTURE.to_owned(), facts)))
+        }
+    };
+    drop(launch);
+    Ok(Explanation { prepared, captures, plan, source, compiled })
 }
+
+/// What kernels are compiled for where there is no device.
+const ARCHITECTURE: &str = "sm_90";
 
 impl Explanation {
     /// The typed kernel.
@@ -67,6 +125,16 @@ impl Explanation {
         &self.prepared.analysis
     }
 
+    /// How it is laid out on the device.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The source text that is compiled for the device.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
     /// The captured scalars, arrays one entry after the other; a deferred scalar is 0.
     pub fn captures(&self) -> &[Value] {
         &self.captures
@@ -75,7 +143,28 @@ impl Explanation {
 
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.prepared.analysis.report(&self.prepared.kernel))
+        f.write_str(&self.prepared.analysis.report(&self.prepared.kernel))?;
+        let [x, y, z] = self.plan.block;
+        let width = if self.plan.narrow { 32 } else { 64 };
+        writeln!(f, "device")?;
+        writeln!(f, "  mapping: blocks of {x} x {y} x {z} threads along x, y and z; x follows the last axis")?;
+        writeln!(f, "  index: {width}-bit positions, shared between arguments of one layout: groups {:?}", self.plan.groups)?;
+        writeln!(f, "  checks: {}", if self.plan.checked { "reads that were not proven" } else { "none needed" })?;
+        match &self.compiled {
+            Ok((target, facts)) => {
+                writeln!(f, "  compiled for {target}")?;
+                let mut fact = |name: &str, value: Option<String>| match value {
+                    Some(value) => writeln!(f, "    {name}: {value}"),
+                    None => writeln!(f, "    {name}: not known"),
+                };
+                fact("registers", facts.registers.map(|n| format!("{n} a thread")))?;
+                fact("spilled", facts.spilled.map(|n| format!("{n} bytes a thread")))?;
+                fact("shared memory", facts.shared.map(|n| format!("{n} bytes a block")))?;
+                fact("occupancy", facts.occupancy.map(|part| format!("{:.0} %", part * 100.0)))?;
+            }
+            Err(error) => writeln!(f, "  not compiled: {error}")?,
+        }
+        writeln!(f, "source\n{}", self.source.text)
     }
 }
 

@@ -180,7 +180,6 @@ fn compile_text(text: &str, entry: &str, target: &Target, options: &[String]) ->
 ///
 /// # Errors
 /// As [`Backend::compile`](crate::backend::Backend::compile); no such kernel in the text.
-#[allow(dead_code)] // Until `explain` asks for it.
 pub(crate) fn compile_only(text: &str, entry: &str, math: Math, arch: &str) -> Result<(Vec<u8>, KernelFacts), Error> {
     let target = Target { arch: arch.to_owned(), version: nvrtc()?.1 };
     let mut options = options(arch, math);

@@ -15,7 +15,6 @@ use std::fmt;
 use std::ptr;
 use std::sync::{Arc, Mutex};
 
-#[allow(unused_imports)] // Used by `explain` and by the tests of emitted text.
 pub(crate) use compile::compile_only;
 use cudarc::driver::sys::{CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUresult, CUstream};
 use smallvec::SmallVec;
