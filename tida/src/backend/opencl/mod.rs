@@ -19,7 +19,6 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-use std::any::Any;
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::Arc;
@@ -237,16 +236,7 @@ impl Backend for OpenCl {
         let wide = 1 << (at | bytes).trailing_zeros().min(4);
         // SAFETY: as in `upload`; the driver takes the pattern before the call returns.
         queue.submit(tried, |raw| unsafe {
-            queue::enqueue_fill_buffer(
-                raw,
-                cl_mem(memory),
-                pattern.as_ptr().cast(),
-                wide,
-                at,
-                bytes,
-                0,
-                ptr::null(),
-            )
+            queue::enqueue_fill_buffer(raw, cl_mem(memory), pattern.as_ptr().cast(), wide, at, bytes, 0, ptr::null())
         })
     }
 
@@ -311,7 +301,7 @@ impl Backend for OpenCl {
     }
 
     fn wait(&self, stream: usize, event: &dyn Event) -> Result<(), Error> {
-        let marker = (event as &dyn Event).as_any().downcast_ref::<Marker>().ok_or_else(|| foreign("an event"))?;
+        let marker = event.as_any().downcast_ref::<Marker>().ok_or_else(|| foreign("an event"))?;
         self.queue(stream)?.wait(marker)
     }
 
@@ -319,4 +309,3 @@ impl Backend for OpenCl {
         self.queue(stream)?.flush()
     }
 }
-
