@@ -9,8 +9,10 @@
 //! where giving one back fails.
 //!
 //! **The bits of the CPU** need a device that divides and takes roots of `f32` correctly rounded, which OpenCL leaves
-//! open. GPUs of NVIDIA, AMD and Intel do and so does PoCL; on a device that does not, a warning says so once, and
-//! kernels that divide `f32` or take its root may differ in the last bit.
+//! open; PoCL does. On a device that does not, a warning says so once, and kernels that divide `f32` or take its root
+//! may differ in the last bits.
+//!
+//! Buffers are aligned as the driver aligns them: PoCL promises 128 bytes, not 256.
 
 mod compile;
 mod memory;

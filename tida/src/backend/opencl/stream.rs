@@ -102,9 +102,12 @@ fn status(event: cl_event) -> Result<cl_int, cl_int> {
 
 /// Waits for an event.
 fn outcome(event: cl_event) -> Result<(), cl_int> {
-    let waited = wait_for_events(&[event]);
-    // The status says what went wrong, the wait only that something did.
-    match status(event) {
+    verdict(wait_for_events(&[event]), status(event))
+}
+
+/// What became of an event that was waited for. Its status says what went wrong, the wait only that something did.
+fn verdict(waited: Result<(), cl_int>, status: Result<cl_int, cl_int>) -> Result<(), cl_int> {
+    match status {
         Ok(status) if status < CL_COMPLETE => Err(status),
         _ => waited,
     }
@@ -137,7 +140,7 @@ impl Event for Marker {
 #[cfg(test)]
 mod tests {
     use opencl3::context::context::{create_context, release_context};
-    use opencl3::error_codes::CL_OUT_OF_RESOURCES;
+    use opencl3::error_codes::{CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_OUT_OF_RESOURCES};
     use opencl3::event::{create_user_event, set_user_event_status};
 
     use super::*;
@@ -176,13 +179,14 @@ mod tests {
         assert!(behind.is_done() && last.is_done());
     }
 
+    // PoCL 3.1 aborts the process where a user event that work waits for is made to fail, so no real one is.
     #[test]
-    fn work_that_failed_is_done_and_says_so() {
-        let Some((_first, _second, gate)) = gated() else { return };
-        assert!(!gate.is_done());
-        set_user_event_status(gate.event.raw, CL_OUT_OF_RESOURCES).unwrap();
-        assert!(gate.is_done());
-        let e = gate.finish().unwrap_err();
-        assert!(e.tried().contains("run work on the device") && e.found() == "CL_OUT_OF_RESOURCES (-5)", "{e}");
+    fn the_status_of_failed_work_says_why() {
+        let in_list = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+        assert_eq!(verdict(Ok(()), Ok(CL_COMPLETE)), Ok(()));
+        assert_eq!(verdict(Err(in_list), Ok(CL_OUT_OF_RESOURCES)), Err(CL_OUT_OF_RESOURCES));
+        // Some drivers say so in the status alone.
+        assert_eq!(verdict(Ok(()), Ok(CL_OUT_OF_RESOURCES)), Err(CL_OUT_OF_RESOURCES));
+        assert_eq!(verdict(Err(CL_OUT_OF_RESOURCES), Err(in_list)), Err(CL_OUT_OF_RESOURCES));
     }
 }
