@@ -41,12 +41,12 @@ impl Compiler {
         let options = self.options(code.math);
         let key = self.key(code, options);
         if let Some(binary) = disk::load(key) {
-            match self.from_binary(&binary, options).and_then(|program| self.finish(&program, code, None)) {
+            match self.load_binary(&binary, options).and_then(|program| self.finish(&program, code, None)) {
                 Ok(kernel) => return Ok(kernel),
                 Err(error) => debug!(%error, entry = code.entry, "a kept kernel is no good; compiling it again"),
             }
         }
-        let program = self.from_source(code, options)?;
+        let program = self.build_source(code, options)?;
         let kernel = self.finish(&program, code, self.log(&program))?;
         if let Some(binary) = binary_of(&program) {
             disk::store(key, &binary);
@@ -81,7 +81,7 @@ impl Compiler {
         format!("compile the kernel {entry} for the OpenCL device {}", self.device.facts.name)
     }
 
-    fn from_source(&self, code: &Code<'_>, options: &CStr) -> Result<Handle, Error> {
+    fn build_source(&self, code: &Code<'_>, options: &CStr) -> Result<Handle, Error> {
         let program = create_program_with_source(self.context.raw, &[code.text]);
         let program = program.map_err(|code_of| failed(self.tried(code.entry), code_of))?;
         // SAFETY: just made, and given back by this handle alone.
@@ -104,7 +104,7 @@ impl Compiler {
         }
     }
 
-    fn from_binary(&self, binary: &[u8], options: &CStr) -> Result<Handle, Error> {
+    fn load_binary(&self, binary: &[u8], options: &CStr) -> Result<Handle, Error> {
         let refused = |code| failed("load a compiled program", code);
         // SAFETY: the device is the context's. The bytes are as this driver gave them: they are found by its name and
         // version, and their hash is checked.
@@ -240,7 +240,7 @@ mod tests {
         assert_eq!(compiler.compile(&code).unwrap().arguments(), 1);
         let kept = disk::load(key).unwrap();
         assert_ne!(kept, b"not a program");
-        assert!(compiler.from_binary(&kept, compiler.options(Math::Exact)).is_ok());
+        assert!(compiler.load_binary(&kept, compiler.options(Math::Exact)).is_ok());
     }
 
     #[test]
