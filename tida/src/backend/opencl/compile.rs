@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
 use opencl3::error_codes::{CL_BUILD_PROGRAM_FAILURE, CL_COMPILER_NOT_AVAILABLE};
 use opencl3::kernel::{
-    CL_KERNEL_LOCAL_MEM_SIZE, CL_KERNEL_NUM_ARGS, CL_KERNEL_PRIVATE_MEM_SIZE, CL_KERNEL_WORK_GROUP_SIZE,
-    create_kernel, get_kernel_data, get_kernel_work_group_data, release_kernel,
+    CL_KERNEL_LOCAL_MEM_SIZE, CL_KERNEL_NUM_ARGS, CL_KERNEL_PRIVATE_MEM_SIZE, CL_KERNEL_WORK_GROUP_SIZE, create_kernel,
+    get_kernel_data, get_kernel_work_group_data, release_kernel,
 };
 use opencl3::program::{
     CL_PROGRAM_BINARIES, CL_PROGRAM_BUILD_LOG, build_program, create_program_with_binary, create_program_with_source,
@@ -39,19 +39,23 @@ impl Compiler {
     /// [`ErrorKind::Kernel`]: text that does not compile, or a block that is too large for the kernel.
     pub fn compile(&self, code: &Code<'_>) -> Result<Compiled, Error> {
         let options = self.options(code.math);
-        let key = disk::Key::new(&["opencl", &self.device.facts.target, &options.to_string_lossy(), code.text]);
+        let key = self.key(code, options);
         if let Some(binary) = disk::load(key) {
-            match self.from_binary(&binary, options).and_then(|program| self.finish(&program, code, None)) {
+            match self.load_binary(&binary, options).and_then(|program| self.finish(&program, code, None)) {
                 Ok(kernel) => return Ok(kernel),
                 Err(error) => debug!(%error, entry = code.entry, "a kept kernel is no good; compiling it again"),
             }
         }
-        let program = self.from_source(code, options)?;
+        let program = self.build_source(code, options)?;
         let kernel = self.finish(&program, code, self.log(&program))?;
         if let Some(binary) = binary_of(&program) {
             disk::store(key, &binary);
         }
         Ok(kernel)
+    }
+
+    fn key(&self, code: &Code<'_>, options: &CStr) -> disk::Key {
+        disk::Key::new(&["opencl", &self.device.facts.target, &options.to_string_lossy(), code.text])
     }
 
     fn options(&self, math: Math) -> &'static CStr {
@@ -77,7 +81,7 @@ impl Compiler {
         format!("compile the kernel {entry} for the OpenCL device {}", self.device.facts.name)
     }
 
-    fn from_source(&self, code: &Code<'_>, options: &CStr) -> Result<Handle, Error> {
+    fn build_source(&self, code: &Code<'_>, options: &CStr) -> Result<Handle, Error> {
         let program = create_program_with_source(self.context.raw, &[code.text]);
         let program = program.map_err(|code_of| failed(self.tried(code.entry), code_of))?;
         // SAFETY: just made, and given back by this handle alone.
@@ -100,7 +104,7 @@ impl Compiler {
         }
     }
 
-    fn from_binary(&self, binary: &[u8], options: &CStr) -> Result<Handle, Error> {
+    fn load_binary(&self, binary: &[u8], options: &CStr) -> Result<Handle, Error> {
         let refused = |code| failed("load a compiled program", code);
         // SAFETY: the device is the context's. The bytes are as this driver gave them: they are found by its name and
         // version, and their hash is checked.
@@ -151,7 +155,8 @@ impl Compiler {
         let arguments = as_number(&arguments.map_err(|code_of| failed(tried(), code_of))?) as u32;
         let facts = KernelFacts {
             registers: log.as_deref().and_then(registers_in),
-            spilled: narrow(CL_KERNEL_PRIVATE_MEM_SIZE),
+            // On a CPU it is stack, and says nothing of registers.
+            spilled: narrow(CL_KERNEL_PRIVATE_MEM_SIZE).filter(|_| self.device.facts.gpu),
             shared: narrow(CL_KERNEL_LOCAL_MEM_SIZE),
             occupancy: None,
         };
@@ -209,7 +214,34 @@ impl Kernel for Compiled {
 
 #[cfg(test)]
 mod tests {
+    use opencl3::context::context::{create_context, release_context};
+
     use super::*;
+    use crate::backend::opencl::probe;
+
+    #[test]
+    fn a_kept_binary_that_the_driver_refuses_is_compiled_again() {
+        let device = match probe::devices().and_then(|devices| probe::choose(devices, true, None)) {
+            Ok(device) => device,
+            Err(e) if std::env::var_os("TIDA_REQUIRE_OPENCL").is_some() => panic!("{e}"),
+            Err(e) => return eprintln!("SKIPPED: OpenCL is not tested: {e}"),
+        };
+        if disk::folder().is_none() {
+            return eprintln!("SKIPPED: no folder for compiled kernels");
+        }
+        let context = create_context(&[device.id()], ptr::null(), None, ptr::null_mut()).unwrap();
+        // SAFETY: just made, and given back by this handle alone.
+        let context = Arc::new(unsafe { Handle::new(context, release_context) });
+        let compiler = Compiler::new(context, device);
+        let text = "__kernel void refused(__global int* out) { out[0] = 7; }";
+        let code = Code { text, entry: "refused", math: Math::Exact, block: [1; 3] };
+        let key = compiler.key(&code, compiler.options(Math::Exact));
+        disk::store(key, b"not a program");
+        assert_eq!(compiler.compile(&code).unwrap().arguments(), 1);
+        let kept = disk::load(key).unwrap();
+        assert_ne!(kept, b"not a program");
+        assert!(compiler.load_binary(&kept, compiler.options(Math::Exact)).is_ok());
+    }
 
     #[test]
     fn registers_are_read_from_a_log() {

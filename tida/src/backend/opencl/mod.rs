@@ -9,8 +9,10 @@
 //! where giving one back fails.
 //!
 //! **The bits of the CPU** need a device that divides and takes roots of `f32` correctly rounded, which OpenCL leaves
-//! open. GPUs of NVIDIA, AMD and Intel do and so does PoCL; on a device that does not, a warning says so once, and
-//! kernels that divide `f32` or take its root may differ in the last bit.
+//! open; PoCL does. On a device that does not, a warning says so once, and kernels that divide `f32` or take its root
+//! may differ in the last bits.
+//!
+//! Buffers are aligned as the driver aligns them: PoCL promises 128 bytes, not 256.
 
 mod compile;
 mod memory;
@@ -19,7 +21,6 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-use std::any::Any;
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::Arc;
@@ -237,16 +238,7 @@ impl Backend for OpenCl {
         let wide = 1 << (at | bytes).trailing_zeros().min(4);
         // SAFETY: as in `upload`; the driver takes the pattern before the call returns.
         queue.submit(tried, |raw| unsafe {
-            queue::enqueue_fill_buffer(
-                raw,
-                cl_mem(memory),
-                pattern.as_ptr().cast(),
-                wide,
-                at,
-                bytes,
-                0,
-                ptr::null(),
-            )
+            queue::enqueue_fill_buffer(raw, cl_mem(memory), pattern.as_ptr().cast(), wide, at, bytes, 0, ptr::null())
         })
     }
 
@@ -311,7 +303,7 @@ impl Backend for OpenCl {
     }
 
     fn wait(&self, stream: usize, event: &dyn Event) -> Result<(), Error> {
-        let marker = (event as &dyn Event).as_any().downcast_ref::<Marker>().ok_or_else(|| foreign("an event"))?;
+        let marker = event.as_any().downcast_ref::<Marker>().ok_or_else(|| foreign("an event"))?;
         self.queue(stream)?.wait(marker)
     }
 
@@ -319,4 +311,3 @@ impl Backend for OpenCl {
         self.queue(stream)?.flush()
     }
 }
-

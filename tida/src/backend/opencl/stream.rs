@@ -2,14 +2,12 @@
 
 use std::any::Any;
 use std::ptr;
-use std::sync::Arc;
 
 use opencl3::command_queue::{
-    create_command_queue, enqueue_barrier_with_wait_list, enqueue_fill_buffer, enqueue_marker_with_wait_list, flush, release_command_queue,
+    create_command_queue, enqueue_barrier_with_wait_list, enqueue_fill_buffer, enqueue_marker_with_wait_list, flush,
+    release_command_queue,
 };
-use opencl3::event::{
-    CL_COMPLETE, CL_EVENT_COMMAND_EXECUTION_STATUS, get_event_data, release_event, wait_for_events,
-};
+use opencl3::event::{CL_COMPLETE, CL_EVENT_COMMAND_EXECUTION_STATUS, get_event_data, release_event, wait_for_events};
 use opencl3::types::{cl_command_queue, cl_event, cl_int};
 
 use super::probe::Device;
@@ -104,9 +102,12 @@ fn status(event: cl_event) -> Result<cl_int, cl_int> {
 
 /// Waits for an event.
 fn outcome(event: cl_event) -> Result<(), cl_int> {
-    let waited = wait_for_events(&[event]);
-    // The status says what went wrong, the wait only that something did.
-    match status(event) {
+    verdict(wait_for_events(&[event]), status(event))
+}
+
+/// What became of an event that was waited for. Its status says what went wrong, the wait only that something did.
+fn verdict(waited: Result<(), cl_int>, status: Result<cl_int, cl_int>) -> Result<(), cl_int> {
+    match status {
         Ok(status) if status < CL_COMPLETE => Err(status),
         _ => waited,
     }
@@ -127,10 +128,65 @@ impl Event for Marker {
     }
 
     fn finish(&self) -> Result<(), Error> {
-        outcome(self.event.raw).map_err(|code| failed(format!("run work on the device {}", self.device.facts.name), code))
+        outcome(self.event.raw)
+            .map_err(|code| failed(format!("run work on the device {}", self.device.facts.name), code))
     }
 
     fn as_any(&self) -> &dyn Any {
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use opencl3::context::context::{create_context, release_context};
+    use opencl3::error_codes::{CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_OUT_OF_RESOURCES};
+    use opencl3::event::{create_user_event, set_user_event_status};
+
+    use super::*;
+    use crate::backend::opencl::probe;
+
+    /// Two queues of one context, the second behind a gate that the test opens.
+    fn gated() -> Option<(Queue, Queue, Marker)> {
+        let device = match probe::devices().and_then(|devices| probe::choose(devices, true, None)) {
+            Ok(device) => device,
+            Err(e) if std::env::var_os("TIDA_REQUIRE_OPENCL").is_some() => panic!("{e}"),
+            Err(e) => {
+                eprintln!("SKIPPED: OpenCL is not tested: {e}");
+                return None;
+            }
+        };
+        let context = create_context(&[device.id()], ptr::null(), None, ptr::null_mut()).unwrap();
+        // SAFETY: just made, and given back by this handle alone; the queues hold the context by themselves.
+        let context = unsafe { Handle::new(context, release_context) };
+        let (first, second) = (Queue::new(&context, device).unwrap(), Queue::new(&context, device).unwrap());
+        // SAFETY: as above.
+        let gate = unsafe { Handle::new(create_user_event(context.raw).unwrap(), release_event) };
+        let gate = Marker { event: gate, device };
+        second.wait(&gate).unwrap();
+        Some((first, second, gate))
+    }
+
+    #[test]
+    fn a_marker_is_done_when_the_work_before_it_is() {
+        let Some((first, second, gate)) = gated() else { return };
+        let behind = second.record().unwrap();
+        first.wait(&behind).unwrap();
+        let last = first.record().unwrap();
+        assert!(!behind.is_done() && !last.is_done());
+        set_user_event_status(gate.event.raw, CL_COMPLETE).unwrap();
+        last.finish().unwrap();
+        assert!(behind.is_done() && last.is_done());
+    }
+
+    // PoCL 3.1 aborts the process where a user event that work waits for is made to fail, so no real one is.
+    #[test]
+    fn the_status_of_failed_work_says_why() {
+        let in_list = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+        assert_eq!(verdict(Ok(()), Ok(CL_COMPLETE)), Ok(()));
+        assert_eq!(verdict(Err(in_list), Ok(CL_OUT_OF_RESOURCES)), Err(CL_OUT_OF_RESOURCES));
+        // Some drivers say so in the status alone.
+        assert_eq!(verdict(Ok(()), Ok(CL_OUT_OF_RESOURCES)), Err(CL_OUT_OF_RESOURCES));
+        assert_eq!(verdict(Err(CL_OUT_OF_RESOURCES), Err(in_list)), Err(CL_OUT_OF_RESOURCES));
     }
 }
