@@ -134,12 +134,7 @@ fn most_blocks(device: &DeviceCore) -> u64 {
     device.backend().facts().grid[0]
 }
 
-fn jobs_between<const D: usize>(
-    to: &Layout<D>,
-    from: &Layout<D>,
-    element: &ElementType,
-    most_blocks: u64,
-) -> Vec<Job> {
+fn jobs_between<const D: usize>(to: &Layout<D>, from: &Layout<D>, element: &ElementType, most_blocks: u64) -> Vec<Job> {
     let (to_offsets, from_offsets) = (to.device_offsets(element.bytes()), from.device_offsets(element.bytes()));
     let mut sorted = Sorted::default();
     for plane in &planes(element) {
@@ -214,9 +209,8 @@ impl<const D: usize> Planes<'_, D> {
 
     /// One component of a copy; none if it has no such values.
     fn ghost_copy(&self, copy: &GhostCopy<D>, fixed: impl Fn(usize) -> u64) -> Option<BoxCopy> {
-        let at = |source: &Source<D>| {
-            self.place(source.region, std::array::from_fn(|d| copy.cells.lo[d] + source.shift[d]))
-        };
+        let at =
+            |source: &Source<D>| self.place(source.region, std::array::from_fn(|d| copy.cells.lo[d] + source.shift[d]));
         let computed = self.plane.ty != ScalarType::Bool;
         let from = match &copy.from {
             From::Box(source) => copies::From::Box(at(source)),

@@ -12,13 +12,15 @@ use opencl3::memory::{Buffer, CL_MEM_READ_WRITE};
 use opencl3::program::Program;
 use opencl3::types::CL_BLOCKING;
 use proptest::prelude::*;
-use tida_kernels::plan::Dialect;
+use tida_kernels::plan::{Dialect, Math};
 
 use super::*;
 use crate::acc::TileAcc;
 use crate::array::layout::{Boundary, Centering};
 use crate::array::storage::Storage;
 use crate::array::{Element, Side, TileArray};
+use crate::backend::cuda::compile_only;
+use crate::error::ErrorKind;
 
 #[derive(Clone, Copy, Debug, PartialEq, tida_derive::Element)]
 struct Mixed {
@@ -258,5 +260,30 @@ proptest! {
         check::<Mixed, 3>(&case, Mixed { flag: 9, speed: [-0.5, 7.0], mass: 1e300, mark: -9 });
         check::<[[bool; 2]; 2], 2>(&case, [[true, false], [false, true]]);
         check::<[u8; 0], 2>(&case, []);
+    }
+}
+
+#[test]
+fn kernels_compile_for_cuda() {
+    for scalar in [ScalarType::U8, ScalarType::U32, ScalarType::U64, ScalarType::F32, ScalarType::F64] {
+        let source = copies::copies(Dialect::Cuda, scalar);
+        // Contraction would show even where it is asked for.
+        for math in [Math::Exact, Math::Fast] {
+            match compile_only(&source.text, source.entry, math, "compute_90") {
+                Ok((ptx, _)) => {
+                    let ptx = String::from_utf8(ptx).unwrap();
+                    assert!(ptx.contains(".entry tida_copies") && !ptx.contains("fma."), "{ptx}");
+                }
+                Err(e) if e.kind() == ErrorKind::Device && std::env::var_os("TIDA_REQUIRE_NVRTC").is_none() => {
+                    return eprintln!("SKIPPED: {e}");
+                }
+                Err(e) => panic!("{e}\n{}", source.text),
+            }
+        }
+        if let Ok((_, facts)) = compile_only(&source.text, source.entry, Math::Exact, "sm_90") {
+            eprintln!("{scalar:?}: {facts:?}");
+            // Eight blocks of a multiprocessor's 64 K registers at once would need 32; four are enough.
+            assert!(facts.registers.is_some_and(|n| n <= 64) && facts.spilled == Some(0), "{facts:?}");
+        }
     }
 }
