@@ -1,24 +1,17 @@
 //! Device fills and copies against those of the host, all bytes of all regions compared.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::OnceLock;
 
-use opencl3::command_queue::CommandQueue;
-use opencl3::context::Context;
-use opencl3::device::CL_DEVICE_TYPE_ALL;
-use opencl3::kernel::{ExecuteKernel, Kernel};
-use opencl3::memory::{Buffer, CL_MEM_READ_WRITE};
-use opencl3::program::Program;
-use opencl3::types::CL_BLOCKING;
 use proptest::prelude::*;
-use tida_kernels::plan::Dialect;
+use tida_kernels::plan::{Dialect, Math};
 
 use super::*;
 use crate::acc::TileAcc;
 use crate::array::layout::{Boundary, Centering};
 use crate::array::storage::Storage;
 use crate::array::{Element, Side, TileArray};
+use crate::backend::{self, cuda::compile_only};
+use crate::error::ErrorKind;
 
 #[derive(Clone, Copy, Debug, PartialEq, tida_derive::Element)]
 struct Mixed {
@@ -140,64 +133,42 @@ fn bytes<const D: usize>(layout: &Layout<D>, storage: &Storage, element: &Elemen
     all
 }
 
-/// Runs jobs on PoCL.
-struct Device {
-    context: Context,
-    queue: CommandQueue,
-    kernels: RefCell<HashMap<ScalarType, Kernel>>,
+/// A device, if one opens here.
+fn opencl() -> Option<&'static DeviceCore> {
+    static DEVICE: OnceLock<Option<DeviceCore>> = OnceLock::new();
+    let open = || match backend::opencl::open(true) {
+        Ok(backend) => Some(DeviceCore::new(backend, Math::Exact)),
+        Err(e) if std::env::var_os("TIDA_REQUIRE_OPENCL").is_some() => panic!("TIDA_REQUIRE_OPENCL is set: {e}"),
+        Err(e) => {
+            eprintln!("SKIPPED: {e}");
+            None
+        }
+    };
+    DEVICE.get_or_init(open).as_ref()
 }
 
-impl Device {
-    fn buffer(&self, bytes: &[u8]) -> Buffer<u8> {
-        // SAFETY: the buffer owns its memory, and the write is done when it returns.
-        unsafe {
-            let mut buffer =
-                Buffer::create(&self.context, CL_MEM_READ_WRITE, bytes.len().max(1), std::ptr::null_mut()).unwrap();
-            if !bytes.is_empty() {
-                self.queue.enqueue_write_buffer(&mut buffer, CL_BLOCKING, 0, bytes, &[]).unwrap();
-            }
-            buffer
-        }
+/// Memory that holds these bytes.
+fn upload(device: &DeviceCore, bytes: &[u8]) -> Memory {
+    let memory = Memory::new(device.backend(), bytes.len()).unwrap();
+    if !bytes.is_empty() {
+        // SAFETY: the memory has as many bytes, and the copy is done when this returns.
+        unsafe { device.upload_now(&memory, 0, bytes.as_ptr(), bytes.len()).unwrap() };
     }
-
-    /// The memory `to` after the jobs; `from` is the same unless given.
-    fn run(&self, jobs: Vec<Job>, mut to: Vec<u8>, from: Option<Vec<u8>>) -> Vec<u8> {
-        let target = self.buffer(&to);
-        let source = from.map(|from| self.buffer(&from));
-        let mut kernels = self.kernels.borrow_mut();
-        for (scalar, table) in jobs {
-            let kernel = kernels.entry(scalar).or_insert_with(|| {
-                let copies::CopySource { text, entry } = copies::copies(Dialect::OpenCl, scalar);
-                let program = Program::create_and_build_from_source(&self.context, &text, "-cl-std=CL1.2").unwrap();
-                Kernel::create(&program, entry).unwrap()
-            });
-            let memory = self.buffer(&table.bytes);
-            // SAFETY: the arguments are those of the kernel, and live until it is done.
-            unsafe {
-                let mut launch = ExecuteKernel::new(kernel);
-                launch.set_arg(&target).set_arg(source.as_ref().unwrap_or(&target)).set_arg(&memory);
-                launch.set_arg(&table.copies).set_global_work_size(table.blocks as usize * THREADS as usize);
-                launch.set_local_work_size(THREADS as usize).enqueue_nd_range(&self.queue).unwrap().wait().unwrap();
-            }
-        }
-        if !to.is_empty() {
-            // SAFETY: the read is done when it returns.
-            unsafe { self.queue.enqueue_read_buffer(&target, CL_BLOCKING, 0, &mut to, &[]).unwrap() };
-        }
-        to
-    }
+    memory
 }
 
-fn opencl() -> Option<Rc<Device>> {
-    thread_local! {
-        static DEVICE: Option<Rc<Device>> = {
-            let device = opencl3::device::get_all_devices(CL_DEVICE_TYPE_ALL).unwrap()[0];
-            let context = Context::from_device(&opencl3::device::Device::new(device)).unwrap();
-            let queue = CommandQueue::create_default(&context, 0).unwrap();
-            Some(Rc::new(Device { context, queue, kernels: RefCell::default() }))
-        };
+/// The memory `to` after the copies; `from` is the same unless given.
+fn run(device: &DeviceCore, copies: &DeviceCopies, mut to: Vec<u8>, from: Option<&[u8]>) -> Vec<u8> {
+    let target = upload(device, &to);
+    let source = from.map(|from| upload(device, from));
+    // SAFETY: the memories are laid out as the copies were made for, and waited for before anything is dropped.
+    unsafe { copies.run(1, &target, source.as_ref().unwrap_or(&target)).unwrap() };
+    device.backend().record(1).unwrap().finish().unwrap();
+    if !to.is_empty() {
+        // SAFETY: as for the upload.
+        unsafe { device.download_now(&target, 0, to.as_mut_ptr(), to.len()).unwrap() };
     }
-    DEVICE.with(|device| device.clone())
+    to
 }
 
 #[track_caller]
@@ -220,10 +191,14 @@ fn check<T: Element, const D: usize>(case: &Case, value: T) {
         // SAFETY: the plan is of this layout, and no one else uses the array.
         unsafe { super::super::fill::run(&plan, &u.layout, &u.storage, &T::TYPE, fixed) };
         let host = bytes(&u.layout, &u.storage, &T::TYPE);
-        // A small grid now and then, so that a phase takes several launches.
-        let most = if case.salt % 3 == 0 { 1 } else { u64::MAX };
-        let seen = device.run(plan.jobs(&u.layout, &T::TYPE, fixed, most), before, None);
-        same(&seen, &host, &(case, u.layout.cuts.clone(), u.boundaries()));
+        let what = (case, u.layout.cuts.clone(), u.boundaries());
+        let copies = plan.on_device(device, &u.layout, &T::TYPE, fixed).unwrap();
+        same(&run(device, &copies, before.clone(), None), &host, &what);
+        // They are kept.
+        assert!(Arc::ptr_eq(&copies, &plan.on_device(device, &u.layout, &T::TYPE, fixed).unwrap()));
+        // A grid so small that a phase takes several launches.
+        let small = DeviceCopies::new(device, plan.jobs(&u.layout, &T::TYPE, fixed, 1)).unwrap();
+        same(&run(device, &small, before, None), &host, &what);
     }
     // Another cut, other ghosts.
     let mut v = array::<T, D>(case, &acc, value, 1);
@@ -233,8 +208,8 @@ fn check<T: Element, const D: usize>(case: &Case, value: T) {
     v.copy_from(&u).unwrap();
     acc.sync().unwrap();
     let host = bytes(&v.layout, &v.storage, &T::TYPE);
-    let seen = device.run(jobs_between(&v.layout, &u.layout, &T::TYPE, u64::MAX), before, Some(source));
-    same(&seen, &host, &(case, u.layout.cuts.clone(), v.layout.cuts.clone()));
+    let copies = DeviceCopies::between(device, &v.layout, &u.layout, &T::TYPE).unwrap();
+    same(&run(device, &copies, before, Some(&source)), &host, &(case, u.layout.cuts.clone(), v.layout.cuts.clone()));
 }
 
 proptest! {
@@ -259,4 +234,41 @@ proptest! {
         check::<[[bool; 2]; 2], 2>(&case, [[true, false], [false, true]]);
         check::<[u8; 0], 2>(&case, []);
     }
+}
+
+#[test]
+fn kernels_compile_for_cuda() {
+    for scalar in [ScalarType::U8, ScalarType::U32, ScalarType::U64, ScalarType::F32, ScalarType::F64] {
+        let source = copies::copies(Dialect::Cuda, scalar);
+        // Contraction would show even where it is asked for.
+        for math in [Math::Exact, Math::Fast] {
+            match compile_only(&source.text, source.entry, math, "compute_90") {
+                Ok((ptx, _)) => {
+                    let ptx = String::from_utf8(ptx).unwrap();
+                    assert!(ptx.contains(".entry tida_copies") && !ptx.contains("fma."), "{ptx}");
+                }
+                Err(e) if e.kind() == ErrorKind::Device && std::env::var_os("TIDA_REQUIRE_NVRTC").is_none() => {
+                    return eprintln!("SKIPPED: {e}");
+                }
+                Err(e) => panic!("{e}\n{}", source.text),
+            }
+        }
+        if let Ok((_, facts)) = compile_only(&source.text, source.entry, Math::Exact, "sm_90") {
+            eprintln!("{scalar:?}: {facts:?}");
+            // Eight blocks of a multiprocessor's 64 K registers at once would need 32; four are enough.
+            assert!(facts.registers.is_some_and(|n| n <= 64) && facts.spilled == Some(0), "{facts:?}");
+        }
+    }
+}
+
+/// Eight slabs of a periodic array: one launch for the inner ghosts and one for each axis.
+#[test]
+fn a_fill_takes_few_launches() {
+    let Some(device) = opencl() else { return };
+    let acc = TileAcc::builder().device(crate::acc::Device::Cpu).threads(1).build().unwrap();
+    let builder = TileArray::<[f64; 2], 3>::builder([64, 32, 96]).regions([8, 1, 1]).ghost(1);
+    let u = builder.boundary(Boundary::Periodic).build(&acc).unwrap();
+    let plan = GhostPlan::new(&u.layout, &u.boundaries);
+    let copies = plan.on_device(device, &u.layout, &<[f64; 2]>::TYPE, false).unwrap();
+    assert_eq!(copies.launches.len(), 4);
 }
