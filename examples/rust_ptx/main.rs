@@ -21,11 +21,8 @@ fn main() -> ExitCode {
 
 fn run() -> Result<()> {
     let acc = TileAcc::builder().device(Device::Cuda).build()?;
-    let mut u = TileArray::<f64, 3>::builder([SIZE; 3])
-        .regions([3, 1, 1])
-        .ghost(1)
-        .boundary(Boundary::Periodic)
-        .build(&acc)?;
+    let mut u =
+        TileArray::<f64, 3>::builder([SIZE; 3]).regions([3, 1, 1]).ghost(1).boundary(Boundary::Periodic).build(&acc)?;
     u.fill(|[k, j, i]| ((k * 7919 + j * 104_729 + i * 1_299_709) % 1000) as f64 / 1000.0)?;
     let (mut v, mut next) = (u.clone(), u.like()?);
 
@@ -86,7 +83,9 @@ fn run() -> Result<()> {
     let different = a.iter().zip(&b).filter(|(a, b)| a.to_bits() != b.to_bits()).count();
     println!("rust_ptx: {STEPS} steps of {SIZE}³ cells: {foreign:.3} s by rustc's PTX, {own:.3} s by kernel!");
     if different > 0 {
-        return Err(format!("tried to compare both; found {different} cells of other bits; they should be equal").into());
+        return Err(
+            format!("tried to compare both; found {different} cells of other bits; they should be equal").into()
+        );
     }
     println!("  the same bits");
     Ok(())

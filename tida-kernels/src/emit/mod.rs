@@ -5,9 +5,9 @@
 
 mod access;
 mod body;
+pub mod copies;
 mod dialect;
 mod expr;
-pub mod copies;
 pub mod fold;
 mod helpers;
 mod kernel;

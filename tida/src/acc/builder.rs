@@ -4,10 +4,10 @@ use std::sync::{Arc, Once};
 
 use tida_kernels::plan::Math;
 
-use super::device::DeviceCore;
+use super::device::{DeviceCore, Opened};
 use super::driver::Core;
 use super::{Handle, TileAcc};
-use crate::backend::{Backend, cuda, opencl};
+use crate::backend::{cuda, opencl};
 use crate::error::{Error, ErrorKind};
 
 /// Where work runs.
@@ -41,11 +41,15 @@ impl Device {
     }
 
     /// Opens it; nothing to open for the host.
-    fn open(self) -> Result<Option<Arc<dyn Backend>>, Error> {
+    fn open(self) -> Result<Option<Arc<Opened>>, Error> {
+        let chosen = |variable: &str| std::env::var_os(variable).unwrap_or_default().to_string_lossy().into_owned();
         match self {
             Device::Cpu => Ok(None),
-            Device::Cuda => cuda::open().map(Some),
-            Device::OpenCl => opencl::open(true).map(Some),
+            Device::Cuda => Opened::find(&format!("cuda {}", chosen("TIDA_CUDA_DEVICE")), cuda::open).map(Some),
+            Device::OpenCl => {
+                let name = format!("opencl {}", chosen("TIDA_OPENCL_DEVICE"));
+                Opened::find(&name, || opencl::open(true)).map(Some)
+            }
             Device::Sim => Err(Error::new(
                 ErrorKind::Device,
                 "use the device `sim`",
@@ -57,19 +61,17 @@ impl Device {
 }
 
 /// The best device there is: a CUDA device, else a GPU by OpenCL, else the host. What was not found is said once.
-fn best() -> (Device, Option<Arc<dyn Backend>>) {
+fn best() -> (Device, Option<Arc<Opened>>) {
     static SAID: Once = Once::new();
-    let mut missing = Vec::new();
-    for (device, opened) in [(Device::Cuda, cuda::open()), (Device::OpenCl, opencl::open(false))] {
-        match opened {
-            Ok(backend) => return (device, Some(backend)),
-            Err(error) => missing.push(error),
-        }
-    }
-    SAID.call_once(|| {
-        let [cuda, opencl] = missing.as_slice() else { return };
-        tracing::info!(%cuda, %opencl, "no GPU: kernels run on the CPU");
-    });
+    let cuda = match Device::Cuda.open() {
+        Ok(opened) => return (Device::Cuda, opened),
+        Err(error) => error,
+    };
+    let opencl = match Opened::find("opencl gpu", || opencl::open(false)) {
+        Ok(opened) => return (Device::OpenCl, Some(opened)),
+        Err(error) => error,
+    };
+    SAID.call_once(|| tracing::info!(%cuda, %opencl, "no GPU: kernels run on the CPU"));
     (Device::Cpu, None)
 }
 
@@ -136,11 +138,11 @@ impl TileAccBuilder {
         if self.look_ahead == Some(0) {
             return Err(argument("set the look-ahead", "let at least 1 sweep wait"));
         }
-        let (device, backend) = match asked {
+        let (device, opened) = match asked {
             Some(device) => (device, device.open()?),
             None => best(),
         };
-        let core = backend.map(|backend| DeviceCore::new(backend, self.math, self.memory_limit));
+        let core = opened.map(|opened| DeviceCore::new(opened, self.math, self.memory_limit));
         let core = Core::start(self.threads, self.look_ahead.unwrap_or(LOOK_AHEAD), core)?;
         Ok(TileAcc { handle: Arc::new(Handle { core, device }) })
     }

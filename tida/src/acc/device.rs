@@ -10,19 +10,11 @@ use tida_kernels::plan::{Math, Plan};
 use crate::backend::{Backend, COPIES, Code, Kernel, Memory, STREAMS};
 use crate::error::{Error, ErrorKind};
 
-/// A device, and what all work on it shares.
+/// A device of one accelerator.
 #[derive(Debug)]
 pub(crate) struct DeviceCore {
-    backend: Arc<dyn Backend>,
+    opened: Arc<Opened>,
     math: Math,
-    /// Kernels by text, name and block; the failures too.
-    kernels: Mutex<HashMap<(String, [u32; 3]), Result<Arc<dyn Kernel>, Error>>>,
-    /// Emitted kernels by the identity of what was analysed, and plan; the failures too.
-    ready: Mutex<HashMap<(usize, Plan), Result<Arc<Ready>, Error>>>,
-    /// Records of faults that no launch uses now.
-    fault_records: Mutex<Vec<Memory>>,
-    /// Tables by content.
-    constants: Mutex<HashMap<Box<[u8]>, Arc<Memory>>>,
     next_stream: AtomicUsize,
     uploaded: AtomicU64,
     downloaded: AtomicU64,
@@ -30,6 +22,51 @@ pub(crate) struct DeviceCore {
     limit: Option<u64>,
     /// Bytes of arrays there are.
     used: Arc<AtomicU64>,
+}
+
+/// A device with what all accelerators on it share.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    backend: Arc<dyn Backend>,
+    kernels: Mutex<HashMap<KernelKey, Result<Arc<dyn Kernel>, Error>>>,
+    /// Emitted kernels by the identity of what was analysed, and plan; the failures too.
+    ready: Mutex<HashMap<(usize, Plan), Result<Arc<Ready>, Error>>>,
+    /// Records of faults that no launch uses now.
+    fault_records: Mutex<Vec<Memory>>,
+    /// Tables by content.
+    constants: Mutex<HashMap<Box<[u8]>, Arc<Memory>>>,
+}
+
+/// Text, name, threads of a block, math.
+type KernelKey = (String, String, [u32; 3], Math);
+
+/// Devices opened so far, by what they were asked for with. They stay open: a driver's context costs more than it holds.
+static OPENED: Mutex<Vec<(String, Arc<Opened>)>> = Mutex::new(Vec::new());
+
+impl Opened {
+    /// The device that `open` opens, or the one opened before under this name.
+    ///
+    /// # Errors
+    /// As `open`.
+    pub fn find(name: &str, open: impl FnOnce() -> Result<Arc<dyn Backend>, Error>) -> Result<Arc<Opened>, Error> {
+        let mut known = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, opened)) = known.iter().find(|(other, _)| other == name) {
+            return Ok(opened.clone());
+        }
+        let opened = Arc::new(Opened::new(open()?));
+        known.push((name.to_owned(), opened.clone()));
+        Ok(opened)
+    }
+
+    pub fn new(backend: Arc<dyn Backend>) -> Opened {
+        Opened {
+            backend,
+            kernels: Mutex::default(),
+            ready: Mutex::default(),
+            fault_records: Mutex::default(),
+            constants: Mutex::default(),
+        }
+    }
 }
 
 /// An emitted kernel, compiled.
@@ -44,14 +81,10 @@ const MOST_CONSTANTS: usize = 1024;
 
 impl DeviceCore {
     /// `limit` is the most bytes of arrays.
-    pub fn new(backend: Arc<dyn Backend>, math: Math, limit: Option<u64>) -> DeviceCore {
+    pub fn new(opened: Arc<Opened>, math: Math, limit: Option<u64>) -> DeviceCore {
         DeviceCore {
-            backend,
+            opened,
             math,
-            kernels: Mutex::default(),
-            ready: Mutex::default(),
-            fault_records: Mutex::default(),
-            constants: Mutex::default(),
             next_stream: AtomicUsize::new(0),
             uploaded: AtomicU64::new(0),
             downloaded: AtomicU64::new(0),
@@ -73,12 +106,12 @@ impl DeviceCore {
             give_back();
             return Err(Error::new(
                 ErrorKind::Memory,
-                format!("put an array of {bytes} bytes on {}", self.backend.facts().name),
+                format!("put an array of {bytes} bytes on {}", self.opened.backend.facts().name),
                 format!("{used} bytes of arrays there already, and a memory limit of {limit}"),
                 "raise the limit, use smaller arrays or element types, or drop arrays that are not needed",
             ));
         }
-        match Memory::new(&self.backend, bytes) {
+        match Memory::new(&self.opened.backend, bytes) {
             Ok(memory) => Ok(memory.counted(&self.used)),
             Err(error) => {
                 give_back();
@@ -88,7 +121,7 @@ impl DeviceCore {
     }
 
     pub fn backend(&self) -> &Arc<dyn Backend> {
-        &self.backend
+        &self.opened.backend
     }
 
     /// How kernels compute floats.
@@ -106,13 +139,13 @@ impl DeviceCore {
     /// # Errors
     /// As [`Backend::compile`].
     pub fn kernel(&self, text: &str, entry: &str, block: [u32; 3]) -> Result<Arc<dyn Kernel>, Error> {
-        // The text starts with nothing that names the kernel, but holds its name.
-        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(done) = kernels.get(&(text.to_owned(), block)) {
+        let mut kernels = self.opened.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (text.to_owned(), entry.to_owned(), block, self.math);
+        if let Some(done) = kernels.get(&key) {
             return done.clone();
         }
-        let made = self.backend.compile(&Code { text, entry, math: self.math, block });
-        kernels.insert((text.to_owned(), block), made.clone());
+        let made = self.opened.backend.compile(&Code { text, entry, math: self.math, block });
+        kernels.insert(key, made.clone());
         made
     }
 
@@ -121,12 +154,12 @@ impl DeviceCore {
     /// # Errors
     /// As [`Backend::load_ptx`].
     pub fn ptx(&self, ptx: &str, entry: &str) -> Result<Arc<dyn Kernel>, Error> {
-        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (format!("{entry}\0{ptx}"), [0; 3]);
+        let mut kernels = self.opened.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (ptx.to_owned(), entry.to_owned(), [0; 3], self.math);
         if let Some(done) = kernels.get(&key) {
             return done.clone();
         }
-        let made = self.backend.load_ptx(ptx, entry);
+        let made = self.opened.backend.load_ptx(ptx, entry);
         kernels.insert(key, made.clone());
         made
     }
@@ -138,7 +171,7 @@ impl DeviceCore {
         plan: &Plan,
         make: impl FnOnce() -> Result<Ready, Error>,
     ) -> Result<Arc<Ready>, Error> {
-        let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ready = self.opened.ready.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(done) = ready.get(&(analysed, plan.clone())) {
             return done.clone();
         }
@@ -149,16 +182,16 @@ impl DeviceCore {
 
     /// A record of faults for a launch in this stream, zero before it.
     pub fn fault_record(&self, stream: usize) -> Result<Memory, Error> {
-        let known = self.fault_records.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let record = known.map_or_else(|| Memory::new(&self.backend, size_of::<FaultRecord>()), Ok)?;
+        let known = self.opened.fault_records.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let record = known.map_or_else(|| Memory::new(&self.opened.backend, size_of::<FaultRecord>()), Ok)?;
         // SAFETY: the record has as many bytes, and no launch uses it.
-        unsafe { self.backend.zero(stream, &record, 0, size_of::<FaultRecord>())? };
+        unsafe { self.opened.backend.zero(stream, &record, 0, size_of::<FaultRecord>())? };
         Ok(record)
     }
 
     /// Gives a record back once its launch is done.
     pub fn give_fault_record(&self, record: Memory) {
-        self.fault_records.lock().unwrap_or_else(PoisonError::into_inner).push(record);
+        self.opened.fault_records.lock().unwrap_or_else(PoisonError::into_inner).push(record);
     }
 
     /// Memory that holds these bytes and is never written.
@@ -166,13 +199,13 @@ impl DeviceCore {
     /// # Errors
     /// Memory that the device does not have, or a copy that failed.
     pub fn constants(&self, bytes: &[u8]) -> Result<Arc<Memory>, Error> {
-        if let Some(memory) = self.constants.lock().unwrap_or_else(PoisonError::into_inner).get(bytes) {
+        if let Some(memory) = self.opened.constants.lock().unwrap_or_else(PoisonError::into_inner).get(bytes) {
             return Ok(memory.clone());
         }
-        let memory = Arc::new(Memory::new(&self.backend, bytes.len())?);
+        let memory = Arc::new(Memory::new(&self.opened.backend, bytes.len())?);
         // SAFETY: the new memory has as many bytes, no one else knows it, and the copy is done before `bytes` ends.
         unsafe { self.upload_now(&memory, 0, bytes.as_ptr(), bytes.len())? };
-        let mut constants = self.constants.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut constants = self.opened.constants.lock().unwrap_or_else(PoisonError::into_inner);
         if constants.len() >= MOST_CONSTANTS {
             // Launches under way hold theirs.
             constants.clear();
@@ -187,8 +220,8 @@ impl DeviceCore {
     pub unsafe fn upload_now(&self, to: &Memory, at: usize, from: *const u8, bytes: usize) -> Result<(), Error> {
         self.count_upload(bytes);
         // SAFETY: the caller's promise.
-        unsafe { self.backend.upload(COPIES, to, at, from, bytes)? };
-        self.backend.record(COPIES)?.finish()
+        unsafe { self.opened.backend.upload(COPIES, to, at, from, bytes)? };
+        self.opened.backend.record(COPIES)?.finish()
     }
 
     /// Copies to the host and waits for the end.
@@ -198,8 +231,8 @@ impl DeviceCore {
     pub unsafe fn download_now(&self, from: &Memory, at: usize, to: *mut u8, bytes: usize) -> Result<(), Error> {
         self.count_download(bytes);
         // SAFETY: the caller's promise.
-        unsafe { self.backend.download(COPIES, from, at, to, bytes)? };
-        self.backend.record(COPIES)?.finish()
+        unsafe { self.opened.backend.download(COPIES, from, at, to, bytes)? };
+        self.opened.backend.record(COPIES)?.finish()
     }
 
     pub fn count_upload(&self, bytes: usize) {

@@ -67,6 +67,17 @@ impl TileAcc {
         self.core().pool.current_num_threads()
     }
 
+    /// The name of the device that kernels run on, by its driver; `None` where they run on the CPU.
+    pub fn device_name(&self) -> Option<&str> {
+        self.core().device.as_ref().map(|device| device.backend().facts().name.as_str())
+    }
+
+    /// Bytes of memory of that device: all, and those free now if the driver says.
+    pub fn device_memory(&self) -> Option<(u64, Option<u64>)> {
+        let backend = self.core().device.as_ref()?.backend();
+        Some((backend.facts().memory, backend.free_memory()))
+    }
+
     /// Bytes of arrays and tables copied to the device and from it so far; 0 where kernels run on the CPU.
     pub fn bytes_copied(&self) -> (u64, u64) {
         self.core().device.as_ref().map_or((0, 0), |device| device.copied())

@@ -39,8 +39,6 @@ pub(crate) struct Facts {
     pub fp64: bool,
     /// Most threads of a block.
     pub block_threads: u32,
-    /// Bytes of shared (local) memory of a block.
-    pub shared_memory: u32,
     /// Most blocks of a launch along x, y and z.
     pub grid: [u64; 3],
     /// Whether it is a GPU.
@@ -57,7 +55,6 @@ impl Facts {
             memory: 0,
             fp64: true,
             block_threads: 1024,
-            shared_memory: 48 << 10,
             grid: [(1 << 31) - 1, 65535, 65535],
             gpu: true,
         }

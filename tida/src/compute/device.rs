@@ -247,16 +247,7 @@ impl DeviceLaunch<'_> {
                 *most /= 2;
             }
         }
-        Plan {
-            dialect: facts.dialect,
-            math,
-            goal: self.goal,
-            block,
-            many,
-            narrow,
-            checked: self.checked,
-            groups,
-        }
+        Plan { dialect: facts.dialect, math, goal: self.goal, block, many, narrow, checked: self.checked, groups }
     }
 
     /// The compiled kernel of a plan.

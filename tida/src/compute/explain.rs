@@ -70,7 +70,9 @@ where
         ArgInfo::Table { .. } => None,
     });
     let extent = infos.iter().find_map(|info| match info {
-        ArgInfo::Tiled(tiled) => tiled.layout.regions.iter().map(|r| r.valid.extent()).max_by_key(|e| e.iter().product::<usize>()),
+        ArgInfo::Tiled(tiled) => {
+            tiled.layout.regions.iter().map(|r| r.valid.extent()).max_by_key(|e| e.iter().product::<usize>())
+        }
         _ => None,
     });
     let extent: Vec<i64> = extent.map_or(vec![64; D], |extent| extent.iter().map(|n| *n as i64).collect());
@@ -148,7 +150,11 @@ impl fmt::Display for Explanation {
         let width = if self.plan.narrow { 32 } else { 64 };
         writeln!(f, "device")?;
         writeln!(f, "  mapping: blocks of {x} x {y} x {z} threads along x, y and z; x follows the last axis")?;
-        writeln!(f, "  index: {width}-bit positions, shared between arguments of one layout: groups {:?}", self.plan.groups)?;
+        writeln!(
+            f,
+            "  index: {width}-bit positions, shared between arguments of one layout: groups {:?}",
+            self.plan.groups
+        )?;
         writeln!(f, "  checks: {}", if self.plan.checked { "reads that were not proven" } else { "none needed" })?;
         match &self.compiled {
             Ok((target, facts)) => {

@@ -59,7 +59,6 @@ fn facts(driver: &Driver, device: CUdevice, target: &Target) -> Result<Facts, Er
         memory: memory as u64,
         fp64: true,
         block_threads: ask(Ask::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
-        shared_memory: ask(Ask::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK)?,
         grid: [
             ask(Ask::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X)?.into(),
             ask(Ask::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y)?.into(),

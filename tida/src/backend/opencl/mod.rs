@@ -278,6 +278,14 @@ impl Backend for OpenCl {
                     (size_of_val(&memory), (&raw const memory).cast())
                 }
                 Argument::Bytes(bytes) => (bytes.len(), bytes.as_ptr().cast()),
+                Argument::At(..) => {
+                    return Err(Error::new(
+                        ErrorKind::Argument,
+                        format!("{}, argument {index}", tried()),
+                        "an address inside memory, which OpenCL does not pass",
+                        "report this as a bug of tida",
+                    ));
+                }
             };
             // SAFETY: the value has its size, the driver copies it, and the lock keeps others away.
             let set = unsafe { set_kernel_arg(raw_kernel.raw, index as u32, size, value) };

@@ -95,7 +95,6 @@ impl Device {
             memory: number(cl::CL_DEVICE_GLOBAL_MEM_SIZE)?,
             fp64: has("cl_khr_fp64"),
             block_threads,
-            shared_memory: number(cl::CL_DEVICE_LOCAL_MEM_SIZE)?.min(u64::from(u32::MAX)) as u32,
             grid: match (nvidia, gpu) {
                 (true, _) => [i32::MAX as u64, 65535, 65535],
                 // Packets of HSA count threads in 32 bits.
@@ -260,7 +259,6 @@ mod tests {
                 memory: 1000,
                 fp64: true,
                 block_threads: 256,
-                shared_memory: 0,
                 grid: [1; 3],
                 gpu,
             },

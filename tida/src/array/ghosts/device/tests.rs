@@ -7,6 +7,7 @@ use tida_kernels::plan::{Dialect, Math};
 
 use super::*;
 use crate::acc::TileAcc;
+use crate::acc::device::Opened;
 use crate::array::layout::{Boundary, Centering};
 use crate::array::storage::Storage;
 use crate::array::{Element, Side, TileArray};
@@ -137,7 +138,7 @@ fn bytes<const D: usize>(layout: &Layout<D>, storage: &Storage, element: &Elemen
 fn opencl() -> Option<&'static DeviceCore> {
     static DEVICE: OnceLock<Option<DeviceCore>> = OnceLock::new();
     let open = || match backend::opencl::open(true) {
-        Ok(backend) => Some(DeviceCore::new(backend, Math::Exact)),
+        Ok(backend) => Some(DeviceCore::new(Arc::new(Opened::new(backend)), Math::Exact, None)),
         Err(e) if std::env::var_os("TIDA_REQUIRE_OPENCL").is_some() => panic!("TIDA_REQUIRE_OPENCL is set: {e}"),
         Err(e) => {
             eprintln!("SKIPPED: {e}");
