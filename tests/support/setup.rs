@@ -183,6 +183,7 @@ impl Settings {
         }
 
         let cells: usize = self.shape.iter().product();
+        let (h2d_bytes, d2h_bytes) = u.acc().bytes_copied();
         let report = Report {
             example: self.example.name.into(),
             device: u.acc().device().name().into(),
@@ -194,8 +195,8 @@ impl Settings {
             cells_per_second: cells as f64 * steps as f64 / seconds,
             seconds,
             max_abs_error: error,
-            h2d_bytes: 0,
-            d2h_bytes: 0,
+            h2d_bytes,
+            d2h_bytes,
         };
         match self.flags.json {
             true => println!("{}", serde_json::to_string(&report)?),

@@ -6,7 +6,7 @@ use tida::array::Side;
 use tida::prelude::*;
 
 fn acc() -> TileAcc {
-    TileAcc::builder().device(Device::Cpu).threads(2).build().unwrap()
+    TileAcc::builder().threads(2).build().unwrap()
 }
 
 #[test]

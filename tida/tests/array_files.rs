@@ -9,7 +9,7 @@ use tida::__private::{ElementType, Place};
 use tida::prelude::*;
 
 fn acc() -> TileAcc {
-    TileAcc::builder().device(Device::Cpu).threads(2).build().unwrap()
+    TileAcc::builder().threads(2).build().unwrap()
 }
 
 /// A folder of its own, removed at the end.

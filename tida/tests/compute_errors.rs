@@ -4,7 +4,7 @@ use tida::prelude::*;
 use tida::{Sum, all, reduce, reduce_later, reduce_over, table};
 
 fn acc() -> TileAcc {
-    TileAcc::builder().device(Device::Cpu).threads(2).build().unwrap()
+    TileAcc::builder().threads(2).build().unwrap()
 }
 
 fn array(acc: &TileAcc, regions: usize, ghost: usize) -> TileArray<f64, 2> {

@@ -55,7 +55,7 @@ proptest! {
         let regions: [usize; 3] = std::array::from_fn(|d| {
             regions[d].min(if d == 2 { shape[d].div_ceil(64) } else { shape[d] })
         });
-        let acc = TileAcc::builder().device(Device::Cpu).threads(threads).build().unwrap();
+        let acc = TileAcc::builder().threads(threads).build().unwrap();
         let last = if face { Centering::Face } else { Centering::Cell };
         let mut u = TileArray::<f64, 3>::builder(shape)
             .regions(regions)
@@ -93,7 +93,7 @@ proptest! {
 
 #[test]
 fn every_tile_of_a_region_sums_to_the_region() {
-    let acc = TileAcc::builder().device(Device::Cpu).threads(2).build().unwrap();
+    let acc = TileAcc::builder().threads(2).build().unwrap();
     let mut u = TileArray::<u64, 2>::builder([20, 300]).regions([2, 2]).build(&acc).unwrap();
     u.fill(|[j, i]| (j * 1000 + i) as u64).unwrap();
     let total = reduce(&u, Sum, kernel!(|u, at| u[at])).unwrap();
@@ -107,7 +107,7 @@ fn every_tile_of_a_region_sums_to_the_region() {
 
 #[test]
 fn of_several_arrays_and_of_other_types() {
-    let acc = TileAcc::builder().device(Device::Cpu).threads(2).build().unwrap();
+    let acc = TileAcc::builder().threads(2).build().unwrap();
     let mut a =
         TileArray::<f32, 1>::builder([1000]).regions([3]).ghost(1).boundary(Boundary::Periodic).build(&acc).unwrap();
     let mut b = a.like().unwrap();
@@ -124,7 +124,7 @@ fn of_several_arrays_and_of_other_types() {
 
 #[test]
 fn nan_and_ties() {
-    let acc = TileAcc::builder().device(Device::Cpu).threads(2).build().unwrap();
+    let acc = TileAcc::builder().threads(2).build().unwrap();
     let mut u = TileArray::<f64, 1>::builder([500]).regions([4]).build(&acc).unwrap();
     u.fill(|[i]| (i % 7) as f64).unwrap();
     assert_eq!(reduce(&u, ArgMax, kernel!(|u, at| u[at])).unwrap(), ([6], 6.0));
@@ -141,7 +141,7 @@ fn nan_and_ties() {
 
 #[test]
 fn vector_operations() {
-    let acc = TileAcc::builder().device(Device::Cpu).threads(2).build().unwrap();
+    let acc = TileAcc::builder().threads(2).build().unwrap();
     let mut x = TileArray::<f64, 2>::builder([30, 70]).regions([3, 1]).build(&acc).unwrap();
     let mut y = x.like().unwrap();
     x.fill(|[j, i]| (j + i) as f64).unwrap();

@@ -276,7 +276,7 @@ fn check<T: Real<D>, const D: usize>(case: &Case)
 where
     Dim<[usize; D]>: Dimension,
 {
-    let acc = TileAcc::builder().device(Device::Cpu).threads(case.threads).look_ahead(case.look_ahead).build().unwrap();
+    let acc = TileAcc::builder().threads(case.threads).look_ahead(case.look_ahead).build().unwrap();
     // Two steps with one filling need two ghost cells.
     let grown = case.steps.iter().any(|step| matches!(step, Step::Grown));
     let least = 1 + grown as usize;

@@ -5,7 +5,7 @@ use tida::prelude::*;
 use tida::{Sum, reduce, reduce_later};
 
 fn acc(threads: usize, look_ahead: usize) -> TileAcc {
-    TileAcc::builder().device(Device::Cpu).threads(threads).look_ahead(look_ahead).build().unwrap()
+    TileAcc::builder().threads(threads).look_ahead(look_ahead).build().unwrap()
 }
 
 /// One step of a random program over four arrays.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use tida::prelude::*;
 
 fn acc() -> TileAcc {
-    TileAcc::builder().device(Device::Cpu).threads(1).build().unwrap()
+    TileAcc::builder().threads(1).build().unwrap()
 }
 
 fn cells<const D: usize>(b: GridBox<D>) -> Vec<[i64; D]> {

@@ -12,9 +12,14 @@ use crate::smoke;
 /// Most bytes of a bundle, so that it travels easily.
 const LARGEST: u64 = 60 << 20;
 
-/// What is built: without the project's commands and the macros' own tests, which are of no use without Rust.
-const BUILD: &str = "cargo test --release --workspace --exclude xtask --exclude tida-derive --no-run --quiet \
-                     --message-format=json-render-diagnostics";
+/// What is built: tests as `cargo xtask test` builds them, examples and benches for measuring. Without the project's
+/// commands and the macros' own tests, which are of no use without Rust.
+const BUILDS: [&str; 2] = [
+    "cargo test --workspace --exclude xtask --exclude tida-derive --lib --tests --no-run --quiet \
+     --message-format=json-render-diagnostics",
+    "cargo build --release --package tida-suite --examples --benches --quiet \
+     --message-format=json-render-diagnostics",
+];
 
 /// Tests that call rustc.
 const NEEDS_RUST: &[(&str, &str)] = &[("tida", "ui")];
@@ -37,8 +42,8 @@ pub fn write() -> Result<()> {
         fs::remove_dir_all(&bundle).map_err(|e| format!("tried to remove {}; found: {e}", bundle.display()))?;
     }
     let mut programs = Vec::new();
-    for what in ["", "--benches"] {
-        let messages = read(command(BUILD).args(what.split_whitespace()))?;
+    for build in BUILDS {
+        let messages = read(&mut command(build))?;
         let found = messages.lines().filter_map(|line| program(&root(), line));
         for program in found.collect::<Vec<_>>() {
             if !programs.contains(&program) {

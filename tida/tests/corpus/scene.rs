@@ -161,7 +161,7 @@ where
     Dim<[usize; D]>: Dimension,
 {
     pub fn new(draw: &Draw) -> Self {
-        let acc = TileAcc::builder().device(Device::Cpu).threads(draw.threads).build().unwrap();
+        let acc = TileAcc::builder().threads(draw.threads).build().unwrap();
         let from = 4 - D;
         let cells: [usize; D] = std::array::from_fn(|d| match (D, d + 1 == D) {
             (4, true) => draw.cells[3] % 70 + 2,

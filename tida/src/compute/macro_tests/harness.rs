@@ -112,7 +112,7 @@ pub(super) fn interpreted<A: Element, B: Element, const D: usize>(
     let types = quoted.captures.list.iter().map(|c| match c {
         CapturedValue::Scalar(v) => Type::Scalar(v.ty()),
         CapturedValue::Array(ty, values) => Type::Array(Arc::new(Type::Scalar(*ty)), values.len()),
-        CapturedValue::Deferred(ty, _) => Type::Scalar(*ty),
+        CapturedValue::Deferred(ty, ..) => Type::Scalar(*ty),
     });
     let binding = |access, element| Binding { access, element, rank: D };
     let kernel = lower(&LowerInput {
@@ -196,7 +196,7 @@ pub(super) fn scalars(quoted: &Quoted) -> Vec<Value> {
         .flat_map(|c| match c {
             CapturedValue::Scalar(v) => vec![*v],
             CapturedValue::Array(_, values) => values.to_vec(),
-            CapturedValue::Deferred(ty, _) => vec![Value::from_bits(*ty, 0)],
+            CapturedValue::Deferred(ty, ..) => vec![Value::from_bits(*ty, 0)],
         })
         .collect()
 }
