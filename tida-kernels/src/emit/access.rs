@@ -253,13 +253,11 @@ fn write_reader(shared: &mut Shared<'_>, text: &mut Text, reader: &Reader, name:
     text.block(format!("{} {result} {name}({})", dialect.device(), params.join(", ")), |text| {
         if checked {
             let outside = outside(shared, arg);
-            let index: Vec<String> =
-                (0..4).map(|d| if d < of.rank { format!("(i64)i{d}") } else { "0".into() }).collect();
+            let cast = if of.access == Access::Table { "(i64)" } else { "" };
+            let index: String =
+                (0..4).map(|d| if d < of.rank { format!(", {cast}i{d}") } else { ", 0".into() }).collect();
             text.block(format!("if ({outside})"), |text| {
-                text.line(format!(
-                    "tida_raise_out_of_range(fault, {arg}, {});",
-                    index.join(", ").replace("(i64)i", if of.access == Access::Table { "(i64)i" } else { "i" })
-                ));
+                text.line(format!("tida_raise_out_of_range(fault, {arg}{index});"));
                 text.line("return 0;");
             });
         }
@@ -276,8 +274,7 @@ fn write_reader(shared: &mut Shared<'_>, text: &mut Text, reader: &Reader, name:
                         format!("(i{d} - region[{}]){stride}", 1 + d)
                     })
                     .collect();
-                let pointer = "data";
-                component_at(shared, reader, &format!("({pointer} + region[0])"), &entries, &plane, &place.join(" + "))
+                component_at(shared, reader, "(data + region[0])", &entries, &plane, &place.join(" + "))
             }
             Access::Read | Access::Write => {
                 let place = position(shared, arg, &index);

@@ -105,16 +105,20 @@ pub(super) fn declare(dialect: Dialect, text: &mut Text, ty: &str, name: &str, g
 
 /// Folds the 32 values of each group down to four, four threads a group, and gives the thread's group.
 pub(super) fn tail(dialect: Dialect, text: &mut Text, ty: &str, name: &str, thread: &str) -> String {
-    let (group, own) = (format!("({thread} >> 2)"), format!("({thread} & 3)"));
+    let (group, quarter) = (format!("{name}_group"), format!("{name}_quarter"));
     text.line(dialect.barrier());
-    let at =
-        |n: usize| if n == 0 { format!("{name}[{group}][{own}]") } else { format!("{name}[{group}][{own} + {n}]") };
+    text.line(format!("const i32 {group} = {thread} >> 2;"));
+    text.line(format!("const i32 {quarter} = {thread} & 3;"));
+    let at = |n: usize| format!("{name}[{group}][{quarter} + {n}]");
     let pair = |n: usize| format!("tida_fold({}, {})", at(n), at(n + 16));
-    let four = format!("tida_fold(tida_fold({}, {}), tida_fold({}, {}))", pair(0), pair(8), pair(4), pair(12));
-    let held = format!("{name}_four");
-    text.line(format!("const {ty} {held} = {four};"));
+    for n in 0..4 {
+        text.line(format!("{ty} {name}_{n} = {};", pair(n * 4)));
+    }
+    for (a, b) in [(0, 2), (1, 3), (0, 1)] {
+        text.line(format!("{name}_{a} = tida_fold({name}_{a}, {name}_{b});"));
+    }
     text.line(dialect.barrier());
-    text.line(format!("{} = {held};", at(0)));
+    text.line(format!("{name}[{group}][{quarter}] = {name}_0;"));
     text.line(dialect.barrier());
     group
 }

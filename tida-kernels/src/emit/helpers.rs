@@ -189,8 +189,6 @@ fn write(text: &mut Text, dialect: Dialect, helper: Helper) {
                 (Dialect::OpenCl, ScalarType::F32) => "as_float(x)",
                 (Dialect::OpenCl, _) => "as_double(x)",
             };
-            let cast = if ty == ScalarType::F64 && dialect == Dialect::Cuda { "i64" } else { "" };
-            let call = if cast.is_empty() { call.to_owned() } else { "__longlong_as_double((i64)x)".to_owned() };
             let head = format!("{device} {} {name}({} x)", ty.name(), unsigned(ty));
             text.block(head, |text| text.line(format!("return {call};")));
         }

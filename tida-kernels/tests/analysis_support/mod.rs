@@ -1,6 +1,8 @@
 //! Kernels built by hand, and a small evaluator of integer kernels that notes every access.
 #![allow(dead_code)]
 
+pub mod random;
+
 use std::sync::Arc;
 
 use tida_kernels::ir::*;

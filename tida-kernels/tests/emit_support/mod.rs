@@ -1,6 +1,7 @@
 //! What tests of emitted text share.
 #![allow(dead_code)]
 
+pub mod compare;
 pub mod host;
 pub mod nvrtc;
 pub mod pocl;
