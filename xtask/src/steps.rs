@@ -13,7 +13,8 @@ const STEPS: &[Step] = &[
     ("tools", tools::install),
     ("format", || run(&mut command("cargo fmt --all -- --check"))),
     ("lints", || run(&mut command("cargo clippy --workspace --all-targets --quiet -- -D warnings"))),
-    ("tests", || run(&mut tests())),
+    ("tests", || run(tests().args(["--lib", "--bins", "--tests"]))),
+    ("tests in the docs", || run(tests().arg("--doc"))),
     ("tests on OpenCL", on_opencl),
     ("docs", || {
         run(command("cargo doc --workspace --no-deps --document-private-items --quiet")

@@ -180,7 +180,11 @@ pub(super) fn integer(dialect: Dialect, ty: ScalarType, n: i128) -> String {
         ScalarType::U64 if dialect == Dialect::Cuda => format!("{n}ull"),
         ScalarType::U64 => format!("{n}ul"),
         ScalarType::I32 if n == i128::from(i32::MIN) => format!("(-{} - 1)", i32::MAX),
-        ScalarType::I64 if n == i128::from(i64::MIN) => format!("(-{} - 1)", i64::MAX),
+        // A plain `4` would be 32 bits wide, and shifts and products of constants with it.
+        ScalarType::I64 => {
+            let wide = if dialect == Dialect::Cuda { "ll" } else { "l" };
+            if n == i128::from(i64::MIN) { format!("(-{}{wide} - 1)", i64::MAX) } else { format!("{n}{wide}") }
+        }
         _ => format!("{n}"),
     }
 }

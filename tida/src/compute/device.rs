@@ -1,5 +1,6 @@
 //! A kernel on the device: from a plan to source text, from a box to the words of its geometry, and the launch.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -8,11 +9,12 @@ use tida_kernels::emit::{FaultRecord, Field, Param, emit};
 use tida_kernels::plan::{Goal, Math, Plan};
 use tida_kernels::scalar::Fault;
 
+use super::args::OnDevice;
 use super::capture::{CapturedValue, Captures};
 use super::launch::fault_error;
 use super::prepare::Prepared;
 use crate::acc::device::{DeviceCore, Ready};
-use crate::acc::node::Queue;
+use crate::acc::node::{Done, Queue};
 use crate::array::GridBox;
 use crate::array::layout::{WideLayout, WideRegion};
 use crate::array::storage::Storage;
@@ -71,6 +73,48 @@ pub(crate) struct DeviceLaunch<'a> {
     pub block: Option<[u32; 3]>,
     /// What a reduction folds, and where it puts what it finds.
     pub fold: Option<(Line, &'a Memory)>,
+}
+
+/// A sweep to launch: what is not its arguments.
+pub(crate) struct SweepLaunch<'a> {
+    pub prepared: &'a Arc<Prepared>,
+    pub captures: &'a Captures,
+    pub checked: bool,
+    pub valid_only: u16,
+    pub block: Option<[u32; 3]>,
+}
+
+impl SweepLaunch<'_> {
+    /// Puts the launches into a stream. `held` is kept until they are done.
+    ///
+    /// # Safety
+    /// As [`DeviceLaunch::enqueue`].
+    pub unsafe fn enqueue(
+        self,
+        queue: &Queue<'_>,
+        args: SmallVec<[OnDevice<'_>; 8]>,
+        boxes: &[(usize, GridBox<4>)],
+        held: Arc<dyn Any + Send + Sync>,
+    ) -> Result<Done, Error> {
+        let launch = DeviceLaunch {
+            prepared: self.prepared,
+            captures: self.captures,
+            args: args.into_iter().map(|arg| arg.0).collect(),
+            goal: Goal::Sweep,
+            checked: self.checked,
+            valid_only: self.valid_only,
+            block: self.block,
+            fold: None,
+        };
+        // SAFETY: handed on.
+        let launched = unsafe { launch.enqueue(queue, boxes)? };
+        let (device, prepared) = (queue.device.clone(), self.prepared.clone());
+        Ok(Box::new(move || {
+            let finished = launched.finish(&device, &prepared);
+            drop(held);
+            finished
+        }))
+    }
 }
 
 /// What a launch leaves: the record of its faults, if it can have any, and what must live until it is done.
@@ -240,6 +284,8 @@ impl DeviceLaunch<'_> {
         }
         let mut block = match self.goal {
             Goal::Segments(_) => [256, 1, 1],
+            // A CPU behind OpenCL gains nothing by other shapes, and compiles each anew.
+            _ if !facts.gpu => self.block.unwrap_or([64, 1, 1]),
             _ => self.block.unwrap_or_else(|| Plan::mapping(extent)),
         };
         while block.iter().product::<u32>() > facts.block_threads && !matches!(self.goal, Goal::Segments(_)) {

@@ -4,19 +4,21 @@ use std::any::TypeId;
 use std::fmt;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
 use tida_kernels::analysis::Analysis;
 use tida_kernels::emit::{Source, emit};
 use tida_kernels::ir::{Kernel, Type};
 use tida_kernels::plan::{FoldOp, Goal, Math, Plan};
 use tida_kernels::scalar::Value;
 
-use super::args::{ArgInfo, Args, HeldArgs, Views};
+use super::args::{ArgInfo, Args, HeldArgs, OnDevice, Views};
 use super::ask::Ask;
-use super::capture::CapturedValue;
+use super::capture::{CapturedValue, Captures};
 use super::device::DeviceLaunch;
 use super::launch::quote;
 use super::prepare::{Prepared, prepare};
 use super::view::{Checked, Proven};
+use crate::acc::TileAcc;
 use crate::backend::{Facts, KernelFacts, cuda};
 use crate::error::Error;
 
@@ -55,32 +57,45 @@ where
 {
     let quoted = quote(&kernel)?;
     let prepared = prepare(&quoted, TypeId::of::<Views<A, Proven, D>>(), D, <A::Held as HeldArgs<D>>::BINDINGS, None)?;
+    let (acc, extent) = place(&args.infos());
+    Ok(explained(prepared, &quoted.captures, args.hold().on_device(), acc.as_ref(), &extent))
+}
+
+/// The accelerator of the arguments, and the extent of the largest region.
+fn place<const D: usize>(infos: &[ArgInfo<'_, D>]) -> (Option<TileAcc>, Vec<i64>) {
+    let acc = infos.iter().find_map(|info| match info {
+        ArgInfo::Tiled(tiled) => Some(tiled.acc.clone()),
+        ArgInfo::Whole { acc, .. } => Some((*acc).clone()),
+        ArgInfo::Table { .. } => None,
+    });
+    let largest = infos.iter().find_map(|info| match info {
+        ArgInfo::Tiled(tiled) => tiled.layout.regions.iter().map(|r| r.valid).max_by_key(|valid| valid.cells()),
+        _ => None,
+    });
+    let extent = largest.map_or(vec![64; D], |cells| cells.extent().iter().map(|n| *n as i64).collect());
+    (acc, extent)
+}
+
+/// Emits and compiles the kernel.
+fn explained(
+    prepared: Arc<Prepared>,
+    captured: &Captures,
+    args: SmallVec<[OnDevice<'_>; 8]>,
+    acc: Option<&TileAcc>,
+    extent: &[i64],
+) -> Explanation {
     let mut captures = Vec::new();
-    for capture in &quoted.captures.list {
+    for capture in &captured.list {
         match capture {
             CapturedValue::Scalar(v) => captures.push(*v),
             CapturedValue::Array(_, values) => captures.extend(values.iter().copied()),
             CapturedValue::Deferred(ty, ..) => captures.push(Value::from_bits(*ty, 0)),
         }
     }
-    let infos = args.infos();
-    let acc = infos.iter().find_map(|info| match info {
-        ArgInfo::Tiled(tiled) => Some(tiled.acc),
-        ArgInfo::Whole { acc, .. } => Some(*acc),
-        ArgInfo::Table { .. } => None,
-    });
-    let extent = infos.iter().find_map(|info| match info {
-        ArgInfo::Tiled(tiled) => {
-            tiled.layout.regions.iter().map(|r| r.valid.extent()).max_by_key(|e| e.iter().product::<usize>())
-        }
-        _ => None,
-    });
-    let extent: Vec<i64> = extent.map_or(vec![64; D], |extent| extent.iter().map(|n| *n as i64).collect());
-    let held = args.hold();
     let launch = DeviceLaunch {
         prepared: &prepared,
-        captures: &quoted.captures,
-        args: held.on_device().into_iter().map(|arg| arg.0).collect(),
+        captures: captured,
+        args: args.into_iter().map(|arg| arg.0).collect(),
         goal: if prepared.kernel.result == Type::unit() { Goal::Sweep } else { Goal::Segments(FoldOp::Sum) },
         checked: prepared.args.iter().any(|arg| !arg.others.is_empty()),
         valid_only: 0,
@@ -89,8 +104,8 @@ where
     };
     let (plan, source, compiled) = match acc.and_then(|acc| acc.core().device.as_ref()) {
         Some(device) => {
-            let plan = launch.plan(device.backend().facts(), device.math(), &extent, false);
             let target = device.backend().facts();
+            let plan = launch.plan(target, device.math(), extent, false);
             match launch.ready(device, &plan) {
                 Ok(ready) => {
                     let facts = (format!("{} ({})", target.name, target.target), ready.kernel.facts());
@@ -103,14 +118,14 @@ where
             }
         }
         None => {
-            let plan = launch.plan(&Facts::of_cuda(), Math::Exact, &extent, false);
+            let plan = launch.plan(&Facts::of_cuda(), Math::Exact, extent, false);
             let source = emit(&prepared.kernel, &prepared.analysis, &plan);
             let compiled = cuda::compile_only(&source.text, &source.entry, Math::Exact, ARCHITECTURE);
             (plan, source, compiled.map(|(_, facts)| (ARCHITECTURE.to_owned(), facts)))
         }
     };
     drop(launch);
-    Ok(Explanation { prepared, captures, plan, source, compiled })
+    Explanation { prepared, captures, plan, source, compiled }
 }
 
 /// What kernels are compiled for where there is no device.

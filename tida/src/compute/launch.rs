@@ -6,13 +6,12 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use tida_kernels::ir::Type;
-use tida_kernels::plan::Goal;
 use tida_kernels::scalar::{Fault, fault};
 
 use super::args::{ArgInfo, Args, HeldArgs, How, Views};
 use super::ask::{Answer, Ask, Pass, Quoted, Run};
 use super::check::{Target, check};
-use super::device::DeviceLaunch;
+use super::device::SweepLaunch;
 use super::prepare::{Prepared, prepare};
 use super::view::{Checked, Proven};
 use crate::acc::node::{Done, Queue};
@@ -207,22 +206,16 @@ where
     }
 
     unsafe fn enqueue(self: Arc<Self>, queue: &Queue<'_>, boxes: &[(usize, GridBox<4>)]) -> Result<Done, Error> {
-        let launch = DeviceLaunch {
+        let how = SweepLaunch {
             prepared: &self.prepared,
             captures: &self.quoted.captures,
-            args: self.held.on_device().into_iter().map(|arg| arg.0).collect(),
-            goal: Goal::Sweep,
             checked: self.run_checked,
             valid_only: self.valid_only,
             block: self.block,
-            fold: None,
         };
         // SAFETY: the caller's promise; `check` has proven every access in range or has it checked, for the tiles that
-        // these boxes are part of.
-        let launched = unsafe { launch.enqueue(queue, boxes)? };
-        drop(launch);
-        let device = queue.device.clone();
-        Ok(Box::new(move || launched.finish(&device, &self.prepared)))
+        // these boxes are part of; `self` holds the arrays.
+        unsafe { how.enqueue(queue, self.held.on_device(), boxes, self.clone()) }
     }
 }
 
