@@ -9,7 +9,8 @@ use super::symbols::Known;
 use super::text::{Place, Text};
 use super::types::part_name;
 use crate::element::ScalarType;
-use crate::ir::{Block, Body, ExprId, ExprKind, LocalId, Span, Step, Stmt, StmtKind, Type};
+use crate::ir::{Block, Body, ExprId, ExprKind, LocalId, Method, Span, Step, Stmt, StmtKind, Type};
+use crate::plan::Dialect;
 use crate::scalar::Value;
 
 /// What is known of a local before anything is written.
@@ -141,7 +142,44 @@ impl<'s, 'a> Writer<'s, 'a> {
     }
 
     fn block(&mut self, block: &'a Block) {
-        block.iter().for_each(|stmt| self.stmt(stmt));
+        let mut rest = &block[..];
+        while let [stmt, after @ ..] = rest {
+            rest = after;
+            if let [next, beyond @ ..] = after
+                && self.sin_and_cos(stmt, next)
+            {
+                rest = beyond;
+                continue;
+            }
+            self.stmt(stmt);
+        }
+    }
+
+    /// `let s = x.sin(); let c = x.cos();` in either order: CUDA's library finds both for little more than one, the same
+    /// bits as one by one. `false` if the statements are something else.
+    fn sin_and_cos(&mut self, first: &'a Stmt, second: &'a Stmt) -> bool {
+        let method = |stmt: &Stmt| match stmt.kind {
+            StmtKind::Let(local, Some(value)) => match &self.body[value].kind {
+                ExprKind::Method(method @ (Method::Sin | Method::Cos), args) => match self.body[*args.first()?].kind {
+                    ExprKind::Local(of) => Some((local, *method, of, self.body[value].ty.scalar()?)),
+                    _ => None,
+                },
+                _ => None,
+            },
+            _ => None,
+        };
+        let (Some((a, one, x, ty)), Some((b, other, y, _))) = (method(first), method(second)) else { return false };
+        let declared = |local| self.is_const(local) && !self.is_hoisted(local) && !self.dropped.contains(&local);
+        if one == other || x != y || a == y || !declared(a) || !declared(b) || self.shared.dialect() != Dialect::Cuda {
+            return false;
+        }
+        let (name, single) = (self.shared.types.name(&Type::Scalar(ty)), if ty == ScalarType::F32 { "f" } else { "" });
+        let (a, b, x) = (self.name(a), self.name(b), self.name(x));
+        let (sin, cos) = if one == Method::Sin { (&a, &b) } else { (&b, &a) };
+        let call = format!("sincos{single}({x}, &{sin}, &{cos});");
+        self.put(first.span, format!("{name} {a}, {b};"));
+        self.put(second.span, call);
+        true
     }
 
     fn nested(&mut self, block: &'a Block) {

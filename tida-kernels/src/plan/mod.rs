@@ -74,15 +74,16 @@ pub struct Plan {
 const THREADS: u32 = 256;
 
 impl Plan {
-    /// The mapping for boxes of about these extents (axes of the kernel): the innermost contiguous axis on x, so that
-    /// neighbouring threads touch neighbouring cells (MESI-CUDA §4).
-    pub fn mapping(extent: &[i64]) -> [u32; 3] {
+    /// The mapping for boxes of about these extents (axes of the kernel), over arrays whose widest scalar has `bytes`
+    /// bytes: the innermost contiguous axis on x, so that neighbouring threads touch neighbouring cells (MESI-CUDA §4),
+    /// and as many threads along it as there are values in 512 bytes: four lines of the memory.
+    pub fn mapping(extent: &[i64], bytes: usize) -> [u32; 3] {
         let along = |axis_from_last: usize| {
             extent.len().checked_sub(axis_from_last + 1).map_or(1, |axis| extent[axis].clamp(1, 1 << 30) as u32)
         };
         let x = match extent.len() {
             1 => THREADS,
-            _ => along(0).next_power_of_two().clamp(8, 64),
+            _ => along(0).next_power_of_two().clamp(8, (512 / bytes.clamp(2, 8)) as u32),
         };
         let y = along(1).next_power_of_two().min(THREADS / x);
         let z = along(2).saturating_mul(along(3)).next_power_of_two().min(THREADS / x / y);
@@ -135,11 +136,13 @@ mod tests {
 
     #[test]
     fn blocks_have_all_their_threads() {
-        assert_eq!(Plan::mapping(&[1000]), [256, 1, 1]);
-        assert_eq!(Plan::mapping(&[512, 512]), [64, 4, 1]);
-        assert_eq!(Plan::mapping(&[512, 512, 512]), [64, 4, 1]);
-        assert_eq!(Plan::mapping(&[512, 512, 16]), [16, 16, 1]);
-        assert_eq!(Plan::mapping(&[512, 2, 3]), [8, 2, 16]);
-        assert_eq!(Plan::mapping(&[4, 4, 2, 3]), [8, 2, 16]);
+        assert_eq!(Plan::mapping(&[1000], 8), [256, 1, 1]);
+        assert_eq!(Plan::mapping(&[512, 512], 8), [64, 4, 1]);
+        assert_eq!(Plan::mapping(&[512, 512, 512], 8), [64, 4, 1]);
+        assert_eq!(Plan::mapping(&[512, 512, 16], 8), [16, 16, 1]);
+        assert_eq!(Plan::mapping(&[512, 2, 3], 8), [8, 2, 16]);
+        assert_eq!(Plan::mapping(&[4, 4, 2, 3], 8), [8, 2, 16]);
+        assert_eq!(Plan::mapping(&[512, 512, 512], 4), [128, 2, 1]);
+        assert_eq!(Plan::mapping(&[512, 512, 512], 1), [256, 1, 1]);
     }
 }

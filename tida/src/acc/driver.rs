@@ -467,11 +467,16 @@ impl Core {
 
     /// See [`super::TileAcc::sync`].
     pub fn sync(self: &Arc<Core>) -> Result<(), Error> {
+        self.wait_for_all();
+        lock(&self.failure).take().map_or(Ok(()), Err)
+    }
+
+    /// Waits until everything recorded has run, well or not.
+    pub fn wait_for_all(self: &Arc<Core>) {
         self.close_all(&mut lock(&self.recorder));
         self.waiting_for_all.fetch_add(1, Ordering::SeqCst);
         self.wait_until(|| self.unfinished.load(Ordering::SeqCst) == 0);
         self.waiting_for_all.fetch_sub(1, Ordering::SeqCst);
-        lock(&self.failure).take().map_or(Ok(()), Err)
     }
 }
 

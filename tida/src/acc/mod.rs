@@ -38,6 +38,10 @@ struct Handle {
 impl Drop for Handle {
     fn drop(&mut self) {
         self.core.shut_down();
+        // No command may be under way when the program ends: the driver's library is gone then.
+        if self.core.device.is_some() && self.core.pool.current_thread_index().is_none() {
+            self.core.wait_for_all();
+        }
     }
 }
 

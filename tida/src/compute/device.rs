@@ -147,6 +147,11 @@ impl Launched {
     }
 }
 
+/// Boxes of at least [`LARGE`] cells that are launched one by one.
+const FEW: usize = 32;
+/// See [`FEW`]: a launch of its own is a small part of the work of so many cells.
+const LARGE: usize = 1 << 22;
+
 /// Most bytes of a captured value passed at launch.
 const CAPTURE: usize = 64;
 
@@ -190,7 +195,9 @@ impl DeviceLaunch<'_> {
         for (region, cells) in boxes {
             cut_to_fit(cells, &|cells| blocks(&plan, cells), limits, &mut |part| fitting.push((*region, part)));
         }
-        plan.many = fitting.len() > 1;
+        // Few large boxes go in launches of their own: geometry by value is faster than a table, and costs no more.
+        let own = |(_, cells): &(usize, GridBox<4>)| cells.cells() >= LARGE;
+        plan.many = fitting.len() > 1 && !(fitting.len() <= FEW && fitting.iter().all(own));
         let ready = self.ready(device, &plan)?;
 
         let mut arrays: SmallVec<[Option<Arc<Memory>>; 8]> = SmallVec::new();
@@ -269,13 +276,14 @@ impl DeviceLaunch<'_> {
     pub fn plan(&self, facts: &Facts, math: Math, extent: &[i64], many: bool) -> Plan {
         let mut groups: Vec<u8> = Vec::with_capacity(self.args.len());
         let mut layouts: SmallVec<[&Arc<WideLayout>; 8]> = SmallVec::new();
-        let mut narrow = true;
+        let (mut narrow, mut widest) = (true, 1);
         for arg in &self.args {
             let DeviceArg::Tiled(array) = arg else {
                 groups.push(0);
                 continue;
             };
             narrow &= array.layout.largest <= i32::MAX as usize;
+            widest = array.element.component_types().iter().fold(widest, |most, ty| most.max(ty.size()));
             let same = layouts.iter().position(|other| other.same(array.layout));
             groups.push(same.unwrap_or(layouts.len()) as u8);
             if same.is_none() {
@@ -286,7 +294,7 @@ impl DeviceLaunch<'_> {
             Goal::Segments(_) => [256, 1, 1],
             // A CPU behind OpenCL gains nothing by other shapes, and compiles each anew.
             _ if !facts.gpu => self.block.unwrap_or([64, 1, 1]),
-            _ => self.block.unwrap_or_else(|| Plan::mapping(extent)),
+            _ => self.block.unwrap_or_else(|| Plan::mapping(extent, widest)),
         };
         while block.iter().product::<u32>() > facts.block_threads && !matches!(self.goal, Goal::Segments(_)) {
             if let Some(most) = block.iter_mut().max() {

@@ -282,7 +282,7 @@ impl<H: HeldArgs<D>, const D: usize> Launch for Foreign<H, D> {
         for (region, cells) in boxes {
             let extent: Vec<i64> = (4 - D..4).map(|axis| cells.hi[axis] - cells.lo[axis]).collect();
             let asked = self.kernel.block.map(|block| block.map(|n| n as u32)).or(self.block);
-            let block = asked.unwrap_or_else(|| tida_kernels::plan::Plan::mapping(&extent));
+            let block = asked.unwrap_or_else(|| tida_kernels::plan::Plan::mapping(&extent, 8));
             let grid = tida_kernels::plan::blocks(block, &extent);
             if block.contains(&0) || (0..3).any(|d| grid[d] > limits[d]) {
                 let tried = format!("launch the PTX kernel `{}`", self.kernel.entry);

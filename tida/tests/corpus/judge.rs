@@ -102,9 +102,8 @@ fn same(a: Value, b: Value) -> bool {
 fn close(a: Value, b: Value) -> bool {
     // What a function of infinities and NaN gives (`hypot`, `powf`) is the library's own, too.
     let wild = |a: f64, b: f64| !a.is_finite() && !b.is_finite();
-    let near = |a: f64, b: f64, relative: f64| {
-        wild(a, b) || (a - b).abs() <= relative * a.abs().max(b.abs()).max(1e-30)
-    };
+    let near =
+        |a: f64, b: f64, relative: f64| wild(a, b) || (a - b).abs() <= relative * a.abs().max(b.abs()).max(1e-30);
     match (a, b) {
         (Value::F32(x), Value::F32(y)) => same(a, b) || near(x.into(), y.into(), 1e-4),
         (Value::F64(x), Value::F64(y)) => same(a, b) || near(x, y, 1e-12),
