@@ -10,14 +10,25 @@ use tida_kernels::emit::fold::{fold_tree, fold_values};
 use tida_kernels::plan::{Dialect, FoldOp, Goal, Math, Plan};
 
 fn of(sample: &samples::Sample, dialect: Dialect, many: bool, narrow: bool) -> Source {
+    // The form of few boxes where the dialect has it; tests on devices run the other one too.
+    let by_value = if many && narrow && dialect == Dialect::Cuda { 4 } else { 0 };
     let rank = sample.kernel.rank;
     let block = match sample.goal {
         Goal::Segments(_) => [256, 1, 1],
-        _ => Plan::mapping(&vec![512; rank]),
+        _ => Plan::mapping(&vec![512; rank], 8),
     };
     let groups = vec![0; sample.kernel.args.len()];
-    let plan =
-        Plan { dialect, math: Math::Exact, goal: sample.goal, block, many, narrow, checked: sample.checked, groups };
+    let plan = Plan {
+        dialect,
+        math: Math::Exact,
+        goal: sample.goal,
+        block,
+        many,
+        by_value,
+        narrow,
+        checked: sample.checked,
+        groups,
+    };
     host::source(&sample.kernel, &plan)
 }
 

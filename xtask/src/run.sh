@@ -143,7 +143,7 @@ smoke() {
 # Small enough for tools that slow a kernel down a hundredfold.
 sanitized='heat --dims 3 --size 20 --steps 3 --regions 2 --boundary periodic
 heat --dims 2 --size 33 --steps 4 --regions 3x1 --boundary reflect --dtype f32
-heat --dims 2 --size 40 --steps 3 --regions 2x2 --tile 16x8 --boundary fixed
+heat --dims 2 --size 130 --steps 3 --regions 2x2 --tile 16x8 --boundary fixed
 heat --dims 1 --size 300 --steps 4 --regions 3 --boundary periodic
 sincos --size 12 --steps 2 --regions 2
 life --size 40 --steps 4 --regions 3

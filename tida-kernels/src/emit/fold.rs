@@ -138,6 +138,8 @@ struct Groups<'a> {
     head: &'a [&'a str],
     condition: &'a str,
     value: String,
+    /// Folds the values of 64 groups once more: a block gives one value.
+    twice: bool,
 }
 
 fn groups(dialect: Dialect, scalar: ScalarType, op: FoldOp, kernel: &Groups<'_>) -> Source {
@@ -154,9 +156,16 @@ fn groups(dialect: Dialect, scalar: ScalarType, op: FoldOp, kernel: &Groups<'_>)
     rest.line(format!("const i32 thread = (i32){};", dialect.thread(0)));
     rest.line("const i32 lane = thread & 31;");
     rest.line("const i32 warp = thread >> 5;");
-    rest.line(format!("const u64 first = (u64){} * {FOLD_GROUPS};", dialect.block(0)));
     for line in kernel.head {
         rest.line(line);
+    }
+    if kernel.twice {
+        rest.line(format!("{} {ty} level[64];", dialect.shared()));
+        rest.line(format!("for (i32 round = 0; round < {}; round++) {{", 64 / FOLD_GROUPS));
+        rest.depth += 1;
+        rest.line(format!("const u64 first = (u64){} * 64 + (u64)(round * {FOLD_GROUPS});", dialect.block(0)));
+    } else {
+        rest.line(format!("const u64 first = (u64){} * {FOLD_GROUPS};", dialect.block(0)));
     }
     rest.line("#pragma unroll");
     rest.block(format!("for (i32 k = 0; k < {PER_THREAD}; k++)"), |text| {
@@ -171,11 +180,24 @@ fn groups(dialect: Dialect, scalar: ScalarType, op: FoldOp, kernel: &Groups<'_>)
         text.line(format!("folded[warp * {PER_THREAD} + k][lane] = tida_fold(a, b);"));
     });
     let group = tail(dialect, &mut rest, ty, "folded", "thread");
-    rest.line(format!(
-        "if ((thread & 3) == 0 && first + (u64){group} < {}) out[first + (u64){group}] = {};",
-        kernel.count,
-        last("folded", &group)
-    ));
+    let value = last("folded", &group);
+    if kernel.twice {
+        // Groups past the end are identities.
+        rest.line(format!("if ((thread & 3) == 0) level[round * {FOLD_GROUPS} + {group}] = {value};"));
+        rest.line(dialect.barrier());
+        rest.depth -= 1;
+        rest.line("}");
+        rest.line("for (i32 half = 32; half > 0; half >>= 1) {");
+        rest.line("    if (thread < half) level[thread] = tida_fold(level[thread], level[thread + half]);");
+        rest.line(format!("    {}", dialect.barrier()));
+        rest.line("}");
+        rest.line(format!("if (thread == 0) out[{}] = level[0];", dialect.block(0)));
+    } else {
+        rest.line(format!(
+            "if ((thread & 3) == 0 && first + (u64){group} < {}) out[first + (u64){group}] = {value};",
+            kernel.count
+        ));
+    }
     rest.depth = 0;
     rest.line("}");
     let mut text = dialect.prelude(Math::Exact, &rest);
@@ -216,7 +238,12 @@ pub fn fold_values(dialect: Dialect, scalar: ScalarType, op: FoldOp) -> Source {
                      const i64 at = (((lo >> 6) + (i64)(group % segments)) << 6) + place - lo;\n\
                      if (at >= 0 && at < (i64)cells) ";
     let entry = "tida_fold_values";
-    groups(dialect, scalar, op, &Groups { entry, params: &params, count: "count", head: &head, condition, value })
+    groups(
+        dialect,
+        scalar,
+        op,
+        &Groups { entry, params: &params, count: "count", head: &head, condition, value, twice: false },
+    )
 }
 
 /// A kernel that folds a list 64 at a time.
@@ -224,6 +251,16 @@ pub fn fold_values(dialect: Dialect, scalar: ScalarType, op: FoldOp) -> Source {
 /// Its parameters, in order: the list of `n` partials, the list to write, of `n.div_ceil(64)` partials, and `n` (`u64`).
 /// `params`, `geometry` of the source are empty.
 pub fn fold_tree(dialect: Dialect, scalar: ScalarType, op: FoldOp) -> Source {
+    tree(dialect, scalar, op, "tida_fold_tree", false)
+}
+
+/// A kernel that folds a list 64 at a time, and what comes out 64 at a time again: as [`fold_tree`], but the list to write
+/// has `n.div_ceil(4096)` partials, one a block.
+pub fn fold_tree_twice(dialect: Dialect, scalar: ScalarType, op: FoldOp) -> Source {
+    tree(dialect, scalar, op, "tida_fold_tree_twice", true)
+}
+
+fn tree(dialect: Dialect, scalar: ScalarType, op: FoldOp, entry: &str, twice: bool) -> Source {
     let ty = partial(scalar, op);
     let params = [
         format!("{} list", dialect.restricted(ty, false)),
@@ -232,6 +269,11 @@ pub fn fold_tree(dialect: Dialect, scalar: ScalarType, op: FoldOp) -> Source {
     ];
     let head = ["const u64 count = (n + 63) / 64;"];
     let condition = "const u64 at = group * 64 + (u64)place;\nif (at < n) ";
-    let (entry, value) = ("tida_fold_tree", "list[at]".into());
-    groups(dialect, scalar, op, &Groups { entry, params: &params, count: "count", head: &head, condition, value })
+    let value = "list[at]".into();
+    groups(
+        dialect,
+        scalar,
+        op,
+        &Groups { entry, params: &params, count: "count", head: &head, condition, value, twice },
+    )
 }

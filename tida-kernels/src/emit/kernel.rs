@@ -237,7 +237,10 @@ pub(super) fn params(shared: &mut Shared<'_>, entry: bool) -> Vec<Declared> {
     match (entry, shared.plan.many) {
         (true, true) => {
             let boxes = shared.own("boxes");
-            add(Param::Boxes, dialect.restricted("Geometry", false), &boxes);
+            match shared.plan.by_value {
+                0 => add(Param::Boxes, dialect.restricted("Geometry", false), &boxes),
+                _ => add(Param::Geometry, "const __grid_constant__ Boxes".into(), &boxes),
+            }
             let tiles = shared.own("tiles_z");
             add(Param::TilesZ, "const u32".into(), &tiles);
         }
@@ -266,5 +269,9 @@ fn geometry(shared: &Shared<'_>, fields: &[Field]) -> Text {
     }
     text.line("} Geometry;");
     text.line("");
+    if shared.plan.many && shared.plan.by_value > 0 {
+        text.line(format!("typedef struct {{ Geometry of[{}]; }} Boxes;", shared.plan.by_value));
+        text.line("");
+    }
     text
 }

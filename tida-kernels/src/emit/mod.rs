@@ -45,9 +45,9 @@ pub enum Param {
     Array(u32),
     /// A captured value: a scalar as it is stored (`bool` as one byte), or an array of scalars one after the other.
     Capture(u32),
-    /// The geometry of the box, by value. Without [`Plan::many`].
+    /// The geometry of the box, by value. With [`Plan::many`] that of [`Plan::by_value`] boxes, one after the other.
     Geometry,
-    /// Memory with the geometry of each box, one after the other. With [`Plan::many`].
+    /// Memory with the geometry of each box, one after the other. With [`Plan::many`], unless they are passed by value.
     Boxes,
     /// Blocks along z that each box has (`u32`); block `z` works on box `z / tiles`. With [`Plan::many`].
     TilesZ,

@@ -20,7 +20,10 @@ fn choose_box(shared: &mut Shared<'_>, text: &mut Text) -> String {
     }
     let (boxes, tiles) = (shared.own("boxes"), shared.own("tiles_z"));
     let block = if shared.dialect() == Dialect::OpenCl { format!("(u32){block}") } else { block };
-    text.line(format!("const Geometry box = {boxes}[{block} / {tiles}];"));
+    text.line(match shared.plan.by_value {
+        0 => format!("const Geometry box = {boxes}[{block} / {tiles}];"),
+        _ => format!("const Geometry& box = {boxes}.of[{block} / {tiles}];"),
+    });
     format!("{block} % {tiles}")
 }
 
@@ -63,7 +66,10 @@ pub(super) fn threads(shared: &mut Shared<'_>, text: &mut Text) {
     let t = shared.own(&format!("t{}", rank.saturating_sub(1)));
     text.line(format!("const i32 {t} = {};", int(&dialect.place(0, x))));
     let tests: Vec<String> = (0..rank)
-        .map(|axis| format!("{} >= {}", shared.own(&format!("t{axis}")), shared.field(Field::Extent(axis as u32))))
+        .map(|axis| {
+            let (t, extent) = (shared.own(&format!("t{axis}")), shared.field(Field::Extent(axis as u32)));
+            format!("{t} >= {}{extent}", if shared.plan.narrow { "(i32)" } else { "" })
+        })
         .collect();
     text.line(format!("if ({}) return;", tests.join(" || ")));
 }

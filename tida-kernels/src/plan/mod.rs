@@ -61,6 +61,8 @@ pub struct Plan {
     pub block: [u32; 3],
     /// Several boxes in one launch, their geometry in a table; else one box, its geometry by value.
     pub many: bool,
+    /// With `many`: pass the geometry of at most so many boxes by value, and no table. CUDA alone; 0 for a table.
+    pub by_value: u8,
     /// Positions within a region fit 32 bits (SAFARA's `small`).
     pub narrow: bool,
     /// Reads that were not proven in range are checked as they happen.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 use tida_kernels::element::{ElementType, ScalarType};
 use tida_kernels::emit::{FaultRecord, Field, Param, emit};
-use tida_kernels::plan::{Goal, Math, Plan};
+use tida_kernels::plan::{Dialect, Goal, Math, Plan};
 use tida_kernels::scalar::Fault;
 
 use super::args::OnDevice;
@@ -147,10 +147,10 @@ impl Launched {
     }
 }
 
-/// Boxes of at least [`LARGE`] cells that are launched one by one.
+/// Most boxes whose geometry is passed by value.
 const FEW: usize = 32;
-/// See [`FEW`]: a launch of its own is a small part of the work of so many cells.
-const LARGE: usize = 1 << 22;
+/// Most bytes of such geometry: parameters of a kernel have 4 KiB at least.
+const BY_VALUE: usize = 3 << 10;
 
 /// Most bytes of a captured value passed at launch.
 const CAPTURE: usize = 64;
@@ -195,9 +195,8 @@ impl DeviceLaunch<'_> {
         for (region, cells) in boxes {
             cut_to_fit(cells, &|cells| blocks(&plan, cells), limits, &mut |part| fitting.push((*region, part)));
         }
-        // Few large boxes go in launches of their own: geometry by value is faster than a table, and costs no more.
-        let own = |(_, cells): &(usize, GridBox<4>)| cells.cells() >= LARGE;
-        plan.many = fitting.len() > 1 && !(fitting.len() <= FEW && fitting.iter().all(own));
+        plan.many = fitting.len() > 1;
+        plan.by_value = if plan.many { self.by_value(&plan, fitting.len()) } else { 0 };
         let ready = self.ready(device, &plan)?;
 
         let mut arrays: SmallVec<[Option<Arc<Memory>>; 8]> = SmallVec::new();
@@ -233,7 +232,8 @@ impl DeviceLaunch<'_> {
             }
             let tiles_z = (grid[2] as u32).to_ne_bytes();
             grid[2] *= part.len() as u64;
-            let table = if plan.many { Some(device.constants(as_bytes(&words))?) } else { None };
+            let table = if plan.many && plan.by_value == 0 { Some(device.constants(as_bytes(&words))?) } else { None };
+            words.resize(words.len().max(usize::from(plan.by_value) * ready.source.geometry.len()), 0);
             let mut arguments: SmallVec<[Argument<'_>; 16]> = SmallVec::new();
             for param in &ready.source.params {
                 let argument = match param {
@@ -301,7 +301,28 @@ impl DeviceLaunch<'_> {
                 *most /= 2;
             }
         }
-        Plan { dialect: facts.dialect, math, goal: self.goal, block, many, narrow, checked: self.checked, groups }
+        Plan {
+            dialect: facts.dialect,
+            math,
+            goal: self.goal,
+            block,
+            many,
+            by_value: 0,
+            narrow,
+            checked: self.checked,
+            groups,
+        }
+    }
+
+    /// For how many boxes geometry is passed by value: 0 for a table in memory.
+    fn by_value(&self, plan: &Plan, boxes: usize) -> u8 {
+        let (rank, args) = (self.prepared.kernel.rank, self.args.len());
+        // More words than any kernel of these arguments has: extents and origins, each region's start and bounds, each
+        // layout's position, strides and plane, and what reductions add.
+        let words = 2 * rank + args * (1 + 2 * rank) + args * (2 * rank + 1) + 6 + rank;
+        let room = boxes.next_power_of_two();
+        let fits = boxes <= FEW && room * words * size_of::<i64>() <= BY_VALUE;
+        if plan.dialect == Dialect::Cuda && fits { room as u8 } else { 0 }
     }
 
     /// The compiled kernel of a plan.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 use tida_kernels::element::ScalarType;
 use tida_kernels::emit::Source;
-use tida_kernels::emit::fold::{FOLD_GROUPS, FOLD_THREADS, fold_tree, fold_values};
+use tida_kernels::emit::fold::{FOLD_GROUPS, FOLD_THREADS, fold_tree_twice, fold_values};
 use tida_kernels::plan::{FoldOp, Goal};
 
 use crate::acc::node::Queue;
@@ -107,17 +107,17 @@ impl<const D: usize> DeviceFold<'_, D> {
                 Argument::Bytes(&whole.lo[3].to_ne_bytes()),
             ];
             // SAFETY: both memories have the room that the kernel expects for so many rows and cells.
-            unsafe { run(queue, &source, entries, &arguments)? };
+            unsafe { run(queue, &source, entries.div_ceil(FOLD_GROUPS), &arguments)? };
         }
-        let tree = fold_tree(dialect, self.scalar, self.op);
+        let tree = fold_tree_twice(dialect, self.scalar, self.op);
         let mut left = entries;
         while left > 1 {
-            let next = left.div_ceil(64);
+            let next = left.div_ceil(64 * 64);
             lists.push(Memory::new(backend, next as usize * partial_bytes)?);
             if let [.., before, list] = lists.as_slice() {
                 let arguments =
                     [Argument::Memory(before), Argument::Memory(list), Argument::Bytes(&left.to_ne_bytes())];
-                // SAFETY: the list before has `left` entries, the new one has room for a 64th.
+                // SAFETY: the list before has `left` entries, the new one has room for a 4096th.
                 unsafe { run(queue, &tree, next, &arguments)? };
             }
             left = next;
@@ -130,15 +130,14 @@ fn no_list() -> Error {
     Error::new(ErrorKind::Memory, "reduce on the device", "no memory for its lists", "report this")
 }
 
-/// Launches a fold that gives `entries` entries.
+/// Launches a fold.
 ///
 /// # Safety
 /// The arguments are those of the source, and live until it is done.
-unsafe fn run(queue: &Queue<'_>, source: &Source, entries: u64, arguments: &[Argument<'_>]) -> Result<(), Error> {
+unsafe fn run(queue: &Queue<'_>, source: &Source, blocks: u64, arguments: &[Argument<'_>]) -> Result<(), Error> {
     let backend = queue.device.backend();
     let threads = [FOLD_THREADS, 1, 1];
     let kernel = queue.device.kernel(&source.text, &source.entry, threads)?;
-    let blocks = entries.div_ceil(FOLD_GROUPS);
     // SAFETY: the caller's promise; entries past the end are left out by the kernel.
     unsafe { backend.launch(queue.stream, &*kernel, [blocks as u32, 1, 1], threads, arguments) }
 }
