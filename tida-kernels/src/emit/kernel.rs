@@ -62,7 +62,8 @@ pub(super) fn emit(kernel: &Kernel, analysis: &Analysis, plan: &Plan) -> Source 
     let mut rest = Text::default();
     rest.append(shared.used.helpers.text(dialect));
     rest.append(functions);
-    let fields: Vec<Field> = shared.used.fields.iter().copied().collect();
+    let own = |field: &Field| !(shared.plan.points_to_regions() && matches!(field, Field::Base(_)));
+    let fields: Vec<Field> = shared.used.fields.iter().copied().filter(own).collect();
     rest.append(geometry(&shared, &fields));
     rest.append(readers);
     rest.append(cell);
@@ -140,7 +141,7 @@ fn top(shared: &mut Shared<'_>, text: &mut Text) {
     let rank = shared.kernel.rank;
     let used = shared.used.clone();
     for &arg in &used.args {
-        if used.fields.contains(&Field::Base(arg as u32)) {
+        if used.fields.contains(&Field::Base(arg as u32)) && !shared.plan.points_to_regions() {
             let base = shared.field(Field::Base(arg as u32));
             text.line(format!("{} += {base};", shared.args[arg]));
         }
@@ -241,8 +242,8 @@ pub(super) fn params(shared: &mut Shared<'_>, entry: bool) -> Vec<Declared> {
                 0 => add(Param::Boxes, dialect.restricted("Geometry", false), &boxes),
                 _ => add(Param::Geometry, "const __grid_constant__ Boxes".into(), &boxes),
             }
-            let tiles = shared.own("tiles_z");
-            add(Param::TilesZ, "const u32".into(), &tiles);
+            let tiles = shared.own("log_tiles");
+            add(Param::LogTiles, "const u32".into(), &tiles);
         }
         _ => add(Param::Geometry, "const Geometry".into(), "box"),
     }

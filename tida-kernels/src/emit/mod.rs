@@ -41,7 +41,8 @@ pub struct Source {
 /// A parameter of an emitted kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Param {
-    /// Memory of an array argument (all its regions), or the values of a table.
+    /// Memory of an array argument (all its regions; with [`Plan::points_to_regions`] from the box's region on), or the
+    /// values of a table.
     Array(u32),
     /// A captured value: a scalar as it is stored (`bool` as one byte), or an array of scalars one after the other.
     Capture(u32),
@@ -49,8 +50,9 @@ pub enum Param {
     Geometry,
     /// Memory with the geometry of each box, one after the other. With [`Plan::many`], unless they are passed by value.
     Boxes,
-    /// Blocks along z that each box has (`u32`); block `z` works on box `z / tiles`. With [`Plan::many`].
-    TilesZ,
+    /// Each box has `1 << n` blocks along z, and block `z` works on box `z >> n`: that number `n` (`u32`). With
+    /// [`Plan::many`].
+    LogTiles,
     /// Memory that says where the regions of a whole array lie: 64-bit words. For an array of `E` axes: the number of
     /// regions along each axis; the shape; for each axis the ends of its regions' valid boxes; then for each region
     /// (row-major) its base, its origin on each axis, its strides on all axes but the last, its plane (see [`Field`]).

@@ -18,13 +18,13 @@ fn choose_box(shared: &mut Shared<'_>, text: &mut Text) -> String {
     if !shared.plan.many {
         return block;
     }
-    let (boxes, tiles) = (shared.own("boxes"), shared.own("tiles_z"));
+    let (boxes, tiles) = (shared.own("boxes"), shared.own("log_tiles"));
     let block = if shared.dialect() == Dialect::OpenCl { format!("(u32){block}") } else { block };
     text.line(match shared.plan.by_value {
-        0 => format!("const Geometry box = {boxes}[{block} / {tiles}];"),
-        _ => format!("const Geometry& box = {boxes}.of[{block} / {tiles}];"),
+        0 => format!("const Geometry box = {boxes}[{block} >> {tiles}];"),
+        _ => format!("const Geometry& box = {boxes}.of[{block} >> {tiles}];"),
     });
-    format!("{block} % {tiles}")
+    format!("{block} & ((1u << {tiles}) - 1)")
 }
 
 /// An expression as an `i32`.

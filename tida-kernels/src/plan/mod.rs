@@ -113,6 +113,12 @@ impl Plan {
         [(segments as u64).div_ceil(8), (rows.max(0) as u64).div_ceil(8), planes]
     }
 
+    /// Whether a launch gives the address of the region of its box, for arrays with the tile's cuts, and no base: CUDA has
+    /// addresses inside memory, and one box one region.
+    pub fn points_to_regions(&self) -> bool {
+        self.dialect == Dialect::Cuda && !self.many
+    }
+
     /// Every argument with a geometry of its own.
     pub fn separate_groups(kernel: &Kernel) -> Vec<u8> {
         let mut next = 0;

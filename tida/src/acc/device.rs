@@ -28,14 +28,17 @@ pub(crate) struct DeviceCore {
 #[derive(Debug)]
 pub(crate) struct Opened {
     backend: Arc<dyn Backend>,
-    kernels: Mutex<HashMap<KernelKey, Result<Arc<dyn Kernel>, Error>>>,
+    kernels: Mutex<Made<KernelKey, dyn Kernel>>,
     /// Emitted kernels by the identity of what was analysed, and plan; the failures too.
-    ready: Mutex<HashMap<(usize, Plan), Result<Arc<Ready>, Error>>>,
+    ready: Mutex<Made<(usize, Plan), Ready>>,
     /// Records of faults that no launch uses now.
     fault_records: Mutex<Vec<Memory>>,
     /// Tables by content.
     constants: Mutex<HashMap<Box<[u8]>, Arc<Memory>>>,
 }
+
+/// What was made so far, the failures too.
+type Made<K, V> = HashMap<K, Result<Arc<V>, Error>>;
 
 /// Text, name, threads of a block, math.
 type KernelKey = (String, String, [u32; 3], Math);

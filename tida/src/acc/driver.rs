@@ -349,7 +349,7 @@ impl Core {
     ) -> Vec<Arc<Node>> {
         let before = node.take_before();
         let places = || before.iter().filter_map(|b| b.launched());
-        let stream = places().last().map_or_else(|| device.any_stream(), |launched| launched.stream);
+        let stream = places().next_back().map_or_else(|| device.any_stream(), |launched| launched.stream);
         let queue = Queue { device, stream };
         let backend = device.backend();
         let run = || {

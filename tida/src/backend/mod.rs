@@ -108,7 +108,7 @@ pub(crate) trait Event: Debug + Send + Sync {
 pub(crate) enum Argument<'a> {
     /// Memory of the device, from its start.
     Memory(&'a Memory),
-    /// Memory of the device, from this byte on. Only for kernels that were loaded by [`Backend::load_ptx`].
+    /// Memory of the device, from this byte on. CUDA alone has such addresses.
     At(&'a Memory, usize),
     /// A value, as it lies in memory.
     Bytes(&'a [u8]),

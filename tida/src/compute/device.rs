@@ -230,20 +230,31 @@ impl DeviceLaunch<'_> {
                 let needed = blocks(&plan, cells);
                 (0..3).for_each(|d| grid[d] = grid[d].max(needed[d]));
             }
-            let tiles_z = (grid[2] as u32).to_ne_bytes();
+            if plan.many {
+                grid[2] = grid[2].next_power_of_two();
+            }
+            let log_tiles = grid[2].max(1).ilog2().to_ne_bytes();
             grid[2] *= part.len() as u64;
+            let regions = plan.points_to_regions().then(|| part.first().map(|(region, _)| *region)).flatten();
             let table = if plan.many && plan.by_value == 0 { Some(device.constants(as_bytes(&words))?) } else { None };
             words.resize(words.len().max(usize::from(plan.by_value) * ready.source.geometry.len()), 0);
             let mut arguments: SmallVec<[Argument<'_>; 16]> = SmallVec::new();
             for param in &ready.source.params {
                 let argument = match param {
-                    Param::Array(n) => arrays.get(*n as usize).and_then(|m| m.as_deref()).map(Argument::Memory),
+                    Param::Array(n) => arrays.get(*n as usize).and_then(|m| m.as_deref()).map(|memory| {
+                        match (self.args.get(*n as usize), regions) {
+                            (Some(DeviceArg::Tiled(array)), Some(region)) => {
+                                Argument::At(memory, array.storage.offset(region))
+                            }
+                            _ => Argument::Memory(memory),
+                        }
+                    }),
                     Param::Whole(n) => wholes.get(*n as usize).and_then(|m| m.as_deref()).map(Argument::Memory),
                     Param::Capture(n) => captures.get(*n as usize).map(|bytes| Argument::Bytes(bytes)),
                     Param::Length(n) => lengths.get(*n as usize).map(|bytes| Argument::Bytes(bytes)),
                     Param::Geometry => Some(Argument::Bytes(as_bytes(&words))),
                     Param::Boxes => table.as_deref().map(Argument::Memory),
-                    Param::TilesZ => Some(Argument::Bytes(&tiles_z)),
+                    Param::LogTiles => Some(Argument::Bytes(&log_tiles)),
                     Param::Fault => fault.as_ref().map(Argument::Memory),
                     Param::Out => self.fold.map(|(_, out)| Argument::Memory(out)),
                 };
@@ -260,6 +271,7 @@ impl DeviceLaunch<'_> {
         };
         if plan.many {
             let tiles = fitting.iter().map(|(_, cells)| blocks(&plan, cells)[2]).max().unwrap_or(1).max(1);
+            let tiles = tiles.next_power_of_two();
             let at_once = ((limits[2] / tiles) as usize).max(1);
             for part in fitting.chunks(at_once) {
                 held.extend(launch(part)?);

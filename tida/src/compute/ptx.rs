@@ -214,13 +214,12 @@ impl PtxKernel {
             let component = Component { base: 0, dynamic: Vec::new() };
             let scalar = binding.element.component_types().first().copied().unwrap_or(ScalarType::U8);
             let mut value = None;
-            for side in 0..2 {
-                let index: Vec<ExprId> = (0..D)
-                    .map(|axis| {
+            for (side, op) in [BinaryOp::Sub, BinaryOp::Add].into_iter().enumerate() {
+                let index: Vec<ExprId> = (reach.iter().enumerate())
+                    .map(|(axis, reach)| {
                         let at = add(&mut body, ScalarType::I64, ExprKind::Coordinate(axis as u32));
-                        let distance = Value::I64(reach[axis][side] as i64);
+                        let distance = Value::I64(reach[side] as i64);
                         let distance = add(&mut body, ScalarType::I64, ExprKind::Literal(distance));
-                        let op = if side == 0 { BinaryOp::Sub } else { BinaryOp::Add };
                         add(&mut body, ScalarType::I64, ExprKind::Binary(op, at, distance))
                     })
                     .collect();
