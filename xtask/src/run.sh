@@ -38,6 +38,11 @@ choose() {
             # Where the driver of a GPU is registered, it is the one to test; PoCL may be there as well.
             if [ -e /etc/OpenCL/vendors/nvidia.icd ]; then
                 export OCL_ICD_VENDORS=${OCL_ICD_VENDORS:-/etc/OpenCL/vendors/nvidia.icd}
+            elif ldconfig -p | grep -q libnvidia-opencl.so.1 || [ -e /usr/lib/libnvidia-opencl.so.1 ]; then
+                # Installed, but not registered.
+                mkdir -p "$scratch/vendors"
+                echo libnvidia-opencl.so.1 >"$scratch/vendors/nvidia.icd"
+                export OCL_ICD_VENDORS=${OCL_ICD_VENDORS:-$scratch/vendors}
             fi
             ;;
         cpu) ;;
@@ -162,7 +167,7 @@ sanitize() {
     for tool in memcheck racecheck initcheck; do
         # The driver is asked for parameters of a kernel until it says that there are no more: no error of ours.
         flags=
-        [ "$tool" = memcheck ] && flags="--report-api-errors explicit"
+        [ "$tool" = memcheck ] && flags="--report-api-errors no"
         while read -r line; do
             # shellcheck disable=SC2086
             try "$tool $line" example compute-sanitizer --tool "$tool" $flags --error-exitcode 1 -- cuda $line

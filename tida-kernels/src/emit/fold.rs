@@ -187,8 +187,8 @@ fn groups(dialect: Dialect, scalar: ScalarType, op: FoldOp, kernel: &Groups<'_>)
         rest.line(dialect.barrier());
         rest.depth -= 1;
         rest.line("}");
-        rest.line("for (i32 half = 32; half > 0; half >>= 1) {");
-        rest.line("    if (thread < half) level[thread] = tida_fold(level[thread], level[thread + half]);");
+        rest.line("for (i32 step = 32; step > 0; step >>= 1) {");
+        rest.line("    if (thread < step) level[thread] = tida_fold(level[thread], level[thread + step]);");
         rest.line(format!("    {}", dialect.barrier()));
         rest.line("}");
         rest.line(format!("if (thread == 0) out[{}] = level[0];", dialect.block(0)));

@@ -79,11 +79,10 @@ fn array<T: Element, const D: usize>(case: &Case, acc: &TileAcc, value: T, turn:
     let centering = std::array::from_fn(|d| if case.faces[d] { Centering::Face } else { Centering::Cell });
     let mut builder = TileArray::<T, D>::builder(shape).regions(regions).ghost(ghost).centering(centering);
     let computes = !T::TYPE.component_types().contains(&ScalarType::Bool);
-    for axis in 0..D {
-        let kinds = case.kinds[axis];
+    for (axis, (kinds, n)) in case.kinds.into_iter().zip(shape).enumerate() {
         for (side, kind) in [Side::Low, Side::High].into_iter().zip(kinds) {
             let kind = if kinds[0] == 0 { 0 } else { kind.max(1) };
-            builder = builder.boundary_face(axis, side, boundary(kind, value, computes, shape[axis]));
+            builder = builder.boundary_face(axis, side, boundary(kind, value, computes, n));
         }
     }
     builder.build(acc).unwrap()
@@ -126,7 +125,7 @@ fn bytes<const D: usize>(layout: &Layout<D>, storage: &Storage, element: &Elemen
     let mut all = vec![0xa5; *offsets.last().unwrap()];
     for (number, region) in layout.regions.iter().enumerate() {
         let length = region.cells * element.bytes();
-        assert!(offsets[number] % 256 == 0 && offsets[number] + length <= offsets[number + 1]);
+        assert!(offsets[number].is_multiple_of(256) && offsets[number] + length <= offsets[number + 1]);
         // SAFETY: the region has as many bytes, and no one else uses them.
         let block = unsafe { std::slice::from_raw_parts(storage.base(number), length) };
         all[offsets[number]..][..length].copy_from_slice(block);
