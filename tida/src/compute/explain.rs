@@ -2,7 +2,7 @@
 
 use std::any::TypeId;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use smallvec::SmallVec;
 use tida_kernels::analysis::Analysis;
@@ -30,12 +30,17 @@ pub struct Explanation {
     captures: Vec<Value>,
     plan: Plan,
     source: Source,
-    /// What it was compiled for, and what the compiler says of it; or why it was not compiled.
-    compiled: Result<(String, KernelFacts), Error>,
+    /// The accelerator of the arguments.
+    acc: Option<TileAcc>,
+    compiled: OnceLock<Compiled>,
 }
 
-/// Types and analyses a kernel for these arguments, emits and compiles it for the device of their accelerator, and runs
-/// nothing. On an accelerator without a device it shows the CUDA form, compiled if NVRTC is there.
+/// What a kernel was compiled for, and what the compiler says of it; or why it was not compiled.
+type Compiled = Result<(String, KernelFacts), Error>;
+
+/// Types and analyses a kernel for these arguments, emits it for the device of their accelerator, and runs nothing. It is
+/// compiled when the explanation is printed. On an accelerator without a device it shows the CUDA form, compiled if
+/// NVRTC is there.
 ///
 /// ```
 /// use tida::prelude::*;
@@ -102,30 +107,14 @@ fn explained(
         block: None,
         fold: None,
     };
-    let (plan, source, compiled) = match acc.and_then(|acc| acc.core().device.as_ref()) {
-        Some(device) => {
-            let target = device.backend().facts();
-            let plan = launch.plan(target, device.math(), extent, false);
-            match launch.ready(device, &plan) {
-                Ok(ready) => {
-                    let facts = (format!("{} ({})", target.name, target.target), ready.kernel.facts());
-                    (plan, ready.source.clone(), Ok(facts))
-                }
-                Err(error) => {
-                    let source = emit(&prepared.kernel, &prepared.analysis, &plan);
-                    (plan, source, Err(error))
-                }
-            }
-        }
-        None => {
-            let plan = launch.plan(&Facts::of_cuda(), Math::Exact, extent, false);
-            let source = emit(&prepared.kernel, &prepared.analysis, &plan);
-            let compiled = cuda::compile_only(&source.text, &source.entry, Math::Exact, ARCHITECTURE);
-            (plan, source, compiled.map(|(_, facts)| (ARCHITECTURE.to_owned(), facts)))
-        }
+    let device = acc.and_then(|acc| acc.core().device.as_ref());
+    let plan = match device {
+        Some(device) => launch.plan(device.backend().facts(), device.math(), extent, false),
+        None => launch.plan(&Facts::of_cuda(), Math::Exact, extent, false),
     };
     drop(launch);
-    Explanation { prepared, captures, plan, source, compiled }
+    let source = emit(&prepared.kernel, &prepared.analysis, &plan);
+    Explanation { prepared, captures, plan, source, acc: acc.cloned(), compiled: OnceLock::new() }
 }
 
 /// What kernels are compiled for where there is no device.
@@ -152,6 +141,29 @@ impl Explanation {
         &self.source
     }
 
+    /// Compiles the source, if that was not done yet.
+    ///
+    /// # Errors
+    /// No compiler, or source that it refuses.
+    pub fn compile(&self) -> Result<(), Error> {
+        self.compiled().as_ref().map(|_| ()).map_err(Error::clone)
+    }
+
+    fn compiled(&self) -> &Compiled {
+        let Source { text, entry, .. } = &self.source;
+        self.compiled.get_or_init(|| match self.acc.as_ref().and_then(|acc| acc.core().device.as_ref()) {
+            Some(device) => {
+                let target = device.backend().facts();
+                let kernel = device.kernel(text, entry, self.plan.block)?;
+                Ok((format!("{} ({})", target.name, target.target), kernel.facts()))
+            }
+            None => {
+                let compiled = cuda::compile_only(text, entry, Math::Exact, ARCHITECTURE);
+                compiled.map(|(_, facts)| (ARCHITECTURE.to_owned(), facts))
+            }
+        })
+    }
+
     /// The captured scalars, arrays one entry after the other; a deferred scalar is 0.
     pub fn captures(&self) -> &[Value] {
         &self.captures
@@ -171,7 +183,7 @@ impl fmt::Display for Explanation {
             self.plan.groups
         )?;
         writeln!(f, "  checks: {}", if self.plan.checked { "reads that were not proven" } else { "none needed" })?;
-        match &self.compiled {
+        match self.compiled() {
             Ok((target, facts)) => {
                 writeln!(f, "  compiled for {target}")?;
                 let mut fact = |name: &str, value: Option<String>| match value {

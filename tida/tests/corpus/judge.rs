@@ -1,6 +1,7 @@
 //! Native against interpreted.
 
 use std::collections::BTreeSet;
+use std::sync::Mutex;
 
 use tida::__private::{Ask, Checked, Proven, Views};
 use tida::compute::Args;
@@ -111,6 +112,14 @@ fn close(a: Value, b: Value) -> bool {
     }
 }
 
+/// The emitted CUDA form of each kernel compiles, with 32-bit and with checked reads as this launch has them.
+fn compiles_for_cuda(explanation: &Explanation) {
+    static SEEN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    if SEEN.lock().unwrap().insert(explanation.source().text.clone()) {
+        explanation.compile().unwrap_or_else(|error| panic!("{error}\n{}", explanation.source().text));
+    }
+}
+
 /// Runs the interpreter over the same boxes and compares all that there is.
 pub fn judge<const D: usize>(
     explanation: &Explanation,
@@ -120,6 +129,9 @@ pub fn judge<const D: usize>(
     device: Device,
 ) {
     let kernel = explanation.kernel();
+    if std::env::var_os("TIDA_REQUIRE_NVRTC").is_some() && device == Device::Cpu {
+        compiles_for_cuda(explanation);
+    }
     // `sin` and its like are the device's own: equal to stated ulps only.
     let same = if device != Device::Cpu && explanation.analysis().uses_inexact { close } else { same };
     let mut memory = Plain { kernel, args: before, region: 0 };
