@@ -29,6 +29,8 @@ fn fields(input: &syn::DeriveInput) -> Result<&syn::FieldsNamed, Vec<syn::Error>
     }
     let fields = match &input.data {
         syn::Data::Struct(syn::DataStruct { fields: syn::Fields::Named(fields), .. }) if !fields.named.is_empty() => {
+            let unnamed = fields.named.iter().filter_map(|field| field.ident.as_ref()).filter(|name| *name == "_");
+            errors.extend(unnamed.map(|name| syn::Error::new_spanned(name, "a field of an element has a name")));
             Ok(fields)
         }
         syn::Data::Struct(syn::DataStruct { fields: syn::Fields::Unnamed(fields), .. }) => {

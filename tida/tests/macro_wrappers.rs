@@ -12,7 +12,7 @@ fn array(acc: &TileAcc) -> TileArray<f64, 2> {
 }
 
 fn acc() -> TileAcc {
-    TileAcc::builder().threads(2).build().unwrap()
+    TileAcc::builder().device(Device::Cpu).threads(2).build().unwrap()
 }
 
 /// Answers with one kernel and runs another.

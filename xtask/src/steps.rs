@@ -24,8 +24,8 @@ const STEPS: &[Step] = &[
 ];
 
 /// Tests of tida whose kernels run on the device that `TIDA_DEVICE` names, with the same bits on each.
-const ON_ANY_DEVICE: [&str; 9] =
-    ["array", "array_files", "compute_errors", "corpus", "ghosts", "reduce", "same_bits", "schedule", "tile"];
+const ON_ANY_DEVICE: [&str; 10] =
+    ["array", "array_files", "compute_errors", "corpus", "device", "ghosts", "reduce", "same_bits", "schedule", "tile"];
 
 /// `cargo test`, where a missing compiler or device is a failure and no reason to skip a test.
 fn tests() -> Command {

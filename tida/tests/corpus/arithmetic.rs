@@ -302,6 +302,23 @@ fn booleans() {
     });
 }
 
+/// A constant is as wide as its type says, also where a language would make it narrower.
+#[test]
+fn wide_constants() {
+    over::<1>(|scene| {
+        let (mut r, a) = (scene.array::<i64>(), scene.array::<i64>());
+        check!(
+            scene,
+            [r, a],
+            (&mut r, &a),
+            kernel!(|r, a, at| {
+                let x = a[at];
+                r[at] = (4i64 >> x) ^ (4i64 << x) ^ (3i64 * 2000000000i64);
+            })
+        );
+    });
+}
+
 #[test]
 fn lazy_operators_skip_what_would_fault() {
     over::<1>(|scene| {

@@ -1,0 +1,207 @@
+//! Work on a device: the same results wherever a loop runs, what moves, and what fails.
+//!
+//! The device is what `TIDA_DEVICE` names, else OpenCL if there is one.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tida::prelude::*;
+
+/// An accelerator with a device; none where there is no device, unless tests must have one.
+fn with_device(limit: Option<u64>) -> Option<TileAcc> {
+    let named = std::env::var("TIDA_DEVICE").is_ok_and(|name| !name.is_empty() && name != "cpu");
+    let mut builder = TileAcc::builder().threads(2);
+    if !named {
+        builder = builder.device(Device::OpenCl);
+    }
+    if let Some(bytes) = limit {
+        builder = builder.memory_limit(bytes);
+    }
+    match builder.build() {
+        Ok(acc) if acc.device() != Device::Cpu => Some(acc),
+        Ok(_) => None,
+        Err(error) if std::env::var_os("TIDA_REQUIRE_OPENCL").is_some() => panic!("{error}"),
+        Err(error) => {
+            eprintln!("skipped: {error}");
+            None
+        }
+    }
+}
+
+fn start(acc: &TileAcc) -> TileArray<f64, 2> {
+    let mut u = TileArray::<f64, 2>::builder([24, 128])
+        .regions([3, 2])
+        .ghost(1)
+        .boundary(Boundary::Periodic)
+        .build(acc)
+        .unwrap();
+    u.fill(|[j, i]| ((j * 131 + i * 17) % 97) as f64 / 97.0).unwrap();
+    u
+}
+
+/// One step of the heat equation; region `n` of step `s` runs where `place(s, n)` says.
+fn steps(acc: &TileAcc, count: usize, place: impl Fn(usize, usize) -> Option<Device>) -> Vec<f64> {
+    let mut u = start(acc);
+    let mut next = u.like().unwrap();
+    let alpha = 0.2;
+    for step in 0..count {
+        u.fill_ghosts().unwrap();
+        for device in [None, Some(Device::Cpu)] {
+            let mut tiles = TileIter::new(&u);
+            if let Some(device) = device {
+                tiles = tiles.device(device);
+            }
+            for tile in tiles.filter(|tile| place(step, tile.region()) == device) {
+                compute(
+                    &tile,
+                    (&mut next, &u),
+                    kernel!(|next, u, at| {
+                        let c = u[at];
+                        let around = u[at + [0, 1]] + u[at - [0, 1]] + u[at + [1, 0]] + u[at - [1, 0]];
+                        next[at] = c + alpha * (around - 4.0 * c);
+                    }),
+                )
+                .unwrap();
+            }
+        }
+        std::mem::swap(&mut u, &mut next);
+    }
+    u.read_box(u.domain()).unwrap()
+}
+
+#[test]
+fn a_loop_may_move_to_the_cpu_and_back() {
+    let cpu = TileAcc::builder().device(Device::Cpu).threads(2).build().unwrap();
+    let wanted = steps(&cpu, 7, |_, _| None);
+    let Some(acc) = with_device(None) else { return };
+    assert_eq!(steps(&acc, 7, |_, _| None), wanted);
+    assert_eq!(steps(&acc, 7, |step, _| (step % 3 == 1).then_some(Device::Cpu)), wanted);
+    // Some regions on each side, in every step.
+    assert_eq!(steps(&acc, 7, |step, region| ((step + region) % 2 == 0).then_some(Device::Cpu)), wanted);
+}
+
+#[test]
+fn only_what_is_stale_moves() {
+    let Some(acc) = with_device(None) else { return };
+    let mut u = start(&acc);
+    let mut next = u.like().unwrap();
+    let copied = |acc: &TileAcc| {
+        acc.sync().unwrap();
+        acc.bytes_copied()
+    };
+    let run = |next: &mut TileArray<f64, 2>, u: &TileArray<f64, 2>, device: Option<Device>, regions: usize| {
+        let tiles = TileIter::new(u).filter(|tile| tile.region() < regions);
+        for mut tile in tiles {
+            if let Some(device) = device {
+                tile = TileIter::new(u).device(device).nth(tile.region()).unwrap();
+            }
+            compute(&tile, (&mut *next, u), kernel!(|next, u, at| next[at] = 2.0 * u[at])).unwrap();
+        }
+    };
+    run(&mut next, &u, None, 6);
+    let (up, down) = copied(&acc);
+    // All regions of `u` once; `next` is new and moves nowhere.
+    assert!(up > 0 && down == 0, "{up} {down}");
+    run(&mut next, &u, None, 6);
+    assert_eq!(copied(&acc), (up, 0), "all is there already");
+    // Two of six regions of `next` come back to be written over; `u` is on both sides.
+    run(&mut next, &u, Some(Device::Cpu), 2);
+    let (up_again, down) = copied(&acc);
+    assert!(up_again == up && down > 0, "{up_again} {down}");
+    let region = down / 2;
+    run(&mut next, &u, None, 6);
+    assert_eq!(copied(&acc), (up + 2 * region, down), "those two go to the device again");
+    let values = next.read_box(next.domain()).unwrap();
+    assert_eq!(copied(&acc), (up + 2 * region, down + 6 * region));
+    let expected: Vec<f64> = u.read_box(u.domain()).unwrap().iter().map(|x| 2.0 * x).collect();
+    assert_eq!(values, expected);
+    assert_eq!(copied(&acc), (up + 2 * region, down + 6 * region), "the host's copy of `u` is new");
+    u.fill_value(1.0).unwrap();
+    run(&mut next, &u, None, 6);
+    assert!(next.read_box(next.domain()).unwrap().iter().all(|x| *x == 2.0));
+}
+
+#[test]
+fn an_array_that_does_not_fit_is_an_error_of_the_work_that_needs_it() {
+    let Some(acc) = with_device(Some(256 << 10)) else { return };
+    let small = start(&acc);
+    let big = TileArray::<f64, 2>::builder([512, 512]).build(&acc).unwrap();
+    let (mut a, mut b) = (small.like().unwrap(), big.like().unwrap());
+    for tile in TileIter::new(&big) {
+        compute(&tile, (&mut b, &big), kernel!(|b, u, at| b[at] = u[at] + 1.0)).unwrap();
+    }
+    let error = b.read_box(b.domain()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Memory);
+    assert!(error.found().contains("262144") && !error.advice().is_empty(), "{error}");
+    assert_eq!(acc.sync().unwrap_err().kind(), ErrorKind::Memory);
+    // What fits still runs, and the same loop runs on the CPU.
+    for tile in TileIter::new(&small) {
+        compute(&tile, (&mut a, &small), kernel!(|a, u, at| a[at] = u[at] + 1.0)).unwrap();
+    }
+    for tile in TileIter::new(&big).device(Device::Cpu) {
+        compute(&tile, (&mut b, &big), kernel!(|b, u, at| b[at] = u[at] + 1.0)).unwrap();
+    }
+    assert!(b.read_box(b.domain()).unwrap().iter().all(|x| *x == 1.0));
+    assert_eq!(a.read_box(a.domain()).unwrap()[0], 1.0);
+}
+
+#[test]
+fn blocks_of_threads_change_nothing() {
+    let Some(acc) = with_device(None) else { return };
+    let u = start(&acc);
+    let mut results = Vec::new();
+    for block in [[1, 64], [4, 32], [16, 16], [3, 7], [1, 1]] {
+        let mut next = u.like().unwrap();
+        for tile in TileIter::new(&u).thread_block(block) {
+            compute(&tile, (&mut next, &u), kernel!(|next, u, at| next[at] = u[at] * u[at])).unwrap();
+        }
+        results.push(next.read_box(next.domain()).unwrap());
+    }
+    assert!(results.iter().all(|result| *result == results[0]));
+}
+
+#[test]
+fn a_deferred_scalar_reaches_kernels_of_the_device() {
+    let Some(acc) = with_device(None) else { return };
+    let u = start(&acc);
+    let total = reduce_later(&u, Sum, kernel!(|u, at| u[at])).unwrap();
+    let mut next = u.like().unwrap();
+    for tile in TileIter::new(&u) {
+        compute(&tile, (&mut next, &u), kernel!(|next, u, at| next[at] = u[at] / total)).unwrap();
+    }
+    let total = total.get().unwrap();
+    let expected: Vec<f64> = u.read_box(u.domain()).unwrap().iter().map(|x| x / total).collect();
+    assert_eq!(next.read_box(next.domain()).unwrap(), expected);
+}
+
+/// Counts what is said about a machine without a GPU.
+struct Listener;
+
+static SAID: AtomicUsize = AtomicUsize::new(0);
+
+impl tracing::Subscriber for Listener {
+    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+        metadata.target().starts_with("tida::acc")
+    }
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+    fn event(&self, _: &tracing::Event<'_>) {
+        SAID.fetch_add(1, Ordering::SeqCst);
+    }
+    fn enter(&self, _: &tracing::span::Id) {}
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
+#[test]
+fn falling_back_to_the_cpu_is_said_once() {
+    if std::env::var("TIDA_DEVICE").is_ok_and(|name| !name.is_empty() && name != "auto") {
+        return;
+    }
+    tracing::subscriber::set_global_default(Listener).unwrap();
+    for _ in 0..3 {
+        let acc = TileAcc::auto().unwrap();
+        assert_eq!(SAID.load(Ordering::SeqCst), usize::from(acc.device() == Device::Cpu));
+    }
+}
