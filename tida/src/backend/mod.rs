@@ -173,7 +173,7 @@ pub(crate) trait Backend: Debug + Send + Sync {
     /// Memory of any content, aligned to 256 bytes. Gives its handle.
     ///
     /// # Errors
-    /// [`ErrorKind::Memory`](crate::ErrorKind::Memory): what was asked for, what is free, what to do.
+    /// [`ErrorKind::Memory`]: what was asked for, what is free, what to do.
     fn allocate(&self, bytes: usize) -> Result<u64, Error>;
 
     /// Gives memory back, or keeps it for the next [`Backend::allocate`] of that size.
@@ -198,15 +198,15 @@ pub(crate) trait Backend: Debug + Send + Sync {
     /// Compiles a kernel, or finds it in the cache on disk.
     ///
     /// # Errors
-    /// [`ErrorKind::Kernel`](crate::ErrorKind::Kernel) with the compiler's messages as `found`;
-    /// [`ErrorKind::Device`](crate::ErrorKind::Device) without a compiler.
+    /// [`ErrorKind::Kernel`] with the compiler's messages as `found`;
+    /// [`ErrorKind::Device`] without a compiler.
     fn compile(&self, code: &Code<'_>) -> Result<Arc<dyn Kernel>, Error>;
 
     /// Loads a kernel that another compiler has made, as PTX text.
     ///
     /// # Errors
-    /// [`ErrorKind::Kernel`](crate::ErrorKind::Kernel) with the driver's messages as `found`;
-    /// [`ErrorKind::Device`](crate::ErrorKind::Device) on anything but CUDA.
+    /// [`ErrorKind::Kernel`] with the driver's messages as `found`;
+    /// [`ErrorKind::Device`] on anything but CUDA.
     fn load_ptx(&self, _ptx: &str, entry: &str) -> Result<Arc<dyn Kernel>, Error> {
         Err(Error::new(
             ErrorKind::Device,
