@@ -162,7 +162,7 @@ impl Settings {
 
     /// Ends a run: compares the result with that of the plain loops, writes what was asked for, prints the report.
     ///
-    /// `steps` were done in `seconds`. A result that differs by more than [`Settings::tolerance`] is an error, after the
+    /// `steps` were done in `seconds`. A result that differs by more than the tolerance is an error, after the
     /// report.
     pub fn finish<T: Cell, const D: usize>(
         &self,
