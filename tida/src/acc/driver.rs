@@ -350,7 +350,7 @@ impl Core {
         let before = node.take_before();
         let places = || before.iter().filter_map(|b| b.launched());
         let stream = places().next_back().map_or_else(|| device.any_stream(), |launched| launched.stream);
-        let queue = Queue { device, stream };
+        let queue = Queue { device, stream, rings: &[] };
         let backend = device.backend();
         let run = || {
             for other in places().filter(|other| other.stream != stream) {

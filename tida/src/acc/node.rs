@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::device::DeviceCore;
-use crate::backend::{COPIES, Event};
+use crate::array::layout::WideLayout;
+use crate::array::storage::Storage;
+use crate::backend::{COPIES, Event, Memory};
 use crate::error::Error;
 
 /// What a node does when it runs. It runs once, inside the thread pool.
@@ -30,9 +32,27 @@ pub(crate) type Done = Box<dyn FnOnce() -> Result<(), Error> + Send>;
 pub(crate) struct Queue<'a> {
     pub device: &'a Arc<DeviceCore>,
     pub stream: usize,
+    /// Where arrays are of which the device holds planes alone.
+    pub rings: &'a [Ring],
+}
+
+/// Part of an array on the device: a window of planes of its first axis, in memory that wraps around.
+///
+/// For kernels it is an array of other regions, all in the same memory: region `c` holds the planes from `c` times the
+/// ring's length on.
+#[derive(Debug)]
+pub(crate) struct Ring {
+    pub storage: Arc<Storage>,
+    pub memory: Arc<Memory>,
+    pub layout: Arc<WideLayout>,
 }
 
 impl Queue<'_> {
+    /// The planes of an array that the device holds, if it holds no more.
+    pub fn ring(&self, storage: &Arc<Storage>) -> Option<&Ring> {
+        self.rings.iter().find(|ring| Arc::ptr_eq(&ring.storage, storage))
+    }
+
     /// Runs `f`, which puts commands into streams; if it fails, waits for those that it had put there, so that what they
     /// use may go.
     pub fn enqueue<T>(&self, f: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {

@@ -97,7 +97,7 @@ impl Storage {
     /// # Errors
     /// Memory that the device does not have, or a copy that failed.
     pub(crate) unsafe fn to_device(&self, queue: &Queue<'_>, region: usize, write: bool) -> Result<(), Error> {
-        let Queue { device, stream } = queue;
+        let Queue { device, stream, .. } = queue;
         let backend = device.backend();
         let mut state = self.residence().lock();
         let state = &mut *state;

@@ -101,7 +101,7 @@ pub struct HeldMut<T, const D: usize>(Memory<D>, PhantomData<fn() -> T>);
 
 impl<const D: usize> Memory<D> {
     fn on_device<T: Element>(&self) -> DeviceArray<'_> {
-        DeviceArray { storage: &self.storage, layout: &self.layout.wide, element: T::TYPE }
+        DeviceArray { storage: &self.storage, layout: &self.layout.wide, element: T::TYPE, ring: None }
     }
 
     fn raw(&self, region: usize, valid_only: bool) -> Raw<D> {

@@ -14,7 +14,7 @@ use super::capture::{CapturedValue, Captures};
 use super::launch::fault_error;
 use super::prepare::Prepared;
 use crate::acc::device::{DeviceCore, Ready};
-use crate::acc::node::{Done, Queue};
+use crate::acc::node::{Done, Queue, Ring};
 use crate::array::GridBox;
 use crate::array::layout::{WideLayout, WideRegion};
 use crate::array::storage::Storage;
@@ -38,9 +38,44 @@ pub(crate) struct DeviceArray<'a> {
     pub storage: &'a Arc<Storage>,
     pub layout: &'a Arc<WideLayout>,
     pub element: ElementType,
+    /// The planes that the device holds, if not all; `layout` is then that of the ring.
+    pub ring: Option<&'a Ring>,
 }
 
-impl DeviceArg<'_> {
+impl<'a> DeviceArray<'a> {
+    /// The array as the commands of `queue` find it.
+    pub fn placed(self, queue: &'a Queue<'_>) -> DeviceArray<'a> {
+        match queue.ring(self.storage) {
+            Some(ring) => DeviceArray { layout: &ring.layout, ring: Some(ring), ..self },
+            None => self,
+        }
+    }
+
+    /// Its memory on the device.
+    ///
+    /// # Errors
+    /// Memory that the device does not have.
+    pub fn memory(&self, device: &DeviceCore) -> Result<Arc<Memory>, Error> {
+        match self.ring {
+            Some(ring) => Ok(ring.memory.clone()),
+            None => self.storage.device_memory(device),
+        }
+    }
+
+    /// Where a region starts in that memory, in bytes.
+    pub fn start(&self, region: usize) -> usize {
+        if self.ring.is_some() { 0 } else { self.storage.offset(region) }
+    }
+}
+
+impl<'a> DeviceArg<'a> {
+    /// The argument as the commands of `queue` find it.
+    pub fn placed(self, queue: &'a Queue<'_>) -> DeviceArg<'a> {
+        match self {
+            DeviceArg::Tiled(array) => DeviceArg::Tiled(array.placed(queue)),
+            other => other,
+        }
+    }
     /// The same for a shorter time.
     pub fn reborrow(&self) -> DeviceArg<'_> {
         match self {
@@ -99,7 +134,7 @@ impl SweepLaunch<'_> {
         let launch = DeviceLaunch {
             prepared: self.prepared,
             captures: self.captures,
-            args: args.into_iter().map(|arg| arg.0).collect(),
+            args: args.into_iter().map(|arg| arg.0.placed(queue)).collect(),
             goal: Goal::Sweep,
             checked: self.checked,
             valid_only: self.valid_only,
@@ -203,7 +238,7 @@ impl DeviceLaunch<'_> {
         let mut wholes: SmallVec<[Option<Arc<Memory>>; 8]> = SmallVec::new();
         for arg in &self.args {
             let (memory, whole) = match arg {
-                DeviceArg::Tiled(array) => (array.storage.device_memory(device)?, None),
+                DeviceArg::Tiled(array) => (array.memory(device)?, None),
                 DeviceArg::Whole(array, rank) => {
                     let words = whole_words(array, *rank);
                     (array.storage.device_memory(device)?, Some(device.constants(as_bytes(&words))?))
@@ -243,9 +278,7 @@ impl DeviceLaunch<'_> {
                 let argument = match param {
                     Param::Array(n) => arrays.get(*n as usize).and_then(|m| m.as_deref()).map(|memory| {
                         match (self.args.get(*n as usize), regions) {
-                            (Some(DeviceArg::Tiled(array)), Some(region)) => {
-                                Argument::At(memory, array.storage.offset(region))
-                            }
+                            (Some(DeviceArg::Tiled(array)), Some(region)) => Argument::At(memory, array.start(region)),
                             _ => Argument::Memory(memory),
                         }
                     }),
@@ -408,14 +441,14 @@ pub(crate) fn segments(whole: &GridBox<4>) -> i64 {
 
 /// Where a region starts, in units of the pointer that the kernel is given.
 fn base(array: &DeviceArray<'_>, region: usize) -> i64 {
-    (array.storage.offset(region) / unit(&array.element)) as i64
+    (array.start(region) / unit(&array.element)) as i64
 }
 
 /// Where the first cell of a box is in an array's memory, in bytes.
 pub(crate) fn base_bytes(array: &DeviceArray<'_>, region: usize, cells: &GridBox<4>) -> usize {
     let size = array.element.component_types().first().map_or(1, |ty| ty.size());
     let position = array.layout.regions.get(region).map_or(0, |r| first(r, cells));
-    array.storage.offset(region) + position as usize * size
+    array.start(region) + position as usize * size
 }
 
 /// Bytes of what the pointer to an element points to: its scalar type if it has only one, else bytes.
