@@ -299,12 +299,15 @@ impl DeviceCore {
         self.launches.fetch_add(1, Ordering::Relaxed);
     }
 
+    // Both are for what runs arrays that do not fit.
     /// Counts data that left the device's memory to make room.
+    #[allow(dead_code)]
     pub fn count_eviction(&self) {
         self.evictions.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Counts a pass over arrays that do not fit, in which so many steps were done.
+    #[allow(dead_code)]
     pub fn count_pass(&self, steps: u64) {
         self.passes.fetch_add(1, Ordering::Relaxed);
         self.steps.fetch_add(steps, Ordering::Relaxed);

@@ -94,7 +94,8 @@ pub(super) fn union(mut intervals: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
 
 /// Length of intervals that do not overlap.
 pub(super) fn length(intervals: &[(f64, f64)]) -> f64 {
-    intervals.iter().map(|(start, end)| end - start).sum()
+    // The sum of no floats is -0.
+    intervals.iter().map(|(start, end)| end - start).fold(0.0, |sum, part| sum + part)
 }
 
 /// Length of what two lists have in common, each of intervals in order that do not overlap.

@@ -16,7 +16,7 @@ fn made_up() -> Timeline {
         span(H2d, "R1", 1, (0.002, 0.003), 1_000_000),
         span(Kernel, "heat.rs:73", 1, (0.0035, 0.0055), 0),
         span(D2h, "R0", 0, (0.004, 0.005), 500),
-        span(H2d, "R2", 0, (0.0045, 0.006), 1_500_000),
+        span(H2d, "R2", 2, (0.0045, 0.006), 1_500_000),
         span(Cpu, "a \"closure\" <of> tabs\t& é", 1, (0.005, 0.0055), 0),
         span(Ghost, "heat.rs:71", 1, (0.0055, 0.006), 0),
     ];
@@ -59,6 +59,7 @@ fn sums_without_copies_and_without_spans() {
     assert_eq!((busy.cpu, busy.h2d, busy.overlap, busy.both_ways), (1.0, 0.0, None, None));
     timeline.spans.clear();
     assert_eq!(timeline.busy(), None);
+    assert!(length(&[]).is_sign_positive());
     assert!(timeline.svg().ends_with("</svg>\n"));
     serde_json::from_str::<Value>(&timeline.chrome()).unwrap();
 }
@@ -69,7 +70,11 @@ fn a_summary_to_read() {
     insta::assert_snapshot!(stats, @"3.5 MB to the device, 500 B from it; 1 launch, 0 evictions");
     let stats = Stats { evictions: 1, passes: 2, steps: 95, busy: made_up().busy(), ..stats };
     assert_eq!(stats.steps_per_residency(), Some(47.5));
-    insta::assert_snapshot!(stats, @"");
+    insta::assert_snapshot!(stats, @r"
+    3.5 MB to the device, 500 B from it; 1 launch, 1 eviction, 47.5 steps a pass in 2 passes
+    busy in 0.005 s: kernels 80 %, the host 10 %, the link 70 % to the device, 20 % from it
+    of the link's busy time: 75 % beside kernels, 13 % both ways
+    ");
 }
 
 #[test]
