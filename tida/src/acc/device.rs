@@ -1,12 +1,14 @@
-//! A device of an accelerator: its backend, compiled kernels, small constant memory, and what was copied.
+//! A device of an accelerator: its backend, compiled kernels, small constant memory, and what was done.
 
 use std::collections::HashMap;
+use std::fmt::Display;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tida_kernels::emit::{FaultRecord, Source};
 use tida_kernels::plan::{Math, Plan};
 
+use super::timeline::{Recorder, SpanKind, Stats, restart};
 use crate::backend::{Backend, COPIES, Code, Kernel, Memory, STREAMS};
 use crate::error::{Error, ErrorKind};
 
@@ -18,6 +20,12 @@ pub(crate) struct DeviceCore {
     next_stream: AtomicUsize,
     uploaded: AtomicU64,
     downloaded: AtomicU64,
+    launches: AtomicU64,
+    evictions: AtomicU64,
+    passes: AtomicU64,
+    steps: AtomicU64,
+    /// Takes down what runs when, if that is wanted.
+    pub timeline: Option<Arc<Recorder>>,
     /// Most bytes of arrays, if that is limited.
     limit: Option<u64>,
     /// Bytes of arrays there are.
@@ -91,9 +99,20 @@ impl DeviceCore {
             next_stream: AtomicUsize::new(0),
             uploaded: AtomicU64::new(0),
             downloaded: AtomicU64::new(0),
+            launches: AtomicU64::new(0),
+            evictions: AtomicU64::new(0),
+            passes: AtomicU64::new(0),
+            steps: AtomicU64::new(0),
+            timeline: None,
             limit,
             used: Arc::default(),
         }
+    }
+
+    /// Takes down what runs when.
+    pub fn with_timeline(mut self) -> DeviceCore {
+        self.timeline = Some(Arc::new(Recorder::new(Some(&*self.opened.backend))));
+        self
     }
 
     /// Memory for an array.
@@ -148,6 +167,7 @@ impl DeviceCore {
             return done.clone();
         }
         let made = self.opened.backend.compile(&Code { text, entry, math: self.math, block });
+        self.host_waited();
         kernels.insert(key, made.clone());
         made
     }
@@ -163,6 +183,7 @@ impl DeviceCore {
             return done.clone();
         }
         let made = self.opened.backend.load_ptx(ptx, entry);
+        self.host_waited();
         kernels.insert(key, made.clone());
         made
     }
@@ -179,6 +200,7 @@ impl DeviceCore {
             return done.clone();
         }
         let made = make().map(Arc::new);
+        self.host_waited();
         ready.insert((analysed, plan.clone()), made.clone());
         made
     }
@@ -208,6 +230,7 @@ impl DeviceCore {
         let memory = Arc::new(Memory::new(&self.opened.backend, bytes.len())?);
         // SAFETY: the new memory has as many bytes, no one else knows it, and the copy is done before `bytes` ends.
         unsafe { self.upload_now(&memory, 0, bytes.as_ptr(), bytes.len())? };
+        self.host_waited();
         let mut constants = self.opened.constants.lock().unwrap_or_else(PoisonError::into_inner);
         if constants.len() >= MOST_CONSTANTS {
             // Launches under way hold theirs.
@@ -223,7 +246,9 @@ impl DeviceCore {
     pub unsafe fn upload_now(&self, to: &Memory, at: usize, from: *const u8, bytes: usize) -> Result<(), Error> {
         self.count_upload(bytes);
         // SAFETY: the caller's promise.
-        unsafe { self.opened.backend.upload(COPIES, to, at, from, bytes)? };
+        self.timed(SpanKind::H2d, "a table", COPIES, bytes, || unsafe {
+            self.opened.backend.upload(COPIES, to, at, from, bytes)
+        })?;
         self.opened.backend.record(COPIES)?.finish()
     }
 
@@ -232,9 +257,27 @@ impl DeviceCore {
     /// # Safety
     /// As [`Backend::download`], until this returns.
     pub unsafe fn download_now(&self, from: &Memory, at: usize, to: *mut u8, bytes: usize) -> Result<(), Error> {
+        // SAFETY: handed on.
+        unsafe { self.download_named("a value", from, at, to, bytes) }
+    }
+
+    /// As [`DeviceCore::download_now`], with a name for the timeline.
+    ///
+    /// # Safety
+    /// As [`Backend::download`], until this returns.
+    pub unsafe fn download_named(
+        &self,
+        name: impl Display,
+        from: &Memory,
+        at: usize,
+        to: *mut u8,
+        bytes: usize,
+    ) -> Result<(), Error> {
         self.count_download(bytes);
         // SAFETY: the caller's promise.
-        unsafe { self.opened.backend.download(COPIES, from, at, to, bytes)? };
+        self.timed(SpanKind::D2h, name, COPIES, bytes, || unsafe {
+            self.opened.backend.download(COPIES, from, at, to, bytes)
+        })?;
         self.opened.backend.record(COPIES)?.finish()
     }
 
@@ -249,5 +292,61 @@ impl DeviceCore {
     /// Bytes copied to the device and from it so far.
     pub fn copied(&self) -> (u64, u64) {
         (self.uploaded.load(Ordering::Relaxed), self.downloaded.load(Ordering::Relaxed))
+    }
+
+    /// Counts kernels put into a stream for one piece of recorded work.
+    pub fn count_launch(&self) {
+        self.launches.fetch_add(1, Ordering::Relaxed);
+    }
+
+    // Both are for what runs arrays that do not fit.
+    /// Counts data that left the device's memory to make room.
+    #[allow(dead_code)]
+    pub fn count_eviction(&self) {
+        self.evictions.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a pass over arrays that do not fit, in which so many steps were done.
+    #[allow(dead_code)]
+    pub fn count_pass(&self, steps: u64) {
+        self.passes.fetch_add(1, Ordering::Relaxed);
+        self.steps.fetch_add(steps, Ordering::Relaxed);
+    }
+
+    /// What was counted so far.
+    pub fn stats(&self) -> Stats {
+        let (h2d_bytes, d2h_bytes) = self.copied();
+        Stats {
+            h2d_bytes,
+            d2h_bytes,
+            launches: self.launches.load(Ordering::Relaxed),
+            evictions: self.evictions.load(Ordering::Relaxed),
+            passes: self.passes.load(Ordering::Relaxed),
+            steps: self.steps.load(Ordering::Relaxed),
+            busy: None,
+        }
+    }
+
+    /// Runs `f`, which puts commands into a stream: with a timeline, as a span of it. `bytes` are those that it copies over
+    /// the link.
+    pub fn timed<T>(
+        &self,
+        kind: SpanKind,
+        name: impl Display,
+        stream: usize,
+        bytes: usize,
+        f: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        match &self.timeline {
+            Some(recorder) => recorder.around(&**self.backend(), (kind, name), (stream, bytes), f),
+            None => f(),
+        }
+    }
+
+    /// The host was busy with something else than the span that it is in.
+    fn host_waited(&self) {
+        if self.timeline.is_some() {
+            restart(&**self.backend());
+        }
     }
 }

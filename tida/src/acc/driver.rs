@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::device::DeviceCore;
 use super::node::{DeviceWork, Done, Launched, Need, Node, Queue, Work};
 use super::sweep::{Launch, OpenSweep, SweepKey, run_boxes};
+use super::timeline::{Recorder as Times, SpanKind, host_span};
 use super::tracker::{BoxTouch, Touch};
 use crate::array::GridBox;
 use crate::backend::Event;
@@ -25,6 +26,8 @@ pub(crate) struct Core {
     pub pool: rayon::ThreadPool,
     /// The device, if it is not the host alone.
     pub device: Option<Arc<DeviceCore>>,
+    /// Takes down what runs when, if that is wanted; the same as the device's.
+    pub timeline: Option<Arc<Times>>,
     /// To the thread that waits for the device.
     launched: Option<Sender<InFlight>>,
     look_ahead: usize,
@@ -105,7 +108,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Core {
     /// Starts the threads.
-    pub fn start(threads: Option<usize>, look_ahead: usize, device: Option<DeviceCore>) -> Result<Arc<Core>, Error> {
+    pub fn start(
+        threads: Option<usize>,
+        look_ahead: usize,
+        device: Option<DeviceCore>,
+        timeline: Option<Arc<Times>>,
+    ) -> Result<Arc<Core>, Error> {
         let failed = |what: &str, found: String| {
             Error::new(ErrorKind::Device, format!("start {what}"), found, "free some threads or ask for fewer")
         };
@@ -121,6 +129,7 @@ impl Core {
         let core = Arc::new(Core {
             pool,
             device: device.map(Arc::new),
+            timeline,
             launched,
             look_ahead,
             recorder: Mutex::default(),
@@ -215,14 +224,18 @@ impl Core {
         after: &[Arc<Node>],
         work: Work,
     ) -> Arc<Node> {
-        let on_device = matches!(work, Work::Device(_));
+        let is_on_device = matches!(work, Work::Device(_));
         let work = match work {
             Work::Host(work) if self.device.is_some() => {
                 let (core, touches) = (self.clone(), touches.to_vec());
                 Work::Host(Box::new(move || {
                     core.bring_to_host(&touches)?;
-                    work()
+                    core.on_host(name, recorded, work)
                 }))
+            }
+            Work::Host(work) => {
+                let core = self.clone();
+                Work::Host(Box::new(move || core.on_host(name, recorded, work)))
             }
             Work::Device(work) => {
                 let touches = touches.to_vec();
@@ -234,17 +247,16 @@ impl Core {
                                 unsafe { touch.tracker.storage().to_device(queue, region, touch.write)? };
                             }
                         }
-                        work(queue)
+                        on_device(queue, name, recorded, || work(queue))
                     })
                 }))
             }
-            work => work,
         };
         self.wait_for_room();
         let mut recorder = lock(&self.recorder);
         recorder.count += 1;
         self.close_all(&mut recorder);
-        let node = Node::new(name, recorded, on_device);
+        let node = Node::new(name, recorded, is_on_device);
         self.unfinished.fetch_add(1, Ordering::Relaxed);
         node.set_work(work);
         for touch in touches {
@@ -283,6 +295,7 @@ impl Core {
     /// A sweep takes no more tiles: it runs when its turn comes.
     fn close(self: &Arc<Core>, sweep: OpenSweep) {
         let OpenSweep { node, launch, boxes, touches, .. } = sweep;
+        let (name, recorded, core) = (node.name, node.recorded, self.clone());
         node.set_work(match (&self.device, node.on_device) {
             (Some(_), true) => Work::Device(Box::new(move |queue| {
                 queue.enqueue(|| {
@@ -291,7 +304,7 @@ impl Core {
                         unsafe { touch.tracker.storage().to_device(queue, touch.region, touch.write.is_some())? };
                     }
                     // SAFETY: as above; the boxes do not overlap.
-                    unsafe { launch.clone().enqueue(queue, &boxes) }
+                    on_device(queue, name, recorded, || unsafe { launch.clone().enqueue(queue, &boxes) })
                 })
             })),
             (Some(device), false) => {
@@ -301,10 +314,10 @@ impl Core {
                         // SAFETY: the graph runs this node only when no work conflicts with it.
                         unsafe { touch.tracker.storage().to_host(&device, touch.region, touch.write.is_some())? };
                     }
-                    run_boxes(&*launch, &boxes)
+                    core.on_host(name, recorded, || run_boxes(&*launch, &boxes))
                 }))
             }
-            (None, _) => Work::Host(Box::new(move || run_boxes(&*launch, &boxes))),
+            (None, _) => Work::Host(Box::new(move || core.on_host(name, recorded, || run_boxes(&*launch, &boxes)))),
         });
         if node.release() {
             self.start_node(node);
@@ -394,6 +407,11 @@ impl Core {
         ready
     }
 
+    /// Runs what a node does on the host: with a timeline, as a span of it.
+    fn on_host<T>(&self, name: &str, recorded: &Location<'_>, work: impl FnOnce() -> T) -> T {
+        host_span(self.timeline.as_deref(), Label { name, recorded }, work)
+    }
+
     /// Makes the host's copies of what is touched the newest.
     fn bring_to_host(&self, touches: &[Touch]) -> Result<(), Error> {
         let Some(device) = &self.device else { return Ok(()) };
@@ -477,6 +495,34 @@ impl Core {
         self.waiting_for_all.fetch_add(1, Ordering::SeqCst);
         self.wait_until(|| self.unfinished.load(Ordering::SeqCst) == 0);
         self.waiting_for_all.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Runs what puts the kernels of a node into a stream: with a timeline, as a span of it.
+fn on_device<T>(
+    queue: &Queue<'_>,
+    name: &str,
+    recorded: &Location<'_>,
+    work: impl FnOnce() -> Result<T, Error>,
+) -> Result<T, Error> {
+    let kind = if name == "fill_ghosts" { SpanKind::Ghost } else { SpanKind::Kernel };
+    queue.device.count_launch();
+    queue.device.timed(kind, Label { name, recorded }, queue.stream, 0, work)
+}
+
+/// What a timeline says of a node: its name, unless that is of any sweep, and the line that recorded it.
+struct Label<'a> {
+    name: &'a str,
+    recorded: &'a Location<'a>,
+}
+
+impl std::fmt::Display for Label<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let file = self.recorded.file().rsplit(['/', '\\']).next().unwrap_or_default();
+        match self.name {
+            "a kernel" => write!(f, "{file}:{}", self.recorded.line()),
+            name => write!(f, "{name} {file}:{}", self.recorded.line()),
+        }
     }
 }
 

@@ -11,9 +11,11 @@ pub(crate) mod device;
 mod driver;
 pub(crate) mod node;
 pub(crate) mod sweep;
+mod timeline;
 mod tracker;
 
 pub use builder::{Device, TileAccBuilder};
+pub use timeline::{Busy, Span, SpanKind, Stats, Timeline};
 pub(crate) use tracker::{BoxTouch, Touch, Tracker};
 
 use std::panic::Location;
@@ -86,6 +88,32 @@ impl TileAcc {
     /// Bytes of arrays and tables copied to the device and from it so far; 0 where kernels run on the CPU.
     pub fn bytes_copied(&self) -> (u64, u64) {
         self.core().device.as_ref().map_or((0, 0), |device| device.copied())
+    }
+
+    /// What was moved, launched and evicted so far, and how busy everything was. It waits for nothing: after
+    /// [`TileAcc::sync`] it is of everything recorded.
+    pub fn stats(&self) -> Stats {
+        let core = self.core();
+        let stats = core.device.as_ref().map(|device| device.stats()).unwrap_or_default();
+        Stats { busy: core.timeline.as_ref().and_then(|recorder| recorder.busy()), ..stats }
+    }
+
+    /// What ran when, since the accelerator was built. Waits until everything recorded has run; how it went, `sync` and
+    /// reads say.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Argument`]: an accelerator that was built without [`TileAccBuilder::timeline`].
+    pub fn timeline(&self) -> Result<Timeline, Error> {
+        let recorder = self.core().timeline.as_ref().ok_or_else(|| {
+            Error::new(
+                ErrorKind::Argument,
+                "give the timeline of an accelerator",
+                "that it was built to record none",
+                "build it with `TileAcc::builder().timeline(true)`",
+            )
+        })?;
+        self.core().wait_for_all();
+        Ok(recorder.timeline())
     }
 
     /// Waits until everything recorded has run.

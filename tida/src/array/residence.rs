@@ -6,6 +6,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::storage::Storage;
+use crate::acc::SpanKind;
 use crate::acc::device::DeviceCore;
 use crate::acc::node::Queue;
 use crate::backend::{Backend, Event, Memory};
@@ -134,7 +135,9 @@ impl Storage {
                 device.count_upload(bytes);
                 // SAFETY: both blocks have the bytes; the caller keeps writers away until the node has finished, and
                 // the node holds the storage.
-                unsafe { backend.upload(*stream, &memory, offset, base, bytes)? };
+                device.timed(SpanKind::H2d, format_args!("R{region}"), *stream, bytes, || unsafe {
+                    backend.upload(*stream, &memory, offset, base, bytes)
+                })?;
                 place.arriving = Some((*stream, backend.record(*stream)?));
                 place.newest = Newest::Both;
             }
@@ -170,7 +173,7 @@ impl Storage {
                 }
             }
             // SAFETY: both blocks have the bytes; the caller keeps all others away.
-            unsafe { device.download_now(&memory, offset, base, bytes)? };
+            unsafe { device.download_named(format_args!("R{region}"), &memory, offset, base, bytes)? };
             self.touch_host(region);
         }
         if let Some(place) = state.regions.get_mut(region) {

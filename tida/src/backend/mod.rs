@@ -100,6 +100,11 @@ pub(crate) trait Event: Debug + Send + Sync {
     /// # Errors
     /// What the driver reports of that work.
     fn finish(&self) -> Result<(), Error>;
+    /// When all work before it was done, in seconds on the device's clock; `None` while it is not done, and where the
+    /// driver gave none. Only [`Backend::record_timed`] asks it for one.
+    fn time(&self) -> Option<f64> {
+        None
+    }
     fn as_any(&self) -> &dyn Any;
 }
 
@@ -261,6 +266,11 @@ pub(crate) trait Backend: Debug + Send + Sync {
 
     /// Marks the end of what a stream has so far.
     fn record(&self, stream: usize) -> Result<Arc<dyn Event>, Error>;
+
+    /// As [`Backend::record`], of an event that will know its [`Event::time`] where the driver gives times. It costs more.
+    fn record_timed(&self, stream: usize) -> Result<Arc<dyn Event>, Error> {
+        self.record(stream)
+    }
 
     /// Lets a stream wait for an event of another one.
     fn wait(&self, stream: usize, event: &dyn Event) -> Result<(), Error>;
