@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Display;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tida_kernels::emit::{FaultRecord, Source};
 use tida_kernels::plan::{Math, Plan};
@@ -30,6 +30,10 @@ pub(crate) struct DeviceCore {
     limit: Option<u64>,
     /// Bytes of arrays there are.
     used: Arc<AtomicU64>,
+    /// Bytes that are promised to arrays which are to be there as a whole.
+    claimed: Arc<AtomicU64>,
+    /// Most bytes of arrays: the limit, or what was free when that was first asked.
+    budget: OnceLock<u64>,
 }
 
 /// A device with what all accelerators on it share.
@@ -87,6 +91,9 @@ pub(crate) struct Ready {
     pub kernel: Arc<dyn Kernel>,
 }
 
+/// A part in so many of the device's memory is left free.
+const RESERVE: u64 = 32;
+
 /// Tables kept for the next launch that needs the same.
 const MOST_CONSTANTS: usize = 1024;
 
@@ -106,6 +113,8 @@ impl DeviceCore {
             timeline: None,
             limit,
             used: Arc::default(),
+            claimed: Arc::default(),
+            budget: OnceLock::new(),
         }
     }
 
@@ -113,6 +122,28 @@ impl DeviceCore {
     pub fn with_timeline(mut self) -> DeviceCore {
         self.timeline = Some(Arc::new(Recorder::new(Some(&*self.opened.backend))));
         self
+    }
+
+    /// Most bytes of arrays: the limit, or what was free at first less a reserve for what the driver and kernels need.
+    fn budget(&self) -> u64 {
+        *self.budget.get_or_init(|| {
+            let memory = self.opened.backend.facts().memory;
+            let free = self.opened.backend.free_memory().unwrap_or(memory);
+            let most = free.saturating_sub(memory / RESERVE);
+            self.limit.map_or(most, |limit| limit.min(most))
+        })
+    }
+
+    /// Promises bytes to arrays, if there is room; gives where to take them off again.
+    pub fn claim(&self, bytes: u64) -> Option<Arc<AtomicU64>> {
+        let fits = |claimed: u64| claimed.checked_add(bytes).filter(|all| bytes == 0 || *all <= self.budget());
+        let claimed = self.claimed.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits);
+        claimed.is_ok().then(|| self.claimed.clone())
+    }
+
+    /// Bytes that are promised to no array.
+    pub fn room(&self) -> u64 {
+        self.budget().saturating_sub(self.claimed.load(Ordering::Relaxed))
     }
 
     /// Memory for an array.
@@ -301,13 +332,11 @@ impl DeviceCore {
 
     // Both are for what runs arrays that do not fit.
     /// Counts data that left the device's memory to make room.
-    #[allow(dead_code)]
     pub fn count_eviction(&self) {
         self.evictions.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Counts a pass over arrays that do not fit, in which so many steps were done.
-    #[allow(dead_code)]
     pub fn count_pass(&self, steps: u64) {
         self.passes.fetch_add(1, Ordering::Relaxed);
         self.steps.fetch_add(steps, Ordering::Relaxed);

@@ -16,7 +16,7 @@ mod tracker;
 
 pub use builder::{Device, TileAccBuilder};
 pub use timeline::{Busy, Span, SpanKind, Stats, Timeline};
-pub(crate) use tracker::{BoxTouch, Touch, Tracker};
+pub(crate) use tracker::{BoxTouch, Side, Touch, Tracker};
 
 use std::panic::Location;
 use std::sync::Arc;

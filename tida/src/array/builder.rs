@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::TileArray;
 use super::element::Element;
+use super::ghosts::planar;
 use super::layout::{Boundaries, Boundary, Centering, Cuts, Layout, LayoutError};
 use super::storage::Storage;
 use crate::acc::{TileAcc, Tracker};
@@ -150,11 +151,12 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
             ),
         })?;
         let storage = Arc::new(Storage::new(layout.regions.iter().map(|r| r.cells * T::TYPE.bytes()))?);
+        let (layout, boundaries) = (Arc::new(layout), Arc::new(self.boundaries));
         Ok(TileArray {
             acc: acc.clone(),
-            tracker: Tracker::new(&layout, &storage),
-            layout: Arc::new(layout),
-            boundaries: Arc::new(self.boundaries),
+            tracker: Tracker::new(&layout, &storage, planar(&layout, &boundaries)),
+            layout,
+            boundaries,
             storage,
             ghost_plan: Arc::new(OnceLock::new()),
         })

@@ -3,6 +3,7 @@
 //! The boxes of a plan become tables, which stay on the device: a fill is then one launch for each phase and kind of
 //! component, whatever the number of regions.
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tida_kernels::element::{ElementType, ScalarType};
@@ -10,6 +11,7 @@ use tida_kernels::emit::copies::{self, BoxCopy, Place, THREADS, Table};
 
 use super::super::grid_box::GridBox;
 use super::super::layout::Layout;
+use super::Part;
 use super::plan::{From, GhostCopy, GhostPlan, Source};
 use crate::acc::device::DeviceCore;
 use crate::backend::{Argument, Backend, Kernel, Memory};
@@ -36,7 +38,7 @@ struct Launch {
 pub(super) struct DeviceGhosts([Mutex<Option<Arc<DeviceCopies>>>; 2]);
 
 /// A table and the scalar type of its kernel.
-type Job = (ScalarType, Table);
+pub(super) type Job = (ScalarType, Table);
 
 impl<const D: usize> GhostPlan<D> {
     /// What fills the ghosts of arrays of this plan's layout and of type `element` in a device's memory, those of fixed
@@ -63,22 +65,53 @@ impl<const D: usize> GhostPlan<D> {
 
     fn jobs(&self, layout: &Layout<D>, element: &ElementType, fixed: bool, most_blocks: u64) -> Vec<Job> {
         let offsets = layout.device_offsets(element.bytes());
-        let planes = planes(element);
-        let mut jobs = Vec::new();
-        for phase in &self.phases {
+        let phases = self.phases.iter().flat_map(|phase| {
             let constant: &[_] = if fixed { &phase.fixed } else { &[] };
-            let copies = || phase.moving.iter().chain(constant);
-            let computed = copies().any(|copy| matches!(copy.from, From::Negated(_) | From::Line { .. }));
-            let mut sorted = Sorted::default();
-            for (component, plane) in planes.iter().enumerate() {
-                let memory = Planes { layout, offsets: &offsets, plane };
-                let kernel = copies::kernel_type(plane.ty, computed);
-                let boxes = copies().filter_map(|copy| memory.ghost_copy(copy, |v| self.fixed[v][component]));
-                sorted.list(kernel).extend(boxes);
-            }
-            jobs.extend(sorted.jobs(most_blocks));
+            let copies: Vec<&GhostCopy<D>> = phase.moving.iter().chain(constant).collect();
+            self.phase_jobs(layout, &offsets, element, &copies, most_blocks)
+        });
+        phases.collect()
+    }
+
+    /// The copies of one part of a fill that set ghosts of `planes`, of an array of one region that starts the memory.
+    pub(super) fn jobs_of(
+        &self,
+        part: Part,
+        layout: &Layout<D>,
+        element: &ElementType,
+        planes: Range<i64>,
+        most_blocks: u64,
+    ) -> Vec<Job> {
+        let phases = self.part(part).flat_map(|phase| {
+            let within = phase.moving.iter().filter_map(|copy| {
+                let mut copy = copy.clone();
+                copy.cells.lo[0] = copy.cells.lo[0].max(planes.start);
+                copy.cells.hi[0] = copy.cells.hi[0].min(planes.end);
+                (!copy.cells.is_empty()).then_some(copy)
+            });
+            let within: Vec<GhostCopy<D>> = within.collect();
+            self.phase_jobs(layout, &[0], element, &within.iter().collect::<Vec<_>>(), most_blocks)
+        });
+        phases.collect()
+    }
+
+    fn phase_jobs(
+        &self,
+        layout: &Layout<D>,
+        offsets: &[usize],
+        element: &ElementType,
+        copies: &[&GhostCopy<D>],
+        most_blocks: u64,
+    ) -> Vec<Job> {
+        let computed = copies.iter().any(|copy| matches!(copy.from, From::Negated(_) | From::Line { .. }));
+        let mut sorted = Sorted::default();
+        for (component, plane) in planes(element).iter().enumerate() {
+            let memory = Planes { layout, offsets, plane };
+            let kernel = copies::kernel_type(plane.ty, computed);
+            let boxes = copies.iter().filter_map(|copy| memory.ghost_copy(copy, |v| self.fixed[v][component]));
+            sorted.list(kernel).extend(boxes);
         }
-        jobs
+        sorted.jobs(most_blocks)
     }
 }
 
@@ -96,7 +129,7 @@ impl DeviceCopies {
         DeviceCopies::new(device, jobs_between(to, from, element, most_blocks(device)))
     }
 
-    fn new(device: &DeviceCore, jobs: Vec<Job>) -> Result<DeviceCopies, Error> {
+    pub(super) fn new(device: &DeviceCore, jobs: Vec<Job>) -> Result<DeviceCopies, Error> {
         let backend = device.backend().clone();
         let dialect = backend.facts().dialect;
         let launch = |(scalar, table): Job| {
@@ -130,7 +163,7 @@ impl DeviceCopies {
     }
 }
 
-fn most_blocks(device: &DeviceCore) -> u64 {
+pub(super) fn most_blocks(device: &DeviceCore) -> u64 {
     device.backend().facts().grid[0]
 }
 

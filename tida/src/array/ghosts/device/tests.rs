@@ -188,8 +188,9 @@ fn check<T: Element, const D: usize>(case: &Case, value: T) {
     for fixed in [true, false] {
         poison(&u, case.wild && !lines, &mut seed);
         let before = bytes(&u.layout, &u.storage, &T::TYPE);
+        let which = if fixed { super::super::Which::All } else { super::super::Which::Moving };
         // SAFETY: the plan is of this layout, and no one else uses the array.
-        unsafe { super::super::fill::run(&plan, &u.layout, &u.storage, &T::TYPE, fixed) };
+        unsafe { super::super::fill::run(&plan, &u.layout, &u.storage, &T::TYPE, which) };
         let host = bytes(&u.layout, &u.storage, &T::TYPE);
         let what = (case, u.layout.cuts.clone(), u.boundaries());
         let copies = plan.on_device(device, &u.layout, &T::TYPE, fixed).unwrap();
