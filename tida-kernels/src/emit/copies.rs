@@ -624,7 +624,8 @@ mod tests {
         assert_eq!(cells, 1 << 34);
         // A table is small beside what it moves.
         assert!(u64::from(pieces) <= 2 * MANY, "{pieces}");
-        let small = super::tables(&[BoxCopy { extent: [1, 1, 3, 4000], to, from: From::Constant(1) }], ScalarType::F32, 2);
+        let small =
+            super::tables(&[BoxCopy { extent: [1, 1, 3, 4000], to, from: From::Constant(1) }], ScalarType::F32, 2);
         assert_eq!(small.iter().map(|table| table.blocks).collect::<Vec<_>>(), [2, 2, 2]);
     }
 }

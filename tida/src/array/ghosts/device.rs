@@ -11,7 +11,7 @@ use tida_kernels::emit::copies::{self, BoxCopy, Place, THREADS, Table};
 use super::super::grid_box::GridBox;
 use super::super::layout::Layout;
 use super::plan::{From, GhostCopy, GhostPlan, Source};
-use crate::acc::device::DeviceCore;
+use crate::acc::device::{DeviceCore, Own};
 use crate::backend::{Argument, Backend, Kernel, Memory};
 use crate::error::Error;
 
@@ -98,10 +98,8 @@ impl DeviceCopies {
 
     fn new(device: &DeviceCore, jobs: Vec<Job>) -> Result<DeviceCopies, Error> {
         let backend = device.backend().clone();
-        let dialect = backend.facts().dialect;
         let launch = |(scalar, table): Job| {
-            let source = copies::copies(dialect, scalar);
-            let kernel = device.kernel(&source.text, source.entry, [THREADS, 1, 1])?;
+            let kernel = device.own(Own::Copies(scalar))?;
             let Table { bytes, pieces, blocks } = table;
             Ok(Launch { kernel, table: device.constants(&bytes)?, pieces, blocks })
         };
