@@ -2,11 +2,13 @@
 
 use std::collections::HashMap;
 use std::fmt::Display;
+use std::hash::Hash;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use tida_kernels::emit::{FaultRecord, Source};
-use tida_kernels::plan::{Math, Plan};
+use tida_kernels::element::ScalarType;
+use tida_kernels::emit::{FaultRecord, Source, copies, fold};
+use tida_kernels::plan::{FoldOp, Math, Plan};
 
 use super::timeline::{Recorder, SpanKind, Stats, restart};
 use crate::backend::{Backend, COPIES, Code, Kernel, Memory, STREAMS};
@@ -41,6 +43,7 @@ pub(crate) struct DeviceCore {
 pub(crate) struct Opened {
     backend: Arc<dyn Backend>,
     kernels: Mutex<Made<KernelKey, dyn Kernel>>,
+    own: Mutex<Made<(Own, Math), dyn Kernel>>,
     /// Emitted kernels by the identity of what was analysed, and plan; the failures too.
     ready: Mutex<Made<(usize, Plan), Ready>>,
     /// Records of faults that no launch uses now.
@@ -50,7 +53,28 @@ pub(crate) struct Opened {
 }
 
 /// What was made so far, the failures too.
-type Made<K, V> = HashMap<K, Result<Arc<V>, Error>>;
+type Made<K, V> = HashMap<K, Arc<OnceLock<Result<Arc<V>, Error>>>>;
+
+/// What was made under this key, or is made now. Whoever asks for the same meanwhile waits, others do not.
+fn made<K: Eq + Hash, V: ?Sized>(
+    table: &Mutex<Made<K, V>>,
+    key: K,
+    make: impl FnOnce() -> Result<Arc<V>, Error>,
+) -> Result<Arc<V>, Error> {
+    let place = table.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
+    place.get_or_init(make).clone()
+}
+
+/// A kernel that has nothing of the user's in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Own {
+    /// [`fold::fold_values`].
+    FoldValues(ScalarType, FoldOp),
+    /// [`fold::fold_tree_twice`].
+    FoldTree(ScalarType, FoldOp),
+    /// [`copies::copies`].
+    Copies(ScalarType),
+}
 
 /// Text, name, threads of a block, math.
 type KernelKey = (String, String, [u32; 3], Math);
@@ -77,6 +101,7 @@ impl Opened {
         Opened {
             backend,
             kernels: Mutex::default(),
+            own: Mutex::default(),
             ready: Mutex::default(),
             fault_records: Mutex::default(),
             constants: Mutex::default(),
@@ -192,15 +217,31 @@ impl DeviceCore {
     /// # Errors
     /// As [`Backend::compile`].
     pub fn kernel(&self, text: &str, entry: &str, block: [u32; 3]) -> Result<Arc<dyn Kernel>, Error> {
-        let mut kernels = self.opened.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (text.to_owned(), entry.to_owned(), block, self.math);
-        if let Some(done) = kernels.get(&key) {
-            return done.clone();
-        }
-        let made = self.opened.backend.compile(&Code { text, entry, math: self.math, block });
-        self.host_waited();
-        kernels.insert(key, made.clone());
-        made
+        made(&self.opened.kernels, key, || {
+            let made = self.opened.backend.compile(&Code { text, entry, math: self.math, block });
+            self.host_waited();
+            made
+        })
+    }
+
+    /// The kernel of tida's own, compiled once.
+    ///
+    /// # Errors
+    /// As [`Backend::compile`].
+    pub fn own(&self, own: Own) -> Result<Arc<dyn Kernel>, Error> {
+        made(&self.opened.own, (own, self.math), || {
+            let dialect = self.opened.backend.facts().dialect;
+            let folds = |source: Source| self.kernel(&source.text, &source.entry, [fold::FOLD_THREADS, 1, 1]);
+            match own {
+                Own::FoldValues(scalar, op) => folds(fold::fold_values(dialect, scalar, op)),
+                Own::FoldTree(scalar, op) => folds(fold::fold_tree_twice(dialect, scalar, op)),
+                Own::Copies(scalar) => {
+                    let source = copies::copies(dialect, scalar);
+                    self.kernel(&source.text, source.entry, [copies::THREADS, 1, 1])
+                }
+            }
+        })
     }
 
     /// Loads a kernel from PTX, or finds it loaded.
@@ -208,15 +249,12 @@ impl DeviceCore {
     /// # Errors
     /// As [`Backend::load_ptx`].
     pub fn ptx(&self, ptx: &str, entry: &str) -> Result<Arc<dyn Kernel>, Error> {
-        let mut kernels = self.opened.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (ptx.to_owned(), entry.to_owned(), [0; 3], self.math);
-        if let Some(done) = kernels.get(&key) {
-            return done.clone();
-        }
-        let made = self.opened.backend.load_ptx(ptx, entry);
-        self.host_waited();
-        kernels.insert(key, made.clone());
-        made
+        made(&self.opened.kernels, key, || {
+            let made = self.opened.backend.load_ptx(ptx, entry);
+            self.host_waited();
+            made
+        })
     }
 
     /// The kernel of a plan: made once for what was analysed.
@@ -226,14 +264,11 @@ impl DeviceCore {
         plan: &Plan,
         make: impl FnOnce() -> Result<Ready, Error>,
     ) -> Result<Arc<Ready>, Error> {
-        let mut ready = self.opened.ready.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(done) = ready.get(&(analysed, plan.clone())) {
-            return done.clone();
-        }
-        let made = make().map(Arc::new);
-        self.host_waited();
-        ready.insert((analysed, plan.clone()), made.clone());
-        made
+        made(&self.opened.ready, (analysed, plan.clone()), || {
+            let made = make().map(Arc::new);
+            self.host_waited();
+            made
+        })
     }
 
     /// A record of faults for a launch in this stream, zero before it.

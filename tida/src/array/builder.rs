@@ -14,7 +14,7 @@ use tida_kernels::element::ScalarType;
 /// Largest number of cells along an axis.
 const LONGEST: usize = 1 << 40;
 /// Cuts of the last axis fall on multiples of this many cells.
-const SEGMENT: usize = 64;
+const SEGMENT: usize = tida_kernels::plan::SEGMENT as usize;
 
 /// What can be given as ghost widths: one number for all faces, one an axis, or `[low, high]` for each axis.
 pub trait IntoGhost<const D: usize> {

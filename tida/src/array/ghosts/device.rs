@@ -13,7 +13,7 @@ use super::super::grid_box::GridBox;
 use super::super::layout::Layout;
 use super::Part;
 use super::plan::{From, GhostCopy, GhostPlan, Source};
-use crate::acc::device::DeviceCore;
+use crate::acc::device::{DeviceCore, Own};
 use crate::backend::{Argument, Backend, Kernel, Memory};
 use crate::error::Error;
 
@@ -29,7 +29,7 @@ pub(crate) struct DeviceCopies {
 struct Launch {
     kernel: Arc<dyn Kernel>,
     table: Arc<Memory>,
-    copies: u32,
+    pieces: u32,
     blocks: u32,
 }
 
@@ -131,12 +131,10 @@ impl DeviceCopies {
 
     pub(super) fn new(device: &DeviceCore, jobs: Vec<Job>) -> Result<DeviceCopies, Error> {
         let backend = device.backend().clone();
-        let dialect = backend.facts().dialect;
         let launch = |(scalar, table): Job| {
-            let source = copies::copies(dialect, scalar);
-            let kernel = device.kernel(&source.text, source.entry, [THREADS, 1, 1])?;
-            let Table { bytes, copies, blocks } = table;
-            Ok(Launch { kernel, table: device.constants(&bytes)?, copies, blocks })
+            let kernel = device.own(Own::Copies(scalar))?;
+            let Table { bytes, pieces, blocks } = table;
+            Ok(Launch { kernel, table: device.constants(&bytes)?, pieces, blocks })
         };
         let launches = jobs.into_iter().map(launch).collect::<Result<_, Error>>()?;
         Ok(DeviceCopies { backend, launches })
@@ -152,10 +150,10 @@ impl DeviceCopies {
     /// regions at [`Layout::device_offsets`]. Until the copies are done, both live, no other work writes them or reads
     /// what is written, and this value is not dropped.
     pub(crate) unsafe fn run(&self, stream: usize, to: &Memory, from: &Memory) -> Result<(), Error> {
-        for Launch { kernel, table, copies, blocks } in &self.launches {
-            let copies = copies.to_ne_bytes();
+        for Launch { kernel, table, pieces, blocks } in &self.launches {
+            let pieces = pieces.to_ne_bytes();
             let arguments =
-                [Argument::Memory(to), Argument::Memory(from), Argument::Memory(table), Argument::Bytes(&copies)];
+                [Argument::Memory(to), Argument::Memory(from), Argument::Memory(table), Argument::Bytes(&pieces)];
             // SAFETY: the table names places inside arrays of these layouts; the rest is the caller's promise.
             unsafe { self.backend.launch(stream, &**kernel, [*blocks, 1, 1], [THREADS, 1, 1], &arguments)? };
         }
@@ -201,7 +199,7 @@ impl Sorted {
 
     fn jobs(self, most_blocks: u64) -> Vec<Job> {
         let tables = move |(scalar, list): (ScalarType, Vec<BoxCopy>)| {
-            copies::tables(&list, most_blocks).into_iter().map(move |table| (scalar, table))
+            copies::tables(&list, scalar, most_blocks).into_iter().map(move |table| (scalar, table))
         };
         self.0.into_iter().flat_map(tables).collect()
     }
