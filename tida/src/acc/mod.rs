@@ -18,6 +18,7 @@ pub(crate) use tracker::{BoxTouch, Touch, Tracker};
 use std::panic::Location;
 use std::sync::Arc;
 
+use crate::backend::sim::SimReport;
 use crate::error::{Error, ErrorKind};
 use driver::Core;
 pub(crate) use driver::TileWork;
@@ -85,6 +86,12 @@ impl TileAcc {
     /// Bytes of arrays and tables copied to the device and from it so far; 0 where kernels run on the CPU.
     pub fn bytes_copied(&self) -> (u64, u64) {
         self.core().device.as_ref().map_or((0, 0), |device| device.copied())
+    }
+
+    /// What the simulated device did so far, if work runs on one. Recorded work that has not started is not waited for:
+    /// call [`TileAcc::sync`] first to have all of it.
+    pub fn simulated(&self) -> Option<SimReport> {
+        self.core().device.as_ref()?.backend().simulated().map(|sim| sim.report())
     }
 
     /// Waits until everything recorded has run.
@@ -162,7 +169,7 @@ impl std::fmt::Debug for TileAcc {
 }
 
 /// The error of a native kernel or host closure that panicked.
-fn panicked(name: &str, payload: Box<dyn std::any::Any + Send>) -> Error {
+pub(crate) fn panicked(name: &str, payload: Box<dyn std::any::Any + Send>) -> Error {
     let message = payload
         .downcast_ref::<&str>()
         .map(|s| s.to_string())

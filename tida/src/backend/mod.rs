@@ -8,6 +8,7 @@ pub(crate) mod cpu;
 pub(crate) mod cuda;
 pub(crate) mod disk;
 pub(crate) mod opencl;
+pub(crate) mod sim;
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -95,11 +96,21 @@ pub(crate) struct KernelFacts {
 pub(crate) trait Event: Debug + Send + Sync {
     /// Whether all work before it is done.
     fn is_done(&self) -> bool;
+    /// As [`Event::finish`], for who only writes down that the work is done: no later command of the host waits for it. To
+    /// a simulated device that makes a difference, until [`Backend::caught_up`].
+    fn settle(&self) -> Result<(), Error> {
+        self.finish()
+    }
     /// Blocks the calling thread until all work before it is done.
     ///
     /// # Errors
     /// What the driver reports of that work.
     fn finish(&self) -> Result<(), Error>;
+    /// When all work before it was done, in seconds on the device's clock; `None` while it is not done, and of an event
+    /// that was not made by [`Backend::record_timed`].
+    fn time(&self) -> Option<f64> {
+        None
+    }
     fn as_any(&self) -> &dyn Any;
 }
 
@@ -262,11 +273,32 @@ pub(crate) trait Backend: Debug + Send + Sync {
     /// Marks the end of what a stream has so far.
     fn record(&self, stream: usize) -> Result<Arc<dyn Event>, Error>;
 
+    /// As [`Backend::record`], of an event that will know its [`Event::time`] where the driver gives times. It costs more.
+    fn record_timed(&self, stream: usize) -> Result<Arc<dyn Event>, Error> {
+        self.record(stream)
+    }
+
     /// Lets a stream wait for an event of another one.
     fn wait(&self, stream: usize, event: &dyn Event) -> Result<(), Error>;
 
     /// Sends what is queued to the device, where the driver does not do so by itself.
     fn flush(&self, _stream: usize) -> Result<(), Error> {
         Ok(())
+    }
+
+    /// Says that what stretches of memory hold is no one's any more. A simulated device then poisons it.
+    ///
+    /// # Safety
+    /// As [`Backend::upload`].
+    unsafe fn poison(&self, _stream: usize, _memory: &Memory, _at: usize, _bytes: usize) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Says that what the host does from now on comes after all that was settled by [`Event::settle`].
+    fn caught_up(&self) {}
+
+    /// The simulated device, if it is one: it runs native kernels, and compiles none.
+    fn simulated(&self) -> Option<&sim::Sim> {
+        None
     }
 }
