@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::storage::Storage;
 use crate::acc::device::DeviceCore;
 use crate::acc::node::Queue;
-use crate::backend::{Backend, COPIES, Event, Memory};
+use crate::backend::{Backend, Event, Memory};
 use crate::error::Error;
 
 /// The device's copy of an array, if any work needed one so far.
@@ -181,8 +181,6 @@ impl Storage {
             if write {
                 place.newest = Newest::Host;
                 place.arriving = None;
-                // SAFETY: the array's memory has the region at that offset; all work on it has finished.
-                unsafe { device.backend().poison(COPIES, &memory, offset, bytes)? };
             }
         }
         Ok(())

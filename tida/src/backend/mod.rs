@@ -286,10 +286,12 @@ pub(crate) trait Backend: Debug + Send + Sync {
         Ok(())
     }
 
-    /// Says that what stretches of memory hold is no one's any more. A simulated device then poisons it.
+    /// Says that what a stretch of memory holds is no one's any more, once the stream comes to it: it was evicted. A
+    /// simulated device then poisons it.
     ///
     /// # Safety
     /// As [`Backend::upload`].
+    #[allow(dead_code)] // Of use once something is evicted.
     unsafe fn poison(&self, _stream: usize, _memory: &Memory, _at: usize, _bytes: usize) -> Result<(), Error> {
         Ok(())
     }
