@@ -6,6 +6,7 @@
 
 mod boxes;
 mod builder;
+pub(crate) mod chain;
 pub(crate) mod device;
 mod driver;
 pub(crate) mod node;

@@ -1,0 +1,3 @@
+//! Chains: recorded work on arrays of which the device holds a window of planes.
+
+pub(crate) mod schedule;

@@ -1,0 +1,297 @@
+//! Random chains in the chosen order against program order, with the copies as early and as late as a device may do them.
+
+use proptest::prelude::*;
+use smallvec::smallvec;
+
+use super::*;
+
+/// A plane of an array as a number.
+type Value = u64;
+
+fn mix(values: impl IntoIterator<Item = u64>) -> u64 {
+    values.into_iter().fold(0xcbf2_9ce4_8422_2325, |h, v| (h ^ v).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(17))
+}
+
+/// Runs an operation over some planes of `memory`, where `at` finds a plane.
+fn run(
+    op: &Op,
+    number: usize,
+    planes: &Range<i64>,
+    mut get: impl FnMut(usize, i64) -> Value,
+    mut set: impl FnMut(usize, i64, Value),
+) {
+    let at_once = op.trigger().is_some();
+    let mut results = Vec::new();
+    for k in planes.clone() {
+        let mut seen = vec![number as u64, k as u64];
+        for access in &op.accesses {
+            match &access.read {
+                Some(Reach::Around(lo, hi)) => seen.extend((k + lo..=k + hi).map(|at| get(access.array, at))),
+                Some(Reach::Planes(range)) => seen.extend(range.clone().map(|at| get(access.array, at))),
+                None => {}
+            }
+            if access.write == Some(Write::Part) {
+                seen.push(get(access.array, k));
+            }
+        }
+        for access in op.accesses.iter().filter(|access| access.write.is_some()) {
+            let value = mix(seen.iter().copied().chain([access.array as u64]));
+            if at_once { results.push((access.array, k, value)) } else { set(access.array, k, value) }
+        }
+    }
+    results.into_iter().for_each(|(array, k, value)| set(array, k, value));
+}
+
+/// The device and the host while a schedule runs.
+struct Machine<'a> {
+    ops: &'a [Op],
+    schedule: &'a Schedule,
+    window: i64,
+    ghost: i64,
+    host: Vec<Vec<Value>>,
+    ring: Vec<Vec<Value>>,
+    stored: usize,
+    loaded: usize,
+    moved: [i64; 2],
+}
+
+impl Machine<'_> {
+    fn pass(&self, block: usize) -> &Pass {
+        self.schedule.passes.iter().rev().find(|pass| pass.first_block <= block).unwrap()
+    }
+
+    fn slot(&self, block: usize, k: i64) -> usize {
+        (k + self.pass(block).shift).rem_euclid(self.window) as usize
+    }
+
+    fn store_until(&mut self, end: usize) {
+        while self.stored < end {
+            for Planes { array, planes } in &self.schedule.blocks[self.stored].downloads {
+                for k in planes.clone() {
+                    self.host[*array][(k + self.ghost) as usize] = self.ring[*array][self.slot(self.stored, k)];
+                    self.moved[1] += 1;
+                }
+            }
+            self.stored += 1;
+        }
+    }
+
+    /// Loads all that may be loaded once `done` blocks have run.
+    fn load(&mut self, done: usize) {
+        while let Some(block) = self.schedule.blocks.get(self.loaded) {
+            if block.uploads_after.is_some_and(|after| after >= done) {
+                return;
+            }
+            self.store_until(block.uploads_after.map_or(0, |after| after + 1));
+            for Planes { array, planes } in &block.uploads {
+                for k in planes.clone() {
+                    let slot = self.slot(self.loaded, k);
+                    self.ring[*array][slot] = self.host[*array][(k + self.ghost) as usize];
+                    self.moved[0] += 1;
+                }
+            }
+            self.loaded += 1;
+        }
+    }
+
+    /// Runs it all: loads as early as they may, or when needed; stores as late as they must, or at once.
+    fn run(&mut self, early_loads: bool, late_stores: bool) {
+        for (number, block) in self.schedule.blocks.iter().enumerate() {
+            if early_loads {
+                self.load(number);
+            }
+            while self.loaded <= number {
+                let before = self.loaded;
+                let after = self.schedule.blocks[before].uploads_after;
+                assert!(after.is_none_or(|after| after < number), "block {number} waits for {after:?}");
+                self.store_until(after.map_or(0, |after| after + 1));
+                for Planes { array, planes } in &self.schedule.blocks[before].uploads {
+                    for k in planes.clone() {
+                        let slot = self.slot(before, k);
+                        self.ring[*array][slot] = self.host[*array][(k + self.ghost) as usize];
+                        self.moved[0] += 1;
+                    }
+                }
+                self.loaded += 1;
+            }
+            assert!(block.runs_after.is_none_or(|after| after < number));
+            self.store_until(block.runs_after.map_or(0, |after| after + 1));
+            let shift = self.pass(number).shift;
+            let window = self.window;
+            for (op, planes) in &block.runs {
+                let ring = std::cell::RefCell::new(&mut self.ring);
+                let slot = |k: i64| (k + shift).rem_euclid(window) as usize;
+                run(
+                    &self.ops[*op],
+                    *op,
+                    planes,
+                    |array, k| ring.borrow()[array][slot(k)],
+                    |array, k, value| ring.borrow_mut()[array][slot(k)] = value,
+                );
+            }
+            if !late_stores {
+                self.store_until(number + 1);
+            }
+        }
+        self.store_until(self.schedule.blocks.len());
+    }
+}
+
+fn check(ops: &[Op], arrays: usize, n: i64, ghost: i64, window: i64, thick: i64) -> Option<[i64; 2]> {
+    let planes = n + 2 * ghost;
+    let start: Vec<Vec<Value>> =
+        (0..arrays).map(|a| (0..planes).map(|k| mix([a as u64, k as u64, 77])).collect()).collect();
+    let mut expected = start.clone();
+    for (number, op) in ops.iter().enumerate() {
+        let cell = std::cell::RefCell::new(&mut expected);
+        run(
+            op,
+            number,
+            &op.planes,
+            |array, k| cell.borrow()[array][(k + ghost) as usize],
+            |array, k, value| cell.borrow_mut()[array][(k + ghost) as usize] = value,
+        );
+    }
+    let schedule = schedule(ops, arrays, window, thick).ok()?;
+    assert_eq!(schedule.passes.iter().map(|pass| pass.ops.len()).sum::<usize>(), ops.len());
+    let mut moved = [0; 2];
+    for (early, late) in [(false, false), (true, false), (false, true), (true, true)] {
+        let ring = vec![vec![0xdead; window as usize]; arrays];
+        let host = start.clone();
+        let mut machine =
+            Machine { ops, schedule: &schedule, window, ghost, host, ring, stored: 0, loaded: 0, moved: [0; 2] };
+        machine.run(early, late);
+        for array in 0..arrays {
+            for k in -ghost..n + ghost {
+                let at = (k + ghost) as usize;
+                assert_eq!(
+                    machine.host[array][at], expected[array][at],
+                    "array {array} plane {k}, early {early} late {late}: {schedule:?}"
+                );
+            }
+        }
+        moved = machine.moved;
+    }
+    Some(moved)
+}
+
+fn access(array: usize, read: Option<(i64, i64)>, write: Option<Write>) -> Access {
+    Access { array, read: read.map(|(lo, hi)| Reach::Around(lo, hi)), write }
+}
+
+/// `steps` sweeps between two arrays, each reading one plane to both sides.
+fn heat(n: i64, steps: usize) -> Vec<Op> {
+    let sweep = |step: usize| Op {
+        planes: 0..n,
+        accesses: smallvec![access(step % 2, Some((-1, 1)), None), access((step + 1) % 2, None, Some(Write::Whole)),],
+    };
+    (0..steps).map(sweep).collect()
+}
+
+#[test]
+fn sweeps_share_one_pass_over_the_link() {
+    let (n, window) = (256, 64);
+    let schedule = schedule(&heat(n, 50), 2, window, 4).unwrap();
+    assert_eq!(schedule.passes.len(), 1, "{:?}", schedule.passes);
+    // All of `u` up once, and the ghosts of `next`; both arrays down once.
+    let [up, down] = check(&heat(n, 50), 2, n, 1, window, 4).unwrap();
+    assert_eq!([up, down], [n + 4, 2 * n]);
+    // One more pass stores one array alone: the other is overwritten unread.
+    let [up, down] = check(&heat(n, 100), 2, n, 1, window, 4).unwrap();
+    assert_eq!([up, down], [2 * (n + 4), 3 * n]);
+}
+
+#[test]
+fn a_single_sweep_streams() {
+    let n = 100;
+    let [up, down] = check(&heat(n, 1), 2, n, 1, 8, 1).unwrap();
+    assert_eq!([up, down], [n + 2, n]);
+    assert!(check(&heat(n, 1), 2, n, 1, 2, 1).is_none());
+    let double = Op { planes: 0..n, accesses: smallvec![access(0, Some((0, 0)), Some(Write::Whole))] };
+    assert_eq!(check(&[double.clone(), double], 1, n, 0, 4, 1).unwrap(), [n, n]);
+}
+
+/// Ghost planes at both ends set from planes `depth` inwards, or from the other end.
+fn ghosts(array: usize, n: i64, g: i64, periodic: bool) -> [Op; 2] {
+    let end = |planes: Range<i64>, from: Range<i64>| Op {
+        planes,
+        accesses: smallvec![Access { array, read: Some(Reach::Planes(from)), write: Some(Write::Part) }],
+    };
+    match periodic {
+        false => [end(-g..0, 0..g), end(n..n + g, n - g..n)],
+        true => [end(-g..0, n - g..n), end(n..n + g, 0..g)],
+    }
+}
+
+#[test]
+fn reflecting_ends_cost_no_depth() {
+    let (n, window) = (64, 24);
+    let mut ops = Vec::new();
+    for sweep in heat(n, 15) {
+        ops.extend(ghosts(sweep.accesses[0].array, n, 1, false));
+        ops.push(sweep);
+    }
+    check(&ops, 2, n, 1, window, 2).unwrap();
+    let reflecting = schedule(&ops, 2, window, 2).unwrap();
+    let fixed = schedule(&heat(n, 15), 2, window, 2).unwrap();
+    assert_eq!(reflecting.passes.len(), fixed.passes.len());
+}
+
+#[test]
+fn periodic_ends_need_the_whole_array() {
+    let n = 40;
+    let mut ops = Vec::new();
+    for sweep in heat(n, 4) {
+        ops.extend(ghosts(sweep.accesses[0].array, n, 1, true));
+        ops.push(sweep);
+    }
+    assert!(check(&ops, 2, n, 1, n / 2, 2).is_none());
+    check(&ops, 2, n, 1, 2 * n, 2).unwrap();
+}
+
+prop_compose! {
+    fn any_access(arrays: usize)(array in 0..arrays, read in prop::option::of((-3i64..=1, 0i64..=3)), write in 0usize..3)
+        -> Access {
+        let write = [None, Some(Write::Whole), Some(Write::Part)][write];
+        // A kernel reads what it writes at its own cell alone.
+        let read = match (read, write) {
+            (Some(_), Some(_)) => Some((0, 0)),
+            (None, None) => Some((-1, 1)),
+            (read, _) => read.map(|(lo, hi)| (lo.min(hi), hi)),
+        };
+        access(array, read, write)
+    }
+}
+
+fn any_op(arrays: usize, n: i64) -> impl Strategy<Value = Vec<Op>> {
+    let sweep =
+        (prop::collection::vec(any_access(arrays), 1..4), 0..n / 2, n / 2..=n).prop_map(move |(list, lo, hi)| {
+            let mut accesses: SmallVec<[Access; 4]> = SmallVec::new();
+            for access in list {
+                if accesses.iter().all(|other| other.array != access.array) {
+                    accesses.push(access);
+                }
+            }
+            let part = lo < n / 8;
+            let planes = if part { 0..n } else { lo..hi };
+            vec![Op { planes, accesses }]
+        });
+    prop_oneof![
+        6 => sweep,
+        1 => (0..arrays, 1i64..=3).prop_map(move |(array, g)| ghosts(array, n, g, false).to_vec()),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_chosen_order_gives_the_same_values(
+        (n, ops) in (8i64..40).prop_flat_map(|n| (Just(n), prop::collection::vec(any_op(3, n), 1..12))),
+        window in 6i64..60,
+        thick in 1i64..9,
+    ) {
+        let ops: Vec<Op> = ops.into_iter().flatten().collect();
+        check(&ops, 3, n, 3, window, thick);
+    }
+}
