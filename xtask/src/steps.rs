@@ -16,6 +16,7 @@ const STEPS: &[Step] = &[
     ("tests", || run(tests().args(["--lib", "--bins", "--tests"]))),
     ("tests in the docs", || run(tests().arg("--doc"))),
     ("tests on OpenCL", on_opencl),
+    ("tests on a simulated device", on_sim),
     ("docs", || {
         run(command("cargo doc --workspace --no-deps --document-private-items --quiet")
             .env("RUSTDOCFLAGS", "-D warnings"))
@@ -27,6 +28,9 @@ const STEPS: &[Step] = &[
 const ON_ANY_DEVICE: [&str; 10] =
     ["array", "array_files", "compute_errors", "corpus", "device", "ghosts", "reduce", "same_bits", "schedule", "tile"];
 
+/// Of those, the ones that say most of what a scheduler may get wrong.
+const ON_SIM: [&str; 5] = ["device", "ghosts", "reduce", "same_bits", "schedule"];
+
 /// `cargo test`, where a missing compiler or device is a failure and no reason to skip a test.
 fn tests() -> Command {
     let mut tests = command("cargo test --workspace --quiet");
@@ -35,12 +39,20 @@ fn tests() -> Command {
 }
 
 /// A second run of programs that are built already: `-p tida` would choose other features and build anew.
-fn on_opencl() -> Result<()> {
+fn on_device(device: &str, names: &[&str]) -> Result<()> {
     let mut tests = tests();
-    for name in ON_ANY_DEVICE {
+    for name in names {
         tests.args(["--test", name]);
     }
-    run(tests.env("TIDA_DEVICE", "opencl"))
+    run(tests.env("TIDA_DEVICE", device))
+}
+
+fn on_opencl() -> Result<()> {
+    on_device("opencl", &ON_ANY_DEVICE)
+}
+
+fn on_sim() -> Result<()> {
+    on_device("sim", &ON_SIM)
 }
 
 /// Runs every step, and stops at the first that fails.

@@ -8,6 +8,7 @@ use super::device::{DeviceCore, Opened};
 use super::driver::Core;
 use super::timeline::Recorder;
 use super::{Handle, TileAcc};
+use crate::backend::sim::{self, SimDevice};
 use crate::backend::{cuda, opencl};
 use crate::error::{Error, ErrorKind};
 
@@ -21,7 +22,7 @@ pub enum Device {
     Cuda,
     /// An OpenCL device.
     OpenCl,
-    /// A simulated device with a virtual clock.
+    /// A simulated device with a virtual clock: a [`SimDevice`].
     Sim,
 }
 
@@ -56,14 +57,14 @@ impl Device {
                 }
                 .map(Some)
             }
-            Device::Sim => Err(Error::new(
-                ErrorKind::Device,
-                "use the device `sim`",
-                "that this version of tida has no simulated device",
-                "ask for `cpu`, `cuda`, `opencl` or `auto`",
-            )),
+            Device::Sim => simulated(SimDevice::new()).map(Some),
         }
     }
+}
+
+/// A simulated device, which no two accelerators share.
+fn simulated(device: SimDevice) -> Result<Arc<Opened>, Error> {
+    Ok(Arc::new(Opened::new(sim::open(device)?)))
 }
 
 /// The best device there is: a CUDA device, else a GPU by OpenCL, else the host. What was not found is said once.
@@ -90,6 +91,7 @@ fn best(timeline: bool) -> (Device, Option<Arc<Opened>>) {
 #[must_use]
 pub struct TileAccBuilder {
     device: Option<Device>,
+    simulated: Option<SimDevice>,
     threads: Option<usize>,
     look_ahead: Option<usize>,
     memory_limit: Option<u64>,
@@ -104,6 +106,13 @@ impl TileAccBuilder {
     /// Runs on this device and no other; without it `TIDA_DEVICE` decides, else the best device there is.
     pub fn device(mut self, device: Device) -> Self {
         self.device = Some(device);
+        self
+    }
+
+    /// Runs on a simulated device, [`Device::Sim`], made to this description and used by this accelerator alone. Without
+    /// it `Device::Sim` is [`SimDevice::new`].
+    pub fn simulate(mut self, device: SimDevice) -> Self {
+        self.simulated = Some(device);
         self
     }
 
@@ -144,11 +153,12 @@ impl TileAccBuilder {
     /// Builds it.
     ///
     /// # Errors
-    /// A device that is not there or not in this build, no threads, or a look-ahead of 0.
+    /// A device that is not there or not in this build, one that cannot be simulated, no threads, or a look-ahead of 0.
     pub fn build(self) -> Result<TileAcc, Error> {
-        let asked = match self.device {
-            Some(device) => Some(device),
-            None => from_environment()?,
+        let asked = match (self.device, &self.simulated) {
+            (None, Some(_)) => Some(Device::Sim),
+            (None, None) => from_environment()?,
+            (device, _) => device,
         };
         let argument = |tried: &str, advice: &str| Error::new(ErrorKind::Argument, tried, "0", advice);
         if self.threads == Some(0) {
@@ -157,8 +167,17 @@ impl TileAccBuilder {
         if self.look_ahead == Some(0) {
             return Err(argument("set the look-ahead", "let at least 1 sweep wait"));
         }
-        let (device, opened) = match asked {
-            Some(device) => (device, device.open(self.timeline)?),
+        let (device, opened) = match asked.map(|device| (device, self.simulated)) {
+            Some((Device::Sim, Some(spec))) => (Device::Sim, Some(simulated(spec)?)),
+            Some((device, Some(_))) => {
+                return Err(Error::new(
+                    ErrorKind::Argument,
+                    "simulate a device",
+                    format!("that the device `{}` is asked for too", device.name()),
+                    "leave one of `simulate` and `device` out",
+                ));
+            }
+            Some((device, None)) => (device, device.open(self.timeline)?),
             None => best(self.timeline),
         };
         let core = opened.map(|opened| {

@@ -65,7 +65,7 @@ impl InFlight {
     /// Waits for the commands, and ends the node.
     fn finish(self) {
         let InFlight { core, node, event, done } = self;
-        let waited = event.map_or(Ok(()), |event| event.finish());
+        let waited = event.map_or(Ok(()), |event| event.settle());
         let result = done.and_then(|done| {
             waited?;
             catch_unwind(AssertUnwindSafe(done)).unwrap_or_else(|payload| Err(super::panicked(node.name, payload)))
@@ -445,6 +445,7 @@ impl Core {
             (Some(device), false) => {
                 let device = device.clone();
                 Work::Host(Box::new(move || {
+                    device.backend().caught_up();
                     for (touch, ..) in &touches {
                         // SAFETY: the graph runs this node only when no work conflicts with it.
                         unsafe { touch.tracker.storage().to_host(&device, touch.region, touch.write.is_some())? };
@@ -557,6 +558,7 @@ impl Core {
     /// Makes the host's copies of what is touched the newest.
     fn bring_to_host(&self, touches: &[Touch]) -> Result<(), Error> {
         let Some(device) = &self.device else { return Ok(()) };
+        device.backend().caught_up();
         for touch in touches {
             for region in touch.regions() {
                 // SAFETY: the graph runs this only when no work conflicts with it.
@@ -579,6 +581,10 @@ impl Core {
         let mut guard = lock(&self.progress);
         while !done() {
             guard = self.finished.wait(guard).unwrap_or_else(PoisonError::into_inner);
+        }
+        drop(guard);
+        if let Some(device) = &self.device {
+            device.backend().caught_up();
         }
     }
 

@@ -21,6 +21,7 @@ pub(crate) use tracker::{BoxTouch, Side, Touch, Tracker};
 use std::panic::Location;
 use std::sync::Arc;
 
+use crate::backend::sim::SimReport;
 use crate::error::{Error, ErrorKind};
 use driver::Core;
 pub(crate) use driver::TileWork;
@@ -116,6 +117,12 @@ impl TileAcc {
         Ok(recorder.timeline())
     }
 
+    /// What the simulated device did so far, if work runs on one. Recorded work that has not started is not waited for:
+    /// call [`TileAcc::sync`] first to have all of it.
+    pub fn simulated(&self) -> Option<SimReport> {
+        self.core().device.as_ref()?.backend().simulated().map(|sim| sim.report())
+    }
+
     /// Waits until everything recorded has run.
     ///
     /// # Errors
@@ -191,7 +198,7 @@ impl std::fmt::Debug for TileAcc {
 }
 
 /// The error of a native kernel or host closure that panicked.
-fn panicked(name: &str, payload: Box<dyn std::any::Any + Send>) -> Error {
+pub(crate) fn panicked(name: &str, payload: Box<dyn std::any::Any + Send>) -> Error {
     let message = payload
         .downcast_ref::<&str>()
         .map(|s| s.to_string())

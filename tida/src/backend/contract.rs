@@ -8,7 +8,7 @@ use std::thread;
 
 use tida_kernels::plan::{Dialect, Math};
 
-use super::{Argument, Backend, COPIES, Code, Kernel, Memory, cuda, disk, opencl};
+use super::{Argument, Backend, COPIES, Code, Kernel, Memory, cuda, disk, opencl, sim};
 use crate::error::{Error, ErrorKind};
 
 type Device = Arc<dyn Backend>;
@@ -44,6 +44,31 @@ contract! {
     exact_math_does_not_contract
     kernels_say_what_they_use
     only_cuda_takes_ptx
+}
+
+/// What needs no compiler, on a simulated device.
+macro_rules! without_compiler {
+    ($($name:ident)*) => {
+        mod on_sim {
+            $(#[test] fn $name() { super::$name(super::sim_device()) })*
+        }
+    };
+}
+
+without_compiler! {
+    facts_are_sensible
+    copies_go_both_ways
+    zeros_and_copies_on_the_device
+    every_stream_works
+    pinned_memory_copies_the_same
+    neighbours_of_pinned_memory_copy_the_same
+    too_much_memory_is_an_error
+    memory_comes_back
+}
+
+fn sim_device() -> &'static Device {
+    static DEVICE: OnceLock<Device> = OnceLock::new();
+    DEVICE.get_or_init(|| sim::open(sim::SimDevice::new().memory(64 << 20)).unwrap())
 }
 
 fn cuda_device() -> Option<&'static Device> {

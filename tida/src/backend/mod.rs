@@ -8,6 +8,7 @@ pub(crate) mod cpu;
 pub(crate) mod cuda;
 pub(crate) mod disk;
 pub(crate) mod opencl;
+pub(crate) mod sim;
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -95,6 +96,11 @@ pub(crate) struct KernelFacts {
 pub(crate) trait Event: Debug + Send + Sync {
     /// Whether all work before it is done.
     fn is_done(&self) -> bool;
+    /// As [`Event::finish`], for who only writes down that the work is done: no later command of the host waits for it. To
+    /// a simulated device that makes a difference, until [`Backend::caught_up`].
+    fn settle(&self) -> Result<(), Error> {
+        self.finish()
+    }
     /// Blocks the calling thread until all work before it is done.
     ///
     /// # Errors
@@ -278,5 +284,23 @@ pub(crate) trait Backend: Debug + Send + Sync {
     /// Sends what is queued to the device, where the driver does not do so by itself.
     fn flush(&self, _stream: usize) -> Result<(), Error> {
         Ok(())
+    }
+
+    /// Says that what a stretch of memory holds is no one's any more, once the stream comes to it: it was evicted. A
+    /// simulated device then poisons it.
+    ///
+    /// # Safety
+    /// As [`Backend::upload`].
+    #[allow(dead_code)] // Of use once something is evicted.
+    unsafe fn poison(&self, _stream: usize, _memory: &Memory, _at: usize, _bytes: usize) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Says that what the host does from now on comes after all that was settled by [`Event::settle`].
+    fn caught_up(&self) {}
+
+    /// The simulated device, if it is one: it runs native kernels, and compiles none.
+    fn simulated(&self) -> Option<&sim::Sim> {
+        None
     }
 }

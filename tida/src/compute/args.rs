@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tida_kernels::ir::{Access, Binding};
 
 use super::device::{DeviceArg, DeviceArray, push_bits};
+use super::site::Site;
 use super::view::{AllView, Mode, Raw, TableView, View, ViewMut, Whole};
 use crate::acc::{TileAcc, Tracker};
 use crate::array::element::{Element, Scalar};
@@ -61,6 +62,15 @@ pub struct How<'a, const D: usize> {
     pub(crate) cells: &'a GridBox<D>,
     /// Where the memory of those cells starts, for arguments that have it to themselves; null for others.
     pub(crate) starts: Starts,
+    /// Where each argument's array is, if not on the host; none of a table.
+    pub(crate) sites: Option<&'a [Option<Site>]>,
+}
+
+impl<const D: usize> How<'_, D> {
+    /// Where the array of argument `arg` is, if not on the host.
+    fn site(&self, arg: u32) -> Option<&Site> {
+        self.sites?.get(arg as usize)?.as_ref()
+    }
 }
 
 /// What `compute` has to know of an argument.
@@ -102,6 +112,13 @@ pub struct HeldMut<T, const D: usize>(Memory<D>, PhantomData<fn() -> T>);
 impl<const D: usize> Memory<D> {
     fn on_device<T: Element>(&self) -> DeviceArray<'_> {
         DeviceArray { storage: &self.storage, layout: &self.layout.wide, element: T::TYPE, ring: None }
+    }
+
+    fn raw_of(&self, region: usize, arg: u32, valid_only: bool, how: How<'_, D>) -> Raw<D> {
+        match how.site(arg) {
+            Some(site) => site.raw(region, valid_only),
+            None => self.raw(region, valid_only),
+        }
     }
 
     fn raw(&self, region: usize, valid_only: bool) -> Raw<D> {
@@ -146,7 +163,7 @@ impl<T: Element, const D: usize> HeldArg<D> for HeldRef<T, D> {
     #[inline(always)]
     unsafe fn view<M: Mode>(&self, region: usize, arg: u32, how: How<'_, D>) -> View<T, D, M> {
         // SAFETY: the memory lives as long as `self`; the rest is the caller's promise.
-        unsafe { View::new(self.0.raw(region, how.valid_only & (1 << arg) != 0), arg) }
+        unsafe { View::new(self.0.raw_of(region, arg, how.valid_only & (1 << arg) != 0, how), arg) }
     }
     fn on_device(&self) -> OnDevice<'_> {
         OnDevice(DeviceArg::Tiled(self.0.on_device::<T>()))
@@ -168,7 +185,7 @@ impl<T: Element, const D: usize> HeldArg<D> for HeldMut<T, D> {
     const BINDING: Binding = binding::<T>(Access::Write, D);
     #[inline(always)]
     unsafe fn view<M: Mode>(&self, region: usize, arg: u32, how: How<'_, D>) -> ViewMut<T, D, M> {
-        let mut raw = self.0.raw(region, false);
+        let mut raw = self.0.raw_of(region, arg, false, how);
         if let Some(start) = how.starts.get(arg as usize).copied().filter(|start| !start.is_null()) {
             // The same address as before, but derived from the slice that the run has to itself.
             let r = &self.0.layout.regions[region];
@@ -251,9 +268,17 @@ impl<T: Element, const E: usize, const D: usize> HeldArg<D> for HeldWhole<T, E> 
     type View<M: Mode> = AllView<T, E, M>;
     const BINDING: Binding = binding::<T>(Access::All, E);
     #[inline(always)]
-    unsafe fn view<M: Mode>(&self, _: usize, arg: u32, _: How<'_, D>) -> AllView<T, E, M> {
+    unsafe fn view<M: Mode>(&self, _: usize, arg: u32, how: How<'_, D>) -> AllView<T, E, M> {
+        let whole = match how.site(arg) {
+            Some(site) => Arc::new(Whole {
+                regions: (0..self.whole.regions.len()).map(|region| site.raw(region, true)).collect(),
+                ends: self.whole.ends.clone(),
+                bounds: self.whole.bounds,
+            }),
+            None => self.whole.clone(),
+        };
         // SAFETY: the memory lives as long as `self`; the rest is the caller's promise.
-        unsafe { AllView::new(self.whole.clone(), arg) }
+        unsafe { AllView::new(whole, arg) }
     }
     fn on_device(&self) -> OnDevice<'_> {
         OnDevice(DeviceArg::Whole(self.memory.on_device::<T>(), E))

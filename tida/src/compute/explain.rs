@@ -19,6 +19,7 @@ use super::launch::quote;
 use super::prepare::{Prepared, prepare};
 use super::view::{Checked, Proven};
 use crate::acc::TileAcc;
+use crate::acc::device::DeviceCore;
 use crate::backend::{Facts, KernelFacts, cuda};
 use crate::error::Error;
 
@@ -100,7 +101,7 @@ fn explained(
         block: None,
         fold: None,
     };
-    let device = acc.and_then(|acc| acc.core().device.as_ref());
+    let device = acc.and_then(compiling);
     let plan = match device {
         Some(device) => launch.plan(device.backend().facts(), device.math(), extent, false),
         None => launch.plan(&Facts::of_cuda(), Math::Exact, extent, false),
@@ -108,6 +109,11 @@ fn explained(
     drop(launch);
     let source = emit(&prepared.kernel, &prepared.analysis, &plan);
     Explanation { prepared, captures, plan, source, acc: acc.cloned(), compiled: OnceLock::new() }
+}
+
+/// The device of an accelerator, if it compiles kernels.
+fn compiling(acc: &TileAcc) -> Option<&Arc<DeviceCore>> {
+    acc.core().device.as_ref().filter(|device| device.backend().simulated().is_none())
 }
 
 /// What kernels are compiled for where there is no device.
@@ -144,7 +150,7 @@ impl Explanation {
 
     fn compiled(&self) -> &Compiled {
         let Source { text, entry, .. } = &self.source;
-        self.compiled.get_or_init(|| match self.acc.as_ref().and_then(|acc| acc.core().device.as_ref()) {
+        self.compiled.get_or_init(|| match self.acc.as_ref().and_then(compiling) {
             Some(device) => {
                 let target = device.backend().facts();
                 let kernel = device.kernel(text, entry, self.plan.block)?;

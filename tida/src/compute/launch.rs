@@ -13,6 +13,7 @@ use super::ask::{Answer, Ask, Pass, Quoted, Run};
 use super::check::{Target, check};
 use super::device::SweepLaunch;
 use super::prepare::{Prepared, prepare};
+use super::site::{Site, sites};
 use super::view::{Checked, Proven};
 use crate::acc::Side;
 use crate::acc::node::{Done, Queue};
@@ -162,9 +163,53 @@ where
     N: for<'b> Fn(Ask<'b, H::Views<Proven>, H::Views<Checked>, (), D>) + Send + Sync + 'static,
 {
     unsafe fn run(&self, region: usize, cells: GridBox<4>) -> Result<(), Error> {
+        // SAFETY: handed on.
+        unsafe { self.run_at(region, cells, None) }
+    }
+
+    unsafe fn enqueue(self: Arc<Self>, queue: &Queue<'_>, boxes: &[(usize, GridBox<4>)]) -> Result<Done, Error> {
+        if let Some(sim) = queue.device.backend().simulated() {
+            let (this, sites, boxes) = (self.clone(), sites(queue, self.held.on_device())?, boxes.to_vec());
+            let cells = boxes.iter().map(|(_, cells)| cells.cells() as u64).sum();
+            let run = move || {
+                // SAFETY: the caller's promise, until the node has finished, which keeps the arrays.
+                boxes.iter().try_for_each(|(region, cells)| unsafe { this.run_at(*region, *cells, Some(&sites)) })
+            };
+            // SAFETY: as above.
+            let outcome = unsafe { sim.kernel(queue.stream, cells, Box::new(run))? };
+            return Ok(Box::new(move || {
+                let ended = outcome.take();
+                drop(self);
+                ended
+            }));
+        }
+        let how = SweepLaunch {
+            prepared: &self.prepared,
+            captures: &self.quoted.captures,
+            checked: self.run_checked,
+            valid_only: self.valid_only,
+            block: self.block,
+        };
+        // SAFETY: the caller's promise; `check` has proven every access in range or has it checked, for the tiles that
+        // these boxes are part of; `self` holds the arrays.
+        unsafe { how.enqueue(queue, self.held.on_device(), boxes, self.clone()) }
+    }
+}
+
+impl<H, N, const D: usize> Native<H, N, D>
+where
+    H: HeldArgs<D>,
+    N: for<'b> Fn(Ask<'b, H::Views<Proven>, H::Views<Checked>, (), D>) + Send + Sync + 'static,
+{
+    /// Runs over a box inside one region, of arrays on the host or where `sites` says.
+    ///
+    /// # Safety
+    /// As [`Launch::run`].
+    unsafe fn run_at(&self, region: usize, cells: GridBox<4>, sites: Option<&[Option<Site>]>) -> Result<(), Error> {
         let cells = narrow(&cells);
         let pass = Pass::new(&self.quoted);
-        let memory = self.held.exclusive(region, &cells).map(|memory| match memory {
+        let exclusive = if sites.is_none() { self.held.exclusive(region, &cells) } else { [None; _] };
+        let memory = exclusive.map(|memory| match memory {
             // SAFETY: the memory of cells that this run alone writes, and of padding and ghosts between them, which
             // the graph counts as written with them; no one else touches it until the run has ended.
             Some((first, bytes)) => unsafe { std::slice::from_raw_parts_mut(first, bytes) },
@@ -175,7 +220,7 @@ where
             memory,
             #[inline(always)]
             |starts| {
-                let how = How { valid_only: self.valid_only, cells: &cells, starts };
+                let how = How { valid_only: self.valid_only, cells: &cells, starts, sites };
                 if self.run_checked {
                     // SAFETY: the caller's promise; the views check themselves.
                     let views = unsafe { self.held.views::<Checked>(region, how) };
@@ -200,19 +245,6 @@ where
         );
         pass.check()?;
         fault::take().map_or(Ok(()), |fault| Err(fault_error(fault, &self.prepared)))
-    }
-
-    unsafe fn enqueue(self: Arc<Self>, queue: &Queue<'_>, boxes: &[(usize, GridBox<4>)]) -> Result<Done, Error> {
-        let how = SweepLaunch {
-            prepared: &self.prepared,
-            captures: &self.quoted.captures,
-            checked: self.run_checked,
-            valid_only: self.valid_only,
-            block: self.block,
-        };
-        // SAFETY: the caller's promise; `check` has proven every access in range or has it checked, for the tiles that
-        // these boxes are part of; `self` holds the arrays.
-        unsafe { how.enqueue(queue, self.held.on_device(), boxes, self.clone()) }
     }
 }
 

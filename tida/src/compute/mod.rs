@@ -14,6 +14,7 @@ mod macro_tests;
 mod prepare;
 mod ptx;
 mod reduce;
+mod site;
 pub(crate) mod view;
 
 pub use args::{All, Arg, Args, Table, all, table};

@@ -23,6 +23,8 @@ pub(crate) struct DeviceCopies {
     backend: Arc<dyn Backend>,
     /// One after the other.
     launches: Vec<Launch>,
+    /// The same as they are listed, for a device that compiles nothing.
+    native: Vec<(ScalarType, Arc<[BoxCopy]>)>,
 }
 
 #[derive(Debug)]
@@ -37,8 +39,8 @@ struct Launch {
 #[derive(Debug, Default)]
 pub(super) struct DeviceGhosts([Mutex<Option<Arc<DeviceCopies>>>; 2]);
 
-/// A table and the scalar type of its kernel.
-pub(super) type Job = (ScalarType, Table);
+/// Copies, of which none may write what another touches, and the scalar type of their kernel.
+pub(super) type Job = (ScalarType, Vec<BoxCopy>);
 
 impl<const D: usize> GhostPlan<D> {
     /// What fills the ghosts of arrays of this plan's layout and of type `element` in a device's memory, those of fixed
@@ -57,18 +59,17 @@ impl<const D: usize> GhostPlan<D> {
         if let Some(copies) = known.as_ref().filter(|copies| Arc::ptr_eq(&copies.backend, device.backend())) {
             return Ok(copies.clone());
         }
-        let jobs = self.jobs(layout, element, fixed, most_blocks(device));
-        let copies = Arc::new(DeviceCopies::new(device, jobs)?);
+        let copies = Arc::new(DeviceCopies::new(device, self.jobs(layout, element, fixed))?);
         *known = Some(copies.clone());
         Ok(copies)
     }
 
-    fn jobs(&self, layout: &Layout<D>, element: &ElementType, fixed: bool, most_blocks: u64) -> Vec<Job> {
+    fn jobs(&self, layout: &Layout<D>, element: &ElementType, fixed: bool) -> Vec<Job> {
         let offsets = layout.device_offsets(element.bytes());
         let phases = self.phases.iter().flat_map(|phase| {
             let constant: &[_] = if fixed { &phase.fixed } else { &[] };
             let copies: Vec<&GhostCopy<D>> = phase.moving.iter().chain(constant).collect();
-            self.phase_jobs(layout, &offsets, element, &copies, most_blocks)
+            self.phase_jobs(layout, &offsets, element, &copies)
         });
         phases.collect()
     }
@@ -80,7 +81,6 @@ impl<const D: usize> GhostPlan<D> {
         layout: &Layout<D>,
         element: &ElementType,
         planes: Range<i64>,
-        most_blocks: u64,
     ) -> Vec<Job> {
         let phases = self.part(part).flat_map(|phase| {
             let within = phase.moving.iter().filter_map(|copy| {
@@ -90,7 +90,7 @@ impl<const D: usize> GhostPlan<D> {
                 (!copy.cells.is_empty()).then_some(copy)
             });
             let within: Vec<GhostCopy<D>> = within.collect();
-            self.phase_jobs(layout, &[0], element, &within.iter().collect::<Vec<_>>(), most_blocks)
+            self.phase_jobs(layout, &[0], element, &within.iter().collect::<Vec<_>>())
         });
         phases.collect()
     }
@@ -101,7 +101,6 @@ impl<const D: usize> GhostPlan<D> {
         offsets: &[usize],
         element: &ElementType,
         copies: &[&GhostCopy<D>],
-        most_blocks: u64,
     ) -> Vec<Job> {
         let computed = copies.iter().any(|copy| matches!(copy.from, From::Negated(_) | From::Line { .. }));
         let mut sorted = Sorted::default();
@@ -111,7 +110,7 @@ impl<const D: usize> GhostPlan<D> {
             let boxes = copies.iter().filter_map(|copy| memory.ghost_copy(copy, |v| self.fixed[v][component]));
             sorted.list(kernel).extend(boxes);
         }
-        sorted.jobs(most_blocks)
+        sorted.0
     }
 }
 
@@ -126,18 +125,31 @@ impl DeviceCopies {
         from: &Layout<D>,
         element: &ElementType,
     ) -> Result<DeviceCopies, Error> {
-        DeviceCopies::new(device, jobs_between(to, from, element, most_blocks(device)))
+        DeviceCopies::new(device, jobs_between(to, from, element))
     }
 
     pub(super) fn new(device: &DeviceCore, jobs: Vec<Job>) -> Result<DeviceCopies, Error> {
+        DeviceCopies::with_blocks(device, jobs, device.backend().facts().grid[0])
+    }
+
+    /// In launches of so many blocks at most.
+    fn with_blocks(device: &DeviceCore, jobs: Vec<Job>, most_blocks: u64) -> Result<DeviceCopies, Error> {
         let backend = device.backend().clone();
-        let launch = |(scalar, table): Job| {
+        if backend.simulated().is_some() {
+            let native = jobs.into_iter().filter(|(_, list)| !list.is_empty());
+            let native = native.map(|(scalar, list)| (scalar, list.into())).collect();
+            return Ok(DeviceCopies { backend, launches: Vec::new(), native });
+        }
+        let launch = |(scalar, table): (ScalarType, Table)| {
             let kernel = device.own(Own::Copies(scalar))?;
             let Table { bytes, pieces, blocks } = table;
             Ok(Launch { kernel, table: device.constants(&bytes)?, pieces, blocks })
         };
-        let launches = jobs.into_iter().map(launch).collect::<Result<_, Error>>()?;
-        Ok(DeviceCopies { backend, launches })
+        let tables = jobs.into_iter().flat_map(|(scalar, list)| {
+            copies::tables(&list, scalar, most_blocks).into_iter().map(move |table| (scalar, table))
+        });
+        let launches = tables.map(launch).collect::<Result<_, Error>>()?;
+        Ok(DeviceCopies { backend, launches, native: Vec::new() })
     }
 
     /// Puts the copies into a stream. Returns before they are done.
@@ -150,6 +162,13 @@ impl DeviceCopies {
     /// regions at [`Layout::device_offsets`]. Until the copies are done, both live, no other work writes them or reads
     /// what is written, and this value is not dropped.
     pub(crate) unsafe fn run(&self, stream: usize, to: &Memory, from: &Memory) -> Result<(), Error> {
+        if let Some(sim) = self.backend.simulated() {
+            // SAFETY: as below.
+            return self
+                .native
+                .iter()
+                .try_for_each(|(scalar, list)| unsafe { sim.copy_boxes(stream, *scalar, list, to, from) });
+        }
         for Launch { kernel, table, pieces, blocks } in &self.launches {
             let pieces = pieces.to_ne_bytes();
             let arguments =
@@ -161,11 +180,7 @@ impl DeviceCopies {
     }
 }
 
-pub(super) fn most_blocks(device: &DeviceCore) -> u64 {
-    device.backend().facts().grid[0]
-}
-
-fn jobs_between<const D: usize>(to: &Layout<D>, from: &Layout<D>, element: &ElementType, most_blocks: u64) -> Vec<Job> {
+fn jobs_between<const D: usize>(to: &Layout<D>, from: &Layout<D>, element: &ElementType) -> Vec<Job> {
     let (to_offsets, from_offsets) = (to.device_offsets(element.bytes()), from.device_offsets(element.bytes()));
     let mut sorted = Sorted::default();
     for plane in &planes(element) {
@@ -180,12 +195,12 @@ fn jobs_between<const D: usize>(to: &Layout<D>, from: &Layout<D>, element: &Elem
             }));
         }
     }
-    sorted.jobs(most_blocks)
+    sorted.0
 }
 
 /// Copies by the scalar type of their kernel.
 #[derive(Default)]
-struct Sorted(Vec<(ScalarType, Vec<BoxCopy>)>);
+struct Sorted(Vec<Job>);
 
 impl Sorted {
     fn list(&mut self, kernel: ScalarType) -> &mut Vec<BoxCopy> {
@@ -195,13 +210,6 @@ impl Sorted {
             self.0.len() - 1
         });
         &mut self.0[at].1
-    }
-
-    fn jobs(self, most_blocks: u64) -> Vec<Job> {
-        let tables = move |(scalar, list): (ScalarType, Vec<BoxCopy>)| {
-            copies::tables(&list, scalar, most_blocks).into_iter().map(move |table| (scalar, table))
-        };
-        self.0.into_iter().flat_map(tables).collect()
     }
 }
 

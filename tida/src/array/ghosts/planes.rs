@@ -198,6 +198,6 @@ impl<T: Element, const D: usize> Planar for ArrayPlanes<T, D> {
             region.origin[0] = origin;
             region.cells = cells;
         }
-        DeviceCopies::new(device, plan.jobs_of(part, &placed, &T::TYPE, planes, super::device::most_blocks(device)))
+        DeviceCopies::new(device, plan.jobs_of(part, &placed, &T::TYPE, planes))
     }
 }

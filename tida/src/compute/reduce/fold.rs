@@ -20,15 +20,15 @@ pub(super) fn by_halves<T, O: Reduction<T>>(op: O, values: &mut [O::Partial; SEG
     values[0]
 }
 
-/// Folds a list, 64 at a time, until one is left; the identity for an empty list.
-pub(super) fn tree<T, O: Reduction<T>>(op: O, mut list: Vec<O::Partial>) -> O::Partial {
+/// Folds a list, 64 at a time, until one is left; the identity for an empty list. `parallel` uses the thread pool.
+pub(super) fn tree<T, O: Reduction<T>>(op: O, mut list: Vec<O::Partial>, parallel: bool) -> O::Partial {
     let group = |values: &[O::Partial]| {
         let mut padded = [op.identity(); SEGMENT];
         padded[..values.len()].copy_from_slice(values);
         by_halves(op, &mut padded)
     };
     while list.len() > 1 {
-        list = if list.len() > 1 << 16 {
+        list = if parallel && list.len() > 1 << 16 {
             list.par_chunks(SEGMENT).with_min_len(64).map(group).collect()
         } else {
             list.chunks(SEGMENT).map(group).collect()

@@ -24,6 +24,7 @@ use crate::compute::check::{Target, box_text, check};
 use crate::compute::deferred::Scalar;
 use crate::compute::launch::{fault_error, quote};
 use crate::compute::prepare::{Prepared, prepare};
+use crate::compute::site::{Site, sites};
 use crate::compute::view::{Checked, Proven};
 use crate::error::{Error, ErrorKind};
 use crate::tile::Tile;
@@ -201,6 +202,25 @@ where
     let trackers: Vec<_> = trackers.collect();
     let work = if on_device && !at_host && !job.cells.is_empty() && acc.core().fits(&trackers) {
         Work::Device(Box::new(move |queue| {
+            if let Some(sim) = queue.device.backend().simulated() {
+                let (sites, job) = (sites(queue, job.held.on_device())?, Arc::new(job));
+                if sim.is_null() {
+                    let _ = result.set(job.op.finish(job.op.identity(), &job.cells));
+                }
+                let held = job.clone();
+                let run = move || {
+                    let folded = job.run(Some(&sites))?;
+                    let _ = result.set(job.op.finish(folded, &job.cells));
+                    Ok(())
+                };
+                // SAFETY: as below; the node holds the arrays.
+                let outcome = unsafe { sim.kernel(queue.stream, held.cells.cells() as u64, Box::new(run))? };
+                return Ok(Box::new(move || {
+                    let ended = outcome.take();
+                    drop(held);
+                    ended
+                }));
+            }
             // SAFETY: the graph runs this node only while nothing writes what it reads; `check` has proven every
             // access in range, or has it checked.
             let folded = unsafe { job.device_fold::<R>().enqueue(queue)? };
@@ -213,7 +233,7 @@ where
         }))
     } else {
         Work::Host(Box::new(move || {
-            let folded = job.run()?;
+            let folded = job.run(None)?;
             let _ = result.set(job.op.finish(folded, &job.cells));
             Ok(())
         }))
@@ -284,7 +304,9 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
         }
     }
 
-    fn run<R>(&self) -> Result<O::Partial, Error>
+    /// Folds the cells, of arrays on the host or where `sites` says. On a simulated device it is its one thread that runs
+    /// this: no other may come between.
+    fn run<R>(&self, sites: Option<&[Option<Site>]>) -> Result<O::Partial, Error>
     where
         R: Reducible,
         O: Reduction<R>,
@@ -301,13 +323,17 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
         let rows: usize = self.cells.extent()[..last].iter().product();
         let mut partials = vec![self.op.identity(); rows * segments];
         let slots = Slots(partials.as_mut_ptr());
-        self.pieces().par_iter().try_for_each(|piece| {
+        let run = |piece: &Piece<D>| {
             cpu::vectorised(
                 #[inline(always)]
-                || self.run_piece(piece, first_segment, segments, &slots),
+                || self.run_piece(piece, first_segment, segments, &slots, sites),
             )
-        })?;
-        Ok(tree(self.op, partials))
+        };
+        match sites {
+            None => self.pieces().par_iter().try_for_each(run)?,
+            Some(_) => self.pieces().iter().try_for_each(run)?,
+        }
+        Ok(tree(self.op, partials, sites.is_none()))
     }
 
     /// The box, in pieces of some ten thousand cells.
@@ -346,6 +372,7 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
         first_segment: i64,
         segments: usize,
         slots: &Slots<O::Partial>,
+        sites: Option<&[Option<Site>]>,
     ) -> Result<(), Error>
     where
         R: Reducible,
@@ -355,7 +382,7 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
     {
         let last = D - 1;
         let (start, end) = piece.stretch;
-        let how = How { valid_only: self.valid_only, cells: &self.cells, starts: [std::ptr::null_mut(); _] };
+        let how = How { valid_only: self.valid_only, cells: &self.cells, starts: [std::ptr::null_mut(); _], sites };
         let regions: SmallVec<[_; 4]> = piece
             .regions
             .clone()

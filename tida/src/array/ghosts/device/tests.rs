@@ -11,6 +11,7 @@ use crate::acc::device::Opened;
 use crate::array::layout::{Boundary, Centering};
 use crate::array::storage::Storage;
 use crate::array::{Element, Side, TileArray};
+use crate::backend::sim::SimDevice;
 use crate::backend::{self, cuda::compile_only};
 use crate::error::ErrorKind;
 
@@ -147,6 +148,12 @@ fn opencl() -> Option<&'static DeviceCore> {
     DEVICE.get_or_init(open).as_ref()
 }
 
+fn sim() -> &'static DeviceCore {
+    static DEVICE: OnceLock<DeviceCore> = OnceLock::new();
+    let open = || backend::sim::open(SimDevice::new()).unwrap();
+    DEVICE.get_or_init(|| DeviceCore::new(Arc::new(Opened::new(open())), Math::Exact, None))
+}
+
 /// Memory that holds these bytes.
 fn upload(device: &DeviceCore, bytes: &[u8]) -> Memory {
     let memory = Memory::new(device.backend(), bytes.len()).unwrap();
@@ -178,7 +185,12 @@ fn same(device: &[u8], host: &[u8], what: &dyn std::fmt::Debug) {
 }
 
 fn check<T: Element, const D: usize>(case: &Case, value: T) {
-    let Some(device) = opencl() else { return };
+    for device in opencl().into_iter().chain([sim()]) {
+        check_on::<T, D>(device, case, value);
+    }
+}
+
+fn check_on<T: Element, const D: usize>(device: &DeviceCore, case: &Case, value: T) {
     let acc = TileAcc::builder().device(crate::acc::Device::Cpu).threads(1).build().unwrap();
     let u = array::<T, D>(case, &acc, value, 0);
     let plan = GhostPlan::new(&u.layout, &u.boundaries);
@@ -198,7 +210,7 @@ fn check<T: Element, const D: usize>(case: &Case, value: T) {
         // They are kept.
         assert!(Arc::ptr_eq(&copies, &plan.on_device(device, &u.layout, &T::TYPE, fixed).unwrap()));
         // A grid so small that a phase takes several launches.
-        let small = DeviceCopies::new(device, plan.jobs(&u.layout, &T::TYPE, fixed, 1)).unwrap();
+        let small = DeviceCopies::with_blocks(device, plan.jobs(&u.layout, &T::TYPE, fixed), 1).unwrap();
         same(&run(device, &small, before, None), &host, &what);
     }
     // Another cut, other ghosts.

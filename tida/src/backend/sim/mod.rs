@@ -1,0 +1,274 @@
+//! A device that is simulated: memory, link and kernels of chosen size and speed, on a virtual clock.
+//!
+//! Commands wait in their streams until someone asks for an event. Then the simulation runs on: each command starts when
+//! those before it in its stream are done, the events that it waits for are reached and the engine that serves it is
+//! free. There is an engine for copies each way (or one for both), and one for kernels; each serves one command at a time,
+//! in the order in which commands become ready. The memory of the device is memory of the host, poisoned when it is
+//! allocated, given back or evicted, and commands change it in the order of virtual time. So a wait that is missing
+//! between streams leads to wrong data, and not only on the day when the timing is bad; `work.rs` says which half of a
+//! command does what.
+//!
+//! **Time.** The host takes none. A command is given at the latest time that the host has waited for; events that a
+//! thread only keeps books of do not count as such ([`Event::settle`]).
+//!
+//! **Kernels** are the native ones, run on the thread that asks. Nothing is compiled. A kernel takes its latency and the
+//! time of its cells, whatever it computes.
+
+mod copies;
+mod memory;
+mod probe;
+mod stream;
+#[cfg(test)]
+mod tests;
+mod work;
+
+use std::sync::Arc;
+
+use tida_kernels::element::ScalarType;
+use tida_kernels::emit::copies::BoxCopy;
+
+pub use self::probe::{SimDevice, SimReport};
+use self::stream::{Engine, Shared, SimEvent};
+use self::work::{Launch, Stretch, Work};
+pub(crate) use self::work::{Native, Outcome};
+use super::{Argument, Backend, Code, Event, Facts, Kernel, Memory};
+use crate::error::{Error, ErrorKind};
+
+/// A simulated device of its own.
+///
+/// # Errors
+/// [`ErrorKind::Argument`]: what cannot be simulated.
+pub(crate) fn open(spec: SimDevice) -> Result<Arc<dyn Backend>, Error> {
+    Ok(Arc::new(Sim::new(spec)?))
+}
+
+/// What an object that another backend made leads to.
+fn foreign(what: &str) -> Error {
+    Error::new(
+        ErrorKind::Argument,
+        format!("use {what} on a simulated device"),
+        "one of another device",
+        "report this as a bug of tida",
+    )
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Sim {
+    facts: Facts,
+    shared: Arc<Shared>,
+}
+
+impl Sim {
+    fn new(spec: SimDevice) -> Result<Sim, Error> {
+        spec.check()?;
+        Ok(Sim { facts: spec.facts(), shared: Arc::new(Shared::new(spec)) })
+    }
+
+    /// Whether only the clock runs.
+    pub fn is_null(&self) -> bool {
+        self.shared.spec.is_null()
+    }
+
+    /// What it did so far, once all is done that was given.
+    pub fn report(&self) -> SimReport {
+        self.shared.report()
+    }
+
+    /// Launches a kernel over `cells` cells: `run` does all of it. How it ends is known when the command is done.
+    ///
+    /// # Safety
+    /// `run` may run at any time until the host has waited for the command; it touches what the command may.
+    pub unsafe fn kernel(&self, stream: usize, cells: u64, run: Native) -> Result<Arc<Outcome>, Error> {
+        // SAFETY: handed on.
+        unsafe { self.launch_native(stream, cells, run, [Stretch::default(); 2], false) }
+    }
+
+    /// Launches copies of boxes of values of a scalar type. A failure is that of the next event of the stream.
+    ///
+    /// # Safety
+    /// The places are inside the memories, which are there until the copies are done, with no one else writing them or
+    /// reading what is written.
+    pub unsafe fn copy_boxes(
+        &self,
+        stream: usize,
+        scalar: ScalarType,
+        list: &Arc<[BoxCopy]>,
+        to: &Memory,
+        from: &Memory,
+    ) -> Result<(), Error> {
+        let cells = list.iter().map(|copy| copy.extent.iter().product::<u64>()).sum();
+        let uses = [whole(to), whole(from)];
+        let (list, to, from) = (list.clone(), to.raw(), from.raw());
+        let run = move || {
+            // SAFETY: the caller's promise.
+            unsafe { copies::run(scalar, &list, to, from) };
+            Ok(())
+        };
+        // SAFETY: handed on.
+        unsafe { self.launch_native(stream, cells, Box::new(run), uses, true).map(drop) }
+    }
+
+    /// As [`Sim::kernel`], on memory that has to be there still; with `tell` a failure is also the stream's.
+    ///
+    /// # Safety
+    /// As [`Sim::kernel`].
+    unsafe fn launch_native(
+        &self,
+        stream: usize,
+        cells: u64,
+        run: Native,
+        uses: [Stretch; 2],
+        tell: bool,
+    ) -> Result<Arc<Outcome>, Error> {
+        let number = self.shared.next_kernel(cells);
+        let failure = self.shared.spec.kernel_fails(number).then(|| {
+            let advice = "run without `SimDevice::fail_kernel`";
+            Error::new(
+                ErrorKind::Device,
+                format!("run kernel {number} of a simulated device"),
+                "one that fails",
+                advice,
+            )
+        });
+        let known = match &failure {
+            Some(failure) => Some(Err(failure.clone())),
+            None => self.is_null().then_some(Ok(())),
+        };
+        let outcome = Arc::new(Outcome::default());
+        let run = known.is_none().then_some(run);
+        known.into_iter().for_each(|result| outcome.set(result));
+        // Multiples of an irrational number: no pattern of kernels is always on one side.
+        let early = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 63 == 0;
+        let work = Work::Kernel(Launch { run, early, outcome: outcome.clone(), tell, failure });
+        let ticks = self.shared.spec.kernel_ticks(cells);
+        // SAFETY: the caller's promise.
+        unsafe { self.shared.give(stream, Engine::Kernels, ticks, uses, work)? };
+        Ok(outcome)
+    }
+}
+
+fn stretch(memory: &Memory, at: usize, bytes: usize) -> Stretch {
+    Stretch { raw: memory.raw(), at, bytes }
+}
+
+fn whole(memory: &Memory) -> Stretch {
+    stretch(memory, 0, memory.bytes())
+}
+
+impl Backend for Sim {
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn free_memory(&self) -> Option<u64> {
+        Some(self.shared.pool.free_bytes())
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<u64, Error> {
+        self.shared.pool.allocate(bytes)
+    }
+
+    unsafe fn free(&self, raw: u64, _bytes: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { self.shared.pool.free(raw) }
+    }
+
+    unsafe fn pin(&self, _base: *mut u8, _bytes: usize) -> bool {
+        true
+    }
+
+    unsafe fn unpin(&self, _base: *mut u8) {}
+
+    fn compile(&self, code: &Code<'_>) -> Result<Arc<dyn Kernel>, Error> {
+        Err(Error::new(
+            ErrorKind::Device,
+            format!("compile the kernel `{}` for a simulated device", code.entry),
+            "that it runs native kernels alone",
+            "use a device with a compiler (TIDA_DEVICE=cuda or opencl)",
+        ))
+    }
+
+    unsafe fn upload(&self, stream: usize, to: &Memory, at: usize, from: *const u8, bytes: usize) -> Result<(), Error> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.shared.count(bytes, 0);
+        let (ticks, to) = (self.shared.spec.upload_ticks(bytes), stretch(to, at, bytes));
+        let work = Work::Upload { from, to };
+        // SAFETY: the caller's promise.
+        unsafe { self.shared.give(stream, Engine::Upload, ticks, [to, Stretch::default()], work) }
+    }
+
+    unsafe fn download(&self, stream: usize, from: &Memory, at: usize, to: *mut u8, bytes: usize) -> Result<(), Error> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.shared.count(0, bytes);
+        let (ticks, from) = (self.shared.spec.download_ticks(bytes), stretch(from, at, bytes));
+        let work = Work::Download { from, to };
+        // SAFETY: the caller's promise.
+        unsafe { self.shared.give(stream, Engine::Download, ticks, [from, Stretch::default()], work) }
+    }
+
+    unsafe fn copy(
+        &self,
+        stream: usize,
+        (from, from_at): (&Memory, usize),
+        (to, to_at): (&Memory, usize),
+        bytes: usize,
+    ) -> Result<(), Error> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let (from, to) = (stretch(from, from_at, bytes), stretch(to, to_at, bytes));
+        let work = Work::Copy { from, to, read: Vec::new() };
+        let ticks = self.shared.spec.memory_ticks(bytes.saturating_mul(2));
+        // SAFETY: the caller's promise.
+        unsafe { self.shared.give(stream, Engine::Kernels, ticks, [from, to], work) }
+    }
+
+    unsafe fn zero(&self, stream: usize, memory: &Memory, at: usize, bytes: usize) -> Result<(), Error> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let (ticks, to) = (self.shared.spec.memory_ticks(bytes), stretch(memory, at, bytes));
+        // SAFETY: the caller's promise.
+        unsafe { self.shared.give(stream, Engine::Kernels, ticks, [to, Stretch::default()], Work::Zero(to)) }
+    }
+
+    unsafe fn poison(&self, stream: usize, memory: &Memory, at: usize, bytes: usize) -> Result<(), Error> {
+        let to = stretch(memory, at, bytes);
+        // SAFETY: the caller's promise.
+        unsafe { self.shared.give(stream, Engine::None, 0, [to, Stretch::default()], Work::Poison(to)) }
+    }
+
+    unsafe fn launch(
+        &self,
+        _stream: usize,
+        _kernel: &dyn Kernel,
+        _blocks: [u32; 3],
+        _threads: [u32; 3],
+        _arguments: &[Argument<'_>],
+    ) -> Result<(), Error> {
+        // It compiles none.
+        Err(foreign("a compiled kernel"))
+    }
+
+    fn record(&self, stream: usize) -> Result<Arc<dyn Event>, Error> {
+        Ok(Arc::new(self.shared.record(stream)?))
+    }
+
+    fn wait(&self, stream: usize, event: &dyn Event) -> Result<(), Error> {
+        let event = event.as_any().downcast_ref::<SimEvent>().ok_or_else(|| foreign("an event"))?;
+        self.shared.wait(stream, event)
+    }
+
+    fn caught_up(&self) {
+        self.shared.caught_up();
+    }
+
+    fn simulated(&self) -> Option<&Sim> {
+        Some(self)
+    }
+}

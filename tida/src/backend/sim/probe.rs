@@ -1,0 +1,230 @@
+//! What is simulated, and what came of it.
+
+use crate::backend::Facts;
+use crate::error::{Error, ErrorKind};
+use tida_kernels::plan::Dialect;
+
+/// A device that is simulated: how large, how fast, and what goes wrong on it.
+///
+/// Give it to [`TileAccBuilder::simulate`](crate::TileAccBuilder::simulate). Kernels run natively, on data that is
+/// copied to memory of the device's own; results are those of any other device. Time is virtual: see
+/// [`SimReport`].
+///
+/// Without changes it is in proportion to an H200: 55.5 GB/s each way after 8 µs, two copy engines, 2·10¹¹ cells a second
+/// after 2.5 µs, 4.27 TB/s in its memory; that memory is 1 GiB only.
+#[derive(Clone, Debug, PartialEq)]
+#[must_use]
+pub struct SimDevice {
+    memory: u64,
+    upload: Speed,
+    download: Speed,
+    kernels: Speed,
+    memory_speed: f64,
+    copy_engines: usize,
+    failing_kernels: Vec<u64>,
+    failing_allocations: Vec<u64>,
+    null: bool,
+}
+
+/// What a command takes: so much at once, and so many units (bytes, cells) a second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Speed {
+    per_second: f64,
+    latency: f64,
+}
+
+/// Virtual time: picoseconds since the device was opened. A cell of a fast kernel takes 5.
+pub(super) type Ticks = u64;
+
+const TICKS_A_SECOND: f64 = 1e12;
+
+pub(super) fn seconds(ticks: Ticks) -> f64 {
+    ticks as f64 / TICKS_A_SECOND
+}
+
+impl Speed {
+    fn ticks(&self, units: u64) -> Ticks {
+        ((self.latency + units as f64 / self.per_second) * TICKS_A_SECOND).round() as Ticks
+    }
+
+    fn is_sensible(&self) -> bool {
+        positive(self.per_second) && self.latency >= 0.0 && self.latency.is_finite()
+    }
+}
+
+fn positive(x: f64) -> bool {
+    x > 0.0 && x.is_finite()
+}
+
+impl Default for SimDevice {
+    fn default() -> Self {
+        SimDevice {
+            memory: 1 << 30,
+            upload: Speed { per_second: 55.5e9, latency: 8e-6 },
+            download: Speed { per_second: 55.5e9, latency: 8e-6 },
+            kernels: Speed { per_second: 200e9, latency: 2.5e-6 },
+            memory_speed: 4.27e12,
+            copy_engines: 2,
+            failing_kernels: Vec::new(),
+            failing_allocations: Vec::new(),
+            null: false,
+        }
+    }
+}
+
+impl SimDevice {
+    /// See the type for what it is.
+    pub fn new() -> SimDevice {
+        SimDevice::default()
+    }
+
+    /// Bytes of memory.
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.memory = bytes;
+        self
+    }
+
+    /// A copy to the device takes `latency` seconds, and then moves so many bytes a second.
+    pub fn upload(mut self, bytes_per_second: f64, latency: f64) -> Self {
+        self.upload = Speed { per_second: bytes_per_second, latency };
+        self
+    }
+
+    /// A copy to the host takes `latency` seconds, and then moves so many bytes a second.
+    pub fn download(mut self, bytes_per_second: f64, latency: f64) -> Self {
+        self.download = Speed { per_second: bytes_per_second, latency };
+        self
+    }
+
+    /// 2: one engine for each direction, both at once. 1: one engine for all copies, one after another.
+    pub fn copy_engines(mut self, engines: usize) -> Self {
+        self.copy_engines = engines;
+        self
+    }
+
+    /// A kernel takes `latency` seconds, and then computes so many cells a second. Kernels run one after another.
+    pub fn kernels(mut self, cells_per_second: f64, latency: f64) -> Self {
+        self.kernels = Speed { per_second: cells_per_second, latency };
+        self
+    }
+
+    /// Bytes a second that copies within the device and fills read and write. They count as kernels.
+    pub fn memory_speed(mut self, bytes_per_second: f64) -> Self {
+        self.memory_speed = bytes_per_second;
+        self
+    }
+
+    /// The `n`-th kernel launched, from 1, fails instead of running.
+    pub fn fail_kernel(mut self, n: u64) -> Self {
+        self.failing_kernels.push(n);
+        self
+    }
+
+    /// The `n`-th allocation of memory, from 1, is refused.
+    pub fn fail_allocation(mut self, n: u64) -> Self {
+        self.failing_allocations.push(n);
+        self
+    }
+
+    /// Only the clock runs: nothing is copied or computed, arrays keep what they hold on the host, and device memory
+    /// takes none. Reductions give what they give for no cells. For schedules alone.
+    pub fn null(mut self) -> Self {
+        self.null = true;
+        self
+    }
+
+    /// Whether there can be such a device.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Argument`]: speeds that are not above 0, latencies below 0, or engines other than 1 or 2.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let wrong = |found: String, advice: &str| {
+            Err(Error::new(ErrorKind::Argument, "simulate a device", found, advice.to_owned()))
+        };
+        let speeds = [("upload", self.upload), ("download", self.download), ("kernels", self.kernels)];
+        if let Some((what, speed)) = speeds.iter().find(|(_, speed)| !speed.is_sensible()) {
+            let found = format!("{} a second after {} s for its {what}", speed.per_second, speed.latency);
+            return wrong(found, "give a speed above 0 and a latency of 0 or more");
+        }
+        if !positive(self.memory_speed) {
+            return wrong(format!("memory of {} bytes a second", self.memory_speed), "give a speed above 0");
+        }
+        if !(1..=2).contains(&self.copy_engines) {
+            return wrong(format!("{} copy engines", self.copy_engines), "give it 1 or 2");
+        }
+        Ok(())
+    }
+
+    pub(super) fn facts(&self) -> Facts {
+        Facts {
+            name: if self.null { "a simulated device that computes nothing" } else { "a simulated device" }.into(),
+            // What a kernel would look like; it is never compiled.
+            dialect: Dialect::Cuda,
+            target: "native".into(),
+            memory: self.memory,
+            ..Facts::of_cuda()
+        }
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.memory
+    }
+
+    pub(super) fn upload_ticks(&self, bytes: usize) -> Ticks {
+        self.upload.ticks(bytes as u64)
+    }
+
+    pub(super) fn download_ticks(&self, bytes: usize) -> Ticks {
+        self.download.ticks(bytes as u64)
+    }
+
+    pub(super) fn kernel_ticks(&self, cells: u64) -> Ticks {
+        self.kernels.ticks(cells)
+    }
+
+    /// Of a command that reads and writes so many bytes of the device's memory.
+    pub(super) fn memory_ticks(&self, bytes: usize) -> Ticks {
+        Speed { per_second: self.memory_speed, latency: self.kernels.latency }.ticks(bytes as u64)
+    }
+
+    pub(super) fn one_copy_engine(&self) -> bool {
+        self.copy_engines == 1
+    }
+
+    pub(super) fn is_null(&self) -> bool {
+        self.null
+    }
+
+    pub(super) fn kernel_fails(&self, n: u64) -> bool {
+        self.failing_kernels.contains(&n)
+    }
+
+    pub(super) fn allocation_fails(&self, n: u64) -> bool {
+        self.failing_allocations.contains(&n)
+    }
+}
+
+/// What a simulated device did so far, on its virtual clock.
+///
+/// The host takes no time: commands that it gives are there at once, and later ones no earlier than the end of what
+/// the host has waited for.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct SimReport {
+    /// Seconds from the start to the end of the last command.
+    pub makespan: f64,
+    /// Seconds in which data moved to the device.
+    pub upload_busy: f64,
+    /// Seconds in which data moved to the host.
+    pub download_busy: f64,
+    /// Seconds in which kernels ran, and copies within the device.
+    pub kernel_busy: f64,
+    /// Bytes moved to the device.
+    pub uploaded: u64,
+    /// Bytes moved to the host.
+    pub downloaded: u64,
+    /// Kernels that ran; those that failed count.
+    pub kernels: u64,
+    /// Cells that they computed.
+    pub cells: u64,
+}

@@ -1,0 +1,388 @@
+//! The clock: streams of commands, engines that serve them, events.
+
+use std::any::Any;
+use std::collections::VecDeque;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use super::memory::Pool;
+use super::probe::{SimDevice, SimReport, Ticks, seconds};
+use super::work::{Stretch, Work};
+use crate::backend::{COPIES, Event};
+use crate::error::{Error, ErrorKind};
+
+/// What serves commands, one at a time, in the order in which they become ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Engine {
+    Upload,
+    Download,
+    /// Kernels, and copies and fills within the device.
+    Kernels,
+    /// What takes no time waits for no engine.
+    None,
+}
+
+/// A command of a stream.
+enum Command {
+    Work {
+        /// Counts commands: the first of two that become ready together is served first.
+        number: u64,
+        /// When the host gave it.
+        given: Ticks,
+        engine: Engine,
+        ticks: Ticks,
+        /// Memory that has to be there.
+        uses: [Stretch; 2],
+        work: Work,
+    },
+    Record {
+        mark: Arc<Mark>,
+        given: Ticks,
+    },
+    Wait(Arc<Mark>),
+}
+
+impl fmt::Debug for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Command::Work { number, engine, .. } => write!(f, "command {number} of {engine:?}"),
+            Command::Record { .. } => f.write_str("record"),
+            Command::Wait(mark) => write!(f, "wait for {mark:?}"),
+        }
+    }
+}
+
+/// A point in a stream's work, as the streams know it.
+#[derive(Debug)]
+struct Mark {
+    /// When all before it was done; [`NOT_YET`] until then.
+    at: AtomicU64,
+    /// The failure of a command before it, since the mark before.
+    failure: OnceLock<Error>,
+}
+
+const NOT_YET: Ticks = Ticks::MAX;
+
+impl Mark {
+    fn reached(&self) -> Option<Ticks> {
+        Some(self.at.load(Ordering::Acquire)).filter(|at| *at != NOT_YET)
+    }
+}
+
+#[derive(Debug, Default)]
+struct Stream {
+    commands: VecDeque<Command>,
+    /// When all that it has done so far was done.
+    ready: Ticks,
+    /// What it is doing, and when that ends.
+    running: Option<(Ticks, Work)>,
+    failure: Option<Error>,
+}
+
+#[derive(Debug)]
+struct Machine {
+    streams: Vec<Stream>,
+    /// When each line's engine is free.
+    lines: [Ticks; 3],
+    /// The host has waited until then.
+    host: Ticks,
+    /// Others than the host have waited until then, for its books.
+    settled: Ticks,
+    given: u64,
+    launched: u64,
+    last: Ticks,
+    busy: [Ticks; 3],
+    report: SimReport,
+}
+
+/// Streams and engines of one device, and its memory.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub spec: SimDevice,
+    pub pool: Pool,
+    machine: Mutex<Machine>,
+}
+
+impl Shared {
+    pub fn new(spec: SimDevice) -> Shared {
+        let machine = Machine {
+            streams: (0..=COPIES).map(|_| Stream::default()).collect(),
+            lines: [0; 3],
+            host: 0,
+            settled: 0,
+            given: 0,
+            launched: 0,
+            last: 0,
+            busy: [0; 3],
+            report: SimReport::default(),
+        };
+        Shared { pool: Pool::new(&spec), machine: Mutex::new(machine), spec }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Machine> {
+        self.machine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives a command to a stream.
+    ///
+    /// # Safety
+    /// The work is sound to do at any time until the host has waited for it.
+    pub unsafe fn give(
+        &self,
+        stream: usize,
+        engine: Engine,
+        ticks: Ticks,
+        uses: [Stretch; 2],
+        work: Work,
+    ) -> Result<(), Error> {
+        let mut machine = self.lock();
+        let (number, given) = (machine.given, machine.host);
+        let commands = &mut machine.stream(stream)?.commands;
+        commands.push_back(Command::Work { number, given, engine, ticks, uses, work });
+        machine.given += 1;
+        Ok(())
+    }
+
+    /// The number of the next kernel, from 1.
+    pub fn next_kernel(&self, cells: u64) -> u64 {
+        let mut machine = self.lock();
+        machine.launched += 1;
+        machine.report.kernels += 1;
+        machine.report.cells += cells;
+        machine.launched
+    }
+
+    pub fn count(&self, uploaded: usize, downloaded: usize) {
+        let report = &mut self.lock().report;
+        report.uploaded += uploaded as u64;
+        report.downloaded += downloaded as u64;
+    }
+
+    pub fn record(self: &Arc<Self>, stream: usize) -> Result<SimEvent, Error> {
+        let mark = Arc::new(Mark { at: AtomicU64::new(NOT_YET), failure: OnceLock::new() });
+        let mut machine = self.lock();
+        let given = machine.host;
+        machine.stream(stream)?.commands.push_back(Command::Record { mark: mark.clone(), given });
+        Ok(SimEvent { shared: self.clone(), mark })
+    }
+
+    pub fn wait(self: &Arc<Self>, stream: usize, event: &SimEvent) -> Result<(), Error> {
+        if !Arc::ptr_eq(self, &event.shared) {
+            return Err(super::foreign("an event"));
+        }
+        self.lock().stream(stream)?.commands.push_back(Command::Wait(event.mark.clone()));
+        Ok(())
+    }
+
+    /// The host goes on after what was settled.
+    pub fn caught_up(&self) {
+        let mut machine = self.lock();
+        machine.host = machine.host.max(machine.settled);
+    }
+
+    /// What was done, once all is that was given.
+    pub fn report(&self) -> SimReport {
+        let mut machine = self.lock();
+        while machine.step(self) {}
+        let [upload, download, kernels] = machine.busy.map(seconds);
+        SimReport {
+            makespan: seconds(machine.last),
+            upload_busy: upload,
+            download_busy: download,
+            kernel_busy: kernels,
+            ..machine.report
+        }
+    }
+}
+
+impl Machine {
+    fn stream(&mut self, number: usize) -> Result<&mut Stream, Error> {
+        self.streams.get_mut(number).ok_or_else(|| {
+            Error::new(
+                ErrorKind::Argument,
+                format!("use stream {number} of a simulated device"),
+                format!("streams 0 to {COPIES}"),
+                "report this as a bug of tida",
+            )
+        })
+    }
+
+    /// Marks that are reached, and waits for them, take no time: they go as far as they can.
+    fn pass_marks(&mut self) {
+        let mut moved = true;
+        while std::mem::take(&mut moved) {
+            for stream in &mut self.streams {
+                while stream.running.is_none() {
+                    match stream.commands.front() {
+                        Some(Command::Record { mark, given }) => {
+                            if let Some(failure) = stream.failure.take() {
+                                let _ = mark.failure.set(failure);
+                            }
+                            mark.at.store(stream.ready.max(*given), Ordering::Release);
+                        }
+                        Some(Command::Wait(mark)) => match mark.reached() {
+                            Some(at) => stream.ready = stream.ready.max(at),
+                            None => break,
+                        },
+                        _ => break,
+                    }
+                    stream.commands.pop_front();
+                    moved = true;
+                }
+            }
+        }
+    }
+
+    /// The line that an engine's commands stand in: one engine may serve both directions.
+    fn line(&self, engine: Engine, spec: &SimDevice) -> Option<usize> {
+        match engine {
+            Engine::Download if spec.one_copy_engine() => Some(Engine::Upload as usize),
+            Engine::None => None,
+            engine => Some(engine as usize),
+        }
+    }
+
+    /// The next command to start: stream and time.
+    fn next_start(&self, spec: &SimDevice) -> Option<(usize, Ticks)> {
+        // Of each line the one that is ready first, of those the one that starts first.
+        let mut first: [Option<(Ticks, u64, usize, Ticks)>; 4] = [None; 4];
+        for (number, stream) in self.streams.iter().enumerate().filter(|(_, stream)| stream.running.is_none()) {
+            if let Some(Command::Work { number: order, given, engine, .. }) = stream.commands.front() {
+                let ready = stream.ready.max(*given);
+                let line = self.line(*engine, spec);
+                let start = line.map_or(ready, |line| ready.max(self.lines[line]));
+                let first = &mut first[line.unwrap_or(3)];
+                if first.is_none_or(|(known, other, ..)| (ready, *order) < (known, other)) {
+                    *first = Some((ready, *order, number, start));
+                }
+            }
+        }
+        let next = first.into_iter().flatten().min_by_key(|(_, order, _, start)| (*start, *order))?;
+        Some((next.2, next.3))
+    }
+
+    /// Ends or starts one command, whichever comes first; `false` if there is none.
+    fn step(&mut self, shared: &Shared) -> bool {
+        self.pass_marks();
+        let ends = self.streams.iter().enumerate().filter_map(|(n, s)| s.running.as_ref().map(|(end, _)| (*end, n)));
+        let end = ends.min();
+        let start = self.next_start(&shared.spec);
+        match (end, start) {
+            (Some((end, stream)), start) if start.is_none_or(|(_, start)| end <= start) => self.end(stream, shared),
+            (_, Some((stream, start))) => self.start(stream, start, shared),
+            _ => return false,
+        }
+        self.pass_marks();
+        true
+    }
+
+    fn start(&mut self, number: usize, start: Ticks, shared: &Shared) {
+        let Some(stream) = self.streams.get_mut(number) else { return };
+        let Some(Command::Work { engine, ticks, uses, mut work, .. }) = stream.commands.pop_front() else { return };
+        let end = start + ticks;
+        let gone = uses.iter().find(|used| !used.is_in(&shared.pool));
+        if let Some(gone) = gone {
+            stream.failure.get_or_insert_with(|| gone.error());
+            work = Work::Nothing;
+        } else if !shared.spec.is_null() {
+            // SAFETY: `give` was promised that it is sound; the memory of the device is still there.
+            let done = catch_unwind(AssertUnwindSafe(|| unsafe { work.start() }));
+            if let Err(payload) = done {
+                stream.failure.get_or_insert_with(|| crate::acc::panicked("a command of a simulated device", payload));
+                work = Work::Nothing;
+            }
+        }
+        if let Some(failure) = work.failure() {
+            stream.failure.get_or_insert(failure);
+        }
+        stream.running = Some((end, work));
+        if engine != Engine::None {
+            self.busy[engine as usize] += ticks;
+        }
+        if let Some(line) = self.line(engine, &shared.spec) {
+            self.lines[line] = end;
+        }
+    }
+
+    fn end(&mut self, number: usize, shared: &Shared) {
+        let Some(stream) = self.streams.get_mut(number) else { return };
+        let Some((end, mut work)) = stream.running.take() else { return };
+        if !shared.spec.is_null() {
+            // SAFETY: `give` was promised that it is sound, and the memory was there when it started; who gives memory
+            // back promises that no work uses it.
+            let done = catch_unwind(AssertUnwindSafe(|| unsafe { work.end() }));
+            if let Err(payload) = done {
+                stream.failure.get_or_insert_with(|| crate::acc::panicked("a command of a simulated device", payload));
+            }
+        }
+        stream.ready = end;
+        self.last = self.last.max(end);
+    }
+}
+
+/// A point in a stream's work. Who asks for it runs the simulation.
+#[derive(Debug)]
+pub(crate) struct SimEvent {
+    shared: Arc<Shared>,
+    mark: Arc<Mark>,
+}
+
+impl SimEvent {
+    /// Runs the simulation until it is reached; when that was.
+    fn reach(&self, machine: &mut Machine) -> Result<Ticks, Error> {
+        loop {
+            machine.pass_marks();
+            if let Some(at) = self.mark.reached() {
+                return self.mark.failure.get().cloned().map_or(Ok(at), Err);
+            }
+            if !machine.step(&self.shared) {
+                return Err(Error::new(
+                    ErrorKind::Device,
+                    "wait for an event of a simulated device",
+                    "that nothing is left to run before it",
+                    "report this as a bug of tida",
+                ));
+            }
+        }
+    }
+}
+
+impl Event for SimEvent {
+    /// Each question takes the simulation one step on, so that who asks again and again gets an answer at last.
+    fn is_done(&self) -> bool {
+        let mut machine = self.shared.lock();
+        machine.pass_marks();
+        if self.mark.reached().is_none() {
+            machine.step(&self.shared);
+        }
+        let Some(at) = self.mark.reached() else { return false };
+        machine.host = machine.host.max(at);
+        true
+    }
+
+    fn finish(&self) -> Result<(), Error> {
+        let mut machine = self.shared.lock();
+        let reached = self.reach(&mut machine);
+        if let Some(at) = self.mark.reached() {
+            machine.host = machine.host.max(at);
+        }
+        reached.map(|_| ())
+    }
+
+    fn settle(&self) -> Result<(), Error> {
+        let mut machine = self.shared.lock();
+        let at = self.reach(&mut machine)?;
+        machine.settled = machine.settled.max(at);
+        Ok(())
+    }
+
+    fn time(&self) -> Option<f64> {
+        self.mark.reached().map(seconds)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

@@ -1,0 +1,60 @@
+//! Where native kernels find arrays on a simulated device.
+
+use std::ptr;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::args::OnDevice;
+use super::device::{DeviceArg, DeviceArray};
+use super::launch::narrow;
+use super::view::Raw;
+use crate::acc::node::Queue;
+use crate::array::layout::WideLayout;
+use crate::array::storage::Storage;
+use crate::backend::Memory;
+use crate::error::Error;
+
+/// An array, or planes of it, in memory that the host can address.
+#[derive(Debug)]
+pub(crate) struct Site {
+    memory: Arc<Memory>,
+    layout: Arc<WideLayout>,
+    /// Says where regions start; none if all start where the memory does, as in a ring.
+    storage: Option<Arc<Storage>>,
+}
+
+/// One entry for each argument of a kernel; none for tables.
+pub(crate) type Sites = SmallVec<[Option<Site>; 8]>;
+
+/// Where the commands of `queue` find the arguments of a kernel. Only for a simulated device.
+///
+/// # Errors
+/// Memory that the device does not have.
+pub(crate) fn sites<'a>(queue: &Queue<'_>, args: impl IntoIterator<Item = OnDevice<'a>>) -> Result<Sites, Error> {
+    let site = |array: &DeviceArray<'_>| -> Result<Option<Site>, Error> {
+        let storage = array.ring.is_none().then(|| array.storage.clone());
+        Ok(Some(Site { memory: array.memory(queue.device)?, layout: array.layout.clone(), storage }))
+    };
+    let args = args.into_iter().map(|arg| match arg.0 {
+        DeviceArg::Tiled(array) => site(&array.placed(queue)),
+        DeviceArg::Whole(array, _) => site(&array),
+        DeviceArg::Table(..) => Ok(None),
+    });
+    args.collect()
+}
+
+impl Site {
+    /// Memory of a region, as views see it.
+    pub fn raw<const D: usize>(&self, region: usize, valid_only: bool) -> Raw<D> {
+        let start = self.storage.as_ref().map_or(0, |storage| storage.offset(region));
+        let r = &self.layout.regions[region];
+        Raw {
+            base: ptr::with_exposed_provenance_mut(self.memory.raw() as usize + start),
+            cells: r.cells as usize,
+            origin: std::array::from_fn(|d| r.origin[4 - D + d]),
+            strides: std::array::from_fn(|d| r.strides[4 - D + d] as usize),
+            bounds: narrow(if valid_only { &r.valid } else { &r.grown }),
+        }
+    }
+}
