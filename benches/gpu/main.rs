@@ -11,6 +11,7 @@ mod cuda;
 mod heat;
 mod host;
 mod measure;
+mod ooc;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -29,7 +30,7 @@ struct Options {
     /// Where tida runs; the references run on the first NVIDIA GPU, and not at all beside `cpu`
     #[arg(long, value_enum, default_value_t = On::Cuda)]
     device: On,
-    /// Cases whose name holds one of these: heat3, heat2, sincos, sum, slabs, overhead, first [default: all]
+    /// Cases whose name holds one of these: heat3, heat2, sincos, sum, slabs, overhead, first, out [default: all but out, out of core]
     #[arg(long = "case", value_name = "NAME")]
     cases: Vec<String>,
     /// Cells along each axis of the 3-D cases; 2-D ones have 16 times as many [default: 512, on the CPU 64]
@@ -67,6 +68,8 @@ struct Bench {
     gpu: Option<Gpu>,
     effort: Effort,
     size: usize,
+    /// Along each axis of the cases that are larger than the memory they may use.
+    large: usize,
 }
 
 impl Bench {
@@ -94,13 +97,14 @@ fn run() -> Result<()> {
     let gpu = if on_cpu { None } else { Some(Gpu::open()?) };
     let effort = Effort { rounds: options.rounds as usize, seconds: f64::from(options.milliseconds) * 1e-3 };
     let size = options.size.unwrap_or(if on_cpu { 64 } else { 512 }) as usize;
-    let bench = Bench { device, gpu, effort, size };
+    let large = options.size.unwrap_or(if on_cpu { 64 } else { 1024 }) as usize;
+    let bench = Bench { device, gpu, effort, size, large };
     let mut output = Output::new(options.json.as_deref())?;
     let against = bench.gpu.as_ref().map_or("plain loops, for the results alone", |gpu| &gpu.name);
     println!("tida on {}, against {against}; {} rounds", device.name(), options.rounds);
 
     type Case = fn(&Bench, &mut Output) -> Result<()>;
-    let cases: [(&str, Case); 8] = [
+    let cases: [(&str, Case); 10] = [
         ("heat3 f64", heat::heat3::<f64>),
         ("heat3 f32", heat::heat3::<f32>),
         ("heat2 f64", heat::heat2),
@@ -109,9 +113,12 @@ fn run() -> Result<()> {
         ("sum", cells::sum),
         ("overhead", host::overhead),
         ("first call", host::first_calls),
+        ("out of core, many steps", ooc::skewed),
+        ("out of core, one step", ooc::streamed),
     ];
     for (name, case) in cases {
-        if options.cases.is_empty() || options.cases.iter().any(|wanted| name.contains(wanted.as_str())) {
+        // Those take minutes, and programs that are compiled beside this one.
+        if (options.cases.is_empty() && !name.starts_with("out of core")) || options.cases.iter().any(|wanted| name.contains(wanted.as_str())) {
             case(&bench, &mut output).map_err(|e| format!("{name}: {e}"))?;
         }
     }

@@ -191,6 +191,15 @@ case ${1:-} in
         ;;
     bench)
         shift
+        # Whole programs to compare with, where there is a compiler for them.
+        if command -v nvcc >/dev/null && [[ "$*" == *out* ]]; then
+            export TIDA_REFERENCES=$scratch/references
+            mkdir -p "$TIDA_REFERENCES"
+            for name in skew ooc; do
+                nvcc -O3 -arch=native --extended-lambda -o "$TIDA_REFERENCES/$name" \
+                    "$here/data/benches/reference/$name.cu" || exit 1
+            done
+        fi
         # Not `exec`: the scratch folder goes when this ends.
         "$here/bin/benches/gpu" "$@"
         ;;
