@@ -125,9 +125,21 @@ pub struct Flags {
     /// Write a picture of the result (of its middle plane, if 3-D)
     #[arg(long, value_name = "FILE")]
     pub png: Option<PathBuf>,
+    /// Write what ran when: a picture (.svg), or a trace for Chrome's tracer or Perfetto (.json)
+    #[arg(long, value_name = "FILE.svg|FILE.json", value_parser = parse_timeline)]
+    pub timeline: Option<TimelineFile>,
     /// Print one JSON object instead of a summary
     #[arg(long)]
     pub json: bool,
+}
+
+/// Where to write what ran when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TimelineFile {
+    /// As a picture.
+    Svg(PathBuf),
+    /// As a trace.
+    Chrome(PathBuf),
 }
 
 /// Numbers joined by `x`.
@@ -295,6 +307,15 @@ fn parse_product(text: &str) -> Result<Product, String> {
     Ok(Product(text.split(['x', 'X']).map(number).collect::<Result<_, _>>()?))
 }
 
+fn parse_timeline(text: &str) -> Result<TimelineFile, String> {
+    let path = PathBuf::from(text);
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("svg") => Ok(TimelineFile::Svg(path)),
+        Some("json") => Ok(TimelineFile::Chrome(path)),
+        _ => Err("found another ending; end the name in .svg for a picture, in .json for a trace".into()),
+    }
+}
+
 fn parse_cut(text: &str) -> Result<Cut, String> {
     let Product(counts) = parse_product(text)?;
     Ok(if let [count] = counts[..] { Cut::Slowest(count) } else { Cut::Each(counts) })
@@ -335,12 +356,16 @@ mod tests {
         let settings = check(
             &ALL,
             "x --size 32 --steps 5 --dims 2 --dtype f32 --regions 4 --tile 8x16 --ghost 2 --boundary reflect \
-             --device cpu --memory-limit 1000000 --lookahead 3 --threads 2 --verify --json --output o.npy --png o.png",
+             --device cpu --memory-limit 1000000 --lookahead 3 --threads 2 --verify --json --output o.npy --png o.png \
+             --timeline t.svg",
         )?;
         assert_eq!((settings.shape, settings.steps, settings.dtype), (vec![32; 2], 5, Dtype::F32));
         assert_eq!((settings.regions, settings.tile), (vec![4, 1], vec![8, 16]));
         assert_eq!((settings.edge, settings.ghost), (Edge::Reflect, 2));
         assert!(settings.verify && settings.flags.json);
+        assert_eq!(settings.flags.timeline, Some(TimelineFile::Svg("t.svg".into())));
+        let chrome = check(&ALL, "x --timeline a/t.json")?.flags.timeline;
+        assert_eq!(chrome, Some(TimelineFile::Chrome("a/t.json".into())));
 
         assert_eq!(check(&ALL, "x --regions 2x3x4")?.regions, [2, 3, 4]);
         Ok(())
@@ -357,6 +382,7 @@ mod tests {
         says(&ALL, "x --tile 8", "1 numbers for 3 axes");
         says(&ALL, "x --regions 0", "whole numbers above 0");
         says(&ALL, "x --size 0", "0 is not in 1..");
+        says(&ALL, "x --timeline t.png", "end the name in .svg");
         says(&ALL, "x --input /nonexistent/u.npy", "tried to read the shape of /nonexistent/u.npy");
     }
 

@@ -6,7 +6,7 @@ use indicatif::ProgressBar;
 use tida::{Boundary, Centering, Device, Element, TileAcc, TileArray};
 
 use crate::colour::write_png;
-use crate::flags::{DeviceFlag, Dtype, Edge, Settings};
+use crate::flags::{DeviceFlag, Dtype, Edge, Settings, TimelineFile};
 use crate::oracle::Outside;
 use crate::real::max_abs_error;
 use crate::report::{Report, Size};
@@ -93,7 +93,7 @@ impl Settings {
         if let Some(bytes) = flags.memory_limit {
             builder = builder.memory_limit(bytes);
         }
-        Ok(builder.build()?)
+        Ok(builder.timeline(flags.timeline.is_some()).build()?)
     }
 
     /// An array of the size, cuts and ghosts of the settings.
@@ -181,9 +181,15 @@ impl Settings {
             let (height, width, plane) = middle_plane(&self.shape, &result);
             write_png(path, height, width, &plane)?;
         }
+        match &self.flags.timeline {
+            Some(TimelineFile::Svg(path)) => u.acc().timeline()?.write_svg(path)?,
+            Some(TimelineFile::Chrome(path)) => u.acc().timeline()?.write_chrome(path)?,
+            None => {}
+        }
+        // Those of the whole run: filling and reading the arrays too.
+        let stats = u.acc().stats();
 
         let cells: usize = self.shape.iter().product();
-        let (h2d_bytes, d2h_bytes) = u.acc().bytes_copied();
         let report = Report {
             example: self.example.name.into(),
             device: u.acc().device().name().into(),
@@ -195,12 +201,17 @@ impl Settings {
             cells_per_second: cells as f64 * steps as f64 / seconds,
             seconds,
             max_abs_error: error,
-            h2d_bytes,
-            d2h_bytes,
+            h2d_bytes: stats.h2d_bytes,
+            d2h_bytes: stats.d2h_bytes,
         };
         match self.flags.json {
             true => println!("{}", serde_json::to_string(&report)?),
-            false => println!("{report}"),
+            false => {
+                println!("{report}");
+                if u.acc().device() != Device::Cpu || stats.busy.is_some() {
+                    println!("  {}", stats.to_string().replace('\n', "\n  "));
+                }
+            }
         }
         let tolerance = self.tolerance(u.acc().device());
         match error {

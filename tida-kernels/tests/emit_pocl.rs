@@ -301,11 +301,11 @@ fn reductions_keep_their_order() {
 #[test]
 fn folds_of_values_and_lists_keep_their_order() {
     use ScalarType::{F32, F64, I32};
-    use tida_kernels::emit::fold::{FOLD_GROUPS, FOLD_THREADS, fold_tree, fold_values};
+    use tida_kernels::emit::fold::{FOLD_GROUPS, FOLD_THREADS, fold_tree_twice, fold_values};
     let mut rng = Rng(5);
     let block = [FOLD_THREADS, 1, 1];
     for ty in [I32, F32, F64] {
-        let (rows, line, lo) = (5usize, 333usize, -70i64);
+        let (rows, line, lo) = (15usize, 333usize, -70i64);
         let mut values: Vec<Value> = (0..rows * line).map(|_| rng.value(ty)).collect();
         if ty == F64 {
             values[700] = Value::F64(f64::NAN);
@@ -328,9 +328,11 @@ fn folds_of_values_and_lists_keep_their_order() {
             pocl::MACHINE.run(&program, &source.entry, &given, &mut memories, block, grid);
             assert_list(&entries(&memories[1], ty, op), &expected, op, &source.text);
 
-            let source = fold_tree(Dialect::OpenCl, ty, op);
+            let source = fold_tree_twice(Dialect::OpenCl, ty, op);
             let list: Vec<Partial> = values.iter().enumerate().map(|(n, v)| (*v, n as u64)).collect();
-            let expected: Vec<Partial> = list.chunks(64).map(|c| by_halves(c.to_vec(), ty, op)).collect();
+            let once: Vec<Partial> = list.chunks(64).map(|c| by_halves(c.to_vec(), ty, op)).collect();
+            let expected: Vec<Partial> = once.chunks(64).map(|c| by_halves(c.to_vec(), ty, op)).collect();
+            assert_eq!((list.len(), expected.len()), (4995, 2));
             let mut memories = vec![bytes(&list, op), vec![0; bytes(&expected, op).len()]];
             let given = [
                 pocl::Given::Memory(0),
@@ -338,7 +340,7 @@ fn folds_of_values_and_lists_keep_their_order() {
                 pocl::Given::Bytes((list.len() as u64).to_le_bytes().to_vec()),
             ];
             let program = pocl::MACHINE.build(&source.text);
-            let grid = [(expected.len() as u64).div_ceil(FOLD_GROUPS), 1, 1];
+            let grid = [expected.len() as u64, 1, 1];
             pocl::MACHINE.run(&program, &source.entry, &given, &mut memories, block, grid);
             assert_list(&entries(&memories[1], ty, op), &expected, op, &source.text);
         }

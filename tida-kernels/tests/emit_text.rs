@@ -6,7 +6,7 @@ use emit_support::{host, nvrtc, pocl, samples};
 use tida_kernels::ScalarType;
 use tida_kernels::analysis::analyse;
 use tida_kernels::emit::Source;
-use tida_kernels::emit::fold::{fold_tree, fold_values};
+use tida_kernels::emit::fold::{fold_tree_twice, fold_values};
 use tida_kernels::plan::{Dialect, FoldOp, Goal, Math, Plan};
 
 fn of(sample: &samples::Sample, dialect: Dialect, many: bool, narrow: bool) -> Source {
@@ -92,7 +92,7 @@ fn folding_kernels_compile() {
     use ScalarType::*;
     for scalar in [U8, I32, U32, I64, U64, F32, F64] {
         for op in [Sum, Product, Min, Max, ArgMin, ArgMax] {
-            for make in [fold_values, fold_tree] {
+            for make in [fold_values, fold_tree_twice] {
                 nvrtc::compile(&make(Dialect::Cuda, scalar, op).text);
                 let text = make(Dialect::OpenCl, scalar, op).text;
                 pocl::MACHINE.build(&text);

@@ -15,7 +15,7 @@ pub mod tile;
 #[doc(hidden)]
 pub mod __private;
 
-pub use acc::{Device, TileAcc, TileAccBuilder};
+pub use acc::{Device, Stats, TileAcc, TileAccBuilder, Timeline};
 pub use array::{Boundary, Centering, Element, GridBox, Side, TileArray, fill_ghosts, restore, save};
 pub use backend::sim::{SimDevice, SimReport};
 pub use compute::{

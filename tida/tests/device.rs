@@ -4,12 +4,17 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use tida::Math;
 use tida::prelude::*;
 
 /// An accelerator with a device; none where there is no device, unless tests must have one.
 fn with_device(limit: Option<u64>) -> Option<TileAcc> {
+    with_math(limit, Math::Exact)
+}
+
+fn with_math(limit: Option<u64>, math: Math) -> Option<TileAcc> {
     let named = std::env::var("TIDA_DEVICE").is_ok_and(|name| !name.is_empty() && name != "cpu");
-    let mut builder = TileAcc::builder().threads(2);
+    let mut builder = TileAcc::builder().threads(2).math(math);
     if !named {
         builder = builder.device(Device::OpenCl);
     }
@@ -203,5 +208,51 @@ fn falling_back_to_the_cpu_is_said_once() {
     for _ in 0..3 {
         let acc = TileAcc::auto().unwrap();
         assert_eq!(SAID.load(Ordering::SeqCst), usize::from(acc.device() == Device::Cpu));
+    }
+}
+
+/// What contraction and fast functions may change, cell by cell: `x * y + z`, `x * x - y` where `y` is the rounded
+/// square, `x / z`, a root, a sine.
+fn operations(acc: &TileAcc) -> Vec<[f64; 5]> {
+    let mut u = TileArray::<[f64; 3], 1>::builder([4000]).build(acc).unwrap();
+    u.fill(|[i]| {
+        let x = 0.37 + (i * 7919 % 4001) as f64 / 997.0;
+        [x, x * x, 1.0 / 3.0 + (i % 89) as f64]
+    })
+    .unwrap();
+    let mut r = TileArray::<[f64; 5], 1>::builder([4000]).build(acc).unwrap();
+    for tile in TileIter::new(&r) {
+        compute(
+            &tile,
+            (&mut r, &u),
+            kernel!(|r, u, at| {
+                let (x, y, z) = (u[at][0], u[at][1], u[at][2]);
+                r[at] = [x * y + z, x * x - y, x / z, x.sqrt(), x.sin()];
+            }),
+        )
+        .unwrap();
+    }
+    r.read_box(r.domain()).unwrap()
+}
+
+#[test]
+fn fast_math_differs_by_a_few_units_in_the_last_place_and_exact_math_by_none() {
+    let (Some(exact), Some(fast)) = (with_device(None), with_math(None, Math::Fast)) else { return };
+    let host = TileAcc::builder().device(Device::Cpu).threads(2).build().unwrap();
+    let [wanted, exact, fast] = [&host, &exact, &fast].map(operations);
+    for ((wanted, exact), fast) in wanted.iter().zip(&exact).zip(&fast) {
+        // The sine is the device's own.
+        assert_eq!(
+            wanted[..4].iter().map(|v| v.to_bits()).collect::<Vec<_>>(),
+            exact[..4].iter().map(|v| v.to_bits()).collect::<Vec<_>>()
+        );
+        assert_eq!(exact[1].to_bits(), 0);
+        // The difference of two equal squares is as large as the rounding of one.
+        let square = wanted[3].powi(4);
+        for (n, size) in [wanted[0].abs(), square, wanted[2].abs(), wanted[3].abs(), 1.0].into_iter().enumerate() {
+            for found in [fast[n], exact[n]] {
+                assert!((found - wanted[n]).abs() <= 8.0 * f64::EPSILON * size, "{n}: {found}, not {}", wanted[n]);
+            }
+        }
     }
 }

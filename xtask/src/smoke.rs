@@ -65,8 +65,34 @@ pub fn examples() -> Result<()> {
                 .map_err(|e| format!("{example} {flags} --device {device}: {e}"))?;
             println!("   {example} {flags} --device {device}: max_abs_error {error:e}");
         }
+        timelines(device)?;
     }
     Ok(())
+}
+
+/// A run that writes what ran when, as a trace and as a picture.
+fn timelines(device: &str) -> Result<()> {
+    for (ending, has) in [("json", &is_trace as &dyn Fn(&str) -> bool), ("svg", &is_picture)] {
+        let file = target().join(format!("timeline-{device}.{ending}"));
+        let mut program = Command::new(target().join("release/examples/heat"));
+        program.args(["--size", "48", "--steps", "6", "--regions", "3", "--device", device, "--timeline"]).arg(&file);
+        let told = read(program.current_dir(root()))?;
+        let text = std::fs::read_to_string(&file).map_err(|e| format!("heat wrote no {}: {e}", file.display()))?;
+        if !has(&text) || !told.contains("busy in ") {
+            return Err(format!("heat --timeline {} --device {device} has no spans; it says: {told}", file.display()));
+        }
+    }
+    println!("   heat --timeline --device {device}");
+    Ok(())
+}
+
+fn is_trace(text: &str) -> bool {
+    let trace: Value = serde_json::from_str(text).unwrap_or_default();
+    trace["traceEvents"].as_array().is_some_and(|events| events.iter().any(|event| event["ph"] == "X"))
+}
+
+fn is_picture(text: &str) -> bool {
+    text.starts_with("<svg ") && text.trim_end().ends_with("</svg>") && text.contains("<title>")
 }
 
 fn every_example_has_a_run() -> Result<()> {
@@ -129,6 +155,14 @@ mod tests {
         assert!(check("done").is_err());
         assert!(max_abs_error("wave", "cpu", &heat("0.0")).is_err());
         assert!(max_abs_error("heat", "opencl", &heat("0.0")).is_err());
+    }
+
+    #[test]
+    fn timelines_without_spans_are_caught() {
+        assert!(is_trace(r#"{"traceEvents":[{"ph":"M"},{"ph":"X"}]}"#));
+        assert!(!is_trace(r#"{"traceEvents":[{"ph":"M"}]}"#) && !is_trace("{"));
+        assert!(is_picture("<svg ><rect><title>a</title></rect></svg>\n"));
+        assert!(!is_picture("<svg ></svg>\n") && !is_picture("<svg ><title>"));
     }
 
     #[test]

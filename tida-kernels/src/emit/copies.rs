@@ -1,22 +1,33 @@
 //! Copies of boxes on a device: ghost fills, and copies between arrays.
 //!
 //! Which box goes where is worked out once, on the host (TiDA-acc §IV-B, "Ghost Cell Update"), and kept on the device as
-//! a [`Table`]. One launch does a whole table: its copies are laid end to end, and each block takes the next
-//! [`CELLS`] cells of that line, so that thousands of corners fill blocks as well as a few large faces do.
+//! a [`Table`] of pieces of boxes. One launch does a whole table, each warp one piece of it: a row of a large face, or all
+//! of an edge or a corner. What a warp needs to know is in one record, and all that it reads is under way at once.
 
 use crate::element::ScalarType;
 use crate::plan::Dialect;
 
 /// Threads of a block.
 pub const THREADS: u32 = 256;
-/// Cells that a block copies, if there are as many.
-pub const CELLS: u64 = 4 * THREADS as u64;
+/// Threads that do a piece.
+const WARP: u32 = 32;
+/// Pieces that a block does.
+const PIECES: u64 = (THREADS / WARP) as u64;
+/// Units of [`WIDE`] bytes that a thread reads before it writes the first.
+const UNITS: u32 = 8;
+/// Values that it does, where they are moved one by one.
+const VALUES: u32 = 4;
+/// Bytes that a thread moves at once where all places are multiples of them.
+const WIDE: u64 = 16;
+/// Tables of more pieces than this have larger ones, so that a table stays small beside what it moves.
+const MANY: u64 = 1 << 14;
 /// Cells of a copy, and distances within its boxes, stay below this: the kernel counts them in 32 bits, and divides
 /// exactly.
 const NARROW: u64 = 1 << 31;
 
-/// Source text, and how to call it: `entry(to, from, table, copies)` with the memory to write and to read (they may be
-/// the same), that of a [`Table`], and [`Table::copies`] as `u32`; [`Table::blocks`] blocks of [`THREADS`] threads.
+/// Source text, and how to call it: `entry(to, from, table, pieces)` with the memory to write and to read (they may be
+/// the same), that of a [`Table`], and [`Table::pieces`] as `u32`; [`Table::blocks`] blocks of [`THREADS`] threads. All
+/// three memories are aligned to 16 bytes.
 #[derive(Clone, Debug)]
 pub struct CopySource {
     /// The whole text.
@@ -70,8 +81,8 @@ pub struct Place {
 pub struct Table {
     /// What is to lie in memory, aligned to 16 bytes.
     pub bytes: Vec<u8>,
-    /// Number of copies.
-    pub copies: u32,
+    /// Number of pieces.
+    pub pieces: u32,
     /// Blocks to launch.
     pub blocks: u32,
 }
@@ -107,7 +118,8 @@ pub fn copies(dialect: Dialect, scalar: ScalarType) -> CopySource {
         (ScalarType::F64, Dialect::OpenCl) => OPENCL_F64,
         _ => INTEGER,
     };
-    CopySource { text: format!("{head}typedef {word} Word;\n{computed}{BODY}"), entry: "tida_copies" }
+    let sizes = format!("#define UNITS {UNITS}\n#define VALUES {VALUES}\n");
+    CopySource { text: format!("{head}{sizes}typedef {word} Word;\n{computed}{BODY}"), entry: "tida_copies" }
 }
 
 const CUDA: &str = r#"// Copies of boxes. The memory written and the memory read may be the same.
@@ -115,6 +127,7 @@ typedef unsigned char u8;
 typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long i64;
+typedef ulonglong2 u64x2;
 #define KERNEL extern "C" __global__ void __launch_bounds__(256)
 #define INLINE __device__ __forceinline__
 #define GLOBAL
@@ -129,6 +142,7 @@ typedef uchar u8;
 typedef uint u32;
 typedef ulong u64;
 typedef long i64;
+typedef ulong2 u64x2;
 #define KERNEL __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void
 #define INLINE static inline
 #define GLOBAL __global
@@ -184,147 +198,149 @@ INLINE Word line(Word near, Word far, i64 distance) {
 }
 ";
 
-/// Reads all of a thread's cells before it writes the first, so that the reads are under way together.
+/// Reads all of a thread's units before it writes the first, so that the reads are under way together.
 const BODY: &str = "
-enum { BOX, NEGATED, LINE, CONSTANT };
+enum { BOX, NEGATED, LINE, CONSTANT, WIDE };
 
-typedef struct {                    // 128 bytes, in words that one load takes
-    u64 to, from;                   // positions of the first cell
-    u64 far, value;                 // a line's far source; a constant's bits, or a line's distance
-    uint4 extent;                   // x: what is done; y, z, w: cells along the last three axes
-    uint4 inverse, shift;           // y, z, w: how to divide by the extent
-    uint4 to_step, from_step, far_step;
-} Copy;
+typedef struct {                    // 96 bytes, in words that one load takes
+    u64x2 first;                    // positions of the first unit written, and of the first one read
+    uint4 shape;                    // what is done, and two shifts; units; units of a row; rows of a plane
+    uint4 to_step, from_step;       // from a plane, a row, a unit to the next; w: how to divide by the row, by the plane
+    u64x2 line;                     // position of a line's far source; a constant's bits, or a line's distance
+    uint4 far_step;
+} Piece;
 
-// n / extent for n < 2^31
+// n / d for n < 2^31
 INLINE u32 quotient(u32 n, u32 inverse, u32 shift) { return inverse ? HIGH(n, inverse) >> shift : n; }
 
-INLINE u32 along(uint4 step, uint4 at) { return at.x * step.x + at.y * step.y + at.z * step.z + at.w * step.w; }
-
-// The cell with number n of a box.
-INLINE uint4 cell_at(u32 n, uint4 extent, uint4 inverse, uint4 shift) {
-    u32 row = quotient(n, inverse.w, shift.w), plane = quotient(row, inverse.z, shift.z);
+// Plane, row, and place in the row of the unit with number n.
+INLINE uint4 place_of(u32 n, uint4 shape, u32 by_row, u32 by_plane) {
+    u32 row = quotient(n, by_row, shape.x >> 8 & 31);
     uint4 at;
-    at.x = quotient(plane, inverse.y, shift.y);
-    at.y = plane - at.x * extent.y;
-    at.z = row - plane * extent.z;
-    at.w = n - row * extent.w;
+    at.x = quotient(row, by_plane, shape.x >> 16);
+    at.y = row - at.x * shape.w;
+    at.z = n - row * shape.z;
+    at.w = 0;
     return at;
 }
 
-// The table: the copies; the number of each one's first cell and of one past the last; the copy each block starts in.
-KERNEL tida_copies(GLOBAL Word *to, GLOBAL const Word *from, GLOBAL const u64 *RESTRICT table, u32 copies) {
-    GLOBAL const Copy *RESTRICT list = (GLOBAL const Copy *)table;
-    GLOBAL const u64 *RESTRICT starts = (GLOBAL const u64 *)(list + copies);
-    GLOBAL const u32 *RESTRICT first = (GLOBAL const u32 *)(starts + copies + 1);
-    u32 block = (u32)BLOCK, low = first[block], last = first[block + 1];
-    u64 total = starts[copies], start = (u64)block * 1024 + (u32)THREAD;
-    Word words[4];
-    u64 targets[4];
+INLINE u32 along(uint4 step, uint4 at) { return at.x * step.x + at.y * step.y + at.z * step.z; }
+
+// Each warp does one piece of the table.
+KERNEL tida_copies(GLOBAL Word *to, GLOBAL const Word *from, GLOBAL const Piece *RESTRICT table, u32 pieces) {
+    u32 number = (u32)BLOCK * 8 + ((u32)THREAD >> 5), lane = (u32)THREAD & 31;
+    if (number >= pieces) return;
+    GLOBAL const Piece *RESTRICT piece = table + number;
+    u64x2 first = piece->first;
+    uint4 shape = piece->shape, to_step = piece->to_step, from_step = piece->from_step;
+    u32 units = shape.y, mode = shape.x & 255;
+    if (mode == WIDE) {
+        // Whole rows of units side by side. Behind the end the last unit is read again.
+        GLOBAL uint4 *target = (GLOBAL uint4 *)to + first.x;
+        GLOBAL const uint4 *source = (GLOBAL const uint4 *)from + first.y;
+        u32 to_gap = to_step.y - shape.z, from_gap = from_step.y - shape.z;
+        for (u32 start = lane; start < units; start += UNITS * 32) {
+            uint4 words[UNITS];
+            u32 rows[UNITS];
 #pragma unroll
-    for (u32 k = 0; k < 4; k++) {
-        u64 cell = start + k * 256;
-        if (cell >= total) continue;
-        for (u32 high = last; low < high;) {
-            u32 middle = low + (high - low + 1) / 2;
-            if (starts[middle] <= cell) low = middle; else high = middle - 1;
+            for (u32 k = 0; k < UNITS; k++) {
+                u32 n = start + k * 32 < units ? start + k * 32 : units - 1;
+                rows[k] = HIGH(n, to_step.w) >> (shape.x >> 8 & 31);
+                words[k] = source[n + rows[k] * from_gap];
+            }
+#pragma unroll
+            for (u32 k = 0; k < UNITS; k++) {
+                u32 n = start + k * 32;
+                if (n < units) target[n + rows[k] * to_gap] = words[k];
+            }
         }
-        GLOBAL const Copy *RESTRICT copy = list + low;
-        uint4 extent = copy->extent;
-        uint4 at = cell_at((u32)(cell - starts[low]), extent, copy->inverse, copy->shift);
-        targets[k] = copy->to + along(copy->to_step, at);
-        u32 mode = extent.x;
-        if (mode == CONSTANT) {
-            words[k] = (Word)copy->value;
-            continue;
-        }
-        Word near = from[copy->from + along(copy->from_step, at)];
-        if (mode == NEGATED) near = negated(near);
-        if (mode == LINE) near = line(near, from[copy->far + along(copy->far_step, at)], (i64)copy->value);
-        words[k] = near;
+        return;
     }
+    u64x2 further = piece->line;
+    uint4 far_step = piece->far_step;
+    for (u32 start = lane; start < units; start += VALUES * 32) {
+        Word words[VALUES];
+        u32 targets[VALUES];
 #pragma unroll
-    for (u32 k = 0; k < 4; k++) {
-        if (start + k * 256 < total) to[targets[k]] = words[k];
+        for (u32 k = 0; k < VALUES; k++) {
+            u32 n = start + k * 32 < units ? start + k * 32 : units - 1;
+            uint4 at = place_of(n, shape, to_step.w, from_step.w);
+            targets[k] = along(to_step, at);
+            words[k] = mode == CONSTANT ? (Word)further.y : from[first.y + along(from_step, at)];
+        }
+        if (mode == NEGATED) {
+#pragma unroll
+            for (u32 k = 0; k < VALUES; k++) words[k] = negated(words[k]);
+        }
+        if (mode == LINE) {
+#pragma unroll
+            for (u32 k = 0; k < VALUES; k++) {
+                u32 n = start + k * 32 < units ? start + k * 32 : units - 1;
+                uint4 at = place_of(n, shape, to_step.w, from_step.w);
+                words[k] = line(words[k], from[further.x + along(far_step, at)], (i64)further.y);
+            }
+        }
+#pragma unroll
+        for (u32 k = 0; k < VALUES; k++) {
+            if (start + k * 32 < units) to[first.x + targets[k]] = words[k];
+        }
     }
 }
 ";
 
-/// The tables that do all of `copies`, of which none may write what another touches, in launches of at most
-/// `most_blocks` blocks. Empty boxes are left out.
-pub fn tables(copies: &[BoxCopy], most_blocks: u64) -> Vec<Table> {
-    let most_blocks = most_blocks.clamp(1, NARROW - 1);
-    let most_cells = (most_blocks * CELLS).min(NARROW - 1);
-    let mut open = Open::default();
-    let mut done = Vec::new();
+/// The tables that do all of `copies` between values of a scalar type, of which none may write what another touches, in
+/// launches of at most `most_blocks` blocks. Empty boxes are left out.
+pub fn tables(copies: &[BoxCopy], scalar: ScalarType, most_blocks: u64) -> Vec<Table> {
     let mut todo: Vec<BoxCopy> = copies.iter().rev().filter(|copy| !copy.extent.contains(&0)).copied().collect();
+    let mut simple = Vec::with_capacity(todo.len());
     while let Some(copy) = todo.pop() {
-        if let Some((low, high)) = copy.halves(most_cells) {
-            todo.extend([high, low]);
-            continue;
+        match copy.halves() {
+            Some((low, high)) => todo.extend([high, low]),
+            None => simple.push(Simple::new(&copy, scalar)),
         }
-        let cells = copy.cells() as u64;
-        if open.cells + cells > most_blocks * CELLS || open.list.len() as u64 == NARROW {
-            done.push(std::mem::take(&mut open).table());
+    }
+    let units: u128 = simple.iter().map(|copy| u128::from(copy.units())).sum();
+    let once = u64::from(UNITS * WARP);
+    let most = (units / u128::from(MANY)).min(u128::from(NARROW / 2)) as u64;
+    let most = most.next_multiple_of(once).max(once);
+    let most_pieces = most_blocks.clamp(1, NARROW / PIECES) as usize * PIECES as usize;
+    let mut done = Vec::new();
+    let mut bytes = Vec::new();
+    let mut close = |bytes: &mut Vec<u8>| {
+        let pieces = bytes.len() / RECORD;
+        if pieces > 0 {
+            let blocks = (pieces as u64).div_ceil(PIECES) as u32;
+            done.push(Table { bytes: std::mem::take(bytes), pieces: pieces as u32, blocks });
         }
-        open.push(&copy, cells);
+    };
+    for copy in &simple {
+        copy.pieces(most, |piece| {
+            bytes.extend(piece.record());
+            if bytes.len() / RECORD >= most_pieces {
+                close(&mut bytes);
+            }
+        });
     }
-    if open.cells > 0 {
-        done.push(open.table());
-    }
+    close(&mut bytes);
     done
 }
 
-/// A table in the making.
-#[derive(Default)]
-struct Open {
-    cells: u64,
-    starts: Vec<u64>,
-    list: Vec<[u8; RECORD]>,
-}
-
-/// Bytes of the kernel's `Copy`.
-const RECORD: usize = 128;
-
-impl Open {
-    fn push(&mut self, copy: &BoxCopy, cells: u64) {
-        self.starts.push(self.cells);
-        self.cells += cells;
-        self.list.push(copy.record());
-    }
-
-    fn table(self) -> Table {
-        let blocks = self.cells.div_ceil(CELLS);
-        let mut bytes = Vec::with_capacity(self.starts.len() * (RECORD + 8) + blocks as usize * 4 + 16);
-        self.list.iter().for_each(|record| bytes.extend(record));
-        self.starts.iter().for_each(|start| bytes.extend(start.to_ne_bytes()));
-        bytes.extend(self.cells.to_ne_bytes());
-        let mut copy = 0u32;
-        for block in 0..=blocks {
-            // The last entry is that of a block after the end.
-            let cell = (block * CELLS).min(self.cells - 1);
-            while self.starts.get(copy as usize + 1).is_some_and(|start| *start <= cell) {
-                copy += 1;
-            }
-            bytes.extend(copy.to_ne_bytes());
-        }
-        Table { bytes, copies: self.list.len() as u32, blocks: blocks as u32 }
-    }
-}
+/// Bytes of the kernel's `Piece`.
+const RECORD: usize = 96;
 
 impl BoxCopy {
     fn cells(&self) -> u128 {
         self.extent.iter().map(|n| u128::from(*n)).fold(1, u128::saturating_mul)
     }
 
-    /// Its two halves along the axis that makes it too large for 32 bits, or for `most` cells; none if it is not.
-    fn halves(&self, most: u64) -> Option<(BoxCopy, BoxCopy)> {
+    /// Its two halves along the axis that makes it too large for 32 bits; none if it is not.
+    fn halves(&self) -> Option<(BoxCopy, BoxCopy)> {
         let span = |place: &Place, d: usize| u128::from(self.extent[d] - 1) * u128::from(place.steps[d]);
         let far = |place: &&Place| (0..4).map(|d| span(place, d)).sum::<u128>() >= u128::from(NARROW);
         let places = [Some(&self.to), self.from.places()[0], self.from.places()[1]];
         let axis = match places.into_iter().flatten().find(far) {
             Some(place) => (0..4).max_by_key(|d| span(place, *d)),
-            None if self.cells() > u128::from(most) => (0..4).max_by_key(|d| self.extent[*d]),
+            None if self.cells() >= u128::from(NARROW) => (0..4).max_by_key(|d| self.extent[*d]),
             None => None,
         }?;
         let middle = self.extent[axis] / 2;
@@ -341,30 +357,120 @@ impl BoxCopy {
         };
         Some((low, high))
     }
+}
 
-    /// The kernel's `Copy`, of a box that is small enough.
-    fn record(&self) -> [u8; RECORD] {
+/// A copy or a piece of it as the kernel sees it: in units, with as few axes as can be.
+#[derive(Clone, Copy, Debug)]
+struct Simple {
+    /// The kernel's word for what is done.
+    mode: u32,
+    /// Units along each axis; those in front that are not needed have one.
+    extent: [u64; 4],
+    /// Where they go, where they come from, and the far source; all zero where there is none.
+    places: [Place; 3],
+    /// The kernel's second word of a line.
+    value: u64,
+}
+
+impl Simple {
+    /// Of a box small enough for 32 bits.
+    fn new(copy: &BoxCopy, scalar: ScalarType) -> Simple {
         let nowhere = Place::default();
-        let (mode, from, far, value) = match self.from {
+        let (mode, from, far, value) = match copy.from {
             From::Box(place) => (0, place, nowhere, 0),
             From::Negated(place) => (1, place, nowhere, 0),
             From::Line { near, far, distance } => (2, near, far, distance as u64),
             From::Constant(bits) => (3, nowhere, nowhere, bits),
         };
-        let inner = [1, 2, 3].map(|d| self.extent[d] as u32);
-        let inverses = inner.map(inverse);
-        // Along an axis of one cell no distance is needed, and any might be too large.
-        let steps = |place: Place| (0..4).map(move |d| if self.extent[d] > 1 { place.steps[d] as u32 } else { 0 });
+        let mut simple = Simple { mode, extent: [1; 4], places: [copy.to, from, far], value };
+        simple.places.iter_mut().for_each(|place| place.steps = [0; 4]);
+        // From the last axis to the first: left out if it has one cell, joined to the one behind it if that ends where
+        // its next cell begins.
+        let mut next = 4;
+        for d in (0..4).rev().filter(|d| copy.extent[*d] > 1) {
+            let steps = [copy.to, from, far].map(|place| place.steps[d]);
+            let goes_on = |(place, step): (&Place, u64)| place.steps[next] * simple.extent[next] == step;
+            if next < 4 && simple.places.iter().zip(steps).all(goes_on) {
+                simple.extent[next] *= copy.extent[d];
+                continue;
+            }
+            next -= 1;
+            simple.extent[next] = copy.extent[d];
+            simple.places.iter_mut().zip(steps).for_each(|(place, step)| place.steps[next] = step);
+        }
+        simple.widened(WIDE / scalar.size() as u64)
+    }
+
+    /// The same in units of `wide` values, if it is made of such.
+    fn widened(mut self, wide: u64) -> Simple {
+        let [to, from, _] = &self.places;
+        let [outer, planes, rows, cells] = self.extent;
+        // Rows alone: a piece has one plane, which is to be worth a warp.
+        let flat = outer * planes == 1 || rows * cells >= wide * u64::from(4 * WARP);
+        let fits = |place: &Place| {
+            let [a, b, c, along] = place.steps;
+            along == 1 && [place.first, a, b, c].iter().all(|n| n.is_multiple_of(wide))
+        };
+        if self.mode == 0 && flat && cells > wide && cells.is_multiple_of(wide) && fits(to) && fits(from) {
+            self.mode = 4;
+            self.extent[3] /= wide;
+            for place in &mut self.places {
+                place.first /= wide;
+                (0..3).for_each(|d| place.steps[d] /= wide);
+            }
+        }
+        self
+    }
+
+    fn units(&self) -> u64 {
+        self.extent.iter().product()
+    }
+
+    /// Cuts it into pieces of up to three axes and `most` units.
+    fn pieces(&self, most: u64, mut give: impl FnMut(&Simple)) {
+        let mut left = most;
+        let mut most_along = [1; 4];
+        for d in (if self.mode == 4 { 2 } else { 1 }..4).rev() {
+            let n = self.extent[d];
+            // Of about one size; whole warps where rows are cut.
+            let even = n.div_ceil(n.div_ceil(left.min(n)));
+            most_along[d] = if d == 3 && even < n { even.next_multiple_of(WARP.into()).min(n) } else { even };
+            left = (left / most_along[d]).max(1);
+        }
+        let count: [u64; 4] = std::array::from_fn(|d| self.extent[d].div_ceil(most_along[d]));
+        for number in 0..count.iter().product() {
+            let (mut rest, mut piece) = (number, *self);
+            for d in (0..4).rev() {
+                let lo = rest % count[d] * most_along[d];
+                rest /= count[d];
+                piece.extent[d] = most_along[d].min(self.extent[d] - lo);
+                piece.places.iter_mut().for_each(|place| place.first += lo * place.steps[d]);
+            }
+            give(&piece);
+        }
+    }
+
+    /// The kernel's `Piece`.
+    fn record(&self) -> [u8; RECORD] {
+        let [_, _, rows, row] = self.extent.map(|n| n as u32);
+        let [(by_row, row_shift), (by_plane, plane_shift)] = [row, rows].map(inverse);
+        let [to, from, far] = &self.places;
         let mut bytes = [0; RECORD];
         let mut at = 0;
         let mut put = |word: &[u8]| {
             bytes[at..at + word.len()].copy_from_slice(word);
             at += word.len();
         };
-        [self.to.first, from.first, far.first, value].iter().for_each(|word| put(&word.to_ne_bytes()));
-        let words = [mode].into_iter().chain(inner);
-        let words = words.chain([0]).chain(inverses.map(|i| i.0)).chain([0]).chain(inverses.map(|i| i.1));
-        words.chain(steps(self.to)).chain(steps(from)).chain(steps(far)).for_each(|word| put(&word.to_ne_bytes()));
+        let steps = |place: &Place, last: u32| {
+            let [_, plane, row, unit] = place.steps.map(|step| step as u32);
+            [plane, row, unit, last]
+        };
+        [to.first, from.first].iter().for_each(|word| put(&word.to_ne_bytes()));
+        let shape = [self.mode | row_shift << 8 | plane_shift << 16, self.units() as u32, row, rows];
+        let words = [shape, steps(to, by_row), steps(from, by_plane)];
+        words.iter().flatten().for_each(|word| put(&word.to_ne_bytes()));
+        [far.first, self.value].iter().for_each(|word| put(&word.to_ne_bytes()));
+        steps(far, 0).iter().for_each(|word| put(&word.to_ne_bytes()));
         bytes
     }
 }
@@ -416,25 +522,83 @@ mod tests {
         }
     }
 
-    fn words(table: &Table) -> (Vec<u64>, Vec<u32>) {
-        let n = table.copies as usize;
-        let (starts, first) = table.bytes[RECORD * n..].split_at(8 * (n + 1));
-        let starts = starts.chunks(8).map(|b| u64::from_ne_bytes(b.try_into().unwrap()));
-        let first = first.chunks(4).map(|b| u32::from_ne_bytes(b.try_into().unwrap()));
-        (starts.collect(), first.collect())
+    /// What the kernel makes of a table: for each unit what is done, where it goes and where it comes from, in values.
+    fn moves(table: &Table, size: u64) -> Vec<(u32, u64, u64)> {
+        let mut all = Vec::new();
+        assert_eq!((table.bytes.len() / RECORD, table.bytes.len() % RECORD), (table.pieces as usize, 0));
+        assert_eq!(u64::from(table.blocks), u64::from(table.pieces).div_ceil(PIECES));
+        for record in table.bytes.chunks(RECORD) {
+            let long = |at: usize| u64::from_ne_bytes(record[at..at + 8].try_into().unwrap());
+            let word = |at: usize| u32::from_ne_bytes(record[at..at + 4].try_into().unwrap());
+            let [what, units, row_units, rows] = [16, 20, 24, 28].map(word);
+            let wide = if what & 255 == 4 { WIDE / size } else { 1 };
+            for n in 0..units {
+                let row = quotient(n, (word(44), what >> 8 & 31));
+                let plane = quotient(row, (word(60), what >> 16));
+                let at = [plane, row - plane * rows, n - row * row_units];
+                let along = |first: usize| (0..3).map(|d| u64::from(at[d] * word(first + 4 * d))).sum::<u64>();
+                let (to, from) = ((long(0) + along(32)) * wide, (long(8) + along(48)) * wide);
+                all.extend((0..wide).map(|k| (what & 255, to + k, from + k)));
+            }
+        }
+        all
     }
 
     #[test]
-    fn blocks_find_their_copies() {
-        let place = Place { first: 0, steps: [0, 0, 0, 1] };
-        let copy = |n| BoxCopy { extent: [1, 1, 1, n], to: place, from: From::Constant(0) };
-        let copies: Vec<_> = [1, 1022, 1, 0, 3000, 5].into_iter().map(copy).collect();
-        let tables = tables(&copies, 1 << 20);
-        assert_eq!(tables.len(), 1);
-        assert_eq!((tables[0].copies, tables[0].blocks), (5, 4));
-        let (starts, first) = words(&tables[0]);
-        assert_eq!(starts, [0, 1, 1023, 1024, 4024, 4029]);
-        assert_eq!(first, [0, 3, 3, 3, 4]);
+    fn tables_move_each_cell_once() {
+        let shapes = [[1, 1, 512, 512], [1, 1, 1, 1], [3, 4, 5, 6], [2, 2, 16, 16], [1, 16, 16, 2], [1, 1, 1, 3000]];
+        for (extent, size) in shapes.into_iter().flat_map(|shape| [1, 4, 8].map(|size| (shape, size))) {
+            for (first, steps) in [
+                ([32, 64], [1 << 20, 1 << 14, 1 << 11, 1]),
+                ([33, 65], [1 << 20, 1 << 14, 1 << 11, 1]),
+                ([0, 0], [extent[1] * extent[2] * extent[3], extent[2] * extent[3], extent[3], 1]),
+                ([1, 2], [1 << 20, 1 << 14, 1 << 12, 1 << 13]),
+            ] {
+                let steps = if extent[2] == 512 { [1 << 26, 1 << 25, 1 << 13, steps[3].min(3)] } else { steps };
+                let place = |first| Place { first, steps };
+                let copy = BoxCopy { extent, to: place(first[0]), from: From::Box(place(first[1])) };
+                let ty = [ScalarType::U8, ScalarType::U32, ScalarType::U64][size / 4];
+                for most_blocks in [1, 1 << 20] {
+                    let tables = tables(&[copy], ty, most_blocks);
+                    assert!(tables.iter().all(|table| u64::from(table.blocks) <= most_blocks));
+                    let mut found: Vec<_> = tables.iter().flat_map(|table| moves(table, size as u64)).collect();
+                    found.sort_unstable();
+                    let cells = GridCells(extent).map(|at| (0..4).map(|d| at[d] * steps[d]).sum::<u64>());
+                    let mode = found[0].0;
+                    let mut wanted: Vec<_> = cells.map(|at| (mode, first[0] + at, first[1] + at)).collect();
+                    wanted.sort_unstable();
+                    assert!(found == wanted, "{copy:?}");
+                }
+            }
+        }
+    }
+
+    /// Every index below an extent.
+    struct GridCells([u64; 4]);
+
+    impl GridCells {
+        fn map<T>(self, f: impl Fn([u64; 4]) -> T) -> impl Iterator<Item = T> {
+            let [a, b, c, d] = self.0;
+            (0..a * b * c * d).map(move |n| f([n / (b * c * d), n / (c * d) % b, n / d % c, n % d]))
+        }
+    }
+
+    #[test]
+    fn rows_of_a_face_are_pieces() {
+        // A face between two slabs of 512 x 512 f64: each row is 256 units of 16 bytes.
+        let steps = [0, 0, 528, 1];
+        let (to, from) = (Place { first: 16, steps }, Place { first: 1 << 20, steps });
+        let copy = BoxCopy { extent: [1, 1, 512, 512], to, from: From::Box(from) };
+        let [table] = &tables(&[copy], ScalarType::U64, 1 << 20)[..] else { panic!("several tables") };
+        assert_eq!((table.pieces, table.blocks), (512, 64));
+        assert!(moves(table, 8).iter().all(|(mode, ..)| *mode == 4));
+        // A corner, an edge along the first axis, and what is computed are not.
+        let corner = BoxCopy { extent: [1; 4], ..copy };
+        let edge = BoxCopy { extent: [1, 1, 16, 1], ..copy };
+        let odd = BoxCopy { extent: [1, 1, 1, 64], from: From::Negated(from), ..copy };
+        let [table] = &tables(&[corner, edge, odd], ScalarType::U64, 1 << 20)[..] else { panic!("several tables") };
+        assert_eq!((table.pieces, table.blocks), (3, 1));
+        assert_eq!(moves(table, 8).iter().filter(|(mode, ..)| *mode == 0).count(), 17);
     }
 
     #[test]
@@ -443,13 +607,13 @@ mod tests {
         let to = Place { first: 7, steps: [1 << 24, 1 << 14, 1 << 4, 1] };
         let from = Place { first: 1 << 33, steps: [1 << 31, 1 << 20, 1 << 10, 3] };
         let copy = BoxCopy { extent: [1 << 10, 1 << 10, 1 << 10, 16], to, from: From::Box(from) };
-        let tables = tables(&[copy], (1 << 31) - 1);
-        let cells: u64 = tables.iter().map(|table| *words(table).0.last().unwrap()).sum();
-        assert_eq!(cells, 1 << 34);
-        let mut last = None;
+        let tables = tables(&[copy], ScalarType::F64, (1 << 31) - 1);
+        let (mut cells, mut pieces, mut last) = (0, 0, None);
         for table in &tables {
-            for record in table.bytes.chunks(RECORD).take(table.copies as usize) {
+            pieces += table.pieces;
+            for record in table.bytes.chunks(RECORD) {
                 let word = |at: usize| u64::from_ne_bytes(record[at..at + 8].try_into().unwrap());
+                cells += word(16) >> 32;
                 let start = (word(0), word(8));
                 // In order, and both sides move together.
                 assert_eq!((start.0 - 7) >> 24, (start.1 - (1 << 33)) >> 31);
@@ -457,7 +621,11 @@ mod tests {
                 last = Some(start);
             }
         }
-        let small = super::tables(&[BoxCopy { extent: [1, 1, 3, 2000], to, from: From::Constant(1) }], 2);
-        assert_eq!(small.iter().map(|table| table.blocks).collect::<Vec<_>>(), [2; 4]);
+        assert_eq!(cells, 1 << 34);
+        // A table is small beside what it moves.
+        assert!(u64::from(pieces) <= 2 * MANY, "{pieces}");
+        let small =
+            super::tables(&[BoxCopy { extent: [1, 1, 3, 4000], to, from: From::Constant(1) }], ScalarType::F32, 2);
+        assert_eq!(small.iter().map(|table| table.blocks).collect::<Vec<_>>(), [2, 2, 2]);
     }
 }

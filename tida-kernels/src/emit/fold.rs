@@ -10,7 +10,7 @@ use crate::element::ScalarType;
 use crate::plan::{Dialect, FoldOp, Math};
 use crate::scalar::Value;
 
-/// Threads along x of a block of [`fold_values`] and [`fold_tree`].
+/// Threads along x of a block of [`fold_values`] and [`fold_tree_twice`].
 pub const FOLD_THREADS: u32 = 128;
 
 /// Groups of 64 that such a block folds: the grid has `groups.div_ceil(FOLD_GROUPS)` blocks along x.
@@ -167,17 +167,21 @@ fn groups(dialect: Dialect, scalar: ScalarType, op: FoldOp, kernel: &Groups<'_>)
     } else {
         rest.line(format!("const u64 first = (u64){} * {FOLD_GROUPS};", dialect.block(0)));
     }
+    rest.line(format!("{ty} a[{PER_THREAD}], b[{PER_THREAD}];"));
     rest.line("#pragma unroll");
     rest.block(format!("for (i32 k = 0; k < {PER_THREAD}; k++)"), |text| {
         text.line(format!("const u64 group = first + (u64)(warp * {PER_THREAD} + k);"));
         for (name, more) in [("a", ""), ("b", " + 32")] {
-            text.line(format!("{ty} {name} = {};", identity(dialect, scalar, op)));
+            text.line(format!("{name}[k] = {};", identity(dialect, scalar, op)));
             text.block(format!("if (group < {})", kernel.count), |text| {
                 text.line(format!("const i32 place = lane{more};"));
-                text.all(&format!("{}{name} = {};", kernel.condition, kernel.value));
+                text.all(&format!("{}{name}[k] = {};", kernel.condition, kernel.value));
             });
         }
-        text.line(format!("folded[warp * {PER_THREAD} + k][lane] = tida_fold(a, b);"));
+    });
+    rest.line("#pragma unroll");
+    rest.block(format!("for (i32 k = 0; k < {PER_THREAD}; k++)"), |text| {
+        text.line(format!("folded[warp * {PER_THREAD} + k][lane] = tida_fold(a[k], b[k]);"));
     });
     let group = tail(dialect, &mut rest, ty, "folded", "thread");
     let value = last("folded", &group);
@@ -246,21 +250,11 @@ pub fn fold_values(dialect: Dialect, scalar: ScalarType, op: FoldOp) -> Source {
     )
 }
 
-/// A kernel that folds a list 64 at a time.
+/// A kernel that folds a list 64 at a time, and what comes out 64 at a time again.
 ///
-/// Its parameters, in order: the list of `n` partials, the list to write, of `n.div_ceil(64)` partials, and `n` (`u64`).
-/// `params`, `geometry` of the source are empty.
-pub fn fold_tree(dialect: Dialect, scalar: ScalarType, op: FoldOp) -> Source {
-    tree(dialect, scalar, op, "tida_fold_tree", false)
-}
-
-/// A kernel that folds a list 64 at a time, and what comes out 64 at a time again: as [`fold_tree`], but the list to write
-/// has `n.div_ceil(4096)` partials, one a block.
+/// Its parameters, in order: the list of `n` partials, the list to write, of `n.div_ceil(4096)` partials, one a block, and
+/// `n` (`u64`). `params`, `geometry` of the source are empty.
 pub fn fold_tree_twice(dialect: Dialect, scalar: ScalarType, op: FoldOp) -> Source {
-    tree(dialect, scalar, op, "tida_fold_tree_twice", true)
-}
-
-fn tree(dialect: Dialect, scalar: ScalarType, op: FoldOp, entry: &str, twice: bool) -> Source {
     let ty = partial(scalar, op);
     let params = [
         format!("{} list", dialect.restricted(ty, false)),
@@ -274,6 +268,14 @@ fn tree(dialect: Dialect, scalar: ScalarType, op: FoldOp, entry: &str, twice: bo
         dialect,
         scalar,
         op,
-        &Groups { entry, params: &params, count: "count", head: &head, condition, value, twice },
+        &Groups {
+            entry: "tida_fold_tree_twice",
+            params: &params,
+            count: "count",
+            head: &head,
+            condition,
+            value,
+            twice: true,
+        },
     )
 }

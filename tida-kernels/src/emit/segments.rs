@@ -148,11 +148,13 @@ pub(super) fn segments(shared: &mut Shared<'_>, text: &mut Text, op: FoldOp) {
         if arg {
             text.line(format!("const i64 {row_name} = {row};"));
         }
+        // All cells first, so that their reads are under way together.
+        text.line(format!("{ty} {a}[{PER_THREAD}], {b}[{PER_THREAD}];"));
         text.line("#pragma unroll");
         text.block(format!("for (i32 {k} = 0; {k} < {PER_THREAD}; {k}++)"), |text| {
             text.line(format!("const i32 {start} = (i32)(({first} + {k}) * 64 - {lo}) + {lane};"));
             for (name, more) in [(&a, ""), (&b, " + 32")] {
-                text.line(format!("{ty} {name} = {nothing};"));
+                text.line(format!("{name}[{k}] = {nothing};"));
                 let mut at: Vec<String> = (0..last).map(|axis| shared.own(&format!("t{axis}"))).collect();
                 at.push(t.clone());
                 let call = cell_call(shared, &at);
@@ -162,10 +164,13 @@ pub(super) fn segments(shared: &mut Shared<'_>, text: &mut Text, op: FoldOp) {
                 };
                 text.block("", |text| {
                     text.line(format!("const i32 {t} = {start}{more};"));
-                    text.line(format!("if ({inside} && {t} >= 0 && {t} < {extent}) {name} = {value};"));
+                    text.line(format!("if ({inside} && {t} >= 0 && {t} < {extent}) {name}[{k}] = {value};"));
                 });
             }
-            text.line(format!("{folded}[{warp} * {PER_THREAD} + {k}][{lane}] = tida_fold({a}, {b});"));
+        });
+        text.line("#pragma unroll");
+        text.block(format!("for (i32 {k} = 0; {k} < {PER_THREAD}; {k}++)"), |text| {
+            text.line(format!("{folded}[{warp} * {PER_THREAD} + {k}][{lane}] = tida_fold({a}[{k}], {b}[{k}]);"));
         });
     });
     let (out, list, first_of_list) =

@@ -2,7 +2,8 @@
 //!
 //! A plan is a value: what is emitted follows from the kernel and its plan alone.
 
-use crate::ir::{Access, Kernel};
+/// Cells of a segment of a reduction, and entries of a group of its tree.
+pub const SEGMENT: i64 = 64;
 
 /// The language that is emitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -41,8 +42,8 @@ pub enum FoldOp {
 pub enum Goal {
     /// `compute`: runs the kernel at each cell.
     Sweep,
-    /// `reduce`: folds the kernel's values over segments of 64 cells of the last axis that start at global multiples
-    /// of 64, one entry of [`Param::Out`](crate::emit::Param) a segment.
+    /// `reduce`: folds the kernel's values over segments of [`SEGMENT`] cells of the last axis that start at global
+    /// multiples of it, one entry of [`Param::Out`](crate::emit::Param) a segment.
     Segments(FoldOp),
     /// `reduce` over cuts that split segments: writes the kernel's value of each cell, row-major over the whole box.
     Values,
@@ -107,7 +108,7 @@ impl Plan {
         if cells <= 0 {
             return [0, 0, 0];
         }
-        let segments = (lo_last + cells - 1).div_euclid(64) - lo_last.div_euclid(64) + 1;
+        let segments = (lo_last + cells - 1).div_euclid(SEGMENT) - lo_last.div_euclid(SEGMENT) + 1;
         let Some((&rows, outer)) = outer.split_last() else { return [(segments as u64).div_ceil(64), 1, 1] };
         let planes = outer.iter().map(|n| *n.max(&0) as u64).product();
         [(segments as u64).div_ceil(8), (rows.max(0) as u64).div_ceil(8), planes]
@@ -117,17 +118,6 @@ impl Plan {
     /// addresses inside memory, and one box one region.
     pub fn points_to_regions(&self) -> bool {
         self.dialect == Dialect::Cuda && !self.many
-    }
-
-    /// Every argument with a geometry of its own.
-    pub fn separate_groups(kernel: &Kernel) -> Vec<u8> {
-        let mut next = 0;
-        let number = |access: Access| {
-            let tiled = matches!(access, Access::Read | Access::Write);
-            next += tiled as u8;
-            if tiled { next - 1 } else { 0 }
-        };
-        kernel.args.iter().map(|arg| arg.access).map(number).collect()
     }
 }
 

@@ -294,12 +294,23 @@ impl Launch {
     }
 }
 
+/// Every argument with a geometry of its own.
+fn separate_groups(kernel: &Kernel) -> Vec<u8> {
+    let mut next = 0;
+    let number = |access: Access| {
+        let tiled = matches!(access, Access::Read | Access::Write);
+        next += tiled as u8;
+        if tiled { next - 1 } else { 0 }
+    };
+    kernel.args.iter().map(|arg| arg.access).map(number).collect()
+}
+
 /// Every tiled argument's geometry by itself if their layouts differ, else one for all.
 pub fn plan(kernel: &Kernel, grids: &Grids, dialect: Dialect, goal: Goal, checked: bool, many: bool) -> Plan {
     let layout = |g: &Grid| (g.regions[0].lo.clone(), g.regions[0].strides.clone(), g.regions[0].plane);
     let tiled: Vec<&Grid> = grids.0.iter().filter(|g| matches!(g.access, Access::Read | Access::Write)).collect();
     let same = tiled.windows(2).all(|w| layout(w[0]) == layout(w[1]));
-    let groups = if same { vec![0; kernel.args.len()] } else { Plan::separate_groups(kernel) };
+    let groups = if same { vec![0; kernel.args.len()] } else { separate_groups(kernel) };
     let block = match (goal, kernel.rank) {
         (Goal::Segments(_), _) => [256, 1, 1],
         (_, 1) => [64, 1, 1],

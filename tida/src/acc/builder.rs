@@ -6,6 +6,7 @@ use tida_kernels::plan::Math;
 
 use super::device::{DeviceCore, Opened};
 use super::driver::Core;
+use super::timeline::Recorder;
 use super::{Handle, TileAcc};
 use crate::backend::sim::{self, SimDevice};
 use crate::backend::{cuda, opencl};
@@ -42,14 +43,19 @@ impl Device {
     }
 
     /// Opens it; nothing to open for the host.
-    fn open(self) -> Result<Option<Arc<Opened>>, Error> {
+    /// With `timeline`, its events can take the time.
+    fn open(self, timeline: bool) -> Result<Option<Arc<Opened>>, Error> {
         let chosen = |variable: &str| std::env::var_os(variable).unwrap_or_default().to_string_lossy().into_owned();
         match self {
             Device::Cpu => Ok(None),
             Device::Cuda => Opened::find(&format!("cuda {}", chosen("TIDA_CUDA_DEVICE")), cuda::open).map(Some),
             Device::OpenCl => {
-                let name = format!("opencl {}", chosen("TIDA_OPENCL_DEVICE"));
-                Opened::find(&name, || opencl::open(true)).map(Some)
+                let chosen = chosen("TIDA_OPENCL_DEVICE");
+                match timeline {
+                    false => Opened::find(&format!("opencl {chosen}"), || opencl::open(true)),
+                    true => Opened::find(&format!("opencl with times {chosen}"), || opencl::open_timed(true)),
+                }
+                .map(Some)
             }
             Device::Sim => simulated(SimDevice::new()).map(Some),
         }
@@ -62,13 +68,17 @@ fn simulated(device: SimDevice) -> Result<Arc<Opened>, Error> {
 }
 
 /// The best device there is: a CUDA device, else a GPU by OpenCL, else the host. What was not found is said once.
-fn best() -> (Device, Option<Arc<Opened>>) {
+fn best(timeline: bool) -> (Device, Option<Arc<Opened>>) {
     static SAID: Once = Once::new();
-    let cuda = match Device::Cuda.open() {
+    let cuda = match Device::Cuda.open(timeline) {
         Ok(opened) => return (Device::Cuda, opened),
         Err(error) => error,
     };
-    let opencl = match Opened::find("opencl gpu", || opencl::open(false)) {
+    let opencl = match timeline {
+        false => Opened::find("opencl gpu", || opencl::open(false)),
+        true => Opened::find("opencl gpu with times", || opencl::open_timed(false)),
+    };
+    let opencl = match opencl {
         Ok(opened) => return (Device::OpenCl, Some(opened)),
         Err(error) => error,
     };
@@ -86,6 +96,7 @@ pub struct TileAccBuilder {
     look_ahead: Option<usize>,
     memory_limit: Option<u64>,
     math: Math,
+    timeline: bool,
 }
 
 /// Sweeps that may wait to run before the recorder waits for one to finish.
@@ -131,6 +142,14 @@ impl TileAccBuilder {
         self
     }
 
+    /// Takes down what runs when, for [`TileAcc::timeline`] and [`Stats::busy`](super::Stats::busy). Without it nothing is
+    /// taken down. It costs two events a launch or copy, and memory for each; an OpenCL device is opened once more, with
+    /// queues that take times.
+    pub fn timeline(mut self, on: bool) -> Self {
+        self.timeline = on;
+        self
+    }
+
     /// Builds it.
     ///
     /// # Errors
@@ -158,11 +177,18 @@ impl TileAccBuilder {
                     "leave one of `simulate` and `device` out",
                 ));
             }
-            Some((device, None)) => (device, device.open()?),
-            None => best(),
+            Some((device, None)) => (device, device.open(self.timeline)?),
+            None => best(self.timeline),
         };
-        let core = opened.map(|opened| DeviceCore::new(opened, self.math, self.memory_limit));
-        let core = Core::start(self.threads, self.look_ahead.unwrap_or(LOOK_AHEAD), core)?;
+        let core = opened.map(|opened| {
+            let core = DeviceCore::new(opened, self.math, self.memory_limit);
+            if self.timeline { core.with_timeline() } else { core }
+        });
+        let timeline = match &core {
+            Some(device) => device.timeline.clone(),
+            None => self.timeline.then(|| Arc::new(Recorder::new(None))),
+        };
+        let core = Core::start(self.threads, self.look_ahead.unwrap_or(LOOK_AHEAD), core, timeline)?;
         Ok(TileAcc { handle: Arc::new(Handle { core, device }) })
     }
 }

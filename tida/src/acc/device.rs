@@ -1,12 +1,16 @@
-//! A device of an accelerator: its backend, compiled kernels, small constant memory, and what was copied.
+//! A device of an accelerator: its backend, compiled kernels, small constant memory, and what was done.
 
 use std::collections::HashMap;
+use std::fmt::Display;
+use std::hash::Hash;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use tida_kernels::emit::{FaultRecord, Source};
-use tida_kernels::plan::{Math, Plan};
+use tida_kernels::element::ScalarType;
+use tida_kernels::emit::{FaultRecord, Source, copies, fold};
+use tida_kernels::plan::{FoldOp, Math, Plan};
 
+use super::timeline::{Recorder, SpanKind, Stats, restart};
 use crate::backend::{Backend, COPIES, Code, Kernel, Memory, STREAMS};
 use crate::error::{Error, ErrorKind};
 
@@ -18,10 +22,20 @@ pub(crate) struct DeviceCore {
     next_stream: AtomicUsize,
     uploaded: AtomicU64,
     downloaded: AtomicU64,
+    launches: AtomicU64,
+    evictions: AtomicU64,
+    passes: AtomicU64,
+    steps: AtomicU64,
+    /// Takes down what runs when, if that is wanted.
+    pub timeline: Option<Arc<Recorder>>,
     /// Most bytes of arrays, if that is limited.
     limit: Option<u64>,
     /// Bytes of arrays there are.
     used: Arc<AtomicU64>,
+    /// Bytes that are promised to arrays which are to be there as a whole.
+    claimed: Arc<AtomicU64>,
+    /// Most bytes of arrays: the limit, or what was free when that was first asked.
+    budget: OnceLock<u64>,
 }
 
 /// A device with what all accelerators on it share.
@@ -29,6 +43,7 @@ pub(crate) struct DeviceCore {
 pub(crate) struct Opened {
     backend: Arc<dyn Backend>,
     kernels: Mutex<Made<KernelKey, dyn Kernel>>,
+    own: Mutex<Made<(Own, Math), dyn Kernel>>,
     /// Emitted kernels by the identity of what was analysed, and plan; the failures too.
     ready: Mutex<Made<(usize, Plan), Ready>>,
     /// Records of faults that no launch uses now.
@@ -38,7 +53,28 @@ pub(crate) struct Opened {
 }
 
 /// What was made so far, the failures too.
-type Made<K, V> = HashMap<K, Result<Arc<V>, Error>>;
+type Made<K, V> = HashMap<K, Arc<OnceLock<Result<Arc<V>, Error>>>>;
+
+/// What was made under this key, or is made now. Whoever asks for the same meanwhile waits, others do not.
+fn made<K: Eq + Hash, V: ?Sized>(
+    table: &Mutex<Made<K, V>>,
+    key: K,
+    make: impl FnOnce() -> Result<Arc<V>, Error>,
+) -> Result<Arc<V>, Error> {
+    let place = table.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
+    place.get_or_init(make).clone()
+}
+
+/// A kernel that has nothing of the user's in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Own {
+    /// [`fold::fold_values`].
+    FoldValues(ScalarType, FoldOp),
+    /// [`fold::fold_tree_twice`].
+    FoldTree(ScalarType, FoldOp),
+    /// [`copies::copies`].
+    Copies(ScalarType),
+}
 
 /// Text, name, threads of a block, math.
 type KernelKey = (String, String, [u32; 3], Math);
@@ -65,6 +101,7 @@ impl Opened {
         Opened {
             backend,
             kernels: Mutex::default(),
+            own: Mutex::default(),
             ready: Mutex::default(),
             fault_records: Mutex::default(),
             constants: Mutex::default(),
@@ -79,6 +116,9 @@ pub(crate) struct Ready {
     pub kernel: Arc<dyn Kernel>,
 }
 
+/// A part in so many of the device's memory is left free.
+const RESERVE: u64 = 32;
+
 /// Tables kept for the next launch that needs the same.
 const MOST_CONSTANTS: usize = 1024;
 
@@ -91,9 +131,44 @@ impl DeviceCore {
             next_stream: AtomicUsize::new(0),
             uploaded: AtomicU64::new(0),
             downloaded: AtomicU64::new(0),
+            launches: AtomicU64::new(0),
+            evictions: AtomicU64::new(0),
+            passes: AtomicU64::new(0),
+            steps: AtomicU64::new(0),
+            timeline: None,
             limit,
             used: Arc::default(),
+            claimed: Arc::default(),
+            budget: OnceLock::new(),
         }
+    }
+
+    /// Takes down what runs when.
+    pub fn with_timeline(mut self) -> DeviceCore {
+        self.timeline = Some(Arc::new(Recorder::new(Some(&*self.opened.backend))));
+        self
+    }
+
+    /// Most bytes of arrays: the limit, or what was free at first less a reserve for what the driver and kernels need.
+    fn budget(&self) -> u64 {
+        *self.budget.get_or_init(|| {
+            let memory = self.opened.backend.facts().memory;
+            let free = self.opened.backend.free_memory().unwrap_or(memory);
+            let most = free.saturating_sub(memory / RESERVE);
+            self.limit.map_or(most, |limit| limit.min(most))
+        })
+    }
+
+    /// Promises bytes to arrays, if there is room; gives where to take them off again.
+    pub fn claim(&self, bytes: u64) -> Option<Arc<AtomicU64>> {
+        let fits = |claimed: u64| claimed.checked_add(bytes).filter(|all| bytes == 0 || *all <= self.budget());
+        let claimed = self.claimed.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits);
+        claimed.is_ok().then(|| self.claimed.clone())
+    }
+
+    /// Bytes that are promised to no array.
+    pub fn room(&self) -> u64 {
+        self.budget().saturating_sub(self.claimed.load(Ordering::Relaxed))
     }
 
     /// Memory for an array.
@@ -142,14 +217,31 @@ impl DeviceCore {
     /// # Errors
     /// As [`Backend::compile`].
     pub fn kernel(&self, text: &str, entry: &str, block: [u32; 3]) -> Result<Arc<dyn Kernel>, Error> {
-        let mut kernels = self.opened.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (text.to_owned(), entry.to_owned(), block, self.math);
-        if let Some(done) = kernels.get(&key) {
-            return done.clone();
-        }
-        let made = self.opened.backend.compile(&Code { text, entry, math: self.math, block });
-        kernels.insert(key, made.clone());
-        made
+        made(&self.opened.kernels, key, || {
+            let made = self.opened.backend.compile(&Code { text, entry, math: self.math, block });
+            self.host_waited();
+            made
+        })
+    }
+
+    /// The kernel of tida's own, compiled once.
+    ///
+    /// # Errors
+    /// As [`Backend::compile`].
+    pub fn own(&self, own: Own) -> Result<Arc<dyn Kernel>, Error> {
+        made(&self.opened.own, (own, self.math), || {
+            let dialect = self.opened.backend.facts().dialect;
+            let folds = |source: Source| self.kernel(&source.text, &source.entry, [fold::FOLD_THREADS, 1, 1]);
+            match own {
+                Own::FoldValues(scalar, op) => folds(fold::fold_values(dialect, scalar, op)),
+                Own::FoldTree(scalar, op) => folds(fold::fold_tree_twice(dialect, scalar, op)),
+                Own::Copies(scalar) => {
+                    let source = copies::copies(dialect, scalar);
+                    self.kernel(&source.text, source.entry, [copies::THREADS, 1, 1])
+                }
+            }
+        })
     }
 
     /// Loads a kernel from PTX, or finds it loaded.
@@ -157,14 +249,12 @@ impl DeviceCore {
     /// # Errors
     /// As [`Backend::load_ptx`].
     pub fn ptx(&self, ptx: &str, entry: &str) -> Result<Arc<dyn Kernel>, Error> {
-        let mut kernels = self.opened.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (ptx.to_owned(), entry.to_owned(), [0; 3], self.math);
-        if let Some(done) = kernels.get(&key) {
-            return done.clone();
-        }
-        let made = self.opened.backend.load_ptx(ptx, entry);
-        kernels.insert(key, made.clone());
-        made
+        made(&self.opened.kernels, key, || {
+            let made = self.opened.backend.load_ptx(ptx, entry);
+            self.host_waited();
+            made
+        })
     }
 
     /// The kernel of a plan: made once for what was analysed.
@@ -174,13 +264,11 @@ impl DeviceCore {
         plan: &Plan,
         make: impl FnOnce() -> Result<Ready, Error>,
     ) -> Result<Arc<Ready>, Error> {
-        let mut ready = self.opened.ready.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(done) = ready.get(&(analysed, plan.clone())) {
-            return done.clone();
-        }
-        let made = make().map(Arc::new);
-        ready.insert((analysed, plan.clone()), made.clone());
-        made
+        made(&self.opened.ready, (analysed, plan.clone()), || {
+            let made = make().map(Arc::new);
+            self.host_waited();
+            made
+        })
     }
 
     /// A record of faults for a launch in this stream, zero before it.
@@ -208,6 +296,7 @@ impl DeviceCore {
         let memory = Arc::new(Memory::new(&self.opened.backend, bytes.len())?);
         // SAFETY: the new memory has as many bytes, no one else knows it, and the copy is done before `bytes` ends.
         unsafe { self.upload_now(&memory, 0, bytes.as_ptr(), bytes.len())? };
+        self.host_waited();
         let mut constants = self.opened.constants.lock().unwrap_or_else(PoisonError::into_inner);
         if constants.len() >= MOST_CONSTANTS {
             // Launches under way hold theirs.
@@ -223,7 +312,9 @@ impl DeviceCore {
     pub unsafe fn upload_now(&self, to: &Memory, at: usize, from: *const u8, bytes: usize) -> Result<(), Error> {
         self.count_upload(bytes);
         // SAFETY: the caller's promise.
-        unsafe { self.opened.backend.upload(COPIES, to, at, from, bytes)? };
+        self.timed(SpanKind::H2d, "a table", COPIES, bytes, || unsafe {
+            self.opened.backend.upload(COPIES, to, at, from, bytes)
+        })?;
         self.opened.backend.record(COPIES)?.finish()
     }
 
@@ -232,9 +323,27 @@ impl DeviceCore {
     /// # Safety
     /// As [`Backend::download`], until this returns.
     pub unsafe fn download_now(&self, from: &Memory, at: usize, to: *mut u8, bytes: usize) -> Result<(), Error> {
+        // SAFETY: handed on.
+        unsafe { self.download_named("a value", from, at, to, bytes) }
+    }
+
+    /// As [`DeviceCore::download_now`], with a name for the timeline.
+    ///
+    /// # Safety
+    /// As [`Backend::download`], until this returns.
+    pub unsafe fn download_named(
+        &self,
+        name: impl Display,
+        from: &Memory,
+        at: usize,
+        to: *mut u8,
+        bytes: usize,
+    ) -> Result<(), Error> {
         self.count_download(bytes);
         // SAFETY: the caller's promise.
-        unsafe { self.opened.backend.download(COPIES, from, at, to, bytes)? };
+        self.timed(SpanKind::D2h, name, COPIES, bytes, || unsafe {
+            self.opened.backend.download(COPIES, from, at, to, bytes)
+        })?;
         self.opened.backend.record(COPIES)?.finish()
     }
 
@@ -249,5 +358,59 @@ impl DeviceCore {
     /// Bytes copied to the device and from it so far.
     pub fn copied(&self) -> (u64, u64) {
         (self.uploaded.load(Ordering::Relaxed), self.downloaded.load(Ordering::Relaxed))
+    }
+
+    /// Counts kernels put into a stream for one piece of recorded work.
+    pub fn count_launch(&self) {
+        self.launches.fetch_add(1, Ordering::Relaxed);
+    }
+
+    // Both are for what runs arrays that do not fit.
+    /// Counts data that left the device's memory to make room.
+    pub fn count_eviction(&self) {
+        self.evictions.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a pass over arrays that do not fit, in which so many steps were done.
+    pub fn count_pass(&self, steps: u64) {
+        self.passes.fetch_add(1, Ordering::Relaxed);
+        self.steps.fetch_add(steps, Ordering::Relaxed);
+    }
+
+    /// What was counted so far.
+    pub fn stats(&self) -> Stats {
+        let (h2d_bytes, d2h_bytes) = self.copied();
+        Stats {
+            h2d_bytes,
+            d2h_bytes,
+            launches: self.launches.load(Ordering::Relaxed),
+            evictions: self.evictions.load(Ordering::Relaxed),
+            passes: self.passes.load(Ordering::Relaxed),
+            steps: self.steps.load(Ordering::Relaxed),
+            busy: None,
+        }
+    }
+
+    /// Runs `f`, which puts commands into a stream: with a timeline, as a span of it. `bytes` are those that it copies over
+    /// the link.
+    pub fn timed<T>(
+        &self,
+        kind: SpanKind,
+        name: impl Display,
+        stream: usize,
+        bytes: usize,
+        f: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        match &self.timeline {
+            Some(recorder) => recorder.around(&**self.backend(), (kind, name), (stream, bytes), f),
+            None => f(),
+        }
+    }
+
+    /// The host was busy with something else than the span that it is in.
+    fn host_waited(&self) {
+        if self.timeline.is_some() {
+            restart(&**self.backend());
+        }
     }
 }

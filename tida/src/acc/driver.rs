@@ -1,16 +1,19 @@
 //! The recorder's state, and the thread that starts work when the recorder pauses.
 
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::chain::{self, Chain, Gate, Ready, can_stream};
 use super::device::DeviceCore;
 use super::node::{DeviceWork, Done, Launched, Need, Node, Queue, Work};
 use super::sweep::{Launch, OpenSweep, SweepKey, run_boxes};
-use super::tracker::{BoxTouch, Touch};
+use super::timeline::{Recorder as Times, SpanKind, host_span};
+use super::tracker::{BoxTouch, Side, Touch, Tracker};
 use crate::array::GridBox;
+use crate::array::storage::Storage;
 use crate::backend::Event;
 use crate::error::{Error, ErrorKind};
 
@@ -20,11 +23,16 @@ const OPEN: usize = 4;
 /// A recorder that is silent for so long has paused.
 const PAUSE: Duration = Duration::from_micros(200);
 
+/// So many pauses end a chain: each pass over the link takes longer than that.
+const CHAIN_PAUSES: u32 = 25;
+
 /// What all clones of an accelerator share.
 pub(crate) struct Core {
     pub pool: rayon::ThreadPool,
     /// The device, if it is not the host alone.
     pub device: Option<Arc<DeviceCore>>,
+    /// Takes down what runs when, if that is wanted; the same as the device's.
+    pub timeline: Option<Arc<Times>>,
     /// To the thread that waits for the device.
     launched: Option<Sender<InFlight>>,
     look_ahead: usize,
@@ -80,11 +88,29 @@ fn wait_for_device(in_flight: &Receiver<InFlight>) {
 struct Recorder {
     /// Sweeps that still take tiles, oldest first. Nothing recorded later is already closed.
     open: Vec<OpenSweep>,
+    /// The chain that still takes work.
+    chain: Option<OpenChain>,
     /// Counts recordings, so that the driver sees a pause.
     count: u64,
     /// The driver sleeps until it is woken.
     driver_sleeps: bool,
     shut_down: bool,
+}
+
+/// A chain that still takes work.
+struct OpenChain {
+    /// Its number, which its nodes carry.
+    number: u64,
+    gate: Arc<Gate>,
+    chain: Chain,
+}
+
+impl OpenChain {
+    fn new() -> OpenChain {
+        static CHAINS: AtomicU64 = AtomicU64::new(0);
+        let number = CHAINS.fetch_add(1, Ordering::Relaxed);
+        OpenChain { number, gate: Gate::new(), chain: Chain::default() }
+    }
 }
 
 /// A tile to compute.
@@ -97,6 +123,8 @@ pub(crate) struct TileWork<'a> {
     pub after: &'a [Arc<Node>],
     pub name: &'static str,
     pub recorded: &'static Location<'static>,
+    /// It writes no ghosts, and its reads were proven: it may run plane by plane.
+    pub by_planes: bool,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -105,7 +133,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Core {
     /// Starts the threads.
-    pub fn start(threads: Option<usize>, look_ahead: usize, device: Option<DeviceCore>) -> Result<Arc<Core>, Error> {
+    pub fn start(
+        threads: Option<usize>,
+        look_ahead: usize,
+        device: Option<DeviceCore>,
+        timeline: Option<Arc<Times>>,
+    ) -> Result<Arc<Core>, Error> {
         let failed = |what: &str, found: String| {
             Error::new(ErrorKind::Device, format!("start {what}"), found, "free some threads or ask for fewer")
         };
@@ -121,6 +154,7 @@ impl Core {
         let core = Arc::new(Core {
             pool,
             device: device.map(Arc::new),
+            timeline,
             launched,
             look_ahead,
             recorder: Mutex::default(),
@@ -149,12 +183,14 @@ impl Core {
     /// The driver thread: starts open sweeps when the recorder pauses.
     fn drive(self: Arc<Core>) {
         let mut recorder = lock(&self.recorder);
+        let mut quiet = 0;
         loop {
             if recorder.shut_down {
-                self.close_all(&mut recorder);
+                self.close_chain(&mut recorder);
                 return;
             }
-            if recorder.open.is_empty() {
+            if recorder.open.is_empty() && recorder.chain.is_none() {
+                quiet = 0;
                 recorder.driver_sleeps = true;
                 recorder = self.recorded.wait(recorder).unwrap_or_else(PoisonError::into_inner);
                 recorder.driver_sleeps = false;
@@ -164,8 +200,14 @@ impl Core {
             drop(recorder);
             std::thread::sleep(PAUSE);
             recorder = lock(&self.recorder);
-            if recorder.count == seen {
-                self.close_all(&mut recorder);
+            if recorder.count != seen {
+                quiet = 0;
+                continue;
+            }
+            self.close_all(&mut recorder);
+            quiet += 1;
+            if quiet >= CHAIN_PAUSES {
+                self.close_chain(&mut recorder);
             }
         }
     }
@@ -176,23 +218,24 @@ impl Core {
         self.recorded.notify_all();
     }
 
-    /// Records a tile: joins an open sweep, or opens one whose kernel `launch` makes.
-    pub fn record_tile(self: &Arc<Core>, tile: TileWork<'_>, launch: impl FnOnce() -> Arc<dyn Launch>) {
+    /// Records a tile: joins an open sweep, or opens one whose kernel `launch` makes. Gives where it will run.
+    pub fn record_tile(self: &Arc<Core>, tile: TileWork<'_>, launch: impl FnOnce() -> Arc<dyn Launch>) -> Side {
         let mut recorder = lock(&self.recorder);
         recorder.count += 1;
         if let Some(sweep) = joinable(&mut recorder.open, &tile) {
             sweep.add(tile.region, tile.cells, tile.touches);
             add_touches(&sweep.node, tile.touches);
-            return;
+            return side(&sweep.node);
         }
         drop(recorder);
         self.wait_for_room();
         let mut recorder = lock(&self.recorder);
         if recorder.open.len() == OPEN {
             let oldest = recorder.open.remove(0);
-            self.close(oldest);
+            self.close(oldest, recorder.chain.as_mut());
         }
-        let node = Node::new(tile.name, tile.recorded, tile.key.on_device);
+        let chain = self.chain_for(&mut recorder, &tile);
+        let node = Node::new(tile.name, tile.recorded, tile.key.on_device, chain);
         self.unfinished.fetch_add(1, Ordering::Relaxed);
         add_touches(&node, tile.touches);
         for before in tile.after {
@@ -200,10 +243,74 @@ impl Core {
         }
         let mut sweep = OpenSweep { key: tile.key, node, launch: launch(), boxes: Vec::new(), touches: Vec::new() };
         sweep.add(tile.region, tile.cells, tile.touches);
+        let side = side(&sweep.node);
         recorder.open.push(sweep);
         if recorder.driver_sleeps {
             self.recorded.notify_all();
         }
+        side
+    }
+
+    /// The chain that a sweep is to be a part of, if its arrays do not fit onto the device. A sweep that is of no chain
+    /// ends the one that it conflicts with.
+    fn chain_for(self: &Arc<Core>, recorder: &mut Recorder, tile: &TileWork<'_>) -> Option<u64> {
+        let device = self.device.as_ref()?;
+        let holds = |open: &OpenChain| tile.touches.iter().any(|touch| open.chain.holds(&touch.tracker));
+        let held = recorder.chain.as_ref().is_some_and(holds);
+        let can = tile.key.on_device && tile.by_planes && can_stream(tile.touches);
+        if can && (held || !fits(device, tile.touches.iter().map(|touch| &touch.tracker))) {
+            let open = recorder.chain.get_or_insert_with(OpenChain::new);
+            for touch in tile.touches {
+                open.chain.array(&touch.tracker);
+            }
+            open.gate.add();
+            return Some(open.number);
+        }
+        if held {
+            self.close_chain(recorder);
+        }
+        None
+    }
+
+    /// Whether arrays may stay on the device as a whole: then there is room for them.
+    pub fn fits(&self, trackers: &[&Arc<Tracker>]) -> bool {
+        self.device.as_ref().is_some_and(|device| fits(device, trackers.iter().copied()))
+    }
+
+    /// Makes the filling of an array's ghosts a part of a chain, if it is one that chains work on; says whether it did.
+    pub fn chain_ghosts(
+        self: &Arc<Core>,
+        recorded: &'static Location<'static>,
+        tracker: &Arc<Tracker>,
+        fixed: bool,
+    ) -> bool {
+        let chains = tracker.planar().is_some_and(|planar| !planar.facts().periodic) && !tracker.is_stale_allowed();
+        if self.device.is_none() || !chains {
+            return false;
+        }
+        let holds = |recorder: &Recorder| recorder.chain.as_ref().is_some_and(|open| open.chain.holds(tracker));
+        if tracker.side() != Side::Chain && !holds(&lock(&self.recorder)) {
+            return false;
+        }
+        self.wait_for_room();
+        let mut recorder = lock(&self.recorder);
+        recorder.count += 1;
+        self.close_all(&mut recorder);
+        let open = recorder.chain.get_or_insert_with(OpenChain::new);
+        let node = Node::new("fill_ghosts", recorded, true, Some(open.number));
+        self.unfinished.fetch_add(1, Ordering::Relaxed);
+        open.gate.add();
+        open.chain.ghosts(node.clone(), tracker, fixed);
+        node.set_work(Work::Chained(open.gate.clone()));
+        touch_all(&node, &Touch { tracker: tracker.clone(), region: None, read: true, write: true });
+        if recorder.driver_sleeps {
+            self.recorded.notify_all();
+        }
+        drop(recorder);
+        if node.release() {
+            self.start_node(node);
+        }
+        true
     }
 
     /// Records any other work.
@@ -215,14 +322,18 @@ impl Core {
         after: &[Arc<Node>],
         work: Work,
     ) -> Arc<Node> {
-        let on_device = matches!(work, Work::Device(_));
+        let is_on_device = matches!(work, Work::Device(_));
         let work = match work {
             Work::Host(work) if self.device.is_some() => {
                 let (core, touches) = (self.clone(), touches.to_vec());
                 Work::Host(Box::new(move || {
                     core.bring_to_host(&touches)?;
-                    work()
+                    core.on_host(name, recorded, work)
                 }))
+            }
+            Work::Host(work) => {
+                let core = self.clone();
+                Work::Host(Box::new(move || core.on_host(name, recorded, work)))
             }
             Work::Device(work) => {
                 let touches = touches.to_vec();
@@ -234,26 +345,25 @@ impl Core {
                                 unsafe { touch.tracker.storage().to_device(queue, region, touch.write)? };
                             }
                         }
-                        work(queue)
+                        on_device(queue, name, recorded, || work(queue))
                     })
                 }))
             }
-            work => work,
+            chained @ Work::Chained(_) => chained,
         };
         self.wait_for_room();
         let mut recorder = lock(&self.recorder);
         recorder.count += 1;
         self.close_all(&mut recorder);
-        let node = Node::new(name, recorded, on_device);
+        let holds = |open: &OpenChain| touches.iter().any(|touch| open.chain.holds(&touch.tracker));
+        let of_chain = |open: &OpenChain| after.iter().any(|node| node.chain == Some(open.number));
+        if recorder.chain.as_ref().is_some_and(|open| holds(open) || of_chain(open)) {
+            self.close_chain(&mut recorder);
+        }
+        let node = Node::new(name, recorded, is_on_device, None);
         self.unfinished.fetch_add(1, Ordering::Relaxed);
         node.set_work(work);
-        for touch in touches {
-            for (region, all) in touch.tracker.boxes().iter().enumerate() {
-                if touch.region.is_none_or(|one| one == region) {
-                    touch.tracker.add(region, &node, touch.read.then_some(*all), touch.write.then_some(*all));
-                }
-            }
-        }
+        touches.iter().for_each(|touch| touch_all(&node, touch));
         for before in after {
             node.wait_for(before, Need::Value);
         }
@@ -268,7 +378,7 @@ impl Core {
         if self.unfinished.load(Ordering::Relaxed) < self.look_ahead {
             return;
         }
-        self.close_all(&mut lock(&self.recorder));
+        self.close_chain(&mut lock(&self.recorder));
         self.waiting_for_room.fetch_add(1, Ordering::SeqCst);
         self.wait_until(|| self.unfinished.load(Ordering::SeqCst) <= self.look_ahead / 2);
         self.waiting_for_room.fetch_sub(1, Ordering::SeqCst);
@@ -276,13 +386,51 @@ impl Core {
 
     fn close_all(self: &Arc<Core>, recorder: &mut Recorder) {
         for sweep in recorder.open.drain(..) {
-            self.close(sweep);
+            self.close(sweep, recorder.chain.as_mut());
         }
     }
 
+    /// The chain takes no more work, after the sweeps that are open: it runs when its turn comes.
+    fn close_chain(self: &Arc<Core>, recorder: &mut Recorder) {
+        self.close_all(recorder);
+        if let Some(OpenChain { gate, chain, .. }) = recorder.chain.take()
+            && let Some(ready) = gate.close(chain)
+        {
+            self.start_chain(ready);
+        }
+    }
+
+    fn start_chain(self: &Arc<Core>, ready: Ready) {
+        let core = self.clone();
+        self.pool.spawn(move || {
+            let Some(device) = &core.device else { return };
+            let run = || chain::run(device, &ready);
+            let results = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
+                let error = super::panicked("a chain", payload);
+                ready.chain.links.iter().map(|_| Err(error.clone())).collect()
+            });
+            let mut next = Vec::new();
+            for (link, result) in ready.chain.links.iter().zip(results) {
+                next.extend(core.finish(&link.node, result));
+            }
+            // What the chain holds may be dropped by whoever waits for it.
+            drop(ready);
+            next.into_iter().for_each(|node| core.start_node(node));
+        });
+    }
+
     /// A sweep takes no more tiles: it runs when its turn comes.
-    fn close(self: &Arc<Core>, sweep: OpenSweep) {
+    fn close(self: &Arc<Core>, sweep: OpenSweep, chain: Option<&mut OpenChain>) {
         let OpenSweep { node, launch, boxes, touches, .. } = sweep;
+        if let Some(open) = chain.filter(|open| node.chain == Some(open.number)) {
+            node.set_work(Work::Chained(open.gate.clone()));
+            open.chain.sweep(node.clone(), launch, boxes, touches.iter().map(|(touch, ..)| touch));
+            if node.release() {
+                self.start_node(node);
+            }
+            return;
+        }
+        let (name, recorded, core) = (node.name, node.recorded, self.clone());
         node.set_work(match (&self.device, node.on_device) {
             (Some(_), true) => Work::Device(Box::new(move |queue| {
                 queue.enqueue(|| {
@@ -291,7 +439,7 @@ impl Core {
                         unsafe { touch.tracker.storage().to_device(queue, touch.region, touch.write.is_some())? };
                     }
                     // SAFETY: as above; the boxes do not overlap.
-                    unsafe { launch.clone().enqueue(queue, &boxes) }
+                    on_device(queue, name, recorded, || unsafe { launch.clone().enqueue(queue, &boxes) })
                 })
             })),
             (Some(device), false) => {
@@ -302,10 +450,10 @@ impl Core {
                         // SAFETY: the graph runs this node only when no work conflicts with it.
                         unsafe { touch.tracker.storage().to_host(&device, touch.region, touch.write.is_some())? };
                     }
-                    run_boxes(&*launch, &boxes)
+                    core.on_host(name, recorded, || run_boxes(&*launch, &boxes))
                 }))
             }
-            (None, _) => Work::Host(Box::new(move || run_boxes(&*launch, &boxes))),
+            (None, _) => Work::Host(Box::new(move || core.on_host(name, recorded, || run_boxes(&*launch, &boxes)))),
         });
         if node.release() {
             self.start_node(node);
@@ -321,17 +469,24 @@ impl Core {
     fn run(self: Arc<Core>, node: Arc<Node>) {
         let mut next = Some(node);
         while let Some(node) = next.take() {
-            let mut ready = match (node.take_work(), &self.device) {
-                (Ok(Some(Work::Device(work))), Some(device)) => self.launch(device, &node, Ok(work)),
-                (Err(poison), Some(device)) if node.on_device => self.launch(device, &node, Err(poison)),
-                (Err(poison), _) => self.finish(&node, Err(poison)),
-                (Ok(Some(Work::Host(work))), _) => {
+            let (work, failure) = node.take_work();
+            let mut ready = match (work, failure, &self.device) {
+                (Some(Work::Chained(gate)), failure, _) => {
+                    if let Some(ready) = gate.arrive(&node, failure) {
+                        self.start_chain(ready);
+                    }
+                    Vec::new()
+                }
+                (Some(Work::Device(work)), None, Some(device)) => self.launch(device, &node, Ok(work)),
+                (_, Some(poison), Some(device)) if node.on_device => self.launch(device, &node, Err(poison)),
+                (_, Some(poison), _) => self.finish(&node, Err(poison)),
+                (Some(Work::Host(work)), None, _) => {
                     let result = catch_unwind(AssertUnwindSafe(work))
                         .unwrap_or_else(|payload| Err(super::panicked(node.name, payload)))
                         .map_err(|e| e.recorded_at(node.recorded));
                     self.finish(&node, result)
                 }
-                (Ok(_), _) => self.finish(&node, Ok(())),
+                (_, None, _) => self.finish(&node, Ok(())),
             };
             next = ready.pop();
             for other in ready {
@@ -395,6 +550,11 @@ impl Core {
         ready
     }
 
+    /// Runs what a node does on the host: with a timeline, as a span of it.
+    fn on_host<T>(&self, name: &str, recorded: &Location<'_>, work: impl FnOnce() -> T) -> T {
+        host_span(self.timeline.as_deref(), Label { name, recorded }, work)
+    }
+
     /// Makes the host's copies of what is touched the newest.
     fn bring_to_host(&self, touches: &[Touch]) -> Result<(), Error> {
         let Some(device) = &self.device else { return Ok(()) };
@@ -436,7 +596,7 @@ impl Core {
     /// See [`super::TileAcc::wait_node`].
     pub fn wait_node(self: &Arc<Core>, node: &Arc<Node>) -> Result<(), Error> {
         if !node.is_finished() {
-            self.close_all(&mut lock(&self.recorder));
+            self.close_chain(&mut lock(&self.recorder));
             self.wait_for_end(node);
         }
         node.result().cloned().unwrap_or(Ok(()))
@@ -452,7 +612,7 @@ impl Core {
             }
             nodes.retain(|n| !n.is_finished());
             if !nodes.is_empty() {
-                self.close_all(&mut recorder);
+                self.close_chain(&mut recorder);
             }
         }
         for node in &nodes {
@@ -479,10 +639,66 @@ impl Core {
 
     /// Waits until everything recorded has run, well or not.
     pub fn wait_for_all(self: &Arc<Core>) {
-        self.close_all(&mut lock(&self.recorder));
+        self.close_chain(&mut lock(&self.recorder));
         self.waiting_for_all.fetch_add(1, Ordering::SeqCst);
         self.wait_until(|| self.unfinished.load(Ordering::SeqCst) == 0);
         self.waiting_for_all.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Runs what puts the kernels of a node into a stream: with a timeline, as a span of it.
+fn on_device<T>(
+    queue: &Queue<'_>,
+    name: &str,
+    recorded: &Location<'_>,
+    work: impl FnOnce() -> Result<T, Error>,
+) -> Result<T, Error> {
+    let kind = if name == "fill_ghosts" { SpanKind::Ghost } else { SpanKind::Kernel };
+    queue.device.count_launch();
+    queue.device.timed(kind, Label { name, recorded }, queue.stream, 0, work)
+}
+
+/// What a timeline says of a node: its name, unless that is of any sweep, and the line that recorded it.
+struct Label<'a> {
+    name: &'a str,
+    recorded: &'a Location<'a>,
+}
+
+impl std::fmt::Display for Label<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let file = self.recorded.file().rsplit(['/', '\\']).next().unwrap_or_default();
+        match self.name {
+            "a kernel" => write!(f, "{file}:{}", self.recorded.line()),
+            name => write!(f, "{name} {file}:{}", self.recorded.line()),
+        }
+    }
+}
+
+/// Where a sweep runs.
+fn side(node: &Node) -> Side {
+    match (node.chain, node.on_device) {
+        (Some(_), _) => Side::Chain,
+        (None, true) => Side::Device,
+        (None, false) => Side::Host,
+    }
+}
+
+/// Whether arrays may stay on a device as a whole: then there is room for them.
+fn fits<'a>(device: &DeviceCore, trackers: impl Iterator<Item = &'a Arc<Tracker>>) -> bool {
+    let mut arrays: Vec<&Arc<Storage>> = Vec::new();
+    for tracker in trackers {
+        if arrays.iter().all(|other| !Arc::ptr_eq(other, tracker.storage())) {
+            arrays.push(tracker.storage());
+        }
+    }
+    Storage::claim(device, &arrays)
+}
+
+fn touch_all(node: &Arc<Node>, touch: &Touch) {
+    for (region, all) in touch.tracker.boxes().iter().enumerate() {
+        if touch.region.is_none_or(|one| one == region) {
+            touch.tracker.add(region, node, touch.read.then_some(*all), touch.write.then_some(*all));
+        }
     }
 }
 
@@ -497,7 +713,9 @@ fn add_touches(node: &Arc<Node>, touches: &[BoxTouch]) {
 fn joinable<'a>(open: &'a mut [OpenSweep], tile: &TileWork<'_>) -> Option<&'a mut OpenSweep> {
     let mut found = None;
     for (i, sweep) in open.iter().enumerate().rev() {
-        let same = sweep.key == tile.key;
+        // A part of a chain has only tiles that a chain can run.
+        let same =
+            sweep.key == tile.key && (sweep.node.chain.is_none() || (tile.by_planes && can_stream(tile.touches)));
         if sweep.conflicts(tile.touches, tile.key.on_device) {
             return None;
         }

@@ -11,10 +11,12 @@ pub(crate) mod device;
 mod driver;
 pub(crate) mod node;
 pub(crate) mod sweep;
+mod timeline;
 mod tracker;
 
 pub use builder::{Device, TileAccBuilder};
-pub(crate) use tracker::{BoxTouch, Touch, Tracker};
+pub use timeline::{Busy, Span, SpanKind, Stats, Timeline};
+pub(crate) use tracker::{BoxTouch, Side, Touch, Tracker};
 
 use std::panic::Location;
 use std::sync::Arc;
@@ -93,6 +95,32 @@ impl TileAcc {
     /// call [`TileAcc::sync`] first to have all of it.
     pub fn simulated(&self) -> Option<SimReport> {
         self.core().device.as_ref()?.backend().simulated().map(|sim| sim.report())
+    }
+
+    /// What was moved, launched and evicted so far, and how busy everything was. It waits for nothing: after
+    /// [`TileAcc::sync`] it is of everything recorded.
+    pub fn stats(&self) -> Stats {
+        let core = self.core();
+        let stats = core.device.as_ref().map(|device| device.stats()).unwrap_or_default();
+        Stats { busy: core.timeline.as_ref().and_then(|recorder| recorder.busy()), ..stats }
+    }
+
+    /// What ran when, since the accelerator was built. Waits until everything recorded has run; how it went, `sync` and
+    /// reads say.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Argument`]: an accelerator that was built without [`TileAccBuilder::timeline`].
+    pub fn timeline(&self) -> Result<Timeline, Error> {
+        let recorder = self.core().timeline.as_ref().ok_or_else(|| {
+            Error::new(
+                ErrorKind::Argument,
+                "give the timeline of an accelerator",
+                "that it was built to record none",
+                "build it with `TileAcc::builder().timeline(true)`",
+            )
+        })?;
+        self.core().wait_for_all();
+        Ok(recorder.timeline())
     }
 
     /// Waits until everything recorded has run.

@@ -5,6 +5,7 @@ use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use super::chain::Gate;
 use super::device::DeviceCore;
 use crate::array::layout::WideLayout;
 use crate::array::storage::Storage;
@@ -17,6 +18,8 @@ pub(crate) enum Work {
     Host(HostWork),
     /// Work on the device: it puts its commands into a stream and returns.
     Device(DeviceWork),
+    /// A part of a chain, which finishes it.
+    Chained(Arc<Gate>),
 }
 
 /// See [`Work::Host`].
@@ -86,6 +89,8 @@ pub(crate) struct Node {
     pub recorded: &'static Location<'static>,
     /// It works on the device, with the data there; else on the host.
     pub on_device: bool,
+    /// The chain that it is a part of.
+    pub chain: Option<u64>,
     /// Unfinished predecessors, plus one while it is still being recorded.
     waiting: AtomicUsize,
     links: Mutex<Links>,
@@ -129,13 +134,19 @@ pub(crate) enum Need {
 
 impl Node {
     /// A node that is still being recorded.
-    pub fn new(name: &'static str, recorded: &'static Location<'static>, on_device: bool) -> Arc<Node> {
+    pub fn new(
+        name: &'static str,
+        recorded: &'static Location<'static>,
+        on_device: bool,
+        chain: Option<u64>,
+    ) -> Arc<Node> {
         static NODES: AtomicU64 = AtomicU64::new(0);
         Arc::new(Node {
             number: NODES.fetch_add(1, Ordering::Relaxed),
             name,
             recorded,
             on_device,
+            chain,
             waiting: AtomicUsize::new(1),
             links: Mutex::default(),
             launched: OnceLock::new(),
@@ -169,7 +180,10 @@ impl Node {
     /// Only while `self` is being recorded.
     pub fn wait_for(self: &Arc<Node>, before: &Arc<Node>, need: Need) {
         let data = need != Need::Order;
-        let for_end = need == Need::Value || !(self.on_device && before.on_device);
+        // Nodes of one chain run together, in the order in which they were recorded.
+        let together = self.chain.is_some() && self.chain == before.chain;
+        let chained = self.chain.is_some() || before.chain.is_some();
+        let for_end = need == Need::Value || chained || !(self.on_device && before.on_device);
         let mut links = before.lock();
         match before.result() {
             None => {
@@ -178,7 +192,7 @@ impl Node {
                 if links.successors.iter().rev().take(4).any(known) {
                     return;
                 }
-                let waits = for_end || before.launched.get().is_none();
+                let waits = !together && (for_end || before.launched.get().is_none());
                 if waits {
                     self.waiting.fetch_add(1, Ordering::Relaxed);
                 }
@@ -212,14 +226,10 @@ impl Node {
         self.waiting.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
-    /// Takes what it has to do: its work, or the failure that keeps it from running.
-    pub fn take_work(&self) -> Result<Option<Work>, Error> {
+    /// Takes what it has to do, and the failure that keeps it from running.
+    pub fn take_work(&self) -> (Option<Work>, Option<Error>) {
         let mut links = self.lock();
-        let work = links.work.take();
-        match links.poison.take() {
-            Some(error) => Err(error),
-            None => Ok(work),
-        }
+        (links.work.take(), links.poison.take())
     }
 
     /// Takes the nodes of the device whose commands must be done before those of this one, and are not.

@@ -72,7 +72,7 @@ impl OpenSweep {
                 .iter_mut()
                 .rev()
                 .find(|(t, ..)| t.region == touch.region && Arc::ptr_eq(&t.tracker, &touch.tracker));
-            let (_, read, write) = match known {
+            let (all, read, write) = match known {
                 Some(known) => known,
                 None => {
                     self.touches.push((touch.clone(), Default::default(), Default::default()));
@@ -82,6 +82,7 @@ impl OpenSweep {
                     }
                 }
             };
+            all.around = all.around.zip(touch.around).map(|(a, b)| (a.0.min(b.0), a.1.max(b.1)));
             if let Some(cells) = touch.read {
                 read.add(cells);
             }

@@ -1,15 +1,15 @@
 //! What recorded work does to one array: who writes it, who reads it, how old its ghosts are.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use smallvec::SmallVec;
 
 use super::boxes::BoxList;
 use super::node::{Need, Node};
-use crate::array::GridBox;
 use crate::array::layout::Layout;
 use crate::array::storage::Storage;
+use crate::array::{GridBox, Planar};
 use crate::error::Error;
 
 /// Per array: the recorded work that touches each region, and how old its ghosts are.
@@ -28,8 +28,23 @@ pub struct Tracker {
     ghosts: AtomicU64,
     /// Fixed ghosts hold their values.
     fixed: AtomicBool,
-    /// The last kernel that was recorded to write it runs on the host of an accelerator with a device.
-    at_host: AtomicBool,
+    /// Where the last kernel runs that was recorded to write it.
+    side: AtomicU8,
+    /// The user has said that ghosts may be older than the cells.
+    stale_allowed: AtomicBool,
+    /// Its planes, if it is cut along its first axis alone.
+    planar: Option<Arc<dyn Planar>>,
+}
+
+/// Where the newest values of an array are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// Wherever they are: nothing was recorded yet, or on the device.
+    Device,
+    /// On the host of an accelerator with a device.
+    Host,
+    /// In a chain: they pass through the device, and end on the host.
+    Chain,
 }
 
 #[derive(Debug, Default)]
@@ -80,6 +95,9 @@ pub(crate) struct BoxTouch {
     pub read: Option<GridBox<4>>,
     /// Cells written, if any.
     pub write: Option<GridBox<4>>,
+    /// At each plane of the array's first axis, the first and the last plane that are read around it, if that is the same
+    /// everywhere.
+    pub around: Option<(i64, i64)>,
 }
 
 impl Tracker {
@@ -90,13 +108,20 @@ impl Tracker {
 
     /// Ghosts were filled: they are as new as the cells.
     pub(crate) fn ghosts_filled(&self) {
-        self.ghosts_allowed();
+        self.ghosts.store(self.cells.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.stale_allowed.store(false, Ordering::Relaxed);
         self.fixed.store(true, Ordering::Relaxed);
     }
 
     /// Ghosts count as new as the cells, whatever they hold.
     pub(crate) fn ghosts_allowed(&self) {
         self.ghosts.store(self.cells.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.stale_allowed.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether ghosts count as new as the cells because the user has said so.
+    pub(crate) fn is_stale_allowed(&self) -> bool {
+        self.stale_allowed.load(Ordering::Relaxed)
     }
 
     /// Ghost cells were written by something other than `fill_ghosts`: fixed values must be put back.
@@ -115,7 +140,11 @@ impl Tracker {
     }
 
     /// A tracker of the regions of an array.
-    pub(crate) fn new<const D: usize>(layout: &Layout<D>, storage: &Arc<Storage>) -> Arc<Tracker> {
+    pub(crate) fn new<const D: usize>(
+        layout: &Layout<D>,
+        storage: &Arc<Storage>,
+        planar: Option<Arc<dyn Planar>>,
+    ) -> Arc<Tracker> {
         let boxes: Vec<GridBox<4>> = layout.regions.iter().map(|r| r.grown.widen()).collect();
         let mut regions = Vec::new();
         regions.resize_with(boxes.len(), RegionTouches::default);
@@ -126,7 +155,9 @@ impl Tracker {
             cells: AtomicU64::new(0),
             ghosts: AtomicU64::new(0),
             fixed: AtomicBool::new(false),
-            at_host: AtomicBool::new(false),
+            side: AtomicU8::new(Side::Device as u8),
+            stale_allowed: AtomicBool::new(false),
+            planar,
         })
     }
 
@@ -135,14 +166,23 @@ impl Tracker {
         &self.storage
     }
 
-    /// A kernel that writes it was recorded, to run on the host or on the device.
-    pub(crate) fn written_at(&self, on_device: bool) {
-        self.at_host.store(!on_device, Ordering::Relaxed);
+    /// A kernel that writes it was recorded, to run there.
+    pub(crate) fn written_at(&self, side: Side) {
+        self.side.store(side as u8, Ordering::Relaxed);
     }
 
-    /// Whether the last kernel that writes it runs on the host.
-    pub(crate) fn is_at_host(&self) -> bool {
-        self.at_host.load(Ordering::Relaxed)
+    /// Where the last kernel runs that writes it.
+    pub(crate) fn side(&self) -> Side {
+        match self.side.load(Ordering::Relaxed) {
+            side if side == Side::Host as u8 => Side::Host,
+            side if side == Side::Chain as u8 => Side::Chain,
+            _ => Side::Device,
+        }
+    }
+
+    /// Its planes, if it is cut along its first axis alone.
+    pub(crate) fn planar(&self) -> Option<&Arc<dyn Planar>> {
+        self.planar.as_ref()
     }
 
     /// All that each region's memory holds, ghosts included.
@@ -158,7 +198,7 @@ impl Tracker {
             self.cells_written();
         }
         self.fixed.store(other.fixed_ghosts_hold(), Ordering::Relaxed);
-        self.written_at(!other.is_at_host());
+        self.written_at(other.side());
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<RegionTouches>> {

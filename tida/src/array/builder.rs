@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::TileArray;
 use super::element::Element;
+use super::ghosts::planar;
 use super::layout::{Boundaries, Boundary, Centering, Cuts, Layout, LayoutError};
 use super::storage::Storage;
 use crate::acc::{TileAcc, Tracker};
@@ -13,7 +14,7 @@ use tida_kernels::element::ScalarType;
 /// Largest number of cells along an axis.
 const LONGEST: usize = 1 << 40;
 /// Cuts of the last axis fall on multiples of this many cells.
-const SEGMENT: usize = 64;
+const SEGMENT: usize = tida_kernels::plan::SEGMENT as usize;
 
 /// What can be given as ghost widths: one number for all faces, one an axis, or `[low, high]` for each axis.
 pub trait IntoGhost<const D: usize> {
@@ -150,11 +151,12 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
             ),
         })?;
         let storage = Arc::new(Storage::new(layout.regions.iter().map(|r| r.cells * T::TYPE.bytes()))?);
+        let (layout, boundaries) = (Arc::new(layout), Arc::new(self.boundaries));
         Ok(TileArray {
             acc: acc.clone(),
-            tracker: Tracker::new(&layout, &storage),
-            layout: Arc::new(layout),
-            boundaries: Arc::new(self.boundaries),
+            tracker: Tracker::new(&layout, &storage, planar(&layout, &boundaries)),
+            layout,
+            boundaries,
             storage,
             ghost_plan: Arc::new(OnceLock::new()),
         })

@@ -6,6 +6,7 @@ use super::TileArray;
 use super::element::Element;
 use super::ghosts::DeviceCopies;
 use super::rows::{Row, each_owned_row};
+use crate::acc::Side;
 use crate::error::{Error, ErrorKind};
 
 impl<T: Element, const D: usize> TileArray<T, D> {
@@ -35,7 +36,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         }
         let (target, memory) = (self.storage.clone(), source.storage.clone());
         let touches = vec![self.touch(None, false, true), source.touch(None, true, false)];
-        if self.acc.core().device.is_some() && !source.tracker.is_at_host() {
+        if source.tracker.side() == Side::Device && self.acc.core().fits(&[&self.tracker, &source.tracker]) {
             self.acc.record_on_device("copy_from", touches, move |queue| {
                 let copies = DeviceCopies::between(queue.device, &to, &from, &T::TYPE)?;
                 let (into, out_of) = (target.device_memory(queue.device)?, memory.device_memory(queue.device)?);
@@ -48,7 +49,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
                 }))
             });
             self.tracker.cells_written();
-            self.tracker.written_at(true);
+            self.tracker.written_at(Side::Device);
             return Ok(());
         }
         self.acc.record("copy_from", touches, move || {
@@ -80,7 +81,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         let copy = self.like()?;
         let (layout, target, memory) = (self.layout.clone(), copy.storage.clone(), self.storage.clone());
         let touches = vec![copy.touch(None, false, true), self.touch(None, true, false)];
-        if self.acc.core().device.is_some() && !self.tracker.is_at_host() {
+        if self.tracker.side() == Side::Device && self.acc.core().fits(&[&self.tracker, &copy.tracker]) {
             self.acc.record_on_device("clone", touches, move |queue| {
                 let (into, out_of) = (target.device_memory(queue.device)?, memory.device_memory(queue.device)?);
                 // SAFETY: arrays of one layout have equal memory; the recorded touches keep others away, and the node

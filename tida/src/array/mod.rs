@@ -19,6 +19,7 @@ pub use builder::{IntoGhost, Side, TileArrayBuilder};
 pub use checkpoint::{Saved, restore, save};
 pub use element::{Element, Scalar};
 pub use ghosts::{GhostFill, fill_ghosts};
+pub(crate) use ghosts::{Part, Planar, PlaneFacts};
 pub use grid_box::GridBox;
 pub use layout::{Boundary, Centering};
 
@@ -66,7 +67,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
             acc: self.acc.clone(),
             layout: self.layout.clone(),
             boundaries: self.boundaries.clone(),
-            tracker: Tracker::new(&self.layout, &storage),
+            tracker: Tracker::new(&self.layout, &storage, self.tracker.planar().cloned()),
             storage,
             ghost_plan: self.ghost_plan.clone(),
         })

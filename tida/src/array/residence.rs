@@ -3,9 +3,11 @@
 //! A region moves as a whole, ghosts and padding included. Who calls holds the region by the graph: no one else writes
 //! it, and what the host touches the device does not touch meanwhile.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::storage::Storage;
+use crate::acc::SpanKind;
 use crate::acc::device::DeviceCore;
 use crate::acc::node::Queue;
 use crate::backend::{Backend, Event, Memory};
@@ -22,20 +24,37 @@ struct State {
     memory: Option<Arc<Memory>>,
     /// One entry a region, once there is memory.
     regions: Vec<Region>,
-    /// Blocks of host memory that are pinned, and by whom.
-    pinned: Vec<(*mut u8, Arc<dyn Backend>)>,
+    pinned: PinnedBlocks,
+    /// The regions that it was tried to pin.
+    pin_tried: Vec<bool>,
+    /// Its part of the device's memory, once all of it is to be there.
+    claim: Option<Claim>,
+}
+
+/// Bytes of the device's memory that are promised to an array. Given back when dropped.
+#[derive(Debug)]
+struct Claim {
+    claimed: Arc<AtomicU64>,
+    bytes: u64,
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.claimed.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
 }
 
 // SAFETY: the addresses are only handed to the backend that pinned them, when the array ends.
 unsafe impl Send for State {}
+
+/// Blocks of host memory that are pinned, and by whom.
+type PinnedBlocks = Vec<(*mut u8, Arc<dyn Backend>)>;
 
 #[derive(Clone, Debug)]
 struct Region {
     newest: Newest,
     /// The copy that brought it to the device, and its stream, while it may be under way.
     arriving: Option<(usize, Arc<dyn Event>)>,
-    /// It was tried to pin the host's block.
-    pin_tried: bool,
 }
 
 /// Where a region's newest values are.
@@ -82,7 +101,7 @@ impl Storage {
         }
         let memory = Arc::new(device.allocate(self.device_bytes())?);
         // What the host has not touched since the start is zero on both sides.
-        let untouched = Region { newest: Newest::Zeros, arriving: None, pin_tried: false };
+        let untouched = Region { newest: Newest::Zeros, arriving: None };
         state.regions.resize(self.regions(), untouched);
         state.memory = Some(memory.clone());
         Ok(memory)
@@ -103,6 +122,7 @@ impl Storage {
         let state = &mut *state;
         let memory = self.memory_in(state, device)?;
         let (offset, bytes, base) = (self.offset(region), self.bytes(region), self.base(region));
+        let pins = (&mut state.pin_tried, &mut state.pinned);
         let Some(place) = state.regions.get_mut(region) else { return Ok(()) };
         if bytes == 0 {
             return Ok(());
@@ -124,17 +144,13 @@ impl Storage {
                 place.newest = Newest::Both;
             }
             Newest::Zeros | Newest::Host => {
-                if !place.pin_tried && bytes >= WORTH_PINNING {
-                    place.pin_tried = true;
-                    // SAFETY: the block lives as long as the storage, which unpins it when it ends.
-                    if unsafe { backend.pin(base, bytes) } {
-                        state.pinned.push((base, backend.clone()));
-                    }
-                }
+                self.pin_in(pins, backend, region);
                 device.count_upload(bytes);
                 // SAFETY: both blocks have the bytes; the caller keeps writers away until the node has finished, and
                 // the node holds the storage.
-                unsafe { backend.upload(*stream, &memory, offset, base, bytes)? };
+                device.timed(SpanKind::H2d, format_args!("R{region}"), *stream, bytes, || unsafe {
+                    backend.upload(*stream, &memory, offset, base, bytes)
+                })?;
                 place.arriving = Some((*stream, backend.record(*stream)?));
                 place.newest = Newest::Both;
             }
@@ -142,6 +158,60 @@ impl Storage {
         if write {
             place.newest = Newest::Device;
         }
+        Ok(())
+    }
+
+    /// Pins a region's block on the host if that is worth it and was not tried before.
+    fn pin_in(&self, (tried, pinned): (&mut Vec<bool>, &mut PinnedBlocks), backend: &Arc<dyn Backend>, region: usize) {
+        tried.resize(self.regions(), false);
+        let (base, bytes) = (self.base(region), self.bytes(region));
+        let Some(tried) = tried.get_mut(region) else { return };
+        if bytes >= WORTH_PINNING && !std::mem::replace(tried, true) {
+            // SAFETY: the block lives as long as the storage, which unpins it when it ends.
+            if unsafe { backend.pin(base, bytes) } {
+                pinned.push((base, backend.clone()));
+            }
+        }
+    }
+
+    /// Pins the host's blocks of all regions that are worth it.
+    pub(crate) fn pin(&self, device: &DeviceCore) {
+        let mut state = self.residence().lock();
+        let State { pin_tried, pinned, .. } = &mut *state;
+        (0..self.regions()).for_each(|region| self.pin_in((pin_tried, pinned), device.backend(), region));
+    }
+
+    /// Promises room on the device to all of these arrays, or to none of them.
+    pub(crate) fn claim(device: &DeviceCore, arrays: &[&Arc<Storage>]) -> bool {
+        let unclaimed = |storage: &&&Arc<Storage>| storage.residence().lock().claim.is_none();
+        let new: Vec<&&Arc<Storage>> = arrays.iter().filter(unclaimed).collect();
+        let bytes: u64 = new.iter().map(|storage| storage.device_bytes() as u64).sum();
+        let Some(claimed) = device.claim(bytes) else { return false };
+        for storage in new {
+            let bytes = storage.device_bytes() as u64;
+            storage.residence().lock().claim = Some(Claim { claimed: claimed.clone(), bytes });
+        }
+        true
+    }
+
+    /// Makes the host's copies of all regions the newest, and gives back the array's memory on the device.
+    ///
+    /// # Safety
+    /// As [`Storage::to_host`], for all regions.
+    ///
+    /// # Errors
+    /// A copy that failed.
+    pub(crate) unsafe fn leave_device(&self, device: &DeviceCore) -> Result<(), Error> {
+        for region in 0..self.regions() {
+            // SAFETY: the caller's promise.
+            unsafe { self.to_host(device, region, false)? };
+        }
+        let mut state = self.residence().lock();
+        if state.memory.take().is_some() {
+            device.count_eviction();
+        }
+        state.regions.clear();
+        state.claim = None;
         Ok(())
     }
 
@@ -158,29 +228,23 @@ impl Storage {
         }
         let mut state = self.residence().lock();
         let Some(memory) = state.memory.clone() else { return Ok(()) };
+        let State { regions, pin_tried, pinned, .. } = &mut *state;
+        let pins = (pin_tried, pinned);
         let (offset, bytes, base) = (self.offset(region), self.bytes(region), self.base(region));
-        let Some(place) = state.regions.get_mut(region) else { return Ok(()) };
+        let Some(place) = regions.get_mut(region) else { return Ok(()) };
         if place.newest == Newest::Device && bytes > 0 {
-            if !place.pin_tried && bytes >= WORTH_PINNING {
-                place.pin_tried = true;
-                // SAFETY: the block lives as long as the storage, which unpins it when it ends.
-                if unsafe { device.backend().pin(base, bytes) } {
-                    state.pinned.push((base, device.backend().clone()));
-                }
-            }
+            self.pin_in(pins, device.backend(), region);
             // SAFETY: both blocks have the bytes; the caller keeps all others away.
-            unsafe { device.download_now(&memory, offset, base, bytes)? };
+            unsafe { device.download_named(format_args!("R{region}"), &memory, offset, base, bytes)? };
             self.touch_host(region);
         }
-        if let Some(place) = state.regions.get_mut(region) {
-            if place.newest == Newest::Device {
-                place.newest = Newest::Both;
-                place.arriving = None;
-            }
-            if write {
-                place.newest = Newest::Host;
-                place.arriving = None;
-            }
+        if place.newest == Newest::Device {
+            place.newest = Newest::Both;
+            place.arriving = None;
+        }
+        if write {
+            place.newest = Newest::Host;
+            place.arriving = None;
         }
         Ok(())
     }

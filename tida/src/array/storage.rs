@@ -88,7 +88,7 @@ impl Storage {
         self.blocks[region].touched.store(true, Ordering::Relaxed);
     }
 
-    pub(super) fn host_touched(&self, region: usize) -> bool {
+    pub(crate) fn host_touched(&self, region: usize) -> bool {
         self.blocks[region].touched.load(Ordering::Relaxed)
     }
 

@@ -32,6 +32,7 @@ contract! {
     every_stream_works
     kernels_run
     streams_wait_for_each_other
+    timed_events_say_when
     calls_come_from_many_threads
     pinned_memory_copies_the_same
     neighbours_of_pinned_memory_copy_the_same
@@ -228,6 +229,37 @@ fn streams_wait_for_each_other(device: &Device) {
         expected.iter_mut().for_each(|v| *v = v.wrapping_mul(3).wrapping_add(step as i32));
     }
     assert!(values(device, 12 % COPIES, &a, n) == expected);
+}
+
+/// The times of events follow the order of work within a stream and across streams, and are about those of the host.
+fn timed_events_say_when(device: &Device) {
+    let device = &match device.facts().dialect {
+        // Its queues take times, or do not, from the start.
+        Dialect::OpenCl => opencl::open_timed(true).unwrap(),
+        Dialect::Cuda => device.clone(),
+    };
+    let kernel = compile(device, affine(device)).unwrap();
+    let n = 1 << 22;
+    let (a, b) = (filled(device, 0, &vec![1; n]), filled(device, 0, &vec![0; n]));
+    let began = std::time::Instant::now();
+    let mut events = vec![device.record_timed(0).unwrap()];
+    for step in 0..6 {
+        launch_affine(device, step % COPIES, &*kernel, &b, &a, n, step as i32);
+        let event = device.record_timed(step % COPIES).unwrap();
+        device.flush(step % COPIES).unwrap();
+        device.wait((step + 1) % COPIES, &*event).unwrap();
+        events.push(event);
+    }
+    events.iter().for_each(|event| event.finish().unwrap());
+    let host = began.elapsed().as_secs_f64();
+    let times: Vec<f64> = events.iter().map(|event| event.time().unwrap()).collect();
+    eprintln!("{times:?}, {host} by the host's clock");
+    assert!(times.windows(2).all(|pair| pair[1] > pair[0]), "{times:?}");
+    let took = times[6] - times[0];
+    assert!(took > 0.0 && took <= host * 1.01 + 1e-4, "{took} by the device's clock, {host} by the host's");
+    let plain = device.record(0).unwrap();
+    plain.finish().unwrap();
+    assert!(device.facts().dialect == Dialect::OpenCl || plain.time().is_none());
 }
 
 fn calls_come_from_many_threads(device: &Device) {

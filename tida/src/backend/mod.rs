@@ -106,8 +106,8 @@ pub(crate) trait Event: Debug + Send + Sync {
     /// # Errors
     /// What the driver reports of that work.
     fn finish(&self) -> Result<(), Error>;
-    /// When all work before it was done, in seconds on the device's clock; `None` while it is not done, and of an event
-    /// that was not made by [`Backend::record_timed`].
+    /// When all work before it was done, in seconds on the device's clock; `None` while it is not done, and where the
+    /// driver gave none. Only [`Backend::record_timed`] asks it for one.
     fn time(&self) -> Option<f64> {
         None
     }

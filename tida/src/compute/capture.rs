@@ -15,6 +15,19 @@ pub struct Captures {
 }
 
 impl Captures {
+    /// The scalars, arrays one entry after the other; a deferred scalar is 0.
+    pub(crate) fn values(&self) -> Vec<Value> {
+        let mut all = Vec::new();
+        for capture in &self.list {
+            match capture {
+                CapturedValue::Scalar(v) => all.push(*v),
+                CapturedValue::Array(_, values) => all.extend(values.iter().copied()),
+                CapturedValue::Deferred(ty, ..) => all.push(Value::from_bits(*ty, 0)),
+            }
+        }
+        all
+    }
+
     /// Whether they are the same values, bit by bit, and the same deferred ones.
     pub(crate) fn same(&self, other: &Captures) -> bool {
         let bits = |a: &Value, b: &Value| a.ty() == b.ty() && a.bits() == b.bits();

@@ -108,6 +108,7 @@ pub(crate) fn check<'a, const D: usize>(
                     region,
                     read: Some(*all),
                     write: None,
+                    around: None,
                 }));
             }
             ArgInfo::Table { len, bits } => {
@@ -255,7 +256,8 @@ impl<const D: usize> Launching<'_, D> {
             ));
         }
         let held = &info.layout.regions[region];
-        let mut touch = BoxTouch { tracker: info.tracker.clone(), region, read: None, write: None };
+        let mut touch =
+            BoxTouch { tracker: info.tracker.clone(), region, read: None, write: None, around: Some((0, 0)) };
         if plan.written {
             let home = if grown { &held.grown } else { &held.valid };
             if !home.contains_box(&cells) {
@@ -340,7 +342,31 @@ impl<const D: usize> Launching<'_, D> {
         } else {
             touch.read = read.map(|r| r.widen());
         }
+        touch.around = if opaque { None } else { self.around(arg, plan) };
         Ok(touch)
+    }
+
+    /// The first and the last plane along the first axis that are read around each plane, if that is the same everywhere.
+    fn around(&self, arg: usize, plan: &ArgPlan) -> Option<(i64, i64)> {
+        let cells = &self.target.cells;
+        let mut around = plan.halo.as_ref().map(|halo| halo[0]);
+        for &number in &plan.others {
+            let access = &self.prepared.analysis.args[arg].accesses[number];
+            let reach = |plane: i64| {
+                let (mut lo, mut hi) = (cells.lo, cells.hi);
+                (lo[0], hi[0]) = (plane, plane + 1);
+                let range = self.prepared.analysis.range(access, &lo, &hi, self.integers)?;
+                let first = range.first().filter(|first| range.len() == D && !first.is_empty())?;
+                Some((first.lo.checked_sub(plane)?, first.hi.checked_sub(plane)?))
+            };
+            // Indexes are affine in the cell, or have no range: what is the same at both ends is the same between them.
+            let here = reach(cells.lo[0])?;
+            if reach(cells.lo[0] + 1)? != here || reach(cells.hi[0] - 1)? != here {
+                return None;
+            }
+            around = Some(around.map_or(here, |(lo, hi)| (lo.min(here.0), hi.max(here.1))));
+        }
+        Some(around.unwrap_or((0, 0)))
     }
 
     /// Whether a box reaches into ghosts that `fill_ghosts` fills.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 use tida_kernels::element::{ElementType, ScalarType};
 use tida_kernels::emit::{FaultRecord, Field, Param, emit};
-use tida_kernels::plan::{Dialect, Goal, Math, Plan};
+use tida_kernels::plan::{Dialect, Goal, Math, Plan, SEGMENT};
 use tida_kernels::scalar::Fault;
 
 use super::args::OnDevice;
@@ -430,9 +430,6 @@ impl DeviceLaunch<'_> {
         )
     }
 }
-
-/// Cells of a segment of a reduction.
-const SEGMENT: i64 = 64;
 
 /// Segments in a row of the box.
 pub(crate) fn segments(whole: &GridBox<4>) -> i64 {

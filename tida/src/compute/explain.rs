@@ -13,7 +13,7 @@ use tida_kernels::scalar::Value;
 
 use super::args::{ArgInfo, Args, HeldArgs, OnDevice, Views};
 use super::ask::Ask;
-use super::capture::{CapturedValue, Captures};
+use super::capture::Captures;
 use super::device::DeviceLaunch;
 use super::launch::quote;
 use super::prepare::{Prepared, prepare};
@@ -90,14 +90,7 @@ fn explained(
     acc: Option<&TileAcc>,
     extent: &[i64],
 ) -> Explanation {
-    let mut captures = Vec::new();
-    for capture in &captured.list {
-        match capture {
-            CapturedValue::Scalar(v) => captures.push(*v),
-            CapturedValue::Array(_, values) => captures.extend(values.iter().copied()),
-            CapturedValue::Deferred(ty, ..) => captures.push(Value::from_bits(*ty, 0)),
-        }
-    }
+    let captures = captured.values();
     let launch = DeviceLaunch {
         prepared: &prepared,
         captures: captured,

@@ -15,6 +15,7 @@ use super::device::SweepLaunch;
 use super::prepare::{Prepared, prepare};
 use super::site::{Site, sites};
 use super::view::{Checked, Proven};
+use crate::acc::Side;
 use crate::acc::node::{Done, Queue};
 use crate::acc::sweep::Launch;
 use crate::array::GridBox;
@@ -90,10 +91,11 @@ where
         after: &checked.after,
         name: "a kernel",
         recorded: Location::caller(),
+        by_planes: !checked.run_checked && !tile.grown,
     };
     let (run_checked, valid_only) = (checked.run_checked, checked.valid_only);
-    let (on_device, block) = (work.key.on_device, work.key.block);
-    checked.acc.core().record_tile(work, || {
+    let block = work.key.block;
+    let side = checked.acc.core().record_tile(work, || {
         Arc::new(Native::<A::Held, N, D> {
             kernel,
             quoted,
@@ -105,21 +107,16 @@ where
             prepared: prepared.clone(),
         })
     });
-    launch_written(&infos, &prepared, tile.grown, on_device);
+    launch_written(&infos, &prepared, tile.grown, side);
     Ok(())
 }
 
 /// Tells the arrays that a recorded launch writes.
-pub(super) fn launch_written<const D: usize>(
-    infos: &[ArgInfo<'_, D>],
-    prepared: &Prepared,
-    grown: bool,
-    on_device: bool,
-) {
+pub(super) fn launch_written<const D: usize>(infos: &[ArgInfo<'_, D>], prepared: &Prepared, grown: bool, side: Side) {
     for (info, plan) in infos.iter().zip(&prepared.args) {
         if let (ArgInfo::Tiled(tiled), true) = (info, plan.written) {
             tiled.tracker.cells_written();
-            tiled.tracker.written_at(on_device);
+            tiled.tracker.written_at(side);
             if grown {
                 tiled.tracker.ghosts_overwritten();
             }

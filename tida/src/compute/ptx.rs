@@ -186,12 +186,13 @@ impl PtxKernel {
             after: &checked.after,
             name: "a PTX kernel",
             recorded,
+            by_planes: !checked.run_checked && !tile.grown,
         };
         let block = work.key.block;
-        checked.acc.core().record_tile(work, || {
+        let side = checked.acc.core().record_tile(work, || {
             Arc::new(Foreign::<A::Held, D> { kernel: self.clone(), captures, held: args.hold(), block })
         });
-        launch_written(&infos, &prepared, tile.grown, true);
+        launch_written(&infos, &prepared, tile.grown, side);
         Ok(())
     }
 

@@ -1,3 +1,175 @@
-//! Chains: recorded work on arrays of which the device holds a window of planes.
+//! Chains: recorded work on arrays that do not fit into the device's memory (DESIGN.md §4, TiDA-acc §VI).
+//!
+//! Sweeps and ghost fills of such arrays are collected while they are recorded. When the recorder pauses, or someone waits,
+//! or as many wait as the look-ahead allows, they run together: planes of the arrays' first axis stream through windows
+//! on the device (`ring.rs`), and each operation follows the one before it as closely as what it reads allows
+//! (`schedule.rs`). `run.rs` puts the commands into streams.
 
+mod ring;
+mod run;
 pub(crate) mod schedule;
+
+pub(super) use run::run;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use smallvec::SmallVec;
+
+use super::node::Node;
+use super::sweep::Launch;
+use super::tracker::{BoxTouch, Tracker};
+use crate::array::GridBox;
+use crate::error::Error;
+
+/// Work that runs together.
+#[derive(Default)]
+pub(crate) struct Chain {
+    pub links: Vec<Link>,
+    /// Each array that is touched, once.
+    pub arrays: Vec<Arc<Tracker>>,
+}
+
+/// A node of a chain.
+pub(crate) struct Link {
+    pub node: Arc<Node>,
+    pub work: LinkWork,
+}
+
+/// What a node of a chain does.
+pub(crate) enum LinkWork {
+    /// Runs a kernel over boxes.
+    Sweep { launch: Arc<dyn Launch>, boxes: Vec<(usize, GridBox<4>)>, uses: SmallVec<[Use; 4]> },
+    /// Fills the ghosts of an array, those of fixed value too if they are not there.
+    Ghosts { array: usize, fixed: bool },
+}
+
+/// How a sweep uses an array.
+#[derive(Clone, Debug)]
+pub(crate) struct Use {
+    /// Number in the chain.
+    pub array: usize,
+    /// First and last plane read around each.
+    pub read: Option<(i64, i64)>,
+    pub write: bool,
+}
+
+impl Chain {
+    /// The number of an array, which is new if it was not there.
+    pub fn array(&mut self, tracker: &Arc<Tracker>) -> usize {
+        let known = self.arrays.iter().position(|other| Arc::ptr_eq(other, tracker));
+        known.unwrap_or_else(|| {
+            self.arrays.push(tracker.clone());
+            self.arrays.len() - 1
+        })
+    }
+
+    /// Whether it touches an array.
+    pub fn holds(&self, tracker: &Arc<Tracker>) -> bool {
+        self.arrays.iter().any(|other| Arc::ptr_eq(other, tracker))
+    }
+
+    /// Adds a sweep.
+    pub fn sweep<'a>(
+        &mut self,
+        node: Arc<Node>,
+        launch: Arc<dyn Launch>,
+        boxes: Vec<(usize, GridBox<4>)>,
+        touches: impl Iterator<Item = &'a BoxTouch>,
+    ) {
+        let mut uses: SmallVec<[Use; 4]> = SmallVec::new();
+        for touch in touches {
+            let array = self.array(&touch.tracker);
+            let read = touch.read.and(touch.around);
+            let write = touch.write.is_some();
+            match uses.iter_mut().find(|one| one.array == array) {
+                Some(known) => {
+                    known.write |= write;
+                    known.read = match (known.read, read) {
+                        (Some((lo, hi)), Some(more)) => Some((lo.min(more.0), hi.max(more.1))),
+                        (known, read) => known.or(read),
+                    };
+                }
+                None => uses.push(Use { array, read, write }),
+            }
+        }
+        self.links.push(Link { node, work: LinkWork::Sweep { launch, boxes, uses } });
+    }
+
+    /// Adds a ghost fill.
+    pub fn ghosts(&mut self, node: Arc<Node>, tracker: &Arc<Tracker>, fixed: bool) {
+        let array = self.array(tracker);
+        self.links.push(Link { node, work: LinkWork::Ghosts { array, fixed } });
+    }
+}
+
+/// Whether a sweep that touches this can be part of a chain: arrays cut along their first axis alone, read around each
+/// plane, and no ghosts that differ from the cells beside them.
+pub(crate) fn can_stream(touches: &[BoxTouch]) -> bool {
+    let mut first: Option<usize> = None;
+    touches.iter().all(|touch| {
+        let Some(planar) = touch.tracker.planar() else { return false };
+        let rank = planar.facts().rank;
+        let same = *first.get_or_insert(rank) == rank;
+        same && touch.around.is_some() && !touch.tracker.is_stale_allowed()
+    }) && first.is_some()
+}
+
+/// Lets a chain run once all that it waits for has finished.
+pub(crate) struct Gate {
+    /// Nodes that still wait, and one while it still takes nodes.
+    waiting: AtomicUsize,
+    state: Mutex<GateState>,
+}
+
+#[derive(Default)]
+struct GateState {
+    chain: Option<Chain>,
+    /// Nodes that cannot run, with the failure of what they need.
+    failed: Vec<(Arc<Node>, Error)>,
+}
+
+impl Gate {
+    pub fn new() -> Arc<Gate> {
+        Arc::new(Gate { waiting: AtomicUsize::new(1), state: Mutex::default() })
+    }
+
+    /// One more node.
+    pub fn add(&self) {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A node waits no more; gives the chain if it was the last.
+    pub fn arrive(&self, node: &Arc<Node>, failure: Option<Error>) -> Option<Ready> {
+        if let Some(error) = failure {
+            self.lock().failed.push((node.clone(), error));
+        }
+        self.release()
+    }
+
+    /// The chain takes no more nodes; gives it if none of them waits.
+    pub fn close(&self, chain: Chain) -> Option<Ready> {
+        self.lock().chain = Some(chain);
+        self.release()
+    }
+
+    fn release(&self) -> Option<Ready> {
+        if self.waiting.fetch_sub(1, Ordering::AcqRel) > 1 {
+            return None;
+        }
+        let mut state = self.lock();
+        let failed = std::mem::take(&mut state.failed);
+        state.chain.take().map(|chain| Ready { chain, failed })
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, GateState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A chain that may run.
+pub(crate) struct Ready {
+    pub chain: Chain,
+    /// Nodes that cannot run.
+    pub failed: Vec<(Arc<Node>, Error)>,
+}

@@ -3,6 +3,7 @@
 //! The boxes of a plan become tables, which stay on the device: a fill is then one launch for each phase and kind of
 //! component, whatever the number of regions.
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tida_kernels::element::{ElementType, ScalarType};
@@ -10,8 +11,9 @@ use tida_kernels::emit::copies::{self, BoxCopy, Place, THREADS, Table};
 
 use super::super::grid_box::GridBox;
 use super::super::layout::Layout;
+use super::Part;
 use super::plan::{From, GhostCopy, GhostPlan, Source};
-use crate::acc::device::DeviceCore;
+use crate::acc::device::{DeviceCore, Own};
 use crate::backend::{Argument, Backend, Kernel, Memory};
 use crate::error::Error;
 
@@ -29,7 +31,7 @@ pub(crate) struct DeviceCopies {
 struct Launch {
     kernel: Arc<dyn Kernel>,
     table: Arc<Memory>,
-    copies: u32,
+    pieces: u32,
     blocks: u32,
 }
 
@@ -38,7 +40,7 @@ struct Launch {
 pub(super) struct DeviceGhosts([Mutex<Option<Arc<DeviceCopies>>>; 2]);
 
 /// Copies, of which none may write what another touches, and the scalar type of their kernel.
-type Job = (ScalarType, Vec<BoxCopy>);
+pub(super) type Job = (ScalarType, Vec<BoxCopy>);
 
 impl<const D: usize> GhostPlan<D> {
     /// What fills the ghosts of arrays of this plan's layout and of type `element` in a device's memory, those of fixed
@@ -57,29 +59,59 @@ impl<const D: usize> GhostPlan<D> {
         if let Some(copies) = known.as_ref().filter(|copies| Arc::ptr_eq(&copies.backend, device.backend())) {
             return Ok(copies.clone());
         }
-        let copies = Arc::new(DeviceCopies::new(device, self.jobs(layout, element, fixed), most_blocks(device))?);
+        let jobs = self.jobs(layout, element, fixed);
+        let copies = Arc::new(DeviceCopies::new(device, jobs)?);
         *known = Some(copies.clone());
         Ok(copies)
     }
 
     fn jobs(&self, layout: &Layout<D>, element: &ElementType, fixed: bool) -> Vec<Job> {
         let offsets = layout.device_offsets(element.bytes());
-        let planes = planes(element);
-        let mut jobs = Vec::new();
-        for phase in &self.phases {
+        let phases = self.phases.iter().flat_map(|phase| {
             let constant: &[_] = if fixed { &phase.fixed } else { &[] };
-            let copies = || phase.moving.iter().chain(constant);
-            let computed = copies().any(|copy| matches!(copy.from, From::Negated(_) | From::Line { .. }));
-            let mut sorted = Sorted::default();
-            for (component, plane) in planes.iter().enumerate() {
-                let memory = Planes { layout, offsets: &offsets, plane };
-                let kernel = copies::kernel_type(plane.ty, computed);
-                let boxes = copies().filter_map(|copy| memory.ghost_copy(copy, |v| self.fixed[v][component]));
-                sorted.list(kernel).extend(boxes);
-            }
-            jobs.extend(sorted.0);
+            let copies: Vec<&GhostCopy<D>> = phase.moving.iter().chain(constant).collect();
+            self.phase_jobs(layout, &offsets, element, &copies)
+        });
+        phases.collect()
+    }
+
+    /// The copies of one part of a fill that set ghosts of `planes`, of an array of one region that starts the memory.
+    pub(super) fn jobs_of(
+        &self,
+        part: Part,
+        layout: &Layout<D>,
+        element: &ElementType,
+        planes: Range<i64>,
+    ) -> Vec<Job> {
+        let phases = self.part(part).flat_map(|phase| {
+            let within = phase.moving.iter().filter_map(|copy| {
+                let mut copy = copy.clone();
+                copy.cells.lo[0] = copy.cells.lo[0].max(planes.start);
+                copy.cells.hi[0] = copy.cells.hi[0].min(planes.end);
+                (!copy.cells.is_empty()).then_some(copy)
+            });
+            let within: Vec<GhostCopy<D>> = within.collect();
+            self.phase_jobs(layout, &[0], element, &within.iter().collect::<Vec<_>>())
+        });
+        phases.collect()
+    }
+
+    fn phase_jobs(
+        &self,
+        layout: &Layout<D>,
+        offsets: &[usize],
+        element: &ElementType,
+        copies: &[&GhostCopy<D>],
+    ) -> Vec<Job> {
+        let computed = copies.iter().any(|copy| matches!(copy.from, From::Negated(_) | From::Line { .. }));
+        let mut sorted = Sorted::default();
+        for (component, plane) in planes(element).iter().enumerate() {
+            let memory = Planes { layout, offsets, plane };
+            let kernel = copies::kernel_type(plane.ty, computed);
+            let boxes = copies.iter().filter_map(|copy| memory.ghost_copy(copy, |v| self.fixed[v][component]));
+            sorted.list(kernel).extend(boxes);
         }
-        jobs
+        sorted.0
     }
 }
 
@@ -94,25 +126,28 @@ impl DeviceCopies {
         from: &Layout<D>,
         element: &ElementType,
     ) -> Result<DeviceCopies, Error> {
-        DeviceCopies::new(device, jobs_between(to, from, element), most_blocks(device))
+        DeviceCopies::new(device, jobs_between(to, from, element))
     }
 
-    fn new(device: &DeviceCore, jobs: Vec<Job>, most_blocks: u64) -> Result<DeviceCopies, Error> {
+    pub(super) fn new(device: &DeviceCore, jobs: Vec<Job>) -> Result<DeviceCopies, Error> {
+        DeviceCopies::with_blocks(device, jobs, device.backend().facts().grid[0])
+    }
+
+    /// As [`DeviceCopies::new`], in launches of at most so many blocks.
+    fn with_blocks(device: &DeviceCore, jobs: Vec<Job>, most_blocks: u64) -> Result<DeviceCopies, Error> {
         let backend = device.backend().clone();
         if backend.simulated().is_some() {
             let native = jobs.into_iter().filter(|(_, list)| !list.is_empty());
             let native = native.map(|(scalar, list)| (scalar, list.into())).collect();
             return Ok(DeviceCopies { backend, launches: Vec::new(), native });
         }
-        let dialect = backend.facts().dialect;
         let launch = |(scalar, table): (ScalarType, Table)| {
-            let source = copies::copies(dialect, scalar);
-            let kernel = device.kernel(&source.text, source.entry, [THREADS, 1, 1])?;
-            let Table { bytes, copies, blocks } = table;
-            Ok(Launch { kernel, table: device.constants(&bytes)?, copies, blocks })
+            let kernel = device.own(Own::Copies(scalar))?;
+            let Table { bytes, pieces, blocks } = table;
+            Ok(Launch { kernel, table: device.constants(&bytes)?, pieces, blocks })
         };
         let tables = jobs.into_iter().flat_map(|(scalar, list)| {
-            copies::tables(&list, most_blocks).into_iter().map(move |table| (scalar, table))
+            copies::tables(&list, scalar, most_blocks).into_iter().map(move |table| (scalar, table))
         });
         let launches = tables.map(launch).collect::<Result<_, Error>>()?;
         Ok(DeviceCopies { backend, launches, native: Vec::new() })
@@ -129,25 +164,21 @@ impl DeviceCopies {
     /// what is written, and this value is not dropped.
     pub(crate) unsafe fn run(&self, stream: usize, to: &Memory, from: &Memory) -> Result<(), Error> {
         if let Some(sim) = self.backend.simulated() {
-            // SAFETY: as below.
-            return self
-                .native
-                .iter()
-                .try_for_each(|(scalar, list)| unsafe { sim.copy_boxes(stream, *scalar, list, to, from) });
+            for (scalar, list) in &self.native {
+                // SAFETY: as below.
+                unsafe { sim.copy_boxes(stream, *scalar, list, to, from)? };
+            }
+            return Ok(());
         }
-        for Launch { kernel, table, copies, blocks } in &self.launches {
-            let copies = copies.to_ne_bytes();
+        for Launch { kernel, table, pieces, blocks } in &self.launches {
+            let pieces = pieces.to_ne_bytes();
             let arguments =
-                [Argument::Memory(to), Argument::Memory(from), Argument::Memory(table), Argument::Bytes(&copies)];
+                [Argument::Memory(to), Argument::Memory(from), Argument::Memory(table), Argument::Bytes(&pieces)];
             // SAFETY: the table names places inside arrays of these layouts; the rest is the caller's promise.
             unsafe { self.backend.launch(stream, &**kernel, [*blocks, 1, 1], [THREADS, 1, 1], &arguments)? };
         }
         Ok(())
     }
-}
-
-fn most_blocks(device: &DeviceCore) -> u64 {
-    device.backend().facts().grid[0]
 }
 
 fn jobs_between<const D: usize>(to: &Layout<D>, from: &Layout<D>, element: &ElementType) -> Vec<Job> {

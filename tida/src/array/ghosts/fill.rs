@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use super::super::grid_box::GridBox;
 use super::super::layout::Layout;
 use super::super::storage::Storage;
+use super::Which;
 use super::plan::{From, GhostCopy, GhostPlan, Source};
 use tida_kernels::element::{ElementType, ScalarType};
 
@@ -23,7 +24,7 @@ pub(super) unsafe fn run<const D: usize>(
     layout: &Layout<D>,
     storage: &Storage,
     element: &ElementType,
-    fixed: bool,
+    which: Which,
 ) {
     let mut before = 0;
     let components: Vec<(ScalarType, usize)> = element
@@ -35,8 +36,9 @@ pub(super) unsafe fn run<const D: usize>(
         })
         .collect();
     for phase in &plan.phases {
-        let constant: &[_] = if fixed { &phase.fixed } else { &[] };
-        for copies in [&phase.moving[..], constant] {
+        let moving: &[_] = if which == Which::Fixed { &[] } else { &phase.moving };
+        let constant: &[_] = if which == Which::Moving { &[] } else { &phase.fixed };
+        for copies in [moving, constant] {
             let cells: usize = copies.iter().map(|copy| copy.cells.cells()).sum();
             let each = |copy: &GhostCopy<D>| {
                 for (component, &(ty, before)) in components.iter().enumerate() {

@@ -8,17 +8,30 @@
 mod device;
 mod fill;
 mod plan;
+mod planes;
 
 pub(crate) use device::DeviceCopies;
 pub(crate) use plan::GhostPlan;
+pub(crate) use planes::{Part, Planar, PlaneFacts, planar};
 
+/// Which ghosts are set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Which {
+    /// Those whose values change.
+    Moving,
+    /// Those of fixed value.
+    Fixed,
+    All,
+}
+
+use std::panic::Location;
 use std::sync::Arc;
 
 use super::TileArray;
 use super::element::Element;
 use super::storage::Storage;
 use crate::acc::node::Queue;
-use crate::acc::{TileAcc, Touch, Tracker};
+use crate::acc::{Side, TileAcc, Touch, Tracker};
 use crate::error::{Error, ErrorKind};
 
 impl<T: Element, const D: usize> TileArray<T, D> {
@@ -50,6 +63,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
 /// Arrays of different accelerators.
 #[track_caller]
 pub fn fill_ghosts(arrays: impl GhostFill) -> Result<(), Error> {
+    let recorded = Location::caller();
     let mut fills = Vec::new();
     arrays.list(&mut fills);
     let Some(first) = fills.first() else { return Ok(()) };
@@ -67,6 +81,9 @@ pub fn fill_ghosts(arrays: impl GhostFill) -> Result<(), Error> {
     for fill in fills {
         let side = matches!(fill.run, Some(Run::Device(_)));
         let Some(run) = fill.run else { continue };
+        if acc.core().chain_ghosts(recorded, &fill.tracker, fill.fixed) {
+            continue;
+        }
         touches[usize::from(side)].push(Touch { tracker: fill.tracker, region: None, read: true, write: true });
         match run {
             Run::Host(run) => on_host.push(run),
@@ -108,6 +125,8 @@ pub struct Fill {
     tracker: Arc<Tracker>,
     /// The work; none if nothing has changed.
     run: Option<Run>,
+    /// Ghosts of fixed value do not hold it.
+    fixed: bool,
 }
 
 /// Puts the work into a stream, and gives what it uses.
@@ -132,7 +151,7 @@ impl<T: Element, const D: usize> GhostFill for &mut TileArray<T, D> {
         let fresh = self.tracker.ghosts_fresh() && !fixed;
         let run = (!fresh && plan.has_work(fixed)).then(|| {
             let (layout, storage, plan) = (self.layout.clone(), self.storage.clone(), self.ghost_plan.clone());
-            if self.acc.core().device.is_some() && !self.tracker.is_at_host() {
+            if self.tracker.side() == Side::Device && self.acc.core().fits(&[&self.tracker]) {
                 return Run::Device(Box::new(move |queue| {
                     // Made above.
                     let Some(plan) = plan.get() else { return Ok(None) };
@@ -147,11 +166,13 @@ impl<T: Element, const D: usize> GhostFill for &mut TileArray<T, D> {
             Run::Host(Box::new(move || {
                 if let Some(plan) = plan.get() {
                     // SAFETY: the plan was made for this layout and `T`; recorded touches keep all others away.
-                    unsafe { fill::run(plan, &layout, &storage, &T::TYPE, fixed) }
+                    unsafe {
+                        fill::run(plan, &layout, &storage, &T::TYPE, if fixed { Which::All } else { Which::Moving })
+                    }
                 }
             }))
         });
-        fills.push(Fill { acc: self.acc.clone(), tracker: self.tracker.clone(), run });
+        fills.push(Fill { acc: self.acc.clone(), tracker: self.tracker.clone(), run, fixed });
     }
 }
 

@@ -1,8 +1,11 @@
 //! Which boxes of ghosts are copied from where; made once for an array's geometry.
 
+use std::ops::Range;
+
 use super::super::element::{Element, Place};
 use super::super::grid_box::GridBox;
 use super::super::layout::{Boundaries, Boundary, Centering, Layout};
+use super::Part;
 use super::device::DeviceGhosts;
 
 /// Copies of more cells are cut, so that threads can share them.
@@ -22,6 +25,8 @@ pub(crate) struct GhostPlan<const D: usize> {
 /// Copies that may run at once.
 #[derive(Debug, Default)]
 pub(super) struct Phase<const D: usize> {
+    /// The axis whose faces they are for; none for ghosts inside the domain.
+    pub(super) axis: Option<usize>,
     /// Copies of values that change.
     pub(super) moving: Vec<GhostCopy<D>>,
     /// Ghosts of fixed value, which stay once written.
@@ -56,6 +61,21 @@ pub(super) struct Source<const D: usize> {
     pub(super) shift: [i64; D],
 }
 
+impl<const D: usize> GhostCopy<D> {
+    /// The planes along the first axis that it reads.
+    pub(super) fn planes_read(&self) -> Range<i64> {
+        let of = |source: &Source<D>| self.cells.lo[0] + source.shift[0]..self.cells.hi[0] + source.shift[0];
+        match &self.from {
+            From::Box(source) | From::Negated(source) => of(source),
+            From::Line { near, far, .. } => {
+                let (near, far) = (of(near), of(far));
+                near.start.min(far.start)..near.end.max(far.end)
+            }
+            From::Fixed(_) => self.cells.lo[0]..self.cells.lo[0],
+        }
+    }
+}
+
 /// The bits of each component of an element.
 pub(super) type FixedValue = Vec<u64>;
 
@@ -65,7 +85,7 @@ impl<const D: usize> GhostPlan<D> {
         let mut plan = GhostPlan { phases: Vec::new(), fixed: Vec::new(), device: DeviceGhosts::default() };
         plan.push(inner(layout));
         for axis in (0..D).rev() {
-            let mut phase = Phase::default();
+            let mut phase = Phase { axis: Some(axis), ..Phase::default() };
             for (side, boundary) in boundaries[axis].iter().enumerate() {
                 if let Boundary::Fixed(value) = boundary {
                     plan.fixed.push(components(value));
@@ -85,9 +105,17 @@ impl<const D: usize> GhostPlan<D> {
         self.phases.iter().any(|phase| !phase.moving.is_empty() || (fixed && !phase.fixed.is_empty()))
     }
 
+    /// The phases of one part of a fill, for an array of one region.
+    pub(super) fn part(&self, part: Part) -> impl Iterator<Item = &Phase<D>> {
+        self.phases.iter().filter(move |phase| match phase.axis {
+            Some(0) => part == Part::Ends,
+            _ => part == Part::Edges,
+        })
+    }
+
     fn push(&mut self, phase: Phase<D>) {
         if !phase.moving.is_empty() || !phase.fixed.is_empty() {
-            self.phases.push(Phase { moving: split(phase.moving), fixed: split(phase.fixed) });
+            self.phases.push(Phase { axis: phase.axis, moving: split(phase.moving), fixed: split(phase.fixed) });
         }
     }
 }

@@ -25,7 +25,7 @@ use crate::error::{Error, ErrorKind};
 use compile::{CudaKernel, Target};
 use memory::{Kept, Pinned};
 use probe::{Driver, call};
-use stream::CudaEvent;
+use stream::{CudaEvent, Origin};
 
 /// The first CUDA device, or the one that the environment variable `TIDA_CUDA_DEVICE` numbers.
 ///
@@ -76,6 +76,10 @@ struct Context {
     streams: Vec<CUstream>,
     /// Events to use again.
     events: Mutex<Vec<CUevent>>,
+    /// Events to use again that take the time.
+    timed_events: Mutex<Vec<CUevent>>,
+    /// What times are counted from, the newest last. None before the first event that takes the time.
+    origins: Mutex<Vec<Origin>>,
     /// Memory to use again.
     kept: Mutex<Kept>,
     pinned: Mutex<Pinned>,
@@ -98,6 +102,8 @@ impl Context {
             raw,
             streams: Vec::new(),
             events: Mutex::default(),
+            timed_events: Mutex::default(),
+            origins: Mutex::default(),
             kept: Mutex::new(Kept::new(memory)),
             pinned: Mutex::default(),
         };
@@ -286,6 +292,10 @@ impl Backend for Cuda {
 
     fn record(&self, stream: usize) -> Result<Arc<dyn Event>, Error> {
         Ok(Arc::new(CudaEvent::record(&self.context, stream)?))
+    }
+
+    fn record_timed(&self, stream: usize) -> Result<Arc<dyn Event>, Error> {
+        Ok(Arc::new(CudaEvent::record_timed(&self.context, stream)?))
     }
 
     fn wait(&self, stream: usize, event: &dyn Event) -> Result<(), Error> {

@@ -109,6 +109,8 @@ functions! {
         ) -> u32;
     }
     optional {
+        // Later drivers have a second version beside it.
+        cuEventElapsedTime(*mut f32, CUevent, CUevent) -> u32;
         // Since CUDA 12.4.
         cuFuncGetParamInfo(CUfunction, usize, *mut usize, *mut usize) -> u32;
     }

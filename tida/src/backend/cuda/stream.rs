@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::hint;
 use std::ptr;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use cudarc::driver::sys::{CUevent, CUevent_flags, CUresult, CUstream, CUstream_flags};
@@ -16,8 +16,21 @@ use crate::error::{Error, ErrorKind};
 /// How long a thread looks for the end of work before it sleeps: waking up takes about as long.
 const SPIN: Duration = Duration::from_micros(50);
 
-/// Events kept to be used again.
+/// Events kept to be used again, of each sort.
 const MOST_EVENTS: usize = 1024;
+
+/// How long an origin is counted from. The driver gives times since an origin in `f32`: within so long to 0.2 us, finer
+/// than it takes them (0.5 us).
+const ORIGIN: Duration = Duration::from_secs(4);
+
+/// An event that has happened, from which the times of later ones are counted. The context has its handle.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Origin {
+    raw: CUevent,
+    made: Instant,
+    /// Seconds after the first origin.
+    seconds: f64,
+}
 
 impl Context {
     /// Makes the streams, which do not wait for the default stream.
@@ -52,21 +65,67 @@ impl Context {
         unsafe { call!(driver, cuStreamWaitEvent(stream, event.raw, 0)) }
     }
 
-    /// An event to record, new or used before.
-    fn event(&self) -> Result<CUevent, Error> {
-        if let Some(event) = self.events.lock().unwrap_or_else(PoisonError::into_inner).pop() {
+    /// Events to use again, that take the time or do not.
+    fn kept_events(&self, timed: bool) -> MutexGuard<'_, Vec<CUevent>> {
+        let events = if timed { &self.timed_events } else { &self.events };
+        events.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An event to record, new or used before. That it takes the time costs the device more.
+    fn event(&self, timed: bool) -> Result<CUevent, Error> {
+        if let Some(event) = self.kept_events(timed).pop() {
             return Ok(event);
         }
-        let flags = CUevent_flags::CU_EVENT_DISABLE_TIMING as u32 | CUevent_flags::CU_EVENT_BLOCKING_SYNC as u32;
+        let mut flags = CUevent_flags::CU_EVENT_BLOCKING_SYNC as u32;
+        if !timed {
+            flags |= CUevent_flags::CU_EVENT_DISABLE_TIMING as u32;
+        }
         let (driver, mut event) = (self.enter()?, ptr::null_mut());
         // SAFETY: the place for the answer is valid, and the context current.
         unsafe { call!(driver, cuEventCreate(&mut event, flags)) }?;
         Ok(event)
     }
 
+    /// What the times of events that are recorded now are counted from.
+    fn origin(&self) -> Result<Origin, Error> {
+        let mut origins = self.origins.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = origins.last().copied();
+        if let Some(last) = last.filter(|last| last.made.elapsed() < ORIGIN) {
+            return Ok(last);
+        }
+        let raw = self.event(true)?;
+        let mut origin = Origin { raw, made: Instant::now(), seconds: 0.0 };
+        // In the list at once: whatever fails below, the context destroys it.
+        origins.push(origin);
+        let driver = self.enter()?;
+        // The default stream: tida's own streams do not wait for it, nor it for them, so that this is done at once.
+        // SAFETY: the event is alive and of the current context, which has a default stream.
+        unsafe {
+            call!(driver, cuEventRecord(raw, ptr::null_mut()))?;
+            call!(driver, cuEventSynchronize(raw))?;
+        }
+        if let Some(last) = last {
+            let by_host = || (origin.made - last.made).as_secs_f64();
+            origin.seconds = last.seconds + self.seconds_between(last.raw, raw).unwrap_or_else(by_host);
+        }
+        if let Some(place) = origins.last_mut() {
+            *place = origin;
+        }
+        Ok(origin)
+    }
+
+    /// Seconds from one event to another, both of which take the time; `None` if one has not happened.
+    fn seconds_between(&self, from: CUevent, to: CUevent) -> Option<f64> {
+        let elapsed = self.enter().ok()?.cuEventElapsedTime?;
+        let mut milliseconds = 0.0;
+        // SAFETY: both events are alive, and the place for the answer is valid.
+        let code = unsafe { elapsed(&mut milliseconds, from, to) };
+        (code == 0).then(|| f64::from(milliseconds) / 1e3)
+    }
+
     /// Takes an event back.
-    fn give_back(&self, event: CUevent) {
-        let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+    fn give_back(&self, event: CUevent, timed: bool) {
+        let mut events = self.kept_events(timed);
         if events.len() < MOST_EVENTS {
             return events.push(event);
         }
@@ -84,7 +143,10 @@ impl Context {
 
     /// Destroys the events that are kept. For the end of the context.
     pub(super) fn drop_events(&mut self) {
-        for event in std::mem::take(self.events.get_mut().unwrap_or_else(PoisonError::into_inner)) {
+        let origins = std::mem::take(self.origins.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let kept = [&mut self.events, &mut self.timed_events];
+        let kept = kept.map(|events| std::mem::take(events.get_mut().unwrap_or_else(PoisonError::into_inner)));
+        for event in kept.into_iter().flatten().chain(origins.iter().map(|origin| origin.raw)) {
             self.destroy(event);
         }
     }
@@ -104,6 +166,8 @@ impl Context {
 pub(super) struct CudaEvent {
     context: Arc<Context>,
     raw: CUevent,
+    /// If it takes the time: what that is counted from.
+    origin: Option<Origin>,
 }
 
 // SAFETY: the driver's functions on events are thread-safe.
@@ -114,8 +178,18 @@ unsafe impl Sync for CudaEvent {}
 impl CudaEvent {
     /// Marks the end of what a stream has so far.
     pub fn record(context: &Arc<Context>, stream: usize) -> Result<CudaEvent, Error> {
+        CudaEvent::record_from(context, stream, None)
+    }
+
+    /// As [`CudaEvent::record`], and takes the time.
+    pub fn record_timed(context: &Arc<Context>, stream: usize) -> Result<CudaEvent, Error> {
+        let origin = context.origin()?;
+        CudaEvent::record_from(context, stream, Some(origin))
+    }
+
+    fn record_from(context: &Arc<Context>, stream: usize, origin: Option<Origin>) -> Result<CudaEvent, Error> {
         let (driver, stream) = (context.enter()?, context.stream(stream)?);
-        let event = CudaEvent { context: context.clone(), raw: context.event()? };
+        let event = CudaEvent { context: context.clone(), raw: context.event(origin.is_some())?, origin };
         // SAFETY: both handles are alive and of the current context; no one else knows the event.
         unsafe { call!(driver, cuEventRecord(event.raw, stream)) }?;
         Ok(event)
@@ -131,7 +205,7 @@ impl CudaEvent {
 
 impl Drop for CudaEvent {
     fn drop(&mut self) {
-        self.context.give_back(self.raw);
+        self.context.give_back(self.raw, self.origin.is_some());
     }
 }
 
@@ -154,6 +228,11 @@ impl Event for CudaEvent {
         }
         // SAFETY: the event is alive; `query` has made its context current.
         unsafe { call!(self.context.driver, cuEventSynchronize(self.raw)) }
+    }
+
+    fn time(&self) -> Option<f64> {
+        let origin = self.origin?;
+        self.context.seconds_between(origin.raw, self.raw).map(|seconds| origin.seconds + seconds)
     }
 
     fn as_any(&self) -> &dyn Any {

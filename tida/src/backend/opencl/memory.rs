@@ -29,7 +29,7 @@ pub(super) struct Pool {
 
 impl Pool {
     pub fn new(context: &Arc<Handle>, device: &'static Device) -> Result<Pool, Error> {
-        Ok(Pool { context: context.clone(), device, queue: Queue::new(context, device)? })
+        Ok(Pool { context: context.clone(), device, queue: Queue::new(context, device, false)? })
     }
 
     /// A buffer of any content; its `cl_mem` as a number.

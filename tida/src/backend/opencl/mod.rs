@@ -45,10 +45,22 @@ use crate::error::{Error, ErrorKind};
 /// # Errors
 /// [`ErrorKind::Device`]: no loader, no platform or no such device; what was looked for and what to do.
 pub(crate) fn open(any: bool) -> Result<Arc<dyn Backend>, Error> {
+    open_queues(any, false)
+}
+
+/// As [`open`], with queues that take the time of every command: only there do events know theirs.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) fn open_timed(any: bool) -> Result<Arc<dyn Backend>, Error> {
+    open_queues(any, true)
+}
+
+fn open_queues(any: bool, timed: bool) -> Result<Arc<dyn Backend>, Error> {
     let chosen = std::env::var("TIDA_OPENCL_DEVICE").ok();
     let device = probe::choose(probe::devices()?, any, chosen.as_deref())?;
-    debug!(name = device.facts.name, target = device.facts.target, "OpenCL device");
-    Ok(Arc::new(OpenCl::new(device)?))
+    debug!(name = device.facts.name, target = device.facts.target, timed, "OpenCL device");
+    Ok(Arc::new(OpenCl::new(device, timed)?))
 }
 
 /// An object of the driver, given back when dropped.
@@ -118,13 +130,13 @@ struct OpenCl {
 }
 
 impl OpenCl {
-    fn new(device: &'static Device) -> Result<OpenCl, Error> {
+    fn new(device: &'static Device, timed: bool) -> Result<OpenCl, Error> {
         let tried = || format!("use the OpenCL device {}", device.facts.name);
         let context = create_context(&[device.id()], ptr::null(), None, ptr::null_mut());
         let context = context.map_err(|code| failed(tried(), code))?;
         // SAFETY: just made, and given back by this handle alone.
         let context = Arc::new(unsafe { Handle::new(context, release_context) });
-        let queues = (0..=COPIES).map(|_| Queue::new(&context, device)).collect::<Result<_, _>>()?;
+        let queues = (0..=COPIES).map(|_| Queue::new(&context, device, timed)).collect::<Result<_, _>>()?;
         let memory = memory::Pool::new(&context, device)?;
         Ok(OpenCl { device, queues, memory, compiler: Compiler::new(context, device) })
     }

@@ -4,10 +4,13 @@ use std::any::Any;
 use std::ptr;
 
 use opencl3::command_queue::{
-    create_command_queue, enqueue_barrier_with_wait_list, enqueue_fill_buffer, enqueue_marker_with_wait_list, flush,
-    release_command_queue,
+    CL_QUEUE_PROFILING_ENABLE, create_command_queue, enqueue_barrier_with_wait_list, enqueue_fill_buffer,
+    enqueue_marker_with_wait_list, flush, release_command_queue,
 };
-use opencl3::event::{CL_COMPLETE, CL_EVENT_COMMAND_EXECUTION_STATUS, get_event_data, release_event, wait_for_events};
+use opencl3::event::{
+    CL_COMPLETE, CL_EVENT_COMMAND_EXECUTION_STATUS, CL_PROFILING_COMMAND_END, get_event_data, get_event_profiling_data,
+    release_event, wait_for_events,
+};
 use opencl3::types::{cl_command_queue, cl_event, cl_int};
 
 use super::probe::Device;
@@ -23,11 +26,13 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    pub fn new(context: &Handle, device: &'static Device) -> Result<Queue, Error> {
-        // OpenCL 1.2's call; the newer one is missing from drivers of that version. No property: in order.
+    /// With `timed`, its markers take the time, which may cost the device something for every command.
+    pub fn new(context: &Handle, device: &'static Device, timed: bool) -> Result<Queue, Error> {
+        let properties = if timed { CL_QUEUE_PROFILING_ENABLE } else { 0 };
+        // OpenCL 1.2's call; the newer one is missing from drivers of that version. In order: out of order is asked for.
         #[allow(deprecated)]
         // SAFETY: the context is alive, and the device is its own.
-        let raw = unsafe { create_command_queue(context.raw, device.id(), 0) };
+        let raw = unsafe { create_command_queue(context.raw, device.id(), properties) };
         let raw = raw.map_err(|code| failed(format!("make a queue on the device {}", device.facts.name), code))?;
         // SAFETY: just made, and given back by this handle alone.
         Ok(Queue { handle: unsafe { Handle::new(raw, release_command_queue) }, device })
@@ -132,6 +137,14 @@ impl Event for Marker {
             .map_err(|code| failed(format!("run work on the device {}", self.device.facts.name), code))
     }
 
+    fn time(&self) -> Option<f64> {
+        // Not there while it is not done, nor in a queue that does not take times.
+        let bytes = get_event_profiling_data(self.event.raw, CL_PROFILING_COMMAND_END).ok()?;
+        // Nanoseconds; drivers that take no time of markers leave a 0.
+        let end = u64::from_ne_bytes(bytes.as_slice().try_into().ok()?);
+        (end > 0).then(|| end as f64 / 1e9)
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }
@@ -159,7 +172,7 @@ mod tests {
         let context = create_context(&[device.id()], ptr::null(), None, ptr::null_mut()).unwrap();
         // SAFETY: just made, and given back by this handle alone; the queues hold the context by themselves.
         let context = unsafe { Handle::new(context, release_context) };
-        let (first, second) = (Queue::new(&context, device).unwrap(), Queue::new(&context, device).unwrap());
+        let [first, second] = [false; 2].map(|timed| Queue::new(&context, device, timed).unwrap());
         // SAFETY: as above.
         let gate = unsafe { Handle::new(create_user_event(context.raw).unwrap(), release_event) };
         let gate = Marker { event: gate, device };

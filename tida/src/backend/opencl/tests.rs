@@ -197,7 +197,11 @@ fn child_opens() {
 fn in_child(name: &str, value: &str) -> String {
     let mut child = Command::new(std::env::current_exe().unwrap());
     child.args(["--exact", "backend::opencl::tests::child_opens", "--ignored", "--nocapture"]);
-    let output = child.env_remove("OPENCL_DYLIB_PATH").env(name, value).output().unwrap();
+    // Another loader may find other platforms: only tests of the loader itself choose it.
+    if name != "TIDA_OPENCL_DEVICE" {
+        child.env_remove("OPENCL_DYLIB_PATH");
+    }
+    let output = child.env(name, value).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let said = text.split_once('<').and_then(|(_, rest)| rest.rsplit_once('>')).map(|(said, _)| said.to_owned());
     said.unwrap_or_else(|| panic!("{text}{}", String::from_utf8_lossy(&output.stderr)))
@@ -215,8 +219,14 @@ fn the_environment_chooses_a_device() {
         "{said}"
     );
     assert!(in_child("TIDA_OPENCL_DEVICE", "999").contains("TIDA_OPENCL_DEVICE=999 names"));
-    assert!(!in_child("TIDA_OPENCL_DEVICE", "0").contains("tried to"));
-    assert_eq!(in_child("TIDA_OPENCL_DEVICE", &name.to_uppercase()), *name);
+    let first = in_child("TIDA_OPENCL_DEVICE", "0");
+    assert!(
+        !first.contains("tried to") || first.contains("found the devices 0: ") && first.contains(", which "),
+        "{first}"
+    );
+    // The first device of such a name, which may be longer.
+    let said = in_child("TIDA_OPENCL_DEVICE", &name.to_uppercase());
+    assert!(!said.contains("tried to") && said.to_lowercase().contains(&name.to_lowercase()), "{said:?}, not {name:?}");
 }
 
 /// A folder of this name beside the test's program, empty.

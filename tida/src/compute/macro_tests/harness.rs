@@ -189,14 +189,5 @@ pub(super) fn tree(quoted: &Quoted) -> KernelTree {
 }
 
 pub(super) fn scalars(quoted: &Quoted) -> Vec<Value> {
-    quoted
-        .captures
-        .list
-        .iter()
-        .flat_map(|c| match c {
-            CapturedValue::Scalar(v) => vec![*v],
-            CapturedValue::Array(_, values) => values.to_vec(),
-            CapturedValue::Deferred(ty, ..) => vec![Value::from_bits(*ty, 0)],
-        })
-        .collect()
+    quoted.captures.values()
 }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 use tida_kernels::element::ScalarType;
-use tida_kernels::emit::Source;
-use tida_kernels::emit::fold::{FOLD_GROUPS, FOLD_THREADS, fold_tree_twice, fold_values};
-use tida_kernels::plan::{FoldOp, Goal};
+use tida_kernels::emit::fold::{FOLD_GROUPS, FOLD_THREADS};
+use tida_kernels::plan::{FoldOp, Goal, SEGMENT};
 
+use crate::acc::device::Own;
 use crate::acc::node::Queue;
 use crate::array::GridBox;
 use crate::array::layout::Layout;
@@ -72,7 +72,7 @@ impl<const D: usize> DeviceFold<'_, D> {
             .map(|(number, part)| (number, part.widen()))
             .collect();
         // Cuts between regions may fall inside a segment: then the values are put side by side first.
-        let between = |x: i64| x > whole.lo[3] && x % 64 != 0;
+        let between = |x: i64| x > whole.lo[3] && x % SEGMENT != 0;
         let split = boxes.iter().any(|(_, part)| between(part.lo[3]));
         let rows = (whole.cells() / whole.extent()[3]) as u64;
         let entries = rows * segments(&whole) as u64;
@@ -96,9 +96,7 @@ impl<const D: usize> DeviceFold<'_, D> {
         // SAFETY: the caller's promise; the list has room for every segment, the values for every cell.
         let launched = unsafe { launch.enqueue(queue, &boxes)? };
         drop(launch);
-        let dialect = backend.facts().dialect;
         if let [values, list] = lists.as_slice() {
-            let source = fold_values(dialect, self.scalar, self.op);
             let arguments = [
                 Argument::Memory(values),
                 Argument::Memory(list),
@@ -107,18 +105,18 @@ impl<const D: usize> DeviceFold<'_, D> {
                 Argument::Bytes(&whole.lo[3].to_ne_bytes()),
             ];
             // SAFETY: both memories have the room that the kernel expects for so many rows and cells.
-            unsafe { run(queue, &source, entries.div_ceil(FOLD_GROUPS), &arguments)? };
+            unsafe { run(queue, Own::FoldValues(self.scalar, self.op), entries.div_ceil(FOLD_GROUPS), &arguments)? };
         }
-        let tree = fold_tree_twice(dialect, self.scalar, self.op);
+        let tree = Own::FoldTree(self.scalar, self.op);
         let mut left = entries;
         while left > 1 {
-            let next = left.div_ceil(64 * 64);
+            let next = left.div_ceil((SEGMENT * SEGMENT) as u64);
             lists.push(Memory::new(backend, next as usize * partial_bytes)?);
             if let [.., before, list] = lists.as_slice() {
                 let arguments =
                     [Argument::Memory(before), Argument::Memory(list), Argument::Bytes(&left.to_ne_bytes())];
                 // SAFETY: the list before has `left` entries, the new one has room for a 4096th.
-                unsafe { run(queue, &tree, next, &arguments)? };
+                unsafe { run(queue, tree, next, &arguments)? };
             }
             left = next;
         }
@@ -133,11 +131,11 @@ fn no_list() -> Error {
 /// Launches a fold.
 ///
 /// # Safety
-/// The arguments are those of the source, and live until it is done.
-unsafe fn run(queue: &Queue<'_>, source: &Source, blocks: u64, arguments: &[Argument<'_>]) -> Result<(), Error> {
+/// The arguments are those of the kernel, and live until it is done.
+unsafe fn run(queue: &Queue<'_>, own: Own, blocks: u64, arguments: &[Argument<'_>]) -> Result<(), Error> {
     let backend = queue.device.backend();
     let threads = [FOLD_THREADS, 1, 1];
-    let kernel = queue.device.kernel(&source.text, &source.entry, threads)?;
+    let kernel = queue.device.own(own)?;
     // SAFETY: the caller's promise; entries past the end are left out by the kernel.
     unsafe { backend.launch(queue.stream, &*kernel, [blocks as u32, 1, 1], threads, arguments) }
 }

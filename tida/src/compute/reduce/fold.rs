@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::ops::Reduction;
 
 /// Values in a segment, and in a group of the tree.
-pub(super) const SEGMENT: usize = 64;
+pub(super) const SEGMENT: usize = tida_kernels::plan::SEGMENT as usize;
 
 /// Folds 64 values by halves.
 #[inline(always)]

@@ -14,7 +14,7 @@ use super::device::DeviceFold;
 use super::fold::{SEGMENT, by_halves, tree};
 use super::ops::{Reducible, Reduction};
 use crate::acc::node::Work;
-use crate::acc::{TileAcc, Touch};
+use crate::acc::{Side, TileAcc, Touch};
 use crate::array::GridBox;
 use crate::array::layout::Layout;
 use crate::backend::cpu;
@@ -190,11 +190,17 @@ where
     let result = value.clone();
     // Where the kernels run that write what is read.
     let at_host = infos.iter().any(|info| match info {
-        ArgInfo::Tiled(tiled) => tiled.tracker.is_at_host(),
-        ArgInfo::Whole { tracker, .. } => tracker.is_at_host(),
+        ArgInfo::Tiled(tiled) => tiled.tracker.side() != Side::Device,
+        ArgInfo::Whole { tracker, .. } => tracker.side() != Side::Device,
         ArgInfo::Table { .. } => false,
     });
-    let work = if on_device && !at_host && !job.cells.is_empty() {
+    let trackers = infos.iter().filter_map(|info| match info {
+        ArgInfo::Tiled(tiled) => Some(tiled.tracker),
+        ArgInfo::Whole { tracker, .. } => Some(*tracker),
+        ArgInfo::Table { .. } => None,
+    });
+    let trackers: Vec<_> = trackers.collect();
+    let work = if on_device && !at_host && !job.cells.is_empty() && acc.core().fits(&trackers) {
         Work::Device(Box::new(move |queue| {
             if let Some(sim) = queue.device.backend().simulated() {
                 let (sites, job) = (sites(queue, job.held.on_device())?, Arc::new(job));

@@ -200,8 +200,9 @@ fn check_on<T: Element, const D: usize>(device: &DeviceCore, case: &Case, value:
     for fixed in [true, false] {
         poison(&u, case.wild && !lines, &mut seed);
         let before = bytes(&u.layout, &u.storage, &T::TYPE);
+        let which = if fixed { super::super::Which::All } else { super::super::Which::Moving };
         // SAFETY: the plan is of this layout, and no one else uses the array.
-        unsafe { super::super::fill::run(&plan, &u.layout, &u.storage, &T::TYPE, fixed) };
+        unsafe { super::super::fill::run(&plan, &u.layout, &u.storage, &T::TYPE, which) };
         let host = bytes(&u.layout, &u.storage, &T::TYPE);
         let what = (case, u.layout.cuts.clone(), u.boundaries());
         let copies = plan.on_device(device, &u.layout, &T::TYPE, fixed).unwrap();
@@ -209,7 +210,7 @@ fn check_on<T: Element, const D: usize>(device: &DeviceCore, case: &Case, value:
         // They are kept.
         assert!(Arc::ptr_eq(&copies, &plan.on_device(device, &u.layout, &T::TYPE, fixed).unwrap()));
         // A grid so small that a phase takes several launches.
-        let small = DeviceCopies::new(device, plan.jobs(&u.layout, &T::TYPE, fixed), 1).unwrap();
+        let small = DeviceCopies::with_blocks(device, plan.jobs(&u.layout, &T::TYPE, fixed), 1).unwrap();
         same(&run(device, &small, before, None), &host, &what);
     }
     // Another cut, other ghosts.

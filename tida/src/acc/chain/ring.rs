@@ -1,0 +1,351 @@
+//! A window of planes of an array on the device.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::acc::device::DeviceCore;
+use crate::acc::node::Ring;
+use crate::acc::tracker::Tracker;
+use crate::array::layout::{WideLayout, WideRegion};
+use crate::array::storage::Storage;
+use crate::array::{Planar, PlaneFacts};
+use crate::backend::Memory;
+use crate::error::Error;
+
+/// The form of a window: the same for all arrays of a chain.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Window {
+    /// Planes that it holds.
+    pub planes: i64,
+    /// Planes at each end that are held twice, so that what is read around a plane lies next to it: the first ones also
+    /// after the last, the last ones also before the first.
+    pub margin: i64,
+}
+
+impl Window {
+    /// Planes of memory: also one that edges of fixed value are copied from.
+    pub fn memory_planes(&self) -> i64 {
+        self.planes + 2 * self.margin + 1
+    }
+}
+
+/// The window of one array.
+#[derive(Debug)]
+pub(super) struct Rolling {
+    pub tracker: Arc<Tracker>,
+    pub planar: Arc<dyn Planar>,
+    pub memory: Arc<Memory>,
+    pub window: Window,
+    /// Values of each component.
+    pub cells: usize,
+    /// Slots whose edges are not those of a plane of the domain.
+    tainted: Vec<bool>,
+}
+
+/// Values of each component that a window of an array takes.
+pub(super) fn cells(facts: &PlaneFacts, window: Window) -> usize {
+    (window.memory_planes() as usize * facts.stride + facts.skip).next_multiple_of(128)
+}
+
+/// A stretch of planes in one region of the host and in neighbouring slots.
+struct Stretch {
+    region: usize,
+    /// First position in the region's memory and in the window's, in values.
+    host: usize,
+    slot: usize,
+    values: usize,
+}
+
+impl Rolling {
+    /// Memory for a window.
+    ///
+    /// # Errors
+    /// Memory that the device does not have.
+    pub fn new(
+        device: &DeviceCore,
+        tracker: &Arc<Tracker>,
+        planar: &Arc<dyn Planar>,
+        window: Window,
+    ) -> Result<Rolling, Error> {
+        let facts = planar.facts();
+        let cells = cells(facts, window);
+        let memory = Arc::new(device.allocate(cells * facts.element.bytes())?);
+        let tainted = vec![true; window.planes as usize];
+        Ok(Rolling { tracker: tracker.clone(), planar: planar.clone(), memory, window, cells, tainted })
+    }
+
+    pub fn storage(&self) -> &Arc<Storage> {
+        self.tracker.storage()
+    }
+
+    /// The window as kernels see it in a pass whose planes lie `shift` further: region `c` is the round `first + c`.
+    pub fn layout(&self, shift: i64, rounds: Range<i64>) -> WideLayout {
+        let facts = self.planar.facts();
+        let axis = 4 - facts.rank;
+        let of = facts.layout.regions.first();
+        let region = |round: i64| {
+            let of = of?;
+            let (mut valid, mut grown, mut origin) = (of.valid, of.grown, of.origin);
+            (valid.lo[axis], valid.hi[axis]) = (facts.valid.start, facts.valid.end);
+            (grown.lo[axis], grown.hi[axis]) = (facts.grown.start, facts.grown.end);
+            origin[axis] = self.origin(round, shift);
+            Some(WideRegion { valid, grown, origin, strides: of.strides, cells: self.cells as i64 })
+        };
+        WideLayout { regions: rounds.filter_map(region).collect(), largest: self.cells }
+    }
+
+    /// The plane at position 0 of the memory, in a round.
+    pub fn origin(&self, round: i64, shift: i64) -> i64 {
+        round * self.window.planes - shift - self.window.margin
+    }
+
+    /// For commands of a node.
+    pub fn ring(&self, layout: Arc<WideLayout>) -> Ring {
+        Ring { storage: self.storage().clone(), memory: self.memory.clone(), layout }
+    }
+
+    /// Copies planes to the device.
+    ///
+    /// # Safety
+    /// No one writes them on the host or uses their slots until the copies are done.
+    ///
+    /// # Errors
+    /// What the driver reports.
+    pub unsafe fn upload(
+        &mut self,
+        device: &DeviceCore,
+        stream: usize,
+        planes: Range<i64>,
+        shift: i64,
+    ) -> Result<(), Error> {
+        let backend = device.backend();
+        let storage = self.storage().clone();
+        for stretch in self.stretches(&planes, shift) {
+            let zero = !storage.host_touched(stretch.region);
+            for (before, size) in self.components() {
+                let (to, bytes) = (self.cells * before + stretch.slot * size, stretch.values * size);
+                // SAFETY: the stretch lies in both memories; the rest is the caller's promise.
+                unsafe {
+                    if zero {
+                        backend.zero(stream, &self.memory, to, bytes)?;
+                    } else {
+                        let from = self.host(&storage, &stretch, before, size);
+                        backend.upload(stream, &self.memory, to, from, bytes)?;
+                    }
+                }
+                if !zero {
+                    device.count_upload(bytes);
+                }
+            }
+        }
+        let valid = self.planar.facts().valid.clone();
+        for plane in planes.clone() {
+            let slot = self.slot(plane, shift) as usize;
+            self.tainted[slot] = !valid.contains(&plane);
+        }
+        // SAFETY: the caller's promise.
+        unsafe { self.mirror(device, stream, planes, shift) }
+    }
+
+    /// Copies planes to the host.
+    ///
+    /// # Safety
+    /// No one touches them on the host or writes their slots until the copies are done.
+    ///
+    /// # Errors
+    /// What the driver reports.
+    pub unsafe fn download(
+        &self,
+        device: &DeviceCore,
+        stream: usize,
+        planes: Range<i64>,
+        shift: i64,
+    ) -> Result<(), Error> {
+        let storage = self.storage();
+        for stretch in self.stretches(&planes, shift) {
+            storage.touch_host(stretch.region);
+            for (before, size) in self.components() {
+                let (from, bytes) = (self.cells * before + stretch.slot * size, stretch.values * size);
+                // SAFETY: the stretch lies in both memories; the rest is the caller's promise.
+                unsafe {
+                    let to = self.host(storage, &stretch, before, size);
+                    device.backend().download(stream, &self.memory, from, to, bytes)?;
+                }
+                device.count_download(bytes);
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes of planes.
+    pub fn bytes(&self, planes: &Range<i64>) -> usize {
+        let facts = self.planar.facts();
+        (planes.end - planes.start).max(0) as usize * facts.stride * facts.element.bytes()
+    }
+
+    /// Where a stretch of a component starts on the host.
+    fn host(&self, storage: &Storage, stretch: &Stretch, before: usize, size: usize) -> *mut u8 {
+        let cells = self.planar.facts().layout.regions[stretch.region].cells as usize;
+        // A position in the region's memory.
+        storage.base(stretch.region).wrapping_add(cells * before + stretch.host * size)
+    }
+
+    /// For each component the bytes of those before it, and its size.
+    fn components(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let mut end = 0;
+        self.planar.facts().element.component_types().into_iter().map(move |ty| {
+            end += ty.size();
+            (end - ty.size(), ty.size())
+        })
+    }
+
+    fn slot(&self, plane: i64, shift: i64) -> i64 {
+        (plane + shift).rem_euclid(self.window.planes)
+    }
+
+    /// Planes of neighbouring slots: for each round, its number and planes.
+    pub fn rounds(&self, planes: &Range<i64>, shift: i64) -> impl Iterator<Item = (i64, Range<i64>)> + use<> {
+        let (window, planes) = (self.window.planes, planes.clone());
+        let mut next = planes.start;
+        std::iter::from_fn(move || {
+            if next >= planes.end {
+                return None;
+            }
+            let round = (next + shift).div_euclid(window);
+            let part = next..planes.end.min((round + 1) * window - shift);
+            next = part.end;
+            Some((round, part))
+        })
+    }
+
+    /// Where planes lie on both sides. Ghost planes belong to the regions at the ends.
+    fn stretches(&self, planes: &Range<i64>, shift: i64) -> Vec<Stretch> {
+        let facts = self.planar.facts();
+        let (axis, last) = (4 - facts.rank, facts.layout.regions.len() - 1);
+        let mut all = Vec::new();
+        for (region, of) in facts.layout.regions.iter().enumerate() {
+            let low = if region == 0 { of.grown.lo[axis] } else { of.valid.lo[axis] };
+            let high = if region == last { of.grown.hi[axis] } else { of.valid.hi[axis] };
+            let own = planes.start.max(low)..planes.end.min(high);
+            for (round, part) in self.rounds(&own, shift) {
+                let at = |origin: i64| (part.start - origin) as usize * facts.stride + facts.skip;
+                let host = at(of.origin[axis]);
+                // The last plane of a region has no padding after it.
+                let values = ((part.end - part.start) as usize * facts.stride).min(of.cells as usize - host);
+                all.push(Stretch { region, host, slot: at(self.origin(round, shift)), values });
+            }
+        }
+        all
+    }
+
+    /// Copies planes that were written to where they are held twice.
+    ///
+    /// # Safety
+    /// No one uses the slots until the copies are done.
+    ///
+    /// # Errors
+    /// What the driver reports.
+    pub unsafe fn mirror(
+        &self,
+        device: &DeviceCore,
+        stream: usize,
+        planes: Range<i64>,
+        shift: i64,
+    ) -> Result<(), Error> {
+        let Window { planes: window, margin } = self.window;
+        for (_, part) in self.rounds(&planes, shift) {
+            let first = self.slot(part.start, shift);
+            let last = first + part.end - part.start;
+            for (slots, by) in [(first..last.min(margin), window), (first.max(window - margin)..last, -window)] {
+                if slots.start < slots.end {
+                    let from = slots.start + margin;
+                    // SAFETY: the caller's promise.
+                    unsafe { self.copy_planes(device, stream, from, from + by, slots.end - slots.start)? };
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies planes of memory.
+    ///
+    /// # Safety
+    /// They lie in the memory, do not overlap, and no one else uses them until it is done.
+    unsafe fn copy_planes(
+        &self,
+        device: &DeviceCore,
+        stream: usize,
+        from: i64,
+        to: i64,
+        count: i64,
+    ) -> Result<(), Error> {
+        let facts = self.planar.facts();
+        for (before, size) in self.components() {
+            let at = |plane: i64| self.cells * before + (plane as usize * facts.stride + facts.skip) * size;
+            let bytes = count as usize * facts.stride * size;
+            // SAFETY: the caller's promise.
+            unsafe { device.backend().copy(stream, (&self.memory, at(from)), (&self.memory, at(to)), bytes)? };
+        }
+        Ok(())
+    }
+
+    /// Keeps a plane of the host whose edges every plane of the domain has.
+    ///
+    /// # Safety
+    /// As [`Rolling::upload`].
+    ///
+    /// # Errors
+    /// What the driver reports.
+    pub unsafe fn keep_edges(&self, device: &DeviceCore, stream: usize) -> Result<(), Error> {
+        let facts = self.planar.facts();
+        let Some(of) = facts.layout.regions.first() else { return Ok(()) };
+        let axis = 4 - facts.rank;
+        let host = (facts.valid.start - of.origin[axis]) as usize * facts.stride + facts.skip;
+        let slot = (self.window.memory_planes() - 1) as usize * facts.stride + facts.skip;
+        let values = facts.stride.min(of.cells as usize - host);
+        let stretch = Stretch { region: 0, host, slot, values };
+        for (before, size) in self.components() {
+            let from = self.host(self.storage(), &stretch, before, size);
+            // SAFETY: the plane is in the region's memory, the last plane of the window's memory is kept for it; the rest is
+            // the caller's promise.
+            unsafe {
+                let to = self.cells * before + slot * size;
+                device.backend().upload(stream, &self.memory, to, from, values * size)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the slots of planes that are about to be written whole the edges that were kept.
+    ///
+    /// # Safety
+    /// As [`Rolling::mirror`].
+    ///
+    /// # Errors
+    /// What the driver reports.
+    pub unsafe fn restore_edges(
+        &mut self,
+        device: &DeviceCore,
+        stream: usize,
+        planes: &Range<i64>,
+        shift: i64,
+    ) -> Result<(), Error> {
+        for plane in planes.clone() {
+            let slot = self.slot(plane, shift);
+            if std::mem::replace(&mut self.tainted[slot as usize], false) {
+                let from = self.window.memory_planes() - 1;
+                // SAFETY: the caller's promise.
+                unsafe { self.copy_planes(device, stream, from, slot + self.window.margin, 1)? };
+            }
+        }
+        Ok(())
+    }
+
+    /// Says that ghost planes were written.
+    pub fn taint(&mut self, planes: &Range<i64>, shift: i64) {
+        for plane in planes.clone() {
+            let slot = self.slot(plane, shift) as usize;
+            self.tainted[slot] = true;
+        }
+    }
+}

@@ -1,0 +1,492 @@
+//! Running a chain: its schedule becomes commands in three streams, ordered by events alone (TiDA-acc §IV-B).
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use smallvec::{SmallVec, smallvec};
+
+use super::ring::{Rolling, Window, cells};
+use super::schedule::{Access, Op, Pass, Planes, Reach, Schedule, Write, schedule};
+use super::{Chain, Link, LinkWork, Ready, Use};
+use crate::acc::boxes::union;
+use crate::acc::device::DeviceCore;
+use crate::acc::node::{Done, Queue, Ring};
+use crate::acc::timeline::SpanKind;
+use crate::array::layout::WideLayout;
+use crate::array::{GridBox, Part, Planar};
+use crate::backend::Event;
+use crate::error::{Error, ErrorKind};
+
+/// The streams of a chain.
+const RUN: usize = 0;
+const UP: usize = 1;
+const DOWN: usize = 2;
+
+/// Bytes of the planes that a block of a schedule has of one array, about: enough to keep the device busy.
+const BLOCK: usize = 64 << 20;
+
+/// What an operation of the schedule is.
+enum OpWork {
+    /// The sweep of a link.
+    Sweep(usize),
+    /// A part of the ghost fill of a link, of an array.
+    Ghosts(usize, usize, Part),
+}
+
+/// Runs a chain, and gives the result of each of its nodes, in order.
+pub(in crate::acc) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Result<(), Error>> {
+    let chain = &ready.chain;
+    let mut results: Vec<Result<(), Error>> = chain.links.iter().map(|link| failure(ready, link)).collect();
+    skip_dependents(chain, &mut results);
+    let mut running = match Running::prepare(device, chain, &results) {
+        Ok(running) => running,
+        Err(error) => return failed(chain, results, &error),
+    };
+    let put = running.put();
+    let waited = running.wait();
+    let faults = std::mem::take(&mut running.done);
+    for (link, done) in faults {
+        if let (Err(error), Some(result @ Ok(()))) = (done(), results.get_mut(link)) {
+            *result = Err(error);
+        }
+    }
+    if let Err(error) = put.and(waited) {
+        return failed(chain, results, &error);
+    }
+    let filled = running.filled();
+    drop(running);
+    for array in filled {
+        if let Some(planar) = chain.arrays[array].planar() {
+            // SAFETY: the graph keeps all work that conflicts away until the nodes of the chain have finished, and the
+            // device is done with the array.
+            unsafe { planar.fill_on_host(chain.arrays[array].storage()) };
+        }
+    }
+    results
+}
+
+/// The failure of what a node needs.
+fn failure(ready: &Ready, link: &Link) -> Result<(), Error> {
+    let failed = ready.failed.iter().find(|(node, _)| Arc::ptr_eq(node, &link.node));
+    failed.map_or(Ok(()), |(_, error)| Err(error.clone()))
+}
+
+/// All that has not failed yet fails with the chain.
+fn failed(chain: &Chain, results: Vec<Result<(), Error>>, error: &Error) -> Vec<Result<(), Error>> {
+    let with = chain.links.iter().zip(results);
+    with.map(|(link, result)| result.and_then(|()| Err(error.clone().recorded_at(link.node.recorded)))).collect()
+}
+
+/// What reads data that a failed node should have left does not run.
+fn skip_dependents(chain: &Chain, results: &mut [Result<(), Error>]) {
+    let mut lost: Vec<Option<Error>> = vec![None; chain.arrays.len()];
+    for (link, result) in chain.links.iter().zip(results) {
+        let (reads, writes): (SmallVec<[usize; 8]>, SmallVec<[usize; 8]>) = match &link.work {
+            LinkWork::Sweep { uses, .. } => (
+                uses.iter().filter(|one| one.read.is_some()).map(|one| one.array).collect(),
+                uses.iter().filter(|one| one.write).map(|one| one.array).collect(),
+            ),
+            LinkWork::Ghosts { array, .. } => (smallvec![*array], smallvec![*array]),
+        };
+        if let (Ok(()), Some(error)) = (&result, reads.iter().find_map(|array| lost[*array].clone())) {
+            *result = Err(error);
+        }
+        for array in writes {
+            lost[array] = result.as_ref().err().cloned();
+        }
+    }
+}
+
+/// A chain on its way.
+struct Running<'a> {
+    device: &'a Arc<DeviceCore>,
+    chain: &'a Chain,
+    works: Vec<OpWork>,
+    ops: Vec<Op>,
+    schedule: Schedule,
+    /// The boxes of the sweep of each link, merged across regions.
+    boxes: Vec<Vec<GridBox<4>>>,
+    arrays: Vec<Rolling>,
+    /// Rings of the pass under way, and the first round of their layouts.
+    rings: Vec<Ring>,
+    first_round: i64,
+    /// What tells of faults, with the number of the link.
+    done: Vec<(usize, Done)>,
+    held: Vec<Box<dyn std::any::Any>>,
+}
+
+impl<'a> Running<'a> {
+    /// Brings the arrays to the host, orders the chain, and takes memory for the windows.
+    fn prepare(
+        device: &'a Arc<DeviceCore>,
+        chain: &'a Chain,
+        results: &[Result<(), Error>],
+    ) -> Result<Running<'a>, Error> {
+        let mut planars = Vec::new();
+        for tracker in &chain.arrays {
+            let planar = tracker.planar().ok_or_else(|| not_planar(tracker.boxes().len()))?;
+            // SAFETY: the graph runs this only when no work conflicts with any node of the chain.
+            unsafe { tracker.storage().leave_device(device)? };
+            tracker.storage().pin(device);
+            planars.push(planar);
+        }
+        for (link, result) in chain.links.iter().zip(results) {
+            if let (LinkWork::Ghosts { array, fixed: true }, Ok(())) = (&link.work, result) {
+                let storage = chain.arrays[*array].storage();
+                (0..planars[*array].facts().layout.regions.len()).for_each(|region| storage.touch_host(region));
+                // SAFETY: as above.
+                unsafe { planars[*array].fix_on_host(storage) };
+            }
+        }
+        let boxes: Vec<Vec<GridBox<4>>> = chain.links.iter().map(|link| merged(&link.work)).collect();
+        let (works, ops) = operations(chain, &planars, &boxes, results);
+        let margin = ops.iter().map(reach).max().unwrap_or(0);
+        let planes = |window: i64| Window { planes: window, margin };
+        let bytes = |window: Window| -> u64 {
+            planars.iter().map(|planar| (cells(planar.facts(), window) * planar.facts().element.bytes()) as u64).sum()
+        };
+        let most =
+            planars.iter().map(|planar| planar.facts().grown.end - planar.facts().grown.start).max().unwrap_or(0);
+        let room = device.room();
+        // The most planes that fit, found by bisection.
+        let (mut fits, mut too_many) = (0, most + 1);
+        while fits + 1 < too_many {
+            let middle = fits + (too_many - fits) / 2;
+            if bytes(planes(middle)) <= room { fits = middle } else { too_many = middle }
+        }
+        let plane =
+            planars.iter().map(|planar| planar.facts().stride * planar.facts().element.bytes()).max().unwrap_or(1);
+        loop {
+            let window = planes(fits);
+            let thick = ((BLOCK / plane.max(1)) as i64).clamp(1, (fits / 8).max(1));
+            let made = if fits > margin { schedule(&ops, planars.len(), fits, thick).ok() } else { None };
+            let Some(schedule) = made else {
+                return Err(too_small(chain, &planars, room, bytes(planes(3 * margin + 4))));
+            };
+            let rolling = |(tracker, planar): (_, &&Arc<dyn Planar>)| Rolling::new(device, tracker, planar, window);
+            match chain.arrays.iter().zip(&planars).map(rolling).collect::<Result<Vec<_>, Error>>() {
+                Ok(arrays) => {
+                    return Ok(Running {
+                        device,
+                        chain,
+                        works,
+                        ops,
+                        schedule,
+                        boxes,
+                        arrays,
+                        rings: Vec::new(),
+                        first_round: 0,
+                        done: Vec::new(),
+                        held: Vec::new(),
+                    });
+                }
+                // Others have taken memory meanwhile: go on with less.
+                Err(error) if error.kind() == ErrorKind::Memory && fits > 2 * margin + 4 => {
+                    tracing::warn!(%error, planes = fits, "less memory on the device than was free: a smaller window");
+                    fits = fits * 3 / 4;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Puts all commands into streams.
+    fn put(&mut self) -> Result<(), Error> {
+        let device = self.device;
+        let backend = device.backend().clone();
+        let schedule = std::mem::take(&mut self.schedule);
+        for array in &self.arrays {
+            if array.planar.facts().fixed_edges {
+                // SAFETY: no one writes the array on the host before the chain has loaded it, and nothing uses the window.
+                unsafe { array.keep_edges(self.device, RUN)? };
+            }
+        }
+        // The last events up to each block.
+        let (mut ran, mut stored): (Vec<Option<Arc<dyn Event>>>, Vec<Option<Arc<dyn Event>>>) = Default::default();
+        let mut passes = schedule.passes.iter().peekable();
+        let mut pass: Option<&Pass> = None;
+        for (number, block) in schedule.blocks.iter().enumerate() {
+            if let Some(next) = passes.next_if(|next| next.first_block == number) {
+                self.start_pass(next);
+                self.device.count_pass(next.ops.len() as u64);
+                pass = Some(next);
+            }
+            let Some(Pass { shift, .. }) = pass else { break };
+            let after = |stream: usize, events: &[Option<Arc<dyn Event>>], block: Option<usize>| match block {
+                Some(block) => {
+                    events.get(block).and_then(|e| e.as_ref()).map_or(Ok(()), |e| backend.wait(stream, &**e))
+                }
+                None => Ok(()),
+            };
+            if !block.uploads.is_empty() {
+                after(UP, &ran, block.uploads_after)?;
+                after(UP, &stored, block.uploads_after)?;
+                for Planes { array, planes } in &block.uploads {
+                    // SAFETY: the schedule loads planes when their slots are free and the host has them; the graph keeps
+                    // all other work away.
+                    let bytes = self.arrays[*array].bytes(planes);
+                    let upload = || unsafe { self.arrays[*array].upload(self.device, UP, planes.clone(), *shift) };
+                    device.timed(SpanKind::H2d, format_args!("{planes:?}"), UP, bytes, upload)?;
+                }
+                let loaded = backend.record(UP)?;
+                backend.flush(UP)?;
+                backend.wait(RUN, &*loaded)?;
+            }
+            after(RUN, &stored, block.runs_after)?;
+            for (op, planes) in &block.runs {
+                device.count_launch();
+                let (kind, name) = match self.works[*op] {
+                    OpWork::Sweep(link) => (SpanKind::Kernel, self.chain.links[link].node.recorded),
+                    OpWork::Ghosts(link, ..) => (SpanKind::Ghost, self.chain.links[link].node.recorded),
+                };
+                let name = format_args!("{}:{} {planes:?}", name.file(), name.line());
+                device.timed(kind, name, RUN, 0, || self.run_op(*op, planes, *shift))?;
+            }
+            let end = backend.record(RUN)?;
+            backend.flush(RUN)?;
+            ran.push(Some(end.clone()));
+            let mut last = stored.last().cloned().flatten();
+            if !block.downloads.is_empty() {
+                backend.wait(DOWN, &*end)?;
+                for Planes { array, planes } in &block.downloads {
+                    // SAFETY: as above; the operations that write the planes are done.
+                    let bytes = self.arrays[*array].bytes(planes);
+                    let download =
+                        || unsafe { self.arrays[*array].download(self.device, DOWN, planes.clone(), *shift) };
+                    device.timed(SpanKind::D2h, format_args!("{planes:?}"), DOWN, bytes, download)?;
+                }
+                last = Some(backend.record(DOWN)?);
+                backend.flush(DOWN)?;
+            }
+            stored.push(last);
+        }
+        Ok(())
+    }
+
+    /// Makes the rings of a pass.
+    fn start_pass(&mut self, pass: &Pass) {
+        let planes = self.arrays.iter().map(|array| array.planar.facts().grown.clone());
+        let all = planes.fold(0..0, |all: Range<i64>, one| all.start.min(one.start)..all.end.max(one.end));
+        let window = self.arrays.first().map_or(1, |array| array.window.planes);
+        let rounds = (all.start + pass.shift).div_euclid(window)..(all.end + pass.shift).div_euclid(window) + 1;
+        self.first_round = rounds.start;
+        let mut layouts: Vec<Arc<WideLayout>> = Vec::new();
+        self.rings.clear();
+        for array in &self.arrays {
+            let layout = array.layout(pass.shift, rounds.clone());
+            // Arrays of one form share index arithmetic.
+            let same = layouts.iter().find(|other| ***other == layout).cloned();
+            let layout = same.unwrap_or_else(|| Arc::new(layout));
+            layouts.push(layout.clone());
+            self.rings.push(array.ring(layout));
+        }
+    }
+
+    /// Advances one operation.
+    fn run_op(&mut self, op: usize, planes: &Range<i64>, shift: i64) -> Result<(), Error> {
+        let device = self.device;
+        let queue = Queue { device, stream: RUN, rings: &self.rings };
+        match self.works[op] {
+            OpWork::Sweep(link) => {
+                let LinkWork::Sweep { launch, .. } = &self.chain.links[link].work else { return Ok(()) };
+                for access in self.ops[op].accesses.iter().filter(|access| access.write == Some(Write::Whole)) {
+                    let array = &mut self.arrays[access.array];
+                    if array.planar.facts().fixed_edges {
+                        // SAFETY: the schedule runs operations whose slots are free.
+                        unsafe { array.restore_edges(device, RUN, planes, shift)? };
+                    }
+                }
+                let Some(first) = self.arrays.first() else { return Ok(()) };
+                let axis = 4 - first.planar.facts().rank;
+                for (round, part) in first.rounds(planes, shift) {
+                    for cells in &self.boxes[link] {
+                        let mut cells = *cells;
+                        cells.lo[axis] = cells.lo[axis].max(part.start);
+                        cells.hi[axis] = cells.hi[axis].min(part.end);
+                        if cells.is_empty() {
+                            continue;
+                        }
+                        let region = (round - self.first_round) as usize;
+                        // SAFETY: the schedule runs this when what it reads is there and what it writes is free; around
+                        // these planes the window holds their neighbours; the graph keeps all other work away.
+                        let done = unsafe { launch.clone().enqueue(&queue, &[(region, cells)])? };
+                        self.done.push((link, done));
+                    }
+                }
+            }
+            OpWork::Ghosts(_, array, part) => {
+                let rolling = &mut self.arrays[array];
+                for (round, planes) in rolling.rounds(planes, shift) {
+                    let origin = rolling.origin(round, shift);
+                    let copies = rolling.planar.fill(device, part, planes, origin, rolling.cells)?;
+                    // SAFETY: the copies were made for this window, which holds what they read; the rest as above.
+                    unsafe { copies.run(RUN, &rolling.memory, &rolling.memory)? };
+                    self.held.push(Box::new(copies));
+                }
+                if part == Part::Ends {
+                    rolling.taint(planes, shift);
+                }
+            }
+        }
+        for access in self.ops[op].accesses.iter().filter(|access| access.write.is_some()) {
+            // SAFETY: as above.
+            unsafe { self.arrays[access.array].mirror(device, RUN, planes.clone(), shift)? };
+        }
+        Ok(())
+    }
+
+    /// Waits for all that was put into the streams.
+    fn wait(&self) -> Result<(), Error> {
+        let backend = self.device.backend();
+        let mut result = Ok(());
+        for stream in [UP, RUN, DOWN] {
+            result = result.and(backend.record(stream).and_then(|event| event.finish()));
+        }
+        result
+    }
+
+    /// The arrays whose ghosts are as new as their cells at the end.
+    fn filled(&self) -> Vec<usize> {
+        let mut filled = vec![false; self.chain.arrays.len()];
+        for link in &self.chain.links {
+            match &link.work {
+                LinkWork::Sweep { uses, .. } => {
+                    uses.iter().filter(|one| one.write).for_each(|one| filled[one.array] = false);
+                }
+                LinkWork::Ghosts { array, .. } => filled[*array] = true,
+            }
+        }
+        (0..filled.len()).filter(|array| filled[*array]).collect()
+    }
+}
+
+/// Boxes of a sweep, merged across regions.
+fn merged(work: &LinkWork) -> Vec<GridBox<4>> {
+    let LinkWork::Sweep { boxes, .. } = work else { return Vec::new() };
+    let mut boxes: Vec<GridBox<4>> = boxes.iter().map(|(_, cells)| *cells).collect();
+    boxes.sort_unstable_by_key(|cells| cells.lo);
+    let mut merged: Vec<GridBox<4>> = Vec::new();
+    for cells in boxes {
+        match merged.last_mut().and_then(|last| union(last, &cells).map(|both| (last, both))) {
+            Some((last, both)) => *last = both,
+            None => merged.push(cells),
+        }
+    }
+    merged
+}
+
+/// The operations of a chain, without those that do not run.
+fn operations(
+    chain: &Chain,
+    planars: &[&Arc<dyn Planar>],
+    boxes: &[Vec<GridBox<4>>],
+    results: &[Result<(), Error>],
+) -> (Vec<OpWork>, Vec<Op>) {
+    let (mut works, mut ops) = (Vec::new(), Vec::new());
+    let mut add = |work: OpWork, op: Op| {
+        works.push(work);
+        ops.push(op);
+    };
+    for (number, link) in chain.links.iter().enumerate() {
+        if results[number].is_err() {
+            continue;
+        }
+        match &link.work {
+            LinkWork::Sweep { uses, .. } => {
+                let Some(axis) = uses.first().map(|one| 4 - planars[one.array].facts().rank) else { continue };
+                let planes = boxes[number].iter().map(|cells| cells.lo[axis]..cells.hi[axis]);
+                let Some(planes) = planes.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)) else { continue };
+                let access = |one: &Use| {
+                    let whole = one.read.is_none()
+                        && overwrites(planars[one.array], &boxes[number])
+                        && edges_are_set(&chain.links[number + 1..], planars[one.array], one.array);
+                    let write = if whole { Write::Whole } else { Write::Part };
+                    Access {
+                        array: one.array,
+                        read: one.read.map(|(lo, hi)| Reach::Around(lo, hi)),
+                        write: one.write.then_some(write),
+                    }
+                };
+                add(OpWork::Sweep(number), Op { planes, accesses: uses.iter().map(access).collect() });
+            }
+            LinkWork::Ghosts { array, .. } => {
+                let access =
+                    |read: Reach| smallvec![Access { array: *array, read: Some(read), write: Some(Write::Part) }];
+                let planar = planars[*array];
+                if planar.facts().filled_edges {
+                    let planes = planar.facts().valid.clone();
+                    add(
+                        OpWork::Ghosts(number, *array, Part::Edges),
+                        Op { planes, accesses: access(Reach::Around(0, 0)) },
+                    );
+                }
+                for end in planar.ends() {
+                    let accesses = access(Reach::Planes(end.from));
+                    add(OpWork::Ghosts(number, *array, Part::Ends), Op { planes: end.planes, accesses });
+                }
+            }
+        }
+    }
+    (works, ops)
+}
+
+/// Whether boxes cover all values of every plane that they touch.
+fn overwrites(planar: &Arc<dyn Planar>, boxes: &[GridBox<4>]) -> bool {
+    let (facts, [one]) = (planar.facts(), boxes) else { return false };
+    let axis = 4 - facts.rank;
+    facts
+        .layout
+        .regions
+        .first()
+        .is_some_and(|region| (axis + 1..4).all(|d| one.lo[d] <= region.valid.lo[d] && region.valid.hi[d] <= one.hi[d]))
+}
+
+/// Whether no one looks at the ghosts at the edges of an array's planes before `later` has set them.
+fn edges_are_set(later: &[Link], planar: &Arc<dyn Planar>, array: usize) -> bool {
+    let facts = planar.facts();
+    if facts.open_edges || !facts.filled_edges {
+        return !facts.open_edges;
+    }
+    let touches = |link: &&Link| match &link.work {
+        LinkWork::Sweep { uses, .. } => uses.iter().any(|one| one.array == array),
+        LinkWork::Ghosts { array: other, .. } => *other == array,
+    };
+    later.iter().find(touches).is_some_and(|link| matches!(link.work, LinkWork::Ghosts { .. }))
+}
+
+/// How far from a plane an operation reads.
+fn reach(op: &Op) -> i64 {
+    let of = |access: &Access| match &access.read {
+        Some(Reach::Around(lo, hi)) => lo.abs().max(hi.abs()),
+        Some(Reach::Planes(planes)) => {
+            (op.planes.end - 1 - planes.start).abs().max((planes.end - 1 - op.planes.start).abs())
+        }
+        None => 0,
+    };
+    op.accesses.iter().map(of).max().unwrap_or(0)
+}
+
+fn not_planar(regions: usize) -> Error {
+    Error::new(
+        ErrorKind::Memory,
+        "run work on arrays larger than the device's memory",
+        format!("an array of {regions} regions that is not cut along its first axis alone"),
+        "cut it along its first axis, or raise the memory limit",
+    )
+}
+
+fn too_small(chain: &Chain, planars: &[&Arc<dyn Planar>], room: u64, needed: u64) -> Error {
+    let list = planars.iter().map(|planar| {
+        let facts = planar.facts();
+        let bytes = facts.stride * facts.element.bytes();
+        format!("{} planes of {bytes} bytes", facts.grown.end - facts.grown.start)
+    });
+    let list: Vec<String> = list.collect();
+    let place = chain.links.first().map_or(String::new(), |link| format!(" recorded at {}", link.node.recorded));
+    Error::new(
+        ErrorKind::Memory,
+        format!("run work{place} with a window of planes of {} arrays ({})", list.len(), list.join(", ")),
+        format!("{room} bytes of device memory, where about {needed} are needed"),
+        "raise the memory limit, or use smaller planes: a shape with a longer first axis",
+    )
+}

@@ -1,0 +1,57 @@
+//! A timeline in the JSON format of Chrome's tracer.
+
+use std::fmt::{self, Write};
+
+use super::{Lane, Timeline};
+
+/// Complete events (`"ph": "X"`) in microseconds: streams are threads of process 0, threads those of process 1.
+pub(super) fn write(timeline: &Timeline) -> String {
+    let mut text = String::from("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
+    let mut comma = "\n";
+    let mut event = |line: fmt::Arguments<'_>| {
+        // Into a string: it cannot fail.
+        let _ = write!(text, "{comma}{line}");
+        comma = ",\n";
+    };
+    for (process, name) in [(0, timeline.device()), (1, "host")] {
+        let name = quoted(name);
+        event(format_args!(r#"{{"ph":"M","name":"process_name","pid":{process},"args":{{"name":{name}}}}}"#));
+    }
+    for (lane, spans) in timeline.lanes() {
+        let (process, thread) = match lane {
+            Lane::Stream(number) => (0, number),
+            Lane::Thread(number) => (1, number),
+        };
+        let name = quoted(&lane.name());
+        event(format_args!(
+            r#"{{"ph":"M","name":"thread_name","pid":{process},"tid":{thread},"args":{{"name":{name}}}}}"#
+        ));
+        for span in spans {
+            let (name, kind, bytes) = (quoted(&span.name), quoted(span.kind.name()), span.bytes);
+            let (start, length) = (span.start * 1e6, (span.end - span.start) * 1e6);
+            event(format_args!(
+                r#"{{"ph":"X","name":{name},"cat":{kind},"pid":{process},"tid":{thread},"ts":{start:.3},"dur":{length:.3},"args":{{"bytes":{bytes}}}}}"#
+            ));
+        }
+    }
+    text.push_str("\n]}\n");
+    text
+}
+
+/// A JSON string.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            // Into a string: it cannot fail.
+            c if c < ' ' => {
+                let _ = write!(quoted, "\\u{:04x}", c as u32);
+            }
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}

@@ -1,0 +1,203 @@
+//! Arrays as planes along their first axis: what a chain needs of them (DESIGN.md §4).
+//!
+//! Where an array is cut along its first axis alone, its regions are stretches of one row of planes, each of the same
+//! form. A device that holds some of these planes one after the other needs no ghosts between regions.
+
+use std::fmt::Debug;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use tida_kernels::element::ElementType;
+
+use super::super::element::Element;
+use super::super::layout::{Boundaries, Boundary, Cuts, Layout, WideLayout};
+use super::super::storage::Storage;
+use super::device::DeviceCopies;
+use super::plan::GhostPlan;
+use super::{Which, fill};
+use crate::acc::device::DeviceCore;
+use crate::error::Error;
+
+/// The planes of an array.
+#[derive(Debug)]
+pub(crate) struct PlaneFacts {
+    /// Number of axes.
+    pub rank: usize,
+    pub element: ElementType,
+    /// The regions, in the order of their planes.
+    pub layout: Arc<WideLayout>,
+    /// Planes with values of the domain.
+    pub valid: Range<i64>,
+    /// These and the ghost planes.
+    pub grown: Range<i64>,
+    /// Values from one plane to the next, for each component.
+    pub stride: usize,
+    /// Values before the first value of a plane that is in use.
+    pub skip: usize,
+    /// Planes have ghosts of fixed value at their edges.
+    pub fixed_edges: bool,
+    /// They have ghosts there that a fill sets.
+    pub filled_edges: bool,
+    /// They have ghosts there that are left to the user.
+    pub open_edges: bool,
+    /// The ends of the row of planes belong together.
+    pub periodic: bool,
+}
+
+/// Ghost planes at one end, and the planes that their values come from.
+#[derive(Clone, Debug)]
+pub(crate) struct End {
+    pub planes: Range<i64>,
+    pub from: Range<i64>,
+}
+
+/// A part of a ghost fill.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Part {
+    /// The ghosts at the edges of planes, from the same plane.
+    Edges,
+    /// Ghost planes beyond the ends.
+    Ends,
+}
+
+/// An array that is cut along its first axis alone, whatever its type.
+pub(crate) trait Planar: Debug + Send + Sync {
+    fn facts(&self) -> &PlaneFacts;
+
+    /// The ghost planes that a fill sets from other planes.
+    fn ends(&self) -> Vec<End>;
+
+    /// Sets the ghosts of fixed value in the host's memory.
+    ///
+    /// # Safety
+    /// The storage is that of an array of this geometry, and no one else touches it.
+    unsafe fn fix_on_host(&self, storage: &Storage);
+
+    /// Fills all ghosts in the host's memory.
+    ///
+    /// # Safety
+    /// As [`Planar::fix_on_host`].
+    unsafe fn fill_on_host(&self, storage: &Storage);
+
+    /// What sets one part of the ghosts of `planes` in memory whose position 0 is at plane `origin`, with `cells` values
+    /// for each component.
+    ///
+    /// # Errors
+    /// As [`DeviceCopies`].
+    fn fill(
+        &self,
+        device: &DeviceCore,
+        part: Part,
+        planes: Range<i64>,
+        origin: i64,
+        cells: usize,
+    ) -> Result<DeviceCopies, Error>;
+}
+
+/// An array's planes, if it is cut along its first axis alone and has another.
+pub(crate) fn planar<T: Element, const D: usize>(
+    layout: &Arc<Layout<D>>,
+    boundaries: &Arc<Boundaries<T, D>>,
+) -> Option<Arc<dyn Planar>> {
+    let counts = layout.cuts.regions();
+    if D < 2 || counts[1..].iter().any(|n| *n != 1) || T::TYPE.bytes() == 0 {
+        return None;
+    }
+    let first = layout.regions.first()?;
+    let (low, high) = (layout.ghost[0][0] as i64, layout.ghost[0][1] as i64);
+    let end = layout.shape[0] as i64;
+    let has = |axis: usize, side: usize| layout.ghost[axis][side] > 0;
+    let faces = || (1..D).flat_map(|axis| [(axis, 0), (axis, 1)]).filter(|(axis, side)| has(*axis, *side));
+    let facts = PlaneFacts {
+        rank: D,
+        element: T::TYPE,
+        layout: layout.wide.clone(),
+        valid: 0..end,
+        grown: -low..end + high,
+        stride: first.strides[0],
+        skip: (first.grown.lo[D - 1] - first.origin[D - 1]) as usize,
+        fixed_edges: faces().any(|(axis, side)| matches!(boundaries[axis][side], Boundary::Fixed(_))),
+        filled_edges: faces()
+            .any(|(axis, side)| !matches!(boundaries[axis][side], Boundary::Fixed(_) | Boundary::Open)),
+        open_edges: faces().any(|(axis, side)| matches!(boundaries[axis][side], Boundary::Open)),
+        periodic: (low > 0 || high > 0) && matches!(boundaries[0][0], Boundary::Periodic),
+    };
+    let (layout, boundaries) = (layout.clone(), boundaries.clone());
+    Some(Arc::new(ArrayPlanes { facts, layout, boundaries, whole: OnceLock::new() }))
+}
+
+#[derive(Debug)]
+struct ArrayPlanes<T: Element, const D: usize> {
+    facts: PlaneFacts,
+    layout: Arc<Layout<D>>,
+    boundaries: Arc<Boundaries<T, D>>,
+    /// The same array as one region, and how its ghosts are filled.
+    whole: OnceLock<Option<(Layout<D>, GhostPlan<D>)>>,
+}
+
+impl<T: Element, const D: usize> ArrayPlanes<T, D> {
+    fn whole(&self) -> Option<&(Layout<D>, GhostPlan<D>)> {
+        let make = || {
+            let cells = self.layout.cuts.cells;
+            let cuts = Arc::new(Cuts { cells, at: cells.map(|n| vec![0, n as i64]) });
+            let layout = Layout::new(cuts, self.layout.centering, self.layout.ghost, &T::TYPE).ok()?;
+            let plan = GhostPlan::new(&layout, &self.boundaries);
+            Some((layout, plan))
+        };
+        self.whole.get_or_init(make).as_ref()
+    }
+}
+
+impl<T: Element, const D: usize> Planar for ArrayPlanes<T, D> {
+    fn facts(&self) -> &PlaneFacts {
+        &self.facts
+    }
+
+    fn ends(&self) -> Vec<End> {
+        let Some((_, plan)) = self.whole() else { return Vec::new() };
+        let mut ends: Vec<End> = Vec::new();
+        let copies = plan.part(Part::Ends).flat_map(|phase| &phase.moving);
+        for (cells, from) in copies.map(|copy| (copy.cells, copy.planes_read())) {
+            let planes = cells.lo[0]..cells.hi[0];
+            // One end lies below the domain, the other above.
+            match ends.iter_mut().find(|end| (end.planes.start < 0) == (planes.start < 0)) {
+                Some(end) => {
+                    end.planes = end.planes.start.min(planes.start)..end.planes.end.max(planes.end);
+                    end.from = end.from.start.min(from.start)..end.from.end.max(from.end);
+                }
+                None => ends.push(End { planes, from }),
+            }
+        }
+        ends
+    }
+
+    unsafe fn fix_on_host(&self, storage: &Storage) {
+        let plan = GhostPlan::new(&self.layout, &self.boundaries);
+        // SAFETY: the plan is that of the layout and `T`; the rest is the caller's promise.
+        unsafe { fill::run(&plan, &self.layout, storage, &T::TYPE, Which::Fixed) }
+    }
+
+    unsafe fn fill_on_host(&self, storage: &Storage) {
+        let plan = GhostPlan::new(&self.layout, &self.boundaries);
+        // SAFETY: the plan is that of the layout and `T`; the rest is the caller's promise.
+        unsafe { fill::run(&plan, &self.layout, storage, &T::TYPE, Which::All) }
+    }
+
+    fn fill(
+        &self,
+        device: &DeviceCore,
+        part: Part,
+        planes: Range<i64>,
+        origin: i64,
+        cells: usize,
+    ) -> Result<DeviceCopies, Error> {
+        let none = Vec::new();
+        let Some((whole, plan)) = self.whole() else { return DeviceCopies::new(device, none) };
+        let mut placed = whole.clone();
+        if let Some(region) = placed.regions.first_mut() {
+            region.origin[0] = origin;
+            region.cells = cells;
+        }
+        DeviceCopies::new(device, plan.jobs_of(part, &placed, &T::TYPE, planes))
+    }
+}
