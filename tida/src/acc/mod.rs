@@ -91,12 +91,6 @@ impl TileAcc {
         self.core().device.as_ref().map_or((0, 0), |device| device.copied())
     }
 
-    /// What the simulated device did so far, if work runs on one. Recorded work that has not started is not waited for:
-    /// call [`TileAcc::sync`] first to have all of it.
-    pub fn simulated(&self) -> Option<SimReport> {
-        self.core().device.as_ref()?.backend().simulated().map(|sim| sim.report())
-    }
-
     /// What was moved, launched and evicted so far, and how busy everything was. It waits for nothing: after
     /// [`TileAcc::sync`] it is of everything recorded.
     pub fn stats(&self) -> Stats {
@@ -121,6 +115,12 @@ impl TileAcc {
         })?;
         self.core().wait_for_all();
         Ok(recorder.timeline())
+    }
+
+    /// What the simulated device did so far, if work runs on one. Recorded work that has not started is not waited for:
+    /// call [`TileAcc::sync`] first to have all of it.
+    pub fn simulated(&self) -> Option<SimReport> {
+        self.core().device.as_ref()?.backend().simulated().map(|sim| sim.report())
     }
 
     /// Waits until everything recorded has run.

@@ -59,8 +59,7 @@ impl<const D: usize> GhostPlan<D> {
         if let Some(copies) = known.as_ref().filter(|copies| Arc::ptr_eq(&copies.backend, device.backend())) {
             return Ok(copies.clone());
         }
-        let jobs = self.jobs(layout, element, fixed);
-        let copies = Arc::new(DeviceCopies::new(device, jobs)?);
+        let copies = Arc::new(DeviceCopies::new(device, self.jobs(layout, element, fixed))?);
         *known = Some(copies.clone());
         Ok(copies)
     }
@@ -133,7 +132,7 @@ impl DeviceCopies {
         DeviceCopies::with_blocks(device, jobs, device.backend().facts().grid[0])
     }
 
-    /// As [`DeviceCopies::new`], in launches of at most so many blocks.
+    /// In launches of so many blocks at most.
     fn with_blocks(device: &DeviceCore, jobs: Vec<Job>, most_blocks: u64) -> Result<DeviceCopies, Error> {
         let backend = device.backend().clone();
         if backend.simulated().is_some() {
@@ -164,11 +163,11 @@ impl DeviceCopies {
     /// what is written, and this value is not dropped.
     pub(crate) unsafe fn run(&self, stream: usize, to: &Memory, from: &Memory) -> Result<(), Error> {
         if let Some(sim) = self.backend.simulated() {
-            for (scalar, list) in &self.native {
-                // SAFETY: as below.
-                unsafe { sim.copy_boxes(stream, *scalar, list, to, from)? };
-            }
-            return Ok(());
+            // SAFETY: as below.
+            return self
+                .native
+                .iter()
+                .try_for_each(|(scalar, list)| unsafe { sim.copy_boxes(stream, *scalar, list, to, from) });
         }
         for Launch { kernel, table, pieces, blocks } in &self.launches {
             let pieces = pieces.to_ne_bytes();
