@@ -133,7 +133,7 @@ fn memory_that_is_refused_is_an_error_of_the_work_that_needs_it() {
 #[test]
 fn faults_come_out_at_reads() {
     let acc = simulate(SimDevice::new());
-    let mut u = TileArray::<i64, 1>::builder([100]).regions([3]).build(&acc).unwrap();
+    let mut u = TileArray::<i64, 1>::builder([100]).regions([2]).build(&acc).unwrap();
     for tile in TileIter::new(&u) {
         compute(&tile, &mut u, kernel!(|u, at| u[at] = 1 / (at[0] - 50))).unwrap();
     }

@@ -128,8 +128,8 @@ impl Storage {
             return Ok(());
         }
         match place.newest {
-            Newest::Device => {}
-            Newest::Both => {
+            // Work on other cells of the region is not ordered with what brought it here, even if that wrote it too.
+            Newest::Device | Newest::Both => {
                 if let Some((other, event)) = &place.arriving
                     && other != stream
                     && !event.is_done()
@@ -157,7 +157,6 @@ impl Storage {
         }
         if write {
             place.newest = Newest::Device;
-            place.arriving = None;
         }
         Ok(())
     }
