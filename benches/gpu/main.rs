@@ -118,7 +118,9 @@ fn run() -> Result<()> {
     ];
     for (name, case) in cases {
         // Those take minutes, and programs that are compiled beside this one.
-        if (options.cases.is_empty() && !name.starts_with("out of core")) || options.cases.iter().any(|wanted| name.contains(wanted.as_str())) {
+        if (options.cases.is_empty() && !name.starts_with("out of core"))
+            || options.cases.iter().any(|wanted| name.contains(wanted.as_str()))
+        {
             case(&bench, &mut output).map_err(|e| format!("{name}: {e}"))?;
         }
     }

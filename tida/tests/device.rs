@@ -129,7 +129,8 @@ fn only_what_is_stale_moves() {
 fn an_array_that_does_not_fit_is_an_error_of_the_work_that_needs_it() {
     let Some(acc) = with_device(Some(256 << 10)) else { return };
     let small = start(&acc);
-    let big = TileArray::<f64, 2>::builder([512, 512]).build(&acc).unwrap();
+    // Cut along both axes: planes of it do not stream.
+    let big = TileArray::<f64, 2>::builder([512, 512]).regions([2, 2]).build(&acc).unwrap();
     let (mut a, mut b) = (small.like().unwrap(), big.like().unwrap());
     for tile in TileIter::new(&big) {
         compute(&tile, (&mut b, &big), kernel!(|b, u, at| b[at] = u[at] + 1.0)).unwrap();

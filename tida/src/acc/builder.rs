@@ -100,7 +100,7 @@ pub struct TileAccBuilder {
 }
 
 /// Sweeps that may wait to run before the recorder waits for one to finish.
-const LOOK_AHEAD: usize = 256;
+const LOOK_AHEAD: usize = 4096;
 
 impl TileAccBuilder {
     /// Runs on this device and no other; without it `TIDA_DEVICE` decides, else the best device there is.
@@ -135,8 +135,10 @@ impl TileAccBuilder {
         self
     }
 
-    /// Bytes of arrays to keep on the device at most; an array that does not fit is an error of the work that needs it
-    /// there. The CPU has no device memory: there it changes nothing.
+    /// Bytes of arrays to keep on the device at most; without it what the environment variable `TIDA_MEMORY_LIMIT` says,
+    /// else what is free there less a reserve. Arrays that are larger and cut along their first axis alone stream
+    /// through windows of planes (TiDA-acc §VI); others are an error of the work that needs them there. The CPU has no
+    /// device memory: there it changes nothing.
     pub fn memory_limit(mut self, bytes: u64) -> Self {
         self.memory_limit = Some(bytes);
         self
@@ -180,8 +182,12 @@ impl TileAccBuilder {
             Some((device, None)) => (device, device.open(self.timeline)?),
             None => best(self.timeline),
         };
+        let limit = match self.memory_limit {
+            Some(bytes) => Some(bytes),
+            None => limit_from_environment()?,
+        };
         let core = opened.map(|opened| {
-            let core = DeviceCore::new(opened, self.math, self.memory_limit);
+            let core = DeviceCore::new(opened, self.math, limit);
             if self.timeline { core.with_timeline() } else { core }
         });
         let timeline = match &core {
@@ -191,6 +197,20 @@ impl TileAccBuilder {
         let core = Core::start(self.threads, self.look_ahead.unwrap_or(LOOK_AHEAD), core, timeline)?;
         Ok(TileAcc { handle: Arc::new(Handle { core, device }) })
     }
+}
+
+/// The bytes that `TIDA_MEMORY_LIMIT` names.
+fn limit_from_environment() -> Result<Option<u64>, Error> {
+    let Some(text) = std::env::var_os("TIDA_MEMORY_LIMIT").filter(|text| !text.is_empty()) else { return Ok(None) };
+    let text = text.to_string_lossy();
+    text.parse().map(Some).map_err(|_| {
+        Error::new(
+            ErrorKind::Argument,
+            "read the environment variable TIDA_MEMORY_LIMIT",
+            format!("`{text}`"),
+            "set it to a number of bytes, or unset it",
+        )
+    })
 }
 
 /// The device that `TIDA_DEVICE` names; `None` for `auto` or nothing.

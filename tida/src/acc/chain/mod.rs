@@ -37,6 +37,7 @@ pub(crate) struct Link {
 }
 
 /// What a node of a chain does.
+#[allow(clippy::large_enum_variant)] // most are sweeps
 pub(crate) enum LinkWork {
     /// Runs a kernel over boxes.
     Sweep { launch: Arc<dyn Launch>, boxes: Vec<(usize, GridBox<4>)>, uses: SmallVec<[Use; 4]> },

@@ -23,7 +23,10 @@ const UP: usize = 1;
 const DOWN: usize = 2;
 
 /// Bytes of the planes that a block of a schedule has of one array, about: enough to keep the device busy.
-const BLOCK: usize = 64 << 20;
+const BLOCK: usize = 256 << 20;
+
+/// For each block the last event up to it.
+type Events = Vec<Option<Arc<dyn Event>>>;
 
 /// What an operation of the schedule is.
 enum OpWork {
@@ -202,7 +205,7 @@ impl<'a> Running<'a> {
             }
         }
         // The last events up to each block.
-        let (mut ran, mut stored): (Vec<Option<Arc<dyn Event>>>, Vec<Option<Arc<dyn Event>>>) = Default::default();
+        let (mut ran, mut stored): (Events, Events) = Default::default();
         let mut passes = schedule.passes.iter().peekable();
         let mut pass: Option<&Pass> = None;
         for (number, block) in schedule.blocks.iter().enumerate() {
@@ -212,7 +215,7 @@ impl<'a> Running<'a> {
                 pass = Some(next);
             }
             let Some(Pass { shift, .. }) = pass else { break };
-            let after = |stream: usize, events: &[Option<Arc<dyn Event>>], block: Option<usize>| match block {
+            let after = |stream: usize, events: &Events, block: Option<usize>| match block {
                 Some(block) => {
                     events.get(block).and_then(|e| e.as_ref()).map_or(Ok(()), |e| backend.wait(stream, &**e))
                 }
@@ -222,11 +225,12 @@ impl<'a> Running<'a> {
                 after(UP, &ran, block.uploads_after)?;
                 after(UP, &stored, block.uploads_after)?;
                 for Planes { array, planes } in &block.uploads {
+                    let array = &mut self.arrays[*array];
+                    let name = format_args!("{planes:?}");
                     // SAFETY: the schedule loads planes when their slots are free and the host has them; the graph keeps
                     // all other work away.
-                    let bytes = self.arrays[*array].bytes(planes);
-                    let upload = || unsafe { self.arrays[*array].upload(self.device, UP, planes.clone(), *shift) };
-                    device.timed(SpanKind::H2d, format_args!("{planes:?}"), UP, bytes, upload)?;
+                    let upload = |array: &mut Rolling| unsafe { array.upload(device, UP, planes.clone(), *shift) };
+                    device.timed(SpanKind::H2d, name, UP, array.bytes(planes), || upload(array))?;
                 }
                 let loaded = backend.record(UP)?;
                 backend.flush(UP)?;
@@ -249,11 +253,11 @@ impl<'a> Running<'a> {
             if !block.downloads.is_empty() {
                 backend.wait(DOWN, &*end)?;
                 for Planes { array, planes } in &block.downloads {
+                    let array = &self.arrays[*array];
+                    let name = format_args!("{planes:?}");
                     // SAFETY: as above; the operations that write the planes are done.
-                    let bytes = self.arrays[*array].bytes(planes);
-                    let download =
-                        || unsafe { self.arrays[*array].download(self.device, DOWN, planes.clone(), *shift) };
-                    device.timed(SpanKind::D2h, format_args!("{planes:?}"), DOWN, bytes, download)?;
+                    let download = || unsafe { array.download(device, DOWN, planes.clone(), *shift) };
+                    device.timed(SpanKind::D2h, name, DOWN, array.bytes(planes), download)?;
                 }
                 last = Some(backend.record(DOWN)?);
                 backend.flush(DOWN)?;

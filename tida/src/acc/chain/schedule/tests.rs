@@ -161,11 +161,11 @@ fn check(ops: &[Op], arrays: usize, n: i64, ghost: i64, window: i64, thick: i64)
         let mut machine =
             Machine { ops, schedule: &schedule, window, ghost, host, ring, stored: 0, loaded: 0, moved: [0; 2] };
         machine.run(early, late);
-        for array in 0..arrays {
+        for (array, expected) in expected.iter().enumerate() {
             for k in -ghost..n + ghost {
                 let at = (k + ghost) as usize;
                 assert_eq!(
-                    machine.host[array][at], expected[array][at],
+                    machine.host[array][at], expected[at],
                     "array {array} plane {k}, early {early} late {late}: {schedule:?}"
                 );
             }
