@@ -201,3 +201,33 @@ proptest! {
         check(&Case { shape, regions, ghost, boundaries, steps, planes, fill_last, look_ahead, seed: seed >> 8 });
     }
 }
+
+#[test]
+fn arrays_that_are_idle_give_way() {
+    // Room for three of the five arrays, which are cut along two axes: none of them streams.
+    let bytes = 64 * 128 * 8 * 5 / 4;
+    let Some(acc) = with_device(3 * bytes, 256) else { return };
+    let build = || TileArray::<f64, 2>::builder([64, 128]).regions([2, 2]).build(&acc).unwrap();
+    let mut arrays: Vec<_> = (0..5).map(|_| build()).collect();
+    for (n, array) in arrays.iter_mut().enumerate() {
+        array.fill(|[j, i]| value(n as u64, [j, i, 0])).unwrap();
+    }
+    let mut expected: Vec<Vec<f64>> = arrays.iter().map(|a| a.read_box(a.domain()).unwrap()).collect();
+    for round in 0..12 {
+        let (to, from) = ((3 * round + 1) % 5, round % 5);
+        if to == from {
+            continue;
+        }
+        let [to_array, from_array] = arrays.get_disjoint_mut([to, from]).unwrap();
+        for tile in TileIter::new(to_array) {
+            compute(&tile, (&mut *to_array, &*from_array), kernel!(|a, b, at| a[at] = 0.5 * a[at] + b[at])).unwrap();
+        }
+        let source = expected[from].clone();
+        expected[to].iter_mut().zip(source).for_each(|(a, b)| *a = 0.5 * *a + b);
+    }
+    for (array, expected) in arrays.iter().zip(&expected) {
+        assert_eq!(&array.read_box(array.domain()).unwrap(), expected);
+    }
+    let stats = acc.stats();
+    assert!(stats.evictions > 0 && stats.passes == 0, "{stats}");
+}

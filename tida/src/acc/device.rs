@@ -4,13 +4,14 @@ use std::collections::HashMap;
 use std::fmt::Display;
 use std::hash::Hash;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use tida_kernels::element::ScalarType;
 use tida_kernels::emit::{FaultRecord, Source, copies, fold};
 use tida_kernels::plan::{FoldOp, Math, Plan};
 
 use super::timeline::{Recorder, SpanKind, Stats, restart};
+use super::tracker::Tracker;
 use crate::backend::{Backend, COPIES, Code, Kernel, Memory, STREAMS};
 use crate::error::{Error, ErrorKind};
 
@@ -34,6 +35,10 @@ pub(crate) struct DeviceCore {
     used: Arc<AtomicU64>,
     /// Bytes that are promised to arrays which are to be there as a whole.
     claimed: Arc<AtomicU64>,
+    /// Those arrays.
+    residents: Mutex<Vec<Weak<Tracker>>>,
+    /// Counts uses of them.
+    uses: AtomicU64,
     /// Most bytes of arrays: the limit, or what was free when that was first asked.
     budget: OnceLock<u64>,
 }
@@ -139,6 +144,8 @@ impl DeviceCore {
             limit,
             used: Arc::default(),
             claimed: Arc::default(),
+            residents: Mutex::default(),
+            uses: AtomicU64::new(0),
             budget: OnceLock::new(),
         }
     }
@@ -150,7 +157,7 @@ impl DeviceCore {
     }
 
     /// Most bytes of arrays: the limit, or what was free at first less a reserve for what the driver and kernels need.
-    fn budget(&self) -> u64 {
+    pub fn budget(&self) -> u64 {
         *self.budget.get_or_init(|| {
             let memory = self.opened.backend.facts().memory;
             let free = self.opened.backend.free_memory().unwrap_or(memory);
@@ -164,6 +171,33 @@ impl DeviceCore {
         let fits = |claimed: u64| claimed.checked_add(bytes).filter(|all| bytes == 0 || *all <= self.budget());
         let claimed = self.claimed.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits);
         claimed.is_ok().then(|| self.claimed.clone())
+    }
+
+    /// Says that arrays which have their room are used now.
+    pub fn use_residents(&self, arrays: &[&Arc<Tracker>]) {
+        let now = self.uses.fetch_add(1, Ordering::Relaxed) + 1;
+        for array in arrays {
+            if array.used_at() == 0 {
+                let mut residents = self.residents.lock().unwrap_or_else(PoisonError::into_inner);
+                residents.retain(|resident| resident.strong_count() > 0);
+                residents.push(Arc::downgrade(array));
+            }
+            array.use_at(now);
+        }
+    }
+
+    /// Arrays that have their room, that used longest ago first.
+    pub fn residents(&self) -> Vec<Arc<Tracker>> {
+        let residents = self.residents.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all: Vec<Arc<Tracker>> = residents.iter().filter_map(Weak::upgrade).collect();
+        all.retain(|tracker| tracker.storage().is_claimed());
+        all.sort_by_key(|tracker| tracker.used_at());
+        all
+    }
+
+    /// Uses of arrays since the last one of this.
+    pub fn idle(&self, array: &Tracker) -> u64 {
+        self.uses.load(Ordering::Relaxed).saturating_sub(array.used_at())
     }
 
     /// Bytes that are promised to no array.

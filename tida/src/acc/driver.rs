@@ -1,19 +1,19 @@
 //! The recorder's state, and the thread that starts work when the recorder pauses.
 
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::chain::{self, Chain, Gate, Ready, can_stream};
+use super::chain::can_stream;
 use super::device::DeviceCore;
 use super::node::{DeviceWork, Done, Launched, Need, Node, Queue, Work};
+use super::place::{OpenChain, side};
 use super::sweep::{Launch, OpenSweep, SweepKey, run_boxes};
 use super::timeline::{Recorder as Times, SpanKind, host_span};
-use super::tracker::{BoxTouch, Side, Touch, Tracker};
+use super::tracker::{BoxTouch, Side, Touch};
 use crate::array::GridBox;
-use crate::array::storage::Storage;
 use crate::backend::Event;
 use crate::error::{Error, ErrorKind};
 
@@ -36,11 +36,11 @@ pub(crate) struct Core {
     /// To the thread that waits for the device.
     launched: Option<Sender<InFlight>>,
     look_ahead: usize,
-    recorder: Mutex<Recorder>,
+    pub(super) recorder: Mutex<Recorder>,
     /// Wakes the driver.
-    recorded: Condvar,
+    pub(super) recorded: Condvar,
     /// Nodes recorded and not finished.
-    unfinished: AtomicUsize,
+    pub(super) unfinished: AtomicUsize,
     /// Threads that wait for all nodes, and for room to record more. Waking costs more than a small node: it is done
     /// only when it is of use.
     waiting_for_all: AtomicUsize,
@@ -85,32 +85,16 @@ fn wait_for_device(in_flight: &Receiver<InFlight>) {
 
 /// What recording changes.
 #[derive(Default)]
-struct Recorder {
+pub(super) struct Recorder {
     /// Sweeps that still take tiles, oldest first. Nothing recorded later is already closed.
     open: Vec<OpenSweep>,
     /// The chain that still takes work.
-    chain: Option<OpenChain>,
+    pub chain: Option<OpenChain>,
     /// Counts recordings, so that the driver sees a pause.
-    count: u64,
+    pub count: u64,
     /// The driver sleeps until it is woken.
-    driver_sleeps: bool,
+    pub driver_sleeps: bool,
     shut_down: bool,
-}
-
-/// A chain that still takes work.
-struct OpenChain {
-    /// Its number, which its nodes carry.
-    number: u64,
-    gate: Arc<Gate>,
-    chain: Chain,
-}
-
-impl OpenChain {
-    fn new() -> OpenChain {
-        static CHAINS: AtomicU64 = AtomicU64::new(0);
-        let number = CHAINS.fetch_add(1, Ordering::Relaxed);
-        OpenChain { number, gate: Gate::new(), chain: Chain::default() }
-    }
 }
 
 /// A tile to compute.
@@ -127,7 +111,7 @@ pub(crate) struct TileWork<'a> {
     pub by_planes: bool,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -229,6 +213,7 @@ impl Core {
         }
         drop(recorder);
         self.wait_for_room();
+        let left = self.prepare_place(&tile);
         let mut recorder = lock(&self.recorder);
         if recorder.open.len() == OPEN {
             let oldest = recorder.open.remove(0);
@@ -236,6 +221,7 @@ impl Core {
         }
         let chain = self.chain_for(&mut recorder, &tile);
         let node = Node::new(tile.name, tile.recorded, tile.key.on_device, chain);
+        left.iter().for_each(|before| node.wait_for(before, Need::Order));
         self.unfinished.fetch_add(1, Ordering::Relaxed);
         add_touches(&node, tile.touches);
         for before in tile.after {
@@ -251,68 +237,6 @@ impl Core {
         side
     }
 
-    /// The chain that a sweep is to be a part of, if its arrays do not fit onto the device. A sweep that is of no chain
-    /// ends the one that it conflicts with.
-    fn chain_for(self: &Arc<Core>, recorder: &mut Recorder, tile: &TileWork<'_>) -> Option<u64> {
-        let device = self.device.as_ref()?;
-        let holds = |open: &OpenChain| tile.touches.iter().any(|touch| open.chain.holds(&touch.tracker));
-        let held = recorder.chain.as_ref().is_some_and(holds);
-        let can = tile.key.on_device && tile.by_planes && can_stream(tile.touches);
-        if can && (held || !fits(device, tile.touches.iter().map(|touch| &touch.tracker))) {
-            let open = recorder.chain.get_or_insert_with(OpenChain::new);
-            for touch in tile.touches {
-                open.chain.array(&touch.tracker);
-            }
-            open.gate.add();
-            return Some(open.number);
-        }
-        if held {
-            self.close_chain(recorder);
-        }
-        None
-    }
-
-    /// Whether arrays may stay on the device as a whole: then there is room for them.
-    pub fn fits(&self, trackers: &[&Arc<Tracker>]) -> bool {
-        self.device.as_ref().is_some_and(|device| fits(device, trackers.iter().copied()))
-    }
-
-    /// Makes the filling of an array's ghosts a part of a chain, if it is one that chains work on; says whether it did.
-    pub fn chain_ghosts(
-        self: &Arc<Core>,
-        recorded: &'static Location<'static>,
-        tracker: &Arc<Tracker>,
-        fixed: bool,
-    ) -> bool {
-        let chains = tracker.planar().is_some_and(|planar| !planar.facts().periodic) && !tracker.is_stale_allowed();
-        if self.device.is_none() || !chains {
-            return false;
-        }
-        let holds = |recorder: &Recorder| recorder.chain.as_ref().is_some_and(|open| open.chain.holds(tracker));
-        if tracker.side() != Side::Chain && !holds(&lock(&self.recorder)) {
-            return false;
-        }
-        self.wait_for_room();
-        let mut recorder = lock(&self.recorder);
-        recorder.count += 1;
-        self.close_all(&mut recorder);
-        let open = recorder.chain.get_or_insert_with(OpenChain::new);
-        let node = Node::new("fill_ghosts", recorded, true, Some(open.number));
-        self.unfinished.fetch_add(1, Ordering::Relaxed);
-        open.gate.add();
-        open.chain.ghosts(node.clone(), tracker, fixed);
-        node.set_work(Work::Chained(open.gate.clone()));
-        touch_all(&node, &Touch { tracker: tracker.clone(), region: None, read: true, write: true });
-        if recorder.driver_sleeps {
-            self.recorded.notify_all();
-        }
-        drop(recorder);
-        if node.release() {
-            self.start_node(node);
-        }
-        true
-    }
-
     /// Records any other work.
     pub fn record(
         self: &Arc<Core>,
@@ -322,6 +246,7 @@ impl Core {
         after: &[Arc<Node>],
         work: Work,
     ) -> Arc<Node> {
+        self.settle_ghosts(touches.iter().map(|touch| &touch.tracker));
         let is_on_device = matches!(work, Work::Device(_));
         let work = match work {
             Work::Host(work) if self.device.is_some() => {
@@ -374,7 +299,7 @@ impl Core {
     }
 
     /// Waits while as many nodes as the look-ahead allows have not finished; once waiting, until half of them have.
-    fn wait_for_room(self: &Arc<Core>) {
+    pub(super) fn wait_for_room(self: &Arc<Core>) {
         if self.unfinished.load(Ordering::Relaxed) < self.look_ahead {
             return;
         }
@@ -384,39 +309,20 @@ impl Core {
         self.waiting_for_room.fetch_sub(1, Ordering::SeqCst);
     }
 
-    fn close_all(self: &Arc<Core>, recorder: &mut Recorder) {
+    pub(super) fn close_all(self: &Arc<Core>, recorder: &mut Recorder) {
         for sweep in recorder.open.drain(..) {
             self.close(sweep, recorder.chain.as_mut());
         }
     }
 
     /// The chain takes no more work, after the sweeps that are open: it runs when its turn comes.
-    fn close_chain(self: &Arc<Core>, recorder: &mut Recorder) {
+    pub(super) fn close_chain(self: &Arc<Core>, recorder: &mut Recorder) {
         self.close_all(recorder);
         if let Some(OpenChain { gate, chain, .. }) = recorder.chain.take()
             && let Some(ready) = gate.close(chain)
         {
             self.start_chain(ready);
         }
-    }
-
-    fn start_chain(self: &Arc<Core>, ready: Ready) {
-        let core = self.clone();
-        self.pool.spawn(move || {
-            let Some(device) = &core.device else { return };
-            let run = || chain::run(device, &ready);
-            let results = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
-                let error = super::panicked("a chain", payload);
-                ready.chain.links.iter().map(|_| Err(error.clone())).collect()
-            });
-            let mut next = Vec::new();
-            for (link, result) in ready.chain.links.iter().zip(results) {
-                next.extend(core.finish(&link.node, result));
-            }
-            // What the chain holds may be dropped by whoever waits for it.
-            drop(ready);
-            next.into_iter().for_each(|node| core.start_node(node));
-        });
     }
 
     /// A sweep takes no more tiles: it runs when its turn comes.
@@ -460,7 +366,7 @@ impl Core {
         }
     }
 
-    fn start_node(self: &Arc<Core>, node: Arc<Node>) {
+    pub(super) fn start_node(self: &Arc<Core>, node: Arc<Node>) {
         let core = self.clone();
         self.pool.spawn(move || core.run(node));
     }
@@ -534,7 +440,7 @@ impl Core {
     }
 
     /// Ends a node; gives the nodes that may run now.
-    fn finish(&self, node: &Arc<Node>, result: Result<(), Error>) -> Vec<Arc<Node>> {
+    pub(super) fn finish(&self, node: &Arc<Node>, result: Result<(), Error>) -> Vec<Arc<Node>> {
         let ready = node.finish(result);
         if let Some(Err(error)) = node.result() {
             lock(&self.failure).get_or_insert_with(|| error.clone());
@@ -604,6 +510,7 @@ impl Core {
 
     /// See [`super::TileAcc::wait`].
     pub fn wait(self: &Arc<Core>, touches: &[Touch]) -> Result<(), Error> {
+        self.settle_ghosts(touches.iter().filter(|touch| touch.read).map(|touch| &touch.tracker));
         let mut nodes = Vec::new();
         {
             let mut recorder = lock(&self.recorder);
@@ -674,27 +581,7 @@ impl std::fmt::Display for Label<'_> {
     }
 }
 
-/// Where a sweep runs.
-fn side(node: &Node) -> Side {
-    match (node.chain, node.on_device) {
-        (Some(_), _) => Side::Chain,
-        (None, true) => Side::Device,
-        (None, false) => Side::Host,
-    }
-}
-
-/// Whether arrays may stay on a device as a whole: then there is room for them.
-fn fits<'a>(device: &DeviceCore, trackers: impl Iterator<Item = &'a Arc<Tracker>>) -> bool {
-    let mut arrays: Vec<&Arc<Storage>> = Vec::new();
-    for tracker in trackers {
-        if arrays.iter().all(|other| !Arc::ptr_eq(other, tracker.storage())) {
-            arrays.push(tracker.storage());
-        }
-    }
-    Storage::claim(device, &arrays)
-}
-
-fn touch_all(node: &Arc<Node>, touch: &Touch) {
+pub(super) fn touch_all(node: &Arc<Node>, touch: &Touch) {
     for (region, all) in touch.tracker.boxes().iter().enumerate() {
         if touch.region.is_none_or(|one| one == region) {
             touch.tracker.add(region, node, touch.read.then_some(*all), touch.write.then_some(*all));

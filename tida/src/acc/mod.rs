@@ -10,6 +10,7 @@ pub(crate) mod chain;
 pub(crate) mod device;
 mod driver;
 pub(crate) mod node;
+mod place;
 pub(crate) mod sweep;
 mod timeline;
 mod tracker;

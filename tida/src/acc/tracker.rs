@@ -32,6 +32,10 @@ pub struct Tracker {
     side: AtomicU8,
     /// The user has said that ghosts may be older than the cells.
     stale_allowed: AtomicBool,
+    /// Ghosts were filled in a chain, which sets none between regions.
+    due: AtomicBool,
+    /// When it was last used as a whole on the device, in uses of all arrays.
+    used: AtomicU64,
     /// Its planes, if it is cut along its first axis alone.
     planar: Option<Arc<dyn Planar>>,
 }
@@ -157,6 +161,8 @@ impl Tracker {
             fixed: AtomicBool::new(false),
             side: AtomicU8::new(Side::Device as u8),
             stale_allowed: AtomicBool::new(false),
+            due: AtomicBool::new(false),
+            used: AtomicU64::new(0),
             planar,
         })
     }
@@ -169,6 +175,21 @@ impl Tracker {
     /// A kernel that writes it was recorded, to run there.
     pub(crate) fn written_at(&self, side: Side) {
         self.side.store(side as u8, Ordering::Relaxed);
+    }
+
+    /// Says whether its ghosts were filled in a chain, which sets none between regions; gives what was said before.
+    pub(crate) fn set_due(&self, due: bool) -> bool {
+        self.due.swap(due, Ordering::Relaxed)
+    }
+
+    /// Says when it was used as a whole on the device; gives the time before.
+    pub(crate) fn use_at(&self, time: u64) {
+        self.used.store(time, Ordering::Relaxed);
+    }
+
+    /// When it was last used as a whole on the device.
+    pub(crate) fn used_at(&self) -> u64 {
+        self.used.load(Ordering::Relaxed)
     }
 
     /// Where the last kernel runs that writes it.

@@ -194,6 +194,16 @@ impl Storage {
         true
     }
 
+    /// Takes the promise back.
+    pub(crate) fn unclaim(&self) {
+        self.residence().lock().claim = None;
+    }
+
+    /// Whether it has a promise of room on the device.
+    pub(crate) fn is_claimed(&self) -> bool {
+        self.residence().lock().claim.is_some()
+    }
+
     /// Makes the host's copies of all regions the newest, and gives back the array's memory on the device.
     ///
     /// # Safety
@@ -211,7 +221,6 @@ impl Storage {
             device.count_eviction();
         }
         state.regions.clear();
-        state.claim = None;
         Ok(())
     }
 

@@ -79,7 +79,7 @@ impl Storage {
     }
 
     /// Bytes of all regions on the device.
-    pub(super) fn device_bytes(&self) -> usize {
+    pub(crate) fn device_bytes(&self) -> usize {
         self.offsets.last().copied().unwrap_or(0)
     }
 

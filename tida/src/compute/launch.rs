@@ -117,6 +117,10 @@ pub(super) fn launch_written<const D: usize>(infos: &[ArgInfo<'_, D>], prepared:
         if let (ArgInfo::Tiled(tiled), true) = (info, plan.written) {
             tiled.tracker.cells_written();
             tiled.tracker.written_at(side);
+            if side == Side::Chain {
+                // Ghosts are older than the cells again.
+                tiled.tracker.set_due(false);
+            }
             if grown {
                 tiled.tracker.ghosts_overwritten();
             }

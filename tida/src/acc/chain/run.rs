@@ -56,15 +56,6 @@ pub(in crate::acc) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Result
     if let Err(error) = put.and(waited) {
         return failed(chain, results, &error);
     }
-    let filled = running.filled();
-    drop(running);
-    for array in filled {
-        if let Some(planar) = chain.arrays[array].planar() {
-            // SAFETY: the graph keeps all work that conflicts away until the nodes of the chain have finished, and the
-            // device is done with the array.
-            unsafe { planar.fill_on_host(chain.arrays[array].storage()) };
-        }
-    }
     results
 }
 
@@ -347,20 +338,6 @@ impl<'a> Running<'a> {
             result = result.and(backend.record(stream).and_then(|event| event.finish()));
         }
         result
-    }
-
-    /// The arrays whose ghosts are as new as their cells at the end.
-    fn filled(&self) -> Vec<usize> {
-        let mut filled = vec![false; self.chain.arrays.len()];
-        for link in &self.chain.links {
-            match &link.work {
-                LinkWork::Sweep { uses, .. } => {
-                    uses.iter().filter(|one| one.write).for_each(|one| filled[one.array] = false);
-                }
-                LinkWork::Ghosts { array, .. } => filled[*array] = true,
-            }
-        }
-        (0..filled.len()).filter(|array| filled[*array]).collect()
     }
 }
 
