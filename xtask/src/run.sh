@@ -151,6 +151,8 @@ sanitized='heat --dims 3 --size 20 --steps 3 --regions 2 --boundary periodic
 heat --dims 2 --size 33 --steps 4 --regions 3x1 --boundary reflect --dtype f32
 heat --dims 2 --size 130 --steps 3 --regions 2x2 --tile 16x8 --boundary fixed
 heat --dims 1 --size 300 --steps 4 --regions 3 --boundary periodic
+heat --dims 3 --size 24 --steps 5 --regions 3 --boundary fixed --memory-limit 150000
+heat --dims 2 --size 90 --steps 6 --regions 3x1 --boundary reflect --memory-limit 60000
 sincos --size 12 --steps 2 --regions 2
 life --size 40 --steps 4 --regions 3
 jacobi --size 10 --steps 20 --regions 2

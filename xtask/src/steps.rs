@@ -25,11 +25,22 @@ const STEPS: &[Step] = &[
 ];
 
 /// Tests of tida whose kernels run on the device that `TIDA_DEVICE` names, with the same bits on each.
-const ON_ANY_DEVICE: [&str; 10] =
-    ["array", "array_files", "compute_errors", "corpus", "device", "ghosts", "reduce", "same_bits", "schedule", "tile"];
+const ON_ANY_DEVICE: [&str; 11] = [
+    "array",
+    "array_files",
+    "compute_errors",
+    "corpus",
+    "device",
+    "ghosts",
+    "out_of_core",
+    "reduce",
+    "same_bits",
+    "schedule",
+    "tile",
+];
 
 /// Of those, the ones that say most of what a scheduler may get wrong.
-const ON_SIM: [&str; 5] = ["device", "ghosts", "reduce", "same_bits", "schedule"];
+const ON_SIM: [&str; 6] = ["device", "ghosts", "out_of_core", "reduce", "same_bits", "schedule"];
 
 /// `cargo test`, where a missing compiler or device is a failure and no reason to skip a test.
 fn tests() -> Command {

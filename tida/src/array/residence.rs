@@ -4,7 +4,7 @@
 //! it, and what the host touches the device does not touch meanwhile.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
 use super::storage::Storage;
 use crate::acc::SpanKind;
@@ -170,6 +170,9 @@ impl Storage {
             // SAFETY: the block lives as long as the storage, which unpins it when it ends.
             if unsafe { backend.pin(base, bytes) } {
                 pinned.push((base, backend.clone()));
+            } else if backend.facts().gpu {
+                static SAID: Once = Once::new();
+                SAID.call_once(|| tracing::warn!(bytes, "memory of the host could not be pinned: its copies are slow"));
             }
         }
     }
