@@ -20,12 +20,14 @@ pub(super) struct Window {
     /// Planes at each end that are held twice, so that what is read around a plane lies next to it: the first ones also
     /// after the last, the last ones also before the first.
     pub margin: i64,
+    /// Ghost planes that stay: every pass has them from here.
+    pub ghosts: i64,
 }
 
 impl Window {
-    /// Planes of memory: also one that edges of fixed value are copied from.
+    /// Planes of memory: also the ghost planes that stay, and one that edges of fixed value are copied from.
     pub fn memory_planes(&self) -> i64 {
-        self.planes + 2 * self.margin + 1
+        self.planes + 2 * self.margin + self.ghosts + 1
     }
 }
 
@@ -40,11 +42,20 @@ pub(super) struct Rolling {
     pub cells: usize,
     /// Slots whose edges are not those of a plane of the domain.
     tainted: Vec<bool>,
+    /// Ghost planes that nothing writes while the window is there, and whether they are where they stay.
+    ghosts: Vec<(i64, bool)>,
 }
 
 /// Values of each component that a window of an array takes.
 pub(super) fn cells(facts: &PlaneFacts, window: Window) -> usize {
     (window.memory_planes() as usize * facts.stride + facts.skip).next_multiple_of(128)
+}
+
+/// The ghost planes of an array that no ghost fill sets from others.
+pub(super) fn constant_ghosts(planar: &dyn Planar) -> Vec<i64> {
+    let (facts, ends) = (planar.facts(), planar.ends());
+    let ghosts = facts.grown.clone().filter(|plane| !facts.valid.contains(plane));
+    ghosts.filter(|plane| ends.iter().all(|end| !end.planes.contains(plane))).collect()
 }
 
 /// A stretch of planes in one region of the host and in neighbouring slots.
@@ -71,7 +82,8 @@ impl Rolling {
         let cells = cells(facts, window);
         let memory = Arc::new(device.allocate(cells * facts.element.bytes())?);
         let tainted = vec![true; window.planes as usize];
-        Ok(Rolling { tracker: tracker.clone(), planar: planar.clone(), memory, window, cells, tainted })
+        let ghosts = constant_ghosts(&**planar).into_iter().map(|plane| (plane, false)).collect();
+        Ok(Rolling { tracker: tracker.clone(), planar: planar.clone(), memory, window, cells, tainted, ghosts })
     }
 
     pub fn storage(&self) -> &Arc<Storage> {
@@ -104,7 +116,50 @@ impl Rolling {
         Ring { storage: self.storage().clone(), memory: self.memory.clone(), layout }
     }
 
-    /// Copies planes to the device.
+    /// Of planes that enter, those that come from the host: others are on the device already.
+    pub fn coming(&self, planes: &Range<i64>) -> Range<i64> {
+        let there = |plane: i64| self.ghosts.iter().any(|(ghost, there)| *ghost == plane && *there);
+        let start = planes.clone().find(|plane| !there(*plane)).unwrap_or(planes.end);
+        let end = (start..planes.end).rev().find(|plane| !there(*plane)).map_or(start, |last| last + 1);
+        start..end
+    }
+
+    /// Makes planes ready for operations that entered, once those that come from the host are here: ghost planes that
+    /// stay, and what is held twice.
+    ///
+    /// # Safety
+    /// As [`Rolling::mirror`].
+    ///
+    /// # Errors
+    /// What the driver reports.
+    pub unsafe fn entered(
+        &mut self,
+        device: &DeviceCore,
+        stream: usize,
+        planes: Range<i64>,
+        shift: i64,
+    ) -> Result<(), Error> {
+        let stay = self.window.memory_planes() - 1 - self.window.ghosts;
+        let mut ghosts = std::mem::take(&mut self.ghosts);
+        for ((ghost, there), place) in ghosts.iter_mut().zip(stay..).filter(|((ghost, _), _)| planes.contains(ghost)) {
+            let slot = self.slot(*ghost, shift);
+            let slot_place = slot + self.window.margin;
+            let (from, to) = if *there { (place, slot_place) } else { (slot_place, place) };
+            // SAFETY: the window has a place for each of these ghosts; the rest is the caller's promise.
+            unsafe { self.copy_planes(device, stream, from, to, 1)? };
+            *there = true;
+        }
+        self.ghosts = ghosts;
+        let valid = self.planar.facts().valid.clone();
+        for plane in planes.clone() {
+            let slot = self.slot(plane, shift) as usize;
+            self.tainted[slot] = !valid.contains(&plane);
+        }
+        // SAFETY: the caller's promise.
+        unsafe { self.mirror(device, stream, planes, shift) }
+    }
+
+    /// Copies planes to the device. They are for use once they have [entered](Rolling::entered).
     ///
     /// # Safety
     /// No one writes them on the host or uses their slots until the copies are done.
@@ -112,7 +167,7 @@ impl Rolling {
     /// # Errors
     /// What the driver reports.
     pub unsafe fn upload(
-        &mut self,
+        &self,
         device: &DeviceCore,
         stream: usize,
         planes: Range<i64>,
@@ -138,13 +193,7 @@ impl Rolling {
                 }
             }
         }
-        let valid = self.planar.facts().valid.clone();
-        for plane in planes.clone() {
-            let slot = self.slot(plane, shift) as usize;
-            self.tainted[slot] = !valid.contains(&plane);
-        }
-        // SAFETY: the caller's promise.
-        unsafe { self.mirror(device, stream, planes, shift) }
+        Ok(())
     }
 
     /// Copies planes to the host.
@@ -252,7 +301,7 @@ impl Rolling {
         planes: Range<i64>,
         shift: i64,
     ) -> Result<(), Error> {
-        let Window { planes: window, margin } = self.window;
+        let Window { planes: window, margin, .. } = self.window;
         for (_, part) in self.rounds(&planes, shift) {
             let first = self.slot(part.start, shift);
             let last = first + part.end - part.start;
@@ -312,6 +361,7 @@ impl Rolling {
                 let to = self.cells * before + slot * size;
                 device.backend().upload(stream, &self.memory, to, from, values * size)?;
             }
+            device.count_upload(values * size);
         }
         Ok(())
     }

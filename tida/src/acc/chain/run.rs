@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use smallvec::{SmallVec, smallvec};
 
-use super::ring::{Rolling, Window, cells};
-use super::schedule::{Access, Op, Pass, Planes, Reach, Schedule, Write, schedule};
+use super::ring::{Rolling, Window, cells, constant_ghosts};
+use super::schedule::{Access, Op, Pass, Planes, Reach, Schedule, Write, least_window, schedule};
 use super::{Chain, Link, LinkWork, Ready, Use};
 use crate::acc::boxes::union;
 use crate::acc::device::DeviceCore;
@@ -22,8 +22,15 @@ const RUN: usize = 0;
 const UP: usize = 1;
 const DOWN: usize = 2;
 
-/// Bytes of the planes that a block of a schedule has of one array, about: enough to keep the device busy.
+/// Bytes of the planes that a block of a schedule has of one array, at most: more keep no device busier.
 const BLOCK: usize = 256 << 20;
+
+/// Blocks that an array has at least, but for those of [`SMALL`] bytes: while the first is loaded and while the last is
+/// stored nothing else runs, and where link and kernels take equally long that time is lost.
+const BLOCKS: i64 = 64;
+
+/// Bytes of a block whose kernels take about as long as launching them.
+const SMALL: usize = 16 << 20;
 
 /// For each block the last event up to it.
 type Events = Vec<Option<Arc<dyn Event>>>;
@@ -50,7 +57,7 @@ pub(in crate::acc) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Result
     let faults = std::mem::take(&mut running.done);
     for (link, done) in faults {
         if let (Err(error), Some(result @ Ok(()))) = (done(), results.get_mut(link)) {
-            *result = Err(error);
+            *result = Err(error.recorded_at(chain.links[link].node.recorded));
         }
     }
     if let Err(error) = put.and(waited) {
@@ -135,7 +142,9 @@ impl<'a> Running<'a> {
         let boxes: Vec<Vec<GridBox<4>>> = chain.links.iter().map(|link| merged(&link.work)).collect();
         let (works, ops) = operations(chain, &planars, &boxes, results);
         let margin = ops.iter().map(reach).max().unwrap_or(0);
-        let planes = |window: i64| Window { planes: window, margin };
+        let ghosts = planars.iter().map(|planar| constant_ghosts(&***planar).len() as i64).max().unwrap_or(0);
+        let planes = |window: i64| Window { planes: window, margin, ghosts };
+        let least = least_window(&ops, planars.len()).max(margin + 1);
         let bytes = |window: Window| -> u64 {
             planars.iter().map(|planar| (cells(planar.facts(), window) * planar.facts().element.bytes()) as u64).sum()
         };
@@ -152,10 +161,10 @@ impl<'a> Running<'a> {
             planars.iter().map(|planar| planar.facts().stride * planar.facts().element.bytes()).max().unwrap_or(1);
         loop {
             let window = planes(fits);
-            let thick = ((BLOCK / plane.max(1)) as i64).clamp(1, (fits / 8).max(1));
-            let made = if fits > margin { schedule(&ops, planars.len(), fits, thick).ok() } else { None };
+            let thick = thickness(plane, most, fits);
+            let made = if fits >= least { schedule(&ops, planars.len(), fits, thick).ok() } else { None };
             let Some(schedule) = made else {
-                return Err(too_small(chain, &planars, room, bytes(planes(3 * margin + 4))));
+                return Err(too_small(chain, &planars, room, bytes(planes(least))));
             };
             let rolling = |(tracker, planar): (_, &&Arc<dyn Planar>)| Rolling::new(device, tracker, planar, window);
             match chain.arrays.iter().zip(&planars).map(rolling).collect::<Result<Vec<_>, Error>>() {
@@ -175,9 +184,9 @@ impl<'a> Running<'a> {
                     });
                 }
                 // Others have taken memory meanwhile: go on with less.
-                Err(error) if error.kind() == ErrorKind::Memory && fits > 2 * margin + 4 => {
+                Err(error) if error.kind() == ErrorKind::Memory && fits > least => {
                     tracing::warn!(%error, planes = fits, "less memory on the device than was free: a smaller window");
-                    fits = fits * 3 / 4;
+                    fits = (fits * 3 / 4).max(least);
                 }
                 Err(error) => return Err(error),
             }
@@ -216,18 +225,27 @@ impl<'a> Running<'a> {
                 after(UP, &ran, block.uploads_after)?;
                 after(UP, &stored, block.uploads_after)?;
                 for Planes { array, planes } in &block.uploads {
-                    let array = &mut self.arrays[*array];
-                    let name = format_args!("{planes:?}");
+                    let array = &self.arrays[*array];
+                    let planes = array.coming(planes);
+                    if planes.is_empty() {
+                        continue;
+                    }
+                    let (name, bytes) = (format_args!("{planes:?}"), array.bytes(&planes));
                     // SAFETY: the schedule loads planes when their slots are free and the host has them; the graph keeps
                     // all other work away.
-                    let upload = |array: &mut Rolling| unsafe { array.upload(device, UP, planes.clone(), *shift) };
-                    device.timed(SpanKind::H2d, name, UP, array.bytes(planes), || upload(array))?;
+                    let upload = || unsafe { array.upload(device, UP, planes.clone(), *shift) };
+                    device.timed(SpanKind::H2d, name, UP, bytes, upload)?;
                 }
                 let loaded = backend.record(UP)?;
                 backend.flush(UP)?;
                 backend.wait(RUN, &*loaded)?;
             }
             after(RUN, &stored, block.runs_after)?;
+            for Planes { array, planes } in &block.uploads {
+                // Not where uploads are, so that the link does not wait for kernels.
+                // SAFETY: only operations look there, which come later in this stream; slots are free as for those.
+                unsafe { self.arrays[*array].entered(device, RUN, planes.clone(), *shift)? };
+            }
             for (op, planes) in &block.runs {
                 device.count_launch();
                 let (kind, name) = match self.works[*op] {
@@ -339,6 +357,12 @@ impl<'a> Running<'a> {
         }
         result
     }
+}
+
+/// Planes of `plane` bytes for a block, at most, of arrays of so many planes in windows of `window`.
+fn thickness(plane: usize, planes: i64, window: i64) -> i64 {
+    let of = |bytes: usize| (bytes / plane.max(1)) as i64;
+    (planes / BLOCKS).max(of(SMALL)).min(of(BLOCK)).min(window / 8).max(1)
 }
 
 /// Boxes of a sweep, merged across regions.
@@ -457,17 +481,18 @@ fn not_planar(regions: usize) -> Error {
 }
 
 fn too_small(chain: &Chain, planars: &[&Arc<dyn Planar>], room: u64, needed: u64) -> Error {
-    let list = planars.iter().map(|planar| {
+    let name = |planar: &&Arc<dyn Planar>| {
         let facts = planar.facts();
-        let bytes = facts.stride * facts.element.bytes();
-        format!("{} planes of {bytes} bytes", facts.grown.end - facts.grown.start)
-    });
-    let list: Vec<String> = list.collect();
+        let (planes, bytes) = (facts.grown.end - facts.grown.start, facts.stride * facts.element.bytes());
+        let ends = facts.layout.regions.last().map_or([0; 4], |region| region.valid.hi);
+        format!("{} of shape {:?}: {planes} planes of {bytes} bytes", facts.element, &ends[4 - facts.rank..])
+    };
+    let list: Vec<String> = planars.iter().map(name).collect();
     let place = chain.links.first().map_or(String::new(), |link| format!(" recorded at {}", link.node.recorded));
     Error::new(
         ErrorKind::Memory,
-        format!("run work{place} with a window of planes of {} arrays ({})", list.len(), list.join(", ")),
-        format!("{room} bytes of device memory, where about {needed} are needed"),
+        format!("run work{place} with a window of planes of each of {} arrays ({})", list.len(), list.join("; ")),
+        format!("room for {room} bytes of arrays on the device, where these need {needed}"),
         "raise the memory limit, or use smaller planes: a shape with a longer first axis",
     )
 }

@@ -96,9 +96,8 @@ pub(crate) struct TooSmall {
     pub op: usize,
 }
 
-/// Blocks that pass between the one whose slots an upload takes over and the one it belongs to, so that copies run beside
-/// operations.
-const APART: i64 = 2;
+/// An upload takes over the slots of the block so many before: one is loaded, one computed and one stored at a time.
+const APART: i64 = 3;
 
 /// Orders a chain over windows of `window` planes of each array, at most `thick` planes a block.
 ///
@@ -122,6 +121,16 @@ pub(crate) fn schedule(ops: &[Op], arrays: usize, window: i64, thick: i64) -> Re
         schedule.passes.push(pass);
     }
     Ok(schedule)
+}
+
+/// The fewest planes of a window that each operation fits into.
+pub(crate) fn least_window(ops: &[Op], arrays: usize) -> i64 {
+    let alone = |op: &Op| {
+        let mut skew = Skew::new(arrays);
+        skew.add(op);
+        skew.slots() + 1
+    };
+    ops.iter().map(alone).max().unwrap_or(0)
 }
 
 /// How many of the first operations fit into one pass, and with blocks of how many planes.
