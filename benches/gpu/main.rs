@@ -152,9 +152,13 @@ fn run() -> Result<()> {
     };
     println!("tida on {}, against {against}; at most {} rounds", device.name(), options.rounds);
 
+    let wanted = |name: &str| options.cases.is_empty() || options.cases.iter().any(|part| name.contains(part.as_str()));
+    if !cases.iter().any(|(name, _)| wanted(name)) {
+        let names = cases.map(|(name, _)| name).join("; ");
+        Err(format!("tried to run the cases {:?}; found none; the cases are: {names}", options.cases))?;
+    }
     for (name, case) in cases {
-        let wanted = |part: &String| name.contains(part.as_str());
-        if options.cases.is_empty() || options.cases.iter().any(wanted) {
+        if wanted(name) {
             case(&bench, &mut output).map_err(|e| format!("{name}: {e}"))?;
         }
     }

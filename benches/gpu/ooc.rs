@@ -22,8 +22,8 @@ const FEW_STEPS: usize = 8;
 const REGIONS: usize = 16;
 /// Times that tida is timed, at most.
 const ROUNDS: usize = 3;
-/// Recorded operations that may wait.
-const LOOK_AHEAD: usize = 256;
+/// Recorded operations that may wait: more than the fills and sweeps of a run.
+const LOOK_AHEAD: usize = 512;
 
 /// An accelerator that may use this part of the memory of two arrays.
 fn limited(bench: &Bench, n: usize, part: Option<f64>, look_ahead: usize) -> Result<TileAcc> {

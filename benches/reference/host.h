@@ -19,8 +19,8 @@
 #define CHECK(call)                                                                             \
     do {                                                                                        \
         cudaError_t result_ = (call);                                                           \
-        if (result_ != cudaSuccess) {                                                             \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(result_));     \
+        if (result_ != cudaSuccess) {                                                           \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(result_));    \
             exit(1);                                                                            \
         }                                                                                       \
     } while (0)
