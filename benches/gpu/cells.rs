@@ -12,11 +12,11 @@ use crate::measure::{Output, Row, Side, Work, fastest, in_turn};
 
 const SOURCE: &str = include_str!("../reference/cells.cu");
 /// Times that a cell repeats the computation in one step.
-const ITERATIONS: u64 = 32;
+pub const ITERATIONS: u64 = 32;
 /// The largest difference between two libraries' sines and cosines after one step, from starts below 1.
 const LIBRARY: f64 = 1e-12;
 
-fn sincos_step(u: &mut TileArray<f64, 3>) -> tida::Result<()> {
+pub fn sincos_step(u: &mut TileArray<f64, 3>) -> tida::Result<()> {
     let iterations = ITERATIONS;
     for tile in TileIter::new(u) {
         compute(

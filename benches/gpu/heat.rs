@@ -12,9 +12,9 @@ use crate::cuda::{Flags, Gpu, cover, function, upload};
 use crate::measure::{Output, Row, Side, Work, fastest, in_turn};
 
 const SOURCE: &str = include_str!("../reference/heat.cu");
-const ALPHA: f64 = 0.1;
+pub const ALPHA: f64 = 0.1;
 /// What lies around the inner cells.
-const OUTSIDE: f64 = 0.5;
+pub const OUTSIDE: f64 = 0.5;
 /// Steps after which results are compared.
 const CHECKED: usize = 3;
 

@@ -5,13 +5,19 @@
 //! speeds, tida over reference, in the median of the rounds.
 //!
 //! Without a GPU, `--device cpu` compares tida's results with plain loops and times tida alone.
+//!
+//! `--ooc` is another set of cases (`cargo xtask bench ooc`): arrays larger than the memory that tida may use, and the figures
+//! of TiDA-acc, against whole programs. What it found is in `docs/papers/tida-acc.md`.
 
 mod cells;
 mod cuda;
+mod exceed;
+mod figures;
 mod heat;
 mod host;
 mod measure;
 mod ooc;
+mod programs;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -30,9 +36,17 @@ struct Options {
     /// Where tida runs; the references run on the first NVIDIA GPU, and not at all beside `cpu`
     #[arg(long, value_enum, default_value_t = On::Cuda)]
     device: On,
-    /// Cases whose name holds one of these: heat3, heat2, sincos, sum, slabs, overhead, first, out [default: all but out, out of core]
+    /// Cases whose name holds one of these: heat3, heat2, sincos, sum, slabs, overhead, first; and of the set that `--ooc`
+    /// chooses: many, periodic, pass, exceed, figure
     #[arg(long = "case", value_name = "NAME")]
     cases: Vec<String>,
+    /// Takes the cases of arrays larger than memory and of TiDA-acc's figures, which take minutes, instead of the others;
+    /// programs to compare with are those in the folder that TIDA_REFERENCES names
+    #[arg(long)]
+    ooc: bool,
+    /// Bytes that the case `exceed` takes for the device's memory [default: what the device has]
+    #[arg(long)]
+    memory: Option<u64>,
     /// Cells along each axis of the 3-D cases; 2-D ones have 16 times as many [default: 512, on the CPU 64]
     #[arg(long, value_parser = clap::value_parser!(u32).range(8..=1024))]
     size: Option<u32>,
@@ -70,12 +84,19 @@ struct Bench {
     size: usize,
     /// Along each axis of the cases that are larger than the memory they may use.
     large: usize,
+    /// What counts as the device's memory, if that is said.
+    memory: Option<u64>,
 }
 
 impl Bench {
     /// An accelerator on the device asked for.
     fn accelerator(&self, math: Math) -> Result<TileAcc> {
         Ok(TileAcc::builder().device(self.device).math(math).build()?)
+    }
+
+    /// Rounds of cases that take long, or whose other side is a program that times itself.
+    fn few(&self) -> usize {
+        self.effort.rounds.min(3)
     }
 }
 
@@ -93,18 +114,8 @@ fn run() -> Result<()> {
     if options.first_call {
         return host::first_call(device);
     }
-    let on_cpu = options.device == On::Cpu;
-    let gpu = if on_cpu { None } else { Some(Gpu::open()?) };
-    let effort = Effort { rounds: options.rounds as usize, seconds: f64::from(options.milliseconds) * 1e-3 };
-    let size = options.size.unwrap_or(if on_cpu { 64 } else { 512 }) as usize;
-    let large = options.size.unwrap_or(if on_cpu { 64 } else { 1024 }) as usize;
-    let bench = Bench { device, gpu, effort, size, large };
-    let mut output = Output::new(options.json.as_deref())?;
-    let against = bench.gpu.as_ref().map_or("plain loops, for the results alone", |gpu| &gpu.name);
-    println!("tida on {}, against {against}; {} rounds", device.name(), options.rounds);
-
     type Case = fn(&Bench, &mut Output) -> Result<()>;
-    let cases: [(&str, Case); 10] = [
+    let in_process: [(&str, Case); 8] = [
         ("heat3 f64", heat::heat3::<f64>),
         ("heat3 f32", heat::heat3::<f32>),
         ("heat2 f64", heat::heat2),
@@ -113,14 +124,41 @@ fn run() -> Result<()> {
         ("sum", cells::sum),
         ("overhead", host::overhead),
         ("first call", host::first_calls),
-        ("out of core, many steps", ooc::skewed),
-        ("out of core, one step", ooc::streamed),
     ];
+    let ooc: [(&str, Case); 8] = [
+        ("figure 1", figures::figure_1),
+        ("figure 5", figures::figure_5),
+        ("figure 6", figures::figure_6),
+        ("figure 8", figures::figure_8),
+        ("out of core, one step a pass", ooc::streamed),
+        ("out of core, many steps", ooc::skewed),
+        ("out of core, periodic", ooc::periodic),
+        ("exceed", exceed::exceed),
+    ];
+    let cases = if options.ooc { &ooc } else { &in_process };
+
+    let on_cpu = options.device == On::Cpu;
+    // The other set compares with programs of their own.
+    let gpu = if on_cpu || options.ooc { None } else { Some(Gpu::open()?) };
+    let effort = Effort { rounds: options.rounds as usize, seconds: f64::from(options.milliseconds) * 1e-3 };
+    let size = options.size.unwrap_or(if on_cpu { 64 } else { 512 }) as usize;
+    let large = options.size.unwrap_or(if on_cpu { 64 } else { 1024 }) as usize;
+    let bench = Bench { device, gpu, effort, size, large, memory: options.memory };
+    let mut output = Output::new(options.json.as_deref())?;
+    let against = match &bench.gpu {
+        Some(gpu) => &gpu.name,
+        None if options.ooc && programs::compiled() => "hand-written programs",
+        None => "nothing but its own results",
+    };
+    println!("tida on {}, against {against}; at most {} rounds", device.name(), options.rounds);
+
+    let wanted = |name: &str| options.cases.is_empty() || options.cases.iter().any(|part| name.contains(part.as_str()));
+    if !cases.iter().any(|(name, _)| wanted(name)) {
+        let names = cases.map(|(name, _)| name).join("; ");
+        Err(format!("tried to run the cases {:?}; found none; the cases are: {names}", options.cases))?;
+    }
     for (name, case) in cases {
-        // Those take minutes, and programs that are compiled beside this one.
-        if (options.cases.is_empty() && !name.starts_with("out of core"))
-            || options.cases.iter().any(|wanted| name.contains(wanted.as_str()))
-        {
+        if wanted(name) {
             case(&bench, &mut output).map_err(|e| format!("{name}: {e}"))?;
         }
     }

@@ -92,6 +92,24 @@ pub struct Row {
     pub ratio: Option<f64>,
     pub ratio_min: Option<f64>,
     pub ratio_max: Option<f64>,
+    /// Least ratio that is good enough.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub goal: Option<f64>,
+}
+
+/// A bar or a mark of a plot: `cargo xtask plot` draws those of one plot together.
+#[derive(Clone, Debug, Serialize)]
+pub struct Point<'a> {
+    pub plot: &'a str,
+    /// Where it stands on the axis, such as a number of steps.
+    pub group: &'a str,
+    /// What was measured.
+    pub series: &'a str,
+    /// The median of the rounds, the lowest and the highest.
+    pub value: f64,
+    pub min: f64,
+    pub max: f64,
+    pub unit: &'a str,
 }
 
 /// What is measured in other units.
@@ -173,7 +191,7 @@ impl Output {
             _ => "-".into(),
         };
         println!(
-            "{:<42} {:>7.1} {:>7.0} {:>7} {:>7} {:>7} {:>15}  {}{}",
+            "{:<42} {:>7.1} {:>7.0} {:>7} {:>7} {:>7} {:>15}  {}{}{}",
             row.case,
             row.gcells,
             row.gbytes,
@@ -182,7 +200,10 @@ impl Output {
             or_dash(row.ratio, 3),
             range,
             row.check,
-            row.reference.as_ref().map_or(String::new(), |name| format!("; {name}"))
+            row.reference.as_ref().map_or(String::new(), |name| format!("; {name}")),
+            row.goal.zip(row.ratio).map_or(String::new(), |(goal, ratio)| {
+                format!("; goal {goal}: {}", if ratio >= goal { "met" } else { "missed" })
+            })
         );
         self.line(row)
     }
@@ -190,6 +211,13 @@ impl Output {
     pub fn figure(&mut self, case: &str, value: f64, unit: &'static str) -> Result<()> {
         println!("{case:<66} {value:>10.3} {unit}");
         self.line(&Figure { case: case.to_owned(), value, unit })
+    }
+
+    /// For a plot: the values of the rounds.
+    pub fn point(&mut self, (plot, group, series): (&str, &str, &str), values: &[f64], unit: &str) -> Result<()> {
+        let min = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let max = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        self.line(&Point { plot, group, series, value: median(values), min, max, unit })
     }
 
     /// A result that is not as it should be: measuring goes on, and ends with an error.

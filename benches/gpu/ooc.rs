@@ -1,9 +1,8 @@
 //! Arrays larger than the memory that tida may use, against pipelines written by hand.
 //!
-//! The references are `benches/reference/{skew,ooc}.cu`, whole programs: `run.sh` compiles them with nvcc, and each side
-//! runs in turn.
+//! The references are `benches/reference/{skew,ooc}.cu`, whole programs that take the best of their forms: each runs once,
+//! between tida's rounds.
 
-use std::process::Command;
 use std::time::Instant;
 
 use tida::Math;
@@ -11,13 +10,20 @@ use tida::prelude::*;
 use tida_suite::Result;
 
 use crate::Bench;
-use crate::heat::{Cell, noise};
+use crate::heat::{Cell, OUTSIDE, noise};
 use crate::measure::{Output, Row, Work, median};
+use crate::programs;
 
 /// Steps of a run.
 const STEPS: usize = 200;
+/// Steps with a periodic boundary.
+const FEW_STEPS: usize = 8;
 /// Regions of an array.
 const REGIONS: usize = 16;
+/// Times that tida is timed, at most.
+const ROUNDS: usize = 3;
+/// Recorded operations that may wait: more than the fills and sweeps of a run.
+const LOOK_AHEAD: usize = 512;
 
 /// An accelerator that may use this part of the memory of two arrays.
 fn limited(bench: &Bench, n: usize, part: Option<f64>, look_ahead: usize) -> Result<TileAcc> {
@@ -58,68 +64,94 @@ impl Pair {
     }
 }
 
-/// Numbers that a reference prints after a word, such as `skewed, .. : 175.0 Gcell-steps/s`.
-fn reference(name: &str, arguments: &[String], line: &str, before: &str) -> Result<Vec<f64>> {
-    let Some(folder) = std::env::var_os("TIDA_REFERENCES") else { return Ok(Vec::new()) };
-    let program = std::path::Path::new(&folder).join(name);
-    let output = Command::new(&program)
-        .args(arguments)
-        .output()
-        .map_err(|e| format!("tried to run {}; found: {e}", program.display()))?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let values = text.lines().filter(|found| found.contains(line)).filter_map(|found| {
-        println!("    {found}");
-        let end = found.find(before)?;
-        found[..end].split([' ', ',']).rfind(|word| !word.is_empty())?.parse().ok()
-    });
-    Ok(values.collect())
-}
-
 fn best(values: &[f64]) -> Option<f64> {
     values.iter().copied().reduce(f64::max)
 }
 
+/// Part of the arrays' memory, and the goals: of the speed of `skew.cu`, and of tida's own in core.
+#[derive(Clone, Copy)]
+struct Part {
+    name: &'static str,
+    part: Option<f64>,
+    /// Of `skew.cu`, which has fixed boundaries.
+    of_skew: Option<f64>,
+    of_in_core: Option<f64>,
+}
+
+const WHOLE: Part = Part { name: "all of the arrays", part: None, of_skew: None, of_in_core: None };
+const QUARTER: Part = Part { name: "a quarter", part: Some(0.25), of_skew: Some(0.97), of_in_core: Some(0.85) };
+const EIGHTH: Part = Part { name: "an eighth", part: Some(0.125), of_skew: None, of_in_core: Some(0.8) };
+
 /// Heat over many steps: the window follows the steps (`skew.cu`).
 pub fn skewed(bench: &Bench, output: &mut Output) -> Result<()> {
+    many(bench, output, "fixed", Boundary::Fixed(OUTSIDE), STEPS, &[WHOLE, QUARTER, EIGHTH])
+}
+
+/// The same with a periodic boundary, whose first planes need the last ones: fewer steps.
+pub fn periodic(bench: &Bench, output: &mut Output) -> Result<()> {
+    let quarter = Part { of_skew: None, of_in_core: None, ..QUARTER };
+    many(bench, output, "periodic", Boundary::Periodic, FEW_STEPS, &[WHOLE, quarter])
+}
+
+fn many(
+    bench: &Bench,
+    output: &mut Output,
+    edge: &str,
+    boundary: Boundary<f64>,
+    steps: usize,
+    parts: &[Part],
+) -> Result<()> {
     let n = bench.large;
-    let cells = n * n * n * STEPS;
-    let rounds = 3.min(bench.effort.rounds);
+    let cells = n * n * n * steps;
+    let gcells = |seconds: &[f64]| seconds.iter().map(|seconds| cells as f64 / seconds / 1e9).collect::<Vec<_>>();
     let mut whole = None;
     let mut in_core = 0.0;
-    for (name, part, boundary) in [
-        ("all of the arrays", None, Boundary::Fixed(0.5)),
-        ("a quarter", Some(0.25), Boundary::Fixed(0.5)),
-        ("an eighth", Some(0.125), Boundary::Fixed(0.5)),
-    ] {
-        let acc = limited(bench, n, part, 256)?;
+    for &Part { name, part, of_skew, of_in_core } in parts {
+        let acc = limited(bench, n, part, LOOK_AHEAD)?;
         let mut pair = Pair::new(&acc, n, if part.is_none() { 1 } else { REGIONS }, boundary)?;
         let mut seconds = Vec::new();
         let mut theirs = Vec::new();
-        for round in 0..=rounds {
-            seconds.push(pair.run(STEPS)?);
-            // It takes the best of several runs and forms by itself: once is enough.
-            if let (Some(part), 1) = (part, round) {
-                let arguments = [n.to_string(), part.to_string(), STEPS.to_string()];
-                let found = reference("skew", &arguments, "skewed,", "Gcell-steps/s")?;
-                theirs.extend(best(&found).map(|gcells| cells as f64 / gcells / 1e9));
+        for round in 0..=ROUNDS.min(bench.effort.rounds) {
+            seconds.push(pair.run(steps)?);
+            if let (Some(part), 1, "fixed") = (part, round, edge) {
+                let arguments = [n.to_string(), part.to_string(), steps.to_string()];
+                let found = programs::numbers("skew", &arguments, "skewed,", "Gcell-steps/s")?;
+                theirs.extend(best(&found));
             }
         }
         println!("    {}", acc.stats());
         seconds.remove(0);
-        let (u, _) = (pair.u.to_ndarray()?, drop(pair.next));
-        let same = whole.as_ref().is_none_or(|whole| *whole == u);
-        let case = format!("heat {n}^3 f64, {STEPS} steps, memory for {name}");
-        let check = output.checked(&case, same, if same { "same bits".into() } else { "other bits".into() });
+        let (checksum, _) = programs::checksum(&pair.u)?;
+        drop(pair);
+        let same = whole.as_ref().is_none_or(|whole| *whole == checksum);
+        let words = match (&whole, same) {
+            (None, _) => "compared with the next",
+            (_, true) => "same bits",
+            (_, false) => "OTHER BITS",
+        };
+        let case = format!("heat {n}^3 f64, {edge}, {steps} steps, memory for {name}");
+        let check = output.checked(&case, same, words.into());
         let work = Work { case: case.clone(), check, cells, bytes: 0 };
-        let theirs: Option<Vec<f64>> = theirs.first().map(|best| vec![*best; seconds.len()]);
-        let row = Row::new(&work, &seconds, theirs.as_ref().map(|theirs| ("skew.cu", &theirs[..])));
-        output.row(&row)?;
-        if part.is_none() {
-            in_core = median(&seconds);
-        } else {
-            output.figure(&format!("{case}: of in-core"), in_core / median(&seconds), "x")?;
+        let group = format!("{edge}, {name}");
+        output.point(("many steps", &group, "tida"), &gcells(&seconds), "Gcell-steps/s")?;
+        match theirs.first() {
+            None => output.row(&Row::new(&work, &seconds, None))?,
+            Some(&rate) => {
+                output.point(("many steps", &group, "skew.cu"), &[rate], "Gcell-steps/s")?;
+                let theirs = vec![cells as f64 / rate / 1e9; seconds.len()];
+                let row = Row::new(&work, &seconds, Some(("skew.cu", &theirs)));
+                output.row(&Row { goal: of_skew, ..row })?;
+            }
         }
-        whole.get_or_insert(u);
+        match part {
+            None => in_core = median(&seconds),
+            Some(_) => {
+                let ratio = in_core / median(&seconds);
+                let goal = of_in_core.map_or(String::new(), |goal| format!(" (goal {goal})"));
+                output.figure(&format!("{case}: of in-core{goal}"), ratio, "x")?;
+            }
+        }
+        whole.get_or_insert(checksum);
     }
     Ok(())
 }
@@ -127,27 +159,35 @@ pub fn skewed(bench: &Bench, output: &mut Output) -> Result<()> {
 /// Heat with one step a pass over the link (`ooc.cu`).
 pub fn streamed(bench: &Bench, output: &mut Output) -> Result<()> {
     let n = bench.large;
-    let acc = limited(bench, n, Some(0.25), 1)?;
-    let mut pair = Pair::new(&acc, n, REGIONS, Boundary::Fixed(0.5))?;
-    let (mut seconds, mut theirs) = (Vec::new(), Vec::new());
-    for round in 0..=3.min(bench.effort.rounds) {
-        seconds.push(pair.run(4)? / 4.0);
-        if round != 1 {
-            continue;
-        }
-        let found = reference("ooc", &[], "fused 1:", "GB/s")?;
-        theirs.extend(best(&found).map(|gbytes| 2.0 * 8.0 * (1u64 << 30) as f64 / gbytes / 1e9));
-    }
-    println!("    {}", acc.stats());
     let cells = n * n * n;
-    let work = Work {
-        case: format!("heat {n}^3 f64, one step a pass"),
-        check: "checked with the others".into(),
-        cells,
-        bytes: 16 * cells,
-    };
+    let rounds = ROUNDS.min(bench.effort.rounds);
+    let mut pair = Pair::new(&limited(bench, n, Some(0.25), 1)?, n, REGIONS, Boundary::Fixed(OUTSIDE))?;
+    let (mut seconds, mut theirs) = (Vec::new(), Vec::new());
+    for round in 0..=rounds {
+        seconds.push(pair.run(4)? / 4.0);
+        if round == 1 {
+            // It has 1024^3 cells.
+            let found = programs::numbers("ooc", &[], "fused 1:", "GB/s")?;
+            theirs.extend(best(&found).map(|gbytes| 16.0 * cells as f64 / gbytes / 1e9));
+        }
+    }
+    println!("    {}", pair.acc.stats());
+    let found = programs::checksum(&pair.u)?.0;
+    drop(pair);
+    let mut whole = Pair::new(&limited(bench, n, None, LOOK_AHEAD)?, n, 1, Boundary::Fixed(OUTSIDE))?;
+    whole.run(4 * (rounds + 1))?;
+    let same = found == programs::checksum(&whole.u)?.0;
+    drop(whole);
+
+    let case = format!("heat {n}^3 f64, one step a pass");
+    let check = output.checked(&case, same, if same { "same bits" } else { "OTHER BITS" }.into());
+    let work = Work { case, check, cells, bytes: 16 * cells };
     let seconds = &seconds[1..];
-    let theirs: Option<Vec<f64>> = theirs.first().map(|best| vec![*best; seconds.len()]);
-    let row = Row::new(&work, seconds, theirs.as_ref().map(|theirs| ("ooc.cu", &theirs[..])));
-    output.row(&row)
+    let gbytes = |seconds: &[f64]| seconds.iter().map(|s| 16.0 * cells as f64 / s / 1e9).collect::<Vec<_>>();
+    output.point(("one step a pass", "both ways", "tida"), &gbytes(seconds), "GB/s")?;
+    let Some(&best) = theirs.first() else { return output.row(&Row::new(&work, seconds, None)) };
+    let theirs = vec![best; seconds.len()];
+    output.point(("one step a pass", "both ways", "ooc.cu"), &gbytes(&theirs), "GB/s")?;
+    let row = Row::new(&work, seconds, Some(("ooc.cu", &theirs)));
+    output.row(&Row { goal: Some(0.98), ..row })
 }

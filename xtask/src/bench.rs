@@ -4,6 +4,9 @@
 //! grows slower or faster meanwhile slows both. What counts is the median of the ratios of the pairs.
 //!
 //! `gpu`: runs `benches/gpu`, which measures both sides in one process.
+//!
+//! `ooc`: runs its other set of cases: arrays larger than the memory that tida may use, and the figures of TiDA-acc. The other
+//! side is programs of `benches/reference`, compiled here if there is nvcc.
 
 use std::process::Command;
 
@@ -11,7 +14,7 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::Result;
-use crate::shell::{command, read, root, run, target};
+use crate::shell::{command, read, root, run, target, works};
 
 /// Flags of `cargo xtask bench cpu`.
 #[derive(Args)]
@@ -35,6 +38,20 @@ pub struct GpuOptions {
 /// Runs the bench on the GPU; it says itself what it lacks where there is none.
 pub fn gpu(options: &GpuOptions) -> Result<()> {
     run(command("cargo bench --quiet --bench gpu --").args(&options.flags))
+}
+
+/// Compiles the programs to compare with, and runs the bench.
+pub fn ooc(options: &GpuOptions) -> Result<()> {
+    let mut bench = command("cargo bench --quiet --bench gpu -- --ooc");
+    bench.args(&options.flags);
+    if works(&mut command("nvcc --version")) {
+        let folder = target().join("bench/references");
+        run(command("bash benches/reference/compile.sh").arg(&folder))?;
+        bench.env("TIDA_REFERENCES", &folder);
+    } else if std::env::var_os("TIDA_REFERENCES").is_none() {
+        println!("no nvcc: nothing to compare with; put CUDA's compiler on the PATH");
+    }
+    run(&mut bench)
 }
 
 /// One line of the table.

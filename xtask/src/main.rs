@@ -1,9 +1,11 @@
-//! The project's own commands: `cargo xtask test`, `cargo xtask bench`, `cargo xtask gpu-bundle`, `cargo xtask corpus`.
+//! The project's own commands: `cargo xtask test`, `cargo xtask bench`, `cargo xtask plot`, `cargo xtask gpu-bundle`,
+//! `cargo xtask corpus`.
 
 mod bench;
 mod bundle;
 mod corpus;
 mod nvrtc;
+mod plot;
 mod shell;
 mod smoke;
 mod steps;
@@ -29,6 +31,8 @@ enum Command {
     Corpus(corpus::Options),
     /// Pack tests, examples and benches into target/gpu-bundle, for a machine with a GPU and without Rust
     GpuBundle,
+    /// Draw what `bench ooc --json FILE` found, as SVG
+    Plot(plot::Options),
     /// Measure against hand-written references
     Bench {
         #[command(subcommand)]
@@ -42,6 +46,8 @@ enum Bench {
     Cpu(bench::Options),
     /// tida against hand-written CUDA, on a machine with an NVIDIA GPU
     Gpu(bench::GpuOptions),
+    /// Arrays larger than memory and the figures of TiDA-acc, against hand-written programs, on such a machine
+    Ooc(bench::GpuOptions),
 }
 
 fn main() -> std::process::ExitCode {
@@ -49,8 +55,10 @@ fn main() -> std::process::ExitCode {
         Command::Test => steps::test(),
         Command::Corpus(options) => corpus::write(&options),
         Command::GpuBundle => bundle::write(),
+        Command::Plot(options) => plot::write(&options),
         Command::Bench { what: Bench::Cpu(options) } => bench::cpu(&options),
         Command::Bench { what: Bench::Gpu(options) } => bench::gpu(&options),
+        Command::Bench { what: Bench::Ooc(options) } => bench::ooc(&options),
     };
     match done {
         Ok(()) => std::process::ExitCode::SUCCESS,

@@ -6,6 +6,8 @@
 #   ./run.sh smoke cuda|opencl|cpu              every example, small, compared with plain loops
 #   ./run.sh sanitize [TEST..]                  compute-sanitizer over small runs of the examples and of some tests
 #   ./run.sh bench [FLAGS..]                    tida against hand-written CUDA; `./run.sh bench --help`
+#   ./run.sh ooc [FLAGS..]                      arrays larger than memory and the figures of TiDA-acc, against hand-written
+#                                               programs where nvcc is there to compile them; same flags
 #
 # LIMIT sets the seconds that one program may take (default 300).
 set -uo pipefail
@@ -193,17 +195,19 @@ case ${1:-} in
         ;;
     bench)
         shift
-        # Whole programs to compare with, where there is a compiler for them.
-        if command -v nvcc >/dev/null && [[ "$*" == *out* ]]; then
-            export TIDA_REFERENCES=$scratch/references
-            mkdir -p "$TIDA_REFERENCES"
-            for name in skew ooc; do
-                nvcc -O3 -arch=native --extended-lambda -o "$TIDA_REFERENCES/$name" \
-                    "$here/data/benches/reference/$name.cu" || exit 1
-            done
-        fi
         # Not `exec`: the scratch folder goes when this ends.
         "$here/bin/benches/gpu" "$@"
+        ;;
+    ooc)
+        shift
+        # Whole programs to compare with, where there is a compiler for them.
+        if command -v nvcc >/dev/null; then
+            export TIDA_REFERENCES=$scratch/references
+            bash "$here/data/benches/reference/compile.sh" "$TIDA_REFERENCES" || exit 1
+        else
+            echo "no nvcc: nothing to compare with" >&2
+        fi
+        "$here/bin/benches/gpu" --ooc "$@"
         ;;
     *) usage ;;
 esac
