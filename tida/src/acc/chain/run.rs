@@ -27,7 +27,7 @@ const BLOCK: usize = 256 << 20;
 
 /// Blocks that an array has at least, but for those of [`SMALL`] bytes: while the first is loaded and while the last is
 /// stored nothing else runs, and where link and kernels take equally long that time is lost.
-const BLOCKS: i64 = 64;
+const BLOCKS: i64 = 32;
 
 /// Bytes of a block whose kernels take about as long as launching them.
 const SMALL: usize = 16 << 20;
@@ -211,7 +211,8 @@ impl<'a> Running<'a> {
         for (number, block) in schedule.blocks.iter().enumerate() {
             if let Some(next) = passes.next_if(|next| next.first_block == number) {
                 self.start_pass(next);
-                self.device.count_pass(next.ops.len() as u64);
+                let sweeps = next.ops.clone().filter(|op| matches!(self.works[*op], OpWork::Sweep(_)));
+                self.device.count_pass(sweeps.count() as u64);
                 pass = Some(next);
             }
             let Some(Pass { shift, .. }) = pass else { break };

@@ -99,6 +99,12 @@ pub(crate) struct TooSmall {
 /// An upload takes over the slots of the block so many before: one is loaded, one computed and one stored at a time.
 const APART: i64 = 3;
 
+/// Operations of a pass from which on it is bound by computing.
+const MANY: usize = 32;
+
+/// How much thinner blocks are in passes of fewer operations.
+const THINNER: i64 = 4;
+
 /// Orders a chain over windows of `window` planes of each array, at most `thick` planes a block.
 ///
 /// # Errors
@@ -112,6 +118,8 @@ pub(crate) fn schedule(ops: &[Op], arrays: usize, window: i64, thick: i64) -> Re
         // Passes of about one length: the last would be bound by the link otherwise.
         let left = ops.len() - first;
         let ops_now = first..first + left.div_ceil(left.div_ceil(count));
+        // Few operations wait for the link: there the first and the last block count, while nothing else moves.
+        let thick = if ops_now.len() < MANY { (thick / THINNER).max(1) } else { thick };
         let skew = Skew::of(ops, &ops_now, arrays);
         let all = skew.arrays.iter().fold(0..0, |all, array| hull(&all, &array.touched));
         let pass = Pass { ops: ops_now.clone(), shift: entered - all.start, first_block: schedule.blocks.len() };
