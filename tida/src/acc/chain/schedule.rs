@@ -154,7 +154,11 @@ fn longest(ops: &[Op], arrays: usize, window: i64, thick: i64) -> Option<(usize,
     loop {
         let count = fitting(thick, APART);
         if thick == 1 || count * 4 >= finest * 3 {
-            return Some((count.max(1), thick));
+            // Somewhat thinner ones where that saves a pass over the link.
+            let passes = |count: usize| ops.len().div_ceil(count.max(1));
+            let thinner = (thick - thick / 3..thick).rev().map(|thick| (fitting(thick, APART), thick));
+            let fewer = { thinner }.find(|(fewer, _)| passes(*fewer) < passes(count));
+            return Some(fewer.unwrap_or((count.max(1), thick)));
         }
         thick /= 2;
     }
