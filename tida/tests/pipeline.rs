@@ -216,10 +216,10 @@ fn zeros_and_what_is_only_read_do_not_move_in_vain() {
     assert_eq!((stats.h2d_bytes, stats.d2h_bytes), (all, all));
 }
 
-/// Heat of 256³ f64, 200 steps, memory for a quarter of both arrays. Only the clock runs. The goal of issue 4 is a fiftieth
-/// of the array a step, four passes over it; it takes five.
+/// Heat of 256³ f64, 200 steps, memory for a quarter of both arrays. Only the clock runs. A fiftieth
+/// of the array a step is four passes over it: the goal of issue 4.
 #[test]
-fn a_quarter_of_the_memory_costs_a_fortieth_of_the_array_a_step() {
+fn a_quarter_of_the_memory_costs_a_fiftieth_of_the_array_a_step() {
     const N: usize = 256;
     const STEPS: usize = 200;
     let build = |acc: &TileAcc| {
@@ -241,7 +241,7 @@ fn a_quarter_of_the_memory_costs_a_fortieth_of_the_array_a_step() {
     let (array, _) = roomy.bytes_copied();
     assert!(array >= (N * N * N * 8) as u64);
 
-    let (_, stats) = in_one_chain(SimDevice::new().null(), 2 * array / 4, 5, |acc| {
+    let (_, stats) = in_one_chain(SimDevice::new().null(), 2 * array / 4, 4, |acc| {
         let mut u = build(acc);
         let mut next = u.like().unwrap();
         for _ in 0..STEPS {
@@ -263,7 +263,7 @@ fn a_quarter_of_the_memory_costs_a_fortieth_of_the_array_a_step() {
     });
     let a_step = stats.h2d_bytes as f64 / STEPS as f64;
     println!("{:.5} of the array of {array} bytes a step, {stats}", a_step / array as f64);
-    assert!(a_step <= array as f64 / 40.0, "{} of the array a step, {stats}", a_step / array as f64);
+    assert!(a_step <= array as f64 / 50.0, "{} of the array a step, {stats}", a_step / array as f64);
 }
 
 #[test]

@@ -153,9 +153,9 @@ fn longest(ops: &[Op], arrays: usize, window: i64, thick: i64) -> Option<(usize,
     let mut thick = thick.max(1);
     loop {
         let count = fitting(thick, APART);
-        if thick == 1 || count * 4 >= finest * 3 {
+        let passes = |count: usize| ops.len().div_ceil(count.max(1));
+        if thick == 1 || (count * 4 >= finest * 3 && passes(count) * 3 <= passes(finest) * 4) {
             // Somewhat thinner ones where that saves a pass over the link.
-            let passes = |count: usize| ops.len().div_ceil(count.max(1));
             let thinner = (thick - thick / 3..thick).rev().map(|thick| (fitting(thick, APART), thick));
             let fewer = { thinner }.find(|(fewer, _)| passes(*fewer) < passes(count));
             return Some(fewer.unwrap_or((count.max(1), thick)));
