@@ -27,7 +27,7 @@ const BLOCK: usize = 256 << 20;
 
 /// Blocks that an array has at least, but for those of [`SMALL`] bytes: while the first is loaded and while the last is
 /// stored nothing else runs, and where link and kernels take equally long that time is lost.
-const BLOCKS: i64 = 32;
+const BLOCKS: i64 = 64;
 
 /// Bytes of a block whose kernels take about as long as launching them.
 const SMALL: usize = 16 << 20;

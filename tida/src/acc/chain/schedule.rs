@@ -99,11 +99,11 @@ pub(crate) struct TooSmall {
 /// An upload takes over the slots of the block so many before: one is loaded, one computed and one stored at a time.
 const APART: i64 = 3;
 
-/// Operations of a pass from which on it is bound by computing.
-const MANY: usize = 32;
+/// Operations from which on a pass is bound by computing.
+const MANY: usize = 64;
 
-/// How much thinner blocks are in passes of fewer operations.
-const THINNER: i64 = 4;
+/// Operations below which it is bound by the link.
+const FEW: usize = 8;
 
 /// Orders a chain over windows of `window` planes of each array, at most `thick` planes a block.
 ///
@@ -114,12 +114,14 @@ pub(crate) fn schedule(ops: &[Op], arrays: usize, window: i64, thick: i64) -> Re
     let mut made = Made { free: Vec::new(), stored: vec![Vec::new(); arrays] };
     let (mut first, mut entered) = (0, 0);
     while first < ops.len() {
-        let (count, thick) = longest(&ops[first..], arrays, window, thick).ok_or(TooSmall { op: first })?;
-        // Passes of about one length: the last would be bound by the link otherwise.
         let left = ops.len() - first;
+        // Where many operations share a pass, launching them counts more than the first and the last block.
+        let most = if left >= MANY { (2 * thick).min((window / 8).max(1)) } else { thick };
+        let (count, chosen) = longest(&ops[first..], arrays, window, most).ok_or(TooSmall { op: first })?;
+        // Passes of about one length: the last would be bound by the link otherwise.
         let ops_now = first..first + left.div_ceil(left.div_ceil(count));
         // Few operations wait for the link: there the first and the last block count, while nothing else moves.
-        let thick = if ops_now.len() < MANY { (thick / THINNER).max(1) } else { thick };
+        let thick = if ops_now.len() < FEW { (chosen / 4).max(1) } else { chosen };
         let skew = Skew::of(ops, &ops_now, arrays);
         let all = skew.arrays.iter().fold(0..0, |all, array| hull(&all, &array.touched));
         let pass = Pass { ops: ops_now.clone(), shift: entered - all.start, first_block: schedule.blocks.len() };
@@ -161,8 +163,12 @@ fn longest(ops: &[Op], arrays: usize, window: i64, thick: i64) -> Option<(usize,
     let mut thick = thick.max(1);
     loop {
         let count = fitting(thick, APART);
-        if thick == 1 || count * 4 >= finest * 3 {
-            return Some((count.max(1), thick));
+        let passes = |count: usize| ops.len().div_ceil(count.max(1));
+        if thick == 1 || (count * 4 >= finest * 3 && passes(count) * 3 <= passes(finest) * 4) {
+            // Somewhat thinner ones where that saves a pass over the link.
+            let thinner = (thick - thick / 3..thick).rev().map(|thick| (fitting(thick, APART), thick));
+            let fewer = { thinner }.find(|(fewer, _)| passes(*fewer) < passes(count));
+            return Some(fewer.unwrap_or((count.max(1), thick)));
         }
         thick /= 2;
     }

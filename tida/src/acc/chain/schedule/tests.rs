@@ -211,6 +211,13 @@ fn a_single_sweep_streams() {
     assert_eq!(check(&[double.clone(), double], 1, n, 0, 4, 1).unwrap(), [n, n]);
 }
 
+#[test]
+fn the_last_pass_is_no_shorter_than_the_window_allows() {
+    // 58 steps fit at most: four passes, and not the last of them cut in two for thicker blocks.
+    let made = schedule(&heat(256, 200), 2, 61, 7).unwrap();
+    assert_eq!(made.passes.iter().map(|pass| pass.ops.len()).collect::<Vec<_>>(), [50; 4]);
+}
+
 /// Ghost planes at both ends set from planes `depth` inwards, or from the other end.
 fn ghosts(array: usize, n: i64, g: i64, periodic: bool) -> [Op; 2] {
     let end = |planes: Range<i64>, from: Range<i64>| Op {
