@@ -6,13 +6,13 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::chain::{self, Chain, Gate, Ready, can_stream};
+use super::chain::{self, Chain, Gate, Host, Ready, can_stream};
 use super::device::DeviceCore;
 use super::node::{DeviceWork, Done, Launched, Need, Node, Queue, Work};
 use super::sweep::{Launch, OpenSweep, SweepKey, run_boxes};
 use super::timeline::{Recorder as Times, SpanKind, host_span};
 use super::tracker::{BoxTouch, Side, Touch, Tracker};
-use crate::array::GridBox;
+use crate::array::{GridBox, Planar};
 use crate::array::storage::Storage;
 use crate::backend::Event;
 use crate::error::{Error, ErrorKind};
@@ -31,6 +31,8 @@ pub(crate) struct Core {
     pub pool: rayon::ThreadPool,
     /// The device, if it is not the host alone.
     pub device: Option<Arc<DeviceCore>>,
+    /// The host, as chains see it that run there.
+    pub host: Host,
     /// Takes down what runs when, if that is wanted; the same as the device's.
     pub timeline: Option<Arc<Times>>,
     /// To the thread that waits for the device.
@@ -137,6 +139,7 @@ impl Core {
         threads: Option<usize>,
         look_ahead: usize,
         device: Option<DeviceCore>,
+        host: Host,
         timeline: Option<Arc<Times>>,
     ) -> Result<Arc<Core>, Error> {
         let failed = |what: &str, found: String| {
@@ -154,6 +157,7 @@ impl Core {
         let core = Arc::new(Core {
             pool,
             device: device.map(Arc::new),
+            host,
             timeline,
             launched,
             look_ahead,
@@ -206,7 +210,7 @@ impl Core {
             }
             self.close_all(&mut recorder);
             quiet += 1;
-            if quiet >= CHAIN_PAUSES {
+            if self.device.is_none() || quiet >= CHAIN_PAUSES {
                 self.close_chain(&mut recorder);
             }
         }
@@ -234,6 +238,9 @@ impl Core {
             let oldest = recorder.open.remove(0);
             self.close(oldest, recorder.chain.as_mut());
         }
+        if self.device.is_none() {
+            self.keep_busy(&mut recorder);
+        }
         let chain = self.chain_for(&mut recorder, &tile);
         let node = Node::new(tile.name, tile.recorded, tile.key.on_device, chain);
         self.unfinished.fetch_add(1, Ordering::Relaxed);
@@ -251,14 +258,20 @@ impl Core {
         side
     }
 
-    /// The chain that a sweep is to be a part of, if its arrays do not fit onto the device. A sweep that is of no chain
+    /// The chain that a sweep is to be a part of, if its arrays do not fit onto the device, or the host's caches. A sweep that is of no chain
     /// ends the one that it conflicts with.
     fn chain_for(self: &Arc<Core>, recorder: &mut Recorder, tile: &TileWork<'_>) -> Option<u64> {
-        let device = self.device.as_ref()?;
         let holds = |open: &OpenChain| tile.touches.iter().any(|touch| open.chain.holds(&touch.tracker));
         let held = recorder.chain.as_ref().is_some_and(holds);
-        let can = tile.key.on_device && tile.by_planes && can_stream(tile.touches);
-        if can && (held || !fits(device, tile.touches.iter().map(|touch| &touch.tracker))) {
+        let can = tile.by_planes && can_stream(tile.touches);
+        let joins = match &self.device {
+            Some(device) => {
+                let trackers = tile.touches.iter().map(|touch| &touch.tracker);
+                can && tile.key.on_device && (held || !fits(device, trackers))
+            }
+            None => can && chain::can_wave(tile.touches) && (held || self.host.is_large(tile.touches)),
+        };
+        if joins {
             let open = recorder.chain.get_or_insert_with(OpenChain::new);
             for touch in tile.touches {
                 open.chain.array(&touch.tracker);
@@ -284,12 +297,15 @@ impl Core {
         tracker: &Arc<Tracker>,
         fixed: bool,
     ) -> bool {
-        let chains = tracker.planar().is_some_and(|planar| !planar.facts().periodic) && !tracker.is_stale_allowed();
-        if self.device.is_none() || !chains {
-            return false;
-        }
         let holds = |recorder: &Recorder| recorder.chain.as_ref().is_some_and(|open| open.chain.holds(tracker));
         if tracker.side() != Side::Chain && !holds(&lock(&self.recorder)) {
+            return false;
+        }
+        let chains = |planar: &Arc<dyn Planar>| match self.device {
+            Some(_) => !planar.facts().periodic,
+            None => chain::can_fill(&**planar),
+        };
+        if tracker.is_stale_allowed() || !tracker.planar().is_some_and(chains) {
             return false;
         }
         self.wait_for_room();
@@ -297,7 +313,7 @@ impl Core {
         recorder.count += 1;
         self.close_all(&mut recorder);
         let open = recorder.chain.get_or_insert_with(OpenChain::new);
-        let node = Node::new("fill_ghosts", recorded, true, Some(open.number));
+        let node = Node::new("fill_ghosts", recorded, self.device.is_some(), Some(open.number));
         self.unfinished.fetch_add(1, Ordering::Relaxed);
         open.gate.add();
         open.chain.ghosts(node.clone(), tracker, fixed);
@@ -400,11 +416,21 @@ impl Core {
         }
     }
 
+    /// Closes the chain if it is long and nothing else is under way.
+    fn keep_busy(self: &Arc<Core>, recorder: &mut Recorder) {
+        let waiting = recorder.chain.as_ref().map_or(0, |open| open.chain.links.len());
+        if waiting >= chain::LONG && self.unfinished.load(Ordering::Relaxed) <= waiting + recorder.open.len() {
+            self.close_chain(recorder);
+        }
+    }
+
     fn start_chain(self: &Arc<Core>, ready: Ready) {
         let core = self.clone();
         self.pool.spawn(move || {
-            let Some(device) = &core.device else { return };
-            let run = || chain::run(device, &ready);
+            let run = || match &core.device {
+                Some(device) => chain::run(device, &ready),
+                None => core.host.run(core.timeline.as_deref(), &ready),
+            };
             let results = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
                 let error = super::panicked("a chain", payload);
                 ready.chain.links.iter().map(|_| Err(error.clone())).collect()
@@ -659,9 +685,9 @@ fn on_device<T>(
 }
 
 /// What a timeline says of a node: its name, unless that is of any sweep, and the line that recorded it.
-struct Label<'a> {
-    name: &'a str,
-    recorded: &'a Location<'a>,
+pub(super) struct Label<'a> {
+    pub name: &'a str,
+    pub recorded: &'a Location<'a>,
 }
 
 impl std::fmt::Display for Label<'_> {

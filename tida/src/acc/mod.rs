@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use crate::backend::sim::SimReport;
 use crate::error::{Error, ErrorKind};
-use driver::Core;
+use driver::{Core, Label};
 pub(crate) use driver::TileWork;
 use node::{Done, Node, Queue, Work};
 
@@ -95,7 +95,7 @@ impl TileAcc {
     /// [`TileAcc::sync`] it is of everything recorded.
     pub fn stats(&self) -> Stats {
         let core = self.core();
-        let stats = core.device.as_ref().map(|device| device.stats()).unwrap_or_default();
+        let stats = core.device.as_ref().map_or_else(|| core.host.stats(), |device| device.stats());
         Stats { busy: core.timeline.as_ref().and_then(|recorder| recorder.busy()), ..stats }
     }
 
