@@ -9,8 +9,8 @@ use super::device::{DeviceCore, Opened};
 use super::driver::Core;
 use super::timeline::Recorder;
 use super::{Handle, TileAcc};
-use crate::backend::sim::{self, SimDevice};
 use crate::backend::cpu::Caches;
+use crate::backend::sim::{self, SimDevice};
 use crate::backend::{cuda, opencl};
 use crate::error::{Error, ErrorKind};
 

@@ -12,8 +12,8 @@ use super::node::{DeviceWork, Done, Launched, Need, Node, Queue, Work};
 use super::sweep::{Launch, OpenSweep, SweepKey, run_boxes};
 use super::timeline::{Recorder as Times, SpanKind, host_span};
 use super::tracker::{BoxTouch, Side, Touch, Tracker};
-use crate::array::{GridBox, Planar};
 use crate::array::storage::Storage;
+use crate::array::{GridBox, Planar};
 use crate::backend::Event;
 use crate::error::{Error, ErrorKind};
 

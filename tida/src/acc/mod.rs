@@ -23,8 +23,8 @@ use std::sync::Arc;
 
 use crate::backend::sim::SimReport;
 use crate::error::{Error, ErrorKind};
-use driver::{Core, Label};
 pub(crate) use driver::TileWork;
+use driver::{Core, Label};
 use node::{Done, Node, Queue, Work};
 
 /// Runs recorded work. Cheap to clone: clones are one accelerator. Arrays hold theirs alive.

@@ -32,6 +32,9 @@ pub(in crate::acc) const LONG: usize = 24;
 /// The time that starting an operation on one step of a lane takes, in cells that could be swept meanwhile.
 const START: f64 = 200.0;
 
+/// Operations of a pass at most: more save little.
+const DEEPEST: usize = 64;
+
 /// A pass has to save so much of what single sweeps load, to be worth its order.
 const WORTH: f64 = 0.8;
 
@@ -212,7 +215,7 @@ impl<'a> Wave<'a> {
         let room = (caches.thread / 4 * 3) as f64;
         let mut passes = Vec::new();
         let mut sweeps = 0;
-        for (number, task) in self.tasks.iter().enumerate().skip(first) {
+        for (number, task) in self.tasks.iter().enumerate().skip(first).take(DEEPEST) {
             (0..2).for_each(|axis| skews[axis].add(&self.along[axis][number]));
             sweeps += usize::from(task.fill.is_none());
             // Bytes for each row of a lane, and of the rows that it shares with the lanes beside it.

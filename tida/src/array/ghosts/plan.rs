@@ -64,9 +64,8 @@ pub(super) struct Source<const D: usize> {
 impl<const D: usize> GhostCopy<D> {
     /// The planes along an axis that it reads.
     pub(super) fn reads(&self, axis: usize) -> Range<i64> {
-        let of = |source: &Source<D>| {
-            self.cells.lo[axis] + source.shift[axis]..self.cells.hi[axis] + source.shift[axis]
-        };
+        let of =
+            |source: &Source<D>| self.cells.lo[axis] + source.shift[axis]..self.cells.hi[axis] + source.shift[axis];
         match &self.from {
             From::Box(source) | From::Negated(source) => of(source),
             From::Line { near, far, .. } => {

@@ -74,7 +74,8 @@ mod tests {
     #[test]
     fn a_description_gives_a_threads_part_of_the_second_level_and_all_of_the_last() {
         let folder = std::env::temp_dir().join(format!("tida-caches-{}", std::process::id()));
-        let caches = [("1", "32K", "Instruction", "0-1"), ("2", "2048K", "Unified", "0-1"), ("3", "8M", "Unified", "0-7")];
+        let caches =
+            [("1", "32K", "Instruction", "0-1"), ("2", "2048K", "Unified", "0-1"), ("3", "8M", "Unified", "0-7")];
         for (number, (level, size, kind, shared)) in caches.iter().enumerate() {
             let folder = folder.join(format!("index{number}"));
             fs::create_dir_all(&folder).unwrap();
