@@ -70,6 +70,7 @@ const CASES: &[Case] = &[
     Case { dims: 3, size: 256, dtype: "f64", regions: 1, steps: 200, goal: 0.95 },
     Case { dims: 3, size: 256, dtype: "f64", regions: 8, steps: 200, goal: 0.90 },
     Case { dims: 3, size: 256, dtype: "f32", regions: 1, steps: 400, goal: 0.95 },
+    Case { dims: 3, size: 384, dtype: "f64", regions: 1, steps: 50, goal: 1.20 },
     Case { dims: 2, size: 4096, dtype: "f64", regions: 1, steps: 200, goal: 0.95 },
     Case { dims: 2, size: 4096, dtype: "f32", regions: 1, steps: 400, goal: 0.95 },
 ];

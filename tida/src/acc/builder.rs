@@ -4,10 +4,12 @@ use std::sync::{Arc, Once};
 
 use tida_kernels::plan::Math;
 
+use super::chain::Host;
 use super::device::{DeviceCore, Opened};
 use super::driver::Core;
 use super::timeline::Recorder;
 use super::{Handle, TileAcc};
+use crate::backend::cpu::Caches;
 use crate::backend::sim::{self, SimDevice};
 use crate::backend::{cuda, opencl};
 use crate::error::{Error, ErrorKind};
@@ -97,6 +99,7 @@ pub struct TileAccBuilder {
     memory_limit: Option<u64>,
     math: Math,
     timeline: bool,
+    caches: Option<Caches>,
 }
 
 /// Sweeps that may wait to run before the recorder waits for one to finish.
@@ -152,6 +155,13 @@ impl TileAccBuilder {
         self
     }
 
+    /// Sizes of the caches that sweeps on the host are ordered for; else those of this machine.
+    #[cfg(test)]
+    pub(crate) fn caches(mut self, caches: Caches) -> Self {
+        self.caches = Some(caches);
+        self
+    }
+
     /// Builds it.
     ///
     /// # Errors
@@ -194,7 +204,8 @@ impl TileAccBuilder {
             Some(device) => device.timeline.clone(),
             None => self.timeline.then(|| Arc::new(Recorder::new(None))),
         };
-        let core = Core::start(self.threads, self.look_ahead.unwrap_or(LOOK_AHEAD), core, timeline)?;
+        let caches = self.caches.unwrap_or_else(Caches::of_this_machine);
+        let core = Core::start(self.threads, self.look_ahead.unwrap_or(LOOK_AHEAD), core, Host::new(caches), timeline)?;
         Ok(TileAcc { handle: Arc::new(Handle { core, device }) })
     }
 }

@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::chain::can_stream;
+use super::chain::{Host, LONG, can_stream};
 use super::device::DeviceCore;
 use super::node::{DeviceWork, Done, Launched, Need, Node, Queue, Work};
 use super::place::{OpenChain, side};
@@ -31,6 +31,8 @@ pub(crate) struct Core {
     pub pool: rayon::ThreadPool,
     /// The device, if it is not the host alone.
     pub device: Option<Arc<DeviceCore>>,
+    /// The host, as chains see it that run there.
+    pub host: Host,
     /// Takes down what runs when, if that is wanted; the same as the device's.
     pub timeline: Option<Arc<Times>>,
     /// To the thread that waits for the device.
@@ -121,6 +123,7 @@ impl Core {
         threads: Option<usize>,
         look_ahead: usize,
         device: Option<DeviceCore>,
+        host: Host,
         timeline: Option<Arc<Times>>,
     ) -> Result<Arc<Core>, Error> {
         let failed = |what: &str, found: String| {
@@ -138,6 +141,7 @@ impl Core {
         let core = Arc::new(Core {
             pool,
             device: device.map(Arc::new),
+            host,
             timeline,
             launched,
             look_ahead,
@@ -190,7 +194,7 @@ impl Core {
             }
             self.close_all(&mut recorder);
             quiet += 1;
-            if quiet >= CHAIN_PAUSES {
+            if self.device.is_none() || quiet >= CHAIN_PAUSES {
                 self.close_chain(&mut recorder);
             }
         }
@@ -218,6 +222,9 @@ impl Core {
         if recorder.open.len() == OPEN {
             let oldest = recorder.open.remove(0);
             self.close(oldest, recorder.chain.as_mut());
+        }
+        if self.device.is_none() {
+            self.keep_busy(&mut recorder);
         }
         let chain = self.chain_for(&mut recorder, &tile);
         let node = Node::new(tile.name, tile.recorded, tile.key.on_device, chain);
@@ -322,6 +329,14 @@ impl Core {
             && let Some(ready) = gate.close(chain)
         {
             self.start_chain(ready);
+        }
+    }
+
+    /// Closes the chain if it is long and nothing else is under way.
+    fn keep_busy(self: &Arc<Core>, recorder: &mut Recorder) {
+        let waiting = recorder.chain.as_ref().map_or(0, |open| open.chain.links.len());
+        if waiting >= LONG && self.unfinished.load(Ordering::Relaxed) <= waiting + recorder.open.len() {
+            self.close_chain(recorder);
         }
     }
 
@@ -566,9 +581,9 @@ fn on_device<T>(
 }
 
 /// What a timeline says of a node: its name, unless that is of any sweep, and the line that recorded it.
-struct Label<'a> {
-    name: &'a str,
-    recorded: &'a Location<'a>,
+pub(super) struct Label<'a> {
+    pub name: &'a str,
+    pub recorded: &'a Location<'a>,
 }
 
 impl std::fmt::Display for Label<'_> {

@@ -24,8 +24,8 @@ use std::sync::Arc;
 
 use crate::backend::sim::SimReport;
 use crate::error::{Error, ErrorKind};
-use driver::Core;
 pub(crate) use driver::TileWork;
+use driver::{Core, Label};
 use node::{Done, Node, Queue, Work};
 
 /// Runs recorded work. Cheap to clone: clones are one accelerator. Arrays hold theirs alive.
@@ -96,7 +96,7 @@ impl TileAcc {
     /// [`TileAcc::sync`] it is of everything recorded.
     pub fn stats(&self) -> Stats {
         let core = self.core();
-        let stats = core.device.as_ref().map(|device| device.stats()).unwrap_or_default();
+        let stats = core.device.as_ref().map_or_else(|| core.host.stats(), |device| device.stats());
         Stats { busy: core.timeline.as_ref().and_then(|recorder| recorder.busy()), ..stats }
     }
 

@@ -9,6 +9,7 @@ use super::device::DeviceCore;
 use super::driver::{Core, Recorder, TileWork, lock, touch_all};
 use super::node::{Node, Work};
 use super::tracker::{Side, Touch, Tracker};
+use crate::array::Planar;
 use crate::array::storage::Storage;
 
 /// Sweeps recorded since its last use after which an array on the device gives way to others.
@@ -31,14 +32,20 @@ impl OpenChain {
 }
 
 impl Core {
-    /// The chain that a sweep is to be a part of, if its arrays do not fit onto the device. A sweep that is of no chain
+    /// The chain that a sweep is to be a part of, if its arrays do not fit onto the device, or the host's caches. A sweep that is of no chain
     /// ends the one that it conflicts with.
     pub(super) fn chain_for(self: &Arc<Core>, recorder: &mut Recorder, tile: &TileWork<'_>) -> Option<u64> {
-        let device = self.device.as_ref()?;
         let holds = |open: &OpenChain| tile.touches.iter().any(|touch| open.chain.holds(&touch.tracker));
         let held = recorder.chain.as_ref().is_some_and(holds);
-        let can = tile.key.on_device && tile.by_planes && can_stream(tile.touches);
-        if can && (held || !fits(device, tile.touches.iter().map(|touch| &touch.tracker))) {
+        let can = tile.by_planes && can_stream(tile.touches);
+        let joins = match &self.device {
+            Some(device) => {
+                let trackers = tile.touches.iter().map(|touch| &touch.tracker);
+                can && tile.key.on_device && (held || !fits(device, trackers))
+            }
+            None => can && chain::can_wave(tile.touches) && (held || self.host.is_large(tile.touches)),
+        };
+        if joins {
             let open = recorder.chain.get_or_insert_with(OpenChain::new);
             for touch in tile.touches {
                 // It is not to stay as a whole: the chain brings it to the host.
@@ -141,26 +148,29 @@ impl Core {
         tracker: &Arc<Tracker>,
         fixed: bool,
     ) -> bool {
-        let Some(planar) = tracker.planar().filter(|planar| !planar.facts().periodic) else { return false };
-        if self.device.is_none() || tracker.is_stale_allowed() {
-            return false;
-        }
         let holds = |recorder: &Recorder| recorder.chain.as_ref().is_some_and(|open| open.chain.holds(tracker));
         if tracker.side() != Side::Chain && !holds(&lock(&self.recorder)) {
             return false;
         }
+        let chains = |planar: &&Arc<dyn Planar>| match self.device {
+            Some(_) => !planar.facts().periodic,
+            None => chain::can_fill(&***planar),
+        };
+        let Some(planar) = tracker.planar().filter(chains).filter(|_| !tracker.is_stale_allowed()) else {
+            return false;
+        };
         self.wait_for_room();
         let mut recorder = lock(&self.recorder);
         recorder.count += 1;
         self.close_all(&mut recorder);
         let open = recorder.chain.get_or_insert_with(OpenChain::new);
-        let node = Node::new("fill_ghosts", recorded, true, Some(open.number));
+        let node = Node::new("fill_ghosts", recorded, self.device.is_some(), Some(open.number));
         self.unfinished.fetch_add(1, Ordering::Relaxed);
         tracker.storage().unclaim();
         open.gate.add();
         open.chain.ghosts(node.clone(), tracker, fixed);
         node.set_work(Work::Chained(open.gate.clone()));
-        if planar.facts().layout.regions.len() > 1 {
+        if self.device.is_some() && planar.facts().layout.regions.len() > 1 {
             tracker.set_due(true);
         }
         touch_all(&node, &Touch { tracker: tracker.clone(), region: None, read: true, write: true });
@@ -177,8 +187,10 @@ impl Core {
     pub(super) fn start_chain(self: &Arc<Core>, ready: Ready) {
         let core = self.clone();
         self.pool.spawn(move || {
-            let Some(device) = &core.device else { return };
-            let run = || chain::run(device, &ready);
+            let run = || match &core.device {
+                Some(device) => chain::run(device, &ready),
+                None => core.host.run(core.timeline.as_deref(), &ready),
+            };
             let results = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
                 let error = super::panicked("a chain", payload);
                 ready.chain.links.iter().map(|_| Err(error.clone())).collect()

@@ -82,7 +82,9 @@ impl OpenSweep {
                     }
                 }
             };
-            all.around = all.around.zip(touch.around).map(|(a, b)| (a.0.min(b.0), a.1.max(b.1)));
+            let both = |a: Option<(i64, i64)>, b| a.zip(b).map(|(a, b): (_, (i64, i64))| (a.0.min(b.0), a.1.max(b.1)));
+            all.around = both(all.around, touch.around);
+            all.across = both(all.across, touch.across);
             if let Some(cells) = touch.read {
                 read.add(cells);
             }

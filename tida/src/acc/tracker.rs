@@ -102,6 +102,8 @@ pub(crate) struct BoxTouch {
     /// At each plane of the array's first axis, the first and the last plane that are read around it, if that is the same
     /// everywhere.
     pub around: Option<(i64, i64)>,
+    /// The same along the second axis, of arrays that have one.
+    pub across: Option<(i64, i64)>,
 }
 
 impl Tracker {

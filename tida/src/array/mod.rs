@@ -18,8 +18,8 @@ mod views;
 pub use builder::{IntoGhost, Side, TileArrayBuilder};
 pub use checkpoint::{Saved, restore, save};
 pub use element::{Element, Scalar};
+pub(crate) use ghosts::{FillStep, Part, Planar, PlaneFacts};
 pub use ghosts::{GhostFill, fill_ghosts};
-pub(crate) use ghosts::{Part, Planar, PlaneFacts};
 pub use grid_box::GridBox;
 pub use layout::{Boundary, Centering};
 

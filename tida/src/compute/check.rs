@@ -109,6 +109,7 @@ pub(crate) fn check<'a, const D: usize>(
                     read: Some(*all),
                     write: None,
                     around: None,
+                    across: None,
                 }));
             }
             ArgInfo::Table { len, bits } => {
@@ -256,8 +257,14 @@ impl<const D: usize> Launching<'_, D> {
             ));
         }
         let held = &info.layout.regions[region];
-        let mut touch =
-            BoxTouch { tracker: info.tracker.clone(), region, read: None, write: None, around: Some((0, 0)) };
+        let mut touch = BoxTouch {
+            tracker: info.tracker.clone(),
+            region,
+            read: None,
+            write: None,
+            around: Some((0, 0)),
+            across: Some((0, 0)),
+        };
         if plan.written {
             let home = if grown { &held.grown } else { &held.valid };
             if !home.contains_box(&cells) {
@@ -342,26 +349,27 @@ impl<const D: usize> Launching<'_, D> {
         } else {
             touch.read = read.map(|r| r.widen());
         }
-        touch.around = if opaque { None } else { self.around(arg, plan) };
+        touch.around = if opaque { None } else { self.around(arg, plan, 0) };
+        touch.across = if opaque || D < 2 { None } else { self.around(arg, plan, 1) };
         Ok(touch)
     }
 
-    /// The first and the last plane along the first axis that are read around each plane, if that is the same everywhere.
-    fn around(&self, arg: usize, plan: &ArgPlan) -> Option<(i64, i64)> {
+    /// The first and the last plane along an axis that are read around each plane, if that is the same everywhere.
+    fn around(&self, arg: usize, plan: &ArgPlan, axis: usize) -> Option<(i64, i64)> {
         let cells = &self.target.cells;
-        let mut around = plan.halo.as_ref().map(|halo| halo[0]);
+        let mut around = plan.halo.as_ref().map(|halo| halo[axis]);
         for &number in &plan.others {
             let access = &self.prepared.analysis.args[arg].accesses[number];
             let reach = |plane: i64| {
                 let (mut lo, mut hi) = (cells.lo, cells.hi);
-                (lo[0], hi[0]) = (plane, plane + 1);
+                (lo[axis], hi[axis]) = (plane, plane + 1);
                 let range = self.prepared.analysis.range(access, &lo, &hi, self.integers)?;
-                let first = range.first().filter(|first| range.len() == D && !first.is_empty())?;
-                Some((first.lo.checked_sub(plane)?, first.hi.checked_sub(plane)?))
+                let along = range.get(axis).filter(|along| range.len() == D && !along.is_empty())?;
+                Some((along.lo.checked_sub(plane)?, along.hi.checked_sub(plane)?))
             };
             // Indexes are affine in the cell, or have no range: what is the same at both ends is the same between them.
-            let here = reach(cells.lo[0])?;
-            if reach(cells.lo[0] + 1)? != here || reach(cells.hi[0] - 1)? != here {
+            let here = reach(cells.lo[axis])?;
+            if reach(cells.lo[axis] + 1)? != here || reach(cells.hi[axis] - 1)? != here {
                 return None;
             }
             around = Some(around.map_or(here, |(lo, hi)| (lo.min(here.0), hi.max(here.1))));

@@ -4,12 +4,17 @@
 //! or as many wait as the look-ahead allows, they run together: planes of the arrays' first axis stream through windows
 //! on the device (`ring.rs`), and each operation follows the one before it as closely as what it reads allows
 //! (`schedule.rs`). `run.rs` puts the commands into streams.
+//!
+//! On the host, work on arrays larger than the caches is collected in the same way, and runs over blocks that fit a cache
+//! (`wave.rs`).
 
 mod ring;
 mod run;
 pub(crate) mod schedule;
+mod wave;
 
 pub(super) use run::run;
+pub(super) use wave::{Host, LONG, can_fill, can_wave};
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -52,6 +57,8 @@ pub(crate) struct Use {
     pub array: usize,
     /// First and last plane read around each.
     pub read: Option<(i64, i64)>,
+    /// The same along the second axis.
+    pub across: Option<(i64, i64)>,
     pub write: bool,
 }
 
@@ -81,17 +88,19 @@ impl Chain {
         let mut uses: SmallVec<[Use; 4]> = SmallVec::new();
         for touch in touches {
             let array = self.array(&touch.tracker);
-            let read = touch.read.and(touch.around);
+            let (read, across) = (touch.read.and(touch.around), touch.read.and(touch.across));
             let write = touch.write.is_some();
             match uses.iter_mut().find(|one| one.array == array) {
                 Some(known) => {
-                    known.write |= write;
-                    known.read = match (known.read, read) {
-                        (Some((lo, hi)), Some(more)) => Some((lo.min(more.0), hi.max(more.1))),
+                    let both = |known: Option<(i64, i64)>, read| match (known, read) {
+                        (Some((lo, hi)), Some((low, high))) => Some((lo.min(low), hi.max(high))),
                         (known, read) => known.or(read),
                     };
+                    known.write |= write;
+                    known.read = both(known.read, read);
+                    known.across = both(known.across, across);
                 }
-                None => uses.push(Use { array, read, write }),
+                None => uses.push(Use { array, read, across, write }),
             }
         }
         self.links.push(Link { node, work: LinkWork::Sweep { launch, boxes, uses } });

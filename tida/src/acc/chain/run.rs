@@ -67,7 +67,7 @@ pub(in crate::acc) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Result
 }
 
 /// The failure of what a node needs.
-fn failure(ready: &Ready, link: &Link) -> Result<(), Error> {
+pub(super) fn failure(ready: &Ready, link: &Link) -> Result<(), Error> {
     let failed = ready.failed.iter().find(|(node, _)| Arc::ptr_eq(node, &link.node));
     failed.map_or(Ok(()), |(_, error)| Err(error.clone()))
 }

@@ -123,7 +123,7 @@ pub(crate) fn schedule(ops: &[Op], arrays: usize, window: i64, thick: i64) -> Re
         // Few operations wait for the link: there the first and the last block count, while nothing else moves.
         let thick = if ops_now.len() < FEW { (chosen / 4).max(1) } else { chosen };
         let skew = Skew::of(ops, &ops_now, arrays);
-        let all = skew.arrays.iter().fold(0..0, |all, array| hull(&all, &array.touched));
+        let all = skew.all();
         let pass = Pass { ops: ops_now.clone(), shift: entered - all.start, first_block: schedule.blocks.len() };
         made.pass(ops, &pass, &skew, &all, Cut { window, thick }, &mut schedule.blocks);
         // The planes of the next pass take over the slots of this one's, in order.
@@ -176,7 +176,7 @@ fn longest(ops: &[Op], arrays: usize, window: i64, thick: i64) -> Option<(usize,
 
 /// How far operations of a pass trail behind the planes that enter.
 #[derive(Debug)]
-struct Skew {
+pub(super) struct Skew {
     /// For each operation: at level `l` it has done its planes below `l - lag`.
     lags: Vec<i64>,
     arrays: Vec<ArraySkew>,
@@ -246,7 +246,7 @@ impl Op {
 }
 
 impl Skew {
-    fn new(arrays: usize) -> Skew {
+    pub(super) fn new(arrays: usize) -> Skew {
         Skew { lags: Vec::new(), arrays: vec![ArraySkew::default(); arrays] }
     }
 
@@ -266,7 +266,7 @@ impl Skew {
     }
 
     /// Adds the next operation.
-    fn add(&mut self, op: &Op) {
+    pub(super) fn add(&mut self, op: &Op) {
         let trigger = op.trigger();
         let mut lag = 0;
         for access in &op.accesses {
@@ -364,9 +364,77 @@ impl Skew {
 
     /// Planes of an array that lie between the first and the last in use, at most.
     fn slots(&self) -> i64 {
-        self.arrays.iter().filter(|array| array.any).map(|array| array.leaves - array.enters).max().unwrap_or(0)
+        self.spans().max().unwrap_or(0)
+    }
+
+    /// The same of each array, 0 if it is not in use.
+    pub(super) fn spans(&self) -> impl Iterator<Item = i64> {
+        self.arrays.iter().map(|array| if array.any { array.leaves - array.enters } else { 0 })
+    }
+
+    /// All planes that are touched.
+    fn all(&self) -> Range<i64> {
+        self.arrays.iter().fold(0..0, |all, array| hull(&all, &array.touched))
+    }
+
+    /// The level at which all operations are done.
+    fn end(&self, ops: &[Op], all: &Range<i64>) -> i64 {
+        let ends = ops.iter().zip(&self.lags).map(|(op, lag)| op.trigger().unwrap_or(0).max(op.planes.end) + lag);
+        ends.fold(all.end, i64::max)
+    }
+
+    /// Levels from the first to the last.
+    pub(super) fn levels(&self, ops: &[Op]) -> i64 {
+        let all = self.all();
+        self.end(ops, &all) - all.start
     }
 }
+
+/// How operations advance together over arrays that stay where they are, `thick` planes at a time: for each step the
+/// planes of each operation. Within a step they run in order.
+pub(crate) fn steps(ops: &[Op], arrays: usize, thick: i64) -> Vec<Vec<Range<i64>>> {
+    let mut skew = Skew::new(arrays);
+    ops.iter().for_each(|op| skew.add(op));
+    let all = skew.all();
+    let end = skew.end(ops, &all);
+    let mut steps = Vec::new();
+    let mut before = all.start;
+    while before < end {
+        let now = Step { before, level: before + thick, first: before == all.start };
+        steps.push(ops.iter().zip(&skew.lags).map(|(op, lag)| now.planes(op, *lag)).collect());
+        before = now.level;
+    }
+    steps
+}
+
+/// From one level to another.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    before: i64,
+    level: i64,
+    first: bool,
+}
+
+impl Step {
+    /// What of a range is passed `lag` behind the level.
+    fn part(&self, lag: i64, range: &Range<i64>) -> Range<i64> {
+        // The first step takes in what lies before it.
+        let from = if self.first { range.start } else { (self.before - lag).max(range.start) };
+        from..(self.level - lag).min(range.end).max(from)
+    }
+
+    /// The planes at which an operation runs.
+    fn planes(&self, op: &Op, lag: i64) -> Range<i64> {
+        match op.trigger() {
+            None => self.part(lag, &op.planes),
+            Some(trigger) if self.level - lag >= trigger && (self.before - lag < trigger || self.first) => {
+                op.planes.clone()
+            }
+            Some(_) => 0..0,
+        }
+    }
+}
+
 /// How a pass is cut into blocks.
 #[derive(Clone, Copy, Debug)]
 struct Cut {
@@ -387,26 +455,16 @@ impl Made {
     /// Adds the blocks of a pass.
     fn pass(&mut self, ops: &[Op], pass: &Pass, skew: &Skew, all: &Range<i64>, cut: Cut, blocks: &mut Vec<Block>) {
         let each = || pass.ops.clone().zip(&skew.lags);
-        let ends = each().map(|(op, lag)| ops[op].trigger().unwrap_or(0).max(ops[op].planes.end) + lag);
-        let end = ends.fold(all.end, i64::max);
+        let end = skew.end(&ops[pass.ops.clone()], all);
         let mut storing: Vec<Vec<(Range<i64>, usize)>> = vec![Vec::new(); skew.arrays.len()];
         let mut before = all.start;
         while before < end {
             let (level, number) = (before + cut.thick, blocks.len());
-            let step = |lag: i64, range: &Range<i64>| {
-                // The first step takes in what lies before it.
-                let from = if before == all.start { range.start } else { (before - lag).max(range.start) };
-                from..(level - lag).min(range.end).max(from)
-            };
+            let now = Step { before, level, first: before == all.start };
+            let step = |lag: i64, range: &Range<i64>| now.part(lag, range);
             let mut block = Block::default();
             for (op, lag) in each() {
-                let planes = match ops[op].trigger() {
-                    None => step(*lag, &ops[op].planes),
-                    Some(trigger) if level - lag >= trigger && (before - lag < trigger || before == all.start) => {
-                        ops[op].planes.clone()
-                    }
-                    Some(_) => continue,
-                };
+                let planes = now.planes(&ops[op], *lag);
                 if !planes.is_empty() {
                     block.runs.push((op, planes));
                 }

@@ -18,7 +18,8 @@ pub struct Stats {
     pub launches: u64,
     /// Times that data left the device's memory to make room.
     pub evictions: u64,
-    /// Passes over arrays that do not fit the device: data came in, was swept, and left.
+    /// Passes over arrays that do not fit the device: data came in, was swept, and left. Where kernels run on the CPU, those
+    /// of several sweeps over arrays that do not fit its caches.
     pub passes: u64,
     /// Steps done in all these passes.
     pub steps: u64,

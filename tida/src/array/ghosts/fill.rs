@@ -1,6 +1,9 @@
 //! Running a plan: copies of boxes, at the speed of memory.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
+use smallvec::SmallVec;
 
 use super::super::grid_box::GridBox;
 use super::super::layout::Layout;
@@ -26,15 +29,7 @@ pub(super) unsafe fn run<const D: usize>(
     element: &ElementType,
     which: Which,
 ) {
-    let mut before = 0;
-    let components: Vec<(ScalarType, usize)> = element
-        .component_types()
-        .into_iter()
-        .map(|ty| {
-            before += ty.size();
-            (ty, before - ty.size())
-        })
-        .collect();
+    let components = components(element);
     for phase in &plan.phases {
         let moving: &[_] = if which == Which::Fixed { &[] } else { &phase.moving };
         let constant: &[_] = if which == Which::Moving { &[] } else { &phase.fixed };
@@ -52,6 +47,46 @@ pub(super) unsafe fn run<const D: usize>(
             } else {
                 copies.par_iter().with_min_len((copies.len() * GRAIN / cells).max(1)).for_each(each);
             }
+        }
+    }
+}
+
+/// The types of an element's components, and the bytes of those before each.
+fn components(element: &ElementType) -> SmallVec<[(ScalarType, usize); 8]> {
+    let mut end = 0;
+    let component = |ty: ScalarType| {
+        end += ty.size();
+        (ty, end - ty.size())
+    };
+    element.component_types().into_iter().map(component).collect()
+}
+
+/// Does copies, of no fixed value, where they set ghosts in `part` of the first two axes. All on the calling thread.
+///
+/// # Safety
+/// The copies are some of one phase of a plan for `layout` and elements of type `element`, `storage` is the memory of
+/// such an array. No one else touches the ghosts that are set, nor writes their sources.
+pub(super) unsafe fn run_part<const D: usize>(
+    copies: &[GhostCopy<D>],
+    layout: &Layout<D>,
+    storage: &Storage,
+    element: &ElementType,
+    part: &[Range<i64>; 2],
+) {
+    let components = components(element);
+    for copy in copies {
+        let mut cells = copy.cells;
+        for (axis, part) in part.iter().enumerate().take(D) {
+            cells.lo[axis] = cells.lo[axis].max(part.start);
+            cells.hi[axis] = cells.hi[axis].min(part.end);
+        }
+        if cells.is_empty() {
+            continue;
+        }
+        let copy = GhostCopy { cells, ..copy.clone() };
+        for &(ty, before) in &components {
+            // SAFETY: the caller's promise; within a phase no copy writes what another one touches.
+            unsafe { Work { layout, storage, copy: &copy, before }.component(ty, |_| 0) };
         }
     }
 }

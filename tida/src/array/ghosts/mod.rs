@@ -12,7 +12,7 @@ mod planes;
 
 pub(crate) use device::DeviceCopies;
 pub(crate) use plan::GhostPlan;
-pub(crate) use planes::{Part, Planar, PlaneFacts, planar};
+pub(crate) use planes::{FillStep, Part, Planar, PlaneFacts, planar};
 
 /// Which ghosts are set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -62,16 +62,17 @@ pub(super) struct Source<const D: usize> {
 }
 
 impl<const D: usize> GhostCopy<D> {
-    /// The planes along the first axis that it reads.
-    pub(super) fn planes_read(&self) -> Range<i64> {
-        let of = |source: &Source<D>| self.cells.lo[0] + source.shift[0]..self.cells.hi[0] + source.shift[0];
+    /// The planes along an axis that it reads.
+    pub(super) fn reads(&self, axis: usize) -> Range<i64> {
+        let of =
+            |source: &Source<D>| self.cells.lo[axis] + source.shift[axis]..self.cells.hi[axis] + source.shift[axis];
         match &self.from {
             From::Box(source) | From::Negated(source) => of(source),
             From::Line { near, far, .. } => {
                 let (near, far) = (of(near), of(far));
                 near.start.min(far.start)..near.end.max(far.end)
             }
-            From::Fixed(_) => self.cells.lo[0]..self.cells.lo[0],
+            From::Fixed(_) => self.cells.lo[axis]..self.cells.lo[axis],
         }
     }
 }

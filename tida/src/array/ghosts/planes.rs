@@ -60,6 +60,27 @@ pub(crate) enum Part {
     Ends,
 }
 
+/// A step of a ghost fill of an array of one region, for those who do it piece by piece.
+#[derive(Clone, Debug)]
+pub(crate) struct FillStep {
+    /// Number of the phase in the plan.
+    phase: usize,
+    /// The planes and the rows (along the second axis) that hold the ghosts.
+    pub cells: [Range<i64>; 2],
+    /// The axis, of these two, along which the values come from elsewhere, and from where.
+    pub from: Option<(usize, Range<i64>)>,
+}
+
+impl FillStep {
+    /// Whether ghosts and the values that they are set to are far apart: the ends belong together.
+    pub fn is_far(&self) -> bool {
+        self.from.as_ref().is_some_and(|(axis, from)| {
+            let cells = &self.cells[*axis];
+            (from.start - cells.end).max(cells.start - from.end) > cells.end - cells.start
+        })
+    }
+}
+
 /// An array that is cut along its first axis alone, whatever its type.
 pub(crate) trait Planar: Debug + Send + Sync {
     fn facts(&self) -> &PlaneFacts;
@@ -78,6 +99,16 @@ pub(crate) trait Planar: Debug + Send + Sync {
     /// # Safety
     /// As [`Planar::fix_on_host`].
     unsafe fn fill_on_host(&self, storage: &Storage);
+
+    /// The steps of a fill, in order, of an array of one region; ghosts of fixed value are no part of it.
+    fn steps(&self) -> Vec<FillStep>;
+
+    /// Does a step for some planes and rows in the host's memory, on the thread that calls it.
+    ///
+    /// # Safety
+    /// The step is one of this array, of one region, and the storage is its memory. No one else touches those planes and
+    /// rows, nor writes where their values come from.
+    unsafe fn step_on_host(&self, storage: &Storage, step: &FillStep, planes: &Range<i64>, rows: &Range<i64>);
 
     /// What sets one part of the ghosts of `planes` in memory whose position 0 is at plane `origin`, with `cells` values
     /// for each component.
@@ -157,7 +188,7 @@ impl<T: Element, const D: usize> Planar for ArrayPlanes<T, D> {
         let Some((_, plan)) = self.whole() else { return Vec::new() };
         let mut ends: Vec<End> = Vec::new();
         let copies = plan.part(Part::Ends).flat_map(|phase| &phase.moving);
-        for (cells, from) in copies.map(|copy| (copy.cells, copy.planes_read())) {
+        for (cells, from) in copies.map(|copy| (copy.cells, copy.reads(0))) {
             let planes = cells.lo[0]..cells.hi[0];
             // One end lies below the domain, the other above.
             match ends.iter_mut().find(|end| (end.planes.start < 0) == (planes.start < 0)) {
@@ -181,6 +212,41 @@ impl<T: Element, const D: usize> Planar for ArrayPlanes<T, D> {
         let plan = GhostPlan::new(&self.layout, &self.boundaries);
         // SAFETY: the plan is that of the layout and `T`; the rest is the caller's promise.
         unsafe { fill::run(&plan, &self.layout, storage, &T::TYPE, Which::All) }
+    }
+
+    fn steps(&self) -> Vec<FillStep> {
+        let mut steps: Vec<FillStep> = Vec::new();
+        let Some((_, plan)) = self.whole() else { return steps };
+        let hull = |a: &Range<i64>, b: &Range<i64>| a.start.min(b.start)..a.end.max(b.end);
+        for (phase, copies) in plan.phases.iter().enumerate() {
+            let along = copies.axis.filter(|axis| *axis < 2);
+            let first = steps.len();
+            for copy in &copies.moving {
+                let cells = [0, 1].map(|axis| copy.cells.lo[axis]..copy.cells.hi[axis]);
+                let from = along.map(|axis| (axis, copy.reads(axis)));
+                // One side lies below the domain, the other above.
+                let side = |cells: &[Range<i64>; 2]| along.is_some_and(|axis| cells[axis].start < 0);
+                match steps[first..].iter_mut().find(|step| side(&step.cells) == side(&cells)) {
+                    Some(step) => {
+                        step.cells = [0, 1].map(|axis| hull(&step.cells[axis], &cells[axis]));
+                        step.from = step.from.take().zip(from).map(|((axis, a), (_, b))| (axis, hull(&a, &b)));
+                    }
+                    None => steps.push(FillStep { phase, cells, from }),
+                }
+            }
+        }
+        steps
+    }
+
+    unsafe fn step_on_host(&self, storage: &Storage, step: &FillStep, planes: &Range<i64>, rows: &Range<i64>) {
+        let Some((_, plan)) = self.whole() else { return };
+        let Some(phase) = plan.phases.get(step.phase) else { return };
+        let part = [0, 1].map(|axis| {
+            let (cells, wanted) = (&step.cells[axis], [planes, rows][axis]);
+            cells.start.max(wanted.start)..cells.end.min(wanted.end)
+        });
+        // SAFETY: the plan is that of the layout, which is of one region, and `T`; the rest is the caller's promise.
+        unsafe { fill::run_part(&phase.moving, &self.layout, storage, &T::TYPE, &part) }
     }
 
     fn fill(
