@@ -241,10 +241,6 @@ enum Step {
     Ghosts {
         of: usize,
     },
-    /// Ghosts count as new from here.
-    Stale {
-        of: usize,
-    },
     /// The host reads everything.
     Read {
         of: usize,
@@ -294,7 +290,6 @@ fn step() -> impl Strategy<Value = Step> {
         2 => (any::<bool>(), n()).prop_map(|(along, from)| Step::Gradient { along, from }),
         2 => (any::<bool>(), n()).prop_map(|(along, to)| Step::Divergence { along, to }),
         1 => n().prop_map(|of| Step::Ghosts { of }),
-        1 => n().prop_map(|of| Step::Stale { of }),
         1 => n().prop_map(|of| Step::Read { of }),
         1 => (n(), any::<u8>()).prop_map(|(to, plane)| Step::Write { to, plane }),
         1 => n().prop_map(|of| Step::Sum { of }),
@@ -409,7 +404,6 @@ macro_rules! run_program {
                         }
                     }
                     Step::Ghosts { of } => a[of].fill_ghosts()?,
-                    Step::Stale { of } => a[of].allow_stale_ghosts(),
                     Step::Read { of } => seen.extend(all(&a[of])?.into_iter().flat_map($bits)),
                     Step::Write { to, plane } => {
                         let plane = (plane as usize % program.shape[0]) as i64;

@@ -4,6 +4,8 @@
 //! Planes are rows of 2-D arrays, so that ghosts and padding are a small part of what moves. Where only time and bytes
 //! count, the device is a null one: host memory is never touched but at ghosts.
 
+use std::sync::{Mutex, PoisonError};
+
 use tida::prelude::*;
 use tida::{SimDevice, SimReport, Stats};
 
@@ -98,8 +100,11 @@ fn in_one_chain(device: SimDevice, limit: u64, passes: u64, program: impl Fn(&Ti
         program(&acc);
         (acc.simulated().unwrap(), acc.stats())
     };
+    // One at a time, so that tests do not keep each other's recorders waiting.
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let mut ran = run();
-    for _ in 0..10 {
+    for _ in 0..40 {
         if ran.1.passes == passes {
             break;
         }

@@ -82,7 +82,8 @@ impl Rolling {
         let cells = cells(facts, window);
         let memory = Arc::new(device.allocate(cells * facts.element.bytes())?);
         let tainted = vec![true; window.planes as usize];
-        let ghosts = constant_ghosts(&**planar).into_iter().map(|plane| (plane, false)).collect();
+        let stay = if window.ghosts > 0 { constant_ghosts(&**planar) } else { Vec::new() };
+        let ghosts = stay.into_iter().map(|plane| (plane, false)).collect();
         Ok(Rolling { tracker: tracker.clone(), planar: planar.clone(), memory, window, cells, tainted, ghosts })
     }
 

@@ -142,8 +142,7 @@ impl<'a> Running<'a> {
         let boxes: Vec<Vec<GridBox<4>>> = chain.links.iter().map(|link| merged(&link.work)).collect();
         let (works, ops) = operations(chain, &planars, &boxes, results);
         let margin = ops.iter().map(reach).max().unwrap_or(0);
-        let ghosts = planars.iter().map(|planar| constant_ghosts(&***planar).len() as i64).max().unwrap_or(0);
-        let planes = |window: i64| Window { planes: window, margin, ghosts };
+        let mut ghosts = planars.iter().map(|planar| constant_ghosts(&***planar).len() as i64).max().unwrap_or(0);
         let least = least_window(&ops, planars.len()).max(margin + 1);
         let bytes = |window: Window| -> u64 {
             planars.iter().map(|planar| (cells(planar.facts(), window) * planar.facts().element.bytes()) as u64).sum()
@@ -152,11 +151,20 @@ impl<'a> Running<'a> {
             planars.iter().map(|planar| planar.facts().grown.end - planar.facts().grown.start).max().unwrap_or(0);
         let room = device.room();
         // The most planes that fit, found by bisection.
-        let (mut fits, mut too_many) = (0, most + 1);
-        while fits + 1 < too_many {
-            let middle = fits + (too_many - fits) / 2;
-            if bytes(planes(middle)) <= room { fits = middle } else { too_many = middle }
+        let fitting = |ghosts: i64| {
+            let (mut fits, mut too_many) = (0, most + 1);
+            while fits + 1 < too_many {
+                let middle = fits + (too_many - fits) / 2;
+                if bytes(Window { planes: middle, margin, ghosts }) <= room { fits = middle } else { too_many = middle }
+            }
+            fits
+        };
+        // Ghost planes stay where there is room to spare.
+        let mut fits = fitting(ghosts);
+        if fits < 2 * (least + ghosts) {
+            (ghosts, fits) = (0, fitting(0));
         }
+        let planes = |window: i64| Window { planes: window, margin, ghosts };
         let plane =
             planars.iter().map(|planar| planar.facts().stride * planar.facts().element.bytes()).max().unwrap_or(1);
         loop {
