@@ -222,7 +222,7 @@ fn zeros_and_what_is_only_read_do_not_move_in_vain() {
 }
 
 /// Heat of 256³ f64, 200 steps, memory for a quarter of both arrays. Only the clock runs. A fiftieth
-/// of the array a step is four passes over it: the goal of issue 4.
+/// of the array a step is four passes over it.
 #[test]
 fn a_quarter_of_the_memory_costs_a_fiftieth_of_the_array_a_step() {
     const N: usize = 256;

@@ -121,7 +121,7 @@ pub(crate) fn schedule(ops: &[Op], arrays: usize, window: i64, thick: i64) -> Re
         // Passes of about one length: the last would be bound by the link otherwise.
         let ops_now = first..first + left.div_ceil(left.div_ceil(count));
         // Few operations wait for the link: there the first and the last block count, while nothing else moves.
-        let thick = if ops_now.len() < FEW { (chosen / 4).max(1) } else { chosen };
+        let thick = if ops_now.len() < FEW { (chosen / 4).max(chosen.min(2)) } else { chosen };
         let skew = Skew::of(ops, &ops_now, arrays);
         let all = skew.all();
         let pass = Pass { ops: ops_now.clone(), shift: entered - all.start, first_block: schedule.blocks.len() };
