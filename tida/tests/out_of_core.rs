@@ -192,7 +192,7 @@ proptest! {
         ghost in 1usize..=2,
         boundaries in [boundary(), boundary(), boundary()],
         steps in 0usize..9,
-        planes in 12usize..50,
+        planes in 16usize..54,
         fill_last: bool,
         look_ahead in prop_oneof![Just(1usize), Just(5), Just(256)],
         seed: u64,

@@ -613,7 +613,7 @@ fn add_touches(node: &Arc<Node>, touches: &[BoxTouch]) {
 /// The open sweep that a tile may join: the same kernel and arrays, no cell twice, and no conflict with a sweep
 /// recorded later that it would overtake.
 fn joinable<'a>(open: &'a mut [OpenSweep], tile: &TileWork<'_>) -> Option<&'a mut OpenSweep> {
-    let mut found = None;
+    let (mut found, mut crossed) = (None, None);
     for (i, sweep) in open.iter().enumerate().rev() {
         // A part of a chain has only tiles that a chain can run.
         let same =
@@ -622,8 +622,12 @@ fn joinable<'a>(open: &'a mut [OpenSweep], tile: &TileWork<'_>) -> Option<&'a mu
             return None;
         }
         if same {
-            found = Some(i);
+            // Nothing overtakes a chain on its arrays, but for other parts of it.
+            found = Some(i).filter(|_| crossed.is_none() || crossed == sweep.node.chain);
             break;
+        }
+        if sweep.node.chain.is_some() && sweep.shares(tile.touches) {
+            crossed = sweep.node.chain;
         }
     }
     open.get_mut(found?)

@@ -107,6 +107,11 @@ impl OpenSweep {
         }
     }
 
+    /// Whether it touches one of these arrays.
+    pub fn shares(&self, touches: &[BoxTouch]) -> bool {
+        touches.iter().any(|new| self.touches.iter().any(|(old, ..)| Arc::ptr_eq(&old.tracker, &new.tracker)))
+    }
+
     /// Whether a piece of work that touches this conflicts with any tile of the sweep.
     pub fn conflicts(&self, touches: &[BoxTouch], on_device: bool) -> bool {
         // Between host and device a region moves as a whole.

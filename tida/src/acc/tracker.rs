@@ -34,6 +34,10 @@ pub struct Tracker {
     stale_allowed: AtomicBool,
     /// Ghosts were filled in a chain, which sets none between regions.
     due: AtomicBool,
+    /// Some chain has worked on it.
+    chained: AtomicBool,
+    /// The last node, by number from 1 on, that was ordered after the chains that work on it.
+    ordered: AtomicU64,
     /// When it was last used as a whole on the device, in uses of all arrays.
     used: AtomicU64,
     /// Its planes, if it is cut along its first axis alone.
@@ -164,6 +168,8 @@ impl Tracker {
             side: AtomicU8::new(Side::Device as u8),
             stale_allowed: AtomicBool::new(false),
             due: AtomicBool::new(false),
+            chained: AtomicBool::new(false),
+            ordered: AtomicU64::new(0),
             used: AtomicU64::new(0),
             planar,
         })
@@ -231,6 +237,18 @@ impl Tracker {
     /// Adds what `node` does to a region, and makes it wait for the nodes it conflicts with.
     pub(crate) fn add(&self, region: usize, node: &Arc<Node>, read: Option<GridBox<4>>, write: Option<GridBox<4>>) {
         let mut regions = self.lock();
+        // A chain moves planes of the array between those that it needs, whatever their region.
+        if node.chain.is_some() {
+            self.chained.store(true, Ordering::Relaxed);
+        }
+        if self.chained.load(Ordering::Relaxed)
+            && self.ordered.swap(node.number + 1, Ordering::Relaxed) != node.number + 1
+        {
+            let other_chain = |e: &&Entry| e.node.chain != node.chain && !e.node.is_finished();
+            for entry in regions.iter().flat_map(|r| r.writers.iter().chain(&r.readers)).filter(other_chain) {
+                node.wait_for(&entry.node, Need::Order);
+            }
+        }
         let Some(RegionTouches { writers, readers }) = regions.get_mut(region) else { return };
         let others = |e: &Entry| !Arc::ptr_eq(&e.node, node);
         // Between host and device a region moves as a whole: there any write of it conflicts.
@@ -267,11 +285,11 @@ impl Tracker {
     /// Nodes that a host access of a region has to wait for.
     pub(crate) fn pending(&self, region: Option<usize>, write: bool, out: &mut Vec<Arc<Node>>) {
         for (r, touches) in self.lock().iter().enumerate() {
-            if region.is_none_or(|region| region == r) {
-                out.extend(touches.writers.iter().map(|e| e.node.clone()));
-                if write {
-                    out.extend(touches.readers.iter().map(|e| e.node.clone()));
-                }
+            // A chain moves planes of other regions too.
+            let here = |e: &&Entry| region.is_none_or(|region| region == r) || e.node.chain.is_some();
+            out.extend(touches.writers.iter().filter(here).map(|e| e.node.clone()));
+            if write {
+                out.extend(touches.readers.iter().filter(here).map(|e| e.node.clone()));
             }
         }
     }
