@@ -2,35 +2,14 @@
 //!
 //! The device is what `TIDA_DEVICE` names, else OpenCL if there is one.
 
+mod support;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tida::Math;
 use tida::prelude::*;
 
-/// An accelerator with a device; none where there is no device, unless tests must have one.
-fn with_device(limit: Option<u64>) -> Option<TileAcc> {
-    with_math(limit, Math::Exact)
-}
-
-fn with_math(limit: Option<u64>, math: Math) -> Option<TileAcc> {
-    let named = std::env::var("TIDA_DEVICE").is_ok_and(|name| !name.is_empty() && name != "cpu");
-    let mut builder = TileAcc::builder().threads(2).math(math);
-    if !named {
-        builder = builder.device(Device::OpenCl);
-    }
-    if let Some(bytes) = limit {
-        builder = builder.memory_limit(bytes);
-    }
-    match builder.build() {
-        Ok(acc) if acc.device() != Device::Cpu => Some(acc),
-        Ok(_) => None,
-        Err(error) if std::env::var_os("TIDA_REQUIRE_OPENCL").is_some() => panic!("{error}"),
-        Err(error) => {
-            eprintln!("skipped: {error}");
-            None
-        }
-    }
-}
+use support::on_a_device;
 
 fn start(acc: &TileAcc) -> TileArray<f64, 2> {
     let mut u = TileArray::<f64, 2>::builder([24, 128])
@@ -77,7 +56,7 @@ fn steps(acc: &TileAcc, count: usize, place: impl Fn(usize, usize) -> Option<Dev
 fn a_loop_may_move_to_the_cpu_and_back() {
     let cpu = TileAcc::builder().device(Device::Cpu).threads(2).build().unwrap();
     let wanted = steps(&cpu, 7, |_, _| None);
-    let Some(acc) = with_device(None) else { return };
+    let Some(acc) = on_a_device(TileAcc::builder()) else { return };
     assert_eq!(steps(&acc, 7, |_, _| None), wanted);
     assert_eq!(steps(&acc, 7, |step, _| (step % 3 == 1).then_some(Device::Cpu)), wanted);
     // Some regions on each side, in every step.
@@ -86,7 +65,7 @@ fn a_loop_may_move_to_the_cpu_and_back() {
 
 #[test]
 fn only_what_is_stale_moves() {
-    let Some(acc) = with_device(None) else { return };
+    let Some(acc) = on_a_device(TileAcc::builder()) else { return };
     let mut u = start(&acc);
     let mut next = u.like().unwrap();
     let copied = |acc: &TileAcc| {
@@ -127,7 +106,7 @@ fn only_what_is_stale_moves() {
 
 #[test]
 fn an_array_that_does_not_fit_is_an_error_of_the_work_that_needs_it() {
-    let Some(acc) = with_device(Some(256 << 10)) else { return };
+    let Some(acc) = on_a_device(TileAcc::builder().memory_limit(256 << 10)) else { return };
     let small = start(&acc);
     // Cut along both axes: planes of it do not stream.
     let big = TileArray::<f64, 2>::builder([512, 512]).regions([2, 2]).build(&acc).unwrap();
@@ -152,7 +131,7 @@ fn an_array_that_does_not_fit_is_an_error_of_the_work_that_needs_it() {
 
 #[test]
 fn blocks_of_threads_change_nothing() {
-    let Some(acc) = with_device(None) else { return };
+    let Some(acc) = on_a_device(TileAcc::builder()) else { return };
     let u = start(&acc);
     let mut results = Vec::new();
     for block in [[1, 64], [4, 32], [16, 16], [3, 7], [1, 1]] {
@@ -167,7 +146,7 @@ fn blocks_of_threads_change_nothing() {
 
 #[test]
 fn a_deferred_scalar_reaches_kernels_of_the_device() {
-    let Some(acc) = with_device(None) else { return };
+    let Some(acc) = on_a_device(TileAcc::builder()) else { return };
     let u = start(&acc);
     let total = reduce_later(&u, Sum, kernel!(|u, at| u[at])).unwrap();
     let mut next = u.like().unwrap();
@@ -238,7 +217,10 @@ fn operations(acc: &TileAcc) -> Vec<[f64; 5]> {
 
 #[test]
 fn fast_math_differs_by_a_few_units_in_the_last_place_and_exact_math_by_none() {
-    let (Some(exact), Some(fast)) = (with_device(None), with_math(None, Math::Fast)) else { return };
+    let (Some(exact), Some(fast)) = (on_a_device(TileAcc::builder()), on_a_device(TileAcc::builder().math(Math::Fast)))
+    else {
+        return;
+    };
     let host = TileAcc::builder().device(Device::Cpu).threads(2).build().unwrap();
     let [wanted, exact, fast] = [&host, &exact, &fast].map(operations);
     for ((wanted, exact), fast) in wanted.iter().zip(&exact).zip(&fast) {

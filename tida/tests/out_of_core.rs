@@ -2,25 +2,15 @@
 //!
 //! The device is what `TIDA_DEVICE` names, else OpenCL if there is one.
 
+mod support;
+
 use proptest::prelude::*;
 use tida::prelude::*;
 
-/// An accelerator with a device; none where there is no device, unless tests must have one.
-fn with_device(limit: u64, look_ahead: usize) -> Option<TileAcc> {
-    let named = std::env::var("TIDA_DEVICE").is_ok_and(|name| !name.is_empty() && name != "cpu");
-    let mut builder = TileAcc::builder().threads(2).memory_limit(limit).look_ahead(look_ahead);
-    if !named {
-        builder = builder.device(Device::OpenCl);
-    }
-    match builder.build() {
-        Ok(acc) if acc.device() != Device::Cpu => Some(acc),
-        Ok(_) => None,
-        Err(error) if std::env::var_os("TIDA_REQUIRE_OPENCL").is_some() => panic!("{error}"),
-        Err(error) => {
-            eprintln!("skipped: {error}");
-            None
-        }
-    }
+use support::on_a_device;
+
+fn with_limit(limit: u64, look_ahead: usize) -> Option<TileAcc> {
+    on_a_device(TileAcc::builder().memory_limit(limit).look_ahead(look_ahead))
 }
 
 fn on_cpu() -> TileAcc {
@@ -129,7 +119,7 @@ fn plane_bytes(case: &Case) -> usize {
 
 fn check(case: &Case) -> bool {
     let limit = plane_bytes(case) * 3 * case.planes;
-    let Some(acc) = with_device(limit as u64, case.look_ahead) else { return true };
+    let Some(acc) = with_limit(limit as u64, case.look_ahead) else { return true };
     let expected = heat(&on_cpu(), case);
     let found = heat(&acc, case);
     for (n, (found, expected)) in found.0.iter().zip(&expected.0).enumerate() {
@@ -554,7 +544,7 @@ fn same_bits(
     run: fn(&TileAcc, &Program) -> Result<Vec<u64>, Error>,
 ) -> Result<bool, TestCaseError> {
     let limit = program.planes * ARRAYS * (program.shape[1] + 20) * bytes;
-    let Some(acc) = with_device(limit as u64, program.look_ahead) else { return Ok(true) };
+    let Some(acc) = with_limit(limit as u64, program.look_ahead) else { return Ok(true) };
     let here = run(&on_cpu(), program);
     let there = run(&acc, program);
     match (here, there) {
@@ -592,7 +582,7 @@ fn random_chains_give_the_same_bits() {
 fn arrays_that_are_idle_give_way() {
     // Room for three of the five arrays, which are cut along two axes: none of them streams.
     let bytes = 64 * 128 * 8 * 5 / 4;
-    let Some(acc) = with_device(3 * bytes, 256) else { return };
+    let Some(acc) = with_limit(3 * bytes, 256) else { return };
     let build = || TileArray::<f64, 2>::builder([64, 128]).regions([2, 2]).build(&acc).unwrap();
     let mut arrays: Vec<_> = (0..5).map(|_| build()).collect();
     for (n, array) in arrays.iter_mut().enumerate() {

@@ -121,6 +121,19 @@ pub(crate) struct Ready {
     pub kernel: Arc<dyn Kernel>,
 }
 
+/// Bytes of a device's memory that are promised to an array or to chains. Given back when dropped.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    claimed: Arc<AtomicU64>,
+    pub bytes: u64,
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.claimed.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
 /// A part in so many of the device's memory is left free.
 const RESERVE: u64 = 32;
 
@@ -166,11 +179,11 @@ impl DeviceCore {
         })
     }
 
-    /// Promises bytes to arrays, if there is room; gives where to take them off again.
-    pub fn claim(&self, bytes: u64) -> Option<Arc<AtomicU64>> {
+    /// Promises bytes, if there is room.
+    pub fn claim(&self, bytes: u64) -> Option<Claim> {
         let fits = |claimed: u64| claimed.checked_add(bytes).filter(|all| bytes == 0 || *all <= self.budget());
         let claimed = self.claimed.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits);
-        claimed.is_ok().then(|| self.claimed.clone())
+        claimed.is_ok().then(|| Claim { claimed: self.claimed.clone(), bytes })
     }
 
     /// Says that arrays which have their room are used now.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::chain::{Host, LONG, can_stream};
 use super::device::DeviceCore;
 use super::node::{DeviceWork, Done, Launched, Need, Node, Queue, Work};
-use super::place::{OpenChain, side};
+use super::place::{Chains, OpenChain, side};
 use super::sweep::{Launch, OpenSweep, SweepKey, run_boxes};
 use super::timeline::{Recorder as Times, SpanKind, host_span};
 use super::tracker::{BoxTouch, Side, Touch};
@@ -39,6 +39,7 @@ pub(crate) struct Core {
     launched: Option<Sender<InFlight>>,
     look_ahead: usize,
     pub(super) recorder: Mutex<Recorder>,
+    pub(super) chains: Mutex<Chains>,
     /// Wakes the driver.
     pub(super) recorded: Condvar,
     /// Nodes recorded and not finished.
@@ -146,6 +147,7 @@ impl Core {
             launched,
             look_ahead,
             recorder: Mutex::default(),
+            chains: Mutex::default(),
             recorded: Condvar::new(),
             unfinished: AtomicUsize::new(0),
             waiting_for_all: AtomicUsize::new(0),
@@ -217,7 +219,7 @@ impl Core {
         }
         drop(recorder);
         self.wait_for_room();
-        let left = self.prepare_place(&tile);
+        let mut place = self.prepare_place(&tile);
         let mut recorder = lock(&self.recorder);
         if recorder.open.len() == OPEN {
             let oldest = recorder.open.remove(0);
@@ -226,9 +228,10 @@ impl Core {
         if self.device.is_none() {
             self.keep_busy(&mut recorder);
         }
-        let chain = self.chain_for(&mut recorder, &tile);
+        let after = std::mem::take(&mut place.after);
+        let chain = self.chain_for(&mut recorder, &tile, place);
         let node = Node::new(tile.name, tile.recorded, tile.key.on_device, chain);
-        left.iter().for_each(|before| node.wait_for(before, Need::Order));
+        after.iter().for_each(|before| node.wait_for(before, Need::Order));
         self.unfinished.fetch_add(1, Ordering::Relaxed);
         add_touches(&node, tile.touches);
         for before in tile.after {

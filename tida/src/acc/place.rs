@@ -1,14 +1,17 @@
 //! Where recorded work finds its arrays: as a whole on the device, as planes in a chain, or on the host.
 
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
-use super::chain::{self, Chain, Gate, Ready, can_stream};
+use smallvec::SmallVec;
+
+use super::chain::{self, Chain, ChainRoom, Gate, Ready, can_stream};
 use super::device::DeviceCore;
 use super::driver::{Core, Recorder, TileWork, lock, touch_all};
-use super::node::{Node, Work};
-use super::tracker::{Side, Touch, Tracker};
+use super::node::{Need, Node, Work};
+use super::tracker::{Side, Touch, Tracker, distinct};
 use crate::array::Planar;
 use crate::array::storage::Storage;
 
@@ -24,29 +27,61 @@ pub(super) struct OpenChain {
 }
 
 impl OpenChain {
-    fn new() -> OpenChain {
+    fn new(room: Option<Arc<ChainRoom>>) -> OpenChain {
         static CHAINS: AtomicU64 = AtomicU64::new(0);
         let number = CHAINS.fetch_add(1, Ordering::Relaxed);
-        OpenChain { number, gate: Gate::new(), chain: Chain::default() }
+        OpenChain { number, gate: Gate::new(), chain: Chain { room, ..Chain::default() } }
+    }
+}
+
+/// The chains of a device that are not done.
+#[derive(Default)]
+pub(super) struct Chains {
+    /// Their room.
+    room: Weak<ChainRoom>,
+    /// One of them runs.
+    running: bool,
+    /// Those that may run after it.
+    ready: VecDeque<Ready>,
+}
+
+/// Where a tile is to find its arrays.
+#[derive(Default)]
+pub(super) struct Place {
+    /// As planes in a chain: they do not stay on the device as a whole.
+    pub streams: bool,
+    /// The room of that chain.
+    room: Option<Arc<ChainRoom>>,
+    /// Nodes that make room for them.
+    pub after: Vec<Arc<Node>>,
+}
+
+impl Place {
+    fn stream(&mut self, room: Option<Arc<ChainRoom>>) {
+        self.streams = true;
+        self.after.extend(room.iter().flat_map(|room| room.after.iter().cloned()));
+        self.room = room;
     }
 }
 
 impl Core {
-    /// The chain that a sweep is to be a part of, if its arrays do not fit onto the device, or the host's caches. A sweep that is of no chain
-    /// ends the one that it conflicts with.
-    pub(super) fn chain_for(self: &Arc<Core>, recorder: &mut Recorder, tile: &TileWork<'_>) -> Option<u64> {
+    /// The chain that a sweep is to be a part of, if its arrays do not stay on the device as a whole, or in the host's
+    /// caches. A sweep that is of no chain ends the one that it conflicts with.
+    pub(super) fn chain_for(
+        self: &Arc<Core>,
+        recorder: &mut Recorder,
+        tile: &TileWork<'_>,
+        place: Place,
+    ) -> Option<u64> {
         let holds = |open: &OpenChain| tile.touches.iter().any(|touch| open.chain.holds(&touch.tracker));
         let held = recorder.chain.as_ref().is_some_and(holds);
         let can = tile.by_planes && can_stream(tile.touches);
         let joins = match &self.device {
-            Some(device) => {
-                let trackers = tile.touches.iter().map(|touch| &touch.tracker);
-                can && tile.key.on_device && (held || !fits(device, trackers))
-            }
+            Some(_) => place.streams || (can && tile.key.on_device && held),
             None => can && chain::can_wave(tile.touches) && (held || self.host.is_large(tile.touches)),
         };
         if joins {
-            let open = recorder.chain.get_or_insert_with(OpenChain::new);
+            let open = recorder.chain.get_or_insert_with(|| OpenChain::new(place.room));
             for touch in tile.touches {
                 // It is not to stay as a whole: the chain brings it to the host.
                 touch.tracker.storage().unclaim();
@@ -66,50 +101,69 @@ impl Core {
         self.device.as_ref().is_some_and(|device| fits(device, trackers.iter().copied()))
     }
 
-    /// Makes room for what a tile is to find on the device, before it is recorded; gives the nodes that make it.
+    /// Says where a tile is to find its arrays, and makes room for them, before it is recorded.
     ///
     /// Arrays that were not used for long leave the device for those that would fit without them. A chain gets half of the
     /// memory at least.
-    pub(super) fn prepare_place(self: &Arc<Core>, tile: &TileWork<'_>) -> Vec<Arc<Node>> {
-        let Some(device) = &self.device else { return Vec::new() };
+    pub(super) fn prepare_place(self: &Arc<Core>, tile: &TileWork<'_>) -> Place {
+        let mut place = Place::default();
+        let Some(device) = &self.device else { return place };
         let trackers = || tile.touches.iter().map(|touch| &touch.tracker);
         let held = lock(&self.recorder).chain.as_ref().is_some_and(|open| trackers().any(|t| open.chain.holds(t)));
         let can = tile.key.on_device && tile.by_planes && can_stream(tile.touches);
         if can && held {
-            return Vec::new();
+            place.stream(lock(&self.chains).room.upgrade());
+            return place;
         }
         self.settle_ghosts(trackers());
         if !tile.key.on_device || fits(device, trackers()) {
-            return Vec::new();
+            return place;
         }
-        let mut left = Vec::new();
-        let mut bytes = 0;
-        let mut seen: Vec<&Arc<Storage>> = Vec::new();
-        for storage in trackers().map(|tracker| tracker.storage()) {
-            if !seen.iter().any(|other| Arc::ptr_eq(other, storage)) {
-                bytes += storage.device_bytes() as u64;
-                seen.push(storage);
+        // What was used longest ago leaves first.
+        let mut others = device.residents();
+        others.retain(|resident| trackers().all(|tracker| !Arc::ptr_eq(tracker, resident)));
+        let mut others = others.into_iter().peekable();
+        let bytes: u64 = distinct(trackers()).iter().map(|tracker| tracker.storage().device_bytes() as u64).sum();
+        if bytes <= device.budget() {
+            let since = if can { IDLE } else { 0 };
+            while let Some(idle) = others.next_if(|other| device.idle(other) >= since) {
+                place.after.push(self.evict(&idle));
+                if fits(device, trackers()) {
+                    return place;
+                }
             }
         }
-        let fit_alone = bytes <= device.budget();
-        let since = if can { IDLE } else { 0 };
-        // First what was used longest ago.
-        for resident in device.residents() {
-            let idle = device.idle(&resident);
-            let used_here = trackers().any(|tracker| Arc::ptr_eq(tracker, &resident));
-            let enough = if fit_alone && idle >= since {
-                fits(device, trackers())
-            } else {
-                2 * device.room() >= device.budget()
-            };
-            if enough {
-                break;
-            }
-            if !used_here && (idle >= since || can) {
-                left.push(self.evict(&resident));
-            }
+        if can {
+            trackers().for_each(|tracker| tracker.storage().unclaim());
+            place.stream(Some(self.room_for_chains(device, others)));
+        } else if lock(&self.chains).room.strong_count() > 0 {
+            // It has to be there as a whole: chains give back what they have.
+            self.wait_for_all();
+            fits(device, trackers());
         }
-        left
+        place
+    }
+
+    /// Room for a chain: that of the chains which are not done, else half of the memory, for which the `others` give way in
+    /// turn.
+    fn room_for_chains(
+        self: &Arc<Core>,
+        device: &DeviceCore,
+        mut others: impl Iterator<Item = Arc<Tracker>>,
+    ) -> Arc<ChainRoom> {
+        if let Some(room) = lock(&self.chains).room.upgrade() {
+            return room;
+        }
+        let half = device.budget().div_ceil(2);
+        let mut after = Vec::new();
+        while device.room() < half
+            && let Some(other) = others.next()
+        {
+            after.push(self.evict(&other));
+        }
+        let room = Arc::new(ChainRoom { claim: device.claim(half.min(device.room())), after });
+        lock(&self.chains).room = Arc::downgrade(&room);
+        room
     }
 
     /// Brings an array back to the host and gives its memory on the device back.
@@ -160,13 +214,19 @@ impl Core {
             return false;
         };
         self.wait_for_room();
+        let room = self.device.as_ref().map(|device| {
+            tracker.storage().unclaim();
+            let others = device.residents().into_iter();
+            self.room_for_chains(device, others)
+        });
         let mut recorder = lock(&self.recorder);
         recorder.count += 1;
         self.close_all(&mut recorder);
-        let open = recorder.chain.get_or_insert_with(OpenChain::new);
+        let open = recorder.chain.get_or_insert_with(|| OpenChain::new(room));
         let node = Node::new("fill_ghosts", recorded, self.device.is_some(), Some(open.number));
         self.unfinished.fetch_add(1, Ordering::Relaxed);
         tracker.storage().unclaim();
+        open.chain.room.iter().flat_map(|room| &room.after).for_each(|before| node.wait_for(before, Need::Order));
         open.gate.add();
         open.chain.ghosts(node.clone(), tracker, fixed);
         node.set_work(Work::Chained(open.gate.clone()));
@@ -184,25 +244,45 @@ impl Core {
         true
     }
 
+    /// Runs a chain: on a device after those that came before.
     pub(super) fn start_chain(self: &Arc<Core>, ready: Ready) {
-        let core = self.clone();
-        self.pool.spawn(move || {
-            let run = || match &core.device {
-                Some(device) => chain::run(device, &ready),
-                None => core.host.run(core.timeline.as_deref(), &ready),
-            };
-            let results = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
-                let error = super::panicked("a chain", payload);
-                ready.chain.links.iter().map(|_| Err(error.clone())).collect()
-            });
-            let mut next = Vec::new();
-            for (link, result) in ready.chain.links.iter().zip(results) {
-                next.extend(core.finish(&link.node, result));
+        if self.device.is_some() {
+            let mut chains = lock(&self.chains);
+            if chains.running {
+                chains.ready.push_back(ready);
+                return;
             }
-            // What the chain holds may be dropped by whoever waits for it.
-            drop(ready);
-            next.into_iter().for_each(|node| core.start_node(node));
+            chains.running = true;
+        }
+        let core = self.clone();
+        self.pool.spawn(move || core.run_chain(ready));
+    }
+
+    fn run_chain(self: Arc<Core>, mut ready: Ready) {
+        let run = || match &self.device {
+            Some(device) => chain::run(device, &ready),
+            None => self.host.run(self.timeline.as_deref(), &ready),
+        };
+        let results = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
+            let error = super::panicked("a chain", payload);
+            ready.chain.links.iter().map(|_| Err(error.clone())).collect()
         });
+        // Whoever waits for its nodes finds its room free.
+        ready.chain.room = None;
+        if self.device.is_some() {
+            let mut chains = lock(&self.chains);
+            chains.running = false;
+            let next = chains.ready.pop_front();
+            drop(chains);
+            next.into_iter().for_each(|next| self.start_chain(next));
+        }
+        let mut next = Vec::new();
+        for (link, result) in ready.chain.links.iter().zip(results) {
+            next.extend(self.finish(&link.node, result));
+        }
+        // What the chain holds may be dropped by whoever waits for it.
+        drop(ready);
+        next.into_iter().for_each(|node| self.start_node(node));
     }
 }
 
@@ -217,13 +297,8 @@ pub(super) fn side(node: &Node) -> Side {
 
 /// Whether arrays may stay on a device as a whole: then there is room for them.
 fn fits<'a>(device: &DeviceCore, trackers: impl Iterator<Item = &'a Arc<Tracker>>) -> bool {
-    let mut arrays: Vec<&Arc<Tracker>> = Vec::new();
-    for tracker in trackers {
-        if arrays.iter().all(|other| !Arc::ptr_eq(other, tracker)) {
-            arrays.push(tracker);
-        }
-    }
-    let storages: Vec<&Arc<Storage>> = arrays.iter().map(|tracker| tracker.storage()).collect();
+    let arrays = distinct(trackers);
+    let storages: SmallVec<[&Arc<Storage>; 8]> = arrays.iter().map(|tracker| tracker.storage()).collect();
     let fit = Storage::claim(device, &storages);
     if fit {
         device.use_residents(&arrays);

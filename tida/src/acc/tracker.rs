@@ -313,6 +313,17 @@ impl Tracker {
     }
 }
 
+/// Each of these arrays once.
+pub(super) fn distinct<'a>(trackers: impl Iterator<Item = &'a Arc<Tracker>>) -> SmallVec<[&'a Arc<Tracker>; 8]> {
+    let mut arrays: SmallVec<[&'a Arc<Tracker>; 8]> = SmallVec::new();
+    for tracker in trackers {
+        if arrays.iter().all(|other| !Arc::ptr_eq(other, tracker)) {
+            arrays.push(tracker);
+        }
+    }
+    arrays
+}
+
 /// Finished well: nothing has to wait for it, nothing can fail by it.
 fn is_done(entry: &Entry) -> bool {
     matches!(entry.node.result(), Some(Ok(())))

@@ -3,12 +3,11 @@
 //! A region moves as a whole, ghosts and padding included. Who calls holds the region by the graph: no one else writes
 //! it, and what the host touches the device does not touch meanwhile.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
 use super::storage::Storage;
 use crate::acc::SpanKind;
-use crate::acc::device::DeviceCore;
+use crate::acc::device::{Claim, DeviceCore};
 use crate::acc::node::Queue;
 use crate::backend::{Backend, Event, Memory};
 use crate::error::Error;
@@ -29,19 +28,6 @@ struct State {
     pin_tried: Vec<bool>,
     /// Its part of the device's memory, once all of it is to be there.
     claim: Option<Claim>,
-}
-
-/// Bytes of the device's memory that are promised to an array. Given back when dropped.
-#[derive(Debug)]
-struct Claim {
-    claimed: Arc<AtomicU64>,
-    bytes: u64,
-}
-
-impl Drop for Claim {
-    fn drop(&mut self) {
-        self.claimed.fetch_sub(self.bytes, Ordering::Relaxed);
-    }
 }
 
 // SAFETY: the addresses are only handed to the backend that pinned them, when the array ends.
@@ -188,11 +174,11 @@ impl Storage {
     pub(crate) fn claim(device: &DeviceCore, arrays: &[&Arc<Storage>]) -> bool {
         let unclaimed = |storage: &&&Arc<Storage>| storage.residence().lock().claim.is_none();
         let new: Vec<&&Arc<Storage>> = arrays.iter().filter(unclaimed).collect();
-        let bytes: u64 = new.iter().map(|storage| storage.device_bytes() as u64).sum();
-        let Some(claimed) = device.claim(bytes) else { return false };
-        for storage in new {
-            let bytes = storage.device_bytes() as u64;
-            storage.residence().lock().claim = Some(Claim { claimed: claimed.clone(), bytes });
+        let claims: Option<Vec<Claim>> =
+            new.iter().map(|storage| device.claim(storage.device_bytes() as u64)).collect();
+        let Some(claims) = claims else { return false };
+        for (storage, claim) in new.into_iter().zip(claims) {
+            storage.residence().lock().claim = Some(claim);
         }
         true
     }

@@ -21,6 +21,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use smallvec::SmallVec;
 
+use super::device::Claim;
 use super::node::Node;
 use super::sweep::Launch;
 use super::tracker::{BoxTouch, Tracker};
@@ -33,6 +34,15 @@ pub(crate) struct Chain {
     pub links: Vec<Link>,
     /// Each array that is touched, once.
     pub arrays: Vec<Arc<Tracker>>,
+    /// Room for its windows, on a device.
+    pub room: Option<Arc<ChainRoom>>,
+}
+
+/// Room on a device that chains share, one of which runs at a time.
+pub(crate) struct ChainRoom {
+    pub claim: Option<Claim>,
+    /// Nodes that make it.
+    pub after: Vec<Arc<Node>>,
 }
 
 /// A node of a chain.

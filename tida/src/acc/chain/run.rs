@@ -151,7 +151,8 @@ impl<'a> Running<'a> {
             planars.iter().map(|planar| planar.facts().grown.end - planar.facts().grown.start).max().unwrap_or(0);
         // What later work was promised for these arrays it takes when the chain is done with them.
         let promised = chain.arrays.iter().map(|tracker| tracker.storage()).filter(|storage| storage.is_claimed());
-        let room = device.room() + promised.map(|storage| storage.device_bytes() as u64).sum::<u64>();
+        let own = chain.room.iter().filter_map(|room| room.claim.as_ref()).map(|claim| claim.bytes);
+        let room = device.room() + own.chain(promised.map(|storage| storage.device_bytes() as u64)).sum::<u64>();
         // The most planes that fit, found by bisection.
         let fitting = |ghosts: i64| {
             let (mut fits, mut too_many) = (0, most + 1);

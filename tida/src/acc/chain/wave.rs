@@ -13,14 +13,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::smallvec;
 
 use super::run::failure;
 use super::schedule::{Access, Op, Reach, Skew, Write, steps};
 use super::{Chain, LinkWork, Ready, Use};
 use crate::acc::sweep::run_boxes;
 use crate::acc::timeline::{Recorder as Times, Stats, host_span};
-use crate::acc::tracker::{BoxTouch, Tracker};
+use crate::acc::tracker::{BoxTouch, Tracker, distinct};
 use crate::acc::{Label, panicked};
 use crate::array::{FillStep, Planar};
 use crate::backend::cpu::Caches;
@@ -59,12 +59,7 @@ impl Host {
 
     /// Whether arrays are so large that a sweep leaves nothing of them in the caches for the next one.
     pub fn is_large(&self, touches: &[BoxTouch]) -> bool {
-        let mut arrays: SmallVec<[&Arc<Tracker>; 8]> = SmallVec::new();
-        for touch in touches {
-            if arrays.iter().all(|other| !Arc::ptr_eq(other, &touch.tracker)) {
-                arrays.push(&touch.tracker);
-            }
-        }
+        let arrays = distinct(touches.iter().map(|touch| &touch.tracker));
         let bytes = arrays.iter().filter_map(|tracker| tracker.planar()).map(|planar| {
             let facts = planar.facts();
             (facts.grown.end - facts.grown.start) as usize * facts.stride * facts.element.bytes()
