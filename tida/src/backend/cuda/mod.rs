@@ -29,10 +29,11 @@ use probe::{Driver, call};
 use staging::{Staging, Way};
 use stream::{CudaEvent, Origin};
 
-/// The first CUDA device, or the one that the environment variable `TIDA_CUDA_DEVICE` numbers.
+/// The first CUDA device, or the one that the environment variable `TIDA_CUDA_DEVICE` numbers. `TIDA_PINNED_LIMIT` is the
+/// most bytes of the host's memory to pin for it.
 ///
 /// # Errors
-/// No driver, no device, or no NVRTC: what was looked for and what to do.
+/// No driver, no device, or no NVRTC, a limit that is no number: what was looked for and what to do.
 pub(crate) fn open() -> Result<Arc<dyn Backend>, Error> {
     let driver = probe::driver()?;
     let device = probe::device(driver)?;
