@@ -280,7 +280,8 @@ impl Skew {
         let mut skew = Skew::new(arrays);
         ops.iter().for_each(|op| skew.add(op));
         for (number, array) in skew.arrays.iter_mut().enumerate() {
-            let next = later.iter().filter_map(|op| op.accesses.iter().find(|a| a.array == number).map(|a| (op, a))).next();
+            let next =
+                later.iter().filter_map(|op| op.accesses.iter().find(|a| a.array == number).map(|a| (op, a))).next();
             if let Some((op, access)) = next
                 && access.overwrites()
             {

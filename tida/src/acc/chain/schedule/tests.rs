@@ -183,8 +183,18 @@ fn check_ends(
     for (early, late) in [(false, false), (true, false), (false, true), (true, true)] {
         let ring = vec![vec![0xdead; window as usize]; arrays];
         let host = start.clone();
-        let mut machine =
-            Machine { ops, schedule: &schedule, window, ghost, period, host, ring, stored: 0, loaded: 0, moved: [0; 2] };
+        let mut machine = Machine {
+            ops,
+            schedule: &schedule,
+            window,
+            ghost,
+            period,
+            host,
+            ring,
+            stored: 0,
+            loaded: 0,
+            moved: [0; 2],
+        };
         machine.run(early, late);
         for (array, expected) in expected.iter().enumerate() {
             for k in -ghost..n + ghost {
