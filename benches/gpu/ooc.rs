@@ -16,8 +16,6 @@ use crate::programs;
 
 /// Steps of a run.
 const STEPS: usize = 200;
-/// Steps with a periodic boundary.
-const FEW_STEPS: usize = 8;
 /// Regions of an array.
 const REGIONS: usize = 16;
 /// Times that tida is timed, at most.
@@ -87,10 +85,10 @@ pub fn skewed(bench: &Bench, output: &mut Output) -> Result<()> {
     many(bench, output, "fixed", Boundary::Fixed(OUTSIDE), STEPS, &[WHOLE, QUARTER, EIGHTH])
 }
 
-/// The same with a periodic boundary, whose first planes need the last ones: fewer steps.
+/// The same with a periodic boundary, whose first planes need the last ones: they come and go twice.
 pub fn periodic(bench: &Bench, output: &mut Output) -> Result<()> {
     let quarter = Part { of_skew: None, of_in_core: None, ..QUARTER };
-    many(bench, output, "periodic", Boundary::Periodic, FEW_STEPS, &[WHOLE, quarter])
+    many(bench, output, "periodic", Boundary::Periodic, STEPS, &[WHOLE, quarter])
 }
 
 fn many(

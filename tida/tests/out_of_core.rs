@@ -162,6 +162,169 @@ fn other_boundaries_give_the_same_bits() {
     assert!(check(&Case { boundaries: [Boundary::Periodic; 3], steps: 3, ..case() }));
 }
 
+/// Ends that belong together: several steps a pass all the same.
+#[test]
+fn periodic_arrays_are_skewed() {
+    let periodic = Case { boundaries: [Boundary::Periodic; 3], steps: 12, ..case() };
+    for (name, case) in [
+        ("all axes", periodic.clone()),
+        ("one region", Case { regions: 1, fill_last: true, ..periodic.clone() }),
+        (
+            "the first axis",
+            Case { boundaries: [Boundary::Periodic, Boundary::Fixed(2.0), Boundary::ReflectOdd], ..periodic.clone() },
+        ),
+        ("two ghosts", Case { ghost: 2, shape: [50, 9, 12], planes: 30, fill_last: true, ..periodic.clone() }),
+        ("few planes", Case { shape: [14, 12, 20], planes: 10, ..periodic.clone() }),
+        ("chains that end early", Case { look_ahead: 9, ..periodic.clone() }),
+    ] {
+        let expected = heat(&on_cpu(), &case);
+        // A recorder that is kept waiting ends chains early.
+        let mut tries = 0;
+        loop {
+            let Some(acc) = with_limit((plane_bytes(&case) * 3 * case.planes) as u64, case.look_ahead) else { return };
+            assert!(heat(&acc, &case) == expected, "{name}");
+            let stats = acc.stats();
+            println!("{name}: {stats}");
+            if stats.passes > 0 && stats.steps > 2 * stats.passes {
+                break;
+            }
+            tries += 1;
+            assert!(tries < 20, "{name}: {stats}");
+        }
+    }
+}
+
+/// Arrays of 60 planes, periodic along the second axis, and room for less than one of them.
+fn beside(acc: &TileAcc, ends: Boundary<f64>, salt: u64) -> TileArray<f64, 2> {
+    let builder = TileArray::<f64, 2>::builder([60, 40]).regions([3, 1]).ghost(1);
+    let mut u = builder.boundary_axis(0, ends).boundary_axis(1, Boundary::Periodic).build(acc).unwrap();
+    u.fill(|[j, i]| value(salt, [j, i, 0])).unwrap();
+    u
+}
+
+fn same_bits_beside<const N: usize>(run: impl Fn(&TileAcc) -> [TileArray<f64, 2>; N]) {
+    let Some(acc) = with_limit(20_000, 256) else { return };
+    let bits = |u: &TileArray<f64, 2>| u.to_ndarray().unwrap().iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+    let (expected, found) = (run(&on_cpu()), run(&acc));
+    for (n, (found, expected)) in found.iter().zip(&expected).enumerate() {
+        let first =
+            bits(found).iter().zip(bits(expected)).position(|(a, b)| *a != b).map(|cell| [cell / 40, cell % 40]);
+        assert_eq!(first, None, "the first cell that differs of array {n}");
+    }
+    println!("{}", acc.stats());
+    assert!(acc.stats().passes > 0, "{}", acc.stats());
+}
+
+fn upwind(next: &mut TileArray<f64, 2>, u: &TileArray<f64, 2>) {
+    for tile in TileIter::new(u) {
+        compute(
+            &tile,
+            (&mut *next, u),
+            kernel!(|next, u, at| next[at] = 0.5 * u[at - [1, 0]] + 0.3 * u[at + [1, 1]] + 0.2 * u[at]),
+        )
+        .unwrap();
+    }
+}
+
+/// Work that cannot run over the unwrapped axis, between work that can: ghosts at ends that belong together and at ends that
+/// do not, in one chain.
+#[test]
+fn periodic_arrays_beside_others_give_the_same_bits() {
+    same_bits_beside(|acc| {
+        let (mut u, mut wall) = (beside(acc, Boundary::Periodic, 1), beside(acc, Boundary::ReflectEven, 2));
+        let (mut next, mut sum) = (u.like().unwrap(), u.like().unwrap());
+        for step in 0..12 {
+            u.fill_ghosts().unwrap();
+            upwind(&mut next, &u);
+            std::mem::swap(&mut u, &mut next);
+            if step % 4 == 2 {
+                // Its ends are walls; the ghosts of `next` were filled before.
+                u.fill_ghosts().unwrap();
+                wall.fill_ghosts().unwrap();
+                for tile in TileIter::new(&u) {
+                    compute(
+                        &tile,
+                        (&mut sum, &u, &next, &wall),
+                        kernel!(|sum, u, old, w, at| {
+                            sum[at] = w[at + [1, 0]] - w[at - [1, 0]]
+                                + u[at - [1, 0]]
+                                + 2.0 * old[at + [1, 0]]
+                                + old[at - [1, 0]];
+                        }),
+                    )
+                    .unwrap();
+                }
+                for tile in TileIter::new(&wall) {
+                    compute(
+                        &tile,
+                        (&mut wall, &u),
+                        kernel!(|w, u, at| w[at] += 0.1 * (u[at + [1, 0]] - u[at - [1, 0]])),
+                    )
+                    .unwrap();
+                }
+            }
+        }
+        [u, next, wall, sum]
+    });
+}
+
+/// Sweeps of some planes, which are overwritten: the others keep what they have.
+#[test]
+fn parts_of_periodic_arrays_give_the_same_bits() {
+    same_bits_beside(|acc| {
+        let (mut u, mut some) = (beside(acc, Boundary::Periodic, 1), beside(acc, Boundary::Periodic, 2));
+        let mut next = u.like().unwrap();
+        for step in 0..9 {
+            let scale = 0.1 * step as f64;
+            for tile in TileIter::new(&some).within([10 + step, 0], [37 + step, 40]) {
+                compute(&tile, &mut some, kernel!(|some, at| some[at] = scale * at[0] as f64)).unwrap();
+            }
+            some.fill_ghosts().unwrap();
+            u.fill_ghosts().unwrap();
+            upwind(&mut next, &u);
+            for tile in TileIter::new(&next) {
+                compute(
+                    &tile,
+                    (&mut next, &some),
+                    kernel!(|next, some, at| next[at] += 0.1 * (some[at + [1, 0]] - some[at - [1, 0]])),
+                )
+                .unwrap();
+            }
+            std::mem::swap(&mut u, &mut next);
+        }
+        [u, next, some]
+    });
+}
+
+/// Ghosts that one chain has filled, and a later one reads that cannot run over the unwrapped axis.
+#[test]
+fn ghosts_of_an_earlier_chain_are_there() {
+    same_bits_beside(|acc| {
+        let (mut u, mut wall) = (beside(acc, Boundary::Periodic, 1), beside(acc, Boundary::ReflectEven, 2));
+        let (mut next, mut seen) = (u.like().unwrap(), wall.like().unwrap());
+        for _ in 0..3 {
+            u.fill_ghosts().unwrap();
+            upwind(&mut next, &u);
+            std::mem::swap(&mut u, &mut next);
+        }
+        u.fill_ghosts().unwrap();
+        acc.sync().unwrap();
+        wall.fill_ghosts().unwrap();
+        upwind(&mut seen, &wall);
+        for tile in TileIter::new(&seen) {
+            compute(
+                &tile,
+                (&mut seen, &wall, &u),
+                kernel!(|seen, w, u, at| {
+                    seen[at] += w[at - [1, 0]] + 2.0 * u[at + [1, 0]] + 3.0 * u[at - [1, 1]];
+                }),
+            )
+            .unwrap();
+        }
+        [u, next, wall, seen]
+    });
+}
+
 fn boundary() -> impl Strategy<Value = Boundary<f64>> {
     prop_oneof![
         Just(Boundary::Periodic),
@@ -291,13 +454,11 @@ fn program() -> impl Strategy<Value = Program> {
     let steps = proptest::collection::vec(step(), 4..24);
     let run =
         (20usize..60, prop_oneof![Just(2usize), Just(256)], steps, prop_oneof![4 => Just(true), 1 => Just(false)]);
-    ((20usize..70, 4usize..24), 1usize..7, [boundary(), boundary()], run).prop_map(
-        |(shape, regions, mut boundaries, (planes, look_ahead, steps, fill))| {
-            // Planes that belong together at both ends do not stream.
-            if boundaries[0] == Boundary::Periodic && shape.0 % 4 > 0 {
-                boundaries[0] = Boundary::ReflectEven;
-            }
-            Program { shape: [shape.0, shape.1], regions, boundaries, planes, look_ahead, steps, fill }
+    let first = prop_oneof![1 => Just(Boundary::Periodic), 2 => boundary()];
+    ((20usize..70, 4usize..24), 1usize..7, (first, boundary()), run).prop_map(
+        |(shape, regions, boundaries, (planes, look_ahead, steps, fill))| {
+            let (shape, boundaries) = ([shape.0, shape.1], [boundaries.0, boundaries.1]);
+            Program { shape, regions, boundaries, planes, look_ahead, steps, fill }
         },
     )
 }

@@ -109,7 +109,12 @@ impl Core {
         let mut place = Place::default();
         let Some(device) = &self.device else { return place };
         let trackers = || tile.touches.iter().map(|touch| &touch.tracker);
-        let held = lock(&self.recorder).chain.as_ref().is_some_and(|open| trackers().any(|t| open.chain.holds(t)));
+        let holds =
+            |tracker: &Arc<Tracker>| lock(&self.recorder).chain.as_ref().is_some_and(|open| open.chain.holds(tracker));
+        // A chain may read ghosts at the ends of an array that is new to it as the host has them.
+        let is_ring = |tracker: &Arc<Tracker>| tracker.planar().is_some_and(|planar| planar.facts().is_ring());
+        self.settle_ghosts(trackers().filter(|tracker| is_ring(tracker) && !holds(tracker)));
+        let held = trackers().any(holds);
         let can = tile.key.on_device && tile.by_planes && can_stream(tile.touches);
         if can && held {
             place.stream(lock(&self.chains).room.upgrade());
@@ -179,7 +184,8 @@ impl Core {
         self.record("evict", Location::caller(), &[touch], &[], Work::Host(Box::new(work)))
     }
 
-    /// Records the filling of ghosts between regions on the host, of arrays whose chains had no need of them there.
+    /// Records the filling of ghosts on the host, of arrays whose chains had no need of them there: those between regions, and
+    /// beyond ends that belong together.
     pub(super) fn settle_ghosts<'a>(self: &Arc<Core>, trackers: impl Iterator<Item = &'a Arc<Tracker>>) {
         for tracker in trackers {
             if let (true, Some(planar)) = (tracker.set_due(false), tracker.planar()) {
@@ -207,7 +213,7 @@ impl Core {
             return false;
         }
         let chains = |planar: &&Arc<dyn Planar>| match self.device {
-            Some(_) => !planar.facts().periodic,
+            Some(_) => planar.facts().period.is_none() || planar.facts().is_ring(),
             None => chain::can_fill(&***planar),
         };
         let Some(planar) = tracker.planar().filter(chains).filter(|_| !tracker.is_stale_allowed()) else {
@@ -230,7 +236,7 @@ impl Core {
         open.gate.add();
         open.chain.ghosts(node.clone(), tracker, fixed);
         node.set_work(Work::Chained(open.gate.clone()));
-        if self.device.is_some() && planar.facts().layout.regions.len() > 1 {
+        if self.device.is_some() && (planar.facts().layout.regions.len() > 1 || planar.facts().is_ring()) {
             tracker.set_due(true);
         }
         touch_all(&node, &Touch { tracker: tracker.clone(), region: None, read: true, write: true });

@@ -32,7 +32,7 @@ pub struct Tracker {
     side: AtomicU8,
     /// The user has said that ghosts may be older than the cells.
     stale_allowed: AtomicBool,
-    /// Ghosts were filled in a chain, which sets none between regions.
+    /// Ghosts were filled in a chain, which sets none between regions, nor beyond ends that belong together.
     due: AtomicBool,
     /// Some chain has worked on it.
     chained: AtomicBool,
@@ -185,7 +185,7 @@ impl Tracker {
         self.side.store(side as u8, Ordering::Relaxed);
     }
 
-    /// Says whether its ghosts were filled in a chain, which sets none between regions; gives what was said before.
+    /// Says whether its ghosts were filled in a chain, which sets not all of them on the host; gives what was said before.
     pub(crate) fn set_due(&self, due: bool) -> bool {
         self.due.swap(due, Ordering::Relaxed)
     }

@@ -11,6 +11,7 @@
 mod ring;
 mod run;
 pub(crate) mod schedule;
+mod segments;
 mod wave;
 
 pub(super) use run::run;

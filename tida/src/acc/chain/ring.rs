@@ -22,12 +22,54 @@ pub(super) struct Window {
     pub margin: i64,
     /// Ghost planes that stay: every pass has them from here.
     pub ghosts: i64,
+    /// The host's planes are `0..period`, and the schedule's follow one another as if they came again and again.
+    pub period: Option<i64>,
+}
+
+/// Planes of a schedule that are neighbours in a window and on the host.
+#[derive(Clone, Debug)]
+pub(super) struct Piece {
+    pub planes: Range<i64>,
+    /// The time round the window.
+    round: i64,
+    /// Planes from those of the host to them.
+    pub ahead: i64,
+}
+
+impl Piece {
+    /// Those of some planes, as the host numbers them.
+    pub fn on_host(&self, planes: &Range<i64>) -> Range<i64> {
+        let (start, end) = (self.planes.start.max(planes.start), self.planes.end.min(planes.end));
+        start - self.ahead..end - self.ahead
+    }
 }
 
 impl Window {
     /// Planes of memory: also the ghost planes that stay, and one that edges of fixed value are copied from.
     pub fn memory_planes(&self) -> i64 {
         self.planes + 2 * self.margin + self.ghosts + 1
+    }
+
+    /// The pieces of some planes, in order.
+    pub fn pieces(self, planes: &Range<i64>, shift: i64) -> impl Iterator<Item = Piece> + use<> {
+        let planes = planes.clone();
+        let mut next = planes.start;
+        std::iter::from_fn(move || {
+            if next >= planes.end {
+                return None;
+            }
+            let round = (next + shift).div_euclid(self.planes);
+            let ahead = self.period.map_or(0, |period| next.div_euclid(period) * period);
+            let end = self.period.map_or(planes.end, |period| planes.end.min(ahead + period));
+            let planes = next..end.min((round + 1) * self.planes - shift);
+            next = planes.end;
+            Some(Piece { planes, round, ahead })
+        })
+    }
+
+    /// The plane at position 0 of the memory, as the host numbers those of a piece.
+    pub fn origin(self, piece: &Piece, shift: i64) -> i64 {
+        piece.round * self.planes - shift - self.margin - piece.ahead
     }
 }
 
@@ -91,25 +133,20 @@ impl Rolling {
         self.tracker.storage()
     }
 
-    /// The window as kernels see it in a pass whose planes lie `shift` further: region `c` is the round `first + c`.
-    pub fn layout(&self, shift: i64, rounds: Range<i64>) -> WideLayout {
+    /// The window as kernels see it in a pass whose planes lie `shift` further: a region for each piece.
+    pub fn layout(&self, shift: i64, pieces: &[Piece]) -> WideLayout {
         let facts = self.planar.facts();
         let axis = 4 - facts.rank;
         let of = facts.layout.regions.first();
-        let region = |round: i64| {
+        let region = |piece: &Piece| {
             let of = of?;
             let (mut valid, mut grown, mut origin) = (of.valid, of.grown, of.origin);
             (valid.lo[axis], valid.hi[axis]) = (facts.valid.start, facts.valid.end);
             (grown.lo[axis], grown.hi[axis]) = (facts.grown.start, facts.grown.end);
-            origin[axis] = self.origin(round, shift);
+            origin[axis] = self.window.origin(piece, shift);
             Some(WideRegion { valid, grown, origin, strides: of.strides, cells: self.cells as i64 })
         };
-        WideLayout { regions: rounds.filter_map(region).collect(), largest: self.cells }
-    }
-
-    /// The plane at position 0 of the memory, in a round.
-    pub fn origin(&self, round: i64, shift: i64) -> i64 {
-        round * self.window.planes - shift - self.window.margin
+        WideLayout { regions: pieces.iter().filter_map(region).collect(), largest: self.cells }
     }
 
     /// For commands of a node.
@@ -154,7 +191,7 @@ impl Rolling {
         let valid = self.planar.facts().valid.clone();
         for plane in planes.clone() {
             let slot = self.slot(plane, shift) as usize;
-            self.tainted[slot] = !valid.contains(&plane);
+            self.tainted[slot] = self.window.period.is_none() && !valid.contains(&plane);
         }
         // SAFETY: the caller's promise.
         unsafe { self.mirror(device, stream, planes, shift) }
@@ -253,36 +290,24 @@ impl Rolling {
         (plane + shift).rem_euclid(self.window.planes)
     }
 
-    /// Planes of neighbouring slots: for each round, its number and planes.
-    pub fn rounds(&self, planes: &Range<i64>, shift: i64) -> impl Iterator<Item = (i64, Range<i64>)> + use<> {
-        let (window, planes) = (self.window.planes, planes.clone());
-        let mut next = planes.start;
-        std::iter::from_fn(move || {
-            if next >= planes.end {
-                return None;
-            }
-            let round = (next + shift).div_euclid(window);
-            let part = next..planes.end.min((round + 1) * window - shift);
-            next = part.end;
-            Some((round, part))
-        })
-    }
-
     /// Where planes lie on both sides. Ghost planes belong to the regions at the ends.
     fn stretches(&self, planes: &Range<i64>, shift: i64) -> Vec<Stretch> {
         let facts = self.planar.facts();
         let (axis, last) = (4 - facts.rank, facts.layout.regions.len() - 1);
         let mut all = Vec::new();
-        for (region, of) in facts.layout.regions.iter().enumerate() {
-            let low = if region == 0 { of.grown.lo[axis] } else { of.valid.lo[axis] };
-            let high = if region == last { of.grown.hi[axis] } else { of.valid.hi[axis] };
-            let own = planes.start.max(low)..planes.end.min(high);
-            for (round, part) in self.rounds(&own, shift) {
-                let at = |origin: i64| (part.start - origin) as usize * facts.stride + facts.skip;
-                let host = at(of.origin[axis]);
-                // The last plane of a region has no padding after it.
-                let values = ((part.end - part.start) as usize * facts.stride).min(of.cells as usize - host);
-                all.push(Stretch { region, host, slot: at(self.origin(round, shift)), values });
+        for piece in self.window.pieces(planes, shift) {
+            let planes = piece.on_host(planes);
+            for (region, of) in facts.layout.regions.iter().enumerate() {
+                let low = if region == 0 { of.grown.lo[axis] } else { of.valid.lo[axis] };
+                let high = if region == last { of.grown.hi[axis] } else { of.valid.hi[axis] };
+                let (start, end) = (planes.start.max(low), planes.end.min(high));
+                if start < end {
+                    let at = |origin: i64| (start - origin) as usize * facts.stride + facts.skip;
+                    let host = at(of.origin[axis]);
+                    // The last plane of a region has no padding after it.
+                    let values = ((end - start) as usize * facts.stride).min(of.cells as usize - host);
+                    all.push(Stretch { region, host, slot: at(self.window.origin(&piece, shift)), values });
+                }
             }
         }
         all
@@ -303,9 +328,9 @@ impl Rolling {
         shift: i64,
     ) -> Result<(), Error> {
         let Window { planes: window, margin, .. } = self.window;
-        for (_, part) in self.rounds(&planes, shift) {
-            let first = self.slot(part.start, shift);
-            let last = first + part.end - part.start;
+        for Piece { planes, .. } in self.window.pieces(&planes, shift) {
+            let first = self.slot(planes.start, shift);
+            let last = first + planes.end - planes.start;
             for (slots, by) in [(first..last.min(margin), window), (first.max(window - margin)..last, -window)] {
                 if slots.start < slots.end {
                     let from = slots.start + margin;

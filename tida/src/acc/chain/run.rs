@@ -5,14 +5,16 @@ use std::sync::Arc;
 
 use smallvec::{SmallVec, smallvec};
 
-use super::ring::{Rolling, Window, cells, constant_ghosts};
+use super::ring::{Piece, Rolling, Window, cells, constant_ghosts};
 use super::schedule::{Access, Op, Pass, Planes, Reach, Schedule, Write, least_window, schedule};
+use super::segments::{Segment, ring_fill, segments};
 use super::{Chain, Link, LinkWork, Ready, Use};
 use crate::acc::boxes::union;
 use crate::acc::device::DeviceCore;
 use crate::acc::node::{Done, Queue, Ring};
 use crate::acc::timeline::SpanKind;
 use crate::array::layout::WideLayout;
+use crate::array::storage::Storage;
 use crate::array::{GridBox, Part, Planar};
 use crate::backend::Event;
 use crate::error::{Error, ErrorKind};
@@ -48,22 +50,74 @@ pub(in crate::acc) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Result
     let chain = &ready.chain;
     let mut results: Vec<Result<(), Error>> = chain.links.iter().map(|link| failure(ready, link)).collect();
     skip_dependents(chain, &mut results);
-    let mut running = match Running::prepare(device, chain, &results) {
-        Ok(running) => running,
-        Err(error) => return failed(chain, results, &error),
-    };
+    let done = on_host(device, chain).and_then(|planars| {
+        let mut due = vec![false; planars.len()];
+        let each = |segment| run_segment(device, chain, &planars, &segment, &mut due, &mut results);
+        segments(chain, &planars).into_iter().try_for_each(each)
+    });
+    match done {
+        Ok(()) => results,
+        Err(error) => failed(chain, results, &error),
+    }
+}
+
+/// Brings the arrays to the host.
+fn on_host<'a>(device: &DeviceCore, chain: &'a Chain) -> Result<Vec<&'a Arc<dyn Planar>>, Error> {
+    let mut planars = Vec::new();
+    for tracker in &chain.arrays {
+        let planar = tracker.planar().ok_or_else(|| not_planar(tracker.boxes().len()))?;
+        // SAFETY: the graph runs this only when no work conflicts with any node of the chain.
+        unsafe { tracker.storage().leave_device(device)? };
+        tracker.storage().pin(device);
+        planars.push(planar);
+    }
+    Ok(planars)
+}
+
+/// Runs a segment to its end. `due` says of each array whether ghosts at its ends were filled on the unwrapped axis alone.
+fn run_segment(
+    device: &Arc<DeviceCore>,
+    chain: &Chain,
+    planars: &[&Arc<dyn Planar>],
+    segment: &Segment,
+    due: &mut [bool],
+    results: &mut [Result<(), Error>],
+) -> Result<(), Error> {
+    for number in segment.links.clone().filter(|number| results[*number].is_ok()) {
+        let link = &chain.links[number];
+        if let Some(array) = ring_fill(link, planars) {
+            due[array] = true;
+        }
+        if let LinkWork::Ghosts { array, fixed: true } = &link.work {
+            let storage = touched(chain, planars, *array);
+            // SAFETY: the graph runs this only when no work conflicts with any node of the chain, and no other segment runs.
+            unsafe { planars[*array].fix_on_host(storage) };
+        }
+    }
+    if segment.period.is_none() {
+        for (array, due) in due.iter_mut().enumerate().filter(|(_, due)| **due) {
+            let storage = touched(chain, planars, array);
+            // SAFETY: as above.
+            unsafe { planars[array].fill_on_host(storage) };
+            *due = false;
+        }
+    }
+    let Some(mut running) = Running::prepare(device, chain, planars, segment, results)? else { return Ok(()) };
     let put = running.put();
     let waited = running.wait();
-    let faults = std::mem::take(&mut running.done);
-    for (link, done) in faults {
+    for (link, done) in std::mem::take(&mut running.done) {
         if let (Err(error), Some(result @ Ok(()))) = (done(), results.get_mut(link)) {
             *result = Err(error.recorded_at(chain.links[link].node.recorded));
         }
     }
-    if let Err(error) = put.and(waited) {
-        return failed(chain, results, &error);
-    }
-    results
+    put.and(waited)
+}
+
+/// The memory of an array that the host is about to write.
+fn touched<'a>(chain: &'a Chain, planars: &[&Arc<dyn Planar>], array: usize) -> &'a Storage {
+    let storage = chain.arrays[array].storage();
+    (0..planars[array].facts().layout.regions.len()).for_each(|region| storage.touch_host(region));
+    storage
 }
 
 /// The failure of what a node needs.
@@ -105,50 +159,45 @@ struct Running<'a> {
     works: Vec<OpWork>,
     ops: Vec<Op>,
     schedule: Schedule,
-    /// The boxes of the sweep of each link, merged across regions.
+    /// The boxes of the sweep of each link that runs, merged across regions.
     boxes: Vec<Vec<GridBox<4>>>,
     arrays: Vec<Rolling>,
-    /// Rings of the pass under way, and the first round of their layouts.
+    /// Rings of the pass under way, and the pieces that are the regions of their layouts.
     rings: Vec<Ring>,
-    first_round: i64,
+    pieces: Vec<Piece>,
     /// What tells of faults, with the number of the link.
     done: Vec<(usize, Done)>,
     held: Vec<Box<dyn std::any::Any>>,
 }
 
 impl<'a> Running<'a> {
-    /// Brings the arrays to the host, orders the chain, and takes memory for the windows.
+    /// Orders a segment, and takes memory for the windows; nothing if no operation is left.
     fn prepare(
         device: &'a Arc<DeviceCore>,
         chain: &'a Chain,
+        planars: &[&Arc<dyn Planar>],
+        segment: &Segment,
         results: &[Result<(), Error>],
-    ) -> Result<Running<'a>, Error> {
-        let mut planars = Vec::new();
-        for tracker in &chain.arrays {
-            let planar = tracker.planar().ok_or_else(|| not_planar(tracker.boxes().len()))?;
-            // SAFETY: the graph runs this only when no work conflicts with any node of the chain.
-            unsafe { tracker.storage().leave_device(device)? };
-            tracker.storage().pin(device);
-            planars.push(planar);
+    ) -> Result<Option<Running<'a>>, Error> {
+        let boxes = |(number, link): (usize, &Link)| match segment.links.contains(&number) {
+            true => merged(&link.work),
+            false => Vec::new(),
+        };
+        let boxes: Vec<Vec<GridBox<4>>> = chain.links.iter().enumerate().map(boxes).collect();
+        let (works, ops) = operations(chain, planars, segment, &boxes, results);
+        if ops.is_empty() {
+            return Ok(None);
         }
-        for (link, result) in chain.links.iter().zip(results) {
-            if let (LinkWork::Ghosts { array, fixed: true }, Ok(())) = (&link.work, result) {
-                let storage = chain.arrays[*array].storage();
-                (0..planars[*array].facts().layout.regions.len()).for_each(|region| storage.touch_host(region));
-                // SAFETY: as above.
-                unsafe { planars[*array].fix_on_host(storage) };
-            }
-        }
-        let boxes: Vec<Vec<GridBox<4>>> = chain.links.iter().map(|link| merged(&link.work)).collect();
-        let (works, ops) = operations(chain, &planars, &boxes, results);
         let margin = ops.iter().map(reach).max().unwrap_or(0);
-        let mut ghosts = planars.iter().map(|planar| constant_ghosts(&***planar).len() as i64).max().unwrap_or(0);
+        let constant = planars.iter().map(|planar| constant_ghosts(&***planar).len() as i64);
+        let mut ghosts = constant.filter(|_| segment.period.is_none()).max().unwrap_or(0);
         let least = least_window(&ops, planars.len()).max(margin + 1);
         let bytes = |window: Window| -> u64 {
             planars.iter().map(|planar| (cells(planar.facts(), window) * planar.facts().element.bytes()) as u64).sum()
         };
-        let most =
-            planars.iter().map(|planar| planar.facts().grown.end - planar.facts().grown.start).max().unwrap_or(0);
+        let period = segment.period;
+        let grown = planars.iter().map(|planar| planar.facts().grown.end - planar.facts().grown.start);
+        let most = period.or(grown.max()).unwrap_or(0);
         // What later work was promised for these arrays it takes when the chain is done with them.
         let promised = chain.arrays.iter().map(|tracker| tracker.storage()).filter(|storage| storage.is_claimed());
         let own = chain.room.iter().filter_map(|room| room.claim.as_ref()).map(|claim| claim.bytes);
@@ -158,7 +207,11 @@ impl<'a> Running<'a> {
             let (mut fits, mut too_many) = (0, most + 1);
             while fits + 1 < too_many {
                 let middle = fits + (too_many - fits) / 2;
-                if bytes(Window { planes: middle, margin, ghosts }) <= room { fits = middle } else { too_many = middle }
+                if bytes(Window { planes: middle, margin, ghosts, period }) <= room {
+                    fits = middle
+                } else {
+                    too_many = middle
+                }
             }
             fits
         };
@@ -167,20 +220,20 @@ impl<'a> Running<'a> {
         if fits < 2 * (least + ghosts) {
             (ghosts, fits) = (0, fitting(0));
         }
-        let planes = |window: i64| Window { planes: window, margin, ghosts };
+        let planes = |window: i64| Window { planes: window, margin, ghosts, period };
         let plane =
             planars.iter().map(|planar| planar.facts().stride * planar.facts().element.bytes()).max().unwrap_or(1);
         loop {
             let window = planes(fits);
             let thick = thickness(plane, most, fits);
-            let made = if fits >= least { schedule(&ops, planars.len(), fits, thick).ok() } else { None };
+            let made = if fits >= least { schedule(&ops, planars.len(), fits, thick, period).ok() } else { None };
             let Some(schedule) = made else {
-                return Err(too_small(chain, &planars, room, bytes(planes(least))));
+                return Err(too_small(chain, planars, room, bytes(planes(least))));
             };
             let rolling = |(tracker, planar): (_, &&Arc<dyn Planar>)| Rolling::new(device, tracker, planar, window);
-            match chain.arrays.iter().zip(&planars).map(rolling).collect::<Result<Vec<_>, Error>>() {
+            match chain.arrays.iter().zip(planars).map(rolling).collect::<Result<Vec<_>, Error>>() {
                 Ok(arrays) => {
-                    return Ok(Running {
+                    return Ok(Some(Running {
                         device,
                         chain,
                         works,
@@ -189,10 +242,10 @@ impl<'a> Running<'a> {
                         boxes,
                         arrays,
                         rings: Vec::new(),
-                        first_round: 0,
+                        pieces: Vec::new(),
                         done: Vec::new(),
                         held: Vec::new(),
-                    });
+                    }));
                 }
                 // Others have taken memory meanwhile: go on with less.
                 Err(error) if error.kind() == ErrorKind::Memory && fits > least => {
@@ -290,15 +343,12 @@ impl<'a> Running<'a> {
 
     /// Makes the rings of a pass.
     fn start_pass(&mut self, pass: &Pass) {
-        let planes = self.arrays.iter().map(|array| array.planar.facts().grown.clone());
-        let all = planes.fold(0..0, |all: Range<i64>, one| all.start.min(one.start)..all.end.max(one.end));
-        let window = self.arrays.first().map_or(1, |array| array.window.planes);
-        let rounds = (all.start + pass.shift).div_euclid(window)..(all.end + pass.shift).div_euclid(window) + 1;
-        self.first_round = rounds.start;
+        let window = self.arrays.first().map(|array| array.window);
+        self.pieces = window.into_iter().flat_map(|window| window.pieces(&pass.planes, pass.shift)).collect();
         let mut layouts: Vec<Arc<WideLayout>> = Vec::new();
         self.rings.clear();
         for array in &self.arrays {
-            let layout = array.layout(pass.shift, rounds.clone());
+            let layout = array.layout(pass.shift, &self.pieces);
             // Arrays of one form share index arithmetic.
             let same = layouts.iter().find(|other| ***other == layout).cloned();
             let layout = same.unwrap_or_else(|| Arc::new(layout));
@@ -323,7 +373,10 @@ impl<'a> Running<'a> {
                 }
                 let Some(first) = self.arrays.first() else { return Ok(()) };
                 let axis = 4 - first.planar.facts().rank;
-                for (round, part) in first.rounds(planes, shift) {
+                let from = self.pieces.partition_point(|piece| piece.planes.end <= planes.start);
+                let pieces = self.pieces.iter().enumerate().skip(from);
+                for (region, piece) in pieces.take_while(|(_, piece)| piece.planes.start < planes.end) {
+                    let part = piece.on_host(planes);
                     for cells in &self.boxes[link] {
                         let mut cells = *cells;
                         cells.lo[axis] = cells.lo[axis].max(part.start);
@@ -331,7 +384,6 @@ impl<'a> Running<'a> {
                         if cells.is_empty() {
                             continue;
                         }
-                        let region = (round - self.first_round) as usize;
                         // SAFETY: the schedule runs this when what it reads is there and what it writes is free; around
                         // these planes the window holds their neighbours; the graph keeps all other work away.
                         let done = unsafe { launch.clone().enqueue(&queue, &[(region, cells)])? };
@@ -341,8 +393,8 @@ impl<'a> Running<'a> {
             }
             OpWork::Ghosts(_, array, part) => {
                 let rolling = &mut self.arrays[array];
-                for (round, planes) in rolling.rounds(planes, shift) {
-                    let origin = rolling.origin(round, shift);
+                for piece in rolling.window.pieces(planes, shift) {
+                    let (planes, origin) = (piece.on_host(planes), rolling.window.origin(&piece, shift));
                     let copies = rolling.planar.fill(device, part, planes, origin, rolling.cells)?;
                     // SAFETY: the copies were made for this window, which holds what they read; the rest as above.
                     unsafe { copies.run(RUN, &rolling.memory, &rolling.memory)? };
@@ -392,10 +444,12 @@ fn merged(work: &LinkWork) -> Vec<GridBox<4>> {
     merged
 }
 
-/// The operations of a chain, without those that do not run.
+/// The operations of a segment, without those that do not run. On the unwrapped axis all are of the same planes, though a
+/// kernel may have nothing to do at some of them.
 fn operations(
     chain: &Chain,
     planars: &[&Arc<dyn Planar>],
+    Segment { links, period }: &Segment,
     boxes: &[Vec<GridBox<4>>],
     results: &[Result<(), Error>],
 ) -> (Vec<OpWork>, Vec<Op>) {
@@ -404,17 +458,18 @@ fn operations(
         works.push(work);
         ops.push(op);
     };
-    for (number, link) in chain.links.iter().enumerate() {
-        if results[number].is_err() {
-            continue;
-        }
+    for number in links.clone().filter(|number| results[*number].is_ok()) {
+        let link = &chain.links[number];
+        let fills_ring = ring_fill(link, planars).is_some();
         match &link.work {
             LinkWork::Sweep { uses, .. } => {
                 let Some(axis) = uses.first().map(|one| 4 - planars[one.array].facts().rank) else { continue };
                 let planes = boxes[number].iter().map(|cells| cells.lo[axis]..cells.hi[axis]);
-                let Some(planes) = planes.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)) else { continue };
+                let Some(swept) = planes.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)) else { continue };
+                let planes = period.map_or(swept.clone(), |period| 0..period);
                 let access = |one: &Use| {
                     let whole = one.read.is_none()
+                        && planes == swept
                         && overwrites(planars[one.array], &boxes[number])
                         && edges_are_set(&chain.links[number + 1..], planars[one.array], one.array);
                     let write = if whole { Write::Whole } else { Write::Part };
@@ -424,8 +479,11 @@ fn operations(
                         write: one.write.then_some(write),
                     }
                 };
-                add(OpWork::Sweep(number), Op { planes, accesses: uses.iter().map(access).collect() });
+                let accesses = uses.iter().map(access).collect();
+                add(OpWork::Sweep(number), Op { planes, accesses });
             }
+            // Done on the host.
+            LinkWork::Ghosts { .. } if fills_ring && period.is_none() => {}
             LinkWork::Ghosts { array, .. } => {
                 let access =
                     |read: Reach| smallvec![Access { array: *array, read: Some(read), write: Some(Write::Part) }];
@@ -437,7 +495,8 @@ fn operations(
                         Op { planes, accesses: access(Reach::Around(0, 0)) },
                     );
                 }
-                for end in planar.ends() {
+                // What lies beyond the ends of a ring are its planes.
+                for end in planar.ends().into_iter().filter(|_| !fills_ring) {
                     let accesses = access(Reach::Planes(end.from));
                     add(OpWork::Ghosts(number, *array, Part::Ends), Op { planes: end.planes, accesses });
                 }

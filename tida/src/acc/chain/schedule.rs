@@ -5,11 +5,19 @@
 //! one before it as closely as what it reads allows: time is skewed by the halo. All is decided by frontiers: operation
 //! `i` has done its planes below `f_i`.
 //!
+//! Where the ends of the axis belong together, it is unwrapped: plane `k` and plane `k + period` are one and the same plane of
+//! the host (`periodic.rs`).
+//!
 //! Nothing here knows of devices: a schedule is a list of blocks, and what each has to wait for.
 
+mod periodic;
+
+use std::borrow::Cow;
 use std::ops::Range;
 
 use smallvec::SmallVec;
+
+use periodic::{same, unwrapped};
 
 /// An operation of a chain: at each of its planes it reads planes around it and writes the plane itself.
 #[derive(Clone, Debug)]
@@ -76,6 +84,8 @@ pub(crate) struct Block {
 pub(crate) struct Pass {
     /// Numbers of the operations.
     pub ops: Range<usize>,
+    /// The planes that it touches.
+    pub planes: Range<i64>,
     /// Plane `k` lies in slot `(k + shift) mod W`.
     pub shift: i64,
     /// Number of its first block.
@@ -107,27 +117,42 @@ const FEW: usize = 8;
 
 /// Orders a chain over windows of `window` planes of each array, at most `thick` planes a block.
 ///
+/// With a `period` the planes of the schedule are those of the unwrapped axis, of which the host has `0..period`: all
+/// operations are of these planes, and none runs all of them at once.
+///
 /// # Errors
 /// An operation that does not fit even alone and plane by plane.
-pub(crate) fn schedule(ops: &[Op], arrays: usize, window: i64, thick: i64) -> Result<Schedule, TooSmall> {
+pub(crate) fn schedule(
+    ops: &[Op],
+    arrays: usize,
+    window: i64,
+    thick: i64,
+    period: Option<i64>,
+) -> Result<Schedule, TooSmall> {
     let mut schedule = Schedule::default();
-    let mut made = Made { free: Vec::new(), stored: vec![Vec::new(); arrays] };
+    let mut made = Made { free: Vec::new(), stored: vec![Vec::new(); arrays], period };
+    // A plane has left before it comes again.
+    let room = period.map_or(window, |period| window.min(period));
     let (mut first, mut entered) = (0, 0);
     while first < ops.len() {
         let left = ops.len() - first;
         // Where many operations share a pass, launching them counts more than the first and the last block.
         let most = if left >= MANY { (2 * thick).min((window / 8).max(1)) } else { thick };
-        let (count, chosen) = longest(&ops[first..], arrays, window, most).ok_or(TooSmall { op: first })?;
+        let (count, chosen) = longest(&ops[first..], arrays, room, most).ok_or(TooSmall { op: first })?;
         // Passes of about one length: the last would be bound by the link otherwise.
         let ops_now = first..first + left.div_ceil(left.div_ceil(count));
         // Few operations wait for the link: there the first and the last block count, while nothing else moves.
         let thick = if ops_now.len() < FEW { (chosen / 4).max(chosen.min(2)) } else { chosen };
-        let skew = Skew::of(ops, &ops_now, arrays);
-        let all = skew.all();
-        let pass = Pass { ops: ops_now.clone(), shift: entered - all.start, first_block: schedule.blocks.len() };
-        made.pass(ops, &pass, &skew, &all, Cut { window, thick }, &mut schedule.blocks);
+        let (own, later) = (&ops[ops_now.clone()], &ops[ops_now.end..]);
+        // The unwrapped planes of a pass follow those of the one before: its first ones were stored long ago.
+        let own = period.map_or(Cow::Borrowed(own), |period| Cow::Owned(unwrapped(own, arrays, period, entered)));
+        let skew = Skew::of(&own, later, arrays, period);
+        let planes = skew.all();
+        let (shift, first_block) = (entered - planes.start, schedule.blocks.len());
         // The planes of the next pass take over the slots of this one's, in order.
-        (first, entered) = (ops_now.end, entered + all.end - all.start);
+        (first, entered) = (ops_now.end, entered + planes.end - planes.start);
+        let pass = Pass { ops: ops_now, planes, shift, first_block };
+        made.pass(&own, &pass, &skew, Cut { window, thick }, &mut schedule.blocks);
         schedule.passes.push(pass);
     }
     Ok(schedule)
@@ -252,16 +277,19 @@ impl Skew {
         Skew { lags: Vec::new(), arrays: vec![ArraySkew::default(); arrays] }
     }
 
-    fn of(ops: &[Op], pass: &Range<usize>, arrays: usize) -> Skew {
+    /// Of the operations of a pass, before those of `later` passes.
+    fn of(ops: &[Op], later: &[Op], arrays: usize, period: Option<i64>) -> Skew {
         let mut skew = Skew::new(arrays);
-        ops[pass.clone()].iter().for_each(|op| skew.add(op));
+        ops.iter().for_each(|op| skew.add(op));
         for (number, array) in skew.arrays.iter_mut().enumerate() {
-            let later = ops[pass.end..].iter();
-            let next = later.filter_map(|op| op.accesses.iter().find(|a| a.array == number).map(|a| (op, a))).next();
+            let next =
+                later.iter().filter_map(|op| op.accesses.iter().find(|a| a.array == number).map(|a| (op, a))).next();
             if let Some((op, access)) = next
                 && access.overwrites()
             {
-                array.dead = op.planes.clone();
+                // Those that come again are stored.
+                let last = array.touched.end;
+                array.dead = period.map_or(op.planes.clone(), |period| last - period..last);
             }
         }
         skew
@@ -451,13 +479,14 @@ struct Made {
     free: Vec<Vec<i64>>,
     /// For each array the planes that were stored, and the number of the block.
     stored: Vec<Vec<(Range<i64>, usize)>>,
+    period: Option<i64>,
 }
 
 impl Made {
     /// Adds the blocks of a pass.
-    fn pass(&mut self, ops: &[Op], pass: &Pass, skew: &Skew, all: &Range<i64>, cut: Cut, blocks: &mut Vec<Block>) {
-        let each = || pass.ops.clone().zip(&skew.lags);
-        let end = skew.end(&ops[pass.ops.clone()], all);
+    fn pass(&mut self, ops: &[Op], pass: &Pass, skew: &Skew, cut: Cut, blocks: &mut Vec<Block>) {
+        let all = &pass.planes;
+        let end = skew.end(ops, all);
         let mut storing: Vec<Vec<(Range<i64>, usize)>> = vec![Vec::new(); skew.arrays.len()];
         let mut before = all.start;
         while before < end {
@@ -465,10 +494,10 @@ impl Made {
             let now = Step { before, level, first: before == all.start };
             let step = |lag: i64, range: &Range<i64>| now.part(lag, range);
             let mut block = Block::default();
-            for (op, lag) in each() {
-                let planes = now.planes(&ops[op], *lag);
+            for ((number, op), lag) in pass.ops.clone().zip(ops).zip(&skew.lags) {
+                let planes = now.planes(op, *lag);
                 if !planes.is_empty() {
-                    block.runs.push((op, planes));
+                    block.runs.push((number, planes));
                 }
             }
             for (array, of) in skew.arrays.iter().enumerate().filter(|(_, of)| of.any) {
@@ -477,7 +506,8 @@ impl Made {
                     let slots = self.freed(array, entering.end + pass.shift - cut.window);
                     block.runs_after = block.runs_after.max(slots);
                     for planes in without(&entering, &of.overwritten).into_iter().filter(|planes| !planes.is_empty()) {
-                        let stored = self.stored[array].iter().filter(|(other, _)| meet(other, &planes));
+                        let stored = self.stored[array].iter().chain(&storing[array]);
+                        let stored = stored.filter(|(other, _)| same(other, &planes, self.period));
                         let stored = stored.map(|(_, block)| *block).max();
                         block.uploads_after = block.uploads_after.max(slots).max(stored);
                         block.uploads.push(Planes { array, planes });
@@ -511,7 +541,10 @@ impl Made {
             // Stores are done in order: of planes stored twice the later counts.
             let first = storing.iter().map(|(planes, _)| planes.start).min().unwrap_or(0);
             let last = storing.iter().map(|(planes, _)| planes.end).max().unwrap_or(0);
-            stored.retain(|(planes, _)| planes.start < first || last < planes.end);
+            match self.period {
+                Some(period) => stored.retain(|_| last - first < period),
+                None => stored.retain(|(planes, _)| planes.start < first || last < planes.end),
+            }
             stored.extend(storing);
         }
     }

@@ -51,7 +51,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
 
     /// Lets kernels read the ghosts as they are until the array is written again: older than the cells beside them,
     /// or set by the user. Without it, such a read is an error. Of an array larger than the device's memory, ghosts between
-    /// regions that are older than the cells have no defined value.
+    /// regions and beyond periodic ends that are older than the cells have no defined value.
     pub fn allow_stale_ghosts(&mut self) {
         self.tracker.ghosts_allowed();
     }

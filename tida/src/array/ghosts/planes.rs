@@ -40,8 +40,16 @@ pub(crate) struct PlaneFacts {
     pub filled_edges: bool,
     /// They have ghosts there that are left to the user.
     pub open_edges: bool,
-    /// The ends of the row of planes belong together.
-    pub periodic: bool,
+    /// Where the ends of the row belong together: planes after which it begins anew.
+    pub period: Option<i64>,
+}
+
+impl PlaneFacts {
+    /// Whether the planes of the domain alone are the row that begins anew: each ghost plane is one of them. Of faces the last
+    /// one is a plane of its own.
+    pub fn is_ring(&self) -> bool {
+        self.period == Some(self.valid.end)
+    }
 }
 
 /// Ghost planes at one end, and the planes that their values come from.
@@ -151,7 +159,8 @@ pub(crate) fn planar<T: Element, const D: usize>(
         filled_edges: faces()
             .any(|(axis, side)| !matches!(boundaries[axis][side], Boundary::Fixed(_) | Boundary::Open)),
         open_edges: faces().any(|(axis, side)| matches!(boundaries[axis][side], Boundary::Open)),
-        periodic: (low > 0 || high > 0) && matches!(boundaries[0][0], Boundary::Periodic),
+        period: ((low > 0 || high > 0) && matches!(boundaries[0][0], Boundary::Periodic))
+            .then_some(layout.cuts.cells[0] as i64),
     };
     let (layout, boundaries) = (layout.clone(), boundaries.clone());
     Some(Arc::new(ArrayPlanes { facts, layout, boundaries, whole: OnceLock::new() }))

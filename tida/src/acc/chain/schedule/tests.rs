@@ -12,18 +12,19 @@ fn mix(values: impl IntoIterator<Item = u64>) -> u64 {
     values.into_iter().fold(0xcbf2_9ce4_8422_2325, |h, v| (h ^ v).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(17))
 }
 
-/// Runs an operation over some planes of `memory`, where `at` finds a plane.
+/// Runs an operation over some planes of `memory`, where `at` finds a plane. Plane `k` is plane `k + period` too.
 fn run(
     op: &Op,
     number: usize,
     planes: &Range<i64>,
+    period: Option<i64>,
     mut get: impl FnMut(usize, i64) -> Value,
     mut set: impl FnMut(usize, i64, Value),
 ) {
     let at_once = op.trigger().is_some();
     let mut results = Vec::new();
     for k in planes.clone() {
-        let mut seen = vec![number as u64, k as u64];
+        let mut seen = vec![number as u64, period.map_or(k, |period| k.rem_euclid(period)) as u64];
         for access in &op.accesses {
             match &access.read {
                 Some(Reach::Around(lo, hi)) => seen.extend((k + lo..=k + hi).map(|at| get(access.array, at))),
@@ -48,6 +49,7 @@ struct Machine<'a> {
     schedule: &'a Schedule,
     window: i64,
     ghost: i64,
+    period: Option<i64>,
     host: Vec<Vec<Value>>,
     ring: Vec<Vec<Value>>,
     stored: usize,
@@ -64,11 +66,16 @@ impl Machine<'_> {
         (k + self.pass(block).shift).rem_euclid(self.window) as usize
     }
 
+    fn at(&self, k: i64) -> usize {
+        place(k, self.ghost, self.period)
+    }
+
     fn store_until(&mut self, end: usize) {
         while self.stored < end {
             for Planes { array, planes } in &self.schedule.blocks[self.stored].downloads {
                 for k in planes.clone() {
-                    self.host[*array][(k + self.ghost) as usize] = self.ring[*array][self.slot(self.stored, k)];
+                    let at = self.at(k);
+                    self.host[*array][at] = self.ring[*array][self.slot(self.stored, k)];
                     self.moved[1] += 1;
                 }
             }
@@ -86,7 +93,7 @@ impl Machine<'_> {
             for Planes { array, planes } in &block.uploads {
                 for k in planes.clone() {
                     let slot = self.slot(self.loaded, k);
-                    self.ring[*array][slot] = self.host[*array][(k + self.ghost) as usize];
+                    self.ring[*array][slot] = self.host[*array][self.at(k)];
                     self.moved[0] += 1;
                 }
             }
@@ -108,7 +115,7 @@ impl Machine<'_> {
                 for Planes { array, planes } in &self.schedule.blocks[before].uploads {
                     for k in planes.clone() {
                         let slot = self.slot(before, k);
-                        self.ring[*array][slot] = self.host[*array][(k + self.ghost) as usize];
+                        self.ring[*array][slot] = self.host[*array][self.at(k)];
                         self.moved[0] += 1;
                     }
                 }
@@ -125,6 +132,7 @@ impl Machine<'_> {
                     &self.ops[*op],
                     *op,
                     planes,
+                    self.period,
                     |array, k| ring.borrow()[array][slot(k)],
                     |array, k, value| ring.borrow_mut()[array][slot(k)] = value,
                 );
@@ -137,7 +145,23 @@ impl Machine<'_> {
     }
 }
 
+/// Where a plane is on the host.
+fn place(k: i64, ghost: i64, period: Option<i64>) -> usize {
+    (period.map_or(k, |period| k.rem_euclid(period)) + ghost) as usize
+}
+
 fn check(ops: &[Op], arrays: usize, n: i64, ghost: i64, window: i64, thick: i64) -> Option<[i64; 2]> {
+    check_ends(ops, arrays, (n, ghost, None), window, thick)
+}
+
+/// Of `n` planes and ghosts beyond them, or of planes whose ends belong together; how many moved.
+fn check_ends(
+    ops: &[Op],
+    arrays: usize,
+    (n, ghost, period): (i64, i64, Option<i64>),
+    window: i64,
+    thick: i64,
+) -> Option<[i64; 2]> {
     let planes = n + 2 * ghost;
     let start: Vec<Vec<Value>> =
         (0..arrays).map(|a| (0..planes).map(|k| mix([a as u64, k as u64, 77])).collect()).collect();
@@ -148,18 +172,29 @@ fn check(ops: &[Op], arrays: usize, n: i64, ghost: i64, window: i64, thick: i64)
             op,
             number,
             &op.planes,
-            |array, k| cell.borrow()[array][(k + ghost) as usize],
-            |array, k, value| cell.borrow_mut()[array][(k + ghost) as usize] = value,
+            period,
+            |array, k| cell.borrow()[array][place(k, ghost, period)],
+            |array, k, value| cell.borrow_mut()[array][place(k, ghost, period)] = value,
         );
     }
-    let schedule = schedule(ops, arrays, window, thick).ok()?;
+    let schedule = schedule(ops, arrays, window, thick, period).ok()?;
     assert_eq!(schedule.passes.iter().map(|pass| pass.ops.len()).sum::<usize>(), ops.len());
     let mut moved = [0; 2];
     for (early, late) in [(false, false), (true, false), (false, true), (true, true)] {
         let ring = vec![vec![0xdead; window as usize]; arrays];
         let host = start.clone();
-        let mut machine =
-            Machine { ops, schedule: &schedule, window, ghost, host, ring, stored: 0, loaded: 0, moved: [0; 2] };
+        let mut machine = Machine {
+            ops,
+            schedule: &schedule,
+            window,
+            ghost,
+            period,
+            host,
+            ring,
+            stored: 0,
+            loaded: 0,
+            moved: [0; 2],
+        };
         machine.run(early, late);
         for (array, expected) in expected.iter().enumerate() {
             for k in -ghost..n + ghost {
@@ -191,7 +226,7 @@ fn heat(n: i64, steps: usize) -> Vec<Op> {
 #[test]
 fn sweeps_share_one_pass_over_the_link() {
     let (n, window) = (256, 64);
-    let schedule = schedule(&heat(n, 50), 2, window, 4).unwrap();
+    let schedule = schedule(&heat(n, 50), 2, window, 4, None).unwrap();
     assert_eq!(schedule.passes.len(), 1, "{:?}", schedule.passes);
     // All of `u` up once, and the ghosts of `next`; both arrays down once.
     let [up, down] = check(&heat(n, 50), 2, n, 1, window, 4).unwrap();
@@ -214,14 +249,14 @@ fn a_single_sweep_streams() {
 #[test]
 fn the_last_pass_is_no_shorter_than_the_window_allows() {
     // 58 steps fit at most: four passes, and not the last of them cut in two for thicker blocks.
-    let made = schedule(&heat(256, 200), 2, 61, 7).unwrap();
+    let made = schedule(&heat(256, 200), 2, 61, 7, None).unwrap();
     assert_eq!(made.passes.iter().map(|pass| pass.ops.len()).collect::<Vec<_>>(), [50; 4]);
 }
 
 #[test]
 fn passes_that_are_long_anyway_have_thick_blocks() {
     let (n, window) = (1024, 126);
-    let made = schedule(&heat(n, 200), 2, window, 15).unwrap();
+    let made = schedule(&heat(n, 200), 2, window, 15, None).unwrap();
     assert_eq!(made.passes.iter().map(|pass| pass.ops.len()).collect::<Vec<_>>(), [67, 67, 66]);
     // As thick as three of them beside 67 operations can be.
     let blocks = made.passes[1].first_block as i64;
@@ -249,8 +284,8 @@ fn reflecting_ends_cost_no_depth() {
         ops.push(sweep);
     }
     check(&ops, 2, n, 1, window, 2).unwrap();
-    let reflecting = schedule(&ops, 2, window, 2).unwrap();
-    let fixed = schedule(&heat(n, 15), 2, window, 2).unwrap();
+    let reflecting = schedule(&ops, 2, window, 2, None).unwrap();
+    let fixed = schedule(&heat(n, 15), 2, window, 2, None).unwrap();
     assert_eq!(reflecting.passes.len(), fixed.passes.len());
 }
 
@@ -311,4 +346,54 @@ proptest! {
         let ops: Vec<Op> = ops.into_iter().flatten().collect();
         check(&ops, 3, n, 3, window, thick);
     }
+
+    #[test]
+    fn the_chosen_order_gives_the_same_values_where_ends_belong_together(
+        (n, ops) in (6i64..40).prop_flat_map(|n| (Just(n), prop::collection::vec(any_round(3, n), 1..14))),
+        window in 4i64..60,
+        thick in 1i64..9,
+    ) {
+        check_ends(&ops, 3, (n, 0, Some(n)), window, thick);
+    }
+}
+
+/// An operation of all planes.
+fn any_round(arrays: usize, n: i64) -> impl Strategy<Value = Op> {
+    prop::collection::vec(any_access(arrays), 1..4).prop_map(move |list| {
+        let mut accesses: SmallVec<[Access; 4]> = SmallVec::new();
+        for access in list {
+            if accesses.iter().all(|other| other.array != access.array) {
+                accesses.push(access);
+            }
+        }
+        Op { planes: 0..n, accesses }
+    })
+}
+
+#[test]
+fn ends_that_belong_together_cost_the_skew() {
+    let (n, window) = (256, 64);
+    let made = schedule(&heat(n, 50), 2, window, 4, Some(n)).unwrap();
+    assert_eq!(made.passes.len(), 1, "{:?}", made.passes);
+    // The last step starts 50 planes above the first plane: the planes below come twice, of both arrays. Each is
+    // written by 25 steps, of which the last starts 48 planes above the first.
+    let [up, down] = check_ends(&heat(n, 50), 2, (n, 0, Some(n)), window, 4).unwrap();
+    assert_eq!([up, down], [n + 50 + 50, 2 * n + 48 + 48]);
+    // The next pass does not wait for the last planes of the one before.
+    let made = schedule(&heat(n, 100), 2, window, 4, Some(n)).unwrap();
+    let blocks = &made.blocks[made.passes[1].first_block..];
+    let lag = made.passes[1].first_block - blocks[0].uploads_after.unwrap();
+    assert!(lag > 10, "the second pass waits for the {lag}th block before it");
+}
+
+#[test]
+fn a_single_sweep_of_ends_that_belong_together_streams() {
+    let n = 100;
+    // Plane 0 is read before the first plane that is written, and after the last.
+    assert_eq!(check_ends(&heat(n, 1), 2, (n, 0, Some(n)), 8, 1).unwrap(), [n + 2, n]);
+    let double = Op { planes: 0..n, accesses: smallvec![access(0, Some((0, 0)), Some(Write::Whole))] };
+    assert_eq!(check_ends(&[double.clone(), double], 1, (n, 0, Some(n)), 4, 1).unwrap(), [n, n]);
+    // No window is of use that holds more than all planes.
+    assert!(check_ends(&heat(4, 3), 2, (4, 0, Some(4)), 40, 2).is_some());
+    assert!(check_ends(&heat(2, 3), 2, (2, 0, Some(2)), 40, 2).is_none());
 }
