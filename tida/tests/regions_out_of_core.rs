@@ -6,6 +6,7 @@
 mod support;
 
 use proptest::prelude::*;
+use tida::array::TileArrayBuilder;
 use tida::prelude::*;
 use tida::{SimDevice, Stats};
 
@@ -155,7 +156,7 @@ fn check(case: &Case) -> bool {
 
 fn case() -> Case {
     Case {
-        shape: [24, 20, 36],
+        shape: [12, 10, 130],
         regions: [3, 2, 2],
         ghost: 1,
         boundaries: [Boundary::Fixed(1.0), Boundary::Fixed(2.0), Boundary::Fixed(3.0)],
@@ -172,7 +173,7 @@ fn cuts_along_two_and_three_axes_give_the_same_bits() {
     assert!(check(&case()));
     assert!(check(&Case { part: 0, ..case() }));
     assert!(check(&Case { regions: [1, 3, 1], part: 0, ..case() }));
-    assert!(check(&Case { regions: [2, 3, 1], part: 50, steps: 1, ..case() }));
+    assert!(check(&Case { regions: [3, 3, 1], part: 20, steps: 1, ..case() }));
     assert!(check(&Case { ghost: 0, fill_last: false, ..case() }));
     assert!(check(&Case { ghost: 2, part: 5, fill_last: false, ..case() }));
 }
@@ -180,7 +181,7 @@ fn cuts_along_two_and_three_axes_give_the_same_bits() {
 #[test]
 fn every_boundary_gives_the_same_bits() {
     assert!(check(&Case { boundaries: [Boundary::Periodic; 3], ..case() }));
-    assert!(check(&Case { boundaries: [Boundary::Periodic; 3], ghost: 2, part: 0, regions: [2, 2, 3], ..case() }));
+    assert!(check(&Case { boundaries: [Boundary::Periodic; 3], ghost: 2, part: 0, regions: [3, 2, 2], ..case() }));
     let mixed = [Boundary::ReflectOdd, Boundary::Periodic, Boundary::Fixed(0.5)];
     assert!(check(&Case { boundaries: mixed, ..case() }));
     let mixed = [Boundary::Extrapolate(1), Boundary::ReflectEven, Boundary::Periodic];
@@ -202,12 +203,12 @@ fn random_runs_give_the_same_bits() {
     const CASES: u32 = 48;
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig { cases: CASES, ..Default::default() });
     let moved = std::cell::Cell::new(0);
-    let shapes = ((4usize..20, 4usize..20, 4usize..40), (1usize..=2, 2usize..4, 1usize..4), 0usize..=2);
+    let shapes = ((4usize..16, 4usize..12, 4usize..200), (1usize..=3, 2usize..5, 1usize..4), 0usize..=2);
     let runs = (0usize..6, 0usize..90, any::<bool>(), prop_oneof![Just(1usize), Just(5), Just(256)], any::<u64>());
     let ran = runner.run(&(shapes, [boundary(), boundary(), boundary()], runs), |(shape, boundaries, run)| {
         let ((nz, ny, nx), (rz, ry, rx), ghost) = shape;
         let (steps, part, fill_last, look_ahead, seed) = run;
-        let (shape, regions) = ([nz, ny, nx], [rz, ry.min(ny / 2), rx.min(nx / 2)]);
+        let (shape, regions) = ([nz, ny, nx], [rz.min(nz / 2), ry.min(ny / 2), rx.min(nx / 64).max(1)]);
         let case = Case { shape, regions, ghost, boundaries, steps, part, fill_last, look_ahead, seed: seed >> 8 };
         moved.set(moved.get() + u32::from(check(&case)));
         Ok(())
@@ -307,10 +308,10 @@ fn program() -> impl Strategy<Value = Program> {
     // Cut along the first axis alone too: what cannot go by planes goes by regions.
     let regions = (1usize..5, prop_oneof![1 => Just(1usize), 5 => 2usize..5]);
     let run = (0usize..60, prop_oneof![Just(2usize), Just(256)], steps);
-    ((8usize..40, 8usize..60), regions, [boundary(), boundary()], run).prop_map(
+    ((8usize..40, 8usize..300), regions, [boundary(), boundary()], run).prop_map(
         |(shape, regions, boundaries, (part, look_ahead, steps))| Program {
             shape: [shape.0, shape.1],
-            regions: [regions.0.min(shape.0 / 2), regions.1.min(shape.1 / 2)],
+            regions: [regions.0.min(shape.0 / 2), regions.1.min(shape.1 / 64).max(1)],
             boundaries,
             part,
             look_ahead,
@@ -478,7 +479,7 @@ struct Wave {
 #[test]
 fn elements_of_several_components_give_the_same_bits() {
     let run = |acc: &TileAcc| -> Vec<Wave> {
-        let builder = TileArray::<Wave, 2>::builder([30, 50]).regions([3, 3]).ghost(1).boundary(Boundary::Periodic);
+        let builder = TileArray::<Wave, 2>::builder([24, 200]).regions([3, 3]).ghost(1).boundary(Boundary::Periodic);
         let mut u = builder.build(acc).unwrap();
         u.fill(|[j, i]| {
             let x = value(3, [j, i, 0]);
@@ -571,16 +572,16 @@ fn what_moves_is_bounded() {
     let (expected, _) = scale(&on_cpu(), STEPS);
     let stats = least(|| scale(&simulated(SimDevice::new(), all as usize / 3), STEPS), &expected);
     assert_eq!((stats.h2d_bytes, stats.d2h_bytes), (all, all), "{stats}");
-    // Two arrays, with room for half of their regions, and for neither as a whole: one half of one of them comes anew at
-    // each step, beside strips of ghosts.
+    // Two arrays, with room for half of their regions, and for neither as a whole. Sweeps to and fro would load half of one
+    // of them at each step; here several steps are done at once, beside strips of ghosts.
     let (expected, _) = diffuse(&on_cpu(), STEPS);
     let stats = least(|| diffuse(&simulated(SimDevice::new(), all as usize - 1), STEPS), &expected);
     let strips = (STEPS * CUTS * CUTS * (4 * 512 / CUTS * 8 + 8 * 16)) as u64;
-    let most = all + (STEPS as u64 - 1) * all / 2 + strips;
+    let most = all + (STEPS as u64 - 1) * all / 4 + strips;
     println!("{} up, {} down, at most {most}; the array has {all}: {stats}", stats.h2d_bytes, stats.d2h_bytes);
     assert!(stats.h2d_bytes <= most && stats.evictions > 0 && stats.passes > 0, "{stats} for {most}");
-    // What comes down is no more than what was written: `next` is as dirty as `u`.
-    assert!(stats.d2h_bytes <= most, "{stats} for {most}");
+    // Each step writes a whole array: what is stored is less.
+    assert!(stats.d2h_bytes <= STEPS as u64 * all * 2 / 3, "{stats} for an array of {all}");
 }
 
 #[test]
@@ -622,8 +623,15 @@ fn plus(to: &mut TileArray<f64, 2>, from: &TileArray<f64, 2>, by: f64) {
 
 #[test]
 fn a_kernel_that_fails_poisons_what_depends_on_it() {
-    let acc = simulated(SimDevice::new().fail_kernel(3), 600 << 10);
-    let a = plate(&acc);
+    // The first two kernels fill ghosts of fixed value of a region and run the sweep there; the fifth is of another region or
+    // of the second sweep.
+    for kernel in [1, 2, 5] {
+        fail_and_heal(&simulated(SimDevice::new().fail_kernel(kernel), 600 << 10));
+    }
+}
+
+fn fail_and_heal(acc: &TileAcc) {
+    let a = plate(acc);
     let before = a.read_box(a.domain()).unwrap();
     let [mut failed, mut after] = [(); 2].map(|()| a.like().unwrap());
     plus(&mut failed, &a, 1.0);

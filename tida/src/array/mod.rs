@@ -18,7 +18,7 @@ mod views;
 pub use builder::{IntoGhost, Side, TileArrayBuilder};
 pub use checkpoint::{Saved, restore, save};
 pub use element::{Element, Scalar};
-pub(crate) use ghosts::{DeviceCopies, FillPart, FillStep, Part, Planar, PlaneFacts, Regional, Site};
+pub(crate) use ghosts::{DeviceCopies, FillStep, Part, Planar, PlaneFacts, Regional, Site};
 pub use ghosts::{GhostFill, fill_ghosts};
 pub use grid_box::GridBox;
 pub use layout::{Boundary, Centering};

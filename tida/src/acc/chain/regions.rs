@@ -39,7 +39,7 @@ pub(super) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Result<(), Err
         Err(error) => return failed(chain, results, &error),
     };
     let put = running.put();
-    let waited = wait(device);
+    let waited = wait(device).and_then(|()| running.check());
     let faults = std::mem::take(&mut running.done);
     ended(chain, results, put.and(waited), faults)
 }
@@ -137,6 +137,12 @@ impl<'a> Running<'a> {
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// Gives the failure of a command, once all are done: it was told to the event after it alone.
+    fn check(&self) -> Result<(), Error> {
+        let steps = self.loaded.iter().chain(&self.ran).flatten();
+        steps.chain(&self.stored).try_for_each(|event| event.finish())
     }
 
     /// Puts all commands into streams.

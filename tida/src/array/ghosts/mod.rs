@@ -14,7 +14,7 @@ mod regions;
 pub(crate) use device::DeviceCopies;
 pub(crate) use plan::GhostPlan;
 pub(crate) use planes::{FillStep, Part, Planar, PlaneFacts, planar};
-pub(crate) use regions::{FillPart, Regional, Site, regional};
+pub(crate) use regions::{Regional, Site, regional};
 
 /// Which ghosts are set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -92,8 +92,9 @@ pub(crate) struct TooSmall {
 /// Tasks that are looked at for the next one: the oldest that may run, and those that may run since last.
 const SCAN: usize = 256;
 
-/// Items of so many loads before stay where they are if others can leave: what follows is loaded while they are worked on.
-const APART: usize = 2;
+/// Items that one of so many steps before has used stay where they are, if others can leave that are needed not much sooner:
+/// then what follows is loaded while they are worked on.
+const RECENT: usize = 2;
 
 /// Orders tasks: next is one whose items are on the device, else the one that needs the fewest bytes to come there, less
 /// those that it finds there.
@@ -285,8 +286,8 @@ struct Placer<'a> {
     blocks: Vec<Block>,
     left: Vec<Left>,
     stores: usize,
-    /// The last steps that loaded something.
-    loads: VecDeque<usize>,
+    /// Number of steps.
+    steps: usize,
 }
 
 impl<'a> Placer<'a> {
@@ -302,7 +303,7 @@ impl<'a> Placer<'a> {
             }
         }
         let (blocks, left) = (Vec::new(), Vec::new());
-        Placer { tasks, sizes, room, items, blocks, left, stores: 0, loads: VecDeque::new() }
+        Placer { tasks, sizes, room, items, blocks, left, stores: 0, steps: order.len() }
     }
 
     fn step(&mut self, step: usize, number: usize) -> Result<Step, TooSmall> {
@@ -331,12 +332,6 @@ impl<'a> Placer<'a> {
                 made.after_store = made.after_store.max(item_now.stored);
             }
         }
-        if !made.enters.is_empty() {
-            self.loads.push_back(step);
-            if self.loads.len() > APART {
-                self.loads.pop_front();
-            }
-        }
         Ok(made)
     }
 
@@ -351,19 +346,19 @@ impl<'a> Placer<'a> {
         if needed > self.room {
             return Err(TooSmall { task: number, needed });
         }
-        // Neither what this task needs, nor what is still worked on, nor what strips are taken of, if there is other room.
-        let since = if self.loads.len() == APART { self.loads.front().copied() } else { None };
         let own = |item: usize| task.needs.iter().any(|need| need.item == item);
-        let in_use = |item: usize, items: &[Item]| {
-            since.is_none_or(|since| items[item].used >= since) || task.strips.iter().any(|(strip, _)| *strip == item)
+        let recent = |item: usize, items: &[Item]| {
+            items[item].used + RECENT >= step || task.strips.iter().any(|(strip, _)| *strip == item)
         };
         let mut taken: SmallVec<[(Need, usize); 4]> = SmallVec::new();
         for need in &absent {
             let size = self.sizes[need.item];
-            let stays = |item: usize| own(item) || in_use(item, &self.items);
-            let found = self.find(step, size, &taken, stays).or_else(|| self.find(step, size, &taken, own));
-            match found {
-                Some(at) => taken.push((*need, at)),
+            let best = self.find(step, size, &taken, own);
+            let calm = self.find(step, size, &taken, |item| own(item) || recent(item, &self.items));
+            let ahead = |found: Option<(usize, usize)>| found.map(|(soonest, _)| soonest.min(self.steps) - step);
+            let chosen = if ahead(calm).map(|steps| 2 * steps) >= ahead(best) { calm.or(best) } else { best };
+            match chosen {
+                Some((_, at)) => taken.push((*need, at)),
                 None => break,
             }
         }
@@ -384,8 +379,15 @@ impl<'a> Placer<'a> {
         Ok(())
     }
 
-    /// Where `size` bytes fit for which nothing leaves that stays, and what leaves is needed last.
-    fn find(&self, step: usize, size: usize, taken: &[(Need, usize)], stays: impl Fn(usize) -> bool) -> Option<usize> {
+    /// Where `size` bytes fit for which nothing leaves that stays, and what leaves is needed last: the step that needs it, and
+    /// the place.
+    fn find(
+        &self,
+        step: usize,
+        size: usize,
+        taken: &[(Need, usize)],
+        stays: impl Fn(usize) -> bool,
+    ) -> Option<(usize, usize)> {
         let free_of_taken =
             |at: usize| taken.iter().all(|(need, other)| at + size <= *other || other + self.sizes[need.item] <= at);
         let ends = self.blocks.iter().flat_map(|block| [block.at, block.end]);
@@ -410,7 +412,7 @@ impl<'a> Placer<'a> {
                 best = Some((score, at));
             }
         }
-        best.map(|(_, at)| at)
+        best.map(|((soonest, _), at)| (soonest, at))
     }
 
     /// The step that needs an item on the device, from `step` on; never, if what it holds is not needed any more.
