@@ -108,7 +108,7 @@ fn only_what_is_stale_moves() {
 fn an_array_that_does_not_fit_is_an_error_of_the_work_that_needs_it() {
     let Some(acc) = on_a_device(TileAcc::builder().memory_limit(256 << 10)) else { return };
     let small = start(&acc);
-    // Cut along both axes: planes of it do not stream.
+    // Not even two of its regions fit.
     let big = TileArray::<f64, 2>::builder([512, 512]).regions([2, 2]).build(&acc).unwrap();
     let (mut a, mut b) = (small.like().unwrap(), big.like().unwrap());
     for tile in TileIter::new(&big) {

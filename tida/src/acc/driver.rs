@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::chain::{Host, LONG, can_stream};
+use super::chain::{Host, Kind, LONG, can_move, can_stream};
 use super::device::DeviceCore;
 use super::node::{DeviceWork, Done, Launched, Need, Node, Queue, Work};
 use super::place::{Chains, OpenChain, side};
@@ -112,6 +112,18 @@ pub(crate) struct TileWork<'a> {
     pub recorded: &'static Location<'static>,
     /// It writes no ghosts, and its reads were proven: it may run plane by plane.
     pub by_planes: bool,
+    /// It writes no ghosts, and touches no other region than its own.
+    pub by_regions: bool,
+}
+
+impl TileWork<'_> {
+    /// Whether it may be a part of a chain.
+    pub fn can_chain(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::Planes => self.by_planes && can_stream(self.touches),
+            Kind::Regions => self.by_regions && can_move(self.touches),
+        }
+    }
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -229,7 +241,7 @@ impl Core {
             self.keep_busy(&mut recorder);
         }
         let after = std::mem::take(&mut place.after);
-        let chain = self.chain_for(&mut recorder, &tile, place);
+        let (chain, kind) = self.chain_for(&mut recorder, &tile, place).unzip();
         let node = Node::new(tile.name, tile.recorded, tile.key.on_device, chain);
         after.iter().for_each(|before| node.wait_for(before, Need::Order));
         self.unfinished.fetch_add(1, Ordering::Relaxed);
@@ -237,7 +249,8 @@ impl Core {
         for before in tile.after {
             node.wait_for(before, Need::Value);
         }
-        let mut sweep = OpenSweep { key: tile.key, node, launch: launch(), boxes: Vec::new(), touches: Vec::new() };
+        let mut sweep =
+            OpenSweep { key: tile.key, node, kind, launch: launch(), boxes: Vec::new(), touches: Vec::new() };
         sweep.add(tile.region, tile.cells, tile.touches);
         let side = side(&sweep.node);
         recorder.open.push(sweep);
@@ -619,8 +632,7 @@ fn joinable<'a>(open: &'a mut [OpenSweep], tile: &TileWork<'_>) -> Option<&'a mu
     let (mut found, mut crossed) = (None, None);
     for (i, sweep) in open.iter().enumerate().rev() {
         // A part of a chain has only tiles that a chain can run.
-        let same =
-            sweep.key == tile.key && (sweep.node.chain.is_none() || (tile.by_planes && can_stream(tile.touches)));
+        let same = sweep.key == tile.key && sweep.kind.is_none_or(|kind| tile.can_chain(kind));
         if sweep.conflicts(tile.touches, tile.key.on_device) {
             return None;
         }

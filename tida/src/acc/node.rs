@@ -39,15 +39,17 @@ pub(crate) struct Queue<'a> {
     pub rings: &'a [Ring],
 }
 
-/// Part of an array on the device: a window of planes of its first axis, in memory that wraps around.
+/// Part of an array on the device: a window of planes of its first axis, in memory that wraps around, or one region.
 ///
-/// For kernels it is an array of other regions, all in the same memory: region `c` holds the planes from `c` times the
+/// A window is for kernels an array of other regions, all in the same memory: region `c` holds the planes from `c` times the
 /// ring's length on.
 #[derive(Debug)]
 pub(crate) struct Ring {
     pub storage: Arc<Storage>,
     pub memory: Arc<Memory>,
     pub layout: Arc<WideLayout>,
+    /// Where its regions start in the memory, in bytes.
+    pub start: usize,
 }
 
 impl Queue<'_> {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Weak};
 
 use smallvec::SmallVec;
 
-use super::chain::{self, Chain, ChainRoom, Gate, Ready, can_stream};
+use super::chain::{self, Chain, ChainRoom, Gate, Kind, Ready};
 use super::device::DeviceCore;
 use super::driver::{Core, Recorder, TileWork, lock, touch_all};
 use super::node::{Need, Node, Work};
@@ -27,10 +27,10 @@ pub(super) struct OpenChain {
 }
 
 impl OpenChain {
-    fn new(room: Option<Arc<ChainRoom>>) -> OpenChain {
+    fn new(room: Option<Arc<ChainRoom>>, kind: Kind) -> OpenChain {
         static CHAINS: AtomicU64 = AtomicU64::new(0);
         let number = CHAINS.fetch_add(1, Ordering::Relaxed);
-        OpenChain { number, gate: Gate::new(), chain: Chain { room, ..Chain::default() } }
+        OpenChain { number, gate: Gate::new(), chain: Chain { room, kind, ..Chain::default() } }
     }
 }
 
@@ -48,8 +48,8 @@ pub(super) struct Chains {
 /// Where a tile is to find its arrays.
 #[derive(Default)]
 pub(super) struct Place {
-    /// As planes in a chain: they do not stay on the device as a whole.
-    pub streams: bool,
+    /// In a chain: they do not stay on the device as a whole.
+    pub streams: Option<Kind>,
     /// The room of that chain.
     room: Option<Arc<ChainRoom>>,
     /// Nodes that make room for them.
@@ -57,8 +57,8 @@ pub(super) struct Place {
 }
 
 impl Place {
-    fn stream(&mut self, room: Option<Arc<ChainRoom>>) {
-        self.streams = true;
+    fn stream(&mut self, kind: Kind, room: Option<Arc<ChainRoom>>) {
+        self.streams = Some(kind);
         self.after.extend(room.iter().flat_map(|room| room.after.iter().cloned()));
         self.room = room;
     }
@@ -72,28 +72,43 @@ impl Core {
         recorder: &mut Recorder,
         tile: &TileWork<'_>,
         place: Place,
-    ) -> Option<u64> {
+    ) -> Option<(u64, Kind)> {
         let holds = |open: &OpenChain| tile.touches.iter().any(|touch| open.chain.holds(&touch.tracker));
-        let held = recorder.chain.as_ref().is_some_and(holds);
-        let can = tile.by_planes && can_stream(tile.touches);
+        let held = recorder.chain.as_ref().filter(|open| holds(open)).map(|open| open.chain.kind);
         let joins = match &self.device {
-            Some(_) => place.streams || (can && tile.key.on_device && held),
-            None => can && chain::can_wave(tile.touches) && (held || self.host.is_large(tile.touches)),
+            Some(_) => place.streams.or(held.filter(|kind| tile.key.on_device && tile.can_chain(*kind))),
+            None => {
+                let large = || chain::can_wave(tile.touches) && (held.is_some() || self.host.is_large(tile.touches));
+                Some(Kind::Planes).filter(|kind| tile.can_chain(*kind) && large())
+            }
         };
-        if joins {
-            let open = recorder.chain.get_or_insert_with(|| OpenChain::new(place.room));
+        if let Some(kind) = joins {
+            let open = self.open_chain(recorder, kind, place.room);
             for touch in tile.touches {
                 // It is not to stay as a whole: the chain brings it to the host.
                 touch.tracker.storage().unclaim();
                 open.chain.array(&touch.tracker);
             }
             open.gate.add();
-            return Some(open.number);
+            return Some((open.number, kind));
         }
-        if held {
+        if held.is_some() {
             self.close_chain(recorder);
         }
         None
+    }
+
+    /// The open chain of a kind. One of the other kind ends.
+    fn open_chain<'a>(
+        self: &Arc<Core>,
+        recorder: &'a mut Recorder,
+        kind: Kind,
+        room: Option<Arc<ChainRoom>>,
+    ) -> &'a mut OpenChain {
+        if recorder.chain.as_ref().is_some_and(|open| open.chain.kind != kind) {
+            self.close_chain(recorder);
+        }
+        recorder.chain.get_or_insert_with(|| OpenChain::new(room, kind))
     }
 
     /// Whether arrays may stay on the device as a whole: then there is room for them.
@@ -109,17 +124,23 @@ impl Core {
         let mut place = Place::default();
         let Some(device) = &self.device else { return place };
         let trackers = || tile.touches.iter().map(|touch| &touch.tracker);
-        let holds =
-            |tracker: &Arc<Tracker>| lock(&self.recorder).chain.as_ref().is_some_and(|open| open.chain.holds(tracker));
+        let holds = |tracker: &Arc<Tracker>| {
+            let recorder = lock(&self.recorder);
+            recorder.chain.as_ref().filter(|open| open.chain.holds(tracker)).map(|open| open.chain.kind)
+        };
         // A chain may read ghosts at the ends of an array that is new to it as the host has them.
         let is_ring = |tracker: &Arc<Tracker>| tracker.planar().is_some_and(|planar| planar.facts().is_ring());
-        self.settle_ghosts(trackers().filter(|tracker| is_ring(tracker) && !holds(tracker)));
-        let held = trackers().any(holds);
-        let can = tile.key.on_device && tile.by_planes && can_stream(tile.touches);
-        if can && held {
-            place.stream(lock(&self.chains).room.upgrade());
+        self.settle_ghosts(trackers().filter(|tracker| is_ring(tracker) && holds(tracker).is_none()));
+        let held = trackers().find_map(holds);
+        let can = |kind: &Kind| tile.key.on_device && tile.can_chain(*kind);
+        if let Some(kind) = held.filter(can) {
+            if kind == Kind::Regions {
+                self.settle_ghosts(trackers());
+            }
+            place.stream(kind, lock(&self.chains).room.upgrade());
             return place;
         }
+        let kind = [Kind::Planes, Kind::Regions].into_iter().find(can);
         self.settle_ghosts(trackers());
         if !tile.key.on_device || fits(device, trackers()) {
             return place;
@@ -130,7 +151,7 @@ impl Core {
         let mut others = others.into_iter().peekable();
         let bytes: u64 = distinct(trackers()).iter().map(|tracker| tracker.storage().device_bytes() as u64).sum();
         if bytes <= device.budget() {
-            let since = if can { IDLE } else { 0 };
+            let since = if kind == Some(Kind::Planes) { IDLE } else { 0 };
             while let Some(idle) = others.next_if(|other| device.idle(other) >= since) {
                 place.after.push(self.evict(&idle));
                 if fits(device, trackers()) {
@@ -138,9 +159,11 @@ impl Core {
                 }
             }
         }
-        if can {
+        // Whole regions come and go only where arrays would never fit.
+        let kind = kind.filter(|kind| *kind == Kind::Planes || bytes > device.budget());
+        if let Some(kind) = kind {
             trackers().for_each(|tracker| tracker.storage().unclaim());
-            place.stream(Some(self.room_for_chains(device, others)));
+            place.stream(kind, Some(self.room_for_chains(device, others)));
         } else if lock(&self.chains).room.strong_count() > 0 {
             // It has to be there as a whole: chains give back what they have.
             self.wait_for_all();
@@ -208,16 +231,20 @@ impl Core {
         tracker: &Arc<Tracker>,
         fixed: bool,
     ) -> bool {
-        let holds = |recorder: &Recorder| recorder.chain.as_ref().is_some_and(|open| open.chain.holds(tracker));
-        if tracker.side() != Side::Chain && !holds(&lock(&self.recorder)) {
+        let holds = |open: &&OpenChain| open.chain.holds(tracker);
+        let held = lock(&self.recorder).chain.as_ref().filter(holds).map(|open| open.chain.kind);
+        if (tracker.side() != Side::Chain && held.is_none()) || tracker.is_stale_allowed() {
             return false;
         }
-        let chains = |planar: &&Arc<dyn Planar>| match self.device {
+        let chains = |planar: &Arc<dyn Planar>| match self.device {
             Some(_) => planar.facts().period.is_none() || planar.facts().is_ring(),
-            None => chain::can_fill(&***planar),
+            None => chain::can_fill(&**planar),
         };
-        let Some(planar) = tracker.planar().filter(chains).filter(|_| !tracker.is_stale_allowed()) else {
-            return false;
+        let kind = match (held, tracker.planar()) {
+            (Some(Kind::Regions), _) => Kind::Regions,
+            (_, Some(planar)) if chains(planar) => Kind::Planes,
+            (None, None) if self.device.is_some() && tracker.regional().is_some() => Kind::Regions,
+            _ => return false,
         };
         self.wait_for_room();
         let room = self.device.as_ref().map(|device| {
@@ -228,7 +255,7 @@ impl Core {
         let mut recorder = lock(&self.recorder);
         recorder.count += 1;
         self.close_all(&mut recorder);
-        let open = recorder.chain.get_or_insert_with(|| OpenChain::new(room));
+        let open = self.open_chain(&mut recorder, kind, room);
         let node = Node::new("fill_ghosts", recorded, self.device.is_some(), Some(open.number));
         self.unfinished.fetch_add(1, Ordering::Relaxed);
         tracker.storage().unclaim();
@@ -236,7 +263,8 @@ impl Core {
         open.gate.add();
         open.chain.ghosts(node.clone(), tracker, fixed);
         node.set_work(Work::Chained(open.gate.clone()));
-        if self.device.is_some() && (planar.facts().layout.regions.len() > 1 || planar.facts().is_ring()) {
+        let is_ring = tracker.planar().is_some_and(|planar| planar.facts().is_ring());
+        if self.device.is_some() && kind == Kind::Planes && (tracker.boxes().len() > 1 || is_ring) {
             tracker.set_due(true);
         }
         touch_all(&node, &Touch { tracker: tracker.clone(), region: None, read: true, write: true });

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use smallvec::SmallVec;
 
 use super::boxes::union;
+use super::chain::Kind;
 use super::node::{Done, Node, Queue};
 use super::tracker::BoxTouch;
 use crate::array::GridBox;
@@ -49,6 +50,8 @@ pub(crate) struct SweepKey {
 pub(crate) struct OpenSweep {
     pub key: SweepKey,
     pub node: Arc<Node>,
+    /// The kind of the chain that it is a part of.
+    pub kind: Option<Kind>,
     pub launch: Arc<dyn Launch>,
     pub boxes: Vec<(usize, GridBox<4>)>,
     /// What its tiles touch, for the question whether a later tile may go before a later sweep.

@@ -9,7 +9,7 @@ use super::boxes::BoxList;
 use super::node::{Need, Node};
 use crate::array::layout::Layout;
 use crate::array::storage::Storage;
-use crate::array::{GridBox, Planar};
+use crate::array::{GridBox, Planar, Regional};
 use crate::error::Error;
 
 /// Per array: the recorded work that touches each region, and how old its ghosts are.
@@ -42,6 +42,8 @@ pub struct Tracker {
     used: AtomicU64,
     /// Its planes, if it is cut along its first axis alone.
     planar: Option<Arc<dyn Planar>>,
+    /// Its regions, if they have any memory.
+    regional: Option<Arc<dyn Regional>>,
 }
 
 /// Where the newest values of an array are made.
@@ -154,6 +156,7 @@ impl Tracker {
         layout: &Layout<D>,
         storage: &Arc<Storage>,
         planar: Option<Arc<dyn Planar>>,
+        regional: Option<Arc<dyn Regional>>,
     ) -> Arc<Tracker> {
         let boxes: Vec<GridBox<4>> = layout.regions.iter().map(|r| r.grown.widen()).collect();
         let mut regions = Vec::new();
@@ -172,6 +175,7 @@ impl Tracker {
             ordered: AtomicU64::new(0),
             used: AtomicU64::new(0),
             planar,
+            regional,
         })
     }
 
@@ -212,6 +216,11 @@ impl Tracker {
     /// Its planes, if it is cut along its first axis alone.
     pub(crate) fn planar(&self) -> Option<&Arc<dyn Planar>> {
         self.planar.as_ref()
+    }
+
+    /// Its regions, if they have any memory.
+    pub(crate) fn regional(&self) -> Option<&Arc<dyn Regional>> {
+        self.regional.as_ref()
     }
 
     /// All that each region's memory holds, ghosts included.

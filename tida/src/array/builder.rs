@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::TileArray;
 use super::element::Element;
-use super::ghosts::planar;
+use super::ghosts::{planar, regional};
 use super::layout::{Boundaries, Boundary, Centering, Cuts, Layout, LayoutError};
 use super::storage::Storage;
 use crate::acc::{TileAcc, Tracker};
@@ -152,13 +152,15 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         })?;
         let storage = Arc::new(Storage::new(layout.regions.iter().map(|r| r.cells * T::TYPE.bytes()))?);
         let (layout, boundaries) = (Arc::new(layout), Arc::new(self.boundaries));
+        let ghost_plan = Arc::new(OnceLock::new());
+        let regional = regional(&layout, &boundaries, &ghost_plan);
         Ok(TileArray {
             acc: acc.clone(),
-            tracker: Tracker::new(&layout, &storage, planar(&layout, &boundaries)),
+            tracker: Tracker::new(&layout, &storage, planar(&layout, &boundaries), regional),
             layout,
             boundaries,
             storage,
-            ghost_plan: Arc::new(OnceLock::new()),
+            ghost_plan,
         })
     }
 

@@ -18,7 +18,7 @@ mod views;
 pub use builder::{IntoGhost, Side, TileArrayBuilder};
 pub use checkpoint::{Saved, restore, save};
 pub use element::{Element, Scalar};
-pub(crate) use ghosts::{FillStep, Part, Planar, PlaneFacts};
+pub(crate) use ghosts::{DeviceCopies, FillStep, Part, Planar, PlaneFacts, Regional, Site};
 pub use ghosts::{GhostFill, fill_ghosts};
 pub use grid_box::GridBox;
 pub use layout::{Boundary, Centering};
@@ -67,7 +67,12 @@ impl<T: Element, const D: usize> TileArray<T, D> {
             acc: self.acc.clone(),
             layout: self.layout.clone(),
             boundaries: self.boundaries.clone(),
-            tracker: Tracker::new(&self.layout, &storage, self.tracker.planar().cloned()),
+            tracker: Tracker::new(
+                &self.layout,
+                &storage,
+                self.tracker.planar().cloned(),
+                self.tracker.regional().cloned(),
+            ),
             storage,
             ghost_plan: self.ghost_plan.clone(),
         })

@@ -291,7 +291,6 @@ pub(crate) trait Backend: Debug + Send + Sync {
     ///
     /// # Safety
     /// As [`Backend::upload`].
-    #[allow(dead_code)] // Of use once something is evicted.
     unsafe fn poison(&self, _stream: usize, _memory: &Memory, _at: usize, _bytes: usize) -> Result<(), Error> {
         Ok(())
     }

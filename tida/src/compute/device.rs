@@ -38,7 +38,7 @@ pub(crate) struct DeviceArray<'a> {
     pub storage: &'a Arc<Storage>,
     pub layout: &'a Arc<WideLayout>,
     pub element: ElementType,
-    /// The planes that the device holds, if not all; `layout` is then that of the ring.
+    /// The planes or the region that the device holds, if not all; `layout` is then that of the ring.
     pub ring: Option<&'a Ring>,
 }
 
@@ -64,7 +64,7 @@ impl<'a> DeviceArray<'a> {
 
     /// Where a region starts in that memory, in bytes.
     pub fn start(&self, region: usize) -> usize {
-        if self.ring.is_some() { 0 } else { self.storage.offset(region) }
+        self.ring.map_or_else(|| self.storage.offset(region), |ring| ring.start)
     }
 }
 

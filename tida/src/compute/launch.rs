@@ -92,6 +92,7 @@ where
         name: "a kernel",
         recorded: Location::caller(),
         by_planes: !checked.run_checked && !tile.grown,
+        by_regions: !tile.grown && !infos.iter().any(|info| matches!(info, ArgInfo::Whole { .. })),
     };
     let (run_checked, valid_only) = (checked.run_checked, checked.valid_only);
     let block = work.key.block;

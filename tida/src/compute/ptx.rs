@@ -187,6 +187,7 @@ impl PtxKernel {
             name: "a PTX kernel",
             recorded,
             by_planes: !checked.run_checked && !tile.grown,
+            by_regions: !tile.grown && !infos.iter().any(|info| matches!(info, super::args::ArgInfo::Whole { .. })),
         };
         let block = work.key.block;
         let side = checked.acc.core().record_tile(work, || {

@@ -20,8 +20,10 @@ use crate::error::Error;
 pub(crate) struct Site {
     memory: Arc<Memory>,
     layout: Arc<WideLayout>,
-    /// Says where regions start; none if all start where the memory does, as in a ring.
+    /// Says where regions start; none if all start at the same byte, as in a ring.
     storage: Option<Arc<Storage>>,
+    /// That byte.
+    start: usize,
 }
 
 /// One entry for each argument of a kernel; none for tables.
@@ -34,7 +36,8 @@ pub(crate) type Sites = SmallVec<[Option<Site>; 8]>;
 pub(crate) fn sites<'a>(queue: &Queue<'_>, args: impl IntoIterator<Item = OnDevice<'a>>) -> Result<Sites, Error> {
     let site = |array: &DeviceArray<'_>| -> Result<Option<Site>, Error> {
         let storage = array.ring.is_none().then(|| array.storage.clone());
-        Ok(Some(Site { memory: array.memory(queue.device)?, layout: array.layout.clone(), storage }))
+        let start = array.ring.map_or(0, |ring| ring.start);
+        Ok(Some(Site { memory: array.memory(queue.device)?, layout: array.layout.clone(), storage, start }))
     };
     let args = args.into_iter().map(|arg| match arg.0 {
         DeviceArg::Tiled(array) => site(&array.placed(queue)),
@@ -47,7 +50,7 @@ pub(crate) fn sites<'a>(queue: &Queue<'_>, args: impl IntoIterator<Item = OnDevi
 impl Site {
     /// Memory of a region, as views see it.
     pub fn raw<const D: usize>(&self, region: usize, valid_only: bool) -> Raw<D> {
-        let start = self.storage.as_ref().map_or(0, |storage| storage.offset(region));
+        let start = self.storage.as_ref().map_or(self.start, |storage| storage.offset(region));
         let r = &self.layout.regions[region];
         Raw {
             base: ptr::with_exposed_provenance_mut(self.memory.raw() as usize + start),

@@ -5,16 +5,18 @@
 //! on the device (`ring.rs`), and each operation follows the one before it as closely as what it reads allows
 //! (`schedule.rs`). `run.rs` puts the commands into streams.
 //!
+//! Where arrays are cut along other axes too, whole regions come and go instead (`regions.rs`).
+//!
 //! On the host, work on arrays larger than the caches is collected in the same way, and runs over blocks that fit a cache
 //! (`wave.rs`).
 
+mod regions;
 mod ring;
 mod run;
 pub(crate) mod schedule;
 mod segments;
 mod wave;
 
-pub(super) use run::run;
 pub(super) use wave::{Host, LONG, can_fill, can_wave};
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,16 +24,27 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use smallvec::SmallVec;
 
-use super::device::Claim;
+use super::device::{Claim, DeviceCore};
 use super::node::Node;
 use super::sweep::Launch;
 use super::tracker::{BoxTouch, Tracker};
 use crate::array::GridBox;
 use crate::error::Error;
 
+/// How a chain moves arrays.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// As planes of their first axis, along which alone they are cut.
+    #[default]
+    Planes,
+    /// As regions.
+    Regions,
+}
+
 /// Work that runs together.
 #[derive(Default)]
 pub(crate) struct Chain {
+    pub kind: Kind,
     pub links: Vec<Link>,
     /// Each array that is touched, once.
     pub arrays: Vec<Arc<Tracker>>,
@@ -66,7 +79,7 @@ pub(crate) enum LinkWork {
 pub(crate) struct Use {
     /// Number in the chain.
     pub array: usize,
-    /// First and last plane read around each.
+    /// First and last plane read around each, if it reads; of use where [`can_stream`] has said that they are known.
     pub read: Option<(i64, i64)>,
     /// The same along the second axis.
     pub across: Option<(i64, i64)>,
@@ -99,7 +112,7 @@ impl Chain {
         let mut uses: SmallVec<[Use; 4]> = SmallVec::new();
         for touch in touches {
             let array = self.array(&touch.tracker);
-            let (read, across) = (touch.read.and(touch.around), touch.read.and(touch.across));
+            let (read, across) = (touch.read.map(|_| touch.around.unwrap_or_default()), touch.read.and(touch.across));
             let write = touch.write.is_some();
             match uses.iter_mut().find(|one| one.array == array) {
                 Some(known) => {
@@ -134,6 +147,19 @@ pub(crate) fn can_stream(touches: &[BoxTouch]) -> bool {
         let same = *first.get_or_insert(rank) == rank;
         same && touch.around.is_some() && !touch.tracker.is_stale_allowed()
     }) && first.is_some()
+}
+
+/// Whether a sweep that touches this can be part of a chain of regions: no ghosts that differ from the cells beside them.
+pub(crate) fn can_move(touches: &[BoxTouch]) -> bool {
+    touches.iter().all(|touch| touch.tracker.regional().is_some() && !touch.tracker.is_stale_allowed())
+}
+
+/// Runs a chain on a device, and gives the result of each of its nodes, in order.
+pub(super) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Result<(), Error>> {
+    match ready.chain.kind {
+        Kind::Planes => run::run(device, ready),
+        Kind::Regions => regions::run(device, ready),
+    }
 }
 
 /// Lets a chain run once all that it waits for has finished.

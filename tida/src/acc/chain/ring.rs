@@ -151,7 +151,7 @@ impl Rolling {
 
     /// For commands of a node.
     pub fn ring(&self, layout: Arc<WideLayout>) -> Ring {
-        Ring { storage: self.storage().clone(), memory: self.memory.clone(), layout }
+        Ring { storage: self.storage().clone(), memory: self.memory.clone(), layout, start: 0 }
     }
 
     /// Of planes that enter, those that come from the host: others are on the device already.

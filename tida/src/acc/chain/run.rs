@@ -20,9 +20,9 @@ use crate::backend::Event;
 use crate::error::{Error, ErrorKind};
 
 /// The streams of a chain.
-const RUN: usize = 0;
-const UP: usize = 1;
-const DOWN: usize = 2;
+pub(super) const RUN: usize = 0;
+pub(super) const UP: usize = 1;
+pub(super) const DOWN: usize = 2;
 
 /// Bytes of the planes that a block of a schedule has of one array, at most: more keep no device busier.
 const BLOCK: usize = 256 << 20;
@@ -46,7 +46,7 @@ enum OpWork {
 }
 
 /// Runs a chain, and gives the result of each of its nodes, in order.
-pub(in crate::acc) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Result<(), Error>> {
+pub(super) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Result<(), Error>> {
     let chain = &ready.chain;
     let mut results: Vec<Result<(), Error>> = chain.links.iter().map(|link| failure(ready, link)).collect();
     skip_dependents(chain, &mut results);
@@ -104,13 +104,28 @@ fn run_segment(
     }
     let Some(mut running) = Running::prepare(device, chain, planars, segment, results)? else { return Ok(()) };
     let put = running.put();
-    let waited = running.wait();
-    for (link, done) in std::mem::take(&mut running.done) {
+    let waited = wait(device);
+    told(chain, results, std::mem::take(&mut running.done));
+    put.and(waited)
+}
+
+/// Gives the nodes of a chain what their launches tell, once all commands are done.
+pub(super) fn told(chain: &Chain, results: &mut [Result<(), Error>], done: Vec<(usize, Done)>) {
+    for (link, done) in done {
         if let (Err(error), Some(result @ Ok(()))) = (done(), results.get_mut(link)) {
             *result = Err(error.recorded_at(chain.links[link].node.recorded));
         }
     }
-    put.and(waited)
+}
+
+/// Waits for all that was put into the streams of a chain.
+pub(super) fn wait(device: &DeviceCore) -> Result<(), Error> {
+    let backend = device.backend();
+    let mut result = Ok(());
+    for stream in [UP, RUN, DOWN] {
+        result = result.and(backend.record(stream).and_then(|event| event.finish()));
+    }
+    result
 }
 
 /// The memory of an array that the host is about to write.
@@ -127,13 +142,13 @@ pub(super) fn failure(ready: &Ready, link: &Link) -> Result<(), Error> {
 }
 
 /// All that has not failed yet fails with the chain.
-fn failed(chain: &Chain, results: Vec<Result<(), Error>>, error: &Error) -> Vec<Result<(), Error>> {
+pub(super) fn failed(chain: &Chain, results: Vec<Result<(), Error>>, error: &Error) -> Vec<Result<(), Error>> {
     let with = chain.links.iter().zip(results);
     with.map(|(link, result)| result.and_then(|()| Err(error.clone().recorded_at(link.node.recorded)))).collect()
 }
 
 /// What reads data that a failed node should have left does not run.
-fn skip_dependents(chain: &Chain, results: &mut [Result<(), Error>]) {
+pub(super) fn skip_dependents(chain: &Chain, results: &mut [Result<(), Error>]) {
     let mut lost: Vec<Option<Error>> = vec![None; chain.arrays.len()];
     for (link, result) in chain.links.iter().zip(results) {
         let (reads, writes): (SmallVec<[usize; 8]>, SmallVec<[usize; 8]>) = match &link.work {
@@ -198,10 +213,7 @@ impl<'a> Running<'a> {
         let period = segment.period;
         let grown = planars.iter().map(|planar| planar.facts().grown.end - planar.facts().grown.start);
         let most = period.or(grown.max()).unwrap_or(0);
-        // What later work was promised for these arrays it takes when the chain is done with them.
-        let promised = chain.arrays.iter().map(|tracker| tracker.storage()).filter(|storage| storage.is_claimed());
-        let own = chain.room.iter().filter_map(|room| room.claim.as_ref()).map(|claim| claim.bytes);
-        let room = device.room() + own.chain(promised.map(|storage| storage.device_bytes() as u64)).sum::<u64>();
+        let room = room(device, chain);
         // The most planes that fit, found by bisection.
         let fitting = |ghosts: i64| {
             let (mut fits, mut too_many) = (0, most + 1);
@@ -411,16 +423,14 @@ impl<'a> Running<'a> {
         }
         Ok(())
     }
+}
 
-    /// Waits for all that was put into the streams.
-    fn wait(&self) -> Result<(), Error> {
-        let backend = self.device.backend();
-        let mut result = Ok(());
-        for stream in [UP, RUN, DOWN] {
-            result = result.and(backend.record(stream).and_then(|event| event.finish()));
-        }
-        result
-    }
+/// Bytes of the device's memory that a chain may take.
+pub(super) fn room(device: &DeviceCore, chain: &Chain) -> u64 {
+    // What later work was promised for these arrays it takes when the chain is done with them.
+    let promised = chain.arrays.iter().map(|tracker| tracker.storage()).filter(|storage| storage.is_claimed());
+    let own = chain.room.iter().filter_map(|room| room.claim.as_ref()).map(|claim| claim.bytes);
+    device.room() + own.chain(promised.map(|storage| storage.device_bytes() as u64)).sum::<u64>()
 }
 
 /// Planes of `plane` bytes for a block, at most, of arrays of so many planes in windows of `window`.

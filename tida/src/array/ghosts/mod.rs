@@ -9,10 +9,12 @@ mod device;
 mod fill;
 mod plan;
 mod planes;
+mod regions;
 
 pub(crate) use device::DeviceCopies;
 pub(crate) use plan::GhostPlan;
 pub(crate) use planes::{FillStep, Part, Planar, PlaneFacts, planar};
+pub(crate) use regions::{Regional, Site, regional};
 
 /// Which ghosts are set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,8 +52,8 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     }
 
     /// Lets kernels read the ghosts as they are until the array is written again: older than the cells beside them,
-    /// or set by the user. Without it, such a read is an error. Of an array larger than the device's memory, ghosts between
-    /// regions and beyond periodic ends that are older than the cells have no defined value.
+    /// or set by the user. Without it, such a read is an error. Of an array larger than the device's memory, ghosts that are
+    /// older than the cells have no defined value.
     pub fn allow_stale_ghosts(&mut self) {
         self.tracker.ghosts_allowed();
     }

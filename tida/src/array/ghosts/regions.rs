@@ -1,0 +1,422 @@
+//! Arrays as regions that come to a device and leave it one by one: what a chain needs of them.
+//!
+//! A ghost fill becomes parts, each of one region: what another region gives it is a *strip*, which comes from wherever that
+//! region is.
+
+use std::fmt::Debug;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use smallvec::SmallVec;
+use tida_kernels::element::{ElementType, ScalarType};
+use tida_kernels::emit::copies::{self, BoxCopy, Place};
+
+use super::super::element::Element;
+use super::super::grid_box::GridBox;
+use super::super::layout::{Boundaries, Boundary, Layout, WideLayout};
+use super::super::storage::Storage;
+use super::device::{DeviceCopies, Job};
+use super::fill;
+use super::plan::{From, GhostCopy, GhostPlan, Phase, Source};
+use crate::acc::device::DeviceCore;
+use crate::error::Error;
+
+/// A part of a ghost fill: sets ghosts of one region.
+#[derive(Debug)]
+pub(crate) struct FillPart {
+    pub region: usize,
+    /// Regions of whose valid cells it reads, and those of whose ghosts: perhaps itself.
+    pub cells: SmallVec<[usize; 8]>,
+    pub ghosts: SmallVec<[usize; 4]>,
+    /// Other regions that it reads, and bytes of what it reads there.
+    pub strips: Vec<(usize, usize)>,
+    /// Some copies of some phases, in order.
+    copies: Vec<(usize, Range<usize>)>,
+}
+
+/// Where the device has what a part of a fill reads or sets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Site {
+    /// The region's memory, from this byte on.
+    Region(usize),
+    /// The strip, from this byte on.
+    Strip(usize),
+}
+
+/// An array by its regions, whatever its type.
+pub(crate) trait Regional: Debug + Send + Sync {
+    /// Number of axes.
+    fn rank(&self) -> usize;
+
+    fn element(&self) -> ElementType;
+
+    fn layout(&self) -> &Arc<WideLayout>;
+
+    /// A region has ghosts that are left to the user.
+    fn has_open(&self, region: usize) -> bool;
+
+    /// It has ghosts outside the domain that a fill sets anew each time.
+    fn has_moving_faces(&self, region: usize) -> bool;
+
+    /// The parts of a fill, ghosts of fixed value not included, in an order in which they may be done.
+    fn parts(&self) -> &[FillPart];
+
+    /// Does a part in the host's memory.
+    ///
+    /// # Safety
+    /// The storage is that of an array of this geometry. No one else touches what the part sets, or writes what it reads.
+    unsafe fn part_on_host(&self, storage: &Storage, part: &FillPart);
+
+    /// Sets the ghosts of fixed value in the host's memory.
+    ///
+    /// # Safety
+    /// The storage is that of an array of this geometry, and no one else touches it.
+    unsafe fn fix_regions_on_host(&self, storage: &Storage);
+
+    /// Puts what a part reads of another region into `strip`, which has as many bytes as the part says.
+    ///
+    /// # Safety
+    /// The storage is that of an array of this geometry. No one writes what is read.
+    unsafe fn pack(&self, storage: &Storage, part: &FillPart, region: usize, strip: &mut [u8]);
+
+    /// What does a part in a device's memory, where `site` says of each region where to find it.
+    ///
+    /// # Errors
+    /// As [`DeviceCopies`].
+    fn part_on_device(
+        &self,
+        device: &DeviceCore,
+        part: &FillPart,
+        site: &dyn Fn(usize) -> Site,
+    ) -> Result<DeviceCopies, Error>;
+
+    /// What sets the ghosts of fixed value of a region whose memory starts at this byte; none if it has none.
+    ///
+    /// # Errors
+    /// As [`DeviceCopies`].
+    fn fix_on_device(&self, device: &DeviceCore, region: usize, at: usize) -> Result<Option<DeviceCopies>, Error>;
+}
+
+/// An array's regions, if they have any memory.
+pub(crate) fn regional<T: Element, const D: usize>(
+    layout: &Arc<Layout<D>>,
+    boundaries: &Arc<Boundaries<T, D>>,
+    plan: &Arc<OnceLock<GhostPlan<D>>>,
+) -> Option<Arc<dyn Regional>> {
+    if T::TYPE.bytes() == 0 {
+        return None;
+    }
+    let (layout, boundaries, plan) = (layout.clone(), boundaries.clone(), plan.clone());
+    Some(Arc::new(ArrayRegions { layout, boundaries, plan, parts: OnceLock::new(), moving: OnceLock::new() }))
+}
+
+#[derive(Debug)]
+struct ArrayRegions<T: Element, const D: usize> {
+    layout: Arc<Layout<D>>,
+    boundaries: Arc<Boundaries<T, D>>,
+    /// That of the array.
+    plan: Arc<OnceLock<GhostPlan<D>>>,
+    parts: OnceLock<Vec<FillPart>>,
+    /// See [`Regional::has_moving_faces`].
+    moving: OnceLock<Vec<bool>>,
+}
+
+/// Pieces of a strip start at multiples of so many bytes.
+const ALIGN: usize = 16;
+
+/// The components of an element: their types, and the bytes of those before each.
+fn components(element: &ElementType) -> impl Iterator<Item = (ScalarType, usize)> + use<> {
+    let mut end = 0;
+    element.component_types().into_iter().map(move |ty| {
+        end += ty.size();
+        (ty, end - ty.size())
+    })
+}
+
+/// The boxes that a copy reads.
+fn sources<const D: usize>(copy: &GhostCopy<D>) -> impl Iterator<Item = &Source<D>> {
+    let (one, two) = match &copy.from {
+        From::Box(source) | From::Negated(source) => (Some(source), None),
+        From::Line { near, far, .. } => (Some(near), Some(far)),
+        From::Fixed(_) => (None, None),
+    };
+    one.into_iter().chain(two)
+}
+
+fn source_cells<const D: usize>(copy: &GhostCopy<D>, source: &Source<D>) -> GridBox<D> {
+    let shifted = |at: [i64; D]| std::array::from_fn(|d| at[d] + source.shift[d]);
+    GridBox { lo: shifted(copy.cells.lo), hi: shifted(copy.cells.hi) }
+}
+
+/// Bytes of a box in a strip.
+fn strip_bytes<const D: usize>(cells: &GridBox<D>, element: &ElementType) -> usize {
+    components(element).map(|(ty, _)| (cells.cells() * ty.size()).next_multiple_of(ALIGN)).sum()
+}
+
+fn add<const N: usize>(list: &mut SmallVec<[usize; N]>, region: usize)
+where
+    [usize; N]: smallvec::Array<Item = usize>,
+{
+    if !list.contains(&region) {
+        list.push(region);
+    }
+}
+
+impl<T: Element, const D: usize> ArrayRegions<T, D> {
+    fn plan(&self) -> &GhostPlan<D> {
+        self.plan.get_or_init(|| GhostPlan::new(&self.layout, &self.boundaries))
+    }
+
+    fn make_parts(&self) -> Vec<FillPart> {
+        let mut parts: Vec<FillPart> = Vec::new();
+        // The part of each region that comes last.
+        let mut last: Vec<Option<usize>> = vec![None; self.layout.regions.len()];
+        for (number, phase) in self.plan().phases.iter().enumerate() {
+            let mut here: Vec<Vec<Range<usize>>> = vec![Vec::new(); last.len()];
+            for (at, copy) in phase.moving.iter().enumerate() {
+                match here[copy.region].last_mut() {
+                    Some(range) if range.end == at => range.end += 1,
+                    _ => here[copy.region].push(at..at + 1),
+                }
+            }
+            for (region, ranges) in here.into_iter().enumerate().filter(|(_, ranges)| !ranges.is_empty()) {
+                let copies = || ranges.iter().flat_map(|range| &phase.moving[range.clone()]);
+                // Ghosts of other regions are there once their parts of the phases before are done.
+                let reads_ghosts = |copy: &GhostCopy<D>| {
+                    let mut others = sources(copy).filter(|source| source.region != region);
+                    others.any(|source| !self.valid(source.region).contains_box(&source_cells(copy, source)))
+                };
+                let far = copies().any(reads_ghosts);
+                let at = *last[region].take_if(|_| !far).get_or_insert_with(|| {
+                    parts.push(FillPart {
+                        region,
+                        cells: SmallVec::new(),
+                        ghosts: SmallVec::new(),
+                        strips: Vec::new(),
+                        copies: Vec::new(),
+                    });
+                    parts.len() - 1
+                });
+                last[region] = Some(at);
+                let part = &mut parts[at];
+                for copy in copies() {
+                    for source in sources(copy) {
+                        let (cells, valid) = (source_cells(copy, source), self.valid(source.region));
+                        if !valid.contains_box(&cells) {
+                            add(&mut part.ghosts, source.region);
+                        }
+                        if valid.overlaps(&cells) {
+                            add(&mut part.cells, source.region);
+                        }
+                        if source.region != region {
+                            let bytes = strip_bytes(&cells, &T::TYPE);
+                            match part.strips.iter_mut().find(|(other, _)| *other == source.region) {
+                                Some((_, sum)) => *sum += bytes,
+                                None => part.strips.push((source.region, bytes)),
+                            }
+                        }
+                    }
+                }
+                part.copies.extend(ranges.into_iter().map(|range| (number, range)));
+            }
+        }
+        parts
+    }
+
+    fn valid(&self, region: usize) -> &GridBox<D> {
+        &self.layout.regions[region].valid
+    }
+
+    /// The copies of a part, with the number of their phase.
+    fn phases<'a>(&'a self, part: &'a FillPart) -> impl Iterator<Item = (usize, &'a [GhostCopy<D>])> {
+        let copies = |(phase, range): &(usize, Range<usize>)| {
+            Some((*phase, self.plan().phases.get(*phase)?.moving.get(range.clone())?))
+        };
+        part.copies.iter().filter_map(copies)
+    }
+
+    /// Where the device has the cells from `lo` on of a component of a region.
+    fn place(&self, region: usize, at: usize, lo: [i64; D], (ty, before): (ScalarType, usize)) -> Place {
+        let r = &self.layout.regions[region];
+        let mut steps = [0; 4];
+        (0..D).for_each(|d| steps[4 - D + d] = r.strides[d] as u64);
+        Place { first: ((at + r.cells * before) / ty.size() + r.position(lo)) as u64, steps }
+    }
+
+    /// The jobs of copies that may be done at once, of a region at byte `at`; `source` says where each of their boxes is, by
+    /// the number of the copy, component by component.
+    fn jobs<'a>(
+        &self,
+        copies: impl Iterator<Item = (usize, &'a GhostCopy<D>)> + Clone,
+        at: usize,
+        source: &dyn Fn(usize, &GhostCopy<D>, &Source<D>, (ScalarType, usize)) -> Place,
+    ) -> Vec<Job> {
+        let computed = copies.clone().any(|(_, copy)| matches!(copy.from, From::Negated(_) | From::Line { .. }));
+        let mut jobs: Vec<Job> = Vec::new();
+        for (number, copy) in copies {
+            for (position, component) in components(&T::TYPE).enumerate() {
+                let can_compute = component.0 != ScalarType::Bool;
+                let from = match &copy.from {
+                    From::Box(from) => copies::From::Box(source(number, copy, from, component)),
+                    From::Negated(from) if can_compute => copies::From::Negated(source(number, copy, from, component)),
+                    From::Line { near, far, distance } if can_compute => copies::From::Line {
+                        near: source(number, copy, near, component),
+                        far: source(number, copy, far, component),
+                        distance: *distance,
+                    },
+                    From::Fixed(value) => match self.plan().fixed.get(*value).and_then(|value| value.get(position)) {
+                        Some(bits) => copies::From::Constant(*bits),
+                        None => continue,
+                    },
+                    // The builder refuses these.
+                    From::Negated(_) | From::Line { .. } => continue,
+                };
+                let extent = copy.cells.widen().extent().map(|n| n as u64);
+                let one = BoxCopy { extent, to: self.place(copy.region, at, copy.cells.lo, component), from };
+                let kernel = copies::kernel_type(component.0, computed);
+                match jobs.iter_mut().find(|(scalar, _)| *scalar == kernel) {
+                    Some((_, list)) => list.push(one),
+                    None => jobs.push((kernel, vec![one])),
+                }
+            }
+        }
+        jobs
+    }
+
+    /// For each copy of a part where its boxes start in the strips of their regions: one after the other.
+    fn strip_starts(&self, part: &FillPart) -> Vec<SmallVec<[usize; 2]>> {
+        let mut ends: SmallVec<[(usize, usize); 8]> = part.strips.iter().map(|(region, _)| (*region, 0)).collect();
+        let mut starts = |copy: &GhostCopy<D>| {
+            let start = |source: &Source<D>| {
+                let Some((_, end)) = ends.iter_mut().find(|(region, _)| *region == source.region) else { return 0 };
+                let start = *end;
+                *end += strip_bytes(&source_cells(copy, source), &T::TYPE);
+                start
+            };
+            sources(copy).map(start).collect()
+        };
+        self.phases(part).flat_map(|(_, copies)| copies).map(|copy| starts(copy)).collect()
+    }
+}
+
+impl<T: Element, const D: usize> Regional for ArrayRegions<T, D> {
+    fn rank(&self) -> usize {
+        D
+    }
+
+    fn element(&self) -> ElementType {
+        T::TYPE
+    }
+
+    fn layout(&self) -> &Arc<WideLayout> {
+        &self.layout.wide
+    }
+
+    fn has_open(&self, region: usize) -> bool {
+        let (valid, shape) = (self.valid(region), &self.layout.shape);
+        (0..D).any(|d| {
+            let outside = [valid.lo[d] == 0, valid.hi[d] == shape[d] as i64];
+            (0..2).any(|side| {
+                let open = matches!(self.boundaries[d][side], Boundary::Open);
+                outside[side] && open && self.layout.ghost[d][side] > 0
+            })
+        })
+    }
+
+    fn has_moving_faces(&self, region: usize) -> bool {
+        let moving = self.moving.get_or_init(|| {
+            let mut moving = vec![false; self.layout.regions.len()];
+            let of_faces = |phase: &&Phase<D>| phase.axis.is_some();
+            let copies = self.plan().phases.iter().filter(of_faces).flat_map(|phase| &phase.moving);
+            copies.for_each(|copy| moving[copy.region] = true);
+            moving
+        });
+        moving.get(region).copied().unwrap_or(true)
+    }
+
+    fn parts(&self) -> &[FillPart] {
+        self.parts.get_or_init(|| self.make_parts())
+    }
+
+    unsafe fn part_on_host(&self, storage: &Storage, part: &FillPart) {
+        let all = [i64::MIN..i64::MAX, i64::MIN..i64::MAX];
+        for (_, copies) in self.phases(part) {
+            // SAFETY: the plan is that of the layout and `T`; the rest is the caller's promise.
+            unsafe { fill::run_part(copies, &self.layout, storage, &T::TYPE, &all) }
+        }
+    }
+
+    unsafe fn fix_regions_on_host(&self, storage: &Storage) {
+        // SAFETY: the plan is that of the layout and `T`; the rest is the caller's promise.
+        unsafe { fill::run(self.plan(), &self.layout, storage, &T::TYPE, super::Which::Fixed) }
+    }
+
+    unsafe fn pack(&self, storage: &Storage, part: &FillPart, region: usize, strip: &mut [u8]) {
+        let r = &self.layout.regions[region];
+        let mut rest = strip;
+        for copy in self.phases(part).flat_map(|(_, copies)| copies) {
+            for source in sources(copy).filter(|source| source.region == region && region != part.region) {
+                let cells = source_cells(copy, source);
+                let row = cells.extent()[D - 1];
+                for (ty, before) in components(&T::TYPE) {
+                    let bytes = (cells.cells() * ty.size()).next_multiple_of(ALIGN);
+                    let Some((piece, others)) = std::mem::take(&mut rest).split_at_mut_checked(bytes) else { return };
+                    rest = others;
+                    for (at, to) in cells.rows().zip(piece.chunks_exact_mut((row * ty.size()).max(1))) {
+                        let from = storage.base(region).wrapping_add(r.cells * before + r.position(at) * ty.size());
+                        // SAFETY: the row lies in the region's memory, which no one writes, and `to` has its bytes.
+                        unsafe { std::ptr::copy_nonoverlapping(from, to.as_mut_ptr(), row * ty.size()) };
+                    }
+                }
+            }
+        }
+    }
+
+    fn part_on_device(
+        &self,
+        device: &DeviceCore,
+        part: &FillPart,
+        site: &dyn Fn(usize) -> Site,
+    ) -> Result<DeviceCopies, Error> {
+        let Site::Region(at) = site(part.region) else { return DeviceCopies::new(device, Vec::new()) };
+        let starts = self.strip_starts(part);
+        let place = |number: usize, copy: &GhostCopy<D>, source: &Source<D>, component: (ScalarType, usize)| {
+            let cells = source_cells(copy, source);
+            let strip = match site(source.region) {
+                Site::Region(at) => return self.place(source.region, at, cells.lo, component),
+                Site::Strip(strip) => strip,
+            };
+            let start = sources(copy).position(|other| std::ptr::eq(other, source)).and_then(|n| starts[number].get(n));
+            let before = components(&T::TYPE).take_while(|(_, before)| *before < component.1);
+            let before = before.map(|(ty, _)| (cells.cells() * ty.size()).next_multiple_of(ALIGN));
+            let first = strip + start.copied().unwrap_or(0) + before.sum::<usize>();
+            let (mut steps, mut step) = ([0; 4], 1);
+            for (d, n) in cells.extent().into_iter().enumerate().rev() {
+                steps[4 - D + d] = step;
+                step *= n as u64;
+            }
+            Place { first: (first / component.0.size()) as u64, steps }
+        };
+        let mut jobs = Vec::new();
+        let numbered: Vec<(usize, (usize, &GhostCopy<D>))> = self
+            .phases(part)
+            .flat_map(|(phase, copies)| copies.iter().map(move |copy| (phase, copy)))
+            .enumerate()
+            .collect();
+        for phase in numbered.chunk_by(|(_, (one, _)), (_, (other, _))| one == other) {
+            jobs.extend(self.jobs(phase.iter().map(|(number, (_, copy))| (*number, *copy)), at, &place));
+        }
+        DeviceCopies::new(device, jobs)
+    }
+
+    fn fix_on_device(&self, device: &DeviceCore, region: usize, at: usize) -> Result<Option<DeviceCopies>, Error> {
+        let fixed = self.plan().phases.iter().flat_map(|phase| &phase.fixed).filter(|copy| copy.region == region);
+        let fixed: Vec<&GhostCopy<D>> = fixed.collect();
+        if fixed.is_empty() {
+            return Ok(None);
+        }
+        let copies = fixed.iter().map(|copy| (0, *copy));
+        let none = |_: usize, _: &GhostCopy<D>, _: &Source<D>, _: (ScalarType, usize)| Place::default();
+        Ok(Some(DeviceCopies::new(device, self.jobs(copies, at, &none))?))
+    }
+}
