@@ -4,7 +4,7 @@
 //! Planes are rows of 2-D arrays, so that ghosts and padding are a small part of what moves. Where only time and bytes
 //! count, the device is a null one: host memory is never touched but at ghosts.
 
-use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use tida::prelude::*;
 use tida::{SimDevice, SimReport, Stats};
@@ -111,24 +111,12 @@ fn sincos(acc: &TileAcc, u: &mut TileArray<f64, 2>, steps: usize) {
     acc.sync().unwrap();
 }
 
-/// What a run with a window of so many planes of each array does, in one chain. The chain ends early where the recorder
-/// is kept waiting for milliseconds, as on a busy machine: then it is run again.
+/// What a run with a window of so many planes of each array does, in one chain, however busy this machine is.
 fn in_one_chain(device: SimDevice, limit: u64, passes: u64, program: impl Fn(&TileAcc)) -> (SimReport, Stats) {
-    let run = || {
-        let acc = TileAcc::builder().threads(1).simulate(device.clone()).memory_limit(limit).build().unwrap();
-        program(&acc);
-        (acc.simulated().unwrap(), acc.stats())
-    };
-    // One at a time, so that tests do not keep each other's recorders waiting.
-    static ONE: Mutex<()> = Mutex::new(());
-    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut ran = run();
-    for _ in 0..40 {
-        if ran.1.passes == passes {
-            break;
-        }
-        ran = run();
-    }
+    let builder = TileAcc::builder().threads(1).simulate(device).memory_limit(limit);
+    let acc = builder.patience(Duration::from_secs(600)).build().unwrap();
+    program(&acc);
+    let ran = (acc.simulated().unwrap(), acc.stats());
     assert_eq!(ran.1.passes, passes, "{:?}", ran.1);
     ran
 }

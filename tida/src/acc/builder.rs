@@ -1,12 +1,13 @@
 //! Choosing a device.
 
 use std::sync::{Arc, Once};
+use std::time::Duration;
 
 use tida_kernels::plan::Math;
 
 use super::chain::Host;
 use super::device::{DeviceCore, Opened};
-use super::driver::Core;
+use super::driver::{Core, PATIENCE};
 use super::timeline::Recorder;
 use super::{Handle, TileAcc};
 use crate::backend::cpu::Caches;
@@ -96,6 +97,7 @@ pub struct TileAccBuilder {
     simulated: Option<SimDevice>,
     threads: Option<usize>,
     look_ahead: Option<usize>,
+    patience: Option<Duration>,
     memory_limit: Option<u64>,
     math: Math,
     timeline: bool,
@@ -135,6 +137,14 @@ impl TileAccBuilder {
     /// nothing.
     pub fn math(mut self, math: Math) -> Self {
         self.math = math;
+        self
+    }
+
+    /// How long work on arrays that do not fit into the device's memory waits for more work, once nothing is recorded: 5 ms
+    /// if nothing is said. The more steps share a pass over the link, the less moves over it; a program that does other things
+    /// between its steps may want a longer time. Waiting for a result starts the work at once.
+    pub fn patience(mut self, time: Duration) -> Self {
+        self.patience = Some(time);
         self
     }
 
@@ -205,7 +215,8 @@ impl TileAccBuilder {
             None => self.timeline.then(|| Arc::new(Recorder::new(None))),
         };
         let caches = self.caches.unwrap_or_else(Caches::of_this_machine);
-        let core = Core::start(self.threads, self.look_ahead.unwrap_or(LOOK_AHEAD), core, Host::new(caches), timeline)?;
+        let waits = (self.look_ahead.unwrap_or(LOOK_AHEAD), self.patience.unwrap_or(PATIENCE));
+        let core = Core::start(self.threads, waits, core, Host::new(caches), timeline)?;
         Ok(TileAcc { handle: Arc::new(Handle { core, device }) })
     }
 }

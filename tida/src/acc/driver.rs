@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::chain::{Host, Kind, LONG, can_move, can_stream};
 use super::device::DeviceCore;
@@ -23,8 +23,8 @@ const OPEN: usize = 4;
 /// A recorder that is silent for so long has paused.
 const PAUSE: Duration = Duration::from_micros(200);
 
-/// So many pauses end a chain: each pass over the link takes longer than that.
-const CHAIN_PAUSES: u32 = 25;
+/// So long a silence ends a chain: each pass over the link takes longer than that.
+pub(super) const PATIENCE: Duration = Duration::from_millis(5);
 
 /// What all clones of an accelerator share.
 pub(crate) struct Core {
@@ -38,6 +38,7 @@ pub(crate) struct Core {
     /// To the thread that waits for the device.
     launched: Option<Sender<InFlight>>,
     look_ahead: usize,
+    patience: Duration,
     pub(super) recorder: Mutex<Recorder>,
     pub(super) chains: Mutex<Chains>,
     /// Wakes the driver.
@@ -134,7 +135,7 @@ impl Core {
     /// Starts the threads.
     pub fn start(
         threads: Option<usize>,
-        look_ahead: usize,
+        (look_ahead, patience): (usize, Duration),
         device: Option<DeviceCore>,
         host: Host,
         timeline: Option<Arc<Times>>,
@@ -158,6 +159,7 @@ impl Core {
             timeline,
             launched,
             look_ahead,
+            patience,
             recorder: Mutex::default(),
             chains: Mutex::default(),
             recorded: Condvar::new(),
@@ -185,17 +187,17 @@ impl Core {
     /// The driver thread: starts open sweeps when the recorder pauses.
     fn drive(self: Arc<Core>) {
         let mut recorder = lock(&self.recorder);
-        let mut quiet = 0;
+        let mut quiet = Instant::now();
         loop {
             if recorder.shut_down {
                 self.close_chain(&mut recorder);
                 return;
             }
             if recorder.open.is_empty() && recorder.chain.is_none() {
-                quiet = 0;
                 recorder.driver_sleeps = true;
                 recorder = self.recorded.wait(recorder).unwrap_or_else(PoisonError::into_inner);
                 recorder.driver_sleeps = false;
+                quiet = Instant::now();
                 continue;
             }
             let seen = recorder.count;
@@ -203,12 +205,15 @@ impl Core {
             std::thread::sleep(PAUSE);
             recorder = lock(&self.recorder);
             if recorder.count != seen {
-                quiet = 0;
+                quiet = Instant::now();
                 continue;
             }
-            self.close_all(&mut recorder);
-            quiet += 1;
-            if self.device.is_none() || quiet >= CHAIN_PAUSES {
+            // Parts of a chain wait with it, so that their tiles stay together.
+            let open = std::mem::take(&mut recorder.open);
+            let (parts, others): (Vec<_>, Vec<_>) = open.into_iter().partition(|sweep| sweep.node.chain.is_some());
+            recorder.open = parts;
+            others.into_iter().for_each(|sweep| self.close(sweep, None));
+            if self.device.is_none() || quiet.elapsed() >= self.patience {
                 self.close_chain(&mut recorder);
             }
         }

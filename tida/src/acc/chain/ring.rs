@@ -50,6 +50,12 @@ impl Window {
         self.planes + 2 * self.margin + self.ghosts + 1
     }
 
+    /// Planes by the numbers of the host, counted on where they pass its last one.
+    pub fn shown(self, planes: &Range<i64>) -> Range<i64> {
+        let ahead = self.period.map_or(0, |period| planes.start.div_euclid(period) * period);
+        planes.start - ahead..planes.end - ahead
+    }
+
     /// The pieces of some planes, in order.
     pub fn pieces(self, planes: &Range<i64>, shift: i64) -> impl Iterator<Item = Piece> + use<> {
         let planes = planes.clone();

@@ -307,11 +307,11 @@ impl<'a> Running<'a> {
                     if planes.is_empty() {
                         continue;
                     }
-                    let (name, bytes) = (format_args!("{planes:?}"), array.bytes(&planes));
+                    let (shown, bytes) = (array.window.shown(&planes), array.bytes(&planes));
                     // SAFETY: the schedule loads planes when their slots are free and the host has them; the graph keeps
                     // all other work away.
                     let upload = || unsafe { array.upload(device, UP, planes.clone(), *shift) };
-                    device.timed(SpanKind::H2d, name, UP, bytes, upload)?;
+                    device.timed(SpanKind::H2d, format_args!("{shown:?}"), UP, bytes, upload)?;
                 }
                 let loaded = backend.record(UP)?;
                 backend.flush(UP)?;
@@ -329,7 +329,8 @@ impl<'a> Running<'a> {
                     OpWork::Sweep(link) => (SpanKind::Kernel, self.chain.links[link].node.recorded),
                     OpWork::Ghosts(link, ..) => (SpanKind::Ghost, self.chain.links[link].node.recorded),
                 };
-                let name = format_args!("{}:{} {planes:?}", name.file(), name.line());
+                let shown = self.arrays.first().map_or(planes.clone(), |array| array.window.shown(planes));
+                let name = format_args!("{}:{} {shown:?}", name.file(), name.line());
                 device.timed(kind, name, RUN, 0, || self.run_op(*op, planes, *shift))?;
             }
             let end = backend.record(RUN)?;
@@ -340,10 +341,10 @@ impl<'a> Running<'a> {
                 backend.wait(DOWN, &*end)?;
                 for Planes { array, planes } in &block.downloads {
                     let array = &self.arrays[*array];
-                    let name = format_args!("{planes:?}");
+                    let shown = array.window.shown(planes);
                     // SAFETY: as above; the operations that write the planes are done.
                     let download = || unsafe { array.download(device, DOWN, planes.clone(), *shift) };
-                    device.timed(SpanKind::D2h, name, DOWN, array.bytes(planes), download)?;
+                    device.timed(SpanKind::D2h, format_args!("{shown:?}"), DOWN, array.bytes(planes), download)?;
                 }
                 last = Some(backend.record(DOWN)?);
                 backend.flush(DOWN)?;
