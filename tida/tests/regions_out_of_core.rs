@@ -590,6 +590,36 @@ fn what_moves_is_bounded() {
 }
 
 #[test]
+fn copies_run_beside_kernels() {
+    let all = scale(&simulated(SimDevice::new(), 1 << 30), 1).1.h2d_bytes;
+    // Bringing a region, four steps on it and storing it take equally long; there is room for a third of the regions.
+    let device =
+        SimDevice::new().upload(1e9, 1e-6).download(1e9, 1e-6).kernels(512.0 * 512.0 * 4.0 * 1e9 / all as f64, 0.0);
+    let run = || {
+        let acc = simulated(device.clone(), all as usize / 3);
+        scale(&acc, 4);
+        acc.simulated().unwrap()
+    };
+    // The fastest was recorded without a pause.
+    let sim = (0..5).map(|_| run()).min_by(|a, b| a.makespan.total_cmp(&b.makespan)).unwrap();
+    // The first region is loaded before all else, the last is stored after all else.
+    let region = 1.0 / (CUTS * CUTS) as f64;
+    let bound = sim.upload_busy.max(sim.download_busy).max(sim.kernel_busy) * (1.0 + 2.0 * region);
+    println!("{:.3} of the bound: {sim:?}", sim.makespan / bound);
+    assert!(sim.makespan <= 1.1 * bound, "{sim:?} for {bound}");
+    // With ghosts the host packs strips, and waits for the stores of what it packs.
+    let run = || {
+        let acc = simulated(device.clone(), all as usize - 1);
+        diffuse(&acc, 8);
+        acc.simulated().unwrap()
+    };
+    let sim = (0..5).map(|_| run()).min_by(|a, b| a.makespan.total_cmp(&b.makespan)).unwrap();
+    let busiest = sim.upload_busy.max(sim.download_busy).max(sim.kernel_busy);
+    println!("{:.3} of what the busiest engine does: {sim:?}", sim.makespan / busiest);
+    assert!(sim.makespan < sim.upload_busy + sim.download_busy + sim.kernel_busy, "{sim:?}");
+}
+
+#[test]
 fn too_little_memory_for_the_regions_of_a_kernel_names_them() {
     let run = |acc: &TileAcc| {
         let mut u = plate(acc);

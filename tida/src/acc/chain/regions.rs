@@ -355,7 +355,7 @@ fn finish(event: Option<&Arc<dyn Event>>) -> Result<(), Error> {
 /// How the tasks fit into so many bytes; or how many the largest needs.
 fn fitted(tasks: &Tasks, bytes: usize) -> Result<(Room, Plan), usize> {
     let strip = tasks.strip.next_multiple_of(256);
-    let most = if strip == 0 { 0 } else { (bytes / STRIP_PART / strip).clamp(1, STRIPS) };
+    let most = (bytes / STRIP_PART).checked_div(strip).map_or(0, |strips| strips.clamp(1, STRIPS));
     let exact: Vec<usize> = tasks.sizes();
     let mut needed = 0;
     // What barely fits takes no more than it has to.

@@ -121,11 +121,16 @@ struct ArrayRegions<T: Element, const D: usize> {
     moving: OnceLock<Vec<bool>>,
 }
 
+/// A component of an element: its type, and the bytes of those before it.
+type Component = (ScalarType, usize);
+
+/// Where a box is that a copy reads: by the number of the copy, for each component.
+type Places<'a, const D: usize> = &'a dyn Fn(usize, &GhostCopy<D>, &Source<D>, Component) -> Place;
+
 /// Pieces of a strip start at multiples of so many bytes.
 const ALIGN: usize = 16;
 
-/// The components of an element: their types, and the bytes of those before each.
-fn components(element: &ElementType) -> impl Iterator<Item = (ScalarType, usize)> + use<> {
+fn components(element: &ElementType) -> impl Iterator<Item = Component> + use<> {
     let mut end = 0;
     element.component_types().into_iter().map(move |ty| {
         end += ty.size();
@@ -236,7 +241,7 @@ impl<T: Element, const D: usize> ArrayRegions<T, D> {
     }
 
     /// Where the device has the cells from `lo` on of a component of a region.
-    fn place(&self, region: usize, at: usize, lo: [i64; D], (ty, before): (ScalarType, usize)) -> Place {
+    fn place(&self, region: usize, at: usize, lo: [i64; D], (ty, before): Component) -> Place {
         let r = &self.layout.regions[region];
         let mut steps = [0; 4];
         (0..D).for_each(|d| steps[4 - D + d] = r.strides[d] as u64);
@@ -249,7 +254,7 @@ impl<T: Element, const D: usize> ArrayRegions<T, D> {
         &self,
         copies: impl Iterator<Item = (usize, &'a GhostCopy<D>)> + Clone,
         at: usize,
-        source: &dyn Fn(usize, &GhostCopy<D>, &Source<D>, (ScalarType, usize)) -> Place,
+        source: Places<'_, D>,
     ) -> Vec<Job> {
         let computed = copies.clone().any(|(_, copy)| matches!(copy.from, From::Negated(_) | From::Line { .. }));
         let mut jobs: Vec<Job> = Vec::new();
@@ -286,7 +291,7 @@ impl<T: Element, const D: usize> ArrayRegions<T, D> {
     /// For each copy of a part where its boxes start in the strips of their regions: one after the other.
     fn strip_starts(&self, part: &FillPart) -> Vec<SmallVec<[usize; 2]>> {
         let mut ends: SmallVec<[(usize, usize); 8]> = part.strips.iter().map(|(region, _)| (*region, 0)).collect();
-        let mut starts = |copy: &GhostCopy<D>| {
+        let starts = |copy: &GhostCopy<D>| {
             let start = |source: &Source<D>| {
                 let Some((_, end)) = ends.iter_mut().find(|(region, _)| *region == source.region) else { return 0 };
                 let start = *end;
@@ -295,7 +300,7 @@ impl<T: Element, const D: usize> ArrayRegions<T, D> {
             };
             sources(copy).map(start).collect()
         };
-        self.phases(part).flat_map(|(_, copies)| copies).map(|copy| starts(copy)).collect()
+        self.phases(part).flat_map(|(_, copies)| copies).map(starts).collect()
     }
 }
 
@@ -380,7 +385,7 @@ impl<T: Element, const D: usize> Regional for ArrayRegions<T, D> {
     ) -> Result<DeviceCopies, Error> {
         let Site::Region(at) = site(part.region) else { return DeviceCopies::new(device, Vec::new()) };
         let starts = self.strip_starts(part);
-        let place = |number: usize, copy: &GhostCopy<D>, source: &Source<D>, component: (ScalarType, usize)| {
+        let place = |number: usize, copy: &GhostCopy<D>, source: &Source<D>, component: Component| {
             let cells = source_cells(copy, source);
             let strip = match site(source.region) {
                 Site::Region(at) => return self.place(source.region, at, cells.lo, component),
@@ -416,7 +421,7 @@ impl<T: Element, const D: usize> Regional for ArrayRegions<T, D> {
             return Ok(None);
         }
         let copies = fixed.iter().map(|copy| (0, *copy));
-        let none = |_: usize, _: &GhostCopy<D>, _: &Source<D>, _: (ScalarType, usize)| Place::default();
+        let none = |_: usize, _: &GhostCopy<D>, _: &Source<D>, _: Component| Place::default();
         Ok(Some(DeviceCopies::new(device, self.jobs(copies, at, &none))?))
     }
 }

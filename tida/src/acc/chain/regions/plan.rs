@@ -393,26 +393,27 @@ impl<'a> Placer<'a> {
         let ends = self.blocks.iter().flat_map(|block| [block.at, block.end]);
         let others = taken.iter().map(|(need, at)| at + self.sizes[need.item]);
         let places = std::iter::once(0).chain(ends).chain(others);
-        let mut best: Option<((usize, usize), usize)> = None;
+        let mut best: Option<((usize, usize, usize), usize)> = None;
         for at in places.filter(|at| at + size <= self.room && free_of_taken(*at)) {
             let first = self.blocks.partition_point(|block| block.end <= at);
             let over = self.blocks[first..].iter().take_while(|block| block.at < at + size);
-            let (mut soonest, mut bytes, mut free) = (usize::MAX, 0, true);
+            let (mut soonest, mut used, mut bytes, mut free) = (usize::MAX, 0, 0, true);
             for block in over {
                 free &= !stays(block.item);
                 soonest = soonest.min(self.needed_at(block.item, step));
+                used = used.max(self.items[block.item].used);
                 bytes += block.end - block.at;
                 if !free {
                     break;
                 }
             }
-            // Later is better, then fewer bytes.
-            let score = (soonest, usize::MAX - bytes);
+            // Later is better, then longer ago, then fewer bytes.
+            let score = (soonest, usize::MAX - used, usize::MAX - bytes);
             if free && best.is_none_or(|(known, _)| score > known) {
                 best = Some((score, at));
             }
         }
-        best.map(|((soonest, _), at)| (soonest, at))
+        best.map(|((soonest, ..), at)| (soonest, at))
     }
 
     /// The step that needs an item on the device, from `step` on; never, if what it holds is not needed any more.

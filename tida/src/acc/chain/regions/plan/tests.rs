@@ -42,7 +42,7 @@ fn case() -> impl Strategy<Value = Case> {
         })
         .prop_map(|(sizes, list)| {
             let mut tasks: Vec<Task> = Vec::new();
-            for (number, (needs, strips, anywhere)) in list.into_iter().enumerate() {
+            for (needs, strips, anywhere) in list {
                 let mut task = Task { anywhere: anywhere && needs.len() == 1, ..Task::default() };
                 for (item, load, write) in needs {
                     if task.needs.iter().all(|need| need.item != item) {
@@ -59,11 +59,9 @@ fn case() -> impl Strategy<Value = Case> {
                 let touches = |task: &Task, item: usize| {
                     task.needs.iter().any(|need| need.item == item) || task.strips.iter().any(|(one, _)| *one == item)
                 };
-                for before in 0..number {
+                for (before, other) in tasks.iter().enumerate() {
                     let conflict = |item: usize| {
-                        touches(&task, item)
-                            && touches(&tasks[before], item)
-                            && (writes(&task, item) || writes(&tasks[before], item))
+                        touches(&task, item) && touches(other, item) && (writes(&task, item) || writes(other, item))
                     };
                     if (0..sizes.len()).any(conflict) {
                         task.after.push(before);
