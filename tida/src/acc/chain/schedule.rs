@@ -193,8 +193,8 @@ fn longest(ops: &[Op], arrays: usize, window: i64, thick: i64) -> Option<(usize,
         let computes = count >= MANY && passes(count) <= passes(finest) + 1;
         if thick == 1 || computes || (count * 4 >= finest * 3 && passes(count) * 3 <= passes(finest) * 4) {
             // Somewhat thinner ones where that saves a pass over the link.
-            let thinner = (thick - thick / 3..thick).rev().map(|thick| (fitting(thick, APART), thick));
-            let fewer = { thinner }.find(|(fewer, _)| passes(*fewer) < passes(count));
+            let thinner = (thick - thick / 2..thick).rev().map(|thick| (fitting(thick, APART), thick));
+            let fewer = { thinner }.find(|(fewer, _)| !computes && passes(*fewer) < passes(count));
             return Some(fewer.unwrap_or((count.max(1), thick)));
         }
         thick /= 2;
