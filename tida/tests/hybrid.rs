@@ -451,14 +451,20 @@ fn speed_here() -> f64 {
 
 #[test]
 fn the_faster_side_has_more_regions() {
-    let here = speed_here();
-    let shares = [here / 1e4, here / 3.0, here, here * 3.0, here * 1e4].map(regions_of);
-    println!("{here:e} cells a second here: {shares:?} of {REGIONS} regions on devices of other speeds");
-    let [slowest, slower, as_fast, faster, fastest] = shares;
+    let mut tried = Vec::new();
     // The machine may be busy with other things too.
-    assert!(slowest <= 1 && fastest >= REGIONS - 1, "{shares:?}");
-    assert!((1..REGIONS).contains(&as_fast), "{shares:?}");
-    assert!(slower < REGIONS - 1 && faster > 1 && slowest <= slower && faster <= fastest, "{shares:?}");
+    for _ in 0..5 {
+        let here = speed_here();
+        let shares = [here / 1e4, here / 3.0, here, here * 3.0, here * 1e4].map(regions_of);
+        let [slowest, slower, as_fast, faster, fastest] = shares;
+        println!("{here:e} cells a second here: {shares:?} of {REGIONS} regions on devices of other speeds");
+        let in_order = slowest <= slower && slower <= as_fast && as_fast <= faster && faster <= fastest;
+        if in_order && slowest <= 1 && fastest >= REGIONS - 1 && (2..REGIONS - 1).contains(&as_fast) {
+            return;
+        }
+        tried.push(shares);
+    }
+    panic!("of {REGIONS} regions, on devices from slow to fast: {tried:?}");
 }
 
 const ROWS: usize = 256;
@@ -507,12 +513,19 @@ fn in_the_steady_state_only_strips_move() {
         let after = acc.stats();
         (after.h2d_bytes - before.h2d_bytes, after.d2h_bytes - before.d2h_bytes)
     };
-    let moved: Vec<(u64, u64)> = (0..30).map(|_| moved()).collect();
     // A row each way and step. On a busy machine the border moves at times.
     let strips = STEPS * (COLUMNS * 8) as u64;
-    let steady = moved.iter().filter(|moved| **moved == (strips, strips)).count();
-    println!("{steady} of {} times 10 steps moved {strips} bytes each way", moved.len());
-    assert!(steady >= 10, "{steady} of {moved:?} are {strips} each way");
+    let mut all = Vec::new();
+    for _ in 0..200 {
+        all.push(moved());
+        if all.len() >= 3 && all[all.len() - 3..].iter().all(|moved| *moved == (strips, strips)) {
+            return println!(
+                "{strips} bytes each way in {STEPS} steps, after {} of them",
+                (all.len() as u64 - 3) * STEPS
+            );
+        }
+    }
+    panic!("never three times in a row {strips} each way: {all:?}");
 }
 
 /// Length of what spans of both lists have in common.
