@@ -216,7 +216,7 @@ impl TileAccBuilder {
         };
         let limit = match self.memory_limit {
             Some(bytes) => Some(bytes),
-            None => limit_from_environment()?,
+            None => bytes_from("TIDA_MEMORY_LIMIT")?,
         };
         let core = opened.map(|opened| {
             let core = DeviceCore::new(opened, self.math, limit);
@@ -232,14 +232,17 @@ impl TileAccBuilder {
     }
 }
 
-/// The bytes that `TIDA_MEMORY_LIMIT` names.
-fn limit_from_environment() -> Result<Option<u64>, Error> {
-    let Some(text) = std::env::var_os("TIDA_MEMORY_LIMIT").filter(|text| !text.is_empty()) else { return Ok(None) };
+/// The bytes that an environment variable names, if it is set.
+///
+/// # Errors
+/// [`ErrorKind::Argument`]: it names something else.
+pub(crate) fn bytes_from(variable: &str) -> Result<Option<u64>, Error> {
+    let Some(text) = std::env::var_os(variable).filter(|text| !text.is_empty()) else { return Ok(None) };
     let text = text.to_string_lossy();
     text.parse().map(Some).map_err(|_| {
         Error::new(
             ErrorKind::Argument,
-            "read the environment variable TIDA_MEMORY_LIMIT",
+            format!("read the environment variable {variable}"),
             format!("`{text}`"),
             "set it to a number of bytes, or unset it",
         )

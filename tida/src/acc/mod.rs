@@ -16,6 +16,7 @@ pub(crate) mod sweep;
 mod timeline;
 mod tracker;
 
+pub(crate) use builder::bytes_from;
 pub use builder::{Device, TileAccBuilder};
 pub use timeline::{Busy, Span, SpanKind, Stats, Timeline};
 pub(crate) use tracker::{BoxTouch, Side, Touch, Tracker};

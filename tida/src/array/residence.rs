@@ -174,7 +174,13 @@ impl Storage {
                 pinned.push((base, backend.clone()));
             } else if backend.facts().gpu {
                 static SAID: Once = Once::new();
-                SAID.call_once(|| tracing::warn!(bytes, "memory of the host could not be pinned: its copies are slow"));
+                SAID.call_once(|| {
+                    tracing::warn!(
+                        bytes,
+                        "memory of the host could not be pinned, or is more than may be (TIDA_PINNED_LIMIT): it is copied \
+                         through pinned buffers, which is slower"
+                    );
+                });
             }
         }
     }

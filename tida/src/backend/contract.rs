@@ -8,7 +8,7 @@ use std::thread;
 
 use tida_kernels::plan::{Dialect, Math};
 
-use super::{Argument, Backend, COPIES, Code, Kernel, Memory, cuda, disk, opencl, sim};
+use super::{Argument, Backend, COPIES, Code, Kernel, Memory, STREAMS, cuda, disk, opencl, sim};
 use crate::error::{Error, ErrorKind};
 
 type Device = Arc<dyn Backend>;
@@ -35,6 +35,7 @@ contract! {
     timed_events_say_when
     calls_come_from_many_threads
     pinned_memory_copies_the_same
+    memory_that_is_not_pinned_copies_the_same
     neighbours_of_pinned_memory_copy_the_same
     too_much_memory_is_an_error
     memory_comes_back
@@ -61,6 +62,7 @@ without_compiler! {
     zeros_and_copies_on_the_device
     every_stream_works
     pinned_memory_copies_the_same
+    memory_that_is_not_pinned_copies_the_same
     neighbours_of_pinned_memory_copy_the_same
     too_much_memory_is_an_error
     memory_comes_back
@@ -302,6 +304,36 @@ fn pinned_memory_copies_the_same(device: &Device) {
         assert!(host[1..299_999] == there[1..299_999]);
         host.copy_from_slice(&there);
     }
+}
+
+/// Copies of many pieces, of several threads at once, in streams that wait for one another.
+fn memory_that_is_not_pinned_copies_the_same(device: &Device) {
+    std::thread::scope(|scope| {
+        for t in 0..3usize {
+            scope.spawn(move || {
+                let small = device.facts().memory < 1 << 30;
+                let bytes = if small { 3_000_001 } else { 37_000_001 } + 4096 * t;
+                let (up_stream, down_stream) = (t, (t + 2) % (STREAMS + 1));
+                let memory = Memory::new(device, bytes + 100).unwrap();
+                for round in 0..3 {
+                    let from: Vec<u8> = (0..bytes).map(|i| (i.wrapping_mul(31 + round) % 251 + t) as u8).collect();
+                    let mut to = vec![0xa5u8; bytes];
+                    // SAFETY: both vectors are there, and left alone, until the last copy is done; the memory has the bytes.
+                    unsafe {
+                        device.upload(up_stream, &memory, 17, from.as_ptr(), bytes).unwrap();
+                        let up = device.record(up_stream).unwrap();
+                        device.flush(up_stream).unwrap();
+                        device.wait(down_stream, &*up).unwrap();
+                        let most = bytes - 5000;
+                        device.download(down_stream, &memory, 17, to.as_mut_ptr(), most).unwrap();
+                        device.download(down_stream, &memory, 17 + most, to.as_mut_ptr().add(most), 5000).unwrap();
+                    }
+                    finish(device, down_stream);
+                    assert!(from == to, "thread {t}, round {round}");
+                }
+            });
+        }
+    });
 }
 
 /// Blocks of the host that share pages: some pinned, some not, and a copy of all at once.

@@ -164,7 +164,9 @@ fn longest(ops: &[Op], arrays: usize, window: i64, thick: i64) -> Option<(usize,
     loop {
         let count = fitting(thick, APART);
         let passes = |count: usize| ops.len().div_ceil(count.max(1));
-        if thick == 1 || (count * 4 >= finest * 3 && passes(count) * 3 <= passes(finest) * 4) {
+        // Where passes are bound by computing all the same, one more costs little.
+        let computes = count >= MANY && passes(count) <= passes(finest) + 1;
+        if thick == 1 || computes || (count * 4 >= finest * 3 && passes(count) * 3 <= passes(finest) * 4) {
             // Somewhat thinner ones where that saves a pass over the link.
             let thinner = (thick - thick / 3..thick).rev().map(|thick| (fitting(thick, APART), thick));
             let fewer = { thinner }.find(|(fewer, _)| passes(*fewer) < passes(count));

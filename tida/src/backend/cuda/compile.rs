@@ -185,6 +185,10 @@ pub(crate) fn compile_only(text: &str, entry: &str, math: Math, arch: &str) -> R
     let mut options = options(arch, math);
     // Its report is in the log.
     options.push("--ptxas-options=-v".into());
+    // Code from the compiler's own cache comes without a report. Older compilers have none.
+    if target.version[0] >= 13 {
+        options.push("--no-cache".into());
+    }
     let (made, log) = compile_text(text, entry, &target, &options)?;
     let facts = reported(&log, entry);
     if facts.is_none() && log.contains("Compiling entry function") {

@@ -8,6 +8,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::Context;
 use super::probe::call;
+use crate::acc::bytes_from;
 use crate::error::{Error, ErrorKind};
 
 /// Memory that was given back and waits to be used again: giving it to the driver would wait for all work.
@@ -164,10 +165,30 @@ impl Context {
     }
 
     /// Cuts a stretch of host memory, so that each piece is all pinned or not at all: the driver refuses others.
-    /// Offset and length of each.
-    pub(super) fn pieces(&self, base: *const u8, bytes: usize) -> SmallVec<[(usize, usize); 1]> {
+    /// Offset and length of each, and whether it is pinned.
+    pub(super) fn pieces(&self, base: *const u8, bytes: usize) -> SmallVec<[(usize, usize, bool); 1]> {
         self.pinned.lock().unwrap_or_else(PoisonError::into_inner).pieces(base.addr(), bytes)
     }
+}
+
+/// Bytes of host memory that may be pinned: what `TIDA_PINNED_LIMIT` says, else three quarters of the host's memory, so that
+/// the system keeps some that it can move.
+///
+/// # Errors
+/// A text that is no number of bytes.
+pub(super) fn pinned_limit() -> Result<usize, Error> {
+    if let Some(limit) = bytes_from("TIDA_PINNED_LIMIT")? {
+        return Ok(usize::try_from(limit).unwrap_or(usize::MAX));
+    }
+    #[cfg(target_os = "linux")]
+    {
+        // SAFETY: only asks.
+        let pages = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) };
+        if let Ok(pages) = usize::try_from(pages) {
+            return Ok(pages.saturating_mul(page_size()) / 4 * 3);
+        }
+    }
+    Ok(usize::MAX)
 }
 
 /// The whole pages that hold some bytes.
@@ -190,10 +211,13 @@ fn page_size() -> usize {
 }
 
 /// Pinned stretches of host memory, in whole pages, none overlapping another.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Pinned {
     /// By first address.
     stretches: BTreeMap<usize, Stretch>,
+    bytes: usize,
+    /// Most bytes.
+    limit: usize,
 }
 
 #[derive(Debug)]
@@ -204,17 +228,25 @@ struct Stretch {
 }
 
 impl Pinned {
-    /// False if it overlaps one that is there: two blocks that share a page.
+    pub fn new(limit: usize) -> Pinned {
+        Pinned { stretches: BTreeMap::new(), bytes: 0, limit }
+    }
+
+    /// False if it overlaps one that is there (two blocks that share a page), or is too much.
     fn add(&mut self, from: usize, to: usize) -> bool {
-        let free = self.stretches.range(..to).next_back().is_none_or(|(_, last)| last.end <= from);
+        let free = self.stretches.range(..to).next_back().is_none_or(|(_, last)| last.end <= from)
+            && self.bytes.saturating_add(to - from) <= self.limit;
         if free {
+            self.bytes += to - from;
             self.stretches.insert(from, Stretch { end: to, shared: false });
         }
         free
     }
 
     fn remove(&mut self, from: usize) {
-        self.stretches.remove(&from);
+        if let Some(stretch) = self.stretches.remove(&from) {
+            self.bytes -= stretch.end - from;
+        }
     }
 
     /// Whether the stretch that starts there has been shared, if there is one.
@@ -222,7 +254,7 @@ impl Pinned {
         self.stretches.get(&from).map(|stretch| stretch.shared)
     }
 
-    fn pieces(&mut self, base: usize, bytes: usize) -> SmallVec<[(usize, usize); 1]> {
+    fn pieces(&mut self, base: usize, bytes: usize) -> SmallVec<[(usize, usize, bool); 1]> {
         let end = base.saturating_add(bytes);
         let mut pieces = smallvec![];
         if bytes == 0 {
@@ -233,15 +265,15 @@ impl Pinned {
         for (start, stretch) in self.stretches.range_mut(..end).rev().take_while(|(_, stretch)| stretch.end > base) {
             stretch.shared |= *start > base || stretch.end < end;
             if stretch.end < done {
-                pieces.push((stretch.end - base, done - stretch.end));
+                pieces.push((stretch.end - base, done - stretch.end, false));
                 done = stretch.end;
             }
             let first = (*start).max(base);
-            pieces.push((first - base, done - first));
+            pieces.push((first - base, done - first, true));
             done = first;
         }
         if done > base {
-            pieces.push((0, done - base));
+            pieces.push((0, done - base, false));
         }
         pieces
     }
@@ -266,6 +298,15 @@ mod tests {
     }
 
     #[test]
+    fn no_more_is_pinned_than_the_limit() {
+        let mut pinned = Pinned::new(100);
+        assert!(pinned.add(0, 60) && !pinned.add(100, 141) && pinned.add(200, 240));
+        pinned.remove(0);
+        assert!(pinned.add(300, 360) && pinned.bytes == 100);
+        assert_eq!(pinned.pieces(290, 20).as_slice(), [(10, 10, true), (0, 10, false)]);
+    }
+
+    #[test]
     fn pages_hold_all_bytes() {
         assert_eq!(pages(4096, 4096, 4096), Some((4096, 8192)));
         assert_eq!(pages(4097, 4096, 4096), Some((4096, 12288)));
@@ -283,7 +324,7 @@ mod tests {
             base in 0usize..60,
             bytes in 0usize..40,
         ) {
-            let mut pinned = Pinned::default();
+            let mut pinned = Pinned::new(usize::MAX);
             let mut is_pinned = [false; 128];
             for (from, n) in wanted {
                 let free = !is_pinned[from..from + n].contains(&true);
@@ -296,11 +337,10 @@ mod tests {
                 }
             }
             let mut seen = [0; 128];
-            for (offset, n) in pinned.pieces(base, bytes) {
+            for (offset, n, whole) in pinned.pieces(base, bytes) {
                 prop_assert!(n > 0);
                 seen[base + offset..][..n].iter_mut().for_each(|times| *times += 1);
-                let piece = &is_pinned[base + offset..][..n];
-                prop_assert!(piece.iter().all(|pinned| *pinned == piece[0]));
+                prop_assert!(is_pinned[base + offset..][..n].iter().all(|pinned| *pinned == whole));
             }
             prop_assert!((0..128).all(|at| seen[at] == (base..base + bytes).contains(&at) as u32));
             for (from, stretch) in &pinned.stretches {

@@ -6,6 +6,7 @@
 mod compile;
 mod memory;
 mod probe;
+mod staging;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -25,12 +26,14 @@ use crate::error::{Error, ErrorKind};
 use compile::{CudaKernel, Target};
 use memory::{Kept, Pinned};
 use probe::{Driver, call};
+use staging::{Staging, Way};
 use stream::{CudaEvent, Origin};
 
-/// The first CUDA device, or the one that the environment variable `TIDA_CUDA_DEVICE` numbers.
+/// The first CUDA device, or the one that the environment variable `TIDA_CUDA_DEVICE` numbers. `TIDA_PINNED_LIMIT` is the
+/// most bytes of the host's memory to pin for it.
 ///
 /// # Errors
-/// No driver, no device, or no NVRTC: what was looked for and what to do.
+/// No driver, no device, or no NVRTC, a limit that is no number: what was looked for and what to do.
 pub(crate) fn open() -> Result<Arc<dyn Backend>, Error> {
     let driver = probe::driver()?;
     let device = probe::device(driver)?;
@@ -38,7 +41,7 @@ pub(crate) fn open() -> Result<Arc<dyn Backend>, Error> {
     let minor = driver.attribute(device, CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
     let target = Target::of_device(10 * major + minor)?;
     let facts = facts(driver, device, &target)?;
-    let context = Context::new(driver, device, facts.memory)?;
+    let context = Context::new(driver, device, facts.memory, memory::pinned_limit()?)?;
     Ok(Arc::new(Cuda { context: Arc::new(context), facts, target }))
 }
 
@@ -83,6 +86,7 @@ struct Context {
     /// Memory to use again.
     kept: Mutex<Kept>,
     pinned: Mutex<Pinned>,
+    staging: Mutex<Staging>,
 }
 
 // SAFETY: the handles of the driver may be used from any thread whose current context is this one; every use makes it
@@ -92,7 +96,7 @@ unsafe impl Send for Context {}
 unsafe impl Sync for Context {}
 
 impl Context {
-    fn new(driver: &'static Driver, device: CUdevice, memory: u64) -> Result<Context, Error> {
+    fn new(driver: &'static Driver, device: CUdevice, memory: u64, pinned_limit: usize) -> Result<Context, Error> {
         let mut raw = ptr::null_mut();
         // SAFETY: the place for the answer is valid; released when dropped.
         unsafe { call!(driver, cuDevicePrimaryCtxRetain(&mut raw, device)) }?;
@@ -105,7 +109,8 @@ impl Context {
             timed_events: Mutex::default(),
             origins: Mutex::default(),
             kept: Mutex::new(Kept::new(memory)),
-            pinned: Mutex::default(),
+            pinned: Mutex::new(Pinned::new(pinned_limit)),
+            staging: Mutex::default(),
         };
         context.make_streams()?;
         Ok(context)
@@ -130,6 +135,7 @@ impl Context {
 impl Drop for Context {
     fn drop(&mut self) {
         if self.enter().is_ok() {
+            self.drop_staging();
             self.drop_events();
             self.drop_kept();
             self.drop_streams();
@@ -201,10 +207,13 @@ impl Backend for Cuda {
     }
 
     unsafe fn upload(&self, stream: usize, to: &Memory, at: usize, from: *const u8, bytes: usize) -> Result<(), Error> {
-        let (driver, stream) = (self.context.enter()?, self.context.stream(stream)?);
-        for (offset, bytes) in self.context.pieces(from, bytes) {
+        let (driver, number, stream) = (self.context.enter()?, stream, self.context.stream(stream)?);
+        for (offset, bytes, pinned) in self.context.pieces(from, bytes) {
             // SAFETY: the caller's promise holds for every stretch of these bytes.
             unsafe {
+                if !pinned && self.context.stage(number, (to, at + offset), Way::Up(from.add(offset)), bytes)? {
+                    continue;
+                }
                 let (to, from) = (address(to, at + offset), from.add(offset).cast::<c_void>());
                 call!(driver, cuMemcpyHtoDAsync_v2(to, from, bytes, stream))
             }?;
@@ -213,10 +222,13 @@ impl Backend for Cuda {
     }
 
     unsafe fn download(&self, stream: usize, from: &Memory, at: usize, to: *mut u8, bytes: usize) -> Result<(), Error> {
-        let (driver, stream) = (self.context.enter()?, self.context.stream(stream)?);
-        for (offset, bytes) in self.context.pieces(to, bytes) {
+        let (driver, number, stream) = (self.context.enter()?, stream, self.context.stream(stream)?);
+        for (offset, bytes, pinned) in self.context.pieces(to, bytes) {
             // SAFETY: the caller's promise holds for every stretch of these bytes.
             unsafe {
+                if !pinned && self.context.stage(number, (from, at + offset), Way::Down(to.add(offset)), bytes)? {
+                    continue;
+                }
                 let (to, from) = (to.add(offset).cast::<c_void>(), address(from, at + offset));
                 call!(driver, cuMemcpyDtoHAsync_v2(to, from, bytes, stream))
             }?;

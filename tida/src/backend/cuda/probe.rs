@@ -83,6 +83,7 @@ functions! {
         cuCtxSynchronize() -> u32;
         cuStreamCreate(*mut CUstream, c_uint) -> u32;
         cuStreamDestroy_v2(CUstream) -> u32;
+        cuStreamSynchronize(CUstream) -> u32;
         cuStreamWaitEvent(CUstream, CUevent, c_uint) -> u32;
         cuEventCreate(*mut CUevent, c_uint) -> u32;
         cuEventRecord(CUevent, CUstream) -> u32;
@@ -94,6 +95,9 @@ functions! {
         cuMemGetInfo_v2(*mut usize, *mut usize) -> u32;
         cuMemHostRegister_v2(*mut c_void, usize, c_uint) -> u32;
         cuMemHostUnregister(*mut c_void) -> u32;
+        cuMemHostAlloc(*mut *mut c_void, usize, c_uint) -> u32;
+        cuMemFreeHost(*mut c_void) -> u32;
+        cuLaunchHostFunc(CUstream, unsafe extern "C" fn(*mut c_void), *mut c_void) -> u32;
         cuMemcpyHtoDAsync_v2(CUdeviceptr, *const c_void, usize, CUstream) -> u32;
         cuMemcpyDtoHAsync_v2(*mut c_void, CUdeviceptr, usize, CUstream) -> u32;
         cuMemcpyDtoDAsync_v2(CUdeviceptr, CUdeviceptr, usize, CUstream) -> u32;

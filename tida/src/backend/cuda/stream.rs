@@ -65,6 +65,23 @@ impl Context {
         unsafe { call!(driver, cuStreamWaitEvent(stream, event.raw, 0)) }
     }
 
+    /// An event at the end of what a stream has so far.
+    pub(super) fn mark(&self, stream: CUstream) -> Result<CUevent, Error> {
+        let event = self.event(false)?;
+        // SAFETY: the event is alive and no one else knows it; the stream is this context's.
+        let recorded = unsafe { call!(self.enter()?, cuEventRecord(event, stream)) };
+        if recorded.is_err() {
+            self.give_back(event, false);
+        }
+        recorded.map(|()| event)
+    }
+
+    /// Lets a stream wait for what was marked.
+    pub(super) fn follow(&self, stream: CUstream, event: CUevent) -> Result<(), Error> {
+        // SAFETY: as in `wait`.
+        unsafe { call!(self.enter()?, cuStreamWaitEvent(stream, event, 0)) }
+    }
+
     /// Events to use again, that take the time or do not.
     fn kept_events(&self, timed: bool) -> MutexGuard<'_, Vec<CUevent>> {
         let events = if timed { &self.timed_events } else { &self.events };
@@ -124,7 +141,7 @@ impl Context {
     }
 
     /// Takes an event back.
-    fn give_back(&self, event: CUevent, timed: bool) {
+    pub(super) fn give_back(&self, event: CUevent, timed: bool) {
         let mut events = self.kept_events(timed);
         if events.len() < MOST_EVENTS {
             return events.push(event);

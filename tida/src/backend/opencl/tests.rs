@@ -209,8 +209,9 @@ fn in_child(name: &str, value: &str) -> String {
 
 #[test]
 fn the_environment_chooses_a_device() {
-    let Some(device) = device() else { return };
-    let name = &device.facts().name;
+    if device().is_none() {
+        return;
+    }
     let said = in_child("TIDA_OPENCL_DEVICE", "no such device");
     assert!(
         said.starts_with(
@@ -224,7 +225,10 @@ fn the_environment_chooses_a_device() {
         !first.contains("tried to") || first.contains("found the devices 0: ") && first.contains(", which "),
         "{first}"
     );
-    // The first device of such a name, which may be longer.
+    // The first device of such a name, which may be longer. The name is that of a child's device: some loaders cut the text
+    // of OCL_ICD_FILENAMES in this process's environment where it lies, so that children have fewer platforms.
+    let name = in_child("TIDA_OPENCL_DEVICE", "");
+    assert!(!name.contains("tried to"), "{name}");
     let said = in_child("TIDA_OPENCL_DEVICE", &name.to_uppercase());
     assert!(!said.contains("tried to") && said.to_lowercase().contains(&name.to_lowercase()), "{said:?}, not {name:?}");
 }

@@ -218,6 +218,16 @@ fn the_last_pass_is_no_shorter_than_the_window_allows() {
     assert_eq!(made.passes.iter().map(|pass| pass.ops.len()).collect::<Vec<_>>(), [50; 4]);
 }
 
+#[test]
+fn passes_that_are_long_anyway_have_thick_blocks() {
+    let (n, window) = (1024, 126);
+    let made = schedule(&heat(n, 200), 2, window, 15).unwrap();
+    assert_eq!(made.passes.iter().map(|pass| pass.ops.len()).collect::<Vec<_>>(), [67, 67, 66]);
+    // As thick as three of them beside 67 operations can be.
+    let blocks = made.passes[1].first_block as i64;
+    assert!(n / blocks >= 12, "{blocks} blocks");
+}
+
 /// Ghost planes at both ends set from planes `depth` inwards, or from the other end.
 fn ghosts(array: usize, n: i64, g: i64, periodic: bool) -> [Op; 2] {
     let end = |planes: Range<i64>, from: Range<i64>| Op {
