@@ -62,6 +62,8 @@ pub enum DeviceFlag {
     Opencl,
     /// A simulated device.
     Sim,
+    /// The CPU, and the device that `TIDA_DEVICE` names or the best there is, at once.
+    Hybrid,
 }
 
 /// Regions along each axis.

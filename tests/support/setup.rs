@@ -83,6 +83,7 @@ impl Settings {
             DeviceFlag::Cuda => builder.device(Device::Cuda),
             DeviceFlag::Opencl => builder.device(Device::OpenCl),
             DeviceFlag::Sim => builder.device(Device::Sim),
+            DeviceFlag::Hybrid => builder.device(Device::Hybrid),
         };
         if let Some(threads) = flags.threads {
             builder = builder.threads(usize::try_from(threads)?);

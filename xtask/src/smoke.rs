@@ -69,6 +69,19 @@ pub fn examples() -> Result<()> {
         }
         timelines(device)?;
     }
+    hybrid()
+}
+
+/// Runs on the CPU and PoCL at once. `sincos` cannot: it runs on PoCL alone.
+fn hybrid() -> Result<()> {
+    for (example, flags) in RUNS.iter().filter(|(_, flags)| flags.contains("--regions") && !flags.contains("memory")) {
+        let mut program = Command::new(target().join("release/examples").join(example));
+        program.args(flags.split_whitespace()).args(["--device", "hybrid", "--verify", "--json"]);
+        let error = read(program.current_dir(root()).env("TIDA_DEVICE", "opencl"))
+            .and_then(|text| max_abs_error(example, "opencl", &text))
+            .map_err(|e| format!("{example} {flags} --device hybrid: {e}"))?;
+        println!("   {example} {flags} --device hybrid: max_abs_error {error:e}");
+    }
     Ok(())
 }
 

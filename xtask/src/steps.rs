@@ -25,13 +25,14 @@ const STEPS: &[Step] = &[
 ];
 
 /// Tests of tida whose kernels run on the device that `TIDA_DEVICE` names, with the same bits on each.
-const ON_ANY_DEVICE: [&str; 12] = [
+const ON_ANY_DEVICE: [&str; 13] = [
     "array",
     "array_files",
     "compute_errors",
     "corpus",
     "device",
     "ghosts",
+    "hybrid",
     "out_of_core",
     "reduce",
     "regions_out_of_core",
@@ -41,7 +42,8 @@ const ON_ANY_DEVICE: [&str; 12] = [
 ];
 
 /// Of those, the ones that say most of what a scheduler may get wrong.
-const ON_SIM: [&str; 7] = ["device", "ghosts", "out_of_core", "reduce", "regions_out_of_core", "same_bits", "schedule"];
+const ON_SIM: [&str; 8] =
+    ["device", "ghosts", "hybrid", "out_of_core", "reduce", "regions_out_of_core", "same_bits", "schedule"];
 
 /// `cargo test`, where a missing compiler or device is a failure and no reason to skip a test.
 fn tests() -> Command {

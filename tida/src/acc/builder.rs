@@ -27,6 +27,18 @@ pub enum Device {
     OpenCl,
     /// A simulated device with a virtual clock: a [`SimDevice`].
     Sim,
+    /// The CPU and a device at once (TiDA-acc §III, Fig. 3).
+    ///
+    /// Each region of a loop goes to one side, the first ones to the device, so that both end at the same time by the speeds
+    /// of the kernel that were measured on each. A loop over one region, or over arrays that do not fit the device, runs on
+    /// the device alone; where there is no device, all run on the CPU. Whatever the parts, the bits are those of the CPU:
+    /// a kernel that calls what is each side's own library (`sin`, `exp` and their like) is refused, unless the accelerator
+    /// was built with [`Math::Fast`].
+    ///
+    /// For [`TileIter::device`](crate::TileIter::device) it is how a loop runs. For [`TileAccBuilder::device`] it is an
+    /// accelerator on the device that `TIDA_DEVICE` names or [`TileAccBuilder::simulate`] describes, else on the best one
+    /// there is, whose loops run so if they do not say where; kernels that cannot, on the device alone.
+    Hybrid,
 }
 
 impl Device {
@@ -37,12 +49,14 @@ impl Device {
             Device::Cuda => "cuda",
             Device::OpenCl => "opencl",
             Device::Sim => "sim",
+            Device::Hybrid => "hybrid",
         }
     }
 
     /// The device of that name.
     fn from_name(name: &str) -> Option<Device> {
-        [Device::Cpu, Device::Cuda, Device::OpenCl, Device::Sim].into_iter().find(|d| d.name() == name)
+        let all = [Device::Cpu, Device::Cuda, Device::OpenCl, Device::Sim, Device::Hybrid];
+        all.into_iter().find(|d| d.name() == name)
     }
 
     /// Opens it; nothing to open for the host.
@@ -50,7 +64,8 @@ impl Device {
     fn open(self, timeline: bool) -> Result<Option<Arc<Opened>>, Error> {
         let chosen = |variable: &str| std::env::var_os(variable).unwrap_or_default().to_string_lossy().into_owned();
         match self {
-            Device::Cpu => Ok(None),
+            // Of a hybrid one, the device beside the CPU is opened.
+            Device::Cpu | Device::Hybrid => Ok(None),
             Device::Cuda => Opened::find(&format!("cuda {}", chosen("TIDA_CUDA_DEVICE")), cuda::open).map(Some),
             Device::OpenCl => {
                 let chosen = chosen("TIDA_OPENCL_DEVICE");
@@ -108,7 +123,8 @@ pub struct TileAccBuilder {
 const LOOK_AHEAD: usize = 4096;
 
 impl TileAccBuilder {
-    /// Runs on this device and no other; without it `TIDA_DEVICE` decides, else the best device there is.
+    /// Runs on this device and no other, or with [`Device::Hybrid`] on the CPU too; without it `TIDA_DEVICE` decides, else the
+    /// best device there is.
     pub fn device(mut self, device: Device) -> Self {
         self.device = Some(device);
         self
@@ -182,6 +198,12 @@ impl TileAccBuilder {
             (None, None) => from_environment()?,
             (device, _) => device,
         };
+        let hybrid = asked == Some(Device::Hybrid);
+        let asked = match &self.simulated {
+            Some(_) if hybrid => Some(Device::Sim),
+            None if hybrid => from_environment()?.filter(|device| *device != Device::Hybrid),
+            _ => asked,
+        };
         let argument = |tried: &str, advice: &str| Error::new(ErrorKind::Argument, tried, "0", advice);
         if self.threads == Some(0) {
             return Err(argument("start an accelerator's threads", "ask for 1 or more, or leave `threads` out"));
@@ -217,7 +239,7 @@ impl TileAccBuilder {
         let caches = self.caches.unwrap_or_else(Caches::of_this_machine);
         let waits = (self.look_ahead.unwrap_or(LOOK_AHEAD), self.patience.unwrap_or(PATIENCE));
         let core = Core::start(self.threads, waits, core, Host::new(caches), timeline)?;
-        Ok(TileAcc { handle: Arc::new(Handle { core, device }) })
+        Ok(TileAcc { handle: Arc::new(Handle { core, device, hybrid }) })
     }
 }
 
@@ -250,7 +272,7 @@ fn from_environment() -> Result<Option<Device>, Error> {
             ErrorKind::Device,
             "choose a device from the environment variable TIDA_DEVICE",
             format!("`{name}`"),
-            "set it to auto, cpu, cuda, opencl or sim, or unset it",
+            "set it to auto, cpu, cuda, opencl, sim or hybrid, or unset it",
         )
     })
 }

@@ -5,6 +5,7 @@ use std::fmt::Display;
 use std::hash::Hash;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::time::Instant;
 
 use tida_kernels::element::ScalarType;
 use tida_kernels::emit::{FaultRecord, Source, copies, fold};
@@ -41,6 +42,8 @@ pub(crate) struct DeviceCore {
     uses: AtomicU64,
     /// Most bytes of arrays: the limit, or what was free when that was first asked.
     budget: OnceLock<u64>,
+    /// When a node's commands were last seen to be done.
+    last_end: Mutex<Instant>,
 }
 
 /// A device with what all accelerators on it share.
@@ -160,6 +163,7 @@ impl DeviceCore {
             residents: Mutex::default(),
             uses: AtomicU64::new(0),
             budget: OnceLock::new(),
+            last_end: Mutex::new(Instant::now()),
         }
     }
 
@@ -410,6 +414,16 @@ impl DeviceCore {
     /// Counts kernels put into a stream for one piece of recorded work.
     pub fn count_launch(&self) {
         self.launches.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Says that a node's commands were seen to be done.
+    pub fn ended(&self) {
+        *self.last_end.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    /// When that was last said.
+    pub fn last_end(&self) -> Instant {
+        *self.last_end.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     // Both are for what runs arrays that do not fit.

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::chain::{Host, Kind, LONG, can_move, can_stream};
 use super::device::DeviceCore;
+use super::hybrid::{Borders, Pace};
 use super::node::{DeviceWork, Done, Launched, Need, Node, Queue, Work};
 use super::place::{Chains, OpenChain, side};
 use super::sweep::{Launch, OpenSweep, SweepKey, run_boxes};
@@ -41,6 +42,8 @@ pub(crate) struct Core {
     patience: Duration,
     pub(super) recorder: Mutex<Recorder>,
     pub(super) chains: Mutex<Chains>,
+    /// How loops that run on both sides are parted.
+    pub(super) borders: Borders,
     /// Wakes the driver.
     pub(super) recorded: Condvar,
     /// Nodes recorded and not finished.
@@ -74,6 +77,7 @@ impl InFlight {
             waited?;
             catch_unwind(AssertUnwindSafe(done)).unwrap_or_else(|payload| Err(super::panicked(node.name, payload)))
         });
+        core.device.iter().for_each(|device| device.ended());
         for other in core.finish(&node, result.map_err(|e| e.recorded_at(node.recorded))) {
             core.start_node(other);
         }
@@ -115,6 +119,8 @@ pub(crate) struct TileWork<'a> {
     pub by_planes: bool,
     /// It writes no ghosts, and touches no other region than its own.
     pub by_regions: bool,
+    /// Measures the sweep, of a loop that runs on both sides.
+    pub pace: Option<Arc<Pace>>,
 }
 
 impl TileWork<'_> {
@@ -162,6 +168,7 @@ impl Core {
             patience,
             recorder: Mutex::default(),
             chains: Mutex::default(),
+            borders: Borders::default(),
             recorded: Condvar::new(),
             unfinished: AtomicUsize::new(0),
             waiting_for_all: AtomicUsize::new(0),
@@ -254,8 +261,8 @@ impl Core {
         for before in tile.after {
             node.wait_for(before, Need::Value);
         }
-        let mut sweep =
-            OpenSweep { key: tile.key, node, kind, launch: launch(), boxes: Vec::new(), touches: Vec::new() };
+        let (boxes, touches) = (Vec::new(), Vec::new());
+        let mut sweep = OpenSweep { key: tile.key, node, kind, launch: launch(), boxes, touches, pace: tile.pace };
         sweep.add(tile.region, tile.cells, tile.touches);
         let side = side(&sweep.node);
         recorder.open.push(sweep);
@@ -277,6 +284,10 @@ impl Core {
         self.settle_ghosts(touches.iter().map(|touch| &touch.tracker));
         let is_on_device = matches!(work, Work::Device(_));
         let work = match work {
+            Work::Both(work) => {
+                let core = self.clone();
+                Work::Both(Box::new(move || core.on_host(name, recorded, work)))
+            }
             Work::Host(work) if self.device.is_some() => {
                 let (core, touches) = (self.clone(), touches.to_vec());
                 Work::Host(Box::new(move || {
@@ -363,7 +374,7 @@ impl Core {
 
     /// A sweep takes no more tiles: it runs when its turn comes.
     fn close(self: &Arc<Core>, sweep: OpenSweep, chain: Option<&mut OpenChain>) {
-        let OpenSweep { node, launch, boxes, touches, .. } = sweep;
+        let OpenSweep { node, launch, boxes, touches, pace, .. } = sweep;
         if let Some(open) = chain.filter(|open| node.chain == Some(open.number)) {
             node.set_work(Work::Chained(open.gate.clone()));
             open.chain.sweep(node.clone(), launch, boxes, touches.iter().map(|(touch, ..)| touch));
@@ -373,15 +384,20 @@ impl Core {
             return;
         }
         let (name, recorded, core) = (node.name, node.recorded, self.clone());
+        let cells = boxes.iter().map(|(_, cells)| cells.cells() as u64).sum();
         node.set_work(match (&self.device, node.on_device) {
             (Some(_), true) => Work::Device(Box::new(move |queue| {
-                queue.enqueue(|| {
-                    for (touch, ..) in &touches {
+                let bring = || {
+                    touches.iter().try_for_each(|(touch, ..)| {
                         // SAFETY: the graph keeps all work that conflicts away until this node has finished.
-                        unsafe { touch.tracker.storage().to_device(queue, touch.region, touch.write.is_some())? };
-                    }
-                    // SAFETY: as above; the boxes do not overlap.
-                    on_device(queue, name, recorded, || unsafe { launch.clone().enqueue(queue, &boxes) })
+                        unsafe { touch.tracker.storage().to_device(queue, touch.region, touch.write.is_some()) }
+                    })
+                };
+                // SAFETY: as above; the boxes do not overlap.
+                let sweep = || on_device(queue, name, recorded, || unsafe { launch.clone().enqueue(queue, &boxes) });
+                queue.enqueue(|| match pace {
+                    Some(pace) => pace.on_device(queue, cells, bring, sweep),
+                    None => bring().and_then(|()| sweep()),
                 })
             })),
             (Some(device), false) => {
@@ -392,7 +408,11 @@ impl Core {
                         // SAFETY: the graph runs this node only when no work conflicts with it.
                         unsafe { touch.tracker.storage().to_host(&device, touch.region, touch.write.is_some())? };
                     }
-                    core.on_host(name, recorded, || run_boxes(&*launch, &boxes))
+                    let sweep = || run_boxes(&*launch, &boxes);
+                    core.on_host(name, recorded, || match &pace {
+                        Some(pace) => pace.on_host(cells, sweep),
+                        None => sweep(),
+                    })
                 }))
             }
             (None, _) => Work::Host(Box::new(move || core.on_host(name, recorded, || run_boxes(&*launch, &boxes)))),
@@ -422,7 +442,7 @@ impl Core {
                 (Some(Work::Device(work)), None, Some(device)) => self.launch(device, &node, Ok(work)),
                 (_, Some(poison), Some(device)) if node.on_device => self.launch(device, &node, Err(poison)),
                 (_, Some(poison), _) => self.finish(&node, Err(poison)),
-                (Some(Work::Host(work)), None, _) => {
+                (Some(Work::Host(work) | Work::Both(work)), None, _) => {
                     let result = catch_unwind(AssertUnwindSafe(work))
                         .unwrap_or_else(|payload| Err(super::panicked(node.name, payload)))
                         .map_err(|e| e.recorded_at(node.recorded));

@@ -9,6 +9,7 @@ mod builder;
 pub(crate) mod chain;
 pub(crate) mod device;
 mod driver;
+mod hybrid;
 pub(crate) mod node;
 mod place;
 pub(crate) mod sweep;
@@ -39,6 +40,8 @@ pub struct TileAcc {
 struct Handle {
     core: Arc<Core>,
     device: Device,
+    /// Loops run on both sides if they do not say where.
+    hybrid: bool,
 }
 
 impl Drop for Handle {
@@ -67,9 +70,14 @@ impl TileAcc {
         TileAccBuilder::default()
     }
 
-    /// The device that work runs on.
+    /// The device that work runs on; with [`Device::Hybrid`], the one beside the CPU.
     pub fn device(&self) -> Device {
         self.handle.device
+    }
+
+    /// Whether loops run on both sides if they do not say where.
+    pub(crate) fn is_hybrid(&self) -> bool {
+        self.handle.hybrid
     }
 
     /// Number of threads that run native kernels.
@@ -162,6 +170,17 @@ impl TileAcc {
         run: impl FnOnce(&Queue<'_>) -> Result<Done, Error> + Send + 'static,
     ) {
         self.record_node(name, Location::caller(), &touches, &[], Work::Device(Box::new(run)));
+    }
+
+    /// As [`TileAcc::record`], of work that finds each region where it is and uses the device itself.
+    #[track_caller]
+    pub(crate) fn record_on_both(
+        &self,
+        name: &'static str,
+        touches: Vec<Touch>,
+        run: impl FnOnce() -> Result<(), Error> + Send + 'static,
+    ) {
+        self.record_node(name, Location::caller(), &touches, &[], Work::Both(Box::new(run)));
     }
 
     /// As [`TileAcc::record`], after other nodes too; gives the node.

@@ -16,6 +16,8 @@ use crate::error::Error;
 pub(crate) enum Work {
     /// Work on the host: done when it returns.
     Host(HostWork),
+    /// Work on the host that leaves data where it is, and gives the device what that has to do: done when it returns.
+    Both(HostWork),
     /// Work on the device: it puts its commands into a stream and returns.
     Device(DeviceWork),
     /// A part of a chain, which finishes it.

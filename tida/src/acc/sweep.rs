@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 
 use super::boxes::union;
 use super::chain::Kind;
+use super::hybrid::Pace;
 use super::node::{Done, Node, Queue};
 use super::tracker::BoxTouch;
 use crate::array::GridBox;
@@ -56,6 +57,8 @@ pub(crate) struct OpenSweep {
     pub boxes: Vec<(usize, GridBox<4>)>,
     /// What its tiles touch, for the question whether a later tile may go before a later sweep.
     pub touches: Vec<(BoxTouch, super::boxes::BoxList, super::boxes::BoxList)>,
+    /// Measures it, if its loop runs on both sides.
+    pub pace: Option<Arc<Pace>>,
 }
 
 impl OpenSweep {

@@ -55,6 +55,8 @@ pub(crate) enum Side {
     Host,
     /// In a chain: they pass through the device, and end on the host.
     Chain,
+    /// Some regions on the device, the others on the host: by a loop that runs on both.
+    Both,
 }
 
 #[derive(Debug, Default)]
@@ -209,6 +211,7 @@ impl Tracker {
         match self.side.load(Ordering::Relaxed) {
             side if side == Side::Host as u8 => Side::Host,
             side if side == Side::Chain as u8 => Side::Chain,
+            side if side == Side::Both as u8 => Side::Both,
             _ => Side::Device,
         }
     }

@@ -39,6 +39,8 @@ type PinnedBlocks = Vec<(*mut u8, Arc<dyn Backend>)>;
 #[derive(Clone, Debug)]
 struct Region {
     newest: Newest,
+    /// The last work that wrote it ran on the device.
+    by_device: bool,
     /// The copy that brought it to the device, and its stream, while it may be under way.
     arriving: Option<(usize, Arc<dyn Event>)>,
 }
@@ -87,7 +89,7 @@ impl Storage {
         }
         let memory = Arc::new(device.allocate(self.device_bytes())?);
         // What the host has not touched since the start is zero on both sides.
-        let untouched = Region { newest: Newest::Zeros, arriving: None };
+        let untouched = Region { newest: Newest::Zeros, by_device: false, arriving: None };
         state.regions.resize(self.regions(), untouched);
         state.memory = Some(memory.clone());
         Ok(memory)
@@ -143,8 +145,22 @@ impl Storage {
         }
         if write {
             place.newest = Newest::Device;
+            place.by_device = true;
         }
         Ok(())
+    }
+
+    /// Of each region, whether the device has its newest values; where both sides have them, whether the device made them.
+    pub(super) fn sides(&self) -> Vec<bool> {
+        let state = self.residence().lock();
+        let on_device = |region: &Region| match region.newest {
+            Newest::Device => true,
+            Newest::Both => region.by_device,
+            Newest::Zeros | Newest::Host => false,
+        };
+        let mut sides: Vec<bool> = state.regions.iter().map(on_device).collect();
+        sides.resize(self.regions(), false);
+        sides
     }
 
     /// Pins a region's block on the host if that is worth it and was not tried before.
@@ -248,6 +264,7 @@ impl Storage {
         }
         if write {
             place.newest = Newest::Host;
+            place.by_device = false;
             place.arriving = None;
         }
         Ok(())

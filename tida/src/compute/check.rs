@@ -142,7 +142,7 @@ fn place<const D: usize>(prepared: &Prepared, acc: &TileAcc, target: &Target<'_,
     let tried = || format!("compute the kernel at {}", prepared.place());
     let Some(device) = &acc.core().device else {
         return match target.device {
-            None | Some(Device::Cpu) => Ok(false),
+            None | Some(Device::Cpu | Device::Hybrid) => Ok(false),
             Some(other) => Err(Error::new(
                 ErrorKind::Device,
                 format!("{} on the device `{}`", tried(), other.name()),
@@ -153,12 +153,13 @@ fn place<const D: usize>(prepared: &Prepared, acc: &TileAcc, target: &Target<'_,
     };
     match target.device {
         Some(Device::Cpu) => return Ok(false),
+        Some(Device::Hybrid) => {}
         Some(other) if other != acc.device() => {
             return Err(Error::new(
                 ErrorKind::Device,
                 format!("{} on the device `{}`", tried(), other.name()),
                 format!("arrays of an accelerator of `{}`", acc.device().name()),
-                "name that device or `Device::Cpu`",
+                "name that device, `Device::Cpu` or `Device::Hybrid`",
             ));
         }
         _ => {}

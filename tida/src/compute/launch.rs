@@ -6,6 +6,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use tida_kernels::ir::Type;
+use tida_kernels::plan::Math;
 use tida_kernels::scalar::{Fault, fault};
 
 use super::args::{ArgInfo, Args, HeldArgs, How, Views};
@@ -15,9 +16,9 @@ use super::device::SweepLaunch;
 use super::prepare::{Prepared, prepare};
 use super::site::{Site, sites};
 use super::view::{Checked, Proven};
-use crate::acc::Side;
 use crate::acc::node::{Done, Queue};
 use crate::acc::sweep::Launch;
+use crate::acc::{Device, Side, TileAcc};
 use crate::array::GridBox;
 use crate::backend::cpu;
 use crate::error::{Error, ErrorKind};
@@ -82,7 +83,14 @@ where
         device: tile.device,
         block: tile.block,
     };
-    let checked = check(&prepared, quoted.identity(), &quoted.captures, views, &target, &infos)?;
+    let mut checked = check(&prepared, quoted.identity(), &quoted.captures, views, &target, &infos)?;
+    let mut part = None;
+    if checked.key.on_device && runs_on_both(&prepared, checked.acc, tile.device)? {
+        let core = checked.acc.core();
+        let part = part.insert(core.part(&checked.key, &tile.layout, tile.region, &checked.touches));
+        checked.key.on_device = part.on_device;
+    }
+    let both = part.as_ref().is_some_and(|part| part.both);
     let work = crate::acc::TileWork {
         key: checked.key,
         region: tile.region,
@@ -93,6 +101,7 @@ where
         recorded: Location::caller(),
         by_planes: !checked.run_checked && !tile.grown,
         by_regions: !tile.grown && !infos.iter().any(|info| matches!(info, ArgInfo::Whole { .. })),
+        pace: part.and_then(|part| part.pace),
     };
     let (run_checked, valid_only) = (checked.run_checked, checked.valid_only);
     let block = work.key.block;
@@ -108,8 +117,28 @@ where
             prepared: prepared.clone(),
         })
     });
+    let side = if both && side != Side::Chain { Side::Both } else { side };
     launch_written(&infos, &prepared, tile.grown, side);
     Ok(())
+}
+
+/// Whether a kernel's tiles, which could run on the device, are to run on both sides.
+fn runs_on_both(prepared: &Prepared, acc: &TileAcc, asked: Option<Device>) -> Result<bool, Error> {
+    let hybrid = asked == Some(Device::Hybrid) || (asked.is_none() && acc.is_hybrid());
+    let (true, Some(device)) = (hybrid, &acc.core().device) else { return Ok(false) };
+    // A simulated device runs what the host runs.
+    let same = !prepared.analysis.uses_inexact || device.math() == Math::Fast || device.backend().simulated().is_some();
+    if same || asked.is_none() {
+        return Ok(same);
+    }
+    Err(Error::new(
+        ErrorKind::Device,
+        format!("compute the kernel at {} on the CPU and the device at once", prepared.place()),
+        "a function in it, such as `sin` or `exp`, that is each side's own library: its bits would depend on how the loop \
+         is parted",
+        "run these tiles on one side (`.device(Device::Cpu)`, or the device's own name), or build the accelerator with \
+         `.math(Math::Fast)`, which gives the same bits up",
+    ))
 }
 
 /// Tells the arrays that a recorded launch writes.

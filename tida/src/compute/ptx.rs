@@ -18,9 +18,9 @@ use super::device::{DeviceArg, DeviceArgs, base_bytes, capture_bytes};
 use super::launch::launch_written;
 use super::prepare::Prepared;
 use super::view::Proven;
-use crate::acc::TileWork;
 use crate::acc::node::{Done, Queue};
 use crate::acc::sweep::Launch;
+use crate::acc::{Device, TileWork};
 use crate::array::{GridBox, Scalar};
 use crate::backend::Argument;
 use crate::error::{Error, ErrorKind};
@@ -172,8 +172,13 @@ impl PtxKernel {
             block: tile.block,
         };
         let identity = Arc::as_ptr(&self.ptx).cast::<u8>() as usize;
+        if tile.device == Some(Device::Hybrid) {
+            let found = "tiles that are to run on the CPU too";
+            let advice = "leave out `.device(Device::Hybrid)`, or write the kernel with `kernel!`, which runs anywhere";
+            return Err(Error::new(ErrorKind::Device, tried(), found, advice));
+        }
         let checked = check(&prepared, identity, &captures, views, &target, &infos)?;
-        if !checked.key.on_device || checked.acc.device() != crate::acc::Device::Cuda {
+        if !checked.key.on_device || checked.acc.device() != Device::Cuda {
             let found = format!("an accelerator or tile of `{}`", checked.acc.device().name());
             let advice = "build the arrays on a CUDA device, or write the kernel with `kernel!`, which runs anywhere";
             return Err(Error::new(ErrorKind::Device, tried(), found, advice));
@@ -188,6 +193,7 @@ impl PtxKernel {
             recorded,
             by_planes: !checked.run_checked && !tile.grown,
             by_regions: !tile.grown && !infos.iter().any(|info| matches!(info, super::args::ArgInfo::Whole { .. })),
+            pace: None,
         };
         let block = work.key.block;
         let side = checked.acc.core().record_tile(work, || {

@@ -86,8 +86,9 @@ impl<const D: usize> TileIter<D> {
         self.restart()
     }
 
-    /// Runs these tiles on `device`, wherever others run (TiDA-acc's `reset(GPU=true)`): the CPU, or the device of the
-    /// array's accelerator; else `compute` gives an error. Only what is stale where it is needed moves.
+    /// Runs these tiles on `device`, wherever others run (TiDA-acc's `reset(GPU=true)`): the CPU, the device of the array's
+    /// accelerator, or with [`Device::Hybrid`] both at once, each some of the regions; else `compute` gives an error. Only
+    /// what is stale where it is needed moves.
     pub fn device(mut self, device: Device) -> Self {
         self.device = Some(device);
         self

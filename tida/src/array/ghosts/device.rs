@@ -12,6 +12,7 @@ use tida_kernels::emit::copies::{self, BoxCopy, Place, THREADS, Table};
 use super::super::grid_box::GridBox;
 use super::super::layout::Layout;
 use super::Part;
+use super::fill::{Packed, Way};
 use super::plan::{From, GhostCopy, GhostPlan, Source};
 use crate::acc::device::{DeviceCore, Own};
 use crate::backend::{Argument, Backend, Kernel, Memory};
@@ -95,7 +96,7 @@ impl<const D: usize> GhostPlan<D> {
         phases.collect()
     }
 
-    fn phase_jobs(
+    pub(super) fn phase_jobs(
         &self,
         layout: &Layout<D>,
         offsets: &[usize],
@@ -112,6 +113,34 @@ impl<const D: usize> GhostPlan<D> {
         }
         sorted.0
     }
+}
+
+/// What moves copies' values between an array of a layout and a block in which they lie packed, on a device.
+pub(super) fn packed_jobs<const D: usize>(
+    layout: &Layout<D>,
+    element: &ElementType,
+    copies: &[Packed<D>],
+    way: Way,
+) -> Vec<Job> {
+    let offsets = layout.device_offsets(element.bytes());
+    let computed = copies.iter().any(|packed| matches!(packed.copy.from, From::Negated(_) | From::Line { .. }));
+    let mut sorted = Sorted::default();
+    for (component, plane) in planes(element).iter().enumerate() {
+        let memory = Planes { layout, offsets: &offsets, plane };
+        let kernel = copies::kernel_type(plane.ty, computed && way == Way::In);
+        let boxes = copies.iter().filter_map(|Packed { copy, at }| {
+            let ghosts = memory.ghost_copy(copy, |_| 0)?;
+            let mut steps = [1; 4];
+            (1..4).rev().for_each(|d| steps[d - 1] = steps[d] * ghosts.extent[d]);
+            let block = Place { first: (at.get(component)? / plane.ty.size()) as u64, steps };
+            Some(match way {
+                Way::In => BoxCopy { to: block, ..ghosts },
+                Way::Out => BoxCopy { from: copies::From::Box(block), ..ghosts },
+            })
+        });
+        sorted.list(kernel).extend(boxes);
+    }
+    sorted.0
 }
 
 impl DeviceCopies {
@@ -150,6 +179,11 @@ impl DeviceCopies {
         });
         let launches = tables.map(launch).collect::<Result<_, Error>>()?;
         Ok(DeviceCopies { backend, launches, native: Vec::new() })
+    }
+
+    /// Whether there is nothing to do.
+    pub(super) fn is_empty(&self) -> bool {
+        self.launches.is_empty() && self.native.is_empty()
     }
 
     /// Puts the copies into a stream. Returns before they are done.

@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 
 use super::super::grid_box::GridBox;
 use super::super::layout::Layout;
+use super::super::rows::Shared;
 use super::super::storage::Storage;
 use super::Which;
 use super::plan::{From, GhostCopy, GhostPlan, Source};
@@ -29,26 +30,92 @@ pub(super) unsafe fn run<const D: usize>(
     element: &ElementType,
     which: Which,
 ) {
-    let components = components(element);
     for phase in &plan.phases {
         let moving: &[_] = if which == Which::Fixed { &[] } else { &phase.moving };
         let constant: &[_] = if which == Which::Moving { &[] } else { &phase.fixed };
         for copies in [moving, constant] {
-            let cells: usize = copies.iter().map(|copy| copy.cells.cells()).sum();
-            let each = |copy: &GhostCopy<D>| {
-                for (component, &(ty, before)) in components.iter().enumerate() {
-                    let work = Work { layout, storage, copy, before };
-                    // SAFETY: the caller's promise; within a phase no copy writes what another one touches.
-                    unsafe { work.component(ty, |value| plan.fixed[value][component]) };
-                }
-            };
-            if cells <= GRAIN {
-                copies.iter().for_each(each);
-            } else {
-                copies.par_iter().with_min_len((copies.len() * GRAIN / cells).max(1)).for_each(each);
-            }
+            // SAFETY: the caller's promise.
+            unsafe { run_copies(plan, copies, layout, storage, element) };
         }
     }
+}
+
+/// Does copies of one phase.
+///
+/// # Safety
+/// As [`run`], for what these copies touch.
+pub(super) unsafe fn run_copies<const D: usize>(
+    plan: &GhostPlan<D>,
+    copies: &[GhostCopy<D>],
+    layout: &Layout<D>,
+    storage: &Storage,
+    element: &ElementType,
+) {
+    let components = components(element);
+    each(
+        copies,
+        |copy| copy.cells.cells(),
+        |copy| {
+            for (component, &(ty, before)) in components.iter().enumerate() {
+                let work = Work { layout, storage, copy, before, packed: None };
+                // SAFETY: the caller's promise; within a phase no copy writes what another one touches.
+                unsafe { work.component(ty, |value| plan.fixed[value][component]) };
+            }
+        },
+    );
+}
+
+/// Calls `f` with each copy, on all threads if they have many cells.
+fn each<T: Sync>(copies: &[T], cells_of: impl Fn(&T) -> usize, f: impl Fn(&T) + Send + Sync) {
+    let cells: usize = copies.iter().map(cells_of).sum();
+    if cells <= GRAIN {
+        copies.iter().for_each(f);
+    } else {
+        copies.par_iter().with_min_len((copies.len() * GRAIN / cells).max(1)).for_each(f);
+    }
+}
+
+/// A copy of no fixed value, and where the values that it sets lie packed: for each component the first byte in a block.
+#[derive(Clone, Debug)]
+pub(super) struct Packed<const D: usize> {
+    pub copy: GhostCopy<D>,
+    pub at: SmallVec<[usize; 4]>,
+}
+
+/// Which way packed values go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// What copies would set is written into the block.
+    In,
+    /// Ghosts are set from the block.
+    Out,
+}
+
+/// Does copies to or from a block in which their values lie packed.
+///
+/// # Safety
+/// As [`run_copies`], of a plan for such an array; the block has the places, aligned for their types, and no one else
+/// accesses them.
+pub(super) unsafe fn run_packed<const D: usize>(
+    copies: &[Packed<D>],
+    way: Way,
+    block: *mut u8,
+    layout: &Layout<D>,
+    storage: &Storage,
+    element: &ElementType,
+) {
+    let (components, block) = (components(element), Shared::new(block));
+    each(
+        copies,
+        |packed| packed.copy.cells.cells(),
+        |Packed { copy, at }| {
+            for (&(ty, before), at) in components.iter().zip(at) {
+                let packed = Some((way, block.get().wrapping_add(*at)));
+                // SAFETY: the caller's promise; within a phase no copy writes what another one touches.
+                unsafe { Work { layout, storage, copy, before, packed }.component(ty, |_| 0) };
+            }
+        },
+    );
 }
 
 /// The types of an element's components, and the bytes of those before each.
@@ -86,7 +153,7 @@ pub(super) unsafe fn run_part<const D: usize>(
         let copy = GhostCopy { cells, ..copy.clone() };
         for &(ty, before) in &components {
             // SAFETY: the caller's promise; within a phase no copy writes what another one touches.
-            unsafe { Work { layout, storage, copy: &copy, before }.component(ty, |_| 0) };
+            unsafe { Work { layout, storage, copy: &copy, before, packed: None }.component(ty, |_| 0) };
         }
     }
 }
@@ -98,6 +165,8 @@ struct Work<'a, const D: usize> {
     copy: &'a GhostCopy<D>,
     /// Bytes of an element's components before this one.
     before: usize,
+    /// What is set lies packed there, or comes from there.
+    packed: Option<(Way, *mut u8)>,
 }
 
 /// A type whose values ghosts can be computed from.
@@ -142,6 +211,13 @@ impl<const D: usize> Work<'_, D> {
         // SAFETY: types of one size have the same memory layout, and two's complement makes signed and unsigned
         // arithmetic the same; the rest is the caller's promise.
         unsafe {
+            if let Some((Way::Out, block)) = self.packed {
+                return match ty.size() {
+                    1 => self.copied::<u8>(self.block(block)),
+                    4 => self.copied::<u32>(self.block(block)),
+                    _ => self.copied::<u64>(self.block(block)),
+                };
+            }
             match (&self.copy.from, ty) {
                 (From::Line { .. } | From::Negated(_), ScalarType::F32) => self.number::<f32>(),
                 (From::Line { .. } | From::Negated(_), ScalarType::F64) => self.number::<f64>(),
@@ -151,9 +227,9 @@ impl<const D: usize> Work<'_, D> {
                 // The builder refuses these.
                 (From::Line { .. } | From::Negated(_), ScalarType::Bool) => {}
                 (From::Box(source), _) => match ty.size() {
-                    1 => self.copied::<u8>(source),
-                    4 => self.copied::<u32>(source),
-                    _ => self.copied::<u64>(source),
+                    1 => self.copied::<u8>(self.source(source)),
+                    4 => self.copied::<u32>(self.source(source)),
+                    _ => self.copied::<u64>(self.source(source)),
                 },
                 (From::Fixed(value), _) => match ty.size() {
                     1 => self.constant(fixed(*value) as u8),
@@ -201,8 +277,8 @@ impl<const D: usize> Work<'_, D> {
 
     /// # Safety
     /// As `component`, of a type laid out as `S`.
-    unsafe fn copied<S: Copy>(&self, source: &Source<D>) {
-        let (target, source) = (self.target::<S>(), self.source::<S>(source));
+    unsafe fn copied<S: Copy>(&self, source: Plane<S, D>) {
+        let target = self.target::<S>();
         self.lines(|at, axis, n| {
             let (to, step) = target.line(at, axis);
             let (from, stride) = source.line(at, axis);
@@ -242,34 +318,45 @@ impl<const D: usize> Work<'_, D> {
         starts.points().for_each(|at| f(at, axis, extent[axis]));
     }
 
-    fn target<S>(&self) -> Plane<'_, S, D> {
-        self.plane(self.copy.region, [0; D])
+    fn target<S>(&self) -> Plane<S, D> {
+        match self.packed {
+            Some((Way::In, block)) => self.block(block),
+            _ => self.plane(self.copy.region, [0; D]),
+        }
     }
 
-    fn source<S>(&self, source: &Source<D>) -> Plane<'_, S, D> {
+    fn source<S>(&self, source: &Source<D>) -> Plane<S, D> {
         self.plane(source.region, source.shift)
     }
 
-    fn plane<S>(&self, region: usize, shift: [i64; D]) -> Plane<'_, S, D> {
-        let cells = self.layout.regions[region].cells;
-        let base = self.storage.base(region).wrapping_add(cells * self.before).cast();
-        Plane { layout: self.layout, region, base, shift }
+    fn plane<S>(&self, region: usize, shift: [i64; D]) -> Plane<S, D> {
+        let held = &self.layout.regions[region];
+        let base = self.storage.base(region).wrapping_add(held.cells * self.before).cast();
+        let origin = std::array::from_fn(|d| held.origin[d] - shift[d]);
+        Plane { base, origin, strides: held.strides }
+    }
+
+    /// The cells of the copy, packed row by row.
+    fn block<S>(&self, block: *mut u8) -> Plane<S, D> {
+        let extent = self.copy.cells.extent();
+        let mut strides = [1; D];
+        (1..D).rev().for_each(|d| strides[d - 1] = strides[d] * extent[d]);
+        Plane { base: block.cast(), origin: self.copy.cells.lo, strides }
     }
 }
 
-/// A plane of one component in one region.
-struct Plane<'a, S, const D: usize> {
-    layout: &'a Layout<D>,
-    region: usize,
+/// Values of one component: a plane of a region, or a packed box.
+struct Plane<S, const D: usize> {
     base: *mut S,
-    shift: [i64; D],
+    /// What cell the first value is for.
+    origin: [i64; D],
+    strides: [usize; D],
 }
 
-impl<S, const D: usize> Plane<'_, S, D> {
-    /// The element at `at + shift`, and the distance to the next along an axis.
+impl<S, const D: usize> Plane<S, D> {
+    /// The value for `at`, and the distance to the next along an axis.
     fn line(&self, at: [i64; D], axis: usize) -> (*mut S, usize) {
-        let region = &self.layout.regions[self.region];
-        let at = std::array::from_fn(|d| at[d] + self.shift[d]);
-        (self.base.wrapping_add(region.position(at)), region.strides[axis])
+        let position = (0..D).map(|d| (at[d] - self.origin[d]) as usize * self.strides[d]).sum();
+        (self.base.wrapping_add(position), self.strides[axis])
     }
 }

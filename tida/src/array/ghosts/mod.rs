@@ -7,6 +7,7 @@
 
 mod device;
 mod fill;
+mod mixed;
 mod plan;
 mod planes;
 mod regions;
@@ -32,6 +33,7 @@ use std::sync::Arc;
 use super::TileArray;
 use super::element::Element;
 use super::storage::Storage;
+use crate::acc::device::DeviceCore;
 use crate::acc::node::Queue;
 use crate::acc::{Side, TileAcc, Touch, Tracker};
 use crate::error::{Error, ErrorKind};
@@ -80,20 +82,29 @@ pub fn fill_ghosts(arrays: impl GhostFill) -> Result<(), Error> {
         ));
     }
     let trackers: Vec<Arc<Tracker>> = fills.iter().map(|fill| fill.tracker.clone()).collect();
-    let (mut touches, mut on_host, mut on_device) = ([Vec::new(), Vec::new()], Vec::new(), Vec::new());
+    let (mut on_host, mut on_device, mut on_both) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut host_touches, mut device_touches, mut both_touches) = (Vec::new(), Vec::new(), Vec::new());
     for fill in fills {
-        let side = matches!(fill.run, Some(Run::Device(_)));
         let Some(run) = fill.run else { continue };
         if acc.core().chain_ghosts(recorded, &fill.tracker, fill.fixed) {
             continue;
         }
-        touches[usize::from(side)].push(Touch { tracker: fill.tracker, region: None, read: true, write: true });
+        let touch = Touch { tracker: fill.tracker, region: None, read: true, write: true };
         match run {
-            Run::Host(run) => on_host.push(run),
-            Run::Device(run) => on_device.push(run),
+            Run::Host(run) => {
+                on_host.push(run);
+                host_touches.push(touch);
+            }
+            Run::Device(run) => {
+                on_device.push(run);
+                device_touches.push(touch);
+            }
+            Run::Both(run) => {
+                on_both.push(run);
+                both_touches.push(touch);
+            }
         }
     }
-    let [host_touches, device_touches] = touches;
     if !on_host.is_empty() {
         acc.record("fill_ghosts", host_touches, move || {
             use rayon::prelude::*;
@@ -108,6 +119,12 @@ pub fn fill_ghosts(arrays: impl GhostFill) -> Result<(), Error> {
                 drop(held);
                 Ok(())
             }))
+        });
+    }
+    if let (false, Some(device)) = (on_both.is_empty(), acc.core().device.clone()) {
+        acc.record_on_both("fill_ghosts", both_touches, move || {
+            device.backend().caught_up();
+            on_both.into_iter().try_for_each(|run| run(&device))
         });
     }
     trackers.iter().for_each(|tracker| tracker.ghosts_filled());
@@ -135,10 +152,14 @@ pub struct Fill {
 /// Puts the work into a stream, and gives what it uses.
 type DeviceRun = dyn FnOnce(&Queue<'_>) -> Result<Option<(Arc<DeviceCopies>, Arc<Storage>)>, Error> + Send;
 
+/// Does the work, on both sides.
+type BothRun = dyn FnOnce(&Arc<DeviceCore>) -> Result<(), Error> + Send;
+
 /// The work of filling the ghosts of one array.
 enum Run {
     Host(Box<dyn FnOnce() + Send>),
     Device(Box<DeviceRun>),
+    Both(Box<BothRun>),
 }
 
 impl std::fmt::Debug for Fill {
@@ -154,7 +175,15 @@ impl<T: Element, const D: usize> GhostFill for &mut TileArray<T, D> {
         let fresh = self.tracker.ghosts_fresh() && !fixed;
         let run = (!fresh && plan.has_work(fixed)).then(|| {
             let (layout, storage, plan) = (self.layout.clone(), self.storage.clone(), self.ghost_plan.clone());
-            if self.tracker.side() == Side::Device && self.acc.core().fits(&[&self.tracker]) {
+            let side = self.tracker.side();
+            if side == Side::Both && self.acc.core().fits(&[&self.tracker]) {
+                return Run::Both(Box::new(move |device: &Arc<DeviceCore>| match plan.get() {
+                    // SAFETY: the plan was made for this layout and `T`; recorded touches keep all others away.
+                    Some(plan) => unsafe { plan.fill_both(device, &layout, &storage, &T::TYPE, fixed) },
+                    None => Ok(()),
+                }));
+            }
+            if side == Side::Device && self.acc.core().fits(&[&self.tracker]) {
                 return Run::Device(Box::new(move |queue| {
                     // Made above.
                     let Some(plan) = plan.get() else { return Ok(None) };

@@ -7,6 +7,7 @@ use super::super::grid_box::GridBox;
 use super::super::layout::{Boundaries, Boundary, Centering, Layout};
 use super::Part;
 use super::device::DeviceGhosts;
+use super::mixed::MixedGhosts;
 
 /// Copies of more cells are cut, so that threads can share them.
 const LARGEST_COPY: usize = 1 << 15;
@@ -20,6 +21,8 @@ pub(crate) struct GhostPlan<const D: usize> {
     pub(super) fixed: Vec<FixedValue>,
     /// The same for a device.
     pub(super) device: DeviceGhosts,
+    /// The same for regions on both sides.
+    pub(super) mixed: MixedGhosts<D>,
 }
 
 /// Copies that may run at once.
@@ -62,6 +65,16 @@ pub(super) struct Source<const D: usize> {
 }
 
 impl<const D: usize> GhostCopy<D> {
+    /// The regions that it reads.
+    pub(super) fn sources(&self) -> impl Iterator<Item = usize> + use<D> {
+        let (first, second) = match &self.from {
+            From::Box(source) | From::Negated(source) => (Some(source.region), None),
+            From::Line { near, far, .. } => (Some(near.region), Some(far.region)),
+            From::Fixed(_) => (None, None),
+        };
+        first.into_iter().chain(second)
+    }
+
     /// The planes along an axis that it reads.
     pub(super) fn reads(&self, axis: usize) -> Range<i64> {
         let of =
@@ -83,7 +96,8 @@ pub(super) type FixedValue = Vec<u64>;
 impl<const D: usize> GhostPlan<D> {
     /// The plan for an array of that geometry.
     pub(crate) fn new<T: Element>(layout: &Layout<D>, boundaries: &Boundaries<T, D>) -> Self {
-        let mut plan = GhostPlan { phases: Vec::new(), fixed: Vec::new(), device: DeviceGhosts::default() };
+        let (device, mixed) = (DeviceGhosts::default(), MixedGhosts::default());
+        let mut plan = GhostPlan { phases: Vec::new(), fixed: Vec::new(), device, mixed };
         plan.push(inner(layout));
         for axis in (0..D).rev() {
             let mut phase = Phase { axis: Some(axis), ..Phase::default() };

@@ -190,8 +190,8 @@ where
     let result = value.clone();
     // Where the kernels run that write what is read.
     let at_host = infos.iter().any(|info| match info {
-        ArgInfo::Tiled(tiled) => tiled.tracker.side() != Side::Device,
-        ArgInfo::Whole { tracker, .. } => tracker.side() != Side::Device,
+        ArgInfo::Tiled(tiled) => matches!(tiled.tracker.side(), Side::Host | Side::Chain),
+        ArgInfo::Whole { tracker, .. } => matches!(tracker.side(), Side::Host | Side::Chain),
         ArgInfo::Table { .. } => false,
     });
     let trackers = infos.iter().filter_map(|info| match info {
