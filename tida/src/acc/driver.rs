@@ -42,6 +42,8 @@ pub(crate) struct Core {
     patience: Duration,
     pub(super) recorder: Mutex<Recorder>,
     pub(super) chains: Mutex<Chains>,
+    /// Evictions that may not have run.
+    pub(super) leaving: Mutex<Vec<Arc<Node>>>,
     /// How loops that run on both sides are parted.
     pub(super) borders: Borders,
     /// Wakes the driver.
@@ -168,6 +170,7 @@ impl Core {
             patience,
             recorder: Mutex::default(),
             chains: Mutex::default(),
+            leaving: Mutex::default(),
             borders: Borders::default(),
             recorded: Condvar::new(),
             unfinished: AtomicUsize::new(0),
@@ -243,7 +246,7 @@ impl Core {
         }
         drop(recorder);
         self.wait_for_room();
-        let mut place = self.prepare_place(&tile);
+        let place = self.prepare_place(&tile);
         let mut recorder = lock(&self.recorder);
         if recorder.open.len() == OPEN {
             let oldest = recorder.open.remove(0);
@@ -252,10 +255,11 @@ impl Core {
         if self.device.is_none() {
             self.keep_busy(&mut recorder);
         }
-        let after = std::mem::take(&mut place.after);
         let (chain, kind) = self.chain_for(&mut recorder, &tile, place).unzip();
         let node = Node::new(tile.name, tile.recorded, tile.key.on_device, chain);
-        after.iter().for_each(|before| node.wait_for(before, Need::Order));
+        if tile.key.on_device {
+            self.after_evictions(&node);
+        }
         self.unfinished.fetch_add(1, Ordering::Relaxed);
         add_touches(&node, tile.touches);
         for before in tile.after {
@@ -283,6 +287,7 @@ impl Core {
     ) -> Arc<Node> {
         self.settle_ghosts(touches.iter().map(|touch| &touch.tracker));
         let is_on_device = matches!(work, Work::Device(_));
+        let takes_memory = matches!(work, Work::Device(_) | Work::Both(_));
         let work = match work {
             Work::Both(work) => {
                 let core = self.clone();
@@ -327,6 +332,9 @@ impl Core {
         let node = Node::new(name, recorded, is_on_device, None);
         self.unfinished.fetch_add(1, Ordering::Relaxed);
         node.set_work(work);
+        if takes_memory {
+            self.after_evictions(&node);
+        }
         touches.iter().for_each(|touch| touch_all(&node, touch));
         for before in after {
             node.wait_for(before, Need::Value);

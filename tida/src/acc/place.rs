@@ -7,8 +7,8 @@ use std::sync::{Arc, Weak};
 
 use smallvec::SmallVec;
 
-use super::chain::{self, Chain, ChainRoom, Gate, Kind, Ready};
-use super::device::DeviceCore;
+use super::chain::{self, Chain, Gate, Kind, Ready};
+use super::device::{Claim, DeviceCore};
 use super::driver::{Core, Recorder, TileWork, lock, touch_all};
 use super::node::{Need, Node, Work};
 use super::tracker::{Side, Touch, Tracker, distinct};
@@ -27,7 +27,7 @@ pub(super) struct OpenChain {
 }
 
 impl OpenChain {
-    fn new(room: Option<Arc<ChainRoom>>, kind: Kind) -> OpenChain {
+    fn new(room: Option<Arc<Claim>>, kind: Kind) -> OpenChain {
         static CHAINS: AtomicU64 = AtomicU64::new(0);
         let number = CHAINS.fetch_add(1, Ordering::Relaxed);
         OpenChain { number, gate: Gate::new(), chain: Chain { room, kind, ..Chain::default() } }
@@ -38,7 +38,7 @@ impl OpenChain {
 #[derive(Default)]
 pub(super) struct Chains {
     /// Their room.
-    room: Weak<ChainRoom>,
+    room: Weak<Claim>,
     /// One of them runs.
     running: bool,
     /// Those that may run after it.
@@ -51,15 +51,12 @@ pub(super) struct Place {
     /// In a chain: they do not stay on the device as a whole.
     pub streams: Option<Kind>,
     /// The room of that chain.
-    room: Option<Arc<ChainRoom>>,
-    /// Nodes that make room for them.
-    pub after: Vec<Arc<Node>>,
+    room: Option<Arc<Claim>>,
 }
 
 impl Place {
-    fn stream(&mut self, kind: Kind, room: Option<Arc<ChainRoom>>) {
+    fn stream(&mut self, kind: Kind, room: Option<Arc<Claim>>) {
         self.streams = Some(kind);
-        self.after.extend(room.iter().flat_map(|room| room.after.iter().cloned()));
         self.room = room;
     }
 }
@@ -103,7 +100,7 @@ impl Core {
         self: &Arc<Core>,
         recorder: &'a mut Recorder,
         kind: Kind,
-        room: Option<Arc<ChainRoom>>,
+        room: Option<Arc<Claim>>,
     ) -> &'a mut OpenChain {
         if recorder.chain.as_ref().is_some_and(|open| open.chain.kind != kind) {
             self.close_chain(recorder);
@@ -153,7 +150,7 @@ impl Core {
         if bytes <= device.budget() {
             let since = if kind == Some(Kind::Planes) { IDLE } else { 0 };
             while let Some(idle) = others.next_if(|other| device.idle(other) >= since) {
-                place.after.push(self.evict(&idle));
+                self.evict(&idle);
                 if fits(device, trackers()) {
                     return place;
                 }
@@ -163,7 +160,7 @@ impl Core {
         let kind = kind.filter(|kind| *kind == Kind::Planes || bytes > device.budget());
         if let Some(kind) = kind {
             trackers().for_each(|tracker| tracker.storage().unclaim());
-            place.stream(kind, Some(self.room_for_chains(device, others)));
+            place.stream(kind, self.room_for_chains(device, others));
         } else if lock(&self.chains).room.strong_count() > 0 {
             // It has to be there as a whole: chains give back what they have.
             self.wait_for_all();
@@ -178,24 +175,24 @@ impl Core {
         self: &Arc<Core>,
         device: &DeviceCore,
         mut others: impl Iterator<Item = Arc<Tracker>>,
-    ) -> Arc<ChainRoom> {
-        if let Some(room) = lock(&self.chains).room.upgrade() {
-            return room;
+    ) -> Option<Arc<Claim>> {
+        let known = lock(&self.chains).room.upgrade();
+        if known.is_some() {
+            return known;
         }
         let half = device.budget().div_ceil(2);
-        let mut after = Vec::new();
         while device.room() < half
             && let Some(other) = others.next()
         {
-            after.push(self.evict(&other));
+            self.evict(&other);
         }
-        let room = Arc::new(ChainRoom { claim: device.claim(half.min(device.room())), after });
+        let room = Arc::new(device.claim(half.min(device.room()))?);
         lock(&self.chains).room = Arc::downgrade(&room);
-        room
+        Some(room)
     }
 
     /// Brings an array back to the host and gives its memory on the device back.
-    fn evict(self: &Arc<Core>, tracker: &Arc<Tracker>) -> Arc<Node> {
+    fn evict(self: &Arc<Core>, tracker: &Arc<Tracker>) {
         tracker.storage().unclaim();
         let (device, storage) = (self.device.clone(), tracker.storage().clone());
         let work = move || match device {
@@ -204,7 +201,17 @@ impl Core {
             None => Ok(()),
         };
         let touch = Touch { tracker: tracker.clone(), region: None, read: true, write: true };
-        self.record("evict", Location::caller(), &[touch], &[], Work::Host(Box::new(work)))
+        let node = self.record("evict", Location::caller(), &[touch], &[], Work::Host(Box::new(work)));
+        let mut leaving = lock(&self.leaving);
+        leaving.retain(|other| !other.is_finished());
+        leaving.push(node);
+    }
+
+    /// Lets work on the device wait for arrays that are on their way from there: it may be promised their memory.
+    pub(super) fn after_evictions(&self, node: &Arc<Node>) {
+        for before in lock(&self.leaving).iter().filter(|before| !before.is_finished()) {
+            node.wait_for(before, Need::Order);
+        }
     }
 
     /// Records the filling of ghosts on the host, of arrays whose chains had no need of them there: those between regions, and
@@ -252,6 +259,7 @@ impl Core {
             let others = device.residents().into_iter();
             self.room_for_chains(device, others)
         });
+        let room = room.flatten();
         let mut recorder = lock(&self.recorder);
         recorder.count += 1;
         self.close_all(&mut recorder);
@@ -259,10 +267,10 @@ impl Core {
         let node = Node::new("fill_ghosts", recorded, self.device.is_some(), Some(open.number));
         self.unfinished.fetch_add(1, Ordering::Relaxed);
         tracker.storage().unclaim();
-        open.chain.room.iter().flat_map(|room| &room.after).for_each(|before| node.wait_for(before, Need::Order));
         open.gate.add();
         open.chain.ghosts(node.clone(), tracker, fixed);
         node.set_work(Work::Chained(open.gate.clone()));
+        self.after_evictions(&node);
         let is_ring = tracker.planar().is_some_and(|planar| planar.facts().is_ring());
         if self.device.is_some() && kind == Kind::Planes && (tracker.boxes().len() > 1 || is_ring) {
             tracker.set_due(true);

@@ -48,15 +48,8 @@ pub(crate) struct Chain {
     pub links: Vec<Link>,
     /// Each array that is touched, once.
     pub arrays: Vec<Arc<Tracker>>,
-    /// Room for its windows, on a device.
-    pub room: Option<Arc<ChainRoom>>,
-}
-
-/// Room on a device that chains share, one of which runs at a time.
-pub(crate) struct ChainRoom {
-    pub claim: Option<Claim>,
-    /// Nodes that make it.
-    pub after: Vec<Arc<Node>>,
+    /// Room on a device, which chains share: one of them runs at a time.
+    pub room: Option<Arc<Claim>>,
 }
 
 /// A node of a chain.

@@ -104,7 +104,7 @@ fn run_segment(
     }
     let Some(mut running) = Running::prepare(device, chain, planars, segment, results)? else { return Ok(()) };
     let put = running.put();
-    let waited = wait(device);
+    let waited = wait(device).and_then(|()| running.events.iter().try_for_each(|event| event.finish()));
     told(chain, results, std::mem::take(&mut running.done));
     put.and(waited)
 }
@@ -183,6 +183,8 @@ struct Running<'a> {
     /// What tells of faults, with the number of the link.
     done: Vec<(usize, Done)>,
     held: Vec<Box<dyn std::any::Any>>,
+    /// The ends of all blocks: a command that fails is told to the event after it alone.
+    events: Vec<Arc<dyn Event>>,
 }
 
 impl<'a> Running<'a> {
@@ -257,6 +259,7 @@ impl<'a> Running<'a> {
                         pieces: Vec::new(),
                         done: Vec::new(),
                         held: Vec::new(),
+                        events: Vec::new(),
                     }));
                 }
                 // Others have taken memory meanwhile: go on with less.
@@ -316,6 +319,7 @@ impl<'a> Running<'a> {
                 let loaded = backend.record(UP)?;
                 backend.flush(UP)?;
                 backend.wait(RUN, &*loaded)?;
+                self.events.push(loaded);
             }
             after(RUN, &stored, block.runs_after)?;
             for Planes { array, planes } in &block.uploads {
@@ -336,6 +340,7 @@ impl<'a> Running<'a> {
             let end = backend.record(RUN)?;
             backend.flush(RUN)?;
             ran.push(Some(end.clone()));
+            self.events.push(end.clone());
             let mut last = stored.last().cloned().flatten();
             if !block.downloads.is_empty() {
                 backend.wait(DOWN, &*end)?;
@@ -346,8 +351,10 @@ impl<'a> Running<'a> {
                     let download = || unsafe { array.download(device, DOWN, planes.clone(), *shift) };
                     device.timed(SpanKind::D2h, format_args!("{shown:?}"), DOWN, array.bytes(planes), download)?;
                 }
-                last = Some(backend.record(DOWN)?);
+                let down = backend.record(DOWN)?;
                 backend.flush(DOWN)?;
+                self.events.push(down.clone());
+                last = Some(down);
             }
             stored.push(last);
         }
@@ -430,7 +437,7 @@ impl<'a> Running<'a> {
 pub(super) fn room(device: &DeviceCore, chain: &Chain) -> u64 {
     // What later work was promised for these arrays it takes when the chain is done with them.
     let promised = chain.arrays.iter().map(|tracker| tracker.storage()).filter(|storage| storage.is_claimed());
-    let own = chain.room.iter().filter_map(|room| room.claim.as_ref()).map(|claim| claim.bytes);
+    let own = chain.room.iter().map(|claim| claim.bytes);
     device.room() + own.chain(promised.map(|storage| storage.device_bytes() as u64)).sum::<u64>()
 }
 
