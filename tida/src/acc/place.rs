@@ -134,6 +134,7 @@ impl Core {
             if kind == Kind::Regions {
                 self.settle_ghosts(trackers());
             }
+            trackers().for_each(|tracker| self.leave_for_chain(tracker));
             place.stream(kind, lock(&self.chains).room.upgrade());
             return place;
         }
@@ -159,7 +160,7 @@ impl Core {
         // Whole regions come and go only where arrays would never fit.
         let kind = kind.filter(|kind| *kind == Kind::Planes || bytes > device.budget());
         if let Some(kind) = kind {
-            trackers().for_each(|tracker| tracker.storage().unclaim());
+            trackers().for_each(|tracker| self.leave_for_chain(tracker));
             place.stream(kind, self.room_for_chains(device, others));
         } else if lock(&self.chains).room.strong_count() > 0 {
             // It has to be there as a whole: chains give back what they have.
@@ -205,6 +206,15 @@ impl Core {
         let mut leaving = lock(&self.leaving);
         leaving.retain(|other| !other.is_finished());
         leaving.push(node);
+    }
+
+    /// Lets an array leave the device that a chain is to work on: others may be promised its memory before the chain runs.
+    fn leave_for_chain(self: &Arc<Core>, tracker: &Arc<Tracker>) {
+        let held = lock(&self.recorder).chain.as_ref().is_some_and(|open| open.chain.holds(tracker));
+        if !held && tracker.storage().is_claimed() {
+            self.evict(tracker);
+        }
+        tracker.storage().unclaim();
     }
 
     /// Lets work on the device wait for arrays that are on their way from there: it may be promised their memory.
@@ -255,7 +265,7 @@ impl Core {
         };
         self.wait_for_room();
         let room = self.device.as_ref().map(|device| {
-            tracker.storage().unclaim();
+            self.leave_for_chain(tracker);
             let others = device.residents().into_iter();
             self.room_for_chains(device, others)
         });

@@ -16,7 +16,7 @@ use self::plan::{Enter, Leave, Plan, Step, order, place};
 use self::tasks::{Array, Tasks, Work};
 use super::run::{DOWN, RUN, UP, failed, failure, room, skip_dependents, told, wait};
 use super::{Chain, LinkWork, Ready};
-use crate::acc::device::DeviceCore;
+use crate::acc::device::{Claim, DeviceCore};
 use crate::acc::node::{Done, Queue, Ring};
 use crate::acc::timeline::{SpanKind, host_span};
 use crate::array::{DeviceCopies, Site};
@@ -83,6 +83,7 @@ struct Running<'a> {
     /// What tells of faults, with the number of the link.
     done: Vec<(usize, Done)>,
     held: Vec<DeviceCopies>,
+    _claim: Option<Claim>,
 }
 
 impl<'a> Running<'a> {
@@ -107,7 +108,8 @@ impl<'a> Running<'a> {
             }
         }
         let tasks = Tasks::new(chain, arrays, results);
-        let mut bytes = room(device, chain) as usize;
+        let (bytes, claim) = room(device, chain);
+        let mut bytes = bytes as usize;
         loop {
             let small = |needed: usize| too_small(chain, &tasks, bytes, device.budget(), needed);
             let (room, plan) = fitted(&tasks, bytes).map_err(small)?;
@@ -126,6 +128,7 @@ impl<'a> Running<'a> {
                         done: Vec::new(),
                         held: Vec::new(),
                         memory: Arc::new(memory),
+                        _claim: claim,
                         staging,
                         tasks,
                         plan,

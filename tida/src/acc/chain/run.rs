@@ -10,7 +10,7 @@ use super::schedule::{Access, Op, Pass, Planes, Reach, Schedule, Write, least_wi
 use super::segments::{Segment, ring_fill, segments};
 use super::{Chain, Link, LinkWork, Ready, Use};
 use crate::acc::boxes::union;
-use crate::acc::device::DeviceCore;
+use crate::acc::device::{Claim, DeviceCore};
 use crate::acc::node::{Done, Queue, Ring};
 use crate::acc::timeline::SpanKind;
 use crate::array::layout::WideLayout;
@@ -185,6 +185,7 @@ struct Running<'a> {
     held: Vec<Box<dyn std::any::Any>>,
     /// The ends of all blocks: a command that fails is told to the event after it alone.
     events: Vec<Arc<dyn Event>>,
+    _claim: Option<Claim>,
 }
 
 impl<'a> Running<'a> {
@@ -215,7 +216,7 @@ impl<'a> Running<'a> {
         let period = segment.period;
         let grown = planars.iter().map(|planar| planar.facts().grown.end - planar.facts().grown.start);
         let most = period.or(grown.max()).unwrap_or(0);
-        let room = room(device, chain);
+        let (room, claim) = room(device, chain);
         // The most planes that fit, found by bisection.
         let fitting = |ghosts: i64| {
             let (mut fits, mut too_many) = (0, most + 1);
@@ -260,6 +261,7 @@ impl<'a> Running<'a> {
                         done: Vec::new(),
                         held: Vec::new(),
                         events: Vec::new(),
+                        _claim: claim,
                     }));
                 }
                 // Others have taken memory meanwhile: go on with less.
@@ -433,12 +435,16 @@ impl<'a> Running<'a> {
     }
 }
 
-/// Bytes of the device's memory that a chain may take.
-pub(super) fn room(device: &DeviceCore, chain: &Chain) -> u64 {
+/// Bytes of the device's memory that a chain may take. It has what is promised to no one until the claim ends.
+pub(super) fn room(device: &DeviceCore, chain: &Chain) -> (u64, Option<Claim>) {
+    let mut free = None;
+    while free.is_none() && device.room() > 0 {
+        free = device.claim(device.room());
+    }
     // What later work was promised for these arrays it takes when the chain is done with them.
     let promised = chain.arrays.iter().map(|tracker| tracker.storage()).filter(|storage| storage.is_claimed());
-    let own = chain.room.iter().map(|claim| claim.bytes);
-    device.room() + own.chain(promised.map(|storage| storage.device_bytes() as u64)).sum::<u64>()
+    let own = chain.room.iter().map(|claim| claim.bytes).chain(free.iter().map(|claim| claim.bytes));
+    (own.chain(promised.map(|storage| storage.device_bytes() as u64)).sum::<u64>(), free)
 }
 
 /// Planes of `plane` bytes for a block, at most, of arrays of so many planes in windows of `window`.
