@@ -25,7 +25,7 @@ const STEPS: &[Step] = &[
 ];
 
 /// Tests of tida whose kernels run on the device that `TIDA_DEVICE` names, with the same bits on each.
-const ON_ANY_DEVICE: [&str; 13] = [
+const ON_ANY_DEVICE: [&str; 14] = [
     "array",
     "array_files",
     "compute_errors",
@@ -36,14 +36,24 @@ const ON_ANY_DEVICE: [&str; 13] = [
     "out_of_core",
     "reduce",
     "regions_out_of_core",
+    "rings_out_of_core",
     "same_bits",
     "schedule",
     "tile",
 ];
 
 /// Of those, the ones that say most of what a scheduler may get wrong.
-const ON_SIM: [&str; 8] =
-    ["device", "ghosts", "hybrid", "out_of_core", "reduce", "regions_out_of_core", "same_bits", "schedule"];
+const ON_SIM: [&str; 9] = [
+    "device",
+    "ghosts",
+    "hybrid",
+    "out_of_core",
+    "reduce",
+    "regions_out_of_core",
+    "rings_out_of_core",
+    "same_bits",
+    "schedule",
+];
 
 /// `cargo test`, where a missing compiler or device is a failure and no reason to skip a test.
 fn tests() -> Command {
