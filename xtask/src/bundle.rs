@@ -63,7 +63,7 @@ pub fn write() -> Result<()> {
     let smoke: String = smoke::RUNS.iter().map(|(example, flags)| format!("{example} {flags}\n")).collect();
     put(&bundle.join("smoke.txt"), &smoke)?;
     // Programs shrink to a third; `run.sh` unpacks them.
-    run(command("tar -czf programs.tar.gz --remove-files bin data smoke.txt").current_dir(&bundle))?;
+    run(command("tar -cJf programs.tar.xz --remove-files bin data smoke.txt").current_dir(&bundle))?;
     let script = bundle.join("run.sh");
     put(&script, SCRIPT)?;
     run(command("chmod +x").arg(&script))?;

@@ -12,7 +12,7 @@
 # LIMIT sets the seconds that one program may take (default 300).
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-[ -d "$here/bin" ] || tar -xzf "$here/programs.tar.gz" -C "$here" || exit 1
+[ -d "$here/bin" ] || tar -xJf "$here/programs.tar.xz" -C "$here" || exit 1
 limit=${LIMIT:-300}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
