@@ -155,6 +155,15 @@ impl ElementType {
         walk(self, &mut out);
         out
     }
+
+    /// The scalar type of each component, and the bytes of those before it.
+    pub fn placed_components(&self) -> impl Iterator<Item = (ScalarType, usize)> + use<> {
+        let mut end = 0;
+        self.component_types().into_iter().map(move |ty| {
+            end += ty.size();
+            (ty, end - ty.size())
+        })
+    }
 }
 
 impl std::fmt::Display for ElementType {

@@ -12,21 +12,10 @@ use tida::acc::{Span, SpanKind};
 use tida::prelude::*;
 use tida::{Error, ErrorKind, Math, Max, SimDevice, Sum, reduce, reduce_later};
 
-use support::on_a_device;
-
-fn on_cpu() -> TileAcc {
-    TileAcc::builder().device(Device::Cpu).threads(2).build().unwrap()
-}
+use support::{on_a_device, on_cpu, value};
 
 fn simulated(device: SimDevice) -> TileAcc {
     TileAcc::builder().threads(2).simulate(device).build().unwrap()
-}
-
-fn value(seed: u64, at: [usize; 3]) -> f64 {
-    let mut x = seed ^ (at[0] as u64) << 40 ^ (at[1] as u64) << 20 ^ at[2] as u64;
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((x ^ (x >> 31)) >> 11) as f64 / (1u64 << 53) as f64 + 0.5
 }
 
 /// Where a loop runs: not on the device's own side if there is none.

@@ -7,15 +7,7 @@ mod support;
 use proptest::prelude::*;
 use tida::prelude::*;
 
-use support::on_a_device;
-
-fn with_limit(limit: u64, look_ahead: usize) -> Option<TileAcc> {
-    on_a_device(TileAcc::builder().memory_limit(limit).look_ahead(look_ahead))
-}
-
-fn on_cpu() -> TileAcc {
-    TileAcc::builder().device(Device::Cpu).threads(2).build().unwrap()
-}
+use support::{on_cpu, value, with_limit};
 
 #[derive(Clone, Debug)]
 struct Case {
@@ -30,13 +22,6 @@ struct Case {
     fill_last: bool,
     look_ahead: usize,
     seed: u64,
-}
-
-fn value(seed: u64, at: [usize; 3]) -> f64 {
-    let mut x = seed ^ (at[0] as u64) << 40 ^ (at[1] as u64) << 20 ^ at[2] as u64;
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((x ^ (x >> 31)) >> 11) as f64 / (1u64 << 53) as f64 + 0.5
 }
 
 /// Everything that the arrays hold in the end, ghosts included where they are as new as the cells.
@@ -612,7 +597,7 @@ fn random_chains_give_the_same_bits() {
 fn arrays_that_are_idle_give_way() {
     // Room for three of the five arrays, which are cut along two axes: none of them streams.
     let bytes = 64 * 128 * 8 * 5 / 4;
-    let Some(acc) = with_limit(3 * bytes, 256) else { return };
+    let Some(acc) = with_limit(3 * bytes as u64, 256) else { return };
     let build = || TileArray::<f64, 2>::builder([64, 128]).regions([2, 2]).build(&acc).unwrap();
     let mut arrays: Vec<_> = (0..5).map(|_| build()).collect();
     for (n, array) in arrays.iter_mut().enumerate() {

@@ -8,22 +8,7 @@ use proptest::prelude::*;
 use tida::array::TileArrayBuilder;
 use tida::prelude::*;
 
-use support::on_a_device;
-
-fn with_limit(limit: usize, look_ahead: usize) -> Option<TileAcc> {
-    on_a_device(TileAcc::builder().memory_limit(limit as u64).look_ahead(look_ahead))
-}
-
-fn on_cpu() -> TileAcc {
-    TileAcc::builder().device(Device::Cpu).threads(2).build().unwrap()
-}
-
-fn value(seed: u64, at: [usize; 3]) -> f64 {
-    let mut x = seed ^ (at[0] as u64) << 40 ^ (at[1] as u64) << 20 ^ at[2] as u64;
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((x ^ (x >> 31)) >> 11) as f64 / (1u64 << 53) as f64 + 0.5
-}
+use support::{on_cpu, value, with_limit};
 
 #[derive(Clone, Debug)]
 struct Case {
@@ -135,7 +120,7 @@ fn limit(regions: &[usize], part: usize) -> usize {
 fn check(case: &Case) -> bool {
     let cpu = on_cpu();
     let limit = limit(&region_bytes(&builder(case).build(&cpu).unwrap()), case.part);
-    let Some(acc) = with_limit(limit, case.look_ahead) else { return true };
+    let Some(acc) = with_limit(limit as u64, case.look_ahead) else { return true };
     let expected = heat(&cpu, case).unwrap();
     let found = heat(&acc, case).unwrap_or_else(|error| panic!("{error} of {case:?}"));
     for (n, (found, expected)) in found.0.iter().zip(&expected.0).enumerate() {
@@ -441,7 +426,7 @@ fn random_programs_give_the_same_bits() {
     let ran = runner.run(&program(), |program| {
         let cpu = on_cpu();
         let faces = build(&cpu, &program, [Centering::Face; 2]).unwrap();
-        let Some(acc) = with_limit(limit(&region_bytes(&faces), program.part), program.look_ahead) else {
+        let Some(acc) = with_limit(limit(&region_bytes(&faces), program.part) as u64, program.look_ahead) else {
             moved.set(CASES);
             return Ok(());
         };

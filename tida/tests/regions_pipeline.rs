@@ -1,22 +1,15 @@
 //! Arrays larger than the memory limit that are cut along several axes, on a simulated device: what moves over the link, how
 //! long it takes, and what failures leave.
 
+mod support;
+
 use tida::prelude::*;
 use tida::{SimDevice, Stats};
 
+use support::{on_cpu, value};
+
 fn simulated(device: SimDevice, limit: usize) -> TileAcc {
     TileAcc::builder().threads(2).simulate(device).memory_limit(limit as u64).build().unwrap()
-}
-
-fn on_cpu() -> TileAcc {
-    TileAcc::builder().device(Device::Cpu).threads(2).build().unwrap()
-}
-
-fn value(seed: u64, at: [usize; 3]) -> f64 {
-    let mut x = seed ^ (at[0] as u64) << 40 ^ (at[1] as u64) << 20 ^ at[2] as u64;
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((x ^ (x >> 31)) >> 11) as f64 / (1u64 << 53) as f64 + 0.5
 }
 
 /// Regions of a 2-D array: so many along each axis.

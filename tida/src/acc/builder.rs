@@ -165,9 +165,10 @@ impl TileAccBuilder {
     }
 
     /// Bytes of arrays to keep on the device at most; without it what the environment variable `TIDA_MEMORY_LIMIT` says,
-    /// else what is free there less a reserve. Arrays that are larger and cut along their first axis alone stream
-    /// through windows of planes (TiDA-acc §VI); others are an error of the work that needs them there. The CPU has no
-    /// device memory: there it changes nothing.
+    /// else what is free there less a reserve. Work on arrays that are larger streams: through windows of
+    /// planes where they are cut along their first axis alone, else region by region (TiDA-acc §VI). A limit that is too small
+    /// for the planes or regions that one step needs is an error of that work. The CPU has no device memory: there it
+    /// changes nothing.
     pub fn memory_limit(mut self, bytes: u64) -> Self {
         self.memory_limit = Some(bytes);
         self

@@ -324,9 +324,9 @@ impl Core {
         let mut recorder = lock(&self.recorder);
         recorder.count += 1;
         self.close_all(&mut recorder);
-        let holds = |open: &OpenChain| touches.iter().any(|touch| open.chain.holds(&touch.tracker));
         let of_chain = |open: &OpenChain| after.iter().any(|node| node.chain == Some(open.number));
-        if recorder.chain.as_ref().is_some_and(|open| holds(open) || of_chain(open)) {
+        let holds = recorder.chain_of(touches.iter().map(|touch| &touch.tracker)).is_some();
+        if holds || recorder.chain.as_ref().is_some_and(of_chain) {
             self.close_chain(&mut recorder);
         }
         let node = Node::new(name, recorded, is_on_device, None);

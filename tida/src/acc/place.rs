@@ -61,6 +61,13 @@ impl Place {
     }
 }
 
+impl Recorder {
+    /// The chain that still takes work, if it works on one of these arrays.
+    pub(super) fn chain_of<'a>(&self, mut trackers: impl Iterator<Item = &'a Arc<Tracker>>) -> Option<&OpenChain> {
+        self.chain.as_ref().filter(|open| trackers.any(|tracker| open.chain.holds(tracker)))
+    }
+}
+
 impl Core {
     /// The chain that a sweep is to be a part of, if its arrays do not stay on the device as a whole, or in the host's
     /// caches. A sweep that is of no chain ends the one that it conflicts with.
@@ -70,8 +77,7 @@ impl Core {
         tile: &TileWork<'_>,
         place: Place,
     ) -> Option<(u64, Kind)> {
-        let holds = |open: &OpenChain| tile.touches.iter().any(|touch| open.chain.holds(&touch.tracker));
-        let held = recorder.chain.as_ref().filter(|open| holds(open)).map(|open| open.chain.kind);
+        let held = recorder.chain_of(tile.touches.iter().map(|touch| &touch.tracker)).map(|open| open.chain.kind);
         let joins = match &self.device {
             Some(_) => place.streams.or(held.filter(|kind| tile.key.on_device && tile.can_chain(*kind))),
             None => {
@@ -121,14 +127,9 @@ impl Core {
         let mut place = Place::default();
         let Some(device) = &self.device else { return place };
         let trackers = || tile.touches.iter().map(|touch| &touch.tracker);
-        let holds = |tracker: &Arc<Tracker>| {
-            let recorder = lock(&self.recorder);
-            recorder.chain.as_ref().filter(|open| open.chain.holds(tracker)).map(|open| open.chain.kind)
-        };
         // A chain may read ghosts at the ends of an array that is new to it as the host has them.
-        let is_ring = |tracker: &Arc<Tracker>| tracker.planar().is_some_and(|planar| planar.facts().is_ring());
-        self.settle_ghosts(trackers().filter(|tracker| is_ring(tracker) && holds(tracker).is_none()));
-        let held = trackers().find_map(holds);
+        self.settle_ghosts(trackers().filter(|tracker| tracker.is_ring() && !self.is_chained(tracker)));
+        let held = lock(&self.recorder).chain_of(trackers()).map(|open| open.chain.kind);
         let can = |kind: &Kind| tile.key.on_device && tile.can_chain(*kind);
         if let Some(kind) = held.filter(can) {
             if kind == Kind::Regions {
@@ -208,10 +209,14 @@ impl Core {
         leaving.push(node);
     }
 
+    /// Whether the chain that still takes work works on an array.
+    fn is_chained(&self, tracker: &Arc<Tracker>) -> bool {
+        lock(&self.recorder).chain_of([tracker].into_iter()).is_some()
+    }
+
     /// Lets an array leave the device that a chain is to work on: others may be promised its memory before the chain runs.
     fn leave_for_chain(self: &Arc<Core>, tracker: &Arc<Tracker>) {
-        let held = lock(&self.recorder).chain.as_ref().is_some_and(|open| open.chain.holds(tracker));
-        if !held && tracker.storage().is_claimed() {
+        if !self.is_chained(tracker) && tracker.storage().is_claimed() {
             self.evict(tracker);
         }
         tracker.storage().unclaim();
@@ -248,8 +253,7 @@ impl Core {
         tracker: &Arc<Tracker>,
         fixed: bool,
     ) -> bool {
-        let holds = |open: &&OpenChain| open.chain.holds(tracker);
-        let held = lock(&self.recorder).chain.as_ref().filter(holds).map(|open| open.chain.kind);
+        let held = lock(&self.recorder).chain_of([tracker].into_iter()).map(|open| open.chain.kind);
         if (tracker.side() != Side::Chain && held.is_none()) || tracker.is_stale_allowed() {
             return false;
         }
@@ -264,25 +268,22 @@ impl Core {
             _ => return false,
         };
         self.wait_for_room();
-        let room = self.device.as_ref().map(|device| {
+        let room = self.device.as_ref().and_then(|device| {
             self.leave_for_chain(tracker);
             let others = device.residents().into_iter();
             self.room_for_chains(device, others)
         });
-        let room = room.flatten();
         let mut recorder = lock(&self.recorder);
         recorder.count += 1;
         self.close_all(&mut recorder);
         let open = self.open_chain(&mut recorder, kind, room);
         let node = Node::new("fill_ghosts", recorded, self.device.is_some(), Some(open.number));
         self.unfinished.fetch_add(1, Ordering::Relaxed);
-        tracker.storage().unclaim();
         open.gate.add();
         open.chain.ghosts(node.clone(), tracker, fixed);
         node.set_work(Work::Chained(open.gate.clone()));
         self.after_evictions(&node);
-        let is_ring = tracker.planar().is_some_and(|planar| planar.facts().is_ring());
-        if self.device.is_some() && kind == Kind::Planes && (tracker.boxes().len() > 1 || is_ring) {
+        if self.device.is_some() && kind == Kind::Planes && (tracker.boxes().len() > 1 || tracker.is_ring()) {
             tracker.set_due(true);
         }
         touch_all(&node, &Touch { tracker: tracker.clone(), region: None, read: true, write: true });

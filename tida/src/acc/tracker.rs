@@ -216,6 +216,11 @@ impl Tracker {
         }
     }
 
+    /// Whether its first and last plane are neighbours.
+    pub(crate) fn is_ring(&self) -> bool {
+        self.planar().is_some_and(|planar| planar.facts().is_ring())
+    }
+
     /// Its planes, if it is cut along its first axis alone.
     pub(crate) fn planar(&self) -> Option<&Arc<dyn Planar>> {
         self.planar.as_ref()

@@ -26,6 +26,14 @@ impl<const D: usize> GridBox<D> {
         std::array::from_fn(|d| self.hi[d].saturating_sub(self.lo[d]).max(0) as usize)
     }
 
+    /// Distances between neighbours along each axis, where the cells lie packed, row by row.
+    pub(crate) fn packed_strides(&self) -> [usize; D] {
+        let extent = self.extent();
+        let mut strides = [1; D];
+        (1..D).rev().for_each(|d| strides[d - 1] = strides[d] * extent[d]);
+        strides
+    }
+
     /// Number of cells, or `usize::MAX` if there are more.
     pub fn cells(&self) -> usize {
         self.extent().into_iter().fold(1, usize::saturating_mul)

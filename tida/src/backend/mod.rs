@@ -8,6 +8,7 @@ pub(crate) mod cpu;
 pub(crate) mod cuda;
 pub(crate) mod disk;
 pub(crate) mod opencl;
+mod pinned;
 pub(crate) mod sim;
 
 use std::any::Any;
@@ -18,6 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tida_kernels::plan::{Dialect, Math};
 
 use crate::error::{Error, ErrorKind};
+pub(crate) use pinned::HostBlock;
 
 /// Queues of kernels of a device, numbered from 0. Work of one stream runs in order.
 pub(crate) const STREAMS: usize = 4;

@@ -84,6 +84,11 @@ pub enum ArgInfo<'a, const D: usize> {
     Table { len: usize, bits: Vec<u64> },
 }
 
+/// Whether one of the arguments is a whole array.
+pub(super) fn has_whole<const D: usize>(infos: &[ArgInfo<'_, D>]) -> bool {
+    infos.iter().any(|info| matches!(info, ArgInfo::Whole { .. }))
+}
+
 /// An array with the tile's cuts.
 #[derive(Debug)]
 pub struct TiledInfo<'a, const D: usize> {

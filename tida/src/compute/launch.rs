@@ -9,7 +9,7 @@ use tida_kernels::ir::Type;
 use tida_kernels::plan::Math;
 use tida_kernels::scalar::{Fault, fault};
 
-use super::args::{ArgInfo, Args, HeldArgs, How, Views};
+use super::args::{self, ArgInfo, Args, HeldArgs, How, Views};
 use super::ask::{Answer, Ask, Pass, Quoted, Run};
 use super::check::{Target, check};
 use super::device::SweepLaunch;
@@ -100,7 +100,7 @@ where
         name: "a kernel",
         recorded: Location::caller(),
         by_planes: !checked.run_checked && !tile.grown,
-        by_regions: !tile.grown && !infos.iter().any(|info| matches!(info, ArgInfo::Whole { .. })),
+        by_regions: !tile.grown && !args::has_whole(&infos),
         pace: part.and_then(|part| part.pace),
     };
     let (run_checked, valid_only) = (checked.run_checked, checked.valid_only);

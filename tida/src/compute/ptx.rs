@@ -192,7 +192,7 @@ impl PtxKernel {
             name: "a PTX kernel",
             recorded,
             by_planes: !checked.run_checked && !tile.grown,
-            by_regions: !tile.grown && !infos.iter().any(|info| matches!(info, super::args::ArgInfo::Whole { .. })),
+            by_regions: !tile.grown && !super::args::has_whole(&infos),
             pace: None,
         };
         let block = work.key.block;

@@ -1,5 +1,7 @@
 //! What several test files need.
 
+#![allow(dead_code)] // no file needs all of it
+
 use tida::acc::TileAccBuilder;
 use tida::prelude::*;
 
@@ -18,4 +20,22 @@ pub fn on_a_device(builder: TileAccBuilder) -> Option<TileAcc> {
             None
         }
     }
+}
+
+/// The reference.
+pub fn on_cpu() -> TileAcc {
+    TileAcc::builder().device(Device::Cpu).threads(2).build().unwrap()
+}
+
+/// [`on_a_device`] with so many bytes for arrays.
+pub fn with_limit(limit: u64, look_ahead: usize) -> Option<TileAcc> {
+    on_a_device(TileAcc::builder().memory_limit(limit).look_ahead(look_ahead))
+}
+
+/// A value in 0.5..1.5 that looks random.
+pub fn value(seed: u64, at: [usize; 3]) -> f64 {
+    let mut x = seed ^ (at[0] as u64) << 40 ^ (at[1] as u64) << 20 ^ at[2] as u64;
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((x ^ (x >> 31)) >> 11) as f64 / (1u64 << 53) as f64 + 0.5
 }

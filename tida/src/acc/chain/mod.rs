@@ -29,6 +29,7 @@ use super::node::Node;
 use super::sweep::Launch;
 use super::tracker::{BoxTouch, Tracker};
 use crate::array::GridBox;
+use crate::backend::{Backend, Event};
 use crate::error::Error;
 
 /// How a chain moves arrays.
@@ -152,6 +153,17 @@ pub(super) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Result<(), Err
     match ready.chain.kind {
         Kind::Planes => run::run(device, ready),
         Kind::Regions => regions::run(device, ready),
+    }
+}
+
+/// Events of the blocks or steps of a chain.
+type Events = Vec<Option<Arc<dyn Event>>>;
+
+/// Lets a stream wait for one of them, if there is one.
+fn after(backend: &Arc<dyn Backend>, stream: usize, events: &Events, one: Option<usize>) -> Result<(), Error> {
+    match one.and_then(|one| events.get(one)).and_then(|event| event.as_ref()) {
+        Some(event) => backend.wait(stream, &**event),
+        None => Ok(()),
     }
 }
 

@@ -15,12 +15,12 @@ use smallvec::SmallVec;
 use self::plan::{Enter, Leave, Plan, Step, order, place};
 use self::tasks::{Array, Tasks, Work};
 use super::run::{DOWN, RUN, UP, failed, failure, room, skip_dependents, told, wait};
-use super::{Chain, LinkWork, Ready};
+use super::{Chain, LinkWork, Ready, after};
 use crate::acc::device::{Claim, DeviceCore};
 use crate::acc::node::{Done, Queue, Ring};
 use crate::acc::timeline::{SpanKind, host_span};
 use crate::array::{DeviceCopies, Site};
-use crate::backend::{Backend, Event, Memory};
+use crate::backend::{Event, HostBlock, Memory};
 use crate::error::{Error, ErrorKind};
 
 /// Strips that are on their way to the device at once, at most.
@@ -70,7 +70,8 @@ struct Running<'a> {
     room: Room,
     memory: Arc<Memory>,
     /// The host's strips, one for each of the device.
-    staging: Staging,
+    /// Strips are put into it.
+    staging: HostBlock,
     /// The last step that used each strip.
     strip_users: Vec<Option<usize>>,
     next_strip: usize,
@@ -115,7 +116,7 @@ impl<'a> Running<'a> {
             let (room, plan) = fitted(&tasks, bytes).map_err(small)?;
             match device.allocate(room.items + room.strips * room.strip) {
                 Ok(memory) => {
-                    let staging = Staging::new(room.strips * room.strip, device.backend());
+                    let staging = HostBlock::new(device.backend(), room.strips * room.strip);
                     return Ok(Running {
                         device,
                         chain,
@@ -308,11 +309,11 @@ impl<'a> Running<'a> {
         let (host, mut end) = (slot * self.room.strip, 0);
         for (region, bytes) in part.strips.iter().filter(|(region, _)| step.strips.contains(&(first + region))) {
             // SAFETY: the host's copy is the newest, and nothing that was put into a stream writes it.
-            unsafe { regional.pack(storage, part, *region, self.staging.slice(host + end, *bytes)) };
+            unsafe { regional.pack(storage, part, *region, self.staging.part(host + end, *bytes)) };
             places.push((first + region, self.room.items + host + end));
             end += bytes;
         }
-        let (from, to) = (self.staging.slice(host, end).as_ptr(), self.room.items + host);
+        let (from, to) = (self.staging.part(host, end).as_ptr(), self.room.items + host);
         // SAFETY: both have the bytes; those who used them before are done by then, and the host's stay until this is.
         let upload = || unsafe { backend.upload(UP, &self.memory, to, from, end) };
         device.timed(SpanKind::H2d, format_args!("strips of R{}", part.region), UP, end, upload)?;
@@ -334,19 +335,6 @@ impl<'a> Running<'a> {
         // others; the graph keeps all other work away.
         host_span(self.device.timeline.as_deref(), name, || unsafe { regional.part_on_host(storage, part) });
         Ok(())
-    }
-}
-
-/// Lets a stream wait for the end of a step.
-fn after(
-    backend: &Arc<dyn Backend>,
-    stream: usize,
-    steps: &[Option<Arc<dyn Event>>],
-    step: Option<usize>,
-) -> Result<(), Error> {
-    match step.and_then(|step| steps.get(step)).and_then(|event| event.as_ref()) {
-        Some(event) => backend.wait(stream, &**event),
-        None => Ok(()),
     }
 }
 
@@ -386,41 +374,6 @@ fn rounded(sizes: &[usize]) -> Vec<usize> {
     }
     let top = |size: &usize| tops.iter().rev().find(|top| *top >= size).copied().unwrap_or(*size);
     sizes.iter().map(top).collect()
-}
-
-/// Memory of the host that strips are put into.
-struct Staging {
-    memory: *mut [u64],
-    bytes: usize,
-    pinned: Option<Arc<dyn Backend>>,
-}
-
-impl Staging {
-    fn new(bytes: usize, backend: &Arc<dyn Backend>) -> Staging {
-        let memory = Box::into_raw(vec![0u64; bytes.div_ceil(8)].into_boxed_slice());
-        // SAFETY: the memory lives until it is unpinned, when this is dropped.
-        let pinned = bytes > 0 && unsafe { backend.pin(memory.cast(), bytes) };
-        Staging { memory, bytes, pinned: pinned.then(|| backend.clone()) }
-    }
-
-    /// A part of it. Only one of them is held at a time.
-    fn slice(&mut self, at: usize, bytes: usize) -> &mut [u8] {
-        let end = (at + bytes).min(self.bytes);
-        let at = at.min(end);
-        // SAFETY: the part lies in the memory; the device reads other parts, or this one before it was waited for.
-        unsafe { std::slice::from_raw_parts_mut(self.memory.cast::<u8>().add(at), end - at) }
-    }
-}
-
-impl Drop for Staging {
-    fn drop(&mut self) {
-        if let Some(backend) = &self.pinned {
-            // SAFETY: pinned by this backend; all copies were waited for.
-            unsafe { backend.unpin(self.memory.cast()) }
-        }
-        // SAFETY: it came from a box, and is given back once.
-        drop(unsafe { Box::from_raw(self.memory) });
-    }
 }
 
 fn too_small(chain: &Chain, tasks: &Tasks, room: usize, budget: u64, needed: usize) -> Error {

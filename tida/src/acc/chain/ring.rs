@@ -221,7 +221,8 @@ impl Rolling {
         let storage = self.storage().clone();
         for stretch in self.stretches(&planes, shift) {
             let zero = !storage.host_touched(stretch.region);
-            for (before, size) in self.components() {
+            for (ty, before) in self.planar.facts().element.placed_components() {
+                let size = ty.size();
                 let (to, bytes) = (self.cells * before + stretch.slot * size, stretch.values * size);
                 // SAFETY: the stretch lies in both memories; the rest is the caller's promise.
                 unsafe {
@@ -257,7 +258,8 @@ impl Rolling {
         let storage = self.storage();
         for stretch in self.stretches(&planes, shift) {
             storage.touch_host(stretch.region);
-            for (before, size) in self.components() {
+            for (ty, before) in self.planar.facts().element.placed_components() {
+                let size = ty.size();
                 let (from, bytes) = (self.cells * before + stretch.slot * size, stretch.values * size);
                 // SAFETY: the stretch lies in both memories; the rest is the caller's promise.
                 unsafe {
@@ -281,15 +283,6 @@ impl Rolling {
         let cells = self.planar.facts().layout.regions[stretch.region].cells as usize;
         // A position in the region's memory.
         storage.base(stretch.region).wrapping_add(cells * before + stretch.host * size)
-    }
-
-    /// For each component the bytes of those before it, and its size.
-    fn components(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
-        let mut end = 0;
-        self.planar.facts().element.component_types().into_iter().map(move |ty| {
-            end += ty.size();
-            (end - ty.size(), ty.size())
-        })
     }
 
     fn slot(&self, plane: i64, shift: i64) -> i64 {
@@ -361,7 +354,8 @@ impl Rolling {
         count: i64,
     ) -> Result<(), Error> {
         let facts = self.planar.facts();
-        for (before, size) in self.components() {
+        for (ty, before) in self.planar.facts().element.placed_components() {
+            let size = ty.size();
             let at = |plane: i64| self.cells * before + (plane as usize * facts.stride + facts.skip) * size;
             let bytes = count as usize * facts.stride * size;
             // SAFETY: the caller's promise.
@@ -385,7 +379,8 @@ impl Rolling {
         let slot = (self.window.memory_planes() - 1) as usize * facts.stride + facts.skip;
         let values = facts.stride.min(of.cells as usize - host);
         let stretch = Stretch { region: 0, host, slot, values };
-        for (before, size) in self.components() {
+        for (ty, before) in self.planar.facts().element.placed_components() {
+            let size = ty.size();
             let from = self.host(self.storage(), &stretch, before, size);
             // SAFETY: the plane is in the region's memory, the last plane of the window's memory is kept for it; the rest is
             // the caller's promise.

@@ -8,7 +8,7 @@ use smallvec::{SmallVec, smallvec};
 use super::ring::{Piece, Rolling, Window, cells, constant_ghosts};
 use super::schedule::{Access, Op, Pass, Planes, Reach, Schedule, Write, least_window, schedule};
 use super::segments::{Segment, ring_fill, segments};
-use super::{Chain, Link, LinkWork, Ready, Use};
+use super::{Chain, Events, Link, LinkWork, Ready, Use, after};
 use crate::acc::boxes::union;
 use crate::acc::device::{Claim, DeviceCore};
 use crate::acc::node::{Done, Queue, Ring};
@@ -33,9 +33,6 @@ const BLOCKS: i64 = 64;
 
 /// Bytes of a block whose kernels take about as long as launching them.
 const SMALL: usize = 16 << 20;
-
-/// For each block the last event up to it.
-type Events = Vec<Option<Arc<dyn Event>>>;
 
 /// What an operation of the schedule is.
 enum OpWork {
@@ -297,15 +294,9 @@ impl<'a> Running<'a> {
                 pass = Some(next);
             }
             let Some(Pass { shift, .. }) = pass else { break };
-            let after = |stream: usize, events: &Events, block: Option<usize>| match block {
-                Some(block) => {
-                    events.get(block).and_then(|e| e.as_ref()).map_or(Ok(()), |e| backend.wait(stream, &**e))
-                }
-                None => Ok(()),
-            };
             if !block.uploads.is_empty() {
-                after(UP, &ran, block.uploads_after)?;
-                after(UP, &stored, block.uploads_after)?;
+                after(&backend, UP, &ran, block.uploads_after)?;
+                after(&backend, UP, &stored, block.uploads_after)?;
                 for Planes { array, planes } in &block.uploads {
                     let array = &self.arrays[*array];
                     let planes = array.coming(planes);
@@ -323,7 +314,7 @@ impl<'a> Running<'a> {
                 backend.wait(RUN, &*loaded)?;
                 self.events.push(loaded);
             }
-            after(RUN, &stored, block.runs_after)?;
+            after(&backend, RUN, &stored, block.runs_after)?;
             for Planes { array, planes } in &block.uploads {
                 // Not where uploads are, so that the link does not wait for kernels.
                 // SAFETY: only operations look there, which come later in this stream; slots are free as for those.

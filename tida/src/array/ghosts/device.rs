@@ -10,7 +10,7 @@ use tida_kernels::element::{ElementType, ScalarType};
 use tida_kernels::emit::copies::{self, BoxCopy, Place, THREADS, Table};
 
 use super::super::grid_box::GridBox;
-use super::super::layout::Layout;
+use super::super::layout::{Layout, Region};
 use super::Part;
 use super::fill::{Packed, Way};
 use super::plan::{From, GhostCopy, GhostPlan, Source};
@@ -105,10 +105,11 @@ impl<const D: usize> GhostPlan<D> {
     ) -> Vec<Job> {
         let computed = copies.iter().any(|copy| matches!(copy.from, From::Negated(_) | From::Line { .. }));
         let mut sorted = Sorted::default();
-        for (component, plane) in planes(element).iter().enumerate() {
-            let memory = Planes { layout, offsets, plane };
-            let kernel = copies::kernel_type(plane.ty, computed);
-            let boxes = copies.iter().filter_map(|copy| memory.ghost_copy(copy, |v| self.fixed[v][component]));
+        for (position, component) in element.placed_components().enumerate() {
+            let memory = Planes { layout, offsets, component };
+            let kernel = copies::kernel_type(component.0, computed);
+            let boxes =
+                copies.iter().filter_map(|copy| memory.ghost_copy(copy, |v| self.fixed[v].get(position).copied()));
             sorted.list(kernel).extend(boxes);
         }
         sorted.0
@@ -125,14 +126,12 @@ pub(super) fn packed_jobs<const D: usize>(
     let offsets = layout.device_offsets(element.bytes());
     let computed = copies.iter().any(|packed| matches!(packed.copy.from, From::Negated(_) | From::Line { .. }));
     let mut sorted = Sorted::default();
-    for (component, plane) in planes(element).iter().enumerate() {
-        let memory = Planes { layout, offsets: &offsets, plane };
-        let kernel = copies::kernel_type(plane.ty, computed && way == Way::In);
+    for (position, component) in element.placed_components().enumerate() {
+        let memory = Planes { layout, offsets: &offsets, component };
+        let kernel = copies::kernel_type(component.0, computed && way == Way::In);
         let boxes = copies.iter().filter_map(|Packed { copy, at }| {
-            let ghosts = memory.ghost_copy(copy, |_| 0)?;
-            let mut steps = [1; 4];
-            (1..4).rev().for_each(|d| steps[d - 1] = steps[d] * ghosts.extent[d]);
-            let block = Place { first: (at.get(component)? / plane.ty.size()) as u64, steps };
+            let ghosts = memory.ghost_copy(copy, |_| None)?;
+            let block = packed(&copy.cells, *at.get(position)?, component.0);
             Some(match way {
                 Way::In => BoxCopy { to: block, ..ghosts },
                 Way::Out => BoxCopy { from: copies::From::Box(block), ..ghosts },
@@ -217,10 +216,10 @@ impl DeviceCopies {
 fn jobs_between<const D: usize>(to: &Layout<D>, from: &Layout<D>, element: &ElementType) -> Vec<Job> {
     let (to_offsets, from_offsets) = (to.device_offsets(element.bytes()), from.device_offsets(element.bytes()));
     let mut sorted = Sorted::default();
-    for plane in &planes(element) {
-        let target = Planes { layout: to, offsets: &to_offsets, plane };
-        let source = Planes { layout: from, offsets: &from_offsets, plane };
-        let list = sorted.list(copies::kernel_type(plane.ty, false));
+    for component in element.placed_components() {
+        let target = Planes { layout: to, offsets: &to_offsets, component };
+        let source = Planes { layout: from, offsets: &from_offsets, component };
+        let list = sorted.list(copies::kernel_type(component.0, false));
         for (number, region) in to.regions.iter().enumerate() {
             list.extend(from.owners(&region.valid).map(|owner| {
                 let cells = from.regions[owner].valid.intersect(&region.valid);
@@ -234,10 +233,10 @@ fn jobs_between<const D: usize>(to: &Layout<D>, from: &Layout<D>, element: &Elem
 
 /// Copies by the scalar type of their kernel.
 #[derive(Default)]
-struct Sorted(Vec<Job>);
+pub(super) struct Sorted(pub(super) Vec<Job>);
 
 impl Sorted {
-    fn list(&mut self, kernel: ScalarType) -> &mut Vec<BoxCopy> {
+    pub(super) fn list(&mut self, kernel: ScalarType) -> &mut Vec<BoxCopy> {
         let known = self.0.iter().position(|(scalar, _)| *scalar == kernel);
         let at = known.unwrap_or_else(|| {
             self.0.push((kernel, Vec::new()));
@@ -247,56 +246,62 @@ impl Sorted {
     }
 }
 
-/// A component of an element.
-struct Plane {
-    ty: ScalarType,
-    /// Bytes of the components before it.
-    before: usize,
-}
+/// A component of an element: its type, and the bytes of those before it.
+pub(super) type Component = (ScalarType, usize);
 
-fn planes(element: &ElementType) -> Vec<Plane> {
-    let mut end = 0;
-    let plane = |ty: ScalarType| {
-        end += ty.size();
-        Plane { ty, before: end - ty.size() }
-    };
-    element.component_types().into_iter().map(plane).collect()
-}
-
-/// The planes of one component in an array's memory.
+/// One component in an array's memory.
 struct Planes<'a, const D: usize> {
     layout: &'a Layout<D>,
     offsets: &'a [usize],
-    plane: &'a Plane,
+    component: Component,
 }
 
 impl<const D: usize> Planes<'_, D> {
     fn place(&self, region: usize, at: [i64; D]) -> Place {
-        let r = &self.layout.regions[region];
-        // Planes start at multiples of 128 bytes, so at multiples of their values too.
-        let start = (self.offsets[region] + r.cells * self.plane.before) / self.plane.ty.size();
-        let mut steps = [0; 4];
-        (0..D).for_each(|d| steps[4 - D + d] = r.strides[d] as u64);
-        Place { first: (start + r.position(at)) as u64, steps }
+        place(&self.layout.regions[region], self.offsets[region], at, self.component)
     }
 
-    /// One component of a copy; none if it has no such values.
-    fn ghost_copy(&self, copy: &GhostCopy<D>, fixed: impl Fn(usize) -> u64) -> Option<BoxCopy> {
-        let at =
-            |source: &Source<D>| self.place(source.region, std::array::from_fn(|d| copy.cells.lo[d] + source.shift[d]));
-        let computed = self.plane.ty != ScalarType::Bool;
-        let from = match &copy.from {
-            From::Box(source) => copies::From::Box(at(source)),
-            From::Negated(source) if computed => copies::From::Negated(at(source)),
-            From::Line { near, far, distance } if computed => {
-                copies::From::Line { near: at(near), far: at(far), distance: *distance }
-            }
-            // The builder refuses these.
-            From::Negated(_) | From::Line { .. } => return None,
-            From::Fixed(value) => copies::From::Constant(fixed(*value)),
-        };
-        Some(BoxCopy { extent: extent(&copy.cells), to: self.place(copy.region, copy.cells.lo), from })
+    fn ghost_copy(&self, copy: &GhostCopy<D>, fixed: impl Fn(usize) -> Option<u64>) -> Option<BoxCopy> {
+        let to = self.place(copy.region, copy.cells.lo);
+        box_copy(copy, self.component.0, to, |from| self.place(from.region, copy.read_by(from).lo), fixed)
     }
+}
+
+/// Where the cells from `lo` on of a component are, of a region whose memory starts at byte `start`.
+pub(super) fn place<const D: usize>(region: &Region<D>, start: usize, lo: [i64; D], (ty, before): Component) -> Place {
+    // Planes start at multiples of 128 bytes, so at multiples of their values too.
+    let first = (start + region.cells * before) / ty.size() + region.position(lo);
+    let mut steps = [0; 4];
+    (0..D).for_each(|d| steps[4 - D + d] = region.strides[d] as u64);
+    Place { first: first as u64, steps }
+}
+
+/// Where the cells of a box are that lie packed, row by row, from byte `start` on.
+pub(super) fn packed<const D: usize>(cells: &GridBox<D>, start: usize, ty: ScalarType) -> Place {
+    Place { first: (start / ty.size()) as u64, steps: cells.widen().packed_strides().map(|step| step as u64) }
+}
+
+/// A component of a copy, of type `ty`; none if it has no such values. `at` says where the cells are that it reads, `fixed`
+/// the bits of fixed values.
+pub(super) fn box_copy<const D: usize>(
+    copy: &GhostCopy<D>,
+    ty: ScalarType,
+    to: Place,
+    at: impl Fn(&Source<D>) -> Place,
+    fixed: impl Fn(usize) -> Option<u64>,
+) -> Option<BoxCopy> {
+    let computed = ty != ScalarType::Bool;
+    let from = match &copy.from {
+        From::Box(source) => copies::From::Box(at(source)),
+        From::Negated(source) if computed => copies::From::Negated(at(source)),
+        From::Line { near, far, distance } if computed => {
+            copies::From::Line { near: at(near), far: at(far), distance: *distance }
+        }
+        // The builder refuses these.
+        From::Negated(_) | From::Line { .. } => return None,
+        From::Fixed(value) => copies::From::Constant(fixed(*value)?),
+    };
+    Some(BoxCopy { extent: extent(&copy.cells), to, from })
 }
 
 fn extent<const D: usize>(cells: &GridBox<D>) -> [u64; 4] {

@@ -13,6 +13,9 @@ use super::Which;
 use super::plan::{From, GhostCopy, GhostPlan, Source};
 use tida_kernels::element::{ElementType, ScalarType};
 
+/// The components of an element.
+type Components = SmallVec<[(ScalarType, usize); 8]>;
+
 /// Cells worth a task of their own.
 const GRAIN: usize = 1 << 13;
 /// Rows at least this long are copied as rows; shorter ones across, along the axis before.
@@ -51,7 +54,7 @@ pub(super) unsafe fn run_copies<const D: usize>(
     storage: &Storage,
     element: &ElementType,
 ) {
-    let components = components(element);
+    let components: Components = element.placed_components().collect();
     each(
         copies,
         |copy| copy.cells.cells(),
@@ -104,7 +107,7 @@ pub(super) unsafe fn run_packed<const D: usize>(
     storage: &Storage,
     element: &ElementType,
 ) {
-    let (components, block) = (components(element), Shared::new(block));
+    let (components, block) = (element.placed_components().collect::<Components>(), Shared::new(block));
     each(
         copies,
         |packed| packed.copy.cells.cells(),
@@ -116,16 +119,6 @@ pub(super) unsafe fn run_packed<const D: usize>(
             }
         },
     );
-}
-
-/// The types of an element's components, and the bytes of those before each.
-fn components(element: &ElementType) -> SmallVec<[(ScalarType, usize); 8]> {
-    let mut end = 0;
-    let component = |ty: ScalarType| {
-        end += ty.size();
-        (ty, end - ty.size())
-    };
-    element.component_types().into_iter().map(component).collect()
 }
 
 /// Does copies, of no fixed value, where they set ghosts in `part` of the first two axes. All on the calling thread.
@@ -140,7 +133,7 @@ pub(super) unsafe fn run_part<const D: usize>(
     element: &ElementType,
     part: &[Range<i64>; 2],
 ) {
-    let components = components(element);
+    let components: Components = element.placed_components().collect();
     for copy in copies {
         let mut cells = copy.cells;
         for (axis, part) in part.iter().enumerate().take(D) {
@@ -338,10 +331,7 @@ impl<const D: usize> Work<'_, D> {
 
     /// The cells of the copy, packed row by row.
     fn block<S>(&self, block: *mut u8) -> Plane<S, D> {
-        let extent = self.copy.cells.extent();
-        let mut strides = [1; D];
-        (1..D).rev().for_each(|d| strides[d - 1] = strides[d] * extent[d]);
-        Plane { base: block.cast(), origin: self.copy.cells.lo, strides }
+        Plane { base: block.cast(), origin: self.copy.cells.lo, strides: self.copy.cells.packed_strides() }
     }
 }
 

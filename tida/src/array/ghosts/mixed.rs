@@ -19,7 +19,7 @@ use super::plan::{GhostCopy, GhostPlan, Phase};
 use crate::acc::SpanKind;
 use crate::acc::device::DeviceCore;
 use crate::acc::node::Queue;
-use crate::backend::{Backend, Memory};
+use crate::backend::{Backend, HostBlock, Memory};
 use crate::error::Error;
 
 /// What was made of a plan, for the sides last asked for.
@@ -37,9 +37,6 @@ const KEPT: usize = 4;
 
 /// Packed values are aligned to so many bytes.
 const ALIGN: usize = 128;
-
-/// Blocks of the host of at least this many bytes are pinned.
-const WORTH_PINNING: usize = 1 << 16;
 
 /// A plan parted by the sides of the regions.
 #[derive(Debug)]
@@ -80,31 +77,13 @@ struct Strips<const D: usize> {
 /// Memory on both sides for what crosses.
 #[derive(Debug)]
 struct Block {
-    host: Vec<Line>,
+    host: HostBlock,
     device: Memory,
-    pinned: Option<Arc<dyn Backend>>,
 }
-
-#[derive(Clone, Copy, Debug)]
-#[repr(align(128))]
-struct Line(#[allow(dead_code)] [u8; ALIGN]);
 
 impl Block {
     fn new(backend: &Arc<dyn Backend>, bytes: usize) -> Result<Block, Error> {
-        let mut host = vec![Line([0; ALIGN]); bytes.div_ceil(ALIGN)];
-        let device = Memory::new(backend, bytes)?;
-        // SAFETY: the block lives until it is dropped, which unpins it first.
-        let pinned = bytes >= WORTH_PINNING && unsafe { backend.pin(host.as_mut_ptr().cast(), bytes) };
-        Ok(Block { host, device, pinned: pinned.then(|| backend.clone()) })
-    }
-}
-
-impl Drop for Block {
-    fn drop(&mut self) {
-        if let Some(backend) = &self.pinned {
-            // SAFETY: pinned when it was made; who used it has waited for the copies.
-            unsafe { backend.unpin(self.host.as_mut_ptr().cast()) }
-        }
+        Ok(Block { host: HostBlock::new(backend, bytes), device: Memory::new(backend, bytes)? })
     }
 }
 
@@ -140,7 +119,10 @@ impl<const D: usize> GhostPlan<D> {
         }
         let mixed = self.parted(device, layout, element, sides, fixed)?;
         let free = mixed.blocks.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut block = free.map_or_else(|| Block::new(device.backend(), mixed.bytes), Ok)?;
+        let mut block = match free {
+            Some(block) => block,
+            None => Block::new(device.backend(), mixed.bytes)?,
+        };
         let queue = Queue { device, stream: device.any_stream(), rings: &[] };
         let run = Run { plan: self, mixed: &mixed, queue: &queue, layout, storage, element };
         // SAFETY: the caller's promise; nothing that it put into streams is left when it fails.
@@ -189,7 +171,7 @@ impl<const D: usize> GhostPlan<D> {
             let (mut host, mut on_device, mut down, mut up) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
             for copy in moving.iter().chain(constant) {
                 set[copy.region] = true;
-                let from = copy.sources().next().map_or(sides[copy.region], |region| sides[region]);
+                let from = copy.sources().next().map_or(sides[copy.region], |from| sides[from.region]);
                 match (from, sides[copy.region]) {
                     (false, false) => host.push(copy.clone()),
                     (true, true) => on_device.push(copy),
@@ -218,7 +200,7 @@ impl<const D: usize> GhostPlan<D> {
 
 /// Whether a copy reads regions of both sides.
 fn torn<const D: usize>(copy: &GhostCopy<D>, sides: &[bool]) -> bool {
-    let mut from = copy.sources().map(|region| sides[region]);
+    let mut from = copy.sources().map(|from| sides[from.region]);
     from.next().is_some_and(|first| from.any(|other| other != first))
 }
 
@@ -275,7 +257,7 @@ impl<const D: usize> Run<'_, D> {
         let Run { plan, queue, layout, storage, element, .. } = *self;
         let Queue { device, stream, .. } = *queue;
         let backend = device.backend();
-        let host: *mut u8 = block.host.as_mut_ptr().cast();
+        let host: *mut u8 = block.host.start();
         let on_device = |copies: &DeviceCopies, to: &Memory, from: &Memory| {
             // SAFETY: the copies were made for this array and this block; the rest is the caller's promise.
             device.timed(SpanKind::Ghost, "fill_ghosts", stream, 0, || unsafe { copies.run(stream, to, from) })

@@ -65,28 +65,27 @@ pub(super) struct Source<const D: usize> {
 }
 
 impl<const D: usize> GhostCopy<D> {
-    /// The regions that it reads.
-    pub(super) fn sources(&self) -> impl Iterator<Item = usize> + use<D> {
+    /// The boxes that it reads, by their distance from the ghosts.
+    pub(super) fn sources(&self) -> impl Iterator<Item = &Source<D>> {
         let (first, second) = match &self.from {
-            From::Box(source) | From::Negated(source) => (Some(source.region), None),
-            From::Line { near, far, .. } => (Some(near.region), Some(far.region)),
+            From::Box(source) | From::Negated(source) => (Some(source), None),
+            From::Line { near, far, .. } => (Some(near), Some(far)),
             From::Fixed(_) => (None, None),
         };
         first.into_iter().chain(second)
     }
 
+    /// The cells of one of its sources.
+    pub(super) fn read_by(&self, source: &Source<D>) -> GridBox<D> {
+        let shifted = |at: [i64; D]| std::array::from_fn(|d| at[d] + source.shift[d]);
+        GridBox { lo: shifted(self.cells.lo), hi: shifted(self.cells.hi) }
+    }
+
     /// The planes along an axis that it reads.
     pub(super) fn reads(&self, axis: usize) -> Range<i64> {
-        let of =
-            |source: &Source<D>| self.cells.lo[axis] + source.shift[axis]..self.cells.hi[axis] + source.shift[axis];
-        match &self.from {
-            From::Box(source) | From::Negated(source) => of(source),
-            From::Line { near, far, .. } => {
-                let (near, far) = (of(near), of(far));
-                near.start.min(far.start)..near.end.max(far.end)
-            }
-            From::Fixed(_) => self.cells.lo[axis]..self.cells.lo[axis],
-        }
+        let planes = self.sources().map(|source| self.read_by(source)).map(|cells| cells.lo[axis]..cells.hi[axis]);
+        let both = |one: Range<i64>, other: Range<i64>| one.start.min(other.start)..one.end.max(other.end);
+        planes.reduce(both).unwrap_or(self.cells.lo[axis]..self.cells.lo[axis])
     }
 }
 

@@ -8,14 +8,14 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use smallvec::SmallVec;
-use tida_kernels::element::{ElementType, ScalarType};
-use tida_kernels::emit::copies::{self, BoxCopy, Place};
+use tida_kernels::element::ElementType;
+use tida_kernels::emit::copies::{self, Place};
 
 use super::super::element::Element;
 use super::super::grid_box::GridBox;
 use super::super::layout::{Boundaries, Boundary, Layout, WideLayout};
 use super::super::storage::Storage;
-use super::device::{DeviceCopies, Job};
+use super::device::{Component, DeviceCopies, Job, Sorted, box_copy, packed, place};
 use super::fill;
 use super::plan::{From, GhostCopy, GhostPlan, Phase, Source};
 use crate::acc::device::DeviceCore;
@@ -121,41 +121,15 @@ struct ArrayRegions<T: Element, const D: usize> {
     moving: OnceLock<Vec<bool>>,
 }
 
-/// A component of an element: its type, and the bytes of those before it.
-type Component = (ScalarType, usize);
-
 /// Where a box is that a copy reads: by the number of the copy, for each component.
 type Places<'a, const D: usize> = &'a dyn Fn(usize, &GhostCopy<D>, &Source<D>, Component) -> Place;
 
 /// Pieces of a strip start at multiples of so many bytes.
 const ALIGN: usize = 16;
 
-fn components(element: &ElementType) -> impl Iterator<Item = Component> + use<> {
-    let mut end = 0;
-    element.component_types().into_iter().map(move |ty| {
-        end += ty.size();
-        (ty, end - ty.size())
-    })
-}
-
-/// The boxes that a copy reads.
-fn sources<const D: usize>(copy: &GhostCopy<D>) -> impl Iterator<Item = &Source<D>> {
-    let (one, two) = match &copy.from {
-        From::Box(source) | From::Negated(source) => (Some(source), None),
-        From::Line { near, far, .. } => (Some(near), Some(far)),
-        From::Fixed(_) => (None, None),
-    };
-    one.into_iter().chain(two)
-}
-
-fn source_cells<const D: usize>(copy: &GhostCopy<D>, source: &Source<D>) -> GridBox<D> {
-    let shifted = |at: [i64; D]| std::array::from_fn(|d| at[d] + source.shift[d]);
-    GridBox { lo: shifted(copy.cells.lo), hi: shifted(copy.cells.hi) }
-}
-
 /// Bytes of a box in a strip.
 fn strip_bytes<const D: usize>(cells: &GridBox<D>, element: &ElementType) -> usize {
-    components(element).map(|(ty, _)| (cells.cells() * ty.size()).next_multiple_of(ALIGN)).sum()
+    element.placed_components().map(|(ty, _)| (cells.cells() * ty.size()).next_multiple_of(ALIGN)).sum()
 }
 
 fn add<const N: usize>(list: &mut SmallVec<[usize; N]>, region: usize)
@@ -188,8 +162,8 @@ impl<T: Element, const D: usize> ArrayRegions<T, D> {
                 let copies = || ranges.iter().flat_map(|range| &phase.moving[range.clone()]);
                 // Ghosts of other regions are there once their parts of the phases before are done.
                 let reads_ghosts = |copy: &GhostCopy<D>| {
-                    let mut others = sources(copy).filter(|source| source.region != region);
-                    others.any(|source| !self.valid(source.region).contains_box(&source_cells(copy, source)))
+                    let mut others = copy.sources().filter(|source| source.region != region);
+                    others.any(|source| !self.valid(source.region).contains_box(&copy.read_by(source)))
                 };
                 let far = copies().any(reads_ghosts);
                 let at = *last[region].take_if(|_| !far).get_or_insert_with(|| {
@@ -205,8 +179,8 @@ impl<T: Element, const D: usize> ArrayRegions<T, D> {
                 last[region] = Some(at);
                 let part = &mut parts[at];
                 for copy in copies() {
-                    for source in sources(copy) {
-                        let (cells, valid) = (source_cells(copy, source), self.valid(source.region));
+                    for source in copy.sources() {
+                        let (cells, valid) = (copy.read_by(source), self.valid(source.region));
                         if !valid.contains_box(&cells) {
                             add(&mut part.ghosts, source.region);
                         }
@@ -240,14 +214,6 @@ impl<T: Element, const D: usize> ArrayRegions<T, D> {
         part.copies.iter().filter_map(copies)
     }
 
-    /// Where the device has the cells from `lo` on of a component of a region.
-    fn place(&self, region: usize, at: usize, lo: [i64; D], (ty, before): Component) -> Place {
-        let r = &self.layout.regions[region];
-        let mut steps = [0; 4];
-        (0..D).for_each(|d| steps[4 - D + d] = r.strides[d] as u64);
-        Place { first: ((at + r.cells * before) / ty.size() + r.position(lo)) as u64, steps }
-    }
-
     /// The jobs of copies that may be done at once, of a region at byte `at`; `source` says where each of their boxes is, by
     /// the number of the copy, component by component.
     fn jobs<'a>(
@@ -257,35 +223,17 @@ impl<T: Element, const D: usize> ArrayRegions<T, D> {
         source: Places<'_, D>,
     ) -> Vec<Job> {
         let computed = copies.clone().any(|(_, copy)| matches!(copy.from, From::Negated(_) | From::Line { .. }));
-        let mut jobs: Vec<Job> = Vec::new();
+        let mut sorted = Sorted::default();
         for (number, copy) in copies {
-            for (position, component) in components(&T::TYPE).enumerate() {
-                let can_compute = component.0 != ScalarType::Bool;
-                let from = match &copy.from {
-                    From::Box(from) => copies::From::Box(source(number, copy, from, component)),
-                    From::Negated(from) if can_compute => copies::From::Negated(source(number, copy, from, component)),
-                    From::Line { near, far, distance } if can_compute => copies::From::Line {
-                        near: source(number, copy, near, component),
-                        far: source(number, copy, far, component),
-                        distance: *distance,
-                    },
-                    From::Fixed(value) => match self.plan().fixed.get(*value).and_then(|value| value.get(position)) {
-                        Some(bits) => copies::From::Constant(*bits),
-                        None => continue,
-                    },
-                    // The builder refuses these.
-                    From::Negated(_) | From::Line { .. } => continue,
-                };
-                let extent = copy.cells.widen().extent().map(|n| n as u64);
-                let one = BoxCopy { extent, to: self.place(copy.region, at, copy.cells.lo, component), from };
+            for (position, component) in T::TYPE.placed_components().enumerate() {
+                let to = place(&self.layout.regions[copy.region], at, copy.cells.lo, component);
+                let from = |from: &Source<D>| source(number, copy, from, component);
+                let fixed = |value: usize| self.plan().fixed.get(value)?.get(position).copied();
                 let kernel = copies::kernel_type(component.0, computed);
-                match jobs.iter_mut().find(|(scalar, _)| *scalar == kernel) {
-                    Some((_, list)) => list.push(one),
-                    None => jobs.push((kernel, vec![one])),
-                }
+                sorted.list(kernel).extend(box_copy(copy, component.0, to, from, fixed));
             }
         }
-        jobs
+        sorted.0
     }
 
     /// For each copy of a part where its boxes start in the strips of their regions: one after the other.
@@ -295,10 +243,10 @@ impl<T: Element, const D: usize> ArrayRegions<T, D> {
             let start = |source: &Source<D>| {
                 let Some((_, end)) = ends.iter_mut().find(|(region, _)| *region == source.region) else { return 0 };
                 let start = *end;
-                *end += strip_bytes(&source_cells(copy, source), &T::TYPE);
+                *end += strip_bytes(&copy.read_by(source), &T::TYPE);
                 start
             };
-            sources(copy).map(start).collect()
+            copy.sources().map(start).collect()
         };
         self.phases(part).flat_map(|(_, copies)| copies).map(starts).collect()
     }
@@ -360,10 +308,10 @@ impl<T: Element, const D: usize> Regional for ArrayRegions<T, D> {
         let r = &self.layout.regions[region];
         let mut rest = strip;
         for copy in self.phases(part).flat_map(|(_, copies)| copies) {
-            for source in sources(copy).filter(|source| source.region == region && region != part.region) {
-                let cells = source_cells(copy, source);
+            for source in copy.sources().filter(|source| source.region == region && region != part.region) {
+                let cells = copy.read_by(source);
                 let row = cells.extent()[D - 1];
-                for (ty, before) in components(&T::TYPE) {
+                for (ty, before) in T::TYPE.placed_components() {
                     let bytes = (cells.cells() * ty.size()).next_multiple_of(ALIGN);
                     let Some((piece, others)) = std::mem::take(&mut rest).split_at_mut_checked(bytes) else { return };
                     rest = others;
@@ -385,22 +333,18 @@ impl<T: Element, const D: usize> Regional for ArrayRegions<T, D> {
     ) -> Result<DeviceCopies, Error> {
         let Site::Region(at) = site(part.region) else { return DeviceCopies::new(device, Vec::new()) };
         let starts = self.strip_starts(part);
-        let place = |number: usize, copy: &GhostCopy<D>, source: &Source<D>, component: Component| {
-            let cells = source_cells(copy, source);
+        let source_place = |number: usize, copy: &GhostCopy<D>, source: &Source<D>, component: Component| {
+            let cells = copy.read_by(source);
             let strip = match site(source.region) {
-                Site::Region(at) => return self.place(source.region, at, cells.lo, component),
+                Site::Region(at) => return place(&self.layout.regions[source.region], at, cells.lo, component),
                 Site::Strip(strip) => strip,
             };
-            let start = sources(copy).position(|other| std::ptr::eq(other, source)).and_then(|n| starts[number].get(n));
-            let before = components(&T::TYPE).take_while(|(_, before)| *before < component.1);
+            let start =
+                copy.sources().position(|other| std::ptr::eq(other, source)).and_then(|n| starts[number].get(n));
+            let before = T::TYPE.placed_components().take_while(|(_, before)| *before < component.1);
             let before = before.map(|(ty, _)| (cells.cells() * ty.size()).next_multiple_of(ALIGN));
             let first = strip + start.copied().unwrap_or(0) + before.sum::<usize>();
-            let (mut steps, mut step) = ([0; 4], 1);
-            for (d, n) in cells.extent().into_iter().enumerate().rev() {
-                steps[4 - D + d] = step;
-                step *= n as u64;
-            }
-            Place { first: (first / component.0.size()) as u64, steps }
+            packed(&cells, first, component.0)
         };
         let mut jobs = Vec::new();
         let numbered: Vec<(usize, (usize, &GhostCopy<D>))> = self
@@ -409,7 +353,7 @@ impl<T: Element, const D: usize> Regional for ArrayRegions<T, D> {
             .enumerate()
             .collect();
         for phase in numbered.chunk_by(|(_, (one, _)), (_, (other, _))| one == other) {
-            jobs.extend(self.jobs(phase.iter().map(|(number, (_, copy))| (*number, *copy)), at, &place));
+            jobs.extend(self.jobs(phase.iter().map(|(number, (_, copy))| (*number, *copy)), at, &source_place));
         }
         DeviceCopies::new(device, jobs)
     }

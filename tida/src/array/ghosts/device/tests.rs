@@ -98,12 +98,12 @@ fn next(seed: &mut u64) -> u64 {
 /// Sets every byte of an array: any bits if `wild`, else those of ordinary numbers.
 fn poison<T: Element, const D: usize>(array: &TileArray<T, D>, wild: bool, seed: &mut u64) {
     for (number, region) in array.layout.regions.iter().enumerate() {
-        for plane in planes(&T::TYPE) {
-            let size = plane.ty.size();
+        for (ty, before) in T::TYPE.placed_components() {
+            let size = ty.size();
             for i in 0..region.cells {
                 let bits = next(seed);
                 let value = (bits % 20_001) as f64 / 7.0 - 1000.0;
-                let bytes = match plane.ty {
+                let bytes = match ty {
                     ScalarType::Bool => bits & 1,
                     ScalarType::F32 if !wild => u64::from((value as f32).to_bits()),
                     ScalarType::F64 if !wild => value.to_bits(),
@@ -112,7 +112,7 @@ fn poison<T: Element, const D: usize>(array: &TileArray<T, D>, wild: bool, seed:
                 .to_le_bytes();
                 // SAFETY: this plane of the region has `cells` values of that size, and no one else uses the array.
                 unsafe {
-                    let base = array.storage.base(number).add(region.cells * plane.before);
+                    let base = array.storage.base(number).add(region.cells * before);
                     std::ptr::copy_nonoverlapping(bytes.as_ptr(), base.add(i * size), size);
                 }
             }
