@@ -33,7 +33,7 @@ pub fn exceed(bench: &Bench, output: &mut Output) -> Result<()> {
     };
     let planes = ((LARGER * memory as f64 / 2.0 / plane as f64).ceil() as usize).max(2 * STEPS);
     let bytes = 2 * planes * plane;
-    let free = free_memory()?;
+    let free = bench.host_memory.map_or_else(free_memory, Ok)?;
     let gib = |bytes: f64| bytes / f64::from(1 << 30);
     let sizes = format!(
         "two arrays of {planes} x {side} x {side} f64, {:.1} GiB; the device has {:.1} GiB, the host {:.1} GiB free",

@@ -47,6 +47,10 @@ struct Options {
     /// Bytes that the case `exceed` takes for the device's memory [default: what the device has]
     #[arg(long)]
     memory: Option<u64>,
+    /// Bytes that the case `exceed` takes for the host's free memory, of machines whose memory grows as it is used
+    /// [default: what /proc/meminfo says]
+    #[arg(long)]
+    host_memory: Option<u64>,
     /// Cells along each axis of the 3-D cases; 2-D ones have 16 times as many [default: 512, on the CPU 64]
     #[arg(long, value_parser = clap::value_parser!(u32).range(8..=1024))]
     size: Option<u32>,
@@ -86,6 +90,8 @@ struct Bench {
     large: usize,
     /// What counts as the device's memory, if that is said.
     memory: Option<u64>,
+    /// What counts as the host's free memory, if that is said.
+    host_memory: Option<u64>,
 }
 
 impl Bench {
@@ -143,7 +149,8 @@ fn run() -> Result<()> {
     let effort = Effort { rounds: options.rounds as usize, seconds: f64::from(options.milliseconds) * 1e-3 };
     let size = options.size.unwrap_or(if on_cpu { 64 } else { 512 }) as usize;
     let large = options.size.unwrap_or(if on_cpu { 64 } else { 1024 }) as usize;
-    let bench = Bench { device, gpu, effort, size, large, memory: options.memory };
+    let (memory, host_memory) = (options.memory, options.host_memory);
+    let bench = Bench { device, gpu, effort, size, large, memory, host_memory };
     let mut output = Output::new(options.json.as_deref())?;
     let against = match &bench.gpu {
         Some(gpu) => &gpu.name,

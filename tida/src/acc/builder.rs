@@ -113,6 +113,7 @@ pub struct TileAccBuilder {
     threads: Option<usize>,
     look_ahead: Option<usize>,
     patience: Option<Duration>,
+    stream_from: Option<u64>,
     memory_limit: Option<u64>,
     math: Math,
     timeline: bool,
@@ -121,6 +122,9 @@ pub struct TileAccBuilder {
 
 /// Sweeps that may wait to run before the recorder waits for one to finish.
 const LOOK_AHEAD: usize = 4096;
+
+/// Bytes over the link that take longer than a few launches.
+const STREAM_FROM: u64 = 32 << 20;
 
 impl TileAccBuilder {
     /// Runs on this device and no other, or with [`Device::Hybrid`] on the CPU too; without it `TIDA_DEVICE` decides, else the
@@ -161,6 +165,15 @@ impl TileAccBuilder {
     /// between its steps may want a longer time. Waiting for a result starts the work at once.
     pub fn patience(mut self, time: Duration) -> Self {
         self.patience = Some(time);
+        self
+    }
+
+    /// Arrays that have room on the device and come from the host stream there if the work that needs them brings at least so
+    /// many bytes: it waits until something else is recorded or wanted, and where that is a result on the host, it runs over
+    /// planes while others come and go, with both directions of the link busy (TiDA-acc §VI-B). 32 MiB if nothing is said;
+    /// `u64::MAX` for never.
+    pub fn stream_from(mut self, bytes: u64) -> Self {
+        self.stream_from = Some(bytes);
         self
     }
 
@@ -239,7 +252,9 @@ impl TileAccBuilder {
         };
         let caches = self.caches.unwrap_or_else(Caches::of_this_machine);
         let waits = (self.look_ahead.unwrap_or(LOOK_AHEAD), self.patience.unwrap_or(PATIENCE));
-        let core = Core::start(self.threads, waits, core, Host::new(caches), timeline)?;
+        // Loops on both sides bring parts of arrays there and back.
+        let stream_from = if hybrid { u64::MAX } else { self.stream_from.unwrap_or(STREAM_FROM) };
+        let core = Core::start(self.threads, waits, stream_from, core, Host::new(caches), timeline)?;
         Ok(TileAcc { handle: Arc::new(Handle { core, device, hybrid }) })
     }
 }

@@ -40,6 +40,8 @@ pub(crate) struct Core {
     launched: Option<Sender<InFlight>>,
     look_ahead: usize,
     patience: Duration,
+    /// Bytes from which on arrays that come from the host may stream in.
+    pub(super) stream_from: u64,
     pub(super) recorder: Mutex<Recorder>,
     pub(super) chains: Mutex<Chains>,
     /// Evictions that may not have run.
@@ -129,7 +131,7 @@ impl TileWork<'_> {
     /// Whether it may be a part of a chain.
     pub fn can_chain(&self, kind: Kind) -> bool {
         match kind {
-            Kind::Planes => self.by_planes && can_stream(self.touches),
+            Kind::Planes | Kind::Arriving => self.by_planes && can_stream(self.touches),
             Kind::Regions => self.by_regions && can_move(self.touches),
         }
     }
@@ -144,6 +146,7 @@ impl Core {
     pub fn start(
         threads: Option<usize>,
         (look_ahead, patience): (usize, Duration),
+        stream_from: u64,
         device: Option<DeviceCore>,
         host: Host,
         timeline: Option<Arc<Times>>,
@@ -168,6 +171,7 @@ impl Core {
             launched,
             look_ahead,
             patience,
+            stream_from,
             recorder: Mutex::default(),
             chains: Mutex::default(),
             leaving: Mutex::default(),
@@ -223,7 +227,8 @@ impl Core {
             let (parts, others): (Vec<_>, Vec<_>) = open.into_iter().partition(|sweep| sweep.node.chain.is_some());
             recorder.open = parts;
             others.into_iter().for_each(|sweep| self.close(sweep, None));
-            if self.device.is_none() || quiet.elapsed() >= self.patience {
+            let hurries = recorder.chain.as_ref().is_some_and(|open| open.chain.kind == Kind::Arriving);
+            if self.device.is_none() || hurries || quiet.elapsed() >= self.patience {
                 self.close_chain(&mut recorder);
             }
         }
@@ -242,8 +247,9 @@ impl Core {
         if let Some(sweep) = joinable(&mut recorder.open, &tile) {
             sweep.add(tile.region, tile.cells, tile.touches);
             add_touches(&sweep.node, tile.touches);
-            return side(&sweep.node);
+            return side(&sweep.node, sweep.kind);
         }
+        self.keep_short(&mut recorder);
         drop(recorder);
         self.wait_for_room();
         let place = self.prepare_place(&tile);
@@ -268,7 +274,7 @@ impl Core {
         let (boxes, touches) = (Vec::new(), Vec::new());
         let mut sweep = OpenSweep { key: tile.key, node, kind, launch: launch(), boxes, touches, pace: tile.pace };
         sweep.add(tile.region, tile.cells, tile.touches);
-        let side = side(&sweep.node);
+        let side = side(&sweep.node, sweep.kind);
         recorder.open.push(sweep);
         if recorder.driver_sleeps {
             self.recorded.notify_all();
@@ -376,6 +382,14 @@ impl Core {
     fn keep_busy(self: &Arc<Core>, recorder: &mut Recorder) {
         let waiting = recorder.chain.as_ref().map_or(0, |open| open.chain.links.len());
         if waiting >= LONG && self.unfinished.load(Ordering::Relaxed) <= waiting + recorder.open.len() {
+            self.close_chain(recorder);
+        }
+    }
+
+    /// Closes a chain of arrays that arrive once they are better there as a whole before its work runs.
+    pub(super) fn keep_short(self: &Arc<Core>, recorder: &mut Recorder) {
+        let open = recorder.chain.as_ref().filter(|open| open.chain.kind == Kind::Arriving);
+        if open.is_some_and(|open| open.chain.links.len() + recorder.open.len() >= open.chain.most_links()) {
             self.close_chain(recorder);
         }
     }
@@ -583,6 +597,9 @@ impl Core {
             }
             nodes.retain(|n| !n.is_finished());
             if !nodes.is_empty() {
+                for touch in touches.iter().filter(|touch| touch.read) {
+                    recorder.chain.iter_mut().for_each(|open| open.chain.wanted_on_host(&touch.tracker));
+                }
                 self.close_chain(&mut recorder);
             }
         }

@@ -79,7 +79,10 @@ impl Core {
     ) -> Option<(u64, Kind)> {
         let held = recorder.chain_of(tile.touches.iter().map(|touch| &touch.tracker)).map(|open| open.chain.kind);
         let joins = match &self.device {
-            Some(_) => place.streams.or(held.filter(|kind| tile.key.on_device && tile.can_chain(*kind))),
+            Some(_) => place.streams.or(held.filter(|kind| {
+                // Others have made room for their arrays.
+                *kind != Kind::Arriving && tile.key.on_device && tile.can_chain(*kind)
+            })),
             None => {
                 let large = || chain::can_wave(tile.touches) && (held.is_some() || self.host.is_large(tile.touches));
                 Some(Kind::Planes).filter(|kind| tile.can_chain(*kind) && large())
@@ -88,8 +91,10 @@ impl Core {
         if let Some(kind) = joins {
             let open = self.open_chain(recorder, kind, place.room);
             for touch in tile.touches {
-                // It is not to stay as a whole: the chain brings it to the host.
-                touch.tracker.storage().unclaim();
+                if kind != Kind::Arriving {
+                    // It is not to stay as a whole: the chain brings it to the host.
+                    touch.tracker.storage().unclaim();
+                }
                 open.chain.array(&touch.tracker);
             }
             open.gate.add();
@@ -131,7 +136,14 @@ impl Core {
         self.settle_ghosts(trackers().filter(|tracker| tracker.is_ring() && !self.is_chained(tracker)));
         let held = lock(&self.recorder).chain_of(trackers()).map(|open| open.chain.kind);
         let can = |kind: &Kind| tile.key.on_device && tile.can_chain(*kind);
-        if let Some(kind) = held.filter(can) {
+        if held == Some(Kind::Arriving) {
+            self.settle_ghosts(trackers());
+            if tile.key.on_device && tile.can_chain(Kind::Arriving) && fits(device, trackers()) {
+                place.stream(Kind::Arriving, None);
+                return place;
+            }
+            self.close_chain(&mut lock(&self.recorder));
+        } else if let Some(kind) = held.filter(can) {
             if kind == Kind::Regions {
                 self.settle_ghosts(trackers());
             }
@@ -142,6 +154,10 @@ impl Core {
         let kind = [Kind::Planes, Kind::Regions].into_iter().find(can);
         self.settle_ghosts(trackers());
         if !tile.key.on_device || fits(device, trackers()) {
+            let reads = || tile.touches.iter().filter(|touch| touch.read.is_some()).map(|touch| &touch.tracker);
+            if can(&Kind::Arriving) && tile.pace.is_none() && self.arrive(device, trackers(), reads()) {
+                place.stream(Kind::Arriving, None);
+            }
             return place;
         }
         // What was used longest ago leaves first.
@@ -169,6 +185,32 @@ impl Core {
             fits(device, trackers());
         }
         place
+    }
+
+    /// Whether arrays that have their room on the device, of which work reads some, are on their way from the host and large
+    /// enough to be worth streaming.
+    fn arrive<'a>(
+        &self,
+        device: &DeviceCore,
+        all: impl Iterator<Item = &'a Arc<Tracker>>,
+        read: impl Iterator<Item = &'a Arc<Tracker>>,
+    ) -> bool {
+        let read = distinct(read);
+        let to_bring: usize = read.iter().map(|tracker| tracker.storage().bytes_to_bring()).sum();
+        let of_read: usize = read.iter().map(|tracker| tracker.storage().device_bytes()).sum();
+        if (to_bring as u64) < self.stream_from || 2 * to_bring < of_read {
+            return false;
+        }
+        let all = distinct(all);
+        let bytes: u64 = all.iter().map(|tracker| tracker.storage().device_bytes() as u64).sum();
+        // A window of each, besides the arrays. What other work has brought there need not come again.
+        device.room() >= bytes
+            && all.iter().all(|tracker| !tracker.is_ring())
+            && !read.iter().any(|tracker| {
+                let mut nodes = Vec::new();
+                tracker.pending(None, true, &mut nodes);
+                nodes.iter().any(|node| node.on_device && !node.is_finished())
+            })
     }
 
     /// Room for a chain: that of the chains which are not done, else half of the memory, for which the `others` give way in
@@ -253,8 +295,27 @@ impl Core {
         tracker: &Arc<Tracker>,
         fixed: bool,
     ) -> bool {
-        let held = lock(&self.recorder).chain_of([tracker].into_iter()).map(|open| open.chain.kind);
-        if (tracker.side() != Side::Chain && held.is_none()) || tracker.is_stale_allowed() {
+        let held = {
+            let mut recorder = lock(&self.recorder);
+            self.keep_short(&mut recorder);
+            recorder.chain_of([tracker].into_iter()).map(|open| open.chain.kind)
+        };
+        if tracker.is_stale_allowed() {
+            return false;
+        }
+        let arrives = || match &self.device {
+            Some(device) if tracker.side() == Side::Device && tracker.planar().is_some() => {
+                let array = || [tracker].into_iter();
+                self.arrive(device, array(), array()) && fits(device, array())
+            }
+            _ => false,
+        };
+        if held == Some(Kind::Arriving) || (held.is_none() && arrives()) {
+            self.wait_for_room();
+            self.add_ghosts(&mut lock(&self.recorder), recorded, tracker, (fixed, Kind::Arriving, None));
+            return true;
+        }
+        if tracker.side() != Side::Chain && held.is_none() {
             return false;
         }
         let chains = |planar: &Arc<dyn Planar>| match self.device {
@@ -274,27 +335,37 @@ impl Core {
             self.room_for_chains(device, others)
         });
         let mut recorder = lock(&self.recorder);
+        self.add_ghosts(&mut recorder, recorded, tracker, (fixed, kind, room));
+        if self.device.is_some() && kind == Kind::Planes && (tracker.boxes().len() > 1 || tracker.is_ring()) {
+            tracker.set_due(true);
+        }
+        true
+    }
+
+    /// Adds the filling of an array's ghosts to the chain of a kind.
+    fn add_ghosts(
+        self: &Arc<Core>,
+        recorder: &mut Recorder,
+        recorded: &'static Location<'static>,
+        tracker: &Arc<Tracker>,
+        (fixed, kind, room): (bool, Kind, Option<Arc<Claim>>),
+    ) {
         recorder.count += 1;
-        self.close_all(&mut recorder);
-        let open = self.open_chain(&mut recorder, kind, room);
+        self.close_all(recorder);
+        let open = self.open_chain(recorder, kind, room);
         let node = Node::new("fill_ghosts", recorded, self.device.is_some(), Some(open.number));
         self.unfinished.fetch_add(1, Ordering::Relaxed);
         open.gate.add();
         open.chain.ghosts(node.clone(), tracker, fixed);
         node.set_work(Work::Chained(open.gate.clone()));
         self.after_evictions(&node);
-        if self.device.is_some() && kind == Kind::Planes && (tracker.boxes().len() > 1 || tracker.is_ring()) {
-            tracker.set_due(true);
-        }
         touch_all(&node, &Touch { tracker: tracker.clone(), region: None, read: true, write: true });
         if recorder.driver_sleeps {
             self.recorded.notify_all();
         }
-        drop(recorder);
         if node.release() {
             self.start_node(node);
         }
-        true
     }
 
     /// Runs a chain: on a device after those that came before.
@@ -340,11 +411,11 @@ impl Core {
 }
 
 /// Where a sweep runs.
-pub(super) fn side(node: &Node) -> Side {
-    match (node.chain, node.on_device) {
-        (Some(_), _) => Side::Chain,
-        (None, true) => Side::Device,
-        (None, false) => Side::Host,
+pub(super) fn side(node: &Node, kind: Option<Kind>) -> Side {
+    match (kind, node.on_device) {
+        (Some(Kind::Planes | Kind::Regions), _) => Side::Chain,
+        (_, true) => Side::Device,
+        (_, false) => Side::Host,
     }
 }
 

@@ -156,7 +156,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         let regional = regional(&layout, &boundaries, &ghost_plan);
         Ok(TileArray {
             acc: acc.clone(),
-            tracker: Tracker::new(&layout, &storage, planar(&layout, &boundaries), regional),
+            tracker: Tracker::new(&layout, &storage, planar(&layout, &boundaries, &ghost_plan), regional),
             layout,
             boundaries,
             storage,

@@ -163,6 +163,40 @@ impl Storage {
         sides
     }
 
+    /// Bytes of the regions whose newest values the host alone has.
+    pub(crate) fn bytes_to_bring(&self) -> usize {
+        let state = self.residence().lock();
+        let on_host = |region: &usize| match state.regions.get(*region).map(|region| region.newest) {
+            None | Some(Newest::Zeros) => self.host_touched(*region),
+            Some(newest) => newest == Newest::Host,
+        };
+        (0..self.regions()).filter(on_host).map(|region| self.bytes(region)).sum()
+    }
+
+    /// Of each region, whether the device's memory has its newest values. All work on the array has finished.
+    pub(crate) fn on_device(&self) -> Vec<bool> {
+        let state = self.residence().lock();
+        let there = |region: &Region| matches!(region.newest, Newest::Device | Newest::Both);
+        let mut all: Vec<bool> = state.regions.iter().map(there).collect();
+        all.resize(self.regions(), false);
+        all
+    }
+
+    /// Says that the device's memory has the newest values of all regions: new ones if they were `written`, which the host
+    /// has too if it was `told`. All work on the array has finished.
+    pub(crate) fn arrived(&self, written: bool, told: bool) {
+        let mut state = self.residence().lock();
+        for region in &mut state.regions {
+            region.newest = match region.newest {
+                Newest::Device if !written => Newest::Device,
+                _ if written && !told => Newest::Device,
+                _ => Newest::Both,
+            };
+            region.by_device |= written;
+            region.arriving = None;
+        }
+    }
+
     /// Pins a region's block on the host if that is worth it and was not tried before.
     fn pin_in(&self, (tried, pinned): (&mut Vec<bool>, &mut PinnedBlocks), backend: &Arc<dyn Backend>, region: usize) {
         tried.resize(self.regions(), false);

@@ -7,9 +7,12 @@
 //!
 //! Where arrays are cut along other axes too, whole regions come and go instead (`regions.rs`).
 //!
+//! Work on arrays that fit and come from the host may run in the same way, once, and leave them on the device (`arrive.rs`).
+//!
 //! On the host, work on arrays larger than the caches is collected in the same way, and runs over blocks that fit a cache
 //! (`wave.rs`).
 
+mod arrive;
 mod regions;
 mod ring;
 mod run;
@@ -40,6 +43,8 @@ pub(crate) enum Kind {
     Planes,
     /// As regions.
     Regions,
+    /// They come from the host to stay on the device as a whole: as planes if the host wants results back.
+    Arriving,
 }
 
 /// Work that runs together.
@@ -51,6 +56,8 @@ pub(crate) struct Chain {
     pub arrays: Vec<Arc<Tracker>>,
     /// Room on a device, which chains share: one of them runs at a time.
     pub room: Option<Arc<Claim>>,
+    /// Numbers of the arrays that the host waits for.
+    pub wanted: SmallVec<[usize; 4]>,
 }
 
 /// A node of a chain.
@@ -88,6 +95,18 @@ impl Chain {
             self.arrays.push(tracker.clone());
             self.arrays.len() - 1
         })
+    }
+
+    /// Links from which on arrays that arrive had better be on the device as a whole: so many steps take longer than the
+    /// link, and follow one another too far apart.
+    pub fn most_links(&self) -> usize {
+        let planes = self.arrays.iter().filter_map(|tracker| tracker.planar()).map(|planar| planar.facts().valid.end);
+        planes.min().map_or(0, |planes| (planes / 2) as usize)
+    }
+
+    /// The host waits for an array.
+    pub fn wanted_on_host(&mut self, tracker: &Arc<Tracker>) {
+        self.wanted.extend(self.arrays.iter().position(|other| Arc::ptr_eq(other, tracker)));
     }
 
     /// Whether it touches an array.
@@ -153,6 +172,7 @@ pub(super) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Result<(), Err
     match ready.chain.kind {
         Kind::Planes => run::run(device, ready),
         Kind::Regions => regions::run(device, ready),
+        Kind::Arriving => arrive::run(device, ready),
     }
 }
 

@@ -92,6 +92,20 @@ pub(super) struct Rolling {
     tainted: Vec<bool>,
     /// Ghost planes that nothing writes while the window is there, and whether they are where they stay.
     ghosts: Vec<(i64, bool)>,
+    /// The array stays on the device as a whole.
+    kept: Option<Kept>,
+}
+
+/// The memory of an array that stays on the device as a whole.
+#[derive(Debug)]
+struct Kept {
+    memory: Arc<Memory>,
+    /// Of each region, whether it had the newest values before.
+    was_there: Vec<bool>,
+    /// Of each plane, whether it is put there.
+    has: Vec<bool>,
+    /// The host gets what is made of it too.
+    told: bool,
 }
 
 /// Values of each component that a window of an array takes.
@@ -132,7 +146,86 @@ impl Rolling {
         let tainted = vec![true; window.planes as usize];
         let stay = if window.ghosts > 0 { constant_ghosts(&**planar) } else { Vec::new() };
         let ghosts = stay.into_iter().map(|plane| (plane, false)).collect();
-        Ok(Rolling { tracker: tracker.clone(), planar: planar.clone(), memory, window, cells, tainted, ghosts })
+        Ok(Rolling {
+            tracker: tracker.clone(),
+            planar: planar.clone(),
+            memory,
+            window,
+            cells,
+            tainted,
+            ghosts,
+            kept: None,
+        })
+    }
+
+    /// Lets the array stay on the device as a whole; the host gets planes that leave the window if it is `told`.
+    ///
+    /// # Errors
+    /// Memory that the device does not have.
+    pub fn keep(mut self, device: &DeviceCore, told: bool) -> Result<Rolling, Error> {
+        let storage = self.storage();
+        let memory = storage.device_memory(device)?;
+        storage.pin(device);
+        let grown = &self.planar.facts().grown;
+        let has = vec![false; (grown.end - grown.start) as usize];
+        self.kept = Some(Kept { memory, was_there: storage.on_device(), has, told });
+        Ok(self)
+    }
+
+    /// The memory that the array stays in.
+    pub fn kept(&self) -> Option<&Arc<Memory>> {
+        self.kept.as_ref().map(|kept| &kept.memory)
+    }
+
+    /// Whether the host gets planes that leave the window.
+    pub fn goes_home(&self) -> bool {
+        self.kept.as_ref().is_none_or(|kept| kept.told)
+    }
+
+    /// Takes down that planes are put where the array stays.
+    fn keeps(&mut self, planes: &Range<i64>) {
+        let start = self.planar.facts().grown.start;
+        if let Some(kept) = &mut self.kept {
+            let at = |plane: i64| (plane - start).max(0) as usize;
+            kept.has.iter_mut().take(at(planes.end)).skip(at(planes.start)).for_each(|has| *has = true);
+        }
+    }
+
+    /// Copies to the device what has not come through the window, of an array that stays there.
+    ///
+    /// # Safety
+    /// As [`Rolling::upload`].
+    ///
+    /// # Errors
+    /// What the driver reports.
+    pub unsafe fn bring_rest(&self, device: &DeviceCore, stream: usize) -> Result<(), Error> {
+        let Some(kept) = &self.kept else { return Ok(()) };
+        let (facts, storage, backend) = (self.planar.facts(), self.storage(), device.backend());
+        for plane in facts.grown.clone().filter(|plane| !kept.has[(plane - facts.grown.start) as usize]) {
+            let stretches = self.stretches(&(plane..plane + 1), 0);
+            for stretch in stretches.iter().filter(|stretch| !kept.was_there[stretch.region]) {
+                for (ty, before) in facts.element.placed_components() {
+                    let (to, bytes) = (self.place_kept(stretch, before, ty.size()), stretch.values * ty.size());
+                    // SAFETY: the stretch lies in both memories; the rest is the caller's promise.
+                    unsafe {
+                        if storage.host_touched(stretch.region) {
+                            let from = self.host(storage, stretch, before, ty.size());
+                            backend.upload(stream, &kept.memory, to, from, bytes)?;
+                            device.count_upload(bytes);
+                        } else {
+                            backend.zero(stream, &kept.memory, to, bytes)?;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Where a stretch of a component starts in the memory of the whole array, in bytes.
+    fn place_kept(&self, stretch: &Stretch, before: usize, size: usize) -> usize {
+        let cells = self.planar.facts().layout.regions[stretch.region].cells as usize;
+        self.storage().offset(stretch.region) + cells * before + stretch.host * size
     }
 
     pub fn storage(&self) -> &Arc<Storage> {
@@ -211,7 +304,7 @@ impl Rolling {
     /// # Errors
     /// What the driver reports.
     pub unsafe fn upload(
-        &self,
+        &mut self,
         device: &DeviceCore,
         stream: usize,
         planes: Range<i64>,
@@ -219,21 +312,29 @@ impl Rolling {
     ) -> Result<(), Error> {
         let backend = device.backend();
         let storage = self.storage().clone();
+        self.keeps(&planes);
         for stretch in self.stretches(&planes, shift) {
-            let zero = !storage.host_touched(stretch.region);
+            let there = self.kept.as_ref().is_some_and(|kept| kept.was_there[stretch.region]);
+            let zero = !there && !storage.host_touched(stretch.region);
             for (ty, before) in self.planar.facts().element.placed_components() {
                 let size = ty.size();
                 let (to, bytes) = (self.cells * before + stretch.slot * size, stretch.values * size);
-                // SAFETY: the stretch lies in both memories; the rest is the caller's promise.
+                let kept = self.kept.as_ref().map(|kept| (&*kept.memory, self.place_kept(&stretch, before, size)));
+                // SAFETY: the stretch lies in all these memories; the rest is the caller's promise.
                 unsafe {
-                    if zero {
-                        backend.zero(stream, &self.memory, to, bytes)?;
-                    } else {
-                        let from = self.host(&storage, &stretch, before, size);
-                        backend.upload(stream, &self.memory, to, from, bytes)?;
+                    match kept {
+                        Some(kept) if there => backend.copy(stream, kept, (&self.memory, to), bytes)?,
+                        _ if zero => backend.zero(stream, &self.memory, to, bytes)?,
+                        _ => {
+                            let from = self.host(&storage, &stretch, before, size);
+                            backend.upload(stream, &self.memory, to, from, bytes)?;
+                        }
+                    }
+                    if let Some(kept) = kept.filter(|_| !there) {
+                        backend.copy(stream, (&self.memory, to), kept, bytes)?;
                     }
                 }
-                if !zero {
+                if !zero && !there {
                     device.count_upload(bytes);
                 }
             }
@@ -249,24 +350,34 @@ impl Rolling {
     /// # Errors
     /// What the driver reports.
     pub unsafe fn download(
-        &self,
+        &mut self,
         device: &DeviceCore,
         stream: usize,
         planes: Range<i64>,
         shift: i64,
     ) -> Result<(), Error> {
+        self.keeps(&planes);
         let storage = self.storage();
         for stretch in self.stretches(&planes, shift) {
-            storage.touch_host(stretch.region);
+            if self.goes_home() {
+                storage.touch_host(stretch.region);
+            }
             for (ty, before) in self.planar.facts().element.placed_components() {
                 let size = ty.size();
                 let (from, bytes) = (self.cells * before + stretch.slot * size, stretch.values * size);
-                // SAFETY: the stretch lies in both memories; the rest is the caller's promise.
-                unsafe {
-                    let to = self.host(storage, &stretch, before, size);
-                    device.backend().download(stream, &self.memory, from, to, bytes)?;
+                if let Some(kept) = &self.kept {
+                    let to = (&*kept.memory, self.place_kept(&stretch, before, size));
+                    // SAFETY: the stretch lies in both memories; the rest is the caller's promise.
+                    unsafe { device.backend().copy(stream, (&self.memory, from), to, bytes)? };
                 }
-                device.count_download(bytes);
+                if self.goes_home() {
+                    // SAFETY: as above.
+                    unsafe {
+                        let to = self.host(storage, &stretch, before, size);
+                        device.backend().download(stream, &self.memory, from, to, bytes)?;
+                    }
+                    device.count_download(bytes);
+                }
             }
         }
         Ok(())
@@ -381,14 +492,23 @@ impl Rolling {
         let stretch = Stretch { region: 0, host, slot, values };
         for (ty, before) in self.planar.facts().element.placed_components() {
             let size = ty.size();
-            let from = self.host(self.storage(), &stretch, before, size);
+            let (to, bytes) = (self.cells * before + slot * size, values * size);
+            let there = self.kept.as_ref().filter(|kept| kept.was_there[0]);
             // SAFETY: the plane is in the region's memory, the last plane of the window's memory is kept for it; the rest is
             // the caller's promise.
             unsafe {
-                let to = self.cells * before + slot * size;
-                device.backend().upload(stream, &self.memory, to, from, values * size)?;
+                match there {
+                    Some(kept) => {
+                        let from = (&*kept.memory, self.place_kept(&stretch, before, size));
+                        device.backend().copy(stream, from, (&self.memory, to), bytes)?;
+                    }
+                    None => {
+                        let from = self.host(self.storage(), &stretch, before, size);
+                        device.backend().upload(stream, &self.memory, to, from, bytes)?;
+                        device.count_upload(bytes);
+                    }
+                }
             }
-            device.count_upload(values * size);
         }
         Ok(())
     }

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use smallvec::{SmallVec, smallvec};
 
+use super::arrive::told_host;
 use super::ring::{Piece, Rolling, Window, cells, constant_ghosts};
 use super::schedule::{Access, Op, Pass, Planes, Reach, Schedule, Write, least_window, schedule};
 use super::segments::{Segment, ring_fill, segments};
-use super::{Chain, Events, Link, LinkWork, Ready, Use, after};
+use super::{Chain, Events, Kind, Link, LinkWork, Ready, Use, after};
 use crate::acc::boxes::union;
 use crate::acc::device::{Claim, DeviceCore};
 use crate::acc::node::{Done, Queue, Ring};
@@ -101,9 +102,7 @@ fn run_segment(
     }
     let Some(mut running) = Running::prepare(device, chain, planars, segment, results)? else { return Ok(()) };
     let put = running.put();
-    let waited = wait(device).and_then(|()| running.events.iter().try_for_each(|event| event.finish()));
-    told(chain, results, std::mem::take(&mut running.done));
-    put.and(waited)
+    running.finish(put, results)
 }
 
 /// Gives the nodes of a chain what their launches tell, once all commands are done.
@@ -126,7 +125,7 @@ pub(super) fn wait(device: &DeviceCore) -> Result<(), Error> {
 }
 
 /// The memory of an array that the host is about to write.
-fn touched<'a>(chain: &'a Chain, planars: &[&Arc<dyn Planar>], array: usize) -> &'a Storage {
+pub(super) fn touched<'a>(chain: &'a Chain, planars: &[&Arc<dyn Planar>], array: usize) -> &'a Storage {
     let storage = chain.arrays[array].storage();
     (0..planars[array].facts().layout.regions.len()).for_each(|region| storage.touch_host(region));
     storage
@@ -165,7 +164,7 @@ pub(super) fn skip_dependents(chain: &Chain, results: &mut [Result<(), Error>]) 
 }
 
 /// A chain on its way.
-struct Running<'a> {
+pub(super) struct Running<'a> {
     device: &'a Arc<DeviceCore>,
     chain: &'a Chain,
     works: Vec<OpWork>,
@@ -187,7 +186,7 @@ struct Running<'a> {
 
 impl<'a> Running<'a> {
     /// Orders a segment, and takes memory for the windows; nothing if no operation is left.
-    fn prepare(
+    pub fn prepare(
         device: &'a Arc<DeviceCore>,
         chain: &'a Chain,
         planars: &[&Arc<dyn Planar>],
@@ -213,7 +212,14 @@ impl<'a> Running<'a> {
         let period = segment.period;
         let grown = planars.iter().map(|planar| planar.facts().grown.end - planar.facts().grown.start);
         let most = period.or(grown.max()).unwrap_or(0);
-        let (room, claim) = room(device, chain);
+        let (room, claim) = match chain.kind {
+            // Others find the rest.
+            Kind::Arriving => {
+                let room = bytes(Window { planes: most, margin, ghosts, period }).min(device.room());
+                (room, Some(device.claim(room).ok_or_else(|| too_small(chain, planars, device.room(), room))?))
+            }
+            _ => room(device, chain),
+        };
         // The most planes that fit, found by bisection.
         let fitting = |ghosts: i64| {
             let (mut fits, mut too_many) = (0, most + 1);
@@ -242,8 +248,15 @@ impl<'a> Running<'a> {
             let Some(schedule) = made else {
                 return Err(too_small(chain, planars, room, bytes(planes(least))));
             };
-            let rolling = |(tracker, planar): (_, &&Arc<dyn Planar>)| Rolling::new(device, tracker, planar, window);
-            match chain.arrays.iter().zip(planars).map(rolling).collect::<Result<Vec<_>, Error>>() {
+            let rolling = |(number, (tracker, planar)): (usize, (_, &&Arc<dyn Planar>))| {
+                let rolling = Rolling::new(device, tracker, planar, window)?;
+                match chain.kind {
+                    Kind::Arriving => rolling.keep(device, told_host(chain, number)),
+                    _ => Ok(rolling),
+                }
+            };
+            let arrays = chain.arrays.iter().zip(planars).enumerate();
+            match arrays.map(rolling).collect::<Result<Vec<_>, Error>>() {
                 Ok(arrays) => {
                     return Ok(Some(Running {
                         device,
@@ -271,8 +284,47 @@ impl<'a> Running<'a> {
         }
     }
 
+    /// Passes over the arrays.
+    pub fn passes(&self) -> usize {
+        self.schedule.passes.len()
+    }
+
+    /// Waits until all is done that was put into streams, and gives the nodes their results.
+    ///
+    /// # Errors
+    /// `put`, or what a command says at its end.
+    pub fn finish(mut self, put: Result<(), Error>, results: &mut [Result<(), Error>]) -> Result<(), Error> {
+        let waited = wait(self.device).and_then(|()| self.events.iter().try_for_each(|event| event.finish()));
+        told(self.chain, results, std::mem::take(&mut self.done));
+        put.and(waited)
+    }
+
+    /// Completes arrays that stay on the device, after all else: planes that did not come, and ghosts between regions.
+    ///
+    /// # Errors
+    /// What the driver reports, or memory that the device does not have.
+    pub fn leave_whole(&mut self) -> Result<(), Error> {
+        let backend = self.device.backend();
+        for array in &self.arrays {
+            // SAFETY: no one uses the planes that did not come; the graph keeps all other work away.
+            unsafe { array.bring_rest(self.device, UP)? };
+        }
+        for stream in [UP, DOWN] {
+            backend.wait(RUN, &*backend.record(stream)?)?;
+        }
+        for array in &self.arrays {
+            let Some(memory) = array.kept() else { continue };
+            let copies = array.planar.fill_whole(self.device)?;
+            // SAFETY: the copies are for arrays of this layout and type; all that came before in the streams is done.
+            let put = || unsafe { copies.run(RUN, memory, memory) };
+            self.device.timed(SpanKind::Ghost, "ghosts between regions", RUN, 0, put)?;
+            self.held.push(Box::new(copies));
+        }
+        Ok(())
+    }
+
     /// Puts all commands into streams.
-    fn put(&mut self) -> Result<(), Error> {
+    pub fn put(&mut self) -> Result<(), Error> {
         let device = self.device;
         let backend = device.backend().clone();
         let schedule = std::mem::take(&mut self.schedule);
@@ -298,7 +350,7 @@ impl<'a> Running<'a> {
                 after(&backend, UP, &ran, block.uploads_after)?;
                 after(&backend, UP, &stored, block.uploads_after)?;
                 for Planes { array, planes } in &block.uploads {
-                    let array = &self.arrays[*array];
+                    let array = &mut self.arrays[*array];
                     let planes = array.coming(planes);
                     if planes.is_empty() {
                         continue;
@@ -338,11 +390,12 @@ impl<'a> Running<'a> {
             if !block.downloads.is_empty() {
                 backend.wait(DOWN, &*end)?;
                 for Planes { array, planes } in &block.downloads {
-                    let array = &self.arrays[*array];
+                    let array = &mut self.arrays[*array];
                     let shown = array.window.shown(planes);
+                    let bytes = if array.goes_home() { array.bytes(planes) } else { 0 };
                     // SAFETY: as above; the operations that write the planes are done.
                     let download = || unsafe { array.download(device, DOWN, planes.clone(), *shift) };
-                    device.timed(SpanKind::D2h, format_args!("{shown:?}"), DOWN, array.bytes(planes), download)?;
+                    device.timed(SpanKind::D2h, format_args!("{shown:?}"), DOWN, bytes, download)?;
                 }
                 let down = backend.record(DOWN)?;
                 backend.flush(DOWN)?;

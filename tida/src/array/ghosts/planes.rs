@@ -118,6 +118,12 @@ pub(crate) trait Planar: Debug + Send + Sync {
     /// rows, nor writes where their values come from.
     unsafe fn step_on_host(&self, storage: &Storage, step: &FillStep, planes: &Range<i64>, rows: &Range<i64>);
 
+    /// What fills all ghosts in the device's memory of a whole array, those of fixed value too.
+    ///
+    /// # Errors
+    /// As [`DeviceCopies`].
+    fn fill_whole(&self, device: &DeviceCore) -> Result<Arc<DeviceCopies>, Error>;
+
     /// What sets one part of the ghosts of `planes` in memory whose position 0 is at plane `origin`, with `cells` values
     /// for each component.
     ///
@@ -137,6 +143,7 @@ pub(crate) trait Planar: Debug + Send + Sync {
 pub(crate) fn planar<T: Element, const D: usize>(
     layout: &Arc<Layout<D>>,
     boundaries: &Arc<Boundaries<T, D>>,
+    plan: &Arc<OnceLock<GhostPlan<D>>>,
 ) -> Option<Arc<dyn Planar>> {
     let counts = layout.cuts.regions();
     if D < 2 || counts[1..].iter().any(|n| *n != 1) || T::TYPE.bytes() == 0 {
@@ -162,8 +169,8 @@ pub(crate) fn planar<T: Element, const D: usize>(
         period: ((low > 0 || high > 0) && matches!(boundaries[0][0], Boundary::Periodic))
             .then_some(layout.cuts.cells[0] as i64),
     };
-    let (layout, boundaries) = (layout.clone(), boundaries.clone());
-    Some(Arc::new(ArrayPlanes { facts, layout, boundaries, whole: OnceLock::new() }))
+    let (layout, boundaries, plan) = (layout.clone(), boundaries.clone(), plan.clone());
+    Some(Arc::new(ArrayPlanes { facts, layout, boundaries, plan, whole: OnceLock::new() }))
 }
 
 #[derive(Debug)]
@@ -171,11 +178,17 @@ struct ArrayPlanes<T: Element, const D: usize> {
     facts: PlaneFacts,
     layout: Arc<Layout<D>>,
     boundaries: Arc<Boundaries<T, D>>,
+    /// That of the array.
+    plan: Arc<OnceLock<GhostPlan<D>>>,
     /// The same array as one region, and how its ghosts are filled.
     whole: OnceLock<Option<(Layout<D>, GhostPlan<D>)>>,
 }
 
 impl<T: Element, const D: usize> ArrayPlanes<T, D> {
+    fn plan(&self) -> &GhostPlan<D> {
+        self.plan.get_or_init(|| GhostPlan::new(&self.layout, &self.boundaries))
+    }
+
     fn whole(&self) -> Option<&(Layout<D>, GhostPlan<D>)> {
         let make = || {
             let cells = self.layout.cuts.cells;
@@ -212,15 +225,17 @@ impl<T: Element, const D: usize> Planar for ArrayPlanes<T, D> {
     }
 
     unsafe fn fix_on_host(&self, storage: &Storage) {
-        let plan = GhostPlan::new(&self.layout, &self.boundaries);
         // SAFETY: the plan is that of the layout and `T`; the rest is the caller's promise.
-        unsafe { fill::run(&plan, &self.layout, storage, &T::TYPE, Which::Fixed) }
+        unsafe { fill::run(self.plan(), &self.layout, storage, &T::TYPE, Which::Fixed) }
     }
 
     unsafe fn fill_on_host(&self, storage: &Storage) {
-        let plan = GhostPlan::new(&self.layout, &self.boundaries);
         // SAFETY: the plan is that of the layout and `T`; the rest is the caller's promise.
-        unsafe { fill::run(&plan, &self.layout, storage, &T::TYPE, Which::All) }
+        unsafe { fill::run(self.plan(), &self.layout, storage, &T::TYPE, Which::All) }
+    }
+
+    fn fill_whole(&self, device: &DeviceCore) -> Result<Arc<DeviceCopies>, Error> {
+        self.plan().on_device(device, &self.layout, &T::TYPE, true)
     }
 
     fn steps(&self) -> Vec<FillStep> {
