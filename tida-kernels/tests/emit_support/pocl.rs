@@ -137,6 +137,7 @@ pub fn run(
                 Param::Geometry => Given::Bytes(words.clone()),
                 Param::Boxes => own(words.clone()),
                 Param::LogTiles => Given::Bytes(tiles.ilog2().to_le_bytes().to_vec()),
+                Param::March => Given::Bytes((plan.march.unwrap() as i32).to_le_bytes().to_vec()),
                 Param::Whole(n) => {
                     own(launch.grids.0[n as usize].words().iter().flat_map(|w| w.to_le_bytes()).collect())
                 }

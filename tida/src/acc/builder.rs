@@ -228,8 +228,9 @@ impl TileAccBuilder {
             Some(bytes) => Some(bytes),
             None => bytes_from("TIDA_MEMORY_LIMIT")?,
         };
+        let march = march_from_environment()?;
         let core = opened.map(|opened| {
-            let core = DeviceCore::new(opened, self.math, limit);
+            let core = DeviceCore::new(opened, self.math, limit).with_march(march);
             if self.timeline { core.with_timeline() } else { core }
         });
         let timeline = match &core {
@@ -256,6 +257,25 @@ pub(crate) fn bytes_from(variable: &str) -> Result<Option<u64>, Error> {
             format!("read the environment variable {variable}"),
             format!("`{text}`"),
             "set it to a number of bytes, or unset it",
+        )
+    })
+}
+
+/// The length of a march that `TIDA_MARCH` gives, if it is set.
+///
+/// # Errors
+/// [`ErrorKind::Argument`]: it is not a number of cells.
+fn march_from_environment() -> Result<Option<u32>, Error> {
+    let Some(text) = std::env::var_os("TIDA_MARCH").filter(|text| !text.is_empty() && text != "auto") else {
+        return Ok(None);
+    };
+    let text = text.to_string_lossy();
+    text.parse().map(Some).map_err(|_| {
+        Error::new(
+            ErrorKind::Argument,
+            "read the environment variable TIDA_MARCH",
+            format!("`{text}`"),
+            "set it to a number of cells that a thread takes along the first axis (1 for one cell a thread), to auto, or unset it",
         )
     })
 }
