@@ -121,7 +121,7 @@ pub fn run(
         };
         let mut grid = boxes.iter().map(blocks).fold([1; 3], |a, b| [a[0].max(b[0]), a[1].max(b[1]), a[2].max(b[2])]);
         // Blocks past a box's end do nothing: their number is made a power of two.
-        let tiles = if boxes.len() > 1 { grid[2].next_power_of_two() } else { grid[2] };
+        let tiles = if plan.many { grid[2].next_power_of_two() } else { grid[2] };
         grid[2] = tiles * boxes.len() as u64;
         let words: Vec<u8> =
             boxes.iter().flat_map(|b| launch.geometry(source, plan, b)).flat_map(|w| w.to_le_bytes()).collect();
