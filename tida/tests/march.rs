@@ -22,7 +22,7 @@ struct Case {
 }
 
 fn value(seed: u64, at: [usize; 3]) -> f64 {
-    let x = (seed + 1) * 0x9e37_79b9 ^ (at[0] as u64) << 40 ^ (at[1] as u64) << 20 ^ at[2] as u64;
+    let x = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9) ^ (at[0] as u64) << 40 ^ (at[1] as u64) << 20 ^ at[2] as u64;
     let x = (x ^ (x >> 15)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     (x >> 11) as f64 / (1u64 << 53) as f64 + 0.5
 }
