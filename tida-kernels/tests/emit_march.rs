@@ -260,6 +260,9 @@ fn queues_hold_what_is_read_and_no_more() {
         of(&[&[2, 0, 1], &[-1, 0, 1], &[0, 0, -1], &[3, 0, -1]]),
         [(vec![0, -1], (0, 3), 2), (vec![0, 1], (-1, 2), 2)]
     );
+    // Nine values are one queue, ten are not.
+    assert_eq!(of(&[&[-4, 0, 0], &[0, 0, 0], &[4, 0, 0]]), [(vec![0, 0], (-4, 4), 3)]);
+    assert_eq!(of(&[&[-4, 0, 0], &[0, 0, 0], &[5, 0, 0]]), [(vec![0, 0], (-4, 0), 2)]);
     // Too far apart for one queue.
     assert_eq!(of(&[&[-20, 0, 0], &[-18, 0, 0], &[0, 0, 0], &[20, 0, 0]]), [(vec![0, 0], (-20, -18), 2)]);
     assert_eq!(of(&[&[0, 0, 0], &[0, 1, 0], &[0, 0, 1]]), []);
@@ -276,6 +279,35 @@ fn queues_hold_what_is_read_and_no_more() {
     let kernel = by(&many);
     let found = saving(&kernel, &analyse(&kernel));
     assert_eq!((found.reads, found.saved, found.first, found.registers), (30, 6 * 2 + 4, 20, 60));
+}
+
+#[test]
+fn loops_and_library_functions_do_not_suit_a_march() {
+    let suits = |name: &str| {
+        let sample = samples::all().into_iter().find(|sample| sample.name == name).unwrap();
+        saving(&sample.kernel, &analyse(&sample.kernel)).suits
+    };
+    assert!(suits("heat_3d") && suits("wave") && suits("life"));
+    // A loop, one in a function that is called.
+    assert!(!suits("lattice") && !suits("mandelbrot"));
+    // Library functions of `f32` are cheap, those of `f64` are not.
+    let exp = |element| {
+        let args = [("next", bind(Access::Write, element, 2)), ("u", bind(Access::Read, element, 2))];
+        let value = add(method(Method::Exp, vec![load(1, at())]), load(1, at_plus(&[1, 0])));
+        let kernel = typed("exp.rs", 2, &args, &[], &[], block(vec![store(0, at(), value)]), vec![], None);
+        saving(&kernel, &analyse(&kernel)).suits
+    };
+    assert!(exp(F32) && !exp(F64));
+    // Many arrays.
+    let names = ["a", "b", "c", "d", "e", "f"];
+    let many = |count: usize| {
+        let mut args = vec![("next", bind(Access::Write, F64, 2))];
+        args.extend(names[..count].iter().map(|name| (*name, bind(Access::Read, F64, 2))));
+        let sum = (2..=count as u32).fold(load(1, at()), |sum, arg| add(sum, load(arg, at())));
+        let kernel = typed("many.rs", 2, &args, &[], &[], block(vec![store(0, at(), sum)]), vec![], None);
+        saving(&kernel, &analyse(&kernel)).suits
+    };
+    assert!(many(5) && !many(6));
 }
 
 #[test]

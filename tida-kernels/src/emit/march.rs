@@ -6,7 +6,7 @@ use super::shared::Shared;
 use super::text::Text;
 use super::types::memory;
 use crate::element::ScalarType;
-use crate::ir::{Block, StmtKind};
+use crate::plan::march::has_loop;
 
 /// Cells that the compiler is asked to take at once, so that registers need no moves and their reads are under way
 /// together. A power of two: NVRTC 13.0 forgets what is left over where it unrolls by 3.
@@ -54,15 +54,6 @@ pub(super) fn along(shared: &mut Shared<'_>, text: &mut Text, body: Text) {
             text.append(body.deeper(1));
         }
     });
-}
-
-/// Whether a loop stands in a block.
-fn has_loop(block: &Block) -> bool {
-    block.iter().any(|stmt| match &stmt.kind {
-        StmtKind::For { .. } | StmtKind::While { .. } => true,
-        StmtKind::If(_, then, otherwise) => has_loop(then) || has_loop(otherwise),
-        _ => false,
-    })
 }
 
 /// The registers of a queue, from the lowest offset to the highest.

@@ -8,10 +8,11 @@
 use std::collections::BTreeMap;
 
 use crate::analysis::{Analysis, ArrayAccess, IndexForm, Symbol};
-use crate::ir::{Access, Kernel};
+use crate::element::ScalarType;
+use crate::ir::{Access, Block, Kernel, StmtKind};
 
 /// Values of the longest queue: offsets further apart are queues of their own.
-const LONGEST: i64 = 8;
+const LONGEST: i64 = 9;
 
 /// 32-bit registers that queues may take: a quarter of what a thread can have.
 const REGISTERS: i64 = 64;
@@ -96,7 +97,13 @@ pub struct Saving {
     pub first: u32,
     /// 32-bit registers.
     pub registers: u32,
+    /// The kernel waits for memory, and has cells to wait with: few arrays, no loops, no library functions of `f64`. Others
+    /// were not seen to gain.
+    pub suits: bool,
 }
+
+/// Arrays of a kernel that has more reads under way in one cell than a march would add.
+const FEW: usize = 6;
 
 /// What a march saves of a kernel's reads.
 pub fn saving(kernel: &Kernel, analysis: &Analysis) -> Saving {
@@ -117,7 +124,26 @@ pub fn saving(kernel: &Kernel, analysis: &Analysis) -> Saving {
         saved: queues.iter().map(|queue| queue.reads - 1).sum(),
         first: queues.iter().map(|queue| (queue.along.1 - queue.along.0) as u32).sum(),
         registers: queues.iter().map(|queue| queue.registers() as u32).sum(),
+        suits: suits(kernel, analysis),
     }
+}
+
+/// See [`Saving::suits`].
+fn suits(kernel: &Kernel, analysis: &Analysis) -> bool {
+    let arrays = kernel.args.iter().filter(|arg| arg.access != Access::Table);
+    let double = arrays.clone().any(|arg| arg.element.component_types().contains(&ScalarType::F64));
+    let loops = kernel.functions.iter().map(|function| &function.body).chain([&kernel.body]);
+    let loops = loops.into_iter().any(|body| has_loop(&body.block));
+    arrays.count() <= FEW && !loops && !(analysis.uses_inexact && double)
+}
+
+/// Whether a loop stands in a block.
+pub(crate) fn has_loop(block: &Block) -> bool {
+    block.iter().any(|stmt| match &stmt.kind {
+        StmtKind::For { .. } | StmtKind::While { .. } => true,
+        StmtKind::If(_, then, otherwise) => has_loop(then) || has_loop(otherwise),
+        _ => false,
+    })
 }
 
 /// The constants that an index adds to `at`, if it does no more.
