@@ -28,6 +28,7 @@ fn of(sample: &samples::Sample, dialect: Dialect, many: bool, narrow: bool) -> S
         narrow,
         checked: sample.checked,
         groups,
+        march: None,
     };
     host::source(&sample.kernel, &plan)
 }

@@ -9,6 +9,7 @@ use super::text::Text;
 use super::types::memory;
 use crate::element::ScalarType;
 use crate::ir::{Access, Component, ExprId};
+use crate::plan::march::Queue;
 
 impl Writer<'_, '_> {
     /// A read of a component of a cell.
@@ -23,6 +24,9 @@ impl Writer<'_, '_> {
             Access::Table | Access::All => self.read(arg, index, component),
             Access::Read | Access::Write => match self.offsets(index) {
                 Some(offsets) if self.shared.is_proven(arg, &offsets) => {
+                    if let Some(kept) = self.kept(arg, &offsets, component) {
+                        return self.truth(ty, kept);
+                    }
                     let position = self.nearby(arg, &offsets);
                     self.at(arg, component, &position)
                 }
@@ -34,6 +38,24 @@ impl Writer<'_, '_> {
             },
         };
         self.truth(ty, text)
+    }
+
+    /// The register of a marching thread that holds a component of a cell, if one does.
+    fn kept(&mut self, arg: usize, offsets: &[i64], component: &Component) -> Option<String> {
+        let (along, across) = offsets.split_first()?;
+        let holds = |queue: &Queue| {
+            let (lo, hi) = queue.along;
+            queue.arg == arg
+                && queue.component == component.base as usize
+                && queue.across == across
+                && (lo..=hi).contains(along)
+        };
+        let number = self.shared.queues.iter().position(holds).filter(|_| component.dynamic.is_empty())?;
+        self.shared.used.queues.insert(number);
+        // What fills it.
+        self.shared.plane(arg, component.base as usize);
+        self.nearby(arg, offsets);
+        Some(self.shared.register(number, *along))
     }
 
     /// A value in memory, as what it is in an expression.
@@ -66,17 +88,7 @@ impl Writer<'_, '_> {
     /// `p + s0 - 1`.
     fn nearby(&mut self, arg: usize, offsets: &[i64]) -> String {
         let group = self.shared.group(arg);
-        let mut text = self.shared.position(group);
-        for (axis, by) in offsets.iter().enumerate().filter(|(_, by)| **by != 0) {
-            let sign = if *by < 0 { '-' } else { '+' };
-            let by = by.unsigned_abs();
-            text += &match (axis + 1 == offsets.len(), by) {
-                (true, _) => format!(" {sign} {by}"),
-                (false, 1) => format!(" {sign} {}", self.shared.stride(group, axis)),
-                (false, _) => format!(" {sign} {by} * {}", self.shared.stride(group, axis)),
-            };
-        }
-        text
+        around(self.shared, group, offsets)
     }
 
     /// The position of any cell that the region holds.
@@ -133,6 +145,21 @@ impl Writer<'_, '_> {
         let name = self.shared.reader(reader);
         format!("{name}({})", values.join(", "))
     }
+}
+
+/// `p + s0 - 1`.
+pub(super) fn around(shared: &mut Shared<'_>, group: u8, offsets: &[i64]) -> String {
+    let mut text = shared.position(group);
+    for (axis, by) in offsets.iter().enumerate().filter(|(_, by)| **by != 0) {
+        let sign = if *by < 0 { '-' } else { '+' };
+        let by = by.unsigned_abs();
+        text += &match (axis + 1 == offsets.len(), by) {
+            (true, _) => format!(" {sign} {by}"),
+            (false, 1) => format!(" {sign} {}", shared.stride(group, axis)),
+            (false, _) => format!(" {sign} {by} * {}", shared.stride(group, axis)),
+        };
+    }
+    text
 }
 
 /// Notes what the function will use.

@@ -228,11 +228,24 @@ impl<'s, 'a> Writer<'s, 'a> {
     /// Ends the body without a value: zeros, where there must be one.
     fn finish(&mut self, span: Span) {
         let line = match &self.result {
-            None => "return;".into(),
+            None => self.next_cell(),
             Some(Type::Scalar(_)) => "return 0;".into(),
             Some(ty) => format!("{{ const {} zero = {{0}}; return zero; }}", self.shared.types.name(ty)),
         };
         self.put(span, line);
+    }
+
+    /// Ends the cell: all that a thread does, or it marches on.
+    fn next_cell(&mut self) -> String {
+        match (self.shared.plan.marches(self.shared.kernel.rank), self.loops) {
+            (None, _) => "return;".into(),
+            (Some(_), 0) => "continue;".into(),
+            // Out of the user's loops.
+            (Some(_), _) => {
+                self.shared.used.leaves = true;
+                format!("goto {};", self.shared.own("next_cell"))
+            }
+        }
     }
 
     /// Evaluates what can fault, and drops it.

@@ -2,6 +2,7 @@
 
 use super::access::readers;
 use super::body::{Writer, file_name};
+use super::march;
 use super::names::legal;
 use super::segments;
 use super::shared::{Shared, planes_before, uniform};
@@ -39,8 +40,13 @@ pub(super) fn emit(kernel: &Kernel, analysis: &Analysis, plan: &Plan) -> Source 
     let cell = if sweep {
         main.depth = 1;
         segments::threads(&mut shared, &mut main);
-        top(&mut shared, &mut main);
-        main.append(body);
+        match plan.marches(kernel.rank) {
+            Some(_) => march::along(&mut shared, &mut main, body),
+            None => {
+                top(&mut shared, &mut main);
+                main.append(body);
+            }
+        }
         Text::default()
     } else {
         cell_function(&mut shared, body)
@@ -135,10 +141,17 @@ fn functions(shared: &mut Shared<'_>) -> Text {
 
 /// What the body names but does not declare: pointers, positions, coordinates.
 fn top(shared: &mut Shared<'_>, text: &mut Text) {
+    let t = shared.own("t0");
+    pointers(shared, text);
+    positions(shared, text, "const ", &t);
+    coordinates(shared, text);
+}
+
+/// Pointers and strides: the same for all cells of a box.
+pub(super) fn pointers(shared: &mut Shared<'_>, text: &mut Text) {
     let dialect = shared.dialect();
     let narrow = shared.plan.narrow;
     let (word, cast) = if narrow { ("i32", "(i32)") } else { ("i64", "") };
-    let rank = shared.kernel.rank;
     let used = shared.used.clone();
     for &arg in &used.args {
         if used.fields.contains(&Field::Base(arg as u32)) && !shared.plan.points_to_regions() {
@@ -168,17 +181,27 @@ fn top(shared: &mut Shared<'_>, text: &mut Text) {
         let name = shared.stride(group, axis);
         text.line(format!("const {word} {name} = {cast}{stride};"));
     }
-    for &group in &used.positions {
+}
+
+/// Positions of the cell whose number along axis 0 is `first`.
+pub(super) fn positions(shared: &mut Shared<'_>, text: &mut Text, word_before: &str, first: &str) {
+    let (word, cast) = if shared.plan.narrow { ("i32", "(i32)") } else { ("i64", "") };
+    let rank = shared.kernel.rank;
+    for group in shared.used.positions.clone() {
         let mut place = format!("{cast}{}", shared.field(Field::First(group.into())));
         for axis in 0..rank {
-            let t = shared.own(&format!("t{axis}"));
+            let t = if axis == 0 { first.to_owned() } else { shared.own(&format!("t{axis}")) };
             place +=
                 &if axis + 1 == rank { format!(" + {t}") } else { format!(" + {t} * {}", shared.stride(group, axis)) };
         }
         let name = shared.position(group);
-        text.line(format!("const {word} {name} = {place};"));
+        text.line(format!("{word_before}{word} {name} = {place};"));
     }
-    for &axis in &used.coordinates {
+}
+
+/// Coordinates of the cell.
+pub(super) fn coordinates(shared: &mut Shared<'_>, text: &mut Text) {
+    for axis in shared.used.coordinates.clone() {
         let (name, lo) = (shared.coordinate(axis), shared.field(Field::Lo(axis as u32)));
         let t = shared.own(&format!("t{axis}"));
         text.line(format!("const i64 {name} = {lo} + {t};"));
@@ -246,6 +269,10 @@ pub(super) fn params(shared: &mut Shared<'_>, entry: bool) -> Vec<Declared> {
             add(Param::LogTiles, "const u32".into(), &tiles);
         }
         _ => add(Param::Geometry, "const Geometry".into(), "box"),
+    }
+    if entry && shared.plan.marches(kernel.rank).is_some() {
+        let march = shared.own("march");
+        add(Param::March, "const i32".into(), &march);
     }
     if entry && shared.plan.goal != Goal::Sweep {
         let name = shared.own("out");

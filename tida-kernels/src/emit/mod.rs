@@ -11,6 +11,7 @@ mod expr;
 pub mod fold;
 mod helpers;
 mod kernel;
+mod march;
 mod names;
 mod segments;
 mod shared;
@@ -53,6 +54,9 @@ pub enum Param {
     /// Each box has `1 << n` blocks along z, and block `z` works on box `z >> n`: that number `n` (`u32`). With
     /// [`Plan::many`].
     LogTiles,
+    /// Cells along axis 0 that a thread takes one after the other (`i32`, at least 1). With a plan that
+    /// [`marches`](Plan::marches).
+    March,
     /// Memory that says where the regions of a whole array lie: 64-bit words. For an array of `E` axes: the number of
     /// regions along each axis; the shape; for each axis the ends of its regions' valid boxes; then for each region
     /// (row-major) its base, its origin on each axis, its strides on all axes but the last, its plane (see [`Field`]).

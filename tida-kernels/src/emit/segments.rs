@@ -32,14 +32,16 @@ fn int(text: &str) -> String {
     if text.contains(' ') { format!("(i32)({text})") } else { format!("(i32){text}") }
 }
 
-/// The numbers of the cell along the axes before the last two, from the thread's place along z.
+/// The numbers of the cell along the axes before the last two, from the thread's place along z. Of a thread that marches
+/// the first is that of its stretch.
 fn outer(shared: &mut Shared<'_>, text: &mut Text, z: &str) {
     let rank = shared.kernel.rank;
+    let first = first_axis(shared);
     if rank == 3 {
-        let t0 = shared.own("t0");
+        let t0 = first;
         text.line(format!("const i32 {t0} = {};", int(z)));
     } else if rank >= 4 {
-        let (t0, t1, folded) = (shared.own("t0"), shared.own("t1"), shared.own("z"));
+        let (t0, t1, folded) = (first, shared.own("t1"), shared.own("z"));
         let extent = shared.field(Field::Extent(1));
         text.line(format!("const i32 {folded} = {};", int(z)));
         text.line(format!("const i32 {t0} = {folded} / (i32){extent};"));
@@ -47,7 +49,13 @@ fn outer(shared: &mut Shared<'_>, text: &mut Text, z: &str) {
     }
 }
 
-/// Finds the cell of the thread: x is the last axis, y the one before, z those before that.
+/// What is called that a thread's place along axis 0 is the number of.
+fn first_axis(shared: &mut Shared<'_>) -> String {
+    let marches = shared.plan.marches(shared.kernel.rank).is_some();
+    shared.own(if marches { "stretch" } else { "t0" })
+}
+
+/// Finds the cell of the thread, or the first and the end of those that it takes along axis 0: x is the last axis, y the one before, z those before that.
 pub(super) fn threads(shared: &mut Shared<'_>, text: &mut Text) {
     let dialect = shared.dialect();
     let rank = shared.kernel.rank;
@@ -60,18 +68,32 @@ pub(super) fn threads(shared: &mut Shared<'_>, text: &mut Text) {
     }
     outer(shared, text, &along_z);
     if rank >= 2 {
-        let t = shared.own(&format!("t{}", rank - 2));
+        let t = if rank == 2 { first_axis(shared) } else { shared.own(&format!("t{}", rank - 2)) };
         text.line(format!("const i32 {t} = {};", int(&dialect.place(1, y))));
     }
     let t = shared.own(&format!("t{}", rank.saturating_sub(1)));
     text.line(format!("const i32 {t} = {};", int(&dialect.place(0, x))));
+    let marches = shared.plan.marches(rank).is_some();
+    if marches {
+        let (start, stretch, march) = (shared.own("start"), first_axis(shared), shared.own("march"));
+        text.line(format!("const i32 {start} = {stretch} * {march};"));
+    }
     let tests: Vec<String> = (0..rank)
         .map(|axis| {
+            if marches && axis == 0 {
+                let (start, extent) = (shared.own("start"), shared.field(Field::Extent(0)));
+                return format!("{start} >= (i32){extent}");
+            }
             let (t, extent) = (shared.own(&format!("t{axis}")), shared.field(Field::Extent(axis as u32)));
             format!("{t} >= {}{extent}", if shared.plan.narrow { "(i32)" } else { "" })
         })
         .collect();
     text.line(format!("if ({}) return;", tests.join(" || ")));
+    if marches {
+        let (start, end, march) = (shared.own("start"), shared.own("end"), shared.own("march"));
+        let extent = format!("(i32){}", shared.field(Field::Extent(0)));
+        text.line(format!("const i32 {end} = {extent} - {start} < {march} ? {extent} : {start} + {march};"));
+    }
 }
 
 /// The number of the cell's row among those of the whole.

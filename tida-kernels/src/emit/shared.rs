@@ -9,6 +9,7 @@ use super::types::{Types, memory};
 use crate::analysis::{Analysis, IndexForm, Symbol};
 use crate::element::{ElementType, ScalarType};
 use crate::ir::{Access, Arg, Kernel};
+use crate::plan::march::{Queue, queues};
 use crate::plan::{Dialect, Plan};
 
 /// A function that reads one component of an argument: with checks, or through the regions of a whole array.
@@ -37,6 +38,10 @@ pub(super) struct Used {
     pub planes: BTreeSet<(usize, usize)>,
     pub coordinates: BTreeSet<usize>,
     pub readers: BTreeMap<Reader, String>,
+    /// Queues of a march, by number.
+    pub queues: BTreeSet<usize>,
+    /// Cells of a march end in loops of the user's.
+    pub leaves: bool,
     pub fault: bool,
 }
 
@@ -64,6 +69,8 @@ pub(super) struct Shared<'a> {
     pub faulting: Vec<bool>,
     /// Offsets from `at` that every launch has proven, by argument.
     proven: Vec<BTreeSet<Vec<i64>>>,
+    /// What a marching thread keeps in registers.
+    pub queues: Vec<Queue>,
     /// By argument: what its group is called in the text, with `_` before it.
     suffixes: Vec<String>,
     /// Variables of the emitter's own: the names users see in examples, if theirs leave them free.
@@ -89,6 +96,7 @@ impl<'a> Shared<'a> {
             functions,
             faulting: Vec::new(),
             proven: kernel.args.iter().enumerate().map(|(n, arg)| proven(analysis, n, arg)).collect(),
+            queues: if plan.marches(kernel.rank).is_some() { queues(kernel, analysis) } else { Vec::new() },
             suffixes: Vec::new(),
             own: BTreeMap::new(),
             used: Used::default(),
@@ -255,6 +263,20 @@ impl<'a> Shared<'a> {
     pub fn plane_name(&mut self, arg: usize, component: usize) -> String {
         let path = component_path(&self.kernel.args[arg].element, component);
         let name = format!("{}{path}", self.args[arg]);
+        self.own(&name)
+    }
+
+    /// The register of a queue that holds the value at an offset along axis 0: `u_m1_0_0`.
+    pub fn register(&mut self, queue: usize, along: i64) -> String {
+        let Queue { arg, component, across, .. } = self.queues[queue].clone();
+        let path = component_path(&self.kernel.args[arg].element, component);
+        let part = |by: i64| match by {
+            0 => "_0".to_owned(),
+            ..0 => format!("_m{}", by.unsigned_abs()),
+            _ => format!("_p{by}"),
+        };
+        let place: String = std::iter::once(along).chain(across).map(part).collect();
+        let name = format!("{}{path}{place}", self.args[arg]);
         self.own(&name)
     }
 

@@ -39,6 +39,14 @@ impl Text {
         lines.lines().for_each(|line| self.line(line));
     }
 
+    /// The same lines, so many steps further in.
+    pub fn deeper(mut self, steps: usize) -> Text {
+        for (line, _) in self.lines.iter_mut().filter(|(line, _)| !line.is_empty()) {
+            line.insert_str(0, &"    ".repeat(steps));
+        }
+        self
+    }
+
     /// Adds another text, as deep as it is itself.
     pub fn append(&mut self, other: Text) {
         self.lines.extend(other.lines);

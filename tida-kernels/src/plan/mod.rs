@@ -1,6 +1,10 @@
 //! How a kernel is laid out on a device: thread mapping, index arithmetic, which form of accesses.
 //!
-//! A plan is a value: what is emitted follows from the kernel and its plan alone.
+//! A plan is a value: what is emitted follows from the kernel and its plan alone. `march` says which reads a march keeps in
+//! registers.
+
+pub mod auto;
+pub mod march;
 
 /// Cells of a segment of a reduction, and entries of a group of its tree.
 pub const SEGMENT: i64 = 64;
@@ -64,13 +68,16 @@ pub struct Plan {
     pub many: bool,
     /// With `many`: pass the geometry of at most so many boxes by value, and no table. CUDA alone; 0 for a table.
     pub by_value: u8,
-    /// Positions within a region fit 32 bits (SAFARA's `small`).
+    /// Positions within a region fit 32 bits (SAFARA's `small`), with a march also those one step along axis 0 beyond it.
     pub narrow: bool,
     /// Reads that were not proven in range are checked as they happen.
     pub checked: bool,
     /// For each argument the number of its geometry: arguments of one layout share index arithmetic (SAFARA's `dim`).
     /// Whole arrays and tables have none; their entry is not looked at.
     pub groups: Vec<u8>,
+    /// Cells along axis 0 that a thread takes one after the other, with what it read in registers (see [`march`]); else each
+    /// thread has one cell. Sweeps over more than one axis whose reads are all proven march, others do not look at it.
+    pub march: Option<u32>,
 }
 
 /// Threads of a block where nothing else is asked for.
@@ -93,12 +100,18 @@ impl Plan {
         [x, y, z]
     }
 
+    /// How many cells a thread takes along axis 0 of a kernel of so many axes, if it marches.
+    pub fn marches(&self, rank: usize) -> Option<u32> {
+        self.march.filter(|_| rank > 1 && self.goal == Goal::Sweep && !self.checked)
+    }
+
     /// Blocks along x, y and z that cover a box of these extents (axes of the kernel).
     pub fn blocks(&self, extent: &[i64]) -> [u64; 3] {
-        let along =
-            |from_last: usize| extent.len().checked_sub(from_last + 1).map_or(1, |axis| extent[axis].max(0) as u64);
-        let [x, y, z] = self.block.map(u64::from);
-        [along(0).div_ceil(x), along(1).div_ceil(y), (along(2) * along(3)).div_ceil(z)]
+        let mut threads = extent.to_vec();
+        if let (Some(cells), Some(along)) = (self.marches(extent.len()), threads.first_mut()) {
+            *along = (*along).max(0).unsigned_abs().div_ceil(u64::from(cells.max(1))) as i64;
+        }
+        blocks(self.block, &threads)
     }
 
     /// Blocks along x, y and z of a [`Goal::Segments`] over a box of these extents whose first cell along the last axis is

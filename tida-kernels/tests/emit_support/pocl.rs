@@ -121,7 +121,7 @@ pub fn run(
         };
         let mut grid = boxes.iter().map(blocks).fold([1; 3], |a, b| [a[0].max(b[0]), a[1].max(b[1]), a[2].max(b[2])]);
         // Blocks past a box's end do nothing: their number is made a power of two.
-        let tiles = if boxes.len() > 1 { grid[2].next_power_of_two() } else { grid[2] };
+        let tiles = if plan.many { grid[2].next_power_of_two() } else { grid[2] };
         grid[2] = tiles * boxes.len() as u64;
         let words: Vec<u8> =
             boxes.iter().flat_map(|b| launch.geometry(source, plan, b)).flat_map(|w| w.to_le_bytes()).collect();
@@ -137,6 +137,7 @@ pub fn run(
                 Param::Geometry => Given::Bytes(words.clone()),
                 Param::Boxes => own(words.clone()),
                 Param::LogTiles => Given::Bytes(tiles.ilog2().to_le_bytes().to_vec()),
+                Param::March => Given::Bytes((plan.march.unwrap() as i32).to_le_bytes().to_vec()),
                 Param::Whole(n) => {
                     own(launch.grids.0[n as usize].words().iter().flat_map(|w| w.to_le_bytes()).collect())
                 }

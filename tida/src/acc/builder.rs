@@ -242,8 +242,10 @@ impl TileAccBuilder {
             Some(bytes) => Some(bytes),
             None => bytes_from("TIDA_MEMORY_LIMIT")?,
         };
+        let march = std::env::var_os("TIDA_MARCH").map(|text| text.to_string_lossy().into_owned());
+        let march = march_from(march.as_deref())?;
         let core = opened.map(|opened| {
-            let core = DeviceCore::new(opened, self.math, limit);
+            let core = DeviceCore::new(opened, self.math, limit).with_march(march);
             if self.timeline { core.with_timeline() } else { core }
         });
         let timeline = match &core {
@@ -276,6 +278,22 @@ pub(crate) fn bytes_from(variable: &str) -> Result<Option<u64>, Error> {
     })
 }
 
+/// The length of a march that the environment variable `TIDA_MARCH` gives, if it is set.
+///
+/// # Errors
+/// [`ErrorKind::Argument`]: it is not a number of cells.
+fn march_from(text: Option<&str>) -> Result<Option<u32>, Error> {
+    let Some(text) = text.filter(|text| !text.is_empty() && *text != "auto") else { return Ok(None) };
+    text.parse().map(Some).map_err(|_| {
+        Error::new(
+            ErrorKind::Argument,
+            "read the environment variable TIDA_MARCH",
+            format!("`{text}`"),
+            "set it to the number of cells that a thread takes along the first axis, to auto, or unset it",
+        )
+    })
+}
+
 /// The device that `TIDA_DEVICE` names; `None` for `auto` or nothing.
 fn from_environment() -> Result<Option<Device>, Error> {
     let Some(name) = std::env::var_os("TIDA_DEVICE") else { return Ok(None) };
@@ -291,4 +309,19 @@ fn from_environment() -> Result<Option<Device>, Error> {
             "set it to auto, cpu, cuda, opencl, sim or hybrid, or unset it",
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_length_of_a_march_is_a_number_or_auto() {
+        assert_eq!(march_from(None).unwrap(), None);
+        assert_eq!(march_from(Some("auto")).unwrap(), None);
+        assert_eq!(march_from(Some("12")).unwrap(), Some(12));
+        let error = march_from(Some("far")).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Argument);
+        assert!(error.to_string().contains("TIDA_MARCH") && error.found().contains("`far`"), "{error}");
+    }
 }

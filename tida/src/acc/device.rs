@@ -21,6 +21,8 @@ use crate::error::{Error, ErrorKind};
 pub(crate) struct DeviceCore {
     opened: Arc<Opened>,
     math: Math,
+    /// Cells along the first axis that a thread takes, where a loop does not say.
+    march: Option<u32>,
     next_stream: AtomicUsize,
     uploaded: AtomicU64,
     downloaded: AtomicU64,
@@ -149,6 +151,7 @@ impl DeviceCore {
         DeviceCore {
             opened,
             math,
+            march: None,
             next_stream: AtomicUsize::new(0),
             uploaded: AtomicU64::new(0),
             downloaded: AtomicU64::new(0),
@@ -165,6 +168,12 @@ impl DeviceCore {
             budget: OnceLock::new(),
             last_end: Mutex::new(Instant::now()),
         }
+    }
+
+    /// Threads take so many cells along the first axis where a loop does not say.
+    pub fn with_march(mut self, cells: Option<u32>) -> DeviceCore {
+        self.march = cells;
+        self
     }
 
     /// Takes down what runs when.
@@ -256,6 +265,11 @@ impl DeviceCore {
     /// How kernels compute floats.
     pub fn math(&self) -> Math {
         self.math
+    }
+
+    /// Cells along the first axis that a thread takes where a loop does not say, if that was asked for.
+    pub fn march(&self) -> Option<u32> {
+        self.march
     }
 
     /// The next stream in turn.

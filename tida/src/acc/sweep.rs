@@ -45,6 +45,8 @@ pub(crate) struct SweepKey {
     /// Whether it runs on the device, and the threads of a block that were asked for.
     pub on_device: bool,
     pub block: Option<[u32; 3]>,
+    /// Cells along the first axis that a thread takes, if that was asked for.
+    pub march: Option<u32>,
 }
 
 /// A sweep that still takes tiles.

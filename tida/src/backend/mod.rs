@@ -16,6 +16,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use tida_kernels::plan::auto::Machine;
 use tida_kernels::plan::{Dialect, Math};
 
 use crate::error::{Error, ErrorKind};
@@ -46,6 +47,8 @@ pub(crate) struct Facts {
     pub grid: [u64; 3],
     /// Whether it is a GPU.
     pub gpu: bool,
+    /// What the choice of plans depends on.
+    pub machine: Machine,
 }
 
 impl Facts {
@@ -60,6 +63,7 @@ impl Facts {
             block_threads: 1024,
             grid: [(1 << 31) - 1, 65535, 65535],
             gpu: true,
+            machine: Machine { multiprocessors: 132, cache: 50 << 20 },
         }
     }
 }

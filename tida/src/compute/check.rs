@@ -39,6 +39,8 @@ pub(crate) struct Target<'a, const D: usize> {
     pub device: Option<Device>,
     /// Threads of a block on each axis, if asked for.
     pub block: Option<[usize; D]>,
+    /// Cells along the first axis that a thread takes, if asked for.
+    pub march: Option<usize>,
 }
 
 /// Checks one launch of a kernel over a box. `kernel` tells it from others, with equal types of views.
@@ -58,6 +60,7 @@ pub(crate) fn check<'a, const D: usize>(
         checked: false,
         on_device: false,
         block: None,
+        march: target.march.map(|cells| u32::try_from(cells).unwrap_or(u32::MAX)),
     };
     let mut after = SmallVec::new();
     let mut integers: SmallVec<[Option<i64>; 8]> = SmallVec::new();

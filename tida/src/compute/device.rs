@@ -6,6 +6,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 use tida_kernels::element::{ElementType, ScalarType};
 use tida_kernels::emit::{FaultRecord, Field, Param, emit};
+use tida_kernels::plan::auto::{Boxes, march};
 use tida_kernels::plan::{Dialect, Goal, Math, Plan, SEGMENT};
 use tida_kernels::scalar::Fault;
 
@@ -106,6 +107,8 @@ pub(crate) struct DeviceLaunch<'a> {
     pub valid_only: u16,
     /// Threads of a block, if asked for.
     pub block: Option<[u32; 3]>,
+    /// Cells along the first axis that a thread takes, if asked for.
+    pub march: Option<u32>,
     /// What a reduction folds, and where it puts what it finds.
     pub fold: Option<(Line, &'a Memory)>,
 }
@@ -117,6 +120,7 @@ pub(crate) struct SweepLaunch<'a> {
     pub checked: bool,
     pub valid_only: u16,
     pub block: Option<[u32; 3]>,
+    pub march: Option<u32>,
 }
 
 impl SweepLaunch<'_> {
@@ -139,6 +143,7 @@ impl SweepLaunch<'_> {
             checked: self.checked,
             valid_only: self.valid_only,
             block: self.block,
+            march: self.march.or(queue.device.march()),
             fold: None,
         };
         // SAFETY: handed on.
@@ -221,7 +226,8 @@ impl DeviceLaunch<'_> {
         };
         let largest = boxes.iter().max_by_key(|(_, cells)| cells.cells()).map(|(_, cells)| extent(cells));
         let Some(largest) = largest else { return Ok(()) };
-        let mut plan = self.plan(device.backend().facts(), device.math(), &largest, boxes.len() > 1);
+        let cells = boxes.iter().map(|(_, cells)| cells.cells() as u64).sum();
+        let mut plan = self.plan(device.backend().facts(), device.math(), (&largest, cells), boxes.len() > 1);
         let blocks = |plan: &Plan, cells: &GridBox<4>| match plan.goal {
             Goal::Segments(_) => plan.segment_blocks(cells.lo[3], &extent(cells)),
             _ => plan.blocks(&extent(cells)),
@@ -268,6 +274,7 @@ impl DeviceLaunch<'_> {
             if plan.many {
                 grid[2] = grid[2].next_power_of_two();
             }
+            let march = plan.march.unwrap_or(1).to_ne_bytes();
             let log_tiles = grid[2].max(1).ilog2().to_ne_bytes();
             grid[2] *= part.len() as u64;
             let regions = plan.points_to_regions().then(|| part.first().map(|(region, _)| *region)).flatten();
@@ -288,6 +295,7 @@ impl DeviceLaunch<'_> {
                     Param::Geometry => Some(Argument::Bytes(as_bytes(&words))),
                     Param::Boxes => table.as_deref().map(Argument::Memory),
                     Param::LogTiles => Some(Argument::Bytes(&log_tiles)),
+                    Param::March => Some(Argument::Bytes(&march)),
                     Param::Fault => fault.as_ref().map(Argument::Memory),
                     Param::Out => self.fold.map(|(_, out)| Argument::Memory(out)),
                 };
@@ -317,17 +325,20 @@ impl DeviceLaunch<'_> {
         Ok(())
     }
 
-    /// The plan for boxes of about this extent.
-    pub fn plan(&self, facts: &Facts, math: Math, extent: &[i64], many: bool) -> Plan {
+    /// The plan for boxes of about this extent, and of so many cells in all.
+    pub fn plan(&self, facts: &Facts, math: Math, (extent, cells): (&[i64], u64), many: bool) -> Plan {
         let mut groups: Vec<u8> = Vec::with_capacity(self.args.len());
         let mut layouts: SmallVec<[&Arc<WideLayout>; 8]> = SmallVec::new();
-        let (mut narrow, mut widest) = (true, 1);
+        let (mut narrow, mut widest, mut bytes, mut beyond) = (true, 1, 0, 0);
         for arg in &self.args {
             let DeviceArg::Tiled(array) = arg else {
                 groups.push(0);
                 continue;
             };
             narrow &= array.layout.largest <= i32::MAX as usize;
+            bytes += array.element.bytes() as u64;
+            let steps = array.layout.regions.iter().map(|region| region.strides[4 - self.prepared.kernel.rank]);
+            beyond = steps.fold(beyond, |most, step| most.max(array.layout.largest as i64 + step));
             widest = array.element.component_types().iter().fold(widest, |most, ty| most.max(ty.size()));
             let same = layouts.iter().position(|other| other.same(array.layout));
             groups.push(same.unwrap_or(layouts.len()) as u8);
@@ -335,11 +346,17 @@ impl DeviceLaunch<'_> {
                 layouts.push(array.layout);
             }
         }
+        let march = self.march(facts, &Boxes { extent, cells, bytes });
+        narrow &= march.is_none() || beyond <= i64::from(i32::MAX);
+        let mut threads: SmallVec<[i64; 4]> = extent.into();
+        if let (Some(cells), Some(along)) = (march, threads.first_mut()) {
+            *along = (*along + i64::from(cells) - 1) / i64::from(cells);
+        }
         let mut block = match self.goal {
             Goal::Segments(_) => [256, 1, 1],
             // A CPU behind OpenCL gains nothing by other shapes, and compiles each anew.
             _ if !facts.gpu => self.block.unwrap_or([64, 1, 1]),
-            _ => self.block.unwrap_or_else(|| Plan::mapping(extent, widest)),
+            _ => self.block.unwrap_or_else(|| Plan::mapping(&threads, widest)),
         };
         while block.iter().product::<u32>() > facts.block_threads && !matches!(self.goal, Goal::Segments(_)) {
             if let Some(most) = block.iter_mut().max() {
@@ -356,6 +373,21 @@ impl DeviceLaunch<'_> {
             narrow,
             checked: self.checked,
             groups,
+            march,
+        }
+    }
+
+    /// How many cells along the first axis a thread takes, if it marches.
+    fn march(&self, facts: &Facts, boxes: &Boxes<'_>) -> Option<u32> {
+        if self.goal != Goal::Sweep || self.checked || self.prepared.kernel.rank < 2 {
+            return None;
+        }
+        let planes = boxes.extent.first().map_or(1, |n| (*n).clamp(1, i64::from(i32::MAX / 2)) as u32);
+        match self.march {
+            Some(cells) => Some(cells.min(planes)).filter(|cells| *cells > 1),
+            // A CPU behind OpenCL has its caches.
+            None if facts.gpu => march(&facts.machine, &self.prepared.saving, boxes),
+            None => None,
         }
     }
 
@@ -372,6 +404,8 @@ impl DeviceLaunch<'_> {
 
     /// The compiled kernel of a plan.
     pub fn ready(&self, device: &DeviceCore, plan: &Plan) -> Result<Arc<Ready>, Error> {
+        // The text does not say how long a march is.
+        let plan = &Plan { march: plan.march.map(|_| 1), ..plan.clone() };
         device.ready(Arc::as_ptr(self.prepared) as usize, plan, || {
             let source = emit(&self.prepared.kernel, &self.prepared.analysis, plan);
             match device.kernel(&source.text, &source.entry, plan.block) {

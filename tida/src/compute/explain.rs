@@ -99,12 +99,14 @@ fn explained(
         checked: prepared.args.iter().any(|arg| !arg.others.is_empty()),
         valid_only: 0,
         block: None,
+        march: acc.and_then(|acc| acc.core().device.as_ref()).and_then(|device| device.march()),
         fold: None,
     };
     let device = acc.and_then(compiling);
+    let boxes = (extent, extent.iter().product::<i64>().unsigned_abs());
     let plan = match device {
-        Some(device) => launch.plan(device.backend().facts(), device.math(), extent, false),
-        None => launch.plan(&Facts::of_cuda(), Math::Exact, extent, false),
+        Some(device) => launch.plan(device.backend().facts(), device.math(), boxes, false),
+        None => launch.plan(&Facts::of_cuda(), Math::Exact, boxes, false),
     };
     drop(launch);
     let source = emit(&prepared.kernel, &prepared.analysis, &plan);
@@ -181,6 +183,15 @@ impl fmt::Display for Explanation {
             "  index: {width}-bit positions, shared between arguments of one layout: groups {:?}",
             self.plan.groups
         )?;
+        let saving = &self.prepared.saving;
+        match self.plan.marches(self.prepared.kernel.rank) {
+            Some(cells) => writeln!(
+                f,
+                "  march: {cells} cells along axis 0 a thread; {} of {} reads of a cell from {} registers",
+                saving.saved, saving.reads, saving.registers
+            )?,
+            None => writeln!(f, "  march: none, each thread has one cell")?,
+        }
         writeln!(f, "  checks: {}", if self.plan.checked { "reads that were not proven" } else { "none needed" })?;
         match self.compiled() {
             Ok((target, facts)) => {

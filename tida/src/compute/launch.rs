@@ -82,6 +82,7 @@ where
         grown: tile.grown,
         device: tile.device,
         block: tile.block,
+        march: tile.march,
     };
     let mut checked = check(&prepared, quoted.identity(), &quoted.captures, views, &target, &infos)?;
     let mut part = None;
@@ -104,7 +105,7 @@ where
         pace: part.and_then(|part| part.pace),
     };
     let (run_checked, valid_only) = (checked.run_checked, checked.valid_only);
-    let block = work.key.block;
+    let (block, march) = (work.key.block, work.key.march);
     let side = checked.acc.core().record_tile(work, || {
         Arc::new(Native::<A::Held, N, D> {
             kernel,
@@ -113,6 +114,7 @@ where
             run_checked,
             valid_only,
             block,
+            march,
             rows: rows_at_once(&infos, &prepared, tile.region),
             prepared: prepared.clone(),
         })
@@ -167,6 +169,8 @@ struct Native<H, N, const D: usize> {
     valid_only: u16,
     /// Threads of a block on a device, if asked for.
     block: Option<[u32; 3]>,
+    /// Cells along the first axis that a thread of a device takes, if asked for.
+    march: Option<u32>,
     /// Rows that are swept through all planes of a box before the next ones.
     rows: i64,
     prepared: Arc<Prepared>,
@@ -223,6 +227,7 @@ where
             checked: self.run_checked,
             valid_only: self.valid_only,
             block: self.block,
+            march: self.march,
         };
         // SAFETY: the caller's promise; `check` has proven every access in range or has it checked, for the tiles that
         // these boxes are part of; `self` holds the arrays.

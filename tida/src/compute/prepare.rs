@@ -7,6 +7,7 @@ use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 use tida_kernels::analysis::{Analysis, ArrayAccess, IndexForm, Symbol, analyse};
 use tida_kernels::element::ScalarType;
 use tida_kernels::ir::{self, Access, Binding, Kernel, LowerInput, Type, lower};
+use tida_kernels::plan::march::{Saving, saving};
 use tida_kernels::quote::StaticKernel;
 
 use super::ask::Quoted;
@@ -22,6 +23,8 @@ pub(crate) struct Prepared {
     pub args: Vec<ArgPlan>,
     /// Some value is an `f64`.
     pub uses_f64: bool,
+    /// What a march along axis 0 saves.
+    pub saving: Saving,
 }
 
 /// What a launch has to know of one argument.
@@ -107,7 +110,8 @@ impl Prepared {
             args.push(plan);
         }
         let uses_f64 = uses_f64(&kernel);
-        Ok(Prepared { kernel, analysis, args, uses_f64 })
+        let saving = saving(&kernel, &analysis);
+        Ok(Prepared { kernel, analysis, args, uses_f64, saving })
     }
 
     /// Where the kernel stands in the user's source.

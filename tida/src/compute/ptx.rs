@@ -170,6 +170,7 @@ impl PtxKernel {
             grown: tile.grown,
             device: tile.device,
             block: tile.block,
+            march: tile.march,
         };
         let identity = Arc::as_ptr(&self.ptx).cast::<u8>() as usize;
         if tile.device == Some(Device::Hybrid) {

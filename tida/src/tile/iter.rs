@@ -21,6 +21,7 @@ pub struct TileIter<const D: usize> {
     grown: usize,
     device: Option<Device>,
     block: Option<[usize; D]>,
+    march: Option<usize>,
     fault: Option<TileFault>,
     /// Region of the tiles that come next.
     region: usize,
@@ -56,6 +57,7 @@ impl<const D: usize> TileIter<D> {
             grown: 0,
             device: None,
             block: None,
+            march: None,
             fault: None,
             region: 0,
             tiles: Tiles { valid: none, wanted: none, size: [1; D], numbers: none },
@@ -98,6 +100,15 @@ impl<const D: usize> TileIter<D> {
     /// do not depend on it. More than the device can, or none, makes `compute` give an error; the CPU has no blocks.
     pub fn thread_block(mut self, threads: [usize; D]) -> Self {
         self.block = Some(threads);
+        self
+    }
+
+    /// Cells along the first axis that a thread of a device takes one after the other, with values of the cells that it
+    /// passed in registers (SAFARA), instead of what tida chooses (`tida::explain` says what); with 1 each thread has one
+    /// cell. Results do not depend on it. Kernels over one axis, and those with reads that are checked as they happen, have
+    /// one cell a thread in any case; so has the CPU.
+    pub fn march(mut self, cells: usize) -> Self {
+        self.march = Some(cells);
         self
     }
 
@@ -201,6 +212,7 @@ impl<const D: usize> Iterator for TileIter<D> {
             grown: self.grown > 0,
             device: self.device,
             block: self.block,
+            march: self.march,
             fault: self.fault,
         };
         self.left -= 1;

@@ -26,6 +26,8 @@ pub struct Tile<const D: usize> {
     pub(crate) device: Option<Device>,
     /// Threads of a block on each axis, if they were asked for.
     pub(crate) block: Option<[usize; D]>,
+    /// Cells along the first axis that a thread takes, if that was asked for.
+    pub(crate) march: Option<usize>,
     /// What is wrong with the way it was asked for; `compute` reports it.
     pub(crate) fault: Option<TileFault>,
 }

@@ -9,6 +9,7 @@ use opencl3::error_codes::DLOPEN_RUNTIME_LOAD_FAILED;
 use opencl3::platform::platform;
 use opencl3::types::{cl_device_id, cl_platform_id};
 use tida_kernels::plan::Dialect;
+use tida_kernels::plan::auto::Machine;
 
 use super::{failed, name_of};
 use crate::backend::Facts;
@@ -102,6 +103,10 @@ impl Device {
                 _ => [u64::from(u32::MAX); 3],
             },
             gpu,
+            machine: Machine {
+                multiprocessors: number(cl::CL_DEVICE_MAX_COMPUTE_UNITS)? as u32,
+                cache: number(cl::CL_DEVICE_GLOBAL_MEM_CACHE_SIZE)?,
+            },
             name,
         };
         Ok(Device {
@@ -261,6 +266,7 @@ mod tests {
                 block_threads: 256,
                 grid: [1; 3],
                 gpu,
+                machine: Machine { multiprocessors: 1, cache: 0 },
             },
             unfit: unfit.map(str::to_owned),
             largest_buffer: 500,

@@ -91,6 +91,7 @@ impl<const D: usize> DeviceFold<'_, D> {
             checked: self.checked,
             valid_only: self.valid_only,
             block: None,
+            march: None,
             fold: Some((Line { cells: whole }, out)),
         };
         // SAFETY: the caller's promise; the list has room for every segment, the values for every cell.

@@ -168,7 +168,8 @@ where
         if part.is_empty() && !(cells.is_empty() && region == 0) {
             continue;
         }
-        let target = Target { layout: &layout, region, cells: part, grown: false, device: None, block: None };
+        let target =
+            Target { layout: &layout, region, cells: part, grown: false, device: None, block: None, march: None };
         let checked = check(&prepared, quoted.identity(), &quoted.captures, views, &target, &infos).map_err(at)?;
         run_checked |= checked.run_checked;
         valid_only |= checked.valid_only;

@@ -1,0 +1,138 @@
+//! The choice of a plan, as far as a model of costs can make it.
+//!
+//! The numbers here were measured on one H200: docs/decisions/0012-march.md.
+
+use super::march::Saving;
+
+/// What the choice depends on of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Machine {
+    /// Multiprocessors.
+    pub multiprocessors: u32,
+    /// Bytes of the cache that all of them share.
+    pub cache: u64,
+}
+
+/// The boxes of a launch.
+#[derive(Clone, Copy, Debug)]
+pub struct Boxes<'a> {
+    /// Cells of the largest one, along each axis of the kernel.
+    pub extent: &'a [i64],
+    /// Cells of all of them.
+    pub cells: u64,
+    /// Bytes of a cell in all arrays.
+    pub bytes: u64,
+}
+
+/// Threads that a multiprocessor holds at once.
+const HELD: u64 = 2048;
+
+/// Cells of the shortest march: what a loop unrolled by 4 takes at once.
+const SHORTEST: i64 = 4;
+
+/// Cells of a march where nothing speaks for more: more leave blocks that end together.
+const SHORT: i64 = 8;
+
+/// Cells of a march where the planes at the ends of a stretch come from memory a second time.
+const LONG: i64 = 32;
+
+/// Cells of the longest march.
+const LONGEST: i64 = 64;
+
+/// How many cells along axis 0 a thread should take, if a march is worth it: over two or three axes, if it saves one read
+/// in eight, and leaves threads enough to fill the device.
+pub fn march(machine: &Machine, saving: &Saving, boxes: &Boxes<'_>) -> Option<u32> {
+    let (&planes, across) = boxes.extent.split_first()?;
+    if !saving.suits
+        || !(1..=2).contains(&across.len())
+        || planes < SHORTEST
+        || saving.saved == 0
+        || saving.saved * 8 < saving.reads
+    {
+        return None;
+    }
+    let mut cells = SHORT;
+    // What is read before the first cell is little beside what is read on the way.
+    let on_the_way = i64::from((saving.reads - saving.saved).max(1));
+    while cells < LONGEST && i64::from(saving.first) * 6 > cells * on_the_way {
+        cells *= 2;
+    }
+    // A stretch starts with planes that the stretch before it ended with: are they in the cache still?
+    let plane = across.iter().map(|n| (*n).max(0).unsigned_abs()).product::<u64>() * boxes.bytes;
+    if plane * cells.unsigned_abs() > machine.cache / 4 * 3 {
+        cells = cells.max(LONG);
+    }
+    let wave = u64::from(machine.multiprocessors) * HELD;
+    let threads = |cells: i64| {
+        let stretches = planes.unsigned_abs().div_ceil(cells.unsigned_abs());
+        boxes.cells * stretches / planes.unsigned_abs().max(1)
+    };
+    while cells > SHORT && threads(cells) < 3 * wave {
+        cells /= 2;
+    }
+    while cells > SHORTEST && threads(cells) * 10 < 9 * wave {
+        cells /= 2;
+    }
+    if threads(cells) * 10 < 9 * wave {
+        return None;
+    }
+    // Stretches of about one length, a multiple of what is taken at once.
+    let stretches = ((planes + cells / 2) / cells).max(1);
+    let even = (planes + stretches - 1) / stretches;
+    u32::try_from((even + SHORTEST - 1) / SHORTEST * SHORTEST).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const H200: Machine = Machine { multiprocessors: 132, cache: 60 << 20 };
+    const HEAT: Saving = Saving { reads: 7, saved: 2, first: 2, registers: 6, suits: true };
+
+    fn chosen(saving: Saving, extent: &[i64], boxes: u64, bytes: u64) -> Option<u32> {
+        let cells = boxes * extent.iter().product::<i64>().unsigned_abs();
+        march(&H200, &saving, &Boxes { extent, cells, bytes })
+    }
+
+    #[test]
+    fn lengths_are_those_that_were_fastest() {
+        assert_eq!(chosen(HEAT, &[512, 512, 512], 1, 16), Some(8));
+        assert_eq!(chosen(HEAT, &[512, 512, 512], 1, 8), Some(8));
+        assert_eq!(chosen(HEAT, &[32, 512, 512], 16, 16), Some(8));
+        assert_eq!(chosen(HEAT, &[128, 128, 128], 1, 16), Some(8));
+        // Planes that no cache holds.
+        assert_eq!(chosen(HEAT, &[256, 1024, 1024], 1, 16), Some(32));
+        assert_eq!(chosen(HEAT, &[16, 1024, 1024], 1, 16), Some(16));
+        assert_eq!(chosen(HEAT, &[8, 1024, 1024], 1, 16), Some(8));
+        // Nine columns of three values.
+        let cube = Saving { reads: 27, saved: 18, first: 18, registers: 54, suits: true };
+        assert_eq!(chosen(cube, &[512, 512, 512], 1, 16), Some(32));
+        assert_eq!(chosen(cube, &[384, 384, 384], 1, 16), Some(16));
+        assert_eq!(chosen(Saving { reads: 5, ..HEAT }, &[16384, 16384], 1, 16), Some(8));
+    }
+
+    #[test]
+    fn stretches_are_even() {
+        assert_eq!(chosen(HEAT, &[9, 1024, 1024], 8, 16), Some(12));
+        assert_eq!(chosen(HEAT, &[5, 1024, 1024], 8, 16), Some(8));
+        assert_eq!(chosen(HEAT, &[70, 1024, 1024], 8, 16), Some(36));
+    }
+
+    #[test]
+    fn what_gains_nothing_does_not_march() {
+        // Nothing saved, little saved.
+        let none = Saving { saved: 0, first: 0, registers: 0, ..HEAT };
+        assert_eq!(chosen(none, &[512, 512, 512], 1, 16), None);
+        assert_eq!(chosen(Saving { reads: 17, ..HEAT }, &[512, 512, 512], 1, 16), None);
+        // Kernels and shapes that were slower.
+        assert_eq!(chosen(Saving { suits: false, ..HEAT }, &[512, 512, 512], 1, 16), None);
+        assert_eq!(chosen(HEAT, &[64, 64, 96, 128], 1, 16), None);
+        // Too few planes, too few cells.
+        assert_eq!(chosen(HEAT, &[3, 1024, 1024], 1, 16), None);
+        assert_eq!(chosen(HEAT, &[64, 64, 64], 1, 16), None);
+        assert_eq!(chosen(HEAT, &[64, 64, 64], 64, 16), Some(8));
+        assert_eq!(chosen(HEAT, &[1 << 20], 1, 16), None);
+        assert_eq!(chosen(HEAT, &[0, 0, 0], 1, 16), None);
+        assert_eq!(chosen(HEAT, &[], 1, 16), None);
+    }
+}

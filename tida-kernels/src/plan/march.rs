@@ -1,0 +1,156 @@
+//! Values that a thread keeps as it marches along axis 0 (SAFARA's inter-iteration scalar replacement, over parallel
+//! cells).
+//!
+//! Reads of one component that differ by a constant along axis 0 alone are reads of one column. A thread that takes the
+//! cells of the column one after the other reads each value once and hands it on: a **queue** of registers, one for each
+//! offset from the lowest to the highest.
+
+use std::collections::BTreeMap;
+
+use crate::analysis::{Analysis, ArrayAccess, IndexForm, Symbol};
+use crate::element::ScalarType;
+use crate::ir::{Access, Block, Kernel, StmtKind};
+
+/// Values of the longest queue: offsets further apart are queues of their own.
+const LONGEST: i64 = 9;
+
+/// 32-bit registers that queues may take: a quarter of what a thread can have.
+const REGISTERS: i64 = 64;
+
+/// A column of one component of an argument that is kept as a thread passes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Queue {
+    /// The argument.
+    pub arg: usize,
+    /// The component.
+    pub component: usize,
+    /// Offsets of the column from the cell, on all axes but axis 0.
+    pub across: Vec<i64>,
+    /// Lowest and highest offset along axis 0.
+    pub along: (i64, i64),
+    /// Different offsets that are read.
+    pub reads: u32,
+    /// Bytes of a value.
+    pub bytes: usize,
+}
+
+impl Queue {
+    /// 32-bit registers that it takes.
+    fn registers(&self) -> i64 {
+        (self.along.1 - self.along.0 + 1) * self.bytes.div_ceil(4) as i64
+    }
+}
+
+/// The queues of a kernel, by argument, component and column: of reads that happen in every cell, of values that the
+/// kernel does not write. Where there are more than fit in registers, those that save most for each register.
+pub fn queues(kernel: &Kernel, analysis: &Analysis) -> Vec<Queue> {
+    if kernel.rank < 2 || !analysis.complete {
+        return Vec::new();
+    }
+    let mut columns: BTreeMap<(usize, usize, Vec<i64>), Vec<i64>> = BTreeMap::new();
+    for (arg, usage) in analysis.args.iter().enumerate() {
+        if kernel.args.get(arg).is_none_or(|of| of.access != Access::Read || of.rank != kernel.rank) {
+            continue;
+        }
+        for access in usage.accesses.iter().filter(|access| !access.write && !access.conditional) {
+            if let (Some(component), Some(mut offsets)) = (access.component, offsets(access)) {
+                let along = offsets.remove(0);
+                columns.entry((arg, component as usize, offsets)).or_default().push(along);
+            }
+        }
+    }
+    let mut all = Vec::new();
+    for ((arg, component, across), mut along) in columns {
+        let types = kernel.args[arg].element.component_types();
+        let Some(bytes) = types.get(component).map(|ty| ty.size()) else { continue };
+        along.sort_unstable();
+        along.dedup();
+        while let Some(&lo) = along.first() {
+            let rest = along.split_off(along.partition_point(|by| by.saturating_sub(lo) < LONGEST));
+            if let (Some(&hi), reads @ 2..) = (along.last(), along.len() as u32) {
+                all.push(Queue { arg, component, across: across.clone(), along: (lo, hi), reads, bytes });
+            }
+            along = rest;
+        }
+    }
+    // Those that save most for each register first.
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    order.sort_by_key(|n| std::cmp::Reverse(i64::from(all[*n].reads - 1) * 1000 / all[*n].registers()));
+    let mut left = REGISTERS;
+    order.retain(|n| {
+        let fits = all[*n].registers() <= left;
+        left -= if fits { all[*n].registers() } else { 0 };
+        fits
+    });
+    order.sort_unstable();
+    order.into_iter().map(|n| all[n].clone()).collect()
+}
+
+/// What a march saves, and what it takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Saving {
+    /// Different values that a cell reads.
+    pub reads: u32,
+    /// Those of them that a march has in registers.
+    pub saved: u32,
+    /// Reads before the first cell of a march.
+    pub first: u32,
+    /// 32-bit registers.
+    pub registers: u32,
+    /// The kernel waits for memory, and has cells to wait with: few arrays, no loops, no library functions of `f64`. Others
+    /// were not seen to gain.
+    pub suits: bool,
+}
+
+/// Arrays of a kernel that has more reads under way in one cell than a march would add.
+const FEW: usize = 6;
+
+/// What a march saves of a kernel's reads.
+pub fn saving(kernel: &Kernel, analysis: &Analysis) -> Saving {
+    let queues = queues(kernel, analysis);
+    let mut seen: Vec<(usize, &ArrayAccess)> = Vec::new();
+    for (arg, usage) in analysis.args.iter().enumerate() {
+        for access in usage.accesses.iter().filter(|access| !access.write) {
+            let same = |(other, known): &(usize, &ArrayAccess)| {
+                *other == arg && known.component == access.component && known.index == access.index
+            };
+            if !seen.iter().any(same) {
+                seen.push((arg, access));
+            }
+        }
+    }
+    Saving {
+        reads: seen.len() as u32,
+        saved: queues.iter().map(|queue| queue.reads - 1).sum(),
+        first: queues.iter().map(|queue| (queue.along.1 - queue.along.0) as u32).sum(),
+        registers: queues.iter().map(|queue| queue.registers() as u32).sum(),
+        suits: suits(kernel, analysis),
+    }
+}
+
+/// See [`Saving::suits`].
+fn suits(kernel: &Kernel, analysis: &Analysis) -> bool {
+    let arrays = kernel.args.iter().filter(|arg| arg.access != Access::Table);
+    let double = arrays.clone().any(|arg| arg.element.component_types().contains(&ScalarType::F64));
+    let loops = kernel.functions.iter().map(|function| &function.body).chain([&kernel.body]);
+    let loops = loops.into_iter().any(|body| has_loop(&body.block));
+    arrays.count() <= FEW && !loops && !(analysis.uses_inexact && double)
+}
+
+/// Whether a loop stands in a block.
+pub(crate) fn has_loop(block: &Block) -> bool {
+    block.iter().any(|stmt| match &stmt.kind {
+        StmtKind::For { .. } | StmtKind::While { .. } => true,
+        StmtKind::If(_, then, otherwise) => has_loop(then) || has_loop(otherwise),
+        _ => false,
+    })
+}
+
+/// The constants that an index adds to `at`, if it does no more.
+fn offsets(access: &ArrayAccess) -> Option<Vec<i64>> {
+    let offset = |(axis, form): (usize, &IndexForm)| match form {
+        IndexForm::Affine(f) if f.terms == [(Symbol::At(axis as u32), 1)] => Some(f.constant),
+        _ => None,
+    };
+    access.fits.is_empty().then(|| access.index.iter().enumerate().map(offset).collect()).flatten()
+}

@@ -1,0 +1,142 @@
+//! Threads that take several cells along the first axis: the same bits, whatever their number, in core and out of core.
+//!
+//! The device is what `TIDA_DEVICE` names, else OpenCL if there is one.
+
+mod support;
+
+use proptest::prelude::*;
+use tida::prelude::*;
+
+use support::on_a_device;
+
+#[derive(Clone, Debug)]
+struct Case {
+    shape: [usize; 3],
+    regions: [usize; 3],
+    periodic: bool,
+    steps: usize,
+    /// Cells that a thread takes.
+    march: Option<usize>,
+    /// Planes of each array that fit on the device, if not all.
+    planes: Option<usize>,
+}
+
+fn value(seed: u64, at: [usize; 3]) -> f64 {
+    let x = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9) ^ (at[0] as u64) << 40 ^ (at[1] as u64) << 20 ^ at[2] as u64;
+    let x = (x ^ (x >> 15)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    (x >> 11) as f64 / (1u64 << 53) as f64 + 0.5
+}
+
+/// Two kernels a step: columns of two arrays, one of another shape, and reads in a branch; then one with a fixed start.
+fn run(acc: &TileAcc, case: &Case) -> (Vec<u64>, Vec<u64>) {
+    let boundary = if case.periodic { Boundary::Periodic } else { Boundary::Fixed(0.75) };
+    let cells = TileArray::<f64, 3>::builder(case.shape).regions(case.regions).ghost(2).boundary(boundary);
+    let mut u = cells.build(acc).unwrap();
+    let faces = TileArray::<f64, 3>::builder(case.shape).regions(case.regions).ghost(1);
+    let mut v = faces.centering([Centering::Face, Centering::Cell, Centering::Cell]).build(acc).unwrap();
+    u.fill(|at| value(0, at)).unwrap();
+    v.fill(|at| value(1, at)).unwrap();
+    let (mut next, c) = (u.like().unwrap(), 0.1);
+    let tiles = |u: &TileArray<f64, 3>| {
+        let tiles = TileIter::new(u);
+        if let Some(cells) = case.march { tiles.march(cells) } else { tiles }
+    };
+    for step in 0..case.steps {
+        u.fill_ghosts().unwrap();
+        v.fill_ghosts().unwrap();
+        for tile in tiles(&u) {
+            compute(
+                &tile,
+                (&mut next, &u, &v),
+                kernel!(|next, u, v, at| {
+                    let near = u[at + [2, 0, 0]] + u[at - [1, 0, 0]] + u[at] + u[at + [0, 0, 1]] + u[at - [2, 1, 0]];
+                    let mut sum = near + 0.5 * (u[at - [1, 1, 0]] + u[at + [0, 0, 2]] + v[at] - v[at + [1, 0, 0]]);
+                    if sum > 3.2 {
+                        sum = sum - u[at + [1, 0, 0]];
+                    }
+                    next[at] = u[at] + c * (sum - 4.0 * u[at]);
+                }),
+            )
+            .unwrap();
+        }
+        for tile in tiles(&v) {
+            compute(
+                &tile,
+                &mut v,
+                kernel!(|v, at| {
+                    if at[0] % 3 == 1 {
+                        return;
+                    }
+                    v[at] = 0.75 * v[at] + 0.01 * step as f64;
+                }),
+            )
+            .unwrap();
+        }
+        std::mem::swap(&mut u, &mut next);
+    }
+    let bits = |array: &TileArray<f64, 3>| array.to_ndarray().unwrap().iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+    (bits(&u), bits(&v))
+}
+
+/// Whether the arrays went over the link by planes.
+fn check(case: &Case) -> bool {
+    let cpu = TileAcc::builder().device(Device::Cpu).threads(2).build().unwrap();
+    let expected = run(&cpu, &Case { march: None, ..case.clone() });
+    let mut builder = TileAcc::builder();
+    if let Some(planes) = case.planes {
+        let plane = (case.shape[1] + 4) * (case.shape[2] + 4).next_multiple_of(16) * 8;
+        builder = builder.memory_limit((3 * planes * plane) as u64);
+    }
+    let Some(acc) = on_a_device(builder) else { return true };
+    let found = run(&acc, case);
+    for (n, (found, expected)) in [(&found.0, &expected.0), (&found.1, &expected.1)].into_iter().enumerate() {
+        let first = found.iter().zip(expected).position(|(a, b)| a != b);
+        assert_eq!((first, found.len()), (None, expected.len()), "array {n} of {case:?}");
+    }
+    acc.stats().passes > 0
+}
+
+#[test]
+fn planes_that_stream_through_a_window_march() {
+    let case =
+        Case { shape: [40, 6, 20], regions: [5, 1, 1], periodic: false, steps: 5, march: Some(3), planes: Some(22) };
+    assert!(check(&case), "this ran with all planes on the device");
+    assert!(check(&Case { regions: [1, 1, 1], march: Some(50), ..case }), "this ran with all planes on the device");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+    #[test]
+    fn any_number_of_cells_gives_the_same_bits(
+        shape in [4usize..24, 4usize..8, 4usize..30],
+        regions in [1usize..4, 1usize..3, 1usize..2],
+        (periodic, steps) in (any::<bool>(), 1usize..4),
+        march in proptest::option::of(0usize..12),
+    ) {
+        let regions = std::array::from_fn(|d| regions[d].min(shape[d] / 2).max(1));
+        check(&Case { shape, regions, periodic, steps, march, planes: None });
+    }
+}
+
+#[test]
+fn explain_says_how_far_a_thread_marches() {
+    // Without a device it shows what a GPU would get.
+    let acc = TileAcc::builder().device(Device::Cpu).threads(1).build().unwrap();
+    let text = |shape: [usize; 3]| {
+        let u = TileArray::<f64, 3>::builder(shape).ghost(1).build(&acc).unwrap();
+        let mut next = u.like().unwrap();
+        tida::explain(
+            (&mut next, &u),
+            kernel!(|next, u, at| next[at] = u[at - [1, 0, 0]] + u[at] + u[at + [1, 0, 0]] + u[at + [0, 0, 1]]),
+        )
+        .unwrap()
+    };
+    let large = text([64, 128, 128]);
+    assert_eq!(large.plan().march, Some(4));
+    let words = "march: 4 cells along axis 0 a thread; 2 of 4 reads of a cell from 6 registers";
+    assert!(large.to_string().contains(words), "{large}");
+    // Too few threads would be left.
+    let small = text([16, 16, 16]);
+    assert_eq!(small.plan().march, None);
+    assert!(small.to_string().contains("march: none, each thread has one cell"), "{small}");
+}
