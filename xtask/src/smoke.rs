@@ -1,5 +1,6 @@
 //! A small verified run of every example.
 
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
@@ -7,7 +8,8 @@ use serde_json::Value;
 use crate::Result;
 use crate::shell::{command, read, root, run, target};
 
-/// Examples and their flags; `--device`, `--verify` and `--json` come on top. Every example has a line at least.
+/// Examples and their flags; `--device`, `--verify` and `--json` come on top. Every example has a line at least, and so has
+/// every program of the gallery.
 pub const RUNS: &[(&str, &str)] = &[
     ("heat", "--dims 1 --size 1000 --steps 20 --regions 3 --boundary reflect"),
     ("heat", "--dims 2 --size 96 --steps 20 --regions 3x1 --boundary periodic --dtype f32"),
@@ -21,7 +23,15 @@ pub const RUNS: &[(&str, &str)] = &[
     ("jacobi", "--size 24 --steps 5000 --regions 2"),
     ("wave", "--size 64 --steps 40 --regions 3"),
     ("wave", "--size 100 --steps 40 --regions 2x1 --boundary periodic --dtype f32"),
+    ("gallery", "bfs --small --regions 3"),
+    ("gallery", "gemm --small --regions 3x2"),
+    ("gallery", "jacobi9 --small --regions 2x2 --boundary periodic"),
+    ("gallery", "matrix_add --small --regions 4"),
+    ("gallery", "vector_product --small --regions 3 --tile 1000"),
 ];
+
+/// The one example that holds many programs: the first of its words names one.
+const GALLERY: &str = "gallery";
 
 /// Devices that every example runs on; PoCL makes OpenCL run on any machine.
 const DEVICES: [&str; 2] = ["cpu", "opencl"];
@@ -63,7 +73,7 @@ pub fn examples() -> Result<()> {
             let mut program = Command::new(target().join("release/examples").join(example));
             program.args(flags.split_whitespace()).args(["--device", device, "--verify", "--json"]);
             let error = read(program.current_dir(root()))
-                .and_then(|text| max_abs_error(example, device, &text))
+                .and_then(|text| max_abs_error(program_of(example, flags), device, &text))
                 .map_err(|e| format!("{example} {flags} --device {device}: {e}"))?;
             println!("   {example} {flags} --device {device}: max_abs_error {error:e}");
         }
@@ -78,7 +88,7 @@ fn hybrid() -> Result<()> {
         let mut program = Command::new(target().join("release/examples").join(example));
         program.args(flags.split_whitespace()).args(["--device", "hybrid", "--verify", "--json"]);
         let error = read(program.current_dir(root()).env("TIDA_DEVICE", "opencl"))
-            .and_then(|text| max_abs_error(example, "opencl", &text))
+            .and_then(|text| max_abs_error(program_of(example, flags), "opencl", &text))
             .map_err(|e| format!("{example} {flags} --device hybrid: {e}"))?;
         println!("   {example} {flags} --device hybrid: max_abs_error {error:e}");
     }
@@ -110,20 +120,41 @@ fn is_picture(text: &str) -> bool {
     text.starts_with("<svg ") && text.trim_end().ends_with("</svg>") && text.contains("<title>")
 }
 
+/// The name that a run reports.
+fn program_of<'a>(example: &'a str, flags: &'a str) -> &'a str {
+    if example == GALLERY { flags.split_whitespace().next().unwrap_or_default() } else { example }
+}
+
 fn every_example_has_a_run() -> Result<()> {
     let folder = root().join("examples");
-    let files = std::fs::read_dir(&folder).map_err(|e| format!("tried to list {}; found: {e}", folder.display()))?;
-    for file in files {
-        let path = file.map_err(|e| e.to_string())?.path();
-        let name = path.file_stem().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-        if path.extension().is_some_and(|e| e == "rs")
-            && name != "explain"
-            && !RUNS.iter().any(|(example, _)| *example == name)
-        {
-            return Err(format!("examples/{name}.rs is not run; add a line for it to RUNS in xtask/src/smoke.rs"));
+    let with_no_run = ["explain"];
+    // What the programs of the gallery share.
+    let no_programs = ["main", "plain"];
+    for (folder, left_out) in [(folder.clone(), &with_no_run[..]), (folder.join(GALLERY), &no_programs[..])] {
+        for name in rust_files(&folder)? {
+            if !left_out.contains(&name.as_str()) && !RUNS.iter().any(|(run, flags)| program_of(run, flags) == name) {
+                let file = folder.join(name);
+                return Err(format!(
+                    "{}.rs is not run; add a line for it to RUNS in xtask/src/smoke.rs",
+                    file.display()
+                ));
+            }
         }
     }
     Ok(())
+}
+
+/// The names of the Rust files in a folder, without their ending.
+fn rust_files(folder: &Path) -> Result<Vec<String>> {
+    let problem = |e: std::io::Error| format!("tried to list {}; found: {e}", folder.display());
+    let mut names = Vec::new();
+    for file in std::fs::read_dir(folder).map_err(problem)? {
+        let path = file.map_err(problem)?.path();
+        if path.extension().is_some_and(|e| e == "rs") {
+            names.extend(path.file_stem().map(|name| name.to_string_lossy().into_owned()));
+        }
+    }
+    Ok(names)
 }
 
 /// The error in the object that an example printed, checked.
@@ -170,6 +201,13 @@ mod tests {
         assert!(check("done").is_err());
         assert!(max_abs_error("wave", "cpu", &heat("0.0")).is_err());
         assert!(max_abs_error("heat", "opencl", &heat("0.0")).is_err());
+    }
+
+    #[test]
+    fn programs_of_the_gallery_report_their_own_names() {
+        assert_eq!(program_of("gallery", "gemm --small"), "gemm");
+        assert_eq!(program_of("heat", "--dims 1"), "heat");
+        assert_eq!(every_example_has_a_run(), Ok(()));
     }
 
     #[test]
