@@ -3,11 +3,20 @@
 //! `cargo run --release --example gallery -- gemm --verify` runs one, with the flags of all examples; `--small` makes it
 //! small; `gallery all --small --verify` runs every one.
 
+mod backprop;
 mod bfs;
+mod fdtd2d;
 mod gemm;
 mod jacobi9;
 mod matrix_add;
+mod nbody;
+mod nearest_neighbour;
 mod plain;
+mod poisson;
+mod seismic;
+mod seismic_plain;
+mod sobel;
+mod srad;
 mod vector_product;
 
 use std::ffi::OsString;
@@ -26,8 +35,21 @@ struct Program {
     run: fn(&Settings) -> Result<()>,
 }
 
-const PROGRAMS: &[Program] =
-    &[bfs::PROGRAM, gemm::PROGRAM, jacobi9::PROGRAM, matrix_add::PROGRAM, vector_product::PROGRAM];
+const PROGRAMS: &[Program] = &[
+    backprop::PROGRAM,
+    bfs::PROGRAM,
+    fdtd2d::PROGRAM,
+    gemm::PROGRAM,
+    jacobi9::PROGRAM,
+    matrix_add::PROGRAM,
+    nbody::PROGRAM,
+    nearest_neighbour::PROGRAM,
+    poisson::PROGRAM,
+    seismic::PROGRAM,
+    sobel::PROGRAM,
+    srad::PROGRAM,
+    vector_product::PROGRAM,
+];
 
 fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);

@@ -98,7 +98,7 @@ impl Settings {
     }
 
     /// An array of the size, cuts and ghosts of the settings.
-    pub fn array<T: Cell, const D: usize>(&self, acc: &TileAcc, boundary: Boundary<T>) -> Result<TileArray<T, D>> {
+    pub fn array<T: Element, const D: usize>(&self, acc: &TileAcc, boundary: Boundary<T>) -> Result<TileArray<T, D>> {
         Ok(TileArray::builder(axes(&self.shape)?)
             .regions(axes(&self.regions)?)
             .ghost(self.ghost)
@@ -107,7 +107,7 @@ impl Settings {
     }
 
     /// An array that goes with those of [`Settings::array`] but sits elsewhere; its outer ghosts are left alone.
-    pub fn centred<T: Cell, const D: usize>(
+    pub fn centred<T: Element, const D: usize>(
         &self,
         acc: &TileAcc,
         centering: [Centering; D],
