@@ -23,15 +23,26 @@ pub const RUNS: &[(&str, &str)] = &[
     ("jacobi", "--size 24 --steps 5000 --regions 2"),
     ("wave", "--size 64 --steps 40 --regions 3"),
     ("wave", "--size 100 --steps 40 --regions 2x1 --boundary periodic --dtype f32"),
+    ("gallery", "backprop --small --regions 3"),
     ("gallery", "bfs --small --regions 3"),
+    ("gallery", "fdtd2d --small --regions 3"),
     ("gallery", "gemm --small --regions 3x2"),
     ("gallery", "jacobi9 --small --regions 2x2 --boundary periodic"),
     ("gallery", "matrix_add --small --regions 4"),
+    ("gallery", "nbody --small --regions 2"),
+    ("gallery", "nearest_neighbour --small --regions 3"),
+    ("gallery", "poisson --small --regions 3"),
+    ("gallery", "seismic --small --regions 2"),
+    ("gallery", "sobel --small --regions 3"),
+    ("gallery", "srad --small --regions 2x2"),
     ("gallery", "vector_product --small --regions 3 --tile 1000"),
 ];
 
 /// The one example that holds many programs: the first of its words names one.
 const GALLERY: &str = "gallery";
+
+/// Its files that are no programs.
+const NO_PROGRAMS: [&str; 3] = ["main", "plain", "seismic_plain"];
 
 /// Devices that every example runs on; PoCL makes OpenCL run on any machine.
 const DEVICES: [&str; 2] = ["cpu", "opencl"];
@@ -79,7 +90,26 @@ pub fn examples() -> Result<()> {
         }
         timelines(device)?;
     }
-    hybrid()
+    hybrid()?;
+    whole_gallery()
+}
+
+/// The gallery as one run, on the CPU: a report of each program.
+fn whole_gallery() -> Result<()> {
+    let mut program = Command::new(target().join("release/examples").join(GALLERY));
+    program.args(["all", "--small", "--device", "cpu", "--verify", "--json"]);
+    let text = read(program.current_dir(root()))?;
+    let names = rust_files(&root().join("examples").join(GALLERY))?;
+    let mut programs: Vec<&str> = names.iter().map(String::as_str).filter(|n| !NO_PROGRAMS.contains(n)).collect();
+    programs.sort_unstable();
+    if text.lines().count() != programs.len() {
+        return Err(format!("gallery all does not report {}; it says: {text}", programs.join(", ")));
+    }
+    for (name, line) in programs.iter().zip(text.lines()) {
+        max_abs_error(name, "cpu", line)?;
+    }
+    println!("   gallery all --small --device cpu: {} programs", programs.len());
+    Ok(())
 }
 
 /// Runs on the CPU and PoCL at once. `sincos` cannot: it runs on PoCL alone.
@@ -128,9 +158,7 @@ fn program_of<'a>(example: &'a str, flags: &'a str) -> &'a str {
 fn every_example_has_a_run() -> Result<()> {
     let folder = root().join("examples");
     let with_no_run = ["explain"];
-    // What the programs of the gallery share.
-    let no_programs = ["main", "plain"];
-    for (folder, left_out) in [(folder.clone(), &with_no_run[..]), (folder.join(GALLERY), &no_programs[..])] {
+    for (folder, left_out) in [(folder.clone(), &with_no_run[..]), (folder.join(GALLERY), &NO_PROGRAMS[..])] {
         for name in rust_files(&folder)? {
             if !left_out.contains(&name.as_str()) && !RUNS.iter().any(|(run, flags)| program_of(run, flags) == name) {
                 let file = folder.join(name);
