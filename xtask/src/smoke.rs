@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
 
@@ -50,9 +51,15 @@ const DEVICES: [&str; 2] = ["cpu", "opencl"];
 /// The largest difference from plain loops that is right.
 ///
 /// Every device gives the bits of plain loops, except in functions that are the device's own library: the sine and
-/// cosine of `sincos` differ in the last bits there.
+/// cosine of `sincos` differ in the last bits there, and so does the exponential of `backprop`, in `f32`, whose results
+/// lie below 1.
 fn largest_error(example: &str, device: &str) -> f64 {
-    if example == "sincos" && device != "cpu" { 1e-12 } else { 0.0 }
+    match example {
+        _ if device == "cpu" => 0.0,
+        "sincos" => 1e-12,
+        "backprop" => 1e-6,
+        _ => 0.0,
+    }
 }
 
 /// Keys of the object that `--json` prints.
@@ -80,14 +87,7 @@ pub fn examples() -> Result<()> {
         return Err(format!("the example explain does not show its seven kernels: {explained}"));
     }
     for device in DEVICES {
-        for (example, flags) in RUNS {
-            let mut program = Command::new(target().join("release/examples").join(example));
-            program.args(flags.split_whitespace()).args(["--device", device, "--verify", "--json"]);
-            let error = read(program.current_dir(root()))
-                .and_then(|text| max_abs_error(program_of(example, flags), device, &text))
-                .map_err(|e| format!("{example} {flags} --device {device}: {e}"))?;
-            println!("   {example} {flags} --device {device}: max_abs_error {error:e}");
-        }
+        side_by_side(RUNS, |example, flags| verified(example, flags, device, device))?;
         timelines(device)?;
     }
     hybrid()?;
@@ -112,17 +112,44 @@ fn whole_gallery() -> Result<()> {
     Ok(())
 }
 
-/// Runs on the CPU and PoCL at once. `sincos` cannot: it runs on PoCL alone.
+/// Runs on the CPU and PoCL at once. `sincos` and `backprop` cannot: they run on PoCL alone.
 fn hybrid() -> Result<()> {
-    for (example, flags) in RUNS.iter().filter(|(_, flags)| flags.contains("--regions") && !flags.contains("memory")) {
-        let mut program = Command::new(target().join("release/examples").join(example));
-        program.args(flags.split_whitespace()).args(["--device", "hybrid", "--verify", "--json"]);
-        let error = read(program.current_dir(root()).env("TIDA_DEVICE", "opencl"))
-            .and_then(|text| max_abs_error(program_of(example, flags), "opencl", &text))
-            .map_err(|e| format!("{example} {flags} --device hybrid: {e}"))?;
-        println!("   {example} {flags} --device hybrid: max_abs_error {error:e}");
+    let runs: Vec<_> =
+        RUNS.iter().copied().filter(|(_, flags)| flags.contains("--regions") && !flags.contains("memory")).collect();
+    side_by_side(&runs, |example, flags| verified(example, flags, "hybrid", "opencl"))
+}
+
+/// Does runs side by side, as many as there are processors: most of them wait for a compiler, which uses one.
+fn side_by_side(runs: &[(&str, &str)], run: impl Fn(&str, &str) -> Result<String> + Sync) -> Result<()> {
+    let next = AtomicUsize::new(0);
+    let worker = || -> Result<()> {
+        while let Some((example, flags)) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            // After a failure nothing more is started.
+            let said = run(example, flags).inspect_err(|_| next.store(runs.len(), Ordering::Relaxed))?;
+            println!("   {said}");
+        }
+        Ok(())
+    };
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..processors).map(|_| scope.spawn(worker)).collect();
+        workers.into_iter().try_for_each(|worker| worker.join().map_err(|_| "a run panicked".to_owned())?)
+    })
+}
+
+/// One run on a device, compared with plain loops; `reported` is the device that it names.
+fn verified(example: &str, flags: &str, device: &str, reported: &str) -> Result<String> {
+    let mut program = Command::new(target().join("release/examples").join(example));
+    program.args(flags.split_whitespace()).args(["--device", device, "--verify", "--json"]).current_dir(root());
+    if reported == "opencl" {
+        // PoCL keeps what it compiled; for a cache of ours it would compile each kernel a second time.
+        program.env("TIDA_DEVICE", reported).env("TIDA_CACHE_DIR", "");
     }
-    Ok(())
+    let said = format!("{example} {flags} --device {device}");
+    let error = read(&mut program)
+        .and_then(|text| max_abs_error(program_of(example, flags), reported, &text))
+        .map_err(|e| format!("{said}: {e}"))?;
+    Ok(format!("{said}: max_abs_error {error:e}"))
 }
 
 /// A run that writes what ran when, as a trace and as a picture.
@@ -232,6 +259,20 @@ mod tests {
     }
 
     #[test]
+    fn all_runs_are_done_and_a_failure_is_told() {
+        let runs = [("a", "1"), ("b", "2"), ("c", "3"), ("d", "4"), ("e", "5")];
+        let done = std::sync::Mutex::new(Vec::new());
+        let note = |example: &str, flags: &str| {
+            done.lock().unwrap().push(format!("{example}{flags}"));
+            if example == "f" { Err("no f".to_owned()) } else { Ok(String::new()) }
+        };
+        assert_eq!(side_by_side(&runs, note), Ok(()));
+        done.lock().unwrap().sort();
+        assert_eq!(*done.lock().unwrap(), ["a1", "b2", "c3", "d4", "e5"]);
+        assert_eq!(side_by_side(&[("a", "1"), ("f", "2"), ("c", "3")], note), Err("no f".to_owned()));
+    }
+
+    #[test]
     fn programs_of_the_gallery_report_their_own_names() {
         assert_eq!(program_of("gallery", "gemm --small"), "gemm");
         assert_eq!(program_of("heat", "--dims 1"), "heat");
@@ -247,10 +288,12 @@ mod tests {
     }
 
     #[test]
-    fn only_sines_and_cosines_of_other_devices_may_differ() {
+    fn only_library_functions_of_other_devices_may_differ() {
         let check = |example, device| max_abs_error(example, device, &object(example, device, "1e-13"));
         assert_eq!(check("sincos", "opencl"), Ok(1e-13));
         assert!(check("sincos", "cpu").is_err());
+        assert_eq!(check("backprop", "opencl"), Ok(1e-13));
+        assert!(check("backprop", "cpu").is_err());
         assert!(check("heat", "opencl").is_err());
         assert!(max_abs_error("sincos", "opencl", &object("sincos", "opencl", "1e-11")).is_err());
     }
