@@ -1,5 +1,6 @@
 //! The flags that all examples take.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
@@ -176,11 +177,18 @@ pub struct Settings {
 impl Example {
     /// The settings of this process's command line. Bad flags, `--help` too, end the process as clap does.
     pub fn settings(&self) -> Result<Settings> {
+        self.settings_of(std::env::args_os().skip(1))
+    }
+
+    /// The settings of these words, which stand after the program's name. Bad flags end the process as clap does.
+    pub fn settings_of(&self, words: impl IntoIterator<Item = OsString>) -> Result<Settings> {
+        let words: Vec<OsString> = words.into_iter().collect();
+        let none = words.is_empty();
         let command = Flags::command().name(self.name).about(self.about);
-        let matches = command.get_matches();
+        let matches = command.get_matches_from(std::iter::once(self.name.into()).chain(words));
         let flags = Flags::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
         let mut settings = self.check(flags)?;
-        settings.verify |= std::env::args_os().len() == 1;
+        settings.verify |= none;
         Ok(settings)
     }
 

@@ -1,6 +1,6 @@
 //! The two floating-point types, so that one plain loop serves both.
 
-use std::ops::{Add, Mul, Neg, Sub};
+use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// `f32` or `f64`. Every operation is the one of the type itself: nothing is computed wider.
 pub trait Real:
@@ -13,6 +13,7 @@ pub trait Real:
     + Add<Output = Self>
     + Sub<Output = Self>
     + Mul<Output = Self>
+    + Div<Output = Self>
     + Neg<Output = Self>
     + 'static
 {

@@ -29,7 +29,7 @@ macro_rules! cell {
     )*};
 }
 
-cell!(f64 0.0 f32 0.0 u8 0);
+cell!(f64 0.0 f32 0.0 u8 0 i32 0);
 
 /// Counts the steps and the seconds of the stepping loop.
 #[derive(Debug)]
@@ -98,7 +98,7 @@ impl Settings {
     }
 
     /// An array of the size, cuts and ghosts of the settings.
-    pub fn array<T: Cell, const D: usize>(&self, acc: &TileAcc, boundary: Boundary<T>) -> Result<TileArray<T, D>> {
+    pub fn array<T: Element, const D: usize>(&self, acc: &TileAcc, boundary: Boundary<T>) -> Result<TileArray<T, D>> {
         Ok(TileArray::builder(axes(&self.shape)?)
             .regions(axes(&self.regions)?)
             .ghost(self.ghost)
@@ -107,7 +107,7 @@ impl Settings {
     }
 
     /// An array that goes with those of [`Settings::array`] but sits elsewhere; its outer ghosts are left alone.
-    pub fn centred<T: Cell, const D: usize>(
+    pub fn centred<T: Element, const D: usize>(
         &self,
         acc: &TileAcc,
         centering: [Centering; D],
@@ -161,7 +161,7 @@ impl Settings {
         }
     }
 
-    /// Ends a run: compares the result with that of the plain loops, writes what was asked for, prints the report.
+    /// Ends a run: compares the cells of `u` with those of the plain loops, writes what was asked for, prints the report.
     ///
     /// `steps` were done in `seconds`. A result that differs by more than the tolerance is an error, after the
     /// report.
@@ -172,13 +172,31 @@ impl Settings {
         seconds: f64,
         plain: impl FnOnce() -> Vec<T>,
     ) -> Result<()> {
+        self.finish_with(u, steps, seconds, || Ok(u.read_box(u.domain())?), plain)
+    }
+
+    /// As [`Settings::finish`] for results of several arrays or of structs: `found` gives every value that is compared.
+    /// Files get `u` alone; for a picture `found` has to give one value a cell.
+    pub fn finish_with<E: Element, T: Cell, const D: usize>(
+        &self,
+        u: &TileArray<E, D>,
+        steps: u64,
+        seconds: f64,
+        found: impl FnOnce() -> Result<Vec<T>>,
+        plain: impl FnOnce() -> Vec<T>,
+    ) -> Result<()> {
+        let cells: usize = self.shape.iter().product();
         let wanted = self.verify || self.flags.png.is_some();
-        let result = if wanted { u.read_box(u.domain())? } else { Vec::new() };
+        let result = if wanted { found()? } else { Vec::new() };
         let error = self.verify.then(|| max_abs_error(&result, &plain()));
         if let Some(path) = &self.flags.output {
             u.save_npy(path)?;
         }
         if let Some(path) = &self.flags.png {
+            if result.len() != cells {
+                let found = format!("{} values for {cells} cells", result.len());
+                return Err(format!("tried to draw {}; found {found}; leave --png out", self.example.name).into());
+            }
             let (height, width, plane) = middle_plane(&self.shape, &result);
             write_png(path, height, width, &plane)?;
         }
@@ -190,11 +208,11 @@ impl Settings {
         // Those of the whole run: filling and reading the arrays too.
         let stats = u.acc().stats();
 
-        let cells: usize = self.shape.iter().product();
+        let dtype = if self.example.dtypes.is_empty() { T::WORD } else { self.dtype.word() };
         let report = Report {
             example: self.example.name.into(),
             device: u.acc().device().name().into(),
-            dtype: T::WORD.into(),
+            dtype: dtype.into(),
             size: Size::of(&self.shape),
             dims: self.shape.len(),
             steps,

@@ -72,7 +72,8 @@ fn implementation(seen_by: &syn::Visibility, name: &Ident, fields: &syn::FieldsN
     let element = quote_spanned!(own()=> ::tida::Element);
     let bytes = aliases.iter().enumerate().map(|(n, _)| {
         let before = &aliases[..n];
-        quote_spanned!(own()=> 0 #(+ <#before as #element>::TYPE.bytes())*)
+        // Known as the kernel is compiled: a call for every access costs more than the access.
+        quote_spanned!(own()=> const { 0 #(+ <#before as #element>::TYPE.bytes())* })
     });
     let place = quote_spanned!(own()=> __TidaPlaces);
     quote_spanned! {own()=>

@@ -160,8 +160,10 @@ impl<T: Element, const N: usize> ArrayPlace<T, N> {
             });
             0
         };
+        // Known as the kernel is compiled: a call for every access costs more than the access.
+        let bytes = const { T::TYPE.bytes() };
         // SAFETY: entry < N, so its planes lie inside those of the array; the rest is the maker's promise.
-        unsafe { T::place(self.base.add(self.cells * T::TYPE.bytes() * entry), self.cells, self.index) }
+        unsafe { T::place(self.base.add(self.cells * bytes * entry), self.cells, self.index) }
     }
 }
 

@@ -48,7 +48,10 @@ impl Compiler {
         }
         let program = self.build_source(code, options)?;
         let kernel = self.finish(&program, code, self.log(&program))?;
-        if let Some(binary) = binary_of(&program) {
+        // Some drivers compile a kernel for the sake of its binary: PoCL does, a second time.
+        if disk::folder().is_some()
+            && let Some(binary) = binary_of(&program)
+        {
             disk::store(key, &binary);
         }
         Ok(kernel)
