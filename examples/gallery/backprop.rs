@@ -130,7 +130,7 @@ fn trained(inputs: usize, steps: u64) -> Vec<f32> {
     let mut weights: Vec<f32> = (0..HIDDEN * inputs).map(|p| weight(p / inputs, p % inputs, inputs)).collect();
     let mut last_weights: Vec<f32> = (0..HIDDEN).map(last_weight).collect();
     let mut changes = vec![0.0; weights.len()];
-    let mut last_changes = vec![0.0; HIDDEN];
+    let mut last_changes = [0.0; HIDDEN];
     let mut out = 0.0;
     let dot = |a: &[f32], b: &[f32]| plain::sum(std::iter::once(a.iter().zip(b).map(|(a, b)| a * b).collect()));
     for _ in 0..steps {

@@ -73,7 +73,7 @@ fn main() -> ExitCode {
 impl Program {
     /// Runs it with the words that stand after its name.
     fn start(&self, words: &[OsString]) -> Result<()> {
-        let small = words.iter().any(|word| word == "--small").then_some(self.small).unwrap_or_default();
+        let small = if words.iter().any(|word| word == "--small") { self.small } else { "" };
         let rest = words.iter().filter(|word| *word != "--small").cloned();
         let settings = self.example.settings_of(small.split_whitespace().map(OsString::from).chain(rest))?;
         if settings.flags.input.is_some() && !self.input {

@@ -33,9 +33,11 @@ pub const RUNS: &[(&str, &str)] = &[
     ("gallery", "nbody --small --regions 2"),
     ("gallery", "nearest_neighbour --small --regions 3"),
     ("gallery", "poisson --small --regions 3"),
+    ("gallery", "poisson --small --regions 6 --memory-limit 400000"),
     ("gallery", "seismic --small --regions 2"),
     ("gallery", "sobel --small --regions 3"),
     ("gallery", "srad --small --regions 2x2"),
+    ("gallery", "srad --small --regions 5 --memory-limit 30000"),
     ("gallery", "vector_product --small --regions 3 --tile 1000"),
 ];
 
