@@ -79,7 +79,9 @@ fn the_bits_are_those_of_the_cpu() {
         assert_eq!(program(&acc), expected);
         let report = acc.simulated().unwrap();
         assert!(report.makespan >= report.kernel_busy && report.makespan >= report.upload_busy, "{report:?}");
-        assert!(report.makespan <= report.kernel_busy + report.upload_busy + report.download_busy, "{report:?}");
+        // Copies within the device take next to nothing.
+        let busy = report.kernel_busy + report.upload_busy + report.download_busy;
+        assert!(report.makespan <= 1.0001 * busy, "{report:?}");
         assert_eq!((report.uploaded, report.downloaded), acc.bytes_copied());
     }
 }

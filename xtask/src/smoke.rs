@@ -80,11 +80,12 @@ const KEYS: [&str; 12] = [
     "d2h_bytes",
 ];
 
-/// Builds the examples as a user would and runs each.
+/// Builds the examples and runs each.
 pub fn examples() -> Result<()> {
     every_example_has_a_run()?;
-    run(&mut command("cargo build --release --examples --quiet"))?;
-    let explained = read(&mut Command::new(target().join("release/examples/explain")))?;
+    // With what the tests were built with: anything else would be compiled anew.
+    run(&mut command("cargo build --workspace --examples --quiet"))?;
+    let explained = read(&mut Command::new(target().join("debug/examples/explain")))?;
     if explained.matches("registers:").count() + explained.matches("not compiled:").count() < 7 {
         return Err(format!("the example explain does not show its seven kernels: {explained}"));
     }
@@ -101,7 +102,7 @@ pub fn examples() -> Result<()> {
 /// The gallery as one run on a device: a report of each program. On PoCL, which compiles for most of the time, one process
 /// takes less than half of what one a program takes.
 fn whole_gallery(device: &str, reported: &str) -> Result<()> {
-    let mut program = Command::new(target().join("release/examples").join(GALLERY));
+    let mut program = Command::new(target().join("debug/examples").join(GALLERY));
     program.args(["all", "--small", "--regions", "2", "--device", device, "--verify", "--json"]).current_dir(root());
     on_pocl(&mut program, reported);
     let text = read(&mut program)?;
@@ -155,7 +156,7 @@ fn on_pocl(program: &mut Command, reported: &str) {
 
 /// One run on a device, compared with plain loops; `reported` is the device that it names.
 fn verified(example: &str, flags: &str, device: &str, reported: &str) -> Result<String> {
-    let mut program = Command::new(target().join("release/examples").join(example));
+    let mut program = Command::new(target().join("debug/examples").join(example));
     program.args(flags.split_whitespace()).args(["--device", device, "--verify", "--json"]).current_dir(root());
     on_pocl(&mut program, reported);
     let said = format!("{example} {flags} --device {device}");
@@ -169,7 +170,7 @@ fn verified(example: &str, flags: &str, device: &str, reported: &str) -> Result<
 fn timelines(device: &str) -> Result<()> {
     for (ending, has) in [("json", &is_trace as &dyn Fn(&str) -> bool), ("svg", &is_picture)] {
         let file = target().join(format!("timeline-{device}.{ending}"));
-        let mut program = Command::new(target().join("release/examples/heat"));
+        let mut program = Command::new(target().join("debug/examples/heat"));
         program.args(["--size", "48", "--steps", "6", "--regions", "3", "--device", device, "--timeline"]).arg(&file);
         let told = read(program.current_dir(root()))?;
         let text = std::fs::read_to_string(&file).map_err(|e| format!("heat wrote no {}: {e}", file.display()))?;
