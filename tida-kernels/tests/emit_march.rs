@@ -33,14 +33,7 @@ fn launch(kernel: &Kernel, extent: &[i64], cuts: &[i64], rng: &mut Rng) -> Launc
         Grid::tiled(arg.access, arg.element, &held(-ghost, &lo), &held(ghost, &hi), rng)
     });
     let grids = Grids(grids.collect());
-    let captures = kernel.captures.iter().flat_map(|c| {
-        let ty = match &c.ty {
-            Type::Array(of, _) => of.scalar().unwrap(),
-            ty => ty.scalar().unwrap(),
-        };
-        (0..c.ty.components()).map(|_| rng.value(ty)).collect::<Vec<_>>()
-    });
-    let captures = captures.collect();
+    let captures = rng.captures(kernel);
     let mut ends: Vec<i64> = cuts.iter().map(|cut| lo[0] + cut).filter(|cut| lo[0] < *cut && *cut < hi[0]).collect();
     ends.extend([lo[0], hi[0]]);
     ends.sort_unstable();

@@ -9,7 +9,7 @@ use emit_support::{pocl, samples};
 use tida_kernels::analysis::{IndexForm, Symbol};
 use tida_kernels::element::ScalarType;
 use tida_kernels::interp::run_box;
-use tida_kernels::ir::{Access, Kernel, Type};
+use tida_kernels::ir::{Access, Kernel};
 use tida_kernels::plan::{Dialect, FoldOp, Goal};
 use tida_kernels::quote::{BinaryOp, CompareOp, Method};
 use tida_kernels::scalar::{Fault, Value, eval};
@@ -65,14 +65,7 @@ fn launch(kernel: &Kernel, extent: &[i64], ghost: i64, whole: &[Vec<i64>], rng: 
         }
     });
     let grids = Grids(grids.collect());
-    let captures = kernel.captures.iter().flat_map(|c| {
-        let ty = match &c.ty {
-            Type::Array(of, _) => of.scalar().unwrap(),
-            ty => ty.scalar().unwrap(),
-        };
-        (0..c.ty.components()).map(|_| rng.value(ty)).collect::<Vec<_>>()
-    });
-    let captures = captures.collect();
+    let captures = rng.captures(kernel);
     let mut boxes = vec![(lo.clone(), hi.clone())];
     for d in 0..rank {
         // The last axis is cut where segments end.

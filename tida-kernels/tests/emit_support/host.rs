@@ -4,7 +4,7 @@ use tida_kernels::analysis::analyse;
 use tida_kernels::element::{ElementType, ScalarType};
 use tida_kernels::emit::{Field, Param, Source};
 use tida_kernels::interp::Memory;
-use tida_kernels::ir::{Access, Kernel};
+use tida_kernels::ir::{Access, Kernel, Type};
 use tida_kernels::plan::{Dialect, Goal, Math, Plan};
 use tida_kernels::scalar::Value;
 
@@ -48,6 +48,18 @@ impl Rng {
     pub fn below(&mut self, n: u64) -> u64 {
         (self.next() >> 7) % n
     }
+    /// A value for each component of each capture of a kernel.
+    pub fn captures(&mut self, kernel: &Kernel) -> Vec<Value> {
+        let values = kernel.captures.iter().flat_map(|c| {
+            let ty = match &c.ty {
+                Type::Array(of, _) => of.scalar().unwrap(),
+                ty => ty.scalar().unwrap(),
+            };
+            (0..c.ty.components()).map(|_| self.value(ty)).collect::<Vec<_>>()
+        });
+        values.collect()
+    }
+
     /// Mostly ordinary values.
     pub fn value(&mut self, ty: ScalarType) -> Value {
         let small = self.below(7) as i64 - 2;

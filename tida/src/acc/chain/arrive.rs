@@ -7,7 +7,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use super::run::{RUN, Running, failed, failure, skip_dependents, told, touched, wait};
+use super::run::{RUN, Running, failed, failure, fix_ghosts, skip_dependents, told, wait};
 use super::segments::Segment;
 use super::{Chain, Link, LinkWork, Ready};
 use crate::acc::device::DeviceCore;
@@ -39,7 +39,7 @@ pub(super) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Result<(), Err
 
 /// The planes of a chain's arrays, if its work is to run while they arrive.
 fn streams(chain: &Chain) -> Option<Vec<&Arc<dyn Planar>>> {
-    let sweeps = chain.links.iter().any(|link| matches!(link.work, LinkWork::Sweep { .. }));
+    let sweeps = chain.links.iter().any(|link| link.work.is_sweep());
     if chain.wanted.is_empty() || !sweeps || chain.links.len() > chain.most_links() {
         return None;
     }
@@ -61,13 +61,7 @@ fn stream(
     planars: &[&Arc<dyn Planar>],
     results: &mut [Result<(), Error>],
 ) -> Result<bool, Error> {
-    for link in &chain.links {
-        if let LinkWork::Ghosts { array, fixed: true } = &link.work {
-            let storage = touched(chain, planars, *array);
-            // SAFETY: the graph runs this only when no work conflicts with any node of the chain.
-            unsafe { planars[*array].fix_on_host(storage) };
-        }
-    }
+    chain.links.iter().for_each(|link| fix_ghosts(link, chain, planars));
     let segment = Segment { links: 0..chain.links.len(), period: None };
     let mut running = match Running::prepare(device, chain, planars, &segment, results) {
         Ok(Some(running)) if running.passes() == 1 => running,
@@ -81,27 +75,17 @@ fn stream(
     let put = running.put().and_then(|()| running.leave_whole());
     running.finish(put, results)?;
     for (number, tracker) in chain.arrays.iter().enumerate() {
-        tracker.storage().arrived(is_written(chain, number), told_host(chain, number));
+        let written = chain.links.iter().any(|link| link.work.writes(number));
+        tracker.storage().arrived(written, told_host(chain, number));
     }
     skip_dependents(chain, results);
     Ok(true)
 }
 
-/// Whether a chain changes an array.
-fn is_written(chain: &Chain, array: usize) -> bool {
-    chain.links.iter().any(|link| match &link.work {
-        LinkWork::Sweep { uses, .. } => uses.iter().any(|one| one.array == array && one.write),
-        LinkWork::Ghosts { array: filled, .. } => *filled == array,
-    })
-}
-
 /// Whether the host is given what a chain makes of an array. Not if ghosts come last: it would not be given those.
 pub(super) fn told_host(chain: &Chain, array: usize) -> bool {
-    let last = chain.links.iter().rev().find_map(|link| match &link.work {
-        LinkWork::Sweep { uses, .. } => uses.iter().any(|one| one.array == array && one.write).then_some(true),
-        LinkWork::Ghosts { array: filled, .. } => (*filled == array).then_some(false),
-    });
-    chain.wanted.contains(&array) && last == Some(true)
+    let last = chain.links.iter().rev().find(|link| link.work.writes(array));
+    chain.wanted.contains(&array) && last.is_some_and(|link| link.work.is_sweep())
 }
 
 /// Runs the links one after the other, on whole arrays.
@@ -151,7 +135,7 @@ fn fill(queue: &Queue<'_>, chain: &Chain, array: usize, link: &Link) -> Result<O
     let Some(planar) = chain.arrays[array].planar() else { return Ok(None) };
     let regions = 0..planar.facts().layout.regions.len();
     // Where there is nothing else to do, it may be the host that goes on.
-    let sweeps = chain.links.iter().any(|link| matches!(link.work, LinkWork::Sweep { .. }));
+    let sweeps = chain.links.iter().any(|link| link.work.is_sweep());
     if !sweeps && !storage.on_device().contains(&true) {
         regions.for_each(|region| storage.touch_host(region));
         // SAFETY: the graph keeps all other work away, and nothing that this chain put into a stream uses the array.

@@ -75,6 +75,20 @@ pub(crate) enum LinkWork {
     Ghosts { array: usize, fixed: bool },
 }
 
+impl LinkWork {
+    /// Whether it changes an array of its chain.
+    fn writes(&self, array: usize) -> bool {
+        match self {
+            LinkWork::Sweep { uses, .. } => uses.iter().any(|one| one.array == array && one.write),
+            LinkWork::Ghosts { array: filled, .. } => *filled == array,
+        }
+    }
+
+    fn is_sweep(&self) -> bool {
+        matches!(self, LinkWork::Sweep { .. })
+    }
+}
+
 /// How a sweep uses an array.
 #[derive(Clone, Debug)]
 pub(crate) struct Use {

@@ -86,16 +86,12 @@ fn run_segment(
         if let Some(array) = ring_fill(link, planars) {
             due[array] = true;
         }
-        if let LinkWork::Ghosts { array, fixed: true } = &link.work {
-            let storage = touched(chain, planars, *array);
-            // SAFETY: the graph runs this only when no work conflicts with any node of the chain, and no other segment runs.
-            unsafe { planars[*array].fix_on_host(storage) };
-        }
+        fix_ghosts(link, chain, planars);
     }
     if segment.period.is_none() {
         for (array, due) in due.iter_mut().enumerate().filter(|(_, due)| **due) {
             let storage = touched(chain, planars, array);
-            // SAFETY: as above.
+            // SAFETY: the graph runs this only when no work conflicts with any node of the chain, and no other segment runs.
             unsafe { planars[array].fill_on_host(storage) };
             *due = false;
         }
@@ -124,8 +120,17 @@ pub(super) fn wait(device: &DeviceCore) -> Result<(), Error> {
     result
 }
 
+/// Sets the ghosts of fixed value on the host that a link is to set, before anything of its segment is in a stream.
+pub(super) fn fix_ghosts(link: &Link, chain: &Chain, planars: &[&Arc<dyn Planar>]) {
+    if let LinkWork::Ghosts { array, fixed: true } = &link.work {
+        let storage = touched(chain, planars, *array);
+        // SAFETY: the graph runs this only when no work conflicts with any node of the chain, and no other segment runs.
+        unsafe { planars[*array].fix_on_host(storage) };
+    }
+}
+
 /// The memory of an array that the host is about to write.
-pub(super) fn touched<'a>(chain: &'a Chain, planars: &[&Arc<dyn Planar>], array: usize) -> &'a Storage {
+fn touched<'a>(chain: &'a Chain, planars: &[&Arc<dyn Planar>], array: usize) -> &'a Storage {
     let storage = chain.arrays[array].storage();
     (0..planars[array].facts().layout.regions.len()).for_each(|region| storage.touch_host(region));
     storage
