@@ -11,7 +11,7 @@ const MANY: usize = 32;
 /// box, so the set may grow beyond what was added, never shrink.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BoxList {
-    boxes: SmallVec<[GridBox<4>; 4]>,
+    boxes: SmallVec<[GridBox<4>; 1]>,
     /// It holds more than was added.
     bound: bool,
 }
@@ -39,6 +39,11 @@ impl BoxList {
             self.boxes.push(bound);
             self.bound = true;
         }
+    }
+
+    /// Whether it has no cells.
+    pub fn is_empty(&self) -> bool {
+        self.boxes.is_empty()
     }
 
     /// Whether any cell of the box may be in the set.

@@ -11,10 +11,11 @@ use super::device::DeviceCore;
 use super::hybrid::{Borders, Pace};
 use super::node::{DeviceWork, Done, Launched, Need, Node, Queue, Work};
 use super::place::{Chains, OpenChain, side};
-use super::sweep::{Launch, OpenSweep, SweepKey, run_boxes};
+use super::sweep::{ArrayTouch, Launch, OpenSweep, SweepKey, run_boxes};
 use super::timeline::{Recorder as Times, SpanKind, host_span};
 use super::tracker::{BoxTouch, Side, Touch};
 use crate::array::GridBox;
+use crate::array::storage::Storage;
 use crate::backend::Event;
 use crate::error::{Error, ErrorKind};
 
@@ -271,8 +272,8 @@ impl Core {
         for before in tile.after {
             node.wait_for(before, Need::Value);
         }
-        let (boxes, touches) = (Vec::new(), Vec::new());
-        let mut sweep = OpenSweep { key: tile.key, node, kind, launch: launch(), boxes, touches, pace: tile.pace };
+        let (boxes, arrays) = (Vec::new(), Default::default());
+        let mut sweep = OpenSweep { key: tile.key, node, kind, launch: launch(), boxes, arrays, pace: tile.pace };
         sweep.add(tile.region, tile.cells, tile.touches);
         let side = side(&sweep.node, sweep.kind);
         recorder.open.push(sweep);
@@ -396,10 +397,10 @@ impl Core {
 
     /// A sweep takes no more tiles: it runs when its turn comes.
     fn close(self: &Arc<Core>, sweep: OpenSweep, chain: Option<&mut OpenChain>) {
-        let OpenSweep { node, launch, boxes, touches, pace, .. } = sweep;
+        let OpenSweep { node, launch, boxes, arrays, pace, .. } = sweep;
         if let Some(open) = chain.filter(|open| node.chain == Some(open.number)) {
             node.set_work(Work::Chained(open.gate.clone()));
-            open.chain.sweep(node.clone(), launch, boxes, touches.iter().map(|(touch, ..)| touch));
+            open.chain.sweep(node.clone(), launch, boxes, &arrays);
             if node.release() {
                 self.start_node(node);
             }
@@ -410,9 +411,9 @@ impl Core {
         node.set_work(match (&self.device, node.on_device) {
             (Some(_), true) => Work::Device(Box::new(move |queue| {
                 let bring = || {
-                    touches.iter().try_for_each(|(touch, ..)| {
+                    touched(&arrays).try_for_each(|(storage, region, write)| {
                         // SAFETY: the graph keeps all work that conflicts away until this node has finished.
-                        unsafe { touch.tracker.storage().to_device(queue, touch.region, touch.write.is_some()) }
+                        unsafe { storage.to_device(queue, region, write) }
                     })
                 };
                 // SAFETY: as above; the boxes do not overlap.
@@ -426,9 +427,9 @@ impl Core {
                 let device = device.clone();
                 Work::Host(Box::new(move || {
                     device.backend().caught_up();
-                    for (touch, ..) in &touches {
+                    for (storage, region, write) in touched(&arrays) {
                         // SAFETY: the graph runs this node only when no work conflicts with it.
-                        unsafe { touch.tracker.storage().to_host(&device, touch.region, touch.write.is_some())? };
+                        unsafe { storage.to_host(&device, region, write)? };
                     }
                     let sweep = || run_boxes(&*launch, &boxes);
                     core.on_host(name, recorded, || match &pace {
@@ -674,6 +675,13 @@ fn add_touches(node: &Arc<Node>, touches: &[BoxTouch]) {
     for touch in touches {
         touch.tracker.add(touch.region, node, touch.read, touch.write);
     }
+}
+
+/// The regions that a sweep touches, and whether it writes them.
+fn touched(arrays: &[ArrayTouch]) -> impl Iterator<Item = (&Arc<Storage>, usize, bool)> {
+    arrays.iter().flat_map(|array| {
+        array.regions.iter().map(|(region, touch)| (array.tracker.storage(), *region, touch.writes()))
+    })
 }
 
 /// The open sweep that a tile may join: the same kernel and arrays, no cell twice, and no conflict with a sweep

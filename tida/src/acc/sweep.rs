@@ -1,16 +1,17 @@
 //! Sweeps: tiles of one loop, merged.
 
 use std::any::TypeId;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
-use super::boxes::union;
+use super::boxes::{BoxList, union};
 use super::chain::Kind;
 use super::hybrid::Pace;
 use super::node::{Done, Node, Queue};
-use super::tracker::BoxTouch;
+use super::tracker::{BoxTouch, Tracker};
 use crate::array::GridBox;
 use crate::error::Error;
 
@@ -57,8 +58,8 @@ pub(crate) struct OpenSweep {
     pub kind: Option<Kind>,
     pub launch: Arc<dyn Launch>,
     pub boxes: Vec<(usize, GridBox<4>)>,
-    /// What its tiles touch, for the question whether a later tile may go before a later sweep.
-    pub touches: Vec<(BoxTouch, super::boxes::BoxList, super::boxes::BoxList)>,
+    /// What its tiles touch.
+    pub arrays: SmallVec<[ArrayTouch; 4]>,
     /// Measures it, if its loop runs on both sides.
     pub pace: Option<Arc<Pace>>,
 }
@@ -75,30 +76,12 @@ impl OpenSweep {
         }
         self.merge_rows();
         for touch in touches {
-            let known = self
-                .touches
-                .iter_mut()
-                .rev()
-                .find(|(t, ..)| t.region == touch.region && Arc::ptr_eq(&t.tracker, &touch.tracker));
-            let (all, read, write) = match known {
-                Some(known) => known,
-                None => {
-                    self.touches.push((touch.clone(), Default::default(), Default::default()));
-                    match self.touches.last_mut() {
-                        Some(last) => last,
-                        None => continue,
-                    }
-                }
-            };
-            let both = |a: Option<(i64, i64)>, b| a.zip(b).map(|(a, b): (_, (i64, i64))| (a.0.min(b.0), a.1.max(b.1)));
-            all.around = both(all.around, touch.around);
-            all.across = both(all.across, touch.across);
-            if let Some(cells) = touch.read {
-                read.add(cells);
-            }
-            if let Some(cells) = touch.write {
-                write.add(cells);
-            }
+            let known = self.arrays.iter().position(|known| Arc::ptr_eq(&known.tracker, &touch.tracker));
+            let n = known.unwrap_or_else(|| {
+                self.arrays.push(ArrayTouch::new(&touch.tracker));
+                self.arrays.len() - 1
+            });
+            self.arrays[n].add(touch);
         }
     }
 
@@ -117,7 +100,7 @@ impl OpenSweep {
 
     /// Whether it touches one of these arrays.
     pub fn shares(&self, touches: &[BoxTouch]) -> bool {
-        touches.iter().any(|new| self.touches.iter().any(|(old, ..)| Arc::ptr_eq(&old.tracker, &new.tracker)))
+        touches.iter().any(|new| self.arrays.iter().any(|old| Arc::ptr_eq(&old.tracker, &new.tracker)))
     }
 
     /// Whether a piece of work that touches this conflicts with any tile of the sweep.
@@ -125,14 +108,62 @@ impl OpenSweep {
         // Between host and device a region moves as a whole.
         let apart = self.key.on_device != on_device;
         touches.iter().any(|new| {
-            self.touches.iter().any(|(old, read, write)| {
-                old.region == new.region
-                    && Arc::ptr_eq(&old.tracker, &new.tracker)
-                    && ((apart && (new.write.is_some() || old.write.is_some()))
-                        || new.write.is_some_and(|w| read.overlaps(&w) || write.overlaps(&w))
-                        || new.read.is_some_and(|r| write.overlaps(&r)))
+            let array = self.arrays.iter().find(|old| Arc::ptr_eq(&old.tracker, &new.tracker));
+            array.and_then(|array| array.regions.get(&new.region)).is_some_and(|old| {
+                (apart && (new.write.is_some() || old.writes()))
+                    || new.write.is_some_and(|w| old.read.overlaps(&w) || old.write.overlaps(&w))
+                    || new.read.is_some_and(|r| old.write.overlaps(&r))
             })
         })
+    }
+}
+
+/// What the tiles of a sweep touch of one array, for the question whether a later tile may go before a later sweep.
+pub(crate) struct ArrayTouch {
+    pub tracker: Arc<Tracker>,
+    /// By number.
+    pub regions: BTreeMap<usize, RegionTouch>,
+    /// The planes that are read around each plane of the first axis, and of the second: see [`BoxTouch::around`].
+    pub around: Option<(i64, i64)>,
+    pub across: Option<(i64, i64)>,
+    /// Some region is written.
+    pub write: bool,
+}
+
+/// Cells of a region that the tiles of a sweep touch.
+#[derive(Default)]
+pub(crate) struct RegionTouch {
+    read: BoxList,
+    write: BoxList,
+}
+
+impl RegionTouch {
+    /// Whether any cell is written.
+    pub fn writes(&self) -> bool {
+        !self.write.is_empty()
+    }
+}
+
+impl ArrayTouch {
+    fn new(tracker: &Arc<Tracker>) -> ArrayTouch {
+        ArrayTouch { tracker: tracker.clone(), regions: BTreeMap::new(), around: None, across: None, write: false }
+    }
+
+    fn add(&mut self, touch: &BoxTouch) {
+        let region = self.regions.entry(touch.region).or_default();
+        if let Some(cells) = touch.read {
+            let both = |known: Option<(i64, i64)>, new: Option<(i64, i64)>| match (known, new) {
+                (Some((lo, hi)), Some((low, high))) => Some((lo.min(low), hi.max(high))),
+                (known, new) => known.or(new),
+            };
+            region.read.add(cells);
+            self.around = both(self.around, Some(touch.around.unwrap_or_default()));
+            self.across = both(self.across, touch.across);
+        }
+        if let Some(cells) = touch.write {
+            region.write.add(cells);
+            self.write = true;
+        }
     }
 }
 

@@ -29,7 +29,7 @@ use smallvec::SmallVec;
 
 use super::device::{Claim, DeviceCore};
 use super::node::Node;
-use super::sweep::Launch;
+use super::sweep::{ArrayTouch, Launch};
 use super::tracker::{BoxTouch, Tracker};
 use crate::array::GridBox;
 use crate::backend::{Backend, Event};
@@ -129,31 +129,18 @@ impl Chain {
     }
 
     /// Adds a sweep.
-    pub fn sweep<'a>(
+    pub fn sweep(
         &mut self,
         node: Arc<Node>,
         launch: Arc<dyn Launch>,
         boxes: Vec<(usize, GridBox<4>)>,
-        touches: impl Iterator<Item = &'a BoxTouch>,
+        arrays: &[ArrayTouch],
     ) {
-        let mut uses: SmallVec<[Use; 4]> = SmallVec::new();
-        for touch in touches {
-            let array = self.array(&touch.tracker);
-            let (read, across) = (touch.read.map(|_| touch.around.unwrap_or_default()), touch.read.and(touch.across));
-            let write = touch.write.is_some();
-            match uses.iter_mut().find(|one| one.array == array) {
-                Some(known) => {
-                    let both = |known: Option<(i64, i64)>, read| match (known, read) {
-                        (Some((lo, hi)), Some((low, high))) => Some((lo.min(low), hi.max(high))),
-                        (known, read) => known.or(read),
-                    };
-                    known.write |= write;
-                    known.read = both(known.read, read);
-                    known.across = both(known.across, across);
-                }
-                None => uses.push(Use { array, read, across, write }),
-            }
-        }
+        let uses = arrays.iter().map(|of| {
+            let (read, across, write) = (of.around, of.across, of.write);
+            Use { array: self.array(&of.tracker), read, across, write }
+        });
+        let uses = uses.collect();
         self.links.push(Link { node, work: LinkWork::Sweep { launch, boxes, uses } });
     }
 
