@@ -389,10 +389,11 @@ impl DeviceCore {
     /// As [`Backend::download`], until this returns.
     pub unsafe fn download_now(&self, from: &Memory, at: usize, to: *mut u8, bytes: usize) -> Result<(), Error> {
         // SAFETY: handed on.
-        unsafe { self.download_named("a value", from, at, to, bytes) }
+        unsafe { self.download_named("a value", from, std::iter::once((at, to, bytes))) }
     }
 
-    /// As [`DeviceCore::download_now`], with a name for the timeline.
+    /// As [`DeviceCore::download_now`], of several pieces, each with its place, where it goes to and its bytes; with a name for
+    /// the timeline.
     ///
     /// # Safety
     /// As [`Backend::download`], until this returns.
@@ -400,15 +401,16 @@ impl DeviceCore {
         &self,
         name: impl Display,
         from: &Memory,
-        at: usize,
-        to: *mut u8,
-        bytes: usize,
+        pieces: impl Iterator<Item = (usize, *mut u8, usize)> + Clone,
     ) -> Result<(), Error> {
+        let bytes = pieces.clone().map(|(.., bytes)| bytes).sum();
         self.count_download(bytes);
-        // SAFETY: the caller's promise.
-        self.timed(SpanKind::D2h, name, COPIES, bytes, || unsafe {
-            self.opened.backend.download(COPIES, from, at, to, bytes)
-        })?;
+        let mut pieces = pieces;
+        let put = || {
+            // SAFETY: the caller's promise.
+            pieces.try_for_each(|(at, to, bytes)| unsafe { self.opened.backend.download(COPIES, from, at, to, bytes) })
+        };
+        self.timed(SpanKind::D2h, name, COPIES, bytes, put)?;
         self.opened.backend.record(COPIES)?.finish()
     }
 

@@ -4,7 +4,7 @@
 //! nodes it conflicts with, found from the boxes it touches (`tracker.rs`). Computes of one loop merge into a sweep
 //! while it is open (`sweep.rs`); a driver thread starts open sweeps when the recorder pauses (`driver.rs`).
 
-mod boxes;
+pub(crate) mod boxes;
 mod builder;
 pub(crate) mod chain;
 pub(crate) mod device;

@@ -152,8 +152,8 @@ impl Core {
             return place;
         }
         let kind = [Kind::Planes, Kind::Regions].into_iter().find(can);
-        self.settle_ghosts(trackers());
         if !tile.key.on_device || fits(device, trackers()) {
+            self.settle_ghosts(trackers());
             let reads = || tile.touches.iter().filter(|touch| touch.read.is_some()).map(|touch| &touch.tracker);
             if can(&Kind::Arriving) && tile.pace.is_none() && self.arrive(device, trackers(), reads()) {
                 place.stream(Kind::Arriving, None);
@@ -170,12 +170,17 @@ impl Core {
             while let Some(idle) = others.next_if(|other| device.idle(other) >= since) {
                 self.evict(&idle);
                 if fits(device, trackers()) {
+                    self.settle_ghosts(trackers());
                     return place;
                 }
             }
         }
         // Whole regions come and go only where arrays would never fit.
         let kind = kind.filter(|kind| *kind == Kind::Planes || bytes > device.budget());
+        // Planes need none of the ghosts between regions that a chain before may not have set.
+        if kind != Some(Kind::Planes) {
+            self.settle_ghosts(trackers());
+        }
         if let Some(kind) = kind {
             trackers().for_each(|tracker| self.leave_for_chain(tracker));
             place.stream(kind, self.room_for_chains(device, others));
@@ -249,6 +254,23 @@ impl Core {
         let mut leaving = lock(&self.leaving);
         leaving.retain(|other| !other.is_finished());
         leaving.push(node);
+    }
+
+    /// Gives the regions of an array ghosts of their own on the device, if they lie in a row there: its memory is given back,
+    /// and they come back apart.
+    pub fn separate(self: &Arc<Core>, tracker: &Arc<Tracker>) {
+        let (Some(device), true) = (self.device.clone(), tracker.storage().leave_row()) else { return };
+        // What comes home as ghosts between regions may be of before the last fill.
+        tracker.ghosts_overwritten();
+        let storage = tracker.storage().clone();
+        let work = move || {
+            // SAFETY: the node's touch keeps all work that conflicts away.
+            unsafe { storage.leave_device(&device)? };
+            storage.take_apart();
+            Ok(())
+        };
+        let touch = Touch { tracker: tracker.clone(), region: None, read: true, write: true };
+        self.record("separate", Location::caller(), &[touch], &[], Work::Host(Box::new(work)));
     }
 
     /// Whether the chain that still takes work works on an array.

@@ -6,6 +6,7 @@ use super::TileArray;
 use super::element::Element;
 use super::ghosts::{planar, regional};
 use super::layout::{Boundaries, Boundary, Centering, Cuts, Layout, LayoutError};
+use super::row::Row;
 use super::storage::Storage;
 use crate::acc::{TileAcc, Tracker};
 use crate::error::{Error, ErrorKind};
@@ -150,7 +151,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
                 "cut the array into fewer regions",
             ),
         })?;
-        let storage = Arc::new(Storage::new(layout.regions.iter().map(|r| r.cells * T::TYPE.bytes()))?);
+        let storage = Arc::new(allocate::<T, D>(acc, &layout)?);
         let (layout, boundaries) = (Arc::new(layout), Arc::new(self.boundaries));
         let ghost_plan = Arc::new(OnceLock::new());
         let regional = regional(&layout, &boundaries, &ghost_plan);
@@ -276,4 +277,15 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         }
         Ok(())
     }
+}
+
+/// Memory for the regions of an array.
+///
+/// # Errors
+/// Memory that the system does not have.
+pub(super) fn allocate<T: Element, const D: usize>(acc: &TileAcc, layout: &Layout<D>) -> Result<Storage, Error> {
+    let storage = Storage::new(layout.regions.iter().map(|r| r.cells * T::TYPE.bytes()))?;
+    // Where both sides work, each has regions whose ghosts the other may not have.
+    let one_side = acc.core().device.is_some() && !acc.is_hybrid();
+    Ok(storage.in_row(if one_side { Row::new(layout, &T::TYPE) } else { None }))
 }

@@ -38,7 +38,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         let touches = vec![self.touch(None, false, true), source.touch(None, true, false)];
         if source.tracker.side() == Side::Device && self.acc.core().fits(&[&self.tracker, &source.tracker]) {
             self.acc.record_on_device("copy_from", touches, move |queue| {
-                let copies = DeviceCopies::between(queue.device, &to, &from, &T::TYPE)?;
+                let copies = DeviceCopies::between(queue.device, (&to, target.row()), (&from, memory.row()), &T::TYPE)?;
                 let (into, out_of) = (target.device_memory(queue.device)?, memory.device_memory(queue.device)?);
                 // SAFETY: regions lie where the layouts say, of elements `T`; the recorded touches keep others away,
                 // and the node holds the tables and both arrays.
@@ -79,6 +79,9 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     #[track_caller]
     pub fn try_clone(&self) -> Result<TileArray<T, D>, Error> {
         let copy = self.like()?;
+        if !self.storage.stays_in_row() {
+            copy.storage.take_apart();
+        }
         let (layout, target, memory) = (self.layout.clone(), copy.storage.clone(), self.storage.clone());
         let touches = vec![copy.touch(None, false, true), self.touch(None, true, false)];
         if self.tracker.side() == Side::Device && self.acc.core().fits(&[&self.tracker, &copy.tracker]) {

@@ -11,6 +11,7 @@ mod host;
 pub(crate) mod layout;
 mod npy;
 mod residence;
+mod row;
 mod rows;
 pub(crate) mod storage;
 mod views;
@@ -28,6 +29,7 @@ use std::sync::{Arc, OnceLock};
 use crate::acc::{TileAcc, Touch, Tracker};
 use crate::error::Error;
 use crate::tile::TileIter;
+use builder::allocate;
 use ghosts::GhostPlan;
 use layout::{Boundaries, Layout};
 use storage::Storage;
@@ -62,7 +64,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// # Errors
     /// Memory that the system does not have.
     pub fn like(&self) -> Result<TileArray<T, D>, Error> {
-        let storage = Arc::new(Storage::new(self.layout.regions.iter().map(|r| r.cells * T::TYPE.bytes()))?);
+        let storage = Arc::new(allocate::<T, D>(&self.acc, &self.layout)?);
         Ok(TileArray {
             acc: self.acc.clone(),
             layout: self.layout.clone(),

@@ -87,7 +87,8 @@ impl Storage {
         if let Some(memory) = &state.memory {
             return Ok(memory.clone());
         }
-        let memory = Arc::new(device.allocate(self.device_bytes())?);
+        let bytes = self.row().map_or(self.device_bytes(), |row| row.bytes());
+        let memory = Arc::new(device.allocate(bytes)?);
         // What the host has not touched since the start is zero on both sides.
         let untouched = Region { newest: Newest::Zeros, by_device: false, arriving: None };
         state.regions.resize(self.regions(), untouched);
@@ -109,7 +110,8 @@ impl Storage {
         let mut state = self.residence().lock();
         let state = &mut *state;
         let memory = self.memory_in(state, device)?;
-        let (offset, bytes, base) = (self.offset(region), self.bytes(region), self.base(region));
+        let (pieces, base) = (self.pieces(region, false), self.base(region));
+        let bytes = pieces.iter().map(|piece| piece.bytes).sum();
         let pins = (&mut state.pin_tried, &mut state.pinned);
         let Some(place) = state.regions.get_mut(region) else { return Ok(()) };
         if bytes == 0 {
@@ -126,19 +128,25 @@ impl Storage {
                 }
             }
             Newest::Zeros if !self.host_touched(region) => {
-                // SAFETY: the array's memory has the region at that offset; the graph keeps others away.
-                unsafe { backend.zero(*stream, &memory, offset, bytes)? };
+                for piece in &pieces {
+                    // SAFETY: the array's memory has the region there; the graph keeps others away.
+                    unsafe { backend.zero(*stream, &memory, piece.device, piece.bytes)? };
+                }
                 place.arriving = Some((*stream, backend.record(*stream)?));
                 place.newest = Newest::Both;
             }
             Newest::Zeros | Newest::Host => {
                 self.pin_in(pins, backend, region);
                 device.count_upload(bytes);
-                // SAFETY: both blocks have the bytes; the caller keeps writers away until the node has finished, and
-                // the node holds the storage.
-                device.timed(SpanKind::H2d, format_args!("R{region}"), *stream, bytes, || unsafe {
-                    backend.upload(*stream, &memory, offset, base, bytes)
-                })?;
+                let copy = || {
+                    pieces.iter().try_for_each(|piece| {
+                        let from = base.wrapping_add(piece.host);
+                        // SAFETY: both blocks have the bytes; the caller keeps writers away until the node has finished,
+                        // and the node holds the storage.
+                        unsafe { backend.upload(*stream, &memory, piece.device, from, piece.bytes) }
+                    })
+                };
+                device.timed(SpanKind::H2d, format_args!("R{region}"), *stream, bytes, copy)?;
                 place.arriving = Some((*stream, backend.record(*stream)?));
                 place.newest = Newest::Both;
             }
@@ -284,12 +292,15 @@ impl Storage {
         let Some(memory) = state.memory.clone() else { return Ok(()) };
         let State { regions, pin_tried, pinned, .. } = &mut *state;
         let pins = (pin_tried, pinned);
-        let (offset, bytes, base) = (self.offset(region), self.bytes(region), self.base(region));
         let Some(place) = regions.get_mut(region) else { return Ok(()) };
-        if place.newest == Newest::Device && bytes > 0 {
+        if place.newest == Newest::Device && self.bytes(region) > 0 {
             self.pin_in(pins, device.backend(), region);
-            // SAFETY: both blocks have the bytes; the caller keeps all others away.
-            unsafe { device.download_named(format_args!("R{region}"), &memory, offset, base, bytes)? };
+            let base = self.base(region);
+            let pieces = self.pieces(region, true);
+            let pieces = pieces.iter().map(|piece| (piece.device, base.wrapping_add(piece.host), piece.bytes));
+            // SAFETY: both blocks have the bytes; the caller keeps all others away, but for neighbours of the region, which may
+            // tear ghosts that are older than the cells then.
+            unsafe { device.download_named(format_args!("R{region}"), &memory, pieces)? };
             self.touch_host(region);
         }
         if place.newest == Newest::Device {

@@ -2,9 +2,14 @@
 
 use std::alloc;
 use std::ptr::NonNull;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use smallvec::SmallVec;
+
+use super::layout::WideLayout;
 use super::residence::Residence;
+use super::row::{Piece, Row};
 use crate::error::{Error, ErrorKind};
 
 /// Memory of every region of one array. Zeros at first, and no page is touched before it is used.
@@ -13,6 +18,11 @@ pub(crate) struct Storage {
     blocks: Vec<Block>,
     /// Where each region starts in the device's memory, and where the last one ends.
     offsets: Vec<usize>,
+    /// How they lie there instead, if they lie in one row.
+    row: Option<Row>,
+    /// The row was asked to be taken apart, and it was.
+    leaves_row: AtomicBool,
+    apart: AtomicBool,
     residence: Residence,
 }
 
@@ -46,7 +56,14 @@ impl Storage {
         let mut blocks = Vec::new();
         blocks.try_reserve_exact(sizes.len()).map_err(|_| out_of_memory(total(), 0))?;
         let stagger = next_stagger();
-        let mut storage = Storage { blocks, offsets: device_offsets(sizes.clone()), residence: Residence::default() };
+        let mut storage = Storage {
+            blocks,
+            offsets: device_offsets(sizes.clone()),
+            row: None,
+            leaves_row: AtomicBool::new(false),
+            apart: AtomicBool::new(false),
+            residence: Residence::default(),
+        };
         let mut had = 0;
         for bytes in sizes.clone() {
             match Block::new(bytes, stagger) {
@@ -58,13 +75,65 @@ impl Storage {
         Ok(storage)
     }
 
+    /// The same memory, whose regions lie in a row on a device.
+    pub(super) fn in_row(mut self, row: Option<Row>) -> Storage {
+        self.row = row;
+        self
+    }
+
+    /// Where regions lie on the device now, if in a row. Only for work that runs.
+    pub(crate) fn row(&self) -> Option<&Row> {
+        self.row.as_ref().filter(|_| !self.apart.load(Ordering::Relaxed))
+    }
+
+    /// Whether regions lie in a row on the device for work that is recorded now.
+    pub(crate) fn stays_in_row(&self) -> bool {
+        self.row.is_some() && !self.leaves_row.load(Ordering::Relaxed)
+    }
+
+    /// Says that work recorded from now on finds regions apart; `true` if they were in a row.
+    pub(crate) fn leave_row(&self) -> bool {
+        self.row.is_some() && !self.leaves_row.swap(true, Ordering::Relaxed)
+    }
+
+    /// Says that regions lie apart. The device has no memory of the array.
+    pub(crate) fn take_apart(&self) {
+        self.leaves_row.store(true, Ordering::Relaxed);
+        self.apart.store(true, Ordering::Relaxed);
+    }
+
+    /// The regions as kernels find them on the device, of an array of this layout.
+    pub(crate) fn on_device_as<'a>(&'a self, layout: &'a Arc<WideLayout>) -> &'a Arc<WideLayout> {
+        self.row().map_or(layout, |row| &row.layout)
+    }
+
+    /// A region's bytes on both sides. Of a row its `ghosts` between regions too, or not.
+    pub(super) fn pieces(&self, region: usize, ghosts: bool) -> SmallVec<[Piece; 4]> {
+        match self.row() {
+            Some(row) => row.pieces(region, ghosts),
+            None => {
+                let (device, bytes) = (self.offsets[region], self.bytes(region));
+                smallvec::smallvec![Piece { host: 0, device, bytes }]
+            }
+        }
+    }
+
+    /// Where a value of a region is on the device, in bytes: number `value` of the component of `size` bytes after `before`
+    /// others, of which each has `cells` values.
+    pub(crate) fn place(&self, region: usize, cells: usize, (before, size): (usize, usize), value: usize) -> usize {
+        match self.row() {
+            Some(row) => row.place(region, before, size, value),
+            None => self.offsets[region] + cells * before + value * size,
+        }
+    }
+
     /// First byte of a region's first plane.
     pub(crate) fn base(&self, region: usize) -> *mut u8 {
         self.blocks[region].base.as_ptr()
     }
 
     /// Number of regions.
-    pub(super) fn regions(&self) -> usize {
+    pub(in crate::array) fn regions(&self) -> usize {
         self.blocks.len()
     }
 
@@ -75,12 +144,13 @@ impl Storage {
 
     /// Where a region starts in the device's memory, in bytes.
     pub(crate) fn offset(&self, region: usize) -> usize {
-        self.offsets[region]
+        self.row().map_or(self.offsets[region], |row| row.offset(region))
     }
 
-    /// Bytes of all regions on the device.
+    /// Most bytes that all regions take on the device.
     pub(crate) fn device_bytes(&self) -> usize {
-        self.offsets.last().copied().unwrap_or(0)
+        let apart = self.offsets.last().copied().unwrap_or(0);
+        self.row.as_ref().map_or(apart, |row| row.bytes().max(apart))
     }
 
     /// Says that the host may have written a region: it may hold more than zeros.

@@ -8,12 +8,13 @@ use tida_kernels::ir::{Access, Binding};
 use super::device::{DeviceArg, DeviceArray, push_bits};
 use super::site::Site;
 use super::view::{AllView, Mode, Raw, TableView, View, ViewMut, Whole};
-use crate::acc::{TileAcc, Tracker};
+use crate::acc::{Device, TileAcc, Tracker};
 use crate::array::element::{Element, Scalar};
 use crate::array::layout::{Boundary, Layout};
 use crate::array::storage::Storage;
 use crate::array::{GridBox, TileArray};
 use crate::backend::cpu::{EXCLUSIVE, Starts};
+use crate::tile::Tile;
 
 /// One argument of a kernel over cells of `D` axes.
 ///
@@ -89,6 +90,17 @@ pub(super) fn has_whole<const D: usize>(infos: &[ArgInfo<'_, D>]) -> bool {
     infos.iter().any(|info| matches!(info, ArgInfo::Whole { .. }))
 }
 
+/// Takes arrays apart whose ghosts between regions are to be memory of their own, for a loop over these tiles.
+pub(super) fn separate<const D: usize>(infos: &[ArgInfo<'_, D>], tile: &Tile<D>) {
+    if tile.grown || tile.device == Some(Device::Hybrid) {
+        for info in infos {
+            if let ArgInfo::Tiled(array) = info {
+                array.acc.core().separate(array.tracker);
+            }
+        }
+    }
+}
+
 /// An array with the tile's cuts.
 #[derive(Debug)]
 pub struct TiledInfo<'a, const D: usize> {
@@ -116,7 +128,8 @@ pub struct HeldMut<T, const D: usize>(Memory<D>, PhantomData<fn() -> T>);
 
 impl<const D: usize> Memory<D> {
     fn on_device<T: Element>(&self) -> DeviceArray<'_> {
-        DeviceArray { storage: &self.storage, layout: &self.layout.wide, element: T::TYPE, ring: None }
+        let layout = self.storage.on_device_as(&self.layout.wide);
+        DeviceArray { storage: &self.storage, layout, element: T::TYPE, ring: None }
     }
 
     fn raw_of(&self, region: usize, arg: u32, valid_only: bool, how: How<'_, D>) -> Raw<D> {

@@ -101,6 +101,7 @@ pub(crate) fn check<'a, const D: usize>(
             ArgInfo::Tiled(tiled) => {
                 key.args.push(Arc::as_ptr(tiled.tracker) as usize);
                 let touch = launch.tiled(number, tiled, plan, &mut valid_only)?;
+                beside(&touch, tiled, &mut touches);
                 touches.push(touch);
             }
             ArgInfo::Whole { tracker, shape, .. } => {
@@ -138,6 +139,19 @@ pub(crate) fn check<'a, const D: usize>(
     key.block = threads(prepared, acc, target)?;
     key.captures.push(valid_only as u64);
     Ok(Checked { acc, key, touches, after, valid_only, run_checked })
+}
+
+/// Adds what a read of ghosts between regions touches of the neighbours, where these are no memory of their own.
+fn beside<const D: usize>(touch: &BoxTouch, info: &TiledInfo<'_, D>, touches: &mut SmallVec<[BoxTouch; 8]>) {
+    let (Some(read), None, true) = (touch.read, touch.write, info.tracker.storage().stays_in_row()) else { return };
+    let regions = info.layout.wide.regions.iter().enumerate();
+    // Ghosts are no wider than the thinnest region.
+    for (region, near) in regions.skip(touch.region.saturating_sub(1)).take(3).filter(|(n, _)| *n != touch.region) {
+        let cells = read.intersect(&near.valid);
+        if !cells.is_empty() {
+            touches.push(BoxTouch { region, read: Some(cells), ..touch.clone() });
+        }
+    }
 }
 
 /// Whether a launch runs on the device.

@@ -1,6 +1,7 @@
 //! A kernel on the device: from a plan to source text, from a box to the words of its geometry, and the launch.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -14,6 +15,7 @@ use super::args::OnDevice;
 use super::capture::{CapturedValue, Captures};
 use super::launch::fault_error;
 use super::prepare::Prepared;
+use crate::acc::boxes::union;
 use crate::acc::device::{DeviceCore, Ready};
 use crate::acc::node::{Done, Queue, Ring};
 use crate::array::GridBox;
@@ -219,6 +221,7 @@ impl DeviceLaunch<'_> {
         Launched { fault, _held: held }: &mut Launched,
     ) -> Result<(), Error> {
         let device = queue.device;
+        let boxes = &*self.joined(boxes);
         let rank = self.prepared.kernel.rank;
         let limits = device.backend().facts().grid;
         let extent = |cells: &GridBox<4>| -> SmallVec<[i64; 4]> {
@@ -323,6 +326,48 @@ impl DeviceLaunch<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Boxes of neighbouring regions as one, where all arrays of a sweep lie in rows: the first region's geometry goes on.
+    fn joined<'b>(&self, boxes: &'b [(usize, GridBox<4>)]) -> Cow<'b, [(usize, GridBox<4>)]> {
+        let mut rows: SmallVec<[&WideLayout; 8]> = SmallVec::new();
+        for arg in &self.args {
+            match arg {
+                DeviceArg::Tiled(array) if array.ring.is_none() && array.storage.row().is_some() => {
+                    rows.push(array.layout);
+                }
+                DeviceArg::Tiled(_) => return Cow::Borrowed(boxes),
+                _ => {}
+            }
+        }
+        if boxes.len() < 2 || self.goal != Goal::Sweep || self.checked || rows.is_empty() {
+            return Cow::Borrowed(boxes);
+        }
+        let axis = 4 - self.prepared.kernel.rank;
+        // Positions are those of one region, so that they fit as many bits.
+        let near = |first: usize, last: usize| {
+            rows.iter().all(|row| {
+                let (first, last) = (&row.regions[first], &row.regions[last]);
+                let planes = last.grown.hi[axis] - first.origin[axis] + 1;
+                planes.checked_mul(first.strides[axis]).is_some_and(|most| most <= i64::from(i32::MAX))
+            })
+        };
+        let mut joined: Vec<(usize, GridBox<4>)> = Vec::with_capacity(boxes.len());
+        let mut last = 0;
+        for (region, cells) in boxes {
+            if let Some((first, known)) = joined.last_mut()
+                && *region == last + 1
+                && known.hi[axis] == cells.lo[axis]
+                && let Some(both) = union(known, cells)
+                && near(*first, *region)
+            {
+                *known = both;
+            } else {
+                joined.push((*region, *cells));
+            }
+            last = *region;
+        }
+        Cow::Owned(joined)
     }
 
     /// The plan for boxes of about this extent, and of so many cells in all.

@@ -75,6 +75,7 @@ where
         return Ok(());
     }
     let infos = args.infos();
+    args::separate(&infos, tile);
     let target = Target {
         layout: &tile.layout,
         region: tile.region,

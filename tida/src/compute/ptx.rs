@@ -11,7 +11,7 @@ use tida_kernels::ir::{
 };
 use tida_kernels::scalar::Value;
 
-use super::args::{Args, HeldArgs, Views};
+use super::args::{Args, HeldArgs, Views, separate};
 use super::capture::{CapturedValue, Captures};
 use super::check::{Target, check};
 use super::device::{DeviceArg, DeviceArgs, base_bytes, capture_bytes};
@@ -163,6 +163,7 @@ impl PtxKernel {
         let captures = Captures { list };
         let views = TypeId::of::<Views<A, Proven, D>>();
         let infos = args.infos();
+        separate(&infos, tile);
         let target = Target {
             layout: &tile.layout,
             region: tile.region,

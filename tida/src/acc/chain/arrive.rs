@@ -146,7 +146,7 @@ fn fill(queue: &Queue<'_>, chain: &Chain, array: usize, link: &Link) -> Result<O
         // SAFETY: as above.
         unsafe { storage.to_device(queue, region, true)? };
     }
-    let (copies, memory) = (planar.fill_whole(device)?, storage.device_memory(device)?);
+    let (copies, memory) = (planar.fill_whole(device, storage.row().is_some(), true)?, storage.device_memory(device)?);
     device.count_launch();
     let label = Label { name: link.node.name, recorded: link.node.recorded };
     // SAFETY: the copies are for arrays of this layout and type, with the regions where the layout says; as above.

@@ -225,7 +225,7 @@ impl Rolling {
     /// Where a stretch of a component starts in the memory of the whole array, in bytes.
     fn place_kept(&self, stretch: &Stretch, before: usize, size: usize) -> usize {
         let cells = self.planar.facts().layout.regions[stretch.region].cells as usize;
-        self.storage().offset(stretch.region) + cells * before + stretch.host * size
+        self.storage().place(stretch.region, cells, (before, size), stretch.host)
     }
 
     pub fn storage(&self) -> &Arc<Storage> {

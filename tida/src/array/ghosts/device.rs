@@ -11,6 +11,7 @@ use tida_kernels::emit::copies::{self, BoxCopy, Place, THREADS, Table};
 
 use super::super::grid_box::GridBox;
 use super::super::layout::{Layout, Region};
+use super::super::row::Row;
 use super::Part;
 use super::fill::{Packed, Way};
 use super::plan::{From, GhostCopy, GhostPlan, Source};
@@ -106,7 +107,7 @@ impl<const D: usize> GhostPlan<D> {
         let computed = copies.iter().any(|copy| matches!(copy.from, From::Negated(_) | From::Line { .. }));
         let mut sorted = Sorted::default();
         for (position, component) in element.placed_components().enumerate() {
-            let memory = Planes { layout, offsets, component };
+            let memory = Planes { layout, offsets, row: None, component };
             let kernel = copies::kernel_type(component.0, computed);
             let boxes =
                 copies.iter().filter_map(|copy| memory.ghost_copy(copy, |v| self.fixed[v].get(position).copied()));
@@ -127,7 +128,7 @@ pub(super) fn packed_jobs<const D: usize>(
     let computed = copies.iter().any(|packed| matches!(packed.copy.from, From::Negated(_) | From::Line { .. }));
     let mut sorted = Sorted::default();
     for (position, component) in element.placed_components().enumerate() {
-        let memory = Planes { layout, offsets: &offsets, component };
+        let memory = Planes { layout, offsets: &offsets, row: None, component };
         let kernel = copies::kernel_type(component.0, computed && way == Way::In);
         let boxes = copies.iter().filter_map(|Packed { copy, at }| {
             let ghosts = memory.ghost_copy(copy, |_| None)?;
@@ -143,14 +144,15 @@ pub(super) fn packed_jobs<const D: usize>(
 }
 
 impl DeviceCopies {
-    /// What copies all valid values between arrays of one shape and centring, both of type `element`.
+    /// What copies all valid values between arrays of one shape and centring, both of type `element`: their layouts, and
+    /// their rows if they lie in one.
     ///
     /// # Errors
     /// Memory that the device does not have, or no compiler.
     pub(crate) fn between<const D: usize>(
         device: &DeviceCore,
-        to: &Layout<D>,
-        from: &Layout<D>,
+        to: (&Layout<D>, Option<&Row>),
+        from: (&Layout<D>, Option<&Row>),
         element: &ElementType,
     ) -> Result<DeviceCopies, Error> {
         DeviceCopies::new(device, jobs_between(to, from, element))
@@ -213,12 +215,16 @@ impl DeviceCopies {
     }
 }
 
-fn jobs_between<const D: usize>(to: &Layout<D>, from: &Layout<D>, element: &ElementType) -> Vec<Job> {
+fn jobs_between<const D: usize>(
+    (to, to_row): (&Layout<D>, Option<&Row>),
+    (from, from_row): (&Layout<D>, Option<&Row>),
+    element: &ElementType,
+) -> Vec<Job> {
     let (to_offsets, from_offsets) = (to.device_offsets(element.bytes()), from.device_offsets(element.bytes()));
     let mut sorted = Sorted::default();
     for component in element.placed_components() {
-        let target = Planes { layout: to, offsets: &to_offsets, component };
-        let source = Planes { layout: from, offsets: &from_offsets, component };
+        let target = Planes { layout: to, offsets: &to_offsets, row: to_row, component };
+        let source = Planes { layout: from, offsets: &from_offsets, row: from_row, component };
         let list = sorted.list(copies::kernel_type(component.0, false));
         for (number, region) in to.regions.iter().enumerate() {
             list.extend(from.owners(&region.valid).map(|owner| {
@@ -253,12 +259,20 @@ pub(super) type Component = (ScalarType, usize);
 struct Planes<'a, const D: usize> {
     layout: &'a Layout<D>,
     offsets: &'a [usize],
+    /// Where regions are instead, if they lie in one.
+    row: Option<&'a Row>,
     component: Component,
 }
 
 impl<const D: usize> Planes<'_, D> {
     fn place(&self, region: usize, at: [i64; D]) -> Place {
-        place(&self.layout.regions[region], self.offsets[region], at, self.component)
+        let of = &self.layout.regions[region];
+        let mut place = place(of, self.offsets[region], at, self.component);
+        if let Some(row) = self.row {
+            let (ty, before) = self.component;
+            place.first = (row.place(region, before, ty.size(), of.position(at)) / ty.size()) as u64;
+        }
+        place
     }
 
     fn ghost_copy(&self, copy: &GhostCopy<D>, fixed: impl Fn(usize) -> Option<u64>) -> Option<BoxCopy> {

@@ -54,9 +54,13 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     }
 
     /// Lets kernels read the ghosts as they are until the array is written again: older than the cells beside them,
-    /// or set by the user. Without it, such a read is an error. Of an array larger than the device's memory, ghosts that are
-    /// older than the cells have no defined value.
+    /// or set by the user. Without it, such a read is an error.
+    ///
+    /// On a device ghosts between regions are no memory of their own where an array is cut along its first axis alone, until
+    /// this is called once: if the cells were written since the last fill, those ghosts then have no defined value. The
+    /// same holds of any array larger than the device's memory.
     pub fn allow_stale_ghosts(&mut self) {
+        self.acc.core().separate(&self.tracker);
         self.tracker.ghosts_allowed();
     }
 }
@@ -175,6 +179,7 @@ impl<T: Element, const D: usize> GhostFill for &mut TileArray<T, D> {
         let fresh = self.tracker.ghosts_fresh() && !fixed;
         let run = (!fresh && plan.has_work(fixed)).then(|| {
             let (layout, storage, plan) = (self.layout.clone(), self.storage.clone(), self.ghost_plan.clone());
+            let planar = self.tracker.planar().cloned();
             let side = self.tracker.side();
             if side == Side::Both && self.acc.core().fits(&[&self.tracker]) {
                 return Run::Both(Box::new(move |device: &Arc<DeviceCore>| match plan.get() {
@@ -185,9 +190,12 @@ impl<T: Element, const D: usize> GhostFill for &mut TileArray<T, D> {
             }
             if side == Side::Device && self.acc.core().fits(&[&self.tracker]) {
                 return Run::Device(Box::new(move |queue| {
-                    // Made above.
-                    let Some(plan) = plan.get() else { return Ok(None) };
-                    let copies = plan.on_device(queue.device, &layout, &T::TYPE, fixed)?;
+                    let copies = match (planar, plan.get()) {
+                        (Some(planar), _) => planar.fill_whole(queue.device, storage.row().is_some(), fixed)?,
+                        (None, Some(plan)) => plan.on_device(queue.device, &layout, &T::TYPE, fixed)?,
+                        // Made above.
+                        (None, None) => return Ok(None),
+                    };
                     let memory = storage.device_memory(queue.device)?;
                     // SAFETY: the plan was made for this layout and `T`, and regions lie where the layout says;
                     // recorded touches keep all others away, and the node holds the tables and the array.
@@ -195,12 +203,12 @@ impl<T: Element, const D: usize> GhostFill for &mut TileArray<T, D> {
                     Ok(Some((copies, storage)))
                 }));
             }
+            // Ghost planes between regions come home from a row as the neighbours were there, or before they were.
+            let which = if fixed || storage.stays_in_row() { Which::All } else { Which::Moving };
             Run::Host(Box::new(move || {
                 if let Some(plan) = plan.get() {
                     // SAFETY: the plan was made for this layout and `T`; recorded touches keep all others away.
-                    unsafe {
-                        fill::run(plan, &layout, &storage, &T::TYPE, if fixed { Which::All } else { Which::Moving })
-                    }
+                    unsafe { fill::run(plan, &layout, &storage, &T::TYPE, which) }
                 }
             }))
         });

@@ -10,7 +10,8 @@ use std::sync::{Arc, OnceLock};
 use tida_kernels::element::ElementType;
 
 use super::super::element::Element;
-use super::super::layout::{Boundaries, Boundary, Cuts, Layout, WideLayout};
+use super::super::layout::{Boundaries, Boundary, Layout, WideLayout};
+use super::super::row::whole;
 use super::super::storage::Storage;
 use super::device::DeviceCopies;
 use super::plan::GhostPlan;
@@ -118,11 +119,12 @@ pub(crate) trait Planar: Debug + Send + Sync {
     /// rows, nor writes where their values come from.
     unsafe fn step_on_host(&self, storage: &Storage, step: &FillStep, planes: &Range<i64>, rows: &Range<i64>);
 
-    /// What fills all ghosts in the device's memory of a whole array, those of fixed value too.
+    /// What fills all ghosts in the device's memory of a whole array, those of `fixed` value too. Of a `row`, those
+    /// between regions are there.
     ///
     /// # Errors
     /// As [`DeviceCopies`].
-    fn fill_whole(&self, device: &DeviceCore) -> Result<Arc<DeviceCopies>, Error>;
+    fn fill_whole(&self, device: &DeviceCore, row: bool, fixed: bool) -> Result<Arc<DeviceCopies>, Error>;
 
     /// What sets one part of the ghosts of `planes` in memory whose position 0 is at plane `origin`, with `cells` values
     /// for each component.
@@ -191,9 +193,7 @@ impl<T: Element, const D: usize> ArrayPlanes<T, D> {
 
     fn whole(&self) -> Option<&(Layout<D>, GhostPlan<D>)> {
         let make = || {
-            let cells = self.layout.cuts.cells;
-            let cuts = Arc::new(Cuts { cells, at: cells.map(|n| vec![0, n as i64]) });
-            let layout = Layout::new(cuts, self.layout.centering, self.layout.ghost, &T::TYPE).ok()?;
+            let layout = whole(&self.layout, &T::TYPE)?;
             let plan = GhostPlan::new(&layout, &self.boundaries);
             Some((layout, plan))
         };
@@ -234,8 +234,11 @@ impl<T: Element, const D: usize> Planar for ArrayPlanes<T, D> {
         unsafe { fill::run(self.plan(), &self.layout, storage, &T::TYPE, Which::All) }
     }
 
-    fn fill_whole(&self, device: &DeviceCore) -> Result<Arc<DeviceCopies>, Error> {
-        self.plan().on_device(device, &self.layout, &T::TYPE, true)
+    fn fill_whole(&self, device: &DeviceCore, row: bool, fixed: bool) -> Result<Arc<DeviceCopies>, Error> {
+        match self.whole().filter(|_| row) {
+            Some((whole, plan)) => plan.on_device(device, whole, &T::TYPE, fixed),
+            None => self.plan().on_device(device, &self.layout, &T::TYPE, fixed),
+        }
     }
 
     fn steps(&self) -> Vec<FillStep> {

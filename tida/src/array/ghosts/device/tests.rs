@@ -134,6 +134,35 @@ fn bytes<const D: usize>(layout: &Layout<D>, storage: &Storage, element: &Elemen
     all
 }
 
+/// The same of an array that lies in a row.
+fn bytes_in_row(row: &Row, storage: &Storage) -> Vec<u8> {
+    let mut all = vec![0xa5; row.bytes()];
+    for region in 0..storage.regions() {
+        for piece in row.pieces(region, false) {
+            // SAFETY: the region has these bytes, and no one else uses them.
+            let from = unsafe { std::slice::from_raw_parts(storage.base(region).add(piece.host), piece.bytes) };
+            all[piece.device..][..piece.bytes].copy_from_slice(from);
+        }
+    }
+    all
+}
+
+/// Places of the bytes of all cells in a row.
+fn valid_in_row<'a, const D: usize>(
+    row: &'a Row,
+    layout: &'a Layout<D>,
+    element: &'a ElementType,
+) -> impl Iterator<Item = usize> + 'a {
+    layout.regions.iter().enumerate().flat_map(move |(number, region)| {
+        region.valid.points().flat_map(move |at| {
+            element.placed_components().flat_map(move |(ty, before)| {
+                let first = row.place(number, before, ty.size(), region.position(at));
+                first..first + ty.size()
+            })
+        })
+    })
+}
+
 /// A device, if one opens here.
 fn opencl() -> Option<&'static DeviceCore> {
     static DEVICE: OnceLock<Option<DeviceCore>> = OnceLock::new();
@@ -221,8 +250,20 @@ fn check_on<T: Element, const D: usize>(device: &DeviceCore, case: &Case, value:
     v.copy_from(&u).unwrap();
     acc.sync().unwrap();
     let host = bytes(&v.layout, &v.storage, &T::TYPE);
-    let copies = DeviceCopies::between(device, &v.layout, &u.layout, &T::TYPE).unwrap();
-    same(&run(device, &copies, before, Some(&source)), &host, &(case, u.layout.cuts.clone(), v.layout.cuts.clone()));
+    let copies = DeviceCopies::between(device, (&v.layout, None), (&u.layout, None), &T::TYPE).unwrap();
+    let what = (case, u.layout.cuts.clone(), v.layout.cuts.clone());
+    same(&run(device, &copies, before, Some(&source)), &host, &what);
+    // Into a row of planes, from regions, and from a row.
+    let Some(row) = Row::new(&v.layout, &T::TYPE) else { return };
+    let host = bytes_in_row(&row, &v.storage);
+    let from_row = Row::new(&u.layout, &T::TYPE);
+    for from in [None, from_row.as_ref()] {
+        let source = from.map_or_else(|| source.clone(), |row| bytes_in_row(row, &u.storage));
+        let copies = DeviceCopies::between(device, (&v.layout, Some(&row)), (&u.layout, from), &T::TYPE).unwrap();
+        let mut before = host.clone();
+        valid_in_row(&row, &v.layout, &T::TYPE).for_each(|byte| before[byte] = 0x5a);
+        same(&run(device, &copies, before, Some(&source)), &host, &what);
+    }
 }
 
 proptest! {
