@@ -15,6 +15,7 @@ mod exceed;
 mod figures;
 mod heat;
 mod host;
+mod mapping;
 mod measure;
 mod ooc;
 mod programs;
@@ -36,7 +37,7 @@ struct Options {
     /// Where tida runs; the references run on the first NVIDIA GPU, and not at all beside `cpu`
     #[arg(long, value_enum, default_value_t = On::Cuda)]
     device: On,
-    /// Cases whose name holds one of these: heat3, heat2, sincos, sum, slabs, overhead, first; and of the set that `--ooc`
+    /// Cases whose name holds one of these: heat3, heat2, sincos, sum, slabs, overhead, first, mapping; and of the set that `--ooc`
     /// chooses: many, periodic, pass, exceed, figure
     #[arg(long = "case", value_name = "NAME")]
     cases: Vec<String>,
@@ -121,7 +122,7 @@ fn run() -> Result<()> {
         return host::first_call(device);
     }
     type Case = fn(&Bench, &mut Output) -> Result<()>;
-    let in_process: [(&str, Case); 8] = [
+    let in_process: [(&str, Case); 9] = [
         ("heat3 f64", heat::heat3::<f64>),
         ("heat3 f32", heat::heat3::<f32>),
         ("heat2 f64", heat::heat2),
@@ -130,6 +131,7 @@ fn run() -> Result<()> {
         ("sum", cells::sum),
         ("overhead", host::overhead),
         ("first call", host::first_calls),
+        ("mapping", mapping::mapping),
     ];
     let ooc: [(&str, Case); 8] = [
         ("figure 1", figures::figure_1),
@@ -141,7 +143,7 @@ fn run() -> Result<()> {
         ("out of core, periodic", ooc::periodic),
         ("exceed", exceed::exceed),
     ];
-    let cases = if options.ooc { &ooc } else { &in_process };
+    let cases: &[(&str, Case)] = if options.ooc { &ooc } else { &in_process };
 
     let on_cpu = options.device == On::Cpu;
     // The other set compares with programs of their own.
@@ -161,7 +163,7 @@ fn run() -> Result<()> {
 
     let wanted = |name: &str| options.cases.is_empty() || options.cases.iter().any(|part| name.contains(part.as_str()));
     if !cases.iter().any(|(name, _)| wanted(name)) {
-        let names = cases.map(|(name, _)| name).join("; ");
+        let names = cases.iter().map(|(name, _)| *name).collect::<Vec<_>>().join("; ");
         Err(format!("tried to run the cases {:?}; found none; the cases are: {names}", options.cases))?;
     }
     for (name, case) in cases {
