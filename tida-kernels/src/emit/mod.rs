@@ -5,6 +5,7 @@
 
 mod access;
 mod body;
+mod cache;
 pub mod copies;
 mod dialect;
 mod expr;

@@ -9,6 +9,7 @@ use super::types::{Types, memory};
 use crate::analysis::{Analysis, IndexForm, Symbol};
 use crate::element::{ElementType, ScalarType};
 use crate::ir::{Access, Arg, Kernel};
+use crate::plan::cache::{Scope, sharing};
 use crate::plan::march::{Queue, queues};
 use crate::plan::{Dialect, Plan};
 
@@ -40,6 +41,10 @@ pub(super) struct Used {
     pub readers: BTreeMap<Reader, String>,
     /// Queues of a march, by number.
     pub queues: BTreeSet<usize>,
+    /// Whole arrays whose only region is known before the first cell.
+    pub single: BTreeSet<usize>,
+    /// Functions that look into a tile before they read: their reader, and the tile's steps.
+    pub lookups: BTreeMap<String, (Reader, Vec<i64>)>,
     /// Cells of a march end in loops of the user's.
     pub leaves: bool,
     pub fault: bool,
@@ -71,6 +76,8 @@ pub(super) struct Shared<'a> {
     proven: Vec<BTreeSet<Vec<i64>>>,
     /// What a marching thread keeps in registers.
     pub queues: Vec<Queue>,
+    /// What has tiles in shared memory.
+    pub scopes: Vec<Scope>,
     /// By argument: what its group is called in the text, with `_` before it.
     suffixes: Vec<String>,
     /// Variables of the emitter's own: the names users see in examples, if theirs leave them free.
@@ -97,6 +104,7 @@ impl<'a> Shared<'a> {
             faulting: Vec::new(),
             proven: kernel.args.iter().enumerate().map(|(n, arg)| proven(analysis, n, arg)).collect(),
             queues: if plan.marches(kernel.rank).is_some() { queues(kernel, analysis) } else { Vec::new() },
+            scopes: if plan.caches() { sharing(kernel, analysis).planned(kernel, plan) } else { Vec::new() },
             suffixes: Vec::new(),
             own: BTreeMap::new(),
             used: Used::default(),
@@ -323,7 +331,7 @@ pub(super) fn planes_between(element: &ElementType, base: usize, stride: usize) 
 }
 
 /// `_v_0`: the fields and entries that lead to a component.
-fn component_path(element: &ElementType, component: usize) -> String {
+pub(super) fn component_path(element: &ElementType, component: usize) -> String {
     match element {
         ElementType::Scalar(_) => String::new(),
         ElementType::Array { element, .. } => {
