@@ -18,6 +18,7 @@ mod host;
 mod measure;
 mod ooc;
 mod programs;
+mod walks;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -36,7 +37,7 @@ struct Options {
     /// Where tida runs; the references run on the first NVIDIA GPU, and not at all beside `cpu`
     #[arg(long, value_enum, default_value_t = On::Cuda)]
     device: On,
-    /// Cases whose name holds one of these: heat3, heat2, sincos, sum, slabs, overhead, first; and of the set that `--ooc`
+    /// Cases whose name holds one of these: heat3, heat2, sincos, sum, slabs, gemm, nbody, overhead, first; and of the set that `--ooc`
     /// chooses: many, periodic, pass, exceed, figure
     #[arg(long = "case", value_name = "NAME")]
     cases: Vec<String>,
@@ -121,13 +122,15 @@ fn run() -> Result<()> {
         return host::first_call(device);
     }
     type Case = fn(&Bench, &mut Output) -> Result<()>;
-    let in_process: [(&str, Case); 8] = [
+    let in_process: [(&str, Case); 10] = [
         ("heat3 f64", heat::heat3::<f64>),
         ("heat3 f32", heat::heat3::<f32>),
         ("heat2 f64", heat::heat2),
         ("heat3 f64 slabs", heat::slabs),
         ("sincos", cells::sincos),
         ("sum", cells::sum),
+        ("gemm", walks::gemm),
+        ("nbody", walks::nbody),
         ("overhead", host::overhead),
         ("first call", host::first_calls),
     ];

@@ -132,7 +132,8 @@ fn cached_kernels_give_the_same_bits() {
     let Some(device) = on_a_device(TileAcc::builder()) else { return };
     let cpu = on_cpu();
     let n = 45;
-    let (product, pulls, cells) = (gemm(&cpu, n, 1, (&[], None)), nbody(&cpu, 300, (&[], None)), heat(&cpu, (&[], None)));
+    let (product, pulls, cells) =
+        (gemm(&cpu, n, 1, (&[], None)), nbody(&cpu, 300, (&[], None)), heat(&cpu, (&[], None)));
     for how in [Cache::None, Cache::Rbi, Cache::Rbc, Cache::Preload] {
         let both = [(1, how), (2, how)];
         for (cuts, block) in [(1, None), (3, Some([8, 16]))] {
@@ -207,7 +208,10 @@ fn hints_that_cannot_be_are_errors() {
         result.map_err(|error| error.to_string())
     };
     let error = run(TileIter::new(&u).cache(2, Cache::Rbi)).unwrap_err();
-    assert!(error.contains("tried to cache argument 2 of the kernel") && error.contains("a kernel of 2 arguments"), "{error}");
+    assert!(
+        error.contains("tried to cache argument 2 of the kernel") && error.contains("a kernel of 2 arguments"),
+        "{error}"
+    );
     let error = run(TileIter::new(&u).cache(99, Cache::Rbi)).unwrap_err();
     assert!(error.contains("tried to cache argument 99 of the kernel"), "{error}");
     let error = run(TileIter::new(&u).cache(0, Cache::Rbc)).unwrap_err();

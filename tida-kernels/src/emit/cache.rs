@@ -204,10 +204,7 @@ pub(super) fn regions(shared: &mut Shared<'_>, text: &mut Text) {
         let rank = shared.kernel.args[arg].rank;
         let words = shared.extra(arg);
         let names = single_names(shared, arg);
-        let planes = all(shared).into_iter().any(|at| {
-            let tile = shared.tile(at);
-            tile.arg == arg && tile.components.iter().any(|component| *component > 0)
-        });
+        let planes = shared.used.single_planes.contains(&arg);
         // After the numbers of regions, the shape and one end on each axis.
         for (n, name) in names.iter().take(2 * rank + usize::from(planes)).enumerate() {
             text.line(format!("const i64 {name} = {words}[{}];", 3 * rank + n));
@@ -400,6 +397,9 @@ pub(super) fn in_memory(shared: &mut Shared<'_>, arg: usize, component: u32, ind
         }
         Access::All if shared.is_single(arg) => {
             shared.used.single.insert(arg);
+            if component > 0 {
+                shared.used.single_planes.insert(arg);
+            }
             shared.extra(arg);
             let rank = index.len();
             let names = single_names(shared, arg);

@@ -43,6 +43,8 @@ pub(super) struct Used {
     pub queues: BTreeSet<usize>,
     /// Whole arrays whose only region is known before the first cell.
     pub single: BTreeSet<usize>,
+    /// Those of them that components after the first are read of.
+    pub single_planes: BTreeSet<usize>,
     /// Functions that look into a tile before they read: their reader, and the tile's steps.
     pub lookups: BTreeMap<String, (Reader, Vec<i64>)>,
     /// Cells of a march end in loops of the user's.
