@@ -144,7 +144,7 @@ fn run() -> Result<()> {
         ("out of core, periodic", ooc::periodic),
         ("exceed", exceed::exceed),
     ];
-    let cases = if options.ooc { &ooc } else { &in_process };
+    let cases: &[(&str, Case)] = if options.ooc { &ooc } else { &in_process };
 
     let on_cpu = options.device == On::Cpu;
     // The other set compares with programs of their own.
@@ -164,7 +164,7 @@ fn run() -> Result<()> {
 
     let wanted = |name: &str| options.cases.is_empty() || options.cases.iter().any(|part| name.contains(part.as_str()));
     if !cases.iter().any(|(name, _)| wanted(name)) {
-        let names = cases.map(|(name, _)| name).join("; ");
+        let names = cases.iter().map(|(name, _)| *name).collect::<Vec<_>>().join("; ");
         Err(format!("tried to run the cases {:?}; found none; the cases are: {names}", options.cases))?;
     }
     for (name, case) in cases {

@@ -218,3 +218,26 @@ fn hints_that_cannot_be_are_errors() {
     assert!(error.contains("found that `next` is written"), "{error}");
     assert_eq!(run(TileIter::new(&u).cache(0, Cache::None).cache(1, Cache::Rbi)), Ok(()));
 }
+
+#[test]
+fn tiles_that_do_not_fit_are_an_error() {
+    // A simulated device has the shared memory of a CUDA device, 48 KiB a block.
+    let acc = TileAcc::builder().threads(1).simulate(tida::SimDevice::new()).build().unwrap();
+    let build = || TileArray::<f64, 2>::builder([128, 128]).ghost(40).build(&acc).unwrap();
+    let (u, mut next) = (build(), build());
+    let mut run = |block: [usize; 2]| {
+        let mut result = Ok(());
+        for tile in TileIter::new(&u).cache(1, Cache::Rbi).thread_block(block) {
+            result = result.and(compute(
+                &tile,
+                (&mut next, &u),
+                kernel!(|next, u, at| next[at] = u[at + [40, 0]] - u[at - [40, 40]]),
+            ));
+        }
+        result.map_err(|error| error.to_string())
+    };
+    let error = run([32, 32]).unwrap_err();
+    assert!(error.contains("tiles of 64512 bytes for blocks of 32 x 32 x 1 threads"), "{error}");
+    assert!(error.contains("49152 bytes of shared memory"), "{error}");
+    assert_eq!(run([1, 2]), Ok(()));
+}

@@ -16,7 +16,7 @@ impl Writer<'_, '_> {
     pub fn load(&mut self, id: ExprId, arg: usize, index: &[ExprId], component: &Component) -> Piece {
         let of = &self.shared.kernel.args[arg];
         let ty = of.element.component_types().get(component.base as usize).copied().unwrap_or(ScalarType::U8);
-        if let Some(text) = self.from_tile(id, arg, index, component) {
+        if let Some(text) = self.tile_read(id, arg, index, component) {
             return self.truth(ty, text);
         }
         let text = match of.access {

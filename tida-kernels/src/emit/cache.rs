@@ -432,7 +432,7 @@ impl<'a> Writer<'_, 'a> {
     }
 
     /// A read from a tile, if the plan has one for it.
-    pub fn from_tile(&mut self, id: ExprId, arg: usize, index: &[ExprId], component: &Component) -> Option<String> {
+    pub fn tile_read(&mut self, id: ExprId, arg: usize, index: &[ExprId], component: &Component) -> Option<String> {
         let at = self.shared.tile_of(id)?;
         if self.shared.plan.cached(arg) == Cache::Rbc {
             return Some(self.look_up(at, arg, index, component));

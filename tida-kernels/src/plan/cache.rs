@@ -154,6 +154,20 @@ pub fn threads(rank: usize, block: [u32; 3], axis: usize) -> i64 {
     }
 }
 
+impl Walk {
+    /// Its iterations, if constants and these captured integers decide them.
+    pub fn trips(&self, analysis: &Analysis, captures: &[Option<i64>]) -> Option<i64> {
+        let info = analysis.loops.get(self.number as usize)?;
+        let (IndexForm::Affine(lo), IndexForm::Affine(last)) = (&info.lo, &info.last) else { return None };
+        let mut form = last.sub(lo)?;
+        for (symbol, _) in form.terms.clone() {
+            let Symbol::Capture(n) = symbol else { return None };
+            form = form.substitute(symbol, captures.get(n as usize).copied().flatten()?)?;
+        }
+        form.as_constant()?.checked_add(1)
+    }
+}
+
 impl Scope {
     /// Bytes of shared memory.
     pub fn bytes(&self, kernel: &Kernel, plan: &Plan) -> u64 {
@@ -234,14 +248,20 @@ impl Sharing {
         tiles().any(|tile| moves(tile, y) && !moves(tile, x)) && tiles().any(|tile| moves(tile, x) && !moves(tile, y))
     }
 
-    /// The arguments whose walks serve so many reads with each value that they fetch.
-    pub fn worth(&self, kernel: &Kernel, block: [u32; 3], width: u32, least: i64) -> BTreeSet<usize> {
+    /// The arguments whose walks, of those that are `long`, serve so many reads with each value that they fetch.
+    pub fn worth(
+        &self,
+        kernel: &Kernel,
+        (block, width): ([u32; 3], u32),
+        least: i64,
+        long: impl Fn(&Walk) -> bool,
+    ) -> BTreeSet<usize> {
         let of = |scope: &Scope| {
             let walk = scope.walk.clone();
             let worth = |tile: &&Tile| tile.reuse(walk.as_ref(), kernel.rank, block, width) >= least;
             scope.tiles.iter().filter(worth).map(|tile| tile.arg).collect::<Vec<_>>()
         };
-        self.scopes.iter().filter(|scope| scope.walk.is_some()).flat_map(of).collect()
+        self.scopes.iter().filter(|scope| scope.walk.as_ref().is_some_and(&long)).flat_map(of).collect()
     }
 }
 
@@ -429,10 +449,15 @@ impl<'k> Finder<'k> {
     }
 }
 
-/// Tiles while they are found: by argument and what moves them, the constants of each read.
+/// What moves an index, along each axis.
+type Terms = Vec<Vec<(Symbol, i64)>>;
+/// The component that a read takes, and the constants of its index.
+type Places = BTreeMap<ExprId, (u32, Vec<i64>)>;
+
+/// Tiles while they are found, by argument and what moves them.
 #[derive(Default)]
 struct Tiles {
-    all: BTreeMap<(usize, Vec<Vec<(Symbol, i64)>>), BTreeMap<ExprId, (u32, Vec<i64>)>>,
+    all: BTreeMap<(usize, Terms), Places>,
 }
 
 impl Tiles {

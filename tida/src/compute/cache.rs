@@ -4,7 +4,7 @@ use std::fmt;
 
 use smallvec::SmallVec;
 use tida_kernels::ir::{Access, Kernel};
-use tida_kernels::plan::cache::{Cache, Cached, Scope};
+use tida_kernels::plan::cache::{Cache, Cached, Scope, Walk};
 use tida_kernels::plan::{Goal, Math, Plan};
 
 use super::prepare::Prepared;
@@ -40,7 +40,8 @@ impl Hints {
         self.beyond.or_else(|| self.of.iter().rposition(Option::is_some))
     }
 
-    fn is_empty(&self) -> bool {
+    /// Whether nothing was asked for.
+    pub fn is_empty(&self) -> bool {
         self.last().is_none()
     }
 
@@ -82,6 +83,8 @@ pub(crate) struct Asked<'a> {
     /// Those that the launch would have without tiles.
     pub usual: [u32; 3],
     pub checked: bool,
+    /// Captured integers.
+    pub captures: &'a [Option<i64>],
 }
 
 /// Tiles of a launch.
@@ -122,6 +125,8 @@ const SQUARE: u32 = 32;
 const LONG: u32 = 256;
 /// Fewest iterations of a strip.
 const SHORT: u32 = 4;
+/// Fewest iterations of a loop that has a tile without being asked.
+const WALK: i64 = 64;
 /// Reads that a fetched value serves, for a walk to have a tile without being asked.
 const WORTH: i64 = 8;
 
@@ -137,7 +142,9 @@ pub(crate) fn tiles(
     cut: &dyn Fn(usize) -> bool,
 ) -> Result<Option<Tiles>, TooLarge> {
     let (kernel, sharing) = (&prepared.kernel, &prepared.sharing);
-    if sharing.scopes.is_empty() || (asked.hints.is_empty() && (!facts.gpu || asked.checked)) {
+    // Stencils are cached where that is asked for alone.
+    let walks = sharing.scopes.iter().any(|scope| scope.walk.is_some());
+    if sharing.scopes.is_empty() || (asked.hints.is_empty() && (!facts.gpu || asked.checked || !walks)) {
         return Ok(None);
     }
     let product = sharing.is_product(kernel.rank);
@@ -154,10 +161,14 @@ pub(crate) fn tiles(
     let walked = || sharing.scopes.iter().filter(|scope| scope.walk.is_some());
     let threads: u32 = block.iter().product();
     let mut width = match walked().any(moved) {
-        true => block[0].min(SQUARE).max(SHORT),
+        true => block[0].clamp(SHORT, SQUARE),
         false => threads.clamp(SHORT, LONG),
     };
-    let worth = sharing.worth(kernel, block, width, WORTH);
+    let trips = |walk: &Walk| walk.trips(&prepared.analysis, asked.captures).unwrap_or(i64::MAX);
+    // Strips are no longer than what is walked.
+    let longest = walked().filter_map(|scope| scope.walk.as_ref()).map(trips).max().unwrap_or(1);
+    width = u32::try_from(longest).map_or(width, |longest| width.min(longest.max(1)));
+    let worth = sharing.worth(kernel, (block, width), WORTH, |walk| trips(walk) >= WALK);
     let how = |arg: usize| match asked.hints.get(arg) {
         Some(how) => how,
         None if facts.gpu && !asked.checked && worth.contains(&arg) => Cache::Rbi,

@@ -141,11 +141,11 @@ pub(crate) fn check<'a, const D: usize>(
     key.checked = run_checked;
     key.on_device = place(prepared, acc, target)?;
     key.block = threads(prepared, acc, target)?;
-    if let (true, Some(device)) = (key.on_device, &acc.core().device) {
+    if let (true, Some(device)) = (key.on_device && !target.cache.is_empty(), &acc.core().device) {
         let facts = device.backend().facts();
         let extent: SmallVec<[i64; 4]> = target.cells.extent().iter().map(|n| *n as i64).collect();
         let usual = prepared.usual_block(facts, &extent);
-        let asked = Asked { hints: &target.cache, block: key.block, usual, checked: run_checked };
+        let asked = Asked { hints: &target.cache, block: key.block, usual, checked: run_checked, captures: &integers };
         tiles(prepared, facts, asked, &|_| false).map(drop).map_err(|large| large.error(prepared))?;
     }
     key.captures.push(valid_only as u64);
@@ -222,7 +222,8 @@ fn acc_of<'a, const D: usize>(info: &ArgInfo<'a, D>) -> Option<&'a TileAcc> {
     }
 }
 
-fn integer(value: Value) -> Option<i64> {
+/// A captured integer that fits an `i64`.
+pub(crate) fn integer(value: Value) -> Option<i64> {
     match value {
         Value::U8(v) => Some(v.into()),
         Value::I32(v) => Some(v.into()),

@@ -13,6 +13,7 @@ use tida_kernels::scalar::Fault;
 use super::args::OnDevice;
 use super::cache::{Asked, Hints, Tiles, tiles};
 use super::capture::{CapturedValue, Captures};
+use super::check::integer;
 use super::launch::fault_error;
 use super::prepare::Prepared;
 use crate::acc::device::{DeviceCore, Ready};
@@ -390,7 +391,12 @@ impl DeviceLaunch<'_> {
             return None;
         }
         let usual = self.prepared.usual_block(facts, extent);
-        let asked = Asked { hints: &self.cache, block: self.block, usual, checked: self.checked };
+        let captured = |capture: &CapturedValue| match capture {
+            CapturedValue::Scalar(value) => integer(*value),
+            _ => None,
+        };
+        let captures: SmallVec<[Option<i64>; 8]> = self.captures.list.iter().map(captured).collect();
+        let asked = Asked { hints: &self.cache, block: self.block, usual, checked: self.checked, captures: &captures };
         let cut = |arg: usize| matches!(self.args.get(arg), Some(DeviceArg::Whole(array, _)) if array.layout.regions.len() != 1);
         // What does not fit here, by boxes larger than those that were checked, goes without.
         tiles(self.prepared, facts, asked, &cut).ok().flatten()
