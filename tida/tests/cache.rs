@@ -134,7 +134,7 @@ fn cached_kernels_give_the_same_bits() {
     let n = 45;
     let (product, pulls, cells) =
         (gemm(&cpu, n, 1, (&[], None)), nbody(&cpu, 300, (&[], None)), heat(&cpu, (&[], None)));
-    for how in [Cache::None, Cache::Rbi, Cache::Rbc, Cache::Preload] {
+    for how in [Cache::None, Cache::Rbi, Cache::Rbc, Cache::Ehc, Cache::Preload] {
         let both = [(1, how), (2, how)];
         for (cuts, block) in [(1, None), (3, Some([8, 16]))] {
             assert!(gemm(&device, n, cuts, (&both, block)) == product, "{how:?}, {cuts} regions");

@@ -19,6 +19,9 @@ impl Writer<'_, '_> {
         if let Some(text) = self.tile_read(id, arg, index, component) {
             return self.truth(ty, text);
         }
+        if let Some(text) = self.tagged_read(arg, index, component) {
+            return self.truth(ty, text);
+        }
         let text = match of.access {
             Access::Table if !self.shared.plan.checked => {
                 let index = self.text_of(index[0]);
@@ -44,7 +47,7 @@ impl Writer<'_, '_> {
                 }
             },
         };
-        if of.access == Access::Write && !self.shared.scopes.is_empty() {
+        if of.access == Access::Write && self.shared.stay() {
             // A thread without a cell of its own goes along: another one may be writing this.
             let inside = self.shared.own("inside");
             return self.truth(ty, format!("({inside} ? {text} : 0)"));
@@ -354,7 +357,7 @@ fn write_reader(shared: &mut Shared<'_>, text: &mut Text, reader: &Reader, name:
 }
 
 /// The condition that a cell is not one that the argument holds.
-fn outside(shared: &mut Shared<'_>, arg: usize) -> String {
+pub(super) fn outside(shared: &mut Shared<'_>, arg: usize) -> String {
     let of = &shared.kernel.args[arg];
     let axes = 0..of.rank;
     let tests: Vec<String> = match of.access {

@@ -205,10 +205,9 @@ impl<'s, 'a> Writer<'s, 'a> {
             StmtKind::Store { arg, index, component, value } => {
                 let place = self.store_place(*arg as usize, index, component);
                 let value = self.text_of(*value);
-                let cell = if self.shared.scopes.is_empty() {
-                    String::new()
-                } else {
-                    format!("if ({}) ", self.shared.own("inside"))
+                let cell = match self.shared.stay() {
+                    true => format!("if ({}) ", self.shared.own("inside")),
+                    false => String::new(),
                 };
                 self.put(span, format!("{cell}{place} = {value};"));
             }

@@ -7,6 +7,7 @@ use super::march;
 use super::names::legal;
 use super::segments;
 use super::shared::{Shared, planes_before, uniform};
+use super::tagged;
 use super::text::Text;
 use super::types::memory;
 use super::{Field, Param, Source};
@@ -41,10 +42,12 @@ pub(super) fn emit(kernel: &Kernel, analysis: &Analysis, plan: &Plan) -> Source 
     let cell = if sweep {
         main.depth = 1;
         match plan.marches(kernel.rank) {
-            _ if !shared.scopes.is_empty() => {
+            _ if shared.stay() => {
                 let around = cache::around(&mut shared);
                 cache::declare(&mut shared, &mut main);
+                tagged::declare(&mut shared, &mut main);
                 cache::threads(&mut shared, &mut main);
+                tagged::clear(&mut shared, &mut main);
                 top(&mut shared, &mut main);
                 cache::regions(&mut shared, &mut main);
                 main.append(around);
@@ -76,6 +79,7 @@ pub(super) fn emit(kernel: &Kernel, analysis: &Analysis, plan: &Plan) -> Source 
     }
     let mut readers = readers(&mut shared);
     readers.append(cache::lookups(&mut shared));
+    readers.append(tagged::functions(&mut shared));
     let params = params(&mut shared, true);
     let head = format!("{} {entry}(", dialect.entry(plan.block));
 

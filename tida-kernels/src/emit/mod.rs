@@ -17,6 +17,7 @@ mod names;
 mod segments;
 mod shared;
 mod symbols;
+mod tagged;
 mod text;
 mod types;
 

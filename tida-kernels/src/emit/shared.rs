@@ -47,6 +47,8 @@ pub(super) struct Used {
     pub single_planes: BTreeSet<usize>,
     /// Functions that look into a tile before they read: their reader, and the tile's steps.
     pub lookups: BTreeMap<String, (Reader, Vec<i64>)>,
+    /// Functions that look into tagged lines before they read.
+    pub tags: BTreeMap<String, Reader>,
     /// Cells of a march end in loops of the user's.
     pub leaves: bool,
     pub fault: bool,
@@ -80,6 +82,8 @@ pub(super) struct Shared<'a> {
     pub queues: Vec<Queue>,
     /// What has tiles in shared memory.
     pub scopes: Vec<Scope>,
+    /// Arguments whose reads go through tagged lines.
+    pub tagged: Vec<usize>,
     /// By argument: what its group is called in the text, with `_` before it.
     suffixes: Vec<String>,
     /// Variables of the emitter's own: the names users see in examples, if theirs leave them free.
@@ -106,13 +110,23 @@ impl<'a> Shared<'a> {
             faulting: Vec::new(),
             proven: kernel.args.iter().enumerate().map(|(n, arg)| proven(analysis, n, arg)).collect(),
             queues: if plan.marches(kernel.rank).is_some() { queues(kernel, analysis) } else { Vec::new() },
-            scopes: if plan.caches() { sharing(kernel, analysis).planned(kernel, plan) } else { Vec::new() },
+            scopes: Vec::new(),
+            tagged: Vec::new(),
             suffixes: Vec::new(),
             own: BTreeMap::new(),
             used: Used::default(),
         };
+        if plan.caches() {
+            let sharing = sharing(kernel, analysis);
+            (shared.scopes, shared.tagged) = (sharing.planned(kernel, plan), sharing.tagged(kernel, plan));
+        }
         shared.suffixes = (0..kernel.args.len()).map(|n| shared.suffix_of(n)).collect();
         shared
+    }
+
+    /// Whether threads without a cell of their own stay.
+    pub fn stay(&self) -> bool {
+        !self.scopes.is_empty() || !self.tagged.is_empty()
     }
 
     /// Everything that writing changes.

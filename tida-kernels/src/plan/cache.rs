@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Goal, Plan};
 use crate::analysis::{Analysis, ArrayAccess, IndexForm, NormalForm, Symbol};
-use crate::ir::{Access, Block, Body, ExprId, ExprKind, Kernel, LocalId, Stmt, StmtKind};
+use crate::ir::{Access, Arg, Block, Body, ExprId, ExprKind, Kernel, LocalId, Stmt, StmtKind};
 
 /// How the reads of an argument are served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,6 +22,8 @@ pub enum Cache {
     /// Range-based conventional (§5.2.2): every read of the argument looks whether its cell is in the tile, else goes to
     /// memory. Also for reads whose index is not known before.
     Rbc,
+    /// Emulated hardware cache (§5.2.1): lines of one value with a tag, for reads at any index of values of at most 4 bytes.
+    Ehc,
     /// As [`Cache::Rbi`], and the tile of the next strip is fetched while one is worked on (ch. 7): by `cp.async` on CUDA.
     Preload,
 }
@@ -91,6 +93,11 @@ pub struct Side {
     /// How much higher the highest is.
     pub spread: i64,
 }
+
+/// Lines of an argument whose reads go through tags: one value each, 8 bytes with its tag.
+pub const LINES: u64 = 256;
+/// Most bytes of such a value.
+pub const TAGGED: usize = 4;
 
 /// The multiples of `at` or of a counter that are worth a tile.
 const STEEPEST: i64 = 8;
@@ -206,7 +213,7 @@ impl Sharing {
         for scope in &mut scopes {
             let walks = scope.walk.is_some();
             scope.tiles.retain(|tile| match plan.cached(tile.arg) {
-                Cache::None => false,
+                Cache::None | Cache::Ehc => false,
                 Cache::Rbi | Cache::Preload => {
                     !plan.checked && (walks || !self.walked(tile.arg)) && !tile.reads.is_empty()
                 }
@@ -217,6 +224,18 @@ impl Sharing {
         }
         scopes.retain(|scope| !scope.tiles.is_empty());
         scopes
+    }
+
+    /// The arguments whose reads go through tagged lines in a plan.
+    pub fn tagged(&self, kernel: &Kernel, plan: &Plan) -> Vec<usize> {
+        if self.refusal(kernel, plan).is_some() {
+            return Vec::new();
+        }
+        let small = |arg: &Arg| arg.element.component_types().iter().any(|ty| ty.size() <= TAGGED);
+        let is = |n: &usize| {
+            kernel.args[*n].access != Access::Write && plan.cached(*n) == Cache::Ehc && small(&kernel.args[*n])
+        };
+        (0..kernel.args.len()).filter(is).collect()
     }
 
     /// Why a plan has no tiles at all.

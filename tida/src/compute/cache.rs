@@ -4,7 +4,7 @@ use std::fmt;
 
 use smallvec::SmallVec;
 use tida_kernels::ir::{Access, Kernel};
-use tida_kernels::plan::cache::{Cache, Cached, Scope, Walk};
+use tida_kernels::plan::cache::{Cache, Cached, LINES, Scope, Sharing, Walk};
 use tida_kernels::plan::{Goal, Math, Plan};
 
 use super::prepare::Prepared;
@@ -144,7 +144,7 @@ pub(crate) fn tiles(
     let (kernel, sharing) = (&prepared.kernel, &prepared.sharing);
     // Stencils are cached where that is asked for alone.
     let walks = sharing.scopes.iter().any(|scope| scope.walk.is_some());
-    if sharing.scopes.is_empty() || (asked.hints.is_empty() && (!facts.gpu || asked.checked || !walks)) {
+    if asked.hints.is_empty() && (!facts.gpu || asked.checked || !walks) {
         return Ok(None);
     }
     let product = sharing.is_product(kernel.rank);
@@ -191,14 +191,16 @@ pub(crate) fn tiles(
         width,
     };
     let scopes = sharing.planned(kernel, &plan);
-    plan.cache
-        .retain(|cached| scopes.iter().any(|scope| scope.tiles.iter().any(|tile| tile.arg == cached.arg as usize)));
+    let tagged = sharing.tagged(kernel, &plan);
+    let tiled = |arg: usize| scopes.iter().any(|scope| scope.tiles.iter().any(|tile| tile.arg == arg));
+    plan.cache.retain(|cached| tiled(cached.arg.into()) || tagged.contains(&cached.arg.into()));
     if plan.cache.is_empty() {
         return Ok(None);
     }
     loop {
         plan.width = width;
-        let bytes = scopes.iter().map(|scope| scope.bytes(kernel, &plan)).sum();
+        let bytes =
+            scopes.iter().map(|scope| scope.bytes(kernel, &plan)).sum::<u64>() + 8 * LINES * tagged.len() as u64;
         if bytes <= facts.shared {
             return Ok(Some(Tiles { cache: plan.cache, block, width }));
         }
@@ -220,19 +222,24 @@ pub(crate) fn describe(prepared: &Prepared, plan: &Plan, f: &mut fmt::Formatter<
         for scope in &mine {
             writeln!(f, "  cache: {}", of_scope(kernel, plan, scope, name))?;
         }
-        if !mine.is_empty() {
-            continue;
+        if sharing.tagged(kernel, plan).contains(&n) {
+            writeln!(f, "  cache: `{name}`: {LINES} lines of a value, {} bytes (Ehc)", 8 * LINES)?;
+        } else if mine.is_empty() {
+            writeln!(f, "  cache: `{name}`: {}", why_not(sharing, plan, refused, n))?;
         }
-        let why = match refused {
-            Some(why) => why,
-            None if plan.checked => "no: some read is checked as it happens",
-            None if sharing.walked(n) => "no: too few reads would find what was fetched, or it was not asked for",
-            None if sharing.has(n) => "no: reads around the cell are left to the device's own caches",
-            None => "no: the block alone does not decide which cells are read",
-        };
-        writeln!(f, "  cache: `{name}`: {why}")?;
     }
     Ok(())
+}
+
+/// Why an argument has no tile.
+fn why_not(sharing: &Sharing, plan: &Plan, refused: Option<&'static str>, arg: usize) -> &'static str {
+    match refused {
+        Some(why) => why,
+        None if plan.checked => "no: some read is checked as it happens",
+        None if sharing.walked(arg) => "no: too few reads would find what was fetched, or it was not asked for",
+        None if sharing.has(arg) => "no: reads around the cell are left to the device's own caches",
+        None => "no: the block alone does not decide which cells are read",
+    }
 }
 
 /// The scope with the tiles of one argument alone.
