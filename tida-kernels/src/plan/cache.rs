@@ -19,7 +19,7 @@ pub enum Cache {
     None,
     /// Range-based intelligent (Lashgar §5.2.3): from the tile, unchecked, for reads that are proven to be in it.
     Rbi,
-    /// Range-based conventional (§5.2.2): every read of the argument looks whether its cell is in the tile, else goes to
+    /// Range-based conservative (§5.2.2): every read of the argument looks whether its cell is in the tile, else goes to
     /// memory. Also for reads whose index is not known before.
     Rbc,
     /// Emulated hardware cache (§5.2.1): lines of one value with a tag, for reads at any index of values of at most 4 bytes.
