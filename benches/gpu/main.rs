@@ -19,6 +19,7 @@ mod mapping;
 mod measure;
 mod ooc;
 mod programs;
+mod walks;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -37,8 +38,8 @@ struct Options {
     /// Where tida runs; the references run on the first NVIDIA GPU, and not at all beside `cpu`
     #[arg(long, value_enum, default_value_t = On::Cuda)]
     device: On,
-    /// Cases whose name holds one of these: heat3, heat2, sincos, sum, slabs, overhead, first, mapping; and of the set that `--ooc`
-    /// chooses: many, periodic, pass, exceed, figure
+    /// Cases whose name holds one of these: heat3, heat2, sincos, sum, slabs, gemm, nbody, overhead, first, mapping; and of the
+    /// set that `--ooc` chooses: many, periodic, pass, exceed, figure
     #[arg(long = "case", value_name = "NAME")]
     cases: Vec<String>,
     /// Takes the cases of arrays larger than memory and of TiDA-acc's figures, which take minutes, instead of the others;
@@ -122,13 +123,15 @@ fn run() -> Result<()> {
         return host::first_call(device);
     }
     type Case = fn(&Bench, &mut Output) -> Result<()>;
-    let in_process: [(&str, Case); 9] = [
+    let in_process: [(&str, Case); 11] = [
         ("heat3 f64", heat::heat3::<f64>),
         ("heat3 f32", heat::heat3::<f32>),
         ("heat2 f64", heat::heat2),
         ("heat3 f64 slabs", heat::slabs),
         ("sincos", cells::sincos),
         ("sum", cells::sum),
+        ("gemm", walks::gemm),
+        ("nbody", walks::nbody),
         ("overhead", host::overhead),
         ("first call", host::first_calls),
         ("mapping", mapping::mapping),

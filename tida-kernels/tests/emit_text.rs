@@ -29,6 +29,8 @@ fn of(sample: &samples::Sample, dialect: Dialect, many: bool, narrow: bool) -> S
         checked: sample.checked,
         groups,
         march: None,
+        cache: Vec::new(),
+        width: 1,
     };
     host::source(&sample.kernel, &plan)
 }

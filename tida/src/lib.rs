@@ -25,6 +25,7 @@ pub use compute::{
 pub use error::{Error, ErrorKind};
 pub use tida_derive::{Element, kernel, kernel_fn};
 pub use tida_kernels::plan::Math;
+pub use tida_kernels::plan::cache::Cache;
 pub use tile::{Tile, TileIter};
 
 /// The result of most calls.
@@ -33,8 +34,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub mod prelude {
     //! What most programs need: `use tida::prelude::*`.
     pub use crate::{
-        ArgMax, ArgMin, Boundary, Centering, Device, Element, Error, ErrorKind, GridBox, Max, Min, Product, Scalar,
-        Sum, Tile, TileAcc, TileArray, TileIter, all, axpy, compute, dot, fill_ghosts, kernel, kernel_fn, norm, reduce,
-        reduce_later, reduce_over, reduce_over_later, table,
+        ArgMax, ArgMin, Boundary, Cache, Centering, Device, Element, Error, ErrorKind, GridBox, Max, Min, Product,
+        Scalar, Sum, Tile, TileAcc, TileArray, TileIter, all, axpy, compute, dot, fill_ghosts, kernel, kernel_fn, norm,
+        reduce, reduce_later, reduce_over, reduce_over_later, table,
     };
 }

@@ -26,14 +26,14 @@ impl Place {
 
 /// A read or a write, in the state before it.
 pub(super) enum Used<'a> {
-    Read(&'a State),
+    Read(&'a State, ExprId),
     Write(&'a mut State),
 }
 
 impl Used<'_> {
     fn partial(&self) -> bool {
         match self {
-            Used::Read(state) => state.partial,
+            Used::Read(state, _) => state.partial,
             Used::Write(state) => state.partial,
         }
     }
@@ -58,7 +58,7 @@ impl Walker<'_> {
             if leave {
                 open.remove(&id);
                 let value = match body.exprs.get(id.0 as usize) {
-                    Some(expr) => self.value(expr, state, conditional),
+                    Some(expr) => self.value(id, expr, state, conditional),
                     None => Val::Opaque(Why::Operator),
                 };
                 self.memo.insert(id, value);
@@ -102,7 +102,7 @@ impl Walker<'_> {
         Known { at: None, captures: &[], choices: &self.out.choices, loops: &self.loop_values }
     }
 
-    fn value(&mut self, expr: &Expr, state: &State, conditional: bool) -> Val {
+    fn value(&mut self, id: ExprId, expr: &Expr, state: &State, conditional: bool) -> Val {
         let int = expr.ty.scalar().filter(|t| t.is_int());
         match &expr.kind {
             ExprKind::Literal(value) => match (int, literal(*value)) {
@@ -132,7 +132,7 @@ impl Walker<'_> {
             }
             ExprKind::Load { arg, index, component } => {
                 let place = self.place(*arg, index, component);
-                self.record(*arg, place, component, expr.span, Used::Read(state), conditional);
+                self.record(*arg, place, component, expr.span, Used::Read(state, id), conditional);
                 Val::Opaque(Why::Indirect)
             }
             ExprKind::Unary(op, a) => match (op, int, self.int_of(*a)) {
@@ -370,6 +370,10 @@ impl Walker<'_> {
         usage.accesses.push(ArrayAccess {
             span,
             write: matches!(used, Used::Write(_)),
+            expr: match used {
+                Used::Read(_, id) => Some(id),
+                Used::Write(_) => None,
+            },
             component: component.dynamic.is_empty().then_some(component.base),
             index: place.index,
             at_cell: at,
@@ -385,7 +389,7 @@ impl Walker<'_> {
                     state.written.add(n, component.base, dynamic);
                 }
             }
-            Used::Read(state) => {
+            Used::Read(state, _) => {
                 usage.read = true;
                 usage.reads_old |= !(at && state.written.has(n, component.base, place.dynamic.as_ref()));
             }

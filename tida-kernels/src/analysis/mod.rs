@@ -22,7 +22,7 @@ pub use query::is_at;
 pub use walk::analyse;
 
 use crate::element::ScalarType;
-use crate::ir::Span;
+use crate::ir::{ExprId, Span};
 
 /// Everything found about one kernel.
 #[derive(Clone, Debug)]
@@ -64,6 +64,8 @@ pub struct ArrayAccess {
     pub span: Span,
     /// Write rather than read.
     pub write: bool,
+    /// The expression of a read.
+    pub expr: Option<ExprId>,
     /// The component, if constant.
     pub component: Option<u32>,
     /// Index along each axis of the argument.

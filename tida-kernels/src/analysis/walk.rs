@@ -66,6 +66,7 @@ pub fn analyse(kernel: &Kernel) -> Analysis {
             let anywhere = |write| ArrayAccess {
                 span: Span::default(),
                 write,
+                expr: None,
                 component: None,
                 index: vec![IndexForm::Opaque(Why::Operator); arg.rank.min(8)],
                 at_cell: false,

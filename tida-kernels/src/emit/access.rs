@@ -13,13 +13,23 @@ use crate::plan::march::Queue;
 
 impl Writer<'_, '_> {
     /// A read of a component of a cell.
-    pub fn load(&mut self, arg: usize, index: &[ExprId], component: &Component) -> Piece {
+    pub fn load(&mut self, id: ExprId, arg: usize, index: &[ExprId], component: &Component) -> Piece {
         let of = &self.shared.kernel.args[arg];
         let ty = of.element.component_types().get(component.base as usize).copied().unwrap_or(ScalarType::U8);
+        if let Some(text) = self.tile_read(id, arg, index, component) {
+            return self.truth(ty, text);
+        }
+        if let Some(text) = self.tagged_read(arg, index, component) {
+            return self.truth(ty, text);
+        }
         let text = match of.access {
             Access::Table if !self.shared.plan.checked => {
                 let index = self.text_of(index[0]);
                 format!("{}[{index}]", self.shared.arg(arg))
+            }
+            Access::All if self.is_plain(arg) && component.dynamic.is_empty() => {
+                let index: Vec<String> = index.iter().map(|i| self.expr(*i).within(Binds::Adds)).collect();
+                super::cache::in_memory(self.shared, arg, component.base, &index).0
             }
             Access::Table | Access::All => self.read(arg, index, component),
             Access::Read | Access::Write => match self.offsets(index) {
@@ -37,6 +47,11 @@ impl Writer<'_, '_> {
                 }
             },
         };
+        if of.access == Access::Write && self.shared.stay() {
+            // A thread without a cell of its own goes along: another one may be writing this.
+            let inside = self.shared.own("inside");
+            return self.truth(ty, format!("({inside} ? {text} : 0)"));
+        }
         self.truth(ty, text)
     }
 
@@ -118,6 +133,12 @@ impl Writer<'_, '_> {
 
     /// A call of the function that reads this component.
     fn read(&mut self, arg: usize, index: &[ExprId], component: &Component) -> String {
+        let (reader, values) = self.reading(arg, index, component);
+        format!("{}({})", self.shared.reader(reader), values.join(", "))
+    }
+
+    /// What reads this component, and what it is given.
+    pub fn reading(&mut self, arg: usize, index: &[ExprId], component: &Component) -> (Reader, Vec<String>) {
         let of = &self.shared.kernel.args[arg];
         let checked = self.shared.plan.checked;
         let entries: Vec<(u32, u32)> = component.dynamic.iter().map(|(_, stride, len)| (*stride, *len)).collect();
@@ -142,8 +163,8 @@ impl Writer<'_, '_> {
             values.push(self.shared.fault());
         }
         mention(self.shared, &reader);
-        let name = self.shared.reader(reader);
-        format!("{name}({})", values.join(", "))
+        self.shared.reader(reader.clone());
+        (reader, values)
     }
 }
 
@@ -163,7 +184,7 @@ pub(super) fn around(shared: &mut Shared<'_>, group: u8, offsets: &[i64]) -> Str
 }
 
 /// Notes what the function will use.
-fn mention(shared: &mut Shared<'_>, reader: &Reader) {
+pub(super) fn mention(shared: &mut Shared<'_>, reader: &Reader) {
     let (arg, checked) = (reader.arg, shared.plan.checked);
     let of = &shared.kernel.args[arg];
     if checked {
@@ -187,7 +208,7 @@ fn mention(shared: &mut Shared<'_>, reader: &Reader) {
 }
 
 /// `(i - box.origin0) * box.stride0 + (j - box.origin1)`.
-fn position(shared: &mut Shared<'_>, arg: usize, index: &[String]) -> String {
+pub(super) fn position(shared: &mut Shared<'_>, arg: usize, index: &[String]) -> String {
     let group = u32::from(shared.group(arg));
     let mut terms = Vec::new();
     for (axis, i) in index.iter().enumerate() {
@@ -199,6 +220,11 @@ fn position(shared: &mut Shared<'_>, arg: usize, index: &[String]) -> String {
         terms.push(term);
     }
     terms.join(" + ")
+}
+
+/// A component without run-time entries at a position of its plane.
+pub(super) fn value_at(shared: &Shared<'_>, reader: &Reader, pointer: &str, plane: &str, position: &str) -> String {
+    component_at(shared, reader, pointer, &[], plane, position)
 }
 
 /// A component behind run-time entries, at a position of its plane.
@@ -248,7 +274,8 @@ pub(super) fn readers(shared: &mut Shared<'_>) -> Text {
     text
 }
 
-fn write_reader(shared: &mut Shared<'_>, text: &mut Text, reader: &Reader, name: &str) {
+/// The parameters of the function that reads, and their names.
+pub(super) fn reader_params(shared: &Shared<'_>, reader: &Reader) -> (Vec<String>, Vec<String>) {
     let dialect = shared.dialect();
     let (arg, checked) = (reader.arg, shared.plan.checked);
     let of = &shared.kernel.args[arg];
@@ -266,10 +293,21 @@ fn write_reader(shared: &mut Shared<'_>, text: &mut Text, reader: &Reader, name:
     let index_type = if of.access == Access::Table { "u64" } else { "i64" };
     params.extend((0..of.rank).map(|axis| format!("{index_type} i{axis}")));
     params.extend((0..reader.entries.len()).map(|n| format!("u64 e{n}")));
-    let entries_checked = !reader.entries.is_empty() && shared.may_fault;
-    if checked || entries_checked {
+    if checked || (!reader.entries.is_empty() && shared.may_fault) {
         params.push(format!("{} fault", dialect.pointer("Fault", true)));
     }
+    let name = |param: &String| param.rsplit(' ').next().unwrap_or_default().to_owned();
+    let names = params.iter().map(name).collect();
+    (params, names)
+}
+
+fn write_reader(shared: &mut Shared<'_>, text: &mut Text, reader: &Reader, name: &str) {
+    let dialect = shared.dialect();
+    let (arg, checked) = (reader.arg, shared.plan.checked);
+    let of = &shared.kernel.args[arg];
+    let ty = of.element.component_types().get(reader.base).copied().unwrap_or(ScalarType::U8);
+    let (params, _) = reader_params(shared, reader);
+    let entries_checked = !reader.entries.is_empty() && shared.may_fault;
     let entries: Vec<String> = reader
         .entries
         .iter()
@@ -319,7 +357,7 @@ fn write_reader(shared: &mut Shared<'_>, text: &mut Text, reader: &Reader, name:
 }
 
 /// The condition that a cell is not one that the argument holds.
-fn outside(shared: &mut Shared<'_>, arg: usize) -> String {
+pub(super) fn outside(shared: &mut Shared<'_>, arg: usize) -> String {
     let of = &shared.kernel.args[arg];
     let axes = 0..of.rank;
     let tests: Vec<String> = match of.access {

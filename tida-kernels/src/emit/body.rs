@@ -34,13 +34,15 @@ pub(super) struct Writer<'s, 'a> {
     pub known: Known,
     /// Locals that the text names.
     pub named: BTreeSet<LocalId>,
+    /// This is the kernel's own body.
+    pub in_kernel: bool,
     /// Locals whose `let` is left out, for nothing names them.
     dropped: BTreeSet<LocalId>,
     /// Locals whose `let` could be left out.
     idle: BTreeSet<LocalId>,
-    text: Text,
+    pub text: Text,
     line: u32,
-    loops: usize,
+    pub loops: usize,
 }
 
 /// The part of a path after the last slash.
@@ -60,6 +62,7 @@ impl<'s, 'a> Writer<'s, 'a> {
     ) -> Text {
         let mut facts = vec![Facts::default(); body.locals.len()];
         collect(body, &body.block, &mut params.to_vec(), &mut facts);
+        let in_kernel = std::ptr::eq(body, &shared.kernel.body);
         let before = shared.mark();
         let mut dropped = BTreeSet::new();
         loop {
@@ -73,6 +76,7 @@ impl<'s, 'a> Writer<'s, 'a> {
                 facts: facts.clone(),
                 known: Known::default(),
                 named: BTreeSet::new(),
+                in_kernel,
                 dropped: dropped.clone(),
                 idle: BTreeSet::new(),
                 text: Text { depth: 1, ..Text::default() },
@@ -98,7 +102,7 @@ impl<'s, 'a> Writer<'s, 'a> {
     }
 
     /// Adds a line of a statement; the first of each of the user's lines says which it is.
-    fn put(&mut self, span: Span, code: impl AsRef<str>) {
+    pub fn put(&mut self, span: Span, code: impl AsRef<str>) {
         let place = self.place(span);
         let code = code.as_ref();
         if span.line == self.line || span.line == 0 {
@@ -113,7 +117,7 @@ impl<'s, 'a> Writer<'s, 'a> {
         self.locals.get(local as usize).cloned().unwrap_or_else(|| "missing".into())
     }
 
-    fn ty(&self, local: LocalId) -> Type {
+    pub fn ty(&self, local: LocalId) -> Type {
         self.body.locals.get(local as usize).map_or_else(Type::unit, |l| l.ty.clone())
     }
 
@@ -133,11 +137,11 @@ impl<'s, 'a> Writer<'s, 'a> {
         }
     }
 
-    fn is_hoisted(&self, local: LocalId) -> bool {
+    pub fn is_hoisted(&self, local: LocalId) -> bool {
         self.fact(local).astray
     }
 
-    fn is_const(&self, local: LocalId) -> bool {
+    pub fn is_const(&self, local: LocalId) -> bool {
         !self.is_hoisted(local) && !self.fact(local).assigned
     }
 
@@ -182,7 +186,7 @@ impl<'s, 'a> Writer<'s, 'a> {
         true
     }
 
-    fn nested(&mut self, block: &'a Block) {
+    pub fn nested(&mut self, block: &'a Block) {
         self.text.depth += 1;
         self.block(block);
         self.text.depth -= 1;
@@ -201,7 +205,11 @@ impl<'s, 'a> Writer<'s, 'a> {
             StmtKind::Store { arg, index, component, value } => {
                 let place = self.store_place(*arg as usize, index, component);
                 let value = self.text_of(*value);
-                self.put(span, format!("{place} = {value};"));
+                let cell = match self.shared.stay() {
+                    true => format!("if ({}) ", self.shared.own("inside")),
+                    false => String::new(),
+                };
+                self.put(span, format!("{cell}{place} = {value};"));
             }
             StmtKind::Eval(value) => self.eval(span, *value),
             StmtKind::If(cond, then, otherwise) => self.if_(span, "", *cond, then, otherwise),
@@ -389,6 +397,14 @@ impl<'s, 'a> Writer<'s, 'a> {
         };
         let mut bound = self.text_of(hi);
         let from = self.text_of(lo);
+        if let Some(scope) = self.walked((local, lo, hi)) {
+            let top = if inclusive { last.1 } else { last.1 - 1 };
+            if self.is_const(local) {
+                self.known.ranges.insert(local, (first.0, top.max(first.0)));
+            }
+            let wide = |text: String| if of == ScalarType::I64 { text } else { format!("(i64)({text})") };
+            return self.strips(span, scope, [wide(from), wide(bound)], inclusive, body);
+        }
         let name = self.name(local);
         if !stays {
             let end = self.shared.names.fresh(&format!("{name}_end"));

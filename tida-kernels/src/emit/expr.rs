@@ -95,7 +95,7 @@ impl<'a> Writer<'_, 'a> {
                 self.named.insert(*local);
                 Piece::whole(self.name(*local))
             }
-            ExprKind::Load { arg, index, component } => self.load(*arg as usize, index, component),
+            ExprKind::Load { arg, index, component } => self.load(id, *arg as usize, index, component),
             ExprKind::Unary(op, x) => self.unary(id, *op, *x),
             ExprKind::Binary(op, a, b) => self.binary(id, *op, *a, *b),
             ExprKind::Compare(op, a, b) => {

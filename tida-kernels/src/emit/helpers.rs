@@ -26,6 +26,12 @@ pub(super) enum Helper {
     Op(Op, ScalarType),
     /// A float as an integer, saturating.
     Saturate(ScalarType, ScalarType),
+    /// Brings so many bytes to shared memory while the thread goes on. CUDA.
+    Ahead(u8),
+    /// Ends a group of such copies. CUDA.
+    Commit,
+    /// Waits for all groups but the last. CUDA.
+    Wait,
 }
 
 /// Operations that have a function.
@@ -99,6 +105,9 @@ impl Helper {
             Helper::OfBits(ty) => format!("tida_{}_of_bits", ty.name()),
             Helper::Op(op, ty) => format!("tida_{}_{}", op.name(), ty.name()),
             Helper::Saturate(from, to) => format!("tida_{}_of_{}", to.name(), from.name()),
+            Helper::Ahead(bytes) => format!("tida_copy_{bytes}"),
+            Helper::Commit => "tida_commit".into(),
+            Helper::Wait => "tida_wait".into(),
         }
     }
 
@@ -191,6 +200,27 @@ fn write(text: &mut Text, dialect: Dialect, helper: Helper) {
             };
             let head = format!("{device} {} {name}({} x)", ty.name(), unsigned(ty));
             text.block(head, |text| text.line(format!("return {call};")));
+        }
+        // Before sm_80 a plain copy, which needs no waiting.
+        Helper::Ahead(bytes) => {
+            let plain = if bytes == 4 { "float" } else { "double" };
+            let copy = format!("cp.async.ca.shared.global [%0], [%1], {bytes};");
+            text.block(format!("{device} void {name}(void* to, const void* from)"), |text| {
+                text.line("#if __CUDA_ARCH__ >= 800");
+                text.line("const unsigned int place = (unsigned int)__cvta_generic_to_shared(to);");
+                text.line(format!("asm volatile(\"{copy}\" :: \"r\"(place), \"l\"(from) : \"memory\");"));
+                text.line("#else");
+                text.line(format!("*({plain}*)to = *(const {plain}*)from;"));
+                text.line("#endif");
+            });
+        }
+        Helper::Commit | Helper::Wait => {
+            let what = if helper == Helper::Commit { "cp.async.commit_group;" } else { "cp.async.wait_group 1;" };
+            text.block(format!("{device} void {name}()"), |text| {
+                text.line("#if __CUDA_ARCH__ >= 800");
+                text.line(format!("asm volatile(\"{what}\" ::: \"memory\");"));
+                text.line("#endif");
+            });
         }
         Helper::Saturate(from, to) => {
             let (lowest, highest) = bounds(to);

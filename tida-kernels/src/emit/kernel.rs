@@ -2,10 +2,12 @@
 
 use super::access::readers;
 use super::body::{Writer, file_name};
+use super::cache;
 use super::march;
 use super::names::legal;
 use super::segments;
 use super::shared::{Shared, planes_before, uniform};
+use super::tagged;
 use super::text::Text;
 use super::types::memory;
 use super::{Field, Param, Source};
@@ -39,10 +41,24 @@ pub(super) fn emit(kernel: &Kernel, analysis: &Analysis, plan: &Plan) -> Source 
     }
     let cell = if sweep {
         main.depth = 1;
-        segments::threads(&mut shared, &mut main);
         match plan.marches(kernel.rank) {
-            Some(_) => march::along(&mut shared, &mut main, body),
+            _ if shared.stay() => {
+                let around = cache::around(&mut shared);
+                cache::declare(&mut shared, &mut main);
+                tagged::declare(&mut shared, &mut main);
+                cache::threads(&mut shared, &mut main);
+                tagged::clear(&mut shared, &mut main);
+                top(&mut shared, &mut main);
+                cache::regions(&mut shared, &mut main);
+                main.append(around);
+                main.append(body);
+            }
+            Some(_) => {
+                segments::threads(&mut shared, &mut main);
+                march::along(&mut shared, &mut main, body);
+            }
             None => {
+                segments::threads(&mut shared, &mut main);
                 top(&mut shared, &mut main);
                 main.append(body);
             }
@@ -61,7 +77,9 @@ pub(super) fn emit(kernel: &Kernel, analysis: &Analysis, plan: &Plan) -> Source 
         Goal::Values => segments::values(&mut shared, &mut main),
         Goal::Segments(op) => segments::segments(&mut shared, &mut main, op),
     }
-    let readers = readers(&mut shared);
+    let mut readers = readers(&mut shared);
+    readers.append(cache::lookups(&mut shared));
+    readers.append(tagged::functions(&mut shared));
     let params = params(&mut shared, true);
     let head = format!("{} {entry}(", dialect.entry(plan.block));
 

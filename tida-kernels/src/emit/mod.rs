@@ -5,6 +5,7 @@
 
 mod access;
 mod body;
+mod cache;
 pub mod copies;
 mod dialect;
 mod expr;
@@ -16,6 +17,7 @@ mod names;
 mod segments;
 mod shared;
 mod symbols;
+mod tagged;
 mod text;
 mod types;
 

@@ -13,7 +13,7 @@ const PER_THREAD: usize = 8;
 const WARPS: usize = 8;
 
 /// Takes the geometry of this block's box, where there are several.
-fn choose_box(shared: &mut Shared<'_>, text: &mut Text) -> String {
+pub(super) fn choose_box(shared: &mut Shared<'_>, text: &mut Text) -> String {
     let block = shared.dialect().block(2);
     if !shared.plan.many {
         return block;

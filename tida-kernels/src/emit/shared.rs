@@ -9,6 +9,7 @@ use super::types::{Types, memory};
 use crate::analysis::{Analysis, IndexForm, Symbol};
 use crate::element::{ElementType, ScalarType};
 use crate::ir::{Access, Arg, Kernel};
+use crate::plan::cache::{Scope, sharing};
 use crate::plan::march::{Queue, queues};
 use crate::plan::{Dialect, Plan};
 
@@ -40,6 +41,14 @@ pub(super) struct Used {
     pub readers: BTreeMap<Reader, String>,
     /// Queues of a march, by number.
     pub queues: BTreeSet<usize>,
+    /// Whole arrays whose only region is known before the first cell.
+    pub single: BTreeSet<usize>,
+    /// Those of them that components after the first are read of.
+    pub single_planes: BTreeSet<usize>,
+    /// Functions that look into a tile before they read: their reader, and the tile's steps.
+    pub lookups: BTreeMap<String, (Reader, Vec<i64>)>,
+    /// Functions that look into tagged lines before they read.
+    pub tags: BTreeMap<String, Reader>,
     /// Cells of a march end in loops of the user's.
     pub leaves: bool,
     pub fault: bool,
@@ -71,6 +80,10 @@ pub(super) struct Shared<'a> {
     proven: Vec<BTreeSet<Vec<i64>>>,
     /// What a marching thread keeps in registers.
     pub queues: Vec<Queue>,
+    /// What has tiles in shared memory.
+    pub scopes: Vec<Scope>,
+    /// Arguments whose reads go through tagged lines.
+    pub tagged: Vec<usize>,
     /// By argument: what its group is called in the text, with `_` before it.
     suffixes: Vec<String>,
     /// Variables of the emitter's own: the names users see in examples, if theirs leave them free.
@@ -97,12 +110,23 @@ impl<'a> Shared<'a> {
             faulting: Vec::new(),
             proven: kernel.args.iter().enumerate().map(|(n, arg)| proven(analysis, n, arg)).collect(),
             queues: if plan.marches(kernel.rank).is_some() { queues(kernel, analysis) } else { Vec::new() },
+            scopes: Vec::new(),
+            tagged: Vec::new(),
             suffixes: Vec::new(),
             own: BTreeMap::new(),
             used: Used::default(),
         };
+        if plan.caches() {
+            let sharing = sharing(kernel, analysis);
+            (shared.scopes, shared.tagged) = (sharing.planned(kernel, plan), sharing.tagged(kernel, plan));
+        }
         shared.suffixes = (0..kernel.args.len()).map(|n| shared.suffix_of(n)).collect();
         shared
+    }
+
+    /// Whether threads without a cell of their own stay.
+    pub fn stay(&self) -> bool {
+        !self.scopes.is_empty() || !self.tagged.is_empty()
     }
 
     /// Everything that writing changes.
@@ -323,7 +347,7 @@ pub(super) fn planes_between(element: &ElementType, base: usize, stride: usize) 
 }
 
 /// `_v_0`: the fields and entries that lead to a component.
-fn component_path(element: &ElementType, component: usize) -> String {
+pub(super) fn component_path(element: &ElementType, component: usize) -> String {
     match element {
         ElementType::Scalar(_) => String::new(),
         ElementType::Array { element, .. } => {

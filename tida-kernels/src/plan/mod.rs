@@ -1,9 +1,10 @@
 //! How a kernel is laid out on a device: thread mapping, index arithmetic, which form of accesses.
 //!
 //! A plan is a value: what is emitted follows from the kernel and its plan alone. `march` says which reads a march keeps in
-//! registers.
+//! registers, `cache` which come from the memory that the threads of a block share.
 
 pub mod auto;
+pub mod cache;
 pub mod march;
 
 /// Cells of a segment of a reduction, and entries of a group of its tree.
@@ -78,6 +79,11 @@ pub struct Plan {
     /// Cells along axis 0 that a thread takes one after the other, with what it read in registers (see [`march`]); else each
     /// thread has one cell. Sweeps over more than one axis whose reads are all proven march, others do not look at it.
     pub march: Option<u32>,
+    /// The arguments whose reads come from tiles in shared memory, where they can (see [`cache`]). A plan with tiles does not
+    /// march.
+    pub cache: Vec<cache::Cached>,
+    /// Iterations of a walked loop that one tile serves.
+    pub width: u32,
 }
 
 /// Threads of a block where nothing else is asked for.
@@ -102,7 +108,7 @@ impl Plan {
 
     /// How many cells a thread takes along axis 0 of a kernel of so many axes, if it marches.
     pub fn marches(&self, rank: usize) -> Option<u32> {
-        self.march.filter(|_| rank > 1 && self.goal == Goal::Sweep && !self.checked)
+        self.march.filter(|_| rank > 1 && self.goal == Goal::Sweep && !self.checked && !self.caches())
     }
 
     /// Blocks along x, y and z that cover a box of these extents (axes of the kernel).

@@ -329,7 +329,20 @@ pub fn plan(kernel: &Kernel, grids: &Grids, dialect: Dialect, goal: Goal, checke
         (_, 2) => [8, 4, 1],
         _ => [8, 2, 2],
     };
-    Plan { dialect, math: Math::Exact, goal, block, many, by_value: 0, narrow: true, checked, groups, march: None }
+    Plan {
+        dialect,
+        math: Math::Exact,
+        goal,
+        block,
+        many,
+        by_value: 0,
+        narrow: true,
+        checked,
+        groups,
+        march: None,
+        cache: Vec::new(),
+        width: 1,
+    }
 }
 
 /// The source for a plan.

@@ -13,6 +13,7 @@ use super::hybrid::Pace;
 use super::node::{Done, Node, Queue};
 use super::tracker::{BoxTouch, Tracker};
 use crate::array::GridBox;
+use crate::compute::cache::Hints;
 use crate::error::Error;
 
 /// Runs a kernel over boxes of cells. One per sweep.
@@ -48,6 +49,8 @@ pub(crate) struct SweepKey {
     pub block: Option<[u32; 3]>,
     /// Cells along the first axis that a thread takes, if that was asked for.
     pub march: Option<u32>,
+    /// What is to be cached, if that was asked for.
+    pub cache: Hints,
 }
 
 /// A sweep that still takes tiles.

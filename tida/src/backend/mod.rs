@@ -43,6 +43,8 @@ pub(crate) struct Facts {
     pub fp64: bool,
     /// Most threads of a block.
     pub block_threads: u32,
+    /// Bytes of memory that the threads of a block share.
+    pub shared: u64,
     /// Most blocks of a launch along x, y and z.
     pub grid: [u64; 3],
     /// Whether it is a GPU.
@@ -61,6 +63,7 @@ impl Facts {
             memory: 0,
             fp64: true,
             block_threads: 1024,
+            shared: 48 << 10,
             grid: [(1 << 31) - 1, 65535, 65535],
             gpu: true,
             machine: Machine { multiprocessors: 132, cache: 50 << 20 },

@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 use tida_kernels::scalar::Value;
 
 use super::args::{ArgInfo, TiledInfo};
+use super::cache::{Asked, Hints, tiles};
 use super::capture::{CapturedValue, Captures};
 use super::prepare::{ArgPlan, Prepared, index_text};
 use crate::acc::node::Node;
@@ -41,6 +42,8 @@ pub(crate) struct Target<'a, const D: usize> {
     pub block: Option<[usize; D]>,
     /// Cells along the first axis that a thread takes, if asked for.
     pub march: Option<usize>,
+    /// What is to be cached, if that was asked for.
+    pub cache: Hints,
 }
 
 /// Checks one launch of a kernel over a box. `kernel` tells it from others, with equal types of views.
@@ -61,7 +64,9 @@ pub(crate) fn check<'a, const D: usize>(
         on_device: false,
         block: None,
         march: target.march.map(|cells| u32::try_from(cells).unwrap_or(u32::MAX)),
+        cache: target.cache,
     };
+    target.cache.check(prepared)?;
     let mut after = SmallVec::new();
     let mut integers: SmallVec<[Option<i64>; 8]> = SmallVec::new();
     for capture in &captures.list {
@@ -137,6 +142,13 @@ pub(crate) fn check<'a, const D: usize>(
     key.checked = run_checked;
     key.on_device = place(prepared, acc, target)?;
     key.block = threads(prepared, acc, target)?;
+    if let (true, Some(device)) = (key.on_device && !target.cache.is_empty(), &acc.core().device) {
+        let facts = device.backend().facts();
+        let extent: SmallVec<[i64; 4]> = target.cells.extent().iter().map(|n| *n as i64).collect();
+        let usual = prepared.usual_block(facts, &extent);
+        let asked = Asked { hints: &target.cache, block: key.block, usual, checked: run_checked, captures: &integers };
+        tiles(prepared, facts, asked, &|_| false).map(drop).map_err(|large| large.error(prepared))?;
+    }
     key.captures.push(valid_only as u64);
     Ok(Checked { acc, key, touches, after, valid_only, run_checked })
 }
@@ -224,7 +236,8 @@ fn acc_of<'a, const D: usize>(info: &ArgInfo<'a, D>) -> Option<&'a TileAcc> {
     }
 }
 
-fn integer(value: Value) -> Option<i64> {
+/// A captured integer that fits an `i64`.
+pub(crate) fn integer(value: Value) -> Option<i64> {
     match value {
         Value::U8(v) => Some(v.into()),
         Value::I32(v) => Some(v.into()),

@@ -12,7 +12,9 @@ use tida_kernels::plan::{Dialect, Goal, Math, Plan, SEGMENT};
 use tida_kernels::scalar::Fault;
 
 use super::args::OnDevice;
+use super::cache::{Asked, Hints, Tiles, tiles};
 use super::capture::{CapturedValue, Captures};
+use super::check::integer;
 use super::launch::fault_error;
 use super::prepare::Prepared;
 use crate::acc::boxes::union;
@@ -111,6 +113,8 @@ pub(crate) struct DeviceLaunch<'a> {
     pub block: Option<[u32; 3]>,
     /// Cells along the first axis that a thread takes, if asked for.
     pub march: Option<u32>,
+    /// What is to be cached, if asked for.
+    pub cache: Hints,
     /// What a reduction folds, and where it puts what it finds.
     pub fold: Option<(Line, &'a Memory)>,
 }
@@ -123,6 +127,7 @@ pub(crate) struct SweepLaunch<'a> {
     pub valid_only: u16,
     pub block: Option<[u32; 3]>,
     pub march: Option<u32>,
+    pub cache: Hints,
 }
 
 impl SweepLaunch<'_> {
@@ -146,6 +151,7 @@ impl SweepLaunch<'_> {
             valid_only: self.valid_only,
             block: self.block,
             march: self.march.or(queue.device.march()),
+            cache: self.cache,
             fold: None,
         };
         // SAFETY: handed on.
@@ -374,7 +380,7 @@ impl DeviceLaunch<'_> {
     pub fn plan(&self, facts: &Facts, math: Math, (extent, cells): (&[i64], u64), many: bool) -> Plan {
         let mut groups: Vec<u8> = Vec::with_capacity(self.args.len());
         let mut layouts: SmallVec<[&Arc<WideLayout>; 8]> = SmallVec::new();
-        let (mut narrow, mut widest, mut bytes, mut beyond) = (true, 1, 0, 0);
+        let (mut narrow, mut bytes, mut beyond) = (true, 0, 0);
         for arg in &self.args {
             let DeviceArg::Tiled(array) = arg else {
                 groups.push(0);
@@ -384,30 +390,30 @@ impl DeviceLaunch<'_> {
             bytes += array.element.bytes() as u64;
             let steps = array.layout.regions.iter().map(|region| region.strides[4 - self.prepared.kernel.rank]);
             beyond = steps.fold(beyond, |most, step| most.max(array.layout.largest as i64 + step));
-            widest = array.element.component_types().iter().fold(widest, |most, ty| most.max(ty.size()));
             let same = layouts.iter().position(|other| other.same(array.layout));
             groups.push(same.unwrap_or(layouts.len()) as u8);
             if same.is_none() {
                 layouts.push(array.layout);
             }
         }
-        let march = self.march(facts, &Boxes { extent, cells, bytes });
+        let tiles = self.tiles(facts, extent);
+        let march = self.march(facts, &Boxes { extent, cells, bytes }).filter(|_| tiles.is_none());
         narrow &= march.is_none() || beyond <= i64::from(i32::MAX);
         let mut threads: SmallVec<[i64; 4]> = extent.into();
         if let (Some(cells), Some(along)) = (march, threads.first_mut()) {
             *along = (*along + i64::from(cells) - 1) / i64::from(cells);
         }
-        let mut block = match self.goal {
-            Goal::Segments(_) => [256, 1, 1],
-            // A CPU behind OpenCL gains nothing by other shapes, and compiles each anew.
-            _ if !facts.gpu => self.block.unwrap_or([64, 1, 1]),
-            _ => self.block.unwrap_or_else(|| Plan::mapping(&threads, widest)),
+        let mut block = match (self.goal, &tiles) {
+            (Goal::Segments(_), _) => [256, 1, 1],
+            (_, Some(tiles)) => tiles.block,
+            _ => self.block.unwrap_or_else(|| self.prepared.usual_block(facts, &threads)),
         };
         while block.iter().product::<u32>() > facts.block_threads && !matches!(self.goal, Goal::Segments(_)) {
             if let Some(most) = block.iter_mut().max() {
                 *most /= 2;
             }
         }
+        let (cache, width) = tiles.map_or((Vec::new(), 1), |tiles| (tiles.cache, tiles.width));
         Plan {
             dialect: facts.dialect,
             math,
@@ -419,7 +425,26 @@ impl DeviceLaunch<'_> {
             checked: self.checked,
             groups,
             march,
+            cache,
+            width,
         }
+    }
+
+    /// What the sweep has tiles for.
+    fn tiles(&self, facts: &Facts, extent: &[i64]) -> Option<Tiles> {
+        if self.goal != Goal::Sweep {
+            return None;
+        }
+        let usual = self.prepared.usual_block(facts, extent);
+        let captured = |capture: &CapturedValue| match capture {
+            CapturedValue::Scalar(value) => integer(*value),
+            _ => None,
+        };
+        let captures: SmallVec<[Option<i64>; 8]> = self.captures.list.iter().map(captured).collect();
+        let asked = Asked { hints: &self.cache, block: self.block, usual, checked: self.checked, captures: &captures };
+        let cut = |arg: usize| matches!(self.args.get(arg), Some(DeviceArg::Whole(array, _)) if array.layout.regions.len() != 1);
+        // What does not fit here, by boxes larger than those that were checked, goes without.
+        tiles(self.prepared, facts, asked, &cut).ok().flatten()
     }
 
     /// How many cells along the first axis a thread takes, if it marches.

@@ -13,6 +13,7 @@ use tida_kernels::scalar::Value;
 
 use super::args::{ArgInfo, Args, HeldArgs, OnDevice, Views};
 use super::ask::Ask;
+use super::cache::{Hints, describe};
 use super::capture::Captures;
 use super::device::DeviceLaunch;
 use super::launch::quote;
@@ -96,10 +97,11 @@ fn explained(
         captures: captured,
         args: args.into_iter().map(|arg| arg.0).collect(),
         goal: if prepared.kernel.result == Type::unit() { Goal::Sweep } else { Goal::Segments(FoldOp::Sum) },
-        checked: prepared.args.iter().any(|arg| !arg.others.is_empty()),
+        checked: prepared.may_check(),
         valid_only: 0,
         block: None,
         march: acc.and_then(|acc| acc.core().device.as_ref()).and_then(|device| device.march()),
+        cache: Hints::default(),
         fold: None,
     };
     let device = acc.and_then(compiling);
@@ -192,6 +194,7 @@ impl fmt::Display for Explanation {
             )?,
             None => writeln!(f, "  march: none, each thread has one cell")?,
         }
+        describe(&self.prepared, &self.plan, f)?;
         writeln!(f, "  checks: {}", if self.plan.checked { "reads that were not proven" } else { "none needed" })?;
         match self.compiled() {
             Ok((target, facts)) => {

@@ -11,6 +11,7 @@ use tida_kernels::scalar::{Fault, fault};
 
 use super::args::{self, ArgInfo, Args, HeldArgs, How, Views};
 use super::ask::{Answer, Ask, Pass, Quoted, Run};
+use super::cache::Hints;
 use super::check::{Target, check};
 use super::device::SweepLaunch;
 use super::prepare::{Prepared, prepare};
@@ -84,6 +85,7 @@ where
         device: tile.device,
         block: tile.block,
         march: tile.march,
+        cache: tile.cache,
     };
     let mut checked = check(&prepared, quoted.identity(), &quoted.captures, views, &target, &infos)?;
     let mut part = None;
@@ -106,7 +108,7 @@ where
         pace: part.and_then(|part| part.pace),
     };
     let (run_checked, valid_only) = (checked.run_checked, checked.valid_only);
-    let (block, march) = (work.key.block, work.key.march);
+    let (block, march, cache) = (work.key.block, work.key.march, work.key.cache);
     let side = checked.acc.core().record_tile(work, || {
         Arc::new(Native::<A::Held, N, D> {
             kernel,
@@ -116,6 +118,7 @@ where
             valid_only,
             block,
             march,
+            cache,
             rows: rows_at_once(&infos, &prepared, tile.region),
             prepared: prepared.clone(),
         })
@@ -172,6 +175,8 @@ struct Native<H, N, const D: usize> {
     block: Option<[u32; 3]>,
     /// Cells along the first axis that a thread of a device takes, if asked for.
     march: Option<u32>,
+    /// What is to be cached on a device, if asked for.
+    cache: Hints,
     /// Rows that are swept through all planes of a box before the next ones.
     rows: i64,
     prepared: Arc<Prepared>,
@@ -229,6 +234,7 @@ where
             valid_only: self.valid_only,
             block: self.block,
             march: self.march,
+            cache: self.cache,
         };
         // SAFETY: the caller's promise; `check` has proven every access in range or has it checked, for the tiles that
         // these boxes are part of; `self` holds the arrays.

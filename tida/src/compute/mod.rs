@@ -2,6 +2,7 @@
 
 pub(crate) mod args;
 pub(crate) mod ask;
+pub(crate) mod cache;
 pub(crate) mod capture;
 mod check;
 pub(crate) mod deferred;

@@ -7,11 +7,14 @@ use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 use tida_kernels::analysis::{Analysis, ArrayAccess, IndexForm, Symbol, analyse};
 use tida_kernels::element::ScalarType;
 use tida_kernels::ir::{self, Access, Binding, Kernel, LowerInput, Type, lower};
+use tida_kernels::plan::Plan;
+use tida_kernels::plan::cache::{Sharing, sharing};
 use tida_kernels::plan::march::{Saving, saving};
 use tida_kernels::quote::StaticKernel;
 
 use super::ask::Quoted;
 use super::capture::CapturedValue;
+use crate::backend::Facts;
 use crate::error::{Error, ErrorKind};
 
 /// A kernel typed and analysed for the types of one launch.
@@ -25,6 +28,8 @@ pub(crate) struct Prepared {
     pub uses_f64: bool,
     /// What a march along axis 0 saves.
     pub saving: Saving,
+    /// What the cells of a block share.
+    pub sharing: Sharing,
 }
 
 /// What a launch has to know of one argument.
@@ -111,7 +116,26 @@ impl Prepared {
         }
         let uses_f64 = uses_f64(&kernel);
         let saving = saving(&kernel, &analysis);
-        Ok(Prepared { kernel, analysis, args, uses_f64, saving })
+        let sharing = sharing(&kernel, &analysis);
+        Ok(Prepared { kernel, analysis, args, uses_f64, saving, sharing })
+    }
+
+    /// Threads of a block that nothing else is asked of, over boxes of about this extent.
+    pub fn usual_block(&self, facts: &Facts, extent: &[i64]) -> [u32; 3] {
+        // A CPU behind OpenCL gains nothing by other shapes, and compiles each anew.
+        if !facts.gpu {
+            return [64, 1, 1];
+        }
+        let tiled = self.kernel.args.iter().filter(|arg| matches!(arg.access, Access::Read | Access::Write));
+        let widest = tiled.flat_map(|arg| arg.element.component_types()).map(|ty| ty.size()).max();
+        Plan::mapping(extent, widest.unwrap_or(1))
+    }
+
+    /// Whether some read has an index that no launch can prove.
+    pub fn may_check(&self) -> bool {
+        let opaque = |access: &ArrayAccess| access.index.iter().any(|form| matches!(form, IndexForm::Opaque(_)));
+        let mut others = self.args.iter().zip(&self.analysis.args);
+        others.any(|(arg, usage)| arg.others.iter().any(|n| opaque(&usage.accesses[*n])))
     }
 
     /// Where the kernel stands in the user's source.

@@ -172,6 +172,7 @@ impl PtxKernel {
             device: tile.device,
             block: tile.block,
             march: tile.march,
+            cache: tile.cache,
         };
         let identity = Arc::as_ptr(&self.ptx).cast::<u8>() as usize;
         if tile.device == Some(Device::Hybrid) {

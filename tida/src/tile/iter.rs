@@ -7,6 +7,8 @@ use super::{Tile, TileFault};
 use crate::acc::Device;
 use crate::array::layout::Layout;
 use crate::array::{Element, GridBox, TileArray};
+use crate::compute::cache::Hints;
+use tida_kernels::plan::cache::Cache;
 
 /// The tiles of an array, in row-major order of regions, then of tiles.
 ///
@@ -22,6 +24,7 @@ pub struct TileIter<const D: usize> {
     device: Option<Device>,
     block: Option<[usize; D]>,
     march: Option<usize>,
+    cache: Hints,
     fault: Option<TileFault>,
     /// Region of the tiles that come next.
     region: usize,
@@ -58,6 +61,7 @@ impl<const D: usize> TileIter<D> {
             device: None,
             block: None,
             march: None,
+            cache: Hints::default(),
             fault: None,
             region: 0,
             tiles: Tiles { valid: none, wanted: none, size: [1; D], numbers: none },
@@ -109,6 +113,19 @@ impl<const D: usize> TileIter<D> {
     /// one cell a thread in any case; so has the CPU.
     pub fn march(mut self, cells: usize) -> Self {
         self.march = Some(cells);
+        self
+    }
+
+    /// Serves the reads of an argument (counted from 0, as `compute` is given them) from a tile in the memory that the
+    /// threads of a block share, or from memory with [`Cache::None`], instead of what tida chooses (`tida::explain` says
+    /// what): rows and columns that a loop of the kernel walks along, and cells around `at` (Lashgar ch. 5). Results do not
+    /// depend on it, and reads whose cells the block alone does not decide stay as they are; so do those of the CPU. A
+    /// kernel with tiles does not [`march`](TileIter::march).
+    ///
+    /// An argument that the kernel does not have or that it writes, and tiles larger than the shared memory of a block
+    /// make `compute` give an error.
+    pub fn cache(mut self, argument: usize, how: Cache) -> Self {
+        self.cache.set(argument, how);
         self
     }
 
@@ -213,6 +230,7 @@ impl<const D: usize> Iterator for TileIter<D> {
             device: self.device,
             block: self.block,
             march: self.march,
+            cache: self.cache,
             fault: self.fault,
         };
         self.left -= 1;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::acc::Device;
 use crate::array::GridBox;
 use crate::array::layout::Layout;
+use crate::compute::cache::Hints;
 use crate::error::{Error, ErrorKind};
 
 /// A box of cells inside one region. Cheap to make and to clone; holds no borrow of an array.
@@ -28,6 +29,8 @@ pub struct Tile<const D: usize> {
     pub(crate) block: Option<[usize; D]>,
     /// Cells along the first axis that a thread takes, if that was asked for.
     pub(crate) march: Option<usize>,
+    /// What is to be cached, if that was asked for.
+    pub(crate) cache: Hints,
     /// What is wrong with the way it was asked for; `compute` reports it.
     pub(crate) fault: Option<TileFault>,
 }

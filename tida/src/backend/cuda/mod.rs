@@ -63,6 +63,7 @@ fn facts(driver: &Driver, device: CUdevice, target: &Target) -> Result<Facts, Er
         memory: memory as u64,
         fp64: true,
         block_threads: ask(Ask::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+        shared: ask(Ask::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK)?.into(),
         grid: [
             ask(Ask::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X)?.into(),
             ask(Ask::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y)?.into(),

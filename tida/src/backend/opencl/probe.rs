@@ -96,6 +96,7 @@ impl Device {
             memory: number(cl::CL_DEVICE_GLOBAL_MEM_SIZE)?,
             fp64: has("cl_khr_fp64"),
             block_threads,
+            shared: number(cl::CL_DEVICE_LOCAL_MEM_SIZE)?,
             grid: match (nvidia, gpu) {
                 (true, _) => [i32::MAX as u64, 65535, 65535],
                 // Packets of HSA count threads in 32 bits.
@@ -264,6 +265,7 @@ mod tests {
                 memory: 1000,
                 fp64: true,
                 block_threads: 256,
+                shared: 32 << 10,
                 grid: [1; 3],
                 gpu,
                 machine: Machine { multiprocessors: 1, cache: 0 },

@@ -13,6 +13,7 @@ use crate::acc::node::Queue;
 use crate::array::GridBox;
 use crate::array::layout::Layout;
 use crate::backend::{Argument, Memory};
+use crate::compute::cache::Hints;
 use crate::compute::capture::Captures;
 use crate::compute::device::{DeviceArg, DeviceArgs, DeviceLaunch, Launched, Line, segments};
 use crate::compute::prepare::Prepared;
@@ -92,6 +93,7 @@ impl<const D: usize> DeviceFold<'_, D> {
             valid_only: self.valid_only,
             block: None,
             march: None,
+            cache: Hints::default(),
             fold: Some((Line { cells: whole }, out)),
         };
         // SAFETY: the caller's promise; the list has room for every segment, the values for every cell.

@@ -20,6 +20,7 @@ use crate::array::layout::Layout;
 use crate::backend::cpu;
 use crate::compute::args::{ArgInfo, Args, HeldArgs, How, Views};
 use crate::compute::ask::{Ask, Pass, Quoted, Run};
+use crate::compute::cache::Hints;
 use crate::compute::check::{Target, box_text, check};
 use crate::compute::deferred::Scalar;
 use crate::compute::launch::{fault_error, quote};
@@ -168,8 +169,16 @@ where
         if part.is_empty() && !(cells.is_empty() && region == 0) {
             continue;
         }
-        let target =
-            Target { layout: &layout, region, cells: part, grown: false, device: None, block: None, march: None };
+        let target = Target {
+            layout: &layout,
+            region,
+            cells: part,
+            grown: false,
+            device: None,
+            block: None,
+            march: None,
+            cache: Hints::default(),
+        };
         let checked = check(&prepared, quoted.identity(), &quoted.captures, views, &target, &infos).map_err(at)?;
         run_checked |= checked.run_checked;
         valid_only |= checked.valid_only;

@@ -1,0 +1,280 @@
+//! Kernels that walk along arrays, with and without tiles in shared memory: a product of matrices, and N bodies.
+
+use cudarc::driver::{CudaFunction, CudaSlice, PushKernelArg};
+use tida::prelude::*;
+use tida::{Cache, Math};
+use tida_suite::Result;
+
+use crate::Bench;
+use crate::cuda::{Flags, Gpu, cover, function, upload};
+use crate::heat::noise;
+use crate::measure::{Output, Row, Side, Work, in_turn};
+
+const GEMM: &str = include_str!("../reference/gemm.cu");
+const NBODY: &str = include_str!("../reference/nbody.cu");
+
+/// Keeps two bodies that meet from pulling without bound: the square of a length.
+const SOFTENING: f32 = 0.01;
+
+/// How tida may cache what is walked along; the first is what it chooses by itself.
+const HOW: [(&str, Option<Cache>); 4] =
+    [("chosen", None), ("no tiles", Some(Cache::None)), ("RBI", Some(Cache::Rbi)), ("preload", Some(Cache::Preload))];
+
+fn single(n: usize) -> f32 {
+    noise(n) as f32 - 0.5
+}
+
+fn hinted<const D: usize>(tiles: TileIter<D>, arguments: &[usize], how: Option<Cache>) -> TileIter<D> {
+    let Some(how) = how else { return tiles };
+    arguments.iter().fold(tiles, |tiles, argument| tiles.cache(*argument, how))
+}
+
+/// Matrices that are multiplied.
+struct Product {
+    acc: TileAcc,
+    a: TileArray<f32, 2>,
+    b: TileArray<f32, 2>,
+    c: TileArray<f32, 2>,
+}
+
+impl Product {
+    fn new(bench: &Bench, n: usize) -> Result<Product> {
+        let acc = bench.accelerator(Math::Exact)?;
+        let build = || TileArray::<f32, 2>::builder([n, n]).build(&acc);
+        let (mut a, mut b, c) = (build()?, build()?, build()?);
+        a.fill(|[j, i]| single(j * n + i))?;
+        b.fill(|[j, i]| single((n + j) * n + i))?;
+        Ok(Product { a, b, c, acc })
+    }
+
+    fn run(&mut self, steps: usize, how: Option<Cache>) -> Result<()> {
+        let Product { acc, a, b, c } = self;
+        let length = a.shape()[0] as i64;
+        for _ in 0..steps {
+            for tile in hinted(TileIter::new(c), &[1, 2], how) {
+                compute(
+                    &tile,
+                    (&mut *c, all(a), all(b)),
+                    kernel!(|c, a, b, at| {
+                        let [row, column] = at;
+                        let mut sum = 0.0;
+                        for k in 0..length {
+                            sum += a[[row, k]] * b[[k, column]];
+                        }
+                        c[at] = sum;
+                    }),
+                )?;
+            }
+        }
+        Ok(acc.sync()?)
+    }
+}
+
+/// The same by plain loops.
+fn product(n: usize) -> Vec<f32> {
+    let mut c = vec![0.0; n * n];
+    for (j, row) in c.chunks_exact_mut(n).enumerate() {
+        for k in 0..n {
+            let left = single(j * n + k);
+            for (i, cell) in row.iter_mut().enumerate() {
+                *cell += left * single((n + k) * n + i);
+            }
+        }
+    }
+    c
+}
+
+pub fn gemm(bench: &Bench, output: &mut Output) -> Result<()> {
+    let n = 4 * bench.size;
+    let case = format!("gemm f32 {n}^2");
+    let mut tida = Product::new(bench, n)?;
+    let Some(gpu) = &bench.gpu else {
+        tida.run(1, None)?;
+        let check = equal(output, &case, &tida.c.read_box(tida.c.domain())?, &product(n));
+        let work = Work { case, check, cells: n.pow(3), bytes: 3 * n * n * size_of::<f32>() };
+        let times = in_turn(bench.effort, &mut [Box::new(|steps| tida.run(steps, None))])?;
+        return output.row(&Row::new(&work, &times[0], None));
+    };
+    let start = |first: usize| (0..n * n).map(|at| single(first * n + at)).collect::<Vec<f32>>();
+    let (a, b) = (upload(gpu, &start(0))?, upload(gpu, &start(n))?);
+    let mut c = gpu.stream.alloc_zeros::<f32>(n * n)?;
+    let exact = Kernels::new(gpu, GEMM, &[("gemm", 32), ("gemm_tiled_16", 16), ("gemm_tiled_32", 32)])?;
+    let launch = |entry: &(&'static str, u32, CudaFunction), steps: usize, c: &mut CudaSlice<f32>| -> Result<()> {
+        let (_, side, function) = entry;
+        let length = n as i32;
+        for _ in 0..steps {
+            let mut launch = gpu.stream.launch_builder(function);
+            launch.arg(&mut *c).arg(&a).arg(&b).arg(&length);
+            // SAFETY: the arguments are those of the kernels, over matrices of `n` rows of `n`; `n` is a multiple of a side.
+            unsafe { launch.launch(cover([n, n, 1], [*side, *side, 1]))? };
+        }
+        gpu.wait()
+    };
+    let work = |case: String, check: String| Work { case, check, cells: n.pow(3), bytes: 3 * n * n * size_of::<f32>() };
+    for (word, how) in HOW {
+        let case = format!("{case}, {word}");
+        tida.run(1, how)?;
+        let found = tida.c.read_box(tida.c.domain())?;
+        let mut check = String::new();
+        for kernel in &exact.all {
+            launch(kernel, 1, &mut c)?;
+            check = equal(output, &format!("{case}, {}", kernel.0), &found, &gpu.stream.clone_dtoh(&c)?);
+        }
+        for kernel in &exact.all {
+            let mut sides: [Side<'_>; 2] =
+                [Box::new(|steps| launch(kernel, steps, &mut c)), Box::new(|steps| tida.run(steps, how))];
+            let times = in_turn(bench.effort, &mut sides)?;
+            output.row(&Row::new(&work(case.clone(), check.clone()), &times[1], Some((kernel.0, &times[0]))))?;
+        }
+    }
+    Ok(())
+}
+
+/// Kernels of a source, compiled as tida compiles: their names, the threads of a side of their blocks.
+struct Kernels {
+    all: Vec<(&'static str, u32, CudaFunction)>,
+}
+
+impl Kernels {
+    fn new(gpu: &Gpu, source: &str, entries: &[(&'static str, u32)]) -> Result<Kernels> {
+        let module = gpu.compile(source, Flags::Exact, &[])?;
+        let of = |(name, side): &(&'static str, u32)| Ok((*name, *side, function(&module, name)?));
+        Ok(Kernels { all: entries.iter().map(of).collect::<Result<_>>()? })
+    }
+}
+
+fn equal(output: &mut Output, case: &str, found: &[f32], expected: &[f32]) -> String {
+    let same = |(a, b): (&f32, &f32)| a.to_bits() == b.to_bits();
+    let right = found.len() == expected.len() && found.iter().zip(expected).all(same);
+    output.checked(case, right, if right { "same bits".into() } else { "DIFFERS".into() })
+}
+
+/// Where a body is, and its mass.
+#[derive(Clone, Copy, Debug, PartialEq, Element)]
+struct Body {
+    x: f32,
+    y: f32,
+    z: f32,
+    mass: f32,
+}
+
+fn body(i: usize) -> Body {
+    let place = |axis: usize| 2.0 * single(3 * i + axis);
+    Body { x: place(0), y: place(1), z: place(2), mass: 0.75 + 0.5 * single(3 * i) }
+}
+
+/// Bodies and their pulls.
+struct Bodies {
+    acc: TileAcc,
+    bodies: TileArray<Body, 1>,
+    pulls: TileArray<[f32; 3], 1>,
+}
+
+impl Bodies {
+    fn new(bench: &Bench, n: usize) -> Result<Bodies> {
+        let acc = bench.accelerator(Math::Exact)?;
+        let mut bodies = TileArray::<Body, 1>::builder([n]).build(&acc)?;
+        bodies.fill(|[i]| body(i))?;
+        let pulls = TileArray::<[f32; 3], 1>::builder([n]).build(&acc)?;
+        Ok(Bodies { acc, bodies, pulls })
+    }
+
+    fn run(&mut self, steps: usize, how: Option<Cache>) -> Result<()> {
+        let Bodies { acc, bodies, pulls } = self;
+        let (count, softening) = (bodies.shape()[0] as i64, SOFTENING);
+        for _ in 0..steps {
+            for tile in hinted(TileIter::new(pulls), &[1], how) {
+                compute(
+                    &tile,
+                    (&mut *pulls, all(bodies)),
+                    kernel!(|pulls, bodies, at| {
+                        let own = bodies[at];
+                        let (mut x, mut y, mut z) = (0.0, 0.0, 0.0);
+                        for j in 0..count {
+                            let other = bodies[[j]];
+                            let (dx, dy, dz) = (other.x - own.x, other.y - own.y, other.z - own.z);
+                            let square = dx * dx + dy * dy + dz * dz + softening;
+                            let strength = other.mass / (square * square.sqrt());
+                            x += strength * dx;
+                            y += strength * dy;
+                            z += strength * dz;
+                        }
+                        pulls[at] = [x, y, z];
+                    }),
+                )?;
+            }
+        }
+        Ok(acc.sync()?)
+    }
+
+    /// Three planes.
+    fn found(&self) -> Result<Vec<f32>> {
+        let all = self.pulls.read_box(self.pulls.domain())?;
+        Ok((0..3).flat_map(|axis| all.iter().map(move |pull| pull[axis])).collect())
+    }
+}
+
+/// The same by plain loops.
+fn pulls(n: usize) -> Vec<f32> {
+    let all: Vec<Body> = (0..n).map(body).collect();
+    let mut planes = vec![0.0; 3 * n];
+    for (i, own) in all.iter().enumerate() {
+        let mut sum = [0.0f32; 3];
+        for other in &all {
+            let d = [other.x - own.x, other.y - own.y, other.z - own.z];
+            let square = d[0] * d[0] + d[1] * d[1] + d[2] * d[2] + SOFTENING;
+            let strength = other.mass / (square * square.sqrt());
+            sum.iter_mut().zip(d).for_each(|(sum, d)| *sum += strength * d);
+        }
+        (0..3).for_each(|axis| planes[axis * n + i] = sum[axis]);
+    }
+    planes
+}
+
+pub fn nbody(bench: &Bench, output: &mut Output) -> Result<()> {
+    let n = 128 * bench.size;
+    let case = format!("nbody f32 {n}");
+    let mut tida = Bodies::new(bench, n)?;
+    let bytes = n * (size_of::<Body>() + size_of::<[f32; 3]>());
+    let Some(gpu) = &bench.gpu else {
+        tida.run(1, None)?;
+        let check = equal(output, &case, &tida.found()?, &pulls(n));
+        let work = Work { case, check, cells: n.pow(2), bytes };
+        let times = in_turn(bench.effort, &mut [Box::new(|steps| tida.run(steps, None))])?;
+        return output.row(&Row::new(&work, &times[0], None));
+    };
+    let words: Vec<f32> = (0..n).map(body).flat_map(|b| [b.x, b.y, b.z, b.mass]).collect();
+    let bodies = upload(gpu, &words)?;
+    let mut planes = gpu.stream.alloc_zeros::<f32>(3 * n)?;
+    let exact = Kernels::new(gpu, NBODY, &[("nbody", 256), ("nbody_tiled", 256)])?;
+    let launch = |entry: &(&'static str, u32, CudaFunction), steps: usize, planes: &mut CudaSlice<f32>| -> Result<()> {
+        let (_, threads, function) = entry;
+        let count = n as i32;
+        for _ in 0..steps {
+            let mut launch = gpu.stream.launch_builder(function);
+            launch.arg(&mut *planes).arg(&bodies).arg(&count).arg(&SOFTENING);
+            // SAFETY: the arguments are those of the kernels; `bodies` holds `n` times four values, at a multiple of their
+            // size, `planes` three times `n`, and `n` is a multiple of the block.
+            unsafe { launch.launch(cover([n, 1, 1], [*threads, 1, 1]))? };
+        }
+        gpu.wait()
+    };
+    for (word, how) in HOW {
+        let case = format!("{case}, {word}");
+        tida.run(1, how)?;
+        let found = tida.found()?;
+        let mut check = String::new();
+        for kernel in &exact.all {
+            launch(kernel, 1, &mut planes)?;
+            check = equal(output, &format!("{case}, {}", kernel.0), &found, &gpu.stream.clone_dtoh(&planes)?);
+        }
+        let work = Work { case, check, cells: n.pow(2), bytes };
+        for kernel in &exact.all {
+            let mut sides: [Side<'_>; 2] =
+                [Box::new(|steps| launch(kernel, steps, &mut planes)), Box::new(|steps| tida.run(steps, how))];
+            let times = in_turn(bench.effort, &mut sides)?;
+            output.row(&Row::new(&work, &times[1], Some((kernel.0, &times[0]))))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,627 @@
+//! Tiles in shared memory: who has which cell, what is fetched when, and where reads find it.
+//!
+//! Threads beyond the end of a box take the last cell of it along and store nothing, so that all threads of a block reach
+//! every barrier.
+
+use super::Field;
+use super::access::{mention, position, value_at};
+use super::body::Writer;
+use super::helpers::Helper;
+use super::segments::choose_box;
+use super::shared::{Reader, Shared, component_path};
+use super::text::Text;
+use super::types::{integer, memory};
+use crate::element::ScalarType;
+use crate::ir::{Access, Block, Component, ExprId, LocalId, Span};
+use crate::plan::Dialect;
+use crate::plan::cache::{Cache, Scope, Tile, expressions, threads as width_along};
+use crate::plan::march::has_loop;
+
+/// Expressions in the text of a strip that is written out in full.
+const UNROLLED: usize = 512;
+
+/// Turns of a fetch that are written out.
+const TURNS: i64 = 16;
+
+/// Where a strip starts, and how long it is.
+struct Strip {
+    /// Loops by number, with the value of their variable: the first of the strip for the loop that is walked.
+    loops: Vec<(u32, String)>,
+    /// Iterations.
+    count: String,
+    /// The half of a tile that has two.
+    half: Option<String>,
+}
+
+impl Strip {
+    /// Where nothing is walked.
+    fn none() -> Strip {
+        Strip { loops: Vec::new(), count: "1".into(), half: None }
+    }
+}
+
+/// The numbers of a tile in its plan.
+struct Shape {
+    extent: Vec<i64>,
+    /// Distance between neighbours along each axis.
+    steps: Vec<i64>,
+    cells: i64,
+}
+
+impl Shared<'_> {
+    fn tile(&self, (scope, tile): (usize, usize)) -> &Tile {
+        &self.scopes[scope].tiles[tile]
+    }
+
+    fn shape(&self, at: (usize, usize)) -> Shape {
+        let (walk, plan, rank) = (self.scopes[at.0].walk.as_ref(), self.plan, self.kernel.rank);
+        let tile = self.tile(at);
+        let extent = tile.extent(walk, rank, plan.block, plan.width);
+        let mut steps = vec![1; extent.len()];
+        let mut step = tile.row(rank, plan.block, &extent);
+        for axis in (0..extent.len().saturating_sub(1)).rev() {
+            steps[axis] = step;
+            step *= extent[axis];
+        }
+        Shape { cells: tile.cells(walk, rank, plan.block, plan.width), extent, steps }
+    }
+
+    /// The tile that a read of the kernel may come from.
+    fn tile_of(&self, id: ExprId) -> Option<(usize, usize)> {
+        let takes = |tile: &Tile| {
+            let checked = self.plan.cached(tile.arg) == Cache::Rbc;
+            tile.reads.contains_key(&id) || (checked && tile.others.contains(&id))
+        };
+        let in_scope = |(n, scope): (usize, &Scope)| scope.tiles.iter().position(takes).map(|tile| (n, tile));
+        self.scopes.iter().enumerate().find_map(in_scope)
+    }
+
+    /// A name for something of a tile: another one for each tile of an argument.
+    fn of_tile(&mut self, at: (usize, usize), word: &str) -> String {
+        let arg = self.tile(at).arg;
+        let all = self.scopes.iter().enumerate().flat_map(|(s, scope)| (0..scope.tiles.len()).map(move |t| (s, t)));
+        let before = all.take_while(|other| *other != at).filter(|other| self.tile(*other).arg == arg).count();
+        let number = if before == 0 { String::new() } else { format!("{}", before + 1) };
+        let name = format!("{}_{word}{number}", self.args[arg]);
+        self.own(&name)
+    }
+
+    fn tile_name(&mut self, at: (usize, usize), component: u32) -> String {
+        let path = component_path(&self.kernel.args[self.tile(at).arg].element, component as usize);
+        self.of_tile(at, &format!("tile{path}"))
+    }
+
+    fn component_type(&self, arg: usize, component: u32) -> ScalarType {
+        let types = self.kernel.args[arg].element.component_types();
+        types.get(component as usize).copied().unwrap_or(ScalarType::U8)
+    }
+
+    /// A name for something of a walk.
+    fn of_walk(&mut self, scope: usize, word: &str) -> String {
+        let walk = |n: usize| self.scopes[n].walk.as_ref().map_or("", |walk| walk.name.as_str());
+        let before = (0..scope).filter(|n| walk(*n) == walk(scope)).count();
+        let number = if before == 0 { String::new() } else { format!("{}", before + 1) };
+        let name = format!("{}{number}_{word}", walk(scope));
+        self.own(&name)
+    }
+
+    /// Threads along an axis of the kernel.
+    fn width(&self, axis: usize) -> i64 {
+        width_along(self.kernel.rank, self.plan.block, axis)
+    }
+
+    /// Whether the region of a whole array is the same for all cells.
+    fn is_single(&self, arg: usize) -> bool {
+        let cut = self.plan.cache.iter().any(|cached| cached.arg as usize == arg && cached.cut);
+        self.kernel.args[arg].access == Access::All && !cut
+    }
+
+    fn is_ahead(&self, at: (usize, usize)) -> bool {
+        self.scopes[at.0].walk.is_some() && self.plan.cached(self.tile(at).arg) == Cache::Preload
+    }
+}
+
+/// Declares the tiles.
+pub(super) fn declare(shared: &mut Shared<'_>, text: &mut Text) {
+    for at in all(shared) {
+        let cells = shared.shape(at).cells * if shared.is_ahead(at) { 2 } else { 1 };
+        for component in shared.tile(at).components.clone() {
+            let ty = memory(shared.component_type(shared.tile(at).arg, component));
+            let name = shared.tile_name(at, component);
+            text.line(match shared.dialect() {
+                Dialect::Cuda => format!("__shared__ __align__(16) {ty} {name}[{cells}];"),
+                Dialect::OpenCl => format!("__local {ty} {name}[{cells}] __attribute__((aligned(16)));"),
+            });
+        }
+    }
+}
+
+fn all(shared: &Shared<'_>) -> Vec<(usize, usize)> {
+    let of = |(n, scope): (usize, &Scope)| (0..scope.tiles.len()).map(move |tile| (n, tile)).collect::<Vec<_>>();
+    shared.scopes.iter().enumerate().flat_map(of).collect()
+}
+
+/// Finds the cell of the thread, as [`super::segments::threads`] does: only whole blocks leave.
+pub(super) fn threads(shared: &mut Shared<'_>, text: &mut Text) {
+    let (dialect, rank) = (shared.dialect(), shared.kernel.rank);
+    let [x, y, z] = shared.plan.block;
+    let along_z = choose_box(shared, text);
+    let int = |text: &str| if text.contains(' ') { format!("(i32)({text})") } else { format!("(i32){text}") };
+    if rank >= 4 {
+        let (folded, extent) = (shared.own("z"), shared.field(Field::Extent(1)));
+        let (first0, first1) = (shared.own("first0"), shared.own("first1"));
+        text.line(format!("const i32 {folded} = {};", int(&along_z)));
+        text.line(format!("const i32 {first0} = {folded} / (i32){extent};"));
+        text.line(format!("const i32 {first1} = {folded} % (i32){extent};"));
+    }
+    for (from_last, size) in [(2, z), (1, y), (0, x)] {
+        let Some(axis) = rank.checked_sub(from_last + 1).filter(|_| rank < 4 || from_last < 2) else { continue };
+        let block = if from_last == 2 { along_z.clone() } else { dialect.block(from_last) };
+        let block = if size > 1 && block.contains(' ') { format!("({block})") } else { block };
+        let first = if size > 1 { format!("{block} * {size}") } else { block };
+        let name = shared.own(&format!("first{axis}"));
+        text.line(format!("const i32 {name} = {};", int(&first)));
+    }
+    let beyond: Vec<String> = (0..rank)
+        .map(|axis| {
+            let (first, extent) = (shared.own(&format!("first{axis}")), shared.field(Field::Extent(axis as u32)));
+            format!("{first} >= (i32){extent}")
+        })
+        .collect();
+    text.line(format!("if ({}) return;", beyond.join(" || ")));
+    let mut inside = Vec::new();
+    for axis in 0..rank {
+        let width = shared.width(axis);
+        let (first, t) = (shared.own(&format!("first{axis}")), shared.own(&format!("t{axis}")));
+        if width == 1 {
+            text.line(format!("const i32 {t} = {first};"));
+            continue;
+        }
+        let extent = shared.field(Field::Extent(axis as u32));
+        let (cells, place) = (shared.own(&format!("cells{axis}")), shared.own(&format!("in{axis}")));
+        let thread = int(&dialect.thread(rank - 1 - axis));
+        text.line(format!(
+            "const i32 {cells} = (i32){extent} - {first} < {width} ? (i32){extent} - {first} : {width};"
+        ));
+        text.line(format!("const i32 {place} = {thread} < {cells} ? {thread} : {cells} - 1;"));
+        text.line(format!("const i32 {t} = {first} + {place};"));
+        inside.push(format!("{thread} < {cells}"));
+    }
+    let inside = if inside.is_empty() { "true".into() } else { inside.join(" && ") };
+    text.line(format!("const bool {} = {inside};", shared.own("inside")));
+    let [a, b, c] = [0, 1, 2].map(|n| int(&dialect.thread(n)));
+    let number = match (y, z) {
+        (1, 1) => a,
+        (_, 1) => format!("{a} + {x} * {b}"),
+        _ => format!("{a} + {x} * ({b} + {y} * {c})"),
+    };
+    text.line(format!("const i32 {} = {number};", shared.own("thread")));
+}
+
+/// Where the only region of a cached whole array lies.
+pub(super) fn regions(shared: &mut Shared<'_>, text: &mut Text) {
+    for arg in shared.used.single.clone() {
+        let rank = shared.kernel.args[arg].rank;
+        let words = shared.extra(arg);
+        let names = single_names(shared, arg);
+        let planes = shared.used.single_planes.contains(&arg);
+        // After the numbers of regions, the shape and one end on each axis.
+        for (n, name) in names.iter().take(2 * rank + usize::from(planes)).enumerate() {
+            text.line(format!("const i64 {name} = {words}[{}];", 3 * rank + n));
+        }
+    }
+}
+
+/// What the words of a region are called: base, origins, strides, plane.
+fn single_names(shared: &mut Shared<'_>, arg: usize) -> Vec<String> {
+    let rank = shared.kernel.args[arg].rank;
+    let axes = |word: &'static str, count: usize| (0..count).map(move |axis| format!("{word}{axis}"));
+    let words = std::iter::once("base".to_owned()).chain(axes("origin", rank)).chain(axes("stride", rank - 1));
+    let words: Vec<String> = words.chain(["plane".to_owned()]).collect();
+    words.into_iter().map(|word| shared.own(&format!("{}_{word}", shared.args[arg]))).collect()
+}
+
+/// Fetches the tiles that serve the whole body.
+pub(super) fn around(shared: &mut Shared<'_>) -> Text {
+    let mut text = Text { depth: 1, ..Text::default() };
+    let of: Vec<usize> = (0..shared.scopes.len()).filter(|n| shared.scopes[*n].walk.is_none()).collect();
+    for &scope in &of {
+        for tile in 0..shared.scopes[scope].tiles.len() {
+            fetch(shared, &mut text, (scope, tile), &Strip::none());
+        }
+    }
+    if !of.is_empty() {
+        text.line(shared.dialect().barrier());
+    }
+    text
+}
+
+/// A sum of multiples and a constant.
+fn sum(dialect: Dialect, ty: ScalarType, terms: &[(i64, String)], constant: i64) -> String {
+    let mut text = String::new();
+    for (by, of) in terms {
+        let part = match by.unsigned_abs() {
+            1 => of.clone(),
+            n => format!("{n} * {of}"),
+        };
+        text += &match (text.is_empty(), *by < 0) {
+            (true, false) => part,
+            (true, true) => format!("-{part}"),
+            (false, false) => format!(" + {part}"),
+            (false, true) => format!(" - {part}"),
+        };
+    }
+    match (text.is_empty(), constant) {
+        (true, _) => integer(dialect, ty, constant.into()),
+        (_, 0) => text,
+        (_, ..0) => format!("{text} - {}", integer(dialect, ty, -i128::from(constant))),
+        _ => format!("{text} + {}", integer(dialect, ty, constant.into())),
+    }
+}
+
+/// Declares where a tile starts and how many cells it has, and brings them there.
+fn fetch(shared: &mut Shared<'_>, text: &mut Text, at: (usize, usize), strip: &Strip) {
+    let dialect = shared.dialect();
+    let Shape { extent, steps, cells } = shared.shape(at);
+    let tile = shared.tile(at).clone();
+    let walk = shared.scopes[at.0].walk.clone();
+    let rank = tile.sides.len();
+    let mut from = Vec::new();
+    let mut held = Vec::new();
+    for (axis, side) in tile.sides.iter().enumerate() {
+        let (mut low, mut count, mut constant) = (Vec::new(), Vec::new(), side.spread + 1);
+        for (along, by) in side.rates() {
+            let (lo, first) = (shared.field(Field::Lo(along as u32)), shared.own(&format!("first{along}")));
+            let wide = shared.width(along) > 1;
+            let cells = shared.own(&format!("cells{along}"));
+            let last = if by < 0 && wide { format!(" + {cells} - 1") } else { String::new() };
+            let low_end = format!("{lo} + {first}{last}");
+            low.push((by, if by == 1 { low_end } else { format!("({low_end})") }));
+            if wide {
+                count.push((by.abs(), cells));
+                constant -= by.abs();
+            }
+        }
+        for (number, name) in &strip.loops {
+            let by = side.form.coefficient(crate::analysis::Symbol::Loop(*number));
+            let walked = walk.as_ref().is_some_and(|walk| walk.number == *number);
+            if by == 0 {
+                continue;
+            }
+            let last = if by < 0 && walked { format!("({name} + {} - 1)", strip.count) } else { name.clone() };
+            low.push((by, last));
+            if walked {
+                count.push((by.abs(), strip.count.clone()));
+                constant -= by.abs();
+            }
+        }
+        for (symbol, by) in &side.form.terms {
+            if let crate::analysis::Symbol::Capture(n) = symbol {
+                low.push((*by, format!("(i64){}", shared.capture(*n as usize))));
+            }
+        }
+        let (from_name, held_name) =
+            (shared.of_tile(at, &format!("from{axis}")), shared.of_tile(at, &format!("held{axis}")));
+        let low = sum(dialect, ScalarType::I64, &low, side.form.constant);
+        let count = sum(dialect, ScalarType::I32, &count, constant);
+        if shared.plan.checked {
+            // Not proven to be held: what is, is fetched.
+            let (lo, hi) = bounds(shared, tile.arg, axis);
+            let last = shared.of_tile(at, &format!("end{axis}"));
+            text.line(format!("i64 {from_name} = {low}, {last} = {from_name} + {count};"));
+            text.line(format!("if ({from_name} < {lo}) {from_name} = {lo};"));
+            text.line(format!("if ({last} > {hi}) {last} = {hi};"));
+            text.line(format!("const i32 {held_name} = {last} > {from_name} ? (i32)({last} - {from_name}) : 0;"));
+        } else {
+            text.line(format!("const i64 {from_name} = {low};"));
+            text.line(format!("const i32 {held_name} = {count};"));
+        }
+        from.push(from_name);
+        held.push(held_name);
+    }
+    let total: i64 = extent.iter().product();
+    let all: i64 = shared.plan.block.iter().map(|n| i64::from(*n)).product();
+    let turns = (total + all - 1) / all;
+    let (thread, turn, n) = (shared.own("thread"), shared.own("turn"), shared.own("n"));
+    let inner: Vec<String> = (0..rank).map(|axis| shared.own(&format!("n{axis}"))).collect();
+    let head = match turns {
+        1 => String::new(),
+        _ => {
+            if turns <= TURNS {
+                text.line("#pragma unroll");
+            }
+            format!("for (i32 {turn} = 0; {turn} < {turns}; {turn}++)")
+        }
+    };
+    let half = strip.half.as_ref().map_or(String::new(), |half| format!("{half} * {cells} + "));
+    text.block(head, |text| {
+        let number = if turns == 1 { thread.clone() } else { format!("{turn} * {all} + {thread}") };
+        if rank == 1 {
+            text.line(format!("const i32 {} = {number};", inner[0]));
+        } else {
+            text.line(format!("const i32 {n} = {number};"));
+            let mut rest = total;
+            for axis in 0..rank {
+                rest /= extent[axis];
+                let part = if axis == 0 { n.clone() } else { format!("{n} % {}", rest * extent[axis]) };
+                let part = if rest == 1 { part } else { format!("({part}) / {rest}").replace(&format!("({n})"), &n) };
+                text.line(format!("const i32 {} = {part};", inner[axis]));
+            }
+        }
+        let tests: Vec<String> = inner.iter().zip(&held).map(|(n, held)| format!("{n} < {held}")).collect();
+        let place: Vec<(i64, String)> = steps.iter().copied().zip(inner.iter().cloned()).collect();
+        let place = format!("{half}{}", sum(dialect, ScalarType::I32, &place, 0));
+        let index: Vec<String> = from.iter().zip(&inner).map(|(from, n)| format!("{from} + {n}")).collect();
+        text.block(format!("if ({})", tests.join(" && ")), |text| {
+            for component in &tile.components {
+                let name = shared.tile_name(at, *component);
+                let (value, is_place) = in_memory(shared, tile.arg, *component, &index);
+                let bytes = shared.component_type(tile.arg, *component).size();
+                let ahead = shared.is_ahead(at) && dialect == Dialect::Cuda && is_place && bytes >= 4;
+                text.line(match ahead {
+                    true => {
+                        let helper = shared.helper(Helper::Ahead(bytes as u8));
+                        format!("{helper}(&{name}[{place}], &{value});")
+                    }
+                    false => format!("{name}[{place}] = {value};"),
+                });
+            }
+        });
+    });
+}
+
+/// The cells of an argument along an axis that may be read.
+fn bounds(shared: &mut Shared<'_>, arg: usize, axis: usize) -> (String, String) {
+    match shared.kernel.args[arg].access {
+        Access::Read | Access::Write => {
+            let (arg, axis) = (arg as u32, axis as u32);
+            (shared.field(Field::BoundLo(arg, axis)), shared.field(Field::BoundHi(arg, axis)))
+        }
+        Access::All => {
+            let rank = shared.kernel.args[arg].rank;
+            ("0".into(), format!("{}[{}]", shared.extra(arg), rank + axis))
+        }
+        Access::Table => ("0".into(), format!("(i64){}", shared.extra(arg))),
+    }
+}
+
+/// A component of a cell that is held, and whether that is a place in memory.
+pub(super) fn in_memory(shared: &mut Shared<'_>, arg: usize, component: u32, index: &[String]) -> (String, bool) {
+    let reader = Reader { arg, base: component as usize, entries: Vec::new() };
+    match shared.kernel.args[arg].access {
+        Access::Table => (format!("{}[{}]", shared.arg(arg), index[0]), true),
+        Access::Read | Access::Write => {
+            let index: Vec<String> = index.iter().map(|i| format!("({i})")).collect();
+            let place = position(shared, arg, &index);
+            (format!("{}[{place}]", shared.plane(arg, component as usize)), true)
+        }
+        Access::All if shared.is_single(arg) => {
+            shared.used.single.insert(arg);
+            if component > 0 {
+                shared.used.single_planes.insert(arg);
+            }
+            shared.extra(arg);
+            let rank = index.len();
+            let names = single_names(shared, arg);
+            let axis = |d: usize| {
+                let step = if d + 1 == rank { String::new() } else { format!(" * {}", names[1 + rank + d]) };
+                format!("({} - {}){step}", index[d], names[1 + d])
+            };
+            let place: Vec<String> = (0..rank).map(axis).collect();
+            let pointer = format!("({} + {})", shared.arg(arg), names[0]);
+            (value_at(shared, &reader, &pointer, &names[2 * rank], &place.join(" + ")), true)
+        }
+        Access::All => {
+            let mut values = vec![shared.arg(arg), shared.extra(arg)];
+            values.extend(index.iter().cloned());
+            if shared.plan.checked {
+                values.push(shared.fault());
+            }
+            mention(shared, &reader);
+            let name = shared.reader(reader);
+            (format!("{name}({})", values.join(", ")), false)
+        }
+    }
+}
+
+impl<'a> Writer<'_, 'a> {
+    /// Whether reads of a whole array go to the one region that it has, without looking for it.
+    pub fn is_plain(&self, arg: usize) -> bool {
+        let cached = self.shared.scopes.iter().any(|scope| scope.tiles.iter().any(|tile| tile.arg == arg));
+        cached && self.shared.is_single(arg) && !self.shared.plan.checked
+    }
+
+    /// A read from a tile, if the plan has one for it.
+    pub fn tile_read(&mut self, id: ExprId, arg: usize, index: &[ExprId], component: &Component) -> Option<String> {
+        let at = self.shared.tile_of(id)?;
+        if self.shared.plan.cached(arg) == Cache::Rbc {
+            return Some(self.look_up(at, arg, index, component));
+        }
+        let Shape { steps, cells, .. } = self.shared.shape(at);
+        let tile = self.shared.tile(at).clone();
+        let offsets = tile.reads.get(&id)?;
+        let walk = self.shared.scopes[at.0].walk.clone();
+        let (mut terms, mut constant) = (Vec::new(), 0);
+        for ((side, step), offset) in tile.sides.iter().zip(&steps).zip(offsets) {
+            constant += step * offset;
+            for (axis, by) in side.rates() {
+                if self.shared.width(axis) == 1 {
+                    continue;
+                }
+                let (place, cells) = (self.shared.own(&format!("in{axis}")), self.shared.own(&format!("cells{axis}")));
+                let from = if by > 0 { place } else { format!("({cells} - 1 - {place})") };
+                terms.push((by.abs() * step, from));
+            }
+            let by = side.along(walk.as_ref());
+            if by != 0 {
+                let (turn, count) = (self.shared.of_walk(at.0, "in"), self.shared.of_walk(at.0, "count"));
+                let from = if by > 0 { turn } else { format!("({count} - 1 - {turn})") };
+                terms.push((by.abs() * step, from));
+            }
+        }
+        if self.shared.is_ahead(at) {
+            terms.insert(0, (cells, self.shared.of_walk(at.0, "half")));
+        }
+        let name = self.shared.tile_name(at, component.base);
+        Some(format!("{name}[{}]", sum(self.shared.dialect(), ScalarType::I32, &terms, constant)))
+    }
+
+    /// A call of the function that looks whether the tile has a cell.
+    fn look_up(&mut self, at: (usize, usize), arg: usize, index: &[ExprId], component: &Component) -> String {
+        let (reader, mut given) = self.reading(arg, index, component);
+        let rank = self.shared.kernel.args[arg].rank;
+        let mut values = vec![self.shared.tile_name(at, component.base)];
+        values.extend((0..rank).map(|axis| self.shared.of_tile(at, &format!("from{axis}"))));
+        values.extend((0..rank).map(|axis| self.shared.of_tile(at, &format!("held{axis}"))));
+        values.append(&mut given);
+        let Shape { steps, .. } = self.shared.shape(at);
+        let tile = self.shared.tile_name(at, component.base);
+        let name = self.shared.own(&format!("look_up_{tile}"));
+        self.shared.used.lookups.insert(name.clone(), (reader, steps));
+        format!("{name}({})", values.join(", "))
+    }
+
+    /// The scope whose walk this loop is.
+    pub fn walked(&self, stmt: (LocalId, ExprId, ExprId)) -> Option<usize> {
+        let is = |scope: &Scope| scope.walk.as_ref().is_some_and(|walk| walk.stmt == stmt);
+        self.shared.scopes.iter().position(is).filter(|_| self.in_kernel)
+    }
+
+    /// A loop in strips: a tile each, fetched by all threads, between barriers.
+    pub fn strips(&mut self, span: Span, scope: usize, [from, hi]: [String; 2], inclusive: bool, body: &'a Block) {
+        let Some(walk) = self.shared.scopes[scope].walk.clone() else { return };
+        let (local, width, barrier) = (walk.stmt.0, self.shared.plan.width, self.shared.dialect().barrier());
+        let [first, end, count, half] = ["tile", "end", "count", "half"].map(|word| self.shared.of_walk(scope, word));
+        let more = if inclusive { " + 1" } else { "" };
+        self.put(span, format!("const i64 {end} = {hi}{more};"));
+        let all: Vec<(usize, usize)> = (0..self.shared.scopes[scope].tiles.len()).map(|tile| (scope, tile)).collect();
+        let (ahead, now): (Vec<_>, Vec<_>) = all.into_iter().partition(|at| self.shared.is_ahead(*at));
+        let outer: Vec<(u32, String)> =
+            walk.outer.iter().map(|(number, local)| (*number, format!("(i64){}", self.name(*local)))).collect();
+        let strip = |start: &str, count: &str, half: Option<String>| {
+            let loops = outer.iter().cloned().chain([(walk.number, start.to_owned())]).collect();
+            Strip { loops, count: count.to_owned(), half }
+        };
+        let long = |start: &str| format!("{end} - {start} < {width} ? (i32)({end} - {start}) : {width}");
+        let asynchronous = !ahead.is_empty() && self.shared.dialect() == Dialect::Cuda;
+        if !ahead.is_empty() {
+            self.text.line(format!("i32 {half} = 0;"));
+            self.text.block(format!("if ({from} < {end})"), |text| {
+                text.line(format!("const i64 {first} = {from};"));
+                text.line(format!("const i32 {count} = {};", long(&first)));
+                for at in &ahead {
+                    text.block("", |text| fetch(self.shared, text, *at, &strip(&first, &count, Some("0".into()))));
+                }
+            });
+            if asynchronous {
+                let line = format!("{}();", self.shared.helper(Helper::Commit));
+                self.text.line(line);
+            }
+        }
+        let head = format!("for (i64 {first} = {from}; {first} < {end}; {first} += {width}) {{");
+        self.put(span, head);
+        self.text.depth += 1;
+        self.text.line(format!("const i32 {count} = {};", long(&first)));
+        for at in &now {
+            fetch(self.shared, &mut self.text, *at, &strip(&first, &count, None));
+        }
+        if !ahead.is_empty() {
+            let [next, then] = ["next", "then"].map(|word| self.shared.of_walk(scope, word));
+            self.text.line(format!("const i64 {next} = {first} + {width};"));
+            self.text.block(format!("if ({next} < {end})"), |text| {
+                text.line(format!("const i32 {then} = {};", long(&next)));
+                for at in &ahead {
+                    let other = Some(format!("(1 - {half})"));
+                    text.block("", |text| fetch(self.shared, text, *at, &strip(&next, &then, other)));
+                }
+            });
+            if asynchronous {
+                let (commit, wait) = (self.shared.helper(Helper::Commit), self.shared.helper(Helper::Wait));
+                self.text.line(format!("{commit}();"));
+                self.text.line(format!("{wait}();"));
+            }
+        }
+        self.text.line(barrier);
+        let size = expressions(self.body, body).len().max(1);
+        let times = match has_loop(body) {
+            true => 1,
+            false => (UNROLLED / size).clamp(4, 64).next_power_of_two().min(width as usize),
+        };
+        self.text.line(format!("if ({count} == {width}) {{"));
+        self.text.depth += 1;
+        self.text.line(format!("#pragma unroll {times}"));
+        self.strip(scope, local, &width.to_string(), body);
+        self.text.depth -= 1;
+        self.text.line("} else {");
+        self.text.depth += 1;
+        self.text.line("#pragma unroll 1");
+        self.strip(scope, local, &count, body);
+        self.text.depth -= 1;
+        self.text.line("}");
+        self.text.line(barrier);
+        if !ahead.is_empty() {
+            self.text.line(format!("{half} = 1 - {half};"));
+        }
+        self.text.depth -= 1;
+        self.text.line("}");
+    }
+
+    /// The iterations of a strip.
+    fn strip(&mut self, scope: usize, local: LocalId, count: &str, body: &'a Block) {
+        let (turn, first) = (self.shared.of_walk(scope, "in"), self.shared.of_walk(scope, "tile"));
+        self.text.line(format!("for (i32 {turn} = 0; {turn} < {count}; {turn}++) {{"));
+        self.text.depth += 1;
+        let line = self.text.lines.len();
+        let (ty, name) = (self.ty(local), self.name(local));
+        let (type_name, scalar) = (self.shared.types.name(&ty), ty.scalar().unwrap_or(ScalarType::I64));
+        let value = format!("{first} + {turn}");
+        let value = if scalar == ScalarType::I64 { value } else { format!("({type_name})({value})") };
+        let word = match (self.is_hoisted(local), self.is_const(local)) {
+            (true, _) => String::new(),
+            (_, true) => format!("const {type_name} "),
+            _ => format!("{type_name} "),
+        };
+        self.text.line(format!("{word}{name} = {value};"));
+        let known = self.named.remove(&local);
+        self.text.depth -= 1;
+        self.loops += 1;
+        self.nested(body);
+        self.loops -= 1;
+        if !self.named.contains(&local) && !self.is_hoisted(local) && self.is_const(local) {
+            self.text.lines.remove(line);
+        }
+        if known {
+            self.named.insert(local);
+        }
+        self.text.line("}");
+    }
+}
+
+/// The functions that look whether a tile has a cell.
+pub(super) fn lookups(shared: &mut Shared<'_>) -> Text {
+    let mut text = Text::default();
+    for (name, (reader, steps)) in shared.used.lookups.clone() {
+        let dialect = shared.dialect();
+        let of = &shared.kernel.args[reader.arg];
+        let ty = memory(shared.component_type(reader.arg, reader.base as u32));
+        let space = if dialect == Dialect::OpenCl { "const __local " } else { "const " };
+        let mut params = vec![format!("{space}{ty}* tile")];
+        params.extend((0..of.rank).map(|axis| format!("i64 from{axis}")));
+        params.extend((0..of.rank).map(|axis| format!("i32 held{axis}")));
+        let (more, names) = super::access::reader_params(shared, &reader);
+        params.extend(more);
+        let cast = if of.access == Access::Table { "(i64)" } else { "" };
+        text.block(format!("{} {ty} {name}({})", dialect.device(), params.join(", ")), |text| {
+            let test = |d: usize| format!("{cast}i{d} >= from{d} && {cast}i{d} < from{d} + held{d}");
+            let tests: Vec<String> = (0..of.rank).map(test).collect();
+            let place: Vec<(i64, String)> =
+                steps.iter().enumerate().map(|(d, step)| (*step, format!("({cast}i{d} - from{d})"))).collect();
+            let place = sum(dialect, ScalarType::I64, &place, 0);
+            text.line(format!("if ({}) return tile[{place}];", tests.join(" && ")));
+            let reader = shared.reader(reader.clone());
+            text.line(format!("return {reader}({});", names.join(", ")));
+        });
+        text.line("");
+    }
+    text
+}

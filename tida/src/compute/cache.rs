@@ -1,0 +1,265 @@
+//! What a launch has tiles in shared memory for, and how large they are.
+
+use std::fmt;
+
+use smallvec::SmallVec;
+use tida_kernels::ir::{Access, Kernel};
+use tida_kernels::plan::cache::{Cache, Cached, LINES, Scope, Sharing, Walk};
+use tida_kernels::plan::{Goal, Math, Plan};
+
+use super::prepare::Prepared;
+use crate::backend::Facts;
+use crate::error::{Error, ErrorKind};
+
+/// Most arguments that can be told of.
+const MOST: usize = 16;
+
+/// How a loop says that arguments are to be cached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Hints {
+    of: [Option<Cache>; MOST],
+    /// An argument that no kernel has.
+    beyond: Option<usize>,
+}
+
+impl Hints {
+    /// Adds one.
+    pub fn set(&mut self, arg: usize, how: Cache) {
+        match self.of.get_mut(arg) {
+            Some(place) => *place = Some(how),
+            None => self.beyond = Some(arg),
+        }
+    }
+
+    fn get(&self, arg: usize) -> Option<Cache> {
+        self.of.get(arg).copied().flatten()
+    }
+
+    /// The last argument that is told of.
+    fn last(&self) -> Option<usize> {
+        self.beyond.or_else(|| self.of.iter().rposition(Option::is_some))
+    }
+
+    /// Whether nothing was asked for.
+    pub fn is_empty(&self) -> bool {
+        self.last().is_none()
+    }
+
+    /// Whether a kernel can be cached so.
+    ///
+    /// # Errors
+    /// No such argument, or one that is written.
+    pub fn check(&self, prepared: &Prepared) -> Result<(), Error> {
+        let Some(last) = self.last() else { return Ok(()) };
+        let args = &prepared.kernel.args;
+        if last >= args.len() {
+            return Err(Error::new(
+                ErrorKind::Argument,
+                format!("cache argument {last} of the kernel at {}", prepared.place()),
+                format!("a kernel of {} arguments", args.len()),
+                "count the arguments that `compute` is given from 0",
+            ));
+        }
+        let written =
+            |n: &usize| self.get(*n).is_some_and(|how| how != Cache::None) && args[*n].access == Access::Write;
+        match (0..args.len()).find(written) {
+            Some(n) => Err(Error::new(
+                ErrorKind::Argument,
+                format!("cache argument {n} of the kernel at {}", prepared.place()),
+                format!("that `{}` is written", args[n].name),
+                "cache arguments that are read alone",
+            )),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What a launch asks for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked<'a> {
+    pub hints: &'a Hints,
+    /// Threads of a block, if asked for.
+    pub block: Option<[u32; 3]>,
+    /// Those that the launch would have without tiles.
+    pub usual: [u32; 3],
+    pub checked: bool,
+    /// Captured integers.
+    pub captures: &'a [Option<i64>],
+}
+
+/// Tiles of a launch.
+#[derive(Clone, Debug)]
+pub(crate) struct Tiles {
+    pub cache: Vec<Cached>,
+    pub block: [u32; 3],
+    pub width: u32,
+}
+
+/// Tiles that do not fit: for so many threads, so many bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TooLarge {
+    block: [u32; 3],
+    bytes: u64,
+    limit: u64,
+}
+
+impl TooLarge {
+    /// The error of a launch that asked for them.
+    pub fn error(&self, prepared: &Prepared) -> Error {
+        let [x, y, z] = self.block;
+        Error::new(
+            ErrorKind::Argument,
+            format!("cache arguments of the kernel at {}", prepared.place()),
+            format!(
+                "tiles of {} bytes for blocks of {x} x {y} x {z} threads, where a block has {} bytes of shared memory",
+                self.bytes, self.limit
+            ),
+            "cache fewer arguments, or ask for smaller blocks with `.thread_block(..)`",
+        )
+    }
+}
+
+/// Threads along x and y of a block whose cells share rows and columns, and iterations of a strip.
+const SQUARE: u32 = 32;
+/// Most iterations of a strip whose tile is the same for all cells.
+const LONG: u32 = 256;
+/// Fewest iterations of a strip.
+const SHORT: u32 = 4;
+/// Fewest iterations of a loop that has a tile without being asked.
+const WALK: i64 = 64;
+/// Reads that a fetched value serves, for a walk to have a tile without being asked.
+const WORTH: i64 = 8;
+
+/// What of a sweep is cached, with the blocks and strips for it; none if nothing is. `cut` says which whole arrays have
+/// several regions.
+///
+/// # Errors
+/// Tiles that do not fit where they were asked for.
+pub(crate) fn tiles(
+    prepared: &Prepared,
+    facts: &Facts,
+    asked: Asked<'_>,
+    cut: &dyn Fn(usize) -> bool,
+) -> Result<Option<Tiles>, TooLarge> {
+    let (kernel, sharing) = (&prepared.kernel, &prepared.sharing);
+    // Stencils are cached where that is asked for alone.
+    let walks = sharing.scopes.iter().any(|scope| scope.walk.is_some());
+    if asked.hints.is_empty() && (!facts.gpu || asked.checked || !walks) {
+        return Ok(None);
+    }
+    let product = sharing.is_product(kernel.rank);
+    let mut side = SQUARE;
+    while side * side > facts.block_threads {
+        side /= 2;
+    }
+    let mut block = asked.block.unwrap_or(if product { [side, side, 1] } else { asked.usual });
+    if kernel.rank > 3 && asked.block.is_none() {
+        block[2] = 1;
+    }
+    let moved =
+        |scope: &Scope| scope.tiles.iter().any(|tile| tile.sides.iter().any(|side| side.rates().next().is_some()));
+    let walked = || sharing.scopes.iter().filter(|scope| scope.walk.is_some());
+    let threads: u32 = block.iter().product();
+    let mut width = match walked().any(moved) {
+        true => block[0].clamp(SHORT, SQUARE),
+        false => threads.clamp(SHORT, LONG),
+    };
+    let trips = |walk: &Walk| walk.trips(&prepared.analysis, asked.captures).unwrap_or(i64::MAX);
+    // Strips are no longer than what is walked.
+    let longest = walked().filter_map(|scope| scope.walk.as_ref()).map(trips).max().unwrap_or(1);
+    width = u32::try_from(longest).map_or(width, |longest| width.min(longest.max(1)));
+    let worth = sharing.worth(kernel, (block, width), WORTH, |walk| trips(walk) >= WALK);
+    let how = |arg: usize| match asked.hints.get(arg) {
+        Some(how) => how,
+        None if facts.gpu && !asked.checked && worth.contains(&arg) => Cache::Rbi,
+        None => Cache::None,
+    };
+    let cached = |arg: usize| Cached { arg: arg as u8, how: how(arg), cut: cut(arg) };
+    let all = (0..kernel.args.len().min(MOST)).map(cached).filter(|cached| cached.how != Cache::None);
+    let mut plan = Plan {
+        dialect: facts.dialect,
+        math: Math::Exact,
+        goal: Goal::Sweep,
+        block,
+        many: false,
+        by_value: 0,
+        narrow: true,
+        checked: asked.checked,
+        groups: Vec::new(),
+        march: None,
+        cache: all.collect(),
+        width,
+    };
+    let scopes = sharing.planned(kernel, &plan);
+    let tagged = sharing.tagged(kernel, &plan);
+    let tiled = |arg: usize| scopes.iter().any(|scope| scope.tiles.iter().any(|tile| tile.arg == arg));
+    plan.cache.retain(|cached| tiled(cached.arg.into()) || tagged.contains(&cached.arg.into()));
+    if plan.cache.is_empty() {
+        return Ok(None);
+    }
+    loop {
+        plan.width = width;
+        let bytes =
+            scopes.iter().map(|scope| scope.bytes(kernel, &plan)).sum::<u64>() + 8 * LINES * tagged.len() as u64;
+        if bytes <= facts.shared {
+            return Ok(Some(Tiles { cache: plan.cache, block, width }));
+        }
+        if width <= SHORT || scopes.iter().all(|scope| scope.walk.is_none()) {
+            return Err(TooLarge { block, bytes, limit: facts.shared });
+        }
+        width /= 2;
+    }
+}
+
+/// A line for each argument that is read alone: its tile, or why it has none.
+pub(crate) fn describe(prepared: &Prepared, plan: &Plan, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let (kernel, sharing) = (&prepared.kernel, &prepared.sharing);
+    let scopes = sharing.planned(kernel, plan);
+    let refused = sharing.refusal(kernel, plan);
+    for (n, arg) in kernel.args.iter().enumerate().filter(|(_, arg)| arg.access != Access::Write) {
+        let name = &arg.name;
+        let mine: SmallVec<[Scope; 2]> = scopes.iter().filter_map(|scope| only(scope, n)).collect();
+        for scope in &mine {
+            writeln!(f, "  cache: {}", of_scope(kernel, plan, scope, name))?;
+        }
+        if sharing.tagged(kernel, plan).contains(&n) {
+            writeln!(f, "  cache: `{name}`: {LINES} lines of a value, {} bytes (Ehc)", 8 * LINES)?;
+        } else if mine.is_empty() {
+            writeln!(f, "  cache: `{name}`: {}", why_not(sharing, plan, refused, n))?;
+        }
+    }
+    Ok(())
+}
+
+/// Why an argument has no tile.
+fn why_not(sharing: &Sharing, plan: &Plan, refused: Option<&'static str>, arg: usize) -> &'static str {
+    match refused {
+        Some(why) => why,
+        None if plan.checked => "no: some read is checked as it happens",
+        None if sharing.walked(arg) => "no: too few reads would find what was fetched, or it was not asked for",
+        None if sharing.has(arg) => "no: reads around the cell are left to the device's own caches",
+        None => "no: the block alone does not decide which cells are read",
+    }
+}
+
+/// The scope with the tiles of one argument alone.
+fn only(scope: &Scope, arg: usize) -> Option<Scope> {
+    let tiles: Vec<_> = scope.tiles.iter().filter(|tile| tile.arg == arg).cloned().collect();
+    (!tiles.is_empty()).then(|| Scope { walk: scope.walk.clone(), tiles })
+}
+
+/// `` `a`: 32 x 32 cells, 4096 bytes, for 32 iterations of `k` (Rbi) ``.
+fn of_scope(kernel: &Kernel, plan: &Plan, scope: &Scope, name: &str) -> String {
+    let extent = |tile: &tida_kernels::plan::cache::Tile| {
+        let extent = tile.extent(scope.walk.as_ref(), kernel.rank, plan.block, plan.width);
+        extent.iter().map(i64::to_string).collect::<Vec<_>>().join(" x ")
+    };
+    let cells: Vec<String> = scope.tiles.iter().map(extent).collect();
+    let bytes = scope.bytes(kernel, plan);
+    let how = scope.tiles.first().map_or(Cache::None, |tile| plan.cached(tile.arg));
+    let when = match &scope.walk {
+        Some(walk) => format!("for {} iterations of `{}`", plan.width, walk.name),
+        None => "for the cells of a block".into(),
+    };
+    format!("`{name}`: {} cells, {bytes} bytes, {when} ({how:?})", cells.join(" and "))
+}

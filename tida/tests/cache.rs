@@ -1,0 +1,243 @@
+//! Reads from tiles in shared memory: the same bits, whatever is cached how, and errors of hints that cannot be.
+//!
+//! The device is what `TIDA_DEVICE` names, else OpenCL if there is one.
+
+mod support;
+
+use tida::prelude::*;
+
+use support::{on_a_device, on_cpu, value};
+
+/// How the arguments of a kernel are cached, and the threads of its blocks.
+type Hints<'a, const D: usize> = (&'a [(usize, Cache)], Option<[usize; D]>);
+
+fn tiles<T: Element, const D: usize>(array: &TileArray<T, D>, (cached, block): Hints<'_, D>) -> TileIter<D> {
+    let mut tiles = TileIter::new(array);
+    for (argument, how) in cached {
+        tiles = tiles.cache(*argument, *how);
+    }
+    match block {
+        Some(threads) => tiles.thread_block(threads),
+        None => tiles,
+    }
+}
+
+fn random(n: usize, seed: u64) -> f32 {
+    value(seed, [n, 0, 0]) as f32 - 1.0
+}
+
+fn gemm(acc: &TileAcc, n: usize, cuts: usize, hints: Hints<'_, 2>) -> Vec<u32> {
+    let array = |cuts: usize| TileArray::<f32, 2>::builder([n, n]).regions([cuts, 1]).build(acc).unwrap();
+    let (mut a, mut b, mut c) = (array(cuts), array(1), array(2));
+    a.fill(|[j, i]| random(j * n + i, 0)).unwrap();
+    b.fill(|[j, i]| random(j * n + i, 1)).unwrap();
+    let length = n as i64;
+    for tile in tiles(&c, hints) {
+        compute(
+            &tile,
+            (&mut c, all(&a), all(&b)),
+            kernel!(|c, a, b, at| {
+                let [row, column] = at;
+                let mut sum = 0.0;
+                for k in 0..length {
+                    sum += a[[row, k]] * b[[k, column]];
+                }
+                c[at] = sum;
+            }),
+        )
+        .unwrap();
+    }
+    c.to_ndarray().unwrap().iter().map(|x| x.to_bits()).collect()
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Element)]
+struct Body {
+    x: f32,
+    y: f32,
+    z: f32,
+    mass: f32,
+}
+
+fn nbody(acc: &TileAcc, n: usize, hints: Hints<'_, 1>) -> Vec<u32> {
+    let mut bodies = TileArray::<Body, 1>::builder([n]).build(acc).unwrap();
+    let place = |i: usize, axis| random(3 * i + axis, 2);
+    bodies.fill(|[i]| Body { x: place(i, 0), y: place(i, 1), z: place(i, 2), mass: 0.5 + place(i, 0) }).unwrap();
+    let mut pull = TileArray::<[f32; 3], 1>::builder([n]).regions([2]).build(acc).unwrap();
+    let count = n as i64;
+    for tile in tiles(&pull, hints) {
+        compute(
+            &tile,
+            (&mut pull, all(&bodies)),
+            kernel!(|pull, bodies, at| {
+                let own = bodies[at];
+                let (mut x, mut y, mut z) = (0.0, 0.0, 0.0);
+                for j in 0..count {
+                    let other = bodies[[j]];
+                    let (dx, dy, dz) = (other.x - own.x, other.y - own.y, other.z - own.z);
+                    let square = dx * dx + dy * dy + dz * dz + 0.01;
+                    let strength = other.mass / (square * square.sqrt());
+                    x += strength * dx;
+                    y += strength * dy;
+                    z += strength * dz;
+                }
+                pull[at] = [x, y, z];
+            }),
+        )
+        .unwrap();
+    }
+    pull.to_ndarray().unwrap().iter().flatten().map(|x| x.to_bits()).collect()
+}
+
+/// A step of heat, and one that reads further along a row by what another array holds.
+fn heat(acc: &TileAcc, hints: Hints<'_, 3>) -> Vec<u64> {
+    let shape = [9, 21, 37];
+    let build = || TileArray::<f64, 3>::builder(shape).regions([2, 1, 1]).ghost(2).boundary(Boundary::Periodic);
+    let (mut u, mut next) = (build().build(acc).unwrap(), build().build(acc).unwrap());
+    let mut by = TileArray::<i32, 3>::builder(shape).regions([2, 1, 1]).ghost(2).build(acc).unwrap();
+    u.fill(|at| value(3, at)).unwrap();
+    by.fill(|at| (value(4, at) * 5.0) as i32 - 5).unwrap();
+    for _ in 0..2 {
+        u.fill_ghosts().unwrap();
+        for tile in tiles(&u, hints) {
+            compute(
+                &tile,
+                (&mut next, &u),
+                kernel!(|next, u, at| {
+                    let c = u[at];
+                    let near = u[at + [1, 0, 0]] + u[at - [1, 0, 0]] + u[at + [0, 1, 0]] + u[at - [0, 2, 0]];
+                    next[at] = c + 0.1 * (near + u[at + [0, 0, 1]] + u[at - [0, 0, 1]] - 6.0 * c);
+                }),
+            )
+            .unwrap();
+        }
+        std::mem::swap(&mut u, &mut next);
+    }
+    u.fill_ghosts().unwrap();
+    for tile in tiles(&u, hints) {
+        compute(
+            &tile,
+            (&mut next, &u, &by),
+            kernel!(|next, u, by, at| {
+                let [k, j, i] = at;
+                next[at] = u[at] + u[[k, j, i + by[at] as i64 % 3]];
+            }),
+        )
+        .unwrap();
+    }
+    next.to_ndarray().unwrap().iter().map(|x| x.to_bits()).collect()
+}
+
+#[test]
+fn cached_kernels_give_the_same_bits() {
+    let Some(device) = on_a_device(TileAcc::builder()) else { return };
+    let cpu = on_cpu();
+    let n = 45;
+    let (product, pulls, cells) =
+        (gemm(&cpu, n, 1, (&[], None)), nbody(&cpu, 300, (&[], None)), heat(&cpu, (&[], None)));
+    for how in [Cache::None, Cache::Rbi, Cache::Rbc, Cache::Ehc, Cache::Preload] {
+        let both = [(1, how), (2, how)];
+        for (cuts, block) in [(1, None), (3, Some([8, 16]))] {
+            assert!(gemm(&device, n, cuts, (&both, block)) == product, "{how:?}, {cuts} regions");
+            assert!(gemm(&device, n, cuts, (&both[..1], block)) == product, "{how:?} of one, {cuts} regions");
+        }
+        for block in [None, Some([48])] {
+            assert!(nbody(&device, 300, (&both[..1], block)) == pulls, "{how:?}, {block:?}");
+        }
+        for block in [None, Some([2, 4, 16])] {
+            assert!(heat(&device, (&both[..1], block)) == cells, "{how:?}, {block:?}");
+        }
+        // The CPU has no tiles.
+        assert!(gemm(&cpu, n, 1, (&both, None)) == product);
+    }
+    assert!(gemm(&device, n, 1, (&[], None)) == product);
+    assert!(nbody(&device, 300, (&[], None)) == pulls);
+}
+
+#[test]
+fn explain_says_what_is_cached() {
+    // Without a device it shows what a GPU would get.
+    let acc = on_cpu();
+    let n = 256;
+    let build = || TileArray::<f32, 2>::builder([n, n]).ghost(1).build(&acc).unwrap();
+    let (a, b, mut c) = (build(), build(), build());
+    let length = n as i64;
+    let product = tida::explain(
+        (&mut c, all(&a), all(&b)),
+        kernel!(|c, a, b, at| {
+            let [row, column] = at;
+            let mut sum = 0.0;
+            for k in 0..length {
+                sum += a[[row, k]] * b[[k, column]];
+            }
+            c[at] = sum;
+        }),
+    );
+    let text = product.unwrap().to_string();
+    for name in ["a", "b"] {
+        let words = format!("cache: `{name}`: 32 x 32 cells, 4096 bytes, for 32 iterations of `k` (Rbi)");
+        assert!(text.contains(&words), "{text}");
+    }
+    let stencil = tida::explain((&mut c, &a), kernel!(|c, a, at| c[at] = a[at + [0, 1]] + a[at - [0, 1]]));
+    let text = stencil.unwrap().to_string();
+    assert!(text.contains("cache: `a`: no: reads around the cell are left to the device's own caches"), "{text}");
+    let gather = tida::explain(
+        (&mut c, &b, all(&a)),
+        kernel!(|c, b, a, at| {
+            let [j, _] = at;
+            c[at] = a[[j, b[at] as i64]];
+        }),
+    );
+    let text = gather.unwrap().to_string();
+    assert!(text.contains("cache: `a`: no: some read is checked as it happens"), "{text}");
+}
+
+#[test]
+fn hints_that_cannot_be_are_errors() {
+    let Some(acc) = on_a_device(TileAcc::builder()) else { return };
+    let build = || TileArray::<f64, 2>::builder([64, 64]).ghost(1).build(&acc).unwrap();
+    let (u, mut next) = (build(), build());
+    let mut run = |tiles: TileIter<2>| {
+        let mut result = Ok(());
+        for tile in tiles {
+            result = result.and(compute(
+                &tile,
+                (&mut next, &u),
+                kernel!(|next, u, at| next[at] = u[at + [0, 1]] - u[at - [1, 0]]),
+            ));
+        }
+        result.map_err(|error| error.to_string())
+    };
+    let error = run(TileIter::new(&u).cache(2, Cache::Rbi)).unwrap_err();
+    assert!(
+        error.contains("tried to cache argument 2 of the kernel") && error.contains("a kernel of 2 arguments"),
+        "{error}"
+    );
+    let error = run(TileIter::new(&u).cache(99, Cache::Rbi)).unwrap_err();
+    assert!(error.contains("tried to cache argument 99 of the kernel"), "{error}");
+    let error = run(TileIter::new(&u).cache(0, Cache::Rbc)).unwrap_err();
+    assert!(error.contains("found that `next` is written"), "{error}");
+    assert_eq!(run(TileIter::new(&u).cache(0, Cache::None).cache(1, Cache::Rbi)), Ok(()));
+}
+
+#[test]
+fn tiles_that_do_not_fit_are_an_error() {
+    // A simulated device has the shared memory of a CUDA device, 48 KiB a block.
+    let acc = TileAcc::builder().threads(1).simulate(tida::SimDevice::new()).build().unwrap();
+    let build = || TileArray::<f64, 2>::builder([128, 128]).ghost(40).build(&acc).unwrap();
+    let (u, mut next) = (build(), build());
+    let mut run = |block: [usize; 2]| {
+        let mut result = Ok(());
+        for tile in TileIter::new(&u).cache(1, Cache::Rbi).thread_block(block) {
+            result = result.and(compute(
+                &tile,
+                (&mut next, &u),
+                kernel!(|next, u, at| next[at] = u[at + [40, 0]] - u[at - [40, 40]]),
+            ));
+        }
+        result.map_err(|error| error.to_string())
+    };
+    let error = run([32, 32]).unwrap_err();
+    assert!(error.contains("tiles of 64512 bytes for blocks of 32 x 32 x 1 threads"), "{error}");
+    assert!(error.contains("49152 bytes of shared memory"), "{error}");
+    assert_eq!(run([1, 2]), Ok(()));
+}
