@@ -12,25 +12,21 @@ use super::shared::{Reader, Shared, component_path};
 use super::text::Text;
 use super::types::{integer, memory};
 use crate::element::ScalarType;
-use crate::ir::{Access, Block, Component, ExprId, LocalId, Span};
+use crate::ir::{Access, Component, ExprId};
 use crate::plan::Dialect;
-use crate::plan::cache::{Cache, Scope, Tile, expressions, threads as width_along};
-use crate::plan::march::has_loop;
-
-/// Expressions in the text of a strip that is written out in full.
-const UNROLLED: usize = 512;
+use crate::plan::cache::{Cache, Scope, Tile, threads as width_along};
 
 /// Turns of a fetch that are written out.
 const TURNS: i64 = 16;
 
 /// Where a strip starts, and how long it is.
-struct Strip {
+pub(super) struct Strip {
     /// Loops by number, with the value of their variable: the first of the strip for the loop that is walked.
-    loops: Vec<(u32, String)>,
+    pub loops: Vec<(u32, String)>,
     /// Iterations.
-    count: String,
+    pub count: String,
     /// The half of a tile that has two.
-    half: Option<String>,
+    pub half: Option<String>,
 }
 
 impl Strip {
@@ -97,7 +93,7 @@ impl Shared<'_> {
     }
 
     /// A name for something of a walk.
-    fn of_walk(&mut self, scope: usize, word: &str) -> String {
+    pub(super) fn of_walk(&mut self, scope: usize, word: &str) -> String {
         let walk = |n: usize| self.scopes[n].walk.as_ref().map_or("", |walk| walk.name.as_str());
         let before = (0..scope).filter(|n| walk(*n) == walk(scope)).count();
         let number = if before == 0 { String::new() } else { format!("{}", before + 1) };
@@ -116,7 +112,7 @@ impl Shared<'_> {
         self.kernel.args[arg].access == Access::All && !cut
     }
 
-    fn is_ahead(&self, at: (usize, usize)) -> bool {
+    pub(super) fn is_ahead(&self, at: (usize, usize)) -> bool {
         self.scopes[at.0].walk.is_some() && self.plan.cached(self.tile(at).arg) == Cache::Preload
     }
 }
@@ -259,15 +255,12 @@ fn sum(dialect: Dialect, ty: ScalarType, terms: &[(i64, String)], constant: i64)
     }
 }
 
-/// Declares where a tile starts and how many cells it has, and brings them there.
-fn fetch(shared: &mut Shared<'_>, text: &mut Text, at: (usize, usize), strip: &Strip) {
+/// Declares where a tile starts and how many cells it has; gives their names for each axis.
+fn reach(shared: &mut Shared<'_>, text: &mut Text, at: (usize, usize), strip: &Strip) -> Reached {
     let dialect = shared.dialect();
-    let Shape { extent, steps, cells } = shared.shape(at);
     let tile = shared.tile(at).clone();
     let walk = shared.scopes[at.0].walk.clone();
-    let rank = tile.sides.len();
-    let mut from = Vec::new();
-    let mut held = Vec::new();
+    let (mut from, mut held) = (Vec::new(), Vec::new());
     for (axis, side) in tile.sides.iter().enumerate() {
         let (mut low, mut count, mut constant) = (Vec::new(), Vec::new(), side.spread + 1);
         for (along, by) in side.rates() {
@@ -319,9 +312,46 @@ fn fetch(shared: &mut Shared<'_>, text: &mut Text, at: (usize, usize), strip: &S
         from.push(from_name);
         held.push(held_name);
     }
-    let total: i64 = extent.iter().product();
+    Reached { from, held }
+}
+
+/// What [`reach`] declares.
+struct Reached {
+    from: Vec<String>,
+    held: Vec<String>,
+}
+
+/// How often each thread of a block fetches a cell of a tile.
+fn turns(shared: &Shared<'_>, at: (usize, usize)) -> i64 {
     let all: i64 = shared.plan.block.iter().map(|n| i64::from(*n)).product();
-    let turns = (total + all - 1) / all;
+    (shared.shape(at).extent.iter().product::<i64>() + all - 1) / all
+}
+
+/// Declares which cell of a tile a thread fetches: its number, and that along each axis.
+fn number(text: &mut Text, extent: &[i64], number: String, (n, inner): (&str, &[String])) {
+    if let [only] = inner {
+        text.line(format!("const i32 {only} = {number};"));
+        return;
+    }
+    text.line(format!("const i32 {n} = {number};"));
+    let mut rest: i64 = extent.iter().product();
+    for (axis, inner) in inner.iter().enumerate() {
+        rest /= extent[axis];
+        let part = if axis == 0 { n.to_owned() } else { format!("{n} % {}", rest * extent[axis]) };
+        let part = if rest == 1 { part } else { format!("({part}) / {rest}").replace(&format!("({n})"), n) };
+        text.line(format!("const i32 {inner} = {part};"));
+    }
+}
+
+/// Declares where a tile starts and how many cells it has, and brings them there.
+pub(super) fn fetch(shared: &mut Shared<'_>, text: &mut Text, at: (usize, usize), strip: &Strip) {
+    let dialect = shared.dialect();
+    let Shape { extent, steps, cells } = shared.shape(at);
+    let tile = shared.tile(at).clone();
+    let rank = tile.sides.len();
+    let Reached { from, held } = reach(shared, text, at, strip);
+    let all: i64 = shared.plan.block.iter().map(|n| i64::from(*n)).product();
+    let turns = turns(shared, at);
     let (thread, turn, n) = (shared.own("thread"), shared.own("turn"), shared.own("n"));
     let inner: Vec<String> = (0..rank).map(|axis| shared.own(&format!("n{axis}"))).collect();
     let head = match turns {
@@ -335,19 +365,8 @@ fn fetch(shared: &mut Shared<'_>, text: &mut Text, at: (usize, usize), strip: &S
     };
     let half = strip.half.as_ref().map_or(String::new(), |half| format!("{half} * {cells} + "));
     text.block(head, |text| {
-        let number = if turns == 1 { thread.clone() } else { format!("{turn} * {all} + {thread}") };
-        if rank == 1 {
-            text.line(format!("const i32 {} = {number};", inner[0]));
-        } else {
-            text.line(format!("const i32 {n} = {number};"));
-            let mut rest = total;
-            for axis in 0..rank {
-                rest /= extent[axis];
-                let part = if axis == 0 { n.clone() } else { format!("{n} % {}", rest * extent[axis]) };
-                let part = if rest == 1 { part } else { format!("({part}) / {rest}").replace(&format!("({n})"), &n) };
-                text.line(format!("const i32 {} = {part};", inner[axis]));
-            }
-        }
+        let of_thread = if turns == 1 { thread.clone() } else { format!("{turn} * {all} + {thread}") };
+        number(text, &extent, of_thread, (&n, &inner));
         let tests: Vec<String> = inner.iter().zip(&held).map(|(n, held)| format!("{n} < {held}")).collect();
         let place: Vec<(i64, String)> = steps.iter().copied().zip(inner.iter().cloned()).collect();
         let place = format!("{half}{}", sum(dialect, ScalarType::I32, &place, 0));
@@ -368,6 +387,83 @@ fn fetch(shared: &mut Shared<'_>, text: &mut Text, at: (usize, usize), strip: &S
             }
         });
     });
+}
+
+/// Most cells of a tile that a thread finds once, and then goes on from.
+const FOUND: i64 = 4;
+
+/// Cells of a tile that a thread finds before the first strip: their place in memory moves on by the same distance with
+/// each strip.
+pub(super) struct Moving {
+    /// Conditions, targets and pointers of the cells.
+    cells: Vec<(String, String, String)>,
+    /// By how much pointers move.
+    step: String,
+}
+
+/// Declares what a tile of full strips needs of the first one; none if its cells are to be found anew for each strip.
+pub(super) fn begin(shared: &mut Shared<'_>, text: &mut Text, at: (usize, usize), strip: &Strip) -> Option<Moving> {
+    let tile = shared.tile(at).clone();
+    let walk = shared.scopes[at.0].walk.clone()?;
+    let access = shared.kernel.args[tile.arg].access;
+    let placed = access != Access::All || shared.is_single(tile.arg);
+    let turns = turns(shared, at);
+    if shared.plan.cached(tile.arg) != Cache::Rbi || shared.plan.checked || !placed || turns > FOUND {
+        return None;
+    }
+    let dialect = shared.dialect();
+    let Shape { extent, steps, .. } = shared.shape(at);
+    let rank = tile.sides.len();
+    let Reached { from, held } = reach(shared, text, at, strip);
+    let all: i64 = shared.plan.block.iter().map(|n| i64::from(*n)).product();
+    let (thread, mut cells) = (shared.own("thread"), Vec::new());
+    for turn in 0..turns {
+        let mark = |word: &str| if turns == 1 { word.to_owned() } else { format!("{word}_{turn}") };
+        let inner: Vec<String> = (0..rank).map(|axis| shared.of_tile(at, &mark(&format!("n{axis}")))).collect();
+        let of_thread = if turn == 0 { thread.clone() } else { format!("{} + {thread}", turn * all) };
+        let n = shared.of_tile(at, &mark("n"));
+        number(text, &extent, of_thread, (&n, &inner));
+        let tests: Vec<String> = inner.iter().zip(&held).map(|(n, held)| format!("{n} < {held}")).collect();
+        let place: Vec<(i64, String)> = steps.iter().copied().zip(inner.iter().cloned()).collect();
+        let place = sum(dialect, ScalarType::I32, &place, 0);
+        let index: Vec<String> = from.iter().zip(&inner).map(|(from, n)| format!("{from} + {n}")).collect();
+        for component in &tile.components {
+            let (value, _) = in_memory(shared, tile.arg, *component, &index);
+            let ty = dialect.pointer(memory(shared.component_type(tile.arg, *component)), false);
+            let name = shared.of_tile(at, &mark(&format!("at{component}")));
+            text.line(format!("{ty} {name} = &{value};"));
+            let target = format!("{}[{place}]", shared.tile_name(at, *component));
+            cells.push((tests.join(" && "), target, name));
+        }
+    }
+    let width = i64::from(shared.plan.width);
+    let mut terms = Vec::new();
+    for (axis, side) in tile.sides.iter().enumerate() {
+        let by = side.along(Some(&walk)) * width;
+        let stride = match access {
+            _ if axis + 1 == rank => None,
+            Access::All => single_names(shared, tile.arg).get(1 + rank + axis).cloned(),
+            _ => {
+                let group = u32::from(shared.group(tile.arg));
+                Some(shared.field(Field::Stride(group, axis as u32)))
+            }
+        };
+        match stride {
+            _ if by == 0 => {}
+            Some(stride) => terms.push(format!("{by} * {stride}")),
+            None => terms.push(by.to_string()),
+        }
+    }
+    let step = if terms.is_empty() { "0".to_owned() } else { terms.join(" + ") };
+    Some(Moving { cells, step })
+}
+
+/// Brings the next strip's cells.
+pub(super) fn next(text: &mut Text, moving: &Moving) {
+    for (tests, target, pointer) in &moving.cells {
+        text.line(format!("if ({tests}) {target} = *{pointer};"));
+        text.line(format!("{pointer} += {};", moving.step));
+    }
 }
 
 /// The cells of an argument along an axis that may be read.
@@ -479,121 +575,6 @@ impl<'a> Writer<'_, 'a> {
         let name = self.shared.own(&format!("look_up_{tile}"));
         self.shared.used.lookups.insert(name.clone(), (reader, steps));
         format!("{name}({})", values.join(", "))
-    }
-
-    /// The scope whose walk this loop is.
-    pub fn walked(&self, stmt: (LocalId, ExprId, ExprId)) -> Option<usize> {
-        let is = |scope: &Scope| scope.walk.as_ref().is_some_and(|walk| walk.stmt == stmt);
-        self.shared.scopes.iter().position(is).filter(|_| self.in_kernel)
-    }
-
-    /// A loop in strips: a tile each, fetched by all threads, between barriers.
-    pub fn strips(&mut self, span: Span, scope: usize, [from, hi]: [String; 2], inclusive: bool, body: &'a Block) {
-        let Some(walk) = self.shared.scopes[scope].walk.clone() else { return };
-        let (local, width, barrier) = (walk.stmt.0, self.shared.plan.width, self.shared.dialect().barrier());
-        let [first, end, count, half] = ["tile", "end", "count", "half"].map(|word| self.shared.of_walk(scope, word));
-        let more = if inclusive { " + 1" } else { "" };
-        self.put(span, format!("const i64 {end} = {hi}{more};"));
-        let all: Vec<(usize, usize)> = (0..self.shared.scopes[scope].tiles.len()).map(|tile| (scope, tile)).collect();
-        let (ahead, now): (Vec<_>, Vec<_>) = all.into_iter().partition(|at| self.shared.is_ahead(*at));
-        let outer: Vec<(u32, String)> =
-            walk.outer.iter().map(|(number, local)| (*number, format!("(i64){}", self.name(*local)))).collect();
-        let strip = |start: &str, count: &str, half: Option<String>| {
-            let loops = outer.iter().cloned().chain([(walk.number, start.to_owned())]).collect();
-            Strip { loops, count: count.to_owned(), half }
-        };
-        let long = |start: &str| format!("{end} - {start} < {width} ? (i32)({end} - {start}) : {width}");
-        let asynchronous = !ahead.is_empty() && self.shared.dialect() == Dialect::Cuda;
-        if !ahead.is_empty() {
-            self.text.line(format!("i32 {half} = 0;"));
-            self.text.block(format!("if ({from} < {end})"), |text| {
-                text.line(format!("const i64 {first} = {from};"));
-                text.line(format!("const i32 {count} = {};", long(&first)));
-                for at in &ahead {
-                    text.block("", |text| fetch(self.shared, text, *at, &strip(&first, &count, Some("0".into()))));
-                }
-            });
-            if asynchronous {
-                let line = format!("{}();", self.shared.helper(Helper::Commit));
-                self.text.line(line);
-            }
-        }
-        let head = format!("for (i64 {first} = {from}; {first} < {end}; {first} += {width}) {{");
-        self.put(span, head);
-        self.text.depth += 1;
-        self.text.line(format!("const i32 {count} = {};", long(&first)));
-        for at in &now {
-            fetch(self.shared, &mut self.text, *at, &strip(&first, &count, None));
-        }
-        if !ahead.is_empty() {
-            let [next, then] = ["next", "then"].map(|word| self.shared.of_walk(scope, word));
-            self.text.line(format!("const i64 {next} = {first} + {width};"));
-            self.text.block(format!("if ({next} < {end})"), |text| {
-                text.line(format!("const i32 {then} = {};", long(&next)));
-                for at in &ahead {
-                    let other = Some(format!("(1 - {half})"));
-                    text.block("", |text| fetch(self.shared, text, *at, &strip(&next, &then, other)));
-                }
-            });
-            if asynchronous {
-                let (commit, wait) = (self.shared.helper(Helper::Commit), self.shared.helper(Helper::Wait));
-                self.text.line(format!("{commit}();"));
-                self.text.line(format!("{wait}();"));
-            }
-        }
-        self.text.line(barrier);
-        let size = expressions(self.body, body).len().max(1);
-        let times = match has_loop(body) {
-            true => 1,
-            false => (UNROLLED / size).clamp(4, 64).next_power_of_two().min(width as usize),
-        };
-        self.text.line(format!("if ({count} == {width}) {{"));
-        self.text.depth += 1;
-        self.text.line(format!("#pragma unroll {times}"));
-        self.strip(scope, local, &width.to_string(), body);
-        self.text.depth -= 1;
-        self.text.line("} else {");
-        self.text.depth += 1;
-        self.text.line("#pragma unroll 1");
-        self.strip(scope, local, &count, body);
-        self.text.depth -= 1;
-        self.text.line("}");
-        self.text.line(barrier);
-        if !ahead.is_empty() {
-            self.text.line(format!("{half} = 1 - {half};"));
-        }
-        self.text.depth -= 1;
-        self.text.line("}");
-    }
-
-    /// The iterations of a strip.
-    fn strip(&mut self, scope: usize, local: LocalId, count: &str, body: &'a Block) {
-        let (turn, first) = (self.shared.of_walk(scope, "in"), self.shared.of_walk(scope, "tile"));
-        self.text.line(format!("for (i32 {turn} = 0; {turn} < {count}; {turn}++) {{"));
-        self.text.depth += 1;
-        let line = self.text.lines.len();
-        let (ty, name) = (self.ty(local), self.name(local));
-        let (type_name, scalar) = (self.shared.types.name(&ty), ty.scalar().unwrap_or(ScalarType::I64));
-        let value = format!("{first} + {turn}");
-        let value = if scalar == ScalarType::I64 { value } else { format!("({type_name})({value})") };
-        let word = match (self.is_hoisted(local), self.is_const(local)) {
-            (true, _) => String::new(),
-            (_, true) => format!("const {type_name} "),
-            _ => format!("{type_name} "),
-        };
-        self.text.line(format!("{word}{name} = {value};"));
-        let known = self.named.remove(&local);
-        self.text.depth -= 1;
-        self.loops += 1;
-        self.nested(body);
-        self.loops -= 1;
-        if !self.named.contains(&local) && !self.is_hoisted(local) && self.is_const(local) {
-            self.text.lines.remove(line);
-        }
-        if known {
-            self.named.insert(local);
-        }
-        self.text.line("}");
     }
 }
 

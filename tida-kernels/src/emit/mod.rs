@@ -16,6 +16,7 @@ mod march;
 mod names;
 mod segments;
 mod shared;
+mod strips;
 mod symbols;
 mod tagged;
 mod text;

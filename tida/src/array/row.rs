@@ -18,6 +18,8 @@ use super::layout::{Cuts, Layout, WideLayout, WideRegion};
 pub(crate) struct Row {
     /// The regions as kernels see them: a component's values are as far apart as in the whole row.
     pub layout: Arc<WideLayout>,
+    /// The row as one region.
+    pub whole: Arc<WideLayout>,
     /// Values of each component.
     pub cells: usize,
     /// Bytes of a component's value, and of the components before it.
@@ -91,7 +93,7 @@ impl Row {
         });
         let wide = WideLayout { regions: widened.collect(), largest: layout.wide.largest };
         let components = element.placed_components().map(|(ty, before)| (ty.size(), before)).collect();
-        Some(Row { layout: Arc::new(wide), cells: row.cells, components, regions })
+        Some(Row { layout: Arc::new(wide), whole: whole.wide.clone(), cells: row.cells, components, regions })
     }
 
     /// Bytes of the row.

@@ -67,6 +67,12 @@ impl<'a> DeviceArray<'a> {
         }
     }
 
+    /// Its regions for who reads it as a whole: one, where they lie in a row.
+    fn as_whole(&self) -> &WideLayout {
+        let row = self.storage.row().filter(|_| self.ring.is_none());
+        row.map_or(self.layout, |row| &row.whole)
+    }
+
     /// Where a region starts in that memory, in bytes.
     pub fn start(&self, region: usize) -> usize {
         self.ring.map_or_else(|| self.storage.offset(region), |ring| ring.start)
@@ -442,7 +448,7 @@ impl DeviceLaunch<'_> {
         };
         let captures: SmallVec<[Option<i64>; 8]> = self.captures.list.iter().map(captured).collect();
         let asked = Asked { hints: &self.cache, block: self.block, usual, checked: self.checked, captures: &captures };
-        let cut = |arg: usize| matches!(self.args.get(arg), Some(DeviceArg::Whole(array, _)) if array.layout.regions.len() != 1);
+        let cut = |arg: usize| matches!(self.args.get(arg), Some(DeviceArg::Whole(array, _)) if array.as_whole().regions.len() != 1);
         // What does not fit here, by boxes larger than those that were checked, goes without.
         tiles(self.prepared, facts, asked, &cut).ok().flatten()
     }
@@ -568,7 +574,7 @@ fn first(region: &WideRegion, cells: &GridBox<4>) -> i64 {
 
 /// The words of [`Param::Whole`].
 fn whole_words(array: &DeviceArray<'_>, rank: usize) -> Vec<i64> {
-    let regions = &array.layout.regions;
+    let regions = &array.as_whole().regions;
     let axes = 4 - rank..4;
     let ends = |axis: usize| {
         let mut ends: Vec<i64> = regions.iter().map(|r| r.valid.hi[axis]).collect();

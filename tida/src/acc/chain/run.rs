@@ -341,8 +341,11 @@ impl<'a> Running<'a> {
         }
         // The last events up to each block.
         let (mut ran, mut stored): (Events, Events) = Default::default();
+        let every = told_apart(&schedule);
         let mut passes = schedule.passes.iter().peekable();
         let mut pass: Option<&Pass> = None;
+        // Downloads whose end no event marks yet.
+        let mut unsaid = false;
         for (number, block) in schedule.blocks.iter().enumerate() {
             if let Some(next) = passes.next_if(|next| next.first_block == number) {
                 self.start_pass(next);
@@ -353,7 +356,7 @@ impl<'a> Running<'a> {
             let Some(Pass { shift, .. }) = pass else { break };
             if !block.uploads.is_empty() {
                 after(&backend, UP, &ran, block.uploads_after)?;
-                after(&backend, UP, &stored, block.uploads_after)?;
+                after(&backend, UP, &stored, block.uploads_after.map(|number| told_at(number, every)))?;
                 for Planes { array, planes } in &block.uploads {
                     let array = &mut self.arrays[*array];
                     let planes = array.coming(planes);
@@ -371,7 +374,7 @@ impl<'a> Running<'a> {
                 backend.wait(RUN, &*loaded)?;
                 self.events.push(loaded);
             }
-            after(&backend, RUN, &stored, block.runs_after)?;
+            after(&backend, RUN, &stored, block.runs_after.map(|number| told_at(number, every)))?;
             for Planes { array, planes } in &block.uploads {
                 // Not where uploads are, so that the link does not wait for kernels.
                 // SAFETY: only operations look there, which come later in this stream; slots are free as for those.
@@ -402,10 +405,14 @@ impl<'a> Running<'a> {
                     let download = || unsafe { array.download(device, DOWN, planes.clone(), *shift) };
                     device.timed(SpanKind::D2h, format_args!("{shown:?}"), DOWN, bytes, download)?;
                 }
+                backend.flush(DOWN)?;
+                unsaid = true;
+            }
+            if unsaid && (number == told_at(number, every) || number + 1 == schedule.blocks.len()) {
                 let down = backend.record(DOWN)?;
                 backend.flush(DOWN)?;
                 self.events.push(down.clone());
-                last = Some(down);
+                (last, unsaid) = (Some(down), false);
             }
             stored.push(last);
         }
@@ -494,6 +501,20 @@ pub(super) fn room(device: &DeviceCore, chain: &Chain) -> (u64, Option<Claim>) {
     let promised = chain.arrays.iter().map(|tracker| tracker.storage()).filter(|storage| storage.is_claimed());
     let own = chain.room.iter().map(|claim| claim.bytes).chain(free.iter().map(|claim| claim.bytes));
     (own.chain(promised.map(|storage| storage.device_bytes() as u64)).sum::<u64>(), free)
+}
+
+/// At every how many blocks the end of the downloads is marked: a mark holds the link up for some microseconds. Never so few that
+/// one is waited for that is not there.
+fn told_apart(schedule: &Schedule) -> usize {
+    let waits = schedule.blocks.iter().enumerate().flat_map(|(number, block)| {
+        [block.uploads_after, block.runs_after].into_iter().flatten().map(move |before| number - before.min(number))
+    });
+    waits.min().map_or(8, |nearest| (nearest / 4).clamp(1, 8))
+}
+
+/// The block whose mark is the first to come after the downloads of a block.
+fn told_at(number: usize, every: usize) -> usize {
+    number / every * every + every - 1
 }
 
 /// Planes of `plane` bytes for a block, at most, of arrays of so many planes in windows of `window`.
