@@ -13,8 +13,8 @@ use super::text::Text;
 use super::types::{integer, memory};
 use crate::element::ScalarType;
 use crate::ir::{Access, Component, ExprId};
-use crate::plan::Dialect;
 use crate::plan::cache::{Cache, Scope, Tile, threads as width_along};
+use crate::plan::{Dialect, Goal};
 
 /// Turns of a fetch that are written out.
 const TURNS: i64 = 16;
@@ -194,7 +194,7 @@ pub(super) fn threads(shared: &mut Shared<'_>, text: &mut Text) {
     text.line(format!("const i32 {} = {number};", shared.own("thread")));
 }
 
-/// Where the only region of a cached whole array lies.
+/// Where the only region of a whole array lies.
 pub(super) fn regions(shared: &mut Shared<'_>, text: &mut Text) {
     for arg in shared.used.single.clone() {
         let rank = shared.kernel.args[arg].rank;
@@ -523,8 +523,9 @@ pub(super) fn in_memory(shared: &mut Shared<'_>, arg: usize, component: u32, ind
 impl<'a> Writer<'_, 'a> {
     /// Whether reads of a whole array go to the one region that it has, without looking for it.
     pub fn is_plain(&self, arg: usize) -> bool {
-        let cached = self.shared.scopes.iter().any(|scope| scope.tiles.iter().any(|tile| tile.arg == arg));
-        cached && self.shared.is_single(arg) && !self.shared.plan.checked
+        let plan = self.shared.plan;
+        let known = plan.cache.iter().any(|cached| cached.arg as usize == arg);
+        known && plan.goal == Goal::Sweep && !plan.checked && self.shared.is_single(arg)
     }
 
     /// A read from a tile, if the plan has one for it.

@@ -55,11 +55,13 @@ pub(super) fn emit(kernel: &Kernel, analysis: &Analysis, plan: &Plan) -> Source 
             }
             Some(_) => {
                 segments::threads(&mut shared, &mut main);
+                cache::regions(&mut shared, &mut main);
                 march::along(&mut shared, &mut main, body);
             }
             None => {
                 segments::threads(&mut shared, &mut main);
                 top(&mut shared, &mut main);
+                cache::regions(&mut shared, &mut main);
                 main.append(body);
             }
         }

@@ -28,7 +28,7 @@ pub enum Cache {
     Preload,
 }
 
-/// An argument that is cached.
+/// An argument that is cached, or a whole array whose reads go to the only region that it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Cached {
     /// Its number.

@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use tida_kernels::element::{ElementType, ScalarType};
 use tida_kernels::emit::{FaultRecord, Field, Param, emit};
 use tida_kernels::plan::auto::{Boxes, march};
+use tida_kernels::plan::cache::{Cache, Cached};
 use tida_kernels::plan::{Dialect, Goal, Math, Plan, SEGMENT};
 use tida_kernels::scalar::Fault;
 
@@ -419,7 +420,14 @@ impl DeviceLaunch<'_> {
                 *most /= 2;
             }
         }
-        let (cache, width) = tiles.map_or((Vec::new(), 1), |tiles| (tiles.cache, tiles.width));
+        let (mut cache, width) = tiles.map_or((Vec::new(), 1), |tiles| (tiles.cache, tiles.width));
+        // Reads of a whole array with one region need not look for it.
+        for (arg, of) in self.args.iter().enumerate().filter(|_| self.goal == Goal::Sweep && !self.checked) {
+            let known = cache.iter().any(|cached| cached.arg as usize == arg);
+            if matches!(of, DeviceArg::Whole(..)) && !known && !self.is_cut(arg) {
+                cache.push(Cached { arg: arg as u8, how: Cache::None, cut: false });
+            }
+        }
         Plan {
             dialect: facts.dialect,
             math,
@@ -448,9 +456,14 @@ impl DeviceLaunch<'_> {
         };
         let captures: SmallVec<[Option<i64>; 8]> = self.captures.list.iter().map(captured).collect();
         let asked = Asked { hints: &self.cache, block: self.block, usual, checked: self.checked, captures: &captures };
-        let cut = |arg: usize| matches!(self.args.get(arg), Some(DeviceArg::Whole(array, _)) if array.as_whole().regions.len() != 1);
+        let cut = |arg: usize| self.is_cut(arg);
         // What does not fit here, by boxes larger than those that were checked, goes without.
         tiles(self.prepared, facts, asked, &cut).ok().flatten()
+    }
+
+    /// Whether an argument is a whole array of several regions.
+    fn is_cut(&self, arg: usize) -> bool {
+        matches!(self.args.get(arg), Some(DeviceArg::Whole(array, _)) if array.as_whole().regions.len() != 1)
     }
 
     /// How many cells along the first axis a thread takes, if it marches.
