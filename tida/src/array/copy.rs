@@ -87,6 +87,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         if self.tracker.side() == Side::Device && self.acc.core().fits(&[&self.tracker, &copy.tracker]) {
             self.acc.record_on_device("clone", touches, move |queue| {
                 let (into, out_of) = (target.device_memory(queue.device)?, memory.device_memory(queue.device)?);
+                target.filled(true);
                 // SAFETY: arrays of one layout have equal memory; the recorded touches keep others away, and the node
                 // holds both arrays.
                 unsafe { queue.device.backend().copy(queue.stream, (&out_of, 0), (&into, 0), into.bytes())? };

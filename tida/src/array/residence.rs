@@ -43,6 +43,8 @@ struct Region {
     by_device: bool,
     /// The copy that brought it to the device, and its stream, while it may be under way.
     arriving: Option<(usize, Arc<dyn Event>)>,
+    /// Of an array in a row: its ghosts between regions were filled on the device, and are not on the host.
+    ghosts_away: bool,
 }
 
 /// Where a region's newest values are.
@@ -90,7 +92,7 @@ impl Storage {
         let bytes = self.row().map_or(self.device_bytes(), |row| row.bytes());
         let memory = Arc::new(device.allocate(bytes)?);
         // What the host has not touched since the start is zero on both sides.
-        let untouched = Region { newest: Newest::Zeros, by_device: false, arriving: None };
+        let untouched = Region { newest: Newest::Zeros, by_device: false, arriving: None, ghosts_away: false };
         state.regions.resize(self.regions(), untouched);
         state.memory = Some(memory.clone());
         Ok(memory)
@@ -205,6 +207,11 @@ impl Storage {
         }
     }
 
+    /// Says where ghosts between regions were filled: on the device, or on the host. The caller keeps other work away.
+    pub(crate) fn filled(&self, on_device: bool) {
+        self.residence().lock().regions.iter_mut().for_each(|region| region.ghosts_away = on_device);
+    }
+
     /// Pins a region's block on the host if that is worth it and was not tried before.
     fn pin_in(&self, (tried, pinned): (&mut Vec<bool>, &mut PinnedBlocks), backend: &Arc<dyn Backend>, region: usize) {
         tried.resize(self.regions(), false);
@@ -296,7 +303,8 @@ impl Storage {
         if place.newest == Newest::Device && self.bytes(region) > 0 {
             self.pin_in(pins, device.backend(), region);
             let base = self.base(region);
-            let pieces = self.pieces(region, true);
+            // Older than the cells on the device, they are to stay as they are once they were brought.
+            let pieces = self.pieces(region, std::mem::take(&mut place.ghosts_away));
             let pieces = pieces.iter().map(|piece| (piece.device, base.wrapping_add(piece.host), piece.bytes));
             // SAFETY: both blocks have the bytes; the caller keeps all others away, but for neighbours of the region, which may
             // tear ghosts that are older than the cells then.

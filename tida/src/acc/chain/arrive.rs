@@ -146,6 +146,7 @@ fn fill(queue: &Queue<'_>, chain: &Chain, array: usize, link: &Link) -> Result<O
         // SAFETY: as above.
         unsafe { storage.to_device(queue, region, true)? };
     }
+    storage.filled(true);
     let (copies, memory) = (planar.fill_whole(device, storage.row().is_some(), true)?, storage.device_memory(device)?);
     device.count_launch();
     let label = Label { name: link.node.name, recorded: link.node.recorded };

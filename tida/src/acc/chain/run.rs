@@ -319,6 +319,7 @@ impl<'a> Running<'a> {
         }
         for array in &self.arrays {
             let Some(memory) = array.kept() else { continue };
+            array.storage().filled(true);
             let copies = array.planar.fill_whole(self.device, array.storage().row().is_some(), true)?;
             // SAFETY: the copies are for arrays of this layout and type; all that came before in the streams is done.
             let put = || unsafe { copies.run(RUN, memory, memory) };

@@ -57,7 +57,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// or set by the user. Without it, such a read is an error.
     ///
     /// On a device ghosts between regions are no memory of their own where an array is cut along its first axis alone, until
-    /// this is called once: if the cells were written since the last fill, those ghosts then have no defined value. The
+    /// this is called once: if they were filled and the cells written since, those ghosts then have no defined value. The
     /// same holds of any array larger than the device's memory.
     pub fn allow_stale_ghosts(&mut self) {
         self.acc.core().separate(&self.tracker);
@@ -197,6 +197,7 @@ impl<T: Element, const D: usize> GhostFill for &mut TileArray<T, D> {
                         (None, None) => return Ok(None),
                     };
                     let memory = storage.device_memory(queue.device)?;
+                    storage.filled(true);
                     // SAFETY: the plan was made for this layout and `T`, and regions lie where the layout says;
                     // recorded touches keep all others away, and the node holds the tables and the array.
                     unsafe { copies.run(queue.stream, &memory, &memory)? };
@@ -207,6 +208,7 @@ impl<T: Element, const D: usize> GhostFill for &mut TileArray<T, D> {
             let which = if fixed || storage.stays_in_row() { Which::All } else { Which::Moving };
             Run::Host(Box::new(move || {
                 if let Some(plan) = plan.get() {
+                    storage.filled(false);
                     // SAFETY: the plan was made for this layout and `T`; recorded touches keep all others away.
                     unsafe { fill::run(plan, &layout, &storage, &T::TYPE, which) }
                 }

@@ -230,6 +230,7 @@ impl<T: Element, const D: usize> Planar for ArrayPlanes<T, D> {
     }
 
     unsafe fn fill_on_host(&self, storage: &Storage) {
+        storage.filled(false);
         // SAFETY: the plan is that of the layout and `T`; the rest is the caller's promise.
         unsafe { fill::run(self.plan(), &self.layout, storage, &T::TYPE, Which::All) }
     }
