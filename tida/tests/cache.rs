@@ -136,21 +136,19 @@ fn cached_kernels_give_the_same_bits() {
         (gemm(&cpu, n, 1, (&[], None)), nbody(&cpu, 300, (&[], None)), heat(&cpu, (&[], None)));
     for how in [Cache::None, Cache::Rbi, Cache::Rbc, Cache::Ehc, Cache::Preload] {
         let both = [(1, how), (2, how)];
-        for (cuts, block) in [(1, None), (3, Some([8, 16]))] {
-            assert!(gemm(&device, n, cuts, (&both, block)) == product, "{how:?}, {cuts} regions");
-            assert!(gemm(&device, n, cuts, (&both[..1], block)) == product, "{how:?} of one, {cuts} regions");
-        }
-        for block in [None, Some([48])] {
-            assert!(nbody(&device, 300, (&both[..1], block)) == pulls, "{how:?}, {block:?}");
-        }
-        for block in [None, Some([2, 4, 16])] {
-            assert!(heat(&device, (&both[..1], block)) == cells, "{how:?}, {block:?}");
-        }
+        assert!(gemm(&device, n, 1, (&both, None)) == product, "{how:?}");
+        assert!(gemm(&device, n, 3, (&both[..1], Some([8, 16]))) == product, "{how:?} of one, 3 regions");
+        assert!(nbody(&device, 300, (&both[..1], Some([48]))) == pulls, "{how:?}");
+        assert!(heat(&device, (&both[..1], Some([2, 4, 16]))) == cells, "{how:?}");
         // The CPU has no tiles.
         assert!(gemm(&cpu, n, 1, (&both, None)) == product);
     }
     assert!(gemm(&device, n, 1, (&[], None)) == product);
     assert!(nbody(&device, 300, (&[], None)) == pulls);
+    // Blocks that tida chooses.
+    assert!(nbody(&device, 300, (&[(1, Cache::Rbi)], None)) == pulls);
+    assert!(heat(&device, (&[(1, Cache::Rbi)], None)) == cells);
+    assert!(gemm(&device, n, 3, (&[(1, Cache::Rbi), (2, Cache::Rbi)], Some([8, 16]))) == product);
 }
 
 #[test]
