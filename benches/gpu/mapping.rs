@@ -10,6 +10,7 @@ use tida_suite::Result;
 use crate::Bench;
 use crate::heat::noise;
 use crate::measure::{Effort, Output, Row, Side, Work, in_turn, median};
+use crate::walks::multiply;
 
 /// A way to lay threads out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -125,22 +126,7 @@ impl Program for Plane {
 
 fn product(arrays: &mut [TileArray<f32, 2>], how: How) -> tida::Result<()> {
     let [c, a, b] = arrays else { return Ok(()) };
-    let length = a.shape()[1] as i64;
-    for tile in how.tiles(c) {
-        compute(
-            &tile,
-            (&mut *c, all(a), all(b)),
-            kernel!(|c, a, b, at| {
-                let [row, column] = at;
-                let mut sum = 0.0;
-                for k in 0..length {
-                    sum += a[[row, k]] * b[[k, column]];
-                }
-                c[at] = sum;
-            }),
-        )?;
-    }
-    Ok(())
+    multiply(how.tiles(c), c, a, b)
 }
 
 fn jacobi(arrays: &mut [TileArray<f32, 2>], how: How) -> tida::Result<()> {

@@ -49,25 +49,36 @@ impl Product {
 
     fn run(&mut self, steps: usize, how: Option<Cache>) -> Result<()> {
         let Product { acc, a, b, c } = self;
-        let length = a.shape()[0] as i64;
         for _ in 0..steps {
-            for tile in hinted(TileIter::new(c), &[1, 2], how) {
-                compute(
-                    &tile,
-                    (&mut *c, all(a), all(b)),
-                    kernel!(|c, a, b, at| {
-                        let [row, column] = at;
-                        let mut sum = 0.0;
-                        for k in 0..length {
-                            sum += a[[row, k]] * b[[k, column]];
-                        }
-                        c[at] = sum;
-                    }),
-                )?;
-            }
+            multiply(hinted(TileIter::new(c), &[1, 2], how), c, a, b)?;
         }
         Ok(acc.sync()?)
     }
+}
+
+/// `c = a b`, over these tiles of `c`.
+pub fn multiply(
+    tiles: TileIter<2>,
+    c: &mut TileArray<f32, 2>,
+    a: &TileArray<f32, 2>,
+    b: &TileArray<f32, 2>,
+) -> tida::Result<()> {
+    let length = a.shape()[1] as i64;
+    for tile in tiles {
+        compute(
+            &tile,
+            (&mut *c, all(a), all(b)),
+            kernel!(|c, a, b, at| {
+                let [row, column] = at;
+                let mut sum = 0.0;
+                for k in 0..length {
+                    sum += a[[row, k]] * b[[k, column]];
+                }
+                c[at] = sum;
+            }),
+        )?;
+    }
+    Ok(())
 }
 
 /// The same by plain loops.

@@ -78,7 +78,7 @@ impl Walker<'_> {
             }
             stack.push(Task { id, conditional, leave: true });
             children.clear();
-            operands(&expr.kind, &mut children);
+            expr.kind.operands(|id| children.push(id));
             let lazy = matches!(expr.kind, ExprKind::And(..) | ExprKind::Or(..));
             for (n, &child) in children.iter().enumerate().rev() {
                 stack.push(Task { id: child, conditional: conditional || (lazy && n > 0), leave: false });
@@ -450,23 +450,5 @@ fn wrap_constant(form: NormalForm, ty: ScalarType) -> NormalForm {
             _ => c,
         }),
         None => form,
-    }
-}
-
-/// Operands in the order of evaluation.
-fn operands(kind: &ExprKind, out: &mut Vec<ExprId>) {
-    match kind {
-        ExprKind::Literal(_) | ExprKind::Capture(_) | ExprKind::Coordinate(_) | ExprKind::Local(_) => {}
-        ExprKind::Load { index, component, .. } => {
-            out.extend(index);
-            out.extend(component.dynamic.iter().map(|d| d.0));
-        }
-        ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::Part(a, _) => out.push(*a),
-        ExprKind::Binary(_, a, b)
-        | ExprKind::Compare(_, a, b)
-        | ExprKind::And(a, b)
-        | ExprKind::Or(a, b)
-        | ExprKind::Entry(a, b) => out.extend([*a, *b]),
-        ExprKind::Method(_, args) | ExprKind::Call(_, args) | ExprKind::Construct(args) => out.extend(args),
     }
 }

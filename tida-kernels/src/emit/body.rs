@@ -526,20 +526,10 @@ fn uses(body: &Body, id: ExprId, scope: &[LocalId], facts: &mut [Facts]) {
         if seen.insert(id, ()).is_some() {
             continue;
         }
-        match &body[id].kind {
-            ExprKind::Local(local) => touch(*local, scope, facts, false),
-            ExprKind::Literal(_) | ExprKind::Capture(_) | ExprKind::Coordinate(_) => {}
-            ExprKind::Load { index, component, .. } => {
-                todo.extend(index);
-                todo.extend(component.dynamic.iter().map(|d| d.0));
-            }
-            ExprKind::Unary(_, x) | ExprKind::Cast(x) | ExprKind::Part(x, _) => todo.push(*x),
-            ExprKind::Binary(_, a, b)
-            | ExprKind::Compare(_, a, b)
-            | ExprKind::And(a, b)
-            | ExprKind::Or(a, b)
-            | ExprKind::Entry(a, b) => todo.extend([a, b]),
-            ExprKind::Method(_, args) | ExprKind::Call(_, args) | ExprKind::Construct(args) => todo.extend(args),
+        let kind = &body[id].kind;
+        if let ExprKind::Local(local) = kind {
+            touch(*local, scope, facts, false);
         }
+        kind.operands(|id| todo.push(id));
     }
 }

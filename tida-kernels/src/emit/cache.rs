@@ -321,9 +321,24 @@ struct Reached {
     held: Vec<String>,
 }
 
+impl Reached {
+    /// Of the cell with these numbers along each axis: the test whether the tile has it, its place there and its index.
+    fn cell(&self, dialect: Dialect, steps: &[i64], inner: &[String]) -> (String, String, Vec<String>) {
+        let tests: Vec<String> = inner.iter().zip(&self.held).map(|(n, held)| format!("{n} < {held}")).collect();
+        let place: Vec<(i64, String)> = steps.iter().copied().zip(inner.iter().cloned()).collect();
+        let index = self.from.iter().zip(inner).map(|(from, n)| format!("{from} + {n}")).collect();
+        (tests.join(" && "), sum(dialect, ScalarType::I32, &place, 0), index)
+    }
+}
+
+/// Threads of a block.
+fn threads_of(shared: &Shared<'_>) -> i64 {
+    shared.plan.block.iter().map(|n| i64::from(*n)).product()
+}
+
 /// How often each thread of a block fetches a cell of a tile.
 fn turns(shared: &Shared<'_>, at: (usize, usize)) -> i64 {
-    let all: i64 = shared.plan.block.iter().map(|n| i64::from(*n)).product();
+    let all = threads_of(shared);
     (shared.shape(at).extent.iter().product::<i64>() + all - 1) / all
 }
 
@@ -349,8 +364,8 @@ pub(super) fn fetch(shared: &mut Shared<'_>, text: &mut Text, at: (usize, usize)
     let Shape { extent, steps, cells } = shared.shape(at);
     let tile = shared.tile(at).clone();
     let rank = tile.sides.len();
-    let Reached { from, held } = reach(shared, text, at, strip);
-    let all: i64 = shared.plan.block.iter().map(|n| i64::from(*n)).product();
+    let reached = reach(shared, text, at, strip);
+    let all = threads_of(shared);
     let turns = turns(shared, at);
     let (thread, turn, n) = (shared.own("thread"), shared.own("turn"), shared.own("n"));
     let inner: Vec<String> = (0..rank).map(|axis| shared.own(&format!("n{axis}"))).collect();
@@ -367,11 +382,9 @@ pub(super) fn fetch(shared: &mut Shared<'_>, text: &mut Text, at: (usize, usize)
     text.block(head, |text| {
         let of_thread = if turns == 1 { thread.clone() } else { format!("{turn} * {all} + {thread}") };
         number(text, &extent, of_thread, (&n, &inner));
-        let tests: Vec<String> = inner.iter().zip(&held).map(|(n, held)| format!("{n} < {held}")).collect();
-        let place: Vec<(i64, String)> = steps.iter().copied().zip(inner.iter().cloned()).collect();
-        let place = format!("{half}{}", sum(dialect, ScalarType::I32, &place, 0));
-        let index: Vec<String> = from.iter().zip(&inner).map(|(from, n)| format!("{from} + {n}")).collect();
-        text.block(format!("if ({})", tests.join(" && ")), |text| {
+        let (tests, place, index) = reached.cell(dialect, &steps, &inner);
+        let place = format!("{half}{place}");
+        text.block(format!("if ({tests})"), |text| {
             for component in &tile.components {
                 let name = shared.tile_name(at, *component);
                 let (value, is_place) = in_memory(shared, tile.arg, *component, &index);
@@ -414,8 +427,8 @@ pub(super) fn begin(shared: &mut Shared<'_>, text: &mut Text, at: (usize, usize)
     let dialect = shared.dialect();
     let Shape { extent, steps, .. } = shared.shape(at);
     let rank = tile.sides.len();
-    let Reached { from, held } = reach(shared, text, at, strip);
-    let all: i64 = shared.plan.block.iter().map(|n| i64::from(*n)).product();
+    let reached = reach(shared, text, at, strip);
+    let all = threads_of(shared);
     let (thread, mut cells) = (shared.own("thread"), Vec::new());
     for turn in 0..turns {
         let mark = |word: &str| if turns == 1 { word.to_owned() } else { format!("{word}_{turn}") };
@@ -423,17 +436,14 @@ pub(super) fn begin(shared: &mut Shared<'_>, text: &mut Text, at: (usize, usize)
         let of_thread = if turn == 0 { thread.clone() } else { format!("{} + {thread}", turn * all) };
         let n = shared.of_tile(at, &mark("n"));
         number(text, &extent, of_thread, (&n, &inner));
-        let tests: Vec<String> = inner.iter().zip(&held).map(|(n, held)| format!("{n} < {held}")).collect();
-        let place: Vec<(i64, String)> = steps.iter().copied().zip(inner.iter().cloned()).collect();
-        let place = sum(dialect, ScalarType::I32, &place, 0);
-        let index: Vec<String> = from.iter().zip(&inner).map(|(from, n)| format!("{from} + {n}")).collect();
+        let (tests, place, index) = reached.cell(dialect, &steps, &inner);
         for component in &tile.components {
             let (value, _) = in_memory(shared, tile.arg, *component, &index);
             let ty = dialect.pointer(memory(shared.component_type(tile.arg, *component)), false);
             let name = shared.of_tile(at, &mark(&format!("at{component}")));
             text.line(format!("{ty} {name} = &{value};"));
             let target = format!("{}[{place}]", shared.tile_name(at, *component));
-            cells.push((tests.join(" && "), target, name));
+            cells.push((tests.clone(), target, name));
         }
     }
     let width = i64::from(shared.plan.width);

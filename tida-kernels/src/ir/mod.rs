@@ -189,6 +189,31 @@ pub enum ExprKind {
     Entry(ExprId, ExprId),
 }
 
+impl ExprKind {
+    /// Calls `f` with each operand, in the order of evaluation.
+    pub(crate) fn operands(&self, mut f: impl FnMut(ExprId)) {
+        match self {
+            ExprKind::Literal(_) | ExprKind::Capture(_) | ExprKind::Coordinate(_) | ExprKind::Local(_) => {}
+            ExprKind::Load { index, component: Component { dynamic, .. }, .. } => {
+                index.iter().for_each(|id| f(*id));
+                dynamic.iter().for_each(|(id, ..)| f(*id));
+            }
+            ExprKind::Unary(_, x) | ExprKind::Cast(x) | ExprKind::Part(x, _) => f(*x),
+            ExprKind::Binary(_, a, b)
+            | ExprKind::Compare(_, a, b)
+            | ExprKind::And(a, b)
+            | ExprKind::Or(a, b)
+            | ExprKind::Entry(a, b) => {
+                f(*a);
+                f(*b);
+            }
+            ExprKind::Method(_, args) | ExprKind::Call(_, args) | ExprKind::Construct(args) => {
+                args.iter().for_each(|id| f(*id));
+            }
+        }
+    }
+}
+
 /// A statement with its place.
 #[derive(Clone, Debug)]
 pub struct Stmt {

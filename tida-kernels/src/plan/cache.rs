@@ -561,20 +561,7 @@ pub(crate) fn expressions(body: &Body, block: &Block) -> BTreeSet<ExprId> {
     let mut seen = BTreeSet::new();
     while let Some(id) = todo.pop() {
         let Some(expr) = body.exprs.get(id.0 as usize).filter(|_| seen.insert(id)) else { continue };
-        match &expr.kind {
-            ExprKind::Local(_) | ExprKind::Literal(_) | ExprKind::Capture(_) | ExprKind::Coordinate(_) => {}
-            ExprKind::Load { index, component, .. } => {
-                todo.extend(index);
-                todo.extend(component.dynamic.iter().map(|d| d.0));
-            }
-            ExprKind::Unary(_, x) | ExprKind::Cast(x) | ExprKind::Part(x, _) => todo.push(*x),
-            ExprKind::Binary(_, a, b)
-            | ExprKind::Compare(_, a, b)
-            | ExprKind::And(a, b)
-            | ExprKind::Or(a, b)
-            | ExprKind::Entry(a, b) => todo.extend([a, b]),
-            ExprKind::Method(_, args) | ExprKind::Call(_, args) | ExprKind::Construct(args) => todo.extend(args),
-        }
+        expr.kind.operands(|id| todo.push(id));
     }
     seen
 }

@@ -151,7 +151,10 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
                 "cut the array into fewer regions",
             ),
         })?;
-        let storage = Arc::new(allocate::<T, D>(acc, &layout)?);
+        // Where both sides work, each has regions whose ghosts the other may not have.
+        let one_side = acc.core().device.is_some() && !acc.is_hybrid();
+        let row = if one_side { Row::new(&layout, &T::TYPE).map(Arc::new) } else { None };
+        let storage = Arc::new(allocate::<T, D>(&layout, row)?);
         let (layout, boundaries) = (Arc::new(layout), Arc::new(self.boundaries));
         let ghost_plan = Arc::new(OnceLock::new());
         let regional = regional(&layout, &boundaries, &ghost_plan);
@@ -279,13 +282,13 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     }
 }
 
-/// Memory for the regions of an array.
+/// Memory for the regions of an array, which on a device lie in a row if there is one.
 ///
 /// # Errors
 /// Memory that the system does not have.
-pub(super) fn allocate<T: Element, const D: usize>(acc: &TileAcc, layout: &Layout<D>) -> Result<Storage, Error> {
-    let storage = Storage::new(layout.regions.iter().map(|r| r.cells * T::TYPE.bytes()))?;
-    // Where both sides work, each has regions whose ghosts the other may not have.
-    let one_side = acc.core().device.is_some() && !acc.is_hybrid();
-    Ok(storage.in_row(if one_side { Row::new(layout, &T::TYPE) } else { None }))
+pub(super) fn allocate<T: Element, const D: usize>(
+    layout: &Layout<D>,
+    row: Option<Arc<Row>>,
+) -> Result<Storage, Error> {
+    Ok(Storage::new(layout.regions.iter().map(|r| r.cells * T::TYPE.bytes()))?.in_row(row))
 }

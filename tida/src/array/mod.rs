@@ -64,7 +64,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// # Errors
     /// Memory that the system does not have.
     pub fn like(&self) -> Result<TileArray<T, D>, Error> {
-        let storage = Arc::new(allocate::<T, D>(&self.acc, &self.layout)?);
+        let storage = Arc::new(allocate::<T, D>(&self.layout, self.storage.shared_row())?);
         Ok(TileArray {
             acc: self.acc.clone(),
             layout: self.layout.clone(),

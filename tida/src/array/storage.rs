@@ -19,7 +19,7 @@ pub(crate) struct Storage {
     /// Where each region starts in the device's memory, and where the last one ends.
     offsets: Vec<usize>,
     /// How they lie there instead, if they lie in one row.
-    row: Option<Row>,
+    row: Option<Arc<Row>>,
     /// The row was asked to be taken apart, and it was.
     leaves_row: AtomicBool,
     apart: AtomicBool,
@@ -76,14 +76,19 @@ impl Storage {
     }
 
     /// The same memory, whose regions lie in a row on a device.
-    pub(super) fn in_row(mut self, row: Option<Row>) -> Storage {
+    pub(super) fn in_row(mut self, row: Option<Arc<Row>>) -> Storage {
         self.row = row;
         self
     }
 
+    /// The row, for arrays of the same layout, which share index arithmetic with it.
+    pub(super) fn shared_row(&self) -> Option<Arc<Row>> {
+        self.row.clone()
+    }
+
     /// Where regions lie on the device now, if in a row. Only for work that runs.
     pub(crate) fn row(&self) -> Option<&Row> {
-        self.row.as_ref().filter(|_| !self.apart.load(Ordering::Relaxed))
+        self.row.as_deref().filter(|_| !self.apart.load(Ordering::Relaxed))
     }
 
     /// Whether regions lie in a row on the device for work that is recorded now.

@@ -1,6 +1,6 @@
 //! The body under construction: its arena, its locals, and the statements being written.
 
-use crate::ir::{Block, Body, Component, Expr, ExprId, ExprKind, Local, LocalId, Span, Stmt, StmtKind, Type};
+use crate::ir::{Block, Body, Expr, ExprId, ExprKind, Local, LocalId, Span, Stmt, StmtKind, Type};
 use crate::quote::{BinaryOp, Method};
 use crate::scalar::Value;
 
@@ -241,35 +241,12 @@ impl Builder {
         if let ExprKind::Local(id) = kind {
             meta.unstable = self.assigned.get(*id as usize).copied().unwrap_or(true);
         }
-        operands(kind, |id| {
+        kind.operands(|id| {
             let of = self.meta(id);
             meta.kept |= of.kept;
             meta.unstable |= of.unstable;
         });
         meta
-    }
-}
-
-/// Calls `f` with each operand.
-pub(super) fn operands(kind: &ExprKind, mut f: impl FnMut(ExprId)) {
-    match kind {
-        ExprKind::Literal(_) | ExprKind::Capture(_) | ExprKind::Coordinate(_) | ExprKind::Local(_) => {}
-        ExprKind::Load { index, component: Component { dynamic, .. }, .. } => {
-            index.iter().for_each(|id| f(*id));
-            dynamic.iter().for_each(|(id, ..)| f(*id));
-        }
-        ExprKind::Unary(_, x) | ExprKind::Cast(x) | ExprKind::Part(x, _) => f(*x),
-        ExprKind::Binary(_, a, b)
-        | ExprKind::Compare(_, a, b)
-        | ExprKind::And(a, b)
-        | ExprKind::Or(a, b)
-        | ExprKind::Entry(a, b) => {
-            f(*a);
-            f(*b);
-        }
-        ExprKind::Method(_, args) | ExprKind::Call(_, args) | ExprKind::Construct(args) => {
-            args.iter().for_each(|id| f(*id));
-        }
     }
 }
 
