@@ -11,6 +11,26 @@ pub struct Machine {
     pub multiprocessors: u32,
     /// Bytes of the cache that all of them share.
     pub cache: u64,
+    /// What reads cost.
+    pub latency: Latency,
+}
+
+/// What a read costs the thread that waits for it, by the class of its access (SAFARA §III-B3), in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Latency {
+    /// From memory that the threads of a block share.
+    pub shared: u32,
+    /// From the cache next to the threads.
+    pub cached: u32,
+    /// From memory, where the threads of a warp read neighbouring values.
+    pub coalesced: u32,
+    /// From memory, where each thread of a warp reads a line of its own.
+    pub scattered: u32,
+}
+
+impl Latency {
+    /// Where nothing was measured.
+    pub const TYPICAL: Latency = Latency { shared: 20, cached: 25, coalesced: 500, scattered: 800 };
 }
 
 /// The boxes of a launch.
@@ -86,7 +106,7 @@ pub fn march(machine: &Machine, saving: &Saving, boxes: &Boxes<'_>) -> Option<u3
 mod tests {
     use super::*;
 
-    const H200: Machine = Machine { multiprocessors: 132, cache: 60 << 20 };
+    const H200: Machine = Machine { multiprocessors: 132, cache: 60 << 20, latency: Latency::TYPICAL };
     const HEAT: Saving = Saving { reads: 7, saved: 2, first: 2, registers: 6, suits: true };
 
     fn chosen(saving: Saving, extent: &[i64], boxes: u64, bytes: u64) -> Option<u32> {

@@ -16,7 +16,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tida_kernels::plan::auto::Machine;
+use tida_kernels::plan::auto::{Latency, Machine};
 use tida_kernels::plan::{Dialect, Math};
 
 use crate::error::{Error, ErrorKind};
@@ -66,7 +66,7 @@ impl Facts {
             shared: 48 << 10,
             grid: [(1 << 31) - 1, 65535, 65535],
             gpu: true,
-            machine: Machine { multiprocessors: 132, cache: 50 << 20 },
+            machine: Machine { multiprocessors: 132, cache: 50 << 20, latency: Latency::TYPICAL },
         }
     }
 }

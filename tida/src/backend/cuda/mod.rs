@@ -20,7 +20,7 @@ pub(crate) use compile::compile_only;
 use cudarc::driver::sys::{CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUresult, CUstream};
 use smallvec::SmallVec;
 use tida_kernels::plan::Dialect;
-use tida_kernels::plan::auto::Machine;
+use tida_kernels::plan::auto::{Latency, Machine};
 
 use super::{Argument, Backend, Code, Event, Facts, Kernel, Memory};
 use crate::error::{Error, ErrorKind};
@@ -73,6 +73,7 @@ fn facts(driver: &Driver, device: CUdevice, target: &Target) -> Result<Facts, Er
         machine: Machine {
             multiprocessors: ask(Ask::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
             cache: ask(Ask::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?.into(),
+            latency: Latency::TYPICAL,
         },
     })
 }

@@ -9,7 +9,7 @@ use opencl3::error_codes::DLOPEN_RUNTIME_LOAD_FAILED;
 use opencl3::platform::platform;
 use opencl3::types::{cl_device_id, cl_platform_id};
 use tida_kernels::plan::Dialect;
-use tida_kernels::plan::auto::Machine;
+use tida_kernels::plan::auto::{Latency, Machine};
 
 use super::{failed, name_of};
 use crate::backend::Facts;
@@ -107,6 +107,7 @@ impl Device {
             machine: Machine {
                 multiprocessors: number(cl::CL_DEVICE_MAX_COMPUTE_UNITS)? as u32,
                 cache: number(cl::CL_DEVICE_GLOBAL_MEM_CACHE_SIZE)?,
+                latency: Latency::TYPICAL,
             },
             name,
         };
@@ -268,7 +269,7 @@ mod tests {
                 shared: 32 << 10,
                 grid: [1; 3],
                 gpu,
-                machine: Machine { multiprocessors: 1, cache: 0 },
+                machine: Machine { multiprocessors: 1, cache: 0, latency: Latency::TYPICAL },
             },
             unfit: unfit.map(str::to_owned),
             largest_buffer: 500,
