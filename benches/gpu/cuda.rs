@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, CudaFunction, CudaModule, CudaSlice, CudaStream, LaunchConfig};
+use cudarc::driver::{CudaContext, CudaFunction, CudaModule, CudaSlice, CudaStream, LaunchConfig, PinnedHostSlice};
 use cudarc::nvrtc::CompileOptions;
 use tida_suite::Result;
 
@@ -57,6 +57,14 @@ impl Gpu {
         let fmad = (flags == Flags::Exact).then_some(false);
         let made = cudarc::nvrtc::compile_ptx_with_opts(source, CompileOptions { fmad, options, ..Default::default() });
         Ok(self.context.load_module(made?)?)
+    }
+
+    /// Memory of the host that copies do not stop at.
+    pub fn pinned(&self, values: &[f32]) -> Result<PinnedHostSlice<f32>> {
+        // SAFETY: every value is written here, before anyone reads it.
+        let mut pinned = unsafe { self.context.alloc_pinned_with_flags(values.len(), 0)? };
+        pinned.as_mut_slice()?.copy_from_slice(values);
+        Ok(pinned)
     }
 
     /// Waits for all that was launched.

@@ -13,6 +13,7 @@ mod cells;
 mod cuda;
 mod exceed;
 mod figures;
+mod gallery;
 mod heat;
 mod host;
 mod mapping;
@@ -46,6 +47,9 @@ struct Options {
     /// programs to compare with are those in the folder that TIDA_REFERENCES names
     #[arg(long)]
     ooc: bool,
+    /// Takes the cases of the gallery's programs and of Lashgar's figures instead: operations, stencils, programs, sharing
+    #[arg(long, conflicts_with = "ooc")]
+    gallery: bool,
     /// Bytes that the case `exceed` takes for the device's memory [default: what the device has]
     #[arg(long)]
     memory: Option<u64>,
@@ -65,6 +69,9 @@ struct Options {
     /// File for the results, one JSON object a line
     #[arg(long)]
     json: Option<PathBuf>,
+    /// Runs one program of the case `mapping` once and times nothing, for a profiler: its name, its block, cells a thread
+    #[arg(long, value_name = "WAY")]
+    once: Option<String>,
     /// Times a first call and prints it: what the case `first` runs in processes of its own
     #[arg(long, hide = true)]
     first_call: bool,
@@ -146,7 +153,17 @@ fn run() -> Result<()> {
         ("out of core, periodic", ooc::periodic),
         ("exceed", exceed::exceed),
     ];
-    let cases: &[(&str, Case)] = if options.ooc { &ooc } else { &in_process };
+    let of_gallery: [(&str, Case); 4] = [
+        ("operations", gallery::operations),
+        ("stencils", gallery::stencils),
+        ("programs", gallery::programs),
+        ("sharing", gallery::sharing),
+    ];
+    let cases: &[(&str, Case)] = match (options.ooc, options.gallery) {
+        (true, _) => &ooc,
+        (_, true) => &of_gallery,
+        _ => &in_process,
+    };
 
     let on_cpu = options.device == On::Cpu;
     // The other set compares with programs of their own.
@@ -156,6 +173,9 @@ fn run() -> Result<()> {
     let large = options.size.unwrap_or(if on_cpu { 64 } else { 1024 }) as usize;
     let (memory, host_memory) = (options.memory, options.host_memory);
     let bench = Bench { device, gpu, effort, size, large, memory, host_memory };
+    if let Some(way) = &options.once {
+        return mapping::once(&bench, way);
+    }
     let mut output = Output::new(options.json.as_deref())?;
     let against = match &bench.gpu {
         Some(gpu) => &gpu.name,

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 
 use tida::prelude::*;
-use tida::{Math, TileAcc};
+use tida::{Cache, Math, TileAcc};
 use tida_suite::Result;
 
 use crate::Bench;
@@ -14,11 +14,13 @@ use crate::walks::multiply;
 
 /// A way to lay threads out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct How {
+pub struct How {
     /// Threads along z, y and x; tida's choice without.
-    block: Option<[usize; 3]>,
+    pub block: Option<[usize; 3]>,
     /// Cells along the first axis that a thread takes; tida's choice without.
-    march: Option<usize>,
+    pub march: Option<usize>,
+    /// How the kernel's second argument is cached; tida's choice without.
+    pub cache: Option<Cache>,
 }
 
 impl How {
@@ -27,6 +29,9 @@ impl How {
         if let Some(block) = self.block {
             let last: [usize; D] = std::array::from_fn(|axis| block[3 - D + axis]);
             tiles = tiles.thread_block(last);
+        }
+        if let Some(how) = self.cache {
+            tiles = tiles.cache(1, how);
         }
         match self.march {
             Some(cells) => tiles.march(cells),
@@ -45,7 +50,7 @@ impl How {
 }
 
 /// A program that runs one step after the other.
-trait Program {
+pub trait Program {
     fn step(&mut self, how: How) -> tida::Result<()>;
 
     /// Back to the start.
@@ -58,8 +63,8 @@ trait Program {
 }
 
 /// Arrays of two axes, and a step on them.
-struct Plane {
-    arrays: Vec<TileArray<f32, 2>>,
+pub struct Plane {
+    pub arrays: Vec<TileArray<f32, 2>>,
     start: Vec<TileArray<f32, 2>>,
     step: fn(&mut [TileArray<f32, 2>], How) -> tida::Result<()>,
     /// The first two change places after a step.
@@ -67,7 +72,7 @@ struct Plane {
 }
 
 impl Plane {
-    fn new(
+    pub fn new(
         acc: &TileAcc,
         n: usize,
         arrays: usize,
@@ -143,7 +148,7 @@ fn jacobi(arrays: &mut [TileArray<f32, 2>], how: How) -> tida::Result<()> {
 }
 
 /// The electric field, then the magnetic one, each kernel with its reads of a neighbour (FDTD).
-fn fields(arrays: &mut [TileArray<f32, 2>], how: How) -> tida::Result<()> {
+pub fn fields(arrays: &mut [TileArray<f32, 2>], how: How) -> tida::Result<()> {
     let [h, ex, ey] = arrays else { return Ok(()) };
     h.fill_ghosts()?;
     for tile in how.tiles(h) {
@@ -168,7 +173,7 @@ fn fields(arrays: &mut [TileArray<f32, 2>], how: How) -> tida::Result<()> {
 }
 
 /// Heat in a chip (Rodinia's hotspot).
-fn hotspot(arrays: &mut [TileArray<f32, 2>], how: How) -> tida::Result<()> {
+pub fn hotspot(arrays: &mut [TileArray<f32, 2>], how: How) -> tida::Result<()> {
     let [t, next, power] = arrays else { return Ok(()) };
     t.fill_ghosts()?;
     for tile in how.tiles(t) {
@@ -187,8 +192,8 @@ fn hotspot(arrays: &mut [TileArray<f32, 2>], how: How) -> tida::Result<()> {
 }
 
 /// Point Jacobi for Poisson's equation with 19 points and coefficients of each cell (the Himeno benchmark).
-struct Poisson {
-    p: TileArray<f32, 3>,
+pub struct Poisson {
+    pub p: TileArray<f32, 3>,
     next: TileArray<f32, 3>,
     start: TileArray<f32, 3>,
     a: TileArray<[f32; 4], 3>,
@@ -197,7 +202,7 @@ struct Poisson {
 }
 
 impl Poisson {
-    fn new(acc: &TileAcc, n: usize) -> tida::Result<Poisson> {
+    pub fn new(acc: &TileAcc, n: usize) -> tida::Result<Poisson> {
         let mut start = TileArray::<f32, 3>::builder([n; 3]).ghost(1).boundary(Boundary::Fixed(0.5)).build(acc)?;
         let mut a = TileArray::builder([n; 3]).build(acc)?;
         let mut b = TileArray::builder([n; 3]).build(acc)?;
@@ -276,30 +281,57 @@ fn times(program: &RefCell<Box<dyn Program>>, ways: &[How], effort: Effort) -> R
     in_turn(effort, &mut ways.iter().map(|how| side(*how)).collect::<Vec<_>>())
 }
 
+/// A program of Table 3: its name, its size, its axes, and how it is built.
+type Listed<'a> = (&'static str, usize, usize, Box<dyn Fn() -> tida::Result<Box<dyn Program>> + 'a>);
+
+/// The programs, at the sizes of Table 3 (but for the product, which there has 8192^2 cells), on the CPU smaller.
+fn programs<'a>(bench: &Bench, acc: &'a TileAcc) -> [Listed<'a>; 5] {
+    let of = |paper: usize| if bench.gpu.is_some() { paper } else { bench.size.min(paper) };
+    let [product_of, jacobi_of, fields_of, poisson_of, hotspot_of] = [2048, 1024, 10240, 128, 512].map(of);
+    let plane = move |n, arrays, swaps, step| -> tida::Result<Box<dyn Program>> {
+        Ok(Box::new(Plane::new(acc, n, arrays, swaps, step)?))
+    };
+    [
+        ("matmul", product_of, 2, Box::new(move || plane(product_of, 3, false, product))),
+        ("jacobi", jacobi_of, 2, Box::new(move || plane(jacobi_of, 2, true, jacobi))),
+        ("fdtd", fields_of, 2, Box::new(move || plane(fields_of, 3, false, fields))),
+        ("poisson", poisson_of, 3, Box::new(move || Ok(Box::new(Poisson::new(acc, poisson_of)?)))),
+        ("hotspot", hotspot_of, 2, Box::new(move || plane(hotspot_of, 3, true, hotspot))),
+    ]
+}
+
+/// Runs a program once, for a profiler: its name, and how its threads are laid out, such as `jacobi 1x512x1 16` (threads along x,
+/// y and z; cells a thread).
+pub fn once(bench: &Bench, what: &str) -> Result<()> {
+    let mut words = what.split_whitespace();
+    let wanted = words.next().unwrap_or_default();
+    let mut how = How::default();
+    if let Some(block) = words.next() {
+        let threads: Vec<usize> = block.split('x').map(str::parse).collect::<Result<_, _>>()?;
+        let [x, y, z] =
+            <[usize; 3]>::try_from(threads).map_err(|_| "give a block as threads along x, y and z: 32x8x1")?;
+        how.block = Some([z, y, x]);
+    }
+    how.march = words.next().map(str::parse).transpose()?;
+    let acc = bench.accelerator(Math::Exact)?;
+    let all = programs(bench, &acc);
+    let make = all.iter().find(|(name, ..)| *name == wanted).map(|(.., make)| make);
+    let mut program = make.ok_or_else(|| format!("tried to run {wanted:?}; found no such program of `mapping`"))?()?;
+    program.step(how)?;
+    Ok(program.acc().sync()?)
+}
+
 /// Every shape, each a short time; then the chosen one, the best and the worst in turn.
 pub fn mapping(bench: &Bench, output: &mut Output) -> Result<()> {
     let acc = bench.accelerator(Math::Exact)?;
-    let of = |paper: usize| if bench.gpu.is_some() { paper } else { bench.size.min(paper) };
-    let plane = |n, arrays, swaps, step| -> tida::Result<Box<dyn Program>> {
-        Ok(Box::new(Plane::new(&acc, n, arrays, swaps, step)?))
-    };
-    // Sizes of Table 3, but for the product, which there has 8192^2 cells.
-    let sizes = [2048, 1024, 10240, 128, 512].map(of);
-    type Make<'a> = Box<dyn Fn() -> tida::Result<Box<dyn Program>> + 'a>;
-    let [product_of, jacobi_of, fields_of, poisson_of, hotspot_of] = sizes;
-    let programs: [(&str, usize, usize, Make<'_>); 5] = [
-        ("matmul", product_of, 2, Box::new(|| plane(product_of, 3, false, product))),
-        ("jacobi", jacobi_of, 2, Box::new(|| plane(jacobi_of, 2, true, jacobi))),
-        ("fdtd", fields_of, 2, Box::new(|| plane(fields_of, 3, false, fields))),
-        ("poisson", poisson_of, 3, Box::new(|| Ok(Box::new(Poisson::new(&acc, poisson_of)?)))),
-        ("hotspot", hotspot_of, 2, Box::new(|| plane(hotspot_of, 3, true, hotspot))),
-    ];
-    for (name, n, axes, make) in programs {
+    for (name, n, axes, make) in programs(bench, &acc) {
         let program = RefCell::new(make()?);
         let short = Effort { rounds: 3.min(bench.effort.rounds), seconds: bench.effort.seconds / 10.0 };
         let chosen = How::default();
         let marches = [None, Some(1), Some(8), Some(16)];
-        let ways = shapes(axes).into_iter().flat_map(|block| marches.map(|march| How { block: Some(block), march }));
+        let ways = shapes(axes)
+            .into_iter()
+            .flat_map(|block| marches.map(|march| How { block: Some(block), march, cache: None }));
         let mut found = Vec::new();
         for how in ways {
             let seconds = median(&times(&program, &[how], short)?[0]);

@@ -2,7 +2,7 @@
 
 use cudarc::driver::{CudaFunction, CudaSlice, PushKernelArg};
 use tida::prelude::*;
-use tida::{Cache, Math};
+use tida::{Cache, KernelFacts, Math};
 use tida_suite::Result;
 
 use crate::Bench;
@@ -17,8 +17,14 @@ const NBODY: &str = include_str!("../reference/nbody.cu");
 const SOFTENING: f32 = 0.01;
 
 /// How tida may cache what is walked along; the first is what it chooses by itself.
-const HOW: [(&str, Option<Cache>); 4] =
-    [("chosen", None), ("no tiles", Some(Cache::None)), ("RBI", Some(Cache::Rbi)), ("preload", Some(Cache::Preload))];
+const HOW: [(&str, Option<Cache>); 6] = [
+    ("chosen", None),
+    ("no tiles", Some(Cache::None)),
+    ("RBI", Some(Cache::Rbi)),
+    ("RBC", Some(Cache::Rbc)),
+    ("EHC", Some(Cache::Ehc)),
+    ("preload", Some(Cache::Preload)),
+];
 
 fn single(n: usize) -> f32 {
     noise(n) as f32 - 0.5
@@ -27,6 +33,20 @@ fn single(n: usize) -> f32 {
 fn hinted<const D: usize>(tiles: TileIter<D>, arguments: &[usize], how: Option<Cache>) -> TileIter<D> {
     let Some(how) = how else { return tiles };
     arguments.iter().fold(tiles, |tiles, argument| tiles.cache(*argument, how))
+}
+
+/// A row by a column of so many values.
+macro_rules! row_by_column {
+    ($length:ident) => {
+        kernel!(|c, a, b, at| {
+            let [row, column] = at;
+            let mut sum = 0.0;
+            for k in 0..$length {
+                sum += a[[row, k]] * b[[k, column]];
+            }
+            c[at] = sum;
+        })
+    };
 }
 
 /// Matrices that are multiplied.
@@ -54,6 +74,14 @@ impl Product {
         }
         Ok(acc.sync()?)
     }
+
+    /// What the kernel takes of the device.
+    fn resources(&mut self, how: Option<Cache>) -> Result<KernelFacts> {
+        let Product { a, b, c, .. } = self;
+        let length = a.shape()[1] as i64;
+        let tile = hinted(TileIter::new(c), &[1, 2], how).next().ok_or("a product without tiles")?;
+        Ok(tida::explain_tile(&tile, (c, all(a), all(b)), row_by_column!(length))?.resources()?)
+    }
 }
 
 /// `c = a b`, over these tiles of `c`.
@@ -65,18 +93,7 @@ pub fn multiply(
 ) -> tida::Result<()> {
     let length = a.shape()[1] as i64;
     for tile in tiles {
-        compute(
-            &tile,
-            (&mut *c, all(a), all(b)),
-            kernel!(|c, a, b, at| {
-                let [row, column] = at;
-                let mut sum = 0.0;
-                for k in 0..length {
-                    sum += a[[row, k]] * b[[k, column]];
-                }
-                c[at] = sum;
-            }),
-        )?;
+        compute(&tile, (&mut *c, all(a), all(b)), row_by_column!(length))?;
     }
     Ok(())
 }
@@ -124,6 +141,7 @@ pub fn gemm(bench: &Bench, output: &mut Output) -> Result<()> {
     let work = |case: String, check: String| Work { case, check, cells: n.pow(3), bytes: 3 * n * n * size_of::<f32>() };
     for (word, how) in HOW {
         let case = format!("{case}, {word}");
+        taken(output, &case, tida.resources(how)?)?;
         tida.run(1, how)?;
         let found = tida.c.read_box(tida.c.domain())?;
         let mut check = String::new();
@@ -139,6 +157,17 @@ pub fn gemm(bench: &Bench, output: &mut Output) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Says what a kernel takes of the device (Table 5.3).
+fn taken(output: &mut Output, case: &str, facts: KernelFacts) -> Result<()> {
+    let mut say = |what: &str, value: Option<f64>, unit| match value {
+        Some(value) => output.figure(&format!("{case}: {what}"), value, unit),
+        None => Ok(()),
+    };
+    say("registers a thread", facts.registers.map(f64::from), "of 32 bits")?;
+    say("shared memory a block", facts.shared.map(f64::from), "bytes")?;
+    say("occupancy", facts.occupancy.map(|part| 100.0 * f64::from(part)), "%")
 }
 
 /// Kernels of a source, compiled as tida compiles: their names, the threads of a side of their blocks.
@@ -174,6 +203,26 @@ fn body(i: usize) -> Body {
     Body { x: place(0), y: place(1), z: place(2), mass: 0.75 + 0.5 * single(3 * i) }
 }
 
+/// The pulls of all bodies on one.
+macro_rules! pull_of_all {
+    ($count:ident, $softening:ident) => {
+        kernel!(|pulls, bodies, at| {
+            let own = bodies[at];
+            let (mut x, mut y, mut z) = (0.0, 0.0, 0.0);
+            for j in 0..$count {
+                let other = bodies[[j]];
+                let (dx, dy, dz) = (other.x - own.x, other.y - own.y, other.z - own.z);
+                let square = dx * dx + dy * dy + dz * dz + $softening;
+                let strength = other.mass / (square * square.sqrt());
+                x += strength * dx;
+                y += strength * dy;
+                z += strength * dz;
+            }
+            pulls[at] = [x, y, z];
+        })
+    };
+}
+
 /// Bodies and their pulls.
 struct Bodies {
     acc: TileAcc,
@@ -195,27 +244,18 @@ impl Bodies {
         let (count, softening) = (bodies.shape()[0] as i64, SOFTENING);
         for _ in 0..steps {
             for tile in hinted(TileIter::new(pulls), &[1], how) {
-                compute(
-                    &tile,
-                    (&mut *pulls, all(bodies)),
-                    kernel!(|pulls, bodies, at| {
-                        let own = bodies[at];
-                        let (mut x, mut y, mut z) = (0.0, 0.0, 0.0);
-                        for j in 0..count {
-                            let other = bodies[[j]];
-                            let (dx, dy, dz) = (other.x - own.x, other.y - own.y, other.z - own.z);
-                            let square = dx * dx + dy * dy + dz * dz + softening;
-                            let strength = other.mass / (square * square.sqrt());
-                            x += strength * dx;
-                            y += strength * dy;
-                            z += strength * dz;
-                        }
-                        pulls[at] = [x, y, z];
-                    }),
-                )?;
+                compute(&tile, (&mut *pulls, all(bodies)), pull_of_all!(count, softening))?;
             }
         }
         Ok(acc.sync()?)
+    }
+
+    /// What the kernel takes of the device.
+    fn resources(&mut self, how: Option<Cache>) -> Result<KernelFacts> {
+        let Bodies { bodies, pulls, .. } = self;
+        let (count, softening) = (bodies.shape()[0] as i64, SOFTENING);
+        let tile = hinted(TileIter::new(pulls), &[1], how).next().ok_or("bodies without tiles")?;
+        Ok(tida::explain_tile(&tile, (pulls, all(bodies)), pull_of_all!(count, softening))?.resources()?)
     }
 
     /// Three planes.
@@ -272,6 +312,7 @@ pub fn nbody(bench: &Bench, output: &mut Output) -> Result<()> {
     };
     for (word, how) in HOW {
         let case = format!("{case}, {word}");
+        taken(output, &case, tida.resources(how)?)?;
         tida.run(1, how)?;
         let found = tida.found()?;
         let mut check = String::new();

@@ -1,7 +1,7 @@
 //! The gallery: the programs of the papers that tida grows from, one a file, each compared with plain loops.
 //!
 //! `cargo run --release --example gallery -- gemm --verify` runs one, with the flags of all examples; `--small` makes it
-//! small; `gallery all --small --verify` runs every one.
+//! small; `gallery all --small --verify` runs every one. `--indexes` counts what it reads, and what of that the block alone decides.
 
 mod backprop;
 mod bfs;
@@ -22,6 +22,7 @@ mod vector_product;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use tida_kernels::analysis::{Precalculability, Why};
 use tida_suite::Result;
 use tida_suite::flags::{Example, Settings};
 
@@ -74,7 +75,8 @@ impl Program {
     /// Runs it with the words that stand after its name.
     fn start(&self, words: &[OsString]) -> Result<()> {
         let small = if words.iter().any(|word| word == "--small") { self.small } else { "" };
-        let rest = words.iter().filter(|word| *word != "--small").cloned();
+        let rest = words.iter().filter(|word| *word != "--small" && *word != "--indexes").cloned();
+        let known: Vec<String> = tida::kernels().iter().map(tida::KernelReport::place).collect();
         let settings = self.example.settings_of(small.split_whitespace().map(OsString::from).chain(rest))?;
         if settings.flags.input.is_some() && !self.input {
             let name = self.example.name;
@@ -83,8 +85,39 @@ impl Program {
             )
             .into());
         }
-        (self.run)(&settings)
+        (self.run)(&settings)?;
+        if words.iter().any(|word| word == "--indexes") {
+            let kernels = tida::kernels();
+            let new = kernels.iter().filter(|kernel| !known.contains(&kernel.place()));
+            println!("indexes of {}: {}", self.example.name, indexes(new));
+        }
+        Ok(())
     }
+}
+
+/// How many arrays kernels take, how many reads they have, and which of those the block alone decides (Lashgar Fig. 7.3, 7.4).
+fn indexes<'a>(kernels: impl Iterator<Item = &'a tida::KernelReport>) -> String {
+    let mut counts = [0; 7];
+    let mut arrays = 0;
+    for kernel in kernels {
+        arrays += kernel.kernel().args.len();
+        for read in kernel.analysis().args.iter().flat_map(|arg| &arg.accesses).filter(|access| !access.write) {
+            counts[0] += 1;
+            counts[match read.precalculable {
+                Precalculability::Static => 1,
+                Precalculability::QuasiStatic => 2,
+                Precalculability::No(Why::Induction) => 3,
+                Precalculability::No(Why::Indirect) => 4,
+                Precalculability::No(Why::Control) => 5,
+                Precalculability::No(Why::Operator) => 6,
+            }] += 1;
+        }
+    }
+    let [reads, fixed, launch, induction, indirect, control, operator] = counts;
+    format!(
+        "{arrays} arrays, {reads} reads: {fixed} by the block, {launch} by the block and what a launch knows; not: {induction} \
+         induction, {indirect} indirect, {control} control, {operator} operator"
+    )
 }
 
 fn usage() {
@@ -92,5 +125,7 @@ fn usage() {
     for Program { example, .. } in PROGRAMS {
         println!("  {:<18} {}", example.name, example.about);
     }
-    println!("\n`gallery NAME --help` lists the flags. --small takes sizes and steps for a quick look.");
+    println!(
+        "\n`gallery NAME --help` lists the flags. --small takes sizes and steps for a quick look,\n--indexes counts what kernels read."
+    );
 }

@@ -17,10 +17,11 @@ pub mod __private;
 
 pub use acc::{Device, Stats, TileAcc, TileAccBuilder, Timeline};
 pub use array::{Boundary, Centering, Element, GridBox, Side, TileArray, fill_ghosts, restore, save};
+pub use backend::KernelFacts;
 pub use backend::sim::{SimDevice, SimReport};
 pub use compute::{
-    All, ArgMax, ArgMin, Explanation, Max, Min, Product, Scalar, Sum, Table, all, axpy, compute, dot, explain, norm,
-    reduce, reduce_later, reduce_over, reduce_over_later, table,
+    All, ArgMax, ArgMin, Explanation, KernelReport, Max, Min, Product, Scalar, Sum, Table, all, axpy, compute, dot,
+    explain, explain_tile, kernels, norm, reduce, reduce_later, reduce_over, reduce_over_later, table,
 };
 pub use error::{Error, ErrorKind};
 pub use tida_derive::{Element, kernel, kernel_fn};

@@ -190,6 +190,27 @@ fn explain_says_what_is_cached() {
 }
 
 #[test]
+fn explain_tile_shows_what_the_loop_asked_for() {
+    let Some(acc) = on_a_device(TileAcc::builder()) else { return };
+    let a = TileArray::<f32, 2>::builder([64, 64]).ghost(1).build(&acc).unwrap();
+    let mut c = a.like().unwrap();
+    let mut explained = |tiles: TileIter<2>| {
+        let tile = tiles.tile_size([32, 64]).next().unwrap();
+        tida::explain_tile(&tile, (&mut c, &a), kernel!(|c, a, at| c[at] = a[at + [0, 1]] + a[at - [0, 1]]))
+    };
+    let asked = TileIter::new(&a).thread_block([4, 16]).cache(1, Cache::Rbi);
+    let text = explained(asked).unwrap().to_string();
+    assert!(text.contains("blocks of 16 x 4 x 1 threads"), "{text}");
+    assert!(text.contains("cache: `a`: 4 x 18 cells, 288 bytes, for the cells of a block (Rbi)"), "{text}");
+    let text = explained(TileIter::new(&a).march(8)).unwrap().to_string();
+    assert!(text.contains("march: 8 cells along axis 0 a thread"), "{text}");
+    let error = explained(TileIter::new(&a).cache(7, Cache::Rbi)).unwrap_err().to_string();
+    assert!(error.contains("tried to cache argument 7"), "{error}");
+    let error = explained(TileIter::new(&a).thread_block([0, 8])).unwrap_err().to_string();
+    assert!(error.contains("found blocks of [0, 8] threads"), "{error}");
+}
+
+#[test]
 fn hints_that_cannot_be_are_errors() {
     let Some(acc) = on_a_device(TileAcc::builder()) else { return };
     let build = || TileArray::<f64, 2>::builder([64, 64]).ghost(1).build(&acc).unwrap();

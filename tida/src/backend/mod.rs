@@ -91,7 +91,8 @@ pub(crate) trait Kernel: Debug + Send + Sync {
 
 /// What the compiler and the driver say of a kernel; nothing where they do not.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct KernelFacts {
+pub struct KernelFacts {
+    /// 32-bit registers of a thread.
     pub registers: Option<u32>,
     /// Bytes of memory per thread for values that found no register.
     pub spilled: Option<u32>,

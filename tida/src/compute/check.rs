@@ -141,7 +141,7 @@ pub(crate) fn check<'a, const D: usize>(
     let run_checked = launch.run_checked;
     key.checked = run_checked;
     key.on_device = place(prepared, acc, target)?;
-    key.block = threads(prepared, acc, target)?;
+    key.block = threads(prepared, Some(acc), target.block)?;
     if let (true, Some(device)) = (key.on_device && !target.cache.is_empty(), &acc.core().device) {
         let facts = device.backend().facts();
         let extent: SmallVec<[i64; 4]> = target.cells.extent().iter().map(|n| *n as i64).collect();
@@ -206,13 +206,14 @@ fn place<const D: usize>(prepared: &Prepared, acc: &TileAcc, target: &Target<'_,
 }
 
 /// The threads of a block that were asked for, along x, y and z.
-fn threads<const D: usize>(
+pub(super) fn threads<const D: usize>(
     prepared: &Prepared,
-    acc: &TileAcc,
-    target: &Target<'_, D>,
+    acc: Option<&TileAcc>,
+    block: Option<[usize; D]>,
 ) -> Result<Option<[u32; 3]>, Error> {
-    let Some(block) = target.block else { return Ok(None) };
-    let most = acc.core().device.as_ref().map_or(1024, |d| d.backend().facts().block_threads as usize);
+    let Some(block) = block else { return Ok(None) };
+    let device = acc.and_then(|acc| acc.core().device.as_ref());
+    let most = device.map_or(1024, |d| d.backend().facts().block_threads as usize);
     let all = block.iter().fold(1usize, |n, axis| n.saturating_mul(*axis));
     let along = |from_last: usize| D.checked_sub(from_last + 1).map_or(1, |axis| block[axis]);
     let [x, y, z] = [along(0), along(1), along(2).saturating_mul(along(3))];

@@ -15,6 +15,7 @@ use super::args::{ArgInfo, Args, HeldArgs, OnDevice, Views};
 use super::ask::Ask;
 use super::cache::{Hints, describe};
 use super::capture::Captures;
+use super::check::threads;
 use super::device::DeviceLaunch;
 use super::launch::quote;
 use super::prepare::{Prepared, prepare};
@@ -23,6 +24,7 @@ use crate::acc::TileAcc;
 use crate::acc::device::DeviceCore;
 use crate::backend::{Facts, KernelFacts, cuda};
 use crate::error::Error;
+use crate::tile::Tile;
 
 /// What tida found out about a kernel: what it reads and writes and where, its typed form, and how it is laid out on a
 /// device. Printed with `{}`.
@@ -65,7 +67,39 @@ where
     let quoted = quote(&kernel)?;
     let prepared = prepare(&quoted, TypeId::of::<Views<A, Proven, D>>(), D, <A::Held as HeldArgs<D>>::BINDINGS, None)?;
     let (acc, extent) = place(&args.infos());
-    Ok(explained(prepared, &quoted.captures, args.hold().on_device(), acc.as_ref(), &extent))
+    let asked = Layout { extent, block: None, march: None, cache: Hints::default() };
+    Ok(explained(prepared, &quoted.captures, args.hold().on_device(), acc.as_ref(), asked))
+}
+
+/// As [`explain`], of the kernel as it runs over one tile: its cells, and what the loop asked for
+/// ([`TileIter::thread_block`](crate::TileIter::thread_block), [`march`](crate::TileIter::march),
+/// [`cache`](crate::TileIter::cache)).
+///
+/// # Errors
+/// Those of [`explain`]; a tile, or hints for it, that cannot be.
+pub fn explain_tile<const D: usize, A, R, N>(tile: &Tile<D>, args: A, kernel: N) -> Result<Explanation, Error>
+where
+    A: Args<D>,
+    N: for<'b> Fn(Ask<'b, Views<A, Proven, D>, Views<A, Checked, D>, R, D>) + Send + Sync + 'static,
+{
+    tile.check()?;
+    let quoted = quote(&kernel)?;
+    let prepared = prepare(&quoted, TypeId::of::<Views<A, Proven, D>>(), D, <A::Held as HeldArgs<D>>::BINDINGS, None)?;
+    tile.cache.check(&prepared)?;
+    let (acc, _) = place(&args.infos());
+    let block = threads(&prepared, acc.as_ref(), tile.block)?;
+    let extent = tile.cells.extent().iter().map(|n| *n as i64).collect();
+    let march = tile.march.map(|cells| u32::try_from(cells).unwrap_or(u32::MAX));
+    let asked = Layout { extent, block, march, cache: tile.cache };
+    Ok(explained(prepared, &quoted.captures, args.hold().on_device(), acc.as_ref(), asked))
+}
+
+/// What a kernel is laid out for.
+struct Layout {
+    extent: Vec<i64>,
+    block: Option<[u32; 3]>,
+    march: Option<u32>,
+    cache: Hints,
 }
 
 /// The accelerator of the arguments, and the extent of the largest region.
@@ -89,7 +123,7 @@ fn explained(
     captured: &Captures,
     args: SmallVec<[OnDevice<'_>; 8]>,
     acc: Option<&TileAcc>,
-    extent: &[i64],
+    asked: Layout,
 ) -> Explanation {
     let captures = captured.values();
     let launch = DeviceLaunch {
@@ -99,13 +133,13 @@ fn explained(
         goal: if prepared.kernel.result == Type::unit() { Goal::Sweep } else { Goal::Segments(FoldOp::Sum) },
         checked: prepared.may_check(),
         valid_only: 0,
-        block: None,
-        march: acc.and_then(|acc| acc.core().device.as_ref()).and_then(|device| device.march()),
-        cache: Hints::default(),
+        block: asked.block,
+        march: asked.march.or_else(|| acc.and_then(|acc| acc.core().device.as_ref()).and_then(|device| device.march())),
+        cache: asked.cache,
         fold: None,
     };
     let device = acc.and_then(compiling);
-    let boxes = (extent, extent.iter().product::<i64>().unsigned_abs());
+    let boxes = (&*asked.extent, asked.extent.iter().product::<i64>().unsigned_abs());
     let plan = match device {
         Some(device) => launch.plan(device.backend().facts(), device.math(), boxes, false),
         None => launch.plan(&Facts::of_cuda(), Math::Exact, boxes, false),
@@ -150,6 +184,14 @@ impl Explanation {
     /// No compiler, or source that it refuses.
     pub fn compile(&self) -> Result<(), Error> {
         self.compiled().as_ref().map(|_| ()).map_err(Error::clone)
+    }
+
+    /// Compiles the source, if that was not done yet, and tells what it takes of the device.
+    ///
+    /// # Errors
+    /// Those of [`Explanation::compile`].
+    pub fn resources(&self) -> Result<KernelFacts, Error> {
+        self.compiled().as_ref().map(|(_, facts)| *facts).map_err(Error::clone)
     }
 
     fn compiled(&self) -> &Compiled {

@@ -8,6 +8,7 @@ mod check;
 pub(crate) mod deferred;
 pub(crate) mod device;
 mod explain;
+mod kernels;
 mod launch;
 mod linear;
 #[cfg(test)]
@@ -20,7 +21,8 @@ pub(crate) mod view;
 
 pub use args::{All, Arg, Args, Table, all, table};
 pub use deferred::Scalar;
-pub use explain::{Explanation, explain};
+pub use explain::{Explanation, explain, explain_tile};
+pub use kernels::{KernelReport, kernels};
 pub use launch::compute;
 pub use linear::{Real, axpy, dot, norm};
 pub use ptx::{PtxKernel, PtxParam, PtxScalar};

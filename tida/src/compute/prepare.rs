@@ -70,6 +70,12 @@ pub(crate) fn prepare(
     CACHE.write().unwrap_or_else(PoisonError::into_inner).entry(key).or_insert(made).clone()
 }
 
+/// All kernels prepared so far.
+pub(crate) fn prepared() -> Vec<Arc<Prepared>> {
+    let cache = CACHE.read().unwrap_or_else(PoisonError::into_inner);
+    cache.values().filter_map(|made| made.as_ref().ok().cloned()).collect()
+}
+
 fn capture_type(value: &CapturedValue) -> Type {
     match value {
         CapturedValue::Scalar(v) => Type::Scalar(v.ty()),
