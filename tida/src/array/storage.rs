@@ -202,12 +202,14 @@ impl Block {
             let base = NonNull::<Line>::dangling().cast();
             return Some(Block { given: None, base, bytes, touched: AtomicBool::new(false) });
         }
-        let (align, stagger) = match bytes {
-            0..0x4000 => (128, 0),
-            0x4000..0x40_0000 => (PAGE, stagger),
-            _ => (HUGE_PAGE, stagger),
+        // The page of the last byte is the block's alone too: pages are pinned as a whole, and a copy of whoever else would
+        // have a part in one fails.
+        let (align, stagger, after) = match bytes {
+            0..0x4000 => (128, 0, 0),
+            0x4000..0x40_0000 => (PAGE, stagger, PAGE),
+            _ => (HUGE_PAGE, stagger, PAGE),
         };
-        let layout = alloc::Layout::from_size_align(bytes.checked_add(align + stagger)?, 16).ok()?;
+        let layout = alloc::Layout::from_size_align(bytes.checked_add(align + stagger + after)?, 16).ok()?;
         // SAFETY: the size is not 0.
         let given = NonNull::new(unsafe { alloc::alloc_zeroed(layout) })?;
         let skip = given.as_ptr().addr().next_multiple_of(align) - given.as_ptr().addr() + stagger;
@@ -282,6 +284,19 @@ mod tests {
                 let all = unsafe { std::slice::from_raw_parts_mut(base, bytes) };
                 assert!(all.iter().all(|b| *b == 0));
                 all.fill(0xff);
+            }
+        }
+    }
+
+    #[test]
+    fn pages_of_what_is_pinned_are_the_blocks_own() {
+        for bytes in [0x1_0000usize, 0x1_0001, 0x40_0000, 0x40_0001] {
+            for stagger in [0, PAGE / 2] {
+                let block = Block::new(bytes, stagger).unwrap();
+                let (given, layout) = block.given.unwrap();
+                let (first, end) = (given.addr().get(), given.addr().get() + layout.size());
+                let (from, to) = (block.base.addr().get(), block.base.addr().get() + bytes);
+                assert!(first <= from / PAGE * PAGE && to.next_multiple_of(PAGE) <= end, "{bytes} {stagger}");
             }
         }
     }

@@ -7,14 +7,18 @@ use super::Backend;
 /// Blocks of at least this many bytes are pinned: for smaller ones it takes longer than it saves.
 const WORTH_PINNING: usize = 1 << 16;
 
-#[derive(Clone, Copy, Debug)]
-#[repr(align(128))]
-struct Line(#[allow(dead_code)] [u8; 128]);
+/// Bytes of a page.
+const PAGE: usize = 4096;
 
-/// A block of the host's memory, aligned to 128 bytes and zero at first; pinned if it is large and the system allows it.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(4096))]
+struct Page(#[allow(dead_code)] [u8; PAGE]);
+
+/// A block of the host's memory, of whole pages (they are pinned as a whole, so nobody else may have a part in them) and zero at
+/// first; pinned if it is large and the system allows it.
 #[derive(Debug)]
 pub(crate) struct HostBlock {
-    lines: *mut [Line],
+    pages: *mut [Page],
     pinned: Option<Arc<dyn Backend>>,
 }
 
@@ -26,20 +30,20 @@ unsafe impl Sync for HostBlock {}
 impl HostBlock {
     /// A block of at least so many bytes.
     pub fn new(backend: &Arc<dyn Backend>, bytes: usize) -> HostBlock {
-        let lines = Box::into_raw(vec![Line([0; 128]); bytes.div_ceil(128)].into_boxed_slice());
+        let pages = Box::into_raw(vec![Page([0; PAGE]); bytes.div_ceil(PAGE)].into_boxed_slice());
         // SAFETY: the memory lives until it is unpinned, when this is dropped.
-        let pinned = bytes >= WORTH_PINNING && unsafe { backend.pin(lines.cast(), bytes) };
-        HostBlock { lines, pinned: pinned.then(|| backend.clone()) }
+        let pinned = bytes >= WORTH_PINNING && unsafe { backend.pin(pages.cast(), bytes) };
+        HostBlock { pages, pinned: pinned.then(|| backend.clone()) }
     }
 
     /// Its first byte. The block is not borrowed: a device may read one part while another is written.
     pub fn start(&self) -> *mut u8 {
-        self.lines.cast()
+        self.pages.cast()
     }
 
     /// A part of it, cut off at its end.
     pub fn part(&mut self, at: usize, bytes: usize) -> &mut [u8] {
-        let end = (at + bytes).min(128 * self.lines.len());
+        let end = (at + bytes).min(PAGE * self.pages.len());
         let at = at.min(end);
         // SAFETY: the part lies in the block, and the borrow keeps other parts from being borrowed; what a device reads
         // meanwhile are other bytes.
@@ -54,6 +58,6 @@ impl Drop for HostBlock {
             unsafe { backend.unpin(self.start()) }
         }
         // SAFETY: it came from a box, and is given back once.
-        drop(unsafe { Box::from_raw(self.lines) });
+        drop(unsafe { Box::from_raw(self.pages) });
     }
 }
