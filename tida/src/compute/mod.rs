@@ -8,6 +8,7 @@ mod check;
 pub(crate) mod deferred;
 pub(crate) mod device;
 mod explain;
+mod geometry;
 mod launch;
 mod linear;
 #[cfg(test)]
@@ -16,6 +17,7 @@ mod prepare;
 mod ptx;
 mod reduce;
 mod site;
+pub(crate) mod tune;
 pub(crate) mod view;
 
 pub use args::{All, Arg, Args, Table, all, table};
