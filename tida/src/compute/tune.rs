@@ -161,11 +161,14 @@ fn trial_key(launch: &DeviceLaunch<'_>, device: &DeviceCore, (extent, cells, man
 }
 
 /// What a winner is found by on disk: the plainest text of the kernel stands for the kernel, its types and how arrays lie.
+/// The lines that it stands in at the user's do not count.
 fn disk_key(launch: &DeviceLaunch<'_>, device: &DeviceCore, key: &TrialKey) -> disk::Key {
     let source = emit(&launch.prepared.kernel, &launch.prepared.analysis, &key.plain);
+    let code = |line: &str| line.split("  // ").next().unwrap_or_default().replace(&source.entry, "kernel");
+    let text: Vec<String> = source.text.lines().map(code).collect();
     let Facts { name, target, .. } = device.backend().facts();
     let others = format!("{:?} {:?} {:?}", key.plain.math, key.asked, key.bucket);
-    disk::Key::new(&[HEAD, &source.text, name, target, &others])
+    disk::Key::new(&[HEAD, &text.join("\n"), name, target, &others])
 }
 
 /// The winner that is kept on disk, if it can be one of this launch.
