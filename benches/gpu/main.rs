@@ -109,6 +109,11 @@ impl Bench {
         Ok(TileAcc::builder().device(self.device).math(math).build()?)
     }
 
+    /// As [`Bench::accelerator`], with plans found by timed trials.
+    fn tuned(&self) -> Result<TileAcc> {
+        Ok(TileAcc::builder().device(self.device).tune(true).build()?)
+    }
+
     /// Rounds of cases that take long, or whose other side is a program that times itself.
     fn few(&self) -> usize {
         self.effort.rounds.min(3)

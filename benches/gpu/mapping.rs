@@ -267,9 +267,12 @@ fn shapes(axes: usize) -> Vec<[usize; 3]> {
     all.filter(|shape| (32..=1024).contains(&shape.iter().product::<usize>())).collect()
 }
 
+/// A way to run a program.
+type Way<'a> = (&'a RefCell<Box<dyn Program>>, How);
+
 /// Seconds of a step, one number a round, for each way.
-fn times(program: &RefCell<Box<dyn Program>>, ways: &[How], effort: Effort) -> Result<Vec<Vec<f64>>> {
-    let side = |how: How| -> Side<'_> {
+fn times(ways: &[Way<'_>], effort: Effort) -> Result<Vec<Vec<f64>>> {
+    fn side((program, how): Way<'_>) -> Side<'_> {
         Box::new(move |steps| {
             let mut program = program.borrow_mut();
             for _ in 0..steps {
@@ -277,26 +280,26 @@ fn times(program: &RefCell<Box<dyn Program>>, ways: &[How], effort: Effort) -> R
             }
             Ok(program.acc().sync()?)
         })
-    };
-    in_turn(effort, &mut ways.iter().map(|how| side(*how)).collect::<Vec<_>>())
+    }
+    in_turn(effort, &mut ways.iter().map(|way| side(*way)).collect::<Vec<_>>())
 }
 
 /// A program of Table 3: its name, its size, its axes, and how it is built.
-type Listed<'a> = (&'static str, usize, usize, Box<dyn Fn() -> tida::Result<Box<dyn Program>> + 'a>);
+type Listed = (&'static str, usize, usize, Box<dyn Fn(&TileAcc) -> tida::Result<Box<dyn Program>>>);
 
 /// The programs, at the sizes of Table 3 (but for the product, which there has 8192^2 cells), on the CPU smaller.
-fn programs<'a>(bench: &Bench, acc: &'a TileAcc) -> [Listed<'a>; 5] {
+fn programs(bench: &Bench) -> [Listed; 5] {
     let of = |paper: usize| if bench.gpu.is_some() { paper } else { bench.size.min(paper) };
     let [product_of, jacobi_of, fields_of, poisson_of, hotspot_of] = [2048, 1024, 10240, 128, 512].map(of);
-    let plane = move |n, arrays, swaps, step| -> tida::Result<Box<dyn Program>> {
+    let plane = |acc: &TileAcc, n, arrays, swaps, step| -> tida::Result<Box<dyn Program>> {
         Ok(Box::new(Plane::new(acc, n, arrays, swaps, step)?))
     };
     [
-        ("matmul", product_of, 2, Box::new(move || plane(product_of, 3, false, product))),
-        ("jacobi", jacobi_of, 2, Box::new(move || plane(jacobi_of, 2, true, jacobi))),
-        ("fdtd", fields_of, 2, Box::new(move || plane(fields_of, 3, false, fields))),
-        ("poisson", poisson_of, 3, Box::new(move || Ok(Box::new(Poisson::new(acc, poisson_of)?)))),
-        ("hotspot", hotspot_of, 2, Box::new(move || plane(hotspot_of, 3, true, hotspot))),
+        ("matmul", product_of, 2, Box::new(move |acc| plane(acc, product_of, 3, false, product))),
+        ("jacobi", jacobi_of, 2, Box::new(move |acc| plane(acc, jacobi_of, 2, true, jacobi))),
+        ("fdtd", fields_of, 2, Box::new(move |acc| plane(acc, fields_of, 3, false, fields))),
+        ("poisson", poisson_of, 3, Box::new(move |acc| Ok(Box::new(Poisson::new(acc, poisson_of)?)))),
+        ("hotspot", hotspot_of, 2, Box::new(move |acc| plane(acc, hotspot_of, 3, true, hotspot))),
     ]
 }
 
@@ -314,18 +317,19 @@ pub fn once(bench: &Bench, what: &str) -> Result<()> {
     }
     how.march = words.next().map(str::parse).transpose()?;
     let acc = bench.accelerator(Math::Exact)?;
-    let all = programs(bench, &acc);
+    let all = programs(bench);
     let make = all.iter().find(|(name, ..)| *name == wanted).map(|(.., make)| make);
-    let mut program = make.ok_or_else(|| format!("tried to run {wanted:?}; found no such program of `mapping`"))?()?;
+    let mut program =
+        make.ok_or_else(|| format!("tried to run {wanted:?}; found no such program of `mapping`"))?(&acc)?;
     program.step(how)?;
     Ok(program.acc().sync()?)
 }
 
-/// Every shape, each a short time; then the chosen one, the best and the worst in turn.
+/// Every shape, each a short time; then the chosen one, the best, the worst and that of timed trials in turn.
 pub fn mapping(bench: &Bench, output: &mut Output) -> Result<()> {
-    let acc = bench.accelerator(Math::Exact)?;
-    for (name, n, axes, make) in programs(bench, &acc) {
-        let program = RefCell::new(make()?);
+    let (acc, tuned) = (bench.accelerator(Math::Exact)?, bench.tuned()?);
+    for (name, n, axes, make) in programs(bench) {
+        let [program, tried] = [RefCell::new(make(&acc)?), RefCell::new(make(&tuned)?)];
         let short = Effort { rounds: 3.min(bench.effort.rounds), seconds: bench.effort.seconds / 10.0 };
         let chosen = How::default();
         let marches = [None, Some(1), Some(8), Some(16)];
@@ -334,7 +338,7 @@ pub fn mapping(bench: &Bench, output: &mut Output) -> Result<()> {
             .flat_map(|block| marches.map(|march| How { block: Some(block), march, cache: None }));
         let mut found = Vec::new();
         for how in ways {
-            let seconds = median(&times(&program, &[how], short)?[0]);
+            let seconds = median(&times(&[(&program, how)], short)?[0]);
             let [z, y, x] = how.block.unwrap_or_default();
             let shape = format!("{x} {y} {z} {}", how.march.map_or("auto".into(), |cells| cells.to_string()));
             output.point((&format!("mapping {name}"), &shape, "step"), &[seconds * 1e6], "us")?;
@@ -344,7 +348,8 @@ pub fn mapping(bench: &Bench, output: &mut Output) -> Result<()> {
         let (Some((_, best)), Some((_, worst))) = (found.first().copied(), found.last().copied()) else { continue };
 
         let mut marks = Vec::new();
-        for how in [chosen, best, worst] {
+        let ways = [(&program, chosen), (&program, best), (&program, worst), (&tried, chosen)];
+        for (program, how) in ways {
             let mut program = program.borrow_mut();
             program.restart()?;
             for _ in 0..3 {
@@ -355,12 +360,16 @@ pub fn mapping(bench: &Bench, output: &mut Output) -> Result<()> {
         let same = marks.iter().all(|mark| *mark == marks[0]);
         let case = format!("mapping: {name} {n}^{axes}, {} ways", found.len());
         let check = output.checked(&case, same, if same { "same bits" } else { "OTHER BITS" }.into());
-        let seconds = times(&program, &[chosen, best, worst], bench.effort)?;
+        let seconds = times(&ways, bench.effort)?;
         let cells = n.pow(axes as u32);
         let work = Work { case, check, cells, bytes: 8 * cells };
         let row = Row::new(&work, &seconds[0], Some((&format!("best: {}", best.name()), &seconds[1])));
         output.row(&Row { goal: Some(0.97), ..row })?;
         output.row(&Row::new(&work, &seconds[0], Some((&format!("worst: {}", worst.name()), &seconds[2]))))?;
+        let work = Work { case: format!("{}, tuned", work.case), ..work };
+        let row = Row::new(&work, &seconds[3], Some((&format!("best: {}", best.name()), &seconds[1])));
+        output.row(&Row { goal: Some(0.97), ..row })?;
+        output.row(&Row::new(&work, &seconds[3], Some(("chosen", &seconds[0]))))?;
     }
     Ok(())
 }

@@ -239,3 +239,97 @@ fn fast_math_differs_by_a_few_units_in_the_last_place_and_exact_math_by_none() {
         }
     }
 }
+
+/// Steps that read another array, that read what they write, and that do so in a part of the array; on arrays that lie in a
+/// row, or do not. The bits of all cells.
+fn tried(acc: &TileAcc) -> Vec<u64> {
+    let mut bits = Vec::new();
+    for regions in [[2, 1], [2, 2]] {
+        let cells = TileArray::<f64, 2>::builder([264, 170]).regions(regions).ghost(1).boundary(Boundary::Periodic);
+        let mut u = cells.build(acc).unwrap();
+        u.fill(|[j, i]| ((j * 131 + i * 17) % 97) as f64 / 97.0).unwrap();
+        let mut next = u.like().unwrap();
+        for _ in 0..2 {
+            u.fill_ghosts().unwrap();
+            for tile in TileIter::new(&u) {
+                compute(
+                    &tile,
+                    (&mut next, &u),
+                    kernel!(|next, u, at| next[at] = u[at + [0, 1]] - 0.5 * u[at - [1, 0]] + u[at + [1, 0]]),
+                )
+                .unwrap();
+            }
+            // Each plan is compiled: once is enough.
+            let parts: &[bool] = if regions == [2, 1] { &[false, true] } else { &[] };
+            for part in parts {
+                for tile in TileIter::new(&next).filter(|tile| !*part || tile.region() == 0) {
+                    compute(&tile, &mut next, kernel!(|next, at| next[at] = 0.75 * next[at] + 0.125)).unwrap();
+                }
+            }
+            std::mem::swap(&mut u, &mut next);
+        }
+        bits.extend(u.to_ndarray().unwrap().iter().map(|x| x.to_bits()));
+    }
+    bits
+}
+
+/// A process of [`what_trials_found_is_kept`].
+#[test]
+fn a_process_with_trials() {
+    let Some(tune) = std::env::var_os("TIDA_TEST_TRIALS") else { return };
+    let acc = on_a_device(TileAcc::builder().tune(tune == "1")).unwrap();
+    let cpu = TileAcc::builder().device(Device::Cpu).threads(2).build().unwrap();
+    let wanted = tried(&cpu);
+    assert!(tried(&acc) == wanted);
+    let trials = acc.stats().trials;
+    // The device knows by now.
+    assert!(tried(&acc) == wanted);
+    assert_eq!(acc.stats().trials, trials);
+    let other = on_a_device(TileAcc::builder().tune(tune == "1")).unwrap();
+    assert!(tried(&other) == wanted);
+    assert_eq!(other.stats().trials, 0);
+    // The kernel of `tried` in another line, for boxes of the same size.
+    let u = TileArray::<f64, 2>::builder([264, 170]).ghost(1).build(&acc).unwrap();
+    let mut next = u.like().unwrap();
+    let text = tida::explain(
+        (&mut next, &u),
+        kernel!(|next, u, at| next[at] = u[at + [0, 1]] - 0.5 * u[at - [1, 0]] + u[at + [1, 0]]),
+    );
+    let text = text.unwrap().to_string();
+    assert_eq!(text.contains("tuned: boxes of up to 512 x 256 cells, 65536 in all: "), tune == "1", "{text}");
+    println!("{trials} trials");
+}
+
+#[test]
+fn what_trials_found_is_kept() {
+    let Some(acc) = on_a_device(TileAcc::builder()) else { return };
+    if acc.simulated().is_some() || std::env::var_os("TIDA_TEST_TRIALS").is_some() {
+        return;
+    }
+    let folder = std::env::temp_dir().join(format!("tida-trials-{}", std::process::id()));
+    let process = |tune: &str| -> u64 {
+        let output = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "a_process_with_trials", "--nocapture"])
+            .envs([("TIDA_TEST_TRIALS", tune), ("TIDA_CACHE_DIR", folder.to_str().unwrap())])
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
+        let line = text.lines().find_map(|line| line.strip_suffix(" trials"));
+        line.and_then(|line| line.rsplit(' ').next()).unwrap().parse().unwrap()
+    };
+    let found = || -> Vec<_> {
+        let files = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+        files.filter(|path| std::fs::read(path).unwrap().windows(10).any(|part| part == b"tida trial")).collect()
+    };
+    assert_eq!(process("0"), 0, "no one asked for trials");
+    assert_eq!(found(), Vec::<std::path::PathBuf>::new());
+    assert!(process("1") > 0);
+    // Two kernels over arrays in a row, and one over others.
+    let files = found();
+    assert_eq!(files.len(), 3, "{files:?}");
+    assert_eq!(process("1"), 0, "another process tries again");
+    files.iter().for_each(|path| std::fs::write(path, "tida trials 1\nmarch 7").unwrap());
+    assert!(process("1") > 0, "a file that is not what was written");
+    std::fs::remove_dir_all(&folder).unwrap();
+}

@@ -1,11 +1,12 @@
 //! How a kernel is laid out on a device: thread mapping, index arithmetic, which form of accesses.
 //!
 //! A plan is a value: what is emitted follows from the kernel and its plan alone. `march` says which reads a march keeps in
-//! registers, `cache` which come from the memory that the threads of a block share.
+//! registers, `cache` which come from the memory that the threads of a block share, `trials` which plans are worth a try.
 
 pub mod auto;
 pub mod cache;
 pub mod march;
+pub mod trials;
 
 /// Cells of a segment of a reduction, and entries of a group of its tree.
 pub const SEGMENT: i64 = 64;

@@ -117,6 +117,7 @@ pub struct TileAccBuilder {
     memory_limit: Option<u64>,
     math: Math,
     timeline: bool,
+    tune: Option<bool>,
     caches: Option<Caches>,
 }
 
@@ -195,6 +196,20 @@ impl TileAccBuilder {
         self
     }
 
+    /// Finds plans of kernels by timed trials: the first launch of a kernel of its size on a device runs with every plan that
+    /// is worth a try, at most 16, and the fastest is kept, in the folder of compiled kernels too, where the next
+    /// program finds it. That launch takes some seconds where plans have to be compiled. Results do not change. What a loop asks for
+    /// (`thread_block`, `march`, `cache`) stays. If nothing is said, what the environment variable `TIDA_TUNE` says: 1 for
+    /// trials; 0 or nothing for what a model of costs chooses, the same each time.
+    ///
+    /// Not tried are reductions, kernels that can fail in a cell, launches of few cells, work on arrays that stream through the
+    /// device's memory, and loops over a part of an array that the kernel both reads and writes. A simulated device, an
+    /// accelerator of [`Device::Hybrid`] and the CPU have no trials.
+    pub fn tune(mut self, on: bool) -> Self {
+        self.tune = Some(on);
+        self
+    }
+
     /// Sizes of the caches that sweeps on the host are ordered for; else those of this machine.
     #[cfg(test)]
     pub(crate) fn caches(mut self, caches: Caches) -> Self {
@@ -244,8 +259,11 @@ impl TileAccBuilder {
         };
         let march = std::env::var_os("TIDA_MARCH").map(|text| text.to_string_lossy().into_owned());
         let march = march_from(march.as_deref())?;
+        let tune = std::env::var_os("TIDA_TUNE").map(|text| text.to_string_lossy().into_owned());
+        let tune = self.tune.map_or_else(|| tune_from(tune.as_deref()), Ok)?;
         let core = opened.map(|opened| {
-            let core = DeviceCore::new(opened, self.math, limit).with_march(march);
+            // Loops on both sides are parted by the times that they take.
+            let core = DeviceCore::new(opened, self.math, limit).with_march(march).with_tune(tune && !hybrid);
             if self.timeline { core.with_timeline() } else { core }
         });
         let timeline = match &core {
@@ -294,6 +312,23 @@ fn march_from(text: Option<&str>) -> Result<Option<u32>, Error> {
     })
 }
 
+/// Whether the environment variable `TIDA_TUNE` asks for timed trials.
+///
+/// # Errors
+/// [`ErrorKind::Argument`]: it says something else.
+fn tune_from(text: Option<&str>) -> Result<bool, Error> {
+    match text {
+        None | Some("" | "0") => Ok(false),
+        Some("1") => Ok(true),
+        Some(other) => Err(Error::new(
+            ErrorKind::Argument,
+            "read the environment variable TIDA_TUNE",
+            format!("`{other}`"),
+            "set it to 1 for timed trials of plans, to 0, or unset it",
+        )),
+    }
+}
+
 /// The device that `TIDA_DEVICE` names; `None` for `auto` or nothing.
 fn from_environment() -> Result<Option<Device>, Error> {
     let Some(name) = std::env::var_os("TIDA_DEVICE") else { return Ok(None) };
@@ -323,5 +358,16 @@ mod tests {
         let error = march_from(Some("far")).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Argument);
         assert!(error.to_string().contains("TIDA_MARCH") && error.found().contains("`far`"), "{error}");
+    }
+
+    #[test]
+    fn trials_are_asked_for_by_1() {
+        assert_eq!(
+            [None, Some(""), Some("0"), Some("1")].map(|text| tune_from(text).unwrap()),
+            [false, false, false, true]
+        );
+        let error = tune_from(Some("yes")).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Argument);
+        assert!(error.to_string().contains("TIDA_TUNE") && error.found().contains("`yes`"), "{error}");
     }
 }

@@ -14,6 +14,7 @@ use tida_kernels::plan::{FoldOp, Math, Plan};
 use super::timeline::{Recorder, SpanKind, Stats, restart};
 use super::tracker::Tracker;
 use crate::backend::{Backend, COPIES, Code, Kernel, Memory, STREAMS};
+use crate::compute::tune::{TrialKey, Winner};
 use crate::error::{Error, ErrorKind};
 
 /// A device of one accelerator.
@@ -23,6 +24,8 @@ pub(crate) struct DeviceCore {
     math: Math,
     /// Cells along the first axis that a thread takes, where a loop does not say.
     march: Option<u32>,
+    /// Plans are found by timed trials.
+    tune: bool,
     next_stream: AtomicUsize,
     uploaded: AtomicU64,
     downloaded: AtomicU64,
@@ -30,6 +33,7 @@ pub(crate) struct DeviceCore {
     evictions: AtomicU64,
     passes: AtomicU64,
     steps: AtomicU64,
+    trials: AtomicU64,
     /// Takes down what runs when, if that is wanted.
     pub timeline: Option<Arc<Recorder>>,
     /// Most bytes of arrays, if that is limited.
@@ -56,6 +60,10 @@ pub(crate) struct Opened {
     own: Mutex<Made<(Own, Math), dyn Kernel>>,
     /// Emitted kernels by the identity of what was analysed, and plan; the failures too.
     ready: Mutex<Made<(usize, Plan), Ready>>,
+    /// What timed trials found.
+    winners: Mutex<HashMap<TrialKey, Arc<OnceLock<Winner>>>>,
+    /// Held by who times plans: one launch at a time.
+    trying: Mutex<()>,
     /// Records of faults that no launch uses now.
     fault_records: Mutex<Vec<Memory>>,
     /// Tables by content.
@@ -113,6 +121,8 @@ impl Opened {
             kernels: Mutex::default(),
             own: Mutex::default(),
             ready: Mutex::default(),
+            winners: Mutex::default(),
+            trying: Mutex::default(),
             fault_records: Mutex::default(),
             constants: Mutex::default(),
         }
@@ -152,6 +162,7 @@ impl DeviceCore {
             opened,
             math,
             march: None,
+            tune: false,
             next_stream: AtomicUsize::new(0),
             uploaded: AtomicU64::new(0),
             downloaded: AtomicU64::new(0),
@@ -159,6 +170,7 @@ impl DeviceCore {
             evictions: AtomicU64::new(0),
             passes: AtomicU64::new(0),
             steps: AtomicU64::new(0),
+            trials: AtomicU64::new(0),
             timeline: None,
             limit,
             used: Arc::default(),
@@ -173,6 +185,12 @@ impl DeviceCore {
     /// Threads take so many cells along the first axis where a loop does not say.
     pub fn with_march(mut self, cells: Option<u32>) -> DeviceCore {
         self.march = cells;
+        self
+    }
+
+    /// Finds plans by timed trials.
+    pub fn with_tune(mut self, tune: bool) -> DeviceCore {
+        self.tune = tune;
         self
     }
 
@@ -270,6 +288,31 @@ impl DeviceCore {
     /// Cells along the first axis that a thread takes where a loop does not say, if that was asked for.
     pub fn march(&self) -> Option<u32> {
         self.march
+    }
+
+    /// Whether plans are found by timed trials.
+    pub fn tunes(&self) -> bool {
+        self.tune
+    }
+
+    /// What trials found for this, or the place for it.
+    pub fn winner(&self, key: &TrialKey) -> Arc<OnceLock<Winner>> {
+        let mut winners = self.opened.winners.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = winners.get(key) {
+            return known.clone();
+        }
+        winners.entry(key.clone()).or_default().clone()
+    }
+
+    /// All that trials found.
+    pub fn winners(&self) -> Vec<(TrialKey, Winner)> {
+        let winners = self.opened.winners.lock().unwrap_or_else(PoisonError::into_inner);
+        winners.iter().filter_map(|(key, winner)| Some((key.clone(), *winner.get()?))).collect()
+    }
+
+    /// What who times plans holds.
+    pub fn trying(&self) -> &Mutex<()> {
+        &self.opened.trying
     }
 
     /// The next stream in turn.
@@ -432,6 +475,11 @@ impl DeviceCore {
         self.launches.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Counts a run that was timed to choose a plan.
+    pub fn count_trial(&self) {
+        self.trials.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Says that a node's commands were seen to be done.
     pub fn ended(&self) {
         *self.last_end.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
@@ -464,6 +512,7 @@ impl DeviceCore {
             evictions: self.evictions.load(Ordering::Relaxed),
             passes: self.passes.load(Ordering::Relaxed),
             steps: self.steps.load(Ordering::Relaxed),
+            trials: self.trials.load(Ordering::Relaxed),
             busy: None,
         }
     }
@@ -485,7 +534,7 @@ impl DeviceCore {
     }
 
     /// The host was busy with something else than the span that it is in.
-    fn host_waited(&self) {
+    pub fn host_waited(&self) {
         if self.timeline.is_some() {
             restart(&**self.backend());
         }

@@ -1,4 +1,4 @@
-//! Compiled kernels on disk, so that a program's second run compiles nothing.
+//! Compiled kernels on disk, so that a program's second run compiles nothing, and the plans that timed trials found.
 //!
 //! The folder is `$TIDA_CACHE_DIR`, else `$XDG_CACHE_HOME/tida`, else `$HOME/.cache/tida`; an empty `TIDA_CACHE_DIR`
 //! turns the cache off. It is never cleaned: a kernel takes some kilobytes, and any file in it may be deleted at any

@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind};
 const MOST: usize = 16;
 
 /// How a loop says that arguments are to be cached.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Hints {
     of: [Option<Cache>; MOST],
     /// An argument that no kernel has.
@@ -31,8 +31,14 @@ impl Hints {
         }
     }
 
-    fn get(&self, arg: usize) -> Option<Cache> {
+    /// How an argument is to be cached.
+    pub fn get(&self, arg: usize) -> Option<Cache> {
         self.of.get(arg).copied().flatten()
+    }
+
+    /// The arguments that are told of, and how.
+    pub fn all(&self) -> impl Iterator<Item = (usize, Cache)> + '_ {
+        self.of.iter().enumerate().filter_map(|(arg, how)| Some((arg, (*how)?)))
     }
 
     /// The last argument that is told of.

@@ -6,23 +6,25 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 use tida_kernels::element::{ElementType, ScalarType};
-use tida_kernels::emit::{FaultRecord, Field, Param, emit};
+use tida_kernels::emit::{FaultRecord, Param, emit};
 use tida_kernels::plan::auto::{Boxes, march};
 use tida_kernels::plan::cache::{Cache, Cached};
-use tida_kernels::plan::{Dialect, Goal, Math, Plan, SEGMENT};
+use tida_kernels::plan::{Dialect, Goal, Math, Plan};
 use tida_kernels::scalar::Fault;
 
 use super::args::OnDevice;
 use super::cache::{Asked, Hints, Tiles, tiles};
 use super::capture::{CapturedValue, Captures};
 use super::check::integer;
+use super::geometry::{cut_to_fit, whole_words};
 use super::launch::fault_error;
 use super::prepare::Prepared;
+use super::tune::tuned;
 use crate::acc::boxes::union;
 use crate::acc::device::{DeviceCore, Ready};
 use crate::acc::node::{Done, Queue, Ring};
 use crate::array::GridBox;
-use crate::array::layout::{WideLayout, WideRegion};
+use crate::array::layout::WideLayout;
 use crate::array::storage::Storage;
 use crate::backend::{Argument, Facts, Memory};
 use crate::error::{Error, ErrorKind};
@@ -69,7 +71,7 @@ impl<'a> DeviceArray<'a> {
     }
 
     /// Its regions for who reads it as a whole: one, where they lie in a row.
-    fn as_whole(&self) -> &WideLayout {
+    pub fn as_whole(&self) -> &WideLayout {
         let row = self.storage.row().filter(|_| self.ring.is_none());
         row.map_or(self.layout, |row| &row.whole)
     }
@@ -176,7 +178,7 @@ impl SweepLaunch<'_> {
 #[derive(Debug)]
 pub(crate) struct Launched {
     fault: Option<Memory>,
-    _held: SmallVec<[Arc<Memory>; 8]>,
+    _held: Held,
 }
 
 impl Launched {
@@ -199,6 +201,94 @@ impl Launched {
             _ => Fault::OutOfRange { arg: a as u32, index: [b, rest[0], rest[1], rest[2]] },
         };
         Err(fault_error(fault, prepared))
+    }
+}
+
+/// Extent of a box along the axes of a kernel.
+pub(crate) type Extent = SmallVec<[i64; 4]>;
+
+/// What must live until launches are done.
+pub(crate) type Held = SmallVec<[Arc<Memory>; 8]>;
+
+/// What is asked for of a plan; the rest is chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Wish {
+    /// Threads of a block.
+    pub block: Option<[u32; 3]>,
+    /// Cells along the first axis that a thread takes.
+    pub march: Option<u32>,
+    /// What is to be cached.
+    pub cache: Hints,
+}
+
+/// Launches of a compiled kernel, with what they are given.
+#[derive(Debug)]
+pub(crate) struct Commands {
+    pub plan: Plan,
+    pub ready: Arc<Ready>,
+    /// Memory of each argument.
+    pub arrays: SmallVec<[Arc<Memory>; 8]>,
+    wholes: SmallVec<[Option<Arc<Memory>>; 8]>,
+    captures: SmallVec<[SmallVec<[u8; CAPTURE]>; 8]>,
+    lengths: SmallVec<[[u8; 8]; 8]>,
+    parts: SmallVec<[Part; 1]>,
+}
+
+/// One launch.
+#[derive(Debug)]
+struct Part {
+    words: Vec<i64>,
+    table: Option<Arc<Memory>>,
+    grid: [u32; 3],
+    log_tiles: u32,
+    /// The region whose address arrays are given by, if they are.
+    region: Option<usize>,
+}
+
+impl Commands {
+    /// Puts the launches into a stream.
+    ///
+    /// # Safety
+    /// As [`DeviceLaunch::enqueue`], for the `launch` that these are of; what they use lives until they are done. A kernel that
+    /// has one is given a record of `fault`s.
+    pub unsafe fn put(
+        &self,
+        launch: &DeviceLaunch<'_>,
+        queue: &Queue<'_>,
+        fault: Option<&Memory>,
+    ) -> Result<(), Error> {
+        let march = self.plan.march.unwrap_or(1).to_ne_bytes();
+        for part in &self.parts {
+            let log_tiles = part.log_tiles.to_ne_bytes();
+            let mut arguments: SmallVec<[Argument<'_>; 16]> = SmallVec::new();
+            for param in &self.ready.source.params {
+                let argument = match param {
+                    Param::Array(n) => {
+                        self.arrays.get(*n as usize).map(|memory| match (launch.args.get(*n as usize), part.region) {
+                            (Some(DeviceArg::Tiled(array)), Some(region)) => Argument::At(memory, array.start(region)),
+                            _ => Argument::Memory(memory),
+                        })
+                    }
+                    Param::Whole(n) => self.wholes.get(*n as usize).and_then(|m| m.as_deref()).map(Argument::Memory),
+                    Param::Capture(n) => self.captures.get(*n as usize).map(|bytes| Argument::Bytes(bytes)),
+                    Param::Length(n) => self.lengths.get(*n as usize).map(|bytes| Argument::Bytes(bytes)),
+                    Param::Geometry => Some(Argument::Bytes(as_bytes(&part.words))),
+                    Param::Boxes => part.table.as_deref().map(Argument::Memory),
+                    Param::LogTiles => Some(Argument::Bytes(&log_tiles)),
+                    Param::March => Some(Argument::Bytes(&march)),
+                    Param::Fault => fault.map(Argument::Memory),
+                    Param::Out => launch.fold.map(|(_, out)| Argument::Memory(out)),
+                };
+                arguments.push(argument.ok_or_else(|| launch.missing(*param))?);
+            }
+            // SAFETY: the arguments are those that the source names; every access was proven or is checked as it happens,
+            // for the tiles that these boxes are part of; the rest is the caller's promise.
+            unsafe {
+                let (kernel, block) = (&*self.ready.kernel, self.plan.block);
+                queue.device.backend().launch(queue.stream, kernel, part.grid, block, &arguments)?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -231,32 +321,65 @@ impl DeviceLaunch<'_> {
         &self,
         queue: &Queue<'_>,
         boxes: &[(usize, GridBox<4>)],
-        Launched { fault, _held: held }: &mut Launched,
+        launched: &mut Launched,
     ) -> Result<(), Error> {
-        let device = queue.device;
         let boxes = &*self.joined(boxes);
-        let rank = self.prepared.kernel.rank;
-        let limits = device.backend().facts().grid;
-        let extent = |cells: &GridBox<4>| -> SmallVec<[i64; 4]> {
-            (4 - rank..4).map(|axis| cells.hi[axis] - cells.lo[axis]).collect()
+        let wish = match queue.device.tunes() {
+            // SAFETY: handed on.
+            true => unsafe { tuned(self, queue, boxes) },
+            false => self.wish(),
         };
-        let largest = boxes.iter().max_by_key(|(_, cells)| cells.cells()).map(|(_, cells)| extent(cells));
-        let Some(largest) = largest else { return Ok(()) };
-        let cells = boxes.iter().map(|(_, cells)| cells.cells() as u64).sum();
-        let mut plan = self.plan(device.backend().facts(), device.math(), (&largest, cells), boxes.len() > 1);
-        let blocks = |plan: &Plan, cells: &GridBox<4>| match plan.goal {
-            Goal::Segments(_) => plan.segment_blocks(cells.lo[3], &extent(cells)),
-            _ => plan.blocks(&extent(cells)),
-        };
+        let Some(commands) = self.commands(queue.device, boxes, &wish, &mut launched._held)? else { return Ok(()) };
+        if commands.ready.source.params.contains(&Param::Fault) {
+            launched.fault = Some(queue.device.fault_record(queue.stream)?);
+        }
+        // SAFETY: handed on; who calls keeps `launched`.
+        unsafe { commands.put(self, queue, launched.fault.as_ref()) }
+    }
+
+    /// Extent of the largest box along the axes of the kernel, and cells of all; none without boxes.
+    pub fn extents(&self, boxes: &[(usize, GridBox<4>)]) -> Option<(Extent, u64)> {
+        let largest = boxes.iter().max_by_key(|(_, cells)| cells.cells())?;
+        Some((self.extent(&largest.1), boxes.iter().map(|(_, cells)| cells.cells() as u64).sum()))
+    }
+
+    fn extent(&self, cells: &GridBox<4>) -> Extent {
+        (4 - self.prepared.kernel.rank..4).map(|axis| cells.hi[axis] - cells.lo[axis]).collect()
+    }
+
+    /// Blocks that cover a box.
+    fn blocks(&self, plan: &Plan, cells: &GridBox<4>) -> [u64; 3] {
+        match plan.goal {
+            Goal::Segments(_) => plan.segment_blocks(cells.lo[3], &self.extent(cells)),
+            _ => plan.blocks(&self.extent(cells)),
+        }
+    }
+
+    /// The compiled kernel for boxes that were [`DeviceLaunch::joined`], and what its launches are given; none without boxes.
+    /// What must live until they are done goes into `held`.
+    ///
+    /// # Errors
+    /// Memory that the device does not have, or a kernel that its compiler refuses.
+    pub fn commands(
+        &self,
+        device: &DeviceCore,
+        boxes: &[(usize, GridBox<4>)],
+        wish: &Wish,
+        held: &mut Held,
+    ) -> Result<Option<Commands>, Error> {
+        let Some((largest, cells)) = self.extents(boxes) else { return Ok(None) };
+        let facts = device.backend().facts();
+        let limits = facts.grid;
+        let mut plan = self.plan_for(wish, facts, device.math(), (&largest, cells), boxes.len() > 1);
         let mut fitting: SmallVec<[(usize, GridBox<4>); 8]> = SmallVec::new();
         for (region, cells) in boxes {
-            cut_to_fit(cells, &|cells| blocks(&plan, cells), limits, &mut |part| fitting.push((*region, part)));
+            cut_to_fit(cells, &|cells| self.blocks(&plan, cells), limits, &mut |part| fitting.push((*region, part)));
         }
         plan.many = fitting.len() > 1;
         plan.by_value = if plan.many { self.by_value(&plan, fitting.len()) } else { 0 };
         let ready = self.ready(device, &plan)?;
 
-        let mut arrays: SmallVec<[Option<Arc<Memory>>; 8]> = SmallVec::new();
+        let mut arrays: SmallVec<[Arc<Memory>; 8]> = SmallVec::new();
         let mut wholes: SmallVec<[Option<Arc<Memory>>; 8]> = SmallVec::new();
         for arg in &self.args {
             let (memory, whole) = match arg {
@@ -269,76 +392,52 @@ impl DeviceLaunch<'_> {
             };
             held.push(memory.clone());
             held.extend(whole.clone());
-            arrays.push(Some(memory));
+            arrays.push(memory);
             wholes.push(whole);
         }
-        let has = |wanted: Param| ready.source.params.contains(&wanted);
-        if has(Param::Fault) {
-            *fault = Some(device.fault_record(queue.stream)?);
-        }
-        let captures: SmallVec<[SmallVec<[u8; CAPTURE]>; 8]> = self.captures.list.iter().map(capture_bytes).collect();
-        let lengths: SmallVec<[[u8; 8]; 8]> = self.args.iter().map(length_bytes).collect();
-
-        let launch = |part: &[(usize, GridBox<4>)]| -> Result<Option<Arc<Memory>>, Error> {
-            let mut words = Vec::with_capacity(part.len() * ready.source.geometry.len());
-            let mut grid = [1u64; 3];
-            for (region, cells) in part {
-                words.extend(ready.source.geometry.iter().map(|field| self.word(*field, &plan, *region, cells)));
-                let needed = blocks(&plan, cells);
-                (0..3).for_each(|d| grid[d] = grid[d].max(needed[d]));
-            }
-            if plan.many {
-                grid[2] = grid[2].next_power_of_two();
-            }
-            let march = plan.march.unwrap_or(1).to_ne_bytes();
-            let log_tiles = grid[2].max(1).ilog2().to_ne_bytes();
-            grid[2] *= part.len() as u64;
-            let regions = plan.points_to_regions().then(|| part.first().map(|(region, _)| *region)).flatten();
-            let table = if plan.many && plan.by_value == 0 { Some(device.constants(as_bytes(&words))?) } else { None };
-            words.resize(words.len().max(usize::from(plan.by_value) * ready.source.geometry.len()), 0);
-            let mut arguments: SmallVec<[Argument<'_>; 16]> = SmallVec::new();
-            for param in &ready.source.params {
-                let argument = match param {
-                    Param::Array(n) => arrays.get(*n as usize).and_then(|m| m.as_deref()).map(|memory| {
-                        match (self.args.get(*n as usize), regions) {
-                            (Some(DeviceArg::Tiled(array)), Some(region)) => Argument::At(memory, array.start(region)),
-                            _ => Argument::Memory(memory),
-                        }
-                    }),
-                    Param::Whole(n) => wholes.get(*n as usize).and_then(|m| m.as_deref()).map(Argument::Memory),
-                    Param::Capture(n) => captures.get(*n as usize).map(|bytes| Argument::Bytes(bytes)),
-                    Param::Length(n) => lengths.get(*n as usize).map(|bytes| Argument::Bytes(bytes)),
-                    Param::Geometry => Some(Argument::Bytes(as_bytes(&words))),
-                    Param::Boxes => table.as_deref().map(Argument::Memory),
-                    Param::LogTiles => Some(Argument::Bytes(&log_tiles)),
-                    Param::March => Some(Argument::Bytes(&march)),
-                    Param::Fault => fault.as_ref().map(Argument::Memory),
-                    Param::Out => self.fold.map(|(_, out)| Argument::Memory(out)),
-                };
-                arguments.push(argument.ok_or_else(|| self.missing(*param))?);
-            }
-            // SAFETY: the arguments are those that the source names; every access was proven or is checked as it happens,
-            // for the tiles that these boxes are part of; the rest is the caller's promise.
-            unsafe {
-                let grid = grid.map(|n| n as u32);
-                device.backend().launch(queue.stream, &*ready.kernel, grid, plan.block, &arguments)?
-            };
-            drop(arguments);
-            Ok(table)
-        };
+        let mut parts = SmallVec::new();
         if plan.many {
-            let tiles = fitting.iter().map(|(_, cells)| blocks(&plan, cells)[2]).max().unwrap_or(1).max(1);
+            let tiles = fitting.iter().map(|(_, cells)| self.blocks(&plan, cells)[2]).max().unwrap_or(1).max(1);
             let tiles = tiles.next_power_of_two();
             let at_once = ((limits[2] / tiles) as usize).max(1);
             for part in fitting.chunks(at_once) {
-                held.extend(launch(part)?);
+                parts.push(self.part(device, &plan, &ready, part)?);
             }
         } else {
             for one in &fitting {
-                held.extend(launch(std::slice::from_ref(one))?);
+                parts.push(self.part(device, &plan, &ready, std::slice::from_ref(one))?);
             }
         }
-        Ok(())
+        held.extend(parts.iter().filter_map(|part: &Part| part.table.clone()));
+        let captures = self.captures.list.iter().map(capture_bytes).collect();
+        let lengths = self.args.iter().map(length_bytes).collect();
+        Ok(Some(Commands { plan, ready, arrays, wholes, captures, lengths, parts }))
+    }
+
+    /// One launch: of several boxes, or of one.
+    fn part(
+        &self,
+        device: &DeviceCore,
+        plan: &Plan,
+        ready: &Ready,
+        part: &[(usize, GridBox<4>)],
+    ) -> Result<Part, Error> {
+        let mut words = Vec::with_capacity(part.len() * ready.source.geometry.len());
+        let mut grid = [1u64; 3];
+        for (region, cells) in part {
+            words.extend(ready.source.geometry.iter().map(|field| self.word(*field, plan, *region, cells)));
+            let needed = self.blocks(plan, cells);
+            (0..3).for_each(|d| grid[d] = grid[d].max(needed[d]));
+        }
+        if plan.many {
+            grid[2] = grid[2].next_power_of_two();
+        }
+        let log_tiles = grid[2].max(1).ilog2();
+        grid[2] *= part.len() as u64;
+        let region = plan.points_to_regions().then(|| part.first().map(|(region, _)| *region)).flatten();
+        let table = if plan.many && plan.by_value == 0 { Some(device.constants(as_bytes(&words))?) } else { None };
+        words.resize(words.len().max(usize::from(plan.by_value) * ready.source.geometry.len()), 0);
+        Ok(Part { words, table, grid: grid.map(|n| n as u32), log_tiles, region })
     }
 
     /// Boxes of neighbouring regions as one, where all arrays of a sweep lie in rows: the first region's geometry goes on.
@@ -383,8 +482,18 @@ impl DeviceLaunch<'_> {
         Cow::Owned(joined)
     }
 
+    /// What was asked for.
+    pub fn wish(&self) -> Wish {
+        Wish { block: self.block, march: self.march, cache: self.cache }
+    }
+
     /// The plan for boxes of about this extent, and of so many cells in all.
-    pub fn plan(&self, facts: &Facts, math: Math, (extent, cells): (&[i64], u64), many: bool) -> Plan {
+    pub fn plan(&self, facts: &Facts, math: Math, boxes: (&[i64], u64), many: bool) -> Plan {
+        self.plan_for(&self.wish(), facts, math, boxes, many)
+    }
+
+    /// As [`DeviceLaunch::plan`], where this is asked for.
+    pub fn plan_for(&self, wish: &Wish, facts: &Facts, math: Math, (extent, cells): (&[i64], u64), many: bool) -> Plan {
         let mut groups: Vec<u8> = Vec::with_capacity(self.args.len());
         let mut layouts: SmallVec<[&Arc<WideLayout>; 8]> = SmallVec::new();
         let (mut narrow, mut bytes, mut beyond) = (true, 0, 0);
@@ -403,8 +512,8 @@ impl DeviceLaunch<'_> {
                 layouts.push(array.layout);
             }
         }
-        let tiles = self.tiles(facts, extent);
-        let march = self.march(facts, &Boxes { extent, cells, bytes }).filter(|_| tiles.is_none());
+        let tiles = self.tiles(wish, facts, extent);
+        let march = self.march(wish, facts, &Boxes { extent, cells, bytes }).filter(|_| tiles.is_none());
         narrow &= march.is_none() || beyond <= i64::from(i32::MAX);
         let mut threads: SmallVec<[i64; 4]> = extent.into();
         if let (Some(cells), Some(along)) = (march, threads.first_mut()) {
@@ -413,7 +522,7 @@ impl DeviceLaunch<'_> {
         let mut block = match (self.goal, &tiles) {
             (Goal::Segments(_), _) => [256, 1, 1],
             (_, Some(tiles)) => tiles.block,
-            _ => self.block.unwrap_or_else(|| self.prepared.usual_block(facts, &threads)),
+            _ => wish.block.unwrap_or_else(|| self.prepared.usual_block(facts, &threads)),
         };
         while block.iter().product::<u32>() > facts.block_threads && !matches!(self.goal, Goal::Segments(_)) {
             if let Some(most) = block.iter_mut().max() {
@@ -445,20 +554,25 @@ impl DeviceLaunch<'_> {
     }
 
     /// What the sweep has tiles for.
-    fn tiles(&self, facts: &Facts, extent: &[i64]) -> Option<Tiles> {
+    fn tiles(&self, wish: &Wish, facts: &Facts, extent: &[i64]) -> Option<Tiles> {
         if self.goal != Goal::Sweep {
             return None;
         }
         let usual = self.prepared.usual_block(facts, extent);
+        let captures = self.integers();
+        let asked = Asked { hints: &wish.cache, block: wish.block, usual, checked: self.checked, captures: &captures };
+        let cut = |arg: usize| self.is_cut(arg);
+        // What does not fit here, by boxes larger than those that were checked, goes without.
+        tiles(self.prepared, facts, asked, &cut).ok().flatten()
+    }
+
+    /// Captured integers.
+    pub fn integers(&self) -> SmallVec<[Option<i64>; 8]> {
         let captured = |capture: &CapturedValue| match capture {
             CapturedValue::Scalar(value) => integer(*value),
             _ => None,
         };
-        let captures: SmallVec<[Option<i64>; 8]> = self.captures.list.iter().map(captured).collect();
-        let asked = Asked { hints: &self.cache, block: self.block, usual, checked: self.checked, captures: &captures };
-        let cut = |arg: usize| self.is_cut(arg);
-        // What does not fit here, by boxes larger than those that were checked, goes without.
-        tiles(self.prepared, facts, asked, &cut).ok().flatten()
+        self.captures.list.iter().map(captured).collect()
     }
 
     /// Whether an argument is a whole array of several regions.
@@ -467,12 +581,12 @@ impl DeviceLaunch<'_> {
     }
 
     /// How many cells along the first axis a thread takes, if it marches.
-    fn march(&self, facts: &Facts, boxes: &Boxes<'_>) -> Option<u32> {
+    fn march(&self, wish: &Wish, facts: &Facts, boxes: &Boxes<'_>) -> Option<u32> {
         if self.goal != Goal::Sweep || self.checked || self.prepared.kernel.rank < 2 {
             return None;
         }
         let planes = boxes.extent.first().map_or(1, |n| (*n).clamp(1, i64::from(i32::MAX / 2)) as u32);
-        match self.march {
+        match wish.march {
             Some(cells) => Some(cells.min(planes)).filter(|cells| *cells > 1),
             // A CPU behind OpenCL has its caches.
             None if facts.gpu => march(&facts.machine, &self.prepared.saving, boxes),
@@ -505,45 +619,6 @@ impl DeviceLaunch<'_> {
         })
     }
 
-    /// A word of the geometry of a box.
-    fn word(&self, field: Field, plan: &Plan, region: usize, cells: &GridBox<4>) -> i64 {
-        let rank = self.prepared.kernel.rank;
-        let axis = |d: u32| 4 - rank + d as usize;
-        let array = |arg: u32| match self.args.get(arg as usize) {
-            Some(DeviceArg::Tiled(array)) => Some(array),
-            _ => None,
-        };
-        let of_arg = |arg: u32| array(arg).and_then(|array| array.layout.regions.get(region));
-        let of_group = |group: u32| {
-            let tiled = self.args.iter().zip(&plan.groups);
-            let mut tiled = tiled.filter(|(arg, g)| matches!(arg, DeviceArg::Tiled(_)) && **g as u32 == group);
-            tiled.next().and_then(|(arg, _)| match arg {
-                DeviceArg::Tiled(array) => array.layout.regions.get(region),
-                _ => None,
-            })
-        };
-        let bounds = |arg: u32| of_arg(arg).map(|r| if self.valid_only & (1 << arg) != 0 { r.valid } else { r.grown });
-        let whole = || self.fold.map_or(*cells, |(line, _)| line.cells);
-        let rows = |d: usize| (d + 1..3).map(|d| whole().hi[d] - whole().lo[d]).product::<i64>();
-        match field {
-            Field::Extent(d) => cells.hi[axis(d)] - cells.lo[axis(d)],
-            Field::Lo(d) => cells.lo[axis(d)],
-            Field::Base(arg) => array(arg).map_or(0, |a| base(a, region)),
-            Field::First(group) => of_group(group).map_or(0, |r| first(r, cells)),
-            Field::Stride(group, d) => of_group(group).map_or(0, |r| r.strides[axis(d)]),
-            Field::Origin(group, d) => of_group(group).map_or(0, |r| r.origin[axis(d)]),
-            Field::Plane(group) => of_group(group).map_or(0, |r| r.cells),
-            Field::BoundLo(arg, d) => bounds(arg).map_or(0, |b| b.lo[axis(d)]),
-            Field::BoundHi(arg, d) => bounds(arg).map_or(0, |b| b.hi[axis(d)]),
-            Field::FirstRow => (4 - rank..3).map(|d| (cells.lo[d] - whole().lo[d]) * rows(d)).sum(),
-            Field::RowStep(d) => rows(axis(d)),
-            Field::Segments => segments(&whole()),
-            Field::FirstSegment => whole().lo[3].div_euclid(SEGMENT),
-            Field::LineLo => whole().lo[3],
-            Field::LineCells => whole().hi[3] - whole().lo[3],
-        }
-    }
-
     fn missing(&self, param: Param) -> Error {
         Error::new(
             ErrorKind::Kernel,
@@ -552,60 +627,6 @@ impl DeviceLaunch<'_> {
             "report this: the emitted source asks for what the launch does not have",
         )
     }
-}
-
-/// Segments in a row of the box.
-pub(crate) fn segments(whole: &GridBox<4>) -> i64 {
-    (whole.hi[3] - 1).div_euclid(SEGMENT) - whole.lo[3].div_euclid(SEGMENT) + 1
-}
-
-/// Where a region starts, in units of the pointer that the kernel is given.
-fn base(array: &DeviceArray<'_>, region: usize) -> i64 {
-    (array.start(region) / unit(&array.element)) as i64
-}
-
-/// Where the first cell of a box is in an array's memory, in bytes.
-pub(crate) fn base_bytes(array: &DeviceArray<'_>, region: usize, cells: &GridBox<4>) -> usize {
-    let size = array.element.component_types().first().map_or(1, |ty| ty.size());
-    let position = array.layout.regions.get(region).map_or(0, |r| first(r, cells));
-    array.start(region) + position as usize * size
-}
-
-/// Bytes of what the pointer to an element points to: its scalar type if it has only one, else bytes.
-fn unit(element: &ElementType) -> usize {
-    let types = element.component_types();
-    match types.first() {
-        Some(first) if types.iter().all(|ty| ty == first) => first.size(),
-        _ => 1,
-    }
-}
-
-/// Position of the first cell of a box in a plane.
-fn first(region: &WideRegion, cells: &GridBox<4>) -> i64 {
-    (0..4).map(|d| (cells.lo[d] - region.origin[d]) * region.strides[d]).sum()
-}
-
-/// The words of [`Param::Whole`].
-fn whole_words(array: &DeviceArray<'_>, rank: usize) -> Vec<i64> {
-    let regions = &array.as_whole().regions;
-    let axes = 4 - rank..4;
-    let ends = |axis: usize| {
-        let mut ends: Vec<i64> = regions.iter().map(|r| r.valid.hi[axis]).collect();
-        ends.sort_unstable();
-        ends.dedup();
-        ends
-    };
-    let ends: SmallVec<[Vec<i64>; 4]> = axes.clone().map(ends).collect();
-    let mut words: Vec<i64> = ends.iter().map(|ends| ends.len() as i64).collect();
-    words.extend(ends.iter().map(|ends| ends.last().copied().unwrap_or(0)));
-    words.extend(ends.iter().flatten());
-    for (number, region) in regions.iter().enumerate() {
-        words.push(base(array, number));
-        words.extend(axes.clone().map(|axis| region.origin[axis]));
-        words.extend(axes.clone().take(rank - 1).map(|axis| region.strides[axis]));
-        words.push(region.cells);
-    }
-    words
 }
 
 fn as_bytes(words: &[i64]) -> &[u8] {
@@ -637,37 +658,6 @@ fn length_bytes(arg: &DeviceArg<'_>) -> [u8; 8] {
         DeviceArg::Table(_, length) => (*length as u64).to_ne_bytes(),
         _ => [0; 8],
     }
-}
-
-/// Cuts a box until the blocks of each part are no more than a launch can have.
-fn cut_to_fit(
-    cells: &GridBox<4>,
-    blocks: &dyn Fn(&GridBox<4>) -> [u64; 3],
-    limits: [u64; 3],
-    give: &mut dyn FnMut(GridBox<4>),
-) {
-    let needed = blocks(cells);
-    let Some(over) = (0..3).find(|&d| needed[d] > limits[d]) else { return give(*cells) };
-    let extent = cells.extent();
-    let axis = match over {
-        0 => 3,
-        1 => 2,
-        _ if extent[0] > 1 => 0,
-        _ => 1,
-    };
-    // Parts of reductions start where segments do.
-    let mut middle = cells.lo[axis] + extent[axis] as i64 / 2;
-    if axis == 3 {
-        middle = middle.div_euclid(SEGMENT) * SEGMENT;
-    }
-    if middle <= cells.lo[axis] || middle >= cells.hi[axis] {
-        return give(*cells);
-    }
-    let (mut low, mut high) = (*cells, *cells);
-    low.hi[axis] = middle;
-    high.lo[axis] = middle;
-    cut_to_fit(&low, blocks, limits, give);
-    cut_to_fit(&high, blocks, limits, give);
 }
 
 /// The error of emitted source that a device's compiler refuses, with the user's line.

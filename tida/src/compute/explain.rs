@@ -19,6 +19,7 @@ use super::check::threads;
 use super::device::DeviceLaunch;
 use super::launch::quote;
 use super::prepare::{Prepared, prepare};
+use super::tune;
 use super::view::{Checked, Proven};
 use crate::acc::TileAcc;
 use crate::acc::device::DeviceCore;
@@ -34,6 +35,8 @@ pub struct Explanation {
     captures: Vec<Value>,
     plan: Plan,
     source: Source,
+    /// What timed trials found, a line each.
+    tuned: Vec<String>,
     /// The accelerator of the arguments.
     acc: Option<TileAcc>,
     compiled: OnceLock<Compiled>,
@@ -141,12 +144,17 @@ fn explained(
     let device = acc.and_then(compiling);
     let boxes = (&*asked.extent, asked.extent.iter().product::<i64>().unsigned_abs());
     let plan = match device {
-        Some(device) => launch.plan(device.backend().facts(), device.math(), boxes, false),
+        Some(device) => {
+            let winner = tune::known(&launch, device, (extent, boxes.1, false));
+            let wish = winner.map_or_else(|| launch.wish(), |winner| winner.wish);
+            launch.plan_for(&wish, device.backend().facts(), device.math(), boxes, false)
+        }
         None => launch.plan(&Facts::of_cuda(), Math::Exact, boxes, false),
     };
     drop(launch);
     let source = emit(&prepared.kernel, &prepared.analysis, &plan);
-    Explanation { prepared, captures, plan, source, acc: acc.cloned(), compiled: OnceLock::new() }
+    let tuned = device.map_or_else(Vec::new, |device| tune::describe(&prepared, device));
+    Explanation { prepared, captures, plan, source, tuned, acc: acc.cloned(), compiled: OnceLock::new() }
 }
 
 /// The device of an accelerator, if it compiles kernels.
@@ -237,6 +245,9 @@ impl fmt::Display for Explanation {
             None => writeln!(f, "  march: none, each thread has one cell")?,
         }
         describe(&self.prepared, &self.plan, f)?;
+        for line in &self.tuned {
+            writeln!(f, "  tuned: {line}")?;
+        }
         writeln!(f, "  checks: {}", if self.plan.checked { "reads that were not proven" } else { "none needed" })?;
         match self.compiled() {
             Ok((target, facts)) => {

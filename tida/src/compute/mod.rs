@@ -8,6 +8,7 @@ mod check;
 pub(crate) mod deferred;
 pub(crate) mod device;
 mod explain;
+mod geometry;
 mod kernels;
 mod launch;
 mod linear;
@@ -17,6 +18,7 @@ mod prepare;
 mod ptx;
 mod reduce;
 mod site;
+pub(crate) mod tune;
 pub(crate) mod view;
 
 pub use args::{All, Arg, Args, Table, all, table};

@@ -23,6 +23,8 @@ pub struct Stats {
     pub passes: u64,
     /// Steps done in all these passes.
     pub steps: u64,
+    /// Runs of kernels that were timed to choose a plan: see [`TileAccBuilder::tune`](crate::acc::TileAccBuilder::tune).
+    pub trials: u64,
     /// How busy everything was, of the work that is done; `None` without a
     /// [timeline](crate::acc::TileAccBuilder::timeline).
     pub busy: Option<Busy>,
@@ -118,6 +120,9 @@ impl fmt::Display for Stats {
         write!(f, ", {evictions} eviction{}", s(*evictions))?;
         if let Some(steps) = self.steps_per_residency() {
             write!(f, ", {steps:.1} steps a pass in {} pass{}", self.passes, if self.passes == 1 { "" } else { "es" })?;
+        }
+        if self.trials > 0 {
+            write!(f, ", {} trial{}", self.trials, s(self.trials))?;
         }
         let Some(busy) = self.busy else { return Ok(()) };
         let percent = |part: f64| format!("{:.0} %", 100.0 * part);
