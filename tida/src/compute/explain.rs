@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use tida_kernels::analysis::Analysis;
 use tida_kernels::emit::{Source, emit};
 use tida_kernels::ir::{Kernel, Type};
+use tida_kernels::plan::auto::Latency;
 use tida_kernels::plan::{FoldOp, Goal, Math, Plan};
 use tida_kernels::scalar::Value;
 
@@ -195,6 +196,14 @@ impl fmt::Display for Explanation {
             None => writeln!(f, "  march: none, each thread has one cell")?,
         }
         describe(&self.prepared, &self.plan, f)?;
+        if let Some(device) = self.acc.as_ref().and_then(compiling) {
+            let Latency { shared, cached, coalesced, scattered } = device.backend().facts().machine.latency;
+            writeln!(
+                f,
+                "  reads: {shared} ns from shared memory, {cached} from the cache, {coalesced} from memory, {scattered} with a line \
+                 for each thread"
+            )?;
+        }
         writeln!(f, "  checks: {}", if self.plan.checked { "reads that were not proven" } else { "none needed" })?;
         match self.compiled() {
             Ok((target, facts)) => {
