@@ -197,11 +197,13 @@ impl fmt::Display for Explanation {
         }
         describe(&self.prepared, &self.plan, f)?;
         if let Some(device) = self.acc.as_ref().and_then(compiling) {
-            let Latency { shared, cached, coalesced, scattered } = device.backend().facts().machine.latency;
+            let latency = device.backend().facts().machine.latency;
+            let Latency { shared, cached, coalesced, scattered } = latency;
+            let typical = if latency == Latency::TYPICAL { "; typical, not measured" } else { "" };
             writeln!(
                 f,
                 "  reads: {shared} ns from shared memory, {cached} from the cache, {coalesced} from memory, {scattered} with a line \
-                 for each thread"
+                 for each thread{typical}"
             )?;
         }
         writeln!(f, "  checks: {}", if self.plan.checked { "reads that were not proven" } else { "none needed" })?;
