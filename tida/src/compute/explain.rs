@@ -199,7 +199,7 @@ impl fmt::Display for Explanation {
         if let Some(device) = self.acc.as_ref().and_then(compiling) {
             let latency = device.backend().facts().machine.latency;
             let Latency { shared, cached, coalesced, scattered } = latency;
-            let typical = if latency == Latency::TYPICAL { "; typical, not measured" } else { "" };
+            let typical = if latency == Latency::TYPICAL { "; typical ones" } else { "" };
             writeln!(
                 f,
                 "  reads: {shared} ns from shared memory, {cached} from the cache, {coalesced} from memory, {scattered} with a line \
