@@ -8,6 +8,8 @@
 //!
 //! `--ooc` is another set of cases (`cargo xtask bench ooc`): arrays larger than the memory that tida may use, and the figures
 //! of TiDA-acc, against whole programs. What it found is in `docs/papers/tida-acc.md`.
+//!
+//! `--micro` is a third one (`cargo xtask bench micro`): micro-benchmarks of the GPU's memory, without tida.
 
 mod cells;
 mod cuda;
@@ -18,6 +20,7 @@ mod heat;
 mod host;
 mod mapping;
 mod measure;
+mod micro;
 mod ooc;
 mod programs;
 mod walks;
@@ -40,7 +43,7 @@ struct Options {
     #[arg(long, value_enum, default_value_t = On::Cuda)]
     device: On,
     /// Cases whose name holds one of these: heat3, heat2, sincos, sum, slabs, gemm, nbody, overhead, first, mapping; and of the
-    /// set that `--ooc` chooses: many, periodic, pass, exceed, figure
+    /// set that `--ooc` chooses: many, periodic, pass, exceed, figure; and of that of `--micro`: loads, banks, latency
     #[arg(long = "case", value_name = "NAME")]
     cases: Vec<String>,
     /// Takes the cases of arrays larger than memory and of TiDA-acc's figures, which take minutes, instead of the others;
@@ -50,6 +53,9 @@ struct Options {
     /// Takes the cases of the gallery's programs and of Lashgar's figures instead: operations, stencils, programs, sharing
     #[arg(long, conflicts_with = "ooc")]
     gallery: bool,
+    /// Takes micro-benchmarks of the GPU's memory instead of the others
+    #[arg(long, conflicts_with_all = ["ooc", "gallery"])]
+    micro: bool,
     /// Bytes that the case `exceed` takes for the device's memory [default: what the device has]
     #[arg(long)]
     memory: Option<u64>,
@@ -164,9 +170,11 @@ fn run() -> Result<()> {
         ("programs", gallery::programs),
         ("sharing", gallery::sharing),
     ];
-    let cases: &[(&str, Case)] = match (options.ooc, options.gallery) {
-        (true, _) => &ooc,
-        (_, true) => &of_gallery,
+    let micro: [(&str, Case); 3] = [("latency", micro::latency), ("banks", micro::banks), ("loads", micro::loads)];
+    let cases: &[(&str, Case)] = match options {
+        Options { ooc: true, .. } => &ooc,
+        Options { gallery: true, .. } => &of_gallery,
+        Options { micro: true, .. } => &micro,
         _ => &in_process,
     };
 
@@ -187,7 +195,10 @@ fn run() -> Result<()> {
         None if options.ooc && programs::compiled() => "hand-written programs",
         None => "nothing but its own results",
     };
-    println!("tida on {}, against {against}; at most {} rounds", device.name(), options.rounds);
+    match options.micro {
+        true => println!("{against}; at most {} rounds", options.rounds),
+        false => println!("tida on {}, against {against}; at most {} rounds", device.name(), options.rounds),
+    }
 
     let wanted = |name: &str| options.cases.is_empty() || options.cases.iter().any(|part| name.contains(part.as_str()));
     if !cases.iter().any(|(name, _)| wanted(name)) {

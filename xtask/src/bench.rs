@@ -7,6 +7,8 @@
 //!
 //! `ooc`: runs its other set of cases: arrays larger than the memory that tida may use, and the figures of TiDA-acc. The other
 //! side is programs of `benches/reference`, compiled here if there is nvcc.
+//!
+//! `micro`: runs its third set: micro-benchmarks of the GPU's memory.
 
 use std::process::Command;
 
@@ -38,6 +40,11 @@ pub struct GpuOptions {
 /// Runs the bench on the GPU; it says itself what it lacks where there is none.
 pub fn gpu(options: &GpuOptions) -> Result<()> {
     run(command("cargo bench --quiet --bench gpu --").args(&options.flags))
+}
+
+/// Runs its micro-benchmarks.
+pub fn micro(options: &GpuOptions) -> Result<()> {
+    run(command("cargo bench --quiet --bench gpu -- --micro").args(&options.flags))
 }
 
 /// Compiles the programs to compare with, and runs the bench.

@@ -31,7 +31,7 @@ enum Command {
     Corpus(corpus::Options),
     /// Pack tests, examples and benches into target/gpu-bundle, for a machine with a GPU and without Rust
     GpuBundle,
-    /// Draw what `bench ooc --json FILE` found, as SVG
+    /// Draw what `bench ooc` or `bench micro` found (`-- --json FILE`), as SVG
     Plot(plot::Options),
     /// Measure against hand-written references
     Bench {
@@ -48,6 +48,8 @@ enum Bench {
     Gpu(bench::GpuOptions),
     /// Arrays larger than memory and the figures of TiDA-acc, against hand-written programs, on such a machine
     Ooc(bench::GpuOptions),
+    /// Latencies and banks of a GPU's memory, on such a machine
+    Micro(bench::GpuOptions),
 }
 
 fn main() -> std::process::ExitCode {
@@ -59,6 +61,7 @@ fn main() -> std::process::ExitCode {
         Command::Bench { what: Bench::Cpu(options) } => bench::cpu(&options),
         Command::Bench { what: Bench::Gpu(options) } => bench::gpu(&options),
         Command::Bench { what: Bench::Ooc(options) } => bench::ooc(&options),
+        Command::Bench { what: Bench::Micro(options) } => bench::micro(&options),
     };
     match done {
         Ok(()) => std::process::ExitCode::SUCCESS,

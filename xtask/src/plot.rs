@@ -1,7 +1,8 @@
-//! `cargo xtask plot`: bars from what `cargo xtask bench ooc -- --json FILE` wrote, as SVG files.
+//! `cargo xtask plot`: bars and lines from what `cargo xtask bench ooc -- --json FILE` or `bench micro` wrote, as SVG files.
 //!
 //! Each plot has groups along the axis (numbers of steps) and in each group a bar a series (a program). Heights are what was
-//! measured or, as in TiDA-acc's Figures 5 and 6, speed-ups over one of the series.
+//! measured or, as in TiDA-acc's Figures 5 and 6, speed-ups over one of the series. Where all groups are numbers (of threads),
+//! each series is a line.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -17,9 +18,9 @@ pub struct Options {
     /// Files with one JSON object a line; of what was measured twice, the last counts
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// Folder for the pictures
-    #[arg(long, default_value = "docs/papers/tida-acc")]
-    into: PathBuf,
+    /// Folder for the pictures [default: that of the paper, in docs/papers]
+    #[arg(long)]
+    into: Option<PathBuf>,
 }
 
 /// A line that belongs to a plot.
@@ -61,6 +62,7 @@ const STYLES: &[Style] = &[
     },
     Style { plot: "many steps", title: "Heat f64, memory for a part of the arrays", over: None },
     Style { plot: "one step a pass", title: "Heat f64, one step a pass over the link", over: None },
+    Style { plot: "latency", title: "Latency of reads that wait for one another", over: None },
 ];
 
 /// Draws each plot into a file of its own.
@@ -76,16 +78,25 @@ pub fn write(options: &Options) -> Result<()> {
             "tried to draw plots; found no point in these files; write them by `bench ooc -- --json FILE`".into()
         );
     }
-    let folder = crate::shell::root().join(&options.into);
-    std::fs::create_dir_all(&folder).map_err(|e| format!("tried to create {}; found: {e}", folder.display()))?;
     for plot in distinct(points.iter().map(|point| point.plot.as_str())) {
         let of: Vec<Point> = points.iter().filter(|point| point.plot == plot).cloned().collect();
-        let path = folder.join(format!("{}.svg", plot.replace(' ', "-")));
+        let folder = options.into.clone().unwrap_or_else(|| paper(plot).into());
+        let folder = crate::shell::root().join(folder);
+        std::fs::create_dir_all(&folder).map_err(|e| format!("tried to create {}; found: {e}", folder.display()))?;
+        let path = folder.join(format!("{}.svg", plot.replace(',', "").replace(' ', "-")));
         std::fs::write(&path, drawn(plot, &of))
             .map_err(|e| format!("tried to write {}; found: {e}", path.display()))?;
         println!("{}", path.display());
     }
     Ok(())
+}
+
+/// Where the pictures of a paper are. Its plots of micro-benchmarks are named after what they measure.
+fn paper(plot: &str) -> &'static str {
+    match ["thread latency", "banks", "latency"].iter().any(|micro| plot.starts_with(micro)) {
+        true => "docs/papers/ipmacc",
+        false => "docs/papers/tida-acc",
+    }
 }
 
 /// Adds the points of a file; other lines are left out.
@@ -162,7 +173,11 @@ fn drawn(plot: &str, points: &[Point]) -> String {
             Some((place(&groups, &point.group)?, place(&series, &point.series)?, bar(point, points, over)?))
         })
         .collect();
-    let top = bars.iter().map(|(.., bar)| bar.high).fold(0.0, f64::max);
+    let numbers: Option<Vec<f64>> = groups.iter().map(|group| group.parse().ok()).collect();
+    let numbers = numbers.filter(|numbers| numbers.len() > 1);
+    // Lines show no highest rounds.
+    let most = |bar: &Bar| if numbers.is_some() { bar.height } else { bar.high };
+    let top = bars.iter().map(|(.., bar)| most(bar)).fold(0.0, f64::max);
     let step = tick(top);
     let top = if top > 0.0 { (top / step).ceil() * step } else { 1.0 };
     let (bottom, height) = (ABOVE + HIGH, ABOVE + HIGH + BELOW + LINE * series.len() as f64);
@@ -187,6 +202,66 @@ fn drawn(plot: &str, points: &[Point]) -> String {
         line(format_args!(r##"<path d="M{LEFT} {at:.2}h{WIDE}" stroke="#dddddd"/>"##));
         line(format_args!(r#"<text x="{}" y="{:.2}" text-anchor="end">{}</text>"#, LEFT - 6.0, at + 4.0, short(value)));
     }
+    if let Some(numbers) = numbers {
+        lines(&numbers, series.len(), &bars, y, &mut line);
+    } else {
+        columns(&groups, &series, &bars, y, &mut line);
+    }
+    line(format_args!(r##"<path d="M{LEFT} {bottom}h{WIDE}" stroke="#000000"/>"##));
+    for (place, name) in series.iter().enumerate() {
+        let at = bottom + BELOW - 8.0 + LINE * place as f64;
+        let fill = COLOURS[place % COLOURS.len()];
+        line(format_args!(r#"<rect x="{LEFT}" y="{at}" width="12" height="12" fill="{fill}"/>"#));
+        line(format_args!(r#"<text x="{}" y="{}">{}</text>"#, LEFT + 18.0, at + 10.0, escaped(name)));
+    }
+    text.push_str("</svg>\n");
+    text
+}
+
+/// A line a series over groups that are numbers, with marks at round ones.
+fn lines(
+    numbers: &[f64],
+    series: usize,
+    bars: &[(usize, usize, Bar)],
+    y: impl Fn(f64) -> f64,
+    line: &mut dyn FnMut(std::fmt::Arguments<'_>),
+) {
+    let most = numbers.iter().copied().fold(0.0, f64::max);
+    let x = |number: f64| LEFT + if most > 0.0 { WIDE * number / most } else { 0.0 };
+    let step = tick(most);
+    for mark in 0..=(most / step).floor() as usize {
+        let number = mark as f64 * step;
+        line(format_args!(
+            r#"<text x="{:.2}" y="{}" text-anchor="middle">{number}</text>"#,
+            x(number),
+            ABOVE + HIGH + 16.0
+        ));
+    }
+    for place in 0..series {
+        let mut points: Vec<(f64, f64)> = bars
+            .iter()
+            .filter(|bar| bar.1 == place)
+            .map(|(group, _, bar)| (x(numbers[*group]), y(bar.height)))
+            .collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let points: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+        let colour = COLOURS[place % COLOURS.len()];
+        line(format_args!(
+            r#"<polyline points="{}" fill="none" stroke="{colour}" stroke-width="1.5"/>"#,
+            points.join(" ")
+        ));
+    }
+}
+
+/// In each group a bar a series.
+fn columns(
+    groups: &[&str],
+    series: &[&str],
+    bars: &[(usize, usize, Bar)],
+    y: impl Fn(f64) -> f64,
+    line: &mut dyn FnMut(std::fmt::Arguments<'_>),
+) {
+    let bottom = ABOVE + HIGH;
     let group_wide = WIDE / groups.len().max(1) as f64;
     let bar_wide = 0.8 * group_wide / series.len().max(1) as f64;
     for (place, group) in groups.iter().enumerate() {
@@ -197,7 +272,7 @@ fn drawn(plot: &str, points: &[Point]) -> String {
             escaped(group)
         ));
     }
-    for (group, series_place, Bar { height, low, high }) in bars {
+    for &(group, series_place, Bar { height, low, high }) in bars {
         let left = LEFT + group_wide * (group as f64 + 0.1) + bar_wide * series_place as f64;
         let (middle, wide) = (left + bar_wide / 2.0, 0.9 * bar_wide);
         let fill = COLOURS[series_place % COLOURS.len()];
@@ -222,15 +297,6 @@ fn drawn(plot: &str, points: &[Point]) -> String {
             short(height)
         ));
     }
-    line(format_args!(r##"<path d="M{LEFT} {bottom}h{WIDE}" stroke="#000000"/>"##));
-    for (place, name) in series.iter().enumerate() {
-        let at = bottom + BELOW - 8.0 + LINE * place as f64;
-        let fill = COLOURS[place % COLOURS.len()];
-        line(format_args!(r#"<rect x="{LEFT}" y="{at}" width="12" height="12" fill="{fill}"/>"#));
-        line(format_args!(r#"<text x="{}" y="{}">{}</text>"#, LEFT + 18.0, at + 10.0, escaped(name)));
-    }
-    text.push_str("</svg>\n");
-    text
 }
 
 /// Distance of marks along an axis up to `top`: at most ten of them, at round numbers.
@@ -317,6 +383,28 @@ mod tests {
         let alone: Vec<Point> = points.into_iter().filter(|point| point.series == "tida & co").collect();
         let picture = drawn("figure 5", &alone);
         assert!(picture.contains(">s</text>") && !picture.contains("speed-up"));
+    }
+
+    #[test]
+    fn groups_that_are_numbers_make_lines() {
+        let lines =
+            [("2", 5.0), ("8", 10.0), ("4", 7.5)].map(|(group, value)| point("thread latency", group, "1", value));
+        let mut points = Vec::new();
+        read(&lines.join("\n"), &mut points).unwrap();
+        let picture = drawn("thread latency", &points);
+        // From the left, whatever the order of measuring; of an axis to 8 and one to 10.
+        let drawn: Vec<&str> =
+            picture.split("polyline points=\"").skip(1).map(|part| part.split('"').next().unwrap()).collect();
+        assert_eq!(drawn, ["260.0,190.0 450.0,115.0 830.0,40.0"]);
+        assert!(!picture.contains("<title>"));
+        // One number alone is a bar.
+        assert!(super::drawn("thread latency", &points[..1]).contains("<title>"));
+    }
+
+    #[test]
+    fn pictures_lie_beside_their_paper() {
+        assert!(paper("thread latency, all unique").ends_with("ipmacc") && paper("banks, 32 x 32").ends_with("ipmacc"));
+        assert!(paper("figure 5").ends_with("tida-acc") && paper("one step a pass").ends_with("tida-acc"));
     }
 
     #[test]

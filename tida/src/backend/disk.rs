@@ -87,7 +87,8 @@ fn path(folder: &Path, key: Key) -> PathBuf {
     folder.join(format!("{key}.kernel"))
 }
 
-fn load_from(folder: &Path, key: Key) -> Option<Vec<u8>> {
+/// What was stored in a folder for a key.
+pub(super) fn load_from(folder: &Path, key: Key) -> Option<Vec<u8>> {
     let path = path(folder, key);
     let mut file = match fs::read(&path) {
         Ok(file) => file,
@@ -106,7 +107,8 @@ fn load_from(folder: &Path, key: Key) -> Option<Vec<u8>> {
     Some(file)
 }
 
-fn store_in(folder: &Path, key: Key, content: &[u8]) {
+/// Keeps bytes for a key in a folder, if that can be done.
+pub(super) fn store_in(folder: &Path, key: Key, content: &[u8]) {
     static WRITTEN: AtomicU64 = AtomicU64::new(0);
     let path = path(folder, key);
     // A name of its own, then renamed: who reads meets the whole file or none, whoever else writes it.

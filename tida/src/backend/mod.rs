@@ -9,6 +9,7 @@ pub(crate) mod cuda;
 pub(crate) mod disk;
 pub(crate) mod opencl;
 mod pinned;
+mod profile;
 pub(crate) mod sim;
 
 use std::any::Any;

@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use tida_kernels::analysis::Analysis;
 use tida_kernels::emit::{Source, emit};
 use tida_kernels::ir::{Kernel, Type};
+use tida_kernels::plan::auto::Latency;
 use tida_kernels::plan::{FoldOp, Goal, Math, Plan};
 use tida_kernels::scalar::Value;
 
@@ -247,6 +248,16 @@ impl fmt::Display for Explanation {
         describe(&self.prepared, &self.plan, f)?;
         for line in &self.tuned {
             writeln!(f, "  tuned: {line}")?;
+        }
+        if let Some(device) = self.acc.as_ref().and_then(compiling) {
+            let latency = device.backend().facts().machine.latency;
+            let Latency { shared, cached, coalesced, scattered } = latency;
+            let typical = if latency == Latency::TYPICAL { "; typical ones" } else { "" };
+            writeln!(
+                f,
+                "  reads: {shared} ns from shared memory, {cached} from the cache, {coalesced} from memory, {scattered} with a line \
+                 for each thread{typical}"
+            )?;
         }
         writeln!(f, "  checks: {}", if self.plan.checked { "reads that were not proven" } else { "none needed" })?;
         match self.compiled() {

@@ -22,7 +22,7 @@ use smallvec::SmallVec;
 use tida_kernels::plan::Dialect;
 use tida_kernels::plan::auto::{Latency, Machine};
 
-use super::{Argument, Backend, Code, Event, Facts, Kernel, Memory};
+use super::{Argument, Backend, Code, Event, Facts, Kernel, Memory, profile};
 use crate::error::{Error, ErrorKind};
 use compile::{CudaKernel, Target};
 use memory::{Kept, Pinned};
@@ -31,7 +31,8 @@ use staging::{Staging, Way};
 use stream::{CudaEvent, Origin};
 
 /// The first CUDA device, or the one that the environment variable `TIDA_CUDA_DEVICE` numbers. `TIDA_PINNED_LIMIT` is the
-/// most bytes of the host's memory to pin for it.
+/// most bytes of the host's memory to pin for it. With `TIDA_TUNE=1` the latencies of its reads are measured, unless that was
+/// done before.
 ///
 /// # Errors
 /// No driver, no device, or no NVRTC, a limit that is no number: what was looked for and what to do.
@@ -41,9 +42,18 @@ pub(crate) fn open() -> Result<Arc<dyn Backend>, Error> {
     let major = driver.attribute(device, CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
     let minor = driver.attribute(device, CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
     let target = Target::of_device(10 * major + minor)?;
-    let facts = facts(driver, device, &target)?;
-    let context = Context::new(driver, device, facts.memory, memory::pinned_limit()?)?;
-    Ok(Arc::new(Cuda { context: Arc::new(context), facts, target }))
+    let mut facts = facts(driver, device, &target)?;
+    let pinned_limit = memory::pinned_limit()?;
+    let open = |facts: &Facts| -> Result<Cuda, Error> {
+        let context = Arc::new(Context::new(driver, device, facts.memory, pinned_limit)?);
+        Ok(Cuda { context, facts: facts.clone(), target: target.clone() })
+    };
+    let cuda = open(&facts)?;
+    // On a context of its own, which gives all memory back.
+    let tuned = std::env::var_os("TIDA_TUNE").is_some_and(|chosen| chosen == "1");
+    let trial = tuned.then_some(|| Ok(Arc::new(open(&facts)?) as Arc<dyn Backend>));
+    facts.machine.latency = profile::latency(&facts, trial);
+    Ok(Arc::new(Cuda { facts, ..cuda }))
 }
 
 /// What the driver says of a device.
