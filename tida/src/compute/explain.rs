@@ -146,7 +146,7 @@ fn explained(
     let boxes = (&*asked.extent, asked.extent.iter().product::<i64>().unsigned_abs());
     let plan = match device {
         Some(device) => {
-            let winner = tune::known(&launch, device, (extent, boxes.1, false));
+            let winner = tune::known(&launch, device, (boxes.0, boxes.1, false));
             let wish = winner.map_or_else(|| launch.wish(), |winner| winner.wish);
             launch.plan_for(&wish, device.backend().facts(), device.math(), boxes, false)
         }
