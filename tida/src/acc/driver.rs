@@ -22,6 +22,9 @@ use crate::error::{Error, ErrorKind};
 /// Sweeps that may be open at once: as many kernels a tile loop can interleave and still have its tiles merged.
 const OPEN: usize = 4;
 
+/// How long a thread looks for what the device may end at any moment before it sleeps.
+const SOON: Duration = Duration::from_micros(50);
+
 /// A recorder that is silent for so long has paused.
 const PAUSE: Duration = Duration::from_micros(200);
 
@@ -90,9 +93,28 @@ impl InFlight {
 }
 
 /// The thread that waits for the device: ends nodes as their commands are done.
-fn wait_for_device(in_flight: &Receiver<InFlight>) {
-    while let Ok(node) = in_flight.recv() {
-        node.finish();
+fn wait_for_device(in_flight: &Receiver<InFlight>, looks: bool) {
+    loop {
+        let seen = if looks { soon(|| in_flight.try_recv().ok()) } else { None };
+        let next = seen.or_else(|| in_flight.recv().ok());
+        match next {
+            Some(node) => node.finish(),
+            None => return,
+        }
+    }
+}
+
+/// What `look` gives before long; waking a thread that sleeps takes about as long.
+fn soon<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
+    let start = Instant::now();
+    loop {
+        if let found @ Some(_) = look() {
+            return found;
+        }
+        if start.elapsed() > SOON {
+            return None;
+        }
+        std::hint::spin_loop();
     }
 }
 
@@ -194,7 +216,8 @@ impl Core {
         let driver = core.clone();
         thread("tida-driver", Box::new(move || driver.drive()))?;
         if let Some(in_flight) = in_flight {
-            thread("tida-device", Box::new(move || wait_for_device(&in_flight)))?;
+            let looks = core.hurries();
+            thread("tida-device", Box::new(move || wait_for_device(&in_flight, looks)))?;
         }
         Ok(core)
     }
@@ -563,6 +586,9 @@ impl Core {
             }
             return;
         }
+        if self.hurries() && soon(|| done().then_some(())).is_some() {
+            return self.device.iter().for_each(|device| device.backend().caught_up());
+        }
         let mut guard = lock(&self.progress);
         while !done() {
             guard = self.finished.wait(guard).unwrap_or_else(PoisonError::into_inner);
@@ -571,6 +597,14 @@ impl Core {
         if let Some(device) = &self.device {
             device.backend().caught_up();
         }
+    }
+
+    /// Whether threads look for the end of work before they sleep: a GPU may do it in less time than they take to wake.
+    fn hurries(&self) -> bool {
+        self.device.as_ref().is_some_and(|device| {
+            let backend = device.backend();
+            backend.facts().gpu && backend.simulated().is_none()
+        })
     }
 
     fn wait_for_end(&self, node: &Node) {

@@ -16,6 +16,9 @@ use crate::error::{Error, ErrorKind};
 /// How long a thread looks for the end of work before it sleeps: waking up takes about as long.
 const SPIN: Duration = Duration::from_micros(50);
 
+/// How long it looks away between two looks at first, and at most: a look takes the driver's lock, which who launches needs.
+const AWAY: (Duration, Duration) = (Duration::from_micros(1), Duration::from_micros(8));
+
 /// Events kept to be used again, of each sort.
 const MOST_EVENTS: usize = 1024;
 
@@ -236,9 +239,16 @@ impl Event for CudaEvent {
 
     fn finish(&self) -> Result<(), Error> {
         let start = Instant::now();
+        let mut away = AWAY.0;
         loop {
             match self.query()? {
-                NOT_READY if start.elapsed() < SPIN => hint::spin_loop(),
+                NOT_READY if start.elapsed() < SPIN => {
+                    let looked = Instant::now();
+                    while looked.elapsed() < away {
+                        hint::spin_loop();
+                    }
+                    away = AWAY.1.min(2 * away);
+                }
                 NOT_READY => break,
                 code => return self.context.driver.check("cuEventQuery", code),
             }
