@@ -11,7 +11,9 @@ use tida_kernels::element::{ElementType, ScalarType};
 use tida_kernels::emit::Param;
 use tida_kernels::interp::run_box;
 use tida_kernels::ir::{Access, Kernel, Type};
-use tida_kernels::plan::march::{queues, saving};
+use tida_kernels::plan::auto::Latency;
+use tida_kernels::plan::march::saving;
+use tida_kernels::plan::registers::{USUAL, chosen};
 use tida_kernels::plan::{Dialect, Goal, Plan};
 use tida_kernels::quote::build::*;
 use tida_kernels::quote::*;
@@ -245,7 +247,11 @@ fn queues_hold_what_is_read_and_no_more() {
     };
     let of = |offsets: &[&[i64]]| {
         let kernel = by(offsets);
-        queues(&kernel, &analyse(&kernel)).into_iter().map(|q| (q.across, q.along, q.reads)).collect::<Vec<_>>()
+        chosen(&kernel, &analyse(&kernel), true, USUAL, &Latency::TYPICAL)
+            .queues
+            .into_iter()
+            .map(|q| (q.across, q.along, q.reads))
+            .collect::<Vec<_>>()
     };
     assert_eq!(of(&[&[-1, 0, 0], &[0, 0, 0], &[0, 0, 0], &[1, 0, 0], &[0, 1, 0]]), [(vec![0, 0], (-1, 1), 3)]);
     // Columns of their own.

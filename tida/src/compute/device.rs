@@ -9,6 +9,7 @@ use tida_kernels::element::{ElementType, ScalarType};
 use tida_kernels::emit::{FaultRecord, Field, Param, emit};
 use tida_kernels::plan::auto::{Boxes, march};
 use tida_kernels::plan::cache::{Cache, Cached};
+use tida_kernels::plan::registers::USUAL;
 use tida_kernels::plan::{Dialect, Goal, Math, Plan, SEGMENT};
 use tida_kernels::scalar::Fault;
 
@@ -441,6 +442,8 @@ impl DeviceLaunch<'_> {
             march,
             cache,
             width,
+            registers: USUAL,
+            latency: facts.machine.latency,
         }
     }
 
