@@ -113,20 +113,24 @@ pub fn kept(kernel: &Kernel, analysis: &Analysis, plan: &Plan) -> Kept {
         return Kept::default();
     }
     let marches = plan.marches(kernel.rank).is_some();
-    let mut kept = chosen(kernel, analysis, marches, plan.registers, &plan.latency);
+    let queues = if marches { queues(kernel, analysis) } else { Vec::new() };
+    let mut rows = carried(kernel, analysis);
     // What has tiles is near already.
-    kept.carried.retain(|row| plan.cached(row.arg) == Cache::None);
-    kept
+    rows.retain(|row| plan.cached(row.arg) == Cache::None);
+    select(queues, rows, kernel.rank, plan.registers, &plan.latency)
 }
 
 /// The candidates that `budget` registers hold, the best for each register first.
 pub fn chosen(kernel: &Kernel, analysis: &Analysis, marches: bool, budget: u32, latency: &Latency) -> Kept {
     let queues = if marches { queues(kernel, analysis) } else { Vec::new() };
-    let rows = carried(kernel, analysis);
+    select(queues, carried(kernel, analysis), kernel.rank, budget, latency)
+}
+
+fn select(queues: Vec<Queue>, rows: Vec<Carried>, rank: usize, budget: u32, latency: &Latency) -> Kept {
     // Column by column they are read side by side.
     let of_queue = |queue: &Queue| (queue.registers(), u64::from(queue.reads - 1) * u64::from(latency.coalesced));
     let of_row = |row: &Carried| {
-        let class = Class::of(&row.index, kernel.rank);
+        let class = Class::of(&row.index, rank);
         (row.registers(), u64::from(row.saved) * u64::from(class.latency(latency)) * row.turns)
     };
     let all: Vec<(u32, u64)> = queues.iter().map(of_queue).chain(rows.iter().map(of_row)).collect();

@@ -13,6 +13,7 @@ use super::{Handle, TileAcc};
 use crate::backend::cpu::Caches;
 use crate::backend::sim::{self, SimDevice};
 use crate::backend::{cuda, opencl};
+use crate::compute::registers::Without;
 use crate::error::{Error, ErrorKind};
 
 /// Where work runs.
@@ -118,6 +119,7 @@ pub struct TileAccBuilder {
     math: Math,
     timeline: bool,
     caches: Option<Caches>,
+    without: Option<String>,
 }
 
 /// Sweeps that may wait to run before the recorder waits for one to finish.
@@ -144,6 +146,13 @@ impl TileAccBuilder {
     /// Number of threads for native kernels; without it, one for each processor.
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads);
+        self
+    }
+
+    /// Plans go without what is named, in a list such as `no-dim,no-small`: what each is worth. In the place of `TIDA_PLAN`.
+    #[doc(hidden)]
+    pub fn plan(mut self, without: &str) -> Self {
+        self.without = Some(without.to_owned());
         self
     }
 
@@ -244,8 +253,10 @@ impl TileAccBuilder {
         };
         let march = std::env::var_os("TIDA_MARCH").map(|text| text.to_string_lossy().into_owned());
         let march = march_from(march.as_deref())?;
+        let named = std::env::var_os("TIDA_PLAN").map(|text| text.to_string_lossy().into_owned());
+        let without = Without::from_list(self.without.or(named).as_deref().unwrap_or_default())?;
         let core = opened.map(|opened| {
-            let core = DeviceCore::new(opened, self.math, limit).with_march(march);
+            let core = DeviceCore::new(opened, self.math, limit).with_march(march).with_plans_without(without);
             if self.timeline { core.with_timeline() } else { core }
         });
         let timeline = match &core {

@@ -14,6 +14,7 @@ use tida_kernels::plan::{FoldOp, Math, Plan};
 use super::timeline::{Recorder, SpanKind, Stats, restart};
 use super::tracker::Tracker;
 use crate::backend::{Backend, COPIES, Code, Kernel, Memory, STREAMS};
+use crate::compute::registers::Without;
 use crate::error::{Error, ErrorKind};
 
 /// A device of one accelerator.
@@ -23,6 +24,8 @@ pub(crate) struct DeviceCore {
     math: Math,
     /// Cells along the first axis that a thread takes, where a loop does not say.
     march: Option<u32>,
+    /// What plans go without.
+    without: Without,
     next_stream: AtomicUsize,
     uploaded: AtomicU64,
     downloaded: AtomicU64,
@@ -152,6 +155,7 @@ impl DeviceCore {
             opened,
             math,
             march: None,
+            without: Without::default(),
             next_stream: AtomicUsize::new(0),
             uploaded: AtomicU64::new(0),
             downloaded: AtomicU64::new(0),
@@ -173,6 +177,12 @@ impl DeviceCore {
     /// Threads take so many cells along the first axis where a loop does not say.
     pub fn with_march(mut self, cells: Option<u32>) -> DeviceCore {
         self.march = cells;
+        self
+    }
+
+    /// Plans go without these.
+    pub fn with_plans_without(mut self, without: Without) -> DeviceCore {
+        self.without = without;
         self
     }
 
@@ -270,6 +280,11 @@ impl DeviceCore {
     /// Cells along the first axis that a thread takes where a loop does not say, if that was asked for.
     pub fn march(&self) -> Option<u32> {
         self.march
+    }
+
+    /// What plans go without.
+    pub fn without(&self) -> Without {
+        self.without
     }
 
     /// The next stream in turn.

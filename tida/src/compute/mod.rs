@@ -15,6 +15,7 @@ mod macro_tests;
 mod prepare;
 mod ptx;
 mod reduce;
+pub(crate) mod registers;
 mod site;
 pub(crate) mod view;
 
