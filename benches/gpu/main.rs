@@ -19,6 +19,7 @@ mod mapping;
 mod measure;
 mod ooc;
 mod programs;
+mod registers;
 mod walks;
 
 use std::path::PathBuf;
@@ -38,7 +39,8 @@ struct Options {
     /// Where tida runs; the references run on the first NVIDIA GPU, and not at all beside `cpu`
     #[arg(long, value_enum, default_value_t = On::Cuda)]
     device: On,
-    /// Cases whose name holds one of these: heat3, heat2, sincos, sum, slabs, gemm, nbody, overhead, first, mapping; and of the
+    /// Cases whose name holds one of these: heat3, heat2, sincos, sum, slabs, gemm, nbody, overhead, first, mapping,
+    /// seismic, sweep, writes; and of the
     /// set that `--ooc` chooses: many, periodic, pass, exceed, figure
     #[arg(long = "case", value_name = "NAME")]
     cases: Vec<String>,
@@ -123,7 +125,7 @@ fn run() -> Result<()> {
         return host::first_call(device);
     }
     type Case = fn(&Bench, &mut Output) -> Result<()>;
-    let in_process: [(&str, Case); 11] = [
+    let in_process: [(&str, Case); 14] = [
         ("heat3 f64", heat::heat3::<f64>),
         ("heat3 f32", heat::heat3::<f32>),
         ("heat2 f64", heat::heat2),
@@ -135,6 +137,9 @@ fn run() -> Result<()> {
         ("overhead", host::overhead),
         ("first call", host::first_calls),
         ("mapping", mapping::mapping),
+        ("seismic", registers::seismic),
+        ("sweep", registers::sweeps),
+        ("writes", registers::writes),
     ];
     let ooc: [(&str, Case); 8] = [
         ("figure 1", figures::figure_1),

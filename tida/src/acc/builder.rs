@@ -120,6 +120,7 @@ pub struct TileAccBuilder {
     timeline: bool,
     caches: Option<Caches>,
     without: Option<String>,
+    march: Option<u32>,
 }
 
 /// Sweeps that may wait to run before the recorder waits for one to finish.
@@ -149,10 +150,12 @@ impl TileAccBuilder {
         self
     }
 
-    /// Plans go without what is named, in a list such as `no-dim,no-small`: what each is worth. In the place of `TIDA_PLAN`.
+    /// Plans go without what is named, in a list such as `no-dim,no-small`: what each is worth. And threads take so many cells
+    /// along the first axis where a loop does not say. In the place of `TIDA_PLAN` and `TIDA_MARCH`.
     #[doc(hidden)]
-    pub fn plan(mut self, without: &str) -> Self {
+    pub fn plan(mut self, without: &str, march: Option<u32>) -> Self {
         self.without = Some(without.to_owned());
+        self.march = march;
         self
     }
 
@@ -252,7 +255,7 @@ impl TileAccBuilder {
             None => bytes_from("TIDA_MEMORY_LIMIT")?,
         };
         let march = std::env::var_os("TIDA_MARCH").map(|text| text.to_string_lossy().into_owned());
-        let march = march_from(march.as_deref())?;
+        let march = self.march.or(march_from(march.as_deref())?);
         let named = std::env::var_os("TIDA_PLAN").map(|text| text.to_string_lossy().into_owned());
         let without = Without::from_list(self.without.or(named).as_deref().unwrap_or_default())?;
         let core = opened.map(|opened| {
