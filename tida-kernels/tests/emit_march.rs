@@ -307,6 +307,25 @@ fn loops_and_library_functions_do_not_suit_a_march() {
         saving(&kernel, &analyse(&kernel)).suits
     };
     assert!(many(5) && !many(6));
+    // Few arrays, of many components that are read.
+    let planes = |read: u64| {
+        let args =
+            [("next", bind(Access::Write, F32, 2)), ("a", bind(Access::Read, V3, 2)), ("b", bind(Access::Read, V3, 2))];
+        let parts = (0..2 * read).map(|n| load_part(1 + (n % 2) as u32, at(), vec![entry(int(n / 2))]));
+        let sum = parts.reduce(add).unwrap();
+        let kernel = typed(
+            "planes.rs",
+            2,
+            &args,
+            &[],
+            &[],
+            block(vec![store(0, at(), cast(sum, ScalarType::F32))]),
+            vec![],
+            None,
+        );
+        saving(&kernel, &analyse(&kernel)).suits
+    };
+    assert!(planes(2) && !planes(3));
 }
 
 #[test]

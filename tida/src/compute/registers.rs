@@ -89,7 +89,8 @@ fn taken(wanted: &[u32], budget: u32) -> u32 {
 
 /// Whether a compilation has room for what it keeps, beside the one without replacement.
 fn fits(step: &Step, plain: &Step) -> bool {
-    step.spilled.unwrap_or(0) <= plain.spilled.unwrap_or(0) && step.registers.is_none_or(|n| n <= MOST)
+    let most = plain.registers.unwrap_or(0).max(MOST);
+    step.spilled.unwrap_or(0) <= plain.spilled.unwrap_or(0) && step.registers.is_none_or(|n| n <= most)
 }
 
 /// The number of the compilation that is kept: of those that fit the one with most values in registers.
@@ -109,6 +110,8 @@ fn next_budget(steps: &[Step], wanted: &[u32]) -> Option<u32> {
     let budget = match (plain.registers, last.registers) {
         // Nothing to go by.
         (None, _) => USUAL,
+        // Values that are kept often take registers that reads had: the usual is tried at least.
+        (Some(registers), _) if steps.len() == 1 => MOST.saturating_sub(registers).max(USUAL),
         (_, Some(registers)) if fits(last, plain) => last.kept + MOST.checked_sub(registers)?,
         _ => good.kept + last.kept.checked_sub(good.kept)? / 2,
     };
@@ -224,7 +227,9 @@ mod tests {
     fn what_is_left_goes_to_more_candidates() {
         // Every second register is one that the kernel had anyway, so that there is room for more than it seemed.
         let wanted = [20, 20, 20, 20, 20, 20];
-        assert_eq!(tried(&wanted, |kept| (Some(70 + kept / 2), 0)), (vec![0, 40, 60, 80], 3));
+        assert_eq!(tried(&wanted, |kept| (Some(70 + kept / 2), 0)), (vec![0, 60, 80], 2));
+        // More than half of the registers to begin with, and no more with what is kept.
+        assert_eq!(tried(&[30, 30, 30], |_| (Some(140), 0)), (vec![0, 60], 1));
     }
 
     #[test]
@@ -236,7 +241,7 @@ mod tests {
         // Spills whatever is kept.
         assert_eq!(tried(&[10; 8], |kept| (Some(50 + kept), kept)), (vec![0, 70, 30, 10], 0));
         // The kernel has no room by itself.
-        assert_eq!(tried(&[2; 8], |_| (Some(168), 0)), (vec![0], 0));
+        assert_eq!(tried(&[2; 8], |kept| (Some(168 + kept), 0)), (vec![0, 16, 8, 4], 0));
         // It spills by itself, and no more with what it keeps.
         assert_eq!(tried(&[2, 2], |kept| (Some(100 + kept), 16)), (vec![0, 4], 1));
     }
