@@ -19,7 +19,7 @@ use super::capture::{CapturedValue, Captures};
 use super::check::integer;
 use super::launch::fault_error;
 use super::prepare::Prepared;
-use super::registers::{Without, settle};
+use super::registers::{Counted, Without, settle};
 use crate::acc::boxes::union;
 use crate::acc::device::{DeviceCore, Ready};
 use crate::acc::node::{Done, Queue, Ring};
@@ -503,7 +503,7 @@ impl DeviceLaunch<'_> {
         // The text does not say how long a march is.
         let plan = &Plan { march: plan.march.map(|_| 1), ..plan.clone() };
         device.ready(Arc::as_ptr(self.prepared) as usize, plan, || {
-            let settled = settle(self.prepared, plan, device.backend().facts().gpu, |plan| {
+            let settled = settle(self.prepared, plan, Counted::on(device.backend().facts(), Counted::ToRun), |plan| {
                 let source = emit(&self.prepared.kernel, &self.prepared.analysis, plan);
                 match device.kernel(&source.text, &source.entry, plan.block) {
                     Ok(kernel) => Ok((kernel.facts(), Ready { source, kernel })),

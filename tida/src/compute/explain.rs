@@ -18,7 +18,7 @@ use super::capture::Captures;
 use super::device::DeviceLaunch;
 use super::launch::quote;
 use super::prepare::{Prepared, prepare};
-use super::registers::{Settled, describe as describe_kept, settle};
+use super::registers::{Counted, Settled, describe as describe_kept, settle};
 use super::view::{Checked, Proven};
 use crate::acc::TileAcc;
 use crate::acc::device::DeviceCore;
@@ -173,7 +173,7 @@ impl Explanation {
         self.compiled.get_or_init(|| match self.acc.as_ref().and_then(compiling) {
             Some(device) => {
                 let target = device.backend().facts();
-                let settled = settle(&self.prepared, &self.plan, target.gpu, |plan| {
+                let settled = settle(&self.prepared, &self.plan, Counted::on(target, Counted::ToShow), |plan| {
                     let source = emit(kernel, analysis, plan);
                     let compiled = device.kernel(&source.text, &source.entry, plan.block)?;
                     Ok((compiled.facts(), source))
@@ -181,7 +181,7 @@ impl Explanation {
                 Ok((format!("{} ({})", target.name, target.target), settled))
             }
             None => {
-                let settled = settle(&self.prepared, &self.plan, true, |plan| {
+                let settled = settle(&self.prepared, &self.plan, Counted::ToShow, |plan| {
                     let source = emit(kernel, analysis, plan);
                     let compiled = cuda::compile_only(&source.text, &source.entry, Math::Exact, ARCHITECTURE);
                     compiled.map(|(_, facts)| (facts, source))

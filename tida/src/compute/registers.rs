@@ -1,9 +1,9 @@
 //! How many registers a kernel's plan may spend on what it read before: the compiler's own answer, step by step (SAFARA
 //! §III-B2).
 //!
-//! A kernel is compiled without replacement first. What it leaves of a thread's registers goes to the candidates, those that
-//! are worth most first, and the kernel is compiled again; until no candidate is left, or none fits. A step whose values
-//! spill, or leave too few threads, is taken back by half.
+//! A kernel is compiled without replacement first, unless its few candidates fit at once. What it leaves of a thread's
+//! registers goes to the candidates, those that are worth most first, and the kernel is compiled again; until no candidate is
+//! left, or none fits. A step whose values spill, or leave too few threads, is taken back by half.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use tida_kernels::plan::Plan;
 use tida_kernels::plan::registers::{Class, USUAL, kept};
 
 use super::prepare::Prepared;
-use crate::backend::KernelFacts;
+use crate::backend::{Facts, KernelFacts};
 use crate::error::{Error, ErrorKind};
 
 /// Most registers of a thread: with them, a multiprocessor of 65536 registers still holds a quarter of its 2048 threads. The
@@ -71,6 +71,24 @@ pub(crate) struct Step {
     pub spilled: Option<u32>,
 }
 
+/// Who counts the registers of a compiled kernel, and what for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Counted {
+    /// Nobody.
+    No,
+    /// The compiler: to find the best plan, with as few compilations as that needs.
+    ToRun,
+    /// The compiler: to show them, without replacement too.
+    ToShow,
+}
+
+impl Counted {
+    /// On a device: what runs on a CPU has no registers to speak of.
+    pub fn on(facts: &Facts, counted: Counted) -> Counted {
+        if facts.gpu { counted } else { Counted::No }
+    }
+}
+
 /// A kernel, and how it was found.
 #[derive(Clone, Debug)]
 pub(crate) struct Settled<T> {
@@ -121,23 +139,23 @@ fn next_budget(steps: &[Step], wanted: &[u32]) -> Option<u32> {
 }
 
 /// Compiles a kernel for a plan with as many values in registers as are worth it; with the plan's own budget where that is
-/// nothing, where there are no candidates, and where nobody counts registers (`counts`).
+/// nothing, where there are no candidates, and where nobody counts registers.
 ///
 /// # Errors
 /// What `compile` says of the kernel without replacement, or of the only one.
 pub(crate) fn settle<T>(
     prepared: &Prepared,
     plan: &Plan,
-    counts: bool,
+    counted: Counted,
     mut compile: impl FnMut(&Plan) -> Result<(KernelFacts, T), Error>,
 ) -> Result<Settled<T>, Error> {
     let wanted = kept(&prepared.kernel, &prepared.analysis, plan).wanted;
-    if plan.registers == 0 || wanted.is_empty() || !counts {
+    if plan.registers == 0 || wanted.is_empty() || counted == Counted::No {
         let (facts, made) = compile(plan)?;
         let step = step(plan.registers, &wanted, &facts);
         return Ok(Settled { made, plan: plan.clone(), facts, steps: vec![step] });
     }
-    let (steps, facts, (plan, made)) = search(&wanted, |budget| {
+    let (steps, facts, (plan, made)) = search(&wanted, counted, |budget| {
         let plan = Plan { registers: budget, ..plan.clone() };
         let (facts, made) = compile(&plan)?;
         Ok((facts, (plan, made)))
@@ -152,8 +170,19 @@ fn step(budget: u32, wanted: &[u32], facts: &KernelFacts) -> Step {
 /// Compiles with one budget after the other; gives all steps, and the best one's facts and what it made.
 fn search<T>(
     wanted: &[u32],
+    counted: Counted,
     mut compile: impl FnMut(u32) -> Result<(KernelFacts, T), Error>,
 ) -> Result<(Vec<Step>, KernelFacts, T), Error> {
+    // A few that fit at once would also fit beside what was found without them.
+    let all = wanted.iter().copied().fold(0, u32::saturating_add);
+    if all <= USUAL
+        && counted == Counted::ToRun
+        && let Ok((facts, made)) = compile(all)
+        && facts.spilled == Some(0)
+        && facts.registers.is_some_and(|registers| registers <= MOST)
+    {
+        return Ok((vec![step(all, wanted, &facts)], facts, made));
+    }
     let mut found = compile(0)?;
     let mut steps = vec![step(0, wanted, &found.0)];
     while let Some(budget) = next_budget(&steps, wanted) {
@@ -258,8 +287,27 @@ mod tests {
             let error = Error::new(ErrorKind::Kernel, "load", "too many registers", "use fewer");
             if budget == 0 { Ok((facts, budget)) } else { Err(error) }
         };
-        let (steps, facts, made) = search(&[6], fails).unwrap();
+        let (steps, facts, made) = search(&[6], Counted::ToRun, fails).unwrap();
         assert_eq!((steps.len(), facts.registers, made), (1, Some(20), 0));
+    }
+
+    #[test]
+    fn a_few_candidates_that_fit_are_compiled_once() {
+        let answer = |registers: u32, spilled: u32, counted: Counted| {
+            let facts = KernelFacts { registers: Some(registers), spilled: Some(spilled), ..KernelFacts::default() };
+            let mut budgets = Vec::new();
+            let (steps, _, made) = search(&[6, 6], counted, |budget| {
+                budgets.push(budget);
+                Ok((facts, budget))
+            })
+            .unwrap();
+            (budgets, steps.len(), made)
+        };
+        assert_eq!(answer(40, 0, Counted::ToRun), (vec![12], 1, 12));
+        // To show what it took, and where it may not have fitted.
+        assert_eq!(answer(40, 0, Counted::ToShow), (vec![0, 88], 2, 88));
+        assert_eq!(answer(40, 8, Counted::ToRun), (vec![12, 0, 88], 2, 88));
+        assert_eq!(answer(160, 0, Counted::ToRun), (vec![12, 0, 64], 2, 64));
     }
 
     #[test]
