@@ -88,7 +88,7 @@ fn random(rng: &mut Rng, often: u64) -> (Kernel, Launch) {
         let sum = near(rng, counter);
         (0..2 + rng.below(2)).fold(sum, |sum, _| add(sum, near(rng, counter)))
     };
-    let mut body = vec![let_(0, float(0.0))];
+    let mut all = vec![let_(0, float(0.0))];
     for counter in [1, 2] {
         let odd = |local_: u32| compare(CompareOp::Eq, method(Method::RemEuclid, vec![local(local_), int(3)]), int(1));
         let mut turn = Vec::new();
@@ -115,15 +115,16 @@ fn random(rng: &mut Rng, often: u64) -> (Kernel, Launch) {
         }
         // From nine iterations to none.
         let from = if rng.below(2) == 0 { int_of(2, ScalarType::I64) } else { capture(2) };
-        let turns = for_(counter, from, capture(1), block(turn));
-        body.push(match rng.below(4) {
+        let (hi, inclusive, body) = (capture(1), rng.below(3) == 0, block(turn));
+        let turns = stmt(StmtKind::For { local: counter, lo: from, hi, inclusive, body });
+        all.push(match rng.below(4) {
             0 => eval(if_then(compare(CompareOp::Lt, axis(1), int(9)), block(vec![turns]))),
             _ => turns,
         });
     }
-    body.push(store(0, at(), add(local(0), capture(0))));
+    all.push(store(0, at(), add(local(0), capture(0))));
     let captures = [("scale", Type::Scalar(ScalarType::F64)), ("end", LONG), ("start", LONG)];
-    let kernel = typed("random.rs", 2, &args, &captures, &["sum", "k", "m", "idle", "j"], block(body), vec![], None);
+    let kernel = typed("random.rs", 2, &args, &captures, &["sum", "k", "m", "idle", "j"], block(all), vec![], None);
     let ends = if rng.below(2) == 0 { vec![vec![WHOLE], vec![WHOLE]] } else { vec![vec![9, WHOLE], vec![20, WHOLE]] };
     let grids = Grids(vec![
         Grid::tiled(Access::Write, F64, &lo, &hi, rng),

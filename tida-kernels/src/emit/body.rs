@@ -419,15 +419,14 @@ impl<'s, 'a> Writer<'s, 'a> {
         let own = self.fact(local).assigned || self.is_hoisted(local);
         let counter = if own { self.shared.names.fresh(&format!("{name}_turn")) } else { name.clone() };
         let mut from = from;
-        let plain = !inclusive || last.1 < most;
-        let rows = if own || !plain { Vec::new() } else { self.rows_of((local, lo, hi)) };
+        let rows = if own { Vec::new() } else { self.rows_of((local, lo, hi)) };
         if !rows.is_empty() {
             // Where the loop does not run nothing is read.
             let certain = if inclusive { first.1 <= last.0 } else { first.1 < last.0 };
             let test = (!certain).then(|| format!(" {} {bound}", if inclusive { "<=" } else { "<" }));
             from = self.enter(span, &rows, (local, lo, from), test);
         }
-        if plain {
+        if !inclusive || last.1 < most {
             let than = if inclusive { "<=" } else { "<" };
             self.unrolled(&rows, body);
             self.put(span, format!("for ({ty} {counter} = {from}; {counter} {than} {bound}; {counter}++) {{"));
@@ -436,6 +435,7 @@ impl<'s, 'a> Writer<'s, 'a> {
             let more = self.shared.names.fresh(&format!("{name}_more"));
             self.put(span, format!("bool {more} = {from} <= {bound};"));
             let next = format!("{more} = {counter} < {bound}, {counter} += {more}");
+            self.unrolled(&rows, body);
             self.put(span, format!("for ({ty} {counter} = {from}; {more}; {next}) {{"));
         }
         if own {
