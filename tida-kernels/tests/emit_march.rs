@@ -11,7 +11,9 @@ use tida_kernels::element::{ElementType, ScalarType};
 use tida_kernels::emit::Param;
 use tida_kernels::interp::run_box;
 use tida_kernels::ir::{Access, Kernel, Type};
-use tida_kernels::plan::march::{queues, saving};
+use tida_kernels::plan::auto::Latency;
+use tida_kernels::plan::march::saving;
+use tida_kernels::plan::registers::{USUAL, chosen};
 use tida_kernels::plan::{Dialect, Goal, Plan};
 use tida_kernels::quote::build::*;
 use tida_kernels::quote::*;
@@ -245,7 +247,11 @@ fn queues_hold_what_is_read_and_no_more() {
     };
     let of = |offsets: &[&[i64]]| {
         let kernel = by(offsets);
-        queues(&kernel, &analyse(&kernel)).into_iter().map(|q| (q.across, q.along, q.reads)).collect::<Vec<_>>()
+        chosen(&kernel, &analyse(&kernel), true, USUAL, &Latency::TYPICAL)
+            .queues
+            .into_iter()
+            .map(|q| (q.across, q.along, q.reads))
+            .collect::<Vec<_>>()
     };
     assert_eq!(of(&[&[-1, 0, 0], &[0, 0, 0], &[0, 0, 0], &[1, 0, 0], &[0, 1, 0]]), [(vec![0, 0], (-1, 1), 3)]);
     // Columns of their own.
@@ -301,6 +307,25 @@ fn loops_and_library_functions_do_not_suit_a_march() {
         saving(&kernel, &analyse(&kernel)).suits
     };
     assert!(many(5) && !many(6));
+    // Few arrays, of many components that are read.
+    let planes = |read: u64| {
+        let args =
+            [("next", bind(Access::Write, F32, 2)), ("a", bind(Access::Read, V3, 2)), ("b", bind(Access::Read, V3, 2))];
+        let parts = (0..2 * read).map(|n| load_part(1 + (n % 2) as u32, at(), vec![entry(int(n / 2))]));
+        let sum = parts.reduce(add).unwrap();
+        let kernel = typed(
+            "planes.rs",
+            2,
+            &args,
+            &[],
+            &[],
+            block(vec![store(0, at(), cast(sum, ScalarType::F32))]),
+            vec![],
+            None,
+        );
+        saving(&kernel, &analyse(&kernel)).suits
+    };
+    assert!(planes(2) && !planes(3));
 }
 
 #[test]

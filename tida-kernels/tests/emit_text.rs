@@ -7,6 +7,7 @@ use tida_kernels::ScalarType;
 use tida_kernels::analysis::analyse;
 use tida_kernels::emit::Source;
 use tida_kernels::emit::fold::{fold_tree_twice, fold_values};
+use tida_kernels::plan::auto::Latency;
 use tida_kernels::plan::{Dialect, FoldOp, Goal, Math, Plan};
 
 fn of(sample: &samples::Sample, dialect: Dialect, many: bool, narrow: bool) -> Source {
@@ -31,6 +32,8 @@ fn of(sample: &samples::Sample, dialect: Dialect, many: bool, narrow: bool) -> S
         march: None,
         cache: Vec::new(),
         width: 1,
+        registers: 64,
+        latency: Latency::TYPICAL,
     };
     host::source(&sample.kernel, &plan)
 }

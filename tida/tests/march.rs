@@ -140,3 +140,60 @@ fn explain_says_how_far_a_thread_marches() {
     assert_eq!(small.plan().march, None);
     assert!(small.to_string().contains("march: none, each thread has one cell"), "{small}");
 }
+
+#[test]
+fn explain_says_what_a_loop_keeps_and_what_that_took() {
+    let acc = TileAcc::builder().device(Device::Cpu).threads(1).build().unwrap();
+    let a = TileArray::<f64, 2>::builder([64, 64]).build(&acc).unwrap();
+    let mut next = TileArray::<f64, 1>::builder([64]).build(&acc).unwrap();
+    let last = 63i64;
+    let explained = tida::explain(
+        (&mut next, all(&a)),
+        kernel!(|next, a, at| {
+            let mut sum = 0.0;
+            for k in 1..last {
+                sum = sum * 0.5 + (a[[k + 1, at[0]]] - a[[k - 1, at[0]]]);
+            }
+            next[at] = sum;
+        }),
+    )
+    .unwrap();
+    let text = explained.to_string();
+    let row = "registers: `a` in the loop over `k`: 3 values, 6 registers, 1 reads an iteration saved, side by side";
+    assert!(text.contains(row), "{text}");
+    // Without NVRTC nothing was compiled.
+    if std::env::var_os("TIDA_REQUIRE_NVRTC").is_none() && explained.compile().is_err() {
+        return;
+    }
+    assert!(explained.registers().unwrap().is_some_and(|n| n > 0), "{text}");
+    for step in ["with 0 registers of what was read: ", "with 6 registers of what was read: "] {
+        assert!(text.contains(step), "{text}");
+    }
+    // Half of a thread's registers, less those of the kernel without.
+    assert!((70..122).contains(&explained.plan().registers), "{text}");
+}
+
+#[test]
+fn plans_without_registers_are_the_same_bits() {
+    let run = |without: &str| {
+        let acc = TileAcc::builder().plan(without, Some(3)).build()?;
+        let mut u = TileArray::<f64, 3>::builder([12, 9, 17]).ghost(1).build(&acc)?;
+        u.fill(|[k, j, i]| (k * 7 + j * 5 + i) as f64 * 0.1)?;
+        u.fill_ghosts()?;
+        let mut next = u.like()?;
+        for tile in TileIter::new(&u) {
+            compute(
+                &tile,
+                (&mut next, &u),
+                kernel!(|next, u, at| next[at] = u[at - [1, 0, 0]] + u[at + [1, 0, 0]] * u[at]),
+            )?;
+        }
+        next.read_box(next.domain())
+    };
+    let all = run("").unwrap();
+    for without in ["no-dim", "no-small", "no-registers", "no-dim,no-small,no-registers"] {
+        assert_eq!(run(without).unwrap(), all, "{without}");
+    }
+    let error = TileAcc::builder().plan("no-march", None).build().unwrap_err();
+    assert!(error.to_string().contains("TIDA_PLAN"), "{error}");
+}

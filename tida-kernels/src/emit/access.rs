@@ -22,6 +22,9 @@ impl Writer<'_, '_> {
         if let Some(text) = self.tagged_read(arg, index, component) {
             return self.truth(ty, text);
         }
+        if let Some(name) = self.carried_read(id) {
+            return self.truth(ty, name);
+        }
         let text = match of.access {
             Access::Table if !self.shared.plan.checked => {
                 let index = self.text_of(index[0]);

@@ -1,7 +1,8 @@
 //! Statements.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use super::carried::Row;
 use super::expr::Piece;
 use super::helpers::{Helper, bounds};
 use super::shared::Shared;
@@ -40,6 +41,8 @@ pub(super) struct Writer<'s, 'a> {
     dropped: BTreeSet<LocalId>,
     /// Locals whose `let` could be left out.
     idle: BTreeSet<LocalId>,
+    /// What the loops around carry, by number.
+    pub carried: BTreeMap<usize, Row>,
     pub text: Text,
     line: u32,
     pub loops: usize,
@@ -79,6 +82,7 @@ impl<'s, 'a> Writer<'s, 'a> {
                 in_kernel,
                 dropped: dropped.clone(),
                 idle: BTreeSet::new(),
+                carried: BTreeMap::new(),
                 text: Text { depth: 1, ..Text::default() },
                 line: 0,
                 loops: 0,
@@ -414,14 +418,24 @@ impl<'s, 'a> Writer<'s, 'a> {
         // A body that assigns the variable does not change what comes next.
         let own = self.fact(local).assigned || self.is_hoisted(local);
         let counter = if own { self.shared.names.fresh(&format!("{name}_turn")) } else { name.clone() };
+        let mut from = from;
+        let rows = if own { Vec::new() } else { self.rows_of((local, lo, hi)) };
+        if !rows.is_empty() {
+            // Where the loop does not run nothing is read.
+            let certain = if inclusive { first.1 <= last.0 } else { first.1 < last.0 };
+            let test = (!certain).then(|| format!(" {} {bound}", if inclusive { "<=" } else { "<" }));
+            from = self.enter(span, &rows, (local, lo, from), test);
+        }
         if !inclusive || last.1 < most {
             let than = if inclusive { "<=" } else { "<" };
+            self.unrolled(&rows, body);
             self.put(span, format!("for ({ty} {counter} = {from}; {counter} {than} {bound}; {counter}++) {{"));
         } else {
             // The bound may be the highest value of its type, which no counter passes.
             let more = self.shared.names.fresh(&format!("{name}_more"));
             self.put(span, format!("bool {more} = {from} <= {bound};"));
             let next = format!("{more} = {counter} < {bound}, {counter} += {more}");
+            self.unrolled(&rows, body);
             self.put(span, format!("for ({ty} {counter} = {from}; {more}; {next}) {{"));
         }
         if own {
@@ -434,9 +448,11 @@ impl<'s, 'a> Writer<'s, 'a> {
             self.known.ranges.insert(local, (first.0, top.max(first.0)));
         }
         self.loops += 1;
+        self.hand_on(&rows, &name);
         self.nested(body);
         self.loops -= 1;
         self.text.line("}");
+        self.leave(&rows);
     }
 
     /// An index below `len`: what may not be is checked.

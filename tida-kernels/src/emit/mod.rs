@@ -6,6 +6,7 @@
 mod access;
 mod body;
 mod cache;
+mod carried;
 pub mod copies;
 mod dialect;
 mod expr;

@@ -10,7 +10,8 @@ use crate::analysis::{Analysis, IndexForm, Symbol};
 use crate::element::{ElementType, ScalarType};
 use crate::ir::{Access, Arg, Kernel};
 use crate::plan::cache::{Scope, sharing};
-use crate::plan::march::{Queue, queues};
+use crate::plan::march::Queue;
+use crate::plan::registers::{Carried, kept};
 use crate::plan::{Dialect, Plan};
 
 /// A function that reads one component of an argument: with checks, or through the regions of a whole array.
@@ -80,6 +81,8 @@ pub(super) struct Shared<'a> {
     proven: Vec<BTreeSet<Vec<i64>>>,
     /// What a marching thread keeps in registers.
     pub queues: Vec<Queue>,
+    /// What loops carry in registers.
+    pub carried: Vec<Carried>,
     /// What has tiles in shared memory.
     pub scopes: Vec<Scope>,
     /// Arguments whose reads go through tagged lines.
@@ -98,6 +101,7 @@ impl<'a> Shared<'a> {
         let functions = kernel.functions.iter().map(|f| names.fresh(&format!("{}_fn", legal(&f.name)))).collect();
         let args = kernel.args.iter().map(|a| names.fresh(&a.name)).collect();
         let captures = kernel.captures.iter().map(|c| names.fresh(&c.name)).collect();
+        let kept = kept(kernel, analysis, plan);
         let mut shared = Shared {
             kernel,
             plan,
@@ -109,7 +113,8 @@ impl<'a> Shared<'a> {
             functions,
             faulting: Vec::new(),
             proven: kernel.args.iter().enumerate().map(|(n, arg)| proven(analysis, n, arg)).collect(),
-            queues: if plan.marches(kernel.rank).is_some() { queues(kernel, analysis) } else { Vec::new() },
+            queues: kept.queues,
+            carried: kept.carried,
             scopes: Vec::new(),
             tagged: Vec::new(),
             suffixes: Vec::new(),

@@ -16,7 +16,7 @@ pub struct Machine {
 }
 
 /// What a read costs the thread that waits for it, by the class of its access (SAFARA §III-B3), in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Latency {
     /// From memory that the threads of a block share.
     pub shared: u32,

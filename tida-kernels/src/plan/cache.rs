@@ -544,7 +544,7 @@ fn leaves(body: &Block, turns: bool) -> bool {
 }
 
 /// Whether a block assigns a local.
-fn assigns(block: &Block, local: LocalId) -> bool {
+pub(super) fn assigns(block: &Block, local: LocalId) -> bool {
     block.iter().any(|stmt| match &stmt.kind {
         StmtKind::Let(of, _) | StmtKind::Assign(of, ..) => *of == local,
         StmtKind::If(_, then, otherwise) => assigns(then, local) || assigns(otherwise, local),
@@ -604,7 +604,7 @@ fn roots(block: &Block, out: &mut Vec<ExprId>) {
 }
 
 /// The reads in a block.
-fn loads(body: &Body, block: &Block) -> Vec<ExprId> {
+pub(super) fn loads(body: &Body, block: &Block) -> Vec<ExprId> {
     let all = expressions(body, block).into_iter();
     all.filter(|id| matches!(body.exprs[id.0 as usize].kind, ExprKind::Load { .. })).collect()
 }

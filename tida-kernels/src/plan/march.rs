@@ -5,17 +5,15 @@
 //! cells of the column one after the other reads each value once and hands it on: a **queue** of registers, one for each
 //! offset from the lowest to the highest.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::analysis::{Analysis, ArrayAccess, IndexForm, Symbol};
+use super::auto::Latency;
+use crate::analysis::{Analysis, ArgUse, ArrayAccess, IndexForm, Symbol};
 use crate::element::ScalarType;
-use crate::ir::{Access, Block, Kernel, StmtKind};
+use crate::ir::{Access, Arg, Block, Kernel, StmtKind};
 
 /// Values of the longest queue: offsets further apart are queues of their own.
-const LONGEST: i64 = 9;
-
-/// 32-bit registers that queues may take: a quarter of what a thread can have.
-const REGISTERS: i64 = 64;
+pub(super) const LONGEST: i64 = 9;
 
 /// A column of one component of an argument that is kept as a thread passes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,13 +34,13 @@ pub struct Queue {
 
 impl Queue {
     /// 32-bit registers that it takes.
-    fn registers(&self) -> i64 {
-        (self.along.1 - self.along.0 + 1) * self.bytes.div_ceil(4) as i64
+    pub fn registers(&self) -> u32 {
+        ((self.along.1 - self.along.0 + 1) * self.bytes.div_ceil(4) as i64) as u32
     }
 }
 
 /// The queues of a kernel, by argument, component and column: of reads that happen in every cell, of values that the
-/// kernel does not write. Where there are more than fit in registers, those that save most for each register.
+/// kernel does not write. [`registers::kept`](super::registers::kept) chooses among them.
 pub fn queues(kernel: &Kernel, analysis: &Analysis) -> Vec<Queue> {
     if kernel.rank < 2 || !analysis.complete {
         return Vec::new();
@@ -73,17 +71,7 @@ pub fn queues(kernel: &Kernel, analysis: &Analysis) -> Vec<Queue> {
             along = rest;
         }
     }
-    // Those that save most for each register first.
-    let mut order: Vec<usize> = (0..all.len()).collect();
-    order.sort_by_key(|n| std::cmp::Reverse(i64::from(all[*n].reads - 1) * 1000 / all[*n].registers()));
-    let mut left = REGISTERS;
-    order.retain(|n| {
-        let fits = all[*n].registers() <= left;
-        left -= if fits { all[*n].registers() } else { 0 };
-        fits
-    });
-    order.sort_unstable();
-    order.into_iter().map(|n| all[n].clone()).collect()
+    all
 }
 
 /// What a march saves, and what it takes.
@@ -97,17 +85,17 @@ pub struct Saving {
     pub first: u32,
     /// 32-bit registers.
     pub registers: u32,
-    /// The kernel waits for memory, and has cells to wait with: few arrays, no loops, no library functions of `f64`. Others
+    /// The kernel waits for memory, and has cells to wait with: few planes, no loops, no library functions of `f64`. Others
     /// were not seen to gain.
     pub suits: bool,
 }
 
-/// Arrays of a kernel that has more reads under way in one cell than a march would add.
+/// Planes of components of a kernel that has more reads under way in one cell than a march would add.
 const FEW: usize = 6;
 
 /// What a march saves of a kernel's reads.
 pub fn saving(kernel: &Kernel, analysis: &Analysis) -> Saving {
-    let queues = queues(kernel, analysis);
+    let queues = super::registers::chosen(kernel, analysis, true, super::registers::USUAL, &Latency::TYPICAL).queues;
     let mut seen: Vec<(usize, &ArrayAccess)> = Vec::new();
     for (arg, usage) in analysis.args.iter().enumerate() {
         for access in usage.accesses.iter().filter(|access| !access.write) {
@@ -123,18 +111,29 @@ pub fn saving(kernel: &Kernel, analysis: &Analysis) -> Saving {
         reads: seen.len() as u32,
         saved: queues.iter().map(|queue| queue.reads - 1).sum(),
         first: queues.iter().map(|queue| (queue.along.1 - queue.along.0) as u32).sum(),
-        registers: queues.iter().map(|queue| queue.registers() as u32).sum(),
+        registers: queues.iter().map(Queue::registers).sum(),
         suits: suits(kernel, analysis),
     }
 }
 
 /// See [`Saving::suits`].
 fn suits(kernel: &Kernel, analysis: &Analysis) -> bool {
-    let arrays = kernel.args.iter().filter(|arg| arg.access != Access::Table);
-    let double = arrays.clone().any(|arg| arg.element.component_types().contains(&ScalarType::F64));
+    let mut arrays = kernel.args.iter().filter(|arg| arg.access != Access::Table);
+    let double = arrays.any(|arg| arg.element.component_types().contains(&ScalarType::F64));
     let loops = kernel.functions.iter().map(|function| &function.body).chain([&kernel.body]);
     let loops = loops.into_iter().any(|body| has_loop(&body.block));
-    arrays.count() <= FEW && !loops && !(analysis.uses_inexact && double)
+    planes(kernel, analysis) <= FEW && !loops && !(analysis.uses_inexact && double)
+}
+
+/// The components of arrays that a kernel reads or writes.
+fn planes(kernel: &Kernel, analysis: &Analysis) -> usize {
+    let of = |(arg, usage): (&Arg, &ArgUse)| {
+        let all = arg.element.components();
+        let touched: BTreeSet<Option<u32>> = usage.accesses.iter().map(|access| access.component).collect();
+        if touched.contains(&None) { all } else { touched.len() }
+    };
+    let arrays = kernel.args.iter().zip(&analysis.args).filter(|(arg, _)| arg.access != Access::Table);
+    arrays.map(of).sum()
 }
 
 /// Whether a loop stands in a block.

@@ -1,11 +1,13 @@
 //! How a kernel is laid out on a device: thread mapping, index arithmetic, which form of accesses.
 //!
-//! A plan is a value: what is emitted follows from the kernel and its plan alone. `march` says which reads a march keeps in
-//! registers, `cache` which come from the memory that the threads of a block share, `trials` which plans are worth a try.
+//! A plan is a value: what is emitted follows from the kernel and its plan alone. `march` and `registers` say which reads a
+//! thread keeps in registers, `cache` which come from the memory that the threads of a block share, `trials` which plans are
+//! worth a try.
 
 pub mod auto;
 pub mod cache;
 pub mod march;
+pub mod registers;
 pub mod trials;
 
 /// Cells of a segment of a reduction, and entries of a group of its tree.
@@ -85,6 +87,10 @@ pub struct Plan {
     pub cache: Vec<cache::Cached>,
     /// Iterations of a walked loop that one tile serves.
     pub width: u32,
+    /// 32-bit registers of a thread for values that it read before (see [`registers`]).
+    pub registers: u32,
+    /// What reads cost, by which those values are chosen.
+    pub latency: auto::Latency,
 }
 
 /// Threads of a block where nothing else is asked for.

@@ -5,6 +5,7 @@ use tida_kernels::element::{ElementType, ScalarType};
 use tida_kernels::emit::{Field, Param, Source};
 use tida_kernels::interp::Memory;
 use tida_kernels::ir::{Access, Kernel, Type};
+use tida_kernels::plan::auto::Latency;
 use tida_kernels::plan::{Dialect, Goal, Math, Plan};
 use tida_kernels::scalar::Value;
 
@@ -342,6 +343,8 @@ pub fn plan(kernel: &Kernel, grids: &Grids, dialect: Dialect, goal: Goal, checke
         march: None,
         cache: Vec::new(),
         width: 1,
+        registers: 64,
+        latency: Latency::TYPICAL,
     }
 }
 

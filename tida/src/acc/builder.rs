@@ -13,6 +13,7 @@ use super::{Handle, TileAcc};
 use crate::backend::cpu::Caches;
 use crate::backend::sim::{self, SimDevice};
 use crate::backend::{cuda, opencl};
+use crate::compute::registers::Without;
 use crate::error::{Error, ErrorKind};
 
 /// Where work runs.
@@ -119,6 +120,8 @@ pub struct TileAccBuilder {
     timeline: bool,
     tune: Option<bool>,
     caches: Option<Caches>,
+    without: Option<String>,
+    march: Option<u32>,
 }
 
 /// Sweeps that may wait to run before the recorder waits for one to finish.
@@ -145,6 +148,15 @@ impl TileAccBuilder {
     /// Number of threads for native kernels; without it, one for each processor.
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads);
+        self
+    }
+
+    /// Plans go without what is named, in a list such as `no-dim,no-small`: what each is worth. And threads take so many cells
+    /// along the first axis where a loop does not say. In the place of `TIDA_PLAN` and `TIDA_MARCH`.
+    #[doc(hidden)]
+    pub fn plan(mut self, without: &str, march: Option<u32>) -> Self {
+        self.without = Some(without.to_owned());
+        self.march = march;
         self
     }
 
@@ -258,12 +270,15 @@ impl TileAccBuilder {
             None => bytes_from("TIDA_MEMORY_LIMIT")?,
         };
         let march = std::env::var_os("TIDA_MARCH").map(|text| text.to_string_lossy().into_owned());
-        let march = march_from(march.as_deref())?;
+        let march = self.march.or(march_from(march.as_deref())?);
         let tune = std::env::var_os("TIDA_TUNE").map(|text| text.to_string_lossy().into_owned());
         let tune = self.tune.map_or_else(|| tune_from(tune.as_deref()), Ok)?;
+        let named = std::env::var_os("TIDA_PLAN").map(|text| text.to_string_lossy().into_owned());
+        let without = Without::from_list(self.without.or(named).as_deref().unwrap_or_default())?;
         let core = opened.map(|opened| {
+            let core = DeviceCore::new(opened, self.math, limit).with_march(march).with_plans_without(without);
             // Loops on both sides are parted by the times that they take.
-            let core = DeviceCore::new(opened, self.math, limit).with_march(march).with_tune(tune && !hybrid);
+            let core = core.with_tune(tune && !hybrid);
             if self.timeline { core.with_timeline() } else { core }
         });
         let timeline = match &core {

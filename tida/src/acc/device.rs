@@ -14,6 +14,7 @@ use tida_kernels::plan::{FoldOp, Math, Plan};
 use super::timeline::{Recorder, SpanKind, Stats, restart};
 use super::tracker::Tracker;
 use crate::backend::{Backend, COPIES, Code, Kernel, Memory, STREAMS};
+use crate::compute::registers::Without;
 use crate::compute::tune::{TrialKey, Winner};
 use crate::error::{Error, ErrorKind};
 
@@ -26,6 +27,8 @@ pub(crate) struct DeviceCore {
     march: Option<u32>,
     /// Plans are found by timed trials.
     tune: bool,
+    /// What plans go without.
+    without: Without,
     next_stream: AtomicUsize,
     uploaded: AtomicU64,
     downloaded: AtomicU64,
@@ -163,6 +166,7 @@ impl DeviceCore {
             math,
             march: None,
             tune: false,
+            without: Without::default(),
             next_stream: AtomicUsize::new(0),
             uploaded: AtomicU64::new(0),
             downloaded: AtomicU64::new(0),
@@ -191,6 +195,12 @@ impl DeviceCore {
     /// Finds plans by timed trials.
     pub fn with_tune(mut self, tune: bool) -> DeviceCore {
         self.tune = tune;
+        self
+    }
+
+    /// Plans go without these.
+    pub fn with_plans_without(mut self, without: Without) -> DeviceCore {
+        self.without = without;
         self
     }
 
@@ -313,6 +323,11 @@ impl DeviceCore {
     /// What who times plans holds.
     pub fn trying(&self) -> &Mutex<()> {
         &self.opened.trying
+    }
+
+    /// What plans go without.
+    pub fn without(&self) -> Without {
+        self.without
     }
 
     /// The next stream in turn.

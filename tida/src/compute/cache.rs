@@ -195,6 +195,8 @@ pub(crate) fn tiles(
         march: None,
         cache: all.collect(),
         width,
+        registers: 0,
+        latency: facts.machine.latency,
     };
     let scopes = sharing.planned(kernel, &plan);
     let tagged = sharing.tagged(kernel, &plan);

@@ -9,6 +9,7 @@ use tida_kernels::element::{ElementType, ScalarType};
 use tida_kernels::emit::{FaultRecord, Param, emit};
 use tida_kernels::plan::auto::{Boxes, march};
 use tida_kernels::plan::cache::{Cache, Cached};
+use tida_kernels::plan::registers::USUAL;
 use tida_kernels::plan::{Dialect, Goal, Math, Plan};
 use tida_kernels::scalar::Fault;
 
@@ -19,6 +20,7 @@ use super::check::integer;
 use super::geometry::{cut_to_fit, whole_words};
 use super::launch::fault_error;
 use super::prepare::Prepared;
+use super::registers::{Counted, Without, settle};
 use super::tune::tuned;
 use crate::acc::boxes::union;
 use crate::acc::device::{DeviceCore, Ready};
@@ -126,6 +128,8 @@ pub(crate) struct DeviceLaunch<'a> {
     pub cache: Hints,
     /// What a reduction folds, and where it puts what it finds.
     pub fold: Option<(Line, &'a Memory)>,
+    /// What its plan goes without.
+    pub without: Without,
 }
 
 /// A sweep to launch: what is not its arguments.
@@ -162,6 +166,7 @@ impl SweepLaunch<'_> {
             march: self.march.or(queue.device.march()),
             cache: self.cache,
             fold: None,
+            without: queue.device.without(),
         };
         // SAFETY: handed on.
         let launched = unsafe { launch.enqueue(queue, boxes)? };
@@ -496,7 +501,7 @@ impl DeviceLaunch<'_> {
     pub fn plan_for(&self, wish: &Wish, facts: &Facts, math: Math, (extent, cells): (&[i64], u64), many: bool) -> Plan {
         let mut groups: Vec<u8> = Vec::with_capacity(self.args.len());
         let mut layouts: SmallVec<[&Arc<WideLayout>; 8]> = SmallVec::new();
-        let (mut narrow, mut bytes, mut beyond) = (true, 0, 0);
+        let (mut narrow, mut bytes, mut beyond) = (!self.without.small, 0, 0);
         for arg in &self.args {
             let DeviceArg::Tiled(array) = arg else {
                 groups.push(0);
@@ -506,7 +511,7 @@ impl DeviceLaunch<'_> {
             bytes += array.element.bytes() as u64;
             let steps = array.layout.regions.iter().map(|region| region.strides[4 - self.prepared.kernel.rank]);
             beyond = steps.fold(beyond, |most, step| most.max(array.layout.largest as i64 + step));
-            let same = layouts.iter().position(|other| other.same(array.layout));
+            let same = layouts.iter().position(|other| other.same(array.layout)).filter(|_| !self.without.dim);
             groups.push(same.unwrap_or(layouts.len()) as u8);
             if same.is_none() {
                 layouts.push(array.layout);
@@ -550,6 +555,8 @@ impl DeviceLaunch<'_> {
             march,
             cache,
             width,
+            registers: if self.without.registers { 0 } else { USUAL },
+            latency: facts.machine.latency,
         }
     }
 
@@ -610,12 +617,17 @@ impl DeviceLaunch<'_> {
         // The text does not say how long a march is.
         let plan = &Plan { march: plan.march.map(|_| 1), ..plan.clone() };
         device.ready(Arc::as_ptr(self.prepared) as usize, plan, || {
-            let source = emit(&self.prepared.kernel, &self.prepared.analysis, plan);
-            match device.kernel(&source.text, &source.entry, plan.block) {
-                Ok(kernel) => Ok(Ready { source, kernel }),
-                Err(error) if error.kind() == ErrorKind::Kernel => Err(not_compiled(self.prepared, &source, &error)),
-                Err(error) => Err(error),
-            }
+            let settled = settle(self.prepared, plan, Counted::on(device.backend().facts(), Counted::ToRun), |plan| {
+                let source = emit(&self.prepared.kernel, &self.prepared.analysis, plan);
+                match device.kernel(&source.text, &source.entry, plan.block) {
+                    Ok(kernel) => Ok((kernel.facts(), Ready { source, kernel })),
+                    Err(error) if error.kind() == ErrorKind::Kernel => {
+                        Err(not_compiled(self.prepared, &source, &error))
+                    }
+                    Err(error) => Err(error),
+                }
+            });
+            settled.map(|settled| settled.made)
         })
     }
 

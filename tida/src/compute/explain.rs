@@ -20,6 +20,7 @@ use super::check::threads;
 use super::device::DeviceLaunch;
 use super::launch::quote;
 use super::prepare::{Prepared, prepare};
+use super::registers::{Counted, Settled, describe as describe_kept, settle};
 use super::tune;
 use super::view::{Checked, Proven};
 use crate::acc::TileAcc;
@@ -43,8 +44,8 @@ pub struct Explanation {
     compiled: OnceLock<Compiled>,
 }
 
-/// What a kernel was compiled for, and what the compiler says of it; or why it was not compiled.
-type Compiled = Result<(String, KernelFacts), Error>;
+/// What a kernel was compiled for, and how; or why it was not compiled.
+type Compiled = Result<(String, Settled<Source>), Error>;
 
 /// Types and analyses a kernel for these arguments, emits it for the device of their accelerator, and runs nothing. It is
 /// compiled when the explanation is printed. On an accelerator without a device it shows the CUDA form, compiled if
@@ -141,6 +142,7 @@ fn explained(
         march: asked.march.or_else(|| acc.and_then(|acc| acc.core().device.as_ref()).and_then(|device| device.march())),
         cache: asked.cache,
         fold: None,
+        without: acc.and_then(|acc| acc.core().device.as_ref()).map(|device| device.without()).unwrap_or_default(),
     };
     let device = acc.and_then(compiling);
     let boxes = (&*asked.extent, asked.extent.iter().product::<i64>().unsigned_abs());
@@ -177,14 +179,28 @@ impl Explanation {
         &self.prepared.analysis
     }
 
-    /// How it is laid out on the device.
+    /// How it is laid out on the device. Once it is compiled, with the registers that this left for values read before.
     pub fn plan(&self) -> &Plan {
-        &self.plan
+        match self.compiled.get() {
+            Some(Ok((_, settled))) => &settled.plan,
+            _ => &self.plan,
+        }
     }
 
-    /// The source text that is compiled for the device.
+    /// The source text for the device; once it is compiled, the text that was found best (see [`Explanation::plan`]).
     pub fn source(&self) -> &Source {
-        &self.source
+        match self.compiled.get() {
+            Some(Ok((_, settled))) => &settled.made,
+            _ => &self.source,
+        }
+    }
+
+    /// Registers of a thread, where the compiler says.
+    ///
+    /// # Errors
+    /// As [`Explanation::compile`].
+    pub fn registers(&self) -> Result<Option<u32>, Error> {
+        self.compiled().as_ref().map(|(_, settled)| settled.facts.registers).map_err(Error::clone)
     }
 
     /// Compiles the source, if that was not done yet.
@@ -200,20 +216,28 @@ impl Explanation {
     /// # Errors
     /// Those of [`Explanation::compile`].
     pub fn resources(&self) -> Result<KernelFacts, Error> {
-        self.compiled().as_ref().map(|(_, facts)| *facts).map_err(Error::clone)
+        self.compiled().as_ref().map(|(_, settled)| settled.facts).map_err(Error::clone)
     }
 
     fn compiled(&self) -> &Compiled {
-        let Source { text, entry, .. } = &self.source;
+        let Prepared { kernel, analysis, .. } = &*self.prepared;
         self.compiled.get_or_init(|| match self.acc.as_ref().and_then(compiling) {
             Some(device) => {
                 let target = device.backend().facts();
-                let kernel = device.kernel(text, entry, self.plan.block)?;
-                Ok((format!("{} ({})", target.name, target.target), kernel.facts()))
+                let settled = settle(&self.prepared, &self.plan, Counted::on(target, Counted::ToShow), |plan| {
+                    let source = emit(kernel, analysis, plan);
+                    let compiled = device.kernel(&source.text, &source.entry, plan.block)?;
+                    Ok((compiled.facts(), source))
+                })?;
+                Ok((format!("{} ({})", target.name, target.target), settled))
             }
             None => {
-                let compiled = cuda::compile_only(text, entry, Math::Exact, ARCHITECTURE);
-                compiled.map(|(_, facts)| (ARCHITECTURE.to_owned(), facts))
+                let settled = settle(&self.prepared, &self.plan, Counted::ToShow, |plan| {
+                    let source = emit(kernel, analysis, plan);
+                    let compiled = cuda::compile_only(&source.text, &source.entry, Math::Exact, ARCHITECTURE);
+                    compiled.map(|(_, facts)| (facts, source))
+                })?;
+                Ok((ARCHITECTURE.to_owned(), settled))
             }
         })
     }
@@ -227,6 +251,7 @@ impl Explanation {
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.prepared.analysis.report(&self.prepared.kernel))?;
+        let compiled = self.compiled();
         let [x, y, z] = self.plan.block;
         let width = if self.plan.narrow { 32 } else { 64 };
         writeln!(f, "device")?;
@@ -245,6 +270,7 @@ impl fmt::Display for Explanation {
             )?,
             None => writeln!(f, "  march: none, each thread has one cell")?,
         }
+        describe_kept(&self.prepared, self.plan(), f)?;
         describe(&self.prepared, &self.plan, f)?;
         for line in &self.tuned {
             writeln!(f, "  tuned: {line}")?;
@@ -260,9 +286,14 @@ impl fmt::Display for Explanation {
             )?;
         }
         writeln!(f, "  checks: {}", if self.plan.checked { "reads that were not proven" } else { "none needed" })?;
-        match self.compiled() {
-            Ok((target, facts)) => {
+        match compiled {
+            Ok((target, settled)) => {
+                let facts = &settled.facts;
                 writeln!(f, "  compiled for {target}")?;
+                for step in settled.steps.iter().filter(|_| settled.steps.len() > 1) {
+                    let registers = step.registers.map_or("not known".into(), |n| format!("{n} a thread"));
+                    writeln!(f, "    with {} registers of what was read: {registers}", step.kept)?;
+                }
                 let mut fact = |name: &str, value: Option<String>| match value {
                     Some(value) => writeln!(f, "    {name}: {value}"),
                     None => writeln!(f, "    {name}: not known"),
@@ -274,7 +305,7 @@ impl fmt::Display for Explanation {
             }
             Err(error) => writeln!(f, "  not compiled: {error}")?,
         }
-        writeln!(f, "source\n{}", self.source.text)
+        writeln!(f, "source\n{}", self.source().text)
     }
 }
 

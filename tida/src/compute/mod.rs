@@ -17,6 +17,7 @@ mod macro_tests;
 mod prepare;
 mod ptx;
 mod reduce;
+pub(crate) mod registers;
 mod site;
 pub(crate) mod tune;
 pub(crate) mod view;
