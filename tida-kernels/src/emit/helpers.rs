@@ -30,7 +30,7 @@ pub(super) enum Helper {
     Ahead(u8),
     /// Ends a group of such copies. CUDA.
     Commit,
-    /// Waits for all groups but the last. CUDA.
+    /// Waits for the thread's own copies. CUDA.
     Wait,
 }
 
@@ -215,7 +215,7 @@ fn write(text: &mut Text, dialect: Dialect, helper: Helper) {
             });
         }
         Helper::Commit | Helper::Wait => {
-            let what = if helper == Helper::Commit { "cp.async.commit_group;" } else { "cp.async.wait_group 1;" };
+            let what = if helper == Helper::Commit { "cp.async.commit_group;" } else { "cp.async.wait_group 0;" };
             text.block(format!("{device} void {name}()"), |text| {
                 text.line("#if __CUDA_ARCH__ >= 800");
                 text.line(format!("asm volatile(\"{what}\" ::: \"memory\");"));

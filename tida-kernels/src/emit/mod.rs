@@ -13,6 +13,7 @@ pub mod fold;
 mod helpers;
 mod kernel;
 mod march;
+mod moving;
 mod names;
 mod segments;
 mod shared;
