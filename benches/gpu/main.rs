@@ -38,8 +38,8 @@ struct Options {
     /// Where tida runs; the references run on the first NVIDIA GPU, and not at all beside `cpu`
     #[arg(long, value_enum, default_value_t = On::Cuda)]
     device: On,
-    /// Cases whose name holds one of these: heat3, heat2, sincos, sum, slabs, gemm, nbody, overhead, first, mapping; and of the
-    /// set that `--ooc` chooses: many, periodic, pass, exceed, figure
+    /// Cases whose name holds one of these: heat3, heat2, sincos, sum, slabs, gemm, matvec, nbody, overhead, first, mapping; and
+    /// of the set that `--ooc` chooses: many, periodic, pass, exceed, figure
     #[arg(long = "case", value_name = "NAME")]
     cases: Vec<String>,
     /// Takes the cases of arrays larger than memory and of TiDA-acc's figures, which take minutes, instead of the others;
@@ -131,6 +131,7 @@ fn run() -> Result<()> {
         ("sincos", cells::sincos),
         ("sum", cells::sum),
         ("gemm", walks::gemm),
+        ("matvec", walks::matvec),
         ("nbody", walks::nbody),
         ("overhead", host::overhead),
         ("first call", host::first_calls),

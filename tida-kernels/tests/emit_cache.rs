@@ -43,6 +43,16 @@ fn gemm() -> Kernel {
     typed("gemm.rs", 2, &args, &[("length", long(ScalarType::I64))], &["sum", "k"], body, vec![], None)
 }
 
+/// `y = y + A x`: each cell goes along a row.
+fn matvec() -> Kernel {
+    let turn = mul(load(1, index(vec![axis(0), local(1)])), load(2, index(vec![local(1)])));
+    let turn = set_part(0, vec![], Some(BinaryOp::Add), turn);
+    let walk = for_(1, int_of(0, ScalarType::I64), capture(0), block(vec![turn]));
+    let body = block(vec![let_(0, load(0, at())), walk, store(0, at(), local(0))]);
+    let args = [("y", bind(Access::Write, F32, 1)), ("a", bind(Access::All, F32, 2)), ("x", bind(Access::All, F32, 1))];
+    typed("matvec.rs", 1, &args, &[("length", long(ScalarType::I64))], &["sum", "k"], body, vec![], None)
+}
+
 /// Every cell reads the same bodies at the same time.
 fn nbody() -> Kernel {
     let part = |index: Expr, n: &str| load_part(1, index, vec![field(n)]);
@@ -138,6 +148,34 @@ fn bodies(n: i64, cut: bool, rng: &mut Rng) -> (Kernel, Launch) {
     let grids = vec![written(F64, &[n], rng), whole(CELL, &[n], cut, rng)];
     let launch = launch(&kernel, grids, &[n], vec![Value::I64(n)]);
     (kernel, launch)
+}
+
+fn rows(n: [i64; 2], rng: &mut Rng) -> (Kernel, Launch) {
+    let kernel = matvec();
+    let grids = vec![written(F32, &n[..1], rng), whole(F32, &n, false, rng), whole(F32, &n[1..], false, rng)];
+    let launch = launch(&kernel, grids, &n[..1], vec![Value::I64(n[1])]);
+    (kernel, launch)
+}
+
+/// Places that move on by turns, with rows that end within a block and strips that end within a row.
+#[test]
+fn rows_are_fetched_by_neighbours() {
+    let mut rng = Rng(11);
+    let (kernel, launch) = rows([77, 75], &mut rng);
+    let found = sharing(&kernel, &analyse(&kernel));
+    assert_eq!(found.exchanged(&kernel, |_| true).into_iter().collect::<Vec<_>>(), [1]);
+    let (product, _) = product([8, 8, 8], false, &mut rng);
+    assert!(sharing(&product, &analyse(&product)).exchanged(&product, |_| true).is_empty());
+    let expected = expected(&kernel, &launch);
+    for (how, threads, width) in [(Cache::Rbi, 32, 16), (Cache::Preload, 32, 8), (Cache::Preload, 32, 7)] {
+        let plain = plan(&kernel, &launch.grids, Dialect::OpenCl, Goal::Sweep, false, false);
+        let plan = Plan { block: [threads, 1, 1], cache: cached(&kernel, &launch, how), width, ..plain };
+        let source = check(&kernel, &launch, &plan, &expected, &format!("{how:?}, {threads} x {width}"));
+        // Rows have a value more than is fetched, so that threads find theirs in banks of their own.
+        let steps = [format!("a_tile[{} * a_n0 + a_n1 + turn * ", width | 1), "a_at0 += ".into()];
+        assert_eq!(steps.iter().all(|step| source.text.contains(step)), width != 7, "{}", source.text);
+        nvrtc::compile(&emit_support::host::source(&kernel, &Plan { dialect: Dialect::Cuda, ..plan }).text);
+    }
 }
 
 #[test]

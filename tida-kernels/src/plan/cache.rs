@@ -118,6 +118,16 @@ impl Side {
 }
 
 impl Tile {
+    /// Whether each thread goes along a row of its own while the threads beside it go along others. From memory each read of
+    /// a warp would touch as many lines as it has threads; neighbouring threads fetch the tile along its rows instead,
+    /// which is the loop exchange of MESI-CUDA (§4.4.2) where the order of a sum has to stay.
+    pub fn is_exchanged(&self, walk: Option<&Walk>, rank: usize) -> bool {
+        let Some((last, outer)) = self.sides.split_last() else { return false };
+        let x = rank.saturating_sub(1);
+        let moves = |side: &Side| side.rates().any(|(axis, _)| axis == x);
+        last.along(walk) != 0 && !moves(last) && outer.iter().any(moves)
+    }
+
     /// Cells along each axis (§5.3.2), for blocks of these threads and strips of `width` iterations.
     pub fn extent(&self, walk: Option<&Walk>, rank: usize, block: [u32; 3], width: u32) -> Vec<i64> {
         let side = |side: &Side| {
@@ -265,6 +275,15 @@ impl Sharing {
         let tiles = || self.scopes.iter().filter(|scope| scope.walk.is_some()).flat_map(|scope| &scope.tiles);
         let moves = |tile: &Tile, with: usize| tile.sides.iter().any(|side| side.rates().any(|(axis, _)| axis == with));
         tiles().any(|tile| moves(tile, y) && !moves(tile, x)) && tiles().any(|tile| moves(tile, x) && !moves(tile, y))
+    }
+
+    /// The arguments that some walk, of those that are `long`, reads along a row for each thread.
+    pub fn exchanged(&self, kernel: &Kernel, long: impl Fn(&Walk) -> bool) -> BTreeSet<usize> {
+        let of = |scope: &Scope| {
+            let is = |tile: &&Tile| tile.is_exchanged(scope.walk.as_ref(), kernel.rank) && !tile.reads.is_empty();
+            scope.tiles.iter().filter(is).map(|tile| tile.arg).collect::<Vec<_>>()
+        };
+        self.scopes.iter().filter(|scope| scope.walk.as_ref().is_some_and(&long)).flat_map(of).collect()
     }
 
     /// The arguments whose walks, of those that are `long`, serve so many reads with each value that they fetch.

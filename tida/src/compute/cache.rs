@@ -5,7 +5,7 @@ use std::fmt;
 use smallvec::SmallVec;
 use tida_kernels::ir::{Access, Kernel};
 use tida_kernels::plan::cache::{Cache, Cached, LINES, Scope, Sharing, Walk};
-use tida_kernels::plan::{Goal, Math, Plan};
+use tida_kernels::plan::{Dialect, Goal, Math, Plan};
 
 use super::prepare::Prepared;
 use crate::backend::Facts;
@@ -121,6 +121,8 @@ impl TooLarge {
 
 /// Threads along x and y of a block whose cells share rows and columns, and iterations of a strip.
 const SQUARE: u32 = 32;
+/// Threads of a block each of which goes along a row of its own, and iterations of a strip.
+const ROWS: u32 = 64;
 /// Most iterations of a strip whose tile is the same for all cells.
 const LONG: u32 = 256;
 /// Fewest iterations of a strip.
@@ -152,7 +154,15 @@ pub(crate) fn tiles(
     while side * side > facts.block_threads {
         side /= 2;
     }
-    let mut block = asked.block.unwrap_or(if product { [side, side, 1] } else { asked.usual });
+    let trips = |walk: &Walk| walk.trips(&prepared.analysis, asked.captures).unwrap_or(i64::MAX);
+    let mut exchanged = sharing.exchanged(kernel, |walk| trips(walk) >= WALK);
+    exchanged.retain(|arg| !product && asked.hints.get(*arg) != Some(Cache::None));
+    let mut block = match asked.block {
+        Some(block) => block,
+        None if product => [side, side, 1],
+        None if !exchanged.is_empty() => [ROWS.min(facts.block_threads), 1, 1],
+        None => asked.usual,
+    };
     if kernel.rank > 3 && asked.block.is_none() {
         block[2] = 1;
     }
@@ -161,17 +171,25 @@ pub(crate) fn tiles(
     let walked = || sharing.scopes.iter().filter(|scope| scope.walk.is_some());
     let threads: u32 = block.iter().product();
     let mut width = match walked().any(moved) {
-        true => block[0].clamp(SHORT, SQUARE),
+        true => block[0].clamp(SHORT, if exchanged.is_empty() { SQUARE } else { ROWS }),
         false => threads.clamp(SHORT, LONG),
     };
-    let trips = |walk: &Walk| walk.trips(&prepared.analysis, asked.captures).unwrap_or(i64::MAX);
     // Strips are no longer than what is walked.
     let longest = walked().filter_map(|scope| scope.walk.as_ref()).map(trips).max().unwrap_or(1);
     width = u32::try_from(longest).map_or(width, |longest| width.min(longest.max(1)));
-    let worth = sharing.worth(kernel, (block, width), WORTH, |walk| trips(walk) >= WALK);
+    let mut worth = sharing.worth(kernel, (block, width), WORTH, |walk| trips(walk) >= WALK);
+    // Rows of one's own take as much from memory with tiles as it has to give: then nothing should wait for it.
+    let ahead = !exchanged.is_empty() && facts.dialect == Dialect::Cuda;
+    worth.extend(exchanged);
     let how = |arg: usize| match asked.hints.get(arg) {
         Some(how) => how,
-        None if facts.gpu && !asked.checked && worth.contains(&arg) => Cache::Rbi,
+        None if facts.gpu && !asked.checked && worth.contains(&arg) => {
+            if ahead {
+                Cache::Preload
+            } else {
+                Cache::Rbi
+            }
+        }
         None => Cache::None,
     };
     let cached = |arg: usize| Cached { arg: arg as u8, how: how(arg), cut: cut(arg) };
@@ -261,5 +279,7 @@ fn of_scope(kernel: &Kernel, plan: &Plan, scope: &Scope, name: &str) -> String {
         Some(walk) => format!("for {} iterations of `{}`", plan.width, walk.name),
         None => "for the cells of a block".into(),
     };
-    format!("`{name}`: {} cells, {bytes} bytes, {when} ({how:?})", cells.join(" and "))
+    let exchanged = scope.tiles.iter().any(|tile| tile.is_exchanged(scope.walk.as_ref(), kernel.rank));
+    let along = if exchanged { ", fetched along the rows that threads go down" } else { "" };
+    format!("`{name}`: {} cells, {bytes} bytes, {when} ({how:?}){along}", cells.join(" and "))
 }
