@@ -171,11 +171,32 @@ fn rows_are_fetched_by_neighbours() {
         let plain = plan(&kernel, &launch.grids, Dialect::OpenCl, Goal::Sweep, false, false);
         let plan = Plan { block: [threads, 1, 1], cache: cached(&kernel, &launch, how), width, ..plain };
         let source = check(&kernel, &launch, &plan, &expected, &format!("{how:?}, {threads} x {width}"));
-        // Rows have a value more than is fetched, so that threads find theirs in banks of their own.
-        let steps = [format!("a_tile[{} * a_n0 + a_n1 + turn * ", width | 1), "a_at0 += ".into()];
+        // Rows have an odd number of 16 bytes, so that threads find theirs in banks of their own.
+        let steps = [format!("a_tile[{} * a_n0 + a_n1 + turn * ", (width.div_ceil(4) | 1) * 4), "a_at0 += ".into()];
         assert_eq!(steps.iter().all(|step| source.text.contains(step)), width != 7, "{}", source.text);
         nvrtc::compile(&emit_support::host::source(&kernel, &Plan { dialect: Dialect::Cuda, ..plan }).text);
     }
+}
+
+/// Of a matrix whose values are read once and a vector that all threads read, the vector stays.
+#[test]
+fn what_saves_most_for_its_bytes_has_room() {
+    let (kernel, launch) = rows([77, 75], &mut Rng(11));
+    let found = sharing(&kernel, &analyse(&kernel));
+    let plain = plan(&kernel, &launch.grids, Dialect::Cuda, Goal::Sweep, false, false);
+    let plan = Plan { block: [64, 1, 1], cache: cached(&kernel, &launch, Cache::Preload), width: 64, ..plain };
+    let fit = |room: u64, kept: &[usize]| {
+        let fit = found.fit(&kernel, plan.clone(), room, |arg| kept.contains(&arg));
+        fit.map(|plan| (plan.cache.iter().map(|cached| cached.arg).collect::<Vec<_>>(), plan.width))
+    };
+    // Two halves of 64 rows of 68 values and one of 64; strips of 32 have rows of 36, of 16 rows of 20.
+    assert_eq!(fit(34816 + 512, &[]), Ok((vec![1, 2], 64)));
+    assert_eq!(fit(34816 + 511, &[]), Ok((vec![1, 2], 32)));
+    assert_eq!(fit(18432 + 255, &[]), Ok((vec![1, 2], 16)));
+    assert_eq!(fit(10240 + 127, &[]), Ok((vec![2], 64)));
+    assert_eq!(fit(10240 + 127, &[1]), Ok((vec![1], 16)));
+    assert_eq!(fit(10240 + 127, &[1, 2]), Ok((vec![1, 2], 8)));
+    assert_eq!(fit(2047, &[1]), Err(2048));
 }
 
 #[test]

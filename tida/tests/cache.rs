@@ -222,7 +222,7 @@ fn explain_says_what_is_cached() {
     );
     let text = sums.unwrap().to_string();
     for words in [
-        "cache: `a`: 64 x 64 cells, 33280 bytes, for 64 iterations of `k` (Preload), fetched along the rows that threads",
+        "cache: `a`: 64 x 64 cells, 34816 bytes, for 64 iterations of `k` (Preload), fetched along the rows that threads",
         "cache: `x`: 64 cells, 512 bytes, for 64 iterations of `k` (Preload)\n",
     ] {
         assert!(text.contains(words), "{text}");

@@ -54,7 +54,7 @@ impl Shared<'_> {
         let tile = self.tile(at);
         let extent = tile.extent(walk, rank, plan.block, plan.width);
         let mut steps = vec![1; extent.len()];
-        let mut step = tile.row(rank, plan.block, &extent);
+        let mut step = tile.row(walk, (rank, plan.block), &extent);
         for axis in (0..extent.len().saturating_sub(1)).rev() {
             steps[axis] = step;
             step *= extent[axis];
@@ -116,12 +116,19 @@ impl Shared<'_> {
         self.scopes[at.0].walk.is_some() && self.plan.cached(self.tile(at).arg) == Cache::Preload
     }
 
-    /// What copies a value of a tile while the thread goes on, if the language and the value have it.
-    pub(super) fn ahead(&mut self, at: (usize, usize), component: u32) -> Option<String> {
-        let bytes = self.component_type(self.tile(at).arg, component).size();
-        let has = self.is_ahead(at) && self.dialect() == Dialect::Cuda && bytes >= 4;
+    /// What copies so many values of a tile while the thread goes on, if the language and the values have it.
+    pub(super) fn ahead(&mut self, at: (usize, usize), component: u32, values: i64) -> Option<String> {
+        let bytes = self.component_type(self.tile(at).arg, component).size() as i64 * values;
+        let has = self.is_ahead(at) && self.dialect() == Dialect::Cuda && (4..=16).contains(&bytes);
         has.then(|| self.helper(Helper::Ahead(bytes as u8)))
     }
+}
+
+/// Blocks that a processor should have room for: fetching ahead takes registers, of which a block of 1024 threads would leave
+/// none for another.
+pub(super) fn blocks(shared: &Shared<'_>) -> u32 {
+    let crowded = threads_of(shared) > 512 && all(shared).into_iter().any(|at| shared.is_ahead(at));
+    if crowded { 2 } else { 1 }
 }
 
 /// Declares the tiles.
@@ -349,18 +356,25 @@ pub(super) fn turns(shared: &Shared<'_>, at: (usize, usize)) -> i64 {
     (shared.shape(at).extent.iter().product::<i64>() + all - 1) / all
 }
 
-/// Declares which cell of a tile a thread fetches: its number, and that along each axis.
-pub(super) fn number(text: &mut Text, extent: &[i64], number: String, (n, inner): (&str, &[String])) {
+/// Declares which cell of a tile a thread fetches: its number, and that along each axis. `each` cells of a row have one
+/// number.
+pub(super) fn number(text: &mut Text, extent: &[i64], each: i64, number: String, (n, inner): (&str, &[String])) {
+    let times = |part: String| match each {
+        1 => part,
+        _ if part.contains(' ') => format!("({part}) * {each}"),
+        _ => format!("{part} * {each}"),
+    };
     if let [only] = inner {
-        text.line(format!("const i32 {only} = {number};"));
+        text.line(format!("const i32 {only} = {};", times(number)));
         return;
     }
     text.line(format!("const i32 {n} = {number};"));
-    let mut rest: i64 = extent.iter().product();
+    let (mut rest, inner_count): (i64, _) = (extent.iter().product(), inner.len());
     for (axis, inner) in inner.iter().enumerate() {
         rest /= extent[axis];
         let part = if axis == 0 { n.to_owned() } else { format!("{n} % {}", rest * extent[axis]) };
         let part = if rest == 1 { part } else { format!("({part}) / {rest}").replace(&format!("({n})"), n) };
+        let part = if axis + 1 == inner_count { times(part) } else { part };
         text.line(format!("const i32 {inner} = {part};"));
     }
 }
@@ -388,14 +402,14 @@ pub(super) fn fetch(shared: &mut Shared<'_>, text: &mut Text, at: (usize, usize)
     let half = strip.half.as_ref().map_or(String::new(), |half| format!("{half} * {cells} + "));
     text.block(head, |text| {
         let of_thread = if turns == 1 { thread.clone() } else { format!("{turn} * {all} + {thread}") };
-        number(text, &extent, of_thread, (&n, &inner));
+        number(text, &extent, 1, of_thread, (&n, &inner));
         let (tests, place, index) = reached.cell(dialect, &steps, &inner);
         let place = format!("{half}{place}");
         text.block(format!("if ({tests})"), |text| {
             for component in &tile.components {
                 let name = shared.tile_name(at, *component);
                 let (value, is_place) = in_memory(shared, tile.arg, *component, &index);
-                let ahead = shared.ahead(at, *component).filter(|_| is_place);
+                let ahead = shared.ahead(at, *component, 1).filter(|_| is_place);
                 text.line(match ahead {
                     Some(helper) => format!("{helper}(&{name}[{place}], &{value});"),
                     None => format!("{name}[{place}] = {value};"),

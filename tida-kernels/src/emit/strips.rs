@@ -3,7 +3,7 @@
 use super::body::Writer;
 use super::cache::{Strip, fetch};
 use super::helpers::Helper;
-use super::moving::{Moving, begin, next};
+use super::moving::{Moving, at_once, begin, next};
 use crate::element::ScalarType;
 use crate::ir::{Block, ExprId, LocalId, Span};
 use crate::plan::Dialect;
@@ -42,7 +42,7 @@ impl<'a> Writer<'_, 'a> {
         let kept = self.text.lines.len();
         self.text.line(format!("i64 {first} = {from};"));
         let full = self.strip_at(scope, &first, &width.to_string(), None);
-        let moving = all.iter().map(|at| begin(self.shared, &mut self.text, *at, &full)).collect();
+        let moving = all.iter().map(|at| begin(self.shared, &mut self.text, *at, &full, 1)).collect();
         let rest = self.strip_at(scope, &first, &count, None);
         if let Some(moving) = moving {
             return self.moved_on(span, scope, (&end, times), (moving, &rest), body);
@@ -95,22 +95,18 @@ impl<'a> Writer<'_, 'a> {
         let tiles = 0..self.shared.scopes[scope].tiles.len();
         // Places that move on, for the tiles that have some.
         let mut of_first = self.strip_at(scope, &first, &full, None);
-        let known: Vec<_> =
-            tiles.map(|tile| ((scope, tile), begin(self.shared, &mut self.text, (scope, tile), &of_first))).collect();
+        let places = |tile: usize| {
+            let (at, each) = ((scope, tile), at_once(self.shared, (scope, tile)));
+            let found = begin(self.shared, &mut self.text, at, &of_first, each);
+            (at, found.or_else(|| begin(self.shared, &mut self.text, at, &of_first, 1)))
+        };
+        let known: Vec<Known> = tiles.map(places).collect();
         let (ahead, now): (Vec<_>, Vec<_>) = known.into_iter().partition(|(at, _)| self.shared.is_ahead(*at));
         let asynchronous = self.shared.dialect() == Dialect::Cuda;
-        let bring = |writer: &mut Self, (at, moving): &Known, strip: &Strip| match moving {
-            Some(moving) => next(writer.shared, &mut writer.text, moving, strip.half.as_deref()),
-            None if strip.half.is_some() => {
-                writer.text.block("", |text| fetch(writer.shared, text, *at, strip));
-            }
-            // Reads that look whether the tile has their cell need to know where it starts.
-            None => fetch(writer.shared, &mut writer.text, *at, strip),
-        };
         self.text.line(format!("if ({end} - {first} >= {width}) {{"));
         self.text.depth += 1;
         of_first.half = Some("0".into());
-        ahead.iter().for_each(|known| bring(self, known, &of_first));
+        ahead.iter().for_each(|known| self.bring(known, &of_first));
         self.commit(asynchronous);
         self.text.depth -= 1;
         self.text.line("}");
@@ -121,14 +117,14 @@ impl<'a> Writer<'_, 'a> {
         self.wait(asynchronous);
         self.text.line(barrier);
         of_first.half = None;
-        now.iter().for_each(|known| bring(self, known, &of_first));
+        now.iter().for_each(|known| self.bring(known, &of_first));
         self.text.line(format!("if ({end} - {first} >= {}) {{", 2 * u64::from(width)));
         self.text.depth += 1;
-        if ahead.iter().any(|(_, moving)| moving.is_none()) {
+        if ahead.iter().any(|(_, moving)| moving.as_ref().is_none_or(|moving| moving.wide().is_some())) {
             self.text.line(format!("const i64 {next_one} = {first} + {width};"));
         }
         let of_next = self.strip_at(scope, &next_one, &full, Some(&format!("(1 - {half})")));
-        ahead.iter().for_each(|known| bring(self, known, &of_next));
+        ahead.iter().for_each(|known| self.bring(known, &of_next));
         self.commit(asynchronous);
         self.text.depth -= 1;
         self.text.line("}");
@@ -164,6 +160,32 @@ impl<'a> Writer<'_, 'a> {
         }
     }
 
+    /// Brings a full strip of a tile.
+    fn bring(&mut self, (at, moving): &Known, strip: &Strip) {
+        let (shared, text) = (&mut *self.shared, &mut self.text);
+        let half = strip.half.as_deref();
+        match moving {
+            Some(moving) => match moving.wide() {
+                Some(wide) => {
+                    text.block(format!("if ({wide})"), |text| {
+                        next(shared, text, moving, half, true);
+                        text.depth -= 1;
+                        text.line("} else {");
+                        text.depth += 1;
+                        match begin(shared, text, *at, strip, 1) {
+                            Some(moving) => next(shared, text, &moving, half, false),
+                            None => fetch(shared, text, *at, strip),
+                        }
+                    });
+                }
+                None => next(shared, text, moving, half, true),
+            },
+            None if half.is_some() => text.block("", |text| fetch(shared, text, *at, strip)),
+            // Reads that look whether the tile has their cell need to know where it starts.
+            None => fetch(shared, text, *at, strip),
+        }
+    }
+
     /// Ends a group of copies that go on by themselves.
     fn commit(&mut self, asynchronous: bool) {
         if asynchronous {
@@ -196,7 +218,7 @@ impl<'a> Writer<'_, 'a> {
         self.put(span, format!("for (; {end} - {first} >= {width}; {first} += {width}) {{"));
         self.text.depth += 1;
         self.text.line(format!("const i32 {count} = {width};"));
-        moving.iter().for_each(|moving| next(self.shared, &mut self.text, moving, None));
+        moving.iter().for_each(|moving| next(self.shared, &mut self.text, moving, None, true));
         self.text.line(barrier);
         self.text.line(format!("#pragma unroll {times}"));
         self.strip(scope, local, &width.to_string(), body);

@@ -6,6 +6,7 @@
 pub mod auto;
 pub mod cache;
 pub mod march;
+pub mod room;
 
 /// Cells of a segment of a reduction, and entries of a group of its tree.
 pub const SEGMENT: i64 = 64;

@@ -5,6 +5,7 @@ use std::fmt;
 use smallvec::SmallVec;
 use tida_kernels::ir::{Access, Kernel};
 use tida_kernels::plan::cache::{Cache, Cached, LINES, Scope, Sharing, Walk};
+use tida_kernels::plan::room::SHORT;
 use tida_kernels::plan::{Dialect, Goal, Math, Plan};
 
 use super::prepare::Prepared;
@@ -33,6 +34,11 @@ impl Hints {
 
     fn get(&self, arg: usize) -> Option<Cache> {
         self.of.get(arg).copied().flatten()
+    }
+
+    /// Whether some argument is to be cached so.
+    fn has(&self, how: Cache) -> bool {
+        self.of.contains(&Some(how))
     }
 
     /// The last argument that is told of.
@@ -125,8 +131,6 @@ const SQUARE: u32 = 32;
 const ROWS: u32 = 64;
 /// Most iterations of a strip whose tile is the same for all cells.
 const LONG: u32 = 256;
-/// Fewest iterations of a strip.
-const SHORT: u32 = 4;
 /// Fewest iterations of a loop that has a tile without being asked.
 const WALK: i64 = 64;
 /// Reads that a fetched value serves, for a walk to have a tile without being asked.
@@ -159,6 +163,8 @@ pub(crate) fn tiles(
     exchanged.retain(|arg| !product && asked.hints.get(*arg) != Some(Cache::None));
     let mut block = match asked.block {
         Some(block) => block,
+        // Fetching ahead takes registers: blocks of half as many threads leave room for another beside them.
+        None if product && asked.hints.has(Cache::Preload) => [side, (side / 2).max(1), 1],
         None if product => [side, side, 1],
         None if !exchanged.is_empty() => [ROWS.min(facts.block_threads), 1, 1],
         None => asked.usual,
@@ -215,17 +221,9 @@ pub(crate) fn tiles(
     if plan.cache.is_empty() {
         return Ok(None);
     }
-    loop {
-        plan.width = width;
-        let bytes =
-            scopes.iter().map(|scope| scope.bytes(kernel, &plan)).sum::<u64>() + 8 * LINES * tagged.len() as u64;
-        if bytes <= facts.shared {
-            return Ok(Some(Tiles { cache: plan.cache, block, width }));
-        }
-        if width <= SHORT || scopes.iter().all(|scope| scope.walk.is_none()) {
-            return Err(TooLarge { block, bytes, limit: facts.shared });
-        }
-        width /= 2;
+    match sharing.fit(kernel, plan, facts.shared, |arg| asked.hints.get(arg).is_some()) {
+        Ok(plan) => Ok(Some(Tiles { cache: plan.cache, block, width: plan.width })),
+        Err(bytes) => Err(TooLarge { block, bytes, limit: facts.shared }),
     }
 }
 
