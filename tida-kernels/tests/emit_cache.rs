@@ -171,10 +171,18 @@ fn rows_are_fetched_by_neighbours() {
         let plain = plan(&kernel, &launch.grids, Dialect::OpenCl, Goal::Sweep, false, false);
         let plan = Plan { block: [threads, 1, 1], cache: cached(&kernel, &launch, how), width, ..plain };
         let source = check(&kernel, &launch, &plan, &expected, &format!("{how:?}, {threads} x {width}"));
+        assert_eq!(
+            source.text.contains("async_work_group_copy"),
+            how == Cache::Preload && width == 8,
+            "{}",
+            source.text
+        );
+        let text = emit_support::host::source(&kernel, &Plan { dialect: Dialect::Cuda, ..plan }).text;
         // Rows have an odd number of 16 bytes, so that threads find theirs in banks of their own.
         let steps = [format!("a_tile[{} * a_n0 + a_n1 + turn * ", (width.div_ceil(4) | 1) * 4), "a_at0 += ".into()];
-        assert_eq!(steps.iter().all(|step| source.text.contains(step)), width != 7, "{}", source.text);
-        nvrtc::compile(&emit_support::host::source(&kernel, &Plan { dialect: Dialect::Cuda, ..plan }).text);
+        assert_eq!(steps.iter().all(|step| text.contains(step)), width != 7, "{text}");
+        assert_eq!(text.contains("if (a_wide)"), width == 8, "{text}");
+        nvrtc::compile(&text);
     }
 }
 
@@ -217,6 +225,8 @@ fn products_and_bodies_come_from_tiles() {
             let plan = Plan { cache: cached(&kernel, &launch, how), width: if cut { 5 } else { 16 }, ..plan };
             let source = check(&kernel, &launch, &plan, &expected, &format!("{how:?}, cut {cut}"));
             assert!(source.text.matches("__local").count() > 1 && source.text.contains("_tile"), "{}", source.text);
+            let rows = source.text.contains("async_work_group_copy");
+            assert_eq!(rows, how == Cache::Preload && !cut, "{}", source.text);
             let plan = Plan { dialect: Dialect::Cuda, ..plan };
             nvrtc::compile(&emit_support::host::source(&kernel, &plan).text);
         }

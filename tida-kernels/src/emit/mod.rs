@@ -15,6 +15,7 @@ mod kernel;
 mod march;
 mod moving;
 mod names;
+mod rows;
 mod segments;
 mod shared;
 mod strips;

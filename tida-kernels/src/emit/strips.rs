@@ -4,6 +4,7 @@ use super::body::Writer;
 use super::cache::{Strip, fetch};
 use super::helpers::Helper;
 use super::moving::{Moving, at_once, begin, next};
+use super::rows::{self, by_rows};
 use crate::element::ScalarType;
 use crate::ir::{Block, ExprId, LocalId, Span};
 use crate::plan::Dialect;
@@ -97,24 +98,29 @@ impl<'a> Writer<'_, 'a> {
         let mut of_first = self.strip_at(scope, &first, &full, None);
         let places = |tile: usize| {
             let (at, each) = ((scope, tile), at_once(self.shared, (scope, tile)));
+            if by_rows(self.shared, at) {
+                return (at, None);
+            }
             let found = begin(self.shared, &mut self.text, at, &of_first, each);
             (at, found.or_else(|| begin(self.shared, &mut self.text, at, &of_first, 1)))
         };
         let known: Vec<Known> = tiles.map(places).collect();
         let (ahead, now): (Vec<_>, Vec<_>) = known.into_iter().partition(|(at, _)| self.shared.is_ahead(*at));
-        let asynchronous = self.shared.dialect() == Dialect::Cuda;
+        if ahead.iter().any(|(at, _)| by_rows(self.shared, *at)) {
+            rows::declare(self.shared, &mut self.text, scope);
+        }
         self.text.line(format!("if ({end} - {first} >= {width}) {{"));
         self.text.depth += 1;
         of_first.half = Some("0".into());
         ahead.iter().for_each(|known| self.bring(known, &of_first));
-        self.commit(asynchronous);
+        self.commit();
         self.text.depth -= 1;
         self.text.line("}");
 
         self.put(span, format!("for (; {end} - {first} >= {width}; {first} += {width}) {{"));
         self.text.depth += 1;
         self.text.line(format!("const i32 {count} = {width};"));
-        self.wait(asynchronous);
+        self.wait(scope);
         self.text.line(barrier);
         of_first.half = None;
         now.iter().for_each(|known| self.bring(known, &of_first));
@@ -125,7 +131,7 @@ impl<'a> Writer<'_, 'a> {
         }
         let of_next = self.strip_at(scope, &next_one, &full, Some(&format!("(1 - {half})")));
         ahead.iter().for_each(|known| self.bring(known, &of_next));
-        self.commit(asynchronous);
+        self.commit();
         self.text.depth -= 1;
         self.text.line("}");
         if !now.is_empty() {
@@ -144,11 +150,11 @@ impl<'a> Writer<'_, 'a> {
             self.text.line(barrier);
         }
         let rest = self.strip_at(scope, &first, &count, Some(&half));
-        ahead.iter().for_each(|(at, _)| self.text.block("", |text| fetch(self.shared, text, *at, &rest)));
-        self.commit(asynchronous);
+        ahead.iter().for_each(|(at, _)| self.anew(*at, &rest));
+        self.commit();
         let rest = Strip { half: None, ..rest };
         now.iter().for_each(|(at, _)| fetch(self.shared, &mut self.text, *at, &rest));
-        self.wait(asynchronous);
+        self.wait(scope);
         self.text.line(barrier);
         self.text.line("#pragma unroll 1");
         self.strip(scope, local, &count, body);
@@ -180,25 +186,37 @@ impl<'a> Writer<'_, 'a> {
                 }
                 None => next(shared, text, moving, half, true),
             },
-            None if half.is_some() => text.block("", |text| fetch(shared, text, *at, strip)),
+            None if half.is_some() => self.anew(*at, strip),
             // Reads that look whether the tile has their cell need to know where it starts.
             None => fetch(shared, text, *at, strip),
         }
     }
 
+    /// Fetches a tile of which no places are known, into a half of it.
+    fn anew(&mut self, at: (usize, usize), strip: &Strip) {
+        let (shared, text) = (&mut *self.shared, &mut self.text);
+        match by_rows(shared, at) {
+            true => text.block("", |text| rows::copy(shared, text, at, strip)),
+            false => text.block("", |text| fetch(shared, text, at, strip)),
+        }
+    }
+
     /// Ends a group of copies that go on by themselves.
-    fn commit(&mut self, asynchronous: bool) {
-        if asynchronous {
+    fn commit(&mut self) {
+        if self.shared.dialect() == Dialect::Cuda {
             let line = format!("{}();", self.shared.helper(Helper::Commit));
             self.text.line(line);
         }
     }
 
-    /// Waits for the copies of this thread.
-    fn wait(&mut self, asynchronous: bool) {
-        if asynchronous {
+    /// Waits for the copies that go on by themselves.
+    fn wait(&mut self, scope: usize) {
+        let mut tiles = 0..self.shared.scopes[scope].tiles.len();
+        if self.shared.dialect() == Dialect::Cuda {
             let line = format!("{}();", self.shared.helper(Helper::Wait));
             self.text.line(line);
+        } else if tiles.any(|tile| by_rows(self.shared, (scope, tile))) {
+            rows::wait(self.shared, &mut self.text, scope);
         }
     }
 

@@ -143,7 +143,7 @@ impl Tile {
     /// goes along a row, it takes 16 bytes at once: then an odd number of those.
     pub fn row(&self, walk: Option<&Walk>, (rank, block): (usize, [u32; 3]), extent: &[i64]) -> i64 {
         let cells = extent.last().copied().unwrap_or(1);
-        if self.is_exchanged(walk, rank) {
+        if self.is_exchanged(walk, rank) && self.sides.last().is_some_and(|last| last.along(walk) == 1) {
             return ((cells + self.quad - 1) / self.quad | 1) * self.quad;
         }
         let outer = self.sides.split_last().map_or(&[][..], |(_, outer)| outer);
