@@ -247,7 +247,7 @@ pub(super) fn around(shared: &mut Shared<'_>) -> Text {
 }
 
 /// A sum of multiples and a constant.
-fn sum(dialect: Dialect, ty: ScalarType, terms: &[(i64, String)], constant: i64) -> String {
+pub(super) fn sum(dialect: Dialect, ty: ScalarType, terms: &[(i64, String)], constant: i64) -> String {
     let mut text = String::new();
     for (by, of) in terms {
         let part = match by.unsigned_abs() {

@@ -1,8 +1,9 @@
 //! Rows of a tile that a block copies as a whole, while its threads go on: `async_work_group_copy` of OpenCL.
 
-use super::cache::{Strip, in_memory, reach};
+use super::cache::{Strip, in_memory, reach, sum};
 use super::shared::Shared;
 use super::text::Text;
+use crate::element::ScalarType;
 use crate::ir::Access;
 use crate::plan::Dialect;
 
@@ -41,26 +42,27 @@ pub(super) fn copy(shared: &mut Shared<'_>, text: &mut Text, at: (usize, usize),
     let (tile, shape) = (shared.tile(at).clone(), shared.shape(at));
     let reached = reach(shared, text, at, strip);
     let Some((last, outer)) = reached.held.split_last() else { return };
-    let mut inner: Vec<String> = (0..outer.len()).map(|axis| shared.own(&format!("n{axis}"))).collect();
-    for (axis, (n, held)) in inner.iter_mut().zip(outer).enumerate() {
-        if shape.extent[axis] == 1 {
-            *n = "0".into();
-            continue;
-        }
+    let (mut index, mut terms) = (reached.from.clone(), Vec::new());
+    for (axis, held) in outer.iter().enumerate().filter(|(axis, _)| shape.extent[*axis] > 1) {
+        let n = shared.own(&format!("n{axis}"));
         text.line(format!("for (i32 {n} = 0; {n} < {held}; {n}++) {{"));
         text.depth += 1;
+        index[axis] += &format!(" + {n}");
+        terms.push((shape.steps[axis], n));
     }
-    inner.push("0".into());
-    let (_, place, index) = reached.cell(shared.dialect(), &shape.steps, &inner);
-    let half = strip.half.as_ref().map_or(String::new(), |half| format!("{half} * {} + ", shape.cells));
+    let loops = terms.len();
+    if let Some(half) = strip.half.as_ref().filter(|half| *half != "0") {
+        terms.insert(0, (shape.cells, half.clone()));
+    }
+    let place = sum(shared.dialect(), ScalarType::I32, &terms, 0);
     let [event, _] = events(shared, at.0);
     for component in &tile.components {
         let name = shared.tile_name(at, *component);
         let (value, _) = in_memory(shared, tile.arg, *component, &index);
-        let (to, from) = (format!("&{name}[{half}{place}]"), format!("&{value}"));
+        let (to, from) = (format!("&{name}[{place}]"), format!("&{value}"));
         text.line(format!("{event} = async_work_group_copy({to}, {from}, (size_t){last}, {event});"));
     }
-    for _ in inner.iter().filter(|n| *n != "0") {
+    for _ in 0..loops {
         text.depth -= 1;
         text.line("}");
     }

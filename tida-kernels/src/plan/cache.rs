@@ -144,7 +144,7 @@ impl Tile {
     pub fn row(&self, walk: Option<&Walk>, (rank, block): (usize, [u32; 3]), extent: &[i64]) -> i64 {
         let cells = extent.last().copied().unwrap_or(1);
         if self.is_exchanged(walk, rank) && self.sides.last().is_some_and(|last| last.along(walk) == 1) {
-            return ((cells + self.quad - 1) / self.quad | 1) * self.quad;
+            return (((cells + self.quad - 1) / self.quad) | 1) * self.quad;
         }
         let outer = self.sides.split_last().map_or(&[][..], |(_, outer)| outer);
         let x = rank.saturating_sub(1);
