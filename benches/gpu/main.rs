@@ -43,9 +43,9 @@ struct Options {
     /// Where tida runs; the references run on the first NVIDIA GPU, and not at all beside `cpu`
     #[arg(long, value_enum, default_value_t = On::Cuda)]
     device: On,
-    /// Cases whose name holds one of these: heat3, heat2, sincos, sum, slabs, gemm, nbody, overhead, first, mapping, seismic,
-    /// sweep, writes; and of the set that `--ooc` chooses: many, periodic, pass, exceed, figure; and of that of `--micro`: loads,
-    /// banks, latency
+    /// Cases whose name holds one of these: heat3, heat2, sincos, sum, slabs, gemm, matvec, nbody, overhead, first, mapping,
+    /// seismic, sweep, writes; and of the set that `--ooc` chooses: many, periodic, pass, exceed, figure; and of that of
+    /// `--micro`: loads, banks, latency
     #[arg(long = "case", value_name = "NAME")]
     cases: Vec<String>,
     /// Takes the cases of arrays larger than memory and of TiDA-acc's figures, which take minutes, instead of the others;
@@ -143,7 +143,7 @@ fn run() -> Result<()> {
         return host::first_call(device);
     }
     type Case = fn(&Bench, &mut Output) -> Result<()>;
-    let in_process: [(&str, Case); 14] = [
+    let in_process: [(&str, Case); 15] = [
         ("heat3 f64", heat::heat3::<f64>),
         ("heat3 f32", heat::heat3::<f32>),
         ("heat2 f64", heat::heat2),
@@ -151,6 +151,7 @@ fn run() -> Result<()> {
         ("sincos", cells::sincos),
         ("sum", cells::sum),
         ("gemm", walks::gemm),
+        ("matvec", walks::matvec),
         ("nbody", walks::nbody),
         ("overhead", host::overhead),
         ("first call", host::first_calls),

@@ -1,4 +1,5 @@
-//! Kernels that walk along arrays, with and without tiles in shared memory: a product of matrices, and N bodies.
+//! Kernels that walk along arrays, with and without tiles in shared memory: products of matrices, and with a vector, and
+//! N bodies.
 
 use cudarc::driver::{CudaFunction, CudaSlice, PushKernelArg};
 use tida::prelude::*;
@@ -11,6 +12,7 @@ use crate::heat::noise;
 use crate::measure::{Output, Row, Side, Work, in_turn};
 
 const GEMM: &str = include_str!("../reference/gemm.cu");
+const MATVEC: &str = include_str!("../reference/matvec.cu");
 const NBODY: &str = include_str!("../reference/nbody.cu");
 
 /// Keeps two bodies that meet from pulling without bound: the square of a length.
@@ -168,6 +170,100 @@ fn taken(output: &mut Output, case: &str, facts: KernelFacts) -> Result<()> {
     say("registers a thread", facts.registers.map(f64::from), "of 32 bits")?;
     say("shared memory a block", facts.shared.map(f64::from), "bytes")?;
     say("occupancy", facts.occupancy.map(|part| 100.0 * f64::from(part)), "%")
+}
+
+/// A matrix and a vector that are multiplied.
+struct Rows {
+    acc: TileAcc,
+    a: TileArray<f32, 2>,
+    x: TileArray<f32, 1>,
+    y: TileArray<f32, 1>,
+}
+
+impl Rows {
+    fn new(bench: &Bench, [rows, columns]: [usize; 2]) -> Result<Rows> {
+        let acc = bench.accelerator(Math::Exact)?;
+        let mut a = TileArray::<f32, 2>::builder([rows, columns]).build(&acc)?;
+        let vector = |n: usize| TileArray::<f32, 1>::builder([n]).build(&acc);
+        let (mut x, y) = (vector(columns)?, vector(rows)?);
+        a.fill(|[j, i]| single(j * columns + i))?;
+        x.fill(|[i]| single(rows * columns + i))?;
+        Ok(Rows { acc, a, x, y })
+    }
+
+    fn run(&mut self, steps: usize, how: Option<Cache>) -> Result<()> {
+        let Rows { acc, a, x, y } = self;
+        let length = a.shape()[1] as i64;
+        for _ in 0..steps {
+            for tile in hinted(TileIter::new(y), &[1, 2], how) {
+                compute(
+                    &tile,
+                    (&mut *y, all(a), all(x)),
+                    kernel!(|y, a, x, at| {
+                        let [row] = at;
+                        let mut sum = 0.0;
+                        for k in 0..length {
+                            sum += a[[row, k]] * x[[k]];
+                        }
+                        y[at] = sum;
+                    }),
+                )?;
+            }
+        }
+        Ok(acc.sync()?)
+    }
+}
+
+/// `y = A x`, in which each cell goes along a row of the matrix.
+pub fn matvec(bench: &Bench, output: &mut Output) -> Result<()> {
+    let [rows, columns] = [32 * bench.size, 8 * bench.size];
+    let case = format!("matvec f32 {rows} x {columns}");
+    let mut tida = Rows::new(bench, [rows, columns])?;
+    let (cells, bytes) = (rows * columns, (rows * columns + rows + columns) * size_of::<f32>());
+    let start = |first: usize, n: usize| (0..n).map(|at| single(first + at)).collect::<Vec<f32>>();
+    let (matrix, vector) = (start(0, cells), start(cells, columns));
+    let Some(gpu) = &bench.gpu else {
+        tida.run(1, None)?;
+        let sum = |row: &[f32]| row.iter().zip(&vector).fold(0.0, |sum, (a, x)| sum + a * x);
+        let expected: Vec<f32> = matrix.chunks_exact(columns).map(sum).collect();
+        let check = equal(output, &case, &tida.y.read_box(tida.y.domain())?, &expected);
+        let work = Work { case, check, cells, bytes };
+        let times = in_turn(bench.effort, &mut [Box::new(|steps| tida.run(steps, None))])?;
+        return output.row(&Row::new(&work, &times[0], None));
+    };
+    let (a, x) = (upload(gpu, &matrix)?, upload(gpu, &vector)?);
+    let mut y = gpu.stream.alloc_zeros::<f32>(rows)?;
+    let exact = Kernels::new(gpu, MATVEC, &[("matvec", 64), ("matvec_tiled", 64)])?;
+    let launch = |entry: &(&'static str, u32, CudaFunction), steps: usize, y: &mut CudaSlice<f32>| -> Result<()> {
+        let (_, threads, function) = entry;
+        let (rows_of, columns_of) = (rows as i32, columns as i32);
+        for _ in 0..steps {
+            let mut launch = gpu.stream.launch_builder(function);
+            launch.arg(&mut *y).arg(&a).arg(&x).arg(&rows_of).arg(&columns_of);
+            // SAFETY: the arguments are those of the kernels, over a matrix of `rows` rows of `columns` and vectors of as many;
+            // `rows` is a multiple of the block, `columns` of a strip.
+            unsafe { launch.launch(cover([rows, 1, 1], [*threads, 1, 1]))? };
+        }
+        gpu.wait()
+    };
+    for (word, how) in HOW {
+        let case = format!("{case}, {word}");
+        tida.run(1, how)?;
+        let found = tida.y.read_box(tida.y.domain())?;
+        let mut check = String::new();
+        for kernel in &exact.all {
+            launch(kernel, 1, &mut y)?;
+            check = equal(output, &format!("{case}, {}", kernel.0), &found, &gpu.stream.clone_dtoh(&y)?);
+        }
+        let work = Work { case, check, cells, bytes };
+        for kernel in &exact.all {
+            let mut sides: [Side<'_>; 2] =
+                [Box::new(|steps| launch(kernel, steps, &mut y)), Box::new(|steps| tida.run(steps, how))];
+            let times = in_turn(bench.effort, &mut sides)?;
+            output.row(&Row::new(&work, &times[1], Some((kernel.0, &times[0]))))?;
+        }
+    }
+    Ok(())
 }
 
 /// Kernels of a source, compiled as tida compiles: their names, the threads of a side of their blocks.

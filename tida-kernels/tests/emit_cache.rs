@@ -43,6 +43,16 @@ fn gemm() -> Kernel {
     typed("gemm.rs", 2, &args, &[("length", long(ScalarType::I64))], &["sum", "k"], body, vec![], None)
 }
 
+/// `y = y + A x`: each cell goes along a row.
+fn matvec() -> Kernel {
+    let turn = mul(load(1, index(vec![axis(0), local(1)])), load(2, index(vec![local(1)])));
+    let turn = set_part(0, vec![], Some(BinaryOp::Add), turn);
+    let walk = for_(1, int_of(0, ScalarType::I64), capture(0), block(vec![turn]));
+    let body = block(vec![let_(0, load(0, at())), walk, store(0, at(), local(0))]);
+    let args = [("y", bind(Access::Write, F32, 1)), ("a", bind(Access::All, F32, 2)), ("x", bind(Access::All, F32, 1))];
+    typed("matvec.rs", 1, &args, &[("length", long(ScalarType::I64))], &["sum", "k"], body, vec![], None)
+}
+
 /// Every cell reads the same bodies at the same time.
 fn nbody() -> Kernel {
     let part = |index: Expr, n: &str| load_part(1, index, vec![field(n)]);
@@ -140,6 +150,63 @@ fn bodies(n: i64, cut: bool, rng: &mut Rng) -> (Kernel, Launch) {
     (kernel, launch)
 }
 
+fn rows(n: [i64; 2], rng: &mut Rng) -> (Kernel, Launch) {
+    let kernel = matvec();
+    let grids = vec![written(F32, &n[..1], rng), whole(F32, &n, false, rng), whole(F32, &n[1..], false, rng)];
+    let launch = launch(&kernel, grids, &n[..1], vec![Value::I64(n[1])]);
+    (kernel, launch)
+}
+
+/// Places that move on by turns, with rows that end within a block and strips that end within a row.
+#[test]
+fn rows_are_fetched_by_neighbours() {
+    let mut rng = Rng(11);
+    let (kernel, launch) = rows([77, 75], &mut rng);
+    let found = sharing(&kernel, &analyse(&kernel));
+    assert_eq!(found.exchanged(&kernel, |_| true).into_iter().collect::<Vec<_>>(), [1]);
+    let (product, _) = product([8, 8, 8], false, &mut rng);
+    assert!(sharing(&product, &analyse(&product)).exchanged(&product, |_| true).is_empty());
+    let expected = expected(&kernel, &launch);
+    for (how, threads, width) in [(Cache::Rbi, 32, 16), (Cache::Preload, 32, 8), (Cache::Preload, 32, 7)] {
+        let plain = plan(&kernel, &launch.grids, Dialect::OpenCl, Goal::Sweep, false, false);
+        let plan = Plan { block: [threads, 1, 1], cache: cached(&kernel, &launch, how), width, ..plain };
+        let source = check(&kernel, &launch, &plan, &expected, &format!("{how:?}, {threads} x {width}"));
+        assert_eq!(
+            source.text.contains("async_work_group_copy"),
+            how == Cache::Preload && width == 8,
+            "{}",
+            source.text
+        );
+        let text = emit_support::host::source(&kernel, &Plan { dialect: Dialect::Cuda, ..plan }).text;
+        // Rows have an odd number of 16 bytes, so that threads find theirs in banks of their own.
+        let steps = [format!("a_tile[{} * a_n0 + a_n1 + turn * ", (width.div_ceil(4) | 1) * 4), "a_at0 += ".into()];
+        assert_eq!(steps.iter().all(|step| text.contains(step)), width != 7, "{text}");
+        assert_eq!(text.contains("if (a_wide)"), width == 8, "{text}");
+        nvrtc::compile(&text);
+    }
+}
+
+/// Of a matrix whose values are read once and a vector that all threads read, the vector stays.
+#[test]
+fn what_saves_most_for_its_bytes_has_room() {
+    let (kernel, launch) = rows([77, 75], &mut Rng(11));
+    let found = sharing(&kernel, &analyse(&kernel));
+    let plain = plan(&kernel, &launch.grids, Dialect::Cuda, Goal::Sweep, false, false);
+    let plan = Plan { block: [64, 1, 1], cache: cached(&kernel, &launch, Cache::Preload), width: 64, ..plain };
+    let fit = |room: u64, kept: &[usize]| {
+        let fit = found.fit(&kernel, plan.clone(), room, |arg| kept.contains(&arg));
+        fit.map(|plan| (plan.cache.iter().map(|cached| cached.arg).collect::<Vec<_>>(), plan.width))
+    };
+    // Two halves of 64 rows of 68 values and one of 64; strips of 32 have rows of 36, of 16 rows of 20.
+    assert_eq!(fit(34816 + 512, &[]), Ok((vec![1, 2], 64)));
+    assert_eq!(fit(34816 + 511, &[]), Ok((vec![1, 2], 32)));
+    assert_eq!(fit(18432 + 255, &[]), Ok((vec![1, 2], 16)));
+    assert_eq!(fit(10240 + 127, &[]), Ok((vec![2], 64)));
+    assert_eq!(fit(10240 + 127, &[1]), Ok((vec![1], 16)));
+    assert_eq!(fit(10240 + 127, &[1, 2]), Ok((vec![1, 2], 8)));
+    assert_eq!(fit(2047, &[1]), Err(2048));
+}
+
 #[test]
 fn products_and_bodies_come_from_tiles() {
     let mut rng = Rng(3);
@@ -158,6 +225,8 @@ fn products_and_bodies_come_from_tiles() {
             let plan = Plan { cache: cached(&kernel, &launch, how), width: if cut { 5 } else { 16 }, ..plan };
             let source = check(&kernel, &launch, &plan, &expected, &format!("{how:?}, cut {cut}"));
             assert!(source.text.matches("__local").count() > 1 && source.text.contains("_tile"), "{}", source.text);
+            let rows = source.text.contains("async_work_group_copy");
+            assert_eq!(rows, how == Cache::Preload && !cut, "{}", source.text);
             let plan = Plan { dialect: Dialect::Cuda, ..plan };
             nvrtc::compile(&emit_support::host::source(&kernel, &plan).text);
         }

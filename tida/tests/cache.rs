@@ -127,11 +127,40 @@ fn heat(acc: &TileAcc, hints: Hints<'_, 3>) -> Vec<u64> {
     next.to_ndarray().unwrap().iter().map(|x| x.to_bits()).collect()
 }
 
+/// `y = A x + y`: each cell goes along a row.
+fn rows(acc: &TileAcc, [rows, columns]: [usize; 2], hints: Hints<'_, 1>) -> Vec<u32> {
+    let mut a = TileArray::<f32, 2>::builder([rows, columns]).ghost(1).build(acc).unwrap();
+    let vector = |n: usize| TileArray::<f32, 1>::builder([n]).build(acc).unwrap();
+    let (mut x, mut y) = (vector(columns), vector(rows));
+    a.fill(|[j, i]| random(j * columns + i, 5)).unwrap();
+    x.fill(|[i]| random(i, 6)).unwrap();
+    y.fill(|[i]| random(i, 7)).unwrap();
+    let length = columns as i64;
+    for tile in tiles(&y, hints) {
+        compute(
+            &tile,
+            (&mut y, all(&a), all(&x)),
+            kernel!(|y, a, x, at| {
+                let [row] = at;
+                let mut sum = y[at];
+                for k in 0..length {
+                    sum += a[[row, k]] * x[[k]];
+                }
+                y[at] = sum;
+            }),
+        )
+        .unwrap();
+    }
+    y.to_ndarray().unwrap().iter().map(|x| x.to_bits()).collect()
+}
+
 #[test]
 fn cached_kernels_give_the_same_bits() {
     let Some(device) = on_a_device(TileAcc::builder()) else { return };
     let cpu = on_cpu();
     let n = 45;
+    let sums = rows(&cpu, [150, 201], (&[], None));
+    assert!(rows(&device, [150, 201], (&[], None)) == sums);
     let (product, pulls, cells) =
         (gemm(&cpu, n, 1, (&[], None)), nbody(&cpu, 300, (&[], None)), heat(&cpu, (&[], None)));
     for how in [Cache::None, Cache::Rbi, Cache::Rbc, Cache::Ehc, Cache::Preload] {
@@ -139,6 +168,9 @@ fn cached_kernels_give_the_same_bits() {
         assert!(gemm(&device, n, 1, (&both, None)) == product, "{how:?}");
         assert!(gemm(&device, n, 3, (&both[..1], Some([8, 16]))) == product, "{how:?} of one, 3 regions");
         assert!(nbody(&device, 300, (&both[..1], Some([48]))) == pulls, "{how:?}");
+        if how == Cache::Preload {
+            assert!(rows(&device, [150, 201], (&both, None)) == sums, "{how:?}");
+        }
         assert!(heat(&device, (&both[..1], Some([2, 4, 16]))) == cells, "{how:?}");
         // The CPU has no tiles.
         assert!(gemm(&cpu, n, 1, (&both, None)) == product);
@@ -174,6 +206,26 @@ fn explain_says_what_is_cached() {
     for name in ["a", "b"] {
         let words = format!("cache: `{name}`: 32 x 32 cells, 4096 bytes, for 32 iterations of `k` (Rbi)");
         assert!(text.contains(&words), "{text}");
+    }
+    let column = || TileArray::<f32, 1>::builder([n]).build(&acc).unwrap();
+    let (mut y, x) = (column(), column());
+    let sums = tida::explain(
+        (&mut y, all(&a), all(&x)),
+        kernel!(|y, a, x, at| {
+            let [row] = at;
+            let mut sum = 0.0;
+            for k in 0..length {
+                sum += a[[row, k]] * x[[k]];
+            }
+            y[at] = sum;
+        }),
+    );
+    let text = sums.unwrap().to_string();
+    for words in [
+        "cache: `a`: 64 x 64 cells, 34816 bytes, for 64 iterations of `k` (Preload), fetched along the rows that threads",
+        "cache: `x`: 64 cells, 512 bytes, for 64 iterations of `k` (Preload)\n",
+    ] {
+        assert!(text.contains(words), "{text}");
     }
     let stencil = tida::explain((&mut c, &a), kernel!(|c, a, at| c[at] = a[at + [0, 1]] + a[at - [0, 1]]));
     let text = stencil.unwrap().to_string();

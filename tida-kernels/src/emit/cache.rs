@@ -37,24 +37,24 @@ impl Strip {
 }
 
 /// The numbers of a tile in its plan.
-struct Shape {
-    extent: Vec<i64>,
+pub(super) struct Shape {
+    pub extent: Vec<i64>,
     /// Distance between neighbours along each axis.
-    steps: Vec<i64>,
-    cells: i64,
+    pub steps: Vec<i64>,
+    pub cells: i64,
 }
 
 impl Shared<'_> {
-    fn tile(&self, (scope, tile): (usize, usize)) -> &Tile {
+    pub(super) fn tile(&self, (scope, tile): (usize, usize)) -> &Tile {
         &self.scopes[scope].tiles[tile]
     }
 
-    fn shape(&self, at: (usize, usize)) -> Shape {
+    pub(super) fn shape(&self, at: (usize, usize)) -> Shape {
         let (walk, plan, rank) = (self.scopes[at.0].walk.as_ref(), self.plan, self.kernel.rank);
         let tile = self.tile(at);
         let extent = tile.extent(walk, rank, plan.block, plan.width);
         let mut steps = vec![1; extent.len()];
-        let mut step = tile.row(rank, plan.block, &extent);
+        let mut step = tile.row(walk, (rank, plan.block), &extent);
         for axis in (0..extent.len().saturating_sub(1)).rev() {
             steps[axis] = step;
             step *= extent[axis];
@@ -73,7 +73,7 @@ impl Shared<'_> {
     }
 
     /// A name for something of a tile: another one for each tile of an argument.
-    fn of_tile(&mut self, at: (usize, usize), word: &str) -> String {
+    pub(super) fn of_tile(&mut self, at: (usize, usize), word: &str) -> String {
         let arg = self.tile(at).arg;
         let all = self.scopes.iter().enumerate().flat_map(|(s, scope)| (0..scope.tiles.len()).map(move |t| (s, t)));
         let before = all.take_while(|other| *other != at).filter(|other| self.tile(*other).arg == arg).count();
@@ -82,12 +82,12 @@ impl Shared<'_> {
         self.own(&name)
     }
 
-    fn tile_name(&mut self, at: (usize, usize), component: u32) -> String {
+    pub(super) fn tile_name(&mut self, at: (usize, usize), component: u32) -> String {
         let path = component_path(&self.kernel.args[self.tile(at).arg].element, component as usize);
         self.of_tile(at, &format!("tile{path}"))
     }
 
-    fn component_type(&self, arg: usize, component: u32) -> ScalarType {
+    pub(super) fn component_type(&self, arg: usize, component: u32) -> ScalarType {
         let types = self.kernel.args[arg].element.component_types();
         types.get(component as usize).copied().unwrap_or(ScalarType::U8)
     }
@@ -107,7 +107,7 @@ impl Shared<'_> {
     }
 
     /// Whether the region of a whole array is the same for all cells.
-    fn is_single(&self, arg: usize) -> bool {
+    pub(super) fn is_single(&self, arg: usize) -> bool {
         let cut = self.plan.cache.iter().any(|cached| cached.arg as usize == arg && cached.cut);
         self.kernel.args[arg].access == Access::All && !cut
     }
@@ -115,6 +115,20 @@ impl Shared<'_> {
     pub(super) fn is_ahead(&self, at: (usize, usize)) -> bool {
         self.scopes[at.0].walk.is_some() && self.plan.cached(self.tile(at).arg) == Cache::Preload
     }
+
+    /// What copies so many values of a tile while the thread goes on, if the language and the values have it.
+    pub(super) fn ahead(&mut self, at: (usize, usize), component: u32, values: i64) -> Option<String> {
+        let bytes = self.component_type(self.tile(at).arg, component).size() as i64 * values;
+        let has = self.is_ahead(at) && self.dialect() == Dialect::Cuda && (4..=16).contains(&bytes);
+        has.then(|| self.helper(Helper::Ahead(bytes as u8)))
+    }
+}
+
+/// Blocks that a processor should have room for: fetching ahead takes registers, of which a block of 1024 threads would leave
+/// none for another.
+pub(super) fn blocks(shared: &Shared<'_>) -> u32 {
+    let crowded = threads_of(shared) > 512 && all(shared).into_iter().any(|at| shared.is_ahead(at));
+    if crowded { 2 } else { 1 }
 }
 
 /// Declares the tiles.
@@ -209,7 +223,7 @@ pub(super) fn regions(shared: &mut Shared<'_>, text: &mut Text) {
 }
 
 /// What the words of a region are called: base, origins, strides, plane.
-fn single_names(shared: &mut Shared<'_>, arg: usize) -> Vec<String> {
+pub(super) fn single_names(shared: &mut Shared<'_>, arg: usize) -> Vec<String> {
     let rank = shared.kernel.args[arg].rank;
     let axes = |word: &'static str, count: usize| (0..count).map(move |axis| format!("{word}{axis}"));
     let words = std::iter::once("base".to_owned()).chain(axes("origin", rank)).chain(axes("stride", rank - 1));
@@ -256,7 +270,7 @@ pub(super) fn sum(dialect: Dialect, ty: ScalarType, terms: &[(i64, String)], con
 }
 
 /// Declares where a tile starts and how many cells it has; gives their names for each axis.
-fn reach(shared: &mut Shared<'_>, text: &mut Text, at: (usize, usize), strip: &Strip) -> Reached {
+pub(super) fn reach(shared: &mut Shared<'_>, text: &mut Text, at: (usize, usize), strip: &Strip) -> Reached {
     let dialect = shared.dialect();
     let tile = shared.tile(at).clone();
     let walk = shared.scopes[at.0].walk.clone();
@@ -316,14 +330,14 @@ fn reach(shared: &mut Shared<'_>, text: &mut Text, at: (usize, usize), strip: &S
 }
 
 /// What [`reach`] declares.
-struct Reached {
-    from: Vec<String>,
-    held: Vec<String>,
+pub(super) struct Reached {
+    pub from: Vec<String>,
+    pub held: Vec<String>,
 }
 
 impl Reached {
     /// Of the cell with these numbers along each axis: the test whether the tile has it, its place there and its index.
-    fn cell(&self, dialect: Dialect, steps: &[i64], inner: &[String]) -> (String, String, Vec<String>) {
+    pub fn cell(&self, dialect: Dialect, steps: &[i64], inner: &[String]) -> (String, String, Vec<String>) {
         let tests: Vec<String> = inner.iter().zip(&self.held).map(|(n, held)| format!("{n} < {held}")).collect();
         let place: Vec<(i64, String)> = steps.iter().copied().zip(inner.iter().cloned()).collect();
         let index = self.from.iter().zip(inner).map(|(from, n)| format!("{from} + {n}")).collect();
@@ -332,28 +346,35 @@ impl Reached {
 }
 
 /// Threads of a block.
-fn threads_of(shared: &Shared<'_>) -> i64 {
+pub(super) fn threads_of(shared: &Shared<'_>) -> i64 {
     shared.plan.block.iter().map(|n| i64::from(*n)).product()
 }
 
 /// How often each thread of a block fetches a cell of a tile.
-fn turns(shared: &Shared<'_>, at: (usize, usize)) -> i64 {
+pub(super) fn turns(shared: &Shared<'_>, at: (usize, usize)) -> i64 {
     let all = threads_of(shared);
     (shared.shape(at).extent.iter().product::<i64>() + all - 1) / all
 }
 
-/// Declares which cell of a tile a thread fetches: its number, and that along each axis.
-fn number(text: &mut Text, extent: &[i64], number: String, (n, inner): (&str, &[String])) {
+/// Declares which cell of a tile a thread fetches: its number, and that along each axis. `each` cells of a row have one
+/// number.
+pub(super) fn number(text: &mut Text, extent: &[i64], each: i64, number: String, (n, inner): (&str, &[String])) {
+    let times = |part: String| match each {
+        1 => part,
+        _ if part.contains(' ') => format!("({part}) * {each}"),
+        _ => format!("{part} * {each}"),
+    };
     if let [only] = inner {
-        text.line(format!("const i32 {only} = {number};"));
+        text.line(format!("const i32 {only} = {};", times(number)));
         return;
     }
     text.line(format!("const i32 {n} = {number};"));
-    let mut rest: i64 = extent.iter().product();
+    let (mut rest, inner_count): (i64, _) = (extent.iter().product(), inner.len());
     for (axis, inner) in inner.iter().enumerate() {
         rest /= extent[axis];
         let part = if axis == 0 { n.to_owned() } else { format!("{n} % {}", rest * extent[axis]) };
         let part = if rest == 1 { part } else { format!("({part}) / {rest}").replace(&format!("({n})"), n) };
+        let part = if axis + 1 == inner_count { times(part) } else { part };
         text.line(format!("const i32 {inner} = {part};"));
     }
 }
@@ -381,99 +402,21 @@ pub(super) fn fetch(shared: &mut Shared<'_>, text: &mut Text, at: (usize, usize)
     let half = strip.half.as_ref().map_or(String::new(), |half| format!("{half} * {cells} + "));
     text.block(head, |text| {
         let of_thread = if turns == 1 { thread.clone() } else { format!("{turn} * {all} + {thread}") };
-        number(text, &extent, of_thread, (&n, &inner));
+        number(text, &extent, 1, of_thread, (&n, &inner));
         let (tests, place, index) = reached.cell(dialect, &steps, &inner);
         let place = format!("{half}{place}");
         text.block(format!("if ({tests})"), |text| {
             for component in &tile.components {
                 let name = shared.tile_name(at, *component);
                 let (value, is_place) = in_memory(shared, tile.arg, *component, &index);
-                let bytes = shared.component_type(tile.arg, *component).size();
-                let ahead = shared.is_ahead(at) && dialect == Dialect::Cuda && is_place && bytes >= 4;
+                let ahead = shared.ahead(at, *component, 1).filter(|_| is_place);
                 text.line(match ahead {
-                    true => {
-                        let helper = shared.helper(Helper::Ahead(bytes as u8));
-                        format!("{helper}(&{name}[{place}], &{value});")
-                    }
-                    false => format!("{name}[{place}] = {value};"),
+                    Some(helper) => format!("{helper}(&{name}[{place}], &{value});"),
+                    None => format!("{name}[{place}] = {value};"),
                 });
             }
         });
     });
-}
-
-/// Most cells of a tile that a thread finds once, and then goes on from.
-const FOUND: i64 = 4;
-
-/// Cells of a tile that a thread finds before the first strip: their place in memory moves on by the same distance with
-/// each strip.
-pub(super) struct Moving {
-    /// Conditions, targets and pointers of the cells.
-    cells: Vec<(String, String, String)>,
-    /// By how much pointers move.
-    step: String,
-}
-
-/// Declares what a tile of full strips needs of the first one; none if its cells are to be found anew for each strip.
-pub(super) fn begin(shared: &mut Shared<'_>, text: &mut Text, at: (usize, usize), strip: &Strip) -> Option<Moving> {
-    let tile = shared.tile(at).clone();
-    let walk = shared.scopes[at.0].walk.clone()?;
-    let access = shared.kernel.args[tile.arg].access;
-    let placed = access != Access::All || shared.is_single(tile.arg);
-    let turns = turns(shared, at);
-    if shared.plan.cached(tile.arg) != Cache::Rbi || shared.plan.checked || !placed || turns > FOUND {
-        return None;
-    }
-    let dialect = shared.dialect();
-    let Shape { extent, steps, .. } = shared.shape(at);
-    let rank = tile.sides.len();
-    let reached = reach(shared, text, at, strip);
-    let all = threads_of(shared);
-    let (thread, mut cells) = (shared.own("thread"), Vec::new());
-    for turn in 0..turns {
-        let mark = |word: &str| if turns == 1 { word.to_owned() } else { format!("{word}_{turn}") };
-        let inner: Vec<String> = (0..rank).map(|axis| shared.of_tile(at, &mark(&format!("n{axis}")))).collect();
-        let of_thread = if turn == 0 { thread.clone() } else { format!("{} + {thread}", turn * all) };
-        let n = shared.of_tile(at, &mark("n"));
-        number(text, &extent, of_thread, (&n, &inner));
-        let (tests, place, index) = reached.cell(dialect, &steps, &inner);
-        for component in &tile.components {
-            let (value, _) = in_memory(shared, tile.arg, *component, &index);
-            let ty = dialect.pointer(memory(shared.component_type(tile.arg, *component)), false);
-            let name = shared.of_tile(at, &mark(&format!("at{component}")));
-            text.line(format!("{ty} {name} = &{value};"));
-            let target = format!("{}[{place}]", shared.tile_name(at, *component));
-            cells.push((tests.clone(), target, name));
-        }
-    }
-    let width = i64::from(shared.plan.width);
-    let mut terms = Vec::new();
-    for (axis, side) in tile.sides.iter().enumerate() {
-        let by = side.along(Some(&walk)) * width;
-        let stride = match access {
-            _ if axis + 1 == rank => None,
-            Access::All => single_names(shared, tile.arg).get(1 + rank + axis).cloned(),
-            _ => {
-                let group = u32::from(shared.group(tile.arg));
-                Some(shared.field(Field::Stride(group, axis as u32)))
-            }
-        };
-        match stride {
-            _ if by == 0 => {}
-            Some(stride) => terms.push(format!("{by} * {stride}")),
-            None => terms.push(by.to_string()),
-        }
-    }
-    let step = if terms.is_empty() { "0".to_owned() } else { terms.join(" + ") };
-    Some(Moving { cells, step })
-}
-
-/// Brings the next strip's cells.
-pub(super) fn next(text: &mut Text, moving: &Moving) {
-    for (tests, target, pointer) in &moving.cells {
-        text.line(format!("if ({tests}) {target} = *{pointer};"));
-        text.line(format!("{pointer} += {};", moving.step));
-    }
 }
 
 /// The cells of an argument along an axis that may be read.

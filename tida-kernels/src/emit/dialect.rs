@@ -36,11 +36,12 @@ impl Dialect {
         format!("{} {word}", self.pointer(to, written))
     }
 
-    /// What stands before the name of the entry.
-    pub(super) fn entry(self, block: [u32; 3]) -> String {
+    /// What stands before the name of the entry, of which a processor should have room for so many blocks.
+    pub(super) fn entry(self, block: [u32; 3], blocks: u32) -> String {
         let [x, y, z] = block;
+        let blocks = if blocks > 1 { format!(", {blocks}") } else { String::new() };
         match self {
-            Dialect::Cuda => format!("extern \"C\" __global__ void __launch_bounds__({})", x * y * z),
+            Dialect::Cuda => format!("extern \"C\" __global__ void __launch_bounds__({}{blocks})", x * y * z),
             Dialect::OpenCl => format!("__kernel __attribute__((reqd_work_group_size({x}, {y}, {z}))) void"),
         }
     }

@@ -148,7 +148,7 @@ fn groups(dialect: Dialect, scalar: ScalarType, op: FoldOp, kernel: &Groups<'_>)
     let folding = combining(dialect, scalar, op, &mut helpers);
     let mut rest = helpers.text(dialect);
     rest.append(folding);
-    rest.line(format!("{} {}(", dialect.entry([FOLD_THREADS, 1, 1]), kernel.entry));
+    rest.line(format!("{} {}(", dialect.entry([FOLD_THREADS, 1, 1], 1), kernel.entry));
     let params = kernel.params.join(",\n    ");
     rest.all(&format!("    {params}) {{"));
     rest.depth = 1;

@@ -30,7 +30,7 @@ pub(super) enum Helper {
     Ahead(u8),
     /// Ends a group of such copies. CUDA.
     Commit,
-    /// Waits for all groups but the last. CUDA.
+    /// Waits for the thread's own copies. CUDA.
     Wait,
 }
 
@@ -203,8 +203,12 @@ fn write(text: &mut Text, dialect: Dialect, helper: Helper) {
         }
         // Before sm_80 a plain copy, which needs no waiting.
         Helper::Ahead(bytes) => {
-            let plain = if bytes == 4 { "float" } else { "double" };
-            let copy = format!("cp.async.ca.shared.global [%0], [%1], {bytes};");
+            let (plain, through) = match bytes {
+                4 => ("float", "ca"),
+                8 => ("double", "ca"),
+                _ => ("float4", "cg"),
+            };
+            let copy = format!("cp.async.{through}.shared.global [%0], [%1], {bytes};");
             text.block(format!("{device} void {name}(void* to, const void* from)"), |text| {
                 text.line("#if __CUDA_ARCH__ >= 800");
                 text.line("const unsigned int place = (unsigned int)__cvta_generic_to_shared(to);");
@@ -215,7 +219,7 @@ fn write(text: &mut Text, dialect: Dialect, helper: Helper) {
             });
         }
         Helper::Commit | Helper::Wait => {
-            let what = if helper == Helper::Commit { "cp.async.commit_group;" } else { "cp.async.wait_group 1;" };
+            let what = if helper == Helper::Commit { "cp.async.commit_group;" } else { "cp.async.wait_group 0;" };
             text.block(format!("{device} void {name}()"), |text| {
                 text.line("#if __CUDA_ARCH__ >= 800");
                 text.line(format!("asm volatile(\"{what}\" ::: \"memory\");"));

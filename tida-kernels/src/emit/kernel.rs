@@ -83,7 +83,7 @@ pub(super) fn emit(kernel: &Kernel, analysis: &Analysis, plan: &Plan) -> Source 
     readers.append(cache::lookups(&mut shared));
     readers.append(tagged::functions(&mut shared));
     let params = params(&mut shared, true);
-    let head = format!("{} {entry}(", dialect.entry(plan.block));
+    let head = format!("{} {entry}(", dialect.entry(plan.block, cache::blocks(&shared)));
 
     let mut rest = Text::default();
     rest.append(shared.used.helpers.text(dialect));

@@ -1,8 +1,10 @@
 //! Loops that are cut into strips, each with its tiles.
 
 use super::body::Writer;
-use super::cache::{Moving, Strip, begin, fetch, next};
+use super::cache::{Strip, fetch};
 use super::helpers::Helper;
+use super::moving::{Moving, at_once, begin, next};
+use super::rows::{self, by_rows};
 use crate::element::ScalarType;
 use crate::ir::{Block, ExprId, LocalId, Span};
 use crate::plan::Dialect;
@@ -11,6 +13,9 @@ use crate::plan::march::has_loop;
 
 /// Expressions in the text of a strip that is written out in full.
 const UNROLLED: usize = 512;
+
+/// A tile, and the places of its cells where they move on.
+type Known = ((usize, usize), Option<Moving>);
 
 impl<'a> Writer<'_, 'a> {
     /// The scope whose walk this loop is.
@@ -23,71 +28,34 @@ impl<'a> Writer<'_, 'a> {
     pub fn strips(&mut self, span: Span, scope: usize, [from, hi]: [String; 2], inclusive: bool, body: &'a Block) {
         let Some(walk) = self.shared.scopes[scope].walk.clone() else { return };
         let (local, width, barrier) = (walk.stmt.0, self.shared.plan.width, self.shared.dialect().barrier());
-        let [first, end, count, half] = ["tile", "end", "count", "half"].map(|word| self.shared.of_walk(scope, word));
+        let [first, end, count] = ["tile", "end", "count"].map(|word| self.shared.of_walk(scope, word));
         let more = if inclusive { " + 1" } else { "" };
         self.put(span, format!("const i64 {end} = {hi}{more};"));
         let all: Vec<(usize, usize)> = (0..self.shared.scopes[scope].tiles.len()).map(|tile| (scope, tile)).collect();
-        let (ahead, now): (Vec<_>, Vec<_>) = all.into_iter().partition(|at| self.shared.is_ahead(*at));
-        let outer: Vec<(u32, String)> =
-            walk.outer.iter().map(|(number, local)| (*number, format!("(i64){}", self.name(*local)))).collect();
-        let strip = |start: &str, count: &str, half: Option<String>| {
-            let loops = outer.iter().cloned().chain([(walk.number, start.to_owned())]).collect();
-            Strip { loops, count: count.to_owned(), half }
-        };
-        let long = |start: &str| format!("{end} - {start} < {width} ? (i32)({end} - {start}) : {width}");
         let size = expressions(self.body, body).len().max(1);
         let times = match has_loop(body) {
             true => 1,
             false => (UNROLLED / size).clamp(4, 64).next_power_of_two().min(width as usize),
         };
-        if ahead.is_empty() {
-            let kept = self.text.lines.len();
-            self.text.line(format!("i64 {first} = {from};"));
-            let full = strip(&first, &width.to_string(), None);
-            let moving = now.iter().map(|at| begin(self.shared, &mut self.text, *at, &full)).collect();
-            if let Some(moving) = moving {
-                let rest = strip(&first, &count, None);
-                return self.moved_on(span, scope, (&end, times), (moving, &rest), body);
-            }
-            self.text.lines.truncate(kept);
+        if all.iter().any(|at| self.shared.is_ahead(*at)) {
+            return self.fetched_ahead(span, scope, (&from, &end, times), body);
         }
-        let asynchronous = !ahead.is_empty() && self.shared.dialect() == Dialect::Cuda;
-        if !ahead.is_empty() {
-            self.text.line(format!("i32 {half} = 0;"));
-            self.text.block(format!("if ({from} < {end})"), |text| {
-                text.line(format!("const i64 {first} = {from};"));
-                text.line(format!("const i32 {count} = {};", long(&first)));
-                for at in &ahead {
-                    text.block("", |text| fetch(self.shared, text, *at, &strip(&first, &count, Some("0".into()))));
-                }
-            });
-            if asynchronous {
-                let line = format!("{}();", self.shared.helper(Helper::Commit));
-                self.text.line(line);
-            }
+        let kept = self.text.lines.len();
+        self.text.line(format!("i64 {first} = {from};"));
+        let full = self.strip_at(scope, &first, &width.to_string(), None);
+        let moving = all.iter().map(|at| begin(self.shared, &mut self.text, *at, &full, 1)).collect();
+        let rest = self.strip_at(scope, &first, &count, None);
+        if let Some(moving) = moving {
+            return self.moved_on(span, scope, (&end, times), (moving, &rest), body);
         }
+        self.text.lines.truncate(kept);
         let head = format!("for (i64 {first} = {from}; {first} < {end}; {first} += {width}) {{");
         self.put(span, head);
         self.text.depth += 1;
-        self.text.line(format!("const i32 {count} = {};", long(&first)));
-        for at in &now {
-            fetch(self.shared, &mut self.text, *at, &strip(&first, &count, None));
-        }
-        if !ahead.is_empty() {
-            let [next, then] = ["next", "then"].map(|word| self.shared.of_walk(scope, word));
-            self.text.line(format!("const i64 {next} = {first} + {width};"));
-            self.text.block(format!("if ({next} < {end})"), |text| {
-                text.line(format!("const i32 {then} = {};", long(&next)));
-                for at in &ahead {
-                    let other = Some(format!("(1 - {half})"));
-                    text.block("", |text| fetch(self.shared, text, *at, &strip(&next, &then, other)));
-                }
-            });
-            if asynchronous {
-                let (commit, wait) = (self.shared.helper(Helper::Commit), self.shared.helper(Helper::Wait));
-                self.text.line(format!("{commit}();"));
-                self.text.line(format!("{wait}();"));
-            }
+        let long = format!("{end} - {first} < {width} ? (i32)({end} - {first}) : {width}");
+        self.text.line(format!("const i32 {count} = {long};"));
+        for at in &all {
+            fetch(self.shared, &mut self.text, *at, &rest);
         }
         self.text.line(barrier);
         self.text.line(format!("if ({count} == {width}) {{"));
@@ -102,11 +70,154 @@ impl<'a> Writer<'_, 'a> {
         self.text.depth -= 1;
         self.text.line("}");
         self.text.line(barrier);
-        if !ahead.is_empty() {
-            self.text.line(format!("{half} = 1 - {half};"));
-        }
         self.text.depth -= 1;
         self.text.line("}");
+    }
+
+    /// The strip of a walk that starts here, with the loops around it.
+    fn strip_at(&mut self, scope: usize, start: &str, count: &str, half: Option<&str>) -> Strip {
+        let walk = self.shared.scopes[scope].walk.clone();
+        let outer = walk.iter().flat_map(|walk| &walk.outer);
+        let outer: Vec<_> = outer.map(|(number, local)| (*number, format!("(i64){}", self.name(*local)))).collect();
+        let own = walk.iter().map(|walk| (walk.number, start.to_owned()));
+        Strip { loops: outer.into_iter().chain(own).collect(), count: count.into(), half: half.map(str::to_owned) }
+    }
+
+    /// Strips of which the next is fetched into one half of its tiles while the other half is worked on. A strip has one
+    /// barrier: behind it all threads have what they fetched for it, and none still reads the half that is filled next.
+    fn fetched_ahead(&mut self, span: Span, scope: usize, (from, end, times): (&str, &str, usize), body: &'a Block) {
+        let Some(walk) = self.shared.scopes[scope].walk.clone() else { return };
+        let (local, width, barrier) = (walk.stmt.0, self.shared.plan.width, self.shared.dialect().barrier());
+        let [first, count, half, next_one] =
+            ["tile", "count", "half", "next"].map(|word| self.shared.of_walk(scope, word));
+        let full = width.to_string();
+        self.text.line(format!("i64 {first} = {from};"));
+        self.text.line(format!("i32 {half} = 0;"));
+        let tiles = 0..self.shared.scopes[scope].tiles.len();
+        // Places that move on, for the tiles that have some.
+        let mut of_first = self.strip_at(scope, &first, &full, None);
+        let places = |tile: usize| {
+            let (at, each) = ((scope, tile), at_once(self.shared, (scope, tile)));
+            if by_rows(self.shared, at) {
+                return (at, None);
+            }
+            let found = begin(self.shared, &mut self.text, at, &of_first, each);
+            (at, found.or_else(|| begin(self.shared, &mut self.text, at, &of_first, 1)))
+        };
+        let known: Vec<Known> = tiles.map(places).collect();
+        let (ahead, now): (Vec<_>, Vec<_>) = known.into_iter().partition(|(at, _)| self.shared.is_ahead(*at));
+        if ahead.iter().any(|(at, _)| by_rows(self.shared, *at)) {
+            rows::declare(self.shared, &mut self.text, scope);
+        }
+        self.text.line(format!("if ({end} - {first} >= {width}) {{"));
+        self.text.depth += 1;
+        of_first.half = Some("0".into());
+        ahead.iter().for_each(|known| self.bring(known, &of_first));
+        self.commit();
+        self.text.depth -= 1;
+        self.text.line("}");
+
+        self.put(span, format!("for (; {end} - {first} >= {width}; {first} += {width}) {{"));
+        self.text.depth += 1;
+        self.text.line(format!("const i32 {count} = {width};"));
+        self.wait(scope);
+        self.text.line(barrier);
+        of_first.half = None;
+        now.iter().for_each(|known| self.bring(known, &of_first));
+        self.text.line(format!("if ({end} - {first} >= {}) {{", 2 * u64::from(width)));
+        self.text.depth += 1;
+        if ahead.iter().any(|(_, moving)| moving.as_ref().is_none_or(|moving| moving.wide().is_some())) {
+            self.text.line(format!("const i64 {next_one} = {first} + {width};"));
+        }
+        let of_next = self.strip_at(scope, &next_one, &full, Some(&format!("(1 - {half})")));
+        ahead.iter().for_each(|known| self.bring(known, &of_next));
+        self.commit();
+        self.text.depth -= 1;
+        self.text.line("}");
+        if !now.is_empty() {
+            self.text.line(barrier);
+        }
+        self.text.line(format!("#pragma unroll {times}"));
+        self.strip(scope, local, &full, body);
+        self.text.line(format!("{half} = 1 - {half};"));
+        self.text.depth -= 1;
+        self.text.line("}");
+
+        self.text.line(format!("if ({first} < {end}) {{"));
+        self.text.depth += 1;
+        self.text.line(format!("const i32 {count} = (i32)({end} - {first});"));
+        if !now.is_empty() {
+            self.text.line(barrier);
+        }
+        let rest = self.strip_at(scope, &first, &count, Some(&half));
+        ahead.iter().for_each(|(at, _)| self.anew(*at, &rest));
+        self.commit();
+        let rest = Strip { half: None, ..rest };
+        now.iter().for_each(|(at, _)| fetch(self.shared, &mut self.text, *at, &rest));
+        self.wait(scope);
+        self.text.line(barrier);
+        self.text.line("#pragma unroll 1");
+        self.strip(scope, local, &count, body);
+        self.text.depth -= 1;
+        self.text.line("}");
+        // What comes next time round goes into the half that was read last.
+        if !walk.outer.is_empty() {
+            self.text.line(barrier);
+        }
+    }
+
+    /// Brings a full strip of a tile.
+    fn bring(&mut self, (at, moving): &Known, strip: &Strip) {
+        let (shared, text) = (&mut *self.shared, &mut self.text);
+        let half = strip.half.as_deref();
+        match moving {
+            Some(moving) => match moving.wide() {
+                Some(wide) => {
+                    text.block(format!("if ({wide})"), |text| {
+                        next(shared, text, moving, half, true);
+                        text.depth -= 1;
+                        text.line("} else {");
+                        text.depth += 1;
+                        match begin(shared, text, *at, strip, 1) {
+                            Some(moving) => next(shared, text, &moving, half, false),
+                            None => fetch(shared, text, *at, strip),
+                        }
+                    });
+                }
+                None => next(shared, text, moving, half, true),
+            },
+            None if half.is_some() => self.anew(*at, strip),
+            // Reads that look whether the tile has their cell need to know where it starts.
+            None => fetch(shared, text, *at, strip),
+        }
+    }
+
+    /// Fetches a tile of which no places are known, into a half of it.
+    fn anew(&mut self, at: (usize, usize), strip: &Strip) {
+        let (shared, text) = (&mut *self.shared, &mut self.text);
+        match by_rows(shared, at) {
+            true => text.block("", |text| rows::copy(shared, text, at, strip)),
+            false => text.block("", |text| fetch(shared, text, at, strip)),
+        }
+    }
+
+    /// Ends a group of copies that go on by themselves.
+    fn commit(&mut self) {
+        if self.shared.dialect() == Dialect::Cuda {
+            let line = format!("{}();", self.shared.helper(Helper::Commit));
+            self.text.line(line);
+        }
+    }
+
+    /// Waits for the copies that go on by themselves.
+    fn wait(&mut self, scope: usize) {
+        let mut tiles = 0..self.shared.scopes[scope].tiles.len();
+        if self.shared.dialect() == Dialect::Cuda {
+            let line = format!("{}();", self.shared.helper(Helper::Wait));
+            self.text.line(line);
+        } else if tiles.any(|tile| by_rows(self.shared, (scope, tile))) {
+            rows::wait(self.shared, &mut self.text, scope);
+        }
     }
 
     /// Full strips, whose cells are found once, and what is left over (`rest`) in a strip of its own: as fast as by hand where
@@ -125,7 +236,7 @@ impl<'a> Writer<'_, 'a> {
         self.put(span, format!("for (; {end} - {first} >= {width}; {first} += {width}) {{"));
         self.text.depth += 1;
         self.text.line(format!("const i32 {count} = {width};"));
-        moving.iter().for_each(|moving| next(&mut self.text, moving));
+        moving.iter().for_each(|moving| next(self.shared, &mut self.text, moving, None, true));
         self.text.line(barrier);
         self.text.line(format!("#pragma unroll {times}"));
         self.strip(scope, local, &width.to_string(), body);

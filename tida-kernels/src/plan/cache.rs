@@ -83,6 +83,8 @@ pub struct Tile {
     pub reads: BTreeMap<ExprId, Vec<i64>>,
     /// Reads that may be in it.
     pub others: BTreeSet<ExprId>,
+    /// Values in 16 bytes.
+    pub quad: i64,
 }
 
 /// One axis of a tile: `form` to `form + spread`.
@@ -118,6 +120,16 @@ impl Side {
 }
 
 impl Tile {
+    /// Whether each thread goes along a row of its own while the threads beside it go along others. From memory each read of
+    /// a warp would touch as many lines as it has threads; neighbouring threads fetch the tile along its rows instead,
+    /// which is the loop exchange of MESI-CUDA (§4.4.2) where the order of a sum has to stay.
+    pub fn is_exchanged(&self, walk: Option<&Walk>, rank: usize) -> bool {
+        let Some((last, outer)) = self.sides.split_last() else { return false };
+        let x = rank.saturating_sub(1);
+        let moves = |side: &Side| side.rates().any(|(axis, _)| axis == x);
+        last.along(walk) != 0 && !moves(last) && outer.iter().any(moves)
+    }
+
     /// Cells along each axis (§5.3.2), for blocks of these threads and strips of `width` iterations.
     pub fn extent(&self, walk: Option<&Walk>, rank: usize, block: [u32; 3], width: u32) -> Vec<i64> {
         let side = |side: &Side| {
@@ -127,9 +139,13 @@ impl Tile {
         self.sides.iter().map(side).collect()
     }
 
-    /// Cells of a row in shared memory: one more where neighbouring threads would find theirs in one bank.
-    pub fn row(&self, rank: usize, block: [u32; 3], extent: &[i64]) -> i64 {
+    /// Cells of a row in shared memory: one more where neighbouring threads would find theirs in one bank. Where each thread
+    /// goes along a row, it takes 16 bytes at once: then an odd number of those.
+    pub fn row(&self, walk: Option<&Walk>, (rank, block): (usize, [u32; 3]), extent: &[i64]) -> i64 {
         let cells = extent.last().copied().unwrap_or(1);
+        if self.is_exchanged(walk, rank) && self.sides.last().is_some_and(|last| last.along(walk) == 1) {
+            return (((cells + self.quad - 1) / self.quad) | 1) * self.quad;
+        }
         let outer = self.sides.split_last().map_or(&[][..], |(_, outer)| outer);
         let x = rank.saturating_sub(1);
         let across = block[0] > 1 && outer.iter().any(|side| side.rates().any(|(axis, _)| axis == x));
@@ -140,16 +156,31 @@ impl Tile {
     pub fn cells(&self, walk: Option<&Walk>, rank: usize, block: [u32; 3], width: u32) -> i64 {
         let extent = self.extent(walk, rank, block, width);
         let rows: i64 = extent.split_last().map_or(1, |(_, outer)| outer.iter().product());
-        rows.saturating_mul(self.row(rank, block, &extent))
+        rows.saturating_mul(self.row(walk, (rank, block), &extent))
+    }
+
+    /// Reads of a block that it serves.
+    pub(crate) fn served(&self, walk: Option<&Walk>, block: [u32; 3], width: u32) -> i64 {
+        let iterations = if walk.is_some() { i64::from(width) } else { 1 };
+        let threads: i64 = block.iter().map(|n| i64::from(*n)).product();
+        let offsets: BTreeSet<&Vec<i64>> = self.reads.values().collect();
+        threads * iterations * offsets.len() as i64
     }
 
     /// Reads from the tile for each value that is fetched.
     fn reuse(&self, walk: Option<&Walk>, rank: usize, block: [u32; 3], width: u32) -> i64 {
-        let iterations = if walk.is_some() { i64::from(width) } else { 1 };
-        let threads: i64 = block.iter().map(|n| i64::from(*n)).product();
-        let offsets: BTreeSet<&Vec<i64>> = self.reads.values().collect();
-        let reads = threads * iterations * offsets.len() as i64;
-        reads / self.extent(walk, rank, block, width).iter().product::<i64>().max(1)
+        self.served(walk, block, width) / self.extent(walk, rank, block, width).iter().product::<i64>().max(1)
+    }
+
+    /// Bytes of shared memory in a plan.
+    pub fn bytes(&self, walk: Option<&Walk>, kernel: &Kernel, plan: &Plan) -> u64 {
+        let cells = self.cells(walk, kernel.rank, plan.block, plan.width).max(0).unsigned_abs();
+        let types = kernel.args.get(self.arg).map(|arg| arg.element.component_types()).unwrap_or_default();
+        let bytes = |n: &u32| types.get(*n as usize).map_or(8, |ty| ty.size() as u64);
+        // Each starts at a multiple of 16.
+        let once: u64 = self.components.iter().map(|n| cells.saturating_mul(bytes(n)).next_multiple_of(16)).sum();
+        let halves = if walk.is_some() && plan.cached(self.arg) == Cache::Preload { 2 } else { 1 };
+        once.saturating_mul(halves)
     }
 }
 
@@ -178,15 +209,7 @@ impl Walk {
 impl Scope {
     /// Bytes of shared memory.
     pub fn bytes(&self, kernel: &Kernel, plan: &Plan) -> u64 {
-        let of = |tile: &Tile| {
-            let cells = tile.cells(self.walk.as_ref(), kernel.rank, plan.block, plan.width).max(0).unsigned_abs();
-            let types = kernel.args.get(tile.arg).map(|arg| arg.element.component_types()).unwrap_or_default();
-            let bytes = |n: &u32| types.get(*n as usize).map_or(8, |ty| ty.size() as u64);
-            // Each starts at a multiple of 16.
-            let once: u64 = tile.components.iter().map(|n| cells.saturating_mul(bytes(n)).next_multiple_of(16)).sum();
-            let halves = if self.walk.is_some() && plan.cached(tile.arg) == Cache::Preload { 2 } else { 1 };
-            once.saturating_mul(halves)
-        };
+        let of = |tile: &Tile| tile.bytes(self.walk.as_ref(), kernel, plan);
         self.tiles.iter().map(of).fold(0, u64::saturating_add)
     }
 }
@@ -267,6 +290,15 @@ impl Sharing {
         tiles().any(|tile| moves(tile, y) && !moves(tile, x)) && tiles().any(|tile| moves(tile, x) && !moves(tile, y))
     }
 
+    /// The arguments that some walk, of those that are `long`, reads along a row for each thread.
+    pub fn exchanged(&self, kernel: &Kernel, long: impl Fn(&Walk) -> bool) -> BTreeSet<usize> {
+        let of = |scope: &Scope| {
+            let is = |tile: &&Tile| tile.is_exchanged(scope.walk.as_ref(), kernel.rank) && !tile.reads.is_empty();
+            scope.tiles.iter().filter(is).map(|tile| tile.arg).collect::<Vec<_>>()
+        };
+        self.scopes.iter().filter(|scope| scope.walk.as_ref().is_some_and(&long)).flat_map(of).collect()
+    }
+
     /// The arguments whose walks, of those that are `long`, serve so many reads with each value that they fetch.
     pub fn worth(
         &self,
@@ -316,6 +348,10 @@ pub fn sharing(kernel: &Kernel, analysis: &Analysis) -> Sharing {
     finder.scopes.retain(|scope| scope.walk.as_ref().is_none_or(|walk| once(&walk.stmt)));
     let around = finder.around();
     finder.scopes.extend(around);
+    for tile in finder.scopes.iter_mut().flat_map(|scope| &mut scope.tiles) {
+        let types = kernel.args.get(tile.arg).map(|arg| arg.element.component_types()).unwrap_or_default();
+        tile.quad = 16 / types.iter().map(|ty| ty.size() as i64).max().unwrap_or(16).clamp(1, 16);
+    }
     Sharing { scopes: finder.scopes, refused: None }
 }
 
@@ -503,7 +539,7 @@ impl Tiles {
             let from =
                 |constants: Vec<i64>| constants.iter().zip(&sides).map(|(c, side)| c - side.form.constant).collect();
             let reads = reads.into_iter().map(|(id, (_, constants))| (id, from(constants))).collect();
-            tiles.push(Tile { arg, components, sides, reads, others: BTreeSet::new() });
+            tiles.push(Tile { arg, components, sides, reads, others: BTreeSet::new(), quad: 1 });
         }
         // Reads of no tile of their own may be in the first of their argument's.
         for id in ids {

@@ -8,6 +8,7 @@ pub mod auto;
 pub mod cache;
 pub mod march;
 pub mod registers;
+pub mod room;
 pub mod trials;
 
 /// Cells of a segment of a reduction, and entries of a group of its tree.

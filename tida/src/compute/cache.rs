@@ -5,7 +5,8 @@ use std::fmt;
 use smallvec::SmallVec;
 use tida_kernels::ir::{Access, Kernel};
 use tida_kernels::plan::cache::{Cache, Cached, LINES, Scope, Sharing, Walk};
-use tida_kernels::plan::{Goal, Math, Plan};
+use tida_kernels::plan::room::SHORT;
+use tida_kernels::plan::{Dialect, Goal, Math, Plan};
 
 use super::prepare::Prepared;
 use crate::backend::Facts;
@@ -39,6 +40,11 @@ impl Hints {
     /// The arguments that are told of, and how.
     pub fn all(&self) -> impl Iterator<Item = (usize, Cache)> + '_ {
         self.of.iter().enumerate().filter_map(|(arg, how)| Some((arg, (*how)?)))
+    }
+
+    /// Whether some argument is to be cached so.
+    fn has(&self, how: Cache) -> bool {
+        self.of.contains(&Some(how))
     }
 
     /// The last argument that is told of.
@@ -127,10 +133,10 @@ impl TooLarge {
 
 /// Threads along x and y of a block whose cells share rows and columns, and iterations of a strip.
 const SQUARE: u32 = 32;
+/// Threads of a block each of which goes along a row of its own, and iterations of a strip.
+const ROWS: u32 = 64;
 /// Most iterations of a strip whose tile is the same for all cells.
 const LONG: u32 = 256;
-/// Fewest iterations of a strip.
-const SHORT: u32 = 4;
 /// Fewest iterations of a loop that has a tile without being asked.
 const WALK: i64 = 64;
 /// Reads that a fetched value serves, for a walk to have a tile without being asked.
@@ -158,7 +164,17 @@ pub(crate) fn tiles(
     while side * side > facts.block_threads {
         side /= 2;
     }
-    let mut block = asked.block.unwrap_or(if product { [side, side, 1] } else { asked.usual });
+    let trips = |walk: &Walk| walk.trips(&prepared.analysis, asked.captures).unwrap_or(i64::MAX);
+    let mut exchanged = sharing.exchanged(kernel, |walk| trips(walk) >= WALK);
+    exchanged.retain(|arg| !product && asked.hints.get(*arg) != Some(Cache::None));
+    let mut block = match asked.block {
+        Some(block) => block,
+        // Fetching ahead takes registers: blocks of half as many threads leave room for another beside them.
+        None if product && asked.hints.has(Cache::Preload) => [side, (side / 2).max(1), 1],
+        None if product => [side, side, 1],
+        None if !exchanged.is_empty() => [ROWS.min(facts.block_threads), 1, 1],
+        None => asked.usual,
+    };
     if kernel.rank > 3 && asked.block.is_none() {
         block[2] = 1;
     }
@@ -167,17 +183,25 @@ pub(crate) fn tiles(
     let walked = || sharing.scopes.iter().filter(|scope| scope.walk.is_some());
     let threads: u32 = block.iter().product();
     let mut width = match walked().any(moved) {
-        true => block[0].clamp(SHORT, SQUARE),
+        true => block[0].clamp(SHORT, if exchanged.is_empty() { SQUARE } else { ROWS }),
         false => threads.clamp(SHORT, LONG),
     };
-    let trips = |walk: &Walk| walk.trips(&prepared.analysis, asked.captures).unwrap_or(i64::MAX);
     // Strips are no longer than what is walked.
     let longest = walked().filter_map(|scope| scope.walk.as_ref()).map(trips).max().unwrap_or(1);
     width = u32::try_from(longest).map_or(width, |longest| width.min(longest.max(1)));
-    let worth = sharing.worth(kernel, (block, width), WORTH, |walk| trips(walk) >= WALK);
+    let mut worth = sharing.worth(kernel, (block, width), WORTH, |walk| trips(walk) >= WALK);
+    // Rows of one's own take as much from memory with tiles as it has to give: then nothing should wait for it.
+    let ahead = !exchanged.is_empty() && facts.dialect == Dialect::Cuda;
+    worth.extend(exchanged);
     let how = |arg: usize| match asked.hints.get(arg) {
         Some(how) => how,
-        None if facts.gpu && !asked.checked && worth.contains(&arg) => Cache::Rbi,
+        None if facts.gpu && !asked.checked && worth.contains(&arg) => {
+            if ahead {
+                Cache::Preload
+            } else {
+                Cache::Rbi
+            }
+        }
         None => Cache::None,
     };
     let cached = |arg: usize| Cached { arg: arg as u8, how: how(arg), cut: cut(arg) };
@@ -205,17 +229,9 @@ pub(crate) fn tiles(
     if plan.cache.is_empty() {
         return Ok(None);
     }
-    loop {
-        plan.width = width;
-        let bytes =
-            scopes.iter().map(|scope| scope.bytes(kernel, &plan)).sum::<u64>() + 8 * LINES * tagged.len() as u64;
-        if bytes <= facts.shared {
-            return Ok(Some(Tiles { cache: plan.cache, block, width }));
-        }
-        if width <= SHORT || scopes.iter().all(|scope| scope.walk.is_none()) {
-            return Err(TooLarge { block, bytes, limit: facts.shared });
-        }
-        width /= 2;
+    match sharing.fit(kernel, plan, facts.shared, |arg| asked.hints.get(arg).is_some()) {
+        Ok(plan) => Ok(Some(Tiles { cache: plan.cache, block, width: plan.width })),
+        Err(bytes) => Err(TooLarge { block, bytes, limit: facts.shared }),
     }
 }
 
@@ -269,5 +285,7 @@ fn of_scope(kernel: &Kernel, plan: &Plan, scope: &Scope, name: &str) -> String {
         Some(walk) => format!("for {} iterations of `{}`", plan.width, walk.name),
         None => "for the cells of a block".into(),
     };
-    format!("`{name}`: {} cells, {bytes} bytes, {when} ({how:?})", cells.join(" and "))
+    let exchanged = scope.tiles.iter().any(|tile| tile.is_exchanged(scope.walk.as_ref(), kernel.rank));
+    let along = if exchanged { ", fetched along the rows that threads go down" } else { "" };
+    format!("`{name}`: {} cells, {bytes} bytes, {when} ({how:?}){along}", cells.join(" and "))
 }
