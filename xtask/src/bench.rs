@@ -8,7 +8,8 @@
 //! `ooc`: runs its other set of cases: arrays larger than the memory that tida may use, and the figures of TiDA-acc. The other
 //! side is programs of `benches/reference`, compiled here if there is nvcc.
 //!
-//! `micro`: runs its third set: micro-benchmarks of the GPU's memory.
+//! `micro`: runs its third set: micro-benchmarks of the GPU's memory. `gallery`: its fourth: the gallery's programs and operations
+//! one by one.
 
 use std::process::Command;
 
@@ -40,6 +41,11 @@ pub struct GpuOptions {
 /// Runs the bench on the GPU; it says itself what it lacks where there is none.
 pub fn gpu(options: &GpuOptions) -> Result<()> {
     run(command("cargo bench --quiet --bench gpu --").args(&options.flags))
+}
+
+/// Runs the gallery's programs.
+pub fn gallery(options: &GpuOptions) -> Result<()> {
+    run(command("cargo bench --quiet --bench gpu -- --gallery").args(&options.flags))
 }
 
 /// Runs its micro-benchmarks.

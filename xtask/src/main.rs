@@ -50,6 +50,8 @@ enum Bench {
     Ooc(bench::GpuOptions),
     /// Latencies and banks of a GPU's memory, on such a machine
     Micro(bench::GpuOptions),
+    /// The gallery's programs and operations one by one, against CUDA by hand, on such a machine
+    Gallery(bench::GpuOptions),
 }
 
 fn main() -> std::process::ExitCode {
@@ -62,6 +64,7 @@ fn main() -> std::process::ExitCode {
         Command::Bench { what: Bench::Gpu(options) } => bench::gpu(&options),
         Command::Bench { what: Bench::Ooc(options) } => bench::ooc(&options),
         Command::Bench { what: Bench::Micro(options) } => bench::micro(&options),
+        Command::Bench { what: Bench::Gallery(options) } => bench::gallery(&options),
     };
     match done {
         Ok(()) => std::process::ExitCode::SUCCESS,

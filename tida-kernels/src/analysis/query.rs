@@ -16,6 +16,13 @@ pub(super) fn is_cell(index: &[IndexForm], rank: usize) -> bool {
 }
 
 impl Analysis {
+    /// The iterations of a loop, if constants decide them.
+    pub fn turns(&self, number: u32) -> Option<i64> {
+        let info = self.loops.get(number as usize)?;
+        let (IndexForm::Affine(lo), IndexForm::Affine(last)) = (&info.lo, &info.last) else { return None };
+        last.sub(lo)?.as_constant()?.checked_add(1)
+    }
+
     /// The lowest and the highest offset from `at` along each axis over all reads of the argument; (0, 0) without
     /// reads. `None` if some read is not `at` plus what constants bound.
     pub fn halo(&self, arg: usize) -> Option<Vec<(i64, i64)>> {

@@ -59,27 +59,29 @@ const LONG: i64 = 32;
 /// Cells of the longest march.
 const LONGEST: i64 = 64;
 
+/// Most bytes of a cell that leave a thread without enough loads under way. Those of four cells are enough, of eight where
+/// a cell has this many at most.
+const LIGHT: u64 = 12;
+const LIGHTEST: u64 = 4;
+
 /// How many cells along axis 0 a thread should take, if a march is worth it: over two or three axes, if it saves one read
-/// in eight, and leaves threads enough to fill the device.
+/// in eight or a cell moves few bytes, and leaves threads enough to fill the device.
 pub fn march(machine: &Machine, saving: &Saving, boxes: &Boxes<'_>) -> Option<u32> {
     let (&planes, across) = boxes.extent.split_first()?;
-    if !saving.suits
-        || !(1..=2).contains(&across.len())
-        || planes < SHORTEST
-        || saving.saved == 0
-        || saving.saved * 8 < saving.reads
-    {
+    let keeps = saving.suits && saving.saved > 0 && saving.saved * 8 >= saving.reads;
+    let light = saving.light && boxes.bytes <= LIGHT;
+    if !(keeps || light) || !(1..=2).contains(&across.len()) || planes < SHORTEST {
         return None;
     }
-    let mut cells = SHORT;
+    let mut cells = if keeps || boxes.bytes <= LIGHTEST { SHORT } else { SHORTEST };
     // What is read before the first cell is little beside what is read on the way.
     let on_the_way = i64::from((saving.reads - saving.saved).max(1));
-    while cells < LONGEST && i64::from(saving.first) * 6 > cells * on_the_way {
+    while keeps && cells < LONGEST && i64::from(saving.first) * 6 > cells * on_the_way {
         cells *= 2;
     }
     // A stretch starts with planes that the stretch before it ended with: are they in the cache still?
     let plane = across.iter().map(|n| (*n).max(0).unsigned_abs()).product::<u64>() * boxes.bytes;
-    if plane * cells.unsigned_abs() > machine.cache / 4 * 3 {
+    if keeps && plane * cells.unsigned_abs() > machine.cache / 4 * 3 {
         cells = cells.max(LONG);
     }
     let wave = u64::from(machine.multiprocessors) * HELD;
@@ -107,7 +109,7 @@ mod tests {
     use super::*;
 
     const H200: Machine = Machine { multiprocessors: 132, cache: 60 << 20, latency: Latency::TYPICAL };
-    const HEAT: Saving = Saving { reads: 7, saved: 2, first: 2, registers: 6, suits: true };
+    const HEAT: Saving = Saving { reads: 7, saved: 2, first: 2, registers: 6, suits: true, light: true };
 
     fn chosen(saving: Saving, extent: &[i64], boxes: u64, bytes: u64) -> Option<u32> {
         let cells = boxes * extent.iter().product::<i64>().unsigned_abs();
@@ -125,10 +127,21 @@ mod tests {
         assert_eq!(chosen(HEAT, &[16, 1024, 1024], 1, 16), Some(16));
         assert_eq!(chosen(HEAT, &[8, 1024, 1024], 1, 16), Some(8));
         // Nine columns of three values.
-        let cube = Saving { reads: 27, saved: 18, first: 18, registers: 54, suits: true };
+        let cube = Saving { reads: 27, saved: 18, first: 18, registers: 54, suits: true, light: true };
         assert_eq!(chosen(cube, &[512, 512, 512], 1, 16), Some(32));
         assert_eq!(chosen(cube, &[384, 384, 384], 1, 16), Some(16));
         assert_eq!(chosen(Saving { reads: 5, ..HEAT }, &[16384, 16384], 1, 16), Some(8));
+    }
+
+    #[test]
+    fn cells_of_few_bytes_march_without_registers() {
+        let sum = Saving { reads: 2, saved: 0, first: 0, registers: 0, suits: true, light: true };
+        assert_eq!(chosen(sum, &[4096, 4096], 1, 12), Some(4));
+        assert_eq!(chosen(Saving { suits: false, ..sum }, &[4096, 4096], 1, 2), Some(8));
+        assert_eq!(chosen(sum, &[4096, 4096], 1, 24), None);
+        assert_eq!(chosen(Saving { light: false, ..sum }, &[4096, 4096], 1, 12), None);
+        // Too few threads would be left.
+        assert_eq!(chosen(sum, &[512, 512], 1, 12), None);
     }
 
     #[test]

@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::auto::Latency;
+use super::registers::SHORT;
 use crate::analysis::{Analysis, ArgUse, ArrayAccess, IndexForm, Symbol};
 use crate::element::ScalarType;
 use crate::ir::{Access, Arg, Block, Kernel, StmtKind};
@@ -88,6 +89,9 @@ pub struct Saving {
     /// The kernel waits for memory, and has cells to wait with: few planes, no loops, no library functions of `f64`. Others
     /// were not seen to gain.
     pub suits: bool,
+    /// A cell is little work: no loops but those that the compiler writes out, no library functions of `f64`. If it also moves
+    /// few bytes, a thread should have the loads of several cells under way.
+    pub light: bool,
 }
 
 /// Planes of components of a kernel that has more reads under way in one cell than a march would add.
@@ -113,16 +117,29 @@ pub fn saving(kernel: &Kernel, analysis: &Analysis) -> Saving {
         first: queues.iter().map(|queue| (queue.along.1 - queue.along.0) as u32).sum(),
         registers: queues.iter().map(Queue::registers).sum(),
         suits: suits(kernel, analysis),
+        light: light(kernel, analysis),
     }
 }
 
 /// See [`Saving::suits`].
 fn suits(kernel: &Kernel, analysis: &Analysis) -> bool {
-    let mut arrays = kernel.args.iter().filter(|arg| arg.access != Access::Table);
-    let double = arrays.any(|arg| arg.element.component_types().contains(&ScalarType::F64));
     let loops = kernel.functions.iter().map(|function| &function.body).chain([&kernel.body]);
     let loops = loops.into_iter().any(|body| has_loop(&body.block));
-    planes(kernel, analysis) <= FEW && !loops && !(analysis.uses_inexact && double)
+    planes(kernel, analysis) <= FEW && !loops && !calls_library(kernel, analysis)
+}
+
+/// See [`Saving::light`].
+fn light(kernel: &Kernel, analysis: &Analysis) -> bool {
+    let loops = kernel.functions.iter().any(|function| has_loop(&function.body.block));
+    let short = |number: usize| analysis.turns(number as u32).is_some_and(|turns| turns <= SHORT);
+    let long = has_while(&kernel.body.block) || !(0..analysis.loops.len()).all(short);
+    analysis.complete && !loops && !long && !calls_library(kernel, analysis)
+}
+
+/// Whether some function of `f64` is the device's library's.
+fn calls_library(kernel: &Kernel, analysis: &Analysis) -> bool {
+    let mut arrays = kernel.args.iter().filter(|arg| arg.access != Access::Table);
+    analysis.uses_inexact && arrays.any(|arg| arg.element.component_types().contains(&ScalarType::F64))
 }
 
 /// The components of arrays that a kernel reads or writes.
@@ -134,6 +151,16 @@ fn planes(kernel: &Kernel, analysis: &Analysis) -> usize {
     };
     let arrays = kernel.args.iter().zip(&analysis.args).filter(|(arg, _)| arg.access != Access::Table);
     arrays.map(of).sum()
+}
+
+/// Whether a `while` stands in a block.
+fn has_while(block: &Block) -> bool {
+    block.iter().any(|stmt| match &stmt.kind {
+        StmtKind::While { .. } => true,
+        StmtKind::For { body, .. } => has_while(body),
+        StmtKind::If(_, then, otherwise) => has_while(then) || has_while(otherwise),
+        _ => false,
+    })
 }
 
 /// Whether a loop stands in a block.

@@ -26,7 +26,7 @@ pub const USUAL: u32 = 64;
 const SOME: u64 = 32;
 
 /// Loops of so few iterations are written out by the compiler, which then reads each value once.
-const SHORT: i64 = 8;
+pub(super) const SHORT: i64 = 8;
 
 /// How the threads of a warp read a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -224,16 +224,9 @@ impl Finder<'_> {
         numbers.all(|number| number == Some(first)).then_some(first)
     }
 
-    /// The iterations of a loop, if constants decide them.
-    fn turns(&self, number: u32) -> Option<i64> {
-        let info = self.analysis.loops.get(number as usize)?;
-        let (IndexForm::Affine(lo), IndexForm::Affine(last)) = (&info.lo, &info.last) else { return None };
-        last.sub(lo)?.as_constant()?.checked_add(1)
-    }
-
     /// The rows of one loop.
     fn rows(&mut self, number: u32, stmt: (LocalId, ExprId, ExprId), body: &Block, outer: &[(u32, LocalId)]) {
-        if self.turns(number).is_some_and(|turns| turns <= SHORT) {
+        if self.analysis.turns(number).is_some_and(|turns| turns <= SHORT) {
             return;
         }
         let loops: Vec<u32> = outer.iter().map(|(n, _)| *n).chain([number]).collect();
@@ -245,7 +238,7 @@ impl Finder<'_> {
                 rows.entry(row).or_default().insert(id, (ahead, always.contains(&id)));
             }
         }
-        let turns = loops.iter().map(|n| self.turns(*n).map_or(SOME, |turns| turns.max(1).unsigned_abs()));
+        let turns = loops.iter().map(|n| self.analysis.turns(*n).map_or(SOME, |turns| turns.max(1).unsigned_abs()));
         let turns = turns.fold(1, u64::saturating_mul);
         for ((arg, component, terms, rest), reads) in rows {
             let types = self.kernel.args[arg].element.component_types();

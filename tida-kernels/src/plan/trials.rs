@@ -25,7 +25,7 @@ pub struct Given<'a> {
     pub gpu: bool,
     /// Most threads of a block.
     pub block_threads: u32,
-    /// Threads along axis 0 would find something in registers.
+    /// Threads along axis 0 would find something in registers, or have little to do.
     pub marches: bool,
     /// Arguments that can have tiles.
     pub tiled: &'a [u8],

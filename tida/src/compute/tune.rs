@@ -396,7 +396,7 @@ impl Trials<'_, '_, '_> {
             extent,
             gpu: facts.gpu,
             block_threads: facts.block_threads,
-            marches: prepared.saving.saved > 0 && prepared.kernel.rank > 1,
+            marches: (prepared.saving.saved > 0 || prepared.saving.light) && prepared.kernel.rank > 1,
             walks: tiled.iter().any(|arg| prepared.sharing.walked(usize::from(*arg))),
             tiled: &tiled,
             product: prepared.sharing.is_product(prepared.kernel.rank),
