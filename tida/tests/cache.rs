@@ -203,9 +203,9 @@ fn explain_says_what_is_cached() {
         }),
     );
     let text = product.unwrap().to_string();
-    for name in ["a", "b"] {
-        let words = format!("cache: `{name}`: 32 x 32 cells, 4096 bytes, for 32 iterations of `k` (Rbi)");
-        assert!(text.contains(&words), "{text}");
+    // Two strips of each.
+    for words in ["`a`: 16 x 32 cells, 4096 bytes", "`b`: 32 x 32 cells, 8192 bytes"] {
+        assert!(text.contains(&format!("cache: {words}, for 32 iterations of `k` (Preload)")), "{text}");
     }
     let column = || TileArray::<f32, 1>::builder([n]).build(&acc).unwrap();
     let (mut y, x) = (column(), column());

@@ -40,6 +40,8 @@ pub(crate) struct Core {
     pub host: Host,
     /// Takes down what runs when, if that is wanted; the same as the device's.
     pub timeline: Option<Arc<Times>>,
+    /// To the thread that puts the commands of nodes into streams.
+    launches: Option<Sender<(Arc<Core>, Arc<Node>)>>,
     /// To the thread that waits for the device.
     launched: Option<Sender<InFlight>>,
     look_ahead: usize,
@@ -92,13 +94,12 @@ impl InFlight {
     }
 }
 
-/// The thread that waits for the device: ends nodes as their commands are done.
-fn wait_for_device(in_flight: &Receiver<InFlight>, looks: bool) {
+/// Does what comes, in its order, until nobody can send any more. With `looks` it looks for it a while before it sleeps.
+fn serve<T>(from: &Receiver<T>, looks: bool, mut serve: impl FnMut(T)) {
     loop {
-        let seen = if looks { soon(|| in_flight.try_recv().ok()) } else { None };
-        let next = seen.or_else(|| in_flight.recv().ok());
-        match next {
-            Some(node) => node.finish(),
+        let seen = if looks { soon(|| from.try_recv().ok()) } else { None };
+        match seen.or_else(|| from.recv().ok()) {
+            Some(next) => serve(next),
             None => return,
         }
     }
@@ -182,15 +183,14 @@ impl Core {
             .thread_name(|i| format!("tida-{i}"))
             .build()
             .map_err(|e| failed("the threads of an accelerator", e.to_string()))?;
-        let (launched, in_flight) = match device {
-            Some(_) => Some(mpsc::channel()).unzip(),
-            None => (None, None),
-        };
+        let (launched, in_flight) = device.is_some().then(mpsc::channel).unzip();
+        let (launches, to_launch) = device.is_some().then(mpsc::channel::<(Arc<Core>, Arc<Node>)>).unzip();
         let core = Arc::new(Core {
             pool,
             device: device.map(Arc::new),
             host,
             timeline,
+            launches,
             launched,
             look_ahead,
             patience,
@@ -215,9 +215,14 @@ impl Core {
         };
         let driver = core.clone();
         thread("tida-driver", Box::new(move || driver.drive()))?;
+        let looks = core.hurries();
+        if let Some(to_launch) = to_launch {
+            // One thread that stays awake: those of the pool go to sleep between one node and the next.
+            thread("tida-launch", Box::new(move || serve(&to_launch, looks, |(core, node)| core.run(node))))?;
+        }
         if let Some(in_flight) = in_flight {
-            let looks = core.hurries();
-            thread("tida-device", Box::new(move || wait_for_device(&in_flight, looks)))?;
+            // Ends nodes as their commands are done.
+            thread("tida-device", Box::new(move || serve(&in_flight, looks, InFlight::finish)))?;
         }
         Ok(core)
     }
@@ -470,10 +475,18 @@ impl Core {
 
     pub(super) fn start_node(self: &Arc<Core>, node: Arc<Node>) {
         let core = self.clone();
+        let (core, node) = match self.launches.as_ref().filter(|_| node.on_device) {
+            Some(launches) => match launches.send((core, node)) {
+                Ok(()) => return,
+                // The thread has ended: only if it could not be started.
+                Err(lost) => lost.0,
+            },
+            None => (core, node),
+        };
         self.pool.spawn(move || core.run(node));
     }
 
-    /// Runs a node, then those that waited for it alone: one here, the others as new jobs.
+    /// Runs a node, then those that waited for it alone: one of its kind here, the others as new jobs.
     fn run(self: Arc<Core>, node: Arc<Node>) {
         let mut next = Some(node);
         while let Some(node) = next.take() {
@@ -496,7 +509,7 @@ impl Core {
                 }
                 (_, None, _) => self.finish(&node, Ok(())),
             };
-            next = ready.pop();
+            next = ready.iter().rposition(|other| other.on_device == node.on_device).map(|n| ready.swap_remove(n));
             for other in ready {
                 self.start_node(other);
             }
