@@ -219,7 +219,10 @@ pub(super) fn regions(shared: &mut Shared<'_>, text: &mut Text) {
         let names = single_names(shared, arg);
         let planes = shared.used.single_planes.contains(&arg);
         // After the numbers of regions, the shape and one end on each axis.
-        for (n, name) in names.iter().take(2 * rank + usize::from(planes)).enumerate() {
+        // Who has a map and no pointer needs to know where cells are counted from alone.
+        let mapped = !shared.used.args.contains(&arg);
+        let taken = if mapped { 1..rank + 1 } else { 0..2 * rank + usize::from(planes) };
+        for (n, name) in names.iter().enumerate().filter(|(n, _)| taken.contains(n)) {
             text.line(format!("const i64 {name} = {words}[{}];", 3 * rank + n));
         }
     }

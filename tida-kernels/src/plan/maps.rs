@@ -52,7 +52,7 @@ impl Sharing {
 }
 
 /// As [`Sharing::maps`], of scopes that a plan has tiles for.
-pub(crate) fn maps(scopes: &[Scope], kernel: &Kernel, plan: &Plan) -> Vec<Map> {
+pub fn maps(scopes: &[Scope], kernel: &Kernel, plan: &Plan) -> Vec<Map> {
     let mut found = Vec::new();
     for cached in plan.cache.iter().filter(|cached| cached.how == Cache::Tma && !cached.cut) {
         let tiles = scopes.iter().flat_map(|scope| scope.tiles.iter().map(move |tile| (scope.walk.as_ref(), tile)));

@@ -104,6 +104,7 @@ impl Device {
                 _ => [u64::from(u32::MAX); 3],
             },
             gpu,
+            maps: false,
             machine: Machine {
                 multiprocessors: number(cl::CL_DEVICE_MAX_COMPUTE_UNITS)? as u32,
                 cache: number(cl::CL_DEVICE_GLOBAL_MEM_CACHE_SIZE)?,
