@@ -299,6 +299,24 @@ fn explain_says_what_comes_by_tensor_maps() {
     ] {
         assert!(text.contains(words), "{words}\n{text}");
     }
+    // The planes of a struct are an axis of its map.
+    let bodies = TileArray::<Body, 1>::builder([n]).build(&acc).unwrap();
+    let mut masses = TileArray::<f32, 1>::builder([n]).build(&acc).unwrap();
+    let tile = TileIter::new(&masses).cache(1, Cache::Tma).next().unwrap();
+    let sums = tida::explain_tile(
+        &tile,
+        (&mut masses, all(&bodies)),
+        kernel!(|masses, bodies, at| {
+            let mut sum = 0.0;
+            for j in 0..length {
+                sum += bodies[[j]].mass;
+            }
+            masses[at] = sum;
+        }),
+    );
+    let text = sums.unwrap().to_string();
+    let words = "tida_map_box_2(&bodies_tile_mass[0], &bodies_map, (i32)(j_tile - bodies_origin0), 3, &j_filled[0]);";
+    assert!(text.contains(words), "{text}");
 }
 
 #[test]

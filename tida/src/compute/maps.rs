@@ -41,7 +41,7 @@ impl DeviceLaunch<'_> {
     fn map_shape(&self, map: &Map) -> Option<(usize, MapShape)> {
         let Some(DeviceArg::Whole(array, rank)) = self.args.get(map.arg) else { return None };
         let [region] = array.as_whole().regions.as_slice() else { return None };
-        if array.ring.is_some() || map.extent.len() != *rank || array.start(0) as u64 % STEP != 0 {
+        if array.ring.is_some() || map.extent.len() != *rank || !(array.start(0) as u64).is_multiple_of(STEP) {
             return None;
         }
         let bytes = |values: i64| u64::try_from(values).ok()?.checked_mul(map.size as u64);
@@ -62,7 +62,8 @@ impl DeviceLaunch<'_> {
             shape.strides.push(bytes(region.cells)?);
             shape.held.push(1);
         }
-        let fits = last < region.cells && region.strides[3] == 1 && shape.strides.iter().all(|step| step % STEP == 0);
+        let fits =
+            last < region.cells && region.strides[3] == 1 && shape.strides.iter().all(|step| step.is_multiple_of(STEP));
         fits.then(|| (array.start(0), shape))
     }
 
