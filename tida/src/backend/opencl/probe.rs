@@ -270,6 +270,7 @@ mod tests {
                 shared: 32 << 10,
                 grid: [1; 3],
                 gpu,
+                maps: false,
                 machine: Machine { multiprocessors: 1, cache: 0, latency: Latency::TYPICAL },
             },
             unfit: unfit.map(str::to_owned),
