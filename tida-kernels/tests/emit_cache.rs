@@ -8,7 +8,7 @@ use emit_support::samples::{CELL, F32, F64, I32, bind, typed};
 use emit_support::{nvrtc, pocl};
 use tida_kernels::analysis::analyse;
 use tida_kernels::element::{ElementType, ScalarType};
-use tida_kernels::emit::Source;
+use tida_kernels::emit::{Param, Source};
 use tida_kernels::interp::run_box;
 use tida_kernels::ir::{Access, Kernel, Type};
 use tida_kernels::plan::cache::{Cache, Cached, sharing};
@@ -205,6 +205,48 @@ fn what_saves_most_for_its_bytes_has_room() {
     assert_eq!(fit(10240 + 127, &[1]), Ok((vec![1], 16)));
     assert_eq!(fit(10240 + 127, &[1, 2]), Ok((vec![1, 2], 8)));
     assert_eq!(fit(2047, &[1]), Err(2048));
+}
+
+/// On CUDA one thread orders the boxes of a strip; what cannot be such a box is copied by all, as with `Preload`.
+#[test]
+fn strips_are_boxes_of_tensor_maps() {
+    let mut rng = Rng(13);
+    let text = |(kernel, launch): &(Kernel, Launch), how: Cache, block: [u32; 3], width: u32| {
+        let plain = plan(kernel, &launch.grids, Dialect::Cuda, Goal::Sweep, false, false);
+        let plan = Plan { block, cache: cached(kernel, launch, how), width, ..plain };
+        let source = source(kernel, &plan);
+        nvrtc::compile(&source.text);
+        let maps = source.params.iter().filter(|param| matches!(param, Param::Map(_))).count();
+        assert_eq!(maps, sharing(kernel, &analyse(kernel)).maps(kernel, &plan).len());
+        (source.text, maps)
+    };
+    let square = product([70, 90, 77], false, &mut rng);
+    let (both, maps) = text(&square, Cache::Tma, [32, 16, 1], 32);
+    assert!(maps == 2 && !both.contains("cp.async.c"), "{both}");
+    for words in [
+        "__shared__ __align__(128) f32 a_tile[1024];",
+        "tida_map_bytes(&k_filled[(1 - k_half)], 6144u);",
+        "tida_map_box_2(&b_tile[(1 - k_half) * 1024], &b_map, (i32)(box.lo1 + first1 - b_origin1), \
+         (i32)(k_next - b_origin0), &k_filled[(1 - k_half)]);",
+        "tida_map_wait(&k_filled[k_half], (k_phase >> k_half) & 1u);",
+    ] {
+        assert!(both.contains(words), "{words}\n{both}");
+    }
+    // Rows of 12 bytes have no whole 16: of the other argument alone.
+    let (one, maps) = text(&square, Cache::Tma, [32, 16, 1], 3);
+    assert!(maps == 1 && one.contains("tida_map_box_2(&b_tile") && one.contains("cp.async.c"), "{one}");
+    // Rows that threads go down have a place for 16 bytes more; the vector does not.
+    let (one, maps) = text(&rows([77, 75], &mut rng), Cache::Tma, [64, 1, 1], 64);
+    assert!(maps == 1 && one.contains("tida_map_box_1(&x_tile"), "{one}");
+    // Several regions, components of several types, and another language.
+    for (kernel, launch) in [product([70, 90, 77], true, &mut rng), bodies(77, false, &mut rng)] {
+        let block = if kernel.rank == 2 { [32, 16, 1] } else { [32, 1, 1] };
+        let launch = (kernel, launch);
+        assert_eq!(text(&launch, Cache::Tma, block, 32).0, text(&launch, Cache::Preload, block, 32).0);
+    }
+    let plain = plan(&square.0, &square.1.grids, Dialect::OpenCl, Goal::Sweep, false, false);
+    let with = |how| Plan { block: [8, 4, 1], cache: cached(&square.0, &square.1, how), width: 16, ..plain.clone() };
+    assert_eq!(source(&square.0, &with(Cache::Tma)).text, source(&square.0, &with(Cache::Preload)).text);
 }
 
 #[test]

@@ -163,12 +163,12 @@ fn cached_kernels_give_the_same_bits() {
     assert!(rows(&device, [150, 201], (&[], None)) == sums);
     let (product, pulls, cells) =
         (gemm(&cpu, n, 1, (&[], None)), nbody(&cpu, 300, (&[], None)), heat(&cpu, (&[], None)));
-    for how in [Cache::None, Cache::Rbi, Cache::Rbc, Cache::Ehc, Cache::Preload] {
+    for how in [Cache::None, Cache::Rbi, Cache::Rbc, Cache::Ehc, Cache::Preload, Cache::Tma] {
         let both = [(1, how), (2, how)];
         assert!(gemm(&device, n, 1, (&both, None)) == product, "{how:?}");
         assert!(gemm(&device, n, 3, (&both[..1], Some([8, 16]))) == product, "{how:?} of one, 3 regions");
         assert!(nbody(&device, 300, (&both[..1], Some([48]))) == pulls, "{how:?}");
-        if how == Cache::Preload {
+        if matches!(how, Cache::Preload | Cache::Tma) {
             assert!(rows(&device, [150, 201], (&both, None)) == sums, "{how:?}");
         }
         assert!(heat(&device, (&both[..1], Some([2, 4, 16]))) == cells, "{how:?}");
@@ -177,6 +177,14 @@ fn cached_kernels_give_the_same_bits() {
     }
     assert!(gemm(&device, n, 1, (&[], None)) == product);
     assert!(nbody(&device, 300, (&[], None)) == pulls);
+    // Boxes that are whole, that end in a block, and that do not fill their places in shared memory; planes of a struct.
+    if device.device() == Device::Cuda {
+        let both = [(1, Cache::Tma), (2, Cache::Tma)];
+        for (n, block) in [(64, [16, 32]), (75, [4, 16]), (33, [3, 7])] {
+            assert!(gemm(&device, n, 1, (&both, Some(block))) == gemm(&cpu, n, 1, (&[], None)), "{n}, {block:?}");
+        }
+        assert!(nbody(&device, 300, (&both[..1], Some([64]))) == pulls);
+    }
     // Blocks that tida chooses.
     assert!(nbody(&device, 300, (&[(1, Cache::Rbi)], None)) == pulls);
     assert!(heat(&device, (&[(1, Cache::Rbi)], None)) == cells);
@@ -260,6 +268,55 @@ fn explain_tile_shows_what_the_loop_asked_for() {
     assert!(error.contains("tried to cache argument 7"), "{error}");
     let error = explained(TileIter::new(&a).thread_block([0, 8])).unwrap_err().to_string();
     assert!(error.contains("found blocks of [0, 8] threads"), "{error}");
+}
+
+/// What a GPU would get: boxes of the array with one region, copies by threads of the one with two.
+#[test]
+fn explain_says_what_comes_by_tensor_maps() {
+    let acc = on_cpu();
+    let n = 128;
+    let build = |cuts: usize| TileArray::<f32, 2>::builder([n, n]).regions([cuts, 1]).build(&acc).unwrap();
+    let (a, b, mut c) = (build(2), build(1), build(1));
+    let length = n as i64;
+    let tile = TileIter::new(&c).cache(1, Cache::Tma).cache(2, Cache::Tma).next().unwrap();
+    let product = tida::explain_tile(
+        &tile,
+        (&mut c, all(&a), all(&b)),
+        kernel!(|c, a, b, at| {
+            let [row, column] = at;
+            let mut sum = 0.0;
+            for k in 0..length {
+                sum += a[[row, k]] * b[[k, column]];
+            }
+            c[at] = sum;
+        }),
+    );
+    let text = product.unwrap().to_string();
+    for words in [
+        "cache: `a`: 16 x 32 cells, 4096 bytes, for 32 iterations of `k` (Preload)\n",
+        "cache: `b`: 32 x 32 cells, 8320 bytes, for 32 iterations of `k` (Tma, by tensor maps)\n",
+        "tida_map_box_2(&b_tile[(1 - k_half) * 1024], &b_map, ",
+    ] {
+        assert!(text.contains(words), "{words}\n{text}");
+    }
+    // The planes of a struct are an axis of its map.
+    let bodies = TileArray::<Body, 1>::builder([n]).build(&acc).unwrap();
+    let mut masses = TileArray::<f32, 1>::builder([n]).build(&acc).unwrap();
+    let tile = TileIter::new(&masses).cache(1, Cache::Tma).next().unwrap();
+    let sums = tida::explain_tile(
+        &tile,
+        (&mut masses, all(&bodies)),
+        kernel!(|masses, bodies, at| {
+            let mut sum = 0.0;
+            for j in 0..length {
+                sum += bodies[[j]].mass;
+            }
+            masses[at] = sum;
+        }),
+    );
+    let text = sums.unwrap().to_string();
+    let words = "tida_map_box_2(&bodies_tile_mass[0], &bodies_map, (i32)(j_tile - bodies_origin0), 3, &j_filled[0]);";
+    assert!(text.contains(words), "{text}");
 }
 
 #[test]

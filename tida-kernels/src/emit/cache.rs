@@ -7,6 +7,7 @@ use super::Field;
 use super::access::{mention, position, value_at};
 use super::body::Writer;
 use super::helpers::Helper;
+use super::maps::{self, by_map};
 use super::segments::choose_box;
 use super::shared::{Reader, Shared, component_path};
 use super::text::Text;
@@ -113,7 +114,7 @@ impl Shared<'_> {
     }
 
     pub(super) fn is_ahead(&self, at: (usize, usize)) -> bool {
-        self.scopes[at.0].walk.is_some() && self.plan.cached(self.tile(at).arg) == Cache::Preload
+        self.scopes[at.0].walk.is_some() && self.plan.cached(self.tile(at).arg).is_ahead()
     }
 
     /// What copies so many values of a tile while the thread goes on, if the language and the values have it.
@@ -135,15 +136,17 @@ pub(super) fn blocks(shared: &Shared<'_>) -> u32 {
 pub(super) fn declare(shared: &mut Shared<'_>, text: &mut Text) {
     for at in all(shared) {
         let cells = shared.shape(at).cells * if shared.is_ahead(at) { 2 } else { 1 };
+        let align = if by_map(shared, at) { 128 } else { 16 };
         for component in shared.tile(at).components.clone() {
             let ty = memory(shared.component_type(shared.tile(at).arg, component));
             let name = shared.tile_name(at, component);
             text.line(match shared.dialect() {
-                Dialect::Cuda => format!("__shared__ __align__(16) {ty} {name}[{cells}];"),
+                Dialect::Cuda => format!("__shared__ __align__({align}) {ty} {name}[{cells}];"),
                 Dialect::OpenCl => format!("__local {ty} {name}[{cells}] __attribute__((aligned(16)));"),
             });
         }
     }
+    maps::declare(shared, text);
 }
 
 fn all(shared: &Shared<'_>) -> Vec<(usize, usize)> {
@@ -216,7 +219,10 @@ pub(super) fn regions(shared: &mut Shared<'_>, text: &mut Text) {
         let names = single_names(shared, arg);
         let planes = shared.used.single_planes.contains(&arg);
         // After the numbers of regions, the shape and one end on each axis.
-        for (n, name) in names.iter().take(2 * rank + usize::from(planes)).enumerate() {
+        // Who has a map and no pointer needs to know where cells are counted from alone.
+        let mapped = !shared.used.args.contains(&arg);
+        let taken = if mapped { 1..rank + 1 } else { 0..2 * rank + usize::from(planes) };
+        for (n, name) in names.iter().enumerate().filter(|(n, _)| taken.contains(n)) {
             text.line(format!("const i64 {name} = {words}[{}];", 3 * rank + n));
         }
     }
@@ -271,11 +277,36 @@ pub(super) fn sum(dialect: Dialect, ty: ScalarType, terms: &[(i64, String)], con
 
 /// Declares where a tile starts and how many cells it has; gives their names for each axis.
 pub(super) fn reach(shared: &mut Shared<'_>, text: &mut Text, at: (usize, usize), strip: &Strip) -> Reached {
+    let arg = shared.tile(at).arg;
+    let (mut from, mut held) = (Vec::new(), Vec::new());
+    for (axis, (low, count)) in ranges(shared, at, strip).into_iter().enumerate() {
+        let (from_name, held_name) =
+            (shared.of_tile(at, &format!("from{axis}")), shared.of_tile(at, &format!("held{axis}")));
+        if shared.plan.checked {
+            // Not proven to be held: what is, is fetched.
+            let (lo, hi) = bounds(shared, arg, axis);
+            let last = shared.of_tile(at, &format!("end{axis}"));
+            text.line(format!("i64 {from_name} = {low}, {last} = {from_name} + {count};"));
+            text.line(format!("if ({from_name} < {lo}) {from_name} = {lo};"));
+            text.line(format!("if ({last} > {hi}) {last} = {hi};"));
+            text.line(format!("const i32 {held_name} = {last} > {from_name} ? (i32)({last} - {from_name}) : 0;"));
+        } else {
+            text.line(format!("const i64 {from_name} = {low};"));
+            text.line(format!("const i32 {held_name} = {count};"));
+        }
+        from.push(from_name);
+        held.push(held_name);
+    }
+    Reached { from, held }
+}
+
+/// Along each axis where a tile starts and how many cells it has.
+pub(super) fn ranges(shared: &mut Shared<'_>, at: (usize, usize), strip: &Strip) -> Vec<(String, String)> {
     let dialect = shared.dialect();
     let tile = shared.tile(at).clone();
     let walk = shared.scopes[at.0].walk.clone();
-    let (mut from, mut held) = (Vec::new(), Vec::new());
-    for (axis, side) in tile.sides.iter().enumerate() {
+    let mut found = Vec::new();
+    for side in &tile.sides {
         let (mut low, mut count, mut constant) = (Vec::new(), Vec::new(), side.spread + 1);
         for (along, by) in side.rates() {
             let (lo, first) = (shared.field(Field::Lo(along as u32)), shared.own(&format!("first{along}")));
@@ -307,26 +338,12 @@ pub(super) fn reach(shared: &mut Shared<'_>, text: &mut Text, at: (usize, usize)
                 low.push((*by, format!("(i64){}", shared.capture(*n as usize))));
             }
         }
-        let (from_name, held_name) =
-            (shared.of_tile(at, &format!("from{axis}")), shared.of_tile(at, &format!("held{axis}")));
-        let low = sum(dialect, ScalarType::I64, &low, side.form.constant);
-        let count = sum(dialect, ScalarType::I32, &count, constant);
-        if shared.plan.checked {
-            // Not proven to be held: what is, is fetched.
-            let (lo, hi) = bounds(shared, tile.arg, axis);
-            let last = shared.of_tile(at, &format!("end{axis}"));
-            text.line(format!("i64 {from_name} = {low}, {last} = {from_name} + {count};"));
-            text.line(format!("if ({from_name} < {lo}) {from_name} = {lo};"));
-            text.line(format!("if ({last} > {hi}) {last} = {hi};"));
-            text.line(format!("const i32 {held_name} = {last} > {from_name} ? (i32)({last} - {from_name}) : 0;"));
-        } else {
-            text.line(format!("const i64 {from_name} = {low};"));
-            text.line(format!("const i32 {held_name} = {count};"));
-        }
-        from.push(from_name);
-        held.push(held_name);
+        found.push((
+            sum(dialect, ScalarType::I64, &low, side.form.constant),
+            sum(dialect, ScalarType::I32, &count, constant),
+        ));
     }
-    Reached { from, held }
+    found
 }
 
 /// What [`reach`] declares.

@@ -32,6 +32,14 @@ pub(super) enum Helper {
     Commit,
     /// Waits for the thread's own copies. CUDA.
     Wait,
+    /// Makes the barriers of two halves ready for [`Helper::MapBox`]. This and the next: CUDA, sm_90.
+    MapReady,
+    /// Says how many bytes come to a half.
+    MapBytes,
+    /// Orders a box of a tensor map of so many axes.
+    MapBox(u8),
+    /// Waits for the bytes of a half.
+    MapWait,
 }
 
 /// Operations that have a function.
@@ -108,6 +116,10 @@ impl Helper {
             Helper::Ahead(bytes) => format!("tida_copy_{bytes}"),
             Helper::Commit => "tida_commit".into(),
             Helper::Wait => "tida_wait".into(),
+            Helper::MapReady => "tida_map_ready".into(),
+            Helper::MapBytes => "tida_map_bytes".into(),
+            Helper::MapBox(axes) => format!("tida_map_box_{axes}"),
+            Helper::MapWait => "tida_map_wait".into(),
         }
     }
 
@@ -139,6 +151,10 @@ impl Helpers {
         let mut text = Text::default();
         if self.0.iter().any(|h| matches!(h, Helper::RaiseDivision | Helper::RaiseEntry | Helper::RaiseRange)) {
             text.line("typedef struct { u32 claimed; u32 kind; i64 data[7]; } Fault;");
+            text.line("");
+        }
+        if self.0.iter().any(|h| matches!(h, Helper::MapBox(_))) {
+            text.line("typedef struct __align__(64) { u64 words[16]; } TensorMap;");
             text.line("");
         }
         for helper in &self.0 {
@@ -226,6 +242,7 @@ fn write(text: &mut Text, dialect: Dialect, helper: Helper) {
                 text.line("#endif");
             });
         }
+        Helper::MapReady | Helper::MapBytes | Helper::MapBox(_) | Helper::MapWait => super::maps::helper(text, helper),
         Helper::Saturate(from, to) => {
             let (lowest, highest) = bounds(to);
             let suffix = if from == ScalarType::F32 { "f" } else { "" };

@@ -3,6 +3,7 @@
 use super::access::readers;
 use super::body::{Writer, file_name};
 use super::cache;
+use super::maps;
 use super::march;
 use super::names::legal;
 use super::segments;
@@ -47,6 +48,7 @@ pub(super) fn emit(kernel: &Kernel, analysis: &Analysis, plan: &Plan) -> Source 
                 cache::declare(&mut shared, &mut main);
                 tagged::declare(&mut shared, &mut main);
                 cache::threads(&mut shared, &mut main);
+                maps::ready(&mut shared, &mut main);
                 tagged::clear(&mut shared, &mut main);
                 top(&mut shared, &mut main);
                 cache::regions(&mut shared, &mut main);
@@ -270,6 +272,10 @@ pub(super) fn params(shared: &mut Shared<'_>, entry: bool) -> Vec<Declared> {
                 Access::Table => add(Param::Length(n as u32), "const u64".into(), &name),
                 _ => add(Param::Whole(n as u32), dialect.restricted("i64", false), &name),
             }
+        }
+        if shared.maps.iter().any(|map| map.arg == n) {
+            let name = maps::name(shared, n);
+            add(Param::Map(n as u32), "const __grid_constant__ TensorMap".into(), &name);
         }
     }
     for (n, capture) in kernel.captures.iter().enumerate() {

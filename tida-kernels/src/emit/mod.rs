@@ -13,6 +13,7 @@ mod expr;
 pub mod fold;
 mod helpers;
 mod kernel;
+mod maps;
 mod march;
 mod moving;
 mod names;
@@ -67,6 +68,9 @@ pub enum Param {
     /// regions along each axis; the shape; for each axis the ends of its regions' valid boxes; then for each region
     /// (row-major) its base, its origin on each axis, its strides on all axes but the last, its plane (see [`Field`]).
     Whole(u32),
+    /// The tensor map of a whole array with one region, of the boxes that [`Map`](crate::plan::maps::Map) says: 128 bytes.
+    /// Along each axis its coordinate 0 is the region's position 0.
+    Map(u32),
     /// Number of values of a table (`u64`).
     Length(u32),
     /// Memory of one [`FaultRecord`].

@@ -10,6 +10,7 @@ use crate::analysis::{Analysis, IndexForm, Symbol};
 use crate::element::{ElementType, ScalarType};
 use crate::ir::{Access, Arg, Kernel};
 use crate::plan::cache::{Scope, sharing};
+use crate::plan::maps::{Map, maps};
 use crate::plan::march::Queue;
 use crate::plan::registers::{Carried, kept};
 use crate::plan::{Dialect, Plan};
@@ -85,6 +86,8 @@ pub(super) struct Shared<'a> {
     pub carried: Vec<Carried>,
     /// What has tiles in shared memory.
     pub scopes: Vec<Scope>,
+    /// What of that is fetched by tensor maps.
+    pub maps: Vec<Map>,
     /// Arguments whose reads go through tagged lines.
     pub tagged: Vec<usize>,
     /// By argument: what its group is called in the text, with `_` before it.
@@ -116,6 +119,7 @@ impl<'a> Shared<'a> {
             queues: kept.queues,
             carried: kept.carried,
             scopes: Vec::new(),
+            maps: Vec::new(),
             tagged: Vec::new(),
             suffixes: Vec::new(),
             own: BTreeMap::new(),
@@ -124,6 +128,7 @@ impl<'a> Shared<'a> {
         if plan.caches() {
             let sharing = sharing(kernel, analysis);
             (shared.scopes, shared.tagged) = (sharing.planned(kernel, plan), sharing.tagged(kernel, plan));
+            shared.maps = maps(&shared.scopes, kernel, plan);
         }
         shared.suffixes = (0..kernel.args.len()).map(|n| shared.suffix_of(n)).collect();
         shared

@@ -3,6 +3,7 @@
 use super::body::Writer;
 use super::cache::{Strip, fetch};
 use super::helpers::Helper;
+use super::maps::{self, by_map};
 use super::moving::{Moving, at_once, begin, next};
 use super::rows::{self, by_rows};
 use crate::element::ScalarType;
@@ -98,7 +99,7 @@ impl<'a> Writer<'_, 'a> {
         let mut of_first = self.strip_at(scope, &first, &full, None);
         let places = |tile: usize| {
             let (at, each) = ((scope, tile), at_once(self.shared, (scope, tile)));
-            if by_rows(self.shared, at) {
+            if by_rows(self.shared, at) || by_map(self.shared, at) {
                 return (at, None);
             }
             let found = begin(self.shared, &mut self.text, at, &of_first, each);
@@ -112,8 +113,7 @@ impl<'a> Writer<'_, 'a> {
         self.text.line(format!("if ({end} - {first} >= {width}) {{"));
         self.text.depth += 1;
         of_first.half = Some("0".into());
-        ahead.iter().for_each(|known| self.bring(known, &of_first));
-        self.commit();
+        self.bring_all(scope, &ahead, &of_first);
         self.text.depth -= 1;
         self.text.line("}");
 
@@ -130,13 +130,13 @@ impl<'a> Writer<'_, 'a> {
             self.text.line(format!("const i64 {next_one} = {first} + {width};"));
         }
         let of_next = self.strip_at(scope, &next_one, &full, Some(&format!("(1 - {half})")));
-        ahead.iter().for_each(|known| self.bring(known, &of_next));
-        self.commit();
+        self.bring_all(scope, &ahead, &of_next);
         self.text.depth -= 1;
         self.text.line("}");
         if !now.is_empty() {
             self.text.line(barrier);
         }
+        maps::wait(self.shared, &mut self.text, scope);
         self.text.line(format!("#pragma unroll {times}"));
         self.strip(scope, local, &full, body);
         self.text.line(format!("{half} = 1 - {half};"));
@@ -150,12 +150,13 @@ impl<'a> Writer<'_, 'a> {
             self.text.line(barrier);
         }
         let rest = self.strip_at(scope, &first, &count, Some(&half));
-        ahead.iter().for_each(|(at, _)| self.anew(*at, &rest));
-        self.commit();
+        let whole: Vec<Known> = ahead.into_iter().map(|(at, _)| (at, None)).collect();
+        self.bring_all(scope, &whole, &rest);
         let rest = Strip { half: None, ..rest };
         now.iter().for_each(|(at, _)| fetch(self.shared, &mut self.text, *at, &rest));
         self.wait(scope);
         self.text.line(barrier);
+        maps::wait(self.shared, &mut self.text, scope);
         self.text.line("#pragma unroll 1");
         self.strip(scope, local, &count, body);
         self.text.depth -= 1;
@@ -164,6 +165,17 @@ impl<'a> Writer<'_, 'a> {
         if !walk.outer.is_empty() {
             self.text.line(barrier);
         }
+    }
+
+    /// Brings a strip of those tiles that are fetched ahead.
+    fn bring_all(&mut self, scope: usize, ahead: &[Known], strip: &Strip) {
+        maps::order(self.shared, &mut self.text, scope, strip);
+        for known in ahead {
+            if !by_map(self.shared, known.0) {
+                self.bring(known, strip);
+            }
+        }
+        self.commit(scope);
     }
 
     /// Brings a full strip of a tile.
@@ -201,9 +213,15 @@ impl<'a> Writer<'_, 'a> {
         }
     }
 
+    /// Whether threads fetch some tile of a walk ahead, each its cells.
+    fn by_threads(&self, scope: usize) -> bool {
+        let mut tiles = (0..self.shared.scopes[scope].tiles.len()).map(|tile| (scope, tile));
+        self.shared.dialect() == Dialect::Cuda && tiles.any(|at| self.shared.is_ahead(at) && !by_map(self.shared, at))
+    }
+
     /// Ends a group of copies that go on by themselves.
-    fn commit(&mut self) {
-        if self.shared.dialect() == Dialect::Cuda {
+    fn commit(&mut self, scope: usize) {
+        if self.by_threads(scope) {
             let line = format!("{}();", self.shared.helper(Helper::Commit));
             self.text.line(line);
         }
@@ -212,7 +230,7 @@ impl<'a> Writer<'_, 'a> {
     /// Waits for the copies that go on by themselves.
     fn wait(&mut self, scope: usize) {
         let mut tiles = 0..self.shared.scopes[scope].tiles.len();
-        if self.shared.dialect() == Dialect::Cuda {
+        if self.by_threads(scope) {
             let line = format!("{}();", self.shared.helper(Helper::Wait));
             self.text.line(line);
         } else if tiles.any(|tile| by_rows(self.shared, (scope, tile))) {

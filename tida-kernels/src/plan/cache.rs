@@ -8,6 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::maps::BESIDE;
 use super::{Goal, Plan};
 use crate::analysis::{Analysis, ArrayAccess, IndexForm, NormalForm, Symbol};
 use crate::ir::{Access, Arg, Block, Body, ExprId, ExprKind, Kernel, LocalId, Stmt, StmtKind};
@@ -26,6 +27,16 @@ pub enum Cache {
     Ehc,
     /// As [`Cache::Rbi`], and the tile of the next strip is fetched while one is worked on (ch. 7): by `cp.async` on CUDA.
     Preload,
+    /// As [`Cache::Preload`], where one thread orders the box of a strip by a tensor map: on CUDA from sm_90 on, of whole arrays
+    /// with one region (see [`maps`](super::maps)). Where that cannot be it is [`Cache::Preload`].
+    Tma,
+}
+
+impl Cache {
+    /// Whether the tile of the next strip is fetched while one is worked on.
+    pub fn is_ahead(self) -> bool {
+        matches!(self, Cache::Preload | Cache::Tma)
+    }
 }
 
 /// An argument that is cached, or a whole array whose reads go to the only region that it has.
@@ -179,8 +190,9 @@ impl Tile {
         let bytes = |n: &u32| types.get(*n as usize).map_or(8, |ty| ty.size() as u64);
         // Each starts at a multiple of 16.
         let once: u64 = self.components.iter().map(|n| cells.saturating_mul(bytes(n)).next_multiple_of(16)).sum();
-        let halves = if walk.is_some() && plan.cached(self.arg) == Cache::Preload { 2 } else { 1 };
-        once.saturating_mul(halves)
+        let how = plan.cached(self.arg);
+        let halves = if walk.is_some() && how.is_ahead() { 2 } else { 1 };
+        once.saturating_mul(halves).saturating_add(if how == Cache::Tma { BESIDE } else { 0 })
     }
 }
 
@@ -237,7 +249,7 @@ impl Sharing {
             let walks = scope.walk.is_some();
             scope.tiles.retain(|tile| match plan.cached(tile.arg) {
                 Cache::None | Cache::Ehc => false,
-                Cache::Rbi | Cache::Preload => {
+                Cache::Rbi | Cache::Preload | Cache::Tma => {
                     !plan.checked && (walks || !self.walked(tile.arg)) && !tile.reads.is_empty()
                 }
                 // Where reads are checked as they happen, a loop's bounds are not proven.

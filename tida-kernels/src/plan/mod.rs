@@ -6,6 +6,7 @@
 
 pub mod auto;
 pub mod cache;
+pub mod maps;
 pub mod march;
 pub mod registers;
 pub mod room;

@@ -23,6 +23,8 @@ pub struct Given<'a> {
     pub extent: &'a [i64],
     /// Whether the device is a GPU: others have caches and registers that no plan changes.
     pub gpu: bool,
+    /// Whether it fetches by tensor maps.
+    pub maps: bool,
     /// Most threads of a block.
     pub block_threads: u32,
     /// Threads along axis 0 would find something in registers, or have little to do.
@@ -69,7 +71,8 @@ fn ways(given: &Given<'_>, best: &Candidate) -> Vec<Candidate> {
         all.extend(fitting.map(|cells| Candidate { march: Some(cells), ..best.clone() }));
     }
     if !given.tiled.is_empty() && !given.fixed.cache {
-        let hows = if given.walks { &[Cache::None, Cache::Rbi, Cache::Preload][..] } else { &[Cache::Rbi] };
+        let ahead = if given.maps { Cache::Tma } else { Cache::Preload };
+        let hows = if given.walks { &[Cache::None, Cache::Rbi, ahead][..] } else { &[Cache::Rbi] };
         let with = |how: &Cache| given.tiled.iter().map(|arg| (*arg, *how)).collect();
         all.extend(hows.iter().map(|how| Candidate { cache: with(how), ..best.clone() }));
     }
@@ -142,6 +145,7 @@ mod tests {
     const GPU: Given<'static> = Given {
         extent: &[512, 512, 512],
         gpu: true,
+        maps: false,
         block_threads: 1024,
         marches: true,
         tiled: &[],
@@ -176,6 +180,8 @@ mod tests {
         assert_eq!(hows, [Cache::None, Cache::Rbi, Cache::Preload].map(|how| vec![(1, how), (2, how)]));
         let blocks: Vec<[u32; 3]> = found.iter().filter_map(|one| one.block).collect();
         assert!(blocks.contains(&[16, 16, 1]) && blocks.contains(&[32, 32, 1]), "{blocks:?}");
+        let maps = all(&Given { maps: true, ..given });
+        assert!(maps.len() == found.len() && maps.iter().any(|one| one.cache == [(1, Cache::Tma), (2, Cache::Tma)]));
         // Shapes are those of the best way.
         let none = Candidate { cache: vec![(1, Cache::None), (2, Cache::None)], ..Candidate::default() };
         let shapes = ROUNDS[1](&given, &none);

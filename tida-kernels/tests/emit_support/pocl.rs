@@ -141,6 +141,8 @@ pub fn run(
                 Param::Whole(n) => {
                     own(launch.grids.0[n as usize].words().iter().flat_map(|w| w.to_le_bytes()).collect())
                 }
+                // CUDA alone has them.
+                Param::Map(_) => unreachable!(),
                 Param::Length(n) => Given::Bytes(launch.grids.0[n as usize].hi[0].to_le_bytes().to_vec()),
                 Param::Fault => Given::Memory(arrays + 1),
                 Param::Out => Given::Memory(arrays),

@@ -17,6 +17,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use smallvec::SmallVec;
 use tida_kernels::plan::auto::{Latency, Machine};
 use tida_kernels::plan::{Dialect, Math};
 
@@ -50,6 +51,8 @@ pub(crate) struct Facts {
     pub grid: [u64; 3],
     /// Whether it is a GPU.
     pub gpu: bool,
+    /// Whether blocks fetch boxes by tensor maps: CUDA from sm_90 on.
+    pub maps: bool,
     /// What the choice of plans depends on.
     pub machine: Machine,
 }
@@ -67,6 +70,7 @@ impl Facts {
             shared: 48 << 10,
             grid: [(1 << 31) - 1, 65535, 65535],
             gpu: true,
+            maps: true,
             machine: Machine { multiprocessors: 132, cache: 50 << 20, latency: Latency::TYPICAL },
         }
     }
@@ -123,6 +127,31 @@ pub(crate) trait Event: Debug + Send + Sync {
         None
     }
     fn as_any(&self) -> &dyn Any;
+}
+
+/// Values of memory along some axes, the last (whose values follow one another) first, and boxes of them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct MapShape {
+    /// Bytes of a value: 4 or 8.
+    pub size: usize,
+    /// Values along each axis.
+    pub cells: SmallVec<[u64; 5]>,
+    /// Bytes between neighbours along each axis after the first.
+    pub strides: SmallVec<[u64; 4]>,
+    /// Values of a box along each axis.
+    pub held: SmallVec<[u32; 5]>,
+}
+
+/// How a device finds a box of such values: what [`Backend::tensor_map`] gives and a kernel takes.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(128))]
+pub(crate) struct TensorMap([u8; 128]);
+
+impl TensorMap {
+    /// As a kernel takes it.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
 }
 
 /// One argument of a launch.
@@ -280,6 +309,11 @@ pub(crate) trait Backend: Debug + Send + Sync {
         threads: [u32; 3],
         arguments: &[Argument<'_>],
     ) -> Result<(), Error>;
+
+    /// The map of values in memory that start at this byte; none where the device has no such maps, or not of this shape.
+    fn tensor_map(&self, _memory: &Memory, _at: usize, _shape: &MapShape) -> Option<TensorMap> {
+        None
+    }
 
     /// Marks the end of what a stream has so far.
     fn record(&self, stream: usize) -> Result<Arc<dyn Event>, Error>;

@@ -5,6 +5,7 @@ use std::fmt;
 use smallvec::SmallVec;
 use tida_kernels::ir::{Access, Arg, Kernel};
 use tida_kernels::plan::cache::{Cache, Cached, LINES, Scope, Sharing, Walk};
+use tida_kernels::plan::maps::maps;
 use tida_kernels::plan::room::SHORT;
 use tida_kernels::plan::{Dialect, Goal, Math, Plan};
 
@@ -42,9 +43,9 @@ impl Hints {
         self.of.iter().enumerate().filter_map(|(arg, how)| Some((arg, (*how)?)))
     }
 
-    /// Whether some argument is to be cached so.
-    fn has(&self, how: Cache) -> bool {
-        self.of.contains(&Some(how))
+    /// Whether some argument is to be fetched ahead.
+    fn are_ahead(&self) -> bool {
+        self.of.iter().flatten().any(|how| how.is_ahead())
     }
 
     /// The last argument that is told of.
@@ -174,7 +175,7 @@ pub(crate) fn tiles(
     let mut block = match asked.block {
         Some(block) => block,
         // Fetching ahead takes registers: blocks of half as many threads leave room for another beside them.
-        None if product && (fetched_ahead || asked.hints.has(Cache::Preload)) => [side, (side / 2).max(1), 1],
+        None if product && (fetched_ahead || asked.hints.are_ahead()) => [side, (side / 2).max(1), 1],
         None if product => [side, side, 1],
         None if !exchanged.is_empty() => [ROWS.min(facts.block_threads), 1, 1],
         None => asked.usual,
@@ -243,12 +244,14 @@ pub(crate) fn tiles(
 pub(crate) fn describe(prepared: &Prepared, plan: &Plan, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let (kernel, sharing) = (&prepared.kernel, &prepared.sharing);
     let scopes = sharing.planned(kernel, plan);
+    let maps = maps(&scopes, kernel, plan);
     let refused = sharing.refusal(kernel, plan);
     for (n, arg) in kernel.args.iter().enumerate().filter(|(_, arg)| arg.access != Access::Write) {
         let name = &arg.name;
+        let by_map = maps.iter().any(|map| map.arg == n);
         let mine: SmallVec<[Scope; 2]> = scopes.iter().filter_map(|scope| only(scope, n)).collect();
         for scope in &mine {
-            writeln!(f, "  cache: {}", of_scope(kernel, plan, scope, name))?;
+            writeln!(f, "  cache: {}", of_scope(kernel, plan, scope, name, by_map))?;
         }
         if sharing.tagged(kernel, plan).contains(&n) {
             writeln!(f, "  cache: `{name}`: {LINES} lines of a value, {} bytes (Ehc)", 8 * LINES)?;
@@ -277,7 +280,7 @@ fn only(scope: &Scope, arg: usize) -> Option<Scope> {
 }
 
 /// `` `a`: 32 x 32 cells, 4096 bytes, for 32 iterations of `k` (Rbi) ``.
-fn of_scope(kernel: &Kernel, plan: &Plan, scope: &Scope, name: &str) -> String {
+fn of_scope(kernel: &Kernel, plan: &Plan, scope: &Scope, name: &str, by_map: bool) -> String {
     let extent = |tile: &tida_kernels::plan::cache::Tile| {
         let extent = tile.extent(scope.walk.as_ref(), kernel.rank, plan.block, plan.width);
         extent.iter().map(i64::to_string).collect::<Vec<_>>().join(" x ")
@@ -291,5 +294,6 @@ fn of_scope(kernel: &Kernel, plan: &Plan, scope: &Scope, name: &str) -> String {
     };
     let exchanged = scope.tiles.iter().any(|tile| tile.is_exchanged(scope.walk.as_ref(), kernel.rank));
     let along = if exchanged { ", fetched along the rows that threads go down" } else { "" };
-    format!("`{name}`: {} cells, {bytes} bytes, {when} ({how:?}){along}", cells.join(" and "))
+    let by_map = if by_map { ", by tensor maps" } else { "" };
+    format!("`{name}`: {} cells, {bytes} bytes, {when} ({how:?}{by_map}){along}", cells.join(" and "))
 }

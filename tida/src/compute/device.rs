@@ -19,6 +19,7 @@ use super::capture::{CapturedValue, Captures};
 use super::check::integer;
 use super::geometry::{cut_to_fit, whole_words};
 use super::launch::fault_error;
+use super::maps::Maps;
 use super::prepare::Prepared;
 use super::registers::{Counted, Without, settle};
 use super::tune::tuned;
@@ -234,6 +235,7 @@ pub(crate) struct Commands {
     /// Memory of each argument.
     pub arrays: SmallVec<[Arc<Memory>; 8]>,
     wholes: SmallVec<[Option<Arc<Memory>>; 8]>,
+    maps: Maps,
     captures: SmallVec<[SmallVec<[u8; CAPTURE]>; 8]>,
     lengths: SmallVec<[[u8; 8]; 8]>,
     parts: SmallVec<[Part; 1]>,
@@ -275,6 +277,9 @@ impl Commands {
                         })
                     }
                     Param::Whole(n) => self.wholes.get(*n as usize).and_then(|m| m.as_deref()).map(Argument::Memory),
+                    Param::Map(n) => {
+                        self.maps.iter().find(|(arg, _)| arg == n).map(|(_, map)| Argument::Bytes(map.as_bytes()))
+                    }
                     Param::Capture(n) => self.captures.get(*n as usize).map(|bytes| Argument::Bytes(bytes)),
                     Param::Length(n) => self.lengths.get(*n as usize).map(|bytes| Argument::Bytes(bytes)),
                     Param::Geometry => Some(Argument::Bytes(as_bytes(&part.words))),
@@ -382,6 +387,7 @@ impl DeviceLaunch<'_> {
         }
         plan.many = fitting.len() > 1;
         plan.by_value = if plan.many { self.by_value(&plan, fitting.len()) } else { 0 };
+        let maps = self.maps(device, &mut plan)?;
         let ready = self.ready(device, &plan)?;
 
         let mut arrays: SmallVec<[Arc<Memory>; 8]> = SmallVec::new();
@@ -416,7 +422,7 @@ impl DeviceLaunch<'_> {
         held.extend(parts.iter().filter_map(|part: &Part| part.table.clone()));
         let captures = self.captures.list.iter().map(capture_bytes).collect();
         let lengths = self.args.iter().map(length_bytes).collect();
-        Ok(Some(Commands { plan, ready, arrays, wholes, captures, lengths, parts }))
+        Ok(Some(Commands { plan, ready, arrays, wholes, maps, captures, lengths, parts }))
     }
 
     /// One launch: of several boxes, or of one.
@@ -535,6 +541,9 @@ impl DeviceLaunch<'_> {
             }
         }
         let (mut cache, width) = tiles.map_or((Vec::new(), 1), |tiles| (tiles.cache, tiles.width));
+        for cached in cache.iter_mut().filter(|cached| cached.how == Cache::Tma) {
+            cached.how = self.by_map(facts, cached.arg.into());
+        }
         // Reads of a whole array with one region need not look for it.
         for (arg, of) in self.args.iter().enumerate().filter(|_| self.goal == Goal::Sweep && !self.checked) {
             let known = cache.iter().any(|cached| cached.arg as usize == arg);

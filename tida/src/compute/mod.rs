@@ -14,6 +14,7 @@ mod launch;
 mod linear;
 #[cfg(test)]
 mod macro_tests;
+mod maps;
 mod prepare;
 mod ptx;
 mod reduce;

@@ -219,7 +219,7 @@ impl Winner {
                 "march" => wish.march = Some(words.next()?.parse().ok()?),
                 "cache" => {
                     let (arg, how) = (words.next()?.parse().ok()?, words.next()?);
-                    let all = [Cache::None, Cache::Rbi, Cache::Rbc, Cache::Ehc, Cache::Preload];
+                    let all = [Cache::None, Cache::Rbi, Cache::Rbc, Cache::Ehc, Cache::Preload, Cache::Tma];
                     wish.cache.set(arg, all.into_iter().find(|known| format!("{known:?}") == how)?);
                 }
                 _ => return None,
@@ -395,6 +395,7 @@ impl Trials<'_, '_, '_> {
         let given = Given {
             extent,
             gpu: facts.gpu,
+            maps: facts.maps,
             block_threads: facts.block_threads,
             marches: (prepared.saving.saved > 0 || prepared.saving.light) && prepared.kernel.rank > 1,
             walks: tiled.iter().any(|arg| prepared.sharing.walked(usize::from(*arg))),

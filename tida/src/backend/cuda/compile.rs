@@ -53,6 +53,11 @@ impl Target {
         };
         Ok(Target { arch, version: *version })
     }
+
+    /// Whether its code can fetch by tensor maps.
+    pub fn has_maps(&self) -> bool {
+        self.arch.split_once('_').and_then(|(_, number)| number.parse().ok()).is_some_and(|number: u32| number >= 90)
+    }
 }
 
 /// The architectures that NVRTC makes code for, such as 90.

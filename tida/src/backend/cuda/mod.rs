@@ -4,6 +4,7 @@
 //! other users of the CUDA runtime. Streams are the backend's own and do not wait for the default stream.
 
 mod compile;
+mod maps;
 mod memory;
 mod probe;
 mod staging;
@@ -22,7 +23,7 @@ use smallvec::SmallVec;
 use tida_kernels::plan::Dialect;
 use tida_kernels::plan::auto::{Latency, Machine};
 
-use super::{Argument, Backend, Code, Event, Facts, Kernel, Memory, profile};
+use super::{Argument, Backend, Code, Event, Facts, Kernel, MapShape, Memory, TensorMap, profile};
 use crate::error::{Error, ErrorKind};
 use compile::{CudaKernel, Target};
 use memory::{Kept, Pinned};
@@ -80,6 +81,7 @@ fn facts(driver: &Driver, device: CUdevice, target: &Target) -> Result<Facts, Er
             ask(Ask::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z)?.into(),
         ],
         gpu: true,
+        maps: target.has_maps() && driver.cuTensorMapEncodeTiled.is_some(),
         machine: Machine {
             multiprocessors: ask(Ask::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
             cache: ask(Ask::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?.into(),
@@ -317,6 +319,10 @@ impl Backend for Cuda {
             let values = values.as_mut_ptr();
             call!(driver, cuLaunchKernel(kernel.raw(), x, y, z, i, j, k, 0, stream, values, ptr::null_mut()))
         }
+    }
+
+    fn tensor_map(&self, memory: &Memory, at: usize, shape: &MapShape) -> Option<TensorMap> {
+        self.facts.maps.then(|| self.context.tensor_map(memory, at, shape)).flatten()
     }
 
     fn record(&self, stream: usize) -> Result<Arc<dyn Event>, Error> {

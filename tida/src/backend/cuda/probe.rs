@@ -117,6 +117,12 @@ functions! {
         cuEventElapsedTime(*mut f32, CUevent, CUevent) -> u32;
         // Since CUDA 12.4.
         cuFuncGetParamInfo(CUfunction, usize, *mut usize, *mut usize) -> u32;
+        // Since CUDA 12.0. The map, type and number of axes of the values, their address, extents, strides, boxes and steps;
+        // interleaving, swizzle, promotion in the cache, and what stands for values beyond the end.
+        cuTensorMapEncodeTiled(
+            *mut c_void, c_uint, c_uint, *mut c_void, *const u64, *const u64, *const c_uint, *const c_uint, c_uint, c_uint,
+            c_uint, c_uint
+        ) -> u32;
     }
 }
 

@@ -104,6 +104,7 @@ impl Device {
                 _ => [u64::from(u32::MAX); 3],
             },
             gpu,
+            maps: false,
             machine: Machine {
                 multiprocessors: number(cl::CL_DEVICE_MAX_COMPUTE_UNITS)? as u32,
                 cache: number(cl::CL_DEVICE_GLOBAL_MEM_CACHE_SIZE)?,
@@ -269,6 +270,7 @@ mod tests {
                 shared: 32 << 10,
                 grid: [1; 3],
                 gpu,
+                maps: false,
                 machine: Machine { multiprocessors: 1, cache: 0, latency: Latency::TYPICAL },
             },
             unfit: unfit.map(str::to_owned),
