@@ -15,6 +15,7 @@ mod place;
 pub(crate) mod sweep;
 mod timeline;
 mod tracker;
+mod wait;
 
 pub(crate) use builder::bytes_from;
 pub use builder::{Device, TileAccBuilder};
