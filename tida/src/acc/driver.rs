@@ -38,8 +38,6 @@ pub(crate) struct Core {
     pub host: Host,
     /// Takes down what runs when, if that is wanted; the same as the device's.
     pub timeline: Option<Arc<Times>>,
-    /// To the thread that puts the commands of nodes into streams.
-    launches: Option<Sender<(Arc<Core>, Arc<Node>)>>,
     /// To the thread that waits for the device.
     launched: Option<Sender<InFlight>>,
     look_ahead: usize,
@@ -157,13 +155,11 @@ impl Core {
             .build()
             .map_err(|e| failed("the threads of an accelerator", e.to_string()))?;
         let (launched, in_flight) = device.is_some().then(mpsc::channel).unzip();
-        let (launches, to_launch) = device.is_some().then(mpsc::channel::<(Arc<Core>, Arc<Node>)>).unzip();
         let core = Arc::new(Core {
             pool,
             device: device.map(Arc::new),
             host,
             timeline,
-            launches,
             launched,
             look_ahead,
             patience,
@@ -188,13 +184,9 @@ impl Core {
         };
         let driver = core.clone();
         thread("tida-driver", Box::new(move || driver.drive()))?;
-        let looks = core.hurries();
-        if let Some(to_launch) = to_launch {
-            // One thread that stays awake: those of the pool go to sleep between one node and the next.
-            thread("tida-launch", Box::new(move || serve(&to_launch, looks, |(core, node)| core.run(node))))?;
-        }
         if let Some(in_flight) = in_flight {
             // Ends nodes as their commands are done.
+            let looks = core.hurries();
             thread("tida-device", Box::new(move || serve(&in_flight, looks, InFlight::finish)))?;
         }
         Ok(core)
@@ -448,18 +440,10 @@ impl Core {
 
     pub(super) fn start_node(self: &Arc<Core>, node: Arc<Node>) {
         let core = self.clone();
-        let (core, node) = match self.launches.as_ref().filter(|_| node.on_device) {
-            Some(launches) => match launches.send((core, node)) {
-                Ok(()) => return,
-                // The thread has ended: only if it could not be started.
-                Err(lost) => lost.0,
-            },
-            None => (core, node),
-        };
         self.pool.spawn(move || core.run(node));
     }
 
-    /// Runs a node, then those that waited for it alone: one of its kind here, the others as new jobs.
+    /// Runs a node, then those that waited for it alone: one here, the others as new jobs.
     fn run(self: Arc<Core>, node: Arc<Node>) {
         let mut next = Some(node);
         while let Some(node) = next.take() {
@@ -482,7 +466,7 @@ impl Core {
                 }
                 (_, None, _) => self.finish(&node, Ok(())),
             };
-            next = ready.iter().rposition(|other| other.on_device == node.on_device).map(|n| ready.swap_remove(n));
+            next = ready.pop();
             for other in ready {
                 self.start_node(other);
             }
