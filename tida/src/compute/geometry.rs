@@ -81,7 +81,7 @@ fn first(region: &WideRegion, cells: &GridBox<4>) -> i64 {
     (0..4).map(|d| (cells.lo[d] - region.origin[d]) * region.strides[d]).sum()
 }
 
-/// The words of [`Param::Whole`].
+/// The words of [`Param::Whole`](tida_kernels::emit::Param::Whole).
 pub(super) fn whole_words(array: &DeviceArray<'_>, rank: usize) -> Vec<i64> {
     let regions = &array.as_whole().regions;
     let axes = 4 - rank..4;

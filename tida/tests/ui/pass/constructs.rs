@@ -1,3 +1,4 @@
+//! What kernels may be made of.
 #[path = "../support/mod.rs"]
 mod support;
 use support::sweep64;
