@@ -6,9 +6,8 @@ use super::shared::{Reader, component_path};
 use super::types::memory;
 use crate::analysis::Symbol;
 use crate::element::ScalarType;
-use crate::ir::{Access, Block, ExprId, ExprKind, LocalId, Span};
-use crate::plan::cache::expressions;
-use crate::plan::march::has_loop;
+use crate::ir::{Access, Block, ExprId, ExprKind, LocalId, Span, has_loop};
+use crate::plan::reads::expressions;
 
 /// Iterations that the compiler is asked to take at once, so that registers need no moves. A power of two, as for a march.
 const UNROLL: u32 = 4;

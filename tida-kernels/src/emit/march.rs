@@ -6,7 +6,7 @@ use super::shared::Shared;
 use super::text::Text;
 use super::types::memory;
 use crate::element::ScalarType;
-use crate::plan::march::has_loop;
+use crate::ir::has_loop;
 
 /// Cells that the compiler is asked to take at once, so that registers need no moves and their reads are under way
 /// together. A power of two: NVRTC 13.0 forgets what is left over where it unrolls by 3.

@@ -7,10 +7,10 @@ use super::maps::{self, by_map};
 use super::moving::{Moving, at_once, begin, next};
 use super::rows::{self, by_rows};
 use crate::element::ScalarType;
-use crate::ir::{Block, ExprId, LocalId, Span};
+use crate::ir::{Block, ExprId, LocalId, Span, has_loop};
 use crate::plan::Dialect;
-use crate::plan::cache::{Scope, expressions};
-use crate::plan::march::has_loop;
+use crate::plan::cache::Scope;
+use crate::plan::reads::expressions;
 
 /// Expressions in the text of a strip that is written out in full.
 const UNROLLED: usize = 512;

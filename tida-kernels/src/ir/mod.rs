@@ -223,6 +223,34 @@ pub struct Stmt {
     pub kind: StmtKind,
 }
 
+/// Whether some statement of a block, or of a block in it, is such.
+pub(crate) fn holds(block: &Block, is: &dyn Fn(&StmtKind) -> bool) -> bool {
+    block.iter().any(|stmt| stmt.holds(is))
+}
+
+impl Stmt {
+    /// Whether it, or some statement in it, is such.
+    pub(crate) fn holds(&self, is: &dyn Fn(&StmtKind) -> bool) -> bool {
+        is(&self.kind)
+            || match &self.kind {
+                StmtKind::If(_, then, otherwise) => holds(then, is) || holds(otherwise, is),
+                StmtKind::For { body, .. } => holds(body, is),
+                StmtKind::While { head, body, .. } => holds(head, is) || holds(body, is),
+                _ => false,
+            }
+    }
+}
+
+/// Whether a loop stands in a block.
+pub(crate) fn has_loop(block: &Block) -> bool {
+    holds(block, &|kind| matches!(kind, StmtKind::For { .. } | StmtKind::While { .. }))
+}
+
+/// Whether a `while` stands in a block.
+pub(crate) fn has_while(block: &Block) -> bool {
+    holds(block, &|kind| matches!(kind, StmtKind::While { .. }))
+}
+
 /// One step into a local.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Step {

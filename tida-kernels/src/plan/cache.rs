@@ -9,9 +9,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::maps::BESIDE;
+use super::reads::{Reads, assigns, loads};
 use super::{Goal, Plan};
 use crate::analysis::{Analysis, ArrayAccess, IndexForm, NormalForm, Symbol};
-use crate::ir::{Access, Arg, Block, Body, ExprId, ExprKind, Kernel, LocalId, Stmt, StmtKind};
+use crate::ir::{Access, Arg, Block, ExprId, Kernel, LocalId, StmtKind, has_while};
 
 /// How the reads of an argument are served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -341,19 +342,7 @@ pub fn sharing(kernel: &Kernel, analysis: &Analysis) -> Sharing {
     if refused.is_some() {
         return Sharing { scopes: Vec::new(), refused };
     }
-    let mut known: BTreeMap<ExprId, Option<(usize, &ArrayAccess)>> = BTreeMap::new();
-    for (arg, usage) in analysis.args.iter().enumerate() {
-        for access in usage.accesses.iter().filter(|access| !access.write) {
-            let Some(id) = access.expr else { continue };
-            // What stands in two places has to be the same in both.
-            let same = |other: &Option<(usize, &ArrayAccess)>| {
-                other.is_some_and(|(n, other)| n == arg && other.index == access.index && other.loops == access.loops)
-            };
-            let found = known.get(&id).is_none_or(same).then_some((arg, access));
-            known.insert(id, found);
-        }
-    }
-    let known = known.into_iter().filter_map(|(id, found)| found.map(|found| (id, found))).collect();
+    let known = Reads::of(analysis);
     let mut finder = Finder { kernel, analysis, known, scopes: Vec::new(), stmts: BTreeMap::new() };
     finder.walks(&kernel.body.block, &mut Vec::new());
     let once = |key: &(LocalId, ExprId, ExprId)| finder.stmts.get(key).is_some_and(|count| *count == 1);
@@ -380,20 +369,10 @@ fn refused(kernel: &Kernel, analysis: &Analysis) -> Option<&'static str> {
     (risky && reads).then_some("it reads what it writes, and may fault or loop for long on what it reads")
 }
 
-fn has_while(block: &Block) -> bool {
-    block.iter().any(|stmt| match &stmt.kind {
-        StmtKind::While { .. } => true,
-        StmtKind::For { body, .. } => has_while(body),
-        StmtKind::If(_, then, otherwise) => has_while(then) || has_while(otherwise),
-        _ => false,
-    })
-}
-
 struct Finder<'k> {
     kernel: &'k Kernel,
     analysis: &'k Analysis,
-    /// Reads of one meaning.
-    known: BTreeMap<ExprId, (usize, &'k ArrayAccess)>,
+    known: Reads<'k>,
     scopes: Vec<Scope>,
     /// How often a loop of these bounds stands in the body.
     stmts: BTreeMap<(LocalId, ExprId, ExprId), usize>,
@@ -405,12 +384,15 @@ impl<'k> Finder<'k> {
         let mut found = false;
         for stmt in block {
             // Threads may have left from here on.
-            if returns(stmt) {
+            if stmt.holds(&|kind| matches!(kind, StmtKind::Return(_))) {
                 break;
             }
             let StmtKind::For { local, lo, hi, body, .. } = &stmt.kind else { continue };
             *self.stmts.entry((*local, *lo, *hi)).or_default() += 1;
-            let Some(number) = self.number(body, outer.len()).filter(|n| self.uniform(*n, outer)) else { continue };
+            let Some(number) = self.known.number(self.kernel, body, outer.len()).filter(|n| self.uniform(*n, outer))
+            else {
+                continue;
+            };
             let assigned = assigns(body, *local);
             let mut inner = false;
             if !leaves(body, true) && !assigned {
@@ -434,19 +416,6 @@ impl<'k> Finder<'k> {
         found
     }
 
-    /// The number of a loop around which there are `depth` others, as its reads know it.
-    fn number(&self, body: &Block, depth: usize) -> Option<u32> {
-        let mut found = None;
-        for id in loads(&self.kernel.body, body) {
-            let number = *self.known.get(&id)?.1.loops.get(depth)?;
-            if found.is_some_and(|other| other != number) {
-                return None;
-            }
-            found = Some(number);
-        }
-        found
-    }
-
     /// Whether a loop's bounds are the same in all threads.
     fn uniform(&self, number: u32, outer: &[(u32, LocalId)]) -> bool {
         let same = |form: &IndexForm| match form {
@@ -466,12 +435,12 @@ impl<'k> Finder<'k> {
         let mut tiles = Tiles::default();
         let ids = loads(&self.kernel.body, body);
         for id in &ids {
-            let Some((arg, access)) = self.known.get(id) else { continue };
+            let Some((arg, access)) = self.known.get(*id) else { continue };
             let moved = |form: &NormalForm| form.coefficient(Symbol::Loop(walk.number)) != 0;
-            let forms = self.forms(*arg, access, &numbers);
+            let forms = self.forms(arg, access, &numbers);
             // A loop around the read that may not run would leave its box unproven.
             if let Some(forms) = forms.filter(|forms| access.loops == numbers && forms.iter().any(moved)) {
-                tiles.add(*arg, *id, access, forms);
+                tiles.add(arg, *id, access, forms);
             }
         }
         tiles.finish(&ids, &self.known)
@@ -480,15 +449,15 @@ impl<'k> Finder<'k> {
     /// The tiles of reads around the cell.
     fn around(&self) -> Option<Scope> {
         let mut tiles = Tiles::default();
-        for (id, (arg, access)) in &self.known {
-            let forms = self.forms(*arg, access, &[]);
+        for (id, arg, access) in self.known.all() {
+            let forms = self.forms(arg, access, &[]);
             let Some(forms) = forms.filter(|forms| forms.iter().any(|form| !form.terms.is_empty())) else { continue };
             // A loop that may not run would leave the box of what it reads unproven.
             if access.loops.is_empty() || !access.conditional {
-                tiles.add(*arg, *id, access, forms);
+                tiles.add(arg, id, access, forms);
             }
         }
-        let ids: Vec<ExprId> = self.known.keys().copied().collect();
+        let ids: Vec<ExprId> = self.known.all().map(|(id, ..)| id).collect();
         let tiles = tiles.finish(&ids, &self.known);
         (!tiles.is_empty()).then_some(Scope { walk: None, tiles })
     }
@@ -535,7 +504,7 @@ impl Tiles {
     }
 
     /// The tiles, the most read ones of an argument first; `ids` are all reads of the scope.
-    fn finish(self, ids: &[ExprId], known: &BTreeMap<ExprId, (usize, &ArrayAccess)>) -> Vec<Tile> {
+    fn finish(self, ids: &[ExprId], known: &Reads<'_>) -> Vec<Tile> {
         let mut tiles = Vec::new();
         for ((arg, terms), reads) in self.all {
             let side = |(axis, terms): (usize, Vec<(Symbol, i64)>)| {
@@ -555,9 +524,9 @@ impl Tiles {
         }
         // Reads of no tile of their own may be in the first of their argument's.
         for id in ids {
-            let Some((arg, access)) = known.get(id) else { continue };
-            let mine = |tile: &&mut Tile| tile.arg == *arg;
-            if tiles.iter().any(|tile| tile.arg == *arg && tile.reads.contains_key(id)) {
+            let Some((arg, access)) = known.get(*id) else { continue };
+            let mine = |tile: &&mut Tile| tile.arg == arg;
+            if tiles.iter().any(|tile| tile.arg == arg && tile.reads.contains_key(id)) {
                 continue;
             }
             if let (Some(tile), Some(component)) = (tiles.iter_mut().find(mine), access.component)
@@ -570,17 +539,6 @@ impl Tiles {
     }
 }
 
-/// Whether a statement can end the cell.
-fn returns(stmt: &Stmt) -> bool {
-    match &stmt.kind {
-        StmtKind::Return(_) => true,
-        StmtKind::If(_, then, otherwise) => then.iter().any(returns) || otherwise.iter().any(returns),
-        StmtKind::For { body, .. } => body.iter().any(returns),
-        StmtKind::While { head, body, .. } => head.iter().any(returns) || body.iter().any(returns),
-        _ => false,
-    }
-}
-
 /// Whether a loop of this body can end early, or with `turns` one of its iterations.
 fn leaves(body: &Block, turns: bool) -> bool {
     body.iter().any(|stmt| match &stmt.kind {
@@ -589,70 +547,4 @@ fn leaves(body: &Block, turns: bool) -> bool {
         StmtKind::If(_, then, otherwise) => leaves(then, turns) || leaves(otherwise, turns),
         _ => false,
     })
-}
-
-/// Whether a block assigns a local.
-pub(super) fn assigns(block: &Block, local: LocalId) -> bool {
-    block.iter().any(|stmt| match &stmt.kind {
-        StmtKind::Let(of, _) | StmtKind::Assign(of, ..) => *of == local,
-        StmtKind::If(_, then, otherwise) => assigns(then, local) || assigns(otherwise, local),
-        StmtKind::For { local: of, body, .. } => *of == local || assigns(body, local),
-        StmtKind::While { head, body, .. } => assigns(head, local) || assigns(body, local),
-        _ => false,
-    })
-}
-
-/// The expressions that the statements of a block evaluate, each once.
-pub(crate) fn expressions(body: &Body, block: &Block) -> BTreeSet<ExprId> {
-    let mut todo = Vec::new();
-    roots(block, &mut todo);
-    let mut seen = BTreeSet::new();
-    while let Some(id) = todo.pop() {
-        let Some(expr) = body.exprs.get(id.0 as usize).filter(|_| seen.insert(id)) else { continue };
-        expr.kind.operands(|id| todo.push(id));
-    }
-    seen
-}
-
-fn roots(block: &Block, out: &mut Vec<ExprId>) {
-    for stmt in block {
-        match &stmt.kind {
-            StmtKind::Let(_, value) => out.extend(value),
-            StmtKind::Assign(_, steps, value) => {
-                out.push(*value);
-                out.extend(steps.iter().filter_map(|step| match step {
-                    crate::ir::Step::Entry(index) => Some(*index),
-                    crate::ir::Step::Part(_) => None,
-                }));
-            }
-            StmtKind::Store { index, component, value, .. } => {
-                out.extend(index);
-                out.extend(component.dynamic.iter().map(|d| d.0));
-                out.push(*value);
-            }
-            StmtKind::Eval(value) => out.push(*value),
-            StmtKind::Return(value) => out.extend(value),
-            StmtKind::If(cond, then, otherwise) => {
-                out.push(*cond);
-                roots(then, out);
-                roots(otherwise, out);
-            }
-            StmtKind::For { lo, hi, body, .. } => {
-                out.extend([lo, hi]);
-                roots(body, out);
-            }
-            StmtKind::While { head, cond, body } => {
-                out.push(*cond);
-                roots(head, out);
-                roots(body, out);
-            }
-            StmtKind::Break | StmtKind::Continue => {}
-        }
-    }
-}
-
-/// The reads in a block.
-pub(super) fn loads(body: &Body, block: &Block) -> Vec<ExprId> {
-    let all = expressions(body, block).into_iter();
-    all.filter(|id| matches!(body.exprs[id.0 as usize].kind, ExprKind::Load { .. })).collect()
 }

@@ -11,7 +11,7 @@ use super::auto::Latency;
 use super::registers::SHORT;
 use crate::analysis::{Analysis, ArgUse, ArrayAccess, IndexForm, Symbol};
 use crate::element::ScalarType;
-use crate::ir::{Access, Arg, Block, Kernel, StmtKind};
+use crate::ir::{Access, Arg, Kernel, has_loop, has_while};
 
 /// Values of the longest queue: offsets further apart are queues of their own.
 pub(super) const LONGEST: i64 = 9;
@@ -151,25 +151,6 @@ fn planes(kernel: &Kernel, analysis: &Analysis) -> usize {
     };
     let arrays = kernel.args.iter().zip(&analysis.args).filter(|(arg, _)| arg.access != Access::Table);
     arrays.map(of).sum()
-}
-
-/// Whether a `while` stands in a block.
-fn has_while(block: &Block) -> bool {
-    block.iter().any(|stmt| match &stmt.kind {
-        StmtKind::While { .. } => true,
-        StmtKind::For { body, .. } => has_while(body),
-        StmtKind::If(_, then, otherwise) => has_while(then) || has_while(otherwise),
-        _ => false,
-    })
-}
-
-/// Whether a loop stands in a block.
-pub(crate) fn has_loop(block: &Block) -> bool {
-    block.iter().any(|stmt| match &stmt.kind {
-        StmtKind::For { .. } | StmtKind::While { .. } => true,
-        StmtKind::If(_, then, otherwise) => has_loop(then) || has_loop(otherwise),
-        _ => false,
-    })
 }
 
 /// The constants that an index adds to `at`, if it does no more.

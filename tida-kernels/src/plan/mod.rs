@@ -8,6 +8,7 @@ pub mod auto;
 pub mod cache;
 pub mod maps;
 pub mod march;
+pub(crate) mod reads;
 pub mod registers;
 pub mod room;
 pub mod trials;

@@ -14,9 +14,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Plan;
 use super::auto::Latency;
-use super::cache::{Cache, assigns, loads};
+use super::cache::Cache;
 use super::march::{LONGEST, Queue, queues};
-use crate::analysis::{Analysis, ArrayAccess, IndexForm, NormalForm, Symbol};
+use super::reads::{Reads, assigns, loads};
+use crate::analysis::{Analysis, IndexForm, NormalForm, Symbol};
 use crate::ir::{Access, Block, Body, ExprId, ExprKind, Kernel, LocalId, Step, StmtKind};
 
 /// 32-bit registers for what is kept, where nothing is known of the device's: a quarter of what a thread can have.
@@ -157,19 +158,7 @@ pub fn carried(kernel: &Kernel, analysis: &Analysis) -> Vec<Carried> {
     if !analysis.complete {
         return Vec::new();
     }
-    let mut known: BTreeMap<ExprId, Option<(usize, &ArrayAccess)>> = BTreeMap::new();
-    for (arg, usage) in analysis.args.iter().enumerate() {
-        for access in usage.accesses.iter().filter(|access| !access.write) {
-            let Some(id) = access.expr else { continue };
-            // What stands in two places has to be the same in both.
-            let same = |other: &Option<(usize, &ArrayAccess)>| {
-                other.is_some_and(|(n, other)| n == arg && other.index == access.index && other.loops == access.loops)
-            };
-            let found = known.get(&id).is_none_or(same).then_some((arg, access));
-            known.insert(id, found);
-        }
-    }
-    let known = known.into_iter().filter_map(|(id, found)| found.map(|found| (id, found))).collect();
+    let known = Reads::of(analysis);
     let mut finder = Finder { kernel, analysis, known, rows: Vec::new() };
     finder.block(&kernel.body.block, &mut Vec::new());
     finder.rows
@@ -181,8 +170,7 @@ type Row = (usize, u32, Vec<Vec<(Symbol, i64)>>, Vec<i64>);
 struct Finder<'k> {
     kernel: &'k Kernel,
     analysis: &'k Analysis,
-    /// Reads of one meaning.
-    known: BTreeMap<ExprId, (usize, &'k ArrayAccess)>,
+    known: Reads<'k>,
     rows: Vec<Carried>,
 }
 
@@ -192,7 +180,7 @@ impl Finder<'_> {
             match &stmt.kind {
                 StmtKind::For { local, lo, hi, body, .. } => {
                     // Without reads there is nothing to find inside.
-                    let Some(number) = self.number(body, outer.len()) else { continue };
+                    let Some(number) = self.known.number(self.kernel, body, outer.len()) else { continue };
                     if assigns(body, *local) {
                         continue;
                     }
@@ -212,16 +200,6 @@ impl Finder<'_> {
                 _ => {}
             }
         }
-    }
-
-    /// The number of a loop around which there are `depth` others, as its reads know it.
-    fn number(&self, body: &Block, depth: usize) -> Option<u32> {
-        let mut numbers = loads(&self.kernel.body, body).into_iter().map(|id| {
-            let (_, access) = self.known.get(&id)?;
-            access.loops.get(depth).copied()
-        });
-        let first = numbers.next()??;
-        numbers.all(|number| number == Some(first)).then_some(first)
     }
 
     /// The rows of one loop.
@@ -271,7 +249,7 @@ impl Finder<'_> {
 
     /// The row of a read that a loop moves, and how many iterations ahead of the counter it is there.
     fn row(&self, id: ExprId, number: u32, loops: &[u32]) -> Option<(Row, i64)> {
-        let (arg, access) = *self.known.get(&id)?;
+        let (arg, access) = self.known.get(id)?;
         let of = self.kernel.args.get(arg)?;
         if of.access == Access::Write || access.index.len() != of.rank {
             return None;
