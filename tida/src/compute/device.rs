@@ -562,6 +562,7 @@ impl DeviceLaunch<'_> {
             checked: self.checked,
             groups,
             march,
+            fused: None,
             cache,
             width,
             registers: if self.without.registers { 0 } else { USUAL },
