@@ -7,7 +7,7 @@ use emit_support::host::{Grid, Grids, Launch, Rng, plan, source};
 use emit_support::samples::{F32, F64, I32, bind, typed};
 use emit_support::{nvrtc, pocl, samples};
 use tida_kernels::analysis::analyse;
-use tida_kernels::element::ScalarType;
+use tida_kernels::element::{ElementType, ScalarType};
 use tida_kernels::emit::Param;
 use tida_kernels::interp::{Memory, run_box};
 use tida_kernels::ir::{Access, Kernel, Type};
@@ -20,7 +20,6 @@ use tida_kernels::quote::*;
 struct Case {
     launch: Launch,
     plan: Plan,
-    planes: u32,
 }
 
 /// The faces of a box whose axes wrap or not.
@@ -88,7 +87,7 @@ fn case(kernel: &Kernel, steps: &Steps, extent: &[i64], wraps: &[bool], fused: F
     let plain = plan(kernel, &grids, Dialect::OpenCl, Goal::Sweep, false, false);
     let planes = 1 + rng.below(extent[0] as u64 + 2) as u32;
     let plan = Plan { fused: Some(fused), march: Some(planes), ..plain };
-    Case { launch: Launch { captures, grids, whole: (lo.clone(), hi.clone()), boxes: vec![(lo, hi)] }, plan, planes }
+    Case { launch: Launch { captures, grids, whole: (lo.clone(), hi.clone()), boxes: vec![(lo, hi)] }, plan }
 }
 
 /// The launch leaves what the interpreter leaves, step by step.
@@ -153,6 +152,85 @@ fn fused(steps: &Steps, depth: u8, cells: u8, wraps: &[bool]) -> Fused {
     }
 }
 
+/// A step that reads around its cell of an array, and at the cell of another one; some in branches, some in a loop.
+fn random(rng: &mut Rng) -> Kernel {
+    let rank = 2 + rng.below(2) as usize;
+    let element = [F32, F64, I32][rng.below(3) as usize];
+    let ElementType::Scalar(ty) = element else { unreachable!() };
+    let star = rng.below(2) == 0;
+    let radius = 1 + rng.below(2) as i64;
+    let mut args = vec![("next", bind(Access::Write, element, rank)), ("u", bind(Access::Read, element, rank))];
+    // Of another type, so that it cannot be the one that alternates, or of the same.
+    let other = [None, Some(F32), Some(element)][rng.below(3) as usize];
+    args.extend(other.map(|of| ("force", bind(Access::Read, of, rank))));
+    let near = |rng: &mut Rng| {
+        let wide = |rng: &mut Rng| rng.below(2 * radius as u64 + 1) as i64 - radius;
+        let mut offset: Vec<i64> = (0..rank).map(|_| if star { 0 } else { wide(rng) }).collect();
+        offset[rng.below(rank as u64) as usize] = wide(rng);
+        load(1, at_plus(&offset))
+    };
+    let mut corner = vec![0; rank];
+    corner[rng.below(rank as u64) as usize] = if rng.below(2) == 0 { radius } else { -radius };
+    let sum = (0..2 + rng.below(5)).fold(load(1, at_plus(&corner)), |sum, n| match n % 3 {
+        2 => sub(sum, mul(capture(0), near(rng))),
+        _ => add(sum, near(rng)),
+    });
+    let axis = |n: usize| project(at(), entry(int(n as u64)));
+    let mut body = vec![let_(0, sum)];
+    if other.is_some() {
+        body.push(set(0, add(local(0), cast(load(2, at()), ty))));
+    }
+    if rng.below(2) == 0 {
+        let odd = compare(CompareOp::Eq, binary(BinaryOp::BitAnd, axis(rng.below(rank as u64) as usize), int(1)), int(1));
+        body.push(eval(if_then(odd, block(vec![set(0, add(local(0), near(rng)))]))));
+    }
+    if rng.below(3) == 0 {
+        let turn = block(vec![set(0, add(local(0), near(rng)))]);
+        body.push(for_(1, int_of(0, ScalarType::I32), int_of(2, ScalarType::I32), turn));
+    }
+    if rng.below(3) == 0 {
+        // A cell that ends early.
+        let edge = compare(CompareOp::Lt, axis(0), int(1));
+        body.push(eval(if_then(edge, block(vec![store(0, at(), load(1, at())), return_(None)]))));
+    }
+    body.push(store(0, at(), mul(local(0), capture(0))));
+    let captures = [("self.c", Type::Scalar(ty))];
+    typed("random.rs", rank, &args, &captures, &["sum", "turn"], block(body), vec![], None)
+}
+
+#[test]
+fn random_kernels_take_several_steps() {
+    let wanted = std::env::var("TIDA_RANDOM_KERNELS").ok().and_then(|n| n.parse().ok()).unwrap_or(10);
+    let first = std::env::var("TIDA_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
+    for seed in first..first + wanted {
+        let mut rng = Rng(seed * 77 + 3);
+        let kernel = random(&mut rng);
+        let label = format!("seed {seed}\n{kernel}");
+        let Some(steps) = fusible(&kernel, &analyse(&kernel)) else { panic!("{label}") };
+        let rank = kernel.rank;
+        let wraps: Vec<bool> = (0..rank).map(|_| rng.below(2) == 0).collect();
+        let (depth, cells) = (2 + rng.below(3) as u8, 1 + rng.below(4) as u8);
+        let mut fused = fused(&steps, depth, cells, &wraps);
+        fused.unrolled = rng.below(4) == 0;
+        let extent: Vec<i64> = (0..rank).map(|_| 1 + rng.below(if rank == 2 { 30 } else { 12 }) as i64).collect();
+        // Blocks whose tiles have a core of some cells.
+        let reach = |axis: usize| fused.margin(axis, 0) + fused.margin(axis, 1);
+        let more = 1 + rng.below(6) as i64;
+        let block = match rank {
+            2 => [(reach(3) + more + i64::from(cells) - 1) / i64::from(cells), 1],
+            _ => [reach(3) + more, (reach(2) + more + i64::from(cells) - 1) / i64::from(cells)],
+        };
+        let mut case = case(&kernel, &steps, &extent, &wraps, fused, &mut rng);
+        case.plan.block = [block[0] as u32, block[1] as u32, 1];
+        case.plan.narrow = rng.below(3) != 0;
+        check(&kernel, &steps, &case, &label);
+        if seed % 4 == 0 {
+            let cuda = Plan { dialect: Dialect::Cuda, fused: case.plan.fused.clone().map(|fused| Fused { unrolled: true, ..fused }), ..case.plan };
+            nvrtc::compile(&source(&kernel, &cuda).text);
+        }
+    }
+}
+
 #[test]
 fn samples_take_several_steps() {
     let mut rng = Rng(5);
@@ -164,7 +242,6 @@ fn samples_take_several_steps() {
         let steps = fusible(&kernel, &analyse(&kernel)).unwrap();
         let mut case = case(&kernel, &steps, &extent, &wraps, fused(&steps, depth, cells, &wraps), &mut rng);
         case.plan.block = block;
-        println!("{}", source(&kernel, &case.plan).text);
         let cuda = Plan { dialect: Dialect::Cuda, ..case.plan.clone() };
         nvrtc::compile(&source(&kernel, &cuda).text);
         check(&kernel, &steps, &case, name);
