@@ -30,6 +30,7 @@ fn of(sample: &samples::Sample, dialect: Dialect, many: bool, narrow: bool) -> S
         checked: sample.checked,
         groups,
         march: None,
+        fused: None,
         cache: Vec::new(),
         width: 1,
         registers: 64,

@@ -16,6 +16,9 @@ impl Writer<'_, '_> {
     pub fn load(&mut self, id: ExprId, arg: usize, index: &[ExprId], component: &Component) -> Piece {
         let of = &self.shared.kernel.args[arg];
         let ty = of.element.component_types().get(component.base as usize).copied().unwrap_or(ScalarType::U8);
+        if let Some(name) = self.step_value(id, arg) {
+            return self.truth(ty, name);
+        }
         if let Some(text) = self.tile_read(id, arg, index, component) {
             return self.truth(ty, text);
         }
@@ -56,6 +59,13 @@ impl Writer<'_, '_> {
             return self.truth(ty, format!("({inside} ? {text} : 0)"));
         }
         self.truth(ty, text)
+    }
+
+    /// What the function of a step is given for a read.
+    fn step_value(&mut self, id: ExprId, arg: usize) -> Option<String> {
+        let steps = self.shared.fused.as_ref().filter(|steps| self.in_kernel && steps.pair.1 == arg)?;
+        let offset = steps.offsets[*steps.reads.get(&id)?];
+        Some(self.shared.given(arg, &offset[3 - self.shared.kernel.rank..]))
     }
 
     /// The register of a marching thread that holds a component of a cell, if one does.

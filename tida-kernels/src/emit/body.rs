@@ -206,6 +206,10 @@ impl<'s, 'a> Writer<'s, 'a> {
                 let value = self.text_of(*value);
                 self.put(span, format!("{place} = {value};"));
             }
+            StmtKind::Store { value, .. } if self.shared.fused.is_some() => {
+                let (made, value) = (self.shared.own("made"), self.text_of(*value));
+                self.put(span, format!("{made} = {value};"));
+            }
             StmtKind::Store { arg, index, component, value } => {
                 let place = self.store_place(*arg as usize, index, component);
                 let value = self.text_of(*value);
@@ -249,6 +253,9 @@ impl<'s, 'a> Writer<'s, 'a> {
 
     /// Ends the cell: all that a thread does, or it marches on.
     fn next_cell(&mut self) -> String {
+        if self.shared.fused.is_some() {
+            return format!("return {};", self.shared.own("made"));
+        }
         match (self.shared.plan.marches(self.shared.kernel.rank), self.loops) {
             (None, _) => "return;".into(),
             (Some(_), 0) => "continue;".into(),

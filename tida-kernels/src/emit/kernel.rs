@@ -3,6 +3,7 @@
 use super::access::readers;
 use super::body::{Writer, file_name};
 use super::cache;
+use super::fused;
 use super::maps;
 use super::march;
 use super::names::legal;
@@ -40,7 +41,10 @@ pub(super) fn emit(kernel: &Kernel, analysis: &Analysis, plan: &Plan) -> Source 
     for axis in 0..kernel.rank as u32 {
         shared.field(Field::Extent(axis));
     }
-    let cell = if sweep {
+    let cell = if shared.fused.is_some() {
+        main.depth = 1;
+        fused::steps(&mut shared, &mut main, body)
+    } else if sweep {
         main.depth = 1;
         match plan.marches(kernel.rank) {
             _ if shared.stay() => {
@@ -162,7 +166,7 @@ fn functions(shared: &mut Shared<'_>) -> Text {
 }
 
 /// What the body names but does not declare: pointers, positions, coordinates.
-fn top(shared: &mut Shared<'_>, text: &mut Text) {
+pub(super) fn top(shared: &mut Shared<'_>, text: &mut Text) {
     let t = shared.own("t0");
     pointers(shared, text);
     positions(shared, text, "const ", &t);
@@ -296,7 +300,7 @@ pub(super) fn params(shared: &mut Shared<'_>, entry: bool) -> Vec<Declared> {
         }
         _ => add(Param::Geometry, "const Geometry".into(), "box"),
     }
-    if entry && shared.plan.marches(kernel.rank).is_some() {
+    if entry && (shared.fused.is_some() || shared.plan.marches(kernel.rank).is_some()) {
         let march = shared.own("march");
         add(Param::March, "const i32".into(), &march);
     }

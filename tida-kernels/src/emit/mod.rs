@@ -11,6 +11,7 @@ pub mod copies;
 mod dialect;
 mod expr;
 pub mod fold;
+mod fused;
 mod helpers;
 mod kernel;
 mod maps;
@@ -62,7 +63,7 @@ pub enum Param {
     /// [`Plan::many`].
     LogTiles,
     /// Cells along axis 0 that a thread takes one after the other (`i32`, at least 1). With a plan that
-    /// [`marches`](Plan::marches).
+    /// [`marches`](Plan::marches). With a [`fused`](Plan::fused) one the planes of a chunk.
     March,
     /// Memory that says where the regions of a whole array lie: 64-bit words. For an array of `E` axes: the number of
     /// regions along each axis; the shape; for each axis the ends of its regions' valid boxes; then for each region

@@ -10,6 +10,7 @@ use crate::analysis::{Analysis, IndexForm, Symbol};
 use crate::element::{ElementType, ScalarType};
 use crate::ir::{Access, Arg, Kernel};
 use crate::plan::cache::{Scope, sharing};
+use crate::plan::fuse::{Steps, steps};
 use crate::plan::maps::{Map, maps};
 use crate::plan::march::Queue;
 use crate::plan::registers::{Carried, kept};
@@ -90,6 +91,8 @@ pub(super) struct Shared<'a> {
     pub maps: Vec<Map>,
     /// Arguments whose reads go through tagged lines.
     pub tagged: Vec<usize>,
+    /// The reads that a step finds with threads of its block.
+    pub fused: Option<Steps>,
     /// By argument: what its group is called in the text, with `_` before it.
     suffixes: Vec<String>,
     /// Variables of the emitter's own: the names users see in examples, if theirs leave them free.
@@ -121,6 +124,10 @@ impl<'a> Shared<'a> {
             scopes: Vec::new(),
             maps: Vec::new(),
             tagged: Vec::new(),
+            fused: plan
+                .fused
+                .as_ref()
+                .and_then(|fused| steps(kernel, analysis, (fused.out.into(), fused.inp.into()))),
             suffixes: Vec::new(),
             own: BTreeMap::new(),
             used: Used::default(),
@@ -304,13 +311,13 @@ impl<'a> Shared<'a> {
     pub fn register(&mut self, queue: usize, along: i64) -> String {
         let Queue { arg, component, across, .. } = self.queues[queue].clone();
         let path = component_path(&self.kernel.args[arg].element, component);
-        let part = |by: i64| match by {
-            0 => "_0".to_owned(),
-            ..0 => format!("_m{}", by.unsigned_abs()),
-            _ => format!("_p{by}"),
-        };
-        let place: String = std::iter::once(along).chain(across).map(part).collect();
-        let name = format!("{}{path}{place}", self.args[arg]);
+        let name = format!("{}{path}{}", self.args[arg], place(std::iter::once(along).chain(across)));
+        self.own(&name)
+    }
+
+    /// What a step is given of the array that it continues from, at one of its offsets: `u_m1_0_0`.
+    pub fn given(&mut self, inp: usize, offset: &[i64]) -> String {
+        let name = format!("{}{}", self.args[inp], place(offset.iter().copied()));
         self.own(&name)
     }
 
@@ -331,6 +338,16 @@ impl<'a> Shared<'a> {
     pub fn pointee(&self, arg: usize) -> &'static str {
         uniform(&self.kernel.args[arg].element).map_or("u8", memory)
     }
+}
+
+/// `_m1_0_p2`: an offset in a name.
+fn place(offset: impl Iterator<Item = i64>) -> String {
+    let part = |by: i64| match by {
+        0 => "_0".to_owned(),
+        ..0 => format!("_m{}", by.unsigned_abs()),
+        _ => format!("_p{by}"),
+    };
+    offset.map(part).collect()
 }
 
 /// The scalar type of all components, if they have one.

@@ -6,6 +6,7 @@
 
 pub mod auto;
 pub mod cache;
+pub mod fuse;
 pub mod maps;
 pub mod march;
 pub(crate) mod reads;
@@ -85,6 +86,8 @@ pub struct Plan {
     /// Cells along axis 0 that a thread takes one after the other, with what it read in registers (see [`march`]); else each
     /// thread has one cell. Sweeps over more than one axis whose reads are all proven march, others do not look at it.
     pub march: Option<u32>,
+    /// Several steps in one launch (see [`fuse`]). Such a plan has no tiles; its `march` are the planes of a chunk.
+    pub fused: Option<fuse::Fused>,
     /// The arguments whose reads come from tiles in shared memory, where they can (see [`cache`]). A plan with tiles does not
     /// march.
     pub cache: Vec<cache::Cached>,
@@ -118,11 +121,14 @@ impl Plan {
 
     /// How many cells a thread takes along axis 0 of a kernel of so many axes, if it marches.
     pub fn marches(&self, rank: usize) -> Option<u32> {
-        self.march.filter(|_| rank > 1 && self.goal == Goal::Sweep && !self.checked && !self.caches())
+        self.march.filter(|_| rank > 1 && self.fused.is_none() && self.goal == Goal::Sweep && !self.checked && !self.caches())
     }
 
     /// Blocks along x, y and z that cover a box of these extents (axes of the kernel).
     pub fn blocks(&self, extent: &[i64]) -> [u64; 3] {
+        if let Some(fused) = &self.fused {
+            return fused.blocks(self.block, self.march.unwrap_or(1), extent).unwrap_or_default();
+        }
         let mut threads = extent.to_vec();
         if let (Some(cells), Some(along)) = (self.marches(extent.len()), threads.first_mut()) {
             *along = (*along).max(0).unsigned_abs().div_ceil(u64::from(cells.max(1))) as i64;

@@ -341,6 +341,7 @@ pub fn plan(kernel: &Kernel, grids: &Grids, dialect: Dialect, goal: Goal, checke
         checked,
         groups,
         march: None,
+        fused: None,
         cache: Vec::new(),
         width: 1,
         registers: 64,

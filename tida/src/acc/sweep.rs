@@ -6,15 +6,28 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 use smallvec::SmallVec;
+use tida_kernels::plan::fuse::Faces;
 
 use super::boxes::{BoxList, union};
 use super::chain::Kind;
 use super::hybrid::Pace;
+use super::device::DeviceCore;
 use super::node::{Done, Node, Queue};
 use super::tracker::{BoxTouch, Tracker};
 use crate::array::GridBox;
 use crate::compute::cache::Hints;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
+
+/// How steps of a sweep may run as one launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fusible {
+    /// The argument that is written.
+    pub out: usize,
+    /// The one that alternates with it.
+    pub inp: usize,
+    /// Cells that a step reads around each, along each of four axes (leading axes 0).
+    pub halo: [i64; 4],
+}
 
 /// Runs a kernel over boxes of cells. One per sweep.
 pub(crate) trait Launch: Send + Sync {
@@ -29,6 +42,40 @@ pub(crate) trait Launch: Send + Sync {
     /// # Safety
     /// As [`Launch::run`], until the node of `queue` has finished.
     unsafe fn enqueue(self: Arc<Self>, queue: &Queue<'_>, boxes: &[(usize, GridBox<4>)]) -> Result<Done, Error>;
+
+    /// Whether several steps may run as one launch on a device: which arrays alternate between them.
+    fn fusible(&self) -> Option<Fusible> {
+        None
+    }
+
+    /// How many steps had best run together over a box of this extent, at most `most` (odd); 1 if single sweeps are as good.
+    fn depth(&self, _device: &DeviceCore, _cells: &GridBox<4>, _faces: &Faces, _most: u32) -> u32 {
+        1
+    }
+
+    /// Puts `steps` steps into a stream: reads the array [`Fusible::inp`], writes [`Fusible::out`]. `cells` is one box, whose
+    /// first region is `region`: the arrays lie in rows, or it is that region's.
+    ///
+    /// # Errors
+    /// A device that refuses the launch, and kernels that are not [`Launch::fusible`].
+    ///
+    /// # Safety
+    /// As [`Launch::enqueue`]; beyond the box both arrays hold what `faces` says.
+    unsafe fn enqueue_steps(
+        self: Arc<Self>,
+        _queue: &Queue<'_>,
+        _region: usize,
+        _cells: GridBox<4>,
+        _faces: &Faces,
+        _steps: u32,
+    ) -> Result<Done, Error> {
+        Err(Error::new(
+            ErrorKind::Kernel,
+            "run several steps of a kernel in one launch",
+            "a kernel that runs one step a launch",
+            "report this: the scheduler should not have asked for it",
+        ))
+    }
 }
 
 /// What makes two recorded computes parts of one sweep: the same kernel on the same arrays with the same captures.

@@ -156,10 +156,28 @@ impl SweepLaunch<'_> {
         boxes: &[(usize, GridBox<4>)],
         held: Arc<dyn Any + Send + Sync>,
     ) -> Result<Done, Error> {
-        let launch = DeviceLaunch {
+        let (device, prepared) = (queue.device.clone(), self.prepared.clone());
+        // SAFETY: handed on.
+        let launched = unsafe { self.at(queue, args).enqueue(queue, boxes)? };
+        Ok(Box::new(move || {
+            let finished = launched.finish(&device, &prepared);
+            drop(held);
+            finished
+        }))
+    }
+}
+
+impl<'a> SweepLaunch<'a> {
+    /// The launch as the commands of `queue` find its arrays.
+    pub fn at<'b: 'a>(self, queue: &'a Queue<'_>, args: SmallVec<[OnDevice<'b>; 8]>) -> DeviceLaunch<'a> {
+        let placed = |arg: OnDevice<'b>| -> DeviceArg<'a> {
+            let arg: DeviceArg<'a> = arg.0;
+            arg.placed(queue)
+        };
+        DeviceLaunch {
             prepared: self.prepared,
             captures: self.captures,
-            args: args.into_iter().map(|arg| arg.0.placed(queue)).collect(),
+            args: args.into_iter().map(placed).collect(),
             goal: Goal::Sweep,
             checked: self.checked,
             valid_only: self.valid_only,
@@ -168,15 +186,7 @@ impl SweepLaunch<'_> {
             cache: self.cache,
             fold: None,
             without: queue.device.without(),
-        };
-        // SAFETY: handed on.
-        let launched = unsafe { launch.enqueue(queue, boxes)? };
-        let (device, prepared) = (queue.device.clone(), self.prepared.clone());
-        Ok(Box::new(move || {
-            let finished = launched.finish(&device, &prepared);
-            drop(held);
-            finished
-        }))
+        }
     }
 }
 
@@ -387,6 +397,21 @@ impl DeviceLaunch<'_> {
         }
         plan.many = fitting.len() > 1;
         plan.by_value = if plan.many { self.by_value(&plan, fitting.len()) } else { 0 };
+        self.commands_of(device, plan, &fitting, held).map(Some)
+    }
+
+    /// The same for a plan and boxes that launches can have.
+    ///
+    /// # Errors
+    /// As [`DeviceLaunch::commands`].
+    pub fn commands_of(
+        &self,
+        device: &DeviceCore,
+        mut plan: Plan,
+        fitting: &[(usize, GridBox<4>)],
+        held: &mut Held,
+    ) -> Result<Commands, Error> {
+        let limits = device.backend().facts().grid;
         let maps = self.maps(device, &mut plan)?;
         let ready = self.ready(device, &plan)?;
 
@@ -415,14 +440,14 @@ impl DeviceLaunch<'_> {
                 parts.push(self.part(device, &plan, &ready, part)?);
             }
         } else {
-            for one in &fitting {
+            for one in fitting {
                 parts.push(self.part(device, &plan, &ready, std::slice::from_ref(one))?);
             }
         }
         held.extend(parts.iter().filter_map(|part: &Part| part.table.clone()));
         let captures = self.captures.list.iter().map(capture_bytes).collect();
         let lengths = self.args.iter().map(length_bytes).collect();
-        Ok(Some(Commands { plan, ready, arrays, wholes, maps, captures, lengths, parts }))
+        Ok(Commands { plan, ready, arrays, wholes, maps, captures, lengths, parts })
     }
 
     /// One launch: of several boxes, or of one.
@@ -562,6 +587,7 @@ impl DeviceLaunch<'_> {
             checked: self.checked,
             groups,
             march,
+            fused: None,
             cache,
             width,
             registers: if self.without.registers { 0 } else { USUAL },

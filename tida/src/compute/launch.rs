@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use tida_kernels::ir::Type;
 use tida_kernels::plan::Math;
+use tida_kernels::plan::fuse::Faces;
 use tida_kernels::scalar::{Fault, fault};
 
 use super::args::{self, ArgInfo, Args, HeldArgs, How, Views};
@@ -17,8 +18,9 @@ use super::device::SweepLaunch;
 use super::prepare::{Prepared, prepare};
 use super::site::{Site, sites};
 use super::view::{Checked, Proven};
+use crate::acc::device::DeviceCore;
 use crate::acc::node::{Done, Queue};
-use crate::acc::sweep::Launch;
+use crate::acc::sweep::{Fusible, Launch};
 use crate::acc::{Device, Side, TileAcc};
 use crate::array::GridBox;
 use crate::backend::cpu;
@@ -227,7 +229,38 @@ where
                 ended
             }));
         }
-        let how = SweepLaunch {
+        // SAFETY: the caller's promise; `check` has proven every access in range or has it checked, for the tiles that
+        // these boxes are part of; `self` holds the arrays.
+        unsafe { self.on_device().enqueue(queue, self.held.on_device(), boxes, self.clone()) }
+    }
+
+    fn fusible(&self) -> Option<Fusible> {
+        self.prepared.fusible().filter(|_| !self.run_checked && self.valid_only == 0)
+    }
+
+    fn depth(&self, device: &DeviceCore, cells: &GridBox<4>, faces: &Faces, most: u32) -> u32 {
+        self.prepared.depth(device, cells, faces, most)
+    }
+
+    unsafe fn enqueue_steps(
+        self: Arc<Self>,
+        queue: &Queue<'_>,
+        region: usize,
+        cells: GridBox<4>,
+        faces: &Faces,
+        steps: u32,
+    ) -> Result<Done, Error> {
+        let (args, boxed) = (self.held.on_device(), (region, cells));
+        // SAFETY: the caller's promise; `check` has proven every access of the cells of the box in range; `self` holds the
+        // arrays.
+        unsafe { self.on_device().enqueue_steps(queue, args, boxed, (faces, steps), self.clone()) }
+    }
+}
+
+impl<H, N, const D: usize> Native<H, N, D> {
+    /// The sweep as a device launches it.
+    fn on_device(&self) -> SweepLaunch<'_> {
+        SweepLaunch {
             prepared: &self.prepared,
             captures: &self.quoted.captures,
             checked: self.run_checked,
@@ -235,10 +268,7 @@ where
             block: self.block,
             march: self.march,
             cache: self.cache,
-        };
-        // SAFETY: the caller's promise; `check` has proven every access in range or has it checked, for the tiles that
-        // these boxes are part of; `self` holds the arrays.
-        unsafe { how.enqueue(queue, self.held.on_device(), boxes, self.clone()) }
+        }
     }
 }
 

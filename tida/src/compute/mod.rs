@@ -8,6 +8,7 @@ mod check;
 pub(crate) mod deferred;
 pub(crate) mod device;
 mod explain;
+mod fused;
 mod geometry;
 mod kernels;
 mod launch;

@@ -9,6 +9,7 @@ use tida_kernels::element::ScalarType;
 use tida_kernels::ir::{self, Access, Binding, Kernel, LowerInput, Type, lower};
 use tida_kernels::plan::Plan;
 use tida_kernels::plan::cache::{Sharing, sharing};
+use tida_kernels::plan::fuse::{Steps, fusible};
 use tida_kernels::plan::march::{Saving, saving};
 use tida_kernels::quote::StaticKernel;
 
@@ -30,6 +31,8 @@ pub(crate) struct Prepared {
     pub saving: Saving,
     /// What the cells of a block share.
     pub sharing: Sharing,
+    /// How several steps may run as one launch, if they may.
+    pub steps: Option<Steps>,
 }
 
 /// What a launch has to know of one argument.
@@ -123,7 +126,8 @@ impl Prepared {
         let uses_f64 = uses_f64(&kernel);
         let saving = saving(&kernel, &analysis);
         let sharing = sharing(&kernel, &analysis);
-        Ok(Prepared { kernel, analysis, args, uses_f64, saving, sharing })
+        let steps = fusible(&kernel, &analysis);
+        Ok(Prepared { kernel, analysis, args, uses_f64, saving, sharing, steps })
     }
 
     /// Threads of a block that nothing else is asked of, over boxes of about this extent.

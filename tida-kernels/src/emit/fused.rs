@@ -1,0 +1,489 @@
+//! Several steps of a stencil in one launch: see [`fuse`](crate::plan::fuse).
+//!
+//! A block takes the planes of a chunk one after the other. In each iteration step 0, which is memory, gives one plane
+//! further, and each step finds the plane that lies `lag` behind that of the step before. What a step reads of its own cells
+//! is in registers, `kept_{step}_{cell}_{plane}`; what it reads of other threads' cells they have put into shared memory in
+//! iterations before this one, so that one barrier for each plane serves all steps.
+
+use std::collections::BTreeMap;
+
+use super::Field;
+use super::kernel::{params, top};
+use super::shared::Shared;
+use super::text::Text;
+use super::types::memory;
+use crate::plan::Dialect;
+use crate::plan::fuse::{Face, Fused, Held, Place, Steps, Stream};
+
+/// What all parts of the text need.
+struct Streams<'s> {
+    steps: &'s Steps,
+    fused: &'s Fused,
+    stream: Stream,
+    held: Held,
+    block: [u32; 3],
+    rank: usize,
+    /// The type of a cell in memory.
+    ty: &'static str,
+    /// The function of a step takes the numbers of its cell.
+    placed: bool,
+    /// Arrays, distances between planes and positions of the two arrays: first the one that is read.
+    arrays: [String; 2],
+    strides: [String; 2],
+    positions: [String; 2],
+    /// What else the function of a step is given.
+    rest: String,
+}
+
+/// Writes the body of the entry; gives the function of a step.
+pub(super) fn steps(shared: &mut Shared<'_>, main: &mut Text, body: Text) -> Text {
+    let plan = shared.plan;
+    let (Some(steps), Some(fused)) = (shared.fused.clone(), &plan.fused) else { return Text::default() };
+    let (cells, rank) = (i64::from(fused.cells), steps.rank);
+    let ty = memory(steps.scalar);
+    let (function, placed, rest) = function(shared, &steps, body, ty);
+    let names = |what: &str, shared: &mut Shared<'_>| {
+        let (inp, out) = (format!("{}_{what}", shared.args[steps.pair.1]), format!("{}_{what}", shared.args[steps.pair.0]));
+        [shared.own(&inp), shared.own(&out)]
+    };
+    let (arrays, mut positions) = (names("cells", shared), names("at", shared));
+    let groups = [steps.pair.1, steps.pair.0].map(|arg| shared.group(arg));
+    if groups[0] == groups[1] {
+        positions = [positions[0].clone(), positions[0].clone()];
+    }
+    let strides = groups.map(|group| shared.stride(group, 0));
+    let streams = Streams {
+        stream: steps.stream(cells),
+        held: Held::of(&steps, fused, plan.block),
+        steps: &steps,
+        fused,
+        block: plan.block,
+        rank,
+        ty,
+        placed,
+        arrays,
+        strides,
+        positions,
+        rest,
+    };
+    streams.threads(shared, main, groups);
+    streams.planes(shared, main);
+    let mut all = numbers(shared);
+    all.append(function);
+    all
+}
+
+/// Functions of numbers of cells.
+fn numbers(shared: &Shared<'_>) -> Text {
+    let (mut text, device) = (Text::default(), shared.dialect().device());
+    text.block(format!("{device} i32 tida_between(i32 n, i32 lo, i32 hi)"), |text| {
+        text.line("return n < lo ? lo : n > hi ? hi : n;");
+    });
+    text.line("");
+    text.block(format!("{device} i32 tida_around(i32 n, i32 cells)"), |text| {
+        text.line("n %= cells;");
+        text.line("return n < 0 ? n + cells : n;");
+    });
+    text.line("");
+    text
+}
+
+/// The function of a step: what a cell becomes. Whether it takes the numbers of its cell, and what else it is given.
+fn function(shared: &mut Shared<'_>, steps: &Steps, body: Text, ty: &str) -> (Text, bool, String) {
+    let (name, made) = (shared.own("step"), shared.own("made"));
+    let given: Vec<String> = steps
+        .offsets
+        .iter()
+        .map(|offset| format!("const {ty} {}", shared.given(steps.pair.1, &offset[3 - steps.rank..])))
+        .collect();
+    let mut inner = Text { depth: 1, ..Text::default() };
+    top(shared, &mut inner);
+    inner.line(format!("{ty} {made} = 0;"));
+    inner.append(body);
+    inner.line(format!("return {made};"));
+    let placed = (0..steps.rank).any(|axis| {
+        let t = shared.own(&format!("t{axis}"));
+        inner.has_word(&t)
+    });
+    let mut rest = params(shared, false);
+    rest.retain(|param| inner.has_word(&param.name));
+    let mut all = given;
+    if placed {
+        all.extend((0..steps.rank).map(|axis| format!("const i32 {}", shared.own(&format!("t{axis}")))));
+    }
+    all.extend(rest.iter().map(|param| param.text.clone()));
+    let mut text = Text::default();
+    let inline = if shared.dialect() == Dialect::Cuda { " __forceinline__" } else { "" };
+    text.line(format!("{}{inline} {ty} {name}({}) {{", shared.dialect().device(), all.join(", ")));
+    text.append(inner);
+    text.line("}");
+    text.line("");
+    (text, placed, rest.iter().map(|param| format!(", {}", param.name)).collect())
+}
+
+impl Streams<'_> {
+    fn cells(&self) -> i64 {
+        self.fused.cells.into()
+    }
+
+    fn depth(&self) -> i64 {
+        self.fused.depth.into()
+    }
+
+    /// Faces of an axis of the kernel.
+    fn faces(&self, axis: usize) -> [Face; 2] {
+        self.fused.faces[4 - self.rank + axis]
+    }
+
+    fn wraps(&self, axis: usize) -> bool {
+        self.faces(axis)[0] == Face::Wrap
+    }
+
+    /// Cells beyond the box that memory holds for a step, below and above.
+    fn reach(&self, axis: usize) -> [i64; 2] {
+        self.fused.reach[4 - self.rank + axis].map(i64::from)
+    }
+
+    /// Whether a thread has several cells along the axis.
+    fn has_cells(&self, axis: usize) -> bool {
+        3 - self.rank + axis == self.steps.cells_axis()
+    }
+
+    /// The axes but the first, and the numbers of the thread's cells along them that differ.
+    fn across(&self) -> Vec<(usize, Vec<i64>)> {
+        let cells = |axis| if self.has_cells(axis) { (0..self.cells()).collect() } else { vec![0] };
+        (1..self.rank).map(|axis| (axis, cells(axis))).collect()
+    }
+
+    /// The variable of that name of a cell along an axis.
+    fn of(&self, shared: &mut Shared<'_>, name: &str, axis: usize, cell: i64) -> String {
+        let cell = if self.has_cells(axis) { format!("_{cell}") } else { String::new() };
+        shared.own(&format!("{name}{axis}{cell}"))
+    }
+
+    /// The number in the box of the cell that stands for one beyond a face, for what memory holds (`held`) or for what
+    /// it has neighbours of.
+    fn inside(&self, shared: &mut Shared<'_>, axis: usize, number: &str, held: bool) -> String {
+        let cells = shared.own(&format!("n{axis}"));
+        let [below, above] = if held { self.reach(axis) } else { [0, 0] };
+        if self.wraps(axis) {
+            return format!("tida_around({number}, {cells})");
+        }
+        format!("tida_between({number}, {}, {cells} - 1 + {above})", -below)
+    }
+
+    /// What a thread knows before the first plane.
+    fn threads(&self, shared: &mut Shared<'_>, text: &mut Text, groups: [u8; 2]) {
+        let dialect = shared.dialect();
+        let [x, y, _] = self.block;
+        let last = self.rank - 1;
+        if self.held.values() > 0 {
+            let (planes, values) = (shared.own("planes"), self.held.values());
+            text.line(format!("{} {} {planes}[{values}];", dialect.shared(), self.ty));
+        }
+        let thread = shared.own("thread");
+        let (tx, ty) = (shared.own("tx"), shared.own("ty"));
+        text.line(format!("const i32 {tx} = (i32){};", dialect.thread(0)));
+        if self.rank == 3 {
+            text.line(format!("const i32 {ty} = (i32){};", dialect.thread(1)));
+            text.line(format!("const i32 {thread} = {ty} * {x} + {tx};"));
+        } else {
+            text.line(format!("const i32 {thread} = {tx};"));
+        }
+        for axis in 0..self.rank {
+            let (cells, extent) = (shared.own(&format!("n{axis}")), shared.field(Field::Extent(axis as u32)));
+            text.line(format!("const i32 {cells} = (i32){extent};"));
+        }
+        let (core, tile) = (self.fused.core(self.rank, self.block), self.fused.tile(self.rank, self.block));
+        for (axis, numbers) in self.across() {
+            let (place, size, core, tile) =
+                if axis == last { (&tx, x, core[1], tile[1]) } else { (&ty, y, core[0], tile[0]) };
+            let margin = [0, 1].map(|side| self.fused.margin(4 - self.rank + axis, side));
+            let block = dialect.block(last - axis);
+            let cells = if self.has_cells(axis) { self.cells() } else { 1 };
+            debug_assert!(i64::from(size) * cells == tile);
+            let (first, n) = (shared.own(&format!("first{axis}")), shared.own(&format!("n{axis}")));
+            text.line(format!("const i32 {first} = (i32){block} * {core} - {};", margin[0]));
+            for cell in numbers {
+                let (t, own) = (self.of(shared, "t", axis, cell), self.of(shared, "mine", axis, cell));
+                let within = match (cells, cell) {
+                    (1, _) => place.clone(),
+                    (_, 0) => format!("{place} * {cells}"),
+                    _ => format!("{place} * {cells} + {cell}"),
+                };
+                text.line(format!("const i32 {t} = {first} + {within};"));
+                let mut tests = Vec::new();
+                if margin[0] > 0 {
+                    tests.push(format!("{within} >= {}", margin[0]));
+                }
+                if margin[1] > 0 {
+                    tests.push(format!("{within} < {}", tile - margin[1]));
+                }
+                tests.push(format!("{t} < {n}"));
+                text.line(format!("const bool {own} = {};", tests.join(" && ")));
+                if !self.wraps(axis) {
+                    let beyond = self.of(shared, "beyond", axis, cell);
+                    text.line(format!("const bool {beyond} = {t} < 0 || {t} >= {n};"));
+                }
+                if self.placed {
+                    let (at, inside) = (self.of(shared, "in", axis, cell), self.inside(shared, axis, &t, false));
+                    text.line(format!("const i32 {at} = {inside};"));
+                }
+            }
+        }
+        self.memory(shared, text, groups);
+        self.ghosts(shared, text);
+        let (from, end, march) = (shared.own("from"), shared.own("end"), shared.own("march"));
+        let n0 = shared.own("n0");
+        text.line(format!("const i32 {from} = (i32){} * {march};", dialect.block(2)));
+        text.line(format!("const i32 {end} = {n0} - {from} < {march} ? {n0} : {from} + {march};"));
+    }
+
+    /// Where the cells of a thread are in memory.
+    fn memory(&self, shared: &mut Shared<'_>, text: &mut Text, groups: [u8; 2]) {
+        let dialect = shared.dialect();
+        let (word, cast) = if shared.plan.narrow { ("i32", "(i32)") } else { ("i64", "") };
+        let args = [self.steps.pair.1, self.steps.pair.0];
+        for (n, arg) in args.into_iter().enumerate() {
+            let pointer = dialect.pointer(self.ty, n == 1);
+            let mut start = shared.arg(arg);
+            if !shared.plan.points_to_regions() {
+                start += &format!(" + {}", shared.field(Field::Base(arg as u32)));
+            }
+            text.line(format!("{pointer} {} = {start};", self.arrays[n]));
+        }
+        let held: Vec<(usize, i64)> =
+            self.across().into_iter().flat_map(|(axis, cells)| cells.into_iter().map(move |cell| (axis, cell))).collect();
+        for (axis, cell) in held {
+            let (t, at) = (self.of(shared, "t", axis, cell), self.of(shared, "held", axis, cell));
+            let inside = self.inside(shared, axis, &t, true);
+            text.line(format!("const i32 {at} = {inside};"));
+        }
+        let different = if groups[0] == groups[1] { 1 } else { 2 };
+        for (n, group) in groups.into_iter().enumerate().take(different) {
+            for axis in 0..self.rank - 1 {
+                let (name, stride) = (shared.stride(group, axis), shared.field(Field::Stride(group.into(), axis as u32)));
+                text.line(format!("const {word} {name} = {cast}{stride};"));
+            }
+            let first = shared.field(Field::First(group.into()));
+            for cell in 0..self.cells() {
+                let mut place = format!("{cast}{first}");
+                for axis in 1..self.rank {
+                    place += &format!(" + {}", self.of(shared, "held", axis, cell));
+                    if axis + 1 < self.rank {
+                        place += &format!(" * {}", shared.stride(group, axis));
+                    }
+                }
+                text.line(format!("const {word} {}_{cell} = {place};", self.positions[n]));
+            }
+        }
+    }
+
+    /// The cells of a thread beyond faces where memory says what is there.
+    fn ghosts(&self, shared: &mut Shared<'_>, text: &mut Text) {
+        let axes: Vec<usize> = (1..self.rank).filter(|axis| !self.wraps(*axis)).collect();
+        if axes.is_empty() {
+            return;
+        }
+        let mut any = Vec::new();
+        for cell in 0..self.cells() {
+            let tests: Vec<String> = axes.iter().map(|axis| self.of(shared, "beyond", *axis, cell)).collect();
+            let ghost = shared.own(&format!("ghost_{cell}"));
+            text.line(format!("const bool {ghost} = {};", tests.join(" || ")));
+            any.push(ghost);
+        }
+        text.line(format!("const bool {} = {};", shared.own("ghosts"), any.join(" || ")));
+    }
+
+    /// Where a value is in memory, on a plane of this number.
+    fn at(&self, array: usize, cell: i64, plane: &str) -> String {
+        let [array, position, stride] = [&self.arrays, &self.positions, &self.strides].map(|names| &names[array]);
+        format!("{array}[{position}_{cell} + {plane} * {stride}]")
+    }
+
+    fn kept(&self, shared: &mut Shared<'_>, step: i64, cell: i64, plane: i64) -> String {
+        shared.own(&format!("kept_{step}_{cell}_{plane}"))
+    }
+
+    /// Planes, one after the other.
+    fn planes(&self, shared: &mut Shared<'_>, text: &mut Text) {
+        let Stream { lag, .. } = self.stream;
+        let (kept, depth, cells) = (self.stream.kept(), self.depth(), self.cells());
+        for step in 0..depth {
+            for cell in 0..cells {
+                let names: Vec<String> = (0..kept).map(|plane| self.kept(shared, step, cell, plane) + " = 0").collect();
+                text.line(format!("{} {};", self.ty, names.join(", ")));
+            }
+        }
+        for slot in 0..self.stream.slots() {
+            let start = slot * self.held.plane + self.held.gap;
+            text.line(format!("i32 {} = {} + {start};", shared.own(&format!("slot_{slot}")), shared.own("thread")));
+        }
+        let warm = depth * self.reach(0)[0];
+        let (from, end, newest) = (shared.own("from"), shared.own("end"), shared.own("newest"));
+        let source = shared.own("source");
+        let first = self.inside(shared, 0, &format!("{from} - {warm}"), true);
+        text.line(format!("i32 {source} = {first};"));
+        for cell in 0..cells {
+            let (next, value) = (shared.own(&format!("next_{cell}")), self.at(0, cell, &source));
+            text.line(format!("{} {next} = {value};", self.ty));
+        }
+        let turns = if self.fused.unrolled { kept } else { 1 };
+        let first = format!("{from} - {warm}");
+        let past = format!("{end} + {}", depth * lag);
+        if turns == 1 {
+            let head = format!("for (i32 {newest} = {first}; {newest} < {past}; {newest}++)");
+            return text.block(head, |text| self.plane(shared, text));
+        }
+        let (turn, base) = (shared.own("turn"), shared.own("base"));
+        text.block(format!("for (i32 {base} = {first}; {base} < {past}; {base} += {turns})"), |text| {
+            text.line("#pragma unroll");
+            text.block(format!("for (i32 {turn} = 0; {turn} < {turns}; {turn}++)"), |text| {
+                text.line(format!("const i32 {newest} = {base} + {turn};"));
+                self.plane(shared, text);
+            });
+        });
+    }
+
+    /// One plane of each step.
+    fn plane(&self, shared: &mut Shared<'_>, text: &mut Text) {
+        for cell in 0..self.cells() {
+            let next = shared.own(&format!("next_{cell}"));
+            self.keep(shared, text, 0, cell, &next);
+        }
+        // What the next iteration needs is under way during this one.
+        let (newest, source, n0) = (shared.own("newest"), shared.own("source"), shared.own("n0"));
+        let next = match self.wraps(0) {
+            true => format!("{source} + 1 == {n0} ? 0 : {source} + 1"),
+            false => self.inside(shared, 0, &format!("{newest} + 1"), true),
+        };
+        text.line(format!("{source} = {next};"));
+        for cell in 0..self.cells() {
+            let (next, value) = (shared.own(&format!("next_{cell}")), self.at(0, cell, &source));
+            text.line(format!("{next} = {value};"));
+        }
+        self.hand(shared, text, 0);
+        for step in 1..=self.depth() {
+            text.block("", |text| self.step(shared, text, step));
+        }
+        let slots = self.stream.slots();
+        if slots > 0 {
+            let oldest = shared.own("oldest");
+            let names: Vec<String> = (0..slots).map(|slot| shared.own(&format!("slot_{slot}"))).collect();
+            let mut moves = format!("const i32 {oldest} = {};", names[names.len() - 1]);
+            for pair in names.windows(2).rev() {
+                moves += &format!(" {} = {};", pair[1], pair[0]);
+            }
+            text.line(format!("{moves} {} = {oldest};", names[0]));
+            text.line(shared.dialect().barrier());
+        }
+    }
+
+    /// A value becomes the highest plane that a thread keeps of a cell.
+    fn keep(&self, shared: &mut Shared<'_>, text: &mut Text, step: i64, cell: i64, value: &str) {
+        let names: Vec<String> =
+            (0..self.stream.kept()).map(|plane| self.kept(shared, step, cell, plane)).collect();
+        let mut moves: String = names.windows(2).map(|pair| format!("{} = {}; ", pair[0], pair[1])).collect();
+        moves += &format!("{} = {value};", names[names.len() - 1]);
+        text.line(moves);
+    }
+
+    /// What other threads will read of a step.
+    fn hand(&self, shared: &mut Shared<'_>, text: &mut Text, step: i64) {
+        let [x, y, _] = self.block.map(i64::from);
+        let plane = self.stream.kept() - 1 - self.stream.late();
+        for (number, cell) in self.held.cells.iter().enumerate() {
+            let start = step * self.held.step + number as i64 * x * y;
+            let value = self.kept(shared, step, *cell, plane);
+            let (planes, slot) = (shared.own("planes"), shared.own("slot_0"));
+            text.line(format!("{planes}[{slot} + {start}] = {value};"));
+        }
+    }
+
+    /// Where a step finds what it reads, of the step before it.
+    fn read(&self, shared: &mut Shared<'_>, step: i64, place: &Place, names: &mut BTreeMap<Place, String>) -> String {
+        if place.is_own() {
+            return self.kept(shared, step - 1, place.cell, place.plane - self.stream.lowest);
+        }
+        let number = names.len();
+        names.entry(*place).or_insert_with(|| shared.own(&format!("near_{number}"))).clone()
+    }
+
+    /// A plane of a step.
+    fn step(&self, shared: &mut Shared<'_>, text: &mut Text, step: i64) {
+        let (plane, newest) = (shared.own("plane"), shared.own("newest"));
+        text.line(format!("const i32 {plane} = {newest} - {};", step * self.stream.lag));
+        let mut names = BTreeMap::new();
+        let mut calls = Vec::new();
+        for cell in 0..self.cells() {
+            let offsets = &self.steps.offsets;
+            let places = offsets.iter().map(|offset| self.steps.place(offset, cell, self.cells()));
+            let mut given: Vec<String> = places.map(|place| self.read(shared, step, &place, &mut names)).collect();
+            if self.placed {
+                given.push(shared.own("in0"));
+                given.extend((1..self.rank).map(|axis| self.of(shared, "in", axis, cell)));
+            }
+            let (value, name) = (shared.own(&format!("value_{cell}")), shared.own("step"));
+            calls.push(format!("{} {value} = {name}({}{});", self.ty, given.join(", "), self.rest));
+        }
+        let [x, y, _] = self.block.map(i64::from);
+        for (place, name) in &names {
+            let number = self.held.cells.iter().position(|cell| *cell == place.cell).unwrap_or_default() as i64;
+            let [by_y, by_x] = place.thread;
+            let at = (step - 1) * self.held.step + number * x * y + by_y * x + by_x;
+            let slot = self.stream.handed.map_or(0, |(_, highest)| 1 + highest - place.plane);
+            let (planes, slot) = (shared.own("planes"), shared.own(&format!("slot_{slot}")));
+            let sign = if at < 0 { '-' } else { '+' };
+            text.line(format!("const {} {name} = {planes}[{slot} {sign} {}];", self.ty, at.abs()));
+        }
+        if self.placed {
+            let (in0, inside) = (shared.own("in0"), self.inside(shared, 0, &plane, false));
+            text.line(format!("const i32 {in0} = {inside};"));
+        }
+        calls.into_iter().for_each(|call| text.line(call));
+        if step == self.depth() {
+            return self.store(shared, text);
+        }
+        self.beyond(shared, text, step);
+        for cell in 0..self.cells() {
+            let value = shared.own(&format!("value_{cell}"));
+            self.keep(shared, text, step, cell, &value);
+        }
+        self.hand(shared, text, step);
+    }
+
+    /// Cells beyond faces: what memory has there.
+    fn beyond(&self, shared: &mut Shared<'_>, text: &mut Text, step: i64) {
+        let (plane, n0) = (shared.own("plane"), shared.own("n0"));
+        let across = (1..self.rank).any(|axis| !self.wraps(axis));
+        let along = (!self.wraps(0)).then(|| format!("{plane} < 0 || {plane} >= {n0}"));
+        let test: Vec<String> = across.then(|| shared.own("ghosts")).into_iter().chain(along.clone()).collect();
+        if test.is_empty() {
+            return;
+        }
+        // Odd steps are in the array that the launch writes.
+        let array = (step % 2) as usize;
+        text.block(format!("if ({})", test.join(" || ")), |text| {
+            let (inside, held) = (self.inside(shared, 0, &plane, true), shared.own("held0"));
+            text.line(format!("const i32 {held} = {inside};"));
+            for cell in 0..self.cells() {
+                let ghost = across.then(|| shared.own(&format!("ghost_{cell}")));
+                let test: Vec<String> = ghost.into_iter().chain(along.clone()).collect();
+                let (value, from) = (shared.own(&format!("value_{cell}")), self.at(array, cell, &held));
+                text.line(format!("if ({}) {value} = {from};", test.join(" || ")));
+            }
+        });
+    }
+
+    /// What the last step leaves.
+    fn store(&self, shared: &mut Shared<'_>, text: &mut Text) {
+        let (plane, from, end) = (shared.own("plane"), shared.own("from"), shared.own("end"));
+        text.block(format!("if ({plane} >= {from} && {plane} < {end})"), |text| {
+            for cell in 0..self.cells() {
+                let mine: Vec<String> = (1..self.rank).map(|axis| self.of(shared, "mine", axis, cell)).collect();
+                let (value, to) = (shared.own(&format!("value_{cell}")), self.at(1, cell, &plane));
+                text.line(format!("if ({}) {to} = {value};", mine.join(" && ")));
+            }
+        });
+    }
+}

@@ -1,0 +1,560 @@
+//! Several steps of a stencil in one launch.
+//!
+//! A loop that writes `v` from `u`, then `u` from `v`, and so on, reads and writes all cells of both in each step. Blocks
+//! that take several steps at once read and write them once. A block streams along axis 0; each of its threads keeps, for
+//! every step, the planes of its own cells that the next step reads in registers, and hands what its neighbours read to them
+//! through shared memory (Lashgar ch. 6, "channels"). What neighbouring blocks would have to tell each other they compute
+//! twice: the tiles of blocks overlap (the thesis's ghost-zone optimisation).
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use super::auto::Machine;
+use super::reads::{Reads, expressions};
+use crate::analysis::{Analysis, IndexForm, Symbol};
+use crate::element::{ElementType, ScalarType};
+use crate::ir::{Access, ExprId, ExprKind, Kernel, has_while};
+
+/// What lies beyond a face of the box that is swept, between steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Face {
+    /// What memory holds there: in each of the two arrays, no step changes it.
+    #[default]
+    Memory,
+    /// The cells at the other end of the box (both faces of the axis).
+    Wrap,
+    /// The cell as far inside of the face.
+    Even,
+    /// The cell next to the face.
+    Nearest,
+}
+
+/// The faces of a box of four axes: the lower one of each axis, and the upper. A cell that is outside along several axes is
+/// what the first of them says.
+pub type Faces = [[Face; 2]; 4];
+
+/// Cells beyond the own one that a step reads along each of four axes, below and above.
+pub type Reach = [[u8; 2]; 4];
+
+/// How steps run together.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Fused {
+    /// The argument that a step writes.
+    pub out: u8,
+    /// The argument that it reads in the other's place.
+    pub inp: u8,
+    /// Steps of a launch.
+    pub depth: u8,
+    /// Cells of a thread, along the last axis but one (three axes) or the last (two).
+    pub cells: u8,
+    /// What lies around, along the axes of the kernel as the last of four.
+    pub faces: Faces,
+    /// What a step reads around its cell.
+    pub reach: Reach,
+    /// Planes whose text is one: registers then need no moves.
+    pub unrolled: bool,
+}
+
+/// What a kernel reads of the array that it is to continue from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Steps {
+    /// The argument that is written, and the one that alternates with it.
+    pub pair: (usize, usize),
+    /// Axes.
+    pub rank: usize,
+    /// The type of a cell.
+    pub scalar: ScalarType,
+    /// The offsets of the reads, each once.
+    pub offsets: Vec<[i64; 3]>,
+    /// For each expression that reads it, the number of its offset.
+    pub reads: BTreeMap<ExprId, usize>,
+    /// Operations on a cell.
+    pub work: u32,
+    /// Bytes of a cell that are read of other arrays.
+    pub others: u32,
+}
+
+/// The furthest read.
+const FURTHEST: i64 = 4;
+
+/// Iterations of the longest loop of a body.
+const TURNS: i64 = 64;
+
+/// The steps of a kernel that may run together: it writes one array in every cell and reads around it another one of the
+/// same type, at offsets that are constants.
+pub fn fusible(kernel: &Kernel, analysis: &Analysis) -> Option<Steps> {
+    let mut written = (0..kernel.args.len()).filter(|n| kernel.args[*n].access == Access::Write);
+    let out = written.next().filter(|_| written.next().is_none())?;
+    let like = |n: &usize| kernel.args[*n].access == Access::Read && kernel.args[*n].element == kernel.args[out].element;
+    let candidates: Vec<Steps> =
+        (0..kernel.args.len()).filter(like).filter_map(|inp| steps(kernel, analysis, (out, inp))).collect();
+    let around = |steps: &&Steps| steps.offsets.iter().any(|offset| *offset != [0; 3]);
+    let mut wide = candidates.iter().filter(around);
+    match (wide.next(), wide.next()) {
+        (Some(one), None) => Some(one.clone()),
+        _ => None,
+    }
+}
+
+/// The same for the argument that is written and the one that alternates with it.
+pub fn steps(kernel: &Kernel, analysis: &Analysis, (out, inp): (usize, usize)) -> Option<Steps> {
+    let (written, read) = (kernel.args.get(out)?, kernel.args.get(inp)?);
+    let ElementType::Scalar(scalar) = written.element else { return None };
+    let rank = kernel.rank;
+    let alike = written.access == Access::Write
+        && read.access == Access::Read
+        && read.element == written.element
+        && written.rank == rank
+        && read.rank == rank;
+    let alone = kernel.args.iter().filter(|arg| arg.access == Access::Write).count() == 1;
+    // What threads at the edge of a tile compute is of no use, but it has to end, and to read where it may.
+    let turns = (0..analysis.loops.len()).all(|n| analysis.turns(n as u32).is_some_and(|turns| turns <= TURNS));
+    let endless = has_while(&kernel.body.block) || kernel.functions.iter().any(|f| crate::ir::has_loop(&f.body.block));
+    let sound = analysis.complete && !analysis.may_fault && turns && !endless;
+    let usage = analysis.args.get(out)?;
+    let only_written = usage.must_write && !usage.read && usage.accesses.iter().all(|access| access.at_cell);
+    if !(2..=3).contains(&rank) || !alike || !alone || !sound || !only_written {
+        return None;
+    }
+    for (n, usage) in analysis.args.iter().enumerate().filter(|(n, _)| *n != out) {
+        let affine = |form: &IndexForm| matches!(form, IndexForm::Affine(_));
+        let known = usage.accesses.iter().all(|access| access.index.iter().all(affine) && access.component.is_some());
+        // A table's index is checked by its length alone.
+        if !known && kernel.args[n].access != Access::Table {
+            return None;
+        }
+    }
+    let of = Reads::of(analysis);
+    let mut found = Steps { pair: (out, inp), rank, scalar, offsets: Vec::new(), reads: BTreeMap::new(), work: 0, others: 0 };
+    for id in expressions(&kernel.body, &kernel.body.block) {
+        let arg = match &kernel.body[id].kind {
+            ExprKind::Load { arg, .. } => *arg as usize,
+            ExprKind::Binary(..) | ExprKind::Method(..) | ExprKind::Call(..) | ExprKind::Compare(..) => {
+                found.work += u32::from(kernel.body[id].ty.scalar().is_some_and(|ty| ty.is_float()));
+                continue;
+            }
+            _ => continue,
+        };
+        if arg != inp {
+            continue;
+        }
+        let (_, access) = of.get(id)?;
+        if !access.fits.is_empty() {
+            return None;
+        }
+        let mut offset = [0; 3];
+        for (axis, form) in access.index.iter().enumerate() {
+            match form {
+                IndexForm::Affine(f) if f.terms == [(Symbol::At(axis as u32), 1)] => {
+                    offset[3 - rank + axis] = Some(f.constant).filter(|by| by.abs() <= FURTHEST)?;
+                }
+                _ => return None,
+            }
+        }
+        let known = found.offsets.iter().position(|other| *other == offset);
+        let number = known.unwrap_or(found.offsets.len());
+        if known.is_none() {
+            found.offsets.push(offset);
+        }
+        found.reads.insert(id, number);
+    }
+    let others = kernel.args.iter().enumerate().filter(|(n, arg)| *n != inp && arg.access == Access::Read);
+    found.others = others.map(|(_, arg)| arg.element.bytes() as u32).sum();
+    (!found.offsets.is_empty()).then_some(found)
+}
+
+impl Steps {
+    /// What a step reads around its cell.
+    pub fn reach(&self) -> Reach {
+        let mut reach = Reach::default();
+        for offset in &self.offsets {
+            for (axis, by) in offset.iter().enumerate() {
+                let [below, above] = &mut reach[axis + 1];
+                *below = (*below).max((-by).clamp(0, FURTHEST) as u8);
+                *above = (*above).max((*by).clamp(0, FURTHEST) as u8);
+            }
+        }
+        reach
+    }
+
+    /// The axis of the offsets that a block streams along.
+    fn along(&self) -> usize {
+        3 - self.rank
+    }
+
+    /// How planes follow one another where a thread has so many cells.
+    pub(crate) fn stream(&self, cells: i64) -> Stream {
+        let (mut own, mut others) = (Vec::new(), Vec::new());
+        for cell in 0..cells {
+            for place in self.offsets.iter().map(|offset| self.place(offset, cell, cells)) {
+                if place.is_own() { own.push(place.plane) } else { others.push(place.plane) }
+            }
+        }
+        let highest = |of: &[i64]| of.iter().max().copied();
+        let lag = 1.max(highest(&own).unwrap_or(1)).max(highest(&others).map_or(1, |by| by + 1));
+        let handed = others.iter().min().copied().zip(highest(&others));
+        // What other threads read is kept until it is handed to them.
+        let late = handed.map(|(_, highest)| highest + 1);
+        let lowest = own.into_iter().chain(late).min().unwrap_or(lag);
+        Stream { lag, lowest, handed }
+    }
+
+    /// The axis of the offsets along which a thread has several cells.
+    pub(crate) fn cells_axis(&self) -> usize {
+        if self.rank == 2 { 2 } else { 1 }
+    }
+}
+
+/// How planes follow one another: see [`Steps::stream`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stream {
+    /// Planes that a step is behind the one before it.
+    pub lag: i64,
+    /// The lowest plane, from that of the next step's cell, that a thread keeps; the highest is `lag`.
+    pub lowest: i64,
+    /// The planes that other threads read, from the lowest to the highest, if any do.
+    pub handed: Option<(i64, i64)>,
+}
+
+impl Stream {
+    /// Planes that a thread keeps.
+    pub fn kept(&self) -> i64 {
+        self.lag - self.lowest + 1
+    }
+
+    /// Planes in shared memory: those that are read, and the one that is written meanwhile.
+    pub fn slots(&self) -> i64 {
+        self.handed.map_or(0, |(lowest, highest)| highest - lowest + 2)
+    }
+
+    /// How many planes after it was found a plane is written there.
+    pub fn late(&self) -> i64 {
+        self.handed.map_or(0, |(_, highest)| self.lag - 1 - highest)
+    }
+}
+
+/// Where the cell at an offset from one of a thread's cells is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    /// Plane from that of the cell.
+    pub plane: i64,
+    /// Which of the cells of the thread that has it.
+    pub cell: i64,
+    /// That thread, from this one along y and x.
+    pub thread: [i64; 2],
+}
+
+impl Place {
+    /// Whether it is a cell of the thread itself.
+    pub fn is_own(&self) -> bool {
+        self.thread == [0; 2]
+    }
+}
+
+impl Fused {
+    /// Cells of a tile along y and x, of blocks of so many threads.
+    pub fn tile(&self, rank: usize, [x, y, _]: [u32; 3]) -> [i64; 2] {
+        let (x, y, cells) = (i64::from(x), i64::from(y), i64::from(self.cells.max(1)));
+        if rank == 2 { [1, x * cells] } else { [y * cells, x] }
+    }
+
+    /// Cells of a tile that a launch writes, along y and x.
+    pub fn core(&self, rank: usize, block: [u32; 3]) -> [i64; 2] {
+        let mut core = self.tile(rank, block);
+        for (cells, axis) in core.iter_mut().zip([2, 3]).filter(|(_, axis)| *axis > 4 - rank) {
+            *cells -= self.margin(axis, 0) + self.margin(axis, 1);
+        }
+        core
+    }
+
+    /// Cells of a tile beyond its core along an axis of four, below (0) or above (1).
+    pub fn margin(&self, axis: usize, side: usize) -> i64 {
+        i64::from(self.depth) * i64::from(self.reach[axis][side])
+    }
+
+    /// Blocks along x, y and z that cover a box of these extents (axes of the kernel), of chunks of so many planes. None where
+    /// tiles have no core.
+    pub fn blocks(&self, block: [u32; 3], planes: u32, extent: &[i64]) -> Option<[u64; 3]> {
+        let rank = extent.len();
+        let [y, x] = self.core(rank, block);
+        if x < 1 || y < 1 || planes == 0 {
+            return None;
+        }
+        let count = |cells: i64, of: i64| cells.max(0).unsigned_abs().div_ceil(of.unsigned_abs());
+        let across = if rank == 2 { 1 } else { count(extent[1], y) };
+        Some([count(extent[rank - 1], x), across, count(extent[0], planes.into())])
+    }
+
+    /// Bytes of shared memory of a block.
+    pub fn shared(&self, steps: &Steps, block: [u32; 3]) -> u64 {
+        let held = Held::of(steps, self, block);
+        held.values().unsigned_abs() * steps.scalar.size() as u64
+    }
+}
+
+/// What a block has in shared memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Held {
+    /// The cells of a thread that others read.
+    pub cells: Vec<i64>,
+    /// Values beyond both ends of what threads hold, for reads past the tile.
+    pub gap: i64,
+    /// Values from one plane to the next.
+    pub plane: i64,
+    /// Values from one step to the next.
+    pub step: i64,
+    /// Steps.
+    pub depth: i64,
+}
+
+impl Held {
+    pub fn of(steps: &Steps, fused: &Fused, [x, y, _]: [u32; 3]) -> Held {
+        let (x, threads) = (i64::from(x), i64::from(x) * i64::from(y));
+        let (mut cells, mut gap) = (Vec::new(), 0);
+        let mut all = Vec::new();
+        for cell in 0..i64::from(fused.cells) {
+            all.extend(steps.offsets.iter().map(|offset| steps.place(offset, cell, fused.cells.into())));
+        }
+        for place in all.iter().filter(|place| !place.is_own()) {
+            gap = gap.max((place.thread[0] * x + place.thread[1]).abs());
+            if !cells.contains(&place.cell) {
+                cells.push(place.cell);
+            }
+        }
+        cells.sort_unstable();
+        let plane = threads * cells.len() as i64 + gap;
+        let slots = steps.stream(fused.cells.into()).slots();
+        Held { plane, step: plane * slots, gap, cells, depth: fused.depth.into() }
+    }
+
+    /// Values of all steps.
+    pub fn values(&self) -> i64 {
+        if self.cells.is_empty() { 0 } else { self.step * self.depth + self.gap }
+    }
+}
+
+impl Steps {
+    /// Where a thread finds the cell at an offset from its cell of this number.
+    pub(crate) fn place(&self, offset: &[i64; 3], cell: i64, cells: i64) -> Place {
+        let along = self.cells_axis();
+        let cells = cells.max(1);
+        let moved = cell + offset[along];
+        let mut thread = if self.rank == 2 { [0, 0] } else { [0, offset[2]] };
+        thread[along - 1] = moved.div_euclid(cells);
+        Place { plane: offset[self.along()], cell: moved.rem_euclid(cells), thread }
+    }
+}
+
+/// What is asked for: `auto`, `off`, a number of steps, or `depth=5,block=64x8,cells=2,planes=64` (any of them).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Asked {
+    /// What a model of costs says.
+    #[default]
+    Auto,
+    /// One step a launch.
+    Off,
+    /// These; the rest is chosen.
+    Parts(Parts),
+}
+
+/// Parts of a plan that are asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Parts {
+    /// Steps of a launch.
+    pub depth: Option<u32>,
+    /// Threads of a block along x and y.
+    pub block: Option<[u32; 2]>,
+    /// Cells of a thread.
+    pub cells: Option<u32>,
+    /// Planes of a chunk.
+    pub planes: Option<u32>,
+}
+
+impl Asked {
+    /// Whether no steps are to run together.
+    pub fn is_off(&self) -> bool {
+        *self == Asked::Off
+    }
+
+    /// The parts that are asked for.
+    pub fn parts(&self) -> Parts {
+        match self {
+            Asked::Parts(parts) => *parts,
+            _ => Parts::default(),
+        }
+    }
+}
+
+/// Most steps, cells and threads that can be asked for.
+const MOST: [u32; 3] = [31, 16, 1024];
+
+impl FromStr for Asked {
+    /// What was found instead, and what is understood.
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Asked, String> {
+        let within = |name: &str, text: &str, most: u32| match text.trim().parse::<u32>() {
+            Ok(n) if (1..=most).contains(&n) => Ok(n),
+            _ => Err(format!("`{text}` as {name}, which is a number from 1 to {most}")),
+        };
+        match text.trim() {
+            "" | "auto" => return Ok(Asked::Auto),
+            "off" | "1" => return Ok(Asked::Off),
+            _ => {}
+        }
+        let mut parts = Parts::default();
+        for part in text.split(',').map(str::trim) {
+            match part.split_once('=').unwrap_or(("depth", part)) {
+                ("depth", n) => parts.depth = Some(within("steps", n, MOST[0])?),
+                ("cells", n) => parts.cells = Some(within("cells of a thread", n, MOST[1])?),
+                ("planes", n) => parts.planes = Some(within("planes of a chunk", n, i32::MAX as u32 / 4)?),
+                ("block", n) => {
+                    let (x, y) = n.split_once('x').unwrap_or((n, "1"));
+                    let (x, y) = (within("threads", x, MOST[2])?, within("threads", y, MOST[2])?);
+                    parts.block = Some([x, y]).filter(|_| x * y <= MOST[2]);
+                    parts.block.ok_or(format!("a block of {x} x {y} threads, which has at most {}", MOST[2]))?;
+                }
+                (name, _) => {
+                    return Err(format!("`{name}`; `auto`, `off`, a number of steps or `depth=3,block=32x8,cells=2,planes=64`"));
+                }
+            }
+        }
+        Ok(Asked::Parts(parts))
+    }
+}
+
+/// Where steps are to run.
+#[derive(Clone, Copy, Debug)]
+pub struct Target<'a> {
+    /// Cells of the box along the axes of the kernel.
+    pub extent: &'a [i64],
+    /// What lies around it.
+    pub faces: &'a Faces,
+    /// The device.
+    pub machine: &'a Machine,
+    /// Bytes that a block's threads may share.
+    pub shared: u64,
+    /// Most threads of a block.
+    pub threads: u32,
+    /// Operations of a step on a cell.
+    pub work: u32,
+    /// Bytes that a step reads of a cell of other arrays.
+    pub others: u32,
+    /// The compiler is told to write out planes that follow one another.
+    pub unrolled: bool,
+}
+
+/// How steps are to run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chosen {
+    /// What the text follows from.
+    pub fused: Fused,
+    /// Threads of a block.
+    pub block: [u32; 3],
+    /// Planes of a chunk.
+    pub planes: u32,
+    /// Cycles of a step over the box, as far as a model can tell.
+    pub cycles: f64,
+}
+
+/// 32-bit registers of a multiprocessor, of a thread at most, and those that a thread has for other things.
+const REGISTERS: [u64; 3] = [65536, 255, 48];
+/// Bytes that the blocks of a multiprocessor share at most, and blocks that it has room for by threads.
+const TOGETHER: [u64; 2] = [227 << 10, 2048];
+/// Bytes of memory that a multiprocessor moves in a cycle.
+const MOVED: f64 = 17.0;
+/// Cycles that a step of a plane takes at least: shared memory, a chain of operations.
+const CHAIN: f64 = 90.0;
+
+/// The best way that is known to run so many steps (or with `odd`, an odd number up to that); none if it is not worth it or
+/// there is none.
+pub fn choose(steps: &Steps, target: &Target<'_>, asked: &Parts, most: u32, odd: bool) -> Option<Chosen> {
+    let kinds = target.faces[4 - steps.rank..].iter();
+    let mut kinds = kinds.map(|[lo, hi]| (*lo == Face::Memory && *hi == Face::Memory) || (*lo == Face::Wrap && *hi == Face::Wrap));
+    if !kinds.all(|known| known) || target.extent.len() != steps.rank || target.extent.iter().any(|n| *n < 1) {
+        return None;
+    }
+    let depths: Vec<u32> = match (odd, asked.depth) {
+        (false, _) => vec![most],
+        (true, Some(depth)) => vec![(depth.min(most) + 1) / 2 * 2 - 1],
+        (true, None) => (3..=most.min(9)).step_by(2).collect(),
+    };
+    let blocks: Vec<[u32; 2]> = match (asked.block, steps.rank) {
+        (Some(block), _) => vec![block],
+        (None, 2) => vec![[64, 1], [128, 1], [256, 1], [512, 1]],
+        (None, _) => vec![[32, 4], [32, 8], [64, 4], [32, 16], [64, 8], [64, 16]],
+    };
+    let cells: Vec<u32> = asked.cells.map_or_else(|| vec![1, 2, 4], |cells| vec![cells]);
+    let mut best: Option<Chosen> = None;
+    for depth in depths.into_iter().filter(|depth| (2..=MOST[0]).contains(depth)) {
+        for [x, y] in &blocks {
+            for cells in &cells {
+                let fused = Fused {
+                    out: steps.pair.0 as u8,
+                    inp: steps.pair.1 as u8,
+                    depth: depth as u8,
+                    cells: *cells as u8,
+                    faces: *target.faces,
+                    reach: steps.reach(),
+                    unrolled: target.unrolled,
+                };
+                let block = [*x, if steps.rank == 2 { 1 } else { *y }, 1];
+                let Some(chosen) = cost(steps, target, fused, block, asked.planes) else { continue };
+                if best.as_ref().is_none_or(|best| chosen.cycles < best.cycles) {
+                    best = Some(chosen);
+                }
+            }
+        }
+    }
+    best
+}
+
+/// Cycles of a step that runs by itself.
+pub fn single(steps: &Steps, target: &Target<'_>) -> f64 {
+    let cells: f64 = target.extent.iter().map(|n| *n as f64).product();
+    let bytes = 2.0 * steps.scalar.size() as f64 + f64::from(target.others);
+    cells * bytes / MOVED / f64::from(target.machine.multiprocessors.max(1))
+}
+
+/// A plan with what it costs; none if a block has no room for it.
+fn cost(steps: &Steps, target: &Target<'_>, fused: Fused, block: [u32; 3], asked: Option<u32>) -> Option<Chosen> {
+    let (rank, size) = (steps.rank, steps.scalar.size() as u64);
+    let threads = u64::from(block[0]) * u64::from(block[1]);
+    let (depth, cells) = (u64::from(fused.depth), u64::from(fused.cells));
+    let stream = steps.stream(cells as i64);
+    let shared = fused.shared(steps, block);
+    let registers = depth * cells * stream.kept() as u64 * size.div_ceil(4) + 2 * cells * size.div_ceil(4) + REGISTERS[2];
+    let tiles = fused.blocks(block, 1, target.extent)?;
+    let [tile, core] = [fused.tile(rank, block), fused.core(rank, block)].map(|[y, x]| (y * x) as f64);
+    if threads > target.threads.into() || shared > target.shared || registers > REGISTERS[1] || core < 1.0 {
+        return None;
+    }
+    let held = (REGISTERS[0] / (registers * threads)).min(TOGETHER[0] / shared.max(1)).min(TOGETHER[1] / threads);
+    if held == 0 {
+        return None;
+    }
+    // Cycles of a multiprocessor for a plane of all its blocks.
+    let near = steps.offsets.iter().filter(|offset| offset[4 - rank..].iter().any(|by| *by != 0)).count() as f64;
+    let rate = if size == 8 { 64.0 } else { 128.0 };
+    let handed = (near + 1.0) * size as f64 / 128.0;
+    let work = f64::from(target.work);
+    let cell = (work / rate).max(handed).max((work + near + 6.0) / 128.0) * 1.2;
+    let moved = (tile * (size as f64 + f64::from(target.others) * depth as f64) + core * size as f64) / MOVED;
+    let all = held as f64 * (tile * depth as f64 * cell).max(moved);
+    let plane = all.max(depth as f64 * CHAIN + 60.0);
+    let warm = (depth as i64 * (i64::from(fused.reach[4 - rank][0]) + stream.lag)) as f64;
+    let across = (tiles[0] * tiles[1]) as f64;
+    let whole = target.extent[0].max(1);
+    let at_once = (u64::from(target.machine.multiprocessors.max(1)) * held) as f64;
+    let of = |planes: i64| {
+        let chunks = ((whole + planes - 1) / planes) as f64;
+        (across * chunks / at_once).ceil() * (planes as f64 + warm) * plane
+    };
+    let lengths = (1..=128).map(|chunks| (whole + chunks - 1) / chunks);
+    let planes = match asked {
+        Some(planes) => i64::from(planes).min(whole),
+        None => lengths.min_by(|a, b| of(*a).total_cmp(&of(*b)))?,
+    };
+    let cycles = of(planes) / depth as f64;
+    Some(Chosen { fused, block, planes: u32::try_from(planes).ok()?, cycles })
+}

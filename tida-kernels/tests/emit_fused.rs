@@ -1,0 +1,249 @@
+//! Kernels that run several steps in one launch, against the interpreter run step by step, bit for bit.
+
+mod emit_support;
+
+use emit_support::compare::{contents, same};
+use emit_support::host::{Grid, Grids, Launch, Rng, plan, source};
+use emit_support::samples::{F32, F64, I32, bind, typed};
+use emit_support::{nvrtc, pocl, samples};
+use tida_kernels::analysis::analyse;
+use tida_kernels::element::{ElementType, ScalarType};
+use tida_kernels::emit::Param;
+use tida_kernels::interp::{Memory, run_box};
+use tida_kernels::ir::{Access, Kernel, Type};
+use tida_kernels::plan::fuse::{Face, Faces, Fused, Steps, fusible};
+use tida_kernels::plan::{Dialect, Goal, Plan};
+use tida_kernels::quote::build::*;
+use tida_kernels::quote::*;
+
+/// A box, arrays around it, and how steps run over it.
+struct Case {
+    launch: Launch,
+    plan: Plan,
+}
+
+/// The faces of a box whose axes wrap or not.
+fn faces(wraps: &[bool]) -> Faces {
+    let mut faces = Faces::default();
+    for (axis, _) in wraps.iter().enumerate().filter(|(_, wraps)| **wraps) {
+        faces[4 - wraps.len() + axis] = [Face::Wrap; 2];
+    }
+    faces
+}
+
+/// Each cell of a box of cells.
+fn each(lo: &[i64], hi: &[i64], mut f: impl FnMut(&[i64])) {
+    let mut at = lo.to_vec();
+    loop {
+        f(&at);
+        let Some(axis) = (0..at.len()).rev().find(|axis| at[*axis] + 1 < hi[*axis]) else { return };
+        at[axis] += 1;
+        at[axis + 1..].copy_from_slice(&lo[axis + 1..]);
+    }
+}
+
+/// Ghosts along the axes that wrap, the last first.
+fn fill(grids: &mut Grids, arg: usize, (lo, hi): (&[i64], &[i64]), faces: &Faces) {
+    let rank = lo.len();
+    for axis in (0..rank).rev().filter(|axis| faces[4 - rank + axis][0] == Face::Wrap) {
+        let (from, to) = (grids.0[arg].lo.clone(), grids.0[arg].hi.clone());
+        let mut all = Vec::new();
+        each(&from, &to, |at| {
+            let mut other = at.to_vec();
+            other[axis] = lo[axis] + (at[axis] - lo[axis]).rem_euclid(hi[axis] - lo[axis]);
+            all.push((at.to_vec(), other));
+        });
+        for (at, other) in all.into_iter().filter(|(at, other)| at != other) {
+            let value = grids.load(arg, 0, &other).unwrap();
+            assert!(grids.store(arg, 0, &at, value));
+        }
+    }
+}
+
+/// A case of random numbers.
+fn case(kernel: &Kernel, steps: &Steps, extent: &[i64], wraps: &[bool], fused: Fused, rng: &mut Rng) -> Case {
+    let lo: Vec<i64> = (0..kernel.rank).map(|d| 3 * d as i64 - 2).collect();
+    let hi: Vec<i64> = lo.iter().zip(extent).map(|(lo, n)| lo + n).collect();
+    let one_layout = rng.below(2) == 0;
+    let mut grids = Vec::new();
+    for (n, arg) in kernel.args.iter().enumerate() {
+        let reach = |d: usize| steps.reach()[4 - kernel.rank + d].map(i64::from);
+        let more = if one_layout { 1 } else { rng.below(2) as i64 };
+        let alternates = n == steps.pair.0 || n == steps.pair.1;
+        let by = |d: usize, side: usize| if alternates { reach(d)[side] + more } else { 0 };
+        let held_lo: Vec<i64> = (0..kernel.rank).map(|d| lo[d] - by(d, 0)).collect();
+        let held_hi: Vec<i64> = (0..kernel.rank).map(|d| hi[d] + by(d, 1)).collect();
+        grids.push(Grid::tiled(arg.access, arg.element, &held_lo, &held_hi, rng));
+    }
+    let mut grids = Grids(grids);
+    if one_layout {
+        let like = grids.0[steps.pair.1].clone();
+        grids.0[steps.pair.0] = Grid { access: Access::Write, ..like };
+    }
+    for arg in [steps.pair.0, steps.pair.1] {
+        fill(&mut grids, arg, (&lo, &hi), &faces(wraps));
+    }
+    let captures = rng.captures(kernel);
+    let plain = plan(kernel, &grids, Dialect::OpenCl, Goal::Sweep, false, false);
+    let planes = 1 + rng.below(extent[0] as u64 + 2) as u32;
+    let plan = Plan { fused: Some(fused), march: Some(planes), ..plain };
+    Case { launch: Launch { captures, grids, whole: (lo.clone(), hi.clone()), boxes: vec![(lo, hi)] }, plan }
+}
+
+/// The launch leaves what the interpreter leaves, step by step.
+fn check(kernel: &Kernel, steps: &Steps, case: &Case, label: &str) {
+    let (lo, hi) = &case.launch.whole;
+    let (out, inp) = steps.pair;
+    let fused = case.plan.fused.clone().unwrap();
+    let mut expected = case.launch.grids.clone();
+    // What the cells of the box hold that the launch writes does not matter.
+    let mut found = case.launch.clone();
+    each(lo, hi, |at| {
+        let value = Rng(7).value(steps.scalar);
+        assert!(found.grids.store(out, 0, at, value));
+    });
+    let swap = |grids: &mut Grids| {
+        let (a, b) = (grids.0[out].access, grids.0[inp].access);
+        grids.0.swap(out, inp);
+        (grids.0[out].access, grids.0[inp].access) = (a, b);
+    };
+    for step in 0..fused.depth {
+        if step > 0 {
+            swap(&mut expected);
+            fill(&mut expected, inp, (lo, hi), &fused.faces);
+        }
+        let (_, fault) = run_box(kernel, &case.launch.captures, lo, hi, &mut expected, 1_000_000).unwrap();
+        assert!(fault.is_none(), "{label}");
+    }
+    // After an even number of steps the arrays have changed places.
+    let (now, ghosts) = if fused.depth % 2 == 1 { (out, inp) } else { (out, out) };
+    let _ = ghosts;
+    let source = source(kernel, &case.plan);
+    assert!(source.params.contains(&Param::March), "{}", source.text);
+    let before = found.grids.clone();
+    let (_, raised) = pocl::run(kernel, &case.plan, &source, &mut found, 0);
+    assert!(raised.is_none(), "{}", source.text);
+    each(lo, hi, |at| {
+        let (a, b) = (expected.load(now, 0, at).unwrap(), found.grids.load(out, 0, at).unwrap());
+        assert!(same(a, b), "{label}\n{:?}\nat {at:?}: {b:?}, not {a:?}\n{}", case.plan, source.text);
+    });
+    // Nothing else was written.
+    for arg in 0..before.0.len() {
+        for (a, b) in contents(&before, arg).into_iter().zip(contents(&found.grids, arg)) {
+            let inside = a.0.iter().zip(lo).all(|(i, lo)| i >= lo) && a.0.iter().zip(hi).all(|(i, hi)| i < hi);
+            assert!(arg == out && inside || a.2.bits() == b.2.bits(), "{label}: {arg} at {:?} was written", a.0);
+        }
+    }
+}
+
+fn sample(name: &str) -> Kernel {
+    samples::all().into_iter().find(|sample| sample.name == name).unwrap().kernel
+}
+
+fn fused(steps: &Steps, depth: u8, cells: u8, wraps: &[bool]) -> Fused {
+    Fused {
+        out: steps.pair.0 as u8,
+        inp: steps.pair.1 as u8,
+        depth,
+        cells,
+        faces: faces(wraps),
+        reach: steps.reach(),
+        unrolled: false,
+    }
+}
+
+/// A step that reads around its cell of an array, and at the cell of another one; some in branches, some in a loop.
+fn random(rng: &mut Rng) -> Kernel {
+    let rank = 2 + rng.below(2) as usize;
+    let element = [F32, F64, I32][rng.below(3) as usize];
+    let ElementType::Scalar(ty) = element else { unreachable!() };
+    let star = rng.below(2) == 0;
+    let radius = 1 + rng.below(2) as i64;
+    let mut args = vec![("next", bind(Access::Write, element, rank)), ("u", bind(Access::Read, element, rank))];
+    // Of another type, so that it cannot be the one that alternates, or of the same.
+    let other = [None, Some(F32), Some(element)][rng.below(3) as usize];
+    args.extend(other.map(|of| ("force", bind(Access::Read, of, rank))));
+    let near = |rng: &mut Rng| {
+        let wide = |rng: &mut Rng| rng.below(2 * radius as u64 + 1) as i64 - radius;
+        let mut offset: Vec<i64> = (0..rank).map(|_| if star { 0 } else { wide(rng) }).collect();
+        offset[rng.below(rank as u64) as usize] = wide(rng);
+        load(1, at_plus(&offset))
+    };
+    let mut corner = vec![0; rank];
+    corner[rng.below(rank as u64) as usize] = if rng.below(2) == 0 { radius } else { -radius };
+    let sum = (0..2 + rng.below(5)).fold(load(1, at_plus(&corner)), |sum, n| match n % 3 {
+        2 => sub(sum, mul(capture(0), near(rng))),
+        _ => add(sum, near(rng)),
+    });
+    let axis = |n: usize| project(at(), entry(int(n as u64)));
+    let mut body = vec![let_(0, sum)];
+    if other.is_some() {
+        body.push(set(0, add(local(0), cast(load(2, at()), ty))));
+    }
+    if rng.below(2) == 0 {
+        let odd = compare(CompareOp::Eq, binary(BinaryOp::BitAnd, axis(rng.below(rank as u64) as usize), int(1)), int(1));
+        body.push(eval(if_then(odd, block(vec![set(0, add(local(0), near(rng)))]))));
+    }
+    if rng.below(3) == 0 {
+        let turn = block(vec![set(0, add(local(0), near(rng)))]);
+        body.push(for_(1, int_of(0, ScalarType::I32), int_of(2, ScalarType::I32), turn));
+    }
+    if rng.below(3) == 0 {
+        // A cell that ends early.
+        let edge = compare(CompareOp::Lt, axis(0), int(1));
+        body.push(eval(if_then(edge, block(vec![store(0, at(), load(1, at())), return_(None)]))));
+    }
+    body.push(store(0, at(), mul(local(0), capture(0))));
+    let captures = [("self.c", Type::Scalar(ty))];
+    typed("random.rs", rank, &args, &captures, &["sum", "turn"], block(body), vec![], None)
+}
+
+#[test]
+fn random_kernels_take_several_steps() {
+    let wanted = std::env::var("TIDA_RANDOM_KERNELS").ok().and_then(|n| n.parse().ok()).unwrap_or(10);
+    let first = std::env::var("TIDA_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
+    for seed in first..first + wanted {
+        let mut rng = Rng(seed * 77 + 3);
+        let kernel = random(&mut rng);
+        let label = format!("seed {seed}\n{kernel}");
+        let Some(steps) = fusible(&kernel, &analyse(&kernel)) else { panic!("{label}") };
+        let rank = kernel.rank;
+        let wraps: Vec<bool> = (0..rank).map(|_| rng.below(2) == 0).collect();
+        let (depth, cells) = (2 + rng.below(3) as u8, 1 + rng.below(4) as u8);
+        let mut fused = fused(&steps, depth, cells, &wraps);
+        fused.unrolled = rng.below(4) == 0;
+        let extent: Vec<i64> = (0..rank).map(|_| 1 + rng.below(if rank == 2 { 30 } else { 12 }) as i64).collect();
+        // Blocks whose tiles have a core of some cells.
+        let reach = |axis: usize| fused.margin(axis, 0) + fused.margin(axis, 1);
+        let more = 1 + rng.below(6) as i64;
+        let block = match rank {
+            2 => [(reach(3) + more + i64::from(cells) - 1) / i64::from(cells), 1],
+            _ => [reach(3) + more, (reach(2) + more + i64::from(cells) - 1) / i64::from(cells)],
+        };
+        let mut case = case(&kernel, &steps, &extent, &wraps, fused, &mut rng);
+        case.plan.block = [block[0] as u32, block[1] as u32, 1];
+        case.plan.narrow = rng.below(3) != 0;
+        check(&kernel, &steps, &case, &label);
+        if seed % 4 == 0 {
+            let cuda = Plan { dialect: Dialect::Cuda, fused: case.plan.fused.clone().map(|fused| Fused { unrolled: true, ..fused }), ..case.plan };
+            nvrtc::compile(&source(&kernel, &cuda).text);
+        }
+    }
+}
+
+#[test]
+fn samples_take_several_steps() {
+    let mut rng = Rng(5);
+    for (name, extent, wraps, depth, cells, block) in [
+        ("heat_3d", vec![9, 10, 14], vec![false, false, false], 3, 2, [16, 5, 1]),
+        ("heat_2d", vec![17, 23], vec![true, true], 4, 3, [8, 1, 1]),
+    ] {
+        let kernel = sample(name);
+        let steps = fusible(&kernel, &analyse(&kernel)).unwrap();
+        let mut case = case(&kernel, &steps, &extent, &wraps, fused(&steps, depth, cells, &wraps), &mut rng);
+        case.plan.block = block;
+        let cuda = Plan { dialect: Dialect::Cuda, ..case.plan.clone() };
+        nvrtc::compile(&source(&kernel, &cuda).text);
+        check(&kernel, &steps, &case, name);
+    }
+}
