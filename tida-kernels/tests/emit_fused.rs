@@ -181,7 +181,8 @@ fn random(rng: &mut Rng) -> Kernel {
         body.push(set(0, add(local(0), cast(load(2, at()), ty))));
     }
     if rng.below(2) == 0 {
-        let odd = compare(CompareOp::Eq, binary(BinaryOp::BitAnd, axis(rng.below(rank as u64) as usize), int(1)), int(1));
+        let odd =
+            compare(CompareOp::Eq, binary(BinaryOp::BitAnd, axis(rng.below(rank as u64) as usize), int(1)), int(1));
         body.push(eval(if_then(odd, block(vec![set(0, add(local(0), near(rng)))]))));
     }
     if rng.below(3) == 0 {
@@ -225,7 +226,11 @@ fn random_kernels_take_several_steps() {
         case.plan.narrow = rng.below(3) != 0;
         check(&kernel, &steps, &case, &label);
         if seed % 4 == 0 {
-            let cuda = Plan { dialect: Dialect::Cuda, fused: case.plan.fused.clone().map(|fused| Fused { unrolled: true, ..fused }), ..case.plan };
+            let cuda = Plan {
+                dialect: Dialect::Cuda,
+                fused: case.plan.fused.clone().map(|fused| Fused { unrolled: true, ..fused }),
+                ..case.plan
+            };
             nvrtc::compile(&source(&kernel, &cuda).text);
         }
     }

@@ -1,7 +1,7 @@
 //! Several steps of a kernel in one launch on a device.
 
 use std::any::Any;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 use tida_kernels::plan::Goal;
@@ -16,12 +16,6 @@ use crate::acc::sweep::Fusible;
 use crate::array::GridBox;
 use crate::error::{Error, ErrorKind};
 
-/// How many steps of a kernel run together, and how, if someone asks for it.
-fn asked() -> &'static Asked {
-    static ASKED: OnceLock<Asked> = OnceLock::new();
-    ASKED.get_or_init(|| std::env::var("TIDA_FUSE").ok().and_then(|text| text.parse().ok()).unwrap_or_default())
-}
-
 impl Prepared {
     /// Whether several steps may run as one launch.
     pub fn fusible(&self) -> Option<Fusible> {
@@ -33,7 +27,7 @@ impl Prepared {
     /// How many steps had best run together: see [`Launch::depth`](crate::acc::sweep::Launch::depth).
     pub fn depth(&self, device: &DeviceCore, cells: &GridBox<4>, faces: &Faces, most: u32) -> u32 {
         let facts = device.backend().facts();
-        let (Some(steps), asked) = (&self.steps, asked()) else { return 1 };
+        let (Some(steps), asked) = (&self.steps, device.fuse()) else { return 1 };
         // A CPU behind OpenCL keeps arrays in its caches, and has no memory that threads share.
         if asked.is_off() || device.backend().simulated().is_some() || (!facts.gpu && *asked == Asked::Auto) {
             return 1;
@@ -68,7 +62,7 @@ impl Prepared {
     fn chosen(&self, device: &DeviceCore, cells: &GridBox<4>, faces: &Faces, steps: u32) -> Option<Chosen> {
         let known = self.steps.as_ref()?;
         let extent = self.extent(cells);
-        choose(known, &self.target(device, known, &extent, faces), &asked().parts(), steps, false)
+        choose(known, &self.target(device, known, &extent, faces), &device.fuse().parts(), steps, false)
     }
 }
 
