@@ -47,7 +47,13 @@ fn stands_for(at: i64, n: i64, sides: [Face; 2]) -> i64 {
         _ if (0..n).contains(&at) => at,
         Face::Memory => at,
         Face::Wrap => at.rem_euclid(n),
-        Face::Even => if at < 0 { -1 - at } else { 2 * n - 1 - at },
+        Face::Even => {
+            if at < 0 {
+                -1 - at
+            } else {
+                2 * n - 1 - at
+            }
+        }
         Face::Nearest => at.clamp(0, n - 1),
     }
 }
@@ -201,7 +207,8 @@ fn random(rng: &mut Rng) -> Kernel {
         body.push(set(0, add(local(0), cast(load(2, at()), ty))));
     }
     if rng.below(2) == 0 {
-        let odd = compare(CompareOp::Eq, binary(BinaryOp::BitAnd, axis(rng.below(rank as u64) as usize), int(1)), int(1));
+        let odd =
+            compare(CompareOp::Eq, binary(BinaryOp::BitAnd, axis(rng.below(rank as u64) as usize), int(1)), int(1));
         body.push(eval(if_then(odd, block(vec![set(0, add(local(0), near(rng)))]))));
     }
     if rng.below(3) == 0 {
@@ -231,7 +238,8 @@ fn random_kernels_take_several_steps() {
         let rank = kernel.rank;
         let extent: Vec<i64> = (0..rank).map(|_| 1 + rng.below(if rank == 2 { 30 } else { 12 }) as i64).collect();
         let side = |rng: &mut Rng| [Face::Memory, Face::Even, Face::Nearest][rng.below(3) as usize];
-        let sides = (0..rank).map(|_| if rng.below(3) == 0 { [Face::Wrap; 2] } else { [side(&mut rng), side(&mut rng)] });
+        let sides =
+            (0..rank).map(|_| if rng.below(3) == 0 { [Face::Wrap; 2] } else { [side(&mut rng), side(&mut rng)] });
         let mut around = faces(&sides.collect::<Vec<_>>());
         if !steps.knows(&around, &extent) {
             around.iter_mut().flatten().filter(|face| **face != Face::Wrap).for_each(|face| *face = Face::Memory);
@@ -252,7 +260,11 @@ fn random_kernels_take_several_steps() {
         case.plan.narrow = rng.below(3) != 0;
         check(&kernel, &steps, &case, &label);
         if seed % 4 == 0 {
-            let cuda = Plan { dialect: Dialect::Cuda, fused: case.plan.fused.clone().map(|fused| Fused { unrolled: true, ..fused }), ..case.plan };
+            let cuda = Plan {
+                dialect: Dialect::Cuda,
+                fused: case.plan.fused.clone().map(|fused| Fused { unrolled: true, ..fused }),
+                ..case.plan
+            };
             nvrtc::compile(&source(&kernel, &cuda).text);
         }
     }

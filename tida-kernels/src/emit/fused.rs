@@ -43,7 +43,8 @@ pub(super) fn steps(shared: &mut Shared<'_>, main: &mut Text, body: Text) -> Tex
     let ty = memory(steps.scalar);
     let (function, placed, rest) = function(shared, &steps, body, ty);
     let names = |what: &str, shared: &mut Shared<'_>| {
-        let (inp, out) = (format!("{}_{what}", shared.args[steps.pair.1]), format!("{}_{what}", shared.args[steps.pair.0]));
+        let (inp, out) =
+            (format!("{}_{what}", shared.args[steps.pair.1]), format!("{}_{what}", shared.args[steps.pair.0]));
         [shared.own(&inp), shared.own(&out)]
     };
     let (arrays, mut positions) = (names("cells", shared), names("at", shared));
@@ -272,8 +273,11 @@ impl Streams<'_> {
             }
             text.line(format!("{pointer} {} = {start};", self.arrays[n]));
         }
-        let held: Vec<(usize, i64)> =
-            self.across().into_iter().flat_map(|(axis, cells)| cells.into_iter().map(move |cell| (axis, cell))).collect();
+        let held: Vec<(usize, i64)> = self
+            .across()
+            .into_iter()
+            .flat_map(|(axis, cells)| cells.into_iter().map(move |cell| (axis, cell)))
+            .collect();
         for (axis, cell) in held {
             let (t, at) = (self.of(shared, "t", axis, cell), self.of(shared, "held", axis, cell));
             let inside = self.inside(shared, axis, &t, true);
@@ -282,7 +286,8 @@ impl Streams<'_> {
         let different = if groups[0] == groups[1] { 1 } else { 2 };
         for (n, group) in groups.into_iter().enumerate().take(different) {
             for axis in 0..self.rank - 1 {
-                let (name, stride) = (shared.stride(group, axis), shared.field(Field::Stride(group.into(), axis as u32)));
+                let (name, stride) =
+                    (shared.stride(group, axis), shared.field(Field::Stride(group.into(), axis as u32)));
                 text.line(format!("const {word} {name} = {cast}{stride};"));
             }
             let first = shared.field(Field::First(group.into()));
@@ -435,8 +440,7 @@ impl Streams<'_> {
 
     /// A value becomes the highest plane that a thread keeps of a cell.
     fn keep(&self, shared: &mut Shared<'_>, text: &mut Text, step: i64, cell: i64, value: &str) {
-        let names: Vec<String> =
-            (0..self.stream.kept()).map(|plane| self.kept(shared, step, cell, plane)).collect();
+        let names: Vec<String> = (0..self.stream.kept()).map(|plane| self.kept(shared, step, cell, plane)).collect();
         let mut moves: String = names.windows(2).map(|pair| format!("{} = {}; ", pair[0], pair[1])).collect();
         moves += &format!("{} = {value};", names[names.len() - 1]);
         text.line(moves);

@@ -124,10 +124,7 @@ impl<'a> Shared<'a> {
             scopes: Vec::new(),
             maps: Vec::new(),
             tagged: Vec::new(),
-            fused: plan
-                .fused
-                .as_ref()
-                .and_then(|fused| steps(kernel, analysis, (fused.out.into(), fused.inp.into()))),
+            fused: plan.fused.as_ref().and_then(|fused| steps(kernel, analysis, (fused.out.into(), fused.inp.into()))),
             suffixes: Vec::new(),
             own: BTreeMap::new(),
             used: Used::default(),

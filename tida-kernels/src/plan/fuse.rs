@@ -118,7 +118,8 @@ const TURNS: i64 = 64;
 pub fn fusible(kernel: &Kernel, analysis: &Analysis) -> Option<Steps> {
     let mut written = (0..kernel.args.len()).filter(|n| kernel.args[*n].access == Access::Write);
     let out = written.next().filter(|_| written.next().is_none())?;
-    let like = |n: &usize| kernel.args[*n].access == Access::Read && kernel.args[*n].element == kernel.args[out].element;
+    let like =
+        |n: &usize| kernel.args[*n].access == Access::Read && kernel.args[*n].element == kernel.args[out].element;
     let candidates: Vec<Steps> =
         (0..kernel.args.len()).filter(like).filter_map(|inp| steps(kernel, analysis, (out, inp))).collect();
     let around = |steps: &&Steps| steps.offsets.iter().any(|offset| *offset != [0; 3]);
@@ -158,7 +159,8 @@ pub fn steps(kernel: &Kernel, analysis: &Analysis, (out, inp): (usize, usize)) -
         }
     }
     let of = Reads::of(analysis);
-    let mut found = Steps { pair: (out, inp), rank, scalar, offsets: Vec::new(), reads: BTreeMap::new(), work: 0, others: 0 };
+    let mut found =
+        Steps { pair: (out, inp), rank, scalar, offsets: Vec::new(), reads: BTreeMap::new(), work: 0, others: 0 };
     for id in expressions(&kernel.body, &kernel.body.block) {
         let arg = match &kernel.body[id].kind {
             ExprKind::Load { arg, .. } => *arg as usize,
@@ -216,7 +218,8 @@ impl Steps {
         let wraps = |face: &Face| *face == Face::Wrap;
         (0..self.rank).all(|axis| {
             let sides = faces[4 - self.rank + axis];
-            let short = (0..2).any(|side| sides[side].mirrors() && i64::from(reach[4 - self.rank + axis][side]) > extent[axis]);
+            let short =
+                (0..2).any(|side| sides[side].mirrors() && i64::from(reach[4 - self.rank + axis][side]) > extent[axis]);
             !short && sides.iter().any(wraps) == sides.iter().all(wraps)
         }) && self.offsets.iter().all(|offset| self.others(offset, faces))
     }
@@ -479,7 +482,9 @@ impl FromStr for Asked {
                     parts.block.ok_or(format!("a block of {x} x {y} threads, which has at most {}", MOST[2]))?;
                 }
                 (name, _) => {
-                    return Err(format!("`{name}`; `auto`, `off`, a number of steps or `depth=3,block=32x8,cells=2,planes=64`"));
+                    return Err(format!(
+                        "`{name}`; `auto`, `off`, a number of steps or `depth=3,block=32x8,cells=2,planes=64`"
+                    ));
                 }
             }
         }
@@ -586,7 +591,8 @@ fn cost(steps: &Steps, target: &Target<'_>, fused: Fused, block: [u32; 3], asked
     let (depth, cells) = (u64::from(fused.depth), u64::from(fused.cells));
     let stream = steps.stream(cells as i64);
     let shared = fused.shared(steps, block);
-    let registers = depth * cells * stream.kept() as u64 * size.div_ceil(4) + 2 * cells * size.div_ceil(4) + REGISTERS[2];
+    let registers =
+        depth * cells * stream.kept() as u64 * size.div_ceil(4) + 2 * cells * size.div_ceil(4) + REGISTERS[2];
     let tiles = fused.blocks(block, 1, target.extent)?;
     let [tile, core] = [fused.tile(rank, block), fused.core(rank, block)].map(|[y, x]| (y * x) as f64);
     if threads > target.threads.into() || shared > target.shared || registers > REGISTERS[1] || core < 1.0 {

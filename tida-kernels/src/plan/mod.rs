@@ -121,7 +121,8 @@ impl Plan {
 
     /// How many cells a thread takes along axis 0 of a kernel of so many axes, if it marches.
     pub fn marches(&self, rank: usize) -> Option<u32> {
-        self.march.filter(|_| rank > 1 && self.fused.is_none() && self.goal == Goal::Sweep && !self.checked && !self.caches())
+        self.march
+            .filter(|_| rank > 1 && self.fused.is_none() && self.goal == Goal::Sweep && !self.checked && !self.caches())
     }
 
     /// Blocks along x, y and z that cover a box of these extents (axes of the kernel).

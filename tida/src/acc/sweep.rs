@@ -10,8 +10,8 @@ use tida_kernels::plan::fuse::Faces;
 
 use super::boxes::{BoxList, union};
 use super::chain::Kind;
-use super::hybrid::Pace;
 use super::device::DeviceCore;
+use super::hybrid::Pace;
 use super::node::{Done, Node, Queue};
 use super::tracker::{BoxTouch, Tracker};
 use crate::array::GridBox;
