@@ -22,12 +22,10 @@ struct Case {
     plan: Plan,
 }
 
-/// The faces of a box whose axes wrap or not.
-fn faces(wraps: &[bool]) -> Faces {
+/// The faces of a box, by the axes of the kernel.
+fn faces(sides: &[[Face; 2]]) -> Faces {
     let mut faces = Faces::default();
-    for (axis, _) in wraps.iter().enumerate().filter(|(_, wraps)| **wraps) {
-        faces[4 - wraps.len() + axis] = [Face::Wrap; 2];
-    }
+    faces[4 - sides.len()..].copy_from_slice(sides);
     faces
 }
 
@@ -42,15 +40,34 @@ fn each(lo: &[i64], hi: &[i64], mut f: impl FnMut(&[i64])) {
     }
 }
 
-/// Ghosts along the axes that wrap, the last first.
+/// The cell that stands for one beyond a face, along an axis of `n` cells; itself where memory says what it is.
+fn stands_for(at: i64, n: i64, sides: [Face; 2]) -> i64 {
+    let face = sides[usize::from(at >= n)];
+    match face {
+        _ if (0..n).contains(&at) => at,
+        Face::Memory => at,
+        Face::Wrap => at.rem_euclid(n),
+        Face::Even => {
+            if at < 0 {
+                -1 - at
+            } else {
+                2 * n - 1 - at
+            }
+        }
+        Face::Nearest => at.clamp(0, n - 1),
+    }
+}
+
+/// Ghosts along the axes, the last first.
 fn fill(grids: &mut Grids, arg: usize, (lo, hi): (&[i64], &[i64]), faces: &Faces) {
     let rank = lo.len();
-    for axis in (0..rank).rev().filter(|axis| faces[4 - rank + axis][0] == Face::Wrap) {
+    for axis in (0..rank).rev() {
         let (from, to) = (grids.0[arg].lo.clone(), grids.0[arg].hi.clone());
         let mut all = Vec::new();
         each(&from, &to, |at| {
             let mut other = at.to_vec();
-            other[axis] = lo[axis] + (at[axis] - lo[axis]).rem_euclid(hi[axis] - lo[axis]);
+            let stands = stands_for(at[axis] - lo[axis], hi[axis] - lo[axis], faces[4 - rank + axis]);
+            other[axis] = (lo[axis] + stands).clamp(from[axis], to[axis] - 1);
             all.push((at.to_vec(), other));
         });
         for (at, other) in all.into_iter().filter(|(at, other)| at != other) {
@@ -61,7 +78,7 @@ fn fill(grids: &mut Grids, arg: usize, (lo, hi): (&[i64], &[i64]), faces: &Faces
 }
 
 /// A case of random numbers.
-fn case(kernel: &Kernel, steps: &Steps, extent: &[i64], wraps: &[bool], fused: Fused, rng: &mut Rng) -> Case {
+fn case(kernel: &Kernel, steps: &Steps, extent: &[i64], fused: Fused, rng: &mut Rng) -> Case {
     let lo: Vec<i64> = (0..kernel.rank).map(|d| 3 * d as i64 - 2).collect();
     let hi: Vec<i64> = lo.iter().zip(extent).map(|(lo, n)| lo + n).collect();
     let one_layout = rng.below(2) == 0;
@@ -81,7 +98,7 @@ fn case(kernel: &Kernel, steps: &Steps, extent: &[i64], wraps: &[bool], fused: F
         grids.0[steps.pair.0] = Grid { access: Access::Write, ..like };
     }
     for arg in [steps.pair.0, steps.pair.1] {
-        fill(&mut grids, arg, (&lo, &hi), &faces(wraps));
+        fill(&mut grids, arg, (&lo, &hi), &fused.faces);
     }
     let captures = rng.captures(kernel);
     let plain = plan(kernel, &grids, Dialect::OpenCl, Goal::Sweep, false, false);
@@ -140,13 +157,13 @@ fn sample(name: &str) -> Kernel {
     samples::all().into_iter().find(|sample| sample.name == name).unwrap().kernel
 }
 
-fn fused(steps: &Steps, depth: u8, cells: u8, wraps: &[bool]) -> Fused {
+fn fused(steps: &Steps, depth: u8, cells: u8, faces: Faces) -> Fused {
     Fused {
         out: steps.pair.0 as u8,
         inp: steps.pair.1 as u8,
         depth,
         cells,
-        faces: faces(wraps),
+        faces,
         reach: steps.reach(),
         unrolled: false,
     }
@@ -171,10 +188,19 @@ fn random(rng: &mut Rng) -> Kernel {
     };
     let mut corner = vec![0; rank];
     corner[rng.below(rank as u64) as usize] = if rng.below(2) == 0 { radius } else { -radius };
-    let sum = (0..2 + rng.below(5)).fold(load(1, at_plus(&corner)), |sum, n| match n % 3 {
+    let mut sum = (0..2 + rng.below(5)).fold(load(1, at_plus(&corner)), |sum, n| match n % 3 {
         2 => sub(sum, mul(capture(0), near(rng))),
         _ => add(sum, near(rng)),
     });
+    if rng.below(2) == 0 {
+        // All of them, so that faces may mirror.
+        each(&vec![-radius; rank], &vec![radius + 1; rank], |offset| {
+            let few = offset.iter().filter(|by| **by != 0).count() <= 1 || (!star && rank == 2 && radius == 1);
+            if few {
+                sum = add(std::mem::replace(&mut sum, int(0)), load(1, at_plus(offset)));
+            }
+        });
+    }
     let axis = |n: usize| project(at(), entry(int(n as u64)));
     let mut body = vec![let_(0, sum)];
     if other.is_some() {
@@ -201,19 +227,27 @@ fn random(rng: &mut Rng) -> Kernel {
 
 #[test]
 fn random_kernels_take_several_steps() {
-    let wanted = std::env::var("TIDA_RANDOM_KERNELS").ok().and_then(|n| n.parse().ok()).unwrap_or(10);
+    let wanted = std::env::var("TIDA_RANDOM_KERNELS").ok().and_then(|n| n.parse().ok()).unwrap_or(3);
     let first = std::env::var("TIDA_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
+    let mut mirrored = 0;
     for seed in first..first + wanted {
         let mut rng = Rng(seed * 77 + 3);
         let kernel = random(&mut rng);
         let label = format!("seed {seed}\n{kernel}");
         let Some(steps) = fusible(&kernel, &analyse(&kernel)) else { panic!("{label}") };
         let rank = kernel.rank;
-        let wraps: Vec<bool> = (0..rank).map(|_| rng.below(2) == 0).collect();
-        let (depth, cells) = (2 + rng.below(3) as u8, 1 + rng.below(4) as u8);
-        let mut fused = fused(&steps, depth, cells, &wraps);
-        fused.unrolled = rng.below(4) == 0;
         let extent: Vec<i64> = (0..rank).map(|_| 1 + rng.below(if rank == 2 { 30 } else { 12 }) as i64).collect();
+        let side = |rng: &mut Rng| [Face::Memory, Face::Even, Face::Nearest][rng.below(3) as usize];
+        let sides =
+            (0..rank).map(|_| if rng.below(3) == 0 { [Face::Wrap; 2] } else { [side(&mut rng), side(&mut rng)] });
+        let mut around = faces(&sides.collect::<Vec<_>>());
+        if !steps.knows(&around, &extent) {
+            around.iter_mut().flatten().filter(|face| **face != Face::Wrap).for_each(|face| *face = Face::Memory);
+        }
+        mirrored += u64::from(around.iter().flatten().any(|face| face.mirrors()));
+        let (depth, cells) = (2 + rng.below(3) as u8, 1 + rng.below(4) as u8);
+        let mut fused = fused(&steps, depth, cells, around);
+        fused.unrolled = rng.below(4) == 0;
         // Blocks whose tiles have a core of some cells.
         let reach = |axis: usize| fused.margin(axis, 0) + fused.margin(axis, 1);
         let more = 1 + rng.below(6) as i64;
@@ -221,7 +255,7 @@ fn random_kernels_take_several_steps() {
             2 => [(reach(3) + more + i64::from(cells) - 1) / i64::from(cells), 1],
             _ => [reach(3) + more, (reach(2) + more + i64::from(cells) - 1) / i64::from(cells)],
         };
-        let mut case = case(&kernel, &steps, &extent, &wraps, fused, &mut rng);
+        let mut case = case(&kernel, &steps, &extent, fused, &mut rng);
         case.plan.block = [block[0] as u32, block[1] as u32, 1];
         case.plan.narrow = rng.below(3) != 0;
         check(&kernel, &steps, &case, &label);
@@ -234,18 +268,22 @@ fn random_kernels_take_several_steps() {
             nvrtc::compile(&source(&kernel, &cuda).text);
         }
     }
+    assert!(mirrored * 8 >= wanted, "{mirrored} of {wanted}");
 }
 
 #[test]
 fn samples_take_several_steps() {
     let mut rng = Rng(5);
-    for (name, extent, wraps, depth, cells, block) in [
-        ("heat_3d", vec![9, 10, 14], vec![false, false, false], 3, 2, [16, 5, 1]),
-        ("heat_2d", vec![17, 23], vec![true, true], 4, 3, [8, 1, 1]),
+    let (memory, wrap) = ([Face::Memory; 2], [Face::Wrap; 2]);
+    for (name, extent, sides, depth, cells, block) in [
+        ("heat_3d", vec![9, 10, 14], vec![memory; 3], 3, 2, [16, 5, 1]),
+        ("heat_2d", vec![17, 23], vec![wrap; 2], 4, 3, [8, 1, 1]),
+        ("heat_2d", vec![9, 25], vec![[Face::Even, Face::Nearest], [Face::Nearest, Face::Even]], 3, 2, [9, 1, 1]),
     ] {
         let kernel = sample(name);
         let steps = fusible(&kernel, &analyse(&kernel)).unwrap();
-        let mut case = case(&kernel, &steps, &extent, &wraps, fused(&steps, depth, cells, &wraps), &mut rng);
+        let fused = fused(&steps, depth, cells, faces(&sides));
+        let mut case = case(&kernel, &steps, &extent, fused, &mut rng);
         case.plan.block = block;
         let cuda = Plan { dialect: Dialect::Cuda, ..case.plan.clone() };
         nvrtc::compile(&source(&kernel, &cuda).text);

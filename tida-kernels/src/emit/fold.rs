@@ -212,6 +212,7 @@ fn groups(dialect: Dialect, scalar: ScalarType, op: FoldOp, kernel: &Groups<'_>)
         entry: kernel.entry.into(),
         params: Vec::new(),
         geometry: Vec::new(),
+        shared: 0,
     }
 }
 

@@ -13,7 +13,7 @@ use super::shared::Shared;
 use super::text::Text;
 use super::types::memory;
 use crate::plan::Dialect;
-use crate::plan::fuse::{Face, Fused, Held, Place, Steps, Stream};
+use crate::plan::fuse::{Face, Fused, Held, Place, Steps, Stream, instead};
 
 /// What all parts of the text need.
 struct Streams<'s> {
@@ -69,23 +69,37 @@ pub(super) fn steps(shared: &mut Shared<'_>, main: &mut Text, body: Text) -> Tex
     };
     streams.threads(shared, main, groups);
     streams.planes(shared, main);
-    let mut all = numbers(shared);
+    let mut all = numbers(shared, main);
     all.append(function);
     all
 }
 
-/// Functions of numbers of cells.
-fn numbers(shared: &Shared<'_>) -> Text {
+/// Bytes of shared memory that every block of CUDA has.
+const USUAL: u64 = 48 << 10;
+
+/// Bytes of shared memory that a launch has to ask for.
+pub(super) fn asked(shared: &Shared<'_>) -> u32 {
+    let (Some(steps), Some(fused)) = (&shared.fused, &shared.plan.fused) else { return 0 };
+    let bytes = fused.shared(steps, shared.plan.block);
+    if shared.dialect() == Dialect::Cuda && bytes > USUAL { bytes as u32 } else { 0 }
+}
+
+/// Functions of numbers of cells that the text calls.
+fn numbers(shared: &Shared<'_>, main: &Text) -> Text {
     let (mut text, device) = (Text::default(), shared.dialect().device());
-    text.block(format!("{device} i32 tida_between(i32 n, i32 lo, i32 hi)"), |text| {
-        text.line("return n < lo ? lo : n > hi ? hi : n;");
-    });
-    text.line("");
-    text.block(format!("{device} i32 tida_around(i32 n, i32 cells)"), |text| {
-        text.line("n %= cells;");
-        text.line("return n < 0 ? n + cells : n;");
-    });
-    text.line("");
+    if main.has_word("tida_between") {
+        text.block(format!("{device} i32 tida_between(i32 n, i32 lo, i32 hi)"), |text| {
+            text.line("return n < lo ? lo : n > hi ? hi : n;");
+        });
+        text.line("");
+    }
+    if main.has_word("tida_around") {
+        text.block(format!("{device} i32 tida_around(i32 n, i32 cells)"), |text| {
+            text.line("n %= cells;");
+            text.line("return n < 0 ? n + cells : n;");
+        });
+        text.line("");
+    }
     text
 }
 
@@ -180,7 +194,10 @@ impl Streams<'_> {
         let last = self.rank - 1;
         if self.held.values() > 0 {
             let (planes, values) = (shared.own("planes"), self.held.values());
-            text.line(format!("{} {} {planes}[{values}];", dialect.shared(), self.ty));
+            text.line(match asked(shared) {
+                0 => format!("{} {} {planes}[{values}];", dialect.shared(), self.ty),
+                _ => format!("extern __shared__ {} {planes}[];", self.ty),
+            });
         }
         let thread = shared.own("thread");
         let (tx, ty) = (shared.own("tx"), shared.own("ty"));
@@ -222,9 +239,12 @@ impl Streams<'_> {
                 }
                 tests.push(format!("{t} < {n}"));
                 text.line(format!("const bool {own} = {};", tests.join(" && ")));
-                if !self.wraps(axis) {
+                let [lo, hi] = self.faces(axis).map(|face| face == Face::Memory);
+                let tests = [lo.then(|| format!("{t} < 0")), hi.then(|| format!("{t} >= {n}"))];
+                let tests: Vec<String> = tests.into_iter().flatten().collect();
+                if !tests.is_empty() {
                     let beyond = self.of(shared, "beyond", axis, cell);
-                    text.line(format!("const bool {beyond} = {t} < 0 || {t} >= {n};"));
+                    text.line(format!("const bool {beyond} = {};", tests.join(" || ")));
                 }
                 if self.placed {
                     let (at, inside) = (self.of(shared, "in", axis, cell), self.inside(shared, axis, &t, false));
@@ -284,20 +304,49 @@ impl Streams<'_> {
         }
     }
 
-    /// The cells of a thread beyond faces where memory says what is there.
+    /// Whether memory says what is beyond some face of the axis.
+    fn remembers(&self, axis: usize) -> bool {
+        self.faces(axis).contains(&Face::Memory)
+    }
+
+    /// Tests of the cells next to the faces of an axis that mirror, by their number along it.
+    fn next_to(&self, shared: &mut Shared<'_>, axis: usize, number: &str) -> Vec<String> {
+        let (faces, reach, n) = (self.faces(axis), self.reach(axis), shared.own(&format!("n{axis}")));
+        let lower = (faces[0].mirrors() && reach[0] > 0).then(|| format!("{number} < {}", reach[0]));
+        let upper = (faces[1].mirrors() && reach[1] > 0).then(|| format!("{number} >= {n} - {}", reach[1]));
+        lower.into_iter().chain(upper).collect()
+    }
+
+    /// The cells of a thread beyond faces where memory says what is there, and those next to faces that mirror.
     fn ghosts(&self, shared: &mut Shared<'_>, text: &mut Text) {
-        let axes: Vec<usize> = (1..self.rank).filter(|axis| !self.wraps(*axis)).collect();
-        if axes.is_empty() {
-            return;
-        }
+        let axes: Vec<usize> = (1..self.rank).filter(|axis| self.remembers(*axis)).collect();
         let mut any = Vec::new();
         for cell in 0..self.cells() {
             let tests: Vec<String> = axes.iter().map(|axis| self.of(shared, "beyond", *axis, cell)).collect();
-            let ghost = shared.own(&format!("ghost_{cell}"));
-            text.line(format!("const bool {ghost} = {};", tests.join(" || ")));
-            any.push(ghost);
+            if !tests.is_empty() {
+                let ghost = shared.own(&format!("ghost_{cell}"));
+                text.line(format!("const bool {ghost} = {};", tests.join(" || ")));
+                any.push(ghost);
+            }
+            let mut tests = Vec::new();
+            for axis in 1..self.rank {
+                let t = self.of(shared, "t", axis, cell);
+                tests.extend(self.next_to(shared, axis, &t));
+            }
+            if !tests.is_empty() {
+                let mirrored = shared.own(&format!("mirrored_{cell}"));
+                text.line(format!("const bool {mirrored} = {};", tests.join(" || ")));
+                any.push(mirrored);
+            }
         }
-        text.line(format!("const bool {} = {};", shared.own("ghosts"), any.join(" || ")));
+        if !any.is_empty() {
+            text.line(format!("const bool {} = {};", shared.own("ghosts"), any.join(" || ")));
+        }
+    }
+
+    /// Whether faces of these axes mirror.
+    fn mirrors(&self, mut axes: std::ops::Range<usize>) -> bool {
+        axes.any(|axis| (0..2).any(|side| self.faces(axis)[side].mirrors() && self.reach(axis)[side] > 0))
     }
 
     /// Where a value is in memory, on a plane of this number.
@@ -368,6 +417,11 @@ impl Streams<'_> {
             text.line(format!("{next} = {value};"));
         }
         self.hand(shared, text, 0);
+        // Most blocks and planes are away from faces.
+        let tests = self.edge(shared);
+        if !tests.is_empty() {
+            text.line(format!("const bool {} = {};", shared.own("edge"), tests.join(" || ")));
+        }
         for step in 1..=self.depth() {
             text.block("", |text| self.step(shared, text, step));
         }
@@ -413,22 +467,38 @@ impl Streams<'_> {
         names.entry(*place).or_insert_with(|| shared.own(&format!("near_{number}"))).clone()
     }
 
+    /// A call of the function of a step, for a cell that reads these values.
+    fn call(&self, shared: &mut Shared<'_>, cell: i64, mut given: Vec<String>) -> String {
+        if self.placed {
+            given.push(shared.own("in0"));
+            given.extend((1..self.rank).map(|axis| self.of(shared, "in", axis, cell)));
+        }
+        format!("{}({}{})", shared.own("step"), given.join(", "), self.rest)
+    }
+
     /// A plane of a step.
     fn step(&self, shared: &mut Shared<'_>, text: &mut Text, step: i64) {
         let (plane, newest) = (shared.own("plane"), shared.own("newest"));
         text.line(format!("const i32 {plane} = {newest} - {};", step * self.stream.lag));
         let mut names = BTreeMap::new();
-        let mut calls = Vec::new();
+        let (mut calls, mut again) = (Vec::new(), Vec::new());
+        let mirrors = self.mirrors(0..self.rank);
         for cell in 0..self.cells() {
+            let value = shared.own(&format!("value_{cell}"));
             let offsets = &self.steps.offsets;
             let places = offsets.iter().map(|offset| self.steps.place(offset, cell, self.cells()));
-            let mut given: Vec<String> = places.map(|place| self.read(shared, step, &place, &mut names)).collect();
-            if self.placed {
-                given.push(shared.own("in0"));
-                given.extend((1..self.rank).map(|axis| self.of(shared, "in", axis, cell)));
+            let given: Vec<String> = places.map(|place| self.read(shared, step, &place, &mut names)).collect();
+            calls.push(format!("{} {value} = {};", self.ty, self.call(shared, cell, given)));
+            if mirrors {
+                let mirrored = |offset: &[i64; 3]| self.mirrored(shared, (step, cell), (*offset, 0), &mut names);
+                let given: Vec<String> = offsets.iter().map(mirrored).collect();
+                let mut tests: Vec<String> = Vec::new();
+                if self.mirrors(1..self.rank) {
+                    tests.push(shared.own(&format!("mirrored_{cell}")));
+                }
+                tests.extend(self.next_to(shared, 0, &plane));
+                again.push(format!("if ({}) {value} = {};", tests.join(" || "), self.call(shared, cell, given)));
             }
-            let (value, name) = (shared.own(&format!("value_{cell}")), shared.own("step"));
-            calls.push(format!("{} {value} = {name}({}{});", self.ty, given.join(", "), self.rest));
         }
         let [x, y, _] = self.block.map(i64::from);
         for (place, name) in &names {
@@ -445,6 +515,9 @@ impl Streams<'_> {
             text.line(format!("const i32 {in0} = {inside};"));
         }
         calls.into_iter().for_each(|call| text.line(call));
+        if mirrors {
+            text.block(format!("if ({})", shared.own("edge")), |text| again.iter().for_each(|call| text.line(call)));
+        }
         if step == self.depth() {
             return self.store(shared, text);
         }
@@ -456,18 +529,67 @@ impl Streams<'_> {
         self.hand(shared, text, step);
     }
 
+    /// Tests of the planes and threads that have cells beyond faces, or next to them; none where all faces wrap.
+    fn edge(&self, shared: &mut Shared<'_>) -> Vec<String> {
+        let (newest, n0, lag) = (shared.own("newest"), shared.own("n0"), self.stream.lag);
+        let across = (1..self.rank).any(|axis| self.remembers(axis)) || self.mirrors(1..self.rank);
+        let mut tests: Vec<String> = across.then(|| shared.own("ghosts")).into_iter().collect();
+        let (faces, reach) = (self.faces(0), self.reach(0));
+        // The last step is the first to come there.
+        match faces[0] {
+            Face::Memory => tests.push(format!("{newest} < {}", (self.depth() - 1) * lag)),
+            Face::Wrap => {}
+            _ => tests.push(format!("{newest} < {}", self.depth() * lag + reach[0])),
+        }
+        match faces[1] {
+            Face::Memory => tests.push(format!("{newest} >= {n0} + {lag}")),
+            Face::Wrap => {}
+            _ => tests.push(format!("{newest} >= {n0} + {}", lag - reach[1])),
+        }
+        tests
+    }
+
+    /// What a cell reads at an offset, with what stands for cells beyond faces that mirror.
+    fn mirrored(
+        &self,
+        shared: &mut Shared<'_>,
+        (step, cell): (i64, i64),
+        (offset, axis): ([i64; 3], usize),
+        names: &mut BTreeMap<Place, String>,
+    ) -> String {
+        if axis == self.rank {
+            let place = self.steps.place(&offset, cell, self.cells());
+            return self.read(shared, step, &place, names);
+        }
+        let along = 3 - self.rank + axis;
+        let number = if axis == 0 { shared.own("plane") } else { self.of(shared, "t", axis, cell) };
+        let mut text = self.mirrored(shared, (step, cell), (offset, axis + 1), names);
+        for case in instead(self.faces(axis), offset[along]) {
+            let mut other = offset;
+            other[along] = case.by;
+            let value = self.mirrored(shared, (step, cell), (other, axis + 1), names);
+            let test = match case.upper {
+                true => format!("{number} == {} - {}", shared.own(&format!("n{axis}")), case.from + 1),
+                false => format!("{number} == {}", case.from),
+            };
+            text = format!("({test} ? {value} : {text})");
+        }
+        text
+    }
+
     /// Cells beyond faces: what memory has there.
     fn beyond(&self, shared: &mut Shared<'_>, text: &mut Text, step: i64) {
         let (plane, n0) = (shared.own("plane"), shared.own("n0"));
-        let across = (1..self.rank).any(|axis| !self.wraps(axis));
-        let along = (!self.wraps(0)).then(|| format!("{plane} < 0 || {plane} >= {n0}"));
-        let test: Vec<String> = across.then(|| shared.own("ghosts")).into_iter().chain(along.clone()).collect();
-        if test.is_empty() {
+        let across = (1..self.rank).any(|axis| self.remembers(axis));
+        let [lo, hi] = self.faces(0).map(|face| face == Face::Memory);
+        let along = [lo.then(|| format!("{plane} < 0")), hi.then(|| format!("{plane} >= {n0}"))];
+        let along: Vec<String> = along.into_iter().flatten().collect();
+        if !across && along.is_empty() {
             return;
         }
         // Odd steps are in the array that the launch writes.
         let array = (step % 2) as usize;
-        text.block(format!("if ({})", test.join(" || ")), |text| {
+        text.block(format!("if ({})", shared.own("edge")), |text| {
             let (inside, held) = (self.inside(shared, 0, &plane, true), shared.own("held0"));
             text.line(format!("const i32 {held} = {inside};"));
             for cell in 0..self.cells() {

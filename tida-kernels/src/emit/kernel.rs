@@ -116,7 +116,8 @@ pub(super) fn emit(kernel: &Kernel, analysis: &Analysis, plan: &Plan) -> Source 
     let mut all: String = text.lines.into_iter().map(|(line, _)| line + "\n").collect();
     all.truncate(all.trim_end().len());
     all.push('\n');
-    Source { text: all, entry, params: params.iter().map(|p| p.param).collect(), geometry: fields, lines }
+    let shared = fused::asked(&shared);
+    Source { text: all, entry, params: params.iter().map(|p| p.param).collect(), geometry: fields, shared, lines }
 }
 
 /// The type of the values that a reduction folds.

@@ -43,6 +43,8 @@ pub struct Source {
     pub params: Vec<Param>,
     /// The words (each 64 bits, signed) of one box's geometry, in order. Only what the text uses is in it.
     pub geometry: Vec<Field>,
+    /// Bytes of shared memory that a launch asks for, beside what the text declares: CUDA alone.
+    pub shared: u32,
     /// For each line of the text (from 0) the user's file and place that it comes from.
     pub lines: Vec<Option<(String, Span)>>,
 }

@@ -29,6 +29,39 @@ pub enum Face {
     Nearest,
 }
 
+impl Face {
+    /// Whether a cell beyond it is one of those inside.
+    pub fn mirrors(self) -> bool {
+        matches!(self, Face::Even | Face::Nearest)
+    }
+}
+
+/// A cell next to a face that mirrors, and what it reads in the place of what lies beyond.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Instead {
+    /// The upper face, else the lower.
+    pub upper: bool,
+    /// Cells between the face and the cell.
+    pub from: i64,
+    /// The offset that it reads.
+    pub by: i64,
+}
+
+/// What cells next to the faces of an axis read in the place of what is `by` cells away.
+pub(crate) fn instead(faces: [Face; 2], by: i64) -> Vec<Instead> {
+    let upper = by > 0;
+    let face = faces[usize::from(upper)];
+    let of = |from: i64| {
+        // As if the face was the lower one.
+        let beyond = -by.abs() + from;
+        let inside = if face == Face::Even { -1 - beyond } else { 0 };
+        let by = inside - from;
+        Instead { upper, from, by: if upper { -by } else { by } }
+    };
+    let cells = if face.mirrors() { by.abs() } else { 0 };
+    (0..cells).map(of).collect()
+}
+
 /// The faces of a box of four axes: the lower one of each axis, and the upper. A cell that is outside along several axes is
 /// what the first of them says.
 pub type Faces = [[Face; 2]; 4];
@@ -177,6 +210,38 @@ impl Steps {
             }
         }
         reach
+    }
+
+    /// Whether steps between such faces can find all that they read with the block's threads.
+    pub fn knows(&self, faces: &Faces, extent: &[i64]) -> bool {
+        let reach = self.reach();
+        let wraps = |face: &Face| *face == Face::Wrap;
+        (0..self.rank).all(|axis| {
+            let sides = faces[4 - self.rank + axis];
+            let short =
+                (0..2).any(|side| sides[side].mirrors() && i64::from(reach[4 - self.rank + axis][side]) > extent[axis]);
+            !short && sides.iter().any(wraps) == sides.iter().all(wraps)
+        }) && self.offsets.iter().all(|offset| self.others(offset, faces))
+    }
+
+    /// Whether what stands for a read beyond faces is read too.
+    fn others(&self, offset: &[i64; 3], faces: &Faces) -> bool {
+        let mut all = vec![*offset];
+        for axis in 3 - self.rank..3 {
+            let more: Vec<[i64; 3]> = all
+                .iter()
+                .flat_map(|known| {
+                    let stands = instead(faces[axis + 1], known[axis]);
+                    stands.into_iter().map(move |case| {
+                        let mut other = *known;
+                        other[axis] = case.by;
+                        other
+                    })
+                })
+                .collect();
+            all.extend(more);
+        }
+        all.iter().all(|offset| self.offsets.contains(offset))
     }
 
     /// The axis of the offsets that a block streams along.
@@ -473,10 +538,8 @@ const CHAIN: f64 = 90.0;
 /// The best way that is known to run so many steps (or with `odd`, an odd number up to that); none if it is not worth it or
 /// there is none.
 pub fn choose(steps: &Steps, target: &Target<'_>, asked: &Parts, most: u32, odd: bool) -> Option<Chosen> {
-    let kinds = target.faces[4 - steps.rank..].iter();
-    let mut kinds =
-        kinds.map(|[lo, hi]| (*lo == Face::Memory && *hi == Face::Memory) || (*lo == Face::Wrap && *hi == Face::Wrap));
-    if most < 2 || !kinds.all(|known| known) || target.extent.len() != steps.rank || target.extent.iter().any(|n| *n < 1) {
+    let there = target.extent.len() == steps.rank && target.extent.iter().all(|n| *n > 0);
+    if most < 2 || !there || !steps.knows(target.faces, target.extent) {
         return None;
     }
     let depths: Vec<u32> = match (odd, asked.depth) {

@@ -359,9 +359,23 @@ impl DeviceCore {
     /// # Errors
     /// As [`Backend::compile`].
     pub fn kernel(&self, text: &str, entry: &str, block: [u32; 3]) -> Result<Arc<dyn Kernel>, Error> {
+        self.kernel_sharing(text, entry, block, 0)
+    }
+
+    /// The same for a kernel whose launches ask for so many bytes of shared memory.
+    ///
+    /// # Errors
+    /// As [`Backend::compile`].
+    pub fn kernel_sharing(
+        &self,
+        text: &str,
+        entry: &str,
+        block: [u32; 3],
+        shared: u32,
+    ) -> Result<Arc<dyn Kernel>, Error> {
         let key = (text.to_owned(), entry.to_owned(), block, self.math);
         made(&self.opened.kernels, key, || {
-            let made = self.opened.backend.compile(&Code { text, entry, math: self.math, block });
+            let made = self.opened.backend.compile(&Code { text, entry, math: self.math, block, shared });
             self.host_waited();
             made
         })

@@ -47,6 +47,8 @@ pub(crate) struct Facts {
     pub block_threads: u32,
     /// Bytes of memory that the threads of a block share.
     pub shared: u64,
+    /// The same for launches that ask for it.
+    pub most_shared: u64,
     /// Most blocks of a launch along x, y and z.
     pub grid: [u64; 3],
     /// Whether it is a GPU.
@@ -68,6 +70,7 @@ impl Facts {
             fp64: true,
             block_threads: 1024,
             shared: 48 << 10,
+            most_shared: 48 << 10,
             grid: [(1 << 31) - 1, 65535, 65535],
             gpu: true,
             maps: true,
@@ -85,6 +88,8 @@ pub(crate) struct Code<'a> {
     pub math: Math,
     /// Threads of a block that it will be launched with.
     pub block: [u32; 3],
+    /// Bytes of shared memory that its launches ask for, beside what the text declares. Other devices than CUDA's have none.
+    pub shared: u32,
 }
 
 /// A compiled kernel.

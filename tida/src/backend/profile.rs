@@ -105,7 +105,13 @@ struct Way {
 }
 
 fn measured(backend: &Arc<dyn Backend>) -> Result<Latency, Error> {
-    let code = Code { text: include_str!("profile.cu"), entry: "tida_profile", math: Math::Exact, block: [32, 1, 1] };
+    let code = Code {
+        text: include_str!("profile.cu"),
+        entry: "tida_profile",
+        math: Math::Exact,
+        block: [32, 1, 1],
+        shared: 0,
+    };
     let cache = usize::try_from(backend.facts().machine.cache).unwrap_or(0).max(16 << 20);
     let chains = Chains {
         backend,

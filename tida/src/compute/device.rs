@@ -654,7 +654,7 @@ impl DeviceLaunch<'_> {
         device.ready(Arc::as_ptr(self.prepared) as usize, plan, || {
             let settled = settle(self.prepared, plan, Counted::on(device.backend().facts(), Counted::ToRun), |plan| {
                 let source = emit(&self.prepared.kernel, &self.prepared.analysis, plan);
-                match device.kernel(&source.text, &source.entry, plan.block) {
+                match device.kernel_sharing(&source.text, &source.entry, plan.block, source.shared) {
                     Ok(kernel) => Ok((kernel.facts(), Ready { source, kernel })),
                     Err(error) if error.kind() == ErrorKind::Kernel => {
                         Err(not_compiled(self.prepared, &source, &error))

@@ -50,7 +50,7 @@ impl Prepared {
             extent,
             faces,
             machine: &facts.machine,
-            shared: facts.shared,
+            shared: facts.most_shared,
             threads: facts.block_threads,
             work: steps.work,
             others: steps.others,

@@ -236,6 +236,8 @@ pub(super) struct CudaKernel {
     facts: KernelFacts,
     /// Bytes of each parameter, where the driver says.
     params: Option<Vec<usize>>,
+    /// Bytes of shared memory that launches ask for.
+    shared: u32,
 }
 
 // SAFETY: the driver's functions on modules and functions are thread-safe.
@@ -276,6 +278,11 @@ impl CudaKernel {
         self.function
     }
 
+    /// Bytes of shared memory that launches ask for.
+    pub fn shared(&self) -> u32 {
+        self.shared
+    }
+
     /// Whether the arguments have the number and the sizes of the parameters, where the driver says these.
     ///
     /// # Errors
@@ -308,6 +315,7 @@ impl CudaKernel {
         image: &[u8],
         entry: &str,
         threads: Option<u32>,
+        shared: u32,
         advice: Option<&str>,
     ) -> Result<CudaKernel, Error> {
         let driver = context.enter()?;
@@ -341,6 +349,7 @@ impl CudaKernel {
             entry: entry.to_owned(),
             facts: KernelFacts::default(),
             params: None,
+            shared,
         };
         let name = CString::new(entry).map_err(|_| no_entry(entry, "a byte of value 0 in the name"))?;
         // SAFETY: the place for the answer is valid, the module loaded, and the name ends in 0.
@@ -358,12 +367,17 @@ impl CudaKernel {
             // SAFETY: the place for the answer is valid, and the function alive.
             unsafe { call!(driver, cuFuncGetAttribute(&mut value, attribute, function)) }.map(|()| value.max(0) as u32)
         };
+        if self.shared > 0 {
+            let most = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            // SAFETY: the function is alive.
+            unsafe { call!(driver, cuFuncSetAttribute(function, most, self.shared as c_int)) }?;
+        }
         let registers = attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?;
         let most_threads = attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?;
         self.facts = KernelFacts {
             registers: Some(registers),
             spilled: Some(attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?),
-            shared: Some(attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?),
+            shared: Some(attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)? + self.shared),
             occupancy: None,
         };
         if let Some(threads) = threads.filter(|threads| *threads > 0) {
@@ -380,8 +394,8 @@ impl CudaKernel {
             let mut blocks = 0;
             // SAFETY: the place for the answer is valid, and the function alive.
             unsafe {
-                let threads = threads as c_int;
-                call!(driver, cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, function, threads, 0))
+                let (threads, shared) = (threads as c_int, self.shared as usize);
+                call!(driver, cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, function, threads, shared))
             }?;
             self.facts.occupancy = Some(blocks.max(0) as f32 * threads as f32 / held as f32);
         }
@@ -407,19 +421,19 @@ impl CudaKernel {
 /// # Errors
 /// As [`Backend::compile`](crate::backend::Backend::compile).
 pub(super) fn compile(context: &Arc<Context>, target: &Target, code: &Code<'_>) -> Result<CudaKernel, Error> {
-    let Code { text, entry, math, block } = *code;
+    let Code { text, entry, math, block, shared } = *code;
     let threads = block.iter().try_fold(1u32, |all, threads| all.checked_mul(*threads)).unwrap_or(u32::MAX);
     let options = options(&target.arch, math);
     let key = disk::Key::new(&["cuda", &target.to_string(), &options.join(" "), text]);
     if let Some(image) = disk::load(key) {
-        match CudaKernel::load(context, &image, entry, Some(threads), None) {
+        match CudaKernel::load(context, &image, entry, Some(threads), shared, None) {
             Ok(kernel) => return Ok(kernel),
             // Such as one that an older driver does not take. If it is not the image that is wrong, it comes out below.
             Err(error) => tracing::debug!(%error, "a kernel from disk could not be loaded"),
         }
     }
     let (image, _) = compile_text(text, entry, target, &options)?;
-    let kernel = CudaKernel::load(context, &image, entry, Some(threads), None)?;
+    let kernel = CudaKernel::load(context, &image, entry, Some(threads), shared, None)?;
     disk::store(key, &image);
     Ok(kernel)
 }
@@ -442,7 +456,7 @@ pub(super) fn load_ptx(context: &Arc<Context>, ptx: &str, entry: &str) -> Result
     let mut image = ptx.as_bytes().to_vec();
     image.push(0);
     let advice = "compile it again, for this device or an older one, by a compiler that is no newer than the driver";
-    CudaKernel::load(context, &image, entry, None, Some(advice))
+    CudaKernel::load(context, &image, entry, None, 0, Some(advice))
 }
 
 #[cfg(test)]

@@ -75,6 +75,7 @@ fn facts(driver: &Driver, device: CUdevice, target: &Target) -> Result<Facts, Er
         fp64: true,
         block_threads: ask(Ask::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
         shared: ask(Ask::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK)?.into(),
+        most_shared: ask(Ask::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?.into(),
         grid: [
             ask(Ask::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X)?.into(),
             ask(Ask::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y)?.into(),
@@ -317,7 +318,8 @@ impl Backend for Cuda {
         // is a device address, as kernels take it.
         unsafe {
             let values = values.as_mut_ptr();
-            call!(driver, cuLaunchKernel(kernel.raw(), x, y, z, i, j, k, 0, stream, values, ptr::null_mut()))
+            let (function, shared) = (kernel.raw(), kernel.shared());
+            call!(driver, cuLaunchKernel(function, x, y, z, i, j, k, shared, stream, values, ptr::null_mut()))
         }
     }
 

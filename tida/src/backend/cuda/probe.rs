@@ -106,6 +106,7 @@ functions! {
         cuModuleUnload(CUmodule) -> u32;
         cuModuleGetFunction(*mut CUfunction, CUmodule, *const c_char) -> u32;
         cuFuncGetAttribute(*mut c_int, CUfunction_attribute, CUfunction) -> u32;
+        cuFuncSetAttribute(CUfunction, CUfunction_attribute, c_int) -> u32;
         cuOccupancyMaxActiveBlocksPerMultiprocessor(*mut c_int, CUfunction, c_int, usize) -> u32;
         cuLaunchKernel(
             CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, CUstream, *mut *mut c_void,

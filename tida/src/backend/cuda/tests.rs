@@ -111,7 +111,7 @@ fn device() -> Option<Arc<dyn Backend>> {
 }
 
 fn compiled(device: &Arc<dyn Backend>, text: &str, entry: &str) -> Arc<dyn Kernel> {
-    device.compile(&Code { text, entry, math: Math::Exact, block: [32, 1, 1] }).unwrap()
+    device.compile(&Code { text, entry, math: Math::Exact, block: [32, 1, 1], shared: 0 }).unwrap()
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn arguments_that_do_not_fit_are_an_error() {
 fn too_many_threads_for_the_registers_are_an_error() {
     let Some(device) = device() else { return };
     let text = "extern \"C\" __global__ void __launch_bounds__(64) few(int* x) { x[threadIdx.x] = 1; }";
-    let e = device.compile(&Code { text, entry: "few", math: Math::Exact, block: [65, 1, 1] }).unwrap_err();
+    let e = device.compile(&Code { text, entry: "few", math: Math::Exact, block: [65, 1, 1], shared: 0 }).unwrap_err();
     assert!(e.kind() == ErrorKind::Kernel && e.found().contains("at most 64"), "{e}");
 }
 

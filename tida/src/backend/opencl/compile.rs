@@ -237,7 +237,7 @@ mod tests {
         let context = Arc::new(unsafe { Handle::new(context, release_context) });
         let compiler = Compiler::new(context, device);
         let text = "__kernel void refused(__global int* out) { out[0] = 7; }";
-        let code = Code { text, entry: "refused", math: Math::Exact, block: [1; 3] };
+        let code = Code { text, entry: "refused", math: Math::Exact, block: [1; 3], shared: 0 };
         let key = compiler.key(&code, compiler.options(Math::Exact));
         disk::store(key, b"not a program");
         assert_eq!(compiler.compile(&code).unwrap().arguments(), 1);

@@ -97,6 +97,7 @@ impl Device {
             fp64: has("cl_khr_fp64"),
             block_threads,
             shared: number(cl::CL_DEVICE_LOCAL_MEM_SIZE)?,
+            most_shared: number(cl::CL_DEVICE_LOCAL_MEM_SIZE)?,
             grid: match (nvidia, gpu) {
                 (true, _) => [i32::MAX as u64, 65535, 65535],
                 // Packets of HSA count threads in 32 bits.
@@ -268,6 +269,7 @@ mod tests {
                 fp64: true,
                 block_threads: 256,
                 shared: 32 << 10,
+                most_shared: 32 << 10,
                 grid: [1; 3],
                 gpu,
                 maps: false,

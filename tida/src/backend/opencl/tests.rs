@@ -28,7 +28,7 @@ const AFFINE: &str = "__kernel void affine(__global int* out, __global const int
                       int i = get_global_id(0);\nif (i < n) out[i] = 3 * from[i] + add;\n}\n";
 
 fn compile(device: &Arc<dyn Backend>, text: &str, entry: &str, block: [u32; 3]) -> Result<Arc<dyn Kernel>, Error> {
-    device.compile(&Code { text, entry, math: Math::Exact, block })
+    device.compile(&Code { text, entry, math: Math::Exact, block, shared: 0 })
 }
 
 fn affine(
