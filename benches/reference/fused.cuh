@@ -64,8 +64,8 @@ template <typename T> __device__ T *shared_memory() {
     return reinterpret_cast<T *>(shared_bytes);
 }
 
-constexpr int up_to(int n, int multiple) { return (n + multiple - 1) / multiple * multiple; }
-constexpr int least(int a, int b) { return a < b ? a : b; }
+__host__ __device__ constexpr int up_to(int n, int multiple) { return (n + multiple - 1) / multiple * multiple; }
+__host__ __device__ constexpr int least(int a, int b) { return a < b ? a : b; }
 
 // What a kernel takes and how its tiles lie: K levels, TX x TY threads with CX x CY cells each.
 template <typename T, int K, int CX, int CY, int TX, int TY, Mode M> struct Tile3 {
@@ -363,8 +363,8 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
 
 // One step, for comparison: 3-D threads march as those of heat.cu do, 2-D ones have a cell each.
 template <typename T>
-__global__ void single3(T *__restrict__ o, const T *__restrict__ u, int nx, int ny, int nz, int pitch, int deep,
-                        Heat7<T> stencil) {
+__device__ __forceinline__ void step3(T *__restrict__ o, const T *__restrict__ u, int nx, int ny, int nz, int pitch, int deep,
+                                      Heat7<T> stencil) {
     int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y;
     if (i < 1 || j < 1 || i >= nx - 1 || j >= ny - 1) return;
     int start = blockIdx.z * deep + 1, end = min(start + deep, nz - 1);
@@ -378,6 +378,12 @@ __global__ void single3(T *__restrict__ o, const T *__restrict__ u, int nx, int 
         v = above;
         c += p;
     }
+}
+
+template <typename T>
+__global__ void single3(T *__restrict__ o, const T *__restrict__ u, int nx, int ny, int nz, int pitch, int deep,
+                        Heat7<T> stencil) {
+    step3<T>(o, u, nx, ny, nz, pitch, deep, stencil);
 }
 
 template <class S, typename T>
@@ -403,6 +409,10 @@ extern "C" __global__ void __launch_bounds__(BOUNDS)
     fused(REAL *__restrict__ o, const REAL *__restrict__ u, int nx, int ny, int nz, int pitch, int deep, Heat7<REAL> s) {
     march3<REAL, FORM3>(o, u, nx, ny, nz, pitch, deep, s);
 }
+extern "C" __global__ void single(REAL *__restrict__ o, const REAL *__restrict__ u, int nx, int ny, int nz, int pitch,
+                                  int deep, Heat7<REAL> s) {
+    step3<REAL>(o, u, nx, ny, nz, pitch, deep, s);
+}
 #endif
 #ifdef FORM2
 extern "C" __global__ void __launch_bounds__(BOUNDS)
@@ -411,7 +421,7 @@ extern "C" __global__ void __launch_bounds__(BOUNDS)
     march2<STENCIL, REAL, FORM2>(o, u, source, nx, ny, pitch, deep, s);
 }
 extern "C" __global__ void single(REAL *__restrict__ o, const REAL *__restrict__ u, const REAL *__restrict__ source, int nx,
-                                  int ny, int pitch, STENCIL s) {
+                                  int ny, int pitch, int, STENCIL s) {
     step2<STENCIL, REAL>(o, u, source, nx, ny, pitch, s);
 }
 #endif
