@@ -54,33 +54,25 @@ const fn form(levels: usize, cells: [usize; 2], threads: [usize; 2], mode: Mode,
 }
 
 const HEAT3_F64: &[Form] = &[
-    form(3, [2, 4], [32, 8], Mode::Warps, 1),
-    form(3, [2, 2], [32, 16], Mode::Warps, 1),
+    form(3, [1, 4], [64, 8], Mode::Shared, 1),
+    form(3, [1, 4], [32, 16], Mode::Shared, 1),
     form(4, [1, 4], [64, 8], Mode::Shared, 1),
-    form(3, [1, 4], [32, 8], Mode::Shared, 1),
 ];
 const HEAT3_F32: &[Form] = &[
+    form(4, [2, 3], [32, 16], Mode::Warps, 1),
     form(4, [2, 4], [32, 16], Mode::Warps, 1),
-    form(4, [2, 4], [32, 8], Mode::Warps, 1),
-    form(3, [4, 2], [32, 16], Mode::Warps, 1),
-    form(4, [1, 4], [64, 8], Mode::Shared, 1),
+    form(3, [1, 4], [64, 8], Mode::Shared, 1),
 ];
 const HEAT2_F64: &[Form] = &[
+    form(12, [2, 1], [256, 1], Mode::Warps, 2),
     form(8, [4, 1], [128, 1], Mode::Warps, 1),
-    form(12, [2, 1], [256, 1], Mode::Warps, 1),
-    form(6, [4, 1], [128, 1], Mode::Alone, 1),
-    form(3, [8, 1], [128, 1], Mode::Alone, 1),
+    form(8, [4, 1], [128, 1], Mode::Shared, 1),
 ];
-const MEAN9_F64: &[Form] = &[
-    form(4, [4, 1], [128, 1], Mode::Alone, 1),
-    form(3, [6, 1], [128, 1], Mode::Alone, 1),
-    form(6, [2, 1], [128, 1], Mode::Alone, 1),
-];
+const MEAN9_F64: &[Form] = &[form(6, [4, 1], [128, 1], Mode::Alone, 1), form(4, [4, 1], [128, 1], Mode::Alone, 1)];
 const HOTSPOT_F32: &[Form] = &[
+    form(4, [4, 1], [128, 1], Mode::Warps, 1),
     form(4, [4, 1], [128, 1], Mode::Alone, 1),
-    form(6, [4, 1], [128, 1], Mode::Alone, 1),
-    form(4, [8, 1], [128, 1], Mode::Alone, 1),
-    form(8, [4, 1], [128, 1], Mode::Warps, 1),
+    form(6, [8, 1], [128, 1], Mode::Alone, 1),
 ];
 
 /// `n` along x, y and, with three axes, z: the arrays by hand, the layer that stays as it is counted.
@@ -292,17 +284,18 @@ struct Fields<T: Cell, const D: usize> {
     sources: TileArray<T, D>,
 }
 
-/// The accelerator of one side, with so many steps in a launch.
-fn accelerator(bench: &Bench, fuse: Fuse) -> Result<TileAcc> {
-    Ok(TileAcc::builder().device(bench.device).fuse(fuse).build()?)
+/// The accelerator of one side: with one step in a launch, or as many as `TIDA_FUSE` says, else as are chosen.
+fn accelerator(bench: &Bench, fused: bool) -> Result<TileAcc> {
+    let builder = TileAcc::builder().device(bench.device);
+    Ok(if fused { builder } else { builder.fuse(Fuse::Off) }.build()?)
 }
 
 impl<T: Cell + tida::array::Scalar, const D: usize> Fields<T, D> {
-    fn new(bench: &Bench, fuse: Fuse, stencil: &Stencil<T, D>, n: usize) -> Result<Self>
+    fn new(bench: &Bench, fused: bool, stencil: &Stencil<T, D>, n: usize) -> Result<Self>
     where
         ndarray::Dim<[usize; D]>: ndarray::Dimension,
     {
-        let acc = accelerator(bench, fuse)?;
+        let acc = accelerator(bench, fused)?;
         let padded = Padded { n, dims: D };
         let fixed = Boundary::Fixed(T::of(OUTSIDE));
         let mut u = TileArray::<T, D>::builder([n; D]).ghost(1).boundary(fixed).build(&acc)?;
@@ -373,8 +366,8 @@ where
     let case = format!("fused {} {n}^{D}", stencil.name);
     let cells = UNIT * n.pow(D as u32);
     let bytes = cells * size_of::<T>() * if stencil.sources { 3 } else { 2 };
-    let mut off = Fields::new(bench, Fuse::Off, stencil, n)?;
-    let mut auto = Fields::new(bench, Fuse::Auto, stencil, n)?;
+    let mut off = Fields::new(bench, false, stencil, n)?;
+    let mut auto = Fields::new(bench, true, stencil, n)?;
     off.run(stencil, UNIT)?;
     auto.run(stencil, UNIT)?;
     let expected = off.cells()?;

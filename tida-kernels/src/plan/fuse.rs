@@ -527,7 +527,9 @@ pub struct Chosen {
 }
 
 /// 32-bit registers of a multiprocessor, of a thread at most, and those that a thread has for other things.
-const REGISTERS: [u64; 3] = [65536, 255, 48];
+/// Registers that a thread can go without at a pinch.
+const TIGHT: u64 = 16;
+const REGISTERS: [u64; 3] = [65536, 255, 40];
 /// Bytes that the blocks of a multiprocessor share at most, and blocks that it has room for by threads.
 const TOGETHER: [u64; 2] = [227 << 10, 2048];
 /// Bytes of memory that a multiprocessor moves in a cycle.
@@ -595,7 +597,10 @@ fn cost(steps: &Steps, target: &Target<'_>, fused: Fused, block: [u32; 3], asked
         depth * cells * stream.kept() as u64 * size.div_ceil(4) + 2 * cells * size.div_ceil(4) + REGISTERS[2];
     let tiles = fused.blocks(block, 1, target.extent)?;
     let [tile, core] = [fused.tile(rank, block), fused.core(rank, block)].map(|[y, x]| (y * x) as f64);
-    if threads > target.threads.into() || shared > target.shared || registers > REGISTERS[1] || core < 1.0 {
+    // The compiler makes do with somewhat fewer where a block would have no room.
+    let most = REGISTERS[1].min(REGISTERS[0] / threads.max(1));
+    let registers = if registers > most { registers - TIGHT } else { registers };
+    if threads > target.threads.into() || shared > target.shared || registers > most || core < 1.0 {
         return None;
     }
     let held = (REGISTERS[0] / (registers * threads)).min(TOGETHER[0] / shared.max(1)).min(TOGETHER[1] / threads);
