@@ -95,7 +95,9 @@ fn case(kernel: &Kernel, steps: &Steps, extent: &[i64], fused: Fused, rng: &mut 
     let mut grids = Grids(grids);
     if one_layout {
         let like = grids.0[steps.pair.1].clone();
+        let (from, to) = (like.lo.clone(), like.hi.clone());
         grids.0[steps.pair.0] = Grid { access: Access::Write, ..like };
+        each(&from, &to, |at| assert!(grids.store(steps.pair.0, 0, at, rng.value(steps.scalar))));
     }
     for arg in [steps.pair.0, steps.pair.1] {
         fill(&mut grids, arg, (&lo, &hi), &fused.faces);
