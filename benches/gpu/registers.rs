@@ -22,7 +22,7 @@ const RATE: f32 = 0.25;
 macro_rules! either {
     ($registers:expr, $tile:expr, $args:expr, $($kernel:tt)*) => {
         if $registers {
-            return Ok(tida::explain($args, kernel!($($kernel)*))?.registers().unwrap_or_default());
+            return Ok(tida::explain($args, kernel!($($kernel)*))?.resources().ok().and_then(|facts| facts.registers));
         } else {
             compute($tile, $args, kernel!($($kernel)*))?;
         }

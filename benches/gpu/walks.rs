@@ -18,8 +18,8 @@ const NBODY: &str = include_str!("../reference/nbody.cu");
 /// Keeps two bodies that meet from pulling without bound: the square of a length.
 const SOFTENING: f32 = 0.01;
 
-/// How tida may cache what is walked along; the first is what it chooses by itself.
-const HOW: [(&str, Option<Cache>); 6] = [
+/// How tida may cache what kernels read; the first is what it chooses by itself.
+pub const HOW: [(&str, Option<Cache>); 6] = [
     ("chosen", None),
     ("no tiles", Some(Cache::None)),
     ("RBI", Some(Cache::Rbi)),
@@ -32,9 +32,76 @@ fn single(n: usize) -> f32 {
     noise(n) as f32 - 0.5
 }
 
-fn hinted<const D: usize>(tiles: TileIter<D>, arguments: &[usize], how: Option<Cache>) -> TileIter<D> {
+/// Caches these arguments so.
+pub fn hinted<const D: usize>(tiles: TileIter<D>, arguments: &[usize], how: Option<Cache>) -> TileIter<D> {
     let Some(how) = how else { return tiles };
     arguments.iter().fold(tiles, |tiles, argument| tiles.cache(*argument, how))
+}
+
+/// What walks along arrays.
+trait Walk {
+    /// Runs it so many times.
+    fn run(&mut self, steps: usize, how: Option<Cache>) -> Result<()>;
+
+    /// What its kernel takes of the device.
+    fn resources(&mut self, how: Option<Cache>) -> Result<KernelFacts>;
+
+    /// What it gave.
+    fn found(&self) -> Result<Vec<f32>>;
+}
+
+/// A kernel by hand: its name, the threads of a side of its blocks.
+type Entry = (&'static str, u32, CudaFunction);
+
+/// Puts a kernel by hand into the stream so many times, and waits; it writes the slice.
+type Launch<'a> = dyn Fn(&Entry, usize, &mut CudaSlice<f32>) -> Result<()> + 'a;
+
+/// A case: its name, the cells and bytes that count.
+#[derive(Clone, Copy)]
+struct About<'a> {
+    case: &'a str,
+    cells: usize,
+    bytes: usize,
+}
+
+impl About<'_> {
+    fn work(&self, case: String, check: String) -> Work {
+        Work { case, check, cells: self.cells, bytes: self.bytes }
+    }
+}
+
+/// Times tida where there is no GPU to compare with.
+fn alone(bench: &Bench, output: &mut Output, about: About<'_>, tida: &mut dyn Walk, expected: &[f32]) -> Result<()> {
+    tida.run(1, None)?;
+    let check = equal(output, about.case, &tida.found()?, expected);
+    let times = in_turn(bench.effort, &mut [Box::new(|steps| tida.run(steps, None))])?;
+    output.row(&Row::new(&about.work(about.case.into(), check), &times[0], None))
+}
+
+/// Times each way to cache beside each kernel by hand.
+fn beside(
+    (bench, output): (&Bench, &mut Output),
+    about: About<'_>,
+    tida: &mut dyn Walk,
+    kernels: &[Entry],
+    (launch, mut slice): (&Launch<'_>, CudaSlice<f32>),
+) -> Result<()> {
+    let Some(gpu) = &bench.gpu else { return Ok(()) };
+    for (word, how) in HOW {
+        let case = format!("{}, {word}", about.case);
+        taken(output, &case, tida.resources(how)?)?;
+        tida.run(1, how)?;
+        let found = tida.found()?;
+        for kernel in kernels {
+            launch(kernel, 1, &mut slice)?;
+            let check = equal(output, &format!("{case}, {}", kernel.0), &found, &gpu.stream.clone_dtoh(&slice)?);
+            let mut sides: [Side<'_>; 2] =
+                [Box::new(|steps| launch(kernel, steps, &mut slice)), Box::new(|steps| tida.run(steps, how))];
+            let times = in_turn(bench.effort, &mut sides)?;
+            output.row(&Row::new(&about.work(case.clone(), check), &times[1], Some((kernel.0, &times[0]))))?;
+        }
+    }
+    Ok(())
 }
 
 /// A row by a column of so many values.
@@ -68,7 +135,9 @@ impl Product {
         b.fill(|[j, i]| single((n + j) * n + i))?;
         Ok(Product { a, b, c, acc })
     }
+}
 
+impl Walk for Product {
     fn run(&mut self, steps: usize, how: Option<Cache>) -> Result<()> {
         let Product { acc, a, b, c } = self;
         for _ in 0..steps {
@@ -77,12 +146,15 @@ impl Product {
         Ok(acc.sync()?)
     }
 
-    /// What the kernel takes of the device.
     fn resources(&mut self, how: Option<Cache>) -> Result<KernelFacts> {
         let Product { a, b, c, .. } = self;
         let length = a.shape()[1] as i64;
         let tile = hinted(TileIter::new(c), &[1, 2], how).next().ok_or("a product without tiles")?;
         Ok(tida::explain_tile(&tile, (c, all(a), all(b)), row_by_column!(length))?.resources()?)
+    }
+
+    fn found(&self) -> Result<Vec<f32>> {
+        Ok(self.c.read_box(self.c.domain())?)
     }
 }
 
@@ -118,18 +190,13 @@ pub fn gemm(bench: &Bench, output: &mut Output) -> Result<()> {
     let n = 4 * bench.size;
     let case = format!("gemm f32 {n}^2");
     let mut tida = Product::new(bench, n)?;
-    let Some(gpu) = &bench.gpu else {
-        tida.run(1, None)?;
-        let check = equal(output, &case, &tida.c.read_box(tida.c.domain())?, &product(n));
-        let work = Work { case, check, cells: n.pow(3), bytes: 3 * n * n * size_of::<f32>() };
-        let times = in_turn(bench.effort, &mut [Box::new(|steps| tida.run(steps, None))])?;
-        return output.row(&Row::new(&work, &times[0], None));
-    };
+    let about = About { case: &case, cells: n.pow(3), bytes: 3 * n * n * size_of::<f32>() };
+    let Some(gpu) = &bench.gpu else { return alone(bench, output, about, &mut tida, &product(n)) };
     let start = |first: usize| (0..n * n).map(|at| single(first * n + at)).collect::<Vec<f32>>();
     let (a, b) = (upload(gpu, &start(0))?, upload(gpu, &start(n))?);
-    let mut c = gpu.stream.alloc_zeros::<f32>(n * n)?;
-    let exact = Kernels::new(gpu, GEMM, &[("gemm", 32), ("gemm_tiled_16", 16), ("gemm_tiled_32", 32)])?;
-    let launch = |entry: &(&'static str, u32, CudaFunction), steps: usize, c: &mut CudaSlice<f32>| -> Result<()> {
+    let c = gpu.stream.alloc_zeros::<f32>(n * n)?;
+    let kernels = by_hand(gpu, GEMM, &[("gemm", 32), ("gemm_tiled_16", 16), ("gemm_tiled_32", 32)])?;
+    let launch = |entry: &Entry, steps: usize, c: &mut CudaSlice<f32>| -> Result<()> {
         let (_, side, function) = entry;
         let length = n as i32;
         for _ in 0..steps {
@@ -140,25 +207,7 @@ pub fn gemm(bench: &Bench, output: &mut Output) -> Result<()> {
         }
         gpu.wait()
     };
-    let work = |case: String, check: String| Work { case, check, cells: n.pow(3), bytes: 3 * n * n * size_of::<f32>() };
-    for (word, how) in HOW {
-        let case = format!("{case}, {word}");
-        taken(output, &case, tida.resources(how)?)?;
-        tida.run(1, how)?;
-        let found = tida.c.read_box(tida.c.domain())?;
-        let mut check = String::new();
-        for kernel in &exact.all {
-            launch(kernel, 1, &mut c)?;
-            check = equal(output, &format!("{case}, {}", kernel.0), &found, &gpu.stream.clone_dtoh(&c)?);
-        }
-        for kernel in &exact.all {
-            let mut sides: [Side<'_>; 2] =
-                [Box::new(|steps| launch(kernel, steps, &mut c)), Box::new(|steps| tida.run(steps, how))];
-            let times = in_turn(bench.effort, &mut sides)?;
-            output.row(&Row::new(&work(case.clone(), check.clone()), &times[1], Some((kernel.0, &times[0]))))?;
-        }
-    }
-    Ok(())
+    beside((bench, output), about, &mut tida, &kernels, (&launch, c))
 }
 
 /// Says what a kernel takes of the device (Table 5.3).
@@ -170,6 +219,20 @@ fn taken(output: &mut Output, case: &str, facts: KernelFacts) -> Result<()> {
     say("registers a thread", facts.registers.map(f64::from), "of 32 bits")?;
     say("shared memory a block", facts.shared.map(f64::from), "bytes")?;
     say("occupancy", facts.occupancy.map(|part| 100.0 * f64::from(part)), "%")
+}
+
+/// The product of a row and a vector of so many values.
+macro_rules! row_by_vector {
+    ($length:ident) => {
+        kernel!(|y, a, x, at| {
+            let [row] = at;
+            let mut sum = 0.0;
+            for k in 0..$length {
+                sum += a[[row, k]] * x[[k]];
+            }
+            y[at] = sum;
+        })
+    };
 }
 
 /// A matrix and a vector that are multiplied.
@@ -190,27 +253,29 @@ impl Rows {
         x.fill(|[i]| single(rows * columns + i))?;
         Ok(Rows { acc, a, x, y })
     }
+}
 
+impl Walk for Rows {
     fn run(&mut self, steps: usize, how: Option<Cache>) -> Result<()> {
         let Rows { acc, a, x, y } = self;
         let length = a.shape()[1] as i64;
         for _ in 0..steps {
             for tile in hinted(TileIter::new(y), &[1, 2], how) {
-                compute(
-                    &tile,
-                    (&mut *y, all(a), all(x)),
-                    kernel!(|y, a, x, at| {
-                        let [row] = at;
-                        let mut sum = 0.0;
-                        for k in 0..length {
-                            sum += a[[row, k]] * x[[k]];
-                        }
-                        y[at] = sum;
-                    }),
-                )?;
+                compute(&tile, (&mut *y, all(a), all(x)), row_by_vector!(length))?;
             }
         }
         Ok(acc.sync()?)
+    }
+
+    fn resources(&mut self, how: Option<Cache>) -> Result<KernelFacts> {
+        let Rows { a, x, y, .. } = self;
+        let length = a.shape()[1] as i64;
+        let tile = hinted(TileIter::new(y), &[1, 2], how).next().ok_or("a vector without tiles")?;
+        Ok(tida::explain_tile(&tile, (y, all(a), all(x)), row_by_vector!(length))?.resources()?)
+    }
+
+    fn found(&self) -> Result<Vec<f32>> {
+        Ok(self.y.read_box(self.y.domain())?)
     }
 }
 
@@ -222,19 +287,16 @@ pub fn matvec(bench: &Bench, output: &mut Output) -> Result<()> {
     let (cells, bytes) = (rows * columns, (rows * columns + rows + columns) * size_of::<f32>());
     let start = |first: usize, n: usize| (0..n).map(|at| single(first + at)).collect::<Vec<f32>>();
     let (matrix, vector) = (start(0, cells), start(cells, columns));
+    let about = About { case: &case, cells, bytes };
     let Some(gpu) = &bench.gpu else {
-        tida.run(1, None)?;
         let sum = |row: &[f32]| row.iter().zip(&vector).fold(0.0, |sum, (a, x)| sum + a * x);
         let expected: Vec<f32> = matrix.chunks_exact(columns).map(sum).collect();
-        let check = equal(output, &case, &tida.y.read_box(tida.y.domain())?, &expected);
-        let work = Work { case, check, cells, bytes };
-        let times = in_turn(bench.effort, &mut [Box::new(|steps| tida.run(steps, None))])?;
-        return output.row(&Row::new(&work, &times[0], None));
+        return alone(bench, output, about, &mut tida, &expected);
     };
     let (a, x) = (upload(gpu, &matrix)?, upload(gpu, &vector)?);
-    let mut y = gpu.stream.alloc_zeros::<f32>(rows)?;
-    let exact = Kernels::new(gpu, MATVEC, &[("matvec", 64), ("matvec_tiled", 64)])?;
-    let launch = |entry: &(&'static str, u32, CudaFunction), steps: usize, y: &mut CudaSlice<f32>| -> Result<()> {
+    let y = gpu.stream.alloc_zeros::<f32>(rows)?;
+    let kernels = by_hand(gpu, MATVEC, &[("matvec", 64), ("matvec_tiled", 64)])?;
+    let launch = |entry: &Entry, steps: usize, y: &mut CudaSlice<f32>| -> Result<()> {
         let (_, threads, function) = entry;
         let (rows_of, columns_of) = (rows as i32, columns as i32);
         for _ in 0..steps {
@@ -246,37 +308,13 @@ pub fn matvec(bench: &Bench, output: &mut Output) -> Result<()> {
         }
         gpu.wait()
     };
-    for (word, how) in HOW {
-        let case = format!("{case}, {word}");
-        tida.run(1, how)?;
-        let found = tida.y.read_box(tida.y.domain())?;
-        let mut check = String::new();
-        for kernel in &exact.all {
-            launch(kernel, 1, &mut y)?;
-            check = equal(output, &format!("{case}, {}", kernel.0), &found, &gpu.stream.clone_dtoh(&y)?);
-        }
-        let work = Work { case, check, cells, bytes };
-        for kernel in &exact.all {
-            let mut sides: [Side<'_>; 2] =
-                [Box::new(|steps| launch(kernel, steps, &mut y)), Box::new(|steps| tida.run(steps, how))];
-            let times = in_turn(bench.effort, &mut sides)?;
-            output.row(&Row::new(&work, &times[1], Some((kernel.0, &times[0]))))?;
-        }
-    }
-    Ok(())
+    beside((bench, output), about, &mut tida, &kernels, (&launch, y))
 }
 
-/// Kernels of a source, compiled as tida compiles: their names, the threads of a side of their blocks.
-struct Kernels {
-    all: Vec<(&'static str, u32, CudaFunction)>,
-}
-
-impl Kernels {
-    fn new(gpu: &Gpu, source: &str, entries: &[(&'static str, u32)]) -> Result<Kernels> {
-        let module = gpu.compile(source, Flags::Exact, &[])?;
-        let of = |(name, side): &(&'static str, u32)| Ok((*name, *side, function(&module, name)?));
-        Ok(Kernels { all: entries.iter().map(of).collect::<Result<_>>()? })
-    }
+/// Kernels of a source, compiled as tida compiles, with the threads of a side of their blocks.
+fn by_hand(gpu: &Gpu, source: &str, entries: &[(&'static str, u32)]) -> Result<Vec<Entry>> {
+    let module = gpu.compile(source, Flags::Exact, &[])?;
+    entries.iter().map(|(name, side)| Ok((*name, *side, function(&module, name)?))).collect()
 }
 
 fn equal(output: &mut Output, case: &str, found: &[f32], expected: &[f32]) -> String {
@@ -334,7 +372,9 @@ impl Bodies {
         let pulls = TileArray::<[f32; 3], 1>::builder([n]).build(&acc)?;
         Ok(Bodies { acc, bodies, pulls })
     }
+}
 
+impl Walk for Bodies {
     fn run(&mut self, steps: usize, how: Option<Cache>) -> Result<()> {
         let Bodies { acc, bodies, pulls } = self;
         let (count, softening) = (bodies.shape()[0] as i64, SOFTENING);
@@ -346,7 +386,6 @@ impl Bodies {
         Ok(acc.sync()?)
     }
 
-    /// What the kernel takes of the device.
     fn resources(&mut self, how: Option<Cache>) -> Result<KernelFacts> {
         let Bodies { bodies, pulls, .. } = self;
         let (count, softening) = (bodies.shape()[0] as i64, SOFTENING);
@@ -354,7 +393,7 @@ impl Bodies {
         Ok(tida::explain_tile(&tile, (pulls, all(bodies)), pull_of_all!(count, softening))?.resources()?)
     }
 
-    /// Three planes.
+    // Three planes.
     fn found(&self) -> Result<Vec<f32>> {
         let all = self.pulls.read_box(self.pulls.domain())?;
         Ok((0..3).flat_map(|axis| all.iter().map(move |pull| pull[axis])).collect())
@@ -383,18 +422,13 @@ pub fn nbody(bench: &Bench, output: &mut Output) -> Result<()> {
     let case = format!("nbody f32 {n}");
     let mut tida = Bodies::new(bench, n)?;
     let bytes = n * (size_of::<Body>() + size_of::<[f32; 3]>());
-    let Some(gpu) = &bench.gpu else {
-        tida.run(1, None)?;
-        let check = equal(output, &case, &tida.found()?, &pulls(n));
-        let work = Work { case, check, cells: n.pow(2), bytes };
-        let times = in_turn(bench.effort, &mut [Box::new(|steps| tida.run(steps, None))])?;
-        return output.row(&Row::new(&work, &times[0], None));
-    };
+    let about = About { case: &case, cells: n.pow(2), bytes };
+    let Some(gpu) = &bench.gpu else { return alone(bench, output, about, &mut tida, &pulls(n)) };
     let words: Vec<f32> = (0..n).map(body).flat_map(|b| [b.x, b.y, b.z, b.mass]).collect();
     let bodies = upload(gpu, &words)?;
-    let mut planes = gpu.stream.alloc_zeros::<f32>(3 * n)?;
-    let exact = Kernels::new(gpu, NBODY, &[("nbody", 256), ("nbody_tiled", 256)])?;
-    let launch = |entry: &(&'static str, u32, CudaFunction), steps: usize, planes: &mut CudaSlice<f32>| -> Result<()> {
+    let planes = gpu.stream.alloc_zeros::<f32>(3 * n)?;
+    let kernels = by_hand(gpu, NBODY, &[("nbody", 256), ("nbody_tiled", 256)])?;
+    let launch = |entry: &Entry, steps: usize, planes: &mut CudaSlice<f32>| -> Result<()> {
         let (_, threads, function) = entry;
         let count = n as i32;
         for _ in 0..steps {
@@ -406,23 +440,5 @@ pub fn nbody(bench: &Bench, output: &mut Output) -> Result<()> {
         }
         gpu.wait()
     };
-    for (word, how) in HOW {
-        let case = format!("{case}, {word}");
-        taken(output, &case, tida.resources(how)?)?;
-        tida.run(1, how)?;
-        let found = tida.found()?;
-        let mut check = String::new();
-        for kernel in &exact.all {
-            launch(kernel, 1, &mut planes)?;
-            check = equal(output, &format!("{case}, {}", kernel.0), &found, &gpu.stream.clone_dtoh(&planes)?);
-        }
-        let work = Work { case, check, cells: n.pow(2), bytes };
-        for kernel in &exact.all {
-            let mut sides: [Side<'_>; 2] =
-                [Box::new(|steps| launch(kernel, steps, &mut planes)), Box::new(|steps| tida.run(steps, how))];
-            let times = in_turn(bench.effort, &mut sides)?;
-            output.row(&Row::new(&work, &times[1], Some((kernel.0, &times[0]))))?;
-        }
-    }
-    Ok(())
+    beside((bench, output), about, &mut tida, &kernels, (&launch, planes))
 }

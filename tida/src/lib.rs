@@ -15,7 +15,7 @@ pub mod tile;
 #[doc(hidden)]
 pub mod __private;
 
-pub use acc::{Device, Stats, TileAcc, TileAccBuilder, Timeline};
+pub use acc::{Device, Fuse, Stats, TileAcc, TileAccBuilder, Timeline};
 pub use array::{Boundary, Centering, Element, GridBox, Side, TileArray, fill_ghosts, restore, save};
 pub use backend::KernelFacts;
 pub use backend::sim::{SimDevice, SimReport};
@@ -35,8 +35,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub mod prelude {
     //! What most programs need: `use tida::prelude::*`.
     pub use crate::{
-        ArgMax, ArgMin, Boundary, Cache, Centering, Device, Element, Error, ErrorKind, GridBox, Max, Min, Product,
-        Scalar, Sum, Tile, TileAcc, TileArray, TileIter, all, axpy, compute, dot, fill_ghosts, kernel, kernel_fn, norm,
-        reduce, reduce_later, reduce_over, reduce_over_later, table,
+        ArgMax, ArgMin, Boundary, Cache, Centering, Device, Element, Error, ErrorKind, Fuse, GridBox, Max, Min,
+        Product, Scalar, Sum, Tile, TileAcc, TileArray, TileIter, all, axpy, compute, dot, fill_ghosts, kernel,
+        kernel_fn, norm, reduce, reduce_later, reduce_over, reduce_over_later, table,
     };
 }

@@ -165,7 +165,7 @@ fn explain_says_what_a_loop_keeps_and_what_that_took() {
     if std::env::var_os("TIDA_REQUIRE_NVRTC").is_none() && explained.compile().is_err() {
         return;
     }
-    assert!(explained.registers().unwrap().is_some_and(|n| n > 0), "{text}");
+    assert!(explained.resources().unwrap().registers.is_some_and(|n| n > 0), "{text}");
     for step in ["with 0 registers of what was read: ", "with 6 registers of what was read: "] {
         assert!(text.contains(step), "{text}");
     }

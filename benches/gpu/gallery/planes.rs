@@ -75,7 +75,7 @@ impl Twin for Sobel<'_> {
         let Sobel { picture, edges, cached, .. } = self;
         for _ in 0..steps {
             picture.fill_ghosts()?;
-            for tile in super::tiles::hinted(TileIter::new(edges), *cached) {
+            for tile in crate::walks::hinted(TileIter::new(edges), &[1], *cached) {
                 compute(
                     &tile,
                     (&mut *edges, &*picture),

@@ -12,24 +12,7 @@ use crate::cuda::{Gpu, cover, upload};
 use crate::heat::noise;
 use crate::mapping::How;
 use crate::measure::Output;
-
-/// How what a stencil reads may be cached.
-const HOW: [(&str, Option<Cache>); 6] = [
-    ("chosen", None),
-    ("no tiles", Some(Cache::None)),
-    ("RBI", Some(Cache::Rbi)),
-    ("RBC", Some(Cache::Rbc)),
-    ("EHC", Some(Cache::Ehc)),
-    ("preload", Some(Cache::Preload)),
-];
-
-/// Caches argument 1 so.
-pub fn hinted(tiles: TileIter<2>, cached: Option<Cache>) -> TileIter<2> {
-    match cached {
-        Some(how) => tiles.cache(1, how),
-        None => tiles,
-    }
-}
+use crate::walks::{HOW, hinted};
 
 pub fn stencils(bench: &Bench, output: &mut Output) -> Result<()> {
     let kernels = by_hand(gpu(bench)?)?;
@@ -86,7 +69,7 @@ impl Twin for Nine<'_> {
         let [u, next] = &mut self.arrays;
         for _ in 0..steps {
             u.fill_ghosts()?;
-            for tile in hinted(TileIter::new(u), self.cached) {
+            for tile in hinted(TileIter::new(u), &[1], self.cached) {
                 compute(
                     &tile,
                     (&mut *next, &*u),

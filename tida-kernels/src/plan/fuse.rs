@@ -425,7 +425,7 @@ pub enum Asked {
 }
 
 /// Parts of a plan that are asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Parts {
     /// Steps of a launch.
     pub depth: Option<u32>,
@@ -539,12 +539,12 @@ const CHAIN: f64 = 90.0;
 /// there is none.
 pub fn choose(steps: &Steps, target: &Target<'_>, asked: &Parts, most: u32, odd: bool) -> Option<Chosen> {
     let there = target.extent.len() == steps.rank && target.extent.iter().all(|n| *n > 0);
-    if !there || !steps.knows(target.faces, target.extent) {
+    if most < 2 || !there || !steps.knows(target.faces, target.extent) {
         return None;
     }
     let depths: Vec<u32> = match (odd, asked.depth) {
         (false, _) => vec![most],
-        (true, Some(depth)) => vec![(depth.min(most) + 1) / 2 * 2 - 1],
+        (true, Some(depth)) => vec![(depth.min(most) - 1) | 1],
         (true, None) => (3..=most.min(9)).step_by(2).collect(),
     };
     let blocks: Vec<[u32; 2]> = match (asked.block, steps.rank) {

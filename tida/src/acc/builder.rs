@@ -4,6 +4,7 @@ use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use tida_kernels::plan::Math;
+use tida_kernels::plan::fuse::Asked;
 
 use super::chain::Host;
 use super::device::{DeviceCore, Opened};
@@ -122,6 +123,20 @@ pub struct TileAccBuilder {
     caches: Option<Caches>,
     without: Option<String>,
     march: Option<u32>,
+    fuse: Option<Fuse>,
+}
+
+/// How many steps of a program run as one launch on a device: see [`TileAccBuilder::fuse`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fuse {
+    /// As many as a model of costs says, on a GPU; none on other devices.
+    #[default]
+    Auto,
+    /// One.
+    Off,
+    /// So many, at most, and an odd number of them: the last one is left in the array that the first one did not read.
+    Steps(u32),
 }
 
 /// Sweeps that may wait to run before the recorder waits for one to finish.
@@ -200,6 +215,21 @@ impl TileAccBuilder {
         self
     }
 
+    /// Several steps of a program as one launch (Lashgar ch. 6): where one kernel writes `next` from `u`, then `u` from `next`,
+    /// and so on, the blocks of a launch keep the steps between to themselves, so that arrays are read and written once for
+    /// all of them. Results do not change, and both arrays are as single steps leave them. Without it what the environment
+    /// variable `TIDA_FUSE` says (`auto`, `off`, a number of steps), else [`Fuse::Auto`].
+    ///
+    /// Such kernels write one array, in every cell, and read around it another of the same type at offsets that are constants;
+    /// others they may read as always. The arrays have two or three axes and are cut along the first one alone. Ghosts are
+    /// [filled](crate::TileArray::fill_ghosts) between the steps or read by none of them, and are of fixed value, periodic
+    /// ([`Boundary::Periodic`](crate::Boundary::Periodic)), mirrored or nearest ones. Loops that say how they run
+    /// (`thread_block`, `march`, `cache`), captures that change from step to step, and host reads in between end a launch.
+    pub fn fuse(mut self, steps: Fuse) -> Self {
+        self.fuse = Some(steps);
+        self
+    }
+
     /// Takes down what runs when, for [`TileAcc::timeline`] and [`Stats::busy`](super::Stats::busy). Without it nothing is
     /// taken down. It costs two events a launch or copy, and memory for each; an OpenCL device is opened once more, with
     /// queues that take times.
@@ -275,8 +305,15 @@ impl TileAccBuilder {
         let tune = self.tune.map_or_else(|| tune_from(tune.as_deref()), Ok)?;
         let named = std::env::var_os("TIDA_PLAN").map(|text| text.to_string_lossy().into_owned());
         let without = Without::from_list(self.without.or(named).as_deref().unwrap_or_default())?;
+        let fuse = match self.fuse {
+            Some(Fuse::Auto) => Asked::Auto,
+            Some(Fuse::Off) => Asked::Off,
+            Some(Fuse::Steps(steps)) => fuse_from(&steps.to_string())?,
+            None => fuse_from(&std::env::var_os("TIDA_FUSE").unwrap_or_default().to_string_lossy())?,
+        };
         let core = opened.map(|opened| {
             let core = DeviceCore::new(opened, self.math, limit).with_march(march).with_plans_without(without);
+            let core = core.with_fuse(fuse);
             // Loops on both sides are parted by the times that they take.
             let core = core.with_tune(tune && !hybrid);
             if self.timeline { core.with_timeline() } else { core }
@@ -342,6 +379,21 @@ fn tune_from(text: Option<&str>) -> Result<bool, Error> {
             "set it to 1 for timed trials of plans, to 0, or unset it",
         )),
     }
+}
+
+/// How many steps run as one launch, as the environment variable `TIDA_FUSE` or the program says.
+///
+/// # Errors
+/// [`ErrorKind::Argument`]: it says something else.
+fn fuse_from(text: &str) -> Result<Asked, Error> {
+    text.parse().map_err(|found: String| {
+        Error::new(
+            ErrorKind::Argument,
+            "read how many steps are to run as one launch (`fuse`, or the environment variable TIDA_FUSE)",
+            found,
+            "give a number of steps, `auto` or `off`, or unset it",
+        )
+    })
 }
 
 /// The device that `TIDA_DEVICE` names; `None` for `auto` or nothing.

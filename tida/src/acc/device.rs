@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use tida_kernels::element::ScalarType;
 use tida_kernels::emit::{FaultRecord, Source, copies, fold};
+use tida_kernels::plan::fuse::Asked;
 use tida_kernels::plan::{FoldOp, Math, Plan};
 
 use super::timeline::{Recorder, SpanKind, Stats, restart};
@@ -29,6 +30,8 @@ pub(crate) struct DeviceCore {
     tune: bool,
     /// What plans go without.
     without: Without,
+    /// How many steps run as one launch.
+    fuse: Asked,
     next_stream: AtomicUsize,
     uploaded: AtomicU64,
     downloaded: AtomicU64,
@@ -36,6 +39,8 @@ pub(crate) struct DeviceCore {
     evictions: AtomicU64,
     passes: AtomicU64,
     steps: AtomicU64,
+    fused: AtomicU64,
+    fused_steps: AtomicU64,
     trials: AtomicU64,
     /// Takes down what runs when, if that is wanted.
     pub timeline: Option<Arc<Recorder>>,
@@ -167,12 +172,15 @@ impl DeviceCore {
             march: None,
             tune: false,
             without: Without::default(),
+            fuse: Asked::default(),
             next_stream: AtomicUsize::new(0),
             uploaded: AtomicU64::new(0),
             downloaded: AtomicU64::new(0),
             launches: AtomicU64::new(0),
             evictions: AtomicU64::new(0),
             passes: AtomicU64::new(0),
+            fused: AtomicU64::new(0),
+            fused_steps: AtomicU64::new(0),
             steps: AtomicU64::new(0),
             trials: AtomicU64::new(0),
             timeline: None,
@@ -201,6 +209,12 @@ impl DeviceCore {
     /// Plans go without these.
     pub fn with_plans_without(mut self, without: Without) -> DeviceCore {
         self.without = without;
+        self
+    }
+
+    /// How many steps run as one launch.
+    pub fn with_fuse(mut self, asked: Asked) -> DeviceCore {
+        self.fuse = asked;
         self
     }
 
@@ -323,6 +337,11 @@ impl DeviceCore {
     /// What who times plans holds.
     pub fn trying(&self) -> &Mutex<()> {
         &self.opened.trying
+    }
+
+    /// How many steps run as one launch.
+    pub fn fuse(&self) -> &Asked {
+        &self.fuse
     }
 
     /// What plans go without.
@@ -531,6 +550,12 @@ impl DeviceCore {
         self.steps.fetch_add(steps, Ordering::Relaxed);
     }
 
+    /// Counts a launch that does so many steps.
+    pub fn count_fused(&self, steps: u32) {
+        self.fused.fetch_add(1, Ordering::Relaxed);
+        self.fused_steps.fetch_add(u64::from(steps), Ordering::Relaxed);
+    }
+
     /// What was counted so far.
     pub fn stats(&self) -> Stats {
         let (h2d_bytes, d2h_bytes) = self.copied();
@@ -541,6 +566,8 @@ impl DeviceCore {
             evictions: self.evictions.load(Ordering::Relaxed),
             passes: self.passes.load(Ordering::Relaxed),
             steps: self.steps.load(Ordering::Relaxed),
+            fused: self.fused.load(Ordering::Relaxed),
+            fused_steps: self.fused_steps.load(Ordering::Relaxed),
             trials: self.trials.load(Ordering::Relaxed),
             busy: None,
         }

@@ -6,8 +6,11 @@ use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use smallvec::SmallVec;
+
 use super::chain::{Host, Kind, LONG, can_move, can_stream};
 use super::device::DeviceCore;
+use super::fuse::Fusing;
 use super::hybrid::{Borders, Pace};
 use super::node::{DeviceWork, Done, Launched, Need, Node, Queue, Work};
 use super::place::{Chains, OpenChain, side};
@@ -94,9 +97,11 @@ impl InFlight {
 #[derive(Default)]
 pub(super) struct Recorder {
     /// Sweeps that still take tiles, oldest first. Nothing recorded later is already closed.
-    open: Vec<OpenSweep>,
+    pub open: Vec<OpenSweep>,
     /// The chain that still takes work.
     pub chain: Option<OpenChain>,
+    /// Sweeps that are held back until several may run as one launch.
+    pub fusing: Fusing,
     /// Counts recordings, so that the driver sees a pause.
     pub count: u64,
     /// The driver sleeps until it is woken.
@@ -201,7 +206,7 @@ impl Core {
                 self.close_chain(&mut recorder);
                 return;
             }
-            if recorder.open.is_empty() && recorder.chain.is_none() {
+            if recorder.open.is_empty() && recorder.chain.is_none() && recorder.fusing.is_empty() {
                 recorder.driver_sleeps = true;
                 recorder = self.recorded.wait(recorder).unwrap_or_else(PoisonError::into_inner);
                 recorder.driver_sleeps = false;
@@ -220,7 +225,8 @@ impl Core {
             let open = std::mem::take(&mut recorder.open);
             let (parts, others): (Vec<_>, Vec<_>) = open.into_iter().partition(|sweep| sweep.node.chain.is_some());
             recorder.open = parts;
-            others.into_iter().for_each(|sweep| self.close(sweep, None));
+            others.into_iter().for_each(|sweep| self.close(sweep, None, &mut recorder.fusing));
+            self.start_held(&mut recorder, true);
             let hurries = recorder.chain.as_ref().is_some_and(|open| open.chain.kind == Kind::Arriving);
             if self.device.is_none() || hurries || quiet.elapsed() >= self.patience {
                 self.close_chain(&mut recorder);
@@ -250,12 +256,22 @@ impl Core {
         let mut recorder = lock(&self.recorder);
         if recorder.open.len() == OPEN {
             let oldest = recorder.open.remove(0);
-            self.close(oldest, recorder.chain.as_mut());
+            let Recorder { chain, fusing, .. } = &mut *recorder;
+            self.close(oldest, chain.as_mut(), fusing);
         }
         if self.device.is_none() {
             self.keep_busy(&mut recorder);
         }
+        let fuses = tile.key.on_device && self.fuses();
+        let turn = if fuses { recorder.fusing.next(&tile) } else { None };
+        if turn.is_some() {
+            self.keep_fusing(&mut recorder);
+        } else if recorder.fusing.holds(tile.touches.iter().map(|touch| &touch.tracker)) {
+            self.close_all(&mut recorder);
+            self.start_held(&mut recorder, true);
+        }
         let (chain, kind) = self.chain_for(&mut recorder, &tile, place).unzip();
+        let turn = turn.filter(|_| kind.is_none());
         let node = Node::new(tile.name, tile.recorded, tile.key.on_device, chain);
         if tile.key.on_device {
             self.after_evictions(&node);
@@ -266,7 +282,11 @@ impl Core {
             node.wait_for(before, Need::Value);
         }
         let (boxes, arrays) = (Vec::new(), Default::default());
-        let mut sweep = OpenSweep { key: tile.key, node, kind, launch: launch(), boxes, arrays, pace: tile.pace };
+        let launch = launch();
+        if fuses {
+            recorder.fusing.opened(&tile.key, &*launch);
+        }
+        let mut sweep = OpenSweep { key: tile.key, node, kind, launch, boxes, arrays, pace: tile.pace, turn };
         sweep.add(tile.region, tile.cells, tile.touches);
         let side = side(&sweep.node, sweep.kind);
         recorder.open.push(sweep);
@@ -284,6 +304,19 @@ impl Core {
         touches: &[Touch],
         after: &[Arc<Node>],
         work: Work,
+    ) -> Arc<Node> {
+        self.record_or_hold(name, recorded, touches, after, work, None)
+    }
+
+    /// As [`Core::record`], of a ghost fill that sets those of `fixed` value too: it may be held back.
+    pub(super) fn record_or_hold(
+        self: &Arc<Core>,
+        name: &'static str,
+        recorded: &'static Location<'static>,
+        touches: &[Touch],
+        after: &[Arc<Node>],
+        work: Work,
+        fixed: Option<bool>,
     ) -> Arc<Node> {
         self.settle_ghosts(touches.iter().map(|touch| &touch.tracker));
         let is_on_device = matches!(work, Work::Device(_));
@@ -318,14 +351,16 @@ impl Core {
                     })
                 }))
             }
-            chained @ Work::Chained(_) => chained,
+            other @ (Work::Chained(_) | Work::Within(_)) => other,
         };
         self.wait_for_room();
         let mut recorder = lock(&self.recorder);
         recorder.count += 1;
         self.close_all(&mut recorder);
         let of_chain = |open: &OpenChain| after.iter().any(|node| node.chain == Some(open.number));
-        let holds = recorder.chain_of(touches.iter().map(|touch| &touch.tracker)).is_some();
+        let trackers = || touches.iter().map(|touch| &touch.tracker);
+        let fixed = fixed.filter(|_| touches.len() == 1);
+        let holds = recorder.chain_of(trackers()).is_some() || (fixed.is_none() && recorder.fusing.holds(trackers()));
         if holds || recorder.chain.as_ref().is_some_and(of_chain) {
             self.close_chain(&mut recorder);
         }
@@ -339,7 +374,8 @@ impl Core {
         for before in after {
             node.wait_for(before, Need::Value);
         }
-        if node.release() {
+        let held = fixed.is_some_and(|fixed| Core::hold_fill(&mut recorder, &node, touches, fixed));
+        if !held && node.release() {
             self.start_node(node.clone());
         }
         node
@@ -358,13 +394,14 @@ impl Core {
 
     pub(super) fn close_all(self: &Arc<Core>, recorder: &mut Recorder) {
         for sweep in recorder.open.drain(..) {
-            self.close(sweep, recorder.chain.as_mut());
+            self.close(sweep, recorder.chain.as_mut(), &mut recorder.fusing);
         }
     }
 
-    /// The chain takes no more work, after the sweeps that are open: it runs when its turn comes.
+    /// The chain takes no more work, after the sweeps that are open: it runs when its turn comes. So does what is held back.
     pub(super) fn close_chain(self: &Arc<Core>, recorder: &mut Recorder) {
         self.close_all(recorder);
+        self.start_held(recorder, true);
         if let Some(OpenChain { gate, chain, .. }) = recorder.chain.take()
             && let Some(ready) = gate.close(chain)
         {
@@ -389,8 +426,11 @@ impl Core {
     }
 
     /// A sweep takes no more tiles: it runs when its turn comes.
-    fn close(self: &Arc<Core>, sweep: OpenSweep, chain: Option<&mut OpenChain>) {
-        let OpenSweep { node, launch, boxes, arrays, pace, .. } = sweep;
+    fn close(self: &Arc<Core>, sweep: OpenSweep, chain: Option<&mut OpenChain>, fusing: &mut Fusing) {
+        let OpenSweep { node, launch, boxes, arrays, pace, turn, .. } = sweep;
+        if let Some(turn) = turn {
+            return fusing.sweep(node, launch, boxes, arrays, turn);
+        }
         if let Some(open) = chain.filter(|open| node.chain == Some(open.number)) {
             node.set_work(Work::Chained(open.gate.clone()));
             open.chain.sweep(node.clone(), launch, boxes, &arrays);
@@ -402,20 +442,12 @@ impl Core {
         let (name, recorded, core) = (node.name, node.recorded, self.clone());
         let cells = boxes.iter().map(|(_, cells)| cells.cells() as u64).sum();
         node.set_work(match (&self.device, node.on_device) {
-            (Some(_), true) => Work::Device(Box::new(move |queue| {
-                let bring = || {
-                    touched(&arrays).try_for_each(|(storage, region, write)| {
-                        // SAFETY: the graph keeps all work that conflicts away until this node has finished.
-                        unsafe { storage.to_device(queue, region, write) }
-                    })
-                };
-                // SAFETY: as above; the boxes do not overlap.
-                let sweep = || on_device(queue, name, recorded, || unsafe { launch.clone().enqueue(queue, &boxes) });
-                queue.enqueue(|| match pace {
-                    Some(pace) => pace.on_device(queue, cells, bring, sweep),
-                    None => bring().and_then(|()| sweep()),
-                })
-            })),
+            (Some(_), true) => {
+                // SAFETY: the graph keeps all work that conflicts away until this node has finished; the boxes do not
+                // overlap.
+                let run = move |queue: &Queue<'_>| unsafe { launch.clone().enqueue(queue, &boxes) };
+                device_sweep(&node, arrays, pace, cells, run)
+            }
             (Some(device), false) => {
                 let device = device.clone();
                 Work::Host(Box::new(move || {
@@ -456,6 +488,7 @@ impl Core {
                     Vec::new()
                 }
                 (Some(Work::Device(work)), None, Some(device)) => self.launch(device, &node, Ok(work)),
+                (Some(Work::Within(leader)), None, Some(_)) => self.end_with(&node, &leader),
                 (_, Some(poison), Some(device)) if node.on_device => self.launch(device, &node, Err(poison)),
                 (_, Some(poison), _) => self.finish(&node, Err(poison)),
                 (Some(Work::Host(work) | Work::Both(work)), None, _) => {
@@ -503,12 +536,25 @@ impl Core {
             Err(error) => (None, done.and(Err(error))),
         };
         // Nodes finish in the order that they come here: one that needs this one comes later.
-        let in_flight = InFlight { core: self.clone(), node: node.clone(), event: event.clone(), done };
+        self.put(InFlight { core: self.clone(), node: node.clone(), event: event.clone(), done });
+        node.set_launched(Launched { stream, event })
+    }
+
+    /// A node that another one has put into a stream: it ends with that one. Gives the nodes that may run now.
+    fn end_with(self: &Arc<Core>, node: &Arc<Node>, leader: &Node) -> Vec<Arc<Node>> {
+        node.take_before();
+        let (stream, event) = leader.launched().map_or((0, None), |at| (at.stream, at.event.clone()));
+        let done: Result<Done, Error> = Ok(Box::new(|| Ok(())));
+        self.put(InFlight { core: self.clone(), node: node.clone(), event: event.clone(), done });
+        node.set_launched(Launched { stream, event })
+    }
+
+    /// Gives a node to the thread that ends it.
+    fn put(&self, in_flight: InFlight) {
         if let Some(Err(lost)) = self.launched.as_ref().map(|launched| launched.send(in_flight)) {
             // The thread has ended: only if it could not be started. Nothing is waited for in vain.
             lost.0.finish();
         }
-        node.set_launched(Launched { stream, event })
     }
 
     /// Ends a node; gives the nodes that may run now.
@@ -545,6 +591,30 @@ impl Core {
         }
         Ok(())
     }
+}
+
+/// What the node of a sweep does on the device: brings its arrays there, and puts its kernels into a stream.
+pub(super) fn device_sweep(
+    node: &Node,
+    arrays: SmallVec<[ArrayTouch; 4]>,
+    pace: Option<Arc<Pace>>,
+    cells: u64,
+    run: impl Fn(&Queue<'_>) -> Result<Done, Error> + Send + 'static,
+) -> Work {
+    let (name, recorded) = (node.name, node.recorded);
+    Work::Device(Box::new(move |queue| {
+        let bring = || {
+            touched(&arrays).try_for_each(|(storage, region, write)| {
+                // SAFETY: the graph keeps all work that conflicts away until this node has finished.
+                unsafe { storage.to_device(queue, region, write) }
+            })
+        };
+        let sweep = || on_device(queue, name, recorded, || run(queue));
+        queue.enqueue(|| match pace {
+            Some(pace) => pace.on_device(queue, cells, bring, sweep),
+            None => bring().and_then(|()| sweep()),
+        })
+    }))
 }
 
 /// Runs what puts the kernels of a node into a stream: with a timeline, as a span of it.
@@ -601,8 +671,9 @@ fn touched(arrays: &[ArrayTouch]) -> impl Iterator<Item = (&Arc<Storage>, usize,
 fn joinable<'a>(open: &'a mut [OpenSweep], tile: &TileWork<'_>) -> Option<&'a mut OpenSweep> {
     let (mut found, mut crossed) = (None, None);
     for (i, sweep) in open.iter().enumerate().rev() {
-        // A part of a chain has only tiles that a chain can run.
-        let same = sweep.key == tile.key && sweep.kind.is_none_or(|kind| tile.can_chain(kind));
+        // A part of a chain has only tiles that a chain can run, and so has what may run as one launch with others.
+        let by_planes = sweep.turn.is_some().then_some(Kind::Planes);
+        let same = sweep.key == tile.key && sweep.kind.or(by_planes).is_none_or(|kind| tile.can_chain(kind));
         if sweep.conflicts(tile.touches, tile.key.on_device) {
             return None;
         }

@@ -9,6 +9,7 @@ mod builder;
 pub(crate) mod chain;
 pub(crate) mod device;
 mod driver;
+mod fuse;
 mod hybrid;
 pub(crate) mod node;
 mod place;
@@ -18,7 +19,7 @@ mod tracker;
 mod wait;
 
 pub(crate) use builder::bytes_from;
-pub use builder::{Device, TileAccBuilder};
+pub use builder::{Device, Fuse, TileAccBuilder};
 pub use timeline::{Busy, Span, SpanKind, Stats, Timeline};
 pub(crate) use tracker::{BoxTouch, Side, Touch, Tracker};
 

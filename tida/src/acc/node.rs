@@ -22,6 +22,8 @@ pub(crate) enum Work {
     Device(DeviceWork),
     /// A part of a chain, which finishes it.
     Chained(Arc<Gate>),
+    /// Done by the launch of another node, which is before this one: it ends with that.
+    Within(Arc<Node>),
 }
 
 /// See [`Work::Host`].

@@ -11,6 +11,7 @@ use tida_kernels::plan::fuse::Faces;
 use super::boxes::{BoxList, union};
 use super::chain::Kind;
 use super::device::DeviceCore;
+use super::fuse::Pair;
 use super::hybrid::Pace;
 use super::node::{Done, Node, Queue};
 use super::tracker::{BoxTouch, Tracker};
@@ -112,6 +113,8 @@ pub(crate) struct OpenSweep {
     pub arrays: SmallVec<[ArrayTouch; 4]>,
     /// Measures it, if its loop runs on both sides.
     pub pace: Option<Arc<Pace>>,
+    /// It is the next of steps that may run as one launch, on arrays that take turns.
+    pub turn: Option<Pair>,
 }
 
 impl OpenSweep {

@@ -195,14 +195,6 @@ impl Explanation {
         }
     }
 
-    /// Registers of a thread, where the compiler says.
-    ///
-    /// # Errors
-    /// As [`Explanation::compile`].
-    pub fn registers(&self) -> Result<Option<u32>, Error> {
-        self.compiled().as_ref().map(|(_, settled)| settled.facts.registers).map_err(Error::clone)
-    }
-
     /// Compiles the source, if that was not done yet.
     ///
     /// # Errors
@@ -221,24 +213,21 @@ impl Explanation {
 
     fn compiled(&self) -> &Compiled {
         let Prepared { kernel, analysis, .. } = &*self.prepared;
-        self.compiled.get_or_init(|| match self.acc.as_ref().and_then(compiling) {
-            Some(device) => {
-                let target = device.backend().facts();
-                let settled = settle(&self.prepared, &self.plan, Counted::on(target, Counted::ToShow), |plan| {
-                    let source = emit(kernel, analysis, plan);
-                    let compiled = device.kernel(&source.text, &source.entry, plan.block)?;
-                    Ok((compiled.facts(), source))
-                })?;
-                Ok((format!("{} ({})", target.name, target.target), settled))
-            }
-            None => {
-                let settled = settle(&self.prepared, &self.plan, Counted::ToShow, |plan| {
-                    let source = emit(kernel, analysis, plan);
-                    let compiled = cuda::compile_only(&source.text, &source.entry, Math::Exact, ARCHITECTURE);
-                    compiled.map(|(_, facts)| (facts, source))
-                })?;
-                Ok((ARCHITECTURE.to_owned(), settled))
-            }
+        self.compiled.get_or_init(|| {
+            let device = self.acc.as_ref().and_then(compiling);
+            let (target, counted) = device.map_or((ARCHITECTURE.to_owned(), Counted::ToShow), |device| {
+                let facts = device.backend().facts();
+                (format!("{} ({})", facts.name, facts.target), Counted::on(facts, Counted::ToShow))
+            });
+            let settled = settle(&self.prepared, &self.plan, counted, |plan| {
+                let source = emit(kernel, analysis, plan);
+                let facts = match device {
+                    Some(device) => device.kernel(&source.text, &source.entry, plan.block)?.facts(),
+                    None => cuda::compile_only(&source.text, &source.entry, Math::Exact, ARCHITECTURE)?.1,
+                };
+                Ok((facts, source))
+            })?;
+            Ok((target, settled))
         })
     }
 

@@ -23,6 +23,10 @@ pub struct Stats {
     pub passes: u64,
     /// Steps done in all these passes.
     pub steps: u64,
+    /// Launches on the device that did several steps at once: see [`TileAccBuilder::fuse`](crate::acc::TileAccBuilder::fuse).
+    pub fused: u64,
+    /// Steps done in all these launches.
+    pub fused_steps: u64,
     /// Runs of kernels that were timed to choose a plan: see [`TileAccBuilder::tune`](crate::acc::TileAccBuilder::tune).
     pub trials: u64,
     /// How busy everything was, of the work that is done; `None` without a
@@ -120,6 +124,10 @@ impl fmt::Display for Stats {
         write!(f, ", {evictions} eviction{}", s(*evictions))?;
         if let Some(steps) = self.steps_per_residency() {
             write!(f, ", {steps:.1} steps a pass in {} pass{}", self.passes, if self.passes == 1 { "" } else { "es" })?;
+        }
+        if self.fused > 0 {
+            let steps = self.fused_steps as f64 / self.fused as f64;
+            write!(f, ", {steps:.1} steps in each of {} of the launches", self.fused)?;
         }
         if self.trials > 0 {
             write!(f, ", {} trial{}", self.trials, s(self.trials))?;

@@ -34,7 +34,7 @@ use super::TileArray;
 use super::element::Element;
 use super::storage::Storage;
 use crate::acc::device::DeviceCore;
-use crate::acc::node::Queue;
+use crate::acc::node::{Queue, Work};
 use crate::acc::{Side, TileAcc, Touch, Tracker};
 use crate::error::{Error, ErrorKind};
 
@@ -86,6 +86,7 @@ pub fn fill_ghosts(arrays: impl GhostFill) -> Result<(), Error> {
         ));
     }
     let trackers: Vec<Arc<Tracker>> = fills.iter().map(|fill| fill.tracker.clone()).collect();
+    let mut fixed = false;
     let (mut on_host, mut on_device, mut on_both) = (Vec::new(), Vec::new(), Vec::new());
     let (mut host_touches, mut device_touches, mut both_touches) = (Vec::new(), Vec::new(), Vec::new());
     for fill in fills {
@@ -100,6 +101,7 @@ pub fn fill_ghosts(arrays: impl GhostFill) -> Result<(), Error> {
                 host_touches.push(touch);
             }
             Run::Device(run) => {
+                fixed |= fill.fixed;
                 on_device.push(run);
                 device_touches.push(touch);
             }
@@ -117,13 +119,14 @@ pub fn fill_ghosts(arrays: impl GhostFill) -> Result<(), Error> {
         });
     }
     if !on_device.is_empty() {
-        acc.record_on_device("fill_ghosts", device_touches, move |queue| {
+        let work = Work::Device(Box::new(move |queue| {
             let held = on_device.into_iter().map(|run| run(queue)).collect::<Result<Vec<_>, Error>>()?;
             Ok(Box::new(move || {
                 drop(held);
                 Ok(())
             }))
-        });
+        }));
+        acc.core().record_fill(recorded, &device_touches, fixed, work);
     }
     if let (false, Some(device)) = (on_both.is_empty(), acc.core().device.clone()) {
         acc.record_on_both("fill_ghosts", both_touches, move || {

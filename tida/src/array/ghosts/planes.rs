@@ -8,9 +8,11 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use tida_kernels::element::ElementType;
+use tida_kernels::plan::fuse::Face;
 
 use super::super::element::Element;
-use super::super::layout::{Boundaries, Boundary, Layout, WideLayout};
+use super::super::grid_box::GridBox;
+use super::super::layout::{Boundaries, Boundary, Centering, Layout, WideLayout};
 use super::super::row::whole;
 use super::super::storage::Storage;
 use super::device::DeviceCopies;
@@ -43,9 +45,19 @@ pub(crate) struct PlaneFacts {
     pub open_edges: bool,
     /// Where the ends of the row belong together: planes after which it begins anew.
     pub period: Option<i64>,
+    /// What a fill sets ghosts to beyond each face along four axes (leading ones have none), if a kernel that does several
+    /// steps knows how.
+    pub faces: [[Option<Face>; 2]; 4],
 }
 
 impl PlaneFacts {
+    /// The cells of the domain.
+    pub fn domain(&self) -> GridBox<4> {
+        let regions = &self.layout.regions;
+        let ends = regions.first().zip(regions.last());
+        ends.map_or(GridBox::new([0; 4], [0; 4]), |(first, last)| GridBox::new(first.valid.lo, last.valid.hi))
+    }
+
     /// Whether the planes of the domain alone are the row that begins anew: each ghost plane is one of them. Of faces the last
     /// one is a plane of its own.
     pub fn is_ring(&self) -> bool {
@@ -170,9 +182,27 @@ pub(crate) fn planar<T: Element, const D: usize>(
         open_edges: faces().any(|(axis, side)| matches!(boundaries[axis][side], Boundary::Open)),
         period: ((low > 0 || high > 0) && matches!(boundaries[0][0], Boundary::Periodic))
             .then_some(layout.cuts.cells[0] as i64),
+        faces: face_kinds(layout, boundaries),
     };
     let (layout, boundaries, plan) = (layout.clone(), boundaries.clone(), plan.clone());
     Some(Arc::new(ArrayPlanes { facts, layout, boundaries, plan, whole: OnceLock::new() }))
+}
+
+/// See [`PlaneFacts::faces`].
+fn face_kinds<T: Element, const D: usize>(layout: &Layout<D>, boundaries: &Boundaries<T, D>) -> [[Option<Face>; 2]; 4] {
+    let mut faces = [[Some(Face::Memory); 2]; 4];
+    for axis in 0..D {
+        let cells = layout.centering[axis] == Centering::Cell;
+        faces[4 - D + axis] = std::array::from_fn(|side| match boundaries[axis][side] {
+            Boundary::Fixed(_) | Boundary::Open => Some(Face::Memory),
+            _ if layout.ghost[axis][side] == 0 => Some(Face::Memory),
+            Boundary::Periodic => Some(Face::Wrap).filter(|_| cells),
+            Boundary::ReflectEven => Some(Face::Even).filter(|_| cells),
+            Boundary::Extrapolate(0) => Some(Face::Nearest),
+            Boundary::ReflectOdd | Boundary::Extrapolate(_) => None,
+        });
+    }
+    faces
 }
 
 #[derive(Debug)]

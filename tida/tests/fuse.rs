@@ -1,0 +1,194 @@
+//! Steps that run as one launch: the bits of single steps on the CPU, whatever the faces, cuts and depth, and whatever else
+//! a program does between its steps.
+//!
+//! The device is what `TIDA_DEVICE` names, else OpenCL if there is one.
+
+mod support;
+
+use proptest::prelude::*;
+use tida::prelude::*;
+
+use support::{on_a_device, on_cpu, value};
+
+type Bits = Vec<u64>;
+
+#[derive(Clone, Copy, Debug)]
+enum Action {
+    /// So many steps, over all cells or those that lie so far from the faces.
+    Steps(usize, i64),
+    /// Reads a cell of the array that comes next, on the host.
+    Look,
+    /// Adds all cells up on the device.
+    Sum,
+    /// Sets a cell on the host.
+    Set,
+    /// Steps with another coefficient each.
+    Varied(usize),
+}
+
+fn action() -> impl Strategy<Value = Action> {
+    prop_oneof![
+        6 => (1usize..14, 0i64..3).prop_map(|(steps, inside)| Action::Steps(steps, inside.max(1) - 1)),
+        1 => Just(Action::Look),
+        1 => Just(Action::Sum),
+        1 => Just(Action::Set),
+        1 => (1usize..5).prop_map(Action::Varied),
+    ]
+}
+
+fn boundary(number: u8) -> Boundary<f64> {
+    match number {
+        0 => Boundary::Fixed(0.75),
+        1 => Boundary::Periodic,
+        2 => Boundary::ReflectEven,
+        3 => Boundary::Extrapolate(0),
+        4 => Boundary::ReflectOdd,
+        _ => Boundary::Extrapolate(1),
+    }
+}
+
+fn step2(u: &TileArray<f64, 2>, next: &mut TileArray<f64, 2>, k: &TileArray<f64, 2>, c: f64, inside: i64) {
+    let [n, m] = u.shape().map(|n| n as i64);
+    for tile in TileIter::new(u).within([inside, inside], [n - inside, m - inside]) {
+        compute(
+            &tile,
+            (&mut *next, u, k),
+            kernel!(|next, u, k, at| {
+                let side = u[at + [0, 1]] + u[at - [0, 1]];
+                let all = u[at - [1, 0]] + u[at + [1, 0]] + side;
+                next[at] = u[at] + c * k[at] * (all - 4.0 * u[at]);
+            }),
+        )
+        .unwrap();
+    }
+}
+
+/// The bits of both arrays and of what was looked at meanwhile.
+fn program2(
+    acc: &TileAcc,
+    shape: [usize; 2],
+    regions: usize,
+    faces: [u8; 2],
+    actions: &[Action],
+) -> (Bits, Bits, Bits) {
+    let build = || TileArray::<f64, 2>::builder(shape).regions([regions, 1]);
+    let mut u =
+        build().ghost(1).boundary_axis(0, boundary(faces[0])).boundary_axis(1, boundary(faces[1])).build(acc).unwrap();
+    let mut k = build().build(acc).unwrap();
+    u.fill(|[j, i]| value(1, [0, j, i])).unwrap();
+    k.fill(|[j, i]| value(2, [0, j, i])).unwrap();
+    let (mut next, mut seen) = (u.like().unwrap(), Bits::new());
+    next.fill(|[j, i]| value(3, [0, j, i])).unwrap();
+    for (number, action) in actions.iter().enumerate() {
+        match *action {
+            Action::Steps(steps, inside) => {
+                for _ in 0..steps {
+                    u.fill_ghosts().unwrap();
+                    step2(&u, &mut next, &k, 0.11, inside);
+                    std::mem::swap(&mut u, &mut next);
+                }
+            }
+            Action::Varied(steps) => {
+                for step in 0..steps {
+                    u.fill_ghosts().unwrap();
+                    step2(&u, &mut next, &k, 0.01 * (step + number) as f64, 0);
+                    std::mem::swap(&mut u, &mut next);
+                }
+            }
+            Action::Look => seen.push(next.read_box(GridBox::new([1, 1], [2, 2])).unwrap()[0].to_bits()),
+            Action::Sum => {
+                let sum: f64 = reduce(&next, Sum, kernel!(|u, at| u[at])).unwrap();
+                seen.push(sum.to_bits());
+            }
+            Action::Set => u.write_box(GridBox::new([3, 1], [4, 2]), &[0.25]).unwrap(),
+        }
+    }
+    let bits = |array: &TileArray<f64, 2>| array.to_ndarray().unwrap().iter().map(|x| x.to_bits()).collect::<Bits>();
+    (bits(&u), bits(&next), seen)
+}
+
+/// Compares with the CPU; gives how many steps ran together.
+fn check2(fuse: Fuse, shape: [usize; 2], regions: usize, faces: [u8; 2], actions: &[Action]) -> u64 {
+    let Some(acc) = on_a_device(TileAcc::builder().fuse(fuse)) else { return u64::MAX };
+    let expected = program2(&on_cpu(), shape, regions, faces, actions);
+    let found = program2(&acc, shape, regions, faces, actions);
+    for (what, a, b) in [("u", &found.0, &expected.0), ("next", &found.1, &expected.1), ("seen", &found.2, &expected.2)]
+    {
+        let first = a.iter().zip(b).position(|(a, b)| a != b);
+        assert_eq!(
+            (first, a.len()),
+            (None, b.len()),
+            "{what}: {fuse:?}, {shape:?} in {regions}, {faces:?}, {actions:?}"
+        );
+    }
+    acc.stats().fused_steps
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 10, ..ProptestConfig::default() })]
+    #[test]
+    fn any_program_gives_the_same_bits(
+        shape in [12usize..40, 6usize..70],
+        (regions, depth) in (1usize..4, 3u32..8),
+        faces in [0u8..6, 0u8..6],
+        actions in proptest::collection::vec(action(), 1..5),
+    ) {
+        check2(Fuse::Steps(depth), shape, regions, faces, &actions);
+    }
+}
+
+#[test]
+fn steps_run_together() {
+    // Whatever the faces, as long as a block knows what lies beyond them.
+    let actions = [Action::Steps(20, 0)];
+    for (faces, fuses) in [([0, 0], true), ([1, 1], true), ([2, 3], true), ([1, 0], true), ([4, 0], false)] {
+        let together = check2(Fuse::Steps(3), [33, 50], 2, faces, &actions);
+        assert_eq!(together >= 15, fuses, "{together} of 20 steps, {faces:?}");
+    }
+    // The last step is one by itself, and so is the first, which no other one came before.
+    let together = check2(Fuse::Steps(5), [33, 50], 1, [0, 0], &[Action::Steps(12, 0)]);
+    assert!(together == 10 || together == u64::MAX, "{together}");
+    assert!([0, u64::MAX].contains(&check2(Fuse::Off, [33, 50], 1, [0, 0], &actions)));
+    assert!([0, u64::MAX].contains(&check2(Fuse::Steps(3), [33, 50], 1, [0, 0], &[Action::Varied(9)])));
+}
+
+fn program3(acc: &TileAcc, shape: [usize; 3], regions: usize, face: u8, steps: usize) -> (Vec<u32>, Vec<u32>) {
+    let boundary = [Boundary::Fixed(0.5f32), Boundary::Periodic, Boundary::ReflectEven][face as usize];
+    let mut u =
+        TileArray::<f32, 3>::builder(shape).regions([regions, 1, 1]).ghost(1).boundary(boundary).build(acc).unwrap();
+    u.fill(|at| value(7, at) as f32).unwrap();
+    let (mut next, c) = (u.like().unwrap(), 0.1f32);
+    for _ in 0..steps {
+        u.fill_ghosts().unwrap();
+        for tile in TileIter::new(&u) {
+            compute(
+                &tile,
+                (&mut next, &u),
+                kernel!(|next, u, at| {
+                    let x = u[at + [0, 0, 1]] + u[at - [0, 0, 1]];
+                    let y = u[at + [0, 1, 0]] + u[at - [0, 1, 0]];
+                    let z = u[at + [1, 0, 0]] + u[at - [1, 0, 0]];
+                    let tilt = if at[2] % 2 == 0 { 0.5f32 } else { 1.0 };
+                    next[at] = u[at] + c * tilt * (x + y + z - 6.0 * u[at]);
+                }),
+            )
+            .unwrap();
+        }
+        std::mem::swap(&mut u, &mut next);
+    }
+    let bits = |array: &TileArray<f32, 3>| array.to_ndarray().unwrap().iter().map(|x| x.to_bits()).collect();
+    (bits(&u), bits(&next))
+}
+
+#[test]
+fn three_axes_give_the_same_bits() {
+    for (shape, regions, face, depth) in
+        [([20, 13, 37], 1, 0, 3), ([24, 9, 40], 3, 1, 5), ([9, 20, 33], 2, 2, 3), ([40, 40, 40], 1, 0, 7)]
+    {
+        let Some(acc) = on_a_device(TileAcc::builder().fuse(Fuse::Steps(depth))) else { return };
+        let expected = program3(&on_cpu(), shape, regions, face, 17);
+        let found = program3(&acc, shape, regions, face, 17);
+        assert!(found == expected, "{shape:?} in {regions}, face {face}, {depth} steps at once");
+        assert!(acc.stats().fused_steps >= 10, "{:?}", acc.stats());
+    }
+}
