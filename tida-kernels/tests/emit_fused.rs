@@ -95,7 +95,9 @@ fn case(kernel: &Kernel, steps: &Steps, extent: &[i64], fused: Fused, rng: &mut 
     let mut grids = Grids(grids);
     if one_layout {
         let like = grids.0[steps.pair.1].clone();
+        let (from, to) = (like.lo.clone(), like.hi.clone());
         grids.0[steps.pair.0] = Grid { access: Access::Write, ..like };
+        each(&from, &to, |at| assert!(grids.store(steps.pair.0, 0, at, rng.value(steps.scalar))));
     }
     for arg in [steps.pair.0, steps.pair.1] {
         fill(&mut grids, arg, (&lo, &hi), &fused.faces);
@@ -252,7 +254,14 @@ fn random_kernels_take_several_steps() {
         let reach = |axis: usize| fused.margin(axis, 0) + fused.margin(axis, 1);
         let more = 1 + rng.below(6) as i64;
         let block = match rank {
-            2 => [(reach(3) + more + i64::from(cells) - 1) / i64::from(cells), 1],
+            // Of a multiple of the cells: threads that stage.
+            2 => [
+                ((reach(3) + more + i64::from(cells) - 1) / i64::from(cells))
+                    .cast_unsigned()
+                    .next_multiple_of(if seed % 3 == 0 { 1 } else { u64::from(cells) })
+                    .cast_signed(),
+                1,
+            ],
             _ => [reach(3) + more, (reach(2) + more + i64::from(cells) - 1) / i64::from(cells)],
         };
         let mut case = case(&kernel, &steps, &extent, fused, &mut rng);

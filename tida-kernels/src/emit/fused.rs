@@ -5,9 +5,11 @@
 //! is in registers, `kept_{step}_{cell}_{plane}`; what it reads of other threads' cells they have put into shared memory in
 //! iterations before this one, so that one barrier for each plane serves all steps.
 
+mod cells;
+mod staged;
+
 use std::collections::BTreeMap;
 
-use super::Field;
 use super::kernel::{params, top};
 use super::shared::Shared;
 use super::text::Text;
@@ -187,163 +189,6 @@ impl Streams<'_> {
         format!("tida_between({number}, {}, {cells} - 1 + {above})", -below)
     }
 
-    /// What a thread knows before the first plane.
-    fn threads(&self, shared: &mut Shared<'_>, text: &mut Text, groups: [u8; 2]) {
-        let dialect = shared.dialect();
-        let [x, y, _] = self.block;
-        let last = self.rank - 1;
-        if self.held.values() > 0 {
-            let (planes, values) = (shared.own("planes"), self.held.values());
-            text.line(match asked(shared) {
-                0 => format!("{} {} {planes}[{values}];", dialect.shared(), self.ty),
-                _ => format!("extern __shared__ {} {planes}[];", self.ty),
-            });
-        }
-        let thread = shared.own("thread");
-        let (tx, ty) = (shared.own("tx"), shared.own("ty"));
-        text.line(format!("const i32 {tx} = (i32){};", dialect.thread(0)));
-        if self.rank == 3 {
-            text.line(format!("const i32 {ty} = (i32){};", dialect.thread(1)));
-            text.line(format!("const i32 {thread} = {ty} * {x} + {tx};"));
-        } else {
-            text.line(format!("const i32 {thread} = {tx};"));
-        }
-        for axis in 0..self.rank {
-            let (cells, extent) = (shared.own(&format!("n{axis}")), shared.field(Field::Extent(axis as u32)));
-            text.line(format!("const i32 {cells} = (i32){extent};"));
-        }
-        let (core, tile) = (self.fused.core(self.rank, self.block), self.fused.tile(self.rank, self.block));
-        for (axis, numbers) in self.across() {
-            let (place, size, core, tile) =
-                if axis == last { (&tx, x, core[1], tile[1]) } else { (&ty, y, core[0], tile[0]) };
-            let margin = [0, 1].map(|side| self.fused.margin(4 - self.rank + axis, side));
-            let block = dialect.block(last - axis);
-            let cells = if self.has_cells(axis) { self.cells() } else { 1 };
-            debug_assert!(i64::from(size) * cells == tile);
-            let (first, n) = (shared.own(&format!("first{axis}")), shared.own(&format!("n{axis}")));
-            text.line(format!("const i32 {first} = (i32){block} * {core} - {};", margin[0]));
-            for cell in numbers {
-                let (t, own) = (self.of(shared, "t", axis, cell), self.of(shared, "mine", axis, cell));
-                let within = match (cells, cell) {
-                    (1, _) => place.clone(),
-                    (_, 0) => format!("{place} * {cells}"),
-                    _ => format!("{place} * {cells} + {cell}"),
-                };
-                text.line(format!("const i32 {t} = {first} + {within};"));
-                let mut tests = Vec::new();
-                if margin[0] > 0 {
-                    tests.push(format!("{within} >= {}", margin[0]));
-                }
-                if margin[1] > 0 {
-                    tests.push(format!("{within} < {}", tile - margin[1]));
-                }
-                tests.push(format!("{t} < {n}"));
-                text.line(format!("const bool {own} = {};", tests.join(" && ")));
-                let [lo, hi] = self.faces(axis).map(|face| face == Face::Memory);
-                let tests = [lo.then(|| format!("{t} < 0")), hi.then(|| format!("{t} >= {n}"))];
-                let tests: Vec<String> = tests.into_iter().flatten().collect();
-                if !tests.is_empty() {
-                    let beyond = self.of(shared, "beyond", axis, cell);
-                    text.line(format!("const bool {beyond} = {};", tests.join(" || ")));
-                }
-                if self.placed {
-                    let (at, inside) = (self.of(shared, "in", axis, cell), self.inside(shared, axis, &t, false));
-                    text.line(format!("const i32 {at} = {inside};"));
-                }
-            }
-        }
-        self.memory(shared, text, groups);
-        self.ghosts(shared, text);
-        let (from, end, march) = (shared.own("from"), shared.own("end"), shared.own("march"));
-        let n0 = shared.own("n0");
-        text.line(format!("const i32 {from} = (i32){} * {march};", dialect.block(2)));
-        text.line(format!("const i32 {end} = {n0} - {from} < {march} ? {n0} : {from} + {march};"));
-    }
-
-    /// Where the cells of a thread are in memory.
-    fn memory(&self, shared: &mut Shared<'_>, text: &mut Text, groups: [u8; 2]) {
-        let dialect = shared.dialect();
-        let (word, cast) = if shared.plan.narrow { ("i32", "(i32)") } else { ("i64", "") };
-        let args = [self.steps.pair.1, self.steps.pair.0];
-        for (n, arg) in args.into_iter().enumerate() {
-            let pointer = dialect.pointer(self.ty, n == 1);
-            let mut start = shared.arg(arg);
-            if !shared.plan.points_to_regions() {
-                start += &format!(" + {}", shared.field(Field::Base(arg as u32)));
-            }
-            text.line(format!("{pointer} {} = {start};", self.arrays[n]));
-        }
-        let held: Vec<(usize, i64)> = self
-            .across()
-            .into_iter()
-            .flat_map(|(axis, cells)| cells.into_iter().map(move |cell| (axis, cell)))
-            .collect();
-        for (axis, cell) in held {
-            let (t, at) = (self.of(shared, "t", axis, cell), self.of(shared, "held", axis, cell));
-            let inside = self.inside(shared, axis, &t, true);
-            text.line(format!("const i32 {at} = {inside};"));
-        }
-        let different = if groups[0] == groups[1] { 1 } else { 2 };
-        for (n, group) in groups.into_iter().enumerate().take(different) {
-            for axis in 0..self.rank - 1 {
-                let (name, stride) =
-                    (shared.stride(group, axis), shared.field(Field::Stride(group.into(), axis as u32)));
-                text.line(format!("const {word} {name} = {cast}{stride};"));
-            }
-            let first = shared.field(Field::First(group.into()));
-            for cell in 0..self.cells() {
-                let mut place = format!("{cast}{first}");
-                for axis in 1..self.rank {
-                    place += &format!(" + {}", self.of(shared, "held", axis, cell));
-                    if axis + 1 < self.rank {
-                        place += &format!(" * {}", shared.stride(group, axis));
-                    }
-                }
-                text.line(format!("const {word} {}_{cell} = {place};", self.positions[n]));
-            }
-        }
-    }
-
-    /// Whether memory says what is beyond some face of the axis.
-    fn remembers(&self, axis: usize) -> bool {
-        self.faces(axis).contains(&Face::Memory)
-    }
-
-    /// Tests of the cells next to the faces of an axis that mirror, by their number along it.
-    fn next_to(&self, shared: &mut Shared<'_>, axis: usize, number: &str) -> Vec<String> {
-        let (faces, reach, n) = (self.faces(axis), self.reach(axis), shared.own(&format!("n{axis}")));
-        let lower = (faces[0].mirrors() && reach[0] > 0).then(|| format!("{number} < {}", reach[0]));
-        let upper = (faces[1].mirrors() && reach[1] > 0).then(|| format!("{number} >= {n} - {}", reach[1]));
-        lower.into_iter().chain(upper).collect()
-    }
-
-    /// The cells of a thread beyond faces where memory says what is there, and those next to faces that mirror.
-    fn ghosts(&self, shared: &mut Shared<'_>, text: &mut Text) {
-        let axes: Vec<usize> = (1..self.rank).filter(|axis| self.remembers(*axis)).collect();
-        let mut any = Vec::new();
-        for cell in 0..self.cells() {
-            let tests: Vec<String> = axes.iter().map(|axis| self.of(shared, "beyond", *axis, cell)).collect();
-            if !tests.is_empty() {
-                let ghost = shared.own(&format!("ghost_{cell}"));
-                text.line(format!("const bool {ghost} = {};", tests.join(" || ")));
-                any.push(ghost);
-            }
-            let mut tests = Vec::new();
-            for axis in 1..self.rank {
-                let t = self.of(shared, "t", axis, cell);
-                tests.extend(self.next_to(shared, axis, &t));
-            }
-            if !tests.is_empty() {
-                let mirrored = shared.own(&format!("mirrored_{cell}"));
-                text.line(format!("const bool {mirrored} = {};", tests.join(" || ")));
-                any.push(mirrored);
-            }
-        }
-        if !any.is_empty() {
-            text.line(format!("const bool {} = {};", shared.own("ghosts"), any.join(" || ")));
-        }
-    }
-
     /// Whether faces of these axes mirror.
     fn mirrors(&self, mut axes: std::ops::Range<usize>) -> bool {
         axes.any(|axis| (0..2).any(|side| self.faces(axis)[side].mirrors() && self.reach(axis)[side] > 0))
@@ -379,12 +224,15 @@ impl Streams<'_> {
         let first = self.inside(shared, 0, &format!("{from} - {warm}"), true);
         text.line(format!("i32 {source} = {first};"));
         for cell in 0..cells {
-            let (next, value) = (shared.own(&format!("next_{cell}")), self.at(0, cell, &source));
+            let (next, value) = (shared.own(&format!("next_{cell}")), self.fetched(shared, cell, &source));
             text.line(format!("{} {next} = {value};", self.ty));
+        }
+        if self.held.staged.is_some() {
+            self.stage_first(shared, text, &format!("{from} - {warm}"));
         }
         let turns = if self.fused.unrolled { kept } else { 1 };
         let first = format!("{from} - {warm}");
-        let past = format!("{end} + {}", depth * lag);
+        let past = format!("{end} + {}", depth * lag + i64::from(self.held.staged.is_some()));
         if turns == 1 {
             let head = format!("for (i32 {newest} = {first}; {newest} < {past}; {newest}++)");
             return text.block(head, |text| self.plane(shared, text));
@@ -402,20 +250,18 @@ impl Streams<'_> {
     /// One plane of each step.
     fn plane(&self, shared: &mut Shared<'_>, text: &mut Text) {
         for cell in 0..self.cells() {
-            let next = shared.own(&format!("next_{cell}"));
+            let next = match self.held.staged {
+                Some(_) => self.staged(shared, cell),
+                None => shared.own(&format!("next_{cell}")),
+            };
             self.keep(shared, text, 0, cell, &next);
         }
-        // What the next iteration needs is under way during this one.
-        let (newest, source, n0) = (shared.own("newest"), shared.own("source"), shared.own("n0"));
-        let next = match self.wraps(0) {
-            true => format!("{source} + 1 == {n0} ? 0 : {source} + 1"),
-            false => self.inside(shared, 0, &format!("{newest} + 1"), true),
-        };
-        text.line(format!("{source} = {next};"));
-        for cell in 0..self.cells() {
-            let (next, value) = (shared.own(&format!("next_{cell}")), self.at(0, cell, &source));
-            text.line(format!("{next} = {value};"));
+        if self.held.staged.is_some() {
+            self.stage(shared, text);
         }
+        // What the next iteration needs is under way during this one.
+        let newest = shared.own("newest");
+        self.fetch(shared, text, &format!("{newest} + {}", if self.held.staged.is_some() { 2 } else { 1 }));
         self.hand(shared, text, 0);
         // Most blocks and planes are away from faces.
         let tests = self.edge(shared);
@@ -434,7 +280,34 @@ impl Streams<'_> {
                 moves += &format!(" {} = {};", pair[1], pair[0]);
             }
             text.line(format!("{moves} {} = {oldest};", names[0]));
+        }
+        if self.held.staged.is_some() {
+            self.turn_stage(shared, text);
+        }
+        if self.held.values() > 0 {
             text.line(shared.dialect().barrier());
+        }
+    }
+
+    /// The next plane of memory gets under way.
+    fn fetch(&self, shared: &mut Shared<'_>, text: &mut Text, plane: &str) {
+        let (source, n0) = (shared.own("source"), shared.own("n0"));
+        let next = match self.wraps(0) {
+            true => format!("{source} + 1 == {n0} ? 0 : {source} + 1"),
+            false => self.inside(shared, 0, plane, true),
+        };
+        text.line(format!("{source} = {next};"));
+        for cell in 0..self.cells() {
+            let (next, value) = (shared.own(&format!("next_{cell}")), self.fetched(shared, cell, &source));
+            text.line(format!("{next} = {value};"));
+        }
+    }
+
+    /// What a thread fetches for a cell of its own, or for the one that it stages.
+    fn fetched(&self, shared: &mut Shared<'_>, cell: i64, plane: &str) -> String {
+        match self.held.staged {
+            Some(_) => self.in_line(shared, 0, cell, plane),
+            None => self.at(0, cell, plane),
         }
     }
 
@@ -603,6 +476,9 @@ impl Streams<'_> {
 
     /// What the last step leaves.
     fn store(&self, shared: &mut Shared<'_>, text: &mut Text) {
+        if self.held.staged.is_some() {
+            return self.stage_last(shared, text);
+        }
         let (plane, from, end) = (shared.own("plane"), shared.own("from"), shared.own("end"));
         text.block(format!("if ({plane} >= {from} && {plane} < {end})"), |text| {
             for cell in 0..self.cells() {

@@ -6,14 +6,16 @@
 //! through shared memory (Lashgar ch. 6, "channels"). What neighbouring blocks would have to tell each other they compute
 //! twice: the tiles of blocks overlap (the thesis's ghost-zone optimisation).
 
-use std::collections::BTreeMap;
-use std::str::FromStr;
+mod choice;
 
-use super::auto::Machine;
+use std::collections::BTreeMap;
+
 use super::reads::{Reads, expressions};
 use crate::analysis::{Analysis, IndexForm, Symbol};
 use crate::element::{ElementType, ScalarType};
 use crate::ir::{Access, ExprId, ExprKind, Kernel, has_while};
+
+pub use choice::{Asked, Chosen, Parts, Target, choose, single};
 
 /// What lies beyond a face of the box that is swept, between steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -372,7 +374,15 @@ pub(crate) struct Held {
     pub step: i64,
     /// Steps.
     pub depth: i64,
+    /// Where the cells of threads that come from memory and go there lie: values from one cell of a thread to the next, and
+    /// the first. Two planes come, two go.
+    pub staged: Option<(i64, i64)>,
+    /// Cells of a thread.
+    pub each: i64,
 }
+
+/// Bytes in which all banks of shared memory are once.
+const BANKS: i64 = 128;
 
 impl Held {
     pub fn of(steps: &Steps, fused: &Fused, [x, y, _]: [u32; 3]) -> Held {
@@ -391,12 +401,19 @@ impl Held {
         cells.sort_unstable();
         let plane = threads * cells.len() as i64 + gap;
         let slots = steps.stream(fused.cells.into()).slots();
-        Held { plane, step: plane * slots, gap, cells, depth: fused.depth.into() }
+        let each = i64::from(fused.cells);
+        let mut held = Held { plane, step: plane * slots, gap, cells, depth: fused.depth.into(), staged: None, each };
+        if steps.rank == 2 && each > 1 && x % each == 0 {
+            let row = x + (BANKS / steps.scalar.size() as i64 / each).max(1);
+            held.staged = Some((row, held.values()));
+        }
+        held
     }
 
-    /// Values of all steps.
+    /// Values of all steps, and of planes that come and go.
     pub fn values(&self) -> i64 {
-        if self.cells.is_empty() { 0 } else { self.step * self.depth + self.gap }
+        let steps = if self.cells.is_empty() { 0 } else { self.step * self.depth + self.gap };
+        steps + self.staged.map_or(0, |(row, _)| 4 * row * self.each)
     }
 }
 
@@ -410,225 +427,4 @@ impl Steps {
         thread[along - 1] = moved.div_euclid(cells);
         Place { plane: offset[self.along()], cell: moved.rem_euclid(cells), thread }
     }
-}
-
-/// What is asked for: `auto`, `off`, a number of steps, or `depth=5,block=64x8,cells=2,planes=64` (any of them).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Asked {
-    /// What a model of costs says.
-    #[default]
-    Auto,
-    /// One step a launch.
-    Off,
-    /// These; the rest is chosen.
-    Parts(Parts),
-}
-
-/// Parts of a plan that are asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Parts {
-    /// Steps of a launch.
-    pub depth: Option<u32>,
-    /// Threads of a block along x and y.
-    pub block: Option<[u32; 2]>,
-    /// Cells of a thread.
-    pub cells: Option<u32>,
-    /// Planes of a chunk.
-    pub planes: Option<u32>,
-}
-
-impl Asked {
-    /// Whether no steps are to run together.
-    pub fn is_off(&self) -> bool {
-        *self == Asked::Off
-    }
-
-    /// The parts that are asked for.
-    pub fn parts(&self) -> Parts {
-        match self {
-            Asked::Parts(parts) => *parts,
-            _ => Parts::default(),
-        }
-    }
-}
-
-/// Most steps, cells and threads that can be asked for.
-const MOST: [u32; 3] = [31, 16, 1024];
-
-impl FromStr for Asked {
-    /// What was found instead, and what is understood.
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Asked, String> {
-        let within = |name: &str, text: &str, most: u32| match text.trim().parse::<u32>() {
-            Ok(n) if (1..=most).contains(&n) => Ok(n),
-            _ => Err(format!("`{text}` as {name}, which is a number from 1 to {most}")),
-        };
-        match text.trim() {
-            "" | "auto" => return Ok(Asked::Auto),
-            "off" | "1" => return Ok(Asked::Off),
-            _ => {}
-        }
-        let mut parts = Parts::default();
-        for part in text.split(',').map(str::trim) {
-            match part.split_once('=').unwrap_or(("depth", part)) {
-                ("depth", n) => parts.depth = Some(within("steps", n, MOST[0])?),
-                ("cells", n) => parts.cells = Some(within("cells of a thread", n, MOST[1])?),
-                ("planes", n) => parts.planes = Some(within("planes of a chunk", n, i32::MAX as u32 / 4)?),
-                ("block", n) => {
-                    let (x, y) = n.split_once('x').unwrap_or((n, "1"));
-                    let (x, y) = (within("threads", x, MOST[2])?, within("threads", y, MOST[2])?);
-                    parts.block = Some([x, y]).filter(|_| x * y <= MOST[2]);
-                    parts.block.ok_or(format!("a block of {x} x {y} threads, which has at most {}", MOST[2]))?;
-                }
-                (name, _) => {
-                    return Err(format!(
-                        "`{name}`; `auto`, `off`, a number of steps or `depth=3,block=32x8,cells=2,planes=64`"
-                    ));
-                }
-            }
-        }
-        Ok(Asked::Parts(parts))
-    }
-}
-
-/// Where steps are to run.
-#[derive(Clone, Copy, Debug)]
-pub struct Target<'a> {
-    /// Cells of the box along the axes of the kernel.
-    pub extent: &'a [i64],
-    /// What lies around it.
-    pub faces: &'a Faces,
-    /// The device.
-    pub machine: &'a Machine,
-    /// Bytes that a block's threads may share.
-    pub shared: u64,
-    /// Most threads of a block.
-    pub threads: u32,
-    /// Operations of a step on a cell.
-    pub work: u32,
-    /// Bytes that a step reads of a cell of other arrays.
-    pub others: u32,
-    /// The compiler is told to write out planes that follow one another.
-    pub unrolled: bool,
-}
-
-/// How steps are to run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Chosen {
-    /// What the text follows from.
-    pub fused: Fused,
-    /// Threads of a block.
-    pub block: [u32; 3],
-    /// Planes of a chunk.
-    pub planes: u32,
-    /// Cycles of a step over the box, as far as a model can tell.
-    pub cycles: f64,
-}
-
-/// 32-bit registers of a multiprocessor, of a thread at most, and those that a thread has for other things.
-/// Registers that a thread can go without at a pinch.
-const TIGHT: u64 = 16;
-const REGISTERS: [u64; 3] = [65536, 255, 40];
-/// Bytes that the blocks of a multiprocessor share at most, and blocks that it has room for by threads.
-const TOGETHER: [u64; 2] = [227 << 10, 2048];
-/// Bytes of memory that a multiprocessor moves in a cycle.
-const MOVED: f64 = 17.0;
-/// Cycles that a step of a plane takes at least: shared memory, a chain of operations.
-const CHAIN: f64 = 90.0;
-
-/// The best way that is known to run so many steps (or with `odd`, an odd number up to that); none if it is not worth it or
-/// there is none.
-pub fn choose(steps: &Steps, target: &Target<'_>, asked: &Parts, most: u32, odd: bool) -> Option<Chosen> {
-    let there = target.extent.len() == steps.rank && target.extent.iter().all(|n| *n > 0);
-    if most < 2 || !there || !steps.knows(target.faces, target.extent) {
-        return None;
-    }
-    let depths: Vec<u32> = match (odd, asked.depth) {
-        (false, _) => vec![most],
-        (true, Some(depth)) => vec![(depth.min(most) - 1) | 1],
-        (true, None) => (3..=most.min(9)).step_by(2).collect(),
-    };
-    let blocks: Vec<[u32; 2]> = match (asked.block, steps.rank) {
-        (Some(block), _) => vec![block],
-        (None, 2) => vec![[64, 1], [128, 1], [256, 1], [512, 1]],
-        (None, _) => vec![[32, 4], [32, 8], [64, 4], [32, 16], [64, 8], [64, 16]],
-    };
-    let cells: Vec<u32> = asked.cells.map_or_else(|| vec![1, 2, 4], |cells| vec![cells]);
-    let mut best: Option<Chosen> = None;
-    for depth in depths.into_iter().filter(|depth| (2..=MOST[0]).contains(depth)) {
-        for [x, y] in &blocks {
-            for cells in &cells {
-                let fused = Fused {
-                    out: steps.pair.0 as u8,
-                    inp: steps.pair.1 as u8,
-                    depth: depth as u8,
-                    cells: *cells as u8,
-                    faces: *target.faces,
-                    reach: steps.reach(),
-                    unrolled: target.unrolled,
-                };
-                let block = [*x, if steps.rank == 2 { 1 } else { *y }, 1];
-                let Some(chosen) = cost(steps, target, fused, block, asked.planes) else { continue };
-                if best.as_ref().is_none_or(|best| chosen.cycles < best.cycles) {
-                    best = Some(chosen);
-                }
-            }
-        }
-    }
-    best
-}
-
-/// Cycles of a step that runs by itself.
-pub fn single(steps: &Steps, target: &Target<'_>) -> f64 {
-    let cells: f64 = target.extent.iter().map(|n| *n as f64).product();
-    let bytes = 2.0 * steps.scalar.size() as f64 + f64::from(target.others);
-    cells * bytes / MOVED / f64::from(target.machine.multiprocessors.max(1))
-}
-
-/// A plan with what it costs; none if a block has no room for it.
-fn cost(steps: &Steps, target: &Target<'_>, fused: Fused, block: [u32; 3], asked: Option<u32>) -> Option<Chosen> {
-    let (rank, size) = (steps.rank, steps.scalar.size() as u64);
-    let threads = u64::from(block[0]) * u64::from(block[1]);
-    let (depth, cells) = (u64::from(fused.depth), u64::from(fused.cells));
-    let stream = steps.stream(cells as i64);
-    let shared = fused.shared(steps, block);
-    let registers =
-        depth * cells * stream.kept() as u64 * size.div_ceil(4) + 2 * cells * size.div_ceil(4) + REGISTERS[2];
-    let tiles = fused.blocks(block, 1, target.extent)?;
-    let [tile, core] = [fused.tile(rank, block), fused.core(rank, block)].map(|[y, x]| (y * x) as f64);
-    // The compiler makes do with somewhat fewer where a block would have no room.
-    let most = REGISTERS[1].min(REGISTERS[0] / threads.max(1));
-    let registers = if registers > most { registers - TIGHT } else { registers };
-    if threads > target.threads.into() || shared > target.shared || registers > most || core < 1.0 {
-        return None;
-    }
-    let held = (REGISTERS[0] / (registers * threads)).min(TOGETHER[0] / shared.max(1)).min(TOGETHER[1] / threads);
-    if held == 0 {
-        return None;
-    }
-    // Cycles of a multiprocessor for a plane of all its blocks.
-    let near = steps.offsets.iter().filter(|offset| offset[4 - rank..].iter().any(|by| *by != 0)).count() as f64;
-    let rate = if size == 8 { 64.0 } else { 128.0 };
-    let handed = (near + 1.0) * size as f64 / 128.0;
-    let work = f64::from(target.work);
-    let cell = (work / rate).max(handed).max((work + near + 6.0) / 128.0) * 1.2;
-    let moved = (tile * (size as f64 + f64::from(target.others) * depth as f64) + core * size as f64) / MOVED;
-    let all = held as f64 * (tile * depth as f64 * cell).max(moved);
-    let plane = all.max(depth as f64 * CHAIN + 60.0);
-    let warm = (depth as i64 * (i64::from(fused.reach[4 - rank][0]) + stream.lag)) as f64;
-    let across = (tiles[0] * tiles[1]) as f64;
-    let whole = target.extent[0].max(1);
-    let at_once = (u64::from(target.machine.multiprocessors.max(1)) * held) as f64;
-    let of = |planes: i64| {
-        let chunks = ((whole + planes - 1) / planes) as f64;
-        (across * chunks / at_once).ceil() * (planes as f64 + warm) * plane
-    };
-    let lengths = (1..=128).map(|chunks| (whole + chunks - 1) / chunks);
-    let planes = match asked {
-        Some(planes) => i64::from(planes).min(whole),
-        None => lengths.min_by(|a, b| of(*a).total_cmp(&of(*b)))?,
-    };
-    let cycles = of(planes) / depth as f64;
-    Some(Chosen { fused, block, planes: u32::try_from(planes).ok()?, cycles })
 }

@@ -1,19 +1,21 @@
 //! Several steps of a kernel in one launch on a device.
 
 use std::any::Any;
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use smallvec::SmallVec;
 use tida_kernels::plan::Goal;
-use tida_kernels::plan::fuse::{Asked, Chosen, Faces, Parts, Steps, Target, choose, single};
+use tida_kernels::plan::fuse::{Asked, Chosen, Faces, Parts, Target, choose, single};
 
 use super::args::OnDevice;
-use super::device::{DeviceArg, DeviceLaunch, Held, SweepLaunch};
+use super::device::{DeviceArg, DeviceLaunch, Extent, Held, SweepLaunch};
 use super::prepare::Prepared;
 use crate::acc::device::DeviceCore;
 use crate::acc::node::{Done, Queue};
 use crate::acc::sweep::Fusible;
 use crate::array::GridBox;
+use crate::backend::Facts;
 use crate::error::{Error, ErrorKind};
 
 impl Prepared {
@@ -27,44 +29,80 @@ impl Prepared {
     /// How many steps had best run together: see [`Launch::depth`](crate::acc::sweep::Launch::depth).
     pub fn depth(&self, device: &DeviceCore, cells: &GridBox<4>, faces: &Faces, most: u32) -> u32 {
         let facts = device.backend().facts();
-        let (Some(steps), asked) = (&self.steps, device.fuse()) else { return 1 };
         // A CPU behind OpenCL keeps arrays in its caches, and has no memory that threads share.
-        if asked.is_off() || device.backend().simulated().is_some() || (!facts.gpu && *asked == Asked::Auto) {
+        let off = device.fuse().is_off() || (!facts.gpu && *device.fuse() == Asked::Auto);
+        if self.steps.is_none() || off || device.backend().simulated().is_some() {
             return 1;
         }
-        let extent = self.extent(cells);
-        let target = self.target(device, steps, &extent, faces);
-        let chosen = choose(steps, &target, &asked.parts(), most, true);
-        let forced = asked.parts() != Parts::default();
-        let chosen = chosen.filter(|chosen| forced || chosen.cycles < 0.95 * single(steps, &target));
-        chosen.map_or(1, |chosen| chosen.fused.depth.into())
+        self.chosen(device, cells, faces, (most, true)).map_or(1, |chosen| chosen.fused.depth.into())
     }
 
-    fn extent(&self, cells: &GridBox<4>) -> SmallVec<[i64; 4]> {
+    fn extent(&self, cells: &GridBox<4>) -> Extent {
         (4 - self.kernel.rank..4).map(|axis| cells.hi[axis] - cells.lo[axis]).collect()
     }
 
-    fn target<'a>(&self, device: &'a DeviceCore, steps: &Steps, extent: &'a [i64], faces: &'a Faces) -> Target<'a> {
-        let facts = device.backend().facts();
-        Target {
-            extent,
+    /// How so many steps run together, or with `true` an odd number up to that; those are chosen only if they gain something,
+    /// unless they are asked for.
+    fn chosen(
+        &self,
+        device: &DeviceCore,
+        cells: &GridBox<4>,
+        faces: &Faces,
+        (most, odd): (u32, bool),
+    ) -> Option<Arc<Chosen>> {
+        let steps = self.steps.as_ref()?;
+        let (facts, parts) = (device.backend().facts(), device.fuse().parts());
+        let Facts { machine, most_shared, block_threads, .. } = facts;
+        let key = Asking {
+            extent: self.extent(cells),
+            faces: *faces,
+            many: (most, odd),
+            parts,
+            device: (machine.multiprocessors, *most_shared, *block_threads),
+        };
+        if let Some(known) = self.choices.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return known.clone();
+        }
+        let target = Target {
+            extent: &key.extent,
             faces,
-            machine: &facts.machine,
-            shared: facts.most_shared,
-            threads: facts.block_threads,
+            machine,
+            shared: *most_shared,
+            threads: *block_threads,
             work: steps.work,
             others: steps.others,
             unrolled: facts.gpu,
+        };
+        let forced = !odd || parts != Parts::default();
+        let gains = |chosen: &Chosen| forced || chosen.cycles < GAIN * single(steps, &target);
+        let chosen = choose(steps, &target, &parts, most, odd).filter(gains).map(Arc::new);
+        let mut choices = self.choices.lock().unwrap_or_else(PoisonError::into_inner);
+        if choices.len() >= CHOICES {
+            choices.clear();
         }
-    }
-
-    /// How so many steps run together.
-    fn chosen(&self, device: &DeviceCore, cells: &GridBox<4>, faces: &Faces, steps: u32) -> Option<Chosen> {
-        let known = self.steps.as_ref()?;
-        let extent = self.extent(cells);
-        choose(known, &self.target(device, known, &extent, faces), &device.fuse().parts(), steps, false)
+        choices.insert(key, chosen.clone());
+        chosen
     }
 }
+
+/// What single steps have to cost more than steps together, as a part of it.
+const GAIN: f64 = 0.95;
+
+/// Choices that are remembered.
+const CHOICES: usize = 256;
+
+/// What a choice depends on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Asking {
+    extent: Extent,
+    faces: Faces,
+    many: (u32, bool),
+    parts: Parts,
+    device: (u32, u64, u32),
+}
+
+/// How steps of a kernel run together, as far as it was asked.
+pub(crate) type Choices = Mutex<HashMap<Asking, Option<Arc<Chosen>>>>;
 
 impl SweepLaunch<'_> {
     /// Puts a launch of so many steps into a stream. `held` is kept until it is done.
@@ -91,7 +129,8 @@ impl SweepLaunch<'_> {
                 "run it with `TIDA_FUSE=off`, and report this",
             )
         };
-        let Some(chosen) = prepared.chosen(queue.device, &cells, faces, steps).filter(|_| !self.checked) else {
+        let Some(chosen) = prepared.chosen(queue.device, &cells, faces, (steps, false)).filter(|_| !self.checked)
+        else {
             return Err(refused("no way to run so many over this box"));
         };
         let launch = self.at(queue, args);

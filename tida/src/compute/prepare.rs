@@ -15,6 +15,7 @@ use tida_kernels::quote::StaticKernel;
 
 use super::ask::Quoted;
 use super::capture::CapturedValue;
+use super::fused::Choices;
 use crate::backend::Facts;
 use crate::error::{Error, ErrorKind};
 
@@ -33,6 +34,8 @@ pub(crate) struct Prepared {
     pub sharing: Sharing,
     /// How several steps may run as one launch, if they may.
     pub steps: Option<Steps>,
+    /// How, for boxes that were asked for.
+    pub choices: Choices,
 }
 
 /// What a launch has to know of one argument.
@@ -127,7 +130,7 @@ impl Prepared {
         let saving = saving(&kernel, &analysis);
         let sharing = sharing(&kernel, &analysis);
         let steps = fusible(&kernel, &analysis);
-        Ok(Prepared { kernel, analysis, args, uses_f64, saving, sharing, steps })
+        Ok(Prepared { kernel, analysis, args, uses_f64, saving, sharing, steps, choices: Choices::default() })
     }
 
     /// Threads of a block that nothing else is asked of, over boxes of about this extent.
