@@ -182,7 +182,7 @@ fn cost(steps: &Steps, target: &Target<'_>, fused: Fused, block: [u32; 3], asked
     let (rank, size) = (steps.rank, steps.scalar.size() as u64);
     let threads = u64::from(block[0]) * u64::from(block[1]);
     let (depth, cells) = (u64::from(fused.depth), u64::from(fused.cells));
-    let stream = steps.stream(cells as i64);
+    let stream = steps.stream(&fused);
     let shared = fused.shared(steps, block);
     let registers =
         depth * cells * stream.kept() as u64 * size.div_ceil(4) + 2 * cells * size.div_ceil(4) + REGISTERS[2];
