@@ -61,7 +61,7 @@ macro_rules! cell {
 
 cell!(f64 f32);
 
-fn step2(u: &TileArray<f64, 2>, next: &mut TileArray<f64, 2>) -> tida::Result<()> {
+pub fn step2(u: &TileArray<f64, 2>, next: &mut TileArray<f64, 2>) -> tida::Result<()> {
     let alpha = ALPHA;
     for tile in TileIter::new(u) {
         compute(

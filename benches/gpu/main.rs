@@ -15,6 +15,7 @@ mod cells;
 mod cuda;
 mod exceed;
 mod figures;
+mod fused;
 mod gallery;
 mod heat;
 mod host;
@@ -44,7 +45,7 @@ struct Options {
     #[arg(long, value_enum, default_value_t = On::Cuda)]
     device: On,
     /// Cases whose name holds one of these: heat3, heat2, sincos, sum, slabs, gemm, matvec, nbody, overhead, first, mapping,
-    /// seismic, sweep, writes; and of the set that `--ooc` chooses: many, periodic, pass, exceed, figure; and of that of
+    /// seismic, sweep, writes, fused; and of the set that `--ooc` chooses: many, periodic, pass, exceed, figure; and of that of
     /// `--micro`: loads, banks, latency
     #[arg(long = "case", value_name = "NAME")]
     cases: Vec<String>,
@@ -143,7 +144,7 @@ fn run() -> Result<()> {
         return host::first_call(device);
     }
     type Case = fn(&Bench, &mut Output) -> Result<()>;
-    let in_process: [(&str, Case); 15] = [
+    let in_process: [(&str, Case); 16] = [
         ("heat3 f64", heat::heat3::<f64>),
         ("heat3 f32", heat::heat3::<f32>),
         ("heat2 f64", heat::heat2),
@@ -159,6 +160,7 @@ fn run() -> Result<()> {
         ("seismic", registers::seismic),
         ("sweep", registers::sweeps),
         ("writes", registers::writes),
+        ("fused", fused::fused),
     ];
     let ooc: [(&str, Case); 8] = [
         ("figure 1", figures::figure_1),

@@ -7,10 +7,12 @@ mod backprop;
 mod bfs;
 mod fdtd2d;
 mod gemm;
+mod hotspot;
 mod jacobi9;
 mod matrix_add;
 mod nbody;
 mod nearest_neighbour;
+mod pathfinder;
 mod plain;
 mod poisson;
 mod seismic;
@@ -41,10 +43,12 @@ const PROGRAMS: &[Program] = &[
     bfs::PROGRAM,
     fdtd2d::PROGRAM,
     gemm::PROGRAM,
+    hotspot::PROGRAM,
     jacobi9::PROGRAM,
     matrix_add::PROGRAM,
     nbody::PROGRAM,
     nearest_neighbour::PROGRAM,
+    pathfinder::PROGRAM,
     poisson::PROGRAM,
     seismic::PROGRAM,
     sobel::PROGRAM,

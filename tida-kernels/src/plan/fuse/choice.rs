@@ -120,7 +120,9 @@ pub struct Chosen {
 }
 
 /// 32-bit registers of a multiprocessor, of a thread at most, and those that a thread has for other things.
-const REGISTERS: [u64; 3] = [65536, 255, 48];
+const REGISTERS: [u64; 3] = [65536, 255, 40];
+/// Registers that a thread can go without at a pinch.
+const TIGHT: u64 = 16;
 /// Bytes that the blocks of a multiprocessor share at most, and blocks that it has room for by threads.
 const TOGETHER: [u64; 2] = [227 << 10, 2048];
 /// Bytes of memory that a multiprocessor moves in a cycle.
@@ -138,14 +140,14 @@ pub fn choose(steps: &Steps, target: &Target<'_>, asked: &Parts, most: u32, odd:
     let depths: Vec<u32> = match (odd, asked.depth) {
         (false, _) => vec![most],
         (true, Some(depth)) => vec![(depth.min(most) - 1) | 1],
-        (true, None) => (3..=most.min(9)).step_by(2).collect(),
+        (true, None) => (3..=most.min(11)).step_by(2).collect(),
     };
     let blocks: Vec<[u32; 2]> = match (asked.block, steps.rank) {
         (Some(block), _) => vec![block],
         (None, 2) => vec![[64, 1], [128, 1], [256, 1], [512, 1]],
         (None, _) => vec![[32, 4], [32, 8], [64, 4], [32, 16], [64, 8], [64, 16]],
     };
-    let cells: Vec<u32> = asked.cells.map_or_else(|| vec![1, 2, 4], |cells| vec![cells]);
+    let cells: Vec<u32> = asked.cells.map_or_else(|| vec![1, 2, 4, 8], |cells| vec![cells]);
     let mut best: Option<Chosen> = None;
     for depth in depths.into_iter().filter(|depth| (2..=MOST[0]).contains(depth)) {
         for [x, y] in &blocks {
@@ -188,7 +190,10 @@ fn cost(steps: &Steps, target: &Target<'_>, fused: Fused, block: [u32; 3], asked
         depth * cells * stream.kept() as u64 * size.div_ceil(4) + 2 * cells * size.div_ceil(4) + REGISTERS[2];
     let tiles = fused.blocks(block, 1, target.extent)?;
     let [tile, core] = [fused.tile(rank, block), fused.core(rank, block)].map(|[y, x]| (y * x) as f64);
-    if threads > target.threads.into() || shared > target.shared || registers > REGISTERS[1] || core < 1.0 {
+    // The compiler makes do with somewhat fewer where a block would have no room.
+    let most = REGISTERS[1].min(REGISTERS[0] / threads.max(1));
+    let registers = if registers > most { registers - TIGHT } else { registers };
+    if threads > target.threads.into() || shared > target.shared || registers > most || core < 1.0 {
         return None;
     }
     let held = (REGISTERS[0] / (registers * threads)).min(TOGETHER[0] / shared.max(1)).min(TOGETHER[1] / threads);
