@@ -166,6 +166,7 @@ fn fused(steps: &Steps, depth: u8, cells: u8, faces: Faces) -> Fused {
         faces,
         reach: steps.reach(),
         unrolled: false,
+        held: 1,
     }
 }
 
@@ -314,8 +315,8 @@ fn what_is_asked_for_is_read() {
     assert_eq!("auto".parse(), Ok(Asked::Auto));
     assert_eq!("off".parse(), Ok(Asked::Off));
     assert_eq!("5".parse(), Ok(Asked::Parts(Parts { depth: Some(5), ..Parts::default() })));
-    let all = Parts { depth: Some(3), block: Some([32, 8]), cells: Some(2), planes: Some(64) };
-    assert_eq!("depth=3, block=32x8,cells=2,planes=64".parse(), Ok(Asked::Parts(all)));
+    let all = Parts { depth: Some(3), block: Some([32, 8]), cells: Some(2), planes: Some(64), held: Some(2) };
+    assert_eq!("depth=3, block=32x8,cells=2,planes=64,held=2".parse(), Ok(Asked::Parts(all)));
     let refused = |text: &str| text.parse::<Asked>().unwrap_err();
     assert_eq!(refused("depth=many"), "`many` as steps, which is a number from 1 to 31");
     assert_eq!(refused("block=64x64"), "a block of 64 x 64 threads, which has at most 1024");

@@ -88,6 +88,8 @@ pub struct Fused {
     pub reach: Reach,
     /// Planes whose text is one: registers then need no moves.
     pub unrolled: bool,
+    /// Blocks that a multiprocessor should have room for.
+    pub held: u8,
 }
 
 /// What a kernel reads of the array that it is to continue from.
@@ -167,7 +169,8 @@ pub fn steps(kernel: &Kernel, analysis: &Analysis, (out, inp): (usize, usize)) -
         let arg = match &kernel.body[id].kind {
             ExprKind::Load { arg, .. } => *arg as usize,
             ExprKind::Binary(..) | ExprKind::Method(..) | ExprKind::Call(..) | ExprKind::Compare(..) => {
-                found.work += u32::from(kernel.body[id].ty.scalar().is_some_and(|ty| ty.is_float()));
+                // Those of `I64` are mostly those of indexes.
+                found.work += u32::from(kernel.body[id].ty.scalar().is_some_and(|ty| ty != ScalarType::I64));
                 continue;
             }
             _ => continue,
