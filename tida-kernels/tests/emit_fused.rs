@@ -248,7 +248,7 @@ fn random_kernels_take_several_steps() {
         mirrored += u64::from(around.iter().flatten().any(|face| face.mirrors()));
         let (depth, cells) = (2 + rng.below(3) as u8, 1 + rng.below(4) as u8);
         let mut fused = fused(&steps, depth, cells, around);
-        fused.unrolled = rng.below(4) == 0;
+        fused.unrolled = rng.below(3) == 0;
         // Blocks whose tiles have a core of some cells.
         let reach = |axis: usize| fused.margin(axis, 0) + fused.margin(axis, 1);
         let more = 1 + rng.below(6) as i64;

@@ -35,6 +35,8 @@ struct Streams<'s> {
     positions: [String; 2],
     /// What else the function of a step is given.
     rest: String,
+    /// The text is for blocks away from faces.
+    away: bool,
 }
 
 /// Writes the body of the entry; gives the function of a step.
@@ -68,9 +70,17 @@ pub(super) fn steps(shared: &mut Shared<'_>, main: &mut Text, body: Text) -> Tex
         strides,
         positions,
         rest,
+        away: false,
     };
     streams.threads(shared, main, groups);
-    streams.planes(shared, main);
+    // Blocks away from faces have a text of their own: compilers would rather ask in each step than jump.
+    match streams.near(shared).filter(|_| fused.unrolled) {
+        Some(near) => {
+            main.block(format!("if ({near})"), |text| streams.planes(shared, text));
+            main.block("else", |text| Streams { away: true, ..streams }.planes(shared, text));
+        }
+        None => streams.planes(shared, main),
+    }
     let mut all = numbers(shared, main);
     all.append(function);
     all
@@ -214,7 +224,7 @@ impl Streams<'_> {
                 text.line(format!("{} {};", self.ty, names.join(", ")));
             }
         }
-        if depth > 1 && (0..self.rank).any(|axis| self.remembers(axis)) {
+        if !self.away && depth > 1 && (0..self.rank).any(|axis| self.remembers(axis)) {
             let names: Vec<String> = (0..cells).map(|cell| shared.own(&format!("ahead_{cell}")) + " = 0").collect();
             text.line(format!("{} {};", self.ty, names.join(", ")));
         }
@@ -359,7 +369,7 @@ impl Streams<'_> {
         text.line(format!("const i32 {plane} = {newest} - {};", step * self.stream.lag));
         let mut names = BTreeMap::new();
         let (mut calls, mut again) = (Vec::new(), Vec::new());
-        let mirrors = self.mirrors(0..self.rank);
+        let mirrors = !self.away && self.mirrors(0..self.rank);
         for cell in 0..self.cells() {
             let value = shared.own(&format!("value_{cell}"));
             let offsets = &self.steps.offsets;
@@ -409,8 +419,21 @@ impl Streams<'_> {
         self.hand(shared, text, step);
     }
 
+    /// The test of blocks that have cells beyond faces, or next to them; none where all faces wrap.
+    fn near(&self, shared: &mut Shared<'_>) -> Option<String> {
+        let across = (1..self.rank).any(|axis| self.remembers(axis)) || self.mirrors(1..self.rank);
+        let (from, end, n0) = (shared.own("from"), shared.own("end"), shared.own("n0"));
+        let [below, above] = self.reach(0).map(|reach| (self.depth() + 1) * reach);
+        let along = if self.wraps(0) { None } else { Some(format!("{from} < {below} || {end} + {above} > {n0}")) };
+        let tests: Vec<String> = across.then(|| shared.own("ghosts")).into_iter().chain(along).collect();
+        (!tests.is_empty()).then(|| tests.join(" || "))
+    }
+
     /// Tests of the planes and threads that have cells beyond faces, or next to them; none where all faces wrap.
     fn edge(&self, shared: &mut Shared<'_>) -> Vec<String> {
+        if self.away {
+            return Vec::new();
+        }
         let (newest, n0, lag) = (shared.own("newest"), shared.own("n0"), self.stream.lag);
         let across = (1..self.rank).any(|axis| self.remembers(axis)) || self.mirrors(1..self.rank);
         let mut tests: Vec<String> = across.then(|| shared.own("ghosts")).into_iter().collect();
@@ -471,7 +494,7 @@ impl Streams<'_> {
     /// Cells beyond faces: what memory has there. Steps of even numbers have there what step 0 has, others what is in the
     /// array that the launch writes, as step 1 fetched it.
     fn beyond(&self, shared: &mut Shared<'_>, text: &mut Text, step: i64) {
-        if !(0..self.rank).any(|axis| self.remembers(axis)) {
+        if self.away || !(0..self.rank).any(|axis| self.remembers(axis)) {
             return;
         }
         let (plane, edge) = (shared.own("plane"), shared.own("edge"));
