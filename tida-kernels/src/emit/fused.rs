@@ -35,13 +35,15 @@ struct Streams<'s> {
     positions: [String; 2],
     /// What else the function of a step is given.
     rest: String,
+    /// The text is for blocks away from faces.
+    away: bool,
 }
 
 /// Writes the body of the entry; gives the function of a step.
 pub(super) fn steps(shared: &mut Shared<'_>, main: &mut Text, body: Text) -> Text {
     let plan = shared.plan;
     let (Some(steps), Some(fused)) = (shared.fused.clone(), &plan.fused) else { return Text::default() };
-    let (cells, rank) = (i64::from(fused.cells), steps.rank);
+    let rank = steps.rank;
     let ty = memory(steps.scalar);
     let (function, placed, rest) = function(shared, &steps, body, ty);
     let names = |what: &str, shared: &mut Shared<'_>| {
@@ -56,7 +58,7 @@ pub(super) fn steps(shared: &mut Shared<'_>, main: &mut Text, body: Text) -> Tex
     }
     let strides = groups.map(|group| shared.stride(group, 0));
     let streams = Streams {
-        stream: steps.stream(cells),
+        stream: steps.stream(fused),
         held: Held::of(&steps, fused, plan.block),
         steps: &steps,
         fused,
@@ -68,9 +70,17 @@ pub(super) fn steps(shared: &mut Shared<'_>, main: &mut Text, body: Text) -> Tex
         strides,
         positions,
         rest,
+        away: false,
     };
     streams.threads(shared, main, groups);
-    streams.planes(shared, main);
+    // Blocks away from faces have a text of their own: compilers would rather ask in each step than jump.
+    match streams.near(shared).filter(|_| fused.unrolled) {
+        Some(near) => {
+            main.block(format!("if ({near})"), |text| streams.planes(shared, text));
+            main.block("else", |text| Streams { away: true, ..streams }.planes(shared, text));
+        }
+        None => streams.planes(shared, main),
+    }
     let mut all = numbers(shared, main);
     all.append(function);
     all
@@ -214,6 +224,10 @@ impl Streams<'_> {
                 text.line(format!("{} {};", self.ty, names.join(", ")));
             }
         }
+        if !self.away && depth > 1 && (0..self.rank).any(|axis| self.remembers(axis)) {
+            let names: Vec<String> = (0..cells).map(|cell| shared.own(&format!("ahead_{cell}")) + " = 0").collect();
+            text.line(format!("{} {};", self.ty, names.join(", ")));
+        }
         for slot in 0..self.stream.slots() {
             let start = slot * self.held.plane + self.held.gap;
             text.line(format!("i32 {} = {} + {start};", shared.own(&format!("slot_{slot}")), shared.own("thread")));
@@ -355,22 +369,20 @@ impl Streams<'_> {
         text.line(format!("const i32 {plane} = {newest} - {};", step * self.stream.lag));
         let mut names = BTreeMap::new();
         let (mut calls, mut again) = (Vec::new(), Vec::new());
-        let mirrors = self.mirrors(0..self.rank);
+        let mirrors = !self.away && self.mirrors(0..self.rank);
         for cell in 0..self.cells() {
             let value = shared.own(&format!("value_{cell}"));
             let offsets = &self.steps.offsets;
             let places = offsets.iter().map(|offset| self.steps.place(offset, cell, self.cells()));
             let given: Vec<String> = places.map(|place| self.read(shared, step, &place, &mut names)).collect();
-            calls.push(format!("{} {value} = {};", self.ty, self.call(shared, cell, given)));
+            let plain = self.call(shared, cell, given);
             if mirrors {
                 let mirrored = |offset: &[i64; 3]| self.mirrored(shared, (step, cell), (*offset, 0), &mut names);
                 let given: Vec<String> = offsets.iter().map(mirrored).collect();
-                let mut tests: Vec<String> = Vec::new();
-                if self.mirrors(1..self.rank) {
-                    tests.push(shared.own(&format!("mirrored_{cell}")));
-                }
-                tests.extend(self.next_to(shared, 0, &plane));
-                again.push(format!("if ({}) {value} = {};", tests.join(" || "), self.call(shared, cell, given)));
+                calls.push(format!("{value} = {plain};"));
+                again.push(format!("{value} = {};", self.call(shared, cell, given)));
+            } else {
+                calls.push(format!("{} {value} = {plain};", self.ty));
             }
         }
         let [x, y, _] = self.block.map(i64::from);
@@ -387,9 +399,14 @@ impl Streams<'_> {
             let (in0, inside) = (shared.own("in0"), self.inside(shared, 0, &plane, false));
             text.line(format!("const i32 {in0} = {inside};"));
         }
-        calls.into_iter().for_each(|call| text.line(call));
         if mirrors {
-            text.block(format!("if ({})", shared.own("edge")), |text| again.iter().for_each(|call| text.line(call)));
+            let values: Vec<String> = (0..self.cells()).map(|cell| shared.own(&format!("value_{cell}"))).collect();
+            text.line(format!("{} {};", self.ty, values.join(", ")));
+            let edge = shared.own("edge");
+            text.block(format!("if ({edge})"), |text| again.iter().for_each(|call| text.line(call)));
+            text.block("else", |text| calls.iter().for_each(|call| text.line(call)));
+        } else {
+            calls.iter().for_each(|call| text.line(call));
         }
         if step == self.depth() {
             return self.store(shared, text);
@@ -402,8 +419,21 @@ impl Streams<'_> {
         self.hand(shared, text, step);
     }
 
+    /// The test of blocks that have cells beyond faces, or next to them; none where all faces wrap.
+    fn near(&self, shared: &mut Shared<'_>) -> Option<String> {
+        let across = (1..self.rank).any(|axis| self.remembers(axis)) || self.mirrors(1..self.rank);
+        let (from, end, n0) = (shared.own("from"), shared.own("end"), shared.own("n0"));
+        let [below, above] = self.reach(0).map(|reach| (self.depth() + 1) * reach);
+        let along = if self.wraps(0) { None } else { Some(format!("{from} < {below} || {end} + {above} > {n0}")) };
+        let tests: Vec<String> = across.then(|| shared.own("ghosts")).into_iter().chain(along).collect();
+        (!tests.is_empty()).then(|| tests.join(" || "))
+    }
+
     /// Tests of the planes and threads that have cells beyond faces, or next to them; none where all faces wrap.
     fn edge(&self, shared: &mut Shared<'_>) -> Vec<String> {
+        if self.away {
+            return Vec::new();
+        }
         let (newest, n0, lag) = (shared.own("newest"), shared.own("n0"), self.stream.lag);
         let across = (1..self.rank).any(|axis| self.remembers(axis)) || self.mirrors(1..self.rank);
         let mut tests: Vec<String> = across.then(|| shared.own("ghosts")).into_iter().collect();
@@ -415,7 +445,8 @@ impl Streams<'_> {
             _ => tests.push(format!("{newest} < {}", self.depth() * lag + reach[0])),
         }
         match faces[1] {
-            Face::Memory => tests.push(format!("{newest} >= {n0} + {lag}")),
+            // A plane earlier, since step 1 fetches ahead.
+            Face::Memory => tests.push(format!("{newest} >= {n0} + {}", lag - 1)),
             Face::Wrap => {}
             _ => tests.push(format!("{newest} >= {n0} + {}", lag - reach[1])),
         }
@@ -450,26 +481,45 @@ impl Streams<'_> {
         text
     }
 
-    /// Cells beyond faces: what memory has there.
-    fn beyond(&self, shared: &mut Shared<'_>, text: &mut Text, step: i64) {
-        let (plane, n0) = (shared.own("plane"), shared.own("n0"));
+    /// Tests of a cell beyond faces where memory says what there is, on a plane of this number.
+    fn is_ghost(&self, shared: &mut Shared<'_>, cell: i64, plane: &str) -> Vec<String> {
         let across = (1..self.rank).any(|axis| self.remembers(axis));
+        let n0 = shared.own("n0");
         let [lo, hi] = self.faces(0).map(|face| face == Face::Memory);
+        let ghost = across.then(|| shared.own(&format!("ghost_{cell}")));
         let along = [lo.then(|| format!("{plane} < 0")), hi.then(|| format!("{plane} >= {n0}"))];
-        let along: Vec<String> = along.into_iter().flatten().collect();
-        if !across && along.is_empty() {
+        ghost.into_iter().chain(along.into_iter().flatten()).collect()
+    }
+
+    /// Cells beyond faces: what memory has there. Steps of even numbers have there what step 0 has, others what is in the
+    /// array that the launch writes, as step 1 fetched it.
+    fn beyond(&self, shared: &mut Shared<'_>, text: &mut Text, step: i64) {
+        if self.away || !(0..self.rank).any(|axis| self.remembers(axis)) {
             return;
         }
-        // Odd steps are in the array that the launch writes.
-        let array = (step % 2) as usize;
-        text.block(format!("if ({})", shared.own("edge")), |text| {
-            let (inside, held) = (self.inside(shared, 0, &plane, true), shared.own("held0"));
+        let (plane, edge) = (shared.own("plane"), shared.own("edge"));
+        text.block(format!("if ({edge})"), |text| {
+            for cell in 0..self.cells() {
+                let known = match step {
+                    1 => shared.own(&format!("ahead_{cell}")),
+                    _ => self.kept(shared, step - 2, cell, -self.stream.lag - self.stream.lowest),
+                };
+                let (value, test) = (shared.own(&format!("value_{cell}")), self.is_ghost(shared, cell, &plane));
+                text.line(format!("if ({}) {value} = {known};", test.join(" || ")));
+            }
+        });
+        if step > 1 {
+            return;
+        }
+        let coming = shared.own("coming");
+        text.line(format!("const i32 {coming} = {plane} + 1;"));
+        text.block(format!("if ({edge})"), |text| {
+            let (inside, held) = (self.inside(shared, 0, &coming, true), shared.own("held0"));
             text.line(format!("const i32 {held} = {inside};"));
             for cell in 0..self.cells() {
-                let ghost = across.then(|| shared.own(&format!("ghost_{cell}")));
-                let test: Vec<String> = ghost.into_iter().chain(along.clone()).collect();
-                let (value, from) = (shared.own(&format!("value_{cell}")), self.at(array, cell, &held));
-                text.line(format!("if ({}) {value} = {from};", test.join(" || ")));
+                let (ahead, from) = (shared.own(&format!("ahead_{cell}")), self.at(1, cell, &held));
+                let test = self.is_ghost(shared, cell, &coming);
+                text.line(format!("if ({}) {ahead} = {from};", test.join(" || ")));
             }
         });
     }

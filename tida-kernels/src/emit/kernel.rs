@@ -89,7 +89,8 @@ pub(super) fn emit(kernel: &Kernel, analysis: &Analysis, plan: &Plan) -> Source 
     readers.append(cache::lookups(&mut shared));
     readers.append(tagged::functions(&mut shared));
     let params = params(&mut shared, true);
-    let head = format!("{} {entry}(", dialect.entry(plan.block, cache::blocks(&shared)));
+    let held = plan.fused.as_ref().map_or_else(|| cache::blocks(&shared), |fused| fused.held.into());
+    let head = format!("{} {entry}(", dialect.entry(plan.block, held));
 
     let mut rest = Text::default();
     rest.append(shared.used.helpers.text(dialect));

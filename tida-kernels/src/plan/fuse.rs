@@ -88,6 +88,8 @@ pub struct Fused {
     pub reach: Reach,
     /// Planes whose text is one: registers then need no moves.
     pub unrolled: bool,
+    /// Blocks that a multiprocessor should have room for.
+    pub held: u8,
 }
 
 /// What a kernel reads of the array that it is to continue from.
@@ -167,7 +169,8 @@ pub fn steps(kernel: &Kernel, analysis: &Analysis, (out, inp): (usize, usize)) -
         let arg = match &kernel.body[id].kind {
             ExprKind::Load { arg, .. } => *arg as usize,
             ExprKind::Binary(..) | ExprKind::Method(..) | ExprKind::Call(..) | ExprKind::Compare(..) => {
-                found.work += u32::from(kernel.body[id].ty.scalar().is_some_and(|ty| ty.is_float()));
+                // Those of `I64` are mostly those of indexes.
+                found.work += u32::from(kernel.body[id].ty.scalar().is_some_and(|ty| ty != ScalarType::I64));
                 continue;
             }
             _ => continue,
@@ -251,8 +254,9 @@ impl Steps {
         3 - self.rank
     }
 
-    /// How planes follow one another where a thread has so many cells.
-    pub(crate) fn stream(&self, cells: i64) -> Stream {
+    /// How planes follow one another.
+    pub(crate) fn stream(&self, fused: &Fused) -> Stream {
+        let cells = i64::from(fused.cells);
         let (mut own, mut others) = (Vec::new(), Vec::new());
         for cell in 0..cells {
             for place in self.offsets.iter().map(|offset| self.place(offset, cell, cells)) {
@@ -264,7 +268,10 @@ impl Steps {
         let handed = others.iter().min().copied().zip(highest(&others));
         // What other threads read is kept until it is handed to them.
         let late = handed.map(|(_, highest)| highest + 1);
-        let lowest = own.into_iter().chain(late).min().unwrap_or(lag);
+        // Beyond faces where memory says what there is each step has what the second before it has.
+        let memory = fused.depth > 2 && fused.faces[4 - self.rank..].as_flattened().contains(&Face::Memory);
+        let again = memory.then_some(-lag);
+        let lowest = own.into_iter().chain(late).chain(again).min().unwrap_or(lag);
         Stream { lag, lowest, handed }
     }
 
@@ -400,7 +407,7 @@ impl Held {
         }
         cells.sort_unstable();
         let plane = threads * cells.len() as i64 + gap;
-        let slots = steps.stream(fused.cells.into()).slots();
+        let slots = steps.stream(fused).slots();
         let each = i64::from(fused.cells);
         let mut held = Held { plane, step: plane * slots, gap, cells, depth: fused.depth.into(), staged: None, each };
         if steps.rank == 2 && each > 1 && x % each == 0 {

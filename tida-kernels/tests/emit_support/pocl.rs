@@ -45,7 +45,12 @@ pub type Raised = (u32, [i64; 7]);
 
 impl Machine {
     pub fn build(&self, text: &str) -> Program {
-        let options = "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt";
+        self.build_with(text, "")
+    }
+
+    /// The same with more options.
+    pub fn build_with(&self, text: &str, more: &str) -> Program {
+        let options = &format!("-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt {more}");
         Program::create_and_build_from_source(&self.context, text, options)
             .unwrap_or_else(|log| panic!("{log}\n{}", numbered(text)))
     }
@@ -102,7 +107,9 @@ pub fn run(
     launch: &mut Launch,
     out: usize,
 ) -> (Vec<u8>, Option<Raised>) {
-    let program = MACHINE.build(&source.text);
+    // Steps in one launch are long texts, which are compiled for one launch here.
+    let more = if plan.fused.is_some() { "-cl-opt-disable" } else { "" };
+    let program = MACHINE.build_with(&source.text, more);
     let mut memories: Vec<Vec<u8>> = launch.grids.0.iter().map(|g| g.bytes.clone()).collect();
     let arrays = memories.len();
     memories.push(vec![0; out]);

@@ -136,35 +136,27 @@ impl Streams<'_> {
         self.faces(axis).contains(&Face::Memory)
     }
 
-    /// Tests of the cells next to the faces of an axis that mirror, by their number along it.
-    pub(super) fn next_to(&self, shared: &mut Shared<'_>, axis: usize, number: &str) -> Vec<String> {
-        let (faces, reach, n) = (self.faces(axis), self.reach(axis), shared.own(&format!("n{axis}")));
-        let lower = (faces[0].mirrors() && reach[0] > 0).then(|| format!("{number} < {}", reach[0]));
-        let upper = (faces[1].mirrors() && reach[1] > 0).then(|| format!("{number} >= {n} - {}", reach[1]));
-        lower.into_iter().chain(upper).collect()
-    }
-
-    /// The cells of a thread beyond faces where memory says what is there, and those next to faces that mirror.
+    /// The cells of a thread beyond faces where memory says what is there, and whether the block has any, or some next to
+    /// faces that mirror.
     fn ghosts(&self, shared: &mut Shared<'_>, text: &mut Text) {
         let axes: Vec<usize> = (1..self.rank).filter(|axis| self.remembers(*axis)).collect();
-        let mut any = Vec::new();
-        for cell in 0..self.cells() {
+        for cell in (0..self.cells()).filter(|_| !axes.is_empty()) {
             let tests: Vec<String> = axes.iter().map(|axis| self.of(shared, "beyond", *axis, cell)).collect();
-            if !tests.is_empty() {
-                let ghost = shared.own(&format!("ghost_{cell}"));
-                text.line(format!("const bool {ghost} = {};", tests.join(" || ")));
-                any.push(ghost);
-            }
-            let mut tests = Vec::new();
-            for axis in 1..self.rank {
-                let t = self.of(shared, "t", axis, cell);
-                tests.extend(self.next_to(shared, axis, &t));
-            }
-            if !tests.is_empty() {
-                let mirrored = shared.own(&format!("mirrored_{cell}"));
-                text.line(format!("const bool {mirrored} = {};", tests.join(" || ")));
-                any.push(mirrored);
-            }
+            text.line(format!("const bool {} = {};", shared.own(&format!("ghost_{cell}")), tests.join(" || ")));
+        }
+        let tile = self.fused.tile(self.rank, self.block);
+        let mut any = Vec::new();
+        for axis in 1..self.rank {
+            let (first, n) = (shared.own(&format!("first{axis}")), shared.own(&format!("n{axis}")));
+            let cells = tile[3 - self.rank + axis - 1];
+            // Cells inside of a face that what is beyond concerns.
+            let near = [0, 1].map(|side| match self.faces(axis)[side] {
+                Face::Memory => Some(0),
+                Face::Wrap => None,
+                _ => Some(self.reach(axis)[side]),
+            });
+            any.extend(near[0].map(|near| format!("{first} < {near}")));
+            any.extend(near[1].map(|near| format!("{first} + {cells} > {n} - {near}")));
         }
         if !any.is_empty() {
             text.line(format!("const bool {} = {};", shared.own("ghosts"), any.join(" || ")));

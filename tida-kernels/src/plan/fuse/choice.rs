@@ -1,5 +1,6 @@
 //! How many steps run together, and how: what is asked for, and a model of what they cost.
 
+use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use super::{Faces, Fused, Steps};
@@ -28,6 +29,8 @@ pub struct Parts {
     pub cells: Option<u32>,
     /// Planes of a chunk.
     pub planes: Option<u32>,
+    /// Blocks that a multiprocessor should have room for.
+    pub held: Option<u32>,
 }
 
 impl Asked {
@@ -68,6 +71,7 @@ impl FromStr for Asked {
                 ("depth", n) => parts.depth = Some(within("steps", n, MOST[0])?),
                 ("cells", n) => parts.cells = Some(within("cells of a thread", n, MOST[1])?),
                 ("planes", n) => parts.planes = Some(within("planes of a chunk", n, i32::MAX as u32 / 4)?),
+                ("held", n) => parts.held = Some(within("blocks", n, 32)?),
                 ("block", n) => {
                     let (x, y) = n.split_once('x').unwrap_or((n, "1"));
                     let (x, y) = (within("threads", x, MOST[2])?, within("threads", y, MOST[2])?);
@@ -76,7 +80,7 @@ impl FromStr for Asked {
                 }
                 (name, _) => {
                     return Err(format!(
-                        "`{name}`; `auto`, `off`, a number of steps or `depth=3,block=32x8,cells=2,planes=64`"
+                        "`{name}`; `auto`, `off`, a number of steps or `depth=3,block=32x8,cells=2,planes=64,held=1`"
                     ));
                 }
             }
@@ -120,13 +124,12 @@ pub struct Chosen {
 }
 
 /// 32-bit registers of a multiprocessor, of a thread at most, and those that a thread has for other things.
-const REGISTERS: [u64; 3] = [65536, 255, 40];
-/// Registers that a thread can go without at a pinch.
-const TIGHT: u64 = 16;
-/// Bytes that the blocks of a multiprocessor share at most, and blocks that it has room for by threads.
-const TOGETHER: [u64; 2] = [227 << 10, 2048];
-/// Bytes of memory that a multiprocessor moves in a cycle.
-const MOVED: f64 = 17.0;
+const REGISTERS: [u64; 3] = [65536, 255, 36];
+/// Bytes that the blocks of a multiprocessor share at most, threads that it has room for, and bytes that a block takes by
+/// itself.
+const TOGETHER: [u64; 3] = [228 << 10, 2048, 1 << 10];
+/// Bytes of memory that a multiprocessor moves in a cycle: single steps, and blocks of several steps.
+const MOVED: [f64; 2] = [15.0, 13.5];
 /// Cycles that a step of a plane takes at least: shared memory, a chain of operations.
 const CHAIN: f64 = 90.0;
 
@@ -140,7 +143,7 @@ pub fn choose(steps: &Steps, target: &Target<'_>, asked: &Parts, most: u32, odd:
     let depths: Vec<u32> = match (odd, asked.depth) {
         (false, _) => vec![most],
         (true, Some(depth)) => vec![(depth.min(most) - 1) | 1],
-        (true, None) => (3..=most.min(11)).step_by(2).collect(),
+        (true, None) => (3..=most.min(if steps.rank == 2 { 13 } else { 7 })).step_by(2).collect(),
     };
     let blocks: Vec<[u32; 2]> = match (asked.block, steps.rank) {
         (Some(block), _) => vec![block],
@@ -160,9 +163,10 @@ pub fn choose(steps: &Steps, target: &Target<'_>, asked: &Parts, most: u32, odd:
                     faces: *target.faces,
                     reach: steps.reach(),
                     unrolled: target.unrolled,
+                    held: 1,
                 };
                 let block = [*x, if steps.rank == 2 { 1 } else { *y }, 1];
-                let Some(chosen) = cost(steps, target, fused, block, asked.planes) else { continue };
+                let Some(chosen) = cost(steps, target, fused, block, asked) else { continue };
                 if best.as_ref().is_none_or(|best| chosen.cycles < best.cycles) {
                     best = Some(chosen);
                 }
@@ -176,37 +180,41 @@ pub fn choose(steps: &Steps, target: &Target<'_>, asked: &Parts, most: u32, odd:
 pub fn single(steps: &Steps, target: &Target<'_>) -> f64 {
     let cells: f64 = target.extent.iter().map(|n| *n as f64).product();
     let bytes = 2.0 * steps.scalar.size() as f64 + f64::from(target.others);
-    cells * bytes / MOVED / f64::from(target.machine.multiprocessors.max(1))
+    cells * bytes / MOVED[0] / f64::from(target.machine.multiprocessors.max(1))
 }
 
 /// A plan with what it costs; none if a block has no room for it.
-fn cost(steps: &Steps, target: &Target<'_>, fused: Fused, block: [u32; 3], asked: Option<u32>) -> Option<Chosen> {
+fn cost(steps: &Steps, target: &Target<'_>, fused: Fused, block: [u32; 3], asked: &Parts) -> Option<Chosen> {
     let (rank, size) = (steps.rank, steps.scalar.size() as u64);
     let threads = u64::from(block[0]) * u64::from(block[1]);
     let (depth, cells) = (u64::from(fused.depth), u64::from(fused.cells));
-    let stream = steps.stream(cells as i64);
+    let stream = steps.stream(&fused);
     let shared = fused.shared(steps, block);
-    let registers =
-        depth * cells * stream.kept() as u64 * size.div_ceil(4) + 2 * cells * size.div_ceil(4) + REGISTERS[2];
+    // The lowest plane that a thread keeps goes as the highest comes.
+    let each = cells * size.div_ceil(4);
+    let registers = depth * each * (stream.kept() as u64 - 1).max(1) + 2 * each + REGISTERS[2];
     let tiles = fused.blocks(block, 1, target.extent)?;
     let [tile, core] = [fused.tile(rank, block), fused.core(rank, block)].map(|[y, x]| (y * x) as f64);
-    // The compiler makes do with somewhat fewer where a block would have no room.
-    let most = REGISTERS[1].min(REGISTERS[0] / threads.max(1));
-    let registers = if registers > most { registers - TIGHT } else { registers };
-    if threads > target.threads.into() || shared > target.shared || registers > most || core < 1.0 {
+    if threads > target.threads.into() || shared > target.shared || core < 1.0 {
         return None;
     }
-    let held = (REGISTERS[0] / (registers * threads)).min(TOGETHER[0] / shared.max(1)).min(TOGETHER[1] / threads);
-    if held == 0 {
-        return None;
-    }
+    let room = |held: u64| {
+        let own = (REGISTERS[0] / (threads * held) / 8 * 8).min(REGISTERS[1]);
+        registers <= own && (shared + TOGETHER[2]) * held <= TOGETHER[0] && threads * held <= TOGETHER[1]
+    };
+    let most = (1..=8).take_while(|held| room(*held)).last();
+    let held = asked.held.map(u64::from).or(most)?;
+    let fused = Fused { held: held as u8, ..fused };
     // Cycles of a multiprocessor for a plane of all its blocks.
-    let near = steps.offsets.iter().filter(|offset| offset[4 - rank..].iter().any(|by| *by != 0)).count() as f64;
-    let rate = if size == 8 { 64.0 } else { 128.0 };
-    let handed = (near + 1.0) * size as f64 / 128.0;
+    let (rate, each) = (if size == 8 { 64.0 } else { 128.0 }, cells as f64);
+    let (near, handed) = exchanged(steps, &fused);
+    let shared = (near + handed) / each * size as f64 / 128.0;
     let work = f64::from(target.work);
-    let cell = (work / rate).max(handed).max((work + near + 6.0) / 128.0) * 1.2;
-    let moved = (tile * (size as f64 + f64::from(target.others) * depth as f64) + core * size as f64) / MOVED;
+    let issued = (work + (near + handed) / each + 5.0) / 128.0;
+    // Few warps do not hide what each waits for.
+    let warps = (threads * held) as f64 / 32.0;
+    let cell = (work / rate).max(shared).max(issued) * 1.2 * (1.0 + 6.0 / warps);
+    let moved = (tile * (size as f64 + f64::from(target.others) * depth as f64) + core * size as f64) / MOVED[1];
     let all = held as f64 * (tile * depth as f64 * cell).max(moved);
     let plane = all.max(depth as f64 * CHAIN + 60.0);
     let warm = (depth as i64 * (i64::from(fused.reach[4 - rank][0]) + stream.lag)) as f64;
@@ -218,10 +226,23 @@ fn cost(steps: &Steps, target: &Target<'_>, fused: Fused, block: [u32; 3], asked
         (across * chunks / at_once).ceil() * (planes as f64 + warm) * plane
     };
     let lengths = (1..=128).map(|chunks| (whole + chunks - 1) / chunks);
-    let planes = match asked {
+    let planes = match asked.planes {
         Some(planes) => i64::from(planes).min(whole),
         None => lengths.min_by(|a, b| of(*a).total_cmp(&of(*b)))?,
     };
     let cycles = of(planes) / depth as f64;
     Some(Chosen { fused, block, planes: u32::try_from(planes).ok()?, cycles })
+}
+
+/// Values that a thread reads of other threads' cells in a step of a plane, and those that it hands to them.
+fn exchanged(steps: &Steps, fused: &Fused) -> (f64, f64) {
+    let cells = i64::from(fused.cells);
+    let mut near = BTreeSet::new();
+    for cell in 0..cells {
+        near.extend(
+            steps.offsets.iter().map(|offset| steps.place(offset, cell, cells)).filter(|place| !place.is_own()),
+        );
+    }
+    let handed: BTreeSet<i64> = near.iter().map(|place| place.cell).collect();
+    (near.len() as f64, handed.len() as f64)
 }
