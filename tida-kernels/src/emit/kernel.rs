@@ -3,6 +3,7 @@
 use super::access::readers;
 use super::body::{Writer, file_name};
 use super::cache;
+use super::group;
 use super::maps;
 use super::march;
 use super::names::legal;
@@ -33,7 +34,9 @@ pub(super) fn emit(kernel: &Kernel, analysis: &Analysis, plan: &Plan) -> Source 
     let locals: Vec<String> = kernel.body.locals.iter().map(|l| shared.names.fresh(&l.name)).collect();
     let sweep = plan.goal == Goal::Sweep;
     let result = (!sweep).then_some(&kernel.result);
-    let body = Writer::write(&mut shared, &kernel.body, &kernel.file, result, &locals, &[]);
+    let given = kernel.group.as_ref().and_then(|group| group.len);
+    shared.group_len = given.and_then(|len| locals.get(len as usize)).cloned().unwrap_or_default();
+    let body = Writer::write(&mut shared, &kernel.body, &kernel.file, result, &locals, given.as_slice());
 
     let mut main = Text::default();
     let dialect = plan.dialect;
@@ -43,6 +46,7 @@ pub(super) fn emit(kernel: &Kernel, analysis: &Analysis, plan: &Plan) -> Source 
     let cell = if sweep {
         main.depth = 1;
         match plan.marches(kernel.rank) {
+            _ if kernel.group.is_some() => group::whole(&mut shared, &mut main, body),
             _ if shared.stay() => {
                 let around = cache::around(&mut shared);
                 cache::declare(&mut shared, &mut main);
@@ -84,6 +88,7 @@ pub(super) fn emit(kernel: &Kernel, analysis: &Analysis, plan: &Plan) -> Source 
     let mut readers = readers(&mut shared);
     readers.append(cache::lookups(&mut shared));
     readers.append(tagged::functions(&mut shared));
+    readers.append(group::functions(&mut shared));
     let params = params(&mut shared, true);
     let head = format!("{} {entry}(", dialect.entry(plan.block, cache::blocks(&shared)));
 
@@ -162,7 +167,7 @@ fn functions(shared: &mut Shared<'_>) -> Text {
 }
 
 /// What the body names but does not declare: pointers, positions, coordinates.
-fn top(shared: &mut Shared<'_>, text: &mut Text) {
+pub(super) fn top(shared: &mut Shared<'_>, text: &mut Text) {
     let t = shared.own("t0");
     pointers(shared, text);
     positions(shared, text, "const ", &t);

@@ -11,6 +11,7 @@ pub mod copies;
 mod dialect;
 mod expr;
 pub mod fold;
+mod group;
 mod helpers;
 mod kernel;
 mod maps;

@@ -8,7 +8,7 @@ use super::names::{Names, legal};
 use super::types::{Types, memory};
 use crate::analysis::{Analysis, IndexForm, Symbol};
 use crate::element::{ElementType, ScalarType};
-use crate::ir::{Access, Arg, Kernel};
+use crate::ir::{Access, Arg, ExprId, Kernel, Span};
 use crate::plan::cache::{Scope, sharing};
 use crate::plan::maps::{Map, maps};
 use crate::plan::march::Queue;
@@ -51,6 +51,8 @@ pub(super) struct Used {
     pub lookups: BTreeMap<String, (Reader, Vec<i64>)>,
     /// Functions that look into tagged lines before they read.
     pub tags: BTreeMap<String, Reader>,
+    /// Functions that check where a slot of a group is: the array, and whether they write.
+    pub slots: BTreeSet<(usize, bool)>,
     /// Cells of a march end in loops of the user's.
     pub leaves: bool,
     pub fault: bool,
@@ -90,6 +92,10 @@ pub(super) struct Shared<'a> {
     pub maps: Vec<Map>,
     /// Arguments whose reads go through tagged lines.
     pub tagged: Vec<usize>,
+    /// Accesses of slots that are checked as they happen: argument, whether it writes, the read, its place.
+    pub unproven: Vec<(usize, bool, Option<ExprId>, Span)>,
+    /// What is called that holds a group's cells along each axis.
+    pub group_len: String,
     /// By argument: what its group is called in the text, with `_` before it.
     suffixes: Vec<String>,
     /// Variables of the emitter's own: the names users see in examples, if theirs leave them free.
@@ -121,6 +127,8 @@ impl<'a> Shared<'a> {
             scopes: Vec::new(),
             maps: Vec::new(),
             tagged: Vec::new(),
+            unproven: super::group::unproven(kernel, analysis),
+            group_len: String::new(),
             suffixes: Vec::new(),
             own: BTreeMap::new(),
             used: Used::default(),
