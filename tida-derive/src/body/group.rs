@@ -222,7 +222,8 @@ impl Body {
             false => quote_spanned!(place=> ::tida::__private::phase),
             true => quote_spanned!(place=> ::tida::__private::phase_around),
         };
-        let sides = around.then(|| quote!([#(#before),*], [#(#after),*],));
+        let (b, a) = (signed(&before), signed(&after));
+        let sides = around.then(|| quote!([#(#b),*], [#(#a),*],));
         let native = quote_spanned! {own()=>
             #run(#group, #sides #[allow(unused_variables)] |#number, #t, #at| {
                 #(#[allow(unused_mut)] let mut #names = #kept.get(#number);)*
