@@ -5,6 +5,7 @@
 
 mod backprop;
 mod bfs;
+mod dyadic;
 mod fdtd2d;
 mod gemm;
 mod jacobi9;
@@ -17,6 +18,8 @@ mod seismic;
 mod seismic_plain;
 mod sobel;
 mod srad;
+mod stencil1d;
+mod tree_reduction;
 mod vector_product;
 
 use std::ffi::OsString;
@@ -39,6 +42,7 @@ struct Program {
 const PROGRAMS: &[Program] = &[
     backprop::PROGRAM,
     bfs::PROGRAM,
+    dyadic::PROGRAM,
     fdtd2d::PROGRAM,
     gemm::PROGRAM,
     jacobi9::PROGRAM,
@@ -49,6 +53,8 @@ const PROGRAMS: &[Program] = &[
     seismic::PROGRAM,
     sobel::PROGRAM,
     srad::PROGRAM,
+    stencil1d::PROGRAM,
+    tree_reduction::PROGRAM,
     vector_product::PROGRAM,
 ];
 

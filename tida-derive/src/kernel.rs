@@ -28,8 +28,8 @@ fn expand(input: TokenStream, of_groups: bool) -> TokenStream {
             let hint = syn::Error::new(
                 error.span(),
                 match of_groups {
-                false => format!("{error}\na kernel is written `|u, v, at| body`"),
-                true => format!("{error}\na kernel over groups is written `|u, v, group| body`"),
+                    false => format!("{error}\na kernel is written `|u, v, at| body`"),
+                    true => format!("{error}\na kernel over groups is written `|u, v, group| body`"),
                 },
             );
             return with_errors(vec![hint]);

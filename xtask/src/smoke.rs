@@ -26,6 +26,7 @@ pub const RUNS: &[(&str, &str)] = &[
     ("wave", "--size 100 --steps 40 --regions 2x1 --boundary periodic --dtype f32"),
     ("gallery", "backprop --small --regions 3"),
     ("gallery", "bfs --small --regions 3"),
+    ("gallery", "dyadic --small --regions 3"),
     ("gallery", "fdtd2d --small --regions 3"),
     ("gallery", "gemm --small --regions 3x2"),
     ("gallery", "jacobi9 --small --regions 2x2 --boundary periodic"),
@@ -38,6 +39,8 @@ pub const RUNS: &[(&str, &str)] = &[
     ("gallery", "sobel --small --regions 3"),
     ("gallery", "srad --small --regions 2x2"),
     ("gallery", "srad --small --regions 5 --memory-limit 30000"),
+    ("gallery", "stencil1d --small --regions 3"),
+    ("gallery", "tree_reduction --small --regions 3 --tile 1024"),
     ("gallery", "vector_product --small --regions 3 --tile 1000"),
 ];
 

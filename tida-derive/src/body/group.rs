@@ -133,7 +133,11 @@ impl Body {
             if let Some(groups) = &mut self.groups {
                 groups.tree.len = Some(id);
             }
-            return Some(Both { native: len().to_token_stream(), quoted: expr_at(span, ExprKind::Local(id)), point: true });
+            return Some(Both {
+                native: len().to_token_stream(),
+                quoted: expr_at(span, ExprKind::Local(id)),
+                point: true,
+            });
         }
         let thread = self.groups.as_ref()?.phase.as_ref()?.thread;
         match self.scope.find(ident(&call.receiver)?)? {
@@ -271,7 +275,9 @@ impl Body {
             let kind = StmtKind::Let { pattern: Pattern::Local(id), ty: None, init: Some(value.quoted) };
             return Some((native, kind));
         }
-        let Some((kind, Maker { function, more })) = self.array(&group, call, &method, &args) else { return Some(nothing) };
+        let Some((kind, Maker { function, more })) = self.array(&group, call, &method, &args) else {
+            return Some(nothing);
+        };
         let Some(groups) = &mut self.groups else { return Some(nothing) };
         let number = groups.args + groups.tree.arrays.len() as u32;
         groups.tree.arrays.push(GroupArray { name: name.to_string(), span: place_of(call.span()), kind });
@@ -301,7 +307,8 @@ impl Body {
             };
             let found = ident(of).and_then(|name| self.scope.find(name));
             let args = self.groups.as_ref().map_or(0, |groups| groups.args);
-            let Some((Name::Arg(arg), name)) = found.filter(|(name, _)| matches!(name, Name::Arg(n) if *n < args)) else {
+            let Some((Name::Arg(arg), name)) = found.filter(|(name, _)| matches!(name, Name::Arg(n) if *n < args))
+            else {
                 self.error(array, "name an array of the kernel: `group.fetch(u, [1], [1])`");
                 return None;
             };
@@ -338,7 +345,9 @@ impl Body {
             }
             _ => {
                 let example = match method {
-                    "channel" => format!("write `{group}.channel::<f64>([1], [1])`: slots before and after the group's"),
+                    "channel" => {
+                        format!("write `{group}.channel::<f64>([1], [1])`: slots before and after the group's")
+                    }
                     _ => format!("write `{group}.shared::<f64>([256])`: slots along each axis"),
                 };
                 self.error(call, example);
@@ -350,7 +359,9 @@ impl Body {
     /// Numbers in brackets, known as the kernel is compiled.
     fn numbers(&mut self, expr: &syn::Expr) -> Vec<u32> {
         let number = |expr: &syn::Expr| match expr {
-            syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Int(n), .. }) if n.suffix().is_empty() => n.base10_parse().ok(),
+            syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Int(n), .. }) if n.suffix().is_empty() => {
+                n.base10_parse().ok()
+            }
             _ => None,
         };
         let found = match expr {

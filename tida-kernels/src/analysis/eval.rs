@@ -99,7 +99,13 @@ impl Walker<'_> {
 
     /// What constants alone say about symbols.
     pub fn constants(&self) -> Known<'_> {
-        Known { at: None, captures: &[], choices: &self.out.choices, phases: &self.out.phases, loops: &self.loop_values }
+        Known {
+            at: None,
+            captures: &[],
+            choices: &self.out.choices,
+            phases: &self.out.phases,
+            loops: &self.loop_values,
+        }
     }
 
     fn value(&mut self, id: ExprId, expr: &Expr, state: &State, conditional: bool) -> Val {
@@ -117,11 +123,7 @@ impl Walker<'_> {
             },
             ExprKind::Coordinate(axis) => {
                 let exists = (*axis as usize) < self.kernel.rank && !self.in_function;
-                if exists && int == Some(ScalarType::I64) {
-                    self.coordinate(*axis)
-                } else {
-                    Val::Opaque(Why::Operator)
-                }
+                if exists && int == Some(ScalarType::I64) { self.coordinate(*axis) } else { Val::Opaque(Why::Operator) }
             }
             ExprKind::Local(n) => {
                 let declared = self.body.locals.get(*n as usize);

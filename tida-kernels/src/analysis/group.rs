@@ -39,13 +39,7 @@ pub struct Unsafe {
 
 impl<'k> Walker<'k> {
     /// Walks a phase as one of its threads.
-    pub fn phase(
-        &mut self,
-        thread: LocalId,
-        around: &[[u32; 2]],
-        body: &'k Block,
-        mut state: State,
-    ) -> Option<State> {
+    pub fn phase(&mut self, thread: LocalId, around: &[[u32; 2]], body: &'k Block, mut state: State) -> Option<State> {
         let Some(group) = self.kernel.group.as_ref().filter(|_| !self.in_function && self.in_phase.is_none()) else {
             self.out.complete = false;
             return Some(state);
@@ -166,7 +160,9 @@ impl Analysis {
         let launched = kernel.args.len() - group.arrays.len().min(kernel.args.len());
         for (number, phase) in self.phases.iter().enumerate() {
             for &(arg, n) in &phase.accesses {
-                let Some(access) = self.args.get(arg as usize).and_then(|usage| usage.accesses.get(n)) else { continue };
+                let Some(access) = self.args.get(arg as usize).and_then(|usage| usage.accesses.get(n)) else {
+                    continue;
+                };
                 let found = match (arg as usize).checked_sub(launched).and_then(|n| group.arrays.get(n)) {
                     Some(array) => self.of_slot(kernel, number as u32, arg, access, array),
                     None => beside(kernel, phase, arg, access),
@@ -190,8 +186,7 @@ impl Analysis {
     ) -> Option<Unsafe> {
         let name = &kernel.args.get(arg as usize)?.name;
         let index = self.index_text(access, kernel);
-        let refuse =
-            |found: String, advice, race| Some(Unsafe { span: access.span, found, advice, race });
+        let refuse = |found: String, advice, race| Some(Unsafe { span: access.span, found, advice, race });
         let verb = if access.write { "a write" } else { "a read" };
         if let Some(slots) = self.slots(access).filter(|slots| !slots.iter().any(Interval::is_empty)) {
             let ends = array.lo.iter().zip(&array.shape).map(|(lo, n)| (*lo, lo + i64::from(*n)));
@@ -232,7 +227,9 @@ impl Analysis {
         let write = written.find(|write| meets(write))?;
         let other = self.index_text(write, kernel);
         refuse(
-            format!("a read of `{name}` at {index} in a phase that writes it at {other}: another thread may write that slot"),
+            format!(
+                "a read of `{name}` at {index} in a phase that writes it at {other}: another thread may write that slot"
+            ),
             "read it in a phase before, into a `group.private(..)`, and write it in a phase of its own",
             true,
         )

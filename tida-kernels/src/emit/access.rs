@@ -294,7 +294,9 @@ pub(super) fn reader_params(shared: &Shared<'_>, reader: &Reader) -> (Vec<String
     match of.access {
         Access::All => params.extend([format!("{data} data"), format!("{} regions", dialect.pointer("i64", false))]),
         Access::Table => params.extend([format!("{data} data"), "u64 length".to_owned()]),
-        Access::Read | Access::Write | Access::Shared => params.extend(["const Geometry box".to_owned(), format!("{data} data")]),
+        Access::Read | Access::Write | Access::Shared => {
+            params.extend(["const Geometry box".to_owned(), format!("{data} data")])
+        }
     }
     let index_type = if of.access == Access::Table { "u64" } else { "i64" };
     params.extend((0..of.rank).map(|axis| format!("{index_type} i{axis}")));

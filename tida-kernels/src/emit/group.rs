@@ -45,7 +45,10 @@ impl Shared<'_> {
     /// Whether the slots of an access are known to exist.
     fn slot_exists(&self, arg: usize, read: Option<ExprId>, span: Span) -> bool {
         !self.unproven.iter().any(|(of, write, expr, place)| {
-            *of == arg && *write == read.is_none() && (read.is_none() || *expr == read) && (read.is_some() || *place == span)
+            *of == arg
+                && *write == read.is_none()
+                && (read.is_none() || *expr == read)
+                && (read.is_some() || *place == span)
         })
     }
 }
@@ -109,9 +112,10 @@ impl<'a> Writer<'_, 'a> {
     pub fn phase(&mut self, span: Span, thread: LocalId, around: &[[u32; 2]], body: &'a Block) {
         let Some(group) = &self.shared.kernel.group else { return };
         let beside = around.iter().any(|n| *n != [0, 0]);
-        let (before, beyond) = around.iter().zip(&group.extent).fold((0, 0), |(before, beyond), (n, extent)| {
-            (before.max(n[0]), beyond.max(extent.saturating_add(n[1])))
-        });
+        let (before, beyond) = around
+            .iter()
+            .zip(&group.extent)
+            .fold((0, 0), |(before, beyond), (n, extent)| (before.max(n[0]), beyond.max(extent.saturating_add(n[1]))));
         self.known.ranges.insert(thread, (-i128::from(before), i128::from(beyond) - 1));
         let depth = self.text.depth + if beside { 2 } else { 1 };
         let outer = std::mem::replace(&mut self.text, Text { depth, ..Text::default() });

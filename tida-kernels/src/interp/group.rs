@@ -39,7 +39,8 @@ impl<'m> Shared<'m> {
             if let Some(arg) = array.fetch {
                 // The cells of the group, so many before and so many after.
                 let after = |axis: usize| {
-                    i64::from(array.shape[axis]) + array.lo[axis] - i64::from(group.extent.get(axis).copied().unwrap_or(0))
+                    i64::from(array.shape[axis]) + array.lo[axis]
+                        - i64::from(group.extent.get(axis).copied().unwrap_or(0))
                 };
                 let hi: Vec<i64> = (0..array.shape.len()).map(|axis| len[axis] + after(axis)).collect();
                 each_point(&array.lo, &hi, |t| {

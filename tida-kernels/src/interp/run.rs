@@ -99,7 +99,8 @@ impl<'a> Program<'a> {
     ) -> Result<Option<Fault>, OutOfFuel> {
         let before = fault::take();
         let threads = Threads { group, lo, len, own: HashMap::new() };
-        let mut machine = Machine { program: self, captures, at: lo.to_vec(), memory, fuel, run: 0, threads: Some(threads) };
+        let mut machine =
+            Machine { program: self, captures, at: lo.to_vec(), memory, fuel, run: 0, threads: Some(threads) };
         let mut frame = Frame { body: &self.kernel.body, layout: &self.body, locals: self.body.zeros.clone() };
         if let Some(start) = group.len.and_then(|local| self.body.starts.get(local as usize)) {
             for (slot, len) in frame.locals.iter_mut().skip(*start).zip(len) {

@@ -384,7 +384,9 @@ impl DeviceLaunch<'_> {
         let mut fitting: SmallVec<[(usize, GridBox<4>); 8]> = SmallVec::new();
         let grain = self.grain();
         for (region, cells) in boxes {
-            cut_to_fit(cells, &|cells| self.blocks(&plan, cells), (limits, grain), &mut |part| fitting.push((*region, part)));
+            cut_to_fit(cells, &|cells| self.blocks(&plan, cells), (limits, grain), &mut |part| {
+                fitting.push((*region, part))
+            });
         }
         plan.many = fitting.len() > 1;
         plan.by_value = if plan.many { self.by_value(&plan, fitting.len()) } else { 0 };

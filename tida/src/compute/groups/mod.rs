@@ -51,12 +51,7 @@ use crate::tile::Tile;
 /// outside what a group has, two threads of a phase that would meet in one slot, a written array that is fetched with cells
 /// beside the group, more shared memory than the device has.
 #[track_caller]
-pub fn compute_groups<const D: usize, A, N>(
-    tile: &Tile<D>,
-    extent: [usize; D],
-    args: A,
-    kernel: N,
-) -> Result<(), Error>
+pub fn compute_groups<const D: usize, A, N>(tile: &Tile<D>, extent: [usize; D], args: A, kernel: N) -> Result<(), Error>
 where
     A: Args<D>,
     N: for<'b> Fn(AskGroups<'b, Views<A, Proven, D>, Views<A, Checked, D>, D>) + Send + Sync + 'static,

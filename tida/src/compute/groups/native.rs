@@ -39,12 +39,7 @@ impl<V, const D: usize> RunGroups<'_, V, D> {
     /// Runs `group` over each group of the box; does nothing if `kernel` with `captures` is not what was analysed, as
     /// [`Run::each`](crate::compute::ask::Run::each) does.
     #[inline(always)]
-    pub fn each(
-        self,
-        kernel: &'static StaticKernel,
-        captures: &[&dyn CapturedParam],
-        group: impl Fn(&V, &Group<D>),
-    ) {
+    pub fn each(self, kernel: &'static StaticKernel, captures: &[&dyn CapturedParam], group: impl Fn(&V, &Group<D>)) {
         if !self.pass.admits(kernel, captures) {
             return;
         }
