@@ -12,6 +12,7 @@ mod jacobi9;
 mod matrix_add;
 mod nbody;
 mod nearest_neighbour;
+mod needleman_wunsch;
 mod plain;
 mod poisson;
 mod seismic;
@@ -49,6 +50,7 @@ const PROGRAMS: &[Program] = &[
     matrix_add::PROGRAM,
     nbody::PROGRAM,
     nearest_neighbour::PROGRAM,
+    needleman_wunsch::PROGRAM,
     poisson::PROGRAM,
     seismic::PROGRAM,
     sobel::PROGRAM,

@@ -9,7 +9,7 @@ use tida::prelude::*;
 
 use support::{on_a_device, on_cpu, value};
 
-/// The CPU, a device if there is one, and a simulated one.
+/// The CPU, and a device if there is one.
 fn accelerators() -> Vec<TileAcc> {
     [Some(on_cpu()), on_a_device(TileAcc::builder())].into_iter().flatten().collect()
 }
@@ -57,6 +57,16 @@ fn dyadic(acc: &TileAcc, n: usize, regions: usize) -> Vec<u64> {
         .unwrap();
     }
     bits(&b)
+}
+
+/// Regions that the device has no room for at once come and go; groups stay whole.
+#[test]
+fn groups_of_arrays_that_do_not_fit() {
+    let wanted = plain_dyadic((0..512).map(|i| value(7, [0, 0, i])).collect());
+    let sim = TileAcc::builder().device(Device::Sim).memory_limit(5000).build().unwrap();
+    for acc in [Some(sim), support::with_limit(5000, 4)].into_iter().flatten() {
+        assert_eq!(dyadic(&acc, 512, 8), wanted, "{:?}", acc.device());
+    }
 }
 
 fn plain_dyadic(mut x: Vec<f64>) -> Vec<u64> {
@@ -207,7 +217,7 @@ fn plain_steps(case: &Plane) -> Vec<u64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(24) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(10) })]
     #[test]
     fn steps_of_a_group_are_those_of_plain_loops(case in plane()) {
         let wanted = plain_steps(&case);

@@ -33,6 +33,7 @@ pub const RUNS: &[(&str, &str)] = &[
     ("gallery", "matrix_add --small --regions 4"),
     ("gallery", "nbody --small --regions 2"),
     ("gallery", "nearest_neighbour --small --regions 3"),
+    ("gallery", "needleman_wunsch --small --regions 3x2"),
     ("gallery", "poisson --small --regions 3"),
     ("gallery", "poisson --small --regions 6 --memory-limit 400000"),
     ("gallery", "seismic --small --regions 2"),
