@@ -294,6 +294,7 @@ pub(super) fn whole(shared: &mut Shared<'_>, main: &mut Text, body: Text) {
     }
     cache::threads(shared, main);
     top(shared, main);
+    cache::regions(shared, main);
     main.append(len);
     main.append(start);
     main.append(body);
