@@ -24,7 +24,7 @@ fn launched(kernel: &Kernel, group: &Group) -> usize {
 }
 
 /// The array of the group that an argument stands for.
-fn array<'a>(kernel: &'a Kernel, arg: usize) -> Option<&'a GroupArray> {
+fn array(kernel: &Kernel, arg: usize) -> Option<&GroupArray> {
     let group = kernel.group.as_ref()?;
     arg.checked_sub(launched(kernel, group)).and_then(|n| group.arrays.get(n))
 }
@@ -139,12 +139,12 @@ impl<'a> Writer<'_, 'a> {
             self.text.line(format!("if ({there}) {{"));
             self.text.depth += 1;
             let t: Vec<String> = at.iter().zip(&from).map(|(n, from)| plus(n, *from)).collect();
-            for axis in 0..rank {
+            for (axis, t) in t.iter().enumerate() {
                 let name = self.shared.own(&format!("at{axis}"));
                 if inner.has_word(&name) {
                     let lo = self.shared.field(Field::Lo(axis as u32));
                     let first = self.shared.own(&format!("first{axis}"));
-                    self.text.line(format!("const i64 {name} = {lo} + {first} + {};", t[axis]));
+                    self.text.line(format!("const i64 {name} = {lo} + {first} + {t};"));
                 }
             }
             if self.named.contains(&thread) {

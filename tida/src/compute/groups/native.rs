@@ -150,6 +150,7 @@ impl<T: Element, const R: usize> Slots<'_, T, R> {
     #[inline(always)]
     fn slot(&self, index: [i64; R]) -> Option<usize> {
         let mut slot = 0usize;
+        #[allow(clippy::needless_range_loop)] // three arrays of one length
         for d in 0..R {
             let along = index[d].wrapping_sub(self.lo[d]) as u64;
             if along >= self.shape[d] as u64 {
