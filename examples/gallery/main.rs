@@ -5,6 +5,7 @@
 
 mod backprop;
 mod bfs;
+mod dyadic;
 mod fdtd2d;
 mod gemm;
 mod hotspot;
@@ -12,6 +13,7 @@ mod jacobi9;
 mod matrix_add;
 mod nbody;
 mod nearest_neighbour;
+mod needleman_wunsch;
 mod pathfinder;
 mod plain;
 mod poisson;
@@ -19,6 +21,8 @@ mod seismic;
 mod seismic_plain;
 mod sobel;
 mod srad;
+mod stencil1d;
+mod tree_reduction;
 mod vector_product;
 
 use std::ffi::OsString;
@@ -41,6 +45,7 @@ struct Program {
 const PROGRAMS: &[Program] = &[
     backprop::PROGRAM,
     bfs::PROGRAM,
+    dyadic::PROGRAM,
     fdtd2d::PROGRAM,
     gemm::PROGRAM,
     hotspot::PROGRAM,
@@ -48,11 +53,14 @@ const PROGRAMS: &[Program] = &[
     matrix_add::PROGRAM,
     nbody::PROGRAM,
     nearest_neighbour::PROGRAM,
+    needleman_wunsch::PROGRAM,
     pathfinder::PROGRAM,
     poisson::PROGRAM,
     seismic::PROGRAM,
     sobel::PROGRAM,
     srad::PROGRAM,
+    stencil1d::PROGRAM,
+    tree_reduction::PROGRAM,
     vector_product::PROGRAM,
 ];
 

@@ -5,7 +5,7 @@ use quote::{ToTokens, format_ident, quote_spanned};
 use syn::spanned::Spanned;
 use tida_kernels::quote::KernelTree;
 
-use crate::body::Body;
+use crate::body::{Body, Groups, group_len};
 use crate::expand::{compile_errors, own, own_at, static_fields};
 
 /// Most array arguments of a kernel.
@@ -13,14 +13,30 @@ const MAX_ARGS: usize = 8;
 
 /// The expansion of `kernel!`.
 pub fn expand_kernel(input: TokenStream) -> TokenStream {
+    expand(input, false)
+}
+
+/// The expansion of `group_kernel!`.
+pub fn expand_group_kernel(input: TokenStream) -> TokenStream {
+    expand(input, true)
+}
+
+fn expand(input: TokenStream, of_groups: bool) -> TokenStream {
     let closure = match syn::parse2::<syn::ExprClosure>(input) {
         Ok(closure) => closure,
         Err(error) => {
-            let hint = syn::Error::new(error.span(), format!("{error}\na kernel is written `|u, v, at| body`"));
+            let hint = syn::Error::new(
+                error.span(),
+                match of_groups {
+                    false => format!("{error}\na kernel is written `|u, v, at| body`"),
+                    true => format!("{error}\na kernel over groups is written `|u, v, group| body`"),
+                },
+            );
             return with_errors(vec![hint]);
         }
     };
     let mut body = Body::of_kernel();
+    body.groups = of_groups.then(|| Groups::new(closure.inputs.len().saturating_sub(1)));
     let names = parameters(&mut body, &closure);
     let native = body.closure_body(&closure.body);
     let Some((at, args)) = names.split_last() else {
@@ -36,6 +52,7 @@ pub fn expand_kernel(input: TokenStream) -> TokenStream {
         at: text(at),
         captures: captures.iter().map(|(text, _)| text.clone()).collect(),
         code: body.code(native.quoted),
+        group: body.groups.take().map(Groups::tree),
     };
     let fields = static_fields(&tree.encode(), &body.tables);
     let held: Vec<Ident> = (0..captures.len()).map(|n| format_ident!("__tida_c{n}", span = own())).collect();
@@ -50,6 +67,18 @@ pub fn expand_kernel(input: TokenStream) -> TokenStream {
     });
     let given: Vec<TokenStream> = given.collect();
     let native = native.native;
+    let (ask, native) = match of_groups {
+        false => (quote_spanned!(own()=> ::tida::__private::Ask), native),
+        true => {
+            let len = group_len();
+            let within = quote_spanned! {own()=> {
+                #[allow(unused_variables)]
+                let #len = ::tida::__private::group_len(#at);
+                #native
+            }};
+            (quote_spanned!(own()=> ::tida::__private::AskGroups), within)
+        }
+    };
     let run = quote_spanned! {own()=> {
         #(let #value = #given;)*
         __tida_run.each(&__TIDA_KERNEL, &[#(&#held),*], |(#(#args,)*), #at| #native)
@@ -62,11 +91,11 @@ pub fn expand_kernel(input: TokenStream) -> TokenStream {
         #[allow(unused_parens, unused_braces, clippy::all, clippy::pedantic)]
         move |__tida_ask| match __tida_ask {
             // SAFETY: both forms come from one walk over one body, and so do the captures.
-            ::tida::__private::Ask::Quote(__tida_answer) => unsafe {
+            #ask::Quote(__tida_answer) => unsafe {
                 __tida_answer.give(&__TIDA_KERNEL, &[#(&#held),*])
             },
-            ::tida::__private::Ask::Proven(__tida_run) => #run,
-            ::tida::__private::Ask::Checked(__tida_run) => #run,
+            #ask::Proven(__tida_run) => #run,
+            #ask::Checked(__tida_run) => #run,
         }
     }}
 }
@@ -110,6 +139,7 @@ fn parameters(body: &mut Body, closure: &syn::ExprClosure) -> Vec<TokenStream> {
                 if p.by_ref.is_none() && p.mutability.is_none() && p.subpat.is_none() && p.attrs.is_empty() =>
             {
                 match n + 1 == count {
+                    true if body.groups.is_some() => body.scope.declare_group(&p.ident),
                     true => body.scope.declare_at(&p.ident),
                     false => body.scope.declare_arg(&p.ident, n as u32),
                 }

@@ -33,6 +33,29 @@ pub fn kernel(input: TokenStream) -> TokenStream {
     kernel::expand_kernel(input.into()).into()
 }
 
+/// A kernel over groups of cells, whose threads talk through shared memory: see `compute_groups`.
+///
+/// `group_kernel!(|b, a, group| body)` names the arrays (1 to 8) and the group. The body declares what the group shares and
+/// what each thread keeps, and then has phases, with loops and `if` around them that are the same for all threads:
+///
+/// | | |
+/// |---|---|
+/// | `let s = group.fetch(a, [1], [2]);` | `s[t]` holds `a` at the thread's cell; 1 cell before the group and 2 after it too |
+/// | `let c = group.channel::<f64>([1], [1]);` | zeros: a slot for each cell of the group, 1 before and 1 after |
+/// | `let c = group.shared::<f64>([256, 17]);` | zeros of any shape: slots from 0 on |
+/// | `let x = group.private(0.0);` | a value that each thread has for itself and keeps from phase to phase |
+/// | `group.len()` | the group's cells along each axis, `[i64; D]`: fewer at an array's end |
+/// | <code>group.each(&#124;t&#124; ..);</code> | a phase: runs for the thread of each cell; all have ended before the next begins |
+/// | <code>group.each_around([1], [1], &#124;t&#124; ..);</code> | a phase for the cells beside the group too; it touches what is shared alone |
+///
+/// In a phase `t` is the thread's coordinate in its group, `[i64; D]` from 0, and `t.at()` its cell. A thread writes arrays at
+/// `t.at()` and shared arrays at slots whose first coordinates are `t`. It reads no slot that another thread may write in the
+/// same phase. Sizes are numbers as written; the rest is as in [`kernel!`].
+#[proc_macro]
+pub fn group_kernel(input: TokenStream) -> TokenStream {
+    kernel::expand_group_kernel(input.into()).into()
+}
+
 /// Makes a function callable in kernels, by its path, from any crate. It stays a plain function too.
 ///
 /// Parameters and result are scalars, arrays, tuples and `#[derive(Element)]` structs; the body is what a kernel's may

@@ -4,14 +4,14 @@ use proc_macro2::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenS
 use proptest::prelude::*;
 
 use crate::element::expand_element;
-use crate::kernel::expand_kernel;
+use crate::kernel::{expand_group_kernel, expand_kernel};
 use crate::kernel_fn::expand_kernel_fn;
 
 const WORDS: &[&str] = &[
     "u", "next", "at", "x", "w", "self", "Self", "let", "mut", "if", "else", "for", "in", "while", "loop", "break",
     "continue", "return", "fn", "struct", "enum", "as", "f64", "i64", "usize", "bool", "u16", "true", "false", "match",
     "move", "ref", "unsafe", "async", "const", "static", "pub", "impl", "sqrt", "max", "powi", "crate", "dyn",
-    "r#type", "_",
+    "r#type", "_", "group", "t", "each", "fetch", "shared", "private", "len",
 ];
 
 const PUNCTS: &[char] =
@@ -41,6 +41,14 @@ const KERNELS: &[&str] = &[
     "move |a, _, at| { for i in 0..=3 { let mut w = [[0.0; 2]; 3]; w[i][0] += 1.0; if i == 2 { continue; } } }",
     "|p, at| { p[at] = S { x: 1.0, y }; p[at].v[0] *= 2.0; let (a, [b, _]): (f64, [i64; 2]) = (1.0, at); }",
     "|u, at| { let mut k = 0u32; while !(k >= 3 && true) || false { k <<= 1; loop { break; } } k as f64 }",
+];
+
+const GROUPS: &[&str] = &[
+    "|b, a, group| { let s = group.fetch(a, [1], [2]); let mut x = group.private(0.0); let mut h = 1; \
+     while h < 8 { group.each(|t| { x = s[t + [h]] * k; }); group.each(|t| s[t] = x); h *= 2; } \
+     group.each(|t| b[t.at()].v[0] = x); }",
+    "|a, group| { let c = group.shared::<i32>([8, 2]); let d = group.channel::<bool>([0], [1]); let [n] = group.len(); \
+     group.each_around([1], [0], |t| { if t[0] < n { c[[t[0], 1]] += 1; } }); if n > 3 { group.each(|_| {}); } }",
 ];
 
 const FUNCTIONS: &[&str] = &[
@@ -128,6 +136,15 @@ fn has_error(tokens: &TokenStream) -> bool {
     tokens.to_string().contains("compile_error")
 }
 
+/// The same for a kernel over groups.
+fn check_groups(input: TokenStream) {
+    let output = expand_group_kernel(input.clone());
+    if !has_error(&output) {
+        let parsed = syn::parse2::<syn::Expr>(output.clone());
+        assert!(parsed.is_ok(), "{:?}\nfrom {input}\nto {output}", parsed.err());
+    }
+}
+
 /// The expansion of a kernel is one block that Rust can parse, unless it holds errors.
 fn check_kernel(input: TokenStream) {
     let output = expand_kernel(input.clone());
@@ -148,6 +165,10 @@ fn check_items(output: TokenStream, input: &TokenStream) {
 fn the_samples_expand_without_errors() {
     for source in KERNELS {
         let output = expand_kernel(source.parse().expect("a valid source"));
+        assert!(!has_error(&output), "{output}");
+    }
+    for source in GROUPS {
+        let output = expand_group_kernel(source.parse().expect("a valid source"));
         assert!(!has_error(&output), "{output}");
     }
     let output = expand_kernel_fn(TokenStream::new(), FUNCTIONS[0].parse().expect("a valid source"));
@@ -197,5 +218,20 @@ proptest! {
         check_items(expand_kernel_fn(TokenStream::new(), function.clone()), &function);
         let structure = mutated(structure, edits);
         check_items(expand_element(structure.clone()), &structure);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn soup_in_a_phase_never_panics(trees in soup()) {
+        let body = TokenTree::Group(Group::new(Delimiter::Brace, trees.into_iter().collect()));
+        check_groups(quote::quote!(|next, u, group| { let x = group.private(0.0); group.each(|t| #body); #body }));
+    }
+
+    #[test]
+    fn mutated_groups_never_panic(source in prop::sample::select(GROUPS), edits in edits()) {
+        check_groups(mutated(source, edits));
     }
 }

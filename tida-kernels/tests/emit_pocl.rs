@@ -6,9 +6,9 @@ mod emit_support;
 use emit_support::compare::{contents, kind, same};
 use emit_support::host::{Grid, Grids, Launch, Rng, plan, source};
 use emit_support::{pocl, samples};
-use tida_kernels::analysis::{IndexForm, Symbol};
+use tida_kernels::analysis::{IndexForm, Symbol, analyse};
 use tida_kernels::element::ScalarType;
-use tida_kernels::interp::run_box;
+use tida_kernels::interp::{run_box, run_groups};
 use tida_kernels::ir::{Access, Kernel};
 use tida_kernels::plan::{Dialect, FoldOp, Goal};
 use tida_kernels::quote::{BinaryOp, CompareOp, Method};
@@ -21,7 +21,10 @@ fn check_sweep(kernel: &Kernel, launch: &Launch, checked: bool, many: bool, narr
     let source = source(kernel, &plan);
     let mut expected = launch.grids.clone();
     let (lo, hi) = &launch.whole;
-    let (_, fault) = run_box(kernel, &launch.captures, lo, hi, &mut expected, 10_000).unwrap();
+    let fault = match kernel.group {
+        None => run_box(kernel, &launch.captures, lo, hi, &mut expected, 10_000).unwrap().1,
+        Some(_) => run_groups(kernel, &launch.captures, lo, hi, &mut expected, 100_000).unwrap(),
+    };
     let mut found = launch.clone();
     let (_, raised) = pocl::run(kernel, &plan, &source, &mut found, 0);
     for arg in 0..launch.grids.0.len() {
@@ -50,9 +53,13 @@ fn check_sweep(kernel: &Kernel, launch: &Launch, checked: bool, many: bool, narr
 /// A launch of a kernel over a box cut into two along each axis, with `ghost` cells around.
 fn launch(kernel: &Kernel, extent: &[i64], ghost: i64, whole: &[Vec<i64>], rng: &mut Rng) -> Launch {
     let rank = kernel.rank;
-    let lo: Vec<i64> = (0..rank).map(|d| 3 * d as i64 - 2).collect();
+    // Groups start at multiples of their extent.
+    let group =
+        kernel.group.as_ref().map_or(vec![1; rank], |group| group.extent.iter().map(|n| i64::from(*n)).collect());
+    let lo: Vec<i64> = (0..rank).map(|d| (3 * d as i64 - 2) * group[d]).collect();
     let hi: Vec<i64> = lo.iter().zip(extent).map(|(lo, n)| lo + n).collect();
-    let grids = kernel.args.iter().map(|arg| match arg.access {
+    let launched = kernel.args.iter().filter(|arg| arg.access != Access::Shared);
+    let grids = launched.map(|arg| match arg.access {
         Access::Read | Access::Write => {
             let held_lo: Vec<i64> = lo.iter().map(|x| x - ghost).collect();
             let held_hi: Vec<i64> = hi.iter().map(|x| x + ghost).collect();
@@ -63,13 +70,18 @@ fn launch(kernel: &Kernel, extent: &[i64], ghost: i64, whole: &[Vec<i64>], rng: 
             let ty = arg.element.component_types()[0];
             Grid::table(&(0..4).map(|_| rng.value(ty)).collect::<Vec<_>>())
         }
+        Access::Shared => unreachable!("left out above"),
     });
     let grids = Grids(grids.collect());
     let captures = rng.captures(kernel);
     let mut boxes = vec![(lo.clone(), hi.clone())];
     for d in 0..rank {
         // The last axis is cut where segments end.
-        let middle = if d + 1 == rank { (lo[d] + hi[d]).div_euclid(128) * 64 } else { (lo[d] + hi[d]) / 2 };
+        let middle = if d + 1 == rank {
+            (lo[d] + hi[d]).div_euclid(128) * 64
+        } else {
+            (lo[d] + hi[d]) / 2 / group[d] * group[d]
+        };
         let halves = |(lo, hi): (Vec<i64>, Vec<i64>)| {
             if middle <= lo[d] || middle >= hi[d] {
                 return vec![(lo, hi)];
@@ -121,6 +133,17 @@ fn sweeps_are_those_of_the_interpreter() {
         }
     }
     assert!(faults >= 7, "only {faults} launches raised a fault");
+}
+
+#[test]
+fn groups_are_those_of_the_interpreter() {
+    let (kernel, mut rng) = (samples::groups(), Rng(11));
+    assert_eq!(analyse(&kernel).refused(&kernel), None);
+    for (far, many, narrow) in [(3, false, true), (2, true, false), (60, true, true)] {
+        let mut launch = launch(&kernel, &[9, 150], 4, &[], &mut rng);
+        launch.captures[0] = Value::I64(far);
+        assert_eq!(check_sweep(&kernel, &launch, false, many, narrow, "groups"), far > 3);
+    }
 }
 
 // Reductions.

@@ -16,7 +16,7 @@ fn of(sample: &samples::Sample, dialect: Dialect, many: bool, narrow: bool) -> S
     let rank = sample.kernel.rank;
     let block = match sample.goal {
         Goal::Segments(_) => [256, 1, 1],
-        _ => Plan::mapping(&vec![512; rank], 8),
+        _ => sample.kernel.group.as_ref().map_or_else(|| Plan::mapping(&vec![512; rank], 8), |group| group.block()),
     };
     let groups = vec![0; sample.kernel.args.len()];
     let plan = Plan {
@@ -39,9 +39,15 @@ fn of(sample: &samples::Sample, dialect: Dialect, many: bool, narrow: bool) -> S
     host::source(&sample.kernel, &plan)
 }
 
+/// Those of cells, and that of groups.
+fn samples() -> Vec<samples::Sample> {
+    let groups = samples::Sample { name: "groups", kernel: samples::groups(), goal: Goal::Sweep, checked: false };
+    samples::all().into_iter().chain([groups]).collect()
+}
+
 #[test]
 fn texts_stay_as_they_are() {
-    for sample in samples::all() {
+    for sample in samples() {
         for (dialect, name) in [(Dialect::Cuda, "cuda"), (Dialect::OpenCl, "opencl")] {
             let source = of(&sample, dialect, false, true);
             let params: Vec<String> = source.params.iter().map(|p| format!("{p:?}")).collect();
@@ -53,7 +59,7 @@ fn texts_stay_as_they_are() {
 
 #[test]
 fn cuda_compiles() {
-    for sample in samples::all() {
+    for sample in samples() {
         for many in [false, true] {
             for narrow in [false, true] {
                 nvrtc::compile(&of(&sample, Dialect::Cuda, many, narrow).text);
@@ -64,7 +70,7 @@ fn cuda_compiles() {
 
 #[test]
 fn opencl_compiles_and_mentions_doubles_only_where_there_are_some() {
-    for sample in samples::all() {
+    for sample in samples() {
         for many in [false, true] {
             for narrow in [false, true] {
                 let source = of(&sample, Dialect::OpenCl, many, narrow);
@@ -78,7 +84,7 @@ fn opencl_compiles_and_mentions_doubles_only_where_there_are_some() {
 
 #[test]
 fn lines_come_from_statements() {
-    for sample in samples::all() {
+    for sample in samples() {
         let source = of(&sample, Dialect::Cuda, false, true);
         for (text, place) in source.text.lines().zip(&source.lines) {
             let Some((_, note)) = text.split_once("// ") else { continue };

@@ -238,6 +238,7 @@ fn check(bytes: &[u8]) -> Result<bool, TestCaseError> {
     let mut maker = Maker { bytes: bytes.iter(), depth: 0 };
     let names = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect();
     let tree = KernelTree {
+        group: None,
         args: names(&["u", "v", "w", "t", "a"]),
         at: "at".into(),
         captures: names(&["dt", "n", "k"]),

@@ -4,6 +4,9 @@ pub use crate::array::element::Place;
 pub use crate::compute::args::Views;
 pub use crate::compute::ask::{Answer, Ask, Run};
 pub use crate::compute::capture::{capture, value};
+pub use crate::compute::groups::native::{
+    AskGroups, Group, RunGroups, group_channel, group_fetch, group_len, group_shared, phase, phase_around, private,
+};
 pub use crate::compute::view::{Checked, Proven, ReadView, WriteView, read, write};
 pub use tida_kernels::element::{ElementType, ScalarType};
 pub use tida_kernels::quote::{StaticFunction, StaticKernel};

@@ -20,11 +20,12 @@ pub use array::{Boundary, Centering, Element, GridBox, Side, TileArray, fill_gho
 pub use backend::KernelFacts;
 pub use backend::sim::{SimDevice, SimReport};
 pub use compute::{
-    All, ArgMax, ArgMin, Explanation, KernelReport, Max, Min, Product, Scalar, Sum, Table, all, axpy, compute, dot,
-    explain, explain_tile, kernels, norm, reduce, reduce_later, reduce_over, reduce_over_later, table,
+    All, ArgMax, ArgMin, Explanation, KernelReport, Max, Min, Product, Scalar, Sum, Table, all, axpy, compute,
+    compute_groups, dot, explain, explain_tile, kernels, norm, reduce, reduce_later, reduce_over, reduce_over_later,
+    table,
 };
 pub use error::{Error, ErrorKind};
-pub use tida_derive::{Element, kernel, kernel_fn};
+pub use tida_derive::{Element, group_kernel, kernel, kernel_fn};
 pub use tida_kernels::plan::Math;
 pub use tida_kernels::plan::cache::Cache;
 pub use tile::{Tile, TileIter};
@@ -36,7 +37,7 @@ pub mod prelude {
     //! What most programs need: `use tida::prelude::*`.
     pub use crate::{
         ArgMax, ArgMin, Boundary, Cache, Centering, Device, Element, Error, ErrorKind, Fuse, GridBox, Max, Min,
-        Product, Scalar, Sum, Tile, TileAcc, TileArray, TileIter, all, axpy, compute, dot, fill_ghosts, kernel,
-        kernel_fn, norm, reduce, reduce_later, reduce_over, reduce_over_later, table,
+        Product, Scalar, Sum, Tile, TileAcc, TileArray, TileIter, all, axpy, compute, compute_groups, dot, fill_ghosts,
+        group_kernel, kernel, kernel_fn, norm, reduce, reduce_later, reduce_over, reduce_over_later, table,
     };
 }

@@ -26,6 +26,7 @@ pub const RUNS: &[(&str, &str)] = &[
     ("wave", "--size 100 --steps 40 --regions 2x1 --boundary periodic --dtype f32"),
     ("gallery", "backprop --small --regions 3"),
     ("gallery", "bfs --small --regions 3"),
+    ("gallery", "dyadic --small --regions 3"),
     ("gallery", "fdtd2d --small --regions 3"),
     ("gallery", "gemm --small --regions 3x2"),
     ("gallery", "hotspot --small --regions 3"),
@@ -33,6 +34,7 @@ pub const RUNS: &[(&str, &str)] = &[
     ("gallery", "matrix_add --small --regions 4"),
     ("gallery", "nbody --small --regions 2"),
     ("gallery", "nearest_neighbour --small --regions 3"),
+    ("gallery", "needleman_wunsch --small --regions 3x2"),
     ("gallery", "pathfinder --small --regions 3"),
     ("gallery", "poisson --small --regions 3"),
     ("gallery", "poisson --small --regions 6 --memory-limit 400000"),
@@ -40,6 +42,8 @@ pub const RUNS: &[(&str, &str)] = &[
     ("gallery", "sobel --small --regions 3"),
     ("gallery", "srad --small --regions 2x2"),
     ("gallery", "srad --small --regions 5 --memory-limit 30000"),
+    ("gallery", "stencil1d --small --regions 3"),
+    ("gallery", "tree_reduction --small --regions 3 --tile 1024"),
     ("gallery", "vector_product --small --regions 3 --tile 1000"),
 ];
 

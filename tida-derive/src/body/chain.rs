@@ -82,7 +82,16 @@ impl Body {
             return self.project(base, &steps);
         };
         let span = root.span();
-        match single(path).and_then(|name| self.scope.find(name)) {
+        let found = single(path).and_then(|name| self.scope.find(name));
+        let found = match found {
+            Some((what, name)) => match self.here(what, &name, false) {
+                Some(what) => Some((what, name)),
+                None => return super::unit(span),
+            },
+            None => None,
+        };
+        match found {
+            Some((Name::Group | Name::Private { .. }, _)) => super::unit(span),
             Some((Name::Arg(arg), name)) => self.load(arg, name, root, &steps),
             Some((Name::At, name)) => {
                 let base = Both { native: name.to_token_stream(), quoted: expr_at(span, ExprKind::At), point: true };
@@ -208,7 +217,12 @@ impl Body {
             self.error(root, hint);
             return None;
         };
-        match single(path).and_then(|name| self.scope.find(name)) {
+        let found = match single(path).and_then(|name| self.scope.find(name)) {
+            Some((what, name)) => Some((self.here(what, &name, true)?, name)),
+            None => None,
+        };
+        match found {
+            Some((Name::Group | Name::Private { .. }, _)) => None,
             Some((Name::Arg(arg), name)) => {
                 let (native, index, path) = self.element(&name, "write", root, &steps)?;
                 let quoted = Place::Element { arg, index: Box::new(index.quoted), path };

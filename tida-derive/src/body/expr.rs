@@ -142,6 +142,9 @@ impl Body {
     }
 
     fn method(&mut self, call: &syn::ExprMethodCall) -> Both {
+        if let Some(both) = self.group_value(call) {
+            return both;
+        }
         let name = call.method.to_string();
         let Some(method) = Method::from_name(&name) else {
             return self.hole(&call.method, unknown_method(&name));

@@ -2,6 +2,7 @@
 
 mod chain;
 mod expr;
+mod group;
 mod scope;
 mod stmt;
 mod types;
@@ -12,6 +13,7 @@ use syn::spanned::Spanned;
 use tida_kernels::quote as q;
 
 use crate::expand::own_at;
+pub use group::{Groups, len as group_len};
 pub use scope::Scope;
 pub use types::is_point;
 
@@ -26,6 +28,10 @@ pub struct Body {
     pub captures: Vec<(String, TokenStream)>,
     /// Every error found.
     pub errors: Vec<syn::Error>,
+    /// What a `group_kernel!` has beside.
+    pub groups: Option<Groups>,
+    /// Blocks around what is walked.
+    depth: usize,
     /// Whether free names are captured; a `#[kernel_fn]` has none.
     captures_allowed: bool,
 }
@@ -69,6 +75,8 @@ impl Body {
             tables: Tables::default(),
             captures: Vec::new(),
             errors: Vec::new(),
+            groups: None,
+            depth: 0,
             captures_allowed: true,
         }
     }

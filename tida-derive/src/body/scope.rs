@@ -10,6 +10,13 @@ pub enum Name {
     Arg(u32),
     /// The cell.
     At,
+    /// The group of a `group_kernel!`.
+    Group,
+    /// A local of which each thread of a group has its own.
+    Private {
+        /// Its number.
+        id: LocalId,
+    },
     /// A local variable.
     Local {
         /// Its number.
@@ -46,6 +53,18 @@ impl Scope {
     /// Declares the cell.
     pub fn declare_at(&mut self, name: &Ident) {
         self.names.push((name.clone(), Name::At));
+    }
+
+    /// Declares the group.
+    pub fn declare_group(&mut self, name: &Ident) {
+        self.names.push((name.clone(), Name::Group));
+    }
+
+    /// Declares a local of which each thread of a group has its own.
+    pub fn declare_private(&mut self, name: &Ident) -> LocalId {
+        let id = self.anonymous(name.to_string(), true, name.span());
+        self.names.push((name.clone(), Name::Private { id }));
+        id
     }
 
     /// Declares a local variable.

@@ -11,12 +11,13 @@ use super::{Body, BothBlock, expr_at, place_of};
 use crate::expand::{own, own_at};
 
 /// Both forms of a statement.
-type BothStmt = (TokenStream, StmtKind);
+pub(super) type BothStmt = (TokenStream, StmtKind);
 
 impl Body {
     /// Both forms of a block.
     pub fn block(&mut self, block: &syn::Block) -> BothBlock {
         let mark = self.scope.enter();
+        self.depth += 1;
         let mut native = TokenStream::new();
         let mut quoted = Block::default();
         let mut point = false;
@@ -55,6 +56,7 @@ impl Body {
             quoted.stmts.push(Stmt { span: place_of(stmt.span()), kind });
         }
         self.scope.leave(mark);
+        self.depth -= 1;
         BothBlock { native: super::braces(block.brace_token.span.join(), native), quoted, point }
     }
 
@@ -100,7 +102,9 @@ impl Body {
                 let token = next.continue_token;
                 (quote!(#token;), StmtKind::Continue)
             }
+            E::MethodCall(call) => return self.group_statement(call),
             E::Return(leave) => {
+                self.refuse_return(leave);
                 let value = leave.expr.as_ref().map(|value| self.expr(value));
                 let native = value.as_ref().map(|value| &value.native);
                 let token = leave.return_token;
@@ -232,6 +236,9 @@ impl Body {
 
     /// `let pattern: ty = init;`.
     fn local(&mut self, local: &syn::Local) -> BothStmt {
+        if let Some(both) = self.group_local(local) {
+            return both;
+        }
         let init = local.init.as_ref().map(|init| {
             if let Some((_, diverge)) = &init.diverge {
                 self.error(diverge, "`let .. else` is not supported in a kernel: every pattern fits");

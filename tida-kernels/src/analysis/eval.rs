@@ -99,7 +99,13 @@ impl Walker<'_> {
 
     /// What constants alone say about symbols.
     pub fn constants(&self) -> Known<'_> {
-        Known { at: None, captures: &[], choices: &self.out.choices, loops: &self.loop_values }
+        Known {
+            at: None,
+            captures: &[],
+            choices: &self.out.choices,
+            phases: &self.out.phases,
+            loops: &self.loop_values,
+        }
     }
 
     fn value(&mut self, id: ExprId, expr: &Expr, state: &State, conditional: bool) -> Val {
@@ -117,11 +123,7 @@ impl Walker<'_> {
             },
             ExprKind::Coordinate(axis) => {
                 let exists = (*axis as usize) < self.kernel.rank && !self.in_function;
-                if exists && int == Some(ScalarType::I64) {
-                    Val::symbol(Symbol::At(*axis))
-                } else {
-                    Val::Opaque(Why::Operator)
-                }
+                if exists && int == Some(ScalarType::I64) { self.coordinate(*axis) } else { Val::Opaque(Why::Operator) }
             }
             ExprKind::Local(n) => {
                 let declared = self.body.locals.get(*n as usize);
@@ -367,6 +369,9 @@ impl Walker<'_> {
             self.out.complete = false;
             return;
         };
+        if let Some(phase) = self.in_phase.and_then(|phase| self.out.phases.get_mut(phase as usize)) {
+            phase.accesses.push((arg, usage.accesses.len()));
+        }
         usage.accesses.push(ArrayAccess {
             span,
             write: matches!(used, Used::Write(_)),
@@ -406,7 +411,7 @@ impl Walker<'_> {
             };
             for (symbol, _) in &form.terms {
                 let symbol = match symbol {
-                    Symbol::At(_) | Symbol::Choice(_) => Precalculability::Static,
+                    Symbol::At(_) | Symbol::Choice(_) | Symbol::Thread(..) => Precalculability::Static,
                     Symbol::Capture(_) => Precalculability::QuasiStatic,
                     Symbol::Loop(n) => {
                         self.out.loops.get(*n as usize).map_or(Precalculability::No(Why::Induction), |l| {

@@ -11,6 +11,7 @@
 //! box and the captures of a launch. So what `range` answers is sound, without a guess about magnitudes.
 
 mod eval;
+mod group;
 mod query;
 mod range;
 mod report;
@@ -18,6 +19,7 @@ mod symbolic;
 mod walk;
 mod written;
 
+pub use group::{Phase, Unsafe};
 pub use query::is_at;
 pub use walk::analyse;
 
@@ -31,6 +33,8 @@ pub struct Analysis {
     pub args: Vec<ArgUse>,
     /// The `for` loops of the body, in order of appearance; [`Symbol::Loop`] numbers them.
     pub loops: Vec<LoopInfo>,
+    /// The phases of a kernel over groups, in order of appearance.
+    pub phases: Vec<Phase>,
     /// Whether any method or function used is inexact between devices (`sin`, `exp`, ..).
     pub uses_inexact: bool,
     /// Bounds of the values that [`Symbol::Choice`] numbers.
@@ -112,6 +116,8 @@ pub enum Symbol {
     Capture(u32),
     /// An entry of a constant array, such as `c[q]`; [`Analysis::choices`] has the bounds of its value.
     Choice(u32),
+    /// Coordinate of the thread in its group, in a phase by number in [`Analysis::phases`], along an axis.
+    Thread(u32, u32),
 }
 
 /// The form's value must be one of the type's, or what was made from it is not exact.

@@ -1,7 +1,7 @@
 //! Intervals of forms: which cells an access can touch.
 
 use super::symbolic::int_type;
-use super::{Analysis, ArrayAccess, Fit, IndexForm, Interval, LoopInfo, NormalForm, Symbol};
+use super::{Analysis, ArrayAccess, Fit, IndexForm, Interval, LoopInfo, NormalForm, Phase, Symbol};
 
 /// Intervals beyond this are given up, so that an index is far from wrapping.
 const LIMIT: i128 = 1 << 62;
@@ -12,6 +12,7 @@ pub(super) struct Known<'a> {
     pub at: Option<(&'a [i64], &'a [i64])>,
     pub captures: &'a [Option<i64>],
     pub choices: &'a [Interval],
+    pub phases: &'a [Phase],
     /// Interval of each loop's variable, by number; `None` if unknown.
     pub loops: &'a [Option<Interval>],
 }
@@ -40,6 +41,7 @@ impl Known<'_> {
                 Some(Interval { lo: value, hi: value })
             }
             Symbol::Choice(n) => self.choices.get(n as usize).copied(),
+            Symbol::Thread(phase, axis) => self.phases.get(phase as usize)?.threads.get(axis as usize).copied(),
         }
     }
 
@@ -126,7 +128,7 @@ impl Analysis {
         let mut loops = vec![None; self.loops.len()];
         for &n in &access.loops {
             let info = self.loops.get(n as usize)?;
-            let known = Known { at, captures, choices: &self.choices, loops: &loops };
+            let known = Known { at, captures, choices: &self.choices, phases: &self.phases, loops: &loops };
             if let Some((first, last)) = known.bounds(info) {
                 if first.lo > last.hi {
                     return Some(vec![Interval::EMPTY; forms.len()]);
@@ -134,7 +136,7 @@ impl Analysis {
                 loops[n as usize] = Some(Interval { lo: first.lo, hi: last.hi });
             }
         }
-        let known = Known { at, captures, choices: &self.choices, loops: &loops };
+        let known = Known { at, captures, choices: &self.choices, phases: &self.phases, loops: &loops };
         if !known.fit(&access.fits) {
             return None;
         }

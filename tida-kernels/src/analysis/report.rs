@@ -42,6 +42,7 @@ impl Analysis {
                 Some(i) => format!("({}..={})", i.lo, i.hi),
                 None => format!("choice{n}"),
             },
+            Symbol::Thread(_, axis) => format!("t{axis}"),
         }
     }
 
@@ -104,6 +105,7 @@ impl Analysis {
                 Access::Write => "&mut",
                 Access::All => "all",
                 Access::Table => "table",
+                Access::Shared => "shared",
             };
             let mut words = Vec::new();
             if usage.read {

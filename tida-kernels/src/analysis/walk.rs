@@ -30,6 +30,7 @@ pub fn analyse(kernel: &Kernel) -> Analysis {
         loops: Vec::new(),
         uses_inexact: false,
         choices: Vec::new(),
+        phases: Vec::new(),
         may_fault: false,
         complete: true,
     };
@@ -47,14 +48,15 @@ pub fn analyse(kernel: &Kernel) -> Analysis {
             continue;
         };
         // The loops and choices of a function are its own: its result is opaque.
-        let (loops, choices) = (out.loops, out.choices);
-        let blank = Analysis { loops: Vec::new(), choices: Vec::new(), ..out };
+        let (loops, choices, phases) = (out.loops, out.choices, out.phases);
+        let blank = Analysis { loops: Vec::new(), choices: Vec::new(), phases: Vec::new(), ..out };
         let mut walker = Walker { in_function: true, ..Walker::new(kernel, &function.body, blank) };
         walker.run();
         called.append(&mut walker.called);
-        out = Analysis { loops, choices, ..walker.out };
+        out = Analysis { loops, choices, phases, ..walker.out };
     }
 
+    super::group::fetched(kernel, &mut out);
     for (n, (usage, arg)) in out.args.iter_mut().zip(&kernel.args).enumerate() {
         let whole = written.as_ref().is_some_and(|w| w.all(n));
         usage.must_write = out.complete && arg.access == Access::Write && whole && !usage.reads_old;
@@ -98,7 +100,7 @@ pub(super) struct State {
 
 /// A loop being walked: what was written where it is left or continued.
 #[derive(Default)]
-struct Frame {
+pub(super) struct Frame {
     breaks: Option<Written>,
     continues: Option<Written>,
 }
@@ -118,7 +120,9 @@ pub(super) struct Walker<'k> {
     pub loop_values: Vec<Option<Interval>>,
     /// Number of conditions around the current statement, loops that may not run included.
     pub conditions: usize,
-    frames: Vec<Frame>,
+    pub frames: Vec<Frame>,
+    /// The phase around the current statement.
+    pub in_phase: Option<u32>,
     /// What was written wherever the body ends.
     exits: Option<Written>,
     returns: usize,
@@ -146,6 +150,7 @@ impl<'k> Walker<'k> {
             loop_values: Vec::new(),
             conditions: 0,
             frames: Vec::new(),
+            in_phase: None,
             exits: None,
             returns: 0,
             nesting: 0,
@@ -164,7 +169,7 @@ impl<'k> Walker<'k> {
     }
 
     /// Walks a block; `None` if its end is not reached.
-    fn block(&mut self, block: &'k Block, mut state: State) -> Option<State> {
+    pub fn block(&mut self, block: &'k Block, mut state: State) -> Option<State> {
         if self.nesting >= MAX_NESTING {
             self.out.complete = false;
             return Some(state);
@@ -254,6 +259,7 @@ impl<'k> Walker<'k> {
                 return self.for_loop(*local, *lo, *hi, *inclusive, body, state);
             }
             StmtKind::While { head, cond, body } => return self.while_loop(head, *cond, body, state),
+            StmtKind::Phase { thread, around, body } => return self.phase(*thread, around, body, state),
             StmtKind::Break | StmtKind::Continue => {
                 match self.frames.last_mut() {
                     Some(frame) if matches!(stmt.kind, StmtKind::Break) => meet(&mut frame.breaks, &state.written),
@@ -401,6 +407,10 @@ impl<'k> Walker<'k> {
                         todo.push(body);
                         *local
                     }
+                    StmtKind::Phase { thread, body, .. } => {
+                        todo.push(body);
+                        *thread
+                    }
                     StmtKind::If(_, a, b) | StmtKind::While { head: a, body: b, .. } => {
                         todo.extend([a, b]);
                         continue;
@@ -423,7 +433,7 @@ fn forget(locals: &mut [Val], changed: &[bool]) {
     }
 }
 
-fn set(locals: &mut [Val], local: LocalId, value: Val) {
+pub(super) fn set(locals: &mut [Val], local: LocalId, value: Val) {
     if let Some(place) = locals.get_mut(local as usize) {
         *place = value;
     }

@@ -19,6 +19,9 @@ impl Writer<'_, '_> {
         if let Some(name) = self.step_value(id, arg) {
             return self.truth(ty, name);
         }
+        if let Some(text) = self.slot_read(id, arg, index) {
+            return self.truth(ty, text);
+        }
         if let Some(text) = self.tile_read(id, arg, index, component) {
             return self.truth(ty, text);
         }
@@ -38,7 +41,7 @@ impl Writer<'_, '_> {
                 super::cache::in_memory(self.shared, arg, component.base, &index).0
             }
             Access::Table | Access::All => self.read(arg, index, component),
-            Access::Read | Access::Write => match self.offsets(index) {
+            Access::Read | Access::Write | Access::Shared => match self.offsets(index) {
                 Some(offsets) if self.shared.is_proven(arg, &offsets) => {
                     if let Some(kept) = self.kept(arg, &offsets, component) {
                         return self.truth(ty, kept);
@@ -158,7 +161,7 @@ impl Writer<'_, '_> {
         let reader = Reader { arg, base: component.base as usize, entries };
         let mut values = Vec::new();
         match of.access {
-            Access::Read | Access::Write => {
+            Access::Read | Access::Write | Access::Shared => {
                 values.push("box".to_owned());
                 values.push(match component.dynamic.is_empty() {
                     true => self.shared.plane(arg, component.base as usize),
@@ -301,7 +304,9 @@ pub(super) fn reader_params(shared: &Shared<'_>, reader: &Reader) -> (Vec<String
     match of.access {
         Access::All => params.extend([format!("{data} data"), format!("{} regions", dialect.pointer("i64", false))]),
         Access::Table => params.extend([format!("{data} data"), "u64 length".to_owned()]),
-        Access::Read | Access::Write => params.extend(["const Geometry box".to_owned(), format!("{data} data")]),
+        Access::Read | Access::Write | Access::Shared => {
+            params.extend(["const Geometry box".to_owned(), format!("{data} data")])
+        }
     }
     let index_type = if of.access == Access::Table { "u64" } else { "i64" };
     params.extend((0..of.rank).map(|axis| format!("{index_type} i{axis}")));
@@ -354,7 +359,7 @@ fn write_reader(shared: &mut Shared<'_>, text: &mut Text, reader: &Reader, name:
                     .collect();
                 component_at(shared, reader, "(data + region[0])", &entries, &plane, &place.join(" + "))
             }
-            Access::Read | Access::Write => {
+            Access::Read | Access::Write | Access::Shared => {
                 let place = position(shared, arg, &index);
                 if reader.entries.is_empty() {
                     format!("data[{place}]")
@@ -377,7 +382,7 @@ pub(super) fn outside(shared: &mut Shared<'_>, arg: usize) -> String {
         Access::Table => vec!["i0 >= length".into()],
         // The shape follows the numbers of regions.
         Access::All => axes.map(|d| format!("i{d} < 0 || i{d} >= regions[{}]", of.rank + d)).collect(),
-        Access::Read | Access::Write => axes
+        Access::Read | Access::Write | Access::Shared => axes
             .map(|d| {
                 let lo = shared.field(Field::BoundLo(arg as u32, d as u32));
                 let hi = shared.field(Field::BoundHi(arg as u32, d as u32));

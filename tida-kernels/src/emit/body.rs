@@ -149,7 +149,7 @@ impl<'s, 'a> Writer<'s, 'a> {
         !self.is_hoisted(local) && !self.fact(local).assigned
     }
 
-    fn block(&mut self, block: &'a Block) {
+    pub fn block(&mut self, block: &'a Block) {
         let mut rest = &block[..];
         while let [stmt, after @ ..] = rest {
             rest = after;
@@ -210,6 +210,7 @@ impl<'s, 'a> Writer<'s, 'a> {
                 let (made, value) = (self.shared.own("made"), self.text_of(*value));
                 self.put(span, format!("{made} = {value};"));
             }
+            StmtKind::Store { arg, index, value, .. } if self.slot_write(span, *arg as usize, index, *value) => {}
             StmtKind::Store { arg, index, component, value } => {
                 let place = self.store_place(*arg as usize, index, component);
                 let value = self.text_of(*value);
@@ -225,6 +226,7 @@ impl<'s, 'a> Writer<'s, 'a> {
                 self.for_(span, *local, [*lo, *hi], *inclusive, body);
             }
             StmtKind::While { head, cond, body } => self.while_(span, head, *cond, body),
+            StmtKind::Phase { thread, around, body } => self.phase(span, *thread, around, body),
             // Outside of a loop both end the body.
             StmtKind::Break | StmtKind::Continue if self.loops == 0 => self.finish(span),
             StmtKind::Break => self.put(span, "break;"),
@@ -513,6 +515,11 @@ fn collect_open(body: &Body, block: &Block, scope: &mut Vec<LocalId>, facts: &mu
                 uses(body, *lo, scope, facts);
                 uses(body, *hi, scope, facts);
                 declare(*local, scope, facts);
+                collect(body, inner, scope, facts);
+                scope.pop();
+            }
+            StmtKind::Phase { thread, body: inner, .. } => {
+                declare(*thread, scope, facts);
                 collect(body, inner, scope, facts);
                 scope.pop();
             }

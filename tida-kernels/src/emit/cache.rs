@@ -439,7 +439,7 @@ pub(super) fn fetch(shared: &mut Shared<'_>, text: &mut Text, at: (usize, usize)
 /// The cells of an argument along an axis that may be read.
 fn bounds(shared: &mut Shared<'_>, arg: usize, axis: usize) -> (String, String) {
     match shared.kernel.args[arg].access {
-        Access::Read | Access::Write => {
+        Access::Read | Access::Write | Access::Shared => {
             let (arg, axis) = (arg as u32, axis as u32);
             (shared.field(Field::BoundLo(arg, axis)), shared.field(Field::BoundHi(arg, axis)))
         }
@@ -456,7 +456,7 @@ pub(super) fn in_memory(shared: &mut Shared<'_>, arg: usize, component: u32, ind
     let reader = Reader { arg, base: component as usize, entries: Vec::new() };
     match shared.kernel.args[arg].access {
         Access::Table => (format!("{}[{}]", shared.arg(arg), index[0]), true),
-        Access::Read | Access::Write => {
+        Access::Read | Access::Write | Access::Shared => {
             let index: Vec<String> = index.iter().map(|i| format!("({i})")).collect();
             let place = position(shared, arg, &index);
             (format!("{}[{place}]", shared.plane(arg, component as usize)), true)

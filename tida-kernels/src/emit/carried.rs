@@ -178,7 +178,7 @@ impl<'a> Writer<'_, 'a> {
                             self.named.insert(*local);
                             wide(self.name(*local), self.ty(*local).scalar())
                         }
-                        Symbol::Choice(_) => continue,
+                        Symbol::Choice(_) | Symbol::Thread(..) => continue,
                     };
                     terms.push((*times, text));
                 }

@@ -4,6 +4,7 @@ use super::access::readers;
 use super::body::{Writer, file_name};
 use super::cache;
 use super::fused;
+use super::group;
 use super::maps;
 use super::march;
 use super::names::legal;
@@ -34,7 +35,9 @@ pub(super) fn emit(kernel: &Kernel, analysis: &Analysis, plan: &Plan) -> Source 
     let locals: Vec<String> = kernel.body.locals.iter().map(|l| shared.names.fresh(&l.name)).collect();
     let sweep = plan.goal == Goal::Sweep;
     let result = (!sweep).then_some(&kernel.result);
-    let body = Writer::write(&mut shared, &kernel.body, &kernel.file, result, &locals, &[]);
+    let given = kernel.group.as_ref().and_then(|group| group.len);
+    shared.group_len = given.and_then(|len| locals.get(len as usize)).cloned().unwrap_or_default();
+    let body = Writer::write(&mut shared, &kernel.body, &kernel.file, result, &locals, given.as_slice());
 
     let mut main = Text::default();
     let dialect = plan.dialect;
@@ -47,6 +50,7 @@ pub(super) fn emit(kernel: &Kernel, analysis: &Analysis, plan: &Plan) -> Source 
     } else if sweep {
         main.depth = 1;
         match plan.marches(kernel.rank) {
+            _ if kernel.group.is_some() => group::whole(&mut shared, &mut main, body),
             _ if shared.stay() => {
                 let around = cache::around(&mut shared);
                 cache::declare(&mut shared, &mut main);
@@ -88,6 +92,7 @@ pub(super) fn emit(kernel: &Kernel, analysis: &Analysis, plan: &Plan) -> Source 
     let mut readers = readers(&mut shared);
     readers.append(cache::lookups(&mut shared));
     readers.append(tagged::functions(&mut shared));
+    readers.append(group::functions(&mut shared));
     let params = params(&mut shared, true);
     let held = plan.fused.as_ref().map_or_else(|| cache::blocks(&shared), |fused| fused.held.into());
     let head = format!("{} {entry}(", dialect.entry(plan.block, held));

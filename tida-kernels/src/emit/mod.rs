@@ -12,6 +12,7 @@ mod dialect;
 mod expr;
 pub mod fold;
 mod fused;
+mod group;
 mod helpers;
 mod kernel;
 mod maps;

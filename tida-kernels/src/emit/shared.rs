@@ -8,7 +8,7 @@ use super::names::{Names, legal};
 use super::types::{Types, memory};
 use crate::analysis::{Analysis, IndexForm, Symbol};
 use crate::element::{ElementType, ScalarType};
-use crate::ir::{Access, Arg, Kernel};
+use crate::ir::{Access, Arg, ExprId, Kernel, Span};
 use crate::plan::cache::{Scope, sharing};
 use crate::plan::fuse::{Steps, steps};
 use crate::plan::maps::{Map, maps};
@@ -52,6 +52,8 @@ pub(super) struct Used {
     pub lookups: BTreeMap<String, (Reader, Vec<i64>)>,
     /// Functions that look into tagged lines before they read.
     pub tags: BTreeMap<String, Reader>,
+    /// Functions that check where a slot of a group is: the array, and whether they write.
+    pub slots: BTreeSet<(usize, bool)>,
     /// Cells of a march end in loops of the user's.
     pub leaves: bool,
     pub fault: bool,
@@ -93,6 +95,10 @@ pub(super) struct Shared<'a> {
     pub tagged: Vec<usize>,
     /// The reads that a step finds with threads of its block.
     pub fused: Option<Steps>,
+    /// Accesses of slots that are checked as they happen: argument, whether it writes, the read, its place.
+    pub unproven: Vec<(usize, bool, Option<ExprId>, Span)>,
+    /// What is called that holds a group's cells along each axis.
+    pub group_len: String,
     /// By argument: what its group is called in the text, with `_` before it.
     suffixes: Vec<String>,
     /// Variables of the emitter's own: the names users see in examples, if theirs leave them free.
@@ -125,6 +131,8 @@ impl<'a> Shared<'a> {
             maps: Vec::new(),
             tagged: Vec::new(),
             fused: plan.fused.as_ref().and_then(|fused| steps(kernel, analysis, (fused.out.into(), fused.inp.into()))),
+            unproven: super::group::unproven(kernel, analysis),
+            group_len: String::new(),
             suffixes: Vec::new(),
             own: BTreeMap::new(),
             used: Used::default(),

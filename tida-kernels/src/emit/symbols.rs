@@ -67,6 +67,11 @@ impl Known {
             ExprKind::Literal(value) => (number(*value)?, number(*value)?),
             ExprKind::Coordinate(_) => (-FAR, FAR),
             ExprKind::Local(local) => *self.ranges.get(local)?,
+            // The coordinates of a thread in its group.
+            ExprKind::Part(whole, _) => match &body[*whole].kind {
+                ExprKind::Local(local) => *self.ranges.get(local)?,
+                _ => return None,
+            },
             ExprKind::Unary(UnaryOp::Neg, x) => {
                 let (lo, hi) = of(x);
                 (-hi, -lo)

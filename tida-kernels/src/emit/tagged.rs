@@ -102,7 +102,7 @@ fn function(shared: &mut Shared<'_>, text: &mut Text, name: &str, reader: &Reade
             let inner = |sum: String, axis: usize| format!("({sum}) * regions[{}] + i{axis}", of.rank + axis);
             (1..of.rank).fold("i0".to_owned(), inner)
         }
-        Access::Read | Access::Write => position(shared, reader.arg, &index),
+        Access::Read | Access::Write | Access::Shared => position(shared, reader.arg, &index),
     };
     let (to_bits, of_bits) = match ty {
         ScalarType::F32 => (shared.helper(Helper::Bits(ty)), shared.helper(Helper::OfBits(ty))),

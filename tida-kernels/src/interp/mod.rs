@@ -1,9 +1,12 @@
 //! Runs a typed kernel cell by cell: the oracle.
 
+mod group;
 mod run;
 
 use crate::ir::Kernel;
 use crate::scalar::{Fault, Value};
+
+pub use self::group::run_groups;
 
 use self::run::{OutOfFuel, Program};
 

@@ -1,8 +1,11 @@
 //! The machine: locals are flat rows of scalars, expressions are walked.
 
+use std::collections::HashMap;
+
 use super::Memory;
+use super::group::each_point;
 use crate::element::ScalarType;
-use crate::ir::{Block, Body, Component, ExprId, ExprKind, Kernel, LocalId, Step, StmtKind, Type};
+use crate::ir::{Block, Body, Component, ExprId, ExprKind, Group, Kernel, LocalId, Step, StmtKind, Type};
 use crate::quote::BinaryOp;
 use crate::scalar::{Fault, Value, eval, fault};
 
@@ -70,7 +73,7 @@ impl<'a> Program<'a> {
     ) -> Result<(Vec<Value>, Option<Fault>), OutOfFuel> {
         // Faults are kept per thread; what the thread had before stays its own.
         let before = fault::take();
-        let mut machine = Machine { program: self, captures, at, memory, fuel, run: 0 };
+        let mut machine = Machine { program: self, captures, at: at.to_vec(), memory, fuel, run: 0, threads: None };
         let mut frame = Frame { body: &self.kernel.body, layout: &self.body, locals: self.body.zeros.clone() };
         let mut result = Vec::new();
         let ended = machine.block(&mut frame, &self.kernel.body.block, &mut result);
@@ -82,6 +85,46 @@ impl<'a> Program<'a> {
         fill(&self.kernel.result, &mut result);
         Ok((result, first))
     }
+}
+
+impl<'a> Program<'a> {
+    /// Runs one group of `len` cells from `lo` on.
+    pub fn group(
+        &self,
+        group: &'a Group,
+        captures: &[Value],
+        (lo, len): (&[i64], &[i64]),
+        memory: &mut dyn Memory,
+        fuel: u64,
+    ) -> Result<Option<Fault>, OutOfFuel> {
+        let before = fault::take();
+        let threads = Threads { group, lo, len, own: HashMap::new() };
+        let mut machine =
+            Machine { program: self, captures, at: lo.to_vec(), memory, fuel, run: 0, threads: Some(threads) };
+        let mut frame = Frame { body: &self.kernel.body, layout: &self.body, locals: self.body.zeros.clone() };
+        if let Some(start) = group.len.and_then(|local| self.body.starts.get(local as usize)) {
+            for (slot, len) in frame.locals.iter_mut().skip(*start).zip(len) {
+                *slot = Value::I64(*len);
+            }
+        }
+        let ended = machine.block(&mut frame, &self.kernel.body.block, &mut Vec::new());
+        let first = fault::take();
+        if let Some(before) = before {
+            fault::raise(before);
+        }
+        ended.map(|_| first)
+    }
+}
+
+/// The threads of a group.
+struct Threads<'a> {
+    group: &'a Group,
+    /// The group's first cell.
+    lo: &'a [i64],
+    /// Its cells along each axis.
+    len: &'a [i64],
+    /// What each thread that has run has in the locals of its own.
+    own: HashMap<Vec<i64>, Vec<Value>>,
 }
 
 /// How a block was left.
@@ -119,10 +162,12 @@ impl Row {
 struct Machine<'a, 'm> {
     program: &'a Program<'a>,
     captures: &'m [Value],
-    at: &'m [i64],
+    at: Vec<i64>,
     memory: &'m mut dyn Memory,
     fuel: u64,
     run: u64,
+    /// Of a kernel over groups.
+    threads: Option<Threads<'m>>,
 }
 
 type Ran<T> = Result<T, OutOfFuel>;
@@ -198,6 +243,7 @@ impl<'a> Machine<'a, '_> {
                     Left::AtEnd | Left::Continue => {}
                 }
             },
+            StmtKind::Phase { thread, around, body } => self.phase(frame, *thread, around, body, result)?,
             StmtKind::Break => return Ok(Left::Break),
             StmtKind::Continue => return Ok(Left::Continue),
             StmtKind::Return(value) => {
@@ -210,6 +256,55 @@ impl<'a> Machine<'a, '_> {
             }
         }
         Ok(Left::AtEnd)
+    }
+
+    /// Runs a phase thread by thread.
+    fn phase(
+        &mut self,
+        frame: &mut Frame<'a>,
+        thread: LocalId,
+        around: &[[u32; 2]],
+        body: &'a Block,
+        result: &mut Vec<Value>,
+    ) -> Ran<()> {
+        let Some(mut threads) = self.threads.take() else { return Ok(()) };
+        let layout = frame.layout;
+        let start = |local: LocalId| layout.starts.get(local as usize).copied().unwrap_or(usize::MAX);
+        let privates = threads.group.privates.iter().flat_map(|local| {
+            let size = frame.body.locals.get(*local as usize).map_or(0, |local| local.ty.components());
+            start(*local)..start(*local).saturating_add(size)
+        });
+        let privates: Vec<usize> = privates.collect();
+        let values = |frame: &Frame<'a>| -> Vec<Value> {
+            privates.iter().filter_map(|n| frame.locals.get(*n)).copied().collect()
+        };
+        // What a thread has that has not run in a phase yet.
+        let fresh = values(frame);
+        let lo: Vec<i64> = around.iter().map(|n| -i64::from(n[0])).collect();
+        let hi: Vec<i64> = around.iter().zip(threads.len).map(|(n, len)| len + i64::from(n[1])).collect();
+        let ran = each_point(&lo, &hi, |t| {
+            self.tick()?;
+            let own = threads.own.get(t).unwrap_or(&fresh).clone();
+            for (n, value) in privates.iter().zip(own) {
+                if let Some(slot) = frame.locals.get_mut(*n) {
+                    *slot = value;
+                }
+            }
+            for (slot, t) in frame.locals.iter_mut().skip(start(thread)).zip(t) {
+                *slot = Value::I64(*t);
+            }
+            self.at = t.iter().zip(threads.lo).map(|(t, lo)| t + lo).collect();
+            self.block(frame, body, result)?;
+            threads.own.insert(t.to_vec(), values(frame));
+            Ok(())
+        });
+        for (n, value) in privates.iter().zip(fresh) {
+            if let Some(slot) = frame.locals.get_mut(*n) {
+                *slot = value;
+            }
+        }
+        self.threads = Some(threads);
+        ran
     }
 
     fn for_loop(

@@ -7,7 +7,7 @@
 mod lower;
 mod print;
 
-pub use lower::{Binding, LowerInput, lower};
+pub use lower::{Binding, LowerInput, lower, lower_group};
 
 use std::sync::Arc;
 
@@ -42,6 +42,8 @@ pub enum Access {
     All,
     /// `table(&s)`: a constant table, indexed by one number.
     Table,
+    /// An array of a group: [`Group::arrays`] says which, after the arguments of a launch.
+    Shared,
 }
 
 /// An argument of the kernel.
@@ -85,6 +87,67 @@ pub struct Kernel {
     pub body: Body,
     /// Functions called, each once, callees before callers.
     pub functions: Vec<Function>,
+    /// What a kernel over groups of cells has beside.
+    pub group: Option<Group>,
+}
+
+/// What a kernel over groups of cells has beside.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// Cells of a whole group along each axis: its threads.
+    pub extent: Vec<u32>,
+    /// The arrays that its threads share: [`Kernel::args`] has them after the arguments.
+    pub arrays: Vec<GroupArray>,
+    /// Locals of which each thread has its own.
+    pub privates: Vec<LocalId>,
+    /// The local that holds the group's cells along each axis.
+    pub len: Option<LocalId>,
+}
+
+/// An array that the threads of a group share.
+#[derive(Clone, Debug)]
+pub struct GroupArray {
+    /// Where it is declared.
+    pub span: Span,
+    /// What a slot holds.
+    pub ty: ScalarType,
+    /// Index of the first slot along each axis.
+    pub lo: Vec<i64>,
+    /// Slots along each axis.
+    pub shape: Vec<u32>,
+    /// The argument whose cells it holds at the start, at the same indexes from the group's first cell; else zeros.
+    pub fetch: Option<u32>,
+}
+
+impl GroupArray {
+    /// Slots in all.
+    pub fn slots(&self) -> u64 {
+        self.shape.iter().fold(1, |n, axis| n.saturating_mul(u64::from(*axis)))
+    }
+
+    /// Where a slot is, if there is one of this index.
+    pub fn slot(&self, index: &[i64]) -> Option<usize> {
+        let mut slot = 0usize;
+        for ((i, lo), n) in index.iter().zip(&self.lo).zip(&self.shape) {
+            let along = i.checked_sub(*lo).filter(|along| (0..i64::from(*n)).contains(along))?;
+            slot = slot * *n as usize + along as usize;
+        }
+        Some(slot)
+    }
+}
+
+impl Group {
+    /// Bytes of its arrays.
+    pub fn bytes(&self) -> u64 {
+        let bytes = |array: &GroupArray| array.slots().saturating_mul(array.ty.size() as u64).next_multiple_of(16);
+        self.arrays.iter().map(bytes).fold(0, u64::saturating_add)
+    }
+
+    /// Threads of a whole group along x (the last axis), y and z.
+    pub fn block(&self) -> [u32; 3] {
+        let along = |from_last: usize| self.extent.len().checked_sub(from_last + 1).map_or(1, |axis| self.extent[axis]);
+        [along(0), along(1), along(2)]
+    }
 }
 
 /// A typed `#[kernel_fn]`.
@@ -236,6 +299,7 @@ impl Stmt {
                 StmtKind::If(_, then, otherwise) => holds(then, is) || holds(otherwise, is),
                 StmtKind::For { body, .. } => holds(body, is),
                 StmtKind::While { head, body, .. } => holds(head, is) || holds(body, is),
+                StmtKind::Phase { body, .. } => holds(body, is),
                 _ => false,
             }
     }
@@ -302,6 +366,15 @@ pub enum StmtKind {
         /// Condition.
         cond: ExprId,
         /// Body.
+        body: Block,
+    },
+    /// Runs for each thread of a group, and ends when all have run.
+    Phase {
+        /// The thread: a point, from 0 at the group's first cell.
+        thread: LocalId,
+        /// Threads before the first cell and after the last, along each axis.
+        around: Vec<[u32; 2]>,
+        /// What each does.
         body: Block,
     },
     /// Leaves the innermost loop.

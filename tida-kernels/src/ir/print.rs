@@ -57,6 +57,7 @@ impl Display for Kernel {
                 Access::Write => "&mut ",
                 Access::All => "all ",
                 Access::Table => "table ",
+                Access::Shared => "shared ",
             };
             write!(f, "{}: {access}{}^{}", arg.name, arg.element, arg.rank)
         })?;
@@ -155,6 +156,17 @@ impl Printer<'_> {
                 self.expr(f, *lo)?;
                 f.write_str(if *inclusive { "..=" } else { ".." })?;
                 self.expr(f, *hi)?;
+                writeln!(f, " {{")?;
+                self.block(f, body, depth + 1)?;
+                indent(f)?;
+                writeln!(f, "}}")
+            }
+            StmtKind::Phase { thread, around, body } => {
+                f.write_str("each ")?;
+                self.local(f, *thread)?;
+                if around.iter().any(|n| *n != [0, 0]) {
+                    write!(f, " around {around:?}")?;
+                }
                 writeln!(f, " {{")?;
                 self.block(f, body, depth + 1)?;
                 indent(f)?;

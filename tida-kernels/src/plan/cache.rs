@@ -422,7 +422,7 @@ impl<'k> Finder<'k> {
             IndexForm::Affine(form) => form.terms.iter().all(|(symbol, _)| match symbol {
                 Symbol::Capture(_) => true,
                 Symbol::Loop(n) => outer.iter().any(|(number, _)| number == n),
-                Symbol::At(_) | Symbol::Choice(_) => false,
+                Symbol::At(_) | Symbol::Choice(_) | Symbol::Thread(..) => false,
             }),
             IndexForm::Opaque(_) => false,
         };
@@ -475,7 +475,7 @@ impl<'k> Finder<'k> {
                     Symbol::At(axis) => (*axis as usize) < self.kernel.rank && by.abs() <= STEEPEST,
                     Symbol::Loop(n) => loops.contains(n) && by.abs() <= STEEPEST,
                     Symbol::Capture(_) => true,
-                    Symbol::Choice(_) => false,
+                    Symbol::Choice(_) | Symbol::Thread(..) => false,
                 });
                 taken.then(|| form.clone())
             }

@@ -97,6 +97,7 @@ fn roots(block: &Block, out: &mut Vec<ExprId>) {
                 roots(head, out);
                 roots(body, out);
             }
+            StmtKind::Phase { body, .. } => roots(body, out),
             StmtKind::Break | StmtKind::Continue => {}
         }
     }

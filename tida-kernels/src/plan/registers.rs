@@ -110,7 +110,7 @@ pub struct Kept {
 
 /// What a plan keeps in registers.
 pub fn kept(kernel: &Kernel, analysis: &Analysis, plan: &Plan) -> Kept {
-    if plan.checked {
+    if plan.checked || kernel.group.is_some() {
         return Kept::default();
     }
     let marches = plan.marches(kernel.rank).is_some();
@@ -260,7 +260,7 @@ impl Finder<'_> {
                     Symbol::At(axis) => (*axis as usize) < self.kernel.rank,
                     Symbol::Loop(n) => loops.contains(n),
                     Symbol::Capture(_) => true,
-                    Symbol::Choice(_) => false,
+                    Symbol::Choice(_) | Symbol::Thread(..) => false,
                 });
                 taken.then(|| form.clone())
             }
@@ -299,7 +299,11 @@ fn always(body: &Body, block: &Block) -> BTreeSet<ExprId> {
             StmtKind::Eval(value) => todo.push(*value),
             StmtKind::If(cond, ..) => todo.push(*cond),
             StmtKind::For { lo, hi, .. } => todo.extend([lo, hi]),
-            StmtKind::While { .. } | StmtKind::Break | StmtKind::Continue | StmtKind::Return(_) => {}
+            StmtKind::While { .. }
+            | StmtKind::Phase { .. }
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Return(_) => {}
         }
         if ends(&stmt.kind) {
             break;

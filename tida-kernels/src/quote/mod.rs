@@ -35,6 +35,60 @@ pub struct KernelTree {
     pub captures: Vec<String>,
     /// The body and its tables.
     pub code: Code,
+    /// What a `group_kernel!` has beside; `at` is then the cell of a thread.
+    pub group: Option<GroupTree>,
+}
+
+/// What a kernel over groups of cells has beside its body.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GroupTree {
+    /// The arrays that the threads of a group share. The body's accesses count them after the arguments.
+    pub arrays: Vec<GroupArray>,
+    /// Locals of which each thread has its own.
+    pub privates: Vec<LocalId>,
+    /// The local that holds the group's cells along each axis, if the body names it.
+    pub len: Option<LocalId>,
+}
+
+/// An array that the threads of a group share (Lashgar ch. 6).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GroupArray {
+    /// Name in the user's source.
+    pub name: String,
+    /// Where it is declared.
+    pub span: Span,
+    /// What it holds at the start.
+    pub kind: GroupArrayKind,
+}
+
+/// What an array of a group holds at its start.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum GroupArrayKind {
+    /// The cells of an argument: those of the group, so many before and so many after.
+    Fetch {
+        /// Number of the argument.
+        arg: u32,
+        /// Cells before, along each axis.
+        before: Vec<u32>,
+        /// Cells after.
+        after: Vec<u32>,
+    },
+    /// Zeros: a slot for each cell of the group, for so many before and so many after.
+    Channel {
+        /// What a slot holds.
+        ty: ScalarType,
+        /// Slots before, along each axis.
+        before: Vec<u32>,
+        /// Slots after.
+        after: Vec<u32>,
+    },
+    /// Zeros, of this shape.
+    Shared {
+        /// What a slot holds.
+        ty: ScalarType,
+        /// Slots along each axis.
+        shape: Vec<u32>,
+    },
 }
 
 /// A quoted `#[kernel_fn]`.
@@ -149,6 +203,17 @@ pub enum StmtKind {
         /// Condition.
         cond: Expr,
         /// Body.
+        body: Block,
+    },
+    /// `group.each(|t| ..)`: runs for each thread of a group, and ends when all have run.
+    Phase {
+        /// The thread: a point.
+        thread: LocalId,
+        /// Threads before the first cell, along each axis; nothing for those of the cells alone.
+        before: Vec<u32>,
+        /// Threads after the last cell.
+        after: Vec<u32>,
+        /// What each does.
         body: Block,
     },
     /// `break`.

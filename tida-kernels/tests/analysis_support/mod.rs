@@ -39,6 +39,7 @@ impl Builder {
             result: Type::unit(),
             body: Body::default(),
             functions: Vec::new(),
+            group: None,
         };
         Builder { kernel, line: 0 }
     }
@@ -390,6 +391,7 @@ impl<'a> Machine<'a> {
                     Flow::Return => return Some(Flow::Return),
                 }
             },
+            StmtKind::Phase { .. } => panic!("kernels of cells have no phases"),
             StmtKind::Break => return Some(Flow::Break),
             StmtKind::Continue => return Some(Flow::Continue),
             StmtKind::Return(value) => {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tida_kernels::element::{ElementType, ScalarType};
-use tida_kernels::ir::{self, Access, Binding, Kernel, LowerInput, Type, lower};
+use tida_kernels::ir::{self, Access, Binding, Kernel, LowerInput, Type, lower, lower_group};
 use tida_kernels::plan::{FoldOp, Goal};
 use tida_kernels::quote::build::*;
 use tida_kernels::quote::*;
@@ -48,7 +48,7 @@ pub fn number(kernel: &mut Kernel) {
                     block_(a, line);
                     block_(b, line);
                 }
-                ir::StmtKind::For { body, .. } => block_(body, line),
+                ir::StmtKind::For { body, .. } | ir::StmtKind::Phase { body, .. } => block_(body, line),
                 ir::StmtKind::While { head, body, .. } => {
                     block_(head, line);
                     block_(body, line);
@@ -316,6 +316,68 @@ fn divides() -> Kernel {
 }
 
 /// The kernels of the snapshots.
+/// Groups of 4 x 8 cells: what is fetched, a channel around the group, a value of each thread, and indexes that only run time
+/// decides, which stay inside for a captured `far` of at most 3.
+pub fn groups() -> Kernel {
+    let sides = |before: [u32; 2], after: [u32; 2]| (before.to_vec(), after.to_vec());
+    let phase = |thread, (before, after), body| stmt(StmtKind::Phase { thread, before, after, body });
+    let named = |name: &str, kind| GroupArray { name: name.to_owned(), span: Span::default(), kind };
+    let t = |id, offset: &[i64]| shift(false, local(id), point(offset));
+    let (all, one) = ((vec![], vec![]), sides([1, 1], [1, 1]));
+    let near = add(add(load(2, t(0, &[-1, 0])), load(2, t(0, &[1, 1]))), load(2, local(0)));
+    let row = |id, by| {
+        array(vec![
+            add(project(local(id), entry(int_of(0, ScalarType::U64))), by),
+            project(local(id), entry(int_of(1, ScalarType::U64))),
+        ])
+    };
+    let body = block(vec![
+        let_(1, float(0.5)),
+        phase(0, one.clone(), block(vec![store(3, local(0), near)])),
+        phase(2, all.clone(), block(vec![set(1, sub(load(3, t(2, &[0, 1])), load(1, at())))])),
+        for_(
+            3,
+            int_of(0, ScalarType::I64),
+            int_of(2, ScalarType::I64),
+            block(vec![
+                phase(4, all.clone(), block(vec![store(4, row(4, signed(0)), add(local(1), load(2, local(4))))])),
+                phase(5, all.clone(), block(vec![set(1, add(local(1), load(4, row(5, mul(capture(0), local(3))))))])),
+            ]),
+        ),
+        phase(
+            6,
+            all,
+            block(vec![store(
+                0,
+                at(),
+                mul(local(1), cast(project(local(7), entry(int_of(1, ScalarType::U64))), ScalarType::F64)),
+            )]),
+        ),
+    ]);
+    let locals = ["t", "x", "t", "turn", "t", "t", "t", "cells"];
+    let mut tree = kernel(&["next", "u"], &["far"], code(&locals, body));
+    let (before, after) = sides([2, 1], [2, 2]);
+    let slots = sides([1, 1], [1, 1]);
+    tree.group = Some(GroupTree {
+        arrays: vec![
+            named("s", GroupArrayKind::Fetch { arg: 1, before, after }),
+            named("c", GroupArrayKind::Channel { ty: ScalarType::F64, before: slots.0, after: slots.1 }),
+            named("d", GroupArrayKind::Shared { ty: ScalarType::F64, shape: vec![7, 8] }),
+        ],
+        privates: vec![1],
+        len: Some(7),
+    });
+    let bindings = [bind(Access::Write, F64, 2), bind(Access::Read, F64, 2)];
+    let captures = [scalar(ScalarType::I64)];
+    let quoted = leak_kernel(&tree, vec![], vec![]);
+    let input =
+        LowerInput { kernel: quoted, rank: 2, args: &bindings, captures: &captures, result: Some(Type::unit()) };
+    let mut kernel = lower_group(&input, &[4, 8]).unwrap_or_else(|e| panic!("groups.rs: {e}"));
+    kernel.file = "examples/groups.rs".to_owned();
+    number(&mut kernel);
+    kernel
+}
+
 pub fn all() -> Vec<Sample> {
     let sweep = |name, kernel, checked| Sample { name, kernel, goal: Goal::Sweep, checked };
     vec![

@@ -104,6 +104,7 @@ impl Check<'_> {
                 seen.truncate(outside);
                 self.block(body, seen)
             }
+            StmtKind::Phase { .. } => Err("a phase in a kernel of cells".into()),
             StmtKind::Break | StmtKind::Continue => Ok(()),
             StmtKind::Return(None) => same(self.result, &Type::unit(), "return"),
             StmtKind::Return(Some(value)) => same(&self.expr(*value, seen)?, self.result, "return"),

@@ -41,6 +41,7 @@ struct Held {
     work: HeldWork,
 }
 
+#[allow(clippy::large_enum_variant)] // most are sweeps
 enum HeldWork {
     Sweep(Step),
     /// Fills the ghosts of an array, those of fixed value too if they are not there.
@@ -115,7 +116,7 @@ impl Fusing {
         args.iter_mut().enumerate().for_each(|(n, arg)| *arg = last.args[turned(n)]);
         let same = SweepKey { args, ..last.clone() } == tile.key;
         let usual = tile.by_planes && tile.pace.is_none() && tile.after.is_empty() && can_stream(tile.touches);
-        (same && usual && tile.touches.iter().all(|touch| lies_whole(touch))).then_some(pair)
+        (same && usual && tile.touches.iter().all(lies_whole)).then_some(pair)
     }
 
     /// Takes down the sweep that was opened last.
@@ -298,16 +299,12 @@ fn faces(step: &Step, cells: &GridBox<4>, filled: bool) -> Option<Faces> {
         return Some(faces);
     }
     let domain = out.domain();
-    for axis in 0..4 {
+    for (axis, sides) in faces.iter_mut().enumerate() {
         let halo = step.pair.halo[axis];
         let outside = [cells.lo[axis] - halo < domain.lo[axis], cells.hi[axis] + halo > domain.hi[axis]];
-        for side in (0..2).filter(|side| outside[*side]) {
-            let face = out.faces[axis][side]?;
-            let whole = cells.lo[axis] == domain.lo[axis] && cells.hi[axis] == domain.hi[axis];
-            if face != Face::Memory && !whole {
-                return None;
-            }
-            faces[axis][side] = face;
+        let whole = cells.lo[axis] == domain.lo[axis] && cells.hi[axis] == domain.hi[axis];
+        for (side, face) in sides.iter_mut().enumerate().filter(|(side, _)| outside[*side]) {
+            *face = out.faces[axis][side].filter(|face| *face == Face::Memory || whole)?;
         }
     }
     Some(faces)

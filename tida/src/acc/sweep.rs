@@ -38,6 +38,11 @@ pub(crate) trait Launch: Send + Sync {
     /// No one else writes what this reads or accesses what it writes.
     unsafe fn run(&self, region: usize, cells: GridBox<4>) -> Result<(), Error>;
 
+    /// Boxes that it runs over start at multiples of this along each axis.
+    fn grain(&self) -> [i64; 4] {
+        [1; 4]
+    }
+
     /// Puts the commands that run it over boxes of regions into a stream of the device. The data is there.
     ///
     /// # Safety
@@ -231,7 +236,7 @@ pub(crate) fn run_boxes(launch: &dyn Launch, boxes: &[(usize, GridBox<4>)]) -> R
     let piece = (total / (rayon::current_num_threads() * 4)).max(SMALL_PIECE);
     let mut pieces = Vec::with_capacity(boxes.len() + total / piece);
     for (region, cells) in boxes {
-        split(cells, piece, &mut |part| pieces.push((*region, part)));
+        split(cells, piece, launch.grain(), &mut |part| pieces.push((*region, part)));
     }
     let run = |&(region, cells): &(usize, GridBox<4>)| {
         // SAFETY: the graph lets a sweep run only when nothing that conflicts with it runs, its boxes do not overlap,
@@ -246,9 +251,9 @@ pub(crate) fn run_boxes(launch: &dyn Launch, boxes: &[(usize, GridBox<4>)]) -> R
 }
 
 /// Cuts a box into parts of about `cells` cells along its slowest axis, and further if one plane is much more.
-fn split(b: &GridBox<4>, cells: usize, give: &mut impl FnMut(GridBox<4>)) {
+fn split(b: &GridBox<4>, cells: usize, grain: [i64; 4], give: &mut impl FnMut(GridBox<4>)) {
     let all = b.cells();
-    let Some(axis) = (0..4).find(|&d| b.hi[d] - b.lo[d] > 1) else {
+    let Some(axis) = (0..4).find(|&d| b.hi[d] - b.lo[d] > grain[d]) else {
         return give(*b);
     };
     if all <= cells + cells / 2 {
@@ -259,9 +264,17 @@ fn split(b: &GridBox<4>, cells: usize, give: &mut impl FnMut(GridBox<4>)) {
     let parts = all.div_ceil(cells).min(n);
     for p in 0..parts {
         let mut part = *b;
-        part.lo[axis] = b.lo[axis] + (n * p / parts) as i64;
-        part.hi[axis] = b.lo[axis] + (n * (p + 1) / parts) as i64;
-        if plane > 2 * cells && axis < 3 { split(&part, cells, give) } else { give(part) }
+        let cut = |p: usize| match p == parts {
+            true => b.hi[axis],
+            false => b.lo[axis] + (n * p / parts) as i64 / grain[axis] * grain[axis],
+        };
+        (part.lo[axis], part.hi[axis]) = (cut(p), cut(p + 1));
+        if part.is_empty() {
+            continue;
+        }
+        // Only what became smaller is cut further.
+        let narrower = part.hi[axis] - part.lo[axis] <= grain[axis] && axis < 3;
+        if plane > 2 * cells && narrower { split(&part, cells, grain, give) } else { give(part) }
     }
 }
 
@@ -276,7 +289,7 @@ mod tests {
         {
             let b = GridBox::new([0; 4], hi);
             let mut parts = Vec::new();
-            split(&b, piece, &mut |p| parts.push(p));
+            split(&b, piece, [1; 4], &mut |p| parts.push(p));
             assert_eq!(parts.iter().map(GridBox::cells).sum::<usize>(), b.cells());
             for (i, p) in parts.iter().enumerate() {
                 assert!(!p.is_empty() && b.contains_box(p));

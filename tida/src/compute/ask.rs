@@ -74,7 +74,7 @@ impl<'b> Pass<'b> {
 
     /// Whether it is that kernel, with those values.
     #[inline(never)]
-    fn admits(&self, kernel: &'static StaticKernel, captures: &[&dyn CapturedParam]) -> bool {
+    pub fn admits(&self, kernel: &'static StaticKernel, captures: &[&dyn CapturedParam]) -> bool {
         let same = std::ptr::eq(kernel, self.quoted.kernel) && {
             let mut list = Captures::default();
             for capture in captures {

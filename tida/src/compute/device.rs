@@ -344,7 +344,7 @@ impl DeviceLaunch<'_> {
         launched: &mut Launched,
     ) -> Result<(), Error> {
         let boxes = &*self.joined(boxes);
-        let wish = match queue.device.tunes() {
+        let wish = match queue.device.tunes() && self.prepared.kernel.group.is_none() {
             // SAFETY: handed on.
             true => unsafe { tuned(self, queue, boxes) },
             false => self.wish(),
@@ -392,8 +392,11 @@ impl DeviceLaunch<'_> {
         let limits = facts.grid;
         let mut plan = self.plan_for(wish, facts, device.math(), (&largest, cells), boxes.len() > 1);
         let mut fitting: SmallVec<[(usize, GridBox<4>); 8]> = SmallVec::new();
+        let grain = self.grain();
         for (region, cells) in boxes {
-            cut_to_fit(cells, &|cells| self.blocks(&plan, cells), limits, &mut |part| fitting.push((*region, part)));
+            cut_to_fit(cells, &|cells| self.blocks(&plan, cells), (limits, grain), &mut |part| {
+                fitting.push((*region, part))
+            });
         }
         plan.many = fitting.len() > 1;
         plan.by_value = if plan.many { self.by_value(&plan, fitting.len()) } else { 0 };
@@ -518,6 +521,12 @@ impl DeviceLaunch<'_> {
         Cow::Owned(joined)
     }
 
+    /// Parts of boxes start at multiples of this.
+    fn grain(&self) -> [i64; 4] {
+        let group = self.prepared.kernel.group.as_ref().map_or(&[][..], |group| &group.extent);
+        std::array::from_fn(|d| (d + group.len()).checked_sub(4).map_or(1, |axis| group[axis].into()))
+    }
+
     /// What was asked for.
     pub fn wish(&self) -> Wish {
         Wish { block: self.block, march: self.march, cache: self.cache }
@@ -597,7 +606,7 @@ impl DeviceLaunch<'_> {
 
     /// What the sweep has tiles for.
     fn tiles(&self, wish: &Wish, facts: &Facts, extent: &[i64]) -> Option<Tiles> {
-        if self.goal != Goal::Sweep {
+        if self.goal != Goal::Sweep || self.prepared.kernel.group.is_some() {
             return None;
         }
         let usual = self.prepared.usual_block(facts, extent);
@@ -624,7 +633,8 @@ impl DeviceLaunch<'_> {
 
     /// How many cells along the first axis a thread takes, if it marches.
     fn march(&self, wish: &Wish, facts: &Facts, boxes: &Boxes<'_>) -> Option<u32> {
-        if self.goal != Goal::Sweep || self.checked || self.prepared.kernel.rank < 2 {
+        let groups = self.prepared.kernel.group.is_some();
+        if self.goal != Goal::Sweep || self.checked || groups || self.prepared.kernel.rank < 2 {
             return None;
         }
         let planes = boxes.extent.first().map_or(1, |n| (*n).clamp(1, i64::from(i32::MAX / 2)) as u32);

@@ -108,7 +108,7 @@ pub(super) fn whole_words(array: &DeviceArray<'_>, rank: usize) -> Vec<i64> {
 pub(super) fn cut_to_fit(
     cells: &GridBox<4>,
     blocks: &dyn Fn(&GridBox<4>) -> [u64; 3],
-    limits: [u64; 3],
+    (limits, grain): ([u64; 3], [i64; 4]),
     give: &mut dyn FnMut(GridBox<4>),
 ) {
     let needed = blocks(cells);
@@ -125,12 +125,13 @@ pub(super) fn cut_to_fit(
     if axis == 3 {
         middle = middle.div_euclid(SEGMENT) * SEGMENT;
     }
+    middle = middle.div_euclid(grain[axis]) * grain[axis];
     if middle <= cells.lo[axis] || middle >= cells.hi[axis] {
         return give(*cells);
     }
     let (mut low, mut high) = (*cells, *cells);
     low.hi[axis] = middle;
     high.lo[axis] = middle;
-    cut_to_fit(&low, blocks, limits, give);
-    cut_to_fit(&high, blocks, limits, give);
+    cut_to_fit(&low, blocks, (limits, grain), give);
+    cut_to_fit(&high, blocks, (limits, grain), give);
 }

@@ -82,7 +82,7 @@ pub(crate) fn prepared() -> Vec<Arc<Prepared>> {
     cache.values().filter_map(|made| made.as_ref().ok().cloned()).collect()
 }
 
-fn capture_type(value: &CapturedValue) -> Type {
+pub(super) fn capture_type(value: &CapturedValue) -> Type {
     match value {
         CapturedValue::Scalar(v) => Type::Scalar(v.ty()),
         CapturedValue::Array(ty, values) => Type::Array(Arc::new(Type::Scalar(*ty)), values.len()),
@@ -97,11 +97,18 @@ impl Prepared {
     /// A write or a read that would race.
     pub fn new(kernel: Kernel) -> Result<Prepared, Error> {
         let analysis = analyse(&kernel);
+        if let Some(refused) = analysis.refused(&kernel) {
+            let place = format!("{}:{}:{}", kernel.file, refused.span.line, refused.span.column);
+            let kind = if refused.race { ErrorKind::Race } else { ErrorKind::OutOfRange };
+            return Err(Error::new(kind, format!("compute the kernel at {place}"), refused.found, refused.advice));
+        }
         let mut args = Vec::with_capacity(kernel.args.len());
         for (arg, found) in kernel.args.iter().zip(&analysis.args) {
             let mut plan =
                 ArgPlan { written: found.may_write, must_write: found.must_write, halo: None, others: Vec::new() };
-            for (number, access) in found.accesses.iter().enumerate() {
+            // What a group shares was looked at just now.
+            let of_launch = arg.access != Access::Shared;
+            for (number, access) in found.accesses.iter().enumerate().filter(|_| of_launch) {
                 if arg.access == Access::Write {
                     if !access.at_cell {
                         return Err(race(&analysis, &kernel, arg, access));
@@ -127,9 +134,11 @@ impl Prepared {
             args.push(plan);
         }
         let uses_f64 = uses_f64(&kernel);
-        let saving = saving(&kernel, &analysis);
-        let sharing = sharing(&kernel, &analysis);
-        let steps = fusible(&kernel, &analysis);
+        let (saving, sharing) = match kernel.group {
+            None => (saving(&kernel, &analysis), sharing(&kernel, &analysis)),
+            Some(_) => Default::default(),
+        };
+        let steps = fusible(&kernel, &analysis).filter(|_| kernel.group.is_none());
         Ok(Prepared { kernel, analysis, args, uses_f64, saving, sharing, steps, choices: Choices::default() })
     }
 

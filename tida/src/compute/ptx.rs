@@ -254,6 +254,7 @@ impl PtxKernel {
             rank: binding.rank,
         };
         Kernel {
+            group: None,
             file: recorded.file().into(),
             line: recorded.line(),
             rank: D,

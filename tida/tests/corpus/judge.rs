@@ -66,6 +66,7 @@ impl Memory for Plain<'_> {
         let part = match self.kernel.args[arg].access {
             Access::Read | Access::Write => Some(&parts[self.region]).filter(|part| inside(index, &part.held)),
             Access::All | Access::Table => parts.iter().find(|part| inside(index, &part.valid)),
+            Access::Shared => None,
         }?;
         Some(part.values[component][position(index, &part.held)])
     }

@@ -53,6 +53,9 @@ impl Copy<'_> {
             StmtKind::While { head, cond, body } => {
                 StmtKind::While { head: self.block(head), cond: self.expr(*cond), body: self.block(body) }
             }
+            StmtKind::Phase { thread, around, body } => {
+                StmtKind::Phase { thread: *thread, around: around.clone(), body: self.block(body) }
+            }
             StmtKind::Break => StmtKind::Break,
             StmtKind::Continue => StmtKind::Continue,
             StmtKind::Return(value) => StmtKind::Return(value.map(|v| self.expr(v))),

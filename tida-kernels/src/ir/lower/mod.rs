@@ -8,6 +8,7 @@ mod builder;
 mod compact;
 mod expr;
 mod functions;
+mod group;
 mod infer;
 mod place;
 mod scope;
@@ -58,6 +59,18 @@ pub struct LowerInput<'a> {
 /// A construct the quotation's types do not allow, with its place in the user's source. rustc has checked the native
 /// form of the same body, so this happens only for what rustc cannot see, such as a write to an `all(..)` argument.
 pub fn lower(input: &LowerInput<'_>) -> Result<Kernel, KernelError> {
+    lower_for(input, None)
+}
+
+/// Types the quotation of a `group_kernel!`, for groups of so many cells along each axis.
+///
+/// # Errors
+/// As [`lower()`], and arrays of a group that cannot be.
+pub fn lower_group(input: &LowerInput<'_>, extent: &[u32]) -> Result<Kernel, KernelError> {
+    lower_for(input, Some(extent))
+}
+
+fn lower_for(input: &LowerInput<'_>, extent: Option<&[u32]>) -> Result<Kernel, KernelError> {
     let StaticKernel { file, line, tree, functions, structs } = input.kernel;
     let span = Span { line: *line, column: 1 };
     let Some(tree) = KernelTree::decode(tree) else {
@@ -75,7 +88,7 @@ pub fn lower(input: &LowerInput<'_>) -> Result<Kernel, KernelError> {
     };
     counted("arguments", tree.args.len(), input.args.len())?;
     counted("captured values", tree.captures.len(), input.captures.len())?;
-    let args: Vec<Arg> = (tree.args.iter().zip(input.args))
+    let mut args: Vec<Arg> = (tree.args.iter().zip(input.args))
         .map(|(name, bound)| Arg {
             name: name.clone(),
             access: bound.access,
@@ -83,6 +96,8 @@ pub fn lower(input: &LowerInput<'_>) -> Result<Kernel, KernelError> {
             rank: if bound.access == Access::Table { 1 } else { bound.rank },
         })
         .collect();
+    let group = group::group(file, span, &tree, extent, &args)?;
+    args.extend(group.iter().flat_map(|(_, arrays)| arrays.iter().cloned()));
     let captures: Vec<Capture> = (tree.captures.iter().zip(input.captures))
         .map(|(name, ty)| Capture { name: name.clone(), ty: ty.clone() })
         .collect();
@@ -95,7 +110,8 @@ pub fn lower(input: &LowerInput<'_>) -> Result<Kernel, KernelError> {
         functions: called.lower_all(file, span, functions)?,
         structs,
     };
-    let typed = infer::infer(&scope, &tree.code, &[], input.result.as_ref(), span)?;
+    let known = group.as_ref().and_then(|(group, _)| group.len).map(|len| (len, group::point(input.rank)));
+    let typed = infer::infer(&scope, &tree.code, known.as_slice(), input.result.as_ref(), span)?;
     let body = Lowering::body(&scope, &typed, &tree.code)?;
     Ok(Kernel {
         file: (*file).to_owned(),
@@ -104,6 +120,7 @@ pub fn lower(input: &LowerInput<'_>) -> Result<Kernel, KernelError> {
         result: typed.result,
         body,
         functions: called.done,
+        group: group.map(|(group, _)| group),
         args,
         captures,
     })

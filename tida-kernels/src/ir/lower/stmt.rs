@@ -41,6 +41,12 @@ impl<'a> Lowering<'a> {
                 self.build.emit(span, StmtKind::While { head, cond, body });
                 Ok(())
             }
+            quote::StmtKind::Phase { thread, before, after, body } => {
+                let around = super::group::around(self.scope, span, before, after)?;
+                let body = self.block(body, None)?;
+                self.build.emit(span, StmtKind::Phase { thread: *thread, around, body });
+                Ok(())
+            }
             quote::StmtKind::Break => self.jump(span, StmtKind::Break),
             quote::StmtKind::Continue => self.jump(span, StmtKind::Continue),
             quote::StmtKind::Return(value) => self.return_(span, value.as_ref()),

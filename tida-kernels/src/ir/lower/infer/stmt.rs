@@ -57,6 +57,16 @@ impl<'t> Infer<'t, '_> {
                 self.diverges = before || (matches!(cond.kind, ExprKind::Bool(true)) && !left);
                 Ok(())
             }
+            StmtKind::Phase { thread, body, .. } => {
+                let rank = self.scope.rank.unwrap_or(0);
+                let (local, point) = (self.local(span, *thread)?, self.types.point(rank));
+                self.same(span, local, point, || "give a thread its type".into())?;
+                // Loops around a phase are not the threads' to leave.
+                let (before, loops) = (self.diverges, std::mem::take(&mut self.loops));
+                self.unit_block(body, span, "a phase")?;
+                (self.diverges, self.loops) = (before, loops);
+                Ok(())
+            }
             StmtKind::Break | StmtKind::Continue => {
                 let leaves = matches!(stmt.kind, StmtKind::Break);
                 match self.loops.last_mut() {
@@ -159,7 +169,7 @@ impl<'t> Infer<'t, '_> {
             }
             Place::Element { arg, index, path } => {
                 let bound = self.scope.arg(span, *arg)?;
-                if bound.access != Access::Write {
+                if !matches!(bound.access, Access::Write | Access::Shared) {
                     let (what, advice) = match bound.access {
                         Access::All => ("`all(..)`, which is read only", "pass the array written as `&mut`"),
                         Access::Table => ("`table(..)`, which is read only", "write to an array passed as `&mut`"),

@@ -1,0 +1,283 @@
+//! `compute_groups`: kernels whose cells talk through the memory that a block of threads shares (Lashgar ch. 6, `fcw`).
+
+pub(crate) mod native;
+
+use std::any::TypeId;
+use std::collections::HashMap;
+use std::panic::Location;
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+
+use smallvec::SmallVec;
+use tida_kernels::ir::{LowerInput, Type, lower_group};
+use tida_kernels::scalar::fault;
+
+use self::native::{AskGroups, RunGroups};
+use super::args::{self, Args, HeldArgs, How, Views};
+use super::ask::{Answer, Pass, Quoted};
+use super::cache::Hints;
+use super::check::{Target, check};
+use super::device::SweepLaunch;
+use super::launch::{fault_error, launch_written, narrow};
+use super::prepare::{Prepared, capture_type};
+use super::site::{Site, sites};
+use super::view::{Checked, Proven};
+use crate::acc::TileAcc;
+use crate::acc::node::{Done, Queue};
+use crate::acc::sweep::Launch;
+use crate::array::GridBox;
+use crate::backend::cpu;
+use crate::error::{Error, ErrorKind};
+use crate::tile::Tile;
+
+/// Records a kernel over the cells of a tile, group by group, and returns.
+///
+/// A group is a box of `extent` cells with a thread for each; groups start at multiples of their extent, and those at an
+/// array's end are smaller. The kernel ([`group_kernel!`](crate::group_kernel)) runs in phases, between which the threads of a
+/// group exchange values through shared arrays; groups know nothing of each other. On the CPU a phase is a loop, on a device a
+/// group is a block of threads and its phases end in barriers: the bits are the same. `args` are as those of
+/// [`compute`](super::compute()).
+///
+/// The five kinds of `fcw` (Lashgar ch. 6) are written so:
+///
+/// - `FETCH_ONLY`: `let s = group.fetch(a, [1], [1]);`, which phases read: the pivot is `s[t]`, with 1 cell before and 1 after;
+/// - `CHANNEL_ONLY`: `let c = group.channel::<f64>([1], [1]);` or `group.shared::<f64>([256, 17])`, written in a phase and
+///   read in later ones;
+/// - `FETCH_CHANNEL`: a fetched array that phases write, too;
+/// - `CHANNEL_WB`: a channel that a last phase writes back, `group.each(|t| b[t.at()] = c[t]);`;
+/// - `FETCH_CHANNEL_WB`: both, also in place: `let s = group.fetch(b, [0], [0]);` of an array that is written back.
+///
+/// # Errors
+/// As [`compute`](super::compute()). Besides: a tile whose edges are no multiples of `extent` (an array's end aside), an index
+/// outside what a group has, two threads of a phase that would meet in one slot, a written array that is fetched with cells
+/// beside the group, more shared memory than the device has.
+#[track_caller]
+pub fn compute_groups<const D: usize, A, N>(tile: &Tile<D>, extent: [usize; D], args: A, kernel: N) -> Result<(), Error>
+where
+    A: Args<D>,
+    N: for<'b> Fn(AskGroups<'b, Views<A, Proven, D>, Views<A, Checked, D>, D>) + Send + Sync + 'static,
+{
+    let recorded = Location::caller();
+    record(tile, extent, args, kernel).map_err(|e| e.recorded_at(recorded))
+}
+
+#[track_caller]
+fn record<const D: usize, A, N>(tile: &Tile<D>, extent: [usize; D], args: A, kernel: N) -> Result<(), Error>
+where
+    A: Args<D>,
+    N: for<'b> Fn(AskGroups<'b, Views<A, Proven, D>, Views<A, Checked, D>, D>) + Send + Sync + 'static,
+{
+    tile.check()?;
+    let mut quoted = None;
+    kernel(AskGroups::Quote(Answer { quote: &mut quoted }));
+    let quoted = quoted.ok_or_else(|| {
+        Error::new(
+            ErrorKind::Kernel,
+            "ask a kernel what it does",
+            "a closure that does not answer",
+            "write it with `group_kernel!(|u, group| ..)`",
+        )
+    })?;
+    let views = TypeId::of::<Views<A, Proven, D>>();
+    let prepared = prepare::<D, A::Held>(&quoted, views, extent)?;
+    if tile.cells.is_empty() {
+        return Ok(());
+    }
+    whole_groups(&prepared, tile, extent)?;
+    let infos = args.infos();
+    args::separate(&infos, tile);
+    let target = Target {
+        layout: &tile.layout,
+        region: tile.region,
+        cells: tile.cells,
+        grown: tile.grown,
+        device: tile.device,
+        block: Some(extent),
+        march: None,
+        cache: Hints::default(),
+    };
+    let checked = check(&prepared, quoted.identity(), &quoted.captures, views, &target, &infos)?;
+    if checked.key.on_device {
+        has_room(&prepared, checked.acc)?;
+    }
+    let work = crate::acc::TileWork {
+        key: checked.key,
+        region: tile.region,
+        cells: tile.cells.widen(),
+        touches: &checked.touches,
+        after: &checked.after,
+        name: "a kernel over groups",
+        recorded: Location::caller(),
+        by_planes: false,
+        by_regions: !tile.grown && !args::has_whole(&infos),
+        pace: None,
+    };
+    let (run_checked, valid_only, block) = (checked.run_checked, checked.valid_only, work.key.block);
+    let side = checked.acc.core().record_tile(work, || {
+        Arc::new(Native::<A::Held, N, D> {
+            kernel,
+            quoted,
+            held: args.hold(),
+            run_checked,
+            valid_only,
+            block,
+            extent: extent.map(|n| n as i64),
+            prepared: prepared.clone(),
+        })
+    });
+    launch_written(&infos, &prepared, tile.grown, side);
+    Ok(())
+}
+
+type Key = (usize, TypeId, Vec<usize>, Vec<Type>);
+
+/// Kernels prepared so far, the failures too.
+type Cache = HashMap<Key, Result<Arc<Prepared>, Error>>;
+
+static CACHE: LazyLock<RwLock<Cache>> = LazyLock::new(RwLock::default);
+
+/// Types and analyses a kernel for groups of this extent, or finds it done.
+fn prepare<const D: usize, H: HeldArgs<D>>(
+    quoted: &Quoted,
+    views: TypeId,
+    extent: [usize; D],
+) -> Result<Arc<Prepared>, Error> {
+    let captures: Vec<Type> = quoted.captures.list.iter().map(capture_type).collect();
+    let key = (quoted.identity(), views, extent.to_vec(), captures);
+    if let Some(done) = CACHE.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
+        return done.clone();
+    }
+    let result = Some(Type::unit());
+    let input = LowerInput { kernel: quoted.kernel, rank: D, args: H::BINDINGS, captures: &key.3, result };
+    let extent = extent.map(|n| u32::try_from(n).unwrap_or(u32::MAX));
+    let made = lower_group(&input, &extent).map_err(Error::from).and_then(Prepared::new).map(Arc::new);
+    CACHE.write().unwrap_or_else(PoisonError::into_inner).entry(key).or_insert(made).clone()
+}
+
+/// Checks that no group is cut by an edge of the tile: what a group computes must not depend on how arrays are cut.
+fn whole_groups<const D: usize>(prepared: &Prepared, tile: &Tile<D>, extent: [usize; D]) -> Result<(), Error> {
+    let cut = (0..D).find(|&d| {
+        let n = extent[d].max(1) as i64;
+        let (lo, hi, end) = (tile.cells.lo[d], tile.cells.hi[d], tile.layout.shape[d] as i64);
+        lo < 0 || hi > end || lo % n != 0 || (hi % n != 0 && hi != end)
+    });
+    let Some(axis) = cut else { return Ok(()) };
+    Err(Error::new(
+        ErrorKind::Argument,
+        format!("compute the kernel at {} over groups of {extent:?} cells", prepared.place()),
+        format!("a tile from {} to {} along axis {axis}, which cuts a group", tile.cells.lo[axis], tile.cells.hi[axis]),
+        format!(
+            "cut regions and tiles at multiples of {} cells along that axis (`.region_size(..)`, `.tile_size(..)`), and do \
+             not grow them",
+            extent[axis]
+        ),
+    ))
+}
+
+/// Checks that the device has room for what a group shares.
+fn has_room(prepared: &Prepared, acc: &TileAcc) -> Result<(), Error> {
+    let (Some(group), Some(device)) = (&prepared.kernel.group, &acc.core().device) else { return Ok(()) };
+    let (bytes, facts) = (group.bytes(), device.backend().facts());
+    if bytes <= facts.shared {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::Memory,
+        format!("compute the kernel at {} over groups of {:?} cells", prepared.place(), group.extent),
+        format!("{bytes} bytes that a group shares, where a block of {} has {}", facts.name, facts.shared),
+        "have smaller groups, or share less; tiles with `.device(Device::Cpu)` have no such limit",
+    ))
+}
+
+/// A kernel over groups in its native form, with what it holds of its arguments.
+struct Native<H, N, const D: usize> {
+    kernel: N,
+    quoted: Quoted,
+    held: H,
+    run_checked: bool,
+    valid_only: u16,
+    /// Threads of a block on a device.
+    block: Option<[u32; 3]>,
+    extent: [i64; D],
+    prepared: Arc<Prepared>,
+}
+
+impl<H, N, const D: usize> Launch for Native<H, N, D>
+where
+    H: HeldArgs<D>,
+    N: for<'b> Fn(AskGroups<'b, H::Views<Proven>, H::Views<Checked>, D>) + Send + Sync + 'static,
+{
+    unsafe fn run(&self, region: usize, cells: GridBox<4>) -> Result<(), Error> {
+        // SAFETY: handed on.
+        unsafe { self.run_at(region, cells, None) }
+    }
+
+    fn grain(&self) -> [i64; 4] {
+        std::array::from_fn(|d| (d + D).checked_sub(4).map_or(1, |axis| self.extent[axis]))
+    }
+
+    unsafe fn enqueue(self: Arc<Self>, queue: &Queue<'_>, boxes: &[(usize, GridBox<4>)]) -> Result<Done, Error> {
+        if let Some(sim) = queue.device.backend().simulated() {
+            let (this, sites, boxes) = (self.clone(), sites(queue, self.held.on_device())?, boxes.to_vec());
+            let cells = boxes.iter().map(|(_, cells)| cells.cells() as u64).sum();
+            let run = move || {
+                // SAFETY: the caller's promise, until the node has finished, which keeps the arrays.
+                boxes.iter().try_for_each(|(region, cells)| unsafe { this.run_at(*region, *cells, Some(&sites)) })
+            };
+            // SAFETY: as above.
+            let outcome = unsafe { sim.kernel(queue.stream, cells, Box::new(run))? };
+            return Ok(Box::new(move || {
+                let ended = outcome.take();
+                drop(self);
+                ended
+            }));
+        }
+        let how = SweepLaunch {
+            prepared: &self.prepared,
+            captures: &self.quoted.captures,
+            checked: self.run_checked,
+            valid_only: self.valid_only,
+            block: self.block,
+            march: None,
+            cache: Hints::default(),
+        };
+        let args: SmallVec<_> = self.held.on_device();
+        // SAFETY: the caller's promise; `check` has proven every access of an array in range or has it checked, for the tiles
+        // that these boxes are part of; `self` holds the arrays.
+        unsafe { how.enqueue(queue, args, boxes, self.clone()) }
+    }
+}
+
+impl<H, N, const D: usize> Native<H, N, D>
+where
+    H: HeldArgs<D>,
+    N: for<'b> Fn(AskGroups<'b, H::Views<Proven>, H::Views<Checked>, D>) + Send + Sync + 'static,
+{
+    /// Runs over a box of whole groups inside one region, of arrays on the host or where `sites` says.
+    ///
+    /// # Safety
+    /// As [`Launch::run`].
+    unsafe fn run_at(&self, region: usize, cells: GridBox<4>, sites: Option<&[Option<Site>]>) -> Result<(), Error> {
+        let cells = narrow(&cells);
+        let pass = Pass::new(&self.quoted);
+        let how = How { valid_only: self.valid_only, cells: &cells, starts: [std::ptr::null_mut(); _], sites };
+        fault::take();
+        cpu::vectorised(
+            #[inline(always)]
+            || {
+                let (extent, pass) = (self.extent, &pass);
+                if self.run_checked {
+                    // SAFETY: the caller's promise; the views check themselves.
+                    let views = unsafe { self.held.views::<Checked>(region, how) };
+                    (self.kernel)(AskGroups::Checked(RunGroups { views: &views, cells, extent, pass }));
+                } else {
+                    // SAFETY: the caller's promise; `check` has proven every access in range, for the tiles that these
+                    // cells are part of.
+                    let views = unsafe { self.held.views::<Proven>(region, how) };
+                    (self.kernel)(AskGroups::Proven(RunGroups { views: &views, cells, extent, pass }));
+                }
+            },
+        );
+        pass.check()?;
+        fault::take().map_or(Ok(()), |fault| Err(fault_error(fault, &self.prepared)))
+    }
+}
