@@ -184,6 +184,28 @@ fn every_error_is_reported() {
     assert_eq!(output.matches("compile_error").count(), 3, "{output}");
 }
 
+#[test]
+fn what_a_group_cannot_is_reported() {
+    let body = "if a[[0]] > 0.0 { return; } group.each(|t| { h *= 2; group.each(|t| b[t.at()] = x); }); h = x; \
+                let late = group.shared::<f64>([64]); group.each_around([1], [1], |t| s[t] = x); group.barrier();";
+    let head = "let s = group.fetch(a, [1], [n]); let x = group.private(0.0); let mut h = 1;";
+    let source = format!("|b, a, group| {{ {head} {body} }}");
+    let output = expand_group_kernel(source.parse().expect("a valid source")).to_string();
+    for part in [
+        "write numbers in brackets",
+        "is read and written by threads",
+        "`return` is not supported",
+        "`h` belongs to the whole group",
+        "a phase does not stand in another one",
+        "each thread has a `x` of its own",
+        "declare what a group shares",
+        "threads beside the group's cells have no `x`",
+        "write this as a statement of its own",
+    ] {
+        assert!(output.contains(part), "`{part}` is not in {output}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
