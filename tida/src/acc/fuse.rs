@@ -307,5 +307,8 @@ fn faces(step: &Step, cells: &GridBox<4>, filled: bool) -> Option<Faces> {
             *face = out.faces[axis][side].filter(|face| *face == Face::Memory || whole)?;
         }
     }
-    Some(faces)
+    // Beyond a corner is what lies beyond the first of its axes: where that is memory, of cells that no step writes, their
+    // own ghosts would have to be there.
+    let moves = faces.iter().flatten().any(|face| *face != Face::Memory);
+    (!moves || *cells == domain).then_some(faces)
 }

@@ -191,9 +191,13 @@ pub(crate) fn planar<T: Element, const D: usize>(
 /// See [`PlaneFacts::faces`].
 fn face_kinds<T: Element, const D: usize>(layout: &Layout<D>, boundaries: &Boundaries<T, D>) -> [[Option<Face>; 2]; 4] {
     let mut faces = [[Some(Face::Memory); 2]; 4];
+    let sides = |axis: usize| [0, 1].map(|side| (layout.ghost[axis][side] > 0, boundaries[axis][side]));
+    let moves = (0..D).flat_map(sides).any(|(there, of)| there && !matches!(of, Boundary::Fixed(_) | Boundary::Open));
     for axis in 0..D {
         let cells = layout.centering[axis] == Centering::Cell;
         faces[4 - D + axis] = std::array::from_fn(|side| match boundaries[axis][side] {
+            // What lies beyond its corners is not what the other faces say.
+            Boundary::Open if moves => None,
             Boundary::Fixed(_) | Boundary::Open => Some(Face::Memory),
             _ if layout.ghost[axis][side] == 0 => Some(Face::Memory),
             Boundary::Periodic => Some(Face::Wrap).filter(|_| cells),
