@@ -125,7 +125,7 @@ fn check2(fuse: Fuse, shape: [usize; 2], regions: usize, faces: [u8; 2], actions
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 10, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 6, ..ProptestConfig::default() })]
     #[test]
     fn any_program_gives_the_same_bits(
         shape in [12usize..40, 6usize..70],
