@@ -502,7 +502,7 @@ fn random(rng: &mut Rng) -> (Kernel, Launch) {
 
 #[test]
 fn random_kernels_give_the_same_bits_from_tiles() {
-    let wanted = std::env::var("TIDA_RANDOM_KERNELS").ok().and_then(|n| n.parse().ok()).unwrap_or(12);
+    let wanted = std::env::var("TIDA_RANDOM_KERNELS").ok().and_then(|n| n.parse().ok()).unwrap_or(8);
     let (mut walked, mut around, mut ahead, mut tagged) = (0, 0, 0, 0);
     for seed in 0..wanted {
         let mut rng = Rng(seed * 77 + 5);

@@ -379,7 +379,7 @@ fn near(kernel: &Kernel, ghost: i64) -> bool {
 
 #[test]
 fn random_kernels_are_those_of_the_interpreter() {
-    let wanted = std::env::var("TIDA_RANDOM_KERNELS").ok().and_then(|n| n.parse().ok()).unwrap_or(24);
+    let wanted = std::env::var("TIDA_RANDOM_KERNELS").ok().and_then(|n| n.parse().ok()).unwrap_or(14);
     let (mut ran, mut faults) = (0, 0);
     for seed in 0.. {
         if ran == wanted {

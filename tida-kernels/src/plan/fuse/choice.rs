@@ -130,6 +130,8 @@ const REGISTERS: [u64; 3] = [65536, 255, 36];
 const TOGETHER: [u64; 3] = [228 << 10, 2048, 1 << 10];
 /// Bytes of memory that a multiprocessor moves in a cycle: single steps, and blocks of several steps.
 const MOVED: [f64; 2] = [15.0, 13.5];
+/// Most steps that are chosen: what those of a plane wait for one another adds up.
+const DEEPEST: u32 = 7;
 /// Cycles that a step of a plane takes at least: shared memory, a chain of operations.
 const CHAIN: f64 = 90.0;
 
@@ -143,14 +145,14 @@ pub fn choose(steps: &Steps, target: &Target<'_>, asked: &Parts, most: u32, odd:
     let depths: Vec<u32> = match (odd, asked.depth) {
         (false, _) => vec![most],
         (true, Some(depth)) => vec![(depth.min(most) - 1) | 1],
-        (true, None) => (3..=most.min(if steps.rank == 2 { 13 } else { 7 })).step_by(2).collect(),
+        (true, None) => (3..=most.min(DEEPEST)).step_by(2).collect(),
     };
     let blocks: Vec<[u32; 2]> = match (asked.block, steps.rank) {
         (Some(block), _) => vec![block],
         (None, 2) => vec![[64, 1], [128, 1], [256, 1], [512, 1]],
-        (None, _) => vec![[32, 4], [32, 8], [64, 4], [32, 16], [64, 8], [64, 16]],
+        (None, _) => vec![[32, 4], [32, 8], [64, 4], [32, 16], [64, 8]],
     };
-    let cells: Vec<u32> = asked.cells.map_or_else(|| vec![1, 2, 4, 8], |cells| vec![cells]);
+    let cells: Vec<u32> = asked.cells.map_or_else(|| vec![1, 2, 4], |cells| vec![cells]);
     let mut best: Option<Chosen> = None;
     for depth in depths.into_iter().filter(|depth| (2..=MOST[0]).contains(depth)) {
         for [x, y] in &blocks {
@@ -190,9 +192,8 @@ fn cost(steps: &Steps, target: &Target<'_>, fused: Fused, block: [u32; 3], asked
     let (depth, cells) = (u64::from(fused.depth), u64::from(fused.cells));
     let stream = steps.stream(&fused);
     let shared = fused.shared(steps, block);
-    // The lowest plane that a thread keeps goes as the highest comes.
     let each = cells * size.div_ceil(4);
-    let registers = depth * each * (stream.kept() as u64 - 1).max(1) + 2 * each + REGISTERS[2];
+    let registers = depth * each * stream.kept() as u64 + 2 * each + REGISTERS[2];
     let tiles = fused.blocks(block, 1, target.extent)?;
     let [tile, core] = [fused.tile(rank, block), fused.core(rank, block)].map(|[y, x]| (y * x) as f64);
     if threads > target.threads.into() || shared > target.shared || core < 1.0 {
