@@ -46,7 +46,7 @@ pub fn kernel(input: TokenStream) -> TokenStream {
 /// | `let x = group.private(0.0);` | a value that each thread has for itself and keeps from phase to phase |
 /// | `group.len()` | the group's cells along each axis, `[i64; D]`: fewer at an array's end |
 /// | <code>group.each(&#124;t&#124; ..);</code> | a phase: runs for the thread of each cell; all have ended before the next begins |
-/// | <code>group.each_around([1], [1], &#124;t&#124; ..);</code> | a phase for the cells beside the group too; it touches what is shared alone |
+/// | <code>group.each_around(&#91;1&#93;, &#91;1&#93;, &#124;t&#124; ..);</code> | a phase for the cells beside the group too; it touches what is shared alone |
 ///
 /// In a phase `t` is the thread's coordinate in its group, `[i64; D]` from 0, and `t.at()` its cell. A thread writes arrays at
 /// `t.at()` and shared arrays at slots whose first coordinates are `t`. It reads no slot that another thread may write in the
