@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use smallvec::SmallVec;
-use tida_kernels::plan::fuse::{Face, Faces};
+use tida_kernels::plan::fuse::{Face, Faces, LONGEST};
 
 use super::boxes::union;
 use super::chain::can_stream;
@@ -193,17 +193,22 @@ impl Core {
 
     /// Starts what is held back: with `all` to the end, else as many steps as run together.
     pub(super) fn start_held(self: &Arc<Core>, recorder: &mut Recorder, all: bool) {
-        let mut held = std::mem::take(&mut recorder.fusing.held);
-        while !held.is_empty() {
-            let (group, more) = self.group(&held);
+        let held = std::mem::take(&mut recorder.fusing.held);
+        let (mut groups, mut first) = (Vec::new(), 0);
+        while first < held.len() {
+            let (group, more) = self.group(&held[first..]);
             if more && !all {
                 break;
             }
-            let rest = held.split_off(group.as_ref().map_or(1, |group| group.held));
-            self.start_group(held, group);
-            held = rest;
+            let count = group.as_ref().map_or(1, |group| group.held);
+            groups.push((count, group));
+            first += count;
         }
-        recorder.fusing.held = held;
+        let mut held = held.into_iter();
+        for (count, group) in groups {
+            self.start_group(held.by_ref().take(count), group);
+        }
+        recorder.fusing.held = held.collect();
     }
 
     /// What runs as one launch of what comes first, and whether it could be more if more were there.
@@ -216,6 +221,10 @@ impl Core {
         let mut steps: Vec<usize> = vec![0];
         let (mut pair, mut filled, mut between) = (first.pair, None, false);
         for (number, one) in held.iter().enumerate().skip(1) {
+            // No launch has more, and one step has to follow.
+            if steps.len() > LONGEST as usize {
+                break;
+            }
             match &one.work {
                 HeldWork::Ghosts { tracker, fixed: false } if identity(tracker) == pair.out => between = true,
                 HeldWork::Ghosts { .. } => break,
@@ -242,7 +251,7 @@ impl Core {
     }
 
     /// Starts nodes: as one launch, if they are a group.
-    fn start_group(self: &Arc<Core>, held: Vec<Held>, group: Option<Group>) {
+    fn start_group(self: &Arc<Core>, held: impl Iterator<Item = Held>, group: Option<Group>) {
         let mut leader: Option<Arc<Node>> = None;
         for Held { node, work } in held {
             match (work, &group, &leader) {

@@ -9,7 +9,8 @@ use super::args::OnDevice;
 use super::device::{DeviceArg, DeviceArray};
 use super::launch::narrow;
 use super::view::Raw;
-use crate::acc::node::Queue;
+use crate::acc::node::{Done, Queue};
+use crate::array::GridBox;
 use crate::array::layout::WideLayout;
 use crate::array::storage::Storage;
 use crate::backend::Memory;
@@ -45,6 +46,34 @@ pub(crate) fn sites<'a>(queue: &Queue<'_>, args: impl IntoIterator<Item = OnDevi
         DeviceArg::Table(..) => Ok(None),
     });
     args.collect()
+}
+
+/// Puts a kernel that runs natively into the stream of a simulated device, box by box; nothing on any other device. `kernel` is
+/// kept until it is done.
+///
+/// # Errors
+/// Memory that the device does not have, and failures that it was told to simulate.
+///
+/// # Safety
+/// `run` may run over these boxes until the node of `queue` has finished.
+pub(crate) unsafe fn simulated<'a, K: Send + Sync + 'static>(
+    queue: &Queue<'_>,
+    args: impl IntoIterator<Item = OnDevice<'a>>,
+    boxes: &[(usize, GridBox<4>)],
+    kernel: Arc<K>,
+    run: impl Fn(&K, usize, GridBox<4>, &[Option<Site>]) -> Result<(), Error> + Send + 'static,
+) -> Result<Option<Done>, Error> {
+    let Some(sim) = queue.device.backend().simulated() else { return Ok(None) };
+    let (this, sites, boxes) = (kernel.clone(), sites(queue, args)?, boxes.to_vec());
+    let cells = boxes.iter().map(|(_, cells)| cells.cells() as u64).sum();
+    let all = move || boxes.iter().try_for_each(|(region, cells)| run(&this, *region, *cells, &sites));
+    // SAFETY: handed on.
+    let outcome = unsafe { sim.kernel(queue.stream, cells, Box::new(all))? };
+    Ok(Some(Box::new(move || {
+        let ended = outcome.take();
+        drop(kernel);
+        ended
+    })))
 }
 
 impl Site {

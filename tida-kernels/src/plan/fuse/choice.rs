@@ -49,7 +49,10 @@ impl Asked {
 }
 
 /// Most steps, cells and threads that can be asked for.
-const MOST: [u32; 3] = [31, 16, 1024];
+const MOST: [u32; 3] = [LONGEST, 16, 1024];
+
+/// Most steps of a launch.
+pub const LONGEST: u32 = 31;
 
 impl FromStr for Asked {
     /// What was found instead, and what is understood.

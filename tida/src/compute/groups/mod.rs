@@ -19,7 +19,7 @@ use super::check::{Target, check};
 use super::device::SweepLaunch;
 use super::launch::{fault_error, launch_written, narrow};
 use super::prepare::{Prepared, capture_type};
-use super::site::{Site, sites};
+use super::site::{Site, simulated};
 use super::view::{Checked, Proven};
 use crate::acc::TileAcc;
 use crate::acc::node::{Done, Queue};
@@ -216,20 +216,12 @@ where
     }
 
     unsafe fn enqueue(self: Arc<Self>, queue: &Queue<'_>, boxes: &[(usize, GridBox<4>)]) -> Result<Done, Error> {
-        if let Some(sim) = queue.device.backend().simulated() {
-            let (this, sites, boxes) = (self.clone(), sites(queue, self.held.on_device())?, boxes.to_vec());
-            let cells = boxes.iter().map(|(_, cells)| cells.cells() as u64).sum();
-            let run = move || {
-                // SAFETY: the caller's promise, until the node has finished, which keeps the arrays.
-                boxes.iter().try_for_each(|(region, cells)| unsafe { this.run_at(*region, *cells, Some(&sites)) })
-            };
-            // SAFETY: as above.
-            let outcome = unsafe { sim.kernel(queue.stream, cells, Box::new(run))? };
-            return Ok(Box::new(move || {
-                let ended = outcome.take();
-                drop(self);
-                ended
-            }));
+        // SAFETY: the caller's promise, until the node has finished, which keeps the arrays.
+        let run =
+            |this: &Self, region, cells, sites: &[Option<Site>]| unsafe { this.run_at(region, cells, Some(sites)) };
+        // SAFETY: as above.
+        if let Some(done) = unsafe { simulated(queue, self.held.on_device(), boxes, self.clone(), run)? } {
+            return Ok(done);
         }
         let how = SweepLaunch {
             prepared: &self.prepared,
