@@ -47,6 +47,7 @@ enum Mode {
     Shared,
     Warps,
     Alone,
+    Ahead,
 }
 
 const fn form(levels: usize, cells: [usize; 2], threads: [usize; 2], mode: Mode, blocks: usize) -> Form {
@@ -56,19 +57,20 @@ const fn form(levels: usize, cells: [usize; 2], threads: [usize; 2], mode: Mode,
 const HEAT3_F64: &[Form] = &[
     form(3, [1, 4], [64, 8], Mode::Shared, 1),
     form(3, [1, 4], [32, 16], Mode::Shared, 1),
-    form(4, [1, 4], [64, 8], Mode::Shared, 1),
+    form(3, [1, 4], [32, 16], Mode::Ahead, 1),
 ];
 const HEAT3_F32: &[Form] = &[
+    form(3, [2, 4], [32, 16], Mode::Ahead, 1),
     form(4, [2, 3], [32, 16], Mode::Warps, 1),
     form(4, [2, 4], [32, 16], Mode::Warps, 1),
-    form(3, [1, 4], [64, 8], Mode::Shared, 1),
 ];
 const HEAT2_F64: &[Form] = &[
+    form(5, [4, 1], [128, 1], Mode::Ahead, 3),
     form(12, [2, 1], [256, 1], Mode::Warps, 2),
     form(8, [4, 1], [128, 1], Mode::Warps, 1),
     form(8, [4, 1], [128, 1], Mode::Shared, 1),
 ];
-const MEAN9_F64: &[Form] = &[form(6, [4, 1], [128, 1], Mode::Alone, 1), form(4, [4, 1], [128, 1], Mode::Alone, 1)];
+const MEAN9_F64: &[Form] = &[form(6, [4, 1], [128, 1], Mode::Alone, 1), form(5, [4, 1], [32, 1], Mode::Ahead, 8)];
 const HOTSPOT_F32: &[Form] = &[
     form(4, [4, 1], [128, 1], Mode::Warps, 1),
     form(4, [4, 1], [128, 1], Mode::Alone, 1),
@@ -132,21 +134,32 @@ impl Form {
     /// Cells of a tile that are written, along x and y.
     fn core(&self, dims: usize, size_of: usize) -> [usize; 2] {
         let [cx, cy] = self.cells;
-        let warps = if self.mode == Mode::Alone { [32, 1] } else { self.threads };
-        let packed = if dims == 3 { cx } else { cx.min(16 / size_of) };
+        let warps = if self.tiles(dims) > 1 { [32, 1] } else { self.threads };
+        let packed = match self.mode {
+            Mode::Ahead => 1,
+            _ if dims == 3 => cx,
+            _ => cx.min(16 / size_of),
+        };
         let halo = self.levels.next_multiple_of(packed);
         [warps[0] * cx - 2 * halo, if dims == 3 { warps[1] * cy - 2 * self.levels } else { 1 }]
+    }
+
+    /// Tiles of a block.
+    fn tiles(&self, dims: usize) -> usize {
+        if dims == 2 && matches!(self.mode, Mode::Alone | Mode::Ahead) { self.threads[0] / 32 } else { 1 }
     }
 
     fn block(&self) -> usize {
         self.threads[0] * self.threads[1]
     }
 
-    /// Bytes of shared memory: two planes for each level.
+    /// Bytes of shared memory: two planes for each level, and what comes and goes.
     fn shared(&self, dims: usize, size_of: usize) -> usize {
         let ([cx, cy], [tx, ty]) = (self.cells, self.threads);
         let values = match (self.mode, dims) {
             (Mode::Alone, _) => 0,
+            (Mode::Ahead, 3) => return (tx * cx * 2 * (ty + 2) * 2 * self.levels + 3 * cy * tx * cx * ty) * size_of,
+            (Mode::Ahead, _) => return self.tiles(2) * 6 * (32 + (128 / size_of / cx).max(1)) * cx * size_of,
             (Mode::Shared, 3) => tx * (ty * cy + 2),
             (Mode::Warps, 3) => tx * cx * 2 * (ty + 2),
             (Mode::Shared, _) => 2 * (tx + 2),
@@ -262,8 +275,7 @@ impl<'a, T: Cell> Hand<'a, T> {
         let (form, Padded { n, dims, .. }) = (kernel.form, self.padded);
         let [core_x, core_y] = form.core(dims, size_of::<T>());
         let deep = n.div_ceil(chunks);
-        let (chunks, tiles) =
-            (n.div_ceil(deep) as u32, if form.mode == Mode::Alone { form.threads[0] / 32 } else { 1 });
+        let (chunks, tiles) = (n.div_ceil(deep) as u32, form.tiles(dims));
         let x = (n + 1).div_ceil(core_x * tiles) as u32;
         let config = LaunchConfig {
             grid_dim: if dims == 3 { (x, (n + 1).div_ceil(core_y) as u32, chunks) } else { (x, chunks, 1) },

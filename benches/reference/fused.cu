@@ -77,7 +77,7 @@ int processors;
 // Chunks of the marched axis: such that the blocks fill the processors once, twice and so on, and one alone.
 std::vector<int> chunks(int tiles, int resident, int planes, int levels) {
     std::vector<int> found = {1};
-    for (int waves : {1, 2, 3, 4, 6}) {
+    for (int waves : {1, 2, 3, 4, 5, 6}) {
         int many = (int)((long long)waves * resident * processors / tiles);
         if (many > found.back() && planes / many >= 2 * levels) found.push_back(many);
     }
@@ -186,7 +186,7 @@ template <class S, typename T> void one_sweep(const char *stencil, Arrays<T> &on
     printf("%-14s one sweep a launch: %.1f Gcell-steps/s\n", stencil, on.single);
 }
 
-const char *MODES[] = {"shared", "warps", "alone"};
+const char *MODES[] = {"shared", "warps", "alone", "ahead"};
 
 template <typename T, int K, int CX, int CY, int TX, int TY, Mode M, int BLOCKS>
 void form3(const char *stencil, Arrays<T> &on, Heat7<T> with) {
@@ -265,6 +265,8 @@ int main(int count, char **words) {
         depths3<double, 2, 3, 32, 12, WARPS, 1, 3, 4>(name, on, with);
         depths3<double, 2, 4, 32, 10, WARPS, 1, 3>(name, on, with);
         depths3<double, 2, 4, 32, 12, WARPS, 1, 2, 3>(name, on, with);
+        depths3<double, 1, 4, 32, 16, AHEAD, 1, 3>(name, on, with);
+        depths3<double, 2, 4, 32, 8, AHEAD, 1, 3>(name, on, with);
         on.said(name);
     }
     if (wanted("heat3_f32")) {
@@ -284,6 +286,8 @@ int main(int count, char **words) {
         depths3<float, 4, 4, 32, 8, WARPS, 1, 3, 4>(name, on, with);
         depths3<float, 4, 3, 32, 12, WARPS, 1, 4>(name, on, with);
         depths3<float, 2, 8, 32, 8, WARPS, 1, 4>(name, on, with);
+        depths3<float, 2, 4, 32, 16, AHEAD, 1, 3, 4>(name, on, with);
+        depths3<float, 2, 4, 32, 8, AHEAD, 2, 3>(name, on, with);
         on.said(name);
     }
     if (wanted("heat2_f64")) {
@@ -306,6 +310,8 @@ int main(int count, char **words) {
         depths2<S, double, 4, 128, ALONE, 4, 4, 6>(name, on, with);
         depths2<S, double, 8, 128, ALONE, 1, 2, 3, 4>(name, on, with);
         depths2<S, double, 6, 128, ALONE, 1, 4, 5>(name, on, with);
+        depths2<S, double, 4, 128, AHEAD, 3, 5>(name, on, with);
+        depths2<S, double, 4, 128, AHEAD, 1, 5, 7>(name, on, with);
         on.said(name);
     }
     if (wanted("heat2_f32")) {
@@ -322,6 +328,7 @@ int main(int count, char **words) {
         depths2<S, float, 8, 128, ALONE, 1, 4, 6, 8>(name, on, with);
         depths2<S, float, 8, 128, ALONE, 3, 6, 8>(name, on, with);
         depths2<S, float, 16, 128, ALONE, 1, 3>(name, on, with);
+        depths2<S, float, 8, 128, AHEAD, 1, 5, 7>(name, on, with);
         on.said(name);
     }
     if (wanted("mean9_f64")) {
@@ -336,6 +343,8 @@ int main(int count, char **words) {
         depths2<S, double, 2, 128, ALONE, 1, 4, 6>(name, on, with);
         depths2<S, double, 6, 128, ALONE, 1, 3, 4>(name, on, with);
         depths2<S, double, 8, 128, ALONE, 1, 2, 3>(name, on, with);
+        depths2<S, double, 4, 32, AHEAD, 8, 5>(name, on, with);
+        depths2<S, double, 4, 128, AHEAD, 3, 3, 4>(name, on, with);
         on.said(name);
     }
     if (wanted("hotspot_f32")) {
@@ -348,6 +357,7 @@ int main(int count, char **words) {
         depths2<S, float, 4, 128, ALONE, 1, 2, 4, 6, 8>(name, on, with);
         depths2<S, float, 4, 128, ALONE, 4, 4, 8>(name, on, with);
         depths2<S, float, 8, 128, ALONE, 1, 3, 4, 6>(name, on, with);
+        depths2<S, float, 4, 128, AHEAD, 3, 3, 5>(name, on, with);
         on.said(name);
     }
 }

@@ -14,6 +14,7 @@ enum Mode {
     SHARED, // neighbours through shared memory
     WARPS,  // within a warp by shuffles, beyond it through shared memory
     ALONE,  // 2-D alone: a warp is a tile of its own, without shared memory and barriers
+    AHEAD,  // neighbours within a warp by shuffles; cells come by copies that no thread waits for, a few planes ahead
 };
 
 // A number that is a type.
@@ -69,23 +70,29 @@ __host__ __device__ constexpr int least(int a, int b) { return a < b ? a : b; }
 
 // What a kernel takes and how its tiles lie: K levels, TX x TY threads with CX x CY cells each.
 template <typename T, int K, int CX, int CY, int TX, int TY, Mode M> struct Tile3 {
-    static constexpr int WX = TX * CX, WY = TY * CY, HALO_X = up_to(K, CX), CORE_X = WX - 2 * HALO_X, CORE_Y = WY - 2 * K;
+    static constexpr int WX = TX * CX, WY = TY * CY, HALO_X = M == AHEAD ? K : up_to(K, CX), CORE_X = WX - 2 * HALO_X, CORE_Y = WY - 2 * K;
     static constexpr int THREADS = TX * TY;
     // Of one level and one of its two planes. All cells, and a row before and after, which are read and do not count; or
     // the first and the last row of each thread.
     static constexpr int PLANE = M == SHARED ? TX * (WY + 2) : TX * CX * 2 * (TY + 2);
-    static constexpr size_t BYTES = sizeof(T) * PLANE * 2 * K;
+    // A warp's own: the planes that come.
+    static constexpr int COMING = 3, SLOT = CY * WX;
+    static constexpr size_t BYTES = sizeof(T) * (M == AHEAD ? WX * 2 * (TY + 2) * 2 * K + COMING * SLOT * TY : PLANE * 2 * K);
     static_assert(CORE_X > 0 && CORE_Y > 0 && (M == SHARED ? CX == 1 : TX == 32), "a tile that this form cannot have");
 };
 
 template <typename T, int K, int C, int THREADS_, Mode M> struct Tile2 {
-    static constexpr int THREADS = THREADS_, VECTOR = least(C, 16 / sizeof(T)), HALO = up_to(K, VECTOR);
-    static constexpr int WIDTH = (M == ALONE ? 32 : THREADS) * C, CORE = WIDTH - 2 * HALO;
-    static constexpr int TILES = M == ALONE ? THREADS / 32 : 1;
+    static constexpr bool WARP = M == ALONE || M == AHEAD;
+    static constexpr int THREADS = THREADS_, VECTOR = M == AHEAD ? 1 : least(C, 16 / sizeof(T)), HALO = up_to(K, VECTOR);
+    static constexpr int WIDTH = (WARP ? 32 : THREADS) * C, CORE = WIDTH - 2 * HALO;
+    static constexpr int TILES = WARP ? THREADS / 32 : 1;
     // Of one level and one of its two rows: the first cells, then the last ones. A value before and after is read and does
     // not count.
     static constexpr int EDGES = M == SHARED ? THREADS + 2 : THREADS / 32 + 2;
-    static constexpr size_t BYTES = M == ALONE ? 0 : sizeof(T) * EDGES * 2 * 2 * K;
+    // A warp's own: the rows that come and the two that leave, the cells of a thread ROW values apart.
+    static constexpr int COMING = 4, ROW = 32 + 128 / sizeof(T) / least(C, 128 / sizeof(T)), SLOT = ROW * C;
+    static constexpr size_t BYTES =
+        M == ALONE ? 0 : sizeof(T) * (M == AHEAD ? TILES * (COMING + 2) * SLOT : EDGES * 2 * 2 * K);
     static_assert(CORE > 0 && C % VECTOR == 0, "a tile that this form cannot have");
 };
 
@@ -347,18 +354,250 @@ __device__ __forceinline__ void march2(T *__restrict__ o, const T *__restrict__ 
     }
 }
 
+// A value of memory that is copied to shared memory while the thread goes on.
+template <typename T> __device__ __forceinline__ void copy_ahead(T *to, const T *from) {
+    unsigned place = (unsigned)__cvta_generic_to_shared(to);
+    if constexpr (sizeof(T) == 8) asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(place), "l"(from));
+    else asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(place), "l"(from));
+}
+__device__ __forceinline__ void commit() { asm volatile("cp.async.commit_group;"); }
+// All of a thread's copies are here but those of the newest groups.
+template <int GROUPS> __device__ __forceinline__ void wait_but() { asm volatile("cp.async.wait_group %0;" ::"n"(GROUPS)); }
+
+// 3-D as march3: a warp has a row of the tile's threads.
+template <typename T, int K, int CX, int CY, int TX, int TY, Mode M>
+__device__ __forceinline__ void ahead3(T *__restrict__ o, const T *__restrict__ u, int nx, int ny, int nz, int pitch,
+                                       int deep, Heat7<T> stencil) {
+    using Tile = Tile3<T, K, CX, CY, TX, TY, M>;
+    using Cells = Pack<T, CX>;
+    constexpr int WX = Tile::WX, EDGE = WX * 2 * (TY + 2), P = Tile::COMING;
+    T *shared = shared_memory<T>();
+    const int tx = threadIdx.x % 32, ty = threadIdx.x / 32;
+    T *own = shared + EDGE * 2 * K + ty * P * Tile::SLOT;
+    const int left = blockIdx.x * Tile::CORE_X + 1 - K, top = blockIdx.y * Tile::CORE_Y + 1 - K;
+    const int x = left + tx * CX, y = top + ty * CY;
+    const int first = blockIdx.z * deep + 1, end = min(first + deep, nz - 1);
+    const size_t plane = (size_t)pitch * ny;
+    const bool rim = left < 1 || top < 1 || left + WX > nx - 1 || top + Tile::WY > ny - 1;
+    int from_x[CX];
+    unsigned kept = 0;
+#pragma unroll
+    for (int d = 0; d < CX; d++) from_x[d] = min(max(left + tx + 32 * d, 0), nx - 1);
+#pragma unroll
+    for (int c = 0; c < CY; c++)
+#pragma unroll
+        for (int d = 0; d < CX; d++) {
+            int i = tx * CX + d, j = ty * CY + c;
+            bool core = i >= K && i < WX - K && j >= K && j < Tile::WY - K;
+            kept |= unsigned(core && x + d < nx - 1 && y + c < ny - 1) << (c * CX + d);
+        }
+    auto fetch = [&](int k, int slot) {
+        const T *from = u + min(max(k, 0), nz - 1) * plane;
+#pragma unroll
+        for (int c = 0; c < CY; c++) {
+            const T *row = from + (size_t)min(max(y + c, 0), ny - 1) * pitch;
+#pragma unroll
+            for (int d = 0; d < CX; d++) copy_ahead(own + (slot * CY + c) * WX + tx + 32 * d, row + from_x[d]);
+        }
+        commit();
+    };
+    Cells queue[2][K][CY];
+    auto inner = [&](int c, int d) { return x + d >= 1 && x + d < nx - 1 && y + c >= 1 && y + c < ny - 1; };
+    auto level = [&](int t, int p) { return shared + (t * 2 + p) * EDGE + (ty + 1) * 2 * WX + tx * CX; };
+    int take = 0, put = P - 1;
+    auto advance = [&](int i, auto parity, auto careful) {
+        constexpr int Q = decltype(parity)::value;
+        Cells fresh[CY];
+        wait_but<P - 2>();
+        __syncwarp();
+#pragma unroll
+        for (int c = 0; c < CY; c++) fresh[c] = *reinterpret_cast<Cells *>(own + (take * CY + c) * WX + tx * CX);
+        fetch(i + P - 1, put);
+        take = take + 1 == P ? 0 : take + 1;
+        put = put + 1 == P ? 0 : put + 1;
+#pragma unroll
+        for (int t = 0; t < K; t++) {
+            Cells next[CY], *old = queue[Q][t], *mid = queue[1 - Q][t], north, south;
+            T *mine = level(t, Q);
+            const T *theirs = level(t, 1 - Q);
+            *reinterpret_cast<Cells *>(mine) = fresh[0];
+            *reinterpret_cast<Cells *>(mine + WX) = fresh[CY - 1];
+            north = *reinterpret_cast<const Cells *>(theirs - WX);
+            south = *reinterpret_cast<const Cells *>(theirs + 2 * WX);
+#pragma unroll
+            for (int c = 0; c < CY; c++) {
+                T west = __shfl_up_sync(~0u, mid[c].at[CX - 1], 1), east = __shfl_down_sync(~0u, mid[c].at[0], 1);
+#pragma unroll
+                for (int d = 0; d < CX; d++) {
+                    T v = mid[c].at[d];
+                    next[c].at[d] = stencil(v, d + 1 < CX ? mid[c].at[d + 1] : east, d > 0 ? mid[c].at[d - 1] : west,
+                                            c + 1 < CY ? mid[c + 1].at[d] : south.at[d],
+                                            c > 0 ? mid[c - 1].at[d] : north.at[d], fresh[c].at[d], old[c].at[d]);
+                    if constexpr (decltype(careful)::value) {
+                        int q = i - t - 1;
+                        if (!inner(c, d) || q < 1 || q >= nz - 1) next[c].at[d] = v;
+                    }
+                }
+            }
+#pragma unroll
+            for (int c = 0; c < CY; c++) queue[Q][t][c] = fresh[c], fresh[c] = next[c];
+        }
+        int k = i - K;
+        if (k >= first && k < end) {
+            T *to = o + k * plane + (size_t)y * pitch + x;
+#pragma unroll
+            for (int c = 0; c < CY; c++)
+#pragma unroll
+                for (int d = 0; d < CX; d++)
+                    if (kept >> (c * CX + d) & 1) to[(size_t)c * pitch + d] = fresh[c].at[d];
+        }
+        __syncthreads();
+    };
+#pragma unroll
+    for (int c = 0; c < CY; c++)
+#pragma unroll
+        for (int t = 0; t < K; t++) queue[0][t][c] = queue[1][t][c] = Cells{};
+#pragma unroll
+    for (int p = 0; p < P - 1; p++) fetch(first - K + p, p);
+    for (int i = first - K; i < end + K; i += 2) {
+        if (rim || i - K < 1 || i + 1 > nz - 1) {
+            advance(i, Is<0>{}, Is<1>{});
+            advance(i + 1, Is<1>{}, Is<1>{});
+        } else {
+            advance(i, Is<0>{}, Is<0>{});
+            advance(i + 1, Is<1>{}, Is<0>{});
+        }
+    }
+}
+
+// 2-D as march2: a warp is a tile of its own. Rows come and leave through its shared memory, where neighbouring threads reach
+// for neighbouring cells of memory.
+template <class S, typename T, int K, int C, int THREADS, Mode M>
+__device__ __forceinline__ void ahead2(T *__restrict__ o, const T *__restrict__ u, const T *__restrict__ source, int nx,
+                                       int ny, int pitch, int deep, S stencil) {
+    using Tile = Tile2<T, K, C, THREADS, M>;
+    constexpr int E = S::CORNERS ? 1 : 0, P = Tile::COMING, SLOT = Tile::SLOT, ROW = Tile::ROW;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    T *mine = shared_memory<T>() + warp * (P + 2) * SLOT;
+    const int left = (blockIdx.x * Tile::TILES + warp) * Tile::CORE + 1 - K, x = left + lane * C;
+    const int first = blockIdx.y * deep + 1, end = min(first + deep, ny - 1);
+    const bool rim = left < 1 || left + Tile::WIDTH > nx - 1;
+    if (left + K >= nx - 1) return;
+    const int line = lane % C * ROW + lane / C;
+    int from_x[C];
+    bool stored[C];
+#pragma unroll
+    for (int c = 0; c < C; c++) {
+        int e = lane + 32 * c;
+        from_x[c] = min(max(left + e, 0), nx - 1);
+        stored[c] = e >= K && e < Tile::WIDTH - K && left + e < nx - 1;
+    }
+    auto fetch = [&](int j, T *slot) {
+        const T *row = u + (size_t)min(max(j, 0), ny - 1) * pitch;
+#pragma unroll
+        for (int c = 0; c < C; c++) copy_ahead(slot + line + c * (32 / C), row + from_x[c]);
+        commit();
+    };
+    T queue[2][K][C + 2 * E];
+    auto inner = [&](int c) { return x + c >= 1 && x + c < nx - 1; };
+    T *take = mine, *put = mine + (P - 1) * SLOT, *const past = mine + P * SLOT;
+    auto advance = [&](int i, auto parity, auto careful) {
+        constexpr int Q = decltype(parity)::value;
+        wait_but<P - 2>();
+        __syncwarp();
+        T fresh[C + 2 * E];
+#pragma unroll
+        for (int c = 0; c < C; c++) fresh[c + E] = take[c * ROW + lane];
+        fetch(i + P - 1, put);
+        take = take + SLOT == past ? mine : take + SLOT;
+        put = put + SLOT == past ? mine : put + SLOT;
+        // The row before leaves.
+        int k = i - K - 1;
+        if (k >= first && k < end) {
+            T *to = o + (size_t)k * pitch + left + lane;
+            const T *leaves = mine + (P + 1 - Q) * SLOT + line;
+#pragma unroll
+            for (int c = 0; c < C; c++)
+                if (stored[c]) to[32 * c] = leaves[c * (32 / C)];
+        }
+#pragma unroll
+        for (int t = 0; t < K; t++) {
+            T next[C], *old = queue[Q][t], *mid = queue[1 - Q][t];
+            [[maybe_unused]] T west, east;
+            if constexpr (S::CORNERS) {
+                fresh[0] = __shfl_up_sync(~0u, fresh[C], 1);
+                fresh[C + 1] = __shfl_down_sync(~0u, fresh[1], 1);
+            } else {
+                west = __shfl_up_sync(~0u, mid[C - 1], 1);
+                east = __shfl_down_sync(~0u, mid[0], 1);
+            }
+#pragma unroll
+            for (int c = 0; c < C; c++) {
+                T v = mid[c + E];
+                if constexpr (S::CORNERS) next[c] = stencil(old + c, mid + c, fresh + c, T(0), T(0), T(0));
+                else {
+                    T row[3] = {c > 0 ? mid[c - 1] : west, v, c + 1 < C ? mid[c + 1] : east}, power = T(0);
+                    if constexpr (S::SOURCE)
+                        power = source[(size_t)min(max(i - t - 1, 0), ny - 1) * pitch + min(max(x + c, 0), nx - 1)];
+                    next[c] = stencil(nullptr, row, nullptr, old[c], fresh[c], power);
+                }
+                if constexpr (decltype(careful)::value) {
+                    int q = i - t - 1;
+                    if (!inner(c) || q < 1 || q >= ny - 1) next[c] = v;
+                }
+            }
+#pragma unroll
+            for (int c = 0; c < C + 2 * E; c++) queue[Q][t][c] = fresh[c];
+#pragma unroll
+            for (int c = 0; c < C; c++) fresh[c + E] = next[c];
+        }
+        T *to = mine + (P + Q) * SLOT;
+#pragma unroll
+        for (int c = 0; c < C; c++) to[c * ROW + lane] = fresh[c + E];
+    };
+#pragma unroll
+    for (int c = 0; c < C + 2 * E; c++)
+#pragma unroll
+        for (int t = 0; t < K; t++) queue[0][t][c] = queue[1][t][c] = T(0);
+#pragma unroll
+    for (int p = 0; p < P - 1; p++) fetch(first - K + p, mine + p * SLOT);
+    for (int i = first - K; i < end + K + 1; i += 2) {
+        if (rim || i - K < 1 || i + 1 > ny - 1) {
+            advance(i, Is<0>{}, Is<1>{});
+            advance(i + 1, Is<1>{}, Is<1>{});
+        } else {
+            advance(i, Is<0>{}, Is<0>{});
+            advance(i + 1, Is<1>{}, Is<0>{});
+        }
+    }
+}
+
+// The form that a mode says.
+template <typename T, int K, int CX, int CY, int TX, int TY, Mode M>
+__device__ __forceinline__ void steps3(T *__restrict__ o, const T *__restrict__ u, int nx, int ny, int nz, int pitch,
+                                       int deep, Heat7<T> stencil) {
+    if constexpr (M == AHEAD) ahead3<T, K, CX, CY, TX, TY, M>(o, u, nx, ny, nz, pitch, deep, stencil);
+    else march3<T, K, CX, CY, TX, TY, M>(o, u, nx, ny, nz, pitch, deep, stencil);
+}
+template <class S, typename T, int K, int C, int THREADS, Mode M>
+__device__ __forceinline__ void steps2(T *__restrict__ o, const T *__restrict__ u, const T *__restrict__ source, int nx,
+                                       int ny, int pitch, int deep, S stencil) {
+    if constexpr (M == AHEAD) ahead2<S, T, K, C, THREADS, M>(o, u, source, nx, ny, pitch, deep, stencil);
+    else march2<S, T, K, C, THREADS, M>(o, u, source, nx, ny, pitch, deep, stencil);
+}
+
 // With as many registers as leave room for so many blocks on a processor.
 template <typename T, int K, int CX, int CY, int TX, int TY, Mode M, int BLOCKS>
 __global__ void __launch_bounds__(TX *TY, BLOCKS)
     fused3(T *__restrict__ o, const T *__restrict__ u, int nx, int ny, int nz, int pitch, int deep, Heat7<T> stencil) {
-    march3<T, K, CX, CY, TX, TY, M>(o, u, nx, ny, nz, pitch, deep, stencil);
+    steps3<T, K, CX, CY, TX, TY, M>(o, u, nx, ny, nz, pitch, deep, stencil);
 }
 
 template <class S, typename T, int K, int C, int THREADS, Mode M, int BLOCKS>
 __global__ void __launch_bounds__(THREADS, BLOCKS)
     fused2(T *__restrict__ o, const T *__restrict__ u, const T *__restrict__ source, int nx, int ny, int pitch, int deep,
            S stencil) {
-    march2<S, T, K, C, THREADS, M>(o, u, source, nx, ny, pitch, deep, stencil);
+    steps2<S, T, K, C, THREADS, M>(o, u, source, nx, ny, pitch, deep, stencil);
 }
 
 // One step, for comparison: 3-D threads march as those of heat.cu do, 2-D ones have a cell each.
@@ -407,7 +646,7 @@ __global__ void single2(T *__restrict__ o, const T *__restrict__ u, const T *__r
 #ifdef FORM3
 extern "C" __global__ void __launch_bounds__(BOUNDS)
     fused(REAL *__restrict__ o, const REAL *__restrict__ u, int nx, int ny, int nz, int pitch, int deep, Heat7<REAL> s) {
-    march3<REAL, FORM3>(o, u, nx, ny, nz, pitch, deep, s);
+    steps3<REAL, FORM3>(o, u, nx, ny, nz, pitch, deep, s);
 }
 extern "C" __global__ void single(REAL *__restrict__ o, const REAL *__restrict__ u, int nx, int ny, int nz, int pitch,
                                   int deep, Heat7<REAL> s) {
@@ -418,7 +657,7 @@ extern "C" __global__ void single(REAL *__restrict__ o, const REAL *__restrict__
 extern "C" __global__ void __launch_bounds__(BOUNDS)
     fused(REAL *__restrict__ o, const REAL *__restrict__ u, const REAL *__restrict__ source, int nx, int ny, int pitch,
           int deep, STENCIL s) {
-    march2<STENCIL, REAL, FORM2>(o, u, source, nx, ny, pitch, deep, s);
+    steps2<STENCIL, REAL, FORM2>(o, u, source, nx, ny, pitch, deep, s);
 }
 extern "C" __global__ void single(REAL *__restrict__ o, const REAL *__restrict__ u, const REAL *__restrict__ source, int nx,
                                   int ny, int pitch, int, STENCIL s) {

@@ -157,12 +157,13 @@ fn sample(name: &str) -> Kernel {
     samples::all().into_iter().find(|sample| sample.name == name).unwrap().kernel
 }
 
-fn fused(steps: &Steps, depth: u8, cells: u8, faces: Faces) -> Fused {
+fn fused(steps: &Steps, depth: u8, [y, x]: [u8; 2], faces: Faces) -> Fused {
     Fused {
         out: steps.pair.0 as u8,
         inp: steps.pair.1 as u8,
         depth,
-        cells,
+        cells: [y, x],
+        shuffled: false,
         faces,
         reach: steps.reach(),
         unrolled: false,
@@ -228,7 +229,7 @@ fn random(rng: &mut Rng) -> Kernel {
 
 #[test]
 fn random_kernels_take_several_steps() {
-    let wanted = std::env::var("TIDA_RANDOM_KERNELS").ok().and_then(|n| n.parse().ok()).unwrap_or(3);
+    let wanted = std::env::var("TIDA_RANDOM_KERNELS").ok().and_then(|n| n.parse().ok()).unwrap_or(4);
     let first = std::env::var("TIDA_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
     let mut mirrored = 0;
     for seed in first..first + wanted {
@@ -246,28 +247,29 @@ fn random_kernels_take_several_steps() {
             around.iter_mut().flatten().filter(|face| **face != Face::Wrap).for_each(|face| *face = Face::Memory);
         }
         mirrored += u64::from(around.iter().flatten().any(|face| face.mirrors()));
-        let (depth, cells) = (2 + rng.below(3) as u8, 1 + rng.below(4) as u8);
-        let mut fused = fused(&steps, depth, cells, around);
-        fused.unrolled = rng.below(3) == 0;
+        let (depth, shuffled) = (2 + rng.below(3) as u8, seed % 2 == 1);
+        let x = if shuffled { 1 << rng.below(3) } else { 1 + rng.below(4) as u8 };
+        let cells = if rank == 2 { [1, x] } else { [1 + rng.below(3) as u8, x.min(2)] };
+        let mut fused = Fused { shuffled, ..fused(&steps, depth, cells, around) };
+        fused.unrolled = !shuffled && rng.below(3) == 0;
         // Blocks whose tiles have a core of some cells.
         let reach = |axis: usize| fused.margin(axis, 0) + fused.margin(axis, 1);
         let more = 1 + rng.below(6) as i64;
-        let block = match rank {
-            // Of a multiple of the cells: threads that stage.
-            2 => [
-                ((reach(3) + more + i64::from(cells) - 1) / i64::from(cells))
-                    .cast_unsigned()
-                    .next_multiple_of(if seed % 3 == 0 { 1 } else { u64::from(cells) })
-                    .cast_signed(),
-                1,
-            ],
-            _ => [reach(3) + more, (reach(2) + more + i64::from(cells) - 1) / i64::from(cells)],
+        let threads = |axis: usize| (reach(axis) + more).unsigned_abs().div_ceil(cells[axis - 2].into()) as u32;
+        // Of a multiple of the cells: threads that stage.
+        let staged = if rank == 2 && seed % 3 != 0 { u32::from(cells[1]) } else { 1 };
+        let block = match shuffled {
+            true => {
+                [if rank == 2 { 32 * (1 + rng.below(2) as u32) } else { 32 }, if rank == 2 { 1 } else { threads(2) }]
+            }
+            false => [threads(3).next_multiple_of(staged), if rank == 2 { 1 } else { threads(2) }],
         };
+        assert!(fused.suits(rank, [block[0], block[1], 1]), "{label}");
         let mut case = case(&kernel, &steps, &extent, fused, &mut rng);
-        case.plan.block = [block[0] as u32, block[1] as u32, 1];
+        case.plan.block = [block[0], block[1], 1];
         case.plan.narrow = rng.below(3) != 0;
         check(&kernel, &steps, &case, &label);
-        if seed % 4 == 0 {
+        if seed % 4 < 2 {
             let cuda = Plan {
                 dialect: Dialect::Cuda,
                 fused: case.plan.fused.clone().map(|fused| Fused { unrolled: true, ..fused }),
@@ -279,22 +281,24 @@ fn random_kernels_take_several_steps() {
     assert!(mirrored * 8 >= wanted, "{mirrored} of {wanted}");
 }
 
-/// The text of a heat sweep of three steps, in both languages.
+/// The texts of heat sweeps of three steps: by way of shared memory in both languages, and by shuffles.
 #[test]
 fn texts_stay_as_they_are() {
-    let kernel = sample("heat_3d");
-    let steps = fusible(&kernel, &analyse(&kernel)).unwrap();
     let mut rng = Rng(5);
-    let around = faces(&[[Face::Wrap; 2], [Face::Memory; 2], [Face::Even; 2]]);
-    let mut case = case(&kernel, &steps, &[9, 9, 9], fused(&steps, 3, 2, around), &mut rng);
-    case.plan.block = [32, 8, 1];
-    case.plan.groups = vec![0; 2];
-    for (dialect, name) in [(Dialect::Cuda, "cuda"), (Dialect::OpenCl, "opencl")] {
+    let mut text = |name: &str, dialect: Dialect, shuffled: bool, block: [u32; 3]| {
+        let kernel = sample(name);
+        let steps = fusible(&kernel, &analyse(&kernel)).unwrap();
+        let sides = [[Face::Wrap; 2], [Face::Memory; 2], [Face::Even; 2]];
+        let cells = if kernel.rank == 2 { [1, 4] } else { [2, 1] };
+        let around = faces(&sides[3 - kernel.rank..]);
         let unrolled = dialect == Dialect::Cuda;
-        let fused = case.plan.fused.clone().map(|fused| Fused { unrolled, ..fused });
-        let plan = Plan { dialect, fused, ..case.plan.clone() };
-        insta::assert_snapshot!(format!("heat_3d.{name}"), source(&kernel, &plan).text);
-    }
+        let fused = Fused { shuffled, unrolled, ..fused(&steps, 3, cells, around) };
+        let case = case(&kernel, &steps, &vec![9; kernel.rank], fused, &mut rng);
+        source(&kernel, &Plan { dialect, block, groups: vec![0; 2], narrow: true, ..case.plan }).text
+    };
+    insta::assert_snapshot!("heat_3d.cuda", text("heat_3d", Dialect::Cuda, false, [32, 8, 1]));
+    insta::assert_snapshot!("heat_3d.opencl", text("heat_3d", Dialect::OpenCl, false, [32, 8, 1]));
+    insta::assert_snapshot!("heat_2d.shuffled", text("heat_2d", Dialect::Cuda, true, [64, 1, 1]));
 }
 
 #[test]
@@ -315,8 +319,10 @@ fn what_is_asked_for_is_read() {
     assert_eq!("auto".parse(), Ok(Asked::Auto));
     assert_eq!("off".parse(), Ok(Asked::Off));
     assert_eq!("5".parse(), Ok(Asked::Parts(Parts { depth: Some(5), ..Parts::default() })));
-    let all = Parts { depth: Some(3), block: Some([32, 8]), cells: Some(2), planes: Some(64), held: Some(2) };
-    assert_eq!("depth=3, block=32x8,cells=2,planes=64,held=2".parse(), Ok(Asked::Parts(all)));
+    let (depth, block) = (Some(3), Some([32, 8]));
+    let all = Parts { depth, block, cells: Some((2, None)), planes: Some(64), held: Some(2), shuffled: Some(true) };
+    assert_eq!("depth=3, block=32x8,cells=2,planes=64,held=2,shuffle=on".parse(), Ok(Asked::Parts(all)));
+    assert_eq!("cells=2x4".parse(), Ok(Asked::Parts(Parts { cells: Some((2, Some(4))), ..Parts::default() })));
     let refused = |text: &str| text.parse::<Asked>().unwrap_err();
     assert_eq!(refused("depth=many"), "`many` as steps, which is a number from 1 to 31");
     assert_eq!(refused("block=64x64"), "a block of 64 x 64 threads, which has at most 1024");
@@ -340,6 +346,7 @@ fn choices_are_made_for_a_machine() {
             work: steps.work,
             others: steps.others,
             unrolled: true,
+            shuffles: true,
         };
         let chosen = choose(&steps, &target, &Parts::default(), u32::MAX, true);
         chosen.map(|chosen| (chosen.fused.depth, chosen.cycles < single(&steps, &target)))
@@ -357,9 +364,9 @@ fn samples_take_several_steps() {
     let mut rng = Rng(5);
     let (memory, wrap) = ([Face::Memory; 2], [Face::Wrap; 2]);
     for (name, extent, sides, depth, cells, block) in [
-        ("heat_3d", vec![9, 10, 14], vec![memory; 3], 3, 2, [16, 5, 1]),
-        ("heat_2d", vec![17, 23], vec![wrap; 2], 4, 3, [8, 1, 1]),
-        ("heat_2d", vec![9, 25], vec![[Face::Even, Face::Nearest], [Face::Nearest, Face::Even]], 3, 2, [9, 1, 1]),
+        ("heat_3d", vec![9, 10, 14], vec![memory; 3], 3, [2, 1], [16, 5, 1]),
+        ("heat_2d", vec![17, 23], vec![wrap; 2], 4, [1, 3], [8, 1, 1]),
+        ("heat_2d", vec![9, 25], vec![[Face::Even, Face::Nearest], [Face::Nearest, Face::Even]], 3, [1, 2], [9, 1, 1]),
     ] {
         let kernel = sample(name);
         let steps = fusible(&kernel, &analyse(&kernel)).unwrap();

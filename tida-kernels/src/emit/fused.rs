@@ -6,6 +6,7 @@
 //! iterations before this one, so that one barrier for each plane serves all steps.
 
 mod cells;
+mod near;
 mod staged;
 
 use std::collections::BTreeMap;
@@ -23,6 +24,8 @@ struct Streams<'s> {
     fused: &'s Fused,
     stream: Stream,
     held: Held,
+    /// What a thread gets by shuffles, with the planes of it.
+    shuffles: BTreeMap<(i64, i64), [i64; 2]>,
     block: [u32; 3],
     rank: usize,
     /// The type of a cell in memory.
@@ -60,6 +63,7 @@ pub(super) fn steps(shared: &mut Shared<'_>, main: &mut Text, body: Text) -> Tex
     let streams = Streams {
         stream: steps.stream(fused),
         held: Held::of(&steps, fused, plan.block),
+        shuffles: steps.shuffles(fused),
         steps: &steps,
         fused,
         block: plan.block,
@@ -150,7 +154,7 @@ fn function(shared: &mut Shared<'_>, steps: &Steps, body: Text, ty: &str) -> (Te
 
 impl Streams<'_> {
     fn cells(&self) -> i64 {
-        self.fused.cells.into()
+        self.fused.each()
     }
 
     fn depth(&self) -> i64 {
@@ -171,21 +175,33 @@ impl Streams<'_> {
         self.fused.reach[4 - self.rank + axis].map(i64::from)
     }
 
-    /// Whether a thread has several cells along the axis.
-    fn has_cells(&self, axis: usize) -> bool {
-        3 - self.rank + axis == self.steps.cells_axis()
+    /// Cells of a thread along an axis.
+    fn along(&self, axis: usize) -> i64 {
+        let from_last = self.rank - 1 - axis;
+        [1, 0].get(from_last).map_or(1, |n| self.fused.cells[*n].max(1).into())
     }
 
-    /// The axes but the first, and the numbers of the thread's cells along them that differ.
-    fn across(&self) -> Vec<(usize, Vec<i64>)> {
-        let cells = |axis| if self.has_cells(axis) { (0..self.cells()).collect() } else { vec![0] };
-        (1..self.rank).map(|axis| (axis, cells(axis))).collect()
+    /// The number along an axis of one of the thread's cells.
+    fn number(&self, axis: usize, cell: i64) -> i64 {
+        let [_, x] = self.fused.cells;
+        if axis + 1 == self.rank { cell % i64::from(x.max(1)) } else { cell / i64::from(x.max(1)) }
+    }
+
+    /// The axes but the first, and the numbers of the thread's cells along them.
+    fn across(&self) -> impl Iterator<Item = (usize, i64)> + use<> {
+        let along: Vec<(usize, i64)> = (1..self.rank).map(|axis| (axis, self.along(axis))).collect();
+        along.into_iter().flat_map(|(axis, cells)| (0..cells).map(move |number| (axis, number)))
     }
 
     /// The variable of that name of a cell along an axis.
     fn of(&self, shared: &mut Shared<'_>, name: &str, axis: usize, cell: i64) -> String {
-        let cell = if self.has_cells(axis) { format!("_{cell}") } else { String::new() };
-        shared.own(&format!("{name}{axis}{cell}"))
+        self.numbered(shared, name, axis, self.number(axis, cell))
+    }
+
+    /// The same by the number along the axis.
+    fn numbered(&self, shared: &mut Shared<'_>, name: &str, axis: usize, number: i64) -> String {
+        let number = if self.along(axis) > 1 { format!("_{number}") } else { String::new() };
+        shared.own(&format!("{name}{axis}{number}"))
     }
 
     /// The number in the box of the cell that stands for one beyond a face, for what memory holds (`held`) or for what
@@ -228,6 +244,7 @@ impl Streams<'_> {
             let names: Vec<String> = (0..cells).map(|cell| shared.own(&format!("ahead_{cell}")) + " = 0").collect();
             text.line(format!("{} {};", self.ty, names.join(", ")));
         }
+        self.told_before(shared, text);
         for slot in 0..self.stream.slots() {
             let start = slot * self.held.plane + self.held.gap;
             text.line(format!("i32 {} = {} + {start};", shared.own(&format!("slot_{slot}")), shared.own("thread")));
@@ -237,16 +254,21 @@ impl Streams<'_> {
         let source = shared.own("source");
         let first = self.inside(shared, 0, &format!("{from} - {warm}"), true);
         text.line(format!("i32 {source} = {first};"));
-        for cell in 0..cells {
-            let (next, value) = (shared.own(&format!("next_{cell}")), self.fetched(shared, cell, &source));
-            text.line(format!("{} {next} = {value};", self.ty));
+        let first = format!("{from} - {warm}");
+        match self.ahead() {
+            Some(way) => self.send_first(shared, text, way, &first),
+            None => {
+                for cell in 0..cells {
+                    let (next, value) = (shared.own(&format!("next_{cell}")), self.fetched(shared, cell, &source));
+                    text.line(format!("{} {next} = {value};", self.ty));
+                }
+            }
         }
-        if self.held.staged.is_some() {
-            self.stage_first(shared, text, &format!("{from} - {warm}"));
+        if self.comes_late() {
+            self.stage_first(shared, text, &first);
         }
         let turns = if self.fused.unrolled { kept } else { 1 };
-        let first = format!("{from} - {warm}");
-        let past = format!("{end} + {}", depth * lag + i64::from(self.held.staged.is_some()));
+        let past = format!("{end} + {}", depth * lag + i64::from(self.leaves_late().is_some()));
         if turns == 1 {
             let head = format!("for (i32 {newest} = {first}; {newest} < {past}; {newest}++)");
             return text.block(head, |text| self.plane(shared, text));
@@ -263,19 +285,24 @@ impl Streams<'_> {
 
     /// One plane of each step.
     fn plane(&self, shared: &mut Shared<'_>, text: &mut Text) {
+        if let Some(way) = self.ahead() {
+            self.arrive(shared, text, way);
+        }
         for cell in 0..self.cells() {
-            let next = match self.held.staged {
-                Some(_) => self.staged(shared, cell),
-                None => shared.own(&format!("next_{cell}")),
-            };
+            let next = self.staged(shared, cell);
             self.keep(shared, text, 0, cell, &next);
         }
-        if self.held.staged.is_some() {
-            self.stage(shared, text);
-        }
-        // What the next iteration needs is under way during this one.
+        self.stage(shared, text);
+        // What the next iterations need is under way during this one.
         let newest = shared.own("newest");
-        self.fetch(shared, text, &format!("{newest} + {}", if self.held.staged.is_some() { 2 } else { 1 }));
+        match self.ahead() {
+            Some(way) => {
+                self.next_place(shared, text, way, "take");
+                self.turn_source(shared, text, &format!("{newest} + {}", way.coming - 1));
+                self.send(shared, text, way);
+            }
+            None => self.fetch(shared, text, &format!("{newest} + {}", if self.comes_late() { 2 } else { 1 })),
+        }
         self.hand(shared, text, 0);
         // Most blocks and planes are away from faces.
         let tests = self.edge(shared);
@@ -295,22 +322,27 @@ impl Streams<'_> {
             }
             text.line(format!("{moves} {} = {oldest};", names[0]));
         }
-        if self.held.staged.is_some() {
-            self.turn_stage(shared, text);
-        }
-        if self.held.values() > 0 {
+        self.turn_stage(shared, text);
+        // Warps that have nothing but copies to wait for do so where they take them.
+        if self.stream.slots() > 0 || self.comes_late() {
             text.line(shared.dialect().barrier());
         }
     }
 
-    /// The next plane of memory gets under way.
-    fn fetch(&self, shared: &mut Shared<'_>, text: &mut Text, plane: &str) {
+    /// The plane of memory to reach for becomes the one of this number, after the one before it.
+    fn turn_source(&self, shared: &mut Shared<'_>, text: &mut Text, plane: &str) {
         let (source, n0) = (shared.own("source"), shared.own("n0"));
         let next = match self.wraps(0) {
             true => format!("{source} + 1 == {n0} ? 0 : {source} + 1"),
             false => self.inside(shared, 0, plane, true),
         };
         text.line(format!("{source} = {next};"));
+    }
+
+    /// The next plane of memory gets under way.
+    fn fetch(&self, shared: &mut Shared<'_>, text: &mut Text, plane: &str) {
+        self.turn_source(shared, text, plane);
+        let source = shared.own("source");
         for cell in 0..self.cells() {
             let (next, value) = (shared.own(&format!("next_{cell}")), self.fetched(shared, cell, &source));
             text.line(format!("{next} = {value};"));
@@ -319,10 +351,7 @@ impl Streams<'_> {
 
     /// What a thread fetches for a cell of its own, or for the one that it stages.
     fn fetched(&self, shared: &mut Shared<'_>, cell: i64, plane: &str) -> String {
-        match self.held.staged {
-            Some(_) => self.in_line(shared, 0, cell, plane),
-            None => self.at(0, cell, plane),
-        }
+        if self.comes_late() { self.in_line(shared, 0, cell, plane) } else { self.at(0, cell, plane) }
     }
 
     /// A value becomes the highest plane that a thread keeps of a cell.
@@ -350,6 +379,9 @@ impl Streams<'_> {
         if place.is_own() {
             return self.kept(shared, step - 1, place.cell, place.plane - self.stream.lowest);
         }
+        if let Some(told) = self.told(shared, step - 1, place) {
+            return told;
+        }
         let number = names.len();
         names.entry(*place).or_insert_with(|| shared.own(&format!("near_{number}"))).clone()
     }
@@ -369,11 +401,12 @@ impl Streams<'_> {
         text.line(format!("const i32 {plane} = {newest} - {};", step * self.stream.lag));
         let mut names = BTreeMap::new();
         let (mut calls, mut again) = (Vec::new(), Vec::new());
+        self.ask(shared, text, step);
         let mirrors = !self.away && self.mirrors(0..self.rank);
         for cell in 0..self.cells() {
             let value = shared.own(&format!("value_{cell}"));
             let offsets = &self.steps.offsets;
-            let places = offsets.iter().map(|offset| self.steps.place(offset, cell, self.cells()));
+            let places = offsets.iter().map(|offset| self.steps.place(offset, cell, self.fused));
             let given: Vec<String> = places.map(|place| self.read(shared, step, &place, &mut names)).collect();
             let plain = self.call(shared, cell, given);
             if mirrors {
@@ -462,7 +495,7 @@ impl Streams<'_> {
         names: &mut BTreeMap<Place, String>,
     ) -> String {
         if axis == self.rank {
-            let place = self.steps.place(&offset, cell, self.cells());
+            let place = self.steps.place(&offset, cell, self.fused);
             return self.read(shared, step, &place, names);
         }
         let along = 3 - self.rank + axis;
@@ -526,8 +559,8 @@ impl Streams<'_> {
 
     /// What the last step leaves.
     fn store(&self, shared: &mut Shared<'_>, text: &mut Text) {
-        if self.held.staged.is_some() {
-            return self.stage_last(shared, text);
+        if let Some(way) = self.leaves_late() {
+            return self.stage_last(shared, text, way);
         }
         let (plane, from, end) = (shared.own("plane"), shared.own("from"), shared.own("end"));
         text.block(format!("if ({plane} >= {from} && {plane} < {end})"), |text| {

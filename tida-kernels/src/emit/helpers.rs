@@ -32,6 +32,8 @@ pub(super) enum Helper {
     Commit,
     /// Waits for the thread's own copies. CUDA.
     Wait,
+    /// Waits for the thread's own copies but the newest groups of them. CUDA.
+    WaitBut(u8),
     /// Makes the barriers of two halves ready for [`Helper::MapBox`]. This and the next: CUDA, sm_90.
     MapReady,
     /// Says how many bytes come to a half.
@@ -116,6 +118,7 @@ impl Helper {
             Helper::Ahead(bytes) => format!("tida_copy_{bytes}"),
             Helper::Commit => "tida_commit".into(),
             Helper::Wait => "tida_wait".into(),
+            Helper::WaitBut(groups) => format!("tida_wait_but_{groups}"),
             Helper::MapReady => "tida_map_ready".into(),
             Helper::MapBytes => "tida_map_bytes".into(),
             Helper::MapBox(axes) => format!("tida_map_box_{axes}"),
@@ -234,8 +237,12 @@ fn write(text: &mut Text, dialect: Dialect, helper: Helper) {
                 text.line("#endif");
             });
         }
-        Helper::Commit | Helper::Wait => {
-            let what = if helper == Helper::Commit { "cp.async.commit_group;" } else { "cp.async.wait_group 0;" };
+        Helper::Commit | Helper::Wait | Helper::WaitBut(_) => {
+            let what = match helper {
+                Helper::Commit => "cp.async.commit_group;".to_string(),
+                Helper::WaitBut(groups) => format!("cp.async.wait_group {groups};"),
+                _ => "cp.async.wait_group 0;".to_string(),
+            };
             text.block(format!("{device} void {name}()"), |text| {
                 text.line("#if __CUDA_ARCH__ >= 800");
                 text.line(format!("asm volatile(\"{what}\" ::: \"memory\");"));

@@ -80,8 +80,11 @@ pub struct Fused {
     pub inp: u8,
     /// Steps of a launch.
     pub depth: u8,
-    /// Cells of a thread, along the last axis but one (three axes) or the last (two).
-    pub cells: u8,
+    /// Cells of a thread, along y (1 in two axes) and x.
+    pub cells: [u8; 2],
+    /// The cells of a tile along x are those of a warp, whose threads tell each other by shuffles what they read along it. In two axes
+    /// each warp of a block has a tile of its own, and waits for no other.
+    pub shuffled: bool,
     /// What lies around, along the axes of the kernel as the last of four.
     pub faces: Faces,
     /// What a step reads around its cell.
@@ -256,12 +259,9 @@ impl Steps {
 
     /// How planes follow one another.
     pub(crate) fn stream(&self, fused: &Fused) -> Stream {
-        let cells = i64::from(fused.cells);
         let (mut own, mut others) = (Vec::new(), Vec::new());
-        for cell in 0..cells {
-            for place in self.offsets.iter().map(|offset| self.place(offset, cell, cells)) {
-                if place.is_own() { own.push(place.plane) } else { others.push(place.plane) }
-            }
+        for place in self.places(fused) {
+            if fused.at_once(&place) { own.push(place.plane) } else { others.push(place.plane) }
         }
         let highest = |of: &[i64]| of.iter().max().copied();
         let lag = 1.max(highest(&own).unwrap_or(1)).max(highest(&others).map_or(1, |by| by + 1));
@@ -275,9 +275,21 @@ impl Steps {
         Stream { lag, lowest, handed }
     }
 
-    /// The axis of the offsets along which a thread has several cells.
-    pub(crate) fn cells_axis(&self) -> usize {
-        if self.rank == 2 { 2 } else { 1 }
+    /// Where the cells of a thread find what they read.
+    fn places<'a>(&'a self, fused: &'a Fused) -> impl Iterator<Item = Place> + 'a {
+        let each = move |cell| self.offsets.iter().map(move |offset| self.place(offset, cell, fused));
+        (0..fused.each()).flat_map(each)
+    }
+
+    /// What a thread gets by shuffles: each cell of another thread along x with the planes of it that are read, the lowest and the
+    /// highest.
+    pub(crate) fn shuffles(&self, fused: &Fused) -> BTreeMap<(i64, i64), [i64; 2]> {
+        let mut found = BTreeMap::new();
+        for place in self.places(fused).filter(|place| fused.at_once(place) && !place.is_own()) {
+            let planes = found.entry((place.cell, place.thread[1])).or_insert([place.plane; 2]);
+            *planes = [planes[0].min(place.plane), planes[1].max(place.plane)];
+        }
+        found
     }
 }
 
@@ -327,11 +339,43 @@ impl Place {
     }
 }
 
+/// Threads of a warp.
+pub(crate) const WARP: u32 = 32;
+
 impl Fused {
+    /// Cells of a thread.
+    pub fn each(&self) -> i64 {
+        self.cells.map(|n| i64::from(n.max(1))).iter().product()
+    }
+
+    /// Whether a thread has what is there without waiting for the block: in its own registers, or in those of its warp.
+    pub(crate) fn at_once(&self, place: &Place) -> bool {
+        place.is_own() || self.shuffled && place.thread[0] == 0
+    }
+
+    /// Threads of a block along x that a tile has.
+    pub(crate) fn row(&self, block: [u32; 3]) -> u32 {
+        if self.shuffled { WARP } else { block[0] }
+    }
+
+    /// Tiles of a block.
+    pub(crate) fn tiles(&self, block: [u32; 3]) -> u32 {
+        block[0] / self.row(block).max(1)
+    }
+
+    /// Whether blocks of this shape can have tiles of this form.
+    pub fn suits(&self, rank: usize, block: [u32; 3]) -> bool {
+        let [y, x] = self.cells;
+        let rows = if rank == 2 { block[0].is_multiple_of(WARP) } else { block[0] == WARP };
+        let warps = rows && WARP.is_multiple_of(x.max(1).into());
+        y > 0 && x > 0 && (rank == 3 || y == 1) && (!self.shuffled || warps)
+    }
+
     /// Cells of a tile along y and x, of blocks of so many threads.
-    pub fn tile(&self, rank: usize, [x, y, _]: [u32; 3]) -> [i64; 2] {
-        let (x, y, cells) = (i64::from(x), i64::from(y), i64::from(self.cells.max(1)));
-        if rank == 2 { [1, x * cells] } else { [y * cells, x] }
+    pub fn tile(&self, rank: usize, block: [u32; 3]) -> [i64; 2] {
+        let [cy, cx] = self.cells.map(|n| i64::from(n.max(1)));
+        let y = if rank == 2 { 1 } else { i64::from(block[1]) };
+        [y * cy, i64::from(self.row(block)) * cx]
     }
 
     /// Cells of a tile that a launch writes, along y and x.
@@ -358,17 +402,17 @@ impl Fused {
         }
         let count = |cells: i64, of: i64| cells.max(0).unsigned_abs().div_ceil(of.unsigned_abs());
         let across = if rank == 2 { 1 } else { count(extent[1], y) };
-        Some([count(extent[rank - 1], x), across, count(extent[0], planes.into())])
+        Some([count(extent[rank - 1], x * i64::from(self.tiles(block))), across, count(extent[0], planes.into())])
     }
 
     /// Bytes of shared memory of a block.
     pub fn shared(&self, steps: &Steps, block: [u32; 3]) -> u64 {
         let held = Held::of(steps, self, block);
-        held.values().unsigned_abs() * steps.scalar.size() as u64
+        held.values().unsigned_abs() * steps.scalar.size() as u64 * u64::from(self.tiles(block))
     }
 }
 
-/// What a block has in shared memory.
+/// What the threads of a tile have in shared memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Held {
     /// The cells of a thread that others read.
@@ -381,38 +425,58 @@ pub(crate) struct Held {
     pub step: i64,
     /// Steps.
     pub depth: i64,
-    /// Where the cells of threads that come from memory and go there lie: values from one cell of a thread to the next, and
-    /// the first. Two planes come, two go.
-    pub staged: Option<(i64, i64)>,
-    /// Cells of a thread.
-    pub each: i64,
+    /// Planes on their way between memory and threads.
+    pub way: Option<Way>,
+}
+
+/// Planes on their way between memory and the threads of a row, in shared memory: neighbouring threads reach into memory at
+/// neighbouring cells, and compute cells that follow one another.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way {
+    /// Values from one cell of a thread to the next.
+    pub row: i64,
+    /// Values of a plane of a row's threads.
+    pub slot: i64,
+    /// Where the first one is.
+    pub start: i64,
+    /// Planes that come.
+    pub coming: i64,
+    /// They come by copies that no thread waits for, and each warp has its own.
+    pub ahead: bool,
+    /// Planes that leave: none, if threads store what they have computed.
+    pub leaving: i64,
+    /// Rows of threads.
+    pub rows: i64,
 }
 
 /// Bytes in which all banks of shared memory are once.
 const BANKS: i64 = 128;
 
+/// Planes that copies which no thread waits for are ahead, and the one that is taken: in two axes and in three.
+const AHEAD: [i64; 2] = [4, 3];
+
 impl Held {
-    pub fn of(steps: &Steps, fused: &Fused, [x, y, _]: [u32; 3]) -> Held {
-        let (x, threads) = (i64::from(x), i64::from(x) * i64::from(y));
+    pub fn of(steps: &Steps, fused: &Fused, block: [u32; 3]) -> Held {
+        let (x, y) = (i64::from(fused.row(block)), i64::from(if steps.rank == 2 { 1 } else { block[1] }));
         let (mut cells, mut gap) = (Vec::new(), 0);
-        let mut all = Vec::new();
-        for cell in 0..i64::from(fused.cells) {
-            all.extend(steps.offsets.iter().map(|offset| steps.place(offset, cell, fused.cells.into())));
-        }
-        for place in all.iter().filter(|place| !place.is_own()) {
+        for place in steps.places(fused).filter(|place| !fused.at_once(place)) {
             gap = gap.max((place.thread[0] * x + place.thread[1]).abs());
             if !cells.contains(&place.cell) {
                 cells.push(place.cell);
             }
         }
         cells.sort_unstable();
-        let plane = threads * cells.len() as i64 + gap;
+        let plane = x * y * cells.len() as i64 + gap;
         let slots = steps.stream(fused).slots();
-        let each = i64::from(fused.cells);
-        let mut held = Held { plane, step: plane * slots, gap, cells, depth: fused.depth.into(), staged: None, each };
-        if steps.rank == 2 && each > 1 && x % each == 0 {
-            let row = x + (BANKS / steps.scalar.size() as i64 / each).max(1);
-            held.staged = Some((row, held.values()));
+        let mut held = Held { plane, step: plane * slots, gap, cells, depth: fused.depth.into(), way: None };
+        let (cx, start) = (i64::from(fused.cells[1]), held.values());
+        let row = x + (BANKS / steps.scalar.size() as i64 / cx).max(1);
+        let slot = row * fused.each();
+        if fused.shuffled {
+            let (coming, leaving) = if steps.rank == 2 { (AHEAD[0], 2) } else { (AHEAD[1], 0) };
+            held.way = Some(Way { row, slot, start, coming, ahead: true, leaving, rows: y });
+        } else if steps.rank == 2 && cx > 1 && x % cx == 0 {
+            held.way = Some(Way { row, slot, start, coming: 2, ahead: false, leaving: 2, rows: 1 });
         }
         held
     }
@@ -420,18 +484,20 @@ impl Held {
     /// Values of all steps, and of planes that come and go.
     pub fn values(&self) -> i64 {
         let steps = if self.cells.is_empty() { 0 } else { self.step * self.depth + self.gap };
-        steps + self.staged.map_or(0, |(row, _)| 4 * row * self.each)
+        steps + self.way.map_or(0, |way| (way.coming + way.leaving) * way.slot * way.rows)
     }
 }
 
 impl Steps {
-    /// Where a thread finds the cell at an offset from its cell of this number.
-    pub(crate) fn place(&self, offset: &[i64; 3], cell: i64, cells: i64) -> Place {
-        let along = self.cells_axis();
-        let cells = cells.max(1);
-        let moved = cell + offset[along];
-        let mut thread = if self.rank == 2 { [0, 0] } else { [0, offset[2]] };
-        thread[along - 1] = moved.div_euclid(cells);
-        Place { plane: offset[self.along()], cell: moved.rem_euclid(cells), thread }
+    /// Where a thread finds the cell at an offset from its cell of this number: those along x follow one another.
+    pub(crate) fn place(&self, offset: &[i64; 3], cell: i64, fused: &Fused) -> Place {
+        let [cy, cx] = fused.cells.map(|n| i64::from(n.max(1)));
+        let by_y = if self.rank == 2 { 0 } else { offset[1] };
+        let (y, x) = (cell.div_euclid(cx) + by_y, cell.rem_euclid(cx) + offset[2]);
+        Place {
+            plane: offset[self.along()],
+            cell: y.rem_euclid(cy) * cx + x.rem_euclid(cx),
+            thread: [y.div_euclid(cy), x.div_euclid(cx)],
+        }
     }
 }

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use smallvec::SmallVec;
-use tida_kernels::plan::Goal;
 use tida_kernels::plan::fuse::{Asked, Chosen, Faces, Parts, Target, choose, single};
+use tida_kernels::plan::{Dialect, Goal};
 
 use super::args::OnDevice;
 use super::device::{DeviceArg, DeviceLaunch, Extent, Held, SweepLaunch};
@@ -72,6 +72,7 @@ impl Prepared {
             work: steps.work,
             others: steps.others,
             unrolled: facts.gpu,
+            shuffles: facts.dialect == Dialect::Cuda,
         };
         let forced = !odd || parts != Parts::default();
         let gains = |chosen: &Chosen| forced || chosen.cycles < GAIN * single(steps, &target);

@@ -4,24 +4,39 @@ use super::{Streams, asked};
 use crate::emit::Field;
 use crate::emit::shared::Shared;
 use crate::emit::text::Text;
+use crate::plan::Dialect;
 use crate::plan::fuse::Face;
 
 impl Streams<'_> {
     /// What a thread knows before the first plane.
     pub(super) fn threads(&self, shared: &mut Shared<'_>, text: &mut Text, groups: [u8; 2]) {
         let dialect = shared.dialect();
-        let [x, y, _] = self.block;
+        let [x, ..] = self.block;
         let last = self.rank - 1;
+        let (row, tiles) = (self.fused.row(self.block), self.fused.tiles(self.block));
+        let (tx, ty, tile) = (shared.own("tx"), shared.own("ty"), shared.own("tile"));
+        let x_block = dialect.block(0);
+        match tiles {
+            1 => text.line(format!("const i32 {tx} = (i32){};", dialect.thread(0))),
+            _ => {
+                text.line(format!("const i32 {tx} = (i32){} % {row};", dialect.thread(0)));
+                text.line(format!("const i32 {tile} = (i32){} / {row};", dialect.thread(0)));
+            }
+        }
         if self.held.values() > 0 {
             let (planes, values) = (shared.own("planes"), self.held.values());
+            let all = if tiles == 1 { planes.clone() } else { shared.own("all_planes") };
             text.line(match asked(shared) {
-                0 => format!("{} {} {planes}[{values}];", dialect.shared(), self.ty),
-                _ => format!("extern __shared__ {} {planes}[];", self.ty),
+                0 => format!("{} {} {all}[{}];", dialect.shared(), self.ty, values * i64::from(tiles)),
+                _ => format!("extern __shared__ {} {all}[];", self.ty),
             });
+            if tiles > 1 {
+                let space = if dialect == Dialect::OpenCl { "__local " } else { "" };
+                text.line(format!("{space}{}* {planes} = {all} + {tile} * {values};", self.ty));
+            }
         }
+        self.board(shared, text);
         let thread = shared.own("thread");
-        let (tx, ty) = (shared.own("tx"), shared.own("ty"));
-        text.line(format!("const i32 {tx} = (i32){};", dialect.thread(0)));
         if self.rank == 3 {
             text.line(format!("const i32 {ty} = (i32){};", dialect.thread(1)));
             text.line(format!("const i32 {thread} = {ty} * {x} + {tx};"));
@@ -32,52 +47,52 @@ impl Streams<'_> {
             let (cells, extent) = (shared.own(&format!("n{axis}")), shared.field(Field::Extent(axis as u32)));
             text.line(format!("const i32 {cells} = (i32){extent};"));
         }
-        let (core, tile) = (self.fused.core(self.rank, self.block), self.fused.tile(self.rank, self.block));
-        for (axis, numbers) in self.across() {
-            let (place, size, core, tile) =
-                if axis == last { (&tx, x, core[1], tile[1]) } else { (&ty, y, core[0], tile[0]) };
+        let (core, size) = (self.fused.core(self.rank, self.block), self.fused.tile(self.rank, self.block));
+        for (axis, number) in self.across() {
+            let (place, core, size) = if axis == last { (&tx, core[1], size[1]) } else { (&ty, core[0], size[0]) };
             let margin = [0, 1].map(|side| self.fused.margin(4 - self.rank + axis, side));
-            let block = dialect.block(last - axis);
-            let cells = if self.has_cells(axis) { self.cells() } else { 1 };
-            debug_assert!(i64::from(size) * cells == tile);
+            let cells = self.along(axis);
             let (first, n) = (shared.own(&format!("first{axis}")), shared.own(&format!("n{axis}")));
-            text.line(format!("const i32 {first} = (i32){block} * {core} - {};", margin[0]));
-            for cell in numbers {
-                let (t, own) = (self.of(shared, "t", axis, cell), self.of(shared, "mine", axis, cell));
-                let within = match (cells, cell) {
-                    (1, _) => place.clone(),
-                    (_, 0) => format!("{place} * {cells}"),
-                    _ => format!("{place} * {cells} + {cell}"),
+            if number == 0 {
+                let block = match (axis == last, tiles) {
+                    (true, 2..) => format!("((i32){x_block} * {tiles} + {tile})"),
+                    (true, _) => format!("(i32){x_block}"),
+                    _ => format!("(i32){}", dialect.block(last - axis)),
                 };
-                text.line(format!("const i32 {t} = {first} + {within};"));
-                let mut tests = Vec::new();
-                if margin[0] > 0 {
-                    tests.push(format!("{within} >= {}", margin[0]));
-                }
-                if margin[1] > 0 {
-                    tests.push(format!("{within} < {}", tile - margin[1]));
-                }
-                tests.push(format!("{t} < {n}"));
-                if self.held.staged.is_none() {
-                    text.line(format!("const bool {own} = {};", tests.join(" && ")));
-                }
-                let [lo, hi] = self.faces(axis).map(|face| face == Face::Memory);
-                let tests = [lo.then(|| format!("{t} < 0")), hi.then(|| format!("{t} >= {n}"))];
-                let tests: Vec<String> = tests.into_iter().flatten().collect();
-                if !tests.is_empty() {
-                    let beyond = self.of(shared, "beyond", axis, cell);
-                    text.line(format!("const bool {beyond} = {};", tests.join(" || ")));
-                }
-                if self.placed {
-                    let (at, inside) = (self.of(shared, "in", axis, cell), self.inside(shared, axis, &t, false));
-                    text.line(format!("const i32 {at} = {inside};"));
-                }
+                text.line(format!("const i32 {first} = {block} * {core} - {};", margin[0]));
+            }
+            let (t, own) = (self.numbered(shared, "t", axis, number), self.numbered(shared, "mine", axis, number));
+            let within = match (cells, number) {
+                (1, _) => place.clone(),
+                (_, 0) => format!("{place} * {cells}"),
+                _ => format!("{place} * {cells} + {number}"),
+            };
+            text.line(format!("const i32 {t} = {first} + {within};"));
+            let mut tests = Vec::new();
+            if margin[0] > 0 {
+                tests.push(format!("{within} >= {}", margin[0]));
+            }
+            if margin[1] > 0 {
+                tests.push(format!("{within} < {}", size - margin[1]));
+            }
+            tests.push(format!("{t} < {n}"));
+            if self.leaves_late().is_none() {
+                text.line(format!("const bool {own} = {};", tests.join(" && ")));
+            }
+            let [lo, hi] = self.faces(axis).map(|face| face == Face::Memory);
+            let tests = [lo.then(|| format!("{t} < 0")), hi.then(|| format!("{t} >= {n}"))];
+            let tests: Vec<String> = tests.into_iter().flatten().collect();
+            if !tests.is_empty() {
+                let beyond = self.numbered(shared, "beyond", axis, number);
+                text.line(format!("const bool {beyond} = {};", tests.join(" || ")));
+            }
+            if self.placed {
+                let (at, inside) = (self.numbered(shared, "in", axis, number), self.inside(shared, axis, &t, false));
+                text.line(format!("const i32 {at} = {inside};"));
             }
         }
         self.memory(shared, text, groups);
-        if self.held.staged.is_some() {
-            self.lines(shared, text, groups);
-        }
+        self.lines(shared, text, groups);
         self.ghosts(shared, text);
         let (from, end, march) = (shared.own("from"), shared.own("end"), shared.own("march"));
         let n0 = shared.own("n0");
@@ -99,14 +114,9 @@ impl Streams<'_> {
             text.line(format!("{pointer} {} = {start};", self.arrays[n]));
         }
         // Threads that stage reach into memory elsewhere, but for ghosts.
-        let direct = self.held.staged.is_none() || (0..self.rank).any(|axis| self.remembers(axis));
-        let held: Vec<(usize, i64)> = self
-            .across()
-            .into_iter()
-            .flat_map(|(axis, cells)| cells.into_iter().map(move |cell| (axis, cell)))
-            .collect();
-        for (axis, cell) in held.into_iter().filter(|_| direct) {
-            let (t, at) = (self.of(shared, "t", axis, cell), self.of(shared, "held", axis, cell));
+        let direct = self.leaves_late().is_none() || (0..self.rank).any(|axis| self.remembers(axis));
+        for (axis, number) in self.across().filter(|_| direct) {
+            let (t, at) = (self.numbered(shared, "t", axis, number), self.numbered(shared, "held", axis, number));
             let inside = self.inside(shared, axis, &t, true);
             text.line(format!("const i32 {at} = {inside};"));
         }

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::str::FromStr;
 
-use super::{Faces, Fused, Steps};
+use super::{Faces, Fused, Place, Steps, WARP};
 use crate::plan::auto::Machine;
 
-/// What is asked for: `auto`, `off`, a number of steps, or `depth=5,block=64x8,cells=2,planes=64` (any of them).
+/// What is asked for: `auto`, `off`, a number of steps, or `depth=5,block=64x8,cells=2,planes=64,held=2,shuffle=off` (any of them).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Asked {
     /// What a model of costs says.
@@ -25,12 +25,14 @@ pub struct Parts {
     pub depth: Option<u32>,
     /// Threads of a block along x and y.
     pub block: Option<[u32; 2]>,
-    /// Cells of a thread.
-    pub cells: Option<u32>,
+    /// Cells of a thread: along x and y, or along x (two axes) or y (three) alone.
+    pub cells: Option<(u32, Option<u32>)>,
     /// Planes of a chunk.
     pub planes: Option<u32>,
     /// Blocks that a multiprocessor should have room for.
     pub held: Option<u32>,
+    /// Whether threads of a warp tell each other by shuffles what they read.
+    pub shuffled: Option<bool>,
 }
 
 impl Asked {
@@ -72,7 +74,15 @@ impl FromStr for Asked {
         for part in text.split(',').map(str::trim) {
             match part.split_once('=').unwrap_or(("depth", part)) {
                 ("depth", n) => parts.depth = Some(within("steps", n, MOST[0])?),
-                ("cells", n) => parts.cells = Some(within("cells of a thread", n, MOST[1])?),
+                ("cells", n) => {
+                    let within = |n| within("cells of a thread", n, MOST[1]);
+                    parts.cells = Some(match n.split_once('x') {
+                        Some((x, y)) => (within(x)?, Some(within(y)?)),
+                        None => (within(n)?, None),
+                    });
+                }
+                ("shuffle", "on") => parts.shuffled = Some(true),
+                ("shuffle", "off") => parts.shuffled = Some(false),
                 ("planes", n) => parts.planes = Some(within("planes of a chunk", n, i32::MAX as u32 / 4)?),
                 ("held", n) => parts.held = Some(within("blocks", n, 32)?),
                 ("block", n) => {
@@ -83,7 +93,7 @@ impl FromStr for Asked {
                 }
                 (name, _) => {
                     return Err(format!(
-                        "`{name}`; `auto`, `off`, a number of steps or `depth=3,block=32x8,cells=2,planes=64,held=1`"
+                        "`{name}`; `auto`, `off`, a number of steps or `depth=3,block=32x8,cells=2,planes=64,held=1,shuffle=on`"
                     ));
                 }
             }
@@ -111,6 +121,8 @@ pub struct Target<'a> {
     pub others: u32,
     /// The compiler is told to write out planes that follow one another.
     pub unrolled: bool,
+    /// Threads of a warp can tell each other what is in their registers.
+    pub shuffles: bool,
 }
 
 /// How steps are to run.
@@ -126,13 +138,17 @@ pub struct Chosen {
     pub cycles: f64,
 }
 
-/// 32-bit registers of a multiprocessor, of a thread at most, and those that a thread has for other things.
-const REGISTERS: [u64; 3] = [65536, 255, 36];
+/// 32-bit registers of a multiprocessor, of a thread at most, and those that a thread has for other things, without and with
+/// shuffles.
+const REGISTERS: [u64; 4] = [65536, 255, 36, 48];
 /// Bytes that the blocks of a multiprocessor share at most, threads that it has room for, and bytes that a block takes by
 /// itself.
 const TOGETHER: [u64; 3] = [228 << 10, 2048, 1 << 10];
-/// Bytes of memory that a multiprocessor moves in a cycle: single steps, and blocks of several steps.
+/// Bytes of memory that a multiprocessor moves in a cycle: single steps and forms with shuffles, and other blocks of several steps.
 const MOVED: [f64; 2] = [15.0, 13.5];
+/// Cycles of a multiprocessor for a cell of a form with shuffles beside its operations, of one warp: a part, and one that the
+/// cells of a thread share; in two axes and in three.
+const APART: [[f64; 2]; 2] = [[0.5, 1.6], [1.0, 11.0]];
 /// Most steps that are chosen: what those of a plane wait for one another adds up.
 const DEEPEST: u32 = 7;
 /// Cycles that a step of a plane takes at least: shared memory, a chain of operations.
@@ -150,35 +166,70 @@ pub fn choose(steps: &Steps, target: &Target<'_>, asked: &Parts, most: u32, odd:
         (true, Some(depth)) => vec![(depth.min(most) - 1) | 1],
         (true, None) => (3..=most.min(DEEPEST)).step_by(2).collect(),
     };
-    let blocks: Vec<[u32; 2]> = match (asked.block, steps.rank) {
-        (Some(block), _) => vec![block],
-        (None, 2) => vec![[64, 1], [128, 1], [256, 1], [512, 1]],
-        (None, _) => vec![[32, 4], [32, 8], [64, 4], [32, 16], [64, 8]],
-    };
-    let cells: Vec<u32> = asked.cells.map_or_else(|| vec![1, 2, 4], |cells| vec![cells]);
+    let forms: Vec<bool> = asked.shuffled.map_or_else(|| vec![false, true], |one| vec![one]);
+    let can_shuffle = |form: &bool| !form || target.shuffles && SHUFFLED.contains(&steps.scalar.size());
     let mut best: Option<Chosen> = None;
     for depth in depths.into_iter().filter(|depth| (2..=MOST[0]).contains(depth)) {
-        for [x, y] in &blocks {
-            for cells in &cells {
-                let fused = Fused {
-                    out: steps.pair.0 as u8,
-                    inp: steps.pair.1 as u8,
-                    depth: depth as u8,
-                    cells: *cells as u8,
-                    faces: *target.faces,
-                    reach: steps.reach(),
-                    unrolled: target.unrolled,
-                    held: 1,
-                };
-                let block = [*x, if steps.rank == 2 { 1 } else { *y }, 1];
-                let Some(chosen) = cost(steps, target, fused, block, asked) else { continue };
-                if best.as_ref().is_none_or(|best| chosen.cycles < best.cycles) {
-                    best = Some(chosen);
+        for shuffled in forms.iter().copied().filter(can_shuffle) {
+            for [x, y] in asked.block.map_or_else(|| blocks(steps.rank, shuffled), |block| vec![block]) {
+                for cells in asked_cells(asked, steps.rank).unwrap_or_else(|| cells(steps.rank, shuffled)) {
+                    let fused = Fused {
+                        out: steps.pair.0 as u8,
+                        inp: steps.pair.1 as u8,
+                        depth: depth as u8,
+                        cells,
+                        shuffled,
+                        faces: *target.faces,
+                        reach: steps.reach(),
+                        unrolled: target.unrolled,
+                        held: 1,
+                    };
+                    let block = [x, if steps.rank == 2 { 1 } else { y }, 1];
+                    let suits = fused.suits(steps.rank, block);
+                    let Some(chosen) = suits.then(|| cost(steps, target, fused, block, asked)).flatten() else {
+                        continue;
+                    };
+                    if best.as_ref().is_none_or(|best| chosen.cycles < best.cycles) {
+                        best = Some(chosen);
+                    }
                 }
             }
         }
     }
     best
+}
+
+/// Bytes of values that threads of a warp can tell each other, and that copies which no thread waits for bring.
+const SHUFFLED: [usize; 2] = [4, 8];
+
+/// Blocks that are worth a try.
+fn blocks(rank: usize, shuffled: bool) -> Vec<[u32; 2]> {
+    match (rank, shuffled) {
+        (2, true) => vec![[WARP, 1], [2 * WARP, 1], [4 * WARP, 1]],
+        (2, false) => vec![[64, 1], [128, 1], [256, 1], [512, 1]],
+        (_, true) => vec![[WARP, 8], [WARP, 12], [WARP, 16]],
+        (_, false) => vec![[32, 4], [32, 8], [64, 4], [32, 16], [64, 8]],
+    }
+}
+
+/// Cells of a thread along y and x that are worth a try.
+fn cells(rank: usize, shuffled: bool) -> Vec<[u8; 2]> {
+    match (rank, shuffled) {
+        (2, true) => vec![[1, 2], [1, 4], [1, 8]],
+        (2, false) => vec![[1, 1], [1, 2], [1, 4]],
+        (_, true) => vec![[2, 1], [4, 1], [2, 2], [3, 2], [4, 2]],
+        (_, false) => vec![[1, 1], [2, 1], [4, 1]],
+    }
+}
+
+/// Those that are asked for.
+fn asked_cells(asked: &Parts, rank: usize) -> Option<Vec<[u8; 2]>> {
+    let cells = match asked.cells? {
+        (x, Some(y)) => [y, x],
+        (n, None) if rank == 2 => [1, n],
+        (n, None) => [n, 1],
+    };
+    Some(vec![cells.map(|n| n as u8)])
 }
 
 /// Cycles of a step that runs by itself.
@@ -192,21 +243,30 @@ pub fn single(steps: &Steps, target: &Target<'_>) -> f64 {
 fn cost(steps: &Steps, target: &Target<'_>, fused: Fused, block: [u32; 3], asked: &Parts) -> Option<Chosen> {
     let (rank, size) = (steps.rank, steps.scalar.size() as u64);
     let threads = u64::from(block[0]) * u64::from(block[1]);
-    let (depth, cells) = (u64::from(fused.depth), u64::from(fused.cells));
+    let (depth, cells) = (u64::from(fused.depth), fused.each().unsigned_abs());
     let stream = steps.stream(&fused);
     let shared = fused.shared(steps, block);
-    let each = cells * size.div_ceil(4);
-    let registers = depth * each * stream.kept() as u64 + 2 * each + REGISTERS[2];
+    let words = size.div_ceil(4);
+    let told = steps.shuffles(&fused);
+    // Those of several planes are kept.
+    let near: u64 = told.values().filter(|[lo, hi]| lo < hi).map(|[lo, hi]| (hi - lo) as u64).sum();
+    let registers = match fused.shuffled {
+        true => words * (depth * (cells * (stream.kept() as u64 - 1) + near) + 3 * cells) + REGISTERS[3],
+        false => words * (depth * cells * stream.kept() as u64 + 2 * cells) + REGISTERS[2],
+    };
     let tiles = fused.blocks(block, 1, target.extent)?;
-    let [tile, core] = [fused.tile(rank, block), fused.core(rank, block)].map(|[y, x]| (y * x) as f64);
+    let [tile, core] =
+        [fused.tile(rank, block), fused.core(rank, block)].map(|[y, x]| (y * x * i64::from(fused.tiles(block))) as f64);
     if threads > target.threads.into() || shared > target.shared || core < 1.0 {
         return None;
     }
     let room = |held: u64| {
-        let own = (REGISTERS[0] / (threads * held) / 8 * 8).min(REGISTERS[1]);
+        // A multiprocessor has four parts, and each of them its warps and their registers.
+        let warps = (threads * held).div_ceil(WARP.into()).next_multiple_of(4);
+        let own = (REGISTERS[0] / (warps * u64::from(WARP)) / 8 * 8).min(REGISTERS[1]);
         registers <= own && (shared + TOGETHER[2]) * held <= TOGETHER[0] && threads * held <= TOGETHER[1]
     };
-    let most = (1..=8).take_while(|held| room(*held)).last();
+    let most = (1..=16).take_while(|held| room(*held)).last();
     let held = asked.held.map(u64::from).or(most)?;
     let fused = Fused { held: held as u8, ..fused };
     // Cycles of a multiprocessor for a plane of all its blocks.
@@ -215,19 +275,30 @@ fn cost(steps: &Steps, target: &Target<'_>, fused: Fused, block: [u32; 3], asked
     let shared = (near + handed) / each * size as f64 / 128.0;
     let work = f64::from(target.work);
     let issued = (work + (near + handed) / each + 5.0) / 128.0;
+    // Threads of a warp reach for other arrays at cells that lie apart.
+    let far = f64::from(target.others) / 4.0 * f64::from(fused.cells[1]) / 12.0;
     // Few warps do not hide what each waits for.
     let warps = (threads * held) as f64 / 32.0;
-    let cell = (work / rate).max(shared).max(issued) * 1.2 * (1.0 + 6.0 / warps);
-    let moved = (tile * (size as f64 + f64::from(target.others) * depth as f64) + core * size as f64) / MOVED[1];
+    let cell = match fused.shuffled {
+        true => work / rate + (APART[rank - 2][0] + APART[rank - 2][1] / each) / warps + far,
+        false => (work / rate).max(shared).max(issued) * 1.2 * (1.0 + 6.0 / warps),
+    };
+    let bytes = tile * (size as f64 + f64::from(target.others) * depth as f64) + core * size as f64;
+    let moved = bytes / if fused.shuffled { MOVED[0] } else { MOVED[1] };
     let all = held as f64 * (tile * depth as f64 * cell).max(moved);
-    let plane = all.max(depth as f64 * CHAIN + 60.0);
+    // Barriers of blocks whose rows are long.
+    let waits = if rank == 2 && !fused.shuffled { 1.1 } else { 1.0 };
+    let plane = all.max(depth as f64 * CHAIN + 60.0) * waits;
     let warm = (depth as i64 * (i64::from(fused.reach[4 - rank][0]) + stream.lag)) as f64;
     let across = (tiles[0] * tiles[1]) as f64;
     let whole = target.extent[0].max(1);
     let at_once = (u64::from(target.machine.multiprocessors.max(1)) * held) as f64;
+    // Warps that wait for no other drift apart, and end apart if none come after them.
+    let drift = if rank == 2 && fused.shuffled { 0.18 } else { 0.0 };
     let of = |planes: i64| {
         let chunks = ((whole + planes - 1) / planes) as f64;
-        (across * chunks / at_once).ceil() * (planes as f64 + warm) * plane
+        let rounds = across * chunks / at_once;
+        rounds.ceil() * (planes as f64 + warm) * plane * (1.0 + drift / rounds.ceil())
     };
     let lengths = (1..=128).map(|chunks| (whole + chunks - 1) / chunks);
     let planes = match asked.planes {
@@ -240,13 +311,7 @@ fn cost(steps: &Steps, target: &Target<'_>, fused: Fused, block: [u32; 3], asked
 
 /// Values that a thread reads of other threads' cells in a step of a plane, and those that it hands to them.
 fn exchanged(steps: &Steps, fused: &Fused) -> (f64, f64) {
-    let cells = i64::from(fused.cells);
-    let mut near = BTreeSet::new();
-    for cell in 0..cells {
-        near.extend(
-            steps.offsets.iter().map(|offset| steps.place(offset, cell, cells)).filter(|place| !place.is_own()),
-        );
-    }
+    let near: BTreeSet<Place> = steps.places(fused).filter(|place| !fused.at_once(place)).collect();
     let handed: BTreeSet<i64> = near.iter().map(|place| place.cell).collect();
     (near.len() as f64, handed.len() as f64)
 }
