@@ -27,6 +27,7 @@ mod programs;
 mod registers;
 mod walks;
 
+use std::cell::Cell;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -53,7 +54,8 @@ struct Options {
     /// programs to compare with are those in the folder that TIDA_REFERENCES names
     #[arg(long)]
     ooc: bool,
-    /// Takes the cases of the gallery's programs and of Lashgar's figures instead: operations, stencils, programs, sharing
+    /// Takes the cases of the gallery's programs and of Lashgar's figures instead: operations, stencils, programs, sharing,
+    /// breakdown
     #[arg(long, conflicts_with = "ooc")]
     gallery: bool,
     /// Takes micro-benchmarks of the GPU's memory instead of the others
@@ -102,6 +104,8 @@ struct Bench {
     device: Device,
     /// For the references; none beside the CPU.
     gpu: Option<Gpu>,
+    /// Whether accelerators take down what runs when.
+    timeline: Cell<bool>,
     effort: Effort,
     size: usize,
     /// Along each axis of the cases that are larger than the memory they may use.
@@ -115,7 +119,7 @@ struct Bench {
 impl Bench {
     /// An accelerator on the device asked for.
     fn accelerator(&self, math: Math) -> Result<TileAcc> {
-        Ok(TileAcc::builder().device(self.device).math(math).build()?)
+        Ok(TileAcc::builder().device(self.device).math(math).timeline(self.timeline.get()).build()?)
     }
 
     /// As [`Bench::accelerator`], with plans found by timed trials.
@@ -172,11 +176,12 @@ fn run() -> Result<()> {
         ("out of core, periodic", ooc::periodic),
         ("exceed", exceed::exceed),
     ];
-    let of_gallery: [(&str, Case); 4] = [
+    let of_gallery: [(&str, Case); 5] = [
         ("operations", gallery::operations),
         ("stencils", gallery::stencils),
         ("programs", gallery::programs),
         ("sharing", gallery::sharing),
+        ("breakdown", gallery::breakdown),
     ];
     let micro: [(&str, Case); 3] = [("latency", micro::latency), ("banks", micro::banks), ("loads", micro::loads)];
     let cases: &[(&str, Case)] = match options {
@@ -193,7 +198,7 @@ fn run() -> Result<()> {
     let size = options.size.unwrap_or(if on_cpu { 64 } else { 512 }) as usize;
     let large = options.size.unwrap_or(if on_cpu { 64 } else { 1024 }) as usize;
     let (memory, host_memory) = (options.memory, options.host_memory);
-    let bench = Bench { device, gpu, effort, size, large, memory, host_memory };
+    let bench = Bench { device, gpu, timeline: Cell::new(false), effort, size, large, memory, host_memory };
     if let Some(way) = &options.once {
         return mapping::once(&bench, way);
     }
