@@ -12,6 +12,7 @@
 //! `--micro` is a third one (`cargo xtask bench micro`): micro-benchmarks of the GPU's memory, without tida.
 
 mod cells;
+mod channels;
 mod cuda;
 mod exceed;
 mod figures;
@@ -46,7 +47,7 @@ struct Options {
     #[arg(long, value_enum, default_value_t = On::Cuda)]
     device: On,
     /// Cases whose name holds one of these: heat3, heat2, sincos, sum, slabs, gemm, matvec, nbody, overhead, first, mapping,
-    /// seismic, sweep, writes, fused; and of the set that `--ooc` chooses: many, periodic, pass, exceed, figure; and of that of
+    /// seismic, sweep, writes, fused, channels (with hotspot, pathfinder, stencil, dyadic, tree, product, bodies); and of the set that `--ooc` chooses: many, periodic, pass, exceed, figure; and of that of
     /// `--micro`: loads, banks, latency
     #[arg(long = "case", value_name = "NAME")]
     cases: Vec<String>,
@@ -148,7 +149,7 @@ fn run() -> Result<()> {
         return host::first_call(device);
     }
     type Case = fn(&Bench, &mut Output) -> Result<()>;
-    let in_process: [(&str, Case); 16] = [
+    let in_process: [(&str, Case); 23] = [
         ("heat3 f64", heat::heat3::<f64>),
         ("heat3 f32", heat::heat3::<f32>),
         ("heat2 f64", heat::heat2),
@@ -165,6 +166,13 @@ fn run() -> Result<()> {
         ("sweep", registers::sweeps),
         ("writes", registers::writes),
         ("fused", fused::fused),
+        ("channels: hotspot", channels::hotspot),
+        ("channels: pathfinder", channels::pathfinder),
+        ("channels: stencil", channels::stencil),
+        ("channels: dyadic", channels::dyadic),
+        ("channels: tree", channels::tree),
+        ("channels: product", channels::product),
+        ("channels: bodies", channels::bodies),
     ];
     let ooc: [(&str, Case); 8] = [
         ("figure 1", figures::figure_1),
