@@ -201,7 +201,13 @@ fn run() -> Result<()> {
 
     let on_cpu = options.device == On::Cpu;
     // The other set compares with programs of their own.
-    let gpu = if on_cpu || options.ooc { None } else { Some(Gpu::open()?) };
+    let gpu = match options.device {
+        On::Cpu => None,
+        _ if options.ooc => None,
+        // OpenCL may run on what is no GPU.
+        On::Opencl => Gpu::open().ok(),
+        On::Cuda => Some(Gpu::open()?),
+    };
     let effort = Effort { rounds: options.rounds as usize, seconds: f64::from(options.milliseconds) * 1e-3 };
     let size = options.size.unwrap_or(if on_cpu { 64 } else { 512 }) as usize;
     let large = options.size.unwrap_or(if on_cpu { 64 } else { 1024 }) as usize;

@@ -8,10 +8,12 @@ mod bfs;
 mod dyadic;
 mod fdtd2d;
 mod gemm;
+mod gemm_groups;
 mod hotspot;
 mod jacobi9;
 mod matrix_add;
 mod nbody;
+mod nbody_groups;
 mod nearest_neighbour;
 mod needleman_wunsch;
 mod pathfinder;
@@ -48,10 +50,12 @@ const PROGRAMS: &[Program] = &[
     dyadic::PROGRAM,
     fdtd2d::PROGRAM,
     gemm::PROGRAM,
+    gemm_groups::PROGRAM,
     hotspot::PROGRAM,
     jacobi9::PROGRAM,
     matrix_add::PROGRAM,
     nbody::PROGRAM,
+    nbody_groups::PROGRAM,
     nearest_neighbour::PROGRAM,
     needleman_wunsch::PROGRAM,
     pathfinder::PROGRAM,

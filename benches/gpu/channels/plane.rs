@@ -263,7 +263,7 @@ pub fn hotspot(bench: &Bench, output: &mut Output) -> Result<()> {
                 let name = format!("{wide}x{high}");
                 ways.push((Kind::Hand, name, Box::new(ByHand { on: on.clone(), block: [wide, high], zone: None })));
             }
-            for (wide, halo) in blocks_and_halos().filter(|(wide, halo)| wide - 2 * halo >= 2) {
+            for (wide, halo) in blocks_and_halos().filter(|(wide, halo)| *wide >= 2 * halo + 2) {
                 let (name, block) = (format!("halo {halo}, {wide}x{wide}"), [wide, wide]);
                 ways.push((Kind::HandChannel, name, Box::new(ByHand { on: on.clone(), block, zone: Some(halo) })));
             }
