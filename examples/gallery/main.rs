@@ -31,6 +31,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use tida_kernels::analysis::{Precalculability, Why};
+use tida_kernels::ir::Access;
 use tida_suite::Result;
 use tida_suite::flags::{Example, Settings};
 
@@ -116,8 +117,12 @@ fn indexes<'a>(kernels: impl Iterator<Item = &'a tida::KernelReport>) -> String 
     let mut counts = [0; 7];
     let mut arrays = 0;
     for kernel in kernels {
-        arrays += kernel.kernel().args.len();
-        for read in kernel.analysis().args.iter().flat_map(|arg| &arg.accesses).filter(|access| !access.write) {
+        // Without what groups share.
+        let args = &kernel.kernel().args;
+        let launched = args.iter().take_while(|arg| arg.access != Access::Shared).count();
+        arrays += launched;
+        let used = kernel.analysis().args.iter().take(launched);
+        for read in used.flat_map(|arg| &arg.accesses).filter(|access| !access.write) {
             counts[0] += 1;
             counts[match read.precalculable {
                 Precalculability::Static => 1,

@@ -565,3 +565,26 @@ fn more_than_a_block_can_share() {
     run(&TileIter::new(&a).device(Device::Cpu).next().unwrap()).unwrap();
     assert_eq!(bits(&b), bits(&a));
 }
+
+#[test]
+fn kernels_over_groups_are_listed() {
+    let acc = on_cpu();
+    let a = line(&acc, 128, 1, 1);
+    let mut b = a.like().unwrap();
+    compute_groups(
+        &first(&a),
+        [32],
+        (&mut b, &a),
+        group_kernel!(|b, a, group| {
+            let s = group.fetch(a, [1], [1]);
+            let c = group.channel::<f64>([0], [0]);
+            group.each(|t| c[t] = s[t - [1]] + s[t + [1]]);
+            group.each(|t| b[t.at()] = 0.125 * c[t]);
+        }),
+    )
+    .unwrap();
+    let listed: Vec<String> = tida::kernels().iter().map(ToString::to_string).collect();
+    // Of 34 and of 32 slots of 8 bytes.
+    let parts = ["groups.rs", "threads: 32 x 1 x 1", "2 phases, 528 bytes shared"];
+    assert!(listed.iter().any(|text| parts.iter().all(|part| text.contains(part))), "{listed:?}");
+}
