@@ -1,8 +1,13 @@
 //! The other side: kernels written by hand, compiled and launched in this process, in the context that tida uses too.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, CudaFunction, CudaModule, CudaSlice, CudaStream, LaunchConfig, PinnedHostSlice};
+use cudarc::driver::sys::CUevent_flags;
+use cudarc::driver::{
+    CudaContext, CudaEvent, CudaFunction, CudaModule, CudaSlice, CudaStream, LaunchConfig, PinnedHostSlice,
+    ValidAsZeroBits,
+};
 use cudarc::nvrtc::CompileOptions;
 use tida_suite::Result;
 
@@ -22,6 +27,24 @@ pub struct Gpu {
     pub stream: Arc<CudaStream>,
     architecture: String,
     pub name: String,
+    /// What runs when, if that is taken down.
+    marks: RefCell<Option<Vec<Mark>>>,
+}
+
+/// What a program by hand does on the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Copies between the host and the device.
+    Link,
+    /// Kernels, and what else fills or copies memory of the device.
+    Kernels,
+}
+
+/// Work between two events of the stream.
+#[derive(Debug)]
+struct Mark {
+    part: Part,
+    ends: [CudaEvent; 2],
 }
 
 impl Gpu {
@@ -47,6 +70,7 @@ impl Gpu {
             architecture: format!("--gpu-architecture=compute_{major}{minor}"),
             name: context.name()?,
             context,
+            marks: RefCell::new(None),
         })
     }
 
@@ -59,8 +83,39 @@ impl Gpu {
         Ok(self.context.load_module(made?)?)
     }
 
+    /// Takes down from now on what [`Gpu::marked`] runs.
+    pub fn mark(&self) {
+        *self.marks.borrow_mut() = Some(Vec::new());
+    }
+
+    /// Seconds of each part since [`Gpu::mark`], copies first; nothing is taken down from now on.
+    pub fn taken(&self) -> Result<[f64; 2]> {
+        let mut seconds = [0.0; 2];
+        for Mark { part, ends: [start, end] } in self.marks.take().unwrap_or_default() {
+            seconds[part as usize] += f64::from(start.elapsed_ms(&end)?) * 1e-3;
+        }
+        Ok(seconds)
+    }
+
+    /// Runs `f`, which puts work into the stream, between two events if they are taken down.
+    pub fn marked<T, E>(&self, part: Part, f: impl FnOnce() -> Result<T, E>) -> Result<T>
+    where
+        E: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let mut marks = self.marks.borrow_mut();
+        let Some(marks) = marks.as_mut() else { return f().map_err(Into::into) };
+        let event = || self.stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
+        let start = event()?;
+        let value = f().map_err(Into::into)?;
+        marks.push(Mark { part, ends: [start, event()?] });
+        Ok(value)
+    }
+
     /// Memory of the host that copies do not stop at.
-    pub fn pinned(&self, values: &[f32]) -> Result<PinnedHostSlice<f32>> {
+    pub fn pinned<T: ValidAsZeroBits + cudarc::driver::DeviceRepr + Copy>(
+        &self,
+        values: &[T],
+    ) -> Result<PinnedHostSlice<T>> {
         // SAFETY: every value is written here, before anyone reads it.
         let mut pinned = unsafe { self.context.alloc_pinned_with_flags(values.len(), 0)? };
         pinned.as_mut_slice()?.copy_from_slice(values);

@@ -12,6 +12,7 @@
 //! `--micro` is a third one (`cargo xtask bench micro`): micro-benchmarks of the GPU's memory, without tida.
 
 mod cells;
+mod channels;
 mod cuda;
 mod exceed;
 mod figures;
@@ -27,6 +28,7 @@ mod programs;
 mod registers;
 mod walks;
 
+use std::cell::Cell;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -45,7 +47,7 @@ struct Options {
     #[arg(long, value_enum, default_value_t = On::Cuda)]
     device: On,
     /// Cases whose name holds one of these: heat3, heat2, sincos, sum, slabs, gemm, matvec, nbody, overhead, first, mapping,
-    /// seismic, sweep, writes, fused; and of the set that `--ooc` chooses: many, periodic, pass, exceed, figure; and of that of
+    /// seismic, sweep, writes, fused, channels (with hotspot, pathfinder, stencil, dyadic, tree, product, bodies); and of the set that `--ooc` chooses: many, periodic, pass, exceed, figure; and of that of
     /// `--micro`: loads, banks, latency
     #[arg(long = "case", value_name = "NAME")]
     cases: Vec<String>,
@@ -53,7 +55,8 @@ struct Options {
     /// programs to compare with are those in the folder that TIDA_REFERENCES names
     #[arg(long)]
     ooc: bool,
-    /// Takes the cases of the gallery's programs and of Lashgar's figures instead: operations, stencils, programs, sharing
+    /// Takes the cases of the gallery's programs and of Lashgar's figures instead: operations, stencils, programs, sharing,
+    /// breakdown
     #[arg(long, conflicts_with = "ooc")]
     gallery: bool,
     /// Takes micro-benchmarks of the GPU's memory instead of the others
@@ -102,6 +105,8 @@ struct Bench {
     device: Device,
     /// For the references; none beside the CPU.
     gpu: Option<Gpu>,
+    /// Whether accelerators take down what runs when.
+    timeline: Cell<bool>,
     effort: Effort,
     size: usize,
     /// Along each axis of the cases that are larger than the memory they may use.
@@ -115,7 +120,7 @@ struct Bench {
 impl Bench {
     /// An accelerator on the device asked for.
     fn accelerator(&self, math: Math) -> Result<TileAcc> {
-        Ok(TileAcc::builder().device(self.device).math(math).build()?)
+        Ok(TileAcc::builder().device(self.device).math(math).timeline(self.timeline.get()).build()?)
     }
 
     /// As [`Bench::accelerator`], with plans found by timed trials.
@@ -144,7 +149,7 @@ fn run() -> Result<()> {
         return host::first_call(device);
     }
     type Case = fn(&Bench, &mut Output) -> Result<()>;
-    let in_process: [(&str, Case); 16] = [
+    let in_process: [(&str, Case); 23] = [
         ("heat3 f64", heat::heat3::<f64>),
         ("heat3 f32", heat::heat3::<f32>),
         ("heat2 f64", heat::heat2),
@@ -161,6 +166,13 @@ fn run() -> Result<()> {
         ("sweep", registers::sweeps),
         ("writes", registers::writes),
         ("fused", fused::fused),
+        ("channels: hotspot", channels::hotspot),
+        ("channels: pathfinder", channels::pathfinder),
+        ("channels: stencil", channels::stencil),
+        ("channels: dyadic", channels::dyadic),
+        ("channels: tree", channels::tree),
+        ("channels: product", channels::product),
+        ("channels: bodies", channels::bodies),
     ];
     let ooc: [(&str, Case); 8] = [
         ("figure 1", figures::figure_1),
@@ -172,11 +184,12 @@ fn run() -> Result<()> {
         ("out of core, periodic", ooc::periodic),
         ("exceed", exceed::exceed),
     ];
-    let of_gallery: [(&str, Case); 4] = [
+    let of_gallery: [(&str, Case); 5] = [
         ("operations", gallery::operations),
         ("stencils", gallery::stencils),
         ("programs", gallery::programs),
         ("sharing", gallery::sharing),
+        ("breakdown", gallery::breakdown),
     ];
     let micro: [(&str, Case); 3] = [("latency", micro::latency), ("banks", micro::banks), ("loads", micro::loads)];
     let cases: &[(&str, Case)] = match options {
@@ -188,12 +201,18 @@ fn run() -> Result<()> {
 
     let on_cpu = options.device == On::Cpu;
     // The other set compares with programs of their own.
-    let gpu = if on_cpu || options.ooc { None } else { Some(Gpu::open()?) };
+    let gpu = match options.device {
+        On::Cpu => None,
+        _ if options.ooc => None,
+        // OpenCL may run on what is no GPU.
+        On::Opencl => Gpu::open().ok(),
+        On::Cuda => Some(Gpu::open()?),
+    };
     let effort = Effort { rounds: options.rounds as usize, seconds: f64::from(options.milliseconds) * 1e-3 };
     let size = options.size.unwrap_or(if on_cpu { 64 } else { 512 }) as usize;
     let large = options.size.unwrap_or(if on_cpu { 64 } else { 1024 }) as usize;
     let (memory, host_memory) = (options.memory, options.host_memory);
-    let bench = Bench { device, gpu, effort, size, large, memory, host_memory };
+    let bench = Bench { device, gpu, timeline: Cell::new(false), effort, size, large, memory, host_memory };
     if let Some(way) = &options.once {
         return mapping::once(&bench, way);
     }

@@ -196,9 +196,9 @@ pub struct Poisson {
     pub p: TileArray<f32, 3>,
     next: TileArray<f32, 3>,
     start: TileArray<f32, 3>,
-    a: TileArray<[f32; 4], 3>,
-    b: TileArray<[f32; 3], 3>,
-    c: TileArray<[f32; 3], 3>,
+    pub a: TileArray<[f32; 4], 3>,
+    pub b: TileArray<[f32; 3], 3>,
+    pub c: TileArray<[f32; 3], 3>,
 }
 
 impl Poisson {

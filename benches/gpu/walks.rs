@@ -16,7 +16,7 @@ const MATVEC: &str = include_str!("../reference/matvec.cu");
 const NBODY: &str = include_str!("../reference/nbody.cu");
 
 /// Keeps two bodies that meet from pulling without bound: the square of a length.
-const SOFTENING: f32 = 0.01;
+pub const SOFTENING: f32 = 0.01;
 
 /// How tida may cache what kernels read; the first is what it chooses by itself.
 pub const HOW: [(&str, Option<Cache>); 6] = [
@@ -28,7 +28,7 @@ pub const HOW: [(&str, Option<Cache>); 6] = [
     ("preload", Some(Cache::Preload)),
 ];
 
-fn single(n: usize) -> f32 {
+pub fn single(n: usize) -> f32 {
     noise(n) as f32 - 0.5
 }
 
@@ -325,14 +325,14 @@ fn equal(output: &mut Output, case: &str, found: &[f32], expected: &[f32]) -> St
 
 /// Where a body is, and its mass.
 #[derive(Clone, Copy, Debug, PartialEq, Element)]
-struct Body {
-    x: f32,
-    y: f32,
-    z: f32,
-    mass: f32,
+pub struct Body {
+    pub x: f32,
+    pub y: f32,
+    pub z: f32,
+    pub mass: f32,
 }
 
-fn body(i: usize) -> Body {
+pub fn body(i: usize) -> Body {
     let place = |axis: usize| 2.0 * single(3 * i + axis);
     Body { x: place(0), y: place(1), z: place(2), mass: 0.75 + 0.5 * single(3 * i) }
 }
@@ -357,6 +357,19 @@ macro_rules! pull_of_all {
     };
 }
 
+/// The pulls of all bodies on each, over these tiles of `pulls`.
+pub fn attract(
+    tiles: TileIter<1>,
+    pulls: &mut TileArray<[f32; 3], 1>,
+    bodies: &TileArray<Body, 1>,
+) -> tida::Result<()> {
+    let (count, softening) = (bodies.shape()[0] as i64, SOFTENING);
+    for tile in tiles {
+        compute(&tile, (&mut *pulls, all(bodies)), pull_of_all!(count, softening))?;
+    }
+    Ok(())
+}
+
 /// Bodies and their pulls.
 struct Bodies {
     acc: TileAcc,
@@ -377,11 +390,8 @@ impl Bodies {
 impl Walk for Bodies {
     fn run(&mut self, steps: usize, how: Option<Cache>) -> Result<()> {
         let Bodies { acc, bodies, pulls } = self;
-        let (count, softening) = (bodies.shape()[0] as i64, SOFTENING);
         for _ in 0..steps {
-            for tile in hinted(TileIter::new(pulls), &[1], how) {
-                compute(&tile, (&mut *pulls, all(bodies)), pull_of_all!(count, softening))?;
-            }
+            attract(hinted(TileIter::new(pulls), &[1], how), pulls, bodies)?;
         }
         Ok(acc.sync()?)
     }

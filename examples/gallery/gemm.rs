@@ -77,7 +77,7 @@ program!(gemm_f32, f32);
 program!(gemm_f64, f64);
 
 /// The same by plain loops: rows of `B` are added up, in the same order for each cell.
-fn product<T: Real>(n: usize, a: &[T], b: &[T]) -> Vec<T> {
+pub fn product<T: Real>(n: usize, a: &[T], b: &[T]) -> Vec<T> {
     let mut c = vec![T::of(0.0); n * n];
     for (a, c) in a.chunks_exact(n).zip(c.chunks_exact_mut(n)) {
         for (&a, b) in a.iter().zip(b.chunks_exact(n)) {

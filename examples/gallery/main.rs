@@ -8,10 +8,12 @@ mod bfs;
 mod dyadic;
 mod fdtd2d;
 mod gemm;
+mod gemm_groups;
 mod hotspot;
 mod jacobi9;
 mod matrix_add;
 mod nbody;
+mod nbody_groups;
 mod nearest_neighbour;
 mod needleman_wunsch;
 mod pathfinder;
@@ -29,6 +31,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use tida_kernels::analysis::{Precalculability, Why};
+use tida_kernels::ir::Access;
 use tida_suite::Result;
 use tida_suite::flags::{Example, Settings};
 
@@ -48,10 +51,12 @@ const PROGRAMS: &[Program] = &[
     dyadic::PROGRAM,
     fdtd2d::PROGRAM,
     gemm::PROGRAM,
+    gemm_groups::PROGRAM,
     hotspot::PROGRAM,
     jacobi9::PROGRAM,
     matrix_add::PROGRAM,
     nbody::PROGRAM,
+    nbody_groups::PROGRAM,
     nearest_neighbour::PROGRAM,
     needleman_wunsch::PROGRAM,
     pathfinder::PROGRAM,
@@ -112,8 +117,12 @@ fn indexes<'a>(kernels: impl Iterator<Item = &'a tida::KernelReport>) -> String 
     let mut counts = [0; 7];
     let mut arrays = 0;
     for kernel in kernels {
-        arrays += kernel.kernel().args.len();
-        for read in kernel.analysis().args.iter().flat_map(|arg| &arg.accesses).filter(|access| !access.write) {
+        // Without what groups share.
+        let args = &kernel.kernel().args;
+        let launched = args.iter().take_while(|arg| arg.access != Access::Shared).count();
+        arrays += launched;
+        let used = kernel.analysis().args.iter().take(launched);
+        for read in used.flat_map(|arg| &arg.accesses).filter(|access| !access.write) {
             counts[0] += 1;
             counts[match read.precalculable {
                 Precalculability::Static => 1,

@@ -28,15 +28,15 @@ pub const PROGRAM: Program = Program {
 
 /// Where a body is, and its mass.
 #[derive(Clone, Copy, Debug, PartialEq, Element)]
-struct Body {
-    x: f32,
-    y: f32,
-    z: f32,
-    mass: f32,
+pub struct Body {
+    pub x: f32,
+    pub y: f32,
+    pub z: f32,
+    pub mass: f32,
 }
 
 /// Keeps two bodies that meet from pulling without bound: the square of a length.
-const SOFTENING: f32 = 0.01;
+pub const SOFTENING: f32 = 0.01;
 /// Time of a step.
 const DT: f32 = 0.01;
 
@@ -47,21 +47,12 @@ fn body(i: usize, n: usize) -> Body {
 }
 
 fn run(settings: &Settings) -> Result<()> {
-    let acc = settings.accelerator(2)?;
-    let n = settings.shape[0];
-    let mut bodies = settings.array::<Body, 1>(&acc, Boundary::Open)?;
-    bodies.fill(|[i]| body(i, n))?;
-    let mut pull = settings.array::<[f32; 3], 1>(&acc, Boundary::Open)?;
-    let mut velocity = pull.like()?;
-    let tile_size = settings.tile()?;
-
-    let (count, dt, softening) = (n as i64, DT, SOFTENING);
-    let clock = settings.clock();
-    for _ in 0..settings.steps {
-        for tile in TileIter::new(&pull).tile_size(tile_size) {
+    steps(settings, |settings, pull, bodies| {
+        let (count, softening) = (bodies.shape()[0] as i64, SOFTENING);
+        for tile in TileIter::new(pull).tile_size(settings.tile()?) {
             compute(
                 &tile,
-                (&mut pull, all(&bodies)),
+                (&mut *pull, all(bodies)),
                 kernel!(|pull, bodies, at| {
                     let own = bodies[at];
                     let (mut x, mut y, mut z) = (0.0, 0.0, 0.0);
@@ -78,6 +69,27 @@ fn run(settings: &Settings) -> Result<()> {
                 }),
             )?;
         }
+        Ok(())
+    })
+}
+
+/// What all bodies pull each with.
+pub type Pull = fn(&Settings, &mut TileArray<[f32; 3], 1>, &TileArray<Body, 1>) -> Result<()>;
+
+/// Moves bodies that are pulled so, and compares them.
+pub fn steps(settings: &Settings, pulls: Pull) -> Result<()> {
+    let acc = settings.accelerator(2)?;
+    let n = settings.shape[0];
+    let mut bodies = settings.array::<Body, 1>(&acc, Boundary::Open)?;
+    bodies.fill(|[i]| body(i, n))?;
+    let mut pull = settings.array::<[f32; 3], 1>(&acc, Boundary::Open)?;
+    let mut velocity = pull.like()?;
+    let tile_size = settings.tile()?;
+
+    let dt = DT;
+    let clock = settings.clock();
+    for _ in 0..settings.steps {
+        pulls(settings, &mut pull, &bodies)?;
         for tile in TileIter::new(&bodies).tile_size(tile_size) {
             compute(
                 &tile,

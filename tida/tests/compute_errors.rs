@@ -1,7 +1,11 @@
 //! Every launch that cannot be is an error with three parts, on every backend alike.
 
+mod support;
+
 use tida::prelude::*;
 use tida::{Sum, all, reduce, reduce_later, reduce_over, table};
+
+use support::expect;
 
 fn acc() -> TileAcc {
     TileAcc::builder().threads(2).build().unwrap()
@@ -9,17 +13,6 @@ fn acc() -> TileAcc {
 
 fn array(acc: &TileAcc, regions: usize, ghost: usize) -> TileArray<f64, 2> {
     TileArray::builder([16, 64]).regions([regions, 1]).ghost(ghost).boundary(Boundary::Fixed(0.0)).build(acc).unwrap()
-}
-
-#[track_caller]
-fn expect(result: tida::Result<()>, kind: ErrorKind, parts: &[&str]) {
-    let error = result.unwrap_err();
-    let text = error.to_string();
-    assert_eq!(error.kind(), kind, "{text}");
-    for part in parts {
-        assert!(text.contains(part), "`{part}` is not in: {text}");
-    }
-    assert!(!error.tried().is_empty() && !error.found().is_empty() && !error.advice().is_empty());
 }
 
 fn first(array: &TileArray<f64, 2>) -> Tile<2> {

@@ -7,7 +7,7 @@ mod support;
 use proptest::prelude::*;
 use tida::prelude::*;
 
-use support::{on_a_device, on_cpu, value};
+use support::{expect, on_a_device, on_cpu, value};
 
 /// The CPU, and a device if there is one.
 fn accelerators() -> Vec<TileAcc> {
@@ -271,15 +271,138 @@ fn rows_of_slots_and_arrays_in_place() {
     }
 }
 
-#[track_caller]
-fn expect(result: tida::Result<()>, kind: ErrorKind, parts: &[&str]) {
-    let error = result.unwrap_err();
-    let text = error.to_string();
-    assert_eq!(error.kind(), kind, "{text}");
-    for part in parts {
-        assert!(text.contains(part), "`{part}` is not in: {text}");
+/// Cells of a group below; the last one of a line of 300 is smaller.
+const WIDE: i64 = 64;
+
+/// Runs a kernel over groups of a line, tile by tile, and compares with what plain loops say of each cell: they are given the
+/// values, periodic, and the cells of the cell's group.
+fn same_as_plain(
+    run: impl Fn(&Tile<1>, &mut TileArray<f64, 1>, &TileArray<f64, 1>) -> tida::Result<()>,
+    plain: impl Fn(&dyn Fn(i64) -> f64, std::ops::Range<i64>, i64) -> f64,
+) {
+    let n = 300;
+    let a = |i: i64| value(7, [0, 0, i.rem_euclid(n) as usize]);
+    let wanted: Vec<u64> =
+        (0..n).map(|i| plain(&a, i / WIDE * WIDE..n.min((i / WIDE + 1) * WIDE), i).to_bits()).collect();
+    for acc in accelerators() {
+        for regions in [1, 2] {
+            let u = line(&acc, n as usize, regions, 2);
+            let mut b = u.like().unwrap();
+            b.copy_from(&u).unwrap();
+            for tile in TileIter::new(&u) {
+                run(&tile, &mut b, &u).unwrap();
+            }
+            assert_eq!(bits(&b), wanted, "{regions} regions on {:?}", acc.device());
+        }
     }
-    assert!(!error.tried().is_empty() && !error.found().is_empty() && !error.advice().is_empty());
+}
+
+/// The pivot `s[t]`, with two cells before and one after (Lashgar §6.2, Table 6.1).
+#[test]
+fn fetch_only() {
+    let run = |tile: &Tile<1>, b: &mut TileArray<f64, 1>, a: &TileArray<f64, 1>| {
+        compute_groups(
+            tile,
+            [64],
+            (b, a),
+            group_kernel!(|b, a, group| {
+                let s = group.fetch(a, [2], [1]);
+                group.each(|t| b[t.at()] = s[t - [2]] + 2.0 * s[t] - s[t + [1]]);
+            }),
+        )
+    };
+    same_as_plain(run, |a, _, i| a(i - 2) + 2.0 * a(i) - a(i + 1));
+}
+
+/// A channel that starts with zeros, with a slot before and two after.
+#[test]
+fn channel_only() {
+    let run = |tile: &Tile<1>, b: &mut TileArray<f64, 1>, a: &TileArray<f64, 1>| {
+        compute_groups(
+            tile,
+            [64],
+            (b, a),
+            group_kernel!(|b, a, group| {
+                let c = group.channel::<f64>([1], [2]);
+                group.each_around([1], [1], |t| {
+                    let [i] = t.at();
+                    c[t] = i as f64 * 0.5;
+                });
+                group.each(|t| b[t.at()] = a[t.at()] * c[t] + c[t - [1]] - c[t + [2]]);
+            }),
+        )
+    };
+    // Nobody writes the slot two after the group's last cell.
+    let c = |group: &std::ops::Range<i64>, i: i64| if i > group.end { 0.0 } else { i as f64 * 0.5 };
+    same_as_plain(run, |a, group, i| a(i) * c(&group, i) + c(&group, i - 1) - c(&group, i + 2));
+}
+
+/// What is fetched is written, and read by others.
+#[test]
+fn fetch_channel() {
+    let run = |tile: &Tile<1>, b: &mut TileArray<f64, 1>, a: &TileArray<f64, 1>| {
+        compute_groups(
+            tile,
+            [64],
+            (b, a),
+            group_kernel!(|b, a, group| {
+                let s = group.fetch(a, [1], [2]);
+                group.each(|t| s[t] = 0.25 * s[t]);
+                group.each(|t| b[t.at()] = s[t - [1]] - s[t] + s[t + [2]]);
+            }),
+        )
+    };
+    // Cells beside the group are as they were fetched.
+    same_as_plain(run, |a, group, i| {
+        let s = |i| if group.contains(&i) { 0.25 * a(i) } else { a(i) };
+        s(i - 1) - s(i) + s(i + 2)
+    });
+}
+
+/// A channel whose values go back to an array.
+#[test]
+fn channel_wb() {
+    let run = |tile: &Tile<1>, b: &mut TileArray<f64, 1>, a: &TileArray<f64, 1>| {
+        compute_groups(
+            tile,
+            [64],
+            (b, a),
+            group_kernel!(|b, a, group| {
+                let c = group.channel::<f64>([0], [1]);
+                let x = group.private(0.0);
+                group.each(|t| c[t] = a[t.at()]);
+                group.each(|t| x = c[t] - c[t + [1]]);
+                group.each(|t| c[t] = x);
+                group.each(|t| b[t.at()] = c[t]);
+            }),
+        )
+    };
+    same_as_plain(run, |a, group, i| a(i) - if group.contains(&(i + 1)) { a(i + 1) } else { 0.0 });
+}
+
+/// An array is fetched, its values are exchanged, and go back to it.
+#[test]
+fn fetch_channel_wb() {
+    let run = |tile: &Tile<1>, b: &mut TileArray<f64, 1>, _: &TileArray<f64, 1>| {
+        compute_groups(
+            tile,
+            [64],
+            b,
+            group_kernel!(|b, group| {
+                let s = group.fetch(b, [0], [0]);
+                let x = group.private(0.0);
+                for by in 1..3 {
+                    group.each(|t| x = if t[0] >= by { s[t] + s[t - [by]] } else { s[t] });
+                    group.each(|t| s[t] = x);
+                }
+                group.each(|t| b[t.at()] = s[t]);
+            }),
+        )
+    };
+    same_as_plain(run, |a, group, i| {
+        let once = |i: i64| if i > group.start { a(i) + a(i - 1) } else { a(i) };
+        if i >= group.start + 2 { once(i) + once(i - 2) } else { once(i) }
+    });
 }
 
 fn first(u: &TileArray<f64, 1>) -> Tile<1> {
@@ -441,4 +564,27 @@ fn more_than_a_block_can_share() {
     expect(run(&first(&a)), ErrorKind::Memory, &["262144 bytes", "groups of [512] cells", "smaller groups"]);
     run(&TileIter::new(&a).device(Device::Cpu).next().unwrap()).unwrap();
     assert_eq!(bits(&b), bits(&a));
+}
+
+#[test]
+fn kernels_over_groups_are_listed() {
+    let acc = on_cpu();
+    let a = line(&acc, 128, 1, 1);
+    let mut b = a.like().unwrap();
+    compute_groups(
+        &first(&a),
+        [32],
+        (&mut b, &a),
+        group_kernel!(|b, a, group| {
+            let s = group.fetch(a, [1], [1]);
+            let c = group.channel::<f64>([0], [0]);
+            group.each(|t| c[t] = s[t - [1]] + s[t + [1]]);
+            group.each(|t| b[t.at()] = 0.125 * c[t]);
+        }),
+    )
+    .unwrap();
+    let listed: Vec<String> = tida::kernels().iter().map(ToString::to_string).collect();
+    // Of 34 and of 32 slots of 8 bytes.
+    let parts = ["groups.rs", "threads: 32 x 1 x 1", "2 phases, 528 bytes shared"];
+    assert!(listed.iter().any(|text| parts.iter().all(|part| text.contains(part))), "{listed:?}");
 }

@@ -5,9 +5,10 @@ use tida::Math;
 use tida::prelude::*;
 use tida_suite::Result;
 
+use super::breakdown::{Ends, Table, Whole};
 use super::{About, ByHand, Twin, compare, gpu, launch};
 use crate::Bench;
-use crate::cuda::{Gpu, cover, upload};
+use crate::cuda::{Gpu, Part, cover, upload};
 use crate::heat::noise;
 use crate::measure::Output;
 
@@ -19,6 +20,14 @@ pub fn run(bench: &Bench, kernels: &ByHand, output: &mut Output) -> Result<()> {
     let bytes = 5 * HIDDEN * inputs * size_of::<f32>();
     let about = About { name: &format!("backprop {inputs} inputs"), cells: HIDDEN * inputs, bytes, apart: 1e-3 };
     compare(bench, output, about, &mut Network::new(bench, kernels, inputs)?)
+}
+
+/// From the host to the host, for [`super::breakdown`].
+pub fn wholes(bench: &Bench, kernels: &ByHand, table: &mut Table<'_>) -> Result<()> {
+    let n = 1 << 20;
+    table.program(&format!("bfs {n} nodes"), 1, 0.0, || Search::new(bench, kernels, n))?;
+    let inputs = (1 << 16) + 1;
+    table.program(&format!("backprop {inputs} inputs"), 1, 1e-3, || Network::new(bench, kernels, inputs))
 }
 
 /// Children of a node.
@@ -81,8 +90,8 @@ impl<'a> Search<'a> {
 }
 
 impl Twin for Search<'_> {
-    fn tida(&mut self, steps: usize) -> Result<()> {
-        let Search { acc, level: [level, next], parents: [first, parents], .. } = self;
+    fn record(&mut self, steps: usize) -> Result<()> {
+        let Search { level: [level, next], parents: [first, parents], .. } = self;
         for _ in 0..steps {
             for tile in TileIter::new(level) {
                 compute(&tile, &mut *level, kernel!(|level, at| level[at] = if at[0] == 0 { 0 } else { -1 }))?;
@@ -118,7 +127,11 @@ impl Twin for Search<'_> {
                 }
             }
         }
-        Ok(acc.sync()?)
+        Ok(())
+    }
+
+    fn acc(&self) -> &TileAcc {
+        &self.acc
     }
 
     fn hand(&mut self, _way: usize, steps: usize) -> Result<()> {
@@ -126,12 +139,14 @@ impl Twin for Search<'_> {
         let ([front, reached, seen], [starts, to]) = (&mut self.marks, &self.children);
         let config = cover([self.n, 1, 1], [256, 1, 1]);
         for _ in 0..steps {
-            stream.memcpy_dtod(&self.start, &mut self.depths)?;
-            [&mut *front, &mut *reached, &mut *seen].into_iter().try_for_each(|marks| stream.memset_zeros(marks))?;
-            stream.memcpy_htod(&[1], &mut front.slice_mut(..1))?;
-            stream.memcpy_htod(&[1], &mut seen.slice_mut(..1))?;
+            self.gpu.marked(Part::Kernels, || stream.memcpy_dtod(&self.start, &mut self.depths))?;
+            for marks in [&mut *front, &mut *reached, &mut *seen] {
+                self.gpu.marked(Part::Kernels, || stream.memset_zeros(marks))?;
+            }
+            self.gpu.marked(Part::Link, || stream.memcpy_htod(&[1], &mut front.slice_mut(..1)))?;
+            self.gpu.marked(Part::Link, || stream.memcpy_htod(&[1], &mut seen.slice_mut(..1)))?;
             loop {
-                stream.memset_zeros(&mut self.more)?;
+                self.gpu.marked(Part::Kernels, || stream.memset_zeros(&mut self.more))?;
                 let depths = &mut self.depths;
                 launch!(
                     self.gpu,
@@ -155,7 +170,7 @@ impl Twin for Search<'_> {
                     &mut self.more,
                     &count
                 );
-                if stream.clone_dtoh(&self.more)?[0] == 0 {
+                if self.gpu.marked(Part::Link, || stream.clone_dtoh(&self.more))?[0] == 0 {
                     break;
                 }
             }
@@ -238,7 +253,7 @@ impl<'a> Network<'a> {
 }
 
 impl Twin for Network<'_> {
-    fn tida(&mut self, steps: usize) -> Result<()> {
+    fn record(&mut self, steps: usize) -> Result<()> {
         let [weights, changes] = &mut self.first;
         let [last_weights, last_changes, hidden, errors, x, output] = &mut self.lines;
         for _ in 0..steps {
@@ -279,7 +294,11 @@ impl Twin for Network<'_> {
                 )?;
             }
         }
-        Ok(self.acc.sync()?)
+        Ok(())
+    }
+
+    fn acc(&self) -> &TileAcc {
+        &self.acc
     }
 
     fn hand(&mut self, _way: usize, steps: usize) -> Result<()> {
@@ -292,7 +311,7 @@ impl Twin for Network<'_> {
         };
         let warp = LaunchConfig { grid_dim: (1, 1, 1), block_dim: (32, 1, 1), shared_mem_bytes: 0 };
         for _ in 0..steps {
-            self.gpu.stream.memset_zeros(sums)?;
+            self.gpu.marked(Part::Kernels, || self.gpu.stream.memset_zeros(&mut *sums))?;
             launch!(self.gpu, &self.kernels[0], rows(32), &*weights, &*x, &inputs, &mut *sums);
             launch!(
                 self.gpu,
@@ -315,5 +334,34 @@ impl Twin for Network<'_> {
         let ([first, _], [last, ..], stream) = (&self.first, &self.lines, &self.gpu.stream);
         let found = [first.read_box(first.domain())?, last.read_box(last.domain())?].concat();
         Ok([found, [stream.clone_dtoh(&self.slices[0])?, stream.clone_dtoh(&self.slices[2])?].concat()])
+    }
+}
+
+impl Whole for Search<'_> {
+    fn sources(&mut self) -> Ends<'_> {
+        let ([first, parents], [starts, children]) = (&mut self.parents, &mut self.children);
+        (vec![first, parents], vec![starts, children, &mut self.start])
+    }
+
+    fn targets(&mut self) -> Ends<'_> {
+        (vec![&mut self.level[0]], vec![&mut self.depths])
+    }
+}
+
+impl Whole for Network<'_> {
+    fn sources(&mut self) -> Ends<'_> {
+        let [first_weights, first_changes] = &mut self.first;
+        let [last_weights, last_changes, _, _, x, _] = &mut self.lines;
+        let [weights, changes, last, changes_of_last, _, _, inputs, _] = &mut self.slices;
+        (
+            vec![first_weights, first_changes, last_weights, last_changes, x],
+            vec![weights, changes, last, changes_of_last, inputs],
+        )
+    }
+
+    fn targets(&mut self) -> Ends<'_> {
+        let ([weights, _], [last_weights, ..]) = (&mut self.first, &mut self.lines);
+        let [first, _, last, ..] = &mut self.slices;
+        (vec![weights, last_weights], vec![first, last])
     }
 }

@@ -5,9 +5,10 @@ use tida::Math;
 use tida::prelude::*;
 use tida_suite::Result;
 
+use super::breakdown::{Ends, Table, Whole};
 use super::{About, ByHand, Twin, compare, gpu, launch};
 use crate::Bench;
-use crate::cuda::{Gpu, cover, upload};
+use crate::cuda::{Gpu, Part, cover, upload};
 use crate::heat::noise;
 use crate::measure::Output;
 
@@ -22,6 +23,16 @@ pub fn run(bench: &Bench, kernels: &ByHand, output: &mut Output) -> Result<()> {
     let cells = 1 << 22;
     let about = About { name: &format!("nearest_neighbour {cells}"), cells, bytes: 8 * cells * word, apart: 0.0 };
     compare(bench, output, about, &mut Places::new(bench, kernels, cells)?)
+}
+
+/// From the host to the host, for [`super::breakdown`].
+pub fn wholes(bench: &Bench, kernels: &ByHand, table: &mut Table<'_>) -> Result<()> {
+    let n = 8 * bench.size;
+    table.program(&format!("matrix_add {n}^2"), 1, 0.0, || Sums::new(bench, kernels, n))?;
+    let cells = 1 << 24;
+    table.program(&format!("vector_product {cells}"), 1, 1e-4, || Vectors::new(bench, kernels, cells))?;
+    let cells = 1 << 22;
+    table.program(&format!("nearest_neighbour {cells}"), 1, 0.0, || Places::new(bench, kernels, cells))
 }
 
 /// One thread for each four values.
@@ -65,14 +76,18 @@ impl<'a> Sums<'a> {
 }
 
 impl Twin for Sums<'_> {
-    fn tida(&mut self, steps: usize) -> Result<()> {
+    fn record(&mut self, steps: usize) -> Result<()> {
         let [c, a, b] = &mut self.arrays;
         for _ in 0..steps {
             for tile in TileIter::new(c) {
                 compute(&tile, (&mut *c, &*a, &*b), kernel!(|c, a, b, at| c[at] = a[at] + b[at]))?;
             }
         }
-        Ok(self.acc.sync()?)
+        Ok(())
+    }
+
+    fn acc(&self) -> &TileAcc {
+        &self.acc
     }
 
     fn hand(&mut self, _way: usize, steps: usize) -> Result<()> {
@@ -127,7 +142,7 @@ impl<'a> Vectors<'a> {
 }
 
 impl Twin for Vectors<'_> {
-    fn tida(&mut self, steps: usize) -> Result<()> {
+    fn record(&mut self, steps: usize) -> Result<()> {
         let [c, a, b] = &mut self.arrays;
         for _ in 0..steps {
             for tile in TileIter::new(c) {
@@ -135,7 +150,11 @@ impl Twin for Vectors<'_> {
             }
             self.found = Some(reduce_later((&*a, &*b), Sum, kernel!(|a, b, at| a[at] * b[at]))?);
         }
-        Ok(self.acc.sync()?)
+        Ok(())
+    }
+
+    fn acc(&self) -> &TileAcc {
+        &self.acc
     }
 
     fn hand(&mut self, _way: usize, steps: usize) -> Result<()> {
@@ -143,7 +162,7 @@ impl Twin for Vectors<'_> {
         let groups = (self.cells / 4) as u32;
         for _ in 0..steps {
             launch!(self.gpu, &self.products, fours(self.cells), &mut *c, &*a, &*b, &groups);
-            self.gpu.stream.memset_zeros(&mut self.sum)?;
+            self.gpu.marked(Part::Kernels, || self.gpu.stream.memset_zeros(&mut self.sum))?;
             launch!(self.gpu, &self.dot, held(), &*a, &*b, &groups, &mut self.sum);
         }
         self.gpu.wait()
@@ -210,7 +229,7 @@ impl<'a> Places<'a> {
 }
 
 impl Twin for Places<'_> {
-    fn tida(&mut self, steps: usize) -> Result<()> {
+    fn record(&mut self, steps: usize) -> Result<()> {
         let Places { places, distance, .. } = self;
         let Place { latitude, longitude } = TARGET;
         for _ in 0..steps {
@@ -239,7 +258,11 @@ impl Twin for Places<'_> {
                 self.found[0].push((i, lowest));
             }
         }
-        Ok(self.acc.sync()?)
+        Ok(())
+    }
+
+    fn acc(&self) -> &TileAcc {
+        &self.acc
     }
 
     fn hand(&mut self, _way: usize, steps: usize) -> Result<()> {
@@ -256,11 +279,11 @@ impl Twin for Places<'_> {
                 &TARGET.longitude,
                 &count
             );
-            self.gpu.stream.memcpy_htod(&[u64::MAX; NEAREST], &mut self.keys)?;
+            self.gpu.marked(Part::Link, || self.gpu.stream.memcpy_htod(&[u64::MAX; NEAREST], &mut self.keys))?;
             for k in 0..NEAREST as u32 {
                 launch!(self.gpu, &self.nearest, held(), &*distance, &count, &mut self.keys, &k);
             }
-            let keys = self.gpu.stream.clone_dtoh(&self.keys)?;
+            let keys = self.gpu.marked(Part::Link, || self.gpu.stream.clone_dtoh(&self.keys))?;
             let pair = |key: &u64| ((*key & u64::from(u32::MAX)) as usize, f32::from_bits((*key >> 32) as u32));
             self.found[1] = keys.iter().map(pair).collect();
         }
@@ -271,5 +294,43 @@ impl Twin for Places<'_> {
         let words =
             |found: &Vec<(usize, f32)>| found.iter().flat_map(|(i, d)| [f32::from_bits(*i as u32), *d]).collect();
         Ok([words(&self.found[0]), words(&self.found[1])])
+    }
+}
+
+impl Whole for Sums<'_> {
+    fn sources(&mut self) -> Ends<'_> {
+        let ([_, a, b], [_, left, right]) = (&mut self.arrays, &mut self.slices);
+        (vec![a, b], vec![left, right])
+    }
+
+    fn targets(&mut self) -> Ends<'_> {
+        (vec![&mut self.arrays[0]], vec![&mut self.slices[0]])
+    }
+}
+
+impl Whole for Vectors<'_> {
+    fn sources(&mut self) -> Ends<'_> {
+        let ([_, a, b], [_, left, right]) = (&mut self.arrays, &mut self.slices);
+        (vec![a, b], vec![left, right])
+    }
+
+    fn targets(&mut self) -> Ends<'_> {
+        (vec![&mut self.arrays[0]], vec![&mut self.slices[0], &mut self.sum])
+    }
+
+    fn scalars(&mut self) -> Result<()> {
+        self.found.as_ref().map(Scalar::get).transpose()?;
+        Ok(())
+    }
+}
+
+impl Whole for Places<'_> {
+    fn sources(&mut self) -> Ends<'_> {
+        (vec![&mut self.places], vec![&mut self.slices.1])
+    }
+
+    fn targets(&mut self) -> Ends<'_> {
+        // What is found is on the host as soon as it is found.
+        (Vec::new(), Vec::new())
     }
 }

@@ -2,6 +2,7 @@
 //! tiles in shared memory do for stencils (Fig. 5.4 and 7.5), and ways to find what is shared (Fig. 5.5 and 5.6).
 //! What it found is in `docs/papers/ipmacc.md`.
 
+mod breakdown;
 mod graphs;
 mod lines;
 mod operations;
@@ -13,12 +14,14 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use cudarc::driver::{CudaFunction, CudaModule};
+use tida::TileAcc;
 use tida_suite::Result;
 
 use crate::Bench;
 use crate::cuda::{Flags, Gpu, function};
 use crate::measure::{Output, Row, Side, Work, fastest, in_turn};
 
+pub use breakdown::breakdown;
 pub use operations::operations;
 pub use sharing::sharing;
 pub use tiles::stencils;
@@ -29,7 +32,7 @@ macro_rules! launch {
         let mut launch = $gpu.stream.launch_builder($function);
         $(launch.arg($argument);)+
         // SAFETY: who calls gives the arguments that the kernel names, over arrays as long as its indexes go.
-        unsafe { launch.launch($config)? };
+        $gpu.marked($crate::cuda::Part::Kernels, || unsafe { launch.launch($config) })?;
     }};
 }
 pub(crate) use launch;
@@ -58,7 +61,16 @@ impl ByHand {
 
 /// A program on both sides.
 pub trait Twin {
-    fn tida(&mut self, steps: usize) -> Result<()>;
+    /// Records tida's steps.
+    fn record(&mut self, steps: usize) -> Result<()>;
+
+    fn acc(&self) -> &TileAcc;
+
+    /// As [`Twin::record`], and waits.
+    fn tida(&mut self, steps: usize) -> Result<()> {
+        self.record(steps)?;
+        Ok(self.acc().sync()?)
+    }
 
     /// By hand, in one of its ways.
     fn hand(&mut self, way: usize, steps: usize) -> Result<()>;

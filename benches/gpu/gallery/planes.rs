@@ -5,16 +5,20 @@ use tida::Math;
 use tida::prelude::*;
 use tida_suite::Result;
 
+use super::breakdown::{Ends, Held, Memory, Table, Whole};
 use super::lines::held;
 use super::{About, BLOCKS, ByHand, Twin, compare, gpu, launch};
 use crate::Bench;
-use crate::cuda::{Gpu, cover, upload};
+use crate::cuda::{Gpu, Part, cover, upload};
 use crate::heat::noise;
 use crate::mapping::{How, Plane, Poisson, Program, fields, hotspot};
 use crate::measure::Output;
 
 /// What lies outside, in the programs that have a ring there.
 const RING: f32 = 0.5;
+
+/// Steps of a run from the host to the host.
+pub const WHOLE: usize = 20;
 
 pub fn run(bench: &Bench, kernels: &ByHand, output: &mut Output) -> Result<()> {
     let n = 8 * bench.size;
@@ -31,6 +35,19 @@ pub fn run(bench: &Bench, kernels: &ByHand, output: &mut Output) -> Result<()> {
     let n = bench.size / 2;
     let about = About { name: &format!("poisson {n}^3"), cells: n.pow(3), bytes: 48 * n.pow(3), apart: 0.0 };
     compare(bench, output, about, &mut Points::new(bench, kernels, n)?)
+}
+
+/// From the host to the host, for [`super::breakdown`].
+pub fn wholes(bench: &Bench, kernels: &ByHand, table: &mut Table<'_>) -> Result<()> {
+    let n = 8 * bench.size;
+    table.program(&format!("sobel {n}^2"), 1, 0.0, || Sobel::new(bench, kernels, n, None))?;
+    let n = 4 * bench.size;
+    table.program(&format!("srad {n}^2"), WHOLE, 1e-3, || Srad::new(bench, kernels, n))?;
+    let n = 16 * bench.size;
+    table.program(&format!("fdtd2d {n}^2"), WHOLE, 0.0, || Rings::fields(bench, kernels, n))?;
+    table.program(&format!("hotspot {n}^2"), WHOLE, 0.0, || Rings::chip(bench, kernels, n, How::default()))?;
+    let n = bench.size / 2;
+    table.program(&format!("poisson {n}^3"), WHOLE, 0.0, || Points::new(bench, kernels, n))
 }
 
 /// A block's threads, as a way's name.
@@ -71,7 +88,7 @@ impl<'a> Sobel<'a> {
 }
 
 impl Twin for Sobel<'_> {
-    fn tida(&mut self, steps: usize) -> Result<()> {
+    fn record(&mut self, steps: usize) -> Result<()> {
         let Sobel { picture, edges, cached, .. } = self;
         for _ in 0..steps {
             picture.fill_ghosts()?;
@@ -92,7 +109,11 @@ impl Twin for Sobel<'_> {
                 )?;
             }
         }
-        Ok(self.acc.sync()?)
+        Ok(())
+    }
+
+    fn acc(&self) -> &TileAcc {
+        &self.acc
     }
 
     fn hand(&mut self, way: usize, steps: usize) -> Result<()> {
@@ -153,7 +174,7 @@ impl<'a> Srad<'a> {
 }
 
 impl Twin for Srad<'_> {
-    fn tida(&mut self, steps: usize) -> Result<()> {
+    fn record(&mut self, steps: usize) -> Result<()> {
         let pixels = (self.n * self.n) as f32;
         let [image, next, coefficient, start] = &mut self.arrays;
         for step in 0..steps {
@@ -200,7 +221,11 @@ impl Twin for Srad<'_> {
             }
             std::mem::swap(image, next);
         }
-        Ok(self.acc.sync()?)
+        Ok(())
+    }
+
+    fn acc(&self) -> &TileAcc {
+        &self.acc
     }
 
     fn hand(&mut self, way: usize, steps: usize) -> Result<()> {
@@ -210,9 +235,9 @@ impl Twin for Srad<'_> {
         let [image, next, coefficient, start] = &mut self.slices;
         for step in 0..steps {
             if step % AGAIN == 0 {
-                self.gpu.stream.memcpy_dtod(start, image)?;
+                self.gpu.marked(Part::Kernels, || self.gpu.stream.memcpy_dtod(start, image))?;
             }
-            self.gpu.stream.memset_zeros(&mut self.sums)?;
+            self.gpu.marked(Part::Kernels, || self.gpu.stream.memset_zeros(&mut self.sums))?;
             launch!(self.gpu, &self.kernels[0], held(), &*image, &cells, &mut self.sums);
             launch!(self.gpu, &self.kernels[1], config, &mut *coefficient, &*image, &n, &self.sums);
             launch!(self.gpu, &self.kernels[2], config, &mut *next, &*image, &*coefficient, &n);
@@ -294,11 +319,15 @@ impl<'a> Rings<'a> {
 }
 
 impl Twin for Rings<'_> {
-    fn tida(&mut self, steps: usize) -> Result<()> {
+    fn record(&mut self, steps: usize) -> Result<()> {
         for _ in 0..steps {
             self.plane.step(self.how)?;
         }
-        Ok(self.plane.acc().sync()?)
+        Ok(())
+    }
+
+    fn acc(&self) -> &TileAcc {
+        self.plane.acc()
     }
 
     fn hand(&mut self, way: usize, steps: usize) -> Result<()> {
@@ -368,11 +397,15 @@ impl<'a> Points<'a> {
 }
 
 impl Twin for Points<'_> {
-    fn tida(&mut self, steps: usize) -> Result<()> {
+    fn record(&mut self, steps: usize) -> Result<()> {
         for _ in 0..steps {
             self.program.step(How::default())?;
         }
-        Ok(self.program.acc().sync()?)
+        Ok(())
+    }
+
+    fn acc(&self) -> &TileAcc {
+        self.program.acc()
     }
 
     fn hand(&mut self, way: usize, steps: usize) -> Result<()> {
@@ -395,5 +428,54 @@ impl Twin for Points<'_> {
         let row = |at: usize| ring[((at / n + 1) * (n + 2) + at % n + 1) * (n + 2) + 1..][..n].iter().copied();
         let p = &self.program.p;
         Ok([p.read_box(p.domain())?, (0..n * n).flat_map(row).collect()])
+    }
+}
+
+impl Whole for Sobel<'_> {
+    fn sources(&mut self) -> Ends<'_> {
+        (vec![&mut self.picture], vec![&mut self.slices[1]])
+    }
+
+    fn targets(&mut self) -> Ends<'_> {
+        (vec![&mut self.edges], vec![&mut self.slices[0]])
+    }
+}
+
+impl Whole for Srad<'_> {
+    fn sources(&mut self) -> Ends<'_> {
+        // Where both sides start: they copy it on the device.
+        (vec![&mut self.arrays[3]], vec![&mut self.slices[3]])
+    }
+
+    fn targets(&mut self) -> Ends<'_> {
+        (vec![&mut self.arrays[0]], vec![&mut self.slices[0]])
+    }
+}
+
+impl Whole for Rings<'_> {
+    fn sources(&mut self) -> Ends<'_> {
+        // What a program that swaps writes first goes nowhere.
+        let first = |at: &usize| !self.swaps || *at != 1;
+        let arrays = self.plane.arrays.iter_mut().enumerate().filter(|(at, _)| first(at));
+        let slices = self.slices.iter_mut().enumerate().filter(|(at, _)| first(at));
+        (
+            arrays.map(|(_, array)| array as &mut dyn Held).collect(),
+            slices.map(|(_, slice)| slice as &mut dyn Memory).collect(),
+        )
+    }
+
+    fn targets(&mut self) -> Ends<'_> {
+        (vec![&mut self.plane.arrays[0]], vec![&mut self.slices[0]])
+    }
+}
+
+impl Whole for Points<'_> {
+    fn sources(&mut self) -> Ends<'_> {
+        let (Poisson { p, a, b, c, .. }, [values, _, above, edge, below]) = (&mut self.program, &mut self.slices);
+        (vec![p, a, b, c], vec![values, above, edge, below])
+    }
+
+    fn targets(&mut self) -> Ends<'_> {
+        (vec![&mut self.program.p], vec![&mut self.slices[0]])
     }
 }

@@ -5,7 +5,8 @@ use tida::Math;
 use tida::prelude::*;
 use tida_suite::Result;
 
-use super::planes::{Rings, Sobel, block_name};
+use super::breakdown::{Ends, Table, Whole};
+use super::planes::{Rings, Sobel, WHOLE, block_name};
 use super::{About, BLOCKS, ByHand, Twin, by_hand, compare, gpu, launch};
 use crate::Bench;
 use crate::cuda::{Gpu, cover, upload};
@@ -31,6 +32,12 @@ pub fn stencils(bench: &Bench, output: &mut Output) -> Result<()> {
         compare(bench, output, about, &mut Rings::chip(bench, &kernels, n, how)?)?;
     }
     Ok(())
+}
+
+/// From the host to the host, for [`super::breakdown`].
+pub fn wholes(bench: &Bench, kernels: &ByHand, table: &mut Table<'_>) -> Result<()> {
+    let n = 8 * bench.size;
+    table.program(&format!("jacobi9 {n}^2"), WHOLE, 0.0, || Nine::new(bench, kernels, n, None))
 }
 
 /// A mean of nine cells.
@@ -65,7 +72,7 @@ impl<'a> Nine<'a> {
 }
 
 impl Twin for Nine<'_> {
-    fn tida(&mut self, steps: usize) -> Result<()> {
+    fn record(&mut self, steps: usize) -> Result<()> {
         let [u, next] = &mut self.arrays;
         for _ in 0..steps {
             u.fill_ghosts()?;
@@ -82,7 +89,11 @@ impl Twin for Nine<'_> {
             }
             std::mem::swap(u, next);
         }
-        Ok(self.acc.sync()?)
+        Ok(())
+    }
+
+    fn acc(&self) -> &TileAcc {
+        &self.acc
     }
 
     fn hand(&mut self, way: usize, steps: usize) -> Result<()> {
@@ -105,5 +116,15 @@ impl Twin for Nine<'_> {
         let ring = self.gpu.stream.clone_dtoh(&self.slices[0])?;
         let row = |j: usize| ring[(j + 1) * (n + 2) + 1..][..n].iter().copied();
         Ok([u.read_box(u.domain())?, (0..n).flat_map(row).collect()])
+    }
+}
+
+impl Whole for Nine<'_> {
+    fn sources(&mut self) -> Ends<'_> {
+        (vec![&mut self.arrays[0]], vec![&mut self.slices[0]])
+    }
+
+    fn targets(&mut self) -> Ends<'_> {
+        (vec![&mut self.arrays[0]], vec![&mut self.slices[0]])
     }
 }

@@ -6,17 +6,18 @@ use std::sync::Arc;
 use tida_kernels::analysis::Analysis;
 use tida_kernels::ir::Kernel;
 
+use super::groups;
 use super::prepare::{Prepared, prepared};
 
 /// A kernel that this process has recorded or explained, typed for the arguments of some call. Printed with `{}`: what it reads
-/// and writes, and where.
+/// and writes, and where; of a kernel over groups also its threads, its phases, and what they share.
 #[derive(Clone)]
 pub struct KernelReport {
     prepared: Arc<Prepared>,
 }
 
 /// All kernels that this process has recorded or explained so far, by their places in the source. A kernel is there once for each
-/// types of its arguments and captures.
+/// types of its arguments and captures, one over groups once for each extent of those, too.
 ///
 /// ```
 /// use tida::prelude::*;
@@ -32,7 +33,8 @@ pub struct KernelReport {
 /// # Ok(()) }
 /// ```
 pub fn kernels() -> Vec<KernelReport> {
-    let mut all: Vec<_> = prepared().into_iter().map(|prepared| KernelReport { prepared }).collect();
+    let both = prepared().into_iter().chain(groups::prepared());
+    let mut all: Vec<_> = both.map(|prepared| KernelReport { prepared }).collect();
     all.sort_by(|a, b| {
         let key = |report: &KernelReport| (report.prepared.kernel.file.clone(), report.prepared.kernel.line);
         key(a).cmp(&key(b))
@@ -59,7 +61,15 @@ impl KernelReport {
 
 impl fmt::Display for KernelReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.prepared.analysis.report(&self.prepared.kernel))
+        let Prepared { kernel, analysis, .. } = &*self.prepared;
+        f.write_str(&analysis.report(kernel))?;
+        let Some(group) = &kernel.group else { return Ok(()) };
+        let [x, y, z] = group.block();
+        let phases = analysis.phases.len();
+        let s = if phases == 1 { "" } else { "s" };
+        writeln!(f, "groups")?;
+        writeln!(f, "  threads: {x} x {y} x {z} along x, y and z; x follows the last axis")?;
+        writeln!(f, "  work: {phases} phase{s}, {} bytes shared", group.bytes())
     }
 }
 

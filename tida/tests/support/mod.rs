@@ -39,3 +39,15 @@ pub fn value(seed: u64, at: [usize; 3]) -> f64 {
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     ((x ^ (x >> 31)) >> 11) as f64 / (1u64 << 53) as f64 + 0.5
 }
+
+/// Demands that something failed, with an error of this kind in three parts, whose text has all of these in it.
+#[track_caller]
+pub fn expect(result: tida::Result<()>, kind: ErrorKind, parts: &[&str]) {
+    let error = result.unwrap_err();
+    let text = error.to_string();
+    assert_eq!(error.kind(), kind, "{text}");
+    for part in parts {
+        assert!(text.contains(part), "`{part}` is not in: {text}");
+    }
+    assert!(!error.tried().is_empty() && !error.found().is_empty() && !error.advice().is_empty());
+}

@@ -135,6 +135,12 @@ type Cache = HashMap<Key, Result<Arc<Prepared>, Error>>;
 
 static CACHE: LazyLock<RwLock<Cache>> = LazyLock::new(RwLock::default);
 
+/// All kernels over groups prepared so far.
+pub(crate) fn prepared() -> Vec<Arc<Prepared>> {
+    let cache = CACHE.read().unwrap_or_else(PoisonError::into_inner);
+    cache.values().filter_map(|made| made.as_ref().ok().cloned()).collect()
+}
+
 /// Types and analyses a kernel for groups of this extent, or finds it done.
 fn prepare<const D: usize, H: HeldArgs<D>>(
     quoted: &Quoted,
