@@ -170,6 +170,7 @@ fn run() -> Result<()> {
         ("out of core, one step a pass", ooc::streamed),
         ("out of core, many steps", ooc::skewed),
         ("out of core, periodic", ooc::periodic),
+        ("out of core, steps together", ooc::together),
         ("exceed", exceed::exceed),
     ];
     let of_gallery: [(&str, Case); 4] = [

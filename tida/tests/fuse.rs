@@ -348,7 +348,7 @@ fn steps_run_together_in_a_window() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 6, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 4, ..ProptestConfig::default() })]
     #[test]
     fn any_window_gives_the_same_bits(
         shape in [8usize..70, 5usize..12, 5usize..20],
