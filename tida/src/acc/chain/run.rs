@@ -196,15 +196,24 @@ impl<'a> Running<'a> {
             }
             _ => room(device, chain),
         };
-        let mut form = match chain.kind {
+        let together = match chain.kind {
             // Of arrays that arrive few planes come at a time.
             Kind::Arriving => None,
             _ => forms.together(room),
-        }
-        .unwrap_or(single);
+        };
+        // Single steps do with less memory.
+        let (mut form, mut instead) = match together {
+            Some(together) => (together, Some(single)),
+            None => (single, None),
+        };
         let mut fits = form.fit(&forms, room);
         loop {
             let Some(schedule) = form.schedule(&forms, fits) else {
+                if let Some(single) = instead.take() {
+                    form = single;
+                    fits = fits.min(form.fit(&forms, room));
+                    continue;
+                }
                 let needed = forms.bytes(form.window(form.least));
                 return Err(forms.too_small(room, needed));
             };
@@ -240,7 +249,10 @@ impl<'a> Running<'a> {
                     tracing::warn!(%error, planes = fits, "less memory on the device than was free: a smaller window");
                     fits = (fits * 3 / 4).max(form.least);
                 }
-                Err(error) => return Err(error),
+                Err(error) => {
+                    form = instead.take().filter(|_| error.kind() == ErrorKind::Memory).ok_or(error)?;
+                    fits = fits.min(form.fit(&forms, room));
+                }
             }
         }
     }

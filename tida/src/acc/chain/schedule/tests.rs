@@ -258,6 +258,19 @@ fn the_last_pass_is_no_shorter_than_the_window_allows() {
     assert_eq!(made.passes.iter().map(|pass| pass.ops.len()).collect::<Vec<_>>(), [50; 4]);
 }
 
+/// Launches of several steps compute planes at both ends twice.
+#[test]
+fn several_steps_have_thick_blocks() {
+    let (n, window) = (1024, 243);
+    let far = |access: Access| Access { read: access.read.map(|_| Reach::Within(-3, 3, -1..n + 1)), ..access };
+    let launch = |op: Op| Op { accesses: op.accesses.into_iter().map(far).collect(), steps: 3, ..op };
+    let ops: Vec<Op> = heat(n, 66).into_iter().map(launch).collect();
+    let made = schedule(&ops, 2, window, 30, None).unwrap();
+    assert_eq!(made.passes.iter().map(|pass| pass.ops.len()).collect::<Vec<_>>(), [33; 2]);
+    let blocks = made.passes[1].first_block as i64;
+    assert!(n / blocks >= 36, "{blocks} blocks");
+}
+
 #[test]
 fn passes_that_are_long_anyway_have_thick_blocks() {
     let (n, window) = (1024, 126);
@@ -377,7 +390,11 @@ proptest! {
 
 /// An operation of all planes.
 fn any_round(arrays: usize, n: i64) -> impl Strategy<Value = Op> {
-    prop::collection::vec(any_access(arrays), 1..4).prop_map(move |list| {
+    let several = (0..arrays, 1..arrays, 1i64..=6).prop_map(move |(array, by, far)| {
+        let left = access((array + by) % arrays, None, Some(Write::Whole));
+        Op { planes: 0..n, accesses: smallvec![access(array, Some((-far, far)), None), left], steps: 3 }
+    });
+    let sweep = prop::collection::vec(any_access(arrays), 1..4).prop_map(move |list| {
         let mut accesses: SmallVec<[Access; 4]> = SmallVec::new();
         for access in list {
             if accesses.iter().all(|other| other.array != access.array) {
@@ -385,7 +402,8 @@ fn any_round(arrays: usize, n: i64) -> impl Strategy<Value = Op> {
             }
         }
         Op { planes: 0..n, accesses, steps: 1 }
-    })
+    });
+    prop_oneof![4 => sweep, 1 => several]
 }
 
 #[test]
