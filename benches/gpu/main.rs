@@ -162,7 +162,7 @@ fn run() -> Result<()> {
         ("writes", registers::writes),
         ("fused", fused::fused),
     ];
-    let ooc: [(&str, Case); 8] = [
+    let ooc: [(&str, Case); 9] = [
         ("figure 1", figures::figure_1),
         ("figure 5", figures::figure_5),
         ("figure 6", figures::figure_6),
