@@ -174,7 +174,7 @@ fn run() -> Result<()> {
         ("channels: product", channels::product),
         ("channels: bodies", channels::bodies),
     ];
-    let ooc: [(&str, Case); 8] = [
+    let ooc: [(&str, Case); 9] = [
         ("figure 1", figures::figure_1),
         ("figure 5", figures::figure_5),
         ("figure 6", figures::figure_6),
@@ -182,6 +182,7 @@ fn run() -> Result<()> {
         ("out of core, one step a pass", ooc::streamed),
         ("out of core, many steps", ooc::skewed),
         ("out of core, periodic", ooc::periodic),
+        ("out of core, steps together", ooc::together),
         ("exceed", exceed::exceed),
     ];
     let of_gallery: [(&str, Case); 5] = [

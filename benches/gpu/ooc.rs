@@ -5,8 +5,8 @@
 
 use std::time::Instant;
 
-use tida::Math;
 use tida::prelude::*;
+use tida::{Fuse, Math};
 use tida_suite::Result;
 
 use crate::Bench;
@@ -23,9 +23,16 @@ const ROUNDS: usize = 3;
 /// Recorded operations that may wait: more than the fills and sweeps of a run.
 const LOOK_AHEAD: usize = 512;
 
-/// An accelerator that may use this part of the memory of two arrays.
+/// An accelerator that may use this part of the memory of two arrays. Arrays that fit have one step a launch: the rate that others
+/// are compared with.
 fn limited(bench: &Bench, n: usize, part: Option<f64>, look_ahead: usize) -> Result<TileAcc> {
-    let builder = TileAcc::builder().device(bench.device).math(Math::Exact).look_ahead(look_ahead);
+    let fuse = if part.is_none() { Fuse::Off } else { Fuse::Auto };
+    limited_to(bench, n, part, look_ahead, fuse)
+}
+
+/// The same with so many steps a launch.
+fn limited_to(bench: &Bench, n: usize, part: Option<f64>, look_ahead: usize, fuse: Fuse) -> Result<TileAcc> {
+    let builder = TileAcc::builder().device(bench.device).math(Math::Exact).look_ahead(look_ahead).fuse(fuse);
     Ok(match part {
         Some(part) => builder.memory_limit((part * 2.0 * (n * n * n) as f64 * 8.0) as u64).build()?,
         None => builder.build()?,
@@ -150,6 +157,43 @@ fn many(
             }
         }
         whole.get_or_insert(checksum);
+    }
+    Ok(())
+}
+
+/// Heat over many steps in a quarter of the arrays' memory, with several steps a launch and with one, beside one step a launch
+/// on arrays that fit: in turns.
+pub fn together(bench: &Bench, output: &mut Output) -> Result<()> {
+    let n = bench.large;
+    let cells = n * n * n * STEPS;
+    let ways = [
+        ("all of the arrays, one step a launch", None, Fuse::Off),
+        ("a quarter, one step a launch", QUARTER.part, Fuse::Off),
+        ("a quarter, several steps a launch", QUARTER.part, Fuse::Auto),
+    ];
+    let regions = |part: Option<f64>| if part.is_none() { 1 } else { REGIONS };
+    let mut pairs = Vec::new();
+    for (_, part, fuse) in ways {
+        let acc = limited_to(bench, n, part, LOOK_AHEAD, fuse)?;
+        pairs.push(Pair::new(&acc, n, regions(part), Boundary::Fixed(OUTSIDE))?);
+    }
+    let mut seconds = vec![Vec::new(); ways.len()];
+    for round in 0..=ROUNDS.min(bench.effort.rounds) {
+        for (pair, seconds) in pairs.iter_mut().zip(&mut seconds) {
+            let taken = pair.run(STEPS)?;
+            // The first round compiles kernels and pins memory.
+            seconds.extend(Some(taken).filter(|_| round > 0));
+        }
+    }
+    let sums = pairs.iter().map(|pair| Ok(programs::checksum(&pair.u)?.0)).collect::<Result<Vec<_>>>()?;
+    for (number, (way, _, fuse)) in ways.iter().enumerate() {
+        println!("    {way}: {}", pairs[number].acc.stats());
+        let same = sums[number] == sums[0];
+        let case = format!("heat {n}^3 f64, {STEPS} steps, memory for {way}");
+        let check = output.checked(&case, same, if same { "same bits" } else { "OTHER BITS" }.into());
+        let work = Work { case: case.clone(), check, cells, bytes: 0 };
+        let row = Row::new(&work, &seconds[number], (number > 0).then_some(("in core", &seconds[0])));
+        output.row(&Row { goal: (*fuse == Fuse::Auto).then_some(1.0), ..row })?;
     }
     Ok(())
 }

@@ -46,8 +46,8 @@ fn stands_for(at: i64, n: i64, sides: [Face; 2]) -> i64 {
     let face = sides[usize::from(at >= n)];
     match face {
         _ if (0..n).contains(&at) => at,
-        Face::Memory => at,
-        Face::Wrap => at.rem_euclid(n),
+        Face::Memory | Face::Constant => at,
+        Face::Wrap | Face::Follow => at.rem_euclid(n),
         Face::Even => {
             if at < 0 {
                 -1 - at
@@ -88,7 +88,8 @@ fn case(kernel: &Kernel, steps: &Steps, extent: &[i64], fused: Fused, rng: &mut 
         let reach = |d: usize| steps.reach()[4 - kernel.rank + d].map(i64::from);
         let more = if one_layout { 1 } else { rng.below(2) as i64 };
         let alternates = n == steps.pair.0 || n == steps.pair.1;
-        let by = |d: usize, side: usize| if alternates { reach(d)[side] + more } else { 0 };
+        let far = |d: usize| if fused.faces[4 - kernel.rank + d][0] == Face::Follow { fused.depth.into() } else { 1 };
+        let by = |d: usize, side: usize| if alternates { far(d) * reach(d)[side] + more } else { 0 };
         let held_lo: Vec<i64> = (0..kernel.rank).map(|d| lo[d] - by(d, 0)).collect();
         let held_hi: Vec<i64> = (0..kernel.rank).map(|d| hi[d] + by(d, 1)).collect();
         grids.push(Grid::tiled(arg.access, arg.element, &held_lo, &held_hi, rng));
@@ -103,16 +104,39 @@ fn case(kernel: &Kernel, steps: &Steps, extent: &[i64], fused: Fused, rng: &mut 
     for arg in [steps.pair.0, steps.pair.1] {
         fill(&mut grids, arg, (&lo, &hi), &fused.faces);
     }
+    if fused.faces.as_flattened().contains(&Face::Constant) {
+        // Beyond the box both arrays have the same.
+        let (from, to) = (grids.0[steps.pair.0].lo.clone(), grids.0[steps.pair.0].hi.clone());
+        let held = grids.0[steps.pair.1].clone();
+        each(&from, &to, |at| {
+            if at.iter().zip(lo.iter().zip(&hi)).any(|(at, (lo, hi))| at < lo || at >= hi) {
+                let near: Vec<i64> = at
+                    .iter()
+                    .zip(held.lo.iter().zip(&held.hi))
+                    .map(|(at, (lo, hi))| *at.clamp(lo, &(hi - 1)))
+                    .collect();
+                let value = grids.load(steps.pair.1, 0, &near).unwrap();
+                assert!(grids.store(steps.pair.0, 0, at, value));
+            }
+        });
+    }
     let captures = rng.captures(kernel);
     let plain = plan(kernel, &grids, Dialect::OpenCl, Goal::Sweep, false, false);
     let planes = 1 + rng.below(extent[0] as u64 + 2) as u32;
     let plan = Plan { fused: Some(fused), march: Some(planes), ..plain };
-    Case { launch: Launch { captures, grids, whole: (lo.clone(), hi.clone()), boxes: vec![(lo, hi)] }, plan }
+    // Some of the planes, every other time.
+    let (mut from, mut to) = (lo.clone(), hi.clone());
+    if rng.below(2) == 0 {
+        from[0] += rng.below(extent[0] as u64) as i64;
+        to[0] = from[0] + 1 + rng.below((hi[0] - from[0]) as u64) as i64;
+    }
+    Case { launch: Launch { captures, grids, whole: (lo, hi), boxes: vec![(from, to)] }, plan }
 }
 
 /// The launch leaves what the interpreter leaves, step by step.
 fn check(kernel: &Kernel, steps: &Steps, case: &Case, label: &str) {
     let (lo, hi) = &case.launch.whole;
+    let (from, to) = &case.launch.boxes[0];
     let (out, inp) = steps.pair;
     let fused = case.plan.fused.clone().unwrap();
     let mut expected = case.launch.grids.clone();
@@ -122,6 +146,19 @@ fn check(kernel: &Kernel, steps: &Steps, case: &Case, label: &str) {
         let value = Rng(7).value(steps.scalar);
         assert!(found.grids.store(out, 0, at, value));
     });
+    // Nor does what lies beyond the planes that all steps need together.
+    let [below, above] = steps.reach()[4 - kernel.rank].map(|reach| i64::from(reach) * i64::from(fused.depth));
+    let window = from[0] - below..to[0] + above;
+    if fused.faces[4 - kernel.rank][0] != Face::Wrap {
+        for arg in [out, inp] {
+            let grid = found.grids.0[arg].clone();
+            each(&grid.lo, &grid.hi, |at| {
+                if !window.contains(&at[0]) {
+                    assert!(found.grids.store(arg, 0, at, Rng(at[0].unsigned_abs()).value(steps.scalar)));
+                }
+            });
+        }
+    }
     let swap = |grids: &mut Grids| {
         let (a, b) = (grids.0[out].access, grids.0[inp].access);
         grids.0.swap(out, inp);
@@ -140,14 +177,14 @@ fn check(kernel: &Kernel, steps: &Steps, case: &Case, label: &str) {
     let before = found.grids.clone();
     let (_, raised) = pocl::run(kernel, &case.plan, &source, &mut found, 0);
     assert!(raised.is_none(), "{}", source.text);
-    each(lo, hi, |at| {
+    each(from, to, |at| {
         let (a, b) = (expected.load(out, 0, at).unwrap(), found.grids.load(out, 0, at).unwrap());
         assert!(same(a, b), "{label}\n{:?}\nat {at:?}: {b:?}, not {a:?}\n{}", case.plan, source.text);
     });
     // Nothing else was written.
     for arg in 0..before.0.len() {
         for (a, b) in contents(&before, arg).into_iter().zip(contents(&found.grids, arg)) {
-            let inside = a.0.iter().zip(lo).all(|(i, lo)| i >= lo) && a.0.iter().zip(hi).all(|(i, hi)| i < hi);
+            let inside = a.0.iter().zip(from).all(|(i, lo)| i >= lo) && a.0.iter().zip(to).all(|(i, hi)| i < hi);
             assert!(arg == out && inside || a.2.bits() == b.2.bits(), "{label}: {arg} at {:?} was written", a.0);
         }
     }
@@ -239,12 +276,15 @@ fn random_kernels_take_several_steps() {
         let Some(steps) = fusible(&kernel, &analyse(&kernel)) else { panic!("{label}") };
         let rank = kernel.rank;
         let extent: Vec<i64> = (0..rank).map(|_| 1 + rng.below(if rank == 2 { 30 } else { 12 }) as i64).collect();
-        let side = |rng: &mut Rng| [Face::Memory, Face::Even, Face::Nearest][rng.below(3) as usize];
-        let sides =
-            (0..rank).map(|_| if rng.below(3) == 0 { [Face::Wrap; 2] } else { [side(&mut rng), side(&mut rng)] });
+        let memory = [Face::Memory, Face::Constant][rng.below(2) as usize];
+        let side = |rng: &mut Rng| [memory, Face::Even, Face::Nearest][rng.below(3) as usize];
+        let sides = (0..rank).map(|axis| match rng.below(3) {
+            0 => [[Face::Wrap, Face::Follow][usize::from(axis == 0 && rng.below(2) == 0)]; 2],
+            _ => [side(&mut rng), side(&mut rng)],
+        });
         let mut around = faces(&sides.collect::<Vec<_>>());
         if !steps.knows(&around, &extent) {
-            around.iter_mut().flatten().filter(|face| **face != Face::Wrap).for_each(|face| *face = Face::Memory);
+            around.iter_mut().flatten().filter(|face| !face.wraps()).for_each(|face| *face = memory);
         }
         mirrored += u64::from(around.iter().flatten().any(|face| face.mirrors()));
         let (depth, shuffled) = (2 + rng.below(3) as u8, seed % 2 == 1);
@@ -365,7 +405,8 @@ fn samples_take_several_steps() {
     let (memory, wrap) = ([Face::Memory; 2], [Face::Wrap; 2]);
     for (name, extent, sides, depth, cells, block) in [
         ("heat_3d", vec![9, 10, 14], vec![memory; 3], 3, [2, 1], [16, 5, 1]),
-        ("heat_2d", vec![17, 23], vec![wrap; 2], 4, [1, 3], [8, 1, 1]),
+        ("heat_3d", vec![9, 10, 14], vec![[Face::Constant; 2]; 3], 5, [1, 1], [16, 12, 1]),
+        ("heat_2d", vec![17, 23], vec![[Face::Follow; 2], wrap], 4, [1, 3], [8, 1, 1]),
         ("heat_2d", vec![9, 25], vec![[Face::Even, Face::Nearest], [Face::Nearest, Face::Even]], 3, [1, 2], [9, 1, 1]),
     ] {
         let kernel = sample(name);

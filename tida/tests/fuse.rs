@@ -6,6 +6,7 @@
 mod support;
 
 use proptest::prelude::*;
+use tida::acc::Stats;
 use tida::prelude::*;
 
 use support::{on_a_device, on_cpu, value};
@@ -190,5 +191,172 @@ fn three_axes_give_the_same_bits() {
         let found = program3(&acc, shape, regions, face, 17);
         assert!(found == expected, "{shape:?} in {regions}, face {face}, {depth} steps at once");
         assert!(acc.stats().fused_steps >= 10, "{:?}", acc.stats());
+    }
+}
+
+/// Steps over arrays that do not fit: all that a run depends on.
+#[derive(Clone, Debug)]
+struct Streamed {
+    shape: [usize; 3],
+    regions: usize,
+    /// Cells that a step reads to each side.
+    radius: usize,
+    faces: [u8; 3],
+    steps: usize,
+    /// Cells next to the faces that no step writes.
+    inside: i64,
+    /// A third array is read.
+    coefficient: bool,
+    /// Planes of each array that there is room for.
+    planes: usize,
+    depth: u32,
+}
+
+/// The bits of both arrays, and of their ghosts.
+fn streamed(acc: &TileAcc, case: &Streamed) -> [Bits; 4] {
+    let Streamed { shape, radius, inside, .. } = *case;
+    let mut builder = TileArray::<f64, 3>::builder(shape).regions([case.regions, 1, 1]).ghost(radius);
+    for (axis, face) in case.faces.iter().enumerate() {
+        builder = builder.boundary_axis(axis, boundary(*face));
+    }
+    let mut u = builder.build(acc).unwrap();
+    u.fill(|at| value(5, at)).unwrap();
+    let (mut k, mut next) = (u.like().unwrap(), u.like().unwrap());
+    k.fill(|at| value(6, at)).unwrap();
+    next.fill(|at| value(7, at)).unwrap();
+    let hi = shape.map(|n| n as i64 - inside);
+    for _ in 0..case.steps {
+        u.fill_ghosts().unwrap();
+        for tile in TileIter::new(&u).within([inside; 3], hi) {
+            match (radius, case.coefficient) {
+                (1, false) => compute(
+                    &tile,
+                    (&mut next, &u),
+                    kernel!(|next, u, at| {
+                        let near = u[at + [0, 0, 1]] + u[at - [0, 0, 1]] + u[at + [0, 1, 0]] + u[at - [0, 1, 0]];
+                        let tilt = if at[0] % 3 == 0 { 0.05 } else { 0.1 };
+                        next[at] = u[at] + tilt * (near + u[at + [1, 0, 0]] + u[at - [1, 0, 0]] - 6.0 * u[at]);
+                    }),
+                ),
+                (1, true) => compute(
+                    &tile,
+                    (&mut next, &u, &k),
+                    kernel!(|next, u, k, at| {
+                        let near = u[at + [0, 0, 1]] + u[at - [0, 0, 1]] + u[at + [0, 1, 0]] + u[at - [0, 1, 0]];
+                        let all = near + u[at + [1, 0, 0]] + u[at - [1, 0, 0]] - 6.0 * u[at];
+                        next[at] = u[at] + 0.1 * k[at] * all;
+                    }),
+                ),
+                _ => compute(
+                    &tile,
+                    (&mut next, &u, &k),
+                    kernel!(|next, u, k, at| {
+                        let far = u[at + [2, 0, 0]] + u[at - [2, 0, 0]] + u[at + [0, 2, 0]] + u[at - [0, 2, 0]];
+                        let near = u[at + [1, 0, 0]] + u[at - [1, 0, 0]] + u[at + [0, 1, 0]] + u[at - [0, 1, 0]];
+                        let row = u[at + [0, 0, 1]] + u[at - [0, 0, 1]] + u[at + [0, 0, 2]] + u[at - [0, 0, 2]];
+                        next[at] = u[at] + 0.02 * k[at] * (far + near + row - 12.0 * u[at]);
+                    }),
+                ),
+            }
+            .unwrap();
+        }
+        std::mem::swap(&mut u, &mut next);
+    }
+    let bits = |array: &TileArray<f64, 3>| array.to_ndarray().unwrap().iter().map(|x| x.to_bits()).collect::<Bits>();
+    let (in_u, in_next) = (bits(&u), bits(&next));
+    let mut ghosts = |array: &mut TileArray<f64, 3>| {
+        array.fill_ghosts().unwrap();
+        let g = radius as i64;
+        for tile in TileIter::new(&*array).device(Device::Cpu) {
+            compute(
+                &tile,
+                (&mut k, &*array),
+                kernel!(|k, u, at| {
+                    let high = u[at + [g, 0, 0]] + 2.0 * u[at + [g, g, 0]] + 3.0 * u[at + [0, 0, g]];
+                    k[at] = high + 4.0 * u[at - [g, 0, 0]] + 5.0 * u[at - [0, g, 0]] + 6.0 * u[at - [0, 0, g]];
+                }),
+            )
+            .unwrap();
+        }
+        bits(&k)
+    };
+    [in_u, in_next, ghosts(&mut u), ghosts(&mut next)]
+}
+
+/// Compares with the CPU; gives how many steps ran together, if there is a device.
+fn check_streamed(case: &Streamed) -> Option<Stats> {
+    let [_, y, x] = case.shape.map(|n| n + 2 * case.radius);
+    let limit = (y * x.next_multiple_of(16) * 8 * 3 * case.planes) as u64;
+    let acc = on_a_device(TileAcc::builder().fuse(Fuse::Steps(case.depth)).memory_limit(limit))?;
+    let (expected, found) = (streamed(&on_cpu(), case), streamed(&acc, case));
+    for (what, (found, expected)) in found.iter().zip(&expected).enumerate() {
+        let first = found.iter().zip(expected).position(|(a, b)| a != b);
+        let [_, y, x] = case.shape;
+        let place = first.map(|cell| [cell / y / x, cell / x % y, cell % x]);
+        assert_eq!(place, None, "array {what}: the first cell that differs of {case:?}, {}", acc.stats());
+    }
+    Some(acc.stats())
+}
+
+/// The same with a recorder that was not kept waiting so long that chains ended early.
+fn steps_of(case: &Streamed) -> Option<Stats> {
+    let mut last = None;
+    for _ in 0..20 {
+        let stats = check_streamed(case)?;
+        if stats.passes > 0 && stats.fused_steps * 4 >= case.steps as u64 * 3 {
+            return Some(stats);
+        }
+        last = Some(stats);
+    }
+    last
+}
+
+fn few_planes() -> Streamed {
+    Streamed {
+        shape: [60, 9, 20],
+        regions: 3,
+        radius: 1,
+        faces: [0, 0, 0],
+        steps: 21,
+        inside: 0,
+        coefficient: false,
+        planes: 24,
+        depth: 3,
+    }
+}
+
+#[test]
+fn steps_run_together_in_a_window() {
+    let usual = few_planes();
+    for (name, case) in [
+        ("fixed", usual.clone()),
+        ("five steps", Streamed { depth: 5, planes: 40, ..usual.clone() }),
+        ("another array", Streamed { coefficient: true, planes: 30, ..usual.clone() }),
+        ("two planes each way", Streamed { radius: 2, planes: 44, ..usual.clone() }),
+        ("mirrors and turns across", Streamed { faces: [0, 2, 1], ..usual.clone() }),
+        ("mirrors at the ends", Streamed { faces: [2, 3, 0], ..usual.clone() }),
+        ("cells that stay", Streamed { inside: 1, ..usual.clone() }),
+        ("periodic", Streamed { faces: [1, 1, 0], planes: 36, ..usual.clone() }),
+    ] {
+        let Some(stats) = steps_of(&case) else { return };
+        println!("{name}: {stats}");
+        assert!(stats.passes > 0 && stats.fused_steps >= 12, "{name}: {stats}");
+    }
+    // Ends that neither mirror nor stay.
+    let Some(stats) = check_streamed(&Streamed { faces: [4, 0, 0], ..usual }) else { return };
+    assert_eq!(stats.fused_steps, 0, "{stats}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4, ..ProptestConfig::default() })]
+    #[test]
+    fn any_window_gives_the_same_bits(
+        shape in [8usize..70, 5usize..12, 5usize..20],
+        (regions, radius, depth) in (1usize..4, 1usize..3, 3u32..6),
+        faces in [0u8..6, 0u8..6, 0u8..6],
+        (steps, inside, coefficient, planes) in (1usize..24, 0i64..3, any::<bool>(), 14usize..50),
+    ) {
+        let inside = inside.max(1) - 1;
+        check_streamed(&Streamed { shape, regions, radius, faces, steps, inside, coefficient, planes, depth });
     }
 }

@@ -167,7 +167,12 @@ impl Streams<'_> {
     }
 
     fn wraps(&self, axis: usize) -> bool {
-        self.faces(axis)[0] == Face::Wrap
+        self.faces(axis)[0].wraps()
+    }
+
+    /// Whether the planes of the other end are elsewhere in memory.
+    fn jumps(&self) -> bool {
+        self.faces(0)[0] == Face::Wrap
     }
 
     /// Cells beyond the box that memory holds for a step, below and above.
@@ -209,8 +214,15 @@ impl Streams<'_> {
     fn inside(&self, shared: &mut Shared<'_>, axis: usize, number: &str, held: bool) -> String {
         let cells = shared.own(&format!("n{axis}"));
         let [below, above] = if held { self.reach(axis) } else { [0, 0] };
-        if self.wraps(axis) {
+        if self.wraps(axis) && (axis > 0 || !held || self.jumps()) {
             return format!("tida_around({number}, {cells})");
+        }
+        if axis == 0 {
+            // What is computed from others is of no use.
+            let [lo, hi] = if held { [0, 0] } else { self.reach(0) };
+            let lowest = shared.own("lowest") + &if lo > 0 { format!(" + {lo}") } else { String::new() };
+            let highest = shared.own("highest") + &if hi > 0 { format!(" - {hi}") } else { String::new() };
+            return format!("tida_between({number}, {lowest}, {highest})");
         }
         format!("tida_between({number}, {}, {cells} - 1 + {above})", -below)
     }
@@ -240,7 +252,8 @@ impl Streams<'_> {
                 text.line(format!("{} {};", self.ty, names.join(", ")));
             }
         }
-        if !self.away && depth > 1 && (0..self.rank).any(|axis| self.remembers(axis)) {
+        let remembers = (0..self.rank).any(|axis| self.remembers(axis));
+        if !self.away && depth > 1 && remembers && !self.fused.alike(self.rank) {
             let names: Vec<String> = (0..cells).map(|cell| shared.own(&format!("ahead_{cell}")) + " = 0").collect();
             text.line(format!("{} {};", self.ty, names.join(", ")));
         }
@@ -332,7 +345,7 @@ impl Streams<'_> {
     /// The plane of memory to reach for becomes the one of this number, after the one before it.
     fn turn_source(&self, shared: &mut Shared<'_>, text: &mut Text, plane: &str) {
         let (source, n0) = (shared.own("source"), shared.own("n0"));
-        let next = match self.wraps(0) {
+        let next = match self.jumps() {
             true => format!("{source} + 1 == {n0} ? 0 : {source} + 1"),
             false => self.inside(shared, 0, plane, true),
         };
@@ -473,14 +486,14 @@ impl Streams<'_> {
         let (faces, reach) = (self.faces(0), self.reach(0));
         // The last step is the first to come there.
         match faces[0] {
-            Face::Memory => tests.push(format!("{newest} < {}", (self.depth() - 1) * lag)),
-            Face::Wrap => {}
+            face if face.is_held() => tests.push(format!("{newest} < {}", (self.depth() - 1) * lag)),
+            face if face.wraps() => {}
             _ => tests.push(format!("{newest} < {}", self.depth() * lag + reach[0])),
         }
         match faces[1] {
             // A plane earlier, since step 1 fetches ahead.
-            Face::Memory => tests.push(format!("{newest} >= {n0} + {}", lag - 1)),
-            Face::Wrap => {}
+            face if face.is_held() => tests.push(format!("{newest} >= {n0} + {}", lag - 1)),
+            face if face.wraps() => {}
             _ => tests.push(format!("{newest} >= {n0} + {}", lag - reach[1])),
         }
         tests
@@ -518,22 +531,25 @@ impl Streams<'_> {
     fn is_ghost(&self, shared: &mut Shared<'_>, cell: i64, plane: &str) -> Vec<String> {
         let across = (1..self.rank).any(|axis| self.remembers(axis));
         let n0 = shared.own("n0");
-        let [lo, hi] = self.faces(0).map(|face| face == Face::Memory);
+        let [lo, hi] = self.faces(0).map(Face::is_held);
         let ghost = across.then(|| shared.own(&format!("ghost_{cell}")));
         let along = [lo.then(|| format!("{plane} < 0")), hi.then(|| format!("{plane} >= {n0}"))];
         ghost.into_iter().chain(along.into_iter().flatten()).collect()
     }
 
     /// Cells beyond faces: what memory has there. Steps of even numbers have there what step 0 has, others what is in the
-    /// array that the launch writes, as step 1 fetched it.
+    /// array that the launch writes, as step 1 fetched it. Where both arrays have the same there, all have what the step
+    /// before has.
     fn beyond(&self, shared: &mut Shared<'_>, text: &mut Text, step: i64) {
         if self.away || !(0..self.rank).any(|axis| self.remembers(axis)) {
             return;
         }
         let (plane, edge) = (shared.own("plane"), shared.own("edge"));
+        let alike = self.fused.alike(self.rank);
         text.block(format!("if ({edge})"), |text| {
             for cell in 0..self.cells() {
                 let known = match step {
+                    _ if alike => self.kept(shared, step - 1, cell, -self.stream.lowest),
                     1 => shared.own(&format!("ahead_{cell}")),
                     _ => self.kept(shared, step - 2, cell, -self.stream.lag - self.stream.lowest),
                 };
@@ -541,7 +557,7 @@ impl Streams<'_> {
                 text.line(format!("if ({}) {value} = {known};", test.join(" || ")));
             }
         });
-        if step > 1 {
+        if step > 1 || alike {
             return;
         }
         let coming = shared.own("coming");

@@ -119,6 +119,10 @@ pub enum Field {
     LineLo,
     /// The whole's cells along the last axis.
     LineCells,
+    /// The planes that a launch of several steps leaves, by their numbers in the box: the first one.
+    PartLo,
+    /// One past the last.
+    PartHi,
 }
 
 /// What a kernel leaves when a cell raises a fault: 64 bytes, zero before the launch.

@@ -270,6 +270,8 @@ impl<'a> Shared<'a> {
             Field::FirstSegment => "first_segment".into(),
             Field::LineLo => "line_lo".into(),
             Field::LineCells => "line_cells".into(),
+            Field::PartLo => "part_lo".into(),
+            Field::PartHi => "part_hi".into(),
         }
     }
 

@@ -23,8 +23,12 @@ pub enum Face {
     /// What memory holds there: in each of the two arrays, no step changes it.
     #[default]
     Memory,
+    /// What memory holds there: the same in both arrays, and no step changes it.
+    Constant,
     /// The cells at the other end of the box (both faces of the axis).
     Wrap,
+    /// The same of the first axis, where memory has the planes of the other end after the last one, and before the first.
+    Follow,
     /// The cell as far inside of the face.
     Even,
     /// The cell next to the face.
@@ -35,6 +39,16 @@ impl Face {
     /// Whether a cell beyond it is one of those inside.
     pub fn mirrors(self) -> bool {
         matches!(self, Face::Even | Face::Nearest)
+    }
+
+    /// Whether memory says what is beyond it.
+    pub fn is_held(self) -> bool {
+        matches!(self, Face::Memory | Face::Constant)
+    }
+
+    /// Whether what is beyond it are cells of the other end.
+    pub fn wraps(self) -> bool {
+        matches!(self, Face::Wrap | Face::Follow)
     }
 }
 
@@ -223,7 +237,7 @@ impl Steps {
     /// Whether steps between such faces can find all that they read with the block's threads.
     pub fn knows(&self, faces: &Faces, extent: &[i64]) -> bool {
         let reach = self.reach();
-        let wraps = |face: &Face| *face == Face::Wrap;
+        let wraps = |face: &Face| face.wraps();
         (0..self.rank).all(|axis| {
             let sides = faces[4 - self.rank + axis];
             let short =
@@ -269,8 +283,11 @@ impl Steps {
         // What other threads read is kept until it is handed to them.
         let late = handed.map(|(_, highest)| highest + 1);
         // Beyond faces where memory says what there is each step has what the second before it has.
-        let memory = fused.depth > 2 && fused.faces[4 - self.rank..].as_flattened().contains(&Face::Memory);
-        let again = memory.then_some(-lag);
+        let faces = fused.faces[4 - self.rank..].as_flattened();
+        let memory = fused.depth > 2 && faces.contains(&Face::Memory);
+        // Where that is the same in both arrays, it has what the step before has.
+        let constant = fused.depth > 1 && faces.contains(&Face::Constant);
+        let again = memory.then_some(-lag).or(constant.then_some(0));
         let lowest = own.into_iter().chain(late).chain(again).min().unwrap_or(lag);
         Stream { lag, lowest, handed }
     }
@@ -369,6 +386,11 @@ impl Fused {
         let rows = if rank == 2 { block[0].is_multiple_of(WARP) } else { block[0] == WARP };
         let warps = rows && WARP.is_multiple_of(x.max(1).into());
         y > 0 && x > 0 && (rank == 3 || y == 1) && (!self.shuffled || warps)
+    }
+
+    /// Whether both arrays have the same beyond all faces where memory says what there is.
+    pub(crate) fn alike(&self, rank: usize) -> bool {
+        !self.faces[4 - rank..].as_flattened().contains(&Face::Memory)
     }
 
     /// Cells of a tile along y and x, of blocks of so many threads.

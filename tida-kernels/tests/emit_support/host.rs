@@ -278,6 +278,9 @@ impl Launch {
             let n = (0..self.grids.0.len()).filter(tiled).find(|n| u32::from(plan.groups[*n]) == g).unwrap();
             &self.grids.0[n].regions[0]
         };
+        // A box of a launch of several steps is a part of the planes of the whole one.
+        let part = [lo[0] - self.whole.0[0], hi[0] - self.whole.0[0]];
+        let (lo, hi) = if plan.fused.is_some() { (&self.whole.0, &self.whole.1) } else { (lo, hi) };
         let word = |field: &Field| match *field {
             Field::Extent(d) => hi[d as usize] - lo[d as usize],
             Field::Lo(d) => lo[d as usize],
@@ -294,6 +297,8 @@ impl Launch {
             Field::FirstSegment => self.whole.0[last].div_euclid(64),
             Field::LineLo => self.whole.0[last],
             Field::LineCells => self.line(),
+            Field::PartLo => part[0],
+            Field::PartHi => part[1],
         };
         source.geometry.iter().map(word).collect()
     }

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use super::chain::{Host, Kind, LONG, can_move, can_stream};
 use super::device::DeviceCore;
-use super::fuse::Fusing;
+use super::fuse::{Fusing, lie_whole};
 use super::hybrid::{Borders, Pace};
 use super::node::{DeviceWork, Done, Launched, Need, Node, Queue, Work};
 use super::place::{Chains, OpenChain, side};
@@ -264,14 +264,20 @@ impl Core {
         }
         let fuses = tile.key.on_device && self.fuses();
         let turn = if fuses { recorder.fusing.next(&tile) } else { None };
-        if turn.is_some() {
+        let whole = turn.filter(|_| lie_whole(tile.touches));
+        if whole.is_some() {
             self.keep_fusing(&mut recorder);
         } else if recorder.fusing.holds(tile.touches.iter().map(|touch| &touch.tracker)) {
             self.close_all(&mut recorder);
             self.start_held(&mut recorder, true);
         }
         let (chain, kind) = self.chain_for(&mut recorder, &tile, place).unzip();
-        let turn = turn.filter(|_| kind.is_none());
+        let turn = match kind {
+            None => whole,
+            // Chains find by themselves what runs together.
+            Some(Kind::Planes) => turn,
+            Some(_) => None,
+        };
         let node = Node::new(tile.name, tile.recorded, tile.key.on_device, chain);
         if tile.key.on_device {
             self.after_evictions(&node);
@@ -428,12 +434,12 @@ impl Core {
     /// A sweep takes no more tiles: it runs when its turn comes.
     fn close(self: &Arc<Core>, sweep: OpenSweep, chain: Option<&mut OpenChain>, fusing: &mut Fusing) {
         let OpenSweep { node, launch, boxes, arrays, pace, turn, .. } = sweep;
-        if let Some(turn) = turn {
+        if let Some(turn) = turn.filter(|_| node.chain.is_none()) {
             return fusing.sweep(node, launch, boxes, arrays, turn);
         }
         if let Some(open) = chain.filter(|open| node.chain == Some(open.number)) {
             node.set_work(Work::Chained(open.gate.clone()));
-            open.chain.sweep(node.clone(), launch, boxes, &arrays);
+            open.chain.sweep(node.clone(), launch, (boxes, turn), &arrays);
             if node.release() {
                 self.start_node(node);
             }

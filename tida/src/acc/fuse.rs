@@ -18,9 +18,10 @@ use tida_kernels::plan::fuse::{Face, Faces, LONGEST};
 
 use super::boxes::union;
 use super::chain::can_stream;
+use super::device::DeviceCore;
 use super::driver::{Core, Recorder, TileWork, device_sweep};
 use super::node::{Node, Work};
-use super::sweep::{ArrayTouch, Fusible, Launch, SweepKey};
+use super::sweep::{ArrayTouch, Fusible, Launch, SweepKey, Together};
 use super::tracker::{BoxTouch, Touch, Tracker, distinct};
 use crate::array::{GridBox, PlaneFacts};
 
@@ -51,6 +52,16 @@ enum HeldWork {
     },
 }
 
+impl Held {
+    fn recorded(&self) -> Recorded<'_> {
+        match &self.work {
+            HeldWork::Sweep(step) => Recorded::Sweep(step.pair, &step.boxes),
+            HeldWork::Ghosts { tracker, fixed: false } => Recorded::Ghosts(identity(tracker)),
+            HeldWork::Ghosts { .. } => Recorded::Other,
+        }
+    }
+}
+
 /// A sweep that is held back.
 struct Step {
     launch: Arc<dyn Launch>,
@@ -63,11 +74,11 @@ struct Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pair {
     /// The array that is written, by the address of its tracker.
-    out: usize,
+    pub out: usize,
     /// The one that is read around each cell.
-    inp: usize,
+    pub inp: usize,
     /// How far, along each of four axes.
-    halo: [i64; 4],
+    pub halo: [i64; 4],
 }
 
 impl Pair {
@@ -82,7 +93,8 @@ impl Pair {
     }
 }
 
-fn identity(tracker: &Arc<Tracker>) -> usize {
+/// What an array is known by.
+pub(super) fn identity(tracker: &Arc<Tracker>) -> usize {
     Arc::as_ptr(tracker) as usize
 }
 
@@ -116,7 +128,7 @@ impl Fusing {
         args.iter_mut().enumerate().for_each(|(n, arg)| *arg = last.args[turned(n)]);
         let same = SweepKey { args, ..last.clone() } == tile.key;
         let usual = tile.by_planes && tile.pace.is_none() && tile.after.is_empty() && can_stream(tile.touches);
-        (same && usual && tile.touches.iter().all(lies_whole)).then_some(pair)
+        (same && usual).then_some(pair)
     }
 
     /// Takes down the sweep that was opened last.
@@ -139,19 +151,82 @@ impl Fusing {
     }
 }
 
-/// Whether an array is one stretch of memory on the device, from its first plane to the last.
-fn lies_whole(touch: &BoxTouch) -> bool {
-    touch.tracker.boxes().len() == 1 || touch.tracker.storage().row().is_some()
+/// Whether each array is one stretch of memory on the device, from its first plane to the last.
+pub(super) fn lie_whole(touches: &[BoxTouch]) -> bool {
+    touches.iter().all(|touch| touch.tracker.boxes().len() == 1 || touch.tracker.storage().row().is_some())
 }
 
 /// Steps that run as one launch.
 struct Group {
-    steps: u32,
     /// What is held back of them: their sweeps, and the ghost fills between.
     held: usize,
     region: usize,
-    cells: GridBox<4>,
-    faces: Faces,
+    together: Together,
+}
+
+/// What was recorded, for the question which steps follow one another.
+pub(super) enum Recorded<'a> {
+    /// A sweep of arrays that take turns, over these boxes.
+    Sweep(Pair, &'a [(usize, GridBox<4>)]),
+    /// A fill of an array's ghosts but for those of fixed value, which are there.
+    Ghosts(usize),
+    Other,
+}
+
+/// Steps that follow one another, on the same boxes of arrays that take turns.
+pub(super) struct Following {
+    /// Where each of them is.
+    steps: Vec<usize>,
+    /// The ghosts of the array that a step leaves are filled before the next one.
+    pub filled: bool,
+}
+
+/// The steps that follow one another from the first on of what was recorded; nothing if that is none.
+pub(super) fn following<'a>(mut recorded: impl Iterator<Item = Recorded<'a>>) -> Option<Following> {
+    let Some(Recorded::Sweep(mut pair, first)) = recorded.next() else { return None };
+    let (mut steps, mut filled, mut between) = (vec![0], None, false);
+    for (number, one) in recorded.enumerate() {
+        // No launch has more, and one step has to follow.
+        if steps.len() > LONGEST as usize {
+            break;
+        }
+        match one {
+            Recorded::Ghosts(array) if array == pair.out => between = true,
+            Recorded::Sweep(next, boxes) => {
+                let same = *filled.get_or_insert(between) == between;
+                if !same || next != pair.turned() || boxes != first {
+                    break;
+                }
+                (pair, between) = (next, false);
+                steps.push(number + 1);
+            }
+            _ => break,
+        }
+    }
+    Some(Following { steps, filled: filled.unwrap_or(false) })
+}
+
+impl Following {
+    /// How many run together over boxes like `cells`, at most `most`, and whether it could be more if more were there.
+    pub fn together(
+        &self,
+        launch: &dyn Launch,
+        device: &DeviceCore,
+        (cells, faces): (&GridBox<4>, &Faces),
+        most: u32,
+    ) -> (u32, bool) {
+        let wanted = launch.depth(device, cells, faces, most);
+        // The step after them overwrites what they do not leave.
+        let there = self.steps.len() as u32 - 1;
+        let depth = if wanted <= there { wanted } else { launch.depth(device, cells, faces, there) };
+        (depth, wanted > there)
+    }
+
+    /// How many of what was recorded are these steps and what lies between them; nothing of fewer than two.
+    pub fn first(&self, steps: u32) -> Option<usize> {
+        let last = self.steps.get((steps as usize).checked_sub(1)?)?;
+        (steps > 1).then_some(last + 1)
+    }
 }
 
 impl Core {
@@ -217,37 +292,14 @@ impl Core {
             return (None, false);
         };
         let Some((region, cells)) = one_box(&first.boxes) else { return (None, false) };
-        // Where each step is, and whether its array's ghosts are filled before the next one.
-        let mut steps: Vec<usize> = vec![0];
-        let (mut pair, mut filled, mut between) = (first.pair, None, false);
-        for (number, one) in held.iter().enumerate().skip(1) {
-            // No launch has more, and one step has to follow.
-            if steps.len() > LONGEST as usize {
-                break;
-            }
-            match &one.work {
-                HeldWork::Ghosts { tracker, fixed: false } if identity(tracker) == pair.out => between = true,
-                HeldWork::Ghosts { .. } => break,
-                HeldWork::Sweep(step) => {
-                    let same = *filled.get_or_insert(between) == between;
-                    if !same || step.pair != pair.turned() || step.boxes != first.boxes {
-                        break;
-                    }
-                    (pair, between) = (step.pair, false);
-                    steps.push(number);
-                }
-            }
-        }
-        let Some(faces) = faces(first, &cells, filled.unwrap_or(false)) else { return (None, false) };
-        let wanted = first.launch.depth(device, &cells, &faces, u32::MAX);
-        // The step after them overwrites what they do not leave.
-        let there = steps.len() as u32 - 1;
-        let depth = if wanted <= there { wanted } else { first.launch.depth(device, &cells, &faces, there) };
-        let group = (depth > 1).then(|| {
-            let held = steps.get(depth as usize - 1).map_or(0, |last| last + 1);
-            Group { steps: depth, held, region, cells, faces }
-        });
-        (group.filter(|group| group.held > 0), wanted > there)
+        let Some(following) = following(held.iter().map(Held::recorded)) else { return (None, false) };
+        let trackers = distinct(first.arrays.iter().map(|array| &array.tracker));
+        let facts_of = |of: usize| trackers.iter().find(|tracker| identity(tracker) == of)?.planar().map(|p| p.facts());
+        let Some(faces) = faces(&first.pair, facts_of, &cells, following.filled) else { return (None, false) };
+        let (steps, more) = following.together(&*first.launch, device, (&cells, &faces), u32::MAX);
+        let together = Together { steps, cells, planes: i64::MAX, faces };
+        let group = following.first(steps).map(|held| Group { held, region, together });
+        (group, more)
     }
 
     /// Starts nodes: as one launch, if they are a group.
@@ -257,13 +309,13 @@ impl Core {
             match (work, &group, &leader) {
                 (_, _, Some(leader)) => node.set_work(Work::Within(leader.clone())),
                 (HeldWork::Sweep(step), Some(group), None) => {
-                    let Group { steps, region, cells, faces, .. } = *group;
+                    let Group { region, together, .. } = *group;
                     let launch = step.launch;
                     let run = move |queue: &super::node::Queue<'_>| {
-                        queue.device.count_fused(steps);
+                        queue.device.count_fused(together.steps);
                         // SAFETY: the graph keeps all work that conflicts away until these nodes have finished. The box is
                         // that of each of the steps.
-                        unsafe { launch.clone().enqueue_steps(queue, region, cells, &faces, steps) }
+                        unsafe { launch.clone().enqueue_steps(queue, (region, together.cells), &together) }
                     };
                     node.set_work(device_sweep(&node, step.arrays, None, 0, run));
                     leader = Some(node.clone());
@@ -284,7 +336,7 @@ impl Core {
 }
 
 /// The boxes of a sweep as one, if they are: it starts in the first region.
-fn one_box(boxes: &[(usize, GridBox<4>)]) -> Option<(usize, GridBox<4>)> {
+pub(super) fn one_box(boxes: &[(usize, GridBox<4>)]) -> Option<(usize, GridBox<4>)> {
     let (first, rest) = boxes.split_first()?;
     rest.iter().try_fold(*first, |(region, known), (next, cells)| {
         (*next > region).then_some(())?;
@@ -293,14 +345,14 @@ fn one_box(boxes: &[(usize, GridBox<4>)]) -> Option<(usize, GridBox<4>)> {
 }
 
 /// What lies beyond the faces of a box for steps between which ghosts are filled or not; nothing if a block cannot know.
-fn faces(step: &Step, cells: &GridBox<4>, filled: bool) -> Option<Faces> {
+pub(super) fn faces<'a>(
+    pair: &Pair,
+    facts_of: impl Fn(usize) -> Option<&'a PlaneFacts>,
+    cells: &GridBox<4>,
+    filled: bool,
+) -> Option<Faces> {
     let mut faces = [[Face::Memory; 2]; 4];
-    let trackers = distinct(step.arrays.iter().map(|array| &array.tracker));
-    let facts_of = |identity_of: usize| -> Option<&PlaneFacts> {
-        let tracker = trackers.iter().find(|tracker| identity(tracker) == identity_of)?;
-        Some(tracker.planar()?.facts())
-    };
-    let (out, inp) = (facts_of(step.pair.out)?, facts_of(step.pair.inp)?);
+    let (out, inp) = (facts_of(pair.out)?, facts_of(pair.inp)?);
     if out.domain() != inp.domain() || out.faces != inp.faces {
         return None;
     }
@@ -309,15 +361,20 @@ fn faces(step: &Step, cells: &GridBox<4>, filled: bool) -> Option<Faces> {
     }
     let domain = out.domain();
     for (axis, sides) in faces.iter_mut().enumerate() {
-        let halo = step.pair.halo[axis];
+        let halo = pair.halo[axis];
         let outside = [cells.lo[axis] - halo < domain.lo[axis], cells.hi[axis] + halo > domain.hi[axis]];
         let whole = cells.lo[axis] == domain.lo[axis] && cells.hi[axis] == domain.hi[axis];
         for (side, face) in sides.iter_mut().enumerate().filter(|(side, _)| outside[*side]) {
             *face = out.faces[axis][side].filter(|face| *face == Face::Memory || whole)?;
+            let fixed = out.fixed[axis][side].is_some() && out.fixed[axis][side] == inp.fixed[axis][side];
+            let ends = [cells.lo[axis] == domain.lo[axis], cells.hi[axis] == domain.hi[axis]];
+            if fixed && ends[side] && *face == Face::Memory {
+                *face = Face::Constant;
+            }
         }
     }
     // Beyond a corner is what lies beyond the first of its axes: where that is memory, of cells that no step writes, their
     // own ghosts would have to be there.
-    let moves = faces.iter().flatten().any(|face| *face != Face::Memory);
+    let moves = faces.iter().flatten().any(|face| !face.is_held());
     (!moves || *cells == domain).then_some(faces)
 }

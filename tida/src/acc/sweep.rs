@@ -30,6 +30,27 @@ pub(crate) struct Fusible {
     pub halo: [i64; 4],
 }
 
+/// Steps that run as one launch, or as one for each part of their planes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Together {
+    pub steps: u32,
+    /// The box of each step.
+    pub cells: GridBox<4>,
+    /// Planes of the first axis that a launch leaves, mostly: those of the box, or fewer.
+    pub planes: i64,
+    /// What lies beyond the box.
+    pub faces: Faces,
+}
+
+impl Together {
+    /// A box like those that launches leave, whose planes are along this axis.
+    pub fn usual(&self, axis: usize) -> GridBox<4> {
+        let mut cells = self.cells;
+        cells.hi[axis] = cells.hi[axis].min(cells.lo[axis].saturating_add(self.planes));
+        cells
+    }
+}
+
 /// Runs a kernel over boxes of cells. One per sweep.
 pub(crate) trait Launch: Send + Sync {
     /// Runs over a box inside one region.
@@ -59,21 +80,19 @@ pub(crate) trait Launch: Send + Sync {
         1
     }
 
-    /// Puts `steps` steps into a stream: reads the array [`Fusible::inp`], writes [`Fusible::out`]. `cells` is one box, whose
-    /// first region is `region`: the arrays lie in rows, or it is that region's.
+    /// Puts steps into a stream: reads the array [`Fusible::inp`], writes [`Fusible::out`] where `part` is, some planes of the
+    /// box. The arrays lie in rows from its region on, or the region holds the planes around as far as the steps read.
     ///
     /// # Errors
     /// A device that refuses the launch, and kernels that are not [`Launch::fusible`].
     ///
     /// # Safety
-    /// As [`Launch::enqueue`]; beyond the box both arrays hold what `faces` says.
+    /// As [`Launch::enqueue`]; beyond the box both arrays hold what the faces say.
     unsafe fn enqueue_steps(
         self: Arc<Self>,
         _queue: &Queue<'_>,
-        _region: usize,
-        _cells: GridBox<4>,
-        _faces: &Faces,
-        _steps: u32,
+        _part: (usize, GridBox<4>),
+        _together: &Together,
     ) -> Result<Done, Error> {
         Err(Error::new(
             ErrorKind::Kernel,

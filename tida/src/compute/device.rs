@@ -129,6 +129,8 @@ pub(crate) struct DeviceLaunch<'a> {
     pub cache: Hints,
     /// What a reduction folds, and where it puts what it finds.
     pub fold: Option<(Line, &'a Memory)>,
+    /// The box of several steps, of which a launch leaves the planes of the box that it is given.
+    pub within: Option<GridBox<4>>,
     /// What its plan goes without.
     pub without: Without,
 }
@@ -185,6 +187,7 @@ impl<'a> SweepLaunch<'a> {
             march: self.march.or(queue.device.march()),
             cache: self.cache,
             fold: None,
+            within: None,
             without: queue.device.without(),
         }
     }

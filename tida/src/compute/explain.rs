@@ -142,6 +142,7 @@ fn explained(
         march: asked.march.or_else(|| acc.and_then(|acc| acc.core().device.as_ref()).and_then(|device| device.march())),
         cache: asked.cache,
         fold: None,
+        within: None,
         without: acc.and_then(|acc| acc.core().device.as_ref()).map(|device| device.without()).unwrap_or_default(),
     };
     let device = acc.and_then(compiling);

@@ -13,7 +13,7 @@ use super::device::{DeviceArg, DeviceLaunch, Extent, Held, SweepLaunch};
 use super::prepare::Prepared;
 use crate::acc::device::DeviceCore;
 use crate::acc::node::{Done, Queue};
-use crate::acc::sweep::Fusible;
+use crate::acc::sweep::{Fusible, Together};
 use crate::array::GridBox;
 use crate::backend::Facts;
 use crate::error::{Error, ErrorKind};
@@ -117,11 +117,11 @@ impl SweepLaunch<'_> {
         self,
         queue: &Queue<'_>,
         args: SmallVec<[OnDevice<'_>; 8]>,
-        (region, cells): (usize, GridBox<4>),
-        (faces, steps): (&Faces, u32),
+        (region, part): (usize, GridBox<4>),
+        together: &Together,
         held: Arc<dyn Any + Send + Sync>,
     ) -> Result<Done, Error> {
-        let prepared = self.prepared;
+        let (prepared, Together { steps, cells, faces, .. }) = (self.prepared, together);
         let refused = |found: &str| {
             Error::new(
                 ErrorKind::Kernel,
@@ -130,29 +130,30 @@ impl SweepLaunch<'_> {
                 "run it with `TIDA_FUSE=off`, and report this",
             )
         };
-        let Some(chosen) = prepared.chosen(queue.device, &cells, faces, (steps, false)).filter(|_| !self.checked)
+        let usual = together.usual(4 - prepared.kernel.rank);
+        let Some(chosen) = prepared.chosen(queue.device, &usual, faces, (*steps, false)).filter(|_| !self.checked)
         else {
             return Err(refused("no way to run so many over this box"));
         };
-        let launch = self.at(queue, args);
+        let launch = DeviceLaunch { within: Some(*cells), ..self.at(queue, args) };
         let mut kept = Held::new();
         let mut put = || {
             let grid = queue.device.backend().facts().grid;
             let mut plan = launch.plan(
                 queue.device.backend().facts(),
                 queue.device.math(),
-                (&prepared.extent(&cells), cells.cells() as u64),
+                (&prepared.extent(&part), part.cells() as u64),
                 false,
             );
             (plan.block, plan.march, plan.fused) = (chosen.block, Some(chosen.planes), Some(chosen.fused.clone()));
             plan.cache.clear();
             plan.registers = 0;
-            plan.narrow &= launch.fits(region, &cells, &chosen);
-            let blocks = plan.blocks(&prepared.extent(&cells));
+            plan.narrow &= launch.fits(region, cells, &chosen);
+            let blocks = plan.blocks(&prepared.extent(&part));
             if (0..3).any(|d| blocks[d] > grid[d]) {
                 return Err(refused("more blocks than a launch can have"));
             }
-            let commands = launch.commands_of(queue.device, plan, &[(region, cells)], &mut kept)?;
+            let commands = launch.commands_of(queue.device, plan, &[(region, part)], &mut kept)?;
             // SAFETY: handed on; such kernels raise no fault; what the launch uses is kept below.
             unsafe { commands.put(&launch, queue, None) }
         };
@@ -171,8 +172,13 @@ impl DeviceLaunch<'_> {
         let axis = 4 - self.prepared.kernel.rank;
         self.args.iter().all(|arg| match arg {
             DeviceArg::Tiled(array) => array.layout.regions.get(region).is_some_and(|place| {
-                let last = cells.hi[axis] + i64::from(chosen.fused.reach[axis][1]) - place.origin[axis] + 1;
-                last.checked_mul(place.strides[axis]).is_some_and(|most| most <= i64::from(i32::MAX))
+                // The first plane of the box may be far before what a window holds.
+                let planes = [
+                    cells.lo[axis] - i64::from(chosen.fused.reach[axis][0]) - place.origin[axis] - 1,
+                    cells.hi[axis] + i64::from(chosen.fused.reach[axis][1]) - place.origin[axis] + 1,
+                ];
+                let fits = |at: i64| at.checked_mul(place.strides[axis]).is_some_and(|at| i32::try_from(at).is_ok());
+                planes.into_iter().all(fits)
             }),
             _ => true,
         })

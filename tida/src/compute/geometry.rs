@@ -29,12 +29,14 @@ impl DeviceLaunch<'_> {
         };
         let bounds = |arg: u32| of_arg(arg).map(|r| if self.valid_only & (1 << arg) != 0 { r.valid } else { r.grown });
         let whole = || self.fold.map_or(*cells, |(line, _)| line.cells);
+        // Several steps know the whole box, of which they leave some planes.
+        let over = self.within.as_ref().unwrap_or(cells);
         let rows = |d: usize| (d + 1..3).map(|d| whole().hi[d] - whole().lo[d]).product::<i64>();
         match field {
-            Field::Extent(d) => cells.hi[axis(d)] - cells.lo[axis(d)],
-            Field::Lo(d) => cells.lo[axis(d)],
+            Field::Extent(d) => over.hi[axis(d)] - over.lo[axis(d)],
+            Field::Lo(d) => over.lo[axis(d)],
             Field::Base(arg) => array(arg).map_or(0, |a| base(a, region)),
-            Field::First(group) => of_group(group).map_or(0, |r| first(r, cells)),
+            Field::First(group) => of_group(group).map_or(0, |r| first(r, over)),
             Field::Stride(group, d) => of_group(group).map_or(0, |r| r.strides[axis(d)]),
             Field::Origin(group, d) => of_group(group).map_or(0, |r| r.origin[axis(d)]),
             Field::Plane(group) => of_group(group).map_or(0, |r| r.cells),
@@ -46,6 +48,8 @@ impl DeviceLaunch<'_> {
             Field::FirstSegment => whole().lo[3].div_euclid(SEGMENT),
             Field::LineLo => whole().lo[3],
             Field::LineCells => whole().hi[3] - whole().lo[3],
+            Field::PartLo => cells.lo[axis(0)] - over.lo[axis(0)],
+            Field::PartHi => cells.hi[axis(0)] - over.lo[axis(0)],
         }
     }
 }

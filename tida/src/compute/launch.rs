@@ -20,7 +20,7 @@ use super::site::{Site, simulated};
 use super::view::{Checked, Proven};
 use crate::acc::device::DeviceCore;
 use crate::acc::node::{Done, Queue};
-use crate::acc::sweep::{Fusible, Launch};
+use crate::acc::sweep::{Fusible, Launch, Together};
 use crate::acc::{Device, Side, TileAcc};
 use crate::array::GridBox;
 use crate::backend::cpu;
@@ -237,15 +237,12 @@ where
     unsafe fn enqueue_steps(
         self: Arc<Self>,
         queue: &Queue<'_>,
-        region: usize,
-        cells: GridBox<4>,
-        faces: &Faces,
-        steps: u32,
+        part: (usize, GridBox<4>),
+        together: &Together,
     ) -> Result<Done, Error> {
-        let (args, boxed) = (self.held.on_device(), (region, cells));
         // SAFETY: the caller's promise; `check` has proven every access of the cells of the box in range; `self` holds the
         // arrays.
-        unsafe { self.on_device().enqueue_steps(queue, args, boxed, (faces, steps), self.clone()) }
+        unsafe { self.on_device().enqueue_steps(queue, self.held.on_device(), part, together, self.clone()) }
     }
 }
 

@@ -79,7 +79,7 @@ impl Streams<'_> {
             if self.leaves_late().is_none() {
                 text.line(format!("const bool {own} = {};", tests.join(" && ")));
             }
-            let [lo, hi] = self.faces(axis).map(|face| face == Face::Memory);
+            let [lo, hi] = self.faces(axis).map(Face::is_held);
             let tests = [lo.then(|| format!("{t} < 0")), hi.then(|| format!("{t} >= {n}"))];
             let tests: Vec<String> = tests.into_iter().flatten().collect();
             if !tests.is_empty() {
@@ -95,9 +95,29 @@ impl Streams<'_> {
         self.lines(shared, text, groups);
         self.ghosts(shared, text);
         let (from, end, march) = (shared.own("from"), shared.own("end"), shared.own("march"));
-        let n0 = shared.own("n0");
-        text.line(format!("const i32 {from} = (i32){} * {march};", dialect.block(2)));
-        text.line(format!("const i32 {end} = {n0} - {from} < {march} ? {n0} : {from} + {march};"));
+        let [lo, hi] = [Field::PartLo, Field::PartHi].map(|field| format!("(i32){}", shared.field(field)));
+        text.line(format!("const i32 {from} = {lo} + (i32){} * {march};", dialect.block(2)));
+        text.line(format!("const i32 {end} = {hi} - {from} < {march} ? {hi} : {from} + {march};"));
+        self.window(shared, text);
+    }
+
+    /// The first and the last plane that the steps need of memory: there may be no others.
+    fn window(&self, shared: &mut Shared<'_>, text: &mut Text) {
+        let (from, end, n0) = (shared.own("from"), shared.own("end"), shared.own("n0"));
+        let (lowest, highest) = (shared.own("lowest"), shared.own("highest"));
+        let [below, above] = self.reach(0);
+        let [lo, hi] = [below, above].map(|reach| self.depth() * reach);
+        if self.jumps() {
+            return;
+        }
+        if self.wraps(0) {
+            text.line(format!("const i32 {lowest} = {from} - {lo};"));
+            text.line(format!("const i32 {highest} = {end} - 1 + {hi};"));
+        } else {
+            text.line(format!("const i32 {lowest} = {from} - {lo} < -{below} ? -{below} : {from} - {lo};"));
+            let last = format!("{n0} - 1 + {above}");
+            text.line(format!("const i32 {highest} = {end} - 1 + {hi} < {last} ? {end} - 1 + {hi} : {last};"));
+        }
     }
 
     /// Where the cells of a thread are in memory.
@@ -143,7 +163,7 @@ impl Streams<'_> {
 
     /// Whether memory says what is beyond some face of the axis.
     pub(super) fn remembers(&self, axis: usize) -> bool {
-        self.faces(axis).contains(&Face::Memory)
+        self.faces(axis).into_iter().any(Face::is_held)
     }
 
     /// The cells of a thread beyond faces where memory says what is there, and whether the block has any, or some next to
@@ -161,8 +181,8 @@ impl Streams<'_> {
             let cells = tile[3 - self.rank + axis - 1];
             // Cells inside of a face that what is beyond concerns.
             let near = [0, 1].map(|side| match self.faces(axis)[side] {
-                Face::Memory => Some(0),
-                Face::Wrap => None,
+                face if face.is_held() => Some(0),
+                face if face.wraps() => None,
                 _ => Some(self.reach(axis)[side]),
             });
             any.extend(near[0].map(|near| format!("{first} < {near}")));

@@ -98,7 +98,7 @@ fn whole(device: &Arc<DeviceCore>, chain: &Chain, results: &mut [Result<(), Erro
             continue;
         }
         let put = match &link.work {
-            LinkWork::Sweep { launch, boxes, uses } => {
+            LinkWork::Sweep { launch, boxes, uses, .. } => {
                 let touched = || boxes.iter().flat_map(|(region, _)| uses.iter().map(move |one| (*region, one)));
                 let bring = || {
                     touched().try_for_each(|(region, one)| {

@@ -13,6 +13,8 @@
 //! (`wave.rs`).
 
 mod arrive;
+mod form;
+mod operations;
 mod regions;
 mod ring;
 mod run;
@@ -28,6 +30,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use smallvec::SmallVec;
 
 use super::device::{Claim, DeviceCore};
+use super::fuse::Pair;
 use super::node::Node;
 use super::sweep::{ArrayTouch, Launch};
 use super::tracker::{BoxTouch, Tracker};
@@ -70,7 +73,13 @@ pub(crate) struct Link {
 #[allow(clippy::large_enum_variant)] // most are sweeps
 pub(crate) enum LinkWork {
     /// Runs a kernel over boxes.
-    Sweep { launch: Arc<dyn Launch>, boxes: Vec<(usize, GridBox<4>)>, uses: SmallVec<[Use; 4]> },
+    Sweep {
+        launch: Arc<dyn Launch>,
+        boxes: Vec<(usize, GridBox<4>)>,
+        uses: SmallVec<[Use; 4]>,
+        /// It is the next of steps that may run together, on arrays that take turns.
+        turn: Option<Pair>,
+    },
     /// Fills the ghosts of an array, those of fixed value too if they are not there.
     Ghosts { array: usize, fixed: bool },
 }
@@ -133,7 +142,7 @@ impl Chain {
         &mut self,
         node: Arc<Node>,
         launch: Arc<dyn Launch>,
-        boxes: Vec<(usize, GridBox<4>)>,
+        (boxes, turn): (Vec<(usize, GridBox<4>)>, Option<Pair>),
         arrays: &[ArrayTouch],
     ) {
         let uses = arrays.iter().map(|of| {
@@ -141,7 +150,7 @@ impl Chain {
             Use { array: self.array(&of.tracker), read, across, write }
         });
         let uses = uses.collect();
-        self.links.push(Link { node, work: LinkWork::Sweep { launch, boxes, uses } });
+        self.links.push(Link { node, work: LinkWork::Sweep { launch, boxes, uses, turn } });
     }
 
     /// Adds a ghost fill.

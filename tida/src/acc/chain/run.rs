@@ -6,11 +6,12 @@ use std::sync::Arc;
 use smallvec::{SmallVec, smallvec};
 
 use super::arrive::told_host;
-use super::ring::{Piece, Rolling, Window, cells, constant_ghosts};
-use super::schedule::{Access, Op, Pass, Planes, Reach, Schedule, Write, least_window, schedule};
+use super::form::Forms;
+use super::operations::{OpWork, merged};
+use super::ring::{Piece, Rolling};
+use super::schedule::{Op, Pass, Planes, Schedule, Write};
 use super::segments::{Segment, ring_fill, segments};
-use super::{Chain, Events, Kind, Link, LinkWork, Ready, Use, after};
-use crate::acc::boxes::union;
+use super::{Chain, Events, Kind, Link, LinkWork, Ready, after};
 use crate::acc::device::{Claim, DeviceCore};
 use crate::acc::node::{Done, Queue, Ring};
 use crate::acc::timeline::SpanKind;
@@ -24,24 +25,6 @@ use crate::error::{Error, ErrorKind};
 pub(super) const RUN: usize = 0;
 pub(super) const UP: usize = 1;
 pub(super) const DOWN: usize = 2;
-
-/// Bytes of the planes that a block of a schedule has of one array, at most: more keep no device busier.
-const BLOCK: usize = 256 << 20;
-
-/// Blocks that an array has at least, but for those of [`SMALL`] bytes: while the first is loaded and while the last is
-/// stored nothing else runs, and where link and kernels take equally long that time is lost.
-const BLOCKS: i64 = 64;
-
-/// Bytes of a block whose kernels take about as long as launching them.
-const SMALL: usize = 16 << 20;
-
-/// What an operation of the schedule is.
-enum OpWork {
-    /// The sweep of a link.
-    Sweep(usize),
-    /// A part of the ghost fill of a link, of an array.
-    Ghosts(usize, usize, Part),
-}
 
 /// Runs a chain, and gives the result of each of its nodes, in order.
 pub(super) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Result<(), Error>> {
@@ -203,56 +186,38 @@ impl<'a> Running<'a> {
             false => Vec::new(),
         };
         let boxes: Vec<Vec<GridBox<4>>> = chain.links.iter().enumerate().map(boxes).collect();
-        let (works, ops) = operations(chain, planars, segment, &boxes, results);
-        if ops.is_empty() {
-            return Ok(None);
-        }
-        let margin = ops.iter().map(reach).max().unwrap_or(0);
-        let constant = planars.iter().map(|planar| constant_ghosts(&***planar).len() as i64);
-        let mut ghosts = constant.filter(|_| segment.period.is_none()).max().unwrap_or(0);
-        let least = least_window(&ops, planars.len()).max(margin + 1);
-        let bytes = |window: Window| -> u64 {
-            planars.iter().map(|planar| (cells(planar.facts(), window) * planar.facts().element.bytes()) as u64).sum()
-        };
-        let period = segment.period;
-        let grown = planars.iter().map(|planar| planar.facts().grown.end - planar.facts().grown.start);
-        let most = period.or(grown.max()).unwrap_or(0);
+        let forms = Forms { device, chain, planars, segment, boxes: &boxes, results };
+        let Some(single) = forms.form(None) else { return Ok(None) };
         let (room, claim) = match chain.kind {
             // Others find the rest.
             Kind::Arriving => {
-                let room = bytes(Window { planes: most, margin, ghosts, period }).min(device.room());
-                (room, Some(device.claim(room).ok_or_else(|| too_small(chain, planars, device.room(), room))?))
+                let room = forms.bytes(single.window(forms.most())).min(device.room());
+                (room, Some(device.claim(room).ok_or_else(|| forms.too_small(device.room(), room))?))
             }
             _ => room(device, chain),
         };
-        // The most planes that fit, found by bisection.
-        let fitting = |ghosts: i64| {
-            let (mut fits, mut too_many) = (0, most + 1);
-            while fits + 1 < too_many {
-                let middle = fits + (too_many - fits) / 2;
-                if bytes(Window { planes: middle, margin, ghosts, period }) <= room {
-                    fits = middle
-                } else {
-                    too_many = middle
-                }
-            }
-            fits
+        let together = match chain.kind {
+            // Of arrays that arrive few planes come at a time.
+            Kind::Arriving => None,
+            _ => forms.together(room),
         };
-        // Ghost planes stay where there is room to spare.
-        let mut fits = fitting(ghosts);
-        if fits < 2 * (least + ghosts) {
-            (ghosts, fits) = (0, fitting(0));
-        }
-        let planes = |window: i64| Window { planes: window, margin, ghosts, period };
-        let plane =
-            planars.iter().map(|planar| planar.facts().stride * planar.facts().element.bytes()).max().unwrap_or(1);
+        // Single steps do with less memory.
+        let (mut form, mut instead) = match together {
+            Some(together) => (together, Some(single)),
+            None => (single, None),
+        };
+        let mut fits = form.fit(&forms, room);
         loop {
-            let window = planes(fits);
-            let thick = thickness(plane, most, fits);
-            let made = if fits >= least { schedule(&ops, planars.len(), fits, thick, period).ok() } else { None };
-            let Some(schedule) = made else {
-                return Err(too_small(chain, planars, room, bytes(planes(least))));
+            let Some(schedule) = form.schedule(&forms, fits) else {
+                if let Some(single) = instead.take() {
+                    form = single;
+                    fits = fits.min(form.fit(&forms, room));
+                    continue;
+                }
+                let needed = forms.bytes(form.window(form.least));
+                return Err(forms.too_small(room, needed));
             };
+            let window = form.window(fits);
             let rolling = |(number, (tracker, planar)): (usize, (_, &&Arc<dyn Planar>))| {
                 let rolling = Rolling::new(device, tracker, planar, window)?;
                 match chain.kind {
@@ -266,8 +231,8 @@ impl<'a> Running<'a> {
                     return Ok(Some(Running {
                         device,
                         chain,
-                        works,
-                        ops,
+                        works: form.works,
+                        ops: form.ops,
                         schedule,
                         boxes,
                         arrays,
@@ -280,11 +245,14 @@ impl<'a> Running<'a> {
                     }));
                 }
                 // Others have taken memory meanwhile: go on with less.
-                Err(error) if error.kind() == ErrorKind::Memory && fits > least => {
+                Err(error) if error.kind() == ErrorKind::Memory && fits > form.least => {
                     tracing::warn!(%error, planes = fits, "less memory on the device than was free: a smaller window");
-                    fits = (fits * 3 / 4).max(least);
+                    fits = (fits * 3 / 4).max(form.least);
                 }
-                Err(error) => return Err(error),
+                Err(error) => {
+                    form = instead.take().filter(|_| error.kind() == ErrorKind::Memory).ok_or(error)?;
+                    fits = fits.min(form.fit(&forms, room));
+                }
             }
         }
     }
@@ -350,8 +318,13 @@ impl<'a> Running<'a> {
         for (number, block) in schedule.blocks.iter().enumerate() {
             if let Some(next) = passes.next_if(|next| next.first_block == number) {
                 self.start_pass(next);
-                let sweeps = next.ops.clone().filter(|op| matches!(self.works[*op], OpWork::Sweep(_)));
-                self.device.count_pass(sweeps.count() as u64);
+                let works = &self.works[next.ops.clone()];
+                self.device.count_pass(works.iter().map(|work| u64::from(work.sweeps())).sum());
+                for work in works {
+                    if let OpWork::Steps(_, together) = work {
+                        self.device.count_fused(together.steps);
+                    }
+                }
                 pass = Some(next);
             }
             let Some(Pass { shift, .. }) = pass else { break };
@@ -383,10 +356,9 @@ impl<'a> Running<'a> {
             }
             for (op, planes) in &block.runs {
                 device.count_launch();
-                let (kind, name) = match self.works[*op] {
-                    OpWork::Sweep(link) => (SpanKind::Kernel, self.chain.links[link].node.recorded),
-                    OpWork::Ghosts(link, ..) => (SpanKind::Ghost, self.chain.links[link].node.recorded),
-                };
+                let work = &self.works[*op];
+                let kind = if work.sweeps() > 0 { SpanKind::Kernel } else { SpanKind::Ghost };
+                let name = self.chain.links[work.link()].node.recorded;
                 let shown = self.arrays.first().map_or(planes.clone(), |array| array.window.shown(planes));
                 let name = format_args!("{}:{} {shown:?}", name.file(), name.line());
                 device.timed(kind, name, RUN, 0, || self.run_op(*op, planes, *shift))?;
@@ -441,7 +413,7 @@ impl<'a> Running<'a> {
         let device = self.device;
         let queue = Queue { device, stream: RUN, rings: &self.rings };
         match self.works[op] {
-            OpWork::Sweep(link) => {
+            OpWork::Sweep(link) | OpWork::Steps(link, _) => {
                 let LinkWork::Sweep { launch, .. } = &self.chain.links[link].work else { return Ok(()) };
                 for access in self.ops[op].accesses.iter().filter(|access| access.write == Some(Write::Whole)) {
                     let array = &mut self.arrays[access.array];
@@ -464,8 +436,16 @@ impl<'a> Running<'a> {
                             continue;
                         }
                         // SAFETY: the schedule runs this when what it reads is there and what it writes is free; around
-                        // these planes the window holds their neighbours; the graph keeps all other work away.
-                        let done = unsafe { launch.clone().enqueue(&queue, &[(region, cells)])? };
+                        // these planes the window holds their neighbours, as far as all steps of a launch reach; the graph
+                        // keeps all other work away.
+                        let done = unsafe {
+                            match &self.works[op] {
+                                OpWork::Steps(_, together) => {
+                                    launch.clone().enqueue_steps(&queue, (region, cells), together)?
+                                }
+                                _ => launch.clone().enqueue(&queue, &[(region, cells)])?,
+                            }
+                        };
                         self.done.push((link, done));
                     }
                 }
@@ -518,147 +498,11 @@ fn told_at(number: usize, every: usize) -> usize {
     number / every * every + every - 1
 }
 
-/// Planes of `plane` bytes for a block, at most, of arrays of so many planes in windows of `window`.
-fn thickness(plane: usize, planes: i64, window: i64) -> i64 {
-    let of = |bytes: usize| (bytes / plane.max(1)) as i64;
-    (planes / BLOCKS).max(of(SMALL)).min(of(BLOCK)).min(window / 8).max(1)
-}
-
-/// Boxes of a sweep, merged across regions.
-fn merged(work: &LinkWork) -> Vec<GridBox<4>> {
-    let LinkWork::Sweep { boxes, .. } = work else { return Vec::new() };
-    let mut boxes: Vec<GridBox<4>> = boxes.iter().map(|(_, cells)| *cells).collect();
-    boxes.sort_unstable_by_key(|cells| cells.lo);
-    let mut merged: Vec<GridBox<4>> = Vec::new();
-    for cells in boxes {
-        match merged.last_mut().and_then(|last| union(last, &cells).map(|both| (last, both))) {
-            Some((last, both)) => *last = both,
-            None => merged.push(cells),
-        }
-    }
-    merged
-}
-
-/// The operations of a segment, without those that do not run. On the unwrapped axis all are of the same planes, though a
-/// kernel may have nothing to do at some of them.
-fn operations(
-    chain: &Chain,
-    planars: &[&Arc<dyn Planar>],
-    Segment { links, period }: &Segment,
-    boxes: &[Vec<GridBox<4>>],
-    results: &[Result<(), Error>],
-) -> (Vec<OpWork>, Vec<Op>) {
-    let (mut works, mut ops) = (Vec::new(), Vec::new());
-    let mut add = |work: OpWork, op: Op| {
-        works.push(work);
-        ops.push(op);
-    };
-    for number in links.clone().filter(|number| results[*number].is_ok()) {
-        let link = &chain.links[number];
-        let fills_ring = ring_fill(link, planars).is_some();
-        match &link.work {
-            LinkWork::Sweep { uses, .. } => {
-                let Some(axis) = uses.first().map(|one| 4 - planars[one.array].facts().rank) else { continue };
-                let planes = boxes[number].iter().map(|cells| cells.lo[axis]..cells.hi[axis]);
-                let Some(swept) = planes.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)) else { continue };
-                let planes = period.map_or(swept.clone(), |period| 0..period);
-                let access = |one: &Use| {
-                    let whole = one.read.is_none()
-                        && planes == swept
-                        && overwrites(planars[one.array], &boxes[number])
-                        && edges_are_set(&chain.links[number + 1..], planars[one.array], one.array);
-                    let write = if whole { Write::Whole } else { Write::Part };
-                    Access {
-                        array: one.array,
-                        read: one.read.map(|(lo, hi)| Reach::Around(lo, hi)),
-                        write: one.write.then_some(write),
-                    }
-                };
-                let accesses = uses.iter().map(access).collect();
-                add(OpWork::Sweep(number), Op { planes, accesses });
-            }
-            // Done on the host.
-            LinkWork::Ghosts { .. } if fills_ring && period.is_none() => {}
-            LinkWork::Ghosts { array, .. } => {
-                let access =
-                    |read: Reach| smallvec![Access { array: *array, read: Some(read), write: Some(Write::Part) }];
-                let planar = planars[*array];
-                if planar.facts().filled_edges {
-                    let planes = planar.facts().valid.clone();
-                    add(
-                        OpWork::Ghosts(number, *array, Part::Edges),
-                        Op { planes, accesses: access(Reach::Around(0, 0)) },
-                    );
-                }
-                // What lies beyond the ends of a ring are its planes.
-                for end in planar.ends().into_iter().filter(|_| !fills_ring) {
-                    let accesses = access(Reach::Planes(end.from));
-                    add(OpWork::Ghosts(number, *array, Part::Ends), Op { planes: end.planes, accesses });
-                }
-            }
-        }
-    }
-    (works, ops)
-}
-
-/// Whether boxes cover all values of every plane that they touch.
-fn overwrites(planar: &Arc<dyn Planar>, boxes: &[GridBox<4>]) -> bool {
-    let (facts, [one]) = (planar.facts(), boxes) else { return false };
-    let axis = 4 - facts.rank;
-    facts
-        .layout
-        .regions
-        .first()
-        .is_some_and(|region| (axis + 1..4).all(|d| one.lo[d] <= region.valid.lo[d] && region.valid.hi[d] <= one.hi[d]))
-}
-
-/// Whether no one looks at the ghosts at the edges of an array's planes before `later` has set them.
-fn edges_are_set(later: &[Link], planar: &Arc<dyn Planar>, array: usize) -> bool {
-    let facts = planar.facts();
-    if facts.open_edges || !facts.filled_edges {
-        return !facts.open_edges;
-    }
-    let touches = |link: &&Link| match &link.work {
-        LinkWork::Sweep { uses, .. } => uses.iter().any(|one| one.array == array),
-        LinkWork::Ghosts { array: other, .. } => *other == array,
-    };
-    later.iter().find(touches).is_some_and(|link| matches!(link.work, LinkWork::Ghosts { .. }))
-}
-
-/// How far from a plane an operation reads.
-fn reach(op: &Op) -> i64 {
-    let of = |access: &Access| match &access.read {
-        Some(Reach::Around(lo, hi)) => lo.abs().max(hi.abs()),
-        Some(Reach::Planes(planes)) => {
-            (op.planes.end - 1 - planes.start).abs().max((planes.end - 1 - op.planes.start).abs())
-        }
-        None => 0,
-    };
-    op.accesses.iter().map(of).max().unwrap_or(0)
-}
-
 fn not_planar(regions: usize) -> Error {
     Error::new(
         ErrorKind::Memory,
         "run work on arrays larger than the device's memory",
         format!("an array of {regions} regions that is not cut along its first axis alone"),
         "cut it along its first axis, or raise the memory limit",
-    )
-}
-
-fn too_small(chain: &Chain, planars: &[&Arc<dyn Planar>], room: u64, needed: u64) -> Error {
-    let name = |planar: &&Arc<dyn Planar>| {
-        let facts = planar.facts();
-        let (planes, bytes) = (facts.grown.end - facts.grown.start, facts.stride * facts.element.bytes());
-        let ends = facts.layout.regions.last().map_or([0; 4], |region| region.valid.hi);
-        format!("{} of shape {:?}: {planes} planes of {bytes} bytes", facts.element, &ends[4 - facts.rank..])
-    };
-    let list: Vec<String> = planars.iter().map(name).collect();
-    let place = chain.links.first().map_or(String::new(), |link| format!(" recorded at {}", link.node.recorded));
-    Error::new(
-        ErrorKind::Memory,
-        format!("run work{place} with a window of planes of each of {} arrays ({})", list.len(), list.join("; ")),
-        format!("room for {room} bytes of arrays on the device, where these need {needed}"),
-        "raise the memory limit, or use smaller planes: a shape with a longer first axis",
     )
 }

@@ -26,6 +26,8 @@ pub(crate) struct Op {
     pub planes: Range<i64>,
     /// Each array that it touches, once.
     pub accesses: SmallVec<[Access; 4]>,
+    /// Steps of the program that it does.
+    pub steps: usize,
 }
 
 /// What an operation does to one array.
@@ -44,6 +46,8 @@ pub(crate) struct Access {
 pub(crate) enum Reach {
     /// At plane `k`, the planes `k + lo` to `k + hi`, both included.
     Around(i64, i64),
+    /// The same, as far as those are some of these.
+    Within(i64, i64, Range<i64>),
     /// These planes. Such an operation runs all its planes at once.
     Planes(Range<i64>),
 }
@@ -137,12 +141,12 @@ pub(crate) fn schedule(
     while first < ops.len() {
         let left = ops.len() - first;
         // Where many operations share a pass, launching them counts more than the first and the last block.
-        let most = if left >= MANY { (2 * thick).min((window / 8).max(1)) } else { thick };
+        let most = if work(&ops[first..]) >= MANY { (2 * thick).min((window / 8).max(1)).max(thick) } else { thick };
         let (count, chosen) = longest(&ops[first..], arrays, room, most).ok_or(TooSmall { op: first })?;
         // Passes of about one length: the last would be bound by the link otherwise.
         let ops_now = first..first + left.div_ceil(left.div_ceil(count));
         // Few operations wait for the link: there the first and the last block count, while nothing else moves.
-        let thick = if ops_now.len() < FEW { (chosen / 4).max(chosen.min(2)) } else { chosen };
+        let thick = if work(&ops[ops_now.clone()]) < FEW { (chosen / 4).max(chosen.min(2)) } else { chosen };
         let (own, later) = (&ops[ops_now.clone()], &ops[ops_now.end..]);
         // The unwrapped planes of a pass follow those of the one before: its first ones were stored long ago.
         let own = period.map_or(Cow::Borrowed(own), |period| Cow::Owned(unwrapped(own, arrays, period, entered)));
@@ -190,7 +194,12 @@ fn longest(ops: &[Op], arrays: usize, window: i64, thick: i64) -> Option<(usize,
         let count = fitting(thick, APART);
         let passes = |count: usize| ops.len().div_ceil(count.max(1));
         // Where passes are bound by computing all the same, one more costs little.
-        let computes = count >= MANY && passes(count) <= passes(finest) + 1;
+        let computes = work(&ops[..count]) >= MANY && passes(count) <= passes(finest) + 1;
+        if computes && ops.iter().any(|op| op.steps > 1) {
+            // The ends of a launch are computed twice: as thick as it goes.
+            let thicker = (thick..2 * thick).rev().find(|thick| passes(fitting(*thick, APART)) == passes(count));
+            return Some(thicker.map_or((count, thick), |thick| (fitting(thick, APART), thick)));
+        }
         if thick == 1 || computes || (count * 4 >= finest * 3 && passes(count) * 3 <= passes(finest) * 4) {
             // Somewhat thinner ones where that saves a pass over the link.
             let thinner = (thick - thick / 2..thick).rev().map(|thick| (fitting(thick, APART), thick));
@@ -199,6 +208,11 @@ fn longest(ops: &[Op], arrays: usize, window: i64, thick: i64) -> Option<(usize,
         }
         thick /= 2;
     }
+}
+
+/// Operations, those that do several steps as so many.
+fn work(ops: &[Op]) -> usize {
+    ops.iter().map(|op| op.steps.max(1)).sum()
 }
 
 /// How far operations of a pass trail behind the planes that enter.
@@ -262,10 +276,9 @@ impl Op {
 
     /// First and last plane (both included) at which the access touches one of `planes`, if any does.
     fn meeting(&self, access: &Access, planes: &Range<i64>) -> Option<(i64, i64)> {
-        let (lo, hi) = match &access.read {
-            Some(Reach::Around(lo, hi)) if access.write.is_some() => ((*lo).min(0), (*hi).max(0)),
-            Some(Reach::Around(lo, hi)) => (*lo, *hi),
-            _ => (0, 0),
+        let (lo, hi) = match access.around() {
+            Some((lo, hi)) if access.write.is_some() => (lo.min(0), hi.max(0)),
+            around => around.unwrap_or_default(),
         };
         let (first, last) = (self.planes.start.max(planes.start - hi), (self.planes.end - 1).min(planes.end - 1 - lo));
         (!planes.is_empty() && first <= last).then_some((first, last))
@@ -301,10 +314,7 @@ impl Skew {
         let mut lag = 0;
         for access in &op.accesses {
             let array = &self.arrays[access.array];
-            let hi = match &access.read {
-                Some(Reach::Around(_, hi)) => *hi,
-                _ => 0,
-            };
+            let hi = access.around().map_or(0, |(_, hi)| hi);
             // Plane by plane behind those that go plane by plane.
             match trigger {
                 None => {
@@ -364,10 +374,7 @@ impl Skew {
             }
             match trigger {
                 None => {
-                    let lo = match &access.read {
-                        Some(Reach::Around(lo, _)) => *lo,
-                        _ => 0,
-                    };
+                    let lo = access.around().map_or(0, |(lo, _)| lo);
                     if access.write.is_some() {
                         array.writer = array.writer.max(Some(lag));
                     }
@@ -575,10 +582,19 @@ fn without(a: &Range<i64>, b: &Range<i64>) -> [Range<i64>; 2] {
 }
 
 impl Access {
+    /// How far from each plane it reads, if it goes plane by plane.
+    pub(super) fn around(&self) -> Option<(i64, i64)> {
+        match self.read {
+            Some(Reach::Around(lo, hi) | Reach::Within(lo, hi, _)) => Some((lo, hi)),
+            _ => None,
+        }
+    }
+
     /// The planes that it touches if the operation runs over `planes`.
     fn touched(&self, planes: &Range<i64>) -> Range<i64> {
         let read = match &self.read {
             Some(Reach::Around(lo, hi)) => planes.start + lo..planes.end + hi,
+            Some(Reach::Within(lo, hi, all)) => (planes.start + lo).max(all.start)..(planes.end + hi).min(all.end),
             Some(Reach::Planes(range)) => range.clone(),
             None => 0..0,
         };

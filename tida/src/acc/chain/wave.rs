@@ -173,7 +173,7 @@ impl<'a> Wave<'a> {
                             read: reach(one).map(|(lo, hi)| Reach::Around(lo, hi)),
                             write: one.write.then_some(Write::Part),
                         };
-                        Op { planes, accesses: uses.iter().map(access).collect() }
+                        Op { planes, accesses: uses.iter().map(access).collect(), steps: 1 }
                     };
                     add(number, None, [op(axis, |one| one.read), op(axis + 1, |one| one.across)]);
                 }
@@ -185,7 +185,7 @@ impl<'a> Wave<'a> {
                                 _ => Reach::Around(0, 0),
                             };
                             let access = Access { array: *array, read: Some(read), write: Some(Write::Part) };
-                            Op { planes: step.cells[axis].clone(), accesses: smallvec![access] }
+                            Op { planes: step.cells[axis].clone(), accesses: smallvec![access], steps: 1 }
                         };
                         let ops = [op(0), op(1)];
                         add(number, Some((*array, step)), ops);
@@ -293,7 +293,7 @@ impl<'a> Wave<'a> {
             return;
         }
         self.guarded(task, || match (&self.chain.links[task.link].work, &task.fill) {
-            (LinkWork::Sweep { launch, boxes, uses }, _) => {
+            (LinkWork::Sweep { launch, boxes, uses, .. }, _) => {
                 let planar = uses.first().and_then(|one| self.chain.arrays[one.array].planar());
                 let Some(axis) = planar.map(|planar| 4 - planar.facts().rank) else { return Ok(()) };
                 // Whole rows of one plane are memory of their own for a kernel.

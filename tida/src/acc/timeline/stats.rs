@@ -23,7 +23,8 @@ pub struct Stats {
     pub passes: u64,
     /// Steps done in all these passes.
     pub steps: u64,
-    /// Launches on the device that did several steps at once: see [`TileAccBuilder::fuse`](crate::acc::TileAccBuilder::fuse).
+    /// Launches on the device that did several steps at once: see [`TileAccBuilder::fuse`](crate::acc::TileAccBuilder::fuse). On
+    /// arrays that do not fit, those of all planes count as one.
     pub fused: u64,
     /// Steps done in all these launches.
     pub fused_steps: u64,

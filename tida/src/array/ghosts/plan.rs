@@ -297,7 +297,7 @@ fn split<const D: usize>(copies: Vec<GhostCopy<D>>) -> Vec<GhostCopy<D>> {
 }
 
 /// The bits of each component of a value.
-fn components<T: Element>(value: &T) -> FixedValue {
+pub(super) fn components<T: Element>(value: &T) -> FixedValue {
     // Planes of eight elements each, so that every component is aligned.
     const PLANE: usize = 8;
     let types = T::TYPE.component_types();

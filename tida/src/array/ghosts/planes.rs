@@ -16,7 +16,7 @@ use super::super::layout::{Boundaries, Boundary, Centering, Layout, WideLayout};
 use super::super::row::whole;
 use super::super::storage::Storage;
 use super::device::DeviceCopies;
-use super::plan::GhostPlan;
+use super::plan::{GhostPlan, components};
 use super::{Which, fill};
 use crate::acc::device::DeviceCore;
 use crate::error::Error;
@@ -48,6 +48,8 @@ pub(crate) struct PlaneFacts {
     /// What a fill sets ghosts to beyond each face along four axes (leading ones have none), if a kernel that does several
     /// steps knows how.
     pub faces: [[Option<Face>; 2]; 4],
+    /// The bits of fixed values beyond each of these faces, for each component.
+    pub fixed: [[Option<Vec<u64>>; 2]; 4],
 }
 
 impl PlaneFacts {
@@ -183,6 +185,7 @@ pub(crate) fn planar<T: Element, const D: usize>(
         period: ((low > 0 || high > 0) && matches!(boundaries[0][0], Boundary::Periodic))
             .then_some(layout.cuts.cells[0] as i64),
         faces: face_kinds(layout, boundaries),
+        fixed: fixed_values(boundaries),
     };
     let (layout, boundaries, plan) = (layout.clone(), boundaries.clone(), plan.clone());
     Some(Arc::new(ArrayPlanes { facts, layout, boundaries, plan, whole: OnceLock::new() }))
@@ -207,6 +210,19 @@ fn face_kinds<T: Element, const D: usize>(layout: &Layout<D>, boundaries: &Bound
         });
     }
     faces
+}
+
+/// See [`PlaneFacts::fixed`].
+fn fixed_values<T: Element, const D: usize>(boundaries: &Boundaries<T, D>) -> [[Option<Vec<u64>>; 2]; 4] {
+    let mut fixed: [[Option<Vec<u64>>; 2]; 4] = Default::default();
+    for (sides, of) in fixed[4 - D..].iter_mut().zip(boundaries) {
+        for (value, boundary) in sides.iter_mut().zip(of) {
+            if let Boundary::Fixed(known) = boundary {
+                *value = Some(components(known));
+            }
+        }
+    }
+    fixed
 }
 
 #[derive(Debug)]

@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use super::{Op, Reach, meet};
+use super::{Op, meet};
 
 /// Operations of one pass with the planes that they run over, from `base` on.
 pub(super) fn unwrapped(ops: &[Op], arrays: usize, period: i64, base: i64) -> Vec<Op> {
@@ -16,10 +16,7 @@ pub(super) fn unwrapped(ops: &[Op], arrays: usize, period: i64, base: i64) -> Ve
     let (mut starts, mut lowest) = (Vec::with_capacity(ops.len()), i64::MAX);
     for op in ops {
         let (mut start, mut reach) = (0, 0);
-        let around = op.accesses.iter().map(|access| match &access.read {
-            Some(Reach::Around(lo, hi)) => (access, Some((*lo, *hi))),
-            _ => (access, None),
-        });
+        let around = op.accesses.iter().map(|access| (access, access.around()));
         for (access, read) in around.clone() {
             let (writer, reader) = known[access.array];
             if let (Some((lo, _)), Some(writer)) = (read, writer) {
@@ -44,7 +41,7 @@ pub(super) fn unwrapped(ops: &[Op], arrays: usize, period: i64, base: i64) -> Ve
     }
     let place = |(op, start): (&Op, i64)| {
         let start = base + start - lowest;
-        Op { planes: start..start + period, accesses: op.accesses.clone() }
+        Op { planes: start..start + period, accesses: op.accesses.clone(), steps: op.steps }
     };
     ops.iter().zip(starts).map(place).collect()
 }

@@ -28,6 +28,10 @@ fn run(
         for access in &op.accesses {
             match &access.read {
                 Some(Reach::Around(lo, hi)) => seen.extend((k + lo..=k + hi).map(|at| get(access.array, at))),
+                Some(Reach::Within(lo, hi, all)) => {
+                    let near = (k + lo).max(all.start)..=(k + hi).min(all.end - 1);
+                    seen.extend(near.map(|at| get(access.array, at)));
+                }
                 Some(Reach::Planes(range)) => seen.extend(range.clone().map(|at| get(access.array, at))),
                 None => {}
             }
@@ -219,6 +223,7 @@ fn heat(n: i64, steps: usize) -> Vec<Op> {
     let sweep = |step: usize| Op {
         planes: 0..n,
         accesses: smallvec![access(step % 2, Some((-1, 1)), None), access((step + 1) % 2, None, Some(Write::Whole)),],
+        steps: 1,
     };
     (0..steps).map(sweep).collect()
 }
@@ -242,7 +247,7 @@ fn a_single_sweep_streams() {
     let [up, down] = check(&heat(n, 1), 2, n, 1, 8, 1).unwrap();
     assert_eq!([up, down], [n + 2, n]);
     assert!(check(&heat(n, 1), 2, n, 1, 2, 1).is_none());
-    let double = Op { planes: 0..n, accesses: smallvec![access(0, Some((0, 0)), Some(Write::Whole))] };
+    let double = Op { planes: 0..n, accesses: smallvec![access(0, Some((0, 0)), Some(Write::Whole))], steps: 1 };
     assert_eq!(check(&[double.clone(), double], 1, n, 0, 4, 1).unwrap(), [n, n]);
 }
 
@@ -251,6 +256,19 @@ fn the_last_pass_is_no_shorter_than_the_window_allows() {
     // 58 steps fit at most: four passes, and not the last of them cut in two for thicker blocks.
     let made = schedule(&heat(256, 200), 2, 61, 7, None).unwrap();
     assert_eq!(made.passes.iter().map(|pass| pass.ops.len()).collect::<Vec<_>>(), [50; 4]);
+}
+
+/// Launches of several steps compute planes at both ends twice.
+#[test]
+fn several_steps_have_thick_blocks() {
+    let (n, window) = (1024, 243);
+    let far = |access: Access| Access { read: access.read.map(|_| Reach::Within(-3, 3, -1..n + 1)), ..access };
+    let launch = |op: Op| Op { accesses: op.accesses.into_iter().map(far).collect(), steps: 3, ..op };
+    let ops: Vec<Op> = heat(n, 66).into_iter().map(launch).collect();
+    let made = schedule(&ops, 2, window, 30, None).unwrap();
+    assert_eq!(made.passes.iter().map(|pass| pass.ops.len()).collect::<Vec<_>>(), [33; 2]);
+    let blocks = made.passes[1].first_block as i64;
+    assert!(n / blocks >= 36, "{blocks} blocks");
 }
 
 #[test]
@@ -268,6 +286,7 @@ fn ghosts(array: usize, n: i64, g: i64, periodic: bool) -> [Op; 2] {
     let end = |planes: Range<i64>, from: Range<i64>| Op {
         planes,
         accesses: smallvec![Access { array, read: Some(Reach::Planes(from)), write: Some(Write::Part) }],
+        steps: 1,
     };
     match periodic {
         false => [end(-g..0, 0..g), end(n..n + g, n - g..n)],
@@ -326,12 +345,24 @@ fn any_op(arrays: usize, n: i64) -> impl Strategy<Value = Vec<Op>> {
             }
             let part = lo < n / 8;
             let planes = if part { 0..n } else { lo..hi };
-            vec![Op { planes, accesses }]
+            vec![Op { planes, accesses, steps: 1 }]
         });
     prop_oneof![
         6 => sweep,
         1 => (0..arrays, 1i64..=3).prop_map(move |(array, g)| ghosts(array, n, g, false).to_vec()),
+        2 => (0..arrays, 1..arrays, 1i64..=6, 0usize..3).prop_map(move |(array, by, far, how)| {
+            vec![several(array, (array + by) % arrays, n, far, how)]
+        }),
     ]
+}
+
+/// Several steps at once: what they read of one array reaches further than it has planes; of the array that they write they
+/// may read what no step changes.
+fn several(inp: usize, out: usize, n: i64, far: i64, how: usize) -> Op {
+    let read = || Some(Reach::Within(-far, far, -3..n + 3));
+    let (held, write) = [(None, Write::Whole), (None, Write::Part), (read(), Write::Part)][how].clone();
+    let out = Access { array: out, read: held, write: Some(write) };
+    Op { planes: 0..n, accesses: smallvec![Access { array: inp, read: read(), write: None }, out], steps: 3 }
 }
 
 proptest! {
@@ -359,15 +390,20 @@ proptest! {
 
 /// An operation of all planes.
 fn any_round(arrays: usize, n: i64) -> impl Strategy<Value = Op> {
-    prop::collection::vec(any_access(arrays), 1..4).prop_map(move |list| {
+    let several = (0..arrays, 1..arrays, 1i64..=6).prop_map(move |(array, by, far)| {
+        let left = access((array + by) % arrays, None, Some(Write::Whole));
+        Op { planes: 0..n, accesses: smallvec![access(array, Some((-far, far)), None), left], steps: 3 }
+    });
+    let sweep = prop::collection::vec(any_access(arrays), 1..4).prop_map(move |list| {
         let mut accesses: SmallVec<[Access; 4]> = SmallVec::new();
         for access in list {
             if accesses.iter().all(|other| other.array != access.array) {
                 accesses.push(access);
             }
         }
-        Op { planes: 0..n, accesses }
-    })
+        Op { planes: 0..n, accesses, steps: 1 }
+    });
+    prop_oneof![4 => sweep, 1 => several]
 }
 
 #[test]
@@ -391,7 +427,7 @@ fn a_single_sweep_of_ends_that_belong_together_streams() {
     let n = 100;
     // Plane 0 is read before the first plane that is written, and after the last.
     assert_eq!(check_ends(&heat(n, 1), 2, (n, 0, Some(n)), 8, 1).unwrap(), [n + 2, n]);
-    let double = Op { planes: 0..n, accesses: smallvec![access(0, Some((0, 0)), Some(Write::Whole))] };
+    let double = Op { planes: 0..n, accesses: smallvec![access(0, Some((0, 0)), Some(Write::Whole))], steps: 1 };
     assert_eq!(check_ends(&[double.clone(), double], 1, (n, 0, Some(n)), 4, 1).unwrap(), [n, n]);
     // No window is of use that holds more than all planes.
     assert!(check_ends(&heat(4, 3), 2, (4, 0, Some(4)), 40, 2).is_some());

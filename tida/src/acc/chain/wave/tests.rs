@@ -16,6 +16,7 @@ fn mix(values: impl IntoIterator<Item = u64>) -> u64 {
 fn read(access: &Access, at: i64) -> Option<Range<i64>> {
     match access.read.as_ref()? {
         Reach::Around(lo, hi) => Some(at + lo..at + hi + 1),
+        Reach::Within(lo, hi, all) => Some((at + lo).max(all.start)..(at + hi + 1).min(all.end)),
         Reach::Planes(planes) => Some(planes.clone()),
     }
 }
@@ -60,7 +61,7 @@ prop_compose! {
                 }
                 None => smallvec![write(Some(Reach::Around(0, 0)))],
             };
-            Op { planes: start[axis]..end[axis], accesses }
+            Op { planes: start[axis]..end[axis], accesses, steps: 1 }
         };
         vec![[op(0), op(1)]]
     }
@@ -71,6 +72,7 @@ fn fill(array: usize, n: i64, g: i64, axis: usize) -> Vec<Both> {
     let op = |cells: Range<i64>, read: Reach| Op {
         planes: cells,
         accesses: smallvec![Access { array, read: Some(read), write: Some(Write::Part) }],
+        steps: 1,
     };
     let sides = [(-g..0, 0..g), (n..n + g, n - g..n)];
     let ops = sides.map(|(cells, from)| {
