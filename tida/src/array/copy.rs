@@ -103,7 +103,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
             use rayon::prelude::*;
             const CHUNK: usize = 1 << 20;
             (0..layout.regions.len()).into_par_iter().for_each(|region| {
-                let bytes = layout.regions[region].cells * T::TYPE.bytes();
+                let bytes = layout.regions[region].cells * layout.element.bytes();
                 let from = super::rows::Shared::new(memory.base(region));
                 let to = super::rows::Shared::new(target.base(region));
                 (0..bytes.div_ceil(CHUNK)).into_par_iter().for_each(|n| {
@@ -129,7 +129,7 @@ impl<T: Element, const D: usize> Clone for TileArray<T, D> {
             Ok(copy) => copy,
             // Only memory can be missing.
             Err(_) => {
-                let bytes = self.layout.regions.iter().map(|r| r.cells * T::TYPE.bytes()).sum();
+                let bytes = self.layout.regions.iter().map(|r| r.cells * layout.element.bytes()).sum();
                 let layout = alloc::Layout::from_size_align(bytes, 1);
                 alloc::handle_alloc_error(layout.unwrap_or(alloc::Layout::new::<T>()))
             }

@@ -127,9 +127,9 @@ pub struct HeldRef<T, const D: usize>(Memory<D>, PhantomData<fn() -> T>);
 pub struct HeldMut<T, const D: usize>(Memory<D>, PhantomData<fn() -> T>);
 
 impl<const D: usize> Memory<D> {
-    fn on_device<T: Element>(&self) -> DeviceArray<'_> {
+    fn on_device(&self) -> DeviceArray<'_> {
         let layout = self.storage.on_device_as(&self.layout.wide);
-        DeviceArray { storage: &self.storage, layout, element: T::TYPE, ring: None }
+        DeviceArray { storage: &self.storage, layout, element: self.layout.element, regions: &self.layout.wide, ring: None }
     }
 
     fn raw_of(&self, region: usize, arg: u32, valid_only: bool, how: How<'_, D>) -> Raw<D> {
@@ -184,7 +184,7 @@ impl<T: Element, const D: usize> HeldArg<D> for HeldRef<T, D> {
         unsafe { View::new(self.0.raw_of(region, arg, how.valid_only & (1 << arg) != 0, how), arg) }
     }
     fn on_device(&self) -> OnDevice<'_> {
-        OnDevice(DeviceArg::Tiled(self.0.on_device::<T>()))
+        OnDevice(DeviceArg::Tiled(self.0.on_device()))
     }
 }
 
@@ -214,7 +214,7 @@ impl<T: Element, const D: usize> HeldArg<D> for HeldMut<T, D> {
     }
     fn exclusive(&self, region: usize, cells: &GridBox<D>) -> Option<(*mut u8, usize)> {
         // More components lie in planes far apart, with other cells between them.
-        if T::TYPE.components() != 1 || cells.is_empty() {
+        if T::TYPE.components() != 1 || cells.is_empty() || self.0.layout.coding.is_some() {
             return None;
         }
         let r = &self.0.layout.regions[region];
@@ -232,7 +232,7 @@ impl<T: Element, const D: usize> HeldArg<D> for HeldMut<T, D> {
         Some((unsafe { self.0.storage.base(region).add(first * bytes) }, (last + 1 - first) * bytes))
     }
     fn on_device(&self) -> OnDevice<'_> {
-        OnDevice(DeviceArg::Tiled(self.0.on_device::<T>()))
+        OnDevice(DeviceArg::Tiled(self.0.on_device()))
     }
 }
 
@@ -299,7 +299,7 @@ impl<T: Element, const E: usize, const D: usize> HeldArg<D> for HeldWhole<T, E> 
         unsafe { AllView::new(whole, arg) }
     }
     fn on_device(&self) -> OnDevice<'_> {
-        OnDevice(DeviceArg::Whole(self.memory.on_device::<T>(), E))
+        OnDevice(DeviceArg::Whole(self.memory.on_device(), E))
     }
 }
 

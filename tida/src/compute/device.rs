@@ -48,7 +48,10 @@ pub(crate) enum DeviceArg<'a> {
 pub(crate) struct DeviceArray<'a> {
     pub storage: &'a Arc<Storage>,
     pub layout: &'a Arc<WideLayout>,
+    /// What memory holds of an element.
     pub element: ElementType,
+    /// Its regions as they lie on the host.
+    pub regions: &'a Arc<WideLayout>,
     /// The planes or the region that the device holds, if not all; `layout` is then that of the ring.
     pub ring: Option<&'a Ring>,
 }
@@ -695,6 +698,7 @@ fn as_bytes(words: &[i64]) -> &[u8] {
 pub(crate) fn push_bits(ty: ScalarType, bits: u64, out: &mut impl Extend<u8>) {
     match ty.size() {
         1 => out.extend([bits as u8]),
+        2 => out.extend((bits as u16).to_ne_bytes()),
         4 => out.extend((bits as u32).to_ne_bytes()),
         _ => out.extend(bits.to_ne_bytes()),
     }
