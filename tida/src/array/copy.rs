@@ -36,9 +36,15 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         }
         let (target, memory) = (self.storage.clone(), source.storage.clone());
         let touches = vec![self.touch(None, false, true), source.touch(None, true, false)];
-        if source.tracker.side() == Side::Device && self.acc.core().fits(&[&self.tracker, &source.tracker]) {
+        let alike = match (&to.coding, &from.coding) {
+            (None, None) => true,
+            (Some(one), Some(other)) => one.same(other),
+            _ => false,
+        };
+        if alike && source.tracker.side() == Side::Device && self.acc.core().fits(&[&self.tracker, &source.tracker]) {
             self.acc.record_on_device("copy_from", touches, move |queue| {
-                let copies = DeviceCopies::between(queue.device, (&to, target.row()), (&from, memory.row()), &T::TYPE)?;
+                let rows = (target.row(), memory.row());
+                let copies = DeviceCopies::between(queue.device, (&to, rows.0), (&from, rows.1), &to.element)?;
                 let (into, out_of) = (target.device_memory(queue.device)?, memory.device_memory(queue.device)?);
                 // SAFETY: regions lie where the layouts say, of elements `T`; the recorded touches keep others away,
                 // and the node holds the tables and both arrays.
@@ -61,7 +67,11 @@ impl<T: Element, const D: usize> TileArray<T, D> {
                     // away, and each row of the target is handed to one thread.
                     unsafe {
                         let row = Row::new(&to, &target, region, at, length);
-                        Row::new(&from, &memory, owner, at, length).get::<T>(|n, v| row.put(n, v));
+                        let from = Row::new(&from, &memory, owner, at, length);
+                        match alike {
+                            true => from.copy_to(&row),
+                            false => drop(row.set_from::<T>(&from)),
+                        }
                     }
                 });
             });
@@ -129,7 +139,7 @@ impl<T: Element, const D: usize> Clone for TileArray<T, D> {
             Ok(copy) => copy,
             // Only memory can be missing.
             Err(_) => {
-                let bytes = self.layout.regions.iter().map(|r| r.cells * layout.element.bytes()).sum();
+                let bytes = self.layout.regions.iter().map(|r| r.cells * self.layout.element.bytes()).sum();
                 let layout = alloc::Layout::from_size_align(bytes, 1);
                 alloc::handle_alloc_error(layout.unwrap_or(alloc::Layout::new::<T>()))
             }

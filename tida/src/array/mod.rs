@@ -11,9 +11,10 @@ mod grid_box;
 mod host;
 pub(crate) mod layout;
 mod npy;
+mod report;
 mod residence;
 mod row;
-mod rows;
+pub(crate) mod rows;
 pub(crate) mod storage;
 mod views;
 

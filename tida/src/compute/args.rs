@@ -9,6 +9,7 @@ use super::device::{DeviceArg, DeviceArray, push_bits};
 use super::site::Site;
 use super::view::{AllView, Mode, Raw, TableView, View, ViewMut, Whole};
 use crate::acc::{Device, TileAcc, Tracker};
+use crate::array::coding::Coding;
 use crate::array::element::{Element, Scalar};
 use crate::array::layout::{Boundary, Layout};
 use crate::array::storage::Storage;
@@ -83,6 +84,17 @@ pub enum ArgInfo<'a, const D: usize> {
     Whole { acc: &'a TileAcc, tracker: &'a Arc<Tracker>, shape: [i64; 4] },
     /// A table, with its values as bits.
     Table { len: usize, bits: Vec<u64> },
+}
+
+impl<const D: usize> ArgInfo<'_, D> {
+    /// How the array is coded, if it is.
+    pub(crate) fn coding(&self) -> Option<&Arc<Coding>> {
+        match self {
+            ArgInfo::Tiled(tiled) => tiled.tracker.storage().coding(),
+            ArgInfo::Whole { tracker, .. } => tracker.storage().coding(),
+            ArgInfo::Table { .. } => None,
+        }
+    }
 }
 
 /// Whether one of the arguments is a whole array.

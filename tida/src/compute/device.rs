@@ -197,6 +197,8 @@ impl<'a> SweepLaunch<'a> {
 #[derive(Debug)]
 pub(crate) struct Launched {
     fault: Option<Memory>,
+    /// Arrays that count what saturates, by argument.
+    counting: SmallVec<[(usize, Arc<Storage>); 2]>,
     _held: Held,
 }
 
@@ -212,6 +214,10 @@ impl Launched {
         };
         device.give_fault_record(memory);
         read?;
+        for (arg, storage) in &self.counting {
+            let values = record.saturated.get(*arg).copied().unwrap_or(0);
+            storage.saturate(values.into(), || format!("run the kernel at {}", prepared.place()))?;
+        }
         let [a, b, rest @ ..] = record.data;
         let fault = match record.kind {
             _ if record.claimed == 0 => return Ok(()),
@@ -330,7 +336,7 @@ impl DeviceLaunch<'_> {
     /// The boxes were checked; the data is on the device, for commands of `queue`; no one else touches it until they are
     /// done. Who calls keeps the arrays until then.
     pub unsafe fn enqueue(&self, queue: &Queue<'_>, boxes: &[(usize, GridBox<4>)]) -> Result<Launched, Error> {
-        let mut launched = Launched { fault: None, _held: SmallVec::new() };
+        let mut launched = Launched { fault: None, counting: SmallVec::new(), _held: SmallVec::new() };
         // SAFETY: handed on.
         queue.enqueue(|| unsafe { self.put(queue, boxes, &mut launched) })?;
         Ok(launched)
@@ -355,6 +361,9 @@ impl DeviceLaunch<'_> {
         let Some(commands) = self.commands(queue.device, boxes, &wish, &mut launched._held)? else { return Ok(()) };
         if commands.ready.source.params.contains(&Param::Fault) {
             launched.fault = Some(queue.device.fault_record(queue.stream)?);
+            if self.prepared.analysis.counts {
+                launched.counting = self.counting();
+            }
         }
         // SAFETY: handed on; who calls keeps `launched`.
         unsafe { commands.put(self, queue, launched.fault.as_ref()) }
@@ -677,6 +686,16 @@ impl DeviceLaunch<'_> {
             });
             settled.map(|settled| settled.made)
         })
+    }
+
+    /// The arrays written that hold codes.
+    fn counting(&self) -> SmallVec<[(usize, Arc<Storage>); 2]> {
+        let written = self.args.iter().zip(&self.prepared.args).enumerate().filter(|(_, (_, plan))| plan.written);
+        let coded = written.filter_map(|(n, (arg, _))| match arg {
+            DeviceArg::Tiled(array) => array.storage.coding().map(|_| (n, array.storage.clone())),
+            _ => None,
+        });
+        coded.collect()
     }
 
     fn missing(&self, param: Param) -> Error {

@@ -9,13 +9,13 @@ use std::sync::{Arc, OnceLock};
 
 use smallvec::SmallVec;
 use tida_kernels::element::ElementType;
-use tida_kernels::emit::copies::{self, Place};
+use tida_kernels::emit::copies::Place;
 
 use super::super::element::Element;
 use super::super::grid_box::GridBox;
 use super::super::layout::{Boundaries, Boundary, Layout, WideLayout};
 use super::super::storage::Storage;
-use super::device::{Component, DeviceCopies, Job, Sorted, box_copy, packed, place};
+use super::device::{kind, Component, DeviceCopies, Job, Sorted, box_copy, packed, place};
 use super::fill;
 use super::plan::{From, GhostCopy, GhostPlan, Phase, Source};
 use crate::acc::device::DeviceCore;
@@ -229,7 +229,7 @@ impl<T: Element, const D: usize> ArrayRegions<T, D> {
                 let to = place(&self.layout.regions[copy.region], at, copy.cells.lo, component);
                 let from = |from: &Source<D>| source(number, copy, from, component);
                 let fixed = |value: usize| self.plan().fixed.get(value)?.get(position).copied();
-                let kernel = copies::kernel_type(component.0, computed);
+                let kernel = kind(&self.layout, position, component.0, computed);
                 sorted.list(kernel).extend(box_copy(copy, component.0, to, from, fixed));
             }
         }
