@@ -444,12 +444,8 @@ impl Codec {
     /// The code of `near + distance · (near − far)`, as ghosts that are extrapolated are.
     pub fn line<C: Code>(&self, near: C, far: C, distance: i64) -> C {
         C::narrow(match (self.decode(near.widen()), self.decode(far.widen())) {
-            (Value::F32(near), Value::F32(far)) => {
-                self.encode(Value::F32(near + distance as f32 * (near - far))).0
-            }
-            (Value::F64(near), Value::F64(far)) => {
-                self.encode(Value::F64(near + distance as f64 * (near - far))).0
-            }
+            (Value::F32(near), Value::F32(far)) => self.encode(Value::F32(near + distance as f32 * (near - far))).0,
+            (Value::F64(near), Value::F64(far)) => self.encode(Value::F64(near + distance as f64 * (near - far))).0,
             _ => 0,
         })
     }
@@ -497,7 +493,10 @@ fn range(value: ScalarType, bits: u32, min: f64, max: f64) -> Result<Range, Refu
     let exact = certain || (bits < 32 && (0..=most).all(|code| codec.encode(codec.decode(code)).0 == code));
     if !exact || !normal {
         return refused(
-            format!("a range from {min:?} to {max:?}, too narrow for {} to tell 2^{bits} values apart in it", value.name()),
+            format!(
+                "a range from {min:?} to {max:?}, too narrow for {} to tell 2^{bits} values apart in it",
+                value.name()
+            ),
             "use a wider range, fewer bits, or keep differences from a constant",
         );
     }

@@ -70,7 +70,8 @@ fn every_f32() {
 }
 
 fn check_f32(all: impl Iterator<Item = u32>) {
-    let ranges = [(0.0, 1.0), (-2.0, 6.0)].map(|(min, max)| (min, max, codec(ScalarType::F32, Format::Range { bits: 16, min, max })));
+    let ranges = [(0.0, 1.0), (-2.0, 6.0)]
+        .map(|(min, max)| (min, max, codec(ScalarType::F32, Format::Range { bits: 16, min, max })));
     let half = codec(ScalarType::F32, Format::Half);
     for bits in all {
         let x = f32::from_bits(bits);

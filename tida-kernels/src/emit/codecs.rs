@@ -80,7 +80,8 @@ const f32 small = (f32)size * 0x1p-24f;
 return sign != 0u ? -small : small;";
 
 /// Bit 16 says that the value saturated. Infinite values of what `scaled` was made of stay so.
-const TO_HALF: &str = "const u32 bits = tida_bits_of_f32(scaled), sign = bits >> 16 & 0x8000u, size = bits & 0x7fffffffu;
+const TO_HALF: &str =
+    "const u32 bits = tida_bits_of_f32(scaled), sign = bits >> 16 & 0x8000u, size = bits & 0x7fffffffu;
 if (size > 0x7f800000u) return 0x7e00u;
 if (size >= 0x477ff000u) {
     return sign | ((tida_bits_of_f32(x) & 0x7fffffffu) == 0x7f800000u ? 0x7c00u : 0x17bffu);
@@ -217,9 +218,7 @@ pub(super) fn computed(dialect: Dialect, codec: &Codec) -> String {
     let value = codec.value().name();
     let line = match (dialect, codec.value()) {
         (Dialect::OpenCl, _) => format!("const {value} product = ({value})distance * (a - b);\n    a = a + product;"),
-        (Dialect::Cuda, ScalarType::F32) => {
-            "a = __fadd_rn(a, __fmul_rn((f32)distance, __fsub_rn(a, b)));".to_owned()
-        }
+        (Dialect::Cuda, ScalarType::F32) => "a = __fadd_rn(a, __fmul_rn((f32)distance, __fsub_rn(a, b)));".to_owned(),
         (Dialect::Cuda, _) => "a = __dadd_rn(a, __dmul_rn((f64)distance, __dsub_rn(a, b)));".to_owned(),
     };
     head + &format!(

@@ -4,7 +4,9 @@
 //! memory holds (registers of a march, tiles, steps of one launch) does so with codes.
 
 use super::lower::compact::compact;
-use super::{Access, Arg, Block, Body, Component, Expr, ExprId, ExprKind, Kernel, Local, LocalId, Span, Stmt, StmtKind, Type};
+use super::{
+    Access, Arg, Block, Body, Component, Expr, ExprId, ExprKind, Kernel, Local, LocalId, Span, Stmt, StmtKind, Type,
+};
 use crate::codec::Codec;
 use crate::element::{ElementType, ScalarType};
 use crate::scalar::Value;
@@ -105,7 +107,8 @@ impl Pass<'_> {
 
     /// The components that are both read and written, each with a local of its own.
     fn kept(&mut self, name: &str, loads: &[ExprId]) -> Result<Vec<Kept>, String> {
-        let dynamic = || format!("a component of `{name}`, kept in fewer bits, that is chosen at run time and read back");
+        let dynamic =
+            || format!("a component of `{name}`, kept in fewer bits, that is chosen at run time and read back");
         let mut stored: Vec<u32> = Vec::new();
         let mut chosen = false;
         stores(&self.body.block, self.arg, &mut |component| {
@@ -124,7 +127,8 @@ impl Pass<'_> {
             let known = kept.iter().any(|kept| kept.component == component.base);
             if let (Some(codec), true, false) = (self.codec(&component), stored.contains(&component.base), known) {
                 let local = self.body.locals.len() as LocalId;
-                let name = if self.coded.codecs.len() == 1 { format!("{name}_here") } else { format!("{name}_here{local}") };
+                let name =
+                    if self.coded.codecs.len() == 1 { format!("{name}_here") } else { format!("{name}_here{local}") };
                 self.body.locals.push(Local { name, ty: Type::Scalar(codec.value()) });
                 kept.push(Kept { component: component.base, codec, local });
             }

@@ -308,4 +308,3 @@ pub(super) fn paths(element: &ElementType) -> Vec<String> {
     walk(element, "", &mut out);
     out
 }
-

@@ -2,9 +2,9 @@
 
 mod builder;
 mod checkpoint;
+pub(crate) mod coding;
 mod convert;
 mod copy;
-pub(crate) mod coding;
 pub(crate) mod element;
 mod ghosts;
 mod grid_box;
@@ -18,9 +18,9 @@ pub(crate) mod rows;
 pub(crate) mod storage;
 mod views;
 
-pub use coding::{ComponentReport, Saturation, StorageErrors, StorageReport};
 pub use builder::{IntoGhost, Side, TileArrayBuilder};
 pub use checkpoint::{Saved, restore, save};
+pub use coding::{ComponentReport, Saturation, StorageErrors, StorageReport};
 pub use element::{Element, Scalar};
 pub(crate) use ghosts::{DeviceCopies, FillStep, Part, Planar, PlaneFacts, Regional, Site};
 pub use ghosts::{GhostFill, fill_ghosts};

@@ -111,7 +111,8 @@ impl Storage {
             return Ok(());
         }
         let formats: Vec<String> = coding.formats.iter().map(|format| format!("`{format}`")).collect();
-        let of = if formats.iter().all(|format| *format == formats[0]) { formats[0].clone() } else { formats.join(", ") };
+        let of =
+            if formats.iter().all(|format| *format == formats[0]) { formats[0].clone() } else { formats.join(", ") };
         Err(Error::new(
             ErrorKind::OutOfRange,
             tried(),

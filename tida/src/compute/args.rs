@@ -141,7 +141,13 @@ pub struct HeldMut<T, const D: usize>(Memory<D>, PhantomData<fn() -> T>);
 impl<const D: usize> Memory<D> {
     fn on_device(&self) -> DeviceArray<'_> {
         let layout = self.storage.on_device_as(&self.layout.wide);
-        DeviceArray { storage: &self.storage, layout, element: self.layout.element, regions: &self.layout.wide, ring: None }
+        DeviceArray {
+            storage: &self.storage,
+            layout,
+            element: self.layout.element,
+            regions: &self.layout.wide,
+            ring: None,
+        }
     }
 
     fn raw_of(&self, region: usize, arg: u32, valid_only: bool, how: How<'_, D>) -> Raw<D> {

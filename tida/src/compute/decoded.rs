@@ -152,8 +152,6 @@ pub(crate) struct Codes<'a> {
     pub captures: &'a Captures,
     /// Bit `n` keeps argument `n` to its valid cells.
     pub valid_only: u16,
-    /// Accesses are checked as they happen.
-    pub checked: bool,
     pub wholes: &'a Wholes,
 }
 
@@ -333,11 +331,7 @@ unsafe fn wholes(args: &[OnDevice<'_>], sites: Option<&[Option<Site>]>) -> Vec<O
 }
 
 /// Cuts a box into pieces of so many cells at most, rows last.
-fn pieces(
-    cells: GridBox<4>,
-    most: usize,
-    run: &mut impl FnMut(GridBox<4>) -> Result<(), Error>,
-) -> Result<(), Error> {
+fn pieces(cells: GridBox<4>, most: usize, run: &mut impl FnMut(GridBox<4>) -> Result<(), Error>) -> Result<(), Error> {
     if cells.is_empty() {
         return Ok(());
     }

@@ -287,11 +287,14 @@ where
             prepared: &self.prepared,
             captures: &self.quoted.captures,
             valid_only: self.valid_only,
-            checked: self.run_checked,
             wholes: &self.wholes,
         };
         // SAFETY: the caller's promise, of the boxes that are handed on as of the whole.
-        unsafe { codes.each(self.held.on_device(), (region, cells), sites, |cells, sites| self.run_values(region, cells, Some(sites))) }
+        unsafe {
+            codes.each(self.held.on_device(), (region, cells), sites, |cells, sites| {
+                self.run_values(region, cells, Some(sites))
+            })
+        }
     }
 
     /// The same of arrays that hold values.

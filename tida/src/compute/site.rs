@@ -48,7 +48,12 @@ pub(crate) fn sites<'a>(queue: &Queue<'_>, args: impl IntoIterator<Item = OnDevi
     let site = |array: &DeviceArray<'_>| -> Result<Option<Site>, Error> {
         let storage = array.ring.is_none().then(|| array.storage.clone());
         let start = array.ring.map_or(0, |ring| ring.start);
-        Ok(Some(Site::Device(OnSim { memory: array.memory(queue.device)?, layout: array.layout.clone(), storage, start })))
+        Ok(Some(Site::Device(OnSim {
+            memory: array.memory(queue.device)?,
+            layout: array.layout.clone(),
+            storage,
+            start,
+        })))
     };
     let args = args.into_iter().map(|arg| match arg.0 {
         DeviceArg::Tiled(array) => site(&array.placed(queue)),

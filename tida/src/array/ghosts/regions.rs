@@ -15,7 +15,7 @@ use super::super::element::Element;
 use super::super::grid_box::GridBox;
 use super::super::layout::{Boundaries, Boundary, Layout, WideLayout};
 use super::super::storage::Storage;
-use super::device::{kind, Component, DeviceCopies, Job, Sorted, box_copy, packed, place};
+use super::device::{Component, DeviceCopies, Job, Sorted, box_copy, kind, packed, place};
 use super::fill;
 use super::plan::{From, GhostCopy, GhostPlan, Phase, Source};
 use crate::acc::device::DeviceCore;

@@ -197,7 +197,18 @@ where
     let Some(acc) = acc else {
         return Err(at(Error::new(ErrorKind::Argument, tried(), "no region to reduce", "pass an array with cells")));
     };
-    let job = Job { kernel, quoted, held: args.hold(), run_checked, valid_only, layout, cells, op, wholes: Wholes::default(), prepared };
+    let job = Job {
+        kernel,
+        quoted,
+        held: args.hold(),
+        run_checked,
+        valid_only,
+        layout,
+        cells,
+        op,
+        wholes: Wholes::default(),
+        prepared,
+    };
     let value = Arc::new(OnceLock::new());
     let result = value.clone();
     // Where the kernels run that write what is read.
@@ -365,7 +376,6 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
             prepared: &self.prepared,
             captures: &self.quoted.captures,
             valid_only: self.valid_only,
-            checked: self.run_checked,
             wholes: &self.wholes,
         };
         let mut cells = piece.rows;
