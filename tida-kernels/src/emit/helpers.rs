@@ -19,6 +19,10 @@ pub(super) enum Helper {
     RaiseRange,
     /// An entry, or 0 and a fault.
     Entry,
+    /// Bits of a float.
+    Bits(ScalarType),
+    /// A float of bits.
+    OfBits(ScalarType),
     /// Counts a value of an argument that saturated.
     Saturated,
     /// A half as `f32`, and back.
@@ -28,10 +32,6 @@ pub(super) enum Helper {
     Decode(u8, Codec),
     /// The code of a value; counted, if it saturates, or not.
     Encode(u8, Codec, bool),
-    /// Bits of a float.
-    Bits(ScalarType),
-    /// A float of bits.
-    OfBits(ScalarType),
     /// An operation on a type.
     Op(Op, ScalarType),
     /// A float as an integer, saturating.
