@@ -197,7 +197,7 @@ macro_rules! of_type {
                 (all.iter().map(|x| x.to_bits() as u64).collect(), sum.to_bits() as u64)
             }
 
-            pub fn check(case: &Case, format: Format) {
+            pub fn check(case: &Case, format: Format, on_device: bool) {
                 let expected = expected(case, format);
                 let cpu = found(&on_cpu(), case, format);
                 let first = cpu.0.iter().zip(&expected).position(|(a, b)| a != b);
@@ -211,7 +211,9 @@ macro_rules! of_type {
                 };
                 let sim = limited(TileAcc::builder().threads(2).simulate(tida::SimDevice::new())).build().unwrap();
                 let mut devices = vec![(sim, "the simulated device")];
-                devices.extend(on_a_device(limited(TileAcc::builder())).map(|acc| (acc, "the device")));
+                if on_device {
+                    devices.extend(on_a_device(limited(TileAcc::builder())).map(|acc| (acc, "the device")));
+                }
                 for (acc, name) in devices {
                     let device = found(&acc, case, format);
                     let first = device.0.iter().zip(&expected).position(|(a, b)| a != b);
@@ -231,20 +233,142 @@ fn range(bits: u32) -> Format {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(8))]
+    #![proptest_config(ProptestConfig::with_cases(12))]
 
     #[test]
     fn steps_of_f32_round_through_the_codec(
         case in case(), format in prop::sample::select(vec![range(8), range(16), Format::Half, Format::ScaledHalf { scale: 0.3 }])
     ) {
-        f32::check(&case, format);
+        f32::check(&case, format, false);
     }
 
     #[test]
     fn steps_of_f64_round_through_the_codec(
         case in case(), format in prop::sample::select(vec![range(16), range(32), Format::F32, Format::Bfloat])
     ) {
-        f64::check(&case, format);
+        f64::check(&case, format, false);
+    }
+}
+
+proptest! {
+    // A device compiles each format anew.
+    #![proptest_config(ProptestConfig::with_cases(1))]
+
+    #[test]
+    fn a_device_rounds_through_the_codec(case in case()) {
+        f32::check(&case, Format::ScaledHalf { scale: 0.3 }, true);
+        f64::check(&case, range(16), true);
+    }
+}
+
+#[derive(Element, Clone, Copy, Debug, PartialEq)]
+struct Raw {
+    single: f32,
+    double: f64,
+}
+
+#[derive(Element, Clone, Copy, Debug, PartialEq)]
+struct Many {
+    bytes: f32,
+    words: f32,
+    half: f32,
+    scaled: f32,
+    bfloat: f32,
+    wide_words: f64,
+    wide_longs: f64,
+    wide_half: f64,
+    wide_scaled: f64,
+    wide_bfloat: f64,
+    wide_single: f64,
+}
+
+/// Every codec on wild values: codes on the device are those of the host, and so are the values that they stand for.
+#[test]
+fn every_format_has_the_same_bits_on_a_device() {
+    const CELLS: usize = 20000;
+    let wild = |[n]: [usize; 1]| {
+        let bits = value(n as u64, [n, 3, 1]).to_bits().wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let double = match n % 4 {
+            0 => f64::from_bits(bits),
+            1 => f64::from(f32::from_bits((bits >> 32) as u32)),
+            2 => value(1, [n, 0, 0]) * 2.2 - 2.1,
+            _ => (value(1, [n, 0, 0]) - 1.0) * f64::exp2((n / 4 % 60) as f64 - 40.0),
+        };
+        Raw { single: if n % 4 == 1 { f32::from_bits((bits >> 32) as u32) } else { double as f32 }, double }
+    };
+    let run = |acc: &TileAcc| {
+        let mut raw = TileArray::<Raw, 1>::builder([CELLS]).build(acc).unwrap();
+        raw.fill(wild).unwrap();
+        let scaled = Format::ScaledHalf { scale: 1.0 / 3000.0 };
+        let formats = [
+            ("bytes", range(8)),
+            ("words", range(16)),
+            ("half", Format::Half),
+            ("scaled", scaled),
+            ("bfloat", Format::Bfloat),
+            ("wide_words", range(16)),
+            ("wide_longs", range(32)),
+            ("wide_half", Format::Half),
+            ("wide_scaled", scaled),
+            ("wide_bfloat", Format::Bfloat),
+            ("wide_single", Format::F32),
+        ];
+        let builder = TileArray::<Many, 1>::builder([CELLS]).saturation(Saturation::Warn);
+        let builder = formats.into_iter().fold(builder, |b, (field, format)| b.field_storage(field, format));
+        let mut many = builder.build(acc).unwrap();
+        let mut back = TileArray::<[f64; 11], 1>::builder([CELLS]).build(acc).unwrap();
+        for tile in TileIter::new(&raw) {
+            compute(
+                &tile,
+                (&mut many, &raw),
+                kernel!(|many, raw, at| {
+                    let (x, y) = (raw[at].single, raw[at].double);
+                    many[at].bytes = x;
+                    many[at].words = x;
+                    many[at].half = x;
+                    many[at].scaled = x;
+                    many[at].bfloat = x;
+                    many[at].wide_words = y;
+                    many[at].wide_longs = y;
+                    many[at].wide_half = y;
+                    many[at].wide_scaled = y;
+                    many[at].wide_bfloat = y;
+                    many[at].wide_single = y;
+                }),
+            )
+            .unwrap();
+            compute(
+                &tile,
+                (&mut back, &many),
+                kernel!(|back, many, at| {
+                    back[at][0] = many[at].bytes as f64;
+                    back[at][1] = many[at].words as f64;
+                    back[at][2] = many[at].half as f64;
+                    back[at][3] = many[at].scaled as f64;
+                    back[at][4] = many[at].bfloat as f64;
+                    back[at][5] = many[at].wide_words;
+                    back[at][6] = many[at].wide_longs;
+                    back[at][7] = many[at].wide_half;
+                    back[at][8] = many[at].wide_scaled;
+                    back[at][9] = many[at].wide_bfloat;
+                    back[at][10] = many[at].wide_single;
+                }),
+            )
+            .unwrap();
+        }
+        let bits = |x: f64| if x.is_nan() { 1 } else { x.to_bits() };
+        let back = back.read_box(back.domain()).unwrap();
+        let saturated = many.storage_report().unwrap().saturated;
+        (back.into_iter().map(|cell| cell.map(bits)).collect::<Vec<_>>(), saturated)
+    };
+    let expected = run(&on_cpu());
+    assert!(expected.1 > 1000);
+    if let Some(acc) = on_a_device(TileAcc::builder()) {
+        let found = run(&acc);
+        for (n, (found, expected)) in found.0.iter().zip(&expected.0).enumerate() {
+            assert_eq!(found, expected, "of {:?}", wild([n]));
+        }
+        assert_eq!(found.1, expected.1);
     }
 }
 
@@ -456,4 +580,33 @@ fn formats_that_cannot_be_are_errors() {
         );
         break;
     }
+}
+
+#[test]
+fn steps_of_one_launch_round_in_between() {
+    let run = |acc: &TileAcc| {
+        let builder = TileArray::<f32, 2>::builder([40, 100]).ghost(1).boundary(Boundary::Periodic);
+        let mut u = builder.storage(range(16)).saturation(Saturation::Ignore).build(acc).unwrap();
+        u.fill(|[y, x]| (value(5, [0, y, x]) - 0.6) as f32).unwrap();
+        let mut next = u.like().unwrap();
+        for _ in 0..12 {
+            u.fill_ghosts().unwrap();
+            for tile in TileIter::new(&u) {
+                compute(
+                    &tile,
+                    (&mut next, &u),
+                    kernel!(|next, u, at| {
+                        let side = u[at - [0, 1]] + u[at + [0, 1]];
+                        next[at] = 0.6 * u[at] + 0.1 * (u[at - [1, 0]] + u[at + [1, 0]] + side);
+                    }),
+                )
+                .unwrap();
+            }
+            std::mem::swap(&mut u, &mut next);
+        }
+        u.read_box(u.domain()).unwrap()
+    };
+    let Some(acc) = on_a_device(TileAcc::builder().fuse(tida::Fuse::Steps(3))) else { return };
+    assert!(run(&acc) == run(&on_cpu()));
+    assert!(acc.stats().fused_steps >= 6 || acc.device() == Device::Sim, "{:?}", acc.stats());
 }
