@@ -144,7 +144,7 @@ fn to_half(x: f32, scaled: f32) -> (u32, bool) {
     let normal = normal.wrapping_add(0xfff + (normal >> 13 & 1)) >> 13;
     let subnormal = (f32::from_bits(size) + 0.5).to_bits().wrapping_sub(0.5f32.to_bits());
     let finite = if size < 0x3880_0000 { subnormal } else { normal };
-    let over = size >= HALF_OVER && size <= INFINITE;
+    let over = (HALF_OVER..=INFINITE).contains(&size);
     let code = if over { if infinite { 0x7c00 } else { HALF_MOST } } else { finite };
     let code = if size > INFINITE { HALF_NAN } else { sign | code };
     (code, over && !infinite)

@@ -1,6 +1,7 @@
 //! Copies between arrays.
 
 use std::alloc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::TileArray;
 use super::element::Element;
@@ -10,7 +11,7 @@ use crate::acc::Side;
 use crate::error::{Error, ErrorKind};
 
 impl<T: Element, const D: usize> TileArray<T, D> {
-    /// Copies all valid values of `source`, which may be cut otherwise and have other ghosts. Recorded: returns at
+    /// Copies all valid values of `source`, which may be cut otherwise, and have other ghosts and formats. Recorded: returns at
     /// once.
     ///
     /// # Errors
@@ -60,6 +61,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         }
         self.acc.record("copy_from", touches, move || {
             use rayon::prelude::*;
+            let saturated = AtomicU64::new(0);
             (0..to.regions.len()).into_par_iter().for_each(|region| {
                 let valid = to.regions[region].valid;
                 each_owned_row(&from, &valid, |owner, at, length| {
@@ -70,12 +72,14 @@ impl<T: Element, const D: usize> TileArray<T, D> {
                         let from = Row::new(&from, &memory, owner, at, length);
                         match alike {
                             true => from.copy_to(&row),
-                            false => drop(row.set_from::<T>(&from)),
+                            false => {
+                                saturated.fetch_add(row.set_from::<T>(&from), Ordering::Relaxed);
+                            }
                         }
                     }
                 });
             });
-            Ok(())
+            target.saturate(saturated.into_inner(), || "copy into an array of another format".into())
         });
         self.tracker.cells_written();
         Ok(())

@@ -60,7 +60,8 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// Sets the valid values of a box from `values`, row-major.
     ///
     /// # Errors
-    /// A box that reaches outside the domain, values of the wrong number, or failed work on the array.
+    /// A box that reaches outside the domain, values of the wrong number, or failed work on the array; values that the array's
+    /// format cannot hold, as for [`fill`](TileArray::fill).
     pub fn write_box(&mut self, cells: GridBox<D>, values: &[T]) -> Result<(), Error> {
         let count = self.check_box("write", &cells)?;
         if values.len() != count {

@@ -273,9 +273,9 @@ impl Codes<'_> {
         };
         if let Some(halo) = &plan.halo {
             let mut of = *cells;
-            for d in 0..rank {
-                of.lo[4 - rank + d] += halo[d].0;
-                of.hi[4 - rank + d] += halo[d].1;
+            for (d, (low, high)) in halo.iter().enumerate().take(rank) {
+                of.lo[4 - rank + d] += low;
+                of.hi[4 - rank + d] += high;
             }
             add(of);
         }

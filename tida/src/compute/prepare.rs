@@ -40,7 +40,7 @@ pub(crate) struct Prepared {
     /// Some arguments hold codes, which the kernel decodes.
     pub is_coded: bool,
     /// The same for arguments that hold codes.
-    coded: Mutex<HashMap<Vec<Option<Coded>>, Result<Arc<Prepared>, Error>>>,
+    coded: Mutex<ForCodes>,
 }
 
 /// What a launch has to know of one argument.
@@ -57,6 +57,9 @@ pub(crate) struct ArgPlan {
 }
 
 type Key = (usize, TypeId, u8, Vec<Type>);
+
+/// The same kernel for arguments that hold codes, the failures too.
+type ForCodes = HashMap<Vec<Option<Coded>>, Result<Arc<Prepared>, Error>>;
 
 /// Kernels prepared so far, the failures too.
 type Cache = HashMap<Key, Result<Arc<Prepared>, Error>>;
