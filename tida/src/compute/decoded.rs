@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::args::OnDevice;
 use super::capture::{CapturedValue, Captures};
 use super::check::integer;
-use super::device::{DeviceArg, DeviceArray};
+use super::device::{DeviceArg, DeviceArray, DeviceLaunch};
 use super::launch::narrow;
 use super::prepare::Prepared;
 use super::site::{Site, Sites};
@@ -16,6 +16,7 @@ use crate::array::GridBox;
 use crate::array::coding::Coding;
 use crate::array::layout::WideRegion;
 use crate::array::rows::Shared;
+use crate::array::storage::Storage;
 use crate::backend::cpu;
 use crate::error::Error;
 
@@ -345,4 +346,16 @@ fn pieces(cells: GridBox<4>, most: usize, run: &mut impl FnMut(GridBox<4>) -> Re
     high.lo[axis] = low.hi[axis];
     pieces(low, most, run)?;
     pieces(high, most, run)
+}
+
+impl DeviceLaunch<'_> {
+    /// The arrays written that hold codes.
+    pub(super) fn counting(&self) -> SmallVec<[(usize, Arc<Storage>); 2]> {
+        let written = self.args.iter().zip(&self.prepared.args).enumerate().filter(|(_, (_, plan))| plan.written);
+        let coded = written.filter_map(|(n, (arg, _))| match arg {
+            DeviceArg::Tiled(array) => array.storage.coding().map(|_| (n, array.storage.clone())),
+            _ => None,
+        });
+        coded.collect()
+    }
 }

@@ -688,16 +688,6 @@ impl DeviceLaunch<'_> {
         })
     }
 
-    /// The arrays written that hold codes.
-    fn counting(&self) -> SmallVec<[(usize, Arc<Storage>); 2]> {
-        let written = self.args.iter().zip(&self.prepared.args).enumerate().filter(|(_, (_, plan))| plan.written);
-        let coded = written.filter_map(|(n, (arg, _))| match arg {
-            DeviceArg::Tiled(array) => array.storage.coding().map(|_| (n, array.storage.clone())),
-            _ => None,
-        });
-        coded.collect()
-    }
-
     fn missing(&self, param: Param) -> Error {
         Error::new(
             ErrorKind::Kernel,
