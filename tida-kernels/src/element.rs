@@ -24,6 +24,8 @@ pub enum ScalarType {
     F32,
     /// `f64`.
     F64,
+    /// Codes of 16 bits ([`crate::codec`]): no kernel computes with them.
+    U16,
 }
 
 impl ScalarType {
@@ -31,6 +33,7 @@ impl ScalarType {
     pub const fn size(self) -> usize {
         match self {
             ScalarType::Bool | ScalarType::U8 => 1,
+            ScalarType::U16 => 2,
             ScalarType::I32 | ScalarType::U32 | ScalarType::F32 => 4,
             ScalarType::I64 | ScalarType::U64 | ScalarType::F64 => 8,
         }
@@ -62,6 +65,7 @@ impl ScalarType {
             ScalarType::U64 => "u64",
             ScalarType::F32 => "f32",
             ScalarType::F64 => "f64",
+            ScalarType::U16 => "u16",
         }
     }
 }

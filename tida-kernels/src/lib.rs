@@ -7,6 +7,7 @@
 //! No I/O and no devices live here. [`scalar`] fixes what each operation means, for every backend.
 
 pub mod analysis;
+pub mod codec;
 pub mod element;
 pub mod emit;
 pub mod error;

@@ -3,12 +3,15 @@
 mod emit_support;
 
 use emit_support::{host, nvrtc, pocl, samples};
-use tida_kernels::ScalarType;
 use tida_kernels::analysis::analyse;
+use tida_kernels::codec::{Codec, Format};
 use tida_kernels::emit::Source;
+use tida_kernels::emit::copies::coded_copies;
 use tida_kernels::emit::fold::{fold_tree_twice, fold_values};
+use tida_kernels::ir::{Access, Coded, Kernel, coded};
 use tida_kernels::plan::auto::Latency;
 use tida_kernels::plan::{Dialect, FoldOp, Goal, Math, Plan};
+use tida_kernels::{ElementType, ScalarType};
 
 fn of(sample: &samples::Sample, dialect: Dialect, many: bool, narrow: bool) -> Source {
     // The form of few boxes where the dialect has it; tests on devices run the other one too.
@@ -112,5 +115,55 @@ fn folding_kernels_compile() {
                 assert_eq!(text.contains("double") || text.contains("fp64"), scalar == F64);
             }
         }
+    }
+}
+
+/// The kernel with every float component of its arrays in a format.
+fn in_format(kernel: &Kernel, format: impl Fn(ScalarType) -> Format) -> Kernel {
+    fn stored(ty: ScalarType, codec: &Option<Codec>) -> ElementType {
+        ElementType::Scalar(codec.as_ref().map_or(ty, |codec| codec.code()))
+    }
+    let args: Vec<Option<Coded>> = (kernel.args.iter())
+        .map(|arg| match arg.element {
+            ElementType::Scalar(ty) if ty.is_float() && arg.access != Access::Table => {
+                let codec = Codec::new(ty, &format(ty)).unwrap();
+                Some(Coded { element: stored(ty, &codec), codecs: vec![codec], counted: arg.access == Access::Write })
+            }
+            _ => None,
+        })
+        .collect();
+    coded(kernel, &args, &vec![false; args.len()]).unwrap()
+}
+
+#[test]
+fn kernels_of_codes_compile() {
+    let range = |bits| Format::Range { bits, min: -0.5, max: 2.0 };
+    let formats: [fn(ScalarType) -> Format; 3] = [
+        |ty| Format::Range { bits: if ty == ScalarType::F32 { 8 } else { 32 }, min: -0.5, max: 2.0 },
+        |ty| if ty == ScalarType::F32 { Format::Bfloat } else { Format::F32 },
+        |_| Format::ScaledHalf { scale: 0.1 },
+    ];
+    let samples: Vec<_> = samples::all().into_iter().filter(|sample| sample.goal == Goal::Sweep).collect();
+    for (n, sample) in samples.iter().enumerate() {
+        let kernel = in_format(&sample.kernel, formats[n % 3]);
+        let sample = samples::Sample { kernel, ..*sample };
+        let cuda = of(&sample, Dialect::Cuda, n % 2 == 0, true);
+        nvrtc::compile(&cuda.text);
+        if n < 3 {
+            let opencl = of(&sample, Dialect::OpenCl, false, true);
+            pocl::MACHINE.build(&opencl.text);
+            insta::assert_snapshot!(format!("{}.coded", sample.name), opencl.text + "\n// CUDA\n\n" + &cuda.text);
+        }
+    }
+    let of = |ty, format: &Format| Codec::new(ty, format).unwrap().unwrap();
+    for format in [range(8), range(16), Format::Half, Format::ScaledHalf { scale: 3.0 }, Format::Bfloat] {
+        for ty in [ScalarType::F32, ScalarType::F64] {
+            nvrtc::compile(&coded_copies(Dialect::Cuda, &of(ty, &format)).text);
+        }
+    }
+    for format in [range(32), Format::F32] {
+        let codec = of(ScalarType::F64, &format);
+        nvrtc::compile(&coded_copies(Dialect::Cuda, &codec).text);
+        pocl::MACHINE.build(&coded_copies(Dialect::OpenCl, &codec).text);
     }
 }

@@ -147,6 +147,11 @@ impl Walker<'_> {
                 (Some(to), Some(from), Val::Affine(a)) => Val::or_opaque(self.cast(a, from, to)),
                 _ => self.opaque(&[*a]),
             },
+            ExprKind::Decode(_, a) => self.opaque(&[*a]),
+            ExprKind::Encode { value, counted, .. } => {
+                self.out.counts |= counted.is_some();
+                self.opaque(&[*value])
+            }
             ExprKind::Method(method, args) => self.method(*method, args, int),
             ExprKind::Call(n, args) => {
                 self.called.push(*n);
@@ -437,6 +442,7 @@ impl Walker<'_> {
 fn literal(value: Value) -> Option<i64> {
     Some(match value {
         Value::U8(v) => v.into(),
+        Value::U16(v) => v.into(),
         Value::I32(v) => v.into(),
         Value::U32(v) => v.into(),
         Value::I64(v) => v,
@@ -450,6 +456,7 @@ fn wrap_constant(form: NormalForm, ty: ScalarType) -> NormalForm {
     match form.as_constant() {
         Some(c) => NormalForm::constant(match ty {
             ScalarType::U8 => c as u8 as i64,
+            ScalarType::U16 => c as u16 as i64,
             ScalarType::I32 => c as i32 as i64,
             ScalarType::U32 => c as u32 as i64,
             _ => c,

@@ -41,6 +41,8 @@ pub struct Analysis {
     pub choices: Vec<Interval>,
     /// Whether a cell can raise a fault that has nothing to do with array reads (integer division, run-time entries).
     pub may_fault: bool,
+    /// Some value that saturates as it is stored is counted.
+    pub counts: bool,
     /// False if the walk had to stop (code that is not well formed, or nested too deep); then every argument counts as
     /// read and written anywhere.
     pub complete: bool,

@@ -32,6 +32,7 @@ pub fn analyse(kernel: &Kernel) -> Analysis {
         choices: Vec::new(),
         phases: Vec::new(),
         may_fault: false,
+        counts: false,
         complete: true,
     };
     let mut walker = Walker::new(kernel, &kernel.body, out);

@@ -4,6 +4,7 @@
 //! a [`Table`] of pieces of boxes. One launch does a whole table, each warp one piece of it: a row of a large face, or all
 //! of an edge or a corner. What a warp needs to know is in one record, and all that it reads is under way at once.
 
+use crate::codec::Codec;
 use crate::element::ScalarType;
 use crate::plan::Dialect;
 
@@ -87,6 +88,25 @@ pub struct Table {
     pub blocks: u32,
 }
 
+/// What a kernel of copies is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Values of a type.
+    Scalar(ScalarType),
+    /// Codes, of which some are computed.
+    Codes(Codec),
+}
+
+impl Kind {
+    /// The type of what lies in memory.
+    pub fn scalar(&self) -> ScalarType {
+        match self {
+            Kind::Scalar(scalar) => *scalar,
+            Kind::Codes(codec) => codec.code(),
+        }
+    }
+}
+
 /// The scalar type whose kernel does the copies of a component of type `scalar`. Types of one size share a kernel
 /// where no values are computed (not even the bits of a NaN change), and integers always do.
 pub const fn kernel_type(scalar: ScalarType, computed: bool) -> ScalarType {
@@ -94,6 +114,7 @@ pub const fn kernel_type(scalar: ScalarType, computed: bool) -> ScalarType {
         ScalarType::F32 | ScalarType::F64 if computed => scalar,
         _ => match scalar.size() {
             1 => ScalarType::U8,
+            2 => ScalarType::U16,
             4 => ScalarType::U32,
             _ => ScalarType::U64,
         },
@@ -102,12 +123,22 @@ pub const fn kernel_type(scalar: ScalarType, computed: bool) -> ScalarType {
 
 /// The kernel that copies boxes of values of a scalar type.
 pub fn copies(dialect: Dialect, scalar: ScalarType) -> CopySource {
+    copies_of(dialect, scalar, None)
+}
+
+/// The same for codes, which ghosts are computed from as the values that they stand for.
+pub fn coded_copies(dialect: Dialect, codec: &Codec) -> CopySource {
+    copies_of(dialect, codec.code(), Some(codec))
+}
+
+fn copies_of(dialect: Dialect, scalar: ScalarType, codec: Option<&Codec>) -> CopySource {
     let head = match dialect {
         Dialect::Cuda => CUDA,
         Dialect::OpenCl => OPENCL,
     };
     let word = match scalar.size() {
         1 => "u8",
+        2 => "u16",
         4 => "u32",
         _ => "u64",
     };
@@ -118,12 +149,14 @@ pub fn copies(dialect: Dialect, scalar: ScalarType) -> CopySource {
         (ScalarType::F64, Dialect::OpenCl) => OPENCL_F64,
         _ => INTEGER,
     };
+    let computed = codec.map_or_else(|| computed.to_owned(), |codec| super::codecs::computed(dialect, codec));
     let sizes = format!("#define UNITS {UNITS}\n#define VALUES {VALUES}\n");
     CopySource { text: format!("{head}{sizes}typedef {word} Word;\n{computed}{BODY}"), entry: "tida_copies" }
 }
 
 const CUDA: &str = r#"// Copies of boxes. The memory written and the memory read may be the same.
 typedef unsigned char u8;
+typedef unsigned short u16;
 typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long i64;
@@ -139,6 +172,7 @@ typedef ulonglong2 u64x2;
 
 const OPENCL: &str = r#"// Copies of boxes. The memory written and the memory read may be the same.
 typedef uchar u8;
+typedef ushort u16;
 typedef uint u32;
 typedef ulong u64;
 typedef long i64;

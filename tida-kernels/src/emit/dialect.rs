@@ -5,8 +5,9 @@ use crate::element::ScalarType;
 use crate::plan::{Dialect, Math};
 
 /// Every scalar type.
-const SCALARS: [ScalarType; 7] = [
+const SCALARS: [ScalarType; 8] = [
     ScalarType::U8,
+    ScalarType::U16,
     ScalarType::I32,
     ScalarType::U32,
     ScalarType::I64,
@@ -91,6 +92,7 @@ impl Dialect {
         match (self, ty) {
             (_, ScalarType::Bool) => "bool",
             (_, ScalarType::U8) => "unsigned char",
+            (_, ScalarType::U16) => "unsigned short",
             (_, ScalarType::I32) => "int",
             (_, ScalarType::U32) => "unsigned int",
             (Dialect::Cuda, ScalarType::I64) => "long long",

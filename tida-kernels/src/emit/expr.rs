@@ -111,6 +111,17 @@ impl<'a> Writer<'_, 'a> {
                 Piece::new(format!("{a} || {b}"), Binds::Or)
             }
             ExprKind::Cast(x) => self.cast(*x, expr.ty.scalar().unwrap_or(ScalarType::Bool)),
+            ExprKind::Decode(codec, x) => {
+                let name = self.shared.decode(*codec);
+                Piece::whole(format!("{name}({})", self.text_of(*x)))
+            }
+            ExprKind::Encode { codec, value, counted } => {
+                let (name, value) = (self.shared.encode(*codec, counted.is_some()), self.text_of(*value));
+                Piece::whole(match counted {
+                    Some(arg) => format!("{name}({value}, {}, {arg})", self.shared.fault()),
+                    None => format!("{name}({value})"),
+                })
+            }
             ExprKind::Method(method, args) => self.method(id, *method, args),
             ExprKind::Call(n, args) => {
                 let n = *n as usize;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::text::Text;
 use super::types::{integer, unsigned};
+use crate::codec::Codec;
 use crate::element::ScalarType;
 use crate::plan::Dialect;
 
@@ -22,6 +23,15 @@ pub(super) enum Helper {
     Bits(ScalarType),
     /// A float of bits.
     OfBits(ScalarType),
+    /// Counts a value of an argument that saturated.
+    Saturated,
+    /// A half as `f32`, and back.
+    OfHalf,
+    ToHalf,
+    /// The value of a code, of the kernel's codec of this number.
+    Decode(u8, Codec),
+    /// The code of a value; counted, if it saturates, or not.
+    Encode(u8, Codec, bool),
     /// An operation on a type.
     Op(Op, ScalarType),
     /// A float as an integer, saturating.
@@ -111,6 +121,11 @@ impl Helper {
             Helper::RaiseEntry => "tida_raise_entry".into(),
             Helper::RaiseRange => "tida_raise_out_of_range".into(),
             Helper::Entry => "tida_entry".into(),
+            Helper::Saturated => "tida_saturated".into(),
+            Helper::OfHalf => "tida_of_half".into(),
+            Helper::ToHalf => "tida_to_half".into(),
+            Helper::Decode(n, _) => format!("tida_decode_{n}"),
+            Helper::Encode(n, _, counted) => format!("tida_encode_{n}{}", if counted { "_counted" } else { "" }),
             Helper::Bits(ty) => format!("tida_bits_of_{}", ty.name()),
             Helper::OfBits(ty) => format!("tida_{}_of_bits", ty.name()),
             Helper::Op(op, ty) => format!("tida_{}_{}", op.name(), ty.name()),
@@ -130,6 +145,8 @@ impl Helper {
     fn calls(self) -> Vec<Helper> {
         match self {
             Helper::Entry => vec![Helper::RaiseEntry],
+            Helper::Decode(_, codec) => super::codecs::decode_calls(&codec),
+            Helper::Encode(_, codec, counted) => super::codecs::encode_calls(&codec, counted),
             Helper::Op(op, _) if op.faults() => vec![Helper::RaiseDivision],
             Helper::Op(Op::Min | Op::Max, ty) if ty.is_float() => vec![Helper::Bits(ty), Helper::OfBits(ty)],
             _ => Vec::new(),
@@ -152,8 +169,11 @@ impl Helpers {
     /// Their text.
     pub fn text(&self, dialect: Dialect) -> Text {
         let mut text = Text::default();
-        if self.0.iter().any(|h| matches!(h, Helper::RaiseDivision | Helper::RaiseEntry | Helper::RaiseRange)) {
-            text.line("typedef struct { u32 claimed; u32 kind; i64 data[7]; } Fault;");
+        let faults = |h: &Helper| matches!(h, Helper::RaiseDivision | Helper::RaiseEntry | Helper::RaiseRange);
+        let counts = self.0.contains(&Helper::Saturated);
+        if counts || self.0.iter().any(faults) {
+            let more = if counts { " u32 saturated[8];" } else { "" };
+            text.line(format!("typedef struct {{ u32 claimed; u32 kind; i64 data[7];{more} }} Fault;"));
             text.line("");
         }
         if self.0.iter().any(|h| matches!(h, Helper::MapBox(_))) {
@@ -249,6 +269,9 @@ fn write(text: &mut Text, dialect: Dialect, helper: Helper) {
                 text.line("#endif");
             });
         }
+        Helper::Saturated | Helper::OfHalf | Helper::ToHalf | Helper::Decode(..) | Helper::Encode(..) => {
+            super::codecs::helper(text, dialect, helper);
+        }
         Helper::MapReady | Helper::MapBytes | Helper::MapBox(_) | Helper::MapWait => super::maps::helper(text, helper),
         Helper::Saturate(from, to) => {
             let (lowest, highest) = bounds(to);
@@ -278,6 +301,7 @@ pub(super) fn bounds(ty: ScalarType) -> (i128, i128) {
     match ty {
         ScalarType::Bool => (0, 1),
         ScalarType::U8 => (0, u8::MAX.into()),
+        ScalarType::U16 => (0, u16::MAX.into()),
         ScalarType::I32 => (i32::MIN.into(), i32::MAX.into()),
         ScalarType::U32 => (0, u32::MAX.into()),
         ScalarType::U64 => (0, u64::MAX.into()),

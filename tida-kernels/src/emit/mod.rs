@@ -7,6 +7,7 @@ mod access;
 mod body;
 mod cache;
 mod carried;
+mod codecs;
 pub mod copies;
 mod dialect;
 mod expr;
@@ -125,7 +126,7 @@ pub enum Field {
     PartHi,
 }
 
-/// What a kernel leaves when a cell raises a fault: 64 bytes, zero before the launch.
+/// What a kernel leaves when a cell raises a fault or a value saturates: 96 bytes, zero before the launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct FaultRecord {
@@ -135,6 +136,8 @@ pub struct FaultRecord {
     pub kind: u32,
     /// Entry: index and length. Out of range: argument, then the index along each axis.
     pub data: [i64; 7],
+    /// By argument: values that saturated as they were stored.
+    pub saturated: [u32; 8],
 }
 
 /// Emits a kernel.

@@ -7,8 +7,9 @@ use super::helpers::{Helper, Helpers};
 use super::names::{Names, legal};
 use super::types::{Types, memory};
 use crate::analysis::{Analysis, IndexForm, Symbol};
+use crate::codec::Codec;
 use crate::element::{ElementType, ScalarType};
-use crate::ir::{Access, Arg, ExprId, Kernel, Span};
+use crate::ir::{Access, Arg, ExprId, ExprKind, Kernel, Span};
 use crate::plan::cache::{Scope, sharing};
 use crate::plan::fuse::{Steps, steps};
 use crate::plan::maps::{Map, maps};
@@ -79,6 +80,8 @@ pub(super) struct Shared<'a> {
     pub args: Vec<String>,
     pub captures: Vec<String>,
     pub functions: Vec<String>,
+    /// How what memory holds of arguments is coded, in the order of use.
+    codecs: Vec<Codec>,
     /// Functions that can fault.
     pub faulting: Vec<bool>,
     /// Offsets from `at` that every launch has proven, by argument.
@@ -123,6 +126,7 @@ impl<'a> Shared<'a> {
             args,
             captures,
             functions,
+            codecs: codecs(kernel),
             faulting: Vec::new(),
             proven: kernel.args.iter().enumerate().map(|(n, arg)| proven(analysis, n, arg)).collect(),
             queues: kept.queues,
@@ -209,6 +213,22 @@ impl<'a> Shared<'a> {
 
     pub fn helper(&mut self, helper: Helper) -> String {
         self.used.helpers.need(helper)
+    }
+
+    /// The function that gives the value of a code.
+    pub fn decode(&mut self, codec: Codec) -> String {
+        let number = self.number(&codec);
+        self.helper(Helper::Decode(number, codec))
+    }
+
+    /// The function that gives the code of a value, and counts it if it saturates, or not.
+    pub fn encode(&mut self, codec: Codec, counted: bool) -> String {
+        let number = self.number(&codec);
+        self.helper(Helper::Encode(number, codec, counted))
+    }
+
+    fn number(&self, codec: &Codec) -> u8 {
+        self.codecs.iter().position(|known| known == codec).unwrap_or(self.codecs.len()) as u8
     }
 
     /// The pointer to the fault record.
@@ -416,4 +436,17 @@ fn proven(analysis: &Analysis, number: usize, arg: &Arg) -> BTreeSet<Vec<i64>> {
         all.extend(access.index.iter().enumerate().map(offset).collect::<Option<Vec<i64>>>());
     }
     all
+}
+
+/// The codecs of a kernel, each once.
+fn codecs(kernel: &Kernel) -> Vec<Codec> {
+    let mut codecs = Vec::new();
+    for expr in &kernel.body.exprs {
+        if let ExprKind::Decode(codec, _) | ExprKind::Encode { codec, .. } = &expr.kind
+            && !codecs.contains(codec)
+        {
+            codecs.push(*codec);
+        }
+    }
+    codecs
 }

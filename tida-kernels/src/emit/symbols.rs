@@ -157,6 +157,7 @@ impl Known {
 fn number(value: Value) -> Option<i128> {
     Some(match value {
         Value::U8(v) => v.into(),
+        Value::U16(v) => v.into(),
         Value::I32(v) => v.into(),
         Value::U32(v) => v.into(),
         Value::I64(v) => v.into(),

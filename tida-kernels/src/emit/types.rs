@@ -168,6 +168,7 @@ pub(super) fn part_name(ty: &Type, n: usize) -> String {
 pub(super) fn unsigned(ty: ScalarType) -> &'static str {
     match ty.size() {
         1 => "u8",
+        2 => "u16",
         4 => "u32",
         _ => "u64",
     }
@@ -190,7 +191,7 @@ pub(super) fn integer(dialect: Dialect, ty: ScalarType, n: i128) -> String {
 }
 
 /// A float constant: decimal where that is exact, else hexadecimal beside the decimal.
-fn float(x: f64, shortest: String, single: bool) -> String {
+pub(super) fn float(x: f64, shortest: String, single: bool) -> String {
     let suffix = if single { "f" } else { "" };
     // Multiples of 1/1024 of up to 15 digits are exact however they are parsed.
     if (x * 1024.0).fract() == 0.0 && x.abs() < 1e9 && shortest.len() <= 16 && !shortest.contains('e') {
@@ -216,6 +217,7 @@ pub(super) fn literal(dialect: Dialect, value: Value) -> (String, bool) {
     let text = match value {
         Value::Bool(v) => v.to_string(),
         Value::U8(v) => integer(dialect, ScalarType::U8, v.into()),
+        Value::U16(v) => integer(dialect, ScalarType::U16, v.into()),
         Value::I32(v) => integer(dialect, ScalarType::I32, v.into()),
         Value::U32(v) => integer(dialect, ScalarType::U32, v.into()),
         Value::I64(v) => integer(dialect, ScalarType::I64, v.into()),

@@ -418,6 +418,8 @@ impl<'a> Machine<'a, '_> {
                 let x = self.scalar(frame, *x)?;
                 eval::cast(x, expr.ty.scalar().unwrap_or(ScalarType::Bool))
             }
+            ExprKind::Decode(codec, x) => codec.decode(self.scalar(frame, *x)?.bits() as u32),
+            ExprKind::Encode { codec, value, .. } => codec.stored(codec.encode(self.scalar(frame, *value)?).0),
             ExprKind::Method(method, args) => {
                 let mut values = [Value::Bool(false); 3];
                 for (value, arg) in values.iter_mut().zip(args) {

@@ -4,13 +4,16 @@
 //! and no effects; effects are statements. A value that needed statements (`if` as a value, a block) has become a
 //! local. Loads are of single components: what a kernel does not use of an element it does not load.
 
+mod coded;
 mod lower;
 mod print;
 
+pub use coded::{Coded, NotCoded, coded};
 pub use lower::{Binding, LowerInput, lower, lower_group};
 
 use std::sync::Arc;
 
+use crate::codec::Codec;
 use crate::element::{ElementType, ScalarType};
 pub use crate::quote::{BinaryOp, CompareOp, LocalId, Method, Span, UnaryOp};
 
@@ -240,6 +243,17 @@ pub enum ExprKind {
     Or(ExprId, ExprId),
     /// A cast between scalars, as Rust's `as`.
     Cast(ExprId),
+    /// The value of a code ([`coded`] puts them in).
+    Decode(Codec, ExprId),
+    /// The code of a value; if it saturates it is counted for an argument, or not.
+    Encode {
+        /// Of what it is the code.
+        codec: Codec,
+        /// The value.
+        value: ExprId,
+        /// The argument.
+        counted: Option<u32>,
+    },
     /// A method of a scalar; the receiver is first.
     Method(Method, Vec<ExprId>),
     /// A call of `Kernel::functions[n]`.
@@ -261,7 +275,11 @@ impl ExprKind {
                 index.iter().for_each(|id| f(*id));
                 dynamic.iter().for_each(|(id, ..)| f(*id));
             }
-            ExprKind::Unary(_, x) | ExprKind::Cast(x) | ExprKind::Part(x, _) => f(*x),
+            ExprKind::Unary(_, x)
+            | ExprKind::Cast(x)
+            | ExprKind::Part(x, _)
+            | ExprKind::Decode(_, x)
+            | ExprKind::Encode { value: x, .. } => f(*x),
             ExprKind::Binary(_, a, b)
             | ExprKind::Compare(_, a, b)
             | ExprKind::And(a, b)

@@ -249,6 +249,16 @@ impl Printer<'_> {
                 self.expr(f, *x)?;
                 write!(f, " as {})", expr.ty)
             }
+            ExprKind::Decode(_, x) => {
+                f.write_str("decode(")?;
+                self.expr(f, *x)?;
+                f.write_char(')')
+            }
+            ExprKind::Encode { value, .. } => {
+                f.write_str("encode(")?;
+                self.expr(f, *value)?;
+                f.write_char(')')
+            }
             ExprKind::Method(method, args) => {
                 write!(f, "{}(", method.name())?;
                 self.all(f, args)?;
@@ -308,5 +318,6 @@ fn literal(f: &mut Formatter<'_>, value: Value) -> fmt::Result {
         Value::U32(v) => write!(f, "{v}u32"),
         Value::U64(v) => write!(f, "{v}u64"),
         Value::F32(v) => write!(f, "{v:?}f32"),
+        Value::U16(v) => write!(f, "{v}u16"),
     }
 }

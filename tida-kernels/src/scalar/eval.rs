@@ -141,6 +141,7 @@ pub fn cast(x: Value, to: ScalarType) -> Value {
         ($a:expr) => {
             match to {
                 ScalarType::U8 => Value::U8($a as u8),
+                ScalarType::U16 => Value::U16($a as u16),
                 ScalarType::I32 => Value::I32($a as i32),
                 ScalarType::U32 => Value::U32($a as u32),
                 ScalarType::I64 => Value::I64($a as i64),
@@ -155,6 +156,7 @@ pub fn cast(x: Value, to: ScalarType) -> Value {
         Value::Bool(a) if to == ScalarType::Bool => Value::Bool(a),
         Value::Bool(a) => from!(a as u8),
         Value::U8(a) => from!(a),
+        Value::U16(a) => from!(a),
         Value::I32(a) => from!(a),
         Value::U32(a) => from!(a),
         Value::I64(a) => from!(a),

@@ -18,6 +18,7 @@ pub enum Value {
     U64(u64),
     F32(f32),
     F64(f64),
+    U16(u16),
 }
 
 impl Value {
@@ -32,6 +33,7 @@ impl Value {
             Value::U64(_) => ScalarType::U64,
             Value::F32(_) => ScalarType::F32,
             Value::F64(_) => ScalarType::F64,
+            Value::U16(_) => ScalarType::U16,
         }
     }
 
@@ -46,6 +48,7 @@ impl Value {
             Value::U64(v) => v,
             Value::F32(v) => v.to_bits() as u64,
             Value::F64(v) => v.to_bits(),
+            Value::U16(v) => v as u64,
         }
     }
 
@@ -60,6 +63,7 @@ impl Value {
             ScalarType::U64 => Value::U64(bits),
             ScalarType::F32 => Value::F32(f32::from_bits(bits as u32)),
             ScalarType::F64 => Value::F64(f64::from_bits(bits)),
+            ScalarType::U16 => Value::U16(bits as u16),
         }
     }
 }

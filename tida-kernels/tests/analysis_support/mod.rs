@@ -283,6 +283,7 @@ impl<'a> Machine<'a> {
             ExprKind::And(a, b) => int((self.int(*a) != 0 && self.int(*b) != 0) as i128),
             ExprKind::Or(a, b) => int((self.int(*a) != 0 || self.int(*b) != 0) as i128),
             ExprKind::Cast(a) => int(self.int(*a)),
+            ExprKind::Decode(..) | ExprKind::Encode { .. } => panic!("codes are not evaluated"),
             ExprKind::Method(m, args) => {
                 let v: Vec<i128> = args.iter().map(|a| self.int(*a)).collect();
                 int(match m {

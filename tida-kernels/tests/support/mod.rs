@@ -170,6 +170,14 @@ impl Check<'_> {
                 of(x)?.scalar().ok_or("a cast of no scalar")?;
                 ty.clone()
             }
+            ExprKind::Decode(codec, x) => {
+                same(&of(x)?, &scalar(codec.code()), "decoded")?;
+                scalar(codec.value())
+            }
+            ExprKind::Encode { codec, value, .. } => {
+                same(&of(value)?, &scalar(codec.value()), "encoded")?;
+                scalar(codec.code())
+            }
             ExprKind::Method(method, args) => {
                 let first = of(&args[0])?;
                 for arg in &args[1..] {

@@ -99,7 +99,7 @@ pub(crate) enum Own {
     /// [`fold::fold_tree_twice`].
     FoldTree(ScalarType, FoldOp),
     /// [`copies::copies`].
-    Copies(ScalarType),
+    Copies(copies::Kind),
 }
 
 /// Text, name, threads of a block, math.
@@ -392,8 +392,11 @@ impl DeviceCore {
             match own {
                 Own::FoldValues(scalar, op) => folds(fold::fold_values(dialect, scalar, op)),
                 Own::FoldTree(scalar, op) => folds(fold::fold_tree_twice(dialect, scalar, op)),
-                Own::Copies(scalar) => {
-                    let source = copies::copies(dialect, scalar);
+                Own::Copies(kind) => {
+                    let source = match kind {
+                        copies::Kind::Scalar(scalar) => copies::copies(dialect, scalar),
+                        copies::Kind::Codes(codec) => copies::coded_copies(dialect, &codec),
+                    };
                     self.kernel(&source.text, source.entry, [copies::THREADS, 1, 1])
                 }
             }

@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::TileArray;
+use super::coding::{Coding, Saturation, paths};
 use super::element::Element;
 use super::ghosts::{planar, regional};
 use super::layout::{Boundaries, Boundary, Centering, Cuts, Layout, LayoutError};
@@ -10,6 +11,7 @@ use super::row::Row;
 use super::storage::Storage;
 use crate::acc::{TileAcc, Tracker};
 use crate::error::{Error, ErrorKind};
+use tida_kernels::codec::{Codec, Format};
 use tida_kernels::element::ScalarType;
 
 /// Largest number of cells along an axis.
@@ -69,6 +71,10 @@ pub struct TileArrayBuilder<T: Element, const D: usize> {
     boundaries: Boundaries<T, D>,
     /// An axis that was given a boundary, and that the array does not have.
     no_axis: Option<usize>,
+    /// The format of all components, and those of some fields.
+    format: Format,
+    fields: Vec<(String, Format)>,
+    saturation: Saturation,
 }
 
 impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
@@ -80,6 +86,9 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
             centering: [Centering::Cell; D],
             boundaries: [[Boundary::Open; 2]; D],
             no_axis: None,
+            format: Format::Raw,
+            fields: Vec::new(),
+            saturation: Saturation::default(),
         }
     }
 
@@ -131,6 +140,29 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         self
     }
 
+    /// Keeps all components in a format of fewer bits, on the host, on devices and on the link between them (Salehi ch. 4).
+    ///
+    /// The format defines what the array holds: a cell is rounded to a value that the format has when a kernel is done with
+    /// it, or the host sets it, whatever the device, the cut and the memory. Kernels still compute with the element's own
+    /// types. A new array holds what is nearest to 0. Formats are for `f32` and `f64`.
+    pub fn storage(mut self, format: Format) -> Self {
+        self.format = format;
+        self
+    }
+
+    /// The format of one field of a struct, `"x"`, or of a field of a field, `"flow.x"`; of all in it if it is a struct itself.
+    /// A later call counts more than an earlier one, and any more than [`storage`](Self::storage).
+    pub fn field_storage(mut self, field: &str, format: Format) -> Self {
+        self.fields.push((field.to_owned(), format));
+        self
+    }
+
+    /// What becomes of values that the format cannot hold. [`Saturation::Error`] by default.
+    pub fn saturation(mut self, saturation: Saturation) -> Self {
+        self.saturation = saturation;
+        self
+    }
+
     /// Makes the array, all zeros. Costs no memory until it is touched.
     ///
     /// # Errors
@@ -139,7 +171,9 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         let cuts = self.cuts()?;
         self.check_ghost(&cuts)?;
         self.check_boundaries()?;
-        let layout = Layout::new(Arc::new(cuts), self.centering, self.ghost, &T::TYPE).map_err(|e| match e {
+        let coding = self.coding()?.map(Arc::new);
+        let element = coding.as_ref().map_or(T::TYPE, |coding| coding.element);
+        let layout = Layout::new(Arc::new(cuts), self.centering, self.ghost, &element).map_err(|e| match e {
             LayoutError::Overflow => self.error(
                 ErrorKind::Shape,
                 "more bytes than an address can count",
@@ -151,10 +185,11 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
                 "cut the array into fewer regions",
             ),
         })?;
+        let layout = layout.coded(coding);
         // Where both sides work, each has regions whose ghosts the other may not have.
         let one_side = acc.core().device.is_some() && !acc.is_hybrid();
-        let row = if one_side { Row::new(&layout, &T::TYPE).map(Arc::new) } else { None };
-        let storage = Arc::new(allocate::<T, D>(&layout, row)?);
+        let row = if one_side { Row::new(&layout, &element).map(Arc::new) } else { None };
+        let storage = Arc::new(allocate(&layout, row)?);
         let (layout, boundaries) = (Arc::new(layout), Arc::new(self.boundaries));
         let ghost_plan = Arc::new(OnceLock::new());
         let regional = regional(&layout, &boundaries, &ghost_plan);
@@ -170,6 +205,40 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
 
     fn error(&self, kind: ErrorKind, found: impl Into<String>, advice: impl Into<String>) -> Error {
         Error::new(kind, format!("build an array of {} with shape {:?}", T::TYPE, self.cells), found, advice)
+    }
+
+    /// How components are kept, if some are not as they are.
+    fn coding(&self) -> Result<Option<Coding>, Error> {
+        let (paths, types) = (paths(&T::TYPE), T::TYPE.component_types());
+        let mut formats = vec![self.format; paths.len()];
+        for (field, format) in &self.fields {
+            let within = |path: &String| {
+                path.strip_prefix(field.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+            };
+            let mut known = false;
+            for (_, of) in paths.iter().zip(&mut formats).filter(|(path, _)| !field.is_empty() && within(path)) {
+                (*of, known) = (*format, true);
+            }
+            if !known {
+                let found = format!("a format for the field `{field}`");
+                let mut names: Vec<&str> = paths.iter().map(String::as_str).filter(|path| !path.is_empty()).collect();
+                names.dedup();
+                let advice = match names.is_empty() {
+                    true => "use `.storage(..)`: it is no struct".to_owned(),
+                    false => format!("name one of {}", names.join(", ")),
+                };
+                return Err(self.error(ErrorKind::Argument, found, advice));
+            }
+        }
+        let mut codecs = Vec::with_capacity(types.len());
+        for ((ty, format), path) in types.iter().zip(&formats).zip(&paths) {
+            codecs.push(Codec::new(*ty, format).map_err(|refused| {
+                let of = if path.is_empty() { String::new() } else { format!(" in the field `{path}`") };
+                self.error(ErrorKind::Argument, refused.found + &of, refused.advice)
+            })?);
+        }
+        let any = codecs.iter().any(Option::is_some);
+        Ok(any.then(|| Coding::new(T::TYPE, formats, codecs, self.saturation)))
     }
 
     fn cuts(&self) -> Result<Cuts<D>, Error> {
@@ -286,9 +355,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
 ///
 /// # Errors
 /// Memory that the system does not have.
-pub(super) fn allocate<T: Element, const D: usize>(
-    layout: &Layout<D>,
-    row: Option<Arc<Row>>,
-) -> Result<Storage, Error> {
-    Ok(Storage::new(layout.regions.iter().map(|r| r.cells * T::TYPE.bytes()))?.in_row(row))
+pub(super) fn allocate<const D: usize>(layout: &Layout<D>, row: Option<Arc<Row>>) -> Result<Storage, Error> {
+    let sizes = layout.regions.iter().map(|r| r.cells * layout.element.bytes());
+    Ok(Storage::new(sizes)?.in_row(row).coded(layout.coding.clone()))
 }

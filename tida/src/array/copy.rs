@@ -1,6 +1,7 @@
 //! Copies between arrays.
 
 use std::alloc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::TileArray;
 use super::element::Element;
@@ -10,7 +11,7 @@ use crate::acc::Side;
 use crate::error::{Error, ErrorKind};
 
 impl<T: Element, const D: usize> TileArray<T, D> {
-    /// Copies all valid values of `source`, which may be cut otherwise and have other ghosts. Recorded: returns at
+    /// Copies all valid values of `source`, which may be cut otherwise, and have other ghosts and formats. Recorded: returns at
     /// once.
     ///
     /// # Errors
@@ -36,9 +37,15 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         }
         let (target, memory) = (self.storage.clone(), source.storage.clone());
         let touches = vec![self.touch(None, false, true), source.touch(None, true, false)];
-        if source.tracker.side() == Side::Device && self.acc.core().fits(&[&self.tracker, &source.tracker]) {
+        let alike = match (&to.coding, &from.coding) {
+            (None, None) => true,
+            (Some(one), Some(other)) => one.same(other),
+            _ => false,
+        };
+        if alike && source.tracker.side() == Side::Device && self.acc.core().fits(&[&self.tracker, &source.tracker]) {
             self.acc.record_on_device("copy_from", touches, move |queue| {
-                let copies = DeviceCopies::between(queue.device, (&to, target.row()), (&from, memory.row()), &T::TYPE)?;
+                let rows = (target.row(), memory.row());
+                let copies = DeviceCopies::between(queue.device, (&to, rows.0), (&from, rows.1), &to.element)?;
                 let (into, out_of) = (target.device_memory(queue.device)?, memory.device_memory(queue.device)?);
                 // SAFETY: regions lie where the layouts say, of elements `T`; the recorded touches keep others away,
                 // and the node holds the tables and both arrays.
@@ -54,6 +61,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         }
         self.acc.record("copy_from", touches, move || {
             use rayon::prelude::*;
+            let saturated = AtomicU64::new(0);
             (0..to.regions.len()).into_par_iter().for_each(|region| {
                 let valid = to.regions[region].valid;
                 each_owned_row(&from, &valid, |owner, at, length| {
@@ -61,11 +69,17 @@ impl<T: Element, const D: usize> TileArray<T, D> {
                     // away, and each row of the target is handed to one thread.
                     unsafe {
                         let row = Row::new(&to, &target, region, at, length);
-                        Row::new(&from, &memory, owner, at, length).get::<T>(|n, v| row.put(n, v));
+                        let from = Row::new(&from, &memory, owner, at, length);
+                        match alike {
+                            true => from.copy_to(&row),
+                            false => {
+                                saturated.fetch_add(row.set_from::<T>(&from), Ordering::Relaxed);
+                            }
+                        }
                     }
                 });
             });
-            Ok(())
+            target.saturate(saturated.into_inner(), || "copy into an array of another format".into())
         });
         self.tracker.cells_written();
         Ok(())
@@ -103,7 +117,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
             use rayon::prelude::*;
             const CHUNK: usize = 1 << 20;
             (0..layout.regions.len()).into_par_iter().for_each(|region| {
-                let bytes = layout.regions[region].cells * T::TYPE.bytes();
+                let bytes = layout.regions[region].cells * layout.element.bytes();
                 let from = super::rows::Shared::new(memory.base(region));
                 let to = super::rows::Shared::new(target.base(region));
                 (0..bytes.div_ceil(CHUNK)).into_par_iter().for_each(|n| {
@@ -129,7 +143,7 @@ impl<T: Element, const D: usize> Clone for TileArray<T, D> {
             Ok(copy) => copy,
             // Only memory can be missing.
             Err(_) => {
-                let bytes = self.layout.regions.iter().map(|r| r.cells * T::TYPE.bytes()).sum();
+                let bytes = self.layout.regions.iter().map(|r| r.cells * self.layout.element.bytes()).sum();
                 let layout = alloc::Layout::from_size_align(bytes, 1);
                 alloc::handle_alloc_error(layout.unwrap_or(alloc::Layout::new::<T>()))
             }

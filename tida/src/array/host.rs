@@ -1,5 +1,7 @@
 //! Reading and writing values from the host.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use super::element::Element;
 use super::rows::{Row, Shared, each_owned_row};
 use super::{GridBox, TileArray};
@@ -9,7 +11,8 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// Sets every valid value to `value(index)`, by all threads; waits until done. Ghosts keep what they held.
     ///
     /// # Errors
-    /// None of its own; reports nothing of earlier failed work, which it overwrites.
+    /// Values that the array's format cannot hold, if it is one of [`Saturation::Error`](super::Saturation::Error); they are set
+    /// to the nearest. Reports nothing of earlier failed work, which it overwrites.
     pub fn fill(&mut self, value: impl Fn([usize; D]) -> T + Sync) -> Result<(), Error> {
         let domain = self.layout.domain();
         self.write_rows(&domain, true, |at, n| {
@@ -57,7 +60,8 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// Sets the valid values of a box from `values`, row-major.
     ///
     /// # Errors
-    /// A box that reaches outside the domain, values of the wrong number, or failed work on the array.
+    /// A box that reaches outside the domain, values of the wrong number, or failed work on the array; values that the array's
+    /// format cannot hold, as for [`fill`](TileArray::fill).
     pub fn write_box(&mut self, cells: GridBox<D>, values: &[T]) -> Result<(), Error> {
         let count = self.check_box("write", &cells)?;
         if values.len() != count {
@@ -87,14 +91,28 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         let (layout, storage) = (&self.layout, &self.storage);
         // Before the values, so that a panic of `value` leaves ghosts stale too.
         self.tracker.cells_written();
+        let saturated = AtomicU64::new(0);
         self.acc.install(|| {
             each_owned_row(layout, cells, |region, at, length| {
                 // SAFETY: the row is in the region, of elements `T`; each row is handed to one thread, and recorded work
                 // on the array, of which `self` is the only handle, has run.
-                unsafe { Row::new(layout, storage, region, at, length).set::<T>(|n| value(at, n)) };
+                let beyond = unsafe { Row::new(layout, storage, region, at, length).set::<T>(|n| value(at, n)) };
+                if beyond > 0 {
+                    saturated.fetch_add(beyond, Ordering::Relaxed);
+                }
             });
         });
-        Ok(())
+        self.saturate(saturated.into_inner())
+    }
+
+    /// Counts values that the host wrote and the formats cannot hold.
+    ///
+    /// # Errors
+    /// As the array's [`Saturation`](super::Saturation) says.
+    pub(super) fn saturate(&self, values: u64) -> Result<(), Error> {
+        let counted = self.storage.saturate(values, || format!("write values into an array of {}", T::TYPE));
+        self.storage.warn();
+        counted
     }
 
     /// Number of cells of a box inside the domain.

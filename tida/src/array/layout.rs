@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::coding::Coding;
 use super::grid_box::GridBox;
 use super::storage::{Storage, device_offsets};
 use crate::compute::view::Raw;
@@ -78,6 +79,10 @@ pub(crate) struct Layout<const D: usize> {
     pub regions: Vec<Region<D>>,
     /// The same as boxes of four axes.
     pub wide: Arc<WideLayout>,
+    /// What memory holds of an element.
+    pub element: ElementType,
+    /// How that is coded, if it is.
+    pub coding: Option<Arc<Coding>>,
 }
 
 /// The regions of an array of any number of axes, as four: axes of one cell are put in front.
@@ -193,7 +198,13 @@ impl<const D: usize> Layout<D> {
             regions.push(region);
         }
         let wide = WideLayout::new(&regions);
-        Ok(Layout { cuts, shape, centering, ghost, regions, wide })
+        Ok(Layout { cuts, shape, centering, ghost, regions, wide, element: *element, coding: None })
+    }
+
+    /// The same of an array that is coded.
+    pub(crate) fn coded(mut self, coding: Option<Arc<Coding>>) -> Self {
+        self.coding = coding;
+        self
     }
 
     /// All values of the domain, without ghosts.

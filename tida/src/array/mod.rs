@@ -2,6 +2,7 @@
 
 mod builder;
 mod checkpoint;
+pub(crate) mod coding;
 mod convert;
 mod copy;
 pub(crate) mod element;
@@ -10,19 +11,22 @@ mod grid_box;
 mod host;
 pub(crate) mod layout;
 mod npy;
+mod report;
 mod residence;
 mod row;
-mod rows;
+pub(crate) mod rows;
 pub(crate) mod storage;
 mod views;
 
 pub use builder::{IntoGhost, Side, TileArrayBuilder};
 pub use checkpoint::{Saved, restore, save};
+pub use coding::{ComponentReport, Saturation, StorageErrors, StorageReport};
 pub use element::{Element, Scalar};
 pub(crate) use ghosts::{DeviceCopies, FillStep, Part, Planar, PlaneFacts, Regional, Site};
 pub use ghosts::{GhostFill, fill_ghosts};
 pub use grid_box::GridBox;
 pub use layout::{Boundary, Centering};
+pub use tida_kernels::codec::Format;
 
 use std::sync::{Arc, OnceLock};
 
@@ -64,7 +68,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// # Errors
     /// Memory that the system does not have.
     pub fn like(&self) -> Result<TileArray<T, D>, Error> {
-        let storage = Arc::new(allocate::<T, D>(&self.layout, self.storage.shared_row())?);
+        let storage = Arc::new(allocate(&self.layout, self.storage.shared_row())?);
         Ok(TileArray {
             acc: self.acc.clone(),
             layout: self.layout.clone(),
@@ -149,7 +153,9 @@ impl<T: Element, const D: usize> TileArray<T, D> {
 
     /// Waits until the host may read all values.
     fn wait_to_read(&self) -> Result<(), Error> {
-        self.acc.wait(&[self.touch(None, true, false)])
+        self.acc.wait(&[self.touch(None, true, false)])?;
+        self.storage.warn();
+        Ok(())
     }
 
     /// Waits until the host may replace all values, unread.
@@ -159,7 +165,9 @@ impl<T: Element, const D: usize> TileArray<T, D> {
 
     /// Waits until the host may read, or write too, one region.
     fn wait_for_region(&self, region: usize, write: bool) -> Result<(), Error> {
-        self.acc.wait(&[self.touch(Some(region), true, write)])
+        self.acc.wait(&[self.touch(Some(region), true, write)])?;
+        self.storage.warn();
+        Ok(())
     }
 
     /// Waits until the host may read, or write too, a box inside the domain.
@@ -167,9 +175,12 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         let touches: Vec<Touch> =
             self.layout.owners(cells).map(|region| self.touch(Some(region), true, write)).collect();
         if touches.len() == self.regions() {
-            return self.acc.wait(&[self.touch(None, true, write)]);
+            self.acc.wait(&[self.touch(None, true, write)])?;
+        } else {
+            self.acc.wait(&touches)?;
         }
-        self.acc.wait(&touches)
+        self.storage.warn();
+        Ok(())
     }
 }
 

@@ -52,7 +52,8 @@ pub(in crate::array) struct Piece {
 pub(super) fn whole<const D: usize>(layout: &Layout<D>, element: &ElementType) -> Option<Layout<D>> {
     let cells = layout.cuts.cells;
     let cuts = Arc::new(Cuts { cells, at: cells.map(|n| vec![0, n as i64]) });
-    Layout::new(cuts, layout.centering, layout.ghost, element).ok()
+    let whole = Layout::new(cuts, layout.centering, layout.ghost, element).ok()?;
+    Some(whole.coded(layout.coding.clone()))
 }
 
 impl Row {

@@ -2,10 +2,12 @@
 
 use rayon::prelude::*;
 
+use super::coding::{CHUNK, Coding, Values};
 use super::element::{Element, Place};
 use super::grid_box::GridBox;
 use super::layout::Layout;
 use super::storage::Storage;
+use tida_kernels::element::ElementType;
 
 /// Longest piece of a row that is handed out, in elements.
 const PIECE: usize = 1 << 16;
@@ -48,51 +50,89 @@ pub(crate) fn each_owned_row<const D: usize>(
 }
 
 /// One row of one region.
-pub(crate) struct Row {
+pub(crate) struct Row<'a> {
+    coding: Option<&'a Coding>,
+    element: &'a ElementType,
     base: *mut u8,
     cells: usize,
     position: usize,
     length: usize,
 }
 
-impl Row {
+impl<'a> Row<'a> {
     /// `length` elements of region `region` from `at` on.
     ///
     /// # Safety
     /// The region's memory holds all of them.
     pub(crate) unsafe fn new<const D: usize>(
-        layout: &Layout<D>,
+        layout: &'a Layout<D>,
         storage: &Storage,
         region: usize,
         at: [i64; D],
         length: usize,
-    ) -> Row {
+    ) -> Row<'a> {
         let r = &layout.regions[region];
-        Row { base: storage.base(region), cells: r.cells, position: r.position(at), length }
+        let (coding, element) = (layout.coding.as_deref(), &layout.element);
+        Row { coding, element, base: storage.base(region), cells: r.cells, position: r.position(at), length }
     }
 
-    /// Sets element `n` to `value(n)`.
+    /// Sets element `n` to `value(n)`; gives how many components saturated.
     ///
     /// # Safety
     /// The region is of elements `T`, and no one else accesses the row meanwhile.
     #[inline]
-    pub(crate) unsafe fn set<T: Element>(&self, mut value: impl FnMut(usize) -> T) {
+    pub(crate) unsafe fn set<T: Element>(&self, mut value: impl FnMut(usize) -> T) -> u64 {
+        if let Some(coding) = self.coding {
+            let (mut values, mut saturated) = (Values::<T>::new(), 0);
+            for first in (0..self.length).step_by(CHUNK) {
+                let n = CHUNK.min(self.length - first);
+                (0..n).for_each(|k| values.put(k, value(first + k)));
+                for component in 0..coding.components() {
+                    let from = values.plane(coding.before(component).1);
+                    let to = self.code(coding, component, first);
+                    // SAFETY: the row lies in the region's memory; so many values were put.
+                    saturated += unsafe { coding.encode(component, from, to, n) };
+                }
+            }
+            return saturated;
+        }
         for n in 0..self.length {
             // SAFETY: the row lies in the region's memory.
             unsafe { T::place(self.base, self.cells, self.position + n) }.store(value(n));
         }
+        0
     }
 
-    /// Sets element `n`, if the row has it.
+    /// Sets the elements from those of a row of an array of the same formats.
     ///
     /// # Safety
-    /// As [`Row::set`].
-    #[inline(always)]
-    pub(crate) unsafe fn put<T: Element>(&self, n: usize, value: T) {
-        if n < self.length {
-            // SAFETY: the row lies in the region's memory.
-            unsafe { T::place(self.base, self.cells, self.position + n) }.store(value);
+    /// Both are of one element type; no one else accesses this row, or writes the other.
+    pub(crate) unsafe fn copy_to(&self, to: &Row<'_>) {
+        let n = self.length.min(to.length);
+        for (ty, before) in self.element.placed_components() {
+            let start = |row: &Row<'_>| row.base.wrapping_add(row.cells * before + row.position * ty.size());
+            // SAFETY: both rows lie in their regions' memory, which are those of different arrays.
+            unsafe { std::ptr::copy_nonoverlapping(start(self), start(to), n * ty.size()) };
         }
+    }
+
+    /// Sets the elements from those of a row of an array of other formats; gives how many components saturated.
+    ///
+    /// # Safety
+    /// As [`Row::set`], and no one writes the other row.
+    pub(crate) unsafe fn set_from<T: Element>(&self, from: &Row<'_>) -> u64 {
+        let mut values: Vec<T> = Vec::with_capacity(self.length);
+        // SAFETY: the caller's promise.
+        unsafe {
+            from.get::<T>(|_, value| values.push(value));
+            self.set::<T>(|n| values[n])
+        }
+    }
+
+    /// Where the code of an element's component is.
+    fn code(&self, coding: &Coding, component: usize, n: usize) -> *mut u8 {
+        let plane = self.base.wrapping_add(self.cells * coding.before(component).0);
+        plane.wrapping_add((self.position + n) * coding.code_size(component))
     }
 
     /// Calls `take(n, element n)`.
@@ -101,6 +141,19 @@ impl Row {
     /// The region is of elements `T`, and no one writes the row meanwhile.
     #[inline]
     pub(crate) unsafe fn get<T: Element>(&self, mut take: impl FnMut(usize, T)) {
+        if let Some(coding) = self.coding {
+            let mut values = Values::<T>::new();
+            for first in (0..self.length).step_by(CHUNK) {
+                let n = CHUNK.min(self.length - first);
+                for component in 0..coding.components() {
+                    let to = values.plane(coding.before(component).1);
+                    // SAFETY: the row lies in the region's memory, the values have room for so many.
+                    unsafe { coding.decode(component, self.code(coding, component, first), to, n) };
+                }
+                (0..n).for_each(|k| take(first + k, values.get(k)));
+            }
+            return;
+        }
         for n in 0..self.length {
             // SAFETY: the row lies in the region's memory.
             take(n, unsafe { T::place(self.base, self.cells, self.position + n) }.load());
@@ -109,7 +162,7 @@ impl Row {
 }
 
 /// An address that threads share, each using a part of its own.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Shared<T>(*mut T);
 
 // SAFETY: only an address; who uses it keeps the threads apart.

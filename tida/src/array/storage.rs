@@ -3,10 +3,11 @@
 use std::alloc;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use smallvec::SmallVec;
 
+use super::coding::{Coding, Saturation};
 use super::layout::WideLayout;
 use super::residence::Residence;
 use super::row::{Piece, Row};
@@ -24,6 +25,10 @@ pub(crate) struct Storage {
     leaves_row: AtomicBool,
     apart: AtomicBool,
     residence: Residence,
+    coding: Option<Arc<Coding>>,
+    /// Values that the formats cannot hold, and how many of them a warning has told of.
+    saturated: AtomicU64,
+    told: AtomicU64,
 }
 
 /// Memory of one region.
@@ -63,6 +68,9 @@ impl Storage {
             leaves_row: AtomicBool::new(false),
             apart: AtomicBool::new(false),
             residence: Residence::default(),
+            coding: None,
+            saturated: AtomicU64::new(0),
+            told: AtomicU64::new(0),
         };
         let mut had = 0;
         for bytes in sizes.clone() {
@@ -79,6 +87,52 @@ impl Storage {
     pub(super) fn in_row(mut self, row: Option<Arc<Row>>) -> Storage {
         self.row = row;
         self
+    }
+
+    /// The same memory, of codes.
+    pub(super) fn coded(mut self, coding: Option<Arc<Coding>>) -> Storage {
+        self.coding = coding;
+        self
+    }
+
+    /// How it is coded, if it is.
+    pub(crate) fn coding(&self) -> Option<&Arc<Coding>> {
+        self.coding.as_ref()
+    }
+
+    /// Counts values that saturated as they were written.
+    ///
+    /// # Errors
+    /// Some did, and the array is one of [`Saturation::Error`].
+    pub(crate) fn saturate(&self, values: u64, tried: impl FnOnce() -> String) -> Result<(), Error> {
+        let Some(coding) = self.coding.as_ref().filter(|_| values > 0) else { return Ok(()) };
+        self.saturated.fetch_add(values, Ordering::Relaxed);
+        if coding.saturation != Saturation::Error {
+            return Ok(());
+        }
+        let formats: Vec<String> = coding.formats.iter().map(|format| format!("`{format}`")).collect();
+        let of =
+            if formats.iter().all(|format| *format == formats[0]) { formats[0].clone() } else { formats.join(", ") };
+        Err(Error::new(
+            ErrorKind::OutOfRange,
+            tried(),
+            format!("{values} values that the format of an array, {of}, cannot hold"),
+            "give it a wider range or another format, or build it with `.saturation(Saturation::Warn)`",
+        ))
+    }
+
+    /// Values that saturated so far.
+    pub(super) fn saturated(&self) -> u64 {
+        self.saturated.load(Ordering::Relaxed)
+    }
+
+    /// Warns of values that saturated since the last warning.
+    pub(super) fn warn(&self) {
+        let Some(coding) = &self.coding else { return };
+        let saturated = self.saturated();
+        if coding.saturation == Saturation::Warn && self.told.swap(saturated, Ordering::Relaxed) < saturated {
+            tracing::warn!(values = saturated, element = %coding.value, "values that the formats of an array cannot hold");
+        }
     }
 
     /// The row, for arrays of the same layout, which share index arithmetic with it.

@@ -2,7 +2,9 @@
 
 use ndarray::{ArrayView, ArrayViewD, ArrayViewMut, ArrayViewMutD, Dim, Dimension, IxDyn, ShapeBuilder};
 
+use super::coding::Coding;
 use super::element::{Element, Scalar};
+use super::host::reserve;
 use super::{GridBox, TileArray};
 use crate::error::{Error, ErrorKind};
 
@@ -128,6 +130,11 @@ where
     ) -> Result<R, Error> {
         let plane = self.plane::<S>(region, component, part)?;
         self.wait_for_region(region, false)?;
+        if let Some(coding) = &self.layout.coding {
+            let values = plane.decoded(coding)?;
+            let view = ArrayViewD::from_shape(IxDyn(&plane.extent), &values).map_err(rank)?;
+            return Ok(f(view.into_dimensionality().map_err(rank)?));
+        }
         let shape = IxDyn(&plane.extent).strides(IxDyn(&plane.strides));
         // SAFETY: the box lies in the region's memory, of which `first` is the low corner; what was recorded to write
         // it has run, and nothing more can be recorded while `self` is borrowed.
@@ -147,6 +154,13 @@ where
         self.tracker.cells_written();
         if part == Part::Grown {
             self.tracker.ghosts_overwritten();
+        }
+        if let Some(coding) = &self.layout.coding {
+            let mut values = plane.decoded(coding)?;
+            let view = ArrayViewMutD::from_shape(IxDyn(&plane.extent), &mut values).map_err(rank)?;
+            let given = f(view.into_dimensionality().map_err(rank)?);
+            self.saturate(plane.encode(coding, &values))?;
+            return Ok(given);
         }
         let shape = IxDyn(&plane.extent).strides(IxDyn(&plane.strides));
         // SAFETY: as for `view`, and `self` is the only handle of the memory once recorded work has run.
@@ -172,9 +186,12 @@ where
             Part::Grown => r.grown,
         };
         let before: usize = types[..component].iter().map(|t| t.size()).sum();
-        // SAFETY: the plane of the component starts there, and `cells.lo` has a position in it.
-        let first = unsafe { self.storage.base(region).add(r.cells * before).cast::<S>().add(r.position(cells.lo)) };
-        Ok(Plane { first, extent: cells.extent(), strides: r.strides })
+        let (before, size) = match &self.layout.coding {
+            Some(coding) => (coding.before(component).0, coding.code_size(component)),
+            None => (before, size_of::<S>()),
+        };
+        let first = self.storage.base(region).wrapping_add(r.cells * before + r.position(cells.lo) * size).cast();
+        Ok(Plane { first, component, extent: cells.extent(), strides: r.strides })
     }
 }
 
@@ -187,9 +204,50 @@ enum Part {
 
 /// A box of one component.
 struct Plane<S, const D: usize> {
+    /// Its first value, or code.
     first: *mut S,
+    component: usize,
     extent: [usize; D],
     strides: [usize; D],
+}
+
+impl<S: Scalar, const D: usize> Plane<S, D> {
+    /// Calls `f` with where each row of codes starts, the number of the row's first value, and the length of rows.
+    fn rows(&self, coding: &Coding, mut f: impl FnMut(*mut u8, usize, usize)) {
+        let (size, length) = (coding.code_size(self.component), self.extent[D - 1]);
+        let cells = GridBox { lo: [0; D], hi: self.extent.map(|n| n as i64) };
+        for (row, at) in cells.rows().enumerate() {
+            let position: usize = (0..D).map(|d| at[d] as usize * self.strides[d]).sum();
+            f(self.first.cast::<u8>().wrapping_add(position * size), row * length, length);
+        }
+    }
+
+    /// The values of its codes, row by row.
+    fn decoded(&self, coding: &Coding) -> Result<Vec<S>, Error> {
+        let count = self.extent.iter().product();
+        let mut values: Vec<S> = Vec::new();
+        reserve(&mut values, count)?;
+        let out = values.as_mut_ptr();
+        self.rows(coding, |codes, first, length| {
+            // SAFETY: the row lies in the region's memory, which no one writes; there is room for all rows.
+            unsafe { coding.decode(self.component, codes, out.add(first).cast(), length) };
+        });
+        // SAFETY: every row was written, with values of a float or what the plane itself held.
+        unsafe { values.set_len(count) };
+        Ok(values)
+    }
+
+    /// Sets its codes to those of values; gives how many saturated.
+    fn encode(&self, coding: &Coding, values: &[S]) -> u64 {
+        let mut saturated = 0;
+        self.rows(coding, |codes, first, length| {
+            if let Some(row) = values.get(first..first + length) {
+                // SAFETY: the row lies in the region's memory, which no one else accesses.
+                saturated += unsafe { coding.encode(self.component, row.as_ptr().cast(), codes, length) };
+            }
+        });
+        saturated
+    }
 }
 
 fn rank(e: ndarray::ShapeError) -> Error {

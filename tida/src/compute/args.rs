@@ -9,6 +9,7 @@ use super::device::{DeviceArg, DeviceArray, push_bits};
 use super::site::Site;
 use super::view::{AllView, Mode, Raw, TableView, View, ViewMut, Whole};
 use crate::acc::{Device, TileAcc, Tracker};
+use crate::array::coding::Coding;
 use crate::array::element::{Element, Scalar};
 use crate::array::layout::{Boundary, Layout};
 use crate::array::storage::Storage;
@@ -85,6 +86,17 @@ pub enum ArgInfo<'a, const D: usize> {
     Table { len: usize, bits: Vec<u64> },
 }
 
+impl<const D: usize> ArgInfo<'_, D> {
+    /// How the array is coded, if it is.
+    pub(crate) fn coding(&self) -> Option<&Arc<Coding>> {
+        match self {
+            ArgInfo::Tiled(tiled) => tiled.tracker.storage().coding(),
+            ArgInfo::Whole { tracker, .. } => tracker.storage().coding(),
+            ArgInfo::Table { .. } => None,
+        }
+    }
+}
+
 /// Whether one of the arguments is a whole array.
 pub(super) fn has_whole<const D: usize>(infos: &[ArgInfo<'_, D>]) -> bool {
     infos.iter().any(|info| matches!(info, ArgInfo::Whole { .. }))
@@ -127,9 +139,15 @@ pub struct HeldRef<T, const D: usize>(Memory<D>, PhantomData<fn() -> T>);
 pub struct HeldMut<T, const D: usize>(Memory<D>, PhantomData<fn() -> T>);
 
 impl<const D: usize> Memory<D> {
-    fn on_device<T: Element>(&self) -> DeviceArray<'_> {
+    fn on_device(&self) -> DeviceArray<'_> {
         let layout = self.storage.on_device_as(&self.layout.wide);
-        DeviceArray { storage: &self.storage, layout, element: T::TYPE, ring: None }
+        DeviceArray {
+            storage: &self.storage,
+            layout,
+            element: self.layout.element,
+            regions: &self.layout.wide,
+            ring: None,
+        }
     }
 
     fn raw_of(&self, region: usize, arg: u32, valid_only: bool, how: How<'_, D>) -> Raw<D> {
@@ -184,7 +202,7 @@ impl<T: Element, const D: usize> HeldArg<D> for HeldRef<T, D> {
         unsafe { View::new(self.0.raw_of(region, arg, how.valid_only & (1 << arg) != 0, how), arg) }
     }
     fn on_device(&self) -> OnDevice<'_> {
-        OnDevice(DeviceArg::Tiled(self.0.on_device::<T>()))
+        OnDevice(DeviceArg::Tiled(self.0.on_device()))
     }
 }
 
@@ -214,7 +232,7 @@ impl<T: Element, const D: usize> HeldArg<D> for HeldMut<T, D> {
     }
     fn exclusive(&self, region: usize, cells: &GridBox<D>) -> Option<(*mut u8, usize)> {
         // More components lie in planes far apart, with other cells between them.
-        if T::TYPE.components() != 1 || cells.is_empty() {
+        if T::TYPE.components() != 1 || cells.is_empty() || self.0.layout.coding.is_some() {
             return None;
         }
         let r = &self.0.layout.regions[region];
@@ -232,7 +250,7 @@ impl<T: Element, const D: usize> HeldArg<D> for HeldMut<T, D> {
         Some((unsafe { self.0.storage.base(region).add(first * bytes) }, (last + 1 - first) * bytes))
     }
     fn on_device(&self) -> OnDevice<'_> {
-        OnDevice(DeviceArg::Tiled(self.0.on_device::<T>()))
+        OnDevice(DeviceArg::Tiled(self.0.on_device()))
     }
 }
 
@@ -299,7 +317,7 @@ impl<T: Element, const E: usize, const D: usize> HeldArg<D> for HeldWhole<T, E> 
         unsafe { AllView::new(whole, arg) }
     }
     fn on_device(&self) -> OnDevice<'_> {
-        OnDevice(DeviceArg::Whole(self.memory.on_device::<T>(), E))
+        OnDevice(DeviceArg::Whole(self.memory.on_device(), E))
     }
 }
 

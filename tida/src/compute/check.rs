@@ -241,6 +241,7 @@ fn acc_of<'a, const D: usize>(info: &ArgInfo<'a, D>) -> Option<&'a TileAcc> {
 pub(crate) fn integer(value: Value) -> Option<i64> {
     match value {
         Value::U8(v) => Some(v.into()),
+        Value::U16(v) => Some(v.into()),
         Value::I32(v) => Some(v.into()),
         Value::U32(v) => Some(v.into()),
         Value::I64(v) => Some(v),

@@ -48,7 +48,10 @@ pub(crate) enum DeviceArg<'a> {
 pub(crate) struct DeviceArray<'a> {
     pub storage: &'a Arc<Storage>,
     pub layout: &'a Arc<WideLayout>,
+    /// What memory holds of an element.
     pub element: ElementType,
+    /// Its regions as they lie on the host.
+    pub regions: &'a Arc<WideLayout>,
     /// The planes or the region that the device holds, if not all; `layout` is then that of the ring.
     pub ring: Option<&'a Ring>,
 }
@@ -197,6 +200,8 @@ impl<'a> SweepLaunch<'a> {
 #[derive(Debug)]
 pub(crate) struct Launched {
     fault: Option<Memory>,
+    /// Arrays that count what saturates, by argument.
+    counting: SmallVec<[(usize, Arc<Storage>); 2]>,
     _held: Held,
 }
 
@@ -212,6 +217,10 @@ impl Launched {
         };
         device.give_fault_record(memory);
         read?;
+        for (arg, storage) in &self.counting {
+            let values = record.saturated.get(*arg).copied().unwrap_or(0);
+            storage.saturate(values.into(), || format!("run the kernel at {}", prepared.place()))?;
+        }
         let [a, b, rest @ ..] = record.data;
         let fault = match record.kind {
             _ if record.claimed == 0 => return Ok(()),
@@ -330,7 +339,7 @@ impl DeviceLaunch<'_> {
     /// The boxes were checked; the data is on the device, for commands of `queue`; no one else touches it until they are
     /// done. Who calls keeps the arrays until then.
     pub unsafe fn enqueue(&self, queue: &Queue<'_>, boxes: &[(usize, GridBox<4>)]) -> Result<Launched, Error> {
-        let mut launched = Launched { fault: None, _held: SmallVec::new() };
+        let mut launched = Launched { fault: None, counting: SmallVec::new(), _held: SmallVec::new() };
         // SAFETY: handed on.
         queue.enqueue(|| unsafe { self.put(queue, boxes, &mut launched) })?;
         Ok(launched)
@@ -355,6 +364,9 @@ impl DeviceLaunch<'_> {
         let Some(commands) = self.commands(queue.device, boxes, &wish, &mut launched._held)? else { return Ok(()) };
         if commands.ready.source.params.contains(&Param::Fault) {
             launched.fault = Some(queue.device.fault_record(queue.stream)?);
+            if self.prepared.analysis.counts {
+                launched.counting = self.counting();
+            }
         }
         // SAFETY: handed on; who calls keeps `launched`.
         unsafe { commands.put(self, queue, launched.fault.as_ref()) }
@@ -698,6 +710,7 @@ fn as_bytes(words: &[i64]) -> &[u8] {
 pub(crate) fn push_bits(ty: ScalarType, bits: u64, out: &mut impl Extend<u8>) {
     match ty.size() {
         1 => out.extend([bits as u8]),
+        2 => out.extend((bits as u16).to_ne_bytes()),
         4 => out.extend((bits as u32).to_ne_bytes()),
         _ => out.extend(bits.to_ne_bytes()),
     }

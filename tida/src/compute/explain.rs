@@ -71,6 +71,7 @@ where
 {
     let quoted = quote(&kernel)?;
     let prepared = prepare(&quoted, TypeId::of::<Views<A, Proven, D>>(), D, <A::Held as HeldArgs<D>>::BINDINGS, None)?;
+    let prepared = prepared.for_codes(args.infos().iter().map(ArgInfo::coding))?;
     let (acc, extent) = place(&args.infos());
     let asked = Layout { extent, block: None, march: None, cache: Hints::default() };
     Ok(explained(prepared, &quoted.captures, args.hold().on_device(), acc.as_ref(), asked))
@@ -90,6 +91,7 @@ where
     tile.check()?;
     let quoted = quote(&kernel)?;
     let prepared = prepare(&quoted, TypeId::of::<Views<A, Proven, D>>(), D, <A::Held as HeldArgs<D>>::BINDINGS, None)?;
+    let prepared = prepared.for_codes(args.infos().iter().map(ArgInfo::coding))?;
     tile.cache.check(&prepared)?;
     let (acc, _) = place(&args.infos());
     let block = threads(&prepared, acc.as_ref(), tile.block)?;

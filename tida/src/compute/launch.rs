@@ -14,6 +14,7 @@ use super::args::{self, ArgInfo, Args, HeldArgs, How, Views};
 use super::ask::{Answer, Ask, Pass, Quoted, Run};
 use super::cache::Hints;
 use super::check::{Target, check};
+use super::decoded::{Codes, Wholes};
 use super::device::SweepLaunch;
 use super::prepare::{Prepared, prepare};
 use super::site::{Site, simulated};
@@ -78,6 +79,7 @@ where
         return Ok(());
     }
     let infos = args.infos();
+    let prepared = prepared.for_codes(infos.iter().map(ArgInfo::coding))?;
     args::separate(&infos, tile);
     let target = Target {
         layout: &tile.layout,
@@ -122,6 +124,7 @@ where
             march,
             cache,
             rows: rows_at_once(&infos, &prepared, tile.region),
+            wholes: Wholes::default(),
             prepared: prepared.clone(),
         })
     });
@@ -181,6 +184,8 @@ struct Native<H, N, const D: usize> {
     cache: Hints,
     /// Rows that are swept through all planes of a box before the next ones.
     rows: i64,
+    /// Whole arrays that hold codes, decoded once.
+    wholes: Wholes,
     prepared: Arc<Prepared>,
 }
 
@@ -271,6 +276,29 @@ where
     /// # Safety
     /// As [`Launch::run`].
     unsafe fn run_at(&self, region: usize, cells: GridBox<4>, sites: Option<&[Option<Site>]>) -> Result<(), Error> {
+        if !self.prepared.is_coded {
+            // SAFETY: handed on.
+            return unsafe { self.run_values(region, cells, sites) };
+        }
+        let codes = Codes {
+            prepared: &self.prepared,
+            captures: &self.quoted.captures,
+            valid_only: self.valid_only,
+            wholes: &self.wholes,
+        };
+        // SAFETY: the caller's promise, of the boxes that are handed on as of the whole.
+        unsafe {
+            codes.each(self.held.on_device(), (region, cells), sites, |cells, sites| {
+                self.run_values(region, cells, Some(sites))
+            })
+        }
+    }
+
+    /// The same of arrays that hold values.
+    ///
+    /// # Safety
+    /// As [`Launch::run`].
+    unsafe fn run_values(&self, region: usize, cells: GridBox<4>, sites: Option<&[Option<Site>]>) -> Result<(), Error> {
         let cells = narrow(&cells);
         let pass = Pass::new(&self.quoted);
         let exclusive = if sites.is_none() { self.held.exclusive(region, &cells) } else { [None; _] };

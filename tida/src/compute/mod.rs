@@ -5,6 +5,7 @@ pub(crate) mod ask;
 pub(crate) mod cache;
 pub(crate) mod capture;
 mod check;
+mod decoded;
 pub(crate) mod deferred;
 pub(crate) mod device;
 mod explain;

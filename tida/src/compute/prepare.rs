@@ -2,11 +2,11 @@
 
 use std::any::TypeId;
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
 
 use tida_kernels::analysis::{Analysis, ArrayAccess, IndexForm, Symbol, analyse};
 use tida_kernels::element::ScalarType;
-use tida_kernels::ir::{self, Access, Binding, Kernel, LowerInput, Type, lower};
+use tida_kernels::ir::{self, Access, Binding, Coded, Kernel, LowerInput, Type, coded, lower};
 use tida_kernels::plan::Plan;
 use tida_kernels::plan::cache::{Sharing, sharing};
 use tida_kernels::plan::fuse::{Steps, fusible};
@@ -16,6 +16,7 @@ use tida_kernels::quote::StaticKernel;
 use super::ask::Quoted;
 use super::capture::CapturedValue;
 use super::fused::Choices;
+use crate::array::coding::Coding;
 use crate::backend::Facts;
 use crate::error::{Error, ErrorKind};
 
@@ -36,6 +37,10 @@ pub(crate) struct Prepared {
     pub steps: Option<Steps>,
     /// How, for boxes that were asked for.
     pub choices: Choices,
+    /// Some arguments hold codes, which the kernel decodes.
+    pub is_coded: bool,
+    /// The same for arguments that hold codes.
+    coded: Mutex<ForCodes>,
 }
 
 /// What a launch has to know of one argument.
@@ -52,6 +57,9 @@ pub(crate) struct ArgPlan {
 }
 
 type Key = (usize, TypeId, u8, Vec<Type>);
+
+/// The same kernel for arguments that hold codes, the failures too.
+type ForCodes = HashMap<Vec<Option<Coded>>, Result<Arc<Prepared>, Error>>;
 
 /// Kernels prepared so far, the failures too.
 type Cache = HashMap<Key, Result<Arc<Prepared>, Error>>;
@@ -139,7 +147,51 @@ impl Prepared {
             Some(_) => Default::default(),
         };
         let steps = fusible(&kernel, &analysis).filter(|_| kernel.group.is_none());
-        Ok(Prepared { kernel, analysis, args, uses_f64, saving, sharing, steps, choices: Choices::default() })
+        let (choices, coded) = (Choices::default(), Mutex::default());
+        Ok(Prepared { kernel, analysis, args, uses_f64, saving, sharing, steps, choices, is_coded: false, coded })
+    }
+
+    /// The kernel for arguments of which some hold codes; itself if none does.
+    ///
+    /// # Errors
+    /// An argument that a kernel cannot have coded.
+    pub fn for_codes<'a>(
+        self: &Arc<Self>,
+        codings: impl Iterator<Item = Option<&'a Arc<Coding>>> + Clone,
+    ) -> Result<Arc<Prepared>, Error> {
+        if codings.clone().all(|coding| coding.is_none()) {
+            return Ok(self.clone());
+        }
+        let written = |n: usize| self.args.get(n).is_some_and(|arg| arg.written);
+        let key: Vec<Option<Coded>> =
+            codings.enumerate().map(|(n, coding)| coding.map(|coding| coding.for_kernels(written(n)))).collect();
+        let mut known = self.coded.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(made) = known.get(&key) {
+            return made.clone();
+        }
+        let made = self.coded(&key).map(Arc::new);
+        known.entry(key).or_insert(made).clone()
+    }
+
+    fn coded(&self, args: &[Option<Coded>]) -> Result<Prepared, Error> {
+        let overwrites: Vec<bool> = self.args.iter().map(|arg| arg.must_write).collect();
+        let kernel = coded(&self.kernel, args, &overwrites).map_err(|refused| {
+            Error::new(
+                ErrorKind::Kernel,
+                format!("compute the kernel at {}", self.place()),
+                refused.found,
+                "copy the array into one without `.storage(..)` for this kernel, or keep the component in a local",
+            )
+        })?;
+        let mut made = Prepared::new(kernel)?;
+        made.is_coded = true;
+        // What a step leaves for the next one are codes of the array written.
+        let alike = |steps: &Steps| {
+            let codecs = |n: usize| args.get(n).and_then(Option::as_ref).map(|coded| &coded.codecs);
+            codecs(steps.pair.0) == codecs(steps.pair.1)
+        };
+        made.steps = made.steps.filter(alike);
+        Ok(made)
     }
 
     /// Threads of a block that nothing else is asked of, over boxes of about this extent.

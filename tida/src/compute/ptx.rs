@@ -164,6 +164,10 @@ impl PtxKernel {
         let captures = Captures { list };
         let views = TypeId::of::<Views<A, Proven, D>>();
         let infos = args.infos();
+        if let Some(arg) = infos.iter().position(|info| info.coding().is_some()) {
+            let found = format!("argument {arg}, an array kept in fewer bits, which only tida's own kernels decode");
+            return Err(Error::new(ErrorKind::Argument, tried(), found, "build it without `.storage(..)`"));
+        }
         separate(&infos, tile);
         let target = Target {
             layout: &tile.layout,

@@ -6,19 +6,29 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::args::OnDevice;
+use super::decoded::Decoded;
 use super::device::{DeviceArg, DeviceArray};
 use super::launch::narrow;
 use super::view::Raw;
 use crate::acc::node::{Done, Queue};
 use crate::array::GridBox;
-use crate::array::layout::WideLayout;
+use crate::array::layout::{WideLayout, WideRegion};
 use crate::array::storage::Storage;
 use crate::backend::Memory;
 use crate::error::Error;
 
-/// An array, or planes of it, in memory that the host can address.
-#[derive(Debug)]
-pub(crate) struct Site {
+/// Where a kernel that runs natively finds an array.
+#[derive(Clone, Debug)]
+pub(crate) enum Site {
+    /// An array, or planes of it, in memory that the host can address.
+    Device(OnSim),
+    /// The decoded values of one that holds codes.
+    Decoded(Decoded),
+}
+
+/// An array, or planes of it, in memory of a simulated device.
+#[derive(Clone, Debug)]
+pub(crate) struct OnSim {
     memory: Arc<Memory>,
     layout: Arc<WideLayout>,
     /// Says where regions start; none if all start at the same byte, as in a ring.
@@ -38,7 +48,12 @@ pub(crate) fn sites<'a>(queue: &Queue<'_>, args: impl IntoIterator<Item = OnDevi
     let site = |array: &DeviceArray<'_>| -> Result<Option<Site>, Error> {
         let storage = array.ring.is_none().then(|| array.storage.clone());
         let start = array.ring.map_or(0, |ring| ring.start);
-        Ok(Some(Site { memory: array.memory(queue.device)?, layout: array.layout.clone(), storage, start }))
+        Ok(Some(Site::Device(OnSim {
+            memory: array.memory(queue.device)?,
+            layout: array.layout.clone(),
+            storage,
+            start,
+        })))
     };
     let args = args.into_iter().map(|arg| match arg.0 {
         DeviceArg::Tiled(array) => site(&array.placed(queue)),
@@ -79,14 +94,30 @@ pub(crate) unsafe fn simulated<'a, K: Send + Sync + 'static>(
 impl Site {
     /// Memory of a region, as views see it.
     pub fn raw<const D: usize>(&self, region: usize, valid_only: bool) -> Raw<D> {
-        let start = self.storage.as_ref().map_or(self.start, |storage| storage.offset(region));
-        let r = &self.layout.regions[region];
+        let site = match self {
+            Site::Device(site) => site,
+            Site::Decoded(decoded) => return decoded.raw(region),
+        };
+        let r = &site.layout.regions[region];
         Raw {
-            base: ptr::with_exposed_provenance_mut(self.memory.raw() as usize + start),
+            base: site.base(region),
             cells: r.cells as usize,
             origin: std::array::from_fn(|d| r.origin[4 - D + d]),
             strides: std::array::from_fn(|d| r.strides[4 - D + d] as usize),
             bounds: narrow(if valid_only { &r.valid } else { &r.grown }),
         }
+    }
+}
+
+impl OnSim {
+    /// First byte of a region.
+    fn base(&self, region: usize) -> *mut u8 {
+        let start = self.storage.as_ref().map_or(self.start, |storage| storage.offset(region));
+        ptr::with_exposed_provenance_mut(self.memory.raw() as usize + start)
+    }
+
+    /// A region: its first byte, and how it lies.
+    pub fn region(&self, region: usize) -> (*mut u8, &WideRegion) {
+        (self.base(region), &self.layout.regions[region])
     }
 }

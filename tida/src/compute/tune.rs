@@ -137,6 +137,7 @@ fn can_be_tried(launch: &DeviceLaunch<'_>) -> bool {
     launch.goal == Goal::Sweep
         && !launch.checked
         && !launch.prepared.analysis.may_fault
+        && !launch.prepared.analysis.counts
         && !launch.args.iter().any(window)
 }
 

@@ -3,7 +3,7 @@
 use crate::ir::{Block, Body, Component, Expr, ExprId, ExprKind, Step, Stmt, StmtKind};
 
 /// The body with only the expressions its statements use, operands before what uses them.
-pub(super) fn compact(body: &Body) -> Body {
+pub(in crate::ir) fn compact(body: &Body) -> Body {
     let mut copy = Copy { from: body, to: Vec::new(), moved: vec![None; body.exprs.len()] };
     let block = copy.block(&body.block);
     Body { locals: body.locals.clone(), exprs: copy.to, block }
@@ -83,6 +83,10 @@ impl Copy<'_> {
             }
             ExprKind::Unary(op, x) => ExprKind::Unary(*op, self.expr(*x)),
             ExprKind::Cast(x) => ExprKind::Cast(self.expr(*x)),
+            ExprKind::Decode(codec, x) => ExprKind::Decode(*codec, self.expr(*x)),
+            ExprKind::Encode { codec, value, counted } => {
+                ExprKind::Encode { codec: *codec, value: self.expr(*value), counted: *counted }
+            }
             ExprKind::Part(x, n) => ExprKind::Part(self.expr(*x), *n),
             ExprKind::Binary(op, a, b) => ExprKind::Binary(*op, self.expr(*a), self.expr(*b)),
             ExprKind::Compare(op, a, b) => ExprKind::Compare(*op, self.expr(*a), self.expr(*b)),

@@ -5,7 +5,7 @@
 //! typed form with a [`builder`], keeping Rust's order of evaluation.
 
 mod builder;
-mod compact;
+pub(super) mod compact;
 mod expr;
 mod functions;
 mod group;

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tida_kernels::element::{ElementType, ScalarType};
-use tida_kernels::emit::copies::{self, BoxCopy, Place, THREADS, Table};
+use tida_kernels::emit::copies::{self, BoxCopy, Kind, Place, THREADS, Table};
 
 use super::super::grid_box::GridBox;
 use super::super::layout::{Layout, Region};
@@ -26,7 +26,7 @@ pub(crate) struct DeviceCopies {
     /// One after the other.
     launches: Vec<Launch>,
     /// The same as they are listed, for a device that compiles nothing.
-    native: Vec<(ScalarType, Arc<[BoxCopy]>)>,
+    native: Vec<(Kind, Arc<[BoxCopy]>)>,
 }
 
 #[derive(Debug)]
@@ -41,8 +41,14 @@ struct Launch {
 #[derive(Debug, Default)]
 pub(super) struct DeviceGhosts([Mutex<Option<Arc<DeviceCopies>>>; 2]);
 
-/// Copies, of which none may write what another touches, and the scalar type of their kernel.
-pub(super) type Job = (ScalarType, Vec<BoxCopy>);
+/// Copies, of which none may write what another touches, and what their kernel is for.
+pub(super) type Job = (Kind, Vec<BoxCopy>);
+
+/// What the kernel is for that does the copies of a component, of which some are computed or none.
+pub(super) fn kind<const D: usize>(layout: &Layout<D>, position: usize, scalar: ScalarType, computed: bool) -> Kind {
+    let codec = layout.coding.as_ref().and_then(|coding| coding.codec(position)).filter(|_| computed);
+    codec.map_or_else(|| Kind::Scalar(copies::kernel_type(scalar, computed)), |codec| Kind::Codes(*codec))
+}
 
 impl<const D: usize> GhostPlan<D> {
     /// What fills the ghosts of arrays of this plan's layout and of type `element` in a device's memory, those of fixed
@@ -108,7 +114,7 @@ impl<const D: usize> GhostPlan<D> {
         let mut sorted = Sorted::default();
         for (position, component) in element.placed_components().enumerate() {
             let memory = Planes { layout, offsets, row: None, component };
-            let kernel = copies::kernel_type(component.0, computed);
+            let kernel = kind(layout, position, component.0, computed);
             let boxes =
                 copies.iter().filter_map(|copy| memory.ghost_copy(copy, |v| self.fixed[v].get(position).copied()));
             sorted.list(kernel).extend(boxes);
@@ -129,7 +135,7 @@ pub(super) fn packed_jobs<const D: usize>(
     let mut sorted = Sorted::default();
     for (position, component) in element.placed_components().enumerate() {
         let memory = Planes { layout, offsets: &offsets, row: None, component };
-        let kernel = copies::kernel_type(component.0, computed && way == Way::In);
+        let kernel = kind(layout, position, component.0, computed && way == Way::In);
         let boxes = copies.iter().filter_map(|Packed { copy, at }| {
             let ghosts = memory.ghost_copy(copy, |_| None)?;
             let block = packed(&copy.cells, *at.get(position)?, component.0);
@@ -170,13 +176,13 @@ impl DeviceCopies {
             let native = native.map(|(scalar, list)| (scalar, list.into())).collect();
             return Ok(DeviceCopies { backend, launches: Vec::new(), native });
         }
-        let launch = |(scalar, table): (ScalarType, Table)| {
+        let launch = |(scalar, table): (Kind, Table)| {
             let kernel = device.own(Own::Copies(scalar))?;
             let Table { bytes, pieces, blocks } = table;
             Ok(Launch { kernel, table: device.constants(&bytes)?, pieces, blocks })
         };
         let tables = jobs.into_iter().flat_map(|(scalar, list)| {
-            copies::tables(&list, scalar, most_blocks).into_iter().map(move |table| (scalar, table))
+            copies::tables(&list, scalar.scalar(), most_blocks).into_iter().map(move |table| (scalar, table))
         });
         let launches = tables.map(launch).collect::<Result<_, Error>>()?;
         Ok(DeviceCopies { backend, launches, native: Vec::new() })
@@ -225,7 +231,7 @@ fn jobs_between<const D: usize>(
     for component in element.placed_components() {
         let target = Planes { layout: to, offsets: &to_offsets, row: to_row, component };
         let source = Planes { layout: from, offsets: &from_offsets, row: from_row, component };
-        let list = sorted.list(copies::kernel_type(component.0, false));
+        let list = sorted.list(Kind::Scalar(copies::kernel_type(component.0, false)));
         for (number, region) in to.regions.iter().enumerate() {
             list.extend(from.owners(&region.valid).map(|owner| {
                 let cells = from.regions[owner].valid.intersect(&region.valid);
@@ -242,7 +248,7 @@ fn jobs_between<const D: usize>(
 pub(super) struct Sorted(pub(super) Vec<Job>);
 
 impl Sorted {
-    pub(super) fn list(&mut self, kernel: ScalarType) -> &mut Vec<BoxCopy> {
+    pub(super) fn list(&mut self, kernel: Kind) -> &mut Vec<BoxCopy> {
         let known = self.0.iter().position(|(scalar, _)| *scalar == kernel);
         let at = known.unwrap_or_else(|| {
             self.0.push((kernel, Vec::new()));

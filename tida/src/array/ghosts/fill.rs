@@ -11,10 +11,16 @@ use super::super::rows::Shared;
 use super::super::storage::Storage;
 use super::Which;
 use super::plan::{From, GhostCopy, GhostPlan, Source};
+use tida_kernels::codec::Codec;
 use tida_kernels::element::{ElementType, ScalarType};
 
 /// The components of an element.
 type Components = SmallVec<[(ScalarType, usize); 8]>;
+
+/// How a component is coded, if it is.
+fn codec_of<const D: usize>(layout: &Layout<D>, component: usize) -> Option<&Codec> {
+    layout.coding.as_deref()?.codec(component)
+}
 
 /// Cells worth a task of their own.
 const GRAIN: usize = 1 << 13;
@@ -60,7 +66,8 @@ pub(super) unsafe fn run_copies<const D: usize>(
         |copy| copy.cells.cells(),
         |copy| {
             for (component, &(ty, before)) in components.iter().enumerate() {
-                let work = Work { layout, storage, copy, before, packed: None };
+                let codec = codec_of(layout, component);
+                let work = Work { layout, storage, copy, before, codec, packed: None };
                 // SAFETY: the caller's promise; within a phase no copy writes what another one touches.
                 unsafe { work.component(ty, |value| plan.fixed[value][component]) };
             }
@@ -112,10 +119,11 @@ pub(super) unsafe fn run_packed<const D: usize>(
         copies,
         |packed| packed.copy.cells.cells(),
         |Packed { copy, at }| {
-            for (&(ty, before), at) in components.iter().zip(at) {
+            for (component, (&(ty, before), at)) in components.iter().zip(at).enumerate() {
+                let codec = codec_of(layout, component);
                 let packed = Some((way, block.get().wrapping_add(*at)));
                 // SAFETY: the caller's promise; within a phase no copy writes what another one touches.
-                unsafe { Work { layout, storage, copy, before, packed }.component(ty, |_| 0) };
+                unsafe { Work { layout, storage, copy, before, codec, packed }.component(ty, |_| 0) };
             }
         },
     );
@@ -144,9 +152,10 @@ pub(super) unsafe fn run_part<const D: usize>(
             continue;
         }
         let copy = GhostCopy { cells, ..copy.clone() };
-        for &(ty, before) in &components {
+        for (component, &(ty, before)) in components.iter().enumerate() {
+            let codec = codec_of(layout, component);
             // SAFETY: the caller's promise; within a phase no copy writes what another one touches.
-            unsafe { Work { layout, storage, copy: &copy, before, packed: None }.component(ty, |_| 0) };
+            unsafe { Work { layout, storage, copy: &copy, before, codec, packed: None }.component(ty, |_| 0) };
         }
     }
 }
@@ -158,6 +167,8 @@ struct Work<'a, const D: usize> {
     copy: &'a GhostCopy<D>,
     /// Bytes of an element's components before this one.
     before: usize,
+    /// How it is coded, if it is.
+    codec: Option<&'a Codec>,
     /// What is set lies packed there, or comes from there.
     packed: Option<(Way, *mut u8)>,
 }
@@ -207,8 +218,16 @@ impl<const D: usize> Work<'_, D> {
             if let Some((Way::Out, block)) = self.packed {
                 return match ty.size() {
                     1 => self.copied::<u8>(self.block(block)),
+                    2 => self.copied::<u16>(self.block(block)),
                     4 => self.copied::<u32>(self.block(block)),
                     _ => self.copied::<u64>(self.block(block)),
+                };
+            }
+            if let (From::Line { .. } | From::Negated(_), Some(codec)) = (&self.copy.from, self.codec) {
+                return match ty.size() {
+                    1 => self.computed::<u8>(&|a| codec.negated(a), &|near, far, by| codec.line(near, far, by)),
+                    2 => self.computed::<u16>(&|a| codec.negated(a), &|near, far, by| codec.line(near, far, by)),
+                    _ => self.computed::<u32>(&|a| codec.negated(a), &|near, far, by| codec.line(near, far, by)),
                 };
             }
             match (&self.copy.from, ty) {
@@ -217,15 +236,17 @@ impl<const D: usize> Work<'_, D> {
                 (From::Line { .. } | From::Negated(_), ScalarType::I32 | ScalarType::U32) => self.number::<u32>(),
                 (From::Line { .. } | From::Negated(_), ScalarType::I64 | ScalarType::U64) => self.number::<u64>(),
                 (From::Line { .. } | From::Negated(_), ScalarType::U8) => self.number::<u8>(),
-                // The builder refuses these.
-                (From::Line { .. } | From::Negated(_), ScalarType::Bool) => {}
+                // The builder refuses these; codes have a codec.
+                (From::Line { .. } | From::Negated(_), ScalarType::Bool | ScalarType::U16) => {}
                 (From::Box(source), _) => match ty.size() {
                     1 => self.copied::<u8>(self.source(source)),
+                    2 => self.copied::<u16>(self.source(source)),
                     4 => self.copied::<u32>(self.source(source)),
                     _ => self.copied::<u64>(self.source(source)),
                 },
                 (From::Fixed(value), _) => match ty.size() {
                     1 => self.constant(fixed(*value) as u8),
+                    2 => self.constant(fixed(*value) as u16),
                     4 => self.constant(fixed(*value) as u32),
                     _ => self.constant(fixed(*value)),
                 },
@@ -236,6 +257,13 @@ impl<const D: usize> Work<'_, D> {
     /// # Safety
     /// As `component`, of a type laid out as `S`.
     unsafe fn number<S: Number>(&self) {
+        // SAFETY: handed on.
+        unsafe { self.computed::<S>(&S::negated, &S::line) }
+    }
+
+    /// # Safety
+    /// As `component`, of a type laid out as `S`.
+    unsafe fn computed<S: Copy>(&self, negated: &dyn Fn(S) -> S, line: &dyn Fn(S, S, i64) -> S) {
         let target = self.target::<S>();
         match &self.copy.from {
             From::Negated(source) => {
@@ -245,7 +273,7 @@ impl<const D: usize> Work<'_, D> {
                     let (from, stride) = source.line(at, axis);
                     for i in 0..n {
                         // SAFETY: both lines have n cells inside their regions.
-                        unsafe { to.add(i * step).write(from.add(i * stride).read().negated()) };
+                        unsafe { to.add(i * step).write(negated(from.add(i * stride).read())) };
                     }
                 });
             }
@@ -258,7 +286,7 @@ impl<const D: usize> Work<'_, D> {
                     for i in 0..n {
                         // SAFETY: all three lines have n cells inside their regions.
                         unsafe {
-                            let value = S::line(near.add(i * stride).read(), far.add(i * pace).read(), *distance);
+                            let value = line(near.add(i * stride).read(), far.add(i * pace).read(), *distance);
                             to.add(i * step).write(value);
                         }
                     }

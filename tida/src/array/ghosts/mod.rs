@@ -187,7 +187,7 @@ impl<T: Element, const D: usize> GhostFill for &mut TileArray<T, D> {
             if side == Side::Both && self.acc.core().fits(&[&self.tracker]) {
                 return Run::Both(Box::new(move |device: &Arc<DeviceCore>| match plan.get() {
                     // SAFETY: the plan was made for this layout and `T`; recorded touches keep all others away.
-                    Some(plan) => unsafe { plan.fill_both(device, &layout, &storage, &T::TYPE, fixed) },
+                    Some(plan) => unsafe { plan.fill_both(device, &layout, &storage, &layout.element, fixed) },
                     None => Ok(()),
                 }));
             }
@@ -195,7 +195,7 @@ impl<T: Element, const D: usize> GhostFill for &mut TileArray<T, D> {
                 return Run::Device(Box::new(move |queue| {
                     let copies = match (planar, plan.get()) {
                         (Some(planar), _) => planar.fill_whole(queue.device, storage.row().is_some(), fixed)?,
-                        (None, Some(plan)) => plan.on_device(queue.device, &layout, &T::TYPE, fixed)?,
+                        (None, Some(plan)) => plan.on_device(queue.device, &layout, &layout.element, fixed)?,
                         // Made above.
                         (None, None) => return Ok(None),
                     };
@@ -213,7 +213,7 @@ impl<T: Element, const D: usize> GhostFill for &mut TileArray<T, D> {
                 if let Some(plan) = plan.get() {
                     storage.filled(false);
                     // SAFETY: the plan was made for this layout and `T`; recorded touches keep all others away.
-                    unsafe { fill::run(plan, &layout, &storage, &T::TYPE, which) }
+                    unsafe { fill::run(plan, &layout, &storage, &layout.element, which) }
                 }
             }))
         });

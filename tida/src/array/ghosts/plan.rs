@@ -102,7 +102,10 @@ impl<const D: usize> GhostPlan<D> {
             let mut phase = Phase { axis: Some(axis), ..Phase::default() };
             for (side, boundary) in boundaries[axis].iter().enumerate() {
                 if let Boundary::Fixed(value) = boundary {
-                    plan.fixed.push(components(value));
+                    plan.fixed.push(match &layout.coding {
+                        Some(coding) => coding.bits(*value),
+                        None => components(value),
+                    });
                 }
                 for region in 0..layout.regions.len() {
                     let face = Face { layout, region, axis, side };

@@ -172,7 +172,7 @@ pub(crate) fn planar<T: Element, const D: usize>(
     let faces = || (1..D).flat_map(|axis| [(axis, 0), (axis, 1)]).filter(|(axis, side)| has(*axis, *side));
     let facts = PlaneFacts {
         rank: D,
-        element: T::TYPE,
+        element: layout.element,
         layout: layout.wide.clone(),
         valid: 0..end,
         grown: -low..end + high,
@@ -243,7 +243,7 @@ impl<T: Element, const D: usize> ArrayPlanes<T, D> {
 
     fn whole(&self) -> Option<&(Layout<D>, GhostPlan<D>)> {
         let make = || {
-            let layout = whole(&self.layout, &T::TYPE)?;
+            let layout = whole(&self.layout, &self.layout.element)?;
             let plan = GhostPlan::new(&layout, &self.boundaries);
             Some((layout, plan))
         };
@@ -276,19 +276,19 @@ impl<T: Element, const D: usize> Planar for ArrayPlanes<T, D> {
 
     unsafe fn fix_on_host(&self, storage: &Storage) {
         // SAFETY: the plan is that of the layout and `T`; the rest is the caller's promise.
-        unsafe { fill::run(self.plan(), &self.layout, storage, &T::TYPE, Which::Fixed) }
+        unsafe { fill::run(self.plan(), &self.layout, storage, &self.layout.element, Which::Fixed) }
     }
 
     unsafe fn fill_on_host(&self, storage: &Storage) {
         storage.filled(false);
         // SAFETY: the plan is that of the layout and `T`; the rest is the caller's promise.
-        unsafe { fill::run(self.plan(), &self.layout, storage, &T::TYPE, Which::All) }
+        unsafe { fill::run(self.plan(), &self.layout, storage, &self.layout.element, Which::All) }
     }
 
     fn fill_whole(&self, device: &DeviceCore, row: bool, fixed: bool) -> Result<Arc<DeviceCopies>, Error> {
         match self.whole().filter(|_| row) {
-            Some((whole, plan)) => plan.on_device(device, whole, &T::TYPE, fixed),
-            None => self.plan().on_device(device, &self.layout, &T::TYPE, fixed),
+            Some((whole, plan)) => plan.on_device(device, whole, &self.layout.element, fixed),
+            None => self.plan().on_device(device, &self.layout, &self.layout.element, fixed),
         }
     }
 
@@ -324,7 +324,7 @@ impl<T: Element, const D: usize> Planar for ArrayPlanes<T, D> {
             cells.start.max(wanted.start)..cells.end.min(wanted.end)
         });
         // SAFETY: the plan is that of the layout, which is of one region, and `T`; the rest is the caller's promise.
-        unsafe { fill::run_part(&phase.moving, &self.layout, storage, &T::TYPE, &part) }
+        unsafe { fill::run_part(&phase.moving, &self.layout, storage, &self.layout.element, &part) }
     }
 
     fn fill(
@@ -342,6 +342,6 @@ impl<T: Element, const D: usize> Planar for ArrayPlanes<T, D> {
             region.origin[0] = origin;
             region.cells = cells;
         }
-        DeviceCopies::new(device, plan.jobs_of(part, &placed, &T::TYPE, planes))
+        DeviceCopies::new(device, plan.jobs_of(part, &placed, &self.layout.element, planes))
     }
 }

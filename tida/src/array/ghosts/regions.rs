@@ -9,13 +9,13 @@ use std::sync::{Arc, OnceLock};
 
 use smallvec::SmallVec;
 use tida_kernels::element::ElementType;
-use tida_kernels::emit::copies::{self, Place};
+use tida_kernels::emit::copies::Place;
 
 use super::super::element::Element;
 use super::super::grid_box::GridBox;
 use super::super::layout::{Boundaries, Boundary, Layout, WideLayout};
 use super::super::storage::Storage;
-use super::device::{Component, DeviceCopies, Job, Sorted, box_copy, packed, place};
+use super::device::{Component, DeviceCopies, Job, Sorted, box_copy, kind, packed, place};
 use super::fill;
 use super::plan::{From, GhostCopy, GhostPlan, Phase, Source};
 use crate::acc::device::DeviceCore;
@@ -188,7 +188,7 @@ impl<T: Element, const D: usize> ArrayRegions<T, D> {
                             add(&mut part.cells, source.region);
                         }
                         if source.region != region {
-                            let bytes = strip_bytes(&cells, &T::TYPE);
+                            let bytes = strip_bytes(&cells, &self.layout.element);
                             match part.strips.iter_mut().find(|(other, _)| *other == source.region) {
                                 Some((_, sum)) => *sum += bytes,
                                 None => part.strips.push((source.region, bytes)),
@@ -225,11 +225,11 @@ impl<T: Element, const D: usize> ArrayRegions<T, D> {
         let computed = copies.clone().any(|(_, copy)| matches!(copy.from, From::Negated(_) | From::Line { .. }));
         let mut sorted = Sorted::default();
         for (number, copy) in copies {
-            for (position, component) in T::TYPE.placed_components().enumerate() {
+            for (position, component) in self.layout.element.placed_components().enumerate() {
                 let to = place(&self.layout.regions[copy.region], at, copy.cells.lo, component);
                 let from = |from: &Source<D>| source(number, copy, from, component);
                 let fixed = |value: usize| self.plan().fixed.get(value)?.get(position).copied();
-                let kernel = copies::kernel_type(component.0, computed);
+                let kernel = kind(&self.layout, position, component.0, computed);
                 sorted.list(kernel).extend(box_copy(copy, component.0, to, from, fixed));
             }
         }
@@ -243,7 +243,7 @@ impl<T: Element, const D: usize> ArrayRegions<T, D> {
             let start = |source: &Source<D>| {
                 let Some((_, end)) = ends.iter_mut().find(|(region, _)| *region == source.region) else { return 0 };
                 let start = *end;
-                *end += strip_bytes(&copy.read_by(source), &T::TYPE);
+                *end += strip_bytes(&copy.read_by(source), &self.layout.element);
                 start
             };
             copy.sources().map(start).collect()
@@ -258,7 +258,7 @@ impl<T: Element, const D: usize> Regional for ArrayRegions<T, D> {
     }
 
     fn element(&self) -> ElementType {
-        T::TYPE
+        self.layout.element
     }
 
     fn layout(&self) -> &Arc<WideLayout> {
@@ -295,13 +295,13 @@ impl<T: Element, const D: usize> Regional for ArrayRegions<T, D> {
         let all = [i64::MIN..i64::MAX, i64::MIN..i64::MAX];
         for (_, copies) in self.phases(part) {
             // SAFETY: the plan is that of the layout and `T`; the rest is the caller's promise.
-            unsafe { fill::run_part(copies, &self.layout, storage, &T::TYPE, &all) }
+            unsafe { fill::run_part(copies, &self.layout, storage, &self.layout.element, &all) }
         }
     }
 
     unsafe fn fix_regions_on_host(&self, storage: &Storage) {
         // SAFETY: the plan is that of the layout and `T`; the rest is the caller's promise.
-        unsafe { fill::run(self.plan(), &self.layout, storage, &T::TYPE, super::Which::Fixed) }
+        unsafe { fill::run(self.plan(), &self.layout, storage, &self.layout.element, super::Which::Fixed) }
     }
 
     unsafe fn pack(&self, storage: &Storage, part: &FillPart, region: usize, strip: &mut [u8]) {
@@ -311,7 +311,7 @@ impl<T: Element, const D: usize> Regional for ArrayRegions<T, D> {
             for source in copy.sources().filter(|source| source.region == region && region != part.region) {
                 let cells = copy.read_by(source);
                 let row = cells.extent()[D - 1];
-                for (ty, before) in T::TYPE.placed_components() {
+                for (ty, before) in self.layout.element.placed_components() {
                     let bytes = (cells.cells() * ty.size()).next_multiple_of(ALIGN);
                     let Some((piece, others)) = std::mem::take(&mut rest).split_at_mut_checked(bytes) else { return };
                     rest = others;
@@ -341,7 +341,7 @@ impl<T: Element, const D: usize> Regional for ArrayRegions<T, D> {
             };
             let start =
                 copy.sources().position(|other| std::ptr::eq(other, source)).and_then(|n| starts[number].get(n));
-            let before = T::TYPE.placed_components().take_while(|(_, before)| *before < component.1);
+            let before = self.layout.element.placed_components().take_while(|(_, before)| *before < component.1);
             let before = before.map(|(ty, _)| (cells.cells() * ty.size()).next_multiple_of(ALIGN));
             let first = strip + start.copied().unwrap_or(0) + before.sum::<usize>();
             packed(&cells, first, component.0)

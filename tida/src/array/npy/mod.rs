@@ -77,9 +77,10 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         let values = Values { layout: &self.layout, storage: &self.storage, components: &all };
         // SAFETY: these are the components of `T`; recorded work on the array, of which `self` is the only handle, has
         // run.
-        unsafe { values.read(&mut file, header.fortran, header.swapped) }.map_err(|e| failed(&tried, &e))?;
+        let saturated = unsafe { values.read(&mut file, header.fortran, header.swapped) };
+        let saturated = saturated.map_err(|e| failed(&tried, &e))?;
         match file.read(&mut [0]) {
-            Ok(0) => Ok(()),
+            Ok(0) => self.saturate(saturated),
             Ok(_) => Err(Error::new(
                 ErrorKind::Format,
                 tried,
@@ -130,7 +131,8 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         let (header, _) = Header::read(&mut file).map_err(|e| header_failed(tried, e))?;
         let values = Values { layout: &self.layout, storage: &self.storage, components };
         // SAFETY: these are components of `T`; the caller has waited for recorded work.
-        unsafe { values.read(&mut file, header.fortran, header.swapped) }.map_err(|e| failed(tried, &e))
+        let saturated = unsafe { values.read(&mut file, header.fortran, header.swapped) };
+        self.saturate(saturated.map_err(|e| failed(tried, &e))?)
     }
 }
 

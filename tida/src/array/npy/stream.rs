@@ -2,6 +2,7 @@
 
 use std::io::{self, Read, Write};
 
+use super::super::coding::Coding;
 use super::super::grid_box::GridBox;
 use super::super::layout::Layout;
 use super::super::storage::Storage;
@@ -16,16 +17,18 @@ pub(crate) struct Component {
     pub(crate) scalar: ScalarType,
     /// Bytes of the components before.
     before: usize,
+    /// Which it is.
+    number: usize,
 }
 
 /// The components of an element.
 pub(crate) fn components(element: &ElementType) -> Vec<Component> {
     let mut before = 0;
-    let types = element.component_types().into_iter();
+    let types = element.component_types().into_iter().enumerate();
     types
-        .map(|scalar| {
+        .map(|(number, scalar)| {
             before += scalar.size();
-            Component { scalar, before: before - scalar.size() }
+            Component { scalar, before: before - scalar.size(), number }
         })
         .collect()
 }
@@ -39,12 +42,12 @@ pub(crate) struct Values<'a, const D: usize> {
 
 impl<const D: usize> Values<'_, D> {
     /// Sets the values from a file's data. `fortran`: first axis contiguous, components outermost. `swapped`: of the
-    /// other byte order.
+    /// other byte order. Gives how many values saturated.
     ///
     /// # Safety
     /// The array has these components, and no one else accesses it.
-    pub(crate) unsafe fn read(&self, file: &mut dyn Read, fortran: bool, swapped: bool) -> io::Result<()> {
-        let mut buffer = Vec::new();
+    pub(crate) unsafe fn read(&self, file: &mut dyn Read, fortran: bool, swapped: bool) -> io::Result<u64> {
+        let (mut buffer, mut saturated) = (Vec::new(), 0);
         self.pieces(fortran, |start, axis, count, components| {
             let Some(size) = components.first().map(|c| c.scalar.size()) else { return Ok(()) };
             buffer.resize(count * components.len() * size, 0);
@@ -56,6 +59,11 @@ impl<const D: usize> Values<'_, D> {
                 buffer.iter_mut().for_each(|b| *b = (*b != 0) as u8);
             }
             self.spans(start, axis, count, components, |span| {
+                if let Some(coded) = &span.coded {
+                    // SAFETY: as below.
+                    saturated += unsafe { span.encode(coded, buffer[span.offset * size..].as_ptr()) };
+                    return;
+                }
                 let from = buffer[span.offset * size..].as_ptr();
                 // SAFETY: the buffer holds the piece, the span lies in its region; the rest is the caller's promise.
                 unsafe {
@@ -67,7 +75,8 @@ impl<const D: usize> Values<'_, D> {
                 }
             });
             Ok(())
-        })
+        })?;
+        Ok(saturated)
     }
 
     /// Writes the values as a file's data: last axis contiguous, the components of a value beside each other.
@@ -80,6 +89,10 @@ impl<const D: usize> Values<'_, D> {
             let Some(size) = components.first().map(|c| c.scalar.size()) else { return Ok(()) };
             buffer.resize(count * components.len() * size, 0u8);
             self.spans(start, axis, count, components, |span| {
+                if let Some(coded) = &span.coded {
+                    // SAFETY: as below.
+                    return unsafe { span.decode(coded, buffer[span.offset * size..].as_mut_ptr()) };
+                }
                 let to = buffer[span.offset * size..].as_mut_ptr();
                 // SAFETY: the buffer holds the piece, the span lies in its region; the rest is the caller's promise.
                 unsafe {
@@ -122,7 +135,7 @@ impl<const D: usize> Values<'_, D> {
     }
 
     /// Calls `f` with the parts of a piece of a line, cut by regions and components.
-    fn spans(&self, start: [i64; D], axis: usize, count: usize, components: &[Component], mut f: impl FnMut(Span)) {
+    fn spans(&self, start: [i64; D], axis: usize, count: usize, components: &[Component], mut f: impl FnMut(Span<'_>)) {
         let mut piece = GridBox { lo: start, hi: start.map(|x| x + 1) };
         piece.hi[axis] = start[axis] + count as i64;
         for region in self.layout.owners(&piece) {
@@ -130,9 +143,16 @@ impl<const D: usize> Values<'_, D> {
             let part = r.valid.intersect(&piece);
             let skip = (part.lo[axis] - start[axis]) as usize;
             for (n, component) in components.iter().enumerate() {
-                let plane = self.storage.base(region).wrapping_add(r.cells * component.before);
+                let coding = self.layout.coding.as_deref();
+                let coded = coding.map(|coding| Coded { coding, component: component.number });
+                let (before, size) = match coding {
+                    Some(coding) => (coding.before(component.number).0, coding.code_size(component.number)),
+                    None => (component.before, component.scalar.size()),
+                };
+                let plane = self.storage.base(region).wrapping_add(r.cells * before);
                 f(Span {
-                    first: plane.wrapping_add(r.position(part.lo) * component.scalar.size()),
+                    coded,
+                    first: plane.wrapping_add(r.position(part.lo) * size),
                     stride: r.strides[axis],
                     count: part.extent()[axis],
                     offset: skip * components.len() + n,
@@ -144,7 +164,9 @@ impl<const D: usize> Values<'_, D> {
 }
 
 /// Consecutive values of one component in one region, and where they are in a buffer.
-struct Span {
+struct Span<'a> {
+    /// How it is coded, if it is.
+    coded: Option<Coded<'a>>,
     first: *mut u8,
     stride: usize,
     count: usize,
@@ -153,7 +175,51 @@ struct Span {
     pace: usize,
 }
 
-impl Span {
+/// A component that is coded.
+struct Coded<'a> {
+    coding: &'a Coding,
+    component: usize,
+}
+
+impl Span<'_> {
+    /// Decodes the values into the buffer.
+    ///
+    /// # Safety
+    /// As [`Span::copy`].
+    unsafe fn decode(&self, coded: &Coded<'_>, buffer: *mut u8) {
+        let (kept, size) = (coded.coding.code_size(coded.component), coded.coding.size(coded.component));
+        for n in 0..self.count {
+            let mut value = [0u64; 1];
+            let from = self.first.wrapping_add(n * self.stride * kept);
+            // SAFETY: the caller's promise; one value has 8 bytes at most.
+            unsafe {
+                coded.coding.decode(coded.component, from, value.as_mut_ptr().cast(), 1);
+                let to = buffer.wrapping_add(n * self.pace * size);
+                std::ptr::copy_nonoverlapping(value.as_ptr().cast::<u8>(), to, size);
+            }
+        }
+    }
+
+    /// Encodes the values of the buffer; gives how many saturated.
+    ///
+    /// # Safety
+    /// As [`Span::copy`].
+    unsafe fn encode(&self, coded: &Coded<'_>, buffer: *const u8) -> u64 {
+        let (kept, size) = (coded.coding.code_size(coded.component), coded.coding.size(coded.component));
+        let mut saturated = 0;
+        for n in 0..self.count {
+            let mut value = [0u64; 1];
+            // SAFETY: the caller's promise; one value has 8 bytes at most.
+            unsafe {
+                let from = buffer.wrapping_add(n * self.pace * size);
+                std::ptr::copy_nonoverlapping(from, value.as_mut_ptr().cast::<u8>(), size);
+                let to = self.first.wrapping_add(n * self.stride * kept);
+                saturated += coded.coding.encode(coded.component, value.as_ptr().cast(), to, 1);
+            }
+        }
+        saturated
+    }
+
     /// Copies the values from the buffer to the array, or back. `buffer` is that of the first value.
     ///
     /// # Safety

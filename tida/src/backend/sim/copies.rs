@@ -2,8 +2,9 @@
 
 use std::ptr;
 
+use tida_kernels::codec::{Code, Codec};
 use tida_kernels::element::ScalarType;
-use tida_kernels::emit::copies::{BoxCopy, From, Place};
+use tida_kernels::emit::copies::{BoxCopy, From, Kind, Place};
 
 /// The bits of a value, computed with as ghosts need it. Floats are not contracted; integers wrap.
 trait Word: Copy {
@@ -29,7 +30,7 @@ macro_rules! integers {
     )*};
 }
 
-integers!(u8 u32 u64);
+integers!(u8 u16 u32 u64);
 
 macro_rules! floats {
     ($($t:ty, $bits:ty;)*) => {$(
@@ -57,14 +58,26 @@ floats! {
 /// # Safety
 /// The addresses are those of live memory that holds all places, in values of that type, and no one else touches what
 /// is touched.
-pub(super) unsafe fn run(scalar: ScalarType, list: &[BoxCopy], to: u64, from: u64) {
+pub(super) unsafe fn run(kind: Kind, list: &[BoxCopy], to: u64, from: u64) {
     for copy in list {
         // SAFETY: the caller's promise.
         unsafe {
+            let scalar = match kind {
+                Kind::Scalar(scalar) => scalar,
+                Kind::Codes(codec) => {
+                    match codec.code().size() {
+                        1 => coded_box::<u8>(&codec, copy, to, from),
+                        2 => coded_box::<u16>(&codec, copy, to, from),
+                        _ => coded_box::<u32>(&codec, copy, to, from),
+                    }
+                    continue;
+                }
+            };
             match scalar {
                 ScalarType::F32 => copy_box::<f32>(copy, to, from),
                 ScalarType::F64 => copy_box::<f64>(copy, to, from),
                 _ if scalar.size() == 1 => copy_box::<u8>(copy, to, from),
+                _ if scalar.size() == 2 => copy_box::<u16>(copy, to, from),
                 _ if scalar.size() == 4 => copy_box::<u32>(copy, to, from),
                 _ => copy_box::<u64>(copy, to, from),
             }
@@ -75,6 +88,28 @@ pub(super) unsafe fn run(scalar: ScalarType, list: &[BoxCopy], to: u64, from: u6
 /// # Safety
 /// As [`run`].
 unsafe fn copy_box<W: Word>(copy: &BoxCopy, to: u64, from: u64) {
+    // SAFETY: handed on.
+    unsafe { set_box(copy, to, from, W::of_bits, W::negated, W::line) }
+}
+
+/// # Safety
+/// As [`run`].
+unsafe fn coded_box<W: Word + Code>(codec: &Codec, copy: &BoxCopy, to: u64, from: u64) {
+    let negated = |code: W| codec.negated(code);
+    // SAFETY: handed on.
+    unsafe { set_box(copy, to, from, W::of_bits, negated, |near, far, by| codec.line(near, far, by)) }
+}
+
+/// # Safety
+/// As [`run`].
+unsafe fn set_box<W: Copy>(
+    copy: &BoxCopy,
+    to: u64,
+    from: u64,
+    of_bits: impl Fn(u64) -> W,
+    negated: impl Fn(W) -> W,
+    line: impl Fn(W, W, i64) -> W,
+) {
     let to: *mut W = ptr::with_exposed_provenance_mut(to as usize);
     let from: *const W = ptr::with_exposed_provenance(from as usize);
     let [n0, n1, n2, n3] = copy.extent;
@@ -87,9 +122,9 @@ unsafe fn copy_box<W: Word>(copy: &BoxCopy, to: u64, from: u64) {
         for n in 0..n3 {
             let value = match &copy.from {
                 From::Box(place) => read(place, n),
-                From::Negated(place) => read(place, n).negated(),
-                From::Line { near, far, distance } => W::line(read(near, n), read(far, n), *distance),
-                From::Constant(bits) => W::of_bits(*bits),
+                From::Negated(place) => negated(read(place, n)),
+                From::Line { near, far, distance } => line(read(near, n), read(far, n), *distance),
+                From::Constant(bits) => of_bits(*bits),
             };
             // SAFETY: as above.
             unsafe { to.add(at(&copy.to, n)).write(value) };

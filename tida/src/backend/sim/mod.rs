@@ -24,8 +24,7 @@ mod work;
 
 use std::sync::Arc;
 
-use tida_kernels::element::ScalarType;
-use tida_kernels::emit::copies::BoxCopy;
+use tida_kernels::emit::copies::{BoxCopy, Kind};
 
 pub use self::probe::{SimDevice, SimReport};
 use self::stream::{Engine, Shared, SimEvent};
@@ -92,7 +91,7 @@ impl Sim {
     pub unsafe fn copy_boxes(
         &self,
         stream: usize,
-        scalar: ScalarType,
+        kind: Kind,
         list: &Arc<[BoxCopy]>,
         to: &Memory,
         from: &Memory,
@@ -102,7 +101,7 @@ impl Sim {
         let (list, to, from) = (list.clone(), to.raw(), from.raw());
         let run = move || {
             // SAFETY: the caller's promise.
-            unsafe { copies::run(scalar, &list, to, from) };
+            unsafe { copies::run(kind, &list, to, from) };
             Ok(())
         };
         // SAFETY: handed on.

@@ -12,7 +12,7 @@ use tida_kernels::ir::{LowerInput, Type, lower_group};
 use tida_kernels::scalar::fault;
 
 use self::native::{AskGroups, RunGroups};
-use super::args::{self, Args, HeldArgs, How, Views};
+use super::args::{self, ArgInfo, Args, HeldArgs, How, Views};
 use super::ask::{Answer, Pass, Quoted};
 use super::cache::Hints;
 use super::check::{Target, check};
@@ -84,6 +84,7 @@ where
     }
     whole_groups(&prepared, tile, extent)?;
     let infos = args.infos();
+    let prepared = prepared.for_codes(infos.iter().map(ArgInfo::coding))?;
     args::separate(&infos, tile);
     let target = Target {
         layout: &tile.layout,

@@ -22,10 +22,11 @@ use crate::compute::args::{ArgInfo, Args, HeldArgs, How, Views};
 use crate::compute::ask::{Ask, Pass, Quoted, Run};
 use crate::compute::cache::Hints;
 use crate::compute::check::{Target, box_text, check};
+use crate::compute::decoded::{Codes, Wholes};
 use crate::compute::deferred::Scalar;
 use crate::compute::launch::{fault_error, quote};
 use crate::compute::prepare::{Prepared, prepare};
-use crate::compute::site::{Site, sites};
+use crate::compute::site::{Site, Sites, sites};
 use crate::compute::view::{Checked, Proven};
 use crate::error::{Error, ErrorKind};
 use crate::tile::Tile;
@@ -138,6 +139,7 @@ where
     let prepared =
         prepare(&quoted, views, D, <A::Held as HeldArgs<D>>::BINDINGS, Some(Type::Scalar(R::SCALAR))).map_err(at)?;
     let infos = args.infos();
+    let prepared = prepared.for_codes(infos.iter().map(ArgInfo::coding)).map_err(at)?;
     let layout = infos.iter().find_map(|info| match info {
         ArgInfo::Tiled(tiled) => Some(tiled.layout.clone()),
         _ => None,
@@ -195,7 +197,18 @@ where
     let Some(acc) = acc else {
         return Err(at(Error::new(ErrorKind::Argument, tried(), "no region to reduce", "pass an array with cells")));
     };
-    let job = Job { kernel, quoted, held: args.hold(), run_checked, valid_only, layout, cells, op, prepared };
+    let job = Job {
+        kernel,
+        quoted,
+        held: args.hold(),
+        run_checked,
+        valid_only,
+        layout,
+        cells,
+        op,
+        wholes: Wholes::default(),
+        prepared,
+    };
     let value = Arc::new(OnceLock::new());
     let result = value.clone();
     // Where the kernels run that write what is read.
@@ -262,6 +275,8 @@ struct Job<H, N, O, const D: usize> {
     layout: Arc<Layout<D>>,
     cells: GridBox<D>,
     op: O,
+    /// Whole arrays that hold codes, decoded once.
+    wholes: Wholes,
     prepared: Arc<Prepared>,
 }
 
@@ -336,7 +351,10 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
         let run = |piece: &Piece<D>| {
             cpu::vectorised(
                 #[inline(always)]
-                || self.run_piece(piece, first_segment, segments, &slots, sites),
+                || match self.decoded(piece, sites) {
+                    Some(sites) => self.run_piece(piece, first_segment, segments, &slots, Some(&sites)),
+                    None => self.run_piece(piece, first_segment, segments, &slots, sites),
+                },
             )
         };
         match sites {
@@ -344,6 +362,28 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
             Some(_) => self.pieces().iter().try_for_each(run)?,
         }
         Ok(tree(self.op, partials, sites.is_none()))
+    }
+
+    /// Where the arguments of a piece are, if some hold codes.
+    fn decoded(&self, piece: &Piece<D>, sites: Option<&[Option<Site>]>) -> Option<Sites>
+    where
+        H: HeldArgs<D>,
+    {
+        if !self.prepared.is_coded {
+            return None;
+        }
+        let codes = Codes {
+            prepared: &self.prepared,
+            captures: &self.quoted.captures,
+            valid_only: self.valid_only,
+            wholes: &self.wholes,
+        };
+        let mut cells = piece.rows;
+        (cells.lo[D - 1], cells.hi[D - 1]) = piece.stretch;
+        let of = |number: usize| (number, self.layout.regions[number].valid.intersect(&cells).widen());
+        let boxes: SmallVec<[_; 4]> = piece.regions.clone().map(of).collect();
+        // SAFETY: the graph runs this node only while nothing writes what it reads.
+        Some(unsafe { codes.sites(self.held.on_device(), &boxes, sites) })
     }
 
     /// The box, in pieces of some ten thousand cells.

@@ -1,0 +1,361 @@
+//! Native kernels of arrays that hold codes: they run over values that were decoded for them, piece by piece, in the cache.
+
+use std::sync::{Arc, OnceLock};
+
+use smallvec::SmallVec;
+
+use super::args::OnDevice;
+use super::capture::{CapturedValue, Captures};
+use super::check::integer;
+use super::device::{DeviceArg, DeviceArray, DeviceLaunch};
+use super::launch::narrow;
+use super::prepare::Prepared;
+use super::site::{Site, Sites};
+use super::view::Raw;
+use crate::array::GridBox;
+use crate::array::coding::Coding;
+use crate::array::layout::WideRegion;
+use crate::array::rows::Shared;
+use crate::array::storage::Storage;
+use crate::backend::cpu;
+use crate::error::Error;
+
+/// Bytes of the values of a piece that a kernel runs over: they should stay in a core's second-level cache.
+const PIECE: usize = 512 << 10;
+/// Rows of decoded values, and their planes, have multiples of so many.
+const LINE: usize = 16;
+
+/// The decoded values of an array: boxes of regions that follow one another.
+#[derive(Clone, Debug)]
+pub(crate) struct Decoded {
+    first: usize,
+    parts: Arc<[Part]>,
+}
+
+/// Whole arrays, by argument.
+pub(crate) type Wholes = OnceLock<Vec<Option<Decoded>>>;
+
+/// Values of one box.
+#[derive(Debug)]
+struct Part {
+    base: Shared<u8>,
+    /// Elements in a plane.
+    cells: usize,
+    strides: [usize; 4],
+    bounds: GridBox<4>,
+    _memory: Vec<u64>,
+}
+
+impl Decoded {
+    /// A region as views see it.
+    pub fn raw<const D: usize>(&self, region: usize) -> Raw<D> {
+        let part = &self.parts[region.saturating_sub(self.first).min(self.parts.len() - 1)];
+        Raw {
+            base: part.base.get(),
+            cells: part.cells,
+            origin: std::array::from_fn(|d| part.bounds.lo[4 - D + d]),
+            strides: std::array::from_fn(|d| part.strides[4 - D + d]),
+            bounds: narrow(&part.bounds),
+        }
+    }
+}
+
+impl Part {
+    /// Room for the values of a box.
+    fn new(bounds: GridBox<4>, bytes: usize) -> Part {
+        let extent = if bounds.is_empty() { [0; 4] } else { bounds.extent() };
+        let row = extent[3].next_multiple_of(LINE);
+        let strides = [extent[1] * extent[2] * row, extent[2] * row, row, 1];
+        let cells = extent[0] * strides[0];
+        let mut memory = vec![0u64; cells * bytes / 8 + LINE];
+        let base = memory.as_mut_ptr().cast::<u8>();
+        let base = Shared::new(base.wrapping_add(base.align_offset(128)));
+        Part { base, cells, strides, bounds, _memory: memory }
+    }
+
+    fn position(&self, at: [i64; 4]) -> usize {
+        (0..4).map(|d| (at[d] - self.bounds.lo[d]) as usize * self.strides[d]).sum()
+    }
+
+    /// Calls `f` with each component, where the codes and the values of each row of a box are, and the length of a row.
+    #[inline(always)]
+    fn rows(
+        &self,
+        coding: &Coding,
+        (base, region): (*mut u8, &WideRegion),
+        cells: &GridBox<4>,
+        mut f: impl FnMut(usize, *mut u8, *mut u8, usize),
+    ) {
+        if cells.is_empty() {
+            return;
+        }
+        let length = cells.extent()[3];
+        for component in 0..coding.components() {
+            let (codes, values) = coding.before(component);
+            let (codes, values) =
+                (base.wrapping_add(region.cells as usize * codes), self.base.get().wrapping_add(self.cells * values));
+            let (code, value) = (coding.code_size(component), coding.size(component));
+            for at in cells.rows() {
+                let from: i64 = (0..4).map(|d| (at[d] - region.origin[d]) * region.strides[d]).sum();
+                let from = codes.wrapping_add(from as usize * code);
+                f(component, from, values.wrapping_add(self.position(at) * value), length);
+            }
+        }
+    }
+
+    /// Decodes what a region holds of a box.
+    ///
+    /// # Safety
+    /// The region is live memory of codes, which no one writes, and holds the box, as the part does.
+    unsafe fn decode(&self, coding: &Coding, region: (*mut u8, &WideRegion), cells: &GridBox<4>) {
+        cpu::vectorised(
+            #[inline(always)]
+            || {
+                self.rows(
+                    coding,
+                    region,
+                    cells,
+                    #[inline(always)]
+                    // SAFETY: the caller's promise; both rows have so many.
+                    |component, codes, values, n| unsafe { coding.decode(component, codes, values, n) },
+                )
+            },
+        );
+    }
+
+    /// Encodes a box into a region; gives how many values saturated.
+    ///
+    /// # Safety
+    /// As [`Part::decode`], and no one else touches the region's cells of the box.
+    unsafe fn encode(&self, coding: &Coding, region: (*mut u8, &WideRegion), cells: &GridBox<4>) -> u64 {
+        cpu::vectorised(
+            #[inline(always)]
+            || {
+                let mut saturated = 0;
+                self.rows(
+                    coding,
+                    region,
+                    cells,
+                    #[inline(always)]
+                    // SAFETY: the caller's promise; both rows have so many.
+                    |component, codes, values, n| unsafe { saturated += coding.encode(component, values, codes, n) },
+                );
+                saturated
+            },
+        )
+    }
+}
+
+/// A launch whose arguments hold codes.
+#[derive(Debug)]
+pub(crate) struct Codes<'a> {
+    pub prepared: &'a Prepared,
+    pub captures: &'a Captures,
+    /// Bit `n` keeps argument `n` to its valid cells.
+    pub valid_only: u16,
+    pub wholes: &'a Wholes,
+}
+
+/// A region of an array, on the host or where `site` says.
+fn region<'a>(array: &DeviceArray<'a>, site: Option<&'a Site>, number: usize) -> (*mut u8, &'a WideRegion) {
+    match site {
+        Some(Site::Device(site)) => site.region(number),
+        _ => (array.storage.base(number), &array.regions.regions[number]),
+    }
+}
+
+fn site(sites: Option<&[Option<Site>]>, arg: usize) -> Option<&Site> {
+    sites?.get(arg)?.as_ref()
+}
+
+impl Codes<'_> {
+    /// Runs a kernel over a box, with its arguments decoded, and encodes what it wrote; `run` is given each piece of the box and
+    /// where arguments are, on the host or where `sites` says if they hold values.
+    ///
+    /// # Errors
+    /// Those of `run`; values that saturate, where the array says so.
+    ///
+    /// # Safety
+    /// As [`Launch::run`](crate::acc::sweep::Launch::run), for arguments of these codings.
+    pub unsafe fn each(
+        &self,
+        args: SmallVec<[OnDevice<'_>; 8]>,
+        (number, cells): (usize, GridBox<4>),
+        sites: Option<&[Option<Site>]>,
+        run: impl Fn(GridBox<4>, &[Option<Site>]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let bytes: usize = self.prepared.kernel.args.iter().map(|arg| arg.element.components() * 8).sum();
+        let mut saturated: SmallVec<[u64; 8]> = args.iter().map(|_| 0).collect();
+        let outcome = pieces(cells, (PIECE / bytes.max(1)).max(64), &mut |piece| {
+            // SAFETY: the caller's promise.
+            let here = unsafe { self.decode(&args, &[(number, piece)], sites) };
+            run(piece, &here)?;
+            for (arg, of) in args.iter().enumerate().filter(|(arg, _)| self.prepared.args[*arg].written) {
+                if let (DeviceArg::Tiled(array), Some(Some(Site::Decoded(decoded)))) = (&of.0, here.get(arg))
+                    && let (Some(coding), Some(part)) = (array.storage.coding(), decoded.parts.first())
+                {
+                    // SAFETY: the caller's promise: these cells are the run's alone.
+                    saturated[arg] += unsafe { part.encode(coding, region(array, site(sites, arg), number), &piece) };
+                }
+            }
+            Ok(())
+        });
+        for (of, values) in args.iter().zip(saturated) {
+            if let DeviceArg::Tiled(array) = &of.0 {
+                array.storage.saturate(values, || format!("run the kernel at {}", self.prepared.place()))?;
+            }
+        }
+        outcome
+    }
+
+    /// Where the arguments of a reduction are, which reads boxes of regions that follow one another.
+    ///
+    /// # Safety
+    /// As [`Codes::each`].
+    pub unsafe fn sites(
+        &self,
+        args: SmallVec<[OnDevice<'_>; 8]>,
+        boxes: &[(usize, GridBox<4>)],
+        sites: Option<&[Option<Site>]>,
+    ) -> Sites {
+        // SAFETY: handed on.
+        unsafe { self.decode(&args, boxes, sites) }
+    }
+
+    /// # Safety
+    /// As [`Codes::each`].
+    unsafe fn decode(
+        &self,
+        args: &[OnDevice<'_>],
+        boxes: &[(usize, GridBox<4>)],
+        sites: Option<&[Option<Site>]>,
+    ) -> Sites {
+        let one = |(arg, of): (usize, &OnDevice<'_>)| match &of.0 {
+            DeviceArg::Tiled(array) => match array.storage.coding() {
+                Some(coding) => {
+                    let parts = boxes.iter().map(|(number, cells)| {
+                        let region = region(array, site(sites, arg), *number);
+                        let read = self.read(arg, region.1, cells);
+                        let part = Part::new(read, coding.value.bytes());
+                        if !self.prepared.args[arg].must_write {
+                            // SAFETY: the caller's promise; the box is inside the region.
+                            unsafe { part.decode(coding, region, &read) };
+                        }
+                        part
+                    });
+                    let first = boxes.first().map_or(0, |(number, _)| *number);
+                    Some(Site::Decoded(Decoded { first, parts: parts.collect() }))
+                }
+                None => site(sites, arg).cloned(),
+            },
+            DeviceArg::Whole(array, _) if array.storage.coding().is_some() => {
+                // SAFETY: the caller's promise: nothing writes them until the last run of the kernel has ended.
+                let wholes = self.wholes.get_or_init(|| unsafe { wholes(args, sites) });
+                wholes.get(arg).cloned().flatten().map(Site::Decoded)
+            }
+            _ => site(sites, arg).cloned(),
+        };
+        args.iter().enumerate().map(one).collect()
+    }
+
+    /// What a kernel over these cells accesses of an array.
+    fn read(&self, arg: usize, region: &WideRegion, cells: &GridBox<4>) -> GridBox<4> {
+        let (plan, rank) = (&self.prepared.args[arg], self.prepared.kernel.rank);
+        let bounds = if self.valid_only & (1 << arg) != 0 { region.valid } else { region.grown };
+        if plan.written || cells.is_empty() {
+            return *cells;
+        }
+        let mut read: Option<GridBox<4>> = None;
+        let mut add = |of: GridBox<4>| {
+            read = Some(read.map_or(of, |read| GridBox {
+                lo: std::array::from_fn(|d| read.lo[d].min(of.lo[d])),
+                hi: std::array::from_fn(|d| read.hi[d].max(of.hi[d])),
+            }));
+        };
+        if let Some(halo) = &plan.halo {
+            let mut of = *cells;
+            for (d, (low, high)) in halo.iter().enumerate().take(rank) {
+                of.lo[4 - rank + d] += low;
+                of.hi[4 - rank + d] += high;
+            }
+            add(of);
+        }
+        let integers: SmallVec<[Option<i64>; 8]> = self
+            .captures
+            .list
+            .iter()
+            .map(|capture| match capture {
+                CapturedValue::Scalar(value) => integer(*value),
+                _ => None,
+            })
+            .collect();
+        for &number in &plan.others {
+            let access = &self.prepared.analysis.args[arg].accesses[number];
+            let (lo, hi) = (&cells.lo[4 - rank..], &cells.hi[4 - rank..]);
+            let range = self.prepared.analysis.range(access, lo, hi, &integers).filter(|range| range.len() == rank);
+            let Some(range) = range else { return bounds };
+            let mut of = *cells;
+            for (d, along) in range.iter().enumerate() {
+                (of.lo[4 - rank + d], of.hi[4 - rank + d]) = (along.lo, along.hi.saturating_add(1));
+            }
+            if !of.is_empty() {
+                add(of);
+            }
+        }
+        match read {
+            Some(read) if bounds.contains_box(&read) => read,
+            // What is outside is checked as it happens.
+            Some(_) => bounds,
+            None => GridBox { lo: cells.lo, hi: cells.lo },
+        }
+    }
+}
+
+/// The whole arrays that hold codes, decoded.
+///
+/// # Safety
+/// As [`Codes::each`].
+unsafe fn wholes(args: &[OnDevice<'_>], sites: Option<&[Option<Site>]>) -> Vec<Option<Decoded>> {
+    let one = |(arg, of): (usize, &OnDevice<'_>)| {
+        let DeviceArg::Whole(array, _) = &of.0 else { return None };
+        let coding = array.storage.coding()?;
+        let parts = (0..array.regions.regions.len()).map(|number| {
+            let region = region(array, site(sites, arg), number);
+            let part = Part::new(region.1.valid, coding.value.bytes());
+            // SAFETY: the caller's promise; a region holds its valid cells.
+            unsafe { part.decode(coding, region, &region.1.valid) };
+            part
+        });
+        Some(Decoded { first: 0, parts: parts.collect() })
+    };
+    args.iter().enumerate().map(one).collect()
+}
+
+/// Cuts a box into pieces of so many cells at most, rows last.
+fn pieces(cells: GridBox<4>, most: usize, run: &mut impl FnMut(GridBox<4>) -> Result<(), Error>) -> Result<(), Error> {
+    if cells.is_empty() {
+        return Ok(());
+    }
+    let extent = cells.extent();
+    let axis = if extent[..3].iter().all(|n| *n == 1) { 3 } else { (0..3).max_by_key(|d| extent[*d]).unwrap_or(0) };
+    if cells.cells() <= most || extent[axis] == 1 {
+        return run(cells);
+    }
+    let (mut low, mut high) = (cells, cells);
+    low.hi[axis] = cells.lo[axis] + extent[axis] as i64 / 2;
+    high.lo[axis] = low.hi[axis];
+    pieces(low, most, run)?;
+    pieces(high, most, run)
+}
+
+impl DeviceLaunch<'_> {
+    /// The arrays written that hold codes.
+    pub(super) fn counting(&self) -> SmallVec<[(usize, Arc<Storage>); 2]> {
+        let written = self.args.iter().zip(&self.prepared.args).enumerate().filter(|(_, (_, plan))| plan.written);
+        let coded = written.filter_map(|(n, (arg, _))| match arg {
+            DeviceArg::Tiled(array) => array.storage.coding().map(|_| (n, array.storage.clone())),
+            _ => None,
+        });
+        coded.collect()
+    }
+}
