@@ -454,10 +454,11 @@ impl<'a> Running<'a> {
                 let rolling = &mut self.arrays[array];
                 for piece in rolling.window.pieces(planes, shift) {
                     let (planes, origin) = (piece.on_host(planes), rolling.window.origin(&piece, shift));
-                    let copies = rolling.planar.fill(device, part, planes, origin, rolling.cells)?;
+                    let copies = rolling.planar.fill((device, RUN), part, planes, origin, rolling.cells)?;
                     // SAFETY: the copies were made for this window, which holds what they read; the rest as above.
-                    unsafe { copies.run(RUN, &rolling.memory, &rolling.memory)? };
+                    let put = unsafe { copies.run(RUN, &rolling.memory, &rolling.memory) };
                     self.held.push(Box::new(copies));
+                    put?;
                 }
                 if part == Part::Ends {
                     rolling.taint(planes, shift);

@@ -33,6 +33,8 @@ pub(crate) struct DeviceCopies {
 struct Launch {
     kernel: Arc<dyn Kernel>,
     table: Arc<Memory>,
+    /// What the table is copied from, where no one waited for the copy.
+    _source: Vec<u8>,
     pieces: u32,
     blocks: u32,
 }
@@ -168,23 +170,58 @@ impl DeviceCopies {
         DeviceCopies::with_blocks(device, jobs, device.backend().facts().grid[0])
     }
 
+    /// What is to run in one stream, which brings its tables too: no one waits for those.
+    pub(super) fn in_stream(device: &DeviceCore, stream: usize, jobs: Vec<Job>) -> Result<DeviceCopies, Error> {
+        let most_blocks = device.backend().facts().grid[0];
+        let mut tables: Vec<(Arc<Memory>, Vec<u8>)> = Vec::new();
+        let made = DeviceCopies::made(device, jobs, most_blocks, |bytes| {
+            let table = Arc::new(Memory::new(device.backend(), bytes.len())?);
+            // SAFETY: the new memory has as many bytes, and no one else knows it; both stay until the copies that read the
+            // table are done (`run`), or else until the stream is.
+            unsafe { device.backend().upload(stream, &table, 0, bytes.as_ptr(), bytes.len())? };
+            tables.push((table.clone(), bytes));
+            Ok(table)
+        });
+        match made {
+            Ok(mut copies) => {
+                for (launch, (_, source)) in copies.launches.iter_mut().zip(tables) {
+                    launch._source = source;
+                }
+                Ok(copies)
+            }
+            Err(error) => {
+                let _ = device.backend().record(stream).and_then(|event| event.finish());
+                Err(error)
+            }
+        }
+    }
+
     /// In launches of so many blocks at most.
     fn with_blocks(device: &DeviceCore, jobs: Vec<Job>, most_blocks: u64) -> Result<DeviceCopies, Error> {
+        DeviceCopies::made(device, jobs, most_blocks, |bytes| device.constants(&bytes))
+    }
+
+    fn made(
+        device: &DeviceCore,
+        jobs: Vec<Job>,
+        most_blocks: u64,
+        mut table_of: impl FnMut(Vec<u8>) -> Result<Arc<Memory>, Error>,
+    ) -> Result<DeviceCopies, Error> {
         let backend = device.backend().clone();
         if backend.simulated().is_some() {
             let native = jobs.into_iter().filter(|(_, list)| !list.is_empty());
             let native = native.map(|(scalar, list)| (scalar, list.into())).collect();
             return Ok(DeviceCopies { backend, launches: Vec::new(), native });
         }
-        let launch = |(scalar, table): (Kind, Table)| {
+        let mut launch = |(scalar, table): (Kind, Table)| {
             let kernel = device.own(Own::Copies(scalar))?;
             let Table { bytes, pieces, blocks } = table;
-            Ok(Launch { kernel, table: device.constants(&bytes)?, pieces, blocks })
+            Ok(Launch { kernel, table: table_of(bytes)?, _source: Vec::new(), pieces, blocks })
         };
         let tables = jobs.into_iter().flat_map(|(scalar, list)| {
             copies::tables(&list, scalar.scalar(), most_blocks).into_iter().map(move |table| (scalar, table))
         });
-        let launches = tables.map(launch).collect::<Result<_, Error>>()?;
+        let launches = tables.map(&mut launch).collect::<Result<_, Error>>()?;
         Ok(DeviceCopies { backend, launches, native: Vec::new() })
     }
 
@@ -210,7 +247,7 @@ impl DeviceCopies {
                 .iter()
                 .try_for_each(|(scalar, list)| unsafe { sim.copy_boxes(stream, *scalar, list, to, from) });
         }
-        for Launch { kernel, table, pieces, blocks } in &self.launches {
+        for Launch { kernel, table, pieces, blocks, .. } in &self.launches {
             let pieces = pieces.to_ne_bytes();
             let arguments =
                 [Argument::Memory(to), Argument::Memory(from), Argument::Memory(table), Argument::Bytes(&pieces)];

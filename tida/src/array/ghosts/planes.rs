@@ -141,13 +141,13 @@ pub(crate) trait Planar: Debug + Send + Sync {
     fn fill_whole(&self, device: &DeviceCore, row: bool, fixed: bool) -> Result<Arc<DeviceCopies>, Error>;
 
     /// What sets one part of the ghosts of `planes` in memory whose position 0 is at plane `origin`, with `cells` values
-    /// for each component.
+    /// for each component; to be run in that stream alone.
     ///
     /// # Errors
     /// As [`DeviceCopies`].
     fn fill(
         &self,
-        device: &DeviceCore,
+        stream_of: (&DeviceCore, usize),
         part: Part,
         planes: Range<i64>,
         origin: i64,
@@ -329,7 +329,7 @@ impl<T: Element, const D: usize> Planar for ArrayPlanes<T, D> {
 
     fn fill(
         &self,
-        device: &DeviceCore,
+        (device, stream): (&DeviceCore, usize),
         part: Part,
         planes: Range<i64>,
         origin: i64,
@@ -342,6 +342,6 @@ impl<T: Element, const D: usize> Planar for ArrayPlanes<T, D> {
             region.origin[0] = origin;
             region.cells = cells;
         }
-        DeviceCopies::new(device, plan.jobs_of(part, &placed, &self.layout.element, planes))
+        DeviceCopies::in_stream(device, stream, plan.jobs_of(part, &placed, &self.layout.element, planes))
     }
 }
