@@ -26,6 +26,7 @@ mod micro;
 mod ooc;
 mod programs;
 mod registers;
+mod storage;
 mod walks;
 
 use std::cell::Cell;
@@ -149,7 +150,7 @@ fn run() -> Result<()> {
         return host::first_call(device);
     }
     type Case = fn(&Bench, &mut Output) -> Result<()>;
-    let in_process: [(&str, Case); 23] = [
+    let in_process: [(&str, Case); 24] = [
         ("heat3 f64", heat::heat3::<f64>),
         ("heat3 f32", heat::heat3::<f32>),
         ("heat2 f64", heat::heat2),
@@ -173,8 +174,9 @@ fn run() -> Result<()> {
         ("channels: tree", channels::tree),
         ("channels: product", channels::product),
         ("channels: bodies", channels::bodies),
+        ("storage", storage::storage),
     ];
-    let ooc: [(&str, Case); 9] = [
+    let ooc: [(&str, Case); 10] = [
         ("figure 1", figures::figure_1),
         ("figure 5", figures::figure_5),
         ("figure 6", figures::figure_6),
@@ -183,6 +185,7 @@ fn run() -> Result<()> {
         ("out of core, many steps", ooc::skewed),
         ("out of core, periodic", ooc::periodic),
         ("out of core, steps together", ooc::together),
+        ("out of core, fewer bits", ooc::coded),
         ("exceed", exceed::exceed),
     ];
     let of_gallery: [(&str, Case); 5] = [

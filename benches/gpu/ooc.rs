@@ -47,8 +47,13 @@ struct Pair {
 
 impl Pair {
     fn new(acc: &TileAcc, n: usize, regions: usize, boundary: Boundary<f64>) -> Result<Pair> {
+        Pair::kept(acc, n, regions, boundary, Format::Raw)
+    }
+
+    /// The same with values in a format.
+    fn kept(acc: &TileAcc, n: usize, regions: usize, boundary: Boundary<f64>, format: Format) -> Result<Pair> {
         let builder = TileArray::<f64, 3>::builder([n; 3]).regions([regions, 1, 1]).ghost(1).boundary(boundary);
-        let mut u = builder.build(acc)?;
+        let mut u = builder.storage(format).saturation(Saturation::Ignore).build(acc)?;
         u.fill(|[k, j, i]| noise((k * n + j) * n + i))?;
         let mut next = u.like()?;
         next.fill_value(0.0)?;
@@ -232,4 +237,39 @@ pub fn streamed(bench: &Bench, output: &mut Output) -> Result<()> {
     output.point(("one step a pass", "both ways", "ooc.cu"), &gbytes(&theirs), "GB/s")?;
     let row = Row::new(&work, seconds, Some(("ooc.cu", &theirs)));
     output.row(&Row { goal: Some(0.98), ..row })
+}
+
+/// Heat with one step a pass over the link, raw and in half as many bits: in turns.
+pub fn coded(bench: &Bench, output: &mut Output) -> Result<()> {
+    const PASSES: usize = 4;
+    let n = bench.large;
+    let cells = n * n * n;
+    let range = Format::Range { bits: 32, min: -1.0, max: 3.0 };
+    let formats = [("raw", Format::Raw), ("f32", Format::F32), ("32 bits of a range", range)];
+    let rounds = ROUNDS.min(bench.effort.rounds);
+    let mut pairs = Vec::new();
+    for (_, format) in formats {
+        let acc = limited(bench, n, Some(0.125), 1)?;
+        pairs.push(Pair::kept(&acc, n, REGIONS, Boundary::Fixed(OUTSIDE), format)?);
+    }
+    let mut seconds = vec![Vec::new(); formats.len()];
+    for round in 0..=rounds {
+        for (pair, seconds) in pairs.iter_mut().zip(&mut seconds) {
+            let taken = pair.run(PASSES)? / PASSES as f64;
+            seconds.extend(Some(taken).filter(|_| round > 0));
+        }
+    }
+    for (number, (name, format)) in formats.into_iter().enumerate() {
+        let pair = &pairs[number];
+        println!("    {name}: {}", pair.acc.stats());
+        let mut whole = Pair::kept(&limited(bench, n, None, LOOK_AHEAD)?, n, 1, Boundary::Fixed(OUTSIDE), format)?;
+        whole.run(PASSES * (rounds + 1))?;
+        let same = programs::checksum(&pair.u)?.0 == programs::checksum(&whole.u)?.0;
+        let case = format!("heat {n}^3 f64, one step a pass, {name}");
+        let check = output.checked(&case, same, if same { "same bits" } else { "OTHER BITS" }.into());
+        let work = Work { case, check, cells, bytes: 16 * cells };
+        let row = Row::new(&work, &seconds[number], (number > 0).then_some(("raw", &seconds[0])));
+        output.row(&Row { goal: (number > 0).then_some(1.8), ..row })?;
+    }
+    Ok(())
 }

@@ -220,6 +220,16 @@ impl Streams<'_> {
         if axis == 0 {
             // What is computed from others is of no use.
             let [lo, hi] = if held { [0, 0] } else { self.reach(0) };
+            let (from, end) = (shared.own("from"), shared.own("end"));
+            let [first, past] = self.reach(0).map(|reach| self.depth() * reach);
+            if self.away {
+                // Planes come in order from the first one on.
+                let last = format!("{end} + {}", past - 1 - hi);
+                return match held {
+                    true => format!("({number} < {end} + {past} ? {number} : {last})"),
+                    false => format!("tida_between({number}, {from} - {}, {last})", first - lo),
+                };
+            }
             let lowest = shared.own("lowest") + &if lo > 0 { format!(" + {lo}") } else { String::new() };
             let highest = shared.own("highest") + &if hi > 0 { format!(" - {hi}") } else { String::new() };
             return format!("tida_between({number}, {lowest}, {highest})");

@@ -359,6 +359,22 @@ impl CudaKernel {
         Ok(kernel)
     }
 
+    /// Asks for as much memory of a multiprocessor to be shared as so many blocks take: left to itself the driver may leave
+    /// what it was, and fewer blocks find room.
+    fn share(&self, blocks: u32) -> Result<(), Error> {
+        let (driver, device) = (self.context.driver, self.context.device);
+        let Some(own) = self.facts.shared.filter(|own| *own > 0) else { return Ok(()) };
+        let reserved =
+            driver.attribute(device, CUdevice_attribute::CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK)?;
+        let most =
+            driver.attribute(device, CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)?;
+        let all = u64::from(blocks) * (u64::from(own) + reserved.max(0) as u64);
+        let percent = (all * 100).div_ceil(most.max(1) as u64).min(100);
+        let carveout = CUfunction_attribute::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
+        // SAFETY: the function is alive.
+        unsafe { call!(driver, cuFuncSetAttribute(self.function, carveout, percent as c_int)) }
+    }
+
     /// Asks the driver what the kernel uses. Its context is current.
     fn ask(&mut self, threads: Option<u32>) -> Result<(), Error> {
         let (driver, function) = (self.context.driver, self.function);
@@ -398,6 +414,7 @@ impl CudaKernel {
                 call!(driver, cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, function, threads, shared))
             }?;
             self.facts.occupancy = Some(blocks.max(0) as f32 * threads as f32 / held as f32);
+            self.share(blocks.max(0) as u32)?;
         }
         self.params = driver.cuFuncGetParamInfo.and_then(|info| {
             let mut params = Vec::new();

@@ -1,0 +1,176 @@
+//! Arrays kept in fewer bits beside the same arrays as they are (Salehi ch. 6): tida against itself. What it found is in
+//! `docs/papers/salehi.md`.
+//!
+//! Every format is compared on small arrays, bit by bit, with the CPU.
+
+use std::cell::RefCell;
+
+use tida::acc::Fuse;
+use tida::array::Scalar;
+use tida::prelude::*;
+use tida::{dot, kernel};
+use tida_suite::Result;
+
+use crate::Bench;
+use crate::heat::{Cell, OUTSIDE, noise};
+use crate::measure::{Output, Row, Side, Work, in_turn};
+
+/// A program whose arrays are kept in a format.
+trait Program: Sized {
+    /// With arrays of `n` cells along each axis.
+    fn new(acc: &TileAcc, n: usize, format: Format) -> Result<Self>;
+
+    /// So many steps, to their end.
+    fn run(&mut self, steps: usize) -> Result<()>;
+
+    /// What it holds, as bits.
+    fn found(&self) -> Result<Vec<u64>>;
+}
+
+/// Times a program in each format, the first of which is the one to compare with.
+fn formats<P: Program>(
+    bench: &Bench,
+    output: &mut Output,
+    (name, n, axes, bytes): (&str, usize, u32, usize),
+    formats: &[(&str, Format, Option<f64>)],
+) -> Result<()> {
+    let build = |device| TileAcc::builder().device(device).fuse(Fuse::Off).build();
+    let (acc, cpu) = (build(bench.device)?, build(Device::Cpu)?);
+    let mut programs = Vec::new();
+    let mut checks = Vec::new();
+    for (format_name, format, _) in formats {
+        let small = |acc: &TileAcc| -> Result<Vec<u64>> {
+            let mut program = P::new(acc, 40, *format)?;
+            program.run(3)?;
+            program.found()
+        };
+        let same = small(&acc)? == small(&cpu)?;
+        let case = format!("{name}, {format_name}");
+        checks.push(output.checked(&case, same, if same { "same bits" } else { "OTHER BITS" }.into()));
+        programs.push(RefCell::new(P::new(&acc, n, *format)?));
+    }
+    let mut sides: Vec<Side<'_>> = Vec::new();
+    for program in &programs {
+        sides.push(Box::new(move |steps| program.borrow_mut().run(steps)));
+    }
+    let times = in_turn(bench.effort, &mut sides)?;
+    let cells = n.pow(axes);
+    for (((format_name, _, goal), seconds), check) in formats.iter().zip(&times).zip(checks) {
+        let case = format!("{name} {n}^{axes}, {format_name}");
+        let work = Work { case, check, cells, bytes: cells * bytes };
+        output.row(&Row { goal: *goal, ..Row::new(&work, seconds, Some(("raw", &times[0]))) })?;
+    }
+    Ok(())
+}
+
+fn bits<T: Scalar, const D: usize>(array: &TileArray<T, D>) -> Result<Vec<u64>> {
+    Ok(array.read_box(array.domain())?.into_iter().map(Scalar::bits).collect())
+}
+
+/// Heat in three axes, a step a launch.
+struct Heat {
+    u: TileArray<f64, 3>,
+    next: TileArray<f64, 3>,
+}
+
+impl Program for Heat {
+    fn new(acc: &TileAcc, n: usize, format: Format) -> Result<Heat> {
+        let builder = TileArray::<f64, 3>::builder([n; 3]).ghost(1).boundary(Boundary::Fixed(OUTSIDE));
+        let mut u = builder.storage(format).saturation(Saturation::Ignore).build(acc)?;
+        u.fill(|[k, j, i]| noise((k * n + j) * n + i))?;
+        let mut next = u.like()?;
+        next.fill_value(0.0)?;
+        Ok(Heat { u, next })
+    }
+
+    fn run(&mut self, steps: usize) -> Result<()> {
+        for _ in 0..steps {
+            self.u.fill_ghosts()?;
+            f64::step3(&self.u, &mut self.next)?;
+            std::mem::swap(&mut self.u, &mut self.next);
+        }
+        Ok(self.u.acc().sync()?)
+    }
+
+    fn found(&self) -> Result<Vec<u64>> {
+        bits(&self.u)
+    }
+}
+
+/// Two matrices and a third one.
+fn matrices(acc: &TileAcc, n: usize, format: Format) -> Result<[TileArray<f32, 2>; 3]> {
+    let build = || TileArray::<f32, 2>::builder([n; 2]).storage(format).saturation(Saturation::Ignore).build(acc);
+    let (mut a, mut b) = (build()?, build()?);
+    a.fill(|[j, i]| noise(j * n + i) as f32)?;
+    b.fill(|[j, i]| noise(n * n + j * n + i) as f32)?;
+    Ok([build()?, a, b])
+}
+
+/// The sum of two matrices.
+struct Add([TileArray<f32, 2>; 3]);
+
+impl Program for Add {
+    fn new(acc: &TileAcc, n: usize, format: Format) -> Result<Add> {
+        Ok(Add(matrices(acc, n, format)?))
+    }
+
+    fn run(&mut self, steps: usize) -> Result<()> {
+        let [c, a, b] = &mut self.0;
+        for _ in 0..steps {
+            for tile in TileIter::new(c) {
+                compute(&tile, (&mut *c, &*a, &*b), kernel!(|c, a, b, at| c[at] = a[at] + b[at]))?;
+            }
+        }
+        Ok(c.acc().sync()?)
+    }
+
+    fn found(&self) -> Result<Vec<u64>> {
+        bits(&self.0[0])
+    }
+}
+
+/// The product of two long vectors: their values' products, and the sum of those.
+struct Product {
+    arrays: [TileArray<f32, 2>; 3],
+    sum: f32,
+}
+
+impl Program for Product {
+    fn new(acc: &TileAcc, n: usize, format: Format) -> Result<Product> {
+        Ok(Product { arrays: matrices(acc, n, format)?, sum: 0.0 })
+    }
+
+    fn run(&mut self, steps: usize) -> Result<()> {
+        let [_, a, b] = &self.arrays;
+        for _ in 0..steps {
+            self.sum = dot(a, b)?;
+        }
+        Ok(())
+    }
+
+    fn found(&self) -> Result<Vec<u64>> {
+        Ok(vec![self.sum.bits()])
+    }
+}
+
+/// The programs in each format.
+pub fn storage(bench: &Bench, output: &mut Output) -> Result<()> {
+    let range = |bits| Format::Range { bits, min: -1.0, max: 3.0 };
+    let doubles = [
+        ("raw", Format::Raw, None),
+        ("f32", Format::F32, Some(1.6)),
+        ("32 bits of a range", range(32), Some(1.6)),
+        ("16 bits of a range", range(16), None),
+        ("halves", Format::Half, None),
+    ];
+    formats::<Heat>(bench, output, ("heat3 f64", bench.size, 3, 16), &doubles)?;
+    let singles = [
+        ("raw", Format::Raw, None),
+        ("16 bits of a range", range(16), Some(1.75)),
+        ("halves", Format::Half, Some(1.75)),
+        ("8 bits of a range", range(8), None),
+    ];
+    let n = 32 * bench.size;
+    formats::<Add>(bench, output, ("matrix add f32", n, 2, 12), &singles)?;
+    formats::<Product>(bench, output, ("vector product f32", n, 2, 8), &singles)
+}
