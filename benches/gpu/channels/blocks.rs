@@ -226,8 +226,7 @@ impl Form for Boxes {
 pub fn dyadic(bench: &Bench, output: &mut Output) -> Result<()> {
     let mut table = Table::new(bench, output, "dyadic");
     let [unfused, chosen] = bench.unfused_and_chosen()?;
-    // Numbers of cells that are powers of 4: by hand and by cells two levels go at once.
-    for shape in bench.sizes(&[[32, 32, 1024], [64, 64, 1024], [64, 256, 1024], [64, 1024, 1024]], [4, 8, 32]) {
+    for shape in bench.sizes(&[[32, 32, 1024], [32, 64, 1024], [64, 64, 1024]], [4, 8, 32]) {
         let cells = shape.iter().product::<usize>();
         let levels = cells.ilog2();
         let mut ways: Vec<Way<'_>> = Vec::new();

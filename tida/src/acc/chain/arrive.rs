@@ -72,11 +72,6 @@ fn stream(
         }
         Err(error) => return Err(error),
     };
-    // More and shorter launches pay only if the host keeps up with them.
-    let gpu = device.backend().facts().gpu && device.backend().simulated().is_none();
-    if gpu && running.host_seconds() > apart(chain) {
-        return Ok(false);
-    }
     let put = running.put().and_then(|()| running.leave_whole());
     running.finish(put, results)?;
     for (number, tracker) in chain.arrays.iter().enumerate() {
@@ -85,22 +80,6 @@ fn stream(
     }
     skip_dependents(chain, results);
     Ok(true)
-}
-
-/// Bytes that a link and a GPU's memory move in a second, about.
-const LINK: f64 = 50e9;
-const MEMORY: f64 = 3e12;
-
-/// Seconds that a chain takes if first its arrays come, and then its links run.
-fn apart(chain: &Chain) -> f64 {
-    let bytes = |array: usize| chain.arrays[array].storage().device_bytes() as f64;
-    let comes = |array: &usize| chain.arrays[*array].storage().on_device().contains(&false);
-    let link: f64 = (0..chain.arrays.len()).filter(comes).chain(chain.wanted.iter().copied()).map(bytes).sum();
-    let used = chain.links.iter().flat_map(|link| match &link.work {
-        LinkWork::Sweep { uses, .. } => uses.iter().map(|one| one.array).collect(),
-        LinkWork::Ghosts { .. } => Vec::new(),
-    });
-    link / LINK + used.map(bytes).sum::<f64>() / MEMORY
 }
 
 /// Whether the host is given what a chain makes of an array. Not if ghosts come last: it would not be given those.

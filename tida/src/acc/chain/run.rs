@@ -26,10 +26,6 @@ pub(super) const RUN: usize = 0;
 pub(super) const UP: usize = 1;
 pub(super) const DOWN: usize = 2;
 
-/// Seconds of the host for a sweep over a block, and for a ghost fill, which brings tables along (decision 0013).
-const SWEEP: f64 = 15e-6;
-const FILL: f64 = 60e-6;
-
 /// Runs a chain, and gives the result of each of its nodes, in order.
 pub(super) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Result<(), Error>> {
     let chain = &ready.chain;
@@ -264,12 +260,6 @@ impl<'a> Running<'a> {
     /// Passes over the arrays.
     pub fn passes(&self) -> usize {
         self.schedule.passes.len()
-    }
-
-    /// Seconds that a host takes to give a GPU all operations.
-    pub fn host_seconds(&self) -> f64 {
-        let runs = self.schedule.blocks.iter().flat_map(|block| &block.runs);
-        runs.map(|(op, _)| if self.works[*op].sweeps() > 0 { SWEEP } else { FILL }).sum()
     }
 
     /// Waits until all is done that was put into streams, and gives the nodes their results.
