@@ -204,7 +204,8 @@ macro_rules! of_type {
                 assert_eq!(first, None, "the first cell that differs on the CPU, of {case:?} in {format}");
                 let bytes = codec(format).map_or(ScalarType::$variant, |codec| codec.code()).size();
                 let row = (case.shape[1] + 2).next_multiple_of(128 / bytes) * bytes;
-                let limit = case.rows.map(|rows| (rows * 4 * row) as u64);
+                // Room for two regions of each array at least.
+                let limit = case.rows.map(|rows| ((rows * 4 * row) as u64).max(20 << 10));
                 let limited = |builder: tida::TileAccBuilder| match limit {
                     Some(limit) => builder.memory_limit(limit),
                     None => builder,

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::Result;
 
 /// Where the kernels go.
-const FILE: &str = "tida/tests/corpus/generated.rs";
+const FILE: &str = "tests/corpus/generated.rs";
 /// What the checked-in file is made from.
 const SEED: u64 = 1;
 const COUNT: usize = 16;
@@ -488,7 +488,7 @@ impl Maker {
 mod tests {
     #[test]
     fn the_checked_in_kernels_are_what_the_seed_gives() {
-        let file = include_str!("../../tida/tests/corpus/generated.rs");
+        let file = include_str!("../../tests/corpus/generated.rs");
         assert!(file == super::source(super::SEED, super::COUNT), "run `cargo xtask corpus`");
     }
 }
