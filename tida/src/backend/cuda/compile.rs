@@ -368,8 +368,8 @@ impl CudaKernel {
             driver.attribute(device, CUdevice_attribute::CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK)?;
         let most =
             driver.attribute(device, CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)?;
-        let all = u64::from(blocks) * (u64::from(own) + reserved.max(0) as u64);
-        let percent = (all * 100).div_ceil(most.max(1) as u64).min(100);
+        let all = u64::from(blocks) * (u64::from(own) + u64::from(reserved));
+        let percent = (all * 100).div_ceil(u64::from(most.max(1))).min(100);
         let carveout = CUfunction_attribute::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
         // SAFETY: the function is alive.
         unsafe { call!(driver, cuFuncSetAttribute(self.function, carveout, percent as c_int)) }
@@ -414,7 +414,7 @@ impl CudaKernel {
                 call!(driver, cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, function, threads, shared))
             }?;
             self.facts.occupancy = Some(blocks.max(0) as f32 * threads as f32 / held as f32);
-            self.share(blocks.max(0) as u32)?;
+            self.share(blocks.max(0).cast_unsigned())?;
         }
         self.params = driver.cuFuncGetParamInfo.and_then(|info| {
             let mut params = Vec::new();
