@@ -243,7 +243,7 @@ pub enum ExprKind {
     Or(ExprId, ExprId),
     /// A cast between scalars, as Rust's `as`.
     Cast(ExprId),
-    /// The value of a code ([`coded`] puts them in).
+    /// The value of a code ([`coded()`] puts them in).
     Decode(Codec, ExprId),
     /// The code of a value; if it saturates it is counted for an argument, or not.
     Encode {
