@@ -100,6 +100,11 @@ pub(super) fn asked(shared: &Shared<'_>) -> u32 {
     if shared.dialect() == Dialect::Cuda && bytes > USUAL { bytes as u32 } else { 0 }
 }
 
+/// Values of planes move to the variables of the planes below.
+fn moved_down(names: &[String]) -> String {
+    names.windows(2).map(|pair| format!("{} = {}; ", pair[0], pair[1])).collect()
+}
+
 /// Functions of numbers of cells that the text calls.
 fn numbers(shared: &Shared<'_>, main: &Text) -> Text {
     let (mut text, device) = (Text::default(), shared.dialect().device());
@@ -380,9 +385,7 @@ impl Streams<'_> {
     /// A value becomes the highest plane that a thread keeps of a cell.
     fn keep(&self, shared: &mut Shared<'_>, text: &mut Text, step: i64, cell: i64, value: &str) {
         let names: Vec<String> = (0..self.stream.kept()).map(|plane| self.kept(shared, step, cell, plane)).collect();
-        let mut moves: String = names.windows(2).map(|pair| format!("{} = {}; ", pair[0], pair[1])).collect();
-        moves += &format!("{} = {value};", names[names.len() - 1]);
-        text.line(moves);
+        text.line(format!("{}{} = {value};", moved_down(&names), names[names.len() - 1]));
     }
 
     /// What other threads will read of a step.

@@ -3,7 +3,7 @@
 //! A warp has a row of the tile. What its threads read of each other on one plane they ask for when a step reads it; what
 //! they read on several planes they ask for when it is the highest of them, and keep.
 
-use super::Streams;
+use super::{Streams, moved_down};
 use crate::emit::shared::Shared;
 use crate::emit::text::Text;
 use crate::plan::Dialect;
@@ -13,20 +13,25 @@ impl Streams<'_> {
     /// A value of another thread of the warp on a plane: kept of a step, or asked for by the step that reads it.
     pub(super) fn told(&self, shared: &mut Shared<'_>, step: i64, place: &Place) -> Option<String> {
         let asked = self.fused.at_once(place).then_some((place.cell, place.thread[1]))?;
-        let [lo, hi] = *self.shuffles.get(&asked)?;
-        let number = self.shuffles.range(..asked).count();
-        Some(match lo < hi {
-            true => shared.own(&format!("told_{step}_{number}_{}", place.plane - lo)),
-            false => shared.own(&format!("told_{number}")),
-        })
+        let planes = *self.shuffles.get(&asked)?;
+        let names = self.told_names(shared, step, (self.shuffles.range(..asked).count(), planes));
+        names.into_iter().nth((place.plane - planes[0]) as usize)
     }
 
-    /// Variables for what is kept, and where shuffles have to go through memory room for them.
+    /// The variables of what is told, of each of its planes: those of several are kept of each step.
+    fn told_names(&self, shared: &mut Shared<'_>, step: i64, (number, [lo, hi]): (usize, [i64; 2])) -> Vec<String> {
+        match lo < hi {
+            true => (0..=hi - lo).map(|plane| shared.own(&format!("told_{step}_{number}_{plane}"))).collect(),
+            false => vec![shared.own(&format!("told_{number}"))],
+        }
+    }
+
+    /// Variables for what is kept.
     pub(super) fn told_before(&self, shared: &mut Shared<'_>, text: &mut Text) {
         for step in 0..self.depth() {
-            for (number, [lo, hi]) in self.shuffles.values().enumerate().filter(|(_, [lo, hi])| lo < hi) {
+            for one in self.shuffles.values().copied().enumerate().filter(|(_, [lo, hi])| lo < hi) {
                 let names: Vec<String> =
-                    (0..=hi - lo).map(|plane| shared.own(&format!("told_{step}_{number}_{plane}")) + " = 0").collect();
+                    self.told_names(shared, step, one).into_iter().map(|name| name + " = 0").collect();
                 text.line(format!("{} {};", self.ty, names.join(", ")));
             }
         }
@@ -49,16 +54,9 @@ impl Streams<'_> {
     pub(super) fn ask(&self, shared: &mut Shared<'_>, text: &mut Text, step: i64) {
         for (number, ((cell, by), [lo, hi])) in self.shuffles.iter().enumerate() {
             let value = self.kept(shared, step - 1, *cell, hi - self.stream.lowest);
-            let names: Vec<String> = match lo < hi {
-                true => {
-                    let name = |plane| format!("told_{}_{number}_{plane}", step - 1);
-                    (0..=hi - lo).map(|plane| shared.own(&name(plane))).collect()
-                }
-                false => vec![shared.own(&format!("told_{number}"))],
-            };
-            let moves: Vec<String> = names.windows(2).map(|pair| format!("{} = {};", pair[0], pair[1])).collect();
-            if !moves.is_empty() {
-                text.line(moves.join(" "));
+            let names = self.told_names(shared, step - 1, (number, [*lo, *hi]));
+            if lo < hi {
+                text.line(moved_down(&names).trim_end());
             }
             let newest = &names[names.len() - 1];
             let head = if lo < hi { newest.clone() } else { format!("const {} {newest}", self.ty) };
