@@ -1,7 +1,8 @@
 //! Several steps in one launch (Lashgar ch. 6): by hand and tida's own, beside one sweep a launch of both.
 //!
 //! By hand are the forms of `benches/reference/fused.cuh` that its program found to be fast, with tiles, depths and chunks of
-//! their own; the fastest counts. Every side is compiled without contraction and gives the bits of single steps. Bytes
+//! their own; the fastest counts. Every side is compiled without contraction and gives the bits of single steps: where products
+//! and sums are rounded together, which is what compilers of CUDA do if they are not told otherwise, all sides say so. Bytes
 //! are those of one sweep a launch, also where fewer are moved.
 
 use cudarc::driver::sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES as SHARED_BYTES;
@@ -26,6 +27,8 @@ struct Stencil<T: Cell, const D: usize> {
     numbers: [T; 5],
     /// Whether its cells have sources.
     sources: bool,
+    /// Whether each product is rounded together with the sum that it goes into.
+    multiply_add: bool,
     step: fn(&mut Fields<T, D>) -> tida::Result<()>,
     /// The new value of the cell at this place of a padded array whose rows and planes are so far apart.
     cell: fn(&[T], usize, [usize; 2], T) -> T,
@@ -168,7 +171,7 @@ impl Form {
         2 * self.levels * values * size_of
     }
 
-    fn definitions(&self, dims: usize, real: &str, type_name: &str) -> Vec<String> {
+    fn definitions(&self, dims: usize, real: &str, type_name: &str, multiply_add: bool) -> Vec<String> {
         let Form { levels, cells: [cx, cy], threads: [tx, ty], mode, blocks } = self;
         let mode = format!("{mode:?}").to_uppercase();
         let form = match dims {
@@ -178,7 +181,9 @@ impl Form {
         let bounds = format!("-DBOUNDS={},{blocks}", self.block());
         // The last one is for generic lambdas, which NVRTC takes for the host's.
         let more = ["--std=c++17", "--device-as-default-execution-space"].map(String::from);
-        [format!("-DREAL={real}"), form, bounds, format!("-DSTENCIL={type_name}")].into_iter().chain(more).collect()
+        let rounding = multiply_add.then(|| String::from("-DMULTIPLY_ADD"));
+        let all = [format!("-DREAL={real}"), form, bounds, format!("-DSTENCIL={type_name}")];
+        all.into_iter().chain(rounding).chain(more).collect()
     }
 
     fn name(&self) -> String {
@@ -219,7 +224,7 @@ impl<'a, T: Cell> Hand<'a, T> {
         let mut kernels = Vec::new();
         let mut single = None;
         for form in stencil.forms {
-            let definitions = form.definitions(D, real, stencil.type_name);
+            let definitions = form.definitions(D, real, stencil.type_name, stencil.multiply_add);
             let definitions: Vec<&str> = definitions.iter().map(String::as_str).collect();
             let module = gpu.compile(SOURCE, Flags::Exact, &definitions)?;
             let fused = function(&module, "fused")?;
@@ -481,6 +486,23 @@ fn mean9(fields: &mut Fields<f64, 2>) -> tida::Result<()> {
     Ok(())
 }
 
+fn mean9_multiply_add(fields: &mut Fields<f64, 2>) -> tida::Result<()> {
+    let Fields { u, next, .. } = fields;
+    let (own, side, corner) = (0.2, 0.15, 0.05);
+    for tile in TileIter::new(u) {
+        compute(
+            &tile,
+            (&mut *next, &*u),
+            kernel!(|next, u, at| {
+                let sides = u[at + [-1, 0]] + u[at + [0, -1]] + u[at + [0, 1]] + u[at + [1, 0]];
+                let corners = u[at + [-1, -1]] + u[at + [-1, 1]] + u[at + [1, -1]] + u[at + [1, 1]];
+                next[at] = corner.mul_add(corners, side.mul_add(sides, own * u[at]));
+            }),
+        )?;
+    }
+    Ok(())
+}
+
 /// How fast a chip warms, how well heat goes along x, y and to the air, and the air's warmth: of no chip in particular.
 const CHIP: [f32; 5] = [0.3, 0.1, 0.15, 0.05, 0.25];
 
@@ -502,48 +524,99 @@ fn hotspot(fields: &mut Fields<f32, 2>) -> tida::Result<()> {
     Ok(())
 }
 
+/// `x * y + z`, rounded once or twice.
+fn multiply_add<T: Cell>(once: bool, x: T, y: T, z: T) -> T {
+    if once { x.multiply_add(y, z) } else { x * y + z }
+}
+
 fn heat3<T: Cell + tida::array::Scalar>(forms: &'static [Form], name: &'static str) -> Stencil<T, 3> {
     Stencil {
         name,
         type_name: "Heat7<REAL>",
         numbers: [T::of(ALPHA); 5],
         sources: false,
+        multiply_add: false,
         step: |fields| T::step3(&fields.u, &mut fields.next),
-        cell: |u, p, [row, plane], _| {
-            let around = u[p + 1] + u[p - 1] + u[p + row] + u[p - row] + u[p + plane] + u[p - plane];
-            u[p] + T::of(ALPHA) * (around - T::of(6.0) * u[p])
-        },
+        cell: |u, p, [row, plane], _| heat3_cell(false, u, p, [row, plane]),
         forms,
     }
 }
 
-/// Each stencil in turn.
+fn heat3_cell<T: Cell>(once: bool, u: &[T], p: usize, [row, plane]: [usize; 2]) -> T {
+    let around = u[p + 1] + u[p - 1] + u[p + row] + u[p - row] + u[p + plane] + u[p - plane];
+    multiply_add(once, T::of(ALPHA), multiply_add(once, T::of(-6.0), u[p], around), u[p])
+}
+
+fn heat2_cell(once: bool, u: &[f64], p: usize, row: usize) -> f64 {
+    let around = u[p + 1] + u[p - 1] + u[p + row] + u[p - row];
+    multiply_add(once, ALPHA, multiply_add(once, -4.0, u[p], around), u[p])
+}
+
+fn mean9_cell(once: bool, u: &[f64], p: usize, row: usize) -> f64 {
+    let sides = u[p - row] + u[p - 1] + u[p + 1] + u[p + row];
+    let corners = u[p - row - 1] + u[p - row + 1] + u[p + row - 1] + u[p + row + 1];
+    multiply_add(once, 0.05, corners, multiply_add(once, 0.15, sides, 0.2 * u[p]))
+}
+
+/// Each stencil in turn, those that can also with their products and sums rounded together.
 pub fn fused(bench: &Bench, output: &mut Output) -> Result<()> {
     let (n3, n2, chip) = (bench.size, 16 * bench.size, 8 * bench.size);
-    compared(bench, output, &heat3::<f64>(HEAT3_F64, "heat3 f64"), n3)?;
-    compared(bench, output, &heat3::<f32>(HEAT3_F32, "heat3 f32"), n3)?;
-    let heat2 = Stencil::<f64, 2> {
+    let heat3_f64 = || heat3::<f64>(HEAT3_F64, "heat3 f64");
+    let heat3_f32 = || heat3::<f32>(HEAT3_F32, "heat3 f32");
+    let heat2 = || Stencil::<f64, 2> {
         name: "heat2 f64",
         type_name: "Heat5<REAL>",
         numbers: [ALPHA; 5],
         sources: false,
+        multiply_add: false,
         step: |fields| crate::heat::step2(&fields.u, &mut fields.next),
-        cell: |u, p, [row, _], _| u[p] + ALPHA * (u[p + 1] + u[p - 1] + u[p + row] + u[p - row] - 4.0 * u[p]),
+        cell: |u, p, [row, _], _| heat2_cell(false, u, p, row),
         forms: HEAT2_F64,
     };
-    compared(bench, output, &heat2, n2)?;
-    let mean9 = Stencil::<f64, 2> {
+    let mean9 = || Stencil::<f64, 2> {
         name: "mean9 f64",
         type_name: "Mean9<REAL>",
         numbers: [0.2, 0.15, 0.05, 0.0, 0.0],
         sources: false,
+        multiply_add: false,
         step: mean9,
-        cell: |u, p, [row, _], _| {
-            let sides = u[p - row] + u[p - 1] + u[p + 1] + u[p + row];
-            let corners = u[p - row - 1] + u[p - row + 1] + u[p + row - 1] + u[p + row + 1];
-            0.2 * u[p] + 0.15 * sides + 0.05 * corners
-        },
+        cell: |u, p, [row, _], _| mean9_cell(false, u, p, row),
         forms: MEAN9_F64,
+    };
+    compared(bench, output, &heat3_f64(), n3)?;
+    compared(bench, output, &heat3_f32(), n3)?;
+    compared(bench, output, &heat2(), n2)?;
+    compared(bench, output, &mean9(), n2)?;
+    let heat3_f64 = Stencil {
+        name: "heat3 f64, multiply-adds",
+        multiply_add: true,
+        step: |fields| f64::step3_multiply_add(&fields.u, &mut fields.next),
+        cell: |u, p, strides, _| heat3_cell(true, u, p, strides),
+        ..heat3_f64()
+    };
+    compared(bench, output, &heat3_f64, n3)?;
+    let heat3_f32 = Stencil {
+        name: "heat3 f32, multiply-adds",
+        multiply_add: true,
+        step: |fields| f32::step3_multiply_add(&fields.u, &mut fields.next),
+        cell: |u, p, strides, _| heat3_cell(true, u, p, strides),
+        ..heat3_f32()
+    };
+    compared(bench, output, &heat3_f32, n3)?;
+    let heat2 = Stencil {
+        name: "heat2 f64, multiply-adds",
+        multiply_add: true,
+        step: |fields| crate::heat::step2_multiply_add(&fields.u, &mut fields.next),
+        cell: |u, p, [row, _], _| heat2_cell(true, u, p, row),
+        ..heat2()
+    };
+    compared(bench, output, &heat2, n2)?;
+    let mean9 = Stencil {
+        name: "mean9 f64, multiply-adds",
+        multiply_add: true,
+        step: mean9_multiply_add,
+        cell: |u, p, [row, _], _| mean9_cell(true, u, p, row),
+        ..mean9()
     };
     compared(bench, output, &mean9, n2)?;
     let hotspot = Stencil::<f32, 2> {
@@ -551,6 +624,7 @@ pub fn fused(bench: &Bench, output: &mut Output) -> Result<()> {
         type_name: "Hotspot<REAL>",
         numbers: CHIP,
         sources: true,
+        multiply_add: false,
         step: hotspot,
         cell: |u, p, [row, _], source| {
             let [step, x, y, air, ambient] = CHIP;

@@ -22,7 +22,11 @@ const CHECKED: usize = 3;
 pub trait Cell: Element + DeviceRepr + Real {
     const NAME: &'static str;
     fn noise(n: usize) -> Self;
+    /// `self * y + z`, rounded once.
+    fn multiply_add(self, y: Self, z: Self) -> Self;
     fn step3(u: &TileArray<Self, 3>, next: &mut TileArray<Self, 3>) -> tida::Result<()>;
+    /// The same, each product rounded together with the sum that it goes into.
+    fn step3_multiply_add(u: &TileArray<Self, 3>, next: &mut TileArray<Self, 3>) -> tida::Result<()>;
 }
 
 macro_rules! cell {
@@ -32,6 +36,10 @@ macro_rules! cell {
 
             fn noise(n: usize) -> $T {
                 noise(n) as $T
+            }
+
+            fn multiply_add(self, y: $T, z: $T) -> $T {
+                self.mul_add(y, z)
             }
 
             fn step3(u: &TileArray<$T, 3>, next: &mut TileArray<$T, 3>) -> tida::Result<()> {
@@ -55,6 +63,27 @@ macro_rules! cell {
                 }
                 Ok(())
             }
+
+            fn step3_multiply_add(u: &TileArray<$T, 3>, next: &mut TileArray<$T, 3>) -> tida::Result<()> {
+                let alpha = ALPHA as $T;
+                for tile in TileIter::new(u) {
+                    compute(
+                        &tile,
+                        (&mut *next, u),
+                        kernel!(|next, u, at| {
+                            let c = u[at];
+                            let around = u[at + [0, 0, 1]]
+                                + u[at - [0, 0, 1]]
+                                + u[at + [0, 1, 0]]
+                                + u[at - [0, 1, 0]]
+                                + u[at + [1, 0, 0]]
+                                + u[at - [1, 0, 0]];
+                            next[at] = c.mul_add(-6.0, around).mul_add(alpha, c);
+                        }),
+                    )?;
+                }
+                Ok(())
+            }
         }
     )*};
 }
@@ -70,6 +99,23 @@ pub fn step2(u: &TileArray<f64, 2>, next: &mut TileArray<f64, 2>) -> tida::Resul
             kernel!(|next, u, at| {
                 let c = u[at];
                 next[at] = c + alpha * (u[at + [0, 1]] + u[at - [0, 1]] + u[at + [1, 0]] + u[at - [1, 0]] - 4.0 * c);
+            }),
+        )?;
+    }
+    Ok(())
+}
+
+/// The same, each product rounded together with the sum that it goes into.
+pub fn step2_multiply_add(u: &TileArray<f64, 2>, next: &mut TileArray<f64, 2>) -> tida::Result<()> {
+    let alpha = ALPHA;
+    for tile in TileIter::new(u) {
+        compute(
+            &tile,
+            (&mut *next, u),
+            kernel!(|next, u, at| {
+                let c = u[at];
+                let around = u[at + [0, 1]] + u[at - [0, 1]] + u[at + [1, 0]] + u[at - [1, 0]];
+                next[at] = c.mul_add(-4.0, around).mul_add(alpha, c);
             }),
         )?;
     }

@@ -3,6 +3,7 @@
 //
 //     nvcc -O3 -arch=sm_90 -std=c++17 --fmad=false --split-compile=0 fused.cu -o fused && ./fused [STENCIL [CELLS OF AN AXIS]]
 //
+// With -DMULTIPLY_ADD products and the sums they go into are rounded once, as nvcc does by itself without --fmad=false.
 // Stencils: heat3_f64, heat3_f32, heat2_f64, heat2_f32, mean9_f64, hotspot_f32; all of them without one.
 
 #include "fused.cuh"

@@ -23,10 +23,19 @@ template <int N> struct Is { static constexpr int value = N; };
 // Neighbouring values that are moved together.
 template <typename T, int N> struct alignas(sizeof(T) * N) Pack { T at[N]; };
 
+// x * y + z, rounded once with -DMULTIPLY_ADD.
+template <typename T> __device__ __forceinline__ T multiply_add(T x, T y, T z) {
+#ifdef MULTIPLY_ADD
+    return fma(x, y, z);
+#else
+    return x * y + z;
+#endif
+}
+
 template <typename T> struct Heat7 {
     T a;
     __device__ T operator()(T mid, T east, T west, T south, T north, T above, T below) const {
-        return mid + a * (east + west + south + north + above + below - T(6) * mid);
+        return multiply_add(a, multiply_add(T(-6), mid, east + west + south + north + above + below), mid);
     }
 };
 
@@ -35,7 +44,7 @@ template <typename T> struct Heat5 {
     static constexpr bool CORNERS = false, SOURCE = false;
     T a;
     __device__ T operator()(const T *, const T *mid, const T *, T north, T south, T) const {
-        return mid[1] + a * (mid[2] + mid[0] + south + north - T(4) * mid[1]);
+        return multiply_add(a, multiply_add(T(-4), mid[1], mid[2] + mid[0] + south + north), mid[1]);
     }
 };
 
@@ -45,7 +54,7 @@ template <typename T> struct Mean9 {
     __device__ T operator()(const T *up, const T *mid, const T *down, T, T, T) const {
         T sides = up[1] + mid[0] + mid[2] + down[1];
         T corners = up[0] + up[2] + down[0] + down[2];
-        return own * mid[1] + side * sides + corner * corners;
+        return multiply_add(corner, corners, multiply_add(side, sides, own * mid[1]));
     }
 };
 
