@@ -3,8 +3,8 @@
 //!
 //! Arrays stay where they are. Each operation trails those before it by what it reads, along the first axis (planes) and
 //! along the second (rows): `schedule.rs` gives the steps along both. A **lane** is what the operations do in one step of
-//! rows: it marches through the planes one step at a time, with a few planes of a few rows of each array in the cache of
-//! the thread that runs it. Step `k` of a lane comes after step `k` of the lane before it and after step `k - 1` of its
+//! rows: it marches through the planes one step at a time (a plane, or some where they are short), with a few planes of a few
+//! rows of each array in the cache of the thread that runs it. Step `k` of a lane comes after step `k` of the lane before it and after step `k - 1` of its
 //! own: two cells of which one needs the other lie in steps that are ordered along both axes, or in one step, where
 //! operations run in the order in which they were recorded. So threads take lanes in turn, each a step behind the one before.
 
@@ -34,6 +34,13 @@ const START: f64 = 200.0;
 
 /// Operations of a pass at most: more save little.
 const DEEPEST: usize = 64;
+
+/// Planes that a lane takes at once where they are short: an operation then finds what it read for the plane before in the
+/// first-level cache, and threads look at each other less often.
+const THICK: i64 = 4;
+
+/// Bytes of one plane of a lane of one array that are short: of three such planes, two stay in the first-level cache.
+const SHORT: f64 = 16384.0;
 
 /// A pass has to save so much of what single sweeps load, to be worth its order.
 const WORTH: f64 = 0.8;
@@ -117,6 +124,8 @@ pub(in crate::acc) fn can_fill(planar: &dyn Planar) -> bool {
 struct Task {
     /// Number of its node in the chain.
     link: usize,
+    /// The first of four axes that its arrays have.
+    axis: usize,
     /// The step of a ghost fill; else it is the sweep of the link.
     fill: Option<(usize, FillStep)>,
     /// A piece of it has failed: what it leaves is of no use.
@@ -141,8 +150,8 @@ struct Pass {
     ops: Range<usize>,
     /// Sweeps among them.
     sweeps: usize,
-    /// Rows of a lane; none if there is but one operation to run.
-    rows: Option<i64>,
+    /// Rows of a lane, and planes that it takes at once; none if there is but one operation to run.
+    lane: Option<(i64, i64)>,
 }
 
 /// How far a lane has come: a line of the cache for each.
@@ -153,8 +162,8 @@ struct Progress(AtomicUsize);
 impl<'a> Wave<'a> {
     fn new(chain: &'a Chain, results: &[Result<(), Error>]) -> Wave<'a> {
         let (mut tasks, mut along) = (Vec::new(), [Vec::new(), Vec::new()]);
-        let mut add = |link: usize, fill: Option<(usize, FillStep)>, [planes, rows]: [Op; 2]| {
-            tasks.push(Task { link, fill, failed: AtomicBool::new(false) });
+        let mut add = |link: usize, axis: usize, fill: Option<(usize, FillStep)>, [planes, rows]: [Op; 2]| {
+            tasks.push(Task { link, axis, fill, failed: AtomicBool::new(false) });
             along[0].push(planes);
             along[1].push(rows);
         };
@@ -175,7 +184,7 @@ impl<'a> Wave<'a> {
                         };
                         Op { planes, accesses: uses.iter().map(access).collect(), steps: 1 }
                     };
-                    add(number, None, [op(axis, |one| one.read), op(axis + 1, |one| one.across)]);
+                    add(number, axis, None, [op(axis, |one| one.read), op(axis + 1, |one| one.across)]);
                 }
                 LinkWork::Ghosts { array, .. } => {
                     for step in planar(*array).map(|planar| planar.steps()).unwrap_or_default() {
@@ -188,7 +197,8 @@ impl<'a> Wave<'a> {
                             Op { planes: step.cells[axis].clone(), accesses: smallvec![access], steps: 1 }
                         };
                         let ops = [op(0), op(1)];
-                        add(number, Some((*array, step)), ops);
+                        // A fill knows the axes of its array.
+                        add(number, 0, Some((*array, step)), ops);
                     }
                 }
             }
@@ -227,8 +237,13 @@ impl<'a> Wave<'a> {
             }
             let rows = self.lane(first..number + 1, &skews[1], fitting as i64);
             let cells = self.rows.iter().sum::<usize>() as f64 / (8 * arrays) as f64 * rows as f64;
+            let wide = rows as f64;
+            let short = self.rows.iter().all(|bytes| *bytes as f64 * wide <= SHORT);
+            let thicker = (THICK - 1) as f64 * self.rows.iter().sum::<usize>() as f64;
+            let thick = if short && (each + thicker) * wide + shared <= room { THICK } else { 1 };
             let cost = (rows + more) as f64 / (rows * sweeps.max(1) as i64) as f64 + START / cells.max(1.0);
-            passes.push((cost, Pass { ops: first..number + 1, sweeps, rows: (sweeps > 1).then_some(rows) }));
+            let lane = (sweeps > 1).then_some((rows, thick));
+            passes.push((cost, Pass { ops: first..number + 1, sweeps, lane }));
         }
         let best = passes.iter().enumerate().filter(|(_, (cost, _))| *cost <= WORTH);
         // Of equal ones the longest, as ghost fills cost nothing here.
@@ -236,7 +251,7 @@ impl<'a> Wave<'a> {
         // Passes of about one length.
         let left = self.tasks.len() - first;
         let even = left.div_ceil(left.div_ceil(best + 1));
-        let alone = Pass { ops: first..first + 1, sweeps: 1, rows: None };
+        let alone = Pass { ops: first..first + 1, sweeps: 1, lane: None };
         if best == 0 { alone } else { passes.into_iter().nth(even - 1).map_or(alone, |(_, pass)| pass) }
     }
 
@@ -251,8 +266,8 @@ impl<'a> Wave<'a> {
 
     fn run(&self, pass: &Pass) {
         let arrays = self.rows.len();
-        let Some(rows) = pass.rows else { return pass.ops.clone().for_each(|number| self.whole(number)) };
-        let planes = steps(&self.along[0][pass.ops.clone()], arrays, 1);
+        let Some((rows, thick)) = pass.lane else { return pass.ops.clone().for_each(|number| self.whole(number)) };
+        let planes = steps(&self.along[0][pass.ops.clone()], arrays, thick);
         let lanes = steps(&self.along[1][pass.ops.clone()], arrays, rows);
         let progress: Vec<Progress> = lanes.iter().map(|_| Progress::default()).collect();
         let next = AtomicUsize::new(0);
@@ -293,9 +308,8 @@ impl<'a> Wave<'a> {
             return;
         }
         self.guarded(task, || match (&self.chain.links[task.link].work, &task.fill) {
-            (LinkWork::Sweep { launch, boxes, uses, .. }, _) => {
-                let planar = uses.first().and_then(|one| self.chain.arrays[one.array].planar());
-                let Some(axis) = planar.map(|planar| 4 - planar.facts().rank) else { return Ok(()) };
+            (LinkWork::Sweep { launch, boxes, .. }, _) => {
+                let axis = task.axis;
                 // Whole rows of one plane are memory of their own for a kernel.
                 for plane in planes.clone() {
                     for (region, cells) in boxes {
