@@ -273,6 +273,26 @@ fn tried(acc: &TileAcc) -> Vec<u64> {
     bits
 }
 
+/// Steps that run three at a time. The bits of all cells.
+fn tried_together(acc: &TileAcc) -> Vec<u64> {
+    let mut u = TileArray::<f64, 2>::builder([264, 170]).ghost(1).boundary(Boundary::Periodic).build(acc).unwrap();
+    u.fill(|[j, i]| ((j * 131 + i * 17) % 97) as f64 / 97.0).unwrap();
+    let mut next = u.like().unwrap();
+    for _ in 0..10 {
+        u.fill_ghosts().unwrap();
+        for tile in TileIter::new(&u) {
+            compute(
+                &tile,
+                (&mut next, &u),
+                kernel!(|next, u, at| next[at] = 0.5 * u[at] + 0.25 * (u[at - [1, 0]] + u[at + [0, 1]])),
+            )
+            .unwrap();
+        }
+        std::mem::swap(&mut u, &mut next);
+    }
+    [u, next].iter().flat_map(|array| array.to_ndarray().unwrap()).map(f64::to_bits).collect()
+}
+
 /// A process of [`what_trials_found_is_kept`].
 #[test]
 fn a_process_with_trials() {
@@ -297,7 +317,13 @@ fn a_process_with_trials() {
     );
     let text = text.unwrap().to_string();
     assert_eq!(text.contains("tuned: boxes of up to 512 x 256 cells, 65536 in all: "), tune == "1", "{text}");
-    println!("{trials} trials");
+    let together = on_a_device(TileAcc::builder().tune(tune == "1").fuse(Fuse::Steps(3))).unwrap();
+    assert!(tried_together(&together) == tried_together(&cpu));
+    let of_steps = together.stats().trials;
+    assert!(together.stats().fused_steps >= 3, "{}", together.stats());
+    assert!(tried_together(&together) == tried_together(&cpu));
+    assert_eq!(together.stats().trials, of_steps);
+    println!("{} trials", trials + of_steps);
 }
 
 #[test]
@@ -325,9 +351,9 @@ fn what_trials_found_is_kept() {
     assert_eq!(process("0"), 0, "no one asked for trials");
     assert_eq!(found(), Vec::<std::path::PathBuf>::new());
     assert!(process("1") > 0);
-    // Two kernels over arrays in a row, and one over others.
+    // Two kernels over arrays in a row, one over others, steps that run together, and the step that is left of them.
     let files = found();
-    assert_eq!(files.len(), 3, "{files:?}");
+    assert_eq!(files.len(), 5, "{files:?}");
     assert_eq!(process("1"), 0, "another process tries again");
     files.iter().for_each(|path| std::fs::write(path, "tida trials 1\nmarch 7").unwrap());
     assert!(process("1") > 0, "a file that is not what was written");

@@ -15,7 +15,7 @@ use crate::analysis::{Analysis, IndexForm, Symbol};
 use crate::element::{ElementType, ScalarType};
 use crate::ir::{Access, ExprId, ExprKind, Kernel, has_while};
 
-pub use choice::{Asked, Chosen, LONGEST, Parts, Target, choose, single};
+pub use choice::{Asked, Chosen, LONGEST, Parts, Target, choose, single, worth_a_trial};
 
 /// What lies beyond a face of the box that is swept, between steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

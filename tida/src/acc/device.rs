@@ -16,7 +16,7 @@ use super::timeline::{Recorder, SpanKind, Stats, restart};
 use super::tracker::Tracker;
 use crate::backend::{Backend, COPIES, Code, Kernel, Memory, STREAMS};
 use crate::compute::registers::Without;
-use crate::compute::tune::{TrialKey, Winner};
+use crate::compute::tune::{StepsKey, StepsWinner, TrialKey, Winner};
 use crate::error::{Error, ErrorKind};
 
 /// A device of one accelerator.
@@ -69,7 +69,9 @@ pub(crate) struct Opened {
     /// Emitted kernels by the identity of what was analysed, and plan; the failures too.
     ready: Mutex<Made<(usize, Plan), Ready>>,
     /// What timed trials found.
-    winners: Mutex<HashMap<TrialKey, Arc<OnceLock<Winner>>>>,
+    winners: Found<TrialKey, Winner>,
+    /// The same of several steps as one launch.
+    steps_winners: Found<StepsKey, StepsWinner>,
     /// Held by who times plans: one launch at a time.
     trying: Mutex<()>,
     /// Records of faults that no launch uses now.
@@ -80,6 +82,27 @@ pub(crate) struct Opened {
 
 /// What was made so far, the failures too.
 type Made<K, V> = HashMap<K, Arc<OnceLock<Result<Arc<V>, Error>>>>;
+
+/// What timed trials found.
+#[derive(Debug)]
+pub(crate) struct Found<K, W>(Mutex<HashMap<K, Arc<OnceLock<W>>>>);
+
+impl<K: Eq + Hash + Clone, W: Copy> Found<K, W> {
+    /// What was found for this, or the place for it.
+    pub fn of(&self, key: &K) -> Arc<OnceLock<W>> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = all.get(key) {
+            return known.clone();
+        }
+        all.entry(key.clone()).or_default().clone()
+    }
+
+    /// All that was found.
+    pub fn all(&self) -> Vec<(K, W)> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.iter().filter_map(|(key, winner)| Some((key.clone(), *winner.get()?))).collect()
+    }
+}
 
 /// What was made under this key, or is made now. Whoever asks for the same meanwhile waits, others do not.
 fn made<K: Eq + Hash, V: ?Sized>(
@@ -129,7 +152,8 @@ impl Opened {
             kernels: Mutex::default(),
             own: Mutex::default(),
             ready: Mutex::default(),
-            winners: Mutex::default(),
+            winners: Found(Mutex::default()),
+            steps_winners: Found(Mutex::default()),
             trying: Mutex::default(),
             fault_records: Mutex::default(),
             constants: Mutex::default(),
@@ -319,19 +343,14 @@ impl DeviceCore {
         self.tune
     }
 
-    /// What trials found for this, or the place for it.
-    pub fn winner(&self, key: &TrialKey) -> Arc<OnceLock<Winner>> {
-        let mut winners = self.opened.winners.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = winners.get(key) {
-            return known.clone();
-        }
-        winners.entry(key.clone()).or_default().clone()
+    /// What trials found.
+    pub fn winners(&self) -> &Found<TrialKey, Winner> {
+        &self.opened.winners
     }
 
-    /// All that trials found.
-    pub fn winners(&self) -> Vec<(TrialKey, Winner)> {
-        let winners = self.opened.winners.lock().unwrap_or_else(PoisonError::into_inner);
-        winners.iter().filter_map(|(key, winner)| Some((key.clone(), *winner.get()?))).collect()
+    /// What trials of several steps as one launch found.
+    pub fn steps_winners(&self) -> &Found<StepsKey, StepsWinner> {
+        &self.opened.steps_winners
     }
 
     /// What who times plans holds.

@@ -5,12 +5,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use smallvec::SmallVec;
-use tida_kernels::plan::fuse::{Asked, Chosen, Faces, Parts, Target, choose, single};
-use tida_kernels::plan::{Dialect, Goal};
+use tida_kernels::plan::fuse::{Asked, Chosen, Faces, Parts, Steps, Target, choose, single};
+use tida_kernels::plan::{Dialect, Goal, Plan};
 
 use super::args::OnDevice;
-use super::device::{DeviceArg, DeviceLaunch, Extent, Held, SweepLaunch};
+use super::device::{Commands, DeviceArg, DeviceLaunch, Extent, Held, SweepLaunch};
 use super::prepare::Prepared;
+use super::tune;
 use crate::acc::device::DeviceCore;
 use crate::acc::node::{Done, Queue};
 use crate::acc::sweep::{Fusible, Together};
@@ -37,7 +38,7 @@ impl Prepared {
         self.chosen(device, cells, faces, (most, true)).map_or(1, |chosen| chosen.fused.depth.into())
     }
 
-    fn extent(&self, cells: &GridBox<4>) -> Extent {
+    pub(super) fn extent(&self, cells: &GridBox<4>) -> Extent {
         (4 - self.kernel.rank..4).map(|axis| cells.hi[axis] - cells.lo[axis]).collect()
     }
 
@@ -51,8 +52,11 @@ impl Prepared {
         (most, odd): (u32, bool),
     ) -> Option<Arc<Chosen>> {
         let steps = self.steps.as_ref()?;
-        let (facts, parts) = (device.backend().facts(), device.fuse().parts());
-        let Facts { machine, most_shared, block_threads, .. } = facts;
+        let Facts { machine, most_shared, block_threads, .. } = device.backend().facts();
+        let asked = device.fuse().parts();
+        // What trials found holds for as many steps as they were.
+        let fits = |found: &Parts| found.depth.is_some_and(|depth| depth == most || odd && depth < most);
+        let parts = tune::steps::known(self, device, cells, faces).filter(fits).unwrap_or(asked);
         let key = Asking {
             extent: self.extent(cells),
             faces: *faces,
@@ -63,26 +67,50 @@ impl Prepared {
         if let Some(known) = self.choices.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return known.clone();
         }
-        let target = Target {
-            extent: &key.extent,
-            faces,
-            machine,
-            shared: *most_shared,
-            threads: *block_threads,
-            work: steps.work,
-            others: steps.others,
-            unrolled: facts.gpu,
-            shuffles: facts.dialect == Dialect::Cuda,
-        };
+        let target = self.target(device, steps, &key.extent, faces);
         let forced = !odd || parts != Parts::default();
         let gains = |chosen: &Chosen| forced || chosen.cycles < GAIN * single(steps, &target);
-        let chosen = choose(steps, &target, &parts, most, odd).filter(gains).map(Arc::new);
+        let way = |parts: &Parts| choose(steps, &target, parts, most, odd).filter(gains);
+        let by_themselves = odd && parts.depth == Some(1);
+        let chosen = way(&parts).or_else(|| if by_themselves { None } else { way(&asked) }).map(Arc::new);
         let mut choices = self.choices.lock().unwrap_or_else(PoisonError::into_inner);
         if choices.len() >= CHOICES {
             choices.clear();
         }
         choices.insert(key, chosen.clone());
         chosen
+    }
+
+    /// Why so many steps do not run in one launch.
+    fn refused(&self, steps: u32, found: &str) -> Error {
+        Error::new(
+            ErrorKind::Kernel,
+            format!("run {steps} steps of the kernel at {} in one launch", self.place()),
+            found,
+            "run it with `TIDA_FUSE=off`, and report this",
+        )
+    }
+
+    /// Where steps over such a box are to run.
+    pub(super) fn target<'a>(
+        &self,
+        device: &'a DeviceCore,
+        steps: &Steps,
+        extent: &'a [i64],
+        faces: &'a Faces,
+    ) -> Target<'a> {
+        let facts = device.backend().facts();
+        Target {
+            extent,
+            faces,
+            machine: &facts.machine,
+            shared: facts.most_shared,
+            threads: facts.block_threads,
+            work: steps.work,
+            others: steps.others,
+            unrolled: facts.gpu,
+            shuffles: facts.dialect == Dialect::Cuda,
+        }
     }
 }
 
@@ -122,38 +150,19 @@ impl SweepLaunch<'_> {
         held: Arc<dyn Any + Send + Sync>,
     ) -> Result<Done, Error> {
         let (prepared, Together { steps, cells, faces, .. }) = (self.prepared, together);
-        let refused = |found: &str| {
-            Error::new(
-                ErrorKind::Kernel,
-                format!("run {steps} steps of the kernel at {} in one launch", prepared.place()),
-                found,
-                "run it with `TIDA_FUSE=off`, and report this",
-            )
-        };
         let usual = together.usual(4 - prepared.kernel.rank);
-        let Some(chosen) = prepared.chosen(queue.device, &usual, faces, (*steps, false)).filter(|_| !self.checked)
-        else {
-            return Err(refused("no way to run so many over this box"));
-        };
         let launch = DeviceLaunch { within: Some(*cells), ..self.at(queue, args) };
+        if part == *cells && !launch.checked {
+            // SAFETY: handed on.
+            unsafe { tune::steps::tried(&launch, queue, (region, part), faces) };
+        }
+        let Some(chosen) = prepared.chosen(queue.device, &usual, faces, (*steps, false)).filter(|_| !launch.checked)
+        else {
+            return Err(prepared.refused(*steps, "no way to run so many over this box"));
+        };
         let mut kept = Held::new();
         let mut put = || {
-            let grid = queue.device.backend().facts().grid;
-            let mut plan = launch.plan(
-                queue.device.backend().facts(),
-                queue.device.math(),
-                (&prepared.extent(&part), part.cells() as u64),
-                false,
-            );
-            (plan.block, plan.march, plan.fused) = (chosen.block, Some(chosen.planes), Some(chosen.fused.clone()));
-            plan.cache.clear();
-            plan.registers = 0;
-            plan.narrow &= launch.fits(region, cells, &chosen);
-            let blocks = plan.blocks(&prepared.extent(&part));
-            if (0..3).any(|d| blocks[d] > grid[d]) {
-                return Err(refused("more blocks than a launch can have"));
-            }
-            let commands = launch.commands_of(queue.device, plan, &[(region, part)], &mut kept)?;
+            let commands = launch.steps_commands(queue.device, (region, part), cells, &chosen, &mut kept)?;
             // SAFETY: handed on; such kernels raise no fault; what the launch uses is kept below.
             unsafe { commands.put(&launch, queue, None) }
         };
@@ -166,6 +175,43 @@ impl SweepLaunch<'_> {
 }
 
 impl DeviceLaunch<'_> {
+    /// The plan of a launch of several steps that leaves a part of a region's box.
+    pub(super) fn steps_plan(
+        &self,
+        device: &DeviceCore,
+        (region, part): (usize, &GridBox<4>),
+        cells: &GridBox<4>,
+        chosen: &Chosen,
+    ) -> Plan {
+        let size = (&self.prepared.extent(part), part.cells() as u64);
+        let mut plan = self.plan(device.backend().facts(), device.math(), (&size.0[..], size.1), false);
+        (plan.block, plan.march, plan.fused) = (chosen.block, Some(chosen.planes), Some(chosen.fused.clone()));
+        plan.cache.clear();
+        plan.registers = 0;
+        plan.narrow &= self.fits(region, cells, chosen);
+        plan
+    }
+
+    /// The launch of several steps with what it is given; what must live until it is done goes into `held`.
+    ///
+    /// # Errors
+    /// As [`DeviceLaunch::commands`], and more blocks than a launch can have.
+    pub(super) fn steps_commands(
+        &self,
+        device: &DeviceCore,
+        (region, part): (usize, GridBox<4>),
+        cells: &GridBox<4>,
+        chosen: &Chosen,
+        held: &mut Held,
+    ) -> Result<Commands, Error> {
+        let plan = self.steps_plan(device, (region, &part), cells, chosen);
+        let (blocks, grid) = (plan.blocks(&self.prepared.extent(&part)), device.backend().facts().grid);
+        if (0..3).any(|d| blocks[d] > grid[d]) {
+            return Err(self.prepared.refused(chosen.fused.depth.into(), "more blocks than a launch can have"));
+        }
+        self.commands_of(device, plan, &[(region, part)], held)
+    }
+
     /// Whether positions of all cells of a box, and of those around it, fit 32 bits.
     fn fits(&self, region: usize, cells: &GridBox<4>, chosen: &Chosen) -> bool {
         debug_assert!(self.goal == Goal::Sweep);

@@ -4,8 +4,10 @@
 //! A trial changes no result. A kernel that reads nothing of what it writes writes the same bits again. One that does is
 //! given copies of the arrays that it writes, made anew before each run.
 
+pub(super) mod steps;
+mod winner;
+
 use std::cell::Cell;
-use std::fmt;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
@@ -15,6 +17,10 @@ use tida_kernels::plan::cache::Cache;
 use tida_kernels::plan::trials::{Candidate, Fixed, Given, ROUNDS, best, bucket, gains, hopeless, idle};
 use tida_kernels::plan::{Goal, Plan};
 use tracing::{debug, info};
+
+pub(crate) use steps::{StepsKey, StepsWinner};
+pub(crate) use winner::Winner;
+use winner::{HEAD, Lines};
 
 use super::cache::Hints;
 use super::device::{Commands, DeviceArg, DeviceLaunch, Extent, Held, Wish};
@@ -63,14 +69,6 @@ struct Bucket {
     trips: SmallVec<[u64; 2]>,
 }
 
-/// What trials found.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Winner {
-    pub wish: Wish,
-    /// How many times as fast as the chosen plan; 1 for that plan itself.
-    pub gain: f64,
-}
-
 /// What is to be asked for of the plan of a launch: what the user asked for and, if it can be tried, what the fastest of the
 /// tried plans adds. The first launch of its kind is tried here.
 ///
@@ -84,7 +82,7 @@ pub(super) unsafe fn tuned(launch: &DeviceLaunch<'_>, queue: &Queue<'_>, boxes: 
     }
     let size = (&extent[..], cells, boxes.len() > 1);
     let key = trial_key(launch, queue.device, size);
-    let place = queue.device.winner(&key);
+    let place = queue.device.winners().of(&key);
     let winner = place.get_or_init(|| {
         let on_disk = disk_key(launch, queue.device, &key);
         stored(launch, queue.device, on_disk).unwrap_or_else(|| {
@@ -113,7 +111,7 @@ pub(super) fn known(launch: &DeviceLaunch<'_>, device: &DeviceCore, size: (&[i64
         return None;
     }
     let key = trial_key(launch, device, size);
-    let place = device.winner(&key);
+    let place = device.winners().of(&key);
     let found = place.get().copied().or_else(|| stored(launch, device, disk_key(launch, device, &key)))?;
     Some(*place.get_or_init(|| found))
 }
@@ -126,7 +124,8 @@ pub(super) fn describe(prepared: &Arc<Prepared>, device: &DeviceCore) -> Vec<Str
         format!("boxes of up to {} cells, {cells} in all: {winner}", extent.join(" x "))
     };
     let mine = |(key, _): &(TrialKey, Winner)| key.analysed == Arc::as_ptr(prepared) as usize;
-    let mut lines: Vec<String> = device.winners().into_iter().filter(mine).map(line).collect();
+    let mut lines: Vec<String> = device.winners().all().into_iter().filter(mine).map(line).collect();
+    lines.extend(steps::describe(prepared, device));
     lines.sort();
     lines
 }
@@ -165,12 +164,17 @@ fn trial_key(launch: &DeviceLaunch<'_>, device: &DeviceCore, (extent, cells, man
 /// What a winner is found by on disk: the plainest text of the kernel stands for the kernel, its types and how arrays lie.
 /// The lines that it stands in at the user's do not count.
 fn disk_key(launch: &DeviceLaunch<'_>, device: &DeviceCore, key: &TrialKey) -> disk::Key {
-    let source = emit(&launch.prepared.kernel, &launch.prepared.analysis, &key.plain);
-    let code = |line: &str| line.split("  // ").next().unwrap_or_default().replace(&source.entry, "kernel");
-    let text: Vec<String> = source.text.lines().map(code).collect();
     let Facts { name, target, .. } = device.backend().facts();
     let others = format!("{:?} {:?} {:?}", key.plain.math, key.asked, key.bucket);
-    disk::Key::new(&[HEAD, &text.join("\n"), name, target, &others])
+    disk::Key::new(&[HEAD, &code(launch, &key.plain), name, target, &others])
+}
+
+/// The text of a kernel with this plan, wherever it stands at the user's.
+fn code(launch: &DeviceLaunch<'_>, plan: &Plan) -> String {
+    let source = emit(&launch.prepared.kernel, &launch.prepared.analysis, plan);
+    let code = |line: &str| line.split("  // ").next().unwrap_or_default().replace(&source.entry, "kernel");
+    let lines: Vec<String> = source.text.lines().map(code).collect();
+    lines.join("\n")
 }
 
 /// The winner that is kept on disk, if it can be one of this launch.
@@ -194,65 +198,6 @@ fn stored(launch: &DeviceLaunch<'_>, device: &DeviceCore, key: disk::Key) -> Opt
         None => debug!(%key, "a file of trials is not what was written"),
     }
     good
-}
-
-/// First line of what is stored: what it is, and the version of its form.
-const HEAD: &str = "tida trials 1";
-
-impl Winner {
-    fn to_text(self) -> String {
-        format!("{HEAD}\ngain {:.4}\n{}", self.gain, Lines(self.wish, "\n"))
-    }
-
-    /// Nothing if it is not what [`Winner::to_text`] gives.
-    fn from_text(text: &str) -> Option<Winner> {
-        let mut lines = text.lines();
-        lines.next().filter(|head| *head == HEAD)?;
-        let gain: f64 = lines.next()?.strip_prefix("gain ")?.parse().ok()?;
-        let mut wish = Wish::default();
-        for line in lines {
-            let mut words = line.split(' ');
-            match words.next()? {
-                "block" => {
-                    let numbers: Option<Vec<u32>> = words.by_ref().map(|word| word.parse().ok()).collect();
-                    wish.block = Some(numbers?.try_into().ok()?);
-                }
-                "march" => wish.march = Some(words.next()?.parse().ok()?),
-                "cache" => {
-                    let (arg, how) = (words.next()?.parse().ok()?, words.next()?);
-                    let all = [Cache::None, Cache::Rbi, Cache::Rbc, Cache::Ehc, Cache::Preload, Cache::Tma];
-                    wish.cache.set(arg, all.into_iter().find(|known| format!("{known:?}") == how)?);
-                }
-                _ => return None,
-            }
-            if words.next().is_some() {
-                return None;
-            }
-        }
-        (gain.is_finite() && gain >= 1.0).then_some(Winner { wish, gain })
-    }
-}
-
-/// What is asked for, a line each.
-struct Lines(Wish, &'static str);
-
-impl fmt::Display for Lines {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut lines = Vec::new();
-        lines.extend(self.0.block.map(|[x, y, z]| format!("block {x} {y} {z}")));
-        lines.extend(self.0.march.map(|cells| format!("march {cells}")));
-        lines.extend(self.0.cache.all().map(|(arg, how)| format!("cache {arg} {how:?}")));
-        f.write_str(&lines.join(self.1))
-    }
-}
-
-impl fmt::Display for Winner {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.gain > 1.0 {
-            true => write!(f, "{}: {:.2} times as fast as what was chosen", Lines(self.wish, ", "), self.gain),
-            false => write!(f, "nothing tried was faster than what was chosen"),
-        }
-    }
 }
 
 /// A plan that is tried.
@@ -308,10 +253,7 @@ unsafe fn try_plans(
     };
     let one_at_a_time = device.trying();
     let _alone = one_at_a_time.lock().unwrap_or_else(PoisonError::into_inner);
-    // What runs beside would be timed too.
-    for stream in 0..=COPIES {
-        device.backend().record(stream)?.finish()?;
-    }
+    alone(device)?;
     let mut trials = Trials {
         launch,
         queue,
@@ -389,7 +331,7 @@ impl Trials<'_, '_, '_> {
         // SAFETY: handed on. The first run was for the driver to get ready.
         let seconds = unsafe { self.run(0)? };
         if self.scratch.is_empty() {
-            self.repeats = (RUN / seconds.max(1e-9)).ceil().clamp(1.0, REPEATS) as usize;
+            self.repeats = repeats(seconds);
         }
         let tiled = tiled(prepared, &self.tried[0].commands.plan);
         let facts = self.queue.device.backend().facts();
@@ -552,57 +494,44 @@ impl Trials<'_, '_, '_> {
             // the array, so that nothing else writes it meanwhile.
             unsafe { backend.copy(stream, (real, 0), (stands_for, 0), real.bytes())? };
         }
-        // The device's clock starts when the copies end, with the launches waiting; that of the host cannot.
-        if !self.clocked.get() {
-            backend.record(stream)?.finish()?;
-        }
-        let (from, start) = (Instant::now(), backend.record_timed(stream)?);
-        for _ in 0..times {
-            // SAFETY: the caller's promise; the kernel has no record of faults, and what it uses is held.
-            unsafe { self.tried[n].commands.put(self.launch, self.queue, None)? };
-        }
-        let end = backend.record_timed(stream)?;
-        end.finish()?;
-        let host = from.elapsed().as_secs_f64();
-        self.queue.device.count_trial();
-        let device = start.time().zip(end.time()).map(|(start, end)| end - start).filter(|seconds| *seconds > 0.0);
-        self.clocked.set(device.is_some());
-        Ok(device.unwrap_or(host) / times as f64)
+        let tried = &self.tried[n].commands;
+        // SAFETY: the caller's promise; the kernel has no record of faults, and what it uses is held.
+        clocked(self.queue, &self.clocked, times, || unsafe { tried.put(self.launch, self.queue, None) })
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_stored_is_read_again() {
-        let mut cache = Hints::default();
-        cache.set(1, Cache::Preload);
-        cache.set(2, Cache::None);
-        for wish in [
-            Wish::default(),
-            Wish { block: Some([32, 8, 1]), march: None, cache },
-            Wish { march: Some(16), ..Wish::default() },
-        ] {
-            let winner = Winner { wish, gain: 1.25 };
-            assert_eq!(Winner::from_text(&winner.to_text()), Some(winner));
-        }
-        let text = Winner { wish: Wish { block: Some([32, 8, 1]), march: Some(4), cache }, gain: 1.5 }.to_text();
-        assert_eq!(text, "tida trials 1\ngain 1.5000\nblock 32 8 1\nmarch 4\ncache 1 Preload\ncache 2 None");
-        for bad in [
-            "",
-            "tida trials 0\ngain 1.5",
-            "tida trials 1",
-            "tida trials 1\ngain nan",
-            "tida trials 1\ngain 0.5",
-            "tida trials 1\ngain 1.5\nblock 32 8",
-            "tida trials 1\ngain 1.5\nblock 32 8 x",
-            "tida trials 1\ngain 1.5\nmarch 4 5",
-            "tida trials 1\ngain 1.5\ncache 1 Rbx",
-            "tida trials 1\ngain 1.5\nspeed 9",
-        ] {
-            assert_eq!(Winner::from_text(bad), None, "{bad}");
-        }
+/// Puts launches into a stream so many times and waits; gives the seconds of one. `clock` says whether the device's events
+/// had the time so far.
+fn clocked(
+    queue: &Queue<'_>,
+    clock: &Cell<bool>,
+    times: usize,
+    mut put: impl FnMut() -> Result<(), Error>,
+) -> Result<f64, Error> {
+    let (backend, stream) = (queue.device.backend(), queue.stream);
+    // The device's clock starts when what waits in the stream ends; that of the host cannot.
+    if !clock.get() {
+        backend.record(stream)?.finish()?;
     }
+    let (from, start) = (Instant::now(), backend.record_timed(stream)?);
+    for _ in 0..times {
+        put()?;
+    }
+    let end = backend.record_timed(stream)?;
+    end.finish()?;
+    let host = from.elapsed().as_secs_f64();
+    queue.device.count_trial();
+    let device = start.time().zip(end.time()).map(|(start, end)| end - start).filter(|seconds| *seconds > 0.0);
+    clock.set(device.is_some());
+    Ok(device.unwrap_or(host) / times as f64)
+}
+
+/// Waits for what runs on a device, which would be timed too.
+fn alone(device: &DeviceCore) -> Result<(), Error> {
+    (0..=COPIES).try_for_each(|stream| device.backend().record(stream)?.finish())
+}
+
+/// Times as often as a launch of so many seconds runs in a trial, to be timed.
+fn repeats(seconds: f64) -> usize {
+    (RUN / seconds.max(1e-9)).ceil().clamp(1.0, REPEATS) as usize
 }

@@ -1,6 +1,7 @@
 //! How many steps run together, and how: what is asked for, and a model of what they cost.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::str::FromStr;
 
 use super::{Faces, Fused, Place, Steps, WARP};
@@ -55,6 +56,35 @@ const MOST: [u32; 3] = [LONGEST, 16, 1024];
 
 /// Most steps of a launch.
 pub const LONGEST: u32 = 31;
+
+impl Chosen {
+    /// The parts that a plan is found again by: its planes and the blocks that have room follow from them.
+    pub fn parts(&self) -> Parts {
+        let Fused { depth, cells: [y, x], shuffled, .. } = self.fused;
+        Parts {
+            depth: Some(depth.into()),
+            block: Some([self.block[0], self.block[1]]),
+            cells: Some((x.into(), Some(y.into()))),
+            planes: None,
+            held: None,
+            shuffled: Some(shuffled),
+        }
+    }
+}
+
+impl fmt::Display for Parts {
+    /// As [`Asked`] understands it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut all = Vec::new();
+        all.extend(self.depth.map(|n| format!("depth={n}")));
+        all.extend(self.block.map(|[x, y]| format!("block={x}x{y}")));
+        all.extend(self.cells.map(|(x, y)| y.map_or(format!("cells={x}"), |y| format!("cells={x}x{y}"))));
+        all.extend(self.planes.map(|n| format!("planes={n}")));
+        all.extend(self.held.map(|n| format!("held={n}")));
+        all.extend(self.shuffled.map(|on| format!("shuffle={}", if on { "on" } else { "off" })));
+        f.write_str(&all.join(","))
+    }
+}
 
 impl FromStr for Asked {
     /// What was found instead, and what is understood.
@@ -157,9 +187,30 @@ const CHAIN: f64 = 90.0;
 /// The best way that is known to run so many steps (or with `odd`, an odd number up to that); none if it is not worth it or
 /// there is none.
 pub fn choose(steps: &Steps, target: &Target<'_>, asked: &Parts, most: u32, odd: bool) -> Option<Chosen> {
+    ways(steps, target, asked, most, odd).into_iter().min_by(|a, b| a.cycles.total_cmp(&b.cycles))
+}
+
+/// Ways to run an odd number of steps up to `most` that are worth a trial, the best first: of each number of steps, with and
+/// without shuffles, the two that should be the fastest; 12 in all.
+pub fn worth_a_trial(steps: &Steps, target: &Target<'_>, asked: &Parts, most: u32) -> Vec<Chosen> {
+    let mut all = ways(steps, target, asked, most, true);
+    all.sort_by(|a, b| a.cycles.total_cmp(&b.cycles));
+    let mut found: Vec<Chosen> = Vec::new();
+    for way in all {
+        let alike =
+            |other: &&Chosen| (other.fused.depth, other.fused.shuffled) == (way.fused.depth, way.fused.shuffled);
+        if found.iter().filter(alike).count() < 2 && found.len() < 12 {
+            found.push(way);
+        }
+    }
+    found
+}
+
+/// All ways to run so many steps, or with `odd` an odd number up to that.
+fn ways(steps: &Steps, target: &Target<'_>, asked: &Parts, most: u32, odd: bool) -> Vec<Chosen> {
     let there = target.extent.len() == steps.rank && target.extent.iter().all(|n| *n > 0);
     if most < 2 || !there || !steps.knows(target.faces, target.extent) {
-        return None;
+        return Vec::new();
     }
     let depths: Vec<u32> = match (odd, asked.depth) {
         (false, _) => vec![most],
@@ -168,7 +219,7 @@ pub fn choose(steps: &Steps, target: &Target<'_>, asked: &Parts, most: u32, odd:
     };
     let forms: Vec<bool> = asked.shuffled.map_or_else(|| vec![false, true], |one| vec![one]);
     let can_shuffle = |form: &bool| !form || target.shuffles && SHUFFLED.contains(&steps.scalar.size());
-    let mut best: Option<Chosen> = None;
+    let mut found = Vec::new();
     for depth in depths.into_iter().filter(|depth| (2..=MOST[0]).contains(depth)) {
         for shuffled in forms.iter().copied().filter(can_shuffle) {
             for [x, y] in asked.block.map_or_else(|| blocks(steps.rank, shuffled), |block| vec![block]) {
@@ -186,17 +237,12 @@ pub fn choose(steps: &Steps, target: &Target<'_>, asked: &Parts, most: u32, odd:
                     };
                     let block = [x, if steps.rank == 2 { 1 } else { y }, 1];
                     let suits = fused.suits(steps.rank, block);
-                    let Some(chosen) = suits.then(|| cost(steps, target, fused, block, asked)).flatten() else {
-                        continue;
-                    };
-                    if best.as_ref().is_none_or(|best| chosen.cycles < best.cycles) {
-                        best = Some(chosen);
-                    }
+                    found.extend(suits.then(|| cost(steps, target, fused, block, asked)).flatten());
                 }
             }
         }
     }
-    best
+    found
 }
 
 /// Bytes of values that threads of a warp can tell each other, and that copies which no thread waits for bring.
