@@ -12,7 +12,9 @@ use tida_kernels::emit::Param;
 use tida_kernels::interp::{Memory, run_box};
 use tida_kernels::ir::{Access, Kernel, Type};
 use tida_kernels::plan::auto::{Latency, Machine};
-use tida_kernels::plan::fuse::{Asked, Face, Faces, Fused, Parts, Steps, Target, choose, fusible, single};
+use tida_kernels::plan::fuse::{
+    Asked, Face, Faces, Fused, Parts, Steps, Target, choose, fusible, single, worth_a_trial,
+};
 use tida_kernels::plan::{Dialect, Goal, Plan};
 use tida_kernels::quote::build::*;
 use tida_kernels::quote::*;
@@ -389,6 +391,8 @@ fn choices_are_made_for_a_machine() {
             shuffles: true,
         };
         let chosen = choose(&steps, &target, &Parts::default(), u32::MAX, true);
+        let ways = worth_a_trial(&steps, &target, &Parts::default(), u32::MAX);
+        assert!(ways.len() > 3 && ways.first() == chosen.as_ref(), "{name}: {ways:?}");
         chosen.map(|chosen| (chosen.fused.depth, chosen.cycles < single(&steps, &target)))
     };
     let large = of("heat_3d", &[512, 512, 512], [Face::Wrap; 2]).unwrap();

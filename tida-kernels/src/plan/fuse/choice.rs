@@ -174,13 +174,19 @@ const REGISTERS: [u64; 4] = [65536, 255, 36, 48];
 /// Bytes that the blocks of a multiprocessor share at most, threads that it has room for, and bytes that a block takes by
 /// itself.
 const TOGETHER: [u64; 3] = [228 << 10, 2048, 1 << 10];
-/// Bytes of memory that a multiprocessor moves in a cycle: single steps and forms with shuffles, and other blocks of several steps.
-const MOVED: [f64; 2] = [15.0, 13.5];
-/// Cycles of a multiprocessor for a cell of a form with shuffles beside its operations, of one warp: a part, and one that the
-/// cells of a thread share; in two axes and in three.
-const APART: [[f64; 2]; 2] = [[0.5, 1.6], [1.0, 11.0]];
+/// Bytes of memory that a multiprocessor moves in a cycle: single steps and forms with shuffles in three axes, blocks without shuffles, and
+/// warps with tiles of their own (two axes), which compute and move in turn.
+const MOVED: [f64; 3] = [15.0, 13.5, 19.5];
+/// Cycles of a multiprocessor for a cell of a form with shuffles in three axes beside its operations, of one warp: a part, and one that the
+/// cells of a thread share.
+const APART: [f64; 2] = [1.0, 11.0];
+/// What a lone block takes more, as nothing else runs while it waits for its own threads (shuffles in three axes); and what
+/// blocks of several warps with tiles of their own take more, as each lasts as long as its last one.
+const LONE: [f64; 2] = [1.15, 1.1];
 /// Most steps that are chosen: what those of a plane wait for one another adds up.
 const DEEPEST: u32 = 7;
+/// Most steps that are chosen of two axes with shuffles, where what is told is read of several rows.
+const CORNERS: u64 = 5;
 /// Cycles that a step of a plane takes at least: shared memory, a chain of operations.
 const CHAIN: f64 = 90.0;
 
@@ -191,7 +197,7 @@ pub fn choose(steps: &Steps, target: &Target<'_>, asked: &Parts, most: u32, odd:
 }
 
 /// Ways to run an odd number of steps up to `most` that are worth a trial, the best first: of each number of steps, with and
-/// without shuffles, the two that should be the fastest; 12 in all.
+/// without shuffles, the three that should be the fastest; 14 in all.
 pub fn worth_a_trial(steps: &Steps, target: &Target<'_>, asked: &Parts, most: u32) -> Vec<Chosen> {
     let mut all = ways(steps, target, asked, most, true);
     all.sort_by(|a, b| a.cycles.total_cmp(&b.cycles));
@@ -199,7 +205,7 @@ pub fn worth_a_trial(steps: &Steps, target: &Target<'_>, asked: &Parts, most: u3
     for way in all {
         let alike =
             |other: &&Chosen| (other.fused.depth, other.fused.shuffled) == (way.fused.depth, way.fused.shuffled);
-        if found.iter().filter(alike).count() < 2 && found.len() < 12 {
+        if found.iter().filter(alike).count() < 3 && found.len() < 14 {
             found.push(way);
         }
     }
@@ -306,6 +312,10 @@ fn cost(steps: &Steps, target: &Target<'_>, fused: Fused, block: [u32; 3], asked
     if threads > target.threads.into() || shared > target.shared || core < 1.0 {
         return None;
     }
+    // With what is kept of the rows before, more steps were no faster.
+    if rank == 2 && fused.shuffled && near > 0 && depth > CORNERS && asked.depth.is_none() {
+        return None;
+    }
     let room = |held: u64| {
         // A multiprocessor has four parts, and each of them its warps and their registers.
         let warps = (threads * held).div_ceil(WARP.into()).next_multiple_of(4);
@@ -322,18 +332,35 @@ fn cost(steps: &Steps, target: &Target<'_>, fused: Fused, block: [u32; 3], asked
     let work = f64::from(target.work);
     let issued = (work + (near + handed) / each + 5.0) / 128.0;
     // Threads of a warp reach for other arrays at cells that lie apart.
-    let far = f64::from(target.others) / 4.0 * f64::from(fused.cells[1]) / 12.0;
+    let far = f64::from(target.others) / 4.0 * f64::from(fused.cells[1]) / 40.0;
     // Few warps do not hide what each waits for.
     let warps = (threads * held) as f64 / 32.0;
-    let cell = match fused.shuffled {
-        true => work / rate + (APART[rank - 2][0] + APART[rank - 2][1] / each) / warps + far,
-        false => (work / rate).max(shared).max(issued) * 1.2 * (1.0 + 6.0 / warps),
+    // What a step reads of other arrays was read by the step before, not long ago: a warp's own rows are still near.
+    let again = f64::from(target.others) * (1.0 + (depth - 1) as f64 / if fused.shuffled { 4.0 } else { 1.0 });
+    let bytes = tile * (size as f64 + again) + core * size as f64;
+    let steps_of = |cell: f64| tile * depth as f64 * cell;
+    let all = held as f64
+        * match (fused.shuffled, rank) {
+            (true, 2) => {
+                let uneven = if fused.tiles(block) > 1 { LONE[1] } else { 1.0 };
+                (steps_of(work / rate + far) + bytes / MOVED[2]) * uneven
+            }
+            (true, _) => {
+                let lone = if held == 1 { LONE[0] } else { 1.0 };
+                let cell = work / rate + (APART[0] + APART[1] / each) / warps + far;
+                steps_of(cell).max(bytes / MOVED[0]) * lone
+            }
+            (false, _) => {
+                let cell = (work / rate).max(shared).max(issued) * 1.2 * (1.0 + 6.0 / warps);
+                steps_of(cell).max(bytes / MOVED[1])
+            }
+        };
+    // Barriers, those of blocks whose rows are long too.
+    let waits = match (fused.shuffled, rank) {
+        (true, _) => 1.0,
+        (false, 2) => 1.25,
+        (false, _) => 1.15,
     };
-    let bytes = tile * (size as f64 + f64::from(target.others) * depth as f64) + core * size as f64;
-    let moved = bytes / if fused.shuffled { MOVED[0] } else { MOVED[1] };
-    let all = held as f64 * (tile * depth as f64 * cell).max(moved);
-    // Barriers of blocks whose rows are long.
-    let waits = if rank == 2 && !fused.shuffled { 1.1 } else { 1.0 };
     let plane = all.max(depth as f64 * CHAIN + 60.0) * waits;
     let warm = (depth as i64 * (i64::from(fused.reach[4 - rank][0]) + stream.lag)) as f64;
     let across = (tiles[0] * tiles[1]) as f64;
