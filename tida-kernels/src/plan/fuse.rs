@@ -107,6 +107,11 @@ pub struct Fused {
     pub unrolled: bool,
     /// Blocks that a multiprocessor should have room for.
     pub held: u8,
+    /// Each step is given captured values of its own.
+    pub varied: bool,
+    /// Kernels that take turns, the steps of a [`cycle`](crate::ir::cycle()): its last captured value says which; 1 for a kernel that
+    /// repeats.
+    pub kernels: u8,
 }
 
 /// What a kernel reads of the array that it is to continue from.

@@ -134,6 +134,8 @@ pub(crate) struct DeviceLaunch<'a> {
     pub fold: Option<(Line, &'a Memory)>,
     /// The box of several steps, of which a launch leaves the planes of the box that it is given.
     pub within: Option<GridBox<4>>,
+    /// What each of several steps has captured, if that differs.
+    pub varied: Option<&'a [Captures]>,
     /// What its plan goes without.
     pub without: Without,
 }
@@ -191,6 +193,7 @@ impl<'a> SweepLaunch<'a> {
             cache: self.cache,
             fold: None,
             within: None,
+            varied: None,
             without: queue.device.without(),
         }
     }
@@ -326,8 +329,8 @@ impl Commands {
 
 /// Most boxes whose geometry is passed by value.
 const FEW: usize = 32;
-/// Most bytes of such geometry: parameters of a kernel have 4 KiB at least.
-const BY_VALUE: usize = 3 << 10;
+/// Most bytes of such geometry, or of what several steps have captured: parameters of a kernel have 4 KiB at least.
+pub(crate) const BY_VALUE: usize = 3 << 10;
 
 /// Most bytes of a captured value passed at launch.
 const CAPTURE: usize = 64;
@@ -463,7 +466,14 @@ impl DeviceLaunch<'_> {
             }
         }
         held.extend(parts.iter().filter_map(|part: &Part| part.table.clone()));
-        let captures = self.captures.list.iter().map(capture_bytes).collect();
+        let captures = match self.varied {
+            None => self.captures.list.iter().map(capture_bytes).collect(),
+            Some(steps) => {
+                let of =
+                    |n: usize| steps.iter().filter_map(move |one| one.list.get(n)).flat_map(capture_bytes).collect();
+                (0..self.captures.list.len()).map(of).collect()
+            }
+        };
         let lengths = self.args.iter().map(length_bytes).collect();
         Ok(Commands { plan, ready, arrays, wholes, maps, captures, lengths, parts })
     }
