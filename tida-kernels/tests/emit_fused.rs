@@ -368,6 +368,34 @@ fn texts_stay_as_they_are() {
     insta::assert_snapshot!("heat_2d.shuffled", text("heat_2d", Dialect::Cuda, true, [64, 1, 1]));
 }
 
+/// The text of two kernels that take turns, each step with captured values of its own.
+#[test]
+fn kernels_take_turns_in_a_text() {
+    let kernel = |axis: usize| {
+        let mut by = [0; 2];
+        by[axis] = 1;
+        let back = by.map(|n: i64| -n);
+        let body = add(load(1, at()), mul(capture(0), add(load(1, at_plus(&by)), load(1, at_plus(&back)))));
+        let args = [("next", bind(Access::Write, F64, 2)), ("u", bind(Access::Read, F64, 2))];
+        let captures = [("c", Type::Scalar(ScalarType::F64))];
+        typed("turns.rs", 2, &args, &captures, &[], block(vec![store(0, at(), body)]), vec![], None)
+    };
+    let both = cycle(&[&kernel(1), &kernel(0)], &[(0, 1); 2]).unwrap();
+    assert_eq!(both.args, [(0, 0), (0, 1)]);
+    let steps = fusible(&both.kernel, &analyse(&both.kernel)).unwrap();
+    let around = faces(&[[Face::Wrap; 2]; 2]);
+    let fused = Fused { varied: true, kernels: 2, unrolled: true, ..fused(&steps, 3, [1, 1], around) };
+    let case = case(&both.kernel, &steps, &[9, 9], fused, &mut Rng(5));
+    let (dialect, block) = (Dialect::Cuda, [64, 1, 1]);
+    let text = source(&both.kernel, &Plan { dialect, block, groups: vec![0; 2], narrow: true, ..case.plan }).text;
+    nvrtc::compile(&text);
+    insta::assert_snapshot!("turns.cuda", text);
+    // Of other types, or the same two arrays the other way around.
+    let life = sample("life");
+    assert!(cycle(&[&both.kernel, &life], &[(0, 1); 2]).is_none());
+    assert!(cycle(&[&kernel(0), &kernel(1)], &[(0, 1), (1, 0)]).is_none());
+}
+
 #[test]
 fn only_some_kernels_take_several_steps() {
     let pair = |name: &str| {

@@ -52,6 +52,12 @@ struct Opened {
     reads: Vec<Read>,
 }
 
+impl Opened {
+    fn reads_around(&self) -> bool {
+        self.fusible.halo != [0; 4]
+    }
+}
+
 /// What a tile reads of an array, which may be gone by now.
 struct Read {
     tracker: Weak<Tracker>,
@@ -172,6 +178,8 @@ impl Fusing {
         let usual = tile.by_planes && tile.pace.is_none() && tile.after.is_empty() && can_stream(tile.touches);
         let known = [self.cycle.kernels].into_iter().chain(1..=KERNELS);
         let found = known.filter(|_| usual).find_map(|kernels| Some((kernels, self.like(tile, kernels)?)));
+        // Where no step reads around its cells they are not worth waiting for.
+        let found = found.filter(|(kernels, _)| self.last.iter().rev().take(*kernels).any(Opened::reads_around));
         let (kernels, pair) = found.unzip();
         if kernels != Some(self.cycle.kernels) {
             self.cycle = Cycle { number: self.cycle.number + 1, kernels: kernels.unwrap_or(0) };
@@ -228,11 +236,13 @@ impl Fusing {
         }));
     }
 
-    /// What the other kernels read that take turns with that of the next sweep: it may be the one that does their work.
+    /// What the other kernels read that take turns with that of the next sweep, of arrays that have their room on the device: it may
+    /// be the one that does their work.
     pub fn beside(&self) -> Vec<BoxTouch> {
         let others = self.last.iter().rev().take(self.cycle.kernels.saturating_sub(1));
         let touch = |one: &Read| {
             let (tracker, (region, read, around, across)) = (one.tracker.upgrade()?, one.touch);
+            let tracker = Some(tracker).filter(|tracker| tracker.storage().is_claimed())?;
             Some(BoxTouch { tracker, region, read, write: None, around, across })
         };
         others.flat_map(|sweep| sweep.reads.iter().filter_map(touch)).collect()
@@ -283,15 +293,17 @@ pub(super) struct Following {
     kernels: usize,
     /// The arrays of the first one, and how far any of them reads.
     pub pair: Pair,
-    /// The ghosts of the array that a step leaves are filled before the next one.
-    pub filled: bool,
+    /// The ghosts of the array that a step leaves are filled before a next one that reads around its cells.
+    filled: bool,
+    /// So they are before every one, or before none.
+    alike: bool,
 }
 
 /// The steps that follow one another from the first on of what was recorded; nothing if that is none.
 pub(super) fn following<'a>(mut recorded: impl Iterator<Item = Recorded<'a>>) -> Option<Following> {
     let Some(Recorded::Sweep(first, boxes, launch)) = recorded.next() else { return None };
     let (mut steps, mut launches, mut last) = (vec![0], vec![launch.clone()], first);
-    let (mut filled, mut between, mut halo) = (None, false, first.halo);
+    let (mut filled, mut between, mut halo, mut seen) = (None, false, first.halo, [false; 2]);
     for (number, one) in recorded.enumerate() {
         // No launch has more, and one step has to follow.
         if steps.len() > LONGEST as usize {
@@ -300,12 +312,13 @@ pub(super) fn following<'a>(mut recorded: impl Iterator<Item = Recorded<'a>>) ->
         match one {
             Recorded::Ghosts(array) if array == last.out => between = true,
             Recorded::Sweep(next, others, launch) => {
-                let same = *filled.get_or_insert(between) == between;
+                let same = next.halo == [0; 4] || *filled.get_or_insert(between) == between;
                 let before = launches.len().checked_sub(first.cycle.kernels).and_then(|n| launches.get(n));
                 let repeats = before.is_none_or(|before| repeats(&**before, &**launch));
                 if !same || !next.follows(&last) || next.cycle != first.cycle || !repeats || others != boxes {
                     break;
                 }
+                seen[usize::from(between)] = true;
                 (last, between) = (next, false);
                 halo.iter_mut().zip(next.halo).for_each(|(most, halo)| *most = halo.max(*most));
                 steps.push(number + 1);
@@ -315,7 +328,8 @@ pub(super) fn following<'a>(mut recorded: impl Iterator<Item = Recorded<'a>>) ->
         }
     }
     let kernels = first.cycle.kernels.clamp(1, launches.len());
-    Some(Following { steps, launches, kernels, pair: Pair { halo, ..first }, filled: filled.unwrap_or(false) })
+    let (filled, alike) = (filled.unwrap_or(false), seen != [true; 2]);
+    Some(Following { steps, launches, kernels, pair: Pair { halo, ..first }, filled, alike })
 }
 
 impl Following {
@@ -326,6 +340,17 @@ impl Following {
         // The step after them overwrites what they do not leave.
         let there = self.steps.len() as u32 - 1;
         (if wanted <= there { wanted } else { depth(there.min(most)) }, wanted > there)
+    }
+
+    /// What lies beyond the faces of their box; nothing if a block cannot know.
+    pub fn faces<'a>(&self, facts_of: impl Fn(usize) -> Option<&'a PlaneFacts>, cells: &GridBox<4>) -> Option<Faces> {
+        let mut faces = faces(&self.pair, facts_of, cells, self.filled)?;
+        if !self.alike {
+            // An array whose ghosts no step reads may never have had its fixed values.
+            let constant = faces.iter_mut().flatten().filter(|face| **face == Face::Constant);
+            constant.for_each(|face| *face = Face::Memory);
+        }
+        Some(faces)
     }
 
     /// So many steps over a box, with what lies beyond it.
@@ -418,7 +443,7 @@ impl Core {
         let Some(following) = following(within.map(Held::recorded)) else { return (None, false) };
         let trackers = distinct(first.arrays.iter().map(|array| &array.tracker));
         let facts_of = |of: usize| trackers.iter().find(|tracker| identity(tracker) == of)?.planar().map(|p| p.facts());
-        let Some(faces) = faces(&following.pair, facts_of, &cells, following.filled) else { return (None, false) };
+        let Some(faces) = following.faces(facts_of, &cells) else { return (None, false) };
         let (steps, more) = following.together(device, (&cells, &faces), u32::MAX);
         let together = following.over(steps, cells, i64::MAX, faces);
         let launches = following.launches(steps);
@@ -468,7 +493,7 @@ pub(super) fn one_box(boxes: &[(usize, GridBox<4>)]) -> Option<(usize, GridBox<4
 }
 
 /// What lies beyond the faces of a box for steps between which ghosts are filled or not; nothing if a block cannot know.
-pub(super) fn faces<'a>(
+fn faces<'a>(
     pair: &Pair,
     facts_of: impl Fn(usize) -> Option<&'a PlaneFacts>,
     cells: &GridBox<4>,

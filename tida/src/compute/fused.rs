@@ -11,8 +11,8 @@ use tida_kernels::scalar::Value;
 
 use super::args::OnDevice;
 use super::cache::Hints;
-use super::capture::{CapturedValue, Captures};
-use super::device::{BY_VALUE, DeviceArg, DeviceLaunch, Extent, Held, SweepLaunch, capture_bytes};
+use super::capture::{CAPTURE, CapturedValue, Captures, capture_bytes};
+use super::device::{BY_VALUE, DeviceArg, DeviceLaunch, Extent, Held, SweepLaunch};
 use super::prepare::Prepared;
 use crate::acc::device::DeviceCore;
 use crate::acc::node::{Done, Queue};
@@ -109,7 +109,8 @@ impl Prepared {
         let facts = device.backend().facts();
         // A CPU behind OpenCL keeps arrays in its caches, and has no memory that threads share.
         let off = device.fuse().is_off() || (!facts.gpu && *device.fuse() == Asked::Auto);
-        if self.steps.is_none() || off || device.backend().simulated().is_some() {
+        let around = self.steps.as_ref().is_some_and(|steps| steps.reads_around());
+        if !around || off || device.backend().simulated().is_some() {
             return 1;
         }
         self.chosen(device, cells, faces, (most, true)).map_or(1, |chosen| chosen.fused.depth.into())
@@ -286,6 +287,13 @@ fn args<'a>(launches: &'a [Arc<dyn Launch>], prepared: &Prepared) -> SmallVec<[O
 }
 
 impl DeviceLaunch<'_> {
+    /// The bytes of each captured value: those of all steps, if they differ.
+    pub fn captured(&self) -> SmallVec<[SmallVec<[u8; CAPTURE]>; 8]> {
+        let Some(steps) = self.varied else { return self.captures.list.iter().map(capture_bytes).collect() };
+        let of = |n: usize| steps.iter().filter_map(move |one| one.list.get(n)).flat_map(capture_bytes).collect();
+        (0..self.captures.list.len()).map(of).collect()
+    }
+
     /// Whether positions of all cells of a box, and of those around it, fit 32 bits.
     fn fits(&self, region: usize, cells: &GridBox<4>, chosen: &Chosen) -> bool {
         debug_assert!(self.goal == Goal::Sweep);

@@ -10,7 +10,7 @@ use super::segments::{Segment, ring_fill};
 use super::{Chain, Link, LinkWork, Use};
 use crate::acc::boxes::union;
 use crate::acc::device::DeviceCore;
-use crate::acc::fuse::{Recorded, faces, following, identity};
+use crate::acc::fuse::{Recorded, following, identity};
 use crate::acc::sweep::{Launch, Together};
 use crate::array::{GridBox, Part, Planar};
 use crate::error::Error;
@@ -19,7 +19,7 @@ use crate::error::Error;
 pub(super) enum OpWork {
     /// The sweep of a link.
     Sweep(usize),
-    /// Steps that run together: the sweeps of a link and of some that come after it.
+    /// Steps that run together: the sweeps of a link and of some that come after it, with their launches.
     Steps(usize, Together, Arc<[Arc<dyn Launch>]>),
     /// A part of the ghost fill of a link, of an array.
     Ghosts(usize, usize, Part),
@@ -115,12 +115,10 @@ pub(super) fn operations(
                     steps(chain, planars, (number, segment), (&boxes[number], results), depth, access)
                 });
                 match several {
-                    Some((together, launches, links, accesses)) => {
+                    Some(Several { work, links, accesses }) => {
                         next = number + links;
-                        add(
-                            OpWork::Steps(number, together, launches),
-                            Op { planes, accesses, steps: together.steps as usize },
-                        );
+                        let steps = work.sweeps() as usize;
+                        add(work, Op { planes, accesses, steps });
                     }
                     None => {
                         let accesses = uses.iter().map(|one| access(number, one)).collect();
@@ -152,8 +150,15 @@ pub(super) fn operations(
     (works, ops)
 }
 
-/// The steps that run together from a link on, before the link `end`, if any do: with the number of links that they are
-/// (their sweeps, and the ghost fills between), and with what they touch.
+/// Steps that run together.
+struct Several {
+    work: OpWork,
+    /// The links that they are: their sweeps, and the ghost fills between.
+    links: usize,
+    accesses: SmallVec<[Access; 4]>,
+}
+
+/// The steps that run together from a link on, before the link `end`, if any do.
 ///
 /// A launch leaves the array that its last step writes. What the steps between would have left in the other one the step after
 /// them overwrites ([`following`] makes sure that there is one), and what they would have left in this one the last of them.
@@ -165,7 +170,7 @@ fn steps(
     (boxes, results): (&[GridBox<4>], &[Result<(), Error>]),
     Depth { device, planes, most }: Depth<'_>,
     access: impl Fn(usize, &Use) -> Access,
-) -> Option<(Together, Arc<[Arc<dyn Launch>]>, usize, SmallVec<[Access; 4]>)> {
+) -> Option<Several> {
     let [cells] = boxes else { return None };
     let recorded = |number: usize| match &chain.links[number].work {
         _ if results[number].is_err() => Recorded::Other,
@@ -177,7 +182,7 @@ fn steps(
     let pair = following.pair;
     let array_of = |of: usize| chain.arrays.iter().position(|tracker| identity(tracker) == of);
     let facts_of = |of: usize| array_of(of).map(|array| planars[array].facts());
-    let mut faces = faces(&pair, facts_of, cells, following.filled)?;
+    let mut faces = following.faces(facts_of, cells)?;
     let (out, inp) = (array_of(pair.out)?, array_of(pair.inp)?);
     let axis = 4 - planars[out].facts().rank;
     // What each of the kernels reads of arrays that take no turns, and how far any of them reads of those that do.
@@ -230,7 +235,8 @@ fn steps(
         let read = read.map(|(low, high)| reach(array, low + between * lo, high + between * hi));
         accesses.push(Access { array, read, write: None });
     }
-    Some((following.over(steps, *cells, planes, faces), following.launches(steps), links, accesses))
+    let together = following.over(steps, *cells, planes, faces);
+    Some(Several { work: OpWork::Steps(number, together, following.launches(steps)), links, accesses })
 }
 
 /// Whether boxes cover all values of every plane that they touch.
