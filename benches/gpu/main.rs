@@ -27,6 +27,7 @@ mod ooc;
 mod programs;
 mod registers;
 mod storage;
+mod turns;
 mod walks;
 
 use std::cell::Cell;
@@ -48,7 +49,7 @@ struct Options {
     #[arg(long, value_enum, default_value_t = On::Cuda)]
     device: On,
     /// Cases whose name holds one of these: heat3, heat2, sincos, sum, slabs, gemm, matvec, nbody, overhead, first, mapping,
-    /// seismic, sweep, writes, fused, channels (with hotspot, pathfinder, stencil, dyadic, tree, product, bodies); and of the set that `--ooc` chooses: many, periodic, pass, exceed, figure; and of that of
+    /// seismic, sweep, writes, fused, turns, channels (with hotspot, pathfinder, stencil, dyadic, tree, product, bodies); and of the set that `--ooc` chooses: many, periodic, pass, exceed, figure; and of that of
     /// `--micro`: loads, banks, latency
     #[arg(long = "case", value_name = "NAME")]
     cases: Vec<String>,
@@ -150,7 +151,7 @@ fn run() -> Result<()> {
         return host::first_call(device);
     }
     type Case = fn(&Bench, &mut Output) -> Result<()>;
-    let in_process: [(&str, Case); 24] = [
+    let in_process: [(&str, Case); 25] = [
         ("heat3 f64", heat::heat3::<f64>),
         ("heat3 f32", heat::heat3::<f32>),
         ("heat2 f64", heat::heat2),
@@ -167,6 +168,7 @@ fn run() -> Result<()> {
         ("sweep", registers::sweeps),
         ("writes", registers::writes),
         ("fused", fused::fused),
+        ("turns", turns::turns),
         ("channels: hotspot", channels::hotspot),
         ("channels: pathfinder", channels::pathfinder),
         ("channels: stencil", channels::stencil),

@@ -10,7 +10,7 @@ use tida_kernels::analysis::analyse;
 use tida_kernels::element::{ElementType, ScalarType};
 use tida_kernels::emit::Param;
 use tida_kernels::interp::{Memory, run_box};
-use tida_kernels::ir::{Access, Kernel, Type};
+use tida_kernels::ir::{Access, Kernel, Type, cycle};
 use tida_kernels::plan::auto::{Latency, Machine};
 use tida_kernels::plan::fuse::{
     Asked, Face, Faces, Fused, Parts, Steps, Target, choose, fusible, single, worth_a_trial,
@@ -18,6 +18,7 @@ use tida_kernels::plan::fuse::{
 use tida_kernels::plan::{Dialect, Goal, Plan};
 use tida_kernels::quote::build::*;
 use tida_kernels::quote::*;
+use tida_kernels::scalar::Value;
 
 /// A box, arrays around it, and how steps run over it.
 struct Case {
@@ -122,7 +123,8 @@ fn case(kernel: &Kernel, steps: &Steps, extent: &[i64], fused: Fused, rng: &mut 
             }
         });
     }
-    let captures = rng.captures(kernel);
+    let sets = if fused.varied { fused.depth } else { 1 };
+    let captures = (0..sets).flat_map(|_| rng.captures(kernel)).collect();
     let plain = plan(kernel, &grids, Dialect::OpenCl, Goal::Sweep, false, false);
     let planes = 1 + rng.below(extent[0] as u64 + 2) as u32;
     let plan = Plan { fused: Some(fused), march: Some(planes), ..plain };
@@ -133,6 +135,18 @@ fn case(kernel: &Kernel, steps: &Steps, extent: &[i64], fused: Fused, rng: &mut 
         to[0] = from[0] + 1 + rng.below((hi[0] - from[0]) as u64) as i64;
     }
     Case { launch: Launch { captures, grids, whole: (lo, hi), boxes: vec![(from, to)] }, plan }
+}
+
+/// What a step is given.
+fn captured(kernel: &Kernel, case: &Case, step: u8) -> Vec<Value> {
+    let fused = case.plan.fused.as_ref().unwrap();
+    let one: usize = kernel.captures.iter().map(|capture| capture.ty.components()).sum();
+    let first = if fused.varied { usize::from(step) * one } else { 0 };
+    let mut values = case.launch.captures[first..first + one].to_vec();
+    if fused.kernels > 1 {
+        values[one - 1] = Value::I32((step % fused.kernels).into());
+    }
+    values
 }
 
 /// The launch leaves what the interpreter leaves, step by step.
@@ -171,7 +185,7 @@ fn check(kernel: &Kernel, steps: &Steps, case: &Case, label: &str) {
             swap(&mut expected);
             fill(&mut expected, inp, (lo, hi), &fused.faces);
         }
-        let (_, fault) = run_box(kernel, &case.launch.captures, lo, hi, &mut expected, 1_000_000).unwrap();
+        let (_, fault) = run_box(kernel, &captured(kernel, case, step), lo, hi, &mut expected, 1_000_000).unwrap();
         assert!(fault.is_none(), "{label}");
     }
     let source = source(kernel, &case.plan);
@@ -207,13 +221,24 @@ fn fused(steps: &Steps, depth: u8, [y, x]: [u8; 2], faces: Faces) -> Fused {
         reach: steps.reach(),
         unrolled: false,
         held: 1,
+        varied: false,
+        kernels: 1,
     }
 }
 
-/// A step that reads around its cell of an array, and at the cell of another one; some in branches, some in a loop.
-fn random(rng: &mut Rng) -> Kernel {
-    let rank = 2 + rng.below(2) as usize;
-    let element = [F32, F64, I32][rng.below(3) as usize];
+/// A step that reads around its cell of an array, and at the cell of another one; some in branches, some in a loop. Or several
+/// that take turns.
+fn random(rng: &mut Rng, several: usize) -> Kernel {
+    let (rank, element) = (2 + rng.below(2) as usize, [F32, F64, I32][rng.below(3) as usize]);
+    let kernels: Vec<Kernel> = (0..several).map(|_| one(rng, rank, element)).collect();
+    match kernels.as_slice() {
+        [kernel] => kernel.clone(),
+        kernels => cycle(&kernels.iter().collect::<Vec<_>>(), &vec![(0, 1); several]).unwrap().kernel,
+    }
+}
+
+/// Such a step.
+fn one(rng: &mut Rng, rank: usize, element: ElementType) -> Kernel {
     let ElementType::Scalar(ty) = element else { unreachable!() };
     let star = rng.below(2) == 0;
     let radius = 1 + rng.below(2) as i64;
@@ -273,7 +298,8 @@ fn random_kernels_take_several_steps() {
     let mut mirrored = 0;
     for seed in first..first + wanted {
         let mut rng = Rng(seed * 77 + 3);
-        let kernel = random(&mut rng);
+        let kernels = [1, 1, 2, 3][(seed / 2 % 4) as usize];
+        let kernel = random(&mut rng, kernels);
         let label = format!("seed {seed}\n{kernel}");
         let Some(steps) = fusible(&kernel, &analyse(&kernel)) else { panic!("{label}") };
         let rank = kernel.rank;
@@ -294,6 +320,7 @@ fn random_kernels_take_several_steps() {
         let cells = if rank == 2 { [1, x] } else { [1 + rng.below(3) as u8, x.min(2)] };
         let mut fused = Fused { shuffled, ..fused(&steps, depth, cells, around) };
         fused.unrolled = !shuffled && rng.below(3) == 0;
+        (fused.varied, fused.kernels) = (rng.below(2) == 0, kernels as u8);
         // Blocks whose tiles have a core of some cells.
         let reach = |axis: usize| fused.margin(axis, 0) + fused.margin(axis, 1);
         let more = 1 + rng.below(6) as i64;
@@ -341,6 +368,34 @@ fn texts_stay_as_they_are() {
     insta::assert_snapshot!("heat_3d.cuda", text("heat_3d", Dialect::Cuda, false, [32, 8, 1]));
     insta::assert_snapshot!("heat_3d.opencl", text("heat_3d", Dialect::OpenCl, false, [32, 8, 1]));
     insta::assert_snapshot!("heat_2d.shuffled", text("heat_2d", Dialect::Cuda, true, [64, 1, 1]));
+}
+
+/// The text of two kernels that take turns, each step with captured values of its own.
+#[test]
+fn kernels_take_turns_in_a_text() {
+    let kernel = |axis: usize| {
+        let mut by = [0; 2];
+        by[axis] = 1;
+        let back = by.map(|n: i64| -n);
+        let body = add(load(1, at()), mul(capture(0), add(load(1, at_plus(&by)), load(1, at_plus(&back)))));
+        let args = [("next", bind(Access::Write, F64, 2)), ("u", bind(Access::Read, F64, 2))];
+        let captures = [("c", Type::Scalar(ScalarType::F64))];
+        typed("turns.rs", 2, &args, &captures, &[], block(vec![store(0, at(), body)]), vec![], None)
+    };
+    let both = cycle(&[&kernel(1), &kernel(0)], &[(0, 1); 2]).unwrap();
+    assert_eq!(both.args, [(0, 0), (0, 1)]);
+    let steps = fusible(&both.kernel, &analyse(&both.kernel)).unwrap();
+    let around = faces(&[[Face::Wrap; 2]; 2]);
+    let fused = Fused { varied: true, kernels: 2, unrolled: true, ..fused(&steps, 3, [1, 1], around) };
+    let case = case(&both.kernel, &steps, &[9, 9], fused, &mut Rng(5));
+    let (dialect, block) = (Dialect::Cuda, [64, 1, 1]);
+    let text = source(&both.kernel, &Plan { dialect, block, groups: vec![0; 2], narrow: true, ..case.plan }).text;
+    nvrtc::compile(&text);
+    insta::assert_snapshot!("turns.cuda", text);
+    // Of other types, or the same two arrays the other way around.
+    let life = sample("life");
+    assert!(cycle(&[&both.kernel, &life], &[(0, 1); 2]).is_none());
+    assert!(cycle(&[&kernel(0), &kernel(1)], &[(0, 1), (1, 0)]).is_none());
 }
 
 #[test]

@@ -25,6 +25,9 @@ enum Action {
     Set,
     /// Steps with another coefficient each.
     Varied(usize),
+    /// Steps of so many kernels in turn, with another coefficient each if the third is `true`; in the middle an array changes that
+    /// some of them read.
+    InTurn(usize, usize, bool),
 }
 
 fn action() -> impl Strategy<Value = Action> {
@@ -33,7 +36,8 @@ fn action() -> impl Strategy<Value = Action> {
         1 => Just(Action::Look),
         1 => Just(Action::Sum),
         1 => Just(Action::Set),
-        1 => (1usize..5).prop_map(Action::Varied),
+        2 => (1usize..9).prop_map(Action::Varied),
+        4 => (1usize..14, 2usize..5, any::<bool>()).prop_map(|(n, kernels, varied)| Action::InTurn(n, kernels, varied)),
     ]
 }
 
@@ -64,6 +68,41 @@ fn step2(u: &TileArray<f64, 2>, next: &mut TileArray<f64, 2>, k: &TileArray<f64,
     }
 }
 
+/// A step of one of several kernels: along x, of each cell by itself, along y, of cells whose numbers are even.
+fn one_of(kernel: usize, u: &TileArray<f64, 2>, next: &mut TileArray<f64, 2>, k: &TileArray<f64, 2>, c: f64) {
+    for tile in TileIter::new(u) {
+        match kernel {
+            0 => compute(
+                &tile,
+                (&mut *next, u),
+                kernel!(|next, u, at| next[at] = u[at] + c * (u[at + [0, 1]] + u[at - [0, 1]] - 2.0 * u[at])),
+            ),
+            1 => compute(&tile, (&mut *next, u), kernel!(|next, u, at| next[at] = u[at] + c * u[at] * (1.0 - u[at]))),
+            2 => compute(
+                &tile,
+                (k, &mut *next, u),
+                kernel!(|k, next, u, at| {
+                    let along = u[at + [1, 0]] + u[at - [1, 0]];
+                    if k[at] > 0.9 {
+                        next[at] = u[at];
+                        return;
+                    }
+                    next[at] = u[at] + k[at] * c * (along - 2.0 * u[at]);
+                }),
+            ),
+            _ => compute(
+                &tile,
+                (u, &mut *next),
+                kernel!(|u, next, at| {
+                    let (side, all) = (u[at + [0, 1]] + u[at - [0, 1]], u[at - [1, 0]] + u[at + [1, 0]]);
+                    next[at] = if (at[0] + at[1]) % 2 == 0 { 0.25 * (side + all) } else { u[at] };
+                }),
+            ),
+        }
+        .unwrap();
+    }
+}
+
 /// The bits of both arrays and of what was looked at meanwhile.
 fn program2(
     acc: &TileAcc,
@@ -78,6 +117,8 @@ fn program2(
     let mut k = build().build(acc).unwrap();
     u.fill(|[j, i]| value(1, [0, j, i])).unwrap();
     k.fill(|[j, i]| value(2, [0, j, i])).unwrap();
+    let mut other = k.like().unwrap();
+    other.fill(|[j, i]| value(9, [0, j, i])).unwrap();
     let (mut next, mut seen) = (u.like().unwrap(), Bits::new());
     next.fill(|[j, i]| value(3, [0, j, i])).unwrap();
     for (number, action) in actions.iter().enumerate() {
@@ -93,6 +134,21 @@ fn program2(
                 for step in 0..steps {
                     u.fill_ghosts().unwrap();
                     step2(&u, &mut next, &k, 0.01 * (step + number) as f64, 0);
+                    std::mem::swap(&mut u, &mut next);
+                }
+            }
+            Action::InTurn(steps, kernels, varied) => {
+                for step in 0..steps {
+                    if step == steps / 2 {
+                        k.copy_from(&other).unwrap();
+                    }
+                    let kernel = (step + number) % kernels;
+                    // The second one needs no ghosts.
+                    if kernel != 1 || steps % 2 == 1 {
+                        u.fill_ghosts().unwrap();
+                    }
+                    let c = if varied { 0.01 * (step + number) as f64 } else { 0.11 };
+                    one_of(kernel, &u, &mut next, &k, c);
                     std::mem::swap(&mut u, &mut next);
                 }
             }
@@ -150,7 +206,42 @@ fn steps_run_together() {
     let together = check2(Fuse::Steps(5), [33, 50], 1, [0, 0], &[Action::Steps(12, 0)]);
     assert!(together == 10 || together == u64::MAX, "{together}");
     assert!([0, u64::MAX].contains(&check2(Fuse::Off, [33, 50], 1, [0, 0], &actions)));
-    assert!([0, u64::MAX].contains(&check2(Fuse::Steps(3), [33, 50], 1, [0, 0], &[Action::Varied(9)])));
+}
+
+#[test]
+fn steps_of_other_values_and_of_several_kernels_run_together() {
+    let together = |depth, faces, actions: &[Action]| check2(Fuse::Steps(depth), [33, 50], 2, faces, actions);
+    let found = together(3, [2, 3], &[Action::Varied(9)]);
+    assert!(found == 6 || found == u64::MAX, "{found}");
+    // The first steps, one of each kernel, are by themselves; so is the last, and the one before the array changes.
+    for (kernels, varied, depth, faces, expected) in
+        [(2, false, 3, [0, 0], 12), (3, true, 3, [0, 2], 12), (4, true, 5, [2, 3], 10)]
+    {
+        let found = together(depth, faces, &[Action::InTurn(20, kernels, varied)]);
+        assert!(found >= expected, "{found} of 20 steps of {kernels} kernels, {depth} at once, {varied}");
+    }
+}
+
+#[test]
+fn kernels_without_a_turn_run_by_themselves() {
+    let Some(acc) = on_a_device(TileAcc::builder().fuse(Fuse::Steps(3))) else { return };
+    let run = |acc: &TileAcc| {
+        let mut u = TileArray::<f64, 2>::builder([30, 40]).ghost(1).build(acc).unwrap();
+        u.fill(|[j, i]| value(1, [0, j, i])).unwrap();
+        let (mut next, k) = (u.like().unwrap(), u.like().unwrap());
+        for kernel in [0, 3, 0, 0, 0, 0, 0, 3, 3, 3, 3, 3, 1, 1, 1, 1, 1, 1, 0] {
+            u.fill_ghosts().unwrap();
+            one_of(kernel, &u, &mut next, &k, 0.1);
+            std::mem::swap(&mut u, &mut next);
+        }
+        let bits =
+            |array: &TileArray<f64, 2>| array.to_ndarray().unwrap().iter().map(|x| x.to_bits()).collect::<Bits>();
+        (bits(&u), bits(&next))
+    };
+    assert!(run(&acc) == run(&on_cpu()));
+    // Those that follow one of their own kernel, but for the last: three of the first, and three of the second. Those of the third read
+    // no neighbours.
+    assert_eq!(acc.stats().fused_steps, 6, "{}", acc.stats());
 }
 
 fn program3(acc: &TileAcc, shape: [usize; 3], regions: usize, face: u8, steps: usize) -> (Vec<u32>, Vec<u32>) {
@@ -207,6 +298,10 @@ struct Streamed {
     inside: i64,
     /// A third array is read.
     coefficient: bool,
+    /// By one step of so many.
+    kernels: usize,
+    /// Each step has another factor.
+    varied: bool,
     /// Planes of each array that there is room for.
     planes: usize,
     depth: u32,
@@ -225,16 +320,18 @@ fn streamed(acc: &TileAcc, case: &Streamed) -> [Bits; 4] {
     k.fill(|at| value(6, at)).unwrap();
     next.fill(|at| value(7, at)).unwrap();
     let hi = shape.map(|n| n as i64 - inside);
-    for _ in 0..case.steps {
+    for step in 0..case.steps {
         u.fill_ghosts().unwrap();
+        let coefficient = case.coefficient && step % case.kernels == 0;
+        let c = if case.varied { 0.02 + 0.003 * step as f64 } else { 0.1 };
         for tile in TileIter::new(&u).within([inside; 3], hi) {
-            match (radius, case.coefficient) {
+            match (radius, coefficient) {
                 (1, false) => compute(
                     &tile,
                     (&mut next, &u),
                     kernel!(|next, u, at| {
                         let near = u[at + [0, 0, 1]] + u[at - [0, 0, 1]] + u[at + [0, 1, 0]] + u[at - [0, 1, 0]];
-                        let tilt = if at[0] % 3 == 0 { 0.05 } else { 0.1 };
+                        let tilt = if at[0] % 3 == 0 { 0.05 } else { c };
                         next[at] = u[at] + tilt * (near + u[at + [1, 0, 0]] + u[at - [1, 0, 0]] - 6.0 * u[at]);
                     }),
                 ),
@@ -244,7 +341,7 @@ fn streamed(acc: &TileAcc, case: &Streamed) -> [Bits; 4] {
                     kernel!(|next, u, k, at| {
                         let near = u[at + [0, 0, 1]] + u[at - [0, 0, 1]] + u[at + [0, 1, 0]] + u[at - [0, 1, 0]];
                         let all = near + u[at + [1, 0, 0]] + u[at - [1, 0, 0]] - 6.0 * u[at];
-                        next[at] = u[at] + 0.1 * k[at] * all;
+                        next[at] = u[at] + c * k[at] * all;
                     }),
                 ),
                 _ => compute(
@@ -320,6 +417,8 @@ fn few_planes() -> Streamed {
         steps: 21,
         inside: 0,
         coefficient: false,
+        kernels: 1,
+        varied: false,
         planes: 24,
         depth: 3,
     }
@@ -332,6 +431,8 @@ fn steps_run_together_in_a_window() {
         ("fixed", usual.clone()),
         ("five steps", Streamed { depth: 5, planes: 40, ..usual.clone() }),
         ("another array", Streamed { coefficient: true, planes: 30, ..usual.clone() }),
+        ("other values", Streamed { varied: true, ..usual.clone() }),
+        ("two kernels", Streamed { coefficient: true, kernels: 2, planes: 30, ..usual.clone() }),
         ("two planes each way", Streamed { radius: 2, planes: 44, ..usual.clone() }),
         ("mirrors and turns across", Streamed { faces: [0, 2, 1], ..usual.clone() }),
         ("mirrors at the ends", Streamed { faces: [2, 3, 0], ..usual.clone() }),
@@ -355,8 +456,9 @@ proptest! {
         (regions, radius, depth) in (1usize..4, 1usize..3, 3u32..6),
         faces in [0u8..6, 0u8..6, 0u8..6],
         (steps, inside, coefficient, planes) in (1usize..24, 0i64..3, any::<bool>(), 14usize..50),
+        (kernels, varied) in (1usize..4, any::<bool>()),
     ) {
         let inside = inside.max(1) - 1;
-        check_streamed(&Streamed { shape, regions, radius, faces, steps, inside, coefficient, planes, depth });
+        check_streamed(&Streamed { shape, regions, radius, faces, steps, inside, coefficient, kernels, varied, planes, depth });
     }
 }

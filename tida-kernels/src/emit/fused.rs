@@ -11,7 +11,8 @@ mod staged;
 
 use std::collections::BTreeMap;
 
-use super::kernel::{params, top};
+use super::Param;
+use super::kernel::{Declared, capture_type, params, top};
 use super::shared::Shared;
 use super::text::Text;
 use super::types::memory;
@@ -37,7 +38,7 @@ struct Streams<'s> {
     strides: [String; 2],
     positions: [String; 2],
     /// What else the function of a step is given.
-    rest: String,
+    rest: Vec<Declared>,
     /// The text is for blocks away from faces.
     away: bool,
 }
@@ -85,7 +86,8 @@ pub(super) fn steps(shared: &mut Shared<'_>, main: &mut Text, body: Text) -> Tex
         }
         None => streams.planes(shared, main),
     }
-    let mut all = numbers(shared, main);
+    let mut all = varied(shared);
+    all.append(numbers(shared, main));
     all.append(function);
     all
 }
@@ -103,6 +105,30 @@ pub(super) fn asked(shared: &Shared<'_>) -> u32 {
 /// Values of planes move to the variables of the planes below.
 fn moved_down(names: &[String]) -> String {
     names.windows(2).map(|pair| format!("{} = {}; ", pair[0], pair[1])).collect()
+}
+
+/// Whether a captured value says which of several kernels a step is of.
+pub(super) fn selects(shared: &Shared<'_>, capture: usize) -> bool {
+    shared.plan.fused.as_ref().is_some_and(|fused| fused.kernels > 1) && capture + 1 == shared.kernel.captures.len()
+}
+
+/// The type of a captured value of which each step has its own.
+pub(super) fn by_step(shared: &mut Shared<'_>, capture: usize) -> Option<String> {
+    let varied = shared.plan.fused.as_ref().is_some_and(|fused| fused.varied) && !selects(shared, capture);
+    varied.then(|| shared.own(&format!("StepsOf{capture}")))
+}
+
+/// Such types.
+fn varied(shared: &mut Shared<'_>) -> Text {
+    let mut text = Text::default();
+    let Some(fused) = &shared.plan.fused else { return text };
+    for capture in shared.used.captures.clone() {
+        let Some(name) = by_step(shared, capture) else { continue };
+        let ty = shared.kernel.captures.get(capture).map_or_else(String::new, |of| capture_type(shared, &of.ty));
+        text.line(format!("typedef struct {{ {ty} of[{}]; }} {name};", fused.depth));
+        text.line("");
+    }
+    text
 }
 
 /// Functions of numbers of cells that the text calls.
@@ -125,7 +151,7 @@ fn numbers(shared: &Shared<'_>, main: &Text) -> Text {
 }
 
 /// The function of a step: what a cell becomes. Whether it takes the numbers of its cell, and what else it is given.
-fn function(shared: &mut Shared<'_>, steps: &Steps, body: Text, ty: &str) -> (Text, bool, String) {
+fn function(shared: &mut Shared<'_>, steps: &Steps, body: Text, ty: &str) -> (Text, bool, Vec<Declared>) {
     let (name, made) = (shared.own("step"), shared.own("made"));
     let given: Vec<String> = steps
         .offsets
@@ -154,7 +180,7 @@ fn function(shared: &mut Shared<'_>, steps: &Steps, body: Text, ty: &str) -> (Te
     text.append(inner);
     text.line("}");
     text.line("");
-    (text, placed, rest.iter().map(|param| format!(", {}", param.name)).collect())
+    (text, placed, rest)
 }
 
 impl Streams<'_> {
@@ -413,12 +439,18 @@ impl Streams<'_> {
     }
 
     /// A call of the function of a step, for a cell that reads these values.
-    fn call(&self, shared: &mut Shared<'_>, cell: i64, mut given: Vec<String>) -> String {
+    fn call(&self, shared: &mut Shared<'_>, (step, cell): (i64, i64), mut given: Vec<String>) -> String {
         if self.placed {
             given.push(shared.own("in0"));
             given.extend((1..self.rank).map(|axis| self.of(shared, "in", axis, cell)));
         }
-        format!("{}({}{})", shared.own("step"), given.join(", "), self.rest)
+        let number = step - 1;
+        given.extend(self.rest.iter().map(|Declared { param, name, .. }| match param {
+            Param::Capture(n) if selects(shared, *n as usize) => (number % i64::from(self.fused.kernels)).to_string(),
+            Param::Capture(_) if self.fused.varied => format!("{name}.of[{number}]"),
+            _ => name.clone(),
+        }));
+        format!("{}({})", shared.own("step"), given.join(", "))
     }
 
     /// A plane of a step.
@@ -434,12 +466,12 @@ impl Streams<'_> {
             let offsets = &self.steps.offsets;
             let places = offsets.iter().map(|offset| self.steps.place(offset, cell, self.fused));
             let given: Vec<String> = places.map(|place| self.read(shared, step, &place, &mut names)).collect();
-            let plain = self.call(shared, cell, given);
+            let plain = self.call(shared, (step, cell), given);
             if mirrors {
                 let mirrored = |offset: &[i64; 3]| self.mirrored(shared, (step, cell), (*offset, 0), &mut names);
                 let given: Vec<String> = offsets.iter().map(mirrored).collect();
                 calls.push(format!("{value} = {plain};"));
-                again.push(format!("{value} = {};", self.call(shared, cell, given)));
+                again.push(format!("{value} = {};", self.call(shared, (step, cell), given)));
             } else {
                 calls.push(format!("{} {value} = {plain};", self.ty));
             }

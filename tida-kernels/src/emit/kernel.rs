@@ -264,6 +264,11 @@ pub(super) fn cell_call(shared: &mut Shared<'_>, at: &[String]) -> String {
     format!("{}({})", shared.own("cell"), values.join(", "))
 }
 
+/// The type of a captured value as it is passed.
+pub(super) fn capture_type(shared: &Shared<'_>, ty: &Type) -> String {
+    ty.scalar().map_or_else(|| shared.types.name(ty), |scalar| memory(scalar).into())
+}
+
 /// The parameters of the entry, or of the function of a cell.
 pub(super) fn params(shared: &mut Shared<'_>, entry: bool) -> Vec<Declared> {
     let dialect = shared.dialect();
@@ -290,10 +295,14 @@ pub(super) fn params(shared: &mut Shared<'_>, entry: bool) -> Vec<Declared> {
         }
     }
     for (n, capture) in kernel.captures.iter().enumerate() {
-        if shared.used.captures.contains(&n) {
-            let ty = capture.ty.scalar().map_or_else(|| shared.types.name(&capture.ty), |s| memory(s).into());
-            add(Param::Capture(n as u32), format!("const {ty}"), &shared.captures[n]);
+        if !shared.used.captures.contains(&n) || (entry && fused::selects(shared, n)) {
+            continue;
         }
+        let ty = match fused::by_step(shared, n).filter(|_| entry) {
+            Some(of_steps) => of_steps,
+            None => capture_type(shared, &capture.ty),
+        };
+        add(Param::Capture(n as u32), format!("const {ty}"), &shared.captures[n]);
     }
     match (entry, shared.plan.many) {
         (true, true) => {

@@ -5,10 +5,12 @@
 //! local. Loads are of single components: what a kernel does not use of an element it does not load.
 
 mod coded;
+mod cycle;
 mod lower;
 mod print;
 
 pub use coded::{Coded, NotCoded, coded};
+pub use cycle::{Cycle, cycle};
 pub use lower::{Binding, LowerInput, lower, lower_group};
 
 use std::sync::Arc;

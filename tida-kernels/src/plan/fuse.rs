@@ -107,6 +107,11 @@ pub struct Fused {
     pub unrolled: bool,
     /// Blocks that a multiprocessor should have room for.
     pub held: u8,
+    /// Each step is given captured values of its own.
+    pub varied: bool,
+    /// Kernels that take turns, the steps of a [`cycle`](crate::ir::cycle()): its last captured value says which; 1 for a kernel that
+    /// repeats.
+    pub kernels: u8,
 }
 
 /// What a kernel reads of the array that it is to continue from.
@@ -135,7 +140,8 @@ const FURTHEST: i64 = 4;
 const TURNS: i64 = 64;
 
 /// The steps of a kernel that may run together: it writes one array in every cell and reads around it another one of the
-/// same type, at offsets that are constants.
+/// same type, at offsets that are constants. Or it reads but one of that type, at the cell alone: of use between steps of kernels that
+/// read around it.
 pub fn fusible(kernel: &Kernel, analysis: &Analysis) -> Option<Steps> {
     let mut written = (0..kernel.args.len()).filter(|n| kernel.args[*n].access == Access::Write);
     let out = written.next().filter(|_| written.next().is_none())?;
@@ -143,10 +149,10 @@ pub fn fusible(kernel: &Kernel, analysis: &Analysis) -> Option<Steps> {
         |n: &usize| kernel.args[*n].access == Access::Read && kernel.args[*n].element == kernel.args[out].element;
     let candidates: Vec<Steps> =
         (0..kernel.args.len()).filter(like).filter_map(|inp| steps(kernel, analysis, (out, inp))).collect();
-    let around = |steps: &&Steps| steps.offsets.iter().any(|offset| *offset != [0; 3]);
-    let mut wide = candidates.iter().filter(around);
-    match (wide.next(), wide.next()) {
-        (Some(one), None) => Some(one.clone()),
+    let wide: Vec<&Steps> = candidates.iter().filter(|steps| steps.reads_around()).collect();
+    match (wide.as_slice(), candidates.as_slice()) {
+        ([one], _) => Some((*one).clone()),
+        ([], [one]) => Some(one.clone()),
         _ => None,
     }
 }
@@ -221,6 +227,11 @@ pub fn steps(kernel: &Kernel, analysis: &Analysis, (out, inp): (usize, usize)) -
 }
 
 impl Steps {
+    /// Whether a step reads other cells than its own.
+    pub fn reads_around(&self) -> bool {
+        self.offsets.iter().any(|offset| *offset != [0; 3])
+    }
+
     /// What a step reads around its cell.
     pub fn reach(&self) -> Reach {
         let mut reach = Reach::default();

@@ -4,7 +4,7 @@ use tida_kernels::analysis::analyse;
 use tida_kernels::element::{ElementType, ScalarType};
 use tida_kernels::emit::{Field, Param, Source};
 use tida_kernels::interp::Memory;
-use tida_kernels::ir::{Access, Kernel, Type};
+use tida_kernels::ir::{Access, Capture, Kernel, Type};
 use tida_kernels::plan::auto::Latency;
 use tida_kernels::plan::{Dialect, Goal, Math, Plan};
 use tida_kernels::scalar::Value;
@@ -303,13 +303,19 @@ impl Launch {
         source.geometry.iter().map(word).collect()
     }
 
-    /// The bytes of a captured value.
+    /// The bytes of a captured value: where each step has its own, those of all steps.
     pub fn capture(&self, kernel: &Kernel, n: u32) -> Vec<u8> {
-        let before: usize = kernel.captures[..n as usize].iter().map(|c| c.ty.components()).sum();
+        let before = components(&kernel.captures[..n as usize]);
         let count = kernel.captures[n as usize].ty.components();
-        let values = &self.captures[before..before + count];
-        values.iter().flat_map(|v| v.bits().to_le_bytes()[..v.ty().size()].to_vec()).collect()
+        let sets = self.captures.chunks(components(&kernel.captures));
+        let values = sets.flat_map(|set| &set[before..before + count]);
+        values.flat_map(|v| v.bits().to_le_bytes()[..v.ty().size()].to_vec()).collect()
     }
+}
+
+/// Values that these captures have in all.
+fn components(captures: &[Capture]) -> usize {
+    captures.iter().map(|capture| capture.ty.components()).sum()
 }
 
 /// Every argument with a geometry of its own.

@@ -215,8 +215,8 @@ impl TileAccBuilder {
         self
     }
 
-    /// Several steps of a program as one launch (Lashgar ch. 6): where one kernel writes `next` from `u`, then `u` from `next`,
-    /// and so on, the blocks of a launch keep the steps between to themselves, so that arrays are read and written once for
+    /// Several steps of a program as one launch (Lashgar ch. 6): where one kernel, or two to four that take turns, writes `next`
+    /// from `u`, then `u` from `next`, and so on, the blocks of a launch keep the steps between to themselves, so that arrays are read and written once for
     /// all of them. Results do not change, and both arrays are as single steps leave them. Without it what the environment
     /// variable `TIDA_FUSE` says (`auto`, `off`, a number of steps), else [`Fuse::Auto`].
     ///
@@ -224,7 +224,8 @@ impl TileAccBuilder {
     /// others they may read as always. The arrays have two or three axes and are cut along the first one alone. Ghosts are
     /// [filled](crate::TileArray::fill_ghosts) between the steps or read by none of them, and are of fixed value, periodic
     /// ([`Boundary::Periodic`](crate::Boundary::Periodic)), mirrored or nearest ones. Loops that say how they run
-    /// (`thread_block`, `march`, `cache`), captures that change from step to step, and host reads in between end a launch.
+    /// (`thread_block`, `march`, `cache`), kernels in no order that repeats, and host reads in between end a launch; captured values
+    /// may change from step to step.
     pub fn fuse(mut self, steps: Fuse) -> Self {
         self.fuse = Some(steps);
         self

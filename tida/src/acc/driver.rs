@@ -244,7 +244,9 @@ impl Core {
     pub fn record_tile(self: &Arc<Core>, tile: TileWork<'_>, launch: impl FnOnce() -> Arc<dyn Launch>) -> Side {
         let mut recorder = lock(&self.recorder);
         recorder.count += 1;
-        if let Some(sweep) = joinable(&mut recorder.open, &tile) {
+        let Recorder { open, fusing, .. } = &mut *recorder;
+        if let Some(sweep) = joinable(open, &tile) {
+            fusing.joined(&sweep.node, tile.touches);
             sweep.add(tile.region, tile.cells, tile.touches);
             add_touches(&sweep.node, tile.touches);
             return side(&sweep.node, sweep.kind);
@@ -289,11 +291,15 @@ impl Core {
         }
         let (boxes, arrays) = (Vec::new(), Default::default());
         let launch = launch();
+        // It may do the work of the steps after it too.
+        let beside = if turn.is_some() && kind.is_none() { recorder.fusing.beside() } else { Vec::new() };
+        add_touches(&node, &beside);
         if fuses {
-            recorder.fusing.opened(&tile.key, &*launch);
+            recorder.fusing.opened(&tile, &*launch, &node);
         }
         let mut sweep = OpenSweep { key: tile.key, node, kind, launch, boxes, arrays, pace: tile.pace, turn };
         sweep.add(tile.region, tile.cells, tile.touches);
+        sweep.touch(&beside);
         let side = side(&sweep.node, sweep.kind);
         recorder.open.push(sweep);
         if recorder.driver_sleeps {

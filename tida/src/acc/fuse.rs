@@ -1,7 +1,7 @@
 //! Steps that run as one launch (Lashgar ch. 6, the ghost-zone optimisation; DESIGN.md §6 `channel`).
 //!
-//! A program that repeats one kernel on two arrays in turn (`next` from `u`, then `u` from `next`) needs no more of the
-//! arrays in between than what the next step reads. Its sweeps, and the ghost fills between them, are held back while more
+//! A program that repeats one kernel, or a few that take turns, on two arrays (`next` from `u`, then `u` from `next`) needs no
+//! more of the arrays in between than what the next step reads. Its sweeps, and the ghost fills between them, are held back while more
 //! of them are recorded. Of steps that are followed by one that overwrites what they would have left in the other array,
 //! the first reads, the last writes, and one launch does all: its blocks keep the steps between to themselves
 //! (`compute/fused.rs`). The last step that is held runs by itself, so that both arrays are as the program left them.
@@ -10,8 +10,8 @@
 //! ([`Work::Within`]).
 
 use std::panic::Location;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 
 use smallvec::SmallVec;
 use tida_kernels::plan::fuse::{Face, Faces, LONGEST};
@@ -20,20 +20,59 @@ use super::boxes::union;
 use super::chain::can_stream;
 use super::device::DeviceCore;
 use super::driver::{Core, Recorder, TileWork, device_sweep};
-use super::node::{Node, Work};
+use super::node::{Node, Queue, Work};
 use super::sweep::{ArrayTouch, Fusible, Launch, SweepKey, Together};
 use super::tracker::{BoxTouch, Touch, Tracker, distinct};
 use crate::array::{GridBox, PlaneFacts};
+use crate::compute::fused::{depth, enqueue_steps, repeats, same};
 
 /// So many sweeps are enough to start with, if the device has less than that to do.
 const ENOUGH: usize = 24;
 
+/// Most kernels that take turns.
+const KERNELS: usize = 4;
+
 /// What is held back.
 #[derive(Default)]
 pub(super) struct Fusing {
-    /// The last sweep that was opened, if steps of its kernel may run as one launch.
-    last: Option<(SweepKey, Fusible)>,
+    /// The last sweeps that were opened, each of the arrays of the one before it with their parts exchanged, if steps of their
+    /// kernels may run as one launch.
+    last: Vec<Opened>,
+    /// How the last of them go on.
+    cycle: Cycle,
     held: Vec<Held>,
+}
+
+/// A sweep that was opened.
+struct Opened {
+    key: SweepKey,
+    fusible: Fusible,
+    node: u64,
+    /// What its tiles read of arrays that take no turns.
+    reads: Vec<Read>,
+}
+
+impl Opened {
+    fn reads_around(&self) -> bool {
+        self.fusible.halo != [0; 4]
+    }
+}
+
+/// What a tile reads of an array, which may be gone by now.
+struct Read {
+    tracker: Weak<Tracker>,
+    touch: (usize, Option<GridBox<4>>, Around, Around),
+}
+
+type Around = Option<(i64, i64)>;
+
+/// Sweeps each of which is like the one so many before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Cycle {
+    /// Which one, of all that were.
+    number: u64,
+    /// Kernels that take turns; 0 if the last sweep was like none before it.
+    kernels: usize,
 }
 
 /// A node that is held back.
@@ -55,10 +94,21 @@ enum HeldWork {
 impl Held {
     fn recorded(&self) -> Recorded<'_> {
         match &self.work {
-            HeldWork::Sweep(step) => Recorded::Sweep(step.pair, &step.boxes),
+            HeldWork::Sweep(step) => Recorded::Sweep(step.pair, &step.boxes, &step.launch),
             HeldWork::Ghosts { tracker, fixed: false } => Recorded::Ghosts(identity(tracker)),
             HeldWork::Ghosts { .. } => Recorded::Other,
         }
+    }
+
+    /// Whether all that it reads of arrays that take no turns is read by `first` too, which may then do its work.
+    fn within(&self, first: &Step) -> bool {
+        let HeldWork::Sweep(step) = &self.work else { return true };
+        if same(&*step.launch, &*first.launch) {
+            return true;
+        }
+        let others = step.arrays.iter().filter(|array| !step.pair.has(&array.tracker));
+        let known = |other: &ArrayTouch| first.arrays.iter().find(|array| Arc::ptr_eq(&array.tracker, &other.tracker));
+        others.into_iter().all(|other| known(other).is_some_and(|array| array.reads_all_of(other)))
     }
 }
 
@@ -79,17 +129,24 @@ pub(crate) struct Pair {
     pub inp: usize,
     /// How far, along each of four axes.
     pub halo: [i64; 4],
+    /// The sweeps that it is one of.
+    cycle: Cycle,
 }
 
 impl Pair {
     fn of(key: &SweepKey, fusible: &Fusible) -> Option<Pair> {
         let (out, inp) = (*key.args.get(fusible.out)?, *key.args.get(fusible.inp)?);
-        (out != inp).then_some(Pair { out, inp, halo: fusible.halo })
+        (out != inp).then_some(Pair { out, inp, halo: fusible.halo, cycle: Cycle::default() })
     }
 
-    /// The same with the arrays' parts exchanged.
-    fn turned(self) -> Pair {
-        Pair { out: self.inp, inp: self.out, ..self }
+    /// Whether it is of the same arrays, with their parts exchanged.
+    fn follows(&self, before: &Pair) -> bool {
+        self.out == before.inp && self.inp == before.out
+    }
+
+    /// Whether an array is one of the two.
+    fn has(&self, tracker: &Arc<Tracker>) -> bool {
+        [self.out, self.inp].contains(&identity(tracker))
     }
 }
 
@@ -115,27 +172,80 @@ impl Fusing {
             })
     }
 
-    /// The arrays that take turns, if a tile is of the sweep that follows the last one in turn.
-    pub fn next(&self, tile: &TileWork<'_>) -> Option<Pair> {
-        let (last, fusible) = self.last.as_ref()?;
-        let pair = Pair::of(&tile.key, fusible).filter(|pair| Pair::of(last, fusible) == Some(pair.turned()))?;
+    /// The arrays that take turns, if a tile is of a sweep like the last one, or like one of a few before it: it may have captured
+    /// other values.
+    pub fn next(&mut self, tile: &TileWork<'_>) -> Option<Pair> {
+        let usual = tile.by_planes && tile.pace.is_none() && tile.after.is_empty() && can_stream(tile.touches);
+        let known = [self.cycle.kernels].into_iter().chain(1..=KERNELS);
+        let found = known.filter(|_| usual).find_map(|kernels| Some((kernels, self.like(tile, kernels)?)));
+        // Where no step reads around its cells they are not worth waiting for.
+        let found = found.filter(|(kernels, _)| self.last.iter().rev().take(*kernels).any(Opened::reads_around));
+        let (kernels, pair) = found.unzip();
+        if kernels != Some(self.cycle.kernels) {
+            self.cycle = Cycle { number: self.cycle.number + 1, kernels: kernels.unwrap_or(0) };
+        }
+        Some(Pair { cycle: self.cycle, ..pair? })
+    }
+
+    /// The arrays that take turns, if a tile is of a sweep like the one so many before it.
+    fn like(&self, tile: &TileWork<'_>, kernels: usize) -> Option<Pair> {
+        let before = self.last.get(self.last.len().checked_sub(kernels)?)?;
+        let (key, fusible, last) = (&before.key, &before.fusible, self.last.last()?);
+        let pair = Pair::of(&tile.key, fusible)?;
         let turned = |n: usize| match n {
+            _ if kernels.is_multiple_of(2) => n,
             n if n == fusible.out => fusible.inp,
             n if n == fusible.inp => fusible.out,
             n => n,
         };
-        let mut args = last.args.clone();
-        args.iter_mut().enumerate().for_each(|(n, arg)| *arg = last.args[turned(n)]);
-        let same = SweepKey { args, ..last.clone() } == tile.key;
-        let usual = tile.by_planes && tile.pace.is_none() && tile.after.is_empty() && can_stream(tile.touches);
-        (same && usual).then_some(pair)
+        let mut args = key.args.clone();
+        args.iter_mut().enumerate().for_each(|(n, arg)| *arg = key.args[turned(n)]);
+        let same = SweepKey { args, captures: tile.key.captures.clone(), ..key.clone() } == tile.key;
+        // What is read beside is not what the steps between would leave.
+        let others = tile.key.args.iter().enumerate().filter(|(n, _)| *n != fusible.out && *n != fusible.inp);
+        let apart = others.into_iter().all(|(_, arg)| *arg != pair.out && *arg != pair.inp);
+        let follows = pair.follows(&Pair::of(&last.key, &last.fusible)?);
+        (same && apart && follows && key.captures.len() == tile.key.captures.len()).then_some(pair)
     }
 
-    /// Takes down the sweep that was opened last.
-    pub fn opened(&mut self, key: &SweepKey, launch: &dyn Launch) {
+    /// Takes down the sweep that was opened last, of this tile.
+    pub fn opened(&mut self, tile: &TileWork<'_>, launch: &dyn Launch, node: &Node) {
+        let key = &tile.key;
         let plain = key.on_device && !key.checked && key.block.is_none() && key.march.is_none();
-        let fusible = if plain && key.cache == Default::default() { launch.fusible() } else { None };
-        self.last = fusible.map(|fusible| (key.clone(), fusible));
+        let step = launch.step().filter(|_| plain && key.cache == Default::default());
+        let Some(fusible) = step.and_then(|step| step.prepared.fusible()) else { return self.last.clear() };
+        let pairs = self.last.last().and_then(|last| Pair::of(&last.key, &last.fusible)).zip(Pair::of(key, &fusible));
+        if !pairs.is_some_and(|(before, pair)| pair.follows(&before)) {
+            self.last.clear();
+        }
+        if self.last.len() == KERNELS {
+            self.last.remove(0);
+        }
+        self.last.push(Opened { key: key.clone(), fusible, node: node.number, reads: Vec::new() });
+        self.joined(node, tile.touches);
+    }
+
+    /// Takes down what a tile touches of the sweep of a node.
+    pub fn joined(&mut self, node: &Node, touches: &[BoxTouch]) {
+        let Some(last) = self.last.last_mut().filter(|last| last.node == node.number) else { return };
+        let pair = Pair::of(&last.key, &last.fusible);
+        let others = touches.iter().filter(|touch| pair.is_none_or(|pair| !pair.has(&touch.tracker)));
+        last.reads.extend(others.map(|touch| Read {
+            tracker: Arc::downgrade(&touch.tracker),
+            touch: (touch.region, touch.read, touch.around, touch.across),
+        }));
+    }
+
+    /// What the other kernels read that take turns with that of the next sweep, of arrays that have their room on the device: it may
+    /// be the one that does their work.
+    pub fn beside(&self) -> Vec<BoxTouch> {
+        let others = self.last.iter().rev().take(self.cycle.kernels.saturating_sub(1));
+        let touch = |one: &Read| {
+            let (tracker, (region, read, around, across)) = (one.tracker.upgrade()?, one.touch);
+            let tracker = Some(tracker).filter(|tracker| tracker.storage().is_claimed())?;
+            Some(BoxTouch { tracker, region, read, write: None, around, across })
+        };
+        others.flat_map(|sweep| sweep.reads.iter().filter_map(touch)).collect()
     }
 
     /// Holds a sweep back that takes no more tiles.
@@ -162,12 +272,13 @@ struct Group {
     held: usize,
     region: usize,
     together: Together,
+    launches: Arc<[Arc<dyn Launch>]>,
 }
 
 /// What was recorded, for the question which steps follow one another.
 pub(super) enum Recorded<'a> {
     /// A sweep of arrays that take turns, over these boxes.
-    Sweep(Pair, &'a [(usize, GridBox<4>)]),
+    Sweep(Pair, &'a [(usize, GridBox<4>)], &'a Arc<dyn Launch>),
     /// A fill of an array's ghosts but for those of fixed value, which are there.
     Ghosts(usize),
     Other,
@@ -177,49 +288,85 @@ pub(super) enum Recorded<'a> {
 pub(super) struct Following {
     /// Where each of them is.
     steps: Vec<usize>,
-    /// The ghosts of the array that a step leaves are filled before the next one.
-    pub filled: bool,
+    launches: Vec<Arc<dyn Launch>>,
+    /// Kernels that take turns, as far as they are there.
+    kernels: usize,
+    /// The arrays of the first one, and how far any of them reads.
+    pub pair: Pair,
+    /// The ghosts of the array that a step leaves are filled before a next one that reads around its cells.
+    filled: bool,
+    /// So they are before every one, or before none.
+    alike: bool,
 }
 
 /// The steps that follow one another from the first on of what was recorded; nothing if that is none.
 pub(super) fn following<'a>(mut recorded: impl Iterator<Item = Recorded<'a>>) -> Option<Following> {
-    let Some(Recorded::Sweep(mut pair, first)) = recorded.next() else { return None };
-    let (mut steps, mut filled, mut between) = (vec![0], None, false);
+    let Some(Recorded::Sweep(first, boxes, launch)) = recorded.next() else { return None };
+    let (mut steps, mut launches, mut last) = (vec![0], vec![launch.clone()], first);
+    let (mut filled, mut between, mut halo, mut seen) = (None, false, first.halo, [false; 2]);
     for (number, one) in recorded.enumerate() {
         // No launch has more, and one step has to follow.
         if steps.len() > LONGEST as usize {
             break;
         }
         match one {
-            Recorded::Ghosts(array) if array == pair.out => between = true,
-            Recorded::Sweep(next, boxes) => {
-                let same = *filled.get_or_insert(between) == between;
-                if !same || next != pair.turned() || boxes != first {
+            Recorded::Ghosts(array) if array == last.out => between = true,
+            Recorded::Sweep(next, others, launch) => {
+                let same = next.halo == [0; 4] || *filled.get_or_insert(between) == between;
+                let before = launches.len().checked_sub(first.cycle.kernels).and_then(|n| launches.get(n));
+                let repeats = before.is_none_or(|before| repeats(&**before, &**launch));
+                if !same || !next.follows(&last) || next.cycle != first.cycle || !repeats || others != boxes {
                     break;
                 }
-                (pair, between) = (next, false);
+                seen[usize::from(between)] = true;
+                (last, between) = (next, false);
+                halo.iter_mut().zip(next.halo).for_each(|(most, halo)| *most = halo.max(*most));
                 steps.push(number + 1);
+                launches.push(launch.clone());
             }
             _ => break,
         }
     }
-    Some(Following { steps, filled: filled.unwrap_or(false) })
+    let kernels = first.cycle.kernels.clamp(1, launches.len());
+    let (filled, alike) = (filled.unwrap_or(false), seen != [true; 2]);
+    Some(Following { steps, launches, kernels, pair: Pair { halo, ..first }, filled, alike })
 }
 
 impl Following {
     /// How many run together over boxes like `cells`, at most `most`, and whether it could be more if more were there.
-    pub fn together(
-        &self,
-        launch: &dyn Launch,
-        device: &DeviceCore,
-        (cells, faces): (&GridBox<4>, &Faces),
-        most: u32,
-    ) -> (u32, bool) {
-        let wanted = launch.depth(device, cells, faces, most);
+    pub fn together(&self, device: &DeviceCore, (cells, faces): (&GridBox<4>, &Faces), most: u32) -> (u32, bool) {
+        let depth = |most: u32| depth((&self.launches, self.kernels), device, (cells, faces), most);
+        let wanted = depth(most);
         // The step after them overwrites what they do not leave.
         let there = self.steps.len() as u32 - 1;
-        let depth = if wanted <= there { wanted } else { launch.depth(device, cells, faces, there) };
-        (depth, wanted > there)
+        (if wanted <= there { wanted } else { depth(there.min(most)) }, wanted > there)
+    }
+
+    /// What lies beyond the faces of their box; nothing if a block cannot know.
+    pub fn faces<'a>(&self, facts_of: impl Fn(usize) -> Option<&'a PlaneFacts>, cells: &GridBox<4>) -> Option<Faces> {
+        let mut faces = faces(&self.pair, facts_of, cells, self.filled)?;
+        if !self.alike {
+            // An array whose ghosts no step reads may never have had its fixed values.
+            let constant = faces.iter_mut().flatten().filter(|face| **face == Face::Constant);
+            constant.for_each(|face| *face = Face::Memory);
+        }
+        Some(faces)
+    }
+
+    /// So many steps over a box, with what lies beyond it.
+    pub fn over(&self, steps: u32, cells: GridBox<4>, planes: i64, faces: Faces) -> Together {
+        Together { steps, kernels: self.kernels, cells, planes, faces }
+    }
+
+    /// What they launch.
+    pub fn launches(&self, steps: u32) -> Arc<[Arc<dyn Launch>]> {
+        let count = self.kernels.max(steps as usize);
+        self.launches.iter().take(count).cloned().collect()
+    }
+
+    /// Where the sweeps of the first steps are.
+    pub fn sweeps(&self, steps: u32) -> &[usize] {
+        self.steps.get(..self.kernels.max(steps as usize)).unwrap_or_default()
     }
 
     /// How many of what was recorded are these steps and what lies between them; nothing of fewer than two.
@@ -292,13 +439,15 @@ impl Core {
             return (None, false);
         };
         let Some((region, cells)) = one_box(&first.boxes) else { return (None, false) };
-        let Some(following) = following(held.iter().map(Held::recorded)) else { return (None, false) };
+        let within = held.iter().take_while(|held| held.within(first));
+        let Some(following) = following(within.map(Held::recorded)) else { return (None, false) };
         let trackers = distinct(first.arrays.iter().map(|array| &array.tracker));
         let facts_of = |of: usize| trackers.iter().find(|tracker| identity(tracker) == of)?.planar().map(|p| p.facts());
-        let Some(faces) = faces(&first.pair, facts_of, &cells, following.filled) else { return (None, false) };
-        let (steps, more) = following.together(&*first.launch, device, (&cells, &faces), u32::MAX);
-        let together = Together { steps, cells, planes: i64::MAX, faces };
-        let group = following.first(steps).map(|held| Group { held, region, together });
+        let Some(faces) = following.faces(facts_of, &cells) else { return (None, false) };
+        let (steps, more) = following.together(device, (&cells, &faces), u32::MAX);
+        let together = following.over(steps, cells, i64::MAX, faces);
+        let launches = following.launches(steps);
+        let group = following.first(steps).map(|held| Group { held, region, together, launches });
         (group, more)
     }
 
@@ -309,20 +458,19 @@ impl Core {
             match (work, &group, &leader) {
                 (_, _, Some(leader)) => node.set_work(Work::Within(leader.clone())),
                 (HeldWork::Sweep(step), Some(group), None) => {
-                    let Group { region, together, .. } = *group;
-                    let launch = step.launch;
-                    let run = move |queue: &super::node::Queue<'_>| {
+                    let (region, together, launches) = (group.region, group.together, group.launches.clone());
+                    let run = move |queue: &Queue<'_>| {
                         queue.device.count_fused(together.steps);
                         // SAFETY: the graph keeps all work that conflicts away until these nodes have finished. The box is
-                        // that of each of the steps.
-                        unsafe { launch.clone().enqueue_steps(queue, (region, together.cells), &together) }
+                        // that of each of the steps, and the first of them reads all that they read of other arrays.
+                        unsafe { enqueue_steps(&launches, queue, (region, together.cells), &together) }
                     };
                     node.set_work(device_sweep(&node, step.arrays, None, 0, run));
                     leader = Some(node.clone());
                 }
                 (HeldWork::Sweep(Step { launch, boxes, arrays, .. }), None, None) => {
                     // SAFETY: as above; the boxes do not overlap.
-                    let run = move |queue: &super::node::Queue<'_>| unsafe { launch.clone().enqueue(queue, &boxes) };
+                    let run = move |queue: &Queue<'_>| unsafe { launch.clone().enqueue(queue, &boxes) };
                     node.set_work(device_sweep(&node, arrays, None, 0, run));
                 }
                 // It has its work.
@@ -345,7 +493,7 @@ pub(super) fn one_box(boxes: &[(usize, GridBox<4>)]) -> Option<(usize, GridBox<4
 }
 
 /// What lies beyond the faces of a box for steps between which ghosts are filled or not; nothing if a block cannot know.
-pub(super) fn faces<'a>(
+fn faces<'a>(
     pair: &Pair,
     facts_of: impl Fn(usize) -> Option<&'a PlaneFacts>,
     cells: &GridBox<4>,

@@ -10,14 +10,15 @@ use tida_kernels::plan::fuse::Faces;
 
 use super::boxes::{BoxList, union};
 use super::chain::Kind;
-use super::device::DeviceCore;
 use super::fuse::Pair;
 use super::hybrid::Pace;
 use super::node::{Done, Node, Queue};
 use super::tracker::{BoxTouch, Tracker};
 use crate::array::GridBox;
+use crate::compute::args::OnDevice;
 use crate::compute::cache::Hints;
-use crate::error::{Error, ErrorKind};
+use crate::compute::fused::OneStep;
+use crate::error::Error;
 
 /// How steps of a sweep may run as one launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +35,8 @@ pub(crate) struct Fusible {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Together {
     pub steps: u32,
+    /// Kernels that take turns.
+    pub kernels: usize,
     /// The box of each step.
     pub cells: GridBox<4>,
     /// Planes of the first axis that a launch leaves, mostly: those of the box, or fewer.
@@ -70,36 +73,14 @@ pub(crate) trait Launch: Send + Sync {
     /// As [`Launch::run`], until the node of `queue` has finished.
     unsafe fn enqueue(self: Arc<Self>, queue: &Queue<'_>, boxes: &[(usize, GridBox<4>)]) -> Result<Done, Error>;
 
-    /// Whether several steps may run as one launch on a device: which arrays alternate between them.
-    fn fusible(&self) -> Option<Fusible> {
+    /// What it is as a step, if several may run as one launch on a device.
+    fn step(&self) -> Option<OneStep<'_>> {
         None
     }
 
-    /// How many steps had best run together over a box of this extent, at most `most` (odd); 1 if single sweeps are as good.
-    fn depth(&self, _device: &DeviceCore, _cells: &GridBox<4>, _faces: &Faces, _most: u32) -> u32 {
-        1
-    }
-
-    /// Puts steps into a stream: reads the array [`Fusible::inp`], writes [`Fusible::out`] where `part` is, some planes of the
-    /// box. The arrays lie in rows from its region on, or the region holds the planes around as far as the steps read.
-    ///
-    /// # Errors
-    /// A device that refuses the launch, and kernels that are not [`Launch::fusible`].
-    ///
-    /// # Safety
-    /// As [`Launch::enqueue`]; beyond the box both arrays hold what the faces say.
-    unsafe fn enqueue_steps(
-        self: Arc<Self>,
-        _queue: &Queue<'_>,
-        _part: (usize, GridBox<4>),
-        _together: &Together,
-    ) -> Result<Done, Error> {
-        Err(Error::new(
-            ErrorKind::Kernel,
-            "run several steps of a kernel in one launch",
-            "a kernel that runs one step a launch",
-            "report this: the scheduler should not have asked for it",
-        ))
+    /// What such a step is given.
+    fn args(&self) -> SmallVec<[OnDevice<'_>; 8]> {
+        SmallVec::new()
     }
 }
 
@@ -114,6 +95,10 @@ pub(crate) struct SweepKey {
     pub args: SmallVec<[usize; 8]>,
     /// Captured values, as bits.
     pub captures: SmallVec<[u64; 8]>,
+    /// Values of tables, as bits.
+    pub tables: SmallVec<[u64; 8]>,
+    /// Bit `n` keeps argument `n` to its valid cells.
+    pub valid_only: u16,
     /// Whether accesses are checked.
     pub checked: bool,
     /// Whether it runs on the device, and the threads of a block that were asked for.
@@ -152,6 +137,11 @@ impl OpenSweep {
             _ => self.boxes.push((region, cells)),
         }
         self.merge_rows();
+        self.touch(touches);
+    }
+
+    /// Adds what is touched.
+    pub fn touch(&mut self, touches: &[BoxTouch]) {
         for touch in touches {
             let known = self.arrays.iter().position(|known| Arc::ptr_eq(&known.tracker, &touch.tracker));
             let n = known.unwrap_or_else(|| {
@@ -205,6 +195,15 @@ pub(crate) struct ArrayTouch {
     pub across: Option<(i64, i64)>,
     /// Some region is written.
     pub write: bool,
+}
+
+impl ArrayTouch {
+    /// Whether all that is read of the array in `other` is read here.
+    pub fn reads_all_of(&self, other: &ArrayTouch) -> bool {
+        other.regions.iter().all(|(region, touch)| {
+            touch.read.is_empty() || self.regions.get(region).is_some_and(|own| own.read.covers(&touch.read))
+        })
+    }
 }
 
 /// Cells of a region that the tiles of a sweep touch.

@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 use tida_kernels::element::ScalarType;
 use tida_kernels::scalar::Value;
 
+use super::device::push_bits;
 use crate::acc::node::Node;
 
 /// The captured values of one kernel, described.
@@ -146,4 +147,18 @@ plain! {
     usize, U64, v => v as u64;
     f32, F32, v => v;
     f64, F64, v => v;
+}
+
+/// Most bytes of a captured value that need no memory of their own.
+pub(super) const CAPTURE: usize = 64;
+
+/// The bytes of a captured value as a kernel is given them.
+pub(crate) fn capture_bytes(capture: &CapturedValue) -> SmallVec<[u8; CAPTURE]> {
+    let mut bytes = SmallVec::new();
+    match capture {
+        CapturedValue::Scalar(v) => push_bits(v.ty(), v.bits(), &mut bytes),
+        CapturedValue::Array(ty, values) => values.iter().for_each(|v| push_bits(*ty, v.bits(), &mut bytes)),
+        CapturedValue::Deferred(ty, _, value) => push_bits(*ty, value.bits(), &mut bytes),
+    }
+    bytes
 }

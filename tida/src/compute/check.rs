@@ -60,6 +60,8 @@ pub(crate) fn check<'a, const D: usize>(
         views,
         args: SmallVec::new(),
         captures: SmallVec::new(),
+        tables: SmallVec::new(),
+        valid_only: 0,
         checked: false,
         on_device: false,
         block: None,
@@ -123,7 +125,7 @@ pub(crate) fn check<'a, const D: usize>(
             }
             ArgInfo::Table { len, bits } => {
                 key.args.push(*len);
-                key.captures.extend(bits.iter().copied());
+                key.tables.extend(bits.iter().copied());
                 let mut shape = [1; 4];
                 shape[0] = *len as i64;
                 launch.whole(number, &shape, plan)?;
@@ -149,7 +151,7 @@ pub(crate) fn check<'a, const D: usize>(
         let asked = Asked { hints: &target.cache, block: key.block, usual, checked: run_checked, captures: &integers };
         tiles(prepared, facts, asked, &|_| false).map(drop).map_err(|large| large.error(prepared))?;
     }
-    key.captures.push(valid_only as u64);
+    key.valid_only = valid_only;
     Ok(Checked { acc, key, touches, after, valid_only, run_checked })
 }
 

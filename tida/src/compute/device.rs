@@ -15,7 +15,7 @@ use tida_kernels::scalar::Fault;
 
 use super::args::OnDevice;
 use super::cache::{Asked, Hints, Tiles, tiles};
-use super::capture::{CapturedValue, Captures};
+use super::capture::{CAPTURE, CapturedValue, Captures};
 use super::check::integer;
 use super::geometry::{cut_to_fit, whole_words};
 use super::launch::fault_error;
@@ -134,6 +134,8 @@ pub(crate) struct DeviceLaunch<'a> {
     pub fold: Option<(Line, &'a Memory)>,
     /// The box of several steps, of which a launch leaves the planes of the box that it is given.
     pub within: Option<GridBox<4>>,
+    /// What each of several steps has captured, if that differs.
+    pub varied: Option<&'a [Captures]>,
     /// What its plan goes without.
     pub without: Without,
 }
@@ -191,6 +193,7 @@ impl<'a> SweepLaunch<'a> {
             cache: self.cache,
             fold: None,
             within: None,
+            varied: None,
             without: queue.device.without(),
         }
     }
@@ -326,11 +329,8 @@ impl Commands {
 
 /// Most boxes whose geometry is passed by value.
 const FEW: usize = 32;
-/// Most bytes of such geometry: parameters of a kernel have 4 KiB at least.
-const BY_VALUE: usize = 3 << 10;
-
-/// Most bytes of a captured value passed at launch.
-const CAPTURE: usize = 64;
+/// Most bytes of such geometry, or of what several steps have captured: parameters of a kernel have 4 KiB at least.
+pub(crate) const BY_VALUE: usize = 3 << 10;
 
 impl DeviceLaunch<'_> {
     /// Puts the launches that run the kernel over the boxes into a stream.
@@ -463,7 +463,7 @@ impl DeviceLaunch<'_> {
             }
         }
         held.extend(parts.iter().filter_map(|part: &Part| part.table.clone()));
-        let captures = self.captures.list.iter().map(capture_bytes).collect();
+        let captures = self.captured();
         let lengths = self.args.iter().map(length_bytes).collect();
         Ok(Commands { plan, ready, arrays, wholes, maps, captures, lengths, parts })
     }
@@ -714,16 +714,6 @@ pub(crate) fn push_bits(ty: ScalarType, bits: u64, out: &mut impl Extend<u8>) {
         4 => out.extend((bits as u32).to_ne_bytes()),
         _ => out.extend(bits.to_ne_bytes()),
     }
-}
-
-pub(crate) fn capture_bytes(capture: &CapturedValue) -> SmallVec<[u8; CAPTURE]> {
-    let mut bytes = SmallVec::new();
-    match capture {
-        CapturedValue::Scalar(v) => push_bits(v.ty(), v.bits(), &mut bytes),
-        CapturedValue::Array(ty, values) => values.iter().for_each(|v| push_bits(*ty, v.bits(), &mut bytes)),
-        CapturedValue::Deferred(ty, _, value) => push_bits(*ty, value.bits(), &mut bytes),
-    }
-    bytes
 }
 
 fn length_bytes(arg: &DeviceArg<'_>) -> [u8; 8] {

@@ -145,6 +145,7 @@ fn explained(
         cache: asked.cache,
         fold: None,
         within: None,
+        varied: None,
         without: acc.and_then(|acc| acc.core().device.as_ref()).map(|device| device.without()).unwrap_or_default(),
     };
     let device = acc.and_then(compiling);

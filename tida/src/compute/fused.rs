@@ -1,23 +1,101 @@
-//! Several steps of a kernel in one launch on a device.
+//! Several steps of a kernel, or of a few that take turns, in one launch on a device.
 
-use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use smallvec::SmallVec;
-use tida_kernels::plan::fuse::{Asked, Chosen, Faces, Parts, Steps, Target, choose, single};
+use tida_kernels::ir::{Cycle, Kernel, cycle};
+use tida_kernels::plan::fuse::{Asked, Chosen, Faces, Fused, Parts, Steps, Target, choose, single};
 use tida_kernels::plan::{Dialect, Goal, Plan};
+use tida_kernels::scalar::Value;
 
 use super::args::OnDevice;
-use super::device::{Commands, DeviceArg, DeviceLaunch, Extent, Held, SweepLaunch};
+use super::cache::Hints;
+use super::capture::{CAPTURE, CapturedValue, Captures, capture_bytes};
+use super::device::{BY_VALUE, Commands, DeviceArg, DeviceLaunch, Extent, Held, SweepLaunch};
 use super::prepare::Prepared;
 use super::tune;
 use crate::acc::device::DeviceCore;
 use crate::acc::node::{Done, Queue};
-use crate::acc::sweep::{Fusible, Together};
+use crate::acc::sweep::{Fusible, Launch, Together};
 use crate::array::GridBox;
 use crate::backend::Facts;
 use crate::error::{Error, ErrorKind};
+
+/// A sweep as a step.
+#[derive(Clone, Copy)]
+pub(crate) struct OneStep<'a> {
+    pub prepared: &'a Arc<Prepared>,
+    pub captures: &'a Captures,
+}
+
+/// Kernels that take turns after one of them, by their addresses: they live as long as the program.
+pub(crate) type Cycles = Mutex<HashMap<Vec<usize>, Option<Arc<Prepared>>>>;
+
+/// The kernel of steps of which the first ones are of different kernels, that take turns; none if they cannot run as one launch.
+fn as_one(steps: &[OneStep<'_>]) -> Option<Arc<Prepared>> {
+    let (first, others) = steps.split_first()?;
+    if others.is_empty() {
+        return Some(first.prepared.clone());
+    }
+    let key = others.iter().map(|step| Arc::as_ptr(step.prepared) as usize).collect();
+    let mut known = first.prepared.cycles.lock().unwrap_or_else(PoisonError::into_inner);
+    known.entry(key).or_insert_with(|| made_one(steps)).clone()
+}
+
+fn made_one(steps: &[OneStep<'_>]) -> Option<Arc<Prepared>> {
+    let of = |step: &OneStep<'_>| step.prepared.steps.as_ref().map(|steps| (steps.pair, steps.work, steps.others));
+    let each: Vec<_> = steps.iter().map(of).collect::<Option<_>>()?;
+    let kernels: Vec<&Kernel> = steps.iter().map(|step| &step.prepared.kernel).collect();
+    let pairs: Vec<(usize, usize)> = each.iter().map(|(pair, ..)| *pair).collect();
+    let Cycle { kernel, args } = cycle(&kernels, &pairs)?;
+    let mut made = Prepared::new(kernel).ok()?;
+    let steps_of = made.steps.as_mut().filter(|steps| Some(&steps.pair) == pairs.first())?;
+    // Each step is one of them: the dearest.
+    steps_of.work = each.iter().map(|(_, work, _)| *work).max()?;
+    steps_of.others = each.iter().map(|(.., others)| *others).max()?;
+    made.is_coded = steps.iter().any(|step| step.prepared.is_coded);
+    made.from = Some(args);
+    Some(Arc::new(made))
+}
+
+/// Bytes of what these have captured.
+fn captured(steps: &[OneStep<'_>]) -> usize {
+    steps.iter().flat_map(|step| &step.captures.list).map(|capture| capture_bytes(capture).len()).sum()
+}
+
+/// Whether some step of these kernels in turn has captured other values than the one of the same kernel before it.
+fn vary(steps: &[OneStep<'_>], kernels: usize) -> bool {
+    steps.iter().zip(steps.iter().skip(kernels)).any(|(one, next)| !one.captures.same(next.captures))
+}
+
+/// Whether a step is of the same kernel as another one.
+pub(crate) fn repeats(one: &dyn Launch, other: &dyn Launch) -> bool {
+    one.step().zip(other.step()).is_some_and(|(one, other)| Arc::ptr_eq(one.prepared, other.prepared))
+}
+
+/// Whether, besides, both have captured the same values.
+pub(crate) fn same(one: &dyn Launch, other: &dyn Launch) -> bool {
+    let captured = || one.step().zip(other.step()).is_some_and(|(one, other)| one.captures.same(other.captures));
+    repeats(one, other) && captured()
+}
+
+/// How many of these steps, of so many kernels in turn, had best run together over a box of this extent, at most `most` (odd); 1 if
+/// single sweeps are as good.
+pub(crate) fn depth(
+    (launches, kernels): (&[Arc<dyn Launch>], usize),
+    device: &DeviceCore,
+    (cells, faces): (&GridBox<4>, &Faces),
+    most: u32,
+) -> u32 {
+    let steps: Vec<OneStep<'_>> = launches.iter().map_while(|launch| launch.step()).collect();
+    let Some((of, prepared)) = steps.get(..kernels).and_then(|of| Some((of, as_one(of)?))) else { return 1 };
+    let room = match captured(of) {
+        bytes if bytes > 0 && vary(&steps, kernels) => (BY_VALUE / bytes) as u32,
+        _ => u32::MAX,
+    };
+    prepared.depth(device, cells, faces, most.min(room))
+}
 
 impl Prepared {
     /// Whether several steps may run as one launch.
@@ -27,12 +105,13 @@ impl Prepared {
         Some(Fusible { out: steps.pair.0, inp: steps.pair.1, halo })
     }
 
-    /// How many steps had best run together: see [`Launch::depth`](crate::acc::sweep::Launch::depth).
-    pub fn depth(&self, device: &DeviceCore, cells: &GridBox<4>, faces: &Faces, most: u32) -> u32 {
+    /// How many steps had best run together: see [`depth`].
+    fn depth(&self, device: &DeviceCore, cells: &GridBox<4>, faces: &Faces, most: u32) -> u32 {
         let facts = device.backend().facts();
         // A CPU behind OpenCL keeps arrays in its caches, and has no memory that threads share.
         let off = device.fuse().is_off() || (!facts.gpu && *device.fuse() == Asked::Auto);
-        if self.steps.is_none() || off || device.backend().simulated().is_some() {
+        let around = self.steps.as_ref().is_some_and(|steps| steps.reads_around());
+        if !around || off || device.backend().simulated().is_some() {
             return 1;
         }
         self.chosen(device, cells, faces, (most, true)).map_or(1, |chosen| chosen.fused.depth.into())
@@ -81,16 +160,6 @@ impl Prepared {
         chosen
     }
 
-    /// Why so many steps do not run in one launch.
-    fn refused(&self, steps: u32, found: &str) -> Error {
-        Error::new(
-            ErrorKind::Kernel,
-            format!("run {steps} steps of the kernel at {} in one launch", self.place()),
-            found,
-            "run it with `TIDA_FUSE=off`, and report this",
-        )
-    }
-
     /// Where steps over such a box are to run.
     pub(super) fn target<'a>(
         &self,
@@ -133,45 +202,94 @@ pub(crate) struct Asking {
 /// How steps of a kernel run together, as far as it was asked.
 pub(crate) type Choices = Mutex<HashMap<Asking, Option<Arc<Chosen>>>>;
 
-impl SweepLaunch<'_> {
-    /// Puts a launch of so many steps into a stream. `held` is kept until it is done.
-    ///
-    /// # Errors
-    /// Steps that cannot run together over this box, and what the device refuses.
-    ///
-    /// # Safety
-    /// As [`Launch::enqueue_steps`](crate::acc::sweep::Launch::enqueue_steps).
-    pub unsafe fn enqueue_steps(
-        self,
-        queue: &Queue<'_>,
-        args: SmallVec<[OnDevice<'_>; 8]>,
-        (region, part): (usize, GridBox<4>),
-        together: &Together,
-        held: Arc<dyn Any + Send + Sync>,
-    ) -> Result<Done, Error> {
-        let (prepared, Together { steps, cells, faces, .. }) = (self.prepared, together);
-        let usual = together.usual(4 - prepared.kernel.rank);
-        let launch = DeviceLaunch { within: Some(*cells), ..self.at(queue, args) };
-        if part == *cells && !launch.checked {
-            // SAFETY: handed on.
-            unsafe { tune::steps::tried(&launch, queue, (region, part), faces) };
-        }
-        let Some(chosen) = prepared.chosen(queue.device, &usual, faces, (*steps, false)).filter(|_| !launch.checked)
-        else {
-            return Err(prepared.refused(*steps, "no way to run so many over this box"));
-        };
-        let mut kept = Held::new();
-        let mut put = || {
-            let commands = launch.steps_commands(queue.device, (region, part), cells, &chosen, &mut kept)?;
-            // SAFETY: handed on; such kernels raise no fault; what the launch uses is kept below.
-            unsafe { commands.put(&launch, queue, None) }
-        };
-        queue.enqueue(&mut put)?;
-        Ok(Box::new(move || {
-            drop((kept, held));
-            Ok(())
-        }))
+/// Puts the first of these steps into a stream as one launch: it reads the array [`Fusible::inp`] of the first of them, writes
+/// [`Fusible::out`] where `part` is, some planes of the box. The arrays lie in rows from its region on, or the region holds the
+/// planes around as far as the steps read.
+///
+/// # Errors
+/// Steps that cannot run together over this box, and what the device refuses.
+///
+/// # Safety
+/// As [`Launch::enqueue`]; beyond the box both arrays hold what the faces say.
+pub(crate) unsafe fn enqueue_steps(
+    launches: &Arc<[Arc<dyn Launch>]>,
+    queue: &Queue<'_>,
+    (region, part): (usize, GridBox<4>),
+    together: &Together,
+) -> Result<Done, Error> {
+    let Together { steps, kernels, cells, faces, .. } = together;
+    let each: Vec<OneStep<'_>> = launches.iter().map_while(|launch| launch.step()).collect();
+    let prepared = each.get(..*kernels).and_then(as_one);
+    let Some(prepared) = prepared.filter(|_| each.len() >= *steps as usize) else {
+        let place = each.first().map_or_else(String::new, |step| step.prepared.place());
+        return Err(refused(&place, *steps, "kernels that run one step a launch"));
+    };
+    let usual = together.usual(4 - prepared.kernel.rank);
+    let captures: Vec<Captures> = (0..*steps as usize).map(|step| captures_of(&each, *kernels, step)).collect();
+    let varied = each.get(..*steps as usize).is_some_and(|each| vary(each, *kernels));
+    let sweep = SweepLaunch {
+        prepared: &prepared,
+        captures: captures.first().ok_or_else(|| refused(&prepared.place(), *steps, "no steps"))?,
+        checked: false,
+        valid_only: 0,
+        block: None,
+        march: None,
+        cache: Hints::default(),
+    };
+    let args = args(launches.get(..*kernels).unwrap_or_default(), &prepared);
+    let varied = varied.then_some(&*captures);
+    let launch = DeviceLaunch { within: Some(*cells), varied, ..sweep.at(queue, args) };
+    if part == *cells && varied.is_none() && *kernels == 1 {
+        // SAFETY: handed on.
+        unsafe { tune::steps::tried(&launch, queue, (region, part), faces) };
     }
+    let Some(chosen) = prepared.chosen(queue.device, &usual, faces, (*steps, false)) else {
+        return Err(refused(&prepared.place(), *steps, "no way to run so many over this box"));
+    };
+    let fused = Fused { varied: varied.is_some(), kernels: *kernels as u8, ..chosen.fused.clone() };
+    let chosen = Chosen { fused, ..(*chosen).clone() };
+    let mut kept = Held::new();
+    let mut put = || {
+        let commands = launch.steps_commands(queue.device, (region, part), cells, &chosen, &mut kept)?;
+        // SAFETY: handed on: `check` has proven every access of the cells of the box in range, for each of the steps; such kernels
+        // raise no fault; what the launch uses is kept below.
+        unsafe { commands.put(&launch, queue, None) }
+    };
+    queue.enqueue(&mut put)?;
+    let held = launches.clone();
+    Ok(Box::new(move || {
+        drop((kept, held));
+        Ok(())
+    }))
+}
+
+/// Why so many steps do not run in one launch.
+fn refused(place: &str, steps: u32, found: &str) -> Error {
+    let tried = format!("run {steps} steps of the kernel at {place} in one launch");
+    Error::new(ErrorKind::Kernel, tried, found, "run it with `TIDA_FUSE=off`, and report this")
+}
+
+/// What the kernel of steps is given for one of them: what each of the kernels in turn has captured, that of the step's own
+/// kernel by itself, and which one that is.
+fn captures_of(each: &[OneStep<'_>], kernels: usize, step: usize) -> Captures {
+    let own = step % kernels.max(1);
+    let of = |kernel: usize| if kernel == own { each.get(step) } else { each.get(kernel) };
+    let mut list: SmallVec<_> =
+        (0..kernels).filter_map(of).flat_map(|step| step.captures.list.iter().cloned()).collect();
+    if kernels > 1 {
+        list.push(CapturedValue::Scalar(Value::I32(own as i32)));
+    }
+    Captures { list }
+}
+
+/// The arguments of the kernel of steps.
+fn args<'a>(launches: &'a [Arc<dyn Launch>], prepared: &Prepared) -> SmallVec<[OnDevice<'a>; 8]> {
+    let Some(from) = &prepared.from else {
+        return launches.first().map(|launch| launch.args()).unwrap_or_default();
+    };
+    let each = launches.iter().map(|launch| launch.args().into_iter().map(Some).collect());
+    let mut each: Vec<SmallVec<[_; 8]>> = each.collect();
+    from.iter().filter_map(|(kernel, arg)| each.get_mut(*kernel)?.get_mut(*arg)?.take()).collect()
 }
 
 impl DeviceLaunch<'_> {
@@ -207,9 +325,17 @@ impl DeviceLaunch<'_> {
         let plan = self.steps_plan(device, (region, &part), cells, chosen);
         let (blocks, grid) = (plan.blocks(&self.prepared.extent(&part)), device.backend().facts().grid);
         if (0..3).any(|d| blocks[d] > grid[d]) {
-            return Err(self.prepared.refused(chosen.fused.depth.into(), "more blocks than a launch can have"));
+            let steps = chosen.fused.depth.into();
+            return Err(refused(&self.prepared.place(), steps, "more blocks than a launch can have"));
         }
         self.commands_of(device, plan, &[(region, part)], held)
+    }
+
+    /// The bytes of each captured value: those of all steps, if they differ.
+    pub fn captured(&self) -> SmallVec<[SmallVec<[u8; CAPTURE]>; 8]> {
+        let Some(steps) = self.varied else { return self.captures.list.iter().map(capture_bytes).collect() };
+        let of = |n: usize| steps.iter().filter_map(move |one| one.list.get(n)).flat_map(capture_bytes).collect();
+        (0..self.captures.list.len()).map(of).collect()
     }
 
     /// Whether positions of all cells of a box, and of those around it, fit 32 bits.

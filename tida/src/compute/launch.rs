@@ -5,23 +5,23 @@ use std::panic::Location;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
 use tida_kernels::ir::Type;
 use tida_kernels::plan::Math;
-use tida_kernels::plan::fuse::Faces;
 use tida_kernels::scalar::{Fault, fault};
 
-use super::args::{self, ArgInfo, Args, HeldArgs, How, Views};
+use super::args::{self, ArgInfo, Args, HeldArgs, How, OnDevice, Views};
 use super::ask::{Answer, Ask, Pass, Quoted, Run};
 use super::cache::Hints;
 use super::check::{Target, check};
 use super::decoded::{Codes, Wholes};
 use super::device::SweepLaunch;
+use super::fused::OneStep;
 use super::prepare::{Prepared, prepare};
 use super::site::{Site, simulated};
 use super::view::{Checked, Proven};
-use crate::acc::device::DeviceCore;
 use crate::acc::node::{Done, Queue};
-use crate::acc::sweep::{Fusible, Launch, Together};
+use crate::acc::sweep::Launch;
 use crate::acc::{Device, Side, TileAcc};
 use crate::array::GridBox;
 use crate::backend::cpu;
@@ -231,23 +231,13 @@ where
         unsafe { self.on_device().enqueue(queue, self.held.on_device(), boxes, self.clone()) }
     }
 
-    fn fusible(&self) -> Option<Fusible> {
-        self.prepared.fusible().filter(|_| !self.run_checked && self.valid_only == 0)
+    fn step(&self) -> Option<OneStep<'_>> {
+        let alone = self.run_checked || self.valid_only != 0 || self.prepared.steps.is_none();
+        (!alone).then_some(OneStep { prepared: &self.prepared, captures: &self.quoted.captures })
     }
 
-    fn depth(&self, device: &DeviceCore, cells: &GridBox<4>, faces: &Faces, most: u32) -> u32 {
-        self.prepared.depth(device, cells, faces, most)
-    }
-
-    unsafe fn enqueue_steps(
-        self: Arc<Self>,
-        queue: &Queue<'_>,
-        part: (usize, GridBox<4>),
-        together: &Together,
-    ) -> Result<Done, Error> {
-        // SAFETY: the caller's promise; `check` has proven every access of the cells of the box in range; `self` holds the
-        // arrays.
-        unsafe { self.on_device().enqueue_steps(queue, self.held.on_device(), part, together, self.clone()) }
+    fn args(&self) -> SmallVec<[OnDevice<'_>; 8]> {
+        self.held.on_device()
     }
 }
 

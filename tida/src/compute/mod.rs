@@ -9,7 +9,7 @@ mod decoded;
 pub(crate) mod deferred;
 pub(crate) mod device;
 mod explain;
-mod fused;
+pub(crate) mod fused;
 mod geometry;
 pub(crate) mod groups;
 mod kernels;

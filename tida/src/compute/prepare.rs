@@ -15,7 +15,7 @@ use tida_kernels::quote::StaticKernel;
 
 use super::ask::Quoted;
 use super::capture::CapturedValue;
-use super::fused::Choices;
+use super::fused::{Choices, Cycles};
 use crate::array::coding::Coding;
 use crate::backend::Facts;
 use crate::error::{Error, ErrorKind};
@@ -39,6 +39,10 @@ pub(crate) struct Prepared {
     pub choices: Choices,
     /// Some arguments hold codes, which the kernel decodes.
     pub is_coded: bool,
+    /// Where its arguments are from, if it is several kernels that take turns: see [`Cycle::args`](ir::Cycle::args).
+    pub from: Option<Vec<(usize, usize)>>,
+    /// Such kernels, by those that come after this one.
+    pub cycles: Cycles,
     /// The same for arguments that hold codes.
     coded: Mutex<ForCodes>,
 }
@@ -147,8 +151,20 @@ impl Prepared {
             Some(_) => Default::default(),
         };
         let steps = fusible(&kernel, &analysis).filter(|_| kernel.group.is_none());
-        let (choices, coded) = (Choices::default(), Mutex::default());
-        Ok(Prepared { kernel, analysis, args, uses_f64, saving, sharing, steps, choices, is_coded: false, coded })
+        Ok(Prepared {
+            kernel,
+            analysis,
+            args,
+            uses_f64,
+            saving,
+            sharing,
+            steps,
+            choices: Choices::default(),
+            is_coded: false,
+            from: None,
+            cycles: Cycles::default(),
+            coded: Mutex::default(),
+        })
     }
 
     /// The kernel for arguments of which some hold codes; itself if none does.

@@ -12,9 +12,9 @@ use tida_kernels::ir::{
 use tida_kernels::scalar::Value;
 
 use super::args::{Args, HeldArgs, Views, separate};
-use super::capture::{CapturedValue, Captures};
+use super::capture::{CapturedValue, Captures, capture_bytes};
 use super::check::{Target, check};
-use super::device::{DeviceArg, DeviceArgs, capture_bytes};
+use super::device::{DeviceArg, DeviceArgs};
 use super::geometry::base_bytes;
 use super::launch::launch_written;
 use super::prepare::Prepared;

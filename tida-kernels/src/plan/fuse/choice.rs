@@ -240,6 +240,8 @@ fn ways(steps: &Steps, target: &Target<'_>, asked: &Parts, most: u32, odd: bool)
                         reach: steps.reach(),
                         unrolled: target.unrolled,
                         held: 1,
+                        varied: false,
+                        kernels: 1,
                     };
                     let block = [x, if steps.rank == 2 { 1 } else { y }, 1];
                     let suits = fused.suits(steps.rank, block);

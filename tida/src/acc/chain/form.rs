@@ -162,7 +162,7 @@ impl Form {
     /// Launches of several steps leave about so many planes.
     fn leaves(&mut self, planes: i64) {
         for work in &mut self.works {
-            if let OpWork::Steps(_, together) = work {
+            if let OpWork::Steps(_, together, _) = work {
                 together.planes = planes;
             }
         }

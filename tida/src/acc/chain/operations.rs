@@ -10,18 +10,17 @@ use super::segments::{Segment, ring_fill};
 use super::{Chain, Link, LinkWork, Use};
 use crate::acc::boxes::union;
 use crate::acc::device::DeviceCore;
-use crate::acc::fuse::{Recorded, faces, following, identity};
-use crate::acc::sweep::Together;
+use crate::acc::fuse::{Recorded, following, identity};
+use crate::acc::sweep::{Launch, Together};
 use crate::array::{GridBox, Part, Planar};
 use crate::error::Error;
 
 /// What an operation of the schedule is.
-#[derive(Debug)]
 pub(super) enum OpWork {
     /// The sweep of a link.
     Sweep(usize),
-    /// Steps that run together: the sweeps of a link and of some that come after it.
-    Steps(usize, Together),
+    /// Steps that run together: the sweeps of a link and of some that come after it, with their launches.
+    Steps(usize, Together, Arc<[Arc<dyn Launch>]>),
     /// A part of the ghost fill of a link, of an array.
     Ghosts(usize, usize, Part),
 }
@@ -31,7 +30,7 @@ impl OpWork {
     pub fn sweeps(&self) -> u32 {
         match self {
             OpWork::Sweep(_) => 1,
-            OpWork::Steps(_, together) => together.steps,
+            OpWork::Steps(_, together, _) => together.steps,
             OpWork::Ghosts(..) => 0,
         }
     }
@@ -39,7 +38,7 @@ impl OpWork {
     /// The link that a launch is of.
     pub fn link(&self) -> usize {
         match self {
-            OpWork::Sweep(link) | OpWork::Steps(link, _) | OpWork::Ghosts(link, ..) => *link,
+            OpWork::Sweep(link) | OpWork::Steps(link, ..) | OpWork::Ghosts(link, ..) => *link,
         }
     }
 }
@@ -116,9 +115,10 @@ pub(super) fn operations(
                     steps(chain, planars, (number, segment), (&boxes[number], results), depth, access)
                 });
                 match several {
-                    Some((together, links, accesses)) => {
+                    Some(Several { work, links, accesses }) => {
                         next = number + links;
-                        add(OpWork::Steps(number, together), Op { planes, accesses, steps: together.steps as usize });
+                        let steps = work.sweeps() as usize;
+                        add(work, Op { planes, accesses, steps });
                     }
                     None => {
                         let accesses = uses.iter().map(|one| access(number, one)).collect();
@@ -150,8 +150,15 @@ pub(super) fn operations(
     (works, ops)
 }
 
-/// The steps that run together from a link on, before the link `end`, if any do: with the number of links that they are
-/// (their sweeps, and the ghost fills between), and with what they touch.
+/// Steps that run together.
+struct Several {
+    work: OpWork,
+    /// The links that they are: their sweeps, and the ghost fills between.
+    links: usize,
+    accesses: SmallVec<[Access; 4]>,
+}
+
+/// The steps that run together from a link on, before the link `end`, if any do.
 ///
 /// A launch leaves the array that its last step writes. What the steps between would have left in the other one the step after
 /// them overwrites ([`following`] makes sure that there is one), and what they would have left in this one the last of them.
@@ -163,34 +170,49 @@ fn steps(
     (boxes, results): (&[GridBox<4>], &[Result<(), Error>]),
     Depth { device, planes, most }: Depth<'_>,
     access: impl Fn(usize, &Use) -> Access,
-) -> Option<(Together, usize, SmallVec<[Access; 4]>)> {
-    let LinkWork::Sweep { launch, uses, turn: Some(pair), .. } = &chain.links[number].work else { return None };
+) -> Option<Several> {
     let [cells] = boxes else { return None };
     let recorded = |number: usize| match &chain.links[number].work {
         _ if results[number].is_err() => Recorded::Other,
-        LinkWork::Sweep { boxes, turn: Some(pair), .. } => Recorded::Sweep(*pair, boxes),
+        LinkWork::Sweep { launch, boxes, turn: Some(pair), .. } => Recorded::Sweep(*pair, boxes, launch),
         LinkWork::Ghosts { array, fixed: false } => Recorded::Ghosts(identity(&chain.arrays[*array])),
         _ => Recorded::Other,
     };
     let following = following((number..end).map(recorded))?;
+    let pair = following.pair;
     let array_of = |of: usize| chain.arrays.iter().position(|tracker| identity(tracker) == of);
     let facts_of = |of: usize| array_of(of).map(|array| planars[array].facts());
-    let mut faces = faces(pair, facts_of, cells, following.filled)?;
+    let mut faces = following.faces(facts_of, cells)?;
     let (out, inp) = (array_of(pair.out)?, array_of(pair.inp)?);
     let axis = 4 - planars[out].facts().rank;
-    let around = |array: usize| uses.iter().find(|one| one.array == array)?.read;
-    let (lo, hi) = around(inp).map(|(lo, hi)| (lo.min(0), hi.max(0)))?;
+    // What each of the kernels reads of arrays that take no turns, and how far any of them reads of those that do.
+    let mut others: SmallVec<[Use; 4]> = SmallVec::new();
+    let (mut lo, mut hi) = (0, 0);
+    for sweep in following.sweeps(1) {
+        let LinkWork::Sweep { uses, .. } = &chain.links[number + sweep].work else { return None };
+        for one in uses {
+            let read = one.read.unwrap_or_default();
+            if [out, inp].contains(&one.array) {
+                (lo, hi) = (read.0.min(lo), read.1.max(hi));
+                continue;
+            }
+            match others.iter_mut().find(|known| known.array == one.array) {
+                Some(known) => known.read = known.read.map(|(lo, hi)| (lo.min(read.0), hi.max(read.1))),
+                None => others.push(one.clone()),
+            }
+        }
+    }
     let most = match period {
         // Planes follow one another again and again; other arrays would have to be found by other numbers than a cell's.
-        Some(period) if faces[axis] == [Face::Wrap; 2] && uses.len() == 2 => {
+        Some(period) if faces[axis] == [Face::Wrap; 2] && others.is_empty() => {
             faces[axis] = [Face::Follow; 2];
             most.min(((period - 1) / (hi - lo).max(1)).clamp(1, most.into()) as u32)
         }
         None if !faces[axis].iter().any(|face| face.wraps()) => most,
         _ => return None,
     };
-    let usual = Together { steps: 1, cells: *cells, planes, faces };
-    let (steps, _) = following.together(&**launch, device, (&usual.usual(axis), &faces), most);
+    let usual = following.over(1, *cells, planes, faces);
+    let (steps, _) = following.together(device, (&usual.usual(axis), &faces), most);
     let links = following.first(steps)?;
     let (times, between) = (i64::from(steps), i64::from(steps) - 1);
     // No plane is there beyond the ghosts of an array.
@@ -198,7 +220,8 @@ fn steps(
         Some(_) => Reach::Around(lo, hi),
         None => Reach::Within(lo, hi, planars[array].facts().grown.clone()),
     };
-    let mut left = access(number + links - 1, uses.iter().find(|one| one.array == out)?);
+    let written = Use { array: out, read: None, across: None, write: true };
+    let mut left = access(number + links - 1, &written);
     if faces[axis..].as_flattened().contains(&Face::Memory) {
         // What is beyond the faces of this array has to be in its window too.
         if left.write == Some(Write::Whole) || period.is_some() {
@@ -206,16 +229,14 @@ fn steps(
         }
         left.read = Some(reach(out, times * lo, times * hi));
     }
-    let touched = |one: &Use| match one.array {
-        array if array == out => left.clone(),
-        array if array == inp => Access { array, read: Some(reach(array, times * lo, times * hi)), write: None },
-        array => {
-            let read = one.read.map(|(low, high)| reach(array, low + between * lo, high + between * hi));
-            Access { array, read, write: None }
-        }
-    };
-    let accesses = uses.iter().map(touched).collect();
-    Some((Together { steps, ..usual }, links, accesses))
+    let mut accesses: SmallVec<[Access; 4]> = smallvec![left];
+    accesses.push(Access { array: inp, read: Some(reach(inp, times * lo, times * hi)), write: None });
+    for Use { array, read, .. } in others {
+        let read = read.map(|(low, high)| reach(array, low + between * lo, high + between * hi));
+        accesses.push(Access { array, read, write: None });
+    }
+    let together = following.over(steps, *cells, planes, faces);
+    Some(Several { work: OpWork::Steps(number, together, following.launches(steps)), links, accesses })
 }
 
 /// Whether boxes cover all values of every plane that they touch.

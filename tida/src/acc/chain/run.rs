@@ -19,6 +19,7 @@ use crate::array::layout::WideLayout;
 use crate::array::storage::Storage;
 use crate::array::{GridBox, Part, Planar};
 use crate::backend::Event;
+use crate::compute::fused::enqueue_steps;
 use crate::error::{Error, ErrorKind};
 
 /// The streams of a chain.
@@ -321,7 +322,7 @@ impl<'a> Running<'a> {
                 let works = &self.works[next.ops.clone()];
                 self.device.count_pass(works.iter().map(|work| u64::from(work.sweeps())).sum());
                 for work in works {
-                    if let OpWork::Steps(_, together) = work {
+                    if let OpWork::Steps(_, together, _) = work {
                         self.device.count_fused(together.steps);
                     }
                 }
@@ -413,7 +414,7 @@ impl<'a> Running<'a> {
         let device = self.device;
         let queue = Queue { device, stream: RUN, rings: &self.rings };
         match self.works[op] {
-            OpWork::Sweep(link) | OpWork::Steps(link, _) => {
+            OpWork::Sweep(link) | OpWork::Steps(link, ..) => {
                 let LinkWork::Sweep { launch, .. } = &self.chain.links[link].work else { return Ok(()) };
                 for access in self.ops[op].accesses.iter().filter(|access| access.write == Some(Write::Whole)) {
                     let array = &mut self.arrays[access.array];
@@ -440,8 +441,8 @@ impl<'a> Running<'a> {
                         // keeps all other work away.
                         let done = unsafe {
                             match &self.works[op] {
-                                OpWork::Steps(_, together) => {
-                                    launch.clone().enqueue_steps(&queue, (region, cells), together)?
+                                OpWork::Steps(_, together, launches) => {
+                                    enqueue_steps(launches, &queue, (region, cells), together)?
                                 }
                                 _ => launch.clone().enqueue(&queue, &[(region, cells)])?,
                             }

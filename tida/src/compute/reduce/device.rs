@@ -97,6 +97,7 @@ impl<const D: usize> DeviceFold<'_, D> {
             cache: Hints::default(),
             fold: Some((Line { cells: whole }, out)),
             within: None,
+            varied: None,
             without: queue.device.without(),
         };
         // SAFETY: the caller's promise; the list has room for every segment, the values for every cell.

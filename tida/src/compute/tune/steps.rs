@@ -110,7 +110,7 @@ pub(super) fn describe(prepared: &Arc<Prepared>, device: &DeviceCore) -> Vec<Str
 /// Tries ways to run steps over a box of a region, if it is the first launch of its kind; [`known`] has what was found.
 ///
 /// # Safety
-/// As [`Launch::enqueue_steps`](crate::acc::sweep::Launch::enqueue_steps).
+/// As [`enqueue_steps`](crate::compute::fused::enqueue_steps).
 pub(in crate::compute) unsafe fn tried(
     launch: &DeviceLaunch<'_>,
     queue: &Queue<'_>,
