@@ -138,14 +138,8 @@ impl Plan {
         if let Some(fused) = &self.fused {
             return fused.blocks(self.block, self.march.unwrap_or(1), extent).unwrap_or_default();
         }
-        let mut threads = extent.to_vec();
-        let beside = u64::from(self.beside(extent.len()));
-        if let Some(along) = threads.last_mut() {
-            *along = (*along).max(0).unsigned_abs().div_ceil(beside) as i64;
-        }
-        if let (Some(cells), Some(along)) = (self.marches(extent.len()), threads.first_mut()) {
-            *along = (*along).max(0).unsigned_abs().div_ceil(u64::from(cells.max(1))) as i64;
-        }
+        let rank = extent.len();
+        let threads = threads(extent, self.marches(rank).unwrap_or(1), self.beside(rank));
         blocks(self.block, &threads)
     }
 
@@ -169,6 +163,15 @@ impl Plan {
     }
 }
 
+/// Threads along each axis of a box of these extents, each of which takes so many cells along the first axis and along the last.
+pub fn threads(extent: &[i64], march: u32, side: u32) -> Vec<i64> {
+    let mut threads: Vec<i64> = extent.iter().map(|n| (*n).max(0)).collect();
+    let part = |along: &mut i64, cells: u32| *along = along.unsigned_abs().div_ceil(u64::from(cells.max(1))) as i64;
+    threads.first_mut().into_iter().for_each(|along| part(along, march));
+    threads.last_mut().into_iter().for_each(|along| part(along, side));
+    threads
+}
+
 /// Blocks of so many threads along x, y and z that cover a box of these extents (axes of the kernel).
 pub fn blocks(block: [u32; 3], extent: &[i64]) -> [u64; 3] {
     let along = |from_last: usize| extent.len().checked_sub(from_last + 1).map_or(1, |axis| extent[axis].max(0) as u64);
@@ -190,5 +193,7 @@ mod tests {
         assert_eq!(Plan::mapping(&[4, 4, 2, 3], 8), [8, 2, 16]);
         assert_eq!(Plan::mapping(&[512, 512, 512], 4), [128, 2, 1]);
         assert_eq!(Plan::mapping(&[512, 512, 512], 1), [256, 1, 1]);
+        assert_eq!(threads(&[9, 5, 7], 4, 2), [3, 5, 4]);
+        assert_eq!(threads(&[-1, 0], 1, 1), [0, 0]);
     }
 }

@@ -10,7 +10,7 @@ use tida_kernels::emit::{FaultRecord, Param, emit};
 use tida_kernels::plan::auto::{Boxes, has_room, march};
 use tida_kernels::plan::cache::{Cache, Cached};
 use tida_kernels::plan::registers::USUAL;
-use tida_kernels::plan::{Dialect, Goal, Math, Plan};
+use tida_kernels::plan::{Dialect, Goal, Math, Plan, threads};
 use tida_kernels::scalar::Fault;
 
 use super::args::OnDevice;
@@ -581,13 +581,7 @@ impl DeviceLaunch<'_> {
             (Some(cells), side @ 2..) if !facts.gpu || has_room(&facts.machine, &boxes, cells, side) => side,
             _ => 1,
         };
-        let mut threads: SmallVec<[i64; 4]> = extent.into();
-        if let Some(along) = threads.last_mut() {
-            *along = (*along + i64::from(side) - 1) / i64::from(side);
-        }
-        if let (Some(cells), Some(along)) = (march, threads.first_mut()) {
-            *along = (*along + i64::from(cells) - 1) / i64::from(cells);
-        }
+        let threads = threads(extent, march.unwrap_or(1), side);
         let mut block = match (self.goal, &tiles) {
             (Goal::Segments(_), _) => [256, 1, 1],
             (_, Some(tiles)) => tiles.block,
