@@ -33,6 +33,7 @@ fn of(sample: &samples::Sample, dialect: Dialect, many: bool, narrow: bool) -> S
         checked: sample.checked,
         groups,
         march: None,
+        side: 1,
         fused: None,
         cache: Vec::new(),
         width: 1,

@@ -24,6 +24,8 @@ struct Case {
     seed: u64,
     /// Rows of one array that fit in the device's memory; all without.
     rows: Option<usize>,
+    /// Cells along the first axis that a thread of a device takes.
+    march: Option<usize>,
 }
 
 fn case() -> impl Strategy<Value = Case> {
@@ -42,7 +44,7 @@ fn case() -> impl Strategy<Value = Case> {
             let regions = [y.min(shape[0]), x.min(shape[1].div_ceil(64))];
             // A region of one cell is too thin to extrapolate from.
             let regions = if shape[1] % 64 == 1 { [regions[0], 1] } else { regions };
-            Case { shape, regions, faces, steps, seed, rows }
+            Case { shape, regions, faces, steps, seed, rows, march: None }
         },
     )
 }
@@ -165,7 +167,8 @@ macro_rules! of_type {
                 u.fill(|at| start(case, at)).unwrap();
                 for _ in 0..case.steps {
                     u.fill_ghosts().unwrap();
-                    for tile in TileIter::new(&u) {
+                    let tiles = TileIter::new(&u);
+                    for tile in if let Some(cells) = case.march { tiles.march(cells) } else { tiles } {
                         compute(
                             &tile,
                             (&mut next, &u),
@@ -260,6 +263,14 @@ proptest! {
         f32::check(&case, Format::ScaledHalf { scale: 0.3 }, true);
         f64::check(&case, range(16), true);
     }
+}
+
+/// Threads that march have several cells side by side, and keep what they read decoded.
+#[test]
+fn cells_side_by_side_round_through_the_codec() {
+    let faces = [[1, 4], [3, 2]];
+    let case = Case { shape: [13, 71], regions: [2, 1], faces, steps: 3, seed: 5, rows: Some(8), march: Some(4) };
+    f64::check(&case, range(32), true);
 }
 
 #[derive(Element, Clone, Copy, Debug, PartialEq)]

@@ -10,6 +10,7 @@ use super::types::memory;
 use crate::element::ScalarType;
 use crate::ir::{Access, Component, ExprId};
 use crate::plan::march::Queue;
+use crate::plan::wide::Row;
 
 impl Writer<'_, '_> {
     /// A read of a component of a cell.
@@ -18,6 +19,9 @@ impl Writer<'_, '_> {
         let ty = of.element.component_types().get(component.base as usize).copied().unwrap_or(ScalarType::U8);
         if let Some(name) = self.step_value(id, arg) {
             return self.truth(ty, name);
+        }
+        if let Some(text) = self.row_read(arg, index, component) {
+            return self.truth(ty, text);
         }
         if let Some(text) = self.slot_read(id, arg, index) {
             return self.truth(ty, text);
@@ -43,6 +47,9 @@ impl Writer<'_, '_> {
             Access::Table | Access::All => self.read(arg, index, component),
             Access::Read | Access::Write | Access::Shared => match self.offsets(index) {
                 Some(offsets) if self.shared.is_proven(arg, &offsets) => {
+                    if let Some(given) = self.shared.side_by_side(arg, component.base as usize, &offsets) {
+                        return self.truth(ty, given);
+                    }
                     if let Some(kept) = self.kept(arg, &offsets, component) {
                         return self.truth(ty, kept);
                     }
@@ -97,8 +104,26 @@ impl Writer<'_, '_> {
         }
     }
 
+    /// The value of a row that a read is of, if the cells of a thread are side by side.
+    pub fn row_read(&mut self, arg: usize, index: &[ExprId], component: &Component) -> Option<String> {
+        self.shared.side.as_ref()?;
+        let offsets = self.offsets(index)?;
+        let (along, before) = offsets.split_last()?;
+        let is = |row: &&Row| row.arg == arg && row.component == component.base as usize && row.before == before;
+        let row = self.shared.side.as_ref()?.rows.iter().find(is)?.clone();
+        let (name, e) = (self.shared.row_name(&row), self.shared.own("e"));
+        Some(match along - row.along.0 {
+            0 => format!("{name}[{e}]"),
+            by => format!("{name}[{e} + {by}]"),
+        })
+    }
+
     /// The place of a component of a cell that is written.
     pub fn store_place(&mut self, arg: usize, index: &[ExprId], component: &Component) -> String {
+        if self.shared.side.is_some() {
+            let (name, e) = (self.shared.stored_name(arg, component.base as usize), self.shared.own("e"));
+            return format!("{name}.at[{e}]");
+        }
         let position = match self.offsets(index) {
             Some(offsets) => self.nearby(arg, &offsets),
             None => self.anywhere(arg, index),

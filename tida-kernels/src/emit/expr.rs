@@ -112,6 +112,12 @@ impl<'a> Writer<'_, 'a> {
             }
             ExprKind::Cast(x) => self.cast(*x, expr.ty.scalar().unwrap_or(ScalarType::Bool)),
             ExprKind::Decode(codec, x) => {
+                // A row holds values.
+                if let ExprKind::Load { arg, index, component } = &body[*x].kind
+                    && let Some(value) = self.row_read(*arg as usize, index, component)
+                {
+                    return Piece::whole(value);
+                }
                 let name = self.shared.decode(*codec);
                 Piece::whole(format!("{name}({})", self.text_of(*x)))
             }

@@ -96,26 +96,37 @@ pub(super) fn combining(dialect: Dialect, scalar: ScalarType, op: FoldOp, helper
     text
 }
 
-/// Declares the memory in which the threads of a block fold: 32 values a group.
-pub(super) fn declare(dialect: Dialect, text: &mut Text, ty: &str, name: &str, groups: usize, arg: bool) {
+/// Declares the memory in which the threads of a block fold: so many values a group.
+pub(super) fn declare(
+    dialect: Dialect,
+    text: &mut Text,
+    ty: &str,
+    name: &str,
+    [groups, values]: [usize; 2],
+    arg: bool,
+) {
     // One more a row keeps rows in different banks. Pairs of a value and an index would then not fit 32 KiB.
-    let row = if arg { 32 } else { 33 };
+    let row = if arg { values } else { values + 1 };
     text.line(format!("{} {ty} {name}[{groups}][{row}];", dialect.shared()));
 }
 
-/// Folds the 32 values of each group down to four, four threads a group, and gives the thread's group.
-pub(super) fn tail(dialect: Dialect, text: &mut Text, ty: &str, name: &str, thread: &str) -> String {
+/// Folds the values of each group, 8, 16 or 32, down to four, four threads a group, and gives the thread's group.
+pub(super) fn tail(dialect: Dialect, text: &mut Text, ty: &str, (name, values): (&str, usize), thread: &str) -> String {
     let (group, quarter) = (format!("{name}_group"), format!("{name}_quarter"));
     text.line(dialect.barrier());
     text.line(format!("const i32 {group} = {thread} >> 2;"));
     text.line(format!("const i32 {quarter} = {thread} & 3;"));
     let at = |n: usize| format!("{name}[{group}][{quarter} + {n}]");
-    let pair = |n: usize| format!("tida_fold({}, {})", at(n), at(n + 16));
-    for n in 0..4 {
+    let pair = |n: usize| format!("tida_fold({}, {})", at(n), at(n + values / 2));
+    let mut left = values / 8;
+    for n in 0..left {
         text.line(format!("{ty} {name}_{n} = {};", pair(n * 4)));
     }
-    for (a, b) in [(0, 2), (1, 3), (0, 1)] {
-        text.line(format!("{name}_{a} = tida_fold({name}_{a}, {name}_{b});"));
+    while left > 1 {
+        left /= 2;
+        for n in 0..left {
+            text.line(format!("{name}_{n} = tida_fold({name}_{n}, {name}_{});", n + left));
+        }
     }
     text.line(dialect.barrier());
     text.line(format!("{name}[{group}][{quarter}] = {name}_0;"));
@@ -152,7 +163,7 @@ fn groups(dialect: Dialect, scalar: ScalarType, op: FoldOp, kernel: &Groups<'_>)
     let params = kernel.params.join(",\n    ");
     rest.all(&format!("    {params}) {{"));
     rest.depth = 1;
-    declare(dialect, &mut rest, ty, "folded", FOLD_GROUPS as usize, is_arg(op));
+    declare(dialect, &mut rest, ty, "folded", [FOLD_GROUPS as usize, 32], is_arg(op));
     rest.line(format!("const i32 thread = (i32){};", dialect.thread(0)));
     rest.line("const i32 lane = thread & 31;");
     rest.line("const i32 warp = thread >> 5;");
@@ -183,7 +194,7 @@ fn groups(dialect: Dialect, scalar: ScalarType, op: FoldOp, kernel: &Groups<'_>)
     rest.block(format!("for (i32 k = 0; k < {PER_THREAD}; k++)"), |text| {
         text.line(format!("folded[warp * {PER_THREAD} + k][lane] = tida_fold(a[k], b[k]);"));
     });
-    let group = tail(dialect, &mut rest, ty, "folded", "thread");
+    let group = tail(dialect, &mut rest, ty, ("folded", 32), "thread");
     let value = last("folded", &group);
     if kernel.twice {
         // Groups past the end are identities.

@@ -10,9 +10,11 @@ use super::march;
 use super::names::legal;
 use super::segments;
 use super::shared::{Shared, planes_before, uniform};
+use super::side;
 use super::tagged;
 use super::text::Text;
 use super::types::memory;
+use super::wide;
 use super::{Field, Param, Source};
 use crate::analysis::Analysis;
 use crate::element::ScalarType;
@@ -63,6 +65,10 @@ pub(super) fn emit(kernel: &Kernel, analysis: &Analysis, plan: &Plan) -> Source 
                 main.append(around);
                 main.append(body);
             }
+            Some(_) if shared.side.is_some() => {
+                segments::threads(&mut shared, &mut main);
+                side::along(&mut shared, &mut main, &body);
+            }
             Some(_) => {
                 segments::threads(&mut shared, &mut main);
                 cache::regions(&mut shared, &mut main);
@@ -103,6 +109,7 @@ pub(super) fn emit(kernel: &Kernel, analysis: &Analysis, plan: &Plan) -> Source 
     let own = |field: &Field| !(shared.plan.points_to_regions() && matches!(field, Field::Base(_)));
     let fields: Vec<Field> = shared.used.fields.iter().copied().filter(own).collect();
     rest.append(geometry(&shared, &fields));
+    rest.append(wide::types(&mut shared));
     rest.append(readers);
     rest.append(cell);
     rest.append(folding);
@@ -237,7 +244,11 @@ pub(super) fn coordinates(shared: &mut Shared<'_>, text: &mut Text) {
     for axis in shared.used.coordinates.clone() {
         let (name, lo) = (shared.coordinate(axis), shared.field(Field::Lo(axis as u32)));
         let t = shared.own(&format!("t{axis}"));
-        text.line(format!("const i64 {name} = {lo} + {t};"));
+        let beside = match shared.side.is_some() && axis + 1 == shared.kernel.rank {
+            true => format!(" + {}", shared.own("e")),
+            false => String::new(),
+        };
+        text.line(format!("const i64 {name} = {lo} + {t}{beside};"));
     }
 }
 
@@ -250,6 +261,7 @@ fn cell_function(shared: &mut Shared<'_>, body: Text) -> Text {
     let (name, result) = (shared.own("cell"), shared.types.name(&shared.kernel.result));
     let mut params: Vec<String> = params(shared, false).into_iter().map(|p| p.text).collect();
     params.extend((0..shared.kernel.rank).map(|axis| format!("const i32 {}", shared.own(&format!("t{axis}")))));
+    params.extend(wide::given(shared));
     all.line(format!("{} {result} {name}({}) {{", shared.dialect().device(), params.join(", ")));
     all.append(text);
     all.line("}");

@@ -23,11 +23,13 @@ mod names;
 mod rows;
 mod segments;
 mod shared;
+mod side;
 mod strips;
 mod symbols;
 mod tagged;
 mod text;
 mod types;
+mod wide;
 
 use crate::analysis::Analysis;
 use crate::ir::Kernel;

@@ -72,7 +72,11 @@ pub(super) fn threads(shared: &mut Shared<'_>, text: &mut Text) {
         text.line(format!("const i32 {t} = {};", int(&dialect.place(1, y))));
     }
     let t = shared.own(&format!("t{}", rank.saturating_sub(1)));
-    text.line(format!("const i32 {t} = {};", int(&dialect.place(0, x))));
+    let beside = match &shared.side {
+        Some(side) => format!(" * {}", side.cells),
+        None => String::new(),
+    };
+    text.line(format!("const i32 {t} = {}{beside};", int(&dialect.place(0, x))));
     let marches = shared.plan.marches(rank).is_some();
     if marches {
         let (start, stretch, march) = (shared.own("start"), first_axis(shared), shared.own("march"));
@@ -126,8 +130,57 @@ pub(super) fn values(shared: &mut Shared<'_>, text: &mut Text) {
     text.line(format!("{out}[{row_name} * {cells} + {place}] = {call};"));
 }
 
-/// Segments of 64 cells folded by halves: a warp reads the cells of a segment, two a thread, and four threads fold the 32
-/// that are left. A block has 8 segments of 8 rows; along a single axis 64 segments.
+/// What the parts of a kernel that folds segments have in common.
+pub(super) struct Folding {
+    /// The type of what is folded.
+    pub ty: &'static str,
+    /// It has the place of its cell.
+    pub arg: bool,
+    /// What changes nothing.
+    pub nothing: String,
+    /// Memory in which the threads of a block fold.
+    pub folded: String,
+    /// Number of the thread in its block.
+    pub thread: String,
+    /// One past the last segment of a row.
+    pub end: String,
+    /// The first segment of the block.
+    pub first: String,
+    /// The name of the row's number along the axis before the last, and what it is in the block's first row.
+    pub row_axis: Option<(String, String)>,
+    /// That a row is one of the box.
+    pub tests: String,
+    /// Number of the row.
+    pub row: String,
+}
+
+impl Folding {
+    /// The value of the cell `t` of a row, for a call that gives it.
+    pub fn value(&self, shared: &mut Shared<'_>, call: String, t: &str) -> String {
+        if !self.arg {
+            return call;
+        }
+        let (cells, place) = (shared.field(Field::LineCells), in_line(shared, t));
+        format!("tida_partial({call}, (u64)({} * {cells} + {place}))", shared.own("row"))
+    }
+
+    /// Declares the number of the row, if values have places.
+    pub fn place_row(&self, shared: &mut Shared<'_>, text: &mut Text) {
+        if self.arg {
+            text.line(format!("const i64 {} = {};", shared.own("row"), self.row));
+        }
+    }
+
+    /// Declares the number along the axis before the last of a row of the block.
+    pub fn row_axis(&self, text: &mut Text, row: &str) {
+        if let Some((t, first)) = &self.row_axis {
+            text.line(format!("const i32 {t} = (i32)({first} + {row});"));
+        }
+    }
+}
+
+/// Segments of 64 cells folded by halves: threads read cells and fold what they can, and four threads fold what is left. A
+/// block has 8 segments of 8 rows; along a single axis 64 segments.
 pub(super) fn segments(shared: &mut Shared<'_>, text: &mut Text, op: FoldOp) {
     let dialect = shared.dialect();
     let scalar = result_type(shared.kernel);
@@ -135,80 +188,94 @@ pub(super) fn segments(shared: &mut Shared<'_>, text: &mut Text, op: FoldOp) {
     let arg = matches!(op, FoldOp::ArgMin | FoldOp::ArgMax);
     let rank = shared.kernel.rank;
     let last = rank.saturating_sub(1);
-    let names = ["folded", "thread", "lane", "warp", "first", "end", "inside", "k", "start", "t", "a", "b", "row"];
-    let [folded, thread, lane, warp, first, end, inside, k, start, t, a, b, row_name] = names.map(|n| shared.own(n));
-    super::fold::declare(dialect, text, ty, &folded, WARPS * PER_THREAD, arg);
+    // Four threads have 16 cells each.
+    let left = shared.wide.as_ref().map_or(32, |wide| 4 * wide.cells);
+    let [folded, thread, end] = ["folded", "thread", "end"].map(|name| shared.own(name));
+    super::fold::declare(dialect, text, ty, &folded, [WARPS * PER_THREAD, left], arg);
     let along_z = choose_box(shared, text);
     text.line(format!("const i32 {thread} = (i32){};", dialect.thread(0)));
-    text.line(format!("const i32 {lane} = {thread} & 31;"));
-    text.line(format!("const i32 {warp} = {thread} >> 5;"));
     let (lo, extent) = (shared.field(Field::Lo(last as u32)), shared.field(Field::Extent(last as u32)));
-    let block_x = dialect.block(0);
     let wide = if rank >= 2 { PER_THREAD } else { PER_THREAD * WARPS };
-    let block_first = format!("({lo} >> 6) + (i64){block_x} * {wide}");
-    let end_value = format!("(({lo} + {extent} - 1) >> 6) + 1");
-    text.line(format!("const i64 {end} = {end_value};"));
+    text.line(format!("const i64 {end} = (({lo} + {extent} - 1) >> 6) + 1;"));
     outer(shared, text, &along_z);
-    let row_axis = rank.checked_sub(2).map(|axis| shared.own(&format!("t{axis}")));
-    let block_y = dialect.block(1);
-
     let tests: Vec<String> = (0..last)
         .map(|axis| format!("{} < {}", shared.own(&format!("t{axis}")), shared.field(Field::Extent(axis as u32))))
         .collect();
-    let tests = if tests.is_empty() { "true".into() } else { tests.join(" && ") };
-    let row = row(shared);
-    let nothing = identity(dialect, scalar, op);
-    let cells = arg.then(|| (shared.field(Field::LineCells), in_line(shared, &t)));
-    text.block("", |text| {
-        if let Some(t) = &row_axis {
-            text.line(format!("const i32 {t} = (i32)({block_y} * {WARPS} + {warp});"));
-            text.line(format!("const i64 {first} = {block_first};"));
-        } else {
-            text.line(format!("const i64 {first} = {block_first} + {warp} * {PER_THREAD};"));
-        }
-        text.line(format!("const bool {inside} = {tests};"));
-        if arg {
-            text.line(format!("const i64 {row_name} = {row};"));
-        }
-        // All cells first, so that their reads are under way together.
-        text.line(format!("{ty} {a}[{PER_THREAD}], {b}[{PER_THREAD}];"));
-        text.line("#pragma unroll");
-        text.block(format!("for (i32 {k} = 0; {k} < {PER_THREAD}; {k}++)"), |text| {
-            text.line(format!("const i32 {start} = (i32)(({first} + {k}) * 64 - {lo}) + {lane};"));
-            for (name, more) in [(&a, ""), (&b, " + 32")] {
-                text.line(format!("{name}[{k}] = {nothing};"));
-                let mut at: Vec<String> = (0..last).map(|axis| shared.own(&format!("t{axis}"))).collect();
-                at.push(t.clone());
-                let call = cell_call(shared, &at);
-                let value = match &cells {
-                    None => call,
-                    Some((cells, place)) => format!("tida_partial({call}, (u64)({row_name} * {cells} + {place}))"),
-                };
-                text.block("", |text| {
-                    text.line(format!("const i32 {t} = {start}{more};"));
-                    text.line(format!("if ({inside} && {t} >= 0 && {t} < {extent}) {name}[{k}] = {value};"));
-                });
-            }
-        });
-        text.line("#pragma unroll");
-        text.block(format!("for (i32 {k} = 0; {k} < {PER_THREAD}; {k}++)"), |text| {
-            text.line(format!("{folded}[{warp} * {PER_THREAD} + {k}][{lane}] = tida_fold({a}[{k}], {b}[{k}]);"));
-        });
-    });
+    let folding = Folding {
+        ty,
+        arg,
+        nothing: identity(dialect, scalar, op),
+        folded,
+        thread,
+        end,
+        first: format!("({lo} >> 6) + (i64){} * {wide}", dialect.block(0)),
+        row_axis: rank
+            .checked_sub(2)
+            .map(|axis| (shared.own(&format!("t{axis}")), format!("{} * {WARPS}", dialect.block(1)))),
+        tests: if tests.is_empty() { "true".into() } else { tests.join(" && ") },
+        row: row(shared),
+    };
+    match shared.wide.clone() {
+        Some(wide) => text.block("", |text| super::wide::read(shared, text, &folding, &wide)),
+        None => text.block("", |text| read(shared, text, &folding)),
+    }
     let (out, list, first_of_list) =
         (shared.own("out"), shared.field(Field::Segments), shared.field(Field::FirstSegment));
-    let number = super::fold::tail(dialect, text, ty, &folded, &thread);
-    let segment = shared.own("segment");
+    let Folding { folded, thread, end, tests, row, .. } = &folding;
+    let number = super::fold::tail(dialect, text, ty, (folded, left), thread);
+    let (segment, row_name) = (shared.own("segment"), shared.own("row"));
     text.block(format!("if (({thread} & 3) == 0)"), |text| {
-        let own_segment = if rank >= 2 { format!("({number} & {})", PER_THREAD - 1) } else { number.clone() };
-        if let Some(t) = &row_axis {
-            text.line(format!("const i32 {t} = (i32)({block_y} * {WARPS} + ({number} >> 3));"));
-        }
-        text.line(format!("const i64 {segment} = {block_first} + {own_segment};"));
+        let (own_row, own_segment) = in_block(rank, &number);
+        folding.row_axis(text, &own_row);
+        text.line(format!("const i64 {segment} = {} + {own_segment};", folding.first));
         text.block(format!("if ({tests} && {segment} < {end})"), |text| {
             text.line(format!("const i64 {row_name} = {row};"));
-            let value = super::fold::last(&folded, &number);
+            let value = super::fold::last(folded, &number);
             text.line(format!("{out}[{row_name} * {list} + ({segment} - {first_of_list})] = {value};"));
         });
+    });
+}
+
+/// The row of a block and the segment of the row that have this number in the block.
+pub(super) fn in_block(rank: usize, number: &str) -> (String, String) {
+    let segment = if rank >= 2 { format!("({number} & {})", PER_THREAD - 1) } else { number.to_owned() };
+    (format!("({number} >> 3)"), segment)
+}
+
+/// A warp reads the cells of a segment, two a thread, and folds those.
+fn read(shared: &mut Shared<'_>, text: &mut Text, folding: &Folding) {
+    let rank = shared.kernel.rank;
+    let last = rank.saturating_sub(1);
+    let names = ["lane", "warp", "first", "inside", "k", "start", "t", "a", "b"];
+    let [lane, warp, first, inside, k, start, t, a, b] = names.map(|n| shared.own(n));
+    let (lo, extent) = (shared.field(Field::Lo(last as u32)), shared.field(Field::Extent(last as u32)));
+    let Folding { ty, nothing, folded, thread, tests, .. } = folding;
+    text.line(format!("const i32 {lane} = {thread} & 31;"));
+    text.line(format!("const i32 {warp} = {thread} >> 5;"));
+    folding.row_axis(text, &warp);
+    let own = if rank >= 2 { String::new() } else { format!(" + {warp} * {PER_THREAD}") };
+    text.line(format!("const i64 {first} = {}{own};", folding.first));
+    text.line(format!("const bool {inside} = {tests};"));
+    folding.place_row(shared, text);
+    // All cells first, so that their reads are under way together.
+    text.line(format!("{ty} {a}[{PER_THREAD}], {b}[{PER_THREAD}];"));
+    text.line("#pragma unroll");
+    text.block(format!("for (i32 {k} = 0; {k} < {PER_THREAD}; {k}++)"), |text| {
+        text.line(format!("const i32 {start} = (i32)(({first} + {k}) * 64 - {lo}) + {lane};"));
+        for (name, more) in [(&a, ""), (&b, " + 32")] {
+            text.line(format!("{name}[{k}] = {nothing};"));
+            let mut at: Vec<String> = (0..last).map(|axis| shared.own(&format!("t{axis}"))).collect();
+            at.push(t.clone());
+            let call = cell_call(shared, &at);
+            let value = folding.value(shared, call, &t);
+            text.block("", |text| {
+                text.line(format!("const i32 {t} = {start}{more};"));
+                text.line(format!("if ({inside} && {t} >= 0 && {t} < {extent}) {name}[{k}] = {value};"));
+            });
+        }
+    });
+    text.line("#pragma unroll");
+    text.block(format!("for (i32 {k} = 0; {k} < {PER_THREAD}; {k}++)"), |text| {
+        text.line(format!("{folded}[{warp} * {PER_THREAD} + {k}][{lane}] = tida_fold({a}[{k}], {b}[{k}]);"));
     });
 }

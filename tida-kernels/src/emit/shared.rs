@@ -15,7 +15,8 @@ use crate::plan::fuse::{Steps, steps};
 use crate::plan::maps::{Map, maps};
 use crate::plan::march::Queue;
 use crate::plan::registers::{Carried, kept};
-use crate::plan::{Dialect, Plan};
+use crate::plan::wide::{Read, Row, Side, Wide, side, wide};
+use crate::plan::{Dialect, Goal, Plan};
 
 /// A function that reads one component of an argument: with checks, or through the regions of a whole array.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -90,6 +91,10 @@ pub(super) struct Shared<'a> {
     pub queues: Vec<Queue>,
     /// What loops carry in registers.
     pub carried: Vec<Carried>,
+    /// What a thread of a reduction reads of several cells side by side at once.
+    pub wide: Option<Wide>,
+    /// What a marching thread with cells side by side keeps of them and of what is around.
+    pub side: Option<Side>,
     /// What has tiles in shared memory.
     pub scopes: Vec<Scope>,
     /// What of that is fetched by tensor maps.
@@ -131,6 +136,8 @@ impl<'a> Shared<'a> {
             proven: kernel.args.iter().enumerate().map(|(n, arg)| proven(analysis, n, arg)).collect(),
             queues: kept.queues,
             carried: kept.carried,
+            wide: if matches!(plan.goal, Goal::Segments(_)) && !plan.checked { wide(kernel, analysis) } else { None },
+            side: if plan.beside(kernel.rank) > 1 { side(kernel, analysis) } else { None },
             scopes: Vec::new(),
             maps: Vec::new(),
             tagged: Vec::new(),
@@ -345,6 +352,34 @@ impl<'a> Shared<'a> {
     /// What a step is given of the array that it continues from, at one of its offsets: `u_m1_0_0`.
     pub fn given(&mut self, inp: usize, offset: &[i64]) -> String {
         let name = format!("{}{}", self.args[inp], place(offset.iter().copied()));
+        self.own(&name)
+    }
+
+    /// What holds a value that was read with those of cells side by side: `u_m1_0`.
+    pub fn wide_name(&mut self, read: &Read) -> String {
+        let path = component_path(&self.kernel.args[read.arg].element, read.component);
+        let name = format!("{}{path}{}", self.args[read.arg], place(read.offsets.iter().copied()));
+        self.own(&name)
+    }
+
+    /// The same for a read of the kernel, if there is one.
+    pub fn side_by_side(&mut self, arg: usize, component: usize, offsets: &[i64]) -> Option<String> {
+        let is = |read: &&Read| read.arg == arg && read.component == component && read.offsets == offsets;
+        let read = self.wide.as_ref()?.reads.iter().find(is)?.clone();
+        Some(self.wide_name(&read))
+    }
+
+    /// A row of values: `u_m1_0`.
+    pub fn row_name(&mut self, row: &Row) -> String {
+        let path = component_path(&self.kernel.args[row.arg].element, row.component);
+        let name = format!("{}{path}{}", self.args[row.arg], place(row.before.iter().copied()));
+        self.own(&name)
+    }
+
+    /// The values that are stored at once.
+    pub fn stored_name(&mut self, arg: usize, component: usize) -> String {
+        let path = component_path(&self.kernel.args[arg].element, component);
+        let name = format!("{}{path}_row", self.args[arg]);
         self.own(&name)
     }
 

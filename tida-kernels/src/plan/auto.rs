@@ -104,6 +104,12 @@ pub fn march(machine: &Machine, saving: &Saving, boxes: &Boxes<'_>) -> Option<u3
     u32::try_from((even + SHORTEST - 1) / SHORTEST * SHORTEST).ok()
 }
 
+/// Whether threads are left to fill the device three times where each takes `march` by `side` cells.
+pub fn has_room(machine: &Machine, boxes: &Boxes<'_>, march: u32, side: u32) -> bool {
+    let wave = u64::from(machine.multiprocessors) * HELD;
+    boxes.cells / (u64::from(march) * u64::from(side)).max(1) >= 3 * wave
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -154,7 +154,7 @@ fn planes(kernel: &Kernel, analysis: &Analysis) -> usize {
 }
 
 /// The constants that an index adds to `at`, if it does no more.
-fn offsets(access: &ArrayAccess) -> Option<Vec<i64>> {
+pub(super) fn offsets(access: &ArrayAccess) -> Option<Vec<i64>> {
     let offset = |(axis, form): (usize, &IndexForm)| match form {
         IndexForm::Affine(f) if f.terms == [(Symbol::At(axis as u32), 1)] => Some(f.constant),
         _ => None,

@@ -1,8 +1,8 @@
 //! How a kernel is laid out on a device: thread mapping, index arithmetic, which form of accesses.
 //!
 //! A plan is a value: what is emitted follows from the kernel and its plan alone. `march` and `registers` say which reads a
-//! thread keeps in registers, `cache` which come from the memory that the threads of a block share, `trials` which plans are
-//! worth a try.
+//! thread keeps in registers, `wide` which it does at once for several cells, `cache` which come from the memory that the
+//! threads of a block share, `trials` which plans are worth a try.
 
 pub mod auto;
 pub mod cache;
@@ -13,6 +13,7 @@ pub(crate) mod reads;
 pub mod registers;
 pub mod room;
 pub mod trials;
+pub mod wide;
 
 /// Cells of a segment of a reduction, and entries of a group of its tree.
 pub const SEGMENT: i64 = 64;
@@ -86,6 +87,8 @@ pub struct Plan {
     /// Cells along axis 0 that a thread takes one after the other, with what it read in registers (see [`march`]); else each
     /// thread has one cell. Sweeps over more than one axis whose reads are all proven march, others do not look at it.
     pub march: Option<u32>,
+    /// Cells side by side along the last axis that a thread takes as it marches (see [`wide::side`]: that many, or 1).
+    pub side: u32,
     /// Several steps in one launch (see [`fuse`]). Such a plan has no tiles; its `march` are the planes of a chunk.
     pub fused: Option<fuse::Fused>,
     /// The arguments whose reads come from tiles in shared memory, where they can (see [`cache`]). A plan with tiles does not
@@ -125,15 +128,18 @@ impl Plan {
             .filter(|_| rank > 1 && self.fused.is_none() && self.goal == Goal::Sweep && !self.checked && !self.caches())
     }
 
+    /// How many cells a thread takes along the last axis of a kernel of so many axes.
+    pub fn beside(&self, rank: usize) -> u32 {
+        self.marches(rank).map_or(1, |_| self.side.max(1))
+    }
+
     /// Blocks along x, y and z that cover a box of these extents (axes of the kernel).
     pub fn blocks(&self, extent: &[i64]) -> [u64; 3] {
         if let Some(fused) = &self.fused {
             return fused.blocks(self.block, self.march.unwrap_or(1), extent).unwrap_or_default();
         }
-        let mut threads = extent.to_vec();
-        if let (Some(cells), Some(along)) = (self.marches(extent.len()), threads.first_mut()) {
-            *along = (*along).max(0).unsigned_abs().div_ceil(u64::from(cells.max(1))) as i64;
-        }
+        let rank = extent.len();
+        let threads = threads(extent, self.marches(rank).unwrap_or(1), self.beside(rank));
         blocks(self.block, &threads)
     }
 
@@ -157,6 +163,15 @@ impl Plan {
     }
 }
 
+/// Threads along each axis of a box of these extents, each of which takes so many cells along the first axis and along the last.
+pub fn threads(extent: &[i64], march: u32, side: u32) -> Vec<i64> {
+    let mut threads: Vec<i64> = extent.iter().map(|n| (*n).max(0)).collect();
+    let part = |along: &mut i64, cells: u32| *along = along.unsigned_abs().div_ceil(u64::from(cells.max(1))) as i64;
+    threads.first_mut().into_iter().for_each(|along| part(along, march));
+    threads.last_mut().into_iter().for_each(|along| part(along, side));
+    threads
+}
+
 /// Blocks of so many threads along x, y and z that cover a box of these extents (axes of the kernel).
 pub fn blocks(block: [u32; 3], extent: &[i64]) -> [u64; 3] {
     let along = |from_last: usize| extent.len().checked_sub(from_last + 1).map_or(1, |axis| extent[axis].max(0) as u64);
@@ -178,5 +193,7 @@ mod tests {
         assert_eq!(Plan::mapping(&[4, 4, 2, 3], 8), [8, 2, 16]);
         assert_eq!(Plan::mapping(&[512, 512, 512], 4), [128, 2, 1]);
         assert_eq!(Plan::mapping(&[512, 512, 512], 1), [256, 1, 1]);
+        assert_eq!(threads(&[9, 5, 7], 4, 2), [3, 5, 4]);
+        assert_eq!(threads(&[-1, 0], 1, 1), [0, 0]);
     }
 }

@@ -113,7 +113,8 @@ pub fn kept(kernel: &Kernel, analysis: &Analysis, plan: &Plan) -> Kept {
     if plan.checked || kernel.group.is_some() {
         return Kept::default();
     }
-    let marches = plan.marches(kernel.rank).is_some();
+    // A thread with cells side by side has rows, which are queues of their own.
+    let marches = plan.marches(kernel.rank).is_some() && plan.beside(kernel.rank) == 1;
     let queues = if marches { queues(kernel, analysis) } else { Vec::new() };
     let mut rows = carried(kernel, analysis);
     // What has tiles is near already.

@@ -352,6 +352,7 @@ pub fn plan(kernel: &Kernel, grids: &Grids, dialect: Dialect, goal: Goal, checke
         checked,
         groups,
         march: None,
+        side: 1,
         fused: None,
         cache: Vec::new(),
         width: 1,

@@ -222,6 +222,7 @@ pub(crate) fn tiles(
         checked: asked.checked,
         groups: Vec::new(),
         march: None,
+        side: 1,
         fused: None,
         cache: all.collect(),
         width,

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 use tida_kernels::element::{ElementType, ScalarType};
 use tida_kernels::emit::{FaultRecord, Param, emit};
-use tida_kernels::plan::auto::{Boxes, march};
+use tida_kernels::plan::auto::{Boxes, has_room, march};
 use tida_kernels::plan::cache::{Cache, Cached};
 use tida_kernels::plan::registers::USUAL;
-use tida_kernels::plan::{Dialect, Goal, Math, Plan};
+use tida_kernels::plan::{Dialect, Goal, Math, Plan, threads};
 use tida_kernels::scalar::Fault;
 
 use super::args::OnDevice;
@@ -575,10 +575,13 @@ impl DeviceLaunch<'_> {
         let tiles = self.tiles(wish, facts, extent);
         let march = self.march(wish, facts, &Boxes { extent, cells, bytes }).filter(|_| tiles.is_none());
         narrow &= march.is_none() || beyond <= i64::from(i32::MAX);
-        let mut threads: SmallVec<[i64; 4]> = extent.into();
-        if let (Some(cells), Some(along)) = (march, threads.first_mut()) {
-            *along = (*along + i64::from(cells) - 1) / i64::from(cells);
-        }
+        let boxes = Boxes { extent, cells, bytes };
+        let side = match (march, self.prepared.side) {
+            (Some(_), _) if self.without.registers => 1,
+            (Some(cells), side @ 2..) if !facts.gpu || has_room(&facts.machine, &boxes, cells, side) => side,
+            _ => 1,
+        };
+        let threads = threads(extent, march.unwrap_or(1), side);
         let mut block = match (self.goal, &tiles) {
             (Goal::Segments(_), _) => [256, 1, 1],
             (_, Some(tiles)) => tiles.block,
@@ -611,6 +614,7 @@ impl DeviceLaunch<'_> {
             checked: self.checked,
             groups,
             march,
+            side,
             fused: None,
             cache,
             width,

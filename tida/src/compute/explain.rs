@@ -255,13 +255,18 @@ impl fmt::Display for Explanation {
             self.plan.groups
         )?;
         let saving = &self.prepared.saving;
-        match self.plan.marches(self.prepared.kernel.rank) {
-            Some(cells) => writeln!(
+        let rank = self.prepared.kernel.rank;
+        match (self.plan.marches(rank), self.plan.beside(rank)) {
+            (Some(cells), side @ 2..) => writeln!(
+                f,
+                "  march: {cells} cells along axis 0 a thread, {side} side by side, which are read at once and stay decoded"
+            )?,
+            (Some(cells), _) => writeln!(
                 f,
                 "  march: {cells} cells along axis 0 a thread; {} of {} reads of a cell from {} registers",
                 saving.saved, saving.reads, saving.registers
             )?,
-            None => writeln!(f, "  march: none, each thread has one cell")?,
+            (None, _) => writeln!(f, "  march: none, each thread has one cell")?,
         }
         describe_kept(&self.prepared, self.plan(), f)?;
         describe(&self.prepared, &self.plan, f)?;

@@ -11,6 +11,7 @@ use tida_kernels::plan::Plan;
 use tida_kernels::plan::cache::{Sharing, sharing};
 use tida_kernels::plan::fuse::{Steps, fusible};
 use tida_kernels::plan::march::{Saving, saving};
+use tida_kernels::plan::wide::side;
 use tida_kernels::quote::StaticKernel;
 
 use super::ask::Quoted;
@@ -31,6 +32,8 @@ pub(crate) struct Prepared {
     pub uses_f64: bool,
     /// What a march along axis 0 saves.
     pub saving: Saving,
+    /// Cells side by side that a marching thread takes; 1 where it has no use for more.
+    pub side: u32,
     /// What the cells of a block share.
     pub sharing: Sharing,
     /// How several steps may run as one launch, if they may.
@@ -150,6 +153,7 @@ impl Prepared {
             None => (saving(&kernel, &analysis), sharing(&kernel, &analysis)),
             Some(_) => Default::default(),
         };
+        let side = side(&kernel, &analysis).map_or(1, |side| side.cells as u32);
         let steps = fusible(&kernel, &analysis).filter(|_| kernel.group.is_none());
         Ok(Prepared {
             kernel,
@@ -157,6 +161,7 @@ impl Prepared {
             args,
             uses_f64,
             saving,
+            side,
             sharing,
             steps,
             choices: Choices::default(),

@@ -1,0 +1,200 @@
+//! A thread that marches with several cells side by side (see [`crate::plan::wide::side`]).
+
+use std::ops::Range;
+
+use super::Field;
+use super::access::around;
+use super::kernel::{coordinates, pointers, positions};
+use super::shared::Shared;
+use super::text::Text;
+use super::wide::{component_type, side_by_side};
+use crate::plan::wide::{Row, Side};
+
+/// Cells of a thread, side by side and along the march, whose reads are under way together where planes are handed on.
+const UNDER_WAY: usize = 4;
+
+/// Rows that the compiler is asked to take at once where no value is handed on.
+const ROWS: usize = 4;
+
+/// The body of a thread from its first cells on. A row is read as it comes into reach at its highest plane, and handed on to
+/// the planes below. Where all cells are in the box and memory lies so, rows come and go at once; else each value by itself, in
+/// each cell.
+pub(super) fn along(shared: &mut Shared<'_>, text: &mut Text, body: &Text) {
+    let Some(side) = shared.side.clone() else { return };
+    let (last, cells) = (shared.kernel.rank.saturating_sub(1), side.cells);
+    let names = ["start", "left", "whole"];
+    let [start, left, whole] = names.map(|name| shared.own(name));
+    let mut used: Vec<(String, u8, usize)> = Vec::new();
+    let rows = side.rows.iter().map(|row| (row.arg, row.component, row.bytes));
+    for (arg, component, bytes) in rows.chain(side.stores.iter().copied()) {
+        let plane = (shared.plane(arg, component), shared.group(arg), bytes);
+        if !used.contains(&plane) {
+            used.push(plane);
+        }
+    }
+    let mut tests = Vec::new();
+    for (plane, group, bytes) in &used {
+        let position = shared.position(*group);
+        tests.push(format!("(u64)({plane} + {position}) % {} == 0", bytes * cells));
+    }
+    let mut groups: Vec<u8> = used.iter().map(|plane| plane.1).collect();
+    groups.sort_unstable();
+    groups.dedup();
+    for group in groups {
+        let strides: Vec<String> = (0..last).map(|axis| shared.stride(group, axis)).collect();
+        let all = if strides.len() == 1 { strides.concat() } else { format!("({})", strides.join(" | ")) };
+        tests.push(format!("{all} % {cells} == 0"));
+    }
+    let (t, extent) = (shared.own(&format!("t{last}")), shared.field(Field::Extent(last as u32)));
+    pointers(shared, text);
+    positions(shared, text, "", &start);
+    text.line(format!("const i32 {left} = (i32){extent} - {t};"));
+    text.line(format!("const bool {whole} = {left} >= {cells} && {};", tests.join(" && ")));
+    text.line(format!("if ({whole}) {{"));
+    text.depth += 1;
+    turns(shared, text, &side, body, true);
+    text.depth -= 1;
+    text.line("} else {");
+    text.depth += 1;
+    turns(shared, text, &side, body, false);
+    text.depth -= 1;
+    text.line("}");
+}
+
+/// The loop over the cells of a march, where all of them are whole or not.
+fn turns(shared: &mut Shared<'_>, text: &mut Text, side: &Side, body: &Text, whole: bool) {
+    let [t, start, end, left, e] = ["t0", "start", "end", "left", "e"].map(|name| shared.own(name));
+    let cells = side.cells;
+    let mut handed = false;
+    for row in &side.rows {
+        let (ty, name) = (value_type(shared, row), shared.row_name(row));
+        let all = held(row, cells);
+        text.line(format!("{ty} {name}[{}];", all.end - all.start));
+    }
+    for row in &side.rows {
+        if let Some(above) = above(side, row, whole) {
+            handed = true;
+            fill(shared, text, (above, row), both(row, above, cells), cells, whole);
+        }
+    }
+    let unroll = match (whole, handed) {
+        (false, _) => 1,
+        (true, false) => ROWS,
+        (true, true) => (UNDER_WAY / cells).max(1),
+    };
+    let mut next = format!("{t}++");
+    for group in shared.used.positions.clone() {
+        let (position, stride) = (shared.position(group), shared.stride(group, 0));
+        next += &format!(", {position} += {stride}");
+    }
+    text.line(format!("#pragma unroll {unroll}"));
+    text.block(format!("for (i32 {t} = {start}; {t} < {end}; {next})"), |text| {
+        for row in &side.rows {
+            let Some(above) = above(side, row, whole) else { continue };
+            let (name, from) = (shared.row_name(row), shared.row_name(above));
+            for cell in both(row, above, cells) {
+                let [to, from_at] = [row, above].map(|row| cell - row.along.0);
+                text.line(format!("{name}[{to}] = {from}[{from_at}];"));
+            }
+        }
+        for row in &side.rows {
+            let handed = above(side, row, whole).map_or(0..0, |above| both(row, above, cells));
+            let all = held(row, cells);
+            if handed.is_empty() {
+                fill(shared, text, (row, row), all, cells, whole);
+            } else {
+                fill(shared, text, (row, row), all.start..handed.start, cells, whole);
+                fill(shared, text, (row, row), handed.end..all.end, cells, whole);
+            }
+        }
+        for (arg, component, _) in &side.stores {
+            let (ty, name) = (component_type(shared, *arg, *component), shared.stored_name(*arg, *component));
+            text.line(format!("{} {name};", side_by_side(shared, ty, cells)));
+        }
+        text.line("#pragma unroll");
+        text.block(format!("for (i32 {e} = 0; {e} < {cells}; {e}++)"), |text| {
+            if !whole {
+                text.line(format!("if ({e} >= {left}) continue;"));
+            }
+            coordinates(shared, text);
+            text.append(body.clone().deeper(text.depth - 1));
+        });
+        for (arg, component, _) in &side.stores {
+            let (ty, name) = (component_type(shared, *arg, *component), shared.stored_name(*arg, *component));
+            let (plane, group) = (shared.plane(*arg, *component), shared.group(*arg));
+            let position = shared.position(group);
+            if whole {
+                let pointer = shared.dialect().pointer(&side_by_side(shared, ty, cells), true);
+                text.line(format!("*({pointer})({plane} + {position}) = {name};"));
+                continue;
+            }
+            for cell in 0..cells {
+                let test = if cell == 0 { String::new() } else { format!("if ({left} > {cell}) ") };
+                let more = if cell == 0 { String::new() } else { format!(" + {cell}") };
+                text.line(format!("{test}{plane}[{position}{more}] = {name}.at[{cell}];"));
+            }
+        }
+    });
+}
+
+/// The type of the values of a row.
+fn value_type(shared: &Shared<'_>, row: &Row) -> &'static str {
+    row.codec.map_or_else(|| component_type(shared, row.arg, row.component), |codec| codec.value().name())
+}
+
+/// What a row holds, by the number of the cell from the thread's first one.
+fn held(row: &Row, cells: usize) -> Range<i64> {
+    row.along.0..cells as i64 + row.along.1
+}
+
+/// What two rows hold.
+fn both(a: &Row, b: &Row, cells: usize) -> Range<i64> {
+    let (a, b) = (held(a, cells), held(b, cells));
+    a.start.max(b.start)..a.end.min(b.end)
+}
+
+/// The row one plane above another, from which values are handed down: where all cells are whole, for else it may lack what the
+/// other one needs beyond the last cell.
+fn above<'a>(side: &'a Side, row: &Row, whole: bool) -> Option<&'a Row> {
+    side.rows.iter().filter(|_| whole).find(|other| {
+        (other.arg, other.component) == (row.arg, row.component)
+            && other.before[1..] == row.before[1..]
+            && other.before[0] == row.before[0] + 1
+    })
+}
+
+/// Reads the values of `from` that belong to these cells into the row `to`.
+fn fill(shared: &mut Shared<'_>, text: &mut Text, (to, from): (&Row, &Row), of: Range<i64>, cells: usize, whole: bool) {
+    let (name, left) = (shared.row_name(to), shared.own("left"));
+    let (plane, group) = (shared.plane(from.arg, from.component), shared.group(from.arg));
+    let decode = from.codec.map(|codec| shared.decode(codec));
+    let value = |code: String| match &decode {
+        Some(decode) => format!("{decode}({code})"),
+        None => code,
+    };
+    let own = 0..cells as i64;
+    let at_once = whole && of.start <= own.start && own.end <= of.end;
+    let place = |shared: &mut Shared<'_>, cell: i64| {
+        let offsets = [from.before.as_slice(), &[cell]].concat();
+        around(shared, group, &offsets)
+    };
+    if at_once {
+        let ty = component_type(shared, from.arg, from.component);
+        let many = side_by_side(shared, ty, cells);
+        let (pointer, row) = (shared.dialect().pointer(&many, false), shared.own("row"));
+        let position = place(shared, 0);
+        text.block("", |text| {
+            text.line(format!("const {many} {row} = *({pointer})({plane} + ({position}));"));
+            for cell in own.clone() {
+                text.line(format!("{name}[{}] = {};", cell - to.along.0, value(format!("{row}.at[{cell}]"))));
+            }
+        });
+    }
+    for cell in of.filter(|cell| !(at_once && own.contains(cell))) {
+        // A cell that no cell of the box reaches may be nowhere.
+        let beyond = cell - from.along.1;
+        let test = if whole || beyond < 1 { String::new() } else { format!("if ({left} > {beyond}) ") };
+        let position = place(shared, cell);
+        text.line(format!("{test}{name}[{}] = {};", cell - to.along.0, value(format!("{plane}[{position}]"))));
+    }
+}
