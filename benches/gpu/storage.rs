@@ -3,6 +3,9 @@
 //!
 //! Every format is compared on small arrays, bit by bit, with the CPU.
 
+#[path = "../../examples/lbm/d3q19.rs"]
+mod d3q19;
+
 use std::cell::RefCell;
 
 use tida::acc::Fuse;
@@ -153,6 +156,38 @@ impl Program for Product {
     }
 }
 
+/// The lattice Boltzmann method with 19 populations a cell, as the example `lbm` does it.
+struct Fluid {
+    f: TileArray<d3q19::Populations, 3>,
+    next: TileArray<d3q19::Populations, 3>,
+}
+
+/// How far its collisions bring populations to their equilibrium.
+const OMEGA: f64 = 1.5;
+
+impl Program for Fluid {
+    fn new(acc: &TileAcc, n: usize, format: Format) -> Result<Fluid> {
+        let builder = TileArray::<d3q19::Populations, 3>::builder([n; 3]).ghost(1).boundary(Boundary::Periodic);
+        let mut f = builder.storage(format).saturation(Saturation::Ignore).build(acc)?;
+        f.fill(|at| d3q19::vortex(n, 0.05, OMEGA, at))?;
+        let next = f.like()?;
+        Ok(Fluid { f, next })
+    }
+
+    fn run(&mut self, steps: usize) -> Result<()> {
+        for _ in 0..steps {
+            self.f.fill_ghosts()?;
+            d3q19::step(&self.f, &mut self.next, self.f.shape(), OMEGA as f32)?;
+            std::mem::swap(&mut self.f, &mut self.next);
+        }
+        Ok(self.f.acc().sync()?)
+    }
+
+    fn found(&self) -> Result<Vec<u64>> {
+        Ok(self.f.read_box(self.f.domain())?.concat().into_iter().map(Scalar::bits).collect())
+    }
+}
+
 /// The programs in each format.
 pub fn storage(bench: &Bench, output: &mut Output) -> Result<()> {
     let range = |bits| Format::Range { bits, min: -1.0, max: 3.0 };
@@ -170,6 +205,12 @@ pub fn storage(bench: &Bench, output: &mut Output) -> Result<()> {
         ("halves", Format::Half, Some(1.75)),
         ("8 bits of a range", range(8), None),
     ];
+    let halves = [
+        ("raw", Format::Raw, None),
+        ("halves over a scale", Format::ScaledHalf { scale: d3q19::SCALE }, Some(1.5)),
+        ("halves", Format::Half, None),
+    ];
+    formats::<Fluid>(bench, output, ("lattice Boltzmann D3Q19 f32", bench.size / 2, 3, 152), &halves)?;
     let n = 32 * bench.size;
     formats::<Add>(bench, output, ("matrix add f32", n, 2, 12), &singles)?;
     formats::<Product>(bench, output, ("vector product f32", n, 2, 8), &singles)

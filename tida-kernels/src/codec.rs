@@ -127,7 +127,8 @@ codes!(u8 u16 u32);
 
 /// Largest half.
 const HALF_MOST: u32 = 0x7bff;
-const HALF_NAN: u32 = 0x7e00;
+/// As conversions of CUDA devices give it.
+const HALF_NAN: u32 = 0x7fff;
 const BFLOAT_MOST: u32 = 0x7f7f;
 const BFLOAT_NAN: u32 = 0x7fc0;
 /// The lowest `f32`, as bits, that would round to an infinite half.
