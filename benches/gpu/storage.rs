@@ -5,11 +5,12 @@
 
 #[path = "../../examples/lbm/d3q19.rs"]
 mod d3q19;
+mod figures;
 
 use std::cell::RefCell;
 
 use tida::acc::Fuse;
-use tida::array::Scalar;
+use tida::array::{Scalar, StorageErrors};
 use tida::prelude::*;
 use tida::{dot, kernel};
 use tida_suite::Result;
@@ -17,6 +18,8 @@ use tida_suite::Result;
 use crate::Bench;
 use crate::heat::{Cell, OUTSIDE, noise};
 use crate::measure::{Output, Row, Side, Work, in_turn};
+
+pub use figures::{micro, programs};
 
 /// A program whose arrays are kept in a format.
 trait Program: Sized {
@@ -28,6 +31,14 @@ trait Program: Sized {
 
     /// What it holds, as bits.
     fn found(&self) -> Result<Vec<u64>>;
+
+    /// Cells along each axis, and steps, of the runs that are compared.
+    const CHECKED: (usize, usize) = (40, 3);
+
+    /// The errors of its result against that of the first format, where they are told.
+    fn against(&self, _raw: &Self) -> Result<Option<StorageErrors>> {
+        Ok(None)
+    }
 }
 
 /// Times a program in each format, the first of which is the one to compare with.
@@ -41,15 +52,22 @@ fn formats<P: Program>(
     let (acc, cpu) = (build(bench.device)?, build(Device::Cpu)?);
     let mut programs = Vec::new();
     let mut checks = Vec::new();
+    let mut raw: Option<P> = None;
     for (format_name, format, _) in formats {
-        let small = |acc: &TileAcc| -> Result<Vec<u64>> {
-            let mut program = P::new(acc, 40, *format)?;
-            program.run(3)?;
-            program.found()
+        let small = |acc: &TileAcc| -> Result<P> {
+            let mut program = P::new(acc, P::CHECKED.0, *format)?;
+            program.run(P::CHECKED.1)?;
+            Ok(program)
         };
-        let same = small(&acc)? == small(&cpu)?;
-        let case = format!("{name}, {format_name}");
-        checks.push(output.checked(&case, same, if same { "same bits" } else { "OTHER BITS" }.into()));
+        let made = small(&acc)?;
+        let same = made.found()? == small(&cpu)?.found()?;
+        let mut check = String::from(if same { "same bits" } else { "OTHER BITS" });
+        if let Some(errors) = raw.as_ref().map(|raw| made.against(raw)).transpose()?.flatten() {
+            let StorageErrors { max, mean, geometric_mean, .. } = errors;
+            check += &format!(", errors {max:.1e} at most, {mean:.1e} mean, {geometric_mean:.1e} geometric mean");
+        }
+        raw = raw.or(Some(made));
+        checks.push(output.checked(&format!("{name}, {format_name}"), same, check));
         programs.push(RefCell::new(P::new(&acc, n, *format)?));
     }
     let mut sides: Vec<Side<'_>> = Vec::new();
