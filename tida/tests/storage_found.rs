@@ -111,7 +111,7 @@ struct Cell {
 
 fn cell(n: usize) -> Cell {
     let speed = [n as f32 / 7.0, -(n as f32) * 0.375];
-    let seen = [[n % 2 == 0, n % 3 == 0], [n % 5 == 0, false]];
+    let seen = [[n.is_multiple_of(2), n.is_multiple_of(3)], [n.is_multiple_of(5), false]];
     Cell { flow: Flow { speed, heat: 20.0 + (n as f64).sin() }, id: n as i32 - 9, seen }
 }
 
