@@ -3,10 +3,14 @@
 //!
 //! Every format is compared on small arrays, bit by bit, with the CPU.
 
+#[path = "../../examples/lbm/d3q19.rs"]
+mod d3q19;
+mod figures;
+
 use std::cell::RefCell;
 
 use tida::acc::Fuse;
-use tida::array::Scalar;
+use tida::array::{Scalar, StorageErrors};
 use tida::prelude::*;
 use tida::{dot, kernel};
 use tida_suite::Result;
@@ -14,6 +18,8 @@ use tida_suite::Result;
 use crate::Bench;
 use crate::heat::{Cell, OUTSIDE, noise};
 use crate::measure::{Output, Row, Side, Work, in_turn};
+
+pub use figures::{micro, programs};
 
 /// A program whose arrays are kept in a format.
 trait Program: Sized {
@@ -25,6 +31,14 @@ trait Program: Sized {
 
     /// What it holds, as bits.
     fn found(&self) -> Result<Vec<u64>>;
+
+    /// Cells along each axis, and steps, of the runs that are compared.
+    const CHECKED: (usize, usize) = (40, 3);
+
+    /// The errors of its result against that of the first format, where they are told.
+    fn against(&self, _raw: &Self) -> Result<Option<StorageErrors>> {
+        Ok(None)
+    }
 }
 
 /// Times a program in each format, the first of which is the one to compare with.
@@ -38,15 +52,22 @@ fn formats<P: Program>(
     let (acc, cpu) = (build(bench.device)?, build(Device::Cpu)?);
     let mut programs = Vec::new();
     let mut checks = Vec::new();
+    let mut raw: Option<P> = None;
     for (format_name, format, _) in formats {
-        let small = |acc: &TileAcc| -> Result<Vec<u64>> {
-            let mut program = P::new(acc, 40, *format)?;
-            program.run(3)?;
-            program.found()
+        let small = |acc: &TileAcc| -> Result<P> {
+            let mut program = P::new(acc, P::CHECKED.0, *format)?;
+            program.run(P::CHECKED.1)?;
+            Ok(program)
         };
-        let same = small(&acc)? == small(&cpu)?;
-        let case = format!("{name}, {format_name}");
-        checks.push(output.checked(&case, same, if same { "same bits" } else { "OTHER BITS" }.into()));
+        let made = small(&acc)?;
+        let same = made.found()? == small(&cpu)?.found()?;
+        let mut check = String::from(if same { "same bits" } else { "OTHER BITS" });
+        if let Some(errors) = raw.as_ref().map(|raw| made.against(raw)).transpose()?.flatten() {
+            let StorageErrors { max, mean, geometric_mean, .. } = errors;
+            check += &format!(", errors {max:.1e} at most, {mean:.1e} mean, {geometric_mean:.1e} geometric mean");
+        }
+        raw = raw.or(Some(made));
+        checks.push(output.checked(&format!("{name}, {format_name}"), same, check));
         programs.push(RefCell::new(P::new(&acc, n, *format)?));
     }
     let mut sides: Vec<Side<'_>> = Vec::new();
@@ -153,6 +174,38 @@ impl Program for Product {
     }
 }
 
+/// The lattice Boltzmann method with 19 populations a cell, as the example `lbm` does it.
+struct Fluid {
+    f: TileArray<d3q19::Populations, 3>,
+    next: TileArray<d3q19::Populations, 3>,
+}
+
+/// How far its collisions bring populations to their equilibrium.
+const OMEGA: f64 = 1.5;
+
+impl Program for Fluid {
+    fn new(acc: &TileAcc, n: usize, format: Format) -> Result<Fluid> {
+        let builder = TileArray::<d3q19::Populations, 3>::builder([n; 3]).ghost(1).boundary(Boundary::Periodic);
+        let mut f = builder.storage(format).saturation(Saturation::Ignore).build(acc)?;
+        f.fill(|at| d3q19::vortex(n, 0.05, OMEGA, at))?;
+        let next = f.like()?;
+        Ok(Fluid { f, next })
+    }
+
+    fn run(&mut self, steps: usize) -> Result<()> {
+        for _ in 0..steps {
+            self.f.fill_ghosts()?;
+            d3q19::step(&self.f, &mut self.next, self.f.shape(), OMEGA as f32)?;
+            std::mem::swap(&mut self.f, &mut self.next);
+        }
+        Ok(self.f.acc().sync()?)
+    }
+
+    fn found(&self) -> Result<Vec<u64>> {
+        Ok(self.f.read_box(self.f.domain())?.concat().into_iter().map(Scalar::bits).collect())
+    }
+}
+
 /// The programs in each format.
 pub fn storage(bench: &Bench, output: &mut Output) -> Result<()> {
     let range = |bits| Format::Range { bits, min: -1.0, max: 3.0 };
@@ -170,6 +223,12 @@ pub fn storage(bench: &Bench, output: &mut Output) -> Result<()> {
         ("halves", Format::Half, Some(1.75)),
         ("8 bits of a range", range(8), None),
     ];
+    let halves = [
+        ("raw", Format::Raw, None),
+        ("halves over a scale", Format::ScaledHalf { scale: d3q19::SCALE }, Some(1.5)),
+        ("halves", Format::Half, None),
+    ];
+    formats::<Fluid>(bench, output, ("lattice Boltzmann D3Q19 f32", bench.size / 2, 3, 152), &halves)?;
     let n = 32 * bench.size;
     formats::<Add>(bench, output, ("matrix add f32", n, 2, 12), &singles)?;
     formats::<Product>(bench, output, ("vector product f32", n, 2, 8), &singles)

@@ -27,6 +27,8 @@ pub trait Real:
     fn cosine(self) -> Self;
     /// Square root.
     fn root(self) -> Self;
+    /// The product with `by` and the sum with `plus`, rounded once.
+    fn fused(self, by: Self, plus: Self) -> Self;
 }
 
 macro_rules! real {
@@ -37,6 +39,7 @@ macro_rules! real {
             fn sine(self) -> Self { self.sin() }
             fn cosine(self) -> Self { self.cos() }
             fn root(self) -> Self { self.sqrt() }
+            fn fused(self, by: Self, plus: Self) -> Self { self.mul_add(by, plus) }
         }
     )*};
 }

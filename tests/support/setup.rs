@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use indicatif::ProgressBar;
+use tida::array::TileArrayBuilder;
 use tida::{Boundary, Centering, Device, Element, TileAcc, TileArray};
 
 use crate::colour::write_png;
@@ -97,13 +98,15 @@ impl Settings {
         Ok(builder.timeline(flags.timeline.is_some()).build()?)
     }
 
+    /// Builds arrays of the size, cuts and ghosts of the settings.
+    pub fn builder<T: Element, const D: usize>(&self, boundary: Boundary<T>) -> Result<TileArrayBuilder<T, D>> {
+        let builder = TileArray::builder(axes(&self.shape)?).regions(axes(&self.regions)?);
+        Ok(builder.ghost(self.ghost).boundary(boundary))
+    }
+
     /// An array of the size, cuts and ghosts of the settings.
     pub fn array<T: Element, const D: usize>(&self, acc: &TileAcc, boundary: Boundary<T>) -> Result<TileArray<T, D>> {
-        Ok(TileArray::builder(axes(&self.shape)?)
-            .regions(axes(&self.regions)?)
-            .ghost(self.ghost)
-            .boundary(boundary)
-            .build(acc)?)
+        Ok(self.builder(boundary)?.build(acc)?)
     }
 
     /// An array that goes with those of [`Settings::array`] but sits elsewhere; its outer ghosts are left alone.

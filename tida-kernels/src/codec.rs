@@ -40,6 +40,66 @@ pub enum Format {
     },
     /// `f64` as `f32`.
     F32,
+    /// [`Range`](Format::Range) from the lowest to the highest value of the whole array, for one that is built from its values
+    /// (Salehi §4.1). A range that is too narrow for the type is widened as far as need be.
+    FoundRange {
+        /// Bits of a code: 8, 16 or 32.
+        bits: u32,
+    },
+    /// [`ScaledHalf`](Format::ScaledHalf) with the power of two that brings the largest value of the whole array between 2^14 and
+    /// 2^15, for one that is built from its values.
+    FoundHalf,
+}
+
+impl Format {
+    /// Whether it depends on the array's values.
+    pub fn is_found(&self) -> bool {
+        matches!(self, Format::FoundRange { .. } | Format::FoundHalf)
+    }
+
+    /// The format for values of a type between `low` and `high`, where it depends on them; itself otherwise.
+    ///
+    /// # Errors
+    /// Values that are not finite, or lie too far apart for the type; bits that a range cannot have.
+    pub fn found(&self, value: ScalarType, low: f64, high: f64) -> Result<Format, Refused> {
+        if self.is_found() && !(low.is_finite() && high.is_finite()) {
+            let found = format!("values between {low:?} and {high:?}, which have no range");
+            return Err(Refused { found, advice: "give finite values alone, or a format that is not found" });
+        }
+        match self {
+            Format::FoundRange { bits } => found_range(value, *bits, low, high),
+            Format::FoundHalf => {
+                let most = low.abs().max(high.abs());
+                let exponent = (most.to_bits() >> 52) as i32 - 1023;
+                let scale = f64::exp2(f64::from((exponent - 14).clamp(-40, 40)));
+                Ok(Format::ScaledHalf { scale: if most == 0.0 { 1.0 } else { scale } })
+            }
+            format => Ok(*format),
+        }
+    }
+}
+
+/// The range of values, doubled until the type can tell its codes apart.
+fn found_range(value: ScalarType, bits: u32, low: f64, high: f64) -> Result<Format, Refused> {
+    let single = value == ScalarType::F32;
+    // What is added to a bound changes it: it is twice what tells two values apart.
+    let (unit, least) = if single { (-22.0, -85.0) } else { (-51.0, -890.0) };
+    let least = (low.abs().max(high.abs()) * f64::exp2(unit)).max(f64::exp2(least));
+    let (mut min, mut max) = (low, high);
+    loop {
+        let format = Format::Range { bits, min, max };
+        let made = Codec::new(value, &format);
+        // A width of 2^(bits + 6) times what tells two values apart does for all.
+        let wide = max - min > least * f64::exp2(f64::from(bits.min(32)) + 8.0);
+        match made {
+            Ok(_) => return Ok(format),
+            Err(refused) if wide => return Err(refused),
+            Err(_) => {
+                let more = (max - min).max(least) / 2.0;
+                (min, max) = (min - more, max + more);
+            }
+        }
+    }
 }
 
 impl std::fmt::Display for Format {
@@ -51,6 +111,8 @@ impl std::fmt::Display for Format {
             Format::Bfloat => f.write_str("bf16"),
             Format::ScaledHalf { scale } => write!(f, "f16 times {scale:?}"),
             Format::F32 => f.write_str("f32"),
+            Format::FoundRange { bits } => write!(f, "{bits} bits over the range of the values"),
+            Format::FoundHalf => f.write_str("f16 times a scale of the values"),
         }
     }
 }
@@ -127,7 +189,8 @@ codes!(u8 u16 u32);
 
 /// Largest half.
 const HALF_MOST: u32 = 0x7bff;
-const HALF_NAN: u32 = 0x7e00;
+/// As conversions of CUDA devices give it.
+const HALF_NAN: u32 = 0x7fff;
 const BFLOAT_MOST: u32 = 0x7f7f;
 const BFLOAT_NAN: u32 = 0x7fc0;
 /// The lowest `f32`, as bits, that would round to an infinite half.
@@ -285,6 +348,11 @@ impl Codec {
                 return refused("the format `f32` for f32".into(), "use `Format::Raw`: it is that already");
             }
             Format::F32 => Form::Single,
+            Format::FoundRange { .. } | Format::FoundHalf => {
+                let advice =
+                    "build the array from its values: `build_slice`, `build_ndarray`, `build_copy` or `build_npy`";
+                return refused(format!("the format `{format}` of an array without values"), advice);
+            }
         };
         Ok(Some(Codec { value, form }))
     }

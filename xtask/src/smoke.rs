@@ -24,6 +24,8 @@ pub const RUNS: &[(&str, &str)] = &[
     ("jacobi", "--size 24 --steps 5000 --regions 2"),
     ("wave", "--size 64 --steps 40 --regions 3"),
     ("wave", "--size 100 --steps 40 --regions 2x1 --boundary periodic --dtype f32"),
+    ("lbm", "--size 12 --steps 10 --regions 2"),
+    ("lbm", "--size 12 --steps 10 --regions 3 --storage scaled --memory-limit 700000"),
     ("gallery", "backprop --small --regions 3"),
     ("gallery", "bfs --small --regions 3"),
     ("gallery", "dyadic --small --regions 3"),

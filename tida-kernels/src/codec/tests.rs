@@ -62,11 +62,45 @@ fn values_of_f32_are_within_half_a_cell() {
     check_f32((0..=u32::MAX).step_by(4099));
 }
 
-/// Takes a minute in a debug build.
+/// Takes three minutes of a processor in a debug build, and less of several.
 #[test]
 #[ignore = "4 billion values"]
 fn every_f32() {
-    check_f32(0..=u32::MAX);
+    let parts = std::thread::available_parallelism().map_or(1, usize::from) as u64;
+    let start = |part: u64| (part << 32) / parts;
+    std::thread::scope(|scope| {
+        for part in 0..parts {
+            scope.spawn(move || check_f32((start(part)..start(part + 1)).map(|bits| bits as u32)));
+        }
+    });
+}
+
+#[test]
+fn found_formats_hold_their_values() {
+    let single = |format: Format, low, high| format.found(ScalarType::F32, low, high);
+    let range = |bits| Format::FoundRange { bits };
+    assert_eq!(single(range(8), -1.0, 3.0), Ok(Format::Range { bits: 8, min: -1.0, max: 3.0 }));
+    assert_eq!(single(Format::Half, f64::NAN, 1.0), Ok(Format::Half));
+    assert_eq!(single(Format::FoundHalf, -1.0, 0.5), Ok(Format::ScaledHalf { scale: f64::exp2(-14.0) }));
+    assert_eq!(single(Format::FoundHalf, 0.0, 1.99), Ok(Format::ScaledHalf { scale: f64::exp2(-14.0) }));
+    assert_eq!(single(Format::FoundHalf, 0.0, 0.0), Ok(Format::ScaledHalf { scale: 1.0 }));
+    for (value, bits) in [(ScalarType::F32, 8), (ScalarType::F32, 16), (ScalarType::F64, 16), (ScalarType::F64, 32)] {
+        for (low, high) in [(0.0, 0.0), (1.0, 1.0), (-3e30, -3e30), (7.5, 7.500001), (-1e-38, 1e-38), (2.0, 9.0)] {
+            let found = range(bits).found(value, low, high).unwrap();
+            let Format::Range { min, max, .. } = found else { panic!("{found}") };
+            assert!(min <= low && high <= max, "{found} for {low} to {high}");
+            // No wider than the type needs.
+            let most = f64::max(low.abs(), high.abs());
+            assert!(max - min <= (high - low).max(most / 4.0).max(1e-25), "{found} for {low} to {high}");
+            let kept = codec(value, found);
+            assert!(!kept.encode(of(value, low)).1 && !kept.encode(of(value, high)).1, "{found}");
+        }
+    }
+    for (low, high) in [(f64::NAN, f64::NAN), (f64::NEG_INFINITY, 0.0), (f64::MIN, f64::MAX), (f64::INFINITY, -1.0)] {
+        assert!(range(32).found(ScalarType::F64, low, high).is_err(), "{low} to {high}");
+    }
+    assert!(range(12).found(ScalarType::F64, 0.0, 1.0).is_err());
+    assert!(range(32).found(ScalarType::F32, 0.0, 1.0).is_err());
 }
 
 fn check_f32(all: impl Iterator<Item = u32>) {

@@ -47,11 +47,8 @@ pub(super) fn helper(text: &mut Text, dialect: Dialect, helper: Helper) {
             });
         }),
         Helper::ToHalf => text.block(format!("{device} u32 {name}(f32 x, f32 scaled)"), |text| {
-            text.all(TO_HALF);
             text.all(match dialect {
-                Dialect::Cuda => {
-                    "u16 code;\nasm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(code) : \"f\"(scaled));\nreturn code;"
-                }
+                Dialect::Cuda => CONVERT_HALF,
                 Dialect::OpenCl => ROUND_HALF,
             });
         }),
@@ -79,17 +76,22 @@ if (size >= 0x400u) return tida_f32_of_bits(sign | ((size << 13) + 0x38000000u))
 const f32 small = (f32)size * 0x1p-24f;
 return sign != 0u ? -small : small;";
 
-/// Bit 16 says that the value saturated. Infinite values of what `scaled` was made of stay so.
-const TO_HALF: &str =
+/// The conversion of the device, of what was brought into range without a branch. Bit 16 says that the value saturated.
+/// Infinite values of what `scaled` was made of stay so.
+const CONVERT_HALF: &str = "const bool finite = fabsf(x) < tida_f32_of_bits(0x7f800000u);
+const f32 kept = finite ? fminf(fmaxf(scaled, -65504.0f), 65504.0f) : scaled;
+u16 code;
+asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(code) : \"f\"(kept));
+return code | (finite && fabsf(scaled) >= 65520.0f ? 0x10000u : 0u);";
+
+/// The same by integers, to the nearest, ties to even; below 2^-14 halves are multiples of 2^-24.
+const ROUND_HALF: &str =
     "const u32 bits = tida_bits_of_f32(scaled), sign = bits >> 16 & 0x8000u, size = bits & 0x7fffffffu;
-if (size > 0x7f800000u) return 0x7e00u;
+if (size > 0x7f800000u) return 0x7fffu;
 if (size >= 0x477ff000u) {
     return sign | ((tida_bits_of_f32(x) & 0x7fffffffu) == 0x7f800000u ? 0x7c00u : 0x17bffu);
-}";
-
-/// To the nearest, ties to even; below 2^-14 halves are multiples of 2^-24.
-const ROUND_HALF: &str =
-    "if (size < 0x38800000u) return sign | (tida_bits_of_f32(tida_f32_of_bits(size) + 0.5f) - 0x3f000000u);
+}
+if (size < 0x38800000u) return sign | (tida_bits_of_f32(tida_f32_of_bits(size) + 0.5f) - 0x3f000000u);
 const u32 normal = size - 0x38000000u;
 return sign | (normal + 0xfffu + (normal >> 13 & 1u)) >> 13;";
 

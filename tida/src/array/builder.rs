@@ -1,5 +1,7 @@
 //! Building arrays: shape, cuts, ghosts, centring, boundaries, and what is wrong with them.
 
+mod found;
+
 use std::sync::{Arc, OnceLock};
 
 use super::TileArray;
@@ -11,7 +13,7 @@ use super::row::Row;
 use super::storage::Storage;
 use crate::acc::{TileAcc, Tracker};
 use crate::error::{Error, ErrorKind};
-use tida_kernels::codec::{Codec, Format};
+use tida_kernels::codec::{Codec, Format, Refused};
 use tida_kernels::element::ScalarType;
 
 /// Largest number of cells along an axis.
@@ -144,7 +146,9 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     ///
     /// The format defines what the array holds: a cell is rounded to a value that the format has when a kernel is done with
     /// it, or the host sets it, whatever the device, the cut and the memory. Kernels still compute with the element's own
-    /// types. A new array holds what is nearest to 0. Formats are for `f32` and `f64`.
+    /// types. A new array holds what is nearest to 0. Formats are for `f32` and `f64`. [`Format::FoundRange`] and
+    /// [`Format::FoundHalf`] are found from all values of an array that is built from them, as by
+    /// [`build_slice`](Self::build_slice): cuts, threads and devices change nothing of them.
     pub fn storage(mut self, format: Format) -> Self {
         self.format = format;
         self
@@ -207,9 +211,8 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         Error::new(kind, format!("build an array of {} with shape {:?}", T::TYPE, self.cells), found, advice)
     }
 
-    /// How components are kept, if some are not as they are.
-    fn coding(&self) -> Result<Option<Coding>, Error> {
-        let (paths, types) = (paths(&T::TYPE), T::TYPE.component_types());
+    /// The format of each component, of which these are the paths.
+    fn formats(&self, paths: &[String]) -> Result<Vec<Format>, Error> {
         let mut formats = vec![self.format; paths.len()];
         for (field, format) in &self.fields {
             let within = |path: &String| {
@@ -230,12 +233,21 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
                 return Err(self.error(ErrorKind::Argument, found, advice));
             }
         }
+        Ok(formats)
+    }
+
+    fn refused(&self, refused: Refused, path: &str) -> Error {
+        let of = if path.is_empty() { String::new() } else { format!(" in the field `{path}`") };
+        self.error(ErrorKind::Argument, refused.found + &of, refused.advice)
+    }
+
+    /// How components are kept, if some are not as they are.
+    fn coding(&self) -> Result<Option<Coding>, Error> {
+        let (paths, types) = (paths(&T::TYPE), T::TYPE.component_types());
+        let formats = self.formats(&paths)?;
         let mut codecs = Vec::with_capacity(types.len());
         for ((ty, format), path) in types.iter().zip(&formats).zip(&paths) {
-            codecs.push(Codec::new(*ty, format).map_err(|refused| {
-                let of = if path.is_empty() { String::new() } else { format!(" in the field `{path}`") };
-                self.error(ErrorKind::Argument, refused.found + &of, refused.advice)
-            })?);
+            codecs.push(Codec::new(*ty, format).map_err(|refused| self.refused(refused, path))?);
         }
         let any = codecs.iter().any(Option::is_some);
         Ok(any.then(|| Coding::new(T::TYPE, formats, codecs, self.saturation)))

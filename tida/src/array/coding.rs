@@ -247,6 +247,19 @@ impl<T: Element> Values<T> {
         self.memory.as_mut_ptr().cast::<u8>().wrapping_add(before * CHUNK)
     }
 
+    /// The first `n` values of a component of type `f32` or `f64` that so many bytes of an element come before.
+    pub fn each_float(&mut self, ty: ScalarType, before: usize, n: usize, mut take: impl FnMut(f64)) {
+        let (plane, n) = (self.plane(before), n.min(CHUNK));
+        // SAFETY: planes of CHUNK values each lie at a multiple of 64 times their size; all bits are numbers.
+        unsafe {
+            match ty {
+                ScalarType::F32 => list::<f32>(plane, n).iter().for_each(|x| take((*x).into())),
+                ScalarType::F64 => list::<f64>(plane, n).iter().for_each(|x| take(*x)),
+                _ => {}
+            }
+        }
+    }
+
     pub fn put(&mut self, n: usize, value: T) {
         let n = n.min(CHUNK - 1);
         // SAFETY: planes of CHUNK elements of every component, each at a multiple of 64 times its size.

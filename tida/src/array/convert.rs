@@ -48,14 +48,24 @@ where
                 "give one value for each cell (cells + 1 on face-centred axes)",
             ));
         }
-        let mut strides = [0; D];
-        strides.copy_from_slice(values.strides());
-        let first = super::rows::Shared::new(values.as_ptr().cast_mut());
         let domain = self.domain();
-        self.write_rows(&domain, true, |at, n| {
-            let offset: isize = (0..D).map(|d| at[d] as isize * strides[d]).sum();
-            // SAFETY: the index is inside the view, whose shape is that of the domain.
-            unsafe { first.get().offset(offset + n as isize * strides[D - 1]).read() }
-        })
+        self.write_rows(&domain, true, value_of(values))
+    }
+}
+
+/// The values of a view: `value(start of a row, position in it)`, for rows inside its shape.
+pub(super) fn value_of<T: Element, const D: usize>(
+    values: &ArrayView<'_, T, Dim<[usize; D]>>,
+) -> impl Fn([i64; D], usize) -> T + Sync
+where
+    Dim<[usize; D]>: Dimension,
+{
+    let mut strides = [0; D];
+    strides.copy_from_slice(values.strides());
+    let first = super::rows::Shared::new(values.as_ptr().cast_mut());
+    move |at, n| {
+        let offset: isize = (0..D).map(|d| at[d] as isize * strides[d]).sum();
+        // SAFETY: the index is inside the view, whose shape is that of the domain.
+        unsafe { first.get().offset(offset + n as isize * strides[D - 1]).read() }
     }
 }

@@ -21,11 +21,17 @@ const BUFFER: usize = 1 << 20;
 
 impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     /// Builds the array and sets its values from a `.npy` file; see [`TileArray::load_npy`].
-    /// [`TileArray::npy_shape`] gives the shape to start the builder with.
+    /// [`TileArray::npy_shape`] gives the shape to start the builder with. Formats that depend on the values are found first,
+    /// as by [`build_copy`](TileArrayBuilder::build_copy).
     ///
     /// # Errors
     /// Those of [`build`](TileArrayBuilder::build) and [`load_npy`](TileArray::load_npy).
     pub fn build_npy(&self, acc: &TileAcc, path: impl AsRef<Path>) -> Result<TileArray<T, D>, Error> {
+        if self.is_found() {
+            let mut raw = self.raw().build(acc)?;
+            raw.load_npy(path)?;
+            return self.build_copy(acc, &raw);
+        }
         let mut array = self.build(acc)?;
         array.load_npy(path)?;
         Ok(array)

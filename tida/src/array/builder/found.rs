@@ -1,0 +1,162 @@
+//! Building arrays from their values, from which ranges and scales may be found.
+
+use std::sync::{Mutex, PoisonError};
+
+use ndarray::{ArrayView, Dim, Dimension};
+
+use super::TileArrayBuilder;
+use crate::acc::TileAcc;
+use crate::array::coding::{CHUNK, Values, paths};
+use crate::array::convert::value_of;
+use crate::array::element::Element;
+use crate::array::rows::each_row;
+use crate::array::{Centering, GridBox, TileArray};
+use crate::error::{Error, ErrorKind};
+use tida_kernels::codec::Format;
+
+/// The lowest and the highest value of a component.
+#[derive(Clone, Copy)]
+struct Extremes {
+    low: f64,
+    high: f64,
+    /// Whether one is NaN. Infinite ones are among the lowest or the highest.
+    nan: bool,
+}
+
+impl Extremes {
+    const NONE: Extremes = Extremes { low: f64::INFINITY, high: f64::NEG_INFINITY, nan: false };
+
+    fn take(&mut self, x: f64) {
+        (self.low, self.high, self.nan) = (self.low.min(x), self.high.max(x), self.nan || x.is_nan());
+    }
+
+    fn join(&mut self, other: &Extremes) {
+        (self.low, self.high) = (self.low.min(other.low), self.high.max(other.high));
+        self.nan |= other.nan;
+    }
+}
+
+impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
+    /// Builds the array and sets its values, row-major; formats that depend on them are found first.
+    ///
+    /// # Errors
+    /// Those of [`build`](Self::build), values of the wrong number, values of which no format can be found (NaN, infinite),
+    /// and values that a given format cannot hold.
+    pub fn build_slice(&self, acc: &TileAcc, values: &[T]) -> Result<TileArray<T, D>, Error> {
+        let shape = self.shape();
+        let count = shape.iter().try_fold(1usize, |count, n| count.checked_mul(*n));
+        if count != Some(values.len()) {
+            return Err(self.error(
+                ErrorKind::Shape,
+                format!("{} values", values.len()),
+                format!("give one value for each of {shape:?}, row-major"),
+            ));
+        }
+        let position = |at: [i64; D]| (0..D).fold(0, |n, d| n * shape[d] + at[d] as usize);
+        let found = self.found(acc, |at, n| values[position(at) + n])?;
+        let mut array = found.build(acc)?;
+        array.write_box(array.domain(), values)?;
+        Ok(array)
+    }
+
+    /// Builds the array and sets its values to those of another one, whatever its cuts and formats; formats that depend on
+    /// them are found first. Takes memory for all values while it does.
+    ///
+    /// # Errors
+    /// Those of [`build_slice`](Self::build_slice), and failed work on the other array.
+    pub fn build_copy(&self, acc: &TileAcc, other: &TileArray<T, D>) -> Result<TileArray<T, D>, Error> {
+        if other.shape() != self.shape() {
+            return Err(self.error(
+                ErrorKind::Shape,
+                format!("an array of shape {:?}", other.shape()),
+                format!("give one of shape {:?}", self.shape()),
+            ));
+        }
+        self.build_slice(acc, &other.read_box(other.domain())?)
+    }
+
+    /// Builds the array and sets its values from an `ndarray` array; formats that depend on them are found first.
+    ///
+    /// # Errors
+    /// Those of [`build_slice`](Self::build_slice).
+    pub fn build_ndarray(
+        &self,
+        acc: &TileAcc,
+        values: &ArrayView<'_, T, Dim<[usize; D]>>,
+    ) -> Result<TileArray<T, D>, Error>
+    where
+        Dim<[usize; D]>: Dimension,
+    {
+        if values.shape() != self.shape() {
+            return Err(self.error(
+                ErrorKind::Shape,
+                format!("an ndarray of shape {:?}", values.shape()),
+                format!("give one of shape {:?}", self.shape()),
+            ));
+        }
+        let mut array = self.found(acc, value_of(values))?.build(acc)?;
+        array.copy_from_ndarray(values)?;
+        Ok(array)
+    }
+
+    /// Values on each axis.
+    fn shape(&self) -> [usize; D] {
+        std::array::from_fn(|d| self.cells[d] + usize::from(self.centering[d] == Centering::Face))
+    }
+
+    /// Whether some formats depend on the values.
+    pub(in crate::array) fn is_found(&self) -> bool {
+        self.format.is_found() || self.fields.iter().any(|(_, format)| format.is_found())
+    }
+
+    /// The same with all components as they are.
+    pub(in crate::array) fn raw(&self) -> Self {
+        TileArrayBuilder { format: Format::Raw, fields: Vec::new(), ..self.clone() }
+    }
+
+    /// The same with the formats that are found from all values: `value(start of a row, position in it)`.
+    fn found(&self, acc: &TileAcc, value: impl Fn([i64; D], usize) -> T + Sync) -> Result<Self, Error> {
+        if !self.is_found() {
+            return Ok(self.clone());
+        }
+        let (paths, types) = (paths(&T::TYPE), T::TYPE.component_types());
+        let formats = self.formats(&paths)?;
+        // Cuts that cannot be are errors before the values are looked at.
+        self.cuts()?;
+        let floats: Vec<usize> = (0..types.len()).filter(|n| formats[*n].is_found() && types[*n].is_float()).collect();
+        let before: Vec<usize> = (0..types.len()).map(|n| types[..n].iter().map(|ty| ty.size()).sum()).collect();
+        let all = Mutex::new(vec![Extremes::NONE; types.len()]);
+        let domain = GridBox { lo: [0; D], hi: self.shape().map(|n| n as i64) };
+        acc.install(|| {
+            each_row(&domain, |at, length| {
+                let (mut values, mut row) = (Values::<T>::new(), vec![Extremes::NONE; types.len()]);
+                for first in (0..length).step_by(CHUNK) {
+                    let n = CHUNK.min(length - first);
+                    (0..n).for_each(|k| values.put(k, value(at, first + k)));
+                    for component in &floats {
+                        let extremes = &mut row[*component];
+                        values.each_float(types[*component], before[*component], n, |x| extremes.take(x));
+                    }
+                }
+                let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+                all.iter_mut().zip(&row).for_each(|(all, row)| all.join(row));
+            });
+        });
+        let all = all.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut made = self.clone();
+        for component in &floats {
+            let path = &paths[*component];
+            // All components of one path have one format.
+            let mut of_path = Extremes::NONE;
+            paths.iter().zip(&all).filter(|(other, _)| *other == path).for_each(|(_, part)| of_path.join(part));
+            let (low, high) = if of_path.nan { (f64::NAN, f64::NAN) } else { (of_path.low, of_path.high) };
+            let format = formats[*component].found(types[*component], low, high);
+            let format = format.map_err(|refused| self.refused(refused, path))?;
+            match path.is_empty() {
+                true => made.format = format,
+                false => made.fields.push((path.clone(), format)),
+            }
+        }
+        Ok(made)
+    }
+}
