@@ -157,6 +157,17 @@ fn what_cannot_stream_is_brought_first() {
     assert!(check(&periodic).is_none_or(|stats| stats.passes == 0));
 }
 
+/// Ghosts that the host has filled are not filled again on the device: what a part reads of the region beside it comes too.
+#[test]
+fn planes_beside_a_part_are_brought() {
+    let boundaries = [Boundary::Fixed(-0.77), Boundary::ReflectOdd, Boundary::Periodic];
+    let loops = vec![(0, Then::OnCpu), (2, Then::Sum), (3, Then::Write)];
+    let case = Case { shape: [22, 8, 8], regions: 3, boundaries, loops, part: true, ..case() };
+    for _ in 0..3 {
+        check(&case);
+    }
+}
+
 /// Arrays are on the device afterwards: later loops bring nothing.
 #[test]
 fn arrays_stay() {
