@@ -205,11 +205,15 @@ fn product(element: ElementType, rank: usize, offset: i64) -> Kernel {
 fn reductions_of_codes_keep_their_order() {
     let range = |bits| Format::Range { bits, min: -1.0, max: 3.0 };
     let mut rng = Rng(12);
+    // Wider values are read one by one.
+    for kernel in [product(F32, 2, 0), in_format(&product(F64, 3, 0), &range(32))] {
+        assert_eq!(wide(&kernel, &analyse(&kernel)), None);
+    }
     for (kernel, cells) in [
-        (product(F32, 2, 0), 4),
+        (in_format(&product(F32, 2, 0), &range(16)), 8),
         (in_format(&product(F32, 2, 1), &Format::Half), 8),
         (in_format(&product(F32, 1, 0), &range(8)), 8),
-        (in_format(&product(F64, 3, 0), &range(32)), 4),
+        (in_format(&product(F64, 3, 0), &range(16)), 8),
     ] {
         assert_eq!(wide(&kernel, &analyse(&kernel)).unwrap().cells, cells);
         for turn in 0..2 {

@@ -1,7 +1,7 @@
 //! Threads that read the values of several cells side by side at once: 16 bytes, as memory is fastest.
 //!
 //! Where each cell reads little, one value a read leaves too few bytes under way, the more so the fewer bits an array
-//! keeps (docs/decisions/0020-storage.md).
+//! keeps (docs/decisions/0020-storage.md). Values of 4 bytes and more are read faster one by one, by as many threads as there are cells.
 
 use super::march::offsets;
 use crate::analysis::Analysis;
@@ -39,8 +39,11 @@ pub struct Wide {
     pub reads: Vec<Read>,
 }
 
-/// What a thread of a kernel may read at once, if all that each of its cells reads of arrays are few values, none of them of a
-/// neighbour along the last axis.
+/// Bytes of a value of which several are read at once.
+const NARROW: usize = 2;
+
+/// What a thread of a kernel may read at once, if all that each of its cells reads of arrays are few values, some of them narrow and
+/// none of a neighbour along the last axis.
 pub fn wide(kernel: &Kernel, analysis: &Analysis) -> Option<Wide> {
     let mut reads: Vec<Read> = Vec::new();
     if !analysis.complete || kernel.group.is_some() {
@@ -64,6 +67,9 @@ pub fn wide(kernel: &Kernel, analysis: &Analysis) -> Option<Wide> {
                 reads.push(read);
             }
         }
+    }
+    if reads.iter().all(|read| read.bytes > NARROW) {
+        return None;
     }
     let widest = reads.iter().map(|read| read.bytes).max()?;
     let cells = (BYTES / widest.max(1)).clamp(2, MOST);
