@@ -529,19 +529,6 @@ fn multiply_add<T: Cell>(once: bool, x: T, y: T, z: T) -> T {
     if once { x.multiply_add(y, z) } else { x * y + z }
 }
 
-fn heat3<T: Cell + tida::array::Scalar>(forms: &'static [Form], name: &'static str) -> Stencil<T, 3> {
-    Stencil {
-        name,
-        type_name: "Heat7<REAL>",
-        numbers: [T::of(ALPHA); 5],
-        sources: false,
-        multiply_add: false,
-        step: |fields| T::step3(&fields.u, &mut fields.next),
-        cell: |u, p, [row, plane], _| heat3_cell(false, u, p, [row, plane]),
-        forms,
-    }
-}
-
 fn heat3_cell<T: Cell>(once: bool, u: &[T], p: usize, [row, plane]: [usize; 2]) -> T {
     let around = u[p + 1] + u[p - 1] + u[p + row] + u[p - row] + u[p + plane] + u[p - plane];
     multiply_add(once, T::of(ALPHA), multiply_add(once, T::of(-6.0), u[p], around), u[p])
@@ -558,13 +545,46 @@ fn mean9_cell(once: bool, u: &[f64], p: usize, row: usize) -> f64 {
     multiply_add(once, 0.05, corners, multiply_add(once, 0.15, sides, 0.2 * u[p]))
 }
 
-/// Each stencil in turn, those that can also with their products and sums rounded together.
-pub fn fused(bench: &Bench, output: &mut Output) -> Result<()> {
-    let (n3, n2, chip) = (bench.size, 16 * bench.size, 8 * bench.size);
-    let heat3_f64 = || heat3::<f64>(HEAT3_F64, "heat3 f64");
-    let heat3_f32 = || heat3::<f32>(HEAT3_F32, "heat3 f32");
-    let heat2 = || Stencil::<f64, 2> {
-        name: "heat2 f64",
+/// Seven points, plain and with products and sums rounded together.
+pub fn heat3_f64(bench: &Bench, output: &mut Output) -> Result<()> {
+    heat3::<f64>(bench, output, HEAT3_F64, ["heat3 f64", "heat3 f64, multiply-adds"])
+}
+
+/// The same in single precision.
+pub fn heat3_f32(bench: &Bench, output: &mut Output) -> Result<()> {
+    heat3::<f32>(bench, output, HEAT3_F32, ["heat3 f32", "heat3 f32, multiply-adds"])
+}
+
+fn heat3<T: Cell + tida::array::Scalar>(
+    bench: &Bench,
+    output: &mut Output,
+    forms: &'static [Form],
+    [plain, once]: [&'static str; 2],
+) -> Result<()> {
+    let stencil = |name| Stencil::<T, 3> {
+        name,
+        type_name: "Heat7<REAL>",
+        numbers: [T::of(ALPHA); 5],
+        sources: false,
+        multiply_add: false,
+        step: |fields| T::step3(&fields.u, &mut fields.next),
+        cell: |u, p, strides, _| heat3_cell(false, u, p, strides),
+        forms,
+    };
+    compared(bench, output, &stencil(plain), bench.size)?;
+    let once = Stencil {
+        multiply_add: true,
+        step: |fields| T::step3_multiply_add(&fields.u, &mut fields.next),
+        cell: |u, p, strides, _| heat3_cell(true, u, p, strides),
+        ..stencil(once)
+    };
+    compared(bench, output, &once, bench.size)
+}
+
+/// Five points.
+pub fn heat2(bench: &Bench, output: &mut Output) -> Result<()> {
+    let stencil = |name| Stencil::<f64, 2> {
+        name,
         type_name: "Heat5<REAL>",
         numbers: [ALPHA; 5],
         sources: false,
@@ -573,8 +593,20 @@ pub fn fused(bench: &Bench, output: &mut Output) -> Result<()> {
         cell: |u, p, [row, _], _| heat2_cell(false, u, p, row),
         forms: HEAT2_F64,
     };
-    let mean9 = || Stencil::<f64, 2> {
-        name: "mean9 f64",
+    compared(bench, output, &stencil("heat2 f64"), 16 * bench.size)?;
+    let once = Stencil {
+        multiply_add: true,
+        step: |fields| crate::heat::step2_multiply_add(&fields.u, &mut fields.next),
+        cell: |u, p, [row, _], _| heat2_cell(true, u, p, row),
+        ..stencil("heat2 f64, multiply-adds")
+    };
+    compared(bench, output, &once, 16 * bench.size)
+}
+
+/// Nine points.
+pub fn nine(bench: &Bench, output: &mut Output) -> Result<()> {
+    let stencil = |name| Stencil::<f64, 2> {
+        name,
         type_name: "Mean9<REAL>",
         numbers: [0.2, 0.15, 0.05, 0.0, 0.0],
         sources: false,
@@ -583,42 +615,18 @@ pub fn fused(bench: &Bench, output: &mut Output) -> Result<()> {
         cell: |u, p, [row, _], _| mean9_cell(false, u, p, row),
         forms: MEAN9_F64,
     };
-    compared(bench, output, &heat3_f64(), n3)?;
-    compared(bench, output, &heat3_f32(), n3)?;
-    compared(bench, output, &heat2(), n2)?;
-    compared(bench, output, &mean9(), n2)?;
-    let heat3_f64 = Stencil {
-        name: "heat3 f64, multiply-adds",
-        multiply_add: true,
-        step: |fields| f64::step3_multiply_add(&fields.u, &mut fields.next),
-        cell: |u, p, strides, _| heat3_cell(true, u, p, strides),
-        ..heat3_f64()
-    };
-    compared(bench, output, &heat3_f64, n3)?;
-    let heat3_f32 = Stencil {
-        name: "heat3 f32, multiply-adds",
-        multiply_add: true,
-        step: |fields| f32::step3_multiply_add(&fields.u, &mut fields.next),
-        cell: |u, p, strides, _| heat3_cell(true, u, p, strides),
-        ..heat3_f32()
-    };
-    compared(bench, output, &heat3_f32, n3)?;
-    let heat2 = Stencil {
-        name: "heat2 f64, multiply-adds",
-        multiply_add: true,
-        step: |fields| crate::heat::step2_multiply_add(&fields.u, &mut fields.next),
-        cell: |u, p, [row, _], _| heat2_cell(true, u, p, row),
-        ..heat2()
-    };
-    compared(bench, output, &heat2, n2)?;
-    let mean9 = Stencil {
-        name: "mean9 f64, multiply-adds",
+    compared(bench, output, &stencil("mean9 f64"), 16 * bench.size)?;
+    let once = Stencil {
         multiply_add: true,
         step: mean9_multiply_add,
         cell: |u, p, [row, _], _| mean9_cell(true, u, p, row),
-        ..mean9()
+        ..stencil("mean9 f64, multiply-adds")
     };
-    compared(bench, output, &mean9, n2)?;
+    compared(bench, output, &once, 16 * bench.size)
+}
+
+/// A chip's temperatures.
+pub fn chip(bench: &Bench, output: &mut Output) -> Result<()> {
     let hotspot = Stencil::<f32, 2> {
         name: "hotspot f32",
         type_name: "Hotspot<REAL>",
@@ -634,5 +642,5 @@ pub fn fused(bench: &Bench, output: &mut Output) -> Result<()> {
         },
         forms: HOTSPOT_F32,
     };
-    compared(bench, output, &hotspot, chip)
+    compared(bench, output, &hotspot, 8 * bench.size)
 }

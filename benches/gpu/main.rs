@@ -151,7 +151,7 @@ fn run() -> Result<()> {
         return host::first_call(device);
     }
     type Case = fn(&Bench, &mut Output) -> Result<()>;
-    let in_process: [(&str, Case); 27] = [
+    let in_process: [(&str, Case); 31] = [
         ("heat3 f64", heat::heat3::<f64>),
         ("heat3 f32", heat::heat3::<f32>),
         ("heat2 f64", heat::heat2),
@@ -167,7 +167,11 @@ fn run() -> Result<()> {
         ("seismic", registers::seismic),
         ("sweep", registers::sweeps),
         ("writes", registers::writes),
-        ("fused", fused::fused),
+        ("fused 7 points f64", fused::heat3_f64),
+        ("fused 7 points f32", fused::heat3_f32),
+        ("fused 5 points", fused::heat2),
+        ("fused 9 points", fused::nine),
+        ("fused chip", fused::chip),
         ("turns", turns::turns),
         ("channels: hotspot", channels::hotspot),
         ("channels: pathfinder", channels::pathfinder),
