@@ -452,26 +452,14 @@ impl Trials<'_, '_, '_> {
         Ok(())
     }
 
-    /// The fastest and how many times as fast as the chosen plan it is, if that holds when both run in turn again; else the
-    /// chosen plan.
+    /// The fastest, as [`confirmed`].
     ///
     /// # Safety
     /// As [`DeviceLaunch::enqueue`].
-    unsafe fn confirmed(&mut self) -> Result<(usize, f64), Error> {
-        let winner = self.best();
-        let seconds = |n: usize| self.tried[n].seconds.unwrap_or(f64::INFINITY);
-        if winner == 0 || !gains(seconds(0), seconds(winner)) {
-            return Ok((0, 1.0));
-        }
-        let mut again = [f64::INFINITY; 2];
-        for _ in 0..PASSES {
-            for (n, fastest) in [0, winner].into_iter().zip(&mut again) {
-                // SAFETY: handed on.
-                *fastest = fastest.min(unsafe { self.run(n)? });
-            }
-        }
-        let [chosen, other] = again;
-        Ok(if gains(chosen, other) { (winner, chosen / other) } else { (0, 1.0) })
+    unsafe fn confirmed(&self) -> Result<(usize, f64), Error> {
+        let seconds: Vec<f64> = self.tried.iter().map(|tried| tried.seconds.unwrap_or(f64::INFINITY)).collect();
+        // SAFETY: handed on.
+        confirmed(&seconds, self.best(), |n| unsafe { self.run(n) })
     }
 
     /// Runs a plan and waits; gives the seconds of one run.
@@ -524,6 +512,22 @@ fn clocked(
     let device = start.time().zip(end.time()).map(|(start, end)| end - start).filter(|seconds| *seconds > 0.0);
     clock.set(device.is_some());
     Ok(device.unwrap_or(host) / times as f64)
+}
+
+/// The winner of those that took so many seconds, and how many times as fast as the chosen plan, the first, it is, if that
+/// holds when both run in turn again; else the chosen plan.
+fn confirmed(seconds: &[f64], winner: usize, run: impl Fn(usize) -> Result<f64, Error>) -> Result<(usize, f64), Error> {
+    if winner == 0 || !gains(seconds[0], seconds[winner]) {
+        return Ok((0, 1.0));
+    }
+    let mut again = [f64::INFINITY; 2];
+    for _ in 0..PASSES {
+        for (n, fastest) in [0, winner].into_iter().zip(&mut again) {
+            *fastest = fastest.min(run(n)?);
+        }
+    }
+    let [chosen, other] = again;
+    Ok(if gains(chosen, other) { (winner, chosen / other) } else { (0, 1.0) })
 }
 
 /// Waits for what runs on a device, which would be timed too.

@@ -12,10 +12,10 @@ use smallvec::SmallVec;
 use tida_kernels::emit::Param;
 use tida_kernels::plan::Math;
 use tida_kernels::plan::fuse::{Asked, Faces, Parts, worth_a_trial};
-use tida_kernels::plan::trials::{best, bucket, gains, hopeless};
+use tida_kernels::plan::trials::{best, bucket, hopeless};
 use tracing::{debug, info};
 
-use super::{BUDGET, PASSES, SMALLEST, alone, clocked, code, repeats};
+use super::{BUDGET, PASSES, SMALLEST, alone, clocked, code, confirmed, repeats};
 use crate::acc::device::DeviceCore;
 use crate::acc::node::Queue;
 use crate::array::GridBox;
@@ -291,19 +291,9 @@ impl Trials<'_, '_, '_> {
                 break;
             }
         }
-        let winner = self.best();
-        if winner == 0 || !gains(self.tried[0].seconds, self.tried[winner].seconds) {
-            return Ok((0, 1.0));
-        }
-        let mut again = [f64::INFINITY; 2];
-        for _ in 0..PASSES {
-            for (n, fastest) in [0, winner].into_iter().zip(&mut again) {
-                // SAFETY: handed on.
-                *fastest = fastest.min(unsafe { self.run(n)? });
-            }
-        }
-        let [chosen, other] = again;
-        Ok(if gains(chosen, other) { (winner, chosen / other) } else { (0, 1.0) })
+        let seconds: Vec<f64> = self.tried.iter().map(|one| one.seconds).collect();
+        // SAFETY: handed on.
+        confirmed(&seconds, self.best(), |n| unsafe { self.run(n) })
     }
 }
 
