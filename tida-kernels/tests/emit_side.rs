@@ -23,6 +23,11 @@ const GHOST: [i64; 2] = [2, 8];
 
 /// The kernel with all floats of its arrays in a format.
 fn in_format(kernel: &Kernel, format: &Format) -> Kernel {
+    first_in_format(kernel, format, kernel.args.len())
+}
+
+/// The same of the first arguments alone.
+fn first_in_format(kernel: &Kernel, format: &Format, many: usize) -> Kernel {
     let of = |arg: &tida_kernels::ir::Arg| {
         let ElementType::Scalar(ty) = arg.element else { return None };
         let codec = Some(Codec::new(ty, format).ok()??);
@@ -33,7 +38,8 @@ fn in_format(kernel: &Kernel, format: &Format) -> Kernel {
             counted: arg.access == Access::Write,
         })
     };
-    let args: Vec<Option<Coded>> = kernel.args.iter().map(of).collect();
+    let args: Vec<Option<Coded>> =
+        kernel.args.iter().enumerate().map(|(n, arg)| of(arg).filter(|_| n < many)).collect();
     coded(kernel, &args, &vec![true; args.len()]).unwrap()
 }
 
@@ -214,6 +220,8 @@ fn reductions_of_codes_keep_their_order() {
         (in_format(&product(F32, 2, 1), &Format::Half), 8),
         (in_format(&product(F32, 1, 0), &range(8)), 8),
         (in_format(&product(F64, 3, 0), &range(16)), 8),
+        (first_in_format(&product(F32, 2, 1), &Format::Half, 1), 4),
+        (first_in_format(&product(F64, 2, 0), &range(16), 1), 2),
     ] {
         assert_eq!(wide(&kernel, &analyse(&kernel)).unwrap().cells, cells);
         for turn in 0..2 {
