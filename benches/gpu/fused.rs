@@ -302,7 +302,7 @@ struct Fields<T: Cell, const D: usize> {
 }
 
 /// The accelerator of one side: with one step in a launch, or as many as `TIDA_FUSE` says, else as are chosen.
-fn accelerator(bench: &Bench, fused: bool) -> Result<TileAcc> {
+pub fn accelerator(bench: &Bench, fused: bool) -> Result<TileAcc> {
     let builder = TileAcc::builder().device(bench.device);
     Ok(if fused { builder } else { builder.fuse(Fuse::Off) }.build()?)
 }

@@ -91,7 +91,11 @@ macro_rules! cell {
 cell!(f64 f32);
 
 pub fn step2(u: &TileArray<f64, 2>, next: &mut TileArray<f64, 2>) -> tida::Result<()> {
-    let alpha = ALPHA;
+    step2_by(ALPHA, u, next)
+}
+
+/// The same with another number for how well heat is conducted.
+pub fn step2_by(alpha: f64, u: &TileArray<f64, 2>, next: &mut TileArray<f64, 2>) -> tida::Result<()> {
     for tile in TileIter::new(u) {
         compute(
             &tile,

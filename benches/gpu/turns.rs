@@ -1,12 +1,12 @@
 //! Steps that differ, several in one launch: other captured values in each, or two kernels that take turns. tida against itself with
 //! one step a launch, and beside steps that are all alike.
 
-use tida::acc::Fuse;
 use tida::prelude::*;
 use tida_suite::Result;
 
 use crate::Bench;
-use crate::heat::{ALPHA, OUTSIDE, noise, step2};
+use crate::fused::accelerator;
+use crate::heat::{ALPHA, OUTSIDE, noise, step2, step2_by};
 use crate::measure::{Output, Row, Side, Work, in_turn};
 
 /// Steps that count as one of a side's: more than a launch has.
@@ -17,18 +17,7 @@ type Step = fn(usize, &TileArray<f64, 2>, &mut TileArray<f64, 2>) -> tida::Resul
 
 /// The time step changes.
 fn varied(number: usize, u: &TileArray<f64, 2>, next: &mut TileArray<f64, 2>) -> tida::Result<()> {
-    let alpha = ALPHA * (1.0 - (number % 100) as f64 / 200.0);
-    for tile in TileIter::new(u) {
-        compute(
-            &tile,
-            (&mut *next, u),
-            kernel!(|next, u, at| {
-                let c = u[at];
-                next[at] = c + alpha * (u[at + [0, 1]] + u[at - [0, 1]] + u[at + [1, 0]] + u[at - [1, 0]] - 4.0 * c);
-            }),
-        )?;
-    }
-    Ok(())
+    step2_by(ALPHA * (1.0 - (number % 100) as f64 / 200.0), u, next)
 }
 
 /// Along x, then along y.
@@ -61,8 +50,7 @@ struct Loop {
 
 impl Loop {
     fn new(bench: &Bench, fused: bool, step: Step, n: usize) -> Result<Loop> {
-        let builder = TileAcc::builder().device(bench.device);
-        let acc = if fused { builder } else { builder.fuse(Fuse::Off) }.build()?;
+        let acc = accelerator(bench, fused)?;
         let mut u = TileArray::<f64, 2>::builder([n; 2]).ghost(1).boundary(Boundary::Fixed(OUTSIDE)).build(&acc)?;
         u.fill(|[j, i]| noise(j * n + i))?;
         let next = u.like()?;

@@ -28,11 +28,7 @@ pub(super) fn along(shared: &mut Shared<'_>, text: &mut Text, body: Text) {
     }
     // Loops of the user's are long enough by themselves.
     let unroll = if has_loop(&shared.kernel.body.block) { 1 } else { UNROLL };
-    let mut next = format!("{t}++");
-    for group in shared.used.positions.clone() {
-        let (position, stride) = (shared.position(group), shared.stride(group, 0));
-        next += &format!(", {position} += {stride}");
-    }
+    let next = next(shared);
     text.line(format!("#pragma unroll {unroll}"));
     text.block(format!("for (i32 {t} = {start}; {t} < {end}; {next})"), |text| {
         coordinates(shared, text);
@@ -54,6 +50,16 @@ pub(super) fn along(shared: &mut Shared<'_>, text: &mut Text, body: Text) {
             text.append(body.deeper(1));
         }
     });
+}
+
+/// What takes a thread to its next cell: its number and its positions.
+pub(super) fn next(shared: &mut Shared<'_>) -> String {
+    let mut next = format!("{}++", shared.own("t0"));
+    for group in shared.used.positions.clone() {
+        let (position, stride) = (shared.position(group), shared.stride(group, 0));
+        next += &format!(", {position} += {stride}");
+    }
+    next
 }
 
 /// The registers of a queue, from the lowest offset to the highest.

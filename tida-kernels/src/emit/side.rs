@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::Field;
 use super::access::around;
 use super::kernel::{coordinates, pointers, positions};
+use super::march;
 use super::shared::Shared;
 use super::text::Text;
 use super::wide::{component_type, side_by_side};
@@ -82,11 +83,7 @@ fn turns(shared: &mut Shared<'_>, text: &mut Text, side: &Side, body: &Text, who
         (true, false) => ROWS,
         (true, true) => (UNDER_WAY / cells).max(1),
     };
-    let mut next = format!("{t}++");
-    for group in shared.used.positions.clone() {
-        let (position, stride) = (shared.position(group), shared.stride(group, 0));
-        next += &format!(", {position} += {stride}");
-    }
+    let next = march::next(shared);
     text.line(format!("#pragma unroll {unroll}"));
     text.block(format!("for (i32 {t} = {start}; {t} < {end}; {next})"), |text| {
         for row in &side.rows {

@@ -445,7 +445,7 @@ impl Core {
         }
         if let Some(open) = chain.filter(|open| node.chain == Some(open.number)) {
             node.set_work(Work::Chained(open.gate.clone()));
-            open.chain.sweep(node.clone(), launch, (boxes, turn), &arrays);
+            open.chain.sweep(node.clone(), launch, (boxes, turn), arrays);
             if node.release() {
                 self.start_node(node);
             }
@@ -672,7 +672,7 @@ fn add_touches(node: &Arc<Node>, touches: &[BoxTouch]) {
 }
 
 /// The regions that a sweep touches, and whether it writes them.
-fn touched(arrays: &[ArrayTouch]) -> impl Iterator<Item = (&Arc<Storage>, usize, bool)> {
+pub(super) fn touched(arrays: &[ArrayTouch]) -> impl Iterator<Item = (&Arc<Storage>, usize, bool)> {
     arrays.iter().flat_map(|array| {
         array.regions.iter().map(|(region, touch)| (array.tracker.storage(), *region, touch.writes()))
     })

@@ -7,17 +7,14 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use smallvec::SmallVec;
-
 use super::run::{RUN, Running, failed, failure, fix_ghosts, skip_dependents, told, wait};
 use super::segments::Segment;
-use super::{Chain, Link, LinkWork, Ready, Use};
+use super::{Chain, Link, LinkWork, Ready};
 use crate::acc::device::DeviceCore;
-use crate::acc::driver::Label;
+use crate::acc::driver::{Label, touched};
 use crate::acc::node::{Done, Queue};
 use crate::acc::timeline::SpanKind;
-use crate::acc::tracker::Tracker;
-use crate::array::{GridBox, Planar};
+use crate::array::Planar;
 use crate::error::{Error, ErrorKind};
 
 /// Runs a chain, and gives the result of each of its nodes, in order.
@@ -101,17 +98,11 @@ fn whole(device: &Arc<DeviceCore>, chain: &Chain, results: &mut [Result<(), Erro
             continue;
         }
         let put = match &link.work {
-            LinkWork::Sweep { launch, boxes, uses, .. } => {
-                let touched = || boxes.iter().flat_map(|touched| uses.iter().map(move |one| (touched, one)));
+            LinkWork::Sweep { launch, boxes, arrays, .. } => {
                 let bring = || {
-                    touched().try_for_each(|((region, cells), one)| {
-                        let storage = chain.arrays[one.array].storage();
-                        let beside = beside(&chain.arrays[one.array], *region, cells, one);
-                        // SAFETY: the graph keeps all work that conflicts away until the chain has finished, also with what
-                        // is read of neighbours in a row.
-                        beside.into_iter().try_for_each(|near| unsafe { storage.to_device(&queue, near, false) })?;
-                        // SAFETY: as above.
-                        unsafe { storage.to_device(&queue, *region, one.write) }
+                    touched(arrays).try_for_each(|(storage, region, write)| {
+                        // SAFETY: the graph keeps all work that conflicts away until the chain has finished.
+                        unsafe { storage.to_device(&queue, region, write) }
                     })
                 };
                 bring().and_then(|()| {
@@ -134,18 +125,6 @@ fn whole(device: &Arc<DeviceCore>, chain: &Chain, results: &mut [Result<(), Erro
     told(chain, results, done);
     skip_dependents(chain, results);
     waited
-}
-
-/// The neighbours of a region that a sweep over some of its cells reads, where ghosts between regions are no memory of their own.
-fn beside(tracker: &Tracker, region: usize, cells: &GridBox<4>, one: &Use) -> SmallVec<[usize; 2]> {
-    let (Some(planar), Some((lo, hi)), Some(_)) = (tracker.planar(), one.read, tracker.storage().row()) else {
-        return SmallVec::new();
-    };
-    let (facts, axis) = (planar.facts(), 4 - planar.facts().rank);
-    let read = cells.lo[axis] + lo..cells.hi[axis] + hi;
-    let regions = facts.layout.regions.iter().enumerate().filter(|(near, _)| *near != region);
-    let is_read = |valid: &GridBox<4>| valid.lo[axis] < read.end && read.start < valid.hi[axis];
-    regions.filter(|(_, near)| is_read(&near.valid)).map(|(near, _)| near).collect()
 }
 
 /// Fills an array's ghosts, where it is; gives what has to be held meanwhile.

@@ -77,6 +77,8 @@ pub(crate) enum LinkWork {
         launch: Arc<dyn Launch>,
         boxes: Vec<(usize, GridBox<4>)>,
         uses: SmallVec<[Use; 4]>,
+        /// What it touches, region by region.
+        arrays: SmallVec<[ArrayTouch; 4]>,
         /// It is the next of steps that may run together, on arrays that take turns.
         turn: Option<Pair>,
     },
@@ -143,14 +145,14 @@ impl Chain {
         node: Arc<Node>,
         launch: Arc<dyn Launch>,
         (boxes, turn): (Vec<(usize, GridBox<4>)>, Option<Pair>),
-        arrays: &[ArrayTouch],
+        arrays: SmallVec<[ArrayTouch; 4]>,
     ) {
         let uses = arrays.iter().map(|of| {
             let (read, across, write) = (of.around, of.across, of.write);
             Use { array: self.array(&of.tracker), read, across, write }
         });
         let uses = uses.collect();
-        self.links.push(Link { node, work: LinkWork::Sweep { launch, boxes, uses, turn } });
+        self.links.push(Link { node, work: LinkWork::Sweep { launch, boxes, uses, arrays, turn } });
     }
 
     /// Adds a ghost fill.

@@ -124,8 +124,6 @@ pub(in crate::acc) fn can_fill(planar: &dyn Planar) -> bool {
 struct Task {
     /// Number of its node in the chain.
     link: usize,
-    /// The first of four axes that its arrays have.
-    axis: usize,
     /// The step of a ghost fill; else it is the sweep of the link.
     fill: Option<(usize, FillStep)>,
     /// A piece of it has failed: what it leaves is of no use.
@@ -162,8 +160,8 @@ struct Progress(AtomicUsize);
 impl<'a> Wave<'a> {
     fn new(chain: &'a Chain, results: &[Result<(), Error>]) -> Wave<'a> {
         let (mut tasks, mut along) = (Vec::new(), [Vec::new(), Vec::new()]);
-        let mut add = |link: usize, axis: usize, fill: Option<(usize, FillStep)>, [planes, rows]: [Op; 2]| {
-            tasks.push(Task { link, axis, fill, failed: AtomicBool::new(false) });
+        let mut add = |link: usize, fill: Option<(usize, FillStep)>, [planes, rows]: [Op; 2]| {
+            tasks.push(Task { link, fill, failed: AtomicBool::new(false) });
             along[0].push(planes);
             along[1].push(rows);
         };
@@ -184,7 +182,7 @@ impl<'a> Wave<'a> {
                         };
                         Op { planes, accesses: uses.iter().map(access).collect(), steps: 1 }
                     };
-                    add(number, axis, None, [op(axis, |one| one.read), op(axis + 1, |one| one.across)]);
+                    add(number, None, [op(axis, |one| one.read), op(axis + 1, |one| one.across)]);
                 }
                 LinkWork::Ghosts { array, .. } => {
                     for step in planar(*array).map(|planar| planar.steps()).unwrap_or_default() {
@@ -197,8 +195,7 @@ impl<'a> Wave<'a> {
                             Op { planes: step.cells[axis].clone(), accesses: smallvec![access], steps: 1 }
                         };
                         let ops = [op(0), op(1)];
-                        // A fill knows the axes of its array.
-                        add(number, 0, Some((*array, step)), ops);
+                        add(number, Some((*array, step)), ops);
                     }
                 }
             }
@@ -236,10 +233,10 @@ impl<'a> Wave<'a> {
                 break;
             }
             let rows = self.lane(first..number + 1, &skews[1], fitting as i64);
-            let cells = self.rows.iter().sum::<usize>() as f64 / (8 * arrays) as f64 * rows as f64;
-            let wide = rows as f64;
+            let (wide, all) = (rows as f64, self.rows.iter().sum::<usize>() as f64);
+            let cells = all / (8 * arrays) as f64 * wide;
             let short = self.rows.iter().all(|bytes| *bytes as f64 * wide <= SHORT);
-            let thicker = (THICK - 1) as f64 * self.rows.iter().sum::<usize>() as f64;
+            let thicker = (THICK - 1) as f64 * all;
             let thick = if short && (each + thicker) * wide + shared <= room { THICK } else { 1 };
             let cost = (rows + more) as f64 / (rows * sweeps.max(1) as i64) as f64 + START / cells.max(1.0);
             let lane = (sweeps > 1).then_some((rows, thick));
@@ -308,8 +305,9 @@ impl<'a> Wave<'a> {
             return;
         }
         self.guarded(task, || match (&self.chain.links[task.link].work, &task.fill) {
-            (LinkWork::Sweep { launch, boxes, .. }, _) => {
-                let axis = task.axis;
+            (LinkWork::Sweep { launch, boxes, uses, .. }, _) => {
+                let planar = uses.first().and_then(|one| self.chain.arrays[one.array].planar());
+                let Some(axis) = planar.map(|planar| 4 - planar.facts().rank) else { return Ok(()) };
                 // Whole rows of one plane are memory of their own for a kernel.
                 for plane in planes.clone() {
                     for (region, cells) in boxes {
