@@ -17,7 +17,7 @@ pub mod __private;
 
 pub use acc::{Device, Fuse, Stats, TileAcc, TileAccBuilder, Timeline};
 pub use array::{
-    Boundary, Centering, Element, Format, GridBox, Saturation, Side, TileArray, fill_ghosts, restore, save,
+    Boundary, Centering, Compress, Element, Format, GridBox, Saturation, Side, TileArray, fill_ghosts, restore, save,
 };
 pub use backend::KernelFacts;
 pub use backend::sim::{SimDevice, SimReport};
@@ -38,9 +38,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub mod prelude {
     //! What most programs need: `use tida::prelude::*`.
     pub use crate::{
-        ArgMax, ArgMin, Boundary, Cache, Centering, Device, Element, Error, ErrorKind, Format, Fuse, GridBox, Max, Min,
-        Product, Saturation, Scalar, Sum, Tile, TileAcc, TileArray, TileIter, all, axpy, compute, compute_groups, dot,
-        fill_ghosts, group_kernel, kernel, kernel_fn, norm, reduce, reduce_later, reduce_over, reduce_over_later,
-        table,
+        ArgMax, ArgMin, Boundary, Cache, Centering, Compress, Device, Element, Error, ErrorKind, Format, Fuse, GridBox,
+        Max, Min, Product, Saturation, Scalar, Sum, Tile, TileAcc, TileArray, TileIter, all, axpy, compute,
+        compute_groups, dot, fill_ghosts, group_kernel, kernel, kernel_fn, norm, reduce, reduce_later, reduce_over,
+        reduce_over_later, table,
     };
 }

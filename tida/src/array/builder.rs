@@ -5,7 +5,7 @@ mod found;
 use std::sync::{Arc, OnceLock};
 
 use super::TileArray;
-use super::coding::{Coding, Saturation, paths};
+use super::coding::{Coding, Compress, Saturation, paths};
 use super::element::Element;
 use super::ghosts::{planar, regional};
 use super::layout::{Boundaries, Boundary, Centering, Cuts, Layout, LayoutError};
@@ -77,6 +77,7 @@ pub struct TileArrayBuilder<T: Element, const D: usize> {
     format: Format,
     fields: Vec<(String, Format)>,
     saturation: Saturation,
+    compress: Compress,
 }
 
 impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
@@ -91,6 +92,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
             format: Format::Raw,
             fields: Vec::new(),
             saturation: Saturation::default(),
+            compress: Compress::default(),
         }
     }
 
@@ -167,6 +169,13 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         self
     }
 
+    /// Where the array takes fewer bits: in memory and on the link between host and device, or on the link alone.
+    /// [`Compress::Device`] by default. With [`Compress::Link`] an array without formats is packed too, without loss.
+    pub fn compress(mut self, compress: Compress) -> Self {
+        self.compress = compress;
+        self
+    }
+
     /// Makes the array, all zeros. Costs no memory until it is touched.
     ///
     /// # Errors
@@ -176,7 +185,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         self.check_ghost(&cuts)?;
         self.check_boundaries()?;
         let coding = self.coding()?.map(Arc::new);
-        let element = coding.as_ref().map_or(T::TYPE, |coding| coding.element);
+        let element = coding.as_ref().map_or(T::TYPE, |coding| coding.element());
         let layout = Layout::new(Arc::new(cuts), self.centering, self.ghost, &element).map_err(|e| match e {
             LayoutError::Overflow => self.error(
                 ErrorKind::Shape,
@@ -241,7 +250,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         self.error(ErrorKind::Argument, refused.found + &of, refused.advice)
     }
 
-    /// How components are kept, if some are not as they are.
+    /// How components are kept, if some are not as they are, or packed for the link.
     fn coding(&self) -> Result<Option<Coding>, Error> {
         let (paths, types) = (paths(&T::TYPE), T::TYPE.component_types());
         let formats = self.formats(&paths)?;
@@ -249,8 +258,8 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         for ((ty, format), path) in types.iter().zip(&formats).zip(&paths) {
             codecs.push(Codec::new(*ty, format).map_err(|refused| self.refused(refused, path))?);
         }
-        let any = codecs.iter().any(Option::is_some);
-        Ok(any.then(|| Coding::new(T::TYPE, formats, codecs, self.saturation)))
+        let coded = self.compress == Compress::Link || codecs.iter().any(Option::is_some);
+        Ok(coded.then(|| Coding::new(T::TYPE, formats, codecs, (self.saturation, self.compress))))
     }
 
     fn cuts(&self) -> Result<Cuts<D>, Error> {

@@ -1,4 +1,4 @@
-//! Arrays that hold codes: in which format each component is kept, and what is said of values that saturate.
+//! Arrays with formats: in which each component is kept, where as codes, and what is said of values that saturate.
 //!
 //! Memory holds codes on the host and on devices alike, so that what moves bytes (transfers, ghosts copied from other cells,
 //! windows of chains) moves fewer of them and knows nothing of formats. What gives values a meaning decodes and encodes:
@@ -25,6 +25,20 @@ pub enum Saturation {
     Warn,
     /// It is not even counted. Kernels then have no counter, and several steps of them may run as one launch.
     Ignore,
+}
+
+/// Where an array takes fewer bits. Its values are the same, bit for bit: those that its formats have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Compress {
+    /// Memory of the host and of devices holds codes, and so does what moves between them. Kernels decode what they load and
+    /// encode what they store. For arrays that should take less memory, and kernels that wait for it.
+    #[default]
+    Device,
+    /// Memory holds values, and only what moves between host and device is packed: as codes, where components have a format, and
+    /// without loss otherwise. Kernels load values as they are, and round what they store. For arrays that fit, but stream
+    /// through the link, and kernels that read each value often.
+    Link,
 }
 
 /// What an array's formats cost and what they change (see [`TileArray::storage_report`](super::TileArray::storage_report)).
@@ -76,12 +90,13 @@ pub struct StorageErrors {
 #[derive(Debug)]
 pub(crate) struct Coding {
     /// The element with the types of codes.
-    pub element: ElementType,
+    pub codes: ElementType,
     /// The element.
     pub value: ElementType,
     pub formats: Vec<Format>,
     pub codecs: Vec<Option<Codec>>,
     pub saturation: Saturation,
+    pub compress: Compress,
     /// By component: bytes of those before it, as kept and as values.
     before: Vec<(usize, usize)>,
 }
@@ -90,7 +105,12 @@ pub(crate) struct Coding {
 pub(super) const CHUNK: usize = 64;
 
 impl Coding {
-    pub fn new(value: ElementType, formats: Vec<Format>, codecs: Vec<Option<Codec>>, saturation: Saturation) -> Coding {
+    pub fn new(
+        value: ElementType,
+        formats: Vec<Format>,
+        codecs: Vec<Option<Codec>>,
+        (saturation, compress): (Saturation, Compress),
+    ) -> Coding {
         let types = value.component_types();
         let kept: Vec<ScalarType> =
             types.iter().zip(&codecs).map(|(ty, codec)| codec.map_or(*ty, |codec| codec.code())).collect();
@@ -100,18 +120,38 @@ impl Coding {
             before.push(ends);
             ends = (ends.0 + code.size(), ends.1 + ty.size());
         }
-        Coding { element: stored(&value, &kept), value, formats, codecs, saturation, before }
+        Coding { codes: stored(&value, &kept), value, formats, codecs, saturation, compress, before }
     }
 
-    /// Whether both keep all in the same formats.
+    /// What memory holds of an element.
+    pub fn element(&self) -> ElementType {
+        if self.packs() { self.value } else { self.codes }
+    }
+
+    /// Whether memory holds values, and what moves between host and device is packed.
+    pub fn packs(&self) -> bool {
+        self.compress == Compress::Link
+    }
+
+    /// Whether some component has a format.
+    pub fn any(&self) -> bool {
+        self.codecs.iter().any(Option::is_some)
+    }
+
+    /// Whether memory holds values that a store rounds.
+    pub fn rounds(&self) -> bool {
+        self.packs() && self.any()
+    }
+
+    /// Whether memory of both holds the same for the same values.
     pub fn same(&self, other: &Coding) -> bool {
-        self.codecs == other.codecs
+        self.codecs == other.codecs && self.packs() == other.packs()
     }
 
     /// The same for the kernel compiler.
     pub fn for_kernels(&self, written: bool) -> Coded {
         let counted = written && self.saturation != Saturation::Ignore;
-        Coded { element: self.element, codecs: self.codecs.clone(), counted }
+        Coded { element: self.codes, codecs: self.codecs.clone(), counted }
     }
 
     pub fn components(&self) -> usize {
@@ -187,7 +227,7 @@ impl Coding {
 
     /// Bytes of a code of a component.
     pub fn code_size(&self, component: usize) -> usize {
-        let end = self.before.get(component + 1).map_or(self.element.bytes(), |(codes, _)| *codes);
+        let end = self.before.get(component + 1).map_or(self.codes.bytes(), |(codes, _)| *codes);
         end - self.before[component].0
     }
 

@@ -20,7 +20,7 @@ mod views;
 
 pub use builder::{IntoGhost, Side, TileArrayBuilder};
 pub use checkpoint::{Saved, restore, save};
-pub use coding::{ComponentReport, Saturation, StorageErrors, StorageReport};
+pub use coding::{ComponentReport, Compress, Saturation, StorageErrors, StorageReport};
 pub use element::{Element, Scalar};
 pub(crate) use ghosts::{DeviceCopies, FillStep, Part, Planar, PlaneFacts, Regional, Site};
 pub use ghosts::{GhostFill, fill_ghosts};

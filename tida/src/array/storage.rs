@@ -89,10 +89,16 @@ impl Storage {
         self
     }
 
-    /// The same memory, of codes.
+    /// The same memory, of an array that is coded.
     pub(super) fn coded(mut self, coding: Option<Arc<Coding>>) -> Storage {
         self.coding = coding;
         self
+    }
+
+    /// Whether memory holds values, and what moves between host and device is packed: as codes of [`coding`](Self::coding), which
+    /// there is then, and without loss where it has no codecs.
+    pub(crate) fn packs(&self) -> bool {
+        self.coding.as_ref().is_some_and(|coding| coding.packs())
     }
 
     /// How it is coded, if it is.

@@ -6,7 +6,7 @@ use ndarray::{ArrayView, Dim, Dimension};
 
 use super::TileArrayBuilder;
 use crate::acc::TileAcc;
-use crate::array::coding::{CHUNK, Values, paths};
+use crate::array::coding::{CHUNK, Compress, Values, paths};
 use crate::array::convert::value_of;
 use crate::array::element::Element;
 use crate::array::rows::each_row;
@@ -109,9 +109,9 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         self.format.is_found() || self.fields.iter().any(|(_, format)| format.is_found())
     }
 
-    /// The same with all components as they are.
+    /// The same with all components as they are, also on the link.
     pub(in crate::array) fn raw(&self) -> Self {
-        TileArrayBuilder { format: Format::Raw, fields: Vec::new(), ..self.clone() }
+        TileArrayBuilder { format: Format::Raw, fields: Vec::new(), compress: Compress::Device, ..self.clone() }
     }
 
     /// The same with the formats that are found from all values: `value(start of a row, position in it)`.
