@@ -184,7 +184,7 @@ fn run() -> Result<()> {
         ("storage-micro", storage::micro),
         ("storage-programs", storage::programs),
     ];
-    let ooc: [(&str, Case); 10] = [
+    let ooc: [(&str, Case); 11] = [
         ("figure 1", figures::figure_1),
         ("figure 5", figures::figure_5),
         ("figure 6", figures::figure_6),
@@ -194,6 +194,7 @@ fn run() -> Result<()> {
         ("out of core, periodic", ooc::periodic),
         ("out of core, steps together", ooc::together),
         ("out of core, fewer bits", ooc::coded),
+        ("out of core, packed", ooc::packed),
         ("exceed", exceed::exceed),
     ];
     let of_gallery: [(&str, Case); 5] = [

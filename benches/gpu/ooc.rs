@@ -52,9 +52,22 @@ impl Pair {
 
     /// The same with values in a format.
     fn kept(acc: &TileAcc, n: usize, regions: usize, boundary: Boundary<f64>, format: Format) -> Result<Pair> {
+        let random = |[k, j, i]: [usize; 3]| noise((k * n + j) * n + i);
+        Pair::of(acc, n, regions, boundary, (format, Compress::Device), random)
+    }
+
+    /// The same with values of choice.
+    fn of(
+        acc: &TileAcc,
+        n: usize,
+        regions: usize,
+        boundary: Boundary<f64>,
+        (format, compress): (Format, Compress),
+        values: impl Fn([usize; 3]) -> f64 + Sync,
+    ) -> Result<Pair> {
         let builder = TileArray::<f64, 3>::builder([n; 3]).regions([regions, 1, 1]).ghost(1).boundary(boundary);
-        let mut u = builder.storage(format).saturation(Saturation::Ignore).build(acc)?;
-        u.fill(|[k, j, i]| noise((k * n + j) * n + i))?;
+        let mut u = builder.storage(format).compress(compress).saturation(Saturation::Ignore).build(acc)?;
+        u.fill(values)?;
         let mut next = u.like()?;
         next.fill_value(0.0)?;
         Ok(Pair { acc: acc.clone(), u, next })
@@ -270,6 +283,68 @@ pub fn coded(bench: &Bench, output: &mut Output) -> Result<()> {
         let work = Work { case, check, cells, bytes: 16 * cells };
         let row = Row::new(&work, &seconds[number], (number > 0).then_some(("raw", &seconds[0])));
         output.row(&Row { goal: (number > 0).then_some(1.8), ..row })?;
+    }
+    Ok(())
+}
+
+/// Heat with one step a pass over the link, packed for the link alone: without loss, smooth values and random ones, and as `f32`.
+pub fn packed(bench: &Bench, output: &mut Output) -> Result<()> {
+    const PASSES: usize = 4;
+    let n = bench.large;
+    let cells = n * n * n;
+    let wave = |x: usize, waves: f64| (waves * std::f64::consts::TAU * x as f64 / n as f64).sin();
+    let smooth = |[k, j, i]: [usize; 3]| 1.0 + 0.4 * wave(k, 1.0) * wave(j, 2.0) * wave(i, 2.0);
+    // All bits of the fraction are random.
+    let random = |[k, j, i]: [usize; 3]| {
+        let at = (k * n + j) * n + i;
+        1.0 + noise(at) + noise(at + cells) / f64::from(1 << 24)
+    };
+    // Each with the one before that it is compared with, and the goal.
+    let ways = [
+        ("raw, smooth", Format::Raw, Compress::Device, true, None),
+        ("without loss, smooth", Format::Raw, Compress::Link, true, Some((0, 1.2))),
+        ("raw, random", Format::Raw, Compress::Device, false, None),
+        ("without loss, random", Format::Raw, Compress::Link, false, Some((2, 0.98))),
+        ("f32 in memory", Format::F32, Compress::Device, false, Some((2, 1.8))),
+        ("f32 on the link", Format::F32, Compress::Link, false, Some((2, 1.8))),
+    ];
+    let rounds = ROUNDS.min(bench.effort.rounds);
+    let mut pairs = Vec::new();
+    for (_, format, compress, is_smooth, _) in ways {
+        let acc = limited(bench, n, Some(0.125), 1)?;
+        let value = |at| if is_smooth { smooth(at) } else { random(at) };
+        pairs.push(Pair::of(&acc, n, REGIONS, Boundary::Fixed(OUTSIDE), (format, compress), value)?);
+    }
+    let mut seconds = vec![Vec::new(); ways.len()];
+    for round in 0..=rounds {
+        for (pair, seconds) in pairs.iter_mut().zip(&mut seconds) {
+            let taken = pair.run(PASSES)? / PASSES as f64;
+            seconds.extend(Some(taken).filter(|_| round > 0));
+        }
+    }
+    let sums = pairs.iter().map(|pair| Ok(programs::checksum(&pair.u)?.0)).collect::<Result<Vec<_>>>()?;
+    for (number, (name, format, compress, _, against)) in ways.into_iter().enumerate() {
+        println!("    {name}: {}", pairs[number].acc.stats());
+        // What moves packed has the values of what does not.
+        let of = if compress == Compress::Link { number - 1 } else { number };
+        let same = sums[number] == sums[of];
+        let case = format!("heat {n}^3 f64, one step a pass, {name}");
+        let words = match (of == number, same) {
+            (true, _) => {
+                if format == Format::Raw {
+                    "compared with the next"
+                } else {
+                    "compared with the last"
+                }
+            }
+            (_, true) => "same bits",
+            (_, false) => "OTHER BITS",
+        };
+        let check = output.checked(&case, same, words.into());
+        let work = Work { case, check, cells, bytes: 16 * cells };
+        let against = against.map(|(raw, goal): (usize, f64)| (("raw", &seconds[raw]), goal));
+        let row = Row::new(&work, &seconds[number], against.map(|(raw, _)| raw));
+        output.row(&Row { goal: against.map(|(_, goal)| goal), ..row })?;
     }
     Ok(())
 }

@@ -11,6 +11,7 @@ pub mod codec;
 pub mod element;
 pub mod emit;
 pub mod error;
+pub mod frames;
 pub mod interp;
 pub mod ir;
 pub mod plan;

@@ -16,6 +16,7 @@ mod fused;
 mod group;
 mod helpers;
 mod kernel;
+pub mod link;
 mod maps;
 mod march;
 mod moving;

@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Instant;
 
+use tida_kernels::codec::Codec;
 use tida_kernels::element::ScalarType;
-use tida_kernels::emit::{FaultRecord, Source, copies, fold};
+use tida_kernels::emit::{FaultRecord, Source, copies, fold, link};
 use tida_kernels::plan::fuse::Asked;
 use tida_kernels::plan::{FoldOp, Math, Plan};
 
@@ -123,6 +124,10 @@ pub(crate) enum Own {
     FoldTree(ScalarType, FoldOp),
     /// [`copies::copies`].
     Copies(copies::Kind),
+    /// [`link::codes`], to pack or not.
+    Codes(Codec, bool),
+    /// [`link::frames`] of values of so many bytes, to pack or not.
+    Frames(usize, bool),
 }
 
 /// Text, name, threads of a block, math.
@@ -418,8 +423,14 @@ impl DeviceCore {
                     };
                     self.kernel(&source.text, source.entry, [copies::THREADS, 1, 1])
                 }
+                Own::Codes(codec, pack) => self.packing(&link::codes(dialect, &codec), pack),
+                Own::Frames(bytes, pack) => self.packing(&link::frames(bytes), pack),
             }
         })
+    }
+
+    fn packing(&self, source: &link::LinkSource, pack: bool) -> Result<Arc<dyn Kernel>, Error> {
+        self.kernel(&source.text, if pack { link::PACK } else { link::UNPACK }, [link::THREADS, 1, 1])
     }
 
     /// Loads a kernel from PTX, or finds it loaded.

@@ -11,6 +11,7 @@ mod grid_box;
 mod host;
 pub(crate) mod layout;
 mod npy;
+pub(crate) mod packed;
 mod report;
 mod residence;
 mod row;

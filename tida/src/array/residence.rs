@@ -109,6 +109,7 @@ impl Storage {
     pub(crate) unsafe fn to_device(&self, queue: &Queue<'_>, region: usize, write: bool) -> Result<(), Error> {
         let Queue { device, stream, .. } = queue;
         let backend = device.backend();
+        self.unpack(region);
         let mut state = self.residence().lock();
         let state = &mut *state;
         let memory = self.memory_in(state, device)?;
@@ -264,7 +265,8 @@ impl Storage {
         self.residence().lock().claim.is_some()
     }
 
-    /// Makes the host's copies of all regions the newest, and gives back the array's memory on the device.
+    /// Makes the host's copies of all regions the newest, and gives back the array's memory on the device. What lies packed on the
+    /// host stays so.
     ///
     /// # Safety
     /// As [`Storage::to_host`], for all regions.
@@ -274,7 +276,7 @@ impl Storage {
     pub(crate) unsafe fn leave_device(&self, device: &DeviceCore) -> Result<(), Error> {
         for region in 0..self.regions() {
             // SAFETY: the caller's promise.
-            unsafe { self.to_host(device, region, false)? };
+            unsafe { self.fetch(device, region, false)? };
         }
         let mut state = self.residence().lock();
         if state.memory.take().is_some() {
@@ -292,6 +294,19 @@ impl Storage {
     /// # Errors
     /// A copy that failed.
     pub(crate) unsafe fn to_host(&self, device: &DeviceCore, region: usize, write: bool) -> Result<(), Error> {
+        self.unpack(region);
+        if write {
+            self.fixed_ghosts(Some(false));
+        }
+        // SAFETY: the caller's promise.
+        unsafe { self.fetch(device, region, write) }
+    }
+
+    /// The same, but for planes that lie packed on the host.
+    ///
+    /// # Safety
+    /// As [`Storage::to_host`].
+    unsafe fn fetch(&self, device: &DeviceCore, region: usize, write: bool) -> Result<(), Error> {
         if write {
             self.touch_host(region);
         }

@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 
 use super::coding::{Coding, Saturation};
 use super::layout::WideLayout;
+use super::packed::Packed;
 use super::residence::Residence;
 use super::row::{Piece, Row};
 use crate::error::{Error, ErrorKind};
@@ -26,6 +27,7 @@ pub(crate) struct Storage {
     apart: AtomicBool,
     residence: Residence,
     coding: Option<Arc<Coding>>,
+    packed: Packed,
     /// Values that the formats cannot hold, and how many of them a warning has told of.
     saturated: AtomicU64,
     told: AtomicU64,
@@ -69,6 +71,7 @@ impl Storage {
             apart: AtomicBool::new(false),
             residence: Residence::default(),
             coding: None,
+            packed: Packed::default(),
             saturated: AtomicU64::new(0),
             told: AtomicU64::new(0),
         };
@@ -203,7 +206,7 @@ impl Storage {
     }
 
     /// Bytes of a region's block.
-    pub(super) fn bytes(&self, region: usize) -> usize {
+    pub(crate) fn bytes(&self, region: usize) -> usize {
         self.blocks[region].bytes
     }
 
@@ -225,6 +228,10 @@ impl Storage {
 
     pub(crate) fn host_touched(&self, region: usize) -> bool {
         self.blocks[region].touched.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn packed(&self) -> &Packed {
+        &self.packed
     }
 
     pub(super) fn residence(&self) -> &Residence {

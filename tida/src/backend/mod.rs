@@ -30,6 +30,12 @@ pub(crate) const STREAMS: usize = 4;
 /// One more stream, for copies that a thread waits for.
 pub(crate) const COPIES: usize = STREAMS;
 
+/// And two for what packs and unpacks what moves: to the device, and from it.
+pub(crate) const PACKS: [usize; 2] = [COPIES + 1, COPIES + 2];
+
+/// Streams in all.
+pub(crate) const ALL_STREAMS: usize = COPIES + 3;
+
 /// What is known of a device.
 #[derive(Clone, Debug)]
 pub(crate) struct Facts {
@@ -219,7 +225,7 @@ impl Drop for Memory {
 
 /// A device behind its driver.
 ///
-/// Calls come from any thread. Work goes into streams numbered 0 to [`COPIES`] and is ordered across them by events.
+/// Calls come from any thread. Work goes into [`ALL_STREAMS`] streams, numbered from 0, and is ordered across them by events.
 pub(crate) trait Backend: Debug + Send + Sync {
     fn facts(&self) -> &Facts;
 
@@ -283,6 +289,45 @@ pub(crate) trait Backend: Debug + Send + Sync {
     /// # Safety
     /// As [`Backend::upload`].
     unsafe fn download(&self, stream: usize, from: &Memory, at: usize, to: *mut u8, bytes: usize) -> Result<(), Error>;
+
+    /// Copies stretches of so many bytes to the device: each lies so many bytes after the one before it, in `to` and in `from`.
+    ///
+    /// # Safety
+    /// As [`Backend::upload`], for each of them.
+    unsafe fn upload_rows(
+        &self,
+        stream: usize,
+        (to, at, step): (&Memory, usize, usize),
+        (from, from_step): (*const u8, usize),
+        (bytes, rows): (usize, usize),
+    ) -> Result<(), Error> {
+        (0..rows).try_for_each(|row| {
+            // SAFETY: the caller's promise.
+            unsafe { self.upload(stream, to, at + row * step, from.wrapping_add(row * from_step), bytes) }
+        })
+    }
+
+    /// The same to the host.
+    ///
+    /// # Safety
+    /// As [`Backend::upload_rows`].
+    unsafe fn download_rows(
+        &self,
+        stream: usize,
+        (from, at, step): (&Memory, usize, usize),
+        (to, to_step): (*mut u8, usize),
+        (bytes, rows): (usize, usize),
+    ) -> Result<(), Error> {
+        (0..rows).try_for_each(|row| {
+            // SAFETY: the caller's promise.
+            unsafe { self.download(stream, from, at + row * step, to.wrapping_add(row * to_step), bytes) }
+        })
+    }
+
+    /// Where kernels find a stretch of the host's memory, if they reach it at all: it is pinned then.
+    fn mapped(&self, _from: *const u8, _bytes: usize) -> Option<u64> {
+        None
+    }
 
     /// Copies on the device. The stretches do not overlap.
     ///

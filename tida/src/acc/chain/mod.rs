@@ -14,6 +14,7 @@
 
 mod arrive;
 mod form;
+mod link;
 mod operations;
 mod regions;
 mod ring;
@@ -181,6 +182,9 @@ pub(crate) fn can_move(touches: &[BoxTouch]) -> bool {
 
 /// Runs a chain on a device, and gives the result of each of its nodes, in order.
 pub(super) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Result<(), Error>> {
+    if ready.chain.kind != Kind::Planes {
+        ready.chain.arrays.iter().for_each(|tracker| tracker.storage().unpack_all());
+    }
     match ready.chain.kind {
         Kind::Planes => run::run(device, ready),
         Kind::Regions => regions::run(device, ready),

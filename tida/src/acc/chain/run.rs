@@ -7,6 +7,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::arrive::told_host;
 use super::form::Forms;
+use super::link::{Link as Packs, Packing};
 use super::operations::{OpWork, merged};
 use super::ring::{Piece, Rolling};
 use super::schedule::{Op, Pass, Planes, Schedule, Write};
@@ -15,10 +16,11 @@ use super::{Chain, Events, Kind, Link, LinkWork, Ready, after};
 use crate::acc::device::{Claim, DeviceCore};
 use crate::acc::node::{Done, Queue, Ring};
 use crate::acc::timeline::SpanKind;
+use crate::acc::tracker::Tracker;
 use crate::array::layout::WideLayout;
 use crate::array::storage::Storage;
 use crate::array::{GridBox, Part, Planar};
-use crate::backend::Event;
+use crate::backend::{Event, PACKS};
 use crate::compute::fused::enqueue_steps;
 use crate::error::{Error, ErrorKind};
 
@@ -75,6 +77,7 @@ fn run_segment(
     if segment.period.is_none() {
         for (array, due) in due.iter_mut().enumerate().filter(|(_, due)| **due) {
             let storage = touched(chain, planars, array);
+            storage.unpack_all();
             // SAFETY: the graph runs this only when no work conflicts with any node of the chain, and no other segment runs.
             unsafe { planars[array].fill_on_host(storage) };
             *due = false;
@@ -98,7 +101,7 @@ pub(super) fn told(chain: &Chain, results: &mut [Result<(), Error>], done: Vec<(
 pub(super) fn wait(device: &DeviceCore) -> Result<(), Error> {
     let backend = device.backend();
     let mut result = Ok(());
-    for stream in [UP, RUN, DOWN] {
+    for stream in [UP, RUN, DOWN, PACKS[0], PACKS[1]] {
         result = result.and(backend.record(stream).and_then(|event| event.finish()));
     }
     result
@@ -108,8 +111,14 @@ pub(super) fn wait(device: &DeviceCore) -> Result<(), Error> {
 pub(super) fn fix_ghosts(link: &Link, chain: &Chain, planars: &[&Arc<dyn Planar>]) {
     if let LinkWork::Ghosts { array, fixed: true } = &link.work {
         let storage = touched(chain, planars, *array);
+        // Planes that are packed came from a window, where edges are set as on the host: they have their value since the host set it.
+        if storage.is_packed() && storage.fixed_ghosts(None) {
+            return;
+        }
+        storage.unpack_all();
         // SAFETY: the graph runs this only when no work conflicts with any node of the chain, and no other segment runs.
         unsafe { planars[*array].fix_on_host(storage) };
+        storage.fixed_ghosts(Some(true));
     }
 }
 
@@ -162,6 +171,8 @@ pub(super) struct Running<'a> {
     /// The boxes of the sweep of each link that runs, merged across regions.
     boxes: Vec<Vec<GridBox<4>>>,
     arrays: Vec<Rolling>,
+    /// What packs those that move packed.
+    packs: Option<Packs>,
     /// Rings of the pass under way, and the pieces that are the regions of their layouts.
     rings: Vec<Ring>,
     pieces: Vec<Piece>,
@@ -197,6 +208,18 @@ impl<'a> Running<'a> {
             }
             _ => room(device, chain),
         };
+        let stage = match chain.kind {
+            Kind::Arriving => None,
+            _ => Packs::stage(
+                room,
+                chain
+                    .arrays
+                    .iter()
+                    .map(|tracker| &**tracker.storage())
+                    .zip(planars.iter().map(|planar| planar.facts())),
+            ),
+        };
+        let room = room - stage.map_or(0, Packs::bytes).min(room);
         let together = match chain.kind {
             // Of arrays that arrive few planes come at a time.
             Kind::Arriving => None,
@@ -226,9 +249,20 @@ impl<'a> Running<'a> {
                     _ => Ok(rolling),
                 }
             };
-            let arrays = chain.arrays.iter().zip(planars).enumerate();
-            match arrays.map(rolling).collect::<Result<Vec<_>, Error>>() {
-                Ok(arrays) => {
+            let arrays = || chain.arrays.iter().zip(planars).enumerate();
+            let made = arrays().map(rolling).collect::<Result<Vec<_>, Error>>();
+            let packs = stage.map(|stage| Packs::new(device, stage)).transpose();
+            match made.and_then(|made| packs.map(|packs| (made, packs))) {
+                Ok((mut made, packs)) => {
+                    if packs.is_some() {
+                        let one = |(_, (tracker, planar)): (usize, (&Arc<Tracker>, &&Arc<dyn Planar>))| {
+                            Packing::new(device, tracker.storage(), &***planar)
+                        };
+                        let mut packing: Vec<Option<Packing>> = arrays().map(one).collect();
+                        Packing::learn(&mut packing);
+                        made =
+                            made.into_iter().zip(packing).map(|(rolling, packing)| rolling.packed(packing)).collect();
+                    }
                     return Ok(Some(Running {
                         device,
                         chain,
@@ -236,7 +270,8 @@ impl<'a> Running<'a> {
                         ops: form.ops,
                         schedule,
                         boxes,
-                        arrays,
+                        arrays: made,
+                        packs,
                         rings: Vec::new(),
                         pieces: Vec::new(),
                         done: Vec::new(),
@@ -341,11 +376,17 @@ impl<'a> Running<'a> {
                     let (shown, bytes) = (array.window.shown(&planes), array.bytes(&planes));
                     // SAFETY: the schedule loads planes when their slots are free and the host has them; the graph keeps
                     // all other work away.
-                    let upload = || unsafe { array.upload(device, UP, planes.clone(), *shift) };
+                    let upload = || unsafe { array.upload(device, (UP, self.packs.as_mut()), planes.clone(), *shift) };
                     device.timed(SpanKind::H2d, format_args!("{shown:?}"), UP, bytes, upload)?;
                 }
-                let loaded = backend.record(UP)?;
+                let mut loaded = backend.record(UP)?;
                 backend.flush(UP)?;
+                if block.uploads.iter().any(|planes| self.arrays[planes.array].packs()) {
+                    self.events.push(loaded.clone());
+                    backend.wait(PACKS[0], &*loaded)?;
+                    loaded = backend.record(PACKS[0])?;
+                    backend.flush(PACKS[0])?;
+                }
                 backend.wait(RUN, &*loaded)?;
                 self.events.push(loaded);
             }
@@ -371,12 +412,16 @@ impl<'a> Running<'a> {
             let mut last = stored.last().cloned().flatten();
             if !block.downloads.is_empty() {
                 backend.wait(DOWN, &*end)?;
+                if self.packs.is_some() {
+                    backend.wait(PACKS[1], &*end)?;
+                }
                 for Planes { array, planes } in &block.downloads {
                     let array = &mut self.arrays[*array];
                     let shown = array.window.shown(planes);
                     let bytes = if array.goes_home() { array.bytes(planes) } else { 0 };
                     // SAFETY: as above; the operations that write the planes are done.
-                    let download = || unsafe { array.download(device, DOWN, planes.clone(), *shift) };
+                    let packs = self.packs.as_mut();
+                    let download = || unsafe { array.download(device, (DOWN, packs), planes.clone(), *shift) };
                     device.timed(SpanKind::D2h, format_args!("{shown:?}"), DOWN, bytes, download)?;
                 }
                 backend.flush(DOWN)?;

@@ -164,6 +164,12 @@ impl Context {
         self.pinned.lock().unwrap_or_else(PoisonError::into_inner).remove(from);
     }
 
+    /// Whether rows of so many bytes, so far apart, lie in one stretch that is pinned.
+    pub(super) fn is_pinned(&self, base: *const u8, step: usize, (bytes, rows): (usize, usize)) -> bool {
+        let all = rows.saturating_sub(1).saturating_mul(step).saturating_add(bytes);
+        matches!(self.pieces(base, all).as_slice(), [(_, _, true)])
+    }
+
     /// Cuts a stretch of host memory, so that each piece is all pinned or not at all: the driver refuses others.
     /// Offset and length of each, and whether it is pinned.
     pub(super) fn pieces(&self, base: *const u8, bytes: usize) -> SmallVec<[(usize, usize, bool); 1]> {

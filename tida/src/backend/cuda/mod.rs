@@ -18,7 +18,9 @@ use std::ptr;
 use std::sync::{Arc, Mutex};
 
 pub(crate) use compile::compile_only;
-use cudarc::driver::sys::{CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUresult, CUstream};
+use cudarc::driver::sys::{
+    CUDA_MEMCPY2D, CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUmemorytype, CUresult, CUstream,
+};
 use smallvec::SmallVec;
 use tida_kernels::plan::Dialect;
 use tida_kernels::plan::auto::{Latency, Machine};
@@ -256,6 +258,74 @@ impl Backend for Cuda {
         Ok(())
     }
 
+    unsafe fn upload_rows(
+        &self,
+        stream: usize,
+        (to, at, step): (&Memory, usize, usize),
+        (from, from_step): (*const u8, usize),
+        (bytes, rows): (usize, usize),
+    ) -> Result<(), Error> {
+        if !self.context.is_pinned(from, from_step, (bytes, rows)) {
+            return (0..rows).try_for_each(|row| {
+                // SAFETY: the caller's promise.
+                unsafe { self.upload(stream, to, at + row * step, from.wrapping_add(row * from_step), bytes) }
+            });
+        }
+        let rows = CUDA_MEMCPY2D {
+            srcMemoryType: CUmemorytype::CU_MEMORYTYPE_HOST,
+            srcHost: from.cast(),
+            srcPitch: from_step,
+            dstMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
+            dstDevice: address(to, at),
+            dstPitch: step,
+            WidthInBytes: bytes,
+            Height: rows,
+            ..NO_ROWS
+        };
+        let (driver, stream) = (self.context.enter()?, self.context.stream(stream)?);
+        // SAFETY: the caller's promise, for each row.
+        unsafe { call!(driver, cuMemcpy2DAsync_v2(&rows, stream)) }
+    }
+
+    unsafe fn download_rows(
+        &self,
+        stream: usize,
+        (from, at, step): (&Memory, usize, usize),
+        (to, to_step): (*mut u8, usize),
+        (bytes, rows): (usize, usize),
+    ) -> Result<(), Error> {
+        if !self.context.is_pinned(to, to_step, (bytes, rows)) {
+            return (0..rows).try_for_each(|row| {
+                // SAFETY: the caller's promise.
+                unsafe { self.download(stream, from, at + row * step, to.wrapping_add(row * to_step), bytes) }
+            });
+        }
+        let rows = CUDA_MEMCPY2D {
+            srcMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
+            srcDevice: address(from, at),
+            srcPitch: step,
+            dstMemoryType: CUmemorytype::CU_MEMORYTYPE_HOST,
+            dstHost: to.cast(),
+            dstPitch: to_step,
+            WidthInBytes: bytes,
+            Height: rows,
+            ..NO_ROWS
+        };
+        let (driver, stream) = (self.context.enter()?, self.context.stream(stream)?);
+        // SAFETY: the caller's promise, for each row.
+        unsafe { call!(driver, cuMemcpy2DAsync_v2(&rows, stream)) }
+    }
+
+    fn mapped(&self, from: *const u8, bytes: usize) -> Option<u64> {
+        if !self.context.is_pinned(from, bytes, (bytes, 1)) {
+            return None;
+        }
+        let (driver, mut address) = (self.context.enter().ok()?, 0);
+        // SAFETY: the place for the answer is valid, the context current, and the memory pinned.
+        unsafe { call!(driver, cuMemHostGetDevicePointer_v2(&mut address, from.cast_mut().cast(), 0)) }.ok()?;
+        Some(address)
+    }
+
     unsafe fn copy(
         &self,
         stream: usize,
@@ -340,6 +410,26 @@ impl Backend for Cuda {
         self.context.wait(stream, event.ok_or_else(|| foreign("wait for an event", "event"))?)
     }
 }
+
+/// A copy of nothing.
+const NO_ROWS: CUDA_MEMCPY2D = CUDA_MEMCPY2D {
+    srcXInBytes: 0,
+    srcY: 0,
+    srcMemoryType: CUmemorytype::CU_MEMORYTYPE_HOST,
+    srcHost: ptr::null(),
+    srcDevice: 0,
+    srcArray: ptr::null_mut(),
+    srcPitch: 0,
+    dstXInBytes: 0,
+    dstY: 0,
+    dstMemoryType: CUmemorytype::CU_MEMORYTYPE_HOST,
+    dstHost: ptr::null_mut(),
+    dstDevice: 0,
+    dstArray: ptr::null_mut(),
+    dstPitch: 0,
+    WidthInBytes: 0,
+    Height: 0,
+};
 
 /// Something of another device where one of this was expected.
 fn foreign(tried: &str, what: &str) -> Error {

@@ -11,8 +11,8 @@ use std::ptr;
 use std::sync::OnceLock;
 
 use cudarc::driver::sys::{
-    CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction, CUfunction_attribute, CUjit_option,
-    CUmodule, CUresult, CUstream,
+    CUDA_MEMCPY2D, CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction, CUfunction_attribute,
+    CUjit_option, CUmodule, CUresult, CUstream,
 };
 use cudarc::nvrtc::sys::nvrtcProgram;
 use libloading::Library;
@@ -101,6 +101,8 @@ functions! {
         cuMemcpyHtoDAsync_v2(CUdeviceptr, *const c_void, usize, CUstream) -> u32;
         cuMemcpyDtoHAsync_v2(*mut c_void, CUdeviceptr, usize, CUstream) -> u32;
         cuMemcpyDtoDAsync_v2(CUdeviceptr, CUdeviceptr, usize, CUstream) -> u32;
+        cuMemcpy2DAsync_v2(*const CUDA_MEMCPY2D, CUstream) -> u32;
+        cuMemHostGetDevicePointer_v2(*mut CUdeviceptr, *mut c_void, c_uint) -> u32;
         cuMemsetD8Async(CUdeviceptr, c_uchar, usize, CUstream) -> u32;
         cuModuleLoadDataEx(*mut CUmodule, *const c_void, c_uint, *mut CUjit_option, *mut *mut c_void) -> u32;
         cuModuleUnload(CUmodule) -> u32;

@@ -10,7 +10,7 @@ use cudarc::driver::sys::{CUevent, CUevent_flags, CUresult, CUstream, CUstream_f
 
 use super::Context;
 use super::probe::call;
-use crate::backend::{COPIES, Event};
+use crate::backend::{ALL_STREAMS, Event};
 use crate::error::{Error, ErrorKind};
 
 /// How long a thread looks for the end of work before it sleeps: waking up takes about as long.
@@ -39,7 +39,7 @@ impl Context {
     /// Makes the streams, which do not wait for the default stream.
     pub(super) fn make_streams(&mut self) -> Result<(), Error> {
         let driver = self.enter()?;
-        for _ in 0..=COPIES {
+        for _ in 0..ALL_STREAMS {
             let mut stream = ptr::null_mut();
             // SAFETY: the place for the answer is valid; destroyed when the context is dropped.
             unsafe { call!(driver, cuStreamCreate(&mut stream, CUstream_flags::CU_STREAM_NON_BLOCKING as u32)) }?;
@@ -54,7 +54,7 @@ impl Context {
             Error::new(
                 ErrorKind::Argument,
                 format!("use stream {number} of a CUDA device"),
-                format!("streams 0 to {COPIES}"),
+                format!("streams 0 to {}", ALL_STREAMS - 1),
                 "use one of these",
             )
         })

@@ -37,7 +37,7 @@ use tracing::debug;
 use self::compile::{Compiled, Compiler};
 use self::probe::Device;
 use self::stream::{Marker, Queue};
-use super::{Argument, Backend, COPIES, Code, Event, Facts, Kernel, Memory};
+use super::{ALL_STREAMS, Argument, Backend, Code, Event, Facts, Kernel, Memory};
 use crate::error::{Error, ErrorKind};
 
 /// An OpenCL device: a GPU of any platform; with `any`, else any other device. `TIDA_OPENCL_DEVICE` overrides both.
@@ -136,7 +136,7 @@ impl OpenCl {
         let context = context.map_err(|code| failed(tried(), code))?;
         // SAFETY: just made, and given back by this handle alone.
         let context = Arc::new(unsafe { Handle::new(context, release_context) });
-        let queues = (0..=COPIES).map(|_| Queue::new(&context, device, timed)).collect::<Result<_, _>>()?;
+        let queues = (0..ALL_STREAMS).map(|_| Queue::new(&context, device, timed)).collect::<Result<_, _>>()?;
         let memory = memory::Pool::new(&context, device)?;
         Ok(OpenCl { device, queues, memory, compiler: Compiler::new(context, device) })
     }
@@ -146,7 +146,7 @@ impl OpenCl {
             Error::new(
                 ErrorKind::Argument,
                 format!("use stream {stream} of an OpenCL device"),
-                format!("streams 0 to {COPIES}"),
+                format!("streams 0 to {}", ALL_STREAMS - 1),
                 "report this as a bug of tida",
             )
         })

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use super::memory::Pool;
 use super::probe::{SimDevice, SimReport, Ticks, seconds};
 use super::work::{Stretch, Work};
-use crate::backend::{COPIES, Event};
+use crate::backend::{ALL_STREAMS, Event};
 use crate::error::{Error, ErrorKind};
 
 /// What serves commands, one at a time, in the order in which they become ready.
@@ -108,7 +108,7 @@ pub(super) struct Shared {
 impl Shared {
     pub fn new(spec: SimDevice) -> Shared {
         let machine = Machine {
-            streams: (0..=COPIES).map(|_| Stream::default()).collect(),
+            streams: (0..ALL_STREAMS).map(|_| Stream::default()).collect(),
             lines: [0; 3],
             host: 0,
             settled: 0,
@@ -203,7 +203,7 @@ impl Machine {
             Error::new(
                 ErrorKind::Argument,
                 format!("use stream {number} of a simulated device"),
-                format!("streams 0 to {COPIES}"),
+                format!("streams 0 to {}", ALL_STREAMS - 1),
                 "report this as a bug of tida",
             )
         })
