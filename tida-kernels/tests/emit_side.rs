@@ -12,7 +12,7 @@ use tida_kernels::codec::{Codec, Format};
 use tida_kernels::element::{ElementType, ScalarType};
 use tida_kernels::interp::run_box;
 use tida_kernels::ir::{Access, Coded, Kernel, Type, coded};
-use tida_kernels::plan::wide::{side, wide};
+use tida_kernels::plan::wide::{Beside, side, wide};
 use tida_kernels::plan::{Dialect, FoldOp, Goal, Plan};
 use tida_kernels::quote::build::*;
 use tida_kernels::quote::{CompareOp, StmtKind};
@@ -156,6 +156,9 @@ fn cells_side_by_side_have_the_same_bits() {
     for (n, (label, kernel, cells)) in kernels().into_iter().enumerate() {
         let found = side(&kernel, &analyse(&kernel)).unwrap_or_else(|| panic!("{label}: no rows"));
         assert_eq!(found.cells, cells, "{label}");
+        // Stars hand on what they read, over three axes also to the cells of other threads.
+        let beside = Beside { cells: cells as u32, handed: !label.contains("sum"), shared: kernel.rank == 3 };
+        assert_eq!(found.beside(), beside, "{label}");
         for (turn, many) in [(0, n % 2 == 0), (1, n % 2 == 1)] {
             // Ends inside of a thread's cells, of boxes of which one does not start at a multiple of them.
             let extent = if kernel.rank == 3 { vec![5, 3, 27] } else { vec![7, 43] };

@@ -3,6 +3,7 @@
 //! The numbers here were measured on one H200: docs/decisions/0012-march.md.
 
 use super::march::Saving;
+use super::wide::Beside;
 
 /// What the choice depends on of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +54,9 @@ const SHORTEST: i64 = 4;
 /// Cells of a march where nothing speaks for more: more leave blocks that end together.
 const SHORT: i64 = 8;
 
+/// Cells of a march with several cells side by side, where what is read before the first one is decoded too.
+const DECODED: i64 = 16;
+
 /// Cells of a march where the planes at the ends of a stretch come from memory a second time.
 const LONG: i64 = 32;
 
@@ -64,9 +68,21 @@ const LONGEST: i64 = 64;
 const LIGHT: u64 = 12;
 const LIGHTEST: u64 = 4;
 
-/// How many cells along axis 0 a thread should take, if a march is worth it: over two or three axes, if it saves one read
-/// in eight or a cell moves few bytes, and leaves threads enough to fill the device.
-pub fn march(machine: &Machine, saving: &Saving, boxes: &Boxes<'_>) -> Option<u32> {
+/// How many cells along axis 0 a thread should take, and how many side by side, if a march is worth it: over two or three axes, if
+/// it saves one read in eight or a cell moves few bytes, and leaves threads enough to fill the device. Side by side a thread has
+/// those that it may have, or 1 where too few threads would be left.
+pub fn march(machine: &Machine, saving: &Saving, boxes: &Boxes<'_>, beside: &Beside) -> Option<(u32, u32)> {
+    if beside.cells > 1
+        && let Some(cells) = stretch(machine, saving, boxes, beside)
+        && has_room(machine, boxes, cells, beside.cells)
+    {
+        return Some((cells, beside.cells));
+    }
+    Some((stretch(machine, saving, boxes, &Beside::ONE)?, 1))
+}
+
+/// How many cells along axis 0 a thread should take, if a march is worth it, where it has so many cells beside each.
+fn stretch(machine: &Machine, saving: &Saving, boxes: &Boxes<'_>, beside: &Beside) -> Option<u32> {
     let (&planes, across) = boxes.extent.split_first()?;
     let keeps = saving.suits && saving.saved > 0 && saving.saved * 8 >= saving.reads;
     let light = saving.light && boxes.bytes <= LIGHT;
@@ -84,10 +100,13 @@ pub fn march(machine: &Machine, saving: &Saving, boxes: &Boxes<'_>) -> Option<u3
     if keeps && plane * cells.unsigned_abs() > machine.cache / 4 * 3 {
         cells = cells.max(LONG);
     }
+    if keeps && beside.handed {
+        cells = cells.max(DECODED);
+    }
     let wave = u64::from(machine.multiprocessors) * HELD;
     let threads = |cells: i64| {
         let stretches = planes.unsigned_abs().div_ceil(cells.unsigned_abs());
-        boxes.cells * stretches / planes.unsigned_abs().max(1)
+        boxes.cells * stretches / planes.unsigned_abs().max(1) / u64::from(beside.cells.max(1))
     };
     while cells > SHORT && threads(cells) < 3 * wave {
         cells /= 2;
@@ -119,7 +138,31 @@ mod tests {
 
     fn chosen(saving: Saving, extent: &[i64], boxes: u64, bytes: u64) -> Option<u32> {
         let cells = boxes * extent.iter().product::<i64>().unsigned_abs();
-        march(&H200, &saving, &Boxes { extent, cells, bytes })
+        let boxes = Boxes { extent, cells, bytes };
+        march(&H200, &saving, &boxes, &Beside::ONE).map(|(march, side)| {
+            assert_eq!(side, 1);
+            march
+        })
+    }
+
+    #[test]
+    fn cells_side_by_side_march_further() {
+        let chosen = |saving: Saving, beside: Beside, extent: &[i64], bytes: u64| {
+            let cells = extent.iter().product::<i64>().unsigned_abs();
+            march(&H200, &saving, &Boxes { extent, cells, bytes }, &beside)
+        };
+        let two = Beside { cells: 2, handed: true, shared: true };
+        assert_eq!(chosen(HEAT, two, &[512, 512, 512], 8), Some((16, 2)));
+        assert_eq!(chosen(HEAT, two, &[512, 512, 512], 4), Some((16, 2)));
+        assert_eq!(chosen(HEAT, two, &[256, 1024, 1024], 8), Some((32, 2)));
+        // As far as threads are left, else one cell each.
+        assert_eq!(chosen(HEAT, two, &[256, 256, 256], 8), Some((8, 2)));
+        assert_eq!(chosen(HEAT, two, &[128, 128, 128], 8), Some((8, 1)));
+        assert_eq!(chosen(HEAT, two, &[64, 64, 64], 8), None);
+        // Where nothing is handed on a march is for the loads under way.
+        let sum = Saving { reads: 2, saved: 0, first: 0, registers: 0, suits: true, light: true };
+        let four = Beside { cells: 4, handed: false, shared: false };
+        assert_eq!(chosen(sum, four, &[16384, 16384], 6), Some((4, 4)));
     }
 
     #[test]

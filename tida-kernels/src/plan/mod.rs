@@ -105,21 +105,40 @@ pub struct Plan {
 /// Threads of a block where nothing else is asked for.
 const THREADS: u32 = 256;
 
+/// Threads of a block with several cells side by side each that share rows, and of those along x. Trials found them for heat over
+/// three axes in `f32` and in 32 bits of a range (docs/papers/salehi.md).
+const FEW: u32 = 128;
+const WARP: u32 = 32;
+
+/// So many threads, of which `most` along x.
+fn shape(extent: &[i64], most: u32, threads: u32) -> [u32; 3] {
+    let along = |axis_from_last: usize| {
+        extent.len().checked_sub(axis_from_last + 1).map_or(1, |axis| extent[axis].clamp(1, 1 << 30) as u32)
+    };
+    let x = along(0).next_power_of_two().clamp(8, most);
+    let y = along(1).next_power_of_two().min(threads / x);
+    let z = along(2).saturating_mul(along(3)).next_power_of_two().min(threads / x / y);
+    [x, y, z]
+}
+
 impl Plan {
     /// The mapping for boxes of about these extents (axes of the kernel), over arrays whose widest scalar has `bytes`
     /// bytes: the innermost contiguous axis on x, so that neighbouring threads touch neighbouring cells (MESI-CUDA §4),
     /// and as many threads along it as there are values in 512 bytes: four lines of the memory.
     pub fn mapping(extent: &[i64], bytes: usize) -> [u32; 3] {
-        let along = |axis_from_last: usize| {
-            extent.len().checked_sub(axis_from_last + 1).map_or(1, |axis| extent[axis].clamp(1, 1 << 30) as u32)
-        };
-        let x = match extent.len() {
-            1 => THREADS,
-            _ => along(0).next_power_of_two().clamp(8, (512 / bytes.clamp(2, 8)) as u32),
-        };
-        let y = along(1).next_power_of_two().min(THREADS / x);
-        let z = along(2).saturating_mul(along(3)).next_power_of_two().min(THREADS / x / y);
-        [x, y, z]
+        match extent.len() {
+            1 => [THREADS, 1, 1],
+            _ => shape(extent, (512 / bytes.clamp(2, 8)) as u32, THREADS),
+        }
+    }
+
+    /// The same for threads that have several cells side by side, where `extent` are threads. If those beside one another along
+    /// the axis before the last read the same rows, a warp is wide enough, and a block has few of them: they end together.
+    pub fn mapping_beside(extent: &[i64], bytes: usize, beside: &wide::Beside) -> [u32; 3] {
+        match beside.cells > 1 && beside.shared && extent.len() > 2 {
+            true => shape(extent, WARP, FEW),
+            false => Plan::mapping(extent, bytes),
+        }
     }
 
     /// How many cells a thread takes along axis 0 of a kernel of so many axes, if it marches.
@@ -193,6 +212,12 @@ mod tests {
         assert_eq!(Plan::mapping(&[4, 4, 2, 3], 8), [8, 2, 16]);
         assert_eq!(Plan::mapping(&[512, 512, 512], 4), [128, 2, 1]);
         assert_eq!(Plan::mapping(&[512, 512, 512], 1), [256, 1, 1]);
+        let beside = |cells, shared| wide::Beside { cells, handed: true, shared };
+        assert_eq!(Plan::mapping_beside(&[32, 512, 256], 4, &beside(2, true)), [32, 4, 1]);
+        assert_eq!(Plan::mapping_beside(&[32, 2, 256], 4, &beside(2, true)), [32, 2, 2]);
+        assert_eq!(Plan::mapping_beside(&[32, 512, 256], 4, &beside(2, false)), [128, 2, 1]);
+        assert_eq!(Plan::mapping_beside(&[32, 512, 256], 4, &beside(1, true)), [128, 2, 1]);
+        assert_eq!(Plan::mapping_beside(&[512, 256], 4, &beside(2, true)), [128, 2, 1]);
         assert_eq!(threads(&[9, 5, 7], 4, 2), [3, 5, 4]);
         assert_eq!(threads(&[-1, 0], 1, 1), [0, 0]);
     }

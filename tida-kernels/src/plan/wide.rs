@@ -111,6 +111,40 @@ pub struct Side {
     pub stores: Vec<(usize, usize, usize)>,
 }
 
+/// What a choice of a plan has to know of a march of several cells side by side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Beside {
+    /// Cells side by side: 1 where a thread has no use for more.
+    pub cells: u32,
+    /// Values are handed on along axis 0: before the first cell of a march there are planes to read and to decode.
+    pub handed: bool,
+    /// Cells that differ along an axis between the first and the last read the same rows.
+    pub shared: bool,
+}
+
+impl Beside {
+    /// One cell a thread.
+    pub const ONE: Beside = Beside { cells: 1, handed: false, shared: false };
+}
+
+impl Side {
+    /// What a choice of a plan has to know of it.
+    pub fn beside(&self) -> Beside {
+        let mut beside = Beside { cells: self.cells as u32, ..Beside::ONE };
+        for (n, row) in self.rows.iter().enumerate() {
+            for low in &self.rows[..n] {
+                let same = (low.arg, low.component) == (row.arg, row.component);
+                let apart = low.before.get(1..) != row.before.get(1..);
+                // `above` in `emit/side` hands values to the plane below, and no further.
+                let next = low.before.first().map(|low| low + 1) == row.before.first().copied();
+                beside.handed |= same && !apart && next;
+                beside.shared |= same && apart;
+            }
+        }
+        beside
+    }
+}
+
 /// Bytes of the widest access of a marching thread, and of the values that it makes of them.
 const CODES: usize = 8;
 const VALUES: usize = 16;

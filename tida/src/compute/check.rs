@@ -4,6 +4,7 @@ use std::any::TypeId;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
+use tida_kernels::plan::wide::Beside;
 use tida_kernels::scalar::Value;
 
 use super::args::{ArgInfo, TiledInfo};
@@ -147,7 +148,7 @@ pub(crate) fn check<'a, const D: usize>(
     if let (true, Some(device)) = (key.on_device && !target.cache.is_empty(), &acc.core().device) {
         let facts = device.backend().facts();
         let extent: SmallVec<[i64; 4]> = target.cells.extent().iter().map(|n| *n as i64).collect();
-        let usual = prepared.usual_block(facts, &extent);
+        let usual = prepared.usual_block(facts, &extent, &Beside::ONE);
         let asked = Asked { hints: &target.cache, block: key.block, usual, checked: run_checked, captures: &integers };
         tiles(prepared, facts, asked, &|_| false).map(drop).map_err(|large| large.error(prepared))?;
     }

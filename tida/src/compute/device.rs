@@ -10,6 +10,7 @@ use tida_kernels::emit::{FaultRecord, Param, emit};
 use tida_kernels::plan::auto::{Boxes, has_room, march};
 use tida_kernels::plan::cache::{Cache, Cached};
 use tida_kernels::plan::registers::USUAL;
+use tida_kernels::plan::wide::Beside;
 use tida_kernels::plan::{Dialect, Goal, Math, Plan, threads};
 use tida_kernels::scalar::Fault;
 
@@ -575,17 +576,13 @@ impl DeviceLaunch<'_> {
         let tiles = self.tiles(wish, facts, extent);
         let march = self.march(wish, facts, &Boxes { extent, cells, bytes }).filter(|_| tiles.is_none());
         narrow &= march.is_none() || beyond <= i64::from(i32::MAX);
-        let boxes = Boxes { extent, cells, bytes };
-        let side = match (march, self.prepared.side) {
-            (Some(_), _) if self.without.registers => 1,
-            (Some(cells), side @ 2..) if !facts.gpu || has_room(&facts.machine, &boxes, cells, side) => side,
-            _ => 1,
-        };
+        let (march, side) = march.map_or((None, 1), |(march, side)| (Some(march), side));
         let threads = threads(extent, march.unwrap_or(1), side);
+        let beside = Beside { cells: side, ..self.prepared.beside };
         let mut block = match (self.goal, &tiles) {
             (Goal::Segments(_), _) => [256, 1, 1],
             (_, Some(tiles)) => tiles.block,
-            _ => wish.block.unwrap_or_else(|| self.prepared.usual_block(facts, &threads)),
+            _ => wish.block.unwrap_or_else(|| self.prepared.usual_block(facts, &threads, &beside)),
         };
         while block.iter().product::<u32>() > facts.block_threads && !matches!(self.goal, Goal::Segments(_)) {
             if let Some(most) = block.iter_mut().max() {
@@ -628,7 +625,7 @@ impl DeviceLaunch<'_> {
         if self.goal != Goal::Sweep || self.prepared.kernel.group.is_some() {
             return None;
         }
-        let usual = self.prepared.usual_block(facts, extent);
+        let usual = self.prepared.usual_block(facts, extent, &Beside::ONE);
         let captures = self.integers();
         let asked = Asked { hints: &wish.cache, block: wish.block, usual, checked: self.checked, captures: &captures };
         let cut = |arg: usize| self.is_cut(arg);
@@ -650,17 +647,19 @@ impl DeviceLaunch<'_> {
         matches!(self.args.get(arg), Some(DeviceArg::Whole(array, _)) if array.as_whole().regions.len() != 1)
     }
 
-    /// How many cells along the first axis a thread takes, if it marches.
-    fn march(&self, wish: &Wish, facts: &Facts, boxes: &Boxes<'_>) -> Option<u32> {
+    /// How many cells along the first axis a thread takes, and how many side by side, if it marches.
+    fn march(&self, wish: &Wish, facts: &Facts, boxes: &Boxes<'_>) -> Option<(u32, u32)> {
         let groups = self.prepared.kernel.group.is_some();
         if self.goal != Goal::Sweep || self.checked || groups || self.prepared.kernel.rank < 2 {
             return None;
         }
         let planes = boxes.extent.first().map_or(1, |n| (*n).clamp(1, i64::from(i32::MAX / 2)) as u32);
-        match wish.march {
-            Some(cells) => Some(cells.min(planes)).filter(|cells| *cells > 1),
+        let beside = if self.without.registers { Beside::ONE } else { self.prepared.beside };
+        let fits = |cells| !facts.gpu || has_room(&facts.machine, boxes, cells, beside.cells);
+        match wish.march.map(|cells| cells.min(planes)) {
+            Some(cells) => (cells > 1).then(|| (cells, if fits(cells) { beside.cells } else { 1 })),
             // A CPU behind OpenCL has its caches.
-            None if facts.gpu => march(&facts.machine, &self.prepared.saving, boxes),
+            None if facts.gpu => march(&facts.machine, &self.prepared.saving, boxes, &beside),
             None => None,
         }
     }

@@ -11,7 +11,7 @@ use tida_kernels::plan::Plan;
 use tida_kernels::plan::cache::{Sharing, sharing};
 use tida_kernels::plan::fuse::{Steps, fusible};
 use tida_kernels::plan::march::{Saving, saving};
-use tida_kernels::plan::wide::side;
+use tida_kernels::plan::wide::{Beside, side};
 use tida_kernels::quote::StaticKernel;
 
 use super::ask::Quoted;
@@ -32,8 +32,8 @@ pub(crate) struct Prepared {
     pub uses_f64: bool,
     /// What a march along axis 0 saves.
     pub saving: Saving,
-    /// Cells side by side that a marching thread takes; 1 where it has no use for more.
-    pub side: u32,
+    /// The cells that a marching thread has side by side.
+    pub beside: Beside,
     /// What the cells of a block share.
     pub sharing: Sharing,
     /// How several steps may run as one launch, if they may.
@@ -153,7 +153,7 @@ impl Prepared {
             None => (saving(&kernel, &analysis), sharing(&kernel, &analysis)),
             Some(_) => Default::default(),
         };
-        let side = side(&kernel, &analysis).map_or(1, |side| side.cells as u32);
+        let beside = side(&kernel, &analysis).map_or(Beside::ONE, |side| side.beside());
         let steps = fusible(&kernel, &analysis).filter(|_| kernel.group.is_none());
         Ok(Prepared {
             kernel,
@@ -161,7 +161,7 @@ impl Prepared {
             args,
             uses_f64,
             saving,
-            side,
+            beside,
             sharing,
             steps,
             choices: Choices::default(),
@@ -215,15 +215,16 @@ impl Prepared {
         Ok(made)
     }
 
-    /// Threads of a block that nothing else is asked of, over boxes of about this extent.
-    pub fn usual_block(&self, facts: &Facts, extent: &[i64]) -> [u32; 3] {
+    /// Threads of a block that nothing else is asked of, over boxes of about this extent: those that its threads
+    /// cover, counted as threads.
+    pub fn usual_block(&self, facts: &Facts, extent: &[i64], beside: &Beside) -> [u32; 3] {
         // A CPU behind OpenCL gains nothing by other shapes, and compiles each anew.
         if !facts.gpu {
             return [64, 1, 1];
         }
         let tiled = self.kernel.args.iter().filter(|arg| matches!(arg.access, Access::Read | Access::Write));
         let widest = tiled.flat_map(|arg| arg.element.component_types()).map(|ty| ty.size()).max();
-        Plan::mapping(extent, widest.unwrap_or(1))
+        Plan::mapping_beside(extent, widest.unwrap_or(1), beside)
     }
 
     /// Whether some read has an index that no launch can prove.
