@@ -342,7 +342,7 @@ pub fn packed(bench: &Bench, output: &mut Output) -> Result<()> {
         };
         let check = output.checked(&case, same, words.into());
         let work = Work { case, check, cells, bytes: 16 * cells };
-        let against = against.map(|(raw, goal): (usize, f64)| (("raw", &seconds[raw]), goal));
+        let against = against.map(|(raw, goal): (usize, f64)| (("raw", &seconds[raw][..]), goal));
         let row = Row::new(&work, &seconds[number], against.map(|(raw, _)| raw));
         output.row(&Row { goal: against.map(|(_, goal)| goal), ..row })?;
     }

@@ -7,6 +7,7 @@ use tida_kernels::analysis::analyse;
 use tida_kernels::codec::{Codec, Format};
 use tida_kernels::emit::Source;
 use tida_kernels::emit::copies::coded_copies;
+use tida_kernels::emit::link;
 use tida_kernels::emit::fold::{fold_tree_twice, fold_values};
 use tida_kernels::ir::{Access, Coded, Kernel, coded};
 use tida_kernels::plan::auto::Latency;
@@ -160,11 +161,26 @@ fn kernels_of_codes_compile() {
     for format in [range(8), range(16), Format::Half, Format::ScaledHalf { scale: 3.0 }, Format::Bfloat] {
         for ty in [ScalarType::F32, ScalarType::F64] {
             nvrtc::compile(&coded_copies(Dialect::Cuda, &of(ty, &format)).text);
+            nvrtc::compile(&link::codes(Dialect::Cuda, &of(ty, &format)).text);
         }
     }
     for format in [range(32), Format::F32] {
         let codec = of(ScalarType::F64, &format);
         nvrtc::compile(&coded_copies(Dialect::Cuda, &codec).text);
         pocl::MACHINE.build(&coded_copies(Dialect::OpenCl, &codec).text);
+        pocl::MACHINE.build(&link::codes(Dialect::OpenCl, &codec).text);
     }
+}
+
+/// What packs and unpacks for the link.
+#[test]
+fn kernels_of_the_link_compile() {
+    for bytes in [4, 8] {
+        nvrtc::compile(&link::frames(bytes).text);
+    }
+    insta::assert_snapshot!("link.frames", link::frames(8).text);
+    let codec = Codec::new(ScalarType::F64, &Format::Range { bits: 16, min: 1.0, max: 2.0 }).unwrap().unwrap();
+    let (cuda, opencl) = (link::codes(Dialect::Cuda, &codec).text, link::codes(Dialect::OpenCl, &codec).text);
+    nvrtc::compile(&cuda);
+    insta::assert_snapshot!("link.codes", opencl + "\n// CUDA\n\n" + &cuda);
 }

@@ -117,11 +117,29 @@ INLINE Word ordered(Word x) { return x ^ (Word)((Signed)x >> (BITS - 1)) >> 1; }
 INLINE Word folded(Word x) { return x << 1 ^ (Word)((Signed)x >> (BITS - 1)); }
 INLINE Word unfolded(Word x) { return x >> 1 ^ (Word)(0 - (x & 1)); }
 
+// Of all threads of a warp.
+INLINE u32 all_or(u32 x) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_or_sync(ALL, x);
+#else
+    for (u32 by = 16; by; by >>= 1) x |= __shfl_xor_sync(ALL, x, by);
+    return x;
+#endif
+}
+INLINE u32 all_sum(u32 x) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(ALL, x);
+#else
+    for (u32 by = 16; by; by >>= 1) x += __shfl_xor_sync(ALL, x, by);
+    return x;
+#endif
+}
+
 // Bits of the largest.
 INLINE u32 bits_of(Word x) {
-    const u32 low = __reduce_or_sync(ALL, (u32)x);
+    const u32 low = all_or((u32)x);
 #if BITS == 64
-    const u32 high = __reduce_or_sync(ALL, (u32)(x >> 32));
+    const u32 high = all_or((u32)(x >> 32));
     if (high) return 64 - __clz(high);
 #endif
     return 32 - __clz(low);
@@ -177,7 +195,7 @@ INLINE void pack(const Word *values, u32 *slot, u32 rate, u32 *rest, u32 *apart,
         const u32 of_step = bits_of(folded(step)), of_bend = bits_of(folded(bend));
         if (lane == row) one = of_step, two = of_bend;
     }
-    const u32 order = __reduce_add_sync(ALL, two) < __reduce_add_sync(ALL, one) ? 2 : 1;
+    const u32 order = all_sum(two) < all_sum(one) ? 2 : 1;
     const u32 bits = order == 2 ? two : one, end = summed(bits, lane), start = end - bits;
     const u32 bytes = HEAD + 4 * __shfl_sync(ALL, end, 31);
     if (bytes > rate) {
