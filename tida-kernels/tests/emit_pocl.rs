@@ -5,19 +5,22 @@ mod emit_support;
 
 use emit_support::compare::{contents, kind, same};
 use emit_support::host::{Grid, Grids, Launch, Rng, plan, source};
-use emit_support::{pocl, samples};
+use emit_support::samples::bind;
+use emit_support::{nvrtc, pocl, samples};
 use tida_kernels::analysis::{IndexForm, Symbol, analyse};
 use tida_kernels::element::ScalarType;
 use tida_kernels::interp::{run_box, run_groups};
 use tida_kernels::ir::{Access, Kernel};
-use tida_kernels::plan::{Dialect, FoldOp, Goal};
+use tida_kernels::plan::joint::joint;
+use tida_kernels::plan::{Dialect, FoldOp, Goal, Plan};
+use tida_kernels::quote::build::*;
 use tida_kernels::quote::{BinaryOp, CompareOp, Method};
 use tida_kernels::scalar::{Fault, Value, eval};
 
 /// Runs a sweep both ways; gives whether a fault was raised.
 fn check_sweep(kernel: &Kernel, launch: &Launch, checked: bool, many: bool, narrow: bool, label: &str) -> bool {
     let mut plan = plan(kernel, &launch.grids, Dialect::OpenCl, Goal::Sweep, checked, many);
-    plan.narrow = narrow;
+    (plan.narrow, plan.joint) = (narrow, narrow);
     let source = source(kernel, &plan);
     let mut expected = launch.grids.clone();
     let (lo, hi) = &launch.whole;
@@ -97,6 +100,39 @@ fn launch(kernel: &Kernel, extent: &[i64], ghost: i64, whole: &[Vec<i64>], rng: 
 
 fn extents(rank: usize) -> Vec<i64> {
     [vec![3, 4, 5, 70], vec![4, 5, 70], vec![5, 150], vec![500]][4 - rank].clone()
+}
+
+/// Nine populations that each come from a neighbour of their own, over two axes.
+fn pulled() -> Kernel {
+    let from = |q: i64| [q / 3 - 1, q % 3 - 1];
+    let read = |q: i64| load_part(1, at_plus(&from(q)), vec![entry(int(q as u64))]);
+    let rest = || load_part(1, at(), vec![entry(int(4))]);
+    let stores = (0..9).map(|q| store_part(0, at(), vec![entry(int(q as u64))], None, sub(read(q), rest())));
+    let args = [("next", bind(Access::Write, samples::NINE, 2)), ("f", bind(Access::Read, samples::NINE, 2))];
+    samples::typed("pulled.rs", 2, &args, &[], &[], block(stores.collect()), vec![], None)
+}
+
+#[test]
+fn planes_that_are_read_once_are_counted_from_one_pointer() {
+    let kernel = pulled();
+    assert!(joint(&kernel, &analyse(&kernel)));
+    let mut rng = Rng(3);
+    for (many, narrow) in [(false, true), (true, true), (true, false)] {
+        let launch = launch(&kernel, &extents(2), 4, &[], &mut rng);
+        check_sweep(&kernel, &launch, false, many, narrow, "pulled");
+        let mut plan = plan(&kernel, &launch.grids, Dialect::Cuda, Goal::Sweep, false, many);
+        (plan.narrow, plan.joint) = (narrow, true);
+        let text = source(&kernel, &plan).text;
+        nvrtc::compile(&text);
+        assert_eq!(text.contains("f[p_f + s0_f - 1 + 6 * plane_f]"), narrow, "{text}");
+        // What marches has its pointers before the loop.
+        let text = source(&kernel, &Plan { march: Some(8), ..plan }).text;
+        assert!(text.contains("f_6[p_f + s0_f - 1]"), "{text}");
+    }
+    // One plane each, and planes that are read all around the cell.
+    for sample in samples::all() {
+        assert!(!joint(&sample.kernel, &analyse(&sample.kernel)), "{}", sample.name);
+    }
 }
 
 #[test]
@@ -400,7 +436,7 @@ fn random_kernels_are_those_of_the_interpreter() {
         ran += 1;
         let label = format!("seed {seed}\n{kernel}");
         let mut plan = plan(&kernel, &launch.grids, Dialect::OpenCl, Goal::Sweep, true, seed % 2 == 0);
-        plan.narrow = seed % 3 == 0;
+        (plan.narrow, plan.joint) = (seed % 3 == 0, seed % 2 == 0);
         let source = source(&kernel, &plan);
         let mut expected = launch.grids.clone();
         let (_, fault) = run_box(&kernel, &launch.captures, lo, hi, &mut expected, 10_000).unwrap();

@@ -31,6 +31,7 @@ fn of(sample: &samples::Sample, dialect: Dialect, many: bool, narrow: bool) -> S
         many,
         by_value,
         narrow,
+        joint: false,
         checked: sample.checked,
         groups,
         march: None,

@@ -53,8 +53,7 @@ impl Writer<'_, '_> {
                     if let Some(kept) = self.kept(arg, &offsets, component) {
                         return self.truth(ty, kept);
                     }
-                    let position = self.nearby(arg, &offsets);
-                    self.at(arg, component, &position)
+                    self.near(arg, component, &offsets)
                 }
                 _ if self.shared.plan.checked && of.access == Access::Read => self.read(arg, index, component),
                 _ => {
@@ -124,11 +123,13 @@ impl Writer<'_, '_> {
             let (name, e) = (self.shared.stored_name(arg, component.base as usize), self.shared.own("e"));
             return format!("{name}.at[{e}]");
         }
-        let position = match self.offsets(index) {
-            Some(offsets) => self.nearby(arg, &offsets),
-            None => self.anywhere(arg, index),
-        };
-        self.at(arg, component, &position)
+        match self.offsets(index) {
+            Some(offsets) => self.near(arg, component, &offsets),
+            None => {
+                let position = self.anywhere(arg, index);
+                self.at(arg, component, &position)
+            }
+        }
     }
 
     /// The constants that an index adds to the axes of `at`.
@@ -151,6 +152,21 @@ impl Writer<'_, '_> {
     fn anywhere(&mut self, arg: usize, index: &[ExprId]) -> String {
         let index: Vec<String> = index.iter().map(|i| self.expr(*i).within(Binds::Adds)).collect();
         position(self.shared, arg, &index)
+    }
+
+    /// A component of a cell at constants from this one: of its plane, or where planes are counted from one pointer so many planes
+    /// further.
+    fn near(&mut self, arg: usize, component: &Component, offsets: &[i64]) -> String {
+        let position = self.nearby(arg, offsets);
+        if !is_joint(self.shared, arg) || !component.dynamic.is_empty() {
+            return self.at(arg, component, &position);
+        }
+        let (pointer, group) = (self.shared.arg(arg), self.shared.group(arg));
+        match component.base {
+            0 => format!("{pointer}[{position}]"),
+            1 => format!("{pointer}[{position} + {}]", plane_cells(self.shared, group)),
+            planes => format!("{pointer}[{position} + {planes} * {}]", plane_cells(self.shared, group)),
+        }
     }
 
     /// A component at a position of its plane.
@@ -207,6 +223,21 @@ impl Writer<'_, '_> {
         self.shared.reader(reader.clone());
         (reader, values)
     }
+}
+
+/// Whether the components of an argument are counted from one pointer.
+pub(super) fn is_joint(shared: &Shared<'_>, arg: usize) -> bool {
+    let of = &shared.kernel.args[arg];
+    let scalars = of.element.components() > 1 && uniform(&of.element).is_some();
+    scalars && shared.plan.joins(shared.kernel.rank) && matches!(of.access, Access::Read | Access::Write)
+}
+
+/// The cells of a plane of such an argument: `plane`.
+pub(super) fn plane_cells(shared: &mut Shared<'_>, group: u8) -> String {
+    let field = Field::Plane(group.into());
+    shared.used.fields.insert(field);
+    let name = shared.field_name(field);
+    shared.own(&name)
 }
 
 /// `p + s0 - 1`.

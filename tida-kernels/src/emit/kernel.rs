@@ -1,6 +1,8 @@
 //! The whole text of a kernel.
 
-use super::access::readers;
+use std::collections::BTreeSet;
+
+use super::access::{is_joint, plane_cells, readers};
 use super::body::{Writer, file_name};
 use super::cache;
 use super::fused;
@@ -215,6 +217,11 @@ pub(super) fn pointers(shared: &mut Shared<'_>, text: &mut Text) {
         };
         let start = if uniform(&of.element).is_some() { start } else { format!("({pointer})({start})") };
         text.line(format!("{pointer} {name} = {start};"));
+    }
+    let joint: BTreeSet<u8> = used.args.iter().filter(|n| is_joint(shared, **n)).map(|n| shared.group(*n)).collect();
+    for group in joint.into_iter().filter(|group| used.fields.contains(&Field::Plane((*group).into()))) {
+        let (name, cells) = (plane_cells(shared, group), shared.field(Field::Plane(group.into())));
+        text.line(format!("const i32 {name} = (i32){cells};"));
     }
     for &(group, axis) in &used.strides {
         let stride = shared.field(Field::Stride(group.into(), axis as u32));

@@ -7,6 +7,7 @@
 pub mod auto;
 pub mod cache;
 pub mod fuse;
+pub mod joint;
 pub mod maps;
 pub mod march;
 pub(crate) mod reads;
@@ -79,6 +80,8 @@ pub struct Plan {
     pub by_value: u8,
     /// Positions within a region fit 32 bits (SAFARA's `small`), with a march also those one step along axis 0 beyond it.
     pub narrow: bool,
+    /// With `narrow`: so do positions within all components of a region, and those are counted from one pointer (see [`joint`]).
+    pub joint: bool,
     /// Reads that were not proven in range are checked as they happen.
     pub checked: bool,
     /// For each argument the number of its geometry: arguments of one layout share index arithmetic (SAFARA's `dim`).
@@ -150,6 +153,12 @@ impl Plan {
     /// How many cells a thread takes along the last axis of a kernel of so many axes.
     pub fn beside(&self, rank: usize) -> u32 {
         self.marches(rank).map_or(1, |_| self.side.max(1))
+    }
+
+    /// Whether components are counted from one pointer: in sweeps whose threads have one cell each, from memory.
+    pub fn joins(&self, rank: usize) -> bool {
+        let one = self.goal == Goal::Sweep && self.fused.is_none() && self.marches(rank).is_none();
+        self.joint && self.narrow && one && !self.caches()
     }
 
     /// Blocks along x, y and z that cover a box of these extents (axes of the kernel).

@@ -349,6 +349,7 @@ pub fn plan(kernel: &Kernel, grids: &Grids, dialect: Dialect, goal: Goal, checke
         many,
         by_value: 0,
         narrow: true,
+        joint: false,
         checked,
         groups,
         march: None,

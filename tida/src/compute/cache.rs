@@ -219,6 +219,7 @@ pub(crate) fn tiles(
         many: false,
         by_value: 0,
         narrow: true,
+        joint: false,
         checked: asked.checked,
         groups: Vec::new(),
         march: None,

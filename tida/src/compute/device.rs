@@ -558,12 +558,17 @@ impl DeviceLaunch<'_> {
         let mut groups: Vec<u8> = Vec::with_capacity(self.args.len());
         let mut layouts: SmallVec<[&Arc<WideLayout>; 8]> = SmallVec::new();
         let (mut narrow, mut bytes, mut beyond) = (!self.without.small, 0, 0);
+        let mut joint = self.prepared.joint;
         for arg in &self.args {
             let DeviceArg::Tiled(array) = arg else {
                 groups.push(0);
                 continue;
             };
             narrow &= array.layout.largest <= i32::MAX as usize;
+            // Planes of a row of regions are longer than a region's.
+            let plane =
+                array.layout.regions.iter().map(|region| region.cells).fold(array.layout.largest as i64, i64::max);
+            joint &= plane.saturating_mul(array.element.components() as i64) <= i64::from(i32::MAX);
             bytes += array.element.bytes() as u64;
             let steps = array.layout.regions.iter().map(|region| region.strides[4 - self.prepared.kernel.rank]);
             beyond = steps.fold(beyond, |most, step| most.max(array.layout.largest as i64 + step));
@@ -608,6 +613,7 @@ impl DeviceLaunch<'_> {
             many,
             by_value: 0,
             narrow,
+            joint: joint && narrow,
             checked: self.checked,
             groups,
             march,

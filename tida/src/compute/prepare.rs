@@ -10,6 +10,7 @@ use tida_kernels::ir::{self, Access, Binding, Coded, Kernel, LowerInput, Type, c
 use tida_kernels::plan::Plan;
 use tida_kernels::plan::cache::{Sharing, sharing};
 use tida_kernels::plan::fuse::{Steps, fusible};
+use tida_kernels::plan::joint::joint;
 use tida_kernels::plan::march::{Saving, saving};
 use tida_kernels::plan::wide::{Beside, side};
 use tida_kernels::quote::StaticKernel;
@@ -34,6 +35,8 @@ pub(crate) struct Prepared {
     pub saving: Saving,
     /// The cells that a marching thread has side by side.
     pub beside: Beside,
+    /// Components are counted from one pointer, where positions fit.
+    pub joint: bool,
     /// What the cells of a block share.
     pub sharing: Sharing,
     /// How several steps may run as one launch, if they may.
@@ -154,6 +157,7 @@ impl Prepared {
             Some(_) => Default::default(),
         };
         let beside = side(&kernel, &analysis).map_or(Beside::ONE, |side| side.beside());
+        let joint = joint(&kernel, &analysis);
         let steps = fusible(&kernel, &analysis).filter(|_| kernel.group.is_none());
         Ok(Prepared {
             kernel,
@@ -162,6 +166,7 @@ impl Prepared {
             uses_f64,
             saving,
             beside,
+            joint,
             sharing,
             steps,
             choices: Choices::default(),
