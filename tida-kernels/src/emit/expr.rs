@@ -118,6 +118,9 @@ impl<'a> Writer<'_, 'a> {
                 {
                     return Piece::whole(value);
                 }
+                if let Some(value) = self.decoded_read(*x) {
+                    return Piece::whole(value);
+                }
                 let name = self.shared.decode(*codec);
                 Piece::whole(format!("{name}({})", self.text_of(*x)))
             }
