@@ -127,7 +127,10 @@ impl<'a> Writer<'_, 'a> {
             ExprKind::Encode { codec, value, counted } => {
                 let (name, value) = (self.shared.encode(*codec, counted.is_some()), self.text_of(*value));
                 Piece::whole(match counted {
-                    Some(arg) => format!("{name}({value}, {}, {arg})", self.shared.fault()),
+                    Some(arg) => {
+                        let place = self.shared.counter(*arg);
+                        format!("{name}({value}, {}, {place})", self.shared.fault())
+                    }
                     None => format!("{name}({value})"),
                 })
             }

@@ -234,6 +234,11 @@ impl<'a> Shared<'a> {
         self.helper(Helper::Encode(number, codec, counted))
     }
 
+    /// The place of what counts values of an argument that saturate. A step of several is told its own.
+    pub fn counter(&mut self, arg: u32) -> String {
+        if self.fused.is_some() { self.own("place") } else { arg.to_string() }
+    }
+
     fn number(&self, codec: &Codec) -> u8 {
         self.codecs.iter().position(|known| known == codec).unwrap_or(self.codecs.len()) as u8
     }

@@ -416,7 +416,7 @@ pub fn first_in_format(kernel: &Kernel, format: &Format, many: usize) -> Kernel 
         let ElementType::Scalar(ty) = arg.element else { return None };
         let codec = Some(Codec::new(ty, format).ok()??);
         let element = ElementType::Scalar(codec.map_or(ty, |codec| codec.code()));
-        (arg.access != Access::Table).then(|| Coded {
+        (!matches!(arg.access, Access::Table | Access::Shared)).then(|| Coded {
             element,
             codecs: vec![codec],
             counted: arg.access == Access::Write,

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::args::OnDevice;
 use super::capture::{CapturedValue, Captures};
 use super::check::integer;
-use super::device::{DeviceArg, DeviceArray, DeviceLaunch};
+use super::device::{Counting, DeviceArg, DeviceArray, DeviceLaunch};
 use super::launch::narrow;
 use super::prepare::Prepared;
 use super::site::{Site, Sites};
@@ -16,7 +16,6 @@ use crate::array::GridBox;
 use crate::array::coding::Coding;
 use crate::array::layout::WideRegion;
 use crate::array::rows::Shared;
-use crate::array::storage::Storage;
 use crate::backend::cpu;
 use crate::error::Error;
 
@@ -360,12 +359,22 @@ fn pieces(
 
 impl DeviceLaunch<'_> {
     /// The arrays written that hold codes.
-    pub(super) fn counting(&self) -> SmallVec<[(usize, Arc<Storage>); 2]> {
+    pub(super) fn counting(&self) -> Counting {
         let written = self.args.iter().zip(&self.prepared.args).enumerate().filter(|(_, (_, plan))| plan.written);
         let coded = written.filter_map(|(n, (arg, _))| match arg {
             DeviceArg::Tiled(array) => array.storage.coding().map(|_| (n, array.storage.clone())),
             _ => None,
         });
         coded.collect()
+    }
+
+    /// The same of so many steps in one launch, by step: they write the two arrays in turn.
+    pub(super) fn counting_steps(&self, steps: usize) -> Counting {
+        let Some(of) = &self.prepared.steps else { return Counting::new() };
+        let pair = [of.pair.0, of.pair.1].map(|arg| match self.args.get(arg) {
+            Some(DeviceArg::Tiled(array)) => Some(array.storage.clone()),
+            _ => None,
+        });
+        (0..steps).filter_map(|step| Some((step, pair[step % 2].clone()?))).collect()
     }
 }
