@@ -4,9 +4,10 @@ mod emit_support;
 
 use emit_support::compare::{contents, same};
 use emit_support::host::{Grid, Grids, Launch, Rng, plan, source};
-use emit_support::samples::{CELL, F32, F64, I32, bind, typed};
+use emit_support::samples::{CELL, F32, F64, I32, bind, first_in_format, in_format, typed};
 use emit_support::{nvrtc, pocl};
 use tida_kernels::analysis::analyse;
+use tida_kernels::codec::Format;
 use tida_kernels::element::{ElementType, ScalarType};
 use tida_kernels::emit::{Param, Source};
 use tida_kernels::interp::run_box;
@@ -133,11 +134,14 @@ fn written(element: ElementType, extent: &[i64], rng: &mut Rng) -> Grid {
 }
 
 fn product(n: [i64; 3], cut: bool, rng: &mut Rng) -> (Kernel, Launch) {
-    let kernel = gemm();
+    product_of(gemm(), n, cut, rng)
+}
+
+fn product_of(kernel: Kernel, n: [i64; 3], cut: bool, rng: &mut Rng) -> (Kernel, Launch) {
     let grids = vec![
-        written(F32, &[n[0], n[1]], rng),
-        whole(F32, &[n[0], n[2]], cut, rng),
-        whole(F32, &[n[2], n[1]], cut, rng),
+        written(kernel.args[0].element, &[n[0], n[1]], rng),
+        whole(kernel.args[1].element, &[n[0], n[2]], cut, rng),
+        whole(kernel.args[2].element, &[n[2], n[1]], cut, rng),
     ];
     let launch = launch(&kernel, grids, &[n[0], n[1]], vec![Value::I64(n[2])]);
     (kernel, launch)
@@ -272,6 +276,53 @@ fn products_and_bodies_come_from_tiles() {
             let plan = Plan { dialect: Dialect::Cuda, ..plan };
             nvrtc::compile(&emit_support::host::source(&kernel, &plan).text);
         }
+    }
+}
+
+/// Tiles hold the values of arrays that hold codes: nothing but what fetches them decodes.
+#[test]
+fn codes_are_decoded_as_tiles_are_fetched() {
+    let mut rng = Rng(17);
+    let range = |bits| Format::Range { bits, min: -1.0, max: 1.0 };
+    let kernels = [
+        in_format(&gemm(), &range(16)),
+        in_format(&gemm(), &range(8)),
+        in_format(&gemm(), &Format::Half),
+        first_in_format(&gemm(), &Format::Bfloat, 2),
+    ];
+    for (kernel, cut) in kernels.into_iter().zip([false, true, false, false]) {
+        let (kernel, launch) = product_of(kernel, [21, 20, 40], cut, &mut rng);
+        let expected = expected(&kernel, &launch);
+        for how in [Cache::Rbi, Cache::Preload, Cache::Rbc, Cache::Tma] {
+            let plain = plan(&kernel, &launch.grids, Dialect::OpenCl, Goal::Sweep, false, false);
+            let plan = Plan { block: [8, 4, 1], cache: cached(&kernel, &launch, how), width: 16, ..plain };
+            let source = check(&kernel, &launch, &plan, &expected, &format!("{how:?}, cut {cut}"));
+            assert!(source.text.contains("f32 a_tile["), "{}", source.text);
+            if how == Cache::Rbi {
+                let inner = source.text.split("sum = sum + ").nth(1).and_then(|rest| rest.lines().next());
+                assert!(inner.is_some_and(|line| !line.contains("decode")), "{}", source.text);
+            }
+            let cuda = emit_support::host::source(&kernel, &Plan { dialect: Dialect::Cuda, ..plan }).text;
+            nvrtc::compile(&cuda);
+        }
+    }
+    // Values around the cell, and a row for each thread: twice the bytes of what memory holds.
+    let kernel = in_format(&jacobi(), &range(32));
+    let extent = [19, 23];
+    let grids = vec![
+        written(kernel.args[0].element, &extent, &mut rng),
+        Grid::tiled(Access::Read, kernel.args[1].element, &[-1, -1], &[extent[0] + 1, extent[1] + 2], &mut rng),
+    ];
+    let launch = launch(&kernel, grids, &extent, vec![]);
+    let expected = expected(&kernel, &launch);
+    let plain = plan(&kernel, &launch.grids, Dialect::OpenCl, Goal::Sweep, false, false);
+    for how in [Cache::Rbi, Cache::Rbc] {
+        let plan = Plan { block: [8, 4, 1], cache: cached(&kernel, &launch, how), ..plain.clone() };
+        let source = check(&kernel, &launch, &plan, &expected, &format!("{how:?}"));
+        assert!(source.text.contains("f64 u_tile["), "{}", source.text);
+        let scopes = sharing(&kernel, &analyse(&kernel)).planned(&kernel, &plan);
+        assert_eq!(scopes[0].bytes(&kernel, &plan), 6 * 11 * 8);
+        nvrtc::compile(&emit_support::host::source(&kernel, &Plan { dialect: Dialect::Cuda, ..plan }).text);
     }
 }
 

@@ -8,6 +8,7 @@ use emit_support::host::{Grid, Grids, Launch, Rng, plan, source};
 use emit_support::samples::bind;
 use emit_support::{nvrtc, pocl, samples};
 use tida_kernels::analysis::{IndexForm, Symbol, analyse};
+use tida_kernels::codec::Format;
 use tida_kernels::element::ScalarType;
 use tida_kernels::interp::{run_box, run_groups};
 use tida_kernels::ir::{Access, Kernel};
@@ -173,12 +174,16 @@ fn sweeps_are_those_of_the_interpreter() {
 
 #[test]
 fn groups_are_those_of_the_interpreter() {
-    let (kernel, mut rng) = (samples::groups(), Rng(11));
-    assert_eq!(analyse(&kernel).refused(&kernel), None);
-    for (far, many, narrow) in [(3, false, true), (2, true, false), (60, true, true)] {
-        let mut launch = launch(&kernel, &[9, 150], 4, &[], &mut rng);
-        launch.captures[0] = Value::I64(far);
-        assert_eq!(check_sweep(&kernel, &launch, false, many, narrow, "groups"), far > 3);
+    let (plain, mut rng) = (samples::groups(), Rng(11));
+    // Values of one array saturate as they are stored.
+    let coded = samples::in_format(&plain, &Format::Range { bits: 16, min: -1.0, max: 3.0 });
+    for kernel in [plain, coded] {
+        assert_eq!(analyse(&kernel).refused(&kernel), None);
+        for (far, many, narrow) in [(3, false, true), (2, true, false), (60, true, true)] {
+            let mut launch = launch(&kernel, &[9, 150], 4, &[], &mut rng);
+            launch.captures[0] = Value::I64(far);
+            assert_eq!(check_sweep(&kernel, &launch, false, many, narrow, "groups"), far > 3);
+        }
     }
 }
 

@@ -5,13 +5,13 @@ mod emit_support;
 
 use emit_support::compare::{contents, same};
 use emit_support::host::{Grid, Grids, Launch, Rng, plan, source};
-use emit_support::samples::{F32, F64, bind, typed};
+use emit_support::samples::{F32, F64, bind, first_in_format, in_format, typed};
 use emit_support::{nvrtc, pocl, samples};
 use tida_kernels::analysis::analyse;
-use tida_kernels::codec::{Codec, Format};
+use tida_kernels::codec::Format;
 use tida_kernels::element::{ElementType, ScalarType};
 use tida_kernels::interp::run_box;
-use tida_kernels::ir::{Access, Coded, Kernel, Type, coded};
+use tida_kernels::ir::{Access, Kernel, Type};
 use tida_kernels::plan::wide::{Beside, side, wide};
 use tida_kernels::plan::{Dialect, FoldOp, Goal, Plan};
 use tida_kernels::quote::build::*;
@@ -20,28 +20,6 @@ use tida_kernels::scalar::{Value, ops};
 
 /// Ghosts along each axis but the last, and along the last: what is aligned without them is so with them.
 const GHOST: [i64; 2] = [2, 8];
-
-/// The kernel with all floats of its arrays in a format.
-fn in_format(kernel: &Kernel, format: &Format) -> Kernel {
-    first_in_format(kernel, format, kernel.args.len())
-}
-
-/// The same of the first arguments alone.
-fn first_in_format(kernel: &Kernel, format: &Format, many: usize) -> Kernel {
-    let of = |arg: &tida_kernels::ir::Arg| {
-        let ElementType::Scalar(ty) = arg.element else { return None };
-        let codec = Some(Codec::new(ty, format).ok()??);
-        let element = ElementType::Scalar(codec.map_or(ty, |codec| codec.code()));
-        (arg.access != Access::Table).then(|| Coded {
-            element,
-            codecs: vec![codec],
-            counted: arg.access == Access::Write,
-        })
-    };
-    let args: Vec<Option<Coded>> =
-        kernel.args.iter().enumerate().map(|(n, arg)| of(arg).filter(|_| n < many)).collect();
-    coded(kernel, &args, &vec![true; args.len()]).unwrap()
-}
 
 /// A launch over boxes side by side along the last axis, of arrays with random codes.
 fn launch(kernel: &Kernel, extent: &[i64], cuts: &[i64], rng: &mut Rng) -> Launch {

@@ -128,7 +128,7 @@ fn in_format(kernel: &Kernel, format: impl Fn(ScalarType) -> Format) -> Kernel {
     }
     let args: Vec<Option<Coded>> = (kernel.args.iter())
         .map(|arg| match arg.element {
-            ElementType::Scalar(ty) if ty.is_float() && arg.access != Access::Table => {
+            ElementType::Scalar(ty) if ty.is_float() && !matches!(arg.access, Access::Table | Access::Shared) => {
                 let codec = Codec::new(ty, &format(ty)).unwrap();
                 Some(Coded { element: stored(ty, &codec), codecs: vec![codec], counted: arg.access == Access::Write })
             }

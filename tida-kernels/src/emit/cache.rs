@@ -13,7 +13,7 @@ use super::shared::{Reader, Shared, component_path};
 use super::text::Text;
 use super::types::{integer, memory};
 use crate::element::ScalarType;
-use crate::ir::{Access, Component, ExprId};
+use crate::ir::{Access, Component, ExprId, ExprKind};
 use crate::plan::cache::{Cache, Scope, Tile, threads as width_along};
 use crate::plan::{Dialect, Goal};
 
@@ -93,6 +93,19 @@ impl Shared<'_> {
         types.get(component as usize).copied().unwrap_or(ScalarType::U8)
     }
 
+    /// What a tile holds of a component.
+    pub(super) fn held_type(&self, at: (usize, usize), component: u32) -> ScalarType {
+        self.tile(at).scalar(self.kernel, component).unwrap_or(ScalarType::U8)
+    }
+
+    /// What a tile holds of a component, of what memory holds of it.
+    pub(super) fn decoded(&mut self, at: (usize, usize), component: u32, value: String) -> String {
+        match self.tile(at).codecs.get(&component).copied() {
+            Some(codec) => format!("{}({value})", self.decode(codec)),
+            None => value,
+        }
+    }
+
     /// A name for something of a walk.
     pub(super) fn of_walk(&mut self, scope: usize, word: &str) -> String {
         let walk = |n: usize| self.scopes[n].walk.as_ref().map_or("", |walk| walk.name.as_str());
@@ -117,10 +130,12 @@ impl Shared<'_> {
         self.scopes[at.0].walk.is_some() && self.plan.cached(self.tile(at).arg).is_ahead()
     }
 
-    /// What copies so many values of a tile while the thread goes on, if the language and the values have it.
+    /// What copies so many values of a tile while the thread goes on, if the language and the values have it. Codes are decoded
+    /// on their way.
     pub(super) fn ahead(&mut self, at: (usize, usize), component: u32, values: i64) -> Option<String> {
         let bytes = self.component_type(self.tile(at).arg, component).size() as i64 * values;
-        let has = self.is_ahead(at) && self.dialect() == Dialect::Cuda && (4..=16).contains(&bytes);
+        let copied = self.tile(at).codecs.is_empty() && (4..=16).contains(&bytes);
+        let has = self.is_ahead(at) && self.dialect() == Dialect::Cuda && copied;
         has.then(|| self.helper(Helper::Ahead(bytes as u8)))
     }
 }
@@ -138,7 +153,7 @@ pub(super) fn declare(shared: &mut Shared<'_>, text: &mut Text) {
         let cells = shared.shape(at).cells * if shared.is_ahead(at) { 2 } else { 1 };
         let align = if by_map(shared, at) { 128 } else { 16 };
         for component in shared.tile(at).components.clone() {
-            let ty = memory(shared.component_type(shared.tile(at).arg, component));
+            let ty = memory(shared.held_type(at, component));
             let name = shared.tile_name(at, component);
             text.line(match shared.dialect() {
                 Dialect::Cuda => format!("__shared__ __align__({align}) {ty} {name}[{cells}];"),
@@ -429,7 +444,7 @@ pub(super) fn fetch(shared: &mut Shared<'_>, text: &mut Text, at: (usize, usize)
                 let ahead = shared.ahead(at, *component, 1).filter(|_| is_place);
                 text.line(match ahead {
                     Some(helper) => format!("{helper}(&{name}[{place}], &{value});"),
-                    None => format!("{name}[{place}] = {value};"),
+                    None => format!("{name}[{place}] = {};", shared.decoded(at, *component, value)),
                 });
             }
         });
@@ -498,7 +513,15 @@ impl<'a> Writer<'_, 'a> {
         known && plan.goal == Goal::Sweep && !plan.checked && self.shared.is_single(arg)
     }
 
-    /// A read from a tile, if the plan has one for it.
+    /// A read of a value from a tile that was fetched as codes, if there is one for it.
+    pub fn decoded_read(&mut self, id: ExprId) -> Option<String> {
+        let ExprKind::Load { arg, index, component } = &self.body[id].kind else { return None };
+        let at = self.shared.tile_of(id)?;
+        self.shared.tile(at).codecs.get(&component.base)?;
+        self.tile_read(id, *arg as usize, index, component)
+    }
+
+    /// A read from a tile, if the plan has one for it: of a value, if memory holds codes.
     pub fn tile_read(&mut self, id: ExprId, arg: usize, index: &[ExprId], component: &Component) -> Option<String> {
         let at = self.shared.tile_of(id)?;
         if self.shared.plan.cached(arg) == Cache::Rbc {
@@ -544,7 +567,9 @@ impl<'a> Writer<'_, 'a> {
         let Shape { steps, .. } = self.shared.shape(at);
         let tile = self.shared.tile_name(at, component.base);
         let name = self.shared.own(&format!("look_up_{tile}"));
-        self.shared.used.lookups.insert(name.clone(), (reader, steps));
+        let codec = self.shared.tile(at).codecs.get(&component.base).copied();
+        codec.into_iter().for_each(|codec| drop(self.shared.decode(codec)));
+        self.shared.used.lookups.insert(name.clone(), (reader, steps, codec));
         format!("{name}({})", values.join(", "))
     }
 }
@@ -552,10 +577,11 @@ impl<'a> Writer<'_, 'a> {
 /// The functions that look whether a tile has a cell.
 pub(super) fn lookups(shared: &mut Shared<'_>) -> Text {
     let mut text = Text::default();
-    for (name, (reader, steps)) in shared.used.lookups.clone() {
+    for (name, (reader, steps, codec)) in shared.used.lookups.clone() {
         let dialect = shared.dialect();
         let of = &shared.kernel.args[reader.arg];
-        let ty = memory(shared.component_type(reader.arg, reader.base as u32));
+        let ty = codec.map_or(shared.component_type(reader.arg, reader.base as u32), |codec| codec.value());
+        let ty = memory(ty);
         let space = if dialect == Dialect::OpenCl { "const __local " } else { "const " };
         let mut params = vec![format!("{space}{ty}* tile")];
         params.extend((0..of.rank).map(|axis| format!("i64 from{axis}")));
@@ -570,8 +596,9 @@ pub(super) fn lookups(shared: &mut Shared<'_>) -> Text {
                 steps.iter().enumerate().map(|(d, step)| (*step, format!("({cast}i{d} - from{d})"))).collect();
             let place = sum(dialect, ScalarType::I64, &place, 0);
             text.line(format!("if ({}) return tile[{place}];", tests.join(" && ")));
-            let reader = shared.reader(reader.clone());
-            text.line(format!("return {reader}({});", names.join(", ")));
+            let value = format!("{}({})", shared.reader(reader.clone()), names.join(", "));
+            let value = codec.map_or(value.clone(), |codec| format!("{}({value})", shared.decode(codec)));
+            text.line(format!("return {value};"));
         });
         text.line("");
     }

@@ -118,13 +118,19 @@ impl<'a> Writer<'_, 'a> {
                 {
                     return Piece::whole(value);
                 }
+                if let Some(value) = self.decoded_read(*x) {
+                    return Piece::whole(value);
+                }
                 let name = self.shared.decode(*codec);
                 Piece::whole(format!("{name}({})", self.text_of(*x)))
             }
             ExprKind::Encode { codec, value, counted } => {
                 let (name, value) = (self.shared.encode(*codec, counted.is_some()), self.text_of(*value));
                 Piece::whole(match counted {
-                    Some(arg) => format!("{name}({value}, {}, {arg})", self.shared.fault()),
+                    Some(arg) => {
+                        let place = self.shared.counter(*arg);
+                        format!("{name}({value}, {}, {place})", self.shared.fault())
+                    }
                     None => format!("{name}({value})"),
                 })
             }

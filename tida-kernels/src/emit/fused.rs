@@ -33,6 +33,9 @@ struct Streams<'s> {
     ty: &'static str,
     /// The function of a step takes the numbers of its cell.
     placed: bool,
+    /// It is told where to count what saturates: of each step the block counts the cells whose results it would store, so that
+    /// those which several blocks compute are counted once.
+    counts: bool,
     /// Arrays, distances between planes and positions of the two arrays: first the one that is read.
     arrays: [String; 2],
     strides: [String; 2],
@@ -49,7 +52,7 @@ pub(super) fn steps(shared: &mut Shared<'_>, main: &mut Text, body: Text) -> Tex
     let (Some(steps), Some(fused)) = (shared.fused.clone(), &plan.fused) else { return Text::default() };
     let rank = steps.rank;
     let ty = memory(steps.scalar);
-    let (function, placed, rest) = function(shared, &steps, body, ty);
+    let (function, [placed, counts], rest) = function(shared, &steps, body, ty);
     let names = |what: &str, shared: &mut Shared<'_>| {
         let (inp, out) =
             (format!("{}_{what}", shared.args[steps.pair.1]), format!("{}_{what}", shared.args[steps.pair.0]));
@@ -71,6 +74,7 @@ pub(super) fn steps(shared: &mut Shared<'_>, main: &mut Text, body: Text) -> Tex
         rank,
         ty,
         placed,
+        counts,
         arrays,
         strides,
         positions,
@@ -150,8 +154,9 @@ fn numbers(shared: &Shared<'_>, main: &Text) -> Text {
     text
 }
 
-/// The function of a step: what a cell becomes. Whether it takes the numbers of its cell, and what else it is given.
-fn function(shared: &mut Shared<'_>, steps: &Steps, body: Text, ty: &str) -> (Text, bool, Vec<Declared>) {
+/// The function of a step: what a cell becomes. Whether it takes the numbers of its cell, and the place of what counts, and what
+/// else it is given.
+fn function(shared: &mut Shared<'_>, steps: &Steps, body: Text, ty: &str) -> (Text, [bool; 2], Vec<Declared>) {
     let (name, made) = (shared.own("step"), shared.own("made"));
     let given: Vec<String> = steps
         .offsets
@@ -167,12 +172,15 @@ fn function(shared: &mut Shared<'_>, steps: &Steps, body: Text, ty: &str) -> (Te
         let t = shared.own(&format!("t{axis}"));
         inner.has_word(&t)
     });
+    let place = shared.own("place");
+    let counts = inner.has_word(&place);
     let mut rest = params(shared, false);
     rest.retain(|param| inner.has_word(&param.name));
     let mut all = given;
     if placed {
         all.extend((0..steps.rank).map(|axis| format!("const i32 {}", shared.own(&format!("t{axis}")))));
     }
+    all.extend(counts.then(|| format!("const u32 {place}")));
     all.extend(rest.iter().map(|param| param.text.clone()));
     let mut text = Text::default();
     let inline = if shared.dialect() == Dialect::Cuda { " __forceinline__" } else { "" };
@@ -180,7 +188,7 @@ fn function(shared: &mut Shared<'_>, steps: &Steps, body: Text, ty: &str) -> (Te
     text.append(inner);
     text.line("}");
     text.line("");
-    (text, placed, rest)
+    (text, [placed, counts], rest)
 }
 
 impl Streams<'_> {
@@ -444,6 +452,7 @@ impl Streams<'_> {
             given.push(shared.own("in0"));
             given.extend((1..self.rank).map(|axis| self.of(shared, "in", axis, cell)));
         }
+        given.extend(self.counts.then(|| shared.own(&format!("place_{cell}"))));
         let number = step - 1;
         given.extend(self.rest.iter().map(|Declared { param, name, .. }| match param {
             Param::Capture(n) if selects(shared, *n as usize) => (number % i64::from(self.fused.kernels)).to_string(),
@@ -460,6 +469,7 @@ impl Streams<'_> {
         let mut names = BTreeMap::new();
         let (mut calls, mut again) = (Vec::new(), Vec::new());
         self.ask(shared, text, step);
+        self.counters(shared, text, step);
         let mirrors = !self.away && self.mirrors(0..self.rank);
         for cell in 0..self.cells() {
             let value = shared.own(&format!("value_{cell}"));

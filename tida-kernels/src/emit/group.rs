@@ -309,6 +309,7 @@ fn filled(shared: &mut Shared<'_>, text: &mut Text, group: &Group, of: &GroupArr
         return;
     };
     let source = shared.plane(arg, 0);
+    let decode = of.codec.map_or(String::new(), |codec| shared.decode(codec));
     let of_group = shared.group(arg);
     let mut place = shared.field(Field::First(of_group.into()));
     if shared.plan.narrow {
@@ -328,7 +329,9 @@ fn filled(shared: &mut Shared<'_>, text: &mut Text, group: &Group, of: &GroupArr
     let after = of.shape.iter().zip(&group.extent).zip(&of.lo);
     let after: Vec<i64> = after.map(|((n, extent), lo)| i64::from(*n) - i64::from(*extent) + lo).collect();
     let there = existing(shared, &at, &of.lo, &after);
-    text.line(format!("{name}[{n}] = {there} ? {source}[{place}] : 0;"));
+    let value = format!("{source}[{place}]");
+    let value = if decode.is_empty() { value } else { format!("{decode}({value})") };
+    text.line(format!("{name}[{n}] = {there} ? {value} : 0;"));
     text.depth -= 1;
     text.line("}");
 }

@@ -23,7 +23,7 @@ pub(super) enum Helper {
     Bits(ScalarType),
     /// A float of bits.
     OfBits(ScalarType),
-    /// Counts a value of an argument that saturated.
+    /// Counts a value that saturated, at a place of the record; beyond its end nothing is counted.
     Saturated,
     /// A half as `f32`, and back.
     OfHalf,
@@ -172,7 +172,7 @@ impl Helpers {
         let faults = |h: &Helper| matches!(h, Helper::RaiseDivision | Helper::RaiseEntry | Helper::RaiseRange);
         let counts = self.0.contains(&Helper::Saturated);
         if counts || self.0.iter().any(faults) {
-            let more = if counts { " u32 saturated[8];" } else { "" };
+            let more = if counts { format!(" u32 saturated[{}];", super::COUNTERS) } else { String::new() };
             text.line(format!("typedef struct {{ u32 claimed; u32 kind; i64 data[7];{more} }} Fault;"));
             text.line("");
         }

@@ -129,6 +129,9 @@ pub enum Field {
     PartHi,
 }
 
+/// Counters of values that saturate: a launch of several steps of a kernel that counts has no more steps.
+pub const COUNTERS: usize = 8;
+
 /// What a kernel leaves when a cell raises a fault or a value saturates: 96 bytes, zero before the launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
@@ -139,8 +142,8 @@ pub struct FaultRecord {
     pub kind: u32,
     /// Entry: index and length. Out of range: argument, then the index along each axis.
     pub data: [i64; 7],
-    /// By argument: values that saturated as they were stored.
-    pub saturated: [u32; 8],
+    /// By argument, or by step of several ([`Plan::fused`]): values that saturated as they were stored.
+    pub saturated: [u32; COUNTERS],
 }
 
 /// Emits a kernel.

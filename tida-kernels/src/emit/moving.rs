@@ -137,7 +137,7 @@ pub(super) fn at_once(shared: &Shared<'_>, at: (usize, usize)) -> i64 {
         let last = extent.last().is_some_and(|last| last % each == 0);
         rows && moves && last && tile.components.iter().all(alike)
     };
-    let cuda = shared.is_ahead(at) && shared.dialect() == Dialect::Cuda;
+    let cuda = shared.is_ahead(at) && shared.dialect() == Dialect::Cuda && tile.codecs.is_empty();
     [4, 2].into_iter().find(|each| cuda && all(*each)).unwrap_or(1)
 }
 
@@ -209,7 +209,7 @@ pub(super) fn next(shared: &mut Shared<'_>, text: &mut Text, moving: &Moving, ha
         let address = if from.is_empty() { pointer.clone() } else { format!("{pointer} + {from}") };
         lines.push(match shared.ahead(moving.at, *component, moving.each) {
             Some(helper) => format!("if ({test}) {helper}(&{target}, {address});"),
-            None => format!("if ({test}) {target} = {source};"),
+            None => format!("if ({test}) {target} = {};", shared.decoded(moving.at, *component, source)),
         });
     }
     match &moving.even {

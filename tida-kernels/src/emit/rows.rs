@@ -15,7 +15,8 @@ pub(super) fn by_rows(shared: &Shared<'_>, at: (usize, usize)) -> bool {
     let arg = shared.tile(at).arg;
     let placed = shared.kernel.args[arg].access != Access::All || shared.is_single(arg);
     let long = shared.shape(at).extent.last().is_some_and(|cells| *cells >= LEAST);
-    shared.dialect() == Dialect::OpenCl && shared.is_ahead(at) && placed && long
+    let plain = shared.tile(at).codecs.is_empty();
+    shared.dialect() == Dialect::OpenCl && shared.is_ahead(at) && placed && long && plain
 }
 
 /// The events of a walk: that of its copies, and none.

@@ -50,8 +50,8 @@ pub(super) struct Used {
     pub single: BTreeSet<usize>,
     /// Those of them that components after the first are read of.
     pub single_planes: BTreeSet<usize>,
-    /// Functions that look into a tile before they read: their reader, and the tile's steps.
-    pub lookups: BTreeMap<String, (Reader, Vec<i64>)>,
+    /// Functions that look into a tile before they read: their reader, the tile's steps, and how memory holds its values.
+    pub lookups: BTreeMap<String, (Reader, Vec<i64>, Option<Codec>)>,
     /// Functions that look into tagged lines before they read.
     pub tags: BTreeMap<String, Reader>,
     /// Functions that check where a slot of a group is: the array, and whether they write.
@@ -232,6 +232,11 @@ impl<'a> Shared<'a> {
     pub fn encode(&mut self, codec: Codec, counted: bool) -> String {
         let number = self.number(&codec);
         self.helper(Helper::Encode(number, codec, counted))
+    }
+
+    /// The place of what counts values of an argument that saturate. A step of several is told its own.
+    pub fn counter(&mut self, arg: u32) -> String {
+        if self.fused.is_some() { self.own("place") } else { arg.to_string() }
     }
 
     fn number(&self, codec: &Codec) -> u8 {
@@ -475,7 +480,13 @@ fn proven(analysis: &Analysis, number: usize, arg: &Arg) -> BTreeSet<Vec<i64>> {
 
 /// The codecs of a kernel, each once.
 fn codecs(kernel: &Kernel) -> Vec<Codec> {
-    let mut codecs = Vec::new();
+    let arrays = kernel.group.iter().flat_map(|group| &group.arrays);
+    let mut codecs: Vec<Codec> = Vec::new();
+    for codec in arrays.filter_map(|array| array.codec) {
+        if !codecs.contains(&codec) {
+            codecs.push(codec);
+        }
+    }
     for expr in &kernel.body.exprs {
         if let ExprKind::Decode(codec, _) | ExprKind::Encode { codec, .. } = &expr.kind
             && !codecs.contains(codec)

@@ -216,7 +216,10 @@ impl<'a> Writer<'_, 'a> {
     /// Whether threads fetch some tile of a walk ahead, each its cells.
     fn by_threads(&self, scope: usize) -> bool {
         let mut tiles = (0..self.shared.scopes[scope].tiles.len()).map(|tile| (scope, tile));
-        self.shared.dialect() == Dialect::Cuda && tiles.any(|at| self.shared.is_ahead(at) && !by_map(self.shared, at))
+        let copied = |at: (usize, usize)| {
+            self.shared.is_ahead(at) && !by_map(self.shared, at) && self.shared.tile(at).codecs.is_empty()
+        };
+        self.shared.dialect() == Dialect::Cuda && tiles.any(copied)
     }
 
     /// Ends a group of copies that go on by themselves.

@@ -46,6 +46,7 @@ impl<'m> Shared<'m> {
                 each_point(&array.lo, &hi, |t| {
                     let cell: Vec<i64> = t.iter().zip(lo).map(|(t, lo)| t + lo).collect();
                     let value = memory.load(arg as usize, 0, &cell);
+                    let value = value.map(|value| array.codec.map_or(value, |codec| codec.decode(value.bits() as u32)));
                     if let (Some(value), Some(slot)) = (value, array.slot(t).and_then(|slot| values.get_mut(slot))) {
                         *slot = value;
                     }

@@ -3,6 +3,8 @@
 //! Everything after this pass sees arrays of narrower scalars and a little more arithmetic. So what moves or shares what
 //! memory holds (registers of a march, tiles, steps of one launch) does so with codes.
 
+use std::sync::Arc;
+
 use super::lower::compact::compact;
 use super::{
     Access, Arg, Block, Body, Component, Expr, ExprId, ExprKind, Kernel, Local, LocalId, Span, Stmt, StmtKind, Type,
@@ -36,20 +38,25 @@ pub struct NotCoded {
 /// The codec defines what an array holds: a cell is rounded once, when the kernel is done with it. What the kernel reads
 /// back of a cell that it writes is what it wrote.
 ///
+/// In a kernel over groups each thread keeps what it reads back of its cell until the last phase has ended, and what is fetched is
+/// decoded as it is.
+///
 /// # Errors
-/// A kernel over groups; one that reads back components that it chooses at run time.
+/// A kernel that reads back components that it chooses at run time.
 pub fn coded(kernel: &Kernel, args: &[Option<Coded>], overwrites: &[bool]) -> Result<Kernel, NotCoded> {
     let mut made = kernel.clone();
     for (number, (arg, coded)) in made.args.iter_mut().zip(args).enumerate() {
         let Some(coded) = coded else { continue };
-        if kernel.group.is_some() {
-            let found = format!("`{}`, kept in fewer bits, in a kernel over groups", arg.name);
-            return Err(NotCoded { arg: number, found });
-        }
         arg.element = coded.element;
-        let mut pass = Pass { body: &mut made.body, arg: number as u32, coded, rank: made.rank };
+        let in_group = made.group.is_some();
+        let mut pass = Pass { body: &mut made.body, arg: number as u32, coded, rank: made.rank, in_group };
         let known = overwrites.get(number).copied().unwrap_or(false);
-        pass.run(arg, known).map_err(|found| NotCoded { arg: number, found })?;
+        let kept = pass.run(arg, known).map_err(|found| NotCoded { arg: number, found })?;
+        let Some(group) = &mut made.group else { continue };
+        group.privates.extend(kept.iter().map(|kept| kept.local));
+        for array in group.arrays.iter_mut().filter(|array| array.fetch == Some(number as u32)) {
+            array.codec = coded.codecs.first().copied().flatten();
+        }
     }
     made.body = compact(&made.body);
     Ok(made)
@@ -60,6 +67,7 @@ struct Pass<'a> {
     arg: u32,
     coded: &'a Coded,
     rank: usize,
+    in_group: bool,
 }
 
 /// A component that is read back.
@@ -74,7 +82,8 @@ impl Pass<'_> {
         self.coded.codecs.get(component.base as usize).copied().flatten()
     }
 
-    fn run(&mut self, arg: &Arg, overwritten: bool) -> Result<(), String> {
+    /// Gives what is kept in locals.
+    fn run(&mut self, arg: &Arg, overwritten: bool) -> Result<Vec<Kept>, String> {
         let mut loads: Vec<ExprId> = Vec::new();
         for (n, expr) in self.body.exprs.iter().enumerate() {
             if let ExprKind::Load { arg, component, .. } = &expr.kind
@@ -102,7 +111,7 @@ impl Pass<'_> {
             block.splice(0..0, first);
         }
         self.body.block = block;
-        Ok(())
+        Ok(kept)
     }
 
     /// The components that are both read and written, each with a local of its own.
@@ -187,19 +196,35 @@ impl Pass<'_> {
         (0..self.rank as u32).map(|axis| self.push(span, ScalarType::I64, ExprKind::Coordinate(axis))).collect()
     }
 
+    /// Statements that each thread runs for its cell.
+    fn by_threads(&mut self, span: Span, block: Block) -> Block {
+        if !self.in_group {
+            return block;
+        }
+        let thread = self.body.locals.len() as LocalId;
+        let point = Type::Array(Arc::new(Type::Scalar(ScalarType::I64)), self.rank);
+        self.body.locals.push(Local { name: "_t".into(), ty: point });
+        vec![Stmt { span, kind: StmtKind::Phase { thread, around: vec![[0, 0]; self.rank], body: block } }]
+    }
+
     /// What is read back starts as what memory holds, unless it is written first.
     fn starts(&mut self, span: Span, kept: &[Kept], overwritten: bool) -> Block {
-        let start = |(local, value)| Stmt { span, kind: StmtKind::Let(local, Some(value)) };
-        let mut block = Vec::new();
+        let (mut block, mut held) = (Vec::new(), Vec::new());
         for Kept { component, codec, local } in kept {
-            let value = if overwritten {
-                self.push(span, codec.value(), ExprKind::Literal(Value::from_bits(codec.value(), 0)))
-            } else {
+            let mut value = self.push(span, codec.value(), ExprKind::Literal(Value::from_bits(codec.value(), 0)));
+            if !overwritten {
                 let (index, component) = (self.here(span), Component { base: *component, dynamic: Vec::new() });
                 let code = self.push(span, codec.code(), ExprKind::Load { arg: self.arg, index, component });
-                self.push(span, codec.value(), ExprKind::Decode(*codec, code))
-            };
-            block.push(start((*local, value)));
+                let decoded = self.push(span, codec.value(), ExprKind::Decode(*codec, code));
+                match self.in_group {
+                    true => held.push(Stmt { span, kind: StmtKind::Assign(*local, Vec::new(), decoded) }),
+                    false => value = decoded,
+                }
+            }
+            block.push(Stmt { span, kind: StmtKind::Let(*local, Some(value)) });
+        }
+        if !held.is_empty() {
+            block.extend(self.by_threads(span, held));
         }
         block
     }
@@ -213,7 +238,7 @@ impl Pass<'_> {
             let component = Component { base: *component, dynamic: Vec::new() };
             block.push(Stmt { span, kind: StmtKind::Store { arg: self.arg, index, component, value } });
         }
-        block
+        self.by_threads(span, block)
     }
 }
 
@@ -236,7 +261,7 @@ fn stores(block: &Block, of: u32, f: &mut impl FnMut(&Component)) {
     }
 }
 
-/// Puts statements before each place where the cell ends early.
+/// Puts statements before each place where the cell ends early, or the group.
 fn leave(block: &mut Block, end: &Block, in_loop: bool) {
     let mut at = 0;
     while at < block.len() {
@@ -245,7 +270,7 @@ fn leave(block: &mut Block, end: &Block, in_loop: bool) {
                 leave(then, end, in_loop);
                 leave(otherwise, end, in_loop);
             }
-            StmtKind::For { body, .. } | StmtKind::Phase { body, .. } => leave(body, end, true),
+            StmtKind::For { body, .. } => leave(body, end, true),
             StmtKind::While { head, body, .. } => {
                 leave(head, end, true);
                 leave(body, end, true);

@@ -122,6 +122,8 @@ pub struct GroupArray {
     pub shape: Vec<u32>,
     /// The argument whose cells it holds at the start, at the same indexes from the group's first cell; else zeros.
     pub fetch: Option<u32>,
+    /// How memory holds those cells, if not as they are ([`coded()`] puts it in).
+    pub codec: Option<Codec>,
 }
 
 impl GroupArray {

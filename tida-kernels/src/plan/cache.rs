@@ -12,7 +12,9 @@ use super::maps::BESIDE;
 use super::reads::{Reads, assigns, loads};
 use super::{Goal, Plan};
 use crate::analysis::{Analysis, ArrayAccess, IndexForm, NormalForm, Symbol};
-use crate::ir::{Access, Arg, Block, ExprId, Kernel, LocalId, StmtKind, has_while};
+use crate::codec::Codec;
+use crate::element::ScalarType;
+use crate::ir::{Access, Arg, Block, ExprId, ExprKind, Kernel, LocalId, StmtKind, has_while};
 
 /// How the reads of an argument are served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -89,6 +91,8 @@ pub struct Tile {
     pub arg: usize,
     /// The components that are read.
     pub components: BTreeSet<u32>,
+    /// Those of which memory holds codes: the tile holds their values, which were decoded as they were fetched.
+    pub codecs: BTreeMap<u32, Codec>,
     /// The box, along each axis of the argument.
     pub sides: Vec<Side>,
     /// The reads that are proven to be in it: cells from the low end of each side's own range.
@@ -184,11 +188,16 @@ impl Tile {
         self.served(walk, block, width) / self.extent(walk, rank, block, width).iter().product::<i64>().max(1)
     }
 
+    /// What it holds of a component.
+    pub fn scalar(&self, kernel: &Kernel, component: u32) -> Option<ScalarType> {
+        let codec = self.codecs.get(&component).map(Codec::value);
+        codec.or_else(|| kernel.args.get(self.arg)?.element.component_types().get(component as usize).copied())
+    }
+
     /// Bytes of shared memory in a plan.
     pub fn bytes(&self, walk: Option<&Walk>, kernel: &Kernel, plan: &Plan) -> u64 {
         let cells = self.cells(walk, kernel.rank, plan.block, plan.width).max(0).unsigned_abs();
-        let types = kernel.args.get(self.arg).map(|arg| arg.element.component_types()).unwrap_or_default();
-        let bytes = |n: &u32| types.get(*n as usize).map_or(8, |ty| ty.size() as u64);
+        let bytes = |n: &u32| self.scalar(kernel, *n).map_or(8, |ty| ty.size() as u64);
         // Each starts at a multiple of 16.
         let once: u64 = self.components.iter().map(|n| cells.saturating_mul(bytes(n)).next_multiple_of(16)).sum();
         let how = plan.cached(self.arg);
@@ -350,10 +359,24 @@ pub fn sharing(kernel: &Kernel, analysis: &Analysis) -> Sharing {
     let around = finder.around();
     finder.scopes.extend(around);
     for tile in finder.scopes.iter_mut().flat_map(|scope| &mut scope.tiles) {
-        let types = kernel.args.get(tile.arg).map(|arg| arg.element.component_types()).unwrap_or_default();
-        tile.quad = 16 / types.iter().map(|ty| ty.size() as i64).max().unwrap_or(16).clamp(1, 16);
+        tile.codecs = codecs(kernel, tile);
+        let types = tile.components.iter().filter_map(|component| tile.scalar(kernel, *component));
+        tile.quad = 16 / types.map(|ty| ty.size() as i64).max().unwrap_or(16).clamp(1, 16);
     }
     Sharing { scopes: finder.scopes, refused: None }
+}
+
+/// How memory holds the components of a tile.
+fn codecs(kernel: &Kernel, tile: &Tile) -> BTreeMap<u32, Codec> {
+    let of = |kind: &ExprKind| match kind {
+        ExprKind::Decode(codec, code) => match &kernel.body[*code].kind {
+            ExprKind::Load { arg, component, .. } if *arg as usize == tile.arg => Some((component.base, *codec)),
+            _ => None,
+        },
+        _ => None,
+    };
+    let all = kernel.body.exprs.iter().filter_map(|expr| of(&expr.kind));
+    all.filter(|(component, _)| tile.components.contains(component)).collect()
 }
 
 /// Why threads that have no cell could not go along with a neighbour's. They compute what the last cell of the box
@@ -520,7 +543,8 @@ impl Tiles {
             let from =
                 |constants: Vec<i64>| constants.iter().zip(&sides).map(|(c, side)| c - side.form.constant).collect();
             let reads = reads.into_iter().map(|(id, (_, constants))| (id, from(constants))).collect();
-            tiles.push(Tile { arg, components, sides, reads, others: BTreeSet::new(), quad: 1 });
+            let (codecs, others) = Default::default();
+            tiles.push(Tile { arg, components, codecs, sides, reads, others, quad: 1 });
         }
         // Reads of no tile of their own may be in the first of their argument's.
         for id in ids {

@@ -65,7 +65,7 @@ pub fn maps(scopes: &[Scope], kernel: &Kernel, plan: &Plan) -> Vec<Map> {
     found
 }
 
-/// The map of a tile, if it can have one.
+/// The map of a tile, if it can have one: boxes bring bytes as they lie in memory.
 fn map(walk: &Walk, tile: &Tile, kernel: &Kernel, plan: &Plan) -> Option<Map> {
     let arg = kernel.args.get(tile.arg).filter(|arg| arg.access == Access::All && plan.dialect == Dialect::Cuda)?;
     let types = arg.element.component_types();
@@ -78,5 +78,5 @@ fn map(walk: &Walk, tile: &Tile, kernel: &Kernel, plan: &Plan) -> Option<Map> {
     let whole = row * size as i64 % ROW == 0 && bytes % PLACE == 0;
     let short = extent.iter().all(|cells| (1..=LONGEST).contains(cells));
     let map = Map { arg: tile.arg, components: types.len(), size, extent, boxes: tile.components.len() };
-    (dense && whole && short).then_some(map)
+    (dense && whole && short && tile.codecs.is_empty()).then_some(map)
 }

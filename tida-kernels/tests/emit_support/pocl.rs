@@ -10,7 +10,7 @@ use opencl3::device::{CL_DEVICE_TYPE_ALL, Device, get_all_devices};
 use opencl3::kernel::set_kernel_arg;
 use opencl3::memory::{Buffer, CL_MEM_READ_WRITE, ClMem};
 use opencl3::program::Program;
-use tida_kernels::emit::{Param, Source};
+use tida_kernels::emit::{FaultRecord, Param, Source};
 use tida_kernels::ir::Kernel;
 use tida_kernels::plan::{Goal, Plan};
 
@@ -113,7 +113,7 @@ pub fn run(
     let mut memories: Vec<Vec<u8>> = launch.grids.0.iter().map(|g| g.bytes.clone()).collect();
     let arrays = memories.len();
     memories.push(vec![0; out]);
-    memories.push(vec![0; 64]);
+    memories.push(vec![0; size_of::<FaultRecord>()]);
     let groups: Vec<Vec<_>> = match plan.many {
         true => vec![launch.boxes.clone()],
         false => launch.boxes.iter().map(|b| vec![b.clone()]).collect(),

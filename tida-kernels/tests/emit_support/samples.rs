@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use tida_kernels::codec::{Codec, Format};
 use tida_kernels::element::{ElementType, ScalarType};
-use tida_kernels::ir::{self, Access, Binding, Kernel, LowerInput, Type, lower, lower_group};
+use tida_kernels::ir::{self, Access, Arg, Binding, Coded, Kernel, LowerInput, Type, coded, lower, lower_group};
 use tida_kernels::plan::{FoldOp, Goal};
 use tida_kernels::quote::build::*;
 use tida_kernels::quote::*;
@@ -402,4 +403,26 @@ pub fn all() -> Vec<Sample> {
         Sample { name: "best", kernel: best(), goal: Goal::Segments(FoldOp::ArgMin), checked: false },
         Sample { name: "values", kernel: best(), goal: Goal::Values, checked: false },
     ]
+}
+
+/// The kernel with all floats of its arrays in a format.
+pub fn in_format(kernel: &Kernel, format: &Format) -> Kernel {
+    first_in_format(kernel, format, kernel.args.len())
+}
+
+/// The same of the first arguments alone.
+pub fn first_in_format(kernel: &Kernel, format: &Format, many: usize) -> Kernel {
+    let of = |arg: &Arg| {
+        let ElementType::Scalar(ty) = arg.element else { return None };
+        let codec = Some(Codec::new(ty, format).ok()??);
+        let element = ElementType::Scalar(codec.map_or(ty, |codec| codec.code()));
+        (!matches!(arg.access, Access::Table | Access::Shared)).then(|| Coded {
+            element,
+            codecs: vec![codec],
+            counted: arg.access == Access::Write,
+        })
+    };
+    let args: Vec<Option<Coded>> =
+        kernel.args.iter().enumerate().map(|(n, arg)| of(arg).filter(|_| n < many)).collect();
+    coded(kernel, &args, &vec![true; args.len()]).unwrap()
 }

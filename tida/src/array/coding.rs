@@ -23,7 +23,7 @@ pub enum Saturation {
     Error,
     /// It is counted, and a warning (by `tracing`) says so at the next host access.
     Warn,
-    /// It is not even counted. Kernels then have no counter, and several steps of them may run as one launch.
+    /// It is not even counted. Kernels then have no counter.
     Ignore,
 }
 

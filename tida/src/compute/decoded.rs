@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::args::OnDevice;
 use super::capture::{CapturedValue, Captures};
 use super::check::integer;
-use super::device::{DeviceArg, DeviceArray, DeviceLaunch};
+use super::device::{Counting, DeviceArg, DeviceArray, DeviceLaunch};
 use super::launch::narrow;
 use super::prepare::Prepared;
 use super::site::{Site, Sites};
@@ -16,7 +16,6 @@ use crate::array::GridBox;
 use crate::array::coding::Coding;
 use crate::array::layout::WideRegion;
 use crate::array::rows::Shared;
-use crate::array::storage::Storage;
 use crate::backend::cpu;
 use crate::error::Error;
 
@@ -154,6 +153,8 @@ pub(crate) struct Codes<'a> {
     /// Bit `n` keeps argument `n` to its valid cells.
     pub valid_only: u16,
     pub wholes: &'a Wholes,
+    /// Pieces start at multiples of so many cells along each axis, for kernels over groups; else 1.
+    pub grain: [i64; 4],
 }
 
 /// A region of an array, on the host or where `site` says.
@@ -186,7 +187,7 @@ impl Codes<'_> {
     ) -> Result<(), Error> {
         let bytes: usize = self.prepared.kernel.args.iter().map(|arg| arg.element.components() * 8).sum();
         let mut saturated: SmallVec<[u64; 8]> = args.iter().map(|_| 0).collect();
-        let outcome = pieces(cells, (PIECE / bytes.max(1)).max(64), &mut |piece| {
+        let outcome = pieces(cells, (PIECE / bytes.max(1)).max(64), &self.grain, &mut |piece| {
             // SAFETY: the caller's promise.
             let here = unsafe { self.decode(&args, &[(number, piece)], sites) };
             run(piece, &here)?;
@@ -331,31 +332,49 @@ unsafe fn wholes(args: &[OnDevice<'_>], sites: Option<&[Option<Site>]>) -> Vec<O
     args.iter().enumerate().map(one).collect()
 }
 
-/// Cuts a box into pieces of so many cells at most, rows last.
-fn pieces(cells: GridBox<4>, most: usize, run: &mut impl FnMut(GridBox<4>) -> Result<(), Error>) -> Result<(), Error> {
+/// Cuts a box into pieces of so many cells at most, rows last, at multiples of `grain`.
+fn pieces(
+    cells: GridBox<4>,
+    most: usize,
+    grain: &[i64; 4],
+    run: &mut impl FnMut(GridBox<4>) -> Result<(), Error>,
+) -> Result<(), Error> {
     if cells.is_empty() {
         return Ok(());
     }
     let extent = cells.extent();
-    let axis = if extent[..3].iter().all(|n| *n == 1) { 3 } else { (0..3).max_by_key(|d| extent[*d]).unwrap_or(0) };
-    if cells.cells() <= most || extent[axis] == 1 {
-        return run(cells);
-    }
+    let middle = |d: usize| {
+        let (lo, grain) = (cells.lo[d], grain[d].max(1));
+        let middle = (lo + extent[d] as i64 / 2).div_euclid(grain) * grain;
+        let middle = if middle > lo { middle } else { middle + grain };
+        (middle < cells.hi[d]).then_some((d, middle))
+    };
+    let cut = (0..3).filter_map(middle).max_by_key(|(d, _)| extent[*d]).or_else(|| middle(3));
+    let Some((axis, middle)) = cut.filter(|_| cells.cells() > most) else { return run(cells) };
     let (mut low, mut high) = (cells, cells);
-    low.hi[axis] = cells.lo[axis] + extent[axis] as i64 / 2;
-    high.lo[axis] = low.hi[axis];
-    pieces(low, most, run)?;
-    pieces(high, most, run)
+    (low.hi[axis], high.lo[axis]) = (middle, middle);
+    pieces(low, most, grain, run)?;
+    pieces(high, most, grain, run)
 }
 
 impl DeviceLaunch<'_> {
     /// The arrays written that hold codes.
-    pub(super) fn counting(&self) -> SmallVec<[(usize, Arc<Storage>); 2]> {
+    pub(super) fn counting(&self) -> Counting {
         let written = self.args.iter().zip(&self.prepared.args).enumerate().filter(|(_, (_, plan))| plan.written);
         let coded = written.filter_map(|(n, (arg, _))| match arg {
             DeviceArg::Tiled(array) => array.storage.coding().map(|_| (n, array.storage.clone())),
             _ => None,
         });
         coded.collect()
+    }
+
+    /// The same of so many steps in one launch, by step: they write the two arrays in turn.
+    pub(super) fn counting_steps(&self, steps: usize) -> Counting {
+        let Some(of) = &self.prepared.steps else { return Counting::new() };
+        let pair = [of.pair.0, of.pair.1].map(|arg| match self.args.get(arg) {
+            Some(DeviceArg::Tiled(array)) => Some(array.storage.clone()),
+            _ => None,
+        });
+        (0..steps).filter_map(|step| Some((step, pair[step % 2].clone()?))).collect()
     }
 }

@@ -201,15 +201,48 @@ impl<'a> SweepLaunch<'a> {
 }
 
 /// What a launch leaves: the record of its faults, if it can have any, and what must live until it is done.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Launched {
     fault: Option<Memory>,
-    /// Arrays that count what saturates, by argument.
-    counting: SmallVec<[(usize, Arc<Storage>); 2]>,
-    _held: Held,
+    /// Arrays that count what saturates, by the place of their counter.
+    counting: Counting,
+    held: Held,
 }
 
+/// Arrays that count what saturates, by the place of their counter: see [`FaultRecord::saturated`].
+pub(crate) type Counting = SmallVec<[(usize, Arc<Storage>); 2]>;
+
 impl Launched {
+    /// What must live until the launch is done.
+    pub fn held(&mut self) -> &mut Held {
+        &mut self.held
+    }
+
+    /// Has a record for launches of a kernel that has one, which are put into a stream after that.
+    ///
+    /// # Errors
+    /// Memory that the device does not have.
+    pub fn counts(
+        &mut self,
+        launch: &DeviceLaunch<'_>,
+        queue: &Queue<'_>,
+        commands: &Commands,
+        counting: impl FnOnce() -> Counting,
+    ) -> Result<(), Error> {
+        if commands.ready.source.params.contains(&Param::Fault) {
+            self.fault = Some(queue.device.fault_record(queue.stream)?);
+            if launch.prepared.analysis.counts {
+                self.counting = counting();
+            }
+        }
+        Ok(())
+    }
+
+    /// The record, if it has one.
+    pub fn record(&self) -> Option<&Memory> {
+        self.fault.as_ref()
+    }
+
     /// Once the launch is done: the error of a fault that a cell raised.
     pub fn finish(self, device: &DeviceCore, prepared: &Prepared) -> Result<(), Error> {
         let Some(memory) = self.fault else { return Ok(()) };
@@ -221,8 +254,8 @@ impl Launched {
         };
         device.give_fault_record(memory);
         read?;
-        for (arg, storage) in &self.counting {
-            let values = record.saturated.get(*arg).copied().unwrap_or(0);
+        for (place, storage) in &self.counting {
+            let values = record.saturated.get(*place).copied().unwrap_or(0);
             storage.saturate(values.into(), || format!("run the kernel at {}", prepared.place()))?;
         }
         let [a, b, rest @ ..] = record.data;
@@ -340,7 +373,7 @@ impl DeviceLaunch<'_> {
     /// The boxes were checked; the data is on the device, for commands of `queue`; no one else touches it until they are
     /// done. Who calls keeps the arrays until then.
     pub unsafe fn enqueue(&self, queue: &Queue<'_>, boxes: &[(usize, GridBox<4>)]) -> Result<Launched, Error> {
-        let mut launched = Launched { fault: None, counting: SmallVec::new(), _held: SmallVec::new() };
+        let mut launched = Launched::default();
         // SAFETY: handed on.
         queue.enqueue(|| unsafe { self.put(queue, boxes, &mut launched) })?;
         Ok(launched)
@@ -362,15 +395,10 @@ impl DeviceLaunch<'_> {
             true => unsafe { tuned(self, queue, boxes) },
             false => self.wish(),
         };
-        let Some(commands) = self.commands(queue.device, boxes, &wish, &mut launched._held)? else { return Ok(()) };
-        if commands.ready.source.params.contains(&Param::Fault) {
-            launched.fault = Some(queue.device.fault_record(queue.stream)?);
-            if self.prepared.analysis.counts {
-                launched.counting = self.counting();
-            }
-        }
+        let Some(commands) = self.commands(queue.device, boxes, &wish, launched.held())? else { return Ok(()) };
+        launched.counts(self, queue, &commands, || self.counting())?;
         // SAFETY: handed on; who calls keeps `launched`.
-        unsafe { commands.put(self, queue, launched.fault.as_ref()) }
+        unsafe { commands.put(self, queue, launched.record()) }
     }
 
     /// Extent of the largest box along the axes of the kernel, and cells of all; none without boxes.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use smallvec::SmallVec;
+use tida_kernels::emit::COUNTERS;
 use tida_kernels::ir::{Cycle, Kernel, cycle};
 use tida_kernels::plan::fuse::{Asked, Chosen, Faces, Fused, Parts, Steps, Target, choose, single};
 use tida_kernels::plan::{Dialect, Goal, Plan};
@@ -12,7 +13,7 @@ use tida_kernels::scalar::Value;
 use super::args::OnDevice;
 use super::cache::Hints;
 use super::capture::{CAPTURE, CapturedValue, Captures, capture_bytes};
-use super::device::{BY_VALUE, Commands, DeviceArg, DeviceLaunch, Extent, Held, SweepLaunch};
+use super::device::{BY_VALUE, Commands, DeviceArg, DeviceLaunch, Extent, Held, Launched, SweepLaunch};
 use super::prepare::Prepared;
 use super::tune;
 use crate::acc::device::DeviceCore;
@@ -111,6 +112,8 @@ impl Prepared {
         // A CPU behind OpenCL keeps arrays in its caches, and has no memory that threads share.
         let off = device.fuse().is_off() || (!facts.gpu && *device.fuse() == Asked::Auto);
         let around = self.steps.as_ref().is_some_and(|steps| steps.reads_around());
+        // Each step has a counter of its own for what saturates.
+        let most = if self.analysis.counts { most.min(COUNTERS as u32) } else { most };
         if !around || off || device.backend().simulated().is_some() {
             return 1;
         }
@@ -248,18 +251,20 @@ pub(crate) unsafe fn enqueue_steps(
     };
     let fused = Fused { varied: varied.is_some(), kernels: *kernels as u8, ..chosen.fused.clone() };
     let chosen = Chosen { fused, ..(*chosen).clone() };
-    let mut kept = Held::new();
+    let mut launched = Launched::default();
     let mut put = || {
-        let commands = launch.steps_commands(queue.device, (region, part), cells, &chosen, &mut kept)?;
+        let commands = launch.steps_commands(queue.device, (region, part), cells, &chosen, launched.held())?;
+        launched.counts(&launch, queue, &commands, || launch.counting_steps(*steps as usize))?;
         // SAFETY: handed on: `check` has proven every access of the cells of the box in range, for each of the steps; such kernels
         // raise no fault; what the launch uses is kept below.
-        unsafe { commands.put(&launch, queue, None) }
+        unsafe { commands.put(&launch, queue, launched.record()) }
     };
     queue.enqueue(&mut put)?;
-    let held = launches.clone();
+    let (held, device, prepared) = (launches.clone(), queue.device.clone(), prepared.clone());
     Ok(Box::new(move || {
-        drop((kept, held));
-        Ok(())
+        let finished = launched.finish(&device, &prepared);
+        drop(held);
+        finished
     }))
 }
 

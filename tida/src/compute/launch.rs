@@ -275,6 +275,7 @@ where
             captures: &self.quoted.captures,
             valid_only: self.valid_only,
             wholes: &self.wholes,
+            grain: [1; 4],
         };
         // SAFETY: the caller's promise, of the boxes that are handed on as of the whole.
         unsafe {

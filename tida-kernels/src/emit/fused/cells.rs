@@ -1,7 +1,7 @@
 //! What a thread knows before the first plane: its cells, where they are in memory, and which faces are near.
 
 use super::{Streams, asked};
-use crate::emit::Field;
+use crate::emit::{COUNTERS, Field};
 use crate::emit::shared::Shared;
 use crate::emit::text::Text;
 use crate::plan::Dialect;
@@ -76,7 +76,7 @@ impl Streams<'_> {
                 tests.push(format!("{within} < {}", size - margin[1]));
             }
             tests.push(format!("{t} < {n}"));
-            if self.leaves_late().is_none() {
+            if self.leaves_late().is_none() || self.counts {
                 text.line(format!("const bool {own} = {};", tests.join(" && ")));
             }
             let [lo, hi] = self.faces(axis).map(Face::is_held);
@@ -190,6 +190,20 @@ impl Streams<'_> {
         }
         if !any.is_empty() {
             text.line(format!("const bool {} = {};", shared.own("ghosts"), any.join(" || ")));
+        }
+    }
+
+    /// Where a step counts what saturates of each cell of a thread: of those that the block owns.
+    pub(super) fn counters(&self, shared: &mut Shared<'_>, text: &mut Text, step: i64) {
+        if !self.counts {
+            return;
+        }
+        let (plane, from, end) = (shared.own("plane"), shared.own("from"), shared.own("end"));
+        for cell in 0..self.cells() {
+            let mine: Vec<String> = (1..self.rank).map(|axis| self.of(shared, "mine", axis, cell)).collect();
+            let (place, mine) = (shared.own(&format!("place_{cell}")), mine.join(" && "));
+            let own = format!("{plane} >= {from} && {plane} < {end} && {mine}");
+            text.line(format!("const u32 {place} = {own} ? {}u : {}u;", step - 1, COUNTERS));
         }
     }
 }

@@ -64,7 +64,8 @@ fn made(file: &str, array: &quote::GroupArray, extent: &[u32], args: &[Arg]) -> 
         Err(error(file, array.span, format!("share `{}` in a group", array.name), found, advice))
     };
     let rank = extent.len();
-    let mut made = GroupArray { span: array.span, ty: ScalarType::U8, lo: Vec::new(), shape: Vec::new(), fetch: None };
+    let (lo, shape) = Default::default();
+    let mut made = GroupArray { span: array.span, ty: ScalarType::U8, lo, shape, fetch: None, codec: None };
     let (before, after) = match &array.kind {
         GroupArrayKind::Fetch { arg, before, after } => {
             let Some(of) = args.get(*arg as usize) else {

@@ -16,6 +16,7 @@ use super::args::{self, ArgInfo, Args, HeldArgs, How, Views};
 use super::ask::{Answer, Pass, Quoted};
 use super::cache::Hints;
 use super::check::{Target, check};
+use super::decoded::{Codes, Wholes};
 use super::device::SweepLaunch;
 use super::launch::{fault_error, launch_written, narrow};
 use super::prepare::{Prepared, capture_type};
@@ -123,6 +124,7 @@ where
             block,
             extent: extent.map(|n| n as i64),
             prepared: prepared.clone(),
+            wholes: Wholes::new(),
         })
     });
     launch_written(&infos, &prepared, tile.grown, side);
@@ -206,6 +208,7 @@ struct Native<H, N, const D: usize> {
     block: Option<[u32; 3]>,
     extent: [i64; D],
     prepared: Arc<Prepared>,
+    wholes: Wholes,
 }
 
 impl<H, N, const D: usize> Launch for Native<H, N, D>
@@ -256,6 +259,30 @@ where
     /// # Safety
     /// As [`Launch::run`].
     unsafe fn run_at(&self, region: usize, cells: GridBox<4>, sites: Option<&[Option<Site>]>) -> Result<(), Error> {
+        if !self.prepared.is_coded {
+            // SAFETY: handed on.
+            return unsafe { self.run_values(region, cells, sites) };
+        }
+        let codes = Codes {
+            prepared: &self.prepared,
+            captures: &self.quoted.captures,
+            valid_only: self.valid_only,
+            wholes: &self.wholes,
+            grain: self.grain(),
+        };
+        // SAFETY: the caller's promise, of the boxes of whole groups that are handed on as of all of it.
+        unsafe {
+            codes.each(self.held.on_device(), (region, cells), sites, |cells, sites| {
+                self.run_values(region, cells, Some(sites))
+            })
+        }
+    }
+
+    /// The same of arrays that hold values.
+    ///
+    /// # Safety
+    /// As [`Launch::run`].
+    unsafe fn run_values(&self, region: usize, cells: GridBox<4>, sites: Option<&[Option<Site>]>) -> Result<(), Error> {
         let cells = narrow(&cells);
         let pass = Pass::new(&self.quoted);
         let how = How { valid_only: self.valid_only, cells: &cells, starts: [std::ptr::null_mut(); _], sites };

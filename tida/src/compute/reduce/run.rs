@@ -377,6 +377,7 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
             captures: &self.quoted.captures,
             valid_only: self.valid_only,
             wholes: &self.wholes,
+            grain: [1; 4],
         };
         let mut cells = piece.rows;
         (cells.lo[D - 1], cells.hi[D - 1]) = piece.stretch;
