@@ -8,6 +8,7 @@ use super::access::{mention, position, value_at};
 use super::body::Writer;
 use super::helpers::Helper;
 use super::maps::{self, by_map};
+use super::moving;
 use super::segments::choose_box;
 use super::shared::{Reader, Shared, component_path};
 use super::text::Text;
@@ -167,6 +168,13 @@ pub(super) fn declare(shared: &mut Shared<'_>, text: &mut Text) {
 fn all(shared: &Shared<'_>) -> Vec<(usize, usize)> {
     let of = |(n, scope): (usize, &Scope)| (0..scope.tiles.len()).map(move |tile| (n, tile)).collect::<Vec<_>>();
     shared.scopes.iter().enumerate().flat_map(of).collect()
+}
+
+/// The tiles whose codes are read several at once, and how many.
+pub(super) fn coded(shared: &Shared<'_>) -> Vec<((usize, usize), usize)> {
+    let each = |at| (at, moving::at_once(shared, at) as usize);
+    let of_codes = all(shared).into_iter().filter(|at| !shared.tile(*at).codecs.is_empty());
+    of_codes.map(each).filter(|(_, cells)| *cells > 1).collect()
 }
 
 /// Finds the cell of the thread, as [`super::segments::threads`] does: only whole blocks leave.

@@ -147,7 +147,8 @@ fn word_of(codec: &Codec, dialect: Dialect) -> (&'static str, u32, &'static str)
 }
 
 fn encode(dialect: Dialect, codec: &Codec, counted: bool) -> String {
-    let count = |over: &str| if counted { format!("if ({over}) tida_saturated(fault, place);\n") } else { String::new() };
+    let count =
+        |over: &str| if counted { format!("if ({over}) tida_saturated(fault, place);\n") } else { String::new() };
     if let Form::Range(range) = codec.form() {
         return encode_range(dialect, codec, range, count);
     }

@@ -6,6 +6,7 @@ use super::cache::{Reached, Shape, Strip, in_memory, number, reach, single_names
 use super::shared::Shared;
 use super::text::Text;
 use super::types::memory;
+use super::wide::side_by_side;
 use crate::ir::Access;
 use crate::plan::Dialect;
 use crate::plan::cache::Cache;
@@ -14,6 +15,8 @@ use crate::plan::cache::Cache;
 const FOUND: i64 = 4;
 /// Most turns of a fetch that are written out.
 const TURNS: i64 = 32;
+/// Most turns whose codes wait in registers.
+const STAGED: i64 = 16;
 
 /// The places of a tile's cells.
 pub(super) struct Moving {
@@ -28,12 +31,19 @@ pub(super) struct Moving {
     /// Values that are copied at once, and what says whether they can be.
     each: i64,
     wide: Option<String>,
+    /// Codes wait in registers while a strip is worked on.
+    staged: bool,
 }
 
 impl Moving {
     /// What says whether these places can be fetched from, if that is known at run time alone.
     pub fn wide(&self) -> Option<&str> {
         self.wide.as_deref()
+    }
+
+    /// Whether codes wait in registers: see [`load`] and [`leave`].
+    pub fn is_staged(&self) -> bool {
+        self.staged
     }
 }
 
@@ -118,17 +128,24 @@ pub(super) fn begin(
     let even =
         evenly.then(|| Even { turns, place: by * steps[along], distance: distance(shared, tile.arg, along, by) });
     let wide = (each > 1).then(|| aligned(shared, text, at, (&from, &held), each));
-    Some(Moving { at, cells, step, size, even, each, wide })
+    Some(Moving { at, cells, step, size, even, each, wide, staged: staged(shared, at, each) })
+}
+
+/// Whether the codes of a tile wait in registers while the strip before is worked on.
+fn staged(shared: &Shared<'_>, at: (usize, usize), each: i64) -> bool {
+    let (tile, cells) = (shared.tile(at), shared.shape(at).extent.iter().product::<i64>());
+    let coded = tile.components.iter().all(|component| tile.codecs.contains_key(component));
+    coded && shared.is_ahead(at) && cells <= each * threads_of(shared) * STAGED
 }
 
 /// How many values of a tile can be copied at once: 16 bytes where rows of the tile start at multiples of that, if those in
-/// memory turn out to.
+/// memory turn out to. Codes of as many values are read at once.
 pub(super) fn at_once(shared: &Shared<'_>, at: (usize, usize)) -> i64 {
     let tile = shared.tile(at);
     let Shape { extent, steps, cells } = shared.shape(at);
     let walk = shared.scopes[at.0].walk.as_ref();
     let all = |each: i64| {
-        let alike = |component: &u32| shared.component_type(tile.arg, *component).size() as i64 * each == 16;
+        let alike = |component: &u32| shared.held_type(at, *component).size() as i64 * each == 16;
         let rows = steps.iter().rev().skip(1).all(|step| step % each == 0) && cells % each == 0;
         let moves = tile
             .sides
@@ -137,8 +154,8 @@ pub(super) fn at_once(shared: &Shared<'_>, at: (usize, usize)) -> i64 {
         let last = extent.last().is_some_and(|last| last % each == 0);
         rows && moves && last && tile.components.iter().all(alike)
     };
-    let cuda = shared.is_ahead(at) && shared.dialect() == Dialect::Cuda && tile.codecs.is_empty();
-    [4, 2].into_iter().find(|each| cuda && all(*each)).unwrap_or(1)
+    let copied = shared.is_ahead(at) && shared.dialect() == Dialect::Cuda && tile.codecs.is_empty();
+    [4, 2].into_iter().find(|each| (copied || staged(shared, at, *each)) && all(*each)).unwrap_or(1)
 }
 
 /// Declares whether the rows of a tile start in memory at multiples of what is copied at once, and are whole.
@@ -153,7 +170,8 @@ fn aligned(
     let mut tests = Vec::new();
     for component in &tile.components {
         let (value, _) = in_memory(shared, tile.arg, *component, from);
-        tests.push(format!("((size_t)&{value} & 15) == 0"));
+        let bytes = shared.component_type(tile.arg, *component).size() as i64 * each;
+        tests.push(format!("((size_t)&{value} & {}) == 0", bytes - 1));
     }
     for axis in 0..from.len().saturating_sub(1) {
         tests.extend(stride(shared, tile.arg, axis).map(|stride| format!("{stride} % {each} == 0")));
@@ -227,4 +245,81 @@ pub(super) fn next(shared: &mut Shared<'_>, text: &mut Text, moving: &Moving, ha
             }
         }
     }
+}
+
+/// The registers that the codes of a cell, or of several side by side, wait in: their type and name, and that of the turn.
+fn waiting(shared: &mut Shared<'_>, moving: &Moving, cell: usize) -> (String, String, String) {
+    let component = moving.cells[cell].component;
+    let ty = memory(shared.component_type(shared.tile(moving.at).arg, component));
+    let ty = if moving.each > 1 { side_by_side(shared, ty, moving.each as usize) } else { ty.to_owned() };
+    let name = shared.of_tile(moving.at, &format!("next{cell}"));
+    match &moving.even {
+        Some(_) => (ty, name.clone(), format!("{name}[{}]", shared.own("turn"))),
+        None => (ty, name.clone(), name),
+    }
+}
+
+/// Declares the registers that the codes of a strip wait in.
+pub(super) fn registers(shared: &mut Shared<'_>, text: &mut Text, moving: &Moving) {
+    for cell in 0..moving.cells.len() {
+        let (ty, name, _) = waiting(shared, moving, cell);
+        text.line(match &moving.even {
+            Some(even) => format!("{ty} {name}[{}];", even.turns),
+            None => format!("{ty} {name};"),
+        });
+    }
+}
+
+/// Runs through the turns of a fetch.
+fn each_turn(shared: &mut Shared<'_>, text: &mut Text, moving: &Moving, lines: Vec<String>) {
+    let turn = shared.own("turn");
+    let Some(even) = &moving.even else { return lines.iter().for_each(|line| text.line(line)) };
+    text.line("#pragma unroll");
+    text.block(format!("for (i32 {turn} = 0; {turn} < {}; {turn}++)", even.turns), |text| {
+        lines.iter().for_each(|line| text.line(line));
+    });
+}
+
+/// Reads the codes of the next strip, which wait in registers, and goes on to those of the one after.
+pub(super) fn load(shared: &mut Shared<'_>, text: &mut Text, moving: &Moving) {
+    let turn = shared.own("turn");
+    let mut lines = Vec::new();
+    for (cell, Found { test, pointer, .. }) in moving.cells.iter().enumerate() {
+        let (ty, _, to) = waiting(shared, moving, cell);
+        let from = match &moving.even {
+            Some(even) => format!("{pointer} + {turn} * ({})", even.distance),
+            None => pointer.clone(),
+        };
+        lines.push(format!("if ({test}) {to} = *({})({from});", shared.dialect().pointer(&ty, false)));
+    }
+    each_turn(shared, text, moving, lines);
+    moving.cells.iter().for_each(|cell| text.line(format!("{} += {};", cell.pointer, moving.step)));
+}
+
+/// Decodes what waits in registers, into a half of the tile.
+pub(super) fn leave(shared: &mut Shared<'_>, text: &mut Text, moving: &Moving, half: &str) {
+    let half = if half == "0" { String::new() } else { format!("{half} * {} + ", moving.size) };
+    let turn = shared.own("turn");
+    let more = moving.even.as_ref().map_or(String::new(), |even| format!(" + {turn} * {}", even.place));
+    let mut lines = Vec::new();
+    for (cell, Found { component, test, place, .. }) in moving.cells.iter().enumerate() {
+        let (_, _, from) = waiting(shared, moving, cell);
+        let to = format!("{}[{half}{place}{more}]", shared.tile_name(moving.at, *component));
+        if moving.each == 1 {
+            lines.push(format!("if ({test}) {to} = {};", shared.decoded(moving.at, *component, from)));
+            continue;
+        }
+        let value = memory(shared.held_type(moving.at, *component));
+        let (many, values) = (side_by_side(shared, value, moving.each as usize), shared.own("values"));
+        let space = if shared.dialect() == Dialect::OpenCl { "__local " } else { "" };
+        lines.push(format!("if ({test}) {{"));
+        lines.push(format!("    {many} {values};"));
+        for n in 0..moving.each {
+            let value = shared.decoded(moving.at, *component, format!("{from}.at[{n}]"));
+            lines.push(format!("    {values}.at[{n}] = {value};"));
+        }
+        lines.push(format!("    *({space}{many}*)&{to} = {values};"));
+        lines.push("}".into());
+    }
+    each_turn(shared, text, moving, lines);
 }

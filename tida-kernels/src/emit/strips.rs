@@ -4,7 +4,7 @@ use super::body::Writer;
 use super::cache::{Strip, fetch};
 use super::helpers::Helper;
 use super::maps::{self, by_map};
-use super::moving::{Moving, at_once, begin, next};
+use super::moving::{self, Moving, at_once, begin, next};
 use super::rows::{self, by_rows};
 use crate::element::ScalarType;
 use crate::ir::{Block, ExprId, LocalId, Span, has_loop};
@@ -17,6 +17,11 @@ const UNROLLED: usize = 512;
 
 /// A tile, and the places of its cells where they move on.
 type Known = ((usize, usize), Option<Moving>);
+
+/// Whether what is fetched waits in registers.
+fn is_staged((_, moving): &Known) -> bool {
+    moving.as_ref().is_some_and(Moving::is_staged)
+}
 
 impl<'a> Writer<'_, 'a> {
     /// The scope whose walk this loop is.
@@ -124,6 +129,10 @@ impl<'a> Writer<'_, 'a> {
         self.text.line(barrier);
         of_first.half = None;
         now.iter().for_each(|known| self.bring(known, &of_first));
+        let (staged, ahead): (Vec<_>, Vec<_>) = ahead.into_iter().partition(is_staged);
+        for (_, moving) in &staged {
+            moving.iter().for_each(|moving| moving::registers(self.shared, &mut self.text, moving));
+        }
         self.text.line(format!("if ({end} - {first} >= {}) {{", 2 * u64::from(width)));
         self.text.depth += 1;
         if ahead.iter().any(|(_, moving)| moving.as_ref().is_none_or(|moving| moving.wide().is_some())) {
@@ -131,6 +140,9 @@ impl<'a> Writer<'_, 'a> {
         }
         let of_next = self.strip_at(scope, &next_one, &full, Some(&format!("(1 - {half})")));
         self.bring_all(scope, &ahead, &of_next);
+        for (_, moving) in &staged {
+            moving.iter().for_each(|moving| self.load_codes(moving));
+        }
         self.text.depth -= 1;
         self.text.line("}");
         if !now.is_empty() {
@@ -139,6 +151,16 @@ impl<'a> Writer<'_, 'a> {
         maps::wait(self.shared, &mut self.text, scope);
         self.text.line(format!("#pragma unroll {times}"));
         self.strip(scope, local, &full, body);
+        if !staged.is_empty() {
+            self.text.line(format!("if ({end} - {first} >= {}) {{", 2 * u64::from(width)));
+            self.text.depth += 1;
+            if staged.iter().any(|(_, moving)| moving.as_ref().is_some_and(|moving| moving.wide().is_some())) {
+                self.text.line(format!("const i64 {next_one} = {first} + {width};"));
+            }
+            staged.iter().for_each(|known| self.leave_codes(known, &of_next));
+            self.text.depth -= 1;
+            self.text.line("}");
+        }
         self.text.line(format!("{half} = 1 - {half};"));
         self.text.depth -= 1;
         self.text.line("}");
@@ -150,7 +172,7 @@ impl<'a> Writer<'_, 'a> {
             self.text.line(barrier);
         }
         let rest = self.strip_at(scope, &first, &count, Some(&half));
-        let whole: Vec<Known> = ahead.into_iter().map(|(at, _)| (at, None)).collect();
+        let whole: Vec<Known> = ahead.into_iter().chain(staged).map(|(at, _)| (at, None)).collect();
         self.bring_all(scope, &whole, &rest);
         let rest = Strip { half: None, ..rest };
         now.iter().for_each(|(at, _)| fetch(self.shared, &mut self.text, *at, &rest));
@@ -179,7 +201,17 @@ impl<'a> Writer<'_, 'a> {
     }
 
     /// Brings a full strip of a tile.
-    fn bring(&mut self, (at, moving): &Known, strip: &Strip) {
+    fn bring(&mut self, known: &Known, strip: &Strip) {
+        let (at, moving) = known;
+        if let Some(moving) = moving.as_ref().filter(|moving| moving.is_staged()) {
+            self.text.line("{");
+            self.text.depth += 1;
+            moving::registers(self.shared, &mut self.text, moving);
+            self.load_codes(moving);
+            self.leave_codes(known, strip);
+            self.text.depth -= 1;
+            return self.text.line("}");
+        }
         let (shared, text) = (&mut *self.shared, &mut self.text);
         let half = strip.half.as_deref();
         match moving {
@@ -202,6 +234,32 @@ impl<'a> Writer<'_, 'a> {
             // Reads that look whether the tile has their cell need to know where it starts.
             None => fetch(shared, text, *at, strip),
         }
+    }
+
+    /// Reads the codes of a strip, to wait in registers.
+    fn load_codes(&mut self, moving: &Moving) {
+        let (shared, text) = (&mut *self.shared, &mut self.text);
+        match moving.wide() {
+            Some(wide) => text.block(format!("if ({wide})"), |text| moving::load(shared, text, moving)),
+            None => moving::load(shared, text, moving),
+        }
+    }
+
+    /// Decodes them, or fetches one by one what could not be read at once.
+    fn leave_codes(&mut self, (at, moving): &Known, strip: &Strip) {
+        let (shared, text) = (&mut *self.shared, &mut self.text);
+        let (Some(moving), Some(half)) = (moving, strip.half.as_deref()) else { return };
+        let Some(wide) = moving.wide() else { return moving::leave(shared, text, moving, half) };
+        text.block(format!("if ({wide})"), |text| {
+            moving::leave(shared, text, moving, half);
+            text.depth -= 1;
+            text.line("} else {");
+            text.depth += 1;
+            match begin(shared, text, *at, strip, 1) {
+                Some(moving) => next(shared, text, &moving, Some(half), false),
+                None => fetch(shared, text, *at, strip),
+            }
+        });
     }
 
     /// Fetches a tile of which no places are known, into a half of it.

@@ -48,6 +48,14 @@ pub(super) fn types(shared: &mut Shared<'_>) -> Text {
             all.push((component_type(shared, arg, component), bytes, side.cells));
         }
     }
+    for (at, cells) in super::cache::coded(shared) {
+        let tile = shared.tile(at);
+        for component in &tile.components {
+            for ty in [shared.component_type(tile.arg, *component), shared.held_type(at, *component)] {
+                all.push((memory(ty), ty.size(), cells));
+            }
+        }
+    }
     all.sort_unstable();
     all.dedup();
     let mut text = Text::default();

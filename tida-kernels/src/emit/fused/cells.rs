@@ -1,9 +1,9 @@
 //! What a thread knows before the first plane: its cells, where they are in memory, and which faces are near.
 
 use super::{Streams, asked};
-use crate::emit::{COUNTERS, Field};
 use crate::emit::shared::Shared;
 use crate::emit::text::Text;
+use crate::emit::{COUNTERS, Field};
 use crate::plan::Dialect;
 use crate::plan::fuse::Face;
 
