@@ -49,7 +49,7 @@ struct Options {
     #[arg(long, value_enum, default_value_t = On::Cuda)]
     device: On,
     /// Cases whose name holds one of these: heat3, heat2, sincos, sum, slabs, gemm, matvec, nbody, overhead, first, mapping,
-    /// seismic, sweep, writes, fused, turns, storage, storage-micro, storage-programs, channels (with hotspot, pathfinder, stencil, dyadic, tree, product, bodies); and of the set that `--ooc` chooses: many, periodic, pass, exceed, figure; and of that of
+    /// seismic, sweep, writes, fused, turns, storage, storage-micro, storage-programs, storage-flushed, storage-whole, channels (with hotspot, pathfinder, stencil, dyadic, tree, product, bodies); and of the set that `--ooc` chooses: many, periodic, pass, exceed, figure; and of that of
     /// `--micro`: loads, banks, latency
     #[arg(long = "case", value_name = "NAME")]
     cases: Vec<String>,
@@ -151,7 +151,7 @@ fn run() -> Result<()> {
         return host::first_call(device);
     }
     type Case = fn(&Bench, &mut Output) -> Result<()>;
-    let in_process: [(&str, Case); 31] = [
+    let in_process: [(&str, Case); 33] = [
         ("heat3 f64", heat::heat3::<f64>),
         ("heat3 f32", heat::heat3::<f32>),
         ("heat2 f64", heat::heat2),
@@ -183,6 +183,8 @@ fn run() -> Result<()> {
         ("storage", storage::storage),
         ("storage-micro", storage::micro),
         ("storage-programs", storage::programs),
+        ("storage-flushed", storage::flushed),
+        ("storage-whole", storage::whole),
     ];
     let ooc: [(&str, Case); 11] = [
         ("figure 1", figures::figure_1),

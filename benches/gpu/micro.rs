@@ -17,10 +17,14 @@ fn gpu(bench: &Bench) -> Result<&Gpu> {
     Ok(bench.gpu.as_ref().ok_or("tried to measure a GPU's memory; found --device cpu; leave that flag out")?)
 }
 
+/// Bytes of the second-level cache.
+pub fn cache(gpu: &Gpu) -> Result<usize> {
+    Ok(usize::try_from(gpu.stream.context().attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?)?)
+}
+
 /// Memory whose clearing leaves nothing else in the cache.
 fn flush(gpu: &Gpu) -> Result<CudaSlice<u8>> {
-    let cache = gpu.stream.context().attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?;
-    Ok(gpu.stream.alloc_zeros::<u8>(2 * usize::try_from(cache)?.max(16 << 20))?)
+    Ok(gpu.stream.alloc_zeros::<u8>(2 * cache(gpu)?.max(16 << 20))?)
 }
 
 /// One block of so many threads, or several.

@@ -6,10 +6,12 @@
 #[path = "../../examples/lbm/d3q19.rs"]
 mod d3q19;
 mod figures;
+mod whole;
 
 use std::cell::RefCell;
+use std::time::Instant;
 
-use tida::acc::Fuse;
+use tida::acc::{Fuse, Span, SpanKind};
 use tida::array::{Scalar, StorageErrors};
 use tida::prelude::*;
 use tida::{dot, kernel};
@@ -17,9 +19,11 @@ use tida_suite::Result;
 
 use crate::Bench;
 use crate::heat::{Cell, OUTSIDE, noise};
-use crate::measure::{Output, Row, Side, Work, in_turn};
+use crate::measure::{Output, Row, Side, Work, in_turn, median};
+use crate::micro::cache;
 
-pub use figures::{micro, programs};
+pub use figures::{flushed, micro, programs};
+pub use whole::whole;
 
 /// A program whose arrays are kept in a format.
 trait Program: Sized {
@@ -41,15 +45,37 @@ trait Program: Sized {
     }
 }
 
+/// A program's name, cells along each axis, axes, and bytes of a cell in all arrays as they are.
+type Size<'a> = (&'a str, usize, u32, usize);
+
+/// What an array is kept in: its name, and the least speed over the first one.
+type Kept<'a> = (&'a str, Format, Option<f64>);
+
 /// Times a program in each format, the first of which is the one to compare with.
-fn formats<P: Program>(
-    bench: &Bench,
+fn formats<P: Program>(bench: &Bench, output: &mut Output, size: Size<'_>, formats: &[Kept<'_>]) -> Result<()> {
+    let acc = accelerator(bench.device)?;
+    let (programs, checks) = made::<P>(&acc, output, size, formats)?;
+    let mut sides: Vec<Side<'_>> = Vec::new();
+    for program in &programs {
+        sides.push(Box::new(move |steps| program.borrow_mut().run(steps)));
+    }
+    let times = in_turn(bench.effort, &mut sides)?;
+    rows(output, size, formats, &times, checks)
+}
+
+/// Kernels that run one by one.
+fn accelerator(device: Device) -> Result<TileAcc> {
+    Ok(TileAcc::builder().device(device).fuse(Fuse::Off).build()?)
+}
+
+/// A program in each format, and what its results on small arrays are beside the CPU's and the first format's.
+fn made<P: Program>(
+    acc: &TileAcc,
     output: &mut Output,
-    (name, n, axes, bytes): (&str, usize, u32, usize),
-    formats: &[(&str, Format, Option<f64>)],
-) -> Result<()> {
-    let build = |device| TileAcc::builder().device(device).fuse(Fuse::Off).build();
-    let (acc, cpu) = (build(bench.device)?, build(Device::Cpu)?);
+    (name, n, ..): Size<'_>,
+    formats: &[Kept<'_>],
+) -> Result<(Vec<RefCell<P>>, Vec<String>)> {
+    let cpu = accelerator(Device::Cpu)?;
     let mut programs = Vec::new();
     let mut checks = Vec::new();
     let mut raw: Option<P> = None;
@@ -59,7 +85,7 @@ fn formats<P: Program>(
             program.run(P::CHECKED.1)?;
             Ok(program)
         };
-        let made = small(&acc)?;
+        let made = small(acc)?;
         let same = made.found()? == small(&cpu)?.found()?;
         let mut check = String::from(if same { "same bits" } else { "OTHER BITS" });
         if let Some(errors) = raw.as_ref().map(|raw| made.against(raw)).transpose()?.flatten() {
@@ -68,20 +94,97 @@ fn formats<P: Program>(
         }
         raw = raw.or(Some(made));
         checks.push(output.checked(&format!("{name}, {format_name}"), same, check));
-        programs.push(RefCell::new(P::new(&acc, n, *format)?));
+        programs.push(RefCell::new(P::new(acc, n, *format)?));
     }
-    let mut sides: Vec<Side<'_>> = Vec::new();
-    for program in &programs {
-        sides.push(Box::new(move |steps| program.borrow_mut().run(steps)));
-    }
-    let times = in_turn(bench.effort, &mut sides)?;
+    Ok((programs, checks))
+}
+
+/// A row for each format, from the seconds of a step.
+fn rows(
+    output: &mut Output,
+    (name, n, axes, bytes): Size<'_>,
+    formats: &[Kept<'_>],
+    times: &[Vec<f64>],
+    checks: Vec<String>,
+) -> Result<()> {
     let cells = n.pow(axes);
-    for (((format_name, _, goal), seconds), check) in formats.iter().zip(&times).zip(checks) {
+    for (((format_name, _, goal), seconds), check) in formats.iter().zip(times).zip(checks) {
         let case = format!("{name} {n}^{axes}, {format_name}");
         let work = Work { case, check, cells, bytes: cells * bytes };
         output.row(&Row { goal: *goal, ..Row::new(&work, seconds, Some(("raw", &times[0]))) })?;
     }
     Ok(())
+}
+
+/// Memory that is written between two steps, so that caches hold nothing else.
+struct Flush {
+    memory: TileArray<f64, 1>,
+    on_cpu: bool,
+}
+
+impl Flush {
+    fn new(bench: &Bench, acc: &TileAcc) -> Result<Flush> {
+        let cache = bench.gpu.as_ref().map(cache).transpose()?.unwrap_or(0).max(16 << 20);
+        let memory = TileArray::<f64, 1>::builder([2 * cache / size_of::<f64>()]).build(acc)?;
+        Ok(Flush { memory, on_cpu: bench.device == Device::Cpu })
+    }
+
+    fn write(&mut self, value: f64) -> Result<()> {
+        for tile in TileIter::new(&self.memory) {
+            compute(&tile, &mut self.memory, kernel!(|memory, at| memory[at] = value))?;
+        }
+        Ok(())
+    }
+
+    /// Seconds of each of so many steps of a program that finds none of its arrays in a cache: of its kernels alone, by the device's
+    /// clock. Beside the CPU of all that the step does.
+    fn steps<P: Program>(&mut self, program: &mut P, times: usize) -> Result<Vec<f64>> {
+        let acc = self.memory.acc().clone();
+        let mut seconds = Vec::with_capacity(times);
+        for turn in 0..times {
+            self.write(turn as f64)?;
+            // Else both could run at once.
+            acc.sync()?;
+            let after = ended(&acc)?;
+            let clock = Instant::now();
+            program.run(1)?;
+            let host = clock.elapsed().as_secs_f64();
+            let timeline = acc.timeline()?;
+            let own = |span: &&Span| span.start >= after && span.kind == SpanKind::Kernel;
+            let device: f64 = timeline.spans().iter().filter(own).map(|span| span.end - span.start).sum();
+            if !self.on_cpu && device <= 0.0 {
+                Err(
+                    "tried to time a kernel by the device's clock; found no span of it; use a device that tells times",
+                )?;
+            }
+            seconds.push(if self.on_cpu { host } else { device });
+        }
+        Ok(seconds)
+    }
+}
+
+/// When the last span of a timeline ended.
+fn ended(acc: &TileAcc) -> Result<f64> {
+    Ok(acc.timeline()?.spans().iter().fold(0.0, |end, span| span.end.max(end)))
+}
+
+/// Steps of a program of which a median is taken.
+const FLUSHED: usize = 15;
+
+/// As [`formats`], but each step of a program finds its arrays in memory.
+fn flushed_formats<P: Program>(bench: &Bench, output: &mut Output, size: Size<'_>, formats: &[Kept<'_>]) -> Result<()> {
+    let acc = TileAcc::builder().device(bench.device).fuse(Fuse::Off).timeline(true).build()?;
+    let (programs, checks) = made::<P>(&acc, output, size, formats)?;
+    let mut flush = Flush::new(bench, &acc)?;
+    let mut times = vec![Vec::new(); programs.len()];
+    // The first round compiles.
+    for round in 0..=bench.few() {
+        for (program, times) in programs.iter().zip(&mut times) {
+            let seconds = flush.steps(&mut *program.borrow_mut(), if round == 0 { 1 } else { FLUSHED })?;
+            times.extend((round > 0).then(|| median(&seconds)));
+        }
+    }
+    rows(output, (&format!("flushed, {}", size.0), size.1, size.2, size.3), formats, &times, checks)
 }
 
 fn bits<T: Scalar, const D: usize>(array: &TileArray<T, D>) -> Result<Vec<u64>> {

@@ -4,13 +4,13 @@ use tida::array::StorageErrors;
 use tida::prelude::*;
 use tida_suite::Result;
 
-use super::{Program, bits, formats};
+use super::{Program, bits, flushed_formats, formats};
 use crate::Bench;
 use crate::heat::noise;
 use crate::measure::Output;
 
 /// A range that holds what [`noise`] gives.
-fn range(bits: u32) -> Format {
+pub(super) const fn range(bits: u32) -> Format {
     Format::Range { bits, min: -1.0, max: 3.0 }
 }
 
@@ -128,7 +128,7 @@ impl Program for Shuffled {
 }
 
 /// Salehi Fig. 6.7: the product of two matrices, each cell a row times a column. Factors alone have the format.
-struct Matrices([TileArray<f32, 2>; 3]);
+pub(super) struct Matrices(pub(super) [TileArray<f32, 2>; 3]);
 
 impl Program for Matrices {
     const CHECKED: (usize, usize) = (96, 1);
@@ -171,31 +171,46 @@ impl Program for Matrices {
 
 /// Salehi Fig. 6.11: temperatures of a chip whose blocks draw power. Power alone has the format, as in the thesis, or
 /// temperatures too.
-struct Chip<const BOTH: bool> {
-    heat: TileArray<f64, 2>,
+pub(super) struct Chip<const BOTH: bool> {
+    pub(super) heat: TileArray<f64, 2>,
     next: TileArray<f64, 2>,
     power: TileArray<f64, 2>,
+}
+
+impl<const BOTH: bool> Chip<BOTH> {
+    /// Of the power that each cell draws, and the temperatures at the start.
+    pub(super) fn of(acc: &TileAcc, n: usize, format: Format, watts: &[f64], start: &[f64]) -> Result<Self> {
+        let found = |format| match format {
+            Format::Range { bits, .. } => Format::FoundRange { bits },
+            format => format,
+        };
+        let power = TileArray::<f64, 2>::builder([n; 2]).storage(found(format)).build_slice(acc, watts)?;
+        let kept = match format {
+            Format::Range { bits, .. } if BOTH => Format::Range { bits, min: 300.0, max: 400.0 },
+            _ => Format::Raw,
+        };
+        let builder = TileArray::<f64, 2>::builder([n; 2]).ghost(1).boundary(Boundary::ReflectEven);
+        let heat = builder.storage(kept).saturation(Saturation::Ignore).build_slice(acc, start)?;
+        let next = heat.like()?;
+        Ok(Chip { heat, next, power })
+    }
+}
+
+/// What each cell of a chip draws.
+pub(super) fn watts(n: usize) -> Vec<f64> {
+    (0..n * n).map(|cell| 0.01 * noise(cell)).collect()
+}
+
+/// Temperatures at the start.
+pub(super) fn start(n: usize) -> Vec<f64> {
+    (0..n * n).map(|cell| 320.0 + (5 * (cell / n) + 3 * (cell % n)) as f64 / n as f64).collect()
 }
 
 impl<const BOTH: bool> Program for Chip<BOTH> {
     const CHECKED: (usize, usize) = (64, 1000);
 
     fn new(acc: &TileAcc, n: usize, format: Format) -> Result<Self> {
-        let watts: Vec<f64> = (0..n * n).map(|cell| 0.01 * noise(cell)).collect();
-        let found = |format| match format {
-            Format::Range { bits, .. } => Format::FoundRange { bits },
-            format => format,
-        };
-        let power = TileArray::<f64, 2>::builder([n; 2]).storage(found(format)).build_slice(acc, &watts)?;
-        let kept = match format {
-            Format::Range { bits, .. } if BOTH => Format::Range { bits, min: 300.0, max: 400.0 },
-            _ => Format::Raw,
-        };
-        let builder = TileArray::<f64, 2>::builder([n; 2]).ghost(1).boundary(Boundary::ReflectEven);
-        let mut heat = builder.storage(kept).saturation(Saturation::Ignore).build(acc)?;
-        heat.fill(|[y, x]| 320.0 + (5 * y + 3 * x) as f64 / n as f64)?;
-        let next = heat.like()?;
-        Ok(Chip { heat, next, power })
+        Chip::of(acc, n, format, &watts(n), &start(n))
     }
 
     fn run(&mut self, steps: usize) -> Result<()> {
@@ -377,9 +392,13 @@ impl Program for Dyadic {
     }
 }
 
+/// The arrays of the patterns of access.
+const PATTERNS: [(&str, Format, Option<f64>); 3] =
+    [("raw", Format::Raw, None), ("2:1", range(32), None), ("4:1", range(16), None)];
+
 /// Salehi Fig. 6.1 to 6.4, for sizes through the second-level cache: `f64` raw, at 2:1 and at 4:1.
 pub fn micro(bench: &Bench, output: &mut Output) -> Result<()> {
-    let kept = [("raw", Format::Raw, None), ("2:1", range(32), None), ("4:1", range(16), None)];
+    let kept = PATTERNS;
     // Of each array 2^16 bytes raw at least, 2^29 at the usual size.
     let most = (bench.size.pow(3) / 2).max(1 << 13);
     for n in (13..).step_by(2).map(|power| 1usize << power).take_while(|n| *n < most).chain([most]) {
@@ -389,6 +408,20 @@ pub fn micro(bench: &Bench, output: &mut Output) -> Result<()> {
         formats::<Strided<8>>(bench, output, ("stride 8 f64", n / 8, 1, 16), &kept)?;
         formats::<Strided<32>>(bench, output, ("stride 32 f64", n / 32, 1, 16), &kept)?;
         formats::<Shuffled>(bench, output, ("random reads f64", n, 1, 20), &kept)?;
+    }
+    Ok(())
+}
+
+/// The same for the larger sizes as the thesis has it: nothing is left in a cache when a kernel starts.
+pub fn flushed(bench: &Bench, output: &mut Output) -> Result<()> {
+    let most = (bench.size.pow(3) / 2).max(1 << 13);
+    for n in [most / 32, most / 8, most / 2, most] {
+        flushed_formats::<Copied>(bench, output, ("copy f64", n, 1, 16), &PATTERNS)?;
+        flushed_formats::<Reversed>(bench, output, ("reversed copy f64", n, 1, 16), &PATTERNS)?;
+        flushed_formats::<Strided<2>>(bench, output, ("stride 2 f64", n / 2, 1, 16), &PATTERNS)?;
+        flushed_formats::<Strided<8>>(bench, output, ("stride 8 f64", n / 8, 1, 16), &PATTERNS)?;
+        flushed_formats::<Strided<32>>(bench, output, ("stride 32 f64", n / 32, 1, 16), &PATTERNS)?;
+        flushed_formats::<Shuffled>(bench, output, ("random reads f64", n, 1, 20), &PATTERNS)?;
     }
     Ok(())
 }
