@@ -16,6 +16,7 @@ mod arrive;
 mod form;
 mod link;
 mod operations;
+mod packed;
 mod regions;
 mod ring;
 mod run;
