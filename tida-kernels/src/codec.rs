@@ -500,6 +500,11 @@ impl Codec {
         (code[0], saturated > 0)
     }
 
+    /// The value that a value is rounded to.
+    pub fn round(&self, value: Value) -> Value {
+        self.decode(self.encode(value).0)
+    }
+
     /// The code of a code's value negated, as ghosts behind an odd reflection are.
     pub fn negated<C: Code>(&self, code: C) -> C {
         C::narrow(match self.decode(code.widen()) {
@@ -523,6 +528,28 @@ impl Codec {
         Value::from_bits(self.code(), code.into())
     }
 }
+
+/// The types of values.
+pub trait Rounded: Copy {
+    /// What a codec of this type rounds it to; itself with another one.
+    fn rounded(self, codec: &Codec) -> Self;
+}
+
+macro_rules! rounded {
+    ($t:ty, $variant:ident) => {
+        impl Rounded for $t {
+            fn rounded(self, codec: &Codec) -> $t {
+                match codec.round(Value::$variant(self)) {
+                    Value::$variant(x) => x,
+                    _ => self,
+                }
+            }
+        }
+    };
+}
+
+rounded!(f32, F32);
+rounded!(f64, F64);
 
 /// The constants of a range.
 fn range(value: ScalarType, bits: u32, min: f64, max: f64) -> Result<Range, Refused> {

@@ -6,9 +6,9 @@ use emit_support::{host, nvrtc, pocl, samples};
 use tida_kernels::analysis::analyse;
 use tida_kernels::codec::{Codec, Format};
 use tida_kernels::emit::Source;
-use tida_kernels::emit::copies::coded_copies;
-use tida_kernels::emit::link;
+use tida_kernels::emit::copies::{Kind, copies};
 use tida_kernels::emit::fold::{fold_tree_twice, fold_values};
+use tida_kernels::emit::link;
 use tida_kernels::ir::{Access, Coded, Kernel, coded};
 use tida_kernels::plan::auto::Latency;
 use tida_kernels::plan::{Dialect, FoldOp, Goal, Math, Plan};
@@ -121,16 +121,17 @@ fn folding_kernels_compile() {
     }
 }
 
-/// The kernel with every float component of its arrays in a format.
-fn in_format(kernel: &Kernel, format: impl Fn(ScalarType) -> Format) -> Kernel {
-    fn stored(ty: ScalarType, codec: &Option<Codec>) -> ElementType {
-        ElementType::Scalar(codec.as_ref().map_or(ty, |codec| codec.code()))
-    }
+/// The kernel with every float component of its arrays in a format, or rounded to it.
+fn in_format(kernel: &Kernel, rounded: bool, format: impl Fn(ScalarType) -> Format) -> Kernel {
+    let stored = |ty, codec: &Option<Codec>| {
+        ElementType::Scalar(codec.as_ref().filter(|_| !rounded).map_or(ty, |codec| codec.code()))
+    };
     let args: Vec<Option<Coded>> = (kernel.args.iter())
         .map(|arg| match arg.element {
             ElementType::Scalar(ty) if ty.is_float() && !matches!(arg.access, Access::Table | Access::Shared) => {
                 let codec = Codec::new(ty, &format(ty)).unwrap();
-                Some(Coded { element: stored(ty, &codec), codecs: vec![codec], counted: arg.access == Access::Write })
+                let (element, counted) = (stored(ty, &codec), arg.access == Access::Write);
+                Some(Coded { element, codecs: vec![codec], counted, rounded })
             }
             _ => None,
         })
@@ -148,7 +149,8 @@ fn kernels_of_codes_compile() {
     ];
     let samples: Vec<_> = samples::all().into_iter().filter(|sample| sample.goal == Goal::Sweep).collect();
     for (n, sample) in samples.iter().enumerate() {
-        let kernel = in_format(&sample.kernel, formats[n % 3]);
+        let in_memory = sample.kernel.clone();
+        let kernel = in_format(&in_memory, false, formats[n % 3]);
         let sample = samples::Sample { kernel, ..*sample };
         let cuda = of(&sample, Dialect::Cuda, n % 2 == 0, true);
         nvrtc::compile(&cuda.text);
@@ -156,19 +158,30 @@ fn kernels_of_codes_compile() {
             let opencl = of(&sample, Dialect::OpenCl, false, true);
             pocl::MACHINE.build(&opencl.text);
             insta::assert_snapshot!(format!("{}.coded", sample.name), opencl.text + "\n// CUDA\n\n" + &cuda.text);
+            // Memory holds values, and stores round.
+            let kernel = in_format(&in_memory, true, formats[n % 3]);
+            let sample = samples::Sample { kernel, ..sample };
+            let cuda = of(&sample, Dialect::Cuda, n % 2 == 0, true);
+            nvrtc::compile(&cuda.text);
+            if n == 0 {
+                insta::assert_snapshot!(format!("{}.rounded", sample.name), cuda.text);
+            }
         }
     }
     let of = |ty, format: &Format| Codec::new(ty, format).unwrap().unwrap();
     for format in [range(8), range(16), Format::Half, Format::ScaledHalf { scale: 3.0 }, Format::Bfloat] {
         for ty in [ScalarType::F32, ScalarType::F64] {
-            nvrtc::compile(&coded_copies(Dialect::Cuda, &of(ty, &format)).text);
+            nvrtc::compile(&copies(Dialect::Cuda, &Kind::Codes(of(ty, &format))).text);
+            nvrtc::compile(&copies(Dialect::Cuda, &Kind::Rounded(of(ty, &format))).text);
             nvrtc::compile(&link::codes(Dialect::Cuda, &of(ty, &format)).text);
         }
     }
     for format in [range(32), Format::F32] {
         let codec = of(ScalarType::F64, &format);
-        nvrtc::compile(&coded_copies(Dialect::Cuda, &codec).text);
-        pocl::MACHINE.build(&coded_copies(Dialect::OpenCl, &codec).text);
+        for kind in [Kind::Codes(codec), Kind::Rounded(codec)] {
+            nvrtc::compile(&copies(Dialect::Cuda, &kind).text);
+            pocl::MACHINE.build(&copies(Dialect::OpenCl, &kind).text);
+        }
         pocl::MACHINE.build(&link::codes(Dialect::OpenCl, &codec).text);
     }
 }

@@ -200,8 +200,9 @@ fn encode_range(dialect: Dialect, codec: &Codec, range: &Range, count: impl Fn(&
     )
 }
 
-/// How ghosts of codes are computed, for [`super::copies`]: `negated` and `line` of `Word`s that are codes.
-pub(super) fn computed(dialect: Dialect, codec: &Codec) -> String {
+/// How ghosts are computed that a codec rounds, for [`super::copies`]: `negated` and `line` of `Word`s that are codes, or the bits of
+/// values.
+pub(super) fn computed(dialect: Dialect, codec: &Codec, values: bool) -> String {
     let mut helpers = super::helpers::Helpers::default();
     let (decode, encode) = (helpers.need(Helper::Decode(0, *codec)), helpers.need(Helper::Encode(0, *codec, false)));
     let mut head = String::new();
@@ -215,19 +216,26 @@ pub(super) fn computed(dialect: Dialect, codec: &Codec) -> String {
         head += "typedef double f64;\n";
     }
     head += "typedef float f32;\n\n";
-    for (line, _) in helpers.text(dialect).lines {
-        head += &line;
-        head.push('\n');
-    }
     let value = codec.value().name();
     let line = match (dialect, codec.value()) {
         (Dialect::OpenCl, _) => format!("const {value} product = ({value})distance * (a - b);\n    a = a + product;"),
         (Dialect::Cuda, ScalarType::F32) => "a = __fadd_rn(a, __fmul_rn((f32)distance, __fsub_rn(a, b)));".to_owned(),
         (Dialect::Cuda, _) => "a = __dadd_rn(a, __dmul_rn((f64)distance, __dsub_rn(a, b)));".to_owned(),
     };
+    let (get, set) = match values {
+        true => {
+            let (get, bits) = (helpers.need(Helper::OfBits(codec.value())), helpers.need(Helper::Bits(codec.value())));
+            (get, format!("{bits}({decode}({encode}(a)))"))
+        }
+        false => (decode, format!("{encode}(a)")),
+    };
+    for (line, _) in helpers.text(dialect).lines {
+        head += &line;
+        head.push('\n');
+    }
     head + &format!(
-        "\nINLINE Word negated(Word a) {{ return {encode}(-{decode}(a)); }}\n\
+        "\nINLINE Word negated(Word word) {{\n    {value} a = -{get}(word);\n    return {set};\n}}\n\
          INLINE Word line(Word near, Word far, i64 distance) {{\n    \
-         {value} a = {decode}(near), b = {decode}(far);\n    {line}\n    return {encode}(a);\n}}\n"
+         {value} a = {get}(near), b = {get}(far);\n    {line}\n    return {set};\n}}\n"
     )
 }

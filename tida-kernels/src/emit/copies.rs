@@ -95,6 +95,8 @@ pub enum Kind {
     Scalar(ScalarType),
     /// Codes, of which some are computed.
     Codes(Codec),
+    /// Values of which some are computed, and rounded.
+    Rounded(Codec),
 }
 
 impl Kind {
@@ -103,6 +105,7 @@ impl Kind {
         match self {
             Kind::Scalar(scalar) => *scalar,
             Kind::Codes(codec) => codec.code(),
+            Kind::Rounded(codec) => codec.value(),
         }
     }
 }
@@ -121,17 +124,9 @@ pub const fn kernel_type(scalar: ScalarType, computed: bool) -> ScalarType {
     }
 }
 
-/// The kernel that copies boxes of values of a scalar type.
-pub fn copies(dialect: Dialect, scalar: ScalarType) -> CopySource {
-    copies_of(dialect, scalar, None)
-}
-
-/// The same for codes, which ghosts are computed from as the values that they stand for.
-pub fn coded_copies(dialect: Dialect, codec: &Codec) -> CopySource {
-    copies_of(dialect, codec.code(), Some(codec))
-}
-
-fn copies_of(dialect: Dialect, scalar: ScalarType, codec: Option<&Codec>) -> CopySource {
+/// The kernel that copies boxes of values, or of codes, which ghosts are computed from as the values that they stand for.
+pub fn copies(dialect: Dialect, kind: &Kind) -> CopySource {
+    let scalar = kind.scalar();
     let head = match dialect {
         Dialect::Cuda => CUDA,
         Dialect::OpenCl => OPENCL,
@@ -149,7 +144,11 @@ fn copies_of(dialect: Dialect, scalar: ScalarType, codec: Option<&Codec>) -> Cop
         (ScalarType::F64, Dialect::OpenCl) => OPENCL_F64,
         _ => INTEGER,
     };
-    let computed = codec.map_or_else(|| computed.to_owned(), |codec| super::codecs::computed(dialect, codec));
+    let computed = match kind {
+        Kind::Scalar(_) => computed.to_owned(),
+        Kind::Codes(codec) => super::codecs::computed(dialect, codec, false),
+        Kind::Rounded(codec) => super::codecs::computed(dialect, codec, true),
+    };
     let sizes = format!("#define UNITS {UNITS}\n#define VALUES {VALUES}\n");
     CopySource { text: format!("{head}{sizes}typedef {word} Word;\n{computed}{BODY}"), entry: "tida_copies" }
 }

@@ -1,4 +1,5 @@
-//! Kernels of arrays that hold codes (Salehi ch. 4): what a kernel loads of them is decoded, what it stores encoded.
+//! Kernels of arrays that hold codes (Salehi ch. 4): what a kernel loads of them is decoded, what it stores encoded. Of arrays that
+//! hold values and are packed for the link alone, loads stay, and what is stored is rounded: encoded and decoded.
 //!
 //! Everything after this pass sees arrays of narrower scalars and a little more arithmetic. So what moves or shares what
 //! memory holds (registers of a march, tiles, steps of one launch) does so with codes.
@@ -22,6 +23,8 @@ pub struct Coded {
     pub codecs: Vec<Option<Codec>>,
     /// Values that saturate as they are stored are counted.
     pub counted: bool,
+    /// Memory holds values, and stores round them; the element is theirs.
+    pub rounded: bool,
 }
 
 /// A kernel that cannot have an argument coded.
@@ -47,6 +50,11 @@ pub fn coded(kernel: &Kernel, args: &[Option<Coded>], overwrites: &[bool]) -> Re
     let mut made = kernel.clone();
     for (number, (arg, coded)) in made.args.iter_mut().zip(args).enumerate() {
         let Some(coded) = coded else { continue };
+        if kernel.group.is_some() && coded.rounded && arg.access == Access::Write {
+            let found =
+                format!("`{}`, an array with a format for the link alone, written in a kernel over groups", arg.name);
+            return Err(NotCoded { arg: number, found });
+        }
         arg.element = coded.element;
         let in_group = made.group.is_some();
         let mut pass = Pass { body: &mut made.body, arg: number as u32, coded, rank: made.rank, in_group };
@@ -55,7 +63,7 @@ pub fn coded(kernel: &Kernel, args: &[Option<Coded>], overwrites: &[bool]) -> Re
         let Some(group) = &mut made.group else { continue };
         group.privates.extend(kept.iter().map(|kept| kept.local));
         for array in group.arrays.iter_mut().filter(|array| array.fetch == Some(number as u32)) {
-            array.codec = coded.codecs.first().copied().flatten();
+            array.codec = coded.codecs.first().copied().flatten().filter(|_| !coded.rounded);
         }
     }
     made.body = compact(&made.body);
@@ -157,14 +165,22 @@ impl Pass<'_> {
         if let Some(kept) = kept.iter().find(|kept| kept.component == component.base && component.dynamic.is_empty()) {
             self.body.exprs[id.0 as usize].kind = ExprKind::Local(kept.local);
         } else if let Some(codec) = self.codec(component) {
+            if self.coded.rounded {
+                return;
+            }
             let code = self.push(span, codec.code(), kind);
             self.body.exprs[id.0 as usize].kind = ExprKind::Decode(codec, code);
         }
     }
 
+    /// What memory is to hold of a value.
     fn encoded(&mut self, span: Span, codec: Codec, value: ExprId) -> ExprId {
         let counted = self.coded.counted.then_some(self.arg);
-        self.push(span, codec.code(), ExprKind::Encode { codec, value, counted })
+        let code = self.push(span, codec.code(), ExprKind::Encode { codec, value, counted });
+        match self.coded.rounded {
+            true => self.push(span, codec.value(), ExprKind::Decode(codec, code)),
+            false => code,
+        }
     }
 
     fn stores(&mut self, block: &mut Block, kept: &[Kept]) {
@@ -214,11 +230,17 @@ impl Pass<'_> {
             let mut value = self.push(span, codec.value(), ExprKind::Literal(Value::from_bits(codec.value(), 0)));
             if !overwritten {
                 let (index, component) = (self.here(span), Component { base: *component, dynamic: Vec::new() });
-                let code = self.push(span, codec.code(), ExprKind::Load { arg: self.arg, index, component });
-                let decoded = self.push(span, codec.value(), ExprKind::Decode(*codec, code));
+                let load = ExprKind::Load { arg: self.arg, index, component };
+                let read = match self.coded.rounded {
+                    true => self.push(span, codec.value(), load),
+                    false => {
+                        let code = self.push(span, codec.code(), load);
+                        self.push(span, codec.value(), ExprKind::Decode(*codec, code))
+                    }
+                };
                 match self.in_group {
-                    true => held.push(Stmt { span, kind: StmtKind::Assign(*local, Vec::new(), decoded) }),
-                    false => value = decoded,
+                    true => held.push(Stmt { span, kind: StmtKind::Assign(*local, Vec::new(), read) }),
+                    false => value = read,
                 }
             }
             block.push(Stmt { span, kind: StmtKind::Let(*local, Some(value)) });

@@ -420,6 +420,7 @@ pub fn first_in_format(kernel: &Kernel, format: &Format, many: usize) -> Kernel 
             element,
             codecs: vec![codec],
             counted: arg.access == Access::Write,
+            rounded: false,
         })
     };
     let args: Vec<Option<Coded>> =

@@ -417,10 +417,7 @@ impl DeviceCore {
                 Own::FoldValues(scalar, op) => folds(fold::fold_values(dialect, scalar, op)),
                 Own::FoldTree(scalar, op) => folds(fold::fold_tree_twice(dialect, scalar, op)),
                 Own::Copies(kind) => {
-                    let source = match kind {
-                        copies::Kind::Scalar(scalar) => copies::copies(dialect, scalar),
-                        copies::Kind::Codes(codec) => copies::coded_copies(dialect, &codec),
-                    };
+                    let source = copies::copies(dialect, &kind);
                     self.kernel(&source.text, source.entry, [copies::THREADS, 1, 1])
                 }
                 Own::Codes(codec, pack) => self.packing(&link::codes(dialect, &codec), pack),

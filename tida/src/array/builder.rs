@@ -15,6 +15,7 @@ use crate::acc::{TileAcc, Tracker};
 use crate::error::{Error, ErrorKind};
 use tida_kernels::codec::{Codec, Format, Refused};
 use tida_kernels::element::ScalarType;
+use tida_kernels::scalar::Value;
 
 /// Largest number of cells along an axis.
 const LONGEST: usize = 1 << 40;
@@ -176,7 +177,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         self
     }
 
-    /// Makes the array, all zeros. Costs no memory until it is touched.
+    /// Makes the array, all zeros. Costs no memory until it is touched, but with [`Compress::Link`] and a range, of which 0 is no value.
     ///
     /// # Errors
     /// A shape, cut, ghost width or boundary that cannot be, or memory that the system does not have.
@@ -202,7 +203,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         // Where both sides work, each has regions whose ghosts the other may not have.
         let one_side = acc.core().device.is_some() && !acc.is_hybrid();
         let row = if one_side { Row::new(&layout, &element).map(Arc::new) } else { None };
-        let storage = Arc::new(allocate(&layout, row)?);
+        let storage = Arc::new(acc.install(|| allocate(&layout, row))?);
         let (layout, boundaries) = (Arc::new(layout), Arc::new(self.boundaries));
         let ghost_plan = Arc::new(OnceLock::new());
         let regional = regional(&layout, &boundaries, &ghost_plan);
@@ -378,5 +379,33 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
 /// Memory that the system does not have.
 pub(super) fn allocate<const D: usize>(layout: &Layout<D>, row: Option<Arc<Row>>) -> Result<Storage, Error> {
     let sizes = layout.regions.iter().map(|r| r.cells * layout.element.bytes());
-    Ok(Storage::new(sizes)?.in_row(row).coded(layout.coding.clone()))
+    let storage = Storage::new(sizes)?.in_row(row).coded(layout.coding.clone());
+    if let Some(coding) = layout.rounds() {
+        set_zeros(&storage, layout, coding);
+    }
+    Ok(storage)
+}
+
+/// Sets memory that no one wrote to the values nearest to 0 that formats have, where 0 is none of them.
+fn set_zeros<const D: usize>(storage: &Storage, layout: &Layout<D>, coding: &Coding) {
+    use rayon::prelude::*;
+    const CHUNK: usize = 1 << 17;
+    for (component, zero) in (0..coding.components()).filter_map(|n| Some((n, coding.zero(n)?))) {
+        layout.regions.par_iter().enumerate().for_each(|(number, region)| {
+            storage.touch_host(number);
+            let plane = storage.base(number).wrapping_add(region.cells * coding.before(component).1);
+            // SAFETY: the plane of the component, of memory that no one else knows yet; zeros are values of any float.
+            unsafe {
+                match zero {
+                    Value::F32(x) => std::slice::from_raw_parts_mut(plane.cast::<f32>(), region.cells)
+                        .par_chunks_mut(CHUNK)
+                        .for_each(|chunk| chunk.fill(x)),
+                    Value::F64(x) => std::slice::from_raw_parts_mut(plane.cast::<f64>(), region.cells)
+                        .par_chunks_mut(CHUNK)
+                        .for_each(|chunk| chunk.fill(x)),
+                    _ => {}
+                }
+            }
+        });
+    }
 }

@@ -10,6 +10,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use tida_kernels::codec::{Codec, Format};
 use tida_kernels::element::{ElementType, ScalarType};
 use tida_kernels::ir::Coded;
+use tida_kernels::scalar::Value;
 
 use super::element::{Element, Place};
 
@@ -49,8 +50,13 @@ pub struct StorageReport {
     pub components: Vec<ComponentReport>,
     /// Values written that the formats cannot hold, so far. Kernels count those of [`Saturation::Ignore`] not at all.
     pub saturated: u64,
-    /// Bytes of a cell as it is kept.
+    /// Where it takes fewer bits.
+    pub compress: Compress,
+    /// Bytes of a cell in memory.
     pub stored_bytes: usize,
+    /// Bytes of a cell on the link between host and device; of [`Compress::Link`] those of its formats, where values without one may
+    /// take fewer.
+    pub link_bytes: usize,
     /// Bytes of a cell as it is computed with.
     pub raw_bytes: usize,
 }
@@ -148,10 +154,15 @@ impl Coding {
         self.codecs == other.codecs && self.packs() == other.packs()
     }
 
-    /// The same for the kernel compiler.
-    pub fn for_kernels(&self, written: bool) -> Coded {
-        let counted = written && self.saturation != Saturation::Ignore;
-        Coded { element: self.codes, codecs: self.codecs.clone(), counted }
+    /// The same for the kernel compiler, if some component has a format.
+    pub fn for_kernels(&self, written: bool) -> Option<Coded> {
+        let (counted, rounded) = (written && self.saturation != Saturation::Ignore, self.packs());
+        self.any().then(|| Coded { element: self.element(), codecs: self.codecs.clone(), counted, rounded })
+    }
+
+    /// Whether a kernel does more to such an argument than to one without formats.
+    pub fn changes(&self, written: bool) -> bool {
+        self.any() && (written || !self.packs())
     }
 
     pub fn components(&self) -> usize {
@@ -219,6 +230,34 @@ impl Coding {
         }
     }
 
+    /// Rounds `n` values of a component that lie side by side to those that its format has; gives how many saturated.
+    ///
+    /// # Safety
+    /// `values` are so many of the component's values, aligned for them.
+    #[inline(always)]
+    pub unsafe fn round(&self, component: usize, values: *mut u8, n: usize) -> u64 {
+        if self.codec(component).is_none() {
+            return 0;
+        }
+        let (mut codes, mut saturated) = ([0u64; CHUNK / 2], 0);
+        let (codes, size) = (codes.as_mut_ptr().cast::<u8>(), self.size(component));
+        for first in (0..n).step_by(CHUNK) {
+            let (at, n) = (values.wrapping_add(first * size), CHUNK.min(n - first));
+            // SAFETY: the caller's promise; there is room for CHUNK codes of 4 bytes, the largest.
+            unsafe {
+                saturated += self.encode(component, at, codes, n);
+                self.decode(component, codes, at, n);
+            }
+        }
+        saturated
+    }
+
+    /// The value nearest to 0 of a component, if that is another one: what memory that no one wrote is to hold.
+    pub fn zero(&self, component: usize) -> Option<Value> {
+        let zero = self.codec(component)?.decode(0);
+        (zero.bits() != 0).then_some(zero)
+    }
+
     /// Bytes of a value of a component.
     pub fn size(&self, component: usize) -> usize {
         let end = self.before.get(component + 1).map_or(self.value.bytes(), |(_, values)| *values);
@@ -231,7 +270,7 @@ impl Coding {
         end - self.before[component].0
     }
 
-    /// The bits of each component of a value, as kept.
+    /// The bits of each component of a value, as memory holds them.
     pub fn bits<T: Element>(&self, value: T) -> Vec<u64> {
         let mut values = Values::<T>::new();
         values.put(0, value);
@@ -240,10 +279,20 @@ impl Coding {
             .map(|component| {
                 codes[0] = 0;
                 let to = codes.as_mut_ptr().cast::<u8>();
-                // SAFETY: one value, and room for one code of 8 bytes at most.
-                unsafe { self.encode(component, values.plane(self.before(component).1), to, 1) };
+                let plane = values.plane(self.before(component).1);
+                let size = if self.packs() { self.size(component) } else { self.code_size(component) };
+                // SAFETY: one value, and room for one of 8 bytes at most.
+                unsafe {
+                    match self.packs() {
+                        true => {
+                            self.round(component, plane, 1);
+                            std::ptr::copy_nonoverlapping(plane, to, size);
+                        }
+                        false => drop(self.encode(component, plane, to, 1)),
+                    }
+                }
                 let bytes = codes[0].to_ne_bytes();
-                match self.code_size(component) {
+                match size {
                     1 => bytes[0].into(),
                     2 => u16::from_ne_bytes([bytes[0], bytes[1]]).into(),
                     4 => u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]).into(),

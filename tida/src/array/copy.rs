@@ -37,9 +37,9 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         }
         let (target, memory) = (self.storage.clone(), source.storage.clone());
         let touches = vec![self.touch(None, false, true), source.touch(None, true, false)];
-        let alike = match (&to.coding, &from.coding) {
+        let alike = match (to.coding.as_deref().filter(|coding| coding.any()), from.codes()) {
             (None, None) => true,
-            (Some(one), Some(other)) => one.same(other),
+            (Some(to), _) => from.coding.as_deref().is_some_and(|from| to.same(from)),
             _ => false,
         };
         if alike && source.tracker.side() == Side::Device && self.acc.core().fits(&[&self.tracker, &source.tracker]) {

@@ -103,6 +103,13 @@ pub(crate) struct WideRegion {
     pub cells: i64,
 }
 
+impl WideRegion {
+    /// Position of a cell in a plane.
+    pub(crate) fn position(&self, at: [i64; 4]) -> usize {
+        (0..4).map(|d| (at[d] - self.origin[d]) * self.strides[d]).sum::<i64>() as usize
+    }
+}
+
 impl WideLayout {
     fn new<const D: usize>(regions: &[Region<D>]) -> Arc<WideLayout> {
         let wide = |r: &Region<D>| {
@@ -205,6 +212,16 @@ impl<const D: usize> Layout<D> {
     pub(crate) fn coded(mut self, coding: Option<Arc<Coding>>) -> Self {
         self.coding = coding;
         self
+    }
+
+    /// How it is coded, if memory holds codes.
+    pub(crate) fn codes(&self) -> Option<&Coding> {
+        self.coding.as_deref().filter(|coding| !coding.packs())
+    }
+
+    /// How it is coded, if memory holds values that a store rounds.
+    pub(crate) fn rounds(&self) -> Option<&Coding> {
+        self.coding.as_deref().filter(|coding| coding.rounds())
     }
 
     /// All values of the domain, without ghosts.

@@ -64,12 +64,13 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         TileArrayBuilder::new(shape)
     }
 
-    /// An array of zeros with the same shape, cuts, ghosts, centring and boundaries. Costs nothing until touched.
+    /// An array of zeros with the same shape, cuts, ghosts, centring, boundaries and formats. Costs nothing until touched (see
+    /// [`build`](TileArrayBuilder::build)).
     ///
     /// # Errors
     /// Memory that the system does not have.
     pub fn like(&self) -> Result<TileArray<T, D>, Error> {
-        let storage = Arc::new(allocate(&self.layout, self.storage.shared_row())?);
+        let storage = Arc::new(self.acc.install(|| allocate(&self.layout, self.storage.shared_row()))?);
         Ok(TileArray {
             acc: self.acc.clone(),
             layout: self.layout.clone(),

@@ -1,7 +1,7 @@
 //! What formats cost and what they change (Salehi ch. 6 measures such errors).
 
 use super::TileArray;
-use super::coding::{ComponentReport, StorageErrors, StorageReport, paths};
+use super::coding::{ComponentReport, Compress, StorageErrors, StorageReport, paths};
 use super::element::Element;
 use crate::error::{Error, ErrorKind};
 use tida_kernels::codec::Format;
@@ -24,7 +24,9 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         Ok(StorageReport {
             components: components.collect(),
             saturated: self.storage.saturated(),
+            compress: coding.map_or(Compress::default(), |coding| coding.compress),
             stored_bytes: self.layout.element.bytes(),
+            link_bytes: coding.map_or(T::TYPE.bytes(), |coding| coding.codes.bytes()),
             raw_bytes: T::TYPE.bytes(),
         })
     }

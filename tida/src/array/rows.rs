@@ -51,7 +51,10 @@ pub(crate) fn each_owned_row<const D: usize>(
 
 /// One row of one region.
 pub(crate) struct Row<'a> {
+    /// How it is coded, if memory holds codes.
     coding: Option<&'a Coding>,
+    /// How, if it holds values that are rounded.
+    rounds: Option<&'a Coding>,
     element: &'a ElementType,
     base: *mut u8,
     cells: usize,
@@ -72,8 +75,15 @@ impl<'a> Row<'a> {
         length: usize,
     ) -> Row<'a> {
         let r = &layout.regions[region];
-        let (coding, element) = (layout.coding.as_deref(), &layout.element);
-        Row { coding, element, base: storage.base(region), cells: r.cells, position: r.position(at), length }
+        Row {
+            coding: layout.codes(),
+            rounds: layout.rounds(),
+            element: &layout.element,
+            base: storage.base(region),
+            cells: r.cells,
+            position: r.position(at),
+            length,
+        }
     }
 
     /// Sets element `n` to `value(n)`; gives how many components saturated.
@@ -100,10 +110,14 @@ impl<'a> Row<'a> {
             // SAFETY: the row lies in the region's memory.
             unsafe { T::place(self.base, self.cells, self.position + n) }.store(value(n));
         }
-        0
+        let Some(coding) = self.rounds else { return 0 };
+        let plane = |component| self.base.wrapping_add(self.cells * coding.before(component).1);
+        let first = |component| plane(component).wrapping_add(self.position * coding.size(component));
+        // SAFETY: the row lies in the region's memory.
+        (0..coding.components()).map(|n| unsafe { coding.round(n, first(n), self.length) }).sum()
     }
 
-    /// Sets the elements from those of a row of an array of the same formats.
+    /// Sets the elements from those of a row of an array whose memory holds the same for the same values.
     ///
     /// # Safety
     /// Both are of one element type; no one else accesses this row, or writes the other.

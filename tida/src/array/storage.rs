@@ -109,6 +109,16 @@ impl Storage {
         self.coding.as_ref()
     }
 
+    /// How, if memory holds codes.
+    pub(crate) fn codes(&self) -> Option<&Arc<Coding>> {
+        self.coding.as_ref().filter(|_| !self.packs())
+    }
+
+    /// How, if memory holds values that a store rounds.
+    pub(crate) fn rounds(&self) -> Option<&Arc<Coding>> {
+        self.coding.as_ref().filter(|coding| coding.rounds())
+    }
+
     /// Counts values that saturated as they were written.
     ///
     /// # Errors

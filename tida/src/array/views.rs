@@ -130,7 +130,7 @@ where
     ) -> Result<R, Error> {
         let plane = self.plane::<S>(region, component, part)?;
         self.wait_for_region(region, false)?;
-        if let Some(coding) = &self.layout.coding {
+        if let Some(coding) = self.layout.codes() {
             let values = plane.decoded(coding)?;
             let view = ArrayViewD::from_shape(IxDyn(&plane.extent), &values).map_err(rank)?;
             return Ok(f(view.into_dimensionality().map_err(rank)?));
@@ -155,7 +155,7 @@ where
         if part == Part::Grown {
             self.tracker.ghosts_overwritten();
         }
-        if let Some(coding) = &self.layout.coding {
+        if let Some(coding) = self.layout.codes() {
             let mut values = plane.decoded(coding)?;
             let view = ArrayViewMutD::from_shape(IxDyn(&plane.extent), &mut values).map_err(rank)?;
             let given = f(view.into_dimensionality().map_err(rank)?);
@@ -165,7 +165,11 @@ where
         let shape = IxDyn(&plane.extent).strides(IxDyn(&plane.strides));
         // SAFETY: as for `view`, and `self` is the only handle of the memory once recorded work has run.
         let view = unsafe { ArrayViewMutD::from_shape_ptr(shape, plane.first) };
-        Ok(f(view.into_dimensionality().map_err(rank)?))
+        let given = f(view.into_dimensionality().map_err(rank)?);
+        if let Some(coding) = self.layout.rounds() {
+            self.saturate(plane.round(coding))?;
+        }
+        Ok(given)
     }
 
     /// Where a box of one component of a region lies.
@@ -186,7 +190,7 @@ where
             Part::Grown => r.grown,
         };
         let before: usize = types[..component].iter().map(|t| t.size()).sum();
-        let (before, size) = match &self.layout.coding {
+        let (before, size) = match self.layout.codes() {
             Some(coding) => (coding.before(component).0, coding.code_size(component)),
             None => (before, size_of::<S>()),
         };
@@ -212,9 +216,10 @@ struct Plane<S, const D: usize> {
 }
 
 impl<S: Scalar, const D: usize> Plane<S, D> {
-    /// Calls `f` with where each row of codes starts, the number of the row's first value, and the length of rows.
-    fn rows(&self, coding: &Coding, mut f: impl FnMut(*mut u8, usize, usize)) {
-        let (size, length) = (coding.code_size(self.component), self.extent[D - 1]);
+    /// Calls `f` with where each row starts, of codes or values of so many bytes, the number of the row's first value, and the
+    /// length of rows.
+    fn rows(&self, size: usize, mut f: impl FnMut(*mut u8, usize, usize)) {
+        let length = self.extent[D - 1];
         let cells = GridBox { lo: [0; D], hi: self.extent.map(|n| n as i64) };
         for (row, at) in cells.rows().enumerate() {
             let position: usize = (0..D).map(|d| at[d] as usize * self.strides[d]).sum();
@@ -228,7 +233,7 @@ impl<S: Scalar, const D: usize> Plane<S, D> {
         let mut values: Vec<S> = Vec::new();
         reserve(&mut values, count)?;
         let out = values.as_mut_ptr();
-        self.rows(coding, |codes, first, length| {
+        self.rows(coding.code_size(self.component), |codes, first, length| {
             // SAFETY: the row lies in the region's memory, which no one writes; there is room for all rows.
             unsafe { coding.decode(self.component, codes, out.add(first).cast(), length) };
         });
@@ -240,11 +245,21 @@ impl<S: Scalar, const D: usize> Plane<S, D> {
     /// Sets its codes to those of values; gives how many saturated.
     fn encode(&self, coding: &Coding, values: &[S]) -> u64 {
         let mut saturated = 0;
-        self.rows(coding, |codes, first, length| {
+        self.rows(coding.code_size(self.component), |codes, first, length| {
             if let Some(row) = values.get(first..first + length) {
                 // SAFETY: the row lies in the region's memory, which no one else accesses.
                 saturated += unsafe { coding.encode(self.component, row.as_ptr().cast(), codes, length) };
             }
+        });
+        saturated
+    }
+
+    /// Rounds its values; gives how many saturated.
+    fn round(&self, coding: &Coding) -> u64 {
+        let mut saturated = 0;
+        self.rows(size_of::<S>(), |values, _, length| {
+            // SAFETY: the row lies in the region's memory, which no one else accesses.
+            saturated += unsafe { coding.round(self.component, values, length) };
         });
         saturated
     }

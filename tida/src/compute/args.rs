@@ -232,7 +232,7 @@ impl<T: Element, const D: usize> HeldArg<D> for HeldMut<T, D> {
     }
     fn exclusive(&self, region: usize, cells: &GridBox<D>) -> Option<(*mut u8, usize)> {
         // More components lie in planes far apart, with other cells between them.
-        if T::TYPE.components() != 1 || cells.is_empty() || self.0.layout.coding.is_some() {
+        if T::TYPE.components() != 1 || cells.is_empty() || self.0.layout.codes().is_some() {
             return None;
         }
         let r = &self.0.layout.regions[region];

@@ -1,4 +1,5 @@
-//! Native kernels of arrays that hold codes: they run over values that were decoded for them, piece by piece, in the cache.
+//! Native kernels of arrays that hold codes: they run over values that were decoded for them, piece by piece, in the cache. What
+//! they write of arrays that hold values with formats is rounded in place, a piece at a time as well.
 
 use std::sync::{Arc, OnceLock};
 
@@ -95,8 +96,7 @@ impl Part {
                 (base.wrapping_add(region.cells as usize * codes), self.base.get().wrapping_add(self.cells * values));
             let (code, value) = (coding.code_size(component), coding.size(component));
             for at in cells.rows() {
-                let from: i64 = (0..4).map(|d| (at[d] - region.origin[d]) * region.strides[d]).sum();
-                let from = codes.wrapping_add(from as usize * code);
+                let from = codes.wrapping_add(region.position(at) * code);
                 f(component, from, values.wrapping_add(self.position(at) * value), length);
             }
         }
@@ -145,7 +145,7 @@ impl Part {
     }
 }
 
-/// A launch whose arguments hold codes.
+/// A launch whose arguments hold codes, or values that are rounded.
 #[derive(Debug)]
 pub(crate) struct Codes<'a> {
     pub prepared: &'a Prepared,
@@ -170,8 +170,8 @@ fn site(sites: Option<&[Option<Site>]>, arg: usize) -> Option<&Site> {
 }
 
 impl Codes<'_> {
-    /// Runs a kernel over a box, with its arguments decoded, and encodes what it wrote; `run` is given each piece of the box and
-    /// where arguments are, on the host or where `sites` says if they hold values.
+    /// Runs a kernel over a box, with its arguments decoded, and encodes or rounds what it wrote; `run` is given each piece of the
+    /// box and where arguments are, on the host or where `sites` says if they hold values.
     ///
     /// # Errors
     /// Those of `run`; values that saturate, where the array says so.
@@ -192,11 +192,16 @@ impl Codes<'_> {
             let here = unsafe { self.decode(&args, &[(number, piece)], sites) };
             run(piece, &here)?;
             for (arg, of) in args.iter().enumerate().filter(|(arg, _)| self.prepared.args[*arg].written) {
-                if let (DeviceArg::Tiled(array), Some(Some(Site::Decoded(decoded)))) = (&of.0, here.get(arg))
-                    && let (Some(coding), Some(part)) = (array.storage.coding(), decoded.parts.first())
-                {
+                let DeviceArg::Tiled(array) = &of.0 else { continue };
+                let region = region(array, site(sites, arg), number);
+                if let Some(coding) = array.storage.rounds() {
                     // SAFETY: the caller's promise: these cells are the run's alone.
-                    saturated[arg] += unsafe { part.encode(coding, region(array, site(sites, arg), number), &piece) };
+                    saturated[arg] += unsafe { round(coding, region, &piece) };
+                } else if let Some(Some(Site::Decoded(decoded))) = here.get(arg)
+                    && let (Some(coding), Some(part)) = (array.storage.codes(), decoded.parts.first())
+                {
+                    // SAFETY: as above.
+                    saturated[arg] += unsafe { part.encode(coding, region, &piece) };
                 }
             }
             Ok(())
@@ -232,7 +237,7 @@ impl Codes<'_> {
         sites: Option<&[Option<Site>]>,
     ) -> Sites {
         let one = |(arg, of): (usize, &OnDevice<'_>)| match &of.0 {
-            DeviceArg::Tiled(array) => match array.storage.coding() {
+            DeviceArg::Tiled(array) => match array.storage.codes() {
                 Some(coding) => {
                     let parts = boxes.iter().map(|(number, cells)| {
                         let region = region(array, site(sites, arg), *number);
@@ -249,7 +254,7 @@ impl Codes<'_> {
                 }
                 None => site(sites, arg).cloned(),
             },
-            DeviceArg::Whole(array, _) if array.storage.coding().is_some() => {
+            DeviceArg::Whole(array, _) if array.storage.codes().is_some() => {
                 // SAFETY: the caller's promise: nothing writes them until the last run of the kernel has ended.
                 let wholes = self.wholes.get_or_init(|| unsafe { wholes(args, sites) });
                 wholes.get(arg).cloned().flatten().map(Site::Decoded)
@@ -319,7 +324,7 @@ impl Codes<'_> {
 unsafe fn wholes(args: &[OnDevice<'_>], sites: Option<&[Option<Site>]>) -> Vec<Option<Decoded>> {
     let one = |(arg, of): (usize, &OnDevice<'_>)| {
         let DeviceArg::Whole(array, _) = &of.0 else { return None };
-        let coding = array.storage.coding()?;
+        let coding = array.storage.codes()?;
         let parts = (0..array.regions.regions.len()).map(|number| {
             let region = region(array, site(sites, arg), number);
             let part = Part::new(region.1.valid, coding.value.bytes());
@@ -330,6 +335,28 @@ unsafe fn wholes(args: &[OnDevice<'_>], sites: Option<&[Option<Site>]>) -> Vec<O
         Some(Decoded { first: 0, parts: parts.collect() })
     };
     args.iter().enumerate().map(one).collect()
+}
+
+/// Rounds the values of a box of a region; gives how many saturated.
+///
+/// # Safety
+/// The region is live memory of values and holds the box, and no one else touches the box.
+unsafe fn round(coding: &Coding, (base, region): (*mut u8, &WideRegion), cells: &GridBox<4>) -> u64 {
+    cpu::vectorised(
+        #[inline(always)]
+        || {
+            let (mut saturated, length) = (0, cells.extent()[3]);
+            for component in (0..coding.components()).filter(|n| coding.codec(*n).is_some()) {
+                let plane = base.wrapping_add(region.cells as usize * coding.before(component).1);
+                for at in cells.rows() {
+                    let first = plane.wrapping_add(region.position(at) * coding.size(component));
+                    // SAFETY: the caller's promise; the row is one of the box.
+                    saturated += unsafe { coding.round(component, first, length) };
+                }
+            }
+            saturated
+        },
+    )
 }
 
 /// Cuts a box into pieces of so many cells at most, rows last, at multiples of `grain`.
@@ -358,11 +385,14 @@ fn pieces(
 }
 
 impl DeviceLaunch<'_> {
-    /// The arrays written that hold codes.
+    /// The arrays written that have formats.
     pub(super) fn counting(&self) -> Counting {
         let written = self.args.iter().zip(&self.prepared.args).enumerate().filter(|(_, (_, plan))| plan.written);
         let coded = written.filter_map(|(n, (arg, _))| match arg {
-            DeviceArg::Tiled(array) => array.storage.coding().map(|_| (n, array.storage.clone())),
+            DeviceArg::Tiled(array) => {
+                let coding = array.storage.coding().filter(|coding| coding.any());
+                coding.map(|_| (n, array.storage.clone()))
+            }
             _ => None,
         });
         coded.collect()

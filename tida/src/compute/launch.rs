@@ -280,7 +280,8 @@ where
         // SAFETY: the caller's promise, of the boxes that are handed on as of the whole.
         unsafe {
             codes.each(self.held.on_device(), (region, cells), sites, |cells, sites| {
-                self.run_values(region, cells, Some(sites))
+                // Arrays on the host that hold values are found as by any other kernel.
+                self.run_values(region, cells, Some(sites).filter(|sites| sites.iter().any(Option::is_some)))
             })
         }
     }

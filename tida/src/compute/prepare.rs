@@ -43,7 +43,7 @@ pub(crate) struct Prepared {
     pub steps: Option<Steps>,
     /// How, for boxes that were asked for.
     pub choices: Choices,
-    /// Some arguments hold codes, which the kernel decodes.
+    /// Some arguments hold codes, which the kernel decodes, or values that it rounds.
     pub is_coded: bool,
     /// Where its arguments are from, if it is several kernels that take turns: see [`Cycle::args`](ir::Cycle::args).
     pub from: Option<Vec<(usize, usize)>>,
@@ -177,7 +177,7 @@ impl Prepared {
         })
     }
 
-    /// The kernel for arguments of which some hold codes; itself if none does.
+    /// The kernel for arguments of which some hold codes, or round what is stored; itself if none does.
     ///
     /// # Errors
     /// An argument that a kernel cannot have coded.
@@ -185,12 +185,13 @@ impl Prepared {
         self: &Arc<Self>,
         codings: impl Iterator<Item = Option<&'a Arc<Coding>>> + Clone,
     ) -> Result<Arc<Prepared>, Error> {
-        if codings.clone().all(|coding| coding.is_none()) {
+        let written = |n: usize| self.args.get(n).is_some_and(|arg| arg.written);
+        let changes = |(n, coding): (usize, Option<&Arc<Coding>>)| coding.is_some_and(|c| c.changes(written(n)));
+        if !codings.clone().enumerate().any(changes) {
             return Ok(self.clone());
         }
-        let written = |n: usize| self.args.get(n).is_some_and(|arg| arg.written);
         let key: Vec<Option<Coded>> =
-            codings.enumerate().map(|(n, coding)| coding.map(|coding| coding.for_kernels(written(n)))).collect();
+            codings.enumerate().map(|(n, coding)| coding.and_then(|coding| coding.for_kernels(written(n)))).collect();
         let mut known = self.coded.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(made) = known.get(&key) {
             return made.clone();
@@ -211,9 +212,9 @@ impl Prepared {
         })?;
         let mut made = Prepared::new(kernel)?;
         made.is_coded = true;
-        // What a step leaves for the next one are codes of the array written.
+        // What a step leaves for the next one are codes of the array written, or values that they have.
         let alike = |steps: &Steps| {
-            let codecs = |n: usize| args.get(n).and_then(Option::as_ref).map(|coded| &coded.codecs);
+            let codecs = |n: usize| args.get(n).and_then(Option::as_ref).map(|coded| (&coded.codecs, coded.rounded));
             codecs(steps.pair.0) == codecs(steps.pair.1)
         };
         made.steps = made.steps.filter(alike);

@@ -11,7 +11,7 @@ use tida_kernels::ir::{
 };
 use tida_kernels::scalar::Value;
 
-use super::args::{Args, HeldArgs, Views, separate};
+use super::args::{ArgInfo, Args, HeldArgs, Views, separate};
 use super::capture::{CapturedValue, Captures, capture_bytes};
 use super::check::{Target, check};
 use super::device::{DeviceArg, DeviceArgs};
@@ -164,8 +164,15 @@ impl PtxKernel {
         let captures = Captures { list };
         let views = TypeId::of::<Views<A, Proven, D>>();
         let infos = args.infos();
-        if let Some(arg) = infos.iter().position(|info| info.coding().is_some()) {
-            let found = format!("argument {arg}, an array kept in fewer bits, which only tida's own kernels decode");
+        let written = |arg: usize| bindings.get(arg).is_some_and(|binding| binding.access == Access::Write);
+        let changes = |(arg, info): (usize, &ArgInfo<'_, D>)| {
+            info.coding().filter(|coding| coding.changes(written(arg))).map(|coding| (arg, coding.packs()))
+        };
+        if let Some((arg, packs)) = infos.iter().enumerate().find_map(changes) {
+            let found = match packs {
+                true => format!("argument {arg}, an array with a format, to which only tida's own kernels round"),
+                false => format!("argument {arg}, an array kept in fewer bits, which only tida's own kernels decode"),
+            };
             return Err(Error::new(ErrorKind::Argument, tried(), found, "build it without `.storage(..)`"));
         }
         separate(&infos, tile);

@@ -49,7 +49,11 @@ pub(super) type Job = (Kind, Vec<BoxCopy>);
 /// What the kernel is for that does the copies of a component, of which some are computed or none.
 pub(super) fn kind<const D: usize>(layout: &Layout<D>, position: usize, scalar: ScalarType, computed: bool) -> Kind {
     let codec = layout.coding.as_ref().and_then(|coding| coding.codec(position)).filter(|_| computed);
-    codec.map_or_else(|| Kind::Scalar(copies::kernel_type(scalar, computed)), |codec| Kind::Codes(*codec))
+    match codec {
+        Some(codec) if layout.rounds().is_some() => Kind::Rounded(*codec),
+        Some(codec) => Kind::Codes(*codec),
+        None => Kind::Scalar(copies::kernel_type(scalar, computed)),
+    }
 }
 
 impl<const D: usize> GhostPlan<D> {

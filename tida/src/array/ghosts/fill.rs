@@ -11,13 +11,13 @@ use super::super::rows::Shared;
 use super::super::storage::Storage;
 use super::Which;
 use super::plan::{From, GhostCopy, GhostPlan, Source};
-use tida_kernels::codec::Codec;
+use tida_kernels::codec::{Codec, Rounded};
 use tida_kernels::element::{ElementType, ScalarType};
 
 /// The components of an element.
 type Components = SmallVec<[(ScalarType, usize); 8]>;
 
-/// How a component is coded, if it is.
+/// How a component is kept, if not as it is.
 fn codec_of<const D: usize>(layout: &Layout<D>, component: usize) -> Option<&Codec> {
     layout.coding.as_deref()?.codec(component)
 }
@@ -167,7 +167,7 @@ struct Work<'a, const D: usize> {
     copy: &'a GhostCopy<D>,
     /// Bytes of an element's components before this one.
     before: usize,
-    /// How it is coded, if it is.
+    /// How it is kept, if not as it is.
     codec: Option<&'a Codec>,
     /// What is set lies packed there, or comes from there.
     packed: Option<(Way, *mut u8)>,
@@ -224,6 +224,12 @@ impl<const D: usize> Work<'_, D> {
                 };
             }
             if let (From::Line { .. } | From::Negated(_), Some(codec)) = (&self.copy.from, self.codec) {
+                if self.layout.rounds().is_some() {
+                    return match ty {
+                        ScalarType::F32 => self.rounded::<f32>(codec),
+                        _ => self.rounded::<f64>(codec),
+                    };
+                }
                 return match ty.size() {
                     1 => self.computed::<u8>(&|a| codec.negated(a), &|near, far, by| codec.line(near, far, by)),
                     2 => self.computed::<u16>(&|a| codec.negated(a), &|near, far, by| codec.line(near, far, by)),
@@ -259,6 +265,14 @@ impl<const D: usize> Work<'_, D> {
     unsafe fn number<S: Number>(&self) {
         // SAFETY: handed on.
         unsafe { self.computed::<S>(&S::negated, &S::line) }
+    }
+
+    /// # Safety
+    /// As `component`, of the type `S`, which the codec is for.
+    unsafe fn rounded<S: Number + Rounded>(&self, codec: &Codec) {
+        let line = |near, far, by| S::line(near, far, by).rounded(codec);
+        // SAFETY: handed on.
+        unsafe { self.computed::<S>(&|a| a.negated().rounded(codec), &line) }
     }
 
     /// # Safety

@@ -64,6 +64,7 @@ impl<const D: usize> Values<'_, D> {
                     saturated += unsafe { span.encode(coded, buffer[span.offset * size..].as_ptr()) };
                     return;
                 }
+                let rounds = span.rounds.as_ref();
                 let from = buffer[span.offset * size..].as_ptr();
                 // SAFETY: the buffer holds the piece, the span lies in its region; the rest is the caller's promise.
                 unsafe {
@@ -72,6 +73,7 @@ impl<const D: usize> Values<'_, D> {
                         4 => span.copy::<u32>(from.cast_mut(), false),
                         _ => span.copy::<u64>(from.cast_mut(), false),
                     }
+                    saturated += rounds.map_or(0, |coded| span.round(coded));
                 }
             });
             Ok(())
@@ -143,15 +145,18 @@ impl<const D: usize> Values<'_, D> {
             let part = r.valid.intersect(&piece);
             let skip = (part.lo[axis] - start[axis]) as usize;
             for (n, component) in components.iter().enumerate() {
-                let coding = self.layout.coding.as_deref();
-                let coded = coding.map(|coding| Coded { coding, component: component.number });
-                let (before, size) = match coding {
-                    Some(coding) => (coding.before(component.number).0, coding.code_size(component.number)),
+                let of = |coding| Coded { coding, component: component.number };
+                let (coded, rounds) = (self.layout.codes().map(of), self.layout.rounds().map(of));
+                let (before, size) = match &coded {
+                    Some(Coded { coding, .. }) => {
+                        (coding.before(component.number).0, coding.code_size(component.number))
+                    }
                     None => (component.before, component.scalar.size()),
                 };
                 let plane = self.storage.base(region).wrapping_add(r.cells * before);
                 f(Span {
                     coded,
+                    rounds,
                     first: plane.wrapping_add(r.position(part.lo) * size),
                     stride: r.strides[axis],
                     count: part.extent()[axis],
@@ -165,8 +170,10 @@ impl<const D: usize> Values<'_, D> {
 
 /// Consecutive values of one component in one region, and where they are in a buffer.
 struct Span<'a> {
-    /// How it is coded, if it is.
+    /// How it is coded, if memory holds codes.
     coded: Option<Coded<'a>>,
+    /// How, if it holds values that are rounded.
+    rounds: Option<Coded<'a>>,
     first: *mut u8,
     stride: usize,
     count: usize,
@@ -218,6 +225,18 @@ impl Span<'_> {
             }
         }
         saturated
+    }
+
+    /// Rounds the array's values; gives how many saturated.
+    ///
+    /// # Safety
+    /// As [`Span::copy`].
+    unsafe fn round(&self, coded: &Coded<'_>) -> u64 {
+        let size = coded.coding.size(coded.component);
+        let (step, together) = if self.stride == 1 { (self.count.max(1), self.count) } else { (1, 1) };
+        let each = (0..self.count).step_by(step).map(|n| self.first.wrapping_add(n * self.stride * size));
+        // SAFETY: the caller's promise.
+        each.map(|at| unsafe { coded.coding.round(coded.component, at, together) }).sum()
     }
 
     /// Copies the values from the buffer to the array, or back. `buffer` is that of the first value.

@@ -2,7 +2,7 @@
 
 use std::ptr;
 
-use tida_kernels::codec::{Code, Codec};
+use tida_kernels::codec::{Code, Codec, Rounded};
 use tida_kernels::element::ScalarType;
 use tida_kernels::emit::copies::{BoxCopy, From, Kind, Place};
 
@@ -72,6 +72,13 @@ pub(super) unsafe fn run(kind: Kind, list: &[BoxCopy], to: u64, from: u64) {
                     }
                     continue;
                 }
+                Kind::Rounded(codec) => {
+                    match codec.value() {
+                        ScalarType::F32 => rounded_box::<f32>(&codec, copy, to, from),
+                        _ => rounded_box::<f64>(&codec, copy, to, from),
+                    }
+                    continue;
+                }
             };
             match scalar {
                 ScalarType::F32 => copy_box::<f32>(copy, to, from),
@@ -98,6 +105,14 @@ unsafe fn coded_box<W: Word + Code>(codec: &Codec, copy: &BoxCopy, to: u64, from
     let negated = |code: W| codec.negated(code);
     // SAFETY: handed on.
     unsafe { set_box(copy, to, from, W::of_bits, negated, |near, far, by| codec.line(near, far, by)) }
+}
+
+/// # Safety
+/// As [`run`].
+unsafe fn rounded_box<W: Word + Rounded>(codec: &Codec, copy: &BoxCopy, to: u64, from: u64) {
+    let negated = |a: W| a.negated().rounded(codec);
+    // SAFETY: handed on.
+    unsafe { set_box(copy, to, from, W::of_bits, negated, |near, far, by| W::line(near, far, by).rounded(codec)) }
 }
 
 /// # Safety

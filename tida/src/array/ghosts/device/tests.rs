@@ -293,7 +293,7 @@ proptest! {
 #[test]
 fn kernels_compile_for_cuda() {
     for scalar in [ScalarType::U8, ScalarType::U32, ScalarType::U64, ScalarType::F32, ScalarType::F64] {
-        let source = copies::copies(Dialect::Cuda, scalar);
+        let source = copies::copies(Dialect::Cuda, &Kind::Scalar(scalar));
         // Contraction would show even where it is asked for.
         for math in [Math::Exact, Math::Fast] {
             match compile_only(&source.text, source.entry, math, "compute_90") {
