@@ -145,7 +145,8 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         self
     }
 
-    /// Keeps all components in a format of fewer bits, on the host, on devices and on the link between them (Salehi ch. 4).
+    /// Keeps all components in a format of fewer bits, on the host, on devices and on the link between them (Salehi ch. 4), or on the
+    /// link alone: see [`compress`](Self::compress).
     ///
     /// The format defines what the array holds: a cell is rounded to a value that the format has when a kernel is done with
     /// it, or the host sets it, whatever the device, the cut and the memory. Kernels still compute with the element's own
