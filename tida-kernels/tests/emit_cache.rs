@@ -310,10 +310,10 @@ fn codes_are_decoded_as_tiles_are_fetched() {
             let cuda = Plan { dialect: Dialect::Cuda, ..plan };
             let text = emit_support::host::source(&kernel, &cuda).text;
             nvrtc::compile(&text);
-            // Boxes of tensor maps bring bytes as they are.
+            // Boxes of tensor maps bring bytes as they are: of the raw argument of the last kernel alone.
             let by_map = Plan { cache: cached(&kernel, &launch, Cache::Tma), ..cuda };
             let same = emit_support::host::source(&kernel, &by_map).text == text;
-            assert_eq!(same, how == Cache::Preload, "{how:?}");
+            assert_eq!(same, how == Cache::Preload && n < 3, "{how:?}");
         }
     }
     // Values around the cell, and a row for each thread: twice the bytes of what memory holds.

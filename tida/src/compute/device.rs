@@ -6,20 +6,19 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 use tida_kernels::element::{ElementType, ScalarType};
-use tida_kernels::emit::{FaultRecord, Param, emit};
+use tida_kernels::emit::{Param, emit};
 use tida_kernels::plan::auto::{Boxes, has_room, march};
 use tida_kernels::plan::cache::{Cache, Cached};
 use tida_kernels::plan::registers::USUAL;
 use tida_kernels::plan::wide::Beside;
 use tida_kernels::plan::{Dialect, Goal, Math, Plan, threads};
-use tida_kernels::scalar::Fault;
 
 use super::args::OnDevice;
 use super::cache::{Asked, Hints, Tiles, tiles};
 use super::capture::{CAPTURE, CapturedValue, Captures};
 use super::check::integer;
 use super::geometry::{cut_to_fit, whole_words};
-use super::launch::fault_error;
+use super::launched::Launched;
 use super::maps::Maps;
 use super::prepare::Prepared;
 use super::registers::{Counted, Without, settle};
@@ -197,75 +196,6 @@ impl<'a> SweepLaunch<'a> {
             varied: None,
             without: queue.device.without(),
         }
-    }
-}
-
-/// What a launch leaves: the record of its faults, if it can have any, and what must live until it is done.
-#[derive(Debug, Default)]
-pub(crate) struct Launched {
-    fault: Option<Memory>,
-    /// Arrays that count what saturates, by the place of their counter.
-    counting: Counting,
-    held: Held,
-}
-
-/// Arrays that count what saturates, by the place of their counter: see [`FaultRecord::saturated`].
-pub(crate) type Counting = SmallVec<[(usize, Arc<Storage>); 2]>;
-
-impl Launched {
-    /// What must live until the launch is done.
-    pub fn held(&mut self) -> &mut Held {
-        &mut self.held
-    }
-
-    /// Has a record for launches of a kernel that has one, which are put into a stream after that.
-    ///
-    /// # Errors
-    /// Memory that the device does not have.
-    pub fn counts(
-        &mut self,
-        launch: &DeviceLaunch<'_>,
-        queue: &Queue<'_>,
-        commands: &Commands,
-        counting: impl FnOnce() -> Counting,
-    ) -> Result<(), Error> {
-        if commands.ready.source.params.contains(&Param::Fault) {
-            self.fault = Some(queue.device.fault_record(queue.stream)?);
-            if launch.prepared.analysis.counts {
-                self.counting = counting();
-            }
-        }
-        Ok(())
-    }
-
-    /// The record, if it has one.
-    pub fn record(&self) -> Option<&Memory> {
-        self.fault.as_ref()
-    }
-
-    /// Once the launch is done: the error of a fault that a cell raised.
-    pub fn finish(self, device: &DeviceCore, prepared: &Prepared) -> Result<(), Error> {
-        let Some(memory) = self.fault else { return Ok(()) };
-        let mut record = FaultRecord::default();
-        // SAFETY: the record has as many bytes, any of which make one; the launch that wrote it is done.
-        let read = unsafe {
-            let to = (&raw mut record).cast();
-            device.download_now(&memory, 0, to, size_of::<FaultRecord>())
-        };
-        device.give_fault_record(memory);
-        read?;
-        for (place, storage) in &self.counting {
-            let values = record.saturated.get(*place).copied().unwrap_or(0);
-            storage.saturate(values.into(), || format!("run the kernel at {}", prepared.place()))?;
-        }
-        let [a, b, rest @ ..] = record.data;
-        let fault = match record.kind {
-            _ if record.claimed == 0 => return Ok(()),
-            1 => Fault::Division,
-            2 => Fault::Entry { index: a as u64, len: b as u64 },
-            _ => Fault::OutOfRange { arg: a as u32, index: [b, rest[0], rest[1], rest[2]] },
-        };
-        Err(fault_error(fault, prepared))
     }
 }
 

@@ -14,6 +14,7 @@ mod geometry;
 pub(crate) mod groups;
 mod kernels;
 mod launch;
+pub(crate) mod launched;
 mod linear;
 #[cfg(test)]
 mod macro_tests;

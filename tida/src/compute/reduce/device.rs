@@ -15,8 +15,9 @@ use crate::array::layout::Layout;
 use crate::backend::{Argument, Memory};
 use crate::compute::cache::Hints;
 use crate::compute::capture::Captures;
-use crate::compute::device::{DeviceArg, DeviceArgs, DeviceLaunch, Launched, Line};
+use crate::compute::device::{DeviceArg, DeviceArgs, DeviceLaunch, Line};
 use crate::compute::geometry::segments;
+use crate::compute::launched::Launched;
 use crate::compute::prepare::Prepared;
 use crate::error::{Error, ErrorKind};
 
