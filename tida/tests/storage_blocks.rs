@@ -21,10 +21,12 @@ fn accelerators() -> Vec<TileAcc> {
 }
 
 /// A line of groups of 64 cells, in a format, or raw: what was read of it, and what saturated.
-fn line(acc: &TileAcc, n: usize, format: Option<Format>) -> TileArray<f64, 1> {
+fn line(acc: &TileAcc, n: usize, format: Option<(Format, Compress)>) -> TileArray<f64, 1> {
     let builder = TileArray::<f64, 1>::builder([n]).region_size([320]).ghost(2).boundary(Boundary::Periodic);
     let mut u = match format {
-        Some(format) => builder.storage(format).saturation(Saturation::Warn).build(acc).unwrap(),
+        Some((format, compress)) => {
+            builder.storage(format).compress(compress).saturation(Saturation::Warn).build(acc).unwrap()
+        }
         None => builder.build(acc).unwrap(),
     };
     u.fill(|[i]| value(7, [0, 0, i]) - 0.5).unwrap();
@@ -44,7 +46,7 @@ fn rounded(acc: &TileAcc, values: &[f64], format: Format) -> Vec<f64> {
 fn same_as_raw(formats: [Format; 2], run: impl Fn(&Tile<1>, &mut TileArray<f64, 1>, &TileArray<f64, 1>)) {
     let (n, host) = (1500, on_cpu());
     for format in formats {
-        let coded = line(&host, n, Some(format));
+        let coded = line(&host, n, Some((format, Compress::Device)));
         let values = coded.read_box(coded.domain()).unwrap();
         let mut raw = line(&host, n, None);
         raw.fill(|[i]| values[i]).unwrap();
@@ -58,13 +60,14 @@ fn same_as_raw(formats: [Format; 2], run: impl Fn(&Tile<1>, &mut TileArray<f64, 
             _ => 0,
         };
         let wanted = rounded(&host, &wanted, format);
-        for acc in accelerators() {
-            let u = line(&acc, n, Some(format));
+        let all = accelerators().into_iter().flat_map(|acc| [(acc.clone(), Compress::Device), (acc, Compress::Link)]);
+        for (acc, compress) in all {
+            let u = line(&acc, n, Some((format, compress)));
             let mut next = u.like().unwrap();
             next.copy_from(&u).unwrap();
             TileIter::new(&u).for_each(|tile| run(&tile, &mut next, &u));
-            assert!(next.read_box(next.domain()).unwrap() == wanted, "{format} on {:?}", acc.device());
-            assert_eq!(next.storage_report().unwrap().saturated, over, "{format} on {:?}", acc.device());
+            assert!(next.read_box(next.domain()).unwrap() == wanted, "{format} on {:?}, {compress:?}", acc.device());
+            assert_eq!(next.storage_report().unwrap().saturated, over, "{format} on {:?}, {compress:?}", acc.device());
         }
     }
 }

@@ -50,11 +50,6 @@ pub fn coded(kernel: &Kernel, args: &[Option<Coded>], overwrites: &[bool]) -> Re
     let mut made = kernel.clone();
     for (number, (arg, coded)) in made.args.iter_mut().zip(args).enumerate() {
         let Some(coded) = coded else { continue };
-        if kernel.group.is_some() && coded.rounded && arg.access == Access::Write {
-            let found =
-                format!("`{}`, an array with a format for the link alone, written in a kernel over groups", arg.name);
-            return Err(NotCoded { arg: number, found });
-        }
         arg.element = coded.element;
         let in_group = made.group.is_some();
         let mut pass = Pass { body: &mut made.body, arg: number as u32, coded, rank: made.rank, in_group };
