@@ -67,6 +67,8 @@ fn run(acc: &TileAcc, case: &Case, compress: Compress) -> Vec<u64> {
     let mut u = builder.build(acc).unwrap();
     u.fill(|at| case.data.at(case.seed, at)).unwrap();
     let mut next = u.like().unwrap();
+    // What lies there says nothing of what comes.
+    next.fill_value(0.0).unwrap();
     for step in 0..case.steps {
         u.fill_ghosts().unwrap();
         for tile in TileIter::new(&u) {

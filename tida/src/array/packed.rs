@@ -51,6 +51,15 @@ impl Chunk {
     }
 }
 
+/// How frames of a component of a region should be packed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Guess {
+    /// Bytes of their slots; none if packing gains too little.
+    pub slot: Option<usize>,
+    /// Most of them hold more than one value.
+    pub is_known: bool,
+}
+
 /// What of an array lies packed on the host.
 #[derive(Debug, Default)]
 pub(crate) struct Packed {
@@ -184,13 +193,13 @@ impl Storage {
         (0..self.regions()).for_each(|region| self.unpack(region));
     }
 
-    /// Bytes of the slots that frames of a component of a region should have, as they lie on the host; none if packing gains too
-    /// little. `planes` says where planes of the component start, in bytes, and how many values each has. Nobody writes them.
-    pub(crate) fn slot_for(&self, region: usize, size: usize, planes: &[(usize, usize)]) -> Option<usize> {
+    /// Which slots frames of a component of a region should have, as they lie on the host. `planes` says where planes of the
+    /// component start, in bytes, and how many values each has. Nobody writes them.
+    pub(crate) fn guess(&self, region: usize, size: usize, planes: &[(usize, usize)]) -> Guess {
         let frame = VALUES * size;
         let frames: usize = planes.iter().map(|(_, values)| values / VALUES).sum();
         if !matches!(size, 4 | 8) || frames == 0 {
-            return None;
+            return Guess::default();
         }
         let mut sizes: Vec<usize> = Vec::with_capacity(SAMPLES);
         let every = (frames / SAMPLES).max(1);
@@ -204,7 +213,9 @@ impl Storage {
             }
             seen += here;
         }
-        choose(&mut sizes, frame)
+        // Cells that all have one value may have been set for the start, and say nothing of what comes.
+        let flat = sizes.iter().filter(|bytes| **bytes == frames::HEAD).count();
+        Guess { is_known: 2 * flat < sizes.len(), slot: choose(&mut sizes, frame) }
     }
 
     /// Bytes that one frame of a plane packs to.

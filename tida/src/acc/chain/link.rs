@@ -13,16 +13,16 @@ use tida_kernels::frames::{self, VALUES, Word};
 use super::run::{DOWN, UP};
 use crate::acc::device::{DeviceCore, Own};
 use crate::array::coding::Coding;
-use crate::array::packed::{Chunk, Form, LEAST_FRAME};
+use crate::array::packed::{Chunk, Form, Guess, LEAST_FRAME};
 use crate::array::storage::Storage;
 use crate::array::{Planar, PlaneFacts};
 use crate::backend::{Argument, Event, Memory, PACKS};
 use crate::error::Error;
 
 /// Most bytes of a stage: while it is copied, what is done beside it takes little.
-const STAGE: usize = 64 << 20;
+const STAGE: usize = 128 << 20;
 /// Part of a chain's room that all stages take at most.
-const SHARE: u64 = 8;
+const SHARE: u64 = 4;
 
 /// The stages of a chain.
 #[derive(Debug)]
@@ -195,8 +195,8 @@ pub(super) struct Packing {
 struct Regional {
     /// Where kernels find the region's memory on the host, and what frames keep apart.
     reached: Option<(u64, u64)>,
-    /// By component: bytes of the slots of its frames, if packing is worth it.
-    slots: Vec<Option<usize>>,
+    /// By component: how its frames are packed.
+    guesses: Vec<Guess>,
 }
 
 /// A packed plane: bytes, and from one to the next in a stage.
@@ -213,37 +213,37 @@ impl Packing {
         let region = |number: usize| {
             let frames = (0..coding.components()).any(|component| coding.codec(component).is_none());
             let reached = frames.then(|| reached(device, storage, number)).flatten();
-            let mut slots = vec![None; coding.components()];
+            let mut guesses = vec![Guess::default(); coding.components()];
             if reached.is_some() && storage.host_touched(number) {
-                for (component, ((ty, before), slot)) in facts.element.placed_components().zip(&mut slots).enumerate() {
+                let components = facts.element.placed_components().zip(&mut guesses).enumerate();
+                for (component, ((ty, before), guess)) in components {
                     if coding.codec(component).is_none() {
-                        *slot = storage.slot_for(number, ty.size(), &planes(facts, number, (ty.size(), before)));
+                        *guess = storage.guess(number, ty.size(), &planes(facts, number, (ty.size(), before)));
                     }
                 }
             }
-            Regional { reached, slots }
+            Regional { reached, guesses }
         };
         let regions = (0..facts.layout.regions.len()).map(region).collect();
         Some(Packing { storage: storage.clone(), regions })
     }
 
-    /// What nobody has written is packed as what others hold there.
+    /// Of what says nothing of what is to come, as nobody has written it or all of it is one value, it is thought that it will be as
+    /// what others hold there.
     pub fn learn(all: &mut [Option<Packing>]) {
-        let known: Vec<Vec<usize>> = all
-            .iter()
-            .flatten()
-            .map(|packing| {
-                packing.regions.iter().map(|region| region.slots.iter().flatten().copied().max().unwrap_or(0)).collect()
-            })
-            .collect();
+        let mut others: Vec<Guess> = Vec::new();
+        for region in all.iter().flatten().map(|packing| &packing.regions) {
+            others.resize(others.len().max(region.len()), Guess::default());
+            for (other, guess) in others.iter_mut().zip(region).flat_map(|(other, region)| {
+                let known = region.guesses.iter().filter(|guess| guess.is_known);
+                known.map(|guess| guess.slot).max().map(|slot| (other, slot))
+            }) {
+                *other = Guess { slot: other.slot.max(guess), is_known: true };
+            }
+        }
         for packing in all.iter_mut().flatten() {
-            let Packing { storage, regions } = packing;
-            for (number, region) in regions.iter_mut().enumerate().filter(|(number, _)| !storage.host_touched(*number))
-            {
-                let slot = known.iter().filter_map(|slots| slots.get(number)).copied().max().filter(|slot| *slot > 0);
-                if region.reached.is_some() {
-                    region.slots.iter_mut().for_each(|own| *own = slot);
-                }
+            for (region, other) in packing.regions.iter_mut().zip(&others).filter(|(_, other)| other.is_known) {
+                region.guesses.iter_mut().filter(|guess| !guess.is_known).for_each(|guess| *guess = *other);
             }
         }
     }
@@ -255,7 +255,7 @@ impl Packing {
             Some(_) => Form::Codes(component),
             None => {
                 let region = self.regions.get(region)?;
-                let slot = region.slots.get(component).copied().flatten().filter(|_| region.reached.is_some())?;
+                let slot = region.guesses.get(component)?.slot.filter(|_| region.reached.is_some())?;
                 (slot < VALUES * size && values >= VALUES).then_some(Form::Frames(slot))?
             }
         };

@@ -419,8 +419,8 @@ impl<'a> Running<'a> {
                     let array = &mut self.arrays[*array];
                     let shown = array.window.shown(planes);
                     let bytes = if array.goes_home() { array.bytes(planes) } else { 0 };
-                    // SAFETY: as above; the operations that write the planes are done.
                     let packs = self.packs.as_mut();
+                    // SAFETY: as above; the operations that write the planes are done.
                     let download = || unsafe { array.download(device, (DOWN, packs), planes.clone(), *shift) };
                     device.timed(SpanKind::D2h, format_args!("{shown:?}"), DOWN, bytes, download)?;
                 }
