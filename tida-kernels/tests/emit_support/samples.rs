@@ -109,6 +109,29 @@ fn heat(rank: usize) -> Kernel {
     typed("heat.rs", rank, &args, &[("self.alpha", scalar(ScalarType::F64))], &["lap"], body, vec![], None)
 }
 
+/// Temperatures of a chip, with what heats it: another array that every step reads.
+pub fn chip() -> Kernel {
+    let u = |offset: [i64; 2]| load(1, at_plus(&offset));
+    let twice = || mul(float(2.0), local(0));
+    let along = mul(sub(add(u([1, 0]), u([-1, 0])), twice()), capture(1));
+    let across = mul(sub(add(u([0, 1]), u([0, -1])), twice()), capture(2));
+    let air = mul(sub(capture(4), local(0)), capture(3));
+    let sum = add(add(add(load(2, at()), along), across), air);
+    let body = block(vec![let_(0, load(1, at())), store(0, at(), add(local(0), mul(capture(0), sum)))]);
+    let read = |name| (name, bind(Access::Read, F32, 2));
+    let captures = ["step", "y", "x", "loss", "ambient"].map(|name| (name, scalar(ScalarType::F32)));
+    typed(
+        "chip.rs",
+        2,
+        &[("next", bind(Access::Write, F32, 2)), read("u"), read("power")],
+        &captures,
+        &["own"],
+        body,
+        vec![],
+        None,
+    )
+}
+
 fn sincos() -> Kernel {
     let x = || load(0, at());
     let body = block(vec![

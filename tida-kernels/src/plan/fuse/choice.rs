@@ -338,7 +338,7 @@ fn cost(steps: &Steps, target: &Target<'_>, fused: Fused, block: [u32; 3], asked
     // Few warps do not hide what each waits for.
     let warps = (threads * held) as f64 / 32.0;
     // What a step reads of other arrays was read by the step before, not long ago: a warp's own rows are still near.
-    let again = f64::from(target.others) * (1.0 + (depth - 1) as f64 / if fused.shuffled { 4.0 } else { 1.0 });
+    let again = f64::from(target.others) * (1.0 + (depth - 1) as f64 / if fused.shuffled { 8.0 } else { 1.0 });
     let bytes = tile * (size as f64 + again) + core * size as f64;
     let steps_of = |cell: f64| tile * depth as f64 * cell;
     let all = held as f64
