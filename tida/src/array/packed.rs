@@ -56,7 +56,7 @@ impl Chunk {
 pub(crate) struct Guess {
     /// Bytes of their slots; none if packing gains too little.
     pub slot: Option<usize>,
-    /// Most of them hold more than one value.
+    /// Most of them hold more than a few values.
     pub is_known: bool,
 }
 
@@ -201,20 +201,21 @@ impl Storage {
         if !matches!(size, 4 | 8) || frames == 0 {
             return Guess::default();
         }
+        // Multiples of an irrational number: frames at the same place of each plane, as those of its ghosts, are not all that is seen.
+        let part = |n: usize| (frames as u64 * u64::from((n as u32).wrapping_mul(0x9e37_79b9)) >> 32) as usize;
+        let mut samples: Vec<usize> = (0..SAMPLES.min(frames)).map(part).collect();
+        samples.sort_unstable();
         let mut sizes: Vec<usize> = Vec::with_capacity(SAMPLES);
-        let every = (frames / SAMPLES).max(1);
-        let mut next = every / 2;
-        let mut seen = 0;
+        let (mut seen, mut next) = (0, samples.iter().peekable());
         for (at, values) in planes {
             let here = values / VALUES;
-            while next < seen + here {
-                sizes.push(self.frame_bytes(region, (*at, *values), size, next - seen));
-                next += every;
+            while let Some(number) = next.next_if(|number| **number < seen + here) {
+                sizes.push(self.frame_bytes(region, (*at, *values), size, number - seen));
             }
             seen += here;
         }
-        // Cells that all have one value may have been set for the start, and say nothing of what comes.
-        let flat = sizes.iter().filter(|bytes| **bytes == frames::HEAD).count();
+        // Cells that all have one value, but for ghosts, may have been set for the start, and say nothing of what comes.
+        let flat = sizes.iter().filter(|bytes| **bytes <= frame / 4).count();
         Guess { is_known: 2 * flat < sizes.len(), slot: choose(&mut sizes, frame) }
     }
 

@@ -157,6 +157,7 @@ impl Storage {
         if write {
             place.newest = Newest::Device;
             place.by_device = true;
+            self.fixed_ghosts(Some(false));
         }
         Ok(())
     }

@@ -20,9 +20,9 @@ use crate::backend::{Argument, Event, Memory, PACKS};
 use crate::error::Error;
 
 /// Most bytes of a stage: while it is copied, what is done beside it takes little.
-const STAGE: usize = 128 << 20;
+const STAGE: usize = 64 << 20;
 /// Part of a chain's room that all stages take at most.
-const SHARE: u64 = 4;
+const SHARE: u64 = 8;
 
 /// The stages of a chain.
 #[derive(Debug)]

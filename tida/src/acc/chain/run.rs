@@ -208,17 +208,15 @@ impl<'a> Running<'a> {
             }
             _ => room(device, chain),
         };
+        let arrays = || chain.arrays.iter().zip(planars).enumerate();
         let stage = match chain.kind {
             Kind::Arriving => None,
-            _ => Packs::stage(
-                room,
-                chain
-                    .arrays
-                    .iter()
-                    .map(|tracker| &**tracker.storage())
-                    .zip(planars.iter().map(|planar| planar.facts())),
-            ),
+            _ => Packs::stage(room, arrays().map(|(_, (tracker, planar))| (&**tracker.storage(), planar.facts()))),
         };
+        if stage.is_none() {
+            // Nothing could unpack on the device what came packed from it before.
+            chain.arrays.iter().for_each(|tracker| tracker.storage().unpack_all());
+        }
         let room = room - stage.map_or(0, Packs::bytes).min(room);
         let together = match chain.kind {
             // Of arrays that arrive few planes come at a time.
@@ -249,7 +247,6 @@ impl<'a> Running<'a> {
                     _ => Ok(rolling),
                 }
             };
-            let arrays = || chain.arrays.iter().zip(planars).enumerate();
             let made = arrays().map(rolling).collect::<Result<Vec<_>, Error>>();
             let packs = stage.map(|stage| Packs::new(device, stage)).transpose();
             match made.and_then(|made| packs.map(|packs| (made, packs))) {
