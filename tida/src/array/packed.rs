@@ -202,7 +202,7 @@ impl Storage {
             return Guess::default();
         }
         // Multiples of an irrational number: frames at the same place of each plane, as those of its ghosts, are not all that is seen.
-        let part = |n: usize| (frames as u64 * u64::from((n as u32).wrapping_mul(0x9e37_79b9)) >> 32) as usize;
+        let part = |n: usize| ((frames as u64 * u64::from((n as u32).wrapping_mul(0x9e37_79b9))) >> 32) as usize;
         let mut samples: Vec<usize> = (0..SAMPLES.min(frames)).map(part).collect();
         samples.sort_unstable();
         let mut sizes: Vec<usize> = Vec::with_capacity(SAMPLES);
