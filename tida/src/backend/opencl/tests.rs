@@ -8,7 +8,7 @@ use std::thread;
 use tida_kernels::plan::Math;
 
 use super::open;
-use crate::backend::{Argument, Backend, COPIES, Code, Event, Kernel, Memory, STREAMS};
+use crate::backend::{ALL_STREAMS, Argument, Backend, COPIES, Code, Event, Kernel, Memory, STREAMS};
 use crate::error::{Error, ErrorKind};
 
 /// Any device; without one, a word about it, or a failure where `TIDA_REQUIRE_OPENCL` is set.
@@ -150,8 +150,8 @@ fn wrong_calls_are_errors() {
     // SAFETY: the driver refuses what lies outside.
     let outside = unsafe { device.zero(0, &memory, 4, 8) }.unwrap_err();
     assert!(outside.to_string().contains("set 8 bytes to zero") && outside.found().contains("CL_INVALID_VALUE"));
-    let stream = device.record(COPIES + 1).unwrap_err();
-    assert_eq!(stream.found(), format!("streams 0 to {COPIES}"));
+    let stream = device.record(ALL_STREAMS).unwrap_err();
+    assert_eq!(stream.found(), format!("streams 0 to {}", ALL_STREAMS - 1));
     let other = open(true).unwrap();
     let event = other.record(0).unwrap();
     assert!(device.wait(0, &*event).unwrap_err().found().contains("CL_INVALID_CONTEXT"));
