@@ -41,6 +41,7 @@ fn of(sample: &samples::Sample, dialect: Dialect, many: bool, narrow: bool) -> S
         width: 1,
         registers: 64,
         latency: Latency::TYPICAL,
+        ghosts: Vec::new(),
     };
     host::source(&sample.kernel, &plan)
 }

@@ -6,6 +6,7 @@ use super::access::{is_joint, plane_cells, readers};
 use super::body::{Writer, file_name};
 use super::cache;
 use super::fused;
+use super::ghosts;
 use super::group;
 use super::maps;
 use super::march;
@@ -53,6 +54,7 @@ pub(super) fn emit(kernel: &Kernel, analysis: &Analysis, plan: &Plan) -> Source 
         fused::steps(&mut shared, &mut main, body)
     } else if sweep {
         main.depth = 1;
+        let edge = ghosts::edge(&mut shared);
         match plan.marches(kernel.rank) {
             _ if kernel.group.is_some() => group::whole(&mut shared, &mut main, body),
             _ if shared.stay() => {
@@ -78,9 +80,11 @@ pub(super) fn emit(kernel: &Kernel, analysis: &Analysis, plan: &Plan) -> Source 
             }
             None => {
                 segments::threads(&mut shared, &mut main);
+                main.append(edge.before);
                 top(&mut shared, &mut main);
                 cache::regions(&mut shared, &mut main);
-                main.append(body);
+                march::cell(&mut shared, &mut main, body);
+                main.append(edge.after);
             }
         }
         Text::default()

@@ -41,15 +41,20 @@ pub(super) fn along(shared: &mut Shared<'_>, text: &mut Text, body: Text) {
             let value = value(shared, queue, shared.queues[queue].along.1);
             text.line(format!("{} = {value};", names[names.len() - 1]));
         }
-        if shared.used.leaves {
-            text.line("{");
-            text.append(body.deeper(2));
-            text.line("}");
-            text.line(format!("{}:;", shared.own("next_cell")));
-        } else {
-            text.append(body.deeper(1));
-        }
+        cell(shared, text, body.deeper(1));
     });
+}
+
+/// A cell, and where it ends.
+pub(super) fn cell(shared: &mut Shared<'_>, text: &mut Text, body: Text) {
+    if shared.used.leaves {
+        text.line("{");
+        text.append(body.deeper(1));
+        text.line("}");
+        text.line(format!("{}:;", shared.own("next_cell")));
+    } else {
+        text.append(body);
+    }
 }
 
 /// What takes a thread to its next cell: its number and its positions.

@@ -13,6 +13,7 @@ mod dialect;
 mod expr;
 pub mod fold;
 mod fused;
+mod ghosts;
 mod group;
 mod helpers;
 mod kernel;

@@ -2,11 +2,12 @@
 //!
 //! A plan is a value: what is emitted follows from the kernel and its plan alone. `march` and `registers` say which reads a
 //! thread keeps in registers, `wide` which it does at once for several cells, `cache` which come from the memory that the
-//! threads of a block share, `trials` which plans are worth a try.
+//! threads of a block share, `ghosts` which ghosts it sets, `trials` which plans are worth a try.
 
 pub mod auto;
 pub mod cache;
 pub mod fuse;
+pub mod ghosts;
 pub mod joint;
 pub mod maps;
 pub mod march;
@@ -103,6 +104,8 @@ pub struct Plan {
     pub registers: u32,
     /// What reads cost, by which those values are chosen.
     pub latency: auto::Latency,
+    /// The ghosts that a sweep sets, of arrays that it writes, if [`Plan::may_set_ghosts`]: its box is their whole domain.
+    pub ghosts: Vec<ghosts::Ghosts>,
 }
 
 /// Threads of a block where nothing else is asked for.

@@ -359,6 +359,7 @@ pub fn plan(kernel: &Kernel, grids: &Grids, dialect: Dialect, goal: Goal, checke
         width: 1,
         registers: 64,
         latency: Latency::TYPICAL,
+        ghosts: Vec::new(),
     }
 }
 

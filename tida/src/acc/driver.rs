@@ -18,8 +18,8 @@ use super::sweep::{ArrayTouch, Launch, OpenSweep, SweepKey, run_boxes};
 use super::timeline::{Recorder as Times, SpanKind, host_span};
 use super::tracker::{BoxTouch, Side, Touch};
 use super::wait::serve;
-use crate::array::GridBox;
 use crate::array::storage::Storage;
+use crate::array::{CellGhosts, Filling, GridBox};
 use crate::backend::Event;
 use crate::error::{Error, ErrorKind};
 
@@ -297,7 +297,8 @@ impl Core {
         if fuses {
             recorder.fusing.opened(&tile, &*launch, &node);
         }
-        let mut sweep = OpenSweep { key: tile.key, node, kind, launch, boxes, arrays, pace: tile.pace, turn };
+        let ghosts = Vec::new();
+        let mut sweep = OpenSweep { key: tile.key, node, kind, launch, boxes, arrays, pace: tile.pace, turn, ghosts };
         sweep.add(tile.region, tile.cells, tile.touches);
         sweep.touch(&beside);
         let side = side(&sweep.node, sweep.kind);
@@ -320,7 +321,7 @@ impl Core {
         self.record_or_hold(name, recorded, touches, after, work, None)
     }
 
-    /// As [`Core::record`], of a ghost fill that sets those of `fixed` value too: it may be held back.
+    /// As [`Core::record`], of a ghost fill that may be held back, or done by the sweep before it.
     pub(super) fn record_or_hold(
         self: &Arc<Core>,
         name: &'static str,
@@ -328,10 +329,12 @@ impl Core {
         touches: &[Touch],
         after: &[Arc<Node>],
         work: Work,
-        fixed: Option<bool>,
+        filling: Option<Filling>,
     ) -> Arc<Node> {
         self.settle_ghosts(touches.iter().map(|touch| &touch.tracker));
         let is_on_device = matches!(work, Work::Device(_));
+        let (fixed, ghosts) = filling.map(|filling| (filling.fixed, filling.cells)).unzip();
+        let by_sweep = ghosts.clone().unwrap_or_default();
         let takes_memory = matches!(work, Work::Device(_) | Work::Both(_));
         let work = match work {
             Work::Both(work) => {
@@ -359,7 +362,10 @@ impl Core {
                                 unsafe { touch.tracker.storage().to_device(queue, region, touch.write)? };
                             }
                         }
-                        on_device(queue, name, recorded, || work(queue))
+                        match ghosts.as_deref().is_some_and(CellGhosts::all_set) {
+                            true => work(queue),
+                            false => on_device(queue, name, recorded, || work(queue)),
+                        }
                     })
                 }))
             }
@@ -368,6 +374,10 @@ impl Core {
         self.wait_for_room();
         let mut recorder = lock(&self.recorder);
         recorder.count += 1;
+        // Nothing was recorded since the last sweep that is still open.
+        if let Some(sweep) = recorder.open.last_mut() {
+            by_sweep.iter().flatten().for_each(|ghosts| sweep.may_set(ghosts));
+        }
         self.close_all(&mut recorder);
         let of_chain = |open: &OpenChain| after.iter().any(|node| node.chain == Some(open.number));
         let trackers = || touches.iter().map(|touch| &touch.tracker);
@@ -439,9 +449,9 @@ impl Core {
 
     /// A sweep takes no more tiles: it runs when its turn comes.
     fn close(self: &Arc<Core>, sweep: OpenSweep, chain: Option<&mut OpenChain>, fusing: &mut Fusing) {
-        let OpenSweep { node, launch, boxes, arrays, pace, turn, .. } = sweep;
+        let OpenSweep { node, launch, boxes, arrays, pace, turn, ghosts, .. } = sweep;
         if let Some(turn) = turn.filter(|_| node.chain.is_none()) {
-            return fusing.sweep(node, launch, boxes, arrays, turn);
+            return fusing.sweep(node, launch, boxes, arrays, (turn, ghosts));
         }
         if let Some(open) = chain.filter(|open| node.chain == Some(open.number)) {
             node.set_work(Work::Chained(open.gate.clone()));
@@ -457,7 +467,9 @@ impl Core {
             (Some(_), true) => {
                 // SAFETY: the graph keeps all work that conflicts away until this node has finished; the boxes do not
                 // overlap.
-                let run = move |queue: &Queue<'_>| unsafe { launch.clone().enqueue(queue, &boxes) };
+                let run = move |queue: &Queue<'_>| unsafe {
+                    launch.clone().enqueue(&Queue { ghosts: &ghosts, ..*queue }, &boxes)
+                };
                 device_sweep(&node, arrays, pace, cells, run)
             }
             (Some(device), false) => {
@@ -529,7 +541,7 @@ impl Core {
         let before = node.take_before();
         let places = || before.iter().filter_map(|b| b.launched());
         let stream = places().next_back().map_or_else(|| device.any_stream(), |launched| launched.stream);
-        let queue = Queue { device, stream, rings: &[] };
+        let queue = Queue { device, stream, rings: &[], ghosts: &[] };
         let backend = device.backend();
         let run = || {
             for other in places().filter(|other| other.stream != stream) {

@@ -23,7 +23,7 @@ use super::driver::{Core, Recorder, TileWork, device_sweep};
 use super::node::{Node, Queue, Work};
 use super::sweep::{ArrayTouch, Fusible, Launch, SweepKey, Together};
 use super::tracker::{BoxTouch, Touch, Tracker, distinct};
-use crate::array::{GridBox, PlaneFacts};
+use crate::array::{CellGhosts, Filling, GridBox, PlaneFacts};
 use crate::compute::fused::{depth, enqueue_steps, repeats, same};
 
 /// So many sweeps are enough to start with, if the device has less than that to do.
@@ -118,6 +118,8 @@ struct Step {
     boxes: Vec<(usize, GridBox<4>)>,
     arrays: SmallVec<[ArrayTouch; 4]>,
     pair: Pair,
+    /// Ghosts that it may set, if it runs by itself.
+    ghosts: Vec<Arc<CellGhosts>>,
 }
 
 /// The two arrays that take turns.
@@ -255,9 +257,9 @@ impl Fusing {
         launch: Arc<dyn Launch>,
         boxes: Vec<(usize, GridBox<4>)>,
         arrays: SmallVec<[ArrayTouch; 4]>,
-        pair: Pair,
+        (pair, ghosts): (Pair, Vec<Arc<CellGhosts>>),
     ) {
-        self.held.push(Held { node, work: HeldWork::Sweep(Step { launch, boxes, arrays, pair }) });
+        self.held.push(Held { node, work: HeldWork::Sweep(Step { launch, boxes, arrays, pair, ghosts }) });
     }
 }
 
@@ -387,10 +389,10 @@ impl Core {
         self: &Arc<Core>,
         recorded: &'static Location<'static>,
         touches: &[Touch],
-        fixed: bool,
+        filling: Filling,
         work: Work,
     ) -> Arc<Node> {
-        self.record_or_hold("fill_ghosts", recorded, touches, &[], work, Some(fixed))
+        self.record_or_hold("fill_ghosts", recorded, touches, &[], work, Some(filling))
     }
 
     /// Holds the filling of an array's ghosts back, if sweeps of it are; says whether it did.
@@ -468,9 +470,11 @@ impl Core {
                     node.set_work(device_sweep(&node, step.arrays, None, 0, run));
                     leader = Some(node.clone());
                 }
-                (HeldWork::Sweep(Step { launch, boxes, arrays, .. }), None, None) => {
+                (HeldWork::Sweep(Step { launch, boxes, arrays, ghosts, .. }), None, None) => {
                     // SAFETY: as above; the boxes do not overlap.
-                    let run = move |queue: &Queue<'_>| unsafe { launch.clone().enqueue(queue, &boxes) };
+                    let run = move |queue: &Queue<'_>| unsafe {
+                        launch.clone().enqueue(&Queue { ghosts: &ghosts, ..*queue }, &boxes)
+                    };
                     node.set_work(device_sweep(&node, arrays, None, 0, run));
                 }
                 // It has its work.

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::chain::Gate;
 use super::device::DeviceCore;
+use crate::array::CellGhosts;
 use crate::array::layout::WideLayout;
 use crate::array::storage::Storage;
 use crate::backend::{COPIES, Event, Memory};
@@ -41,6 +42,8 @@ pub(crate) struct Queue<'a> {
     pub stream: usize,
     /// Where arrays are of which the device holds planes alone.
     pub rings: &'a [Ring],
+    /// Ghosts that the node may set as it writes the cells whose values they take.
+    pub ghosts: &'a [Arc<CellGhosts>],
 }
 
 /// Part of an array on the device: a window of planes of its first axis, in memory that wraps around, or one region.

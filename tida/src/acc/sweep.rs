@@ -10,11 +10,12 @@ use tida_kernels::plan::fuse::Faces;
 
 use super::boxes::{BoxList, union};
 use super::chain::Kind;
+use super::driver::touch_all;
 use super::fuse::Pair;
 use super::hybrid::Pace;
 use super::node::{Done, Node, Queue};
-use super::tracker::{BoxTouch, Tracker};
-use crate::array::GridBox;
+use super::tracker::{BoxTouch, Touch, Tracker};
+use crate::array::{CellGhosts, GridBox};
 use crate::compute::args::OnDevice;
 use crate::compute::cache::Hints;
 use crate::compute::fused::OneStep;
@@ -124,6 +125,8 @@ pub(crate) struct OpenSweep {
     pub pace: Option<Arc<Pace>>,
     /// It is the next of steps that may run as one launch, on arrays that take turns.
     pub turn: Option<Pair>,
+    /// Ghosts that it may set as it writes the cells whose values they take.
+    pub ghosts: Vec<Arc<CellGhosts>>,
 }
 
 impl OpenSweep {
@@ -149,6 +152,18 @@ impl OpenSweep {
                 self.arrays.len() - 1
             });
             self.arrays[n].add(touch);
+        }
+    }
+
+    /// Has it set these ghosts, if it writes their array on the device: it may then do so. Nothing was recorded since it was opened.
+    pub fn may_set(&mut self, ghosts: &Arc<CellGhosts>) {
+        let usual = self.key.on_device && !self.key.checked && self.node.chain.is_none() && self.pace.is_none();
+        let writes = |array: &ArrayTouch| array.write && Arc::ptr_eq(&array.tracker, &ghosts.tracker);
+        if usual && self.arrays.iter().any(writes) {
+            // It waits for those who read the ghosts too.
+            let touch = Touch { tracker: ghosts.tracker.clone(), region: None, read: false, write: true };
+            touch_all(&self.node, &touch);
+            self.ghosts.push(ghosts.clone());
         }
     }
 

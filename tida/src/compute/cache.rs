@@ -229,6 +229,7 @@ pub(crate) fn tiles(
         width,
         registers: 0,
         latency: facts.machine.latency,
+        ghosts: Vec::new(),
     };
     let scopes = sharing.planned(kernel, &plan);
     let tagged = sharing.tagged(kernel, &plan);

@@ -92,7 +92,7 @@ pub(super) fn told_host(chain: &Chain, array: usize) -> bool {
 fn whole(device: &Arc<DeviceCore>, chain: &Chain, results: &mut [Result<(), Error>]) -> Result<(), Error> {
     let mut done: Vec<(usize, Done)> = Vec::new();
     let mut held: Vec<Box<dyn Any>> = Vec::new();
-    let queue = Queue { device, stream: RUN, rings: &[] };
+    let queue = Queue { device, stream: RUN, rings: &[], ghosts: &[] };
     for (number, link) in chain.links.iter().enumerate() {
         if results[number].is_err() {
             continue;

@@ -123,7 +123,7 @@ impl<const D: usize> GhostPlan<D> {
             Some(block) => block,
             None => Block::new(device.backend(), mixed.bytes)?,
         };
-        let queue = Queue { device, stream: device.any_stream(), rings: &[] };
+        let queue = Queue { device, stream: device.any_stream(), rings: &[], ghosts: &[] };
         let run = Run { plan: self, mixed: &mixed, queue: &queue, layout, storage, element };
         // SAFETY: the caller's promise; nothing that it put into streams is left when it fails.
         queue.enqueue(|| unsafe { run.all(&mut block) })?;

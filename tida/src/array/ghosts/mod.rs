@@ -5,6 +5,7 @@
 //! first; the ghosts beyond a face take in the ghosts of the axes done before, so that edges and corners have one
 //! meaning: a ghost that lies outside on several axes is decided by the first of these axes.
 
+mod cells;
 mod device;
 mod fill;
 mod mixed;
@@ -12,6 +13,7 @@ mod plan;
 mod planes;
 mod regions;
 
+pub(crate) use cells::CellGhosts;
 pub(crate) use device::DeviceCopies;
 pub(crate) use plan::GhostPlan;
 pub(crate) use planes::{FillStep, Part, Planar, PlaneFacts, planar};
@@ -86,7 +88,7 @@ pub fn fill_ghosts(arrays: impl GhostFill) -> Result<(), Error> {
         ));
     }
     let trackers: Vec<Arc<Tracker>> = fills.iter().map(|fill| fill.tracker.clone()).collect();
-    let mut fixed = false;
+    let (mut fixed, mut cells) = (false, Vec::new());
     let (mut on_host, mut on_device, mut on_both) = (Vec::new(), Vec::new(), Vec::new());
     let (mut host_touches, mut device_touches, mut both_touches) = (Vec::new(), Vec::new(), Vec::new());
     for fill in fills {
@@ -102,6 +104,7 @@ pub fn fill_ghosts(arrays: impl GhostFill) -> Result<(), Error> {
             }
             Run::Device(run) => {
                 fixed |= fill.fixed;
+                cells.push(fill.cells);
                 on_device.push(run);
                 device_touches.push(touch);
             }
@@ -126,7 +129,7 @@ pub fn fill_ghosts(arrays: impl GhostFill) -> Result<(), Error> {
                 Ok(())
             }))
         }));
-        acc.core().record_fill(recorded, &device_touches, fixed, work);
+        acc.core().record_fill(recorded, &device_touches, Filling { fixed, cells }, work);
     }
     if let (false, Some(device)) = (on_both.is_empty(), acc.core().device.clone()) {
         acc.record_on_both("fill_ghosts", both_touches, move || {
@@ -154,6 +157,16 @@ pub struct Fill {
     run: Option<Run>,
     /// Ghosts of fixed value do not hold it.
     fixed: bool,
+    /// A sweep on the device may set them all.
+    cells: Option<Arc<CellGhosts>>,
+}
+
+/// A fill of the ghosts of arrays on a device.
+pub(crate) struct Filling {
+    /// It sets those of fixed value too.
+    pub fixed: bool,
+    /// For each array those that the sweep before may set.
+    pub cells: Vec<Option<Arc<CellGhosts>>>,
 }
 
 /// Puts the work into a stream, and gives what it uses.
@@ -180,6 +193,9 @@ impl<T: Element, const D: usize> GhostFill for &mut TileArray<T, D> {
         let plan = self.ghost_plan.get_or_init(|| GhostPlan::new(&self.layout, &self.boundaries));
         let fixed = !self.tracker.fixed_ghosts_hold();
         let fresh = self.tracker.ghosts_fresh() && !fixed;
+        let on_device = self.tracker.side() == Side::Device && !fixed;
+        let cells = on_device.then(|| CellGhosts::of(&self.tracker)).flatten();
+        let by_sweep = cells.clone();
         let run = (!fresh && plan.has_work(fixed)).then(|| {
             let (layout, storage, plan) = (self.layout.clone(), self.storage.clone(), self.ghost_plan.clone());
             let planar = self.tracker.planar().cloned();
@@ -193,6 +209,10 @@ impl<T: Element, const D: usize> GhostFill for &mut TileArray<T, D> {
             }
             if side == Side::Device && self.acc.core().fits(&[&self.tracker]) {
                 return Run::Device(Box::new(move |queue| {
+                    storage.filled(true);
+                    if by_sweep.is_some_and(|cells| cells.are_set()) {
+                        return Ok(None);
+                    }
                     let copies = match (planar, plan.get()) {
                         (Some(planar), _) => planar.fill_whole(queue.device, storage.row().is_some(), fixed)?,
                         (None, Some(plan)) => plan.on_device(queue.device, &layout, &layout.element, fixed)?,
@@ -200,7 +220,6 @@ impl<T: Element, const D: usize> GhostFill for &mut TileArray<T, D> {
                         (None, None) => return Ok(None),
                     };
                     let memory = storage.device_memory(queue.device)?;
-                    storage.filled(true);
                     // SAFETY: the plan was made for this layout and `T`, and regions lie where the layout says;
                     // recorded touches keep all others away, and the node holds the tables and the array.
                     unsafe { copies.run(queue.stream, &memory, &memory)? };
@@ -217,7 +236,7 @@ impl<T: Element, const D: usize> GhostFill for &mut TileArray<T, D> {
                 }
             }))
         });
-        fills.push(Fill { acc: self.acc.clone(), tracker: self.tracker.clone(), run, fixed });
+        fills.push(Fill { acc: self.acc.clone(), tracker: self.tracker.clone(), run, fixed, cells });
     }
 }
 
