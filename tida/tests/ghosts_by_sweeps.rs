@@ -238,6 +238,42 @@ fn a_fill_after_a_sweep_launches_nothing() {
 }
 
 #[test]
+fn sweeps_of_two_arrays_set_the_ghosts_of_both() {
+    let run = |acc: &TileAcc| {
+        let case = usual();
+        let mut u = case.build::<f64>(acc, 0.75);
+        let mut v = case.build::<f64>(acc, 0.5);
+        u.fill(|at| value(5, at)).unwrap();
+        v.fill(|at| value(6, at)).unwrap();
+        let (mut next_u, mut next_v) = (u.like().unwrap(), v.like().unwrap());
+        tida::fill_ghosts([&mut u, &mut v, &mut next_u, &mut next_v]).unwrap();
+        acc.sync().unwrap();
+        let before = acc.stats().launches;
+        for _ in 0..4 {
+            for tile in TileIter::new(&u) {
+                compute(
+                    &tile,
+                    (&mut next_u, &u, &v),
+                    kernel!(|next, u, v, at| next[at] = 0.5 * u[at + [1, 1, 0]] + 0.5 * v[at - [1, 0, 1]]),
+                )
+                .unwrap();
+                compute(&tile, (&mut next_v, &u, &v), kernel!(|next, u, v, at| next[at] = u[at - [0, 1, 0]] * v[at]))
+                    .unwrap();
+            }
+            tida::fill_ghosts((&mut next_u, &mut next_v)).unwrap();
+            std::mem::swap(&mut u, &mut next_u);
+            std::mem::swap(&mut v, &mut next_v);
+        }
+        acc.sync().unwrap();
+        let launches = acc.stats().launches - before;
+        (launches, [grown::<f64, f64>(&u, 1), grown::<f64, f64>(&v, 1)].concat())
+    };
+    let Some(acc) = on_a_device(TileAcc::builder().fuse(Fuse::Off)) else { return };
+    let (launches, found) = run(&acc);
+    assert_eq!((launches, found), (8, run(&on_cpu()).1));
+}
+
+#[test]
 fn a_sweep_over_a_part_leaves_ghosts_to_the_fill() {
     let run = |acc: &TileAcc| {
         let mut u = usual().build::<f64>(acc, 0.75);

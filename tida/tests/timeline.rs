@@ -18,7 +18,9 @@ fn heat(acc: &TileAcc) -> Vec<f64> {
     let mut u = TileArray::<f64, 2>::builder([96, 128])
         .regions([3, 1])
         .ghost(1)
-        .boundary(Boundary::Periodic)
+        .boundary_axis(0, Boundary::Periodic)
+        // No sweep does what a fill does there.
+        .boundary_axis(1, Boundary::ReflectOdd)
         .build(acc)
         .unwrap();
     u.fill(|[j, i]| ((j * 131 + i * 17) % 97) as f64 / 97.0).unwrap();

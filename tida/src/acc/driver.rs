@@ -374,10 +374,7 @@ impl Core {
         self.wait_for_room();
         let mut recorder = lock(&self.recorder);
         recorder.count += 1;
-        // Nothing was recorded since the last sweep that is still open.
-        if let Some(sweep) = recorder.open.last_mut() {
-            by_sweep.iter().flatten().for_each(|ghosts| sweep.may_set(ghosts));
-        }
+        by_sweep.iter().flatten().for_each(|ghosts| OpenSweep::may_set(&mut recorder.open, ghosts));
         self.close_all(&mut recorder);
         let of_chain = |open: &OpenChain| after.iter().any(|node| node.chain == Some(open.number));
         let trackers = || touches.iter().map(|touch| &touch.tracker);

@@ -155,15 +155,18 @@ impl OpenSweep {
         }
     }
 
-    /// Has it set these ghosts, if it writes their array on the device: it may then do so. Nothing was recorded since it was opened.
-    pub fn may_set(&mut self, ghosts: &Arc<CellGhosts>) {
-        let usual = self.key.on_device && !self.key.checked && self.node.chain.is_none() && self.pace.is_none();
-        let writes = |array: &ArrayTouch| array.write && Arc::ptr_eq(&array.tracker, &ghosts.tracker);
-        if usual && self.arrays.iter().any(writes) {
+    /// Lets the last of the open sweeps that touches an array set its ghosts, if it writes it on the device. Nothing else that was
+    /// recorded since touches the array.
+    pub fn may_set(open: &mut [OpenSweep], ghosts: &Arc<CellGhosts>) {
+        let of = |array: &&ArrayTouch| Arc::ptr_eq(&array.tracker, &ghosts.tracker);
+        let touches = |sweep: &&mut OpenSweep| sweep.arrays.iter().any(|array| of(&array));
+        let Some(sweep) = open.iter_mut().rev().find(touches) else { return };
+        let usual = sweep.key.on_device && !sweep.key.checked && sweep.node.chain.is_none() && sweep.pace.is_none();
+        if usual && sweep.arrays.iter().find(of).is_some_and(|array| array.write) {
             // It waits for those who read the ghosts too.
             let touch = Touch { tracker: ghosts.tracker.clone(), region: None, read: false, write: true };
-            touch_all(&self.node, &touch);
-            self.ghosts.push(ghosts.clone());
+            touch_all(&sweep.node, &touch);
+            sweep.ghosts.push(ghosts.clone());
         }
     }
 
