@@ -154,18 +154,12 @@ impl Writer<'_, '_> {
         position(self.shared, arg, &index)
     }
 
-    /// A component of a cell at constants from this one: of its plane, or where planes are counted from one pointer so many planes
-    /// further.
+    /// A component of a cell at constants from this one.
     fn near(&mut self, arg: usize, component: &Component, offsets: &[i64]) -> String {
         let position = self.nearby(arg, offsets);
-        if !is_joint(self.shared, arg) || !component.dynamic.is_empty() {
-            return self.at(arg, component, &position);
-        }
-        let (pointer, group) = (self.shared.arg(arg), self.shared.group(arg));
-        match component.base {
-            0 => format!("{pointer}[{position}]"),
-            1 => format!("{pointer}[{position} + {}]", plane_cells(self.shared, group)),
-            planes => format!("{pointer}[{position} + {planes} * {}]", plane_cells(self.shared, group)),
+        match component.dynamic.is_empty() {
+            true => placed(self.shared, arg, component.base as usize, &position),
+            false => self.at(arg, component, &position),
         }
     }
 
@@ -230,6 +224,19 @@ pub(super) fn is_joint(shared: &Shared<'_>, arg: usize) -> bool {
     let of = &shared.kernel.args[arg];
     let scalars = of.element.components() > 1 && uniform(&of.element).is_some();
     scalars && shared.plan.joins(shared.kernel.rank) && matches!(of.access, Access::Read | Access::Write)
+}
+
+/// A component of a tiled argument at a position: of its plane, or where planes are counted from one pointer so many planes further.
+pub(super) fn placed(shared: &mut Shared<'_>, arg: usize, component: usize, position: &str) -> String {
+    if !is_joint(shared, arg) {
+        return format!("{}[{position}]", shared.plane(arg, component));
+    }
+    let (pointer, group) = (shared.arg(arg), shared.group(arg));
+    match component {
+        0 => format!("{pointer}[{position}]"),
+        1 => format!("{pointer}[{position} + {}]", plane_cells(shared, group)),
+        planes => format!("{pointer}[{position} + {planes} * {}]", plane_cells(shared, group)),
+    }
 }
 
 /// The cells of a plane of such an argument: `plane`.

@@ -1,7 +1,7 @@
 //! A cell that ghosts hold too (see [`crate::plan::ghosts`]).
 
 use super::Field;
-use super::access::{is_joint, plane_cells};
+use super::access::placed;
 use super::kernel;
 use super::segments;
 use super::shared::Shared;
@@ -14,7 +14,7 @@ use crate::plan::ghosts::{Beyond, Ghosts};
 const REGISTERS: usize = 10;
 
 /// What a thread does with a cell that may be the value of ghosts.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Edge {
     /// Before the cell: whether it is. In the middle of the domain that is all.
     pub before: Text,
@@ -84,7 +84,7 @@ fn copies(shared: &mut Shared<'_>, text: &mut Text, (arg, part): (usize, &[usize
     // All of them are under way together.
     for &component in part {
         let (ty, value) = (memory(types[component]), shared.own(&format!("own{component}")));
-        let from = component_at(shared, (arg, component), &own);
+        let from = placed(shared, arg, component, &own);
         text.line(format!("const {ty} {value} = {from};"));
     }
     let faces: Vec<String> =
@@ -103,24 +103,10 @@ fn copies(shared: &mut Shared<'_>, text: &mut Text, (arg, part): (usize, &[usize
         text.line(format!("const {word} {ghost} = {place};"));
         for &component in part {
             let value = shared.own(&format!("own{component}"));
-            let to = component_at(shared, (arg, component), &ghost);
+            let to = placed(shared, arg, component, &ghost);
             text.line(format!("{to} = {value};"));
         }
     });
-}
-
-/// A component of an array that is written, at a position of its plane.
-fn component_at(shared: &mut Shared<'_>, (arg, component): (usize, usize), position: &str) -> String {
-    if !is_joint(shared, arg) {
-        return format!("{}[{position}]", shared.plane(arg, component));
-    }
-    let (pointer, group) = (shared.arg(arg), shared.group(arg));
-    let plane = plane_cells(shared, group);
-    match component {
-        0 => format!("{pointer}[{position}]"),
-        1 => format!("{pointer}[{position} + {plane}]"),
-        _ => format!("{pointer}[{position} + {component} * {plane}]"),
-    }
 }
 
 /// The cells along an axis that are values of ghosts: the first ones and the last ones, how many, and how far from those.

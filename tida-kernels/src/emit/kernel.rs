@@ -83,7 +83,7 @@ pub(super) fn emit(kernel: &Kernel, analysis: &Analysis, plan: &Plan) -> Source 
                 main.append(edge.before);
                 top(&mut shared, &mut main);
                 cache::regions(&mut shared, &mut main);
-                march::cell(&mut shared, &mut main, body);
+                cell(&mut shared, &mut main, body);
                 main.append(edge.after);
             }
         }
@@ -191,6 +191,18 @@ pub(super) fn top(shared: &mut Shared<'_>, text: &mut Text) {
     pointers(shared, text);
     positions(shared, text, "const ", &t);
     coordinates(shared, text);
+}
+
+/// What is done with a cell, and where that ends.
+pub(super) fn cell(shared: &mut Shared<'_>, text: &mut Text, body: Text) {
+    if shared.used.leaves {
+        text.line("{");
+        text.append(body.deeper(1));
+        text.line("}");
+        text.line(format!("{}:;", shared.own("next_cell")));
+    } else {
+        text.append(body);
+    }
 }
 
 /// Pointers and strides: the same for all cells of a box.

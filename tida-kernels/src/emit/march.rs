@@ -1,7 +1,7 @@
 //! A thread that takes the cells of a column one after the other.
 
 use super::access::around;
-use super::kernel::{coordinates, pointers, positions};
+use super::kernel::{cell, coordinates, pointers, positions};
 use super::shared::Shared;
 use super::text::Text;
 use super::types::memory;
@@ -43,18 +43,6 @@ pub(super) fn along(shared: &mut Shared<'_>, text: &mut Text, body: Text) {
         }
         cell(shared, text, body.deeper(1));
     });
-}
-
-/// A cell, and where it ends.
-pub(super) fn cell(shared: &mut Shared<'_>, text: &mut Text, body: Text) {
-    if shared.used.leaves {
-        text.line("{");
-        text.append(body.deeper(1));
-        text.line("}");
-        text.line(format!("{}:;", shared.own("next_cell")));
-    } else {
-        text.append(body);
-    }
 }
 
 /// What takes a thread to its next cell: its number and its positions.

@@ -333,7 +333,7 @@ impl Core {
     ) -> Arc<Node> {
         self.settle_ghosts(touches.iter().map(|touch| &touch.tracker));
         let is_on_device = matches!(work, Work::Device(_));
-        let (fixed, ghosts) = filling.map(|filling| (filling.fixed, filling.cells)).unzip();
+        let (fixed, ghosts) = filling.map(|filling| (filling.fixed, filling.ghosts)).unzip();
         let by_sweep = ghosts.clone().unwrap_or_default();
         let takes_memory = matches!(work, Work::Device(_) | Work::Both(_));
         let work = match work {

@@ -88,7 +88,7 @@ pub fn fill_ghosts(arrays: impl GhostFill) -> Result<(), Error> {
         ));
     }
     let trackers: Vec<Arc<Tracker>> = fills.iter().map(|fill| fill.tracker.clone()).collect();
-    let (mut fixed, mut cells) = (false, Vec::new());
+    let (mut fixed, mut ghosts) = (false, Vec::new());
     let (mut on_host, mut on_device, mut on_both) = (Vec::new(), Vec::new(), Vec::new());
     let (mut host_touches, mut device_touches, mut both_touches) = (Vec::new(), Vec::new(), Vec::new());
     for fill in fills {
@@ -102,9 +102,9 @@ pub fn fill_ghosts(arrays: impl GhostFill) -> Result<(), Error> {
                 on_host.push(run);
                 host_touches.push(touch);
             }
-            Run::Device(run) => {
+            Run::Device(run, by_sweep) => {
                 fixed |= fill.fixed;
-                cells.push(fill.cells);
+                ghosts.push(by_sweep);
                 on_device.push(run);
                 device_touches.push(touch);
             }
@@ -129,7 +129,7 @@ pub fn fill_ghosts(arrays: impl GhostFill) -> Result<(), Error> {
                 Ok(())
             }))
         }));
-        acc.core().record_fill(recorded, &device_touches, Filling { fixed, cells }, work);
+        acc.core().record_fill(recorded, &device_touches, Filling { fixed, ghosts }, work);
     }
     if let (false, Some(device)) = (on_both.is_empty(), acc.core().device.clone()) {
         acc.record_on_both("fill_ghosts", both_touches, move || {
@@ -157,8 +157,6 @@ pub struct Fill {
     run: Option<Run>,
     /// Ghosts of fixed value do not hold it.
     fixed: bool,
-    /// A sweep on the device may set them all.
-    cells: Option<Arc<CellGhosts>>,
 }
 
 /// A fill of the ghosts of arrays on a device.
@@ -166,7 +164,7 @@ pub(crate) struct Filling {
     /// It sets those of fixed value too.
     pub fixed: bool,
     /// For each array those that the sweep before may set.
-    pub cells: Vec<Option<Arc<CellGhosts>>>,
+    pub ghosts: Vec<Option<Arc<CellGhosts>>>,
 }
 
 /// Puts the work into a stream, and gives what it uses.
@@ -178,7 +176,8 @@ type BothRun = dyn FnOnce(&Arc<DeviceCore>) -> Result<(), Error> + Send;
 /// The work of filling the ghosts of one array.
 enum Run {
     Host(Box<dyn FnOnce() + Send>),
-    Device(Box<DeviceRun>),
+    /// And what a sweep may set instead: all of them.
+    Device(Box<DeviceRun>, Option<Arc<CellGhosts>>),
     Both(Box<BothRun>),
 }
 
@@ -193,9 +192,6 @@ impl<T: Element, const D: usize> GhostFill for &mut TileArray<T, D> {
         let plan = self.ghost_plan.get_or_init(|| GhostPlan::new(&self.layout, &self.boundaries));
         let fixed = !self.tracker.fixed_ghosts_hold();
         let fresh = self.tracker.ghosts_fresh() && !fixed;
-        let on_device = self.tracker.side() == Side::Device && !fixed;
-        let cells = on_device.then(|| CellGhosts::of(&self.tracker)).flatten();
-        let by_sweep = cells.clone();
         let run = (!fresh && plan.has_work(fixed)).then(|| {
             let (layout, storage, plan) = (self.layout.clone(), self.storage.clone(), self.ghost_plan.clone());
             let planar = self.tracker.planar().cloned();
@@ -208,9 +204,11 @@ impl<T: Element, const D: usize> GhostFill for &mut TileArray<T, D> {
                 }));
             }
             if side == Side::Device && self.acc.core().fits(&[&self.tracker]) {
-                return Run::Device(Box::new(move |queue| {
+                let by_sweep = if fixed { None } else { CellGhosts::of(&self.tracker) };
+                let ghosts = by_sweep.clone();
+                let run: Box<DeviceRun> = Box::new(move |queue| {
                     storage.filled(true);
-                    if by_sweep.is_some_and(|cells| cells.are_set()) {
+                    if ghosts.is_some_and(|ghosts| ghosts.are_set()) {
                         return Ok(None);
                     }
                     let copies = match (planar, plan.get()) {
@@ -224,7 +222,8 @@ impl<T: Element, const D: usize> GhostFill for &mut TileArray<T, D> {
                     // recorded touches keep all others away, and the node holds the tables and the array.
                     unsafe { copies.run(queue.stream, &memory, &memory)? };
                     Ok(Some((copies, storage)))
-                }));
+                });
+                return Run::Device(run, by_sweep);
             }
             // Ghost planes between regions come home from a row as the neighbours were there, or before they were.
             let which = if fixed || storage.stays_in_row() { Which::All } else { Which::Moving };
@@ -236,7 +235,7 @@ impl<T: Element, const D: usize> GhostFill for &mut TileArray<T, D> {
                 }
             }))
         });
-        fills.push(Fill { acc: self.acc.clone(), tracker: self.tracker.clone(), run, fixed, cells });
+        fills.push(Fill { acc: self.acc.clone(), tracker: self.tracker.clone(), run, fixed });
     }
 }
 
