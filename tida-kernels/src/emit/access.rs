@@ -3,6 +3,7 @@
 use super::Field;
 use super::body::Writer;
 use super::expr::{Binds, Piece};
+use super::ghosts;
 use super::helpers::Helper;
 use super::shared::{Reader, Shared, planes_before, planes_between, uniform};
 use super::text::Text;
@@ -145,13 +146,24 @@ impl Writer<'_, '_> {
     /// `p + s0 - 1`.
     fn nearby(&mut self, arg: usize, offsets: &[i64]) -> String {
         let group = self.shared.group(arg);
-        around(self.shared, group, offsets)
+        let (mut rest, mut past) = (offsets.to_vec(), String::new());
+        for (axis, by) in rest.iter_mut().enumerate() {
+            if let Some(step) = ghosts::step(self.shared, arg, axis, *by) {
+                past += &step;
+                *by = 0;
+            }
+        }
+        around(self.shared, group, &rest) + &past
     }
 
     /// The position of any cell that the region holds.
     fn anywhere(&mut self, arg: usize, index: &[ExprId]) -> String {
-        let index: Vec<String> = index.iter().map(|i| self.expr(*i).within(Binds::Adds)).collect();
-        position(self.shared, arg, &index)
+        let mut coordinates = Vec::with_capacity(index.len());
+        for (axis, i) in index.iter().enumerate() {
+            let index = self.expr(*i).within(Binds::Adds);
+            coordinates.push(ghosts::coordinate(self.shared, arg, axis, index));
+        }
+        position(self.shared, arg, &coordinates)
     }
 
     /// A component of a cell at constants from this one.

@@ -258,13 +258,11 @@ impl<'s, 'a> Writer<'s, 'a> {
         if self.shared.fused.is_some() {
             return format!("return {};", self.shared.own("made"));
         }
-        // After the cell of a thread come its ghosts.
-        let more = !self.shared.plan.ghosts.is_empty();
         match (self.shared.plan.marches(self.shared.kernel.rank), self.loops) {
-            (None, _) if !more => "return;".into(),
+            (None, _) => "return;".into(),
             (Some(_), 0) => "continue;".into(),
-            // Out of the user's loops, or to what comes after.
-            _ => {
+            // Out of the user's loops.
+            (Some(_), _) => {
                 self.shared.used.leaves = true;
                 format!("goto {};", self.shared.own("next_cell"))
             }

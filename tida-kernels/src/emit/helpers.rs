@@ -19,6 +19,8 @@ pub(super) enum Helper {
     RaiseRange,
     /// An entry, or 0 and a fault.
     Entry,
+    /// Where a cell beyond a face has its value.
+    Inside,
     /// Bits of a float.
     Bits(ScalarType),
     /// A float of bits.
@@ -121,6 +123,7 @@ impl Helper {
             Helper::RaiseEntry => "tida_raise_entry".into(),
             Helper::RaiseRange => "tida_raise_out_of_range".into(),
             Helper::Entry => "tida_entry".into(),
+            Helper::Inside => "tida_inside".into(),
             Helper::Saturated => "tida_saturated".into(),
             Helper::OfHalf => "tida_of_half".into(),
             Helper::ToHalf => "tida_to_half".into(),
@@ -220,6 +223,7 @@ fn write(text: &mut Text, dialect: Dialect, helper: Helper) {
             text.line("tida_raise_entry(fault, index, len);");
             text.line("return 0;");
         }),
+        Helper::Inside => super::ghosts::inside(text, format!("{device} i64 {name}")),
         Helper::Bits(ty) => {
             let call = match (dialect, ty) {
                 (Dialect::Cuda, ScalarType::F32) => "__float_as_uint(x)",

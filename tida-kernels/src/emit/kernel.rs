@@ -54,7 +54,6 @@ pub(super) fn emit(kernel: &Kernel, analysis: &Analysis, plan: &Plan) -> Source 
         fused::steps(&mut shared, &mut main, body)
     } else if sweep {
         main.depth = 1;
-        let edge = ghosts::edge(&mut shared);
         match plan.marches(kernel.rank) {
             _ if kernel.group.is_some() => group::whole(&mut shared, &mut main, body),
             _ if shared.stay() => {
@@ -80,11 +79,10 @@ pub(super) fn emit(kernel: &Kernel, analysis: &Analysis, plan: &Plan) -> Source 
             }
             None => {
                 segments::threads(&mut shared, &mut main);
-                main.append(edge.before);
                 top(&mut shared, &mut main);
+                ghosts::ways(&mut shared, &mut main);
                 cache::regions(&mut shared, &mut main);
-                cell(&mut shared, &mut main, body);
-                main.append(edge.after);
+                main.append(body);
             }
         }
         Text::default()
@@ -191,18 +189,6 @@ pub(super) fn top(shared: &mut Shared<'_>, text: &mut Text) {
     pointers(shared, text);
     positions(shared, text, "const ", &t);
     coordinates(shared, text);
-}
-
-/// What is done with a cell, and where that ends.
-pub(super) fn cell(shared: &mut Shared<'_>, text: &mut Text, body: Text) {
-    if shared.used.leaves {
-        text.line("{");
-        text.append(body.deeper(1));
-        text.line("}");
-        text.line(format!("{}:;", shared.own("next_cell")));
-    } else {
-        text.append(body);
-    }
 }
 
 /// Pointers and strides: the same for all cells of a box.

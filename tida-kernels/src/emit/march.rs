@@ -1,7 +1,7 @@
 //! A thread that takes the cells of a column one after the other.
 
 use super::access::around;
-use super::kernel::{cell, coordinates, pointers, positions};
+use super::kernel::{coordinates, pointers, positions};
 use super::shared::Shared;
 use super::text::Text;
 use super::types::memory;
@@ -41,7 +41,14 @@ pub(super) fn along(shared: &mut Shared<'_>, text: &mut Text, body: Text) {
             let value = value(shared, queue, shared.queues[queue].along.1);
             text.line(format!("{} = {value};", names[names.len() - 1]));
         }
-        cell(shared, text, body.deeper(1));
+        if shared.used.leaves {
+            text.line("{");
+            text.append(body.deeper(2));
+            text.line("}");
+            text.line(format!("{}:;", shared.own("next_cell")));
+        } else {
+            text.append(body.deeper(1));
+        }
     });
 }
 

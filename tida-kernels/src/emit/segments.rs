@@ -55,22 +55,6 @@ fn first_axis(shared: &mut Shared<'_>) -> String {
     shared.own(if marches { "stretch" } else { "t0" })
 }
 
-/// The numbers of the thread's cell along each axis, from its places along x, y and z.
-pub(super) fn cell(shared: &mut Shared<'_>, text: &mut Text, [x, y, z]: &[String; 3]) {
-    let rank = shared.kernel.rank;
-    outer(shared, text, z);
-    if rank >= 2 {
-        let t = if rank == 2 { first_axis(shared) } else { shared.own(&format!("t{}", rank - 2)) };
-        text.line(format!("const i32 {t} = {};", int(y)));
-    }
-    let t = shared.own(&format!("t{}", rank.saturating_sub(1)));
-    let beside = match &shared.side {
-        Some(side) => format!(" * {}", side.cells),
-        None => String::new(),
-    };
-    text.line(format!("const i32 {t} = {}{beside};", int(x)));
-}
-
 /// Finds the cell of the thread, or the first and the end of those that it takes along axis 0: x is the last axis, y the one before, z those before that.
 pub(super) fn threads(shared: &mut Shared<'_>, text: &mut Text) {
     let dialect = shared.dialect();
@@ -82,7 +66,17 @@ pub(super) fn threads(shared: &mut Shared<'_>, text: &mut Text) {
     } else if z > 1 {
         along_z = format!("({along_z}) * {z} + {}", dialect.thread(2));
     }
-    cell(shared, text, &[dialect.place(0, x), dialect.place(1, y), along_z]);
+    outer(shared, text, &along_z);
+    if rank >= 2 {
+        let t = if rank == 2 { first_axis(shared) } else { shared.own(&format!("t{}", rank - 2)) };
+        text.line(format!("const i32 {t} = {};", int(&dialect.place(1, y))));
+    }
+    let t = shared.own(&format!("t{}", rank.saturating_sub(1)));
+    let beside = match &shared.side {
+        Some(side) => format!(" * {}", side.cells),
+        None => String::new(),
+    };
+    text.line(format!("const i32 {t} = {}{beside};", int(&dialect.place(0, x))));
     let marches = shared.plan.marches(rank).is_some();
     if marches {
         let (start, stretch, march) = (shared.own("start"), first_axis(shared), shared.own("march"));

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Field;
+use super::ghosts::Way;
 use super::helpers::{Helper, Helpers};
 use super::names::{Names, legal};
 use super::types::{Types, memory};
@@ -44,6 +45,8 @@ pub(super) struct Used {
     pub planes: BTreeSet<(usize, usize)>,
     pub coordinates: BTreeSet<usize>,
     pub readers: BTreeMap<Reader, String>,
+    /// Steps from the cell that may lead past a face.
+    pub ways: BTreeSet<Way>,
     /// Queues of a march, by number.
     pub queues: BTreeSet<usize>,
     /// Whole arrays whose only region is known before the first cell.

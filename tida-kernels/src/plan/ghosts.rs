@@ -1,35 +1,52 @@
-//! Ghosts that a sweep sets as it writes the cells whose values they take.
+//! Ghosts that a sweep does not read: it reads the cells whose values they are to have.
 //!
-//! A fill of its own reads what the sweep before it wrote, and writes single values far apart where the face is one of the last
-//! axis: for D3Q19 in halves it takes half as long as the sweep. A thread that has the cell at hand stores it there too.
+//! A fill stores single values far apart where the face is one of the last axis, and each read of them takes a sector of its own:
+//! for D3Q19 in halves that costs half as much as the sweep. A thread beyond whose cell the domain ends goes on at the other end.
 
-use crate::ir::Kernel;
+use crate::analysis::{ArrayAccess, IndexForm, Symbol};
+use crate::ir::{Access, Kernel};
 use crate::plan::{Goal, Plan};
 
 /// Ghosts beyond one face of the domain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Beyond {
-    /// How many there are along the axis that take values of cells; 0 where others fill them, or they keep what they hold.
+    /// How many there are along the axis that are to have values of cells; 0 where memory holds what is read there.
     pub layers: u32,
     /// They are the cells at the other end; else each is the cell as far inside of the face.
     pub wraps: bool,
 }
 
-/// The ghosts of an array that a sweep over its whole domain sets. One beyond several faces is what each of them says, axis by
-/// axis. No cell is the value of two ghosts along one axis: there are at least as many cells as layers.
+/// The ghosts of an array of which a sweep over its whole domain reads the cells instead. One beyond several faces is what each of
+/// them says, axis by axis. There are at least as many cells as layers along each axis.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ghosts {
-    /// The argument, which is written.
+    /// The argument, which is read.
     pub arg: u8,
     /// Beyond the faces along each axis of the kernel.
     pub faces: Vec<[Beyond; 2]>,
 }
 
 impl Plan {
-    /// Whether a sweep of such a plan may set ghosts: one from memory, whose threads have one cell each. Those that march, or share
-    /// tiles, are bound by the order of their reads.
-    pub fn may_set_ghosts(&self, kernel: &Kernel) -> bool {
+    /// Whether a sweep of such a plan may read cells instead of ghosts: one from memory, whose threads have one cell each. Those that
+    /// march, or share tiles, are bound by the order of their reads.
+    pub fn may_read_inside(&self, kernel: &Kernel) -> bool {
         let plain = self.goal == Goal::Sweep && self.fused.is_none() && kernel.group.is_none();
         plain && !self.many && !self.checked && !self.caches() && self.marches(kernel.rank).is_none()
     }
+
+    /// Whether it reads cells instead of ghosts of an argument.
+    pub fn reads_inside(&self, arg: usize) -> bool {
+        self.ghosts.iter().any(|ghosts| usize::from(ghosts.arg) == arg)
+    }
+}
+
+/// Whether all reads of an argument are of the cell, or at constants from it, so that it takes little to find the cell inside.
+pub fn reads_near<'a>(access: Access, mut accesses: impl Iterator<Item = &'a ArrayAccess>) -> bool {
+    let near = |access: &ArrayAccess| {
+        access.index.iter().enumerate().all(|(axis, form)| match form {
+            IndexForm::Affine(form) => form.terms == [(Symbol::At(axis as u32), 1)],
+            IndexForm::Opaque(_) => false,
+        })
+    };
+    access == Access::Read && accesses.all(near)
 }

@@ -104,7 +104,7 @@ pub struct Plan {
     pub registers: u32,
     /// What reads cost, by which those values are chosen.
     pub latency: auto::Latency,
-    /// The ghosts that a sweep sets, of arrays that it writes, if [`Plan::may_set_ghosts`]: its box is their whole domain.
+    /// The ghosts that a sweep reads the cells of instead, if [`Plan::may_read_inside`]: its box is the whole domain of the arrays.
     pub ghosts: Vec<ghosts::Ghosts>,
 }
 

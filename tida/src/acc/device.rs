@@ -619,7 +619,7 @@ impl DeviceCore {
         }
     }
 
-    /// The host was busy with something else than the span that it is in.
+    /// The host, or the stream, was busy with something else than the span that it is in.
     pub fn host_waited(&self) {
         if self.timeline.is_some() {
             restart(&**self.backend());

@@ -15,11 +15,11 @@ use super::hybrid::{Borders, Pace};
 use super::node::{DeviceWork, Done, Launched, Need, Node, Queue, Work};
 use super::place::{Chains, OpenChain, side};
 use super::sweep::{ArrayTouch, Launch, OpenSweep, SweepKey, run_boxes};
-use super::timeline::{Recorder as Times, SpanKind, host_span};
+use super::timeline::{Label, Recorder as Times, host_span};
 use super::tracker::{BoxTouch, Side, Touch};
 use super::wait::serve;
+use crate::array::GridBox;
 use crate::array::storage::Storage;
-use crate::array::{CellGhosts, Filling, GridBox};
 use crate::backend::Event;
 use crate::error::{Error, ErrorKind};
 
@@ -297,8 +297,8 @@ impl Core {
         if fuses {
             recorder.fusing.opened(&tile, &*launch, &node);
         }
-        let ghosts = Vec::new();
-        let mut sweep = OpenSweep { key: tile.key, node, kind, launch, boxes, arrays, pace: tile.pace, turn, ghosts };
+        let (key, pace, refilled) = (tile.key, tile.pace, Vec::new());
+        let mut sweep = OpenSweep { key, node, kind, launch, boxes, arrays, pace, turn, refilled };
         sweep.add(tile.region, tile.cells, tile.touches);
         sweep.touch(&beside);
         let side = side(&sweep.node, sweep.kind);
@@ -321,7 +321,7 @@ impl Core {
         self.record_or_hold(name, recorded, touches, after, work, None)
     }
 
-    /// As [`Core::record`], of a ghost fill that may be held back, or done by the sweep before it.
+    /// As [`Core::record`]; or of a ghost fill, which may be held back, and says whether it sets those of fixed value too.
     pub(super) fn record_or_hold(
         self: &Arc<Core>,
         name: &'static str,
@@ -329,12 +329,11 @@ impl Core {
         touches: &[Touch],
         after: &[Arc<Node>],
         work: Work,
-        filling: Option<Filling>,
+        fixed: Option<bool>,
     ) -> Arc<Node> {
         self.settle_ghosts(touches.iter().map(|touch| &touch.tracker));
         let is_on_device = matches!(work, Work::Device(_));
-        let (fixed, ghosts) = filling.map(|filling| (filling.fixed, filling.ghosts)).unzip();
-        let by_sweep = ghosts.clone().unwrap_or_default();
+        let is_fill = fixed.is_some();
         let takes_memory = matches!(work, Work::Device(_) | Work::Both(_));
         let work = match work {
             Work::Both(work) => {
@@ -362,10 +361,13 @@ impl Core {
                                 unsafe { touch.tracker.storage().to_device(queue, region, touch.write)? };
                             }
                         }
-                        match ghosts.as_deref().is_some_and(CellGhosts::all_set) {
-                            true => work(queue),
-                            false => on_device(queue, name, recorded, || work(queue)),
+                        if is_fill {
+                            return work(queue);
                         }
+                        for touch in &touches {
+                            touch.tracker.storage().settle_ghosts(queue.device, queue.stream)?;
+                        }
+                        queue.put(name, recorded, || work(queue))
                     })
                 }))
             }
@@ -374,7 +376,9 @@ impl Core {
         self.wait_for_room();
         let mut recorder = lock(&self.recorder);
         recorder.count += 1;
-        by_sweep.iter().flatten().for_each(|ghosts| OpenSweep::may_set(&mut recorder.open, ghosts));
+        if is_fill && is_on_device {
+            touches.iter().for_each(|touch| OpenSweep::is_refilled(&mut recorder.open, &touch.tracker));
+        }
         self.close_all(&mut recorder);
         let of_chain = |open: &OpenChain| after.iter().any(|node| node.chain == Some(open.number));
         let trackers = || touches.iter().map(|touch| &touch.tracker);
@@ -446,9 +450,9 @@ impl Core {
 
     /// A sweep takes no more tiles: it runs when its turn comes.
     fn close(self: &Arc<Core>, sweep: OpenSweep, chain: Option<&mut OpenChain>, fusing: &mut Fusing) {
-        let OpenSweep { node, launch, boxes, arrays, pace, turn, ghosts, .. } = sweep;
+        let OpenSweep { node, launch, boxes, arrays, pace, turn, refilled, .. } = sweep;
         if let Some(turn) = turn.filter(|_| node.chain.is_none()) {
-            return fusing.sweep(node, launch, boxes, arrays, (turn, ghosts));
+            return fusing.sweep(node, launch, boxes, arrays, (turn, refilled));
         }
         if let Some(open) = chain.filter(|open| node.chain == Some(open.number)) {
             node.set_work(Work::Chained(open.gate.clone()));
@@ -465,7 +469,7 @@ impl Core {
                 // SAFETY: the graph keeps all work that conflicts away until this node has finished; the boxes do not
                 // overlap.
                 let run = move |queue: &Queue<'_>| unsafe {
-                    launch.clone().enqueue(&Queue { ghosts: &ghosts, ..*queue }, &boxes)
+                    launch.clone().enqueue(&Queue { refilled: &refilled, ..*queue }, &boxes)
                 };
                 device_sweep(&node, arrays, pace, cells, run)
             }
@@ -538,7 +542,7 @@ impl Core {
         let before = node.take_before();
         let places = || before.iter().filter_map(|b| b.launched());
         let stream = places().next_back().map_or_else(|| device.any_stream(), |launched| launched.stream);
-        let queue = Queue { device, stream, rings: &[], ghosts: &[] };
+        let queue = Queue { device, stream, rings: &[], refilled: &[] };
         let backend = device.backend();
         let run = || {
             for other in places().filter(|other| other.stream != stream) {
@@ -630,40 +634,12 @@ pub(super) fn device_sweep(
                 unsafe { storage.to_device(queue, region, write) }
             })
         };
-        let sweep = || on_device(queue, name, recorded, || run(queue));
+        let sweep = || queue.put(name, recorded, || run(queue));
         queue.enqueue(|| match pace {
             Some(pace) => pace.on_device(queue, cells, bring, sweep),
             None => bring().and_then(|()| sweep()),
         })
     }))
-}
-
-/// Runs what puts the kernels of a node into a stream: with a timeline, as a span of it.
-fn on_device<T>(
-    queue: &Queue<'_>,
-    name: &str,
-    recorded: &Location<'_>,
-    work: impl FnOnce() -> Result<T, Error>,
-) -> Result<T, Error> {
-    let kind = if name == "fill_ghosts" { SpanKind::Ghost } else { SpanKind::Kernel };
-    queue.device.count_launch();
-    queue.device.timed(kind, Label { name, recorded }, queue.stream, 0, work)
-}
-
-/// What a timeline says of a node: its name, unless that is of any sweep, and the line that recorded it.
-pub(super) struct Label<'a> {
-    pub name: &'a str,
-    pub recorded: &'a Location<'a>,
-}
-
-impl std::fmt::Display for Label<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let file = self.recorded.file().rsplit(['/', '\\']).next().unwrap_or_default();
-        match self.name {
-            "a kernel" => write!(f, "{file}:{}", self.recorded.line()),
-            name => write!(f, "{name} {file}:{}", self.recorded.line()),
-        }
-    }
 }
 
 pub(super) fn touch_all(node: &Arc<Node>, touch: &Touch) {

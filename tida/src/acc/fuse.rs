@@ -23,7 +23,8 @@ use super::driver::{Core, Recorder, TileWork, device_sweep};
 use super::node::{Node, Queue, Work};
 use super::sweep::{ArrayTouch, Fusible, Launch, SweepKey, Together};
 use super::tracker::{BoxTouch, Touch, Tracker, distinct};
-use crate::array::{CellGhosts, Filling, GridBox, PlaneFacts};
+use crate::array::storage::Storage;
+use crate::array::{GridBox, PlaneFacts};
 use crate::compute::fused::{depth, enqueue_steps, repeats, same};
 
 /// So many sweeps are enough to start with, if the device has less than that to do.
@@ -118,8 +119,8 @@ struct Step {
     boxes: Vec<(usize, GridBox<4>)>,
     arrays: SmallVec<[ArrayTouch; 4]>,
     pair: Pair,
-    /// Ghosts that it may set, if it runs by itself.
-    ghosts: Vec<Arc<CellGhosts>>,
+    /// Arrays that it writes and whose ghosts are filled next.
+    refilled: Vec<Arc<Storage>>,
 }
 
 /// The two arrays that take turns.
@@ -257,9 +258,9 @@ impl Fusing {
         launch: Arc<dyn Launch>,
         boxes: Vec<(usize, GridBox<4>)>,
         arrays: SmallVec<[ArrayTouch; 4]>,
-        (pair, ghosts): (Pair, Vec<Arc<CellGhosts>>),
+        (pair, refilled): (Pair, Vec<Arc<Storage>>),
     ) {
-        self.held.push(Held { node, work: HeldWork::Sweep(Step { launch, boxes, arrays, pair, ghosts }) });
+        self.held.push(Held { node, work: HeldWork::Sweep(Step { launch, boxes, arrays, pair, refilled }) });
     }
 }
 
@@ -389,10 +390,10 @@ impl Core {
         self: &Arc<Core>,
         recorded: &'static Location<'static>,
         touches: &[Touch],
-        filling: Filling,
+        fixed: bool,
         work: Work,
     ) -> Arc<Node> {
-        self.record_or_hold("fill_ghosts", recorded, touches, &[], work, Some(filling))
+        self.record_or_hold("fill_ghosts", recorded, touches, &[], work, Some(fixed))
     }
 
     /// Holds the filling of an array's ghosts back, if sweeps of it are; says whether it did.
@@ -463,17 +464,18 @@ impl Core {
                     let (region, together, launches) = (group.region, group.together, group.launches.clone());
                     let run = move |queue: &Queue<'_>| {
                         queue.device.count_fused(together.steps);
+                        let queue = Queue { refilled: &step.refilled, ..*queue };
                         // SAFETY: the graph keeps all work that conflicts away until these nodes have finished. The box is
                         // that of each of the steps, and the first of them reads all that they read of other arrays.
-                        unsafe { enqueue_steps(&launches, queue, (region, together.cells), &together) }
+                        unsafe { enqueue_steps(&launches, &queue, (region, together.cells), &together) }
                     };
                     node.set_work(device_sweep(&node, step.arrays, None, 0, run));
                     leader = Some(node.clone());
                 }
-                (HeldWork::Sweep(Step { launch, boxes, arrays, ghosts, .. }), None, None) => {
+                (HeldWork::Sweep(Step { launch, boxes, arrays, refilled, .. }), None, None) => {
                     // SAFETY: as above; the boxes do not overlap.
                     let run = move |queue: &Queue<'_>| unsafe {
-                        launch.clone().enqueue(&Queue { ghosts: &ghosts, ..*queue }, &boxes)
+                        launch.clone().enqueue(&Queue { refilled: &refilled, ..*queue }, &boxes)
                     };
                     node.set_work(device_sweep(&node, arrays, None, 0, run));
                 }

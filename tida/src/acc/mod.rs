@@ -14,7 +14,7 @@ mod hybrid;
 pub(crate) mod node;
 mod place;
 pub(crate) mod sweep;
-mod timeline;
+pub(crate) mod timeline;
 mod tracker;
 mod wait;
 
@@ -28,8 +28,8 @@ use std::sync::Arc;
 
 use crate::backend::sim::SimReport;
 use crate::error::{Error, ErrorKind};
+use driver::Core;
 pub(crate) use driver::TileWork;
-use driver::{Core, Label};
 use node::{Done, Node, Queue, Work};
 
 /// Runs recorded work. Cheap to clone: clones are one accelerator. Arrays hold theirs alive.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::chain::Gate;
 use super::device::DeviceCore;
-use crate::array::CellGhosts;
+use super::timeline::{Label, SpanKind};
 use crate::array::layout::WideLayout;
 use crate::array::storage::Storage;
 use crate::backend::{COPIES, Event, Memory};
@@ -42,8 +42,8 @@ pub(crate) struct Queue<'a> {
     pub stream: usize,
     /// Where arrays are of which the device holds planes alone.
     pub rings: &'a [Ring],
-    /// Ghosts that the node may set as it writes the cells whose values they take.
-    pub ghosts: &'a [Arc<CellGhosts>],
+    /// Arrays that the node writes and whose ghosts are filled next: no one reads those that they have.
+    pub refilled: &'a [Arc<Storage>],
 }
 
 /// Part of an array on the device: a window of planes of its first axis, in memory that wraps around, or one region.
@@ -63,6 +63,18 @@ impl Queue<'_> {
     /// The planes of an array that the device holds, if it holds no more.
     pub fn ring(&self, storage: &Arc<Storage>) -> Option<&Ring> {
         self.rings.iter().find(|ring| Arc::ptr_eq(&ring.storage, storage))
+    }
+
+    /// Runs what puts the kernels of a piece of work into the stream: with a timeline, as a span of it.
+    pub fn put<T>(
+        &self,
+        name: &str,
+        recorded: &Location<'_>,
+        work: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let kind = if name == "fill_ghosts" { SpanKind::Ghost } else { SpanKind::Kernel };
+        self.device.count_launch();
+        self.device.timed(kind, Label { name, recorded }, self.stream, 0, work)
     }
 
     /// Runs `f`, which puts commands into streams; if it fails, waits for those that it had put there, so that what they

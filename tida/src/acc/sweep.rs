@@ -15,7 +15,8 @@ use super::fuse::Pair;
 use super::hybrid::Pace;
 use super::node::{Done, Node, Queue};
 use super::tracker::{BoxTouch, Touch, Tracker};
-use crate::array::{CellGhosts, GridBox};
+use crate::array::GridBox;
+use crate::array::storage::Storage;
 use crate::compute::args::OnDevice;
 use crate::compute::cache::Hints;
 use crate::compute::fused::OneStep;
@@ -125,8 +126,8 @@ pub(crate) struct OpenSweep {
     pub pace: Option<Arc<Pace>>,
     /// It is the next of steps that may run as one launch, on arrays that take turns.
     pub turn: Option<Pair>,
-    /// Ghosts that it may set as it writes the cells whose values they take.
-    pub ghosts: Vec<Arc<CellGhosts>>,
+    /// Arrays that it writes and whose ghosts are filled next.
+    pub refilled: Vec<Arc<Storage>>,
 }
 
 impl OpenSweep {
@@ -155,18 +156,18 @@ impl OpenSweep {
         }
     }
 
-    /// Lets the last of the open sweeps that touches an array set its ghosts, if it writes it on the device. Nothing else that was
-    /// recorded since touches the array.
-    pub fn may_set(open: &mut [OpenSweep], ghosts: &Arc<CellGhosts>) {
-        let of = |array: &&ArrayTouch| Arc::ptr_eq(&array.tracker, &ghosts.tracker);
+    /// Tells the last of the open sweeps that touches an array that its ghosts are filled now, if it writes it on the device. Nothing
+    /// else that was recorded since touches the array.
+    pub fn is_refilled(open: &mut [OpenSweep], tracker: &Arc<Tracker>) {
+        let of = |array: &&ArrayTouch| Arc::ptr_eq(&array.tracker, tracker);
         let touches = |sweep: &&mut OpenSweep| sweep.arrays.iter().any(|array| of(&array));
         let Some(sweep) = open.iter_mut().rev().find(touches) else { return };
         let usual = sweep.key.on_device && !sweep.key.checked && sweep.node.chain.is_none() && sweep.pace.is_none();
         if usual && sweep.arrays.iter().find(of).is_some_and(|array| array.write) {
             // It waits for those who read the ghosts too.
-            let touch = Touch { tracker: ghosts.tracker.clone(), region: None, read: false, write: true };
+            let touch = Touch { tracker: tracker.clone(), region: None, read: false, write: true };
             touch_all(&sweep.node, &touch);
-            sweep.ghosts.push(ghosts.clone());
+            sweep.refilled.push(tracker.storage().clone());
         }
     }
 

@@ -23,7 +23,7 @@ pub use builder::{IntoGhost, Side, TileArrayBuilder};
 pub use checkpoint::{Saved, restore, save};
 pub use coding::{ComponentReport, Compress, Saturation, StorageErrors, StorageReport};
 pub use element::{Element, Scalar};
-pub(crate) use ghosts::{CellGhosts, DeviceCopies, FillStep, Filling, Part, Planar, PlaneFacts, Regional, Site};
+pub(crate) use ghosts::{DeviceCopies, FillStep, Part, Planar, PlaneFacts, Regional, Site};
 pub use ghosts::{GhostFill, fill_ghosts};
 pub use grid_box::GridBox;
 pub use layout::{Boundary, Centering};

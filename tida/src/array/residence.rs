@@ -308,6 +308,7 @@ impl Storage {
     /// # Safety
     /// As [`Storage::to_host`].
     unsafe fn fetch(&self, device: &DeviceCore, region: usize, write: bool) -> Result<(), Error> {
+        self.settle_ghosts_now(device)?;
         if write {
             self.touch_host(region);
         }

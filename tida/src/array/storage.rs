@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use smallvec::SmallVec;
 
 use super::coding::{Coding, Saturation};
+use super::ghosts::DeviceGhosts;
 use super::layout::WideLayout;
 use super::packed::Packed;
 use super::residence::Residence;
@@ -26,6 +27,7 @@ pub(crate) struct Storage {
     leaves_row: AtomicBool,
     apart: AtomicBool,
     residence: Residence,
+    device_ghosts: DeviceGhosts,
     coding: Option<Arc<Coding>>,
     packed: Packed,
     /// Values that the formats cannot hold, and how many of them a warning has told of.
@@ -70,6 +72,7 @@ impl Storage {
             leaves_row: AtomicBool::new(false),
             apart: AtomicBool::new(false),
             residence: Residence::default(),
+            device_ghosts: DeviceGhosts::default(),
             coding: None,
             packed: Packed::default(),
             saturated: AtomicU64::new(0),
@@ -242,6 +245,10 @@ impl Storage {
 
     pub(super) fn packed(&self) -> &Packed {
         &self.packed
+    }
+
+    pub(super) fn device_ghosts(&self) -> &DeviceGhosts {
+        &self.device_ghosts
     }
 
     pub(super) fn residence(&self) -> &Residence {

@@ -9,7 +9,6 @@ use tida_kernels::element::{ElementType, ScalarType};
 use tida_kernels::emit::{Param, emit};
 use tida_kernels::plan::auto::{Boxes, has_room, march};
 use tida_kernels::plan::cache::{Cache, Cached};
-use tida_kernels::plan::ghosts::Ghosts;
 use tida_kernels::plan::registers::USUAL;
 use tida_kernels::plan::wide::Beside;
 use tida_kernels::plan::{Dialect, Goal, Math, Plan, threads};
@@ -27,9 +26,9 @@ use super::tune::tuned;
 use crate::acc::boxes::union;
 use crate::acc::device::{DeviceCore, Ready};
 use crate::acc::node::{Done, Queue, Ring};
+use crate::array::GridBox;
 use crate::array::layout::WideLayout;
 use crate::array::storage::Storage;
-use crate::array::{CellGhosts, GridBox};
 use crate::backend::{Argument, Facts, Memory};
 use crate::error::{Error, ErrorKind};
 
@@ -139,8 +138,6 @@ pub(crate) struct DeviceLaunch<'a> {
     pub varied: Option<&'a [Captures]>,
     /// What its plan goes without.
     pub without: Without,
-    /// Ghosts that it may set.
-    pub ghosts: &'a [Arc<CellGhosts>],
 }
 
 /// A sweep to launch: what is not its arguments.
@@ -198,7 +195,6 @@ impl<'a> SweepLaunch<'a> {
             within: None,
             varied: None,
             without: queue.device.without(),
-            ghosts: queue.ghosts,
         }
     }
 }
@@ -331,25 +327,9 @@ impl DeviceLaunch<'_> {
         };
         let Some(commands) = self.commands(queue.device, boxes, &wish, launched.held())? else { return Ok(()) };
         launched.counts(self, queue, &commands, || self.counting())?;
+        self.settle_ghosts(queue, boxes, |arg| commands.plan.reads_inside(arg))?;
         // SAFETY: handed on; who calls keeps `launched`.
-        unsafe { commands.put(self, queue, launched.record())? };
-        if let ([(_, cells)], false) = (boxes, commands.plan.ghosts.is_empty()) {
-            self.ghosts_around(cells).for_each(|(ghosts, _)| ghosts.will_be_set());
-        }
-        Ok(())
-    }
-
-    /// The ghosts that a launch over a box may set: of an array in memory of which it writes all cells.
-    fn ghosts_around(&self, cells: &GridBox<4>) -> impl Iterator<Item = (&Arc<CellGhosts>, Ghosts)> {
-        let (cells, rank) = (*cells, self.prepared.kernel.rank);
-        self.ghosts.iter().filter(move |ghosts| ghosts.domain == cells).filter_map(move |ghosts| {
-            let written = self.args.iter().zip(&self.prepared.args).position(|(arg, of)| match arg {
-                DeviceArg::Tiled(array) => of.written && array.ring.is_none() && ghosts.is_in(array.storage),
-                _ => false,
-            });
-            let faces = ghosts.faces[4 - rank..].to_vec();
-            Some((ghosts, Ghosts { arg: u8::try_from(written?).ok()?, faces }))
-        })
+        unsafe { commands.put(self, queue, launched.record()) }
     }
 
     /// Extent of the largest box along the axes of the kernel, and cells of all; none without boxes.
@@ -395,8 +375,8 @@ impl DeviceLaunch<'_> {
         }
         plan.many = fitting.len() > 1;
         plan.by_value = if plan.many { self.by_value(&plan, fitting.len()) } else { 0 };
-        if let ([(_, cells)], true) = (&*fitting, plan.may_set_ghosts(&self.prepared.kernel)) {
-            plan.ghosts = self.ghosts_around(cells).map(|(_, ghosts)| ghosts).collect();
+        if let ([(_, cells)], true) = (&*fitting, plan.may_read_inside(&self.prepared.kernel)) {
+            plan.ghosts = self.ghosts_inside(cells);
         }
         self.commands_of(device, plan, &fitting, held).map(Some)
     }

@@ -147,7 +147,6 @@ fn explained(
         within: None,
         varied: None,
         without: acc.and_then(|acc| acc.core().device.as_ref()).map(|device| device.without()).unwrap_or_default(),
-        ghosts: &[],
     };
     let device = acc.and_then(compiling);
     let boxes = (&*asked.extent, asked.extent.iter().product::<i64>().unsigned_abs());

@@ -256,6 +256,9 @@ pub(crate) unsafe fn enqueue_steps(
     let mut put = || {
         let commands = launch.steps_commands(queue.device, (region, part), cells, &chosen, launched.held())?;
         launched.counts(&launch, queue, &commands, || launch.counting_steps(*steps as usize))?;
+        let pair = prepared.steps.as_ref().map(|steps| steps.pair);
+        let inside = |arg| pair.is_some_and(|(_, inp)| inp == arg) && launch.steps_wrap(arg, faces);
+        launch.settle_ghosts(queue, &[(region, part)], inside)?;
         // SAFETY: handed on: `check` has proven every access of the cells of the box in range, for each of the steps; such kernels
         // raise no fault; what the launch uses is kept below.
         unsafe { commands.put(&launch, queue, launched.record()) }

@@ -11,6 +11,7 @@ pub(crate) mod device;
 mod explain;
 pub(crate) mod fused;
 mod geometry;
+mod ghosts;
 pub(crate) mod groups;
 mod kernels;
 mod launch;

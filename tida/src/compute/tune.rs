@@ -483,6 +483,8 @@ impl Trials<'_, '_, '_> {
             unsafe { backend.copy(stream, (real, 0), (stands_for, 0), real.bytes())? };
         }
         let tried = &self.tried[n].commands;
+        // What it writes may depend on what it reads; that is to be no part of its time.
+        self.launch.settle_ghosts(self.queue, self.boxes, |arg| tried.plan.reads_inside(arg))?;
         // SAFETY: the caller's promise; the kernel has no record of faults, and what it uses is held.
         clocked(self.queue, &self.clocked, times, || unsafe { tried.put(self.launch, self.queue, None) })
     }

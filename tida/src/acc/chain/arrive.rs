@@ -11,9 +11,9 @@ use super::run::{RUN, Running, failed, failure, fix_ghosts, skip_dependents, tol
 use super::segments::Segment;
 use super::{Chain, Link, LinkWork, Ready};
 use crate::acc::device::DeviceCore;
-use crate::acc::driver::{Label, touched};
+use crate::acc::driver::touched;
 use crate::acc::node::{Done, Queue};
-use crate::acc::timeline::SpanKind;
+use crate::acc::timeline::{Label, SpanKind};
 use crate::array::Planar;
 use crate::error::{Error, ErrorKind};
 
@@ -22,6 +22,11 @@ pub(super) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Result<(), Err
     let chain = &ready.chain;
     let mut results: Vec<Result<(), Error>> = chain.links.iter().map(|link| failure(ready, link)).collect();
     skip_dependents(chain, &mut results);
+    for tracker in &chain.arrays {
+        if let Err(error) = tracker.storage().settle_ghosts_now(device) {
+            return failed(chain, results, &error);
+        }
+    }
     if results.iter().all(Result::is_ok)
         && let Some(planars) = streams(chain)
     {
@@ -92,7 +97,7 @@ pub(super) fn told_host(chain: &Chain, array: usize) -> bool {
 fn whole(device: &Arc<DeviceCore>, chain: &Chain, results: &mut [Result<(), Error>]) -> Result<(), Error> {
     let mut done: Vec<(usize, Done)> = Vec::new();
     let mut held: Vec<Box<dyn Any>> = Vec::new();
-    let queue = Queue { device, stream: RUN, rings: &[], ghosts: &[] };
+    let queue = Queue { device, stream: RUN, rings: &[], refilled: &[] };
     for (number, link) in chain.links.iter().enumerate() {
         if results[number].is_err() {
             continue;

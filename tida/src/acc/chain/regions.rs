@@ -263,7 +263,7 @@ impl<'a> Running<'a> {
                     Ring { storage, memory: self.memory.clone(), layout, start }
                 };
                 let rings: SmallVec<[Ring; 4]> = uses.iter().map(|one| ring(one.array)).collect();
-                let queue = Queue { device, stream: RUN, rings: &rings, ghosts: &[] };
+                let queue = Queue { device, stream: RUN, rings: &rings, refilled: &[] };
                 // SAFETY: the plan runs this when the regions are there; what it reads was checked to lie in them; the graph
                 // keeps all other work away.
                 let put = || unsafe { launch.clone().enqueue(&queue, boxes) };

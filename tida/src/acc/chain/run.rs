@@ -454,7 +454,7 @@ impl<'a> Running<'a> {
     /// Advances one operation.
     fn run_op(&mut self, op: usize, planes: &Range<i64>, shift: i64) -> Result<(), Error> {
         let device = self.device;
-        let queue = Queue { device, stream: RUN, rings: &self.rings, ghosts: &[] };
+        let queue = Queue { device, stream: RUN, rings: &self.rings, refilled: &[] };
         match self.works[op] {
             OpWork::Sweep(link) | OpWork::Steps(link, ..) => {
                 let LinkWork::Sweep { launch, .. } = &self.chain.links[link].work else { return Ok(()) };

@@ -14,7 +14,7 @@ mod tests;
 use std::borrow::Cow;
 use std::path::Path;
 
-pub(crate) use recorder::{Recorder, host_span, restart};
+pub(crate) use recorder::{Label, Recorder, host_span, restart};
 pub use stats::{Busy, Stats};
 
 use crate::error::{Error, ErrorKind};

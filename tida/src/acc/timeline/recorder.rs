@@ -7,7 +7,8 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::fmt::Display;
+use std::fmt::{self, Display};
+use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -159,6 +160,22 @@ pub(crate) fn restart(backend: &dyn Backend) {
             *event = now;
         }
     });
+}
+
+/// What a timeline says of a node: its name, unless that is of any sweep, and the line that recorded it.
+pub(crate) struct Label<'a> {
+    pub name: &'a str,
+    pub recorded: &'a Location<'a>,
+}
+
+impl fmt::Display for Label<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let file = self.recorded.file().rsplit(['/', '\\']).next().unwrap_or_default();
+        match self.name {
+            "a kernel" => write!(f, "{file}:{}", self.recorded.line()),
+            name => write!(f, "{name} {file}:{}", self.recorded.line()),
+        }
+    }
 }
 
 /// Runs `f`; with a recorder, as a span of the host.

@@ -105,6 +105,7 @@ impl<const D: usize> GhostPlan<D> {
         element: &ElementType,
         fixed: bool,
     ) -> Result<(), Error> {
+        storage.settle_ghosts_now(device)?;
         let sides = storage.sides();
         // Values that are made of others on both sides, or nothing on the device: all of it on the host.
         if !sides.contains(&true) || self.phases.iter().any(|phase| phase.moving.iter().any(|c| torn(c, &sides))) {
@@ -123,7 +124,7 @@ impl<const D: usize> GhostPlan<D> {
             Some(block) => block,
             None => Block::new(device.backend(), mixed.bytes)?,
         };
-        let queue = Queue { device, stream: device.any_stream(), rings: &[], ghosts: &[] };
+        let queue = Queue { device, stream: device.any_stream(), rings: &[], refilled: &[] };
         let run = Run { plan: self, mixed: &mixed, queue: &queue, layout, storage, element };
         // SAFETY: the caller's promise; nothing that it put into streams is left when it fails.
         queue.enqueue(|| unsafe { run.all(&mut block) })?;

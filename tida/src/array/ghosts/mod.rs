@@ -5,16 +5,17 @@
 //! first; the ghosts beyond a face take in the ghosts of the axes done before, so that edges and corners have one
 //! meaning: a ghost that lies outside on several axes is decided by the first of these axes.
 
-mod cells;
 mod device;
 mod fill;
 mod mixed;
+mod owed;
 mod plan;
 mod planes;
 mod regions;
 
-pub(crate) use cells::CellGhosts;
 pub(crate) use device::DeviceCopies;
+pub(crate) use owed::DeviceGhosts;
+use owed::{DeviceFill, Owed};
 pub(crate) use plan::GhostPlan;
 pub(crate) use planes::{FillStep, Part, Planar, PlaneFacts, planar};
 pub(crate) use regions::{Regional, Site, regional};
@@ -88,7 +89,7 @@ pub fn fill_ghosts(arrays: impl GhostFill) -> Result<(), Error> {
         ));
     }
     let trackers: Vec<Arc<Tracker>> = fills.iter().map(|fill| fill.tracker.clone()).collect();
-    let (mut fixed, mut ghosts) = (false, Vec::new());
+    let mut fixed = false;
     let (mut on_host, mut on_device, mut on_both) = (Vec::new(), Vec::new(), Vec::new());
     let (mut host_touches, mut device_touches, mut both_touches) = (Vec::new(), Vec::new(), Vec::new());
     for fill in fills {
@@ -102,10 +103,11 @@ pub fn fill_ghosts(arrays: impl GhostFill) -> Result<(), Error> {
                 on_host.push(run);
                 host_touches.push(touch);
             }
-            Run::Device(run, by_sweep) => {
+            Run::Device(run, storage) => {
                 fixed |= fill.fixed;
-                ghosts.push(by_sweep);
-                on_device.push(run);
+                let planar = touch.tracker.planar().filter(|_| !fill.fixed);
+                let owed = planar.and_then(|planar| Owed::of(planar.facts(), &run, recorded)).map(Arc::new);
+                on_device.push((run, storage, owed));
                 device_touches.push(touch);
             }
             Run::Both(run) => {
@@ -123,13 +125,13 @@ pub fn fill_ghosts(arrays: impl GhostFill) -> Result<(), Error> {
     }
     if !on_device.is_empty() {
         let work = Work::Device(Box::new(move |queue| {
-            let held = on_device.into_iter().map(|run| run(queue)).collect::<Result<Vec<_>, Error>>()?;
+            let held = fill_on_device(queue, recorded, on_device)?;
             Ok(Box::new(move || {
                 drop(held);
                 Ok(())
             }))
         }));
-        acc.core().record_fill(recorded, &device_touches, Filling { fixed, ghosts }, work);
+        acc.core().record_fill(recorded, &device_touches, fixed, work);
     }
     if let (false, Some(device)) = (on_both.is_empty(), acc.core().device.clone()) {
         acc.record_on_both("fill_ghosts", both_touches, move || {
@@ -159,16 +161,39 @@ pub struct Fill {
     fixed: bool,
 }
 
-/// A fill of the ghosts of arrays on a device.
-pub(crate) struct Filling {
-    /// It sets those of fixed value too.
-    pub fixed: bool,
-    /// For each array those that the sweep before may set.
-    pub ghosts: Vec<Option<Arc<CellGhosts>>>,
-}
+/// A fill of an array's ghosts on a device, the array's memory, and what is known of them if the fill may wait.
+type OnDevice = (Arc<DeviceFill>, Arc<Storage>, Option<Arc<Owed>>);
 
-/// Puts the work into a stream, and gives what it uses.
-type DeviceRun = dyn FnOnce(&Queue<'_>) -> Result<Option<(Arc<DeviceCopies>, Arc<Storage>)>, Error> + Send;
+/// What a fill uses.
+type Used = (Arc<DeviceCopies>, Arc<Storage>);
+
+/// Fills ghosts of arrays on the device, or leaves that to who reads them; gives what it uses.
+fn fill_on_device(
+    queue: &Queue<'_>,
+    recorded: &'static Location<'static>,
+    fills: Vec<OnDevice>,
+) -> Result<Vec<Used>, Error> {
+    // A simulated device runs kernels as the host does.
+    let may_wait = queue.device.backend().simulated().is_none();
+    let (mut now, mut held) = (Vec::new(), Vec::new());
+    for (fill, storage, owed) in fills {
+        storage.filled(true);
+        match owed.filter(|_| may_wait) {
+            Some(owed) => storage.owe_ghosts(&owed),
+            None => now.push((fill, storage)),
+        }
+    }
+    if !now.is_empty() {
+        queue.put("fill_ghosts", recorded, || {
+            for (fill, storage) in now {
+                storage.forget_ghosts();
+                held.extend(fill(queue.device, queue.stream, &storage)?.map(|copies| (copies, storage)));
+            }
+            Ok(())
+        })?;
+    }
+    Ok(held)
+}
 
 /// Does the work, on both sides.
 type BothRun = dyn FnOnce(&Arc<DeviceCore>) -> Result<(), Error> + Send;
@@ -176,8 +201,7 @@ type BothRun = dyn FnOnce(&Arc<DeviceCore>) -> Result<(), Error> + Send;
 /// The work of filling the ghosts of one array.
 enum Run {
     Host(Box<dyn FnOnce() + Send>),
-    /// And what a sweep may set instead: all of them.
-    Device(Box<DeviceRun>, Option<Arc<CellGhosts>>),
+    Device(Arc<DeviceFill>, Arc<Storage>),
     Both(Box<BothRun>),
 }
 
@@ -204,26 +228,22 @@ impl<T: Element, const D: usize> GhostFill for &mut TileArray<T, D> {
                 }));
             }
             if side == Side::Device && self.acc.core().fits(&[&self.tracker]) {
-                let by_sweep = if fixed { None } else { CellGhosts::of(&self.tracker) };
-                let ghosts = by_sweep.clone();
-                let run: Box<DeviceRun> = Box::new(move |queue| {
-                    storage.filled(true);
-                    if ghosts.is_some_and(|ghosts| ghosts.are_set()) {
-                        return Ok(None);
-                    }
-                    let copies = match (planar, plan.get()) {
-                        (Some(planar), _) => planar.fill_whole(queue.device, storage.row().is_some(), fixed)?,
-                        (None, Some(plan)) => plan.on_device(queue.device, &layout, &layout.element, fixed)?,
+                // It may outlive its node in the array's memory, of which it has no part.
+                let run: Arc<DeviceFill> = Arc::new(move |device, stream, storage| {
+                    let copies = match (&planar, plan.get()) {
+                        (Some(planar), _) => planar.fill_whole(device, storage.row().is_some(), fixed)?,
+                        (None, Some(plan)) => plan.on_device(device, &layout, &layout.element, fixed)?,
                         // Made above.
                         (None, None) => return Ok(None),
                     };
-                    let memory = storage.device_memory(queue.device)?;
+                    let memory = storage.device_memory(device)?;
                     // SAFETY: the plan was made for this layout and `T`, and regions lie where the layout says;
-                    // recorded touches keep all others away, and the node holds the tables and the array.
-                    unsafe { copies.run(queue.stream, &memory, &memory)? };
-                    Ok(Some((copies, storage)))
+                    // recorded touches, or those of who reads the ghosts, keep all others away, and their node holds the array.
+                    // The tables are held by the node, or with the array's memory.
+                    unsafe { copies.run(stream, &memory, &memory)? };
+                    Ok(Some(copies))
                 });
-                return Run::Device(run, by_sweep);
+                return Run::Device(run, storage);
             }
             // Ghost planes between regions come home from a row as the neighbours were there, or before they were.
             let which = if fixed || storage.stays_in_row() { Which::All } else { Which::Moving };

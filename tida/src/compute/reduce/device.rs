@@ -100,7 +100,6 @@ impl<const D: usize> DeviceFold<'_, D> {
             within: None,
             varied: None,
             without: queue.device.without(),
-            ghosts: &[],
         };
         // SAFETY: the caller's promise; the list has room for every segment, the values for every cell.
         let launched = unsafe { launch.enqueue(queue, &boxes)? };

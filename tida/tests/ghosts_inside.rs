@@ -1,5 +1,5 @@
-//! Ghosts that a sweep sets as it writes the cells whose values they take: what a fill of its own leaves, bit for bit, and no
-//! launch for it.
+//! Ghosts that sweeps do not read, but the cells whose values they are to have: whoever reads ghosts finds what a fill leaves, bit for
+//! bit, and a loop of sweeps and fills launches none.
 //!
 //! The device is what `TIDA_DEVICE` names, else OpenCL if there is one.
 
@@ -160,7 +160,7 @@ fn vectors(acc: &TileAcc, case: &Case) -> Vec<u64> {
 }
 
 fn check(case: &Case) {
-    for fuse in [Fuse::Off, Fuse::Auto] {
+    for fuse in [Fuse::Off, Fuse::Auto, Fuse::Steps(3)] {
         let Some(acc) = on_a_device(TileAcc::builder().fuse(fuse)) else { return };
         let cpu = on_cpu();
         assert_eq!(scalars(&acc, case), scalars(&cpu, case), "{case:?}");
@@ -172,7 +172,7 @@ fn check(case: &Case) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
-    fn ghosts_that_sweeps_set_are_those_of_a_fill(case in case()) {
+    fn sweeps_that_read_inside_give_the_bits_of_a_fill(case in case()) {
         check(&case);
     }
 }
@@ -192,7 +192,7 @@ fn usual() -> Case {
 }
 
 #[test]
-fn every_form_of_a_sweep_sets_ghosts() {
+fn every_form_of_a_sweep_reads_inside() {
     for march in [None, Some(3)] {
         for (format, regions) in [(Format::Raw, 1), (Format::Half, 1), (Format::Raw, 3), (Format::Half, 3)] {
             check(&Case { march, format, regions, ..usual() });
@@ -226,7 +226,7 @@ fn launches(case: &Case, steps: u64) -> Option<u64> {
 }
 
 #[test]
-fn a_fill_after_a_sweep_launches_nothing() {
+fn a_fill_before_a_sweep_launches_nothing() {
     let Some(found) = launches(&usual(), 8) else { return };
     assert_eq!(found, 8);
     assert_eq!(launches(&Case { regions: 3, ..usual() }, 8), Some(8));
@@ -238,7 +238,7 @@ fn a_fill_after_a_sweep_launches_nothing() {
 }
 
 #[test]
-fn sweeps_of_two_arrays_set_the_ghosts_of_both() {
+fn sweeps_of_two_arrays_read_inside_of_both() {
     let run = |acc: &TileAcc| {
         let case = usual();
         let mut u = case.build::<f64>(acc, 0.75);
@@ -274,7 +274,7 @@ fn sweeps_of_two_arrays_set_the_ghosts_of_both() {
 }
 
 #[test]
-fn a_sweep_over_a_part_leaves_ghosts_to_the_fill() {
+fn a_sweep_over_a_part_has_ghosts_filled() {
     let run = |acc: &TileAcc| {
         let mut u = usual().build::<f64>(acc, 0.75);
         u.fill(|at| value(5, at)).unwrap();
@@ -287,4 +287,167 @@ fn a_sweep_over_a_part_leaves_ghosts_to_the_fill() {
     };
     let Some(acc) = on_a_device(TileAcc::builder()) else { return };
     assert_eq!(run(&acc), run(&on_cpu()));
+}
+
+/// Steps with a fill after each: launches, and what is left in both arrays, ghosts too.
+fn together(acc: &TileAcc, case: &Case, steps: usize) -> (u64, Vec<u64>) {
+    let mut u = case.build::<f64>(acc, 0.75);
+    u.fill(|at| value(3, at)).unwrap();
+    let mut next = u.like().unwrap();
+    next.fill_ghosts().unwrap();
+    u.fill_ghosts().unwrap();
+    acc.sync().unwrap();
+    let before = acc.stats().launches;
+    for _ in 0..steps {
+        for tile in TileIter::new(&u) {
+            compute(
+                &tile,
+                (&mut next, &u),
+                kernel!(|next, u, at| next[at] =
+                    0.25 * (u[at - [1, 0, 0]] + u[at + [0, 1, 0]] + u[at - [0, 0, 1]] + u[at + [0, 0, 1]])),
+            )
+            .unwrap();
+        }
+        next.fill_ghosts().unwrap();
+        std::mem::swap(&mut u, &mut next);
+    }
+    acc.sync().unwrap();
+    let launches = acc.stats().launches - before;
+    (launches, [grown::<f64, f64>(&u, 1), grown::<f64, f64>(&next, 1)].concat())
+}
+
+#[test]
+fn steps_in_one_launch_read_inside_where_faces_wrap() {
+    let case = Case { shape: [12, 20, 40], ghost: [[1; 2]; 3], kinds: [[0; 2]; 3], ..usual() };
+    let Some(acc) = on_a_device(TileAcc::builder().fuse(Fuse::Steps(3))) else { return };
+    let (launches, found) = together(&acc, &case, 32);
+    let (_, expected) = together(&on_cpu(), &case, 32);
+    assert_eq!(found.iter().zip(&expected).position(|(found, expected)| found != expected), None);
+    // Ten of three steps, and two steps by themselves.
+    assert_eq!((acc.stats().fused, launches), (10, 12));
+}
+
+/// The bits of an array. Ghosts between regions that are not filled are what any device makes of them.
+fn all_of(case: &Case, u: &mut TileArray<f64, 3>) -> Vec<u64> {
+    if case.regions > 1 {
+        u.fill_ghosts().unwrap();
+    }
+    grown::<f64, f64>(u, 1)
+}
+
+/// Does something with three arrays; what is seen of them goes into `seen`. Bits of `op` say what: which arrays, what, and whether ghosts
+/// are filled then.
+fn act(case: &Case, arrays: &mut Vec<TileArray<f64, 3>>, op: u16, seen: &mut Vec<u64>) {
+    let (to, by) = (usize::from(op % 3), usize::from(op / 3 % 2) + 1);
+    let mut next = arrays.remove(to);
+    let u = &mut arrays[by - 1];
+    u.fill_ghosts().unwrap();
+    match op / 6 % 13 {
+        0 => {
+            for tile in case.tiles(u) {
+                compute(
+                    &tile,
+                    (&mut next, &*u),
+                    kernel!(|next, u, at| next[at] = 0.5 * u[at - [1, 1, 1]] + 0.5 * u[at]),
+                )
+                .unwrap();
+            }
+        }
+        1 => {
+            for tile in TileIter::new(&*u) {
+                let two = |next: &mut TileArray<f64, 3>, u: &TileArray<f64, 3>| {
+                    compute(&tile, (next, u), kernel!(|next, u, at| next[at] = 0.75 * u[at + [1, 0, 1]] + 0.25 * u[at]))
+                };
+                two(&mut next, u).unwrap();
+            }
+        }
+        // The place changes on its way.
+        2 => {
+            for tile in TileIter::new(&*u) {
+                compute(
+                    &tile,
+                    (&mut next, &*u),
+                    kernel!(|next, u, at| {
+                        let mut k = at[2] + 1;
+                        k -= 2;
+                        if u[at] > 0.9 {
+                            next[at] = 0.5 * u[[at[0] + 1, at[1], k]] + 0.5 * u[at];
+                        }
+                    }),
+                )
+                .unwrap();
+            }
+        }
+        3 => {
+            for tile in TileIter::new(&next) {
+                compute(&tile, &mut next, kernel!(|u, at| u[at] = 0.5 * u[at] + 0.5)).unwrap();
+            }
+        }
+        4 => {
+            for tile in TileIter::new(&*u).tile_size([2, 3, 20]).skip(1) {
+                compute(&tile, (&mut next, &*u), kernel!(|next, u, at| next[at] = u[at + [0, 1, 0]])).unwrap();
+            }
+        }
+        5 => seen.push(reduce(&*u, Max, kernel!(|u, at| u[at - [1, 0, 1]] * u[at])).unwrap().to_bits()),
+        6 => next = u.try_clone().unwrap(),
+        7 => seen.extend(all_of(case, &mut next)),
+        8 => {
+            next.fill_ghosts().unwrap();
+            for tile in TileIter::new(&next).grown(1) {
+                compute(&tile, &mut next, kernel!(|u, at| u[at] = 0.25 * u[at] + 0.75)).unwrap();
+            }
+        }
+        9 => {
+            for tile in TileIter::new(&*u).within([1, 1, 1], [4, 4, 9]) {
+                compute(&tile, (&mut next, &*u), kernel!(|next, u, at| next[at] = u[at - [1, 0, 1]])).unwrap();
+            }
+        }
+        10 => {
+            for tile in TileIter::new(&*u).march(2) {
+                compute(&tile, (&mut next, &*u), kernel!(|next, u, at| next[at] = u[at - [1, 1, 1]])).unwrap();
+            }
+        }
+        11 => next.copy_from(u).unwrap(),
+        _ => next.with_region_mut(0, |mut view| view[[0, 0, 0]] = 1.25).unwrap(),
+    }
+    if op / 78 % 2 == 0 {
+        next.fill_ghosts().unwrap();
+    }
+    arrays.insert(to, next);
+}
+
+fn program(acc: &TileAcc, case: &Case, ops: &[u16]) -> Vec<u64> {
+    let array = |seed| {
+        let mut u = case.build::<f64>(acc, 0.75);
+        u.fill(|at| value(seed, at)).unwrap();
+        u.fill_ghosts().unwrap();
+        u
+    };
+    let (mut arrays, mut seen) = (vec![array(3), array(4), array(5)], Vec::new());
+    for op in ops {
+        act(case, &mut arrays, *op, &mut seen);
+    }
+    seen.extend(arrays.iter_mut().flat_map(|u| all_of(case, u)));
+    seen
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn whoever_reads_ghosts_finds_them(
+        ops in proptest::collection::vec(any::<u16>(), 1..14),
+        regions in prop::sample::select(vec![1usize, 1, 3]),
+        format in prop::sample::select(vec![Format::Raw, Format::Half]),
+        kinds in any::<[bool; 3]>(),
+    ) {
+        let kinds = kinds.map(|wraps| if wraps { [0; 2] } else { [15, 6] });
+        let case = Case { regions, format, kinds: [kinds[0], [15, 6], kinds[2]], ..usual() };
+        let expected = program(&on_cpu(), &case, &ops);
+        for fuse in [Fuse::Off, Fuse::Auto, Fuse::Steps(3)] {
+            let Some(acc) = on_a_device(TileAcc::builder().fuse(fuse)) else { return Ok(()) };
+            let found = program(&acc, &case, &ops);
+            let differs = found.iter().zip(&expected).position(|(found, expected)| found != expected);
+            assert_eq!((found.len(), differs), (expected.len(), None), "{fuse:?} {case:?} {ops:?}");
+        }
+    }
 }
