@@ -451,3 +451,34 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn ghosts_are_there_for_a_sweep_over_them() {
+    let run = |acc: &TileAcc| {
+        let case = Case { ghost: [[1; 2]; 3], ..usual() };
+        let mut u = case.build::<f64>(acc, 0.75);
+        u.fill(|at| value(5, at)).unwrap();
+        u.fill_ghosts().unwrap();
+        for tile in TileIter::new(&u) {
+            compute(&tile, &mut u, kernel!(|u, at| u[at] = 0.5 * u[at])).unwrap();
+        }
+        u.fill_ghosts().unwrap();
+        let mut seen = u.like().unwrap();
+        // What it leaves elsewhere was in ghosts that are filled anew after it.
+        for tile in TileIter::new(&u).grown(1) {
+            compute(
+                &tile,
+                (&mut u, &mut seen),
+                kernel!(|u, seen, at| {
+                    seen[at] = u[at];
+                    u[at] = 2.0 * u[at];
+                }),
+            )
+            .unwrap();
+        }
+        u.fill_ghosts().unwrap();
+        [grown::<f64, f64>(&u, 1), grown::<f64, f64>(&seen, 1)].concat()
+    };
+    let Some(acc) = on_a_device(TileAcc::builder()) else { return };
+    assert_eq!(run(&acc), run(&on_cpu()));
+}
