@@ -410,7 +410,7 @@ fn act(case: &Case, arrays: &mut Vec<TileArray<f64, 3>>, op: u16, seen: &mut Vec
         11 => next.copy_from(u).unwrap(),
         _ => next.with_region_mut(0, |mut view| view[[0, 0, 0]] = 1.25).unwrap(),
     }
-    if op / 78 % 2 == 0 {
+    if (op / 78).is_multiple_of(2) {
         next.fill_ghosts().unwrap();
     }
     arrays.insert(to, next);
