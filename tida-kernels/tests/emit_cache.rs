@@ -336,6 +336,34 @@ fn codes_are_decoded_as_tiles_are_fetched() {
     }
 }
 
+/// Lines hold the values that fit them; of others, codes.
+#[test]
+fn codes_are_decoded_as_lines_are_filled() {
+    let mut rng = Rng(18);
+    let product = product_of(in_format(&gemm(), &Format::Half), [21, 20, 40], false, &mut rng);
+    let (stencil, extent) = (in_format(&jacobi(), &Format::Range { bits: 32, min: -1.0, max: 1.0 }), [19, 23]);
+    let grids = vec![
+        written(stencil.args[0].element, &extent, &mut rng),
+        Grid::tiled(Access::Read, stencil.args[1].element, &[-1, -1], &[extent[0] + 1, extent[1] + 2], &mut rng),
+    ];
+    let stencil = (stencil.clone(), launch(&stencil, grids, &extent, vec![]));
+    for ((kernel, launch), found, values) in [(product, "find_a(a_lines", true), (stencil, "find_u(u_lines", false)] {
+        let expected = expected(&kernel, &launch);
+        let plain = plan(&kernel, &launch.grids, Dialect::OpenCl, Goal::Sweep, false, false);
+        let plan = Plan { block: [8, 4, 1], cache: cached(&kernel, &launch, Cache::Ehc), width: 16, ..plain };
+        let source = check(&kernel, &launch, &plan, &expected, "lines");
+        let lines = |word: &str| -> Vec<bool> {
+            let with = source.text.lines().filter(|line| line.contains(word));
+            with.map(|line| line.contains("tida_decode_")).collect()
+        };
+        for (word, decodes) in [(found, !values), ("value = ", values)] {
+            let found = lines(word);
+            assert!(!found.is_empty() && found.iter().all(|found| *found == decodes), "{word}: {}", source.text);
+        }
+        nvrtc::compile(&emit_support::host::source(&kernel, &Plan { dialect: Dialect::Cuda, ..plan }).text);
+    }
+}
+
 #[test]
 fn stencils_come_from_the_block_and_its_halo() {
     let mut rng = Rng(5);

@@ -293,6 +293,33 @@ fn tried_together(acc: &TileAcc) -> Vec<u64> {
     [u, next].iter().flat_map(|array| array.to_ndarray().unwrap()).map(f64::to_bits).collect()
 }
 
+/// Steps of an array in fewer bits that count what saturates: the bits of all cells, and the counts.
+fn tried_counted(acc: &TileAcc) -> (Vec<u64>, [u64; 2]) {
+    let format = Format::Range { bits: 16, min: 0.0, max: 1.0 };
+    let cells = TileArray::<f32, 2>::builder([264, 170]).ghost(1).boundary(Boundary::Periodic);
+    let mut u = cells.storage(format).saturation(Saturation::Warn).build(acc).unwrap();
+    u.fill(|[j, i]| ((j * 131 + i * 17) % 97) as f32 / 97.0).unwrap();
+    let mut next = u.like().unwrap();
+    for _ in 0..10 {
+        u.fill_ghosts().unwrap();
+        for tile in TileIter::new(&u) {
+            compute(
+                &tile,
+                (&mut next, &u),
+                kernel!(|next, u, at| {
+                    let more = if (at[0] + 2 * at[1]) % 7 == 0 { 0.6 } else { -0.05 };
+                    next[at] = 0.5 * u[at] + 0.25 * (u[at - [1, 0]] + u[at + [0, 1]]) + more;
+                }),
+            )
+            .unwrap();
+        }
+        std::mem::swap(&mut u, &mut next);
+    }
+    let counts = [&u, &next].map(|array| array.storage_report().unwrap().saturated);
+    let values = [u, next].into_iter().flat_map(|array| array.to_ndarray().unwrap());
+    (values.map(|x| x.to_bits().into()).collect(), counts)
+}
+
 /// A process of [`what_trials_found_is_kept`].
 #[test]
 fn a_process_with_trials() {
@@ -301,7 +328,6 @@ fn a_process_with_trials() {
     let cpu = TileAcc::builder().device(Device::Cpu).threads(2).build().unwrap();
     let wanted = tried(&cpu);
     assert!(tried(&acc) == wanted);
-    let trials = acc.stats().trials;
     // The device knows by now: but for sweeps of other sizes, as a recorder that is kept waiting cuts loops.
     let knows = |acc: &TileAcc| {
         (0..5).any(|_| {
@@ -327,7 +353,15 @@ fn a_process_with_trials() {
     assert!(together.stats().fused_steps >= 3, "{}", together.stats());
     assert!(tried_together(&together) == tried_together(&cpu));
     assert_eq!(together.stats().trials, of_steps);
-    println!("{} trials", trials + of_steps);
+    // What trials count is not kept.
+    let counted = tried_counted(&cpu);
+    assert!(counted.1.iter().all(|count| *count > 0), "{:?}", counted.1);
+    for acc in [&acc, &together] {
+        let found = tried_counted(acc);
+        assert_eq!(found.1, counted.1);
+        assert!(found.0 == counted.0);
+    }
+    println!("{} trials", acc.stats().trials + together.stats().trials);
 }
 
 #[test]
@@ -355,9 +389,10 @@ fn what_trials_found_is_kept() {
     assert_eq!(process("0"), 0, "no one asked for trials");
     assert_eq!(found(), Vec::<std::path::PathBuf>::new());
     assert!(process("1") > 0);
-    // Two kernels over arrays in a row, one over others, steps that run together, and the step that is left of them.
+    // Two kernels over arrays in a row, one over others, steps that run together, and the step that is left of them; steps that
+    // count, by themselves and together.
     let files = found();
-    assert!(files.len() >= 5, "{files:?}");
+    assert!(files.len() >= 7, "{files:?}");
     assert!((0..5).any(|_| process("1") == 0), "another process tries again");
     files.iter().for_each(|path| std::fs::write(path, "tida trials 1\nmarch 7").unwrap());
     assert!(process("1") > 0, "a file that is not what was written");

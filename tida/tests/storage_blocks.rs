@@ -270,7 +270,7 @@ fn steps_of_one_launch_fail_as_single_steps_do() {
     assert!(found.1 >= 3 || found.2 == Device::Sim, "{found:?}");
 }
 
-/// A product of matrices whose factors hold codes, from tiles that hold their values.
+/// A product of matrices whose factors hold codes, from tiles that hold their values, and from lines.
 #[test]
 fn tiles_hold_values() {
     macro_rules! product {
@@ -307,4 +307,5 @@ fn tiles_hold_values() {
     }
     product!(f32, range(16), Cache::Preload);
     product!(f64, range(32), Cache::Preload);
+    product!(f32, Format::Half, Cache::Ehc);
 }

@@ -14,6 +14,7 @@ const STEPS: &[Step] = &[
     ("format", || run(&mut command("cargo fmt --all -- --check"))),
     ("lints", || run(&mut command("cargo clippy --workspace --all-targets --quiet -- -D warnings"))),
     ("tests", || run(tests().args(["--lib", "--bins", "--tests"]))),
+    ("every value of f32", || run(tests().args(["--lib", "every_f32", "--", "--ignored"]))),
     ("tests in the docs", || run(tests().arg("--doc"))),
     ("tests on OpenCL", on_opencl),
     ("tests on a simulated device", on_sim),

@@ -64,7 +64,7 @@ fn values_of_f32_are_within_half_a_cell() {
     check_f32((0..=u32::MAX).step_by(4099));
 }
 
-/// Takes all processors: `cargo test --release -p tida-kernels --lib every_f32 -- --ignored`.
+/// Takes all processors, so it is a step of `cargo xtask test` by itself: `cargo test --workspace --lib every_f32 -- --ignored`.
 #[test]
 #[ignore = "4 billion values"]
 fn every_f32() {

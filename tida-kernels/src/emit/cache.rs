@@ -521,10 +521,10 @@ impl<'a> Writer<'_, 'a> {
         known && plan.goal == Goal::Sweep && !plan.checked && self.shared.is_single(arg)
     }
 
-    /// A read of a value from a tile that was fetched as codes, if there is one for it.
+    /// A read of a value from a tile that was fetched as codes, or from lines, if there are some for it.
     pub fn decoded_read(&mut self, id: ExprId) -> Option<String> {
         let ExprKind::Load { arg, index, component } = &self.body[id].kind else { return None };
-        let at = self.shared.tile_of(id)?;
+        let Some(at) = self.shared.tile_of(id) else { return self.tagged_value(*arg as usize, index, component) };
         self.shared.tile(at).codecs.get(&component.base)?;
         self.tile_read(id, *arg as usize, index, component)
     }

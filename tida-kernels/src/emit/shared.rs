@@ -55,8 +55,8 @@ pub(super) struct Used {
     pub single_planes: BTreeSet<usize>,
     /// Functions that look into a tile before they read: their reader, the tile's steps, and how memory holds its values.
     pub lookups: BTreeMap<String, (Reader, Vec<i64>, Option<Codec>)>,
-    /// Functions that look into tagged lines before they read.
-    pub tags: BTreeMap<String, Reader>,
+    /// Functions that look into tagged lines before they read: their reader, and how memory holds what lines hold the values of.
+    pub tags: BTreeMap<String, (Reader, Option<Codec>)>,
     /// Functions that check where a slot of a group is: the array, and whether they write.
     pub slots: BTreeSet<(usize, bool)>,
     /// Cells of a march end in loops of the user's.

@@ -10,15 +10,22 @@ use super::helpers::Helper;
 use super::shared::{Reader, Shared};
 use super::text::Text;
 use super::types::memory;
+use crate::codec::Codec;
 use crate::element::ScalarType;
 use crate::ir::{Access, Component, ExprId};
 use crate::plan::Dialect;
-use crate::plan::cache::{LINES, TAGGED};
+use crate::plan::cache::{LINES, TAGGED, codecs};
 
 /// The lines of an argument.
 fn lines(shared: &mut Shared<'_>, arg: usize) -> String {
     let name = format!("{}_lines", shared.args[arg]);
     shared.own(&name)
+}
+
+/// How memory holds a component whose lines hold its values.
+fn held(shared: &Shared<'_>, arg: usize, component: u32) -> Option<Codec> {
+    let codec = shared.tagged.contains(&arg).then(|| codecs(shared.kernel, arg).get(&component).copied()).flatten()?;
+    (codec.value().size() <= TAGGED).then_some(codec)
 }
 
 /// A pointer to lines.
@@ -54,10 +61,23 @@ pub(super) fn clear(shared: &mut Shared<'_>, text: &mut Text) {
 }
 
 impl Writer<'_, '_> {
-    /// A read through the lines of an argument, if it has some.
+    /// A read of what memory holds through the lines of an argument, if it has some that hold that.
     pub fn tagged_read(&mut self, arg: usize, index: &[ExprId], component: &Component) -> Option<String> {
-        let types = self.shared.kernel.args[arg].element.component_types();
-        let ty = types.get(component.base as usize)?;
+        match held(self.shared, arg, component.base) {
+            Some(_) => None,
+            None => self.find(arg, index, component, None),
+        }
+    }
+
+    /// A read of a value of which memory holds a code, if lines hold values.
+    pub fn tagged_value(&mut self, arg: usize, index: &[ExprId], component: &Component) -> Option<String> {
+        let codec = held(self.shared, arg, component.base)?;
+        drop(self.shared.decode(codec));
+        self.find(arg, index, component, Some(codec))
+    }
+
+    fn find(&mut self, arg: usize, index: &[ExprId], component: &Component, codec: Option<Codec>) -> Option<String> {
+        let ty = self.shared.component_type(arg, component.base);
         if !self.shared.tagged.contains(&arg) || ty.size() > TAGGED || !component.dynamic.is_empty() {
             return None;
         }
@@ -65,7 +85,7 @@ impl Writer<'_, '_> {
         values.insert(0, lines(self.shared, arg));
         let name = self.shared.reader(reader.clone()).replacen("read_", "find_", 1);
         let name = self.shared.own(&name);
-        self.shared.used.tags.insert(name.clone(), reader);
+        self.shared.used.tags.insert(name.clone(), (reader, codec));
         Some(format!("{name}({})", values.join(", ")))
     }
 }
@@ -81,20 +101,21 @@ pub(super) fn functions(shared: &mut Shared<'_>) -> Text {
         text.line("#endif");
         text.line("");
     }
-    for (name, reader) in all {
-        function(shared, &mut text, &name, &reader);
+    for (name, (reader, codec)) in all {
+        function(shared, &mut text, &name, &reader, codec);
         text.line("");
     }
     text
 }
 
-fn function(shared: &mut Shared<'_>, text: &mut Text, name: &str, reader: &Reader) {
+fn function(shared: &mut Shared<'_>, text: &mut Text, name: &str, reader: &Reader, codec: Option<Codec>) {
     let dialect = shared.dialect();
     let of = &shared.kernel.args[reader.arg];
-    let ty = of.element.component_types().get(reader.base).copied().unwrap_or(ScalarType::U8);
+    let ty = codec.map_or(shared.component_type(reader.arg, reader.base as u32), |codec| codec.value());
     let (more, names) = reader_params(shared, reader);
     let params: Vec<String> = std::iter::once(format!("{} lines", pointer(dialect))).chain(more).collect();
     let read = format!("{}({})", shared.reader(reader.clone()), names.join(", "));
+    let read = codec.map_or(read.clone(), |codec| format!("{}({read})", shared.decode(codec)));
     let index: Vec<String> = (0..of.rank).map(|axis| format!("i{axis}")).collect();
     let cell = match of.access {
         Access::Table => "i0".to_owned(),

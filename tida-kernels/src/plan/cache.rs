@@ -112,7 +112,8 @@ pub struct Side {
     pub spread: i64,
 }
 
-/// Lines of an argument whose reads go through tags: one value each, 8 bytes with its tag.
+/// Lines of an argument whose reads go through tags: one value each, 8 bytes with its tag. Where memory holds codes of values of
+/// at most [`TAGGED`] bytes, lines hold the values.
 pub const LINES: u64 = 256;
 /// Most bytes of such a value.
 pub const TAGGED: usize = 4;
@@ -359,24 +360,24 @@ pub fn sharing(kernel: &Kernel, analysis: &Analysis) -> Sharing {
     let around = finder.around();
     finder.scopes.extend(around);
     for tile in finder.scopes.iter_mut().flat_map(|scope| &mut scope.tiles) {
-        tile.codecs = codecs(kernel, tile);
+        tile.codecs = codecs(kernel, tile.arg);
+        tile.codecs.retain(|component, _| tile.components.contains(component));
         let types = tile.components.iter().filter_map(|component| tile.scalar(kernel, *component));
         tile.quad = 16 / types.map(|ty| ty.size() as i64).max().unwrap_or(16).clamp(1, 16);
     }
     Sharing { scopes: finder.scopes, refused: None }
 }
 
-/// How memory holds the components of a tile.
-fn codecs(kernel: &Kernel, tile: &Tile) -> BTreeMap<u32, Codec> {
+/// How memory holds the components of an argument that are read and of which it holds codes.
+pub(crate) fn codecs(kernel: &Kernel, arg: usize) -> BTreeMap<u32, Codec> {
     let of = |kind: &ExprKind| match kind {
         ExprKind::Decode(codec, code) => match &kernel.body[*code].kind {
-            ExprKind::Load { arg, component, .. } if *arg as usize == tile.arg => Some((component.base, *codec)),
+            ExprKind::Load { arg: of, component, .. } if *of as usize == arg => Some((component.base, *codec)),
             _ => None,
         },
         _ => None,
     };
-    let all = kernel.body.exprs.iter().filter_map(|expr| of(&expr.kind));
-    all.filter(|(component, _)| tile.components.contains(component)).collect()
+    kernel.body.exprs.iter().filter_map(|expr| of(&expr.kind)).collect()
 }
 
 /// Why threads that have no cell could not go along with a neighbour's. They compute what the last cell of the box

@@ -136,7 +136,6 @@ fn can_be_tried(launch: &DeviceLaunch<'_>) -> bool {
     launch.goal == Goal::Sweep
         && !launch.checked
         && !launch.prepared.analysis.may_fault
-        && !launch.prepared.analysis.counts
         && !launch.args.iter().any(window)
 }
 
@@ -230,6 +229,7 @@ struct Trials<'a, 'l, 'q> {
     /// The device's events have the time.
     clocked: Cell<bool>,
     started: Instant,
+    record: Option<Arc<Memory>>,
     held: Held,
 }
 
@@ -254,6 +254,7 @@ unsafe fn try_plans(
     let one_at_a_time = device.trying();
     let _alone = one_at_a_time.lock().unwrap_or_else(PoisonError::into_inner);
     alone(device)?;
+    let mut held = Held::new();
     let mut trials = Trials {
         launch,
         queue,
@@ -263,11 +264,22 @@ unsafe fn try_plans(
         repeats: 1,
         clocked: Cell::new(false),
         started: Instant::now(),
-        held: Held::new(),
+        record: record(launch.prepared, queue, &mut held)?,
+        held,
     };
     // What the trials use lives until it is known that nothing runs.
     // SAFETY: handed on.
     queue.enqueue(|| unsafe { trials.all(extent) })
+}
+
+/// A record for kernels that count what saturates. Nobody reads it: what trials write is written again by the launch that is due.
+fn record(prepared: &Prepared, queue: &Queue<'_>, held: &mut Held) -> Result<Option<Arc<Memory>>, Error> {
+    if !prepared.analysis.counts {
+        return Ok(None);
+    }
+    let record = Arc::new(queue.device.fault_record(queue.stream)?);
+    held.push(record.clone());
+    Ok(Some(record))
 }
 
 /// Memory in the place of arrays whose old values the kernel reads as it writes them; or why there is none.
@@ -389,7 +401,7 @@ impl Trials<'_, '_, '_> {
         let Some(mut commands) = launch.commands(queue.device, self.boxes, &wish, &mut self.held)? else {
             return Ok(false);
         };
-        let faults = commands.ready.source.params.contains(&Param::Fault);
+        let faults = self.record.is_none() && commands.ready.source.params.contains(&Param::Fault);
         if faults || self.tried.iter().any(|other| other.commands.plan == commands.plan) {
             return Ok(false);
         }
@@ -485,8 +497,9 @@ impl Trials<'_, '_, '_> {
         let tried = &self.tried[n].commands;
         // What it writes may depend on what it reads; that is to be no part of its time.
         self.launch.settle_ghosts(self.queue, self.boxes, |arg| tried.plan.reads_inside(arg))?;
-        // SAFETY: the caller's promise; the kernel has no record of faults, and what it uses is held.
-        clocked(self.queue, &self.clocked, times, || unsafe { tried.put(self.launch, self.queue, None) })
+        let record = self.record.as_deref();
+        // SAFETY: the caller's promise; the kernel is given a record if it has one, and what it uses is held.
+        clocked(self.queue, &self.clocked, times, || unsafe { tried.put(self.launch, self.queue, record) })
     }
 }
 

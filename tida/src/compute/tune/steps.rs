@@ -15,11 +15,11 @@ use tida_kernels::plan::fuse::{Asked, Faces, Parts, worth_a_trial};
 use tida_kernels::plan::trials::{best, bucket, hopeless};
 use tracing::{debug, info};
 
-use super::{BUDGET, PASSES, SMALLEST, alone, clocked, code, confirmed, repeats};
+use super::{BUDGET, PASSES, SMALLEST, alone, clocked, code, confirmed, record, repeats};
 use crate::acc::device::DeviceCore;
 use crate::acc::node::Queue;
 use crate::array::GridBox;
-use crate::backend::{Facts, disk};
+use crate::backend::{Facts, Memory, disk};
 use crate::compute::device::{Commands, DeviceLaunch, Held};
 use crate::compute::prepare::Prepared;
 use crate::error::Error;
@@ -124,8 +124,10 @@ pub(in crate::compute) unsafe fn tried(
     let asked = device.fuse().parts();
     device.steps_winners().of(&StepsKey::of(prepared, device, &cells, faces)).get_or_init(|| {
         let nothing = StepsWinner { parts: asked, gain: 1.0 };
+        // What the trials use lives until it is known that nothing runs.
+        let mut held = Held::new();
         // SAFETY: handed on.
-        let found = queue.enqueue(|| unsafe { stored_or_found(launch, queue, (region, cells), faces) });
+        let found = queue.enqueue(|| unsafe { stored_or_found(launch, queue, (region, cells), faces, &mut held) });
         device.host_waited();
         found
             .unwrap_or_else(|error| {
@@ -139,12 +141,13 @@ pub(in crate::compute) unsafe fn tried(
 /// The winner that is kept on disk, else that of trials; none if there is nothing to try.
 ///
 /// # Safety
-/// As [`tried`].
+/// As [`tried`]; what is held lives until nothing runs.
 unsafe fn stored_or_found(
     launch: &DeviceLaunch<'_>,
     queue: &Queue<'_>,
     (region, cells): (usize, GridBox<4>),
     faces: &Faces,
+    held: &mut Held,
 ) -> Result<Option<StepsWinner>, Error> {
     let (prepared, device) = (launch.prepared, queue.device);
     let Some(steps) = prepared.steps.as_ref() else { return Ok(None) };
@@ -168,21 +171,21 @@ unsafe fn stored_or_found(
     let one_at_a_time = device.trying();
     let _alone = one_at_a_time.lock().unwrap_or_else(PoisonError::into_inner);
     alone(device)?;
-    let mut trials = Trials { launch, queue, clock: Cell::new(false), started: Instant::now(), tried: Vec::new() };
-    // What the trials use lives until it is known that nothing runs.
-    let mut held = Held::new();
+    let record = record(prepared, queue, held)?;
+    let (clock, started) = (Cell::new(false), Instant::now());
+    let mut trials = Trials { launch, queue, clock, started, tried: Vec::new(), record };
     for way in &ways {
         if trials.is_late() {
             break;
         }
-        let made = launch.steps_commands(device, (region, cells), &cells, way, &mut held);
+        let made = launch.steps_commands(device, (region, cells), &cells, way, held);
         // SAFETY: handed on.
         unsafe { trials.add(way.parts(), f64::from(way.fused.depth), made) };
     }
     // Steps by themselves.
     if asked == Parts::default() && !trials.is_late() {
         let parts = Parts { depth: Some(1), ..Parts::default() };
-        let made = launch.commands(device, &[(region, cells)], &launch.wish(), &mut held);
+        let made = launch.commands(device, &[(region, cells)], &launch.wish(), held);
         // SAFETY: handed on.
         made.transpose().into_iter().for_each(|made| unsafe { trials.add(parts, 1.0, made) });
     }
@@ -225,6 +228,7 @@ struct Trials<'a, 'l, 'q> {
     clock: Cell<bool>,
     started: Instant,
     tried: Vec<Tried>,
+    record: Option<Arc<Memory>>,
 }
 
 impl Trials<'_, '_, '_> {
@@ -239,11 +243,11 @@ impl Trials<'_, '_, '_> {
     /// As [`tried`], with what the commands use alive.
     unsafe fn add(&mut self, parts: Parts, steps: f64, made: Result<Commands, Error>) {
         let ready = made.and_then(|commands| {
-            if commands.ready.source.params.contains(&Param::Fault) {
+            if self.record.is_none() && commands.ready.source.params.contains(&Param::Fault) {
                 return Ok(None);
             }
-            // SAFETY: handed on; the kernel has no record of faults.
-            let put = || unsafe { commands.put(self.launch, self.queue, None) };
+            // SAFETY: handed on; the kernel is given a record if it has one.
+            let put = || unsafe { commands.put(self.launch, self.queue, self.record.as_deref()) };
             clocked(self.queue, &self.clock, 1, put)?;
             let seconds = clocked(self.queue, &self.clock, 1, put)?;
             let repeats = repeats(seconds);
@@ -261,8 +265,8 @@ impl Trials<'_, '_, '_> {
     /// As [`tried`].
     unsafe fn run(&self, n: usize) -> Result<f64, Error> {
         let Tried { commands, repeats, steps, .. } = &self.tried[n];
-        // SAFETY: handed on; the kernel has no record of faults.
-        let put = || unsafe { commands.put(self.launch, self.queue, None) };
+        // SAFETY: handed on; the kernel is given a record if it has one.
+        let put = || unsafe { commands.put(self.launch, self.queue, self.record.as_deref()) };
         Ok(clocked(self.queue, &self.clock, *repeats, put)? / steps)
     }
 
