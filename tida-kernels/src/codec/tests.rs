@@ -1,5 +1,6 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 use proptest::prelude::*;
 
@@ -118,25 +119,40 @@ fn check_f32(all: impl Iterator<Item = u32>) {
     let ranges = [(0.0, 1.0), (-2.0, 6.0)]
         .map(|(min, max)| (min, max, codec(ScalarType::F32, Format::Range { bits: 16, min, max })));
     let half = codec(ScalarType::F32, Format::Half);
-    for bits in all {
-        let x = f32::from_bits(bits);
+    let (mut codes, mut kept, mut halves) = ([0u16; 4096], [0.0f32; 4096], [f16::ZERO; 4096]);
+    let mut all = all.map(f32::from_bits).peekable();
+    while all.peek().is_some() {
+        let values: Vec<f32> = all.by_ref().take(codes.len()).collect();
+        let (codes, kept, wanted) =
+            (&mut codes[..values.len()], &mut kept[..values.len()], &mut halves[..values.len()]);
         for (min, max, codec) in &ranges {
-            let (code, saturated) = codec.encode(Value::F32(x));
-            let kept = number(codec.decode(code));
-            let inside = f64::from(x) >= *min && f64::from(x) <= *max;
-            assert_eq!(saturated, !inside, "{x:?}");
-            let bound = codec.bound().0 * 1.02;
-            assert!(!inside || (kept - f64::from(x)).abs() <= bound, "{x:?} {kept:?}");
+            let saturated = codec.encode_f32(&values, codes);
+            codec.decode_f32(codes, kept);
+            // What saturates becomes the end of the range that is nearer, and NaN the lower one.
+            let (low, high, bound) = (*min as f32, *max as f32, (codec.bound().0 * 1.02) as f32);
+            let mut outside = 0;
+            for (x, kept) in values.iter().zip(&*kept) {
+                let nearest = x.max(low).min(high);
+                outside += u64::from(nearest != *x);
+                assert!((kept - nearest).abs() <= bound, "{x:?} {kept:?}");
+            }
+            assert_eq!(saturated, outside, "from {:?} on", values[0]);
         }
-        let (code, saturated) = half.encode(Value::F32(x));
-        let wanted = f16::from_f32(x);
-        if x.is_nan() {
-            assert_eq!((code, saturated), (HALF_NAN, false));
-        } else if wanted.is_infinite() && !x.is_infinite() {
-            assert_eq!((code & 0x7fff, saturated), (HALF_MOST, true), "{x:?}");
-        } else {
-            assert_eq!((code, saturated), (wanted.to_bits().into(), false), "{x:?}");
+        let saturated = half.encode_f32(&values, codes);
+        wanted.convert_from_f32_slice(&values);
+        let mut over = 0;
+        for ((x, code), wanted) in values.iter().zip(&*codes).zip(&*wanted) {
+            let wanted = match () {
+                () if x.is_nan() => HALF_NAN,
+                () if wanted.is_infinite() && !x.is_infinite() => {
+                    over += 1;
+                    HALF_MOST | u32::from(wanted.to_bits() & 0x8000)
+                }
+                () => wanted.to_bits().into(),
+            };
+            assert_eq!(u32::from(*code), wanted, "{x:?}");
         }
+        assert_eq!(saturated, over, "from {:?} on", values[0]);
     }
 }
 
