@@ -168,6 +168,19 @@ fn planes_beside_a_part_are_brought() {
     }
 }
 
+/// Arrays that were made on the device come home with their ghosts of fixed value and the planes that nothing writes, which the
+/// host needs once it has written them.
+#[test]
+fn what_was_on_the_device_comes_home_whole() {
+    let boundaries = [Boundary::Fixed(0.87), Boundary::ReflectEven, Boundary::Fixed(0.25)];
+    for part in [true, false] {
+        let loops = vec![(5, Then::Write), (5, Then::Write), (1, Then::ReadCell)];
+        let case = Case { shape: [20, 3, 3], regions: 1, boundaries, loops, part, ..case() };
+        assert!(streams(&case), "{case:?}");
+        check(&Case { regions: 3, ..case });
+    }
+}
+
 /// Arrays are on the device afterwards: later loops bring nothing.
 #[test]
 fn arrays_stay() {

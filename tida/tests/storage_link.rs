@@ -117,7 +117,10 @@ macro_rules! of_type {
                 let expected = run(&on_cpu(), case, format, Compress::Device);
                 let bytes = size_of::<$t>();
                 let plane = (case.shape[1] + 2) * (case.shape[2] + 2).next_multiple_of(128 / bytes) * bytes;
-                let limit = case.planes.map(|planes| ((planes * 4 * plane) as u64).max(20 << 10));
+                // Where regions come and go, two that go together have to fit.
+                let region = (case.shape[0] + 3) * plane;
+                let least = if case.regions[1..] == [1, 1] { 20 << 10 } else { 2 * region + (8 << 10) };
+                let limit = case.planes.map(|planes| (planes * 4 * plane).max(least) as u64);
                 let limited = |builder: tida::TileAccBuilder| match limit {
                     Some(limit) => builder.memory_limit(limit),
                     None => builder,

@@ -105,8 +105,9 @@ struct Kept {
     memory: Arc<Memory>,
     /// Of each region, whether it had the newest values before.
     was_there: Vec<bool>,
-    /// Of each plane, whether it is put there.
+    /// Of each plane, whether it is put there, and whether the host gets it.
     has: Vec<bool>,
+    home: Vec<bool>,
     /// The host gets what is made of it too.
     told: bool,
 }
@@ -173,8 +174,8 @@ impl Rolling {
         let memory = storage.device_memory(device)?;
         storage.pin(device);
         let grown = &self.planar.facts().grown;
-        let has = vec![false; (grown.end - grown.start) as usize];
-        self.kept = Some(Kept { memory, was_there: storage.on_device(), has, told });
+        let none = vec![false; (grown.end - grown.start) as usize];
+        self.kept = Some(Kept { memory, was_there: storage.on_device(), has: none.clone(), home: none, told });
         Ok(self)
     }
 
@@ -199,12 +200,16 @@ impl Rolling {
         self.kept.as_ref().is_none_or(|kept| kept.told)
     }
 
-    /// Takes down that planes are put where the array stays.
-    fn keeps(&mut self, planes: &Range<i64>) {
+    /// Takes down that planes are put where the array stays, and perhaps go home.
+    fn keeps(&mut self, planes: &Range<i64>, home: bool) {
         let start = self.planar.facts().grown.start;
         if let Some(kept) = &mut self.kept {
             let at = |plane: i64| (plane - start).max(0) as usize;
-            kept.has.iter_mut().take(at(planes.end)).skip(at(planes.start)).for_each(|has| *has = true);
+            let both = kept.has.iter_mut().zip(&mut kept.home);
+            for (has, is_home) in both.take(at(planes.end)).skip(at(planes.start)) {
+                *has = true;
+                *is_home |= home;
+            }
         }
     }
 
@@ -233,6 +238,33 @@ impl Rolling {
                             backend.zero(stream, &kept.memory, to, bytes)?;
                         }
                     }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies to the host what it is told of an array that stays on the device but did not get as the work ran: planes that were not
+    /// written, and ghosts, of regions whose newest values the device had before.
+    ///
+    /// # Safety
+    /// As [`Rolling::download`].
+    ///
+    /// # Errors
+    /// What the driver reports.
+    pub unsafe fn take_rest_home(&self, device: &DeviceCore, stream: usize) -> Result<(), Error> {
+        let Some(kept) = self.kept.as_ref().filter(|kept| kept.told) else { return Ok(()) };
+        let (facts, storage) = (self.planar.facts(), self.storage());
+        for plane in facts.grown.clone().filter(|plane| !kept.home[(plane - facts.grown.start) as usize]) {
+            let stretches = self.stretches(&(plane..plane + 1), 0);
+            for stretch in stretches.iter().filter(|stretch| kept.was_there[stretch.region]) {
+                storage.touch_host(stretch.region);
+                for (ty, before) in facts.element.placed_components() {
+                    let (from, bytes) = (self.place_kept(stretch, before, ty.size()), stretch.values * ty.size());
+                    let to = self.host(storage, stretch, before, ty.size());
+                    // SAFETY: the stretch lies in both memories; the rest is the caller's promise.
+                    unsafe { device.backend().download(stream, &kept.memory, from, to, bytes)? };
+                    device.count_download(bytes);
                 }
             }
         }
@@ -333,7 +365,7 @@ impl Rolling {
         }
         let backend = device.backend();
         let storage = self.storage().clone();
-        self.keeps(&planes);
+        self.keeps(&planes, false);
         for stretch in self.stretches(&planes, shift) {
             let there = self.kept.as_ref().is_some_and(|kept| kept.was_there[stretch.region]);
             let zero = !there && !storage.host_touched(stretch.region);
@@ -381,7 +413,7 @@ impl Rolling {
             // SAFETY: the caller's promise.
             return unsafe { self.download_packed(device, (stream, link), packing, &planes, shift) };
         }
-        self.keeps(&planes);
+        self.keeps(&planes, self.goes_home());
         let storage = self.storage();
         for stretch in self.stretches(&planes, shift) {
             if self.goes_home() {

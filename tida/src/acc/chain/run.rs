@@ -305,7 +305,8 @@ impl<'a> Running<'a> {
         put.and(waited)
     }
 
-    /// Completes arrays that stay on the device, after all else: planes that did not come, and ghosts between regions.
+    /// Completes arrays that stay on the device, after all else: planes that did not come, and ghosts between regions. The host gets
+    /// what it lacks of those that it is told of.
     ///
     /// # Errors
     /// What the driver reports, or memory that the device does not have.
@@ -326,6 +327,8 @@ impl<'a> Running<'a> {
             let put = || unsafe { copies.run(RUN, memory, memory) };
             self.device.timed(SpanKind::Ghost, "ghosts between regions", RUN, 0, put)?;
             self.held.push(Box::new(copies));
+            // SAFETY: no one uses the array on the host; all that writes it on the device came before in this stream.
+            unsafe { array.take_rest_home(self.device, RUN)? };
         }
         Ok(())
     }
