@@ -214,7 +214,7 @@ fn any_boundary() -> impl Strategy<Value = Boundary<f64>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 240, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_program_gives_the_same_bits(

@@ -154,7 +154,7 @@ fn range(bits: u32) -> Format {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
     fn steps_of_f32_have_the_bits_of_codes(
