@@ -273,24 +273,34 @@ fn tried(acc: &TileAcc) -> Vec<u64> {
     bits
 }
 
-/// Steps that run three at a time. The bits of all cells.
-fn tried_together(acc: &TileAcc) -> Vec<u64> {
-    let mut u = TileArray::<f64, 2>::builder([264, 170]).ghost(1).boundary(Boundary::Periodic).build(acc).unwrap();
-    u.fill(|[j, i]| ((j * 131 + i * 17) % 97) as f64 / 97.0).unwrap();
+/// An array after ten steps, and the one that it took turns with.
+fn ten_steps<T: Element>(
+    mut u: TileArray<T, 2>,
+    step: impl Fn(&Tile<2>, &mut TileArray<T, 2>, &TileArray<T, 2>) -> tida::Result<()>,
+) -> [TileArray<T, 2>; 2] {
     let mut next = u.like().unwrap();
     for _ in 0..10 {
         u.fill_ghosts().unwrap();
         for tile in TileIter::new(&u) {
-            compute(
-                &tile,
-                (&mut next, &u),
-                kernel!(|next, u, at| next[at] = 0.5 * u[at] + 0.25 * (u[at - [1, 0]] + u[at + [0, 1]])),
-            )
-            .unwrap();
+            step(&tile, &mut next, &u).unwrap();
         }
         std::mem::swap(&mut u, &mut next);
     }
-    [u, next].iter().flat_map(|array| array.to_ndarray().unwrap()).map(f64::to_bits).collect()
+    [u, next]
+}
+
+/// Steps that run three at a time. The bits of all cells.
+fn tried_together(acc: &TileAcc) -> Vec<u64> {
+    let mut u = TileArray::<f64, 2>::builder([264, 170]).ghost(1).boundary(Boundary::Periodic).build(acc).unwrap();
+    u.fill(|[j, i]| ((j * 131 + i * 17) % 97) as f64 / 97.0).unwrap();
+    let both = ten_steps(u, |tile, next, u| {
+        compute(
+            tile,
+            (next, u),
+            kernel!(|next, u, at| next[at] = 0.5 * u[at] + 0.25 * (u[at - [1, 0]] + u[at + [0, 1]])),
+        )
+    });
+    both.iter().flat_map(|array| array.to_ndarray().unwrap()).map(f64::to_bits).collect()
 }
 
 /// Steps of an array in fewer bits that count what saturates: the bits of all cells, and the counts.
@@ -299,24 +309,18 @@ fn tried_counted(acc: &TileAcc) -> (Vec<u64>, [u64; 2]) {
     let cells = TileArray::<f32, 2>::builder([264, 170]).ghost(1).boundary(Boundary::Periodic);
     let mut u = cells.storage(format).saturation(Saturation::Warn).build(acc).unwrap();
     u.fill(|[j, i]| ((j * 131 + i * 17) % 97) as f32 / 97.0).unwrap();
-    let mut next = u.like().unwrap();
-    for _ in 0..10 {
-        u.fill_ghosts().unwrap();
-        for tile in TileIter::new(&u) {
-            compute(
-                &tile,
-                (&mut next, &u),
-                kernel!(|next, u, at| {
-                    let more = if (at[0] + 2 * at[1]) % 7 == 0 { 0.6 } else { -0.05 };
-                    next[at] = 0.5 * u[at] + 0.25 * (u[at - [1, 0]] + u[at + [0, 1]]) + more;
-                }),
-            )
-            .unwrap();
-        }
-        std::mem::swap(&mut u, &mut next);
-    }
-    let counts = [&u, &next].map(|array| array.storage_report().unwrap().saturated);
-    let values = [u, next].into_iter().flat_map(|array| array.to_ndarray().unwrap());
+    let both = ten_steps(u, |tile, next, u| {
+        compute(
+            tile,
+            (next, u),
+            kernel!(|next, u, at| {
+                let more = if (at[0] + 2 * at[1]) % 7 == 0 { 0.6 } else { -0.05 };
+                next[at] = 0.5 * u[at] + 0.25 * (u[at - [1, 0]] + u[at + [0, 1]]) + more;
+            }),
+        )
+    });
+    let counts = both.each_ref().map(|array| array.storage_report().unwrap().saturated);
+    let values = both.into_iter().flat_map(|array| array.to_ndarray().unwrap());
     (values.map(|x| x.to_bits().into()).collect(), counts)
 }
 

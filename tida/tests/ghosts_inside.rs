@@ -202,10 +202,14 @@ fn every_form_of_a_sweep_reads_inside() {
     check(&Case { kinds: [[0; 2], [1, 1], [1, 1]], ..usual() });
 }
 
-/// Launches of a number of steps, each of which has a fill before it.
-fn launches(case: &Case, steps: u64) -> Option<u64> {
-    let acc = on_a_device(TileAcc::builder().fuse(Fuse::Off))?;
-    let mut u = case.build::<f64>(&acc, 0.75);
+/// Steps with a fill after each: launches, and what is left in both arrays, ghosts too.
+fn counted(
+    acc: &TileAcc,
+    case: &Case,
+    steps: u64,
+    step: impl Fn(&Tile<3>, &mut TileArray<f64, 3>, &TileArray<f64, 3>) -> tida::Result<()>,
+) -> (u64, Vec<u64>) {
+    let mut u = case.build::<f64>(acc, 0.75);
     u.fill(|at| value(3, at)).unwrap();
     let mut next = u.like().unwrap();
     // Ghosts of fixed value are set once.
@@ -215,14 +219,23 @@ fn launches(case: &Case, steps: u64) -> Option<u64> {
     let before = acc.stats().launches;
     for _ in 0..steps {
         for tile in case.tiles(&u) {
-            compute(&tile, (&mut next, &u), kernel!(|next, u, at| next[at] = u[at - [1, 1, 1]] + u[at + [1, 0, 0]]))
-                .unwrap();
+            step(&tile, &mut next, &u).unwrap();
         }
         next.fill_ghosts().unwrap();
         std::mem::swap(&mut u, &mut next);
     }
     acc.sync().unwrap();
-    Some(acc.stats().launches - before)
+    let launches = acc.stats().launches - before;
+    (launches, [grown::<f64, f64>(&u, 1), grown::<f64, f64>(&next, 1)].concat())
+}
+
+/// Launches of a number of steps.
+fn launches(case: &Case, steps: u64) -> Option<u64> {
+    let acc = on_a_device(TileAcc::builder().fuse(Fuse::Off))?;
+    let step = |tile: &Tile<3>, next: &mut TileArray<f64, 3>, u: &TileArray<f64, 3>| {
+        compute(tile, (next, u), kernel!(|next, u, at| next[at] = u[at - [1, 1, 1]] + u[at + [1, 0, 0]]))
+    };
+    Some(counted(&acc, case, steps, step).0)
 }
 
 #[test]
@@ -289,39 +302,21 @@ fn a_sweep_over_a_part_has_ghosts_filled() {
     assert_eq!(run(&acc), run(&on_cpu()));
 }
 
-/// Steps with a fill after each: launches, and what is left in both arrays, ghosts too.
-fn together(acc: &TileAcc, case: &Case, steps: usize) -> (u64, Vec<u64>) {
-    let mut u = case.build::<f64>(acc, 0.75);
-    u.fill(|at| value(3, at)).unwrap();
-    let mut next = u.like().unwrap();
-    next.fill_ghosts().unwrap();
-    u.fill_ghosts().unwrap();
-    acc.sync().unwrap();
-    let before = acc.stats().launches;
-    for _ in 0..steps {
-        for tile in TileIter::new(&u) {
-            compute(
-                &tile,
-                (&mut next, &u),
-                kernel!(|next, u, at| next[at] =
-                    0.25 * (u[at - [1, 0, 0]] + u[at + [0, 1, 0]] + u[at - [0, 0, 1]] + u[at + [0, 0, 1]])),
-            )
-            .unwrap();
-        }
-        next.fill_ghosts().unwrap();
-        std::mem::swap(&mut u, &mut next);
-    }
-    acc.sync().unwrap();
-    let launches = acc.stats().launches - before;
-    (launches, [grown::<f64, f64>(&u, 1), grown::<f64, f64>(&next, 1)].concat())
-}
-
 #[test]
 fn steps_in_one_launch_read_inside_where_faces_wrap() {
     let case = Case { shape: [12, 20, 40], ghost: [[1; 2]; 3], kinds: [[0; 2]; 3], ..usual() };
     let Some(acc) = on_a_device(TileAcc::builder().fuse(Fuse::Steps(3))) else { return };
-    let (launches, found) = together(&acc, &case, 32);
-    let (_, expected) = together(&on_cpu(), &case, 32);
+    let run = |acc: &TileAcc| {
+        counted(acc, &case, 32, |tile, next, u| {
+            compute(
+                tile,
+                (next, u),
+                kernel!(|next, u, at| next[at] =
+                    0.25 * (u[at - [1, 0, 0]] + u[at + [0, 1, 0]] + u[at - [0, 0, 1]] + u[at + [0, 0, 1]])),
+            )
+        })
+    };
+    let ((launches, found), (_, expected)) = (run(&acc), run(&on_cpu()));
     assert_eq!(found.iter().zip(&expected).position(|(found, expected)| found != expected), None);
     // Ten of three steps, and two steps by themselves.
     assert_eq!((acc.stats().fused, launches), (10, 12));

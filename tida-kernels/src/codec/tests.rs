@@ -142,13 +142,14 @@ fn check_f32(all: impl Iterator<Item = u32>) {
         wanted.convert_from_f32_slice(&values);
         let mut over = 0;
         for ((x, code), wanted) in values.iter().zip(&*codes).zip(&*wanted) {
-            let wanted = match () {
-                () if x.is_nan() => HALF_NAN,
-                () if wanted.is_infinite() && !x.is_infinite() => {
-                    over += 1;
-                    HALF_MOST | u32::from(wanted.to_bits() & 0x8000)
-                }
-                () => wanted.to_bits().into(),
+            let (sign, saturates) = (wanted.to_bits() & 0x8000, wanted.is_infinite() && !x.is_infinite());
+            over += u64::from(saturates);
+            let wanted = if x.is_nan() {
+                HALF_NAN
+            } else if saturates {
+                HALF_MOST | u32::from(sign)
+            } else {
+                wanted.to_bits().into()
             };
             assert_eq!(u32::from(*code), wanted, "{x:?}");
         }

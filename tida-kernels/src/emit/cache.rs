@@ -101,10 +101,8 @@ impl Shared<'_> {
 
     /// What a tile holds of a component, of what memory holds of it.
     pub(super) fn decoded(&mut self, at: (usize, usize), component: u32, value: String) -> String {
-        match self.tile(at).codecs.get(&component).copied() {
-            Some(codec) => format!("{}({value})", self.decode(codec)),
-            None => value,
-        }
+        let codec = self.tile(at).codecs.get(&component).copied();
+        self.value(codec, value)
     }
 
     /// A name for something of a walk.
@@ -576,7 +574,6 @@ impl<'a> Writer<'_, 'a> {
         let tile = self.shared.tile_name(at, component.base);
         let name = self.shared.own(&format!("look_up_{tile}"));
         let codec = self.shared.tile(at).codecs.get(&component.base).copied();
-        codec.into_iter().for_each(|codec| drop(self.shared.decode(codec)));
         self.shared.used.lookups.insert(name.clone(), (reader, steps, codec));
         format!("{name}({})", values.join(", "))
     }
@@ -588,8 +585,7 @@ pub(super) fn lookups(shared: &mut Shared<'_>) -> Text {
     for (name, (reader, steps, codec)) in shared.used.lookups.clone() {
         let dialect = shared.dialect();
         let of = &shared.kernel.args[reader.arg];
-        let ty = codec.map_or(shared.component_type(reader.arg, reader.base as u32), |codec| codec.value());
-        let ty = memory(ty);
+        let ty = memory(shared.value_type(&reader, codec));
         let space = if dialect == Dialect::OpenCl { "const __local " } else { "const " };
         let mut params = vec![format!("{space}{ty}* tile")];
         params.extend((0..of.rank).map(|axis| format!("i64 from{axis}")));
@@ -605,8 +601,7 @@ pub(super) fn lookups(shared: &mut Shared<'_>) -> Text {
             let place = sum(dialect, ScalarType::I64, &place, 0);
             text.line(format!("if ({}) return tile[{place}];", tests.join(" && ")));
             let value = format!("{}({})", shared.reader(reader.clone()), names.join(", "));
-            let value = codec.map_or(value.clone(), |codec| format!("{}({value})", shared.decode(codec)));
-            text.line(format!("return {value};"));
+            text.line(format!("return {};", shared.value(codec, value)));
         });
         text.line("");
     }

@@ -55,8 +55,8 @@ pub(super) struct Used {
     pub single_planes: BTreeSet<usize>,
     /// Functions that look into a tile before they read: their reader, the tile's steps, and how memory holds its values.
     pub lookups: BTreeMap<String, (Reader, Vec<i64>, Option<Codec>)>,
-    /// Functions that look into tagged lines before they read: their reader, and how memory holds what lines hold the values of.
-    pub tags: BTreeMap<String, (Reader, Option<Codec>)>,
+    /// Functions that look into tagged lines before they read: their reader.
+    pub tags: BTreeMap<String, Reader>,
     /// Functions that check where a slot of a group is: the array, and whether they write.
     pub slots: BTreeSet<(usize, bool)>,
     /// Cells of a march end in loops of the user's.
@@ -229,6 +229,19 @@ impl<'a> Shared<'a> {
     pub fn decode(&mut self, codec: Codec) -> String {
         let number = self.number(&codec);
         self.helper(Helper::Decode(number, codec))
+    }
+
+    /// The value of what memory holds, if that is a code.
+    pub fn value(&mut self, codec: Option<Codec>, held: String) -> String {
+        match codec {
+            Some(codec) => format!("{}({held})", self.decode(codec)),
+            None => held,
+        }
+    }
+
+    /// The type of such a value.
+    pub fn value_type(&self, reader: &Reader, codec: Option<Codec>) -> ScalarType {
+        codec.map_or_else(|| self.component_type(reader.arg, reader.base as u32), |codec| codec.value())
     }
 
     /// The function that gives the code of a value, and counts it if it saturates, or not.

@@ -65,18 +65,17 @@ impl Writer<'_, '_> {
     pub fn tagged_read(&mut self, arg: usize, index: &[ExprId], component: &Component) -> Option<String> {
         match held(self.shared, arg, component.base) {
             Some(_) => None,
-            None => self.find(arg, index, component, None),
+            None => self.find(arg, index, component),
         }
     }
 
     /// A read of a value of which memory holds a code, if lines hold values.
     pub fn tagged_value(&mut self, arg: usize, index: &[ExprId], component: &Component) -> Option<String> {
-        let codec = held(self.shared, arg, component.base)?;
-        drop(self.shared.decode(codec));
-        self.find(arg, index, component, Some(codec))
+        held(self.shared, arg, component.base)?;
+        self.find(arg, index, component)
     }
 
-    fn find(&mut self, arg: usize, index: &[ExprId], component: &Component, codec: Option<Codec>) -> Option<String> {
+    fn find(&mut self, arg: usize, index: &[ExprId], component: &Component) -> Option<String> {
         let ty = self.shared.component_type(arg, component.base);
         if !self.shared.tagged.contains(&arg) || ty.size() > TAGGED || !component.dynamic.is_empty() {
             return None;
@@ -85,7 +84,7 @@ impl Writer<'_, '_> {
         values.insert(0, lines(self.shared, arg));
         let name = self.shared.reader(reader.clone()).replacen("read_", "find_", 1);
         let name = self.shared.own(&name);
-        self.shared.used.tags.insert(name.clone(), (reader, codec));
+        self.shared.used.tags.insert(name.clone(), reader);
         Some(format!("{name}({})", values.join(", ")))
     }
 }
@@ -101,21 +100,22 @@ pub(super) fn functions(shared: &mut Shared<'_>) -> Text {
         text.line("#endif");
         text.line("");
     }
-    for (name, (reader, codec)) in all {
-        function(shared, &mut text, &name, &reader, codec);
+    for (name, reader) in all {
+        function(shared, &mut text, &name, &reader);
         text.line("");
     }
     text
 }
 
-fn function(shared: &mut Shared<'_>, text: &mut Text, name: &str, reader: &Reader, codec: Option<Codec>) {
+fn function(shared: &mut Shared<'_>, text: &mut Text, name: &str, reader: &Reader) {
     let dialect = shared.dialect();
     let of = &shared.kernel.args[reader.arg];
-    let ty = codec.map_or(shared.component_type(reader.arg, reader.base as u32), |codec| codec.value());
+    let codec = held(shared, reader.arg, reader.base as u32);
+    let ty = shared.value_type(reader, codec);
     let (more, names) = reader_params(shared, reader);
     let params: Vec<String> = std::iter::once(format!("{} lines", pointer(dialect))).chain(more).collect();
     let read = format!("{}({})", shared.reader(reader.clone()), names.join(", "));
-    let read = codec.map_or(read.clone(), |codec| format!("{}({read})", shared.decode(codec)));
+    let read = shared.value(codec, read);
     let index: Vec<String> = (0..of.rank).map(|axis| format!("i{axis}")).collect();
     let cell = match of.access {
         Access::Table => "i0".to_owned(),

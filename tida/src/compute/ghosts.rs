@@ -52,12 +52,15 @@ impl DeviceLaunch<'_> {
                 continue;
             }
             // Of what a kernel writes it reads no other cell.
-            let ends = array.regions.regions.first().zip(array.regions.regions.last());
-            let domain = ends.map(|(first, last)| GridBox::new(first.valid.lo, last.valid.hi));
-            let within = boxes.iter().all(|(_, cells)| domain.is_some_and(|domain| domain.contains_box(cells)));
-            let written = self.prepared.args.get(number).is_some_and(|of| of.written);
+            let written =
+                matches!(arg, DeviceArg::Tiled(_)) && self.prepared.args.get(number).is_some_and(|of| of.written);
             let refilled = written && queue.refilled.iter().any(|other| Arc::ptr_eq(other, array.storage));
-            match refilled && within && matches!(arg, DeviceArg::Tiled(_)) {
+            let within = || {
+                let ends = array.regions.regions.first().zip(array.regions.regions.last());
+                let domain = ends.map(|(first, last)| GridBox::new(first.valid.lo, last.valid.hi));
+                boxes.iter().all(|(_, cells)| domain.is_some_and(|domain| domain.contains_box(cells)))
+            };
+            match refilled && within() {
                 true => array.storage.forget_ghosts(),
                 false => array.storage.settle_ghosts(queue.device, queue.stream)?,
             }

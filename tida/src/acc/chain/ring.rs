@@ -135,6 +135,15 @@ pub(super) struct Stretch {
     pub values: usize,
 }
 
+/// Part of an array that stays on the device: the bytes of a component in a plane of a region.
+struct Rest {
+    region: usize,
+    /// Where it is in the memory of the whole array, in bytes.
+    place: usize,
+    host: *mut u8,
+    bytes: usize,
+}
+
 impl Rolling {
     /// Memory for a window.
     ///
@@ -222,22 +231,14 @@ impl Rolling {
     /// What the driver reports.
     pub unsafe fn bring_rest(&self, device: &DeviceCore, stream: usize) -> Result<(), Error> {
         let Some(kept) = &self.kept else { return Ok(()) };
-        let (facts, storage, backend) = (self.planar.facts(), self.storage(), device.backend());
-        for plane in facts.grown.clone().filter(|plane| !kept.has[(plane - facts.grown.start) as usize]) {
-            let stretches = self.stretches(&(plane..plane + 1), 0);
-            for stretch in stretches.iter().filter(|stretch| !kept.was_there[stretch.region]) {
-                for (ty, before) in facts.element.placed_components() {
-                    let (to, bytes) = (self.place_kept(stretch, before, ty.size()), stretch.values * ty.size());
-                    // SAFETY: the stretch lies in both memories; the rest is the caller's promise.
-                    unsafe {
-                        if storage.host_touched(stretch.region) {
-                            let from = self.host(storage, stretch, before, ty.size());
-                            backend.upload(stream, &kept.memory, to, from, bytes)?;
-                            device.count_upload(bytes);
-                        } else {
-                            backend.zero(stream, &kept.memory, to, bytes)?;
-                        }
-                    }
+        for Rest { region, place, host, bytes } in self.rest(&kept.has, |region| !kept.was_there[region]) {
+            // SAFETY: what is left lies in both memories; the rest is the caller's promise.
+            unsafe {
+                if self.storage().host_touched(region) {
+                    device.backend().upload(stream, &kept.memory, place, host, bytes)?;
+                    device.count_upload(bytes);
+                } else {
+                    device.backend().zero(stream, &kept.memory, place, bytes)?;
                 }
             }
         }
@@ -254,21 +255,30 @@ impl Rolling {
     /// What the driver reports.
     pub unsafe fn take_rest_home(&self, device: &DeviceCore, stream: usize) -> Result<(), Error> {
         let Some(kept) = self.kept.as_ref().filter(|kept| kept.told) else { return Ok(()) };
-        let (facts, storage) = (self.planar.facts(), self.storage());
-        for plane in facts.grown.clone().filter(|plane| !kept.home[(plane - facts.grown.start) as usize]) {
-            let stretches = self.stretches(&(plane..plane + 1), 0);
-            for stretch in stretches.iter().filter(|stretch| kept.was_there[stretch.region]) {
-                storage.touch_host(stretch.region);
-                for (ty, before) in facts.element.placed_components() {
-                    let (from, bytes) = (self.place_kept(stretch, before, ty.size()), stretch.values * ty.size());
-                    let to = self.host(storage, stretch, before, ty.size());
-                    // SAFETY: the stretch lies in both memories; the rest is the caller's promise.
-                    unsafe { device.backend().download(stream, &kept.memory, from, to, bytes)? };
-                    device.count_download(bytes);
-                }
-            }
+        for Rest { region, place, host, bytes } in self.rest(&kept.home, |region| kept.was_there[region]) {
+            self.storage().touch_host(region);
+            // SAFETY: what is left lies in both memories; the rest is the caller's promise.
+            unsafe { device.backend().download(stream, &kept.memory, place, host, bytes)? };
+            device.count_download(bytes);
         }
         Ok(())
+    }
+
+    /// What lies in planes that are not `done` yet, of some regions.
+    fn rest(&self, done: &[bool], regions: impl Fn(usize) -> bool) -> Vec<Rest> {
+        let (facts, mut all) = (self.planar.facts(), Vec::new());
+        for (plane, _) in facts.grown.clone().zip(done).filter(|(_, done)| !**done) {
+            let stretches = self.stretches(&(plane..plane + 1), 0);
+            for stretch in stretches.iter().filter(|stretch| regions(stretch.region)) {
+                all.extend(facts.element.placed_components().map(|(ty, before)| Rest {
+                    region: stretch.region,
+                    place: self.place_kept(stretch, before, ty.size()),
+                    host: self.host(self.storage(), stretch, before, ty.size()),
+                    bytes: stretch.values * ty.size(),
+                }));
+            }
+        }
+        all
     }
 
     /// Where a stretch of a component starts in the memory of the whole array, in bytes.
