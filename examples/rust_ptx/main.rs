@@ -39,15 +39,16 @@ fn run() -> Result<()> {
         Stride(1, 1),
         Scalar(0),
     ];
-    // SAFETY: `heat` has these parameters, writes its box in the first array, and reads the second one cell around it.
-    let heat = unsafe { PtxKernel::new(PTX, "heat", &params) }.reach(1, &[[1, 1]; 3]);
+    let heat = PtxKernel::new(PTX, "heat", &params).reach(1, &[[1, 1]; 3]);
     let alpha = 0.1;
 
     let start = Instant::now();
     for _ in 0..STEPS {
         u.fill_ghosts()?;
         for tile in TileIter::new(&u) {
-            heat.compute(&tile, (&mut next, &u), &[alpha.into()])?;
+            // SAFETY: `heat` has these parameters, writes its box in the first array, and reads the second one cell around it;
+            // both are of `f64`, and so is its scalar.
+            unsafe { heat.compute(&tile, (&mut next, &u), &[alpha.into()])? };
         }
         std::mem::swap(&mut u, &mut next);
     }

@@ -79,21 +79,27 @@ fn expand(input: TokenStream, of_groups: bool) -> TokenStream {
             (quote_spanned!(own()=> ::tida::__private::AskGroups), within)
         }
     };
+    // What the body is made of stands in no `unsafe` block.
     let run = quote_spanned! {own()=> {
         #(let #value = #given;)*
-        __tida_run.each(&__TIDA_KERNEL, &[#(&#held),*], |(#(#args,)*), #at| #native)
+        let __tida_body = __tida_run.body(|(#(#args,)*), #at| #native);
+        // SAFETY: both forms come from one walk over one body, and so do the captures.
+        unsafe { __tida_body.each(__tida_marker, &[#(&#held),*]) }
     }};
     quote_spanned! {own()=> {
-        static __TIDA_KERNEL: ::tida::__private::StaticKernel =
-            ::tida::__private::StaticKernel { line: ::core::line!(), #fields };
+        // Its type tells this kernel from all others.
+        let __tida_marker = || {};
         #(let #held = #taken;)*
         #[inline(always)]
         #[allow(unused_parens, unused_braces, clippy::all, clippy::pedantic)]
         move |__tida_ask| match __tida_ask {
-            // SAFETY: both forms come from one walk over one body, and so do the captures.
-            #ask::Quote(__tida_answer) => unsafe {
-                __tida_answer.give(&__TIDA_KERNEL, &[#(&#held),*])
-            },
+            #ask::Quote(__tida_answer) => {
+                let __tida_kernel = const {
+                    &::tida::__private::StaticKernel { line: ::core::line!(), #fields }
+                };
+                // SAFETY: as for the bodies.
+                unsafe { __tida_answer.give(__tida_marker, __tida_kernel, &[#(&#held),*]) }
+            }
             #ask::Proven(__tida_run) => #run,
             #ask::Checked(__tida_run) => #run,
         }

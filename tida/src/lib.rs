@@ -10,6 +10,7 @@ pub mod array;
 mod backend;
 pub mod compute;
 mod error;
+mod sealed;
 pub mod tile;
 
 #[doc(hidden)]

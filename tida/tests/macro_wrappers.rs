@@ -1,9 +1,10 @@
 //! A closure around kernels, in safe code, runs what it answered with or is an error; it never runs unchecked.
 #![forbid(unsafe_code)]
 
-use tida::__private::Ask;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tida::__private::{Ask, Checked, Proven, Views};
 use tida::prelude::*;
-use tida::{Sum, reduce};
 
 fn array(acc: &TileAcc) -> TileArray<f64, 2> {
     let mut u = TileArray::builder([8, 64]).regions([2, 1]).ghost(1).build(acc).unwrap();
@@ -61,6 +62,63 @@ fn a_closure_that_hands_on_is_a_kernel() {
     let sum: f64 = reduce(&u, Sum, mixed(same(2.0), same(2.0))).unwrap();
     assert_eq!(sum, 511.0 * 512.0);
     assert!(reduce(&u, Sum, mixed(same(2.0), same(3.0))).map(|_: f64| ()).is_err());
+}
+
+/// Reads a cell and writes it to another array, in an instance of its own for each `N`.
+fn step<const N: usize>() -> impl for<'b> Fn(Ask<'b, Pair<Proven>, Pair<Checked>, (), 2>) + Send + Sync + 'static {
+    typed(kernel!(|next, u, at| next[at] = u[at]))
+}
+
+type Pair<M> = Views<(&'static mut TileArray<f64, 2>, &'static TileArray<f64, 2>), M, 2>;
+
+fn typed<N: for<'b> Fn(Ask<'b, Pair<Proven>, Pair<Checked>, (), 2>)>(kernel: N) -> N {
+    kernel
+}
+
+#[test]
+fn an_instance_of_a_generic_function_is_no_other() {
+    let acc = acc();
+    let u = array(&acc);
+    let mut next = u.like().unwrap();
+    let mut run = |one: bool| {
+        for tile in TileIter::new(&u) {
+            match one {
+                true => compute(&tile, (&mut next, &u), mixed(step::<2>(), step::<2>())).unwrap(),
+                false => compute(&tile, (&mut next, &u), mixed(step::<2>(), step::<3>())).unwrap(),
+            }
+        }
+        acc.sync()
+    };
+    run(true).unwrap();
+    assert_eq!(run(false).unwrap_err().kind(), ErrorKind::Kernel);
+}
+
+#[test]
+fn a_closure_that_runs_every_second_time_is_an_error() {
+    let acc = TileAcc::builder().device(Device::Cpu).threads(1).build().unwrap();
+    // Planes that are swept in stripes: the closure is called several times for one box.
+    let mut u = TileArray::<f64, 3>::builder([2, 4096, 64]).build(&acc).unwrap();
+    u.fill_value(1.0).unwrap();
+    static CALLS: AtomicUsize = AtomicUsize::new(0);
+    fn every_second<P, C, const D: usize>(
+        kernel: impl for<'b> Fn(Ask<'b, P, C, (), D>) + Send + Sync + 'static,
+    ) -> impl for<'b> Fn(Ask<'b, P, C, (), D>) + Send + Sync + 'static {
+        move |ask| match ask {
+            Ask::Quote(answer) => kernel(Ask::Quote(answer)),
+            run => {
+                if CALLS.fetch_add(1, Ordering::Relaxed).is_multiple_of(2) {
+                    kernel(run)
+                }
+            }
+        }
+    }
+    for tile in TileIter::new(&u) {
+        compute(&tile, &mut u, every_second(kernel!(|u, at| u[at] = 2.0))).unwrap();
+    }
+    assert_eq!(acc.sync().unwrap_err().kind(), ErrorKind::Kernel);
+    assert!(CALLS.load(Ordering::Relaxed) > 1, "one stripe is no test");
+    // As far as the calls go: they end with the first that ran nothing.
+    assert_eq!(CALLS.load(Ordering::Relaxed), 2);
 }
 
 /// Gives a kernel its type where no call does.

@@ -14,6 +14,7 @@ use super::node::{Done, Queue};
 use super::sweep::SweepKey;
 use super::tracker::{BoxTouch, Side, distinct};
 use crate::array::layout::Layout;
+use crate::compute::ask::KernelId;
 use crate::error::Error;
 
 /// Loops of a kernel with the first border: one to warm up, one to be measured.
@@ -144,7 +145,7 @@ struct Border {
 /// A kernel that loops over such arrays run.
 #[derive(Debug)]
 struct Known {
-    kernel: (usize, TypeId),
+    kernel: (KernelId, TypeId),
     pace: Arc<Pace>,
     /// Region of its last tile.
     last: usize,
@@ -173,7 +174,7 @@ impl Border {
 
     /// Where a tile of a region goes, of a loop over arrays of so many bytes. `None` if the kernel's first speeds should be
     /// waited for: then this is to be asked again.
-    fn place(&mut self, kernel: (usize, TypeId), region: usize, bytes: u64) -> Option<Part> {
+    fn place(&mut self, kernel: (KernelId, TypeId), region: usize, bytes: u64) -> Option<Part> {
         let found = self.kernels.iter().position(|known| known.kernel == kernel);
         let number = found.unwrap_or_else(|| {
             let pace = Arc::default();
@@ -273,8 +274,8 @@ impl Core {
 mod tests {
     use super::*;
 
-    fn kernel(number: usize) -> (usize, TypeId) {
-        (number, TypeId::of::<()>())
+    fn kernel(number: usize) -> (KernelId, TypeId) {
+        (KernelId::Foreign(number as u64), TypeId::of::<()>())
     }
 
     /// Runs a loop over all regions: each side takes its part of the time that `costs` say. Gives the border.

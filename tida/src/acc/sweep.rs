@@ -18,6 +18,7 @@ use super::tracker::{BoxTouch, Touch, Tracker};
 use crate::array::GridBox;
 use crate::array::storage::Storage;
 use crate::compute::args::OnDevice;
+use crate::compute::ask::KernelId;
 use crate::compute::cache::Hints;
 use crate::compute::fused::OneStep;
 use crate::error::Error;
@@ -89,8 +90,8 @@ pub(crate) trait Launch: Send + Sync {
 /// What makes two recorded computes parts of one sweep: the same kernel on the same arrays with the same captures.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SweepKey {
-    /// The kernel's static quotation.
-    pub kernel: usize,
+    /// The kernel.
+    pub kernel: KernelId,
     /// Type of the views: element types and kinds of the arguments.
     pub views: TypeId,
     /// Identity of each argument.

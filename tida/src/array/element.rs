@@ -2,6 +2,8 @@
 
 use tida_kernels::element::{ElementType, ScalarType};
 
+use crate::sealed::Sealed;
+
 /// A type that arrays can hold: numbers, `bool`, fixed-size arrays of elements, and structs by `#[derive(Element)]`.
 ///
 /// Each component (scalar leaf) has a plane of its own; component `c` of the element at position `i` lies at
@@ -53,8 +55,8 @@ pub struct ArrayPlace<T, const N: usize> {
     marker: std::marker::PhantomData<T>,
 }
 
-/// An element that is one scalar.
-pub trait Scalar: Element {
+/// An element that is one scalar: `u8 i32 u32 i64 u64 f32 f64 bool`. No other type implements it.
+pub trait Scalar: Element + Sealed {
     /// Its type.
     const SCALAR: ScalarType;
     /// The value's bits, zero-extended.
@@ -73,6 +75,7 @@ macro_rules! scalar {
                 ScalarPlace(unsafe { base.cast::<$t>().add(index) })
             }
         }
+        impl Sealed for $t {}
         impl Scalar for $t {
             const SCALAR: ScalarType = ScalarType::$variant;
             fn bits(self) -> u64 {
@@ -115,6 +118,8 @@ unsafe impl Element for bool {
         ScalarPlace(unsafe { base.cast::<bool>().add(index) })
     }
 }
+
+impl Sealed for bool {}
 
 impl Scalar for bool {
     const SCALAR: ScalarType = ScalarType::Bool;

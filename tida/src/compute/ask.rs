@@ -1,8 +1,9 @@
 //! The one closure that a `kernel!` is: asked for its quotation, or to run over a box.
 //!
-//! Native form and quotation cannot come apart, since they are two arms of one closure, and answering with a
-//! quotation takes an `unsafe` call that only the macro makes.
+//! Native form and quotation cannot come apart. To answer with a quotation and to run a body both take an `unsafe` call
+//! that only the macro makes, and both carry the kernel's marker: what runs has to have the marker of what was analysed.
 
+use std::any::TypeId;
 use std::cell::Cell;
 use std::marker::PhantomData;
 
@@ -31,72 +32,92 @@ pub struct Answer<'b> {
     pub(crate) quote: &'b mut Option<Quoted>,
 }
 
+/// Tells kernels apart.
+///
+/// Each `kernel!` makes a closure of its own that does nothing, its marker. A closure's type is unlike every other, and
+/// unlike itself in another instance of the generic function around it: the types and constants of that function are part
+/// of it. An address would not do: what is equal may be merged, and a generic function's instances share their statics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum KernelId {
+    /// A `kernel!` or a `group_kernel!`, by the type of its marker.
+    Quoted(TypeId),
+    /// A kernel made elsewhere, by its number.
+    Foreign(u64),
+}
+
+impl KernelId {
+    fn of<M: 'static>() -> KernelId {
+        KernelId::Quoted(TypeId::of::<M>())
+    }
+}
+
 /// A quotation with the values captured.
 #[derive(Debug)]
 pub(crate) struct Quoted {
+    pub id: KernelId,
     pub kernel: &'static StaticKernel,
     pub captures: Captures,
-}
-
-impl Quoted {
-    /// Tells its kernel from others.
-    pub fn identity(&self) -> usize {
-        self.kernel as *const StaticKernel as usize
-    }
 }
 
 impl Answer<'_> {
     /// Answers.
     ///
     /// # Safety
-    /// `kernel` describes exactly what the closure's other arms do, and `captures` are the values they use, in the
-    /// order of the tree's captures.
-    pub unsafe fn give(self, kernel: &'static StaticKernel, captures: &[&dyn CapturedParam]) {
-        let mut list = Captures::default();
-        for capture in captures {
-            capture.describe(&mut list);
-        }
-        *self.quote = Some(Quoted { kernel, captures: list });
+    /// `kernel` describes exactly what those bodies do that run with a marker of type `M`, and `captures` are the values
+    /// they use, in the order of the tree's captures.
+    pub unsafe fn give<M: 'static>(self, _marker: M, kernel: &'static StaticKernel, captures: &[&dyn CapturedParam]) {
+        let captures = described(captures);
+        *self.quote = Some(Quoted { id: KernelId::of::<M>(), kernel, captures });
     }
+}
+
+fn described(captures: &[&dyn CapturedParam]) -> Captures {
+    let mut list = Captures::default();
+    captures.iter().for_each(|capture| capture.describe(&mut list));
+    list
 }
 
 /// What may run: the kernel that was analysed, with the values captured then.
 #[derive(Debug)]
 pub(crate) struct Pass<'b> {
     quoted: &'b Quoted,
-    admitted: Cell<bool>,
+    /// It has run since this was last asked.
+    ran: Cell<bool>,
 }
 
 impl<'b> Pass<'b> {
     pub fn new(quoted: &'b Quoted) -> Self {
-        Pass { quoted, admitted: Cell::new(false) }
+        Pass { quoted, ran: Cell::new(false) }
     }
 
-    /// Whether it is that kernel, with those values.
+    /// Whether the kernel of marker `M` with these values is what was analysed.
     #[inline(never)]
-    pub fn admits(&self, kernel: &'static StaticKernel, captures: &[&dyn CapturedParam]) -> bool {
-        let same = std::ptr::eq(kernel, self.quoted.kernel) && {
-            let mut list = Captures::default();
-            for capture in captures {
-                capture.describe(&mut list);
-            }
-            list.same(&self.quoted.captures)
-        };
-        self.admitted.set(same);
-        same
+    pub fn admits<M: 'static>(&self, captures: &[&dyn CapturedParam]) -> bool {
+        KernelId::of::<M>() == self.quoted.id && described(captures).same(&self.quoted.captures)
     }
 
-    /// The error of a closure that has not run what it quoted; asked after each run.
+    /// Says that it has run over the whole box.
+    pub fn has_run(&self) {
+        self.ran.set(true);
+    }
+
+    /// The error of a closure that has not run what it quoted. To be asked after each time that the closure was called.
+    #[inline(always)]
     pub fn check(&self) -> Result<(), Error> {
-        match self.admitted.replace(false) {
+        match self.ran.replace(false) {
             true => Ok(()),
-            false => Err(Error::new(
-                ErrorKind::Kernel,
-                format!("run the kernel at {}:{}", self.quoted.kernel.file, self.quoted.kernel.line),
-                "a closure that does not run the kernel it answered with",
-                "pass `kernel!(|u, at| ..)` itself, not a closure around it",
-            )),
+            false => Err(self.refused()),
         }
+    }
+
+    #[cold]
+    fn refused(&self) -> Error {
+        Error::new(
+            ErrorKind::Kernel,
+            format!("run the kernel at {}:{}", self.quoted.kernel.file, self.quoted.kernel.line),
+            "a closure that does not run the kernel it answered with",
+            "pass `kernel!(|u, at| ..)` itself, not a closure around it",
+        )
     }
 }
 
@@ -110,6 +131,12 @@ pub struct Run<'b, V, R, const D: usize> {
     marker: PhantomData<&'b mut [R]>,
 }
 
+/// A box of cells with the native form of the kernel that is to run over it.
+pub struct RunCells<'b, V, R, const D: usize, F> {
+    run: Run<'b, V, R, D>,
+    cell: F,
+}
+
 impl<'b, V, R, const D: usize> Run<'b, V, R, D> {
     /// A run over `cells` whose values go to `out`, in row-major order.
     ///
@@ -119,28 +146,30 @@ impl<'b, V, R, const D: usize> Run<'b, V, R, D> {
         Run { views, cells, out, pass, marker: PhantomData }
     }
 
-    /// Runs `cell` at each cell of the box, last axis innermost; does nothing if `kernel` with `captures` is not what
-    /// was analysed.
-    ///
-    /// A closure could hold two kernels, answer with the quotation of one and run the other. No safe code outside the
-    /// macro has the static of a kernel, so it cannot pass here what does not belong to `cell`.
+    /// Takes the body of a kernel. Nothing runs yet, so that the user's tokens stand in no `unsafe` block.
     #[inline(always)]
-    pub fn each(
-        self,
-        kernel: &'static StaticKernel,
-        captures: &[&dyn CapturedParam],
-        cell: impl Fn(&V, [i64; D]) -> R,
-    ) {
-        if !self.pass.admits(kernel, captures) {
+    pub fn body<F: Fn(&V, [i64; D]) -> R>(self, cell: F) -> RunCells<'b, V, R, D, F> {
+        RunCells { run: self, cell }
+    }
+}
+
+impl<V, R, const D: usize, F: Fn(&V, [i64; D]) -> R> RunCells<'_, V, R, D, F> {
+    /// Runs the body at each cell of the box, last axis innermost; does nothing if the kernel of marker `M` with
+    /// `captures` is not what was analysed. (A closure could hold two kernels, answer with one and run the other.)
+    ///
+    /// # Safety
+    /// The quotation that is given with a marker of type `M` describes exactly what the body does, with these values of
+    /// its captures.
+    #[inline(always)]
+    pub unsafe fn each<M: 'static>(self, _marker: M, captures: &[&dyn CapturedParam]) {
+        let RunCells { run: Run { views, cells: GridBox { lo, hi }, mut out, pass, .. }, cell } = self;
+        if !pass.admits::<M>(captures) {
             return;
         }
-        let GridBox { lo, hi } = self.cells;
         if (0..D).any(|d| hi[d] <= lo[d]) {
-            return;
+            return pass.has_run();
         }
-        let views = self.views;
         let (first, last) = (lo[D - 1], hi[D - 1]);
-        let mut out = self.out;
         let mut at = lo;
         loop {
             for i in first..last {
@@ -156,7 +185,7 @@ impl<'b, V, R, const D: usize> Run<'b, V, R, D> {
             let mut axis = D - 1;
             loop {
                 if axis == 0 {
-                    return;
+                    return pass.has_run();
                 }
                 axis -= 1;
                 at[axis] += 1;
@@ -166,5 +195,11 @@ impl<'b, V, R, const D: usize> Run<'b, V, R, D> {
                 at[axis] = lo[axis];
             }
         }
+    }
+}
+
+impl<V, R, const D: usize, F> std::fmt::Debug for RunCells<'_, V, R, D, F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RunCells").field("cells", &self.run.cells).finish_non_exhaustive()
     }
 }

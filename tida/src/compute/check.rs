@@ -8,6 +8,7 @@ use tida_kernels::plan::wide::Beside;
 use tida_kernels::scalar::Value;
 
 use super::args::{ArgInfo, TiledInfo};
+use super::ask::KernelId;
 use super::cache::{Asked, Hints, tiles};
 use super::capture::{CapturedValue, Captures};
 use super::prepare::{ArgPlan, Prepared, index_text};
@@ -50,7 +51,7 @@ pub(crate) struct Target<'a, const D: usize> {
 /// Checks one launch of a kernel over a box. `kernel` tells it from others, with equal types of views.
 pub(crate) fn check<'a, const D: usize>(
     prepared: &Prepared,
-    kernel: usize,
+    kernel: KernelId,
     captures: &Captures,
     views: TypeId,
     target: &Target<'_, D>,

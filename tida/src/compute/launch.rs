@@ -91,7 +91,7 @@ where
         march: tile.march,
         cache: tile.cache,
     };
-    let mut checked = check(&prepared, quoted.identity(), &quoted.captures, views, &target, &infos)?;
+    let mut checked = check(&prepared, quoted.id, &quoted.captures, views, &target, &infos)?;
     let mut part = None;
     if checked.key.on_device && runs_on_both(&prepared, checked.acc, tile.device)? {
         let core = checked.acc.core();
@@ -301,7 +301,7 @@ where
             None => &mut [],
         });
         fault::take();
-        cpu::vectorised_writing(
+        let ran = cpu::vectorised_writing(
             memory,
             #[inline(always)]
             |starts| {
@@ -311,24 +311,26 @@ where
                     let views = unsafe { self.held.views::<Checked>(region, how) };
                     self.each_stripe(
                         cells,
+                        &pass,
                         #[inline(always)]
                         // SAFETY: `()` takes no room.
                         |stripe| Ask::Checked(unsafe { Run::new(&views, stripe, NonNull::dangling().as_ptr(), &pass) }),
-                    );
+                    )
                 } else {
                     // SAFETY: the caller's promise; `check` has proven every access in range, for the tiles that these
                     // cells are part of.
                     let views = unsafe { self.held.views::<Proven>(region, how) };
                     self.each_stripe(
                         cells,
+                        &pass,
                         #[inline(always)]
                         // SAFETY: `()` takes no room.
                         |stripe| Ask::Proven(unsafe { Run::new(&views, stripe, NonNull::dangling().as_ptr(), &pass) }),
-                    );
+                    )
                 }
             },
         );
-        pass.check()?;
+        ran?;
         fault::take().map_or(Ok(()), |fault| Err(fault_error(fault, &self.prepared)))
     }
 }
@@ -336,7 +338,12 @@ where
 impl<H, N, const D: usize> Native<H, N, D> {
     /// Runs the kernel over the box, stripe by stripe: some rows of all planes.
     #[inline(always)]
-    fn each_stripe<'b, P: 'b, C: 'b>(&self, cells: GridBox<D>, ask: impl Fn(GridBox<D>) -> Ask<'b, P, C, (), D>)
+    fn each_stripe<'b, P: 'b, C: 'b>(
+        &self,
+        cells: GridBox<D>,
+        pass: &Pass<'_>,
+        ask: impl Fn(GridBox<D>) -> Ask<'b, P, C, (), D>,
+    ) -> Result<(), Error>
     where
         N: Fn(Ask<'b, P, C, (), D>),
     {
@@ -345,8 +352,10 @@ impl<H, N, const D: usize> Native<H, N, D> {
         while stripe.lo[axis] < cells.hi[axis] {
             stripe.hi[axis] = stripe.lo[axis].saturating_add(self.rows).min(cells.hi[axis]);
             (self.kernel)(ask(stripe));
+            pass.check()?;
             stripe.lo[axis] = stripe.hi[axis];
         }
+        Ok(())
     }
 }
 

@@ -13,9 +13,8 @@ use tida_kernels::plan::fuse::{Steps, fusible};
 use tida_kernels::plan::joint::joint;
 use tida_kernels::plan::march::{Saving, saving};
 use tida_kernels::plan::wide::{Beside, side};
-use tida_kernels::quote::StaticKernel;
 
-use super::ask::Quoted;
+use super::ask::{KernelId, Quoted};
 use super::capture::CapturedValue;
 use super::fused::{Choices, Cycles};
 use crate::array::coding::Coding;
@@ -66,7 +65,7 @@ pub(crate) struct ArgPlan {
     pub others: Vec<usize>,
 }
 
-type Key = (usize, TypeId, u8, Vec<Type>);
+type Key = (KernelId, TypeId, u8, Vec<Type>);
 
 /// The same kernel for arguments that hold codes, the failures too.
 type ForCodes = HashMap<Vec<Option<Coded>>, Result<Arc<Prepared>, Error>>;
@@ -85,7 +84,7 @@ pub(crate) fn prepare(
     result: Option<Type>,
 ) -> Result<Arc<Prepared>, Error> {
     let captures: Vec<Type> = quoted.captures.list.iter().map(capture_type).collect();
-    let key = (quoted.kernel as *const StaticKernel as usize, views, rank as u8, captures);
+    let key = (quoted.id, views, rank as u8, captures);
     if let Some(done) = CACHE.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
         return done.clone();
     }

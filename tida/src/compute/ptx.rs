@@ -3,6 +3,7 @@
 use std::any::TypeId;
 use std::panic::Location;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use smallvec::SmallVec;
 use tida_kernels::element::ScalarType;
@@ -12,6 +13,7 @@ use tida_kernels::ir::{
 use tida_kernels::scalar::Value;
 
 use super::args::{ArgInfo, Args, HeldArgs, Views, separate};
+use super::ask::KernelId;
 use super::capture::{CapturedValue, Captures, capture_bytes};
 use super::check::{Target, check};
 use super::device::{DeviceArg, DeviceArgs};
@@ -58,15 +60,18 @@ pub enum PtxParam {
 /// let u = TileArray::<f64, 1>::builder([1 << 20]).ghost(1).boundary(Boundary::Fixed(0.0)).build(&acc)?;
 /// let mut next = u.like()?;
 /// let ptx = std::fs::read_to_string("heat.ptx").unwrap_or_default();
-/// // SAFETY: `heat` writes cells of the box in its first array, and reads the second one cell around them.
-/// let heat = unsafe { PtxKernel::new(&ptx, "heat", &[Array(0), Array(1), Extent(0), Scalar(0)]) }.reach(1, &[[1, 1]]);
+/// let heat = PtxKernel::new(&ptx, "heat", &[Array(0), Array(1), Extent(0), Scalar(0)]).reach(1, &[[1, 1]]);
 /// for tile in TileIter::new(&u) {
-///     heat.compute(&tile, (&mut next, &u), &[0.1f64.into()])?;
+///     // SAFETY: `heat` writes cells of the box in its first array, and reads the second one cell around them; both are of
+///     // `f64`, and so is its scalar.
+///     unsafe { heat.compute(&tile, (&mut next, &u), &[0.1f64.into()])? };
 /// }
 /// # Ok(()) }
 /// ```
 #[derive(Clone, Debug)]
 pub struct PtxKernel {
+    /// Tells it from others, and from itself before something was said of it.
+    id: u64,
     ptx: Arc<str>,
     entry: Arc<str>,
     params: Arc<[PtxParam]>,
@@ -87,12 +92,20 @@ impl<T: Scalar> From<T> for PtxScalar {
 
 impl PtxKernel {
     /// A kernel named `entry` in PTX text. Nothing is compiled before it runs.
-    ///
-    /// # Safety
-    /// The kernel has these parameters. It writes only cells of its box, in arrays passed as `&mut`, and reads arrays
-    /// only there and within the declared [`reach`](PtxKernel::reach). No two threads write one cell.
-    pub unsafe fn new(ptx: &str, entry: &str, params: &[PtxParam]) -> PtxKernel {
-        PtxKernel { ptx: ptx.into(), entry: entry.into(), params: params.into(), reach: Vec::new(), block: None }
+    pub fn new(ptx: &str, entry: &str, params: &[PtxParam]) -> PtxKernel {
+        PtxKernel {
+            id: PtxKernel::next_id(),
+            ptx: ptx.into(),
+            entry: entry.into(),
+            params: params.into(),
+            reach: Vec::new(),
+            block: None,
+        }
+    }
+
+    fn next_id() -> u64 {
+        static KERNELS: AtomicU64 = AtomicU64::new(0);
+        KERNELS.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Says how far around a cell array argument `arg` is read: `[below, above]` on each axis. Without it, at the cell
@@ -101,24 +114,29 @@ impl PtxKernel {
     pub fn reach(mut self, arg: usize, cells: &[[usize; 2]]) -> PtxKernel {
         self.reach.retain(|(n, _)| *n != arg);
         self.reach.push((arg, cells.into()));
-        self
+        PtxKernel { id: PtxKernel::next_id(), ..self }
     }
 
     /// Threads of a block along x, y and z; without it, what tida would choose for a kernel of its own.
     #[must_use]
-    pub fn block(mut self, threads: [usize; 3]) -> PtxKernel {
-        self.block = Some(threads);
-        self
+    pub fn block(self, threads: [usize; 3]) -> PtxKernel {
+        PtxKernel { id: PtxKernel::next_id(), block: Some(threads), ..self }
     }
 
     /// Records the kernel over the cells of a tile, and returns, as [`compute`](super::compute) does. Arrays passed as
     /// `&mut` are written at the box; others are read.
     ///
+    /// # Safety
+    /// The PTX has a kernel of that name with these parameters, for arrays of these element types and scalars of these
+    /// types. It writes only cells of its box, in arrays passed as `&mut`, and reads arrays only there and within the
+    /// declared [`reach`](PtxKernel::reach). No two threads write one cell. It does so for any box and any
+    /// [`block`](PtxKernel::block) that it is launched with.
+    ///
     /// # Errors
     /// As for [`compute`](super::compute); a parameter that names an argument, axis or scalar that there is not; an
     /// accelerator that is no CUDA device. PTX that the driver refuses comes out at the next host read.
     #[track_caller]
-    pub fn compute<const D: usize, A: Args<D>>(
+    pub unsafe fn compute<const D: usize, A: Args<D>>(
         &self,
         tile: &Tile<D>,
         args: A,
@@ -186,13 +204,12 @@ impl PtxKernel {
             march: tile.march,
             cache: tile.cache,
         };
-        let identity = Arc::as_ptr(&self.ptx).cast::<u8>() as usize;
         if tile.device == Some(Device::Hybrid) {
             let found = "tiles that are to run on the CPU too";
             let advice = "leave out `.device(Device::Hybrid)`, or write the kernel with `kernel!`, which runs anywhere";
             return Err(Error::new(ErrorKind::Device, tried(), found, advice));
         }
-        let checked = check(&prepared, identity, &captures, views, &target, &infos)?;
+        let checked = check(&prepared, KernelId::Foreign(self.id), &captures, views, &target, &infos)?;
         if !checked.key.on_device || checked.acc.device() != Device::Cuda {
             let found = format!("an accelerator or tile of `{}`", checked.acc.device().name());
             let advice = "build the arrays on a CUDA device, or write the kernel with `kernel!`, which runs anywhere";
@@ -348,7 +365,7 @@ impl<H: HeldArgs<D>, const D: usize> Launch for Foreign<H, D> {
                     _ => Argument::Bytes(word),
                 });
             }
-            // SAFETY: who made the kernel promised its parameters and that it stays within what was declared, which was
+            // SAFETY: who recorded it promised its parameters and that it stays within what was declared, which was
             // checked for the tiles that these boxes are part of; the rest is the caller's promise.
             unsafe {
                 let grid = grid.map(|n| n as u32);

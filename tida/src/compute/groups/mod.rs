@@ -13,7 +13,7 @@ use tida_kernels::scalar::fault;
 
 use self::native::{AskGroups, RunGroups};
 use super::args::{self, ArgInfo, Args, HeldArgs, How, Views};
-use super::ask::{Answer, Pass, Quoted};
+use super::ask::{Answer, KernelId, Pass, Quoted};
 use super::cache::Hints;
 use super::check::{Target, check};
 use super::decoded::{Codes, Wholes};
@@ -97,7 +97,7 @@ where
         march: None,
         cache: Hints::default(),
     };
-    let checked = check(&prepared, quoted.identity(), &quoted.captures, views, &target, &infos)?;
+    let checked = check(&prepared, quoted.id, &quoted.captures, views, &target, &infos)?;
     if checked.key.on_device {
         has_room(&prepared, checked.acc)?;
     }
@@ -131,7 +131,7 @@ where
     Ok(())
 }
 
-type Key = (usize, TypeId, Vec<usize>, Vec<Type>);
+type Key = (KernelId, TypeId, Vec<usize>, Vec<Type>);
 
 /// Kernels prepared so far, the failures too.
 type Cache = HashMap<Key, Result<Arc<Prepared>, Error>>;
@@ -151,7 +151,7 @@ fn prepare<const D: usize, H: HeldArgs<D>>(
     extent: [usize; D],
 ) -> Result<Arc<Prepared>, Error> {
     let captures: Vec<Type> = quoted.captures.list.iter().map(capture_type).collect();
-    let key = (quoted.identity(), views, extent.to_vec(), captures);
+    let key = (quoted.id, views, extent.to_vec(), captures);
     if let Some(done) = CACHE.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
         return done.clone();
     }

@@ -6,7 +6,6 @@
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 
-use tida_kernels::quote::StaticKernel;
 use tida_kernels::scalar::{Fault, fault};
 
 use crate::array::GridBox;
@@ -35,31 +34,56 @@ pub struct RunGroups<'b, V, const D: usize> {
     pub(super) pass: &'b Pass<'b>,
 }
 
-impl<V, const D: usize> RunGroups<'_, V, D> {
-    /// Runs `group` over each group of the box; does nothing if `kernel` with `captures` is not what was analysed, as
-    /// [`Run::each`](crate::compute::ask::Run::each) does.
+/// A box of groups with the native form of the kernel that is to run over it.
+pub struct RunBody<'b, V, const D: usize, F> {
+    run: RunGroups<'b, V, D>,
+    group: F,
+}
+
+impl<'b, V, const D: usize> RunGroups<'b, V, D> {
+    /// Takes the body of a kernel, as [`Run::body`](crate::compute::ask::Run::body) does.
     #[inline(always)]
-    pub fn each(self, kernel: &'static StaticKernel, captures: &[&dyn CapturedParam], group: impl Fn(&V, &Group<D>)) {
-        if !self.pass.admits(kernel, captures) {
+    pub fn body<F: Fn(&V, &Group<D>)>(self, group: F) -> RunBody<'b, V, D, F> {
+        RunBody { run: self, group }
+    }
+}
+
+impl<V, const D: usize, F: Fn(&V, &Group<D>)> RunBody<'_, V, D, F> {
+    /// Runs the body over each group of the box; does nothing if the kernel of marker `M` with `captures` is not what was
+    /// analysed.
+    ///
+    /// # Safety
+    /// As [`RunCells::each`](crate::compute::ask::RunCells::each).
+    #[inline(always)]
+    pub unsafe fn each<M: 'static>(self, _marker: M, captures: &[&dyn CapturedParam]) {
+        let RunBody { run: RunGroups { views, cells, extent, pass }, group } = self;
+        if !pass.admits::<M>(captures) {
             return;
         }
         let mut running = Group {
             lo: [0; D],
             len: [0; D],
-            extent: self.extent,
+            extent,
             arrays: RefCell::new(Vec::new()),
             next: Cell::new(0),
         };
-        let GridBox { lo, hi } = self.cells;
-        let number = |at: i64, d: usize| at.div_euclid(self.extent[d].max(1));
+        let GridBox { lo, hi } = cells;
+        let number = |at: i64, d: usize| at.div_euclid(extent[d].max(1));
         let first: [i64; D] = std::array::from_fn(|d| number(lo[d], d));
         let end: [i64; D] = std::array::from_fn(|d| number(hi[d] - 1, d) + 1);
         each_point(first, end, |_, n| {
-            running.lo = std::array::from_fn(|d| (n[d] * self.extent[d]).max(lo[d]));
-            running.len = std::array::from_fn(|d| ((n[d] + 1) * self.extent[d]).min(hi[d]) - running.lo[d]);
+            running.lo = std::array::from_fn(|d| (n[d] * extent[d]).max(lo[d]));
+            running.len = std::array::from_fn(|d| ((n[d] + 1) * extent[d]).min(hi[d]) - running.lo[d]);
             running.next.set(0);
-            group(self.views, &running);
+            group(views, &running);
         });
+        pass.has_run();
+    }
+}
+
+impl<V, const D: usize, F> std::fmt::Debug for RunBody<'_, V, D, F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RunBody").field("cells", &self.run.cells).finish_non_exhaustive()
     }
 }
 

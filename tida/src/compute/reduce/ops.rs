@@ -5,8 +5,9 @@ use tida_kernels::scalar::ops;
 
 use crate::array::GridBox;
 use crate::array::element::Scalar;
+use crate::sealed::Sealed;
 
-/// A number that reductions take.
+/// A number that reductions take: `u8 i32 u32 i64 u64 f32 f64`. No other type implements it.
 pub trait Reducible: Scalar {
     /// What every sum starts from; adding it changes no bit (-0.0 for floats).
     #[doc(hidden)]
@@ -79,8 +80,10 @@ reducible! {
     f64: -0.0, 0.0, 1.0, f64::NEG_INFINITY, f64::INFINITY, f64::is_nan;
 }
 
-/// How values become one. `combine` of a value and the identity is the value, bit for bit.
-pub trait Reduction<T>: Copy + std::fmt::Debug + Send + Sync + 'static {
+/// How values become one: [`Sum`], [`Product`], [`Min`], [`Max`], [`ArgMin`] and [`ArgMax`]. No other type implements it: each
+/// device has an order and a form of its own for them, with the same bits.
+pub trait Reduction<T>: Sealed + Copy + std::fmt::Debug + Send + Sync + 'static {
+    // `combine` of a value and the identity is the value, bit for bit.
     /// What is folded.
     #[doc(hidden)]
     type Partial: Copy + Send + Sync + 'static;
@@ -134,6 +137,7 @@ pub struct ArgMax;
 
 macro_rules! plain {
     ($name:ident, $of_nothing:literal, $identity:ident, |$a:ident, $b:ident| $combine:expr) => {
+        impl Sealed for $name {}
         impl<T: Reducible> Reduction<T> for $name {
             type Partial = T;
             type Output<const D: usize> = T;
@@ -181,6 +185,7 @@ plain!(Max, false, LOWEST, |a, b| if a.not_a_number() {
 
 macro_rules! arg {
     ($name:ident, $identity:ident, |$a:ident, $b:ident| $before:expr) => {
+        impl Sealed for $name {}
         impl<T: Reducible> Reduction<T> for $name {
             type Partial = (T, u64);
             type Output<const D: usize> = ([usize; D], T);

@@ -181,7 +181,7 @@ where
             march: None,
             cache: Hints::default(),
         };
-        let checked = check(&prepared, quoted.identity(), &quoted.captures, views, &target, &infos).map_err(at)?;
+        let checked = check(&prepared, quoted.id, &quoted.captures, views, &target, &infos).map_err(at)?;
         run_checked |= checked.run_checked;
         valid_only |= checked.valid_only;
         touches.extend(checked.touches.into_iter().filter(|t| t.read.is_some()).map(|t| Touch {
