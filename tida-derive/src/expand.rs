@@ -25,8 +25,8 @@ pub fn op(name: &str, place: Span) -> TokenStream {
 /// The fields that `StaticKernel` and `StaticFunction` share.
 pub fn static_fields(tree: &[u8], tables: &Tables) -> TokenStream {
     let tree = Literal::byte_string(tree);
-    let functions = tables.functions.iter().map(|(_, path)| path);
-    let structs = tables.structs.iter().map(|(_, path)| path);
+    let functions = tables.functions.iter().map(|named| &named.path);
+    let structs = tables.structs.iter().map(|named| &named.path);
     quote_spanned! {own()=>
         file: ::core::file!(),
         tree: #tree,

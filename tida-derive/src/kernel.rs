@@ -5,7 +5,7 @@ use quote::{ToTokens, format_ident, quote_spanned};
 use syn::spanned::Spanned;
 use tida_kernels::quote::KernelTree;
 
-use crate::body::{Body, Groups, group_len};
+use crate::body::{Body, Groups, Named, group_len};
 use crate::expand::{compile_errors, own, own_at, static_fields};
 
 /// Most array arguments of a kernel.
@@ -50,18 +50,18 @@ fn expand(input: TokenStream, of_groups: bool) -> TokenStream {
     let tree = KernelTree {
         args: args.iter().map(text).collect(),
         at: text(at),
-        captures: captures.iter().map(|(text, _)| text.clone()).collect(),
+        captures: captures.iter().map(|named| named.text.clone()).collect(),
         code: body.code(native.quoted),
         group: body.groups.take().map(Groups::tree),
     };
     let fields = static_fields(&tree.encode(), &body.tables);
     let held: Vec<Ident> = (0..captures.len()).map(|n| format_ident!("__tida_c{n}", span = own())).collect();
     let value: Vec<Ident> = (0..captures.len()).map(capture_value).collect();
-    let taken = captures.iter().map(|(_, path)| {
+    let taken = captures.iter().map(|Named { path, .. }| {
         let at = own_at(path.span());
         quote_spanned!(at=> ::tida::__private::capture(&#path))
     });
-    let given = captures.iter().zip(&held).map(|((_, path), held)| {
+    let given = captures.iter().zip(&held).map(|(Named { path, .. }, held)| {
         let at = own_at(path.span());
         quote_spanned!(at=> ::tida::__private::value(&#held))
     });

@@ -64,7 +64,7 @@ pub fn expand_kernel_fn(attribute: TokenStream, input: TokenStream) -> TokenStre
     body.refuse_attributes(|finder| syn::visit::visit_block(finder, &function.block));
     let native = body.block(&function.block);
     let name = &function.sig.ident;
-    if body.tables.functions.iter().any(|(text, _)| name == text) {
+    if body.tables.functions.iter().any(|named| name == &named.text) {
         body.error(name, "a `#[kernel_fn]` cannot call itself: write a loop");
     }
     let vis = &function.vis;

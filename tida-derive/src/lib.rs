@@ -26,6 +26,9 @@ use proc_macro::TokenStream;
 /// `continue`, `return`, blocks, tuples, fixed-size arrays, `#[derive(Element)]` structs and calls of `#[kernel_fn]`
 /// functions. Anything else is an error on the tokens themselves. Integers wrap, in debug builds too.
 ///
+/// Names are told apart as in plain Rust, also where the kernel comes out of `macro_rules!`: a macro's own `a` is not that of its
+/// caller. (Of tokens that other procedural macros make, only equal spans make equal names.)
+///
 /// An operand of `+` or `-` is taken for a point, and the sum for a point too, if it is `at`, an array literal, such
 /// a sum, a local or parameter of type `[i64; n]`, or a local first set to one of these.
 #[proc_macro]

@@ -5,8 +5,8 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use tida_kernels::quote::{ExprKind, LocalId, Place, Projection};
 
-use super::scope::Name;
-use super::{Body, Both, expr_at, number_in, text_of};
+use super::scope::{Name, Named};
+use super::{Body, Both, expr_at, text_of};
 use crate::expand::{op, own, own_at};
 use crate::kernel::capture_value;
 
@@ -123,7 +123,7 @@ impl Body {
         if text == "self" {
             return self.hole(path, "a kernel captures numbers: name the field, `self.alpha`");
         }
-        let number = number_in(&mut self.captures, path);
+        let number = Named::number_in(&mut self.captures, path.to_token_stream());
         let mut value = capture_value(number);
         value.set_span(own_at(path.span()));
         let quoted = expr_at(path.span(), ExprKind::Capture(number as u32));

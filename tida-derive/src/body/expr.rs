@@ -1,12 +1,13 @@
 //! Expressions.
 
 use proc_macro2::TokenStream;
-use quote::quote_spanned;
+use quote::{ToTokens, quote_spanned};
 use syn::spanned::Spanned;
 use tida_kernels::quote::{BinaryOp, Block, CompareOp, Expr as Quoted, ExprKind, Method, TypeTree, UnaryOp};
 
+use super::scope::Named;
 use super::types::SCALARS;
-use super::{Body, Both, BothBlock, expr_at, number_in};
+use super::{Body, Both, BothBlock, expr_at};
 use crate::expand::{op, own, own_at};
 
 /// What an operator is in both forms.
@@ -185,8 +186,8 @@ impl Body {
         if path.path.segments.first().is_some_and(|segment| segment.ident == "Self") {
             return self.hole(callee, "`Self` is not supported in a kernel: call a `#[kernel_fn]` outside the `impl`");
         }
-        let number = number_in(&mut self.tables.functions, &path.path);
-        let path = self.tables.functions.get(number).map(|(_, path)| path.clone()).unwrap_or_default();
+        let number = Named::number_in(&mut self.tables.functions, path.path.to_token_stream());
+        let path = self.tables.functions.get(number).map(|named| named.path.clone()).unwrap_or_default();
         let (native, quoted) = self.list(&call.args);
         let own = own_at(call.span());
         let native = quote_spanned! {own=>
@@ -235,7 +236,7 @@ impl Body {
             self.error(&qself.ty, "name the struct by its plain path");
         }
         let number = self.structure(&literal.path);
-        let path = self.tables.structs.get(number as usize).map(|(_, path)| path.clone()).unwrap_or_default();
+        let path = self.tables.structs.get(number as usize).map(|named| named.path.clone()).unwrap_or_default();
         let mut natives = Vec::new();
         let mut fields = Vec::new();
         for field in &literal.fields {

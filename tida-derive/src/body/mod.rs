@@ -14,7 +14,7 @@ use tida_kernels::quote as q;
 
 use crate::expand::own_at;
 pub use group::{Groups, len as group_len};
-pub use scope::Scope;
+pub use scope::{Named, Scope};
 pub use types::is_point;
 
 /// A body being walked: its names, its tables, and the errors found.
@@ -24,8 +24,8 @@ pub struct Body {
     pub scope: Scope,
     /// Functions and structs named.
     pub tables: Tables,
-    /// Captured paths: their text, and the path.
-    pub captures: Vec<(String, TokenStream)>,
+    /// Captured paths.
+    pub captures: Vec<Named>,
     /// Every error found.
     pub errors: Vec<syn::Error>,
     /// What a `group_kernel!` has beside.
@@ -36,13 +36,13 @@ pub struct Body {
     captures_allowed: bool,
 }
 
-/// Paths that a body names: their text, and the path as first written.
+/// Paths that a body names.
 #[derive(Debug, Default)]
 pub struct Tables {
     /// `#[kernel_fn]` functions called.
-    pub functions: Vec<(String, TokenStream)>,
+    pub functions: Vec<Named>,
     /// Structs named.
-    pub structs: Vec<(String, TokenStream)>,
+    pub structs: Vec<Named>,
 }
 
 /// Both forms of an expression.
@@ -99,7 +99,7 @@ impl Body {
 
     /// The quoted code with its tables.
     pub fn code(&mut self, body: q::Block) -> q::Code {
-        let text = |table: &[(String, TokenStream)]| table.iter().map(|(text, _)| text.clone()).collect();
+        let text = |table: &[Named]| table.iter().map(|named| named.text.clone()).collect();
         q::Code {
             locals: std::mem::take(&mut self.scope.locals),
             functions: text(&self.tables.functions),
@@ -150,15 +150,6 @@ pub fn place_of(span: Span) -> q::Span {
 /// Source text of a path, without the spaces that tokens get.
 pub fn text_of(tokens: &impl ToTokens) -> String {
     tokens.to_token_stream().to_string().replace(" :: ", "::").replace(":: ", "::").replace(" . ", ".")
-}
-
-/// The number of `path` in `table`, put there if it is new.
-pub fn number_in(table: &mut Vec<(String, TokenStream)>, path: &impl ToTokens) -> usize {
-    let text = text_of(path);
-    table.iter().position(|(known, _)| *known == text).unwrap_or_else(|| {
-        table.push((text, path.to_token_stream()));
-        table.len() - 1
-    })
 }
 
 /// `()`.

@@ -1,7 +1,55 @@
 //! Names: what an identifier in a body stands for.
 
-use proc_macro2::Ident;
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use tida_kernels::quote::{Local, LocalId};
+
+/// Where a name was written, as far as names are told apart by it: in the source, or by which expansion of which macro.
+///
+/// `macro_rules!` keeps the names of a macro apart from equal names of who calls it. The compiler tells procedural macros of
+/// this by the text of a span alone, `#4 bytes(..)`; outside of it there is one origin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Origin(u32);
+
+impl Origin {
+    fn of(span: Span) -> Origin {
+        let text = format!("{span:?}");
+        let number = text.strip_prefix('#').and_then(|rest| rest.split(' ').next()?.parse().ok());
+        Origin(number.unwrap_or(0))
+    }
+}
+
+/// A path that a body names, such as `self.alpha` or `m::f`.
+#[derive(Clone, Debug)]
+pub struct Named {
+    /// Its text, for people.
+    pub text: String,
+    /// As first written.
+    pub path: TokenStream,
+    /// Its text with the origin of each name: what tells it from others.
+    key: String,
+}
+
+impl Named {
+    /// The number of `path` in `table`, put there if it is new.
+    pub fn number_in(table: &mut Vec<Named>, path: TokenStream) -> usize {
+        let mut key = String::new();
+        write_key(path.clone(), &mut key);
+        table.iter().position(|known| known.key == key).unwrap_or_else(|| {
+            table.push(Named { text: super::text_of(&path), path, key });
+            table.len() - 1
+        })
+    }
+}
+
+fn write_key(tokens: TokenStream, key: &mut String) {
+    for token in tokens {
+        match token {
+            TokenTree::Group(group) => write_key(group.stream(), key),
+            TokenTree::Ident(name) => *key += &format!("{name}#{} ", Origin::of(name.span()).0),
+            other => *key += &format!("{other} "),
+        }
+    }
+}
 
 /// What a name stands for.
 #[derive(Clone, Debug)]
@@ -29,7 +77,7 @@ pub enum Name {
 /// The names in scope, innermost last, and every local there has been.
 #[derive(Debug, Default)]
 pub struct Scope {
-    names: Vec<(Ident, Name)>,
+    names: Vec<(Ident, Origin, Name)>,
     /// Locals, by number.
     pub locals: Vec<Local>,
 }
@@ -45,32 +93,36 @@ impl Scope {
         self.names.truncate(mark);
     }
 
+    fn push(&mut self, name: &Ident, what: Name) {
+        self.names.push((name.clone(), Origin::of(name.span()), what));
+    }
+
     /// Declares an array argument.
     pub fn declare_arg(&mut self, name: &Ident, arg: u32) {
-        self.names.push((name.clone(), Name::Arg(arg)));
+        self.push(name, Name::Arg(arg));
     }
 
     /// Declares the cell.
     pub fn declare_at(&mut self, name: &Ident) {
-        self.names.push((name.clone(), Name::At));
+        self.push(name, Name::At);
     }
 
     /// Declares the group.
     pub fn declare_group(&mut self, name: &Ident) {
-        self.names.push((name.clone(), Name::Group));
+        self.push(name, Name::Group);
     }
 
     /// Declares a local of which each thread of a group has its own.
     pub fn declare_private(&mut self, name: &Ident) -> LocalId {
         let id = self.anonymous(name.to_string(), true, name.span());
-        self.names.push((name.clone(), Name::Private { id }));
+        self.push(name, Name::Private { id });
         id
     }
 
     /// Declares a local variable.
     pub fn declare(&mut self, name: &Ident, mutable: bool, point: bool) -> LocalId {
         let id = self.anonymous(name.to_string(), mutable, name.span());
-        self.names.push((name.clone(), Name::Local { id, point }));
+        self.push(name, Name::Local { id, point });
         id
     }
 
@@ -82,9 +134,12 @@ impl Scope {
     }
 
     /// What `name` stands for, and the identifier to write in the native form: shown where `name` is, found as the
-    /// declaration is, so that both forms agree whatever macros the tokens came through.
+    /// declaration is, so that both forms agree whatever macros the tokens came through. An equal name of another origin is
+    /// another name.
     pub fn find(&self, name: &Ident) -> Option<(Name, Ident)> {
-        let (declared, what) = self.names.iter().rev().find(|(declared, _)| declared == name)?;
+        let origin = Origin::of(name.span());
+        let mut known = self.names.iter().rev();
+        let (declared, _, what) = known.find(|(declared, from, _)| declared == name && *from == origin)?;
         let mut found = name.clone();
         found.set_span(name.span().resolved_at(declared.span()));
         Some((what.clone(), found))

@@ -6,7 +6,8 @@ use syn::spanned::Spanned;
 use tida_kernels::element::ScalarType;
 use tida_kernels::quote::{self as q, ExprKind, TypeTree};
 
-use super::{Body, Both, expr_at, number_in};
+use super::scope::Named;
+use super::{Body, Both, expr_at};
 use crate::expand::own_at;
 
 /// The scalar types of a kernel, for messages.
@@ -61,7 +62,7 @@ impl Body {
                     return (quote_spanned!(span=> ::core::primitive::#name), TypeTree::Scalar(scalar));
                 }
                 let number = self.structure(&path.path);
-                let path = self.tables.structs.get(number as usize).map(|(_, path)| path.clone());
+                let path = self.tables.structs.get(number as usize).map(|named| named.path.clone());
                 (path.unwrap_or_default(), TypeTree::Struct(number))
             }
             other => {
@@ -84,7 +85,7 @@ impl Body {
         } else if path.segments.len() == 1 && FOREIGN.contains(&last.as_str()) {
             self.error(path, format!("`{last}` is not supported in a kernel: the scalars are {SCALARS}"));
         }
-        number_in(&mut self.tables.structs, path) as u32
+        Named::number_in(&mut self.tables.structs, path.to_token_stream()) as u32
     }
 
     /// The literal length of an array.
