@@ -3,11 +3,15 @@
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Why a call of tida failed.
 ///
 /// Its text says what was tried, what was found and what to do. For recorded work it names the kernel and the line
 /// that recorded it. Cheap to clone: one failure can poison many arrays.
+///
+/// A failure of recorded work is told by every read of what it spoiled. [`TileAcc::sync`](crate::TileAcc::sync) tells those that
+/// nobody was told of yet: the first, which has the [`others`](Error::others) with it.
 #[derive(Clone)]
 pub struct Error {
     inner: Arc<Inner>,
@@ -20,6 +24,27 @@ struct Inner {
     found: String,
     advice: String,
     recorded: Option<&'static Location<'static>>,
+    failure: Option<Arc<Failure>>,
+    /// Where a fault was raised: a cell, or one that stands for a part of a row. Faults of a sweep are told apart by it.
+    cell: Option<[i64; 4]>,
+    others: Others,
+}
+
+/// A failure of recorded work.
+#[derive(Debug)]
+struct Failure {
+    /// The number of the node that failed: nodes are counted as they are recorded.
+    node: u64,
+    /// Someone was told of it.
+    told: AtomicBool,
+}
+
+/// Failures that are told with another one.
+#[derive(Clone, Debug, Default)]
+struct Others {
+    errors: Vec<Error>,
+    /// All of them, also those that were not kept.
+    count: u64,
 }
 
 /// What sort of failure an [`Error`] is.
@@ -73,15 +98,82 @@ impl Error {
                 found: found.into(),
                 advice: advice.into(),
                 recorded: None,
+                failure: None,
+                cell: None,
+                others: Others::default(),
             }),
         }
     }
 
+    fn with(self, change: impl FnOnce(&mut Inner)) -> Error {
+        let mut inner = Arc::unwrap_or_clone(self.inner);
+        change(&mut inner);
+        Error { inner: Arc::new(inner) }
+    }
+
     /// The same error with the line that recorded the work.
     pub(crate) fn recorded_at(self, location: &'static Location<'static>) -> Error {
-        let mut inner = Arc::unwrap_or_clone(self.inner);
-        inner.recorded.get_or_insert(location);
-        Error { inner: Arc::new(inner) }
+        self.with(|inner| {
+            inner.recorded.get_or_insert(location);
+        })
+    }
+
+    /// The same error as the failure of a node; as that of another node, if it is one already.
+    pub(crate) fn failed_by(self, node: u64) -> Error {
+        self.with(|inner| {
+            inner.failure.get_or_insert_with(|| Arc::new(Failure { node, told: AtomicBool::new(false) }));
+        })
+    }
+
+    /// The same error as a fault that was raised at a cell.
+    pub(crate) fn at_cell(self, cell: [i64; 4]) -> Error {
+        self.with(|inner| inner.cell = Some(cell))
+    }
+
+    /// Whether it is to be told rather than another: the failure of work that was recorded before, or, of one piece of work, no
+    /// fault or that of an earlier cell in row-major order. So the error does not depend on what ran first.
+    pub(crate) fn is_before(&self, other: &Error) -> bool {
+        let place = |error: &Error| {
+            let node = error.inner.failure.as_ref().map_or(u64::MAX, |failure| failure.node);
+            (node, error.inner.cell)
+        };
+        place(self) < place(other)
+    }
+
+    /// That which is to be told.
+    pub(crate) fn earliest(errors: impl IntoIterator<Item = Error>) -> Option<Error> {
+        errors.into_iter().reduce(|first, next| if next.is_before(&first) { next } else { first })
+    }
+
+    /// Whether both are one failure of recorded work.
+    pub(crate) fn is_same_failure(&self, other: &Error) -> bool {
+        match (&self.inner.failure, &other.inner.failure) {
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        }
+    }
+
+    /// The same error, as it is given to the user: he is told of it now.
+    pub(crate) fn told(self) -> Error {
+        self.inner.failure.iter().for_each(|failure| failure.told.store(true, Ordering::Relaxed));
+        self
+    }
+
+    /// Whether someone was told of it.
+    pub(crate) fn is_told(&self) -> bool {
+        self.inner.failure.as_ref().is_some_and(|failure| failure.told.load(Ordering::Relaxed))
+    }
+
+    /// The same error, told together with others, and so many more that were not kept.
+    pub(crate) fn with_others(self, errors: Vec<Error>, more: u64) -> Error {
+        let count = errors.len() as u64 + more;
+        self.with(|inner| inner.others = Others { errors, count })
+    }
+
+    /// Other failures of recorded work that nobody was told of before, in the order in which the work was recorded: with an error
+    /// that [`TileAcc::sync`](crate::TileAcc::sync) gives. At most 63; the error's text says how many there were.
+    pub fn others(&self) -> &[Error] {
+        &self.inner.others.errors
     }
 
     /// What sort of failure this is.
@@ -117,7 +209,11 @@ impl fmt::Display for Error {
         if let Some(location) = recorded {
             write!(f, " (recorded at {location})")?;
         }
-        Ok(())
+        match self.inner.others.count {
+            0 => Ok(()),
+            1 => write!(f, "; 1 more piece of recorded work failed"),
+            more => write!(f, "; {more} more pieces of recorded work failed"),
+        }
     }
 }
 

@@ -107,9 +107,8 @@ fn a_division_by_zero_comes_out_at_the_host_read() {
     let error = q.to_ndarray().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Division);
     assert!(error.recorded().unwrap().file().ends_with("compute_errors.rs"), "{error}");
-    // What does not depend on it is intact; the failure stays with what it wrote, and comes out at `sync` too.
+    // What does not depend on it is intact; the failure stays with what it wrote, and was told.
     assert!(other.to_ndarray().unwrap().iter().all(|v| *v == 3));
-    assert_eq!(acc.sync().unwrap_err().kind(), ErrorKind::Division);
     acc.sync().unwrap();
     let mut after = u.like().unwrap();
     for tile in TileIter::new(&u) {

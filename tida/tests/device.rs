@@ -117,7 +117,7 @@ fn an_array_that_does_not_fit_is_an_error_of_the_work_that_needs_it() {
     let error = b.read_box(b.domain()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Memory);
     assert!(error.found().contains("262144") && !error.advice().is_empty(), "{error}");
-    assert_eq!(acc.sync().unwrap_err().kind(), ErrorKind::Memory);
+    acc.sync().unwrap();
     // What fits still runs, and the same loop runs on the CPU.
     for tile in TileIter::new(&small) {
         compute(&tile, (&mut a, &small), kernel!(|a, u, at| a[at] = u[at] + 1.0)).unwrap();

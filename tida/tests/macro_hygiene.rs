@@ -123,7 +123,15 @@ macro_rules! given {
     ($acc:ident, $u:ident, $at:ident, $x:ident, $body:expr) => {{
         let mut array = filled(&$acc, 3.0);
         for tile in TileIter::new(&array.like().unwrap()) {
-            compute(&tile, &mut array, kernel!(|$u, $at| { let $x = $u[$at]; $u[$at] = $body + $x; })).unwrap();
+            compute(
+                &tile,
+                &mut array,
+                kernel!(|$u, $at| {
+                    let $x = $u[$at];
+                    $u[$at] = $body + $x;
+                }),
+            )
+            .unwrap();
         }
         array.to_ndarray().unwrap()[0]
     }};

@@ -430,7 +430,7 @@ fn a_kernel_that_fails_in_a_chain_poisons_what_depends_on_it_alone() {
     assert_eq!(bits(&a), bits(&filled(&acc, 1)));
     assert_eq!(bits(&before), expected);
     assert_eq!(bits(&beside), expected);
-    assert_eq!(acc.sync().unwrap_err().kind(), ErrorKind::Device);
+    acc.sync().unwrap();
     // What is overwritten is whole again.
     plus_one(&mut failed, &a);
     assert_eq!(bits(&failed), expected);

@@ -168,7 +168,7 @@ fn fail_and_heal(acc: &TileAcc) {
     assert_eq!(after.read_box(after.domain()).unwrap_err().kind(), ErrorKind::Device);
     assert!(acc.stats().passes > 0);
     assert_eq!(failed.read_box(failed.domain()).unwrap_err().kind(), ErrorKind::Device);
-    assert_eq!(acc.sync().unwrap_err().kind(), ErrorKind::Device);
+    acc.sync().unwrap();
     assert_eq!(a.read_box(a.domain()).unwrap(), before);
     // What is overwritten is whole again.
     plus(&mut failed, &a, 1.0);

@@ -100,7 +100,7 @@ fn a_kernel_that_fails_poisons_what_depends_on_it_alone() {
     assert!(error.found().contains("fails") && error.recorded().is_some(), "{error}");
     plus_one(&mut beside, &before);
     assert!(values(&failed).is_err());
-    assert_eq!(acc.sync().unwrap_err().kind(), ErrorKind::Device);
+    acc.sync().unwrap();
     let expected: Vec<f64> = values(&a).unwrap().iter().map(|x| x + 1.0 + 1.0).collect();
     assert_eq!(values(&beside).unwrap(), expected);
     // What is overwritten is whole again.

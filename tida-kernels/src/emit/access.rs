@@ -387,7 +387,7 @@ pub(super) fn reader_params(shared: &Shared<'_>, reader: &Reader) -> (Vec<String
     params.extend((0..of.rank).map(|axis| format!("{index_type} i{axis}")));
     params.extend((0..reader.entries.len()).map(|n| format!("u64 e{n}")));
     if checked || (!reader.entries.is_empty() && shared.may_fault) {
-        params.push(format!("{} fault", dialect.pointer("Fault", true)));
+        params.push("Fault fault".into());
     }
     let name = |param: &String| param.rsplit(' ').next().unwrap_or_default().to_owned();
     let names = params.iter().map(name).collect();

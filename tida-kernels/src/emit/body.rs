@@ -272,9 +272,9 @@ impl<'s, 'a> Writer<'s, 'a> {
     /// Evaluates what can fault, and drops it.
     fn eval(&mut self, span: Span, value: ExprId) {
         let before = (self.shared.used.clone(), self.named.clone());
-        self.shared.used.fault = false;
+        self.shared.used.raises = false;
         let text = self.text_of(value);
-        if self.shared.used.fault {
+        if self.shared.used.raises {
             self.put(span, format!("(void)({text});"));
         } else {
             (self.shared.used, self.named) = before;
@@ -301,12 +301,12 @@ impl<'s, 'a> Writer<'s, 'a> {
                 return;
             }
         }
-        let faulted = std::mem::replace(&mut self.shared.used.fault, false);
+        let raised = std::mem::take(&mut self.shared.used.raises);
         let value = self.initial(value);
-        if constant && !self.shared.used.fault {
+        if constant && !self.shared.used.raises {
             self.idle.insert(local);
         }
-        self.shared.used.fault |= faulted;
+        self.shared.used.raises |= raised;
         let word = if constant { "const " } else { "" };
         self.put(span, format!("{word}{ty} {name} = {value};"));
     }

@@ -32,9 +32,9 @@ pub(super) fn helper(text: &mut Text, dialect: Dialect, helper: Helper) {
     let (device, name) = (dialect.device(), helper.name());
     match helper {
         Helper::Saturated => {
-            let head = format!("{device} void {name}({} fault, u32 place)", dialect.pointer("Fault", true));
+            let head = format!("{device} void {name}({} faults, u32 place)", dialect.pointer("FaultRecord", true));
             text.block(head, |text| {
-                let (test, counter) = (format!("if (place < {}u)", crate::emit::COUNTERS), "&fault->saturated[place]");
+                let (test, counter) = (format!("if (place < {}u)", crate::emit::COUNTERS), "&faults->saturated[place]");
                 text.line(match dialect {
                     Dialect::Cuda => format!("{test} atomicAdd({counter}, 1u);"),
                     Dialect::OpenCl => format!("{test} atomic_inc({counter});"),
@@ -60,7 +60,7 @@ pub(super) fn helper(text: &mut Text, dialect: Dialect, helper: Helper) {
         Helper::Encode(_, codec, counted) => {
             let (value, code) = (codec.value().name(), codec.code().name());
             let count = match counted {
-                true => format!(", {} fault, u32 place", dialect.pointer("Fault", true)),
+                true => format!(", {} faults, u32 place", dialect.pointer("FaultRecord", true)),
                 false => String::new(),
             };
             let lines = encode(dialect, &codec, counted);
@@ -148,7 +148,7 @@ fn word_of(codec: &Codec, dialect: Dialect) -> (&'static str, u32, &'static str)
 
 fn encode(dialect: Dialect, codec: &Codec, counted: bool) -> String {
     let count =
-        |over: &str| if counted { format!("if ({over}) tida_saturated(fault, place);\n") } else { String::new() };
+        |over: &str| if counted { format!("if ({over}) tida_saturated(faults, place);\n") } else { String::new() };
     if let Form::Range(range) = codec.form() {
         return encode_range(dialect, codec, range, count);
     }

@@ -129,7 +129,7 @@ impl<'a> Writer<'_, 'a> {
                 Piece::whole(match counted {
                     Some(arg) => {
                         let place = self.shared.counter(*arg);
-                        format!("{name}({value}, {}, {place})", self.shared.fault())
+                        format!("{name}({value}, {}, {place})", self.shared.record())
                     }
                     None => format!("{name}({value})"),
                 })

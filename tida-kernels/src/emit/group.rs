@@ -8,6 +8,7 @@ use super::Field;
 use super::body::Writer;
 use super::cache;
 use super::expr::Binds;
+use super::faults;
 use super::helpers::Helper;
 use super::kernel::top;
 use super::shared::Shared;
@@ -139,13 +140,17 @@ impl<'a> Writer<'_, 'a> {
             self.text.line(format!("if ({there}) {{"));
             self.text.depth += 1;
             let t: Vec<String> = at.iter().zip(&from).map(|(n, from)| plus(n, *from)).collect();
+            let raises = inner.has_word("fault");
             for (axis, t) in t.iter().enumerate() {
                 let name = self.shared.own(&format!("at{axis}"));
-                if inner.has_word(&name) {
+                if inner.has_word(&name) || raises {
                     let lo = self.shared.field(Field::Lo(axis as u32));
                     let first = self.shared.own(&format!("first{axis}"));
                     self.text.line(format!("const i64 {name} = {lo} + {first} + {t};"));
                 }
+            }
+            if raises {
+                faults::of_cell(self.shared, &mut self.text);
             }
             if self.named.contains(&thread) {
                 self.text.line(declared(t, self.name(thread)));
@@ -248,7 +253,7 @@ pub(super) fn functions(shared: &mut Shared<'_>) -> Text {
         if write {
             params.push(format!("const {} value", memory(of.ty)));
         }
-        params.push(format!("{} fault", dialect.pointer("Fault", true)));
+        params.push("Fault fault".into());
         let outside = index.iter().zip(&of.lo).zip(&of.shape);
         let outside = outside.map(|((i, lo), n)| format!("{i} < {lo} || {i} >= {}", lo + i64::from(*n)));
         let outside = outside.collect::<Vec<_>>().join(" || ");

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::faults;
 use super::text::Text;
 use super::types::{integer, unsigned};
 use crate::codec::Codec;
@@ -172,12 +173,13 @@ impl Helpers {
     /// Their text.
     pub fn text(&self, dialect: Dialect) -> Text {
         let mut text = Text::default();
-        let faults = |h: &Helper| matches!(h, Helper::RaiseDivision | Helper::RaiseEntry | Helper::RaiseRange);
-        let counts = self.0.contains(&Helper::Saturated);
-        if counts || self.0.iter().any(faults) {
-            let more = if counts { format!(" u32 saturated[{}];", super::COUNTERS) } else { String::new() };
-            text.line(format!("typedef struct {{ u32 claimed; u32 kind; i64 data[7];{more} }} Fault;"));
-            text.line("");
+        let raises = |h: &Helper| matches!(h, Helper::RaiseDivision | Helper::RaiseEntry | Helper::RaiseRange);
+        let (counts, raises) = (self.0.contains(&Helper::Saturated), self.0.iter().any(raises));
+        if counts || raises {
+            faults::record(&mut text, counts);
+        }
+        if raises {
+            faults::raising(&mut text, dialect);
         }
         if self.0.iter().any(|h| matches!(h, Helper::MapBox(_))) {
             text.line("typedef struct __align__(64) { u64 words[16]; } TensorMap;");
@@ -191,38 +193,13 @@ impl Helpers {
     }
 }
 
-fn raise(text: &mut Text, dialect: Dialect, name: &str, kind: u32, data: &[&str]) {
-    let params: String = data.iter().map(|d| format!(", {d}")).collect();
-    let head = format!("{} void {name}({} fault{params})", dialect.device(), dialect.pointer("Fault", true));
-    let claim = match dialect {
-        Dialect::Cuda => "atomicCAS(&fault->claimed, 0u, 1u) == 0u",
-        Dialect::OpenCl => "atomic_cmpxchg(&fault->claimed, 0u, 1u) == 0u",
-    };
-    text.block(head, |text| {
-        text.block(format!("if ({claim})"), |text| {
-            text.line(format!("fault->kind = {kind}u;"));
-            for (n, param) in data.iter().enumerate() {
-                let name = param.split(' ').next_back().unwrap_or_default();
-                let cast = if param.starts_with("i64") { "" } else { "(i64)" };
-                text.line(format!("fault->data[{n}] = {cast}{name};"));
-            }
-        });
-    });
-}
-
 fn write(text: &mut Text, dialect: Dialect, helper: Helper) {
     let device = dialect.device();
     let name = helper.name();
-    let fault = dialect.pointer("Fault", true);
     match helper {
-        Helper::RaiseDivision => raise(text, dialect, &name, 1, &[]),
-        Helper::RaiseEntry => raise(text, dialect, &name, 2, &["u64 index", "u64 len"]),
-        Helper::RaiseRange => raise(text, dialect, &name, 3, &["i64 arg", "i64 i0", "i64 i1", "i64 i2", "i64 i3"]),
-        Helper::Entry => text.block(format!("{device} u64 {name}(u64 index, u64 len, {fault} fault)"), |text| {
-            text.line("if (index < len) return index;");
-            text.line("tida_raise_entry(fault, index, len);");
-            text.line("return 0;");
-        }),
+        Helper::RaiseDivision | Helper::RaiseEntry | Helper::RaiseRange | Helper::Entry => {
+            faults::helper(text, dialect, helper);
+        }
         Helper::Inside => super::ghosts::inside(text, format!("{device} i64 {name}")),
         Helper::Bits(ty) => {
             let call = match (dialect, ty) {
@@ -319,7 +296,7 @@ fn operation(text: &mut Text, dialect: Dialect, op: Op, ty: ScalarType, name: &s
     let signed = ty.is_signed_int();
     let lowest = integer(dialect, ty, bounds(ty).0);
     let suffix = if ty == ScalarType::F32 { "f" } else { "" };
-    let fault = if op.faults() { format!(", {} fault", dialect.pointer("Fault", true)) } else { String::new() };
+    let fault = if op.faults() { ", Fault fault" } else { "" };
     let params = match op {
         Op::Neg | Op::Abs | Op::Signum | Op::Fract | Op::CountOnes | Op::LeadingZeros | Op::TrailingZeros => {
             format!("{t} a")

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::access::{is_joint, plane_cells, readers};
 use super::body::{Writer, file_name};
 use super::cache;
+use super::faults;
 use super::fused;
 use super::ghosts;
 use super::group;
@@ -156,11 +157,11 @@ fn functions(shared: &mut Shared<'_>) -> Text {
         // Names of a function's locals are its own.
         let names = shared.names.clone();
         let locals: Vec<String> = function.body.locals.iter().map(|l| shared.names.fresh(&l.name)).collect();
-        let faulted = std::mem::replace(&mut shared.used.fault, false);
+        let raised = std::mem::take(&mut shared.used.raises);
         let body =
             Writer::write(shared, &function.body, &function.file, Some(&function.result), &locals, &function.params);
-        let faults = std::mem::replace(&mut shared.used.fault, faulted);
-        shared.faulting.push(faults);
+        let raises = std::mem::replace(&mut shared.used.raises, raised);
+        shared.faulting.push(raises);
         shared.names = names;
         let mut params: Vec<String> = function
             .params
@@ -170,8 +171,8 @@ fn functions(shared: &mut Shared<'_>) -> Text {
                 format!("{} {}", shared.types.name(&ty), locals.get(*p as usize).map_or("missing", String::as_str))
             })
             .collect();
-        if faults {
-            params.push(format!("{} fault", dialect.pointer("Fault", true)));
+        if raises {
+            params.push("Fault fault".into());
         }
         let params = if params.is_empty() { "void".into() } else { params.join(", ") };
         let result = shared.types.name(&function.result);
@@ -248,8 +249,11 @@ pub(super) fn positions(shared: &mut Shared<'_>, text: &mut Text, word_before: &
     }
 }
 
-/// Coordinates of the cell.
+/// Coordinates of the cell, and what its faults are raised with.
 pub(super) fn coordinates(shared: &mut Shared<'_>, text: &mut Text) {
+    if shared.used.raises {
+        (0..shared.kernel.rank).for_each(|axis| drop(shared.coordinate(axis)));
+    }
     for axis in shared.used.coordinates.clone() {
         let (name, lo) = (shared.coordinate(axis), shared.field(Field::Lo(axis as u32)));
         let t = shared.own(&format!("t{axis}"));
@@ -258,6 +262,9 @@ pub(super) fn coordinates(shared: &mut Shared<'_>, text: &mut Text) {
             false => String::new(),
         };
         text.line(format!("const i64 {name} = {lo} + {t}{beside};"));
+    }
+    if shared.used.raises {
+        faults::of_cell(shared, text);
     }
 }
 
@@ -349,8 +356,8 @@ pub(super) fn params(shared: &mut Shared<'_>, entry: bool) -> Vec<Declared> {
         };
         add(Param::Out, dialect.restricted(ty, true), &name);
     }
-    if shared.used.fault {
-        add(Param::Fault, dialect.pointer("Fault", true), "fault");
+    if shared.used.raises || shared.used.counts {
+        add(Param::Fault, dialect.pointer("FaultRecord", true), shared.record_name());
     }
     all
 }

@@ -11,6 +11,7 @@ mod codecs;
 pub mod copies;
 mod dialect;
 mod expr;
+mod faults;
 pub mod fold;
 mod fused;
 mod ghosts;
@@ -37,6 +38,7 @@ use crate::analysis::Analysis;
 use crate::ir::Kernel;
 use crate::plan::Plan;
 use crate::quote::Span;
+use crate::scalar::Fault;
 
 /// Source text, and how to call it.
 #[derive(Clone, Debug)]
@@ -133,18 +135,38 @@ pub enum Field {
 /// Counters of values that saturate: a launch of several steps of a kernel that counts has no more steps.
 pub const COUNTERS: usize = 8;
 
-/// What a kernel leaves when a cell raises a fault or a value saturates: 96 bytes, zero before the launch.
+/// What a kernel leaves when a cell raises a fault or a value saturates: 136 bytes, zero before the launch. Of several faults it
+/// is that of the first cell in row-major order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct FaultRecord {
-    /// 0 until a cell has claimed it.
-    pub claimed: u32,
+    /// Of those who write it.
+    pub lock: u32,
+    /// 0 until a cell has raised a fault; odd while it is written.
+    pub version: u32,
     /// 1 division, 2 entry, 3 out of range.
     pub kind: u32,
+    /// Nothing.
+    pub unused: u32,
     /// Entry: index and length. Out of range: argument, then the index along each axis.
     pub data: [i64; 7],
+    /// The cell, with zeros before its coordinates.
+    pub cell: [i64; 4],
     /// By argument, or by step of several ([`Plan::fused`]): values that saturated as they were stored.
     pub saturated: [u32; COUNTERS],
+}
+
+impl FaultRecord {
+    /// The fault, if a cell raised one.
+    pub fn fault(&self) -> Option<Fault> {
+        let [a, b, c, d, e, ..] = self.data;
+        Some(match self.kind {
+            _ if self.version == 0 => return None,
+            1 => Fault::Division,
+            2 => Fault::Entry { index: a as u64, len: b as u64 },
+            _ => Fault::OutOfRange { arg: a as u32, index: [b, c, d, e] },
+        })
+    }
 }
 
 /// Emits a kernel.

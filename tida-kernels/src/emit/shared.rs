@@ -61,7 +61,10 @@ pub(super) struct Used {
     pub slots: BTreeSet<(usize, bool)>,
     /// Cells of a march end in loops of the user's.
     pub leaves: bool,
-    pub fault: bool,
+    /// Cells raise faults.
+    pub raises: bool,
+    /// Values that saturate are counted.
+    pub counts: bool,
 }
 
 /// What writing changes.
@@ -259,10 +262,20 @@ impl<'a> Shared<'a> {
         self.codecs.iter().position(|known| known == codec).unwrap_or(self.codecs.len()) as u8
     }
 
-    /// The pointer to the fault record.
+    /// What a cell raises a fault with.
     pub fn fault(&mut self) -> String {
-        self.used.fault = true;
+        self.used.raises = true;
         "fault".into()
+    }
+
+    /// The record of the launch, to count in.
+    pub fn record(&mut self) -> String {
+        self.used.counts = true;
+        self.record_name().into()
+    }
+
+    pub fn record_name(&self) -> &'static str {
+        "faults"
     }
 
     pub fn arg(&mut self, arg: usize) -> String {

@@ -112,6 +112,12 @@ pub mod fault {
         });
     }
 
+    /// Whether something was raised on this thread since it was taken.
+    #[inline]
+    pub fn is_raised() -> bool {
+        FIRST.with(|first| first.get().is_some())
+    }
+
     /// Takes what was raised on this thread since the last call.
     pub fn take() -> Option<Fault> {
         FIRST.with(|first| first.take())

@@ -1,7 +1,7 @@
 //! Values and arrays compared.
 
 use tida_kernels::interp::Memory;
-use tida_kernels::scalar::{Fault, Value};
+use tida_kernels::scalar::Value;
 
 use super::host::Grids;
 
@@ -36,13 +36,5 @@ pub fn contents(grids: &Grids, arg: usize) -> Vec<(Vec<i64>, usize, Value)> {
             }
             at[axis] = grid.lo[axis];
         }
-    }
-}
-
-pub fn kind(fault: &Fault) -> u32 {
-    match fault {
-        Fault::Division => 1,
-        Fault::Entry { .. } => 2,
-        Fault::OutOfRange { .. } => 3,
     }
 }

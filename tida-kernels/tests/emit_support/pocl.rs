@@ -13,6 +13,7 @@ use opencl3::program::Program;
 use tida_kernels::emit::{FaultRecord, Param, Source};
 use tida_kernels::ir::Kernel;
 use tida_kernels::plan::{Goal, Plan};
+use tida_kernels::scalar::Fault;
 
 use super::host::Launch;
 
@@ -39,9 +40,6 @@ pub enum Given {
     Bytes(Vec<u8>),
     Memory(usize),
 }
-
-/// A fault as the device left it: kind and data.
-pub type Raised = (u32, [i64; 7]);
 
 impl Machine {
     pub fn build(&self, text: &str) -> Program {
@@ -100,13 +98,7 @@ impl Machine {
 }
 
 /// Runs a launch as `source` says. The arrays are what it left; gives what it wrote to `Out` (of `out` bytes) and the fault.
-pub fn run(
-    kernel: &Kernel,
-    plan: &Plan,
-    source: &Source,
-    launch: &mut Launch,
-    out: usize,
-) -> (Vec<u8>, Option<Raised>) {
+pub fn run(kernel: &Kernel, plan: &Plan, source: &Source, launch: &mut Launch, out: usize) -> (Vec<u8>, Option<Fault>) {
     // Steps in one launch are long texts, which are compiled for one launch here.
     let more = if plan.fused.is_some() { "-cl-opt-disable" } else { "" };
     let program = MACHINE.build_with(&source.text, more);
@@ -160,9 +152,10 @@ pub fn run(
     for (grid, bytes) in launch.grids.0.iter_mut().zip(&memories) {
         grid.bytes.clone_from(bytes);
     }
-    let words: Vec<i64> = memories[arrays + 1].chunks(8).map(|w| i64::from_le_bytes(w.try_into().unwrap())).collect();
-    let raised = (words[0] & 1 == 1).then(|| ((words[0] >> 32) as u32, std::array::from_fn(|n| words[n + 1])));
-    (memories[arrays].clone(), raised)
+    // SAFETY: the record has as many bytes, any of which make one.
+    let record = unsafe { memories[arrays + 1].as_ptr().cast::<FaultRecord>().read_unaligned() };
+    assert!(record.lock == 0 && record.version.is_multiple_of(2), "{record:?}");
+    (memories[arrays].clone(), record.fault())
 }
 
 /// The text with its lines' numbers.

@@ -51,6 +51,8 @@ pub(crate) struct DeviceCore {
     used: Arc<AtomicU64>,
     /// Bytes that are promised to arrays which are to be there as a whole.
     claimed: Arc<AtomicU64>,
+    /// Bytes of those promised to no one that arrays still take which are about to leave.
+    leaving: Arc<AtomicU64>,
     /// Those arrays.
     residents: Mutex<Vec<Weak<Tracker>>>,
     /// Counts uses of them.
@@ -216,6 +218,7 @@ impl DeviceCore {
             limit,
             used: Arc::default(),
             claimed: Arc::default(),
+            leaving: Arc::default(),
             residents: Mutex::default(),
             uses: AtomicU64::new(0),
             budget: OnceLock::new(),
@@ -300,6 +303,17 @@ impl DeviceCore {
     /// Bytes that are promised to no array.
     pub fn room(&self) -> u64 {
         self.budget().saturating_sub(self.claimed.load(Ordering::Relaxed))
+    }
+
+    /// Says that an array is about to leave which takes so many bytes, until what this gives is dropped.
+    pub fn leaves(&self, bytes: u64) -> Claim {
+        self.leaving.fetch_add(bytes, Ordering::Relaxed);
+        Claim { claimed: self.leaving.clone(), bytes }
+    }
+
+    /// Bytes that are promised to no array, and that none takes which is about to leave: for work that runs now.
+    pub fn room_now(&self) -> u64 {
+        self.room().saturating_sub(self.leaving.load(Ordering::Relaxed))
     }
 
     /// Memory for an array.

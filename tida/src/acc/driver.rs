@@ -16,8 +16,8 @@ use super::node::{DeviceWork, Done, Launched, Need, Node, Queue, Work};
 use super::place::{Chains, OpenChain, side};
 use super::sweep::{ArrayTouch, Launch, OpenSweep, SweepKey, run_boxes};
 use super::timeline::{Label, Recorder as Times, host_span};
-use super::tracker::{BoxTouch, Side, Touch};
-use super::wait::serve;
+use super::tracker::{BoxTouch, Mode, Side, Touch};
+use super::wait::{Failures, serve};
 use crate::array::GridBox;
 use crate::array::storage::Storage;
 use crate::backend::Event;
@@ -64,8 +64,8 @@ pub(crate) struct Core {
     /// Wakes who waits for nodes.
     pub(super) progress: Mutex<()>,
     pub(super) finished: Condvar,
-    /// First failure since the last `sync`.
-    pub(super) failure: Mutex<Option<Error>>,
+    /// Failures since the last `sync`.
+    pub(super) failures: Mutex<Failures>,
 }
 
 /// A node whose commands the device has.
@@ -87,7 +87,7 @@ impl InFlight {
             catch_unwind(AssertUnwindSafe(done)).unwrap_or_else(|payload| Err(super::panicked(node.name, payload)))
         });
         core.device.iter().for_each(|device| device.ended());
-        for other in core.finish(&node, result.map_err(|e| e.recorded_at(node.recorded))) {
+        for other in core.finish(&node, result.map_err(|e| node.failed(e))) {
             core.start_node(other);
         }
     }
@@ -179,7 +179,7 @@ impl Core {
             waiting_for_room: AtomicUsize::new(0),
             progress: Mutex::default(),
             finished: Condvar::new(),
-            failure: Mutex::default(),
+            failures: Mutex::default(),
         });
         let thread = |name: &str, run: Box<dyn FnOnce() + Send>| {
             std::thread::Builder::new()
@@ -358,7 +358,7 @@ impl Core {
                         for touch in &touches {
                             for region in touch.regions() {
                                 // SAFETY: the graph keeps all work that conflicts away until this node has finished.
-                                unsafe { touch.tracker.storage().to_device(queue, region, touch.write)? };
+                                unsafe { touch.tracker.storage().to_device(queue, region, touch.mode.writes())? };
                             }
                         }
                         if is_fill {
@@ -519,7 +519,7 @@ impl Core {
                 (Some(Work::Host(work) | Work::Both(work)), None, _) => {
                     let result = catch_unwind(AssertUnwindSafe(work))
                         .unwrap_or_else(|payload| Err(super::panicked(node.name, payload)))
-                        .map_err(|e| e.recorded_at(node.recorded));
+                        .map_err(|e| node.failed(e));
                     self.finish(&node, result)
                 }
                 (_, None, _) => self.finish(&node, Ok(())),
@@ -554,7 +554,7 @@ impl Core {
         };
         let done = catch_unwind(AssertUnwindSafe(run))
             .unwrap_or_else(|payload| Err(super::panicked(node.name, payload)))
-            .map_err(|e| e.recorded_at(node.recorded));
+            .map_err(|e| node.failed(e));
         let event = backend.record(stream).and_then(|event| backend.flush(stream).map(|()| event));
         let (event, done) = match event {
             Ok(event) => (Some(event), done),
@@ -586,7 +586,7 @@ impl Core {
     pub(super) fn finish(&self, node: &Arc<Node>, result: Result<(), Error>) -> Vec<Arc<Node>> {
         let ready = node.finish(result);
         if let Some(Err(error)) = node.result() {
-            lock(&self.failure).get_or_insert_with(|| error.clone());
+            lock(&self.failures).add(error);
         }
         let left = self.unfinished.fetch_sub(1, Ordering::SeqCst) - 1;
         let wanted = node.is_watched()
@@ -611,7 +611,7 @@ impl Core {
         for touch in touches {
             for region in touch.regions() {
                 // SAFETY: the graph runs this only when no work conflicts with it.
-                unsafe { touch.tracker.storage().to_host(device, region, touch.write)? };
+                unsafe { touch.tracker.storage().to_host(device, region, touch.mode.writes())? };
             }
         }
         Ok(())
@@ -645,7 +645,11 @@ pub(super) fn device_sweep(
 pub(super) fn touch_all(node: &Arc<Node>, touch: &Touch) {
     for (region, all) in touch.tracker.boxes().iter().enumerate() {
         if touch.region.is_none_or(|one| one == region) {
-            touch.tracker.add(region, node, touch.read.then_some(*all), touch.write.then_some(*all));
+            let Touch { tracker, mode, .. } = touch;
+            match mode {
+                Mode::Move => tracker.add_move(region, node),
+                _ => tracker.add(region, node, mode.reads().then_some(*all), mode.writes().then_some(*all)),
+            }
         }
     }
 }

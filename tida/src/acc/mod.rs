@@ -21,15 +21,15 @@ mod wait;
 pub(crate) use builder::bytes_from;
 pub use builder::{Device, Fuse, TileAccBuilder};
 pub use timeline::{Busy, Span, SpanKind, Stats, Timeline};
-pub(crate) use tracker::{BoxTouch, Side, Touch, Tracker};
+pub(crate) use tracker::{BoxTouch, Mode, Side, Touch, Tracker};
+pub(crate) use wait::{InKernel, outside_kernels};
 
 use std::panic::Location;
 use std::sync::Arc;
 
 use crate::backend::sim::SimReport;
 use crate::error::{Error, ErrorKind};
-use driver::Core;
-pub(crate) use driver::TileWork;
+pub(crate) use driver::{Core, TileWork};
 use node::{Done, Node, Queue, Work};
 
 /// Runs recorded work. Cheap to clone: clones are one accelerator. Arrays hold theirs alive.
@@ -117,6 +117,7 @@ impl TileAcc {
     /// # Errors
     /// [`ErrorKind::Argument`]: an accelerator that was built without [`TileAccBuilder::timeline`].
     pub fn timeline(&self) -> Result<Timeline, Error> {
+        wait::outside_kernels("give the timeline of an accelerator")?;
         let recorder = self.core().timeline.as_ref().ok_or_else(|| {
             Error::new(
                 ErrorKind::Argument,
@@ -138,7 +139,9 @@ impl TileAcc {
     /// Waits until everything recorded has run.
     ///
     /// # Errors
-    /// The first failure of recorded work since the last `sync`.
+    /// The first failure of recorded work that nobody was told of yet, with the others of its kind
+    /// ([`Error::others`]). A read that gave a failure has told it; arrays that a failure spoiled give it again when they are
+    /// read. A call from inside a kernel.
     pub fn sync(&self) -> Result<(), Error> {
         self.core().sync()
     }

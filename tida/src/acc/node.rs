@@ -232,9 +232,17 @@ impl Node {
         }
     }
 
-    /// Fails `self` when its turn comes.
+    /// Fails `self` when its turn comes: with the failure of that work which was recorded first.
     fn poison(&self, error: Error) {
-        self.lock().poison.get_or_insert(error);
+        let mut links = self.lock();
+        if links.poison.as_ref().is_none_or(|known| error.is_before(known)) {
+            links.poison = Some(error);
+        }
+    }
+
+    /// An error as its failure.
+    pub fn failed(&self, error: Error) -> Error {
+        error.failed_by(self.number).recorded_at(self.recorded)
     }
 
     /// Gives it its work. Only while it is being recorded.

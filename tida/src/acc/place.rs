@@ -11,7 +11,7 @@ use super::chain::{self, Chain, Gate, Kind, Ready};
 use super::device::{Claim, DeviceCore};
 use super::driver::{Core, Recorder, TileWork, lock, touch_all};
 use super::node::{Need, Node, Work};
-use super::tracker::{Side, Touch, Tracker, distinct};
+use super::tracker::{Mode, Side, Touch, Tracker, distinct};
 use crate::array::Planar;
 use crate::array::storage::Storage;
 
@@ -242,14 +242,17 @@ impl Core {
 
     /// Brings an array back to the host and gives its memory on the device back.
     fn evict(self: &Arc<Core>, tracker: &Arc<Tracker>) {
-        tracker.storage().unclaim();
-        let (device, storage) = (self.device.clone(), tracker.storage().clone());
-        let work = move || match device {
+        let Some(device) = self.device.clone() else { return };
+        let storage = tracker.storage().clone();
+        let leaves = device.leaves(storage.device_bytes() as u64);
+        storage.unclaim();
+        let work = move || {
             // SAFETY: the node's touch keeps all work that conflicts away.
-            Some(device) => unsafe { storage.leave_device(&device) },
-            None => Ok(()),
+            let left = unsafe { storage.leave_device(&device) };
+            drop(leaves);
+            left
         };
-        let touch = Touch { tracker: tracker.clone(), region: None, read: true, write: true };
+        let touch = Touch { tracker: tracker.clone(), region: None, mode: Mode::Move };
         let node = self.record("evict", Location::caller(), &[touch], &[], Work::Host(Box::new(work)));
         let mut leaving = lock(&self.leaving);
         leaving.retain(|other| !other.is_finished());
@@ -269,7 +272,7 @@ impl Core {
             storage.take_apart();
             Ok(())
         };
-        let touch = Touch { tracker: tracker.clone(), region: None, read: true, write: true };
+        let touch = Touch { tracker: tracker.clone(), region: None, mode: Mode::Move };
         self.record("separate", Location::caller(), &[touch], &[], Work::Host(Box::new(work)));
     }
 
@@ -299,7 +302,7 @@ impl Core {
         for tracker in trackers {
             if let (true, Some(planar)) = (tracker.set_due(false), tracker.planar()) {
                 let (planar, storage) = (planar.clone(), tracker.storage().clone());
-                let touch = Touch { tracker: tracker.clone(), region: None, read: true, write: true };
+                let touch = Touch { tracker: tracker.clone(), region: None, mode: Mode::Update };
                 let work = move || {
                     // SAFETY: the node's touch keeps all other work away.
                     unsafe { planar.fill_on_host(&storage) };
@@ -381,7 +384,7 @@ impl Core {
         open.chain.ghosts(node.clone(), tracker, fixed);
         node.set_work(Work::Chained(open.gate.clone()));
         self.after_evictions(&node);
-        touch_all(&node, &Touch { tracker: tracker.clone(), region: None, read: true, write: true });
+        touch_all(&node, &Touch { tracker: tracker.clone(), region: None, mode: Mode::Update });
         if recorder.driver_sleeps {
             self.recorded.notify_all();
         }

@@ -14,7 +14,7 @@ use super::driver::touch_all;
 use super::fuse::Pair;
 use super::hybrid::Pace;
 use super::node::{Done, Node, Queue};
-use super::tracker::{BoxTouch, Touch, Tracker};
+use super::tracker::{BoxTouch, Mode, Touch, Tracker};
 use crate::array::GridBox;
 use crate::array::storage::Storage;
 use crate::compute::args::OnDevice;
@@ -166,7 +166,7 @@ impl OpenSweep {
         let usual = sweep.key.on_device && !sweep.key.checked && sweep.node.chain.is_none() && sweep.pace.is_none();
         if usual && sweep.arrays.iter().find(of).is_some_and(|array| array.write) {
             // It waits for those who read the ghosts too.
-            let touch = Touch { tracker: tracker.clone(), region: None, read: false, write: true };
+            let touch = Touch { tracker: tracker.clone(), region: None, mode: Mode::Overwrite };
             touch_all(&sweep.node, &touch);
             sweep.refilled.push(tracker.storage().clone());
         }
@@ -285,7 +285,9 @@ pub(crate) fn run_boxes(launch: &dyn Launch, boxes: &[(usize, GridBox<4>)]) -> R
         return run(one);
     }
     let at_least = (pieces.len() * SMALL_PIECE / 4 / total.max(1)).max(1);
-    pieces.par_iter().with_min_len(at_least).try_for_each(run)
+    // All of them, whatever fails: which failure is told is not to depend on which came first.
+    let failures = pieces.par_iter().with_min_len(at_least).filter_map(|piece| run(piece).err());
+    failures.reduce_with(|a, b| if b.is_before(&a) { b } else { a }).map_or(Ok(()), Err)
 }
 
 /// Cuts a box into parts of about `cells` cells along its slowest axis, and further if one plane is much more.

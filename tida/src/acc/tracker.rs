@@ -80,10 +80,32 @@ pub(crate) struct Touch {
     pub tracker: Arc<Tracker>,
     /// One region, or all.
     pub region: Option<usize>,
-    /// Reads what was there.
-    pub read: bool,
-    /// Writes.
-    pub write: bool,
+    pub mode: Mode,
+}
+
+/// What a piece of work does with values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Reads them.
+    Read,
+    /// Overwrites them all.
+    Overwrite,
+    /// Reads and writes them.
+    Update,
+    /// Brings them elsewhere, whatever they are: those that failed work left stay failed there.
+    Move,
+}
+
+impl Mode {
+    /// Whether it needs what was there.
+    pub fn reads(self) -> bool {
+        matches!(self, Mode::Read | Mode::Update)
+    }
+
+    /// Whether others must neither read nor write meanwhile.
+    pub fn writes(self) -> bool {
+        self != Mode::Read
+    }
 }
 
 impl Touch {
@@ -299,6 +321,19 @@ impl Tracker {
         }
     }
 
+    /// Adds that `node` moves a region: it waits for all others, and whoever comes later waits for it. What others left there is
+    /// as good or bad as before.
+    pub(crate) fn add_move(&self, region: usize, node: &Arc<Node>) {
+        let (mut regions, Some(all)) = (self.lock(), self.boxes.get(region)) else { return };
+        let Some(RegionTouches { writers, readers }) = regions.get_mut(region) else { return };
+        for entry in writers.iter().chain(readers.iter()) {
+            node.wait_for(&entry.node, Need::Order);
+        }
+        writers.retain(|old| !is_done(old));
+        readers.clear();
+        extend(writers, node, *all);
+    }
+
     /// Nodes that a host access of a region has to wait for.
     pub(crate) fn pending(&self, region: Option<usize>, write: bool, out: &mut Vec<Arc<Node>>) {
         for (r, touches) in self.lock().iter().enumerate() {
@@ -311,13 +346,12 @@ impl Tracker {
         }
     }
 
-    /// The failure that a read of a region would see. All nodes have finished.
+    /// The first failure that a read of a region would see. All nodes have finished.
     pub(crate) fn failure(&self, region: Option<usize>) -> Option<Error> {
         let regions = self.lock();
-        let mut seen = regions.iter().enumerate().filter(|(r, _)| region.is_none_or(|region| region == *r));
-        seen.find_map(|(_, touches)| {
-            touches.writers.iter().find_map(|e| e.node.result().and_then(|r| r.as_ref().err()).cloned())
-        })
+        let seen = regions.iter().enumerate().filter(|(r, _)| region.is_none_or(|region| region == *r));
+        let writers = seen.flat_map(|(_, touches)| &touches.writers);
+        Error::earliest(writers.filter_map(|e| e.node.result()?.as_ref().err().cloned()))
     }
 
     /// Forgets failures in a region: the host overwrites all of it.

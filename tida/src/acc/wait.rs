@@ -1,5 +1,6 @@
 //! Who waits: for nodes, for room, and for what comes next.
 
+use std::cell::Cell;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, PoisonError};
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::driver::{Core, lock};
 use super::node::Node;
 use super::tracker::Touch;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 
 /// How long a thread looks for what the device may end at any moment before it sleeps.
 const SOON: Duration = Duration::from_micros(50);
@@ -38,9 +39,85 @@ fn soon<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
     }
 }
 
+thread_local! {
+    /// The thread runs a kernel.
+    static RUNS_KERNEL: Cell<bool> = const { Cell::new(false) };
+}
+
+/// That the thread runs a kernel, until it is dropped.
+#[must_use]
+pub(crate) struct InKernel(());
+
+impl InKernel {
+    pub fn enter() -> InKernel {
+        RUNS_KERNEL.set(true);
+        InKernel(())
+    }
+}
+
+impl Drop for InKernel {
+    fn drop(&mut self) {
+        RUNS_KERNEL.set(false);
+    }
+}
+
+/// Refuses what records work or waits for it if the thread runs a kernel: that would wait for itself.
+pub(crate) fn outside_kernels(tried: &str) -> Result<(), Error> {
+    if !RUNS_KERNEL.get() {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::Kernel,
+        tried,
+        "that the calling thread runs a kernel, which would wait for itself",
+        "pass `kernel!(|u, at| ..)` itself, not a closure around it, and wait outside",
+    ))
+}
+
+/// Failures that are kept until someone asks for them; more are counted.
+const FAILURES: usize = 64;
+
+/// Failures of recorded work since someone asked for them.
+#[derive(Default)]
+pub(super) struct Failures {
+    kept: Vec<Error>,
+    more: u64,
+}
+
+impl Failures {
+    /// Adds the failure of a node, once.
+    pub fn add(&mut self, error: &Error) {
+        if self.kept.iter().any(|known| known.is_same_failure(error)) {
+            return;
+        }
+        if self.kept.len() >= FAILURES {
+            self.kept.retain(|known| !known.is_told());
+        }
+        match self.kept.len() >= FAILURES {
+            true => self.more += 1,
+            false => self.kept.push(error.clone()),
+        }
+    }
+
+    /// The first that nobody was told of, with the others: all are told with it.
+    pub fn take(&mut self) -> Option<Error> {
+        let Failures { mut kept, more } = std::mem::take(self);
+        kept.retain(|error| !error.is_told());
+        // A sort that keeps the order of what is neither before the other.
+        kept.sort_by(|a, b| b.is_before(a).cmp(&a.is_before(b)));
+        let mut all = kept.into_iter().map(Error::told);
+        let first = all.next()?;
+        Some(first.with_others(all.collect(), more))
+    }
+}
+
 impl Core {
     /// Waits for `done`, which some node's end makes true. A thread of the pool works meanwhile.
     pub(super) fn wait_until(&self, done: impl Fn() -> bool) {
+        if RUNS_KERNEL.get() {
+            // Only what gives no error comes so far.
+            return;
+        }
         if self.pool.current_thread_index().is_some() {
             while !done() {
                 if self.pool.yield_now() != Some(rayon::Yield::Executed) {
@@ -77,25 +154,27 @@ impl Core {
 
     /// See [`super::TileAcc::wait_node`].
     pub fn wait_node(self: &Arc<Core>, node: &Arc<Node>) -> Result<(), Error> {
+        outside_kernels("wait for a value")?;
         if !node.is_finished() {
             self.close_chain(&mut lock(&self.recorder));
             self.wait_for_end(node);
         }
-        node.result().cloned().unwrap_or(Ok(()))
+        node.result().cloned().unwrap_or(Ok(())).map_err(Error::told)
     }
 
     /// See [`super::TileAcc::wait`].
     pub fn wait(self: &Arc<Core>, touches: &[Touch]) -> Result<(), Error> {
-        self.settle_ghosts(touches.iter().filter(|touch| touch.read).map(|touch| &touch.tracker));
+        outside_kernels("access an array on the host")?;
+        self.settle_ghosts(touches.iter().filter(|touch| touch.mode.reads()).map(|touch| &touch.tracker));
         let mut nodes = Vec::new();
         {
             let mut recorder = lock(&self.recorder);
             for touch in touches {
-                touch.tracker.pending(touch.region, touch.write, &mut nodes);
+                touch.tracker.pending(touch.region, touch.mode.writes(), &mut nodes);
             }
             nodes.retain(|n| !n.is_finished());
             if !nodes.is_empty() {
-                for touch in touches.iter().filter(|touch| touch.read) {
+                for touch in touches.iter().filter(|touch| touch.mode.reads()) {
                     recorder.chain.iter_mut().for_each(|open| open.chain.wanted_on_host(&touch.tracker));
                 }
                 self.close_chain(&mut recorder);
@@ -104,23 +183,19 @@ impl Core {
         for node in &nodes {
             self.wait_for_end(node);
         }
-        for touch in touches {
-            if touch.read
-                && let Some(error) = touch.tracker.failure(touch.region)
-            {
-                return Err(error);
-            }
-            if touch.write {
-                touch.tracker.overwritten(touch.region);
-            }
+        let read = touches.iter().filter(|touch| touch.mode.reads());
+        if let Some(error) = Error::earliest(read.filter_map(|touch| touch.tracker.failure(touch.region))) {
+            return Err(error.told());
         }
+        touches.iter().filter(|touch| touch.mode.writes()).for_each(|touch| touch.tracker.overwritten(touch.region));
         self.bring_to_host(touches)
     }
 
     /// See [`super::TileAcc::sync`].
     pub fn sync(self: &Arc<Core>) -> Result<(), Error> {
+        outside_kernels("wait for everything recorded")?;
         self.wait_for_all();
-        lock(&self.failure).take().map_or(Ok(()), Err)
+        lock(&self.failures).take().map_or(Ok(()), Err)
     }
 
     /// Waits until everything recorded has run, well or not.

@@ -7,7 +7,7 @@ use super::TileArray;
 use super::element::Element;
 use super::ghosts::DeviceCopies;
 use super::rows::{Row, each_owned_row};
-use crate::acc::Side;
+use crate::acc::{Mode, Side, outside_kernels};
 use crate::error::{Error, ErrorKind};
 
 impl<T: Element, const D: usize> TileArray<T, D> {
@@ -18,6 +18,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// Arrays of different shapes, centrings or accelerators.
     #[track_caller]
     pub fn copy_from(&mut self, source: &TileArray<T, D>) -> Result<(), Error> {
+        outside_kernels("copy an array")?;
         let (to, from) = (self.layout.clone(), source.layout.clone());
         if to.shape != from.shape || to.centering != from.centering {
             return Err(Error::new(
@@ -36,7 +37,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
             ));
         }
         let (target, memory) = (self.storage.clone(), source.storage.clone());
-        let touches = vec![self.touch(None, false, true), source.touch(None, true, false)];
+        let touches = vec![self.touch(None, Mode::Overwrite), source.touch(None, Mode::Read)];
         let alike = match (to.coding.as_deref().filter(|coding| coding.any()), from.codes()) {
             (None, None) => true,
             (Some(to), _) => from.coding.as_deref().is_some_and(|from| to.same(from)),
@@ -97,7 +98,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
             copy.storage.take_apart();
         }
         let (layout, target, memory) = (self.layout.clone(), copy.storage.clone(), self.storage.clone());
-        let touches = vec![copy.touch(None, false, true), self.touch(None, true, false)];
+        let touches = vec![copy.touch(None, Mode::Overwrite), self.touch(None, Mode::Read)];
         if self.tracker.side() == Side::Device && self.acc.core().fits(&[&self.tracker, &copy.tracker]) {
             self.acc.record_on_device("clone", touches, move |queue| {
                 let (into, out_of) = (target.device_memory(queue.device)?, memory.device_memory(queue.device)?);

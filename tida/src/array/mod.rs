@@ -31,7 +31,7 @@ pub use tida_kernels::codec::Format;
 
 use std::sync::{Arc, OnceLock};
 
-use crate::acc::{TileAcc, Touch, Tracker};
+use crate::acc::{Mode, TileAcc, Touch, Tracker};
 use crate::error::Error;
 use crate::tile::TileIter;
 use builder::allocate;
@@ -149,25 +149,25 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     }
 
     /// A touch of one region, or of all.
-    fn touch(&self, region: Option<usize>, read: bool, write: bool) -> Touch {
-        Touch { tracker: self.tracker.clone(), region, read, write }
+    fn touch(&self, region: Option<usize>, mode: Mode) -> Touch {
+        Touch { tracker: self.tracker.clone(), region, mode }
     }
 
     /// Waits until the host may read all values.
     fn wait_to_read(&self) -> Result<(), Error> {
-        self.acc.wait(&[self.touch(None, true, false)])?;
+        self.acc.wait(&[self.touch(None, Mode::Read)])?;
         self.storage.warn();
         Ok(())
     }
 
     /// Waits until the host may replace all values, unread.
     fn wait_to_replace(&self) -> Result<(), Error> {
-        self.acc.wait(&[self.touch(None, false, true)])
+        self.acc.wait(&[self.touch(None, Mode::Overwrite)])
     }
 
     /// Waits until the host may read, or write too, one region.
     fn wait_for_region(&self, region: usize, write: bool) -> Result<(), Error> {
-        self.acc.wait(&[self.touch(Some(region), true, write)])?;
+        self.acc.wait(&[self.touch(Some(region), access(write))])?;
         self.storage.warn();
         Ok(())
     }
@@ -175,15 +175,20 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// Waits until the host may read, or write too, a box inside the domain.
     fn wait_for_box(&self, cells: &GridBox<D>, write: bool) -> Result<(), Error> {
         let touches: Vec<Touch> =
-            self.layout.owners(cells).map(|region| self.touch(Some(region), true, write)).collect();
+            self.layout.owners(cells).map(|region| self.touch(Some(region), access(write))).collect();
         if touches.len() == self.regions() {
-            self.acc.wait(&[self.touch(None, true, write)])?;
+            self.acc.wait(&[self.touch(None, access(write))])?;
         } else {
             self.acc.wait(&touches)?;
         }
         self.storage.warn();
         Ok(())
     }
+}
+
+/// What the host does with values that it reads, or changes too.
+fn access(write: bool) -> Mode {
+    if write { Mode::Update } else { Mode::Read }
 }
 
 impl<T: Element, const D: usize> std::fmt::Debug for TileArray<T, D> {

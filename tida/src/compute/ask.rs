@@ -8,8 +8,11 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 
 use tida_kernels::quote::StaticKernel;
+use tida_kernels::scalar::{Fault, fault};
 
 use super::capture::{CapturedParam, Captures};
+use super::launch::fault_error;
+use super::prepare::Prepared;
 use crate::array::GridBox;
 use crate::error::{Error, ErrorKind};
 
@@ -83,11 +86,42 @@ pub(crate) struct Pass<'b> {
     quoted: &'b Quoted,
     /// It has run since this was last asked.
     ran: Cell<bool>,
+    /// Some cell may raise a fault.
+    may_fault: bool,
+    /// The fault of the first cell in row-major order, and that cell, or the first of the stretch of its row.
+    fault: Cell<Option<(Fault, [i64; 4])>>,
 }
 
 impl<'b> Pass<'b> {
-    pub fn new(quoted: &'b Quoted) -> Self {
-        Pass { quoted, ran: Cell::new(false) }
+    /// Faults that the thread has raised before are forgotten.
+    pub fn new(quoted: &'b Quoted, may_fault: bool) -> Self {
+        fault::take();
+        Pass { quoted, ran: Cell::new(false), may_fault, fault: Cell::new(None) }
+    }
+
+    /// Takes what was raised since this was last called by a cell, or in a stretch of a row that starts with it.
+    #[inline(always)]
+    pub fn watch<const D: usize>(&self, cell: [i64; D]) {
+        if self.may_fault && fault::is_raised() {
+            self.keep(std::array::from_fn(|d| (d + D).checked_sub(4).map_or(0, |axis| cell[axis])));
+        }
+    }
+
+    #[cold]
+    fn keep(&self, cell: [i64; 4]) {
+        if let Some(fault) = fault::take()
+            && self.fault.get().is_none_or(|(_, known)| cell < known)
+        {
+            self.fault.set(Some((fault, cell)));
+        }
+    }
+
+    /// The error of the first fault, if one was raised.
+    pub fn fault(&self, prepared: &Prepared) -> Result<(), Error> {
+        match self.fault.take() {
+            Some((fault, cell)) => Err(fault_error(fault, prepared).at_cell(cell)),
+            None => Ok(()),
+        }
     }
 
     /// Whether the kernel of marker `M` with these values is what was analysed.
@@ -182,6 +216,7 @@ impl<V, R, const D: usize, F: Fn(&V, [i64; D]) -> R> RunCells<'_, V, R, D, F> {
                     out = out.add(1);
                 }
             }
+            pass.watch(at);
             let mut axis = D - 1;
             loop {
                 if axis == 0 {

@@ -1,6 +1,6 @@
 //! Captured scalars: hoisted by the macro, passed at each launch.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use smallvec::SmallVec;
 use tida_kernels::element::ScalarType;
@@ -8,6 +8,8 @@ use tida_kernels::scalar::Value;
 
 use super::device::push_bits;
 use crate::acc::node::Node;
+use crate::acc::{Core, TileAcc};
+use crate::error::Error;
 
 /// The captured values of one kernel, described.
 #[derive(Debug, Default)]
@@ -23,7 +25,7 @@ impl Captures {
             match capture {
                 CapturedValue::Scalar(v) => all.push(*v),
                 CapturedValue::Array(_, values) => all.extend(values.iter().copied()),
-                CapturedValue::Deferred(ty, ..) => all.push(Value::from_bits(*ty, 0)),
+                CapturedValue::Deferred(later) => all.push(Value::from_bits(later.ty, 0)),
             }
         }
         all
@@ -38,7 +40,9 @@ impl Captures {
                 (CapturedValue::Array(t, a), CapturedValue::Array(s, b)) => {
                     t == s && a.len() == b.len() && a.iter().zip(b).all(|(a, b)| bits(a, b))
                 }
-                (CapturedValue::Deferred(t, a, _), CapturedValue::Deferred(s, b, _)) => t == s && Arc::ptr_eq(a, b),
+                (CapturedValue::Deferred(a), CapturedValue::Deferred(b)) => {
+                    a.ty == b.ty && Arc::ptr_eq(&a.node, &b.node)
+                }
                 _ => false,
             })
     }
@@ -52,7 +56,31 @@ pub(crate) enum CapturedValue {
     /// An array of scalars.
     Array(ScalarType, Box<[Value]>),
     /// A scalar that recorded work gives, once its node has finished.
-    Deferred(ScalarType, Arc<Node>, Arc<dyn LaterBits>),
+    Deferred(Deferred),
+}
+
+/// A scalar that recorded work gives.
+#[derive(Clone, Debug)]
+pub(crate) struct Deferred {
+    pub ty: ScalarType,
+    /// The work.
+    pub node: Arc<Node>,
+    pub bits: Arc<dyn LaterBits>,
+    /// The accelerator that it was recorded on.
+    pub home: Weak<Core>,
+}
+
+impl Deferred {
+    /// Waits for the value if it is another accelerator's: that one would not know that it is waited for.
+    ///
+    /// # Errors
+    /// The failure of the work that gives it.
+    pub fn settle(&self, acc: &TileAcc) -> Result<(), Error> {
+        match self.home.upgrade() {
+            Some(home) if !Arc::ptr_eq(&home, acc.core()) => home.wait_node(&self.node),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// A value that is there later.
@@ -158,7 +186,7 @@ pub(crate) fn capture_bytes(capture: &CapturedValue) -> SmallVec<[u8; CAPTURE]> 
     match capture {
         CapturedValue::Scalar(v) => push_bits(v.ty(), v.bits(), &mut bytes),
         CapturedValue::Array(ty, values) => values.iter().for_each(|v| push_bits(*ty, v.bits(), &mut bytes)),
-        CapturedValue::Deferred(ty, _, value) => push_bits(*ty, value.bits(), &mut bytes),
+        CapturedValue::Deferred(later) => push_bits(later.ty, later.bits.bits(), &mut bytes),
     }
     bytes
 }

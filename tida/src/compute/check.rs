@@ -83,10 +83,10 @@ pub(crate) fn check<'a, const D: usize>(
                 integers.push(None);
                 key.captures.extend(values.iter().map(|v| v.bits()));
             }
-            CapturedValue::Deferred(_, node, _) => {
+            CapturedValue::Deferred(later) => {
                 integers.push(None);
-                key.captures.push(Arc::as_ptr(node) as usize as u64);
-                after.push(node.clone());
+                key.captures.push(later.node.number);
+                after.push(later.node.clone());
             }
         }
     }
@@ -142,6 +142,11 @@ pub(crate) fn check<'a, const D: usize>(
             "pass at least one array",
         ));
     };
+    for capture in &captures.list {
+        if let CapturedValue::Deferred(later) = capture {
+            later.settle(acc)?;
+        }
+    }
     let run_checked = launch.run_checked;
     key.checked = run_checked;
     key.on_device = place(prepared, acc, target)?;

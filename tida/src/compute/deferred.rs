@@ -1,16 +1,18 @@
 //! A scalar that recorded work will give.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 use tida_kernels::element::ScalarType;
 
-use super::capture::{Capture, Captured, CapturedParam, CapturedValue, Captures, LaterBits};
-use crate::acc::TileAcc;
+use super::capture::{Capture, Captured, CapturedParam, CapturedValue, Captures, Deferred, LaterBits};
 use crate::acc::node::Node;
+use crate::acc::{Core, TileAcc};
 use crate::error::{Error, ErrorKind};
 
 /// The result of [`reduce_later`](super::reduce_later): a value that later kernels capture by name as if it were
 /// there, and that the host can wait for.
+///
+/// A kernel on another accelerator may capture it too: then it is waited for as that kernel is recorded.
 #[derive(Clone)]
 pub struct Scalar<T> {
     acc: TileAcc,
@@ -49,13 +51,14 @@ impl<T: std::fmt::Debug> std::fmt::Debug for Scalar<T> {
 /// What a kernel holds of a deferred scalar.
 #[derive(Debug)]
 pub struct Later<T> {
+    home: Weak<Core>,
     node: Arc<Node>,
     value: Arc<OnceLock<T>>,
 }
 
 impl<T> Clone for Later<T> {
     fn clone(&self) -> Self {
-        Later { node: self.node.clone(), value: self.value.clone() }
+        Later { home: self.home.clone(), node: self.node.clone(), value: self.value.clone() }
     }
 }
 
@@ -70,13 +73,18 @@ macro_rules! later {
         impl Capture for Scalar<$t> {
             type Held = Later<$t>;
             fn hold(&self) -> Later<$t> {
-                Later { node: self.node.clone(), value: self.value.clone() }
+                let home = Arc::downgrade(self.acc.core());
+                Later { home, node: self.node.clone(), value: self.value.clone() }
             }
         }
         impl CapturedParam for Later<$t> {
             fn describe(&self, list: &mut Captures) {
-                let value: Arc<dyn LaterBits> = self.value.clone();
-                list.list.push(CapturedValue::Deferred(ScalarType::$variant, self.node.clone(), value));
+                list.list.push(CapturedValue::Deferred(Deferred {
+                    ty: ScalarType::$variant,
+                    node: self.node.clone(),
+                    bits: self.value.clone(),
+                    home: self.home.clone(),
+                }));
             }
         }
         impl Captured for Later<$t> {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 use tida_kernels::ir::Type;
 use tida_kernels::plan::Math;
-use tida_kernels::scalar::{Fault, fault};
+use tida_kernels::scalar::Fault;
 
 use super::args::{self, ArgInfo, Args, HeldArgs, How, OnDevice, Views};
 use super::ask::{Answer, Ask, Pass, Quoted, Run};
@@ -22,7 +22,7 @@ use super::site::{Site, simulated};
 use super::view::{Checked, Proven};
 use crate::acc::node::{Done, Queue};
 use crate::acc::sweep::Launch;
-use crate::acc::{Device, Side, TileAcc};
+use crate::acc::{Device, InKernel, Side, TileAcc, outside_kernels};
 use crate::array::GridBox;
 use crate::backend::cpu;
 use crate::error::{Error, ErrorKind};
@@ -71,6 +71,7 @@ where
     A: Args<D>,
     N: for<'b> Fn(Ask<'b, Views<A, Proven, D>, Views<A, Checked, D>, (), D>) + Send + Sync + 'static,
 {
+    outside_kernels("compute a kernel over a tile")?;
     tile.check()?;
     let quoted = quote(&kernel)?;
     let views = TypeId::of::<Views<A, Proven, D>>();
@@ -291,8 +292,9 @@ where
     /// # Safety
     /// As [`Launch::run`].
     unsafe fn run_values(&self, region: usize, cells: GridBox<4>, sites: Option<&[Option<Site>]>) -> Result<(), Error> {
+        let _running = InKernel::enter();
         let cells = narrow(&cells);
-        let pass = Pass::new(&self.quoted);
+        let pass = Pass::new(&self.quoted, self.run_checked || self.prepared.may_fault());
         let exclusive = if sites.is_none() { self.held.exclusive(region, &cells) } else { [None; _] };
         let memory = exclusive.map(|memory| match memory {
             // SAFETY: the memory of cells that this run alone writes, and of padding and ghosts between them, which
@@ -300,7 +302,6 @@ where
             Some((first, bytes)) => unsafe { std::slice::from_raw_parts_mut(first, bytes) },
             None => &mut [],
         });
-        fault::take();
         let ran = cpu::vectorised_writing(
             memory,
             #[inline(always)]
@@ -331,7 +332,7 @@ where
             },
         );
         ran?;
-        fault::take().map_or(Ok(()), |fault| Err(fault_error(fault, &self.prepared)))
+        pass.fault(&self.prepared)
     }
 }
 
@@ -377,7 +378,8 @@ pub(crate) fn fault_error(fault: Fault, prepared: &Prepared) -> Error {
         Fault::Entry { index, len } => Error::new(
             ErrorKind::OutOfRange,
             tried,
-            format!("entry {index} of a fixed-size array of {len}"),
+            // Below zero it has come here by wrapping.
+            format!("entry {} of a fixed-size array of {len}", index as i64),
             "keep the index below the length; what the kernel wrote is not used",
         ),
         Fault::OutOfRange { arg, index } => {
@@ -403,9 +405,9 @@ mod tests {
         let acc = TileAcc::builder().device(Device::Cpu).threads(2).build().unwrap();
         let mut u = TileArray::<f64, 1>::builder([64]).build(&acc).unwrap();
         let v = u.like().unwrap();
-        let touch = |write| crate::acc::Touch { tracker: u.tracker.clone(), region: None, read: true, write };
+        let touch = |mode| crate::acc::Touch { tracker: u.tracker.clone(), region: None, mode };
         // No kernel can panic by itself; the same path runs ghost fills, copies and kernels.
-        acc.record("a kernel that panics", vec![touch(true)], || panic!("on purpose"));
+        acc.record("a kernel that panics", vec![touch(crate::acc::Mode::Update)], || panic!("on purpose"));
         let error = u.to_ndarray().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Panic);
         assert!(error.found().contains("on purpose") && error.recorded().is_some(), "{error}");

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 use tida_kernels::emit::{FaultRecord, Param};
-use tida_kernels::scalar::Fault;
 
 use super::device::{Commands, DeviceLaunch, Held};
 use super::launch::fault_error;
@@ -73,13 +72,6 @@ impl Launched {
             let values = record.saturated.get(*place).copied().unwrap_or(0);
             storage.saturate(values.into(), || format!("run the kernel at {}", prepared.place()))?;
         }
-        let [a, b, rest @ ..] = record.data;
-        let fault = match record.kind {
-            _ if record.claimed == 0 => return Ok(()),
-            1 => Fault::Division,
-            2 => Fault::Entry { index: a as u64, len: b as u64 },
-            _ => Fault::OutOfRange { arg: a as u32, index: [b, rest[0], rest[1], rest[2]] },
-        };
-        Err(fault_error(fault, prepared))
+        record.fault().map_or(Ok(()), |fault| Err(fault_error(fault, prepared).at_cell(record.cell)))
     }
 }

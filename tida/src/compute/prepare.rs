@@ -103,7 +103,7 @@ pub(super) fn capture_type(value: &CapturedValue) -> Type {
     match value {
         CapturedValue::Scalar(v) => Type::Scalar(v.ty()),
         CapturedValue::Array(ty, values) => Type::Array(Arc::new(Type::Scalar(*ty)), values.len()),
-        CapturedValue::Deferred(ty, ..) => Type::Scalar(*ty),
+        CapturedValue::Deferred(later) => Type::Scalar(later.ty),
     }
 }
 
@@ -230,6 +230,11 @@ impl Prepared {
         let tiled = self.kernel.args.iter().filter(|arg| matches!(arg.access, Access::Read | Access::Write));
         let widest = tiled.flat_map(|arg| arg.element.component_types()).map(|ty| ty.size()).max();
         Plan::mapping_beside(extent, widest.unwrap_or(1), beside)
+    }
+
+    /// Whether some cell may raise a fault, in a form that checks no reads.
+    pub fn may_fault(&self) -> bool {
+        self.analysis.may_fault || !self.analysis.complete
     }
 
     /// Whether some read has an index that no launch can prove.

@@ -23,7 +23,7 @@ use super::prepare::Prepared;
 use super::view::Proven;
 use crate::acc::node::{Done, Queue};
 use crate::acc::sweep::Launch;
-use crate::acc::{Device, TileWork};
+use crate::acc::{Device, TileWork, outside_kernels};
 use crate::array::{GridBox, Scalar};
 use crate::backend::Argument;
 use crate::error::{Error, ErrorKind};
@@ -153,6 +153,7 @@ impl PtxKernel {
         scalars: &[PtxScalar],
         recorded: &'static Location<'static>,
     ) -> Result<(), Error> {
+        outside_kernels("compute a PTX kernel over a tile")?;
         tile.check()?;
         let bindings = <A::Held as HeldArgs<D>>::BINDINGS;
         let tried = || format!("compute the PTX kernel `{}`", self.entry);

@@ -122,7 +122,7 @@ fn whole(device: &Arc<DeviceCore>, chain: &Chain, results: &mut [Result<(), Erro
             LinkWork::Ghosts { array, .. } => fill(&queue, chain, *array, link).map(|copies| held.extend(copies)),
         };
         if let Err(error) = put {
-            results[number] = Err(error.recorded_at(link.node.recorded));
+            results[number] = Err(link.node.failed(error));
             skip_dependents(chain, results);
         }
     }

@@ -91,8 +91,10 @@ fn run_segment(
 /// Gives the nodes of a chain what their launches tell, once all commands are done.
 pub(super) fn told(chain: &Chain, results: &mut [Result<(), Error>], done: Vec<(usize, Done)>) {
     for (link, done) in done {
-        if let (Err(error), Some(result @ Ok(()))) = (done(), results.get_mut(link)) {
-            *result = Err(error.recorded_at(chain.links[link].node.recorded));
+        let (Err(error), Some(result)) = (done(), results.get_mut(link)) else { continue };
+        let error = chain.links[link].node.failed(error);
+        if result.as_ref().err().is_none_or(|known| error.is_before(known)) {
+            *result = Err(error);
         }
     }
 }
@@ -137,6 +139,9 @@ pub(super) fn failure(ready: &Ready, link: &Link) -> Result<(), Error> {
 
 /// All that has not failed yet fails with the chain.
 pub(super) fn failed(chain: &Chain, results: Vec<Result<(), Error>>, error: &Error) -> Vec<Result<(), Error>> {
+    // It is one failure, of the first of them.
+    let mut ended = chain.links.iter().zip(&results).filter(|(_, result)| result.is_ok());
+    let error = error.clone().failed_by(ended.next().map_or(0, |(link, _)| link.node.number));
     let with = chain.links.iter().zip(results);
     with.map(|(link, result)| result.and_then(|()| Err(error.clone().recorded_at(link.node.recorded)))).collect()
 }
@@ -152,7 +157,8 @@ pub(super) fn skip_dependents(chain: &Chain, results: &mut [Result<(), Error>]) 
             ),
             LinkWork::Ghosts { array, .. } => (smallvec![*array], smallvec![*array]),
         };
-        if let (Ok(()), Some(error)) = (&result, reads.iter().find_map(|array| lost[*array].clone())) {
+        if let (Ok(()), Some(error)) = (&result, Error::earliest(reads.iter().filter_map(|array| lost[*array].clone())))
+        {
             *result = Err(error);
         }
         for array in writes {
@@ -203,8 +209,8 @@ impl<'a> Running<'a> {
         let (room, claim) = match chain.kind {
             // Others find the rest.
             Kind::Arriving => {
-                let room = forms.bytes(single.window(forms.most())).min(device.room());
-                (room, Some(device.claim(room).ok_or_else(|| forms.too_small(device.room(), room))?))
+                let room = forms.bytes(single.window(forms.most())).min(device.room_now());
+                (room, Some(device.claim(room).ok_or_else(|| forms.too_small(device.room_now(), room))?))
             }
             _ => room(device, chain),
         };
@@ -522,8 +528,8 @@ impl<'a> Running<'a> {
 /// Bytes of the device's memory that a chain may take. It has what is promised to no one until the claim ends.
 pub(super) fn room(device: &DeviceCore, chain: &Chain) -> (u64, Option<Claim>) {
     let mut free = None;
-    while free.is_none() && device.room() > 0 {
-        free = device.claim(device.room());
+    while free.is_none() && device.room_now() > 0 {
+        free = device.claim(device.room_now());
     }
     // What later work was promised for these arrays it takes when the chain is done with them.
     let promised = chain.arrays.iter().map(|tracker| tracker.storage()).filter(|storage| storage.is_claimed());

@@ -10,7 +10,7 @@
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use smallvec::smallvec;
@@ -102,7 +102,7 @@ impl Host {
         }
         for (number, error) in wave.failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
             if let Some(result @ Ok(())) = results.get_mut(number) {
-                *result = Err(error.recorded_at(chain.links[number].node.recorded));
+                *result = Err(chain.links[number].node.failed(error));
             }
         }
         results
@@ -126,8 +126,6 @@ struct Task {
     link: usize,
     /// The step of a ghost fill; else it is the sweep of the link.
     fill: Option<(usize, FillStep)>,
-    /// A piece of it has failed: what it leaves is of no use.
-    failed: AtomicBool,
 }
 
 /// A chain on its way.
@@ -161,7 +159,7 @@ impl<'a> Wave<'a> {
     fn new(chain: &'a Chain, results: &[Result<(), Error>]) -> Wave<'a> {
         let (mut tasks, mut along) = (Vec::new(), [Vec::new(), Vec::new()]);
         let mut add = |link: usize, fill: Option<(usize, FillStep)>, [planes, rows]: [Op; 2]| {
-            tasks.push(Task { link, fill, failed: AtomicBool::new(false) });
+            tasks.push(Task { link, fill });
             along[0].push(planes);
             along[1].push(rows);
         };
@@ -301,13 +299,14 @@ impl<'a> Wave<'a> {
     /// Runs an operation over some planes and rows.
     fn part(&self, number: usize, planes: &Range<i64>, rows: &Range<i64>) {
         let task = &self.tasks[number];
-        if planes.is_empty() || rows.is_empty() || task.failed.load(Ordering::Relaxed) {
+        if planes.is_empty() || rows.is_empty() {
             return;
         }
         self.guarded(task, || match (&self.chain.links[task.link].work, &task.fill) {
             (LinkWork::Sweep { launch, boxes, uses, .. }, _) => {
                 let planar = uses.first().and_then(|one| self.chain.arrays[one.array].planar());
                 let Some(axis) = planar.map(|planar| 4 - planar.facts().rank) else { return Ok(()) };
+                let mut failed = None;
                 // Whole rows of one plane are memory of their own for a kernel.
                 for plane in planes.clone() {
                     for (region, cells) in boxes {
@@ -320,11 +319,12 @@ impl<'a> Wave<'a> {
                             // SAFETY: what touches the cells that this reads or writes lies in steps that are ordered
                             // with this one, ghosts between the rows included, which count with their rows; the graph
                             // keeps all other work away.
-                            unsafe { launch.run(*region, cells)? };
+                            let ran = unsafe { launch.run(*region, cells) };
+                            failed = Error::earliest(failed.into_iter().chain(ran.err()));
                         }
                     }
                 }
-                Ok(())
+                failed.map_or(Ok(()), Err)
             }
             (_, Some((array, step))) => {
                 if let Some(planar) = self.chain.arrays[*array].planar() {
@@ -337,14 +337,17 @@ impl<'a> Wave<'a> {
         });
     }
 
-    /// Runs a piece of a task, and takes down how it fails: the first of its failures counts.
+    /// Runs a piece of a task, and takes down how it fails. What works with what it leaves goes on: it fails with it.
     fn guarded(&self, task: &Task, piece: impl FnOnce() -> Result<(), Error>) {
         let name = self.chain.links[task.link].node.name;
         let result = catch_unwind(AssertUnwindSafe(piece)).unwrap_or_else(|payload| Err(panicked(name, payload)));
-        if let Err(error) = result
-            && !task.failed.swap(true, Ordering::Relaxed)
-        {
-            self.failed.lock().unwrap_or_else(PoisonError::into_inner).push((task.link, error));
+        if let Err(error) = result {
+            let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+            match failed.iter_mut().find(|(link, _)| *link == task.link) {
+                Some((_, known)) if error.is_before(known) => *known = error,
+                Some(_) => {}
+                None => failed.push((task.link, error)),
+            }
         }
     }
 }

@@ -38,7 +38,7 @@ use super::element::Element;
 use super::storage::Storage;
 use crate::acc::device::DeviceCore;
 use crate::acc::node::{Queue, Work};
-use crate::acc::{Side, TileAcc, Touch, Tracker};
+use crate::acc::{Mode, Side, TileAcc, Touch, Tracker, outside_kernels};
 use crate::error::{Error, ErrorKind};
 
 impl<T: Element, const D: usize> TileArray<T, D> {
@@ -76,6 +76,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
 #[track_caller]
 pub fn fill_ghosts(arrays: impl GhostFill) -> Result<(), Error> {
     let recorded = Location::caller();
+    outside_kernels("fill the ghosts of arrays")?;
     let mut fills = Vec::new();
     arrays.list(&mut fills);
     let Some(first) = fills.first() else { return Ok(()) };
@@ -97,7 +98,7 @@ pub fn fill_ghosts(arrays: impl GhostFill) -> Result<(), Error> {
         if acc.core().chain_ghosts(recorded, &fill.tracker, fill.fixed) {
             continue;
         }
-        let touch = Touch { tracker: fill.tracker, region: None, read: true, write: true };
+        let touch = Touch { tracker: fill.tracker, region: None, mode: Mode::Update };
         match run {
             Run::Host(run) => {
                 on_host.push(run);

@@ -9,7 +9,6 @@ use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
 use smallvec::SmallVec;
 use tida_kernels::ir::{LowerInput, Type, lower_group};
-use tida_kernels::scalar::fault;
 
 use self::native::{AskGroups, RunGroups};
 use super::args::{self, ArgInfo, Args, HeldArgs, How, Views};
@@ -18,13 +17,13 @@ use super::cache::Hints;
 use super::check::{Target, check};
 use super::decoded::{Codes, Wholes};
 use super::device::SweepLaunch;
-use super::launch::{fault_error, launch_written, narrow};
+use super::launch::{launch_written, narrow};
 use super::prepare::{Prepared, capture_type};
 use super::site::{Site, simulated};
 use super::view::{Checked, Proven};
-use crate::acc::TileAcc;
 use crate::acc::node::{Done, Queue};
 use crate::acc::sweep::Launch;
+use crate::acc::{InKernel, TileAcc, outside_kernels};
 use crate::array::GridBox;
 use crate::backend::cpu;
 use crate::error::{Error, ErrorKind};
@@ -67,6 +66,7 @@ where
     A: Args<D>,
     N: for<'b> Fn(AskGroups<'b, Views<A, Proven, D>, Views<A, Checked, D>, D>) + Send + Sync + 'static,
 {
+    outside_kernels("compute a kernel over the groups of a tile")?;
     tile.check()?;
     let mut quoted = None;
     kernel(AskGroups::Quote(Answer { quote: &mut quoted }));
@@ -283,10 +283,10 @@ where
     /// # Safety
     /// As [`Launch::run`].
     unsafe fn run_values(&self, region: usize, cells: GridBox<4>, sites: Option<&[Option<Site>]>) -> Result<(), Error> {
+        let _running = InKernel::enter();
         let cells = narrow(&cells);
-        let pass = Pass::new(&self.quoted);
+        let pass = Pass::new(&self.quoted, self.run_checked || self.prepared.may_fault());
         let how = How { valid_only: self.valid_only, cells: &cells, starts: [std::ptr::null_mut(); _], sites };
-        fault::take();
         cpu::vectorised(
             #[inline(always)]
             || {
@@ -304,6 +304,6 @@ where
             },
         );
         pass.check()?;
-        fault::take().map_or(Ok(()), |fault| Err(fault_error(fault, &self.prepared)))
+        pass.fault(&self.prepared)
     }
 }

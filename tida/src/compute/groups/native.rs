@@ -43,12 +43,12 @@ pub struct RunBody<'b, V, const D: usize, F> {
 impl<'b, V, const D: usize> RunGroups<'b, V, D> {
     /// Takes the body of a kernel, as [`Run::body`](crate::compute::ask::Run::body) does.
     #[inline(always)]
-    pub fn body<F: Fn(&V, &Group<D>)>(self, group: F) -> RunBody<'b, V, D, F> {
+    pub fn body<F: Fn(&V, &Group<'_, D>)>(self, group: F) -> RunBody<'b, V, D, F> {
         RunBody { run: self, group }
     }
 }
 
-impl<V, const D: usize, F: Fn(&V, &Group<D>)> RunBody<'_, V, D, F> {
+impl<V, const D: usize, F: Fn(&V, &Group<'_, D>)> RunBody<'_, V, D, F> {
     /// Runs the body over each group of the box; does nothing if the kernel of marker `M` with `captures` is not what was
     /// analysed.
     ///
@@ -60,13 +60,8 @@ impl<V, const D: usize, F: Fn(&V, &Group<D>)> RunBody<'_, V, D, F> {
         if !pass.admits::<M>(captures) {
             return;
         }
-        let mut running = Group {
-            lo: [0; D],
-            len: [0; D],
-            extent,
-            arrays: RefCell::new(Vec::new()),
-            next: Cell::new(0),
-        };
+        let mut running =
+            Group { pass, lo: [0; D], len: [0; D], extent, arrays: RefCell::new(Vec::new()), next: Cell::new(0) };
         let GridBox { lo, hi } = cells;
         let number = |at: i64, d: usize| at.div_euclid(extent[d].max(1));
         let first: [i64; D] = std::array::from_fn(|d| number(lo[d], d));
@@ -76,6 +71,7 @@ impl<V, const D: usize, F: Fn(&V, &Group<D>)> RunBody<'_, V, D, F> {
             running.len = std::array::from_fn(|d| ((n[d] + 1) * extent[d]).min(hi[d]) - running.lo[d]);
             running.next.set(0);
             group(views, &running);
+            pass.watch(running.lo);
         });
         pass.has_run();
     }
@@ -117,7 +113,9 @@ fn each_point<const D: usize>(lo: [i64; D], hi: [i64; D], mut f: impl FnMut(usiz
 }
 
 /// A group that runs.
-pub struct Group<const D: usize> {
+pub struct Group<'b, const D: usize> {
+    /// Takes down faults of its threads.
+    pass: &'b Pass<'b>,
     /// Its first cell.
     lo: [i64; D],
     /// Its cells along each axis: fewer than its extent at an array's end.
@@ -130,7 +128,7 @@ pub struct Group<const D: usize> {
     next: Cell<usize>,
 }
 
-impl<const D: usize> std::fmt::Debug for Group<D> {
+impl<const D: usize> std::fmt::Debug for Group<'_, D> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Group").field("lo", &self.lo).field("len", &self.len).finish_non_exhaustive()
     }
@@ -153,7 +151,7 @@ impl<T, const R: usize> std::fmt::Debug for Slots<'_, T, R> {
     }
 }
 
-impl<const D: usize> Group<D> {
+impl<const D: usize> Group<'_, D> {
     /// An array of zeros.
     fn slots<T: Scalar, const R: usize>(&self, arg: u32, lo: [i64; R], shape: [i64; R]) -> Slots<'_, T, R> {
         let slots: usize = shape.iter().map(|n| usize::try_from(*n).unwrap_or(0)).product();
@@ -226,27 +224,27 @@ impl<T: Scalar, const R: usize> WriteView for Slots<'_, T, R> {
 }
 
 /// `group.shared::<T>([..])`.
-pub fn group_shared<T: Scalar, const R: usize, const D: usize>(
-    group: &Group<D>,
+pub fn group_shared<'g, T: Scalar, const R: usize, const D: usize>(
+    group: &'g Group<'_, D>,
     arg: u32,
     shape: [i64; R],
-) -> Slots<'_, T, R> {
+) -> Slots<'g, T, R> {
     group.slots(arg, [0; R], shape)
 }
 
 /// `group.channel::<T>([..], [..])`.
-pub fn group_channel<T: Scalar, const D: usize>(
-    group: &Group<D>,
+pub fn group_channel<'g, T: Scalar, const D: usize>(
+    group: &'g Group<'_, D>,
     arg: u32,
     before: [i64; D],
     after: [i64; D],
-) -> Slots<'_, T, D> {
+) -> Slots<'g, T, D> {
     group.slots(arg, before.map(|n| -n), std::array::from_fn(|d| before[d] + group.extent[d] + after[d]))
 }
 
 /// `group.fetch(u, [..], [..])`.
 pub fn group_fetch<'g, V, const D: usize>(
-    group: &'g Group<D>,
+    group: &'g Group<'_, D>,
     arg: u32,
     view: &V,
     before: [i64; D],
@@ -261,12 +259,13 @@ where
     each_point(before.map(|n| -n), end, |_, t| {
         let cell = std::array::from_fn(|d| group.lo[d] + t[d]);
         ReadView::place(&slots, t).store(view.place(cell).load());
+        group.pass.watch(cell);
     });
     slots
 }
 
 /// `group.len()`.
-pub fn group_len<const D: usize>(group: &Group<D>) -> [i64; D] {
+pub fn group_len<const D: usize>(group: &Group<'_, D>) -> [i64; D] {
     group.len
 }
 
@@ -278,7 +277,7 @@ pub struct Private<T: Copy> {
 }
 
 /// `group.private(value)`.
-pub fn private<T: Copy, const D: usize>(group: &Group<D>, value: T) -> Private<T> {
+pub fn private<T: Copy, const D: usize>(group: &Group<'_, D>, value: T) -> Private<T> {
     let threads = group.len.iter().map(|n| *n as usize).product();
     Private { first: value, values: vec![Cell::new(value); threads] }
 }
@@ -301,18 +300,22 @@ impl<T: Copy> Private<T> {
 
 /// `group.each(|t| ..)`: `f` takes the thread's number, its coordinate and its cell.
 #[inline(always)]
-pub fn phase<const D: usize>(group: &Group<D>, f: impl Fn(usize, [i64; D], [i64; D])) {
+pub fn phase<const D: usize>(group: &Group<'_, D>, f: impl Fn(usize, [i64; D], [i64; D])) {
     phase_around(group, [0; D], [0; D], f);
 }
 
 /// `group.each_around([..], [..], |t| ..)`.
 #[inline(always)]
 pub fn phase_around<const D: usize>(
-    group: &Group<D>,
+    group: &Group<'_, D>,
     before: [i64; D],
     after: [i64; D],
     f: impl Fn(usize, [i64; D], [i64; D]),
 ) {
     let end = std::array::from_fn(|d| group.len[d] + after[d]);
-    each_point(before.map(|n| -n), end, |number, t| f(number, t, std::array::from_fn(|d| group.lo[d] + t[d])));
+    each_point(before.map(|n| -n), end, |number, t| {
+        let cell = std::array::from_fn(|d| group.lo[d] + t[d]);
+        f(number, t, cell);
+        group.pass.watch(cell);
+    });
 }

@@ -79,7 +79,7 @@ where
     N: for<'b> Fn(Ask<'b, Views2<A, B, D, Proven>, Views2<A, B, D, Checked>, (), D>) + Send + Sync + 'static,
 {
     let quoted = quote_of(&kernel);
-    let pass = Pass::new(&quoted);
+    let pass = Pass::new(&quoted, false);
     let (a, b) = (next.raw(), u.raw());
     let before = next.bytes.clone();
     let before_run = before.clone();
@@ -112,7 +112,7 @@ pub(super) fn interpreted<A: Element, B: Element, const D: usize>(
     let types = quoted.captures.list.iter().map(|c| match c {
         CapturedValue::Scalar(v) => Type::Scalar(v.ty()),
         CapturedValue::Array(ty, values) => Type::Array(Arc::new(Type::Scalar(*ty)), values.len()),
-        CapturedValue::Deferred(ty, ..) => Type::Scalar(*ty),
+        CapturedValue::Deferred(later) => Type::Scalar(later.ty),
     });
     let binding = |access, element| Binding { access, element, rank: D };
     let kernel = lower(&LowerInput {

@@ -326,7 +326,7 @@ where
     let cells = u.cells;
     let mut out = vec![zero; cells.cells()];
     let quoted = quote_of(&kernel);
-    let pass = Pass::new(&quoted);
+    let pass = Pass::new(&quoted, false);
     // SAFETY: the buffer is live, and `out` has room for a value a cell.
     unsafe {
         let views = (View::new(u.raw(), 0),);
@@ -357,7 +357,7 @@ fn checked_reads_outside_raise_a_fault() {
     {
         let mut out = vec![0.0; cells.cells()];
         let quoted = quote_of(&kernel);
-        let pass = Pass::new(&quoted);
+        let pass = Pass::new(&quoted, false);
         // SAFETY: as above.
         unsafe {
             let views = (View::new(u.raw(), 0),);
@@ -390,7 +390,7 @@ fn a_closure_runs_what_it_quoted_or_nothing() {
     {
         let mut u = Buffer::new::<f32>(GridBox { lo: [0], hi: [1] });
         let quoted = quote_of(&kernel);
-        let pass = Pass::new(&quoted);
+        let pass = Pass::new(&quoted, false);
         let mut out = [-1.0];
         // SAFETY: one cell, one value.
         unsafe {

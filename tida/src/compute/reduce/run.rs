@@ -8,13 +8,12 @@ use std::sync::{Arc, OnceLock};
 use rayon::prelude::*;
 use smallvec::SmallVec;
 use tida_kernels::ir::Type;
-use tida_kernels::scalar::fault;
 
 use super::device::DeviceFold;
 use super::fold::{SEGMENT, by_halves, tree};
 use super::ops::{Reducible, Reduction};
 use crate::acc::node::Work;
-use crate::acc::{Side, TileAcc, Touch};
+use crate::acc::{InKernel, Mode, Side, TileAcc, Touch, outside_kernels};
 use crate::array::GridBox;
 use crate::array::layout::Layout;
 use crate::backend::cpu;
@@ -24,7 +23,7 @@ use crate::compute::cache::Hints;
 use crate::compute::check::{Target, box_text, check};
 use crate::compute::decoded::{Codes, Wholes};
 use crate::compute::deferred::Scalar;
-use crate::compute::launch::{fault_error, quote};
+use crate::compute::launch::quote;
 use crate::compute::prepare::{Prepared, prepare};
 use crate::compute::site::{Site, Sites, sites};
 use crate::compute::view::{Checked, Proven};
@@ -134,6 +133,7 @@ where
     N: for<'b> Fn(Ask<'b, Views<A, Proven, D>, Views<A, Checked, D>, R, D>) + Send + Sync + 'static,
 {
     let at = |e: Error| e.recorded_at(recorded);
+    outside_kernels("reduce an array").map_err(at)?;
     let quoted = quote(&kernel).map_err(at)?;
     let views = TypeId::of::<Views<A, Proven, D>>();
     let prepared =
@@ -187,8 +187,7 @@ where
         touches.extend(checked.touches.into_iter().filter(|t| t.read.is_some()).map(|t| Touch {
             tracker: t.tracker,
             region: Some(t.region),
-            read: true,
-            write: false,
+            mode: Mode::Read,
         }));
         after = checked.after;
         on_device |= checked.key.on_device;
@@ -357,9 +356,17 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
                 },
             )
         };
-        match sites {
-            None => self.pieces().par_iter().try_for_each(run)?,
-            Some(_) => self.pieces().iter().try_for_each(run)?,
+        let pieces = self.pieces();
+        let failed = match sites {
+            // All of them, whatever fails: which failure is told is not to depend on which came first.
+            None => {
+                let failures = pieces.par_iter().filter_map(|piece| run(piece).err());
+                failures.reduce_with(|a, b| if b.is_before(&a) { b } else { a })
+            }
+            Some(_) => Error::earliest(pieces.iter().filter_map(|piece| run(piece).err())),
+        };
+        if let Some(error) = failed {
+            return Err(error);
         }
         Ok(tree(self.op, partials, sites.is_none()))
     }
@@ -431,6 +438,7 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
         H: HeldArgs<D>,
         N: for<'b> Fn(Ask<'b, H::Views<Proven>, H::Views<Checked>, R, D>) + Send + Sync,
     {
+        let _running = InKernel::enter();
         let last = D - 1;
         let (start, end) = piece.stretch;
         let how = How { valid_only: self.valid_only, cells: &self.cells, starts: [std::ptr::null_mut(); _], sites };
@@ -453,8 +461,7 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
             .collect();
         let extent = self.cells.extent();
         let mut values = [MaybeUninit::<R>::uninit(); BLOCK];
-        let pass = Pass::new(&self.quoted);
-        fault::take();
+        let pass = Pass::new(&self.quoted, self.run_checked || self.prepared.may_fault());
         let mut row = piece.rows.lo;
         loop {
             let mut row_number = 0;
@@ -505,7 +512,7 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
             let mut axis = last;
             loop {
                 if axis == 0 {
-                    return fault::take().map_or(Ok(()), |fault| Err(fault_error(fault, &self.prepared)));
+                    return pass.fault(&self.prepared);
                 }
                 axis -= 1;
                 row[axis] += 1;
