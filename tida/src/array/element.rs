@@ -53,12 +53,17 @@ pub struct ArrayPlace<T, const N: usize> {
     marker: std::marker::PhantomData<T>,
 }
 
-/// An element that is one scalar.
-pub trait Scalar: Element {
+/// An element that is one scalar: `bool`, `u8`, `i32`, `u32`, `i64`, `u64`, `f32` or `f64`, and nothing else.
+pub trait Scalar: Element + sealed::Sealed {
     /// Its type.
     const SCALAR: ScalarType;
     /// The value's bits, zero-extended.
     fn bits(self) -> u64;
+}
+
+mod sealed {
+    /// Memory of [`super::Scalar::SCALAR`] is read and written as that type, so no one else can say which it is.
+    pub trait Sealed {}
 }
 
 macro_rules! scalar {
@@ -73,6 +78,7 @@ macro_rules! scalar {
                 ScalarPlace(unsafe { base.cast::<$t>().add(index) })
             }
         }
+        impl sealed::Sealed for $t {}
         impl Scalar for $t {
             const SCALAR: ScalarType = ScalarType::$variant;
             fn bits(self) -> u64 {
@@ -115,6 +121,8 @@ unsafe impl Element for bool {
         ScalarPlace(unsafe { base.cast::<bool>().add(index) })
     }
 }
+
+impl sealed::Sealed for bool {}
 
 impl Scalar for bool {
     const SCALAR: ScalarType = ScalarType::Bool;
