@@ -397,27 +397,39 @@ fn a_file_that_grows_too_large_is_an_error_and_loses_nothing() {
 /// then on. The child ends with 99 where that cannot be had.
 fn mounted(mut child: Command, folder: &Path, file: &Path, read_only: bool) -> Command {
     let (folder, file, copy) = (c(folder), file.to_owned(), fs::read(file).unwrap());
+    // SAFETY: asks only.
+    let maps = unsafe { (format!("0 {} 1", libc::geteuid()), format!("0 {} 1", libc::getegid())) };
+    // Who is not root may mount in a space of its own users, where the system allows it.
+    let space = move || {
+        // SAFETY: plain system calls.
+        unsafe {
+            if libc::unshare(libc::CLONE_NEWNS) == 0 {
+                return Ok(());
+            }
+            libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNS);
+        }
+        fs::write("/proc/self/setgroups", "deny")?;
+        fs::write("/proc/self/uid_map", &maps.0)?;
+        fs::write("/proc/self/gid_map", &maps.1)
+    };
     let mount = move || {
         let (tmpfs, none) = (c"tmpfs".as_ptr(), std::ptr::null());
+        let again = libc::MS_REMOUNT | libc::MS_RDONLY;
         // SAFETY: plain system calls, of texts that end with a zero.
-        unsafe {
-            if libc::unshare(libc::CLONE_NEWNS) != 0 && libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNS) != 0 {
-                libc::_exit(99);
-            }
-            libc::mount(none, c"/".as_ptr(), none, libc::MS_REC | libc::MS_PRIVATE, none.cast());
-            if libc::mount(tmpfs, folder.as_ptr(), tmpfs, 0, c"size=1m".as_ptr().cast()) != 0 {
-                libc::_exit(99);
-            }
-            fs::write(&file, &copy)?;
-            if read_only
-                && libc::mount(none, folder.as_ptr(), none, libc::MS_REMOUNT | libc::MS_RDONLY, none.cast()) != 0
-            {
-                libc::_exit(99);
-            }
+        let had = unsafe {
+            space().is_ok()
+                && libc::mount(none, c"/".as_ptr(), none, libc::MS_REC | libc::MS_PRIVATE, none.cast()) == 0
+                && libc::mount(tmpfs, folder.as_ptr(), tmpfs, 0, c"size=1m".as_ptr().cast()) == 0
+                && fs::write(&file, &copy).is_ok()
+                && (!read_only || libc::mount(none, folder.as_ptr(), none, again, none.cast()) == 0)
+        };
+        if !had {
+            // SAFETY: ends the child.
+            unsafe { libc::_exit(99) };
         }
         Ok(())
     };
-    // SAFETY: as above. One file is written, of bytes that are there.
+    // SAFETY: as above. Files are written, of bytes that are there.
     unsafe { child.pre_exec(mount) };
     child
 }
