@@ -151,6 +151,8 @@ impl ElementType {
         fn walk(t: &ElementType, out: &mut Vec<ScalarType>) {
             match t {
                 ElementType::Scalar(s) => out.push(*s),
+                // However many entries there are.
+                ElementType::Array { element, .. } if element.components() == 0 => {}
                 ElementType::Array { element, len } => (0..*len).for_each(|_| walk(element, out)),
                 ElementType::Struct { fields, .. } => fields.iter().for_each(|(_, f)| walk(f, out)),
             }

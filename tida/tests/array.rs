@@ -230,3 +230,33 @@ proptest! {
         prop_assert_eq!(u.to_ndarray().unwrap(), model);
     }
 }
+
+#[test]
+fn elements_without_components_are_refused() {
+    #[derive(Clone, Copy, Debug, PartialEq, Element)]
+    struct Nothing {
+        a: [f64; 0],
+        b: [[u8; 2]; 0],
+    }
+    fn check<T: Element>(name: &str) {
+        let (acc, arrays) = (acc(), TileArray::<T, 1>::builder([4]));
+        let e = arrays.build(&acc).unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::Shape);
+        assert_eq!(
+            e.to_string(),
+            format!(
+                "tried to build an array of {name} with shape [4]; found an element without components; use an element \
+                 that holds at least one scalar"
+            )
+        );
+        let e = TileArray::<T, 1>::npy_shape(std::env::current_exe().unwrap()).unwrap_err();
+        assert!(e.found().contains("component") && e.found().contains(name), "{e}");
+    }
+    check::<[f64; 0]>("[f64; 0]");
+    check::<[[f64; 3]; 0]>("[[f64; 3]; 0]");
+    check::<[[f64; 0]; 3]>("[[f64; 0]; 3]");
+    // However many entries: they take no memory.
+    check::<[[f64; 0]; usize::MAX]>("[[f64; 0]; 18446744073709551615]");
+    check::<Nothing>("Nothing");
+    assert!(TileArray::builder([4]).build_slice(&acc(), &[[0.0f32; 0]; 4]).is_err());
+}

@@ -181,8 +181,13 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     /// Makes the array, all zeros. Costs no memory until it is touched, but with [`Compress::Link`] and a range, of which 0 is no value.
     ///
     /// # Errors
-    /// A shape, cut, ghost width or boundary that cannot be, or memory that the system does not have.
+    /// A shape, cut, ghost width or boundary that cannot be, an element without components as `[f64; 0]`, or memory that the
+    /// system does not have.
     pub fn build(&self, acc: &TileAcc) -> Result<TileArray<T, D>, Error> {
+        if T::TYPE.components() == 0 {
+            let advice = "use an element that holds at least one scalar";
+            return Err(self.error(ErrorKind::Shape, "an element without components", advice));
+        }
         let cuts = self.cuts()?;
         self.check_ghost(&cuts)?;
         self.check_boundaries()?;

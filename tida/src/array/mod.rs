@@ -6,6 +6,7 @@ pub(crate) mod coding;
 mod convert;
 mod copy;
 pub(crate) mod element;
+mod files;
 mod ghosts;
 mod grid_box;
 mod host;

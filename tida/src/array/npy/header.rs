@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use tida_kernels::element::ScalarType;
 
 /// What every `.npy` file starts with.
-const MAGIC: &[u8; 6] = b"\x93NUMPY";
+pub(in crate::array) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// Longest header read; those that NumPy writes for plain arrays are a few hundred bytes.
 const LONGEST: usize = 1 << 20;
 
@@ -41,6 +41,9 @@ impl Header {
 
     /// Bytes of the data after the header; nothing if there are more than can be counted.
     pub(super) fn data_bytes(&self) -> Option<u64> {
+        if self.shape.contains(&0) {
+            return Some(0);
+        }
         self.shape.iter().try_fold(self.scalar.size() as u64, |n, s| n.checked_mul(*s as u64))
     }
 
@@ -48,6 +51,13 @@ impl Header {
     pub(super) fn read(file: &mut impl Read) -> Result<(Header, u64), HeaderError> {
         let mut start = [0; 8];
         exact(file, &mut start)?;
+        if start.starts_with(b"PK") {
+            let found = "a zip archive, as .npz files are";
+            return Err(HeaderError::Format(
+                found.into(),
+                "read it by `restore`, or give a file written by `numpy.save`",
+            ));
+        }
         if &start[..6] != MAGIC {
             return bad("a file that does not start with the magic of .npy files");
         }

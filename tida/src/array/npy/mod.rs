@@ -3,21 +3,19 @@
 mod header;
 pub(super) mod stream;
 
-use std::fs::{self, File};
-use std::io::{self, BufReader, BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
+use std::io::{BufReader, Read, Write};
+use std::path::Path;
 
 use super::TileArray;
 use super::builder::TileArrayBuilder;
 use super::element::Element;
+use super::files::{self, BUFFER, reading_failed, write_whole, writing_failed};
 use crate::acc::TileAcc;
 use crate::error::{Error, ErrorKind};
+pub(super) use header::MAGIC;
 use header::{Header, HeaderError};
 use stream::{Component, Values, components};
-use tida_kernels::element::ElementType;
-
-/// Bytes read or written at once.
-const BUFFER: usize = 1 << 20;
+use tida_kernels::element::{ElementType, ScalarType};
 
 impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     /// Builds the array and sets its values from a `.npy` file; see [`TileArray::load_npy`].
@@ -43,244 +41,215 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// out.
     ///
     /// # Errors
-    /// A file that cannot be read, is no `.npy` file, or holds another type or number of axes.
+    /// A file that cannot be read, is no regular file or no `.npy` file, holds another type or number of axes, or does not
+    /// hold as many values as it says.
     pub fn npy_shape(path: impl AsRef<Path>) -> Result<[usize; D], Error> {
         let path = path.as_ref();
-        let (header, _, _) = open(path)?;
         let tried = format!("read {} as {} of {D} axes", path.display(), T::TYPE);
-        let trailing = trailing::<T>(&tried)?;
-        check_type::<T>(&header, &tried)?;
-        let grid = header.shape.get(..D).filter(|grid| header.shape[grid.len()..] == trailing[..]);
-        grid.and_then(|grid| grid.try_into().ok()).ok_or_else(|| {
-            let found = format!("the shape {:?}", header.shape);
-            let advice = format!("give {D} axes, and one of {trailing:?} for components if there are any");
-            Error::new(ErrorKind::Format, tried, found, advice)
-        })
+        let part = NpyPart::only::<T>(&tried)?;
+        let (mut file, length) = files::open(path, &tried)?;
+        let (header, data) = Header::read(&mut file).map_err(|e| header_failed(&tried, e))?;
+        part.check_type(&header, &tried)?;
+        let cells = header.shape.get(..D).and_then(|cells| <[usize; D]>::try_from(cells).ok());
+        match cells.filter(|cells| header.shape == part.shape(cells)) {
+            Some(cells) => check_length(&header, length.saturating_sub(data), &tried).map(|()| cells),
+            None => {
+                let found = format!("the shape {:?}", header.shape);
+                let trailing = part.shape(&[]);
+                let advice = format!("give {D} axes, and one of {trailing:?} for components if there are any");
+                Err(Error::new(ErrorKind::Format, tried, found, advice))
+            }
+        }
     }
 
     /// Sets all valid values from a `.npy` file of the same shape and scalar type, of either byte order, with the
     /// first or the last axis contiguous. Elements of several components of one type take a last axis for them.
     ///
-    /// The file is checked before the first value is set; if reading it fails later, some values are set.
+    /// The file is checked before the first value is set; if reading it fails later, some values are set. A `.npy` file has
+    /// no checksum: what became of its values is not seen.
     ///
     /// # Errors
-    /// A file that cannot be read, is no `.npy` file, holds another type or shape, is cut short or has data left over;
-    /// elements of components of several types.
+    /// A file that cannot be read, is no regular file or no `.npy` file, holds another type or shape, is cut short or has data
+    /// left over; elements of components of several types; values that the array's format cannot hold, as for
+    /// [`fill`](TileArray::fill).
     pub fn load_npy(&mut self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
         let tried = format!("load {} into an array of {} and shape {:?}", path.display(), T::TYPE, self.shape());
-        let (header, mut file, length) = open(path)?;
-        let mut shape = self.shape().to_vec();
-        shape.extend(trailing::<T>(&tried)?);
-        check_type::<T>(&header, &tried)?;
-        check_shape(&header, &shape, &tried)?;
-        if let Some(length) = length {
-            check_length(&header, length, &tried)?;
-        }
-        self.wait_to_replace()?;
-        self.tracker.cells_written();
-        let all = components(&T::TYPE);
-        let values = Values { layout: &self.layout, storage: &self.storage, components: &all };
-        // SAFETY: these are the components of `T`; recorded work on the array, of which `self` is the only handle, has
-        // run.
-        let saturated = unsafe { values.read(&mut file, header.fortran, header.swapped) };
-        let saturated = saturated.map_err(|e| failed(&tried, &e))?;
-        match file.read(&mut [0]) {
-            Ok(0) => self.saturate(saturated),
-            Ok(_) => Err(Error::new(
-                ErrorKind::Format,
-                tried,
-                "data left over after the last value",
-                "give a file that holds one array",
-            )),
-            Err(e) => Err(failed(&tried, &e)),
-        }
+        let (file, length) = files::open(path, &tried)?;
+        NpyPart::only::<T>(&tried)?;
+        self.read_npy_part(0, &mut BufReader::with_capacity(BUFFER, file), length, &tried)
     }
 
     /// Writes all valid values to a `.npy` file, last axis contiguous, in this machine's byte order. Elements of several
-    /// components of one type take a last axis for them. The file appears whole or not at all.
+    /// components of one type take a last axis for them.
+    ///
+    /// The file appears whole or not at all: it is written beside its destination under another name, which ends in `.tmp`,
+    /// put onto the disk, and renamed. If that fails, what was there before stays. Only a regular file is replaced, by
+    /// a new one with its permissions, and its owner and group where the system allows; lists of access rights and other names
+    /// of the file (hard links) are not kept. Symbolic links are followed, and stay. What a killed program left of a save
+    /// to the same file is removed by the next one on the same machine; not where the file system has no locks.
     ///
     /// # Errors
-    /// A file that cannot be written, elements of components of several types, or failed work that the values need.
+    /// A destination that is no regular file, as a folder, a device or a pipe; one that may not be written; no room for the new file beside the
+    /// old one; elements of components of several types; failed work that the values need.
     pub fn save_npy(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
         let tried = format!("save an array of {} to {}", T::TYPE, path.display());
-        let mut shape = self.shape().to_vec();
-        shape.extend(trailing::<T>(&tried)?);
-        let all = components(&T::TYPE);
+        NpyPart::only::<T>(&tried)?;
         self.wait_to_read()?;
-        write_whole(path, &tried, |file| self.write_components(&all, shape, file).map_err(|e| failed(&tried, &e)))
+        write_whole(path, &tried, |file| self.write_npy_part(0, file, &tried))
     }
 
-    /// Writes some components, all of one type, as the contents of a `.npy` file of that shape.
-    pub(super) fn write_components(
+    /// Writes the contents of one of the array's `.npy` files.
+    pub(super) fn write_npy_part(&self, part: usize, file: &mut dyn Write, tried: &str) -> Result<(), Error> {
+        let part = NpyPart::number::<T>(part, tried)?;
+        self.wait_to_read()?;
+        let values = Values { layout: &self.layout, storage: &self.storage, components: &part.components };
+        let header = Header::native(part.scalar, part.shape(&self.shape()));
+        // SAFETY: these are components of `T`; recorded work on the array has run, and none can be recorded while `self` is
+        // borrowed.
+        let written = header.write(file).and_then(|()| unsafe { values.write(file) });
+        written.map_err(|e| writing_failed(tried, &e))
+    }
+
+    /// Checks that `length` bytes that start with these can be one of the array's `.npy` files.
+    pub(super) fn check_npy_part(
         &self,
-        components: &[Component],
-        shape: Vec<usize>,
-        file: &mut dyn Write,
-    ) -> io::Result<()> {
-        let Some(first) = components.first() else { return Ok(()) };
-        Header::native(first.scalar, shape).write(file)?;
-        let values = Values { layout: &self.layout, storage: &self.storage, components };
-        // SAFETY: these are components of `T`; the caller has waited for recorded work, and none can be recorded while
-        // `self` is borrowed.
-        unsafe { values.write(file) }
-    }
-
-    /// Sets some components, all of one type, from the contents of a `.npy` file, whose header was checked.
-    pub(super) fn read_components(
-        &mut self,
-        components: &[Component],
-        mut file: impl Read,
+        part: usize,
+        file: &mut dyn Read,
+        length: u64,
         tried: &str,
     ) -> Result<(), Error> {
-        let (header, _) = Header::read(&mut file).map_err(|e| header_failed(tried, e))?;
-        let values = Values { layout: &self.layout, storage: &self.storage, components };
-        // SAFETY: these are components of `T`; the caller has waited for recorded work.
-        let saturated = unsafe { values.read(&mut file, header.fortran, header.swapped) };
-        self.saturate(saturated.map_err(|e| failed(tried, &e))?)
+        self.checked_header(part, file, length, tried).map(|_| ())
+    }
+
+    /// One of the array's `.npy` files, and its header, if `length` bytes that start with these can be that file.
+    fn checked_header(
+        &self,
+        part: usize,
+        mut file: &mut dyn Read,
+        length: u64,
+        tried: &str,
+    ) -> Result<(NpyPart, Header), Error> {
+        let part = NpyPart::number::<T>(part, tried)?;
+        let (header, data) = Header::read(&mut file).map_err(|e| header_failed(tried, e))?;
+        part.check_type(&header, tried)?;
+        let shape = part.shape(&self.shape());
+        if header.shape != shape {
+            return Err(Error::new(
+                ErrorKind::Format,
+                tried,
+                format!("the shape {:?}", header.shape),
+                format!("give a file of shape {shape:?}, or build an array of the file's shape"),
+            ));
+        }
+        check_length(&header, length.saturating_sub(data), tried)?;
+        Ok((part, header))
+    }
+
+    /// Sets values from one of the array's `.npy` files, of `length` bytes.
+    pub(super) fn read_npy_part(
+        &mut self,
+        part: usize,
+        file: &mut dyn Read,
+        length: u64,
+        tried: &str,
+    ) -> Result<(), Error> {
+        let (part, header) = self.checked_header(part, file, length, tried)?;
+        self.make_way()?;
+        let values = Values { layout: &self.layout, storage: &self.storage, components: &part.components };
+        // SAFETY: these are components of `T`; recorded work on the array, of which `self` is the only handle, has
+        // run.
+        let saturated = unsafe { values.read(file, header.fortran, header.swapped) };
+        self.saturate(saturated.map_err(|e| reading_failed(tried, &e))?)
+    }
+
+    /// Waits until the host may replace all values, and says that it does.
+    pub(super) fn make_way(&mut self) -> Result<(), Error> {
+        self.wait_to_replace()?;
+        self.tracker.cells_written();
+        Ok(())
     }
 }
 
-/// Checks that a `.npy` file of `length` bytes holds these components of these shape.
-pub(super) fn check_components(
-    components: &[Component],
-    shape: &[usize],
-    file: &mut impl Read,
-    length: u64,
-    tried: &str,
-) -> Result<(), Error> {
-    let (header, before) = Header::read(file).map_err(|e| header_failed(tried, e))?;
-    if let Some(component) = components.iter().find(|c| c.scalar != header.scalar) {
-        return Err(wrong_type(tried, &header, component.scalar.name()));
-    }
-    check_shape(&header, shape, tried)?;
-    check_length(&header, length.saturating_sub(before), tried)
+/// What one of an array's `.npy` files holds: components that are all of one type.
+#[derive(Debug)]
+pub(super) struct NpyPart {
+    components: Vec<Component>,
+    scalar: ScalarType,
+    /// They are a last axis of its shape.
+    axis: bool,
 }
 
-/// Opens a file: its header, its data, and the length of the data in bytes where that is known.
-fn open(path: &Path) -> Result<(Header, impl Read, Option<u64>), Error> {
-    let tried = format!("open {}", path.display());
-    let file = File::open(path).map_err(|e| failed(&tried, &e))?;
-    let length = file.metadata().ok().filter(|m| m.is_file()).map(|m| m.len());
-    let mut file = BufReader::with_capacity(BUFFER, file);
-    let (header, before) = Header::read(&mut file).map_err(|e| header_failed(&tried, e))?;
-    Ok((header, file, length.map(|length| length.saturating_sub(before))))
-}
-
-/// The axis that a file has for the components of an element: none for a scalar.
-fn trailing<T: Element>(tried: &str) -> Result<Vec<usize>, Error> {
-    if let ElementType::Scalar(_) = T::TYPE {
-        return Ok(Vec::new());
+impl NpyPart {
+    /// The files of an array: one, or one a component where these are of several types.
+    pub(super) fn all<T: Element>() -> Vec<NpyPart> {
+        let all = components(&T::TYPE);
+        let Some(Component { scalar, .. }) = all.first().copied() else { return Vec::new() };
+        if all.iter().all(|c| c.scalar == scalar) {
+            return vec![NpyPart { components: all, scalar, axis: !matches!(T::TYPE, ElementType::Scalar(_)) }];
+        }
+        all.into_iter().map(|c| NpyPart { components: vec![c], scalar: c.scalar, axis: false }).collect()
     }
-    let types = T::TYPE.component_types();
-    match types.first() {
-        Some(first) if types.iter().all(|ty| ty == first) => Ok(vec![types.len()]),
-        _ => Err(Error::new(
-            ErrorKind::Format,
-            tried,
-            format!("the element {}, whose components are not all of one type", T::TYPE),
-            "use `save` and `restore`, which keep each component apart",
-        )),
-    }
-}
 
-fn check_type<T: Element>(header: &Header, tried: &str) -> Result<(), Error> {
-    match T::TYPE.component_types().first() {
-        Some(scalar) if *scalar != header.scalar => Err(wrong_type(tried, header, scalar.name())),
-        _ => Ok(()),
+    fn number<T: Element>(part: usize, tried: &str) -> Result<NpyPart, Error> {
+        Self::all::<T>().into_iter().nth(part).ok_or_else(|| {
+            let found = format!("no component {part} of {}", T::TYPE);
+            Error::new(ErrorKind::Argument, tried, found, "use elements that have components")
+        })
     }
-}
 
-fn wrong_type(tried: &str, header: &Header, wanted: &str) -> Error {
-    Error::new(
-        ErrorKind::Format,
-        tried,
-        format!("values of type {}", header.scalar.name()),
-        format!("give a file of {wanted}, or use an array of that type"),
-    )
-}
-
-fn check_shape(header: &Header, shape: &[usize], tried: &str) -> Result<(), Error> {
-    if header.shape == shape {
-        return Ok(());
+    /// The one file of an array.
+    fn only<T: Element>(tried: &str) -> Result<NpyPart, Error> {
+        let mut all = Self::all::<T>();
+        match (all.pop(), all.is_empty()) {
+            (Some(part), true) => Ok(part),
+            (Some(_), false) => Err(Error::new(
+                ErrorKind::Format,
+                tried,
+                format!("the element {}, whose components are not all of one type", T::TYPE),
+                "use `save` and `restore`, which keep each component apart",
+            )),
+            (None, _) => Self::number::<T>(0, tried),
+        }
     }
-    Err(Error::new(
-        ErrorKind::Format,
-        tried,
-        format!("the shape {:?}", header.shape),
-        format!("give a file of shape {shape:?}, or build an array of the file's shape"),
-    ))
+
+    /// The shape of the file of an array with so many cells.
+    fn shape(&self, cells: &[usize]) -> Vec<usize> {
+        let mut shape = cells.to_vec();
+        shape.extend(self.axis.then_some(self.components.len()));
+        shape
+    }
+
+    fn check_type(&self, header: &Header, tried: &str) -> Result<(), Error> {
+        if header.scalar == self.scalar {
+            return Ok(());
+        }
+        let found = format!("values of type {}", header.scalar.name());
+        let advice = format!("give a file of {}, or use an array of that type", self.scalar.name());
+        Err(Error::new(ErrorKind::Format, tried, found, advice))
+    }
 }
 
 /// Checks that as many bytes as the header says follow it.
 fn check_length(header: &Header, length: u64, tried: &str) -> Result<(), Error> {
-    match header.data_bytes() {
-        Some(bytes) if bytes == length => Ok(()),
-        bytes => Err(Error::new(
-            ErrorKind::Format,
-            tried,
-            format!(
-                "{length} bytes of data where the header says {}",
-                bytes.map_or("too many".into(), |b| b.to_string())
-            ),
-            "give a whole file that holds one array",
-        )),
-    }
-}
-
-/// The error of a failed system call, or of a file cut short.
-pub(super) fn failed(tried: &str, e: &io::Error) -> Error {
-    match e.kind() {
-        io::ErrorKind::UnexpectedEof => {
-            Error::new(ErrorKind::Format, tried, "a file that ends before its last value", "give a whole file")
+    let found = match header.data_bytes() {
+        Some(bytes) if bytes == length => return Ok(()),
+        Some(bytes) if bytes < length => {
+            format!("{length} bytes of data where the header says {bytes}: {} left over", length - bytes)
         }
-        io::ErrorKind::InvalidData => Error::new(ErrorKind::Format, tried, e.to_string(), "give a whole file"),
-        _ => Error::new(ErrorKind::Io, tried, e.to_string(), "check the path, its permissions and the space left"),
-    }
+        Some(bytes) => format!("{length} bytes of data where the header says {bytes}: {} are missing", bytes - length),
+        None => format!(
+            "{length} bytes of data where the header says {} values, more than any file holds",
+            header.shape.iter().map(usize::to_string).collect::<Vec<_>>().join(" x ")
+        ),
+    };
+    Err(Error::new(ErrorKind::Format, tried, found, "give a whole file that holds one array"))
 }
 
 fn header_failed(tried: &str, e: HeaderError) -> Error {
     match e {
-        HeaderError::Io(e) => failed(tried, &e),
+        HeaderError::Io(e) => reading_failed(tried, &e),
         HeaderError::Format(found, advice) => Error::new(ErrorKind::Format, tried, found, advice),
-    }
-}
-
-/// Writes a file under another name first, so that it appears whole or not at all.
-pub(super) fn write_whole(
-    path: &Path,
-    tried: &str,
-    write: impl FnOnce(&mut BufWriter<File>) -> Result<(), Error>,
-) -> Result<(), Error> {
-    let part = Part::beside(path);
-    let io = |e: io::Error| failed(tried, &e);
-    let mut file = BufWriter::with_capacity(BUFFER, File::create_new(&part.path).map_err(io)?);
-    write(&mut file)?;
-    let file = file.into_inner().map_err(|e| failed(tried, e.error()))?;
-    file.sync_all().map_err(io)?;
-    drop(file);
-    fs::rename(&part.path, path).map_err(io)
-}
-
-/// A file being written, removed if that fails.
-struct Part {
-    path: PathBuf,
-}
-
-impl Part {
-    fn beside(path: &Path) -> Part {
-        use std::sync::atomic::{AtomicU32, Ordering};
-        static PARTS: AtomicU32 = AtomicU32::new(0);
-        let mut name = path.file_name().unwrap_or_default().to_os_string();
-        name.push(format!(".{}.{}.tmp", std::process::id(), PARTS.fetch_add(1, Ordering::Relaxed)));
-        Part { path: path.with_file_name(name) }
-    }
-}
-
-impl Drop for Part {
-    fn drop(&mut self) {
-        // After the rename there is nothing left to remove.
-        let _ = fs::remove_file(&self.path);
     }
 }

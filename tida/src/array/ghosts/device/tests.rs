@@ -286,7 +286,6 @@ proptest! {
         check::<[f64; 3], 2>(&case, [0.5, f64::INFINITY, -1.0]);
         check::<Mixed, 3>(&case, Mixed { flag: 9, speed: [-0.5, 7.0], mass: 1e300, mark: -9 });
         check::<[[bool; 2]; 2], 2>(&case, [[true, false], [false, true]]);
-        check::<[u8; 0], 2>(&case, []);
     }
 }
 
