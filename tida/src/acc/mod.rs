@@ -13,12 +13,12 @@ mod fuse;
 mod hybrid;
 pub(crate) mod node;
 mod place;
+pub(crate) mod settings;
 pub(crate) mod sweep;
 pub(crate) mod timeline;
 mod tracker;
 mod wait;
 
-pub(crate) use builder::bytes_from;
 pub use builder::{Device, Fuse, TileAccBuilder};
 pub use timeline::{Busy, Span, SpanKind, Stats, Timeline};
 pub(crate) use tracker::{BoxTouch, Side, Touch, Tracker};
@@ -58,11 +58,12 @@ impl Drop for Handle {
 
 impl TileAcc {
     /// An accelerator on the best device there is: what the environment variable `TIDA_DEVICE` names (`auto`, `cpu`,
-    /// `cuda`, `opencl`, `sim`), else a CUDA device, else a GPU by OpenCL, else the CPU. Falling back to the CPU is
+    /// `cuda`, `opencl`, `sim`, `hybrid`), else a CUDA device, else a GPU by OpenCL, else the CPU. Falling back to the CPU is
     /// said once, by a `tracing` event; a device that is named is never replaced by another.
     ///
     /// # Errors
-    /// `TIDA_DEVICE` names no device, or one that is not there.
+    /// `TIDA_DEVICE` names no device, or one that is not there; so may `TIDA_CUDA_DEVICE` and `TIDA_OPENCL_DEVICE`. Another
+    /// variable is not understood.
     pub fn auto() -> Result<TileAcc, Error> {
         TileAcc::builder().build()
     }
