@@ -177,7 +177,7 @@ fn arrays_that_cannot_be() {
 #[ignore = "runs as a child"]
 fn child_builds() {
     match TileAcc::auto() {
-        Ok(acc) => println!("<built on {}, {} threads>", acc.device().name(), acc.threads()),
+        Ok(acc) => println!("<built on {}, {} threads: {acc}>", acc.device().name(), acc.threads()),
         Err(error) => println!("<{:?} {error}>", error.kind()),
     }
 }
@@ -268,4 +268,33 @@ fn a_named_device_that_is_not_there() {
         let wanted = format!("TIDA_OPENCL_DEVICE={} names; found the devices 0: ", value.to_string_lossy());
         assert!(said.starts_with("Argument ") && said.contains(&wanted), "{value:?}: {said}");
     }
+}
+
+#[test]
+fn an_accelerator_says_what_it_runs_on_and_why_not_on_more() {
+    let said = |device: &str| {
+        let said = said_with(&[("TIDA_DEVICE", OsStr::new(device)), ("RAYON_NUM_THREADS", OsStr::new("3"))]);
+        assert!(!said.contains('\n'), "{said}");
+        said
+    };
+    let cpu = said("cpu");
+    let cpu = cpu.strip_prefix("built on cpu, 3 threads: ").unwrap();
+    // Nothing else was looked for.
+    assert!(cpu.starts_with("CPU, 3 threads, ") && !cpu.contains('('), "{cpu}");
+    assert_eq!(said("sim"), "built on sim, 3 threads: a simulated device, 1 GiB of 1 GiB free, 3 threads beside it");
+    let auto = said("auto");
+    if auto.starts_with("built on cpu, ") {
+        assert!(auto.contains(&format!("{cpu} (no CUDA: tried to ")), "{auto}");
+        assert!(auto.contains("; no OpenCL GPU: tried to find an OpenCL ") && auto.ends_with(')'), "{auto}");
+        let hybrid = said("hybrid");
+        assert_eq!(hybrid, auto);
+    } else {
+        assert!(auto.ends_with("3 threads beside it") || auto.contains("(no CUDA: tried to "), "{auto}");
+    }
+    let opencl = said("opencl");
+    assert!(opencl.starts_with("Device ") || opencl.contains(" of memory, 3 threads beside it"), "{opencl}");
+    let builder = on(Device::Hybrid).threads(1).simulate(SimDevice::new().memory(3 << 19));
+    let both = builder.build().unwrap().to_string();
+    let start = cpu.replace("3 threads", "1 thread");
+    assert_eq!(both, format!("{start}, and at once a simulated device, 1.5 MiB of 1.5 MiB free"));
 }

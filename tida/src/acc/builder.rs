@@ -6,6 +6,7 @@ use std::time::Duration;
 use tida_kernels::plan::Math;
 
 use super::chain::Host;
+use super::describe::Missed;
 use super::device::{DeviceCore, Opened};
 use super::driver::{Core, PATIENCE};
 use super::timeline::Recorder;
@@ -85,28 +86,47 @@ fn simulated(device: SimDevice) -> Result<Arc<Opened>, Error> {
     Ok(Arc::new(Opened::new(sim::open(device)?)))
 }
 
+/// What there is to run on.
+struct Found {
+    device: Device,
+    /// Nothing is opened for the host.
+    opened: Option<Arc<Opened>>,
+    /// Better ones that were looked for.
+    missed: Vec<Missed>,
+}
+
 /// The best device there is: a CUDA device, else a GPU by OpenCL, else the host. What was not found is said once.
 ///
 /// # Errors
 /// [`ErrorKind::Argument`]: a device that the environment names, and that is not among those there: it is not replaced by another.
-fn best(timeline: bool) -> Result<(Device, Option<Arc<Opened>>), Error> {
+fn best(timeline: bool) -> Result<Found, Error> {
     static SAID: Once = Once::new();
-    let cuda = match Device::Cuda.open(timeline) {
-        Ok(opened) => return Ok((Device::Cuda, opened)),
-        Err(error) if error.kind() == ErrorKind::Argument => return Err(error),
-        Err(error) => error,
+    let cuda = || Device::Cuda.open(timeline);
+    let opencl = || match timeline {
+        false => Opened::find("opencl gpu", || opencl::open(false)).map(Some),
+        true => Opened::find("opencl gpu with times", || opencl::open_timed(false)).map(Some),
     };
-    let opencl = match timeline {
-        false => Opened::find("opencl gpu", || opencl::open(false)),
-        true => Opened::find("opencl gpu with times", || opencl::open_timed(false)),
-    };
-    let opencl = match opencl {
-        Ok(opened) => return Ok((Device::OpenCl, Some(opened))),
-        Err(error) if error.kind() == ErrorKind::Argument => return Err(error),
-        Err(error) => error,
-    };
-    SAID.call_once(|| tracing::info!(%cuda, %opencl, "no GPU: kernels run on the CPU"));
-    Ok((Device::Cpu, None))
+    let found = best_of([("CUDA", Device::Cuda, &cuda), ("OpenCL GPU", Device::OpenCl, &opencl)])?;
+    if let (Device::Cpu, [cuda, opencl]) = (found.device, &found.missed[..]) {
+        SAID.call_once(|| tracing::info!(cuda = %cuda.why, opencl = %opencl.why, "no GPU: kernels run on the CPU"));
+    }
+    Ok(found)
+}
+
+/// What opens a device.
+type Open<'a> = &'a dyn Fn() -> Result<Option<Arc<Opened>>, Error>;
+
+/// The first of these that opens, else the host.
+fn best_of(all: [(&'static str, Device, Open<'_>); 2]) -> Result<Found, Error> {
+    let mut missed = Vec::new();
+    for (what, device, open) in all {
+        match open() {
+            Ok(opened) => return Ok(Found { device, opened, missed }),
+            Err(error) if error.kind() == ErrorKind::Argument => return Err(error),
+            Err(why) => missed.push(Missed { what, why }),
+        }
+    }
+    Ok(Found { device: Device::Cpu, opened: None, missed })
 }
 
 /// Builds a [`TileAcc`].
@@ -291,8 +311,9 @@ impl TileAccBuilder {
             None if hybrid => settings::device()?.filter(|device| *device != Device::Hybrid),
             _ => asked,
         };
-        let (device, opened) = match asked.map(|device| (device, self.simulated)) {
-            Some((Device::Sim, Some(spec))) => (Device::Sim, Some(simulated(spec)?)),
+        let asked_for = |device, opened| Found { device, opened, missed: Vec::new() };
+        let Found { device, opened, missed } = match asked.map(|device| (device, self.simulated)) {
+            Some((Device::Sim, Some(spec))) => asked_for(Device::Sim, Some(simulated(spec)?)),
             Some((device, Some(_))) => {
                 return Err(Error::new(
                     ErrorKind::Argument,
@@ -301,7 +322,7 @@ impl TileAccBuilder {
                     "leave one of `simulate` and `device` out",
                 ));
             }
-            Some((device, None)) => (device, device.open(self.timeline)?),
+            Some((device, None)) => asked_for(device, device.open(self.timeline)?),
             None => best(self.timeline)?,
         };
         let core = opened.map(|opened| {
@@ -320,6 +341,31 @@ impl TileAccBuilder {
         // Loops on both sides bring parts of arrays there and back.
         let stream_from = if hybrid { u64::MAX } else { self.stream_from.unwrap_or(STREAM_FROM) };
         let core = Core::start(threads, waits, stream_from, core, Host::new(caches), timeline)?;
-        Ok(TileAcc { handle: Arc::new(Handle { core, device, hybrid }) })
+        Ok(TileAcc { handle: Arc::new(Handle { core, device, hybrid, missed }) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_device_that_opens_is_taken_and_others_leave_their_reasons() {
+        let there: Open<'_> = &|| Device::Sim.open(false);
+        let error = |kind| Error::new(kind, "open it", "nothing", "buy one");
+        let gone: Open<'_> = &|| Err(error(ErrorKind::Device));
+        let wrong: Open<'_> = &|| Err(error(ErrorKind::Argument));
+        let never: Open<'_> = &|| panic!("it is not asked for");
+        let of = |cuda, opencl| {
+            let found = best_of([("CUDA", Device::Cuda, cuda), ("OpenCL GPU", Device::OpenCl, opencl)])?;
+            let missed: Vec<_> = found.missed.iter().map(|missed| missed.what).collect();
+            Ok::<_, Error>((found.device, found.opened.is_some(), missed.join(", ")))
+        };
+        assert_eq!(of(there, never).unwrap(), (Device::Cuda, true, String::new()));
+        assert_eq!(of(gone, there).unwrap(), (Device::OpenCl, true, "CUDA".into()));
+        assert_eq!(of(gone, gone).unwrap(), (Device::Cpu, false, "CUDA, OpenCL GPU".into()));
+        // What was named by hand is not replaced.
+        assert_eq!(of(wrong, never).unwrap_err().kind(), ErrorKind::Argument);
+        assert_eq!(of(gone, wrong).unwrap_err().kind(), ErrorKind::Argument);
     }
 }
