@@ -158,7 +158,7 @@ pub enum Fuse {
     Auto,
     /// One.
     Off,
-    /// So many, at most, and an odd number of them: the last one is left in the array that the first one did not read.
+    /// So many, 1 to 31, at most, and an odd number of them: the last one is left in the array that the first one did not read.
     Steps(u32),
 }
 

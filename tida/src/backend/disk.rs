@@ -101,7 +101,7 @@ fn header(content: &[u8]) -> [u8; HEADER] {
     header
 }
 
-/// Most bytes of a file: several hundred times what the largest kernels take, and little beside a program's arrays.
+/// Most bytes of a file: hundreds of times what a large kernel takes, and little beside a program's arrays.
 const MOST: u64 = 64 << 20;
 
 fn name(key: Key) -> String {
