@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use tida::Explanation;
 use tida::prelude::*;
 use tida_suite::Result;
+use tida_suite::setup::say_where;
 
 fn main() -> ExitCode {
     tida_suite::exit(run())
@@ -16,6 +17,7 @@ fn main() -> ExitCode {
 fn run() -> Result<()> {
     let wanted = std::env::args().nth(1);
     let acc = TileAcc::auto()?;
+    say_where("explain", &acc);
     let all = [
         ("heat", heat(&acc)?),
         ("heat in 2-D", heat_2d(&acc)?),

@@ -114,7 +114,7 @@ pub fn first_calls(bench: &Bench, output: &mut Output) -> Result<()> {
 fn in_new_process(device: Device, caches: &std::path::Path) -> Result<FirstCall> {
     let output = Command::new(std::env::current_exe()?)
         .args(["--first-call", "--device", device.name()])
-        .env("TIDA_CACHE_DIR", caches)
+        .env("TIDA_CACHE_DIR", caches.join("tida"))
         // The drivers' own caches would hide what compiling costs.
         .env("CUDA_CACHE_PATH", caches.join("cuda"))
         .env("POCL_CACHE_DIR", caches.join("pocl"))

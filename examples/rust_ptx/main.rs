@@ -8,6 +8,7 @@ use std::time::Instant;
 use tida::compute::{PtxKernel, PtxParam};
 use tida::prelude::*;
 use tida_suite::Result;
+use tida_suite::setup::say_where;
 
 /// Compiled by `build.sh`.
 const PTX: &str = include_str!("heat.ptx");
@@ -21,6 +22,7 @@ fn main() -> ExitCode {
 
 fn run() -> Result<()> {
     let acc = TileAcc::builder().device(Device::Cuda).build()?;
+    say_where("rust_ptx", &acc);
     let mut u =
         TileArray::<f64, 3>::builder([SIZE; 3]).regions([3, 1, 1]).ghost(1).boundary(Boundary::Periodic).build(&acc)?;
     u.fill(|[k, j, i]| ((k * 7919 + j * 104_729 + i * 1_299_709) % 1000) as f64 / 1000.0)?;

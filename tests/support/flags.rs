@@ -119,7 +119,7 @@ pub struct Flags {
     /// Steps that may be recorded ahead of the work
     #[arg(long, value_name = "STEPS", value_parser = clap::value_parser!(u64).range(1..))]
     pub lookahead: Option<u64>,
-    /// Threads [default: one a core]
+    /// Threads: at most 1024, or four a core if that is more [default: one a core]
     #[arg(long, value_name = "T", value_parser = clap::value_parser!(u64).range(1..))]
     pub threads: Option<u64>,
     /// Compare the result with plain loops (also done if no flag at all is given)
@@ -261,7 +261,7 @@ impl Example {
             Some(Cut::Each(counts)) => per_axis(name, "--regions", counts, dims)?,
         };
         let tile = match &flags.tile {
-            None => shape.iter().map(|cells| cells + 1).collect(),
+            None => shape.iter().map(|cells| cells.saturating_add(1)).collect(),
             Some(Product(cells)) => per_axis(name, "--tile", cells, dims)?,
         };
         let steps = flags.steps.unwrap_or(self.steps);
@@ -378,6 +378,8 @@ mod tests {
         assert_eq!(chrome, Some(TimelineFile::Chrome("a/t.json".into())));
 
         assert_eq!(check(&ALL, "x --regions 2x3x4")?.regions, [2, 3, 4]);
+        // What is too large, the array says.
+        assert_eq!(check(&ALL, "x --size 18446744073709551615 --dims 1")?.tile, [usize::MAX]);
         Ok(())
     }
 
@@ -392,6 +394,7 @@ mod tests {
         says(&ALL, "x --tile 8", "1 numbers for 3 axes");
         says(&ALL, "x --regions 0", "whole numbers above 0");
         says(&ALL, "x --size 0", "0 is not in 1..");
+        says(&ALL, "x --threads 0", "0 is not in 1..");
         says(&ALL, "x --timeline t.png", "end the name in .svg");
         says(&ALL, "x --input /nonexistent/u.npy", "tried to read the shape of /nonexistent/u.npy");
     }

@@ -73,8 +73,14 @@ impl Edge {
     }
 }
 
+/// Says on standard error what a program runs on: a line of its own, whatever else it prints.
+pub fn say_where(program: &str, acc: &TileAcc) {
+    eprintln!("{program} runs on {acc}");
+}
+
 impl Settings {
-    /// The accelerator that the flags ask for. A step records `sweeps` sweeps.
+    /// The accelerator that the flags ask for. A step records `sweeps` sweeps. A line on standard error says what it runs on,
+    /// and with `--device auto` why not on more.
     pub fn accelerator(&self, sweeps: usize) -> Result<TileAcc> {
         let flags = &self.flags;
         let mut builder = TileAcc::builder();
@@ -95,7 +101,9 @@ impl Settings {
         if let Some(bytes) = flags.memory_limit {
             builder = builder.memory_limit(bytes);
         }
-        Ok(builder.timeline(flags.timeline.is_some()).build()?)
+        let acc = builder.timeline(flags.timeline.is_some()).build()?;
+        say_where(self.example.name, &acc);
+        Ok(acc)
     }
 
     /// Builds arrays of the size, cuts and ghosts of the settings.

@@ -111,7 +111,7 @@ proptest! {
         shape in [4usize..24, 4usize..8, 4usize..30],
         regions in [1usize..4, 1usize..3, 1usize..2],
         (periodic, steps) in (any::<bool>(), 1usize..4),
-        march in proptest::option::of(0usize..12),
+        march in proptest::option::of(1usize..12),
     ) {
         let regions = std::array::from_fn(|d| regions[d].min(shape[d] / 2).max(1));
         check(&Case { shape, regions, periodic, steps, march, planes: None });

@@ -106,7 +106,41 @@ pub fn examples() -> Result<()> {
         timelines(device)?;
     }
     hybrid()?;
+    says_where()?;
     whole_gallery("hybrid", "opencl")
+}
+
+/// That a run says in one line on standard error what it runs on, and where the best was asked for, why not on more; and that
+/// what it is told beside that is checked.
+fn says_where() -> Result<()> {
+    let run = |words: &str| -> Result<(bool, String, String)> {
+        let mut program = Command::new(target().join("debug/examples/heat"));
+        program.args("--dims 1 --size 8 --steps 1 --json".split_whitespace()).args(words.split_whitespace());
+        program.env_remove("TIDA_DEVICE");
+        let output = program.output().map_err(|e| format!("tried to run heat; found: {e}"))?;
+        let [out, err] = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+        Ok((output.status.success(), out, err))
+    };
+    let wrong = |words: &str, said: &str| Err(format!("heat {words} does not say what it should, but: {said}"));
+    for (words, start, fallback) in
+        [("--device cpu", "heat runs on CPU, ", false), ("--device sim", "heat runs on a simulated device, ", false)]
+            .into_iter()
+            .chain([("--device auto", "heat runs on ", true)])
+    {
+        let (_, out, err) = run(words)?;
+        let on_cpu = err.starts_with("heat runs on CPU, ");
+        let reason = !fallback || !on_cpu || err.contains(" (no CUDA: tried to ");
+        if err.lines().count() != 1 || !err.starts_with(start) || !reason || !out.starts_with('{') {
+            return wrong(words, &(err + &out));
+        }
+    }
+    let words = "--device cpu --threads 1099511627776";
+    let (well, _, err) = run(words)?;
+    if well || !err.contains("`threads`") || !err.contains("found 1099511627776;") {
+        return wrong(words, &err);
+    }
+    println!("   heat says what it runs on");
+    Ok(())
 }
 
 /// The gallery as one run on a device: a report of each program. On PoCL, which compiles for most of the time, one process

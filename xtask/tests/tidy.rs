@@ -128,3 +128,74 @@ fn the_code_map_names_every_module() {
     }
     none_of(problems);
 }
+
+/// The name of each variable of tida's that stands in a text, with what stands before it.
+fn variables(text: &str) -> impl Iterator<Item = (Option<char>, &str)> {
+    text.match_indices("TIDA_").filter_map(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let long = text[at..].find(|c: char| !(c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_'));
+        let name = &text[at..long.map_or(text.len(), |long| at + long)];
+        let part_of_a_word = before.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_');
+        (!part_of_a_word && name.len() > "TIDA_".len()).then_some((before, name))
+    })
+}
+
+/// What the first cells of a page's tables name, above this heading and below it.
+fn tables<'a>(page: &'a str, heading: &str) -> [Vec<&'a str>; 2] {
+    let (above, below) = page.split_once(heading).unwrap();
+    [above, below].map(|part| {
+        let rows = part.lines().filter_map(|line| line.strip_prefix("| `"));
+        rows.flat_map(|row| variables(row.split(" | ").next().unwrap())).map(|(_, name)| name).collect()
+    })
+}
+
+/// Variables that a source names, with those that its code, without tests, names as a whole string: it reads them.
+fn named_and_read<'a>(path: &str, text: &'a str) -> [Vec<&'a str>; 2] {
+    let library = ["tida/src/", "tida-kernels/src/", "tida-derive/src/"].iter().any(|folder| path.starts_with(folder));
+    let tests = path.ends_with("tests.rs") || path.contains("tests/") || path.ends_with("contract.rs");
+    let whole = |line: &'a str| {
+        variables(line).filter(move |(before, name)| *before == Some('"') && line.contains(&format!("\"{name}\"")))
+    };
+    let read = code(text).flat_map(|(_, line)| whole(line)).map(|(_, name)| name);
+    let read = if library && !tests { read.collect() } else { Vec::new() };
+    [variables(text).map(|(_, name)| name).collect(), read]
+}
+
+#[test]
+fn every_variable_is_in_the_tables() {
+    const PAGE: &str = "docs/ENVIRONMENT.md";
+    let page = std::fs::read_to_string(root().join(PAGE)).unwrap();
+    let [library, others] = tables(&page, "## What tests, benches and tools read");
+    let (mut problems, mut read_somewhere) = (Vec::new(), Vec::new());
+    // A name that ends in a line is the start of several.
+    let is_other = |name: &&&str| others.iter().any(|o| o == *name || o.ends_with('_') && name.starts_with(o));
+    let this = |(path, _): &(String, String)| !path.ends_with("tests/tidy.rs");
+    let sources: Vec<_> = files("rs").into_iter().filter(this).chain(files("sh")).collect();
+    for (path, text) in &sources {
+        let [named, read] = named_and_read(path, text);
+        let unknown = named.iter().filter(|name| !library.contains(name) && !is_other(name));
+        problems.extend(unknown.map(|name| format!("{path}: {PAGE} does not list {name}")));
+        let misplaced = read.iter().filter(|name| is_other(name));
+        problems
+            .extend(misplaced.map(|name| format!("{path}: the library reads {name}, which {PAGE} has among others")));
+        read_somewhere.extend(read);
+    }
+    let stale = library.iter().filter(|name| !read_somewhere.contains(name));
+    problems.extend(stale.map(|name| format!("{PAGE}: the library does not read {name}")));
+    let stale = others.iter().filter(|name| !sources.iter().any(|(_, text)| text.contains(*name)));
+    problems.extend(stale.map(|name| format!("{PAGE}: nothing reads {name}")));
+    none_of(problems);
+}
+
+#[test]
+fn variables_are_found_where_they_are_read() {
+    let text =
+        "//! `TIDA_A`\nread(\"TIDA_B\"); say(\"TIDA_C is bad\"); __TIDA_D; TIDA_\n#[cfg(test)]\nread(\"TIDA_E\");";
+    let [named, read] = named_and_read("tida/src/lib.rs", text);
+    assert_eq!(named, ["TIDA_A", "TIDA_B", "TIDA_C", "TIDA_E"]);
+    assert_eq!(read, ["TIDA_B"]);
+    assert!(named_and_read("tida/src/backend/contract.rs", text)[1].is_empty());
+    assert!(named_and_read("xtask/src/main.rs", text)[1].is_empty());
+    let page = "| variable | |\n| `TIDA_A`, `TIDA_B` | as `TIDA_C` |\n## Others\n| `TIDA_D` | |\n";
+    assert_eq!(tables(page, "## Others"), [vec!["TIDA_A", "TIDA_B"], vec!["TIDA_D"]]);
+}

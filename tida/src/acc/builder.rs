@@ -4,17 +4,16 @@ use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use tida_kernels::plan::Math;
-use tida_kernels::plan::fuse::Asked;
 
 use super::chain::Host;
+use super::describe::Missed;
 use super::device::{DeviceCore, Opened};
 use super::driver::{Core, PATIENCE};
 use super::timeline::Recorder;
-use super::{Handle, TileAcc};
+use super::{Handle, TileAcc, settings};
 use crate::backend::cpu::Caches;
 use crate::backend::sim::{self, SimDevice};
 use crate::backend::{cuda, opencl};
-use crate::compute::registers::Without;
 use crate::error::{Error, ErrorKind};
 
 /// Where work runs.
@@ -56,7 +55,7 @@ impl Device {
     }
 
     /// The device of that name.
-    fn from_name(name: &str) -> Option<Device> {
+    pub(super) fn from_name(name: &str) -> Option<Device> {
         let all = [Device::Cpu, Device::Cuda, Device::OpenCl, Device::Sim, Device::Hybrid];
         all.into_iter().find(|d| d.name() == name)
     }
@@ -64,7 +63,7 @@ impl Device {
     /// Opens it; nothing to open for the host.
     /// With `timeline`, its events can take the time.
     fn open(self, timeline: bool) -> Result<Option<Arc<Opened>>, Error> {
-        let chosen = |variable: &str| std::env::var_os(variable).unwrap_or_default().to_string_lossy().into_owned();
+        let chosen = |variable: &str| settings::text_of(variable).unwrap_or_default();
         match self {
             // Of a hybrid one, the device beside the CPU is opened.
             Device::Cpu | Device::Hybrid => Ok(None),
@@ -87,23 +86,47 @@ fn simulated(device: SimDevice) -> Result<Arc<Opened>, Error> {
     Ok(Arc::new(Opened::new(sim::open(device)?)))
 }
 
+/// What there is to run on.
+struct Found {
+    device: Device,
+    /// Nothing is opened for the host.
+    opened: Option<Arc<Opened>>,
+    /// Better ones that were looked for.
+    missed: Vec<Missed>,
+}
+
 /// The best device there is: a CUDA device, else a GPU by OpenCL, else the host. What was not found is said once.
-fn best(timeline: bool) -> (Device, Option<Arc<Opened>>) {
+///
+/// # Errors
+/// [`ErrorKind::Argument`]: a device that the environment names, and that is not among those there: it is not replaced by another.
+fn best(timeline: bool) -> Result<Found, Error> {
     static SAID: Once = Once::new();
-    let cuda = match Device::Cuda.open(timeline) {
-        Ok(opened) => return (Device::Cuda, opened),
-        Err(error) => error,
+    let cuda = || Device::Cuda.open(timeline);
+    let opencl = || match timeline {
+        false => Opened::find("opencl gpu", || opencl::open(false)).map(Some),
+        true => Opened::find("opencl gpu with times", || opencl::open_timed(false)).map(Some),
     };
-    let opencl = match timeline {
-        false => Opened::find("opencl gpu", || opencl::open(false)),
-        true => Opened::find("opencl gpu with times", || opencl::open_timed(false)),
-    };
-    let opencl = match opencl {
-        Ok(opened) => return (Device::OpenCl, Some(opened)),
-        Err(error) => error,
-    };
-    SAID.call_once(|| tracing::info!(%cuda, %opencl, "no GPU: kernels run on the CPU"));
-    (Device::Cpu, None)
+    let found = best_of([("CUDA", Device::Cuda, &cuda), ("OpenCL GPU", Device::OpenCl, &opencl)])?;
+    if let (Device::Cpu, [cuda, opencl]) = (found.device, &found.missed[..]) {
+        SAID.call_once(|| tracing::info!(cuda = %cuda.why, opencl = %opencl.why, "no GPU: kernels run on the CPU"));
+    }
+    Ok(found)
+}
+
+/// What opens a device.
+type Open<'a> = &'a dyn Fn() -> Result<Option<Arc<Opened>>, Error>;
+
+/// The first of these that opens, else the host.
+fn best_of(all: [(&'static str, Device, Open<'_>); 2]) -> Result<Found, Error> {
+    let mut missed = Vec::new();
+    for (what, device, open) in all {
+        match open() {
+            Ok(opened) => return Ok(Found { device, opened, missed }),
+            Err(error) if error.kind() == ErrorKind::Argument => return Err(error),
+            Err(why) => missed.push(Missed { what, why }),
+        }
+    }
+    Ok(Found { device: Device::Cpu, opened: None, missed })
 }
 
 /// Builds a [`TileAcc`].
@@ -135,7 +158,7 @@ pub enum Fuse {
     Auto,
     /// One.
     Off,
-    /// So many, at most, and an odd number of them: the last one is left in the array that the first one did not read.
+    /// So many, 1 to 31, at most, and an odd number of them: the last one is left in the array that the first one did not read.
     Steps(u32),
 }
 
@@ -160,7 +183,8 @@ impl TileAccBuilder {
         self
     }
 
-    /// Number of threads for native kernels; without it, one for each processor.
+    /// Number of threads for native kernels: 1 to 1024, or to four for each processor where that is more. Without it, what rayon
+    /// chooses: as many as the environment variable `RAYON_NUM_THREADS` says, else one for each processor.
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads);
         self
@@ -205,7 +229,7 @@ impl TileAccBuilder {
         self
     }
 
-    /// Bytes of arrays to keep on the device at most; without it what the environment variable `TIDA_MEMORY_LIMIT` says,
+    /// Bytes of arrays to keep on the device at most, at least 1; without it what the environment variable `TIDA_MEMORY_LIMIT` says,
     /// else what is free there less a reserve. Work on arrays that are larger streams: through windows of
     /// planes where they are cut along their first axis alone, else region by region (TiDA-acc §VI). A limit that is too small
     /// for the planes or regions that one step needs is an error of that work. The CPU has no device memory: there it
@@ -263,28 +287,33 @@ impl TileAccBuilder {
     /// Builds it.
     ///
     /// # Errors
-    /// A device that is not there or not in this build, one that cannot be simulated, no threads, or a look-ahead of 0.
+    /// A device that is not there or not in this build, one that cannot be simulated; a setting that cannot be, by the builder or by
+    /// a variable of the environment, which are looked at whatever the device.
     pub fn build(self) -> Result<TileAcc, Error> {
+        let threads = settings::check_threads(self.threads, |name| std::env::var_os(name))?;
+        let look_ahead = settings::check_look_ahead(self.look_ahead)?;
+        let limit = settings::memory_limit(self.memory_limit)?;
+        let march = settings::march(self.march)?;
+        let tune = settings::tune(self.tune)?;
+        let without = settings::without(self.without)?;
+        let fuse = settings::fuse(self.fuse)?;
+        // Who opens a CUDA device reads them again.
+        settings::cuda_device()?;
+        settings::bytes_from("TIDA_PINNED_LIMIT")?;
         let asked = match (self.device, &self.simulated) {
             (None, Some(_)) => Some(Device::Sim),
-            (None, None) => from_environment()?,
+            (None, None) => settings::device()?,
             (device, _) => device,
         };
         let hybrid = asked == Some(Device::Hybrid);
         let asked = match &self.simulated {
             Some(_) if hybrid => Some(Device::Sim),
-            None if hybrid => from_environment()?.filter(|device| *device != Device::Hybrid),
+            None if hybrid => settings::device()?.filter(|device| *device != Device::Hybrid),
             _ => asked,
         };
-        let argument = |tried: &str, advice: &str| Error::new(ErrorKind::Argument, tried, "0", advice);
-        if self.threads == Some(0) {
-            return Err(argument("start an accelerator's threads", "ask for 1 or more, or leave `threads` out"));
-        }
-        if self.look_ahead == Some(0) {
-            return Err(argument("set the look-ahead", "let at least 1 sweep wait"));
-        }
-        let (device, opened) = match asked.map(|device| (device, self.simulated)) {
-            Some((Device::Sim, Some(spec))) => (Device::Sim, Some(simulated(spec)?)),
+        let asked_for = |device, opened| Found { device, opened, missed: Vec::new() };
+        let Found { device, opened, missed } = match asked.map(|device| (device, self.simulated)) {
+            Some((Device::Sim, Some(spec))) => asked_for(Device::Sim, Some(simulated(spec)?)),
             Some((device, Some(_))) => {
                 return Err(Error::new(
                     ErrorKind::Argument,
@@ -293,24 +322,8 @@ impl TileAccBuilder {
                     "leave one of `simulate` and `device` out",
                 ));
             }
-            Some((device, None)) => (device, device.open(self.timeline)?),
-            None => best(self.timeline),
-        };
-        let limit = match self.memory_limit {
-            Some(bytes) => Some(bytes),
-            None => bytes_from("TIDA_MEMORY_LIMIT")?,
-        };
-        let march = std::env::var_os("TIDA_MARCH").map(|text| text.to_string_lossy().into_owned());
-        let march = self.march.or(march_from(march.as_deref())?);
-        let tune = std::env::var_os("TIDA_TUNE").map(|text| text.to_string_lossy().into_owned());
-        let tune = self.tune.map_or_else(|| tune_from(tune.as_deref()), Ok)?;
-        let named = std::env::var_os("TIDA_PLAN").map(|text| text.to_string_lossy().into_owned());
-        let without = Without::from_list(self.without.or(named).as_deref().unwrap_or_default())?;
-        let fuse = match self.fuse {
-            Some(Fuse::Auto) => Asked::Auto,
-            Some(Fuse::Off) => Asked::Off,
-            Some(Fuse::Steps(steps)) => fuse_from(&steps.to_string())?,
-            None => fuse_from(&std::env::var_os("TIDA_FUSE").unwrap_or_default().to_string_lossy())?,
+            Some((device, None)) => asked_for(device, device.open(self.timeline)?),
+            None => best(self.timeline)?,
         };
         let core = opened.map(|opened| {
             let core = DeviceCore::new(opened, self.math, limit).with_march(march).with_plans_without(without);
@@ -324,94 +337,12 @@ impl TileAccBuilder {
             None => self.timeline.then(|| Arc::new(Recorder::new(None))),
         };
         let caches = self.caches.unwrap_or_else(Caches::of_this_machine);
-        let waits = (self.look_ahead.unwrap_or(LOOK_AHEAD), self.patience.unwrap_or(PATIENCE));
+        let waits = (look_ahead.unwrap_or(LOOK_AHEAD), self.patience.unwrap_or(PATIENCE));
         // Loops on both sides bring parts of arrays there and back.
         let stream_from = if hybrid { u64::MAX } else { self.stream_from.unwrap_or(STREAM_FROM) };
-        let core = Core::start(self.threads, waits, stream_from, core, Host::new(caches), timeline)?;
-        Ok(TileAcc { handle: Arc::new(Handle { core, device, hybrid }) })
+        let core = Core::start(threads, waits, stream_from, core, Host::new(caches), timeline)?;
+        Ok(TileAcc { handle: Arc::new(Handle { core, device, hybrid, missed }) })
     }
-}
-
-/// The bytes that an environment variable names, if it is set.
-///
-/// # Errors
-/// [`ErrorKind::Argument`]: it names something else.
-pub(crate) fn bytes_from(variable: &str) -> Result<Option<u64>, Error> {
-    let Some(text) = std::env::var_os(variable).filter(|text| !text.is_empty()) else { return Ok(None) };
-    let text = text.to_string_lossy();
-    text.parse().map(Some).map_err(|_| {
-        Error::new(
-            ErrorKind::Argument,
-            format!("read the environment variable {variable}"),
-            format!("`{text}`"),
-            "set it to a number of bytes, or unset it",
-        )
-    })
-}
-
-/// The length of a march that the environment variable `TIDA_MARCH` gives, if it is set.
-///
-/// # Errors
-/// [`ErrorKind::Argument`]: it is not a number of cells.
-fn march_from(text: Option<&str>) -> Result<Option<u32>, Error> {
-    let Some(text) = text.filter(|text| !text.is_empty() && *text != "auto") else { return Ok(None) };
-    text.parse().map(Some).map_err(|_| {
-        Error::new(
-            ErrorKind::Argument,
-            "read the environment variable TIDA_MARCH",
-            format!("`{text}`"),
-            "set it to the number of cells that a thread takes along the first axis, to auto, or unset it",
-        )
-    })
-}
-
-/// Whether the environment variable `TIDA_TUNE` asks for timed trials.
-///
-/// # Errors
-/// [`ErrorKind::Argument`]: it says something else.
-fn tune_from(text: Option<&str>) -> Result<bool, Error> {
-    match text {
-        None | Some("" | "0") => Ok(false),
-        Some("1") => Ok(true),
-        Some(other) => Err(Error::new(
-            ErrorKind::Argument,
-            "read the environment variable TIDA_TUNE",
-            format!("`{other}`"),
-            "set it to 1 for timed trials of plans, to 0, or unset it",
-        )),
-    }
-}
-
-/// How many steps run as one launch, as the environment variable `TIDA_FUSE` or the program says.
-///
-/// # Errors
-/// [`ErrorKind::Argument`]: it says something else.
-fn fuse_from(text: &str) -> Result<Asked, Error> {
-    text.parse().map_err(|found: String| {
-        Error::new(
-            ErrorKind::Argument,
-            "read how many steps are to run as one launch (`fuse`, or the environment variable TIDA_FUSE)",
-            found,
-            "give a number of steps, `auto` or `off`, or unset it",
-        )
-    })
-}
-
-/// The device that `TIDA_DEVICE` names; `None` for `auto` or nothing.
-fn from_environment() -> Result<Option<Device>, Error> {
-    let Some(name) = std::env::var_os("TIDA_DEVICE") else { return Ok(None) };
-    let name = name.to_string_lossy();
-    if name.is_empty() || name == "auto" {
-        return Ok(None);
-    }
-    Device::from_name(&name).map(Some).ok_or_else(|| {
-        Error::new(
-            ErrorKind::Device,
-            "choose a device from the environment variable TIDA_DEVICE",
-            format!("`{name}`"),
-            "set it to auto, cpu, cuda, opencl, sim or hybrid, or unset it",
-        )
-    })
 }
 
 #[cfg(test)]
@@ -419,23 +350,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_length_of_a_march_is_a_number_or_auto() {
-        assert_eq!(march_from(None).unwrap(), None);
-        assert_eq!(march_from(Some("auto")).unwrap(), None);
-        assert_eq!(march_from(Some("12")).unwrap(), Some(12));
-        let error = march_from(Some("far")).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Argument);
-        assert!(error.to_string().contains("TIDA_MARCH") && error.found().contains("`far`"), "{error}");
-    }
-
-    #[test]
-    fn trials_are_asked_for_by_1() {
-        assert_eq!(
-            [None, Some(""), Some("0"), Some("1")].map(|text| tune_from(text).unwrap()),
-            [false, false, false, true]
-        );
-        let error = tune_from(Some("yes")).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Argument);
-        assert!(error.to_string().contains("TIDA_TUNE") && error.found().contains("`yes`"), "{error}");
+    fn the_first_device_that_opens_is_taken_and_others_leave_their_reasons() {
+        let there: Open<'_> = &|| Device::Sim.open(false);
+        let error = |kind| Error::new(kind, "open it", "nothing", "buy one");
+        let gone: Open<'_> = &|| Err(error(ErrorKind::Device));
+        let wrong: Open<'_> = &|| Err(error(ErrorKind::Argument));
+        let never: Open<'_> = &|| panic!("it is not asked for");
+        let of = |cuda, opencl| {
+            let found = best_of([("CUDA", Device::Cuda, cuda), ("OpenCL GPU", Device::OpenCl, opencl)])?;
+            let missed: Vec<_> = found.missed.iter().map(|missed| missed.what).collect();
+            Ok::<_, Error>((found.device, found.opened.is_some(), missed.join(", ")))
+        };
+        assert_eq!(of(there, never).unwrap(), (Device::Cuda, true, String::new()));
+        assert_eq!(of(gone, there).unwrap(), (Device::OpenCl, true, "CUDA".into()));
+        assert_eq!(of(gone, gone).unwrap(), (Device::Cpu, false, "CUDA, OpenCL GPU".into()));
+        // What was named by hand is not replaced.
+        assert_eq!(of(wrong, never).unwrap_err().kind(), ErrorKind::Argument);
+        assert_eq!(of(gone, wrong).unwrap_err().kind(), ErrorKind::Argument);
     }
 }

@@ -7,18 +7,19 @@
 pub(crate) mod boxes;
 mod builder;
 pub(crate) mod chain;
+mod describe;
 pub(crate) mod device;
 mod driver;
 mod fuse;
 mod hybrid;
 pub(crate) mod node;
 mod place;
+pub(crate) mod settings;
 pub(crate) mod sweep;
 pub(crate) mod timeline;
 mod tracker;
 mod wait;
 
-pub(crate) use builder::bytes_from;
 pub use builder::{Device, Fuse, TileAccBuilder};
 pub use timeline::{Busy, Span, SpanKind, Stats, Timeline};
 pub(crate) use tracker::{BoxTouch, Mode, Side, Touch, Tracker};
@@ -29,10 +30,13 @@ use std::sync::Arc;
 
 use crate::backend::sim::SimReport;
 use crate::error::{Error, ErrorKind};
+use describe::Missed;
 pub(crate) use driver::{Core, TileWork};
 use node::{Done, Node, Queue, Work};
 
 /// Runs recorded work. Cheap to clone: clones are one accelerator. Arrays hold theirs alive.
+///
+/// Printed with `{}` it says in one line what it runs on, and why not on more: for example `CPU, 8 threads, AVX-512 (no CUDA: ..)`.
 #[derive(Clone)]
 pub struct TileAcc {
     handle: Arc<Handle>,
@@ -44,6 +48,8 @@ struct Handle {
     device: Device,
     /// Loops run on both sides if they do not say where.
     hybrid: bool,
+    /// Better devices that were looked for, and are not there.
+    missed: Vec<Missed>,
 }
 
 impl Drop for Handle {
@@ -58,11 +64,13 @@ impl Drop for Handle {
 
 impl TileAcc {
     /// An accelerator on the best device there is: what the environment variable `TIDA_DEVICE` names (`auto`, `cpu`,
-    /// `cuda`, `opencl`, `sim`), else a CUDA device, else a GPU by OpenCL, else the CPU. Falling back to the CPU is
-    /// said once, by a `tracing` event; a device that is named is never replaced by another.
+    /// `cuda`, `opencl`, `sim`, `hybrid`), else a CUDA device, else a GPU by OpenCL, else the CPU. Falling back to the CPU is
+    /// said once, by a `tracing` event, and by the accelerator when it is printed with `{}`; a device that is named is never
+    /// replaced by another.
     ///
     /// # Errors
-    /// `TIDA_DEVICE` names no device, or one that is not there.
+    /// `TIDA_DEVICE` names no device, or one that is not there; so may `TIDA_CUDA_DEVICE` and `TIDA_OPENCL_DEVICE`. Another
+    /// variable is not understood.
     pub fn auto() -> Result<TileAcc, Error> {
         TileAcc::builder().build()
     }

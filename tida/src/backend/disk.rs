@@ -1,19 +1,29 @@
 //! Compiled kernels on disk, so that a program's second run compiles nothing, and the plans that timed trials found.
 //!
 //! The folder is `$TIDA_CACHE_DIR`, else `$XDG_CACHE_HOME/tida`, else `$HOME/.cache/tida`; an empty `TIDA_CACHE_DIR`
-//! turns the cache off. It is never cleaned: a kernel takes some kilobytes, and any file in it may be deleted at any
-//! time. Whatever goes wrong with a file means no more than compiling again.
+//! turns the cache off. It has to be its user's alone ([`mod@folder`]); one that is not is not used, which a `tracing` event
+//! says once. Kernels are never removed: they take some kilobytes each, and any file may be deleted at any time. What
+//! programs left that ended while they wrote is removed an hour later, by the first store of another one. Whatever goes wrong
+//! with a file means no more than compiling again.
+//!
+//! What comes from the disk is believed: a device runs it. The hash in each file finds damage, and is no signature. So a
+//! kernel is only as trustworthy as the folder, and whoever can write there (the user, and root) can run code as the user.
+
+mod folder;
+#[cfg(all(test, unix))]
+mod hostile;
 
 use std::ffi::OsString;
 use std::fmt;
-use std::fs;
 use std::hash::Hasher;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Once;
 
 use siphasher::sip128::{Hasher128, SipHasher24};
-use tracing::debug;
+use tracing::{debug, warn};
+
+use self::folder::Folder;
 
 /// What compiled bytes are found by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,9 +64,17 @@ pub(crate) fn store(key: Key, bytes: &[u8]) {
     }
 }
 
-/// The folder of the cache; nothing if it is off, or the environment names none.
+/// The folder of the cache; nothing if it is off, not the user's alone, or the environment names none.
 pub(crate) fn folder() -> Option<PathBuf> {
-    folder_of(|name| std::env::var_os(name))
+    static SAID: Once = Once::new();
+    let path = folder_of(|name| std::env::var_os(name))?;
+    match Folder::open(&path) {
+        Ok(_) => Some(path),
+        Err(error) => {
+            SAID.call_once(|| warn!(%error, "compiled kernels are not kept on disk"));
+            None
+        }
+    }
 }
 
 fn folder_of(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
@@ -83,24 +101,28 @@ fn header(content: &[u8]) -> [u8; HEADER] {
     header
 }
 
-fn path(folder: &Path, key: Key) -> PathBuf {
-    folder.join(format!("{key}.kernel"))
+/// Most bytes of a file: hundreds of times what a large kernel takes, and little beside a program's arrays.
+const MOST: u64 = 64 << 20;
+
+fn name(key: Key) -> String {
+    format!("{key}.kernel")
 }
 
 /// What was stored in a folder for a key.
 pub(super) fn load_from(folder: &Path, key: Key) -> Option<Vec<u8>> {
-    let path = path(folder, key);
-    let mut file = match fs::read(&path) {
+    let path = || folder.join(name(key)).display().to_string();
+    let opened = Folder::open(folder).inspect_err(|error| debug!(%error, "no compiled kernels")).ok()??;
+    let mut file = match opened.read(&name(key), MOST) {
         Ok(file) => file,
         Err(e) => {
             if e.kind() != io::ErrorKind::NotFound {
-                debug!(path = %path.display(), error = %e, "a compiled kernel could not be read");
+                debug!(path = path(), error = %e, "a compiled kernel could not be read");
             }
             return None;
         }
     };
     if file.len() < HEADER || file[..HEADER] != header(&file[HEADER..]) {
-        debug!(path = %path.display(), "a file of compiled kernels is not what was written");
+        debug!(path = path(), "a file of compiled kernels is not what was written");
         return None;
     }
     file.drain(..HEADER);
@@ -109,21 +131,17 @@ pub(super) fn load_from(folder: &Path, key: Key) -> Option<Vec<u8>> {
 
 /// Keeps bytes for a key in a folder, if that can be done.
 pub(super) fn store_in(folder: &Path, key: Key, content: &[u8]) {
-    static WRITTEN: AtomicU64 = AtomicU64::new(0);
-    let path = path(folder, key);
-    // A name of its own, then renamed: who reads meets the whole file or none, whoever else writes it.
-    let part = folder.join(format!("{key}.{}-{}", std::process::id(), WRITTEN.fetch_add(1, Ordering::Relaxed)));
-    let write = || {
-        fs::create_dir_all(folder)?;
-        let mut file = header(content).to_vec();
-        file.extend_from_slice(content);
-        fs::write(&part, file)?;
-        fs::rename(&part, &path)
+    static FIRST: Once = Once::new();
+    if (HEADER + content.len()) as u64 > MOST {
+        return debug!(bytes = content.len(), "a compiled kernel is too long to be kept");
+    }
+    let opened = match Folder::make(folder) {
+        Ok(opened) => opened,
+        Err(error) => return debug!(%error, "a compiled kernel could not be kept"),
     };
-    if let Err(e) = write() {
-        debug!(path = %path.display(), error = %e, "a compiled kernel could not be kept");
-        // It may not be there at all.
-        let _ = fs::remove_file(&part);
+    FIRST.call_once(|| opened.remove_leftovers());
+    if let Err(e) = opened.write(&name(key), &[&header(content), content]) {
+        debug!(folder = %folder.display(), %key, error = %e, "a compiled kernel could not be kept");
     }
 }
 
@@ -140,6 +158,8 @@ pub(crate) fn hits() -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     /// A folder that is gone when dropped.
@@ -178,16 +198,16 @@ mod tests {
         let key = Key::new(&["k"]);
         let content = b"some compiled bytes";
         store_in(&folder.0, key, content);
-        let whole = fs::read(path(&folder.0, key)).unwrap();
+        let whole = fs::read(folder.0.join(name(key))).unwrap();
         for at in 0..whole.len() {
             let mut bad = whole.clone();
             bad[at] ^= 1;
-            fs::write(path(&folder.0, key), bad).unwrap();
+            fs::write(folder.0.join(name(key)), bad).unwrap();
             assert_eq!(load_from(&folder.0, key), None, "byte {at} changed");
-            fs::write(path(&folder.0, key), &whole[..at]).unwrap();
+            fs::write(folder.0.join(name(key)), &whole[..at]).unwrap();
             assert_eq!(load_from(&folder.0, key), None, "cut at {at}");
         }
-        fs::write(path(&folder.0, key), [&whole[..], b"x"].concat()).unwrap();
+        fs::write(folder.0.join(name(key)), [&whole[..], b"x"].concat()).unwrap();
         assert_eq!(load_from(&folder.0, key), None, "longer");
         store_in(&folder.0, key, content);
         assert_eq!(load_from(&folder.0, key).unwrap(), content);
@@ -223,6 +243,8 @@ mod tests {
         assert_eq!(folder(&[("HOME", "/home/u")]), Some("/home/u/.cache/tida".into()));
         assert_eq!(folder(&[("HOME", "/home/u"), ("XDG_CACHE_HOME", "/x")]), Some("/x/tida".into()));
         assert_eq!(folder(&[("HOME", "/home/u"), ("XDG_CACHE_HOME", "")]), Some("/home/u/.cache/tida".into()));
+        assert_eq!(folder(&[("HOME", "/home/u"), ("TIDA_CACHE_DIR", "/c")]), Some("/c".into()));
+        // It is not taken then, and that is said: another folder is not what was asked for.
         assert_eq!(folder(&[("HOME", "/home/u"), ("TIDA_CACHE_DIR", "here")]), Some("here".into()));
         assert_eq!(folder(&[("HOME", "/home/u"), ("TIDA_CACHE_DIR", "")]), None);
     }

@@ -110,9 +110,10 @@ impl<const D: usize> TileIter<D> {
     /// Cells along the first axis that a thread of a device takes one after the other, with values of the cells that it
     /// passed in registers (SAFARA), instead of what tida chooses (`tida::explain` says what); with 1 each thread has one
     /// cell. Results do not depend on it. Kernels over one axis, and those with reads that are checked as they happen, have
-    /// one cell a thread in any case; so has the CPU.
+    /// one cell a thread in any case; so has the CPU. With 0 `compute` gives an error.
     pub fn march(mut self, cells: usize) -> Self {
         self.march = Some(cells);
+        self.fault = self.find_fault();
         self
     }
 
@@ -162,6 +163,9 @@ impl<const D: usize> TileIter<D> {
     fn find_fault(&self) -> Option<TileFault> {
         if let Some(axis) = self.size.and_then(|size| size.iter().position(|s| *s == 0)) {
             return Some(TileFault::Size { axis });
+        }
+        if self.march == Some(0) {
+            return Some(TileFault::March);
         }
         let ghosts = self.layout.ghost.map(|g| g[0].min(g[1]));
         let axis = ghosts.iter().position(|ghosts| self.grown > *ghosts)?;

@@ -43,6 +43,8 @@ pub(crate) enum TileFault {
         /// The axis.
         axis: usize,
     },
+    /// Threads that take no cell.
+    March,
     /// Tiles grown by more cells than there are ghosts.
     Grown {
         /// The axis.
@@ -79,6 +81,12 @@ impl<const D: usize> Tile<D> {
                 "compute on tiles",
                 format!("a tile size of 0 on axis {axis}"),
                 "give every axis a tile size of at least 1",
+            )),
+            Some(TileFault::March) => Err(Error::new(
+                ErrorKind::Argument,
+                "compute on tiles whose threads `march`",
+                "0 cells for a thread",
+                "let a thread take at least 1 cell",
             )),
             Some(TileFault::Grown { axis, asked, ghosts }) => Err(Error::new(
                 ErrorKind::Ghost,

@@ -32,23 +32,52 @@ pub(crate) fn vectorised_writing<T>(memory: Exclusive<'_>, f: impl FnOnce(Starts
     let [a, b, c, d] = memory;
     #[cfg(target_arch = "x86_64")]
     {
-        if is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512vl")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx2")
-            && is_x86_feature_detected!("fma")
-            && is_x86_feature_detected!("bmi2")
-        {
+        if has_avx512() {
             // SAFETY: every feature named was just found.
             return unsafe { with_avx512(f, a, b, c, d) };
         }
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("bmi2") {
+        if has_avx2() {
             // SAFETY: every feature named was just found.
             return unsafe { with_avx2(f, a, b, c, d) };
         }
     }
     with_any(f, a, b, c, d)
+}
+
+/// The features of [`with_avx512`].
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn has_avx512() -> bool {
+    is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512vl")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512dq")
+        && has_avx2()
+}
+
+/// The features of [`with_avx2`].
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn has_avx2() -> bool {
+    is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("bmi2")
+}
+
+/// The name of the vectors that [`vectorised`] runs with.
+pub(crate) fn widest_vectors() -> &'static str {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if has_avx512() {
+            return "AVX-512";
+        }
+        if has_avx2() {
+            return "AVX2";
+        }
+    }
+    match std::env::consts::ARCH {
+        "x86_64" => "SSE2",
+        "aarch64" => "NEON",
+        other => other,
+    }
 }
 
 macro_rules! forms {

@@ -4,4 +4,4 @@ mod caches;
 mod isa;
 
 pub(crate) use caches::Caches;
-pub(crate) use isa::{EXCLUSIVE, Starts, vectorised, vectorised_writing};
+pub(crate) use isa::{EXCLUSIVE, Starts, vectorised, vectorised_writing, widest_vectors};

@@ -8,7 +8,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::Context;
 use super::probe::call;
-use crate::acc::bytes_from;
+use crate::acc::settings::bytes_from;
 use crate::error::{Error, ErrorKind};
 
 /// Memory that was given back and waits to be used again: giving it to the driver would wait for all work.

@@ -17,6 +17,7 @@ use cudarc::driver::sys::{
 use cudarc::nvrtc::sys::nvrtcProgram;
 use libloading::Library;
 
+use crate::acc::settings::cuda_device;
 use crate::error::{Error, ErrorKind};
 
 /// A struct of a library's functions, each by its own name. The library stays loaded.
@@ -388,24 +389,29 @@ pub(super) fn device(driver: &Driver) -> Result<CUdevice, Error> {
     let mut count = 0;
     // SAFETY: the place for the answer is valid.
     unsafe { call!(driver, cuDeviceGetCount(&mut count)) }?;
-    let number =
-        choose(std::env::var_os("TIDA_CUDA_DEVICE").map(|chosen| chosen.to_string_lossy().into_owned()), count)?;
+    let number = choose(cuda_device()?, count)?;
     let mut device = 0;
     // SAFETY: as above.
     unsafe { call!(driver, cuDeviceGet(&mut device, number)) }?;
     Ok(device)
 }
 
-fn choose(chosen: Option<String>, count: c_int) -> Result<c_int, Error> {
-    let text = chosen.filter(|text| !text.is_empty()).unwrap_or_else(|| "0".into());
-    match text.trim().parse() {
+/// # Errors
+/// [`ErrorKind::Device`]: no device at all; [`ErrorKind::Argument`]: not the one that was chosen.
+fn choose(chosen: Option<u32>, count: c_int) -> Result<c_int, Error> {
+    match c_int::try_from(chosen.unwrap_or(0)) {
         Ok(number) if (0..count).contains(&number) => Ok(number),
-        _ => Err(Error::new(
-            ErrorKind::Device,
-            format!("use CUDA device `{text}`"),
-            format!("{count} CUDA devices, numbered from 0"),
-            "set TIDA_CUDA_DEVICE to one of their numbers; CUDA_VISIBLE_DEVICES may hide some",
-        )),
+        _ => {
+            let kind = if count > 0 { ErrorKind::Argument } else { ErrorKind::Device };
+            let tried = match chosen {
+                Some(number) => format!("use the CUDA device that TIDA_CUDA_DEVICE={number} names"),
+                None => "use the first CUDA device".to_owned(),
+            };
+            let found = format!("{count} CUDA devices, numbered from 0");
+            let advice =
+                "set TIDA_CUDA_DEVICE to one of their numbers, or unset it; CUDA_VISIBLE_DEVICES may hide some";
+            Err(Error::new(kind, tried, found, advice))
+        }
     }
 }
 
@@ -416,13 +422,14 @@ mod tests {
     #[test]
     fn a_device_is_chosen_by_its_number() {
         assert_eq!(choose(None, 1).unwrap(), 0);
-        assert_eq!(choose(Some("".into()), 1).unwrap(), 0);
-        assert_eq!(choose(Some("3".into()), 4).unwrap(), 3);
-        for (bad, count) in [("4", 4), ("-1", 4), ("first", 4), ("0", 0)] {
-            let e = choose(Some(bad.into()), count).unwrap_err();
-            assert_eq!(e.kind(), ErrorKind::Device);
-            assert!(e.to_string().contains(&format!("`{bad}`")) && e.found().starts_with(&count.to_string()), "{e}");
+        assert_eq!(choose(Some(3), 4).unwrap(), 3);
+        for (bad, count) in [(4, 4), (u32::MAX, 4), (0, 0)] {
+            let e = choose(Some(bad), count).unwrap_err();
+            assert_eq!(e.kind(), if count == 0 { ErrorKind::Device } else { ErrorKind::Argument });
+            assert!(e.tried().ends_with(&format!("TIDA_CUDA_DEVICE={bad} names")), "{e}");
+            assert!(e.found().starts_with(&format!("{count} CUDA devices")), "{e}");
         }
+        assert_eq!(choose(None, 0).unwrap_err().kind(), ErrorKind::Device);
     }
 
     #[test]

@@ -110,7 +110,7 @@ impl Compiler {
     fn load_binary(&self, binary: &[u8], options: &CStr) -> Result<Handle, Error> {
         let refused = |code| failed("load a compiled program", code);
         // SAFETY: the device is the context's. The bytes are as this driver gave them: they are found by its name and
-        // version, and their hash is checked.
+        // version, their hash is checked, and no one else can write to the folder that they come from.
         let program = unsafe { create_program_with_binary(self.context.raw, &[self.device.id()], &[binary]) };
         // SAFETY: just made, and given back by this handle alone.
         let program = unsafe { Handle::new(program.map_err(refused)?, release_program) };

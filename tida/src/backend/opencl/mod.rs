@@ -44,6 +44,7 @@ use crate::error::{Error, ErrorKind};
 ///
 /// # Errors
 /// [`ErrorKind::Device`]: no loader, no platform or no such device; what was looked for and what to do.
+/// [`ErrorKind::Argument`]: devices, but not the one that was chosen.
 pub(crate) fn open(any: bool) -> Result<Arc<dyn Backend>, Error> {
     open_queues(any, false)
 }
@@ -57,7 +58,8 @@ pub(crate) fn open_timed(any: bool) -> Result<Arc<dyn Backend>, Error> {
 }
 
 fn open_queues(any: bool, timed: bool) -> Result<Arc<dyn Backend>, Error> {
-    let chosen = std::env::var("TIDA_OPENCL_DEVICE").ok();
+    // What is no Unicode is a piece of no name.
+    let chosen = std::env::var_os("TIDA_OPENCL_DEVICE").map(|text| text.to_string_lossy().into_owned());
     let device = probe::choose(probe::devices()?, any, chosen.as_deref())?;
     debug!(name = device.facts.name, target = device.facts.target, timed, "OpenCL device");
     Ok(Arc::new(OpenCl::new(device, timed)?))

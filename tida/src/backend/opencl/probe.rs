@@ -192,16 +192,20 @@ fn text_of(platform: *mut c_void, what: u32) -> String {
 /// A GPU; with `any`, else another device; or the one that the user `chose`, by its number or a piece of its name.
 ///
 /// # Errors
-/// [`ErrorKind::Device`]: there is none, with a list of those that are there.
+/// [`ErrorKind::Device`]: there is none, with a list of those that are there. [`ErrorKind::Argument`]: none that was chosen.
 pub(super) fn choose<'a>(devices: &'a [Device], any: bool, chosen: Option<&str>) -> Result<&'a Device, Error> {
+    let chosen = chosen.map(str::trim).filter(|chosen| !chosen.is_empty());
     let list = || {
         let one = |(number, device): (usize, &Device)| match &device.unfit {
-            None => format!("{number}: {}", device.facts.name),
             Some(why) => format!("{number}: {}, which {why}", device.facts.name),
+            None if chosen.is_none() && !device.facts.gpu => {
+                format!("{number}: {}, which is no GPU", device.facts.name)
+            }
+            None => format!("{number}: {}", device.facts.name),
         };
         devices.iter().enumerate().map(one).collect::<Vec<_>>().join("; ")
     };
-    if let Some(chosen) = chosen.map(str::trim).filter(|chosen| !chosen.is_empty()) {
+    if let Some(chosen) = chosen {
         let device = match chosen.parse::<usize>() {
             Ok(number) => devices.get(number),
             Err(_) => {
@@ -211,7 +215,7 @@ pub(super) fn choose<'a>(devices: &'a [Device], any: bool, chosen: Option<&str>)
         };
         return device.filter(|device| device.unfit.is_none()).ok_or_else(|| {
             Error::new(
-                ErrorKind::Device,
+                ErrorKind::Argument,
                 format!("use the OpenCL device that TIDA_OPENCL_DEVICE={chosen} names"),
                 format!("the devices {}", list()),
                 "set TIDA_OPENCL_DEVICE to the number of one, or to a piece of its name, or unset it",
@@ -300,7 +304,7 @@ mod tests {
         assert_eq!(choose(&devices[..2], true, None).unwrap().facts.name, "Slow CPU");
         assert_eq!(
             choose(&devices[..2], false, None).unwrap_err().to_string(),
-            "tried to find an OpenCL GPU; found only the devices 0: Slow CPU; 1: Old GPU, which has no compiler; \
+            "tried to find an OpenCL GPU; found only the devices 0: Slow CPU, which is no GPU; 1: Old GPU, which has no compiler; \
              install the GPU's OpenCL driver, or choose a device by TIDA_OPENCL_DEVICE"
         );
         for wrong in ["3", "Old", "1", "none"] {

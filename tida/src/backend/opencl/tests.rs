@@ -215,7 +215,7 @@ fn the_environment_chooses_a_device() {
     let said = in_child("TIDA_OPENCL_DEVICE", "no such device");
     assert!(
         said.starts_with(
-            "Device tried to use the OpenCL device that TIDA_OPENCL_DEVICE=no such device names; found the devices 0: "
+            "Argument tried to use the OpenCL device that TIDA_OPENCL_DEVICE=no such device names; found the devices 0: "
         ) && said.ends_with("set TIDA_OPENCL_DEVICE to the number of one, or to a piece of its name, or unset it"),
         "{said}"
     );

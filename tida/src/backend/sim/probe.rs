@@ -10,6 +10,8 @@ use tida_kernels::plan::Dialect;
 /// copied to memory of the device's own; results are those of any other device. Time is virtual: see
 /// [`SimReport`].
 ///
+/// Its clock counts 213 days: it stands still at its end.
+///
 /// Without changes it is in proportion to an H200: 55.5 GB/s each way after 8 µs, two copy engines, 2·10¹¹ cells a second
 /// after 2.5 µs, 4.27 TB/s in its memory; that memory is 1 GiB only.
 #[derive(Clone, Debug, PartialEq)]
@@ -136,7 +138,8 @@ impl SimDevice {
     /// Whether there can be such a device.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`]: speeds that are not above 0, latencies below 0, or engines other than 1 or 2.
+    /// [`ErrorKind::Argument`]: speeds that are not above 0, latencies below 0, no memory, engines other than 1 or 2, or failures of
+    /// what no one counts.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let wrong = |found: String, advice: &str| {
             Err(Error::new(ErrorKind::Argument, "simulate a device", found, advice.to_owned()))
@@ -148,6 +151,13 @@ impl SimDevice {
         }
         if !positive(self.memory_speed) {
             return wrong(format!("memory of {} bytes a second", self.memory_speed), "give a speed above 0");
+        }
+        if self.memory == 0 {
+            return wrong("0 bytes of memory".into(), "give it at least 1");
+        }
+        let of_none = [("kernel", &self.failing_kernels), ("allocation", &self.failing_allocations)];
+        if let Some((what, _)) = of_none.iter().find(|(_, list)| list.contains(&0)) {
+            return wrong(format!("that its {what} 0 is to fail"), "count them from 1");
         }
         if !(1..=2).contains(&self.copy_engines) {
             return wrong(format!("{} copy engines", self.copy_engines), "give it 1 or 2");

@@ -281,7 +281,8 @@ impl Machine {
     fn start(&mut self, number: usize, start: Ticks, shared: &Shared) {
         let Some(stream) = self.streams.get_mut(number) else { return };
         let Some(Command::Work { engine, ticks, uses, mut work, .. }) = stream.commands.pop_front() else { return };
-        let end = start + ticks;
+        // The clock's last tick.
+        let end = start.saturating_add(ticks).min(NOT_YET - 1);
         let gone = uses.iter().find(|used| !used.is_in(&shared.pool));
         if let Some(gone) = gone {
             stream.failure.get_or_insert_with(|| gone.error());
@@ -299,7 +300,7 @@ impl Machine {
         }
         stream.running = Some((end, work));
         if engine != Engine::None {
-            self.busy[engine as usize] += ticks;
+            self.busy[engine as usize] = self.busy[engine as usize].saturating_add(ticks);
         }
         if let Some(line) = self.line(engine, &shared.spec) {
             self.lines[line] = end;

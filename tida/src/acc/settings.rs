@@ -1,0 +1,242 @@
+//! Settings that an accelerator is built with, by its builder or by variables of the environment, and what cannot be among
+//! them. `docs/ENVIRONMENT.md` lists the variables.
+//!
+//! All are looked at before anything starts, whatever the device: who sets one that is not understood hears of it. A variable
+//! that is set to nothing is one that is not set. Text that is no Unicode is read with marks in the place of what is none,
+//! which no setting understands.
+
+use std::ffi::OsString;
+
+use tida_kernels::plan::fuse::Asked;
+
+use super::builder::{Device, Fuse};
+use crate::compute::registers::Without;
+use crate::error::{Error, ErrorKind};
+
+/// The text of a variable that is set to something.
+pub(super) fn text_of(variable: &str) -> Option<String> {
+    let text = std::env::var_os(variable)?;
+    Some(text.to_string_lossy().into_owned()).filter(|text| !text.is_empty())
+}
+
+fn wrong(tried: impl Into<String>, found: impl Into<String>, advice: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Argument, tried, found, advice)
+}
+
+/// What a variable says that is not understood.
+fn not_understood(variable: &str, text: &str, advice: impl Into<String>) -> Error {
+    wrong(format!("read the environment variable {variable}"), format!("`{text}`"), advice)
+}
+
+/// Most threads of an accelerator: 1024, or four for each processor where that is more, and no more than rayon can have.
+fn most_threads() -> usize {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    processors.saturating_mul(4).max(1024).min(rayon::max_num_threads())
+}
+
+/// That so many threads can be started; nothing asked for is what rayon chooses, by `variable`s of its own or one for each processor.
+///
+/// # Errors
+/// [`ErrorKind::Argument`]: none, or more than any machine has a use for.
+pub(super) fn check_threads(
+    asked: Option<usize>,
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> Result<Option<usize>, Error> {
+    let most = most_threads();
+    if let Some(threads) = asked {
+        return match (1..=most).contains(&threads) {
+            true => Ok(asked),
+            false => Err(wrong(
+                "start the threads of an accelerator (`threads`)",
+                threads.to_string(),
+                format!("ask for 1 to {most} threads, or leave `threads` out for one a processor"),
+            )),
+        };
+    }
+    // As rayon reads them: the first of them that is a number counts.
+    let number = |name| Some((name, variable(name)?.to_str()?.parse::<usize>().ok()?));
+    match ["RAYON_NUM_THREADS", "RAYON_RS_NUM_CPUS"].into_iter().find_map(number) {
+        Some((name, threads)) if threads > most => Err(wrong(
+            format!("start as many threads as the environment variable {name} says"),
+            threads.to_string(),
+            format!("set it to at most {most}, or unset it"),
+        )),
+        _ => Ok(None),
+    }
+}
+
+/// Sweeps that may wait.
+///
+/// # Errors
+/// [`ErrorKind::Argument`]: none.
+pub(super) fn check_look_ahead(asked: Option<usize>) -> Result<Option<usize>, Error> {
+    match asked {
+        Some(0) => Err(wrong("set the look-ahead (`look_ahead`)", "0", "let at least 1 sweep wait")),
+        _ => Ok(asked),
+    }
+}
+
+/// Bytes that arrays may take on a device, by the builder, else by `TIDA_MEMORY_LIMIT`.
+///
+/// # Errors
+/// [`ErrorKind::Argument`]: none, or what is no number.
+pub(super) fn memory_limit(asked: Option<u64>) -> Result<Option<u64>, Error> {
+    const VARIABLE: &str = "TIDA_MEMORY_LIMIT";
+    let (limit, tried) = match asked {
+        Some(_) => (asked, "limit the bytes of arrays on a device (`memory_limit`)".to_owned()),
+        None => (bytes_from(VARIABLE)?, format!("read the environment variable {VARIABLE}")),
+    };
+    match limit {
+        Some(0) => Err(wrong(tried, "0 bytes", "give at least 1, or leave it out for what is free there")),
+        _ => Ok(limit),
+    }
+}
+
+/// The bytes that an environment variable names, if it is set.
+///
+/// # Errors
+/// [`ErrorKind::Argument`]: it names something else.
+pub(crate) fn bytes_from(variable: &str) -> Result<Option<u64>, Error> {
+    let Some(text) = text_of(variable) else { return Ok(None) };
+    let advice = || format!("set it to a number of bytes, from 0 to {}, or unset it", u64::MAX);
+    text.parse().map(Some).map_err(|_| not_understood(variable, &text, advice()))
+}
+
+/// The number of the CUDA device that `TIDA_CUDA_DEVICE` gives, if it is set.
+///
+/// # Errors
+/// [`ErrorKind::Argument`]: it is no number.
+pub(crate) fn cuda_device() -> Result<Option<u32>, Error> {
+    const VARIABLE: &str = "TIDA_CUDA_DEVICE";
+    let Some(text) = text_of(VARIABLE) else { return Ok(None) };
+    let advice = "set it to the number of a CUDA device, from 0 on as nvidia-smi counts them, or unset it";
+    text.trim().parse().map(Some).map_err(|_| not_understood(VARIABLE, &text, advice))
+}
+
+/// The length of a march, by the builder, else by `TIDA_MARCH`.
+///
+/// # Errors
+/// [`ErrorKind::Argument`]: none, or what is not a number of cells.
+pub(super) fn march(asked: Option<u32>) -> Result<Option<u32>, Error> {
+    if asked == Some(0) {
+        let tried = "let threads take cells along the first axis (`plan`, in the place of TIDA_MARCH)";
+        return Err(wrong(tried, "0 cells", "give at least 1, or leave it out"));
+    }
+    asked.map_or_else(|| march_from(text_of("TIDA_MARCH").as_deref()), |cells| Ok(Some(cells)))
+}
+
+fn march_from(text: Option<&str>) -> Result<Option<u32>, Error> {
+    let Some(text) = text.filter(|text| *text != "auto") else { return Ok(None) };
+    let advice = format!(
+        "set it to the number of cells that a thread takes along the first axis, from 1 to {}, to auto, or unset it",
+        u32::MAX
+    );
+    let cells = text.parse().ok().filter(|cells| *cells > 0);
+    cells.map(Some).ok_or_else(|| not_understood("TIDA_MARCH", text, advice))
+}
+
+/// Whether plans are found by timed trials, by the builder, else by `TIDA_TUNE`.
+///
+/// # Errors
+/// [`ErrorKind::Argument`]: the variable says something else.
+pub(super) fn tune(asked: Option<bool>) -> Result<bool, Error> {
+    asked.map_or_else(|| tune_from(text_of("TIDA_TUNE").as_deref()), Ok)
+}
+
+fn tune_from(text: Option<&str>) -> Result<bool, Error> {
+    match text {
+        None | Some("0") => Ok(false),
+        Some("1") => Ok(true),
+        Some(other) => {
+            let advice = "set it to 1 for timed trials of plans, to 0, or unset it";
+            Err(not_understood("TIDA_TUNE", other, advice))
+        }
+    }
+}
+
+/// What plans go without, by the builder, else by `TIDA_PLAN`.
+///
+/// # Errors
+/// [`ErrorKind::Argument`]: a word that says nothing.
+pub(super) fn without(asked: Option<String>) -> Result<Without, Error> {
+    Without::from_list(asked.or_else(|| text_of("TIDA_PLAN")).as_deref().unwrap_or_default())
+}
+
+/// How many steps run as one launch, by the builder, else by `TIDA_FUSE`.
+///
+/// # Errors
+/// [`ErrorKind::Argument`]: none, too many, or what is not understood.
+pub(super) fn fuse(asked: Option<Fuse>) -> Result<Asked, Error> {
+    let text = match asked {
+        Some(Fuse::Auto) => return Ok(Asked::Auto),
+        Some(Fuse::Off) => return Ok(Asked::Off),
+        Some(Fuse::Steps(steps)) => steps.to_string(),
+        None => text_of("TIDA_FUSE").unwrap_or_default(),
+    };
+    text.parse().map_err(|found: String| {
+        wrong(
+            "read how many steps are to run as one launch (`fuse`, or the environment variable TIDA_FUSE)",
+            found,
+            "give a number of steps, `auto` or `off`, or unset it",
+        )
+    })
+}
+
+/// The device that `TIDA_DEVICE` names; `None` for `auto` or nothing.
+///
+/// # Errors
+/// [`ErrorKind::Device`]: it names none that tida knows.
+pub(super) fn device() -> Result<Option<Device>, Error> {
+    let Some(name) = text_of("TIDA_DEVICE").filter(|name| name != "auto") else { return Ok(None) };
+    Device::from_name(&name).map(Some).ok_or_else(|| {
+        Error::new(
+            ErrorKind::Device,
+            "choose a device from the environment variable TIDA_DEVICE",
+            format!("`{name}`"),
+            "set it to auto, cpu, cuda, opencl, sim or hybrid, or unset it",
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_length_of_a_march_is_a_number_or_auto() {
+        assert_eq!(march_from(None).unwrap(), None);
+        assert_eq!(march_from(Some("auto")).unwrap(), None);
+        assert_eq!(march_from(Some("12")).unwrap(), Some(12));
+        for bad in ["far", "0", "-1", "4294967296", " "] {
+            let error = march_from(Some(bad)).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Argument);
+            assert!(error.to_string().contains("TIDA_MARCH") && error.found() == format!("`{bad}`"), "{error}");
+        }
+    }
+
+    #[test]
+    fn trials_are_asked_for_by_1() {
+        assert_eq!([None, Some("0"), Some("1")].map(|text| tune_from(text).unwrap()), [false, false, true]);
+        let error = tune_from(Some("yes")).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Argument);
+        assert!(error.to_string().contains("TIDA_TUNE") && error.found().contains("`yes`"), "{error}");
+    }
+
+    #[test]
+    fn threads_are_as_many_as_a_machine_may_have() {
+        let most = most_threads();
+        assert!((1024..=rayon::max_num_threads()).contains(&most));
+        let none = |_: &str| None;
+        for (asked, fine) in [(0, false), (1, true), (most, true), (most + 1, false), (usize::MAX, false)] {
+            assert_eq!(check_threads(Some(asked), none).is_ok(), fine, "{asked}");
+        }
+        let with = |list: &[(&str, &str)]| {
+            let found = |name: &str| list.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into());
+            check_threads(None, found).map_err(|error| error.tried().to_owned())
+        };
+        assert_eq!(with(&[]), Ok(None));
+        assert_eq!(with(&[("RAYON_NUM_THREADS", "0"), ("RAYON_RS_NUM_CPUS", "99999999")]), Ok(None));
+        assert!(with(&[("RAYON_NUM_THREADS", "many"), ("RAYON_RS_NUM_CPUS", "99999999")]).is_err());
+        assert!(with(&[("RAYON_NUM_THREADS", "99999999")]).unwrap_err().contains("RAYON_NUM_THREADS"));
+    }
+}
