@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Sender};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
@@ -35,6 +35,8 @@ pub(super) const PATIENCE: Duration = Duration::from_millis(5);
 /// What all clones of an accelerator share.
 pub(crate) struct Core {
     pub pool: rayon::ThreadPool,
+    /// Runs closures of the user's, once there was one.
+    user_pool: OnceLock<rayon::ThreadPool>,
     /// The device, if it is not the host alone.
     pub device: Option<Arc<DeviceCore>>,
     /// The host, as chains see it that run there.
@@ -81,11 +83,15 @@ impl InFlight {
     /// Waits for the commands, and ends the node.
     fn finish(self) {
         let InFlight { core, node, event, done } = self;
-        let waited = event.map_or(Ok(()), |event| event.settle());
-        let result = done.and_then(|done| {
+        // Whatever panics in here, the node ends.
+        let ended = || {
+            let waited = event.map_or(Ok(()), |event| event.settle());
+            let done = done?;
             waited?;
-            catch_unwind(AssertUnwindSafe(done)).unwrap_or_else(|payload| Err(super::panicked(node.name, payload)))
-        });
+            done()
+        };
+        let result =
+            catch_unwind(AssertUnwindSafe(ended)).unwrap_or_else(|payload| Err(super::panicked(node.name, payload)));
         core.device.iter().for_each(|device| device.ended());
         for other in core.finish(&node, result.map_err(|e| node.failed(e))) {
             core.start_node(other);
@@ -137,6 +143,15 @@ impl TileWork<'_> {
     }
 }
 
+fn no_threads(what: &str, found: String) -> Error {
+    Error::new(ErrorKind::Device, format!("start {what}"), found, "free some threads or ask for fewer")
+}
+
+fn start_pool(threads: usize, name: &'static str) -> Result<rayon::ThreadPool, Error> {
+    let builder = rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(move |i| format!("{name}-{i}"));
+    builder.build().map_err(|e| no_threads("the threads of an accelerator", e.to_string()))
+}
+
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -151,17 +166,11 @@ impl Core {
         host: Host,
         timeline: Option<Arc<Times>>,
     ) -> Result<Arc<Core>, Error> {
-        let failed = |what: &str, found: String| {
-            Error::new(ErrorKind::Device, format!("start {what}"), found, "free some threads or ask for fewer")
-        };
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads.unwrap_or(0))
-            .thread_name(|i| format!("tida-{i}"))
-            .build()
-            .map_err(|e| failed("the threads of an accelerator", e.to_string()))?;
+        let pool = start_pool(threads.unwrap_or(0), "tida")?;
         let (launched, in_flight) = device.is_some().then(mpsc::channel).unzip();
         let core = Arc::new(Core {
             pool,
+            user_pool: OnceLock::new(),
             device: device.map(Arc::new),
             host,
             timeline,
@@ -185,7 +194,7 @@ impl Core {
             std::thread::Builder::new()
                 .name(name.into())
                 .spawn(run)
-                .map_err(|e| failed("the threads that drive an accelerator", e.to_string()))
+                .map_err(|e| no_threads("the threads that drive an accelerator", e.to_string()))
         };
         let driver = core.clone();
         thread("tida-driver", Box::new(move || driver.drive()))?;
@@ -195,6 +204,15 @@ impl Core {
             thread("tida-device", Box::new(move || serve(&in_flight, looks, InFlight::finish)))?;
         }
         Ok(core)
+    }
+
+    /// See [`super::TileAcc::install_user`].
+    pub fn user_pool(&self) -> Result<&rayon::ThreadPool, Error> {
+        if self.user_pool.get().is_none() {
+            // Of two that came at once one is dropped.
+            let _ = self.user_pool.set(start_pool(self.pool.current_num_threads(), "tida-user")?);
+        }
+        self.user_pool.get().ok_or_else(|| no_threads("the threads for closures", "none".into()))
     }
 
     /// The driver thread: starts open sweeps when the recorder pauses.
@@ -555,7 +573,9 @@ impl Core {
         let done = catch_unwind(AssertUnwindSafe(run))
             .unwrap_or_else(|payload| Err(super::panicked(node.name, payload)))
             .map_err(|e| node.failed(e));
-        let event = backend.record(stream).and_then(|event| backend.flush(stream).map(|()| event));
+        let mark = || backend.record(stream).and_then(|event| backend.flush(stream).map(|()| event));
+        let event =
+            catch_unwind(AssertUnwindSafe(mark)).unwrap_or_else(|payload| Err(super::panicked(node.name, payload)));
         let (event, done) = match event {
             Ok(event) => (Some(event), done),
             Err(error) => (None, done.and(Err(error))),

@@ -341,6 +341,10 @@ impl<const D: usize> Launching<'_, D> {
             touch.read = (!plan.must_write).then_some(cells.widen());
             return Ok(touch);
         }
+        if cells.is_empty() {
+            // No cell reads anything.
+            return Ok(touch);
+        }
         let mut read: Option<GridBox<D>> = None;
         let mut add = |b: GridBox<D>| {
             read = Some(match read {
@@ -353,7 +357,8 @@ impl<const D: usize> Launching<'_, D> {
         };
         if let Some(halo) = &plan.halo {
             let b = cells.grown(std::array::from_fn(|d| -halo[d].0), std::array::from_fn(|d| halo[d].1));
-            if !held.grown.contains_box(&b) {
+            // Cells that there are read cells; what is none has wrapped.
+            if b.is_empty() || !held.grown.contains_box(&b) {
                 return Err(self.too_narrow(arg, info, &b, &held.grown));
             }
             add(b);
@@ -432,6 +437,9 @@ impl<const D: usize> Launching<'_, D> {
     /// Checks a whole array or a table: an index that cannot be proven in range is checked as the kernel runs.
     fn whole(&mut self, arg: usize, shape: &[i64; 4], plan: &ArgPlan) -> Result<(), Error> {
         let cells = &self.target.cells;
+        if cells.is_empty() {
+            return Ok(());
+        }
         let analysis = &self.prepared.analysis;
         for &number in &plan.others {
             let access = &analysis.args[arg].accesses[number];

@@ -171,6 +171,12 @@ impl PtxKernel {
                 return Err(Error::new(ErrorKind::Argument, tried(), found, advice));
             }
         }
+        // As far as an analysis knows offsets.
+        let far = |n: &usize| *n as u64 > 1 << 60;
+        if let Some((arg, cells)) = self.reach.iter().find(|(_, cells)| cells.iter().flatten().any(far)) {
+            let found = format!("a reach of {cells:?} cells of argument {arg}");
+            return Err(Error::new(ErrorKind::Argument, tried(), found, "give the cells that it reads around each"));
+        }
         if let Some((arg, _)) = self.reach.iter().find(|(arg, cells)| *arg >= bindings.len() || cells.len() != D) {
             let found = format!("a reach of argument {arg} for {} arguments of {D} axes", bindings.len());
             return Err(Error::new(ErrorKind::Argument, tried(), found, "give `[below, above]` for each axis"));

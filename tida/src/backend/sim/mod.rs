@@ -255,7 +255,15 @@ impl Backend for Sim {
     }
 
     fn record(&self, stream: usize) -> Result<Arc<dyn Event>, Error> {
-        Ok(Arc::new(self.shared.record(stream)?))
+        Ok(Arc::new(self.shared.record(stream, true)?))
+    }
+
+    fn mark(&self, stream: usize) -> Result<Arc<dyn Event>, Error> {
+        Ok(Arc::new(self.shared.record(stream, false)?))
+    }
+
+    fn record_timed(&self, stream: usize) -> Result<Arc<dyn Event>, Error> {
+        self.mark(stream)
     }
 
     fn wait(&self, stream: usize, event: &dyn Event) -> Result<(), Error> {

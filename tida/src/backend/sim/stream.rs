@@ -40,6 +40,8 @@ enum Command {
     Record {
         mark: Arc<Mark>,
         given: Ticks,
+        /// It has the failure of what came before.
+        tells: bool,
     },
     Wait(Arc<Mark>),
 }
@@ -59,7 +61,7 @@ impl fmt::Debug for Command {
 struct Mark {
     /// When all before it was done; [`NOT_YET`] until then.
     at: AtomicU64,
-    /// The failure of a command before it, since the mark before.
+    /// The failure of a command before it, since the mark before that tells.
     failure: OnceLock<Error>,
 }
 
@@ -160,11 +162,12 @@ impl Shared {
         report.downloaded += downloaded as u64;
     }
 
-    pub fn record(self: &Arc<Self>, stream: usize) -> Result<SimEvent, Error> {
+    /// A mark in a stream, which `tells` what failed since the last one that does.
+    pub fn record(self: &Arc<Self>, stream: usize, tells: bool) -> Result<SimEvent, Error> {
         let mark = Arc::new(Mark { at: AtomicU64::new(NOT_YET), failure: OnceLock::new() });
         let mut machine = self.lock();
         let given = machine.host;
-        machine.stream(stream)?.commands.push_back(Command::Record { mark: mark.clone(), given });
+        machine.stream(stream)?.commands.push_back(Command::Record { mark: mark.clone(), given, tells });
         Ok(SimEvent { shared: self.clone(), mark })
     }
 
@@ -216,8 +219,8 @@ impl Machine {
             for stream in &mut self.streams {
                 while stream.running.is_none() {
                     match stream.commands.front() {
-                        Some(Command::Record { mark, given }) => {
-                            if let Some(failure) = stream.failure.take() {
+                        Some(Command::Record { mark, given, tells }) => {
+                            if let Some(failure) = stream.failure.take_if(|_| *tells) {
                                 let _ = mark.failure.set(failure);
                             }
                             mark.at.store(stream.ready.max(*given), Ordering::Release);

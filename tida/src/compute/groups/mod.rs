@@ -285,7 +285,8 @@ where
     unsafe fn run_values(&self, region: usize, cells: GridBox<4>, sites: Option<&[Option<Site>]>) -> Result<(), Error> {
         let _running = InKernel::enter();
         let cells = narrow(&cells);
-        let pass = Pass::new(&self.quoted, self.run_checked || self.prepared.may_fault());
+        // What a group shares is checked as it is accessed.
+        let pass = Pass::new(&self.quoted, true);
         let how = How { valid_only: self.valid_only, cells: &cells, starts: [std::ptr::null_mut(); _], sites };
         cpu::vectorised(
             #[inline(always)]
