@@ -21,6 +21,7 @@ use super::wait::{Failures, serve};
 use crate::array::GridBox;
 use crate::array::storage::Storage;
 use crate::backend::Event;
+use crate::backend::sim::Turn;
 use crate::error::{Error, ErrorKind};
 
 /// Sweeps that may be open at once: as many kernels a tile loop can interleave and still have its tiles merged.
@@ -484,12 +485,13 @@ impl Core {
         let cells = boxes.iter().map(|(_, cells)| cells.cells() as u64).sum();
         node.set_work(match (&self.device, node.on_device) {
             (Some(_), true) => {
+                let needs = launch.clone();
                 // SAFETY: the graph keeps all work that conflicts away until this node has finished; the boxes do not
                 // overlap.
                 let run = move |queue: &Queue<'_>| unsafe {
                     launch.clone().enqueue(&Queue { refilled: &refilled, ..*queue }, &boxes)
                 };
-                device_sweep(&node, arrays, pace, cells, run)
+                device_sweep(&node, arrays, pace, cells, run, move |error| without_room(error, &*needs))
             }
             (Some(device), false) => {
                 let device = device.clone();
@@ -562,6 +564,7 @@ impl Core {
         let stream = places().next_back().map_or_else(|| device.any_stream(), |launched| launched.stream);
         let queue = Queue { device, stream, rings: &[], refilled: &[] };
         let backend = device.backend();
+        let _turn = backend.simulated().map(|_| Turn::begin());
         let run = || {
             for other in places().filter(|other| other.stream != stream) {
                 if let Some(event) = &other.event {
@@ -645,6 +648,7 @@ pub(super) fn device_sweep(
     pace: Option<Arc<Pace>>,
     cells: u64,
     run: impl Fn(&Queue<'_>) -> Result<Done, Error> + Send + 'static,
+    failed: impl Fn(Error) -> Error + Send + 'static,
 ) -> Work {
     let (name, recorded) = (node.name, node.recorded);
     Work::Device(Box::new(move |queue| {
@@ -655,11 +659,20 @@ pub(super) fn device_sweep(
             })
         };
         let sweep = || queue.put(name, recorded, || run(queue));
-        queue.enqueue(|| match pace {
+        let swept = queue.enqueue(|| match pace {
             Some(pace) => pace.on_device(queue, cells, bring, sweep),
             None => bring().and_then(|()| sweep()),
-        })
+        });
+        swept.map_err(failed)
     }))
+}
+
+/// The failure of a sweep: where its arrays had no room as a whole, with what keeps them from streaming.
+pub(super) fn without_room(error: Error, launch: &dyn Launch) -> Error {
+    match launch.needs().filter(|needs| needs.whole && error.kind() == ErrorKind::Memory) {
+        Some(needs) => error.because(&needs.found, &needs.advice),
+        None => error,
+    }
 }
 
 pub(super) fn touch_all(node: &Arc<Node>, touch: &Touch) {

@@ -15,6 +15,7 @@
 //! time of its cells, whatever it computes.
 
 mod copies;
+mod giver;
 mod memory;
 mod probe;
 mod stream;
@@ -26,6 +27,7 @@ use std::sync::Arc;
 
 use tida_kernels::emit::copies::{BoxCopy, Kind};
 
+pub(crate) use self::giver::Turn;
 pub use self::probe::{SimDevice, SimReport};
 use self::stream::{Engine, Shared, SimEvent};
 use self::work::{Launch, Stretch, Work};
