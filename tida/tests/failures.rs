@@ -241,3 +241,92 @@ fn arrays_that_failed_give_their_room_back() {
         evicted(&TileAcc::builder().device(Device::OpenCl).memory_limit(limit).build().unwrap());
     }
 }
+
+/// Two kernels write an array, each a region, and its ghosts are filled next. Then others read it.
+#[test]
+fn a_failure_is_told_though_ghosts_are_filled_next() {
+    let run = |device: SimDevice| -> Result<f64, Error> {
+        let acc = TileAcc::builder().simulate(device).build()?;
+        let mut u =
+            TileArray::<f64, 2>::builder([8, 130]).regions([2, 1]).ghost(1).boundary(Boundary::Periodic).build(&acc)?;
+        u.fill_value(1.0)?;
+        let mut v = u.like()?;
+        for (n, tile) in u.tiles().into_iter().enumerate() {
+            match n {
+                0 => compute(&tile, (&mut v, &u), kernel!(|v, u, at| v[at] = u[at]))?,
+                _ => compute(&tile, (&mut v, &u), kernel!(|v, u, at| v[at] = 2.0 * u[at]))?,
+            }
+        }
+        v.fill_ghosts()?;
+        for tile in v.tiles() {
+            compute(&tile, (&mut u, &v), kernel!(|u, v, at| u[at] = v[at - [1, 0]]))?;
+        }
+        reduce(&u, Sum, kernel!(|u, at| u[at]))
+    };
+    assert_eq!(run(SimDevice::new()).unwrap(), 1560.0);
+    for n in 1..=3 {
+        let sum = run(SimDevice::new().fail_kernel(n));
+        assert!(sum.is_err(), "kernel {n} failed: {sum:?}");
+    }
+}
+
+/// Twelve steps on six regions, and their sum.
+fn steps(acc: &TileAcc) -> Result<(Vec<f64>, f64), Error> {
+    let shape = [96, 64];
+    let mut u = TileArray::<f64, 2>::builder(shape).regions([6, 1]).ghost(1).boundary(Boundary::Periodic).build(acc)?;
+    u.fill(|[j, i]| ((j * 7 + i * 3) % 11) as f64)?;
+    let mut v = u.like()?;
+    for _ in 0..12 {
+        u.fill_ghosts()?;
+        for tile in u.tiles() {
+            compute(
+                &tile,
+                (&mut v, &u),
+                kernel!(|v, u, at| {
+                    let beside = u[at + [1, 0]] + u[at - [1, 0]] + u[at + [0, 1]] + u[at - [0, 1]];
+                    v[at] = 0.5 * u[at] + 0.125 * beside;
+                }),
+            )?;
+        }
+        std::mem::swap(&mut u, &mut v);
+    }
+    let sum: f64 = reduce(&u, Sum, kernel!(|u, at| u[at]))?;
+    Ok((u.read_box(u.domain())?, sum))
+}
+
+/// A kernel, an allocation or some of both fail, early or late, with much memory and little: what a program is told is right or
+/// an error, and the accelerator goes on.
+#[test]
+fn whatever_fails_no_wrong_value_is_read() {
+    let want = steps(&cpu()).unwrap();
+    for (limit, fuse) in
+        [None, Some(60_000), Some(200_000)].into_iter().flat_map(|l| [(l, Fuse::Off), (l, Fuse::Steps(3))])
+    {
+        let (mut right, mut failed) = (0, 0);
+        for (kind, n) in (0..3).flat_map(|kind| (1..40).map(move |n| (kind, n))) {
+            let device = match kind {
+                0 => SimDevice::new().fail_kernel(n),
+                1 => SimDevice::new().fail_allocation(n),
+                _ => SimDevice::new().fail_kernel(n).fail_allocation(n / 2 + 1).fail_kernel(n + 1),
+            };
+            let builder = TileAcc::builder().simulate(device).threads(2).fuse(fuse);
+            let builder = match limit {
+                Some(limit) => builder.memory_limit(limit),
+                None => builder,
+            };
+            let acc = builder.build().unwrap();
+            let what = format!("limit {limit:?}, {fuse:?}, kind {kind}, {n}");
+            match steps(&acc) {
+                Ok(got) => {
+                    assert!(got == want, "{what}");
+                    right += 1;
+                }
+                Err(_) => failed += 1,
+            }
+            // At most three commands fail.
+            let healed = (0..4).find_map(|_| steps(&acc).ok());
+            assert!(healed.as_ref() == Some(&want), "after {what}");
+        }
+        assert!(right > 10 && failed > 10, "{right} and {failed}");
+    }
+}

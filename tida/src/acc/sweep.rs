@@ -171,8 +171,8 @@ impl OpenSweep {
         let Some(sweep) = open.iter_mut().rev().find(touches) else { return };
         let usual = sweep.key.on_device && !sweep.key.checked && sweep.node.chain.is_none() && sweep.pace.is_none();
         if usual && sweep.arrays.iter().find(of).is_some_and(|array| array.write) {
-            // It waits for those who read the ghosts too.
-            let touch = Touch { tracker: tracker.clone(), region: None, mode: Mode::Overwrite };
+            // It waits for those who read the ghosts too. Cells that others wrote stay as good or bad as they are.
+            let touch = Touch { tracker: tracker.clone(), region: None, mode: Mode::Move };
             touch_all(&sweep.node, &touch);
             sweep.refilled.push(tracker.storage().clone());
         }

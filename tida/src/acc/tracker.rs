@@ -276,18 +276,7 @@ impl Tracker {
     /// Adds what `node` does to a region, and makes it wait for the nodes it conflicts with.
     pub(crate) fn add(&self, region: usize, node: &Arc<Node>, read: Option<GridBox<4>>, write: Option<GridBox<4>>) {
         let mut regions = self.lock();
-        // A chain moves planes of the array between those that it needs, whatever their region.
-        if node.chain.is_some() {
-            self.chained.store(true, Ordering::Relaxed);
-        }
-        if self.chained.load(Ordering::Relaxed)
-            && self.ordered.swap(node.number + 1, Ordering::Relaxed) != node.number + 1
-        {
-            let other_chain = |e: &&Entry| e.node.chain != node.chain && !e.node.is_finished();
-            for entry in regions.iter().flat_map(|r| r.writers.iter().chain(&r.readers)).filter(other_chain) {
-                node.wait_for(&entry.node, Need::Order);
-            }
-        }
+        self.order_chains(&regions, node);
         let Some(RegionTouches { writers, readers }) = regions.get_mut(region) else { return };
         let others = |e: &Entry| !Arc::ptr_eq(&e.node, node);
         // Between host and device a region moves as a whole: there any write of it conflicts.
@@ -321,12 +310,28 @@ impl Tracker {
         }
     }
 
+    /// Orders a node with chains: a chain moves planes of the array between those that it needs, whatever their region.
+    fn order_chains(&self, regions: &[RegionTouches], node: &Arc<Node>) {
+        if node.chain.is_some() {
+            self.chained.store(true, Ordering::Relaxed);
+        }
+        if self.chained.load(Ordering::Relaxed)
+            && self.ordered.swap(node.number + 1, Ordering::Relaxed) != node.number + 1
+        {
+            let other_chain = |e: &&Entry| e.node.chain != node.chain && !e.node.is_finished();
+            for entry in regions.iter().flat_map(|r| r.writers.iter().chain(&r.readers)).filter(other_chain) {
+                node.wait_for(&entry.node, Need::Order);
+            }
+        }
+    }
+
     /// Adds that `node` moves a region: it waits for all others, and whoever comes later waits for it. What others left there is
     /// as good or bad as before.
     pub(crate) fn add_move(&self, region: usize, node: &Arc<Node>) {
         let (mut regions, Some(all)) = (self.lock(), self.boxes.get(region)) else { return };
+        self.order_chains(&regions, node);
         let Some(RegionTouches { writers, readers }) = regions.get_mut(region) else { return };
-        for entry in writers.iter().chain(readers.iter()) {
+        for entry in writers.iter().chain(readers.iter()).filter(|e| !Arc::ptr_eq(&e.node, node)) {
             node.wait_for(&entry.node, Need::Order);
         }
         writers.retain(|old| !is_done(old));
