@@ -3,6 +3,7 @@
 mod chain;
 mod expr;
 mod group;
+mod number;
 mod scope;
 mod stmt;
 mod types;
@@ -12,10 +13,11 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
 use tida_kernels::quote as q;
 
-use crate::expand::own_at;
+use crate::expand::{Library, own_at};
 pub use group::{Groups, len as group_len};
 pub use scope::{Named, Scope};
 pub use types::is_point;
+
 
 /// A body being walked: its names, its tables, and the errors found.
 #[derive(Debug)]
@@ -30,6 +32,10 @@ pub struct Body {
     pub errors: Vec<syn::Error>,
     /// What a `group_kernel!` has beside.
     pub groups: Option<Groups>,
+    /// The library.
+    pub library: Library,
+    /// Numbers whose type is inferred, so far.
+    numbers: u32,
     /// Blocks around what is walked.
     depth: usize,
     /// Whether free names are captured; a `#[kernel_fn]` has none.
@@ -69,8 +75,10 @@ pub struct BothBlock {
 
 impl Body {
     /// A body of a closure: free names are captured.
-    pub fn of_kernel() -> Body {
+    pub fn of_kernel(library: Library) -> Body {
         Body {
+            library,
+            numbers: 0,
             scope: Scope::default(),
             tables: Tables::default(),
             captures: Vec::new(),
@@ -82,8 +90,18 @@ impl Body {
     }
 
     /// A body of a function: it sees its parameters alone.
-    pub fn of_function() -> Body {
-        Body { captures_allowed: false, ..Body::of_kernel() }
+    pub fn of_function(library: Library) -> Body {
+        Body { captures_allowed: false, ..Body::of_kernel(library) }
+    }
+
+    /// The path of a scalar operation, shown at `place`.
+    fn op(&self, name: &str, place: Span) -> TokenStream {
+        self.library.op(name, place)
+    }
+
+    /// The path of what the library has for the macros, shown at `place`.
+    fn private(&self, name: &str, place: Span) -> TokenStream {
+        self.library.private(name, place)
     }
 
     /// Keeps an error.
@@ -104,6 +122,7 @@ impl Body {
             locals: std::mem::take(&mut self.scope.locals),
             functions: text(&self.tables.functions),
             structs: text(&self.tables.structs),
+            numbers: self.numbers,
             body,
         }
     }
@@ -147,9 +166,10 @@ pub fn place_of(span: Span) -> q::Span {
     q::Span { line: start.line as u32, column: start.column as u32 + 1 }
 }
 
-/// Source text of a path, without the spaces that tokens get.
+/// Source text of a path, without the spaces that tokens get, and without the `r#` of raw names.
 pub fn text_of(tokens: &impl ToTokens) -> String {
-    tokens.to_token_stream().to_string().replace(" :: ", "::").replace(":: ", "::").replace(" . ", ".")
+    let text = tokens.to_token_stream().to_string();
+    text.replace(" :: ", "::").replace(":: ", "::").replace(" . ", ".").replace("r#", "")
 }
 
 /// `()`.

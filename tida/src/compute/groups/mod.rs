@@ -285,7 +285,7 @@ where
     unsafe fn run_values(&self, region: usize, cells: GridBox<4>, sites: Option<&[Option<Site>]>) -> Result<(), Error> {
         let _running = InKernel::enter();
         let cells = narrow(&cells);
-        let pass = Pass::new(&self.quoted, self.run_checked || self.prepared.may_fault());
+        let pass = Pass::new(&self.quoted, &self.prepared.kernel.numbers, self.run_checked || self.prepared.may_fault());
         let how = How { valid_only: self.valid_only, cells: &cells, starts: [std::ptr::null_mut(); _], sites };
         cpu::vectorised(
             #[inline(always)]
