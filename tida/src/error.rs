@@ -111,6 +111,14 @@ impl Error {
         Error { inner: Arc::new(inner) }
     }
 
+    /// The same error with more that was found, and what to do of that.
+    pub(crate) fn because(self, found: &str, advice: &str) -> Error {
+        self.with(|inner| {
+            inner.found = format!("{}; {found}", inner.found);
+            inner.advice = advice.into();
+        })
+    }
+
     /// The same error with the line that recorded the work.
     pub(crate) fn recorded_at(self, location: &'static Location<'static>) -> Error {
         self.with(|inner| {

@@ -29,6 +29,63 @@ fn a_read_past_the_ghosts() {
     expect(result, ErrorKind::Ghost, &["`u`", "[0, 2]", "ghost width 1", ".ghost(2)", "compute_errors.rs"]);
 }
 
+/// Offsets so far away that a sum with a coordinate wraps: none of them is a read of the array.
+#[test]
+fn a_read_at_the_end_of_numbers() {
+    let acc = acc();
+    macro_rules! refused {
+        ($($offset:expr),*) => {$(
+            let (u, mut v) = (array(&acc, 1, 1), array(&acc, 1, 1));
+            let tile = first(&u);
+            // At once, or as it runs.
+            let recorded = compute(&tile, (&mut v, &u), kernel!(|v, u, at| v[at] = u[at + $offset]));
+            let error = recorded.and_then(|()| v.to_ndarray().map(drop)).unwrap_err();
+            assert!(matches!(error.kind(), ErrorKind::Ghost | ErrorKind::OutOfRange), "{error}");
+            compute(&tile, (&mut v, all(&u)), kernel!(|v, u, at| v[at] = u[at + $offset])).unwrap();
+            let error = v.to_ndarray().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::OutOfRange, "{error}");
+        )*};
+    }
+    refused!([9223372036854775807, 3], [3, 9223372036854775807], [9223372036854775807, 1000000000000]);
+    refused!([4611686018427387904, 0], [4611686018427387905, 0], [0, 4611686018427387904], [0, 4611686018427387905]);
+    refused!([-4611686018427387904, 0], [-4611686018427387905, 0], [0, -9223372036854775807]);
+    refused!([-9223372036854775807, 0] - [1, 0], [0, -9223372036854775807] - [0, 1], [1000000000000000, 0]);
+}
+
+#[test]
+fn a_ptx_kernel_reaches_no_further_than_numbers() {
+    use tida::compute::{PtxKernel, PtxParam};
+    let acc = acc();
+    let mut u = array(&acc, 1, 1);
+    let tile = first(&u);
+    for (far, kind) in [(usize::MAX, ErrorKind::Argument), (1 << 63, ErrorKind::Argument), (5, ErrorKind::Ghost)] {
+        let v = u.like().unwrap();
+        let kernel =
+            PtxKernel::new("", "none", &[PtxParam::Array(0), PtxParam::Array(1)]).reach(1, &[[far, 0], [0, 0]]);
+        // SAFETY: it is refused.
+        let error = unsafe { kernel.compute(&tile, (&mut u, &v), &[]) }.unwrap_err();
+        assert_eq!(error.kind(), kind, "{error}");
+    }
+}
+
+/// Tiles of one loop that capture other arrays of as many numbers.
+#[test]
+fn tiles_have_the_captures_of_their_own_kernel() {
+    fn record<const N: usize, const M: usize>(tile: &Tile<1>, v: &mut TileArray<f64, 1>, c: [f64; N], d: [f64; M]) {
+        compute(tile, v, kernel!(|v, at| v[at] = d[0] + 0.0 * c[0])).unwrap();
+    }
+    let acc = TileAcc::auto().unwrap();
+    let mut v = TileArray::<f64, 1>::builder([128]).regions([2]).build(&acc).unwrap();
+    for (n, tile) in TileIter::new(&v).enumerate() {
+        match n {
+            0 => record(&tile, &mut v, [1.0, 2.0], [3.0]),
+            _ => record(&tile, &mut v, [1.0], [2.0, 3.0]),
+        }
+    }
+    let v = v.to_ndarray().unwrap();
+    assert_eq!((v[[0]], v[[127]]), (3.0, 2.0));
+}
+
 #[test]
 fn a_write_at_a_neighbour() {
     let acc = acc();

@@ -7,6 +7,51 @@ use tida::__private::Ask;
 use tida::SimDevice;
 use tida::prelude::*;
 
+/// A closure that `fill` calls may wait for recorded work.
+#[test]
+fn a_fill_by_what_recorded_work_gives_ends() {
+    in_time(|| {
+        for turn in 0..40 {
+            let acc = cpu();
+            let (mut u, mut v) = (ones(&acc, [256, 256]), ones(&acc, [256, 256]));
+            if turn % 2 == 0 {
+                let sum = reduce_later(&v, Sum, kernel!(|v, at| v[at])).unwrap();
+                u.fill(|_| sum.get().unwrap()).unwrap();
+                assert_eq!(u.read_box(GridBox::new([9, 9], [10, 10])).unwrap(), [65536.0]);
+            } else {
+                for tile in v.tiles() {
+                    compute(&tile, &mut v, kernel!(|v, at| v[at] = 2.0)).unwrap();
+                }
+                let row = |j: usize| GridBox::new([j as i64, 0], [j as i64 + 1, 1]);
+                u.fill(|[j, i]| if i == 0 { v.read_box(row(j)).unwrap()[0] } else { 0.0 }).unwrap();
+                assert_eq!(u.read_box(GridBox::new([9, 0], [10, 2])).unwrap(), [2.0, 0.0]);
+            }
+        }
+    });
+}
+
+/// Fills of two accelerators that read each other's arrays.
+#[test]
+fn fills_of_two_accelerators_end() {
+    in_time(|| {
+        let (a, b) = (cpu(), cpu());
+        let sums = [&a, &b].map(|acc| {
+            let v = ones(acc, [256, 256]);
+            reduce_later(&v, Sum, kernel!(|v, at| v[at])).unwrap()
+        });
+        std::thread::scope(|scope| {
+            for (acc, other) in [(&a, &sums[1]), (&b, &sums[0])] {
+                scope.spawn(|| {
+                    for _ in 0..10 {
+                        let mut u = ones(acc, [256, 256]);
+                        u.fill(|_| other.get().unwrap()).unwrap();
+                    }
+                });
+            }
+        });
+    });
+}
+
 /// Runs `f` on a thread of its own; a hang is a failure of the test.
 fn in_time<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> T {
     let (tell, told) = mpsc::channel();

@@ -229,6 +229,68 @@ proptest! {
 
 /// Rows of slots, one a thread: each thread reads what the thread before it wrote in the turn before, in one phase a turn. In
 /// place: the array is fetched and written back.
+/// Groups that an array's end cuts, with values that threads keep over phases, in loops and beside the group.
+fn cut_groups(acc: &TileAcc, shape: [usize; 2], extent: [usize; 2]) -> Vec<u64> {
+    let mut u = TileArray::<f64, 2>::builder(shape).ghost(1).boundary(Boundary::Extrapolate(0)).build(acc).unwrap();
+    u.fill(|[j, i]| value(3, [0, j, i])).unwrap();
+    u.fill_ghosts().unwrap();
+    let mut v = u.like().unwrap();
+    let more = 3i64;
+    for tile in TileIter::new(&v) {
+        compute_groups(
+            &tile,
+            extent,
+            (&mut v, &u),
+            group_kernel!(|v, u, g| {
+                let a = g.fetch(u, [1, 1], [1, 1]);
+                let c = g.channel::<f64>([1, 1], [1, 1]);
+                let sums = g.shared::<f64>([8, 64, 3]);
+                let x = g.private(0.5);
+                g.each_around([1, 1], [1, 1], |t| c[t] = a[t] * 2.0);
+                g.each(|t| x += c[t + [1, 0]] - c[t - [0, 1]]);
+                for i in 0i64..3 {
+                    g.each(|t| {
+                        if t[1] % 2 == i % 2 {
+                            sums[[t[0], t[1], i]] = x + i as f64;
+                        }
+                    });
+                    g.each(|t| {
+                        let n = g.len();
+                        x += if t[0] > 0 { sums[[t[0] - 1, t[1], i]] } else { n[1] as f64 };
+                    });
+                }
+                if more > 2 {
+                    g.each(|t| x = x * 0.5);
+                }
+                g.each(|t| a[t] = x);
+                g.each(|t| v[t.at()] = a[t]);
+            }),
+        )
+        .unwrap();
+    }
+    v.to_ndarray().unwrap().iter().map(|x| x.to_bits()).collect()
+}
+
+#[test]
+fn groups_at_an_end_have_the_same_bits() {
+    let all = accelerators();
+    for (shape, extent) in [
+        ([2, 6], [2, 8]),
+        ([5, 6], [2, 8]),
+        ([7, 33], [4, 16]),
+        ([3, 17], [8, 16]),
+        ([9, 64], [8, 64]),
+        ([16, 63], [8, 32]),
+        ([1, 1], [4, 4]),
+        ([13, 50], [4, 32]),
+    ] {
+        let wanted = cut_groups(&all[0], shape, extent);
+        for acc in &all[1..] {
+            assert!(cut_groups(acc, shape, extent) == wanted, "{shape:?} in groups of {extent:?} on {acc}");
+        }
+    }
+}
+
 #[test]
 fn rows_of_slots_and_arrays_in_place() {
     let wanted: Vec<f64> = (0..100)

@@ -122,6 +122,18 @@ fn of_several_arrays_and_of_other_types() {
     assert_eq!(product, 3_628_800);
 }
 
+/// No cell reads nothing, whatever the kernel would read.
+#[test]
+fn of_no_cells() {
+    let acc = TileAcc::auto().unwrap();
+    let u = TileArray::<f64, 1>::builder([8]).build(&acc).unwrap();
+    let none = GridBox::new([0], [0]);
+    let sum: f64 = reduce_over(none, &u, Sum, kernel!(|u, at| u[at - [1]] + u[at + [1]])).unwrap();
+    let product: f64 =
+        reduce_over(none, (&u, all(&u)), Product, kernel!(|u, w, at| u[at] * w[[at[0] * at[0]]])).unwrap();
+    assert_eq!((sum.to_bits(), product), (0, 1.0));
+}
+
 #[test]
 fn nan_and_ties() {
     let acc = TileAcc::builder().threads(2).build().unwrap();

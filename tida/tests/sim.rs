@@ -121,6 +121,47 @@ fn a_ghost_fill_that_fails_poisons_its_array() {
     assert!(values(&next).is_ok());
 }
 
+/// Whatever fails, ghost fills and copies too: the right values or an error, with a timeline and where arrays stream in.
+#[test]
+fn no_failure_is_lost() {
+    let run = |device: SimDevice, timeline: bool, streams: bool| -> Result<f64, Error> {
+        let builder = TileAcc::builder().simulate(device).timeline(timeline);
+        let acc = if streams { builder.stream_from(0) } else { builder }.build()?;
+        let mut u =
+            TileArray::<f64, 2>::builder([8, 130]).regions([2, 1]).ghost(1).boundary(Boundary::Periodic).build(&acc)?;
+        u.fill(|_| 1.0)?;
+        let mut v = u.like()?;
+        for _ in 0..2 {
+            u.fill_ghosts()?;
+            for tile in TileIter::new(&v) {
+                compute(&tile, (&mut v, &u), kernel!(|v, u, at| v[at] = u[at + [1, 0]]))?;
+            }
+            std::mem::swap(&mut u, &mut v);
+        }
+        let sum = u.to_ndarray()?.sum();
+        acc.sync()?;
+        Ok(sum)
+    };
+    for (timeline, streams) in [(false, false), (true, false), (false, true), (true, true)] {
+        assert_eq!(run(SimDevice::new(), timeline, streams).unwrap(), 1040.0);
+        let failed: Vec<bool> = (1..20)
+            .map(|n| match run(SimDevice::new().fail_kernel(n), timeline, streams) {
+                Ok(sum) => {
+                    assert_eq!(sum, 1040.0, "kernel {n}, timeline {timeline}, streams {streams}");
+                    false
+                }
+                Err(_) => true,
+            })
+            .collect();
+        // All that there were failed, and told.
+        let kernels = failed.iter().take_while(|failed| **failed).count();
+        assert!(
+            kernels >= 6 && !failed[kernels..].contains(&true),
+            "{failed:?}, timeline {timeline}, streams {streams}"
+        );
+    }
+}
+
 #[test]
 fn memory_that_is_refused_is_an_error_of_the_work_that_needs_it() {
     let acc = simulate(SimDevice::new().fail_allocation(2));

@@ -330,6 +330,8 @@ impl Walker<'_> {
         let mut forms: Vec<IndexForm> = index
             .iter()
             .map(|&id| match self.widened(id) {
+                // A cell so far away is none, and numbers of cells are added to these.
+                Ok(a) if !a.form.is_near() => IndexForm::Opaque(Why::Operator),
                 Ok(a) => {
                     let new: Vec<Fit> = a.fits.into_iter().filter(|f| !fits.contains(f)).collect();
                     fits.extend(new);

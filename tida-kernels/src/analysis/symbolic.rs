@@ -25,6 +25,11 @@ impl NormalForm {
         NormalForm { constant: 0, terms: vec![(symbol, 1)] }
     }
 
+    /// Whether sums of a few such forms of coordinates wrap nowhere: arrays have at most 2^40 cells along an axis.
+    pub fn is_near(&self) -> bool {
+        self.constant.unsigned_abs() <= 1 << 60 && self.terms.iter().all(|(_, by)| by.unsigned_abs() <= 1 << 40)
+    }
+
     /// The value, if there are no symbols.
     pub fn as_constant(&self) -> Option<i64> {
         self.terms.is_empty().then_some(self.constant)

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Sender};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
@@ -21,6 +21,7 @@ use super::wait::{Failures, serve};
 use crate::array::GridBox;
 use crate::array::storage::Storage;
 use crate::backend::Event;
+use crate::backend::sim::Turn;
 use crate::error::{Error, ErrorKind};
 
 /// Sweeps that may be open at once: as many kernels a tile loop can interleave and still have its tiles merged.
@@ -35,6 +36,8 @@ pub(super) const PATIENCE: Duration = Duration::from_millis(5);
 /// What all clones of an accelerator share.
 pub(crate) struct Core {
     pub pool: rayon::ThreadPool,
+    /// Runs closures of the user's, once there was one.
+    user_pool: OnceLock<rayon::ThreadPool>,
     /// The device, if it is not the host alone.
     pub device: Option<Arc<DeviceCore>>,
     /// The host, as chains see it that run there.
@@ -81,11 +84,15 @@ impl InFlight {
     /// Waits for the commands, and ends the node.
     fn finish(self) {
         let InFlight { core, node, event, done } = self;
-        let waited = event.map_or(Ok(()), |event| event.settle());
-        let result = done.and_then(|done| {
+        // Whatever panics in here, the node ends.
+        let ended = || {
+            let waited = event.map_or(Ok(()), |event| event.settle());
+            let done = done?;
             waited?;
-            catch_unwind(AssertUnwindSafe(done)).unwrap_or_else(|payload| Err(super::panicked(node.name, payload)))
-        });
+            done()
+        };
+        let result =
+            catch_unwind(AssertUnwindSafe(ended)).unwrap_or_else(|payload| Err(super::panicked(node.name, payload)));
         core.device.iter().for_each(|device| device.ended());
         for other in core.finish(&node, result.map_err(|e| node.failed(e))) {
             core.start_node(other);
@@ -137,6 +144,15 @@ impl TileWork<'_> {
     }
 }
 
+fn no_threads(what: &str, found: String) -> Error {
+    Error::new(ErrorKind::Device, format!("start {what}"), found, "free some threads or ask for fewer")
+}
+
+fn start_pool(threads: usize, name: &'static str) -> Result<rayon::ThreadPool, Error> {
+    let builder = rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(move |i| format!("{name}-{i}"));
+    builder.build().map_err(|e| no_threads("the threads of an accelerator", e.to_string()))
+}
+
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -151,17 +167,11 @@ impl Core {
         host: Host,
         timeline: Option<Arc<Times>>,
     ) -> Result<Arc<Core>, Error> {
-        let failed = |what: &str, found: String| {
-            Error::new(ErrorKind::Device, format!("start {what}"), found, "free some threads or ask for fewer")
-        };
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads.unwrap_or(0))
-            .thread_name(|i| format!("tida-{i}"))
-            .build()
-            .map_err(|e| failed("the threads of an accelerator", e.to_string()))?;
+        let pool = start_pool(threads.unwrap_or(0), "tida")?;
         let (launched, in_flight) = device.is_some().then(mpsc::channel).unzip();
         let core = Arc::new(Core {
             pool,
+            user_pool: OnceLock::new(),
             device: device.map(Arc::new),
             host,
             timeline,
@@ -185,7 +195,7 @@ impl Core {
             std::thread::Builder::new()
                 .name(name.into())
                 .spawn(run)
-                .map_err(|e| failed("the threads that drive an accelerator", e.to_string()))
+                .map_err(|e| no_threads("the threads that drive an accelerator", e.to_string()))
         };
         let driver = core.clone();
         thread("tida-driver", Box::new(move || driver.drive()))?;
@@ -195,6 +205,15 @@ impl Core {
             thread("tida-device", Box::new(move || serve(&in_flight, looks, InFlight::finish)))?;
         }
         Ok(core)
+    }
+
+    /// See [`super::TileAcc::install_user`].
+    pub fn user_pool(&self) -> Result<&rayon::ThreadPool, Error> {
+        if self.user_pool.get().is_none() {
+            // Of two that came at once one is dropped.
+            let _ = self.user_pool.set(start_pool(self.pool.current_num_threads(), "tida-user")?);
+        }
+        self.user_pool.get().ok_or_else(|| no_threads("the threads for closures", "none".into()))
     }
 
     /// The driver thread: starts open sweeps when the recorder pauses.
@@ -466,12 +485,13 @@ impl Core {
         let cells = boxes.iter().map(|(_, cells)| cells.cells() as u64).sum();
         node.set_work(match (&self.device, node.on_device) {
             (Some(_), true) => {
+                let needs = launch.clone();
                 // SAFETY: the graph keeps all work that conflicts away until this node has finished; the boxes do not
                 // overlap.
                 let run = move |queue: &Queue<'_>| unsafe {
                     launch.clone().enqueue(&Queue { refilled: &refilled, ..*queue }, &boxes)
                 };
-                device_sweep(&node, arrays, pace, cells, run)
+                device_sweep(&node, arrays, pace, cells, run, move |error| without_room(error, &*needs))
             }
             (Some(device), false) => {
                 let device = device.clone();
@@ -544,6 +564,7 @@ impl Core {
         let stream = places().next_back().map_or_else(|| device.any_stream(), |launched| launched.stream);
         let queue = Queue { device, stream, rings: &[], refilled: &[] };
         let backend = device.backend();
+        let _turn = backend.simulated().map(|_| Turn::begin());
         let run = || {
             for other in places().filter(|other| other.stream != stream) {
                 if let Some(event) = &other.event {
@@ -555,7 +576,9 @@ impl Core {
         let done = catch_unwind(AssertUnwindSafe(run))
             .unwrap_or_else(|payload| Err(super::panicked(node.name, payload)))
             .map_err(|e| node.failed(e));
-        let event = backend.record(stream).and_then(|event| backend.flush(stream).map(|()| event));
+        let mark = || backend.record(stream).and_then(|event| backend.flush(stream).map(|()| event));
+        let event =
+            catch_unwind(AssertUnwindSafe(mark)).unwrap_or_else(|payload| Err(super::panicked(node.name, payload)));
         let (event, done) = match event {
             Ok(event) => (Some(event), done),
             Err(error) => (None, done.and(Err(error))),
@@ -625,6 +648,7 @@ pub(super) fn device_sweep(
     pace: Option<Arc<Pace>>,
     cells: u64,
     run: impl Fn(&Queue<'_>) -> Result<Done, Error> + Send + 'static,
+    failed: impl Fn(Error) -> Error + Send + 'static,
 ) -> Work {
     let (name, recorded) = (node.name, node.recorded);
     Work::Device(Box::new(move |queue| {
@@ -635,11 +659,20 @@ pub(super) fn device_sweep(
             })
         };
         let sweep = || queue.put(name, recorded, || run(queue));
-        queue.enqueue(|| match pace {
+        let swept = queue.enqueue(|| match pace {
             Some(pace) => pace.on_device(queue, cells, bring, sweep),
             None => bring().and_then(|()| sweep()),
-        })
+        });
+        swept.map_err(failed)
     }))
+}
+
+/// The failure of a sweep: where its arrays had no room as a whole, with what keeps them from streaming.
+pub(super) fn without_room(error: Error, launch: &dyn Launch) -> Error {
+    match launch.needs().filter(|needs| needs.whole && error.kind() == ErrorKind::Memory) {
+        Some(needs) => error.because(&needs.found, &needs.advice),
+        None => error,
+    }
 }
 
 pub(super) fn touch_all(node: &Arc<Node>, touch: &Touch) {

@@ -469,7 +469,7 @@ impl Core {
                         // that of each of the steps, and the first of them reads all that they read of other arrays.
                         unsafe { enqueue_steps(&launches, &queue, (region, together.cells), &together) }
                     };
-                    node.set_work(device_sweep(&node, step.arrays, None, 0, run));
+                    node.set_work(device_sweep(&node, step.arrays, None, 0, run, std::convert::identity));
                     leader = Some(node.clone());
                 }
                 (HeldWork::Sweep(Step { launch, boxes, arrays, refilled, .. }), None, None) => {
@@ -477,7 +477,7 @@ impl Core {
                     let run = move |queue: &Queue<'_>| unsafe {
                         launch.clone().enqueue(&Queue { refilled: &refilled, ..*queue }, &boxes)
                     };
-                    node.set_work(device_sweep(&node, arrays, None, 0, run));
+                    node.set_work(device_sweep(&node, arrays, None, 0, run, std::convert::identity));
                 }
                 // It has its work.
                 (HeldWork::Ghosts { .. }, ..) => {}

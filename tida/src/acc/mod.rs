@@ -219,9 +219,18 @@ impl TileAcc {
         self.core().wait_node(node)
     }
 
-    /// Runs `f` inside the thread pool.
+    /// Runs `f`, which calls nothing of the user's, inside the thread pool of recorded work.
     pub(crate) fn install<R: Send>(&self, f: impl FnOnce() -> R + Send) -> R {
         self.core().pool.install(f)
+    }
+
+    /// Runs `f`, which calls closures of the user's, by threads of its own. Such closures may wait for recorded work, whose threads
+    /// must not wait for them: one that has begun a piece of work, and takes another job while it waits for the others, would wait for itself.
+    ///
+    /// # Errors
+    /// Threads that cannot be started.
+    pub(crate) fn install_user<R: Send>(&self, f: impl FnOnce() -> R + Send) -> Result<R, Error> {
+        Ok(self.core().user_pool()?.install(f))
     }
 }
 

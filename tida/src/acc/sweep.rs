@@ -21,6 +21,7 @@ use crate::compute::args::OnDevice;
 use crate::compute::ask::KernelId;
 use crate::compute::cache::Hints;
 use crate::compute::fused::OneStep;
+use crate::compute::needs::Needs;
 use crate::error::Error;
 
 /// How steps of a sweep may run as one launch.
@@ -78,6 +79,11 @@ pub(crate) trait Launch: Send + Sync {
 
     /// What it is as a step, if several may run as one launch on a device.
     fn step(&self) -> Option<OneStep<'_>> {
+        None
+    }
+
+    /// What keeps its arrays from streaming plane by plane.
+    fn needs(&self) -> Option<Needs> {
         None
     }
 

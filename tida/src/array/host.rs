@@ -92,7 +92,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         // Before the values, so that a panic of `value` leaves ghosts stale too.
         self.tracker.cells_written();
         let saturated = AtomicU64::new(0);
-        self.acc.install(|| {
+        self.acc.install_user(|| {
             each_owned_row(layout, cells, |region, at, length| {
                 // SAFETY: the row is in the region, of elements `T`; each row is handed to one thread, and recorded work
                 // on the array, of which `self` is the only handle, has run.
@@ -101,7 +101,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
                     saturated.fetch_add(beyond, Ordering::Relaxed);
                 }
             });
-        });
+        })?;
         self.saturate(saturated.into_inner())
     }
 
@@ -130,7 +130,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
 }
 
 /// Makes room for `count` values.
-pub(super) fn reserve<T>(values: &mut Vec<T>, count: usize) -> Result<(), Error> {
+pub(crate) fn reserve<T>(values: &mut Vec<T>, count: usize) -> Result<(), Error> {
     values.try_reserve_exact(count).map_err(|_| {
         Error::new(
             ErrorKind::Memory,

@@ -27,6 +27,7 @@ pub use element::{Element, Scalar};
 pub(crate) use ghosts::{DeviceCopies, FillStep, Part, Planar, PlaneFacts, Regional, Site};
 pub use ghosts::{GhostFill, fill_ghosts};
 pub use grid_box::GridBox;
+pub(crate) use host::reserve;
 pub use layout::{Boundary, Centering};
 pub use tida_kernels::codec::Format;
 

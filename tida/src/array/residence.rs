@@ -135,7 +135,7 @@ impl Storage {
                     // SAFETY: the array's memory has the region there; the graph keeps others away.
                     unsafe { backend.zero(*stream, &memory, piece.device, piece.bytes)? };
                 }
-                place.arriving = Some((*stream, backend.record(*stream)?));
+                place.arriving = Some((*stream, backend.mark(*stream)?));
                 place.newest = Newest::Both;
             }
             Newest::Zeros | Newest::Host => {
@@ -150,7 +150,7 @@ impl Storage {
                     })
                 };
                 device.timed(SpanKind::H2d, format_args!("R{region}"), *stream, bytes, copy)?;
-                place.arriving = Some((*stream, backend.record(*stream)?));
+                place.arriving = Some((*stream, backend.mark(*stream)?));
                 place.newest = Newest::Both;
             }
         }

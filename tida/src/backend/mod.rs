@@ -365,10 +365,16 @@ pub(crate) trait Backend: Debug + Send + Sync {
         None
     }
 
-    /// Marks the end of what a stream has so far.
+    /// Marks the end of what a stream has so far. Who waits for it by [`Event::finish`] or [`Event::settle`], as someone has to, is told
+    /// how all went that came since the last such mark.
     fn record(&self, stream: usize) -> Result<Arc<dyn Event>, Error>;
 
-    /// As [`Backend::record`], of an event that will know its [`Event::time`] where the driver gives times. It costs more.
+    /// As [`Backend::record`], for other streams to wait for: how it went is told by the next mark that someone waits for.
+    fn mark(&self, stream: usize) -> Result<Arc<dyn Event>, Error> {
+        self.record(stream)
+    }
+
+    /// As [`Backend::mark`], of an event that will know its [`Event::time`] where the driver gives times. It costs more.
     fn record_timed(&self, stream: usize) -> Result<Arc<dyn Event>, Error> {
         self.record(stream)
     }

@@ -11,6 +11,7 @@ use super::args::{ArgInfo, TiledInfo};
 use super::ask::KernelId;
 use super::cache::{Asked, Hints, tiles};
 use super::capture::{CapturedValue, Captures};
+use super::needs::Unproven;
 use super::prepare::{ArgPlan, Prepared, index_text};
 use crate::acc::node::Node;
 use crate::acc::sweep::SweepKey;
@@ -29,6 +30,8 @@ pub(crate) struct Checked<'a> {
     pub valid_only: u16,
     /// Accesses are checked as the kernel runs.
     pub run_checked: bool,
+    /// Why: the first read that could not be proven.
+    pub unproven: Unproven,
 }
 
 /// Where a launch runs.
@@ -90,7 +93,7 @@ pub(crate) fn check<'a, const D: usize>(
             }
         }
     }
-    let mut launch = Launching { prepared, target, integers: &integers, run_checked: false };
+    let mut launch = Launching { prepared, target, integers: &integers, run_checked: false, unproven: None };
     let mut acc: Option<&TileAcc> = None;
     let mut touches = SmallVec::new();
     let mut valid_only = 0;
@@ -159,7 +162,8 @@ pub(crate) fn check<'a, const D: usize>(
         tiles(prepared, facts, asked, &|_| false).map(drop).map_err(|large| large.error(prepared))?;
     }
     key.valid_only = valid_only;
-    Ok(Checked { acc, key, touches, after, valid_only, run_checked })
+    let unproven = launch.unproven;
+    Ok(Checked { acc, key, touches, after, valid_only, run_checked, unproven })
 }
 
 /// Adds what a read of ghosts between regions touches of the neighbours, where these are no memory of their own.
@@ -264,6 +268,7 @@ struct Launching<'a, const D: usize> {
     target: &'a Target<'a, D>,
     integers: &'a [Option<i64>],
     run_checked: bool,
+    unproven: Unproven,
 }
 
 impl<const D: usize> Launching<'_, D> {
@@ -341,6 +346,10 @@ impl<const D: usize> Launching<'_, D> {
             touch.read = (!plan.must_write).then_some(cells.widen());
             return Ok(touch);
         }
+        if cells.is_empty() {
+            // No cell reads anything.
+            return Ok(touch);
+        }
         let mut read: Option<GridBox<D>> = None;
         let mut add = |b: GridBox<D>| {
             read = Some(match read {
@@ -353,12 +362,13 @@ impl<const D: usize> Launching<'_, D> {
         };
         if let Some(halo) = &plan.halo {
             let b = cells.grown(std::array::from_fn(|d| -halo[d].0), std::array::from_fn(|d| halo[d].1));
-            if !held.grown.contains_box(&b) {
+            // Cells that there are read cells; what is none has wrapped.
+            if b.is_empty() || !held.grown.contains_box(&b) {
                 return Err(self.too_narrow(arg, info, &b, &held.grown));
             }
             add(b);
         }
-        let mut opaque = false;
+        let mut opaque = None;
         for &number in &plan.others {
             let access = &self.prepared.analysis.args[arg].accesses[number];
             let range = self.prepared.analysis.range(access, &cells.lo, &cells.hi, self.integers);
@@ -371,7 +381,7 @@ impl<const D: usize> Launching<'_, D> {
                 Some(b) if !access.conditional => {
                     return Err(self.too_narrow(arg, info, &b, &held.grown));
                 }
-                _ => opaque = true,
+                _ => opaque = opaque.or(Some((arg, number))),
             }
         }
         if let Some(read) = &read
@@ -380,6 +390,8 @@ impl<const D: usize> Launching<'_, D> {
         {
             return Err(self.stale(arg));
         }
+        self.unproven = self.unproven.or(opaque);
+        let opaque = opaque.is_some();
         if opaque {
             // Reads that only run time decides may touch all that the region holds; ghosts only if they are fresh.
             self.run_checked = true;
@@ -432,6 +444,9 @@ impl<const D: usize> Launching<'_, D> {
     /// Checks a whole array or a table: an index that cannot be proven in range is checked as the kernel runs.
     fn whole(&mut self, arg: usize, shape: &[i64; 4], plan: &ArgPlan) -> Result<(), Error> {
         let cells = &self.target.cells;
+        if cells.is_empty() {
+            return Ok(());
+        }
         let analysis = &self.prepared.analysis;
         for &number in &plan.others {
             let access = &analysis.args[arg].accesses[number];
@@ -441,6 +456,7 @@ impl<const D: usize> Launching<'_, D> {
             });
             if !inside {
                 self.run_checked = true;
+                self.unproven = self.unproven.or(Some((arg, number)));
             }
         }
         if plan.halo.is_some() {

@@ -17,6 +17,7 @@ use super::check::{Target, check};
 use super::decoded::{Codes, Wholes};
 use super::device::SweepLaunch;
 use super::fused::OneStep;
+use super::needs::{Needs, Unproven};
 use super::prepare::{Prepared, prepare};
 use super::site::{Site, simulated};
 use super::view::{Checked, Proven};
@@ -113,6 +114,7 @@ where
         pace: part.and_then(|part| part.pace),
     };
     let (run_checked, valid_only) = (checked.run_checked, checked.valid_only);
+    let needs = (checked.unproven, tile.grown);
     let (block, march, cache) = (work.key.block, work.key.march, work.key.cache);
     let side = checked.acc.core().record_tile(work, || {
         Arc::new(Native::<A::Held, N, D> {
@@ -120,6 +122,7 @@ where
             quoted,
             held: args.hold(),
             run_checked,
+            needs,
             valid_only,
             block,
             march,
@@ -176,6 +179,8 @@ struct Native<H, N, const D: usize> {
     quoted: Quoted,
     held: H,
     run_checked: bool,
+    /// The first read that is, and whether tiles are grown.
+    needs: (Unproven, bool),
     valid_only: u16,
     /// Threads of a block on a device, if asked for.
     block: Option<[u32; 3]>,
@@ -230,6 +235,10 @@ where
         // SAFETY: the caller's promise; `check` has proven every access in range or has it checked, for the tiles that
         // these boxes are part of; `self` holds the arrays.
         unsafe { self.on_device().enqueue(queue, self.held.on_device(), boxes, self.clone()) }
+    }
+
+    fn needs(&self) -> Option<Needs> {
+        Needs::of(&self.prepared, self.needs.1, self.needs.0)
     }
 
     fn step(&self) -> Option<OneStep<'_>> {

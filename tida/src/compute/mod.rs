@@ -20,6 +20,7 @@ mod linear;
 #[cfg(test)]
 mod macro_tests;
 mod maps;
+pub(crate) mod needs;
 pub(crate) mod number;
 mod prepare;
 mod ptx;

@@ -19,6 +19,7 @@ use super::check::{Target, check};
 use super::device::{DeviceArg, DeviceArgs};
 use super::geometry::base_bytes;
 use super::launch::launch_written;
+use super::needs::Needs;
 use super::prepare::Prepared;
 use super::view::Proven;
 use crate::acc::node::{Done, Queue};
@@ -171,6 +172,12 @@ impl PtxKernel {
                 return Err(Error::new(ErrorKind::Argument, tried(), found, advice));
             }
         }
+        // As far as an analysis knows offsets.
+        let far = |n: &usize| *n as u64 > 1 << 60;
+        if let Some((arg, cells)) = self.reach.iter().find(|(_, cells)| cells.iter().flatten().any(far)) {
+            let found = format!("a reach of {cells:?} cells of argument {arg}");
+            return Err(Error::new(ErrorKind::Argument, tried(), found, "give the cells that it reads around each"));
+        }
         if let Some((arg, _)) = self.reach.iter().find(|(arg, cells)| *arg >= bindings.len() || cells.len() != D) {
             let found = format!("a reach of argument {arg} for {} arguments of {D} axes", bindings.len());
             return Err(Error::new(ErrorKind::Argument, tried(), found, "give `[below, above]` for each axis"));
@@ -230,7 +237,8 @@ impl PtxKernel {
         };
         let block = work.key.block;
         let side = checked.acc.core().record_tile(work, || {
-            Arc::new(Foreign::<A::Held, D> { kernel: self.clone(), captures, held: args.hold(), block })
+            let needs = (prepared.clone(), tile.grown);
+            Arc::new(Foreign::<A::Held, D> { kernel: self.clone(), captures, held: args.hold(), block, needs })
         });
         launch_written(&infos, &prepared, tile.grown, side);
         Ok(())
@@ -307,9 +315,15 @@ struct Foreign<H, const D: usize> {
     captures: Captures,
     held: H,
     block: Option<[u32; 3]>,
+    /// What was declared, and whether tiles are grown.
+    needs: (Arc<Prepared>, bool),
 }
 
 impl<H: HeldArgs<D>, const D: usize> Launch for Foreign<H, D> {
+    fn needs(&self) -> Option<Needs> {
+        Needs::of(&self.needs.0, self.needs.1, None)
+    }
+
     unsafe fn run(&self, _: usize, _: GridBox<4>) -> Result<(), Error> {
         let advice = "run these tiles on the CUDA device";
         Err(Error::new(ErrorKind::Device, "run a PTX kernel on the CPU", "no form of it for the CPU", advice))

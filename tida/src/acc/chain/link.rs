@@ -108,12 +108,12 @@ impl Link {
             // SAFETY: the planes lie in the region, packed as the run says, and in the stage; the rest is the caller's promise.
             unsafe {
                 backend.upload_rows(UP, to, (from, run.step), (plane.bytes, planes))?;
-                let copied = backend.record(UP)?;
+                let copied = backend.mark(UP)?;
                 backend.flush(UP)?;
                 backend.wait(PACKS[0], &*copied)?;
                 job.put(device, PACKS[0], false)?;
             }
-            self.up.last[stage] = Some(backend.record(PACKS[0])?);
+            self.up.last[stage] = Some(backend.mark(PACKS[0])?);
             backend.flush(PACKS[0])?;
             done += planes;
         }
@@ -149,7 +149,7 @@ impl Link {
             // SAFETY: as in `bring`.
             unsafe {
                 job.put(device, PACKS[1], true)?;
-                let packed = backend.record(PACKS[1])?;
+                let packed = backend.mark(PACKS[1])?;
                 backend.flush(PACKS[1])?;
                 backend.wait(DOWN, &*packed)?;
                 backend.download_rows(
@@ -159,7 +159,7 @@ impl Link {
                     (plane.bytes, planes),
                 )?;
             }
-            self.down.last[stage] = Some(backend.record(DOWN)?);
+            self.down.last[stage] = Some(backend.mark(DOWN)?);
             backend.flush(DOWN)?;
             done += planes;
         }

@@ -379,7 +379,7 @@ fn rounded(sizes: &[usize]) -> Vec<usize> {
 fn too_small(chain: &Chain, tasks: &Tasks, room: usize, budget: u64, needed: usize) -> Error {
     let list: Vec<String> = tasks.arrays.iter().map(Array::describe).collect();
     let place = chain.links.first().map_or(String::new(), |link| format!(" recorded at {}", link.node.recorded));
-    Error::new(
+    let error = Error::new(
         ErrorKind::Memory,
         format!("run work{place} on regions of {} arrays ({})", list.len(), list.join("; ")),
         format!(
@@ -387,5 +387,13 @@ fn too_small(chain: &Chain, tasks: &Tasks, room: usize, budget: u64, needed: usi
              {needed}"
         ),
         "raise the memory limit, or cut the arrays into smaller regions",
-    )
+    );
+    let needs = chain.links.iter().find_map(|link| match &link.work {
+        LinkWork::Sweep { launch, .. } => launch.needs(),
+        LinkWork::Ghosts { .. } => None,
+    });
+    match needs {
+        Some(needs) => error.because(&needs.found, &needs.advice),
+        None => error,
+    }
 }

@@ -323,7 +323,7 @@ impl<'a> Running<'a> {
             unsafe { array.bring_rest(self.device, UP)? };
         }
         for stream in [UP, DOWN] {
-            backend.wait(RUN, &*backend.record(stream)?)?;
+            backend.wait(RUN, &*backend.mark(stream)?)?;
         }
         for array in &self.arrays {
             let Some(memory) = array.kept() else { continue };

@@ -101,7 +101,7 @@ impl Storage {
             state.copies = device.timed(SpanKind::Ghost, label, stream, 0, fill)?;
             // What else is timed now starts here.
             device.host_waited();
-            state.coming = Some((stream, backend.record(stream)?));
+            state.coming = Some((stream, backend.mark(stream)?));
             state.owed = None;
         } else if let Some((other, event)) = &state.coming
             && *other != stream
@@ -118,7 +118,9 @@ impl Storage {
     /// As [`Storage::settle_ghosts`], and what the device says of it.
     pub(crate) fn settle_ghosts_now(&self, device: &DeviceCore) -> Result<(), Error> {
         if self.device_ghosts().lock().owed.is_some() {
-            self.settle_ghosts(device, device.any_stream())?;
+            let stream = device.any_stream();
+            self.settle_ghosts(device, stream)?;
+            return device.backend().record(stream)?.finish();
         }
         let coming = self.device_ghosts().lock().coming.clone();
         coming.map_or(Ok(()), |(_, event)| event.finish())

@@ -1,6 +1,7 @@
 //! Programs and kernels.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::ffi::{CStr, CString};
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
@@ -38,7 +39,7 @@ impl Compiler {
     /// # Errors
     /// [`ErrorKind::Kernel`]: text that does not compile, or a block that is too large for the kernel.
     pub fn compile(&self, code: &Code<'_>) -> Result<Compiled, Error> {
-        let options = self.options(code.math);
+        let options = &*self.options(code);
         let key = self.key(code, options);
         if let Some(binary) = disk::load(key) {
             match self.load_binary(&binary, options).and_then(|program| self.finish(&program, code, None)) {
@@ -61,7 +62,18 @@ impl Compiler {
         disk::Key::new(&["opencl", &self.device.facts.target, &options.to_string_lossy(), code.text])
     }
 
-    fn options(&self, math: Math) -> &'static CStr {
+    fn options(&self, code: &Code<'_>) -> Cow<'static, CStr> {
+        let usual = self.usual_options(code.math);
+        if !(self.device.barriers_as_written && code.text.contains("barrier(")) {
+            return usual.into();
+        }
+        let mut all = usual.to_bytes().to_vec();
+        all.extend_from_slice(b" -cl-opt-disable");
+        // Neither of them has a zero in it.
+        CString::new(all).map_or(usual.into(), Cow::Owned)
+    }
+
+    fn usual_options(&self, math: Math) -> &'static CStr {
         match (math, self.device.rounds, self.device.verbose) {
             (Math::Exact, true, false) => c"-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt",
             (Math::Exact, true, true) => c"-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt -cl-nv-verbose",
@@ -238,12 +250,12 @@ mod tests {
         let compiler = Compiler::new(context, device);
         let text = "__kernel void refused(__global int* out) { out[0] = 7; }";
         let code = Code { text, entry: "refused", math: Math::Exact, block: [1; 3], shared: 0 };
-        let key = compiler.key(&code, compiler.options(Math::Exact));
+        let key = compiler.key(&code, &compiler.options(&code));
         disk::store(key, b"not a program");
         assert_eq!(compiler.compile(&code).unwrap().arguments(), 1);
         let kept = disk::load(key).unwrap();
         assert_ne!(kept, b"not a program");
-        assert!(compiler.load_binary(&kept, compiler.options(Math::Exact)).is_ok());
+        assert!(compiler.load_binary(&kept, &compiler.options(&code)).is_ok());
     }
 
     #[test]

@@ -33,6 +33,9 @@ pub(super) struct Device {
     pub rounds: bool,
     /// Whether the compiler tells of registers (`cl_nv_compiler_options`).
     pub verbose: bool,
+    /// Whether kernels with barriers are compiled as they are written. PoCL (seen with 3.1) takes values over a barrier
+    /// from a branch that the thread was not in.
+    pub barriers_as_written: bool,
     /// Bytes that this program has allocated on it.
     used: AtomicU64,
 }
@@ -121,6 +124,7 @@ impl Device {
             threads,
             rounds,
             verbose: has("cl_nv_compiler_options"),
+            barriers_as_written: !gpu && (version.contains("pocl") || version.contains("PoCL")),
             used: AtomicU64::new(0),
         })
     }
@@ -284,6 +288,7 @@ mod tests {
             threads: [256; 3],
             rounds: true,
             verbose: false,
+            barriers_as_written: false,
             used: AtomicU64::new(0),
         }
     }

@@ -15,6 +15,7 @@
 //! time of its cells, whatever it computes.
 
 mod copies;
+mod giver;
 mod memory;
 mod probe;
 mod stream;
@@ -26,6 +27,7 @@ use std::sync::Arc;
 
 use tida_kernels::emit::copies::{BoxCopy, Kind};
 
+pub(crate) use self::giver::Turn;
 pub use self::probe::{SimDevice, SimReport};
 use self::stream::{Engine, Shared, SimEvent};
 use self::work::{Launch, Stretch, Work};
@@ -255,7 +257,15 @@ impl Backend for Sim {
     }
 
     fn record(&self, stream: usize) -> Result<Arc<dyn Event>, Error> {
-        Ok(Arc::new(self.shared.record(stream)?))
+        Ok(Arc::new(self.shared.record(stream, true)?))
+    }
+
+    fn mark(&self, stream: usize) -> Result<Arc<dyn Event>, Error> {
+        Ok(Arc::new(self.shared.record(stream, false)?))
+    }
+
+    fn record_timed(&self, stream: usize) -> Result<Arc<dyn Event>, Error> {
+        self.mark(stream)
     }
 
     fn wait(&self, stream: usize, event: &dyn Event) -> Result<(), Error> {

@@ -7,6 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use super::giver::Giver;
 use super::memory::Pool;
 use super::probe::{SimDevice, SimReport, Ticks, seconds};
 use super::work::{Stretch, Work};
@@ -36,10 +37,13 @@ enum Command {
         /// Memory that has to be there.
         uses: [Stretch; 2],
         work: Work,
+        giver: Giver,
     },
     Record {
         mark: Arc<Mark>,
         given: Ticks,
+        /// Whose failures before it has.
+        tells: Option<Giver>,
     },
     Wait(Arc<Mark>),
 }
@@ -59,7 +63,7 @@ impl fmt::Debug for Command {
 struct Mark {
     /// When all before it was done; [`NOT_YET`] until then.
     at: AtomicU64,
-    /// The failure of a command before it, since the mark before.
+    /// The failure of a command before it, of who made the mark, if it tells.
     failure: OnceLock<Error>,
 }
 
@@ -77,8 +81,9 @@ struct Stream {
     /// When all that it has done so far was done.
     ready: Ticks,
     /// What it is doing, and when that ends.
-    running: Option<(Ticks, Work)>,
-    failure: Option<Error>,
+    running: Option<(Ticks, Work, Giver)>,
+    /// What failed and was not told, with who gave it.
+    failures: Vec<(Giver, Error)>,
 }
 
 #[derive(Debug)]
@@ -140,7 +145,7 @@ impl Shared {
         let mut machine = self.lock();
         let (number, given) = (machine.given, machine.host);
         let commands = &mut machine.stream(stream)?.commands;
-        commands.push_back(Command::Work { number, given, engine, ticks, uses, work });
+        commands.push_back(Command::Work { number, given, engine, ticks, uses, work, giver: Giver::current() });
         machine.given += 1;
         Ok(())
     }
@@ -160,11 +165,13 @@ impl Shared {
         report.downloaded += downloaded as u64;
     }
 
-    pub fn record(self: &Arc<Self>, stream: usize) -> Result<SimEvent, Error> {
+    /// A mark in a stream, which `tells` what failed since the last one that does.
+    pub fn record(self: &Arc<Self>, stream: usize, tells: bool) -> Result<SimEvent, Error> {
         let mark = Arc::new(Mark { at: AtomicU64::new(NOT_YET), failure: OnceLock::new() });
+        let tells = tells.then(Giver::current);
         let mut machine = self.lock();
         let given = machine.host;
-        machine.stream(stream)?.commands.push_back(Command::Record { mark: mark.clone(), given });
+        machine.stream(stream)?.commands.push_back(Command::Record { mark: mark.clone(), given, tells });
         Ok(SimEvent { shared: self.clone(), mark })
     }
 
@@ -216,10 +223,12 @@ impl Machine {
             for stream in &mut self.streams {
                 while stream.running.is_none() {
                     match stream.commands.front() {
-                        Some(Command::Record { mark, given }) => {
-                            if let Some(failure) = stream.failure.take() {
+                        Some(Command::Record { mark, given, tells }) => {
+                            let mut told = stream.failures.extract_if(.., |(giver, _)| *tells == Some(*giver));
+                            if let Some((_, failure)) = told.next() {
                                 let _ = mark.failure.set(failure);
                             }
+                            told.for_each(drop);
                             mark.at.store(stream.ready.max(*given), Ordering::Release);
                         }
                         Some(Command::Wait(mark)) => match mark.reached() {
@@ -266,7 +275,7 @@ impl Machine {
     /// Ends or starts one command, whichever comes first; `false` if there is none.
     fn step(&mut self, shared: &Shared) -> bool {
         self.pass_marks();
-        let ends = self.streams.iter().enumerate().filter_map(|(n, s)| s.running.as_ref().map(|(end, _)| (*end, n)));
+        let ends = self.streams.iter().enumerate().filter_map(|(n, s)| s.running.as_ref().map(|(end, ..)| (*end, n)));
         let end = ends.min();
         let start = self.next_start(&shared.spec);
         match (end, start) {
@@ -280,25 +289,27 @@ impl Machine {
 
     fn start(&mut self, number: usize, start: Ticks, shared: &Shared) {
         let Some(stream) = self.streams.get_mut(number) else { return };
-        let Some(Command::Work { engine, ticks, uses, mut work, .. }) = stream.commands.pop_front() else { return };
+        let Some(Command::Work { engine, ticks, uses, mut work, giver, .. }) = stream.commands.pop_front() else {
+            return;
+        };
         // The clock's last tick.
         let end = start.saturating_add(ticks).min(NOT_YET - 1);
         let gone = uses.iter().find(|used| !used.is_in(&shared.pool));
         if let Some(gone) = gone {
-            stream.failure.get_or_insert_with(|| gone.error());
+            stream.failures.push((giver, gone.error()));
             work = Work::Nothing;
         } else if !shared.spec.is_null() {
             // SAFETY: `give` was promised that it is sound; the memory of the device is still there.
             let done = catch_unwind(AssertUnwindSafe(|| unsafe { work.start() }));
             if let Err(payload) = done {
-                stream.failure.get_or_insert_with(|| crate::acc::panicked("a command of a simulated device", payload));
+                stream.failures.push((giver, crate::acc::panicked("a command of a simulated device", payload)));
                 work = Work::Nothing;
             }
         }
         if let Some(failure) = work.failure() {
-            stream.failure.get_or_insert(failure);
+            stream.failures.push((giver, failure));
         }
-        stream.running = Some((end, work));
+        stream.running = Some((end, work, giver));
         if engine != Engine::None {
             self.busy[engine as usize] = self.busy[engine as usize].saturating_add(ticks);
         }
@@ -309,13 +320,13 @@ impl Machine {
 
     fn end(&mut self, number: usize, shared: &Shared) {
         let Some(stream) = self.streams.get_mut(number) else { return };
-        let Some((end, mut work)) = stream.running.take() else { return };
+        let Some((end, mut work, giver)) = stream.running.take() else { return };
         if !shared.spec.is_null() {
             // SAFETY: `give` was promised that it is sound, and the memory was there when it started; who gives memory
             // back promises that no work uses it.
             let done = catch_unwind(AssertUnwindSafe(|| unsafe { work.end() }));
             if let Err(payload) = done {
-                stream.failure.get_or_insert_with(|| crate::acc::panicked("a command of a simulated device", payload));
+                stream.failures.push((giver, crate::acc::panicked("a command of a simulated device", payload)));
             }
         }
         stream.ready = end;

@@ -18,6 +18,7 @@ use super::check::{Target, check};
 use super::decoded::{Codes, Wholes};
 use super::device::SweepLaunch;
 use super::launch::{launch_written, narrow};
+use super::needs::{Needs, Unproven};
 use super::prepare::{Prepared, capture_type};
 use super::site::{Site, simulated};
 use super::view::{Checked, Proven};
@@ -114,12 +115,14 @@ where
         pace: None,
     };
     let (run_checked, valid_only, block) = (checked.run_checked, checked.valid_only, work.key.block);
+    let needs = (checked.unproven, tile.grown);
     let side = checked.acc.core().record_tile(work, || {
         Arc::new(Native::<A::Held, N, D> {
             kernel,
             quoted,
             held: args.hold(),
             run_checked,
+            needs,
             valid_only,
             block,
             extent: extent.map(|n| n as i64),
@@ -203,6 +206,8 @@ struct Native<H, N, const D: usize> {
     quoted: Quoted,
     held: H,
     run_checked: bool,
+    /// The first read that is, and whether tiles are grown.
+    needs: (Unproven, bool),
     valid_only: u16,
     /// Threads of a block on a device.
     block: Option<[u32; 3]>,
@@ -223,6 +228,10 @@ where
 
     fn grain(&self) -> [i64; 4] {
         std::array::from_fn(|d| (d + D).checked_sub(4).map_or(1, |axis| self.extent[axis]))
+    }
+
+    fn needs(&self) -> Option<Needs> {
+        Needs::of(&self.prepared, self.needs.1, self.needs.0)
     }
 
     unsafe fn enqueue(self: Arc<Self>, queue: &Queue<'_>, boxes: &[(usize, GridBox<4>)]) -> Result<Done, Error> {
@@ -285,7 +294,8 @@ where
     unsafe fn run_values(&self, region: usize, cells: GridBox<4>, sites: Option<&[Option<Site>]>) -> Result<(), Error> {
         let _running = InKernel::enter();
         let cells = narrow(&cells);
-        let pass = Pass::new(&self.quoted, &self.prepared.kernel.numbers, self.run_checked || self.prepared.may_fault());
+        // What a group shares is checked as it is accessed.
+        let pass = Pass::new(&self.quoted, &self.prepared.kernel.numbers, true);
         let how = How { valid_only: self.valid_only, cells: &cells, starts: [std::ptr::null_mut(); _], sites };
         cpu::vectorised(
             #[inline(always)]

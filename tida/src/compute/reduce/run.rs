@@ -16,6 +16,7 @@ use crate::acc::node::Work;
 use crate::acc::{InKernel, Mode, Side, TileAcc, Touch, outside_kernels};
 use crate::array::GridBox;
 use crate::array::layout::Layout;
+use crate::array::reserve;
 use crate::backend::cpu;
 use crate::compute::args::{ArgInfo, Args, HeldArgs, How, Views};
 use crate::compute::ask::{Ask, Pass, Quoted, Run};
@@ -345,7 +346,9 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
         let segments = (self.cells.hi[last] - 1).div_euclid(SEGMENT as i64) - first_segment + 1;
         let segments = segments as usize;
         let rows: usize = self.cells.extent()[..last].iter().product();
-        let mut partials = vec![self.op.identity(); rows * segments];
+        let mut partials = Vec::new();
+        reserve(&mut partials, rows.saturating_mul(segments))?;
+        partials.resize(rows * segments, self.op.identity());
         let slots = Slots(partials.as_mut_ptr());
         let run = |piece: &Piece<D>| {
             cpu::vectorised(

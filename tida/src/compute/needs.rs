@@ -1,0 +1,71 @@
+//! Why the arrays of a kernel do not stream plane by plane: what errors say of arrays that have no room on a device.
+
+use tida_kernels::ir::Access;
+
+use super::prepare::{Prepared, index_text};
+
+/// What keeps the arrays of a kernel from streaming.
+#[derive(Debug)]
+pub(crate) struct Needs {
+    /// They have to be on the device as a whole; else whole regions of them.
+    pub whole: bool,
+    /// What asks for that, and where.
+    pub found: String,
+    /// What would let them stream.
+    pub advice: String,
+}
+
+/// The read that no launch could prove: its argument, and its number there.
+pub(crate) type Unproven = Option<(usize, usize)>;
+
+impl Needs {
+    /// What a kernel needs over these tiles; nothing if its arrays may stream, but for their cuts.
+    pub fn of(prepared: &Prepared, grown: bool, unproven: Unproven) -> Option<Needs> {
+        let place = |arg: usize, read: Option<usize>| {
+            let accesses = prepared.analysis.args.get(arg).map(|usage| &usage.accesses);
+            let access = accesses.and_then(|all| all.get(read.unwrap_or(0)));
+            access.map_or_else(
+                || prepared.place(),
+                |access| format!("{}:{}:{}", prepared.kernel.file, access.span.line, access.span.column),
+            )
+        };
+        let whole = |found: String, advice: &str| {
+            let advice =
+                format!("{advice}; or run these tiles on the CPU (`.device(Device::Cpu)`), or raise the memory limit");
+            let found = format!("arrays have to be there as a whole because of {found}");
+            Some(Needs { whole: true, found, advice })
+        };
+        if grown {
+            let found = format!("tiles that were grown over ghosts, for the kernel at {}", prepared.place());
+            return whole(found, "set ghosts by a `Boundary`, and let the tiles be of cells alone, which stream");
+        }
+        let args = || prepared.kernel.args.iter().enumerate();
+        if let Some((number, arg)) = args().find(|(_, arg)| arg.access == Access::All) {
+            let found = format!("`{}`, which is read as a whole array (`all`) at {}", arg.name, place(number, None));
+            let advice = match arg.rank {
+                1 => "pass it as `table(&values)` if it is small",
+                _ => "pass it as a tiled array, which is read around `at`, if it has the cuts of the tiles",
+            };
+            return whole(found, &format!("{advice}: then the others stream"));
+        }
+        if let Some((number, read)) = unproven {
+            let access = prepared.analysis.args.get(number).and_then(|usage| usage.accesses.get(read))?;
+            let (name, index) = (
+                prepared.kernel.args.get(number).map_or("", |arg| arg.name.as_str()),
+                index_text(&prepared.analysis, &prepared.kernel, access),
+            );
+            let found =
+                format!("the read of `{name}` at {index} ({}), which is checked as it runs", place(number, Some(read)));
+            let found = format!("arrays have to be there region by region because of {found}");
+            let advice = "write the index as `at` plus constants, so that planes stream, cut the arrays into smaller regions, or \
+                          raise the memory limit";
+            return Some(Needs { whole: false, found, advice: advice.into() });
+        }
+        let found = format!(
+            "arrays have to be there region by region because of the kernel over groups at {}",
+            prepared.place()
+        );
+        let advice = "cut the arrays into smaller regions, or raise the memory limit";
+        prepared.kernel.group.is_some().then(|| Needs { whole: false, found, advice: advice.into() })
+    }
+}
