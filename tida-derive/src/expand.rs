@@ -39,8 +39,9 @@ impl Library {
             input.parse::<syn::Token![=]>()?;
             input.parse::<syn::Path>()
         };
-        let path = syn::parse::Parser::parse2(option, tokens.clone())
-            .map_err(|_| syn::Error::new_spanned(tokens, "the one option is `crate = path`, which says where tida is"))?;
+        let path = syn::parse::Parser::parse2(option, tokens.clone()).map_err(|_| {
+            syn::Error::new_spanned(tokens, "the one option is `crate = path`, which says where tida is")
+        })?;
         Ok(Library(path.into_token_stream()))
     }
 

@@ -143,7 +143,10 @@ fn parameters(body: &mut Body, closure: &syn::ExprClosure) -> Vec<TokenStream> {
         body.error(ty, "a kernel's result type is inferred: write `|u, at| body`");
     }
     if let Some(attribute) = closure.attrs.first() {
-        body.error(attribute, "attributes are not supported on a kernel: put it on the statement that holds the kernel");
+        body.error(
+            attribute,
+            "attributes are not supported on a kernel: put it on the statement that holds the kernel",
+        );
     }
     let count = closure.inputs.len();
     if count < 2 {

@@ -12,8 +12,8 @@ pub use crate::compute::args::Views;
 pub use crate::compute::ask::{Answer, Ask, Run, body, each, give};
 pub use crate::compute::capture::{capture, value};
 pub use crate::compute::groups::native::{
-    AskGroups, Group, RunGroups, each_group, group_body, group_channel, group_fetch, group_len, group_shared, keep, kept_of,
-    phase, phase_around, private,
+    AskGroups, Group, RunGroups, each_group, group_body, group_channel, group_fetch, group_len, group_shared, keep,
+    kept_of, phase, phase_around, private,
 };
 pub use crate::compute::number::{literal, type_of, typed};
 pub use crate::compute::view::{Checked, Proven, ReadView, WriteView, get, read, set, write};

@@ -6,7 +6,9 @@
 extern crate self as tida;
 
 #[cfg(not(target_pointer_width = "64"))]
-compile_error!("tida needs a target whose pointers have 64 bits: `usize` and `isize` are taken for u64 and i64 in kernels");
+compile_error!(
+    "tida needs a target whose pointers have 64 bits: `usize` and `isize` are taken for u64 and i64 in kernels"
+);
 
 pub mod acc;
 pub mod array;

@@ -303,7 +303,9 @@ fn on_a_point(binary: &syn::ExprBinary, operator: &Operator, left: bool, right: 
             short(a, "p"),
             short(b, "q")
         )),
-        (true, true) => Some(by_coordinates(a, |axis| format!("{axis} {symbol} {}", axis.replacen(short(a, "p").as_str(), &short(b, "q"), 1)))),
+        (true, true) => Some(by_coordinates(a, |axis| {
+            format!("{axis} {symbol} {}", axis.replacen(short(a, "p").as_str(), &short(b, "q"), 1))
+        })),
     }
 }
 

@@ -18,7 +18,6 @@ pub use group::{Groups, len as group_len};
 pub use scope::{Named, Scope};
 pub use types::is_point;
 
-
 /// A body being walked: its names, its tables, and the errors found.
 #[derive(Debug)]
 pub struct Body {

@@ -122,7 +122,11 @@ impl Body {
         let span = lit.span();
         let digits = match lit {
             syn::Lit::Bool(b) => {
-                return Both { native: lit.to_token_stream(), quoted: expr_at(span, ExprKind::Bool(b.value)), point: false };
+                return Both {
+                    native: lit.to_token_stream(),
+                    quoted: expr_at(span, ExprKind::Bool(b.value)),
+                    point: false,
+                };
             }
             syn::Lit::Int(int) => int.base10_digits(),
             syn::Lit::Float(float) => float.base10_digits(),
@@ -156,7 +160,10 @@ impl Body {
             && let Some(range) = misfit(&kind, ty, minus.is_some())
         {
             let sign = if minus.is_some() { "-" } else { "" };
-            self.error(lit, format!("`{sign}{digits}` does not fit `{suffix}`, which has {range}: write another type or number"));
+            self.error(
+                lit,
+                format!("`{sign}{digits}` does not fit `{suffix}`, which has {range}: write another type or number"),
+            );
         }
         let native = self.native_literal(lit, minus, ty);
         Both { native, quoted: expr_at(span, kind), point: false }

@@ -201,7 +201,6 @@ impl<'b, V, R, const D: usize> Run<'b, V, R, D> {
     pub(crate) unsafe fn new(views: &'b V, cells: GridBox<D>, out: *mut R, pass: &'b Pass<'b>) -> Self {
         Run { views, cells, out, pass, marker: PhantomData }
     }
-
 }
 
 /// Takes the body of a kernel. Nothing runs yet, so that the user's tokens stand in no `unsafe` block.

@@ -123,7 +123,12 @@ impl<'a> Lowering<'a> {
             Some(wider) => format!("write its type, `{number:.40}{}`, or a number that {name} has", wider.name()),
             None => format!("write a number that {name} has"),
         };
-        self.scope.error(span, format!("take the number {number:.40} for {name}"), format!("that {name} has {range}"), advice)
+        self.scope.error(
+            span,
+            format!("take the number {number:.40} for {name}"),
+            format!("that {name} has {range}"),
+            advice,
+        )
     }
 
     /// The operand's scalar type, if the operation has it.

@@ -375,8 +375,10 @@ fn a_circle_of_calls_is_named() {
     static BYTES: [u8; 12] = [4, b's', b'p', b'i', b'n', 0, 0, 0, 0, 0, 0, 0];
     let tree = FunctionTree { name: "spin".into(), params: vec![], result: None, code: code(&[], block(vec![])) };
     assert_eq!(tree.encode(), BYTES);
-    static SPIN: StaticFunction = StaticFunction { file: "spin.rs", tree: &BYTES, numbers: Vec::new, functions: &[&TWIRL], structs: &[] };
-    static TWIRL: StaticFunction = StaticFunction { file: "spin.rs", tree: &BYTES, numbers: Vec::new, functions: &[&SPIN], structs: &[] };
+    static SPIN: StaticFunction =
+        StaticFunction { file: "spin.rs", tree: &BYTES, numbers: Vec::new, functions: &[&TWIRL], structs: &[] };
+    static TWIRL: StaticFunction =
+        StaticFunction { file: "spin.rs", tree: &BYTES, numbers: Vec::new, functions: &[&SPIN], structs: &[] };
     let mut case = case(&[write(F64)]);
     case.functions = vec![&SPIN];
     case.fails(b(vec![]), &["in a circle", "spin -> spin -> spin", "as a loop"]);

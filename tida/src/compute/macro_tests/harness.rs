@@ -75,7 +75,8 @@ pub(super) fn typed(quoted: &Quoted, rank: usize, args: &[(Access, ElementType)]
         CapturedValue::Array(ty, values) => Type::Array(Arc::new(Type::Scalar(*ty)), values.len()),
         CapturedValue::Deferred(later) => Type::Scalar(later.ty),
     });
-    let args: Vec<_> = args.iter().map(|(access, element)| Binding { access: *access, element: *element, rank }).collect();
+    let args: Vec<_> =
+        args.iter().map(|(access, element)| Binding { access: *access, element: *element, rank }).collect();
     let kernel = lower(&LowerInput {
         kernel: quoted.kernel,
         rank,

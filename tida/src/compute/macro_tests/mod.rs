@@ -3,7 +3,9 @@
 
 mod harness;
 
-use harness::{Buffer, Views2, quote_of, run, scalars, tree};
+use harness::{Buffer, Views2, quote_of, run, scalars, tree, typed};
+use tida_kernels::element::ScalarType;
+use tida_kernels::ir::{Access, Type};
 use tida_kernels::quote::{ExprKind, StmtKind};
 use tida_kernels::scalar::Value;
 
@@ -346,7 +348,12 @@ fn a_kernel_may_be_a_bare_value() {
     assert_eq!(doubled, [2.0, -4.0, 6.0, -8.0, 10.0]);
     assert_eq!(values(&mut u, (0.0, 0), pair, kernel!(|u, at| (u[at].abs(), at[0])))[4], (5.0, 2));
     assert_eq!(values(&mut u, 0u8, scalar(ScalarType::U8), kernel!(|_, _at| 7)), [7; 5]);
-    let flags = values(&mut u, false, scalar(ScalarType::Bool), kernel!(move |u, at| if u[at] < 0.0 { true } else { at[0] > 1 }));
+    let flags = values(
+        &mut u,
+        false,
+        scalar(ScalarType::Bool),
+        kernel!(move |u, at| if u[at] < 0.0 { true } else { at[0] > 1 }),
+    );
     assert_eq!(flags, [false, true, false, true, true]);
 }
 
