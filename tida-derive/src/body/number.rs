@@ -27,20 +27,13 @@ pub fn give_type(expr: &mut syn::Expr, ty: &str) {
         E::Paren(inner) => give_type(&mut inner.expr, ty),
         E::Group(inner) => give_type(&mut inner.expr, ty),
         E::Unary(unary) if matches!(unary.op, syn::UnOp::Neg(_) | syn::UnOp::Not(_)) => give_type(&mut unary.expr, ty),
-        E::Block(block) => give_block_type(&mut block.block, ty),
-        E::If(branch) => {
-            give_block_type(&mut branch.then_branch, ty);
-            if let Some((_, otherwise)) = &mut branch.else_branch {
-                give_type(otherwise, ty);
+        // (A label could be left with another value; Rust's hint goes no further than this either.)
+        E::Block(block) if block.label.is_none() => {
+            if let Some(syn::Stmt::Expr(value, None)) = block.block.stmts.last_mut() {
+                give_type(value, ty);
             }
         }
         _ => {}
-    }
-}
-
-fn give_block_type(block: &mut syn::Block, ty: &str) {
-    if let Some(syn::Stmt::Expr(value, None)) = block.stmts.last_mut() {
-        give_type(value, ty);
     }
 }
 
