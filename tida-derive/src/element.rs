@@ -149,12 +149,10 @@ fn implementation(
     }
 }
 
-/// Refuses what would run code of the user's where a kernel takes a field: a `Deref`, in which Rust looks for fields that are
-/// private, and a `Drop`.
+/// Refuses a `Deref`: Rust looks in it for fields that are private, and it would run where a kernel takes a field.
 fn plain(library: &Library, name: &Ident, place: &TokenStream) -> TokenStream {
     let private = |what: &str| library.private(what, name.span());
     let (assert, derefs, not_deref) = (private("assert"), private("Derefs"), private("NotDeref"));
-    let needs_drop = private("needs_drop");
     let own = own_at(name.span());
     quote_spanned! {own=>
         const _: () = {
@@ -162,7 +160,6 @@ fn plain(library: &Library, name: &Ident, place: &TokenStream) -> TokenStream {
             use #not_deref as _;
             #assert!(!<#derefs<#name>>::DEREFS, "an element cannot be `Deref`: a kernel takes its fields by their names");
             #assert!(!<#derefs<#place>>::DEREFS, "the place of an element cannot be `Deref`: kernels alone use it");
-            #assert!(!#needs_drop::<#place>(), "the place of an element cannot be `Drop`: kernels alone use it");
         };
     }
 }

@@ -52,34 +52,40 @@ impl Library {
         (Library(path.collect()), tokens.collect())
     }
 
-    /// The path to it, shown at `place`.
-    fn path(&self, place: Span) -> TokenStream {
+    /// The path to it, shown at `place`, and the span of what follows it. (rustc shows a path whose parts come from different
+    /// macros as all of the outer macro's call.)
+    fn path(&self, place: Span) -> (TokenStream, Span) {
         let moved = self.0.clone().into_iter().map(|mut token| {
             token.set_span(token.span().located_at(place));
             token
         });
-        moved.collect()
+        let path: TokenStream = moved.collect();
+        let span = path.clone().into_iter().last().map_or(own_at(place), |token| token.span());
+        (path, span)
     }
 
     /// The path of what it has for the macros.
     pub fn private(&self, name: &str, place: Span) -> TokenStream {
-        let (path, span) = (self.path(place), own_at(place));
+        let (path, span) = self.path(place);
         let name = Ident::new(name, span);
         quote_spanned!(span=> #path::__private::#name)
     }
 
+    /// The path of what is in a module of that.
+    fn of_module(&self, module: &str, name: &str, place: Span) -> TokenStream {
+        let (module, span) = (self.private(module, place), self.path(place).1);
+        let name = Ident::new(name, span);
+        quote_spanned!(span=> #module::#name)
+    }
+
     /// The path of a scalar operation.
     pub fn op(&self, name: &str, place: Span) -> TokenStream {
-        let (ops, span) = (self.private("ops", place), own_at(place));
-        let name = Ident::new(name, span);
-        quote_spanned!(span=> #ops::#name)
+        self.of_module("ops", name, place)
     }
 
     /// The path of a scalar type: what `u8` means where the kernel stands may be something else.
     pub fn scalar(&self, name: &str, place: Span) -> TokenStream {
-        let (primitive, span) = (self.private("primitive", place), own_at(place));
-        let name = Ident::new(name, span);
-        quote_spanned!(span=> #primitive::#name)
+        self.of_module("primitive", name, place)
     }
 
     /// The path of the trait `Element`.

@@ -1,6 +1,6 @@
 //! What the macros' expansions name. Not part of the API.
 
-pub use std::{assert, file, line, mem::needs_drop, unreachable};
+pub use std::{assert, file, line, unreachable};
 
 pub use tida_derive::{group_kernel, kernel};
 pub use tida_kernels::element::{ElementType, ScalarType};

@@ -37,14 +37,14 @@ fn a_read_that_does_not_go_along_with_the_cell() {
     let mut next = u.like().unwrap();
     u.fill_ghosts().unwrap();
     macro_rules! refused {
-        ($($index:expr),*) => {$(
-            let result = compute(&first(&u), (&mut next, &u), kernel!(|next, u, at| next[at] = u[$index]));
+        ($at:ident: $($index:expr),*) => {$(
+            let result = compute(&first(&u), (&mut next, &u), kernel!(|next, u, $at| next[$at] = u[$index]));
             let text = result.as_ref().unwrap_err().to_string();
             assert!(!text.contains(".ghost("), "{text}");
             expect(result, ErrorKind::Ghost, &["`u`", "pass it as `all(&u)`", "compute_errors.rs"]);
         )*};
     }
-    refused!([2 * at[0], at[1]], [at[0], 2 * at[1] + 1], [at[0], 70 - at[1]], [at[1], at[0]], [at[0], 70]);
+    refused!(at: [2 * at[0], at[1]], [at[0], 2 * at[1] + 1], [at[0], 70 - at[1]], [at[1], at[0]], [at[0], 70]);
     let by = all(&u);
     compute(&first(&u), (&mut next, by), kernel!(|next, u, at| next[at] = u[[at[0], at[1] * 2 / 3]])).unwrap();
     acc.sync().unwrap();

@@ -165,10 +165,25 @@ pub fn place_of(span: Span) -> q::Span {
     q::Span { line: start.line as u32, column: start.column as u32 + 1 }
 }
 
-/// Source text of a path, without the spaces that tokens get, and without the `r#` of raw names.
+/// Source text, without most of the spaces that tokens get, and without the `r#` of raw names.
 pub fn text_of(tokens: &impl ToTokens) -> String {
     let text = tokens.to_token_stream().to_string();
-    text.replace(" :: ", "::").replace(":: ", "::").replace(" . ", ".").replace("r#", "")
+    let text = text.replace(" :: ", "::").replace(":: ", "::").replace(" . ", ".").replace("r#", "");
+    let mut tidy = String::new();
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        let before = tidy.chars().next_back();
+        let of_a_value = before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | ')' | ']'));
+        let needless = match rest.peek() {
+            Some('[' | '(') => of_a_value,
+            Some(',' | ';' | ')' | ']') => true,
+            _ => matches!(before, Some('(' | '[')),
+        };
+        if c != ' ' || !needless {
+            tidy.push(c);
+        }
+    }
+    tidy
 }
 
 /// `()`.

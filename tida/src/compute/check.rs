@@ -494,8 +494,12 @@ impl<const D: usize> Launching<'_, D> {
             .max()
             .unwrap_or(0);
         let advice = match far.is_none_or(|n| is_around(&accesses[n])) {
-            true => format!("build `{name}` with `.ghost({needed})` or wider, or keep the tiles away with `.within(..)`"),
-            false => format!("pass it as `all(&{name})`: ghosts hold the cells around a region, `all` any cell of the array"),
+            true => {
+                format!("build `{name}` with `.ghost({needed})` or wider, or keep the tiles away with `.within(..)`")
+            }
+            false => {
+                format!("pass it as `all(&{name})`: ghosts hold the cells around a region, `all` any cell of the array")
+            }
         };
         Error::new(
             ErrorKind::Ghost,

@@ -32,13 +32,4 @@ impl std::ops::Deref for <OfPlace as Element>::Place {
     }
 }
 
-#[derive(Element, Clone, Copy, PartialEq, Debug)]
-struct Dropped {
-    k: u8,
-}
-
-impl Drop for <Dropped as Element>::Place {
-    fn drop(&mut self) {}
-}
-
 fn main() {}
