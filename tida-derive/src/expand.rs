@@ -64,6 +64,11 @@ impl Library {
         (path, span)
     }
 
+    /// A span at `place` for what stands in one expression with its paths.
+    pub fn span(&self, place: Span) -> Span {
+        self.path(place).1
+    }
+
     /// The path of what it has for the macros.
     pub fn private(&self, name: &str, place: Span) -> TokenStream {
         let (path, span) = self.path(place);
@@ -73,7 +78,7 @@ impl Library {
 
     /// The path of what is in a module of that.
     fn of_module(&self, module: &str, name: &str, place: Span) -> TokenStream {
-        let (module, span) = (self.private(module, place), self.path(place).1);
+        let (module, span) = (self.private(module, place), self.span(place));
         let name = Ident::new(name, span);
         quote_spanned!(span=> #module::#name)
     }

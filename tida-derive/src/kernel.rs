@@ -57,7 +57,9 @@ fn expand(library: Library, input: TokenStream, of_groups: bool) -> TokenStream 
     let (run, ask) = native_form(&body, &captures, &held, (at, args), native.native, of_groups);
     let taken = captures.iter().map(|Named { path, .. }| {
         let (at, capture) = (own_at(path.span()), body.library.private("capture", path.span()));
-        quote_spanned!(at=> #capture(&#path))
+        // One expression, of the user's tokens alone, for errors to point at.
+        let place = quote_spanned!(path.span()=> &#path);
+        quote_spanned!(at=> #capture(#place))
     });
     let (imports, fields) = (imports(&body), static_fields(&tree.encode(), &body));
     let private = |name: &str| body.library.private(name, own());

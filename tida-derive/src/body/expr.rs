@@ -201,9 +201,11 @@ impl Body {
         }
         let number = Named::number_in(&mut self.tables.functions, path.path.to_token_stream());
         let (native, quoted) = self.list(&call.args);
-        let (function, run) = (function(number, path.span()), self.private("call", path.span()));
-        let own = own_at(call.span());
-        let native = quote_spanned!(own=> #run::<#function>((#(#native,)*)));
+        let (mut function, run, span) =
+            (function(number, path.span()), self.private("call", path.span()), self.library.span(path.span()));
+        function.set_span(span);
+        let (own, run) = (own_at(call.span()), quote_spanned!(span=> #run::<#function>));
+        let native = quote_spanned!(own=> #run((#(#native,)*)));
         Both { native, quoted: expr_at(call.span(), ExprKind::Call(number as u32, quoted)), point: false }
     }
 
