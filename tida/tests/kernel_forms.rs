@@ -29,7 +29,7 @@ macro_rules! same {
 }
 
 #[test]
-#[allow(unused_braces, unused_parens)]
+#[allow(unused_braces, unused_parens, clippy::all)]
 fn a_number_under_a_cast_is_what_it_is_in_rust() {
     same! { i64:
         -(-2147483648) as i64;
@@ -57,6 +57,7 @@ fn a_number_under_a_cast_is_what_it_is_in_rust() {
 
 /// Such a number moves a read by nothing, as the analysis has it.
 #[test]
+#[allow(clippy::all)]
 fn a_number_under_a_cast_is_an_offset() {
     let acc = acc();
     let (mut u, mut v) = (line::<f64>(&acc), line::<f64>(&acc));
@@ -76,7 +77,7 @@ fn a_number_under_a_cast_is_an_offset() {
 }
 
 #[test]
-#[allow(overflowing_literals)]
+#[allow(overflowing_literals, clippy::all)]
 fn a_number_that_its_type_does_not_have_is_an_error() {
     let acc = acc();
     macro_rules! refused {
@@ -143,6 +144,7 @@ fn a_raw_name_is_the_name() {
 }
 
 /// Traits for all types, whose methods take by value and so come before those that take references.
+#[allow(dead_code)]
 trait Takes: Sized {
     fn component(self, _: usize) -> Self {
         unreachable!()
@@ -182,6 +184,7 @@ trait Takes: Sized {
 impl<T> Takes for T {}
 
 /// The method that an earlier expansion called.
+#[allow(dead_code)]
 trait Hijacks {
     fn component(self, entry: usize) -> <u8 as Element>::Place;
 }

@@ -59,11 +59,17 @@ pub(super) fn needed(
             let called = scope.function(e.span, *number)?;
             room.add(called.bytes, e.span, || format!("a call of `{}`", called.name));
         }
-        let made = match &e.kind {
-            ExprKind::Tuple(_) | ExprKind::Array(_) | ExprKind::Repeat(..) | ExprKind::Struct(..) => true,
-            ExprKind::Load { .. } | ExprKind::Call(..) | ExprKind::If { .. } | ExprKind::Block(_) => true,
-            _ => false,
-        };
+        let made = matches!(
+            &e.kind,
+            ExprKind::Tuple(_)
+                | ExprKind::Array(_)
+                | ExprKind::Repeat(..)
+                | ExprKind::Struct(..)
+                | ExprKind::Load { .. }
+                | ExprKind::Call(..)
+                | ExprKind::If { .. }
+                | ExprKind::Block(_)
+        );
         let ty = typed.of(e);
         if made && ty.scalar().is_none() && !placed.contains(&std::ptr::from_ref(*e)) {
             room.add(bytes_of(&ty), e.span, || format!("a value of type {ty}"));
