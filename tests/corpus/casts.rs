@@ -102,3 +102,29 @@ fn literals_take_the_type_they_need() {
 }
 
 const SEVEN: u8 = 7;
+
+/// Numbers that take their type from the cast, through minus signs, `!` and blocks, and others that do not.
+#[test]
+#[allow(unused_braces, unused_parens, clippy::all)]
+fn of_numbers() {
+    over::<1>(|scene| {
+        let a = scene.array::<i64>();
+        let (mut r8, mut ri, mut rl) = (scene.array::<u8>(), scene.array::<i32>(), scene.array::<i64>());
+        let (mut rk, mut rf, mut rd) = (scene.array::<u64>(), scene.array::<f32>(), scene.array::<f64>());
+        check!(
+            scene,
+            [r8, ri, rl, rk, rf, rd, a],
+            (&mut r8, &mut ri, &mut rl, &mut rk, &mut rf, &mut rd, &a),
+            kernel!(|r8, ri, rl, rk, rf, rd, a, at| {
+                r8[at] = !{ 200 } as u8 + -1 as i32 as u8;
+                ri[at] = -(-2147483648) as i32 + { -(-7) } as i32;
+                rl[at] = -(-2147483648) as i64 + { 1099511627776 } as i64 - { { -(4294967296) } } as i64 * 3;
+                rl[at] ^= (5 + 7) as i64 + !4294967296 as i64 + (if a[at] < 0 { 1 } else { 2i32 }) as i64;
+                rk[at] = { 18446744073709551615 } as u64 + !{ 1 } as u64 + 3.7 as u64 + -1i64 as u64;
+                rf[at] = { 1.00000005960464477539062500001 } as f32 * (-(-16777217)) as f32;
+                rf[at] -= -(-1.00000005960464477539062500001) as f32;
+                rd[at] = { 0.1 } as f64 + -{ 3. } as f64 + (0.1 + 0.0) as f64 - 2147483647 as f64;
+            })
+        );
+    });
+}

@@ -2,9 +2,10 @@
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote_spanned};
+use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 
-use crate::expand::{compile_errors, own, own_at};
+use crate::expand::{Library, compile_errors, own, own_at};
 
 /// The expansion of `#[derive(Element)]`.
 pub fn expand_element(input: TokenStream) -> TokenStream {
@@ -12,9 +13,10 @@ pub fn expand_element(input: TokenStream) -> TokenStream {
         Ok(input) => input,
         Err(error) => return error.to_compile_error(),
     };
-    match fields(&input) {
-        Ok(fields) => implementation(&input.vis, &input.ident, fields),
-        Err(errors) => compile_errors(errors),
+    match (fields(&input), library(&input.attrs)) {
+        (Ok(fields), Ok(library)) => implementation(&library, &input.vis, &input.ident, fields),
+        (Ok(_), Err(error)) => error.to_compile_error(),
+        (Err(errors), _) => compile_errors(errors),
     }
 }
 
@@ -60,22 +62,42 @@ fn fields(input: &syn::DeriveInput) -> Result<&syn::FieldsNamed, Vec<syn::Error>
     }
 }
 
-fn implementation(seen_by: &syn::Visibility, name: &Ident, fields: &syn::FieldsNamed) -> TokenStream {
-    let text = name.to_string();
+/// The library, as `#[element(crate = path)]` says.
+fn library(attributes: &[syn::Attribute]) -> syn::Result<Library> {
+    let mut named = Library::by_name();
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("element")) {
+        named = Library::of_option(attribute.meta.require_list()?.tokens.clone())?;
+    }
+    Ok(named)
+}
+
+fn implementation(
+    library: &Library,
+    seen_by: &syn::Visibility,
+    name: &Ident,
+    fields: &syn::FieldsNamed,
+) -> TokenStream {
+    let text = name.unraw().to_string();
     let names: Vec<&Ident> = fields.named.iter().filter_map(|field| field.ident.as_ref()).collect();
-    let texts: Vec<String> = names.iter().map(|name| name.to_string()).collect();
+    let texts: Vec<String> = names.iter().map(|name| name.unraw().to_string()).collect();
     let vis: Vec<&syn::Visibility> = fields.named.iter().map(|field| &field.vis).collect();
     let types: Vec<&syn::Type> = fields.named.iter().map(|field| &field.ty).collect();
     // The unsafe code below names these in place of the user's tokens.
     let aliases: Vec<Ident> =
         types.iter().enumerate().map(|(n, ty)| format_ident!("__TidaField{n}", span = own_at(ty.span()))).collect();
-    let element = quote_spanned!(own()=> ::tida::Element);
+    let private = |name: &str| library.private(name, own());
+    let element = library.element(own());
+    let (bytes_of, field) = (private("bytes"), private("field"));
     let bytes = aliases.iter().enumerate().map(|(n, _)| {
         let before = &aliases[..n];
         // Known as the kernel is compiled: a call for every access costs more than the access.
-        quote_spanned!(own()=> const { 0 #(+ <#before as #element>::TYPE.bytes())* })
+        quote_spanned!(own()=> const { 0usize #(+ #bytes_of(&<#before as #element>::TYPE))* })
     });
     let place = quote_spanned!(own()=> __TidaPlaces);
+    let (element_type, places, load, store) =
+        (private("ElementType"), private("Place"), private("load"), private("store"));
+    let (byte, size) = (library.scalar("u8", own()), library.scalar("usize", own()));
+    let plain = plain(library, name, &place);
     quote_spanned! {own()=>
         #[doc(hidden)]
         #[allow(
@@ -90,35 +112,54 @@ fn implementation(seen_by: &syn::Visibility, name: &Ident, fields: &syn::FieldsN
                 #(#vis #names: <#aliases as #element>::Place,)*
             }
 
+            #plain
+
             // SAFETY: `TYPE` lists the fields in order, and each field's place starts after the planes of those before.
             unsafe impl #element for #name {
-                const TYPE: ::tida::__private::ElementType = ::tida::__private::ElementType::Struct {
+                const TYPE: #element_type = #element_type::Struct {
                     name: #text,
                     fields: &[#((#texts, <#aliases as #element>::TYPE)),*],
                 };
                 type Place = #place;
                 #[inline(always)]
-                unsafe fn place(base: *mut u8, cells: usize, index: usize) -> #place {
+                unsafe fn place(__tida_base: *mut #byte, __tida_cells: #size, __tida_index: #size) -> #place {
                     // SAFETY: the planes of each field lie inside those of the struct; the rest is the caller's promise.
                     unsafe {
                         #place {
-                            #(#names: <#aliases as #element>::place(base.add(cells * (#bytes)), cells, index),)*
+                            #(#names: #field::<#aliases>(__tida_base, __tida_cells, #bytes, __tida_index),)*
                         }
                     }
                 }
             }
 
-            impl ::tida::__private::Place for #place {
+            impl #places for #place {
                 type Value = #name;
                 #[inline(always)]
-                fn load(&self) -> #name {
-                    #name { #(#names: ::tida::__private::Place::load(&self.#names),)* }
+                unsafe fn load(&self) -> #name {
+                    // SAFETY: the caller's promise, for each field.
+                    unsafe { #name { #(#names: #load(&self.#names),)* } }
                 }
                 #[inline(always)]
-                fn store(&self, value: #name) {
-                    #(::tida::__private::Place::store(&self.#names, value.#names);)*
+                unsafe fn store(&self, __tida_value: #name) {
+                    // SAFETY: as above.
+                    unsafe { #(#store(&self.#names, __tida_value.#names);)* }
                 }
             }
+        };
+    }
+}
+
+/// Refuses a `Deref`: Rust looks in it for fields that are private, and it would run where a kernel takes a field.
+fn plain(library: &Library, name: &Ident, place: &TokenStream) -> TokenStream {
+    let private = |what: &str| library.private(what, name.span());
+    let (assert, derefs, not_deref) = (private("assert"), private("Derefs"), private("NotDeref"));
+    let own = own_at(name.span());
+    quote_spanned! {own=>
+        const _: () = {
+            #[allow(unused_imports)]
+            use #not_deref as _;
+            #assert!(!<#derefs<#name>>::DEREFS, "an element cannot be `Deref`: a kernel takes its fields by their names");
+            #assert!(!<#derefs<#place>>::DEREFS, "the place of an element cannot be `Deref`: kernels alone use it");
         };
     }
 }

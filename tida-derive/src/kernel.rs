@@ -5,23 +5,23 @@ use quote::{ToTokens, format_ident, quote_spanned};
 use syn::spanned::Spanned;
 use tida_kernels::quote::KernelTree;
 
-use crate::body::{Body, Groups, Named, group_len};
-use crate::expand::{compile_errors, own, own_at, static_fields};
+use crate::body::{Body, Groups, Named, group_len, text_of};
+use crate::expand::{Library, compile_errors, imports, own, own_at, static_fields};
 
 /// Most array arguments of a kernel.
 const MAX_ARGS: usize = 8;
 
 /// The expansion of `kernel!`.
-pub fn expand_kernel(input: TokenStream) -> TokenStream {
-    expand(input, false)
+pub fn expand_kernel(library: Library, input: TokenStream) -> TokenStream {
+    expand(library, input, false)
 }
 
 /// The expansion of `group_kernel!`.
-pub fn expand_group_kernel(input: TokenStream) -> TokenStream {
-    expand(input, true)
+pub fn expand_group_kernel(library: Library, input: TokenStream) -> TokenStream {
+    expand(library, input, true)
 }
 
-fn expand(input: TokenStream, of_groups: bool) -> TokenStream {
+fn expand(library: Library, input: TokenStream, of_groups: bool) -> TokenStream {
     let closure = match syn::parse2::<syn::ExprClosure>(input) {
         Ok(closure) => closure,
         Err(error) => {
@@ -32,61 +32,40 @@ fn expand(input: TokenStream, of_groups: bool) -> TokenStream {
                     true => format!("{error}\na kernel over groups is written `|u, v, group| body`"),
                 },
             );
-            return with_errors(vec![hint]);
+            return with_errors(&library, vec![hint]);
         }
     };
-    let mut body = Body::of_kernel();
+    let mut body = Body::of_kernel(library);
     body.groups = of_groups.then(|| Groups::new(closure.inputs.len().saturating_sub(1)));
     let names = parameters(&mut body, &closure);
     let native = body.closure_body(&closure.body);
     let Some((at, args)) = names.split_last() else {
-        return with_errors(body.errors);
+        return with_errors(&body.library, body.errors);
     };
     if !body.errors.is_empty() {
-        return with_errors(body.errors);
+        return with_errors(&body.library, body.errors);
     }
-    let text = |tokens: &TokenStream| tokens.to_string();
     let captures = std::mem::take(&mut body.captures);
     let tree = KernelTree {
-        args: args.iter().map(text).collect(),
-        at: text(at),
+        args: args.iter().map(text_of).collect(),
+        at: text_of(at),
         captures: captures.iter().map(|named| named.text.clone()).collect(),
         code: body.code(native.quoted),
         group: body.groups.take().map(Groups::tree),
     };
-    let fields = static_fields(&tree.encode(), &body.tables);
     let held: Vec<Ident> = (0..captures.len()).map(|n| format_ident!("__tida_c{n}", span = own())).collect();
-    let value: Vec<Ident> = (0..captures.len()).map(capture_value).collect();
+    let (run, ask) = native_form(&body, &captures, &held, (at, args), native.native, of_groups);
     let taken = captures.iter().map(|Named { path, .. }| {
-        let at = own_at(path.span());
-        quote_spanned!(at=> ::tida::__private::capture(&#path))
+        let (at, capture) = (own_at(path.span()), body.library.private("capture", path.span()));
+        // One expression, of the user's tokens alone, for errors to point at.
+        let place = quote_spanned!(path.span()=> &#path);
+        quote_spanned!(at=> #capture(#place))
     });
-    let given = captures.iter().zip(&held).map(|(Named { path, .. }, held)| {
-        let at = own_at(path.span());
-        quote_spanned!(at=> ::tida::__private::value(&#held))
-    });
-    let given: Vec<TokenStream> = given.collect();
-    let native = native.native;
-    let (ask, native) = match of_groups {
-        false => (quote_spanned!(own()=> ::tida::__private::Ask), native),
-        true => {
-            let len = group_len();
-            let within = quote_spanned! {own()=> {
-                #[allow(unused_variables)]
-                let #len = ::tida::__private::group_len(#at);
-                #native
-            }};
-            (quote_spanned!(own()=> ::tida::__private::AskGroups), within)
-        }
-    };
-    // What the body is made of stands in no `unsafe` block.
-    let run = quote_spanned! {own()=> {
-        #(let #value = #given;)*
-        let __tida_body = __tida_run.body(|(#(#args,)*), #at| #native);
-        // SAFETY: both forms come from one walk over one body, and so do the captures.
-        unsafe { __tida_body.each(__tida_marker, &[#(&#held),*]) }
-    }};
+    let (imports, fields) = (imports(&body), static_fields(&tree.encode(), &body));
+    let private = |name: &str| body.library.private(name, own());
+    let (give, line, kernel) = (private("give"), private("line"), private("StaticKernel"));
     quote_spanned! {own()=> {
+        #imports
         // Its type tells this kernel from all others.
         let __tida_marker = || {};
         #(let #held = #taken;)*
@@ -94,16 +73,53 @@ fn expand(input: TokenStream, of_groups: bool) -> TokenStream {
         #[allow(unused_parens, unused_braces, clippy::all, clippy::pedantic)]
         move |__tida_ask| match __tida_ask {
             #ask::Quote(__tida_answer) => {
-                let __tida_kernel = const {
-                    &::tida::__private::StaticKernel { line: ::core::line!(), #fields }
-                };
+                let __tida_kernel = const { &#kernel { line: #line!(), #fields } };
                 // SAFETY: as for the bodies.
-                unsafe { __tida_answer.give(__tida_marker, __tida_kernel, &[#(&#held),*]) }
+                unsafe { #give(__tida_answer, __tida_marker, __tida_kernel, &[#(&#held),*]) }
             }
             #ask::Proven(__tida_run) => #run,
             #ask::Checked(__tida_run) => #run,
         }
     }}
+}
+
+/// Rust that runs the body, and the type of what is asked.
+fn native_form(
+    body: &Body,
+    captures: &[Named],
+    held: &[Ident],
+    (at, args): (&TokenStream, &[TokenStream]),
+    native: TokenStream,
+    of_groups: bool,
+) -> (TokenStream, TokenStream) {
+    let value: Vec<Ident> = (0..captures.len()).map(capture_value).collect();
+    let given = captures.iter().zip(held).map(|(Named { path, .. }, held)| {
+        let (at, value) = (own_at(path.span()), body.library.private("value", path.span()));
+        quote_spanned!(at=> #value(&#held))
+    });
+    let private = |name: &str| body.library.private(name, own());
+    let (ask, take, each, native) = match of_groups {
+        false => (private("Ask"), private("body"), private("each"), native),
+        true => {
+            let (len, group_len) = (group_len(), private("group_len"));
+            let within = quote_spanned! {own()=> {
+                #[allow(unused_variables)]
+                let #len = #group_len(#at);
+                #native
+            }};
+            (private("AskGroups"), private("group_body"), private("each_group"), within)
+        }
+    };
+    let (numbers, types) = body.number_types();
+    // What the body is made of stands in no `unsafe` block.
+    let run = quote_spanned! {own()=> {
+        #(let #value = #given;)*
+        #numbers
+        let __tida_body = #take(__tida_run, |(#(#args,)*), #at| #native);
+        // SAFETY: both forms come from one walk over one body, and so do the captures and the numbers.
+        unsafe { #each(__tida_body, __tida_marker, &[#(&#held),*], &[#types]) }
+    }};
+    (run, ask)
 }
 
 /// The name of a captured value where the body runs.
@@ -127,6 +143,12 @@ fn parameters(body: &mut Body, closure: &syn::ExprClosure) -> Vec<TokenStream> {
     }
     if let syn::ReturnType::Type(_, ty) = &closure.output {
         body.error(ty, "a kernel's result type is inferred: write `|u, at| body`");
+    }
+    if let Some(attribute) = closure.attrs.first() {
+        body.error(
+            attribute,
+            "attributes are not supported on a kernel: put it on the statement that holds the kernel",
+        );
     }
     let count = closure.inputs.len();
     if count < 2 {
@@ -166,10 +188,10 @@ fn parameters(body: &mut Body, closure: &syn::ExprClosure) -> Vec<TokenStream> {
 }
 
 /// The errors, and a closure of the right kind, so that no other errors follow from these.
-fn with_errors(errors: Vec<syn::Error>) -> TokenStream {
-    let errors = compile_errors(errors);
+fn with_errors(library: &Library, errors: Vec<syn::Error>) -> TokenStream {
+    let (errors, unreachable) = (compile_errors(errors), library.private("unreachable", own()));
     quote_spanned! {own()=> {
         #errors
-        move |_| ::core::unreachable!()
+        move |_| #unreachable!()
     }}
 }

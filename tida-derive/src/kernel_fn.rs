@@ -2,11 +2,12 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote, quote_spanned};
+use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use tida_kernels::quote::FunctionTree;
 
 use crate::body::Body;
-use crate::expand::{compile_errors, own, own_at, static_fields};
+use crate::expand::{Library, compile_errors, imports, own, own_at, static_fields};
 
 /// The expansion of `#[kernel_fn]`.
 pub fn expand_kernel_fn(attribute: TokenStream, input: TokenStream) -> TokenStream {
@@ -18,10 +19,12 @@ pub fn expand_kernel_fn(attribute: TokenStream, input: TokenStream) -> TokenStre
             return quote!(#errors);
         }
     };
-    let mut body = Body::of_function();
-    if !attribute.is_empty() {
-        body.error(&attribute, "`#[kernel_fn]` takes no options");
-    }
+    let (library, wrong) = match Library::of_option(attribute) {
+        Ok(library) => (library, None),
+        Err(error) => (Library::by_name(), Some(error)),
+    };
+    let mut body = Body::of_function(library);
+    body.errors.extend(wrong);
     check_signature(&mut body, &function);
     let mut names = Vec::new();
     let mut outer_names = Vec::new();
@@ -32,6 +35,9 @@ pub fn expand_kernel_fn(attribute: TokenStream, input: TokenStream) -> TokenStre
             body.error(input, "a `#[kernel_fn]` is not a method: take the fields it needs as parameters");
             continue;
         };
+        if let Some(attribute) = param.attrs.first() {
+            body.error(attribute, "attributes are not supported on a parameter of a `#[kernel_fn]`");
+        }
         let (native, tree) = body.ty(&param.ty);
         let point = crate::body::is_point(&tree);
         let local = match &*param.pat {
@@ -64,42 +70,58 @@ pub fn expand_kernel_fn(attribute: TokenStream, input: TokenStream) -> TokenStre
     body.refuse_attributes(|finder| syn::visit::visit_block(finder, &function.block));
     let native = body.block(&function.block);
     let name = &function.sig.ident;
-    if body.tables.functions.iter().any(|named| name == &named.text) {
+    let plain = name.unraw().to_string();
+    if body.tables.functions.iter().any(|named| named.text == plain) {
         body.error(name, "a `#[kernel_fn]` cannot call itself: write a loop");
     }
-    let vis = &function.vis;
-    let attrs = &function.attrs;
     if !body.errors.is_empty() {
-        let errors = compile_errors(body.errors);
-        return if signature { without_a_body(&function, errors) } else { errors };
+        let errors = compile_errors(std::mem::take(&mut body.errors));
+        return if signature { without_a_body(&function, &body.library, errors) } else { errors };
     }
-    let tree = FunctionTree { name: name.to_string(), params, result: result_tree, code: body.code(native.quoted) };
-    let fields = static_fields(&tree.encode(), &body.tables);
+    let tree = FunctionTree { name: plain, params, result: result_tree, code: body.code(native.quoted) };
+    let fields = static_fields(&tree.encode(), &body);
     let native = native.native;
+    let (vis, attrs) = (&function.vis, &function.attrs);
+    let private = |name: &str| body.library.private(name, own());
+    let (kernel_fn, of, numbers_of, call) =
+        (private("KernelFn"), private("StaticFunction"), private("numbers_of"), private("call"));
+    let (imports, (numbers, numbers_types)) = (imports(&body), body.number_types());
     let at_name = own_at(name.span());
     let item = quote_spanned! {at_name=>
         #[allow(clippy::too_many_arguments)]
         #[inline]
         #(#attrs)*
         #vis fn #name(#(#outer_names: #types),*) -> #result {
-            <#name as ::tida::__private::KernelFn>::call((#(#outer_names,)*))
+            #call::<#name>((#(#outer_names,)*))
         }
     };
+    let scalar_type = private("ScalarType");
+    let length = body.numbers_len();
     quote_spanned! {own()=>
         #item
         #[doc(hidden)]
         #[allow(non_camel_case_types, missing_debug_implementations, unreachable_pub, clippy::all, clippy::pedantic)]
         #vis enum #name {}
         #[allow(unused_parens, unused_braces, clippy::all, clippy::pedantic)]
-        // SAFETY: both forms come from one walk over one body.
-        unsafe impl ::tida::__private::KernelFn for #name {
-            type Args = (#(#types,)*);
-            type Output = #result;
-            const QUOTE: &'static ::tida::__private::StaticFunction =
-                &::tida::__private::StaticFunction { #fields };
-            #[inline(always)]
-            fn call((#(#names,)*): (#(#types,)*)) -> #result #native
-        }
+        const _: () = {
+            #imports
+            // SAFETY: both forms come from one walk over one body.
+            unsafe impl #kernel_fn for #name {
+                type Args = (#(#types,)*);
+                type Output = #result;
+                const QUOTE: &'static #of = &#of { numbers: #numbers_of::<#name>, #fields };
+                #[inline(always)]
+                fn forms() -> (impl Fn((#(#types,)*)) -> #result, impl AsRef<[#scalar_type]>) {
+                    #numbers
+                    let __tida_body = {
+                        #[inline(always)]
+                        move |(#(#names,)*): (#(#types,)*)| -> #result #native
+                    };
+                    let __tida_types: [#scalar_type; #length] = [#numbers_types];
+                    (__tida_body, __tida_types)
+                }
+            }
+        };
     }
 }
 
@@ -132,7 +154,7 @@ fn check_signature(body: &mut Body, function: &syn::ItemFn) {
 }
 
 /// The items with nothing in them, so that what uses the function gives no errors of its own.
-fn without_a_body(function: &syn::ItemFn, errors: TokenStream) -> TokenStream {
+fn without_a_body(function: &syn::ItemFn, library: &Library, errors: TokenStream) -> TokenStream {
     let (name, vis) = (&function.sig.ident, &function.vis);
     let typed: Option<Vec<&syn::Type>> = function
         .sig
@@ -148,21 +170,26 @@ fn without_a_body(function: &syn::ItemFn, errors: TokenStream) -> TokenStream {
         syn::ReturnType::Default => quote!(()),
         syn::ReturnType::Type(_, ty) => ty.to_token_stream(),
     };
+    let private = |name: &str| library.private(name, own());
+    let (kernel_fn, of, unreachable) = (private("KernelFn"), private("StaticFunction"), private("unreachable"));
+    let (numbers_of, scalar_type) = (private("numbers_of"), private("ScalarType"));
     quote_spanned! {own()=>
         #errors
         #[allow(unused)]
-        #vis fn #name(#(_: #types),*) -> #result { ::core::unreachable!() }
+        #vis fn #name(#(_: #types),*) -> #result { #unreachable!() }
         #[allow(unused, non_camel_case_types, missing_debug_implementations)]
         #[doc(hidden)]
         #vis enum #name {}
         // SAFETY: it does not compile.
-        unsafe impl ::tida::__private::KernelFn for #name {
+        unsafe impl #kernel_fn for #name {
             type Args = (#(#types,)*);
             type Output = #result;
-            const QUOTE: &'static ::tida::__private::StaticFunction = &::tida::__private::StaticFunction {
-                file: "", tree: &[], functions: &[], structs: &[],
+            const QUOTE: &'static #of = &#of {
+                file: "", tree: &[], numbers: #numbers_of::<#name>, functions: &[], structs: &[],
             };
-            fn call(_: Self::Args) -> #result { ::core::unreachable!() }
+            fn forms() -> (impl Fn((#(#types,)*)) -> #result, impl AsRef<[#scalar_type]>) {
+                (|_| #unreachable!(), [])
+            }
         }
     }
 }

@@ -4,8 +4,16 @@ use proc_macro2::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenS
 use proptest::prelude::*;
 
 use crate::element::expand_element;
-use crate::kernel::{expand_group_kernel, expand_kernel};
+use crate::expand::Library;
 use crate::kernel_fn::expand_kernel_fn;
+
+fn expand_kernel(input: TokenStream) -> TokenStream {
+    crate::kernel::expand_kernel(Library::by_name(), input)
+}
+
+fn expand_group_kernel(input: TokenStream) -> TokenStream {
+    crate::kernel::expand_group_kernel(Library::by_name(), input)
+}
 
 const WORDS: &[&str] = &[
     "u", "next", "at", "x", "w", "self", "Self", "let", "mut", "if", "else", "for", "in", "while", "loop", "break",

@@ -54,6 +54,36 @@ impl ScalarType {
         matches!(self, ScalarType::I32 | ScalarType::I64)
     }
 
+    /// The largest value of an integer type.
+    const fn largest(self) -> u64 {
+        match self {
+            ScalarType::U8 => u8::MAX as u64,
+            ScalarType::U16 => u16::MAX as u64,
+            ScalarType::U32 => u32::MAX as u64,
+            ScalarType::U64 => u64::MAX,
+            ScalarType::I32 => i32::MAX as u64,
+            ScalarType::I64 => i64::MAX as u64,
+            ScalarType::Bool | ScalarType::F32 | ScalarType::F64 => 0,
+        }
+    }
+
+    /// Whether an integer type has the number written so, `-n` if `negative`.
+    pub const fn has(self, n: u64, negative: bool) -> bool {
+        match (negative, self.is_signed_int()) {
+            (false, _) => self.is_int() && n <= self.largest(),
+            (true, true) => n <= self.largest() + 1,
+            (true, false) => self.is_int() && n == 0,
+        }
+    }
+
+    /// The numbers of an integer type: `0 to 255`.
+    pub fn range_text(self) -> String {
+        match self.is_signed_int() {
+            true => format!("-{} to {}", self.largest() + 1, self.largest()),
+            false => format!("0 to {}", self.largest()),
+        }
+    }
+
     /// The Rust name of the type.
     pub const fn name(self) -> &'static str {
         match self {

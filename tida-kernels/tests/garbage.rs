@@ -155,10 +155,17 @@ impl Maker<'_> {
         Box::new(self.expr())
     }
 
+    fn number_type(&mut self) -> NumberType {
+        match self.below(8) {
+            7 => NumberType::Written(self.scalar()),
+            _ => NumberType::Inferred(self.number(3)),
+        }
+    }
+
     fn leaf(&mut self) -> ExprKind {
         match self.below(9) {
-            0 | 1 => ExprKind::Int(self.byte() as u64, (self.below(8) == 7).then(|| self.scalar())),
-            2 => ExprKind::Float(self.pick(&["1.5", "1e300", "1.5", "x"]).into(), None),
+            0 | 1 => ExprKind::Int(self.byte() as u64, self.number_type()),
+            2 => ExprKind::Float(self.pick(&["1.5", "1e300", "1.5", "x"]).into(), self.number_type()),
             3 => ExprKind::Bool(self.below(2) == 0),
             4 | 5 => ExprKind::Local(self.number(5)),
             6 => ExprKind::Capture(self.number(3)),
@@ -211,7 +218,7 @@ impl Maker<'_> {
     fn code(&mut self) -> Code {
         let span = self.span();
         let locals = ["a", "b", "c", "d", "e"].map(|name| Local { name: name.into(), mutable: true, span });
-        Code { locals: locals.into(), functions: vec![], structs: vec![], body: self.block() }
+        Code { locals: locals.into(), functions: vec![], structs: vec![], numbers: self.number(2), body: self.block() }
     }
 }
 

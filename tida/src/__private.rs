@@ -1,25 +1,36 @@
 //! What the macros' expansions name. Not part of the API.
 
-pub use crate::array::element::Place;
-pub use crate::compute::args::Views;
-pub use crate::compute::ask::{Answer, Ask, Run};
-pub use crate::compute::capture::{capture, value};
-pub use crate::compute::groups::native::{
-    AskGroups, Group, RunGroups, group_channel, group_fetch, group_len, group_shared, phase, phase_around, private,
-};
-pub use crate::compute::view::{Checked, Proven, ReadView, WriteView, read, write};
+pub use std::{assert, file, line, unreachable};
+
+pub use tida_derive::{group_kernel, kernel};
 pub use tida_kernels::element::{ElementType, ScalarType};
 pub use tida_kernels::quote::{StaticFunction, StaticKernel};
 pub use tida_kernels::scalar::ops;
 
+pub use crate::array::element::{Derefs, Element, NotDeref, Place, bytes, component, field, load, store};
+pub use crate::compute::args::Views;
+pub use crate::compute::ask::{Answer, Ask, Run, body, each, give};
+pub use crate::compute::capture::{capture, value};
+pub use crate::compute::groups::native::{
+    AskGroups, Group, RunGroups, each_group, group_body, group_channel, group_fetch, group_len, group_shared, keep,
+    kept_of, phase, phase_around, private,
+};
+pub use crate::compute::number::{literal, type_of, typed};
+pub use crate::compute::view::{Checked, Proven, ReadView, WriteView, get, read, set, write};
+
+/// The scalar types, whatever their names mean where a kernel stands.
+pub mod primitive {
+    pub use std::primitive::{bool, f32, f64, i32, i64, isize, u8, u32, u64, usize};
+}
+
 /// A `#[kernel_fn]`, by its type of the same name: what runs and what is analysed, tied together.
 ///
 /// # Safety
-/// `QUOTE` describes exactly what `call` does.
+/// `QUOTE` describes exactly what the first of `forms` does.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a `#[kernel_fn]`",
-    label = "cannot be called in a kernel",
-    note = "put `#[kernel_fn]` on the function"
+    message = "a kernel calls only functions with `#[kernel_fn]`",
+    label = "put `#[kernel_fn]` on this function",
+    note = "what numbers have is called as a method: `x.sqrt()`, `a.max(b)`"
 )]
 pub unsafe trait KernelFn {
     /// Parameters, as a tuple.
@@ -28,6 +39,34 @@ pub unsafe trait KernelFn {
     type Output;
     /// The quotation.
     const QUOTE: &'static StaticFunction;
-    /// The native form.
-    fn call(args: Self::Args) -> Self::Output;
+    /// The native form, and what its numbers were taken for.
+    fn forms() -> (impl Fn(Self::Args) -> Self::Output, impl AsRef<[ScalarType]>);
+}
+
+/// Calls a `#[kernel_fn]`.
+#[inline(always)]
+pub fn call<F: KernelFn>(args: F::Args) -> F::Output {
+    F::forms().0(args)
+}
+
+/// What the numbers of a `#[kernel_fn]` were taken for.
+pub fn numbers_of<F: KernelFn>() -> Vec<ScalarType> {
+    F::forms().1.as_ref().to_vec()
+}
+
+macro_rules! plain {
+    ($($name:ident)*) => {
+        /// What the names of functions called stand for where these are no `#[kernel_fn]`s.
+        #[allow(non_camel_case_types)]
+        pub mod plain {$(
+            /// A plain function.
+            #[derive(Debug)]
+            pub struct $name;
+        )*}
+    };
+}
+
+plain! {
+    __tida_fn0 __tida_fn1 __tida_fn2 __tida_fn3 __tida_fn4 __tida_fn5 __tida_fn6 __tida_fn7
+    __tida_fn8 __tida_fn9 __tida_fn10 __tida_fn11 __tida_fn12 __tida_fn13 __tida_fn14 __tida_fn15
 }

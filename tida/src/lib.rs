@@ -5,11 +5,17 @@
 
 extern crate self as tida;
 
+#[cfg(not(target_pointer_width = "64"))]
+compile_error!(
+    "tida needs a target whose pointers have 64 bits: `usize` and `isize` are taken for u64 and i64 in kernels"
+);
+
 pub mod acc;
 pub mod array;
 mod backend;
 pub mod compute;
 mod error;
+mod macros;
 mod sealed;
 pub mod tile;
 
@@ -28,7 +34,7 @@ pub use compute::{
     table,
 };
 pub use error::{Error, ErrorKind};
-pub use tida_derive::{Element, group_kernel, kernel, kernel_fn};
+pub use tida_derive::{Element, kernel_fn};
 pub use tida_kernels::plan::Math;
 pub use tida_kernels::plan::cache::Cache;
 pub use tile::{Tile, TileIter};

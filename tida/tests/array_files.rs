@@ -331,13 +331,17 @@ struct MixedPlace {
 
 impl Place for MixedPlace {
     type Value = Mixed;
-    fn load(&self) -> Mixed {
-        Mixed { flag: self.flag.load(), mass: self.mass.load(), kind: self.kind.load() }
+    unsafe fn load(&self) -> Mixed {
+        // SAFETY: the caller's promise, for each field.
+        unsafe { Mixed { flag: self.flag.load(), mass: self.mass.load(), kind: self.kind.load() } }
     }
-    fn store(&self, value: Mixed) {
-        self.flag.store(value.flag);
-        self.mass.store(value.mass);
-        self.kind.store(value.kind);
+    unsafe fn store(&self, value: Mixed) {
+        // SAFETY: as above.
+        unsafe {
+            self.flag.store(value.flag);
+            self.mass.store(value.mass);
+            self.kind.store(value.kind);
+        }
     }
 }
 

@@ -29,6 +29,27 @@ fn a_read_past_the_ghosts() {
     expect(result, ErrorKind::Ghost, &["`u`", "[0, 2]", "ghost width 1", ".ghost(2)", "compute_errors.rs"]);
 }
 
+/// Ghosts do not help who reads cells that lie ever further away.
+#[test]
+fn a_read_that_does_not_go_along_with_the_cell() {
+    let acc = acc();
+    let mut u = array(&acc, 2, 1);
+    let mut next = u.like().unwrap();
+    u.fill_ghosts().unwrap();
+    macro_rules! refused {
+        ($at:ident: $($index:expr),*) => {$(
+            let result = compute(&first(&u), (&mut next, &u), kernel!(|next, u, $at| next[$at] = u[$index]));
+            let text = result.as_ref().unwrap_err().to_string();
+            assert!(!text.contains(".ghost("), "{text}");
+            expect(result, ErrorKind::Ghost, &["`u`", "pass it as `all(&u)`", "compute_errors.rs"]);
+        )*};
+    }
+    refused!(at: [2 * at[0], at[1]], [at[0], 2 * at[1] + 1], [at[0], 70 - at[1]], [at[1], at[0]], [at[0], 70]);
+    let by = all(&u);
+    compute(&first(&u), (&mut next, by), kernel!(|next, u, at| next[at] = u[[at[0], at[1] * 2 / 3]])).unwrap();
+    acc.sync().unwrap();
+}
+
 /// Offsets so far away that a sum with a coordinate wraps: none of them is a read of the array.
 #[test]
 fn a_read_at_the_end_of_numbers() {

@@ -333,6 +333,38 @@ impl Maker {
         }
     }
 
+    /// A number without a suffix under minus signs, `!`, parentheses and blocks, cast: its type is the cast's, if that has
+    /// such numbers.
+    fn cast_number(&mut self, ty: Ty) -> String {
+        let float = self.below(3) == 0;
+        let of = match (float, ty.float()) {
+            (true, true) | (false, false) => ty,
+            (true, false) => F64,
+            (false, true) => I32,
+        };
+        // The first float is rounded to another `f32` if it is an `f64` before.
+        let most: &[&str] = match of {
+            I64 => &["1099511627776", "9223372036854775807"],
+            U64 => &["1099511627776", "18446744073709551615"],
+            _ => &["2147483647", "305419896"],
+        };
+        let mut number: String = match float {
+            true => self.pick(&["1.00000005960464477539062500001", "16777217.0", "0.1", "3.", "2e-3"]).into(),
+            false if self.below(2) == 0 => self.below(9).to_string(),
+            false => self.pick(most).into(),
+        };
+        for _ in 0..self.below(4) {
+            number = match self.below(5) {
+                0 | 1 if of != U64 => format!("-({number})"),
+                2 if of != U64 && !number.starts_with('-') => format!("-{number}"),
+                3 if !float => format!("!{number}"),
+                4 => format!("({number})"),
+                _ => format!("{{ {number} }}"),
+            };
+        }
+        format!("({number} as {})", ty.name())
+    }
+
     fn signed(&mut self, digits: String) -> String {
         if self.below(3) == 0 { format!("(-{digits})") } else { digits }
     }
@@ -350,6 +382,7 @@ impl Maker {
             }
             3..=5 if !args.is_empty() => self.load(&args),
             6 if ty == I64 => format!("at[{}]", self.below(self.rank)),
+            7 if ty != Bool && self.below(2) == 0 => self.cast_number(ty),
             7 => self.literal(ty),
             _ if ty == Bool => {
                 let of = self.pick(&NUMBERS);
@@ -379,6 +412,7 @@ impl Maker {
                 let (cond, a, b) = (self.expr(Bool, depth - 1), self.expr(ty, depth - 1), self.expr(ty, depth - 1));
                 format!("(if {cond} {{ {a} }} else {{ {b} }})")
             }
+            3 if ty != Bool && self.below(3) == 0 => self.cast_number(ty),
             3 if ty != Bool => {
                 let from = self.pick(&NUMBERS);
                 format!("({} as {})", self.expr(from, depth - 1), ty.name())
@@ -415,8 +449,9 @@ impl Maker {
         }
         // A number without a suffix takes the type of the other operand.
         let b = match self.below(6) {
-            0 if ty.float() => self.pick(&["0.25", "3.0", "1e-2"]).into(),
-            0 => self.pick(&["3", "1", "12"]).into(),
+            0 if ty.float() => self.pick(&["0.25", "3.0", "1e-2", "{ -0.1 }", "(-(-0.1))"]).into(),
+            0 if ty == U64 => self.pick(&["3", "1", "{ 12 }", "(!{ 12 })"]).into(),
+            0 => self.pick(&["3", "1", "12", "(-{ 3 })", "{ -(-2147483648) }", "(!-1)"]).into(),
             _ => self.expr(ty, depth),
         };
         if ty.float() {

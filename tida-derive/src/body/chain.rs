@@ -2,12 +2,14 @@
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use tida_kernels::quote::{ExprKind, LocalId, Place, Projection};
 
+use super::number::{as_entry, as_point};
 use super::scope::{Name, Named};
 use super::{Body, Both, expr_at, text_of};
-use crate::expand::{op, own, own_at};
+use crate::expand::{own, own_at};
 use crate::kernel::capture_value;
 
 /// One step of a chain.
@@ -22,12 +24,28 @@ struct Chain<'a> {
     steps: Vec<(Step<'a>, &'a syn::Expr)>,
 }
 
+/// A cell of an argument, or a part of it.
+struct Cell {
+    index: Both,
+    /// Rust that makes the place.
+    place: TokenStream,
+    /// Steps inside the element.
+    path: Vec<Projection>,
+}
+
+/// Where a place is held.
+pub fn held_place() -> Ident {
+    Ident::new("__tida_place", own())
+}
+
 /// What an assignment writes.
 pub enum Target {
-    /// A cell of an argument: the native place.
+    /// A cell of an argument, or a part of it.
     Element {
         /// Rust that makes the place.
         native: TokenStream,
+        /// The argument and Rust that evaluates the index, if it is the whole cell.
+        whole: Option<(Ident, TokenStream)>,
         /// Data.
         quoted: Place,
     },
@@ -132,54 +150,68 @@ impl Body {
 
     /// `u[index]..` as a value.
     fn load(&mut self, arg: u32, name: Ident, root: &syn::Expr, steps: &[(Step<'_>, &syn::Expr)]) -> Both {
-        let Some((place, index, path)) = self.element(&name, "read", root, steps) else {
+        let span = steps.last().map_or(root.span(), |(_, expr)| expr.span());
+        let Some(Cell { index, place, path }) = self.element(&name, "read", root, steps) else {
             return super::unit(root.span());
         };
-        let span = steps.last().map_or(root.span(), |(_, expr)| expr.span());
         let own = own_at(span);
-        let native = quote_spanned!(own=> ::tida::__private::Place::load(&#place));
+        let native = match path.is_empty() {
+            false => {
+                let (p, load) = (held_place(), self.private("load", span));
+                // What the user has written stands before the `unsafe` block.
+                quote_spanned! {own=> {
+                    let #p = #place;
+                    // SAFETY: the place is of a view, and used at once.
+                    unsafe { #load(&#p) }
+                }}
+            }
+            true => {
+                let (get, index) = (self.private("get", span), &index.native);
+                quote_spanned!(own=> #get(#name, #index))
+            }
+        };
         let index = Box::new(index.quoted);
         Both { native, quoted: expr_at(span, ExprKind::Load { arg, index, path }), point: false }
     }
 
-    /// The place `u[index]..`: Rust, the index, and the steps inside the element.
+    /// A cell, and the steps inside its element.
     fn element(
         &mut self,
         name: &Ident,
         access: &str,
         root: &syn::Expr,
         steps: &[(Step<'_>, &syn::Expr)],
-    ) -> Option<(TokenStream, Both, Vec<Projection>)> {
+    ) -> Option<Cell> {
         let Some(((Step::Index(index), whole), inside)) = steps.split_first() else {
             let example = format!("`{name}` is an array: name a cell of it, `{name}[at]` or `{name}[at + [0, 1]]`");
             self.error(root, example);
             return None;
         };
-        let index = self.expr(index);
-        let access = Ident::new(access, own_at(whole.span()));
+        let index = self.expr(&as_entry(&as_point(index)));
+        let access = self.private(access, whole.span());
         let native_index = &index.native;
-        let mut native = quote_spanned!(own()=> ::tida::__private::#access(#name, #native_index));
+        let mut native = quote_spanned!(own()=> #access(#name, #native_index));
         let mut path = Vec::new();
         for (step, expr) in inside {
             match step {
                 Step::Member(member @ syn::Member::Named(field)) => {
                     native = quote!(#native.#member);
-                    path.push(Projection::Field(field.to_string()));
+                    path.push(Projection::Field(field.unraw().to_string()));
                 }
                 Step::Member(member) => {
                     self.error(member, "the elements of arrays have named fields: tuples are not elements");
                     return None;
                 }
                 Step::Index(entry) => {
-                    let entry = self.expr(entry);
+                    let entry = self.expr(&as_entry(entry));
                     let entry_native = entry.native;
-                    let component = Ident::new("component", own_at(expr.span()));
-                    native = quote_spanned!(own()=> #native.#component(#entry_native));
+                    let component = self.private("component", expr.span());
+                    native = quote_spanned!(own()=> #component(&#native, #entry_native));
                     path.push(Projection::Index(Box::new(entry.quoted)));
                 }
             }
         }
-        Some((native, index, path))
+        Some(Cell { index, place: native, path })
     }
 
     /// Parts of a value that is not an argument.
@@ -188,10 +220,14 @@ impl Body {
         for (step, expr) in steps {
             let (native, quoted) = (both.native, Box::new(both.quoted));
             let (native, projection) = match step {
+                Step::Member(member) if both.point => {
+                    let message = "a point is an array of coordinates: `at[0]`, `at[1]`";
+                    return self.hole(member, message);
+                }
                 Step::Member(member) => (quote_spanned!(own()=> (#native).#member), projection_of(member)),
                 Step::Index(index) => {
-                    let index = self.expr(index);
-                    let (entry, index_native) = (op("entry", expr.span()), index.native);
+                    let index = self.expr(&as_entry(index));
+                    let (entry, index_native) = (self.op("entry", expr.span()), index.native);
                     let native = quote_spanned!(own()=> #entry(&(#native), #index_native));
                     (native, Projection::Index(Box::new(index.quoted)))
                 }
@@ -224,9 +260,10 @@ impl Body {
         match found {
             Some((Name::Group | Name::Private { .. }, _)) => None,
             Some((Name::Arg(arg), name)) => {
-                let (native, index, path) = self.element(&name, "write", root, &steps)?;
+                let Cell { index, place, path } = self.element(&name, "write", root, &steps)?;
+                let whole = path.is_empty().then_some((name, index.native));
                 let quoted = Place::Element { arg, index: Box::new(index.quoted), path };
-                Some(Target::Element { native, quoted })
+                Some(Target::Element { native: place, whole, quoted })
             }
             Some((Name::At, name)) => {
                 self.error(root, format!("`{name}` cannot be assigned: copy it first, `let mut p = {name};`"));
@@ -258,10 +295,10 @@ impl Body {
                     path.push(projection_of(member));
                 }
                 Step::Index(index) => {
-                    let index = self.expr(index);
+                    let index = self.expr(&as_entry(index));
                     let (held, index_native) = (format_ident!("__tida_i{n}", span = own()), index.native);
                     indices.extend(quote_spanned!(own()=> let #held = #index_native;));
-                    let entry = op("entry_mut", expr.span());
+                    let entry = self.op("entry_mut", expr.span());
                     native = quote_spanned!(own()=> (*#entry(&mut (#native), #held)));
                     path.push(Projection::Index(Box::new(index.quoted)));
                 }
@@ -274,7 +311,7 @@ impl Body {
 
 fn projection_of(member: &syn::Member) -> Projection {
     match member {
-        syn::Member::Named(name) => Projection::Field(name.to_string()),
+        syn::Member::Named(name) => Projection::Field(name.unraw().to_string()),
         syn::Member::Unnamed(index) => Projection::Tuple(index.index),
     }
 }

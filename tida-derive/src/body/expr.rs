@@ -2,13 +2,16 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote_spanned};
+use syn::ext::IdentExt;
 use syn::spanned::Spanned;
+use tida_kernels::element::ScalarType;
 use tida_kernels::quote::{BinaryOp, Block, CompareOp, Expr as Quoted, ExprKind, Method, TypeTree, UnaryOp};
 
+use super::number::{as_point, give_type, literal_of};
 use super::scope::Named;
-use super::types::SCALARS;
-use super::{Body, Both, BothBlock, expr_at};
-use crate::expand::{op, own, own_at};
+use super::types::{SCALARS, scalar};
+use super::{Body, Both, BothBlock, expr_at, text_of};
+use crate::expand::{function, own, own_at};
 
 /// What an operator is in both forms.
 enum Operator {
@@ -27,7 +30,7 @@ impl Body {
             E::Paren(inner) => self.expr(&inner.expr),
             E::Group(inner) => self.expr(&inner.expr),
             E::Path(_) | E::Field(_) | E::Index(_) => self.chain(expr),
-            E::Lit(lit) => self.literal(&lit.lit),
+            E::Lit(lit) => self.literal(&lit.lit, None),
             E::Unary(unary) => self.unary(unary),
             E::Binary(binary) => self.binary(binary),
             E::Cast(cast) => self.cast(cast),
@@ -76,22 +79,16 @@ impl Body {
             syn::UnOp::Not(_) => UnaryOp::Not,
             _ => return self.hole(unary, "there are no references in a kernel: use the value itself"),
         };
+        if let Some(both) = self.negative(unary) {
+            return both;
+        }
         let operand = self.expr(&unary.expr);
+        if operand.point {
+            return self.hole(unary, by_coordinates(&unary.expr, |axis| format!("-{axis}")));
+        }
         let native = operand.native;
-        let native = match name {
-            UnaryOp::Neg if is_literal(&unary.expr) => {
-                let minus = unary.op;
-                quote_spanned!(own()=> (#minus #native))
-            }
-            UnaryOp::Neg => {
-                let neg = op("neg", sign);
-                quote_spanned!(own()=> #neg(#native))
-            }
-            UnaryOp::Not => {
-                let not = op("not", sign);
-                quote_spanned!(own()=> #not(#native))
-            }
-        };
+        let function = self.op(if name == UnaryOp::Neg { "neg" } else { "not" }, sign);
+        let native = quote_spanned!(own()=> #function(#native));
         Both { native, quoted: expr_at(span, ExprKind::Unary(name, Box::new(operand.quoted))), point: false }
     }
 
@@ -99,7 +96,16 @@ impl Body {
         let Some((operator, false)) = operator(&binary.op) else {
             return self.hole(binary, "an assignment has no value: write it as a statement, with `;`");
         };
-        let (left, right) = (self.expr(&binary.left), self.expr(&binary.right));
+        let (left, right) = match operator {
+            // A list that is added or taken away is a point in both forms.
+            Operator::Binary(BinaryOp::Add | BinaryOp::Sub) => {
+                (self.expr(&as_point(&binary.left)), self.expr(&as_point(&binary.right)))
+            }
+            _ => (self.expr(&binary.left), self.expr(&binary.right)),
+        };
+        if let Some(message) = on_a_point(binary, &operator, left.point, right.point) {
+            return self.hole(binary, message);
+        }
         let (span, sign) = (binary.span(), binary.op.span());
         let (a, b) = (Box::new(left.quoted), Box::new(right.quoted));
         let (x, y) = (&left.native, &right.native);
@@ -121,21 +127,25 @@ impl Body {
                 None => (binary_name(arithmetic), ExprKind::Binary(arithmetic, a, b), false),
             },
         };
-        let function = op(name, sign);
+        let function = self.op(name, sign);
         let own = own_at(span);
         let native = quote_spanned!(own=> #function(#x, #y));
         Both { native, quoted: expr_at(span, kind), point }
     }
 
     fn cast(&mut self, cast: &syn::ExprCast) -> Both {
-        let value = self.expr(&cast.expr);
         let (native_type, ty) = self.ty(&cast.ty);
+        let mut operand = (*cast.expr).clone();
         match ty {
-            TypeTree::Scalar(tida_kernels::ScalarType::Bool) => {
+            TypeTree::Scalar(ScalarType::Bool) => {
                 self.error(&cast.ty, "a number cannot be cast to `bool`: write `x != 0`");
             }
-            TypeTree::Scalar(_) => {}
+            TypeTree::Scalar(_) => give_type(&mut operand, &text_of(&cast.ty)),
             _ => self.error(&cast.ty, format!("a kernel casts between scalars alone: {SCALARS}")),
+        }
+        let value = self.expr(&operand);
+        if value.point {
+            return self.hole(cast, by_coordinates(&cast.expr, |axis| format!("{axis} as {}", text_of(&cast.ty))));
         }
         let (own, native) = (own_at(cast.span()), value.native);
         let native = quote_spanned!(own=> ((#native) as #native_type));
@@ -146,7 +156,7 @@ impl Body {
         if let Some(both) = self.group_value(call) {
             return both;
         }
-        let name = call.method.to_string();
+        let name = call.method.unraw().to_string();
         let Some(method) = Method::from_name(&name) else {
             return self.hole(&call.method, unknown_method(&name));
         };
@@ -162,7 +172,7 @@ impl Body {
             return self.hole(&call.method, format!("`{name}` takes {count}, found {}", call.args.len()));
         }
         let (native, quoted) = self.list(std::iter::once(&*call.receiver).chain(&call.args));
-        let function = op(method.name(), call.method.span());
+        let function = self.op(method.name(), call.method.span());
         let own = own_at(call.span());
         let native = quote_spanned!(own=> #function(#(#native),*));
         Both { native, quoted: expr_at(call.span(), ExprKind::Method(method, quoted)), point: false }
@@ -186,13 +196,16 @@ impl Body {
         if path.path.segments.first().is_some_and(|segment| segment.ident == "Self") {
             return self.hole(callee, "`Self` is not supported in a kernel: call a `#[kernel_fn]` outside the `impl`");
         }
+        if let Some(message) = of_a_scalar(&path.path, &call.args) {
+            return self.hole(callee, message);
+        }
         let number = Named::number_in(&mut self.tables.functions, path.path.to_token_stream());
-        let path = self.tables.functions.get(number).map(|named| named.path.clone()).unwrap_or_default();
         let (native, quoted) = self.list(&call.args);
-        let own = own_at(call.span());
-        let native = quote_spanned! {own=>
-            <#path as ::tida::__private::KernelFn>::call((#(#native,)*))
-        };
+        let (mut function, run, span) =
+            (function(number, path.span()), self.private("call", path.span()), self.library.span(path.span()));
+        function.set_span(span);
+        let (own, run) = (own_at(call.span()), quote_spanned!(span=> #run::<#function>));
+        let native = quote_spanned!(own=> #run((#(#native,)*)));
         Both { native, quoted: expr_at(call.span(), ExprKind::Call(number as u32, quoted)), point: false }
     }
 
@@ -247,7 +260,7 @@ impl Body {
             let value = self.expr(&field.expr);
             let native = value.native;
             natives.push(quote_spanned!(own()=> #name: #native));
-            fields.push((name.to_string(), value.quoted));
+            fields.push((name.unraw().to_string(), value.quoted));
         }
         let own = own_at(literal.span());
         let native = quote_spanned!(own=> (#path { #(#natives),* }));
@@ -256,7 +269,7 @@ impl Body {
 
     /// The value of `place op= value`, with the place as left operand: Rust and data.
     pub fn compound(
-        &mut self,
+        &self,
         token: &syn::BinOp,
         point: bool,
         left: &TokenStream,
@@ -266,18 +279,75 @@ impl Body {
             return None;
         };
         let name = point_name(arithmetic, point).unwrap_or(binary_name(arithmetic));
-        let function = op(name, token.span());
+        let function = self.op(name, token.span());
         Some((quote_spanned!(own()=> #function(#left, #right)), arithmetic))
     }
 }
 
-/// Whether a number written there can carry its minus sign.
-fn is_literal(expr: &syn::Expr) -> bool {
-    match expr {
-        syn::Expr::Lit(lit) => matches!(lit.lit, syn::Lit::Int(_) | syn::Lit::Float(_)),
-        syn::Expr::Group(group) => is_literal(&group.expr),
-        _ => false,
+/// What to write instead of an operation that points do not have, if this is one.
+fn on_a_point(binary: &syn::ExprBinary, operator: &Operator, left: bool, right: bool) -> Option<String> {
+    let moves = matches!(operator, Operator::Binary(BinaryOp::Add | BinaryOp::Sub));
+    let symbol = text_of(&binary.op);
+    let (a, b) = (&*binary.left, &*binary.right);
+    match (left, right) {
+        _ if matches!(operator, Operator::And | Operator::Or) => None,
+        (false, false) => None,
+        (true, true) if moves => None,
+        (true, false) if moves && literal_of(b).is_none() => None,
+        (false, true) if moves && literal_of(a).is_none() => None,
+        (true, false) if moves => {
+            Some(format!("a point moves by a point: name each axis, `{} {symbol} [{}, 0]`", text_of(a), text_of(b)))
+        }
+        (true, false) => Some(by_coordinates(a, |axis| format!("{axis} {symbol} {}", text_of(b)))),
+        (false, true) => Some(by_coordinates(b, |axis| format!("{} {symbol} {axis}", text_of(a)))),
+        (true, true) if matches!(operator, Operator::Compare(_)) => Some(format!(
+            "points are compared by coordinates, such as `{}[0] {symbol} {}[0]`",
+            short(a, "p"),
+            short(b, "q")
+        )),
+        (true, true) => Some(by_coordinates(a, |axis| {
+            format!("{axis} {symbol} {}", axis.replacen(short(a, "p").as_str(), &short(b, "q"), 1))
+        })),
     }
+}
+
+/// A name, or this one in place of what is longer.
+fn short(expr: &syn::Expr, otherwise: &str) -> String {
+    match expr {
+        syn::Expr::Path(_) => text_of(expr),
+        syn::Expr::Paren(inner) => short(&inner.expr, otherwise),
+        syn::Expr::Group(inner) => short(&inner.expr, otherwise),
+        _ => otherwise.to_owned(),
+    }
+}
+
+/// An operation on a point as an operation on each of its coordinates.
+fn by_coordinates(point: &syn::Expr, axis: impl Fn(String) -> String) -> String {
+    let name = short(point, "p");
+    let (first, second) = (axis(format!("{name}[0]")), axis(format!("{name}[1]")));
+    format!("a point is an array of coordinates: `[{first}, {second}]`")
+}
+
+/// What to write in place of a function of a scalar type, if this is one.
+fn of_a_scalar<'a>(path: &syn::Path, args: impl IntoIterator<Item = &'a syn::Expr>) -> Option<String> {
+    let names: Vec<String> = path.segments.iter().map(|segment| segment.ident.unraw().to_string()).collect();
+    let (ty, name) = match names.as_slice() {
+        [.., ty, name] => (ty, name),
+        _ => return None,
+    };
+    let foreign = ["i8", "i16", "u16", "i128", "u128"].contains(&ty.as_str());
+    if scalar(ty).is_none() && !foreign {
+        return None;
+    }
+    if Method::from_name(name).is_none() {
+        return Some(unknown_method(name));
+    }
+    let simple = |expr: &syn::Expr| matches!(expr, syn::Expr::Path(_) | syn::Expr::Index(_) | syn::Expr::Field(_));
+    let args: Vec<(bool, String)> = args.into_iter().map(|arg| (simple(arg), text_of(arg))).collect();
+    let (receiver, rest) = args.split_first()?;
+    let receiver = if receiver.0 { receiver.1.clone() } else { format!("({})", receiver.1) };
+    let rest: Vec<&str> = rest.iter().map(|(_, text)| text.as_str()).collect();
+    Some(format!("numbers have methods in a kernel: write `{receiver}.{name}({})`", rest.join(", ")))
 }
 
 /// The operation on points, where there is one.

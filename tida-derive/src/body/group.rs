@@ -2,8 +2,8 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::ext::IdentExt;
 use syn::spanned::Spanned;
-use tida_kernels::ScalarType;
 use tida_kernels::quote::{ExprKind, GroupArray, GroupArrayKind, GroupTree, LocalId, Pattern, StmtKind, TypeTree};
 
 use super::scope::Name;
@@ -122,7 +122,7 @@ impl Body {
     pub fn group_value(&mut self, call: &syn::ExprMethodCall) -> Option<Both> {
         let span = call.span();
         if let Some(group) = self.of_group(&call.receiver) {
-            if call.method != "len" || !call.args.is_empty() || call.turbofish.is_some() {
+            if call.method.unraw() != "len" || !call.args.is_empty() || call.turbofish.is_some() {
                 let message = format!(
                     "write this as a statement of its own: `{group}.each(|t| ..);`, `let c = {group}.shared::<f64>([256]);`"
                 );
@@ -141,7 +141,7 @@ impl Body {
         }
         let thread = self.groups.as_ref()?.phase.as_ref()?.thread;
         match self.scope.find(ident(&call.receiver)?)? {
-            (Name::Local { id, .. }, _) if id == thread && call.method == "at" && call.args.is_empty() => {
+            (Name::Local { id, .. }, _) if id == thread && call.method.unraw() == "at" && call.args.is_empty() => {
                 Some(Both { native: cell().to_token_stream(), quoted: expr_at(span, ExprKind::At), point: true })
             }
             _ => None,
@@ -153,7 +153,7 @@ impl Body {
         let group = self.of_group(&call.receiver)?;
         let args: Vec<&syn::Expr> = call.args.iter().collect();
         let nothing = || (TokenStream::new(), StmtKind::Expr(unit(call.span()).quoted));
-        let (before, after, body) = match (call.method.to_string().as_str(), args.as_slice()) {
+        let (before, after, body) = match (call.method.unraw().to_string().as_str(), args.as_slice()) {
             ("each", [body]) => (Vec::new(), Vec::new(), *body),
             ("each_around", [before, after, body]) => (self.numbers(before), self.numbers(after), *body),
             ("each", _) => {
@@ -221,18 +221,15 @@ impl Body {
         let privates = phase.map(|phase| phase.privates).unwrap_or_default();
         let (names, kept): (Vec<&Ident>, Vec<Ident>) = privates.iter().map(|(id, name)| (name, kept(*id))).unzip();
         let (at, number, native) = (cell(), Ident::new("__tida_thread", own()), body.native);
-        let place = own_at(call.method.span());
-        let run = match around {
-            false => quote_spanned!(place=> ::tida::__private::phase),
-            true => quote_spanned!(place=> ::tida::__private::phase_around),
-        };
+        let run = self.private(if around { "phase_around" } else { "phase" }, call.method.span());
+        let (kept_of, keep) = (self.private("kept_of", own()), self.private("keep", own()));
         let (b, a) = (signed(&before), signed(&after));
         let sides = around.then(|| quote!([#(#b),*], [#(#a),*],));
         let native = quote_spanned! {own()=>
             #run(#group, #sides #[allow(unused_variables)] |#number, #t, #at| {
-                #(#[allow(unused_mut)] let mut #names = #kept.get(#number);)*
+                #(#[allow(unused_mut)] let mut #names = #kept_of(&#kept, #number);)*
                 #native
-                #(#kept.set(#number, #names);)*
+                #(#keep(&#kept, #number, #names);)*
             });
         };
         (native, StmtKind::Phase { thread, before, after, body: body.quoted })
@@ -243,7 +240,7 @@ impl Body {
         let init = local.init.as_ref()?;
         let syn::Expr::MethodCall(call) = &*init.expr else { return None };
         let group = self.of_group(&call.receiver)?;
-        let method = call.method.to_string();
+        let method = call.method.unraw().to_string();
         if !matches!(method.as_str(), "fetch" | "channel" | "shared" | "private") {
             return None;
         }
@@ -271,7 +268,8 @@ impl Body {
                 groups.tree.privates.push(id);
             }
             let (kept, native) = (kept(id), value.native);
-            let native = quote_spanned!(own()=> let #kept = ::tida::__private::private(#group, #native););
+            let private = self.private("private", call.method.span());
+            let native = quote_spanned!(own()=> let #kept = #private(#group, #native););
             let kind = StmtKind::Let { pattern: Pattern::Local(id), ty: None, init: Some(value.quoted) };
             return Some((native, kind));
         }
@@ -280,7 +278,7 @@ impl Body {
         };
         let Some(groups) = &mut self.groups else { return Some(nothing) };
         let number = groups.args + groups.tree.arrays.len() as u32;
-        groups.tree.arrays.push(GroupArray { name: name.to_string(), span: place_of(call.span()), kind });
+        groups.tree.arrays.push(GroupArray { name: name.unraw().to_string(), span: place_of(call.span()), kind });
         self.scope.declare_arg(name, number);
         let native = quote_spanned!(own()=> let #name = &#function(#group, #number, #more););
         Some((native, nothing.1))
@@ -294,7 +292,7 @@ impl Body {
         method: &str,
         args: &[&syn::Expr],
     ) -> Option<(GroupArrayKind, Maker)> {
-        let place = own_at(call.method.span());
+        let place = call.method.span();
         if method == "fetch" {
             let ([array, before, after], None) = (args, &call.turbofish) else {
                 let example = format!("write `{group}.fetch(u, [1], [1])`: an array, its cells before and after");
@@ -315,7 +313,7 @@ impl Body {
             let (before, after) = (self.numbers(before), self.numbers(after));
             let (b, a) = (signed(&before), signed(&after));
             let more = quote!(#name, [#(#b),*], [#(#a),*]);
-            let maker = Maker { function: quote_spanned!(place=> ::tida::__private::group_fetch), more };
+            let maker = Maker { function: self.private("group_fetch", place), more };
             return Some((GroupArrayKind::Fetch { arg, before, after }, maker));
         }
         let ty = call.turbofish.as_ref().and_then(|turbofish| match turbofish.args.iter().collect::<Vec<_>>()[..] {
@@ -328,19 +326,20 @@ impl Body {
             self.error(call, format!("name the type of a slot, a scalar: `{group}.{method}::<f64>({shape})`"));
             return None;
         };
-        let native: TokenStream = if ty == ScalarType::Bool { quote!(bool) } else { native };
         match (method, args) {
             ("channel", [before, after]) => {
                 let (before, after) = (self.numbers(before), self.numbers(after));
                 let (b, a) = (signed(&before), signed(&after));
                 let more = quote!([#(#b),*], [#(#a),*]);
-                let function = quote_spanned!(place=> ::tida::__private::group_channel::<#native, _>);
+                let channel = self.private("group_channel", place);
+                let function = quote_spanned!(own_at(place)=> #channel::<#native, _>);
                 Some((GroupArrayKind::Channel { ty, before, after }, Maker { function, more }))
             }
             ("shared", [shape]) => {
                 let shape = self.numbers(shape);
                 let n = signed(&shape);
-                let function = quote_spanned!(place=> ::tida::__private::group_shared::<#native, _, _>);
+                let shared = self.private("group_shared", place);
+                let function = quote_spanned!(own_at(place)=> #shared::<#native, _, _>);
                 Some((GroupArrayKind::Shared { ty, shape }, Maker { function, more: quote!([#(#n),*]) }))
             }
             _ => {

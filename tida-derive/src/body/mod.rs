@@ -3,6 +3,7 @@
 mod chain;
 mod expr;
 mod group;
+mod number;
 mod scope;
 mod stmt;
 mod types;
@@ -12,7 +13,7 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
 use tida_kernels::quote as q;
 
-use crate::expand::own_at;
+use crate::expand::{Library, own_at};
 pub use group::{Groups, len as group_len};
 pub use scope::{Named, Scope};
 pub use types::is_point;
@@ -30,6 +31,10 @@ pub struct Body {
     pub errors: Vec<syn::Error>,
     /// What a `group_kernel!` has beside.
     pub groups: Option<Groups>,
+    /// The library.
+    pub library: Library,
+    /// Numbers whose type is inferred, so far.
+    numbers: u32,
     /// Blocks around what is walked.
     depth: usize,
     /// Whether free names are captured; a `#[kernel_fn]` has none.
@@ -69,8 +74,10 @@ pub struct BothBlock {
 
 impl Body {
     /// A body of a closure: free names are captured.
-    pub fn of_kernel() -> Body {
+    pub fn of_kernel(library: Library) -> Body {
         Body {
+            library,
+            numbers: 0,
             scope: Scope::default(),
             tables: Tables::default(),
             captures: Vec::new(),
@@ -82,8 +89,18 @@ impl Body {
     }
 
     /// A body of a function: it sees its parameters alone.
-    pub fn of_function() -> Body {
-        Body { captures_allowed: false, ..Body::of_kernel() }
+    pub fn of_function(library: Library) -> Body {
+        Body { captures_allowed: false, ..Body::of_kernel(library) }
+    }
+
+    /// The path of a scalar operation, shown at `place`.
+    fn op(&self, name: &str, place: Span) -> TokenStream {
+        self.library.op(name, place)
+    }
+
+    /// The path of what the library has for the macros, shown at `place`.
+    fn private(&self, name: &str, place: Span) -> TokenStream {
+        self.library.private(name, place)
     }
 
     /// Keeps an error.
@@ -104,6 +121,7 @@ impl Body {
             locals: std::mem::take(&mut self.scope.locals),
             functions: text(&self.tables.functions),
             structs: text(&self.tables.structs),
+            numbers: self.numbers,
             body,
         }
     }
@@ -147,9 +165,25 @@ pub fn place_of(span: Span) -> q::Span {
     q::Span { line: start.line as u32, column: start.column as u32 + 1 }
 }
 
-/// Source text of a path, without the spaces that tokens get.
+/// Source text, without most of the spaces that tokens get, and without the `r#` of raw names.
 pub fn text_of(tokens: &impl ToTokens) -> String {
-    tokens.to_token_stream().to_string().replace(" :: ", "::").replace(":: ", "::").replace(" . ", ".")
+    let text = tokens.to_token_stream().to_string();
+    let text = text.replace(" :: ", "::").replace(":: ", "::").replace(" . ", ".").replace("r#", "");
+    let mut tidy = String::new();
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        let before = tidy.chars().next_back();
+        let of_a_value = before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | ')' | ']'));
+        let needless = match rest.peek() {
+            Some('[' | '(') => of_a_value,
+            Some(',' | ';' | ')' | ']') => true,
+            _ => matches!(before, Some('(' | '[')),
+        };
+        if c != ' ' || !needless {
+            tidy.push(c);
+        }
+    }
+    tidy
 }
 
 /// `()`.

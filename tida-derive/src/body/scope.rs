@@ -1,6 +1,7 @@
 //! Names: what an identifier in a body stands for.
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use syn::ext::IdentExt;
 use tida_kernels::quote::{Local, LocalId};
 
 /// Where a name was written, as far as names are told apart by it: in the source, or by which expansion of which macro.
@@ -45,7 +46,7 @@ fn write_key(tokens: TokenStream, key: &mut String) {
     for token in tokens {
         match token {
             TokenTree::Group(group) => write_key(group.stream(), key),
-            TokenTree::Ident(name) => *key += &format!("{name}#{} ", Origin::of(name.span()).0),
+            TokenTree::Ident(name) => *key += &format!("{}#{} ", name.unraw(), Origin::of(name.span()).0),
             other => *key += &format!("{other} "),
         }
     }
@@ -114,14 +115,14 @@ impl Scope {
 
     /// Declares a local of which each thread of a group has its own.
     pub fn declare_private(&mut self, name: &Ident) -> LocalId {
-        let id = self.anonymous(name.to_string(), true, name.span());
+        let id = self.anonymous(name.unraw().to_string(), true, name.span());
         self.push(name, Name::Private { id });
         id
     }
 
     /// Declares a local variable.
     pub fn declare(&mut self, name: &Ident, mutable: bool, point: bool) -> LocalId {
-        let id = self.anonymous(name.to_string(), mutable, name.span());
+        let id = self.anonymous(name.unraw().to_string(), mutable, name.span());
         self.push(name, Name::Local { id, point });
         id
     }
@@ -135,11 +136,11 @@ impl Scope {
 
     /// What `name` stands for, and the identifier to write in the native form: shown where `name` is, found as the
     /// declaration is, so that both forms agree whatever macros the tokens came through. An equal name of another origin is
-    /// another name.
+    /// another name; `r#x` is `x`.
     pub fn find(&self, name: &Ident) -> Option<(Name, Ident)> {
-        let origin = Origin::of(name.span());
+        let (origin, plain) = (Origin::of(name.span()), name.unraw());
         let mut known = self.names.iter().rev();
-        let (declared, _, what) = known.find(|(declared, from, _)| declared == name && *from == origin)?;
+        let (declared, _, what) = known.find(|(declared, from, _)| declared.unraw() == plain && *from == origin)?;
         let mut found = name.clone();
         found.set_span(name.span().resolved_at(declared.span()));
         Some((what.clone(), found))

@@ -5,7 +5,8 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
 use tida_kernels::quote::{Block, ExprKind, Pattern, Stmt, StmtKind};
 
-use super::chain::Target;
+use super::chain::{Target, held_place};
+use super::number::as_point;
 use super::types::{is_point, quoted_true};
 use super::{Body, BothBlock, expr_at, place_of};
 use crate::expand::{own, own_at};
@@ -169,7 +170,10 @@ impl Body {
 
     /// `place = value`, `place op= value`.
     fn assign(&mut self, left: &syn::Expr, op: Option<&syn::BinOp>, right: &syn::Expr) -> BothStmt {
-        let value = self.expr(right);
+        let value = match op {
+            Some(syn::BinOp::AddAssign(_) | syn::BinOp::SubAssign(_)) => self.expr(&as_point(right)),
+            _ => self.expr(right),
+        };
         if matches!(left, syn::Expr::Infer(_)) && op.is_none() {
             let native = value.native;
             let kind = StmtKind::Let { pattern: Pattern::Ignore, ty: None, init: Some(value.quoted) };
@@ -181,15 +185,21 @@ impl Body {
         let value_native = value.native;
         let held = quote_spanned!(own()=> __tida_value);
         match target {
-            Target::Element { native: place, quoted } => {
-                let p = quote_spanned!(own()=> __tida_place);
-                let load = quote_spanned!(own()=> ::tida::__private::Place::load(&#p));
-                let combined = op.and_then(|op| self.compound(op, false, &load, &held));
+            Target::Element { whole: Some((name, index)), quoted, .. } if op.is_none() => {
+                let set = self.private("set", left.span());
+                let native = quote_spanned! {own()=> { let #held = #value_native; #set(#name, #index, #held); }};
+                (native, StmtKind::Assign { place: quoted, op: None, value: value.quoted })
+            }
+            Target::Element { native: place, quoted, .. } => {
+                let (p, span) = (held_place(), left.span());
+                let (load, store) = (self.private("load", span), self.private("store", span));
+                let combined = op.and_then(|op| self.compound(op, false, &quote_spanned!(own()=> #load(&#p)), &held));
                 let stored = combined.as_ref().map_or(&held, |(native, _)| native);
                 let native = quote_spanned! {own()=> {
                     let #held = #value_native;
                     let #p = #place;
-                    ::tida::__private::Place::store(&#p, #stored);
+                    // SAFETY: the place is of a view that may be written, and used at once.
+                    unsafe { #store(&#p, #stored) }
                 }};
                 let op = combined.map(|(_, op)| op);
                 (native, StmtKind::Assign { place: quoted, op, value: value.quoted })
@@ -216,7 +226,7 @@ impl Body {
                 (native, StmtKind::Assign { place: quoted, op: None, value: expr_at(span, shift) })
             }
             Target::Local { indices, native: place, quoted, .. } => {
-                let p = quote_spanned!(own()=> __tida_place);
+                let p = held_place();
                 let old = quote_spanned!(own()=> *#p);
                 let combined = op.and_then(|op| self.compound(op, false, &old, &held));
                 let native = match &combined {

@@ -1,13 +1,14 @@
-//! Types and literals.
+//! Types.
 
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
+use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use tida_kernels::element::ScalarType;
 use tida_kernels::quote::{self as q, ExprKind, TypeTree};
 
 use super::scope::Named;
-use super::{Body, Both, expr_at};
+use super::{Body, expr_at};
 use crate::expand::own_at;
 
 /// The scalar types of a kernel, for messages.
@@ -55,11 +56,10 @@ impl Body {
                 (quote_spanned!(span=> (#(#native,)*)), TypeTree::Tuple(types))
             }
             syn::Type::Path(path) if path.qself.is_none() => {
-                if let Some(name) = path.path.get_ident()
-                    && let Some(scalar) = scalar(&name.to_string())
+                if let Some(name) = path.path.get_ident().map(|name| name.unraw().to_string())
+                    && let Some(scalar) = scalar(&name)
                 {
-                    let name = Ident::new(&name.to_string(), span);
-                    return (quote_spanned!(span=> ::core::primitive::#name), TypeTree::Scalar(scalar));
+                    return (self.library.scalar(&name, ty.span()), TypeTree::Scalar(scalar));
                 }
                 let number = self.structure(&path.path);
                 let path = self.tables.structs.get(number as usize).map(|named| named.path.clone());
@@ -77,7 +77,7 @@ impl Body {
 
     /// The number of a struct in its table.
     pub fn structure(&mut self, path: &syn::Path) -> u32 {
-        let last = path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default();
+        let last = path.segments.last().map(|segment| segment.ident.unraw().to_string()).unwrap_or_default();
         if path.segments.iter().any(|segment| !segment.arguments.is_none()) {
             self.error(path, "types in a kernel are concrete: a struct with parameters is not supported");
         } else if path.segments.first().is_some_and(|segment| segment.ident == "Self") {
@@ -101,45 +101,6 @@ impl Body {
         }
         self.error(len, "the length of an array in a kernel is a literal number, such as `[0.0; 4]`");
         1
-    }
-
-    /// Both forms of a literal.
-    pub fn literal(&mut self, lit: &syn::Lit) -> Both {
-        let span = lit.span();
-        let kind = match lit {
-            syn::Lit::Bool(b) => Some(ExprKind::Bool(b.value)),
-            syn::Lit::Int(int) if matches!(int.suffix(), "f32" | "f64") => {
-                Some(ExprKind::Float(int.base10_digits().to_owned(), scalar(int.suffix())))
-            }
-            syn::Lit::Int(int) => match int.base10_parse::<u64>() {
-                Ok(value) => self.suffix(int, int.suffix()).map(|suffix| ExprKind::Int(value, suffix)),
-                Err(_) => {
-                    self.error(int, "this number does not fit any integer type of a kernel: the largest is `u64`");
-                    None
-                }
-            },
-            syn::Lit::Float(float) => self
-                .suffix(float, float.suffix())
-                .map(|suffix| ExprKind::Float(float.base10_digits().to_owned(), suffix)),
-            other => {
-                self.error(other, "this literal is not supported in a kernel: use a number or a `bool`");
-                None
-            }
-        };
-        let kind = kind.unwrap_or(ExprKind::Tuple(Vec::new()));
-        Both { native: lit.to_token_stream(), quoted: expr_at(span, kind), point: false }
-    }
-
-    /// The type that a literal's suffix names; the outer `None` after an error.
-    fn suffix(&mut self, lit: &impl ToTokens, suffix: &str) -> Option<Option<ScalarType>> {
-        if suffix.is_empty() {
-            return Some(None);
-        }
-        let found = scalar(suffix).filter(|ty| *ty != ScalarType::Bool);
-        if found.is_none() {
-            self.error(lit, format!("`{suffix}` is not supported in a kernel: the scalars are {SCALARS}"));
-        }
-        found.map(Some)
     }
 }
 

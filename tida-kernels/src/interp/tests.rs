@@ -274,7 +274,8 @@ impl Sum {
                 let a = a.tree(locals);
                 binary(*op, a, b.tree(locals))
             }
-            Sum::Neg(a) => unary(UnaryOp::Neg, a.tree(locals)),
+            // In a block: a number with its minus is none of an unsigned type.
+            Sum::Neg(a) => unary(UnaryOp::Neg, block_value(v(a.tree(locals)))),
             Sum::Choose(parts) => {
                 let [a, b, c, d] = &**parts;
                 let cond = compare(CompareOp::Lt, a.tree(locals), b.tree(locals));

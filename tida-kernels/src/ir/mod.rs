@@ -86,6 +86,8 @@ pub struct Kernel {
     pub args: Vec<Arg>,
     /// Captured values, in order.
     pub captures: Vec<Capture>,
+    /// What the numbers without a type of their own were taken for. The native form has to take them for the same.
+    pub numbers: Vec<ScalarType>,
     /// Type of the value a cell gives; `()` for `compute`.
     pub result: Type,
     /// The closure's body.

@@ -20,19 +20,19 @@ pub fn stmt(kind: StmtKind) -> Stmt {
 // Leaves.
 
 pub fn int(n: u64) -> Expr {
-    expr(ExprKind::Int(n, None))
+    expr(ExprKind::Int(n, NumberType::Inferred(0)))
 }
 
 pub fn int_of(n: u64, ty: ScalarType) -> Expr {
-    expr(ExprKind::Int(n, Some(ty)))
+    expr(ExprKind::Int(n, NumberType::Written(ty)))
 }
 
 pub fn float(x: f64) -> Expr {
-    expr(ExprKind::Float(format!("{x:?}"), None))
+    expr(ExprKind::Float(format!("{x:?}"), NumberType::Inferred(0)))
 }
 
 pub fn float_of(digits: &str, ty: ScalarType) -> Expr {
-    expr(ExprKind::Float(digits.to_owned(), Some(ty)))
+    expr(ExprKind::Float(digits.to_owned(), NumberType::Written(ty)))
 }
 
 pub fn boolean(b: bool) -> Expr {
@@ -235,7 +235,7 @@ pub fn return_(value: Option<Expr>) -> Stmt {
 /// A body with locals of these names.
 pub fn code(locals: &[&str], body: Block) -> Code {
     let locals = locals.iter().map(|name| Local { name: (*name).to_owned(), mutable: true, span: SPAN }).collect();
-    Code { locals, functions: Vec::new(), structs: Vec::new(), body }
+    Code { locals, functions: Vec::new(), structs: Vec::new(), numbers: 0, body }
 }
 
 /// A kernel with arguments and captures of these names.
@@ -268,6 +268,7 @@ pub fn leak_function(
     Box::leak(Box::new(StaticFunction {
         file: "function.rs",
         tree: tree.encode().leak(),
+        numbers: Vec::new,
         functions: functions.leak(),
         structs: structs.leak(),
     }))

@@ -113,8 +113,19 @@ pub struct Code {
     pub functions: Vec<String>,
     /// Source paths of the structs named in struct literals or types; their element types are passed in the same order.
     pub structs: Vec<String>,
+    /// How many of its numbers have a type that is inferred.
+    pub numbers: u32,
     /// The body.
     pub body: Block,
+}
+
+/// The type of a number in the body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum NumberType {
+    /// Written as its suffix, by the user or by the macro, in the native form too.
+    Written(ScalarType),
+    /// Found by inference: this one of [`Code::numbers`]. The native form says what rustc took it for.
+    Inferred(u32),
 }
 
 /// A local variable.
@@ -282,10 +293,10 @@ pub struct Expr {
 /// The expressions of a kernel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ExprKind {
-    /// An integer literal, with its suffix.
-    Int(u64, Option<ScalarType>),
-    /// A float literal: its digits as written (without `_` and suffix), so that `f32` rounds once, and its suffix.
-    Float(String, Option<ScalarType>),
+    /// An integer literal.
+    Int(u64, NumberType),
+    /// A float literal: its digits as written (without `_` and suffix), so that `f32` rounds once.
+    Float(String, NumberType),
     /// `true` or `false`.
     Bool(bool),
     /// A local variable.
@@ -544,6 +555,8 @@ pub struct StaticFunction {
     pub file: &'static str,
     /// The encoded [`FunctionTree`].
     pub tree: &'static [u8],
+    /// What rustc took the numbers of the native form for, in the order of [`Code::numbers`].
+    pub numbers: fn() -> Vec<ScalarType>,
     /// Quotations of the functions called, in the order of `Code::functions`.
     pub functions: &'static [&'static StaticFunction],
     /// Element types of the structs named, in the order of `Code::structs`.

@@ -5,6 +5,7 @@
 //! floats become vector code.
 
 use super::{Fault, fault};
+use crate::element::ScalarType;
 
 mod sealed {
     pub trait Sealed {}
@@ -18,6 +19,8 @@ pub trait Comparable: sealed::Sealed + Copy + PartialOrd {}
 #[diagnostic::on_unimplemented(message = "a kernel cannot do arithmetic on `{Self}`", label = "not a number")]
 #[doc(hidden)]
 pub trait Number: Comparable {
+    /// What kernels take it for: `usize` is `u64` there.
+    const TYPE: ScalarType;
     fn add(self, b: Self) -> Self;
     fn sub(self, b: Self) -> Self;
     fn mul(self, b: Self) -> Self;
@@ -76,10 +79,11 @@ macro_rules! float_trait {
         }
 
         macro_rules! float {
-            ($t:ident) => {
+            ($t:ident, $scalar:ident) => {
                 impl sealed::Sealed for $t {}
                 impl Comparable for $t {}
                 impl Number for $t {
+                    const TYPE: ScalarType = ScalarType::$scalar;
                     #[inline(always)]
                     fn add(self, b: $t) -> $t { self + b }
                     #[inline(always)]
@@ -153,14 +157,15 @@ float_trait! {
     copysign atan2 powf hypot
 }
 
-float!(f32);
-float!(f64);
+float!(f32, F32);
+float!(f64, F64);
 
 macro_rules! int {
-    ($t:ident, $abs:expr, $signum:expr) => {
+    ($t:ident, $scalar:ident, $abs:expr, $signum:expr) => {
         impl sealed::Sealed for $t {}
         impl Comparable for $t {}
         impl Number for $t {
+            const TYPE: ScalarType = ScalarType::$scalar;
             #[inline(always)]
             fn add(self, b: $t) -> $t {
                 self.wrapping_add(b)
@@ -285,13 +290,13 @@ fn quotient_fault<T: Default>(dividend: T, zero: bool) -> T {
     if zero { T::default() } else { dividend }
 }
 
-int!(u8, |x| x, |x| (x != 0) as u8);
-int!(u32, |x| x, |x| (x != 0) as u32);
-int!(u64, |x| x, |x| (x != 0) as u64);
-int!(usize, |x| x, |x| (x != 0) as usize);
-int!(i32, i32::wrapping_abs, i32::signum);
-int!(i64, i64::wrapping_abs, i64::signum);
-int!(isize, isize::wrapping_abs, isize::signum);
+int!(u8, U8, |x| x, |x| (x != 0) as u8);
+int!(u32, U32, |x| x, |x| (x != 0) as u32);
+int!(u64, U64, |x| x, |x| (x != 0) as u64);
+int!(usize, U64, |x| x, |x| (x != 0) as usize);
+int!(i32, I32, i32::wrapping_abs, i32::signum);
+int!(i64, I64, i64::wrapping_abs, i64::signum);
+int!(isize, I64, isize::wrapping_abs, isize::signum);
 
 impl sealed::Sealed for bool {}
 impl Comparable for bool {}

@@ -36,6 +36,7 @@ impl Builder {
             rank,
             args: Vec::new(),
             captures: Vec::new(),
+            numbers: vec![],
             result: Type::unit(),
             body: Body::default(),
             functions: Vec::new(),

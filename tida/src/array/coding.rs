@@ -352,13 +352,13 @@ impl<T: Element> Values<T> {
     pub fn put(&mut self, n: usize, value: T) {
         let n = n.min(CHUNK - 1);
         // SAFETY: planes of CHUNK elements of every component, each at a multiple of 64 times its size.
-        unsafe { T::place(self.memory.as_mut_ptr().cast(), CHUNK, n) }.store(value);
+        unsafe { T::place(self.memory.as_mut_ptr().cast(), CHUNK, n).store(value) };
     }
 
     pub fn get(&mut self, n: usize) -> T {
         let n = n.min(CHUNK - 1);
         // SAFETY: as for `put`; all zeros are valid values.
-        unsafe { T::place(self.memory.as_mut_ptr().cast(), CHUNK, n) }.load()
+        unsafe { T::place(self.memory.as_mut_ptr().cast(), CHUNK, n).load() }
     }
 }
 

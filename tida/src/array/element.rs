@@ -11,7 +11,14 @@ use crate::sealed::Sealed;
 ///
 /// # Safety
 /// `TYPE` describes the type, `Place` reads and writes exactly its components as said above, and every bit pattern
-/// of all zeros is a valid value. Implemented by the derive; do not write it by hand.
+/// of all zeros is a valid value. Neither the type nor its `Place` is `Deref`. Implemented by the derive; do not write it by
+/// hand.
+#[diagnostic::on_unimplemented(
+    message = "arrays and kernels cannot hold `{Self}`",
+    label = "no element",
+    note = "elements are `u8 i32 u32 i64 u64 f32 f64 bool`, fixed-size arrays of elements, and structs of them with \
+            `#[derive(Element)]`"
+)]
 pub unsafe trait Element: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'static {
     /// What it is made of.
     const TYPE: ElementType;
@@ -35,19 +42,25 @@ pub trait Place {
     /// What is there.
     type Value;
     /// Reads it.
-    fn load(&self) -> Self::Value;
+    ///
+    /// # Safety
+    /// The memory that the place was made for is still there, and nobody writes it meanwhile.
+    unsafe fn load(&self) -> Self::Value;
     /// Writes it.
-    fn store(&self, value: Self::Value);
+    ///
+    /// # Safety
+    /// As for [`Place::load`]; the place was made for writing, and nobody reads it meanwhile.
+    unsafe fn store(&self, value: Self::Value);
 }
 
 /// A scalar in memory.
 #[doc(hidden)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct ScalarPlace<T>(*mut T);
 
 /// An array of elements in memory.
 #[doc(hidden)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct ArrayPlace<T, const N: usize> {
     base: *mut u8,
     cells: usize,
@@ -85,13 +98,13 @@ macro_rules! scalar {
         impl Place for ScalarPlace<$t> {
             type Value = $t;
             #[inline(always)]
-            fn load(&self) -> $t {
-                // SAFETY: who made the place promised live, aligned memory of this type.
+            unsafe fn load(&self) -> $t {
+                // SAFETY: who made the place promised aligned memory of this type, and the caller that it is there.
                 unsafe { self.0.read() }
             }
             #[inline(always)]
-            fn store(&self, value: $t) {
-                // SAFETY: as for `load`; only places of writable views are stored to.
+            unsafe fn store(&self, value: $t) {
+                // SAFETY: as for `load`.
                 unsafe { self.0.write(value) }
             }
         }
@@ -131,12 +144,12 @@ impl Scalar for bool {
 impl Place for ScalarPlace<bool> {
     type Value = bool;
     #[inline(always)]
-    fn load(&self) -> bool {
+    unsafe fn load(&self) -> bool {
         // SAFETY: live memory; read as a byte, since foreign code may have left any value in it.
         unsafe { self.0.cast::<u8>().read() != 0 }
     }
     #[inline(always)]
-    fn store(&self, value: bool) {
+    unsafe fn store(&self, value: bool) {
         // SAFETY: as for `load`.
         unsafe { self.0.cast::<u8>().write(value as u8) }
     }
@@ -155,7 +168,7 @@ unsafe impl<T: Element, const N: usize> Element for [T; N] {
 impl<T: Element, const N: usize> ArrayPlace<T, N> {
     /// Entry `entry`; past the end it raises a fault and takes entry 0.
     #[inline(always)]
-    pub fn component(&self, entry: usize) -> T::Place {
+    fn component(&self, entry: usize) -> T::Place {
         let entry = if entry < N {
             entry
         } else {
@@ -175,13 +188,73 @@ impl<T: Element, const N: usize> ArrayPlace<T, N> {
 impl<T: Element, const N: usize> Place for ArrayPlace<T, N> {
     type Value = [T; N];
     #[inline(always)]
-    fn load(&self) -> [T; N] {
-        std::array::from_fn(|entry| self.component(entry).load())
+    unsafe fn load(&self) -> [T; N] {
+        // SAFETY: the caller's promise, for each entry.
+        std::array::from_fn(|entry| unsafe { self.component(entry).load() })
     }
     #[inline(always)]
-    fn store(&self, value: [T; N]) {
+    unsafe fn store(&self, value: [T; N]) {
         for (entry, v) in value.into_iter().enumerate() {
-            self.component(entry).store(v);
+            // SAFETY: as above.
+            unsafe { self.component(entry).store(v) }
         }
     }
 }
+
+/// `place[entry]`; past the end it raises a fault and is entry 0.
+#[inline(always)]
+pub fn component<T: Element, const N: usize>(place: &ArrayPlace<T, N>, entry: usize) -> T::Place {
+    place.component(entry)
+}
+
+/// What a place holds.
+///
+/// # Safety
+/// As [`Place::load`].
+#[inline(always)]
+pub unsafe fn load<P: Place>(place: &P) -> P::Value {
+    // SAFETY: the caller's promise.
+    unsafe { place.load() }
+}
+
+/// Writes to a place.
+///
+/// # Safety
+/// As [`Place::store`].
+#[inline(always)]
+pub unsafe fn store<P: Place>(place: &P, value: P::Value) {
+    // SAFETY: the caller's promise.
+    unsafe { place.store(value) }
+}
+
+/// The place of a field whose planes come after `before` bytes a cell.
+///
+/// # Safety
+/// As [`Element::place`], of the struct.
+#[inline(always)]
+pub unsafe fn field<T: Element>(base: *mut u8, cells: usize, before: usize, index: usize) -> T::Place {
+    // SAFETY: the planes of the field lie inside those of the struct, which the caller has promised.
+    unsafe { T::place(base.add(cells * before), cells, index) }
+}
+
+/// Bytes of an element.
+pub const fn bytes(ty: &ElementType) -> usize {
+    ty.bytes()
+}
+
+/// Tells types that are `Deref` from others: [`Derefs::DEREFS`] is found before [`NotDeref::DEREFS`].
+#[derive(Debug)]
+pub struct Derefs<T: ?Sized>(std::marker::PhantomData<T>);
+
+impl<T: ?Sized + std::ops::Deref> Derefs<T> {
+    /// It is.
+    pub const DEREFS: bool = true;
+}
+
+/// What is not found to be `Deref`.
+pub trait NotDeref {
+    /// It is not.
+    const DEREFS: bool = false;
+}
+
+impl<T: ?Sized> NotDeref for Derefs<T> {}

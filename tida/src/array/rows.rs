@@ -107,8 +107,9 @@ impl<'a> Row<'a> {
             return saturated;
         }
         for n in 0..self.length {
-            // SAFETY: the row lies in the region's memory.
-            unsafe { T::place(self.base, self.cells, self.position + n) }.store(value(n));
+            let value = value(n);
+            // SAFETY: the row lies in the region's memory, and is the caller's.
+            unsafe { T::place(self.base, self.cells, self.position + n).store(value) };
         }
         let Some(coding) = self.rounds else { return 0 };
         let plane = |component| self.base.wrapping_add(self.cells * coding.before(component).1);
@@ -169,8 +170,8 @@ impl<'a> Row<'a> {
             return;
         }
         for n in 0..self.length {
-            // SAFETY: the row lies in the region's memory.
-            take(n, unsafe { T::place(self.base, self.cells, self.position + n) }.load());
+            // SAFETY: the row lies in the region's memory, and no one writes it.
+            take(n, unsafe { T::place(self.base, self.cells, self.position + n).load() });
         }
     }
 }

@@ -7,6 +7,7 @@ use std::any::TypeId;
 use std::cell::Cell;
 use std::marker::PhantomData;
 
+use tida_kernels::element::ScalarType;
 use tida_kernels::quote::StaticKernel;
 use tida_kernels::scalar::{Fault, fault};
 
@@ -62,16 +63,19 @@ pub(crate) struct Quoted {
     pub captures: Captures,
 }
 
-impl Answer<'_> {
-    /// Answers.
-    ///
-    /// # Safety
-    /// `kernel` describes exactly what those bodies do that run with a marker of type `M`, and `captures` are the values
-    /// they use, in the order of the tree's captures.
-    pub unsafe fn give<M: 'static>(self, _marker: M, kernel: &'static StaticKernel, captures: &[&dyn CapturedParam]) {
-        let captures = described(captures);
-        *self.quote = Some(Quoted { id: KernelId::of::<M>(), kernel, captures });
-    }
+/// Answers.
+///
+/// # Safety
+/// `kernel` describes exactly what those bodies do that run with a marker of type `M`, and `captures` are the values
+/// they use, in the order of the tree's captures.
+pub unsafe fn give<M: 'static>(
+    answer: Answer<'_>,
+    _marker: M,
+    kernel: &'static StaticKernel,
+    captures: &[&dyn CapturedParam],
+) {
+    let captures = described(captures);
+    *answer.quote = Some(Quoted { id: KernelId::of::<M>(), kernel, captures });
 }
 
 fn described(captures: &[&dyn CapturedParam]) -> Captures {
@@ -84,6 +88,10 @@ fn described(captures: &[&dyn CapturedParam]) -> Captures {
 #[derive(Debug)]
 pub(crate) struct Pass<'b> {
     quoted: &'b Quoted,
+    /// What its numbers were taken for.
+    numbers: &'b [ScalarType],
+    /// Rust took one of them for the first of these types, and the analysis for the second.
+    differs: Cell<Option<[ScalarType; 2]>>,
     /// It has run since this was last asked.
     ran: Cell<bool>,
     /// Some cell may raise a fault.
@@ -94,9 +102,9 @@ pub(crate) struct Pass<'b> {
 
 impl<'b> Pass<'b> {
     /// Faults that the thread has raised before are forgotten.
-    pub fn new(quoted: &'b Quoted, may_fault: bool) -> Self {
+    pub fn new(quoted: &'b Quoted, numbers: &'b [ScalarType], may_fault: bool) -> Self {
         fault::take();
-        Pass { quoted, ran: Cell::new(false), may_fault, fault: Cell::new(None) }
+        Pass { quoted, numbers, differs: Cell::new(None), ran: Cell::new(false), may_fault, fault: Cell::new(None) }
     }
 
     /// Takes what was raised since this was last called by a cell, or in a stretch of a row that starts with it.
@@ -124,10 +132,15 @@ impl<'b> Pass<'b> {
         }
     }
 
-    /// Whether the kernel of marker `M` with these values is what was analysed.
+    /// Whether the kernel of marker `M` with these values, and these types of its numbers, is what was analysed.
     #[inline(never)]
-    pub fn admits<M: 'static>(&self, captures: &[&dyn CapturedParam]) -> bool {
-        KernelId::of::<M>() == self.quoted.id && described(captures).same(&self.quoted.captures)
+    pub fn admits<M: 'static>(&self, captures: &[&dyn CapturedParam], numbers: &[ScalarType]) -> bool {
+        if KernelId::of::<M>() != self.quoted.id || !described(captures).same(&self.quoted.captures) {
+            return false;
+        }
+        let differs = numbers.iter().zip(self.numbers).find(|(rust, here)| rust != here);
+        self.differs.set(differs.map(|(rust, here)| [*rust, *here]));
+        numbers == self.numbers
     }
 
     /// Says that it has run over the whole box.
@@ -146,9 +159,18 @@ impl<'b> Pass<'b> {
 
     #[cold]
     fn refused(&self) -> Error {
+        let tried = format!("run the kernel at {}:{}", self.quoted.kernel.file, self.quoted.kernel.line);
+        if let Some([rust, here]) = self.differs.get() {
+            return Error::new(
+                ErrorKind::Kernel,
+                tried,
+                format!("a number in it that Rust takes for {} and the analysis for {}", rust.name(), here.name()),
+                "write the types of its numbers, such as `0i64..n`; a bound on the function around it may decide them",
+            );
+        }
         Error::new(
             ErrorKind::Kernel,
-            format!("run the kernel at {}:{}", self.quoted.kernel.file, self.quoted.kernel.line),
+            tried,
             "a closure that does not run the kernel it answered with",
             "pass `kernel!(|u, at| ..)` itself, not a closure around it",
         )
@@ -179,25 +201,39 @@ impl<'b, V, R, const D: usize> Run<'b, V, R, D> {
     pub(crate) unsafe fn new(views: &'b V, cells: GridBox<D>, out: *mut R, pass: &'b Pass<'b>) -> Self {
         Run { views, cells, out, pass, marker: PhantomData }
     }
+}
 
-    /// Takes the body of a kernel. Nothing runs yet, so that the user's tokens stand in no `unsafe` block.
-    #[inline(always)]
-    pub fn body<F: Fn(&V, [i64; D]) -> R>(self, cell: F) -> RunCells<'b, V, R, D, F> {
-        RunCells { run: self, cell }
-    }
+/// Takes the body of a kernel. Nothing runs yet, so that the user's tokens stand in no `unsafe` block.
+#[inline(always)]
+pub fn body<'b, V, R, const D: usize, F: Fn(&V, [i64; D]) -> R>(
+    run: Run<'b, V, R, D>,
+    cell: F,
+) -> RunCells<'b, V, R, D, F> {
+    RunCells { run, cell }
+}
+
+/// Runs the body at each cell of the box, last axis innermost; does nothing if the kernel of marker `M` with
+/// `captures`, its numbers taken for `numbers`, is not what was analysed. (A closure could hold two kernels, answer with
+/// one and run the other.)
+///
+/// # Safety
+/// The quotation that is given with a marker of type `M` describes exactly what the body does, with these values of
+/// its captures, if its numbers are taken for these types.
+#[inline(always)]
+pub unsafe fn each<M: 'static, V, R, const D: usize, F: Fn(&V, [i64; D]) -> R>(
+    body: RunCells<'_, V, R, D, F>,
+    _marker: M,
+    captures: &[&dyn CapturedParam],
+    numbers: &[ScalarType],
+) {
+    body.each::<M>(captures, numbers);
 }
 
 impl<V, R, const D: usize, F: Fn(&V, [i64; D]) -> R> RunCells<'_, V, R, D, F> {
-    /// Runs the body at each cell of the box, last axis innermost; does nothing if the kernel of marker `M` with
-    /// `captures` is not what was analysed. (A closure could hold two kernels, answer with one and run the other.)
-    ///
-    /// # Safety
-    /// The quotation that is given with a marker of type `M` describes exactly what the body does, with these values of
-    /// its captures.
     #[inline(always)]
-    pub unsafe fn each<M: 'static>(self, _marker: M, captures: &[&dyn CapturedParam]) {
+    fn each<M: 'static>(self, captures: &[&dyn CapturedParam], numbers: &[ScalarType]) {
         let RunCells { run: Run { views, cells: GridBox { lo, hi }, mut out, pass, .. }, cell } = self;
-        if !pass.admits::<M>(captures) {
+        if !pass.admits::<M>(captures, numbers) {
             return;
         }
         if (0..D).any(|d| hi[d] <= lo[d]) {

@@ -96,6 +96,12 @@ pub trait CapturedParam: std::fmt::Debug + Send + Sync {
 }
 
 /// What a kernel may capture: numbers and `bool`, arrays of them, and deferred scalars.
+#[diagnostic::on_unimplemented(
+    message = "a kernel cannot capture a value of type `{Self}`",
+    label = "no number, `bool` or fixed-size array of these",
+    note = "pass it among the arguments instead, and name it in the kernel's head: a list of numbers (`Vec`, slice) as \
+            `table(&w)`, an array with the tile's cuts as `&u`, any other array as `all(&a)`"
+)]
 pub trait Capture {
     /// What the kernel holds.
     type Held: Captured;

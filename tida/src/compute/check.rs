@@ -4,6 +4,7 @@ use std::any::TypeId;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
+use tida_kernels::analysis::{ArrayAccess, IndexForm, Symbol};
 use tida_kernels::plan::wide::Beside;
 use tida_kernels::scalar::Value;
 
@@ -492,6 +493,14 @@ impl<const D: usize> Launching<'_, D> {
             .map(|(more, ghost)| ghost[0].max(ghost[1]) + more)
             .max()
             .unwrap_or(0);
+        let advice = match far.is_none_or(|n| is_around(&accesses[n])) {
+            true => {
+                format!("build `{name}` with `.ghost({needed})` or wider, or keep the tiles away with `.within(..)`")
+            }
+            false => {
+                format!("pass it as `all(&{name})`: ghosts hold the cells around a region, `all` any cell of the array")
+            }
+        };
         Error::new(
             ErrorKind::Ghost,
             format!("compute the kernel at {place}"),
@@ -501,7 +510,7 @@ impl<const D: usize> Launching<'_, D> {
                 box_text(held),
                 ghost_text(info.layout),
             ),
-            format!("build `{name}` with `.ghost({needed})` or wider, or keep the tiles away with `.within(..)`"),
+            advice,
         )
     }
 
@@ -514,6 +523,17 @@ impl<const D: usize> Launching<'_, D> {
             format!("call `{name}.fill_ghosts()?` after the last write of `{name}` and before this loop"),
         )
     }
+}
+
+/// Whether an access goes along with the cell, by a distance that does not depend on where it is.
+fn is_around(access: &ArrayAccess) -> bool {
+    access.index.iter().zip(0..).all(|(along, axis)| match along {
+        IndexForm::Affine(form) => {
+            let of_the_cell = form.terms.iter().filter(|(symbol, _)| matches!(symbol, Symbol::At(_)));
+            of_the_cell.eq([&(Symbol::At(axis), 1)])
+        }
+        IndexForm::Opaque(_) => false,
+    })
 }
 
 /// `[0, 0]..[64, 64]`.

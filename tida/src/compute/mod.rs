@@ -21,6 +21,7 @@ mod linear;
 mod macro_tests;
 mod maps;
 pub(crate) mod needs;
+pub(crate) mod number;
 mod prepare;
 mod ptx;
 mod reduce;

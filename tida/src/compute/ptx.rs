@@ -297,6 +297,7 @@ impl PtxKernel {
             rank: D,
             args: bindings.iter().enumerate().map(arg).collect(),
             captures: Vec::new(),
+            numbers: Vec::new(),
             result: Type::unit(),
             body,
             functions: Vec::new(),

@@ -184,16 +184,30 @@ impl<T, const D: usize, M> std::fmt::Debug for ViewMut<T, D, M> {
     }
 }
 
-/// `u[index]`, read.
+/// `u[index]`, of which a part is read.
 #[inline(always)]
 pub fn read<V: ReadView>(view: &V, index: V::Index) -> V::Place {
     view.place(index)
 }
 
-/// `u[index]`, written.
+/// `u[index]`, of which a part is written.
 #[inline(always)]
 pub fn write<V: WriteView>(view: &V, index: V::Index) -> V::Place {
     view.place_mut(index)
+}
+
+/// `u[index]`, read.
+#[inline(always)]
+pub fn get<V: ReadView>(view: &V, index: V::Index) -> <V::Place as Place>::Value {
+    // SAFETY: the view's memory is there as long as the view is, and nobody writes what it reads.
+    unsafe { view.place(index).load() }
+}
+
+/// `u[index] = value`.
+#[inline(always)]
+pub fn set<V: WriteView>(view: &V, index: V::Index, value: <V::Place as Place>::Value) {
+    // SAFETY: as for `get`; nobody else reads or writes the cell.
+    unsafe { view.place_mut(index).store(value) }
 }
 
 /// A whole array: its regions, and how to find the one that holds a cell.

@@ -7,7 +7,7 @@ use crate::element::{ElementType, ScalarType};
 use crate::error::KernelError;
 use crate::ir::{Access, ExprId, ExprKind, Span, StmtKind, Type};
 use crate::quote::{self, BinaryOp, Block, CompareOp, Expr, Method, MethodClass, UnaryOp};
-use crate::scalar::Value;
+use crate::scalar::{Value, eval};
 
 /// Parts that a value made entry by entry may have.
 pub(super) const MAX_PARTS: usize = 4096;
@@ -17,8 +17,7 @@ impl<'a> Lowering<'a> {
     pub fn expr(&mut self, e: &'a Expr) -> Result<ExprId, KernelError> {
         let span = e.span;
         match &e.kind {
-            quote::ExprKind::Int(n, _) => self.integer(e, *n),
-            quote::ExprKind::Float(digits, _) => self.float(e, digits),
+            quote::ExprKind::Int(..) | quote::ExprKind::Float(..) => self.number(e, e.span, false),
             quote::ExprKind::Bool(b) => Ok(self.build.literal(span, Value::Bool(*b))),
             quote::ExprKind::Local(id) => Ok(self.build.push(span, self.typed.of(e), ExprKind::Local(*id))),
             quote::ExprKind::Capture(n) => Ok(self.build.push(span, self.typed.of(e), ExprKind::Capture(*n))),
@@ -70,26 +69,66 @@ impl<'a> Lowering<'a> {
         self.build.push(span, ty, ExprKind::Construct(axes))
     }
 
-    fn integer(&mut self, e: &Expr, n: u64) -> Result<ExprId, KernelError> {
-        let value = match self.typed.of(e).scalar() {
-            Some(ScalarType::F32) => Value::F32(n as f32),
-            Some(ScalarType::F64) => Value::F64(n as f64),
-            Some(s) if s.is_int() => Value::from_bits(s, n),
-            _ => return Err(self.scope.damaged(e.span, "a number that is not of a number's type")),
+    /// The value of a literal, with its minus if it has one.
+    fn number(&mut self, e: &Expr, span: Span, negative: bool) -> Result<ExprId, KernelError> {
+        let none = || self.scope.damaged(e.span, "a number that is not of a number's type");
+        let ty = self.typed.of(e).scalar().ok_or_else(none)?;
+        let value = match &e.kind {
+            quote::ExprKind::Int(n, _) if ty.is_int() => {
+                if !ty.has(*n, negative) {
+                    let wider = [ScalarType::I64, ScalarType::U64].into_iter().find(|ty| ty.has(*n, negative));
+                    let number = format!("{}{n}", if negative { "-" } else { "" });
+                    return Err(self.does_not_fit(e.span, &number, ty, ty.range_text(), wider));
+                }
+                let magnitude = Value::from_bits(ty, *n);
+                if negative { eval::unary(UnaryOp::Neg, magnitude) } else { magnitude }
+            }
+            quote::ExprKind::Int(n, _) => self.float(e, &n.to_string(), ty, negative)?,
+            quote::ExprKind::Float(digits, _) => self.float(e, digits, ty, negative)?,
+            _ => return Err(none()),
         };
-        Ok(self.build.literal(e.span, value))
+        Ok(self.build.literal(span, value))
     }
 
-    fn float(&mut self, e: &Expr, digits: &str) -> Result<ExprId, KernelError> {
-        let value = match self.typed.of(e).scalar() {
-            Some(ScalarType::F32) => digits.parse().ok().map(Value::F32),
-            Some(ScalarType::F64) => digits.parse().ok().map(Value::F64),
+    fn float(&self, e: &Expr, digits: &str, ty: ScalarType, negative: bool) -> Result<Value, KernelError> {
+        let value = match ty {
+            ScalarType::F32 => digits.parse().ok().map(Value::F32),
+            ScalarType::F64 => digits.parse().ok().map(Value::F64),
             _ => None,
         };
         match value {
-            Some(value) => Ok(self.build.literal(e.span, value)),
+            Some(Value::F32(x)) if x.is_infinite() => {
+                let range = format!("numbers up to {:e}", f32::MAX);
+                Err(self.does_not_fit(e.span, digits, ty, range, Some(ScalarType::F64)))
+            }
+            Some(Value::F64(x)) if x.is_infinite() => {
+                Err(self.does_not_fit(e.span, digits, ty, format!("numbers up to {:e}", f64::MAX), None))
+            }
+            Some(value) if negative => Ok(eval::unary(UnaryOp::Neg, value)),
+            Some(value) => Ok(value),
             None => Err(self.scope.damaged(e.span, format!("`{digits:.40}`, which is not a float"))),
         }
+    }
+
+    fn does_not_fit(
+        &self,
+        span: Span,
+        number: &str,
+        ty: ScalarType,
+        range: String,
+        wider: Option<ScalarType>,
+    ) -> KernelError {
+        let name = ty.name();
+        let advice = match wider {
+            Some(wider) => format!("write its type, `{number:.40}{}`, or a number that {name} has", wider.name()),
+            None => format!("write a number that {name} has"),
+        };
+        self.scope.error(
+            span,
+            format!("take the number {number:.40} for {name}"),
+            format!("that {name} has {range}"),
+            advice,
+        )
     }
 
     /// The operand's scalar type, if the operation has it.
@@ -120,9 +159,12 @@ impl<'a> Lowering<'a> {
             UnaryOp::Neg => self.scalar_for(e.span, "`-`", &ty, is_number)?,
             UnaryOp::Not => self.scalar_for(e.span, "`!`", &ty, |s| !s.is_float())?,
         };
+        if op == UnaryOp::Neg && matches!(x.kind, quote::ExprKind::Int(..) | quote::ExprKind::Float(..)) {
+            return self.number(x, e.span, true);
+        }
         let x = self.expr(x)?;
         if let (UnaryOp::Neg, ExprKind::Literal(value)) = (op, &self.build.expr(x).kind) {
-            let value = crate::scalar::eval::unary(op, *value);
+            let value = eval::unary(op, *value);
             return Ok(self.build.literal(e.span, value));
         }
         Ok(self.build.push(e.span, ty, ExprKind::Unary(op, x)))

@@ -66,9 +66,10 @@ impl Functions {
         self.open.push((key, tree.name.clone()));
         let callees = self.lower_all(file, first_span(&tree), function.functions)?;
         self.open.pop();
-        let done = lower_function(function, &tree, callees)?;
+        let (done, bytes) = lower_function(function, &tree, callees)?;
         let signature = Signature {
             name: tree.name,
+            bytes,
             number: self.done.len() as u32,
             params: done.params.iter().filter_map(|p| Some(done.body.locals.get(*p as usize)?.ty.clone())).collect(),
             result: done.result.clone(),
@@ -91,7 +92,7 @@ fn lower_function(
     function: &'static StaticFunction,
     tree: &FunctionTree,
     functions: Vec<Signature>,
-) -> Result<Function, KernelError> {
+) -> Result<(Function, u64), KernelError> {
     let span = first_span(tree);
     let scope =
         Scope { file: function.file, rank: None, args: &[], captures: &[], functions, structs: function.structs };
@@ -107,12 +108,25 @@ fn lower_function(
         None => Type::unit(),
     };
     let typed = infer(&scope, &tree.code, &params, Some(&result), span)?;
+    let native = (function.numbers)();
+    if let Some((rust, here)) = native.iter().zip(&typed.numbers).find(|(rust, here)| rust != here) {
+        return Err(scope.error(
+            span,
+            format!("type the function `{}`", tree.name),
+            format!("a number in it that Rust takes for {} and the analysis for {}", rust.name(), here.name()),
+            "write the types of its numbers, such as `5i64`",
+        ));
+    }
+    if native.len() != typed.numbers.len() {
+        return Err(scope.damaged(span, format!("{} numbers for {}", typed.numbers.len(), native.len())));
+    }
     let body = Lowering::body(&scope, &typed, &tree.code)?;
-    Ok(Function {
+    let function = Function {
         name: tree.name.clone(),
         file: function.file.to_owned(),
         params: params.into_iter().map(|(local, _)| local).collect(),
         result,
         body,
-    })
+    };
+    Ok((function, typed.bytes))
 }

@@ -12,6 +12,8 @@ use crate::quote::{self, GroupArrayKind, KernelTree};
 const THREADS: u64 = 1024;
 /// Most slots of an array of a group.
 const SLOTS: u64 = 1 << 24;
+/// Most bytes of all of them. No device has a hundredth of it; the host keeps them for each thread.
+const BYTES: u64 = 16 << 20;
 
 /// A point of so many axes.
 pub(super) fn point(rank: usize) -> Type {
@@ -48,6 +50,19 @@ pub(super) fn group(
         ));
     }
     let arrays = group.arrays.iter().map(|array| made(file, array, extent, args)).collect::<Result<Vec<_>, _>>()?;
+    let bytes = |array: &GroupArray| array.slots() * array.ty.size() as u64;
+    let all: u64 = arrays.iter().map(bytes).sum();
+    if all > BYTES {
+        let largest = arrays.iter().zip(&group.arrays).max_by_key(|(array, _)| bytes(array));
+        let (at, name) = largest.map_or((span, ""), |(array, named)| (array.span, named.name.as_str()));
+        return Err(error(
+            file,
+            at,
+            "share arrays in a group",
+            format!("{all} bytes of them, most in `{name}`; there is room for {BYTES}"),
+            "share fewer slots, and fetch what is needed from arrays of the kernel",
+        ));
+    }
     let as_args = group.arrays.iter().zip(&arrays).map(|(named, array)| Arg {
         name: named.name.clone(),
         access: Access::Shared,

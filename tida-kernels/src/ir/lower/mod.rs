@@ -117,6 +117,7 @@ fn lower_for(input: &LowerInput<'_>, extent: Option<&[u32]>) -> Result<Kernel, K
         file: (*file).to_owned(),
         line: *line,
         rank: input.rank,
+        numbers: typed.numbers,
         result: typed.result,
         body,
         functions: called.done,

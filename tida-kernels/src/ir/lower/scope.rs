@@ -13,6 +13,8 @@ pub(super) struct Signature {
     pub number: u32,
     pub params: Vec<Type>,
     pub result: Type,
+    /// What a call keeps of values for the cell that runs.
+    pub bytes: u64,
 }
 
 /// What a body can name.

@@ -9,6 +9,7 @@ use crate::quote::{
 
 const F64: ElementType = ElementType::Scalar(ScalarType::F64);
 const F32: ElementType = ElementType::Scalar(ScalarType::F32);
+const I64: ElementType = ElementType::Scalar(ScalarType::I64);
 const I32: ElementType = ElementType::Scalar(ScalarType::I32);
 const V3: ElementType = ElementType::Array { element: &F64, len: 3 };
 const CELL: ElementType = ElementType::Struct { name: "Cell", fields: &[("rho", F64), ("v", V3), ("kind", I32)] };
@@ -116,11 +117,28 @@ fn literals_take_the_type_of_their_partners() {
         b(vec![store(0, at(), binary(BinaryOp::Shl, load(0, at()), int_of(3, ScalarType::U8)))]),
         "u[at.0, at.1] = (u[at.0, at.1] << 3u8);",
     );
-    // A literal that is cast takes the type it is cast to, as in rustc.
+    // A literal that is cast has the type that the macro has written, or its own.
     case(&[write(F32)]).gives(
-        b(vec![store(0, at(), cast(unary(UnaryOp::Neg, float(0.1)), ScalarType::F32))]),
+        b(vec![store(0, at(), cast(unary(UnaryOp::Neg, float_of("0.1", ScalarType::F32)), ScalarType::F32))]),
         "u[at.0, at.1] = -0.1f32;",
     );
+    case(&[write(F32)]).gives(
+        b(vec![store(0, at(), cast(unary(UnaryOp::Neg, float(0.1)), ScalarType::F32))]),
+        "u[at.0, at.1] = (-0.1 as f32);",
+    );
+}
+
+#[test]
+fn a_literal_that_its_type_does_not_have_is_an_error() {
+    const U8: ElementType = ElementType::Scalar(ScalarType::U8);
+    case(&[write(U8)]).gives(b(vec![store(0, at(), int(255))]), "u[at.0, at.1] = 255u8;");
+    case(&[write(U8)]).fails(b(vec![store(0, at(), int(256))]), &["the number 256 for u8", "0 to 255", "256i64"]);
+    let minus = |n| unary(UnaryOp::Neg, int(n));
+    case(&[write(I32)]).gives(b(vec![store(0, at(), minus(1 << 31))]), "u[at.0, at.1] = -2147483648i32;");
+    case(&[write(I32)]).fails(b(vec![store(0, at(), int(1 << 31))]), &["the number 2147483648 for i32"]);
+    case(&[write(I32)]).fails(b(vec![store(0, at(), minus((1 << 31) + 1))]), &["the number -2147483649 for i32"]);
+    case(&[write(I64)]).fails(b(vec![store(0, at(), int(1 << 63))]), &["9223372036854775808u64"]);
+    case(&[write(F32)]).fails(b(vec![store(0, at(), float(1e39))]), &["numbers up to 3.4028235e38", "f64"]);
 }
 
 #[test]
@@ -350,6 +368,32 @@ fn patterns_take_points_and_tuples_apart() {
     );
 }
 
+/// `fn small(a: i64) -> i64 { 5 as i64 }`, whose number rustc took for `rust`.
+fn small(rust: fn() -> Vec<ScalarType>) -> &'static StaticFunction {
+    let number = cast(int(5), ScalarType::I64);
+    let tree = FunctionTree {
+        name: "small".to_owned(),
+        params: vec![(0, TypeTree::Scalar(ScalarType::I64))],
+        result: Some(TypeTree::Scalar(ScalarType::I64)),
+        code: crate::quote::Code { numbers: 1, ..code(&["a"], value(number)) },
+    };
+    let leaked = leak_function(&tree, vec![], vec![]);
+    let StaticFunction { file, tree, functions, structs, .. } = *leaked;
+    Box::leak(Box::new(StaticFunction { file, tree, numbers: rust, functions, structs }))
+}
+
+#[test]
+fn a_function_whose_numbers_rust_takes_for_others_is_an_error() {
+    let mut case = case(&[write(I64)]);
+    let body = || b(vec![store(0, at(), call(0, vec![int_of(1, ScalarType::I64)]))]);
+    case.functions = vec![small(|| vec![ScalarType::I32])];
+    case.lower(body()).unwrap();
+    case.functions = vec![small(|| vec![ScalarType::U8])];
+    case.fails(body(), &["`small`", "Rust takes for u8", "the analysis for i32"]);
+    case.functions = vec![small(Vec::new)];
+    case.fails(body(), &["1 numbers for 0"]);
+}
+
 #[test]
 fn functions_come_once_and_callees_first() {
     let inner = double();
@@ -372,11 +416,13 @@ fn functions_come_once_and_callees_first() {
 #[test]
 fn a_circle_of_calls_is_named() {
     // Statics may point at each other. The bytes: name "spin", no parameters, no result, empty code.
-    static BYTES: [u8; 12] = [4, b's', b'p', b'i', b'n', 0, 0, 0, 0, 0, 0, 0];
+    static BYTES: [u8; 13] = [4, b's', b'p', b'i', b'n', 0, 0, 0, 0, 0, 0, 0, 0];
     let tree = FunctionTree { name: "spin".into(), params: vec![], result: None, code: code(&[], block(vec![])) };
     assert_eq!(tree.encode(), BYTES);
-    static SPIN: StaticFunction = StaticFunction { file: "spin.rs", tree: &BYTES, functions: &[&TWIRL], structs: &[] };
-    static TWIRL: StaticFunction = StaticFunction { file: "spin.rs", tree: &BYTES, functions: &[&SPIN], structs: &[] };
+    static SPIN: StaticFunction =
+        StaticFunction { file: "spin.rs", tree: &BYTES, numbers: Vec::new, functions: &[&TWIRL], structs: &[] };
+    static TWIRL: StaticFunction =
+        StaticFunction { file: "spin.rs", tree: &BYTES, numbers: Vec::new, functions: &[&SPIN], structs: &[] };
     let mut case = case(&[write(F64)]);
     case.functions = vec![&SPIN];
     case.fails(b(vec![]), &["in a circle", "spin -> spin -> spin", "as a loop"]);

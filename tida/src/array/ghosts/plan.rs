@@ -307,7 +307,7 @@ pub(super) fn components<T: Element>(value: &T) -> FixedValue {
     let mut memory = vec![0u64; T::TYPE.bytes().max(1)];
     let base = memory.as_mut_ptr().cast::<u8>();
     // SAFETY: the memory holds planes of 8 elements of every component, and element 0 is written.
-    unsafe { T::place(base, PLANE, 0) }.store(*value);
+    unsafe { T::place(base, PLANE, 0).store(*value) };
     let mut offset = 0;
     types
         .iter()

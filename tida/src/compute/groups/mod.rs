@@ -295,7 +295,7 @@ where
         let _running = InKernel::enter();
         let cells = narrow(&cells);
         // What a group shares is checked as it is accessed.
-        let pass = Pass::new(&self.quoted, true);
+        let pass = Pass::new(&self.quoted, &self.prepared.kernel.numbers, true);
         let how = How { valid_only: self.valid_only, cells: &cells, starts: [std::ptr::null_mut(); _], sites };
         cpu::vectorised(
             #[inline(always)]

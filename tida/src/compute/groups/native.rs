@@ -6,13 +6,14 @@
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 
+use tida_kernels::element::ScalarType;
 use tida_kernels::scalar::{Fault, fault};
 
 use crate::array::GridBox;
 use crate::array::element::{Element, Place, Scalar};
 use crate::compute::ask::{Answer, Pass};
 use crate::compute::capture::CapturedParam;
-use crate::compute::view::{ReadView, WriteView};
+use crate::compute::view::{ReadView, WriteView, get, set};
 
 /// What a kernel over groups is asked.
 #[derive(Debug)]
@@ -40,24 +41,35 @@ pub struct RunBody<'b, V, const D: usize, F> {
     group: F,
 }
 
-impl<'b, V, const D: usize> RunGroups<'b, V, D> {
-    /// Takes the body of a kernel, as [`Run::body`](crate::compute::ask::Run::body) does.
-    #[inline(always)]
-    pub fn body<F: Fn(&V, &Group<'_, D>)>(self, group: F) -> RunBody<'b, V, D, F> {
-        RunBody { run: self, group }
-    }
+/// Takes the body of a kernel, as [`body`](crate::compute::ask::body) does.
+#[inline(always)]
+pub fn group_body<'b, V, const D: usize, F: Fn(&V, &Group<'_, D>)>(
+    run: RunGroups<'b, V, D>,
+    group: F,
+) -> RunBody<'b, V, D, F> {
+    RunBody { run, group }
+}
+
+/// Runs the body over each group of the box; does nothing if the kernel of marker `M` with `captures`, its numbers taken for
+/// `numbers`, is not what was analysed.
+///
+/// # Safety
+/// As [`each`](crate::compute::ask::each).
+#[inline(always)]
+pub unsafe fn each_group<M: 'static, V, const D: usize, F: Fn(&V, &Group<'_, D>)>(
+    body: RunBody<'_, V, D, F>,
+    _marker: M,
+    captures: &[&dyn CapturedParam],
+    numbers: &[ScalarType],
+) {
+    body.each::<M>(captures, numbers);
 }
 
 impl<V, const D: usize, F: Fn(&V, &Group<'_, D>)> RunBody<'_, V, D, F> {
-    /// Runs the body over each group of the box; does nothing if the kernel of marker `M` with `captures` is not what was
-    /// analysed.
-    ///
-    /// # Safety
-    /// As [`RunCells::each`](crate::compute::ask::RunCells::each).
     #[inline(always)]
-    pub unsafe fn each<M: 'static>(self, _marker: M, captures: &[&dyn CapturedParam]) {
+    fn each<M: 'static>(self, captures: &[&dyn CapturedParam], numbers: &[ScalarType]) {
         let RunBody { run: RunGroups { views, cells, extent, pass }, group } = self;
-        if !pass.admits::<M>(captures) {
+        if !pass.admits::<M>(captures, numbers) {
             return;
         }
         let mut running =
@@ -258,7 +270,7 @@ where
     let end = std::array::from_fn(|d| group.len[d] + after[d]);
     each_point(before.map(|n| -n), end, |_, t| {
         let cell = std::array::from_fn(|d| group.lo[d] + t[d]);
-        ReadView::place(&slots, t).store(view.place(cell).load());
+        set(&slots, t, get(view, cell));
         group.pass.watch(cell);
     });
     slots
@@ -282,19 +294,17 @@ pub fn private<T: Copy, const D: usize>(group: &Group<'_, D>, value: T) -> Priva
     Private { first: value, values: vec![Cell::new(value); threads] }
 }
 
-impl<T: Copy> Private<T> {
-    /// The value of a thread.
-    #[inline(always)]
-    pub fn get(&self, thread: usize) -> T {
-        self.values.get(thread).map_or(self.first, Cell::get)
-    }
+/// The value of a thread.
+#[inline(always)]
+pub fn kept_of<T: Copy>(private: &Private<T>, thread: usize) -> T {
+    private.values.get(thread).map_or(private.first, Cell::get)
+}
 
-    /// Keeps it.
-    #[inline(always)]
-    pub fn set(&self, thread: usize, value: T) {
-        if let Some(place) = self.values.get(thread) {
-            place.set(value);
-        }
+/// Keeps the value of a thread.
+#[inline(always)]
+pub fn keep<T: Copy>(private: &Private<T>, thread: usize, value: T) {
+    if let Some(place) = private.values.get(thread) {
+        place.set(value);
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tida_kernels::element::{ElementType, ScalarType};
 use tida_kernels::interp::{Memory, run_cell};
-use tida_kernels::ir::{Access, Binding, LowerInput, Type, lower};
+use tida_kernels::ir::{Access, Binding, Kernel, LowerInput, Type, lower};
 use tida_kernels::quote::KernelTree;
 use tida_kernels::scalar::Value;
 
@@ -45,7 +45,7 @@ impl<const D: usize> Buffer<D> {
         let raw = self.raw();
         for (i, value) in values.iter().enumerate() {
             // SAFETY: the buffer has this many elements.
-            unsafe { T::place(raw.base, raw.cells, i) }.store(*value);
+            unsafe { T::place(raw.base, raw.cells, i).store(*value) };
         }
     }
 
@@ -53,7 +53,7 @@ impl<const D: usize> Buffer<D> {
         use crate::array::element::Place;
         let raw = self.raw();
         // SAFETY: the buffer has this many elements.
-        (0..raw.cells).map(|i| unsafe { T::place(raw.base, raw.cells, i) }.load()).collect()
+        (0..raw.cells).map(|i| unsafe { T::place(raw.base, raw.cells, i).load() }).collect()
     }
 }
 
@@ -68,6 +68,25 @@ where
     quote.expect("a kernel answers")
 }
 
+/// The kernel as it is typed for these arguments.
+pub(super) fn typed(quoted: &Quoted, rank: usize, args: &[(Access, ElementType)], result: Type) -> Kernel {
+    let types = quoted.captures.list.iter().map(|c| match c {
+        CapturedValue::Scalar(v) => Type::Scalar(v.ty()),
+        CapturedValue::Array(ty, values) => Type::Array(Arc::new(Type::Scalar(*ty)), values.len()),
+        CapturedValue::Deferred(later) => Type::Scalar(later.ty),
+    });
+    let args: Vec<_> =
+        args.iter().map(|(access, element)| Binding { access: *access, element: *element, rank }).collect();
+    let kernel = lower(&LowerInput {
+        kernel: quoted.kernel,
+        rank,
+        args: &args,
+        captures: &types.collect::<Vec<_>>(),
+        result: Some(result),
+    });
+    kernel.unwrap_or_else(|e| panic!("{e}"))
+}
+
 /// Runs over `cells`, proven and checked, and gives the quotation.
 pub(super) fn run<A: Element, B: Element, N, const D: usize>(
     next: &mut Buffer<D>,
@@ -79,7 +98,8 @@ where
     N: for<'b> Fn(Ask<'b, Views2<A, B, D, Proven>, Views2<A, B, D, Checked>, (), D>) + Send + Sync + 'static,
 {
     let quoted = quote_of(&kernel);
-    let pass = Pass::new(&quoted, false);
+    let typed = typed(&quoted, D, &[(Access::Write, A::TYPE), (Access::Read, B::TYPE)], Type::unit());
+    let pass = Pass::new(&quoted, &typed.numbers, false);
     let (a, b) = (next.raw(), u.raw());
     let before = next.bytes.clone();
     let before_run = before.clone();
@@ -97,37 +117,24 @@ where
     }
     assert_eq!(proven, next.bytes, "proven and checked forms differ");
     assert!(pass.check().is_ok());
-    let native = std::mem::replace(&mut next.bytes, interpreted::<A, B, D>(&quoted, before_run, u, cells));
+    let native = std::mem::replace(&mut next.bytes, interpreted::<A, B, D>(&typed, &quoted, before_run, u, cells));
     assert_eq!(native, next.bytes, "native and quoted forms differ");
     quoted
 }
 
 /// The bytes of `next` after the interpreter has run the quotation over `cells`.
 pub(super) fn interpreted<A: Element, B: Element, const D: usize>(
+    kernel: &Kernel,
     quoted: &Quoted,
     next: Vec<u64>,
     u: &Buffer<D>,
     cells: GridBox<D>,
 ) -> Vec<u64> {
-    let types = quoted.captures.list.iter().map(|c| match c {
-        CapturedValue::Scalar(v) => Type::Scalar(v.ty()),
-        CapturedValue::Array(ty, values) => Type::Array(Arc::new(Type::Scalar(*ty)), values.len()),
-        CapturedValue::Deferred(later) => Type::Scalar(later.ty),
-    });
-    let binding = |access, element| Binding { access, element, rank: D };
-    let kernel = lower(&LowerInput {
-        kernel: quoted.kernel,
-        rank: D,
-        args: &[binding(Access::Write, A::TYPE), binding(Access::Read, B::TYPE)],
-        captures: &types.collect::<Vec<_>>(),
-        result: Some(Type::unit()),
-    });
-    let kernel = kernel.unwrap_or_else(|e| panic!("{e}"));
     let mut planes = Planes { args: vec![(next, A::TYPE), (u.bytes.clone(), B::TYPE)], cells: u.cells };
     let GridBox { lo, hi } = cells;
     let mut at = lo;
     'cells: loop {
-        let outcome = run_cell(&kernel, &scalars(quoted), &at, &mut planes, 100_000);
+        let outcome = run_cell(kernel, &scalars(quoted), &at, &mut planes, 100_000);
         assert!(matches!(outcome, Ok((ref values, None)) if values.is_empty()), "{outcome:?}");
         for d in (0..D).rev() {
             at[d] += 1;

@@ -3,7 +3,9 @@
 
 mod harness;
 
-use harness::{Buffer, Views2, quote_of, run, scalars, tree};
+use harness::{Buffer, Views2, quote_of, run, scalars, tree, typed};
+use tida_kernels::element::ScalarType;
+use tida_kernels::ir::{Access, Type};
 use tida_kernels::quote::{ExprKind, StmtKind};
 use tida_kernels::scalar::Value;
 
@@ -319,14 +321,15 @@ fn structs_are_places() {
 }
 
 /// A kernel of one argument that gives a value.
-fn values<R: Clone, N>(u: &mut Buffer<1>, zero: R, kernel: N) -> Vec<R>
+fn values<R: Clone, N>(u: &mut Buffer<1>, zero: R, result: Type, kernel: N) -> Vec<R>
 where
     N: for<'b> Fn(Ask<'b, (View<f32, 1, Proven>,), (View<f32, 1, Checked>,), R, 1>) + Send + Sync + 'static,
 {
     let cells = u.cells;
     let mut out = vec![zero; cells.cells()];
     let quoted = quote_of(&kernel);
-    let pass = Pass::new(&quoted, false);
+    let typed = typed(&quoted, 1, &[(Access::Read, f32::TYPE)], result);
+    let pass = Pass::new(&quoted, &typed.numbers, false);
     // SAFETY: the buffer is live, and `out` has room for a value a cell.
     unsafe {
         let views = (View::new(u.raw(), 0),);
@@ -339,10 +342,18 @@ where
 fn a_kernel_may_be_a_bare_value() {
     let mut u = Buffer::new::<f32>(GridBox { lo: [-2], hi: [3] });
     u.set(&[1.0f32, -2.0, 3.0, -4.0, 5.0]);
-    assert_eq!(values(&mut u, 0.0, kernel!(|u, at| u[at] * 2.0)), [2.0, -4.0, 6.0, -8.0, 10.0]);
-    assert_eq!(values(&mut u, (0.0, 0), kernel!(|u, at| (u[at].abs(), at[0])))[4], (5.0, 2));
-    assert_eq!(values(&mut u, 0u8, kernel!(|_, _at| 7)), [7; 5]);
-    let flags = values(&mut u, false, kernel!(move |u, at| if u[at] < 0.0 { true } else { at[0] > 1 }));
+    let scalar = Type::Scalar;
+    let pair = Type::Tuple([scalar(ScalarType::F32), scalar(ScalarType::I64)].into());
+    let doubled = values(&mut u, 0.0, scalar(ScalarType::F32), kernel!(|u, at| u[at] * 2.0));
+    assert_eq!(doubled, [2.0, -4.0, 6.0, -8.0, 10.0]);
+    assert_eq!(values(&mut u, (0.0, 0), pair, kernel!(|u, at| (u[at].abs(), at[0])))[4], (5.0, 2));
+    assert_eq!(values(&mut u, 0u8, scalar(ScalarType::U8), kernel!(|_, _at| 7)), [7; 5]);
+    let flags = values(
+        &mut u,
+        false,
+        scalar(ScalarType::Bool),
+        kernel!(move |u, at| if u[at] < 0.0 { true } else { at[0] > 1 }),
+    );
     assert_eq!(flags, [false, true, false, true, true]);
 }
 
@@ -357,7 +368,8 @@ fn checked_reads_outside_raise_a_fault() {
     {
         let mut out = vec![0.0; cells.cells()];
         let quoted = quote_of(&kernel);
-        let pass = Pass::new(&quoted, false);
+        let typed = typed(&quoted, 1, &[(Access::Read, f32::TYPE)], Type::Scalar(ScalarType::F32));
+        let pass = Pass::new(&quoted, &typed.numbers, false);
         // SAFETY: as above.
         unsafe {
             let views = (View::new(u.raw(), 0),);
@@ -390,7 +402,8 @@ fn a_closure_runs_what_it_quoted_or_nothing() {
     {
         let mut u = Buffer::new::<f32>(GridBox { lo: [0], hi: [1] });
         let quoted = quote_of(&kernel);
-        let pass = Pass::new(&quoted, false);
+        let typed = typed(&quoted, 1, &[(Access::Read, f32::TYPE)], Type::Scalar(ScalarType::F32));
+        let pass = Pass::new(&quoted, &typed.numbers, false);
         let mut out = [-1.0];
         // SAFETY: one cell, one value.
         unsafe {

@@ -464,7 +464,8 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
             .collect();
         let extent = self.cells.extent();
         let mut values = [MaybeUninit::<R>::uninit(); BLOCK];
-        let pass = Pass::new(&self.quoted, self.run_checked || self.prepared.may_fault());
+        let pass =
+            Pass::new(&self.quoted, &self.prepared.kernel.numbers, self.run_checked || self.prepared.may_fault());
         let mut row = piece.rows.lo;
         loop {
             let mut row_number = 0;

@@ -1,6 +1,6 @@
 // Safe code cannot say what a kernel is, nor run a body of its own over the views of one that was analysed.
 #![forbid(unsafe_code)]
-use tida::__private::{Ask, Run, StaticKernel};
+use tida::__private::{Ask, Run, StaticKernel, body, each, give};
 use tida::prelude::*;
 
 static FORGED: StaticKernel = StaticKernel { line: 1, file: "", tree: &[], functions: &[], structs: &[] };
@@ -22,12 +22,12 @@ fn main() {
         let marker = || {};
         let kernel = runs_another(
             kernel!(|u, at| u[at] = 1.0),
-            move |run| run.body(|_, _| {}).each(marker, &[]),
+            move |run| each(body(run, |_, _| {}), marker, &[], &[]),
         );
         compute(&tile, &mut u, kernel).unwrap();
         compute(&tile, &mut u, move |ask| {
             if let Ask::Quote(answer) = ask {
-                answer.give(marker, &FORGED, &[])
+                give(answer, marker, &FORGED, &[])
             }
         })
         .unwrap();

@@ -5,7 +5,7 @@ use super::{Infer, Pending, Step};
 use crate::element::{ElementType, ScalarType};
 use crate::error::KernelError;
 use crate::ir::{Span, Type};
-use crate::quote::{BinaryOp, Block, Expr, ExprKind, Method, MethodClass, TypeTree, UnaryOp};
+use crate::quote::{BinaryOp, Block, Expr, ExprKind, Method, MethodClass, NumberType, TypeTree};
 
 impl<'t> Infer<'t, '_> {
     pub(super) fn expr(&mut self, e: &'t Expr) -> Result<Ty, KernelError> {
@@ -19,9 +19,8 @@ impl<'t> Infer<'t, '_> {
     pub(super) fn kind(&mut self, e: &'t Expr) -> Result<Ty, KernelError> {
         let span = e.span;
         match &e.kind {
-            ExprKind::Int(_, Some(s)) | ExprKind::Float(_, Some(s)) => self.literal(e, *s),
-            ExprKind::Int(_, None) => Ok(self.types.unknown(Unknown::Int)),
-            ExprKind::Float(_, None) => Ok(self.types.unknown(Unknown::Float)),
+            ExprKind::Int(_, ty) => self.number(e, *ty, Unknown::Int),
+            ExprKind::Float(_, ty) => self.number(e, *ty, Unknown::Float),
             ExprKind::Bool(_) => Ok(self.types.scalar(ScalarType::Bool)),
             ExprKind::Local(id) => self.local(span, *id),
             ExprKind::Capture(n) => {
@@ -70,12 +69,21 @@ impl<'t> Infer<'t, '_> {
         }
     }
 
-    pub(super) fn literal(&mut self, e: &Expr, s: ScalarType) -> Result<Ty, KernelError> {
-        let float = matches!(e.kind, ExprKind::Float(..));
-        if s == ScalarType::Bool || float && !s.is_float() {
-            return Err(self.scope.damaged(e.span, format!("a number with the suffix {}", s.name())));
+    /// A literal: its type is written, or it is remembered what it is taken for.
+    fn number(&mut self, e: &Expr, ty: NumberType, kind: Unknown) -> Result<Ty, KernelError> {
+        match ty {
+            NumberType::Written(s) => {
+                if s == ScalarType::Bool || kind == Unknown::Float && !s.is_float() {
+                    return Err(self.scope.damaged(e.span, format!("a number with the suffix {}", s.name())));
+                }
+                Ok(self.types.scalar(s))
+            }
+            NumberType::Inferred(number) => {
+                let ty = self.types.unknown(kind);
+                self.numbers.push((number, ty));
+                Ok(ty)
+            }
         }
-        Ok(self.types.scalar(s))
     }
 
     pub(super) fn pair(
@@ -128,16 +136,9 @@ impl<'t> Infer<'t, '_> {
     }
 
     pub(super) fn cast(&mut self, span: Span, x: &'t Expr, tree: &TypeTree) -> Result<Ty, KernelError> {
+        // A literal that takes its type from the cast has been written so by the macro, in both forms.
         let to = self.written(span, tree)?;
-        let from = self.expr(x)?;
-        // As rustc does, a literal takes the type it is cast to where it can: `0.1 as f32` is rounded once.
-        let mut inner = x;
-        while let ExprKind::Unary(UnaryOp::Neg, negated) = &inner.kind {
-            inner = negated;
-        }
-        if matches!(inner.kind, ExprKind::Int(_, None) | ExprKind::Float(_, None)) {
-            let _ = self.types.unify(from, to);
-        }
+        self.expr(x)?;
         Ok(to)
     }
 

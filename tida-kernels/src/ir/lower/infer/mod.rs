@@ -5,12 +5,14 @@
 
 mod expr;
 mod parts;
+mod room;
 mod stmt;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::scope::Scope;
 use super::types::{Ty, Types};
+use crate::element::ScalarType;
 use crate::error::KernelError;
 use crate::ir::{Span, Type};
 use crate::quote::{Code, Expr, LocalId, Projection};
@@ -27,6 +29,10 @@ pub(super) struct Typed {
     pub result: Type,
     /// By local: a statement other than its `let` assigns it.
     pub assigned: Vec<bool>,
+    /// Types of the numbers that had none, in the order of [`Code::numbers`].
+    pub numbers: Vec<ScalarType>,
+    /// What the body keeps of values for the cell that runs.
+    pub bytes: u64,
 }
 
 impl Typed {
@@ -55,6 +61,10 @@ struct Infer<'t, 's> {
     locals: Vec<Ty>,
     assigned: Vec<bool>,
     exprs: Vec<(&'t Expr, Ty)>,
+    /// Numbers whose types are inferred, as they are met.
+    numbers: Vec<(u32, Ty)>,
+    /// Expressions whose value is made where a local is.
+    placed: HashSet<*const Expr>,
     pending: Vec<Pending<'t>>,
     result: Ty,
     /// For each loop around: whether a `break` leaves it.
@@ -84,6 +94,8 @@ pub(super) fn infer(
         locals,
         assigned: vec![false; code.locals.len()],
         exprs: Vec::new(),
+        numbers: Vec::new(),
+        placed: HashSet::new(),
         pending: Vec::new(),
         result: result_ty,
         loops: Vec::new(),
@@ -115,7 +127,24 @@ impl<'t> Infer<'t, '_> {
             exprs.insert(std::ptr::from_ref(*e), done);
         }
         let result = self.types.finish(self.result).ok_or_else(|| too_large(self.scope, span))?;
-        Ok(Typed { locals, exprs, result, assigned: self.assigned })
+        let numbers = self.numbers(code, span)?;
+        let mut typed = Typed { locals, exprs, result, assigned: self.assigned, numbers, bytes: 0 };
+        typed.bytes = room::needed(self.scope, code, &typed, &self.exprs, &self.placed, span)?;
+        Ok(typed)
+    }
+
+    /// What the numbers were taken for. (Trees made by hand count none.)
+    fn numbers(&mut self, code: &Code, span: Span) -> Result<Vec<ScalarType>, KernelError> {
+        let mut found = std::mem::take(&mut self.numbers);
+        if code.numbers == 0 {
+            return Ok(Vec::new());
+        }
+        found.sort_by_key(|(number, _)| *number);
+        let wanted = 0..code.numbers;
+        let types = found.iter().map(|(_, ty)| self.types.finish(*ty)?.scalar()).collect::<Option<Vec<_>>>();
+        types
+            .filter(|types| types.len() == wanted.len() && found.iter().map(|(number, _)| *number).eq(wanted))
+            .ok_or_else(|| self.scope.damaged(span, "numbers that are not those it counts"))
     }
 
     fn deeper(&mut self, span: Span) -> Result<(), KernelError> {

@@ -101,6 +101,9 @@ impl<'t> Infer<'t, '_> {
             self.same(span, bound, written, || "give a variable its written type".into())?;
         }
         if let Some(init) = init {
+            if matches!(pattern, Pattern::Local(_)) {
+                self.placed.insert(init);
+            }
             let given = self.expr(init)?;
             self.same(init.span, bound, given, || "give a variable its value".into())?;
         }

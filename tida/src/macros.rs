@@ -1,0 +1,55 @@
+//! The macros that hold kernels. They tell the expansion by which path it finds this crate, whatever it is called where they
+//! are used.
+
+/// A kernel: real Rust that runs natively, and data that is analysed.
+///
+/// `kernel!(|u, v, .., at| body)` names the arrays (1 to 8) and the cell. `u[e]` reads and `u[at] = value` writes.
+/// Everything else that the body names is captured by value: numbers, `bool`, arrays of them, fields such as
+/// `self.alpha`, constants. A captured number has its type before the kernel: write `let dt = 0.1f32` for an `f32`
+/// kernel. Write the kernel inside the call that takes it: its types come from there.
+///
+/// The body may have `let` (names, `_`, tuples, arrays), assignments, `+ - * / % & | ^ << >> !`, comparisons, `&&`,
+/// `||`, casts between numbers, the methods of numbers, `if`/`else`, `for i in a..b`, `while`, `loop`, `break`,
+/// `continue`, `return`, blocks, tuples, fixed-size arrays, `#[derive(Element)]` structs and calls of `#[kernel_fn]`
+/// functions. Anything else is an error on the tokens themselves. Integers wrap, in debug builds too; a number that its type
+/// does not have is an error.
+///
+/// What a cell keeps of values while it runs takes at most 64 KiB: its variables, captured arrays, and arrays and structs that
+/// it makes on the way, those of the functions that it calls included. A cell runs on the stack of a thread.
+///
+/// Names are told apart as in plain Rust, also where the kernel comes out of `macro_rules!`: a macro's own `a` is not that of its
+/// caller. (Of tokens that other procedural macros make, only equal spans make equal names.)
+///
+/// An operand of `+` or `-` is taken for a point, and the sum for a point too, if it is `at`, an array literal, such
+/// a sum, a local or parameter of type `[i64; n]`, or a local first set to one of these.
+#[macro_export]
+macro_rules! kernel {
+    ($($kernel:tt)*) => {
+        $crate::__private::kernel! { $crate; $($kernel)* }
+    };
+}
+
+/// A kernel over groups of cells, whose threads talk through shared memory: see `compute_groups`.
+///
+/// `group_kernel!(|b, a, group| body)` names the arrays (1 to 8) and the group. The body declares what the group shares and
+/// what each thread keeps, and then has phases, with loops and `if` around them that are the same for all threads:
+///
+/// | | |
+/// |---|---|
+/// | `let s = group.fetch(a, [1], [2]);` | `s[t]` holds `a` at the thread's cell; 1 cell before the group and 2 after it too |
+/// | `let c = group.channel::<f64>([1], [1]);` | zeros: a slot for each cell of the group, 1 before and 1 after |
+/// | `let c = group.shared::<f64>([256, 17]);` | zeros of any shape: slots from 0 on |
+/// | `let x = group.private(0.0);` | a value that each thread has for itself and keeps from phase to phase |
+/// | `group.len()` | the group's cells along each axis, `[i64; D]`: fewer at an array's end |
+/// | <code>group.each(&#124;t&#124; ..);</code> | a phase: runs for the thread of each cell; all have ended before the next begins |
+/// | <code>group.each_around(&#91;1&#93;, &#91;1&#93;, &#124;t&#124; ..);</code> | a phase for the cells beside the group too; it touches what is shared alone |
+///
+/// In a phase `t` is the thread's coordinate in its group, `[i64; D]` from 0, and `t.at()` its cell. A thread writes arrays at
+/// `t.at()` and shared arrays at slots whose first coordinates are `t`. It reads no slot that another thread may write in the
+/// same phase. Sizes are numbers as written; the rest is as in [`kernel!`].
+#[macro_export]
+macro_rules! group_kernel {
+    ($($kernel:tt)*) => {
+        $crate::__private::group_kernel! { $crate; $($kernel)* }
+    };
+}
