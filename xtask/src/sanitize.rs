@@ -89,6 +89,9 @@ const UNITS_OF_MIRI: [&str; 5] = [
 /// Deep kernels are tested up to what fits a thread's stack. Sanitizers make frames larger.
 const STACK: &str = "67108864";
 
+/// The folder of what the toolchain builds that builds tida.
+const STABLE: &str = "stable";
+
 /// What became of a part.
 enum Done {
     Ran,
@@ -158,7 +161,7 @@ fn apart(mut command: Command, name: &str, flags: &str) -> Command {
     // No loader of OpenCL finds a device there, and none of CUDA.
     command.env("OCL_ICD_VENDORS", folder("no-opencl")).env("CUDA_VISIBLE_DEVICES", "");
     command.env("TIDA_CACHE_DIR", "").env("TIDA_DEVICE", "cpu").env("RUST_MIN_STACK", STACK);
-    for name in ["TIDA_REQUIRE_NVRTC", "TIDA_REQUIRE_OPENCL", "TIDA_REQUIRE_CUDA", "RUSTUP_TOOLCHAIN"] {
+    for name in ["TIDA_REQUIRE_NVRTC", "TIDA_REQUIRE_OPENCL", "TIDA_REQUIRE_CUDA"] {
         command.env_remove(name);
     }
     command
@@ -173,9 +176,9 @@ fn with_tests<'a>(command: &mut Command, names: impl IntoIterator<Item = &'a str
 /// Models of the scheduler, with every order of their threads, and faults that they have to find.
 fn loom() -> Result<Done> {
     let host = host()?;
-    let mut models = apart(command("cargo test --quiet -p tida --test models --target"), "loom", "--cfg tida_loom");
-    // Compiling takes most of the time.
-    models.env("CARGO_PROFILE_DEV_OPT_LEVEL", "0").env("CARGO_PROFILE_DEV_DEBUG", "0");
+    let mut models = apart(command("cargo test --quiet -p tida --test models --target"), STABLE, "--cfg tida_loom");
+    // Compiling takes most of the time. As AddressSanitizer has it set, macros are built once for both.
+    models.env("CARGO_PROFILE_DEV_OPT_LEVEL", "0").env("CARGO_PROFILE_DEV_DEBUG", "0").env("RUSTC_BOOTSTRAP", "1");
     run(models.arg(host))?;
     Ok(Done::Ran)
 }
@@ -186,7 +189,7 @@ fn address(sample: bool) -> Result<Done> {
         return Ok(Done::Skipped(format!("no runtime of AddressSanitizer for {host} is looked for")));
     }
     let tests = |packages: &str| {
-        let mut tests = apart(command("cargo test --quiet"), "address", "-Zsanitizer=address");
+        let mut tests = apart(command("cargo test --quiet"), STABLE, "-Zsanitizer=address");
         tests.args(["--target", &host]).args(packages.split_whitespace()).env("RUSTC_BOOTSTRAP", "1");
         let leaks = format!("suppressions={}:print_suppressions=0", suppressions("lsan").display());
         tests.env("ASAN_OPTIONS", "detect_leaks=1:detect_stack_use_after_return=1").env("LSAN_OPTIONS", leaks);
@@ -227,6 +230,9 @@ struct WithSources {
 
 /// The nightly toolchain with its component `rust-src`.
 fn nightly() -> Option<WithSources> {
+    if !works(&mut rustup("rustc --version")) {
+        return None;
+    }
     let sysroot = read(&mut rustup("rustc --print sysroot")).ok()?;
     let sources = Path::new(sysroot.trim()).join("lib/rustlib/src/rust/library/Cargo.lock");
     let flags = "-Zsanitizer=thread".into();

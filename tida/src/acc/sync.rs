@@ -19,6 +19,15 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Goes through a lock: whoever held it has let it go.
+pub(super) fn pass(mutex: &Mutex<()>) {
+    #[cfg(tida_loom)]
+    if checked::has(Fault::NoPassing) {
+        return;
+    }
+    drop(lock(mutex));
+}
+
 /// What loom has none of, or has otherwise; and faults, which a model has to find.
 #[cfg(tida_loom)]
 mod checked {
@@ -39,6 +48,8 @@ mod checked {
         Torn,
         /// The value of a `OnceLock` may be seen before what was done before it was set.
         EarlyValue,
+        /// Who is about to sleep is not waited for.
+        NoPassing,
         /// Nobody is woken.
         NoWaking,
     }
@@ -48,7 +59,7 @@ mod checked {
         static FAULT: Cell<Option<Fault>> = const { Cell::new(None) };
     }
 
-    fn has(fault: Fault) -> bool {
+    pub(crate) fn has(fault: Fault) -> bool {
         FAULT.get() == Some(fault)
     }
 

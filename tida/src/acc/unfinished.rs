@@ -8,7 +8,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use super::node::Node;
-use super::sync::{AtomicUsize, Condvar, Mutex, lock};
+use super::sync::{AtomicUsize, Condvar, Mutex, lock, pass};
 
 /// Counts nodes that were recorded and have not finished.
 pub(super) struct Unfinished {
@@ -46,7 +46,7 @@ impl Unfinished {
             || (left == 0 && self.for_all.load(Ordering::SeqCst) > 0)
             || (left <= self.look_ahead / 2 && self.for_room.load(Ordering::SeqCst) > 0);
         if wanted {
-            drop(lock(&self.asleep));
+            pass(&self.asleep);
             self.ended.notify_all();
         }
     }
