@@ -1,11 +1,12 @@
 //! The project's own commands: `cargo xtask test`, `cargo xtask bench`, `cargo xtask plot`, `cargo xtask gpu-bundle`,
-//! `cargo xtask corpus`.
+//! `cargo xtask sanitize`, `cargo xtask corpus`.
 
 mod bench;
 mod bundle;
 mod corpus;
 mod nvrtc;
 mod plot;
+mod sanitize;
 mod shell;
 mod smoke;
 mod steps;
@@ -27,6 +28,8 @@ struct Cli {
 enum Command {
     /// Install what is missing, then run every check
     Test,
+    /// Run tests under AddressSanitizer, ThreadSanitizer and Miri, and models of the scheduler under loom
+    Sanitize(sanitize::Options),
     /// Rewrite the random kernels that tests run natively and interpreted
     Corpus(corpus::Options),
     /// Pack tests, examples and benches into target/gpu-bundle, for a machine with a GPU and without Rust
@@ -57,6 +60,7 @@ enum Bench {
 fn main() -> std::process::ExitCode {
     let done = match Cli::parse().command {
         Command::Test => steps::test(),
+        Command::Sanitize(options) => sanitize::sanitize(&options),
         Command::Corpus(options) => corpus::write(&options),
         Command::GpuBundle => bundle::write(),
         Command::Plot(options) => plot::write(&options),

@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::shell::{command, run};
-use crate::{Result, nvrtc, smoke, tools};
+use crate::{Result, nvrtc, sanitize, smoke, tools};
 
 /// Name of a step and what it does.
 type Step = (&'static str, fn() -> Result<()>);
@@ -18,6 +18,7 @@ const STEPS: &[Step] = &[
     ("tests in the docs", || run(tests().arg("--doc"))),
     ("tests on OpenCL", on_opencl),
     ("tests on a simulated device", on_sim),
+    ("sanitizers, a sample", sanitize::sample),
     ("docs", || {
         run(command("cargo doc --workspace --no-deps --document-private-items --quiet")
             .env("RUSTDOCFLAGS", "-D warnings"))
@@ -44,7 +45,7 @@ const ON_ANY_DEVICE: [&str; 14] = [
 ];
 
 /// Of those, the ones that say most of what a scheduler may get wrong.
-const ON_SIM: [&str; 9] = [
+pub const ON_SIM: [&str; 9] = [
     "device",
     "ghosts",
     "hybrid",

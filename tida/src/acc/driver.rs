@@ -1,7 +1,6 @@
 //! The recorder's state, and the thread that starts work when the recorder pauses.
 
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,6 +16,7 @@ use super::place::{Chains, OpenChain, side};
 use super::sweep::{ArrayTouch, Launch, OpenSweep, SweepKey, run_boxes};
 use super::timeline::{Label, Recorder as Times, host_span};
 use super::tracker::{BoxTouch, Mode, Side, Touch};
+use super::unfinished::Unfinished;
 use super::wait::{Failures, serve};
 use crate::array::GridBox;
 use crate::array::storage::Storage;
@@ -46,7 +46,6 @@ pub(crate) struct Core {
     pub timeline: Option<Arc<Times>>,
     /// To the thread that waits for the device.
     launched: Option<Sender<InFlight>>,
-    look_ahead: usize,
     patience: Duration,
     /// Bytes from which on arrays that come from the host may stream in.
     pub(super) stream_from: u64,
@@ -59,14 +58,7 @@ pub(crate) struct Core {
     /// Wakes the driver.
     pub(super) recorded: Condvar,
     /// Nodes recorded and not finished.
-    pub(super) unfinished: AtomicUsize,
-    /// Threads that wait for all nodes, and for room to record more. Waking costs more than a small node: it is done
-    /// only when it is of use.
-    pub(super) waiting_for_all: AtomicUsize,
-    pub(super) waiting_for_room: AtomicUsize,
-    /// Wakes who waits for nodes.
-    pub(super) progress: Mutex<()>,
-    pub(super) finished: Condvar,
+    pub(super) unfinished: Unfinished,
     /// Failures since the last `sync`.
     pub(super) failures: Mutex<Failures>,
 }
@@ -176,7 +168,6 @@ impl Core {
             host,
             timeline,
             launched,
-            look_ahead,
             patience,
             stream_from,
             recorder: Mutex::default(),
@@ -184,11 +175,7 @@ impl Core {
             leaving: Mutex::default(),
             borders: Borders::default(),
             recorded: Condvar::new(),
-            unfinished: AtomicUsize::new(0),
-            waiting_for_all: AtomicUsize::new(0),
-            waiting_for_room: AtomicUsize::new(0),
-            progress: Mutex::default(),
-            finished: Condvar::new(),
+            unfinished: Unfinished::new(look_ahead),
             failures: Mutex::default(),
         });
         let thread = |name: &str, run: Box<dyn FnOnce() + Send>| {
@@ -303,7 +290,7 @@ impl Core {
         if tile.key.on_device {
             self.after_evictions(&node);
         }
-        self.unfinished.fetch_add(1, Ordering::Relaxed);
+        self.unfinished.add();
         add_touches(&node, tile.touches);
         for before in tile.after {
             node.wait_for(before, Need::Value);
@@ -407,7 +394,7 @@ impl Core {
             self.close_chain(&mut recorder);
         }
         let node = Node::new(name, recorded, is_on_device, None);
-        self.unfinished.fetch_add(1, Ordering::Relaxed);
+        self.unfinished.add();
         node.set_work(work);
         if takes_memory {
             self.after_evictions(&node);
@@ -425,13 +412,10 @@ impl Core {
 
     /// Waits while as many nodes as the look-ahead allows have not finished; once waiting, until half of them have.
     pub(super) fn wait_for_room(self: &Arc<Core>) {
-        if self.unfinished.load(Ordering::Relaxed) < self.look_ahead {
-            return;
+        if self.unfinished.is_full() {
+            self.close_chain(&mut lock(&self.recorder));
+            self.unfinished.wait_for_room(|done| self.wait_until(done));
         }
-        self.close_chain(&mut lock(&self.recorder));
-        self.waiting_for_room.fetch_add(1, Ordering::SeqCst);
-        self.wait_until(|| self.unfinished.load(Ordering::SeqCst) <= self.look_ahead / 2);
-        self.waiting_for_room.fetch_sub(1, Ordering::SeqCst);
     }
 
     pub(super) fn close_all(self: &Arc<Core>, recorder: &mut Recorder) {
@@ -454,7 +438,7 @@ impl Core {
     /// Closes the chain if it is long and nothing else is under way.
     fn keep_busy(self: &Arc<Core>, recorder: &mut Recorder) {
         let waiting = recorder.chain.as_ref().map_or(0, |open| open.chain.links.len());
-        if waiting >= LONG && self.unfinished.load(Ordering::Relaxed) <= waiting + recorder.open.len() {
+        if waiting >= LONG && self.unfinished.count() <= waiting + recorder.open.len() {
             self.close_chain(recorder);
         }
     }
@@ -611,14 +595,7 @@ impl Core {
         if let Some(Err(error)) = node.result() {
             lock(&self.failures).add(error);
         }
-        let left = self.unfinished.fetch_sub(1, Ordering::SeqCst) - 1;
-        let wanted = node.is_watched()
-            || (left == 0 && self.waiting_for_all.load(Ordering::SeqCst) > 0)
-            || (left <= self.look_ahead / 2 && self.waiting_for_room.load(Ordering::SeqCst) > 0);
-        if wanted {
-            drop(lock(&self.progress));
-            self.finished.notify_all();
-        }
+        self.unfinished.ended(node);
         ready
     }
 

@@ -10,7 +10,6 @@
 //! ([`Work::Within`]).
 
 use std::panic::Location;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
 use smallvec::SmallVec;
@@ -410,7 +409,7 @@ impl Core {
     /// Starts what is held back, if it is enough and the device has little else to do; the rest waits for more.
     pub(super) fn keep_fusing(self: &Arc<Core>, recorder: &mut Recorder) {
         let held = recorder.fusing.held.len();
-        let under_way = self.unfinished.load(Ordering::Relaxed).saturating_sub(held + recorder.open.len());
+        let under_way = self.unfinished.count().saturating_sub(held + recorder.open.len());
         if held >= ENOUGH && under_way < ENOUGH / 2 {
             self.start_held(recorder, false);
         }

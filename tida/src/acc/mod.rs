@@ -12,12 +12,17 @@ pub(crate) mod device;
 mod driver;
 mod fuse;
 mod hybrid;
+#[cfg(tida_loom)]
+#[doc(hidden)]
+pub mod models;
 pub(crate) mod node;
 mod place;
 pub(crate) mod settings;
 pub(crate) mod sweep;
+mod sync;
 pub(crate) mod timeline;
 mod tracker;
+mod unfinished;
 mod wait;
 
 pub use builder::{Device, Fuse, TileAccBuilder};

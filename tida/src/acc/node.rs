@@ -2,11 +2,12 @@
 
 use std::fmt;
 use std::panic::Location;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::chain::Gate;
 use super::device::DeviceCore;
+use super::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, OnceLock, fence, lock};
 use super::timeline::{Label, SpanKind};
 use crate::array::layout::WideLayout;
 use crate::array::storage::Storage;
@@ -310,8 +311,8 @@ impl Node {
         ready
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Links> {
-        self.links.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Links> {
+        lock(&self.links)
     }
 }
 

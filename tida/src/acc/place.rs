@@ -379,7 +379,7 @@ impl Core {
         self.close_all(recorder);
         let open = self.open_chain(recorder, kind, room);
         let node = Node::new("fill_ghosts", recorded, self.device.is_some(), Some(open.number));
-        self.unfinished.fetch_add(1, Ordering::Relaxed);
+        self.unfinished.add();
         open.gate.add();
         open.chain.ghosts(node.clone(), tracker, fixed);
         node.set_work(Work::Chained(open.gate.clone()));

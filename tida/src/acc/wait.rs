@@ -1,9 +1,8 @@
 //! Who waits: for nodes, for room, and for what comes next.
 
 use std::cell::Cell;
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
 use std::sync::mpsc::Receiver;
-use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::driver::{Core, lock};
@@ -113,7 +112,7 @@ impl Failures {
 
 impl Core {
     /// Waits for `done`, which some node's end makes true. A thread of the pool works meanwhile.
-    pub(super) fn wait_until(&self, done: impl Fn() -> bool) {
+    pub(super) fn wait_until(&self, done: &dyn Fn() -> bool) {
         if RUNS_KERNEL.get() {
             // Only what gives no error comes so far.
             return;
@@ -129,11 +128,7 @@ impl Core {
         if self.hurries() && soon(|| done().then_some(())).is_some() {
             return self.device.iter().for_each(|device| device.backend().caught_up());
         }
-        let mut guard = lock(&self.progress);
-        while !done() {
-            guard = self.finished.wait(guard).unwrap_or_else(PoisonError::into_inner);
-        }
-        drop(guard);
+        self.unfinished.sleep_until(done);
         if let Some(device) = &self.device {
             device.backend().caught_up();
         }
@@ -148,8 +143,7 @@ impl Core {
     }
 
     fn wait_for_end(&self, node: &Node) {
-        node.watch();
-        self.wait_until(|| node.is_finished());
+        self.unfinished.wait_for(node, |done| self.wait_until(done));
     }
 
     /// See [`super::TileAcc::wait_node`].
@@ -201,8 +195,6 @@ impl Core {
     /// Waits until everything recorded has run, well or not.
     pub fn wait_for_all(self: &Arc<Core>) {
         self.close_chain(&mut lock(&self.recorder));
-        self.waiting_for_all.fetch_add(1, Ordering::SeqCst);
-        self.wait_until(|| self.unfinished.load(Ordering::SeqCst) == 0);
-        self.waiting_for_all.fetch_sub(1, Ordering::SeqCst);
+        self.unfinished.wait_for_all(|done| self.wait_until(done));
     }
 }

@@ -26,8 +26,8 @@ mod wave;
 
 pub(super) use wave::{Host, LONG, can_fill, can_wave};
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use smallvec::SmallVec;
 
@@ -35,6 +35,7 @@ use super::device::{Claim, DeviceCore};
 use super::fuse::Pair;
 use super::node::Node;
 use super::sweep::{ArrayTouch, Launch};
+use super::sync::{AtomicUsize, Mutex, MutexGuard, lock};
 use super::tracker::{BoxTouch, Tracker};
 use crate::array::GridBox;
 use crate::backend::{Backend, Event};
@@ -251,8 +252,8 @@ impl Gate {
         state.chain.take().map(|chain| Ready { chain, failed })
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, GateState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, GateState> {
+        lock(&self.state)
     }
 }
 
