@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use smallvec::SmallVec;
 
 use super::args::OnDevice;
-use super::capture::{CapturedValue, Captures};
+use super::capture::Captures;
 use super::check::integers;
 use super::device::{DeviceArg, DeviceArray, DeviceLaunch};
 use super::launch::narrow;

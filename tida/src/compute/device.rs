@@ -15,7 +15,7 @@ use tida_kernels::plan::{Dialect, Goal, Math, Plan, threads};
 
 use super::args::OnDevice;
 use super::cache::{Asked, Hints, Tiles, tiles};
-use super::capture::{CAPTURE, CapturedValue, Captures};
+use super::capture::{CAPTURE, Captures};
 use super::check::integers;
 use super::geometry::{cut_to_fit, whole_words};
 use super::launched::Launched;
