@@ -146,10 +146,70 @@ fn indirect_control_and_operators_are_not_precalculable() {
         assert_eq!(found.may_fault, op == BinaryOp::Div);
     }
     let (_, found) = reads_at(|b, _| {
-        let (x, y) = (b.at(1), b.int(0));
-        b.expr(I64, ExprKind::Method(Method::Max, vec![x, y]))
+        let x = b.at(1);
+        b.expr(I64, ExprKind::Method(Method::Abs, vec![x]))
     });
     assert_eq!(first(&found).precalculable, Precalculability::No(Why::Operator));
+}
+
+#[test]
+fn quotients_and_bounds_have_ranges() {
+    // What a read of `u[at0, at1 op by]` may touch over at1 in lo..hi.
+    let range = |op: BinaryOp, by: i64, lo: i64, hi: i64| {
+        let (_, found) = reads_at(|b, _| {
+            let (x, by) = (b.at(1), b.int(by));
+            b.binary(op, x, by)
+        });
+        assert_eq!(first(&found).precalculable, Precalculability::Static);
+        assert!(!found.may_fault && !found.moves_evenly(first(&found)));
+        found.range(first(&found), &[0, lo], &[1, hi], &[]).map(|r| (r[1].lo, r[1].hi))
+    };
+    use BinaryOp::{BitAnd, Div, Rem, Shr};
+    assert_eq!(range(Div, 2, -3, 6), Some((-1, 2)));
+    assert_eq!(range(Shr, 1, -3, 6), Some((-2, 2)));
+    assert_eq!(range(Rem, 4, 0, 9), Some((0, 3)));
+    assert_eq!(range(Rem, 4, 5, 7), Some((1, 2)));
+    assert_eq!(range(Rem, 4, -2, 3), Some((-2, 2)));
+    assert_eq!(range(BitAnd, 3, -2, 3), Some((0, 3)));
+    assert_eq!(range(BitAnd, 3, 5, 7), Some((1, 2)));
+    assert_eq!(range(BitAnd, 5, 0, 4), Some((0, 3)));
+    let method = |method: Method, by: i64| {
+        let (_, found) = reads_at(|b, _| {
+            let (x, by) = (b.at(1), b.int(by));
+            b.expr(I64, ExprKind::Method(method, vec![x, by]))
+        });
+        found.range(first(&found), &[0, -3], &[1, 6], &[]).map(|r| (r[1].lo, r[1].hi))
+    };
+    assert_eq!(method(Method::DivEuclid, 2), Some((-2, 2)));
+    assert_eq!(method(Method::RemEuclid, 2), Some((0, 1)));
+    assert_eq!(method(Method::Max, 0), Some((0, 5)));
+    assert_eq!(method(Method::Min, 4), Some((-3, 4)));
+    // An even one: what moves it is a loop alone.
+    let (_, found) = reads_at(|b, _| {
+        let (x, three) = (b.at(1), b.int(7));
+        let two = b.int(2);
+        let quotient = b.binary(BinaryOp::Div, three, two);
+        b.add(x, quotient)
+    });
+    assert_eq!(first(&found).index[1], form(3, &[(Symbol::At(1), 1)]));
+}
+
+#[test]
+fn entries_of_captured_arrays_have_ranges() {
+    let (_, found) = reads_at(|b, _| {
+        let of = Type::Array(std::sync::Arc::new(I64), 3);
+        let t = b.capture("t", of);
+        let index = b.literal(Value::U64(2));
+        let entry = b.expr(I64, ExprKind::Entry(t, index));
+        let at = b.at(1);
+        b.add(at, entry)
+    });
+    let access = first(&found);
+    let range = |t| found.range(access, &[0, 0], &[1, 4], &[t]);
+    assert_eq!(range(Some(between(-1, 2))), Some(vec![between(0, 0), between(-1, 5)]));
+    assert_eq!(range(None), None);
+    assert_eq!(access.precalculable, Precalculability::QuasiStatic);
+    assert!(found.moves_evenly(access) && !found.may_fault);
 }
 
 #[test]
@@ -183,7 +243,10 @@ fn captures_are_quasi_static() {
     let access = first(&found);
     assert_eq!(access.precalculable, Precalculability::QuasiStatic);
     assert_eq!(access.index[1], form(0, &[(Symbol::At(1), 1), (Symbol::Capture(0), 1)]));
-    assert_eq!(found.range(access, &[0, 0], &[2, 2], &[Some(-7)]), Some(vec![between(0, 1), between(-7, -6)]));
+    assert_eq!(
+        found.range(access, &[0, 0], &[2, 2], &[Some(Interval::point(-7))]),
+        Some(vec![between(0, 1), between(-7, -6)])
+    );
     assert_eq!(found.range(access, &[0, 0], &[2, 2], &[None]), None);
     assert_eq!(found.range(access, &[0, 0], &[2, 2], &[]), None);
     assert_eq!(found.halo(0), None);
@@ -198,7 +261,7 @@ fn narrow_arithmetic_that_can_wrap_is_refused() {
         b.cast(next, I64)
     });
     let access = first(&found);
-    let range = |k: i32| found.range(access, &[0, 0], &[1, 1], &[Some(k.into())]);
+    let range = |k: i32| found.range(access, &[0, 0], &[1, 1], &[Some(Interval::point(k.into()))]);
     assert_eq!(range(41), Some(vec![between(0, 0), between(42, 42)]));
     assert_eq!(range(i32::MAX), None);
 
@@ -255,8 +318,11 @@ fn loops_have_ranges() {
     assert_eq!(access.precalculable, Precalculability::QuasiStatic);
     assert!(access.conditional);
     assert_eq!(found.halo(0), None);
-    assert_eq!(found.range(access, &[0, 0], &[1, 3], &[Some(3)]), Some(vec![between(0, 0), between(-2, 2)]));
-    let empty = found.range(access, &[0, 0], &[1, 3], &[Some(0)]).expect("known");
+    assert_eq!(
+        found.range(access, &[0, 0], &[1, 3], &[Some(Interval::point(3))]),
+        Some(vec![between(0, 0), between(-2, 2)])
+    );
+    let empty = found.range(access, &[0, 0], &[1, 3], &[Some(Interval::point(0))]).expect("known");
     assert!(empty.iter().all(Interval::is_empty));
 
     // A bound below 0 in i64 is huge in u64.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use analysis_support::random::{INTS, TRIPLE, make};
 use analysis_support::*;
 use proptest::prelude::*;
-use tida_kernels::analysis::analyse;
+use tida_kernels::analysis::{Interval, analyse};
 use tida_kernels::ir::*;
 use tida_kernels::scalar::Value;
 use tida_kernels::{ElementType, ScalarType};
@@ -18,13 +18,32 @@ static RANGES: AtomicUsize = AtomicUsize::new(0);
 static LOOP_RANGES: AtomicUsize = AtomicUsize::new(0);
 static MUST_WRITES: AtomicUsize = AtomicUsize::new(0);
 static HALOS: AtomicUsize = AtomicUsize::new(0);
+static EVEN: AtomicUsize = AtomicUsize::new(0);
 static NO_FAULTS: AtomicUsize = AtomicUsize::new(0);
 
 fn check(kernel: &Kernel, origin: [i64; 2], captures: &[i128]) -> Result<(), TestCaseError> {
     let found = analyse(kernel);
     prop_assert!(found.complete);
     let (lo, hi) = (origin, [origin[0] + 2, origin[1] + 3]);
-    let known: Vec<Option<i64>> = captures.iter().map(|c| i64::try_from(*c).ok()).collect();
+    let (numbers, entries) = captures.split_at(INTS.len());
+    let mut known: Vec<Option<Interval>> =
+        numbers.iter().map(|c| i64::try_from(*c).ok().map(Interval::point)).collect();
+    known.push(Interval::around(entries.iter().map(|c| *c as i64)));
+    for access in found.args.iter().flat_map(|usage| &usage.accesses).filter(|access| found.moves_evenly(access)) {
+        let planes = |from: i64, to: i64| Some(found.range(access, &[from, lo[1]], &[to, hi[1]], &known)?[0]);
+        let reach = |plane: i64| {
+            let along = planes(plane, plane.checked_add(1)?).filter(|along| !along.is_empty())?;
+            Some((along.lo.checked_sub(plane)?, along.hi.checked_sub(plane)?))
+        };
+        let Some(end) = lo[0].checked_add(9).filter(|end| planes(lo[0], *end).is_some()) else { continue };
+        let here = reach(lo[0]).filter(|here| reach(lo[0] + 1) == Some(*here) && reach(end - 1) == Some(*here));
+        if let Some(here) = here {
+            EVEN.fetch_add(1, Ordering::Relaxed);
+            for plane in lo[0]..end {
+                prop_assert!(reach(plane).is_none_or(|there| there == here), "not even: {access:?}");
+            }
+        }
+    }
     for i in lo[0]..hi[0] {
         for j in lo[1]..hi[1] {
             let at = [i, j];
@@ -96,11 +115,14 @@ fn random_kernels_do_what_the_analysis_says() {
         prop_oneof![4 => 0i64..6, 1 => any::<i64>()].boxed(),
         prop_oneof![4 => 0i64..6, 1 => any::<i64>()].boxed(),
     ];
+    let entries = proptest::array::uniform4(prop_oneof![8 => -2i64..3, 1 => any::<i64>()]);
     let stream = proptest::collection::vec(any::<u32>(), 0..400);
-    let result = runner.run(&(stream, [origin.clone(), origin], captures), |(stream, origin, captures)| {
-        let captures: Vec<i128> = captures.iter().zip(INTS).map(|(c, ty)| wrap(ty, *c as i128)).collect();
-        check(&make(stream), origin, &captures)
-    });
+    let result =
+        runner.run(&(stream, [origin.clone(), origin], captures, entries), |(stream, origin, captures, entries)| {
+            let mut captures: Vec<i128> = captures.iter().zip(INTS).map(|(c, ty)| wrap(ty, *c as i128)).collect();
+            captures.extend(entries.map(i128::from));
+            check(&make(stream), origin, &captures)
+        });
     if let Err(error) = result {
         if let proptest::test_runner::TestError::Fail(_, (stream, ..)) = &error {
             let kernel = make(stream.clone());
@@ -108,7 +130,8 @@ fn random_kernels_do_what_the_analysis_says() {
         }
         panic!("{error}");
     }
-    for (count, least) in [(&RANGES, 5000), (&LOOP_RANGES, 1000), (&MUST_WRITES, 500), (&HALOS, 500), (&NO_FAULTS, 500)]
+    for (count, least) in
+        [(&RANGES, 5000), (&LOOP_RANGES, 1000), (&MUST_WRITES, 500), (&HALOS, 500), (&NO_FAULTS, 500), (&EVEN, 500)]
     {
         let count = count.load(Ordering::Relaxed);
         assert!(count >= least, "met only {count} times");
@@ -250,7 +273,7 @@ proptest! {
         }
         let (lo, hi) = (&extreme[..2], &extreme[2..]);
         for access in found.args.iter().flat_map(|a| &a.accesses) {
-            if let Some(ranges) = found.range(access, lo, hi, &[Some(i64::MIN), None]) {
+            if let Some(ranges) = found.range(access, lo, hi, &[Some(Interval::point(i64::MIN)), None]) {
                 prop_assert_eq!(ranges.len(), access.index.len());
             }
             let _ = found.range(access, lo, &[], &[]);

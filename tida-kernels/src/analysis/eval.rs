@@ -1,5 +1,6 @@
 //! Symbolic values of expressions.
 
+use super::choice::{Choice, shift};
 use super::range::Known;
 use super::symbolic::{Affine, Val, int_type};
 use super::walk::{State, Walker};
@@ -88,7 +89,7 @@ impl Walker<'_> {
     }
 
     /// The value of an expression evaluated in this statement.
-    fn known_value(&self, id: ExprId) -> Val {
+    pub fn known_value(&self, id: ExprId) -> Val {
         self.memo.get(&id).cloned().unwrap_or(Val::Opaque(Why::Operator))
     }
 
@@ -116,10 +117,13 @@ impl Walker<'_> {
                 _ => Val::Opaque(Why::Operator),
             },
             ExprKind::Capture(n) => match self.kernel.captures.get(*n as usize) {
-                Some(capture) if int.is_some() && capture.ty == expr.ty && !self.in_function => {
-                    Val::symbol(Symbol::Capture(*n))
-                }
-                _ => Val::Opaque(Why::Operator),
+                Some(capture) if capture.ty != expr.ty || self.in_function => Val::Opaque(Why::Operator),
+                Some(_) if int.is_some() => Val::symbol(Symbol::Capture(*n)),
+                Some(capture) => match &capture.ty {
+                    Type::Array(entry, _) if entry.scalar().is_some_and(ScalarType::is_int) => Val::Entries(*n),
+                    _ => Val::Opaque(Why::Operator),
+                },
+                None => Val::Opaque(Why::Operator),
             },
             ExprKind::Coordinate(axis) => {
                 let exists = (*axis as usize) < self.kernel.rank && !self.in_function;
@@ -172,8 +176,8 @@ impl Walker<'_> {
         let Some(ty) = int.filter(|ty| self.int_of(a) == Some(*ty)) else { return self.opaque(&[a, b]) };
         match op {
             BinaryOp::Shl => match (self.known_value(a), self.known_value(b), int_type(ty)) {
-                (Val::Affine(x), Val::Affine(by), Some((width, ..))) if self.int_of(b).is_some() => {
-                    let by = by.form.as_constant().map(|by| by & (width as i64 - 1)).filter(|by| *by < 63);
+                (Val::Affine(x), by, Some(_)) if self.int_of(b).is_some() => {
+                    let by = constant_of(&by).and_then(|by| shift(by, ty));
                     let form = by.and_then(|by| x.form.scale(1 << by));
                     Val::or_opaque(form.map(|form| Affine { form: wrap_constant(form, ty), fits: x.fits }))
                 }
@@ -184,8 +188,9 @@ impl Walker<'_> {
             }
             BinaryOp::Div | BinaryOp::Rem => {
                 self.divides(b, ty);
-                self.opaque(&[a, b])
+                self.divided(op, a, b, ty).unwrap_or_else(|| self.opaque(&[a, b]))
             }
+            BinaryOp::Shr | BinaryOp::BitAnd => self.divided(op, a, b, ty).unwrap_or_else(|| self.opaque(&[a, b])),
             _ => self.opaque(&[a, b]),
         }
     }
@@ -227,7 +232,10 @@ impl Walker<'_> {
             (Method::WrappingMul, &[a, b], _) => self.binary(BinaryOp::Mul, a, b, int),
             (Method::DivEuclid | Method::RemEuclid, &[_, b], Some(ty)) => {
                 self.divides(b, ty);
-                self.opaque(args)
+                self.method_value(method, args, ty).unwrap_or_else(|| self.opaque(args))
+            }
+            (Method::Min | Method::Max, _, Some(ty)) => {
+                self.method_value(method, args, ty).unwrap_or_else(|| self.opaque(args))
             }
             (Method::DivEuclid | Method::RemEuclid, ..) => {
                 self.out.may_fault = true;
@@ -288,6 +296,7 @@ impl Walker<'_> {
                 Some(entries) => self.choose(&entries.iter().collect::<Vec<_>>(), why),
                 None => Val::Opaque(why),
             },
+            (Val::Entries(capture), Some(_)) => Val::Affine(Affine::new(self.choice(Choice::Entry(*capture)))),
             _ => Val::Opaque(why),
         }
     }
@@ -297,15 +306,12 @@ impl Walker<'_> {
         if let Some(first) = entries.first().filter(|first| entries.iter().all(|e| e == *first)) {
             return (*first).clone();
         }
-        let constant = |v: &&Val| match v {
-            Val::Affine(a) => a.form.as_constant().filter(|_| a.fits.is_empty()),
-            _ => None,
-        };
-        if let Some(values) = entries.iter().map(constant).collect::<Option<Vec<i64>>>() {
-            let (Some(&lo), Some(&hi)) = (values.iter().min(), values.iter().max()) else { return Val::Opaque(why) };
-            let n = self.out.choices.len() as u32;
-            self.out.choices.push(Interval { lo, hi });
-            return Val::symbol(Symbol::Choice(n));
+        if let Some(values) = entries.iter().map(|v| constant_of(v)).collect::<Option<Vec<i64>>>() {
+            let within = Interval::around(values.into_iter());
+            return match within {
+                Some(within) => Val::Affine(Affine::new(self.choice(Choice::Within(within)))),
+                None => Val::Opaque(why),
+            };
         }
         let rows: Option<Vec<&[Val]>> = entries
             .iter()
@@ -418,7 +424,8 @@ impl Walker<'_> {
             };
             for (symbol, _) in &form.terms {
                 let symbol = match symbol {
-                    Symbol::At(_) | Symbol::Choice(_) | Symbol::Thread(..) => Precalculability::Static,
+                    Symbol::At(_) | Symbol::Thread(..) => Precalculability::Static,
+                    Symbol::Choice(n) => self.precalculable_choice(*n),
                     Symbol::Capture(_) => Precalculability::QuasiStatic,
                     Symbol::Loop(n) => {
                         self.out.loops.get(*n as usize).map_or(Precalculability::No(Why::Induction), |l| {
@@ -437,6 +444,14 @@ impl Walker<'_> {
             }
         }
         found
+    }
+}
+
+/// The number that a value is, whatever happens.
+pub(super) fn constant_of(value: &Val) -> Option<i64> {
+    match value {
+        Val::Affine(a) => a.form.as_constant().filter(|_| a.fits.is_empty()),
+        _ => None,
     }
 }
 

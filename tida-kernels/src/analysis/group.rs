@@ -5,7 +5,7 @@
 
 use super::symbolic::Val;
 use super::walk::{State, Walker, set};
-use super::{Analysis, ArrayAccess, IndexForm, Interval, NormalForm, Precalculability, Symbol, Why};
+use super::{Analysis, ArrayAccess, Choice, IndexForm, Interval, NormalForm, Precalculability, Symbol, Why};
 use crate::ir::{Access, Block, GroupArray, Kernel, LocalId};
 use crate::quote::Span;
 
@@ -60,7 +60,8 @@ impl<'k> Walker<'k> {
         };
         for [before, after] in around.iter().filter(|_| beside) {
             phase.beside.push(self.out.choices.len() as u32);
-            self.out.choices.push(Interval { lo: -i64::from(*before), hi: i64::from(*after) });
+            let within = Interval { lo: -i64::from(*before), hi: i64::from(*after) };
+            self.out.choices.push(Choice::Within(within));
         }
         self.out.phases.push(phase);
         let privates = group.privates.clone();

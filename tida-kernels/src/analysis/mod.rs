@@ -10,6 +10,7 @@
 //! also be exact; that is a [`Fit`], checked at once if constants decide it and else by [`Analysis::range`], for the
 //! box and the captures of a launch. So what `range` answers is sound, without a guess about magnitudes.
 
+mod choice;
 mod eval;
 mod group;
 mod query;
@@ -19,6 +20,7 @@ mod symbolic;
 mod walk;
 mod written;
 
+pub use choice::{Choice, Op};
 pub use group::{Phase, Unsafe};
 pub use query::is_at;
 pub use walk::analyse;
@@ -37,8 +39,8 @@ pub struct Analysis {
     pub phases: Vec<Phase>,
     /// Whether any method or function used is inexact between devices (`sin`, `exp`, ..).
     pub uses_inexact: bool,
-    /// Bounds of the values that [`Symbol::Choice`] numbers.
-    pub choices: Vec<Interval>,
+    /// What [`Symbol::Choice`] numbers.
+    pub choices: Vec<Choice>,
     /// Whether a cell can raise a fault that has nothing to do with array reads (integer division, run-time entries).
     pub may_fault: bool,
     /// Some value that saturates as it is stored is counted.
@@ -116,7 +118,7 @@ pub enum Symbol {
     Loop(u32),
     /// A captured integer scalar, by number: known at launch.
     Capture(u32),
-    /// An entry of a constant array, such as `c[q]`; [`Analysis::choices`] has the bounds of its value.
+    /// What is no sum: an entry of an array, such as `c[q]`, a quotient, a bound. [`Analysis::choices`] has what.
     Choice(u32),
     /// Coordinate of the thread in its group, in a phase by number in [`Analysis::phases`], along an axis.
     Thread(u32, u32),

@@ -1,5 +1,6 @@
 //! Intervals of forms: which cells an access can touch.
 
+use super::choice::Choice;
 use super::symbolic::int_type;
 use super::{Analysis, ArrayAccess, Fit, IndexForm, Interval, LoopInfo, NormalForm, Phase, Symbol};
 
@@ -10,8 +11,8 @@ const LIMIT: i128 = 1 << 62;
 pub(super) struct Known<'a> {
     /// Box of `at`, half-open.
     pub at: Option<(&'a [i64], &'a [i64])>,
-    pub captures: &'a [Option<i64>],
-    pub choices: &'a [Interval],
+    pub captures: &'a [Option<Interval>],
+    pub choices: &'a [Choice],
     pub phases: &'a [Phase],
     /// Interval of each loop's variable, by number; `None` if unknown.
     pub loops: &'a [Option<Interval>],
@@ -36,11 +37,8 @@ impl Known<'_> {
                 Some(Interval { lo, hi: hi.checked_sub(1)? })
             }
             Symbol::Loop(n) => self.loops.get(n as usize).copied().flatten(),
-            Symbol::Capture(n) => {
-                let value = self.captures.get(n as usize).copied().flatten()?;
-                Some(Interval { lo: value, hi: value })
-            }
-            Symbol::Choice(n) => self.choices.get(n as usize).copied(),
+            Symbol::Capture(n) => self.captures.get(n as usize).copied().flatten(),
+            Symbol::Choice(n) => self.choices.get(n as usize)?.values(self),
             Symbol::Thread(phase, axis) => self.phases.get(phase as usize)?.threads.get(axis as usize).copied(),
         }
     }
@@ -79,8 +77,8 @@ impl Known<'_> {
 
 impl Analysis {
     /// The cells an access can touch, per axis of its argument, when `at` runs over the box `lo..hi` (half-open, not
-    /// empty) and captured integers have these values (`captures[n]` is `None` for captures that are not integer
-    /// scalars, or do not fit an `i64`). `None` if an index is not affine or a bound overflows. Conservative: the
+    /// empty) and captured integers have these values (`captures[n]` is the number itself, or around all entries of an
+    /// array; `None` for captures that are no integers, or do not fit an `i64`). `None` if an index is not affine or a bound overflows. Conservative: the
     /// interval may be larger than what is touched; all are empty if the access never runs. An index of a table is
     /// `U64`: below 0 means a wrapped one.
     pub fn range(
@@ -88,7 +86,7 @@ impl Analysis {
         access: &ArrayAccess,
         lo: &[i64],
         hi: &[i64],
-        captures: &[Option<i64>],
+        captures: &[Option<Interval>],
     ) -> Option<Vec<Interval>> {
         if lo.len() != hi.len() {
             return None;
@@ -101,7 +99,7 @@ impl Analysis {
 
     /// The smallest box around what the argument's reads can touch, as [`Analysis::range`] finds it; empty if nothing is
     /// read. `None` if the range of some read is not known.
-    pub fn read_box(&self, arg: usize, lo: &[i64], hi: &[i64], captures: &[Option<i64>]) -> Option<Vec<Interval>> {
+    pub fn read_box(&self, arg: usize, lo: &[i64], hi: &[i64], captures: &[Option<Interval>]) -> Option<Vec<Interval>> {
         let usage = self.args.get(arg)?;
         let rank = usage.accesses.first().map_or(0, |a| a.index.len());
         let mut hull = vec![Interval::EMPTY; rank];
@@ -123,7 +121,7 @@ impl Analysis {
         access: &ArrayAccess,
         forms: &[IndexForm],
         at: Option<(&[i64], &[i64])>,
-        captures: &[Option<i64>],
+        captures: &[Option<Interval>],
     ) -> Option<Vec<Interval>> {
         let mut loops = vec![None; self.loops.len()];
         for &n in &access.loops {

@@ -38,10 +38,10 @@ impl Analysis {
                 Some(c) => c.name.clone(),
                 None => format!("capture{n}"),
             },
-            Symbol::Choice(n) => match self.choices.get(n as usize) {
-                Some(i) => format!("({}..={})", i.lo, i.hi),
-                None => format!("choice{n}"),
-            },
+            Symbol::Choice(n) => {
+                let name = |capture| self.symbol(Symbol::Capture(capture), kernel);
+                self.choice_text(n, |form| self.form(form, kernel), name)
+            }
             Symbol::Thread(_, axis) => format!("t{axis}"),
         }
     }

@@ -132,6 +132,8 @@ pub(super) enum Val {
     Affine(Affine),
     /// Not that, and why.
     Opaque(Why),
+    /// A captured array of integers, by number.
+    Entries(u32),
     /// An array, tuple or struct: its parts and their size.
     Parts(Rc<[Val]>, Size),
 }
@@ -175,7 +177,7 @@ impl Val {
     /// The strongest reason among `why` and those of the value's parts.
     pub fn why(&self, why: Why) -> Why {
         match self {
-            Val::Affine(_) => why,
+            Val::Affine(_) | Val::Entries(_) => why,
             Val::Opaque(own) => own.or(why),
             Val::Parts(parts, _) => parts.iter().fold(why, |w, v| v.why(w)),
         }

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::maps::BESIDE;
 use super::reads::{Reads, assigns, loads};
 use super::{Goal, Plan};
-use crate::analysis::{Analysis, ArrayAccess, IndexForm, NormalForm, Symbol};
+use crate::analysis::{Analysis, ArrayAccess, IndexForm, Interval, NormalForm, Symbol};
 use crate::codec::Codec;
 use crate::element::ScalarType;
 use crate::ir::{Access, Arg, Block, ExprId, ExprKind, Kernel, LocalId, StmtKind, has_while};
@@ -217,13 +217,13 @@ pub fn threads(rank: usize, block: [u32; 3], axis: usize) -> i64 {
 
 impl Walk {
     /// Its iterations, if constants and these captured integers decide them.
-    pub fn trips(&self, analysis: &Analysis, captures: &[Option<i64>]) -> Option<i64> {
+    pub fn trips(&self, analysis: &Analysis, captures: &[Option<Interval>]) -> Option<i64> {
         let info = analysis.loops.get(self.number as usize)?;
         let (IndexForm::Affine(lo), IndexForm::Affine(last)) = (&info.lo, &info.last) else { return None };
         let mut form = last.sub(lo)?;
         for (symbol, _) in form.terms.clone() {
             let Symbol::Capture(n) = symbol else { return None };
-            form = form.substitute(symbol, captures.get(n as usize).copied().flatten()?)?;
+            form = form.substitute(symbol, captures.get(n as usize).copied().flatten()?.as_point()?)?;
         }
         form.as_constant()?.checked_add(1)
     }

@@ -231,7 +231,14 @@ impl<'a> Machine<'a> {
                 Value::I64(v) => int(*v as i128),
                 other => int(other.bits() as i128),
             },
-            ExprKind::Capture(n) => int(self.captures[*n as usize]),
+            ExprKind::Capture(n) => match &expr.ty {
+                // The last one: its entries follow the other captures.
+                Type::Array(of, len) => {
+                    let entries = &self.captures[*n as usize..*n as usize + len];
+                    Run::Parts(entries.iter().map(|v| Run::Int(of.scalar().unwrap(), *v)).collect())
+                }
+                _ => int(self.captures[*n as usize]),
+            },
             ExprKind::Coordinate(axis) => int(self.at[*axis as usize] as i128),
             ExprKind::Local(n) => self.locals[*n as usize].clone(),
             ExprKind::Load { arg, index, component } => {
@@ -290,6 +297,15 @@ impl<'a> Machine<'a> {
                 int(match m {
                     Method::Min => v[0].min(v[1]),
                     Method::Max => v[0].max(v[1]),
+                    Method::DivEuclid | Method::RemEuclid => {
+                        let minus_one = v[1] == -1 && wrap(ty.unwrap(), -v[0]) == v[0] && v[0] != 0;
+                        self.fault |= v[1] == 0 || minus_one;
+                        match m {
+                            _ if v[1] == 0 => 0,
+                            Method::DivEuclid => v[0].div_euclid(v[1]),
+                            _ => v[0].rem_euclid(v[1]),
+                        }
+                    }
                     Method::WrappingAdd => v[0] + v[1],
                     Method::WrappingSub => v[0] - v[1],
                     other => panic!("{other:?} is not evaluated"),

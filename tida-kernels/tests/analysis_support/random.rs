@@ -5,6 +5,9 @@ use super::*;
 pub static TRIPLE: ElementType = ElementType::Array { element: &INT, len: 3 };
 pub const INTS: [ScalarType; 5] = [ScalarType::I64, ScalarType::U64, ScalarType::I32, ScalarType::U32, ScalarType::U8];
 
+/// Entries of the captured array, which follow the other captures.
+pub const ENTRIES: usize = 4;
+
 /// Makes a kernel from a stream of decisions; all 0 is the simplest.
 struct Maker {
     stream: std::vec::IntoIter<u32>,
@@ -12,6 +15,8 @@ struct Maker {
     /// Locals in scope.
     scope: Vec<LocalId>,
     captures: Vec<(ScalarType, ExprId)>,
+    /// A captured array.
+    entries: ExprId,
     budget: u32,
 }
 
@@ -64,7 +69,7 @@ impl Maker {
         if depth == 0 {
             return self.leaf(ty);
         }
-        match self.pick(16) {
+        match self.pick(21) {
             0..=3 => self.leaf(ty),
             4..=6 => {
                 let (a, b) = (self.int(ty, depth - 1), self.int(ty, depth - 1));
@@ -98,6 +103,39 @@ impl Maker {
                 let (a, b) = (self.int(ty, depth - 1), self.int(ty, depth - 1));
                 let m = [Method::Min, Method::Max, Method::WrappingSub][self.pick(3) as usize];
                 self.b.expr(Type::Scalar(ty), ExprKind::Method(m, vec![a, b]))
+            }
+            16 | 17 => {
+                let a = self.int(ty, depth - 1);
+                let n = 1 + self.pick(8) as i64;
+                let b = self.lit(ty, n);
+                let all = [BinaryOp::Div, BinaryOp::Rem, BinaryOp::Shr, BinaryOp::BitAnd];
+                let op = all[self.pick(4) as usize];
+                if op == BinaryOp::BitAnd && self.pick(2) == 0 {
+                    return self.b.binary(op, b, a);
+                }
+                self.b.binary(op, a, b)
+            }
+            18 => {
+                let a = self.int(ty, depth - 1);
+                let n = 1 + self.pick(5) as i64;
+                let b = self.lit(ty, n);
+                let m = [Method::DivEuclid, Method::RemEuclid][self.pick(2) as usize];
+                self.b.expr(Type::Scalar(ty), ExprKind::Method(m, vec![a, b]))
+            }
+            19 | 20 if ty == ScalarType::I64 => {
+                let index = match self.pick(3) {
+                    0 => self.variable(ScalarType::U64).unwrap_or_else(|| self.lit(ScalarType::U64, 3)),
+                    1 => {
+                        let n = self.pick(5) as i64;
+                        self.lit(ScalarType::U64, n)
+                    }
+                    _ => {
+                        let (a, four) = (self.int(ScalarType::U64, depth - 1), self.lit(ScalarType::U64, 4));
+                        self.b.binary(BinaryOp::Rem, a, four)
+                    }
+                };
+                let entries = self.entries;
+                self.b.expr(Type::Scalar(ty), ExprKind::Entry(entries, index))
             }
             14 | 15 => {
                 let n = 1 + self.pick(3);
@@ -271,14 +309,16 @@ impl Maker {
     }
 }
 
-/// The kernel that a stream of decisions makes: `u` read, `next` written, `a` a whole array of one axis, five captures.
+/// The kernel that a stream of decisions makes: `u` read, `next` written, `a` a whole array of one axis, five captures, and an
+/// array of [`ENTRIES`].
 pub fn make(stream: Vec<u32>) -> Kernel {
     let mut b = Builder::new(2);
     b.arg("u", Access::Read, TRIPLE, 2);
     b.arg("next", Access::Write, TRIPLE, 2);
     b.arg("a", Access::All, INT, 1);
     let captures = INTS.iter().map(|ty| (*ty, b.capture("c", Type::Scalar(*ty)))).collect();
-    let mut maker = Maker { stream: stream.into_iter(), b, scope: Vec::new(), captures, budget: 40 };
+    let entries = b.capture("t", Type::Array(Arc::new(I64), ENTRIES));
+    let mut maker = Maker { stream: stream.into_iter(), b, scope: Vec::new(), captures, entries, budget: 40 };
     let block = maker.block(3, false);
     maker.b.finish(block)
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use smallvec::SmallVec;
+use tida_kernels::analysis::Interval;
 use tida_kernels::ir::{Access, Arg, Kernel};
 use tida_kernels::plan::cache::{Cache, Cached, LINES, Scope, Sharing, Walk};
 use tida_kernels::plan::maps::maps;
@@ -97,7 +98,7 @@ pub(crate) struct Asked<'a> {
     pub usual: [u32; 3],
     pub checked: bool,
     /// Captured integers.
-    pub captures: &'a [Option<i64>],
+    pub captures: &'a [Option<Interval>],
 }
 
 /// Tiles of a launch.

@@ -4,7 +4,7 @@ use std::any::TypeId;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use tida_kernels::analysis::{ArrayAccess, IndexForm, Symbol};
+use tida_kernels::analysis::{ArrayAccess, IndexForm, Interval, Symbol};
 use tida_kernels::plan::wide::Beside;
 use tida_kernels::scalar::Value;
 
@@ -76,19 +76,16 @@ pub(crate) fn check<'a, const D: usize>(
     };
     target.cache.check(prepared)?;
     let mut after = SmallVec::new();
-    let mut integers: SmallVec<[Option<i64>; 8]> = SmallVec::new();
+    let integers = integers(captures);
     for capture in &captures.list {
         match capture {
             CapturedValue::Scalar(v) => {
-                integers.push(integer(*v));
                 key.captures.push(v.bits());
             }
             CapturedValue::Array(_, values) => {
-                integers.push(None);
                 key.captures.extend(values.iter().map(|v| v.bits()));
             }
             CapturedValue::Deferred(later) => {
-                integers.push(None);
                 key.captures.push(later.node.number);
                 after.push(later.node.clone());
             }
@@ -251,8 +248,21 @@ fn acc_of<'a, const D: usize>(info: &ArgInfo<'a, D>) -> Option<&'a TileAcc> {
     }
 }
 
+/// Captured integers, and around those of arrays.
+pub(crate) fn integers(captures: &Captures) -> SmallVec<[Option<Interval>; 8]> {
+    let of = |capture: &CapturedValue| match capture {
+        CapturedValue::Scalar(value) => integer(*value).map(Interval::point),
+        CapturedValue::Array(of, values) if of.is_int() => {
+            let values: Option<SmallVec<[i64; 32]>> = values.iter().map(|value| integer(*value)).collect();
+            Interval::around(values?.into_iter())
+        }
+        CapturedValue::Array(..) | CapturedValue::Deferred(_) => None,
+    };
+    captures.list.iter().map(of).collect()
+}
+
 /// A captured integer that fits an `i64`.
-pub(crate) fn integer(value: Value) -> Option<i64> {
+fn integer(value: Value) -> Option<i64> {
     match value {
         Value::U8(v) => Some(v.into()),
         Value::U16(v) => Some(v.into()),
@@ -267,7 +277,7 @@ pub(crate) fn integer(value: Value) -> Option<i64> {
 struct Launching<'a, const D: usize> {
     prepared: &'a Prepared,
     target: &'a Target<'a, D>,
-    integers: &'a [Option<i64>],
+    integers: &'a [Option<Interval>],
     run_checked: bool,
     unproven: Unproven,
 }
@@ -422,7 +432,10 @@ impl<const D: usize> Launching<'_, D> {
                 let along = range.get(axis).filter(|along| range.len() == D && !along.is_empty())?;
                 Some((along.lo.checked_sub(plane)?, along.hi.checked_sub(plane)?))
             };
-            // Indexes are affine in the cell, or have no range: what is the same at both ends is the same between them.
+            if !self.prepared.analysis.moves_evenly(access) {
+                return None;
+            }
+            // What is the same at both ends is the same between them.
             let here = reach(cells.lo[axis])?;
             if reach(cells.lo[axis] + 1)? != here || reach(cells.hi[axis] - 1)? != here {
                 return None;

@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 use smallvec::SmallVec;
 
 use super::args::OnDevice;
-use super::capture::{CapturedValue, Captures};
-use super::check::integer;
+use super::capture::Captures;
+use super::check::integers;
 use super::device::{DeviceArg, DeviceArray, DeviceLaunch};
 use super::launch::narrow;
 use super::launched::Counting;
@@ -287,15 +287,7 @@ impl Codes<'_> {
             }
             add(of);
         }
-        let integers: SmallVec<[Option<i64>; 8]> = self
-            .captures
-            .list
-            .iter()
-            .map(|capture| match capture {
-                CapturedValue::Scalar(value) => integer(*value),
-                _ => None,
-            })
-            .collect();
+        let integers = integers(self.captures);
         for &number in &plan.others {
             let access = &self.prepared.analysis.args[arg].accesses[number];
             let (lo, hi) = (&cells.lo[4 - rank..], &cells.hi[4 - rank..]);

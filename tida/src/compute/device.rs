@@ -15,8 +15,8 @@ use tida_kernels::plan::{Dialect, Goal, Math, Plan, threads};
 
 use super::args::OnDevice;
 use super::cache::{Asked, Hints, Tiles, tiles};
-use super::capture::{CAPTURE, CapturedValue, Captures};
-use super::check::integer;
+use super::capture::{CAPTURE, Captures};
+use super::check::integers;
 use super::geometry::{cut_to_fit, whole_words};
 use super::launched::Launched;
 use super::maps::Maps;
@@ -595,20 +595,11 @@ impl DeviceLaunch<'_> {
             return None;
         }
         let usual = self.prepared.usual_block(facts, extent, &Beside::ONE);
-        let captures = self.integers();
+        let captures = integers(self.captures);
         let asked = Asked { hints: &wish.cache, block: wish.block, usual, checked: self.checked, captures: &captures };
         let cut = |arg: usize| self.is_cut(arg);
         // What does not fit here, by boxes larger than those that were checked, goes without.
         tiles(self.prepared, facts, asked, &cut).ok().flatten()
-    }
-
-    /// Captured integers.
-    pub fn integers(&self) -> SmallVec<[Option<i64>; 8]> {
-        let captured = |capture: &CapturedValue| match capture {
-            CapturedValue::Scalar(value) => integer(*value),
-            _ => None,
-        };
-        self.captures.list.iter().map(captured).collect()
     }
 
     /// Whether an argument is a whole array of several regions.

@@ -23,6 +23,7 @@ pub(crate) use winner::Winner;
 use winner::{HEAD, Lines};
 
 use super::cache::Hints;
+use super::check::integers;
 use super::device::{Commands, DeviceArg, DeviceLaunch, Extent, Held, Wish};
 use super::prepare::Prepared;
 use crate::acc::device::{Claim, DeviceCore};
@@ -149,7 +150,7 @@ fn trial_key(launch: &DeviceLaunch<'_>, device: &DeviceCore, (extent, cells, man
     let plainest = Wish { block: Some([64, 1, 1]), march: Some(1), cache };
     let facts = device.backend().facts();
     let plain = launch.plan_for(&plainest, facts, device.math(), (extent, cells), many);
-    let captures = launch.integers();
+    let captures = integers(launch.captures);
     let trips = walks.map(|walk| walk.trips(&prepared.analysis, &captures).map_or(0, bucket)).collect();
     let extent = extent.iter().map(|n| bucket(*n)).collect();
     TrialKey {

@@ -1,0 +1,260 @@
+//! Values that are no sums: entries of arrays, quotients, remainders, lower and upper bounds of forms.
+
+use super::eval::constant_of;
+use super::range::Known;
+use super::symbolic::{Affine, Val};
+use super::walk::Walker;
+use super::{Analysis, ArrayAccess, Fit, IndexForm, Interval, NormalForm, Precalculability, Symbol, Why};
+use crate::element::ScalarType;
+use crate::ir::{BinaryOp, ExprId, Method};
+
+/// What [`Symbol::Choice`] stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// Some number.
+    Within(Interval),
+    /// Some entry of a captured array of integers, by the number of the capture.
+    Entry(u32),
+    /// What an operation gives for the exact values of forms.
+    Of(Op, NormalForm),
+    /// The lesser of two, or the greater.
+    Least(NormalForm, NormalForm),
+    /// The greater of two.
+    Greatest(NormalForm, NormalForm),
+}
+
+/// An operation with a number above 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// The quotient, rounded towards 0.
+    Div(i64),
+    /// What that leaves, with the sign of the dividend.
+    Rem(i64),
+    /// The quotient, rounded down.
+    Floor(i64),
+    /// What that leaves, from 0 on.
+    Modulo(i64),
+    /// The bits that the number has too.
+    Mask(i64),
+}
+
+/// Forms with more symbols than this, those of the choices in them included, are given up.
+const MAX_WEIGHT: usize = 64;
+
+impl Interval {
+    /// One number.
+    pub const fn point(value: i64) -> Interval {
+        Interval { lo: value, hi: value }
+    }
+
+    /// The number, if there is one alone.
+    pub fn as_point(self) -> Option<i64> {
+        (self.lo == self.hi).then_some(self.lo)
+    }
+
+    /// The smallest interval around these numbers.
+    pub fn around(values: impl Iterator<Item = i64>) -> Option<Interval> {
+        values.map(Interval::point).reduce(|a, b| Interval { lo: a.lo.min(b.lo), hi: a.hi.max(b.hi) })
+    }
+}
+
+impl Op {
+    /// What it gives for the numbers of an interval that is not empty.
+    fn values(self, of: Interval) -> Interval {
+        let Interval { lo, hi } = of;
+        // What is not constant along the interval has every residue, or nearly.
+        match self {
+            Op::Div(by) => Interval { lo: lo / by, hi: hi / by },
+            Op::Floor(by) => Interval { lo: lo.div_euclid(by), hi: hi.div_euclid(by) },
+            Op::Modulo(by) if lo.div_euclid(by) == hi.div_euclid(by) => {
+                Interval { lo: lo.rem_euclid(by), hi: hi.rem_euclid(by) }
+            }
+            Op::Modulo(by) => Interval { lo: 0, hi: by - 1 },
+            // On either side of 0 the quotient is the same only where the sign is.
+            Op::Rem(by) if lo / by == hi / by && (lo >= 0 || hi <= 0) => Interval { lo: lo % by, hi: hi % by },
+            Op::Rem(by) => Interval { lo: (1 - by).max(lo.min(0)), hi: (by - 1).min(hi.max(0)) },
+            Op::Mask(bits) if lo >= 0 => Interval { lo: 0, hi: bits.min(hi) },
+            Op::Mask(bits) => Interval { lo: 0, hi: bits },
+        }
+    }
+
+    fn text(self, of: &str) -> String {
+        match self {
+            Op::Div(by) => format!("({of}) / {by}"),
+            Op::Rem(by) => format!("({of}) % {by}"),
+            Op::Floor(by) => format!("floor(({of}) / {by})"),
+            Op::Modulo(by) => format!("({of}) mod {by}"),
+            Op::Mask(bits) => format!("(({of}) & {bits})"),
+        }
+    }
+}
+
+impl Choice {
+    fn forms(&self) -> impl Iterator<Item = &NormalForm> {
+        let (first, second) = match self {
+            Choice::Within(_) | Choice::Entry(_) => (None, None),
+            Choice::Of(_, form) => (Some(form), None),
+            Choice::Least(a, b) | Choice::Greatest(a, b) => (Some(a), Some(b)),
+        };
+        first.into_iter().chain(second)
+    }
+
+    /// Its values; `None` if they are not known.
+    pub(super) fn values(&self, known: &Known<'_>) -> Option<Interval> {
+        let both = |a: &NormalForm, b: &NormalForm| Some((known.form(a)?, known.form(b)?));
+        match self {
+            Choice::Within(values) => Some(*values),
+            Choice::Entry(capture) => known.captures.get(*capture as usize).copied().flatten(),
+            Choice::Of(op, form) => known.form(form).filter(|of| !of.is_empty()).map(|of| op.values(of)),
+            Choice::Least(a, b) => both(a, b).map(|(a, b)| Interval { lo: a.lo.min(b.lo), hi: a.hi.min(b.hi) }),
+            Choice::Greatest(a, b) => both(a, b).map(|(a, b)| Interval { lo: a.lo.max(b.lo), hi: a.hi.max(b.hi) }),
+        }
+    }
+}
+
+impl Analysis {
+    /// Whether the index of an access moves with the cell as sums do: by as much from each cell to the next.
+    pub fn moves_evenly(&self, access: &ArrayAccess) -> bool {
+        let loops = access.loops.iter().filter_map(|n| self.loops.get(*n as usize));
+        let forms = access.index.iter().chain(loops.flat_map(|info| [&info.lo, &info.last]));
+        forms.filter_map(affine).flat_map(|form| &form.terms).all(|&(symbol, _)| match symbol {
+            Symbol::Choice(_) => !self.depends_on_cell(symbol),
+            _ => true,
+        })
+    }
+
+    fn depends_on_cell(&self, symbol: Symbol) -> bool {
+        let any = |form: &NormalForm| form.terms.iter().any(|(symbol, _)| self.depends_on_cell(*symbol));
+        match symbol {
+            Symbol::At(_) | Symbol::Thread(..) => true,
+            Symbol::Capture(_) => false,
+            Symbol::Loop(n) => {
+                let ends = self.loops.get(n as usize).map(|info| [&info.lo, &info.last]);
+                ends.is_none_or(|ends| ends.into_iter().any(|end| affine(end).is_none_or(any)))
+            }
+            Symbol::Choice(n) => self.choices.get(n as usize).is_none_or(|choice| choice.forms().any(any)),
+        }
+    }
+
+    /// A choice as text.
+    pub(super) fn choice_text(
+        &self,
+        n: u32,
+        text: impl Fn(&NormalForm) -> String,
+        name: impl Fn(u32) -> String,
+    ) -> String {
+        match self.choices.get(n as usize) {
+            Some(Choice::Within(values)) => format!("({}..={})", values.lo, values.hi),
+            Some(Choice::Entry(capture)) => format!("{}[..]", name(*capture)),
+            Some(Choice::Of(op, form)) => op.text(&text(form)),
+            Some(Choice::Least(a, b)) => format!("min({}, {})", text(a), text(b)),
+            Some(Choice::Greatest(a, b)) => format!("max({}, {})", text(a), text(b)),
+            None => format!("choice{n}"),
+        }
+    }
+}
+
+impl Walker<'_> {
+    /// A symbol for what is chosen.
+    pub fn choice(&mut self, choice: Choice) -> NormalForm {
+        let n = self.out.choices.len() as u32;
+        self.out.choices.push(choice);
+        NormalForm::symbol(Symbol::Choice(n))
+    }
+
+    fn weight(&self, form: &NormalForm) -> usize {
+        let of = |symbol: &Symbol| match symbol {
+            Symbol::Choice(n) => {
+                self.out.choices.get(*n as usize).map_or(0, |choice| choice.forms().map(|form| self.weight(form)).sum())
+            }
+            _ => 0,
+        };
+        form.terms.iter().map(|(symbol, _)| 1 + of(symbol)).fold(1, usize::saturating_add)
+    }
+
+    /// A value as a form that is exactly what it is, if these conditions hold.
+    fn exact(&self, value: &Val, ty: ScalarType) -> Option<(NormalForm, Vec<Fit>)> {
+        let Val::Affine(Affine { form, fits }) = value else { return None };
+        let light = self.weight(form) <= MAX_WEIGHT;
+        let fits: Vec<Fit> = fits.iter().cloned().chain(self.require(form, ty)).collect();
+        light.then(|| (form.clone(), fits))
+    }
+
+    /// A quotient, a remainder, or what shifts to the right and masks leave, of a form and a number.
+    pub fn divided(&mut self, op: BinaryOp, a: ExprId, b: ExprId, ty: ScalarType) -> Option<Val> {
+        let (x, y) = (self.known_value(a), self.known_value(b));
+        let int = self.int_of(b)?;
+        let (x, by) = match (op, constant_of(&y), constant_of(&x)) {
+            (BinaryOp::BitAnd, None, Some(by)) => (y, by),
+            (_, Some(by), _) => (x, by),
+            _ => return None,
+        };
+        let op = match op {
+            BinaryOp::Div if int == ty && by > 0 => Op::Div(by),
+            BinaryOp::Rem if int == ty && by > 0 => Op::Rem(by),
+            BinaryOp::Shr => Op::Floor(1 << shift(by, ty)?),
+            BinaryOp::BitAnd if int == ty && by >= 0 => match by.checked_add(1) {
+                Some(next) if next.count_ones() == 1 => Op::Modulo(next),
+                _ => Op::Mask(by),
+            },
+            _ => return None,
+        };
+        self.of(op, &x, ty)
+    }
+
+    /// The same by methods, and the lesser and the greater of two.
+    pub fn method_value(&mut self, method: Method, args: &[ExprId], ty: ScalarType) -> Option<Val> {
+        let &[a, b] = args else { return None };
+        if self.int_of(a) != Some(ty) || self.int_of(b) != Some(ty) {
+            return None;
+        }
+        let (x, y) = (self.known_value(a), self.known_value(b));
+        let positive = constant_of(&y).filter(|by| *by > 0);
+        match method {
+            Method::DivEuclid => self.of(Op::Floor(positive?), &x, ty),
+            Method::RemEuclid => self.of(Op::Modulo(positive?), &x, ty),
+            Method::Min | Method::Max => {
+                let ((a, fits), (b, more)) = (self.exact(&x, ty)?, self.exact(&y, ty)?);
+                let choice = if method == Method::Min { Choice::Least(a, b) } else { Choice::Greatest(a, b) };
+                let form = self.choice(choice);
+                Affine { form, fits }.with_fits(&more).map(Val::Affine)
+            }
+            _ => None,
+        }
+    }
+
+    fn of(&mut self, op: Op, x: &Val, ty: ScalarType) -> Option<Val> {
+        let (form, fits) = self.exact(x, ty)?;
+        let form = match form.as_constant() {
+            Some(of) => NormalForm::constant(op.values(Interval::point(of)).as_point()?),
+            None => self.choice(Choice::Of(op, form)),
+        };
+        Affine { form, fits: Vec::new() }.with_fits(&fits).map(Val::Affine)
+    }
+
+    /// What the block index alone decides of a choice.
+    pub fn precalculable_choice(&self, n: u32) -> Precalculability {
+        match self.out.choices.get(n as usize) {
+            Some(Choice::Within(_)) => Precalculability::Static,
+            Some(Choice::Entry(_)) => Precalculability::QuasiStatic,
+            Some(choice) => {
+                let forms: Vec<IndexForm> = choice.forms().cloned().map(IndexForm::Affine).collect();
+                self.precalculable(&forms)
+            }
+            None => Precalculability::No(Why::Operator),
+        }
+    }
+}
+
+/// How far a shift by a number goes.
+pub(super) fn shift(by: i64, ty: ScalarType) -> Option<u32> {
+    let (width, ..) = super::symbolic::int_type(ty)?;
+    u32::try_from(by & (i64::from(width) - 1)).ok().filter(|by| *by < 62)
+}
+
+fn affine(form: &IndexForm) -> Option<&NormalForm> {
+    match form {
+        IndexForm::Affine(form) => Some(form),
+        IndexForm::Opaque(_) => None,
+    }
+}

@@ -1,0 +1,197 @@
+//! Reads at quotients, remainders, shifts, masks and bounds of the cell, and at entries of constant and captured arrays: proven, and
+//! the same values as by plain loops, on every device.
+//!
+//! The device is what `TIDA_DEVICE` names, else OpenCL if there is one; the CPU and a simulated device too.
+
+mod support;
+
+use support::{on_a_device, on_cpu, value};
+use tida::prelude::*;
+use tida::{Explanation, SimDevice};
+
+const SHAPE: [usize; 2] = [24, 130];
+/// Neighbours, itself last.
+const DOWN: [i64; 5] = [-1, 1, 0, 0, 0];
+const RIGHT: [i64; 5] = [0, 0, -2, 2, 0];
+
+fn accelerators() -> Vec<TileAcc> {
+    let sim = TileAcc::builder().simulate(SimDevice::new()).threads(2).build().unwrap();
+    [on_cpu(), sim].into_iter().chain(on_a_device(TileAcc::builder())).collect()
+}
+
+/// Nothing of it is checked as it runs.
+#[track_caller]
+fn proven(explained: tida::Result<Explanation>) {
+    let text = explained.unwrap().to_string();
+    assert!(text.contains("checks: none needed"), "{text}");
+}
+
+fn coarse(acc: &TileAcc, regions: [usize; 2]) -> TileArray<f64, 2> {
+    let mut e = TileArray::<f64, 2>::builder([12, 65]).regions(regions).build(acc).unwrap();
+    e.fill(|[j, i]| value(3, [j, i, 0])).unwrap();
+    e
+}
+
+#[test]
+fn fine_cells_read_coarse_ones() {
+    for acc in accelerators() {
+        for regions in [[1, 1], [3, 2]] {
+            let e = coarse(&acc, regions);
+            let mut u = TileArray::<f64, 2>::builder(SHAPE).regions(regions).build(&acc).unwrap();
+            u.fill_value(f64::NAN).unwrap();
+            macro_rules! prolong {
+                () => {
+                    kernel!(|u, e, at| {
+                        let (j, i) = (at[0] / 2, at[1] >> 1);
+                        let next = [(j + at[0] % 2).min(11), (i + (at[1] & 1)).min(64)];
+                        let before = [((at[0] - 1).div_euclid(2)).max(0), at[1].rem_euclid(65)];
+                        u[at] = 0.5 * e[[j, i]] + 0.25 * e[next] + 0.25 * e[before];
+                    })
+                };
+            }
+            proven(tida::explain((&mut u, all(&e)), prolong!()));
+            for tile in TileIter::new(&u).tile_size([5, 64]) {
+                compute(&tile, (&mut u, all(&e)), prolong!()).unwrap();
+            }
+            let (got, e) = (u.to_ndarray().unwrap(), e.to_ndarray().unwrap());
+            for ((j, i), got) in got.indexed_iter() {
+                let next = [(j / 2 + j % 2).min(11), (i / 2 + i % 2).min(64)];
+                let before = [j.saturating_sub(1) / 2, i % 65];
+                let want = 0.5 * e[[j / 2, i / 2]] + 0.25 * e[next] + 0.25 * e[before];
+                assert_eq!(got.to_bits(), want.to_bits(), "at {j}, {i} on {acc}");
+            }
+        }
+    }
+}
+
+/// Ghosts of grown tiles have coordinates below 0.
+#[test]
+fn ghosts_are_divided_as_they_are_counted() {
+    for acc in accelerators() {
+        let mut u =
+            TileArray::<i64, 1>::builder([256]).regions([4]).ghost(3).boundary(Boundary::Fixed(7)).build(&acc).unwrap();
+        u.fill_ghosts().unwrap();
+        let w: Vec<i64> = (0..200).map(|n| n * n).collect();
+        for tile in TileIter::new(&u).grown(3) {
+            compute(
+                &tile,
+                (&mut u, table(&w)),
+                kernel!(|u, w, at| {
+                    let rounded = w[(at[0] / 2 + 4) as usize] - 1000 * w[(at[0] % 4 + 5) as usize];
+                    u[at] = rounded + w[((at[0] >> 1) + 9) as usize] * w[(at[0] & 3) as usize];
+                }),
+            )
+            .unwrap();
+        }
+        acc.sync().unwrap();
+        for r in 0..4 {
+            let got = u.with_grown_region(r, |view| view.iter().copied().collect::<Vec<i64>>()).unwrap();
+            let first = u.grown_box(r).unwrap().lo[0];
+            for (n, got) in got.into_iter().enumerate() {
+                let at = first + n as i64;
+                let of = |n: i64| w[usize::try_from(n).unwrap()];
+                let want = of(at / 2 + 4) - 1000 * of(at % 4 + 5) + of((at >> 1) + 9) * of(at & 3);
+                assert_eq!(got, want, "at {at} on {acc}");
+            }
+        }
+    }
+}
+
+/// What constants and captured arrays say of neighbours.
+fn stepped(acc: &TileAcc, steps: usize) -> tida::Result<(Vec<f64>, u64)> {
+    let shape = [96, 256];
+    let mut u = TileArray::<f64, 2>::builder(shape).ghost(2).boundary(Boundary::Periodic).build(acc)?;
+    u.fill(|[j, i]| value(5, [j, i, 0]))?;
+    let mut next = u.like()?;
+    let weight = [0.125, 0.125, 0.125, 0.125, 0.5];
+    let twice = [2i64, -2];
+    macro_rules! sweep {
+        () => {
+            kernel!(|next, u, at| {
+                let mut sum = 0.0;
+                for k in 0..5 {
+                    sum += weight[k] * u[at + [DOWN[k], RIGHT[k]]];
+                }
+                for k in 0..2 {
+                    sum += 0.25 * (u[at + [twice[k], 0]] - u[at - [twice[k], 0]]);
+                }
+                next[at] = sum;
+            })
+        };
+    }
+    proven(tida::explain((&mut next, &u), sweep!()));
+    for _ in 0..steps {
+        u.fill_ghosts()?;
+        for tile in TileIter::new(&u).tile_size([16, 256]) {
+            compute(&tile, (&mut next, &u), sweep!())?;
+        }
+        std::mem::swap(&mut u, &mut next);
+    }
+    let values = u.to_ndarray()?.into_raw_vec_and_offset().0;
+    Ok((values, acc.stats().evictions))
+}
+
+#[test]
+fn offsets_out_of_tables_are_proven() {
+    let (want, _) = stepped(&on_cpu(), 4).unwrap();
+    let mut plain: Vec<f64> = (0..96 * 256).map(|n| value(5, [n / 256, n % 256, 0])).collect();
+    for _ in 0..4 {
+        let at = |j: i64, i: i64| plain[(j.rem_euclid(96) * 256 + i.rem_euclid(256)) as usize];
+        plain = (0..96 * 256)
+            .map(|n| {
+                let (j, i) = (n / 256, n % 256);
+                let mut sum = 0.0;
+                for (k, weight) in [0.125, 0.125, 0.125, 0.125, 0.5].into_iter().enumerate() {
+                    sum += weight * at(j + DOWN[k], i + RIGHT[k]);
+                }
+                for k in [2, -2] {
+                    sum += 0.25 * (at(j + k, i) - at(j - k, i));
+                }
+                sum
+            })
+            .collect();
+    }
+    assert_eq!(want, plain);
+    for acc in accelerators() {
+        assert_eq!(stepped(&acc, 4).unwrap().0, want, "{acc}");
+    }
+}
+
+/// One region that does not fit streams by planes: what reads at such offsets moves evenly with the cell.
+#[test]
+fn offsets_out_of_tables_stream() {
+    let (want, _) = stepped(&on_cpu(), 3).unwrap();
+    let limited = |builder: tida::acc::TileAccBuilder| builder.memory_limit(150_000);
+    let sim = limited(TileAcc::builder().simulate(SimDevice::new()).threads(2)).build().unwrap();
+    for acc in [sim].into_iter().chain(on_a_device(limited(TileAcc::builder()))) {
+        assert_eq!(stepped(&acc, 3).unwrap().0, want, "{acc}");
+    }
+}
+
+/// What moves unevenly streams by regions, or is told.
+#[test]
+fn what_moves_unevenly_does_not_stream_by_planes() {
+    let run = |acc: &TileAcc, steps: usize| -> tida::Result<Vec<f64>> {
+        let mut u = TileArray::<f64, 2>::builder([64, 256]).regions([8, 1]).build(acc)?;
+        u.fill(|[j, i]| value(9, [j, i, 0]))?;
+        let mut next = u.like()?;
+        for _ in 0..steps {
+            for tile in TileIter::new(&u) {
+                compute(
+                    &tile,
+                    (&mut next, &u),
+                    kernel!(|next, u, at| next[at] = u[[at[0] / 8 * 8 + (at[0] + 3) % 8, at[1]]]),
+                )?;
+            }
+            std::mem::swap(&mut u, &mut next);
+        }
+        Ok(u.to_ndarray()?.into_raw_vec_and_offset().0)
+    };
+    let want = run(&on_cpu(), 3).unwrap();
+    assert_eq!(want[0], value(9, [1, 0, 0]));
+    let limited = |builder: tida::acc::TileAccBuilder| builder.memory_limit(120_000);
+    let sim = limited(TileAcc::builder().simulate(SimDevice::new()).threads(2)).build().unwrap();
+    for acc in [sim].into_iter().chain(on_a_device(limited(TileAcc::builder()))) {
+        assert_eq!(run(&acc, 3).unwrap(), want, "{acc}");
+    }
+}
