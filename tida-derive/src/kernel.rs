@@ -54,7 +54,7 @@ fn expand(library: Library, input: TokenStream, of_groups: bool) -> TokenStream 
         group: body.groups.take().map(Groups::tree),
     };
     let held: Vec<Ident> = (0..captures.len()).map(|n| format_ident!("__tida_c{n}", span = own())).collect();
-    let (run, ask) = native_form(&body, &captures, &held, (at, args), native.native, of_groups);
+    let ([proven, checked], ask) = native_form(&body, &captures, &held, (at, args), native.native, of_groups);
     let taken = captures.iter().map(|Named { path, .. }| {
         let (at, capture) = (own_at(path.span()), body.library.private("capture", path.span()));
         // One expression, of the user's tokens alone, for errors to point at.
@@ -77,13 +77,13 @@ fn expand(library: Library, input: TokenStream, of_groups: bool) -> TokenStream 
                 // SAFETY: as for the bodies.
                 unsafe { #give(__tida_answer, __tida_marker, __tida_kernel, &[#(&#held),*]) }
             }
-            #ask::Proven(__tida_run) => #run,
-            #ask::Checked(__tida_run) => #run,
+            #ask::Proven(__tida_run) => #proven,
+            #ask::Checked(__tida_run) => #checked,
         }
     }}
 }
 
-/// Rust that runs the body, and the type of what is asked.
+/// Rust that runs the body, proven and checked, and the type of what is asked.
 fn native_form(
     body: &Body,
     captures: &[Named],
@@ -91,12 +91,16 @@ fn native_form(
     (at, args): (&TokenStream, &[TokenStream]),
     native: TokenStream,
     of_groups: bool,
-) -> (TokenStream, TokenStream) {
+) -> ([TokenStream; 2], TokenStream) {
     let value: Vec<Ident> = (0..captures.len()).map(capture_value).collect();
-    let given = captures.iter().zip(held).map(|(Named { path, .. }, held)| {
-        let (at, value) = (own_at(path.span()), body.library.private("value", path.span()));
-        quote_spanned!(at=> #value(&#held))
-    });
+    let given: Vec<TokenStream> = captures
+        .iter()
+        .zip(held)
+        .map(|(Named { path, .. }, held)| {
+            let (at, value) = (own_at(path.span()), body.library.private("value", path.span()));
+            quote_spanned!(at=> #value(&#held))
+        })
+        .collect();
     let private = |name: &str| body.library.private(name, own());
     let (ask, take, each, native) = match of_groups {
         false => (private("Ask"), private("body"), private("each"), native),
@@ -112,14 +116,19 @@ fn native_form(
     };
     let (numbers, types) = body.number_types();
     // What the body is made of stands in no `unsafe` block.
-    let run = quote_spanned! {own()=> {
-        #(let #value = #given;)*
-        #numbers
-        let __tida_body = #take(__tida_run, |(#(#args,)*), #at| #native);
-        // SAFETY: both forms come from one walk over one body, and so do the captures and the numbers.
-        unsafe { #each(__tida_body, __tida_marker, &[#(&#held),*], &[#types]) }
-    }};
-    (run, ask)
+    let run = |inline: Option<TokenStream>| {
+        quote_spanned! {own()=> {
+            #(let #value = #given;)*
+            #numbers
+            let __tida_body = #take(__tida_run, #inline |(#(#args,)*), #at| #native);
+            // SAFETY: both forms come from one walk over one body, and so do the captures and the numbers.
+            unsafe { #each(__tida_body, __tida_marker, &[#(&#held),*], &[#types]) }
+        }}
+    };
+    // A body that is a function of its own is compiled for one cell, without the machine's vectors. That costs most where it is
+    // long. Where reads are checked it would only cost time to build.
+    let inline = (!of_groups).then(|| quote_spanned!(own()=> #[inline(always)]));
+    ([run(inline), run(None)], ask)
 }
 
 /// The name of a captured value where the body runs.

@@ -506,7 +506,8 @@ impl<const D: usize> Launching<'_, D> {
             .map(|(more, ghost)| ghost[0].max(ghost[1]) + more)
             .max()
             .unwrap_or(0);
-        let advice = match far.is_none_or(|n| is_around(&accesses[n])) {
+        let around = |access: &ArrayAccess| is_around(access) && self.prepared.analysis.moves_evenly(access);
+        let advice = match far.is_none_or(|n| around(&accesses[n])) {
             true => {
                 format!("build `{name}` with `.ghost({needed})` or wider, or keep the tiles away with `.within(..)`")
             }
