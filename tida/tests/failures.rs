@@ -251,7 +251,7 @@ fn a_failure_is_told_though_ghosts_are_filled_next() {
             TileArray::<f64, 2>::builder([8, 130]).regions([2, 1]).ghost(1).boundary(Boundary::Periodic).build(&acc)?;
         u.fill_value(1.0)?;
         let mut v = u.like()?;
-        for (n, tile) in u.tiles().into_iter().enumerate() {
+        for (n, tile) in u.tiles().enumerate() {
             match n {
                 0 => compute(&tile, (&mut v, &u), kernel!(|v, u, at| v[at] = u[at]))?,
                 _ => compute(&tile, (&mut v, &u), kernel!(|v, u, at| v[at] = 2.0 * u[at]))?,
