@@ -16,6 +16,8 @@ const FOUND: &[(Fault, &str, &str)] = &[
     (Fault::Torn, "all_are_waited_for", "deadlock"),
     (Fault::Torn, "a_chain_starts_once", "the chain was given 0 times"),
     (Fault::EarlyValue, "a_node_is_waited_for", "Causality violation"),
+    (Fault::EarlyValue, "lanes_follow_each_other", "Causality violation"),
+    (Fault::Torn, "lanes_follow_each_other", "Causality violation"),
     (Fault::NoPassing, "a_node_is_waited_for", "deadlock"),
     (Fault::NoPassing, "all_are_waited_for", "deadlock"),
     (Fault::NoPassing, "room_is_waited_for", "deadlock"),

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use loom::cell::UnsafeCell;
 use loom::thread;
 
+use super::chain::lanes::Lanes;
 use super::chain::{Chain, Gate, Ready};
 use super::node::{Launched, Need, Node, Work};
 pub use super::sync::Fault;
@@ -39,6 +40,7 @@ pub const MODELS: &[(&str, fn())] = &[
     ("all_are_waited_for", all_are_waited_for),
     ("room_is_waited_for", room_is_waited_for),
     ("a_chain_starts_once", a_chain_starts_once),
+    ("lanes_follow_each_other", lanes_follow_each_other),
 ];
 
 /// Checks a model, as the library is or with a fault; gives what loom says if it fails.
@@ -239,4 +241,25 @@ fn a_chain_starts_once() {
     }
     assert_eq!(given.len(), 1, "the chain was given {} times", given.len());
     assert_eq!(given[0].failed.len(), 1, "a failure was lost");
+}
+
+/// Two threads go along three lanes of two steps. Each step reads what the lane before wrote in it, and nobody else writes there.
+fn lanes_follow_each_other() {
+    let lanes = Arc::new(Lanes::new(3));
+    let data: Arc<[[Arc<Data>; 2]; 3]> = Arc::new([(); 3].map(|()| [Data::new(), Data::new()]));
+    let work = {
+        let (lanes, data) = (lanes.clone(), data.clone());
+        move || {
+            lanes.work(2, |lane, step| {
+                data[lane][step].write();
+                if let Some(before) = lane.checked_sub(1) {
+                    assert_eq!(data[before][step].read(), 1);
+                }
+            });
+        }
+    };
+    let other = thread::spawn(work.clone());
+    work();
+    other.join().unwrap_or_else(|_| panic!("a thread failed"));
+    assert!(data.iter().flatten().all(|data| data.read() == 1), "a step was not taken once");
 }

@@ -28,6 +28,14 @@ pub(super) fn pass(mutex: &Mutex<()>) {
     drop(lock(mutex));
 }
 
+/// Lets another thread go on, which is at work, after so many looks at what it does.
+pub(super) fn pause(tries: u32) {
+    #[cfg(tida_loom)]
+    return loom::thread::yield_now();
+    #[cfg(not(tida_loom))]
+    if tries < 256 { std::hint::spin_loop() } else { std::thread::yield_now() }
+}
+
 /// What loom has none of, or has otherwise; and faults, which a model has to find.
 #[cfg(tida_loom)]
 mod checked {
@@ -46,7 +54,7 @@ mod checked {
         Relaxed,
         /// Counting up and down is a load and a store.
         Torn,
-        /// The value of a `OnceLock` may be seen before what was done before it was set.
+        /// What was stored, or the value of a `OnceLock`, may be seen before what was done before.
         EarlyValue,
         /// Who is about to sleep is not waited for.
         NoPassing,
@@ -114,6 +122,10 @@ mod checked {
         }
     }
 
+    fn released(order: Ordering) -> Ordering {
+        if has(Fault::EarlyValue) { Ordering::Relaxed } else { order }
+    }
+
     #[derive(Debug)]
     pub(crate) struct AtomicUsize(atomic::AtomicUsize);
 
@@ -126,6 +138,10 @@ mod checked {
             fence_for(order);
             let acquires = matches!(order, Ordering::SeqCst);
             self.0.load(if acquires { Ordering::Acquire } else { order })
+        }
+
+        pub fn store(&self, value: usize, order: Ordering) {
+            self.0.store(value, released(order));
         }
 
         pub fn fetch_add(&self, value: usize, order: Ordering) -> usize {
@@ -171,8 +187,7 @@ mod checked {
 
         pub fn set(&self, value: T) -> Result<(), T> {
             self.value.set(value)?;
-            let order = if has(Fault::EarlyValue) { Ordering::Relaxed } else { Ordering::Release };
-            self.there.store(true, order);
+            self.there.store(true, released(Ordering::Release));
             Ok(())
         }
     }

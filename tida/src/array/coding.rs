@@ -376,9 +376,10 @@ fn stored(element: &ElementType, types: &[ScalarType]) -> ElementType {
                 None => ElementType::Scalar(*scalar),
             },
             ElementType::Array { element: of, len } => {
-                let mut made = **of;
+                let (all, mut first) = (*types, *types);
+                let made = with(of, &mut first);
                 // All entries have the same formats.
-                (0..*len).for_each(|_| made = with(of, types));
+                *types = all.get(element.components()..).unwrap_or_default();
                 ElementType::Array { element: Box::leak(Box::new(made)), len: *len }
             }
             ElementType::Struct { name, fields } => {

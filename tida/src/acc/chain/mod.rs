@@ -14,6 +14,7 @@
 
 mod arrive;
 mod form;
+pub(super) mod lanes;
 mod link;
 mod operations;
 mod packed;

@@ -10,11 +10,12 @@
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use smallvec::smallvec;
 
+use super::lanes::Lanes;
 use super::run::failure;
 use super::schedule::{Access, Op, Reach, Skew, Write, steps};
 use super::{Chain, LinkWork, Ready, Use};
@@ -150,11 +151,6 @@ struct Pass {
     lane: Option<(i64, i64)>,
 }
 
-/// How far a lane has come: a line of the cache for each.
-#[repr(align(128))]
-#[derive(Default)]
-struct Progress(AtomicUsize);
-
 impl<'a> Wave<'a> {
     fn new(chain: &'a Chain, results: &[Result<(), Error>]) -> Wave<'a> {
         let (mut tasks, mut along) = (Vec::new(), [Vec::new(), Vec::new()]);
@@ -264,27 +260,14 @@ impl<'a> Wave<'a> {
         let Some((rows, thick)) = pass.lane else { return pass.ops.clone().for_each(|number| self.whole(number)) };
         let planes = steps(&self.along[0][pass.ops.clone()], arrays, thick);
         let lanes = steps(&self.along[1][pass.ops.clone()], arrays, rows);
-        let progress: Vec<Progress> = lanes.iter().map(|_| Progress::default()).collect();
-        let next = AtomicUsize::new(0);
-        let work = || {
-            // Lanes are taken in order, so the one before is done or in the hands of a thread that waits for none after.
-            // Nothing in here may wait for the pool.
-            while let number = next.fetch_add(1, Ordering::Relaxed)
-                && let Some(lane) = lanes.get(number)
-            {
-                for (step, planes) in planes.iter().enumerate() {
-                    if let Some(before) = number.checked_sub(1) {
-                        wait_until(|| progress[before].0.load(Ordering::Acquire) > step);
-                    }
-                    for (op, (planes, rows)) in pass.ops.clone().zip(planes.iter().zip(lane)) {
-                        self.part(op, planes, rows);
-                    }
-                    progress[number].0.store(step + 1, Ordering::Release);
-                }
+        let part = |lane: usize, step: usize| {
+            for (op, (planes, rows)) in pass.ops.clone().zip(planes[step].iter().zip(&lanes[lane])) {
+                self.part(op, planes, rows);
             }
         };
+        let side_by_side = Lanes::new(lanes.len());
         let threads = rayon::current_num_threads().min(lanes.len());
-        rayon::scope(|scope| (0..threads).for_each(|_| scope.spawn(|_| work())));
+        rayon::scope(|scope| (0..threads).for_each(|_| scope.spawn(|_| side_by_side.work(planes.len(), part))));
     }
 
     /// Runs an operation alone.
@@ -349,15 +332,6 @@ impl<'a> Wave<'a> {
                 None => failed.push((task.link, error)),
             }
         }
-    }
-}
-
-/// Waits for another thread, which is at work.
-fn wait_until(done: impl Fn() -> bool) {
-    let mut tries = 0u32;
-    while !done() {
-        tries += 1;
-        if tries < 256 { std::hint::spin_loop() } else { std::thread::yield_now() }
     }
 }
 
