@@ -27,12 +27,14 @@ const STEPS: &[Step] = &[
 ];
 
 /// Tests of tida whose kernels run on the device that `TIDA_DEVICE` names, with the same bits on each.
-const ON_ANY_DEVICE: [&str; 14] = [
+const ON_ANY_DEVICE: [&str; 16] = [
     "array",
     "array_files",
     "compute_errors",
     "corpus",
     "device",
+    "failures",
+    "first_fault",
     "ghosts",
     "hybrid",
     "out_of_core",
