@@ -196,13 +196,18 @@ fn with_tests(command: &mut Command, names: &[&str]) {
     }
 }
 
+/// For programs that take longer to be compiled than to run.
+fn quickly_built(command: &mut Command) -> &mut Command {
+    command.env("CARGO_PROFILE_DEV_OPT_LEVEL", "0")
+}
+
 /// Models of the scheduler, with every order of their threads, and faults that they have to find.
 fn loom() -> Result<Done> {
     let host = host()?;
-    let mut models = apart(command("cargo test --quiet -p tida --test models --target"), STABLE, "--cfg tida_loom");
-    // Compiling takes most of the time. As AddressSanitizer has it set, macros are built once for both.
-    models.env("CARGO_PROFILE_DEV_OPT_LEVEL", "0").env("CARGO_PROFILE_DEV_DEBUG", "0").env("RUSTC_BOOTSTRAP", "1");
-    run(models.arg(host))?;
+    let mut models = apart(command("cargo test --quiet -p tida --test models"), STABLE, "--cfg tida_loom");
+    // As it is for AddressSanitizer: so macros are built once for both.
+    models.args(["--target", &host]).env("RUSTC_BOOTSTRAP", "1");
+    run(quickly_built(&mut models))?;
     Ok(Done::Ran)
 }
 
@@ -219,8 +224,10 @@ fn address(sample: bool) -> Result<Done> {
         tests
     };
     if sample {
-        run(&mut tests("-p tida --test schedule"))?;
-        run(tests("-p tida --test schedule").env("TIDA_DEVICE", "sim"))?;
+        for device in ["cpu", "sim"] {
+            let mut tests = tests("-p tida --test schedule --test interpreted");
+            run(quickly_built(&mut tests).env("TIDA_DEVICE", device))?;
+        }
         return Ok(Done::Ran);
     }
     all(TESTS, tests)
