@@ -220,7 +220,9 @@ fn address(sample: bool) -> Result<Done> {
         let mut tests = apart(command("cargo test --quiet"), STABLE, "-Zsanitizer=address");
         tests.args(["--target", &host]).args(packages.split_whitespace()).env("RUSTC_BOOTSTRAP", "1");
         let leaks = format!("suppressions={}:print_suppressions=0", suppressions("lsan").display());
-        tests.env("ASAN_OPTIONS", "detect_leaks=1:detect_stack_use_after_return=1").env("LSAN_OPTIONS", leaks);
+        tests
+            .env("ASAN_OPTIONS", "detect_leaks=1:detect_stack_use_after_return=1:allocator_may_return_null=1")
+            .env("LSAN_OPTIONS", leaks);
         tests
     };
     if sample {
@@ -312,7 +314,8 @@ fn thread() -> Result<Done> {
         let mut tests = apart(command(toolchain.cargo), "thread", &toolchain.flags);
         tests.args(["test", "--quiet", "-Zbuild-std", "--target", &host]).args(packages.split_whitespace());
         tests.envs(toolchain.variables.iter().map(|(name, value)| (name, value)));
-        let options = format!("suppressions={}:print_suppressions=0", suppressions("tsan").display());
+        let options =
+            format!("allocator_may_return_null=1:suppressions={}:print_suppressions=0", suppressions("tsan").display());
         tests.env("TSAN_OPTIONS", options);
         tests
     })
