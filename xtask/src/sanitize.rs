@@ -100,14 +100,9 @@ const TESTS_OF_THREADS: &[&str] = &[
     "timeline",
 ];
 
-/// Unit tests that Miri runs, by the start of their names: rows, blocks of memory, and what the recorder keeps of boxes.
-const UNITS_OF_MIRI: [&str; 5] = [
-    "array::row::",
-    "array::storage::tests::blocks",
-    "array::storage::tests::successive",
-    "acc::boxes::",
-    "acc::sweep::",
-];
+/// Unit tests that Miri runs, by the start of their names: blocks of memory, and what the recorder keeps of boxes.
+const UNITS_OF_MIRI: [&str; 5] =
+    ["array::storage::tests::blocks", "array::storage::tests::successive", "acc::boxes::", "acc::sweep::"];
 
 /// Deep kernels are tested up to what fits a thread's stack. Sanitizers make frames larger.
 const STACK: &str = "67108864";
