@@ -97,17 +97,21 @@ fn recorded_work_gives_what_plain_loops_give() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "Miri takes an hour for it")]
+fn a_device_gives_the_same_bits() {
+    assert_eq!(program(&acc(true)), program(&acc(false)));
+}
+
+/// To the device, and back to the host in between, region by region.
+#[test]
 fn regions_that_move_keep_their_values() {
-    let acc = acc(true);
-    assert_eq!(program(&acc), program(&self::acc(false)));
-    // To the device, and back to the host in between, region by region.
-    let mut u = numbered(&acc, 5);
-    for step in 0..3 {
+    let mut u = numbered(&acc(true), 5);
+    for region in [0, 2] {
         for tile in TileIter::new(&u) {
             compute(&tile, &mut u, kernel!(|u, at| u[at] = 2.0 * u[at])).unwrap();
         }
-        u.with_region_mut(step % 3, |mut view| view += 1.0).unwrap();
+        u.with_region_mut(region, |mut view| view += 1.0).unwrap();
     }
-    let expected = |j: usize, i: usize| 8.0 * (j * 5 + i) as f64 + [4.0, 2.0, 1.0][j / 2];
+    let expected = |j: usize, i: usize| 4.0 * (j * 5 + i) as f64 + [2.0, 0.0, 1.0][j / 2];
     assert_eq!(u.to_ndarray().unwrap(), Array2::from_shape_fn((6, 5), |(j, i)| expected(j, i)));
 }

@@ -12,7 +12,7 @@ use std::time::Instant;
 use clap::ValueEnum;
 
 use crate::Result;
-use crate::shell::{command, read, root, run, target, works};
+use crate::shell::{command, fails, read, root, run, target, works};
 use crate::steps::ON_SIM;
 
 /// What it runs.
@@ -100,14 +100,9 @@ const TESTS_OF_THREADS: &[&str] = &[
     "timeline",
 ];
 
-/// Unit tests that Miri runs, by the start of their names: rows, blocks of memory, and what the recorder keeps of boxes.
-const UNITS_OF_MIRI: [&str; 5] = [
-    "array::row::",
-    "array::storage::tests::blocks",
-    "array::storage::tests::successive",
-    "acc::boxes::",
-    "acc::sweep::",
-];
+/// Unit tests that Miri runs, by the start of their names: blocks of memory, and what the recorder keeps of boxes.
+const UNITS_OF_MIRI: [&str; 4] =
+    ["array::storage::tests::blocks", "array::storage::tests::successive", "acc::boxes::", "acc::sweep::"];
 
 /// Deep kernels are tested up to what fits a thread's stack. Sanitizers make frames larger.
 const STACK: &str = "67108864";
@@ -220,17 +215,33 @@ fn address(sample: bool) -> Result<Done> {
         let mut tests = apart(command("cargo test --quiet"), STABLE, "-Zsanitizer=address");
         tests.args(["--target", &host]).args(packages.split_whitespace()).env("RUSTC_BOOTSTRAP", "1");
         let leaks = format!("suppressions={}:print_suppressions=0", suppressions("lsan").display());
-        tests.env("ASAN_OPTIONS", "detect_leaks=1:detect_stack_use_after_return=1").env("LSAN_OPTIONS", leaks);
+        tests
+            .env("ASAN_OPTIONS", "detect_leaks=1:detect_stack_use_after_return=1:allocator_may_return_null=1")
+            .env("LSAN_OPTIONS", leaks);
         tests
     };
     if sample {
+        finds(quickly_built(&mut tests("-p tida")), PLANTED[0])?;
         for device in ["cpu", "sim"] {
             let mut tests = tests("-p tida --test schedule --test interpreted");
             run(quickly_built(&mut tests).env("TIDA_DEVICE", device))?;
         }
         return Ok(Done::Ran);
     }
+    finds(&mut tests("-p tida"), PLANTED[0])?;
     all(TESTS, tests)
+}
+
+/// What is planted in `tida/tests/planted.rs`, and what is said of it.
+const PLANTED: [(&str, &str); 3] = [
+    ("memory_that_was_given_back_is_read", "AddressSanitizer: heap-use-after-free"),
+    ("two_threads_write_one_cell", "ThreadSanitizer: data race"),
+    ("memory_that_was_given_back_is_read", "Undefined Behavior"),
+];
+
+/// Sees that what is planted is found: else that nothing is found elsewhere says nothing.
+fn finds(tests: &mut Command, (planted, said): (&str, &str)) -> Result<()> {
+    fails(tests.args(["--test", "planted", "--", "--ignored", planted]), said)
 }
 
 /// The chosen tests and unit tests on the CPU, and those of the scheduler on a simulated device.
@@ -308,14 +319,17 @@ fn thread() -> Result<Done> {
         Err(why) => return Ok(Done::Skipped(why)),
     };
     println!("   with {} and its own standard library", toolchain.cargo);
-    all(TESTS_OF_THREADS, |packages| {
+    let tests = |packages: &str| {
         let mut tests = apart(command(toolchain.cargo), "thread", &toolchain.flags);
         tests.args(["test", "--quiet", "-Zbuild-std", "--target", &host]).args(packages.split_whitespace());
         tests.envs(toolchain.variables.iter().map(|(name, value)| (name, value)));
-        let options = format!("suppressions={}:print_suppressions=0", suppressions("tsan").display());
+        let options =
+            format!("allocator_may_return_null=1:suppressions={}:print_suppressions=0", suppressions("tsan").display());
         tests.env("TSAN_OPTIONS", options);
         tests
-    })
+    };
+    finds(&mut tests("-p tida"), PLANTED[1])?;
+    all(TESTS_OF_THREADS, tests)
 }
 
 /// A program of the nightly toolchain.
@@ -338,6 +352,7 @@ fn miri() -> Result<Done> {
         tests.args(packages.split_whitespace());
         tests
     };
+    finds(&mut tests(""), PLANTED[2])?;
     run(tests("--lib --").args(UNITS_OF_MIRI))?;
     run(&mut tests("--test interpreted"))?;
     Ok(Done::Ran)

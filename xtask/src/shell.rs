@@ -49,6 +49,16 @@ pub fn read(command: &mut Command) -> Result<String> {
     }
 }
 
+/// Runs a program that is to fail, and to say this.
+pub fn fails(command: &mut Command, saying: &str) -> Result<()> {
+    let output = command.output().map_err(|e| format!("tried to run {}; found: {e}", shown(command)))?;
+    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    match !output.status.success() && text.contains(saying) {
+        true => Ok(()),
+        false => Err(format!("{} ended with {} and does not say `{saying}`:\n{text}", shown(command), output.status)),
+    }
+}
+
 /// Whether a program is there and ends well; it prints nothing.
 pub fn works(command: &mut Command) -> bool {
     let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -58,4 +68,17 @@ pub fn works(command: &mut Command) -> bool {
 fn shown(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     format!("`{}`", words.map(|w| w.to_string_lossy()).collect::<Vec<_>>().join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_fails_if_it_ends_badly_and_says_so() {
+        let of_rustc = |flag: &str, said: &str| fails(command("rustc").arg(flag), said);
+        assert!(of_rustc("--no-such-flag", "no-such-flag").is_ok());
+        assert!(of_rustc("--no-such-flag", "heap-use-after-free").is_err());
+        assert!(of_rustc("--version", "rustc").is_err());
+    }
 }
