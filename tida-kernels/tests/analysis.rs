@@ -184,7 +184,7 @@ fn quotients_and_bounds_have_ranges() {
     assert_eq!(method(Method::RemEuclid, 2), Some((0, 1)));
     assert_eq!(method(Method::Max, 0), Some((0, 5)));
     assert_eq!(method(Method::Min, 4), Some((-3, 4)));
-    // An even one: what moves it is a loop alone.
+    // Of numbers it is a number.
     let (_, found) = reads_at(|b, _| {
         let (x, three) = (b.at(1), b.int(7));
         let two = b.int(2);

@@ -17,7 +17,7 @@ pub enum Choice {
     Entry(u32),
     /// What an operation gives for the exact values of forms.
     Of(Op, NormalForm),
-    /// The lesser of two, or the greater.
+    /// The lesser of two.
     Least(NormalForm, NormalForm),
     /// The greater of two.
     Greatest(NormalForm, NormalForm),

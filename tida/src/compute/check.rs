@@ -253,8 +253,8 @@ pub(crate) fn integers(captures: &Captures) -> SmallVec<[Option<Interval>; 8]> {
     let of = |capture: &CapturedValue| match capture {
         CapturedValue::Scalar(value) => integer(*value).map(Interval::point),
         CapturedValue::Array(of, values) if of.is_int() => {
-            let values: Option<SmallVec<[i64; 32]>> = values.iter().map(|value| integer(*value)).collect();
-            Interval::around(values?.into_iter())
+            let known = values.iter().all(|value| integer(*value).is_some());
+            Interval::around(values.iter().filter_map(|value| integer(*value))).filter(|_| known)
         }
         CapturedValue::Array(..) | CapturedValue::Deferred(_) => None,
     };
