@@ -5,11 +5,11 @@ use quote::{ToTokens, format_ident, quote_spanned};
 use syn::spanned::Spanned;
 use tida_kernels::quote::KernelTree;
 
-use crate::body::{Body, Groups, Named, group_len, text_of};
+use crate::body::{Blocks, Body, Groups, Named, block_name, group_len, out_name, text_of};
 use crate::expand::{Library, compile_errors, imports, own, own_at, static_fields};
 
 /// Most array arguments of a kernel.
-const MAX_ARGS: usize = 8;
+const MAX_ARGS: usize = 16;
 
 /// The expansion of `kernel!`.
 pub fn expand_kernel(library: Library, input: TokenStream) -> TokenStream {
@@ -45,6 +45,7 @@ fn expand(library: Library, input: TokenStream, of_groups: bool) -> TokenStream 
     if !body.errors.is_empty() {
         return with_errors(&body.library, body.errors);
     }
+    let blocks = if of_groups { None } else { body.blocks(&native, at, args) };
     let captures = std::mem::take(&mut body.captures);
     let tree = KernelTree {
         args: args.iter().map(text_of).collect(),
@@ -54,7 +55,7 @@ fn expand(library: Library, input: TokenStream, of_groups: bool) -> TokenStream 
         group: body.groups.take().map(Groups::tree),
     };
     let held: Vec<Ident> = (0..captures.len()).map(|n| format_ident!("__tida_c{n}", span = own())).collect();
-    let ([proven, checked], ask) = native_form(&body, &captures, &held, (at, args), native.native, of_groups);
+    let ([proven, checked], ask) = native_form(&body, &captures, &held, (at, args), (native.native, blocks), of_groups);
     let taken = captures.iter().map(|Named { path, .. }| {
         let (at, capture) = (own_at(path.span()), body.library.private("capture", path.span()));
         // One expression, of the user's tokens alone, for errors to point at.
@@ -89,7 +90,7 @@ fn native_form(
     captures: &[Named],
     held: &[Ident],
     (at, args): (&TokenStream, &[TokenStream]),
-    native: TokenStream,
+    (native, blocks): (TokenStream, Option<Blocks>),
     of_groups: bool,
 ) -> ([TokenStream; 2], TokenStream) {
     let value: Vec<Ident> = (0..captures.len()).map(capture_value).collect();
@@ -116,11 +117,12 @@ fn native_form(
     };
     let (numbers, types) = body.number_types();
     // What the body is made of stands in no `unsafe` block.
-    let run = |inline: Option<TokenStream>| {
+    let run = |body: TokenStream, each: &TokenStream| {
         quote_spanned! {own()=> {
             #(let #value = #given;)*
             #numbers
-            let __tida_body = #take(__tida_run, #inline |(#(#args,)*), #at| #native);
+            #[allow(unused_mut, unused_variables, unused_assignments)]
+            let __tida_body = #body;
             // SAFETY: both forms come from one walk over one body, and so do the captures and the numbers.
             unsafe { #each(__tida_body, __tida_marker, &[#(&#held),*], &[#types]) }
         }}
@@ -128,7 +130,19 @@ fn native_form(
     // A body that is a function of its own is compiled for one cell, without the machine's vectors. That costs most where it is
     // long. Where reads are checked it would only cost time to build.
     let inline = (!of_groups).then(|| quote_spanned!(own()=> #[inline(always)]));
-    ([run(inline), run(None)], ask)
+    let checked = run(quote_spanned!(own()=> #take(__tida_run, |(#(#args,)*), #at| #native)), &each);
+    let proven = match blocks {
+        None => run(quote_spanned!(own()=> #take(__tida_run, #inline |(#(#args,)*), #at| #native)), &each),
+        Some(Blocks { native, shape }) => {
+            let (take, each) = (private("blocks"), private("each_block"));
+            let (block, out) = (block_name(), out_name());
+            let body = quote_spanned! {own()=>
+                #take(__tida_run, [#(#shape),*], #inline |(#(#args,)*), #block, #out| { #native })
+            };
+            run(body, &each)
+        }
+    };
+    ([proven, checked], ask)
 }
 
 /// The name of a captured value where the body runs.

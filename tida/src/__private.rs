@@ -10,6 +10,9 @@ pub use tida_kernels::scalar::ops;
 pub use crate::array::element::{Derefs, Element, NotDeref, Place, bytes, component, field, load, store};
 pub use crate::compute::args::Views;
 pub use crate::compute::ask::{Answer, Ask, Run, body, each, give};
+pub use crate::compute::block::{
+    blocks, cell, columns, each_block, lane, lanes, near_block, near_row, near_turns, put, put_lane, rows, turns,
+};
 pub use crate::compute::capture::{capture, value};
 pub use crate::compute::groups::native::{
     AskGroups, Group, RunGroups, each_group, group_body, group_channel, group_fetch, group_len, group_shared, keep,

@@ -3,7 +3,7 @@
 
 /// A kernel: real Rust that runs natively, and data that is analysed.
 ///
-/// `kernel!(|u, v, .., at| body)` names the arrays (1 to 8) and the cell. `u[e]` reads and `u[at] = value` writes.
+/// `kernel!(|u, v, .., at| body)` names the arrays (1 to 16) and the cell. `u[e]` reads and `u[at] = value` writes.
 /// Everything else that the body names is captured by value: numbers, `bool`, arrays of them, fields such as
 /// `self.alpha`, constants. A captured number has its type before the kernel: write `let dt = 0.1f32` for an `f32`
 /// kernel. Write the kernel inside the call that takes it: its types come from there.
@@ -31,7 +31,7 @@ macro_rules! kernel {
 
 /// A kernel over groups of cells, whose threads talk through shared memory: see `compute_groups`.
 ///
-/// `group_kernel!(|b, a, group| body)` names the arrays (1 to 8) and the group. The body declares what the group shares and
+/// `group_kernel!(|b, a, group| body)` names the arrays (1 to 16) and the group. The body declares what the group shares and
 /// what each thread keeps, and then has phases, with loops and `if` around them that are the same for all threads:
 ///
 /// | | |

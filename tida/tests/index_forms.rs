@@ -5,7 +5,7 @@
 
 mod support;
 
-use support::{on_a_device, on_cpu, value};
+use support::{everywhere, on_a_device, on_cpu, value};
 use tida::prelude::*;
 use tida::{Explanation, SimDevice};
 
@@ -13,11 +13,6 @@ const SHAPE: [usize; 2] = [24, 130];
 /// Neighbours, itself last.
 const DOWN: [i64; 5] = [-1, 1, 0, 0, 0];
 const RIGHT: [i64; 5] = [0, 0, -2, 2, 0];
-
-fn accelerators() -> Vec<TileAcc> {
-    let sim = TileAcc::builder().simulate(SimDevice::new()).threads(2).build().unwrap();
-    [on_cpu(), sim].into_iter().chain(on_a_device(TileAcc::builder())).collect()
-}
 
 /// Nothing of it is checked as it runs.
 #[track_caller]
@@ -34,7 +29,7 @@ fn coarse(acc: &TileAcc, regions: [usize; 2]) -> TileArray<f64, 2> {
 
 #[test]
 fn fine_cells_read_coarse_ones() {
-    for acc in accelerators() {
+    for acc in everywhere() {
         for regions in [[1, 1], [3, 2]] {
             let e = coarse(&acc, regions);
             let mut u = TileArray::<f64, 2>::builder(SHAPE).regions(regions).build(&acc).unwrap();
@@ -67,7 +62,7 @@ fn fine_cells_read_coarse_ones() {
 /// Ghosts of grown tiles have coordinates below 0.
 #[test]
 fn ghosts_are_divided_as_they_are_counted() {
-    for acc in accelerators() {
+    for acc in everywhere() {
         let mut u =
             TileArray::<i64, 1>::builder([256]).regions([4]).ghost(3).boundary(Boundary::Fixed(7)).build(&acc).unwrap();
         u.fill_ghosts().unwrap();
@@ -151,7 +146,7 @@ fn offsets_out_of_tables_are_proven() {
             .collect();
     }
     assert_eq!(want, plain);
-    for acc in accelerators() {
+    for acc in everywhere() {
         assert_eq!(stepped(&acc, 4).unwrap(), want, "{acc}");
     }
 }

@@ -8,7 +8,7 @@ use tida_kernels::quote::{ExprKind, LocalId, Place, Projection};
 
 use super::number::{as_entry, as_point};
 use super::scope::{Name, Named};
-use super::{Body, Both, expr_at, text_of};
+use super::{Body, Both, Loaded, expr_at, text_of};
 use crate::expand::{own, own_at};
 use crate::kernel::capture_value;
 
@@ -170,6 +170,7 @@ impl Body {
                 quote_spanned!(own=> #get(#name, #index))
             }
         };
+        self.loads.push(Loaded { arg, index: index.quoted.clone(), native: index.native });
         let index = Box::new(index.quoted);
         Both { native, quoted: expr_at(span, ExprKind::Load { arg, index, path }), point: false }
     }

@@ -224,7 +224,7 @@ impl Body {
                 let value = self.expr(other);
                 let native = super::braces(other.span(), value.native);
                 let quoted = Block { stmts: Vec::new(), value: Some(Box::new(value.quoted)) };
-                BothBlock { native, quoted, point: value.point }
+                BothBlock { native, quoted, point: value.point, steps: Vec::new(), value: None }
             }
         });
         let (own, test, yes) = (own_at(span), cond.native, then.native);

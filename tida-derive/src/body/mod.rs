@@ -3,6 +3,8 @@
 mod chain;
 mod expr;
 mod group;
+mod lanes;
+mod nest;
 mod number;
 mod scope;
 mod stmt;
@@ -15,6 +17,7 @@ use tida_kernels::quote as q;
 
 use crate::expand::{Library, own_at};
 pub use group::{Groups, len as group_len};
+pub use lanes::{Blocks, Loaded, Step, block as block_name, out as out_name};
 pub use scope::{Named, Scope};
 pub use types::is_point;
 
@@ -33,6 +36,8 @@ pub struct Body {
     pub groups: Option<Groups>,
     /// The library.
     pub library: Library,
+    /// Reads of arguments in the statement that is walked.
+    loads: Vec<Loaded>,
     /// Numbers whose type is inferred, so far.
     numbers: u32,
     /// Blocks around what is walked.
@@ -70,6 +75,10 @@ pub struct BothBlock {
     pub quoted: q::Block,
     /// Whether its value is a point.
     pub point: bool,
+    /// Its statements one by one, as the quotation has them.
+    pub steps: Vec<Step>,
+    /// Its value, if it has one.
+    pub value: Option<Step>,
 }
 
 impl Body {
@@ -77,6 +86,7 @@ impl Body {
     pub fn of_kernel(library: Library) -> Body {
         Body {
             library,
+            loads: Vec::new(),
             numbers: 0,
             scope: Scope::default(),
             tables: Tables::default(),

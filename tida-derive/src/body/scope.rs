@@ -81,6 +81,8 @@ pub struct Scope {
     names: Vec<(Ident, Origin, Name)>,
     /// Locals, by number.
     pub locals: Vec<Local>,
+    /// What they are called in the native form.
+    pub idents: Vec<Ident>,
 }
 
 impl Scope {
@@ -123,6 +125,9 @@ impl Scope {
     /// Declares a local variable.
     pub fn declare(&mut self, name: &Ident, mutable: bool, point: bool) -> LocalId {
         let id = self.anonymous(name.unraw().to_string(), mutable, name.span());
+        if let Some(ident) = self.idents.last_mut() {
+            *ident = name.clone();
+        }
         self.push(name, Name::Local { id, point });
         id
     }
@@ -130,6 +135,7 @@ impl Scope {
     /// Makes a local variable that no name finds.
     pub fn anonymous(&mut self, name: String, mutable: bool, span: proc_macro2::Span) -> LocalId {
         let id = self.locals.len() as LocalId;
+        self.idents.push(Ident::new("_", span));
         self.locals.push(Local { name, mutable, span: super::place_of(span) });
         id
     }

@@ -6,6 +6,7 @@ use syn::spanned::Spanned;
 use tida_kernels::quote::{Block, ExprKind, Pattern, Stmt, StmtKind};
 
 use super::chain::{Target, held_place};
+use super::lanes::{Step, Turns};
 use super::number::as_point;
 use super::types::{is_point, quoted_true};
 use super::{Body, BothBlock, expr_at, place_of};
@@ -21,23 +22,27 @@ impl Body {
         self.depth += 1;
         let mut native = TokenStream::new();
         let mut quoted = Block::default();
+        let (mut steps, mut last_value) = (Vec::new(), None);
         let mut point = false;
         let last = block.stmts.len().saturating_sub(1);
         for (n, stmt) in block.stmts.iter().enumerate() {
+            let (loads, mut turns) = (self.loads.len(), None);
             let (rust, kind) = match stmt {
                 syn::Stmt::Expr(syn::Expr::Verbatim(tokens), Some(_)) if tokens.is_empty() => continue,
-                syn::Stmt::Expr(expr, semi) => match self.statement(expr) {
+                syn::Stmt::Expr(expr, semi) => match self.statement(expr, &mut turns) {
                     Some(both) => both,
                     None => {
                         let value = self.expr(expr);
-                        native.extend(value.native);
                         if n == last && semi.is_none() {
+                            native.extend(value.native.clone());
+                            last_value =
+                                Some(Step { native: value.native, turns, loads: self.loads[loads..].to_vec() });
                             quoted.value = Some(Box::new(value.quoted));
                             point = value.point;
                             continue;
                         }
-                        let semi = own_at(expr.span());
-                        (quote_spanned!(semi=> ;), StmtKind::Expr(value.quoted))
+                        let (semi, value_native) = (own_at(expr.span()), value.native);
+                        (quote_spanned!(semi=> #value_native;), StmtKind::Expr(value.quoted))
                     }
                 },
                 syn::Stmt::Local(local) => self.local(local),
@@ -53,22 +58,24 @@ impl Body {
                     continue;
                 }
             };
-            native.extend(rust);
+            native.extend(rust.clone());
+            steps.push(Step { native: rust, turns, loads: self.loads[loads..].to_vec() });
             quoted.stmts.push(Stmt { span: place_of(stmt.span()), kind });
         }
         self.scope.leave(mark);
         self.depth -= 1;
-        BothBlock { native: super::braces(block.brace_token.span.join(), native), quoted, point }
+        let native = super::braces(block.brace_token.span.join(), native);
+        BothBlock { native, quoted, point, steps, value: last_value }
     }
 
-    /// Expressions that are statements in a kernel; `None` for the others.
-    fn statement(&mut self, expr: &syn::Expr) -> Option<BothStmt> {
+    /// Expressions that are statements in a kernel; `None` for the others. A loop over a range leaves its `turns`.
+    fn statement(&mut self, expr: &syn::Expr, turns: &mut Option<Turns>) -> Option<BothStmt> {
         use syn::Expr as E;
         Some(match expr {
-            E::Group(group) => return self.statement(&group.expr),
+            E::Group(group) => return self.statement(&group.expr, turns),
             E::Assign(assign) => self.assign(&assign.left, None, &assign.right),
             E::Binary(binary) if is_compound(&binary.op) => self.assign(&binary.left, Some(&binary.op), &binary.right),
-            E::ForLoop(each) => self.each(each),
+            E::ForLoop(each) => self.each(each, turns),
             E::While(each) => {
                 self.refuse_label(&each.label);
                 let cond = self.expr(&each.cond);
@@ -122,7 +129,7 @@ impl Body {
     }
 
     /// `for i in lo..hi`.
-    fn each(&mut self, each: &syn::ExprForLoop) -> BothStmt {
+    fn each(&mut self, each: &syn::ExprForLoop, turns: &mut Option<Turns>) -> BothStmt {
         self.refuse_label(&each.label);
         let mut range = &*each.expr;
         while let syn::Expr::Paren(syn::ExprParen { expr, .. }) | syn::Expr::Group(syn::ExprGroup { expr, .. }) = range
@@ -163,7 +170,9 @@ impl Body {
             return (TokenStream::new(), StmtKind::Break);
         };
         let (own, from, to, native) = (own_at(each.for_token.span), lo.native, hi.native, body.native);
-        let native = quote_spanned!(own=> for #variable in (#from) #limits (#to) #native);
+        let range = quote_spanned!(own=> (#from) #limits (#to));
+        let native = quote_spanned!(own=> for #variable in #range #native);
+        *turns = Some(Turns { variable, range, steps: body.steps });
         let inclusive = matches!(limits, syn::RangeLimits::Closed(_));
         (native, StmtKind::For { local, lo: lo.quoted, hi: hi.quoted, inclusive, body: body.quoted })
     }

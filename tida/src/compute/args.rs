@@ -355,7 +355,7 @@ impl<T: Scalar, const D: usize> HeldArg<D> for Table<T> {
     }
 }
 
-/// The arguments of one kernel: one [`Arg`], or a tuple of 1 to 8.
+/// The arguments of one kernel: one [`Arg`], or a tuple of 1 to 16.
 pub trait Args<const D: usize> {
     /// What recorded work holds.
     #[doc(hidden)]
@@ -451,3 +451,11 @@ tuple!(A 0, B 1, C 2, E 3, F 4);
 tuple!(A 0, B 1, C 2, E 3, F 4, G 5);
 tuple!(A 0, B 1, C 2, E 3, F 4, G 5, H 6);
 tuple!(A 0, B 1, C 2, E 3, F 4, G 5, H 6, I 7);
+tuple!(A 0, B 1, C 2, E 3, F 4, G 5, H 6, I 7, J 8);
+tuple!(A 0, B 1, C 2, E 3, F 4, G 5, H 6, I 7, J 8, K 9);
+tuple!(A 0, B 1, C 2, E 3, F 4, G 5, H 6, I 7, J 8, K 9, L 10);
+tuple!(A 0, B 1, C 2, E 3, F 4, G 5, H 6, I 7, J 8, K 9, L 10, N 11);
+tuple!(A 0, B 1, C 2, E 3, F 4, G 5, H 6, I 7, J 8, K 9, L 10, N 11, O 12);
+tuple!(A 0, B 1, C 2, E 3, F 4, G 5, H 6, I 7, J 8, K 9, L 10, N 11, O 12, P 13);
+tuple!(A 0, B 1, C 2, E 3, F 4, G 5, H 6, I 7, J 8, K 9, L 10, N 11, O 12, P 13, Q 14);
+tuple!(A 0, B 1, C 2, E 3, F 4, G 5, H 6, I 7, J 8, K 9, L 10, N 11, O 12, P 13, Q 14, R 15);

@@ -6,6 +6,7 @@
 use std::any::TypeId;
 use std::cell::Cell;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 
 use tida_kernels::element::ScalarType;
 use tida_kernels::quote::StaticKernel;
@@ -74,14 +75,9 @@ pub unsafe fn give<M: 'static>(
     kernel: &'static StaticKernel,
     captures: &[&dyn CapturedParam],
 ) {
-    let captures = described(captures);
-    *answer.quote = Some(Quoted { id: KernelId::of::<M>(), kernel, captures });
-}
-
-fn described(captures: &[&dyn CapturedParam]) -> Captures {
     let mut list = Captures::default();
     captures.iter().for_each(|capture| capture.describe(&mut list));
-    list
+    *answer.quote = Some(Quoted { id: KernelId::of::<M>(), kernel, captures: list });
 }
 
 /// What may run: the kernel that was analysed, with the values captured then.
@@ -105,6 +101,12 @@ impl<'b> Pass<'b> {
     pub fn new(quoted: &'b Quoted, numbers: &'b [ScalarType], may_fault: bool) -> Self {
         fault::take();
         Pass { quoted, numbers, differs: Cell::new(None), ran: Cell::new(false), may_fault, fault: Cell::new(None) }
+    }
+
+    /// Whether some cell may raise a fault.
+    #[inline(always)]
+    pub fn may_fault(&self) -> bool {
+        self.may_fault
     }
 
     /// Takes what was raised since this was last called by a cell, or in a stretch of a row that starts with it.
@@ -135,7 +137,9 @@ impl<'b> Pass<'b> {
     /// Whether the kernel of marker `M` with these values, and these types of its numbers, is what was analysed.
     #[inline(never)]
     pub fn admits<M: 'static>(&self, captures: &[&dyn CapturedParam], numbers: &[ScalarType]) -> bool {
-        if KernelId::of::<M>() != self.quoted.id || !described(captures).same(&self.quoted.captures) {
+        let known = &self.quoted.captures.list;
+        let same = captures.len() == known.len() && captures.iter().zip(known).all(|(held, known)| held.is(known));
+        if KernelId::of::<M>() != self.quoted.id || !same {
             return false;
         }
         let differs = numbers.iter().zip(self.numbers).find(|(rust, here)| rust != here);
@@ -201,6 +205,19 @@ impl<'b, V, R, const D: usize> Run<'b, V, R, D> {
     pub(crate) unsafe fn new(views: &'b V, cells: GridBox<D>, out: *mut R, pass: &'b Pass<'b>) -> Self {
         Run { views, cells, out, pass, marker: PhantomData }
     }
+
+    /// Its views, cells, where their values go, and what may run.
+    #[inline(always)]
+    pub(super) fn parts(self) -> (&'b V, GridBox<D>, *mut R, &'b Pass<'b>) {
+        (self.views, self.cells, self.out, self.pass)
+    }
+}
+
+/// The views, where the compiler sees that no write of a cell changes them.
+#[inline(always)]
+pub(super) fn copied<V>(views: &V) -> ManuallyDrop<V> {
+    // SAFETY: what it holds is not dropped with it, and is there as long as the views are, which nothing changes.
+    ManuallyDrop::new(unsafe { std::ptr::read(views) })
 }
 
 /// Takes the body of a kernel. Nothing runs yet, so that the user's tokens stand in no `unsafe` block.
@@ -239,6 +256,7 @@ impl<V, R, const D: usize, F: Fn(&V, [i64; D]) -> R> RunCells<'_, V, R, D, F> {
         if (0..D).any(|d| hi[d] <= lo[d]) {
             return pass.has_run();
         }
+        let views = &*copied(views);
         let (first, last) = (lo[D - 1], hi[D - 1]);
         let mut at = lo;
         loop {

@@ -33,12 +33,11 @@ impl Captures {
 
     /// Whether they are the same values, bit by bit, and the same deferred ones.
     pub(crate) fn same(&self, other: &Captures) -> bool {
-        let bits = |a: &Value, b: &Value| a.ty() == b.ty() && a.bits() == b.bits();
         self.list.len() == other.list.len()
             && self.list.iter().zip(&other.list).all(|pair| match pair {
-                (CapturedValue::Scalar(a), CapturedValue::Scalar(b)) => bits(a, b),
+                (CapturedValue::Scalar(a), CapturedValue::Scalar(b)) => same_bits(a, b),
                 (CapturedValue::Array(t, a), CapturedValue::Array(s, b)) => {
-                    t == s && a.len() == b.len() && a.iter().zip(b).all(|(a, b)| bits(a, b))
+                    t == s && a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_bits(a, b))
                 }
                 (CapturedValue::Deferred(a), CapturedValue::Deferred(b)) => {
                     a.ty == b.ty && Arc::ptr_eq(&a.node, &b.node)
@@ -48,9 +47,13 @@ impl Captures {
     }
 }
 
+fn same_bits(a: &Value, b: &Value) -> bool {
+    a.ty() == b.ty() && a.bits() == b.bits()
+}
+
 /// One captured value.
 #[derive(Clone, Debug)]
-pub(crate) enum CapturedValue {
+pub enum CapturedValue {
     /// A scalar.
     Scalar(Value),
     /// An array of scalars.
@@ -61,13 +64,13 @@ pub(crate) enum CapturedValue {
 
 /// A scalar that recorded work gives.
 #[derive(Clone, Debug)]
-pub(crate) struct Deferred {
-    pub ty: ScalarType,
+pub struct Deferred {
+    pub(crate) ty: ScalarType,
     /// The work.
-    pub node: Arc<Node>,
-    pub bits: Arc<dyn LaterBits>,
+    pub(crate) node: Arc<Node>,
+    pub(crate) bits: Arc<dyn LaterBits>,
     /// The accelerator that it was recorded on.
-    pub home: Weak<Core>,
+    pub(crate) home: Weak<Core>,
 }
 
 impl Deferred {
@@ -93,6 +96,8 @@ pub(crate) trait LaterBits: std::fmt::Debug + Send + Sync {
 pub trait CapturedParam: std::fmt::Debug + Send + Sync {
     /// Adds its description.
     fn describe(&self, list: &mut Captures);
+    /// Whether this describes it, bit by bit.
+    fn is(&self, described: &CapturedValue) -> bool;
 }
 
 /// What a kernel may capture: numbers and `bool`, arrays of them, and deferred scalars.
@@ -145,6 +150,10 @@ macro_rules! plain {
                 let $v = self.0;
                 list.list.push(CapturedValue::Scalar(Value::$variant($value)));
             }
+            fn is(&self, described: &CapturedValue) -> bool {
+                let $v = self.0;
+                matches!(described, CapturedValue::Scalar(known) if same_bits(known, &Value::$variant($value)))
+            }
         }
         impl Captured for Plain<$t> {
             type Value = $t;
@@ -160,6 +169,14 @@ macro_rules! plain {
             fn describe(&self, list: &mut Captures) {
                 let values = self.0.iter().map(|&$v| Value::$variant($value)).collect();
                 list.list.push(CapturedValue::Array(ScalarType::$variant, values));
+            }
+            fn is(&self, described: &CapturedValue) -> bool {
+                let CapturedValue::Array(ScalarType::$variant, values) = described else { return false };
+                let same = |($v, known): (&$t, &Value)| {
+                    let $v = *$v;
+                    same_bits(known, &Value::$variant($value))
+                };
+                values.len() == N && self.0.iter().zip(values).all(same)
             }
         }
         impl<const N: usize> Captured for Plain<[$t; N]> {

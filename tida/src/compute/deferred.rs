@@ -86,6 +86,10 @@ macro_rules! later {
                     home: self.home.clone(),
                 }));
             }
+            fn is(&self, described: &CapturedValue) -> bool {
+                let CapturedValue::Deferred(known) = described else { return false };
+                known.ty == ScalarType::$variant && Arc::ptr_eq(&known.node, &self.node)
+            }
         }
         impl Captured for Later<$t> {
             type Value = $t;

@@ -2,6 +2,7 @@
 
 pub(crate) mod args;
 pub(crate) mod ask;
+pub(crate) mod block;
 pub(crate) mod cache;
 pub(crate) mod capture;
 mod check;

@@ -77,6 +77,15 @@ unsafe impl<T, const D: usize, M> Sync for View<T, D, M> {}
 // SAFETY: as above.
 unsafe impl<T, const D: usize, M> Sync for ViewMut<T, D, M> {}
 
+impl<T, const D: usize, M> Clone for View<T, D, M> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T, const D: usize, M> Copy for View<T, D, M> {}
+
 impl<T: Element, const D: usize, M: Mode> View<T, D, M> {
     /// A view of `raw`.
     ///
@@ -115,8 +124,40 @@ pub trait ReadView {
     type Index;
     /// The element found there.
     type Place: Place;
+    /// What finds cells that are near to one another.
+    type Near<'a>: ReadView<Index = Self::Index, Place = Self::Place> + Copy
+    where
+        Self: 'a;
     /// The element at `index`. Outside the array it reads zeros and raises a fault.
     fn place(&self, index: Self::Index) -> Self::Place;
+    /// What finds all cells between these as the view does, if one region has them.
+    fn near(&self, cells: &[Self::Index]) -> Option<Self::Near<'_>>;
+}
+
+/// Views whose cells are all in one region.
+macro_rules! near_itself {
+    () => {
+        type Near<'a>
+            = &'a Self
+        where
+            Self: 'a;
+        #[inline(always)]
+        fn near(&self, _: &[Self::Index]) -> Option<&Self> {
+            Some(self)
+        }
+    };
+}
+
+pub(super) use near_itself;
+
+impl<V: ReadView> ReadView for &V {
+    type Index = V::Index;
+    type Place = V::Place;
+    near_itself!();
+    #[inline(always)]
+    fn place(&self, index: V::Index) -> V::Place {
+        V::place(self, index)
+    }
 }
 
 /// An argument that a kernel can write: `u[at] = v`.
@@ -133,6 +174,7 @@ pub trait WriteView: ReadView {
 impl<T: Element, const D: usize, M: Mode> ReadView for View<T, D, M> {
     type Index = [i64; D];
     type Place = T::Place;
+    near_itself!();
     #[inline(always)]
     fn place(&self, at: [i64; D]) -> T::Place {
         match self.position(at) {
@@ -146,6 +188,7 @@ impl<T: Element, const D: usize, M: Mode> ReadView for View<T, D, M> {
 impl<T: Element, const D: usize, M: Mode> ReadView for ViewMut<T, D, M> {
     type Index = [i64; D];
     type Place = T::Place;
+    near_itself!();
     #[inline(always)]
     fn place(&self, at: [i64; D]) -> T::Place {
         self.view.place(at)
@@ -261,6 +304,21 @@ impl<T: Element, const E: usize, M: Mode> AllView<T, E, M> {
 impl<T: Element, const E: usize, M: Mode> ReadView for AllView<T, E, M> {
     type Index = [i64; E];
     type Place = T::Place;
+    type Near<'a>
+        = View<T, E, M>
+    where
+        Self: 'a;
+    /// (Where accesses are checked none is known to be inside before.)
+    #[inline(always)]
+    fn near(&self, cells: &[[i64; E]]) -> Option<View<T, E, M>> {
+        let whole = &*self.whole;
+        let first = cells.first().copied().filter(|at| !M::CHECKED && whole.bounds.contains(*at))?;
+        let raw = *whole.region(first);
+        let alone = whole.regions.len() == 1;
+        let inside = alone || cells.iter().all(|at| raw.bounds.contains(*at));
+        // SAFETY: the region is part of what the view was made of; between cells inside it, all cells are inside.
+        inside.then(|| unsafe { View::new(raw, self.arg) })
+    }
     #[inline(always)]
     fn place(&self, at: [i64; E]) -> T::Place {
         if M::CHECKED && !self.whole.bounds.contains(at) {
@@ -293,6 +351,7 @@ impl<T: Element, M: Mode> TableView<T, M> {
 impl<T: Scalar, M: Mode> ReadView for TableView<T, M> {
     type Index = usize;
     type Place = T::Place;
+    near_itself!();
     #[inline(always)]
     fn place(&self, index: usize) -> T::Place {
         if M::CHECKED && index >= self.values.len() {

@@ -51,3 +51,9 @@ pub fn expect(result: tida::Result<()>, kind: ErrorKind, parts: &[&str]) {
     }
     assert!(!error.tried().is_empty() && !error.found().is_empty() && !error.advice().is_empty());
 }
+
+/// On the CPU, on a simulated device, and on the device that there is.
+pub fn everywhere() -> Vec<TileAcc> {
+    let sim = TileAcc::builder().simulate(tida::SimDevice::new()).threads(2).build().unwrap();
+    [on_cpu(), sim].into_iter().chain(on_a_device(TileAcc::builder())).collect()
+}

@@ -13,7 +13,7 @@ use crate::array::GridBox;
 use crate::array::element::{Element, Place, Scalar};
 use crate::compute::ask::{Answer, Pass};
 use crate::compute::capture::CapturedParam;
-use crate::compute::view::{ReadView, WriteView, get, set};
+use crate::compute::view::{ReadView, WriteView, get, near_itself, set};
 
 /// What a kernel over groups is asked.
 #[derive(Debug)]
@@ -214,6 +214,7 @@ impl<T: Element, const R: usize> Slots<'_, T, R> {
 impl<T: Scalar, const R: usize> ReadView for Slots<'_, T, R> {
     type Index = [i64; R];
     type Place = T::Place;
+    near_itself!();
     #[inline(always)]
     fn place(&self, index: [i64; R]) -> T::Place {
         match self.slot(index) {

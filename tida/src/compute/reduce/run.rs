@@ -1,7 +1,6 @@
 //! Recording a reduction, and running it natively.
 
 use std::any::TypeId;
-use std::mem::MaybeUninit;
 use std::panic::Location;
 use std::sync::{Arc, OnceLock};
 
@@ -10,7 +9,7 @@ use smallvec::SmallVec;
 use tida_kernels::ir::Type;
 
 use super::device::DeviceFold;
-use super::fold::{SEGMENT, by_halves, tree};
+use super::fold::{self, SEGMENT, tree};
 use super::ops::{Reducible, Reduction};
 use crate::acc::node::Work;
 use crate::acc::{InKernel, Mode, Side, TileAcc, Touch, outside_kernels};
@@ -308,6 +307,15 @@ impl<P> Slots<P> {
     }
 }
 
+/// Where a piece puts what it makes.
+struct To<'a, R, P> {
+    /// The first segment of a row, and how many it has.
+    segments: (i64, usize),
+    slots: &'a Slots<P>,
+    /// Room for the values of [`BLOCK`] cells, which nothing else reads or writes.
+    values: *mut R,
+}
+
 impl<H, N, O, const D: usize> Job<H, N, O, D> {
     /// The same for the device.
     fn device_fold<R>(&self) -> DeviceFold<'_, D>
@@ -351,11 +359,20 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
         partials.resize(rows * segments, self.op.identity());
         let slots = Slots(partials.as_mut_ptr());
         let run = |piece: &Piece<D>| {
-            cpu::vectorised(
+            let mut values = [R::ZERO; BLOCK];
+            let bytes = size_of_val(&values);
+            // SAFETY: all of an array of numbers, which have no padding; any bytes are numbers.
+            let memory = unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast::<u8>(), bytes) };
+            // What is written is not what is read, which the compiler has to know.
+            cpu::vectorised_writing(
+                [memory, &mut [], &mut [], &mut []],
                 #[inline(always)]
-                || match self.decoded(piece, sites) {
-                    Some(sites) => self.run_piece(piece, first_segment, segments, &slots, Some(&sites)),
-                    None => self.run_piece(piece, first_segment, segments, &slots, sites),
+                |starts| {
+                    let to = To { segments: (first_segment, segments), slots: &slots, values: starts[0].cast() };
+                    match self.decoded(piece, sites) {
+                        Some(sites) => self.run_piece(piece, to, Some(&sites)),
+                        None => self.run_piece(piece, to, sites),
+                    }
                 },
             )
         };
@@ -430,9 +447,7 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
     fn run_piece<R>(
         &self,
         piece: &Piece<D>,
-        first_segment: i64,
-        segments: usize,
-        slots: &Slots<O::Partial>,
+        to: To<'_, R, O::Partial>,
         sites: Option<&[Option<Site>]>,
     ) -> Result<(), Error>
     where
@@ -462,31 +477,33 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
             })
             .filter(|(valid, ..)| valid.lo[last] < end && valid.hi[last] > start)
             .collect();
-        let extent = self.cells.extent();
-        let mut values = [MaybeUninit::<R>::uninit(); BLOCK];
         let pass =
             Pass::new(&self.quoted, &self.prepared.kernel.numbers, self.run_checked || self.prepared.may_fault());
+        // Short rows that are in one region each run together.
+        let along = D.saturating_sub(2);
+        let together = if D > 1 && regions.len() == 1 { BLOCK as i64 / (end - start) } else { 1 };
         let mut row = piece.rows.lo;
         loop {
-            let mut row_number = 0;
-            for d in 0..last {
-                row_number = row_number * extent[d] + (row[d] - self.cells.lo[d]) as usize;
-            }
+            let rows = if D > 1 { together.clamp(1, piece.rows.hi[along] - row[along]) } else { 1 };
             let mut block = start;
             while block < end {
                 let aligned = block.div_euclid(BLOCK as i64) * BLOCK as i64;
-                let block_end = (aligned + BLOCK as i64).min(end);
+                let block_end = if rows > 1 { end } else { (aligned + BLOCK as i64).min(end) };
                 for (valid, proven, checked) in &regions {
                     let mut cells = GridBox { lo: row, hi: row.map(|x| x + 1) };
+                    if D > 1 {
+                        cells.hi[along] = row[along] + rows;
+                    }
                     cells.lo[last] = block.max(valid.lo[last]);
                     cells.hi[last] = block_end.min(valid.hi[last]);
                     if cells.is_empty() {
                         continue;
                     }
-                    // SAFETY: the cells lie in `aligned..aligned + BLOCK`.
-                    let out = unsafe { values.as_mut_ptr().add((cells.lo[last] - aligned) as usize) }.cast::<R>();
+                    // SAFETY: the cells of a row lie in `block..block_end`, at most `BLOCK` of them. Several rows are in one
+                    // region, which has all their cells, at most `BLOCK`.
+                    let out = unsafe { to.values.add((cells.lo[last] - block) as usize) };
                     if let Some(views) = proven {
-                        // SAFETY: as many values follow `out` as the row has cells.
+                        // SAFETY: as many values follow `out` as the rows have cells.
                         (self.kernel)(Ask::Proven(unsafe { Run::new(views, cells, out, &pass) }));
                     } else if let Some(views) = checked {
                         // SAFETY: as above.
@@ -494,22 +511,15 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
                     }
                     pass.check()?;
                 }
-                let mut segment = block.div_euclid(SEGMENT as i64);
-                while segment * (SEGMENT as i64) < block_end {
-                    let origin = segment * SEGMENT as i64;
-                    let (lo, hi) = (origin.max(block), (origin + SEGMENT as i64).min(block_end));
-                    let mut partials = [self.op.identity(); SEGMENT];
-                    let in_row = row_number * extent[last];
-                    for i in lo..hi {
-                        // SAFETY: every cell of `block..block_end` lies in one of the regions, which has written it (`pass` says that it ran).
-                        let value = unsafe { values[(i - aligned) as usize].assume_init() };
-                        let index = in_row as u64 + (i - self.cells.lo[last]) as u64;
-                        partials[(i - origin) as usize] = self.op.lift(value, index);
-                    }
-                    let value = by_halves(self.op, &mut partials);
-                    // SAFETY: rows and segments number the slots; this piece alone has this row and segment.
-                    unsafe { slots.put(row_number * segments + (segment - first_segment) as usize, value) };
-                    segment += 1;
+                let len = (block_end - block) as usize;
+                for n in 0..rows as usize {
+                    let mut at = row;
+                    at[along] += n as i64;
+                    at[last] = block;
+                    // SAFETY: the rows have at most `BLOCK` cells from `block` to `block_end`. Each lies in one of the regions,
+                    // which has written it (`pass` says that it ran).
+                    let values = unsafe { std::slice::from_raw_parts(to.values.add(n * len), len) };
+                    self.fold_row(at, values, to.segments, to.slots);
                 }
                 block = block_end;
             }
@@ -519,12 +529,43 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
                     return pass.fault(&self.prepared);
                 }
                 axis -= 1;
-                row[axis] += 1;
+                row[axis] += if axis == along { rows } else { 1 };
                 if row[axis] < piece.rows.hi[axis] {
                     break;
                 }
                 row[axis] = piece.rows.lo[axis];
             }
+        }
+    }
+
+    /// Folds the values of a row's cells from `at` on, segment by segment.
+    #[inline(always)]
+    fn fold_row<R>(
+        &self,
+        at: [i64; D],
+        values: &[R],
+        (first_segment, segments): (i64, usize),
+        slots: &Slots<O::Partial>,
+    ) where
+        R: Reducible,
+        O: Reduction<R>,
+    {
+        let (last, extent) = (D - 1, self.cells.extent());
+        let mut row = 0;
+        for d in 0..last {
+            row = row * extent[d] + (at[d] - self.cells.lo[d]) as usize;
+        }
+        let mut cell = at[last];
+        let mut left = values;
+        while !left.is_empty() {
+            let (segment, first) = (cell.div_euclid(SEGMENT as i64), cell.rem_euclid(SEGMENT as i64) as usize);
+            let (some, rest) = left.split_at(left.len().min(SEGMENT - first));
+            let index = (row * extent[last]) as u64 + (cell - self.cells.lo[last]) as u64;
+            let value = fold::segment(self.op, some, first, index);
+            // SAFETY: rows and segments number the slots; this piece alone has this row and segment.
+            unsafe { slots.put(row * segments + (segment - first_segment) as usize, value) };
+            cell += some.len() as i64;
+            left = rest;
         }
     }
 }

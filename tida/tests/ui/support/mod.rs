@@ -11,6 +11,13 @@ pub struct Out<T, const D: usize>(PhantomData<T>);
 impl<T: Element, const D: usize> ReadView for In<T, D> {
     type Index = [i64; D];
     type Place = T::Place;
+    type Near<'a>
+        = &'a Self
+    where
+        Self: 'a;
+    fn near(&self, _: &[[i64; D]]) -> Option<&Self> {
+        unimplemented!()
+    }
     fn place(&self, _: [i64; D]) -> T::Place {
         unimplemented!()
     }
@@ -19,6 +26,13 @@ impl<T: Element, const D: usize> ReadView for In<T, D> {
 impl<T: Element, const D: usize> ReadView for Out<T, D> {
     type Index = [i64; D];
     type Place = T::Place;
+    type Near<'a>
+        = &'a Self
+    where
+        Self: 'a;
+    fn near(&self, _: &[[i64; D]]) -> Option<&Self> {
+        unimplemented!()
+    }
     fn place(&self, _: [i64; D]) -> T::Place {
         unimplemented!()
     }

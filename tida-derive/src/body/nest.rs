@@ -1,0 +1,280 @@
+//! What the quotation of a body says of its loops: which of them all cells of a block can take together.
+
+use std::collections::HashMap;
+
+use tida_kernels::quote::{
+    BinaryOp, Block, Expr, ExprKind, LocalId, Pattern, Place, Projection, Stmt, StmtKind, UnaryOp,
+};
+
+/// Nodes of a loop with numbers for bounds, over all its turns, that the compiler still writes out: then it makes vectors of cells
+/// around it by itself.
+const WRITTEN_OUT: u64 = 100;
+
+/// Most that an index may change from a cell to the next, so that it cannot wrap within a block.
+const STEEPEST: u64 = 1 << 20;
+
+/// How the value of a local comes about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// It is the same for all cells.
+    Same,
+    /// Made from `at` and what is the same for all cells, and changing by at most so much from a cell to the next.
+    Along(u64),
+    /// Anything else.
+    Own,
+}
+
+/// The classes of the locals met so far.
+#[derive(Debug, Default)]
+pub struct Classes(HashMap<LocalId, Class>);
+
+impl Classes {
+    /// Says of what class a local is.
+    pub fn insert(&mut self, local: LocalId, class: Class) {
+        self.0.insert(local, class);
+    }
+
+    /// The class of a local.
+    pub fn of(&self, local: LocalId) -> Class {
+        self.0.get(&local).copied().unwrap_or(Class::Own)
+    }
+
+    /// The class of what a `let` binds: of values that are never changed.
+    pub fn of_let(&self, init: &Expr) -> Class {
+        match self.of_expr(init) {
+            // Only what costs next to nothing is made again in each phase.
+            Class::Along(_) if nodes(init) > 16 => Class::Own,
+            class => class,
+        }
+    }
+
+    /// The class of a value.
+    pub fn of_expr(&self, expr: &Expr) -> Class {
+        let all = |list: &mut dyn Iterator<Item = &Expr>| list.map(|e| self.of_expr(e)).fold(Class::Same, join);
+        match &expr.kind {
+            ExprKind::Int(..) | ExprKind::Float(..) | ExprKind::Bool(_) | ExprKind::Capture(_) => Class::Same,
+            ExprKind::Local(local) => self.of(*local),
+            ExprKind::At => Class::Along(1),
+            ExprKind::Unary(UnaryOp::Neg, x) => self.of_expr(x),
+            ExprKind::Shift { point, offset, .. } => sum(self.of_expr(point), self.of_expr(offset)),
+            ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub, a, b) => sum(self.of_expr(a), self.of_expr(b)),
+            ExprKind::Binary(BinaryOp::Mul, a, b) => match (self.of_expr(a), self.of_expr(b)) {
+                (Class::Along(most), Class::Same) => times(most, b),
+                (Class::Same, Class::Along(most)) => times(most, a),
+                (a, b) => uniform(join(a, b)),
+            },
+            ExprKind::Array(list) => all(&mut list.iter()),
+            ExprKind::Repeat(x, _) => self.of_expr(x),
+            ExprKind::Project(base, Projection::Index(entry)) => match (self.of_expr(base), self.of_expr(entry)) {
+                (base, Class::Same) => base,
+                _ => Class::Own,
+            },
+            ExprKind::Project(base, _) => uniform(self.of_expr(base)),
+            ExprKind::Unary(_, x) | ExprKind::Cast(x, _) => uniform(self.of_expr(x)),
+            ExprKind::Binary(_, a, b) | ExprKind::Compare(_, a, b) | ExprKind::And(a, b) | ExprKind::Or(a, b) => {
+                uniform(join(self.of_expr(a), self.of_expr(b)))
+            }
+            ExprKind::Method(_, args) | ExprKind::Tuple(args) => uniform(all(&mut args.iter())),
+            ExprKind::Load { .. }
+            | ExprKind::If { .. }
+            | ExprKind::Block(_)
+            | ExprKind::Call(..)
+            | ExprKind::Struct(..) => Class::Own,
+        }
+    }
+
+    /// Whether all cells of a block take the turns of this loop together, which may be `inside` of another such.
+    pub fn together(&self, [lo, hi]: [&Expr; 2], inclusive: bool, body: &Block, inside: bool) -> bool {
+        let same = self.of_expr(lo) == Class::Same && self.of_expr(hi) == Class::Same;
+        let written_out =
+            || !inside && turns(lo, hi, inclusive).is_some_and(|n| n.saturating_mul(size(body)) <= WRITTEN_OUT);
+        same && body.value.is_none() && !leaves(body) && !written_out()
+    }
+}
+
+/// Any more than the same for all cells is some value.
+fn uniform(class: Class) -> Class {
+    match class {
+        Class::Same => Class::Same,
+        _ => Class::Own,
+    }
+}
+
+fn join(a: Class, b: Class) -> Class {
+    match (a, b) {
+        (Class::Same, Class::Same) => Class::Same,
+        (Class::Own, _) | (_, Class::Own) => Class::Own,
+        (Class::Along(a), Class::Along(b)) => Class::Along(a.max(b)),
+        (Class::Along(a), Class::Same) | (Class::Same, Class::Along(a)) => Class::Along(a),
+    }
+}
+
+fn sum(a: Class, b: Class) -> Class {
+    match (a, b) {
+        (Class::Along(a), Class::Along(b)) => steep(a.saturating_add(b)),
+        (a, b) => join(a, b),
+    }
+}
+
+fn steep(most: u64) -> Class {
+    if most <= STEEPEST { Class::Along(most) } else { Class::Own }
+}
+
+fn times(most: u64, factor: &Expr) -> Class {
+    match number(factor) {
+        Some(factor) => steep(most.saturating_mul(factor.unsigned_abs())),
+        None => Class::Own,
+    }
+}
+
+/// The number that a literal is, with its minus.
+fn number(expr: &Expr) -> Option<i64> {
+    match &expr.kind {
+        ExprKind::Int(n, _) => i64::try_from(*n).ok(),
+        ExprKind::Unary(UnaryOp::Neg, x) => number(x)?.checked_neg(),
+        _ => None,
+    }
+}
+
+/// How often a loop turns, if its bounds are numbers.
+fn turns(lo: &Expr, hi: &Expr, inclusive: bool) -> Option<u64> {
+    let turns = number(hi)?.checked_sub(number(lo)?)?.checked_add(i64::from(inclusive))?;
+    Some(turns.max(0) as u64)
+}
+
+/// How many nodes a body has once its loops are written out, if it can be.
+fn size(body: &Block) -> u64 {
+    let mut all = 0u64;
+    let mut loops = 0u64;
+    let mut look = |stmt: &Stmt| match &stmt.kind {
+        StmtKind::For { lo, hi, inclusive, body, .. } => {
+            loops = loops.saturating_add(turns(lo, hi, *inclusive).unwrap_or(u64::MAX).saturating_mul(size(body)));
+            false
+        }
+        _ => true,
+    };
+    Walk { expr: &mut |_| all += 1, stmt: &mut look }.block(body);
+    all.saturating_add(loops)
+}
+
+/// Whether a `break` or `continue` in a loop's body ends the loop or its turn.
+fn leaves(body: &Block) -> bool {
+    let mut found = false;
+    let mut look = |stmt: &Stmt| {
+        found |= matches!(stmt.kind, StmtKind::Break | StmtKind::Continue);
+        !matches!(stmt.kind, StmtKind::For { .. } | StmtKind::While { .. })
+    };
+    Walk { expr: &mut |_| {}, stmt: &mut look }.block(body);
+    found
+}
+
+/// The locals that a pattern binds.
+pub fn bound(pattern: &Pattern, locals: &mut Vec<LocalId>) {
+    match pattern {
+        Pattern::Local(local) => locals.push(*local),
+        Pattern::Ignore => {}
+        Pattern::Tuple(list) | Pattern::Array(list) => list.iter().for_each(|inner| bound(inner, locals)),
+    }
+}
+
+pub fn nodes(expr: &Expr) -> usize {
+    let mut count = 0;
+    Walk { expr: &mut |_| count += 1, stmt: &mut |_| true }.expr(expr);
+    count
+}
+
+/// What is done at each expression and statement of a part of a body, outermost first.
+pub struct Walk<'a> {
+    /// At each expression.
+    pub expr: &'a mut dyn FnMut(&Expr),
+    /// At each statement; whether to go on inside it.
+    pub stmt: &'a mut dyn FnMut(&Stmt) -> bool,
+}
+
+impl Walk<'_> {
+    /// Walks a statement.
+    pub fn stmt(&mut self, stmt: &Stmt) {
+        if !(self.stmt)(stmt) {
+            return;
+        }
+        match &stmt.kind {
+            StmtKind::Let { init, .. } => init.iter().for_each(|init| self.expr(init)),
+            StmtKind::Assign { place, value, .. } => {
+                let (index, path) = match place {
+                    Place::Local { path, .. } => (None, path),
+                    Place::Element { index, path, .. } => (Some(index), path),
+                };
+                index.into_iter().for_each(|index| self.expr(index));
+                self.path(path);
+                self.expr(value);
+            }
+            StmtKind::Expr(expr) => self.expr(expr),
+            StmtKind::For { lo, hi, body, .. } => {
+                self.expr(lo);
+                self.expr(hi);
+                self.block(body);
+            }
+            StmtKind::While { cond, body } => {
+                self.expr(cond);
+                self.block(body);
+            }
+            StmtKind::Phase { body, .. } => self.block(body),
+            StmtKind::Return(value) => value.iter().for_each(|value| self.expr(value)),
+            StmtKind::Break | StmtKind::Continue => {}
+        }
+    }
+
+    /// Walks a block.
+    pub fn block(&mut self, block: &Block) {
+        block.stmts.iter().for_each(|stmt| self.stmt(stmt));
+        block.value.iter().for_each(|value| self.expr(value));
+    }
+
+    fn path(&mut self, path: &[Projection]) {
+        for part in path {
+            if let Projection::Index(entry) = part {
+                self.expr(entry);
+            }
+        }
+    }
+
+    /// Walks an expression.
+    pub fn expr(&mut self, expr: &Expr) {
+        (self.expr)(expr);
+        match &expr.kind {
+            ExprKind::Int(..)
+            | ExprKind::Float(..)
+            | ExprKind::Bool(_)
+            | ExprKind::Local(_)
+            | ExprKind::Capture(_)
+            | ExprKind::At => {}
+            ExprKind::Load { index, path, .. } => {
+                self.expr(index);
+                self.path(path);
+            }
+            ExprKind::Unary(_, x) | ExprKind::Cast(x, _) | ExprKind::Repeat(x, _) => self.expr(x),
+            ExprKind::Binary(_, a, b)
+            | ExprKind::Compare(_, a, b)
+            | ExprKind::And(a, b)
+            | ExprKind::Or(a, b)
+            | ExprKind::Shift { point: a, offset: b, .. } => {
+                self.expr(a);
+                self.expr(b);
+            }
+            ExprKind::If { cond, then, otherwise } => {
+                self.expr(cond);
+                self.block(then);
+                otherwise.iter().for_each(|block| self.block(block));
+            }
+            ExprKind::Block(block) => self.block(block),
+            ExprKind::Method(_, list) | ExprKind::Call(_, list) | ExprKind::Tuple(list) | ExprKind::Array(list) => {
+                list.iter().for_each(|e| self.expr(e));
+            }
+            ExprKind::Struct(_, fields) => fields.iter().for_each(|(_, value)| self.expr(value)),
+            ExprKind::Project(base, part) => {
+                self.expr(base);
+                self.path(std::slice::from_ref(part));
+            }
+        }
+    }
+}
