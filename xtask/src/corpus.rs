@@ -124,6 +124,12 @@ impl Maker {
         from[self.below(from.len())].clone()
     }
 
+    /// The locals that no later one of the same name hides.
+    fn visible(&self) -> impl Iterator<Item = &Local> {
+        let hidden = |n: usize, local: &Local| self.locals[n + 1..].iter().any(|later| later.name == local.name);
+        self.locals.iter().enumerate().filter(move |(n, local)| !hidden(*n, local)).map(|(_, local)| local)
+    }
+
     fn line(&mut self, line: &str) {
         let _ = writeln!(self.text, "{:width$}{line}", "", width = 4 * self.indent);
     }
@@ -224,14 +230,16 @@ impl Maker {
             return;
         }
         let value = self.expr(ty, 2);
-        let name = self.name();
+        // A name that hides another is another variable.
+        let hidden: Vec<_> = self.visible().filter(|local| local.name.starts_with('v')).cloned().collect();
+        let name = if hidden.is_empty() || self.below(6) != 0 { self.name() } else { self.pick(&hidden).name };
         let written = if self.below(2) == 0 { format!(": {}", ty.name()) } else { String::new() };
         self.line(&format!("let {word}{name}{written} = {value};"));
         self.locals.push(Local { name, ty, mutable, offset: false, array: false });
     }
 
     fn assign(&mut self) {
-        let places: Vec<_> = self.locals.iter().filter(|local| local.mutable).cloned().collect();
+        let places: Vec<_> = self.visible().filter(|local| local.mutable).cloned().collect();
         if places.is_empty() {
             return self.declare();
         }
@@ -260,14 +268,23 @@ impl Maker {
 
     fn for_loop(&mut self, depth: usize) {
         let name = self.name();
-        let (range, ty, offset) = match self.below(5) {
+        let captures: Vec<_> = self.visible().filter(|l| l.name.starts_with('c') && l.ty != Bool).cloned().collect();
+        let (range, ty, offset) = match self.below(9) {
             0 => ("-2..=2", I64, true),
             1 => ("-1..2", I64, true),
             2 => ("0u64..3", U64, false),
             3 => ("-1i32..=1", I32, false),
-            _ => ("0..(c_ & 3)", I64, false),
+            4 => ("0..(c_ & 3)", I64, false),
+            // The same turns for all cells.
+            5 => ("0u64..=(c_ as u64 & 7)", U64, false),
+            _ => ("-2..=(c_ as i64 & 3) - 1", I64, true),
         };
-        let bound = if range.contains("c_") { self.expr(I64, 1) } else { String::new() };
+        let bound = match (range.contains(" as "), captures.as_slice()) {
+            (true, []) => "5i32".into(),
+            (true, captures) => self.pick(captures).name,
+            (false, _) if range.contains("c_") => self.expr(I64, 1),
+            _ => String::new(),
+        };
         self.line(&format!("for {name} in {} {{", range.replace("c_", &bound)));
         self.locals.push(Local { name, ty, mutable: false, offset, array: false });
         self.loops += 1;
@@ -298,7 +315,7 @@ impl Maker {
 
     /// A cell at most 2 from `at`.
     fn cell(&mut self) -> String {
-        let offsets: Vec<_> = self.locals.iter().filter(|l| l.offset).map(|l| l.name.clone()).collect();
+        let offsets: Vec<_> = self.visible().filter(|l| l.offset).map(|l| l.name.clone()).collect();
         let computed = self.below(12) == 0;
         let axis = self.below(self.rank);
         let one = |maker: &mut Maker, d: usize| match () {
@@ -370,7 +387,7 @@ impl Maker {
     }
 
     fn leaf(&mut self, ty: Ty) -> String {
-        let locals: Vec<_> = self.locals.iter().filter(|local| local.ty == ty).cloned().collect();
+        let locals: Vec<_> = self.visible().filter(|local| local.ty == ty).cloned().collect();
         let args: Vec<_> = self.args.iter().filter(|(_, arg, _)| *arg == ty).cloned().collect();
         match self.below(8) {
             0..=2 if !locals.is_empty() => {
