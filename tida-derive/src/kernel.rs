@@ -1,6 +1,6 @@
 //! `kernel!(|args.., at| body)`.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{ToTokens, format_ident, quote_spanned};
 use syn::spanned::Spanned;
 use tida_kernels::quote::KernelTree;
@@ -45,7 +45,7 @@ fn expand(library: Library, input: TokenStream, of_groups: bool) -> TokenStream 
     if !body.errors.is_empty() {
         return with_errors(&body.library, body.errors);
     }
-    let blocks = if of_groups { None } else { body.blocks(&native, at, args) };
+    let (blocks, form) = if of_groups { Default::default() } else { body.blocks(&native, at, args) };
     let captures = std::mem::take(&mut body.captures);
     let tree = KernelTree {
         args: args.iter().map(text_of).collect(),
@@ -53,6 +53,7 @@ fn expand(library: Library, input: TokenStream, of_groups: bool) -> TokenStream 
         captures: captures.iter().map(|named| named.text.clone()).collect(),
         code: body.code(native.quoted),
         group: body.groups.take().map(Groups::tree),
+        native: form,
     };
     let held: Vec<Ident> = (0..captures.len()).map(|n| format_ident!("__tida_c{n}", span = own())).collect();
     let ([proven, checked], ask) = native_form(&body, &captures, &held, (at, args), (native.native, blocks), of_groups);
@@ -134,6 +135,7 @@ fn native_form(
     let proven = match blocks {
         None => run(quote_spanned!(own()=> #take(__tida_run, #inline |(#(#args,)*), #at| #native)), &each),
         Some(Blocks { native, shape }) => {
+            let shape = shape.map(|n| Literal::usize_unsuffixed(n as usize));
             let (take, each) = (private("blocks"), private("each_block"));
             let (block, out) = (block_name(), out_name());
             let body = quote_spanned! {own()=>

@@ -246,6 +246,7 @@ fn check(bytes: &[u8]) -> Result<bool, TestCaseError> {
     let names = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect();
     let tree = KernelTree {
         group: None,
+        native: NativeForm::default(),
         args: names(&["u", "v", "w", "t", "a"]),
         at: "at".into(),
         captures: names(&["dt", "n", "k"]),

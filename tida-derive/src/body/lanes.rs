@@ -14,9 +14,9 @@ use std::collections::{HashMap, HashSet};
 
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote_spanned};
-use tida_kernels::quote::{Block, Expr, ExprKind, LocalId, Place, Stmt, StmtKind};
+use tida_kernels::quote::{Block, Expr, ExprKind, LocalId, NativeForm, Place, Span, Stmt, StmtKind};
 
-use super::nest::{Class, Classes, Walk, bound};
+use super::nest::{Class, Classes, Walk, bound, first_loop};
 use super::{Body, BothBlock};
 use crate::expand::own;
 
@@ -61,6 +61,8 @@ pub struct Turns {
     pub variable: TokenStream,
     /// `(lo)..(hi)`.
     pub range: TokenStream,
+    /// Where it stands.
+    pub span: Span,
     /// Its body.
     pub steps: Vec<Step>,
 }
@@ -103,7 +105,7 @@ pub struct Blocks {
     /// Rust that runs one block. It names the arguments, [`block`], and [`out`].
     pub native: TokenStream,
     /// Most rows and columns of a block.
-    pub shape: [Literal; 2],
+    pub shape: [u32; 2],
 }
 
 /// The name of the block that runs.
@@ -144,12 +146,14 @@ struct Maker<'a> {
     fails: bool,
     /// Loops around what is walked that all cells take together.
     nests: usize,
+    /// The first loop that each cell takes by itself.
+    alone: Option<Span>,
 }
 
 impl Body {
     /// The form for blocks of cells of a kernel that has loops which all cells of a block can take together. `at` and `args` are
     /// the closure's parameters.
-    pub fn blocks(&self, kernel: &BothBlock, at: &TokenStream, args: &[TokenStream]) -> Option<Blocks> {
+    pub fn blocks(&self, kernel: &BothBlock, at: &TokenStream, args: &[TokenStream]) -> (Option<Blocks>, NativeForm) {
         let mut written = HashSet::new();
         let mut returns = false;
         let mut look = |stmt: &Stmt| {
@@ -166,12 +170,20 @@ impl Body {
         let (classes, again, names) = (Classes::default(), Vec::new(), Vec::new());
         let params = args.iter().chain([at]).map(ToString::to_string).collect();
         let words = HashMap::new();
-        let mut maker = Maker { body: self, classes, again, names, params, written, words, fails: returns, nests: 0 };
+        let mut maker =
+            Maker { body: self, classes, again, names, params, written, words, fails: returns, nests: 0, alone: None };
         let parts = maker.parts(&kernel.steps, &kernel.quoted, kernel.value.as_ref());
-        if maker.fails || !parts.iter().any(|part| matches!(part, Part::Loop(..))) {
-            return None;
-        }
-        maker.form(&parts, at, args)
+        let first = parts.iter().find_map(|part| match part {
+            Part::Loop(turns, _) => Some(turns.span),
+            _ => None,
+        });
+        let blocks = match first {
+            Some(_) if !maker.fails => maker.form(&parts, at, args),
+            _ => None,
+        };
+        let alone = maker.alone.or(first.filter(|_| blocks.is_none()));
+        let native = NativeForm { block: blocks.as_ref().map(|blocks| blocks.shape), alone };
+        (blocks, native)
     }
 }
 
@@ -219,7 +231,15 @@ impl<'a> Maker<'a> {
                     }
                     self.names.extend(locals);
                 }
-                _ => phase.take(step, |walk| walk.stmt(stmt)),
+                _ => {
+                    phase.take(step, |walk| walk.stmt(stmt));
+                    self.alone = self.alone.or(first_loop(stmt));
+                }
+            }
+            if step.turns.is_none()
+                || !matches!(parts.last(), Some(Part::Loop(turns, _)) if Some(turns.span) == step.turns.as_ref().map(|own| own.span))
+            {
+                self.alone = self.alone.or(self.classes.alone(stmt));
             }
         }
         if let (Some(value), Some(quoted)) = (value, &quoted.value) {
@@ -274,7 +294,7 @@ impl<'a> Maker<'a> {
             #(let mut #names = #made::<_, #count>();)*
             #inner
         };
-        Some(Blocks { native, shape: [rows, columns].map(Literal::usize_unsuffixed) })
+        Some(Blocks { native, shape: [rows as u32, columns as u32] })
     }
 }
 

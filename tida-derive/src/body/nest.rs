@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use tida_kernels::quote::{
-    BinaryOp, Block, Expr, ExprKind, LocalId, Pattern, Place, Projection, Stmt, StmtKind, UnaryOp,
+    BinaryOp, Block, Expr, ExprKind, LocalId, Pattern, Place, Projection, Span, Stmt, StmtKind, UnaryOp,
 };
 
 /// Nodes of a loop with numbers for bounds, over all its turns, that the compiler still writes out: then it makes vectors of cells
@@ -86,10 +86,30 @@ impl Classes {
     /// Whether all cells of a block take the turns of this loop together, which may be `inside` of another such.
     pub fn together(&self, [lo, hi]: [&Expr; 2], inclusive: bool, body: &Block, inside: bool) -> bool {
         let same = self.of_expr(lo) == Class::Same && self.of_expr(hi) == Class::Same;
-        let written_out =
-            || !inside && turns(lo, hi, inclusive).is_some_and(|n| n.saturating_mul(size(body)) <= WRITTEN_OUT);
-        same && body.value.is_none() && !leaves(body) && !written_out()
+        same && body.value.is_none() && !leaves(body) && (inside || !is_written_out(lo, hi, inclusive, body))
     }
+}
+
+/// The first loop in a statement that the compiler does not write out.
+pub fn first_loop(stmt: &Stmt) -> Option<Span> {
+    let mut found = None;
+    let mut look = |stmt: &Stmt| {
+        let long = match &stmt.kind {
+            StmtKind::For { lo, hi, inclusive, body, .. } => !is_written_out(lo, hi, *inclusive, body),
+            StmtKind::While { .. } => true,
+            _ => false,
+        };
+        if long && found.is_none() {
+            found = Some(stmt.span);
+        }
+        true
+    };
+    Walk { expr: &mut |_| {}, stmt: &mut look }.stmt(stmt);
+    found
+}
+
+fn is_written_out(lo: &Expr, hi: &Expr, inclusive: bool, body: &Block) -> bool {
+    turns(lo, hi, inclusive).is_some_and(|turns| turns.saturating_mul(size(body)) <= WRITTEN_OUT)
 }
 
 /// Any more than the same for all cells is some value.

@@ -172,7 +172,7 @@ impl Body {
         let (own, from, to, native) = (own_at(each.for_token.span), lo.native, hi.native, body.native);
         let range = quote_spanned!(own=> (#from) #limits (#to));
         let native = quote_spanned!(own=> for #variable in #range #native);
-        *turns = Some(Turns { variable, range, steps: body.steps });
+        *turns = Some(Turns { variable, range, span: place_of(each.for_token.span), steps: body.steps });
         let inclusive = matches!(limits, syn::RangeLimits::Closed(_));
         (native, StmtKind::For { local, lo: lo.quoted, hi: hi.quoted, inclusive, body: body.quoted })
     }

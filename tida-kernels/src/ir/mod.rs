@@ -96,6 +96,8 @@ pub struct Kernel {
     pub functions: Vec<Function>,
     /// What a kernel over groups of cells has beside.
     pub group: Option<Group>,
+    /// How the native form runs it.
+    pub native: NativeForm,
 }
 
 /// What a kernel over groups of cells has beside.

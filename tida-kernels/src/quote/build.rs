@@ -241,7 +241,14 @@ pub fn code(locals: &[&str], body: Block) -> Code {
 /// A kernel with arguments and captures of these names.
 pub fn kernel(args: &[&str], captures: &[&str], code: Code) -> KernelTree {
     let owned = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect();
-    KernelTree { args: owned(args), at: "at".to_owned(), captures: owned(captures), code, group: None }
+    KernelTree {
+        args: owned(args),
+        at: "at".to_owned(),
+        captures: owned(captures),
+        code,
+        group: None,
+        native: NativeForm::default(),
+    }
 }
 
 /// The tree as the macro would leave it. The memory is never given back: for tests.

@@ -37,6 +37,17 @@ pub struct KernelTree {
     pub code: Code,
     /// What a `group_kernel!` has beside; `at` is then the cell of a thread.
     pub group: Option<GroupTree>,
+    /// How the native form runs it.
+    pub native: NativeForm,
+}
+
+/// How the native form of a kernel runs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct NativeForm {
+    /// Most rows, and cells of each, that take the loops of the kernel together; none if it has no such loop.
+    pub block: Option<[u32; 2]>,
+    /// The first loop that each cell takes by itself, which keeps the compiler from making vectors of cells.
+    pub alone: Option<Span>,
 }
 
 /// What a kernel over groups of cells has beside its body.

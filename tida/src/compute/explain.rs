@@ -25,7 +25,7 @@ use super::tune;
 use super::view::{Checked, Proven};
 use crate::acc::TileAcc;
 use crate::acc::device::DeviceCore;
-use crate::backend::{Facts, KernelFacts, cuda};
+use crate::backend::{Facts, KernelFacts, cpu, cuda};
 use crate::error::Error;
 use crate::tile::Tile;
 
@@ -235,6 +235,22 @@ impl Explanation {
         })
     }
 
+    /// How the native form runs.
+    fn processor(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kernel = &self.prepared.kernel;
+        writeln!(f, "processor")?;
+        writeln!(f, "  vectors: {} of cells side by side", cpu::widest_vectors())?;
+        if let Some([rows, columns]) = kernel.native.block {
+            writeln!(f, "  blocks: {rows} x {columns} cells, which take the kernel's loops together")?;
+        }
+        if let Some(span) = kernel.native.alone {
+            let place = format!("{}:{}:{}", kernel.file, span.line, span.column);
+            writeln!(f, "  alone: each cell takes the loop at {place} by itself, not as part of a vector")?;
+        }
+        let checks = if self.prepared.may_check() { "reads that were not proven" } else { "none needed" };
+        writeln!(f, "  checks: {checks}")
+    }
+
     /// The captured scalars, arrays one entry after the other; a deferred scalar is 0.
     pub fn captures(&self) -> &[Value] {
         &self.captures
@@ -244,6 +260,7 @@ impl Explanation {
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.prepared.analysis.report(&self.prepared.kernel))?;
+        self.processor(f)?;
         let compiled = self.compiled();
         let [x, y, z] = self.plan.block;
         let width = if self.plan.narrow { 32 } else { 64 };

@@ -94,6 +94,7 @@ where
         cache: tile.cache,
     };
     let mut checked = check(&prepared, quoted.id, &quoted.captures, views, &target, &infos)?;
+    prepared.warn_if_slow(&checked);
     let mut part = None;
     if checked.key.on_device && runs_on_both(&prepared, checked.acc, tile.device)? {
         let core = checked.acc.core();

@@ -28,6 +28,7 @@ mod ptx;
 mod reduce;
 pub(crate) mod registers;
 mod site;
+pub(crate) mod slow;
 pub(crate) mod tune;
 pub(crate) mod view;
 

@@ -21,14 +21,7 @@ pub(crate) type Unproven = Option<(usize, usize)>;
 impl Needs {
     /// What a kernel needs over these tiles; nothing if its arrays may stream, but for their cuts.
     pub fn of(prepared: &Prepared, grown: bool, unproven: Unproven) -> Option<Needs> {
-        let place = |arg: usize, read: Option<usize>| {
-            let accesses = prepared.analysis.args.get(arg).map(|usage| &usage.accesses);
-            let access = accesses.and_then(|all| all.get(read.unwrap_or(0)));
-            access.map_or_else(
-                || prepared.place(),
-                |access| format!("{}:{}:{}", prepared.kernel.file, access.span.line, access.span.column),
-            )
-        };
+        let place = |arg: usize| place_of(prepared, (arg, 0));
         let whole = |found: String, advice: &str| {
             let advice =
                 format!("{advice}; or run these tiles on the CPU (`.device(Device::Cpu)`), or raise the memory limit");
@@ -41,7 +34,7 @@ impl Needs {
         }
         let args = || prepared.kernel.args.iter().enumerate();
         if let Some((number, arg)) = args().find(|(_, arg)| arg.access == Access::All) {
-            let found = format!("`{}`, which is read as a whole array (`all`) at {}", arg.name, place(number, None));
+            let found = format!("`{}`, which is read as a whole array (`all`) at {}", arg.name, place(number));
             let advice = match arg.rank {
                 1 => "pass it as `table(&values)` if it is small",
                 _ => "pass it as a tiled array, which is read around `at`, if it has the cuts of the tiles",
@@ -49,13 +42,8 @@ impl Needs {
             return whole(found, &format!("{advice}: then the others stream"));
         }
         if let Some((number, read)) = unproven {
-            let access = prepared.analysis.args.get(number).and_then(|usage| usage.accesses.get(read))?;
-            let (name, index) = (
-                prepared.kernel.args.get(number).map_or("", |arg| arg.name.as_str()),
-                index_text(&prepared.analysis, &prepared.kernel, access),
-            );
-            let found =
-                format!("the read of `{name}` at {index} ({}), which is checked as it runs", place(number, Some(read)));
+            let read = checked_read(prepared, (number, read))?;
+            let found = format!("{read}, which is checked as it runs");
             let found = format!("arrays have to be there region by region because of {found}");
             let advice = "write the index as `at` plus constants, so that planes stream, cut the arrays into smaller regions, or \
                           raise the memory limit";
@@ -68,4 +56,21 @@ impl Needs {
         let advice = "cut the arrays into smaller regions, or raise the memory limit";
         prepared.kernel.group.is_some().then(|| Needs { whole: false, found, advice: advice.into() })
     }
+}
+
+/// Where a read stands.
+fn place_of(prepared: &Prepared, (arg, read): (usize, usize)) -> String {
+    let access = prepared.analysis.args.get(arg).and_then(|usage| usage.accesses.get(read));
+    access.map_or_else(
+        || prepared.place(),
+        |access| format!("{}:{}:{}", prepared.kernel.file, access.span.line, access.span.column),
+    )
+}
+
+/// A read that no launch could prove, in words.
+pub(crate) fn checked_read(prepared: &Prepared, (arg, read): (usize, usize)) -> Option<String> {
+    let access = prepared.analysis.args.get(arg).and_then(|usage| usage.accesses.get(read))?;
+    let name = prepared.kernel.args.get(arg).map_or("", |arg| arg.name.as_str());
+    let index = index_text(&prepared.analysis, &prepared.kernel, access);
+    Some(format!("the read of `{name}` at {index} ({})", place_of(prepared, (arg, read))))
 }

@@ -17,6 +17,7 @@ use tida_kernels::plan::wide::{Beside, side};
 use super::ask::{KernelId, Quoted};
 use super::capture::CapturedValue;
 use super::fused::{Choices, Cycles};
+use super::slow::Said;
 use crate::array::coding::Coding;
 use crate::backend::Facts;
 use crate::error::{Error, ErrorKind};
@@ -50,6 +51,8 @@ pub(crate) struct Prepared {
     pub cycles: Cycles,
     /// The same for arguments that hold codes.
     coded: Mutex<ForCodes>,
+    /// What was said of it.
+    pub said: Said,
 }
 
 /// What a launch has to know of one argument.
@@ -173,6 +176,7 @@ impl Prepared {
             from: None,
             cycles: Cycles::default(),
             coded: Mutex::default(),
+            said: Said::default(),
         })
     }
 

@@ -122,6 +122,7 @@ fn lower_for(input: &LowerInput<'_>, extent: Option<&[u32]>) -> Result<Kernel, K
         body,
         functions: called.done,
         group: group.map(|(group, _)| group),
+        native: tree.native,
         args,
         captures,
     })

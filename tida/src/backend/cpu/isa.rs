@@ -3,6 +3,8 @@
 //! A kernel and its row loop inline into a function that may use the instruction set, so that the loop vectorises for
 //! it without any compiler flag of the user's. Wider vectors never change a bit: Rust contracts nothing.
 //!
+//! Which forms there are is chosen when tida is built: each costs its part of the time that kernels take to build.
+//!
 //! The function takes the memory that is written as `&mut` slices: the compiler then knows that no store changes what
 //! the loop reads, and vectorises without comparing addresses in each row.
 
@@ -30,22 +32,21 @@ pub(crate) fn vectorised<T>(f: impl FnOnce() -> T) -> T {
 #[inline]
 pub(crate) fn vectorised_writing<T>(memory: Exclusive<'_>, f: impl FnOnce(Starts) -> T) -> T {
     let [a, b, c, d] = memory;
-    #[cfg(target_arch = "x86_64")]
-    {
-        if has_avx512() {
-            // SAFETY: every feature named was just found.
-            return unsafe { with_avx512(f, a, b, c, d) };
-        }
-        if has_avx2() {
-            // SAFETY: every feature named was just found.
-            return unsafe { with_avx2(f, a, b, c, d) };
-        }
+    #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
+    if has_avx512() {
+        // SAFETY: every feature named was just found.
+        return unsafe { with_avx512(f, a, b, c, d) };
+    }
+    #[cfg(all(target_arch = "x86_64", feature = "avx2"))]
+    if has_avx2() {
+        // SAFETY: every feature named was just found.
+        return unsafe { with_avx2(f, a, b, c, d) };
     }
     with_any(f, a, b, c, d)
 }
 
 /// The features of [`with_avx512`].
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", feature = "avx512"))]
 #[inline]
 fn has_avx512() -> bool {
     is_x86_feature_detected!("avx512f")
@@ -56,7 +57,7 @@ fn has_avx512() -> bool {
 }
 
 /// The features of [`with_avx2`].
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", any(feature = "avx2", feature = "avx512")))]
 #[inline]
 fn has_avx2() -> bool {
     is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("bmi2")
@@ -64,14 +65,13 @@ fn has_avx2() -> bool {
 
 /// The name of the vectors that [`vectorised`] runs with.
 pub(crate) fn widest_vectors() -> &'static str {
-    #[cfg(target_arch = "x86_64")]
-    {
-        if has_avx512() {
-            return "AVX-512";
-        }
-        if has_avx2() {
-            return "AVX2";
-        }
+    #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
+    if has_avx512() {
+        return "AVX-512";
+    }
+    #[cfg(all(target_arch = "x86_64", feature = "avx2"))]
+    if has_avx2() {
+        return "AVX2";
     }
     match std::env::consts::ARCH {
         "x86_64" => "SSE2",
@@ -80,6 +80,7 @@ pub(crate) fn widest_vectors() -> &'static str {
     }
 }
 
+#[cfg(all(target_arch = "x86_64", any(feature = "avx2", feature = "avx512")))]
 macro_rules! forms {
     ($($(#[$attribute:meta])* $name:ident;)*) => {$(
         /// # Safety
@@ -99,10 +100,14 @@ macro_rules! forms {
     )*};
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", feature = "avx512"))]
 forms! {
     #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma,bmi2")]
     with_avx512;
+}
+
+#[cfg(all(target_arch = "x86_64", feature = "avx2"))]
+forms! {
     #[target_feature(enable = "avx2,fma,bmi2")]
     with_avx2;
 }
