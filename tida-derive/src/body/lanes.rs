@@ -236,11 +236,6 @@ impl<'a> Maker<'a> {
                     self.alone = self.alone.or(first_loop(stmt));
                 }
             }
-            if step.turns.is_none()
-                || !matches!(parts.last(), Some(Part::Loop(turns, _)) if Some(turns.span) == step.turns.as_ref().map(|own| own.span))
-            {
-                self.alone = self.alone.or(self.classes.alone(stmt));
-            }
         }
         if let (Some(value), Some(quoted)) = (value, &quoted.value) {
             phase.take(value, |walk| walk.expr(quoted));

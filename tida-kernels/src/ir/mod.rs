@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use crate::codec::Codec;
 use crate::element::{ElementType, ScalarType};
+use crate::quote::NativeForm;
 pub use crate::quote::{BinaryOp, CompareOp, LocalId, Method, Span, UnaryOp};
 
 /// Number of an expression in its body's arena.

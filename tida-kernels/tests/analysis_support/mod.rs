@@ -41,6 +41,7 @@ impl Builder {
             body: Body::default(),
             functions: Vec::new(),
             group: None,
+            native: Default::default(),
         };
         Builder { kernel, line: 0 }
     }

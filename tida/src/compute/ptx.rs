@@ -10,6 +10,7 @@ use tida_kernels::element::ScalarType;
 use tida_kernels::ir::{
     Access, Arg, BinaryOp, Body, Component, Expr, ExprId, ExprKind, Kernel, Span, Stmt, StmtKind, Type,
 };
+use tida_kernels::quote::NativeForm;
 use tida_kernels::scalar::Value;
 
 use super::args::{ArgInfo, Args, HeldArgs, Views, separate};
@@ -292,6 +293,7 @@ impl PtxKernel {
         };
         Kernel {
             group: None,
+            native: NativeForm::default(),
             file: recorded.file().into(),
             line: recorded.line(),
             rank: D,
