@@ -1,7 +1,7 @@
 //! Programs as users write them. `cargo xtask bench cpu` runs each beside the same program in C (`benches/reference/programs`).
 //!
 //! `programs ROW THREADS` runs a row and prints one line of JSON: the seconds of its fastest run, and some numbers made from the
-//! result of its first, which those of C have to match.
+//! result of its first, which those of C have to match. `programs ROW THREADS kernels` shows what tida found out about its kernels too.
 
 mod conjugate;
 mod dense;
@@ -46,13 +46,16 @@ pub struct Outcome {
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let [row, threads] = &words[..] else {
+    let [row, threads, more @ ..] = &words[..] else {
         let names: Vec<&str> = ROWS.iter().map(|(name, _)| *name).collect();
         println!("programs ROW THREADS; the rows are {}", names.join(", "));
         return ExitCode::SUCCESS;
     };
     match run(row, threads) {
         Ok(Outcome { seconds, check }) => {
+            if more.first().is_some_and(|word| word == "kernels") {
+                tida::kernels().iter().for_each(|kernel| println!("{kernel}"));
+            }
             println!("{{\"seconds\": {seconds:e}, \"check\": {check:?}}}");
             ExitCode::SUCCESS
         }

@@ -32,7 +32,7 @@ pub struct Options {
     /// Threads on both sides [default: one a core]
     #[arg(long)]
     threads: Option<usize>,
-    /// Only `heat`, or rows of the programs whose names start like this
+    /// Only `heat`, only `programs`, or the programs whose names start like this
     #[arg(long)]
     only: Option<String>,
 }

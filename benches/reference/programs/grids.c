@@ -83,9 +83,10 @@ void norm_256(void) { norms(256); }
 #define S32(C) S16(C) S16((C) + 0.016)
 #define S64(C) S32(C) S32((C) + 0.032)
 
-static void fused(size_t n, double *restrict y, const double *restrict u) {
-#pragma omp parallel for
-    for (size_t i = 0; i < n; i++) {
+enum { SIDE = 1024 };
+
+static void fused(double *restrict y, const double *restrict u) {
+    for (int i = 0; i < SIDE; i++) {
         double x = u[i], s = 0.5;
         S64(0.1) S64(0.164)
         y[i] = s;
@@ -93,25 +94,29 @@ static void fused(size_t n, double *restrict y, const double *restrict u) {
 }
 
 // Rounds each product, as `s * x + c` does in Rust.
-__attribute__((optimize("fp-contract=off"))) static void unfused(size_t n, double *restrict y, const double *restrict u) {
-#pragma omp parallel for
-    for (size_t i = 0; i < n; i++) {
+__attribute__((noinline, optimize("fp-contract=off"))) static void unfused(double *restrict y, const double *restrict u) {
+    for (int i = 0; i < SIDE; i++) {
         double x = u[i], s = 0.5;
         S64(0.1) S64(0.164)
         y[i] = s;
     }
 }
 
-static void polynomials(void (*run)(size_t, double *restrict, const double *restrict)) {
-    size_t cells = 1024 * 1024;
+static void each_row(void (*row)(double *restrict, const double *restrict), double *y, const double *u) {
+#pragma omp parallel for
+    for (int j = 0; j < SIDE; j++) row(y + j * SIDE, u + j * SIDE);
+}
+
+static void polynomials(void (*row)(double *restrict, const double *restrict)) {
+    size_t cells = SIDE * SIDE;
     double *u = room(cells * sizeof *u), *y = room(cells * sizeof *y);
     for (size_t i = 0; i < cells; i++) {
         u[i] = random_at(i);
         y[i] = 0;
     }
-    run(cells, y, u);
+    each_row(row, y, u);
     print_check(y, cells);
-    TIME(run(cells, y, u));
+    TIME(each_row(row, y, u));
 }
 
 void polynomial(void) { polynomials(fused); }
