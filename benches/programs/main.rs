@@ -14,8 +14,10 @@ use std::time::Instant;
 
 use tida::prelude::*;
 
+type Run = fn(&TileAcc) -> tida::Result<Outcome>;
+
 /// Every row, and the function that runs it.
-const ROWS: &[(&str, fn(&TileAcc) -> tida::Result<Outcome>)] = &[
+const ROWS: &[(&str, Run)] = &[
     ("gemm", |acc| dense::gemm(acc, [1, 1])),
     ("gemm-2x2", |acc| dense::gemm(acc, [2, 2])),
     ("covariance", dense::covariance),
