@@ -1,7 +1,8 @@
 //! `cargo xtask bench`: tida against references written by hand.
 //!
-//! `cpu`: the heat sweep against the same sweep in C with OpenMP. Each measurement is one process that runs the sweeps once; the two sides take turns, so that a machine that
-//! grows slower or faster meanwhile slows both. What counts is the median of the ratios of the pairs.
+//! `cpu`: the heat sweep against the same sweep in C with OpenMP, and programs as users write them (`programs`). Each measurement is
+//! one process; the two sides take turns, so that a machine that grows slower or faster meanwhile slows both. What counts is the
+//! median of the ratios of the pairs.
 //!
 //! `gpu`: runs `benches/gpu`, which measures both sides in one process.
 //!
@@ -11,6 +12,9 @@
 //! `micro`: runs its third set: micro-benchmarks of the GPU's memory. `gallery`: its fourth: the gallery's programs and operations
 //! one by one.
 
+mod programs;
+
+use std::path::Path;
 use std::process::Command;
 
 use clap::Args;
@@ -28,6 +32,9 @@ pub struct Options {
     /// Threads on both sides [default: one a core]
     #[arg(long)]
     threads: Option<usize>,
+    /// Only `heat`, only `programs`, or the programs whose names start like this
+    #[arg(long)]
+    only: Option<String>,
 }
 
 /// Flags of `cargo xtask bench gpu`.
@@ -76,6 +83,7 @@ struct Case {
     regions: u32,
     steps: u32,
     /// Least median ratio that is good enough.
+    #[serde(skip)]
     goal: f64,
 }
 
@@ -89,12 +97,12 @@ const CASES: &[Case] = &[
     Case { dims: 2, size: 8192, dtype: "f64", regions: 1, steps: 50, goal: 2.00 },
 ];
 
-/// What was measured for one case, in cells per second.
+/// What was measured for one case or row, in cells (or what it counts) per second.
 #[derive(Serialize)]
 struct Measured {
     case: String,
-    #[serde(flatten)]
-    flags: Case,
+    /// Least median ratio that is good enough.
+    goal: f64,
     tida: Vec<f64>,
     c: Vec<f64>,
     tida_median: f64,
@@ -104,48 +112,77 @@ struct Measured {
     ratio_max: f64,
 }
 
+/// A case of heat, and what was measured.
+#[derive(Serialize)]
+struct Heat {
+    #[serde(flatten)]
+    flags: Case,
+    #[serde(flatten)]
+    measured: Measured,
+}
+
 /// What is written to `target/bench/cpu.json`.
 #[derive(Serialize)]
 struct Record {
     command: String,
     threads: usize,
     pairs: u32,
-    cases: Vec<Measured>,
+    cases: Vec<Heat>,
+    programs: Vec<programs::Found>,
 }
 
 /// Builds both sides, measures every case, prints the table and writes it down.
 pub fn cpu(options: &Options) -> Result<()> {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = options.threads.unwrap_or_else(cores);
+    let only = options.only.as_deref().unwrap_or_default();
+    let rows = programs::named(only);
+    if rows.is_empty() && !"heat".starts_with(only) {
+        return Err(format!("tried to measure {only}; found no such row; the rows are {}", programs::names()));
+    }
     let folder = target().join("bench");
     std::fs::create_dir_all(&folder).map_err(|e| format!("tried to create {}; found: {e}", folder.display()))?;
+
+    let cases = if "heat".starts_with(only) { heat(options.pairs, threads, &folder)? } else { Vec::new() };
+    let programs = programs::measure(&rows, options.pairs, threads, &folder)?;
+
+    let path = folder.join("cpu.json");
+    let mut command = format!("cargo xtask bench cpu --pairs {} --threads {threads}", options.pairs);
+    if !only.is_empty() {
+        command += &format!(" --only {only}");
+    }
+    let record = Record { command, threads, pairs: options.pairs, cases, programs };
+    let text = serde_json::to_string_pretty(&record).map_err(|e| e.to_string())?;
+    std::fs::write(&path, text).map_err(|e| format!("tried to write {}; found: {e}", path.display()))?;
+    println!("written to {}", path.strip_prefix(root()).unwrap_or(&path).display());
+    Ok(())
+}
+
+/// Measures the heat sweep.
+fn heat(pairs: u32, threads: usize, folder: &Path) -> Result<Vec<Heat>> {
     let reference = folder.join("heat_omp");
     run(command("gcc -O3 -march=native -fopenmp benches/reference/heat_omp.c -o").arg(&reference))?;
     run(&mut command("cargo build --release --quiet --example heat"))?;
     let heat = target().join("release/examples/heat");
 
-    println!("heat, cells per second with {threads} threads, {} pairs; the ratio is tida / C", options.pairs);
-    println!("{:<24} {:>10} {:>10} {:>7} {:>7} {:>7} {:>6}", "case", "tida", "C", "ratio", "min", "max", "goal");
+    println!("heat, cells per second with {threads} threads, {pairs} pairs; the ratio is tida / C");
+    println!("{}", heading("case"));
     let mut cases = Vec::new();
     for case in CASES {
-        let mut tida = Vec::new();
-        let mut c = Vec::new();
-        for _ in 0..options.pairs {
-            tida.push(tida_once(Command::new(&heat), case, threads)?);
-            c.push(c_once(Command::new(&reference), case, threads)?);
-        }
-        let measured = Measured::new(*case, tida, c);
+        let tida = || tida_once(Command::new(&heat), case, threads);
+        let c = || c_once(Command::new(&reference), case, threads);
+        let Case { dims, size, dtype, regions, goal, .. } = case;
+        let name = format!("{dims}-D {size} {dtype} regions {regions}");
+        let measured = Measured::in_turn(name, *goal, pairs, tida, c)?;
         println!("{measured}");
-        cases.push(measured);
+        cases.push(Heat { flags: *case, measured });
     }
+    Ok(cases)
+}
 
-    let path = folder.join("cpu.json");
-    let line = format!("cargo xtask bench cpu --pairs {} --threads {threads}", options.pairs);
-    let record = Record { command: line, threads, pairs: options.pairs, cases };
-    let text = serde_json::to_string_pretty(&record).map_err(|e| e.to_string())?;
-    std::fs::write(&path, text).map_err(|e| format!("tried to write {}; found: {e}", path.display()))?;
-    println!("written to {}", path.strip_prefix(root()).unwrap_or(&path).display());
-    Ok(())
+/// The line above a table.
+fn heading(what: &str) -> String {
+    format!("{what:<24} {:>10} {:>10} {:>7} {:>7} {:>7} {:>6}", "tida", "C", "ratio", "min", "max", "goal")
 }
 
 fn tida_once(mut heat: Command, case: &Case, threads: usize) -> Result<f64> {
@@ -167,12 +204,27 @@ fn c_once(mut reference: Command, case: &Case, threads: usize) -> Result<f64> {
 }
 
 impl Measured {
-    fn new(flags: Case, tida: Vec<f64>, c: Vec<f64>) -> Measured {
+    /// Both sides so many times, in turn.
+    fn in_turn(
+        case: String,
+        goal: f64,
+        pairs: u32,
+        mut tida_once: impl FnMut() -> Result<f64>,
+        mut c_once: impl FnMut() -> Result<f64>,
+    ) -> Result<Measured> {
+        let (mut tida, mut c) = (Vec::new(), Vec::new());
+        for _ in 0..pairs {
+            tida.push(tida_once()?);
+            c.push(c_once()?);
+        }
+        Ok(Measured::new(case, goal, tida, c))
+    }
+
+    fn new(case: String, goal: f64, tida: Vec<f64>, c: Vec<f64>) -> Measured {
         let ratios: Vec<f64> = tida.iter().zip(&c).map(|(a, b)| a / b).collect();
-        let Case { dims, size, dtype, regions, .. } = flags;
         Measured {
-            case: format!("{dims}-D {size} {dtype} regions {regions}"),
-            flags,
+            case,
+            goal,
             tida_median: median(&tida),
             c_median: median(&c),
             ratio_median: median(&ratios),
@@ -186,9 +238,8 @@ impl Measured {
 
 impl std::fmt::Display for Measured {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Measured { case, tida_median, c_median, ratio_median, ratio_min, ratio_max, .. } = self;
-        let goal = self.flags.goal;
-        let verdict = if *ratio_median >= goal { "met" } else { "missed" };
+        let Measured { case, goal, tida_median, c_median, ratio_median, ratio_min, ratio_max, .. } = self;
+        let verdict = if ratio_median >= goal { "met" } else { "missed" };
         write!(
             f,
             "{case:<24} {tida_median:>10.3e} {c_median:>10.3e} {ratio_median:>7.3} {ratio_min:>7.3} {ratio_max:>7.3} \
@@ -221,7 +272,7 @@ mod tests {
 
     #[test]
     fn the_ratio_is_the_median_of_the_pairs_not_of_the_sides() {
-        let measured = Measured::new(CASES[0], vec![1.0, 4.0, 9.0], vec![2.0, 2.0, 3.0]);
+        let measured = Measured::new("a".into(), 1.0, vec![1.0, 4.0, 9.0], vec![2.0, 2.0, 3.0]);
         assert_eq!((measured.ratio_min, measured.ratio_median, measured.ratio_max), (0.5, 2.0, 3.0));
         assert_eq!((measured.tida_median, measured.c_median), (4.0, 2.0));
     }

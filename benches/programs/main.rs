@@ -1,0 +1,114 @@
+//! Programs as users write them. `cargo xtask bench cpu` runs each beside the same program in C (`benches/reference/programs`).
+//!
+//! `programs ROW THREADS` runs a row and prints one line of JSON: the seconds of its fastest run, and some numbers made from the
+//! result of its first, which those of C have to match. `programs ROW THREADS kernels` shows what tida found out about its kernels too.
+
+mod conjugate;
+mod dense;
+mod flows;
+mod grids;
+mod lattice;
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use tida::prelude::*;
+
+type Run = fn(&TileAcc) -> tida::Result<Outcome>;
+
+/// Every row, and the function that runs it.
+const ROWS: &[(&str, Run)] = &[
+    ("gemm", |acc| dense::gemm(acc, [1, 1])),
+    ("gemm-2x2", |acc| dense::gemm(acc, [2, 2])),
+    ("covariance", dense::covariance),
+    ("prolong", grids::prolong),
+    ("dot-128", |acc| grids::dots(acc, 128)),
+    ("dot-256", |acc| grids::dots(acc, 256)),
+    ("norm-128", |acc| grids::norms(acc, 128)),
+    ("norm-256", |acc| grids::norms(acc, 256)),
+    ("polynomial", grids::polynomial),
+    ("polynomial-fma", grids::polynomial_fma),
+    ("cg", conjugate::gradients),
+    ("lbm-f64", lattice::double::written_out),
+    ("lbm-f32", lattice::single::written_out),
+    ("lbm-table-f64", lattice::double::from_tables),
+    ("lbm-table-f32", lattice::single::from_tables),
+    ("shallow", flows::shallow_water),
+    ("gray-scott", flows::gray_scott),
+];
+
+/// What a row prints.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Of the fastest run.
+    seconds: f64,
+    /// Made from the result of the first run.
+    check: [f64; 5],
+}
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let [row, threads, more @ ..] = &words[..] else {
+        let names: Vec<&str> = ROWS.iter().map(|(name, _)| *name).collect();
+        println!("programs ROW THREADS; the rows are {}", names.join(", "));
+        return ExitCode::SUCCESS;
+    };
+    match run(row, threads) {
+        Ok(Outcome { seconds, check }) => {
+            if more.first().is_some_and(|word| word == "kernels") {
+                tida::kernels().iter().for_each(|kernel| println!("{kernel}"));
+            }
+            println!("{{\"seconds\": {seconds:e}, \"check\": {check:?}}}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("programs {row}: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(row: &str, threads: &str) -> Result<Outcome, Box<dyn std::error::Error>> {
+    let (_, run) = ROWS.iter().find(|(name, _)| *name == row).ok_or("there is no such row")?;
+    let acc = TileAcc::builder().device(Device::Cpu).threads(threads.parse()?).build()?;
+    Ok(run(&acc)?)
+}
+
+/// Runs a program on its state once, and takes its result; then runs it for a second, three times at least. A run ends when all that it
+/// recorded has run.
+pub fn measured<S>(
+    acc: &TileAcc,
+    mut state: S,
+    run: impl Fn(&mut S) -> tida::Result<()>,
+    result: impl FnOnce(&S) -> tida::Result<Vec<f64>>,
+) -> tida::Result<Outcome> {
+    run(&mut state)?;
+    let check = checked(&result(&state)?);
+    let (mut best, mut runs, begin) = (f64::INFINITY, 0, Instant::now());
+    while runs < 3 || begin.elapsed().as_secs_f64() < 1.0 {
+        let clock = Instant::now();
+        run(&mut state)?;
+        acc.sync()?;
+        best = best.min(clock.elapsed().as_secs_f64());
+        runs += 1;
+    }
+    Ok(Outcome { seconds: best, check })
+}
+
+/// The mean size of the values, their mean by weights that tell places apart, and three of them.
+fn checked(values: &[f64]) -> [f64; 5] {
+    let n = values.len();
+    let size: f64 = values.iter().map(|x| x.abs()).sum();
+    let weighted: f64 = values.iter().enumerate().map(|(i, x)| x * random(i)).sum();
+    [size / n as f64, weighted / n as f64, values[n / 3], values[n / 2], values[n - 1]]
+}
+
+/// A number in `0..1` for each place, the same in C.
+pub fn random(place: usize) -> f64 {
+    (place as u64 * 2_654_435_761 % 1000) as f64 * 1e-3
+}
+
+/// All values of an array.
+pub fn values<const D: usize>(u: &TileArray<f64, D>) -> tida::Result<Vec<f64>> {
+    u.read_box(u.domain())
+}

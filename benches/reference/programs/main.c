@@ -1,0 +1,63 @@
+// Programs as they are written in C with OpenMP: what `benches/programs` is measured against.
+//
+//     gcc -O3 -march=native -fno-math-errno -fopenmp *.c -lm -o programs
+//     programs ROW THREADS
+//
+// Roots need not set errno, so that loops with them become vectors; this changes no value.
+#include "programs.h"
+#include <string.h>
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} rows[] = {
+    {"gemm", gemm},
+    {"gemm-blocked", gemm_blocked},
+    {"covariance", covariance},
+    {"covariance-half", covariance_half},
+    {"prolong", prolong},
+    {"dot-128", dot_128},
+    {"dot-256", dot_256},
+    {"norm-128", norm_128},
+    {"norm-256", norm_256},
+    {"polynomial", polynomial},
+    {"polynomial-unfused", polynomial_unfused},
+    {"cg", cg},
+    {"cg-joined", cg_joined},
+    {"lbm-f64", lbm_f64},
+    {"lbm-f32", lbm_f32},
+    {"shallow", shallow},
+    {"gray-scott", gray_scott},
+};
+
+void *room(size_t bytes) {
+    void *memory = aligned_alloc(128, (bytes + 127) / 128 * 128);
+    if (!memory) {
+        fprintf(stderr, "programs: no memory for %zu bytes\n", bytes);
+        exit(1);
+    }
+    return memory;
+}
+
+void print_check(const double *values, size_t n) {
+    double size = 0, weighted = 0;
+    for (size_t i = 0; i < n; i++) {
+        size += fabs(values[i]);
+        weighted += values[i] * random_at(i);
+    }
+    printf("{\"check\": [%.17g, %.17g, %.17g, %.17g, %.17g], ", size / n, weighted / n, values[n / 3], values[n / 2],
+           values[n - 1]);
+}
+
+int main(int argc, char **argv) {
+    int threads = argc == 3 ? atoi(argv[2]) : 0;
+    for (size_t i = 0; threads > 0 && i < sizeof rows / sizeof *rows; i++) {
+        if (!strcmp(argv[1], rows[i].name)) {
+            omp_set_num_threads(threads);
+            rows[i].run();
+            return 0;
+        }
+    }
+    fprintf(stderr, "usage: programs ROW THREADS\n");
+    return 2;
+}

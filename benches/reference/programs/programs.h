@@ -1,0 +1,41 @@
+// What the programs in C share: `programs ROW THREADS` prints one line of JSON, as `benches/programs` does.
+#pragma once
+#include <math.h>
+#include <omp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+// A number in 0..1 for each place, the same in Rust.
+static inline double random_at(size_t place) {
+    return (double)((uint64_t)place * 2654435761u % 1000) * 1e-3;
+}
+
+// Memory for so many bytes, at a multiple of 128; ends the program if there is none.
+void *room(size_t bytes);
+
+// Prints the first half of the line: numbers made from these values. The mean size, the mean by weights that tell places apart, and three
+// of the values.
+void print_check(const double *values, size_t n);
+
+// Runs a statement for a second, three times at least, and prints the other half: the seconds of the fastest run.
+#define TIME(...)                                                                                                      \
+    do {                                                                                                               \
+        double best = 1e9, begin = omp_get_wtime();                                                                    \
+        for (int runs = 0; runs < 3 || omp_get_wtime() - begin < 1.0; runs++) {                                        \
+            double clock = omp_get_wtime();                                                                            \
+            __VA_ARGS__;                                                                                               \
+            clock = omp_get_wtime() - clock;                                                                           \
+            if (clock < best) best = clock;                                                                            \
+        }                                                                                                              \
+        printf("\"seconds\": %.6e}\n", best);                                                                          \
+    } while (0)
+
+// The rows.
+void gemm(void), gemm_blocked(void), covariance(void), covariance_half(void);
+void prolong(void), dot_128(void), dot_256(void), norm_128(void), norm_256(void);
+void polynomial(void), polynomial_unfused(void);
+void cg(void), cg_joined(void);
+void lbm_f64(void), lbm_f32(void);
+void shallow(void), gray_scott(void);
