@@ -6,9 +6,9 @@ use tida_kernels::quote::{
     BinaryOp, Block, Expr, ExprKind, LocalId, Pattern, Place, Projection, Span, Stmt, StmtKind, UnaryOp,
 };
 
-/// Nodes of a loop with numbers for bounds, over all its turns, that the compiler still writes out: then it makes vectors of cells
-/// around it by itself.
-const WRITTEN_OUT: u64 = 100;
+/// Turns of a loop with numbers for bounds, those of loops inside it counted, that the compiler writes out: then it makes vectors of
+/// cells around it by itself, and keeps in registers what the loop makes of fixed-size arrays.
+const WRITTEN_OUT: u64 = 32;
 
 /// Most that an index may change from a cell to the next, so that it cannot wrap within a block.
 const STEEPEST: u64 = 1 << 20;
@@ -109,7 +109,7 @@ pub fn first_loop(stmt: &Stmt) -> Option<Span> {
 }
 
 fn is_written_out(lo: &Expr, hi: &Expr, inclusive: bool, body: &Block) -> bool {
-    turns(lo, hi, inclusive).is_some_and(|turns| turns.saturating_mul(size(body)) <= WRITTEN_OUT)
+    turns(lo, hi, inclusive).is_some_and(|turns| turns.saturating_mul(turns_in(body)) <= WRITTEN_OUT)
 }
 
 /// Any more than the same for all cells is some value.
@@ -162,19 +162,18 @@ fn turns(lo: &Expr, hi: &Expr, inclusive: bool) -> Option<u64> {
     Some(turns.max(0) as u64)
 }
 
-/// How many nodes a body has once its loops are written out, if it can be.
-fn size(body: &Block) -> u64 {
-    let mut all = 0u64;
-    let mut loops = 0u64;
+/// How often the innermost loop of a body turns; once if it has none.
+fn turns_in(body: &Block) -> u64 {
+    let mut most = 1;
     let mut look = |stmt: &Stmt| match &stmt.kind {
         StmtKind::For { lo, hi, inclusive, body, .. } => {
-            loops = loops.saturating_add(turns(lo, hi, *inclusive).unwrap_or(u64::MAX).saturating_mul(size(body)));
+            most = most.max(turns(lo, hi, *inclusive).unwrap_or(u64::MAX).saturating_mul(turns_in(body)));
             false
         }
         _ => true,
     };
-    Walk { expr: &mut |_| all += 1, stmt: &mut look }.block(body);
-    all.saturating_add(loops)
+    Walk { expr: &mut |_| {}, stmt: &mut look }.block(body);
+    most
 }
 
 /// Whether a `break` or `continue` in a loop's body ends the loop or its turn.

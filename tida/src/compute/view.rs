@@ -272,9 +272,6 @@ impl<const E: usize> Whole<E> {
     /// The region that holds a cell inside `bounds`.
     #[inline(always)]
     fn region(&self, at: [i64; E]) -> &Raw<E> {
-        if let [one] = self.regions.as_slice() {
-            return one;
-        }
         let mut number = 0;
         #[allow(clippy::needless_range_loop)] // two arrays of one length
         for d in 0..E {
@@ -287,6 +284,8 @@ impl<const E: usize> Whole<E> {
 /// A read-only view of a whole array, of any shape.
 pub struct AllView<T, const E: usize, M> {
     whole: Arc<Whole<E>>,
+    /// Its region, if it has one alone: beside the view, not behind it, where the compiler would look it up for each cell.
+    alone: Option<Raw<E>>,
     arg: u32,
     marker: PhantomData<fn() -> (T, M)>,
 }
@@ -297,7 +296,25 @@ impl<T: Element, const E: usize, M: Mode> AllView<T, E, M> {
     /// # Safety
     /// As [`View::new`].
     pub(crate) unsafe fn new(whole: Arc<Whole<E>>, arg: u32) -> Self {
-        AllView { whole, arg, marker: PhantomData }
+        let alone = match whole.regions.as_slice() {
+            [one] => Some(*one),
+            _ => None,
+        };
+        AllView { whole, alone, arg, marker: PhantomData }
+    }
+}
+
+// SAFETY: as for other views.
+unsafe impl<T, const E: usize, M> Sync for AllView<T, E, M> {}
+
+impl<T, const E: usize, M> AllView<T, E, M> {
+    /// The region that holds a cell of the array.
+    #[inline(always)]
+    fn region(&self, at: [i64; E]) -> Raw<E> {
+        match self.alone {
+            Some(raw) => raw,
+            None => *self.whole.region(at),
+        }
     }
 }
 
@@ -313,9 +330,8 @@ impl<T: Element, const E: usize, M: Mode> ReadView for AllView<T, E, M> {
     fn near(&self, cells: &[[i64; E]]) -> Option<View<T, E, M>> {
         let whole = &*self.whole;
         let first = cells.first().copied().filter(|at| !M::CHECKED && whole.bounds.contains(*at))?;
-        let raw = *whole.region(first);
-        let alone = whole.regions.len() == 1;
-        let inside = alone || cells.iter().all(|at| raw.bounds.contains(*at));
+        let raw = self.region(first);
+        let inside = self.alone.is_some() || cells.iter().all(|at| raw.bounds.contains(*at));
         // SAFETY: the region is part of what the view was made of; between cells inside it, all cells are inside.
         inside.then(|| unsafe { View::new(raw, self.arg) })
     }
@@ -325,7 +341,7 @@ impl<T: Element, const E: usize, M: Mode> ReadView for AllView<T, E, M> {
             out_of_range(self.arg, &at);
             return zero_place::<T>();
         }
-        let raw = self.whole.region(at);
+        let raw = self.region(at);
         // SAFETY: the position is inside the memory: checked just now, or proven.
         unsafe { T::place(raw.base, raw.cells, raw.position(at)) }
     }

@@ -96,6 +96,7 @@ impl<'a> Maker<'a> {
             let native = &step.native;
             quote_spanned!(own()=> {
                 let __tida_value = { #native };
+                // SAFETY: the row and the column are of the block.
                 unsafe { #put(#out, __tida_row, __tida_column, __tida_value) };
             })
         });
@@ -160,12 +161,13 @@ impl<'a> Maker<'a> {
         let loaded = sorted(&mut phase.named.iter().copied().filter(|local| !phase.bound.contains(local)));
         let loads = loaded.into_iter().map(|local| {
             let (name, lanes, mutable) = (self.ident(local), lane_of(local), self.mutable(local));
-            // (A phase before this has put the local's value there.)
+            // SAFETY: the lane is one of so many as the block has cells; a phase before this has put the local's value there.
             quote_spanned!(own()=> let #mutable #name = unsafe { #lane(&#lanes, __tida_lane) };)
         });
         let stored = sorted(&mut phase.bound.iter().chain(&phase.assigned).copied());
         let stores = stored.into_iter().map(|local| {
             let (name, lanes) = (self.ident(local), lane_of(local));
+            // SAFETY: the lane is one of so many as the block has cells.
             quote_spanned!(own()=> unsafe { #put_lane(&mut #lanes, __tida_lane, #name) };)
         });
         let again = self.needed_again(phase).map(|again| again.native).collect();
