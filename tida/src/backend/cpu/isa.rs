@@ -3,7 +3,7 @@
 //! A kernel and its row loop inline into a function that may use the instruction set, so that the loop vectorises for
 //! it without any compiler flag of the user's. Wider vectors never change a bit: Rust contracts nothing.
 //!
-//! Which forms there are is chosen when tida is built: each costs its part of the time that kernels take to build.
+//! Which forms there are is chosen when tida is built, by its features.
 //!
 //! The function takes the memory that is written as `&mut` slices: the compiler then knows that no store changes what
 //! the loop reads, and vectorises without comparing addresses in each row.
