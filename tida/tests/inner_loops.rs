@@ -211,6 +211,81 @@ fn names_that_hide_others() {
     );
 }
 
+/// Locals that hide others of the same kind, across the phases of a block.
+#[test]
+fn names_that_hide_their_like() {
+    let n = 41i64;
+    on_all!(
+        |u, acc, shape, regions, tile| {
+            let v = array(acc, 4, shape, regions);
+            compute(
+                &tile,
+                (&mut u, &v),
+                kernel!(|u, v, at| {
+                    let x = v[at];
+                    let mut s = x;
+                    let x = v[at + [1, 0]] - x;
+                    for k in 0..n {
+                        let x = x * k as f64;
+                        s += x;
+                        let s = x + s;
+                        let mut x = s;
+                        for l in 0..n {
+                            x += (l * k) as f64;
+                        }
+                        for l in 0..n {
+                            x -= l as f64 * s;
+                        }
+                    }
+                    u[at] = s + x;
+                }),
+            )
+        },
+        |shape: [usize; 2]| move |[j, i]: [usize; 2]| {
+            let v = |j: usize| value(4, [j % shape[0], i, 0]);
+            let x = v(j + 1) - v(j);
+            (0..n).fold(v(j), |s, k| s + x * k as f64) + x
+        }
+    );
+}
+
+/// A loop's variable that hides what is made from the cell, and a local that hides what is the same for all cells: other locals are
+/// made from these.
+#[test]
+fn names_that_hide_what_others_are_made_from() {
+    let n = 41i64;
+    on_all!(
+        |u, acc, _shape, _regions, tile| {
+            let a = array(acc, 1, [64, 600], [2, 2]);
+            compute(
+                &tile,
+                (&mut u, all(&a)),
+                kernel!(|u, a, at| {
+                    let i = at[1];
+                    let j = i + 1;
+                    let mut s = 0.0;
+                    for r#i in 0..n {
+                        s += a[[i, j]];
+                    }
+                    let w = n - 40;
+                    let q = at[1] + w;
+                    let w = at[1] % 3;
+                    for k in 0..n {
+                        s += a[[k, q + 2]] * w as f64;
+                    }
+                    u[at] = s + i as f64;
+                }),
+            )
+        },
+        |_: [usize; 2]| move |[_, i]: [usize; 2]| {
+            let a = |k: i64, l: usize| value(1, [k as usize, l, 0]);
+            let s = (0..n).fold(0.0, |s, k| s + a(k, i + 1));
+            let w = (i % 3) as f64;
+            (0..n).fold(s, |s, k| s + a(k, i + 3) * w) + i as f64
+        }
+    );
+}
+
 /// Where a loop turns differently in each cell, or ends early, each cell takes it by itself.
 #[test]
 fn loops_that_differ_from_cell_to_cell() {

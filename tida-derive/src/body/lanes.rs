@@ -14,10 +14,11 @@ use std::collections::{HashMap, HashSet};
 
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote_spanned};
+use syn::ext::IdentExt;
 use tida_kernels::quote::{Block, Expr, ExprKind, LocalId, NativeForm, Place, Span, Stmt, StmtKind};
 
 use super::nest::{Class, Classes, Walk, bound, first_loop};
-use super::{Body, BothBlock};
+use super::{Body, BothBlock, text_of};
 use crate::expand::own;
 
 /// Cells of a row that run at once, at most.
@@ -168,7 +169,7 @@ impl Body {
         };
         Walk { expr: &mut |_| {}, stmt: &mut look }.block(&kernel.quoted);
         let (classes, again, names) = (Classes::default(), Vec::new(), Vec::new());
-        let params = args.iter().chain([at]).map(ToString::to_string).collect();
+        let params = args.iter().chain([at]).map(text_of).collect();
         let words = HashMap::new();
         let mut maker =
             Maker { body: self, classes, again, names, params, written, words, fails: returns, nests: 0, alone: None };
@@ -199,6 +200,7 @@ impl<'a> Maker<'a> {
                     if self.classes.together([lo, hi], *inclusive, body, self.nests > 0) =>
                 {
                     end(&mut parts, &mut phase);
+                    self.refuse_hiding(&[*local]);
                     self.classes.insert(*local, Class::Same);
                     self.names.push(*local);
                     self.nests += 1;
@@ -210,6 +212,7 @@ impl<'a> Maker<'a> {
                     let mut locals = Vec::new();
                     bound(pattern, &mut locals);
                     self.fails |= init.is_none();
+                    self.refuse_hiding(&locals);
                     let class = self.class_of_let(&locals, init.as_ref());
                     locals.iter().for_each(|local| self.classes.insert(*local, class));
                     match class {
@@ -246,21 +249,30 @@ impl<'a> Maker<'a> {
         parts
     }
 
+    /// What is made again stands in other places than where it was written: there, each name that it is made from has to mean
+    /// the same. So nothing may hide a loop's variable, what is the same for all cells, what is made again, the cell or an argument.
+    fn refuse_hiding(&mut self, locals: &[LocalId]) {
+        let of_param = |local: &LocalId| self.name(*local).is_some_and(|name| self.params.contains(&name));
+        let hides = self.hidden(locals).any(|hidden| self.classes.of(hidden) != Class::Own);
+        self.fails |= hides || locals.iter().any(of_param);
+    }
+
     /// The class of the locals of a `let`. One that hides another name, or can be changed, is like any other.
     fn class_of_let(&self, locals: &[LocalId], init: Option<&Expr>) -> Class {
-        let scope = &self.body.scope;
-        let of_param = |local: &LocalId| self.ident(*local).is_some_and(|name| self.params.contains(&name.to_string()));
-        let mutable = |local: &LocalId| scope.locals.get(*local as usize).is_none_or(|local| local.mutable);
-        let plain =
-            self.hidden(locals).next().is_none() && !locals.iter().any(|local| of_param(local) || mutable(local));
+        let mutable = |local: &LocalId| self.body.scope.locals.get(*local as usize).is_none_or(|local| local.mutable);
+        let plain = self.hidden(locals).next().is_none() && !locals.iter().any(mutable);
         init.filter(|_| plain).map_or(Class::Own, |init| self.classes.of_let(init))
     }
 
     /// The locals in view that have the names of these.
     fn hidden(&self, locals: &[LocalId]) -> impl Iterator<Item = LocalId> {
-        let same =
-            |a: LocalId, b: LocalId| self.ident(a).map(ToString::to_string) == self.ident(b).map(ToString::to_string);
+        let same = |a: LocalId, b: LocalId| self.name(a) == self.name(b);
         self.names.iter().copied().filter(move |known| locals.iter().any(|local| same(*known, *local)))
+    }
+
+    /// The name of a local; `r#x` is `x`.
+    fn name(&self, local: LocalId) -> Option<String> {
+        self.ident(local).map(|name| name.unraw().to_string())
     }
 
     fn form(&self, parts: &[Part<'a>], at: &TokenStream, args: &[TokenStream]) -> Option<Blocks> {

@@ -36,7 +36,7 @@ impl Prepared {
             warn!(
                 kernel = %self.place(),
                 "each cell takes the loop at {place} by itself, without vectors, which is slower; let it turn equally often in \
-                 all cells, without `break`, `continue` and `return`, outside of `if`"
+                 all cells, without `break`, `continue` and `return`, outside of `if`, and let no name of the kernel hide another"
             );
         }
     }

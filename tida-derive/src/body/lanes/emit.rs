@@ -78,11 +78,7 @@ impl<'a> Maker<'a> {
 
     /// Whether some turns of a loop around this phase can run at once.
     fn may_unroll(&self, phase: &Phase<'a>, form: &Form<'_>) -> bool {
-        let name = |local: LocalId| self.ident(local).map(ToString::to_string);
-        let held = |local: &&LocalId| form.held.contains(local);
-        let again: Vec<_> = self.needed_again(phase).flat_map(|again| &again.binds).map(|local| name(*local)).collect();
-        let hidden = phase.named.iter().filter(held).any(|local| again.contains(&name(*local)));
-        phase.nodes <= UNROLLED && !hidden && !phase.bound.iter().any(|local| held(&local))
+        phase.nodes <= UNROLLED && !phase.bound.iter().any(|local| form.held.contains(local))
     }
 
     /// A phase: rows, and the cells of each.
