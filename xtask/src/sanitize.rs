@@ -320,8 +320,9 @@ fn thread() -> Result<Done> {
     };
     println!("   with {} and its own standard library", toolchain.cargo);
     let tests = |packages: &str| {
-        let mut tests = apart(command(toolchain.cargo), "thread", &toolchain.flags);
-        tests.args(["test", "--quiet", "-Zbuild-std", "--target", &host]).args(packages.split_whitespace());
+        let cargo = command(&format!("{} test --quiet", toolchain.cargo));
+        let mut tests = apart(cargo, "thread", &toolchain.flags);
+        tests.args(["-Zbuild-std", "--target", &host]).args(packages.split_whitespace());
         tests.envs(toolchain.variables.iter().map(|(name, value)| (name, value)));
         let options =
             format!("allocator_may_return_null=1:suppressions={}:print_suppressions=0", suppressions("tsan").display());
