@@ -12,14 +12,14 @@ use tida_kernels::codec::Format;
 use tida_kernels::element::{ElementType, ScalarType};
 use tida_kernels::interp::run_box;
 use tida_kernels::ir::{Access, Kernel, Type};
-use tida_kernels::plan::wide::{Beside, side, wide};
+use tida_kernels::plan::wide::{Beside, Stencil, side, wide};
 use tida_kernels::plan::{Dialect, FoldOp, Goal, Plan};
 use tida_kernels::quote::build::*;
 use tida_kernels::quote::{CompareOp, StmtKind};
 use tida_kernels::scalar::{Value, ops};
 
 /// Ghosts along each axis but the last, and along the last: what is aligned without them is so with them.
-const GHOST: [i64; 2] = [2, 8];
+const GHOST: [i64; 2] = [4, 8];
 
 /// A launch over boxes side by side along the last axis, of arrays with random codes.
 fn launch(kernel: &Kernel, extent: &[i64], cuts: &[i64], rng: &mut Rng) -> Launch {
@@ -109,6 +109,16 @@ fn star(element: ElementType, offsets: &[&[i64]], early: bool) -> Kernel {
     typed("star.rs", rank, &args, &[], &[], block(body), vec![], None)
 }
 
+/// A star over three axes that reaches so far.
+fn wide_star(element: ElementType, reach: i64) -> Kernel {
+    let mut offsets = vec![[0; 3]];
+    for by in (-reach..=reach).filter(|by| *by != 0) {
+        offsets.extend([[by, 0, 0], [0, by, 0], [0, 0, by]]);
+    }
+    let offsets: Vec<&[i64]> = offsets.iter().map(|offset| offset.as_slice()).collect();
+    star(element, &offsets, false)
+}
+
 /// Kernels with the formats that they are kept in, and the cells that a thread then has side by side.
 fn kernels() -> Vec<(&'static str, Kernel, usize)> {
     let range = |bits| Format::Range { bits, min: -1.0, max: 3.0 };
@@ -125,6 +135,9 @@ fn kernels() -> Vec<(&'static str, Kernel, usize)> {
         ("a star that ends early", in_format(&star(F64, &cross[1..5], true), &range(16)), 2),
         ("a sum of halves", in_format(&sum, &Format::Half), 4),
         ("a sum of bytes", in_format(&sum, &range(8)), 4),
+        ("a wide star of f32", wide_star(F32, 2), 4),
+        ("a wider star of f32", wide_star(F32, 4), 4),
+        ("a wide star of f64", wide_star(F64, 4), 2),
     ]
 }
 
@@ -135,7 +148,14 @@ fn cells_side_by_side_have_the_same_bits() {
         let found = side(&kernel, &analyse(&kernel)).unwrap_or_else(|| panic!("{label}: no rows"));
         assert_eq!(found.cells, cells, "{label}");
         // Stars hand on what they read, over three axes also to the cells of other threads.
-        let beside = Beside { cells: cells as u32, handed: !label.contains("sum"), shared: kernel.rank == 3 };
+        let bytes = if label.contains("f64") { 8 } else { 4 };
+        let span = if label.contains("wide star of f32") { 4 } else { 8 };
+        let stencil = label.contains("wide").then_some(Stencil {
+            span,
+            before: span * bytes,
+            threads: if span == 4 { 768 } else { 512 },
+        });
+        let beside = Beside { cells: cells as u32, handed: !label.contains("sum"), shared: kernel.rank == 3, stencil };
         assert_eq!(found.beside(), beside, "{label}");
         for (turn, many) in [(0, n % 2 == 0), (1, n % 2 == 1)] {
             // Ends inside of a thread's cells, of boxes of which one does not start at a multiple of them.
@@ -151,13 +171,15 @@ fn cells_side_by_side_have_the_same_bits() {
         let plan = Plan { march: Some(8), side: cells as u32, block: [64, 4, 1], groups, ..plan };
         let text = source(&kernel, &plan).text;
         nvrtc::compile(&text);
+        // What is far ahead is asked for.
+        assert_eq!(text.contains("prefetch"), stencil.is_some(), "{label}");
         if n == 0 {
             insta::assert_snapshot!("heat_3d", text);
         }
     }
 }
 
-/// Kernels that are left alone: raw ones, one that reads in a branch, one that reads what it writes, one that reads far away.
+/// Kernels that are left alone: raw ones that read little, one that reads in a branch, one that reads what it writes, one that reads far away.
 #[test]
 fn others_have_one_cell() {
     let offsets: [&[i64]; 2] = [&[0, 0], &[0, 3]];
@@ -172,7 +194,14 @@ fn others_have_one_cell() {
     let raw = star(F32, &offsets[..1], false);
     assert_eq!(side(&raw, &analyse(&raw)), None);
     for sample in samples::all() {
-        assert_eq!(side(&sample.kernel, &analyse(&sample.kernel)), None, "{}", sample.name);
+        let found = side(&sample.kernel, &analyse(&sample.kernel));
+        assert_eq!(found.is_some(), sample.name == "heat_3d", "{}", sample.name);
+    }
+    // Two axes alone, and more than registers hold.
+    let nine: Vec<[i64; 2]> = (-1..=1).flat_map(|j| (-1..=1).map(move |i| [j, i])).collect();
+    let nine: Vec<&[i64]> = nine.iter().map(|offset| offset.as_slice()).collect();
+    for kernel in [star(F32, &nine, false), wide_star(F64, 12)] {
+        assert_eq!(side(&kernel, &analyse(&kernel)), None);
     }
 }
 

@@ -105,7 +105,11 @@ pub(super) fn emit(kernel: &Kernel, analysis: &Analysis, plan: &Plan) -> Source 
     readers.append(tagged::functions(&mut shared));
     readers.append(group::functions(&mut shared));
     let params = params(&mut shared, true);
-    let held = plan.fused.as_ref().map_or_else(|| cache::blocks(&shared), |fused| fused.held.into());
+    let held = match (&plan.fused, &shared.side) {
+        (Some(fused), _) => fused.held.into(),
+        (None, Some(side)) => side::blocks(plan, side),
+        (None, None) => cache::blocks(&shared),
+    };
     let head = format!("{} {entry}(", dialect.entry(plan.block, held));
 
     let mut rest = Text::default();

@@ -9,7 +9,8 @@ use super::march;
 use super::shared::Shared;
 use super::text::Text;
 use super::wide::{component_type, side_by_side};
-use crate::plan::wide::{Row, Side};
+use crate::plan::wide::{AHEAD, Row, Side};
+use crate::plan::{Dialect, Plan};
 
 /// Cells of a thread, side by side and along the march, whose reads are under way together where planes are handed on.
 const UNDER_WAY: usize = 4;
@@ -62,6 +63,12 @@ pub(super) fn along(shared: &mut Shared<'_>, text: &mut Text, body: &Text) {
     text.line("}");
 }
 
+/// Blocks that a multiprocessor is to hold; 0 says nothing.
+pub(super) fn blocks(plan: &Plan, side: &Side) -> u32 {
+    let threads: u32 = plan.block.iter().product();
+    if side.is_coded() { 0 } else { side.threads() / threads.max(1) }
+}
+
 /// The loop over the cells of a march, where all of them are whole or not.
 fn turns(shared: &mut Shared<'_>, text: &mut Text, side: &Side, body: &Text, whole: bool) {
     let [t, start, end, left, e] = ["t0", "start", "end", "left", "e"].map(|name| shared.own(name));
@@ -69,7 +76,7 @@ fn turns(shared: &mut Shared<'_>, text: &mut Text, side: &Side, body: &Text, who
     let mut handed = false;
     for row in &side.rows {
         let (ty, name) = (value_type(shared, row), shared.row_name(row));
-        let all = held(row, cells);
+        let all = row.held(cells);
         text.line(format!("{ty} {name}[{}];", all.end - all.start));
     }
     for row in &side.rows {
@@ -80,6 +87,7 @@ fn turns(shared: &mut Shared<'_>, text: &mut Text, side: &Side, body: &Text, who
     }
     let unroll = match (whole, handed) {
         (false, _) => 1,
+        (true, true) if !side.is_coded() => 1,
         (true, false) => ROWS,
         (true, true) => (UNDER_WAY / cells).max(1),
     };
@@ -94,9 +102,18 @@ fn turns(shared: &mut Shared<'_>, text: &mut Text, side: &Side, body: &Text, who
                 text.line(format!("{name}[{to}] = {from}[{from_at}];"));
             }
         }
-        for row in &side.rows {
+        // What comes from memory comes first, and what will come is asked for next.
+        let (first, others): (Vec<&Row>, Vec<&Row>) = match side.is_coded() {
+            false => side.rows.iter().partition(|row| side.first().contains(row)),
+            true => (Vec::new(), side.rows.iter().collect()),
+        };
+        let asked = first.len();
+        for (n, row) in first.into_iter().chain(others).enumerate() {
+            if whole && n == asked {
+                ask_ahead(shared, text, side);
+            }
             let handed = above(side, row, whole).map_or(0..0, |above| both(row, above, cells));
-            let all = held(row, cells);
+            let all = row.held(cells);
             if handed.is_empty() {
                 fill(shared, text, (row, row), all, cells, whole);
             } else {
@@ -134,30 +151,39 @@ fn turns(shared: &mut Shared<'_>, text: &mut Text, side: &Side, body: &Text, who
     });
 }
 
+/// Asks for what the planes ahead have that no thread has read yet, if the march reaches them. Else reads of memory were too few at a
+/// time: such threads have many registers, and so a multiprocessor has few of them.
+fn ask_ahead(shared: &mut Shared<'_>, text: &mut Text, side: &Side) {
+    if side.is_coded() || shared.dialect() != Dialect::Cuda {
+        return;
+    }
+    let (t, end) = (shared.own("t0"), shared.own("end"));
+    text.block(format!("if ({t} + {AHEAD} < {end})"), |text| {
+        for row in side.first() {
+            let (plane, group) = (shared.plane(row.arg, row.component), shared.group(row.arg));
+            let mut offsets = [row.before.as_slice(), &[0]].concat();
+            offsets[0] += AHEAD;
+            let position = around(shared, group, &offsets);
+            text.line(format!("asm volatile(\"prefetch.global.L2 [%0];\" :: \"l\"({plane} + ({position})));"));
+        }
+    });
+}
+
 /// The type of the values of a row.
 fn value_type(shared: &Shared<'_>, row: &Row) -> &'static str {
     row.codec.map_or_else(|| component_type(shared, row.arg, row.component), |codec| codec.value().name())
 }
 
-/// What a row holds, by the number of the cell from the thread's first one.
-fn held(row: &Row, cells: usize) -> Range<i64> {
-    row.along.0..cells as i64 + row.along.1
-}
-
 /// What two rows hold.
 fn both(a: &Row, b: &Row, cells: usize) -> Range<i64> {
-    let (a, b) = (held(a, cells), held(b, cells));
+    let (a, b) = (a.held(cells), b.held(cells));
     a.start.max(b.start)..a.end.min(b.end)
 }
 
 /// The row one plane above another, from which values are handed down: where all cells are whole, for else it may lack what the
 /// other one needs beyond the last cell.
 fn above<'a>(side: &'a Side, row: &Row, whole: bool) -> Option<&'a Row> {
-    side.rows.iter().filter(|_| whole).find(|other| {
-        (other.arg, other.component) == (row.arg, row.component)
-            && other.before[1..] == row.before[1..]
-            && other.before[0] == row.before[0] + 1
-    })
+    side.above(row).filter(|_| whole)
 }
 
 /// Reads the values of `from` that belong to these cells into the row `to`.
@@ -169,29 +195,31 @@ fn fill(shared: &mut Shared<'_>, text: &mut Text, (to, from): (&Row, &Row), of: 
         Some(decode) => format!("{decode}({code})"),
         None => code,
     };
-    let own = 0..cells as i64;
-    let at_once = whole && of.start <= own.start && own.end <= of.end;
+    let own = cells as i64;
     let place = |shared: &mut Shared<'_>, cell: i64| {
         let offsets = [from.before.as_slice(), &[cell]].concat();
         around(shared, group, &offsets)
     };
-    if at_once {
-        let ty = component_type(shared, from.arg, from.component);
-        let many = side_by_side(shared, ty, cells);
-        let (pointer, row) = (shared.dialect().pointer(&many, false), shared.own("row"));
-        let position = place(shared, 0);
-        text.block("", |text| {
-            text.line(format!("const {many} {row} = *({pointer})({plane} + ({position}));"));
-            for cell in own.clone() {
-                text.line(format!("{name}[{}] = {};", cell - to.along.0, value(format!("{row}.at[{cell}]"))));
-            }
-        });
-    }
-    for cell in of.filter(|cell| !(at_once && own.contains(cell))) {
+    let mut cell = of.start;
+    while cell < of.end {
+        let position = place(shared, cell);
+        if whole && cell.rem_euclid(own) == 0 && cell + own <= of.end {
+            let ty = component_type(shared, from.arg, from.component);
+            let many = side_by_side(shared, ty, cells);
+            let (pointer, row) = (shared.dialect().pointer(&many, false), shared.own("row"));
+            text.block("", |text| {
+                text.line(format!("const {many} {row} = *({pointer})({plane} + ({position}));"));
+                for n in 0..own {
+                    text.line(format!("{name}[{}] = {};", cell + n - to.along.0, value(format!("{row}.at[{n}]"))));
+                }
+            });
+            cell += own;
+            continue;
+        }
         // A cell that no cell of the box reaches may be nowhere.
         let beyond = cell - from.along.1;
         let test = if whole || beyond < 1 { String::new() } else { format!("if ({left} > {beyond}) ") };
-        let position = place(shared, cell);
         text.line(format!("{test}{name}[{}] = {};", cell - to.along.0, value(format!("{plane}[{position}]"))));
+        cell += 1;
     }
 }

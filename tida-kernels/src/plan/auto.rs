@@ -54,7 +54,7 @@ const SHORTEST: i64 = 4;
 /// Cells of a march where nothing speaks for more: more leave blocks that end together.
 const SHORT: i64 = 8;
 
-/// Cells of a march with several cells side by side, where what is read before the first one is decoded too.
+/// Cells of a march with several cells side by side, where what is read before the first one is decoded too, or is much.
 const DECODED: i64 = 16;
 
 /// Cells of a march where the planes at the ends of a stretch come from memory a second time.
@@ -74,7 +74,7 @@ const LIGHTEST: u64 = 4;
 pub fn march(machine: &Machine, saving: &Saving, boxes: &Boxes<'_>, beside: &Beside) -> Option<(u32, u32)> {
     if beside.cells > 1
         && let Some(cells) = stretch(machine, saving, boxes, beside)
-        && has_room(machine, boxes, cells, beside.cells)
+        && has_room(machine, boxes, cells, beside)
     {
         return Some((cells, beside.cells));
     }
@@ -97,13 +97,16 @@ fn stretch(machine: &Machine, saving: &Saving, boxes: &Boxes<'_>, beside: &Besid
     }
     // A stretch starts with planes that the stretch before it ended with: are they in the cache still?
     let plane = across.iter().map(|n| (*n).max(0).unsigned_abs()).product::<u64>() * boxes.bytes;
-    if keeps && plane * cells.unsigned_abs() > machine.cache / 4 * 3 {
+    if keeps && beside.stencil.is_none() && plane * cells.unsigned_abs() > machine.cache / 4 * 3 {
         cells = cells.max(LONG);
     }
-    if keeps && beside.handed {
+    let decodes = beside.handed && beside.stencil.is_none();
+    // Of a wide stencil the planes before the first cell are to be few beside all that a cell moves.
+    let far = beside.stencil.is_some_and(|stencil| u64::from(stencil.before) >= 4 * boxes.bytes);
+    if keeps && (decodes || far) {
         cells = cells.max(DECODED);
     }
-    let wave = u64::from(machine.multiprocessors) * HELD;
+    let wave = u64::from(machine.multiprocessors) * held(beside);
     let threads = |cells: i64| {
         let stretches = planes.unsigned_abs().div_ceil(cells.unsigned_abs());
         boxes.cells * stretches / planes.unsigned_abs().max(1) / u64::from(beside.cells.max(1))
@@ -123,10 +126,16 @@ fn stretch(machine: &Machine, saving: &Saving, boxes: &Boxes<'_>, beside: &Besid
     u32::try_from((even + SHORTEST - 1) / SHORTEST * SHORTEST).ok()
 }
 
-/// Whether threads are left to fill the device three times where each takes `march` by `side` cells.
-pub fn has_room(machine: &Machine, boxes: &Boxes<'_>, march: u32, side: u32) -> bool {
-    let wave = u64::from(machine.multiprocessors) * HELD;
-    boxes.cells / (u64::from(march) * u64::from(side)).max(1) >= 3 * wave
+/// Whether threads are left to fill the device three times where each takes `march` cells, and so many beside each.
+pub fn has_room(machine: &Machine, boxes: &Boxes<'_>, march: u32, beside: &Beside) -> bool {
+    let wave = u64::from(machine.multiprocessors) * held(beside);
+    boxes.cells / (u64::from(march) * u64::from(beside.cells)).max(1) >= 3 * wave
+}
+
+/// Threads that a multiprocessor holds at once: of wide stencils few, which have many registers.
+fn held(beside: &Beside) -> u64 {
+    let stencil = beside.stencil.filter(|_| beside.cells > 1);
+    stencil.map_or(HELD, |stencil| stencil.threads.into())
 }
 
 #[cfg(test)]
@@ -151,7 +160,7 @@ mod tests {
             let cells = extent.iter().product::<i64>().unsigned_abs();
             march(&H200, &saving, &Boxes { extent, cells, bytes }, &beside)
         };
-        let two = Beside { cells: 2, handed: true, shared: true };
+        let two = Beside { cells: 2, handed: true, shared: true, stencil: None };
         assert_eq!(chosen(HEAT, two, &[512, 512, 512], 8), Some((16, 2)));
         assert_eq!(chosen(HEAT, two, &[512, 512, 512], 4), Some((16, 2)));
         assert_eq!(chosen(HEAT, two, &[256, 1024, 1024], 8), Some((32, 2)));
@@ -161,7 +170,7 @@ mod tests {
         assert_eq!(chosen(HEAT, two, &[64, 64, 64], 8), None);
         // Where nothing is handed on a march is for the loads under way.
         let sum = Saving { reads: 2, saved: 0, first: 0, registers: 0, suits: true, light: true };
-        let four = Beside { cells: 4, handed: false, shared: false };
+        let four = Beside { cells: 4, handed: false, shared: false, stencil: None };
         assert_eq!(chosen(sum, four, &[16384, 16384], 6), Some((4, 4)));
     }
 

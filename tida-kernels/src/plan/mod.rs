@@ -116,6 +116,10 @@ const THREADS: u32 = 256;
 const FEW: u32 = 128;
 const WARP: u32 = 32;
 
+/// Cells that reads span along the axis before the last, beyond one, up to which a block of a wide stencil needs no more rows than 8
+/// (one H100, docs/decisions/0025-wide-stencils.md).
+const LOW: u32 = 4;
+
 /// So many threads, of which `most` along x.
 fn shape(extent: &[i64], most: u32, threads: u32) -> [u32; 3] {
     let along = |axis_from_last: usize| {
@@ -141,9 +145,12 @@ impl Plan {
     /// The same for threads that have several cells side by side, where `extent` are threads. If those beside one another along
     /// the axis before the last read the same rows, a warp is wide enough, and a block has few of them: they end together.
     pub fn mapping_beside(extent: &[i64], bytes: usize, beside: &wide::Beside) -> [u32; 3] {
-        match beside.cells > 1 && beside.shared && extent.len() > 2 {
-            true => shape(extent, WARP, FEW),
-            false => Plan::mapping(extent, bytes),
+        let several = beside.cells > 1 && beside.shared && extent.len() > 2;
+        match beside.stencil {
+            Some(stencil) if several && beside.cells > 2 && stencil.span > LOW => shape(extent, WARP / 2, THREADS),
+            Some(_) if several => shape(extent, WARP, THREADS),
+            None if several => shape(extent, WARP, FEW),
+            _ => Plan::mapping(extent, bytes),
         }
     }
 
@@ -224,12 +231,18 @@ mod tests {
         assert_eq!(Plan::mapping(&[4, 4, 2, 3], 8), [8, 2, 16]);
         assert_eq!(Plan::mapping(&[512, 512, 512], 4), [128, 2, 1]);
         assert_eq!(Plan::mapping(&[512, 512, 512], 1), [256, 1, 1]);
-        let beside = |cells, shared| wide::Beside { cells, handed: true, shared };
+        let beside = |cells, shared| wide::Beside { cells, handed: true, shared, stencil: None };
         assert_eq!(Plan::mapping_beside(&[32, 512, 256], 4, &beside(2, true)), [32, 4, 1]);
         assert_eq!(Plan::mapping_beside(&[32, 2, 256], 4, &beside(2, true)), [32, 2, 2]);
         assert_eq!(Plan::mapping_beside(&[32, 512, 256], 4, &beside(2, false)), [128, 2, 1]);
         assert_eq!(Plan::mapping_beside(&[32, 512, 256], 4, &beside(1, true)), [128, 2, 1]);
         assert_eq!(Plan::mapping_beside(&[512, 256], 4, &beside(2, true)), [128, 2, 1]);
+        let of = |span| Some(wide::Stencil { span, before: 0, threads: 512 });
+        let stencil = |cells, span| wide::Beside { stencil: of(span), ..beside(cells, true) };
+        assert_eq!(Plan::mapping_beside(&[32, 512, 128], 4, &stencil(4, 4)), [32, 8, 1]);
+        assert_eq!(Plan::mapping_beside(&[32, 512, 128], 4, &stencil(4, 8)), [16, 16, 1]);
+        assert_eq!(Plan::mapping_beside(&[32, 512, 256], 8, &stencil(2, 8)), [32, 8, 1]);
+        assert_eq!(Plan::mapping_beside(&[512, 256], 8, &stencil(2, 8)), [64, 4, 1]);
         assert_eq!(threads(&[9, 5, 7], 4, 2), [3, 5, 4]);
         assert_eq!(threads(&[-1, 0], 1, 1), [0, 0]);
     }

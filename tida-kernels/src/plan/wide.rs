@@ -3,6 +3,8 @@
 //! Where each cell reads little, one value a read leaves too few bytes under way, the more so the fewer bits an array
 //! keeps (docs/decisions/0020-storage.md). Values of 4 bytes and more are read faster one by one, by as many threads as there are cells.
 
+use std::ops::Range;
+
 use super::march::offsets;
 use crate::analysis::Analysis;
 use crate::codec::Codec;
@@ -98,6 +100,17 @@ impl Row {
     fn value(&self) -> usize {
         self.codec.map_or(self.bytes, |codec| codec.value().size())
     }
+
+    /// The cells whose values it holds, by their number from the first of so many.
+    pub fn held(&self, cells: usize) -> Range<i64> {
+        self.along.0..cells as i64 + self.along.1
+    }
+
+    /// 32-bit registers of those values.
+    fn registers(&self, cells: usize) -> usize {
+        let held = self.held(cells);
+        (held.end - held.start).max(0) as usize * self.value().div_ceil(4)
+    }
 }
 
 /// A march of several cells side by side: what it keeps decoded, and what it stores at once.
@@ -111,6 +124,9 @@ pub struct Side {
     pub stores: Vec<(usize, usize, usize)>,
 }
 
+/// Planes that a wide stencil asks for ahead of the one that it reads.
+pub const AHEAD: i64 = 2;
+
 /// What a choice of a plan has to know of a march of several cells side by side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Beside {
@@ -120,17 +136,85 @@ pub struct Beside {
     pub handed: bool,
     /// Cells that differ along an axis between the first and the last read the same rows.
     pub shared: bool,
+    /// What there is to know of a wide stencil.
+    pub stencil: Option<Stencil>,
+}
+
+/// What a choice of a plan has to know of a wide stencil.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stencil {
+    /// How many cells its reads span along the axis before the last, beyond one.
+    pub span: u32,
+    /// Bytes of a cell in the planes that are read before the first cell of a march.
+    pub before: u32,
+    /// Threads that a multiprocessor is to hold, so that each has the registers that it needs.
+    pub threads: u32,
 }
 
 impl Beside {
     /// One cell a thread.
-    pub const ONE: Beside = Beside { cells: 1, handed: false, shared: false };
+    pub const ONE: Beside = Beside { cells: 1, handed: false, shared: false, stencil: None };
 }
 
 impl Side {
+    /// The row one plane above another, from which values are handed down.
+    pub fn above(&self, row: &Row) -> Option<&Row> {
+        self.rows.iter().find(|other| {
+            (other.arg, other.component) == (row.arg, row.component)
+                && other.before[1..] == row.before[1..]
+                && other.before[0] == row.before[0] + 1
+        })
+    }
+
+    /// Whether some array holds codes. Else it is a wide stencil.
+    pub fn is_coded(&self) -> bool {
+        self.rows.iter().any(|row| row.codec.is_some())
+    }
+
+    /// How many cells reads of one component span along the axis before the last, beyond one.
+    fn span(&self) -> u32 {
+        let along = |row: &Row| row.before.last().copied().filter(|_| row.before.len() > 1).unwrap_or(0);
+        let same = |row: &Row, other: &Row| (row.arg, row.component) == (other.arg, other.component);
+        let apart =
+            |row: &Row| self.rows.iter().filter(|other| same(row, other)).map(|other| along(row) - along(other)).max();
+        self.rows.iter().filter_map(apart).max().unwrap_or(0).unsigned_abs() as u32
+    }
+
+    /// Planes of a component from its lowest one that is read up to this row.
+    fn below(&self, high: &Row) -> u32 {
+        let same = self.rows.iter().filter(|row| (row.arg, row.component) == (high.arg, high.component));
+        let low = same.map(|row| row.before[0]).min().unwrap_or(0);
+        (high.before[0] - low).unsigned_abs() as u32
+    }
+
+    /// Threads that a multiprocessor should hold of a wide stencil: a multiple of 256. How many there are matters more than that all
+    /// rows are in registers.
+    pub fn threads(&self) -> u32 {
+        let held: usize = self.rows.iter().map(|row| row.registers(self.cells)).sum();
+        let blocks = REGISTERS / (held + OTHERS) / BLOCK;
+        (blocks.clamp(2, 4) * BLOCK) as u32
+    }
+
+    /// The rows that no thread has read before: of each component one in the highest plane that is read.
+    pub fn first(&self) -> Vec<&Row> {
+        let mut first: Vec<&Row> = Vec::new();
+        for row in &self.rows {
+            let across = |row: &Row| row.before[1..].iter().map(|by| by.unsigned_abs()).sum::<u64>();
+            let order = |row: &Row| (row.before[0], std::cmp::Reverse(across(row)));
+            match first.iter_mut().find(|other| (other.arg, other.component) == (row.arg, row.component)) {
+                Some(other) if order(other) < order(row) => *other = row,
+                Some(_) => {}
+                None => first.push(row),
+            }
+        }
+        first
+    }
+
     /// What a choice of a plan has to know of it.
     pub fn beside(&self) -> Beside {
-        let mut beside = Beside { cells: self.cells as u32, ..Beside::ONE };
+        let before = self.first().into_iter().map(|high| self.below(high) * high.bytes as u32).sum();
+        let stencil = (!self.is_coded()).then(|| Stencil { span: self.span(), before, threads: self.threads() });
+        let mut beside = Beside { cells: self.cells as u32, stencil, ..Beside::ONE };
         for (n, row) in self.rows.iter().enumerate() {
             for low in &self.rows[..n] {
                 let same = (low.arg, low.component) == (row.arg, row.component);
@@ -145,52 +229,105 @@ impl Side {
     }
 }
 
-/// Bytes of the widest access of a marching thread, and of the values that it makes of them.
+/// Bytes of the widest access of codes of a marching thread, and of the values that it makes of them.
 const CODES: usize = 8;
 const VALUES: usize = 16;
 
-/// 32-bit registers of rows that leave room for the rest.
+/// 32-bit registers of rows that leave room for the rest, where some are decoded.
 const ROOM: usize = 48;
 
-/// The longest way along the last axis that a row takes beyond the cells.
+/// The longest way along the last axis that such a row takes beyond the cells.
 const BEYOND: i64 = 2;
 
-/// Whether the threads of a kernel that marches should have several cells side by side, and what they then keep: where an
-/// array holds codes, everything is read in every cell at constants from it and everything written is overwritten.
+/// Values that a cell reads of arrays without codes, from which on most of them come from the cache next to the threads: it gives
+/// 16 bytes to a thread as fast as 4.
+const MANY: usize = 7;
+
+/// 32-bit registers that rows of such a kernel are handed on in, and those of all rows.
+const HANDED: usize = 72;
+const HELD: usize = 176;
+
+/// 32-bit registers of a multiprocessor, those that a thread has for all but its rows, and threads of a block.
+const REGISTERS: usize = 1 << 16;
+const OTHERS: usize = 36;
+const BLOCK: usize = 256;
+
+/// Whether the threads of a kernel that marches should have several cells side by side, and what they then keep: where
+/// everything is read in every cell at constants from it and everything written is overwritten, and an array holds codes or a cell
+/// reads many values.
 ///
 /// What memory holds in few bits is then moved at once, a value is decoded where it is read from memory and not in each cell that uses
-/// it, and positions are those of all cells. Where nothing is coded memory is the limit without it.
+/// it, and positions are those of all cells. Of wide stencils neighbours along the last axis share what was read. Where nothing is coded
+/// and little is read, memory is the limit without it.
 pub fn side(kernel: &Kernel, analysis: &Analysis) -> Option<Side> {
     if kernel.rank < 2 || !analysis.complete || kernel.group.is_some() || has_loop(&kernel.body.block) {
         return None;
     }
-    let (mut rows, mut stores): (Vec<Row>, Vec<(usize, usize, usize)>) = (Vec::new(), Vec::new());
+    let stores = stores(kernel, analysis)?;
+    let (rows, reads) = rows(kernel, analysis)?;
+    let codes = rows.iter().map(|row| row.bytes).chain(stores.iter().map(|store| store.2)).max()?;
+    let values = rows.iter().map(Row::value).max()?.max(codes);
+    let side = |cells: usize| Side { cells, rows: rows.clone(), stores: stores.clone() };
+    if side(1).is_coded() {
+        let values = rows.iter().map(Row::value).max()?;
+        let cells = (CODES / codes).min(VALUES / values);
+        let near = rows.iter().all(|row| -row.along.0 <= BEYOND && row.along.1 <= BEYOND);
+        let fits = rows.iter().map(|row| row.registers(cells)).sum::<usize>() <= ROOM;
+        return (cells >= 2 && near && fits && !stores.is_empty()).then(|| side(cells));
+    }
+    let fits = |side: &Side| {
+        let handed = side.rows.iter().filter(|row| side.above(row).is_some());
+        let handed: usize = handed.map(|row| side.cells * row.value().div_ceil(4)).sum();
+        let held: usize = side.rows.iter().map(|row| row.registers(side.cells)).sum();
+        handed <= HANDED && held <= HELD
+    };
+    let most = VALUES / values.max(1);
+    (kernel.rank == 3 && reads >= MANY && !stores.is_empty())
+        .then(|| [4, 2].into_iter().filter(|cells| *cells <= most).map(side).find(fits))
+        .flatten()
+}
+
+/// Everything that a kernel writes: argument and component, with the bytes of what memory holds. None if some of it is not
+/// overwritten in every cell, or is read.
+fn stores(kernel: &Kernel, analysis: &Analysis) -> Option<Vec<(usize, usize, usize)>> {
+    let mut stores: Vec<(usize, usize, usize)> = Vec::new();
+    for (arg, usage) in analysis.args.iter().enumerate() {
+        let of = kernel.args.get(arg)?;
+        for access in usage.accesses.iter().filter(|access| access.write) {
+            if !(of.access == Access::Write && access.at_cell && usage.must_write && !usage.read) {
+                return None;
+            }
+            let component = access.component? as usize;
+            let store = (arg, component, of.element.component_types().get(component)?.size());
+            if !stores.contains(&store) {
+                stores.push(store);
+            }
+        }
+    }
+    Some(stores)
+}
+
+/// Everything that a kernel reads of arrays, lower planes before higher ones; and how many different values a cell reads. None if
+/// some of it is not read in every cell, at constants from it.
+fn rows(kernel: &Kernel, analysis: &Analysis) -> Option<(Vec<Row>, usize)> {
+    let (mut rows, mut reads): (Vec<Row>, Vec<(usize, usize, Vec<i64>)>) = (Vec::new(), Vec::new());
     for (arg, usage) in analysis.args.iter().enumerate() {
         let of = kernel.args.get(arg)?;
         if of.access == Access::Table {
             continue;
         }
-        let types = of.element.component_types();
-        for access in &usage.accesses {
-            let component = access.component? as usize;
-            let bytes = types.get(component)?.size();
-            if access.write {
-                if !(of.access == Access::Write && access.at_cell && usage.must_write && !usage.read) {
-                    return None;
-                }
-                if !stores.contains(&(arg, component, bytes)) {
-                    stores.push((arg, component, bytes));
-                }
-                continue;
-            }
+        for access in usage.accesses.iter().filter(|access| !access.write) {
             if of.access != Access::Read || of.rank != kernel.rank || access.conditional {
                 return None;
             }
+            let component = access.component? as usize;
+            let bytes = of.element.component_types().get(component)?.size();
             let mut before = offsets(access)?;
-            let along = before.pop()?;
-            if along.abs() > BEYOND {
-                return None;
+            let read = (arg, component, before.clone());
+            if !reads.contains(&read) {
+                reads.push(read);
             }
+            let along = before.pop()?;
             let known = rows.iter_mut().find(|row| (row.arg, row.component, &row.before) == (arg, component, &before));
             match known {
                 Some(row) => row.along = (row.along.0.min(along), row.along.1.max(along)),
@@ -201,15 +338,8 @@ pub fn side(kernel: &Kernel, analysis: &Analysis) -> Option<Side> {
             }
         }
     }
-    // Lower planes before higher ones.
     rows.sort_by(|a, b| (a.arg, a.component, &a.before).cmp(&(b.arg, b.component, &b.before)));
-    let codes = rows.iter().map(|row| row.bytes).chain(stores.iter().map(|store| store.2)).max()?;
-    let values = rows.iter().map(Row::value).max()?;
-    let cells = (CODES / codes).min(VALUES / values);
-    let held = |row: &Row| (cells + (row.along.1 - row.along.0) as usize) * row.value().div_ceil(4);
-    let fits = rows.iter().map(held).sum::<usize>() <= ROOM;
-    let coded = rows.iter().any(|row| row.codec.is_some());
-    (cells >= 2 && fits && coded && !stores.is_empty()).then_some(Side { cells, rows, stores })
+    Some((rows, reads.len()))
 }
 
 /// How a component is kept that a kernel reads.

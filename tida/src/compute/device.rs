@@ -615,7 +615,7 @@ impl DeviceLaunch<'_> {
         }
         let planes = boxes.extent.first().map_or(1, |n| (*n).clamp(1, i64::from(i32::MAX / 2)) as u32);
         let beside = if self.without.registers { Beside::ONE } else { self.prepared.beside };
-        let fits = |cells| !facts.gpu || has_room(&facts.machine, boxes, cells, beside.cells);
+        let fits = |cells| !facts.gpu || has_room(&facts.machine, boxes, cells, &beside);
         match wish.march.map(|cells| cells.min(planes)) {
             Some(cells) => (cells > 1).then(|| (cells, if fits(cells) { beside.cells } else { 1 })),
             // A CPU behind OpenCL has its caches.
