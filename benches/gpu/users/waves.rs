@@ -24,17 +24,17 @@ const fn weights<const N: usize>() -> [f64; N] {
     table
 }
 
-/// A star for one element type and one radius: a kernel's types are concrete.
+/// A star for one element type and one number of weights: a kernel's types are concrete.
 macro_rules! star {
-    ($name:ident, $T:ident, $R:literal) => {
+    ($name:ident, $T:ident, $N:literal) => {
         mod $name {
             use tida::prelude::*;
 
-            pub const C: [$T; $R + 1] = {
-                let wide = super::weights::<{ $R + 1 }>();
-                let mut table = [0.0; $R + 1];
+            pub const C: [$T; $N] = {
+                let wide = super::weights::<$N>();
+                let mut table = [0.0; $N];
                 let mut r = 0;
-                while r <= $R {
+                while r < $N {
                     table[r] = wide[r] as $T;
                     r += 1;
                 }
@@ -48,7 +48,7 @@ macro_rules! star {
                         (&mut *next, u),
                         kernel!(|next, u, at| {
                             let mut sum = C[0] * u[at];
-                            for r in 1..$R + 1 {
+                            for r in 1..$N {
                                 sum += C[r as usize]
                                     * (u[at + [0, 0, r]]
                                         + u[at - [0, 0, r]]
@@ -67,12 +67,12 @@ macro_rules! star {
     };
 }
 
-star!(single_2, f32, 2);
-star!(single_4, f32, 4);
-star!(single_8, f32, 8);
-star!(double_2, f64, 2);
-star!(double_4, f64, 4);
-star!(double_8, f64, 8);
+star!(single_2, f32, 3);
+star!(single_4, f32, 5);
+star!(single_8, f32, 9);
+star!(double_2, f64, 3);
+star!(double_4, f64, 5);
+star!(double_8, f64, 9);
 
 type StarStep<T> = fn(&TileArray<T, 3>, &mut TileArray<T, 3>) -> tida::Result<()>;
 
