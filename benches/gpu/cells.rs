@@ -1,6 +1,6 @@
 //! Work without neighbours: the compute-bound kernel of TiDA-acc §VI-B, and a sum.
 
-use cudarc::driver::{CudaSlice, PushKernelArg};
+use cudarc::driver::{CudaFunction, CudaSlice, PushKernelArg};
 use tida::prelude::*;
 use tida::{Device, Math};
 use tida_suite::{Result, oracle};
@@ -42,7 +42,7 @@ fn noisy(acc: &TileAcc, n: usize) -> Result<TileArray<f64, 3>> {
     Ok(u)
 }
 
-fn launch_sincos(gpu: &Gpu, entry: &cudarc::driver::CudaFunction, block: u32, u: &mut CudaSlice<f64>) -> Result<()> {
+fn launch_sincos(gpu: &Gpu, entry: &CudaFunction, block: u32, u: &mut CudaSlice<f64>) -> Result<()> {
     let n = u.len() as u32;
     let mut launch = gpu.stream.launch_builder(entry);
     launch.arg(u).arg(&n).arg(&ITERATIONS);
@@ -90,7 +90,7 @@ fn sincos_with(bench: &Bench, output: &mut Output, math: Math, flags: Flags, wor
     work.check = agreement(output, &case, &found, &expected, exact);
     drop((found, expected, start));
 
-    let mut best: Option<(f64, String, cudarc::driver::CudaFunction, u32)> = None;
+    let mut best: Option<(f64, String, CudaFunction, u32)> = None;
     for entry in ["sin_cos", "sin_cos_paired"] {
         let function = function(&module, entry)?;
         for block in [64, 128, 256, 512] {
@@ -155,10 +155,8 @@ pub fn sum(bench: &Bench, output: &mut Output) -> Result<()> {
 
     let module = gpu.compile(SOURCE, Flags::Default, &[])?;
     let sum = function(&module, "sum")?;
-    let copy = function(&module, "copy")?;
     let v = upload(gpu, &start)?;
     let mut result = gpu.stream.alloc_zeros::<f64>(1)?;
-    let mut target = gpu.stream.alloc_zeros::<f64>(cells)?;
     drop(start);
     let mut by_hand = |blocks: usize, block: u32| -> Result<f64> {
         gpu.stream.memset_zeros(&mut result)?;
@@ -181,19 +179,10 @@ pub fn sum(bench: &Bench, output: &mut Output) -> Result<()> {
         }
     }
     let (_, blocks, block) = best.ok_or("no reference")?;
-    let copying = |steps: usize| -> Result<()> {
-        for _ in 0..steps {
-            let count = cells as u32;
-            let mut launch = gpu.stream.launch_builder(&copy);
-            launch.arg(&mut target).arg(&v).arg(&count);
-            // SAFETY: the arguments are those of the kernel; both arrays hold `count` cells.
-            unsafe { launch.launch(cover([cells / 2, 1, 1], [256, 1, 1]))? };
-        }
-        gpu.wait()
-    };
+    let mut copier = Copier::new(gpu, cells)?;
     let mut sides: [Side<'_>; 3] = [
         Box::new(|steps| (0..steps).try_for_each(|_| by_hand(blocks, block).map(drop))),
-        Box::new(copying),
+        Box::new(|steps| copier.run(steps)),
         Box::new(&mut run),
     ];
     let times = in_turn(bench.effort, &mut sides)?;
@@ -201,4 +190,42 @@ pub fn sum(bench: &Bench, output: &mut Output) -> Result<()> {
     // A copy moves twice the bytes of a sum: half its time is what a sum would take at its speed.
     let halves: Vec<f64> = times[1].iter().map(|seconds| seconds / 2.0).collect();
     output.row(&Row::new(&work, &times[2], Some(("bytes of a copy", &halves))))
+}
+
+/// A copy of many cells: what bytes a second can be had.
+#[derive(Debug)]
+pub struct Copier<'g> {
+    gpu: &'g Gpu,
+    copy: CudaFunction,
+    from: CudaSlice<f64>,
+    to: CudaSlice<f64>,
+}
+
+impl<'g> Copier<'g> {
+    /// Of an even number of cells.
+    pub fn new(gpu: &'g Gpu, cells: usize) -> Result<Copier<'g>> {
+        let module = gpu.compile(SOURCE, Flags::Default, &[])?;
+        let some: Vec<f64> = (0..1 << 16).map(noise).collect();
+        let from: Vec<f64> = some.iter().copied().cycle().take(cells).collect();
+        let (from, to) = (upload(gpu, &from)?, gpu.stream.alloc_zeros::<f64>(cells)?);
+        Ok(Copier { gpu, copy: function(&module, "copy")?, from, to })
+    }
+
+    /// Copies all cells so many times, and waits.
+    pub fn run(&mut self, steps: usize) -> Result<()> {
+        let cells = self.from.len();
+        let count = cells as u32;
+        for _ in 0..steps {
+            let mut launch = self.gpu.stream.launch_builder(&self.copy);
+            launch.arg(&mut self.to).arg(&self.from).arg(&count);
+            // SAFETY: the arguments are those of the kernel; both arrays hold `count` cells.
+            unsafe { launch.launch(cover([cells / 2, 1, 1], [256, 1, 1]))? };
+        }
+        self.gpu.wait()
+    }
+
+    /// Read and written in one copy.
+    pub fn bytes(&self) -> usize {
+        2 * self.from.len() * size_of::<f64>()
+    }
 }

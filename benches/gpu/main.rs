@@ -28,6 +28,7 @@ mod programs;
 mod registers;
 mod storage;
 mod turns;
+mod users;
 mod walks;
 
 use std::cell::Cell;
@@ -49,7 +50,8 @@ struct Options {
     #[arg(long, value_enum, default_value_t = On::Cuda)]
     device: On,
     /// Cases whose name holds one of these: heat3, heat2, sincos, sum, slabs, gemm, matvec, nbody, overhead, first, mapping,
-    /// seismic, sweep, writes, fused, turns, storage, storage-micro, storage-programs, storage-flushed, storage-whole, channels (with hotspot, pathfinder, stencil, dyadic, tree, product, bodies); and of the set that `--ooc` chooses: many, periodic, pass, exceed, figure; and of that of
+    /// seismic, sweep, writes, fused, turns, storage, storage-micro, storage-programs, storage-flushed, storage-whole, stars, acoustic,
+    /// fdtd, lattice, prolong, conjugate, euler, gemm64, multigrid, channels (with hotspot, pathfinder, stencil, dyadic, tree, product, bodies); and of the set that `--ooc` chooses: many, periodic, pass, exceed, figure; and of that of
     /// `--micro`: loads, banks, latency
     #[arg(long = "case", value_name = "NAME")]
     cases: Vec<String>,
@@ -151,7 +153,7 @@ fn run() -> Result<()> {
         return host::first_call(device);
     }
     type Case = fn(&Bench, &mut Output) -> Result<()>;
-    let in_process: [(&str, Case); 33] = [
+    let in_process: [(&str, Case); 42] = [
         ("heat3 f64", heat::heat3::<f64>),
         ("heat3 f32", heat::heat3::<f32>),
         ("heat2 f64", heat::heat2),
@@ -185,6 +187,15 @@ fn run() -> Result<()> {
         ("storage-programs", storage::programs),
         ("storage-flushed", storage::flushed),
         ("storage-whole", storage::whole),
+        ("stars", users::stars),
+        ("acoustic", users::acoustic),
+        ("fdtd", users::fdtd),
+        ("lattice", users::lattice),
+        ("prolong", users::prolong),
+        ("conjugate", users::conjugate),
+        ("euler", users::euler),
+        ("gemm64", users::gemm64),
+        ("multigrid", users::multigrid),
     ];
     let ooc: [(&str, Case); 11] = [
         ("figure 1", figures::figure_1),
