@@ -1,10 +1,12 @@
-//! The gallery: the programs of the papers that tida grows from, one a file, each compared with plain loops.
+//! The gallery: the programs of the papers that tida grows from and some of those that structured grids are used for, one a file, each
+//! compared with plain loops.
 //!
 //! `cargo run --release --example gallery -- gemm --verify` runs one, with the flags of all examples; `--small` makes it
 //! small; `gallery all --small --verify` runs every one. `--indexes` counts what it reads, and what of that the block alone decides.
 
 mod backprop;
 mod bfs;
+mod cg;
 mod dyadic;
 mod fdtd2d;
 mod gemm;
@@ -48,6 +50,7 @@ struct Program {
 const PROGRAMS: &[Program] = &[
     backprop::PROGRAM,
     bfs::PROGRAM,
+    cg::PROGRAM,
     dyadic::PROGRAM,
     fdtd2d::PROGRAM,
     gemm::PROGRAM,

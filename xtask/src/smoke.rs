@@ -28,6 +28,8 @@ pub const RUNS: &[(&str, &str)] = &[
     ("lbm", "--size 12 --steps 10 --regions 3 --storage scaled --memory-limit 700000"),
     ("gallery", "backprop --small --regions 3"),
     ("gallery", "bfs --small --regions 3"),
+    ("gallery", "cg --small --regions 3x2x1"),
+    ("gallery", "cg --small --regions 6 --memory-limit 300000"),
     ("gallery", "dyadic --small --regions 3"),
     ("gallery", "fdtd2d --small --regions 3"),
     ("gallery", "gemm --small --regions 3x2"),
