@@ -14,6 +14,8 @@ mod gemm_groups;
 mod hotspot;
 mod jacobi9;
 mod matrix_add;
+mod multigrid;
+mod multigrid_plain;
 mod nbody;
 mod nbody_groups;
 mod nearest_neighbour;
@@ -58,6 +60,7 @@ const PROGRAMS: &[Program] = &[
     hotspot::PROGRAM,
     jacobi9::PROGRAM,
     matrix_add::PROGRAM,
+    multigrid::PROGRAM,
     nbody::PROGRAM,
     nbody_groups::PROGRAM,
     nearest_neighbour::PROGRAM,

@@ -37,6 +37,8 @@ pub const RUNS: &[(&str, &str)] = &[
     ("gallery", "hotspot --small --regions 3"),
     ("gallery", "jacobi9 --small --regions 2x2 --boundary periodic"),
     ("gallery", "matrix_add --small --regions 4"),
+    ("gallery", "multigrid --small --regions 2x3x1"),
+    ("gallery", "multigrid --small --regions 4 --memory-limit 250000"),
     ("gallery", "nbody --small --regions 2"),
     ("gallery", "nbody_groups --small --regions 2"),
     ("gallery", "nearest_neighbour --small --regions 3"),
@@ -57,7 +59,7 @@ pub const RUNS: &[(&str, &str)] = &[
 const GALLERY: &str = "gallery";
 
 /// Its files that are no programs.
-const NO_PROGRAMS: [&str; 3] = ["main", "plain", "seismic_plain"];
+const NO_PROGRAMS: [&str; 4] = ["main", "plain", "multigrid_plain", "seismic_plain"];
 
 /// Devices that every example runs on; PoCL makes OpenCL run on any machine.
 const DEVICES: [&str; 2] = ["cpu", "opencl"];
