@@ -25,6 +25,7 @@ mod plain;
 mod poisson;
 mod seismic;
 mod seismic_plain;
+mod shallow_water;
 mod sobel;
 mod srad;
 mod stencil1d;
@@ -68,6 +69,7 @@ const PROGRAMS: &[Program] = &[
     pathfinder::PROGRAM,
     poisson::PROGRAM,
     seismic::PROGRAM,
+    shallow_water::PROGRAM,
     sobel::PROGRAM,
     srad::PROGRAM,
     stencil1d::PROGRAM,

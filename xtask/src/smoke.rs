@@ -47,6 +47,8 @@ pub const RUNS: &[(&str, &str)] = &[
     ("gallery", "poisson --small --regions 3"),
     ("gallery", "poisson --small --regions 6 --memory-limit 400000"),
     ("gallery", "seismic --small --regions 2"),
+    ("gallery", "shallow_water --small --regions 2x2 --tile 16x30"),
+    ("gallery", "shallow_water --small --regions 5 --memory-limit 80000"),
     ("gallery", "sobel --small --regions 3"),
     ("gallery", "srad --small --regions 2x2"),
     ("gallery", "srad --small --regions 5 --memory-limit 30000"),
