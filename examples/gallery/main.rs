@@ -8,6 +8,8 @@ mod backprop;
 mod bfs;
 mod cg;
 mod dyadic;
+mod euler;
+mod euler_plain;
 mod fdtd2d;
 mod gemm;
 mod gemm_groups;
@@ -55,6 +57,7 @@ const PROGRAMS: &[Program] = &[
     bfs::PROGRAM,
     cg::PROGRAM,
     dyadic::PROGRAM,
+    euler::PROGRAM,
     fdtd2d::PROGRAM,
     gemm::PROGRAM,
     gemm_groups::PROGRAM,

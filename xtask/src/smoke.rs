@@ -31,6 +31,8 @@ pub const RUNS: &[(&str, &str)] = &[
     ("gallery", "cg --small --regions 3x2x1"),
     ("gallery", "cg --small --regions 6 --memory-limit 300000"),
     ("gallery", "dyadic --small --regions 3"),
+    ("gallery", "euler --small --regions 3x2"),
+    ("gallery", "euler --small --regions 5 --memory-limit 250000"),
     ("gallery", "fdtd2d --small --regions 3"),
     ("gallery", "gemm --small --regions 3x2"),
     ("gallery", "gemm_groups --small --regions 3x2"),
@@ -61,7 +63,7 @@ pub const RUNS: &[(&str, &str)] = &[
 const GALLERY: &str = "gallery";
 
 /// Its files that are no programs.
-const NO_PROGRAMS: [&str; 4] = ["main", "plain", "multigrid_plain", "seismic_plain"];
+const NO_PROGRAMS: [&str; 5] = ["main", "plain", "euler_plain", "multigrid_plain", "seismic_plain"];
 
 /// Devices that every example runs on; PoCL makes OpenCL run on any machine.
 const DEVICES: [&str; 2] = ["cpu", "opencl"];
