@@ -15,6 +15,8 @@ mod gemm;
 mod gemm_groups;
 mod hotspot;
 mod jacobi9;
+mod lbm2d;
+mod lbm2d_plain;
 mod matrix_add;
 mod multigrid;
 mod multigrid_plain;
@@ -63,6 +65,7 @@ const PROGRAMS: &[Program] = &[
     gemm_groups::PROGRAM,
     hotspot::PROGRAM,
     jacobi9::PROGRAM,
+    lbm2d::PROGRAM,
     matrix_add::PROGRAM,
     multigrid::PROGRAM,
     nbody::PROGRAM,

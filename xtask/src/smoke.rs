@@ -38,6 +38,8 @@ pub const RUNS: &[(&str, &str)] = &[
     ("gallery", "gemm_groups --small --regions 3x2"),
     ("gallery", "hotspot --small --regions 3"),
     ("gallery", "jacobi9 --small --regions 2x2 --boundary periodic"),
+    ("gallery", "lbm2d --small --regions 3 --tile 8x32"),
+    ("gallery", "lbm2d --small --regions 4 --memory-limit 150000"),
     ("gallery", "matrix_add --small --regions 4"),
     ("gallery", "multigrid --small --regions 2x3x1"),
     ("gallery", "multigrid --small --regions 4 --memory-limit 250000"),
@@ -63,7 +65,7 @@ pub const RUNS: &[(&str, &str)] = &[
 const GALLERY: &str = "gallery";
 
 /// Its files that are no programs.
-const NO_PROGRAMS: [&str; 5] = ["main", "plain", "euler_plain", "multigrid_plain", "seismic_plain"];
+const NO_PROGRAMS: [&str; 6] = ["main", "plain", "euler_plain", "lbm2d_plain", "multigrid_plain", "seismic_plain"];
 
 /// Devices that every example runs on; PoCL makes OpenCL run on any machine.
 const DEVICES: [&str; 2] = ["cpu", "opencl"];
