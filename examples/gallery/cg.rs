@@ -29,7 +29,7 @@ pub const PROGRAM: Program = Program {
 /// How much of the first residual may be left after three steps for each cell along an axis.
 const LEFT: f64 = 1e-4;
 /// How far the residual that the steps carry along may be from that of the solution, of the first.
-const APART: f64 = 1e-12;
+const APART: f64 = 1e-10;
 
 /// Charges of both signs, and some noise, so that every cell has its own.
 fn charge([z, y, x]: [f64; 3]) -> f64 {
@@ -79,7 +79,8 @@ fn run(settings: &Settings) -> Result<()> {
                 &tile,
                 (&mut x, &mut r, &p, &q),
                 kernel!(|x, r, p, q, at| {
-                    let alpha = rr / pq;
+                    // Both are 0 once the solution is exact.
+                    let alpha = if pq > 0.0 { rr / pq } else { 0.0 };
                     x[at] += alpha * p[at];
                     r[at] -= alpha * q[at];
                 }),
@@ -91,7 +92,7 @@ fn run(settings: &Settings) -> Result<()> {
                 &tile,
                 (&mut p, &r),
                 kernel!(|p, r, at| {
-                    let beta = next / rr;
+                    let beta = if rr > 0.0 { next / rr } else { 0.0 };
                     p[at] = r[at] + beta * p[at];
                 }),
             )?;
@@ -164,13 +165,14 @@ fn solved(shape: &[usize], b: &[f64], steps: u64) -> Vec<f64> {
             }
         }
         let cells = p.cells();
-        let alpha = rr / dot(&cells, &q);
+        let pq = dot(&cells, &q);
+        let alpha = if pq > 0.0 { rr / pq } else { 0.0 };
         for c in 0..b.len() {
             x[c] += alpha * cells[c];
             r[c] -= alpha * q[c];
         }
         let next = dot(&r, &r);
-        let beta = next / rr;
+        let beta = if rr > 0.0 { next / rr } else { 0.0 };
         for row in 0..nz * ny {
             let first = p.position(row / ny, row % ny, 0);
             for i in 0..nx {
