@@ -1,17 +1,25 @@
-//! The gallery: the programs of the papers that tida grows from, one a file, each compared with plain loops.
+//! The gallery: the programs of the papers that tida grows from and some of those that structured grids are used for, one a file, each
+//! compared with plain loops.
 //!
 //! `cargo run --release --example gallery -- gemm --verify` runs one, with the flags of all examples; `--small` makes it
 //! small; `gallery all --small --verify` runs every one. `--indexes` counts what it reads, and what of that the block alone decides.
 
 mod backprop;
 mod bfs;
+mod cg;
 mod dyadic;
+mod euler;
+mod euler_plain;
 mod fdtd2d;
 mod gemm;
 mod gemm_groups;
 mod hotspot;
 mod jacobi9;
+mod lbm2d;
+mod lbm2d_plain;
 mod matrix_add;
+mod multigrid;
+mod multigrid_plain;
 mod nbody;
 mod nbody_groups;
 mod nearest_neighbour;
@@ -21,6 +29,7 @@ mod plain;
 mod poisson;
 mod seismic;
 mod seismic_plain;
+mod shallow_water;
 mod sobel;
 mod srad;
 mod stencil1d;
@@ -48,13 +57,17 @@ struct Program {
 const PROGRAMS: &[Program] = &[
     backprop::PROGRAM,
     bfs::PROGRAM,
+    cg::PROGRAM,
     dyadic::PROGRAM,
+    euler::PROGRAM,
     fdtd2d::PROGRAM,
     gemm::PROGRAM,
     gemm_groups::PROGRAM,
     hotspot::PROGRAM,
     jacobi9::PROGRAM,
+    lbm2d::PROGRAM,
     matrix_add::PROGRAM,
+    multigrid::PROGRAM,
     nbody::PROGRAM,
     nbody_groups::PROGRAM,
     nearest_neighbour::PROGRAM,
@@ -62,6 +75,7 @@ const PROGRAMS: &[Program] = &[
     pathfinder::PROGRAM,
     poisson::PROGRAM,
     seismic::PROGRAM,
+    shallow_water::PROGRAM,
     sobel::PROGRAM,
     srad::PROGRAM,
     stencil1d::PROGRAM,

@@ -28,13 +28,21 @@ pub const RUNS: &[(&str, &str)] = &[
     ("lbm", "--size 12 --steps 10 --regions 3 --storage scaled --memory-limit 700000"),
     ("gallery", "backprop --small --regions 3"),
     ("gallery", "bfs --small --regions 3"),
+    ("gallery", "cg --small --regions 3x2x1"),
+    ("gallery", "cg --small --regions 6 --memory-limit 300000"),
     ("gallery", "dyadic --small --regions 3"),
+    ("gallery", "euler --small --regions 3x2"),
+    ("gallery", "euler --small --regions 5 --memory-limit 250000"),
     ("gallery", "fdtd2d --small --regions 3"),
     ("gallery", "gemm --small --regions 3x2"),
     ("gallery", "gemm_groups --small --regions 3x2"),
     ("gallery", "hotspot --small --regions 3"),
     ("gallery", "jacobi9 --small --regions 2x2 --boundary periodic"),
+    ("gallery", "lbm2d --small --regions 3 --tile 8x32"),
+    ("gallery", "lbm2d --small --regions 4 --memory-limit 150000"),
     ("gallery", "matrix_add --small --regions 4"),
+    ("gallery", "multigrid --small --regions 2x3x1"),
+    ("gallery", "multigrid --small --regions 4 --memory-limit 250000"),
     ("gallery", "nbody --small --regions 2"),
     ("gallery", "nbody_groups --small --regions 2"),
     ("gallery", "nearest_neighbour --small --regions 3"),
@@ -43,6 +51,8 @@ pub const RUNS: &[(&str, &str)] = &[
     ("gallery", "poisson --small --regions 3"),
     ("gallery", "poisson --small --regions 6 --memory-limit 400000"),
     ("gallery", "seismic --small --regions 2"),
+    ("gallery", "shallow_water --small --regions 2x2 --tile 16x30"),
+    ("gallery", "shallow_water --small --regions 5 --memory-limit 80000"),
     ("gallery", "sobel --small --regions 3"),
     ("gallery", "srad --small --regions 2x2"),
     ("gallery", "srad --small --regions 5 --memory-limit 30000"),
@@ -55,7 +65,7 @@ pub const RUNS: &[(&str, &str)] = &[
 const GALLERY: &str = "gallery";
 
 /// Its files that are no programs.
-const NO_PROGRAMS: [&str; 3] = ["main", "plain", "seismic_plain"];
+const NO_PROGRAMS: [&str; 6] = ["main", "plain", "euler_plain", "lbm2d_plain", "multigrid_plain", "seismic_plain"];
 
 /// Devices that every example runs on; PoCL makes OpenCL run on any machine.
 const DEVICES: [&str; 2] = ["cpu", "opencl"];

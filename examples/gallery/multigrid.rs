@@ -1,0 +1,237 @@
+//! Multigrid for Poisson's equation in a cube: V-cycles with two sweeps of weighted Jacobi before and after each coarser grid.
+//!
+//! A grid has 2^k + 1 nodes along each axis, and the outer ones stay at 0. Every second node is one of the next coarser grid. The way
+//! down weights the 27 nodes around (full weighting), the way up takes the mean of the coarse nodes around.
+
+use tida::prelude::*;
+use tida_suite::Result;
+use tida_suite::flags::{Dtype, Edge, Example, Settings};
+
+use crate::{Program, multigrid_plain, plain};
+
+pub const PROGRAM: Program = Program {
+    example: Example {
+        name: "multigrid",
+        about: "V-cycles for Poisson's equation in a cube, of 2^k + 1 nodes along each axis",
+        dims: &[3],
+        size: [0, 0, 129],
+        steps: 8,
+        ghost: 1,
+        dtypes: &[Dtype::F64],
+        boundaries: &[Edge::Fixed],
+        library: false,
+    },
+    small: "--size 17 --steps 6",
+    input: false,
+    run,
+};
+
+/// How much of the way to its neighbours' mean a node goes in a sweep.
+pub const OMEGA: f64 = 6.0 / 7.0;
+/// Sweeps before the coarser grid and after it.
+pub const SWEEPS: usize = 2;
+/// How much of the residual a cycle may leave.
+const LEFT: f64 = 0.3;
+
+/// The charge at a node, and the solution there: a product of sines.
+pub fn charge(n: usize, at: [usize; 3]) -> f64 {
+    3.0 * std::f64::consts::PI.powi(2) * solution(n, at)
+}
+
+fn solution(n: usize, at: [usize; 3]) -> f64 {
+    at.iter().map(|&i| (std::f64::consts::PI * i as f64 / (n - 1) as f64).sin()).product()
+}
+
+/// The first guess: noise, which has waves of all lengths.
+pub fn guess(n: usize, at: [usize; 3]) -> f64 {
+    let outer = at.iter().any(|&i| i == 0 || i == n - 1);
+    if outer { 0.0 } else { plain::random((at[0] * n + at[1]) * n + at[2]) }
+}
+
+/// A grid: the solution, its next sweep, the charge, and the residual.
+struct Level {
+    u: TileArray<f64, 3>,
+    next: TileArray<f64, 3>,
+    f: TileArray<f64, 3>,
+    r: TileArray<f64, 3>,
+    /// The square of the distance between two nodes.
+    h2: f64,
+}
+
+impl Level {
+    /// A grid of `n` nodes along each axis, all 0. Small ones are cut into fewer regions; the last axis is cut at multiples of 64.
+    fn new(settings: &Settings, acc: &TileAcc, n: usize) -> Result<Level> {
+        let regions = [n / 4, n / 4, n / 64];
+        let regions = std::array::from_fn(|axis| settings.regions[axis].min(regions[axis]).max(1));
+        let array = || -> Result<TileArray<f64, 3>> {
+            let mut array = TileArray::builder([n; 3]).regions(regions).ghost(settings.ghost).build(acc)?;
+            array.fill_value(0.0)?;
+            Ok(array)
+        };
+        Ok(Level { u: array()?, next: array()?, f: array()?, r: array()?, h2: 1.0 / ((n - 1) * (n - 1)) as f64 })
+    }
+
+    /// The nodes that are solved for, in tiles.
+    fn inner(&self, tile_size: [usize; 3]) -> TileIter<3> {
+        let last = self.u.shape().map(|n| n as i64 - 1);
+        TileIter::new(&self.u).within([1; 3], last).tile_size(tile_size)
+    }
+
+    /// Sweeps that bring each node nearer to what its neighbours say.
+    fn smooth(&mut self, tile_size: [usize; 3]) -> Result<()> {
+        let h2 = self.h2;
+        for _ in 0..SWEEPS {
+            self.u.fill_ghosts()?;
+            for tile in self.inner(tile_size) {
+                compute(
+                    &tile,
+                    (&mut self.next, &self.u, &self.f),
+                    kernel!(|next, u, f, at| {
+                        let around = (u[at - [1, 0, 0]] + u[at + [1, 0, 0]])
+                            + (u[at - [0, 1, 0]] + u[at + [0, 1, 0]])
+                            + (u[at - [0, 0, 1]] + u[at + [0, 0, 1]]);
+                        next[at] = u[at] + OMEGA * ((around + h2 * f[at]) / 6.0 - u[at]);
+                    }),
+                )?;
+            }
+            std::mem::swap(&mut self.u, &mut self.next);
+        }
+        Ok(())
+    }
+
+    /// What the charge is more than the solution's.
+    fn find_residual(&mut self, tile_size: [usize; 3]) -> Result<()> {
+        let h2 = self.h2;
+        self.u.fill_ghosts()?;
+        for tile in self.inner(tile_size) {
+            compute(
+                &tile,
+                (&mut self.r, &self.u, &self.f),
+                kernel!(|r, u, f, at| {
+                    let around = (u[at - [1, 0, 0]] + u[at + [1, 0, 0]])
+                        + (u[at - [0, 1, 0]] + u[at + [0, 1, 0]])
+                        + (u[at - [0, 0, 1]] + u[at + [0, 0, 1]]);
+                    r[at] = f[at] - (6.0 * u[at] - around) / h2;
+                }),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Takes the residual of the finer grid for its charge, and starts from 0.
+    fn restrict(&mut self, fine: &Level, tile_size: [usize; 3]) -> Result<()> {
+        for tile in self.inner(tile_size) {
+            compute(
+                &tile,
+                (&mut self.f, &mut self.u, all(&fine.r)),
+                kernel!(|f, u, r, at| {
+                    let mut sum = 0.0;
+                    for k in -1..=1 {
+                        for j in -1..=1 {
+                            for i in -1..=1 {
+                                let weight = ((2 - k * k) * (2 - j * j) * (2 - i * i)) as f64;
+                                sum += weight * r[[2 * at[0] + k, 2 * at[1] + j, 2 * at[2] + i]];
+                            }
+                        }
+                    }
+                    f[at] = sum / 64.0;
+                    u[at] = 0.0;
+                }),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Adds what the coarser grid found: the mean of the coarse nodes around, which are the same one where there is one.
+    fn correct(&mut self, coarse: &Level, tile_size: [usize; 3]) -> Result<()> {
+        for tile in self.inner(tile_size) {
+            compute(
+                &tile,
+                (&mut self.u, all(&coarse.u)),
+                kernel!(|u, e, at| {
+                    let mut sum = 0.0;
+                    for k in 0..2 {
+                        for j in 0..2 {
+                            for i in 0..2 {
+                                sum += e[[(at[0] + k) / 2, (at[1] + j) / 2, (at[2] + i) / 2]];
+                            }
+                        }
+                    }
+                    u[at] += sum / 8.0;
+                }),
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// One V-cycle from the first of these grids down and up again.
+fn cycle(levels: &mut [Level], tile_size: [usize; 3]) -> Result<()> {
+    let Some((fine, coarser)) = levels.split_first_mut() else { return Ok(()) };
+    fine.smooth(tile_size)?;
+    if let Some(coarse) = coarser.first_mut() {
+        fine.find_residual(tile_size)?;
+        coarse.restrict(fine, tile_size)?;
+        cycle(coarser, tile_size)?;
+        fine.correct(&coarser[0], tile_size)?;
+    }
+    fine.smooth(tile_size)
+}
+
+fn run(settings: &Settings) -> Result<()> {
+    let n = settings.shape[0];
+    if n < 3 || !(n - 1).is_power_of_two() {
+        let found = format!("{n} nodes along each axis");
+        return Err(format!("tried to run multigrid; found {found}; give --size 2^k + 1, such as 65").into());
+    }
+    let acc = settings.accelerator(64)?;
+    let sizes = std::iter::successors(Some(n), |n| (*n > 3).then_some(n / 2 + 1));
+    let mut levels = sizes.map(|n| Level::new(settings, &acc, n)).collect::<Result<Vec<Level>>>()?;
+    levels[0].u.fill(|at| guess(n, at))?;
+    levels[0].f.fill(|at| charge(n, at))?;
+    let tile_size = settings.tile()?;
+
+    let mut squares = Vec::new();
+    let clock = settings.clock();
+    for _ in 0..settings.steps {
+        cycle(&mut levels, tile_size)?;
+        levels[0].find_residual(tile_size)?;
+        squares.push(reduce_later(&levels[0].r, Sum, kernel!(|r, at| r[at] * r[at]))?);
+        clock.step();
+    }
+    let squares: Vec<f64> = squares.iter().map(Scalar::get).collect::<tida::Result<_>>()?;
+    acc.sync()?;
+    let seconds = clock.stop();
+
+    let u = &levels[0].u;
+    let found = || Ok([u.read_box(u.domain())?, squares.clone()].concat());
+    settings.finish_with(u, settings.steps, seconds, found, || multigrid_plain::solved(n, settings.steps))?;
+    if settings.verify { converged(settings, u, &squares) } else { Ok(()) }
+}
+
+/// Whether each cycle leaves little of the residual, and what is found is the solution as far as the grid shows it.
+fn converged(settings: &Settings, u: &TileArray<f64, 3>, squares: &[f64]) -> Result<()> {
+    let n = settings.shape[0];
+    // Until what is left is rounding.
+    let judged = squares.windows(2).filter(|pair| pair[0] > 1e-16 * squares[0]);
+    let left = judged.map(|pair| (pair[1] / pair[0]).sqrt()).collect::<Vec<f64>>();
+    let cells = u.read_box(u.domain())?.into_iter().enumerate();
+    let error =
+        cells.map(|(cell, u)| (u - solution(n, [cell / (n * n), cell / n % n, cell % n])).abs()).fold(0.0, f64::max);
+    if !settings.flags.json {
+        let shown: Vec<String> = left.iter().map(|left| format!("{left:.3}")).collect();
+        println!("  of the residual each cycle leaves {}; the largest error is {error:.1e}", shown.join(", "));
+    }
+    if let Some(left) = left.iter().find(|left| left.is_nan() || **left > LEFT) {
+        let found = format!("a cycle that leaves {left:.3} of the residual");
+        return Err(format!("tried to verify multigrid; found {found}; it should be {LEFT} at most").into());
+    }
+    // What the differences of seven points make of a product of sines, and what is left of the first guess.
+    let wave = std::f64::consts::PI / (n - 1) as f64;
+    let most = 1.1 * (wave * wave / (2.0 - 2.0 * wave.cos()) - 1.0) + LEFT.powi(settings.steps as i32);
+    if error.is_nan() || error > most {
+        let found = format!("an error of {error:e}");
+        return Err(format!("tried to verify multigrid; found {found}; it should be {most:e} at most").into());
+    }
+    Ok(())
+}
