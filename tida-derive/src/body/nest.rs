@@ -147,11 +147,14 @@ fn times(most: u64, factor: &Expr) -> Class {
     }
 }
 
-/// The number that a literal is, with its minus.
+/// The number that literals make.
 fn number(expr: &Expr) -> Option<i64> {
     match &expr.kind {
         ExprKind::Int(n, _) => i64::try_from(*n).ok(),
         ExprKind::Unary(UnaryOp::Neg, x) => number(x)?.checked_neg(),
+        ExprKind::Binary(BinaryOp::Add, a, b) => number(a)?.checked_add(number(b)?),
+        ExprKind::Binary(BinaryOp::Sub, a, b) => number(a)?.checked_sub(number(b)?),
+        ExprKind::Binary(BinaryOp::Mul, a, b) => number(a)?.checked_mul(number(b)?),
         _ => None,
     }
 }

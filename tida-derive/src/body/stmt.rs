@@ -170,7 +170,11 @@ impl Body {
             return (TokenStream::new(), StmtKind::Break);
         };
         let (own, from, to, native) = (own_at(each.for_token.span), lo.native, hi.native, body.native);
-        let range = quote_spanned!(own=> (#from) #limits (#to));
+        // Of a range that has its end the compiler makes no vectors. Every type of integers has the number after these.
+        let range = match (&limits, &hi.quoted.kind) {
+            (syn::RangeLimits::Closed(_), ExprKind::Int(0..=126, _)) => quote_spanned!(own=> (#from)..(#to + 1)),
+            _ => quote_spanned!(own=> (#from) #limits (#to)),
+        };
         let native = quote_spanned!(own=> for #variable in #range #native);
         *turns = Some(Turns { variable, range, span: place_of(each.for_token.span), steps: body.steps });
         let inclusive = matches!(limits, syn::RangeLimits::Closed(_));

@@ -140,33 +140,14 @@ impl Shift {
     fn expr(&self, expr: &mut Expr) {
         expr.span = self.place.unwrap_or(expr.span);
         match &mut expr.kind {
-            ExprKind::Literal(_) | ExprKind::Coordinate(_) => {}
             ExprKind::Capture(n) => *n += self.captures,
             ExprKind::Local(local) => *local += self.locals,
-            ExprKind::Load { arg, index, component } => {
-                self.arg(arg);
-                index.iter_mut().for_each(|id| self.id(id));
-                self.component(component);
-            }
-            ExprKind::Unary(_, x) | ExprKind::Cast(x) | ExprKind::Part(x, _) | ExprKind::Decode(_, x) => self.id(x),
-            ExprKind::Encode { value, counted, .. } => {
-                self.id(value);
-                counted.iter_mut().for_each(|arg| self.arg(arg));
-            }
-            ExprKind::Binary(_, a, b)
-            | ExprKind::Compare(_, a, b)
-            | ExprKind::And(a, b)
-            | ExprKind::Or(a, b)
-            | ExprKind::Entry(a, b) => {
-                self.id(a);
-                self.id(b);
-            }
-            ExprKind::Call(n, args) => {
-                *n += self.functions;
-                args.iter_mut().for_each(|id| self.id(id));
-            }
-            ExprKind::Method(_, args) | ExprKind::Construct(args) => args.iter_mut().for_each(|id| self.id(id)),
+            ExprKind::Load { arg, .. } => self.arg(arg),
+            ExprKind::Encode { counted, .. } => counted.iter_mut().for_each(|arg| self.arg(arg)),
+            ExprKind::Call(n, _) => *n += self.functions,
+            _ => {}
         }
+        expr.kind.operands_mut(|id| self.id(id));
     }
 
     fn block(&self, block: &mut Block) {

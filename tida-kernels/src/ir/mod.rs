@@ -8,10 +8,12 @@ mod coded;
 mod cycle;
 mod lower;
 mod print;
+mod unroll;
 
 pub use coded::{Coded, NotCoded, coded};
 pub use cycle::{Cycle, cycle};
 pub use lower::{Binding, LowerInput, lower, lower_group};
+pub use unroll::unrolled;
 
 use std::sync::Arc;
 
@@ -299,6 +301,35 @@ impl ExprKind {
             }
             ExprKind::Method(_, args) | ExprKind::Call(_, args) | ExprKind::Construct(args) => {
                 args.iter().for_each(|id| f(*id));
+            }
+        }
+    }
+}
+
+impl ExprKind {
+    /// As [`ExprKind::operands`], to change them.
+    fn operands_mut(&mut self, mut f: impl FnMut(&mut ExprId)) {
+        match self {
+            ExprKind::Literal(_) | ExprKind::Capture(_) | ExprKind::Coordinate(_) | ExprKind::Local(_) => {}
+            ExprKind::Load { index, component: Component { dynamic, .. }, .. } => {
+                index.iter_mut().for_each(&mut f);
+                dynamic.iter_mut().for_each(|(id, ..)| f(id));
+            }
+            ExprKind::Unary(_, x)
+            | ExprKind::Cast(x)
+            | ExprKind::Part(x, _)
+            | ExprKind::Decode(_, x)
+            | ExprKind::Encode { value: x, .. } => f(x),
+            ExprKind::Binary(_, a, b)
+            | ExprKind::Compare(_, a, b)
+            | ExprKind::And(a, b)
+            | ExprKind::Or(a, b)
+            | ExprKind::Entry(a, b) => {
+                f(a);
+                f(b);
+            }
+            ExprKind::Method(_, args) | ExprKind::Call(_, args) | ExprKind::Construct(args) => {
+                args.iter_mut().for_each(f);
             }
         }
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
 
 use tida_kernels::analysis::{Analysis, ArrayAccess, IndexForm, Symbol, analyse};
 use tida_kernels::element::ScalarType;
-use tida_kernels::ir::{self, Access, Binding, Coded, Kernel, LowerInput, Type, coded, lower};
+use tida_kernels::ir::{self, Access, Binding, Coded, Kernel, LowerInput, Type, coded, lower, unrolled};
 use tida_kernels::plan::Plan;
 use tida_kernels::plan::cache::{Sharing, sharing};
 use tida_kernels::plan::fuse::{Steps, fusible};
@@ -92,7 +92,7 @@ pub(crate) fn prepare(
         return done.clone();
     }
     let input = LowerInput { kernel: quoted.kernel, rank, args: bindings, captures: &key.3, result };
-    let made = lower(&input).map_err(Error::from).and_then(Prepared::new).map(Arc::new);
+    let made = lower(&input).map_err(Error::from).map(unrolled).and_then(Prepared::new).map(Arc::new);
     CACHE.write().unwrap_or_else(PoisonError::into_inner).entry(key).or_insert(made).clone()
 }
 

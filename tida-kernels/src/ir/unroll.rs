@@ -1,0 +1,329 @@
+//! Short loops around the cell, written out: `for r in 1..=4 { .. u[at + [0, 0, r]] .. }` then reads at constants from the cell, as
+//! if a user had written each of them. What reads so marches, comes from registers and runs several steps a launch.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{
+    Access, BinaryOp, Block, Body, Component, Expr, ExprId, ExprKind, Kernel, LocalId, Step, Stmt, StmtKind, Type,
+    UnaryOp, holds,
+};
+use crate::element::ScalarType;
+use crate::scalar::Value;
+
+/// Turns of a loop that is written out.
+const TURNS: i64 = 16;
+
+/// Expressions that writing out may add to a kernel.
+const ROOM: usize = 4096;
+
+/// The kernel with its short loops written out: those between numbers whose variable says how far from the cell an array is read, and
+/// does so by sums and products of numbers.
+pub fn unrolled(mut kernel: Kernel) -> Kernel {
+    if kernel.group.is_some() {
+        return kernel;
+    }
+    let near = kernel.args.iter().map(|arg| arg.access == Access::Read && arg.rank == kernel.rank).collect();
+    let room = kernel.body.exprs.len() + ROOM;
+    let block = std::mem::take(&mut kernel.body.block);
+    let mut writer = Writer { near, body: &mut kernel.body, room };
+    let block = writer.block(block);
+    kernel.body.block = block;
+    kernel
+}
+
+/// What writes loops out.
+struct Writer<'a> {
+    /// Arguments that are read around the cell.
+    near: Vec<bool>,
+    body: &'a mut Body,
+    /// Most expressions.
+    room: usize,
+}
+
+impl Writer<'_> {
+    fn block(&mut self, block: Block) -> Block {
+        let mut made = Vec::with_capacity(block.len());
+        for Stmt { span, kind } in block {
+            let kind = match kind {
+                StmtKind::If(cond, then, otherwise) => StmtKind::If(cond, self.block(then), self.block(otherwise)),
+                StmtKind::While { head, cond, body } => StmtKind::While { head, cond, body: self.block(body) },
+                StmtKind::For { local, lo, hi, inclusive, body } => {
+                    let body = self.block(body);
+                    if let Some(turns) = self.turns(local, (lo, hi, inclusive), &body) {
+                        turns.into_iter().for_each(|turn| made.extend(self.turn(&body, local, turn)));
+                        continue;
+                    }
+                    StmtKind::For { local, lo, hi, inclusive, body }
+                }
+                other => other,
+            };
+            made.push(Stmt { span, kind });
+        }
+        made
+    }
+
+    /// The values of the variable of a loop that is to be written out.
+    fn turns(&self, local: LocalId, (lo, hi, inclusive): (ExprId, ExprId, bool), body: &Block) -> Option<Vec<i64>> {
+        let ty = &self.body.locals.get(local as usize)?.ty;
+        let (lo, hi) = (self.number(lo)?, self.number(hi)?.checked_add(i64::from(inclusive))?);
+        let turns = hi.checked_sub(lo)?.max(0);
+        let leaves = holds(body, &|kind| matches!(kind, StmtKind::Break | StmtKind::Continue));
+        if *ty != Type::Scalar(ScalarType::I64) || turns > TURNS || leaves || !self.reaches(local, body) {
+            return None;
+        }
+        let added = self.size(body).saturating_mul(turns as usize);
+        (self.body.exprs.len().saturating_add(added) <= self.room).then(|| (lo..hi).collect())
+    }
+
+    /// Whether the variable says how far from the cell arrays are read, and never in another way which of their cells.
+    fn reaches(&self, local: LocalId, body: &Block) -> bool {
+        let (mut near, mut otherwise) = (false, false);
+        each_expr(self.body, body, &mut |_, expr| {
+            let ExprKind::Load { arg, index, .. } = &expr.kind else { return };
+            for id in index.iter().filter(|id| self.names(**id, local)) {
+                let plain = self.near.get(*arg as usize) == Some(&true) && self.is_sum(*id);
+                near |= plain;
+                otherwise |= !plain;
+            }
+        });
+        near && !otherwise
+    }
+
+    /// Whether an expression names a local.
+    fn names(&self, id: ExprId, local: LocalId) -> bool {
+        let mut found = false;
+        each_operand(self.body, id, &mut |_, expr| found |= matches!(expr.kind, ExprKind::Local(of) if of == local));
+        found
+    }
+
+    /// Whether it is made of numbers, of the cell's coordinates and of locals by sums, differences and products.
+    fn is_sum(&self, id: ExprId) -> bool {
+        let mut all = true;
+        each_operand(self.body, id, &mut |_, expr| {
+            all &= matches!(
+                expr.kind,
+                ExprKind::Literal(_)
+                    | ExprKind::Coordinate(_)
+                    | ExprKind::Local(_)
+                    | ExprKind::Cast(_)
+                    | ExprKind::Unary(UnaryOp::Neg, _)
+                    | ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul, ..)
+            );
+        });
+        all
+    }
+
+    /// The number that literals make.
+    fn number(&self, id: ExprId) -> Option<i64> {
+        match &self.body.exprs.get(id.0 as usize)?.kind {
+            ExprKind::Literal(value) if value.ty() == ScalarType::I64 => Some(value.bits() as i64),
+            ExprKind::Unary(UnaryOp::Neg, x) => self.number(*x)?.checked_neg(),
+            ExprKind::Binary(BinaryOp::Add, a, b) => self.number(*a)?.checked_add(self.number(*b)?),
+            ExprKind::Binary(BinaryOp::Sub, a, b) => self.number(*a)?.checked_sub(self.number(*b)?),
+            ExprKind::Binary(BinaryOp::Mul, a, b) => self.number(*a)?.checked_mul(self.number(*b)?),
+            _ => None,
+        }
+    }
+
+    /// Expressions of a block.
+    fn size(&self, block: &Block) -> usize {
+        let mut size = 0;
+        each_expr(self.body, block, &mut |_, _| size += 1);
+        size
+    }
+
+    /// One turn: the body with a number for the variable, and locals of its own.
+    fn turn(&mut self, body: &Block, local: LocalId, turn: i64) -> Block {
+        let mut locals = HashMap::new();
+        let mut declared = HashSet::new();
+        declares(body, &mut declared);
+        let mut declared: Vec<LocalId> = declared.into_iter().collect();
+        declared.sort_unstable();
+        for of in declared {
+            let copy = self.body.locals[of as usize].clone();
+            self.body.locals.push(copy);
+            locals.insert(of, self.body.locals.len() as LocalId - 1);
+        }
+        Turn { body: self.body, variable: (local, turn), locals, made: HashMap::new() }.block(body)
+    }
+}
+
+/// A turn that is being written.
+struct Turn<'a> {
+    body: &'a mut Body,
+    variable: (LocalId, i64),
+    /// What stands for the locals of the loop's body.
+    locals: HashMap<LocalId, LocalId>,
+    /// What stands for its expressions.
+    made: HashMap<ExprId, ExprId>,
+}
+
+impl Turn<'_> {
+    fn block(&mut self, block: &Block) -> Block {
+        block.iter().map(|stmt| Stmt { span: stmt.span, kind: self.stmt(&stmt.kind) }).collect()
+    }
+
+    fn local(&self, local: LocalId) -> LocalId {
+        self.locals.get(&local).copied().unwrap_or(local)
+    }
+
+    fn component(&mut self, component: &Component) -> Component {
+        let dynamic = component.dynamic.iter().map(|(id, stride, len)| (self.expr(*id), *stride, *len)).collect();
+        Component { base: component.base, dynamic }
+    }
+
+    fn stmt(&mut self, kind: &StmtKind) -> StmtKind {
+        match kind {
+            StmtKind::Let(local, value) => {
+                let value = value.map(|value| self.expr(value));
+                StmtKind::Let(self.local(*local), value)
+            }
+            StmtKind::Assign(local, steps, value) => {
+                let step = |turn: &mut Self, step: &Step| match step {
+                    Step::Part(n) => Step::Part(*n),
+                    Step::Entry(id) => Step::Entry(turn.expr(*id)),
+                };
+                let steps = steps.iter().map(|of| step(self, of)).collect();
+                StmtKind::Assign(self.local(*local), steps, self.expr(*value))
+            }
+            StmtKind::Store { arg, index, component, value } => StmtKind::Store {
+                arg: *arg,
+                index: index.iter().map(|id| self.expr(*id)).collect(),
+                component: self.component(component),
+                value: self.expr(*value),
+            },
+            StmtKind::Eval(value) => StmtKind::Eval(self.expr(*value)),
+            StmtKind::If(cond, then, otherwise) => {
+                StmtKind::If(self.expr(*cond), self.block(then), self.block(otherwise))
+            }
+            StmtKind::For { local, lo, hi, inclusive, body } => StmtKind::For {
+                local: self.local(*local),
+                lo: self.expr(*lo),
+                hi: self.expr(*hi),
+                inclusive: *inclusive,
+                body: self.block(body),
+            },
+            StmtKind::While { head, cond, body } => {
+                StmtKind::While { head: self.block(head), cond: self.expr(*cond), body: self.block(body) }
+            }
+            StmtKind::Phase { thread, around, body } => {
+                StmtKind::Phase { thread: self.local(*thread), around: around.clone(), body: self.block(body) }
+            }
+            StmtKind::Break => StmtKind::Break,
+            StmtKind::Continue => StmtKind::Continue,
+            StmtKind::Return(value) => StmtKind::Return(value.map(|value| self.expr(value))),
+        }
+    }
+
+    /// An expression of this turn: the same one if nothing in it is another.
+    fn expr(&mut self, id: ExprId) -> ExprId {
+        if let Some(made) = self.made.get(&id) {
+            return *made;
+        }
+        let Expr { ty, span, kind } = self.body.exprs[id.0 as usize].clone();
+        let mut changed = false;
+        let mut of = |turn: &mut Self, id: &mut ExprId| {
+            let made = turn.expr(*id);
+            changed |= made != *id;
+            *id = made;
+        };
+        let kind = match kind {
+            ExprKind::Local(local) if local == self.variable.0 => {
+                changed = true;
+                ExprKind::Literal(Value::from_bits(ScalarType::I64, self.variable.1 as u64))
+            }
+            ExprKind::Local(local) => {
+                changed = self.locals.contains_key(&local);
+                ExprKind::Local(self.local(local))
+            }
+            mut kind => {
+                kind.operands_mut(|id| of(self, id));
+                kind
+            }
+        };
+        let made = if changed {
+            self.body.exprs.push(Expr { ty, span, kind });
+            ExprId(self.body.exprs.len() as u32 - 1)
+        } else {
+            id
+        };
+        self.made.insert(id, made);
+        made
+    }
+}
+
+/// The locals that a block declares.
+fn declares(block: &Block, found: &mut HashSet<LocalId>) {
+    for stmt in block {
+        match &stmt.kind {
+            StmtKind::Let(local, _) => {
+                found.insert(*local);
+            }
+            StmtKind::If(_, then, otherwise) => {
+                declares(then, found);
+                declares(otherwise, found);
+            }
+            StmtKind::For { local, body, .. } => {
+                found.insert(*local);
+                declares(body, found);
+            }
+            StmtKind::While { head, body, .. } => {
+                declares(head, found);
+                declares(body, found);
+            }
+            StmtKind::Phase { thread, body, .. } => {
+                found.insert(*thread);
+                declares(body, found);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Calls `see` with an expression and all that it is made of.
+fn each_operand(body: &Body, id: ExprId, see: &mut dyn FnMut(ExprId, &Expr)) {
+    let Some(expr) = body.exprs.get(id.0 as usize) else { return };
+    see(id, expr);
+    expr.kind.operands(|id| each_operand(body, id, see));
+}
+
+/// The same for all expressions of a block.
+fn each_expr(body: &Body, block: &Block, see: &mut dyn FnMut(ExprId, &Expr)) {
+    for stmt in block {
+        match &stmt.kind {
+            StmtKind::Let(_, None) | StmtKind::Break | StmtKind::Continue | StmtKind::Return(None) => {}
+            StmtKind::Let(_, Some(value)) | StmtKind::Eval(value) | StmtKind::Return(Some(value)) => {
+                each_operand(body, *value, see);
+            }
+            StmtKind::Assign(_, steps, value) => {
+                for step in steps {
+                    if let Step::Entry(id) = step {
+                        each_operand(body, *id, see);
+                    }
+                }
+                each_operand(body, *value, see);
+            }
+            StmtKind::Store { index, component, value, .. } => {
+                index.iter().for_each(|id| each_operand(body, *id, see));
+                component.dynamic.iter().for_each(|(id, ..)| each_operand(body, *id, see));
+                each_operand(body, *value, see);
+            }
+            StmtKind::If(cond, then, otherwise) => {
+                each_operand(body, *cond, see);
+                each_expr(body, then, see);
+                each_expr(body, otherwise, see);
+            }
+            StmtKind::For { lo, hi, body: inner, .. } => {
+                each_operand(body, *lo, see);
+                each_operand(body, *hi, see);
+                each_expr(body, inner, see);
+            }
+            StmtKind::While { head, cond, body: inner } => {
+                each_expr(body, head, see);
+                each_operand(body, *cond, see);
+                each_expr(body, inner, see);
+            }
+            StmtKind::Phase { body: inner, .. } => each_expr(body, inner, see),
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Short loops around the cell that are written out: the same bits as with their loops, and reads at constants.
+
+mod emit_support;
+
+use emit_support::compare::{contents, same};
+use emit_support::host::{Grid, Grids, Rng};
+use emit_support::samples::{F64, bind, typed};
+use tida_kernels::analysis::{Analysis, IndexForm, Symbol, analyse};
+use tida_kernels::interp::run_box;
+use tida_kernels::ir::{Access, Kernel, unrolled};
+use tida_kernels::quote::build::*;
+use tida_kernels::quote::{BinaryOp, CompareOp, Expr, Stmt};
+
+const SUM: u32 = 0;
+const BY: u32 = 1;
+const ACROSS: u32 = 2;
+const VALUE: u32 = 3;
+
+fn number(n: i64) -> Expr {
+    signed(n)
+}
+
+/// `next = Σ u[at + [by, 2 * by - across]]` over two loops, with a local and a branch in them.
+fn kernel(bounds: [i64; 2], index: impl Fn() -> [Expr; 2]) -> Kernel {
+    let coordinate = |axis: u32| project(at(), entry(int(u64::from(axis))));
+    let [along, across] = index();
+    let point = array(vec![add(coordinate(0), along), add(coordinate(1), across)]);
+    let inner = block(vec![
+        let_(VALUE, mul(load(1, point), float(0.25))),
+        eval(if_then(
+            compare(CompareOp::Gt, local(VALUE), float(0.2)),
+            block(vec![set_part(SUM, vec![], Some(BinaryOp::Add), local(VALUE))]),
+        )),
+    ]);
+    let outer = block(vec![for_(ACROSS, number(-1), number(2), inner)]);
+    let body: Vec<Stmt> = vec![
+        let_(SUM, load(1, at())),
+        for_(BY, number(bounds[0]), add(number(bounds[1]), number(0)), outer),
+        store(0, at(), local(SUM)),
+    ];
+    let args = [("next", bind(Access::Write, F64, 2)), ("u", bind(Access::Read, F64, 2))];
+    typed("loops.rs", 2, &args, &[], &["sum", "by", "across", "value"], block(body), vec![], None)
+}
+
+/// Cells that `u` is read at, beside that of the cell, where all are constants from it.
+fn reads(analysis: &Analysis) -> Option<usize> {
+    let plain = |form: &IndexForm| match form {
+        IndexForm::Affine(form) => form.terms.iter().all(|(symbol, _)| matches!(symbol, Symbol::At(_))),
+        IndexForm::Opaque(_) => false,
+    };
+    let accesses = &analysis.args[1].accesses;
+    accesses.iter().all(|access| access.index.iter().all(plain)).then_some(accesses.len() - 1)
+}
+
+#[test]
+fn loops_written_out_have_the_same_bits() {
+    let mut rng = Rng(3);
+    for (bounds, turns) in [([-2, 3], 5), ([1, 2], 1), ([2, 2], 0), ([3, 1], 0)] {
+        let looped = kernel(bounds, || [local(BY), sub(mul(number(2), local(BY)), local(ACROSS))]);
+        let flat = unrolled(looped.clone());
+        assert_eq!(reads(&analyse(&flat)), Some(3 * turns), "{bounds:?}");
+        let (lo, hi) = ([0, 0], [6, 9]);
+        let grid = |access, rng: &mut Rng| Grid::tiled(access, F64, &[-8, -8], &[14, 18], rng);
+        let start = Grids(vec![grid(Access::Write, &mut rng), grid(Access::Read, &mut rng)]);
+        let [expected, found] = [&looped, &flat].map(|kernel| {
+            let mut grids = start.clone();
+            let (_, fault) = run_box(kernel, &[], &lo, &hi, &mut grids, 100_000).unwrap();
+            assert!(fault.is_none());
+            grids
+        });
+        for (a, b) in contents(&expected, 0).into_iter().zip(contents(&found, 0)) {
+            assert!(same(a.2, b.2), "{bounds:?} at {:?}", a.0);
+        }
+    }
+}
+
+/// Loops that are left alone: long ones, and those whose variable is not a sum away from the cell.
+#[test]
+fn other_loops_stay() {
+    let far = || [local(BY), local(ACROSS)];
+    assert_eq!(reads(&analyse(&unrolled(kernel([0, 16], far)))), Some(48));
+    let remainder = || [local(BY), binary(BinaryOp::Rem, local(BY), number(2))];
+    for kernel in [kernel([0, 17], far), kernel([0, 4], remainder)] {
+        assert_eq!(reads(&analyse(&unrolled(kernel))), None);
+    }
+}
