@@ -310,7 +310,8 @@ fn stores(kernel: &Kernel, analysis: &Analysis) -> Option<Vec<(usize, usize, usi
 /// Everything that a kernel reads of arrays, lower planes before higher ones; and how many different values a cell reads. None if
 /// some of it is not read in every cell, at constants from it.
 fn rows(kernel: &Kernel, analysis: &Analysis) -> Option<(Vec<Row>, usize)> {
-    let (mut rows, mut reads): (Vec<Row>, Vec<(usize, usize, Vec<i64>)>) = (Vec::new(), Vec::new());
+    let mut rows: Vec<Row> = Vec::new();
+    let mut reads: Vec<(usize, usize, Vec<i64>)> = Vec::new();
     for (arg, usage) in analysis.args.iter().enumerate() {
         let of = kernel.args.get(arg)?;
         if of.access == Access::Table {
