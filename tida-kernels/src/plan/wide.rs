@@ -243,6 +243,9 @@ const BEYOND: i64 = 2;
 /// 16 bytes to a thread as fast as 4.
 const MANY: usize = 7;
 
+/// Cells that reads span along the axis before the last, beyond one, from which on two cells side by side are worth it.
+const FAR: u32 = 4;
+
 /// 32-bit registers that rows of such a kernel are handed on in, and those of all rows.
 const HANDED: usize = 72;
 const HELD: usize = 176;
@@ -279,7 +282,7 @@ pub fn side(kernel: &Kernel, analysis: &Analysis) -> Option<Side> {
         let handed = side.rows.iter().filter(|row| side.above(row).is_some());
         let handed: usize = handed.map(|row| side.cells * row.value().div_ceil(4)).sum();
         let held: usize = side.rows.iter().map(|row| row.registers(side.cells)).sum();
-        handed <= HANDED && held <= HELD
+        handed <= HANDED && held <= HELD && (side.cells > 2 || side.span() >= FAR)
     };
     let most = VALUES / values.max(1);
     (kernel.rank == 3 && reads >= MANY && !stores.is_empty())
