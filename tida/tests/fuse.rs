@@ -7,9 +7,10 @@ mod support;
 
 use proptest::prelude::*;
 use tida::acc::Stats;
+use tida::acc::TileAccBuilder;
 use tida::prelude::*;
 
-use support::{on_a_device, on_cpu, value};
+use support::{on_a_device, on_cpu, unhurried, value};
 
 type Bits = Vec<u64>;
 
@@ -165,18 +166,15 @@ fn program2(
 }
 
 /// Compares with the CPU; gives how many steps ran together.
-fn check2(fuse: Fuse, shape: [usize; 2], regions: usize, faces: [u8; 2], actions: &[Action]) -> u64 {
-    let Some(acc) = on_a_device(TileAcc::builder().fuse(fuse)) else { return u64::MAX };
+fn check2(builder: TileAccBuilder, shape: [usize; 2], regions: usize, faces: [u8; 2], actions: &[Action]) -> u64 {
+    let case = format!("{builder:?}, {shape:?} in {regions}, {faces:?}, {actions:?}");
+    let Some(acc) = on_a_device(builder) else { return u64::MAX };
     let expected = program2(&on_cpu(), shape, regions, faces, actions);
     let found = program2(&acc, shape, regions, faces, actions);
     for (what, a, b) in [("u", &found.0, &expected.0), ("next", &found.1, &expected.1), ("seen", &found.2, &expected.2)]
     {
         let first = a.iter().zip(b).position(|(a, b)| a != b);
-        assert_eq!(
-            (first, a.len()),
-            (None, b.len()),
-            "{what}: {fuse:?}, {shape:?} in {regions}, {faces:?}, {actions:?}"
-        );
+        assert_eq!((first, a.len()), (None, b.len()), "{what}: {case}");
     }
     acc.stats().fused_steps
 }
@@ -190,7 +188,7 @@ proptest! {
         faces in [0u8..6, 0u8..6],
         actions in proptest::collection::vec(action(), 1..5),
     ) {
-        check2(Fuse::Steps(depth), shape, regions, faces, &actions);
+        check2(TileAcc::builder().fuse(Fuse::Steps(depth)), shape, regions, faces, &actions);
     }
 }
 
@@ -199,18 +197,19 @@ fn steps_run_together() {
     // Whatever the faces, as long as a block knows what lies beyond them.
     let actions = [Action::Steps(20, 0)];
     for (faces, fuses) in [([0, 0], true), ([1, 1], true), ([2, 3], true), ([1, 0], true), ([4, 0], false)] {
-        let together = check2(Fuse::Steps(3), [33, 50], 2, faces, &actions);
+        let together = check2(unhurried().fuse(Fuse::Steps(3)), [33, 50], 2, faces, &actions);
         assert!(together == u64::MAX || (together >= 15) == fuses, "{together} of 20 steps, {faces:?}");
     }
     // The last step is one by itself, and so is the first, which no other one came before.
-    let together = check2(Fuse::Steps(5), [33, 50], 1, [0, 0], &[Action::Steps(12, 0)]);
+    let together = check2(unhurried().fuse(Fuse::Steps(5)), [33, 50], 1, [0, 0], &[Action::Steps(12, 0)]);
     assert!(together == 10 || together == u64::MAX, "{together}");
-    assert!([0, u64::MAX].contains(&check2(Fuse::Off, [33, 50], 1, [0, 0], &actions)));
+    assert!([0, u64::MAX].contains(&check2(unhurried().fuse(Fuse::Off), [33, 50], 1, [0, 0], &actions)));
 }
 
 #[test]
 fn steps_of_other_values_and_of_several_kernels_run_together() {
-    let together = |depth, faces, actions: &[Action]| check2(Fuse::Steps(depth), [33, 50], 2, faces, actions);
+    let together =
+        |depth, faces, actions: &[Action]| check2(unhurried().fuse(Fuse::Steps(depth)), [33, 50], 2, faces, actions);
     let found = together(3, [2, 3], &[Action::Varied(9)]);
     assert!(found == 6 || found == u64::MAX, "{found}");
     // The first steps, one of each kernel, are by themselves; so is the last, and the one before the array changes.
@@ -224,7 +223,7 @@ fn steps_of_other_values_and_of_several_kernels_run_together() {
 
 #[test]
 fn kernels_without_a_turn_run_by_themselves() {
-    let Some(acc) = on_a_device(TileAcc::builder().fuse(Fuse::Steps(3))) else { return };
+    let Some(acc) = on_a_device(unhurried().fuse(Fuse::Steps(3))) else { return };
     let run = |acc: &TileAcc| {
         let mut u = TileArray::<f64, 2>::builder([30, 40]).ghost(1).build(acc).unwrap();
         u.fill(|[j, i]| value(1, [0, j, i])).unwrap();
@@ -277,7 +276,7 @@ fn three_axes_give_the_same_bits() {
     for (shape, regions, face, depth) in
         [([20, 13, 37], 1, 0, 3), ([24, 9, 40], 3, 1, 5), ([9, 20, 33], 2, 2, 3), ([40, 40, 40], 1, 0, 7)]
     {
-        let Some(acc) = on_a_device(TileAcc::builder().fuse(Fuse::Steps(depth))) else { return };
+        let Some(acc) = on_a_device(unhurried().fuse(Fuse::Steps(depth))) else { return };
         let expected = program3(&on_cpu(), shape, regions, face, 17);
         let found = program3(&acc, shape, regions, face, 17);
         assert!(found == expected, "{shape:?} in {regions}, face {face}, {depth} steps at once");

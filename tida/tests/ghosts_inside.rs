@@ -10,7 +10,7 @@ use tida::Fuse;
 use tida::array::Side;
 use tida::prelude::*;
 
-use support::{on_a_device, on_cpu, value};
+use support::{on_a_device, on_cpu, unhurried, value};
 
 #[derive(Clone, Debug)]
 struct Case {
@@ -231,7 +231,7 @@ fn counted(
 
 /// Launches of a number of steps.
 fn launches(case: &Case, steps: u64) -> Option<u64> {
-    let acc = on_a_device(TileAcc::builder().fuse(Fuse::Off))?;
+    let acc = on_a_device(unhurried().fuse(Fuse::Off))?;
     let step = |tile: &Tile<3>, next: &mut TileArray<f64, 3>, u: &TileArray<f64, 3>| {
         compute(tile, (next, u), kernel!(|next, u, at| next[at] = u[at - [1, 1, 1]] + u[at + [1, 0, 0]]))
     };
@@ -281,7 +281,7 @@ fn sweeps_of_two_arrays_read_inside_of_both() {
         let launches = acc.stats().launches - before;
         (launches, [grown::<f64, f64>(&u, 1), grown::<f64, f64>(&v, 1)].concat())
     };
-    let Some(acc) = on_a_device(TileAcc::builder().fuse(Fuse::Off)) else { return };
+    let Some(acc) = on_a_device(unhurried().fuse(Fuse::Off)) else { return };
     let (launches, found) = run(&acc);
     assert_eq!((launches, found), (8, run(&on_cpu()).1));
 }
@@ -305,7 +305,7 @@ fn a_sweep_over_a_part_has_ghosts_filled() {
 #[test]
 fn steps_in_one_launch_read_inside_where_faces_wrap() {
     let case = Case { shape: [12, 20, 40], ghost: [[1; 2]; 3], kinds: [[0; 2]; 3], ..usual() };
-    let Some(acc) = on_a_device(TileAcc::builder().fuse(Fuse::Steps(3))) else { return };
+    let Some(acc) = on_a_device(unhurried().fuse(Fuse::Steps(3))) else { return };
     let run = |acc: &TileAcc| {
         counted(acc, &case, 32, |tile, next, u| {
             compute(

@@ -8,7 +8,7 @@ use tida_kernels::plan::Math;
 use super::chain::Host;
 use super::describe::Missed;
 use super::device::{DeviceCore, Opened};
-use super::driver::{Core, PATIENCE};
+use super::driver::{Core, PATIENCE, PAUSE, Waits};
 use super::timeline::Recorder;
 use super::{Handle, TileAcc, settings};
 use crate::backend::cpu::Caches;
@@ -138,6 +138,7 @@ pub struct TileAccBuilder {
     threads: Option<usize>,
     look_ahead: Option<usize>,
     patience: Option<Duration>,
+    pause: Option<Duration>,
     stream_from: Option<u64>,
     memory_limit: Option<u64>,
     math: Math,
@@ -196,6 +197,14 @@ impl TileAccBuilder {
     pub fn plan(mut self, without: &str, march: Option<u32>) -> Self {
         self.without = Some(without.to_owned());
         self.march = march;
+        self
+    }
+
+    /// How long the recorder has to be silent before what it recorded starts. A test that counts launches asks for much, so that a thread
+    /// that is kept from its core cuts no loop in two.
+    #[doc(hidden)]
+    pub fn pause(mut self, time: Duration) -> Self {
+        self.pause = Some(time);
         self
     }
 
@@ -337,7 +346,11 @@ impl TileAccBuilder {
             None => self.timeline.then(|| Arc::new(Recorder::new(None))),
         };
         let caches = self.caches.unwrap_or_else(Caches::of_this_machine);
-        let waits = (look_ahead.unwrap_or(LOOK_AHEAD), self.patience.unwrap_or(PATIENCE));
+        let waits = Waits {
+            look_ahead: look_ahead.unwrap_or(LOOK_AHEAD),
+            pause: self.pause.unwrap_or(PAUSE),
+            patience: self.patience.unwrap_or(PATIENCE),
+        };
         // Loops on both sides bring parts of arrays there and back.
         let stream_from = if hybrid { u64::MAX } else { self.stream_from.unwrap_or(STREAM_FROM) };
         let core = Core::start(threads, waits, stream_from, core, Host::new(caches), timeline)?;

@@ -28,10 +28,20 @@ use crate::error::{Error, ErrorKind};
 const OPEN: usize = 4;
 
 /// A recorder that is silent for so long has paused.
-const PAUSE: Duration = Duration::from_micros(200);
+pub(super) const PAUSE: Duration = Duration::from_micros(200);
 
 /// So long a silence ends a chain: each pass over the link takes longer than that.
 pub(super) const PATIENCE: Duration = Duration::from_millis(5);
+
+/// How long recorded work waits for more.
+pub(crate) struct Waits {
+    /// Nodes recorded and not finished, at most.
+    pub look_ahead: usize,
+    /// A recorder that is silent for so long has paused: what it recorded starts.
+    pub pause: Duration,
+    /// So long a silence ends a chain.
+    pub patience: Duration,
+}
 
 /// What all clones of an accelerator share.
 pub(crate) struct Core {
@@ -46,6 +56,7 @@ pub(crate) struct Core {
     pub timeline: Option<Arc<Times>>,
     /// To the thread that waits for the device.
     launched: Option<Sender<InFlight>>,
+    pause: Duration,
     patience: Duration,
     /// Bytes from which on arrays that come from the host may stream in.
     pub(super) stream_from: u64,
@@ -153,7 +164,7 @@ impl Core {
     /// Starts the threads.
     pub fn start(
         threads: Option<usize>,
-        (look_ahead, patience): (usize, Duration),
+        waits: Waits,
         stream_from: u64,
         device: Option<DeviceCore>,
         host: Host,
@@ -168,14 +179,15 @@ impl Core {
             host,
             timeline,
             launched,
-            patience,
+            pause: waits.pause,
+            patience: waits.patience,
             stream_from,
             recorder: Mutex::default(),
             chains: Mutex::default(),
             leaving: Mutex::default(),
             borders: Borders::default(),
             recorded: Condvar::new(),
-            unfinished: Unfinished::new(look_ahead),
+            unfinished: Unfinished::new(waits.look_ahead),
             failures: Mutex::default(),
         });
         let thread = |name: &str, run: Box<dyn FnOnce() + Send>| {
@@ -225,6 +237,9 @@ impl Core {
             recorder = lock(&self.recorder);
             if recorder.count != seen {
                 quiet = Instant::now();
+                continue;
+            }
+            if quiet.elapsed() < self.pause {
                 continue;
             }
             // Parts of a chain wait with it, so that their tiles stay together.

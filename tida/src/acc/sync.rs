@@ -31,7 +31,10 @@ pub(super) fn pass(mutex: &Mutex<()>) {
 /// Lets another thread go on, which is at work, after so many looks at what it does.
 pub(super) fn pause(tries: u32) {
     #[cfg(tida_loom)]
-    return loom::thread::yield_now();
+    {
+        let _ = tries;
+        loom::thread::yield_now();
+    }
     #[cfg(not(tida_loom))]
     if tries < 256 { std::hint::spin_loop() } else { std::thread::yield_now() }
 }

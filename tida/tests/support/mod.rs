@@ -22,6 +22,11 @@ pub fn on_a_device(builder: TileAccBuilder) -> Option<TileAcc> {
     }
 }
 
+/// For tests that count launches: work starts when it is enough or asked for, not when a thread was kept from its core.
+pub fn unhurried() -> TileAccBuilder {
+    TileAcc::builder().pause(std::time::Duration::from_secs(600))
+}
+
 /// The reference.
 pub fn on_cpu() -> TileAcc {
     TileAcc::builder().device(Device::Cpu).threads(2).build().unwrap()
