@@ -3,7 +3,6 @@
 //! Fluid flows in on the left at a fixed velocity and out on the right. The walls are the first and the last row. What flows into
 //! them or into the obstacle comes back the way it came, a step later. The nine directions are tables, and kernels loop over them.
 
-use tida::Side;
 use tida::prelude::*;
 use tida_suite::Result;
 use tida_suite::flags::{Dtype, Edge, Example, Settings};

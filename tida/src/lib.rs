@@ -46,7 +46,7 @@ pub mod prelude {
     //! What most programs need: `use tida::prelude::*`.
     pub use crate::{
         ArgMax, ArgMin, Boundary, Cache, Centering, Compress, Device, Element, Error, ErrorKind, Format, Fuse, GridBox,
-        Max, Min, Product, Saturation, Scalar, Sum, Tile, TileAcc, TileArray, TileIter, all, axpy, compute,
+        Max, Min, Product, Saturation, Scalar, Side, Sum, Tile, TileAcc, TileArray, TileIter, all, axpy, compute,
         compute_groups, dot, fill_ghosts, group_kernel, kernel, kernel_fn, norm, reduce, reduce_later, reduce_over,
         reduce_over_later, table,
     };

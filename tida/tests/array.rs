@@ -2,7 +2,6 @@
 
 use ndarray::{Array2, Array3, Array4};
 use proptest::prelude::*;
-use tida::array::Side;
 use tida::prelude::*;
 
 fn acc() -> TileAcc {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tida::Math;
 use tida::prelude::*;
 
-use support::on_a_device;
+use support::{on_a_device, unhurried};
 
 fn start(acc: &TileAcc) -> TileArray<f64, 2> {
     let mut u = TileArray::<f64, 2>::builder([24, 128])
@@ -351,7 +351,7 @@ fn a_process_with_trials() {
     );
     let text = text.unwrap().to_string();
     assert_eq!(text.contains("tuned: boxes of up to 512 x 256 cells, 65536 in all: "), tune == "1", "{text}");
-    let together = on_a_device(TileAcc::builder().tune(tune == "1").fuse(Fuse::Steps(3))).unwrap();
+    let together = on_a_device(unhurried().tune(tune == "1").fuse(Fuse::Steps(3))).unwrap();
     assert!(tried_together(&together) == tried_together(&cpu));
     let of_steps = together.stats().trials;
     assert!(together.stats().fused_steps >= 3, "{}", together.stats());

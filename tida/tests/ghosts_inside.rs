@@ -7,7 +7,6 @@ mod support;
 
 use proptest::prelude::*;
 use tida::Fuse;
-use tida::array::Side;
 use tida::prelude::*;
 
 use support::{on_a_device, on_cpu, unhurried, value};

@@ -111,7 +111,7 @@ fn run(acc: &TileAcc, program: &Program) -> Vec<Vec<u64>> {
     let Program { shape, regions, ghost, boundaries, seed, .. } = *program;
     let mut builder = TileArray::<f64, 3>::builder(shape).regions(regions).ghost(ghost);
     for (axis, sides) in boundaries.into_iter().enumerate() {
-        for (side, boundary) in [tida::Side::Low, tida::Side::High].into_iter().zip(sides) {
+        for (side, boundary) in [Side::Low, Side::High].into_iter().zip(sides) {
             builder = builder.boundary_face(axis, side, boundary);
         }
     }

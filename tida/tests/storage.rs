@@ -159,8 +159,8 @@ macro_rules! of_type {
                 let mut builder =
                     TileArray::<$t, 2>::builder(case.shape).regions(case.regions).ghost(1).storage(format);
                 for (axis, faces) in case.faces.iter().enumerate() {
-                    builder = builder.boundary_face(axis, tida::Side::Low, boundary(faces[0]));
-                    builder = builder.boundary_face(axis, tida::Side::High, boundary(faces[1]));
+                    builder = builder.boundary_face(axis, Side::Low, boundary(faces[0]));
+                    builder = builder.boundary_face(axis, Side::High, boundary(faces[1]));
                 }
                 let mut u = builder.saturation(Saturation::Warn).build(acc).unwrap();
                 let mut next = u.like().unwrap();

@@ -69,8 +69,8 @@ macro_rules! of_type {
                 let builder = TileArray::<$t, 3>::builder(case.shape).regions(case.regions).ghost(1);
                 let mut builder = builder.storage(format).compress(compress).saturation(Saturation::Warn);
                 for (axis, faces) in case.faces.iter().enumerate() {
-                    builder = builder.boundary_face(axis, tida::Side::Low, boundary(faces[0]));
-                    builder = builder.boundary_face(axis, tida::Side::High, boundary(faces[1]));
+                    builder = builder.boundary_face(axis, Side::Low, boundary(faces[0]));
+                    builder = builder.boundary_face(axis, Side::High, boundary(faces[1]));
                 }
                 let mut u = builder.build(acc).unwrap();
                 let mut next = u.like().unwrap();

@@ -6,10 +6,10 @@ mod support;
 
 use std::time::Instant;
 
-use tida::acc::{Span, SpanKind, Timeline};
+use tida::acc::{Span, SpanKind};
 use tida::prelude::*;
 
-use support::on_a_device;
+use support::{on_a_device, unhurried};
 
 const STEPS: usize = 12;
 
@@ -43,18 +43,6 @@ fn heat(acc: &TileAcc) -> Vec<f64> {
     u.read_box(u.domain()).unwrap()
 }
 
-/// Runs until no pause of this thread has cut a sweep in two: then there is one for each step, and one ghost fill.
-fn uncut<R>(mut run: impl FnMut() -> R, kernels: impl Fn(&R) -> usize) -> R {
-    let mut ran = run();
-    for _ in 0..50 {
-        if kernels(&ran) == 2 * STEPS {
-            break;
-        }
-        ran = run();
-    }
-    ran
-}
-
 fn of(spans: &[Span], kinds: &[SpanKind]) -> Vec<Span> {
     spans.iter().filter(|span| kinds.contains(&span.kind)).cloned().collect()
 }
@@ -66,12 +54,11 @@ fn a_device_says_what_ran_when() {
     }
     let run = |timeline: bool| {
         let began = Instant::now();
-        let acc = on_a_device(TileAcc::builder().timeline(timeline)).unwrap();
+        let acc = on_a_device(unhurried().timeline(timeline)).unwrap();
         let u = heat(&acc);
         (acc, u, began.elapsed().as_secs_f64())
     };
-    let launches = |(acc, ..): &(TileAcc, Vec<f64>, f64)| acc.stats().launches as usize;
-    let (acc, with, took) = uncut(|| run(true), launches);
+    let (acc, with, took) = run(true);
     let (timeline, stats) = (acc.timeline().unwrap(), acc.stats());
     assert_eq!(timeline.untimed(), 0);
     assert_eq!(timeline.device(), acc.device_name().unwrap());
@@ -109,22 +96,17 @@ fn a_device_says_what_ran_when() {
     eprintln!("{stats}, clocks {error} s apart at most");
 
     // The bits do not depend on it.
-    let (plain, without, _) = uncut(|| run(false), launches);
+    let (plain, without, _) = run(false);
     assert_eq!(without, with);
     assert_eq!((plain.stats().launches, plain.stats().busy), (2 * STEPS as u64, None));
 }
 
 #[test]
 fn the_host_says_what_ran_when() {
-    let run = || {
-        let began = Instant::now();
-        let acc = TileAcc::builder().device(Device::Cpu).threads(2).timeline(true).build().unwrap();
-        heat(&acc);
-        (acc.timeline().unwrap(), acc.stats(), began.elapsed().as_secs_f64())
-    };
-    let recorded =
-        |timeline: &Timeline| timeline.spans().iter().filter(|span| span.name.contains("timeline.rs:")).count();
-    let (timeline, stats, took) = uncut(run, |(timeline, ..)| recorded(timeline));
+    let began = Instant::now();
+    let acc = unhurried().device(Device::Cpu).threads(2).timeline(true).build().unwrap();
+    heat(&acc);
+    let (timeline, stats, took) = (acc.timeline().unwrap(), acc.stats(), began.elapsed().as_secs_f64());
     let spans = timeline.spans();
     assert!(spans.iter().all(|span| span.kind == SpanKind::Cpu && span.lane < 2));
     assert!(spans.iter().all(|span| 0.0 <= span.start && span.start <= span.end && span.end <= took));
