@@ -1,5 +1,6 @@
 //! The recorder's state, and the thread that starts work when the recorder pauses.
 
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -62,6 +63,8 @@ pub(crate) struct Core {
     pub(super) stream_from: u64,
     pub(super) recorder: Mutex<Recorder>,
     pub(super) chains: Mutex<Chains>,
+    /// Nodes of a device that are to be launched.
+    ready: Mutex<VecDeque<Arc<Node>>>,
     /// Evictions that may not have run.
     pub(super) leaving: Mutex<Vec<Arc<Node>>>,
     /// How loops that run on both sides are parted.
@@ -184,6 +187,7 @@ impl Core {
             stream_from,
             recorder: Mutex::default(),
             chains: Mutex::default(),
+            ready: Mutex::default(),
             leaving: Mutex::default(),
             borders: Borders::default(),
             recorded: Condvar::new(),
@@ -514,13 +518,27 @@ impl Core {
         }
     }
 
+    /// Has a node run. Who waits may launch one of a device before a thread of the pool is awake (`wait.rs`).
     pub(super) fn start_node(self: &Arc<Core>, node: Arc<Node>) {
         let core = self.clone();
-        self.pool.spawn(move || core.run(node));
+        if !node.on_device || !self.has_device_beside() {
+            return self.pool.spawn(move || core.run(node));
+        }
+        lock(&self.ready).push_back(node);
+        self.pool.spawn(move || {
+            core.run_ready();
+        });
+    }
+
+    /// Launches the first node that is ready for it; whether there was one.
+    pub(super) fn run_ready(self: &Arc<Core>) -> bool {
+        let node = lock(&self.ready).pop_front();
+        node.map(|node| self.clone().run(node)).is_some()
     }
 
     /// Runs a node, then those that waited for it alone: one here, the others as new jobs.
     fn run(self: Arc<Core>, node: Arc<Node>) {
+        let in_pool = self.pool.current_thread_index().is_some();
         let mut next = Some(node);
         while let Some(node) = next.take() {
             let (work, failure) = node.take_work();
@@ -543,7 +561,8 @@ impl Core {
                 }
                 (_, None, _) => self.finish(&node, Ok(())),
             };
-            next = ready.pop();
+            // Work of the host belongs to the pool's threads.
+            next = ready.pop_if(|node| in_pool || node.on_device);
             for other in ready {
                 self.start_node(other);
             }

@@ -3,15 +3,13 @@
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::driver::{Core, lock};
 use super::node::Node;
 use super::tracker::Touch;
+use crate::backend::looks_for;
 use crate::error::{Error, ErrorKind};
-
-/// How long a thread looks for what the device may end at any moment before it sleeps.
-const SOON: Duration = Duration::from_micros(50);
 
 /// Does what comes, in its order, until nobody can send any more. With `looks` it looks for it a while before it sleeps.
 pub(super) fn serve<T>(from: &Receiver<T>, looks: bool, mut serve: impl FnMut(T)) {
@@ -26,12 +24,12 @@ pub(super) fn serve<T>(from: &Receiver<T>, looks: bool, mut serve: impl FnMut(T)
 
 /// What `look` gives before long; waking a thread that sleeps takes about as long.
 fn soon<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
-    let start = Instant::now();
+    let (start, most) = (Instant::now(), looks_for());
     loop {
         if let found @ Some(_) = look() {
             return found;
         }
-        if start.elapsed() > SOON {
+        if start.elapsed() > most {
             return None;
         }
         std::hint::spin_loop();
@@ -112,7 +110,7 @@ impl Failures {
 
 impl Core {
     /// Waits for `done`, which some node's end makes true. A thread of the pool works meanwhile.
-    pub(super) fn wait_until(&self, done: &dyn Fn() -> bool) {
+    pub(super) fn wait_until(self: &Arc<Core>, done: &dyn Fn() -> bool) {
         if RUNS_KERNEL.get() {
             // Only what gives no error comes so far.
             return;
@@ -125,7 +123,12 @@ impl Core {
             }
             return;
         }
-        if self.hurries() && soon(|| done().then_some(())).is_some() {
+        while !done() && self.run_ready() {}
+        let mut look = || {
+            self.run_ready();
+            done().then_some(())
+        };
+        if self.hurries() && soon(&mut look).is_some() {
             return self.device.iter().for_each(|device| device.backend().caught_up());
         }
         self.unfinished.sleep_until(done);
@@ -134,15 +137,17 @@ impl Core {
         }
     }
 
-    /// Whether threads look for the end of work before they sleep: a GPU may do it in less time than they take to wake.
-    pub(super) fn hurries(&self) -> bool {
-        self.device.as_ref().is_some_and(|device| {
-            let backend = device.backend();
-            backend.facts().gpu && backend.simulated().is_none()
-        })
+    /// Whether there is a device that works beside the host: not one that is simulated.
+    pub(super) fn has_device_beside(&self) -> bool {
+        self.device.as_ref().is_some_and(|device| device.backend().simulated().is_none())
     }
 
-    fn wait_for_end(&self, node: &Node) {
+    /// Whether threads look for the end of work before they sleep: a GPU may do it in less time than they take to wake.
+    pub(super) fn hurries(&self) -> bool {
+        self.has_device_beside() && self.device.as_ref().is_some_and(|device| device.backend().facts().gpu)
+    }
+
+    fn wait_for_end(self: &Arc<Core>, node: &Node) {
         self.unfinished.wait_for(node, |done| self.wait_until(done));
     }
 

@@ -14,8 +14,9 @@ pub(crate) mod sim;
 
 use std::any::Any;
 use std::fmt::Debug;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use smallvec::SmallVec;
 use tida_kernels::plan::auto::{Latency, Machine};
@@ -35,6 +36,16 @@ pub(crate) const PACKS: [usize; 2] = [COPIES + 1, COPIES + 2];
 
 /// Streams in all.
 pub(crate) const ALL_STREAMS: usize = COPIES + 3;
+
+/// How long a thread looks for what a GPU may end at any moment before it sleeps: to wake takes 10 to 100 µs, and three threads may
+/// have to, one after the other. Where there are few cores others need them meanwhile.
+pub(crate) fn looks_for() -> Duration {
+    static LOOKS_FOR: OnceLock<Duration> = OnceLock::new();
+    *LOOKS_FOR.get_or_init(|| {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Duration::from_micros(if cores >= 4 { 2000 } else { 50 })
+    })
+}
 
 /// What is known of a device.
 #[derive(Clone, Debug)]

@@ -10,11 +10,8 @@ use cudarc::driver::sys::{CUevent, CUevent_flags, CUresult, CUstream, CUstream_f
 
 use super::Context;
 use super::probe::call;
-use crate::backend::{ALL_STREAMS, Event};
+use crate::backend::{ALL_STREAMS, Event, looks_for};
 use crate::error::{Error, ErrorKind};
-
-/// How long a thread looks for the end of work before it sleeps: waking up takes about as long.
-const SPIN: Duration = Duration::from_micros(50);
 
 /// How long it looks away between two looks at first, and at most: a look takes the driver's lock, which who launches needs.
 const AWAY: (Duration, Duration) = (Duration::from_micros(1), Duration::from_micros(8));
@@ -238,11 +235,11 @@ impl Event for CudaEvent {
     }
 
     fn finish(&self) -> Result<(), Error> {
-        let start = Instant::now();
+        let (start, most) = (Instant::now(), looks_for());
         let mut away = AWAY.0;
         loop {
             match self.query()? {
-                NOT_READY if start.elapsed() < SPIN => {
+                NOT_READY if start.elapsed() < most => {
                     let looked = Instant::now();
                     while looked.elapsed() < away {
                         hint::spin_loop();
