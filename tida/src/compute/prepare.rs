@@ -15,9 +15,11 @@ use tida_kernels::plan::march::{Saving, saving};
 use tida_kernels::plan::wide::{Beside, side};
 
 use super::ask::{KernelId, Quoted};
-use super::capture::CapturedValue;
+use super::capture::{CapturedValue, Captures};
+use super::check::integers;
 use super::fused::{Choices, Cycles};
 use super::slow::Said;
+use crate::array::GridBox;
 use crate::array::coding::Coding;
 use crate::backend::Facts;
 use crate::error::{Error, ErrorKind};
@@ -236,9 +238,10 @@ impl Prepared {
         Plan::mapping_beside(extent, widest.unwrap_or(1), beside)
     }
 
-    /// Whether some cell may raise a fault, in a form that checks no reads.
-    pub fn may_fault(&self) -> bool {
-        self.analysis.may_fault || !self.analysis.complete
+    /// Whether some cell of a box may raise a fault with these captured values, in a form that checks no reads.
+    pub fn may_fault<const D: usize>(&self, cells: &GridBox<D>, captures: &Captures) -> bool {
+        !self.analysis.complete
+            || (self.analysis.may_fault && self.analysis.faults_with(&cells.lo, &cells.hi, &integers(captures)))
     }
 
     /// Whether some read has an index that no launch can prove.
