@@ -455,3 +455,43 @@ fn captured_values_decide_at_a_launch_whether_cells_may_raise_faults() {
         assert_eq!(prepared.may_fault(&INNER, &quoted.captures), faults, "{radius} {part}");
     }
 }
+
+#[test]
+fn kernels_are_specialised_for_four_values_of_a_captured_bound() {
+    type Two<M> = Views2<f64, f64, 2, M>;
+    let prepared = |quoted: &Quoted| {
+        let bindings = [Access::Write, Access::Read].map(|access| Binding { access, element: f64::TYPE, rank: 2 });
+        prepare(quoted, std::any::TypeId::of::<Two<Proven>>(), 2, &bindings, Some(Type::unit())).unwrap()
+    };
+    let mut made = Vec::new();
+    for radius in [1i64, 2, 3, 4, 5, 6, 1, 5] {
+        for dt in (0..20).map(|n| f64::from(n) * 0.1) {
+            let quoted = quote_of::<Two<Proven>, Two<Checked>, (), _, 2>(&kernel!(|next, u, at| {
+                let mut sum = u[at];
+                for r in 1..radius + 1 {
+                    sum += dt * u[at + [r, 0]];
+                }
+                next[at] = sum;
+            }));
+            made.push(prepared(&quoted));
+        }
+    }
+    let halo = |of: usize| made[of * 20].args[1].halo.map(|halo| halo[0]);
+    assert_eq!(
+        std::array::from_fn(halo),
+        [
+            Some((0, 1)),
+            Some((0, 2)),
+            Some((0, 3)),
+            Some((0, 4)),
+            Some((0, 0)),
+            Some((0, 0)),
+            Some((0, 1)),
+            Some((0, 0))
+        ],
+        "the fifth value and the sixth stay loops"
+    );
+    made.sort_by_key(std::sync::Arc::as_ptr);
+    made.dedup_by_key(|made| std::sync::Arc::as_ptr(made));
+    assert_eq!(made.len(), 5, "four values and any other");
+}
