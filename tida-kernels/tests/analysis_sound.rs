@@ -20,6 +20,7 @@ static MUST_WRITES: AtomicUsize = AtomicUsize::new(0);
 static HALOS: AtomicUsize = AtomicUsize::new(0);
 static EVEN: AtomicUsize = AtomicUsize::new(0);
 static NO_FAULTS: AtomicUsize = AtomicUsize::new(0);
+static DECIDED: AtomicUsize = AtomicUsize::new(0);
 
 fn check(kernel: &Kernel, origin: [i64; 2], captures: &[i128]) -> Result<(), TestCaseError> {
     let found = analyse(kernel);
@@ -50,6 +51,9 @@ fn check(kernel: &Kernel, origin: [i64; 2], captures: &[i128]) -> Result<(), Tes
             let Some((touched, fault)) = Machine::run(kernel, captures, &at) else { continue };
             prop_assert!(found.may_fault || !fault, "faults");
             NO_FAULTS.fetch_add(usize::from(!found.may_fault), Ordering::Relaxed);
+            let decided = !found.faults_with(&lo, &hi, &known);
+            prop_assert!(!decided || !fault, "faults with these captures: {:?}", found.demands);
+            DECIDED.fetch_add(usize::from(decided && found.may_fault), Ordering::Relaxed);
             let mut written = [false; 3];
             for touch in &touched {
                 let usage = &found.args[touch.arg];
@@ -130,9 +134,15 @@ fn random_kernels_do_what_the_analysis_says() {
         }
         panic!("{error}");
     }
-    for (count, least) in
-        [(&RANGES, 5000), (&LOOP_RANGES, 1000), (&MUST_WRITES, 500), (&HALOS, 500), (&NO_FAULTS, 500), (&EVEN, 500)]
-    {
+    for (count, least) in [
+        (&RANGES, 5000),
+        (&LOOP_RANGES, 1000),
+        (&MUST_WRITES, 500),
+        (&HALOS, 500),
+        (&NO_FAULTS, 500),
+        (&DECIDED, 100),
+        (&EVEN, 500),
+    ] {
         let count = count.load(Ordering::Relaxed);
         assert!(count >= least, "met only {count} times");
     }

@@ -3,13 +3,16 @@
 mod emit_support;
 
 use emit_support::compare::{contents, same};
-use emit_support::host::{Grid, Grids, Rng};
+use emit_support::host::{Grid, Grids, Rng, plan, source};
 use emit_support::samples::{F64, bind, typed};
+use tida_kernels::ScalarType;
 use tida_kernels::analysis::{Analysis, IndexForm, Symbol, analyse};
 use tida_kernels::interp::run_box;
-use tida_kernels::ir::{Access, Kernel, unrolled};
+use tida_kernels::ir::{Access, ExprKind, Kernel, Type, bounding, specialised, unrolled};
+use tida_kernels::plan::{Dialect, Goal};
 use tida_kernels::quote::build::*;
 use tida_kernels::quote::{BinaryOp, CompareOp, Expr, Stmt};
+use tida_kernels::scalar::Value;
 
 const SUM: u32 = 0;
 const BY: u32 = 1;
@@ -83,4 +86,45 @@ fn other_loops_stay() {
     for kernel in [kernel([0, 17], far), kernel([0, 4], remainder)] {
         assert_eq!(reads(&analyse(&unrolled(kernel))), None);
     }
+}
+
+/// The kernel with a captured number for the end of its outer loop.
+fn captured() -> Kernel {
+    let coordinate = |axis: u32| project(at(), entry(int(u64::from(axis))));
+    let point = array(vec![add(coordinate(0), local(BY)), coordinate(1)]);
+    let inner = block(vec![set_part(SUM, vec![], Some(BinaryOp::Add), load(1, point))]);
+    let body: Vec<Stmt> = vec![
+        let_(SUM, load(1, at())),
+        for_(BY, number(1), add(capture(0), number(1)), inner),
+        store(0, at(), mul(local(SUM), capture(1))),
+    ];
+    let args = [("next", bind(Access::Write, F64, 2)), ("u", bind(Access::Read, F64, 2))];
+    let captures = [("radius", Type::Scalar(ScalarType::I64)), ("scale", Type::Scalar(ScalarType::F64))];
+    typed("loops.rs", 2, &args, &captures, &["sum", "by"], block(body), vec![], None)
+}
+
+#[test]
+fn a_captured_end_of_a_loop_is_written_out_for_its_value() {
+    let general = unrolled(captured());
+    assert_eq!(bounding(&general), [0], "`scale` bounds nothing");
+    assert_eq!(reads(&analyse(&general)), None);
+    let special = specialised(&general, &[(0, 4)]).unwrap();
+    assert_eq!(reads(&analyse(&special)), Some(4));
+    let four = {
+        let mut kernel = captured();
+        for expr in &mut kernel.body.exprs {
+            if matches!(expr.kind, ExprKind::Capture(0)) {
+                expr.kind = ExprKind::Literal(Value::I64(4));
+            }
+        }
+        unrolled(kernel)
+    };
+    let mut rng = Rng(5);
+    let tiled = [Access::Write, Access::Read].map(|access| Grid::tiled(access, F64, &[-8, -8], &[14, 18], &mut rng));
+    let grids = Grids(tiled.into());
+    let text = |kernel: &Kernel| source(kernel, &plan(kernel, &grids, Dialect::OpenCl, Goal::Sweep, false, false)).text;
+    assert_eq!(text(&special), text(&four));
+    assert!(!text(&special).contains("radius") && text(&general).contains("radius"));
+    assert!(specialised(&general, &[(0, 17)]).is_none(), "too many turns");
+    assert!(specialised(&general, &[(0, i64::MAX)]).is_none());
 }

@@ -145,3 +145,40 @@ fn an_index_below_zero_is_shown_as_such() {
     let error = u.to_ndarray().unwrap_err();
     assert_eq!(error.found(), "entry -5 of a fixed-size array of 3", "{error}");
 }
+
+/// The entry of a captured table is found by a captured number, in a loop that all cells of a block take together.
+fn table_by(device: &'static str, threads: usize, first: i64) -> Result<Vec<f64>, String> {
+    let how = How { device, threads, regions: [1, 1], tile: [4, 8], limit: None, look_ahead: 4 };
+    let acc = accelerator(&how);
+    let mut out = TileArray::<f64, 2>::builder([4, 8]).build(&acc).unwrap();
+    let table: [f64; 250] = std::array::from_fn(|n| n as f64 * 0.1);
+    let turns = 2i64;
+    for tile in TileIter::new(&out) {
+        compute(
+            &tile,
+            &mut out,
+            kernel!(|out, at| {
+                let mut sum = 0.0;
+                for r in 0i64..turns {
+                    sum += table[(first - 7 * (8 * at[0] + at[1]) + 10 * r) as usize];
+                }
+                out[at] = sum;
+            }),
+        )
+        .unwrap();
+    }
+    out.to_ndarray().map(|all| all.iter().copied().collect()).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_captured_number_that_lets_an_index_leave_its_table_faults_at_the_first_cell() {
+    let plain: Vec<f64> = (0..32).map(|n| (220 - 7 * n) as f64 * 0.1 + (230 - 7 * n) as f64 * 0.1).collect();
+    for (device, threads) in [("cpu", 1), ("cpu", 3), ("sim", 1), ("opencl", 1)] {
+        if device == "opencl" && std::env::var("TIDA_DEVICE").as_deref() != Ok("opencl") {
+            continue;
+        }
+        assert_eq!(table_by(device, threads, 220).unwrap(), plain, "{device}");
+        let error = table_by(device, threads, 100).unwrap_err();
+        assert!(error.contains("entry -5 of a fixed-size array of 250"), "{device}: {error}");
+    }
+}

@@ -215,13 +215,15 @@ impl Walker<'_> {
 
     /// Notes the fault that a division by `b` can raise.
     fn divides(&mut self, b: ExprId, ty: ScalarType) {
-        let safe = match self.known_value(b) {
-            Val::Affine(b) if b.fits.is_empty() => {
-                b.form.as_constant().is_some_and(|c| c != 0 && (!ty.is_signed_int() || c != -1))
-            }
-            _ => false,
+        let by = self.known_value(b);
+        if constant_of(&by).is_some_and(|c| c != 0 && (!ty.is_signed_int() || c != -1)) {
+            return;
+        }
+        let needs = match by {
+            Val::Affine(by) => self.divisor(by, ty),
+            _ => None,
         };
-        self.out.may_fault |= !safe;
+        self.demand(needs);
     }
 
     fn method(&mut self, method: Method, args: &[ExprId], int: Option<ScalarType>) -> Val {
@@ -238,7 +240,7 @@ impl Walker<'_> {
                 self.method_value(method, args, ty).unwrap_or_else(|| self.opaque(args))
             }
             (Method::DivEuclid | Method::RemEuclid, ..) => {
-                self.out.may_fault = true;
+                self.demand(None);
                 self.opaque(args)
             }
             _ => self.opaque(args),
@@ -273,12 +275,16 @@ impl Walker<'_> {
 
     /// The value of an index into `len` entries, if constants show that it is below `len`.
     pub fn entry_index(&mut self, index: ExprId, len: usize) -> Option<(NormalForm, Interval)> {
-        let found = self.widened(index).ok().filter(|a| a.fits.is_empty()).and_then(|a| {
+        let len = i64::try_from(len).unwrap_or(0);
+        let index = self.widened(index).ok();
+        let found = index.as_ref().filter(|a| a.fits.is_empty()).and_then(|a| {
             let values = self.constants().form(&a.form)?;
-            let len = i64::try_from(len).ok()?;
-            (0 <= values.lo && values.hi < len && !values.is_empty()).then_some((a.form, values))
+            (0 <= values.lo && values.hi < len && !values.is_empty()).then(|| (a.form.clone(), values))
         });
-        self.out.may_fault |= found.is_none();
+        if found.is_none() {
+            let needs = index.map(|index| self.below(index, len));
+            self.demand(needs);
+        }
         found
     }
 

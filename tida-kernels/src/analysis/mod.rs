@@ -12,6 +12,7 @@
 
 mod choice;
 mod eval;
+mod faults;
 mod group;
 mod query;
 mod range;
@@ -21,6 +22,7 @@ mod walk;
 mod written;
 
 pub use choice::{Choice, Op};
+pub use faults::Demand;
 pub use group::{Phase, Unsafe};
 pub use query::is_at;
 pub use walk::analyse;
@@ -41,8 +43,13 @@ pub struct Analysis {
     pub uses_inexact: bool,
     /// What [`Symbol::Choice`] numbers.
     pub choices: Vec<Choice>,
-    /// Whether a cell can raise a fault that has nothing to do with array reads (integer division, run-time entries).
+    /// Whether a cell can raise a fault that has nothing to do with array reads (integer division, run-time entries), as far as
+    /// constants decide it. [`Analysis::faults_with`] knows more.
     pub may_fault: bool,
+    /// What keeps cells from such faults if captured values, or where the cells are, make it so.
+    pub demands: Vec<Demand>,
+    /// Some fault is kept away by no demand.
+    pub faults_anyhow: bool,
     /// Some value that saturates as it is stored is counted.
     pub counts: bool,
     /// False if the walk had to stop (code that is not well formed, or nested too deep); then every argument counts as

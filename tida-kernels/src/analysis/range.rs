@@ -123,27 +123,40 @@ impl Analysis {
         at: Option<(&[i64], &[i64])>,
         captures: &[Option<Interval>],
     ) -> Option<Vec<Interval>> {
+        match self.values(&access.loops, &access.fits, forms, at, captures)? {
+            Some(values) => Some(values),
+            None => Some(vec![Interval::EMPTY; forms.len()]),
+        }
+    }
+
+    /// The values of `forms` inside these loops, if `fits` hold; no values at all if one of the loops never turns.
+    pub(super) fn values(
+        &self,
+        inside: &[u32],
+        fits: &[Fit],
+        forms: &[IndexForm],
+        at: Option<(&[i64], &[i64])>,
+        captures: &[Option<Interval>],
+    ) -> Option<Option<Vec<Interval>>> {
         let mut loops = vec![None; self.loops.len()];
-        for &n in &access.loops {
+        for &n in inside {
             let info = self.loops.get(n as usize)?;
             let known = Known { at, captures, choices: &self.choices, phases: &self.phases, loops: &loops };
             if let Some((first, last)) = known.bounds(info) {
                 if first.lo > last.hi {
-                    return Some(vec![Interval::EMPTY; forms.len()]);
+                    return Some(None);
                 }
                 loops[n as usize] = Some(Interval { lo: first.lo, hi: last.hi });
             }
         }
         let known = Known { at, captures, choices: &self.choices, phases: &self.phases, loops: &loops };
-        if !known.fit(&access.fits) {
+        if !known.fit(fits) {
             return None;
         }
-        forms
-            .iter()
-            .map(|form| match form {
-                IndexForm::Affine(form) => known.form(form),
-                IndexForm::Opaque(_) => None,
-            })
-            .collect()
+        let values = forms.iter().map(|form| match form {
+            IndexForm::Affine(form) => known.form(form),
+            IndexForm::Opaque(_) => None,
+        });
+        values.collect::<Option<_>>().map(Some)
     }
 }

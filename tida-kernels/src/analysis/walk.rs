@@ -32,6 +32,8 @@ pub fn analyse(kernel: &Kernel) -> Analysis {
         choices: Vec::new(),
         phases: Vec::new(),
         may_fault: false,
+        demands: Vec::new(),
+        faults_anyhow: false,
         counts: false,
         complete: true,
     };
@@ -84,6 +86,7 @@ pub fn analyse(kernel: &Kernel) -> Analysis {
     }
     if !out.complete {
         out.may_fault = true;
+        out.faults_anyhow = true;
         out.uses_inexact = true;
     }
     out

@@ -13,7 +13,7 @@ mod unroll;
 pub use coded::{Coded, NotCoded, coded};
 pub use cycle::{Cycle, cycle};
 pub use lower::{Binding, LowerInput, lower, lower_group};
-pub use unroll::unrolled;
+pub use unroll::{bounding, specialised, unrolled};
 
 use std::sync::Arc;
 

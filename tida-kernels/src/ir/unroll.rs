@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{
-    Access, BinaryOp, Block, Body, Component, Expr, ExprId, ExprKind, Kernel, LocalId, Step, Stmt, StmtKind, Type,
+    Access, Arg, BinaryOp, Block, Body, Component, Expr, ExprId, ExprKind, Kernel, LocalId, Step, Stmt, StmtKind, Type,
     UnaryOp, holds,
 };
 use crate::element::ScalarType;
@@ -19,16 +19,45 @@ const ROOM: usize = 4096;
 /// The kernel with its short loops written out: those between numbers whose variable says how far from the cell an array is read, and
 /// does so by sums and products of numbers.
 pub fn unrolled(mut kernel: Kernel) -> Kernel {
-    if kernel.group.is_some() {
-        return kernel;
-    }
-    let near = kernel.args.iter().map(|arg| arg.access == Access::Read && arg.rank == kernel.rank).collect();
-    let room = kernel.body.exprs.len() + ROOM;
-    let block = std::mem::take(&mut kernel.body.block);
-    let mut writer = Writer { near, body: &mut kernel.body, room };
-    let block = writer.block(block);
-    kernel.body.block = block;
+    write_out(&mut kernel);
     kernel
+}
+
+/// Writes short loops out, and says how many there were.
+fn write_out(kernel: &mut Kernel) -> usize {
+    if kernel.group.is_some() {
+        return 0;
+    }
+    let block = std::mem::take(&mut kernel.body.block);
+    let mut writer = Writer::new(&mut kernel.body, &kernel.args, kernel.rank);
+    let block = writer.block(block);
+    let written = writer.written;
+    kernel.body.block = block;
+    written
+}
+
+/// The captured integers that keep loops around the cell from being written out: they stand in the bounds.
+pub fn bounding(kernel: &Kernel) -> Vec<u32> {
+    let mut found = Vec::new();
+    if kernel.group.is_none() {
+        let mut body = kernel.body.clone();
+        let writer = Writer::new(&mut body, &kernel.args, kernel.rank);
+        writer.bounding(&kernel.body.block, &mut found);
+    }
+    found
+}
+
+/// The kernel for these values of captured integers, if some loop around the cell can be written out with them.
+pub fn specialised(kernel: &Kernel, values: &[(u32, i64)]) -> Option<Kernel> {
+    let mut kernel = kernel.clone();
+    for expr in &mut kernel.body.exprs {
+        let ExprKind::Capture(number) = expr.kind else { continue };
+        let value = values.iter().find(|(of, _)| *of == number);
+        if let (Some((_, value)), true) = (value, expr.ty == Type::Scalar(ScalarType::I64)) {
+            expr.kind = ExprKind::Literal(Value::I64(*value));
+        }
+    }
+    (write_out(&mut kernel) > 0).then_some(kernel)
 }
 
 /// What writes loops out.
@@ -38,9 +67,46 @@ struct Writer<'a> {
     body: &'a mut Body,
     /// Most expressions.
     room: usize,
+    /// Loops written out.
+    written: usize,
 }
 
-impl Writer<'_> {
+impl<'a> Writer<'a> {
+    fn new(body: &'a mut Body, args: &[Arg], rank: usize) -> Writer<'a> {
+        let near = args.iter().map(|arg| arg.access == Access::Read && arg.rank == rank).collect();
+        let room = body.exprs.len() + ROOM;
+        Writer { near, body, room, written: 0 }
+    }
+
+    /// Collects the captured integers in the bounds of loops around the cell.
+    fn bounding(&self, block: &Block, found: &mut Vec<u32>) {
+        for stmt in block {
+            match &stmt.kind {
+                StmtKind::If(_, a, b) | StmtKind::While { head: a, body: b, .. } => {
+                    self.bounding(a, found);
+                    self.bounding(b, found);
+                }
+                StmtKind::For { local, lo, hi, body, .. } => {
+                    self.bounding(body, found);
+                    if !self.reaches(*local, body) {
+                        continue;
+                    }
+                    for bound in [lo, hi] {
+                        each_operand(self.body, *bound, &mut |_, expr| match expr.kind {
+                            ExprKind::Capture(number)
+                                if expr.ty == Type::Scalar(ScalarType::I64) && !found.contains(&number) =>
+                            {
+                                found.push(number);
+                            }
+                            _ => {}
+                        });
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
     fn block(&mut self, block: Block) -> Block {
         let mut made = Vec::with_capacity(block.len());
         for Stmt { span, kind } in block {
@@ -50,6 +116,7 @@ impl Writer<'_> {
                 StmtKind::For { local, lo, hi, inclusive, body } => {
                     let body = self.block(body);
                     if let Some(turns) = self.turns(local, (lo, hi, inclusive), &body) {
+                        self.written += 1;
                         turns.into_iter().for_each(|turn| made.extend(self.turn(&body, local, turn)));
                         continue;
                     }

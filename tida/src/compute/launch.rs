@@ -304,8 +304,8 @@ where
     unsafe fn run_values(&self, region: usize, cells: GridBox<4>, sites: Option<&[Option<Site>]>) -> Result<(), Error> {
         let _running = InKernel::enter();
         let cells = narrow(&cells);
-        let pass =
-            Pass::new(&self.quoted, &self.prepared.kernel.numbers, self.run_checked || self.prepared.may_fault());
+        let may_fault = self.run_checked || self.prepared.may_fault(&cells, &self.quoted.captures);
+        let pass = Pass::new(&self.quoted, &self.prepared.kernel.numbers, may_fault);
         let exclusive = if sites.is_none() { self.held.exclusive(region, &cells) } else { [None; _] };
         let memory = exclusive.map(|memory| match memory {
             // SAFETY: the memory of cells that this run alone writes, and of padding and ghosts between them, which

@@ -6,18 +6,23 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
 
 use tida_kernels::analysis::{Analysis, ArrayAccess, IndexForm, Symbol, analyse};
 use tida_kernels::element::ScalarType;
-use tida_kernels::ir::{self, Access, Binding, Coded, Kernel, LowerInput, Type, coded, lower, unrolled};
+use tida_kernels::ir::{
+    self, Access, Binding, Coded, Kernel, LowerInput, Type, bounding, coded, lower, specialised, unrolled,
+};
 use tida_kernels::plan::Plan;
 use tida_kernels::plan::cache::{Sharing, sharing};
 use tida_kernels::plan::fuse::{Steps, fusible};
 use tida_kernels::plan::joint::joint;
 use tida_kernels::plan::march::{Saving, saving};
 use tida_kernels::plan::wide::{Beside, side};
+use tida_kernels::scalar::Value;
 
 use super::ask::{KernelId, Quoted};
-use super::capture::CapturedValue;
+use super::capture::{CapturedValue, Captures};
+use super::check::integers;
 use super::fused::{Choices, Cycles};
 use super::slow::Said;
+use crate::array::GridBox;
 use crate::array::coding::Coding;
 use crate::backend::Facts;
 use crate::error::{Error, ErrorKind};
@@ -51,6 +56,8 @@ pub(crate) struct Prepared {
     pub cycles: Cycles,
     /// The same for arguments that hold codes.
     coded: Mutex<ForCodes>,
+    /// What it may be specialised for.
+    special: Special,
     /// What was said of it.
     pub said: Said,
 }
@@ -68,7 +75,11 @@ pub(crate) struct ArgPlan {
     pub others: Vec<usize>,
 }
 
-type Key = (KernelId, TypeId, u8, Vec<Type>);
+/// Kernel, types of its views and captures, and the values that it is specialised for.
+type Key = (KernelId, TypeId, u8, Vec<Type>, Vec<i64>);
+
+/// Most values that a kernel is specialised for: what changes from launch to launch is not to be compiled anew each time.
+const SPECIAL: usize = 4;
 
 /// The same kernel for arguments that hold codes, the failures too.
 type ForCodes = HashMap<Vec<Option<Coded>>, Result<Arc<Prepared>, Error>>;
@@ -87,19 +98,64 @@ pub(crate) fn prepare(
     result: Option<Type>,
 ) -> Result<Arc<Prepared>, Error> {
     let captures: Vec<Type> = quoted.captures.list.iter().map(capture_type).collect();
-    let key = (quoted.id, views, rank as u8, captures);
-    if let Some(done) = CACHE.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
-        return done.clone();
-    }
-    let input = LowerInput { kernel: quoted.kernel, rank, args: bindings, captures: &key.3, result };
-    let made = lower(&input).map_err(Error::from).map(unrolled).and_then(Prepared::new).map(Arc::new);
-    CACHE.write().unwrap_or_else(PoisonError::into_inner).entry(key).or_insert(made).clone()
+    let mut key = (quoted.id, views, rank as u8, captures, Vec::new());
+    let general = found_or(&key, |key| {
+        let input = LowerInput { kernel: quoted.kernel, rank, args: bindings, captures: &key.3, result };
+        lower(&input).map_err(Error::from).map(unrolled).and_then(Prepared::new).map(Arc::new)
+    })?;
+    let Some(values) = general.special.values(&quoted.captures) else { return Ok(general) };
+    key.4 = values.iter().map(|(_, value)| *value).collect();
+    found_or(&key, |_| {
+        // What the values make no faster, or what cannot be prepared with them, runs as it is for all.
+        let special = specialised(&general.kernel, &values).and_then(|kernel| Prepared::new(kernel).ok());
+        Ok(special.map_or_else(|| general.clone(), Arc::new))
+    })
 }
 
-/// All kernels prepared so far.
+/// A kernel that was prepared, or is now.
+fn found_or(key: &Key, make: impl FnOnce(&Key) -> Result<Arc<Prepared>, Error>) -> Result<Arc<Prepared>, Error> {
+    if let Some(done) = CACHE.read().unwrap_or_else(PoisonError::into_inner).get(key) {
+        return done.clone();
+    }
+    let made = make(key);
+    CACHE.write().unwrap_or_else(PoisonError::into_inner).entry(key.clone()).or_insert(made).clone()
+}
+
+/// The captured integers whose values make a kernel faster, and those that it was specialised for.
+#[derive(Debug, Default)]
+pub(crate) struct Special {
+    captures: Vec<u32>,
+    known: Mutex<Vec<Vec<i64>>>,
+}
+
+impl Special {
+    /// The values to specialise a kernel for; none if it has no such captures, or had too many values before.
+    fn values(&self, captures: &Captures) -> Option<Vec<(u32, i64)>> {
+        if self.captures.is_empty() {
+            return None;
+        }
+        let value = |&number: &u32| match captures.list.get(number as usize) {
+            Some(CapturedValue::Scalar(Value::I64(value))) => Some((number, *value)),
+            _ => None,
+        };
+        let values: Vec<(u32, i64)> = self.captures.iter().map(value).collect::<Option<_>>()?;
+        let numbers: Vec<i64> = values.iter().map(|(_, value)| *value).collect();
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if !known.contains(&numbers) {
+            if known.len() >= SPECIAL {
+                return None;
+            }
+            known.push(numbers);
+        }
+        Some(values)
+    }
+}
+
+/// All kernels prepared so far, as they are for all values.
 pub(crate) fn prepared() -> Vec<Arc<Prepared>> {
     let cache = CACHE.read().unwrap_or_else(PoisonError::into_inner);
-    cache.values().filter_map(|made| made.as_ref().ok().cloned()).collect()
+    let general = cache.iter().filter(|(key, _)| key.4.is_empty());
+    general.filter_map(|(_, made)| made.as_ref().ok().cloned()).collect()
 }
 
 pub(super) fn capture_type(value: &CapturedValue) -> Type {
@@ -154,6 +210,7 @@ impl Prepared {
             args.push(plan);
         }
         let uses_f64 = uses_f64(&kernel);
+        let special = Special { captures: bounding(&kernel), known: Mutex::default() };
         let (saving, sharing) = match kernel.group {
             None => (saving(&kernel, &analysis), sharing(&kernel, &analysis)),
             Some(_) => Default::default(),
@@ -176,6 +233,7 @@ impl Prepared {
             from: None,
             cycles: Cycles::default(),
             coded: Mutex::default(),
+            special,
             said: Said::default(),
         })
     }
@@ -236,9 +294,10 @@ impl Prepared {
         Plan::mapping_beside(extent, widest.unwrap_or(1), beside)
     }
 
-    /// Whether some cell may raise a fault, in a form that checks no reads.
-    pub fn may_fault(&self) -> bool {
-        self.analysis.may_fault || !self.analysis.complete
+    /// Whether some cell of a box may raise a fault with these captured values, in a form that checks no reads.
+    pub fn may_fault<const D: usize>(&self, cells: &GridBox<D>, captures: &Captures) -> bool {
+        !self.analysis.complete
+            || (self.analysis.may_fault && self.analysis.faults_with(&cells.lo, &cells.hi, &integers(captures)))
     }
 
     /// Whether some read has an index that no launch can prove.

@@ -5,11 +5,12 @@ mod harness;
 
 use harness::{Buffer, Views2, quote_of, run, scalars, tree, typed};
 use tida_kernels::element::ScalarType;
-use tida_kernels::ir::{Access, Type};
+use tida_kernels::ir::{Access, Binding, Type};
 use tida_kernels::quote::{ExprKind, StmtKind};
 use tida_kernels::scalar::Value;
 
 use super::ask::{Ask, Pass, Quoted, Run};
+use super::prepare::prepare;
 use super::view::{Checked, Proven, View};
 use crate::array::GridBox;
 use crate::array::element::Element;
@@ -425,4 +426,72 @@ fn a_closure_runs_what_it_quoted_or_nothing() {
     assert_eq!(ran(mixed(adding(2.0, [0]), adding(-2.0, [0]))), (-1.0, false));
     assert_eq!(ran(mixed(adding(2.0, [0]), near(kernel!(|u, at| u[at + [1 << 40]])))), (-1.0, false));
     assert_eq!(ran(mixed(adding(2.0, [0]), |_| {})), (-1.0, false));
+}
+
+#[test]
+fn captured_values_decide_at_a_launch_whether_cells_may_raise_faults() {
+    const C: [f64; 5] = [-2.5, 1.5, -0.25, 0.03, -0.001];
+    for (radius, part, faults) in [
+        (1i64, 2i64, false),
+        (4, 2, false),
+        (5, 2, true),
+        (-1, 0, false),
+        (4, 0, true),
+        (4, -1, true),
+        (i64::MAX, 2, true),
+    ] {
+        type Two<M> = Views2<f64, f64, 2, M>;
+        let quoted = quote_of::<Two<Proven>, Two<Checked>, (), _, 2>(&kernel!(|next, u, at| {
+            let mut sum = u[at];
+            for r in 1..radius + 1 {
+                sum += C[r as usize] * ((at[1] + 1) / part) as f64;
+            }
+            next[at] = sum;
+        }));
+        let bindings = [Access::Write, Access::Read].map(|access| Binding { access, element: f64::TYPE, rank: 2 });
+        let views = std::any::TypeId::of::<Two<Proven>>();
+        let prepared = prepare(&quoted, views, 2, &bindings, Some(Type::unit())).unwrap();
+        assert!(prepared.analysis.may_fault, "what decides is the captures");
+        assert_eq!(prepared.may_fault(&INNER, &quoted.captures), faults, "{radius} {part}");
+    }
+}
+
+#[test]
+fn kernels_are_specialised_for_four_values_of_a_captured_bound() {
+    type Two<M> = Views2<f64, f64, 2, M>;
+    let prepared = |quoted: &Quoted| {
+        let bindings = [Access::Write, Access::Read].map(|access| Binding { access, element: f64::TYPE, rank: 2 });
+        prepare(quoted, std::any::TypeId::of::<Two<Proven>>(), 2, &bindings, Some(Type::unit())).unwrap()
+    };
+    let mut made = Vec::new();
+    for radius in [1i64, 2, 3, 4, 5, 6, 1, 5] {
+        for dt in (0..20).map(|n| f64::from(n) * 0.1) {
+            let quoted = quote_of::<Two<Proven>, Two<Checked>, (), _, 2>(&kernel!(|next, u, at| {
+                let mut sum = u[at];
+                for r in 1..radius + 1 {
+                    sum += dt * u[at + [r, 0]];
+                }
+                next[at] = sum;
+            }));
+            made.push(prepared(&quoted));
+        }
+    }
+    let halo = |of: usize| made[of * 20].args[1].halo.map(|halo| halo[0]);
+    assert_eq!(
+        std::array::from_fn(halo),
+        [
+            Some((0, 1)),
+            Some((0, 2)),
+            Some((0, 3)),
+            Some((0, 4)),
+            Some((0, 0)),
+            Some((0, 0)),
+            Some((0, 1)),
+            Some((0, 0))
+        ],
+        "the fifth value and the sixth stay loops"
+    );
+    made.sort_by_key(std::sync::Arc::as_ptr);
+    made.dedup_by_key(|made| std::sync::Arc::as_ptr(made));
+    assert_eq!(made.len(), 5, "four values and any other");
 }

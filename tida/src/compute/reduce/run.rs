@@ -477,8 +477,8 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
             })
             .filter(|(valid, ..)| valid.lo[last] < end && valid.hi[last] > start)
             .collect();
-        let pass =
-            Pass::new(&self.quoted, &self.prepared.kernel.numbers, self.run_checked || self.prepared.may_fault());
+        let may_fault = self.run_checked || self.prepared.may_fault(&self.cells, &self.quoted.captures);
+        let pass = Pass::new(&self.quoted, &self.prepared.kernel.numbers, may_fault);
         // Short rows that are in one region each run together.
         let along = D.saturating_sub(2);
         let together = if D > 1 && regions.len() == 1 { BLOCK as i64 / (end - start) } else { 1 };
