@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use tida_kernels::ir::Type;
 
 use super::device::DeviceFold;
-use super::fold::{self, Kept, SEGMENT, tree};
+use super::fold::{self, SEGMENT, tree};
 use super::ops::{Reducible, Reduction};
 use crate::acc::node::Work;
 use crate::acc::{InKernel, Mode, Side, TileAcc, Touch, outside_kernels};
@@ -314,7 +314,6 @@ struct To<'a, R, P> {
     slots: &'a Slots<P>,
     /// Room for the values of [`BLOCK`] cells, which nothing else reads or writes.
     values: *mut R,
-    kept: &'a mut Kept<P>,
 }
 
 impl<H, N, O, const D: usize> Job<H, N, O, D> {
@@ -364,14 +363,12 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
             let bytes = size_of_val(&values);
             // SAFETY: all of an array of numbers, which have no padding; any bytes are numbers.
             let memory = unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast::<u8>(), bytes) };
-            let mut kept = fold::kept(self.op);
             // What is written is not what is read, which the compiler has to know.
             cpu::vectorised_writing(
                 [memory, &mut [], &mut [], &mut []],
                 #[inline(always)]
                 |starts| {
-                    let segments = (first_segment, segments);
-                    let to = To { segments, slots: &slots, values: starts[0].cast(), kept: &mut kept };
+                    let to = To { segments: (first_segment, segments), slots: &slots, values: starts[0].cast() };
                     match self.decoded(piece, sites) {
                         Some(sites) => self.run_piece(piece, to, Some(&sites)),
                         None => self.run_piece(piece, to, sites),
@@ -450,7 +447,7 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
     fn run_piece<R>(
         &self,
         piece: &Piece<D>,
-        mut to: To<'_, R, O::Partial>,
+        to: To<'_, R, O::Partial>,
         sites: Option<&[Option<Site>]>,
     ) -> Result<(), Error>
     where
@@ -514,13 +511,16 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
                     }
                     pass.check()?;
                 }
-                let mut at = row;
-                at[last] = block;
                 let len = (block_end - block) as usize;
-                // SAFETY: the rows have at most `BLOCK` cells from `block` to `block_end`. Each lies in one of the regions,
-                // which has written it (`pass` says that it ran).
-                let values = unsafe { std::slice::from_raw_parts(to.values, rows as usize * len) };
-                self.fold_rows(at, values, len, &mut to);
+                for n in 0..rows as usize {
+                    let mut at = row;
+                    at[along] += n as i64;
+                    at[last] = block;
+                    // SAFETY: the rows have at most `BLOCK` cells from `block` to `block_end`. Each lies in one of the regions,
+                    // which has written it (`pass` says that it ran).
+                    let values = unsafe { std::slice::from_raw_parts(to.values.add(n * len), len) };
+                    self.fold_row(at, values, to.segments, to.slots);
+                }
                 block = block_end;
             }
             let mut axis = last;
@@ -538,11 +538,15 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
         }
     }
 
-    /// Folds the values of rows that follow one another along the axis before the last, `len` cells of each from `at` on, segment by
-    /// segment.
+    /// Folds the values of a row's cells from `at` on, segment by segment.
     #[inline(always)]
-    fn fold_rows<R>(&self, at: [i64; D], values: &[R], len: usize, to: &mut To<'_, R, O::Partial>)
-    where
+    fn fold_row<R>(
+        &self,
+        at: [i64; D],
+        values: &[R],
+        (first_segment, segments): (i64, usize),
+        slots: &Slots<O::Partial>,
+    ) where
         R: Reducible,
         O: Reduction<R>,
     {
@@ -551,35 +555,17 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
         for d in 0..last {
             row = row * extent[d] + (at[d] - self.cells.lo[d]) as usize;
         }
-        let (first_segment, segments) = to.segments;
-        let slots = to.slots;
-        let slot = |row: usize, cell: i64| row * segments + (cell.div_euclid(SEGMENT as i64) - first_segment) as usize;
-        let index = |row: usize, cell: i64| (row * extent[last]) as u64 + (cell - self.cells.lo[last]) as u64;
-        if at[last] % SEGMENT as i64 == 0 && len % SEGMENT == 0 {
-            let (each, first) = (len / SEGMENT, slot(row, at[last]));
-            let begin = index(row, at[last]);
-            let lift =
-                |value, n, i| self.op.lift(value, begin + (n / each * extent[last] + n % each * SEGMENT + i) as u64);
-            // Rows that are whole, or one alone, have slots side by side; no division for each segment then.
-            let side_by_side = each == segments || values.len() == len;
-            let put = |n, value| {
-                let slot = if side_by_side { n } else { n / each * segments + n % each };
-                // SAFETY: rows and segments number the slots; this piece alone has these rows and segments.
-                unsafe { slots.put(first + slot, value) };
-            };
-            return fold::whole(self.op, values.as_chunks().0, to.kept, lift, put);
-        }
-        for (n, mut left) in values.chunks_exact(len).enumerate() {
-            let mut cell = at[last];
-            while !left.is_empty() {
-                let first = cell.rem_euclid(SEGMENT as i64) as usize;
-                let (some, rest) = left.split_at(left.len().min(SEGMENT - first));
-                let value = fold::segment(self.op, some, first, index(row + n, cell));
-                // SAFETY: as above.
-                unsafe { slots.put(slot(row + n, cell), value) };
-                cell += some.len() as i64;
-                left = rest;
-            }
+        let mut cell = at[last];
+        let mut left = values;
+        while !left.is_empty() {
+            let (segment, first) = (cell.div_euclid(SEGMENT as i64), cell.rem_euclid(SEGMENT as i64) as usize);
+            let (some, rest) = left.split_at(left.len().min(SEGMENT - first));
+            let index = (row * extent[last]) as u64 + (cell - self.cells.lo[last]) as u64;
+            let value = fold::segment(self.op, some, first, index);
+            // SAFETY: rows and segments number the slots; this piece alone has this row and segment.
+            unsafe { slots.put(row * segments + (segment - first_segment) as usize, value) };
+            cell += some.len() as i64;
+            left = rest;
         }
     }
 }
