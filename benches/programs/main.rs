@@ -8,6 +8,7 @@ mod dense;
 mod flows;
 mod grids;
 mod lattice;
+mod stencils;
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -35,6 +36,12 @@ const ROWS: &[(&str, Run)] = &[
     ("lbm-table-f32", lattice::single::from_tables),
     ("shallow", flows::shallow_water),
     ("gray-scott", flows::gray_scott),
+    ("jacobi-2d", stencils::jacobi),
+    ("fdtd-2d", stencils::fdtd),
+    ("star-2-f64", stencils::star_2_f64),
+    ("star-2-f32", stencils::star_2_f32),
+    ("star-4-f64", stencils::star_4_f64),
+    ("star-4-f32", stencils::star_4_f32),
 ];
 
 /// What a row prints.

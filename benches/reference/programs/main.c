@@ -28,6 +28,12 @@ static const struct {
     {"lbm-f32", lbm_f32},
     {"shallow", shallow},
     {"gray-scott", gray_scott},
+    {"jacobi-2d", jacobi_2d},
+    {"fdtd-2d", fdtd_2d},
+    {"star-2-f64", star_2_f64},
+    {"star-2-f32", star_2_f32},
+    {"star-4-f64", star_4_f64},
+    {"star-4-f32", star_4_f32},
 };
 
 void *room(size_t bytes) {

@@ -39,3 +39,5 @@ void polynomial(void), polynomial_unfused(void);
 void cg(void), cg_joined(void);
 void lbm_f64(void), lbm_f32(void);
 void shallow(void), gray_scott(void);
+void jacobi_2d(void), fdtd_2d(void);
+void star_2_f64(void), star_2_f32(void), star_4_f64(void), star_4_f32(void);

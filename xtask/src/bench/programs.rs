@@ -44,6 +44,7 @@ const CUBE_256: f64 = 8.0 * CUBE_128;
 const CUBE_1024: f64 = 512.0 * CUBE_128;
 const SQUARE_1024: f64 = CUBE_128 / 2.0;
 const SQUARE_2048: f64 = 2.0 * CUBE_128;
+const SQUARE_4096: f64 = 4.0 * SQUARE_2048;
 
 const ROWS: &[Row] = &[
     row("gemm", CUBE_1024, "terms"),
@@ -68,6 +69,12 @@ const ROWS: &[Row] = &[
     Row { c: "lbm-f32", apart: 1e-5, ..row("lbm-table-f32", 5.0 * SQUARE_2048, "cells") },
     row("shallow", 10.0 * SQUARE_1024, "cells"),
     row("gray-scott", 10.0 * CUBE_128, "cells"),
+    row("jacobi-2d", 4.0 * SQUARE_4096, "cells"),
+    row("fdtd-2d", 4.0 * SQUARE_4096, "cells"),
+    row("star-2-f64", 4.0 * CUBE_256, "cells"),
+    Row { apart: 1e-5, ..row("star-2-f32", 4.0 * CUBE_256, "cells") },
+    row("star-4-f64", 4.0 * CUBE_256, "cells"),
+    Row { apart: 1e-5, ..row("star-4-f32", 4.0 * CUBE_256, "cells") },
 ];
 
 /// The rows whose names start so; all of them for `programs`.
@@ -103,7 +110,7 @@ pub fn measure(rows: &[Row], pairs: u32, threads: usize, folder: &Path) -> Resul
         return Ok(Vec::new());
     }
     let reference = folder.join("programs");
-    let sources = ["main", "dense", "grids", "conjugate", "lattice", "flows"];
+    let sources = ["main", "dense", "grids", "conjugate", "lattice", "flows", "stencils"];
     let sources = sources.map(|name| format!("benches/reference/programs/{name}.c"));
     run(command("gcc -O3 -march=native -fno-math-errno -fopenmp").args(sources).args(["-lm", "-o"]).arg(&reference))?;
     let programs = built()?;
