@@ -17,6 +17,7 @@ use tida_kernels::plan::wide::{Beside, side};
 use super::ask::{KernelId, Quoted};
 use super::capture::CapturedValue;
 use super::fused::{Choices, Cycles};
+use super::joined::Joins;
 use super::slow::Said;
 use crate::array::coding::Coding;
 use crate::backend::Facts;
@@ -45,10 +46,13 @@ pub(crate) struct Prepared {
     pub choices: Choices,
     /// Some arguments hold codes, which the kernel decodes, or values that it rounds.
     pub is_coded: bool,
-    /// Where its arguments are from, if it is several kernels that take turns: see [`Cycle::args`](ir::Cycle::args).
+    /// Where its arguments are from, if it is several kernels, that take turns or run one after the other in each cell: see
+    /// [`Cycle::args`](ir::Cycle::args) and [`Joined::args`](ir::Joined::args).
     pub from: Option<Vec<(usize, usize)>>,
     /// Such kernels, by those that come after this one.
     pub cycles: Cycles,
+    /// It and sweeps after it as one, by their kernels.
+    pub joins: Joins,
     /// The same for arguments that hold codes.
     coded: Mutex<ForCodes>,
     /// What was said of it.
@@ -175,6 +179,7 @@ impl Prepared {
             is_coded: false,
             from: None,
             cycles: Cycles::default(),
+            joins: Joins::default(),
             coded: Mutex::default(),
             said: Said::default(),
         })
@@ -239,6 +244,12 @@ impl Prepared {
     /// Whether some cell may raise a fault, in a form that checks no reads.
     pub fn may_fault(&self) -> bool {
         self.analysis.may_fault || !self.analysis.complete
+    }
+
+    /// Bytes of a cell in all arrays that have the tiles' cuts.
+    pub fn cell_bytes(&self) -> usize {
+        let tiled = self.kernel.args.iter().filter(|arg| matches!(arg.access, Access::Read | Access::Write));
+        tiled.map(|arg| arg.element.bytes()).sum()
     }
 
     /// Whether some read has an index that no launch can prove.
