@@ -315,9 +315,9 @@ pub(crate) fn run_boxes(launch: &dyn Launch, boxes: &[(usize, GridBox<4>)]) -> R
     failures.map(Some).reduce(|| None, earlier).map_or(Ok(()), Err)
 }
 
-/// Bytes of what sweeps that run as one touch of the cells of a part: they should stay in a core's second-level cache, with what is
-/// read around them.
-const PART: usize = 320 << 10;
+/// Bytes of the cells of a part in the arrays of sweeps that run as one, those that several read once for each: what is read should
+/// stay in a core's second-level cache. Less than that leaves parts of few rows, which cost more to start than they save.
+const PART: usize = 1 << 20;
 
 /// Runs sweeps over the same boxes, part by part: one after the other over each part, so that the later ones find in a cache what the
 /// first one read. Gives the result of each.
