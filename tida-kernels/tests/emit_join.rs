@@ -90,7 +90,7 @@ fn check(seed: u64, rank: usize, count: usize) {
     let kernels: Vec<_> = (0..count).map(|n| random(&mut rng, rank, n, n + 1 == count)).collect();
     let lo: Vec<i64> = (0..rank).map(|d| 3 * d as i64 - 2).collect();
     let hi: Vec<i64> = lo.iter().zip([5, 4, 11].iter().skip(3 - rank)).map(|(lo, n)| lo + n).collect();
-    let before = grids(&kernels, (&lo, &hi), seed % 2 == 0, &mut rng);
+    let before = grids(&kernels, (&lo, &hi), seed.is_multiple_of(2), &mut rng);
     let of = |all: &BTreeMap<usize, Grid>, arrays: &[usize]| Grids(arrays.iter().map(|n| all[n].clone()).collect());
     // One after the other.
     let (mut expected, mut captures) = (before.clone(), Vec::new());
@@ -126,7 +126,7 @@ fn check(seed: u64, rank: usize, count: usize) {
         let (_, raised) = pocl::run(&joined.kernel, &plan, &text, &mut on_device, 0);
         assert!(raised.is_none());
         found.push(on_device);
-        if seed % 4 == 0 {
+        if seed.is_multiple_of(4) {
             nvrtc::compile(&source(&joined.kernel, &Plan { dialect: Dialect::Cuda, ..plan }).text);
         }
     }
