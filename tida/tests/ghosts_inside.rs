@@ -280,9 +280,13 @@ fn sweeps_of_two_arrays_read_inside_of_both() {
         let launches = acc.stats().launches - before;
         (launches, [grown::<f64, f64>(&u, 1), grown::<f64, f64>(&v, 1)].concat())
     };
-    let Some(acc) = on_a_device(unhurried().fuse(Fuse::Off)) else { return };
-    let (launches, found) = run(&acc);
-    assert_eq!((launches, found), (8, run(&on_cpu()).1));
+    // By themselves, and the two sweeps of a step as one.
+    let expected = run(&on_cpu()).1;
+    for (join, count) in [(false, 8), (true, 4)] {
+        let Some(acc) = on_a_device(unhurried().fuse(Fuse::Off).join(join)) else { return };
+        let (launches, found) = run(&acc);
+        assert!(launches == count && found == expected, "{launches}");
+    }
 }
 
 #[test]

@@ -3,10 +3,8 @@
 //! Everything after this pass sees one kernel. So what runs several steps of a kernel in one launch does so with steps of several
 //! kernels: where the number is known, as it is of each step there, compilers drop the other bodies.
 
-use super::{
-    Access, Arg, Block, Body, Capture, CompareOp, Component, Expr, ExprId, ExprKind, Function, Kernel, LocalId, Span,
-    Step, Stmt, StmtKind, Type,
-};
+use super::merge::{append, empty};
+use super::{Access, Arg, Block, Body, Capture, CompareOp, Expr, ExprId, ExprKind, Kernel, Span, Stmt, StmtKind, Type};
 use crate::element::ScalarType;
 use crate::scalar::Value;
 
@@ -32,13 +30,7 @@ pub fn cycle(kernels: &[&Kernel], pairs: &[(usize, usize)]) -> Option<Cycle> {
     if kernels.len() != pairs.len() || !kernels.iter().all(like) || !alike {
         return None;
     }
-    let mut made = Kernel {
-        args: Vec::new(),
-        captures: Vec::new(),
-        functions: Vec::new(),
-        body: Body::default(),
-        ..first.clone()
-    };
+    let mut made = empty(first);
     let (mut args, mut blocks) = (Vec::new(), Vec::new());
     for (number, (kernel, own)) in kernels.iter().zip(pairs).enumerate() {
         let mut moved = Vec::new();
@@ -53,29 +45,7 @@ pub fn cycle(kernels: &[&Kernel], pairs: &[(usize, usize)]) -> Option<Cycle> {
                 }
             });
         }
-        let shift = Shift {
-            args: moved,
-            exprs: made.body.exprs.len() as u32,
-            locals: made.body.locals.len() as LocalId,
-            captures: made.captures.len() as u32,
-            functions: made.functions.len() as u32,
-            // Places are of one file.
-            place: (kernel.file != first.file).then_some(Span { line: first.line, column: 1 }),
-        };
-        made.captures.extend(kernel.captures.iter().cloned());
-        let inner =
-            Shift { args: Vec::new(), exprs: 0, locals: 0, captures: 0, functions: shift.functions, place: None };
-        made.functions.extend(kernel.functions.iter().map(|function| {
-            let mut function: Function = function.clone();
-            function.body.exprs.iter_mut().for_each(|expr| inner.expr(expr));
-            function
-        }));
-        made.body.locals.extend(kernel.body.locals.iter().cloned());
-        let mut body = kernel.body.clone();
-        body.exprs.iter_mut().for_each(|expr| shift.expr(expr));
-        shift.block(&mut body.block);
-        made.body.exprs.extend(body.exprs);
-        blocks.push(body.block);
+        blocks.push(append(&mut made, kernel, moved));
     }
     let selector = made.captures.len() as u32;
     let ty = Type::Scalar(ScalarType::I32);
@@ -110,93 +80,4 @@ fn chosen(body: &mut Body, selector: u32, ty: &Type, blocks: Vec<Block>) -> Bloc
         });
     }
     all.unwrap_or_default()
-}
-
-/// How the numbers of a kernel change.
-struct Shift {
-    /// By argument.
-    args: Vec<u32>,
-    exprs: u32,
-    locals: LocalId,
-    captures: u32,
-    functions: u32,
-    /// Where everything is said to be, if not where it is.
-    place: Option<Span>,
-}
-
-impl Shift {
-    fn id(&self, id: &mut ExprId) {
-        id.0 += self.exprs;
-    }
-
-    fn arg(&self, arg: &mut u32) {
-        *arg = self.args.get(*arg as usize).copied().unwrap_or(*arg);
-    }
-
-    fn component(&self, component: &mut Component) {
-        component.dynamic.iter_mut().for_each(|(id, ..)| self.id(id));
-    }
-
-    fn expr(&self, expr: &mut Expr) {
-        expr.span = self.place.unwrap_or(expr.span);
-        match &mut expr.kind {
-            ExprKind::Capture(n) => *n += self.captures,
-            ExprKind::Local(local) => *local += self.locals,
-            ExprKind::Load { arg, .. } => self.arg(arg),
-            ExprKind::Encode { counted, .. } => counted.iter_mut().for_each(|arg| self.arg(arg)),
-            ExprKind::Call(n, _) => *n += self.functions,
-            _ => {}
-        }
-        expr.kind.operands_mut(|id| self.id(id));
-    }
-
-    fn block(&self, block: &mut Block) {
-        for stmt in block {
-            stmt.span = self.place.unwrap_or(stmt.span);
-            match &mut stmt.kind {
-                StmtKind::Let(local, value) => {
-                    *local += self.locals;
-                    value.iter_mut().for_each(|id| self.id(id));
-                }
-                StmtKind::Assign(local, steps, value) => {
-                    *local += self.locals;
-                    for step in steps {
-                        if let Step::Entry(id) = step {
-                            self.id(id);
-                        }
-                    }
-                    self.id(value);
-                }
-                StmtKind::Store { arg, index, component, value } => {
-                    self.arg(arg);
-                    index.iter_mut().for_each(|id| self.id(id));
-                    self.component(component);
-                    self.id(value);
-                }
-                StmtKind::Eval(value) => self.id(value),
-                StmtKind::If(cond, then, otherwise) => {
-                    self.id(cond);
-                    self.block(then);
-                    self.block(otherwise);
-                }
-                StmtKind::For { local, lo, hi, body, .. } => {
-                    *local += self.locals;
-                    self.id(lo);
-                    self.id(hi);
-                    self.block(body);
-                }
-                StmtKind::While { head, cond, body } => {
-                    self.block(head);
-                    self.id(cond);
-                    self.block(body);
-                }
-                StmtKind::Phase { thread, body, .. } => {
-                    *thread += self.locals;
-                    self.block(body);
-                }
-                StmtKind::Return(value) => value.iter_mut().for_each(|id| self.id(id)),
-                StmtKind::Break | StmtKind::Continue => {}
-            }
-        }
-    }
 }

@@ -6,12 +6,15 @@
 
 mod coded;
 mod cycle;
+mod join;
 mod lower;
+mod merge;
 mod print;
 mod unroll;
 
 pub use coded::{Coded, NotCoded, coded};
 pub use cycle::{Cycle, cycle};
+pub use join::{Joined, join};
 pub use lower::{Binding, LowerInput, lower, lower_group};
 pub use unroll::{bounding, specialised, unrolled};
 

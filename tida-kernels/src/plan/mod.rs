@@ -8,6 +8,7 @@ pub mod auto;
 pub mod cache;
 pub mod fuse;
 pub mod ghosts;
+pub mod join;
 pub mod joint;
 pub mod maps;
 pub mod march;

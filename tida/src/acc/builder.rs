@@ -148,6 +148,7 @@ pub struct TileAccBuilder {
     without: Option<String>,
     march: Option<u32>,
     fuse: Option<Fuse>,
+    join: Option<bool>,
 }
 
 /// How many steps of a program run as one launch on a device: see [`TileAccBuilder::fuse`].
@@ -264,6 +265,17 @@ impl TileAccBuilder {
         self
     }
 
+    /// Whether sweeps that follow one another over the same tiles and read the same arrays run as one, which reads those once: where
+    /// none writes an array that another one touches. Results do not change. Without it what the environment variable `TIDA_JOIN`
+    /// says (`auto`, `off`), else they do.
+    ///
+    /// On a device they are one launch, if none of them can fail in a cell and their kernels are small. Loops that say how they run
+    /// (`thread_block`, `march`, `cache`), arrays in [`storage`](crate::TileArrayBuilder::storage) of fewer bits and arrays larger than memory are left as they are.
+    pub fn join(mut self, on: bool) -> Self {
+        self.join = Some(on);
+        self
+    }
+
     /// Takes down what runs when, for [`TileAcc::timeline`] and [`Stats::busy`](super::Stats::busy). Without it nothing is
     /// taken down. It costs two events a launch or copy, and memory for each; an OpenCL device is opened once more, with
     /// queues that take times.
@@ -306,6 +318,7 @@ impl TileAccBuilder {
         let tune = settings::tune(self.tune)?;
         let without = settings::without(self.without)?;
         let fuse = settings::fuse(self.fuse)?;
+        let joins = settings::join(self.join)?;
         // Who opens a CUDA device reads them again.
         settings::cuda_device()?;
         settings::bytes_from("TIDA_PINNED_LIMIT")?;
@@ -350,6 +363,7 @@ impl TileAccBuilder {
             look_ahead: look_ahead.unwrap_or(LOOK_AHEAD),
             pause: self.pause.unwrap_or(PAUSE),
             patience: self.patience.unwrap_or(PATIENCE),
+            joins,
         };
         // Loops on both sides bring parts of arrays there and back.
         let stream_from = if hybrid { u64::MAX } else { self.stream_from.unwrap_or(STREAM_FROM) };

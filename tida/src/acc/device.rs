@@ -42,6 +42,7 @@ pub(crate) struct DeviceCore {
     steps: AtomicU64,
     fused: AtomicU64,
     fused_steps: AtomicU64,
+    joined: AtomicU64,
     trials: AtomicU64,
     /// Takes down what runs when, if that is wanted.
     pub timeline: Option<Arc<Recorder>>,
@@ -212,6 +213,7 @@ impl DeviceCore {
             passes: AtomicU64::new(0),
             fused: AtomicU64::new(0),
             fused_steps: AtomicU64::new(0),
+            joined: AtomicU64::new(0),
             steps: AtomicU64::new(0),
             trials: AtomicU64::new(0),
             timeline: None,
@@ -600,6 +602,11 @@ impl DeviceCore {
         self.fused_steps.fetch_add(u64::from(steps), Ordering::Relaxed);
     }
 
+    /// Counts sweeps done in the launch of one before them.
+    pub fn count_joined(&self, sweeps: u64) {
+        self.joined.fetch_add(sweeps, Ordering::Relaxed);
+    }
+
     /// What was counted so far.
     pub fn stats(&self) -> Stats {
         let (h2d_bytes, d2h_bytes) = self.copied();
@@ -612,6 +619,7 @@ impl DeviceCore {
             steps: self.steps.load(Ordering::Relaxed),
             fused: self.fused.load(Ordering::Relaxed),
             fused_steps: self.fused_steps.load(Ordering::Relaxed),
+            joined: self.joined.load(Ordering::Relaxed),
             trials: self.trials.load(Ordering::Relaxed),
             busy: None,
         }

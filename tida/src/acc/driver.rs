@@ -14,13 +14,12 @@ use super::fuse::{Fusing, lie_whole};
 use super::hybrid::{Borders, Pace};
 use super::node::{DeviceWork, Done, Launched, Need, Node, Queue, Work};
 use super::place::{Chains, OpenChain, side};
-use super::sweep::{ArrayTouch, Launch, OpenSweep, SweepKey, run_boxes};
+use super::sweep::{ArrayTouch, Launch, OpenSweep, SweepKey, bring, run_boxes, touched};
 use super::timeline::{Label, Recorder as Times, host_span};
 use super::tracker::{BoxTouch, Mode, Side, Touch};
 use super::unfinished::Unfinished;
 use super::wait::{Failures, serve};
 use crate::array::GridBox;
-use crate::array::storage::Storage;
 use crate::backend::Event;
 use crate::backend::sim::Turn;
 use crate::error::{Error, ErrorKind};
@@ -42,6 +41,8 @@ pub(crate) struct Waits {
     pub pause: Duration,
     /// So long a silence ends a chain.
     pub patience: Duration,
+    /// Sweeps that read the same arrays may run as one.
+    pub joins: bool,
 }
 
 /// What all clones of an accelerator share.
@@ -61,6 +62,8 @@ pub(crate) struct Core {
     patience: Duration,
     /// Bytes from which on arrays that come from the host may stream in.
     pub(super) stream_from: u64,
+    /// Sweeps that read the same arrays may run as one.
+    pub(super) joins: bool,
     pub(super) recorder: Mutex<Recorder>,
     pub(super) chains: Mutex<Chains>,
     /// Nodes of a device that are to be launched.
@@ -185,6 +188,7 @@ impl Core {
             pause: waits.pause,
             patience: waits.patience,
             stream_from,
+            joins: waits.joins,
             recorder: Mutex::default(),
             chains: Mutex::default(),
             ready: Mutex::default(),
@@ -250,7 +254,8 @@ impl Core {
             let open = std::mem::take(&mut recorder.open);
             let (parts, others): (Vec<_>, Vec<_>) = open.into_iter().partition(|sweep| sweep.node.chain.is_some());
             recorder.open = parts;
-            others.into_iter().for_each(|sweep| self.close(sweep, None, &mut recorder.fusing));
+            let mut others = others;
+            self.close_some(&mut others, true, None, &mut recorder.fusing);
             self.start_held(&mut recorder, true);
             let hurries = recorder.chain.as_ref().is_some_and(|open| open.chain.kind == Kind::Arriving);
             if self.device.is_none() || hurries || quiet.elapsed() >= self.patience {
@@ -282,9 +287,8 @@ impl Core {
         let place = self.prepare_place(&tile);
         let mut recorder = lock(&self.recorder);
         if recorder.open.len() == OPEN {
-            let oldest = recorder.open.remove(0);
-            let Recorder { chain, fusing, .. } = &mut *recorder;
-            self.close(oldest, chain.as_mut(), fusing);
+            let Recorder { open, chain, fusing, .. } = &mut *recorder;
+            self.close_some(open, false, chain.as_mut(), fusing);
         }
         if self.device.is_none() {
             self.keep_busy(&mut recorder);
@@ -396,7 +400,7 @@ impl Core {
                     })
                 }))
             }
-            other @ (Work::Chained(_) | Work::Within(_)) => other,
+            other @ (Work::Chained(_) | Work::Within(_) | Work::Joined(_)) => other,
         };
         self.wait_for_room();
         let mut recorder = lock(&self.recorder);
@@ -438,9 +442,8 @@ impl Core {
     }
 
     pub(super) fn close_all(self: &Arc<Core>, recorder: &mut Recorder) {
-        for sweep in recorder.open.drain(..) {
-            self.close(sweep, recorder.chain.as_mut(), &mut recorder.fusing);
-        }
+        let Recorder { open, chain, fusing, .. } = recorder;
+        self.close_some(open, true, chain.as_mut(), fusing);
     }
 
     /// The chain takes no more work, after the sweeps that are open: it runs when its turn comes. So does what is held back.
@@ -471,7 +474,7 @@ impl Core {
     }
 
     /// A sweep takes no more tiles: it runs when its turn comes.
-    fn close(self: &Arc<Core>, sweep: OpenSweep, chain: Option<&mut OpenChain>, fusing: &mut Fusing) {
+    pub(super) fn close(self: &Arc<Core>, sweep: OpenSweep, chain: Option<&mut OpenChain>, fusing: &mut Fusing) {
         let OpenSweep { node, launch, boxes, arrays, pace, turn, refilled, .. } = sweep;
         if let Some(turn) = turn.filter(|_| node.chain.is_none()) {
             return fusing.sweep(node, launch, boxes, arrays, (turn, refilled));
@@ -549,9 +552,14 @@ impl Core {
                     }
                     Vec::new()
                 }
-                (Some(Work::Device(work)), None, Some(device)) => self.launch(device, &node, Ok(work)),
+                (Some(Work::Joined(joined)), failure, _) => self.run_joined(&joined, &node, failure),
+                (Some(Work::Device(work)), None, Some(device)) => {
+                    self.launch(device, &node, node.take_before(), Ok(work))
+                }
                 (Some(Work::Within(leader)), None, Some(_)) => self.end_with(&node, &leader),
-                (_, Some(poison), Some(device)) if node.on_device => self.launch(device, &node, Err(poison)),
+                (_, Some(poison), Some(device)) if node.on_device => {
+                    self.launch(device, &node, node.take_before(), Err(poison))
+                }
                 (_, Some(poison), _) => self.finish(&node, Err(poison)),
                 (Some(Work::Host(work) | Work::Both(work)), None, _) => {
                     let result = catch_unwind(AssertUnwindSafe(work))
@@ -569,15 +577,15 @@ impl Core {
         }
     }
 
-    /// Puts the commands of a node into a stream, after those that they need; gives the nodes that may run now. A node
-    /// that cannot run takes its place in the order all the same.
-    fn launch(
+    /// Puts the commands of a node into a stream, after those of the nodes `before`, which they need; gives the nodes that may run
+    /// now. A node that cannot run takes its place in the order all the same.
+    pub(super) fn launch(
         self: &Arc<Core>,
         device: &Arc<DeviceCore>,
         node: &Arc<Node>,
+        before: Vec<Arc<Node>>,
         work: Result<DeviceWork, Error>,
     ) -> Vec<Arc<Node>> {
-        let before = node.take_before();
         let places = || before.iter().filter_map(|b| b.launched());
         let stream = places().next_back().map_or_else(|| device.any_stream(), |launched| launched.stream);
         let queue = Queue { device, stream, rings: &[], refilled: &[] };
@@ -607,7 +615,7 @@ impl Core {
     }
 
     /// A node that another one has put into a stream: it ends with that one. Gives the nodes that may run now.
-    fn end_with(self: &Arc<Core>, node: &Arc<Node>, leader: &Node) -> Vec<Arc<Node>> {
+    pub(super) fn end_with(self: &Arc<Core>, node: &Arc<Node>, leader: &Node) -> Vec<Arc<Node>> {
         node.take_before();
         let (stream, event) = leader.launched().map_or((0, None), |at| (at.stream, at.event.clone()));
         let done: Result<Done, Error> = Ok(Box::new(|| Ok(())));
@@ -634,7 +642,7 @@ impl Core {
     }
 
     /// Runs what a node does on the host: with a timeline, as a span of it.
-    fn on_host<T>(&self, name: &str, recorded: &Location<'_>, work: impl FnOnce() -> T) -> T {
+    pub(super) fn on_host<T>(&self, name: &str, recorded: &Location<'_>, work: impl FnOnce() -> T) -> T {
         host_span(self.timeline.as_deref(), Label { name, recorded }, work)
     }
 
@@ -663,12 +671,7 @@ pub(super) fn device_sweep(
 ) -> Work {
     let (name, recorded) = (node.name, node.recorded);
     Work::Device(Box::new(move |queue| {
-        let bring = || {
-            touched(&arrays).try_for_each(|(storage, region, write)| {
-                // SAFETY: the graph keeps all work that conflicts away until this node has finished.
-                unsafe { storage.to_device(queue, region, write) }
-            })
-        };
+        let bring = || bring(queue, &arrays);
         let sweep = || queue.put(name, recorded, || run(queue));
         let swept = queue.enqueue(|| match pace {
             Some(pace) => pace.on_device(queue, cells, bring, sweep),
@@ -702,13 +705,6 @@ fn add_touches(node: &Arc<Node>, touches: &[BoxTouch]) {
     for touch in touches {
         touch.tracker.add(touch.region, node, touch.read, touch.write);
     }
-}
-
-/// The regions that a sweep touches, and whether it writes them.
-pub(super) fn touched(arrays: &[ArrayTouch]) -> impl Iterator<Item = (&Arc<Storage>, usize, bool)> {
-    arrays.iter().flat_map(|array| {
-        array.regions.iter().map(|(region, touch)| (array.tracker.storage(), *region, touch.writes()))
-    })
 }
 
 /// The open sweep that a tile may join: the same kernel and arrays, no cell twice, and no conflict with a sweep

@@ -12,6 +12,7 @@ pub(crate) mod device;
 mod driver;
 mod fuse;
 mod hybrid;
+mod join;
 #[cfg(tida_loom)]
 #[doc(hidden)]
 pub mod models;

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::chain::Gate;
 use super::device::DeviceCore;
+use super::join::Joined;
 use super::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, OnceLock, fence, lock};
 use super::timeline::{Label, SpanKind};
 use crate::array::layout::WideLayout;
@@ -26,6 +27,8 @@ pub(crate) enum Work {
     Chained(Arc<Gate>),
     /// Done by the launch of another node, which is before this one: it ends with that.
     Within(Arc<Node>),
+    /// Done with other sweeps as one, which finishes it.
+    Joined(Arc<Joined>),
 }
 
 /// See [`Work::Host`].

@@ -182,6 +182,22 @@ pub(super) fn fuse(asked: Option<Fuse>) -> Result<Asked, Error> {
     })
 }
 
+/// Whether sweeps that read the same arrays run as one, by the builder, else by `TIDA_JOIN`.
+///
+/// # Errors
+/// [`ErrorKind::Argument`]: the variable says something else.
+pub(super) fn join(asked: Option<bool>) -> Result<bool, Error> {
+    asked.map_or_else(|| join_from(text_of("TIDA_JOIN").as_deref()), Ok)
+}
+
+fn join_from(text: Option<&str>) -> Result<bool, Error> {
+    match text {
+        None | Some("auto") => Ok(true),
+        Some("off") => Ok(false),
+        Some(other) => Err(not_understood("TIDA_JOIN", other, "set it to auto or off, or unset it")),
+    }
+}
+
 /// The device that `TIDA_DEVICE` names; `None` for `auto` or nothing.
 ///
 /// # Errors
@@ -220,6 +236,14 @@ mod tests {
         let error = tune_from(Some("yes")).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Argument);
         assert!(error.to_string().contains("TIDA_TUNE") && error.found().contains("`yes`"), "{error}");
+    }
+
+    #[test]
+    fn sweeps_run_as_one_unless_that_is_off() {
+        assert_eq!([None, Some("auto"), Some("off")].map(|text| join_from(text).unwrap()), [true, true, false]);
+        let error = join_from(Some("no")).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Argument);
+        assert!(error.to_string().contains("TIDA_JOIN") && error.found().contains("`no`"), "{error}");
     }
 
     #[test]

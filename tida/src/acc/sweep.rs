@@ -82,6 +82,16 @@ pub(crate) trait Launch: Send + Sync {
         None
     }
 
+    /// What it is as one of several sweeps that run as one.
+    fn part(&self) -> Option<OneStep<'_>> {
+        None
+    }
+
+    /// Rows that it sweeps through all planes of a box before the next ones.
+    fn rows(&self) -> i64 {
+        i64::MAX
+    }
+
     /// What keeps its arrays from streaming plane by plane.
     fn needs(&self) -> Option<Needs> {
         None
@@ -269,6 +279,21 @@ impl ArrayTouch {
     }
 }
 
+/// The regions that a sweep touches, and whether it writes them.
+pub(super) fn touched(arrays: &[ArrayTouch]) -> impl Iterator<Item = (&Arc<Storage>, usize, bool)> {
+    arrays.iter().flat_map(|array| {
+        array.regions.iter().map(|(region, touch)| (array.tracker.storage(), *region, touch.writes()))
+    })
+}
+
+/// Brings the arrays of a sweep to the device. Only from its node.
+pub(super) fn bring(queue: &Queue<'_>, arrays: &[ArrayTouch]) -> Result<(), Error> {
+    touched(arrays).try_for_each(|(storage, region, write)| {
+        // SAFETY: the graph keeps all work that conflicts away until this node has finished.
+        unsafe { storage.to_device(queue, region, write) }
+    })
+}
+
 /// Cells of the smallest piece: below, a piece costs more than it saves.
 const SMALL_PIECE: usize = 1 << 14;
 
@@ -276,12 +301,7 @@ const SMALL_PIECE: usize = 1 << 14;
 ///
 /// A few pieces a thread even out the threads' speeds; more would read the planes at their ends more often.
 pub(crate) fn run_boxes(launch: &dyn Launch, boxes: &[(usize, GridBox<4>)]) -> Result<(), Error> {
-    let total: usize = boxes.iter().map(|(_, b)| b.cells()).sum();
-    let piece = (total / (rayon::current_num_threads() * 4)).max(SMALL_PIECE);
-    let mut pieces = Vec::with_capacity(boxes.len() + total / piece);
-    for (region, cells) in boxes {
-        split(cells, piece, launch.grain(), &mut |part| pieces.push((*region, part)));
-    }
+    let (pieces, at_least) = pieces(boxes, launch.grain());
     let run = |&(region, cells): &(usize, GridBox<4>)| {
         // SAFETY: the graph lets a sweep run only when nothing that conflicts with it runs, its boxes do not overlap,
         // and its kernel writes the cell it runs at alone.
@@ -290,10 +310,63 @@ pub(crate) fn run_boxes(launch: &dyn Launch, boxes: &[(usize, GridBox<4>)]) -> R
     if let [one] = pieces.as_slice() {
         return run(one);
     }
-    let at_least = (pieces.len() * SMALL_PIECE / 4 / total.max(1)).max(1);
     // All of them, whatever fails: which failure is told is not to depend on which came first.
     let failures = pieces.par_iter().with_min_len(at_least).filter_map(|piece| run(piece).err());
-    failures.reduce_with(|a, b| if b.is_before(&a) { b } else { a }).map_or(Ok(()), Err)
+    failures.map(Some).reduce(|| None, earlier).map_or(Ok(()), Err)
+}
+
+/// Bytes of the cells of a part in the arrays of sweeps that run as one, those that several read once for each: what is read should
+/// stay in a core's second-level cache. Less than that leaves parts of few rows, which cost more to start than they save.
+const PART: usize = 1 << 20;
+
+/// Runs sweeps over the same boxes, part by part: one after the other over each part, so that the later ones find in a cache what the
+/// first one read. Gives the result of each.
+pub(super) fn run_together(launches: &[&dyn Launch], boxes: &[(usize, GridBox<4>)]) -> Vec<Result<(), Error>> {
+    let bytes: usize = launches.iter().filter_map(|launch| launch.part()).map(|part| part.prepared.cell_bytes()).sum();
+    let rows = launches.iter().map(|launch| launch.rows()).min().unwrap_or(i64::MAX);
+    let cells_at_once = (PART / bytes.max(1)).max(1);
+    let (pieces, at_least) = pieces(boxes, [1; 4]);
+    let run = |(region, cells): &(usize, GridBox<4>)| {
+        let mut failures: Vec<Option<Error>> = launches.iter().map(|_| None).collect();
+        let mut stripe = *cells;
+        while stripe.lo[2] < cells.hi[2] {
+            stripe.hi[2] = stripe.lo[2].saturating_add(rows).min(cells.hi[2]);
+            split(&stripe, cells_at_once, [1; 4], &mut |part| {
+                for (launch, failure) in launches.iter().zip(&mut failures) {
+                    // SAFETY: as in `run_boxes`; none of the sweeps writes what another one touches.
+                    let ran = unsafe { launch.run(*region, part) };
+                    *failure = earlier(failure.take(), ran.err());
+                }
+            });
+            stripe.lo[2] = stripe.hi[2];
+        }
+        failures
+    };
+    let both =
+        |a: Vec<Option<Error>>, b: Vec<Option<Error>>| a.into_iter().zip(b).map(|(a, b)| earlier(a, b)).collect();
+    let none = || launches.iter().map(|_| None).collect();
+    let failures = pieces.par_iter().with_min_len(at_least).map(run).reduce(none, both);
+    failures.into_iter().map(|failure| failure.map_or(Ok(()), Err)).collect()
+}
+
+/// The failure of the first of two cells in row-major order.
+fn earlier(a: Option<Error>, b: Option<Error>) -> Option<Error> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(if b.is_before(&a) { b } else { a }),
+        (a, b) => a.or(b),
+    }
+}
+
+/// The pieces of a sweep for the threads, and how many of them a thread should take at least.
+fn pieces(boxes: &[(usize, GridBox<4>)], grain: [i64; 4]) -> (Vec<(usize, GridBox<4>)>, usize) {
+    let total: usize = boxes.iter().map(|(_, b)| b.cells()).sum();
+    let piece = (total / (rayon::current_num_threads() * 4)).max(SMALL_PIECE);
+    let mut pieces = Vec::with_capacity(boxes.len() + total / piece);
+    for (region, cells) in boxes {
+        split(cells, piece, grain, &mut |part| pieces.push((*region, part)));
+    }
+    let at_least = (pieces.len() * SMALL_PIECE / 4 / total.max(1)).max(1);
+    (pieces, at_least)
 }
 
 /// Cuts a box into parts of about `cells` cells along its slowest axis, and further if one plane is much more.

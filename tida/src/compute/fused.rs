@@ -291,8 +291,8 @@ fn captures_of(each: &[OneStep<'_>], kernels: usize, step: usize) -> Captures {
     Captures { list }
 }
 
-/// The arguments of the kernel of steps.
-fn args<'a>(launches: &'a [Arc<dyn Launch>], prepared: &Prepared) -> SmallVec<[OnDevice<'a>; 8]> {
+/// The arguments of the kernel of steps, or of sweeps that run as one.
+pub(super) fn args<'a>(launches: &'a [Arc<dyn Launch>], prepared: &Prepared) -> SmallVec<[OnDevice<'a>; 8]> {
     let Some(from) = &prepared.from else {
         return launches.first().map(|launch| launch.args()).unwrap_or_default();
     };

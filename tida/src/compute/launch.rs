@@ -247,6 +247,15 @@ where
         (!alone).then_some(OneStep { prepared: &self.prepared, captures: &self.quoted.captures })
     }
 
+    fn part(&self) -> Option<OneStep<'_>> {
+        let alone = self.run_checked || self.valid_only != 0 || self.prepared.is_coded;
+        (!alone).then_some(OneStep { prepared: &self.prepared, captures: &self.quoted.captures })
+    }
+
+    fn rows(&self) -> i64 {
+        self.rows
+    }
+
     fn args(&self) -> SmallVec<[OnDevice<'_>; 8]> {
         self.held.on_device()
     }

@@ -21,6 +21,7 @@ use super::ask::{KernelId, Quoted};
 use super::capture::{CapturedValue, Captures};
 use super::check::integers;
 use super::fused::{Choices, Cycles};
+use super::joined::Joins;
 use super::slow::Said;
 use crate::array::GridBox;
 use crate::array::coding::Coding;
@@ -50,10 +51,13 @@ pub(crate) struct Prepared {
     pub choices: Choices,
     /// Some arguments hold codes, which the kernel decodes, or values that it rounds.
     pub is_coded: bool,
-    /// Where its arguments are from, if it is several kernels that take turns: see [`Cycle::args`](ir::Cycle::args).
+    /// Where its arguments are from, if it is several kernels, that take turns or run one after the other in each cell: see
+    /// [`Cycle::args`](ir::Cycle::args) and [`Joined::args`](ir::Joined::args).
     pub from: Option<Vec<(usize, usize)>>,
     /// Such kernels, by those that come after this one.
     pub cycles: Cycles,
+    /// It and sweeps after it as one, by their kernels.
+    pub joins: Joins,
     /// The same for arguments that hold codes.
     coded: Mutex<ForCodes>,
     /// What it may be specialised for.
@@ -232,6 +236,7 @@ impl Prepared {
             is_coded: false,
             from: None,
             cycles: Cycles::default(),
+            joins: Joins::default(),
             coded: Mutex::default(),
             special,
             said: Said::default(),
@@ -298,6 +303,12 @@ impl Prepared {
     pub fn may_fault<const D: usize>(&self, cells: &GridBox<D>, captures: &Captures) -> bool {
         !self.analysis.complete
             || (self.analysis.may_fault && self.analysis.faults_with(&cells.lo, &cells.hi, &integers(captures)))
+    }
+
+    /// Bytes of a cell in all arrays that have the tiles' cuts.
+    pub fn cell_bytes(&self) -> usize {
+        let tiled = self.kernel.args.iter().filter(|arg| matches!(arg.access, Access::Read | Access::Write));
+        tiled.map(|arg| arg.element.bytes()).sum()
     }
 
     /// Whether some read has an index that no launch can prove.

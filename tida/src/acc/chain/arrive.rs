@@ -11,8 +11,8 @@ use super::run::{RUN, Running, failed, failure, fix_ghosts, skip_dependents, tol
 use super::segments::Segment;
 use super::{Chain, Link, LinkWork, Ready};
 use crate::acc::device::DeviceCore;
-use crate::acc::driver::touched;
 use crate::acc::node::{Done, Queue};
+use crate::acc::sweep::touched;
 use crate::acc::timeline::{Label, SpanKind};
 use crate::array::Planar;
 use crate::error::{Error, ErrorKind};

@@ -53,16 +53,24 @@ pub(crate) struct Host {
     /// Passes of more than one sweep over arrays, and sweeps done in them.
     passes: AtomicU64,
     sweeps: AtomicU64,
+    /// Sweeps that ran with one before them.
+    joined: AtomicU64,
 }
 
 impl Host {
     pub fn new(caches: Caches) -> Host {
-        Host { caches, passes: AtomicU64::new(0), sweeps: AtomicU64::new(0) }
+        Host { caches, passes: AtomicU64::new(0), sweeps: AtomicU64::new(0), joined: AtomicU64::new(0) }
     }
 
     pub fn stats(&self) -> Stats {
-        let [passes, steps] = [&self.passes, &self.sweeps].map(|count| count.load(Ordering::Relaxed));
-        Stats { passes, steps, ..Stats::default() }
+        let counts = [&self.passes, &self.sweeps, &self.joined].map(|count| count.load(Ordering::Relaxed));
+        let [passes, steps, joined] = counts;
+        Stats { passes, steps, joined, ..Stats::default() }
+    }
+
+    /// Counts sweeps that ran with one before them.
+    pub fn count_joined(&self, sweeps: u64) {
+        self.joined.fetch_add(sweeps, Ordering::Relaxed);
     }
 
     /// Whether arrays are so large that a sweep leaves nothing of them in the caches for the next one.

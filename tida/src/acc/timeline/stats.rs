@@ -28,6 +28,8 @@ pub struct Stats {
     pub fused: u64,
     /// Steps done in all these launches.
     pub fused_steps: u64,
+    /// Sweeps that ran as one with the sweep before them: see [`TileAccBuilder::join`](crate::acc::TileAccBuilder::join).
+    pub joined: u64,
     /// Runs of kernels that were timed to choose a plan: see [`TileAccBuilder::tune`](crate::acc::TileAccBuilder::tune).
     pub trials: u64,
     /// How busy everything was, of the work that is done; `None` without a
@@ -129,6 +131,9 @@ impl fmt::Display for Stats {
         if self.fused > 0 {
             let steps = self.fused_steps as f64 / self.fused as f64;
             write!(f, ", {steps:.1} steps in each of {} of the launches", self.fused)?;
+        }
+        if self.joined > 0 {
+            write!(f, ", {} sweep{} joined", self.joined, s(self.joined))?;
         }
         if self.trials > 0 {
             write!(f, ", {} trial{}", self.trials, s(self.trials))?;
