@@ -274,6 +274,10 @@ impl Core {
     pub fn record_tile(self: &Arc<Core>, tile: TileWork<'_>, launch: impl FnOnce() -> Arc<dyn Launch>) -> Side {
         let mut recorder = lock(&self.recorder);
         recorder.count += 1;
+        // Ghosts were filled since they were opened.
+        if recorder.open.iter().any(|sweep| !sweep.refilled.is_empty()) {
+            self.close_all(&mut recorder);
+        }
         let Recorder { open, fusing, .. } = &mut *recorder;
         if let Some(sweep) = joinable(open, &tile) {
             fusing.joined(&sweep.node, tile.touches);
@@ -405,10 +409,10 @@ impl Core {
         self.wait_for_room();
         let mut recorder = lock(&self.recorder);
         recorder.count += 1;
-        if is_fill && is_on_device {
-            touches.iter().for_each(|touch| OpenSweep::is_refilled(&mut recorder.open, &touch.tracker));
+        let refills = |touch: &Touch| OpenSweep::is_refilled(&mut recorder.open, &touch.tracker);
+        if !is_fill || !is_on_device || !touches.iter().map(refills).fold(true, |all, one| all && one) {
+            self.close_all(&mut recorder);
         }
-        self.close_all(&mut recorder);
         let of_chain = |open: &OpenChain| after.iter().any(|node| node.chain == Some(open.number));
         let trackers = || touches.iter().map(|touch| &touch.tracker);
         let fixed = fixed.filter(|_| touches.len() == 1);

@@ -175,17 +175,24 @@ impl OpenSweep {
 
     /// Tells the last of the open sweeps that touches an array that its ghosts are filled now, if it writes it on the device. Nothing
     /// else that was recorded since touches the array.
-    pub fn is_refilled(open: &mut [OpenSweep], tracker: &Arc<Tracker>) {
+    ///
+    /// Whether the sweeps may stay open, though no tile may join them now: ghosts of other arrays that they write may be filled too.
+    pub fn is_refilled(open: &mut [OpenSweep], tracker: &Arc<Tracker>) -> bool {
+        let waits = open.iter().all(|sweep| sweep.turn.is_none() && sweep.kind.is_none());
         let of = |array: &&ArrayTouch| Arc::ptr_eq(&array.tracker, tracker);
         let touches = |sweep: &&mut OpenSweep| sweep.arrays.iter().any(|array| of(&array));
-        let Some(sweep) = open.iter_mut().rev().find(touches) else { return };
+        let Some(sweep) = open.iter_mut().rev().find(touches) else { return false };
         let usual = sweep.key.on_device && !sweep.key.checked && sweep.node.chain.is_none() && sweep.pace.is_none();
-        if usual && sweep.arrays.iter().find(of).is_some_and(|array| array.write) {
+        // A fill before this one waits for the sweep, which must not wait for it.
+        let again = sweep.refilled.iter().any(|storage| Arc::ptr_eq(storage, tracker.storage()));
+        let tells = usual && !again && sweep.arrays.iter().find(of).is_some_and(|array| array.write);
+        if tells {
             // It waits for those who read the ghosts too. Cells that others wrote stay as good or bad as they are.
             let touch = Touch { tracker: tracker.clone(), region: None, mode: Mode::Move };
             touch_all(&sweep.node, &touch);
             sweep.refilled.push(tracker.storage().clone());
         }
+        waits && tells
     }
 
     /// Rows of tiles become slabs, slabs a region.

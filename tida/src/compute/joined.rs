@@ -57,7 +57,7 @@ pub(crate) fn as_one(sweeps: &[(OneStep<'_>, &[usize])]) -> Option<Arc<Prepared>
 fn made_one(sweeps: &[(OneStep<'_>, &[usize])], arrays: &[Vec<usize>]) -> Option<Arc<Prepared>> {
     let each: Vec<&Prepared> = sweeps.iter().map(|(of, _)| &**of.prepared).collect();
     // What a record of faults holds does not say whose they are; codes count what saturates by the number of an argument.
-    if each.iter().any(|of| of.is_coded || of.may_fault()) {
+    if each.iter().any(|of| of.is_coded || of.analysis.may_fault || !of.analysis.complete) {
         return None;
     }
     let kernels: Vec<_> = each.iter().map(|of| &of.kernel).collect();
