@@ -409,8 +409,12 @@ impl Core {
         self.wait_for_room();
         let mut recorder = lock(&self.recorder);
         recorder.count += 1;
-        let refills = |touch: &Touch| OpenSweep::is_refilled(&mut recorder.open, &touch.tracker);
-        if !is_fill || !is_on_device || !touches.iter().map(refills).fold(true, |all, one| all && one) {
+        // Each array is told of, also behind one that no open sweep wrote.
+        let mut others = 0;
+        for touch in touches.iter().filter(|_| is_fill && is_on_device) {
+            others += usize::from(!OpenSweep::is_refilled(&mut recorder.open, &touch.tracker));
+        }
+        if !is_fill || !is_on_device || others > 0 {
             self.close_all(&mut recorder);
         }
         let of_chain = |open: &OpenChain| after.iter().any(|node| node.chain == Some(open.number));
