@@ -184,6 +184,12 @@ fn quotients_and_bounds_have_ranges() {
     assert_eq!(method(Method::RemEuclid, 2), Some((0, 1)));
     assert_eq!(method(Method::Max, 0), Some((0, 5)));
     assert_eq!(method(Method::Min, 4), Some((-3, 4)));
+    let (_, found) = reads_at(|b, _| {
+        let args = vec![b.at(1), b.int(-1), b.int(3)];
+        b.expr(I64, ExprKind::Method(Method::Clamp, args))
+    });
+    let clamped = |lo, hi| found.range(first(&found), &[0, lo], &[1, hi], &[]).map(|r| (r[1].lo, r[1].hi));
+    assert_eq!([clamped(-3, 6), clamped(1, 3), clamped(8, 9)], [Some((-1, 3)), Some((1, 2)), Some((3, 3))]);
     // Of numbers it is a number.
     let (_, found) = reads_at(|b, _| {
         let (x, three) = (b.at(1), b.int(7));

@@ -59,6 +59,54 @@ fn fine_cells_read_coarse_ones() {
     }
 }
 
+/// What part of a tile reads one region of a whole array, what part several, is not seen in the values.
+#[test]
+fn restriction_reads_any_regions() {
+    const FINE: [usize; 2] = [48, 130];
+    let step = |n: i64, end: usize| usize::try_from(n.clamp(0, end as i64 - 1)).unwrap();
+    for acc in everywhere() {
+        for (fine, coarse, cut) in [
+            ([1, 1], [1, 1], [24, 65]),
+            ([2, 1], [1, 1], [24, 65]),
+            ([1, 3], [2, 2], [24, 65]),
+            ([5, 3], [1, 2], [7, 64]),
+            ([48, 2], [3, 1], [24, 65]),
+        ] {
+            let mut f = TileArray::<f64, 2>::builder(FINE).regions(fine).build(&acc).unwrap();
+            f.fill(|[j, i]| value(7, [j, i, 0])).unwrap();
+            let mut c = TileArray::<f64, 2>::builder([24, 65]).regions(coarse).build(&acc).unwrap();
+            c.fill_value(f64::NAN).unwrap();
+            macro_rules! restrict {
+                () => {
+                    kernel!(|c, f, at| {
+                        let mut sum = 0.25 * f[[at[0] / 3, 2 * at[1]]];
+                        for j in -1..=1 {
+                            for i in -1..=1 {
+                                sum += f[[(2 * at[0] + j).clamp(0, 47), (2 * at[1] + i).clamp(0, 129)]];
+                            }
+                        }
+                        c[at] = sum;
+                    })
+                };
+            }
+            proven(tida::explain((&mut c, all(&f)), restrict!()));
+            for tile in TileIter::new(&c).tile_size(cut) {
+                compute(&tile, (&mut c, all(&f)), restrict!()).unwrap();
+            }
+            let (got, f) = (c.to_ndarray().unwrap(), f.to_ndarray().unwrap());
+            for ((y, x), got) in got.indexed_iter() {
+                let mut sum = 0.25 * f[[y / 3, 2 * x]];
+                for j in -1..=1 {
+                    for i in -1..=1 {
+                        sum += f[[step(2 * y as i64 + j, FINE[0]), step(2 * x as i64 + i, FINE[1])]];
+                    }
+                }
+                assert_eq!(got.to_bits(), sum.to_bits(), "at {y}, {x} of {fine:?} on {acc}");
+            }
+        }
+    }
+}
+
 /// Ghosts of grown tiles have coordinates below 0.
 #[test]
 fn ghosts_are_divided_as_they_are_counted() {

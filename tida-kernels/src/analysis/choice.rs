@@ -202,25 +202,33 @@ impl Walker<'_> {
         self.of(op, &x, ty)
     }
 
-    /// The same by methods, and the lesser and the greater of two.
+    /// The same by methods, the lesser and the greater of two, and both of three.
     pub fn method_value(&mut self, method: Method, args: &[ExprId], ty: ScalarType) -> Option<Val> {
-        let &[a, b] = args else { return None };
-        if self.int_of(a) != Some(ty) || self.int_of(b) != Some(ty) {
+        if args.iter().any(|arg| self.int_of(*arg) != Some(ty)) {
             return None;
         }
+        let (&[a, b, ..], third) = (args, args.get(2)) else { return None };
         let (x, y) = (self.known_value(a), self.known_value(b));
+        if let (Method::Clamp, Some(most)) = (method, third) {
+            let raised = self.bounded(Method::Max, &x, &y, ty)?;
+            let most = self.known_value(*most);
+            return self.bounded(Method::Min, &raised, &most, ty);
+        }
         let positive = constant_of(&y).filter(|by| *by > 0);
         match method {
             Method::DivEuclid => self.of(Op::Floor(positive?), &x, ty),
             Method::RemEuclid => self.of(Op::Modulo(positive?), &x, ty),
-            Method::Min | Method::Max => {
-                let ((a, fits), (b, more)) = (self.exact(&x, ty)?, self.exact(&y, ty)?);
-                let choice = if method == Method::Min { Choice::Least(a, b) } else { Choice::Greatest(a, b) };
-                let form = self.choice(choice);
-                Affine { form, fits }.with_fits(&more).map(Val::Affine)
-            }
+            Method::Min | Method::Max => self.bounded(method, &x, &y, ty),
             _ => None,
         }
+    }
+
+    /// The lesser or the greater of two.
+    fn bounded(&mut self, method: Method, x: &Val, y: &Val, ty: ScalarType) -> Option<Val> {
+        let ((a, fits), (b, more)) = (self.exact(x, ty)?, self.exact(y, ty)?);
+        let choice = if method == Method::Min { Choice::Least(a, b) } else { Choice::Greatest(a, b) };
+        let form = self.choice(choice);
+        Affine { form, fits }.with_fits(&more).map(Val::Affine)
     }
 
     fn of(&mut self, op: Op, x: &Val, ty: ScalarType) -> Option<Val> {

@@ -236,7 +236,7 @@ impl Walker<'_> {
                 self.divides(b, ty);
                 self.method_value(method, args, ty).unwrap_or_else(|| self.opaque(args))
             }
-            (Method::Min | Method::Max, _, Some(ty)) => {
+            (Method::Min | Method::Max | Method::Clamp, _, Some(ty)) => {
                 self.method_value(method, args, ty).unwrap_or_else(|| self.opaque(args))
             }
             (Method::DivEuclid | Method::RemEuclid, ..) => {

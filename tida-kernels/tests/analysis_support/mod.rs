@@ -298,6 +298,7 @@ impl<'a> Machine<'a> {
                 int(match m {
                     Method::Min => v[0].min(v[1]),
                     Method::Max => v[0].max(v[1]),
+                    Method::Clamp => v[0].max(v[1]).min(v[2]),
                     Method::DivEuclid | Method::RemEuclid => {
                         let minus_one = v[1] == -1 && wrap(ty.unwrap(), -v[0]) == v[0] && v[0] != 0;
                         self.fault |= v[1] == 0 || minus_one;

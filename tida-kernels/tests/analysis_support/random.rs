@@ -101,8 +101,12 @@ impl Maker {
             12 if ty == ScalarType::I64 => self.load(depth - 1),
             13 => {
                 let (a, b) = (self.int(ty, depth - 1), self.int(ty, depth - 1));
-                let m = [Method::Min, Method::Max, Method::WrappingSub][self.pick(3) as usize];
-                self.b.expr(Type::Scalar(ty), ExprKind::Method(m, vec![a, b]))
+                let m = [Method::Min, Method::Max, Method::WrappingSub, Method::Clamp][self.pick(4) as usize];
+                let mut args = vec![a, b];
+                if m == Method::Clamp {
+                    args.push(self.int(ty, depth - 1));
+                }
+                self.b.expr(Type::Scalar(ty), ExprKind::Method(m, args))
             }
             16 | 17 => {
                 let a = self.int(ty, depth - 1);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tida_kernels::ir::{Access, Binding};
 
 use super::device::{DeviceArg, DeviceArray, push_bits};
+use super::one_region::Ends;
 use super::site::Site;
 use super::view::{AllView, Mode, Raw, TableView, View, ViewMut, Whole};
 use crate::acc::{Device, TileAcc, Tracker};
@@ -49,6 +50,10 @@ pub trait HeldArg<const D: usize>: Send + Sync + 'static {
     }
     /// What the device needs of it.
     fn on_device(&self) -> OnDevice<'_>;
+    /// The ends of its regions, of a whole array of several.
+    fn ends(&self) -> Ends<'_> {
+        None
+    }
 }
 
 /// What the device needs of an argument.
@@ -66,6 +71,8 @@ pub struct How<'a, const D: usize> {
     pub(crate) starts: Starts,
     /// Where each argument's array is, if not on the host; none of a table.
     pub(crate) sites: Option<&'a [Option<Site>]>,
+    /// The region of a whole array that has all that these cells read of it, where that is known.
+    pub(crate) alone: &'a [Option<usize>],
 }
 
 impl<const D: usize> How<'_, D> {
@@ -314,10 +321,13 @@ impl<T: Element, const E: usize, const D: usize> HeldArg<D> for HeldWhole<T, E> 
             None => self.whole.clone(),
         };
         // SAFETY: the memory lives as long as `self`; the rest is the caller's promise.
-        unsafe { AllView::new(whole, arg) }
+        unsafe { AllView::new(whole, arg, how.alone.get(arg as usize).copied().flatten()) }
     }
     fn on_device(&self) -> OnDevice<'_> {
         OnDevice(DeviceArg::Whole(self.memory.on_device(), E))
+    }
+    fn ends(&self) -> Ends<'_> {
+        (self.whole.regions.len() > 1).then(|| self.whole.ends.iter().map(Vec::as_slice).collect())
     }
 }
 
@@ -381,6 +391,8 @@ pub trait HeldArgs<const D: usize>: Send + Sync + 'static {
     fn exclusive(&self, region: usize, cells: &GridBox<D>) -> [Option<(*mut u8, usize)>; EXCLUSIVE];
     /// [`HeldArg::on_device`] of each argument.
     fn on_device(&self) -> smallvec::SmallVec<[OnDevice<'_>; 8]>;
+    /// [`HeldArg::ends`] of each argument.
+    fn ends(&self) -> smallvec::SmallVec<[Ends<'_>; 8]>;
 }
 
 /// The views of arguments `A`.
@@ -438,6 +450,9 @@ macro_rules! tuple {
             }
             fn on_device(&self) -> smallvec::SmallVec<[OnDevice<'_>; 8]> {
                 smallvec::smallvec![$(self.$n.on_device()),*]
+            }
+            fn ends(&self) -> smallvec::SmallVec<[Ends<'_>; 8]> {
+                smallvec::smallvec![$(self.$n.ends()),*]
             }
         }
     };

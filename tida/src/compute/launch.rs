@@ -13,11 +13,12 @@ use tida_kernels::scalar::Fault;
 use super::args::{self, ArgInfo, Args, HeldArgs, How, OnDevice, Views};
 use super::ask::{Answer, Ask, Pass, Quoted, Run};
 use super::cache::Hints;
-use super::check::{Target, check};
+use super::check::{Target, check, integers};
 use super::decoded::{Codes, Wholes};
 use super::device::SweepLaunch;
 use super::fused::OneStep;
 use super::needs::{Needs, Unproven};
+use super::one_region::{Alone, Regions};
 use super::prepare::{Prepared, prepare};
 use super::site::{Site, simulated};
 use super::view::{Checked, Proven};
@@ -313,7 +314,33 @@ where
     unsafe fn run_values(&self, region: usize, cells: GridBox<4>, sites: Option<&[Option<Site>]>) -> Result<(), Error> {
         let _running = InKernel::enter();
         let cells = narrow(&cells);
-        let may_fault = self.run_checked || self.prepared.may_fault(&cells, &self.quoted.captures);
+        let captures = &self.quoted.captures;
+        let may_fault = self.run_checked || self.prepared.may_fault(&cells, captures);
+        let ends = self.held.ends();
+        // The first cell that raises a fault is the first of the whole box.
+        if may_fault || cells.is_empty() || ends.iter().all(Option::is_none) {
+            // SAFETY: handed on.
+            return unsafe { self.run_part(region, cells, sites, &[], may_fault) };
+        }
+        let captures = integers(captures);
+        let regions = Regions { analysis: &self.prepared.analysis, captures: &captures, ends: &ends };
+        // SAFETY: handed on, for parts that are the whole together; the analysis says which regions they read.
+        let mut run = |part, alone: &Alone| unsafe { self.run_part(region, part, sites, alone, false) };
+        regions.each(cells, &mut run)
+    }
+
+    /// The same of a box, with the regions that have all that it reads of whole arrays.
+    ///
+    /// # Safety
+    /// As [`Launch::run`]; nothing else is read of those arrays.
+    unsafe fn run_part(
+        &self,
+        region: usize,
+        cells: GridBox<D>,
+        sites: Option<&[Option<Site>]>,
+        alone: &[Option<usize>],
+        may_fault: bool,
+    ) -> Result<(), Error> {
         let pass = Pass::new(&self.quoted, &self.prepared.kernel.numbers, may_fault);
         let exclusive = if sites.is_none() { self.held.exclusive(region, &cells) } else { [None; _] };
         let memory = exclusive.map(|memory| match memory {
@@ -326,7 +353,7 @@ where
             memory,
             #[inline(always)]
             |starts| {
-                let how = How { valid_only: self.valid_only, cells: &cells, starts, sites };
+                let how = How { valid_only: self.valid_only, cells: &cells, starts, sites, alone };
                 if self.run_checked {
                     // SAFETY: the caller's promise; the views check themselves.
                     let views = unsafe { self.held.views::<Checked>(region, how) };

@@ -24,6 +24,7 @@ mod macro_tests;
 mod maps;
 pub(crate) mod needs;
 pub(crate) mod number;
+mod one_region;
 pub(crate) mod prepare;
 mod ptx;
 mod reduce;

@@ -284,21 +284,21 @@ impl<const E: usize> Whole<E> {
 /// A read-only view of a whole array, of any shape.
 pub struct AllView<T, const E: usize, M> {
     whole: Arc<Whole<E>>,
-    /// Its region, if it has one alone: beside the view, not behind it, where the compiler would look it up for each cell.
+    /// Its region, if it has one alone, or all that is read is in one: beside the view, not behind it, where the compiler would look it up for each cell.
     alone: Option<Raw<E>>,
     arg: u32,
     marker: PhantomData<fn() -> (T, M)>,
 }
 
 impl<T: Element, const E: usize, M: Mode> AllView<T, E, M> {
-    /// A view of `whole`.
+    /// A view of `whole`, of which nothing is read but of the region `alone` if that is one.
     ///
     /// # Safety
-    /// As [`View::new`].
-    pub(crate) unsafe fn new(whole: Arc<Whole<E>>, arg: u32) -> Self {
+    /// As [`View::new`]; only the region `alone` is indexed, if that is one.
+    pub(crate) unsafe fn new(whole: Arc<Whole<E>>, arg: u32, alone: Option<usize>) -> Self {
         let alone = match whole.regions.as_slice() {
             [one] => Some(*one),
-            _ => None,
+            regions => alone.and_then(|alone| regions.get(alone).copied()),
         };
         AllView { whole, alone, arg, marker: PhantomData }
     }

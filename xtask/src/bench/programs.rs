@@ -54,6 +54,7 @@ const ROWS: &[Row] = &[
     row("covariance", CUBE_1024, "terms"),
     Row { name: "covariance/half", c: "covariance-half", goal: 0.5, ..row("covariance", CUBE_1024, "terms") },
     row("prolong", CUBE_256, "cells"),
+    Row { c: "prolong", ..row("prolong-2x2", CUBE_256, "cells") },
     row("dot-128", 10.0 * CUBE_128, "cells"),
     row("dot-256", 10.0 * CUBE_256, "cells"),
     row("norm-128", 10.0 * CUBE_128, "cells"),

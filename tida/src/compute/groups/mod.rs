@@ -296,7 +296,8 @@ where
         let cells = narrow(&cells);
         // What a group shares is checked as it is accessed.
         let pass = Pass::new(&self.quoted, &self.prepared.kernel.numbers, true);
-        let how = How { valid_only: self.valid_only, cells: &cells, starts: [std::ptr::null_mut(); _], sites };
+        let how =
+            How { valid_only: self.valid_only, cells: &cells, starts: [std::ptr::null_mut(); _], sites, alone: &[] };
         cpu::vectorised(
             #[inline(always)]
             || {

@@ -459,7 +459,13 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
         let _running = InKernel::enter();
         let last = D - 1;
         let (start, end) = piece.stretch;
-        let how = How { valid_only: self.valid_only, cells: &self.cells, starts: [std::ptr::null_mut(); _], sites };
+        let how = How {
+            valid_only: self.valid_only,
+            cells: &self.cells,
+            starts: [std::ptr::null_mut(); _],
+            sites,
+            alone: &[],
+        };
         let regions: SmallVec<[_; 4]> = piece
             .regions
             .clone()
