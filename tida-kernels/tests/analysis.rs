@@ -190,6 +190,22 @@ fn quotients_and_bounds_have_ranges() {
     });
     let clamped = |lo, hi| found.range(first(&found), &[0, lo], &[1, hi], &[]).map(|r| (r[1].lo, r[1].hi));
     assert_eq!([clamped(-3, 6), clamped(1, 3), clamped(8, 9)], [Some((-1, 3)), Some((1, 2)), Some((3, 3))]);
+    // So has what bounds a value that only run time tells.
+    let told = |method: Method, by: &[i64]| {
+        let (_, found) = reads_at(|b, _| {
+            let x = b.at(1);
+            let product = b.binary(BinaryOp::Mul, x, x);
+            let args = [product].into_iter().chain(by.iter().map(|by| b.int(*by))).collect();
+            b.expr(I64, ExprKind::Method(method, args))
+        });
+        let access = first(&found);
+        assert!(found.is_told(access) && !found.moves_evenly(access));
+        assert_eq!(access.precalculable, Precalculability::No(Why::Operator));
+        found.range(access, &[0, 0], &[1, 1], &[]).map(|r| (r[1].lo, r[1].hi))
+    };
+    assert_eq!(told(Method::Clamp, &[-1, 3]), Some((-1, 3)));
+    assert_eq!(told(Method::RemEuclid, &[5]), Some((0, 4)));
+    assert_eq!([told(Method::Max, &[0]), told(Method::Min, &[4])], [None, None]);
     // Of numbers it is a number.
     let (_, found) = reads_at(|b, _| {
         let (x, three) = (b.at(1), b.int(7));

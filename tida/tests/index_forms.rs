@@ -107,6 +107,83 @@ fn restriction_reads_any_regions() {
     }
 }
 
+/// What a value of an array says is proven where it is bounded, of whole arrays, of tables and around the cell.
+#[test]
+fn values_that_are_bounded_tell_where_to_read() {
+    let curve: Vec<f64> = (0..16).map(|n| f64::from(n * n)).collect();
+    for acc in everywhere() {
+        for regions in [[1, 1], [3, 2]] {
+            let e = coarse(&acc, regions);
+            let mut u = TileArray::<f64, 2>::builder(SHAPE)
+                .regions(regions)
+                .ghost(1)
+                .boundary(Boundary::Periodic)
+                .build(&acc)
+                .unwrap();
+            u.fill(|[j, i]| 40.0 * value(5, [j, i, 0]) - 7.0).unwrap();
+            u.fill_ghosts().unwrap();
+            let mut v = u.like().unwrap();
+            v.fill_value(f64::NAN).unwrap();
+            macro_rules! looked_up {
+                ($last:literal) => {
+                    kernel!(|v, u, e, curve, at| {
+                        let told = u[at] as i64;
+                        let by = told.rem_euclid(3) - 1;
+                        let mut s = e[[told.clamp(0, $last), (told & 63).max(at[1] / 2)]];
+                        s += curve[told.max(0).min(15) as usize] + curve[(u[at] as u64).min(15) as usize];
+                        v[at] = s + u[at + [by, 0]] - u[at + [0, -by]];
+                    })
+                };
+            }
+            proven(tida::explain((&mut v, &u, all(&e), table(&curve)), looked_up!(11)));
+            for tile in TileIter::new(&v).tile_size([5, 64]) {
+                compute(&tile, (&mut v, &u, all(&e), table(&curve)), looked_up!(11)).unwrap();
+            }
+            let (got, u, e) = (v.to_ndarray().unwrap(), u.to_ndarray().unwrap(), e.to_ndarray().unwrap());
+            let [rows, columns] = SHAPE;
+            for ((j, i), got) in got.indexed_iter() {
+                let told = u[[j, i]] as i64;
+                let by = told.rem_euclid(3) - 1;
+                let near =
+                    |j: i64, i: i64| u[[j.rem_euclid(rows as i64) as usize, i.rem_euclid(columns as i64) as usize]];
+                let row = told.clamp(0, 11) as usize;
+                let mut want = e[[row, (told & 63).max(i as i64 / 2) as usize]];
+                want += curve[told.clamp(0, 15) as usize] + curve[(u[[j, i]] as u64).min(15) as usize];
+                want = want + near(j as i64 + by, i as i64) - near(j as i64, i as i64 - by);
+                assert_eq!(got.to_bits(), want.to_bits(), "at {j}, {i} of {regions:?} on {acc}");
+            }
+        }
+    }
+}
+
+/// Where the bounds allow more than there is, each cell looks: a value that stays inside is no error.
+#[test]
+fn values_that_could_lead_outside_are_checked() {
+    for acc in everywhere() {
+        let mut u = TileArray::<f64, 2>::builder([8, 64]).ghost(1).build(&acc).unwrap();
+        u.fill(|[j, i]| ((j + i) % 3) as f64).unwrap();
+        u.fill_ghosts().unwrap();
+        let mut v = u.like().unwrap();
+        let mut run = |most: f64| {
+            for tile in TileIter::new(&v) {
+                compute(
+                    &tile,
+                    (&mut v, &u),
+                    kernel!(|v, u, at| {
+                        let by = (u[at] * most) as i64;
+                        v[at] = u[at + [0, by.clamp(-9, 9)]];
+                    }),
+                )?;
+            }
+            v.read_box(GridBox::new([0, 0], [8, 62]))
+        };
+        let [zero, far] = [run(0.0), run(4.0)];
+        assert_eq!(zero.unwrap()[..4], [0.0, 1.0, 2.0, 0.0], "on {acc}");
+        let told = far.unwrap_err().to_string();
+        assert!(told.contains("`u`") && told.contains("outside"), "{told} on {acc}");
+    }
+}
+
 /// Ghosts of grown tiles have coordinates below 0.
 #[test]
 fn ghosts_are_divided_as_they_are_counted() {

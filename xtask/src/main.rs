@@ -4,6 +4,7 @@
 mod bench;
 mod bundle;
 mod corpus;
+mod native;
 mod nvrtc;
 mod plot;
 mod sanitize;

@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::shell::{command, run};
-use crate::{Result, nvrtc, sanitize, smoke, tools};
+use crate::{Result, native, nvrtc, sanitize, smoke, tools};
 
 /// Name of a step and what it does.
 type Step = (&'static str, fn() -> Result<()>);
@@ -18,6 +18,7 @@ const STEPS: &[Step] = &[
     ("tests in the docs", || run(tests().arg("--doc"))),
     ("tests on OpenCL", on_opencl),
     ("tests on a simulated device", on_sim),
+    ("native forms", native::compare),
     ("sanitizers, a sample", sanitize::sample),
     ("docs", || {
         run(command("cargo doc --workspace --no-deps --document-private-items --quiet")

@@ -2,7 +2,7 @@
 
 use super::eval::constant_of;
 use super::range::Known;
-use super::symbolic::{Affine, Val};
+use super::symbolic::{Affine, Val, int_type};
 use super::walk::Walker;
 use super::{Analysis, ArrayAccess, Fit, IndexForm, Interval, NormalForm, Precalculability, Symbol, Why};
 use crate::element::ScalarType;
@@ -13,6 +13,8 @@ use crate::ir::{BinaryOp, ExprId, Method};
 pub enum Choice {
     /// Some number.
     Within(Interval),
+    /// A number that only run time tells, such as one made from a value of an array.
+    Told(Interval, Why),
     /// Some entry of a captured array of integers, by the number of the capture.
     Entry(u32),
     /// What an operation gives for the exact values of forms.
@@ -92,7 +94,7 @@ impl Op {
 impl Choice {
     fn forms(&self) -> impl Iterator<Item = &NormalForm> {
         let (first, second) = match self {
-            Choice::Within(_) | Choice::Entry(_) => (None, None),
+            Choice::Within(_) | Choice::Told(..) | Choice::Entry(_) => (None, None),
             Choice::Of(_, form) => (Some(form), None),
             Choice::Least(a, b) | Choice::Greatest(a, b) => (Some(a), Some(b)),
         };
@@ -101,11 +103,11 @@ impl Choice {
 
     /// Its values; `None` if they are not known.
     pub(super) fn values(&self, known: &Known<'_>) -> Option<Interval> {
-        let both = |a: &NormalForm, b: &NormalForm| Some((known.form(a)?, known.form(b)?));
+        let both = |a: &NormalForm, b: &NormalForm| Some((known.operand(a)?, known.operand(b)?));
         match self {
-            Choice::Within(values) => Some(*values),
+            Choice::Within(values) | Choice::Told(values, _) => Some(*values),
             Choice::Entry(capture) => known.captures.get(*capture as usize).copied().flatten(),
-            Choice::Of(op, form) => known.form(form).filter(|of| !of.is_empty()).map(|of| op.values(of)),
+            Choice::Of(op, form) => known.operand(form).filter(|of| !of.is_empty()).map(|of| op.values(of)),
             Choice::Least(a, b) => both(a, b).map(|(a, b)| Interval { lo: a.lo.min(b.lo), hi: a.hi.min(b.hi) }),
             Choice::Greatest(a, b) => both(a, b).map(|(a, b)| Interval { lo: a.lo.max(b.lo), hi: a.hi.max(b.hi) }),
         }
@@ -132,8 +134,25 @@ impl Analysis {
                 let ends = self.loops.get(n as usize).map(|info| [&info.lo, &info.last]);
                 ends.is_none_or(|ends| ends.into_iter().any(|end| affine(end).is_none_or(any)))
             }
-            Symbol::Choice(n) => self.choices.get(n as usize).is_none_or(|choice| choice.forms().any(any)),
+            Symbol::Choice(n) => {
+                let choice = self.choices.get(n as usize);
+                choice.is_none_or(|choice| matches!(choice, Choice::Told(..)) || choice.forms().any(any))
+            }
         }
+    }
+
+    /// Whether run time may tell the index of an access, so that its range says less than is so.
+    pub fn is_told(&self, access: &ArrayAccess) -> bool {
+        access.index.iter().filter_map(affine).any(|form| self.has_told(form))
+    }
+
+    fn has_told(&self, form: &NormalForm) -> bool {
+        form.terms.iter().any(|(symbol, _)| match symbol {
+            Symbol::Choice(n) => self.choices.get(*n as usize).is_none_or(|choice| {
+                matches!(choice, Choice::Told(..)) || choice.forms().any(|form| self.has_told(form))
+            }),
+            _ => false,
+        })
     }
 
     /// A choice as text.
@@ -145,6 +164,7 @@ impl Analysis {
     ) -> String {
         match self.choices.get(n as usize) {
             Some(Choice::Within(values)) => format!("({}..={})", values.lo, values.hi),
+            Some(Choice::Told(..)) => "(a value)".into(),
             Some(Choice::Entry(capture)) => format!("{}[..]", name(*capture)),
             Some(Choice::Of(op, form)) => op.text(&text(form)),
             Some(Choice::Least(a, b)) => format!("min({}, {})", text(a), text(b)),
@@ -199,6 +219,7 @@ impl Walker<'_> {
             },
             _ => return None,
         };
+        let x = if matches!(op, Op::Rem(_) | Op::Modulo(_) | Op::Mask(_)) { self.told(x, ty) } else { x };
         self.of(op, &x, ty)
     }
 
@@ -210,6 +231,8 @@ impl Walker<'_> {
         let (&[a, b, ..], third) = (args, args.get(2)) else { return None };
         let (x, y) = (self.known_value(a), self.known_value(b));
         if let (Method::Clamp, Some(most)) = (method, third) {
+            // What the greater of both is above `i64` the lesser of that and `most` is not.
+            let x = self.told(x, ty);
             let raised = self.bounded(Method::Max, &x, &y, ty)?;
             let most = self.known_value(*most);
             return self.bounded(Method::Min, &raised, &most, ty);
@@ -217,9 +240,27 @@ impl Walker<'_> {
         let positive = constant_of(&y).filter(|by| *by > 0);
         match method {
             Method::DivEuclid => self.of(Op::Floor(positive?), &x, ty),
-            Method::RemEuclid => self.of(Op::Modulo(positive?), &x, ty),
-            Method::Min | Method::Max => self.bounded(method, &x, &y, ty),
+            Method::RemEuclid => {
+                let x = self.told(x, ty);
+                self.of(Op::Modulo(positive?), &x, ty)
+            }
+            Method::Max if ty == ScalarType::U64 => self.bounded(method, &x, &y, ty),
+            Method::Min | Method::Max => {
+                let (x, y) = (self.told(x, ty), self.told(y, ty));
+                self.bounded(method, &x, &y, ty)
+            }
             _ => None,
+        }
+    }
+
+    /// A value that is no form as a number of its type: what bounds it has a range. Of `u64` those up to the greatest `i64` alone.
+    fn told(&mut self, value: Val, ty: ScalarType) -> Val {
+        match (&value, int_type(ty)) {
+            (Val::Opaque(why), Some((_, lo, hi))) => {
+                let [lo, hi] = [lo, hi].map(|end| i64::try_from(end).unwrap_or(i64::MAX));
+                Val::Affine(Affine::new(self.choice(Choice::Told(Interval { lo, hi }, *why))))
+            }
+            _ => value,
         }
     }
 
@@ -244,6 +285,7 @@ impl Walker<'_> {
     pub fn precalculable_choice(&self, n: u32) -> Precalculability {
         match self.out.choices.get(n as usize) {
             Some(Choice::Within(_)) => Precalculability::Static,
+            Some(Choice::Told(_, why)) => Precalculability::No(*why),
             Some(Choice::Entry(_)) => Precalculability::QuasiStatic,
             Some(choice) => {
                 let forms: Vec<IndexForm> = choice.forms().cloned().map(IndexForm::Affine).collect();
@@ -256,7 +298,7 @@ impl Walker<'_> {
 
 /// How far a shift by a number goes.
 pub(super) fn shift(by: i64, ty: ScalarType) -> Option<u32> {
-    let (width, ..) = super::symbolic::int_type(ty)?;
+    let (width, ..) = int_type(ty)?;
     u32::try_from(by & (i64::from(width) - 1)).ok().filter(|by| *by < 62)
 }
 

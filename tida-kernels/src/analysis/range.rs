@@ -56,9 +56,17 @@ impl Known<'_> {
         (inside(lo) && inside(hi)).then_some(Interval { lo: lo as i64, hi: hi as i64 })
     }
 
+    /// The values of what an operation takes. Bounds hold whatever they bound: of a choice alone nothing is given up.
+    pub fn operand(&self, form: &NormalForm) -> Option<Interval> {
+        match (form.constant, &form.terms[..]) {
+            (0, &[(symbol @ Symbol::Choice(_), 1)]) => self.symbol(symbol),
+            _ => self.form(form),
+        }
+    }
+
     /// Whether all conditions hold for all values.
     pub fn fit(&self, fits: &[Fit]) -> bool {
-        fits.iter().all(|fit| match (self.form(&fit.form), int_type(fit.ty)) {
+        fits.iter().all(|fit| match (self.operand(&fit.form), int_type(fit.ty)) {
             (Some(i), Some((_, min, max))) => min <= i.lo as i128 && i.hi as i128 <= max,
             _ => false,
         })

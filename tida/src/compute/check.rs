@@ -389,7 +389,7 @@ impl<const D: usize> Launching<'_, D> {
             match known {
                 Some(b) if b.is_empty() => {}
                 Some(b) if held.grown.contains_box(&b) => add(b),
-                Some(b) if !access.conditional => {
+                Some(b) if !access.conditional && !self.prepared.analysis.is_told(access) => {
                     return Err(self.too_narrow(arg, info, &b, &held.grown));
                 }
                 _ => opaque = opaque.or(Some((arg, number))),
