@@ -91,6 +91,50 @@ proptest! {
     }
 }
 
+/// Rows of whole segments, which are folded many at once, and boxes that start or end inside of one; enough cells for pieces that fold groups
+/// of the tree, and for some that cannot.
+#[test]
+fn whole_segments_give_the_stated_order() {
+    for (shape, regions) in [
+        ([3, 40, 64], [1, 1, 1]),
+        ([5, 33, 128], [1, 1, 1]),
+        ([64, 128, 128], [1, 1, 1]),
+        ([33, 100, 320], [2, 1, 1]),
+        ([40, 64, 64], [2, 2, 1]),
+        ([2, 70, 1152], [1, 1, 2]),
+    ] {
+        let acc = TileAcc::builder().threads(1 + shape[1] % 2).build().unwrap();
+        let mut u = TileArray::<f64, 3>::builder(shape).regions(regions).build(&acc).unwrap();
+        let at = |k: usize, j: usize, i: usize| value(7, (k * shape[1] + j) * shape[2] + i);
+        u.fill(|[k, j, i]| at(k, j, i)).unwrap();
+        let end = shape.map(|n| n as i64);
+        for (lo, hi) in [([0; 3], end), ([1, 2, 32], [end[0], end[1] - 1, end[2] - 32]), ([0, 1, 0], [2, end[1], 64])] {
+            let values = |k: i64, j: i64| (lo[2]..hi[2]).map(move |i| at(k as usize, j as usize, i as usize));
+            let rows = || (lo[0]..hi[0]).flat_map(|k| (lo[1]..hi[1]).map(move |j| (k, j)));
+            let doubles: Vec<Vec<f64>> = rows().map(|(k, j)| values(k, j).collect()).collect();
+            let cells = GridBox::new(lo, hi);
+            if cells.is_empty() {
+                continue;
+            }
+            let sum = reduce_over(cells, &u, Sum, kernel!(|u, at| u[at])).unwrap();
+            assert_eq!(sum.to_bits(), oracle(&doubles, lo[2], -0.0, |a, b| a + b).to_bits(), "{shape:?} {cells:?}");
+            let floats: Vec<Vec<f32>> = doubles.iter().map(|row| row.iter().map(|x| *x as f32).collect()).collect();
+            let sum = reduce_over(cells, &u, Sum, kernel!(|u, at| u[at] as f32)).unwrap();
+            assert_eq!(sum.to_bits(), oracle(&floats, lo[2], -0.0f32, |a, b| a + b).to_bits(), "{shape:?} {cells:?}");
+            let product = reduce_over(cells, &u, Product, kernel!(|u, at| 1.0 + u[at] * 1e-9)).unwrap();
+            let factors: Vec<Vec<f64>> =
+                doubles.iter().map(|row| row.iter().map(|x| 1.0 + x * 1e-9).collect()).collect();
+            assert_eq!(product.to_bits(), oracle(&factors, lo[2], 1.0, |a, b| a * b).to_bits(), "{shape:?} {cells:?}");
+            let (place, highest) = reduce_over(cells, &u, ArgMax, kernel!(|u, at| u[at])).unwrap();
+            let want = doubles.iter().flatten().copied().fold(f64::NEG_INFINITY, f64::max);
+            let first = rows().find_map(|(k, j)| {
+                values(k, j).position(|x| x == want).map(|i| [k as usize, j as usize, lo[2] as usize + i])
+            });
+            assert_eq!((Some(place), highest), (first, want), "{shape:?} {cells:?}");
+        }
+    }
+}
+
 #[test]
 fn every_tile_of_a_region_sums_to_the_region() {
     let acc = TileAcc::builder().threads(2).build().unwrap();

@@ -1,6 +1,7 @@
 //! Recording a reduction, and running it natively.
 
 use std::any::TypeId;
+use std::ops::Range;
 use std::panic::Location;
 use std::sync::{Arc, OnceLock};
 
@@ -9,7 +10,7 @@ use smallvec::SmallVec;
 use tida_kernels::ir::Type;
 
 use super::device::DeviceFold;
-use super::fold::{self, SEGMENT, tree};
+use super::fold::{self, Lacking, Lanes, SEGMENT, tree};
 use super::ops::{Reducible, Reduction};
 use crate::acc::node::Work;
 use crate::acc::{InKernel, Mode, Side, TileAcc, Touch, outside_kernels};
@@ -285,7 +286,7 @@ const BLOCK: usize = 1024;
 /// Rows of the box, and a stretch of the last axis that starts at a multiple of [`BLOCK`].
 struct Piece<const D: usize> {
     /// First of the regions that hold the rows; they follow one another along the last axis.
-    regions: std::ops::Range<usize>,
+    regions: Range<usize>,
     /// The rows: all axes but the last count.
     rows: GridBox<D>,
     /// First and one past the last cell along the last axis.
@@ -305,6 +306,13 @@ impl<P> Slots<P> {
         // SAFETY: the caller's promise.
         unsafe { self.0.add(n).write(value) }
     }
+
+    /// # Safety
+    /// The slots are there and were written; no thread writes them any more.
+    unsafe fn of(&self, slots: Range<usize>) -> &[P] {
+        // SAFETY: the caller's promise.
+        unsafe { std::slice::from_raw_parts(self.0.add(slots.start), slots.len()) }
+    }
 }
 
 /// Where a piece puts what it makes.
@@ -314,7 +322,13 @@ struct To<'a, R, P> {
     slots: &'a Slots<P>,
     /// Room for the values of [`BLOCK`] cells, which nothing else reads or writes.
     values: *mut R,
+    lanes: &'a mut Lanes<P>,
+    lacking: &'a mut Lacking<P>,
 }
+
+/// The values of [`BLOCK`] cells; no vector of them crosses a line of the cache.
+#[repr(align(64))]
+struct Values<R>([R; BLOCK]);
 
 impl<H, N, O, const D: usize> Job<H, N, O, D> {
     /// The same for the device.
@@ -354,41 +368,84 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
         let segments = (self.cells.hi[last] - 1).div_euclid(SEGMENT as i64) - first_segment + 1;
         let segments = segments as usize;
         let rows: usize = self.cells.extent()[..last].iter().product();
+        let pieces = self.pieces();
+        let slots = rows.saturating_mul(segments);
+        // Pieces that have groups of the tree to themselves fold these too, while the segments' values are in the cache.
+        let ranges: Option<Vec<Range<usize>>> =
+            pieces.iter().map(|piece| self.groups(piece, segments, slots)).collect();
         let mut partials = Vec::new();
-        reserve(&mut partials, rows.saturating_mul(segments))?;
-        partials.resize(rows * segments, self.op.identity());
-        let slots = Slots(partials.as_mut_ptr());
-        let run = |piece: &Piece<D>| {
-            let mut values = [R::ZERO; BLOCK];
-            let bytes = size_of_val(&values);
+        let mut next = Vec::new();
+        reserve(&mut partials, slots)?;
+        reserve(&mut next, ranges.as_ref().map_or(0, |_| slots.div_ceil(SEGMENT)))?;
+        let (all, folded) = (Slots(partials.as_mut_ptr()), Slots(next.as_mut_ptr()));
+        let run = |(number, piece): (usize, &Piece<D>)| {
+            let mut values = Values([R::ZERO; BLOCK]);
+            let bytes = size_of_val(&values.0);
             // SAFETY: all of an array of numbers, which have no padding; any bytes are numbers.
-            let memory = unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast::<u8>(), bytes) };
+            let memory = unsafe { std::slice::from_raw_parts_mut(values.0.as_mut_ptr().cast::<u8>(), bytes) };
+            let mut lanes = Lanes::new(self.op.identity());
+            let mut lacking = Lacking::new();
             // What is written is not what is read, which the compiler has to know.
             cpu::vectorised_writing(
                 [memory, &mut [], &mut [], &mut []],
                 #[inline(always)]
                 |starts| {
-                    let to = To { segments: (first_segment, segments), slots: &slots, values: starts[0].cast() };
+                    let segments = (first_segment, segments);
+                    let values = starts[0].cast();
+                    let to = To { segments, slots: &all, values, lanes: &mut lanes, lacking: &mut lacking };
                     match self.decoded(piece, sites) {
-                        Some(sites) => self.run_piece(piece, to, Some(&sites)),
-                        None => self.run_piece(piece, to, sites),
+                        Some(sites) => self.run_piece(piece, to, Some(&sites))?,
+                        None => self.run_piece(piece, to, sites)?,
                     }
+                    if let Some(own) = ranges.as_ref().map(|ranges| ranges[number].clone()) {
+                        let group = own.start / SEGMENT;
+                        // SAFETY: this piece has written these slots, and no other does.
+                        let list = unsafe { all.of(own) };
+                        // SAFETY: the slots of these groups are this piece's alone.
+                        fold::groups(self.op, list, &mut lanes, |n, value| unsafe { folded.put(group + n, value) });
+                    }
+                    Ok(())
                 },
             )
         };
-        let pieces = self.pieces();
         let failed = match sites {
             // All of them, whatever fails: which failure is told is not to depend on which came first.
             None => {
-                let failures = pieces.par_iter().filter_map(|piece| run(piece).err());
-                failures.reduce_with(|a, b| if b.is_before(&a) { b } else { a })
+                let failures = pieces.par_iter().enumerate().filter_map(|piece| run(piece).err());
+                failures.reduce_with(|a: Error, b: Error| if b.is_before(&a) { b } else { a })
             }
-            Some(_) => Error::earliest(pieces.iter().filter_map(|piece| run(piece).err())),
+            Some(_) => Error::earliest(pieces.iter().enumerate().filter_map(|piece| run(piece).err())),
         };
         if let Some(error) = failed {
             return Err(error);
         }
-        Ok(tree(self.op, partials, sites.is_none()))
+        let list = if ranges.is_some() {
+            // SAFETY: the pieces have folded all groups, none having failed.
+            unsafe { next.set_len(slots.div_ceil(SEGMENT)) };
+            next
+        } else {
+            // SAFETY: the pieces have all segments of the box, and have written the value of each, none having failed.
+            unsafe { partials.set_len(slots) };
+            partials
+        };
+        Ok(tree(self.op, list, sites.is_none()))
+    }
+
+    /// The slots of a piece, if they are some whole groups of the tree.
+    fn groups(&self, piece: &Piece<D>, segments: usize, slots: usize) -> Option<Range<usize>> {
+        let (first, end) = (self.row(piece.rows.lo), self.row(piece.rows.hi.map(|x| x - 1)) + 1);
+        let last = D - 1;
+        let rows: usize = piece.rows.extent()[..last].iter().product();
+        let is_whole = end - first == rows && piece.stretch == (self.cells.lo[last], self.cells.hi[last]);
+        let own = first * segments..end * segments;
+        let ends = |at: usize| at == slots || at % SEGMENT == 0;
+        (is_whole && ends(own.start) && ends(own.end)).then_some(own)
+    }
+
+    /// The number of a row of the box.
+    fn row(&self, at: [i64; D]) -> usize {
+        let extent = self.cells.extent();
+        (0..D - 1).fold(0, |row, d| row * extent[d] + (at[d] - self.cells.lo[d]) as usize)
     }
 
     /// Where the arguments of a piece are, if some hold codes.
@@ -414,13 +471,15 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
         Some(unsafe { codes.sites(self.held.on_device(), &boxes, sites) })
     }
 
-    /// The box, in pieces of some ten thousand cells.
+    /// The box, in pieces of some ten thousand cells: of more where each thread has many of them.
     fn pieces(&self) -> Vec<Piece<D>> {
         let last = D - 1;
         let along = self.layout.cuts.at[last].len() - 1;
         let mut pieces = Vec::new();
         let row = (self.cells.hi[last] - self.cells.lo[last]) as usize;
-        let (stretch, rows) = if row > 16 * BLOCK { (16 * BLOCK, 1) } else { (row + BLOCK, (16 * BLOCK / row).max(1)) };
+        let share = self.cells.cells() / (16 * rayon::current_num_threads());
+        let most = if share >= 64 * BLOCK { 64 * BLOCK } else { 16 * BLOCK };
+        let (stretch, rows) = if row > most { (most, 1) } else { (row + BLOCK, (most / row).max(1)) };
         for group in 0..self.layout.regions.len() / along {
             let regions = group * along..(group + 1) * along;
             let mut bound = self.layout.regions[regions.start].valid;
@@ -447,7 +506,7 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
     fn run_piece<R>(
         &self,
         piece: &Piece<D>,
-        to: To<'_, R, O::Partial>,
+        mut to: To<'_, R, O::Partial>,
         sites: Option<&[Option<Site>]>,
     ) -> Result<(), Error>
     where
@@ -517,16 +576,13 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
                     }
                     pass.check()?;
                 }
+                let mut at = row;
+                at[last] = block;
                 let len = (block_end - block) as usize;
-                for n in 0..rows as usize {
-                    let mut at = row;
-                    at[along] += n as i64;
-                    at[last] = block;
-                    // SAFETY: the rows have at most `BLOCK` cells from `block` to `block_end`. Each lies in one of the regions,
-                    // which has written it (`pass` says that it ran).
-                    let values = unsafe { std::slice::from_raw_parts(to.values.add(n * len), len) };
-                    self.fold_row(at, values, to.segments, to.slots);
-                }
+                // SAFETY: the rows have at most `BLOCK` cells from `block` to `block_end`. Each lies in one of the regions,
+                // which has written it (`pass` says that it ran).
+                let values = unsafe { std::slice::from_raw_parts(to.values, rows as usize * len) };
+                self.fold_rows(at, values, len, &mut to);
                 block = block_end;
             }
             let mut axis = last;
@@ -544,35 +600,51 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
         }
     }
 
-    /// Folds the values of a row's cells from `at` on, segment by segment.
+    /// Folds the values of rows that follow one another along the axis before the last, `len` cells of each from `at` on, segment by
+    /// segment.
     #[inline(always)]
-    fn fold_row<R>(
-        &self,
-        at: [i64; D],
-        values: &[R],
-        (first_segment, segments): (i64, usize),
-        slots: &Slots<O::Partial>,
-    ) where
+    fn fold_rows<R>(&self, at: [i64; D], values: &[R], len: usize, to: &mut To<'_, R, O::Partial>)
+    where
         R: Reducible,
         O: Reduction<R>,
     {
         let (last, extent) = (D - 1, self.cells.extent());
-        let mut row = 0;
-        for d in 0..last {
-            row = row * extent[d] + (at[d] - self.cells.lo[d]) as usize;
+        let mut row = self.row(at);
+        let (first_segment, segments) = to.segments;
+        let (op, slots) = (self.op, to.slots);
+        // Rows of whole segments are as one row: their cells and their slots lie side by side.
+        let one = len == extent[last] && len % SEGMENT == 0 && at[last] % SEGMENT as i64 == 0;
+        let len = if one { values.len() } else { len };
+        for values in values.chunks_exact(len) {
+            let (mut cell, mut left) = (at[last], values);
+            while !left.is_empty() {
+                let (segment, first) = (cell.div_euclid(SEGMENT as i64), cell.rem_euclid(SEGMENT as i64) as usize);
+                let slot = row * segments + (segment - first_segment) as usize;
+                let index = (row * extent[last]) as u64 + (cell - self.cells.lo[last]) as u64;
+                let (whole, _) = left.as_chunks::<SEGMENT>();
+                let taken = if first == 0 && !whole.is_empty() {
+                    let lift = |value, n: usize| op.lift(value, index + n as u64);
+                    fold::whole(op, whole, to.lanes, lift, |n, value| {
+                        // SAFETY: rows and segments number the slots; this piece alone has these rows and segments.
+                        unsafe { slots.put(slot + n, value) }
+                    });
+                    whole.len() * SEGMENT
+                } else {
+                    let taken = left.len().min(SEGMENT - first);
+                    to.lacking.add(op, slot, (&left[..taken], first), index);
+                    if to.lacking.is_full() {
+                        // SAFETY: as above.
+                        to.lacking.fold(op, to.lanes, |slot, value| unsafe { slots.put(slot, value) });
+                    }
+                    taken
+                };
+                cell += taken as i64;
+                left = &left[taken..];
+            }
+            row += 1;
         }
-        let mut cell = at[last];
-        let mut left = values;
-        while !left.is_empty() {
-            let (segment, first) = (cell.div_euclid(SEGMENT as i64), cell.rem_euclid(SEGMENT as i64) as usize);
-            let (some, rest) = left.split_at(left.len().min(SEGMENT - first));
-            let index = (row * extent[last]) as u64 + (cell - self.cells.lo[last]) as u64;
-            let value = fold::segment(self.op, some, first, index);
-            // SAFETY: rows and segments number the slots; this piece alone has this row and segment.
-            unsafe { slots.put(row * segments + (segment - first_segment) as usize, value) };
-            cell += some.len() as i64;
-            left = rest;
-        }
+        // SAFETY: as above.
+        to.lacking.fold(op, to.lanes, |slot, value| unsafe { slots.put(slot, value) });
     }
 }
 
