@@ -5,10 +5,14 @@
 
 mod conjugate;
 mod dense;
+mod euler;
 mod flows;
 mod grids;
 mod lattice;
+mod multigrid;
+mod populations;
 mod stencils;
+mod walls;
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -22,6 +26,8 @@ const ROWS: &[(&str, Run)] = &[
     ("gemm", |acc| dense::gemm(acc, [1, 1])),
     ("gemm-2x2", |acc| dense::gemm(acc, [2, 2])),
     ("covariance", dense::covariance),
+    ("2mm", dense::two_products),
+    ("correlation", dense::correlation),
     ("prolong", |acc| grids::prolong(acc, [1; 3])),
     ("prolong-2x2", |acc| grids::prolong(acc, [2, 2, 1])),
     ("dot-128", |acc| grids::dots(acc, 128)),
@@ -35,9 +41,20 @@ const ROWS: &[(&str, Run)] = &[
     ("lbm-f32", lattice::single::written_out),
     ("lbm-table-f64", lattice::double::from_tables),
     ("lbm-table-f32", lattice::single::from_tables),
+    ("lbm-nine-f64", populations::double::nine_arrays),
+    ("lbm-nine-f32", populations::single::nine_arrays),
+    ("lbm-cavity", walls::cavity),
+    ("lbm-solid", walls::solid),
     ("shallow", flows::shallow_water),
     ("gray-scott", flows::gray_scott),
+    ("euler-faces", euler::by_faces),
+    ("euler-one", euler::in_one_kernel),
+    ("multigrid-3d", multigrid::cube_written_out),
+    ("multigrid-3d-loops", multigrid::cube_by_loops),
+    ("multigrid-2d", multigrid::square_written_out),
+    ("multigrid-2d-loops", multigrid::square_by_loops),
     ("jacobi-2d", stencils::jacobi),
+    ("heat-3d", stencils::heat),
     ("fdtd-2d", stencils::fdtd),
     ("star-2-f64", stencils::star_2_f64),
     ("star-2-f32", stencils::star_2_f32),

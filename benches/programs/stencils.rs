@@ -1,4 +1,4 @@
-//! Sweeps beyond the caches: stars, jacobi-2d and fdtd-2d of PolyBench.
+//! Sweeps beyond the caches: stars, jacobi-2d, heat-3d and fdtd-2d of PolyBench.
 
 use tida::prelude::*;
 
@@ -36,6 +36,33 @@ pub fn jacobi(acc: &TileAcc) -> tida::Result<Outcome> {
                 (&mut *next, u),
                 kernel!(|next, u, at| {
                     next[at] = 0.2 * (u[at] + u[at - [0, 1]] + u[at + [0, 1]] + u[at + [1, 0]] + u[at - [1, 0]]);
+                }),
+            )?;
+        }
+        Ok(())
+    };
+    measured(acc, (u, next), |state| in_turn(state, step), |(u, _)| values(u))
+}
+
+/// PolyBench's heat-3d: an eighth of the second differences along each axis; the outer cells stay.
+pub fn heat(acc: &TileAcc) -> tida::Result<Outcome> {
+    let n = 256;
+    let mut u = TileArray::<f64, 3>::builder([n; 3]).build(acc)?;
+    let mut next = u.like()?;
+    for array in [&mut u, &mut next] {
+        array.fill(|[k, j, i]| random((k * n + j) * n + i))?;
+    }
+    let last = n as i64 - 1;
+    let step = |next: &mut TileArray<f64, 3>, u: &TileArray<f64, 3>| {
+        for tile in TileIter::new(u).within([1; 3], [last; 3]) {
+            compute(
+                &tile,
+                (&mut *next, u),
+                kernel!(|next, u, at| {
+                    next[at] = 0.125 * (u[at + [1, 0, 0]] - 2.0 * u[at] + u[at - [1, 0, 0]])
+                        + 0.125 * (u[at + [0, 1, 0]] - 2.0 * u[at] + u[at - [0, 1, 0]])
+                        + 0.125 * (u[at + [0, 0, 1]] - 2.0 * u[at] + u[at - [0, 0, 1]])
+                        + u[at];
                 }),
             )?;
         }

@@ -2,10 +2,11 @@
 
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{ToTokens, format_ident, quote_spanned};
+use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use tida_kernels::quote::KernelTree;
 
-use crate::body::{Blocks, Body, Groups, Named, block_name, group_len, out_name, text_of};
+use crate::body::{Blocks, Body, Groups, Named, block_name, group_len, out_name, reads, text_of};
 use crate::expand::{Library, compile_errors, imports, own, own_at, static_fields};
 
 /// Most array arguments of a kernel.
@@ -45,6 +46,7 @@ fn expand(library: Library, input: TokenStream, of_groups: bool) -> TokenStream 
     if !body.errors.is_empty() {
         return with_errors(&body.library, body.errors);
     }
+    let reads = reads(&native.quoted, args.len());
     let (blocks, form) = if of_groups { Default::default() } else { body.blocks(&native, at, args) };
     let captures = std::mem::take(&mut body.captures);
     let tree = KernelTree {
@@ -56,7 +58,8 @@ fn expand(library: Library, input: TokenStream, of_groups: bool) -> TokenStream 
         native: form,
     };
     let held: Vec<Ident> = (0..captures.len()).map(|n| format_ident!("__tida_c{n}", span = own())).collect();
-    let ([proven, checked], ask) = native_form(&body, &captures, &held, (at, args), (native.native, blocks), of_groups);
+    let ([proven, checked], ask) =
+        native_form(&body, &captures, &held, (at, args), (native.native, blocks, reads), of_groups);
     let taken = captures.iter().map(|Named { path, .. }| {
         let (at, capture) = (own_at(path.span()), body.library.private("capture", path.span()));
         // One expression, of the user's tokens alone, for errors to point at.
@@ -91,7 +94,7 @@ fn native_form(
     captures: &[Named],
     held: &[Ident],
     (at, args): (&TokenStream, &[TokenStream]),
-    (native, blocks): (TokenStream, Option<Blocks>),
+    (native, blocks, reads): (TokenStream, Option<Blocks>, Vec<[u32; 2]>),
     of_groups: bool,
 ) -> ([TokenStream; 2], TokenStream) {
     let value: Vec<Ident> = (0..captures.len()).map(capture_value).collect();
@@ -103,6 +106,15 @@ fn native_form(
             quote_spanned!(at=> #value(&#held))
         })
         .collect();
+    // What has the name of a constant is taken again where the body runs, so that the compiler knows it there. It is compared with
+    // what was analysed, as all captures are.
+    let constants = captures.iter().zip(held).filter(|(named, _)| is_constant(&named.path)).map(|(named, held)| {
+        let (at, capture) = (own_at(named.path.span()), body.library.private("capture", named.path.span()));
+        let path = &named.path;
+        let place = quote_spanned!(path.span()=> &#path);
+        quote_spanned!(at=> let #held = #capture(#place);)
+    });
+    let constants: TokenStream = constants.collect();
     let private = |name: &str| body.library.private(name, own());
     let (ask, take, each, native) = match of_groups {
         false => (private("Ask"), private("body"), private("each"), native),
@@ -118,22 +130,34 @@ fn native_form(
     };
     let (numbers, types) = body.number_types();
     // What the body is made of stands in no `unsafe` block.
-    let run = |body: TokenStream, each: &TokenStream| {
+    let run = |body: TokenStream, each: &TokenStream, more: TokenStream| {
         quote_spanned! {own()=> {
+            #constants
             #(let #value = #given;)*
             #numbers
             #[allow(unused_mut, unused_variables, unused_assignments)]
             let __tida_body = #body;
             // SAFETY: both forms come from one walk over one body, and so do the captures and the numbers.
-            unsafe { #each(__tida_body, __tida_marker, &[#(&#held),*], &[#types]) }
+            unsafe { #each(__tida_body, __tida_marker, &[#(&#held),*], &[#types] #more) }
         }}
     };
     // A body that is a function of its own is compiled for one cell, without the machine's vectors. That costs most where it is
     // long. Where reads are checked it would only cost time to build.
     let inline = (!of_groups).then(|| quote_spanned!(own()=> #[inline(always)]));
-    let checked = run(quote_spanned!(own()=> #take(__tida_run, |(#(#args,)*), #at| #native)), &each);
+    let (counted, [checked_more, proven_more]) = match of_groups {
+        true => Default::default(),
+        false => {
+            let (counts, none) = (counts(body, &reads), private("NoReads"));
+            (counts, [quote_spanned!(own()=> , #none), quote_spanned!(own()=> , __TidaReads)])
+        }
+    };
+    let checked = run(quote_spanned!(own()=> #take(__tida_run, |(#(#args,)*), #at| #native)), &each, checked_more);
     let proven = match blocks {
-        None => run(quote_spanned!(own()=> #take(__tida_run, #inline |(#(#args,)*), #at| #native)), &each),
+        None => {
+            let run =
+                run(quote_spanned!(own()=> #take(__tida_run, #inline |(#(#args,)*), #at| #native)), &each, proven_more);
+            quote_spanned!(own()=> { #counted #run })
+        }
         Some(Blocks { native, shape }) => {
             let shape = shape.map(|n| Literal::usize_unsuffixed(n as usize));
             let (take, each) = (private("blocks"), private("each_block"));
@@ -141,10 +165,35 @@ fn native_form(
             let body = quote_spanned! {own()=>
                 #take(__tida_run, [#(#shape),*], #inline |(#(#args,)*), #block, #out| { #native })
             };
-            run(body, &each)
+            run(body, &each, TokenStream::new())
         }
     };
     ([proven, checked], ask)
+}
+
+/// A type that says what a cell reads.
+fn counts(body: &Body, reads: &[[u32; 2]]) -> TokenStream {
+    let reads = reads.iter().map(|counts| {
+        let [whole, parts] = counts.map(Literal::u32_unsuffixed);
+        quote_spanned!(own()=> [#whole, #parts])
+    });
+    let (of, count) = (body.library.private("Reads", own()), body.library.scalar("u32", own()));
+    quote_spanned! {own()=>
+        #[allow(missing_debug_implementations, missing_copy_implementations)]
+        struct __TidaReads;
+        impl #of for __TidaReads {
+            const COUNTS: &'static [[#count; 2]] = &[#(#reads),*];
+        }
+    }
+}
+
+/// Whether a captured path has the name of a constant.
+fn is_constant(path: &TokenStream) -> bool {
+    let Ok(path) = syn::parse2::<syn::Path>(path.clone()) else { return false };
+    path.segments.last().is_some_and(|last| {
+        let name = last.ident.unraw().to_string();
+        last.arguments.is_none() && name.chars().any(char::is_uppercase) && !name.chars().any(char::is_lowercase)
+    })
 }
 
 /// The name of a captured value where the body runs.

@@ -129,3 +129,90 @@ static void covaried(void (*fill)(double *restrict, const double *restrict)) {
 void covariance(void) { covaried(covariances); }
 
 void covariance_half(void) { covaried(half_of_covariances); }
+
+// PolyBench's 2mm: D = alpha A B C + beta D, rows of B and of C added up.
+static void two_products(double *restrict d, double *restrict first, const double *restrict a, const double *restrict b,
+                         const double *restrict c) {
+    const double alpha = 1.5, beta = 0.8;
+#pragma omp parallel for
+    for (int i = 0; i < N; i++) {
+        double *restrict row = first + (size_t)i * N;
+        for (int j = 0; j < N; j++) row[j] = 0;
+        for (int k = 0; k < N; k++) {
+            double x = alpha * a[(size_t)i * N + k];
+            for (int j = 0; j < N; j++) row[j] += x * b[(size_t)k * N + j];
+        }
+    }
+#pragma omp parallel for
+    for (int i = 0; i < N; i++) {
+        double *restrict row = d + (size_t)i * N;
+        for (int j = 0; j < N; j++) row[j] *= beta;
+        for (int k = 0; k < N; k++) {
+            double x = first[(size_t)i * N + k];
+            for (int j = 0; j < N; j++) row[j] += x * c[(size_t)k * N + j];
+        }
+    }
+}
+
+void two_mm(void) {
+    double *matrices[5];
+    for (size_t n = 0; n < 5; n++) {
+        matrices[n] = room(CELLS * sizeof(double));
+        for (size_t i = 0; i < CELLS; i++) matrices[n][i] = random_at(n * CELLS + i);
+    }
+    double *a = matrices[0], *b = matrices[1], *c = matrices[2], *d = matrices[3], *first = matrices[4];
+    two_products(d, first, a, b, c);
+    print_check(d, CELLS);
+    TIME(two_products(d, first, a, b, c));
+}
+
+// The data less the means of their columns, in parts of their deviations.
+static void reduce_columns(double *restrict reduced, double *restrict mean, double *restrict deviation,
+                           const double *restrict data) {
+#pragma omp parallel for
+    for (int first = 0; first < N; first += 64) {
+        for (int j = first; j < first + 64; j++) mean[j] = deviation[j] = 0;
+        for (int i = 0; i < N; i++)
+            for (int j = first; j < first + 64; j++) mean[j] += data[(size_t)i * N + j];
+        for (int j = first; j < first + 64; j++) mean[j] /= N;
+        for (int i = 0; i < N; i++)
+            for (int j = first; j < first + 64; j++) {
+                double off = data[(size_t)i * N + j] - mean[j];
+                deviation[j] += off * off;
+            }
+        for (int j = first; j < first + 64; j++) {
+            deviation[j] = sqrt(deviation[j] / N);
+            if (deviation[j] <= 0.1) deviation[j] = 1;
+        }
+    }
+    const double root = sqrt(N);
+#pragma omp parallel for
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++)
+            reduced[(size_t)i * N + j] = (data[(size_t)i * N + j] - mean[j]) / (root * deviation[j]);
+}
+
+// Every entry.
+static void correlations(double *restrict matrix, const double *restrict data) {
+#pragma omp parallel for
+    for (int i = 0; i < N; i++) {
+        double *restrict row = matrix + (size_t)i * N;
+        for (int j = 0; j < N; j++) row[j] = 0;
+        for (int k = 0; k < N; k++) {
+            double x = data[(size_t)k * N + i];
+            for (int j = 0; j < N; j++) row[j] += x * data[(size_t)k * N + j];
+        }
+        row[i] = 1;
+    }
+}
+
+void correlation(void) {
+    double *data = room(CELLS * sizeof *data), *reduced = room(CELLS * sizeof *reduced);
+    double *matrix = room(CELLS * sizeof *matrix), *mean = room(N * sizeof *mean), *deviation = room(N * sizeof *mean);
+    for (size_t i = 0; i < N; i++)
+        for (size_t j = 0; j < N; j++) data[i * N + j] = random_at(i * N + j) + random_at(7 * i) * random_at(11 * j);
+    reduce_columns(reduced, mean, deviation, data);
+    correlations(matrix, reduced);
+    print_check(matrix, CELLS);
+    TIME(reduce_columns(reduced, mean, deviation, data); correlations(matrix, reduced));
+}

@@ -34,10 +34,14 @@ void print_check(const double *values, size_t n);
 
 // The rows.
 void gemm(void), gemm_blocked(void), covariance(void), covariance_half(void);
+void two_mm(void), correlation(void);
 void prolong(void), dot_128(void), dot_256(void), norm_128(void), norm_256(void);
 void polynomial(void), polynomial_unfused(void);
 void cg(void), cg_joined(void);
 void lbm_f64(void), lbm_f32(void);
+void lbm_cavity(void), lbm_solid(void);
 void shallow(void), gray_scott(void);
-void jacobi_2d(void), fdtd_2d(void);
+void euler_faces(void), euler_one(void);
+void multigrid_3d(void), multigrid_2d(void);
+void jacobi_2d(void), heat_3d(void), fdtd_2d(void);
 void star_2_f64(void), star_2_f32(void), star_4_f64(void), star_4_f32(void);

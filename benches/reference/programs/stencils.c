@@ -1,4 +1,4 @@
-// Sweeps beyond the caches: stars, jacobi-2d and fdtd-2d of PolyBench.
+// Sweeps beyond the caches: stars, jacobi-2d, heat-3d and fdtd-2d of PolyBench.
 #include "programs.h"
 #include <string.h>
 
@@ -27,6 +27,37 @@ void jacobi_2d(void) {
     averages(&u, &next);
     print_check(u, SQUARE);
     TIME(averages(&u, &next));
+}
+
+enum { CUBE = 256, LAYER = CUBE * CUBE };
+
+static void heated(double *restrict next, const double *restrict u) {
+#pragma omp parallel for
+    for (int k = 1; k < CUBE - 1; k++)
+        for (int j = 1; j < CUBE - 1; j++)
+            for (int i = k * LAYER + j * CUBE + 1; i < k * LAYER + j * CUBE + CUBE - 1; i++)
+                next[i] = 0.125 * (u[i + LAYER] - 2.0 * u[i] + u[i - LAYER]) +
+                          0.125 * (u[i + CUBE] - 2.0 * u[i] + u[i - CUBE]) +
+                          0.125 * (u[i + 1] - 2.0 * u[i] + u[i - 1]) + u[i];
+}
+
+static void heat(double **u, double **next) {
+    for (int step = 0; step < STEPS; step++) {
+        heated(*next, *u);
+        double *swap = *u;
+        *u = *next;
+        *next = swap;
+    }
+}
+
+void heat_3d(void) {
+    const size_t cells = (size_t)LAYER * CUBE;
+    double *u = room(cells * sizeof *u), *next = room(cells * sizeof *next);
+#pragma omp parallel for
+    for (size_t i = 0; i < cells; i++) u[i] = next[i] = random_at(i);
+    heat(&u, &next);
+    print_check(u, cells);
+    TIME(heat(&u, &next));
 }
 
 // Three loops a step, none of them joined.

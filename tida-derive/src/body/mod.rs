@@ -18,6 +18,7 @@ use tida_kernels::quote as q;
 use crate::expand::{Library, own_at};
 pub use group::{Groups, len as group_len};
 pub use lanes::{Blocks, Loaded, Step, block as block_name, out as out_name};
+pub use nest::reads;
 pub use scope::{Named, Scope};
 pub use types::is_point;
 

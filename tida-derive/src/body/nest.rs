@@ -1,5 +1,6 @@
 //! What the quotation of a body says of its loops: which of them all cells of a block can take together.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 use tida_kernels::quote::{
@@ -188,6 +189,29 @@ fn leaves(body: &Block) -> bool {
     };
     Walk { expr: &mut |_| {}, stmt: &mut look }.block(body);
     found
+}
+
+/// How many elements, and parts of elements, a cell reads of each argument: each read as often as the loops around it turn whose bounds
+/// are numbers.
+pub fn reads(body: &Block, args: usize) -> Vec<[u32; 2]> {
+    let counts = RefCell::new(vec![[0u32; 2]; args]);
+    let mut count = |expr: &Expr| {
+        if let ExprKind::Load { arg, path, .. } = &expr.kind
+            && let Some(of_arg) = counts.borrow_mut().get_mut(*arg as usize)
+        {
+            of_arg[usize::from(!path.is_empty())] += 1;
+        }
+    };
+    let mut look = |stmt: &Stmt| {
+        let StmtKind::For { lo, hi, inclusive, body, .. } = &stmt.kind else { return true };
+        let turns = turns(lo, hi, *inclusive).and_then(|turns| u32::try_from(turns).ok()).unwrap_or(1);
+        for (count, inner) in counts.borrow_mut().iter_mut().zip(reads(body, args)) {
+            *count = [0, 1].map(|kind| count[kind].saturating_add(inner[kind].saturating_mul(turns)));
+        }
+        false
+    };
+    Walk { expr: &mut count, stmt: &mut look }.block(body);
+    counts.into_inner()
 }
 
 /// The locals that a pattern binds.

@@ -15,6 +15,7 @@ use tida_kernels::scalar::{Fault, fault};
 use super::capture::{CapturedParam, Captures};
 use super::launch::fault_error;
 use super::prepare::Prepared;
+use super::stage::{Buffer, Reads, STRETCH, StagedViews, is_staged};
 use crate::array::GridBox;
 use crate::error::{Error, ErrorKind};
 
@@ -92,6 +93,8 @@ pub(crate) struct Pass<'b> {
     ran: Cell<bool>,
     /// Some cell may raise a fault.
     may_fault: bool,
+    /// Each cell gives a value to all that it writes, and reads none of it before.
+    overwrites: bool,
     /// The fault of the first cell in row-major order, and that cell, or the first of the stretch of its row.
     fault: Cell<Option<(Fault, [i64; 4])>>,
 }
@@ -100,7 +103,13 @@ impl<'b> Pass<'b> {
     /// Faults that the thread has raised before are forgotten.
     pub fn new(quoted: &'b Quoted, numbers: &'b [ScalarType], may_fault: bool) -> Self {
         fault::take();
-        Pass { quoted, numbers, differs: Cell::new(None), ran: Cell::new(false), may_fault, fault: Cell::new(None) }
+        let (differs, ran, fault) = (Cell::new(None), Cell::new(false), Cell::new(None));
+        Pass { quoted, numbers, differs, ran, may_fault, overwrites: false, fault }
+    }
+
+    /// The same of a kernel of which each cell gives a value to all that it writes, and reads none of it before, if it does.
+    pub fn overwriting(self, overwrites: bool) -> Self {
+        Pass { overwrites, ..self }
     }
 
     /// Whether some cell may raise a fault.
@@ -231,24 +240,25 @@ pub fn body<'b, V, R, const D: usize, F: Fn(&V, [i64; D]) -> R>(
 
 /// Runs the body at each cell of the box, last axis innermost; does nothing if the kernel of marker `M` with
 /// `captures`, its numbers taken for `numbers`, is not what was analysed. (A closure could hold two kernels, answer with
-/// one and run the other.)
+/// one and run the other.) `W` says what a cell reads.
 ///
 /// # Safety
 /// The quotation that is given with a marker of type `M` describes exactly what the body does, with these values of
 /// its captures, if its numbers are taken for these types.
 #[inline(always)]
-pub unsafe fn each<M: 'static, V, R, const D: usize, F: Fn(&V, [i64; D]) -> R>(
+pub unsafe fn each<M: 'static, W: Reads, V: StagedViews<D>, R, const D: usize, F: Fn(&V, [i64; D]) -> R>(
     body: RunCells<'_, V, R, D, F>,
     _marker: M,
     captures: &[&dyn CapturedParam],
     numbers: &[ScalarType],
+    _reads: W,
 ) {
-    body.each::<M>(captures, numbers);
+    body.each::<M, W>(captures, numbers);
 }
 
-impl<V, R, const D: usize, F: Fn(&V, [i64; D]) -> R> RunCells<'_, V, R, D, F> {
+impl<V: StagedViews<D>, R, const D: usize, F: Fn(&V, [i64; D]) -> R> RunCells<'_, V, R, D, F> {
     #[inline(always)]
-    fn each<M: 'static>(self, captures: &[&dyn CapturedParam], numbers: &[ScalarType]) {
+    fn each<M: 'static, W: Reads>(self, captures: &[&dyn CapturedParam], numbers: &[ScalarType]) {
         let RunCells { run: Run { views, cells: GridBox { lo, hi }, mut out, pass, .. }, cell } = self;
         if !pass.admits::<M>(captures, numbers) {
             return;
@@ -260,16 +270,20 @@ impl<V, R, const D: usize, F: Fn(&V, [i64; D]) -> R> RunCells<'_, V, R, D, F> {
         let (first, last) = (lo[D - 1], hi[D - 1]);
         let mut at = lo;
         loop {
-            for i in first..last {
-                let mut here = at;
-                here[D - 1] = i;
-                let value = cell(views, here);
-                // SAFETY: at most as many values as cells are written, one after the other; `new` asked for that room.
-                unsafe {
-                    out.write(value);
-                    out = out.add(1);
+            // SAFETY: at most as many values as cells are written, one after the other; `new` asked for that room.
+            out = unsafe {
+                if const { is_staged(&V::SIZES, W::COUNTS) } {
+                    let (mut from, mut out) = (first, out);
+                    while from < last {
+                        let to = last.min(from + STRETCH as i64);
+                        out = stretch(views, &cell, at, [from, to], out, !pass.overwrites);
+                        from = to;
+                    }
+                    out
+                } else {
+                    row(views, &cell, at, [first, last], out)
                 }
-            }
+            };
             pass.watch(at);
             let mut axis = D - 1;
             loop {
@@ -284,6 +298,61 @@ impl<V, R, const D: usize, F: Fn(&V, [i64; D]) -> R> RunCells<'_, V, R, D, F> {
                 at[axis] = lo[axis];
             }
         }
+    }
+}
+
+/// Runs the cells of a row that lie between two, and says where the next value goes.
+///
+/// # Safety
+/// `out` has room for their values.
+#[inline(always)]
+unsafe fn row<V, R, const D: usize>(
+    views: &V,
+    cell: &impl Fn(&V, [i64; D]) -> R,
+    at: [i64; D],
+    [first, last]: [i64; 2],
+    mut out: *mut R,
+) -> *mut R {
+    for i in first..last {
+        let mut here = at;
+        here[D - 1] = i;
+        let value = cell(views, here);
+        // SAFETY: the caller's promise.
+        unsafe {
+            out.write(value);
+            out = out.add(1);
+        }
+    }
+    out
+}
+
+/// The same by way of a buffer, into which what is there is copied first if they `fetch`.
+///
+/// # Safety
+/// As [`row`]; the cells are in the arrays that are written, the caller's alone, and at most [`STRETCH`].
+#[inline(always)]
+unsafe fn stretch<V: StagedViews<D>, R, const D: usize>(
+    views: &V,
+    cell: &impl Fn(&V, [i64; D]) -> R,
+    at: [i64; D],
+    [first, last]: [i64; 2],
+    out: *mut R,
+    fetch: bool,
+) -> *mut R {
+    let mut buffer = Buffer::new();
+    let memory = buffer.start();
+    let (mut start, n) = (at, (last - first) as usize);
+    start[D - 1] = first;
+    let mut staged = copied(views);
+    staged.stage(memory, start);
+    // SAFETY: the caller's promise; `is_staged` has said that the bytes of a stretch fit.
+    unsafe {
+        if fetch {
+            views.copy(memory, start, n, false);
+        }
+        let out = row(&*staged, cell, at, [first, last], out);
+        views.copy(memory, start, n, true);
+        out
     }
 }
 

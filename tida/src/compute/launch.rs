@@ -341,7 +341,8 @@ where
         alone: &[Option<usize>],
         may_fault: bool,
     ) -> Result<(), Error> {
-        let pass = Pass::new(&self.quoted, &self.prepared.kernel.numbers, may_fault);
+        let overwrites = self.prepared.analysis.args.iter().all(|arg| arg.must_write || !arg.may_write);
+        let pass = Pass::new(&self.quoted, &self.prepared.kernel.numbers, may_fault).overwriting(overwrites);
         let exclusive = if sites.is_none() { self.held.exclusive(region, &cells) } else { [None; _] };
         let memory = exclusive.map(|memory| match memory {
             // SAFETY: the memory of cells that this run alone writes, and of padding and ghosts between them, which

@@ -31,6 +31,7 @@ mod reduce;
 pub(crate) mod registers;
 mod site;
 pub(crate) mod slow;
+pub(crate) mod stage;
 pub(crate) mod tune;
 pub(crate) mod view;
 

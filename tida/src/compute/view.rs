@@ -115,6 +115,18 @@ impl<T: Element, const D: usize, M: Mode> ViewMut<T, D, M> {
         // SAFETY: handed on.
         ViewMut { view: unsafe { View::new(raw, arg) } }
     }
+
+    /// Where its memory is.
+    #[inline(always)]
+    pub(super) fn raw_mut(&mut self) -> &mut Raw<D> {
+        &mut self.view.raw
+    }
+
+    /// Where its memory is, and the position of a cell there.
+    #[inline(always)]
+    pub(super) fn raw(&self, at: [i64; D]) -> (&Raw<D>, usize) {
+        (&self.view.raw, self.view.raw.position(at))
+    }
 }
 
 /// An argument that a kernel can read: `u[index]`.

@@ -53,6 +53,8 @@ const ROWS: &[Row] = &[
     Row { name: "gemm-2x2/blocked", c: "gemm-blocked", goal: 0.5, ..row("gemm-2x2", CUBE_1024, "terms") },
     row("covariance", CUBE_1024, "terms"),
     Row { name: "covariance/half", c: "covariance-half", goal: 0.5, ..row("covariance", CUBE_1024, "terms") },
+    row("2mm", 2.0 * CUBE_1024, "terms"),
+    row("correlation", CUBE_1024, "terms"),
     row("prolong", CUBE_256, "cells"),
     Row { c: "prolong", ..row("prolong-2x2", CUBE_256, "cells") },
     row("dot-128", 10.0 * CUBE_128, "cells"),
@@ -68,10 +70,21 @@ const ROWS: &[Row] = &[
     Row { apart: 1e-5, ..row("lbm-f32", 5.0 * SQUARE_2048, "cells") },
     Row { c: "lbm-f64", ..row("lbm-table-f64", 5.0 * SQUARE_2048, "cells") },
     Row { c: "lbm-f32", apart: 1e-5, ..row("lbm-table-f32", 5.0 * SQUARE_2048, "cells") },
+    Row { c: "lbm-f64", ..row("lbm-nine-f64", 5.0 * SQUARE_2048, "cells") },
+    Row { c: "lbm-f32", apart: 1e-5, ..row("lbm-nine-f32", 5.0 * SQUARE_2048, "cells") },
+    row("lbm-cavity", 5.0 * SQUARE_2048, "cells"),
+    row("lbm-solid", 5.0 * SQUARE_2048, "cells"),
     row("shallow", 10.0 * SQUARE_1024, "cells"),
     row("gray-scott", 10.0 * CUBE_128, "cells"),
-    row("jacobi-2d", 4.0 * SQUARE_4096, "cells"),
-    row("fdtd-2d", 4.0 * SQUARE_4096, "cells"),
+    row("euler-faces", 4.0 * SQUARE_1024, "cells"),
+    row("euler-one", 4.0 * SQUARE_1024, "cells"),
+    row("multigrid-3d", 2.0 * CUBE_128, "cells"),
+    Row { c: "multigrid-3d", ..row("multigrid-3d-loops", 2.0 * CUBE_128, "cells") },
+    row("multigrid-2d", 2.0 * SQUARE_1024, "cells"),
+    Row { c: "multigrid-2d", ..row("multigrid-2d-loops", 2.0 * SQUARE_1024, "cells") },
+    Row { goal: 1.8, ..row("jacobi-2d", 4.0 * SQUARE_4096, "cells") },
+    Row { goal: 1.8, ..row("heat-3d", 4.0 * CUBE_256, "cells") },
+    Row { goal: 1.8, ..row("fdtd-2d", 4.0 * SQUARE_4096, "cells") },
     row("star-2-f64", 4.0 * CUBE_256, "cells"),
     Row { apart: 1e-5, ..row("star-2-f32", 4.0 * CUBE_256, "cells") },
     row("star-4-f64", 4.0 * CUBE_256, "cells"),
@@ -111,7 +124,8 @@ pub fn measure(rows: &[Row], pairs: u32, threads: usize, folder: &Path) -> Resul
         return Ok(Vec::new());
     }
     let reference = folder.join("programs");
-    let sources = ["main", "dense", "grids", "conjugate", "lattice", "flows", "stencils"];
+    let sources =
+        ["main", "dense", "grids", "conjugate", "lattice", "walls", "flows", "euler", "multigrid", "stencils"];
     let sources = sources.map(|name| format!("benches/reference/programs/{name}.c"));
     run(command("gcc -O3 -march=native -fno-math-errno -fopenmp").args(sources).args(["-lm", "-o"]).arg(&reference))?;
     let programs = built()?;
