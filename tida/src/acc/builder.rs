@@ -150,6 +150,8 @@ pub struct TileAccBuilder {
     fuse: Option<Fuse>,
     join: Option<bool>,
     compile: Option<Compile>,
+    #[cfg(test)]
+    opened: Option<Arc<Opened>>,
 }
 
 /// Whether a program waits for the device's compiler: see [`TileAccBuilder::compile`].
@@ -325,6 +327,13 @@ impl TileAccBuilder {
         self
     }
 
+    /// Runs on this device.
+    #[cfg(test)]
+    pub(crate) fn opened(mut self, device: Arc<Opened>) -> Self {
+        self.opened = Some(device);
+        self.device(Device::Cpu)
+    }
+
     /// Sizes of the caches that sweeps on the host are ordered for; else those of this machine.
     #[cfg(test)]
     pub(crate) fn caches(mut self, caches: Caches) -> Self {
@@ -374,6 +383,11 @@ impl TileAccBuilder {
             }
             Some((device, None)) => asked_for(device, device.open(self.timeline)?),
             None => best(self.timeline)?,
+        };
+        #[cfg(test)]
+        let (device, opened) = match self.opened {
+            Some(opened) => (Device::OpenCl, Some(opened)),
+            None => (device, opened),
         };
         let core = opened.map(|opened| {
             let core = DeviceCore::new(opened, self.math, limit).with_march(march).with_plans_without(without);

@@ -5,6 +5,7 @@
 //! the kernel if it is there, here or on disk, else begins to compile it beside and says "not yet".
 
 mod beside;
+mod exit;
 
 use std::collections::HashMap;
 use std::hash::Hash;

@@ -9,6 +9,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
+use super::exit::Running;
+
 /// What a thread does.
 pub(super) type Job = Box<dyn FnOnce() + Send>;
 
@@ -95,7 +97,9 @@ impl<K: Eq + Hash + Send + 'static> Beside<K> {
             drop(state);
             #[cfg(test)]
             drop(self.gate.lock().unwrap_or_else(PoisonError::into_inner));
-            if catch_unwind(AssertUnwindSafe(job)).is_err() {
+            if let Some(_running) = Running::begin()
+                && catch_unwind(AssertUnwindSafe(job)).is_err()
+            {
                 tracing::warn!("a panic while a kernel was compiled beside the program");
             }
             state = self.lock();

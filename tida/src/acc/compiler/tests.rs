@@ -1,5 +1,7 @@
 //! Programs whose kernels are compiled beside them, on OpenCL: what runs until then, and what takes over.
 
+mod as_gpu;
+
 use std::time::Duration;
 
 use crate::acc::{Compile, Fuse, SpanKind, Stats, TileAccBuilder};
@@ -195,6 +197,61 @@ fn plans_are_tried_once_all_are_compiled() {
     let mut plain = Pair::new(&on_cpu(), [256, 256]);
     plain.steps(steps + 4, kernel);
     assert_eq!(pair.bits(), plain.bits());
+}
+
+#[test]
+fn a_kernel_runs_without_kept_values_until_it_is_known_how_many_it_has_room_for() {
+    let device = match crate::backend::opencl::open(true) {
+        Ok(device) => Arc::new(as_gpu::AsGpu::new(device)),
+        Err(e) if std::env::var_os("TIDA_REQUIRE_OPENCL").is_some() => panic!("TIDA_REQUIRE_OPENCL is set: {e}"),
+        Err(e) => return eprintln!("SKIPPED: {e}"),
+    };
+    let opened = Arc::new(Opened::new(device));
+    let of = |how| TileAcc::builder().opened(opened.clone()).fuse(Fuse::Off).compile(how).threads(2).build().unwrap();
+    let run = |acc: &TileAcc, times: usize| {
+        let array = |n: usize| {
+            let mut array = TileArray::<f64, 2>::builder([8, 48]).build(acc).unwrap();
+            array.fill(|[j, k]| ((5 * j + 3 * k + n) % 16) as f64 / 4.0).unwrap();
+            array
+        };
+        let [a, b, c, d] = [1, 2, 3, 4].map(array);
+        let mut out = TileArray::<f64, 1>::builder([8]).build(acc).unwrap();
+        for _ in 0..times {
+            for tile in TileIter::new(&out) {
+                compute(
+                    &tile,
+                    (&mut out, all(&a), all(&b), all(&c), all(&d)),
+                    kernel!(|out, a, b, c, d, at| {
+                        let [i] = at;
+                        let mut s = 0.0;
+                        for k in 0..40 {
+                            s += a[[i, k]] * a[[i, k + 8]] + b[[i, k]] * b[[i, k + 8]];
+                            s = 0.5 * s + c[[i, k]] * c[[i, k + 8]] + d[[i, k]] * d[[i, k + 8]];
+                        }
+                        out[at] = s;
+                    }),
+                )
+                .unwrap();
+            }
+            acc.sync().unwrap();
+        }
+        out.to_ndarray().unwrap().iter().map(|x| x.to_bits()).collect::<Vec<u64>>()
+    };
+    let acc = of(Compile::Auto);
+    let held = compiler(&acc).hold();
+    let plain = run(&acc, 2);
+    // Once, in the loop.
+    assert_eq!(acc.stats().compiled, 1);
+    drop(held);
+    assert_eq!(acc.warm_up().unwrap(), 1);
+    // The first one is not compiled again.
+    assert_eq!(acc.stats().compiled, 2);
+    let kept = run(&acc, 2);
+    assert_eq!((acc.stats().compiled, acc.warm_up().unwrap()), (2, 0));
+    assert_eq!((&plain, &kept), (&run(&on_cpu(), 1), &plain));
+    // Who waits has what was found.
+    let waits = of(Compile::Wait);
+    assert_eq!((run(&waits, 1), waits.stats().compiled), (kept, 0));
 }
 
 #[test]
