@@ -4,6 +4,7 @@
 mod support;
 
 #[path = "support/folder.rs"]
+#[allow(dead_code)] // not all of it is needed
 mod folder;
 
 use std::process::{Command, Output};

@@ -427,7 +427,7 @@ impl Core {
                 break;
             }
             let steps = group.as_ref().map_or(0, |group| group.together.steps);
-            let group = group.filter(|group| steps > compiling && self.is_compiled(group));
+            let group = group.filter(|group| steps >= compiling && self.is_compiled(group));
             if group.is_none() {
                 compiling = compiling.max(steps);
             }
