@@ -382,7 +382,7 @@ impl DeviceLaunch<'_> {
         boxes: &[(usize, GridBox<4>)],
         wish: &Wish,
     ) -> Option<(Plan, Fitting)> {
-        let Some((largest, cells)) = self.extents(boxes) else { return None };
+        let (largest, cells) = self.extents(boxes)?;
         let facts = device.backend().facts();
         let limits = facts.grid;
         let mut plan = self.plan_for(wish, facts, device.math(), (&largest, cells), boxes.len() > 1);
