@@ -20,7 +20,8 @@ const ROOM: f64 = 1.3;
 
 /// Heat f64, 20 steps, with two arrays that together are a tenth larger than the device's memory.
 pub fn exceed(bench: &Bench, output: &mut Output) -> Result<()> {
-    let mut builder = TileAcc::builder().device(bench.device).math(Math::Exact).look_ahead(256);
+    let mut builder =
+        TileAcc::builder().device(bench.device).compile(tida::Compile::Wait).math(Math::Exact).look_ahead(256);
     if let Some(bytes) = bench.memory {
         builder = builder.memory_limit(bytes);
     }

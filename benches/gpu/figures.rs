@@ -246,7 +246,9 @@ pub fn figure_6(bench: &Bench, output: &mut Output) -> Result<()> {
 pub fn figure_8(bench: &Bench, output: &mut Output) -> Result<()> {
     let n = bench.size;
     let all = 8 * n.pow(3) as u64;
-    let builder = || TileAcc::builder().device(bench.device).math(Math::Exact).look_ahead(LOOK_AHEAD);
+    let builder = || {
+        TileAcc::builder().device(bench.device).compile(tida::Compile::Wait).math(Math::Exact).look_ahead(LOOK_AHEAD)
+    };
     let accs = [builder().build()?, builder().build()?, builder().memory_limit(2 * all / REGIONS as u64).build()?];
     let names = ["16 regions", "1 region", "16 regions, memory for two"];
     let mut solvers =

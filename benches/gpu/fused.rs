@@ -303,7 +303,7 @@ struct Fields<T: Cell, const D: usize> {
 
 /// The accelerator of one side: with one step in a launch, or as many as `TIDA_FUSE` says, else as are chosen.
 pub fn accelerator(bench: &Bench, fused: bool) -> Result<TileAcc> {
-    let builder = TileAcc::builder().device(bench.device);
+    let builder = TileAcc::builder().device(bench.device).compile(tida::Compile::Wait);
     Ok(if fused { builder } else { builder.fuse(Fuse::Off) }.build()?)
 }
 

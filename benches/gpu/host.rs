@@ -56,7 +56,7 @@ struct FirstCall {
 /// Times the first and the second call of a kernel in this process, and prints them.
 pub fn first_call(device: Device) -> Result<()> {
     let clock = Instant::now();
-    let acc = TileAcc::builder().device(device).build()?;
+    let acc = TileAcc::builder().device(device).compile(tida::Compile::Wait).build()?;
     let mut u = TileArray::<f64, 3>::builder([32; 3]).ghost(1).boundary(Boundary::Open).build(&acc)?;
     u.fill(|[k, j, i]| (k + j + i) as f64)?;
     let mut next = u.like()?;

@@ -122,14 +122,19 @@ struct Bench {
 }
 
 impl Bench {
-    /// An accelerator on the device asked for.
+    /// An accelerator on the device asked for. What is timed is what runs in the end, so each launch waits for its kernel.
     fn accelerator(&self, math: Math) -> Result<TileAcc> {
-        Ok(TileAcc::builder().device(self.device).math(math).timeline(self.timeline.get()).build()?)
+        Ok(TileAcc::builder()
+            .device(self.device)
+            .compile(tida::Compile::Wait)
+            .math(math)
+            .timeline(self.timeline.get())
+            .build()?)
     }
 
     /// As [`Bench::accelerator`], with plans found by timed trials.
     fn tuned(&self) -> Result<TileAcc> {
-        Ok(TileAcc::builder().device(self.device).tune(true).build()?)
+        Ok(TileAcc::builder().device(self.device).compile(tida::Compile::Wait).tune(true).build()?)
     }
 
     /// Rounds of cases that take long, or whose other side is a program that times itself.

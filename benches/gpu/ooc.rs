@@ -32,7 +32,12 @@ fn limited(bench: &Bench, n: usize, part: Option<f64>, look_ahead: usize) -> Res
 
 /// The same with so many steps a launch.
 fn limited_to(bench: &Bench, n: usize, part: Option<f64>, look_ahead: usize, fuse: Fuse) -> Result<TileAcc> {
-    let builder = TileAcc::builder().device(bench.device).math(Math::Exact).look_ahead(look_ahead).fuse(fuse);
+    let builder = TileAcc::builder()
+        .device(bench.device)
+        .compile(tida::Compile::Wait)
+        .math(Math::Exact)
+        .look_ahead(look_ahead)
+        .fuse(fuse);
     Ok(match part {
         Some(part) => builder.memory_limit((part * 2.0 * (n * n * n) as f64 * 8.0) as u64).build()?,
         None => builder.build()?,

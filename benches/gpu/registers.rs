@@ -31,7 +31,12 @@ macro_rules! either {
 
 /// An accelerator whose plans go without some things, and whose threads march so far where that is said.
 fn accelerator(bench: &Bench, without: &str, march: Option<u32>) -> Result<TileAcc> {
-    Ok(TileAcc::builder().device(bench.device).math(Math::Exact).plan(without, march).build()?)
+    Ok(TileAcc::builder()
+        .device(bench.device)
+        .compile(tida::Compile::Wait)
+        .math(Math::Exact)
+        .plan(without, march)
+        .build()?)
 }
 
 /// A stress and the fields that drive it.

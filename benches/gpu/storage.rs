@@ -65,7 +65,7 @@ fn formats<P: Program>(bench: &Bench, output: &mut Output, size: Size<'_>, forma
 
 /// Kernels that run one by one.
 fn accelerator(device: Device) -> Result<TileAcc> {
-    Ok(TileAcc::builder().device(device).fuse(Fuse::Off).build()?)
+    Ok(TileAcc::builder().device(device).compile(tida::Compile::Wait).fuse(Fuse::Off).build()?)
 }
 
 /// A program in each format, and what its results on small arrays are beside the CPU's and the first format's.
@@ -173,7 +173,8 @@ const FLUSHED: usize = 15;
 
 /// As [`formats`], but each step of a program finds its arrays in memory.
 fn flushed_formats<P: Program>(bench: &Bench, output: &mut Output, size: Size<'_>, formats: &[Kept<'_>]) -> Result<()> {
-    let acc = TileAcc::builder().device(bench.device).fuse(Fuse::Off).timeline(true).build()?;
+    let acc =
+        TileAcc::builder().device(bench.device).compile(tida::Compile::Wait).fuse(Fuse::Off).timeline(true).build()?;
     let (programs, checks) = made::<P>(&acc, output, size, formats)?;
     let mut flush = Flush::new(bench, &acc)?;
     let mut times = vec![Vec::new(); programs.len()];

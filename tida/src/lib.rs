@@ -22,7 +22,7 @@ pub mod tile;
 #[doc(hidden)]
 pub mod __private;
 
-pub use acc::{Device, Fuse, Stats, TileAcc, TileAccBuilder, Timeline};
+pub use acc::{Compile, Device, Fuse, Stats, TileAcc, TileAccBuilder, Timeline};
 pub use array::{
     Boundary, Centering, Compress, Element, Format, GridBox, Saturation, Side, TileArray, fill_ghosts, restore, save,
 };

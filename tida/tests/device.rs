@@ -328,7 +328,7 @@ fn tried_counted(acc: &TileAcc) -> (Vec<u64>, [u64; 2]) {
 #[test]
 fn a_process_with_trials() {
     let Some(tune) = std::env::var_os("TIDA_TEST_TRIALS") else { return };
-    let acc = on_a_device(TileAcc::builder().tune(tune == "1")).unwrap();
+    let acc = on_a_device(TileAcc::builder().tune(tune == "1").compile(tida::Compile::Wait)).unwrap();
     let cpu = TileAcc::builder().device(Device::Cpu).threads(2).build().unwrap();
     let wanted = tried(&cpu);
     assert!(tried(&acc) == wanted);
@@ -341,7 +341,7 @@ fn a_process_with_trials() {
         })
     };
     assert!(knows(&acc));
-    assert!(knows(&on_a_device(TileAcc::builder().tune(tune == "1")).unwrap()));
+    assert!(knows(&on_a_device(TileAcc::builder().tune(tune == "1").compile(tida::Compile::Wait)).unwrap()));
     // The kernel of `tried` in another line, for boxes of the same size.
     let u = TileArray::<f64, 2>::builder([264, 170]).ghost(1).build(&acc).unwrap();
     let mut next = u.like().unwrap();

@@ -6,8 +6,7 @@
 mod support;
 
 use proptest::prelude::*;
-use tida::acc::Stats;
-use tida::acc::TileAccBuilder;
+use tida::acc::{Compile, Stats, TileAccBuilder};
 use tida::prelude::*;
 
 use support::{on_a_device, on_cpu, unhurried, value};
@@ -187,8 +186,10 @@ proptest! {
         (regions, depth) in (1usize..4, 3u32..8),
         faces in [0u8..6, 0u8..6],
         actions in proptest::collection::vec(action(), 1..5),
+        beside in any::<bool>(),
     ) {
-        check2(TileAcc::builder().fuse(Fuse::Steps(depth)), shape, regions, faces, &actions);
+        let compile = if beside { Compile::Beside } else { Compile::Wait };
+        check2(TileAcc::builder().fuse(Fuse::Steps(depth)).compile(compile), shape, regions, faces, &actions);
     }
 }
 

@@ -4,7 +4,7 @@ mod support;
 
 use proptest::prelude::*;
 use support::{on_a_device, unhurried, value};
-use tida::acc::TileAccBuilder;
+use tida::acc::{Compile, TileAccBuilder};
 use tida::prelude::*;
 
 type Plane = TileArray<f64, 2>;
@@ -163,7 +163,7 @@ proptest! {
         (in_one, steps, on_device) in (any::<bool>(), 1usize..4, any::<bool>()),
     ) {
         let kernels: Vec<Kernel> = kernels.into_iter().map(|n| ALL[n]).collect();
-        check(TileAcc::builder(), on_device, (shape, regions), (&kernels, in_one), steps);
+        check(TileAcc::builder().compile(Compile::Beside), on_device, (shape, regions), (&kernels, in_one), steps);
     }
 }
 

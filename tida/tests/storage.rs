@@ -616,7 +616,9 @@ fn steps_of_one_launch_round_in_between() {
         }
         u.read_box(u.domain()).unwrap()
     };
-    let Some(acc) = on_a_device(TileAcc::builder().fuse(tida::Fuse::Steps(3))) else { return };
+    let Some(acc) = on_a_device(TileAcc::builder().fuse(tida::Fuse::Steps(3)).compile(tida::Compile::Wait)) else {
+        return;
+    };
     assert!(run(&acc) == run(&on_cpu()));
     assert!(acc.stats().fused_steps >= 6 || acc.device() == Device::Sim, "{:?}", acc.stats());
 }

@@ -217,7 +217,7 @@ fn steps3(acc: &TileAcc, (shape, regions): ([usize; 3], usize), face: Boundary<f
 
 /// So many steps run together, however long the recorder waits for them.
 fn together(depth: u32) -> TileAccBuilder {
-    TileAcc::builder().fuse(tida::Fuse::Steps(depth)).patience(Duration::from_secs(600))
+    TileAcc::builder().fuse(tida::Fuse::Steps(depth)).compile(tida::Compile::Wait).patience(Duration::from_secs(600))
 }
 
 /// Blocks that compute cells twice count them once.

@@ -193,7 +193,7 @@ impl<'a> Table<'a> {
 impl Bench {
     /// Accelerators: one step a launch, and as tida chooses.
     fn unfused_and_chosen(&self) -> Result<[TileAcc; 2]> {
-        let build = |fuse| TileAcc::builder().device(self.device).fuse(fuse).build();
+        let build = |fuse| TileAcc::builder().device(self.device).compile(tida::Compile::Wait).fuse(fuse).build();
         Ok([build(Fuse::Off)?, build(Fuse::Auto)?])
     }
 

@@ -42,7 +42,7 @@ struct Tida {
 
 impl Tida {
     fn new(device: Device, cells: usize) -> Result<Tida> {
-        let acc = TileAcc::builder().device(device).build()?;
+        let acc = TileAcc::builder().device(device).compile(tida::Compile::Wait).build()?;
         let mut array = TileArray::<f32, 1>::builder([cells]).build(&acc)?;
         array.fill(|[i]| noise(i) as f32)?;
         let mut one = TileArray::<f32, 1>::builder([1]).build(&acc)?;

@@ -149,6 +149,22 @@ pub struct TileAccBuilder {
     march: Option<u32>,
     fuse: Option<Fuse>,
     join: Option<bool>,
+    compile: Option<Compile>,
+    #[cfg(test)]
+    opened: Option<Arc<Opened>>,
+}
+
+/// Whether a program waits for the device's compiler: see [`TileAccBuilder::compile`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Compile {
+    /// As [`Compile::Beside`] on a GPU. On other devices, whose compiler takes the same cores as their kernels, as [`Compile::Wait`].
+    #[default]
+    Auto,
+    /// What had best run is compiled before it runs, and the program waits: it has the same launches each time.
+    Wait,
+    /// What is faster than what runs is compiled beside it, and takes over when it is ready.
+    Beside,
 }
 
 /// How many steps of a program run as one launch on a device: see [`TileAccBuilder::fuse`].
@@ -276,6 +292,19 @@ impl TileAccBuilder {
         self
     }
 
+    /// Whether a program waits for the device's compiler where something else can run meanwhile. With [`Compile::Beside`] a kernel is
+    /// compiled in the loop only if there is no other way to go on: steps run by themselves until the launch of [several](Self::fuse)
+    /// is compiled, sweeps until that of those that run as [one](Self::join) is, a kernel without values in registers until it is known
+    /// how many it has room for, and the chosen plan until those are compiled that are to be [tried](Self::tune). What is on disk is there at once. Results do not change; which
+    /// launches there are, and how long the first ones take, depends on the compiler's time: [`TileAcc::warm_up`] waits for it. Without
+    /// this what the environment variable `TIDA_COMPILE` says (`auto`, `wait`, `beside`), else [`Compile::Auto`].
+    ///
+    /// Arrays larger than the device's memory, whose windows are laid out for what runs, wait for the compiler in any case.
+    pub fn compile(mut self, how: Compile) -> Self {
+        self.compile = Some(how);
+        self
+    }
+
     /// Takes down what runs when, for [`TileAcc::timeline`] and [`Stats::busy`](super::Stats::busy). Without it nothing is
     /// taken down. It costs two events a launch or copy, and memory for each; an OpenCL device is opened once more, with
     /// queues that take times.
@@ -296,6 +325,13 @@ impl TileAccBuilder {
     pub fn tune(mut self, on: bool) -> Self {
         self.tune = Some(on);
         self
+    }
+
+    /// Runs on this device.
+    #[cfg(test)]
+    pub(crate) fn opened(mut self, device: Arc<Opened>) -> Self {
+        self.opened = Some(device);
+        self.device(Device::Cpu)
     }
 
     /// Sizes of the caches that sweeps on the host are ordered for; else those of this machine.
@@ -319,6 +355,7 @@ impl TileAccBuilder {
         let without = settings::without(self.without)?;
         let fuse = settings::fuse(self.fuse)?;
         let joins = settings::join(self.join)?;
+        let compile = settings::compile(self.compile)?;
         // Who opens a CUDA device reads them again.
         settings::cuda_device()?;
         settings::bytes_from("TIDA_PINNED_LIMIT")?;
@@ -347,12 +384,18 @@ impl TileAccBuilder {
             Some((device, None)) => asked_for(device, device.open(self.timeline)?),
             None => best(self.timeline)?,
         };
+        #[cfg(test)]
+        let (device, opened) = match self.opened {
+            Some(opened) => (Device::OpenCl, Some(opened)),
+            None => (device, opened),
+        };
         let core = opened.map(|opened| {
             let core = DeviceCore::new(opened, self.math, limit).with_march(march).with_plans_without(without);
             let core = core.with_fuse(fuse);
             // Loops on both sides are parted by the times that they take.
             let core = core.with_tune(tune && !hybrid);
-            if self.timeline { core.with_timeline() } else { core }
+            let beside = compile == Compile::Beside || compile == Compile::Auto && core.backend().facts().gpu;
+            core.with_compiler(self.timeline, beside)
         });
         let timeline = match &core {
             Some(device) => device.timeline.clone(),

@@ -7,15 +7,14 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Instant;
 
-use tida_kernels::codec::Codec;
-use tida_kernels::element::ScalarType;
-use tida_kernels::emit::{FaultRecord, Source, copies, fold, link};
+use tida_kernels::emit::FaultRecord;
+use tida_kernels::plan::Math;
 use tida_kernels::plan::fuse::Asked;
-use tida_kernels::plan::{FoldOp, Math, Plan};
 
+use super::compiler::{Compiler, Kernels};
 use super::timeline::{Recorder, SpanKind, Stats, restart};
 use super::tracker::Tracker;
-use crate::backend::{Backend, COPIES, Code, Kernel, Memory, STREAMS};
+use crate::backend::{Backend, COPIES, Memory, STREAMS};
 use crate::compute::registers::Without;
 use crate::compute::tune::{StepsKey, StepsWinner, TrialKey, Winner};
 use crate::error::{Error, ErrorKind};
@@ -24,6 +23,7 @@ use crate::error::{Error, ErrorKind};
 #[derive(Debug)]
 pub(crate) struct DeviceCore {
     opened: Arc<Opened>,
+    compiler: Arc<Compiler>,
     math: Math,
     /// Cells along the first axis that a thread takes, where a loop does not say.
     march: Option<u32>,
@@ -68,10 +68,7 @@ pub(crate) struct DeviceCore {
 #[derive(Debug)]
 pub(crate) struct Opened {
     backend: Arc<dyn Backend>,
-    kernels: Mutex<Made<KernelKey, dyn Kernel>>,
-    own: Mutex<Made<(Own, Math), dyn Kernel>>,
-    /// Emitted kernels by the identity of what was analysed, and plan; the failures too.
-    ready: Mutex<Made<(usize, Plan), Ready>>,
+    pub(super) kernels: Kernels,
     /// What timed trials found.
     winners: Found<TrialKey, Winner>,
     /// The same of several steps as one launch.
@@ -83,9 +80,6 @@ pub(crate) struct Opened {
     /// Tables by content.
     constants: Mutex<HashMap<Box<[u8]>, Arc<Memory>>>,
 }
-
-/// What was made so far, the failures too.
-type Made<K, V> = HashMap<K, Arc<OnceLock<Result<Arc<V>, Error>>>>;
 
 /// What timed trials found.
 #[derive(Debug)]
@@ -108,34 +102,6 @@ impl<K: Eq + Hash + Clone, W: Copy> Found<K, W> {
     }
 }
 
-/// What was made under this key, or is made now. Whoever asks for the same meanwhile waits, others do not.
-fn made<K: Eq + Hash, V: ?Sized>(
-    table: &Mutex<Made<K, V>>,
-    key: K,
-    make: impl FnOnce() -> Result<Arc<V>, Error>,
-) -> Result<Arc<V>, Error> {
-    let place = table.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
-    place.get_or_init(make).clone()
-}
-
-/// A kernel that has nothing of the user's in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Own {
-    /// [`fold::fold_values`].
-    FoldValues(ScalarType, FoldOp),
-    /// [`fold::fold_tree_twice`].
-    FoldTree(ScalarType, FoldOp),
-    /// [`copies::copies`].
-    Copies(copies::Kind),
-    /// [`link::codes`], to pack or not.
-    Codes(Codec, bool),
-    /// [`link::frames`] of values of so many bytes, to pack or not.
-    Frames(usize, bool),
-}
-
-/// Text, name, threads of a block, math.
-type KernelKey = (String, String, [u32; 3], Math);
-
 /// Devices opened so far, by what they were asked for with. They stay open: a driver's context costs more than it holds.
 static OPENED: Mutex<Vec<(String, Arc<Opened>)>> = Mutex::new(Vec::new());
 
@@ -157,9 +123,7 @@ impl Opened {
     pub fn new(backend: Arc<dyn Backend>) -> Opened {
         Opened {
             backend,
-            kernels: Mutex::default(),
-            own: Mutex::default(),
-            ready: Mutex::default(),
+            kernels: Kernels::default(),
             winners: Found(Mutex::default()),
             steps_winners: Found(Mutex::default()),
             trying: Mutex::default(),
@@ -167,13 +131,10 @@ impl Opened {
             constants: Mutex::default(),
         }
     }
-}
 
-/// An emitted kernel, compiled.
-#[derive(Debug)]
-pub(crate) struct Ready {
-    pub source: Source,
-    pub kernel: Arc<dyn Kernel>,
+    pub fn backend(&self) -> &Arc<dyn Backend> {
+        &self.backend
+    }
 }
 
 /// Bytes of a device's memory that are promised to an array or to chains. Given back when dropped.
@@ -199,6 +160,7 @@ impl DeviceCore {
     /// `limit` is the most bytes of arrays.
     pub fn new(opened: Arc<Opened>, math: Math, limit: Option<u64>) -> DeviceCore {
         DeviceCore {
+            compiler: Arc::new(Compiler::new(opened.clone(), math)),
             opened,
             math,
             march: None,
@@ -252,10 +214,17 @@ impl DeviceCore {
         self
     }
 
-    /// Takes down what runs when.
-    pub fn with_timeline(mut self) -> DeviceCore {
-        self.timeline = Some(Arc::new(Recorder::new(Some(&*self.opened.backend))));
+    /// Takes down what runs when, if that is wanted, and compiles beside what can wait.
+    pub fn with_compiler(mut self, timeline: bool, beside: bool) -> DeviceCore {
+        self.timeline = timeline.then(|| Arc::new(Recorder::new(Some(&*self.opened.backend))));
+        let compiler = Compiler::new(self.opened.clone(), self.math);
+        self.compiler = Arc::new(compiler.with_beside(beside).with_timeline(self.timeline.clone()));
         self
+    }
+
+    /// What compiles kernels.
+    pub fn compiler(&self) -> &Arc<Compiler> {
+        &self.compiler
     }
 
     /// Most bytes of arrays: the limit, or what was free at first less a reserve for what the driver and kernels need.
@@ -392,85 +361,6 @@ impl DeviceCore {
     /// The next stream in turn.
     pub fn any_stream(&self) -> usize {
         self.next_stream.fetch_add(1, Ordering::Relaxed) % STREAMS
-    }
-
-    /// Compiles a kernel, or finds it compiled.
-    ///
-    /// # Errors
-    /// As [`Backend::compile`].
-    pub fn kernel(&self, text: &str, entry: &str, block: [u32; 3]) -> Result<Arc<dyn Kernel>, Error> {
-        self.kernel_sharing(text, entry, block, 0)
-    }
-
-    /// The same for a kernel whose launches ask for so many bytes of shared memory.
-    ///
-    /// # Errors
-    /// As [`Backend::compile`].
-    pub fn kernel_sharing(
-        &self,
-        text: &str,
-        entry: &str,
-        block: [u32; 3],
-        shared: u32,
-    ) -> Result<Arc<dyn Kernel>, Error> {
-        let key = (text.to_owned(), entry.to_owned(), block, self.math);
-        made(&self.opened.kernels, key, || {
-            let made = self.opened.backend.compile(&Code { text, entry, math: self.math, block, shared });
-            self.host_waited();
-            made
-        })
-    }
-
-    /// The kernel of tida's own, compiled once.
-    ///
-    /// # Errors
-    /// As [`Backend::compile`].
-    pub fn own(&self, own: Own) -> Result<Arc<dyn Kernel>, Error> {
-        made(&self.opened.own, (own, self.math), || {
-            let dialect = self.opened.backend.facts().dialect;
-            let folds = |source: Source| self.kernel(&source.text, &source.entry, [fold::FOLD_THREADS, 1, 1]);
-            match own {
-                Own::FoldValues(scalar, op) => folds(fold::fold_values(dialect, scalar, op)),
-                Own::FoldTree(scalar, op) => folds(fold::fold_tree_twice(dialect, scalar, op)),
-                Own::Copies(kind) => {
-                    let source = copies::copies(dialect, &kind);
-                    self.kernel(&source.text, source.entry, [copies::THREADS, 1, 1])
-                }
-                Own::Codes(codec, pack) => self.packing(&link::codes(dialect, &codec), pack),
-                Own::Frames(bytes, pack) => self.packing(&link::frames(bytes), pack),
-            }
-        })
-    }
-
-    fn packing(&self, source: &link::LinkSource, pack: bool) -> Result<Arc<dyn Kernel>, Error> {
-        self.kernel(&source.text, if pack { link::PACK } else { link::UNPACK }, [link::THREADS, 1, 1])
-    }
-
-    /// Loads a kernel from PTX, or finds it loaded.
-    ///
-    /// # Errors
-    /// As [`Backend::load_ptx`].
-    pub fn ptx(&self, ptx: &str, entry: &str) -> Result<Arc<dyn Kernel>, Error> {
-        let key = (ptx.to_owned(), entry.to_owned(), [0; 3], self.math);
-        made(&self.opened.kernels, key, || {
-            let made = self.opened.backend.load_ptx(ptx, entry);
-            self.host_waited();
-            made
-        })
-    }
-
-    /// The kernel of a plan: made once for what was analysed.
-    pub fn ready(
-        &self,
-        analysed: usize,
-        plan: &Plan,
-        make: impl FnOnce() -> Result<Ready, Error>,
-    ) -> Result<Arc<Ready>, Error> {
-        made(&self.opened.ready, (analysed, plan.clone()), || {
-            let made = make().map(Arc::new);
-            self.host_waited();
-            made
-        })
     }
 
     /// A record of faults for a launch in this stream, zero before it.
@@ -610,7 +500,10 @@ impl DeviceCore {
     /// What was counted so far.
     pub fn stats(&self) -> Stats {
         let (h2d_bytes, d2h_bytes) = self.copied();
+        let (compiled, compile_seconds) = self.compiler.counted();
         Stats {
+            compiled,
+            compile_seconds,
             h2d_bytes,
             d2h_bytes,
             launches: self.launches.load(Ordering::Relaxed),

@@ -24,7 +24,7 @@ use super::sweep::{ArrayTouch, Fusible, Launch, SweepKey, Together};
 use super::tracker::{BoxTouch, Touch, Tracker, distinct};
 use crate::array::storage::Storage;
 use crate::array::{GridBox, PlaneFacts};
-use crate::compute::fused::{depth, enqueue_steps, repeats, same};
+use crate::compute::fused::{depth, enqueue_steps, repeats, same, steps_are_compiled};
 
 /// So many sweeps are enough to start with, if the device has less than that to do.
 const ENOUGH: usize = 24;
@@ -419,10 +419,17 @@ impl Core {
     pub(super) fn start_held(self: &Arc<Core>, recorder: &mut Recorder, all: bool) {
         let held = std::mem::take(&mut recorder.fusing.held);
         let (mut groups, mut first) = (Vec::new(), 0);
+        // While a launch is compiled, none of fewer steps is.
+        let mut compiling = 0;
         while first < held.len() {
             let (group, more) = self.group(&held[first..]);
             if more && !all {
                 break;
+            }
+            let steps = group.as_ref().map_or(0, |group| group.together.steps);
+            let group = group.filter(|group| steps >= compiling && self.is_compiled(group));
+            if group.is_none() {
+                compiling = compiling.max(steps);
             }
             let count = group.as_ref().map_or(1, |group| group.held);
             groups.push((count, group));
@@ -451,6 +458,11 @@ impl Core {
         let launches = following.launches(steps);
         let group = following.first(steps).map(|held| Group { held, region, together, launches });
         (group, more)
+    }
+
+    /// Whether the launch of a group can be had now.
+    fn is_compiled(&self, Group { region, together, launches, .. }: &Group) -> bool {
+        self.device.as_ref().is_none_or(|device| steps_are_compiled(launches, device, *region, together))
     }
 
     /// Starts nodes: as one launch, if they are a group.

@@ -21,7 +21,7 @@ use super::sync::{Mutex, lock};
 use crate::array::GridBox;
 use crate::array::storage::Storage;
 use crate::compute::fused::OneStep;
-use crate::compute::joined::{as_one, enqueue_joined, waits_for_no_more};
+use crate::compute::joined::{Joint, as_one, waits_for_no_more};
 use crate::compute::prepare::Prepared;
 use crate::error::{Error, ErrorKind};
 
@@ -248,7 +248,8 @@ impl Sweep {
         })
     }
 
-    /// The same for all these sweeps as one launch, of which this is the first; says how it went. By itself if that was not to be.
+    /// The same for all these sweeps as one launch, of which this is the first; says how it went. By itself if that was not to be, or is
+    /// not compiled yet.
     fn first_of(
         self: &Arc<Sweep>,
         node: &Node,
@@ -261,11 +262,13 @@ impl Sweep {
         Box::new(move |queue| {
             let launches: Vec<Arc<dyn Launch>> = sweeps.iter().map(|sweep| sweep.launch.clone()).collect();
             let refilled: Vec<Arc<Storage>> = sweeps.iter().flat_map(|sweep| sweep.refilled.clone()).collect();
+            let joint = Joint::new(&launches, &kernel);
+            if !joint.is_compiled(queue, &boxes.boxes) {
+                return alone(queue);
+            }
             // SAFETY: the graph keeps all work that conflicts away until these nodes have finished; none of them writes what
             // another one touches; the boxes are those of each and do not overlap.
-            let run = || unsafe {
-                enqueue_joined((&launches, &kernel), &Queue { refilled: &refilled, ..*queue }, &boxes.boxes)
-            };
+            let run = || unsafe { joint.enqueue(&Queue { refilled: &refilled, ..*queue }, &boxes.boxes) };
             let all = || sweeps.iter().try_for_each(|sweep| bring(queue, &sweep.arrays));
             match queue.enqueue(|| all().and_then(|()| queue.put(name, recorded, run))) {
                 Ok(done) => {

@@ -7,6 +7,7 @@
 pub(crate) mod boxes;
 mod builder;
 pub(crate) mod chain;
+pub(crate) mod compiler;
 mod describe;
 pub(crate) mod device;
 mod driver;
@@ -26,7 +27,7 @@ mod tracker;
 mod unfinished;
 mod wait;
 
-pub use builder::{Device, Fuse, TileAccBuilder};
+pub use builder::{Compile, Device, Fuse, TileAccBuilder};
 pub use timeline::{Busy, Span, SpanKind, Stats, Timeline};
 pub(crate) use tracker::{BoxTouch, Mode, Side, Touch, Tracker};
 pub(crate) use wait::{InKernel, outside_kernels};
@@ -64,6 +65,10 @@ impl Drop for Handle {
         // No command may be under way when the program ends: the driver's library is gone then.
         if self.core.device.is_some() && self.core.pool.current_thread_index().is_none() {
             self.core.wait_for_all();
+        }
+        // Nor may a compiler.
+        if let Some(device) = &self.core.device {
+            device.compiler().end();
         }
     }
 }
@@ -158,6 +163,49 @@ impl TileAcc {
     /// read. A call from inside a kernel.
     pub fn sync(&self) -> Result<(), Error> {
         self.core().sync()
+    }
+
+    /// Waits until everything recorded has run, as [`TileAcc::sync`] does, and until every kernel is ready that is compiled beside the
+    /// program ([`TileAccBuilder::compile`]). Gives how many of those became ready since it was last called; 0 where nothing is compiled.
+    ///
+    /// For who measures: after a few steps of each kind, whatever would still take over later does so at once. With timed trials
+    /// ([`TileAccBuilder::tune`]) plans are compiled, tried, and others compiled for what was found, so that steps and calls take turns until
+    /// one gives 0.
+    ///
+    /// ```
+    /// use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let acc = TileAcc::auto()?;
+    /// let mut u = TileArray::<f32, 2>::builder([64, 64]).ghost([1, 1]).build(&acc)?;
+    /// let mut next = u.like()?;
+    /// let mut steps = |count: usize| -> tida::Result<()> {
+    ///     for _ in 0..count {
+    ///         u.fill_ghosts()?;
+    ///         for tile in TileIter::new(&u) {
+    ///             compute(&tile, (&mut next, &u), kernel!(|next, u, at| {
+    ///                 next[at] = 0.25 * (u[at - [1, 0]] + u[at + [1, 0]] + u[at - [0, 1]] + u[at + [0, 1]]);
+    ///             }))?;
+    ///         }
+    ///         std::mem::swap(&mut u, &mut next);
+    ///     }
+    ///     Ok(())
+    /// };
+    /// steps(30)?;
+    /// while acc.warm_up()? > 0 {
+    ///     steps(30)?;
+    /// }
+    /// let start = std::time::Instant::now();
+    /// steps(100)?;
+    /// acc.sync()?;
+    /// println!("{} us a step", start.elapsed().as_secs_f64() * 1e4);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`TileAcc::sync`]. A kernel that cannot be compiled beside is none: the program goes on without it.
+    pub fn warm_up(&self) -> Result<u64, Error> {
+        self.core().sync()?;
+        Ok(self.core().device.as_ref().map_or(0, |device| device.compiler().settle()))
     }
 
     pub(crate) fn core(&self) -> &Arc<Core> {

@@ -9,7 +9,7 @@ use std::ffi::OsString;
 
 use tida_kernels::plan::fuse::Asked;
 
-use super::builder::{Device, Fuse};
+use super::builder::{Compile, Device, Fuse};
 use crate::compute::registers::Without;
 use crate::error::{Error, ErrorKind};
 
@@ -198,6 +198,23 @@ fn join_from(text: Option<&str>) -> Result<bool, Error> {
     }
 }
 
+/// Whether programs wait for the compiler, by the builder, else by `TIDA_COMPILE`.
+///
+/// # Errors
+/// [`ErrorKind::Argument`]: the variable says something else.
+pub(super) fn compile(asked: Option<Compile>) -> Result<Compile, Error> {
+    asked.map_or_else(|| compile_from(text_of("TIDA_COMPILE").as_deref()), Ok)
+}
+
+fn compile_from(text: Option<&str>) -> Result<Compile, Error> {
+    match text {
+        None | Some("auto") => Ok(Compile::Auto),
+        Some("wait") => Ok(Compile::Wait),
+        Some("beside") => Ok(Compile::Beside),
+        Some(other) => Err(not_understood("TIDA_COMPILE", other, "set it to auto, wait or beside, or unset it")),
+    }
+}
+
 /// The device that `TIDA_DEVICE` names; `None` for `auto` or nothing.
 ///
 /// # Errors
@@ -244,6 +261,15 @@ mod tests {
         let error = join_from(Some("no")).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Argument);
         assert!(error.to_string().contains("TIDA_JOIN") && error.found().contains("`no`"), "{error}");
+    }
+
+    #[test]
+    fn programs_wait_for_the_compiler_or_do_not() {
+        let all = [None, Some("auto"), Some("wait"), Some("beside")].map(|text| compile_from(text).unwrap());
+        assert_eq!(all, [Compile::Auto, Compile::Auto, Compile::Wait, Compile::Beside]);
+        let error = compile_from(Some("later")).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Argument);
+        assert!(error.to_string().contains("TIDA_COMPILE") && error.found().contains("`later`"), "{error}");
     }
 
     #[test]

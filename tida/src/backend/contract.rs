@@ -115,7 +115,8 @@ fn affine(device: &Device) -> (&'static str, &'static str) {
 const BLOCK: [u32; 3] = [64, 1, 1];
 
 fn compile(device: &Device, (text, entry): (&str, &str)) -> Result<Arc<dyn Kernel>, Error> {
-    device.compile(&Code { text, entry, math: Math::Exact, block: BLOCK, shared: 0 })
+    let code = Code { text, entry, math: Math::Exact, block: BLOCK, shared: 0 };
+    device.kept(&code).map_or_else(|| device.compile(&code), Ok)
 }
 
 fn blocks(n: usize) -> [u32; 3] {

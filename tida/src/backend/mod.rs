@@ -268,7 +268,12 @@ pub(crate) trait Backend: Debug + Send + Sync {
     /// It was pinned, and no copy uses it.
     unsafe fn unpin(&self, base: *mut u8);
 
-    /// Compiles a kernel, or finds it in the cache on disk.
+    /// A kernel that was compiled before, from the cache on disk.
+    fn kept(&self, _code: &Code<'_>) -> Option<Arc<dyn Kernel>> {
+        None
+    }
+
+    /// Compiles a kernel, and keeps it on disk. Any thread may, and several at once.
     ///
     /// # Errors
     /// [`ErrorKind::Kernel`] with the compiler's messages as `found`;

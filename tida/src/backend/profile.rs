@@ -115,7 +115,7 @@ fn measured(backend: &Arc<dyn Backend>) -> Result<Latency, Error> {
     let cache = usize::try_from(backend.facts().machine.cache).unwrap_or(0).max(16 << 20);
     let chains = Chains {
         backend,
-        kernel: backend.compile(&code)?,
+        kernel: backend.kept(&code).map_or_else(|| backend.compile(&code), Ok)?,
         result: Memory::new(backend, 16)?,
         cells: Memory::new(backend, FAR as usize * PITCH)?,
         flush: Memory::new(backend, 2 * cache)?,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 use tida_kernels::element::{ElementType, ScalarType};
-use tida_kernels::emit::{Param, emit};
+use tida_kernels::emit::Param;
 use tida_kernels::plan::auto::{Boxes, has_room, march};
 use tida_kernels::plan::cache::{Cache, Cached};
 use tida_kernels::plan::registers::USUAL;
@@ -21,10 +21,11 @@ use super::geometry::{cut_to_fit, whole_words};
 use super::launched::Launched;
 use super::maps::Maps;
 use super::prepare::Prepared;
-use super::registers::{Counted, Without, settle};
+use super::registers::Without;
 use super::tune::tuned;
 use crate::acc::boxes::union;
-use crate::acc::device::{DeviceCore, Ready};
+use crate::acc::compiler::Ready;
+use crate::acc::device::DeviceCore;
 use crate::acc::node::{Done, Queue, Ring};
 use crate::array::GridBox;
 use crate::array::layout::WideLayout;
@@ -181,26 +182,34 @@ impl<'a> SweepLaunch<'a> {
             let arg: DeviceArg<'a> = arg.0;
             arg.placed(queue)
         };
+        self.on(queue.device, args.into_iter().map(placed).collect())
+    }
+
+    /// The launch with its arrays where they are.
+    pub fn on(self, device: &DeviceCore, args: DeviceArgs<'a>) -> DeviceLaunch<'a> {
         DeviceLaunch {
             prepared: self.prepared,
             captures: self.captures,
-            args: args.into_iter().map(placed).collect(),
+            args,
             goal: Goal::Sweep,
             checked: self.checked,
             valid_only: self.valid_only,
             block: self.block,
-            march: self.march.or(queue.device.march()),
+            march: self.march.or(device.march()),
             cache: self.cache,
             fold: None,
             within: None,
             varied: None,
-            without: queue.device.without(),
+            without: device.without(),
         }
     }
 }
 
 /// Extent of a box along the axes of a kernel.
 pub(crate) type Extent = SmallVec<[i64; 4]>;
+
+/// Boxes that launches can have, with their regions.
+pub(crate) type Fitting = SmallVec<[(usize, GridBox<4>); 8]>;
 
 /// What must live until launches are done.
 pub(crate) type Held = SmallVec<[Arc<Memory>; 8]>;
@@ -362,11 +371,22 @@ impl DeviceLaunch<'_> {
         wish: &Wish,
         held: &mut Held,
     ) -> Result<Option<Commands>, Error> {
-        let Some((largest, cells)) = self.extents(boxes) else { return Ok(None) };
+        let Some((plan, fitting)) = self.plan_over(device, boxes, wish) else { return Ok(None) };
+        self.commands_of(device, plan, &fitting, held).map(Some)
+    }
+
+    /// The plan for these boxes, and boxes that launches can have; none without boxes.
+    pub fn plan_over(
+        &self,
+        device: &DeviceCore,
+        boxes: &[(usize, GridBox<4>)],
+        wish: &Wish,
+    ) -> Option<(Plan, Fitting)> {
+        let (largest, cells) = self.extents(boxes)?;
         let facts = device.backend().facts();
         let limits = facts.grid;
         let mut plan = self.plan_for(wish, facts, device.math(), (&largest, cells), boxes.len() > 1);
-        let mut fitting: SmallVec<[(usize, GridBox<4>); 8]> = SmallVec::new();
+        let mut fitting = Fitting::new();
         let grain = self.grain();
         for (region, cells) in boxes {
             cut_to_fit(cells, &|cells| self.blocks(&plan, cells), (limits, grain), &mut |part| {
@@ -378,7 +398,7 @@ impl DeviceLaunch<'_> {
         if let ([(_, cells)], true) = (&*fitting, plan.may_read_inside(&self.prepared.kernel)) {
             plan.ghosts = self.ghosts_inside(cells);
         }
-        self.commands_of(device, plan, &fitting, held).map(Some)
+        Some((plan, fitting))
     }
 
     /// The same for a plan and boxes that launches can have.
@@ -458,7 +478,7 @@ impl DeviceLaunch<'_> {
     }
 
     /// Boxes of neighbouring regions as one, where all arrays of a sweep lie in rows: the first region's geometry goes on.
-    fn joined<'b>(&self, boxes: &'b [(usize, GridBox<4>)]) -> Cow<'b, [(usize, GridBox<4>)]> {
+    pub fn joined<'b>(&self, boxes: &'b [(usize, GridBox<4>)]) -> Cow<'b, [(usize, GridBox<4>)]> {
         let mut rows: SmallVec<[&WideLayout; 8]> = SmallVec::new();
         for arg in &self.args {
             match arg {
@@ -635,25 +655,6 @@ impl DeviceLaunch<'_> {
         if plan.dialect == Dialect::Cuda && fits { room as u8 } else { 0 }
     }
 
-    /// The compiled kernel of a plan.
-    pub fn ready(&self, device: &DeviceCore, plan: &Plan) -> Result<Arc<Ready>, Error> {
-        // The text does not say how long a march is.
-        let plan = &Plan { march: plan.march.map(|_| 1), ..plan.clone() };
-        device.ready(Arc::as_ptr(self.prepared) as usize, plan, || {
-            let settled = settle(self.prepared, plan, Counted::on(device.backend().facts(), Counted::ToRun), |plan| {
-                let source = emit(&self.prepared.kernel, &self.prepared.analysis, plan);
-                match device.kernel_sharing(&source.text, &source.entry, plan.block, source.shared) {
-                    Ok(kernel) => Ok((kernel.facts(), Ready { source, kernel })),
-                    Err(error) if error.kind() == ErrorKind::Kernel => {
-                        Err(not_compiled(self.prepared, &source, &error))
-                    }
-                    Err(error) => Err(error),
-                }
-            });
-            settled.map(|settled| settled.made)
-        })
-    }
-
     fn missing(&self, param: Param) -> Error {
         Error::new(
             ErrorKind::Kernel,
@@ -684,23 +685,4 @@ fn length_bytes(arg: &DeviceArg<'_>) -> [u8; 8] {
         DeviceArg::Table(_, length) => (*length as u64).to_ne_bytes(),
         _ => [0; 8],
     }
-}
-
-/// The error of emitted source that a device's compiler refuses, with the user's line.
-fn not_compiled(prepared: &Prepared, source: &tida_kernels::emit::Source, error: &Error) -> Error {
-    let log = error.found();
-    // `file(12): error: ..` and `file:12:7: error: ..`
-    let line_of = |line: &str| -> Option<usize> {
-        let before = &line[..line.find("error")?];
-        before.split(['(', ')', ':']).filter_map(|part| part.trim().parse().ok()).find(|n: &usize| *n > 0)
-    };
-    let first = log.lines().find(|line| line.contains("error")).unwrap_or(log);
-    let place = line_of(first).and_then(|n| source.lines.get(n - 1).cloned().flatten());
-    let place = place.map_or_else(|| prepared.place(), |(file, span)| format!("{file}:{}:{}", span.line, span.column));
-    Error::new(
-        ErrorKind::Kernel,
-        format!("compile the kernel at {place} for the device"),
-        format!("that its compiler refused the emitted source: {}", first.trim()),
-        "report this with the output of `tida::explain`; until then run these tiles with `.device(Device::Cpu)`",
-    )
 }

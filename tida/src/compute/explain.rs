@@ -226,7 +226,7 @@ impl Explanation {
             let settled = settle(&self.prepared, &self.plan, counted, |plan| {
                 let source = emit(kernel, analysis, plan);
                 let facts = match device {
-                    Some(device) => device.kernel(&source.text, &source.entry, plan.block)?.facts(),
+                    Some(device) => device.compiler().kernel(&source.text, &source.entry, plan.block)?.facts(),
                     None => cuda::compile_only(&source.text, &source.entry, Math::Exact, ARCHITECTURE)?.1,
                 };
                 Ok((facts, source))

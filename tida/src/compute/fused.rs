@@ -13,7 +13,7 @@ use tida_kernels::scalar::Value;
 use super::args::OnDevice;
 use super::cache::Hints;
 use super::capture::{CAPTURE, CapturedValue, Captures, capture_bytes};
-use super::device::{BY_VALUE, Commands, DeviceArg, DeviceLaunch, Extent, Held, SweepLaunch};
+use super::device::{BY_VALUE, Commands, DeviceArg, DeviceArgs, DeviceLaunch, Extent, Held, SweepLaunch};
 use super::launched::Launched;
 use super::prepare::Prepared;
 use super::tune;
@@ -206,6 +206,83 @@ pub(crate) struct Asking {
 /// How steps of a kernel run together, as far as it was asked.
 pub(crate) type Choices = Mutex<HashMap<Asking, Option<Arc<Chosen>>>>;
 
+/// Steps of one launch.
+struct Several {
+    prepared: Arc<Prepared>,
+    /// What the first of them is given.
+    captures: Captures,
+    /// What each of them is given, if that differs.
+    varied: Option<Vec<Captures>>,
+}
+
+impl Several {
+    /// # Errors
+    /// Kernels that cannot run together.
+    fn of(launches: &[Arc<dyn Launch>], Together { steps, kernels, .. }: &Together) -> Result<Several, Error> {
+        let each: Vec<OneStep<'_>> = launches.iter().map_while(|launch| launch.step()).collect();
+        let prepared = each.get(..*kernels).and_then(as_one);
+        let Some((prepared, steps)) = prepared.zip(each.get(..*steps as usize).filter(|steps| !steps.is_empty()))
+        else {
+            let place = each.first().map_or_else(String::new, |step| step.prepared.place());
+            return Err(refused(&place, *steps, "kernels that run one step a launch"));
+        };
+        let captures = |step| captures_of(&each, *kernels, step);
+        let varied = vary(steps, *kernels).then(|| (0..steps.len()).map(captures).collect());
+        Ok(Several { prepared, captures: captures(0), varied })
+    }
+
+    /// Their launch over a box.
+    fn launch<'a>(&'a self, device: &DeviceCore, cells: &GridBox<4>, args: DeviceArgs<'a>) -> DeviceLaunch<'a> {
+        let sweep = SweepLaunch {
+            prepared: &self.prepared,
+            captures: &self.captures,
+            checked: false,
+            valid_only: 0,
+            block: None,
+            march: None,
+            cache: Hints::default(),
+        };
+        DeviceLaunch { within: Some(*cells), varied: self.varied.as_deref(), ..sweep.on(device, args) }
+    }
+
+    /// How they run together.
+    ///
+    /// # Errors
+    /// No way to run so many over this box.
+    fn chosen(&self, device: &DeviceCore, together: &Together) -> Result<Chosen, Error> {
+        let Together { steps, kernels, faces, .. } = together;
+        let usual = together.usual(4 - self.prepared.kernel.rank);
+        let chosen = self.prepared.chosen(device, &usual, faces, (*steps, false));
+        let place = || self.prepared.place();
+        let chosen = chosen.ok_or_else(|| refused(&place(), *steps, "no way to run so many over this box"))?;
+        let fused = Fused { varied: self.varied.is_some(), kernels: *kernels as u8, ..chosen.fused.clone() };
+        Ok(Chosen { fused, ..(*chosen).clone() })
+    }
+}
+
+/// Whether steps over the boxes from a region on, which lie in rows, run as one launch now: else, where its kernel can be compiled
+/// beside, that is begun if it was not, and single steps run meanwhile. So they do if the device's compiler refuses it.
+pub(crate) fn steps_are_compiled(
+    launches: &[Arc<dyn Launch>],
+    device: &DeviceCore,
+    region: usize,
+    together: &Together,
+) -> bool {
+    if !device.compiler().is_beside() {
+        return true;
+    }
+    let ready = || {
+        let all = Several::of(launches, together)?;
+        let args = args(launches.get(..together.kernels).unwrap_or_default(), &all.prepared);
+        let launch = all.launch(device, &together.cells, args.into_iter().map(|arg| arg.0).collect());
+        let chosen = all.chosen(device, together)?;
+        let plan = launch.steps_plan(device, (region, &together.cells), &together.cells, &chosen);
+        Ok::<_, Error>(launch.ready_beside(device, &plan).is_some_and(|ready| ready.is_ok()))
+    };
+    // What is wrong comes out as it is launched.
+    ready().unwrap_or(true)
+}
+
 /// Puts the first of these steps into a stream as one launch: it reads the array [`Fusible::inp`] of the first of them, writes
 /// [`Fusible::out`] where `part` is, some planes of the box. The arrays lie in rows from its region on, or the region holds the
 /// planes around as far as the steps read.
@@ -221,37 +298,15 @@ pub(crate) unsafe fn enqueue_steps(
     (region, part): (usize, GridBox<4>),
     together: &Together,
 ) -> Result<Done, Error> {
-    let Together { steps, kernels, cells, faces, .. } = together;
-    let each: Vec<OneStep<'_>> = launches.iter().map_while(|launch| launch.step()).collect();
-    let prepared = each.get(..*kernels).and_then(as_one);
-    let Some(prepared) = prepared.filter(|_| each.len() >= *steps as usize) else {
-        let place = each.first().map_or_else(String::new, |step| step.prepared.place());
-        return Err(refused(&place, *steps, "kernels that run one step a launch"));
-    };
-    let usual = together.usual(4 - prepared.kernel.rank);
-    let captures: Vec<Captures> = (0..*steps as usize).map(|step| captures_of(&each, *kernels, step)).collect();
-    let varied = each.get(..*steps as usize).is_some_and(|each| vary(each, *kernels));
-    let sweep = SweepLaunch {
-        prepared: &prepared,
-        captures: captures.first().ok_or_else(|| refused(&prepared.place(), *steps, "no steps"))?,
-        checked: false,
-        valid_only: 0,
-        block: None,
-        march: None,
-        cache: Hints::default(),
-    };
-    let args = args(launches.get(..*kernels).unwrap_or_default(), &prepared);
-    let varied = varied.then_some(&*captures);
-    let launch = DeviceLaunch { within: Some(*cells), varied, ..sweep.at(queue, args) };
-    if part == *cells && varied.is_none() && *kernels == 1 {
+    let Together { steps, cells, faces, .. } = together;
+    let all = Several::of(launches, together)?;
+    let (prepared, args) = (&all.prepared, args(launches.get(..together.kernels).unwrap_or_default(), &all.prepared));
+    let launch = all.launch(queue.device, cells, args.into_iter().map(|arg| arg.0.placed(queue)).collect());
+    if part == *cells && launch.varied.is_none() && together.kernels == 1 {
         // SAFETY: handed on.
         unsafe { tune::steps::tried(&launch, queue, (region, part), faces) };
     }
-    let Some(chosen) = prepared.chosen(queue.device, &usual, faces, (*steps, false)) else {
-        return Err(refused(&prepared.place(), *steps, "no way to run so many over this box"));
-    };
-    let fused = Fused { varied: varied.is_some(), kernels: *kernels as u8, ..chosen.fused.clone() };
-    let chosen = Chosen { fused, ..(*chosen).clone() };
+    let chosen = all.chosen(queue.device, together)?;
     let mut launched = Launched::default();
     let mut put = || {
         let commands = launch.steps_commands(queue.device, (region, part), cells, &chosen, launched.held())?;

@@ -12,6 +12,7 @@ use super::capture::{CapturedValue, Captures};
 use super::device::SweepLaunch;
 use super::fused::{OneStep, args};
 use super::prepare::Prepared;
+use super::tune;
 use crate::acc::node::{Done, Queue};
 use crate::acc::sweep::Launch;
 use crate::array::GridBox;
@@ -70,30 +71,54 @@ fn made_one(sweeps: &[(OneStep<'_>, &[usize])], arrays: &[Vec<usize>]) -> Option
     joins(&made.kernel, &made.analysis, shared, (&made.saving, &savings)).then(|| Arc::new(made))
 }
 
-/// Puts sweeps into a stream as one launch of their kernel.
-///
-/// # Errors
-/// What the device refuses.
-///
-/// # Safety
-/// As [`Launch::enqueue`] of each; none of them writes what another one touches.
-pub(crate) unsafe fn enqueue_joined(
-    (launches, prepared): (&[Arc<dyn Launch>], &Arc<Prepared>),
-    queue: &Queue<'_>,
-    boxes: &[(usize, GridBox<4>)],
-) -> Result<Done, Error> {
-    let steps = launches.iter().filter_map(|launch| launch.part());
-    let list: SmallVec<_> = steps.flat_map(|step| step.captures.list.iter().cloned()).collect();
-    let captures = Captures { list };
-    let sweep = SweepLaunch {
-        prepared,
-        captures: &captures,
-        checked: false,
-        valid_only: 0,
-        block: None,
-        march: None,
-        cache: Hints::default(),
-    };
-    // SAFETY: handed on: `check` has proven every access of each of the kernels in range, for the same boxes.
-    unsafe { sweep.enqueue(queue, args(launches, prepared), boxes, Arc::new(launches.to_vec())) }
+/// Sweeps as one launch of their kernel.
+pub(crate) struct Joint<'a> {
+    launches: &'a [Arc<dyn Launch>],
+    prepared: &'a Arc<Prepared>,
+    captures: Captures,
+}
+
+impl<'a> Joint<'a> {
+    pub fn new(launches: &'a [Arc<dyn Launch>], prepared: &'a Arc<Prepared>) -> Joint<'a> {
+        let steps = launches.iter().filter_map(|launch| launch.part());
+        let list: SmallVec<_> = steps.flat_map(|step| step.captures.list.iter().cloned()).collect();
+        Joint { launches, prepared, captures: Captures { list } }
+    }
+
+    fn sweep(&self) -> SweepLaunch<'_> {
+        SweepLaunch {
+            prepared: self.prepared,
+            captures: &self.captures,
+            checked: false,
+            valid_only: 0,
+            block: None,
+            march: None,
+            cache: Hints::default(),
+        }
+    }
+
+    /// Whether it runs now: else, where its kernel can be compiled beside, that is begun if it was not, and each sweep runs by itself
+    /// meanwhile. So they do if the device's compiler refuses it.
+    pub fn is_compiled(&self, queue: &Queue<'_>, boxes: &[(usize, GridBox<4>)]) -> bool {
+        if !queue.device.compiler().is_beside() {
+            return true;
+        }
+        let launch = self.sweep().at(queue, args(self.launches, self.prepared));
+        let boxes = &*launch.joined(boxes);
+        let wish = tune::wish(&launch, queue.device, boxes);
+        launch.is_compiled(queue.device, boxes, &wish).unwrap_or(false)
+    }
+
+    /// Puts it into a stream.
+    ///
+    /// # Errors
+    /// What the device refuses.
+    ///
+    /// # Safety
+    /// As [`Launch::enqueue`] of each; none of the sweeps writes what another one touches.
+    pub unsafe fn enqueue(&self, queue: &Queue<'_>, boxes: &[(usize, GridBox<4>)]) -> Result<Done, Error> {
+        let (args, held) = (args(self.launches, self.prepared), Arc::new(self.launches.to_vec()));
+        // SAFETY: handed on: `check` has proven every access of each of the kernels in range, for the same boxes.
+        unsafe { self.sweep().enqueue(queue, args, boxes, held) }
+    }
 }

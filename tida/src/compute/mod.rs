@@ -6,6 +6,7 @@ pub(crate) mod block;
 pub(crate) mod cache;
 pub(crate) mod capture;
 mod check;
+mod compiled;
 mod decoded;
 pub(crate) mod deferred;
 pub(crate) mod device;

@@ -333,7 +333,7 @@ impl<H: HeldArgs<D>, const D: usize> Launch for Foreign<H, D> {
 
     unsafe fn enqueue(self: Arc<Self>, queue: &Queue<'_>, boxes: &[(usize, GridBox<4>)]) -> Result<Done, Error> {
         let backend = queue.device.backend();
-        let compiled = queue.device.ptx(&self.kernel.ptx, &self.kernel.entry)?;
+        let compiled = queue.device.compiler().ptx(&self.kernel.ptx, &self.kernel.entry)?;
         let args: DeviceArgs<'_> = self.held.on_device().into_iter().map(|arg| arg.0.placed(queue)).collect();
         let scalars: Vec<_> = self.captures.list.iter().map(capture_bytes).collect();
         let limits = backend.facts().grid;

@@ -138,6 +138,13 @@ fn next_budget(steps: &[Step], wanted: &[u32]) -> Option<u32> {
     steps.iter().all(|step| step.kept != kept).then_some(budget)
 }
 
+/// Whether to [`settle`] a kernel may take several compilations.
+pub(crate) fn searches(prepared: &Prepared, plan: &Plan, counted: Counted) -> bool {
+    plan.registers > 0
+        && counted != Counted::No
+        && kept(&prepared.kernel, &prepared.analysis, plan).wanted.iter().copied().fold(0, u32::saturating_add) > USUAL
+}
+
 /// Compiles a kernel for a plan with as many values in registers as are worth it; with the plan's own budget where that is
 /// nothing, where there are no candidates, and where nobody counts registers.
 ///

@@ -84,26 +84,55 @@ pub(super) unsafe fn tuned(launch: &DeviceLaunch<'_>, queue: &Queue<'_>, boxes: 
     let size = (&extent[..], cells, boxes.len() > 1);
     let key = trial_key(launch, queue.device, size);
     let place = queue.device.winners().of(&key);
-    let winner = place.get_or_init(|| {
-        let on_disk = disk_key(launch, queue.device, &key);
-        stored(launch, queue.device, on_disk).unwrap_or_else(|| {
+    let known = || place.get().map(|winner| winner.wish);
+    // What is to be tried may be compiled now.
+    if let Some(wish) = known().or_else(|| queue.device.compiler().is_busy().then_some(asked)) {
+        return wish;
+    }
+    let one_at_a_time = queue.device.trying();
+    let _alone = one_at_a_time.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(wish) = known() {
+        return wish;
+    }
+    let on_disk = disk_key(launch, queue.device, &key);
+    let winner = stored(launch, queue.device, on_disk).map_or_else(
+        || {
             // SAFETY: handed on.
             let found = unsafe { try_plans(launch, queue, boxes, (&extent, cells)) };
             queue.device.host_waited();
-            match found {
-                Ok(Some(winner)) => {
-                    disk::store(on_disk, winner.to_text().as_bytes());
-                    winner
-                }
-                Ok(None) => Winner { wish: asked, gain: 1.0 },
-                Err(error) => {
-                    debug!(kernel = launch.prepared.place(), %error, "no trials: one failed");
-                    Winner { wish: asked, gain: 1.0 }
-                }
+            if let Ok(Found::Best(winner)) = &found {
+                disk::store(on_disk, winner.to_text().as_bytes());
             }
-        })
-    });
-    winner.wish
+            found.unwrap_or_else(|error| {
+                debug!(kernel = launch.prepared.place(), %error, "no trials: one failed");
+                Found::Nothing
+            })
+        },
+        Found::Best,
+    );
+    let winner = match winner {
+        Found::Best(winner) => winner,
+        Found::Nothing => Winner { wish: asked, gain: 1.0 },
+        Found::NotYet => return asked,
+    };
+    place.get_or_init(|| winner).wish
+}
+
+/// What trials came to.
+enum Found<W> {
+    /// The fastest.
+    Best(W),
+    /// There was nothing to try.
+    Nothing,
+    /// What is to be tried is compiled beside: the launch that comes when that is ready tries it.
+    NotYet,
+}
+
+/// What is to be asked for of the plan of a launch as things are.
+pub(super) fn wish(launch: &DeviceLaunch<'_>, device: &DeviceCore, boxes: &[(usize, GridBox<4>)]) -> Wish {
+    let size = launch.extents(boxes);
+    let known = size.and_then(|(extent, cells)| known(launch, device, (&extent, cells, boxes.len() > 1)));
+    known.map_or(launch.wish(), |winner| winner.wish)
 }
 
 /// The winner for boxes of this extent, so many cells and perhaps several boxes, if trials found one before, here or on disk.
@@ -243,17 +272,15 @@ unsafe fn try_plans(
     queue: &Queue<'_>,
     boxes: &[(usize, GridBox<4>)],
     (extent, cells): (&Extent, u64),
-) -> Result<Option<Winner>, Error> {
+) -> Result<Found<Winner>, Error> {
     let device = queue.device;
     let scratch = match scratch(launch, device, cells)? {
         Ok(scratch) => scratch,
         Err(why) => {
             debug!(kernel = launch.prepared.place(), why, "no trials");
-            return Ok(None);
+            return Ok(Found::Nothing);
         }
     };
-    let one_at_a_time = device.trying();
-    let _alone = one_at_a_time.lock().unwrap_or_else(PoisonError::into_inner);
     alone(device)?;
     let mut held = Held::new();
     let mut trials = Trials {
@@ -335,11 +362,11 @@ impl Trials<'_, '_, '_> {
     ///
     /// # Safety
     /// As [`DeviceLaunch::enqueue`].
-    unsafe fn all(&mut self, extent: &Extent) -> Result<Option<Winner>, Error> {
+    unsafe fn all(&mut self, extent: &Extent) -> Result<Found<Winner>, Error> {
         let (launch, prepared) = (self.launch, self.launch.prepared);
         // SAFETY: handed on.
         if unsafe { !self.add(Candidate::default())? } {
-            return Ok(None);
+            return Ok(Found::Nothing);
         }
         // SAFETY: handed on. The first run was for the driver to get ready.
         let seconds = unsafe { self.run(0)? };
@@ -365,6 +392,9 @@ impl Trials<'_, '_, '_> {
         };
         for round in ROUNDS {
             let candidates = round(&given, &self.tried[self.best()].candidate);
+            if !self.are_compiled(&candidates) {
+                return Ok(Found::NotYet);
+            }
             // SAFETY: handed on.
             unsafe { self.round(candidates)? };
         }
@@ -374,7 +404,25 @@ impl Trials<'_, '_, '_> {
         let tried: Vec<String> = self.tried.iter().map(Tried::to_text).collect();
         let (kernel, device, tried) = (prepared.place(), &facts.name, tried.join("; "));
         info!(kernel, device, %winner, tried, "plans were tried");
-        Ok(Some(winner))
+        Ok(Found::Best(winner))
+    }
+
+    /// Whether the kernels of all these are there; those that are not are compiled beside, where that can be.
+    fn are_compiled(&self, candidates: &[Candidate]) -> bool {
+        let Trials { launch, queue, boxes, .. } = *self;
+        // What is refused cannot be tried, and that is known.
+        let missing = |candidate: &&Candidate| {
+            matches!(launch.is_compiled(queue.device, boxes, &self.wish(candidate)), Ok(false))
+        };
+        !queue.device.compiler().is_beside() || candidates.iter().filter(missing).count() == 0
+    }
+
+    /// What a candidate is to be asked for with.
+    fn wish(&self, candidate: &Candidate) -> Wish {
+        let asked = self.launch.wish();
+        let mut cache = asked.cache;
+        candidate.cache.iter().for_each(|(arg, how)| cache.set(usize::from(*arg), *how));
+        Wish { block: asked.block.or(candidate.block), march: asked.march.or(candidate.march), cache }
     }
 
     /// The number of the fastest.
@@ -395,10 +443,7 @@ impl Trials<'_, '_, '_> {
     /// As [`DeviceLaunch::enqueue`].
     unsafe fn add(&mut self, candidate: Candidate) -> Result<bool, Error> {
         let Trials { launch, queue, .. } = *self;
-        let asked = launch.wish();
-        let mut cache = asked.cache;
-        candidate.cache.iter().for_each(|(arg, how)| cache.set(usize::from(*arg), *how));
-        let wish = Wish { block: asked.block.or(candidate.block), march: asked.march.or(candidate.march), cache };
+        let wish = self.wish(&candidate);
         let Some(mut commands) = launch.commands(queue.device, self.boxes, &wish, &mut self.held)? else {
             return Ok(false);
         };

@@ -2,7 +2,7 @@
 
 #![allow(dead_code)] // no file needs all of it
 
-use tida::acc::TileAccBuilder;
+use tida::acc::{Compile, TileAccBuilder};
 use tida::prelude::*;
 
 /// An accelerator on the device that `TIDA_DEVICE` names, else on OpenCL; none where there is no device, unless tests must
@@ -22,9 +22,10 @@ pub fn on_a_device(builder: TileAccBuilder) -> Option<TileAcc> {
     }
 }
 
-/// For tests that count launches: work starts when it is enough or asked for, not when a thread was kept from its core.
+/// For tests that count launches: work starts when it is enough or asked for, not when a thread was kept from its core, and waits for its
+/// kernel.
 pub fn unhurried() -> TileAccBuilder {
-    TileAcc::builder().pause(std::time::Duration::from_secs(600))
+    TileAcc::builder().pause(std::time::Duration::from_secs(600)).compile(Compile::Wait)
 }
 
 /// The reference.

@@ -11,7 +11,8 @@ use tida_kernels::emit::link::{BLOCK_CODES, BLOCK_FRAMES, THREADS};
 use tida_kernels::frames::{self, VALUES, Word};
 
 use super::run::{DOWN, UP};
-use crate::acc::device::{DeviceCore, Own};
+use crate::acc::compiler::Own;
+use crate::acc::device::DeviceCore;
 use crate::array::coding::Coding;
 use crate::array::packed::{Chunk, Form, Guess, LEAST_FRAME};
 use crate::array::storage::Storage;
@@ -372,7 +373,7 @@ impl Job<'_> {
         match (self.chunk.form, &self.coding) {
             (Form::Codes(component), Some(coding)) => {
                 let Some(codec) = coding.codec(component) else { return Ok(()) };
-                let kernel = device.own(Own::Codes(*codec, pack))?;
+                let kernel = device.compiler().own(Own::Codes(*codec, pack))?;
                 let size = coding.code_size(component);
                 let (at, stage_step) = (long(self.stage_at / size), long(self.stage_step / size));
                 let count = short(self.values);
@@ -383,7 +384,7 @@ impl Job<'_> {
                 unsafe { backend.launch(stream, &*kernel, blocks, threads, &arguments) }
             }
             (Form::Frames(slot), _) => {
-                let kernel = device.own(Own::Frames(self.chunk.size, pack))?;
+                let kernel = device.compiler().own(Own::Frames(self.chunk.size, pack))?;
                 let (tail, frames) = (self.chunk.tail(), self.chunk.frames());
                 let rest = self.host + (tail * self.chunk.size + frames * slot) as u64;
                 let (at, stage_step) = (long(self.stage_at), long(self.stage_step));

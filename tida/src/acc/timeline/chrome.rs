@@ -4,6 +4,9 @@ use std::fmt::{self, Write};
 
 use super::{Lane, Timeline};
 
+/// Number of the first row of compilations among the threads of the host.
+const COMPILERS: usize = 1 << 20;
+
 /// Complete events (`"ph": "X"`) in microseconds: streams are threads of process 0, threads those of process 1.
 pub(super) fn write(timeline: &Timeline) -> String {
     let mut text = String::from("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
@@ -21,6 +24,7 @@ pub(super) fn write(timeline: &Timeline) -> String {
         let (process, thread) = match lane {
             Lane::Stream(number) => (0, number),
             Lane::Thread(number) => (1, number),
+            Lane::Compiler(number) => (1, COMPILERS + number),
         };
         let name = quoted(&lane.name());
         event(format_args!(

@@ -33,11 +33,14 @@ pub enum SpanKind {
     Ghost,
     /// Work on the host.
     Cpu,
+    /// Compiling a kernel, in the program's loop or beside it.
+    Compile,
 }
 
 impl SpanKind {
     /// Every kind, in the order of legends.
-    pub const ALL: [SpanKind; 5] = [SpanKind::H2d, SpanKind::Kernel, SpanKind::D2h, SpanKind::Ghost, SpanKind::Cpu];
+    pub const ALL: [SpanKind; 6] =
+        [SpanKind::H2d, SpanKind::Kernel, SpanKind::D2h, SpanKind::Ghost, SpanKind::Cpu, SpanKind::Compile];
 
     /// Its name in files.
     pub fn name(self) -> &'static str {
@@ -47,6 +50,7 @@ impl SpanKind {
             SpanKind::D2h => "D2H",
             SpanKind::Ghost => "ghost",
             SpanKind::Cpu => "CPU",
+            SpanKind::Compile => "compile",
         }
     }
 }
@@ -59,7 +63,8 @@ pub struct Span {
     pub kind: SpanKind,
     /// Which: the region of a copy, or what was recorded and the line that recorded it.
     pub name: Cow<'static, str>,
-    /// The stream of the device that it ran in; on the host, the number of the thread that started it.
+    /// The stream of the device that it ran in; on the host, the number of the thread that started it; of compilations, how many
+    /// others were under way.
     pub lane: usize,
     /// Its start in seconds, counted from when the accelerator was built.
     pub start: f64,
@@ -138,12 +143,13 @@ impl Timeline {
         save(path.as_ref(), &self.svg())
     }
 
-    /// Rows of spans: those of the device's streams first, then those of the host's threads.
+    /// Rows of spans: those of the device's streams first, then those of the host's threads, then compilations.
     fn lanes(&self) -> Vec<(Lane, Vec<&Span>)> {
         let mut lanes: Vec<(Lane, Vec<&Span>)> = Vec::new();
         for span in &self.spans {
             let lane = match span.kind {
                 SpanKind::Cpu => Lane::Thread(span.lane),
+                SpanKind::Compile => Lane::Compiler(span.lane),
                 _ => Lane::Stream(span.lane),
             };
             match lanes.iter_mut().find(|(known, _)| *known == lane) {
@@ -161,6 +167,7 @@ impl Timeline {
 enum Lane {
     Stream(usize),
     Thread(usize),
+    Compiler(usize),
 }
 
 impl Lane {
@@ -168,6 +175,7 @@ impl Lane {
         match self {
             Lane::Stream(number) => format!("stream {number}"),
             Lane::Thread(number) => format!("thread {number}"),
+            Lane::Compiler(number) => format!("compiler {number}"),
         }
     }
 }

@@ -104,8 +104,17 @@ impl Recorder {
 
     /// Takes down work of the host. `lane` is the number of a thread.
     pub fn host_span(&self, name: impl Into<Cow<'static, str>>, lane: usize, start: Instant, end: Instant) {
+        self.timed_by_host(SpanKind::Cpu, name.into(), lane, (start, end));
+    }
+
+    /// Takes down that a kernel was compiled.
+    pub fn compile_span(&self, name: impl Into<Cow<'static, str>>, lane: usize, start: Instant, end: Instant) {
+        self.timed_by_host(SpanKind::Compile, name.into(), lane, (start, end));
+    }
+
+    fn timed_by_host(&self, kind: SpanKind, name: Cow<'static, str>, lane: usize, (start, end): (Instant, Instant)) {
         let at = |instant: Instant| instant.saturating_duration_since(self.zero).as_secs_f64();
-        let span = Span { kind: SpanKind::Cpu, name: name.into(), lane, start: at(start), end: at(end), bytes: 0 };
+        let span = Span { kind, name, lane, start: at(start), end: at(end), bytes: 0 };
         self.lock().spans.push(span);
     }
 

@@ -32,6 +32,11 @@ pub struct Stats {
     pub joined: u64,
     /// Runs of kernels that were timed to choose a plan: see [`TileAccBuilder::tune`](crate::acc::TileAccBuilder::tune).
     pub trials: u64,
+    /// Kernels that the device's compiler made, in the program's loop or beside it: those that were found on disk are none.
+    pub compiled: u64,
+    /// Seconds that took, all of them together. What is compiled beside stops nothing: see
+    /// [`TileAccBuilder::compile`](crate::acc::TileAccBuilder::compile).
+    pub compile_seconds: f64,
     /// How busy everything was, of the work that is done; `None` without a
     /// [timeline](crate::acc::TileAccBuilder::timeline).
     pub busy: Option<Busy>,
@@ -137,6 +142,9 @@ impl fmt::Display for Stats {
         }
         if self.trials > 0 {
             write!(f, ", {} trial{}", self.trials, s(self.trials))?;
+        }
+        if self.compiled > 0 {
+            write!(f, ", {} kernel{} compiled in {:.2} s", self.compiled, s(self.compiled), self.compile_seconds)?;
         }
         let Some(busy) = self.busy else { return Ok(()) };
         let percent = |part: f64| format!("{:.0} %", 100.0 * part);

@@ -28,6 +28,7 @@ fn colour(kind: SpanKind) -> &'static str {
         SpanKind::D2h => "#009e73",
         SpanKind::Ghost => "#cc79a7",
         SpanKind::Cpu => "#bbbbbb",
+        SpanKind::Compile => "#f0e442",
     }
 }
 

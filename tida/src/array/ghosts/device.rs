@@ -15,7 +15,8 @@ use super::super::row::Row;
 use super::Part;
 use super::fill::{Packed, Way};
 use super::plan::{From, GhostCopy, GhostPlan, Source};
-use crate::acc::device::{DeviceCore, Own};
+use crate::acc::compiler::Own;
+use crate::acc::device::DeviceCore;
 use crate::backend::{Argument, Backend, Kernel, Memory};
 use crate::error::Error;
 
@@ -218,7 +219,7 @@ impl DeviceCopies {
             return Ok(DeviceCopies { backend, launches: Vec::new(), native });
         }
         let mut launch = |(scalar, table): (Kind, Table)| {
-            let kernel = device.own(Own::Copies(scalar))?;
+            let kernel = device.compiler().own(Own::Copies(scalar))?;
             let Table { bytes, pieces, blocks } = table;
             Ok(Launch { kernel, table: table_of(bytes)?, _source: Vec::new(), pieces, blocks })
         };

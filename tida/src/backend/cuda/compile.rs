@@ -433,25 +433,38 @@ impl CudaKernel {
     }
 }
 
-/// Compiles a kernel, or takes it from the cache on disk.
+/// What the code of a kernel is found by on disk.
+fn key(target: &Target, options: &[String], text: &str) -> disk::Key {
+    disk::Key::new(&["cuda", &target.to_string(), &options.join(" "), text])
+}
+
+/// Threads of a block that a kernel is launched with.
+fn threads(code: &Code<'_>) -> u32 {
+    code.block.iter().try_fold(1u32, |all, threads| all.checked_mul(*threads)).unwrap_or(u32::MAX)
+}
+
+/// A kernel from the cache on disk.
+pub(super) fn kept(context: &Arc<Context>, target: &Target, code: &Code<'_>) -> Option<CudaKernel> {
+    let image = disk::load(key(target, &options(&target.arch, code.math), code.text))?;
+    match CudaKernel::load(context, &image, code.entry, Some(threads(code)), code.shared, None) {
+        Ok(kernel) => Some(kernel),
+        // Such as one that an older driver does not take. If it is not the image that is wrong, it comes out as it is compiled.
+        Err(error) => {
+            tracing::debug!(%error, "a kernel from disk could not be loaded");
+            None
+        }
+    }
+}
+
+/// Compiles a kernel.
 ///
 /// # Errors
 /// As [`Backend::compile`](crate::backend::Backend::compile).
 pub(super) fn compile(context: &Arc<Context>, target: &Target, code: &Code<'_>) -> Result<CudaKernel, Error> {
-    let Code { text, entry, math, block, shared } = *code;
-    let threads = block.iter().try_fold(1u32, |all, threads| all.checked_mul(*threads)).unwrap_or(u32::MAX);
-    let options = options(&target.arch, math);
-    let key = disk::Key::new(&["cuda", &target.to_string(), &options.join(" "), text]);
-    if let Some(image) = disk::load(key) {
-        match CudaKernel::load(context, &image, entry, Some(threads), shared, None) {
-            Ok(kernel) => return Ok(kernel),
-            // Such as one that an older driver does not take. If it is not the image that is wrong, it comes out below.
-            Err(error) => tracing::debug!(%error, "a kernel from disk could not be loaded"),
-        }
-    }
-    let (image, _) = compile_text(text, entry, target, &options)?;
-    let kernel = CudaKernel::load(context, &image, entry, Some(threads), shared, None)?;
-    disk::store(key, &image);
+    let options = options(&target.arch, code.math);
+    let (image, _) = compile_text(code.text, code.entry, target, &options)?;
+    let kernel = CudaKernel::load(context, &image, code.entry, Some(threads(code)), code.shared, None)?;
+    disk::store(key(target, &options, code.text), &image);
     Ok(kernel)
 }
 

@@ -220,6 +220,10 @@ impl Backend for Cuda {
         unsafe { self.context.unpin(base) }
     }
 
+    fn kept(&self, code: &Code<'_>) -> Option<Arc<dyn Kernel>> {
+        Some(Arc::new(compile::kept(&self.context, &self.target, code)?))
+    }
+
     fn compile(&self, code: &Code<'_>) -> Result<Arc<dyn Kernel>, Error> {
         Ok(Arc::new(compile::compile(&self.context, &self.target, code)?))
     }

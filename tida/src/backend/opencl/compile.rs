@@ -36,17 +36,24 @@ impl Compiler {
         Compiler { context, device }
     }
 
+    /// A kernel from the cache on disk.
+    pub fn kept(&self, code: &Code<'_>) -> Option<Compiled> {
+        let options = &*self.options(code);
+        let binary = disk::load(self.key(code, options))?;
+        match self.load_binary(&binary, options).and_then(|program| self.finish(&program, code, None)) {
+            Ok(kernel) => Some(kernel),
+            Err(error) => {
+                debug!(%error, entry = code.entry, "a kept kernel is no good; compiling it again");
+                None
+            }
+        }
+    }
+
     /// # Errors
     /// [`ErrorKind::Kernel`]: text that does not compile, or a block that is too large for the kernel.
     pub fn compile(&self, code: &Code<'_>) -> Result<Compiled, Error> {
         let options = &*self.options(code);
         let key = self.key(code, options);
-        if let Some(binary) = disk::load(key) {
-            match self.load_binary(&binary, options).and_then(|program| self.finish(&program, code, None)) {
-                Ok(kernel) => return Ok(kernel),
-                Err(error) => debug!(%error, entry = code.entry, "a kept kernel is no good; compiling it again"),
-            }
-        }
         let program = self.build_source(code, options)?;
         let kernel = self.finish(&program, code, self.log(&program))?;
         // Some drivers compile a kernel for the sake of its binary: PoCL does, a second time.
@@ -252,10 +259,11 @@ mod tests {
         let code = Code { text, entry: "refused", math: Math::Exact, block: [1; 3], shared: 0 };
         let key = compiler.key(&code, &compiler.options(&code));
         disk::store(key, b"not a program");
+        assert!(compiler.kept(&code).is_none());
         assert_eq!(compiler.compile(&code).unwrap().arguments(), 1);
         let kept = disk::load(key).unwrap();
         assert_ne!(kept, b"not a program");
-        assert!(compiler.load_binary(&kept, &compiler.options(&code)).is_ok());
+        assert!(compiler.kept(&code).is_some());
     }
 
     #[test]

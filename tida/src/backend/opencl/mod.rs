@@ -194,6 +194,10 @@ impl Backend for OpenCl {
 
     unsafe fn unpin(&self, _base: *mut u8) {}
 
+    fn kept(&self, code: &Code<'_>) -> Option<Arc<dyn Kernel>> {
+        Some(Arc::new(self.compiler.kept(code)?))
+    }
+
     fn compile(&self, code: &Code<'_>) -> Result<Arc<dyn Kernel>, Error> {
         Ok(Arc::new(self.compiler.compile(code)?))
     }

@@ -8,7 +8,7 @@ use tida_kernels::element::ScalarType;
 use tida_kernels::emit::fold::{FOLD_GROUPS, FOLD_THREADS};
 use tida_kernels::plan::{FoldOp, Goal, SEGMENT};
 
-use crate::acc::device::Own;
+use crate::acc::compiler::Own;
 use crate::acc::node::Queue;
 use crate::array::GridBox;
 use crate::array::layout::Layout;
@@ -143,7 +143,7 @@ fn no_list() -> Error {
 unsafe fn run(queue: &Queue<'_>, own: Own, blocks: u64, arguments: &[Argument<'_>]) -> Result<(), Error> {
     let backend = queue.device.backend();
     let threads = [FOLD_THREADS, 1, 1];
-    let kernel = queue.device.own(own)?;
+    let kernel = queue.device.compiler().own(own)?;
     // SAFETY: the caller's promise; entries past the end are left out by the kernel.
     unsafe { backend.launch(queue.stream, &*kernel, [blocks as u32, 1, 1], threads, arguments) }
 }

@@ -15,7 +15,7 @@ use tida_kernels::plan::fuse::{Asked, Faces, Parts, worth_a_trial};
 use tida_kernels::plan::trials::{best, bucket, hopeless};
 use tracing::{debug, info};
 
-use super::{BUDGET, PASSES, SMALLEST, alone, clocked, code, confirmed, record, repeats};
+use super::{BUDGET, Found, PASSES, SMALLEST, alone, clocked, code, confirmed, record, repeats};
 use crate::acc::device::DeviceCore;
 use crate::acc::node::Queue;
 use crate::array::GridBox;
@@ -121,21 +121,31 @@ pub(in crate::compute) unsafe fn tried(
     if !device.tunes() || !queue.rings.is_empty() || (cells.cells() as u64) < SMALLEST {
         return;
     }
-    let asked = device.fuse().parts();
-    device.steps_winners().of(&StepsKey::of(prepared, device, &cells, faces)).get_or_init(|| {
-        let nothing = StepsWinner { parts: asked, gain: 1.0 };
-        // What the trials use lives until it is known that nothing runs.
-        let mut held = Held::new();
-        // SAFETY: handed on.
-        let found = queue.enqueue(|| unsafe { stored_or_found(launch, queue, (region, cells), faces, &mut held) });
-        device.host_waited();
-        found
-            .unwrap_or_else(|error| {
-                debug!(kernel = prepared.place(), %error, "no trials of steps: one failed");
-                None
-            })
-            .unwrap_or(nothing)
+    let place = device.steps_winners().of(&StepsKey::of(prepared, device, &cells, faces));
+    // What is to be tried may be compiled now.
+    if place.get().is_some() || device.compiler().is_busy() {
+        return;
+    }
+    let one_at_a_time = device.trying();
+    let _alone = one_at_a_time.lock().unwrap_or_else(PoisonError::into_inner);
+    if place.get().is_some() {
+        return;
+    }
+    // What the trials use lives until it is known that nothing runs.
+    let mut held = Held::new();
+    // SAFETY: handed on.
+    let found = queue.enqueue(|| unsafe { stored_or_found(launch, queue, (region, cells), faces, &mut held) });
+    device.host_waited();
+    let found = found.unwrap_or_else(|error| {
+        debug!(kernel = prepared.place(), %error, "no trials of steps: one failed");
+        Found::Nothing
     });
+    let winner = match found {
+        Found::Best(winner) => winner,
+        Found::Nothing => StepsWinner { parts: device.fuse().parts(), gain: 1.0 },
+        Found::NotYet => return,
+    };
+    place.get_or_init(|| winner);
 }
 
 /// The winner that is kept on disk, else that of trials; none if there is nothing to try.
@@ -148,13 +158,13 @@ unsafe fn stored_or_found(
     (region, cells): (usize, GridBox<4>),
     faces: &Faces,
     held: &mut Held,
-) -> Result<Option<StepsWinner>, Error> {
+) -> Result<Found<StepsWinner>, Error> {
     let (prepared, device) = (launch.prepared, queue.device);
-    let Some(steps) = prepared.steps.as_ref() else { return Ok(None) };
+    let Some(steps) = prepared.steps.as_ref() else { return Ok(Found::Nothing) };
     let (asked, extent) = (device.fuse().parts(), prepared.extent(&cells));
     let target = prepared.target(device, steps, &extent, faces);
     let ways = worth_a_trial(steps, &target, &asked, u32::MAX);
-    let Some(first) = ways.first() else { return Ok(None) };
+    let Some(first) = ways.first() else { return Ok(Found::Nothing) };
     let facts = device.backend().facts();
     let on_disk = {
         let plan = launch.steps_plan(device, (region, &cells), &cells, first);
@@ -164,12 +174,17 @@ unsafe fn stored_or_found(
     };
     if let Some(bytes) = disk::load(on_disk) {
         match std::str::from_utf8(&bytes).ok().and_then(StepsWinner::from_text) {
-            Some(winner) => return Ok(Some(winner)),
+            Some(winner) => return Ok(Found::Best(winner)),
             None => debug!(key = %on_disk, "a file of trials is not what was written"),
         }
     }
-    let one_at_a_time = device.trying();
-    let _alone = one_at_a_time.lock().unwrap_or_else(PoisonError::into_inner);
+    if device.compiler().is_beside() {
+        let plan = |way| launch.steps_plan(device, (region, &cells), &cells, way);
+        let missing = ways.iter().filter(|way| launch.ready_beside(device, &plan(way)).is_none()).count();
+        if missing > 0 {
+            return Ok(Found::NotYet);
+        }
+    }
     alone(device)?;
     let record = record(prepared, queue, held)?;
     let (clock, started) = (Cell::new(false), Instant::now());
@@ -190,7 +205,7 @@ unsafe fn stored_or_found(
         made.transpose().into_iter().for_each(|made| unsafe { trials.add(parts, 1.0, made) });
     }
     if trials.tried.is_empty() {
-        return Ok(None);
+        return Ok(Found::Nothing);
     }
     // SAFETY: handed on.
     let (n, gain) = unsafe { trials.fastest()? };
@@ -199,7 +214,7 @@ unsafe fn stored_or_found(
     let (kernel, device, tried) = (prepared.place(), &facts.name, tried.join("; "));
     info!(kernel, device, winner = %winner.parts, gain, tried, "ways to run several steps were tried");
     disk::store(on_disk, winner.to_text().as_bytes());
-    Ok(Some(winner))
+    Ok(Found::Best(winner))
 }
 
 /// A way that is tried.
