@@ -12,8 +12,8 @@ const NARROW: u32 = 16;
 impl Tile {
     /// Accesses to memory that it saves a block: reads that it serves, less what is fetched.
     fn saved(&self, walk: Option<&Walk>, rank: usize, plan: &Plan) -> i64 {
-        let fetched: i64 = self.extent(walk, rank, plan.block, plan.width).iter().product();
-        (self.served(walk, plan.block, plan.width) - fetched).max(0)
+        let fetched: i64 = self.extent(walk, rank, plan.span(), plan.width).iter().product();
+        (self.served(walk, plan.span(), plan.width) - fetched).max(0)
     }
 }
 
