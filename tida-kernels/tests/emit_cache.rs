@@ -2,21 +2,19 @@
 
 mod emit_support;
 
-use emit_support::host::{Grid, Grids, Launch, Rng, plan, source};
+use emit_support::host::{Grid, Launch, Rng, plan, source};
 use emit_support::nvrtc;
-use emit_support::samples::{CELL, F32, F64, I32, bind, first_in_format, in_format, typed};
+use emit_support::samples::{F32, F64, I32, bind, first_in_format, in_format, typed};
 use emit_support::tiles::*;
 use tida_kernels::analysis::analyse;
 use tida_kernels::codec::Format;
 use tida_kernels::element::{ElementType, ScalarType};
-use tida_kernels::emit::{Param, Source};
-use tida_kernels::interp::run_box;
-use tida_kernels::ir::{Access, Kernel, Type};
-use tida_kernels::plan::cache::{Cache, Cached, sharing};
+use tida_kernels::emit::Param;
+use tida_kernels::ir::{Access, Kernel};
+use tida_kernels::plan::cache::{Cache, sharing};
 use tida_kernels::plan::{Dialect, Goal, Plan};
 use tida_kernels::quote::build::*;
 use tida_kernels::quote::*;
-use tida_kernels::scalar::Value;
 
 /// Places that move on by turns, with rows that end within a block and strips that end within a row.
 #[test]

@@ -21,12 +21,14 @@ fn products_have_blocks_of_cells_in_registers() {
         let (cut, many) = (n == 1, n % 2 == 0);
         let (kernel, launch) = product_of(gemm_of(ty), [21 + n as i64, 38 - n as i64, 37], cut, &mut rng);
         let expected = expected(&kernel, &launch);
-        for (how, cells, block) in [
+        let ways = [
             (Cache::Rbi, [2, 4], [8, 4, 1]),
-            (Cache::Rbi, [1, 3], [16, 2, 1]),
             (Cache::Preload, [4, 2], [4, 4, 1]),
+            (Cache::Rbi, [1, 3], [16, 2, 1]),
             (Cache::Rbc, [2, 2], [8, 4, 1]),
-        ] {
+        ];
+        // All of `f64`, half of the others.
+        for (how, cells, block) in ways.into_iter().filter(|(how, ..)| n == 1 || (n % 2 == 0) == (*how == Cache::Rbi)) {
             let plain = plan(&kernel, &launch.grids, Dialect::OpenCl, Goal::Sweep, false, many);
             let plan = Plan { block, cells, cache: cached(&kernel, &launch, how), width: 8, ..plain };
             let source = check(&kernel, &launch, &plan, &expected, &format!("{how:?}, {ty:?}, {cells:?}"));

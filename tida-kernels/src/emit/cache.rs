@@ -143,6 +143,9 @@ impl Shared<'_> {
 /// Blocks that a processor should have room for: fetching ahead takes registers, of which a block of 1024 threads would leave
 /// none for another.
 pub(super) fn blocks(shared: &Shared<'_>) -> u32 {
+    if let Some(coarse) = &shared.coarse {
+        return coarse.held(threads_of(shared) as u32, shared.plan.cells_of_thread()).max(1);
+    }
     let crowded = threads_of(shared) > 512 && all(shared).into_iter().any(|at| shared.is_ahead(at));
     if crowded { 2 } else { 1 }
 }

@@ -26,7 +26,7 @@ pub struct Coarse {
     pub loose: bool,
     /// 32-bit registers of a cell for what lives through a walk.
     pub registers: u32,
-    /// Expressions of the largest walk.
+    /// Expressions of the body, which is written out for each cell.
     pub size: usize,
 }
 
@@ -41,6 +41,76 @@ fn key(kind: &StmtKind) -> Option<Loop> {
     match kind {
         StmtKind::For { local, lo, hi, .. } => Some((*local, *lo, *hi)),
         _ => None,
+    }
+}
+
+/// A block whose threads have several cells: threads, and cells of each, along x and y.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Threads.
+    pub block: [u32; 2],
+    /// Cells of a thread.
+    pub cells: [u32; 2],
+}
+
+/// Threads along x and y: those of a warp read two rows of one tile and half a row of the other.
+const SIDE: u32 = 16;
+/// Cells of a thread along x and y that are thought of.
+const CELLS: [[u32; 2]; 5] = [[8, 8], [4, 8], [4, 4], [2, 4], [2, 2]];
+/// Iterations of a strip.
+pub const STRIP: u32 = 16;
+/// Fewest iterations of a strip that is not rather made for fewer cells.
+pub const SHORTEST: u32 = 8;
+/// Registers of a thread: a multiprocessor of 65536 has room for 512 such threads.
+const REGISTERS: u32 = 128;
+/// Those of them for what is read, where it is fetched and where it lies.
+const OTHERS: u32 = 60;
+/// Most expressions in the text of all cells of a thread.
+const LONGEST: usize = 4096;
+/// What a read from a tile costs, in turns of a walk's arithmetic.
+const READ: f64 = 0.6;
+
+impl Coarse {
+    /// Registers of a thread with so many cells, as far as they can be counted here.
+    pub fn registers_of(&self, cells: [u32; 2]) -> u32 {
+        OTHERS.saturating_add(self.registers.saturating_mul(cells[0] * cells[1]))
+    }
+
+    /// Blocks of so many threads that a multiprocessor is to hold; 0 says nothing.
+    pub fn held(&self, threads: u32, cells: [u32; 2]) -> u32 {
+        if self.registers_of(cells) <= REGISTERS { 65536 / REGISTERS / threads.max(1) } else { 0 }
+    }
+
+    /// Shapes for a walk whose cells share rows and columns, the one that should be fastest first, on so many multiprocessors. `extent`
+    /// is the largest box, of `cells` cells in all boxes. A thread with more cells reads less; with fewer there are more blocks, so
+    /// that all multiprocessors have about the same work: none is to be without. One cell a thread is best where none is given.
+    pub fn shapes(&self, multiprocessors: u32, extent: &[i64], cells: u64) -> Vec<Shape> {
+        let [rows, columns] = match extent {
+            [.., rows, columns] => [*rows, *columns].map(|n| n.max(1).unsigned_abs()),
+            _ => return Vec::new(),
+        };
+        let others = (cells as f64 / (rows as f64 * columns as f64)).max(1.0);
+        let rate = |[x, y]: [u32; 2], side: u32| {
+            let blocks =
+                columns.div_ceil(u64::from(x * side)) as f64 * rows.div_ceil(u64::from(y * side)) as f64 * others;
+            let each = blocks / f64::from(multiprocessors.max(1));
+            let busy = if each < 1.0 { 0.0 } else { each / each.ceil() };
+            let (x, y) = (f64::from(x), f64::from(y));
+            busy / (1.0 + READ * (x + y) / (x * y))
+        };
+        let fits = |cells: &[u32; 2]| {
+            self.registers_of(*cells) <= REGISTERS && self.size * (cells[0] * cells[1]) as usize <= LONGEST
+        };
+        // One cell a thread has blocks of 32 x 32.
+        let alone = rate([1, 1], 2 * SIDE);
+        let mut all: Vec<([u32; 2], f64)> = CELLS
+            .into_iter()
+            .filter(fits)
+            .map(|cells| (cells, rate(cells, SIDE)))
+            .filter(|(_, rate)| *rate > alone)
+            .collect();
+        all.sort_by(|a, b| b.1.total_cmp(&a.1));
+        all.into_iter().map(|(cells, _)| Shape { block: [SIDE, SIDE], cells }).collect()
     }
 }
 
@@ -84,6 +154,7 @@ pub(super) fn coarse(kernel: &Kernel, analysis: &Analysis, scopes: &[Scope]) -> 
     coarse.registers = found.iter().filter(|(_, (_, walked))| *walked).map(|(local, _)| words(local)).sum();
     coarse.spread = found.into_keys().collect();
     coarse.loose = loose(kernel, analysis);
+    coarse.size = expressions(&kernel.body, block).len();
     Ok(coarse)
 }
 
@@ -156,7 +227,6 @@ impl Runs<'_> {
                 if has_loop(body) {
                     return Err("a loop stands in the one that walks");
                 }
-                self.coarse.size = self.coarse.size.max(expressions(&self.kernel.body, body).len());
                 self.run(body, around, true);
             } else {
                 self.cut(body, around)?;
@@ -214,5 +284,42 @@ fn declared(stmts: &[Stmt], out: &mut BTreeSet<LocalId>) {
             }
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn first(registers: u32, extent: &[i64]) -> Option<[u32; 2]> {
+        let coarse = Coarse { registers, ..Coarse::default() };
+        let cells = extent.iter().product::<i64>().unsigned_abs();
+        coarse.shapes(132, extent, cells).first().map(|shape| shape.cells)
+    }
+
+    #[test]
+    fn threads_have_as_many_cells_as_registers_and_the_grid_leave() {
+        // f64, f32, and two sums of f64.
+        assert_eq!(first(2, &[2048, 2048]), Some([4, 8]));
+        assert_eq!(first(1, &[4096, 4096]), Some([8, 8]));
+        assert_eq!(first(4, &[4096, 4096]), Some([4, 4]));
+        // Several boxes, or several products, fill the device together.
+        assert_eq!(first(2, &[64, 256, 256]), Some([4, 8]));
+        // Small ones have more blocks, and the smallest as many threads as cells.
+        assert_eq!(first(2, &[512, 512]), Some([2, 2]));
+        assert_eq!(first(2, &[64, 64]), None);
+        assert_eq!(first(2, &[1 << 20]), None);
+        // No room.
+        assert_eq!(first(60, &[4096, 4096]), None);
+        let long = Coarse { registers: 2, size: 400, ..Coarse::default() };
+        assert_eq!(long.shapes(132, &[4096, 4096], 1 << 24).first().map(|shape| shape.cells), Some([2, 4]));
+    }
+
+    #[test]
+    fn blocks_have_room_beside_one_another() {
+        let coarse = Coarse { registers: 2, ..Coarse::default() };
+        assert_eq!(coarse.held(256, [4, 8]), 2);
+        assert_eq!(coarse.held(128, [4, 8]), 4);
+        assert_eq!(coarse.held(256, [8, 8]), 0);
     }
 }
