@@ -3,14 +3,16 @@
 mod emit_support;
 
 use emit_support::host::{Rng, plan, source};
-use emit_support::nvrtc;
 use emit_support::samples::{first_in_format, in_format};
 use emit_support::tiles::*;
+use emit_support::{nvrtc, pocl};
 use tida_kernels::analysis::analyse;
 use tida_kernels::codec::Format;
 use tida_kernels::element::ScalarType;
+use tida_kernels::interp::run_box;
 use tida_kernels::plan::cache::{Cache, sharing};
 use tida_kernels::plan::{Dialect, Goal, Plan};
+use tida_kernels::quote::BinaryOp;
 
 /// Products of all sizes, so that edges of boxes lie within the cells of a thread, of every type.
 #[test]
@@ -37,6 +39,33 @@ fn products_have_blocks_of_cells_in_registers() {
             nvrtc::compile(&emit_support::host::source(&kernel, &Plan { dialect: Dialect::Cuda, ..plan }).text);
         }
     }
+}
+
+/// Divisions by zero: the fault is that of the first cell, and no cell beyond the box raises one of its own.
+#[test]
+fn faults_are_those_of_the_first_cell() {
+    let mut rng = Rng(34);
+    let mut raised = 0;
+    for n in 0..4 {
+        let (kernel, mut launch) = product_of(gemm_by(ScalarType::I32, BinaryOp::Div), [13, 10, 9], false, &mut rng);
+        if n < 2 {
+            // Nothing to divide by is 0.
+            launch.grids.0[2].bytes.chunks_exact_mut(4).for_each(|value| value[0] |= 1);
+        }
+        let coarse = sharing(&kernel, &analyse(&kernel)).coarse.expect("a walk without a loop inside");
+        assert!(!coarse.loose);
+        let (mut expected, (lo, hi)) = (launch.grids.clone(), launch.whole.clone());
+        let (_, fault) = run_box(&kernel, &launch.captures, &lo, &hi, &mut expected, 100_000).unwrap();
+        let plain = plan(&kernel, &launch.grids, Dialect::OpenCl, Goal::Sweep, false, true);
+        let how = [Cache::Rbi, Cache::Preload][n % 2];
+        let plan = Plan { block: [4, 4, 1], cells: [2, 2], cache: cached(&kernel, &launch, how), width: 4, ..plain };
+        let source = source(&kernel, &plan);
+        let (_, found) = pocl::run(&kernel, &plan, &source, &mut launch, 0);
+        assert_eq!(found, fault, "{}", source.text);
+        raised += u64::from(fault.is_some());
+        nvrtc::compile(&emit_support::host::source(&kernel, &Plan { dialect: Dialect::Cuda, ..plan }).text);
+    }
+    assert_eq!(raised, 2);
 }
 
 /// Bodies along one axis: a value that all cells read serves several of a thread.

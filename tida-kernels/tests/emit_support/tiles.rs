@@ -33,13 +33,18 @@ pub fn gemm() -> Kernel {
 
 /// The same of another type.
 pub fn gemm_of(ty: ScalarType) -> Kernel {
+    gemm_by(ty, BinaryOp::Mul)
+}
+
+/// The same with something else than products.
+pub fn gemm_by(ty: ScalarType, op: BinaryOp) -> Kernel {
     let of = ElementType::Scalar(ty);
     let zero = if ty.is_float() { float_of("0.0", ty) } else { int_of(0, ty) };
     let turn = set_part(
         0,
         vec![],
         Some(BinaryOp::Add),
-        mul(load(1, index(vec![axis(0), local(1)])), load(2, index(vec![local(1), axis(1)]))),
+        binary(op, load(1, index(vec![axis(0), local(1)])), load(2, index(vec![local(1), axis(1)]))),
     );
     let walk = for_(1, int_of(0, ScalarType::I64), capture(0), block(vec![turn]));
     let body = block(vec![let_(0, zero), walk, store(0, at(), local(0))]);
