@@ -3,16 +3,19 @@
 mod emit_support;
 
 use emit_support::host::{Rng, plan, source};
-use emit_support::samples::{first_in_format, in_format};
+use emit_support::samples::{F64, bind, first_in_format, in_format, typed};
 use emit_support::tiles::*;
 use emit_support::{nvrtc, pocl};
 use tida_kernels::analysis::analyse;
 use tida_kernels::codec::Format;
 use tida_kernels::element::ScalarType;
 use tida_kernels::interp::run_box;
+use tida_kernels::ir::{Access, Kernel, Type};
 use tida_kernels::plan::cache::{Cache, sharing};
+use tida_kernels::plan::coarse::Registers;
 use tida_kernels::plan::{Dialect, Goal, Plan};
 use tida_kernels::quote::BinaryOp;
+use tida_kernels::quote::build::*;
 
 /// Products of all sizes, so that edges of boxes lie within the cells of a thread, of every type.
 #[test]
@@ -142,4 +145,31 @@ fn random_kernels_give_the_same_bits_in_several_cells() {
     }
     let seen = [several, two, ahead, loose];
     assert!(several * 3 > wanted && [two, ahead, loose].iter().all(|n| *n * 16 >= wanted), "{seen:?} of {wanted}");
+}
+
+/// What is the same for a row of cells, or for a column, needs a register for each of those.
+#[test]
+fn registers_are_counted_by_what_values_depend_on() {
+    let registers = |kernel: &Kernel| sharing(kernel, &analyse(kernel)).coarse.map(|coarse| coarse.registers);
+    assert_eq!(registers(&gemm_of(ScalarType::F64)), Some(Registers { cell: 2, ..Registers::default() }));
+    // A mean of the row, and the number of the column, are taken away from each product.
+    let (row, column) = (project(at(), entry(int(0))), project(at(), entry(int(1))));
+    let of_row = load(2, array(vec![row.clone(), int_of(0, ScalarType::I64)]));
+    let product = mul(load(1, array(vec![row, local(1)])), load(2, array(vec![local(1), column.clone()])));
+    let turn = sub(sub(product, local(2)), cast(local(3), ScalarType::F64));
+    let walk =
+        for_(1, int_of(0, ScalarType::I64), capture(0), block(vec![set_part(0, vec![], Some(BinaryOp::Add), turn)]));
+    let lets = vec![let_(0, float(0.0)), let_(2, of_row), let_(3, column), walk, store(0, at(), local(0))];
+    let args = [("c", bind(Access::Write, F64, 2)), ("a", bind(Access::All, F64, 2)), ("b", bind(Access::All, F64, 2))];
+    let names = ["sum", "k", "mean", "column"];
+    let count = [("length", Type::Scalar(ScalarType::I64))];
+    let kernel = typed("means.rs", 2, &args, &count, &names, block(lets), vec![], None);
+    assert_eq!(registers(&kernel), Some(Registers { cell: 2, column: 2, row: 2, all: 0 }));
+    let mut rng = Rng(35);
+    let (kernel, launch) = product_of(kernel, [19, 21, 30], false, &mut rng);
+    let expected = expected(&kernel, &launch);
+    let plain = plan(&kernel, &launch.grids, Dialect::OpenCl, Goal::Sweep, false, false);
+    let cache = cached(&kernel, &launch, Cache::Rbi);
+    let plan = Plan { block: [4, 4, 1], cells: [2, 4], cache, width: 8, ..plain };
+    check(&kernel, &launch, &plan, &expected, "means");
 }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::cache::Scope;
 use super::reads::{assigns, expressions};
 use crate::analysis::{Analysis, IndexForm, Symbol};
-use crate::ir::{Block, ExprId, ExprKind, Kernel, LocalId, Stmt, StmtKind, has_loop, has_while};
+use crate::ir::{Access, Block, ExprId, ExprKind, Kernel, LocalId, Stmt, StmtKind, has_loop, has_while};
 
 /// A loop as it stands in the body: variable and bounds.
 type Loop = (LocalId, ExprId, ExprId);
@@ -24,8 +24,8 @@ pub struct Coarse {
     /// Cells beyond the box may find in a tile what nobody left there: nothing but their values depends on it, and nobody stores
     /// those. Else they find what the last cell does.
     pub loose: bool,
-    /// 32-bit registers of a cell for what lives through a walk.
-    pub registers: u32,
+    /// 32-bit registers for what lives through a walk.
+    pub registers: Registers,
     /// Expressions of the body, which is written out for each cell.
     pub size: usize,
 }
@@ -35,6 +35,19 @@ impl Coarse {
     pub fn cuts(&self, stmt: &Stmt) -> bool {
         stmt.holds(&|kind| key(kind).is_some_and(|key| self.walks.contains(&key)))
     }
+}
+
+/// 32-bit registers of a thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Registers {
+    /// For each cell.
+    pub cell: u32,
+    /// For each column of its cells, of what is the same along the axis before the last.
+    pub column: u32,
+    /// For each row.
+    pub row: u32,
+    /// For all of them.
+    pub all: u32,
 }
 
 fn key(kind: &StmtKind) -> Option<Loop> {
@@ -73,7 +86,8 @@ const READ: f64 = 0.6;
 impl Coarse {
     /// Registers of a thread with so many cells, as far as they can be counted here.
     pub fn registers_of(&self, cells: [u32; 2]) -> u32 {
-        OTHERS.saturating_add(self.registers.saturating_mul(cells[0] * cells[1]))
+        let (Registers { cell, column, row, all }, [x, y]) = (self.registers, cells);
+        OTHERS.saturating_add(cell.saturating_mul(x * y)).saturating_add(column * x + row * y + all)
     }
 
     /// Blocks of so many threads that a multiprocessor is to hold; 0 says nothing.
@@ -151,7 +165,20 @@ pub(super) fn coarse(kernel: &Kernel, analysis: &Analysis, scopes: &[Scope]) -> 
         let ty = kernel.body.locals.get(*local as usize).map(|local| &local.ty);
         ty.map_or(0, |ty| ty.scalar().map_or(2 * ty.components() as u32, |scalar| scalar.size().div_ceil(4) as u32))
     };
-    coarse.registers = found.iter().filter(|(_, (_, walked))| *walked).map(|(local, _)| words(local)).sum();
+    let mut values = Values { kernel, counters: &counters, lets: BTreeMap::new(), known: BTreeMap::new() };
+    values.declared(block);
+    for (local, _) in found.iter().filter(|(_, (_, walked))| *walked) {
+        let (axes, last) = (values.of_local(*local), kernel.rank.saturating_sub(1));
+        let moves = |axis: Option<usize>| axis.is_some_and(|axis| axes & (1 << axis) != 0);
+        let registers = &mut coarse.registers;
+        *match (moves(Some(last)), moves(last.checked_sub(1))) {
+            (true, true) => &mut registers.cell,
+            (true, false) if kernel.rank == 1 => &mut registers.cell,
+            (true, false) => &mut registers.column,
+            (false, true) => &mut registers.row,
+            (false, false) => &mut registers.all,
+        } += words(local);
+    }
     coarse.spread = found.into_keys().collect();
     coarse.loose = loose(kernel, analysis);
     coarse.size = expressions(&kernel.body, block).len();
@@ -267,6 +294,61 @@ impl Runs<'_> {
     }
 }
 
+/// Along which axes the values of locals differ, a bit each.
+struct Values<'k> {
+    kernel: &'k Kernel,
+    counters: &'k BTreeSet<LocalId>,
+    /// The values of locals that are declared once and never assigned; none of others.
+    lets: BTreeMap<LocalId, Option<ExprId>>,
+    known: BTreeMap<ExprId, u32>,
+}
+
+impl Values<'_> {
+    fn declared(&mut self, stmts: &[Stmt]) {
+        for stmt in stmts {
+            match &stmt.kind {
+                StmtKind::Let(local, value) => {
+                    let again = self.lets.contains_key(local);
+                    self.lets.insert(*local, value.filter(|_| !again));
+                }
+                StmtKind::Assign(local, ..) => drop(self.lets.insert(*local, None)),
+                StmtKind::If(_, then, otherwise) => {
+                    [then, otherwise].into_iter().for_each(|block| self.declared(block))
+                }
+                StmtKind::For { body, .. } | StmtKind::Phase { body, .. } => self.declared(body),
+                StmtKind::While { head, body, .. } => [head, body].into_iter().for_each(|block| self.declared(block)),
+                _ => {}
+            }
+        }
+    }
+
+    fn of_local(&mut self, local: LocalId) -> u32 {
+        match self.lets.get(&local).copied().flatten() {
+            _ if self.counters.contains(&local) => 0,
+            Some(value) => self.of(value),
+            None => u32::MAX,
+        }
+    }
+
+    fn of(&mut self, id: ExprId) -> u32 {
+        if let Some(known) = self.known.get(&id) {
+            return *known;
+        }
+        let kind = &self.kernel.body.exprs[id.0 as usize].kind;
+        let mut axes = match kind {
+            ExprKind::Coordinate(axis) => 1 << axis,
+            ExprKind::Local(local) => self.of_local(*local),
+            ExprKind::Load { arg, .. } if self.kernel.args[*arg as usize].access == Access::Write => u32::MAX,
+            _ => 0,
+        };
+        let mut operands = Vec::new();
+        kind.operands(|id| operands.push(id));
+        operands.into_iter().for_each(|id| axes |= self.of(id));
+        self.known.insert(id, axes);
+        axes
+    }
+}
+
 /// The locals that statements declare or assign.
 fn declared(stmts: &[Stmt], out: &mut BTreeSet<LocalId>) {
     for stmt in stmts {
@@ -292,6 +374,7 @@ mod tests {
     use super::*;
 
     fn first(registers: u32, extent: &[i64]) -> Option<[u32; 2]> {
+        let registers = Registers { cell: registers, ..Registers::default() };
         let coarse = Coarse { registers, ..Coarse::default() };
         let cells = extent.iter().product::<i64>().unsigned_abs();
         coarse.shapes(132, extent, cells).first().map(|shape| shape.cells)
@@ -311,13 +394,17 @@ mod tests {
         assert_eq!(first(2, &[1 << 20]), None);
         // No room.
         assert_eq!(first(60, &[4096, 4096]), None);
-        let long = Coarse { registers: 2, size: 400, ..Coarse::default() };
+        let registers = Registers { cell: 2, ..Registers::default() };
+        let long = Coarse { registers, size: 400, ..Coarse::default() };
         assert_eq!(long.shapes(132, &[4096, 4096], 1 << 24).first().map(|shape| shape.cells), Some([2, 4]));
     }
 
     #[test]
     fn blocks_have_room_beside_one_another() {
-        let coarse = Coarse { registers: 2, ..Coarse::default() };
+        // Beside a sum of each cell a value of each row.
+        let registers = Registers { cell: 2, row: 1, ..Registers::default() };
+        let coarse = Coarse { registers: Registers { row: 0, ..registers }, ..Coarse::default() };
+        assert_eq!(Coarse { registers, ..Coarse::default() }.registers_of([4, 8]), coarse.registers_of([4, 8]) + 8);
         assert_eq!(coarse.held(256, [4, 8]), 2);
         assert_eq!(coarse.held(128, [4, 8]), 4);
         assert_eq!(coarse.held(256, [8, 8]), 0);
