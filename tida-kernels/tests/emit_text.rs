@@ -39,6 +39,7 @@ fn of(sample: &samples::Sample, dialect: Dialect, many: bool, narrow: bool) -> S
         fused: None,
         cache: Vec::new(),
         width: 1,
+        cells: [1, 1],
         registers: 64,
         latency: Latency::TYPICAL,
         ghosts: Vec::new(),

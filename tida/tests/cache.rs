@@ -191,6 +191,62 @@ fn cached_kernels_give_the_same_bits() {
     assert!(gemm(&device, n, 3, (&[(1, Cache::Rbi), (2, Cache::Rbi)], Some([8, 16]))) == product);
 }
 
+/// Blocks of cells in the registers of a thread, as `TIDA_PLAN` asks for them, over boxes that end within one.
+#[test]
+fn several_cells_of_a_thread_have_the_same_bits() {
+    let cpu = on_cpu();
+    let (product, pulls) = (gemm(&cpu, 45, 1, (&[], None)), nbody(&cpu, 300, (&[], None)));
+    for plan in ["cells=2x4,block=4x8,strip=8", "cells=3x2,block=4x16,no-ahead", "cells=4", "no-cells"] {
+        let Some(device) = on_a_device(TileAcc::builder().plan(plan, None)) else { return };
+        for how in [Cache::Rbi, Cache::Preload, Cache::Tma] {
+            let both = [(1, how), (2, how)];
+            assert!(gemm(&device, 45, 1, (&both, None)) == product, "{how:?}, {plan}");
+            assert!(gemm(&device, 45, 3, (&both, None)) == product, "{how:?} of 3 regions, {plan}");
+            assert!(nbody(&device, 300, (&both[..1], Some([32]))) == pulls, "{how:?}, {plan}");
+        }
+        assert!(gemm(&device, 45, 1, (&[], None)) == product, "{plan}");
+    }
+    // By itself a GPU takes them where there are blocks enough.
+    let Some(device) = on_a_device(TileAcc::builder()) else { return };
+    if device.device() == Device::Cuda {
+        assert!(gemm(&device, 1030, 1, (&[], None)) == gemm(&cpu, 1030, 1, (&[], None)));
+    }
+}
+
+#[test]
+fn explain_says_how_many_cells_a_thread_has() {
+    let acc = on_cpu();
+    let text = |n: usize| {
+        let build = || TileArray::<f64, 2>::builder([n, n]).build(&acc).unwrap();
+        let (a, b, mut c) = (build(), build(), build());
+        let length = n as i64;
+        let product = tida::explain(
+            (&mut c, all(&a), all(&b)),
+            kernel!(|c, a, b, at| {
+                let [row, column] = at;
+                let mut sum = 0.0;
+                for k in 0..length {
+                    sum += a[[row, k]] * b[[k, column]];
+                }
+                c[at] = sum;
+            }),
+        );
+        product.unwrap().to_string()
+    };
+    let large = text(1024);
+    for words in [
+        "mapping: blocks of 16 x 16 x 1 threads",
+        "march: none\n",
+        "cells: 4 x 4 a thread, 64 x 64 a block: a value of a tile is read once for several",
+        "cache: `a`: 64 x 16 cells, 16384 bytes, for 16 iterations of `k` (Preload)",
+        "cache: `b`: 16 x 64 cells, 16384 bytes, for 16 iterations of `k` (Preload)",
+    ] {
+        assert!(large.contains(words), "{words}\n{large}");
+    }
+    let small = text(96);
+    assert!(small.contains("cells: one a thread: rows and columns are not shared, there would be too few"), "{small}");
+}
+
 #[test]
 fn explain_says_what_is_cached() {
     // Without a device it shows what a GPU would get.

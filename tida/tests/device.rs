@@ -398,7 +398,7 @@ fn what_trials_found_is_kept() {
     let files = found();
     assert!(files.len() >= 7, "{files:?}");
     assert!((0..5).any(|_| process("1") == 0), "another process tries again");
-    files.iter().for_each(|path| std::fs::write(path, "tida trials 1\nmarch 7").unwrap());
+    files.iter().for_each(|path| std::fs::write(path, "tida trials 2\nmarch 7").unwrap());
     assert!(process("1") > 0, "a file that is not what was written");
     std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -37,6 +37,10 @@ pub(super) struct Writer<'s, 'a> {
     pub named: BTreeSet<LocalId>,
     /// This is the kernel's own body.
     pub in_kernel: bool,
+    /// The text is that of one cell, where a thread has several.
+    pub in_run: bool,
+    /// What the values of its cell are found by in those of all cells of a thread; outside of runs those of the first one.
+    pub cell: String,
     /// Locals whose `let` is left out, for nothing names them.
     dropped: BTreeSet<LocalId>,
     /// Locals whose `let` could be left out.
@@ -66,6 +70,7 @@ impl<'s, 'a> Writer<'s, 'a> {
         let mut facts = vec![Facts::default(); body.locals.len()];
         collect(body, &body.block, &mut params.to_vec(), &mut facts);
         let in_kernel = std::ptr::eq(body, &shared.kernel.body);
+        let of_first = shared.of_cell(true);
         let before = shared.mark();
         let mut dropped = BTreeSet::new();
         loop {
@@ -80,6 +85,8 @@ impl<'s, 'a> Writer<'s, 'a> {
                 known: Known::default(),
                 named: BTreeSet::new(),
                 in_kernel,
+                in_run: false,
+                cell: of_first.clone(),
                 dropped: dropped.clone(),
                 idle: BTreeSet::new(),
                 carried: BTreeMap::new(),
@@ -88,7 +95,10 @@ impl<'s, 'a> Writer<'s, 'a> {
                 loops: 0,
             };
             writer.hoisted();
-            writer.block(&body.block);
+            match writer.is_coarse() {
+                true => writer.cells(&body.block),
+                false => writer.block(&body.block),
+            }
             if result.is_some() && !matches!(body.block.last(), Some(Stmt { kind: StmtKind::Return(Some(_)), .. })) {
                 writer.finish(Span::default());
             }
@@ -118,7 +128,8 @@ impl<'s, 'a> Writer<'s, 'a> {
     }
 
     pub fn name(&self, local: LocalId) -> String {
-        self.locals.get(local as usize).cloned().unwrap_or_else(|| "missing".into())
+        let name = self.locals.get(local as usize).cloned().unwrap_or_else(|| "missing".into());
+        if self.is_spread(local) { name + &self.cell } else { name }
     }
 
     pub fn ty(&self, local: LocalId) -> Type {
@@ -133,7 +144,13 @@ impl<'s, 'a> Writer<'s, 'a> {
     fn hoisted(&mut self) {
         for local in 0..self.locals.len() as LocalId {
             let ty = self.ty(local);
-            if self.is_hoisted(local) {
+            if self.is_spread(local) {
+                let name = self.locals.get(local as usize).cloned().unwrap_or_default();
+                if !self.dropped.contains(&local) {
+                    let line = self.spread_declaration(&self.shared.types.name(&ty), &name);
+                    self.text.line(line);
+                }
+            } else if self.is_hoisted(local) {
                 let zero = if ty.scalar().is_some() { "0" } else { "{0}" };
                 let line = format!("{} {} = {zero};", self.shared.types.name(&ty), self.name(local));
                 self.text.line(line);
@@ -142,15 +159,15 @@ impl<'s, 'a> Writer<'s, 'a> {
     }
 
     pub fn is_hoisted(&self, local: LocalId) -> bool {
-        self.fact(local).astray
+        self.fact(local).astray || self.is_spread(local)
     }
 
     pub fn is_const(&self, local: LocalId) -> bool {
         !self.is_hoisted(local) && !self.fact(local).assigned
     }
 
-    pub fn block(&mut self, block: &'a Block) {
-        let mut rest = &block[..];
+    pub fn block(&mut self, block: &'a [Stmt]) {
+        let mut rest = block;
         while let [stmt, after @ ..] = rest {
             rest = after;
             if let [next, beyond @ ..] = after
@@ -196,7 +213,7 @@ impl<'s, 'a> Writer<'s, 'a> {
         self.text.depth -= 1;
     }
 
-    fn stmt(&mut self, stmt: &'a Stmt) {
+    pub fn stmt(&mut self, stmt: &'a Stmt) {
         let span = stmt.span;
         match &stmt.kind {
             StmtKind::Let(local, value) => self.let_(span, *local, *value),
@@ -289,11 +306,13 @@ impl<'s, 'a> Writer<'s, 'a> {
             }
             return;
         };
-        if self.is_hoisted(local) {
+        // Each cell of a thread may have its own that is never assigned.
+        let spread = self.is_spread(local);
+        let constant = self.is_const(local) || (spread && !self.fact(local).assigned && !self.fact(local).astray);
+        if self.is_hoisted(local) && !constant {
             let value = self.text_of(value);
             return self.put(span, format!("{name} = {value};"));
         }
-        let constant = self.is_const(local);
         if constant {
             self.known.values.insert(local, value);
             self.known.ranges.insert(local, self.known.range(self.body, value));
@@ -302,13 +321,16 @@ impl<'s, 'a> Writer<'s, 'a> {
             }
         }
         let raised = std::mem::take(&mut self.shared.used.raises);
-        let value = self.initial(value);
+        let value = if spread { self.text_of(value) } else { self.initial(value) };
         if constant && !self.shared.used.raises {
             self.idle.insert(local);
         }
         self.shared.used.raises |= raised;
-        let word = if constant { "const " } else { "" };
-        self.put(span, format!("{word}{ty} {name} = {value};"));
+        match (spread, constant) {
+            (true, _) => self.put(span, format!("{name} = {value};")),
+            (_, true) => self.put(span, format!("const {ty} {name} = {value};")),
+            _ => self.put(span, format!("{ty} {name} = {value};")),
+        }
     }
 
     /// A value where a variable is declared: parts stand in braces.
@@ -428,7 +450,8 @@ impl<'s, 'a> Writer<'s, 'a> {
         let own = self.fact(local).assigned || self.is_hoisted(local);
         let counter = if own { self.shared.names.fresh(&format!("{name}_turn")) } else { name.clone() };
         let mut from = from;
-        let rows = if own { Vec::new() } else { self.rows_of((local, lo, hi)) };
+        let apart = self.is_coarse() && !self.in_run;
+        let rows = if own || apart { Vec::new() } else { self.rows_of((local, lo, hi)) };
         if !rows.is_empty() {
             // Where the loop does not run nothing is read.
             let certain = if inclusive { first.1 <= last.0 } else { first.1 < last.0 };
@@ -458,7 +481,7 @@ impl<'s, 'a> Writer<'s, 'a> {
         }
         self.loops += 1;
         self.hand_on(&rows, &name);
-        self.nested(body);
+        self.turn(body, false);
         self.loops -= 1;
         self.text.line("}");
         self.leave(&rows);

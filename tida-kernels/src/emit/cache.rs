@@ -54,14 +54,15 @@ impl Shared<'_> {
     pub(super) fn shape(&self, at: (usize, usize)) -> Shape {
         let (walk, plan, rank) = (self.scopes[at.0].walk.as_ref(), self.plan, self.kernel.rank);
         let tile = self.tile(at);
-        let extent = tile.extent(walk, rank, plan.block, plan.width);
+        let span = plan.span();
+        let extent = tile.extent(walk, rank, span, plan.width);
         let mut steps = vec![1; extent.len()];
-        let mut step = tile.row(walk, (rank, plan.block), &extent);
+        let mut step = tile.row(walk, (rank, span), &extent);
         for axis in (0..extent.len().saturating_sub(1)).rev() {
             steps[axis] = step;
             step *= extent[axis];
         }
-        Shape { cells: tile.cells(walk, rank, plan.block, plan.width), extent, steps }
+        Shape { cells: tile.cells(walk, rank, span, plan.width), extent, steps }
     }
 
     /// The tile that a read of the kernel may come from.
@@ -114,9 +115,9 @@ impl Shared<'_> {
         self.own(&name)
     }
 
-    /// Threads along an axis of the kernel.
-    fn width(&self, axis: usize) -> i64 {
-        width_along(self.kernel.rank, self.plan.block, axis)
+    /// Cells of a block along an axis of the kernel.
+    pub(super) fn width(&self, axis: usize) -> i64 {
+        width_along(self.kernel.rank, self.plan.span(), axis)
     }
 
     /// Whether the region of a whole array is the same for all cells.
@@ -142,6 +143,9 @@ impl Shared<'_> {
 /// Blocks that a processor should have room for: fetching ahead takes registers, of which a block of 1024 threads would leave
 /// none for another.
 pub(super) fn blocks(shared: &Shared<'_>) -> u32 {
+    if let Some(coarse) = &shared.coarse {
+        return coarse.held(threads_of(shared) as u32, shared.plan.cells_of_thread()).max(1);
+    }
     let crowded = threads_of(shared) > 512 && all(shared).into_iter().any(|at| shared.is_ahead(at));
     if crowded { 2 } else { 1 }
 }
@@ -188,7 +192,8 @@ pub(super) fn threads(shared: &mut Shared<'_>, text: &mut Text) {
         text.line(format!("const i32 {first0} = {folded} / (i32){extent};"));
         text.line(format!("const i32 {first1} = {folded} % (i32){extent};"));
     }
-    for (from_last, size) in [(2, z), (1, y), (0, x)] {
+    let span = shared.plan.span();
+    for (from_last, size) in [(2, span[2]), (1, span[1]), (0, span[0])] {
         let Some(axis) = rank.checked_sub(from_last + 1).filter(|_| rank < 4 || from_last < 2) else { continue };
         let block = if from_last == 2 { along_z.clone() } else { dialect.block(from_last) };
         let block = if size > 1 && block.contains(' ') { format!("({block})") } else { block };
@@ -217,12 +222,19 @@ pub(super) fn threads(shared: &mut Shared<'_>, text: &mut Text) {
         text.line(format!(
             "const i32 {cells} = (i32){extent} - {first} < {width} ? (i32){extent} - {first} : {width};"
         ));
+        if shared.has_several(axis) {
+            let own = shared.own(&format!("thread{axis}"));
+            text.line(format!("const i32 {own} = {thread};"));
+            continue;
+        }
         text.line(format!("const i32 {place} = {thread} < {cells} ? {thread} : {cells} - 1;"));
         text.line(format!("const i32 {t} = {first} + {place};"));
         inside.push(format!("{thread} < {cells}"));
     }
     let inside = if inside.is_empty() { "true".into() } else { inside.join(" && ") };
-    text.line(format!("const bool {} = {inside};", shared.own("inside")));
+    if shared.coarse.is_none() {
+        text.line(format!("const bool {} = {inside};", shared.own("inside")));
+    }
     let [a, b, c] = [0, 1, 2].map(|n| int(&dialect.thread(n)));
     let number = match (y, z) {
         (1, 1) => a,
@@ -545,7 +557,11 @@ impl<'a> Writer<'_, 'a> {
                     continue;
                 }
                 let (place, cells) = (self.shared.own(&format!("in{axis}")), self.shared.own(&format!("cells{axis}")));
-                let from = if by > 0 { place } else { format!("({cells} - 1 - {place})") };
+                let from = match self.shared.loose_place(axis).filter(|_| by > 0 && walk.is_some()) {
+                    Some(place) => place,
+                    None if by > 0 => place,
+                    None => format!("({cells} - 1 - {place})"),
+                };
                 terms.push((by.abs() * step, from));
             }
             let by = side.along(walk.as_ref());

@@ -64,7 +64,10 @@ pub(super) fn emit(kernel: &Kernel, analysis: &Analysis, plan: &Plan) -> Source 
                 cache::threads(&mut shared, &mut main);
                 maps::ready(&mut shared, &mut main);
                 tagged::clear(&mut shared, &mut main);
-                top(&mut shared, &mut main);
+                match shared.coarse {
+                    Some(_) => pointers(&mut shared, &mut main),
+                    None => top(&mut shared, &mut main),
+                }
                 cache::regions(&mut shared, &mut main);
                 main.append(around);
                 main.append(body);

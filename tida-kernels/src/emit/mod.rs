@@ -7,6 +7,7 @@ mod access;
 mod body;
 mod cache;
 mod carried;
+mod coarse;
 mod codecs;
 pub mod copies;
 mod dialect;

@@ -12,6 +12,7 @@ use crate::codec::Codec;
 use crate::element::{ElementType, ScalarType};
 use crate::ir::{Access, Arg, ExprId, ExprKind, Kernel, Span};
 use crate::plan::cache::{Scope, sharing};
+use crate::plan::coarse::Coarse;
 use crate::plan::fuse::{Steps, steps};
 use crate::plan::maps::{Map, maps};
 use crate::plan::march::Queue;
@@ -103,6 +104,8 @@ pub(super) struct Shared<'a> {
     pub side: Option<Side>,
     /// What has tiles in shared memory.
     pub scopes: Vec<Scope>,
+    /// How a thread has several cells, if it has.
+    pub coarse: Option<Coarse>,
     /// What of that is fetched by tensor maps.
     pub maps: Vec<Map>,
     /// Arguments whose reads go through tagged lines.
@@ -145,6 +148,7 @@ impl<'a> Shared<'a> {
             wide: if matches!(plan.goal, Goal::Segments(_)) && !plan.checked { wide(kernel, analysis) } else { None },
             side: if plan.beside(kernel.rank) > 1 { side(kernel, analysis) } else { None },
             scopes: Vec::new(),
+            coarse: None,
             maps: Vec::new(),
             tagged: Vec::new(),
             fused: plan.fused.as_ref().and_then(|fused| steps(kernel, analysis, (fused.out.into(), fused.inp.into()))),
@@ -157,6 +161,7 @@ impl<'a> Shared<'a> {
         if plan.caches() {
             let sharing = sharing(kernel, analysis);
             (shared.scopes, shared.tagged) = (sharing.planned(kernel, plan), sharing.tagged(kernel, plan));
+            shared.coarse = sharing.coarse.filter(|_| plan.cells_of_thread() != [1, 1]);
             shared.maps = maps(&shared.scopes, kernel, plan);
         }
         shared.suffixes = (0..kernel.args.len()).map(|n| shared.suffix_of(n)).collect();

@@ -38,7 +38,8 @@ impl<'a> Writer<'_, 'a> {
         let more = if inclusive { " + 1" } else { "" };
         self.put(span, format!("const i64 {end} = {hi}{more};"));
         let all: Vec<(usize, usize)> = (0..self.shared.scopes[scope].tiles.len()).map(|tile| (scope, tile)).collect();
-        let size = expressions(self.body, body).len().max(1);
+        let cells = self.shared.several().iter().map(|along| along.cells as usize).product::<usize>();
+        let size = expressions(self.body, body).len().max(1) * cells;
         let times = match has_loop(body) {
             true => 1,
             false => (UNROLLED / size).clamp(4, 64).next_power_of_two().min(width as usize),
@@ -355,7 +356,7 @@ impl<'a> Writer<'_, 'a> {
         let known = self.named.remove(&local);
         self.text.depth -= 1;
         self.loops += 1;
-        self.nested(body);
+        self.turn(body, true);
         self.loops -= 1;
         if !self.named.contains(&local) && !self.is_hoisted(local) && self.is_const(local) {
             self.text.lines.remove(line);

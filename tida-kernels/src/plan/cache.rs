@@ -8,6 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::coarse::{Coarse, coarse};
 use super::maps::BESIDE;
 use super::reads::{Reads, assigns, loads};
 use super::{Goal, Plan};
@@ -60,6 +61,10 @@ pub struct Sharing {
     pub scopes: Vec<Scope>,
     /// Why nothing of this kernel is cached, whoever asks.
     pub refused: Option<&'static str>,
+    /// How a thread can have several cells.
+    pub coarse: Option<Coarse>,
+    /// Why it can have one alone.
+    pub single: Option<&'static str>,
 }
 
 /// A part of the kernel with the tiles that are fetched for it.
@@ -197,7 +202,7 @@ impl Tile {
 
     /// Bytes of shared memory in a plan.
     pub fn bytes(&self, walk: Option<&Walk>, kernel: &Kernel, plan: &Plan) -> u64 {
-        let cells = self.cells(walk, kernel.rank, plan.block, plan.width).max(0).unsigned_abs();
+        let cells = self.cells(walk, kernel.rank, plan.span(), plan.width).max(0).unsigned_abs();
         let bytes = |n: &u32| self.scalar(kernel, *n).map_or(8, |ty| ty.size() as u64);
         // Each starts at a multiple of 16.
         let once: u64 = self.components.iter().map(|n| cells.saturating_mul(bytes(n)).next_multiple_of(16)).sum();
@@ -207,7 +212,7 @@ impl Tile {
     }
 }
 
-/// Threads of a block along an axis of the kernel.
+/// Threads, or cells, of a block along an axis of the kernel.
 pub fn threads(rank: usize, block: [u32; 3], axis: usize) -> i64 {
     match rank.checked_sub(axis + 1) {
         Some(n @ 0..3) => i64::from(block[n]),
@@ -350,7 +355,7 @@ fn local(tile: &Tile) -> bool {
 pub fn sharing(kernel: &Kernel, analysis: &Analysis) -> Sharing {
     let refused = refused(kernel, analysis);
     if refused.is_some() {
-        return Sharing { scopes: Vec::new(), refused };
+        return Sharing { refused, ..Sharing::default() };
     }
     let known = Reads::of(analysis);
     let mut finder = Finder { kernel, analysis, known, scopes: Vec::new(), stmts: BTreeMap::new() };
@@ -365,7 +370,12 @@ pub fn sharing(kernel: &Kernel, analysis: &Analysis) -> Sharing {
         let types = tile.components.iter().filter_map(|component| tile.scalar(kernel, *component));
         tile.quad = 16 / types.map(|ty| ty.size() as i64).max().unwrap_or(16).clamp(1, 16);
     }
-    Sharing { scopes: finder.scopes, refused: None }
+    let scopes = finder.scopes;
+    let (coarse, single) = match coarse(kernel, analysis, &scopes) {
+        Ok(coarse) => (Some(coarse), None),
+        Err(why) => (None, Some(why)),
+    };
+    Sharing { scopes, refused: None, coarse, single }
 }
 
 /// How memory holds the components of an argument that are read and of which it holds codes.

@@ -71,10 +71,10 @@ fn map(walk: &Walk, tile: &Tile, kernel: &Kernel, plan: &Plan) -> Option<Map> {
     let types = arg.element.component_types();
     let alike: BTreeSet<ScalarType> = types.iter().copied().collect();
     let size = alike.first().filter(|ty| alike.len() == 1 && matches!(ty.size(), 4 | 8))?.size();
-    let extent = tile.extent(Some(walk), kernel.rank, plan.block, plan.width);
+    let extent = tile.extent(Some(walk), kernel.rank, plan.span(), plan.width);
     let row = *extent.last()?;
     let bytes = size as i64 * extent.iter().product::<i64>();
-    let dense = tile.row(Some(walk), (kernel.rank, plan.block), &extent) == row;
+    let dense = tile.row(Some(walk), (kernel.rank, plan.span()), &extent) == row;
     let whole = row * size as i64 % ROW == 0 && bytes % PLACE == 0;
     let short = extent.iter().all(|cells| (1..=LONGEST).contains(cells));
     let map = Map { arg: tile.arg, components: types.len(), size, extent, boxes: tile.components.len() };

@@ -6,6 +6,7 @@
 
 pub mod auto;
 pub mod cache;
+pub mod coarse;
 pub mod fuse;
 pub mod ghosts;
 pub mod join;
@@ -101,6 +102,9 @@ pub struct Plan {
     pub cache: Vec<cache::Cached>,
     /// Iterations of a walked loop that one tile serves.
     pub width: u32,
+    /// Cells of a thread along x and y in a plan with tiles, of a kernel that [can have several](cache::Sharing::coarse): 1 and 1 in
+    /// others. Along an axis they are as far from one another as a block has threads.
+    pub cells: [u32; 2],
     /// 32-bit registers of a thread for values that it read before (see [`registers`]).
     pub registers: u32,
     /// What reads cost, by which those values are chosen.
@@ -172,6 +176,17 @@ impl Plan {
         self.joint && self.narrow && one && !self.caches()
     }
 
+    /// Cells of a thread along x and y.
+    pub fn cells_of_thread(&self) -> [u32; 2] {
+        if self.caches() { self.cells.map(|n| n.max(1)) } else { [1, 1] }
+    }
+
+    /// Cells of a block along x, y and z, in plans whose threads do not march.
+    pub fn span(&self) -> [u32; 3] {
+        let ([x, y, z], [along_x, along_y]) = (self.block, self.cells_of_thread());
+        [x * along_x, y * along_y, z]
+    }
+
     /// Blocks along x, y and z that cover a box of these extents (axes of the kernel).
     pub fn blocks(&self, extent: &[i64]) -> [u64; 3] {
         if let Some(fused) = &self.fused {
@@ -179,7 +194,7 @@ impl Plan {
         }
         let rank = extent.len();
         let threads = threads(extent, self.marches(rank).unwrap_or(1), self.beside(rank));
-        blocks(self.block, &threads)
+        blocks(self.span(), &threads)
     }
 
     /// Blocks along x, y and z of a [`Goal::Segments`] over a box of these extents whose first cell along the last axis is

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analysis::{Analysis, ArrayAccess};
-use crate::ir::{Block, Body, ExprId, ExprKind, Kernel, LocalId, Step, StmtKind, holds};
+use crate::ir::{Block, Body, ExprId, ExprKind, Kernel, LocalId, Step, Stmt, StmtKind, holds};
 
 /// Reads of one meaning: what stands in two places is the same in both.
 pub(super) struct Reads<'k>(BTreeMap<ExprId, (usize, &'k ArrayAccess)>);
@@ -54,9 +54,8 @@ pub(super) fn assigns(block: &Block, local: LocalId) -> bool {
 }
 
 /// The expressions that the statements of a block evaluate, each once.
-pub(crate) fn expressions(body: &Body, block: &Block) -> BTreeSet<ExprId> {
-    let mut todo = Vec::new();
-    roots(block, &mut todo);
+pub(crate) fn expressions(body: &Body, block: &[Stmt]) -> BTreeSet<ExprId> {
+    let mut todo = values(block);
     let mut seen = BTreeSet::new();
     while let Some(id) = todo.pop() {
         let Some(expr) = body.exprs.get(id.0 as usize).filter(|_| seen.insert(id)) else { continue };
@@ -65,7 +64,14 @@ pub(crate) fn expressions(body: &Body, block: &Block) -> BTreeSet<ExprId> {
     seen
 }
 
-fn roots(block: &Block, out: &mut Vec<ExprId>) {
+/// The expressions that the statements of a block name.
+pub(super) fn values(block: &[Stmt]) -> Vec<ExprId> {
+    let mut out = Vec::new();
+    roots(block, &mut out);
+    out
+}
+
+fn roots(block: &[Stmt], out: &mut Vec<ExprId>) {
     for stmt in block {
         match &stmt.kind {
             StmtKind::Let(_, value) => out.extend(value),

@@ -2,6 +2,7 @@
 
 use super::Plan;
 use super::cache::{LINES, Scope, Sharing, Tile, Walk};
+use super::coarse::SHORTEST;
 use crate::ir::Kernel;
 
 /// Fewest iterations of a strip.
@@ -12,8 +13,8 @@ const NARROW: u32 = 16;
 impl Tile {
     /// Accesses to memory that it saves a block: reads that it serves, less what is fetched.
     fn saved(&self, walk: Option<&Walk>, rank: usize, plan: &Plan) -> i64 {
-        let fetched: i64 = self.extent(walk, rank, plan.block, plan.width).iter().product();
-        (self.served(walk, plan.block, plan.width) - fetched).max(0)
+        let fetched: i64 = self.extent(walk, rank, plan.span(), plan.width).iter().product();
+        (self.served(walk, plan.span(), plan.width) - fetched).max(0)
     }
 }
 
@@ -33,7 +34,8 @@ impl Sharing {
                 return Ok(plan);
             }
             let walks = scopes.iter().any(|scope| scope.walk.is_some());
-            let least = least(kernel, &plan, &scopes, &keep).filter(|_| !walks || plan.width <= full.min(NARROW));
+            let narrow = if plan.cells_of_thread() == [1, 1] { NARROW } else { SHORTEST };
+            let least = least(kernel, &plan, &scopes, &keep).filter(|_| !walks || plan.width <= full.min(narrow));
             match least.filter(|_| plan.cache.len() > 1) {
                 Some(arg) => {
                     plan.cache.retain(|cached| usize::from(cached.arg) != arg);

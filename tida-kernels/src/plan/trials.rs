@@ -14,6 +14,8 @@ pub struct Candidate {
     pub march: Option<u32>,
     /// How arguments are cached, by number.
     pub cache: Vec<(u8, Cache)>,
+    /// Cells of a thread along x and y, where it has tiles.
+    pub cells: Option<[u32; 2]>,
 }
 
 /// What trials depend on.
@@ -35,6 +37,8 @@ pub struct Given<'a> {
     pub walks: bool,
     /// Cells beside one another and above one another share what is walked (see [`is_product`](super::cache::Sharing::is_product)).
     pub product: bool,
+    /// Threads can have several cells (see [`coarse`](super::coarse)).
+    pub coarse: bool,
     /// What was asked for by hand, and stays.
     pub fixed: Fixed,
 }
@@ -48,6 +52,8 @@ pub struct Fixed {
     pub march: bool,
     /// What is cached.
     pub cache: bool,
+    /// How many cells a thread has.
+    pub cells: bool,
 }
 
 /// Candidates of a round, given the best one so far. All rounds together have 15 at most.
@@ -85,6 +91,7 @@ fn shapes(given: &Given<'_>, best: &Candidate) -> Vec<Candidate> {
         return Vec::new();
     }
     let tiles = best.cache.iter().all(|(_, how)| *how != Cache::None);
+    let several = given.coarse && given.gpu && given.walks && tiles && !given.fixed.cells;
     let shapes: &[[u32; 3]] = match given.extent.len() {
         1 => &[[64, 1, 1], [128, 1, 1], [256, 1, 1], [512, 1, 1], [1024, 1, 1]],
         _ if !given.gpu => &[[16, 1, 1], [256, 1, 1], [32, 4, 1], [64, 4, 1]],
@@ -97,12 +104,37 @@ fn shapes(given: &Given<'_>, best: &Candidate) -> Vec<Candidate> {
         cells.clamp(1, 1 << 30).unsigned_abs().next_power_of_two()
     };
     // Threads beyond the box have nothing to do.
-    let fits = |shape: &&[u32; 3]| {
+    let fits = |shape: [u32; 3], [x, y]: [u32; 2]| {
         shape.iter().product::<u32>() <= given.block_threads
-            && shape.iter().enumerate().all(|(axis, threads)| u64::from(*threads) <= along(axis))
+            && [shape[0] * x, shape[1] * y, shape[2]]
+                .into_iter()
+                .enumerate()
+                .all(|(axis, cells)| u64::from(cells) <= along(axis))
     };
-    shapes.iter().filter(fits).map(|shape| Candidate { block: Some(*shape), ..best.clone() }).collect()
+    let coarse: &[([u32; 3], [u32; 2])] = match given.extent.len() {
+        _ if !several => &[],
+        1 => &[([256, 1, 1], [2, 1]), ([128, 1, 1], [4, 1])],
+        _ if !given.product => &[],
+        _ => &SEVERAL,
+    };
+    let alone = if several && given.product { &[[32, 32, 1]][..] } else { shapes };
+    let one = alone.iter().map(|shape| (*shape, [1, 1])).chain(coarse.iter().copied());
+    let with = |(shape, cells): ([u32; 3], [u32; 2])| {
+        let cells = if several { Some(cells) } else { best.cells };
+        Candidate { block: Some(shape), cells, ..best.clone() }
+    };
+    one.filter(|(shape, cells)| fits(*shape, *cells)).map(with).collect()
 }
+
+/// Blocks of a product whose threads have several cells.
+const SEVERAL: [([u32; 3], [u32; 2]); 6] = [
+    ([16, 16, 1], [4, 8]),
+    ([16, 8, 1], [4, 8]),
+    ([32, 8, 1], [4, 8]),
+    ([16, 16, 1], [8, 8]),
+    ([16, 16, 1], [4, 4]),
+    ([16, 16, 1], [2, 2]),
+];
 
 /// How many times as fast as the chosen plan another one has to be.
 const GAIN: f64 = 1.02;
@@ -151,7 +183,8 @@ mod tests {
         tiled: &[],
         walks: false,
         product: false,
-        fixed: Fixed { block: false, march: false, cache: false },
+        coarse: false,
+        fixed: Fixed { block: false, march: false, cache: false, cells: false },
     };
 
     fn all(given: &Given<'_>) -> Vec<Candidate> {
@@ -182,6 +215,11 @@ mod tests {
         assert!(blocks.contains(&[16, 16, 1]) && blocks.contains(&[32, 32, 1]), "{blocks:?}");
         let maps = all(&Given { maps: true, ..given });
         assert!(maps.len() == found.len() && maps.iter().any(|one| one.cache == [(1, Cache::Tma), (2, Cache::Tma)]));
+        // With several cells a thread, and one.
+        let several = ROUNDS[1](&Given { coarse: true, ..given }, &Candidate::default());
+        assert_eq!(several.len(), 7);
+        assert!(several.iter().any(|one| one.block == Some([16, 16, 1]) && one.cells == Some([4, 8])), "{several:?}");
+        assert!(several.iter().any(|one| one.cells == Some([1, 1])), "{several:?}");
         // Shapes are those of the best way.
         let none = Candidate { cache: vec![(1, Cache::None), (2, Cache::None)], ..Candidate::default() };
         let shapes = ROUNDS[1](&given, &none);
@@ -195,6 +233,7 @@ mod tests {
     fn rounds_are_few_and_fit() {
         let tiles = Given { tiled: &[1, 2], walks: true, ..GPU };
         assert!(all(&tiles).len() <= 15, "{}", all(&tiles).len());
+        assert!(all(&Given { coarse: true, product: true, ..tiles }).len() <= 15);
         for given in [Given { extent: &[8, 8], ..GPU }, Given { block_threads: 64, ..GPU }, Given { gpu: false, ..GPU }]
         {
             for one in all(&given) {
@@ -214,7 +253,7 @@ mod tests {
     #[test]
     fn what_was_asked_for_stays() {
         let tiles = Given { tiled: &[1, 2], walks: true, ..GPU };
-        let fixed = |block, march, cache| all(&Given { fixed: Fixed { block, march, cache }, ..tiles });
+        let fixed = |block, march, cache| all(&Given { fixed: Fixed { block, march, cache, cells: false }, ..tiles });
         assert!(fixed(true, false, false).iter().all(|one| one.block.is_none()));
         assert!(fixed(false, true, false).iter().all(|one| one.march.is_none()));
         assert!(fixed(false, false, true).iter().all(|one| one.cache.is_empty()));

@@ -357,6 +357,7 @@ pub fn plan(kernel: &Kernel, grids: &Grids, dialect: Dialect, goal: Goal, checke
         fused: None,
         cache: Vec::new(),
         width: 1,
+        cells: [1, 1],
         registers: 64,
         latency: Latency::TYPICAL,
         ghosts: Vec::new(),

@@ -6,3 +6,4 @@ pub mod host;
 pub mod nvrtc;
 pub mod pocl;
 pub mod samples;
+pub mod tiles;

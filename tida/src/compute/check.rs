@@ -156,7 +156,19 @@ pub(crate) fn check<'a, const D: usize>(
         let facts = device.backend().facts();
         let extent: SmallVec<[i64; 4]> = target.cells.extent().iter().map(|n| *n as i64).collect();
         let usual = prepared.usual_block(facts, &extent, &Beside::ONE);
-        let asked = Asked { hints: &target.cache, block: key.block, usual, checked: run_checked, captures: &integers };
+        let all = target.cells.cells() as u64;
+        let asked = Asked {
+            hints: &target.cache,
+            block: key.block,
+            usual,
+            extent: &extent,
+            all,
+            cells: None,
+            strip: None,
+            ahead: None,
+            checked: run_checked,
+            captures: &integers,
+        };
         tiles(prepared, facts, asked, &|_| false).map(drop).map_err(|large| large.error(prepared))?;
     }
     key.valid_only = valid_only;

@@ -223,6 +223,8 @@ pub(crate) struct Wish {
     pub march: Option<u32>,
     /// What is to be cached.
     pub cache: Hints,
+    /// Cells of a thread along x and y, where it has tiles.
+    pub cells: Option<[u32; 2]>,
 }
 
 /// Launches of a compiled kernel, with what they are given.
@@ -527,7 +529,8 @@ impl DeviceLaunch<'_> {
 
     /// What was asked for.
     pub fn wish(&self) -> Wish {
-        Wish { block: self.block, march: self.march, cache: self.cache }
+        let (block, cells) = (self.block.or(self.without.block), self.without.cells);
+        Wish { block, march: self.march, cache: self.cache, cells }
     }
 
     /// The plan for boxes of about this extent, and of so many cells in all.
@@ -560,7 +563,7 @@ impl DeviceLaunch<'_> {
                 layouts.push(array.layout);
             }
         }
-        let tiles = self.tiles(wish, facts, extent);
+        let tiles = self.tiles(wish, facts, (extent, cells));
         let march = self.march(wish, facts, &Boxes { extent, cells, bytes }).filter(|_| tiles.is_none());
         narrow &= march.is_none() || beyond <= i64::from(i32::MAX);
         let (march, side) = march.map_or((None, 1), |(march, side)| (Some(march), side));
@@ -576,7 +579,11 @@ impl DeviceLaunch<'_> {
                 *most /= 2;
             }
         }
-        let (mut cache, width) = tiles.map_or((Vec::new(), 1), |tiles| (tiles.cache, tiles.width));
+        let mut side_by_side = [1, 1];
+        let (mut cache, width) = tiles.map_or((Vec::new(), 1), |tiles| {
+            side_by_side = tiles.cells;
+            (tiles.cache, tiles.width)
+        });
         for cached in cache.iter_mut().filter(|cached| cached.how == Cache::Tma) {
             cached.how = self.by_map(facts, cached.arg.into());
         }
@@ -603,6 +610,7 @@ impl DeviceLaunch<'_> {
             fused: None,
             cache,
             width,
+            cells: side_by_side,
             registers: if self.without.registers { 0 } else { USUAL },
             latency: facts.machine.latency,
             ghosts: Vec::new(),
@@ -610,13 +618,16 @@ impl DeviceLaunch<'_> {
     }
 
     /// What the sweep has tiles for.
-    fn tiles(&self, wish: &Wish, facts: &Facts, extent: &[i64]) -> Option<Tiles> {
+    fn tiles(&self, wish: &Wish, facts: &Facts, (extent, all): (&[i64], u64)) -> Option<Tiles> {
         if self.goal != Goal::Sweep || self.prepared.kernel.group.is_some() {
             return None;
         }
         let usual = self.prepared.usual_block(facts, extent, &Beside::ONE);
         let captures = integers(self.captures);
-        let asked = Asked { hints: &wish.cache, block: wish.block, usual, checked: self.checked, captures: &captures };
+        let Without { strip, ahead, .. } = self.without;
+        let (hints, block, checked, cells) = (&wish.cache, wish.block, self.checked, wish.cells);
+        let captures = &captures;
+        let asked = Asked { hints, block, usual, extent, all, cells, strip, ahead, checked, captures };
         let cut = |arg: usize| self.is_cut(arg);
         // What does not fit here, by boxes larger than those that were checked, goes without.
         tiles(self.prepared, facts, asked, &cut).ok().flatten()

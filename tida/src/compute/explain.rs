@@ -283,6 +283,7 @@ impl fmt::Display for Explanation {
                 "  march: {cells} cells along axis 0 a thread; {} of {} reads of a cell from {} registers",
                 saving.saved, saving.reads, saving.registers
             )?,
+            (None, _) if self.plan.cells_of_thread() != [1, 1] => writeln!(f, "  march: none")?,
             (None, _) => writeln!(f, "  march: none, each thread has one cell")?,
         }
         describe_kept(&self.prepared, self.plan(), f)?;

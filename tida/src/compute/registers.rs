@@ -30,6 +30,13 @@ pub(crate) struct Without {
     pub small: bool,
     /// Values kept in registers.
     pub registers: bool,
+    /// Cells of a thread along x and y where it has tiles, with [1, 1] one alone.
+    pub cells: Option<[u32; 2]>,
+    /// Threads of a block, of all kernels.
+    pub block: Option<[u32; 3]>,
+    /// Iterations of a strip where threads have several cells, and whether strips are fetched ahead.
+    pub strip: Option<u32>,
+    pub ahead: Option<bool>,
 }
 
 impl Without {
@@ -44,17 +51,37 @@ impl Without {
                 "no-dim" => without.dim = true,
                 "no-small" => without.small = true,
                 "no-registers" => without.registers = true,
-                other => {
-                    return Err(Error::new(
+                "no-cells" => without.cells = Some([1, 1]),
+                "ahead" => without.ahead = Some(true),
+                "no-ahead" => without.ahead = Some(false),
+                other => without.numbers(other).ok_or_else(|| {
+                    Error::new(
                         ErrorKind::Argument,
                         "read what plans go without (the environment variable TIDA_PLAN)",
                         format!("`{other}`"),
-                        "name no-dim, no-small or no-registers, with commas between, or unset it",
-                    ));
-                }
+                        "name no-dim, no-small, no-registers, no-cells, no-ahead, ahead, cells=8x4, block=16x16 or strip=16, with commas \
+                         between, or unset it",
+                    )
+                })?,
             }
         }
         Ok(without)
+    }
+
+    /// Takes a word such as `cells=8x4`: numbers of at most 1024, the last one along x. `None` if it is none.
+    fn numbers(&mut self, word: &str) -> Option<()> {
+        let (name, numbers) = word.split_once('=')?;
+        let number = |text: &str| text.parse().ok().filter(|n| (1..=1024).contains(n));
+        let numbers: Vec<u32> = numbers.split('x').map(number).collect::<Option<_>>()?;
+        match (name, numbers.as_slice()) {
+            ("cells", &[y, x]) if x * y <= 64 => self.cells = Some([x, y]),
+            ("cells", &[x]) if x <= 64 => self.cells = Some([x, 1]),
+            ("block", &[y, x]) => self.block = Some([x, y, 1]),
+            ("block", &[x]) => self.block = Some([x, 1, 1]),
+            ("strip", &[n]) => self.strip = Some(n),
+            _ => return None,
+        }
+        Some(())
     }
 }
 
@@ -319,9 +346,15 @@ mod tests {
 
     #[test]
     fn what_plans_go_without_is_a_list() {
-        let all = Without { dim: true, small: true, registers: true };
+        let all = Without { dim: true, small: true, registers: true, ..Without::default() };
         assert_eq!(Without::from_list("no-dim, no-small,no-registers").unwrap(), all);
         assert_eq!(Without::from_list("").unwrap(), Without::default());
+        let shape = Without::from_list("cells=8x4,block=8x32,strip=8,no-ahead").unwrap();
+        let (cells, block, strip) = (Some([4, 8]), Some([32, 8, 1]), Some(8));
+        assert_eq!(shape, Without { cells, block, strip, ahead: Some(false), ..Without::default() });
+        for wrong in ["cells=16x16", "cells=0x1", "block=4x4x4x4", "strip=", "strip=x", "cells"] {
+            assert!(Without::from_list(wrong).is_err(), "{wrong}");
+        }
         let error = Without::from_list("no-dims").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Argument);
         assert!(error.to_string().contains("TIDA_PLAN") && error.found().contains("`no-dims`"), "{error}");

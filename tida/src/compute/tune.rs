@@ -176,7 +176,7 @@ fn trial_key(launch: &DeviceLaunch<'_>, device: &DeviceCore, (extent, cells, man
     if walks.peek().is_some() {
         (0..prepared.kernel.args.len()).for_each(|arg| cache.set(arg, Cache::None));
     }
-    let plainest = Wish { block: Some([64, 1, 1]), march: Some(1), cache };
+    let plainest = Wish { block: Some([64, 1, 1]), march: Some(1), cache, cells: Some([1, 1]) };
     let facts = device.backend().facts();
     let plain = launch.plan_for(&plainest, facts, device.math(), (extent, cells), many);
     let captures = integers(launch.captures);
@@ -213,9 +213,11 @@ fn stored(launch: &DeviceLaunch<'_>, device: &DeviceCore, key: disk::Key) -> Opt
     let most = device.backend().facts().block_threads;
     let asked = launch.wish();
     let fits = |winner: &Winner| {
-        let Wish { block, march, cache } = winner.wish;
+        let Wish { block, march, cache, cells } = winner.wish;
         let threads = |block: [u32; 3]| block.iter().try_fold(1u32, |all, n| all.checked_mul(*n)).unwrap_or(0);
         block.is_none_or(|block| (1..=most).contains(&threads(block)))
+            && cells.is_none_or(|cells| cells.iter().all(|n| (1..=64).contains(n)) && cells[0] * cells[1] <= 64)
+            && (asked.cells.is_none() || cells == asked.cells)
             && cache.check(launch.prepared).is_ok()
             && (asked.block.is_none() || block == asked.block)
             && (asked.march.is_none() || march == asked.march)
@@ -384,10 +386,12 @@ impl Trials<'_, '_, '_> {
             walks: tiled.iter().any(|arg| prepared.sharing.walked(usize::from(*arg))),
             tiled: &tiled,
             product: prepared.sharing.is_product(prepared.kernel.rank),
+            coarse: prepared.sharing.coarse.is_some(),
             fixed: Fixed {
-                block: launch.block.is_some(),
+                block: launch.wish().block.is_some(),
                 march: launch.march.is_some(),
                 cache: !launch.cache.is_empty(),
+                cells: launch.without.cells.is_some(),
             },
         };
         for round in ROUNDS {
@@ -422,7 +426,8 @@ impl Trials<'_, '_, '_> {
         let asked = self.launch.wish();
         let mut cache = asked.cache;
         candidate.cache.iter().for_each(|(arg, how)| cache.set(usize::from(*arg), *how));
-        Wish { block: asked.block.or(candidate.block), march: asked.march.or(candidate.march), cache }
+        let (block, march) = (asked.block.or(candidate.block), asked.march.or(candidate.march));
+        Wish { block, march, cache, cells: asked.cells.or(candidate.cells) }
     }
 
     /// The number of the fastest.

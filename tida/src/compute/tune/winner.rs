@@ -15,7 +15,7 @@ pub(crate) struct Winner {
 }
 
 /// First line of what is stored: what it is, and the version of its form.
-pub(super) const HEAD: &str = "tida trials 1";
+pub(super) const HEAD: &str = "tida trials 2";
 
 impl Winner {
     pub(super) fn to_text(self) -> String {
@@ -34,6 +34,10 @@ impl Winner {
                 "block" => {
                     let numbers: Option<Vec<u32>> = words.by_ref().map(|word| word.parse().ok()).collect();
                     wish.block = Some(numbers?.try_into().ok()?);
+                }
+                "cells" => {
+                    let numbers: Option<Vec<u32>> = words.by_ref().map(|word| word.parse().ok()).collect();
+                    wish.cells = Some(numbers?.try_into().ok()?);
                 }
                 "march" => wish.march = Some(words.next()?.parse().ok()?),
                 "cache" => {
@@ -58,6 +62,7 @@ impl fmt::Display for Lines {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut lines = Vec::new();
         lines.extend(self.0.block.map(|[x, y, z]| format!("block {x} {y} {z}")));
+        lines.extend(self.0.cells.map(|[x, y]| format!("cells {x} {y}")));
         lines.extend(self.0.march.map(|cells| format!("march {cells}")));
         lines.extend(self.0.cache.all().map(|(arg, how)| format!("cache {arg} {how:?}")));
         f.write_str(&lines.join(self.1))
@@ -85,25 +90,27 @@ mod tests {
         cache.set(2, Cache::None);
         for wish in [
             Wish::default(),
-            Wish { block: Some([32, 8, 1]), march: None, cache },
+            Wish { block: Some([32, 8, 1]), march: None, cache, cells: None },
+            Wish { block: Some([16, 16, 1]), cells: Some([4, 8]), ..Wish::default() },
             Wish { march: Some(16), ..Wish::default() },
         ] {
             let winner = Winner { wish, gain: 1.25 };
             assert_eq!(Winner::from_text(&winner.to_text()), Some(winner));
         }
-        let text = Winner { wish: Wish { block: Some([32, 8, 1]), march: Some(4), cache }, gain: 1.5 }.to_text();
-        assert_eq!(text, "tida trials 1\ngain 1.5000\nblock 32 8 1\nmarch 4\ncache 1 Preload\ncache 2 None");
+        let text =
+            Winner { wish: Wish { block: Some([32, 8, 1]), march: Some(4), cache, cells: None }, gain: 1.5 }.to_text();
+        assert_eq!(text, "tida trials 2\ngain 1.5000\nblock 32 8 1\nmarch 4\ncache 1 Preload\ncache 2 None");
         for bad in [
             "",
             "tida trials 0\ngain 1.5",
-            "tida trials 1",
-            "tida trials 1\ngain nan",
-            "tida trials 1\ngain 0.5",
-            "tida trials 1\ngain 1.5\nblock 32 8",
-            "tida trials 1\ngain 1.5\nblock 32 8 x",
-            "tida trials 1\ngain 1.5\nmarch 4 5",
-            "tida trials 1\ngain 1.5\ncache 1 Rbx",
-            "tida trials 1\ngain 1.5\nspeed 9",
+            "tida trials 2",
+            "tida trials 2\ngain nan",
+            "tida trials 2\ngain 0.5",
+            "tida trials 2\ngain 1.5\nblock 32 8",
+            "tida trials 2\ngain 1.5\nblock 32 8 x",
+            "tida trials 2\ngain 1.5\nmarch 4 5",
+            "tida trials 2\ngain 1.5\ncache 1 Rbx",
+            "tida trials 2\ngain 1.5\nspeed 9",
         ] {
             assert_eq!(Winner::from_text(bad), None, "{bad}");
         }
