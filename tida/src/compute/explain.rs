@@ -239,7 +239,10 @@ impl Explanation {
     fn processor(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kernel = &self.prepared.kernel;
         writeln!(f, "processor")?;
-        writeln!(f, "  vectors: {} of cells side by side", cpu::widest_vectors())?;
+        match kernel.native.alone.is_some() || self.prepared.may_check() {
+            true => writeln!(f, "  vectors: none, cells run one after the other")?,
+            false => writeln!(f, "  vectors: {} of cells side by side", cpu::widest_vectors())?,
+        }
         if let Some([rows, columns]) = kernel.native.block {
             writeln!(f, "  blocks: {rows} x {columns} cells, which take the kernel's loops together")?;
         }
