@@ -438,7 +438,7 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
         let rows: usize = piece.rows.extent()[..last].iter().product();
         let is_whole = end - first == rows && piece.stretch == (self.cells.lo[last], self.cells.hi[last]);
         let own = first * segments..end * segments;
-        let ends = |at: usize| at == slots || at % SEGMENT == 0;
+        let ends = |at: usize| at == slots || at.is_multiple_of(SEGMENT);
         (is_whole && ends(own.start) && ends(own.end)).then_some(own)
     }
 
@@ -609,13 +609,12 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
         O: Reduction<R>,
     {
         let (last, extent) = (D - 1, self.cells.extent());
-        let mut row = self.row(at);
         let (first_segment, segments) = to.segments;
         let (op, slots) = (self.op, to.slots);
         // Rows of whole segments are as one row: their cells and their slots lie side by side.
-        let one = len == extent[last] && len % SEGMENT == 0 && at[last] % SEGMENT as i64 == 0;
+        let one = len == extent[last] && len.is_multiple_of(SEGMENT) && at[last] % SEGMENT as i64 == 0;
         let len = if one { values.len() } else { len };
-        for values in values.chunks_exact(len) {
+        for (row, values) in (self.row(at)..).zip(values.chunks_exact(len)) {
             let (mut cell, mut left) = (at[last], values);
             while !left.is_empty() {
                 let (segment, first) = (cell.div_euclid(SEGMENT as i64), cell.rem_euclid(SEGMENT as i64) as usize);
@@ -641,7 +640,6 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
                 cell += taken as i64;
                 left = &left[taken..];
             }
-            row += 1;
         }
         // SAFETY: as above.
         to.lacking.fold(op, to.lanes, |slot, value| unsafe { slots.put(slot, value) });
