@@ -3,52 +3,12 @@
 mod analysis_support;
 
 use analysis_support::*;
-use tida_kernels::analysis::{
-    Analysis, ArrayAccess, IndexForm, Interval, NormalForm, Precalculability, Symbol, Why, analyse, is_at,
-};
+use tida_kernels::analysis::{Analysis, IndexForm, Interval, Precalculability, Symbol, Why, analyse, is_at};
 use tida_kernels::ir::*;
 use tida_kernels::scalar::Value;
 use tida_kernels::{ElementType, ScalarType};
 
 static NINE: ElementType = ElementType::Array { element: &INT, len: 9 };
-
-/// A kernel of rank 2 with `u` read and `next` written.
-fn pair(element: ElementType) -> Builder {
-    let mut b = Builder::new(2);
-    b.arg("u", Access::Read, element, 2);
-    b.arg("next", Access::Write, element, 2);
-    b
-}
-
-/// Reads `u[index]` in a statement.
-fn read(b: &mut Builder, index: [ExprId; 2]) -> Stmt {
-    let value = b.load(0, index.to_vec(), fixed(0));
-    b.eval(value)
-}
-
-fn first(found: &Analysis) -> &ArrayAccess {
-    &found.args[0].accesses[0]
-}
-
-fn form(constant: i64, terms: &[(Symbol, i64)]) -> IndexForm {
-    IndexForm::Affine(NormalForm { constant, terms: terms.to_vec() })
-}
-
-fn between(lo: i64, hi: i64) -> Interval {
-    Interval { lo, hi }
-}
-
-/// The one read of `u[at0, index]`, analysed.
-fn reads_at(make: impl FnOnce(&mut Builder, &mut Block) -> ExprId) -> (Kernel, Analysis) {
-    let mut b = pair(INT);
-    let mut block = Vec::new();
-    let at = b.at(0);
-    let index = make(&mut b, &mut block);
-    block.push(read(&mut b, [at, index]));
-    let kernel = b.finish(block);
-    let found = analyse(&kernel);
-    (kernel, found)
-}
 
 fn for_stmt(local: LocalId, lo: ExprId, hi: ExprId, body: Block) -> Stmt {
     stmt(StmtKind::For { local, lo, hi, inclusive: false, body })
@@ -150,88 +110,6 @@ fn indirect_control_and_operators_are_not_precalculable() {
         b.expr(I64, ExprKind::Method(Method::Abs, vec![x]))
     });
     assert_eq!(first(&found).precalculable, Precalculability::No(Why::Operator));
-}
-
-#[test]
-fn quotients_and_bounds_have_ranges() {
-    // What a read of `u[at0, at1 op by]` may touch over at1 in lo..hi.
-    let range = |op: BinaryOp, by: i64, lo: i64, hi: i64| {
-        let (_, found) = reads_at(|b, _| {
-            let (x, by) = (b.at(1), b.int(by));
-            b.binary(op, x, by)
-        });
-        assert_eq!(first(&found).precalculable, Precalculability::Static);
-        assert!(!found.may_fault && !found.moves_evenly(first(&found)));
-        found.range(first(&found), &[0, lo], &[1, hi], &[]).map(|r| (r[1].lo, r[1].hi))
-    };
-    use BinaryOp::{BitAnd, Div, Rem, Shr};
-    assert_eq!(range(Div, 2, -3, 6), Some((-1, 2)));
-    assert_eq!(range(Shr, 1, -3, 6), Some((-2, 2)));
-    assert_eq!(range(Rem, 4, 0, 9), Some((0, 3)));
-    assert_eq!(range(Rem, 4, 5, 7), Some((1, 2)));
-    assert_eq!(range(Rem, 4, -2, 3), Some((-2, 2)));
-    assert_eq!(range(BitAnd, 3, -2, 3), Some((0, 3)));
-    assert_eq!(range(BitAnd, 3, 5, 7), Some((1, 2)));
-    assert_eq!(range(BitAnd, 5, 0, 4), Some((0, 3)));
-    let method = |method: Method, by: i64| {
-        let (_, found) = reads_at(|b, _| {
-            let (x, by) = (b.at(1), b.int(by));
-            b.expr(I64, ExprKind::Method(method, vec![x, by]))
-        });
-        found.range(first(&found), &[0, -3], &[1, 6], &[]).map(|r| (r[1].lo, r[1].hi))
-    };
-    assert_eq!(method(Method::DivEuclid, 2), Some((-2, 2)));
-    assert_eq!(method(Method::RemEuclid, 2), Some((0, 1)));
-    assert_eq!(method(Method::Max, 0), Some((0, 5)));
-    assert_eq!(method(Method::Min, 4), Some((-3, 4)));
-    let (_, found) = reads_at(|b, _| {
-        let args = vec![b.at(1), b.int(-1), b.int(3)];
-        b.expr(I64, ExprKind::Method(Method::Clamp, args))
-    });
-    let clamped = |lo, hi| found.range(first(&found), &[0, lo], &[1, hi], &[]).map(|r| (r[1].lo, r[1].hi));
-    assert_eq!([clamped(-3, 6), clamped(1, 3), clamped(8, 9)], [Some((-1, 3)), Some((1, 2)), Some((3, 3))]);
-    // So has what bounds a value that only run time tells.
-    let told = |method: Method, by: &[i64]| {
-        let (_, found) = reads_at(|b, _| {
-            let x = b.at(1);
-            let product = b.binary(BinaryOp::Mul, x, x);
-            let args = [product].into_iter().chain(by.iter().map(|by| b.int(*by))).collect();
-            b.expr(I64, ExprKind::Method(method, args))
-        });
-        let access = first(&found);
-        assert!(found.is_told(access) && !found.moves_evenly(access));
-        assert_eq!(access.precalculable, Precalculability::No(Why::Operator));
-        found.range(access, &[0, 0], &[1, 1], &[]).map(|r| (r[1].lo, r[1].hi))
-    };
-    assert_eq!(told(Method::Clamp, &[-1, 3]), Some((-1, 3)));
-    assert_eq!(told(Method::RemEuclid, &[5]), Some((0, 4)));
-    assert_eq!([told(Method::Max, &[0]), told(Method::Min, &[4])], [None, None]);
-    // Of numbers it is a number.
-    let (_, found) = reads_at(|b, _| {
-        let (x, three) = (b.at(1), b.int(7));
-        let two = b.int(2);
-        let quotient = b.binary(BinaryOp::Div, three, two);
-        b.add(x, quotient)
-    });
-    assert_eq!(first(&found).index[1], form(3, &[(Symbol::At(1), 1)]));
-}
-
-#[test]
-fn entries_of_captured_arrays_have_ranges() {
-    let (_, found) = reads_at(|b, _| {
-        let of = Type::Array(std::sync::Arc::new(I64), 3);
-        let t = b.capture("t", of);
-        let index = b.literal(Value::U64(2));
-        let entry = b.expr(I64, ExprKind::Entry(t, index));
-        let at = b.at(1);
-        b.add(at, entry)
-    });
-    let access = first(&found);
-    let range = |t| found.range(access, &[0, 0], &[1, 4], &[t]);
-    assert_eq!(range(Some(between(-1, 2))), Some(vec![between(0, 0), between(-1, 5)]));
-    assert_eq!(range(None), None);
-    assert_eq!(access.precalculable, Precalculability::QuasiStatic);
-    assert!(found.moves_evenly(access) && !found.may_fault);
 }
 
 #[test]

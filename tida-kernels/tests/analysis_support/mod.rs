@@ -5,6 +5,7 @@ pub mod random;
 
 use std::sync::Arc;
 
+use tida_kernels::analysis::{Analysis, ArrayAccess, IndexForm, Interval, NormalForm, Symbol, analyse};
 use tida_kernels::ir::*;
 use tida_kernels::scalar::Value;
 use tida_kernels::{ElementType, ScalarType};
@@ -423,4 +424,42 @@ impl<'a> Machine<'a> {
         }
         Some(Flow::Next)
     }
+}
+
+/// A kernel of rank 2 with `u` read and `next` written.
+pub fn pair(element: ElementType) -> Builder {
+    let mut b = Builder::new(2);
+    b.arg("u", Access::Read, element, 2);
+    b.arg("next", Access::Write, element, 2);
+    b
+}
+
+/// Reads `u[index]` in a statement.
+pub fn read(b: &mut Builder, index: [ExprId; 2]) -> Stmt {
+    let value = b.load(0, index.to_vec(), fixed(0));
+    b.eval(value)
+}
+
+pub fn first(found: &Analysis) -> &ArrayAccess {
+    &found.args[0].accesses[0]
+}
+
+pub fn form(constant: i64, terms: &[(Symbol, i64)]) -> IndexForm {
+    IndexForm::Affine(NormalForm { constant, terms: terms.to_vec() })
+}
+
+pub fn between(lo: i64, hi: i64) -> Interval {
+    Interval { lo, hi }
+}
+
+/// The one read of `u[at0, index]`, analysed.
+pub fn reads_at(make: impl FnOnce(&mut Builder, &mut Block) -> ExprId) -> (Kernel, Analysis) {
+    let mut b = pair(INT);
+    let mut block = Vec::new();
+    let at = b.at(0);
+    let index = make(&mut b, &mut block);
+    block.push(read(&mut b, [at, index]));
+    let kernel = b.finish(block);
+    let found = analyse(&kernel);
+    (kernel, found)
 }

@@ -19,6 +19,7 @@ mod join;
 pub mod models;
 pub(crate) mod node;
 mod place;
+mod running;
 pub(crate) mod settings;
 pub(crate) mod sweep;
 mod sync;

@@ -97,6 +97,11 @@ pub struct Size {
     bytes: usize,
 }
 
+impl Size {
+    /// Nothing is staged.
+    pub const NOTHING: Size = Size { components: 0, written: false, bytes: 0 };
+}
+
 /// A view whose cells may be staged.
 pub trait StagedView<const D: usize> {
     /// What there is to stage.
@@ -216,13 +221,11 @@ const fn written(sizes: &[Size; ARGS]) -> (usize, usize) {
     (components, bytes)
 }
 
-const NOTHING: Size = Size { components: 0, written: false, bytes: 0 };
-
 macro_rules! tuple {
     ($($a:ident $n:tt),*) => {
         impl<const D: usize, $($a: StagedView<D>),*> StagedViews<D> for ($($a,)*) {
             const SIZES: [Size; ARGS] = {
-                let mut sizes = [NOTHING; ARGS];
+                let mut sizes = [Size::NOTHING; ARGS];
                 $(sizes[$n] = $a::SIZE;)*
                 sizes
             };

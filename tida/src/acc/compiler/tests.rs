@@ -328,6 +328,7 @@ fn any_plan() -> Plan {
         fused: None,
         cache: Vec::new(),
         width: 1,
+        cells: [1, 1],
         registers: 0,
         latency: tida_kernels::plan::auto::Latency::TYPICAL,
         ghosts: Vec::new(),

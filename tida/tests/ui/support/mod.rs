@@ -2,7 +2,7 @@
 #![allow(dead_code, unreachable_pub, missing_docs, missing_debug_implementations)]
 
 use std::marker::PhantomData;
-use tida::__private::{Ask, ReadView, WriteView};
+use tida::__private::{Ask, ReadView, Size, StagedView, WriteView};
 use tida::Element;
 
 pub struct In<T, const D: usize>(PhantomData<T>);
@@ -42,6 +42,14 @@ impl<T: Element, const D: usize> WriteView for Out<T, D> {
     fn place_mut(&self, _: [i64; D]) -> T::Place {
         unimplemented!()
     }
+}
+
+impl<T, const D: usize> StagedView<D> for In<T, D> {
+    const SIZE: Size = Size::NOTHING;
+}
+
+impl<T, const D: usize> StagedView<D> for Out<T, D> {
+    const SIZE: Size = Size::NOTHING;
 }
 
 /// `next` of `A` is written, `u` of `B` is read, in two dimensions.
