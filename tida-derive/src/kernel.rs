@@ -187,13 +187,12 @@ fn counts(body: &Body, reads: &[[u32; 2]]) -> TokenStream {
     }
 }
 
-/// Whether a captured path has the name of a constant.
+/// Whether a captured path is of plain names, the last that of a constant. (Anything else may hold items, which cannot stand twice.)
 fn is_constant(path: &TokenStream) -> bool {
     let Ok(path) = syn::parse2::<syn::Path>(path.clone()) else { return false };
-    path.segments.last().is_some_and(|last| {
-        let name = last.ident.unraw().to_string();
-        last.arguments.is_none() && name.chars().any(char::is_uppercase) && !name.chars().any(char::is_lowercase)
-    })
+    let plain = path.segments.iter().all(|segment| segment.arguments.is_none());
+    let name = path.segments.last().map(|last| last.ident.unraw().to_string()).unwrap_or_default();
+    plain && name.chars().any(char::is_uppercase) && !name.chars().any(char::is_lowercase)
 }
 
 /// The name of a captured value where the body runs.

@@ -19,7 +19,7 @@ pub use crate::compute::groups::native::{
     kept_of, phase, phase_around, private,
 };
 pub use crate::compute::number::{literal, type_of, typed};
-pub use crate::compute::stage::{NoReads, Reads, Size, StagedView};
+pub use crate::compute::stage::{NoReads, Reads};
 pub use crate::compute::view::{Checked, Proven, ReadView, WriteView, get, read, set, write};
 
 /// The scalar types, whatever their names mean where a kernel stands.

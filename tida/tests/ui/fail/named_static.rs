@@ -1,6 +1,6 @@
 // An item inside a captured path sees no more of a kernel than other code does.
 #![forbid(unsafe_code)]
-use tida::__private::{Ask, Checked, Proven, StaticKernel, Views, body, capture, each};
+use tida::__private::{Ask, Checked, NoReads, Proven, StaticKernel, Views, body, capture, each};
 use tida::prelude::*;
 
 trait Leak {
@@ -28,7 +28,7 @@ fn leaked() {
 fn main() {
     let real = same(kernel!(|v, u, at| v[at] = u[at]));
     let _ = same(move |ask| match ask {
-        Ask::Proven(run) => each(body(run, |_, _| {}), || {}, &[&capture(&1.0f64)], &[]),
+        Ask::Proven(run) => each(body(run, |_, _| {}), || {}, &[&capture(&1.0f64)], &[], NoReads),
         ask => real(ask),
     });
 }

@@ -1,6 +1,6 @@
 // Safe code cannot say what a kernel is, nor run a body of its own over the views of one that was analysed.
 #![forbid(unsafe_code)]
-use tida::__private::{Ask, Run, StaticKernel, body, each, give};
+use tida::__private::{Ask, NoReads, Run, StaticKernel, body, each, give};
 use tida::prelude::*;
 
 static FORGED: StaticKernel = StaticKernel { line: 1, file: "", tree: &[], functions: &[], structs: &[] };
@@ -22,7 +22,7 @@ fn main() {
         let marker = || {};
         let kernel = runs_another(
             kernel!(|u, at| u[at] = 1.0),
-            move |run| each(body(run, |_, _| {}), marker, &[], &[]),
+            move |run| each(body(run, |_, _| {}), marker, &[], &[], NoReads),
         );
         compute(&tile, &mut u, kernel).unwrap();
         compute(&tile, &mut u, move |ask| {
