@@ -286,7 +286,7 @@ impl TileAccBuilder {
     /// says (`auto`, `off`), else they do.
     ///
     /// On a device they are one launch, if none of them can fail in a cell and their kernels are small. Loops that say how they run
-    /// (`thread_block`, `march`, `cache`), arrays in [`storage`](crate::TileArrayBuilder::storage) of fewer bits and arrays larger than memory are left as they are.
+    /// (`thread_block`, `march`, `cache`), arrays in [`storage`](crate::array::TileArrayBuilder::storage) of fewer bits and arrays larger than memory are left as they are.
     pub fn join(mut self, on: bool) -> Self {
         self.join = Some(on);
         self
