@@ -47,7 +47,11 @@ fn expand(library: Library, input: TokenStream, of_groups: bool) -> TokenStream 
         return with_errors(&body.library, body.errors);
     }
     let reads = reads(&native.quoted, args.len());
-    let (blocks, form) = if of_groups { Default::default() } else { body.blocks(&native, at, args) };
+    let (mut blocks, form) = if of_groups { Default::default() } else { body.blocks(&native, at, args) };
+    let rust = body.with_ways(native.native);
+    if let Some(blocks) = &mut blocks {
+        blocks.native = body.with_ways(std::mem::take(&mut blocks.native));
+    }
     let captures = std::mem::take(&mut body.captures);
     let tree = KernelTree {
         args: args.iter().map(text_of).collect(),
@@ -58,8 +62,7 @@ fn expand(library: Library, input: TokenStream, of_groups: bool) -> TokenStream 
         native: form,
     };
     let held: Vec<Ident> = (0..captures.len()).map(|n| format_ident!("__tida_c{n}", span = own())).collect();
-    let ([proven, checked], ask) =
-        native_form(&body, &captures, &held, (at, args), (native.native, blocks, reads), of_groups);
+    let ([proven, checked], ask) = native_form(&body, &captures, &held, (at, args), (rust, blocks, reads), of_groups);
     let taken = captures.iter().map(|Named { path, .. }| {
         let (at, capture) = (own_at(path.span()), body.library.private("capture", path.span()));
         // One expression, of the user's tokens alone, for errors to point at.

@@ -89,6 +89,112 @@ fn products_of_matrices() {
 }
 
 /// Loops in loops, with statements before, between and after, and values that go from one to the other.
+/// Rows and columns of one array, which lie in different regions.
+#[test]
+fn an_array_read_in_two_ways() {
+    const LEN: usize = 70;
+    let len = LEN as i64;
+    for acc in everywhere() {
+        for (regions, tile) in [([1, 1], [16, 64]), ([2, 1], [64, 64]), ([2, 2], [9, 70])] {
+            let a = array(&acc, 4, [LEN, LEN], regions);
+            let (mut c, mut d) = (array(&acc, 5, [LEN, LEN], [1, 1]), array(&acc, 6, [LEN, LEN], [1, 1]));
+            for tile in TileIter::new(&c).tile_size(tile) {
+                compute(
+                    &tile,
+                    (&mut c, all(&a)),
+                    kernel!(|c, a, at| {
+                        let mut s = 0.0;
+                        for k in 0..70 {
+                            s += a[[at[0], k]] * a[[k, at[1]]] + a[[k, at[0]]];
+                        }
+                        c[at] = s;
+                    }),
+                )
+                .unwrap();
+                compute(
+                    &tile,
+                    (&mut d, all(&a)),
+                    kernel!(|d, a, at| {
+                        let mut s = 0.0;
+                        for k in 0..len {
+                            s += a[[at[0], k]] * a[[k, at[1]]] + a[[k, at[0]]];
+                        }
+                        d[at] = s;
+                    }),
+                )
+                .unwrap();
+            }
+            let a = a.to_ndarray().unwrap();
+            let want = |[i, j]: [usize; 2]| (0..LEN).fold(0.0, |s, k| s + (a[[i, k]] * a[[k, j]] + a[[k, i]]));
+            same(&acc, c.to_ndarray().unwrap().into_dyn(), want);
+            same(&acc, d.to_ndarray().unwrap().into_dyn(), want);
+        }
+    }
+}
+
+/// Short loops stand turn by turn in the native form.
+#[test]
+fn short_loops() {
+    const WEIGHTS: [f64; 3] = [0.5, 0.3, 0.2];
+    for acc in everywhere() {
+        let u = array(&acc, 7, [20, 131], [2, 2]);
+        let mut c = u.like().unwrap();
+        for tile in TileIter::new(&c).tile_size([7, 131]) {
+            compute(
+                &tile,
+                (&mut c, &u),
+                kernel!(|c, u, at| {
+                    let mut s = 0.0;
+                    let mut turns = 0u32;
+                    for j in -1..=1 {
+                        for i in -1i64..2 {
+                            if i * i + j * j < 2 {
+                                s += WEIGHTS[(i * i + j * j) as usize] * u[at + [j, i]];
+                            }
+                            let mut s = turns;
+                            s += 1;
+                            turns = s;
+                        }
+                    }
+                    for _ in 0..3 {
+                        s *= 1.25;
+                    }
+                    for k in 3..2 {
+                        s += k as f64;
+                    }
+                    for k in 0..5u8 {
+                        if k == 3 && s > 1.0 {
+                            break;
+                        }
+                        s += k as f64;
+                    }
+                    c[at] = s + turns as f64;
+                }),
+            )
+            .unwrap();
+        }
+        let u = u.to_ndarray().unwrap();
+        same(&acc, c.to_ndarray().unwrap().into_dyn(), |[j, i]| {
+            let mut s = 0.0;
+            let near = [(-1, 0), (0, -1), (0, 0), (0, 1), (1, 0)];
+            for (dj, di) in near {
+                let at = [(j as i64 + dj).rem_euclid(20) as usize, (i as i64 + di).rem_euclid(131) as usize];
+                s += WEIGHTS[(di * di + dj * dj) as usize] * u[at];
+            }
+            for _ in 0..3 {
+                s *= 1.25;
+            }
+            for k in 0..5 {
+                if k == 3 && s > 1.0 {
+                    break;
+                }
+                s += f64::from(k);
+            }
+            s + 9.0
+        });
+    }
+}
+
 #[test]
 fn loops_within_loops() {
     let (wide, deep) = (37i64, 5i64);

@@ -26,6 +26,8 @@ struct Chain<'a> {
 
 /// A cell of an argument, or a part of it.
 struct Cell {
+    /// The name of what is indexed.
+    view: Ident,
     index: Both,
     /// Rust that makes the place.
     place: TokenStream,
@@ -151,7 +153,7 @@ impl Body {
     /// `u[index]..` as a value.
     fn load(&mut self, arg: u32, name: Ident, root: &syn::Expr, steps: &[(Step<'_>, &syn::Expr)]) -> Both {
         let span = steps.last().map_or(root.span(), |(_, expr)| expr.span());
-        let Some(Cell { index, place, path }) = self.element(&name, "read", root, steps) else {
+        let Some(Cell { view, index, place, path }) = self.element((arg, &name), "read", root, steps) else {
             return super::unit(root.span());
         };
         let own = own_at(span);
@@ -167,10 +169,10 @@ impl Body {
             }
             true => {
                 let (get, index) = (self.private("get", span), &index.native);
-                quote_spanned!(own=> #get(#name, #index))
+                quote_spanned!(own=> #get(#view, #index))
             }
         };
-        self.loads.push(Loaded { arg, index: index.quoted.clone(), native: index.native });
+        self.loads.push(Loaded { arg, view, index: index.quoted.clone(), native: index.native });
         let index = Box::new(index.quoted);
         Both { native, quoted: expr_at(span, ExprKind::Load { arg, index, path }), point: false }
     }
@@ -178,7 +180,7 @@ impl Body {
     /// A cell, and the steps inside its element.
     fn element(
         &mut self,
-        name: &Ident,
+        (arg, name): (u32, &Ident),
         access: &str,
         root: &syn::Expr,
         steps: &[(Step<'_>, &syn::Expr)],
@@ -189,9 +191,13 @@ impl Body {
             return None;
         };
         let index = self.expr(&as_entry(&as_point(index)));
+        let view = match access {
+            "read" if self.groups.is_none() => self.ways.view(arg, name, &index.quoted),
+            _ => name.clone(),
+        };
         let access = self.private(access, whole.span());
         let native_index = &index.native;
-        let mut native = quote_spanned!(own()=> #access(#name, #native_index));
+        let mut native = quote_spanned!(own()=> #access(#view, #native_index));
         let mut path = Vec::new();
         for (step, expr) in inside {
             match step {
@@ -212,7 +218,7 @@ impl Body {
                 }
             }
         }
-        Some(Cell { index, place: native, path })
+        Some(Cell { view, index, place: native, path })
     }
 
     /// Parts of a value that is not an argument.
@@ -261,7 +267,7 @@ impl Body {
         match found {
             Some((Name::Group | Name::Private { .. }, _)) => None,
             Some((Name::Arg(arg), name)) => {
-                let Cell { index, place, path } = self.element(&name, "write", root, &steps)?;
+                let Cell { index, place, path, .. } = self.element((arg, &name), "write", root, &steps)?;
                 let whole = path.is_empty().then_some((name, index.native));
                 let quoted = Place::Element { arg, index: Box::new(index.quoted), path };
                 Some(Target::Element { native: place, whole, quoted })

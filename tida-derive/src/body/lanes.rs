@@ -38,6 +38,8 @@ const UNROLLED: usize = 60;
 pub struct Loaded {
     /// The argument.
     pub arg: u32,
+    /// The name that it is read by.
+    pub view: Ident,
     /// The index as data.
     pub index: Expr,
     /// Rust that evaluates it.
@@ -123,9 +125,8 @@ pub fn out() -> Ident {
 struct Form<'f> {
     /// Locals that have lanes.
     held: &'f HashSet<LocalId>,
-    /// The closure's parameters.
+    /// The name of the cell.
     at: &'f TokenStream,
-    args: &'f [TokenStream],
     /// Lanes of a row.
     columns: usize,
 }
@@ -179,7 +180,7 @@ impl Body {
             _ => None,
         });
         let blocks = match first {
-            Some(_) if !maker.fails => maker.form(&parts, at, args),
+            Some(_) if !maker.fails => maker.form(&parts, at),
             _ => None,
         };
         let alone = maker.alone.or(first.filter(|_| blocks.is_none()));
@@ -275,7 +276,7 @@ impl<'a> Maker<'a> {
         self.ident(local).map(|name| name.unraw().to_string())
     }
 
-    fn form(&self, parts: &[Part<'a>], at: &TokenStream, args: &[TokenStream]) -> Option<Blocks> {
+    fn form(&self, parts: &[Part<'a>], at: &TokenStream) -> Option<Blocks> {
         let mut phases = Vec::new();
         each_phase(parts, &mut |phase| phases.push((phase.named.clone(), phase.bound.clone())));
         // What two phases name is kept between them.
@@ -295,7 +296,7 @@ impl<'a> Maker<'a> {
         sorted.sort_unstable();
         let names = sorted.iter().map(|local| lane_of(*local));
         let (made, count) = (self.body.private("lanes", own()), Literal::usize_unsuffixed(rows * columns));
-        let form = Form { held: &held, at, args, columns };
+        let form = Form { held: &held, at, columns };
         let inner = self.emit(parts, &form);
         let native = quote_spanned! {own()=>
             #(let mut #names = #made::<_, #count>();)*

@@ -6,6 +6,7 @@ mod group;
 mod lanes;
 mod nest;
 mod number;
+mod reads;
 mod scope;
 mod stmt;
 mod types;
@@ -15,10 +16,11 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
 use tida_kernels::quote as q;
 
-use crate::expand::{Library, own_at};
+use crate::expand::{Library, own, own_at};
 pub use group::{Groups, len as group_len};
 pub use lanes::{Blocks, Loaded, Step, block as block_name, out as out_name};
 pub use nest::reads;
+use reads::Ways;
 pub use scope::{Named, Scope};
 pub use types::is_point;
 
@@ -39,6 +41,8 @@ pub struct Body {
     pub library: Library,
     /// Reads of arguments in the statement that is walked.
     loads: Vec<Loaded>,
+    /// The ways in which arguments are read.
+    ways: Ways,
     /// Numbers whose type is inferred, so far.
     numbers: u32,
     /// Blocks around what is walked.
@@ -88,6 +92,7 @@ impl Body {
         Body {
             library,
             loads: Vec::new(),
+            ways: Ways::default(),
             numbers: 0,
             scope: Scope::default(),
             tables: Tables::default(),
@@ -112,6 +117,14 @@ impl Body {
     /// The path of what the library has for the macros, shown at `place`.
     fn private(&self, name: &str, place: Span) -> TokenStream {
         self.library.private(name, place)
+    }
+
+    /// Rust for cells, with names for the ways in which arguments are read.
+    pub fn with_ways(&self, cells: TokenStream) -> TokenStream {
+        match self.ways.native() {
+            none if none.is_empty() => cells,
+            ways => quote_spanned!(own()=> { #ways #cells }),
+        }
     }
 
     /// Keeps an error.

@@ -11,6 +11,9 @@ use tida_kernels::quote::{
 /// cells around it by itself, and keeps in registers what the loop makes of fixed-size arrays.
 const WRITTEN_OUT: u64 = 32;
 
+/// Most that a loop may have in all its turns, in nodes, for the macro to write it out.
+const COPIED: u64 = 1000;
+
 /// Most that an index may change from a cell to the next, so that it cannot wrap within a block.
 const STEEPEST: u64 = 1 << 20;
 
@@ -107,6 +110,17 @@ pub fn first_loop(stmt: &Stmt) -> Option<Span> {
     };
     Walk { expr: &mut |_| {}, stmt: &mut look }.stmt(stmt);
     found
+}
+
+/// How often the body of a short loop stands in the native form, one turn after the other. The compiler makes vectors of the cells
+/// around a loop that it has written out before it looks for vectors, and whether it does depends on how long the loop is.
+pub fn copies(lo: &Expr, hi: &Expr, inclusive: bool, body: &Block) -> Option<u64> {
+    if !is_written_out(lo, hi, inclusive, body) || leaves(body) {
+        return None;
+    }
+    let mut nodes = 1;
+    Walk { expr: &mut |_| nodes += 1, stmt: &mut |_| true }.block(body);
+    turns(lo, hi, inclusive).filter(|turns| turns.saturating_mul(nodes).saturating_mul(turns_in(body)) <= COPIED)
 }
 
 fn is_written_out(lo: &Expr, hi: &Expr, inclusive: bool, body: &Block) -> bool {

@@ -7,6 +7,7 @@ use tida_kernels::quote::{Block, ExprKind, Pattern, Stmt, StmtKind};
 
 use super::chain::{Target, held_place};
 use super::lanes::{Step, Turns};
+use super::nest::copies;
 use super::number::as_point;
 use super::types::{is_point, quoted_true};
 use super::{Body, BothBlock, expr_at, place_of};
@@ -175,9 +176,18 @@ impl Body {
             (syn::RangeLimits::Closed(_), ExprKind::Int(0..=126, _)) => quote_spanned!(own=> (#from)..(#to + 1)),
             _ => quote_spanned!(own=> (#from) #limits (#to)),
         };
-        let native = quote_spanned!(own=> for #variable in #range #native);
-        *turns = Some(Turns { variable, range, span: place_of(each.for_token.span), steps: body.steps });
         let inclusive = matches!(limits, syn::RangeLimits::Closed(_));
+        let native = match copies(&lo.quoted, &hi.quoted, inclusive, &body.quoted) {
+            Some(count) => {
+                let range_of = quote_spanned!(own=> __tida_range);
+                let next = quote_spanned!(own=> ::core::iter::Iterator::next(&mut #range_of));
+                let each = (0..count)
+                    .map(|_| quote_spanned!(own=> if let ::core::option::Option::Some(#variable) = #next #native));
+                quote_spanned!(own=> { let mut #range_of = #range; #(#each)* })
+            }
+            None => quote_spanned!(own=> for #variable in #range #native),
+        };
+        *turns = Some(Turns { variable, range, span: place_of(each.for_token.span), steps: body.steps });
         (native, StmtKind::For { local, lo: lo.quoted, hi: hi.quoted, inclusive, body: body.quoted })
     }
 

@@ -119,16 +119,28 @@ impl Analysis {
     pub fn moves_evenly(&self, access: &ArrayAccess) -> bool {
         let loops = access.loops.iter().filter_map(|n| self.loops.get(*n as usize));
         let forms = access.index.iter().chain(loops.flat_map(|info| [&info.lo, &info.last]));
-        forms.filter_map(affine).flat_map(|form| &form.terms).all(|&(symbol, _)| match symbol {
-            Symbol::Choice(_) => !self.depends_on_cell(symbol),
-            _ => true,
-        })
+        forms.filter_map(affine).all(|form| self.is_even(form, |_| true))
     }
 
-    fn depends_on_cell(&self, symbol: Symbol) -> bool {
-        let any = |form: &NormalForm| form.terms.iter().any(|(symbol, _)| self.depends_on_cell(*symbol));
+    /// Whether the cells that neighbors along an axis read do not lie evenly, so that vectors of cells have to gather them.
+    pub fn is_gathered(&self, access: &ArrayAccess, axis: usize) -> bool {
+        access
+            .index
+            .iter()
+            .any(|form| affine(form).is_none_or(|form| !self.is_even(form, |along| along == axis as u32)))
+    }
+
+    /// Whether a form moves evenly as the cell moves along these axes.
+    fn is_even(&self, form: &NormalForm, axes: impl Fn(u32) -> bool + Copy) -> bool {
+        let even = |symbol| !matches!(symbol, Symbol::Choice(_)) || !self.depends_on_cell(symbol, axes);
+        form.terms.iter().all(|(symbol, _)| even(*symbol))
+    }
+
+    fn depends_on_cell(&self, symbol: Symbol, axes: impl Fn(u32) -> bool + Copy) -> bool {
+        let any = |form: &NormalForm| form.terms.iter().any(|(symbol, _)| self.depends_on_cell(*symbol, axes));
         match symbol {
-            Symbol::At(_) | Symbol::Thread(..) => true,
+            Symbol::At(axis) => axes(axis),
+            Symbol::Thread(..) => true,
             Symbol::Capture(_) => false,
             Symbol::Loop(n) => {
                 let ends = self.loops.get(n as usize).map(|info| [&info.lo, &info.last]);

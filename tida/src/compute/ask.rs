@@ -259,44 +259,74 @@ pub unsafe fn each<M: 'static, W: Reads, V: StagedViews<D>, R, const D: usize, F
 impl<V: StagedViews<D>, R, const D: usize, F: Fn(&V, [i64; D]) -> R> RunCells<'_, V, R, D, F> {
     #[inline(always)]
     fn each<M: 'static, W: Reads>(self, captures: &[&dyn CapturedParam], numbers: &[ScalarType]) {
-        let RunCells { run: Run { views, cells: GridBox { lo, hi }, mut out, pass, .. }, cell } = self;
+        let RunCells { run: Run { views, cells, out, pass, .. }, cell } = self;
         if !pass.admits::<M>(captures, numbers) {
             return;
         }
-        if (0..D).any(|d| hi[d] <= lo[d]) {
-            return pass.has_run();
-        }
         let views = &*copied(views);
-        let (first, last) = (lo[D - 1], hi[D - 1]);
-        let mut at = lo;
-        loop {
-            // SAFETY: at most as many values as cells are written, one after the other; `new` asked for that room.
-            out = unsafe {
-                if const { is_staged(&V::SIZES, W::COUNTS) } {
-                    let (mut from, mut out) = (first, out);
-                    while from < last {
-                        let to = last.min(from + STRETCH as i64);
-                        out = stretch(views, &cell, at, [from, to], out, !pass.overwrites);
-                        from = to;
-                    }
-                    out
-                } else {
-                    row(views, &cell, at, [first, last], out)
+        match const { V::WHOLE } && !views.are_alone() {
+            true => rows_of_regions::<W, _, _, D>(views, &cell, cells, out, pass),
+            false => rows::<W, _, _, D>(views, &cell, cells, out, pass),
+        }
+        pass.has_run();
+    }
+}
+
+/// [`rows`] of whole arrays of which a cell may read several regions: each read looks for its own, and there are no vectors. It stands
+/// apart, once for all instruction sets.
+#[cold]
+#[inline(never)]
+fn rows_of_regions<W: Reads, V: StagedViews<D>, R, const D: usize>(
+    views: &V,
+    cell: &impl Fn(&V, [i64; D]) -> R,
+    cells: GridBox<D>,
+    out: *mut R,
+    pass: &Pass<'_>,
+) {
+    rows::<W, _, _, D>(views, cell, cells, out, pass);
+}
+
+/// Runs the cells of a box, row by row.
+#[inline(always)]
+fn rows<W: Reads, V: StagedViews<D>, R, const D: usize>(
+    views: &V,
+    cell: &impl Fn(&V, [i64; D]) -> R,
+    GridBox { lo, hi }: GridBox<D>,
+    mut out: *mut R,
+    pass: &Pass<'_>,
+) {
+    if (0..D).any(|d| hi[d] <= lo[d]) {
+        return;
+    }
+    let (first, last) = (lo[D - 1], hi[D - 1]);
+    let mut at = lo;
+    loop {
+        // SAFETY: at most as many values as cells are written, one after the other; `Run::new` asked for that room.
+        out = unsafe {
+            if const { is_staged(&V::SIZES, W::COUNTS) } {
+                let (mut from, mut out) = (first, out);
+                while from < last {
+                    let to = last.min(from + STRETCH as i64);
+                    out = stretch(views, cell, at, [from, to], out, !pass.overwrites);
+                    from = to;
                 }
-            };
-            pass.watch(at);
-            let mut axis = D - 1;
-            loop {
-                if axis == 0 {
-                    return pass.has_run();
-                }
-                axis -= 1;
-                at[axis] += 1;
-                if at[axis] < hi[axis] {
-                    break;
-                }
-                at[axis] = lo[axis];
+                out
+            } else {
+                row(views, cell, at, [first, last], out)
             }
+        };
+        pass.watch(at);
+        let mut axis = D - 1;
+        loop {
+            if axis == 0 {
+                return;
+            }
+            axis -= 1;
+            at[axis] += 1;
+            if at[axis] < hi[axis] {
+                break;
+            }
+            at[axis] = lo[axis];
         }
     }
 }

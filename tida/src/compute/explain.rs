@@ -5,11 +5,12 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use smallvec::SmallVec;
-use tida_kernels::analysis::Analysis;
+use tida_kernels::analysis::{Analysis, ArrayAccess};
 use tida_kernels::emit::{Source, emit};
 use tida_kernels::ir::{Kernel, Type};
 use tida_kernels::plan::auto::Latency;
 use tida_kernels::plan::{FoldOp, Goal, Math, Plan};
+use tida_kernels::quote::Span;
 use tida_kernels::scalar::Value;
 
 use super::args::{ArgInfo, Args, HeldArgs, OnDevice, Views};
@@ -239,19 +240,33 @@ impl Explanation {
     fn processor(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kernel = &self.prepared.kernel;
         writeln!(f, "processor")?;
-        match kernel.native.alone.is_some() || self.prepared.may_check() {
-            true => writeln!(f, "  vectors: none, cells run one after the other")?,
-            false => writeln!(f, "  vectors: {} of cells side by side", cpu::widest_vectors())?,
+        let place = |span: Span| format!("{}:{}:{}", kernel.file, span.line, span.column);
+        let widest = cpu::widest_vectors();
+        match self.gathered().map(|access| place(access.span)) {
+            _ if kernel.native.alone.is_some() || self.prepared.may_check() => {
+                writeln!(f, "  vectors: none, cells run one after the other")?;
+            }
+            Some(place) => writeln!(
+                f,
+                "  vectors: {widest} where the compiler finds that they pay: the cells of the read at {place} do not lie evenly"
+            )?,
+            None => writeln!(f, "  vectors: {widest} of cells side by side")?,
         }
         if let Some([rows, columns]) = kernel.native.block {
             writeln!(f, "  blocks: {rows} x {columns} cells, which take the kernel's loops together")?;
         }
         if let Some(span) = kernel.native.alone {
-            let place = format!("{}:{}:{}", kernel.file, span.line, span.column);
-            writeln!(f, "  alone: each cell takes the loop at {place} by itself, not as part of a vector")?;
+            writeln!(f, "  alone: each cell takes the loop at {} by itself, not as part of a vector", place(span))?;
         }
         let checks = if self.prepared.may_check() { "reads that were not proven" } else { "none needed" };
         writeln!(f, "  checks: {checks}")
+    }
+
+    /// A read of cells that do not lie evenly along a row.
+    fn gathered(&self) -> Option<&ArrayAccess> {
+        let Prepared { kernel, analysis, .. } = &*self.prepared;
+        let mut reads = analysis.args.iter().flat_map(|arg| &arg.accesses).filter(|access| !access.write);
+        reads.find(|access| analysis.is_gathered(access, kernel.rank.saturating_sub(1)))
     }
 
     /// The captured scalars, arrays one entry after the other; a deferred scalar is 0.

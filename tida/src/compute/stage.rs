@@ -107,6 +107,15 @@ pub trait StagedView<const D: usize> {
     /// What there is to stage.
     const SIZE: Size;
 
+    /// Whether it is a whole array, of which cells may read several regions.
+    const WHOLE: bool = false;
+
+    /// Whether one region has all that is read of it.
+    #[inline(always)]
+    fn is_alone(&self) -> bool {
+        true
+    }
+
     /// Has its cells in a buffer: those of a stretch that starts at `first`.
     #[inline(always)]
     fn stage(&mut self, _memory: *mut u8, _first: [i64; D]) {}
@@ -130,6 +139,11 @@ impl<T: Element, M: Mode, const D: usize> StagedView<D> for View<T, D, M> {
 
 impl<T: Element, M: Mode, const E: usize, const D: usize> StagedView<D> for AllView<T, E, M> {
     const SIZE: Size = read_only::<T>();
+    const WHOLE: bool = true;
+    #[inline(always)]
+    fn is_alone(&self) -> bool {
+        AllView::is_alone(self)
+    }
 }
 
 impl<T: Element, M: Mode, const D: usize> StagedView<D> for TableView<T, M> {
@@ -170,6 +184,12 @@ impl<T: Element, M: Mode, const D: usize> StagedView<D> for ViewMut<T, D, M> {
 pub trait StagedViews<const D: usize> {
     /// What there is to stage of each.
     const SIZES: [Size; ARGS];
+
+    /// Whether there is a whole array among them.
+    const WHOLE: bool;
+
+    /// Whether one region has all that is read of each whole array.
+    fn are_alone(&self) -> bool;
 
     /// Has the cells that are written in a buffer.
     fn stage(&mut self, memory: *mut u8, first: [i64; D]);
@@ -229,6 +249,11 @@ macro_rules! tuple {
                 $(sizes[$n] = $a::SIZE;)*
                 sizes
             };
+            const WHOLE: bool = $($a::WHOLE)||*;
+            #[inline(always)]
+            fn are_alone(&self) -> bool {
+                $(self.$n.is_alone())&&*
+            }
             #[inline(always)]
             fn stage(&mut self, memory: *mut u8, first: [i64; D]) {
                 let mut before = 0;

@@ -281,8 +281,9 @@ unsafe impl<const E: usize> Send for Whole<E> {}
 unsafe impl<const E: usize> Sync for Whole<E> {}
 
 impl<const E: usize> Whole<E> {
-    /// The region that holds a cell inside `bounds`.
-    #[inline(always)]
+    /// The region that holds a cell inside `bounds`. (Where it stands in a loop over cells the compiler makes no vectors of it.)
+    #[cold]
+    #[inline(never)]
     fn region(&self, at: [i64; E]) -> &Raw<E> {
         let mut number = 0;
         #[allow(clippy::needless_range_loop)] // two arrays of one length
@@ -320,6 +321,12 @@ impl<T: Element, const E: usize, M: Mode> AllView<T, E, M> {
 unsafe impl<T, const E: usize, M> Sync for AllView<T, E, M> {}
 
 impl<T, const E: usize, M> AllView<T, E, M> {
+    /// Whether one region has all that is read.
+    #[inline(always)]
+    pub(super) fn is_alone(&self) -> bool {
+        self.alone.is_some()
+    }
+
     /// The region that holds a cell of the array.
     #[inline(always)]
     fn region(&self, at: [i64; E]) -> Raw<E> {

@@ -49,7 +49,7 @@ impl<'a> Maker<'a> {
         });
         let cells = self.each_cell(form, &quote_spanned!(own()=> #loads #(#each)* #stores));
         let all = self.each_row(&cells);
-        let near = self.near(phase, form);
+        let near = self.near(phase);
         let found = near.iter().map(|(name, indexes)| {
             quote_spanned!(own()=> #near_turns(
                 #name, #block, __tida_turns, #[inline(always)] |#variable, #at| { #(#once)* #(#again)* [#(#indexes),*] }
@@ -98,12 +98,12 @@ impl<'a> Maker<'a> {
         });
         let body = quote_spanned!(own()=> #(#again)* #loads #(#steps)* #stores #(#value)*);
         let each = self.each_cell(form, &body);
-        let near = self.near(phase, form);
+        let near = self.near(phase);
         if near.is_empty() {
             return self.each_row(&each);
         }
         let find = |of: &TokenStream| {
-            let one = |(name, indexes): &(&TokenStream, Vec<&TokenStream>)| {
+            let one = |(name, indexes): &(&Ident, Vec<&TokenStream>)| {
                 quote_spanned!(own()=>
                     #of(#name, #block, __tida_row, #[inline(always)] |#at| { #(#again)* [#(#indexes),*] }))
             };
@@ -170,24 +170,27 @@ impl<'a> Maker<'a> {
         Around { again, loads: loads.collect(), stores: stores.collect() }
     }
 
-    /// The arguments whose reads in a phase all change evenly from cell to cell, with the indexes of these.
-    fn near<'f>(&self, phase: &Phase<'a>, form: &Form<'f>) -> Vec<(&'f TokenStream, Vec<&'a TokenStream>)> {
-        let mut near = Vec::new();
-        for (number, name) in form.args.iter().enumerate() {
-            let loads = phase.steps.iter().flat_map(|step| &step.loads).filter(|load| load.arg as usize == number);
-            let loads: Vec<&'a Loaded> = loads.collect();
-            let even = |load: &&Loaded| self.classes.of_expr(&load.index) != Class::Own;
-            // Arrays with the tiles' cuts, which are in one region anyway, are indexed around `at`.
-            let far = |load: &&Loaded| match load.index.kind {
-                ExprKind::Array(_) | ExprKind::Repeat(..) => true,
-                ExprKind::Local(local) => self.classes.of(local) != Class::Same,
-                _ => false,
-            };
-            if !self.written.contains(&(number as u32)) && loads.iter().all(even) && loads.iter().any(far) {
-                near.push((name, loads.into_iter().map(|load| &load.native).collect()));
+    /// The views whose reads in a phase all change evenly from cell to cell, with the indexes of these.
+    fn near(&self, phase: &Phase<'a>) -> Vec<(&'a Ident, Vec<&'a TokenStream>)> {
+        let mut views: Vec<(&'a Ident, Vec<&'a Loaded>)> = Vec::new();
+        for load in phase.steps.iter().flat_map(|step| &step.loads) {
+            match views.iter_mut().find(|(view, _)| **view == load.view) {
+                Some((_, loads)) => loads.push(load),
+                None => views.push((&load.view, vec![load])),
             }
         }
-        near
+        let even = |load: &&Loaded| self.classes.of_expr(&load.index) != Class::Own;
+        // Arrays with the tiles' cuts, which are in one region anyway, are indexed around `at`.
+        let far = |load: &&Loaded| match load.index.kind {
+            ExprKind::Array(_) | ExprKind::Repeat(..) => true,
+            ExprKind::Local(local) => self.classes.of(local) != Class::Same,
+            _ => false,
+        };
+        views.retain(|(_, loads)| {
+            let read = loads.iter().all(|load| !self.written.contains(&load.arg));
+            read && loads.iter().all(even) && loads.iter().any(far)
+        });
+        views.into_iter().map(|(view, loads)| (view, loads.into_iter().map(|load| &load.native).collect())).collect()
     }
 
     /// The `let`s that a phase needs of those that are made again, in their order.
