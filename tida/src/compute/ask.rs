@@ -263,10 +263,11 @@ impl<V: StagedViews<D>, R, const D: usize, F: Fn(&V, [i64; D]) -> R> RunCells<'_
         if !pass.admits::<M>(captures, numbers) {
             return;
         }
-        let views = &*copied(views);
-        match const { V::WHOLE } && !views.are_alone() {
+        // (The copy is for the compiler to take apart: it would not if another function saw it.)
+        let copy = &*copied(views);
+        match const { V::WHOLE } && !copy.are_alone() {
             true => rows_of_regions::<W, _, _, D>(views, &cell, cells, out, pass),
-            false => rows::<W, _, _, D>(views, &cell, cells, out, pass),
+            false => rows::<W, _, _, D>(copy, &cell, cells, out, pass),
         }
         pass.has_run();
     }
