@@ -23,9 +23,9 @@ pub mod tile;
 pub mod __private;
 
 pub use acc::{Compile, Device, Fuse, Stats, TileAcc, TileAccBuilder, Timeline};
-pub use array::{
-    Boundary, Centering, Compress, Element, Format, GridBox, Saturation, Side, TileArray, fill_ghosts, restore, save,
-};
+pub use array::{Boundary, Centering, Compress, Element, Format, GridBox, Saturation, Side, TileArray, fill_ghosts};
+#[cfg(feature = "npz")]
+pub use array::{restore, save};
 pub use backend::KernelFacts;
 pub use backend::sim::{SimDevice, SimReport};
 pub use compute::{
@@ -34,6 +34,8 @@ pub use compute::{
     table,
 };
 pub use error::{Error, ErrorKind};
+#[cfg(feature = "ndarray")]
+pub use ndarray;
 pub use tida_derive::{Element, kernel_fn};
 pub use tida_kernels::plan::Math;
 pub use tida_kernels::plan::cache::Cache;

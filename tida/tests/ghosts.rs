@@ -1,4 +1,5 @@
 //! Ghost cells against their definition, spelled out cell by cell.
+#![cfg(feature = "ndarray")]
 
 use ndarray::{Dim, Dimension, IxDyn};
 use proptest::prelude::*;

@@ -2,6 +2,7 @@
 //! bit, and a loop of sweeps and fills launches none.
 //!
 //! The device is what `TIDA_DEVICE` names, else OpenCL if there is one.
+#![cfg(feature = "ndarray")]
 
 mod support;
 

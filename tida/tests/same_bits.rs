@@ -1,4 +1,5 @@
 //! Sweeps give the bits of plain loops, for any cut, tile, thread count, look-ahead, boundary and centring.
+#![cfg(feature = "ndarray")]
 
 use ndarray::{Dim, Dimension, IxDyn};
 use proptest::prelude::*;
