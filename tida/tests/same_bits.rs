@@ -3,12 +3,12 @@
 
 use ndarray::{Dim, Dimension, IxDyn};
 use proptest::prelude::*;
-use tida::array::{Scalar, Side};
+use tida::array::{ScalarElement, Side};
 use tida::prelude::*;
 
 /// A float, with the sweeps of `D` axes.
 trait Real<const D: usize>:
-    Scalar
+    ScalarElement
     + PartialOrd
     + std::ops::Add<Output = Self>
     + std::ops::Sub<Output = Self>

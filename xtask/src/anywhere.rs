@@ -14,6 +14,9 @@ const TOOLKITS: [&str; 4] = ["11.8", "12.2", "13.0", "13.9"];
 /// Other systems that the library is checked for, where their standard library can be had.
 const SYSTEMS: [&str; 2] = ["x86_64-pc-windows-msvc", "aarch64-apple-darwin"];
 
+/// The version of all of them.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 /// Most packages of a build for the CPU alone, tida's own included.
 const MOST_PACKAGES: usize = 25;
 
@@ -28,7 +31,11 @@ const RENAMED: &str = include_str!("anywhere/renamed.rs");
 const WRAPPER: &str = "pub use tida as grids;\n";
 const REEXPORTED: &str = include_str!("anywhere/reexported.rs");
 
-/// Builds and runs crates outside of the workspace, beside several toolkits, and checks the library for other systems.
+/// The packages that are published, each after those that it needs.
+const PUBLISHED: [&str; 4] = ["tida-quote", "tida-kernels", "tida-derive", "tida"];
+
+/// Builds and runs crates outside of the workspace, with the library as it is published, beside several toolkits; and checks the
+/// library for other systems.
 pub fn builds() -> Result<()> {
     let folder = std::env::temp_dir().join(format!("tida-outside-{}", std::process::id()));
     let done = outside(&folder);
@@ -60,20 +67,41 @@ fn program() -> Result<String> {
     program.ok_or_else(|| "the README has no program".into())
 }
 
+/// Makes the packages that would be published and unpacks them. Gives the patches by which crates find them.
+fn packages(folder: &Path) -> Result<String> {
+    println!("the packages");
+    let mut package = command("cargo package --quiet --no-verify --allow-dirty --target-dir");
+    package.arg(target().join("anywhere"));
+    PUBLISHED.iter().for_each(|name| {
+        package.args(["--package", name]);
+    });
+    run(&mut package)?;
+    let mut patches = String::from("[patch.crates-io]\n");
+    for name in PUBLISHED {
+        let file = target().join(format!("anywhere/package/{name}-{VERSION}.crate"));
+        let unpacked = folder.join("packages");
+        fs::create_dir_all(&unpacked).map_err(|e| format!("tried to make {}; found: {e}", unpacked.display()))?;
+        run(command("tar -xzf").arg(&file).arg("-C").arg(&unpacked))?;
+        let unpacked = unpacked.join(format!("{name}-{VERSION}"));
+        for needed in ["README.md", "LICENSE-MIT", "LICENSE-APACHE"] {
+            if !unpacked.join(needed).is_file() {
+                return Err(format!("the package {name} has no {needed}"));
+            }
+        }
+        patches += &format!("{name} = {{ path = '{}' }}\n", unpacked.display());
+    }
+    Ok(patches)
+}
+
 fn outside(folder: &Path) -> Result<()> {
-    let library = root().join("tida").display().to_string();
-    package(folder, "program", "main.rs", &program()?, &format!("tida = {{ path = '{library}' }}"))?;
-    package(
-        folder,
-        "renamed",
-        "main.rs",
-        RENAMED,
-        &format!("stencils = {{ package = \"tida\", path = '{library}' }}"),
-    )?;
-    package(folder, "wrapper", "lib.rs", WRAPPER, &format!("tida = {{ path = '{library}' }}"))?;
+    let patches = packages(folder)?;
+    package(folder, "program", "main.rs", &program()?, "tida = \"*\"")?;
+    package(folder, "renamed", "main.rs", RENAMED, "stencils = { package = \"tida\", version = \"*\" }")?;
+    package(folder, "wrapper", "lib.rs", WRAPPER, "tida = \"*\"")?;
     package(folder, "reexported", "main.rs", REEXPORTED, "wrapper = { path = '../wrapper' }")?;
-    let members = "[workspace]\nmembers = [\"program\", \"renamed\", \"wrapper\", \"reexported\"]\nresolver = \"3\"\n";
-    write(&folder.join("Cargo.toml"), members)?;
+    let members =
+        "[workspace]\nmembers = [\"program\", \"renamed\", \"wrapper\", \"reexported\"]\nresolver = \"3\"\n\n";
+    write(&folder.join("Cargo.toml"), &format!("{members}{patches}"))?;
     // The versions that everything else is tested with.
     let lock = root().join("Cargo.lock");
     fs::copy(&lock, folder.join("Cargo.lock")).map_err(|e| format!("tried to copy {}; found: {e}", lock.display()))?;
@@ -163,7 +191,7 @@ fn other_system(system: &str) -> Result<()> {
 
 /// Checks each feature alone, and runs some tests without any.
 pub fn features() -> Result<()> {
-    let packages = packages()?;
+    let packages = count_packages()?;
     println!("a build for the CPU alone has {packages} packages");
     if packages > MOST_PACKAGES {
         return Err(format!(
@@ -179,7 +207,7 @@ pub fn features() -> Result<()> {
 }
 
 /// Packages of a build for the CPU alone.
-fn packages() -> Result<usize> {
+fn count_packages() -> Result<usize> {
     let tree =
         read(&mut command("cargo tree --package tida --no-default-features --edges normal,build --prefix none"))?;
     let mut names: Vec<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();

@@ -27,7 +27,7 @@ pub use builder::{IntoGhost, Side, TileArrayBuilder};
 #[cfg(feature = "npz")]
 pub use checkpoint::{Saved, restore, save};
 pub use coding::{ComponentReport, Compress, Saturation, StorageErrors, StorageReport};
-pub use element::{Element, Scalar};
+pub use element::{Element, ScalarElement};
 pub(crate) use ghosts::{DeviceCopies, FillStep, Part, Planar, PlaneFacts, Regional, Site};
 pub use ghosts::{GhostFill, fill_ghosts};
 pub use grid_box::GridBox;

@@ -9,7 +9,7 @@ fn twice(x: f32) -> f32 {
 
 fn main() -> wrapper::grids::Result<()> {
     let acc = TileAcc::auto()?;
-    let mut u = TileArray::<f32, 1>::builder([64]).regions([2]).build(&acc)?;
+    let mut u = TileArray::<f32, 1>::builder([128]).regions([2]).build(&acc)?;
     u.fill_value(1.5)?;
     let mut next = u.like()?;
     for tile in TileIter::new(&u) {
@@ -19,6 +19,6 @@ fn main() -> wrapper::grids::Result<()> {
             group.each(|t| u[t.at()] = line[t] + 1.0);
         }))?;
     }
-    assert_eq!(u.read_box(u.domain())?, vec![4.0; 64]);
+    assert_eq!(u.read_box(u.domain())?, vec![4.0; 128]);
     Ok(())
 }

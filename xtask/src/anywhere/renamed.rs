@@ -16,7 +16,7 @@ struct Cell {
 
 fn main() -> stencils::Result<()> {
     let acc = TileAcc::auto()?;
-    let mut u = TileArray::<Cell, 1>::builder([100]).regions([3]).build(&acc)?;
+    let mut u = TileArray::<Cell, 1>::builder([200]).regions([3]).build(&acc)?;
     u.fill(|[i]| Cell { value: i as f64, count: 0 })?;
     for tile in TileIter::new(&u) {
         compute(&tile, (&mut u,), kernel!(|u, at| {
@@ -24,6 +24,6 @@ fn main() -> stencils::Result<()> {
         }))?;
     }
     let sum: f64 = reduce(&u, Sum, kernel!(|u, at| u[at].value + u[at].count as f64))?;
-    assert_eq!(sum, 0.5 * 4950.0 + 100.0);
+    assert_eq!(sum, 0.5 * 19_900.0 + 200.0);
     Ok(())
 }

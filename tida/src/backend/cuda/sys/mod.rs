@@ -80,7 +80,7 @@ pub(super) struct CUDA_MEMCPY2D {
 
 /// How a device finds a box of an array.
 #[derive(Debug)]
-#[repr(C, align(64))]
+#[repr(C, align(128))]
 pub(super) struct CUtensorMap([u64; 16]);
 
 /// Numbers of the headers, and a list of them for the test.
