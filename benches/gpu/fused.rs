@@ -307,7 +307,7 @@ pub fn accelerator(bench: &Bench, fused: bool) -> Result<TileAcc> {
     Ok(if fused { builder } else { builder.fuse(Fuse::Off) }.build()?)
 }
 
-impl<T: Cell + tida::array::Scalar, const D: usize> Fields<T, D> {
+impl<T: Cell + tida::array::ScalarElement, const D: usize> Fields<T, D> {
     fn new(bench: &Bench, fused: bool, stencil: &Stencil<T, D>, n: usize) -> Result<Self>
     where
         ndarray::Dim<[usize; D]>: ndarray::Dimension,
@@ -371,7 +371,7 @@ fn chunks(n: usize, levels: usize) -> impl Iterator<Item = usize> {
     [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96].into_iter().filter(move |&count| n / count >= 3 * levels)
 }
 
-fn compared<T: Cell + tida::array::Scalar, const D: usize>(
+fn compared<T: Cell + tida::array::ScalarElement, const D: usize>(
     bench: &Bench,
     output: &mut Output,
     stencil: &Stencil<T, D>,
@@ -555,7 +555,7 @@ pub fn heat3_f32(bench: &Bench, output: &mut Output) -> Result<()> {
     heat3::<f32>(bench, output, HEAT3_F32, ["heat3 f32", "heat3 f32, multiply-adds"])
 }
 
-fn heat3<T: Cell + tida::array::Scalar>(
+fn heat3<T: Cell + tida::array::ScalarElement>(
     bench: &Bench,
     output: &mut Output,
     forms: &'static [Form],

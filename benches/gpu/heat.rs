@@ -153,7 +153,7 @@ impl<T: Cell, const D: usize> Pair<T, D> {
     ) -> Result<Self>
     where
         ndarray::Dim<[usize; D]>: ndarray::Dimension,
-        T: tida::array::Scalar,
+        T: tida::array::ScalarElement,
     {
         let outside = T::of(OUTSIDE);
         let boundary = if fill { Boundary::Fixed(outside) } else { Boundary::Open };
@@ -344,7 +344,7 @@ fn verdict(output: &mut Output, case: &str, differing: usize) -> String {
     output.checked(case, differing == 0, words)
 }
 
-pub fn heat3<T: Cell + tida::array::Scalar>(bench: &Bench, output: &mut Output) -> Result<()> {
+pub fn heat3<T: Cell + tida::array::ScalarElement>(bench: &Bench, output: &mut Output) -> Result<()> {
     let acc = bench.accelerator(Math::Exact)?;
     let pair = Pair::<T, 3>::new(&acc, bench.size, [1; 3], false, T::step3)?;
     sweeps(bench, output, &format!("heat3 {} {}^3", T::NAME, bench.size), bench.size, pair)

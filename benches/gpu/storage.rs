@@ -12,7 +12,7 @@ use std::cell::RefCell;
 use std::time::Instant;
 
 use tida::acc::{Fuse, Span, SpanKind};
-use tida::array::{Scalar, StorageErrors};
+use tida::array::{ScalarElement, StorageErrors};
 use tida::prelude::*;
 use tida::{dot, kernel};
 use tida_suite::Result;
@@ -188,8 +188,8 @@ fn flushed_formats<P: Program>(bench: &Bench, output: &mut Output, size: Size<'_
     rows(output, (&format!("flushed, {}", size.0), size.1, size.2, size.3), formats, &times, checks)
 }
 
-fn bits<T: Scalar, const D: usize>(array: &TileArray<T, D>) -> Result<Vec<u64>> {
-    Ok(array.read_box(array.domain())?.into_iter().map(Scalar::bits).collect())
+fn bits<T: ScalarElement, const D: usize>(array: &TileArray<T, D>) -> Result<Vec<u64>> {
+    Ok(array.read_box(array.domain())?.into_iter().map(ScalarElement::bits).collect())
 }
 
 /// Heat in three axes, a step a launch.
@@ -306,7 +306,7 @@ impl Program for Fluid {
     }
 
     fn found(&self) -> Result<Vec<u64>> {
-        Ok(self.f.read_box(self.f.domain())?.concat().into_iter().map(Scalar::bits).collect())
+        Ok(self.f.read_box(self.f.domain())?.concat().into_iter().map(ScalarElement::bits).collect())
     }
 }
 

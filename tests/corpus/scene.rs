@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use ndarray::{Dim, Dimension};
-use tida::array::{Scalar, Side};
+use tida::array::{ScalarElement, Side};
 use tida::prelude::*;
 use tida_kernels::element::ScalarType;
 use tida_kernels::scalar::Value;
@@ -326,7 +326,7 @@ where
     }
 }
 
-impl<T: Scalar> Copies for Vec<T> {
+impl<T: ScalarElement> Copies for Vec<T> {
     fn copied(&self) -> Result<Copied, Error> {
         let all = [vec![0], vec![self.len() as i64]];
         let values = self.iter().map(|v| Value::from_bits(T::SCALAR, v.bits())).collect();

@@ -4,7 +4,7 @@ use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{ToTokens, format_ident, quote_spanned};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
-use tida_kernels::quote::KernelTree;
+use tida_quote::quote::KernelTree;
 
 use crate::body::{Blocks, Body, Groups, Named, block_name, group_len, out_name, reads, text_of};
 use crate::expand::{Library, compile_errors, imports, own, own_at, static_fields};

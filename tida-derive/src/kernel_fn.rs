@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
-use tida_kernels::quote::FunctionTree;
+use tida_quote::quote::FunctionTree;
 
 use crate::body::Body;
 use crate::expand::{Library, compile_errors, imports, own, own_at, static_fields};

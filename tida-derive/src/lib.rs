@@ -1,7 +1,7 @@
 //! The macros of tida.
 //!
 //! `kernel!` and `#[kernel_fn]` walk a body once and make both of its forms side by side: the native one (Rust that
-//! calls `tida::__private`) and the quotation (data, `tida_kernels::quote`). What they cannot say in both is an error
+//! calls `tida::__private`) and the quotation (data, `tida_quote::quote`). What they cannot say in both is an error
 //! on the user's own tokens.
 
 mod body;

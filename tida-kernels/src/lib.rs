@@ -8,15 +8,14 @@
 
 pub mod analysis;
 pub mod codec;
-pub mod element;
 pub mod emit;
 pub mod error;
 pub mod frames;
 pub mod interp;
 pub mod ir;
 pub mod plan;
-pub mod quote;
 pub mod scalar;
 
 pub use element::{ElementType, ScalarType};
 pub use error::KernelError;
+pub use tida_quote::{element, quote};

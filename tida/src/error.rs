@@ -28,6 +28,7 @@ struct Inner {
     /// Where a fault was raised: a cell, or one that stands for a part of a row. Faults of a sweep are told apart by it.
     cell: Option<[i64; 4]>,
     others: Others,
+    source: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
 
 /// A failure of recorded work.
@@ -101,6 +102,7 @@ impl Error {
                 failure: None,
                 cell: None,
                 others: Others::default(),
+                source: None,
             }),
         }
     }
@@ -116,6 +118,19 @@ impl Error {
         self.with(|inner| {
             inner.found = format!("{}; {found}", inner.found);
             inner.advice = advice.into();
+        })
+    }
+
+    /// The same error with what it came from.
+    pub(crate) fn caused_by(self, source: impl std::error::Error + Send + Sync + 'static) -> Error {
+        self.with(|inner| inner.source = Some(Arc::new(source)))
+    }
+
+    /// The same error with what the system said.
+    pub(crate) fn of_system(self, e: &std::io::Error) -> Error {
+        self.caused_by(match e.raw_os_error() {
+            Some(code) => std::io::Error::from_raw_os_error(code),
+            None => std::io::Error::new(e.kind(), e.to_string()),
         })
     }
 
@@ -231,11 +246,17 @@ impl fmt::Debug for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    /// What the system said of a file ([`std::io::Error`]), or the kernel compiler of a kernel; its text is part of this error's.
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        let source: &(dyn std::error::Error + 'static) = self.inner.source.as_deref()?;
+        Some(source)
+    }
+}
 
 impl From<tida_kernels::KernelError> for Error {
     fn from(e: tida_kernels::KernelError) -> Error {
         let place = format!("{}:{}:{}", e.file, e.span.line, e.span.column);
-        Error::new(ErrorKind::Kernel, format!("{} at {place}", e.tried), e.found, e.advice)
+        Error::new(ErrorKind::Kernel, format!("{} at {place}", e.tried), &e.found, &e.advice).caused_by(e)
     }
 }

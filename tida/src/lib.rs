@@ -2,6 +2,16 @@
 //!
 //! A [`TileArray`] is cut into regions with ghost cells. A loop over tiles hands each one a closure; the library
 //! moves the data.
+//!
+//! | feature | what it adds | |
+//! |---|---|---|
+//! | `cuda` | NVIDIA's GPUs; nothing of CUDA is needed to build | on |
+//! | `opencl` | OpenCL devices; nothing of OpenCL is needed to build | on |
+//! | `ndarray` | arrays to and from [`ndarray`], views of regions | on |
+//! | `npz` | checkpoints: [`save`] and [`restore`] | on |
+//! | `avx2`, `avx512` | kernels for these vectors beside those for every processor | on |
+#![cfg_attr(feature = "ndarray", doc = "\n", doc = include_str!("../README.md"))]
+#![cfg_attr(not(all(feature = "ndarray", feature = "npz")), allow(rustdoc::broken_intra_doc_links))]
 
 extern crate self as tida;
 
@@ -23,9 +33,9 @@ pub mod tile;
 pub mod __private;
 
 pub use acc::{Compile, Device, Fuse, Stats, TileAcc, TileAccBuilder, Timeline};
-pub use array::{
-    Boundary, Centering, Compress, Element, Format, GridBox, Saturation, Side, TileArray, fill_ghosts, restore, save,
-};
+pub use array::{Boundary, Centering, Compress, Element, Format, GridBox, Saturation, Side, TileArray, fill_ghosts};
+#[cfg(feature = "npz")]
+pub use array::{restore, save};
 pub use backend::KernelFacts;
 pub use backend::sim::{SimDevice, SimReport};
 pub use compute::{
@@ -34,6 +44,8 @@ pub use compute::{
     table,
 };
 pub use error::{Error, ErrorKind};
+#[cfg(feature = "ndarray")]
+pub use ndarray;
 pub use tida_derive::{Element, kernel_fn};
 pub use tida_kernels::plan::Math;
 pub use tida_kernels::plan::cache::Cache;

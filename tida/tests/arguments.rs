@@ -1,4 +1,5 @@
 //! Kernels of many arguments.
+#![cfg(feature = "ndarray")]
 
 mod support;
 

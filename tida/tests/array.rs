@@ -1,4 +1,5 @@
 //! Arrays on the host: build, fill, copy, convert.
+#![cfg(feature = "ndarray")]
 
 use ndarray::{Array2, Array3, Array4};
 use proptest::prelude::*;

@@ -1,4 +1,5 @@
 //! `.npy` files and checkpoints.
+#![cfg(all(feature = "ndarray", feature = "npz"))]
 
 #[path = "support/folder.rs"]
 mod folder;

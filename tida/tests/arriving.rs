@@ -2,6 +2,7 @@
 //! and gives the same bits as with arrays that were brought first.
 //!
 //! The device is what `TIDA_DEVICE` names, else OpenCL if there is one; times are those of a simulated one.
+#![cfg(feature = "ndarray")]
 
 mod support;
 

@@ -1,6 +1,7 @@
 //! Reads from tiles in shared memory: the same bits, whatever is cached how, and errors of hints that cannot be.
 //!
 //! The device is what `TIDA_DEVICE` names, else OpenCL if there is one.
+#![cfg(feature = "ndarray")]
 
 mod support;
 

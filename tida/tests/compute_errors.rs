@@ -1,4 +1,5 @@
 //! Every launch that cannot be is an error with three parts, on every backend alike.
+#![cfg(feature = "ndarray")]
 
 mod support;
 

@@ -1,6 +1,7 @@
 //! Work on a device: the same results wherever a loop runs, what moves, and what fails.
 //!
 //! The device is what `TIDA_DEVICE` names, else OpenCL if there is one.
+#![cfg(feature = "ndarray")]
 
 mod support;
 

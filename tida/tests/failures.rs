@@ -1,4 +1,5 @@
 //! What becomes of failures: each is told, none comes twice without cause, none hangs, and nothing else suffers.
+#![cfg(feature = "ndarray")]
 
 use std::sync::mpsc;
 use std::time::Duration;

@@ -1,5 +1,6 @@
 //! The fault that an error tells is that of the first cell in row-major order, of the sweep that was recorded first: for any cut,
 //! tile, number of threads, memory limit and device.
+#![cfg(feature = "ndarray")]
 
 use proptest::prelude::*;
 use tida::SimDevice;

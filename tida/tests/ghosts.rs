@@ -1,8 +1,9 @@
 //! Ghost cells against their definition, spelled out cell by cell.
+#![cfg(feature = "ndarray")]
 
 use ndarray::{Dim, Dimension, IxDyn};
 use proptest::prelude::*;
-use tida::array::{Scalar, Side};
+use tida::array::{ScalarElement, Side};
 use tida::prelude::*;
 
 fn acc() -> TileAcc {
@@ -10,7 +11,7 @@ fn acc() -> TileAcc {
 }
 
 /// A scalar of the tests.
-trait Number: Scalar {
+trait Number: ScalarElement {
     fn from(n: i64) -> Self;
     fn negated(self) -> Self;
     fn line(near: Self, far: Self, distance: i64) -> Self;

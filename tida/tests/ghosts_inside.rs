@@ -2,6 +2,7 @@
 //! bit, and a loop of sweeps and fills launches none.
 //!
 //! The device is what `TIDA_DEVICE` names, else OpenCL if there is one.
+#![cfg(feature = "ndarray")]
 
 mod support;
 
@@ -72,7 +73,7 @@ impl Case {
 }
 
 /// The bits of all that memory holds, ghosts too.
-fn grown<T: Element, S: tida::array::Scalar + Into<f64>>(u: &TileArray<T, 3>, components: usize) -> Vec<u64> {
+fn grown<T: Element, S: tida::array::ScalarElement + Into<f64>>(u: &TileArray<T, 3>, components: usize) -> Vec<u64> {
     let mut bits = Vec::new();
     for region in 0..u.regions() {
         for component in 0..components {

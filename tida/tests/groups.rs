@@ -1,6 +1,7 @@
 //! Kernels over groups: the bits of plain loops on the CPU and on a device, and what is refused.
 //!
 //! The device is what `TIDA_DEVICE` names, else OpenCL if there is one.
+#![cfg(feature = "ndarray")]
 
 mod support;
 

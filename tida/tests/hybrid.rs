@@ -2,6 +2,7 @@
 //! over the link.
 //!
 //! The device is what `TIDA_DEVICE` names, else OpenCL if there is one; speeds are those of simulated ones.
+#![cfg(feature = "ndarray")]
 
 mod support;
 

@@ -2,6 +2,7 @@
 //! the same values as by plain loops, on every device.
 //!
 //! The device is what `TIDA_DEVICE` names, else OpenCL if there is one; the CPU and a simulated device too.
+#![cfg(feature = "ndarray")]
 
 mod support;
 

@@ -1,5 +1,6 @@
 //! Loops inside a cell that all cells of a block take together: the same values as plain loops, for any shape, cut and tile, on
 //! every device. (On the CPU such a kernel runs in blocks of some rows of 256 cells and fewer: shapes here end inside one.)
+#![cfg(feature = "ndarray")]
 
 mod support;
 

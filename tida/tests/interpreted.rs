@@ -1,4 +1,5 @@
 //! Views, rows, residence and the recorder on arrays of few cells: what Miri interprets in minutes.
+#![cfg(feature = "ndarray")]
 
 use ndarray::Array2;
 use tida::prelude::*;

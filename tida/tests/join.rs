@@ -1,4 +1,5 @@
 //! Sweeps that read the same arrays run as one, with the bits that they have by themselves.
+#![cfg(feature = "ndarray")]
 
 mod support;
 

@@ -1,4 +1,5 @@
 //! The native form of a kernel is what its quotation says, whatever stands around it.
+#![cfg(feature = "ndarray")]
 #![forbid(unsafe_code)]
 
 mod support;

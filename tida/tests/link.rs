@@ -2,6 +2,7 @@
 //! where values are smooth, and hardly more where they are not.
 //!
 //! The device is what `TIDA_DEVICE` names, else a simulated one, whose kernels reach memory of the host as CUDA's do.
+#![cfg(feature = "ndarray")]
 
 mod support;
 

@@ -1,4 +1,5 @@
 //! Names that came through `macro_rules!` are what they are in plain Rust: a macro's own are not those of who calls it.
+#![cfg(feature = "ndarray")]
 
 use tida::prelude::*;
 

@@ -1,6 +1,7 @@
 //! Threads that take several cells along the first axis: the same bits, whatever their number, in core and out of core.
 //!
 //! The device is what `TIDA_DEVICE` names, else OpenCL if there is one.
+#![cfg(feature = "ndarray")]
 
 mod support;
 

@@ -1,6 +1,7 @@
 //! Arrays larger than the memory limit: the same bits as with all of them at hand, in fewer bytes over the link.
 //!
 //! The device is what `TIDA_DEVICE` names, else OpenCL if there is one.
+#![cfg(feature = "ndarray")]
 
 mod support;
 

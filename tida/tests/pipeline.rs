@@ -3,6 +3,7 @@
 //!
 //! Planes are rows of 2-D arrays, so that ghosts and padding are a small part of what moves. Where only time and bytes
 //! count, the device is a null one: host memory is never touched but at ghosts.
+#![cfg(feature = "ndarray")]
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
 //! Reductions: the order that the documentation states, for any cut, tile and thread count.
+#![cfg(feature = "ndarray")]
 
 use proptest::prelude::*;
 use tida::prelude::*;

@@ -1,4 +1,5 @@
 //! A program that calls itself `tida` and `core`: expansions find the library all the same.
+#![cfg(feature = "ndarray")]
 #![forbid(unsafe_code)]
 
 extern crate self as core;

@@ -2,6 +2,7 @@
 //! axis: the same bits as with all of them at hand.
 //!
 //! The device is what `TIDA_DEVICE` names, else OpenCL if there is one.
+#![cfg(feature = "ndarray")]
 
 mod support;
 

@@ -2,6 +2,7 @@
 //! whatever loops run where, on which regions, and with ghosts that are the regions' own.
 //!
 //! The device is what `TIDA_DEVICE` names, else OpenCL if there is one.
+#![cfg(feature = "ndarray")]
 
 mod support;
 

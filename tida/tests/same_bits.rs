@@ -1,13 +1,14 @@
 //! Sweeps give the bits of plain loops, for any cut, tile, thread count, look-ahead, boundary and centring.
+#![cfg(feature = "ndarray")]
 
 use ndarray::{Dim, Dimension, IxDyn};
 use proptest::prelude::*;
-use tida::array::{Scalar, Side};
+use tida::array::{ScalarElement, Side};
 use tida::prelude::*;
 
 /// A float, with the sweeps of `D` axes.
 trait Real<const D: usize>:
-    Scalar
+    ScalarElement
     + PartialOrd
     + std::ops::Add<Output = Self>
     + std::ops::Sub<Output = Self>

@@ -1,4 +1,5 @@
 //! Where files are saved: what is replaced, what is refused, and what stays if it fails.
+#![cfg(all(feature = "ndarray", feature = "npz"))]
 #![cfg(unix)]
 
 #[path = "support/folder.rs"]

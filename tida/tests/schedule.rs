@@ -1,4 +1,5 @@
 //! Recorded work gives the bits of program order, for any cut, tile size, thread count and look-ahead.
+#![cfg(feature = "ndarray")]
 
 use proptest::prelude::*;
 use tida::prelude::*;

@@ -1,4 +1,5 @@
 //! Arrays on a simulated device: what fails, what is counted, and the bits of the CPU.
+#![cfg(feature = "ndarray")]
 
 use tida::prelude::*;
 use tida::{SimDevice, all, table};

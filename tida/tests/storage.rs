@@ -2,6 +2,7 @@
 //! same bits as any cut, device and memory limit.
 //!
 //! The device is what `TIDA_DEVICE` names, else OpenCL if there is one; a simulated one is tested beside it.
+#![cfg(feature = "ndarray")]
 
 mod support;
 

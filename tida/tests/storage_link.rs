@@ -2,6 +2,7 @@
 //! every device, cut and memory limit.
 //!
 //! The device is what `TIDA_DEVICE` names, else OpenCL if there is one; a simulated one is tested beside it.
+#![cfg(all(feature = "ndarray", feature = "npz"))]
 
 mod support;
 

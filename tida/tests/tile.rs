@@ -1,4 +1,5 @@
 //! Tiles: what they cover.
+#![cfg(feature = "ndarray")]
 
 use proptest::prelude::*;
 use std::collections::HashMap;

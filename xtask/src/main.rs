@@ -1,6 +1,7 @@
 //! The project's own commands: `cargo xtask test`, `cargo xtask bench`, `cargo xtask plot`, `cargo xtask gpu-bundle`,
 //! `cargo xtask sanitize`, `cargo xtask corpus`.
 
+mod anywhere;
 mod bench;
 mod bundle;
 mod corpus;
@@ -28,7 +29,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Install what is missing, then run every check
-    Test,
+    Test(steps::Options),
     /// Run tests under AddressSanitizer, ThreadSanitizer and Miri, and models of the scheduler under loom
     Sanitize(sanitize::Options),
     /// Rewrite the random kernels that tests run natively and interpreted
@@ -60,7 +61,7 @@ enum Bench {
 
 fn main() -> std::process::ExitCode {
     let done = match Cli::parse().command {
-        Command::Test => steps::test(),
+        Command::Test(options) => steps::test(&options),
         Command::Sanitize(options) => sanitize::sanitize(&options),
         Command::Corpus(options) => corpus::write(&options),
         Command::GpuBundle => bundle::write(),

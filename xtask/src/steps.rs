@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::shell::{command, run};
-use crate::{Result, native, nvrtc, sanitize, smoke, tools};
+use crate::{Result, anywhere, native, nvrtc, sanitize, smoke, tools};
 
 /// Name of a step and what it does.
 type Step = (&'static str, fn() -> Result<()>);
@@ -13,6 +13,8 @@ const STEPS: &[Step] = &[
     ("tools", tools::install),
     ("format", || run(&mut command("cargo fmt --all -- --check"))),
     ("lints", || run(&mut command("cargo clippy --workspace --all-targets --quiet -- -D warnings"))),
+    ("features", anywhere::features),
+    ("builds anywhere", anywhere::builds),
     ("tests", || run(tests().args(["--lib", "--bins", "--tests"]))),
     ("every value of f32", || run(tests().args(["--lib", "every_f32", "--", "--ignored"]))),
     ("tests in the docs", || run(tests().arg("--doc"))),
@@ -84,10 +86,23 @@ fn on_sim() -> Result<()> {
     on_device("sim", &ON_SIM)
 }
 
-/// Runs every step, and stops at the first that fails.
-pub fn test() -> Result<()> {
+/// What is run.
+#[derive(clap::Args)]
+pub struct Options {
+    /// One step alone, by its name, such as "builds anywhere"
+    #[arg(long)]
+    only: Option<String>,
+}
+
+/// Runs every step, or the one that was asked for, and stops at the first that fails.
+pub fn test(options: &Options) -> Result<()> {
     let start = Instant::now();
-    for (number, (name, step)) in STEPS.iter().enumerate() {
+    let asked = |name: &str| options.only.as_ref().is_none_or(|only| only == name);
+    if !STEPS.iter().any(|(name, _)| asked(name)) {
+        let names: Vec<&str> = STEPS.iter().map(|(name, _)| *name).collect();
+        return Err(format!("tried to run one step; found no such name; the steps are: {}", names.join(", ")));
+    }
+    for (number, (name, step)) in STEPS.iter().enumerate().filter(|(_, (name, _))| asked(name)) {
         println!("\n== {} of {}: {name}", number + 1, STEPS.len());
         let begun = Instant::now();
         step().map_err(|message| format!("the step `{name}` failed: {message}"))?;

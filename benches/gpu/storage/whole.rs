@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use tida::Math;
-use tida::array::Scalar;
+use tida::array::ScalarElement;
 use tida::prelude::*;
 use tida_suite::Result;
 
@@ -17,7 +17,7 @@ use crate::measure::{Output, Row, Work, median};
 
 /// A program that starts with values on the host.
 trait Whole: Program {
-    type Value: Scalar;
+    type Value: ScalarElement;
 
     /// The values of its arrays of `n` cells along each axis.
     fn values(n: usize) -> Vec<Vec<Self::Value>>;
@@ -140,7 +140,7 @@ fn in_formats<P: Whole>(
     formats: &[Kept<'_>],
 ) -> Result<()> {
     let (acc, cpu) = (bench.accelerator(Math::Exact)?, TileAcc::builder().device(Device::Cpu).build()?);
-    let bits = |values: Vec<P::Value>| values.into_iter().map(Scalar::bits).collect::<Vec<u64>>();
+    let bits = |values: Vec<P::Value>| values.into_iter().map(ScalarElement::bits).collect::<Vec<u64>>();
     let mut checks = Vec::new();
     let small = P::values(P::CHECKED.0);
     for (format_name, format, _) in formats {

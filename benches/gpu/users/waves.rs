@@ -108,7 +108,7 @@ pub fn stars(bench: &Bench, output: &mut Output) -> Result<()> {
 }
 
 /// One radius of one type.
-fn star<T: Cell + tida::array::Scalar + ValidAsZeroBits>(
+fn star<T: Cell + tida::array::ScalarElement + ValidAsZeroBits>(
     bench: &Bench,
     output: &mut Output,
     table: &[T],

@@ -4,7 +4,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
-use tida_kernels::quote::{ExprKind, LocalId, Place, Projection};
+use tida_quote::quote::{ExprKind, LocalId, Place, Projection};
 
 use super::number::{as_entry, as_point};
 use super::scope::{Name, Named};

@@ -4,8 +4,8 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote_spanned};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
-use tida_kernels::element::ScalarType;
-use tida_kernels::quote::{BinaryOp, Block, CompareOp, Expr as Quoted, ExprKind, Method, TypeTree, UnaryOp};
+use tida_quote::element::ScalarType;
+use tida_quote::quote::{BinaryOp, Block, CompareOp, Expr as Quoted, ExprKind, Method, TypeTree, UnaryOp};
 
 use super::number::{as_point, give_type, literal_of};
 use super::scope::Named;

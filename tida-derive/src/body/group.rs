@@ -4,7 +4,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
-use tida_kernels::quote::{ExprKind, GroupArray, GroupArrayKind, GroupTree, LocalId, Pattern, StmtKind, TypeTree};
+use tida_quote::quote::{ExprKind, GroupArray, GroupArrayKind, GroupTree, LocalId, Pattern, StmtKind, TypeTree};
 
 use super::scope::Name;
 use super::stmt::BothStmt;

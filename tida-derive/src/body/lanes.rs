@@ -15,7 +15,7 @@ use std::collections::{HashMap, HashSet};
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote_spanned};
 use syn::ext::IdentExt;
-use tida_kernels::quote::{Block, Expr, ExprKind, LocalId, NativeForm, Place, Span, Stmt, StmtKind};
+use tida_quote::quote::{Block, Expr, ExprKind, LocalId, NativeForm, Place, Span, Stmt, StmtKind};
 
 use super::nest::{Class, Classes, Walk, bound, first_loop};
 use super::{Body, BothBlock, text_of};

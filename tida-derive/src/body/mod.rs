@@ -14,7 +14,7 @@ mod types;
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
-use tida_kernels::quote as q;
+use tida_quote::quote as q;
 
 use crate::expand::{Library, own, own_at};
 pub use group::{Groups, len as group_len};

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use tida_kernels::quote::{
+use tida_quote::quote::{
     BinaryOp, Block, Expr, ExprKind, LocalId, Pattern, Place, Projection, Span, Stmt, StmtKind, UnaryOp,
 };
 

@@ -7,8 +7,8 @@
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote_spanned};
-use tida_kernels::element::ScalarType;
-use tida_kernels::quote::{ExprKind, NumberType, UnaryOp};
+use tida_quote::element::ScalarType;
+use tida_quote::quote::{ExprKind, NumberType, UnaryOp};
 
 use super::types::{SCALARS, scalar};
 use super::{Body, Both, expr_at};

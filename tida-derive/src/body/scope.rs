@@ -2,7 +2,7 @@
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use syn::ext::IdentExt;
-use tida_kernels::quote::{Local, LocalId};
+use tida_quote::quote::{Local, LocalId};
 
 /// Where a name was written, as far as names are told apart by it: in the source, or by which expansion of which macro.
 ///

@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
-use tida_kernels::quote::{Block, ExprKind, Pattern, Stmt, StmtKind};
+use tida_quote::quote::{Block, ExprKind, Pattern, Stmt, StmtKind};
 
 use super::chain::{Target, held_place};
 use super::lanes::{Step, Turns};
@@ -233,7 +233,7 @@ impl Body {
                     return (native, StmtKind::Assign { place: quoted, op: None, value: value.quoted });
                 };
                 let native = quote_spanned! {own()=> { let #held = #value_native; #place = #combined; }};
-                let tida_kernels::quote::Place::Local { local, .. } = quoted else {
+                let tida_quote::quote::Place::Local { local, .. } = quoted else {
                     return (native, StmtKind::Break);
                 };
                 let span = left.span();
@@ -242,7 +242,7 @@ impl Body {
                 }
                 // The compound assignments of a point are shifts.
                 let shift = ExprKind::Shift {
-                    minus: arithmetic == tida_kernels::quote::BinaryOp::Sub,
+                    minus: arithmetic == tida_quote::quote::BinaryOp::Sub,
                     point: Box::new(expr_at(span, ExprKind::Local(local))),
                     offset: Box::new(value.quoted),
                 };

@@ -4,8 +4,8 @@ use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
-use tida_kernels::element::ScalarType;
-use tida_kernels::quote::{self as q, ExprKind, TypeTree};
+use tida_quote::element::ScalarType;
+use tida_quote::quote::{self as q, ExprKind, TypeTree};
 
 use super::scope::Named;
 use super::{Body, expr_at};

@@ -69,7 +69,7 @@ pub struct ArrayPlace<T, const N: usize> {
 }
 
 /// An element that is one scalar: `u8 i32 u32 i64 u64 f32 f64 bool`. No other type implements it.
-pub trait Scalar: Element + Sealed {
+pub trait ScalarElement: Element + Sealed {
     /// Its type.
     const SCALAR: ScalarType;
     /// The value's bits, zero-extended.
@@ -89,7 +89,7 @@ macro_rules! scalar {
             }
         }
         impl Sealed for $t {}
-        impl Scalar for $t {
+        impl ScalarElement for $t {
             const SCALAR: ScalarType = ScalarType::$variant;
             fn bits(self) -> u64 {
                 tida_kernels::scalar::Value::$variant(self).bits()
@@ -134,7 +134,7 @@ unsafe impl Element for bool {
 
 impl Sealed for bool {}
 
-impl Scalar for bool {
+impl ScalarElement for bool {
     const SCALAR: ScalarType = ScalarType::Bool;
     fn bits(self) -> u64 {
         self as u64

@@ -21,6 +21,7 @@ pub enum Centering {
 
 /// What the ghost cells outside one face of the domain hold after `fill_ghosts`.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Boundary<T> {
     /// The cells of the opposite side; both faces of an axis must be periodic.
     Periodic,

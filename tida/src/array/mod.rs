@@ -1,8 +1,10 @@
 //! Arrays cut into regions with ghost cells.
 
 mod builder;
+#[cfg(feature = "npz")]
 mod checkpoint;
 pub(crate) mod coding;
+#[cfg(feature = "ndarray")]
 mod convert;
 mod copy;
 pub(crate) mod element;
@@ -18,12 +20,14 @@ mod residence;
 mod row;
 pub(crate) mod rows;
 pub(crate) mod storage;
+#[cfg(feature = "ndarray")]
 mod views;
 
 pub use builder::{IntoGhost, Side, TileArrayBuilder};
+#[cfg(feature = "npz")]
 pub use checkpoint::{Saved, restore, save};
 pub use coding::{ComponentReport, Compress, Saturation, StorageErrors, StorageReport};
-pub use element::{Element, Scalar};
+pub use element::{Element, ScalarElement};
 pub(crate) use ghosts::{DeviceCopies, FillStep, Part, Planar, PlaneFacts, Regional, Site};
 pub use ghosts::{GhostFill, fill_ghosts};
 pub use grid_box::GridBox;
@@ -168,6 +172,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     }
 
     /// Waits until the host may read, or write too, one region.
+    #[cfg(feature = "ndarray")]
     fn wait_for_region(&self, region: usize, write: bool) -> Result<(), Error> {
         self.acc.wait(&[self.touch(Some(region), access(write))])?;
         self.storage.warn();

@@ -3,12 +3,12 @@
 use ndarray::{ArrayView, ArrayViewD, ArrayViewMut, ArrayViewMutD, Dim, Dimension, IxDyn, ShapeBuilder};
 
 use super::coding::Coding;
-use super::element::{Element, Scalar};
+use super::element::{Element, ScalarElement};
 use super::host::reserve;
 use super::{GridBox, TileArray};
 use crate::error::{Error, ErrorKind};
 
-impl<T: Scalar, const D: usize> TileArray<T, D>
+impl<T: ScalarElement, const D: usize> TileArray<T, D>
 where
     Dim<[usize; D]>: Dimension,
 {
@@ -73,7 +73,7 @@ where
     /// # Errors
     /// A region or component that there is not, a component of another type than `S`, or failed work that the values
     /// need.
-    pub fn with_component<S: Scalar, R>(
+    pub fn with_component<S: ScalarElement, R>(
         &self,
         region: usize,
         component: usize,
@@ -86,7 +86,7 @@ where
     ///
     /// # Errors
     /// As [`with_component`](TileArray::with_component).
-    pub fn with_component_mut<S: Scalar, R>(
+    pub fn with_component_mut<S: ScalarElement, R>(
         &mut self,
         region: usize,
         component: usize,
@@ -99,7 +99,7 @@ where
     ///
     /// # Errors
     /// As [`with_component`](TileArray::with_component).
-    pub fn with_grown_component<S: Scalar, R>(
+    pub fn with_grown_component<S: ScalarElement, R>(
         &self,
         region: usize,
         component: usize,
@@ -112,7 +112,7 @@ where
     ///
     /// # Errors
     /// As [`with_component`](TileArray::with_component).
-    pub fn with_grown_component_mut<S: Scalar, R>(
+    pub fn with_grown_component_mut<S: ScalarElement, R>(
         &mut self,
         region: usize,
         component: usize,
@@ -121,7 +121,7 @@ where
         self.view_mut::<S, R>(region, component, Part::Grown, f)
     }
 
-    fn view<S: Scalar, R>(
+    fn view<S: ScalarElement, R>(
         &self,
         region: usize,
         component: usize,
@@ -142,7 +142,7 @@ where
         Ok(f(view.into_dimensionality().map_err(rank)?))
     }
 
-    fn view_mut<S: Scalar, R>(
+    fn view_mut<S: ScalarElement, R>(
         &mut self,
         region: usize,
         component: usize,
@@ -173,7 +173,7 @@ where
     }
 
     /// Where a box of one component of a region lies.
-    fn plane<S: Scalar>(&self, region: usize, component: usize, part: Part) -> Result<Plane<S, D>, Error> {
+    fn plane<S: ScalarElement>(&self, region: usize, component: usize, part: Part) -> Result<Plane<S, D>, Error> {
         let tried = || format!("view component {component} of region {region} as {}", S::SCALAR.name());
         let Some(r) = self.layout.regions.get(region) else {
             let found = format!("{} regions", self.layout.regions.len());
@@ -215,7 +215,7 @@ struct Plane<S, const D: usize> {
     strides: [usize; D],
 }
 
-impl<S: Scalar, const D: usize> Plane<S, D> {
+impl<S: ScalarElement, const D: usize> Plane<S, D> {
     /// Calls `f` with where each row starts, of codes or values of so many bytes, the number of the row's first value, and the
     /// length of rows.
     fn rows(&self, size: usize, mut f: impl FnMut(*mut u8, usize, usize)) {

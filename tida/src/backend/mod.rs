@@ -5,10 +5,15 @@
 #[cfg(test)]
 mod contract;
 pub(crate) mod cpu;
+#[cfg(feature = "cuda")]
 pub(crate) mod cuda;
 pub(crate) mod disk;
+#[cfg(not(all(feature = "cuda", feature = "opencl")))]
+mod missing;
+#[cfg(feature = "opencl")]
 pub(crate) mod opencl;
 mod pinned;
+#[cfg(feature = "cuda")]
 mod profile;
 pub(crate) mod sim;
 
@@ -23,6 +28,10 @@ use tida_kernels::plan::auto::{Latency, Machine};
 use tida_kernels::plan::{Dialect, Math};
 
 use crate::error::{Error, ErrorKind};
+#[cfg(not(feature = "cuda"))]
+pub(crate) use missing::cuda;
+#[cfg(not(feature = "opencl"))]
+pub(crate) use missing::opencl;
 pub(crate) use pinned::HostBlock;
 
 /// Queues of kernels of a device, numbered from 0. Work of one stream runs in order.
@@ -98,6 +107,7 @@ impl Facts {
 
 /// Source text to compile.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(not(all(feature = "cuda", feature = "opencl")), allow(dead_code))] // For drivers: a simulated device looks at less.
 pub(crate) struct Code<'a> {
     pub text: &'a str,
     /// Name of the kernel in it.
@@ -110,6 +120,7 @@ pub(crate) struct Code<'a> {
 }
 
 /// A compiled kernel.
+#[cfg_attr(not(any(feature = "cuda", feature = "opencl")), allow(dead_code))] // For drivers: a simulated device looks at less.
 pub(crate) trait Kernel: Debug + Send + Sync {
     /// What the compiler and the driver say of it.
     fn facts(&self) -> KernelFacts;
@@ -153,6 +164,7 @@ pub(crate) trait Event: Debug + Send + Sync {
 
 /// Values of memory along some axes, the last (whose values follow one another) first, and boxes of them.
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(not(feature = "cuda"), allow(dead_code))] // For drivers: a simulated device looks at less.
 pub(crate) struct MapShape {
     /// Bytes of a value: 4 or 8.
     pub size: usize,
@@ -178,6 +190,7 @@ impl TensorMap {
 
 /// One argument of a launch.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(not(feature = "cuda"), allow(dead_code))] // For drivers: a simulated device looks at less.
 pub(crate) enum Argument<'a> {
     /// Memory of the device, from its start.
     Memory(&'a Memory),

@@ -11,7 +11,7 @@ use super::site::Site;
 use super::view::{AllView, Mode, Raw, TableView, View, ViewMut, Whole};
 use crate::acc::{Device, TileAcc, Tracker};
 use crate::array::coding::Coding;
-use crate::array::element::{Element, Scalar};
+use crate::array::element::{Element, ScalarElement};
 use crate::array::layout::{Boundary, Layout};
 use crate::array::storage::Storage;
 use crate::array::{GridBox, TileArray};
@@ -336,11 +336,11 @@ impl<T: Element, const E: usize, const D: usize> HeldArg<D> for HeldWhole<T, E> 
 pub struct Table<T>(Arc<[T]>);
 
 /// A small constant table as an argument of a kernel: read only, indexed by one `usize`. Its values are copied now.
-pub fn table<T: Scalar>(values: &[T]) -> Table<T> {
+pub fn table<T: ScalarElement>(values: &[T]) -> Table<T> {
     Table(values.into())
 }
 
-impl<T: Scalar, const D: usize> Arg<D> for Table<T> {
+impl<T: ScalarElement, const D: usize> Arg<D> for Table<T> {
     type Held = Table<T>;
     fn info(&self) -> ArgInfo<'_, D> {
         ArgInfo::Table { len: self.0.len(), bits: self.0.iter().map(|v| v.bits()).collect() }
@@ -350,7 +350,7 @@ impl<T: Scalar, const D: usize> Arg<D> for Table<T> {
     }
 }
 
-impl<T: Scalar, const D: usize> HeldArg<D> for Table<T> {
+impl<T: ScalarElement, const D: usize> HeldArg<D> for Table<T> {
     type View<M: Mode> = TableView<T, M>;
     const BINDING: Binding = binding::<T>(Access::Table, 1);
     #[inline(always)]

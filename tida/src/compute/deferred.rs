@@ -62,9 +62,9 @@ impl<T> Clone for Later<T> {
     }
 }
 
-impl<T: crate::array::Scalar> LaterBits for OnceLock<T> {
+impl<T: crate::array::ScalarElement> LaterBits for OnceLock<T> {
     fn bits(&self) -> u64 {
-        self.get().map_or(0, |value| crate::array::Scalar::bits(*value))
+        self.get().map_or(0, |value| crate::array::ScalarElement::bits(*value))
     }
 }
 

@@ -26,7 +26,7 @@ use super::view::Proven;
 use crate::acc::node::{Done, Queue};
 use crate::acc::sweep::Launch;
 use crate::acc::{Device, TileWork, outside_kernels};
-use crate::array::{GridBox, Scalar};
+use crate::array::{GridBox, ScalarElement};
 use crate::backend::Argument;
 use crate::error::{Error, ErrorKind};
 use crate::tile::Tile;
@@ -35,6 +35,7 @@ use crate::tile::Tile;
 ///
 /// Axes count from 0, the slowest, as everywhere in tida.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum PtxParam {
     /// The address of the first cell of the box that is launched in an array argument (its first component): a pointer.
     Array(usize),
@@ -86,7 +87,7 @@ pub struct PtxKernel {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PtxScalar(Value);
 
-impl<T: Scalar> From<T> for PtxScalar {
+impl<T: ScalarElement> From<T> for PtxScalar {
     fn from(value: T) -> Self {
         PtxScalar(Value::from_bits(T::SCALAR, value.bits()))
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tida_kernels::scalar::{Fault, fault};
 
 use crate::array::GridBox;
-use crate::array::element::{Element, Place, Scalar};
+use crate::array::element::{Element, Place, ScalarElement};
 
 /// Whether accesses are checked.
 pub trait Mode: 'static {
@@ -383,7 +383,7 @@ impl<T: Element, M: Mode> TableView<T, M> {
     }
 }
 
-impl<T: Scalar, M: Mode> ReadView for TableView<T, M> {
+impl<T: ScalarElement, M: Mode> ReadView for TableView<T, M> {
     type Index = usize;
     type Place = T::Place;
     near_itself!();

@@ -2,7 +2,7 @@
 
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote_spanned;
-use tida_kernels::quote::{ExprKind, LocalId};
+use tida_quote::quote::{ExprKind, LocalId};
 
 use super::{Again, Form, Loaded, Maker, Part, Phase, Turns, UNROLLED, block, lane_of, out};
 use crate::body::nest::Class;

@@ -4,6 +4,7 @@
 //! kept in a `static`) waits here, before any library that was loaded earlier is torn down.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+#[cfg(unix)]
 use std::time::Duration;
 
 /// The longest that the end of a process is kept waiting.

@@ -59,7 +59,7 @@ impl Pair {
     }
 
     fn bits(&self) -> Vec<u32> {
-        self.u.to_ndarray().unwrap().iter().map(|x| x.to_bits()).collect()
+        self.u.read_box(self.u.domain()).unwrap().iter().map(|x| x.to_bits()).collect()
     }
 }
 
@@ -143,7 +143,9 @@ fn sweeps_run_by_themselves_until_they_are_compiled_as_one() {
             }
             acc.sync().unwrap();
         }
-        let bits = |array: &Plane| -> Vec<u32> { array.to_ndarray().unwrap().iter().map(|x| x.to_bits()).collect() };
+        let bits = |array: &Plane| -> Vec<u32> {
+            array.read_box(array.domain()).unwrap().iter().map(|x| x.to_bits()).collect()
+        };
         (bits(&sum), bits(&difference))
     };
     let apart = run(&acc, 3);
@@ -235,7 +237,7 @@ fn a_kernel_runs_without_kept_values_until_it_is_known_how_many_it_has_room_for(
             }
             acc.sync().unwrap();
         }
-        out.to_ndarray().unwrap().iter().map(|x| x.to_bits()).collect::<Vec<u64>>()
+        out.read_box(out.domain()).unwrap().iter().map(|x| x.to_bits()).collect::<Vec<u64>>()
     };
     let acc = of(Compile::Auto);
     let held = compiler(&acc).hold();

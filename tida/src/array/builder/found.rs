@@ -2,11 +2,13 @@
 
 use std::sync::{Mutex, PoisonError};
 
+#[cfg(feature = "ndarray")]
 use ndarray::{ArrayView, Dim, Dimension};
 
 use super::TileArrayBuilder;
 use crate::acc::TileAcc;
 use crate::array::coding::{CHUNK, Compress, Values, paths};
+#[cfg(feature = "ndarray")]
 use crate::array::convert::value_of;
 use crate::array::element::Element;
 use crate::array::rows::each_row;
@@ -79,6 +81,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     ///
     /// # Errors
     /// Those of [`build_slice`](Self::build_slice).
+    #[cfg(feature = "ndarray")]
     pub fn build_ndarray(
         &self,
         acc: &TileAcc,

@@ -76,16 +76,17 @@ pub(super) fn reading_failed(tried: &str, e: &io::Error) -> Error {
             return Error::new(ErrorKind::Format, tried, "a file that ends before its last value", "give a whole file");
         }
         io::ErrorKind::InvalidData => {
-            return Error::new(ErrorKind::Format, tried, format!("damaged data: {e}"), "give a whole file");
+            return Error::new(ErrorKind::Format, tried, format!("damaged data: {e}"), "give a whole file")
+                .of_system(e);
         }
         io::ErrorKind::NotFound => ("no file of that name", "check the path"),
         io::ErrorKind::PermissionDenied => ("no permission to read it", "give a file that this user may read"),
         _ => match of_path(e) {
             Some(known) => known,
-            None => return Error::new(ErrorKind::Io, tried, e.to_string(), "check the path and the disk"),
+            None => return Error::new(ErrorKind::Io, tried, e.to_string(), "check the path and the disk").of_system(e),
         },
     };
-    Error::new(ErrorKind::Io, tried, format!("{found} ({e})"), advice)
+    Error::new(ErrorKind::Io, tried, format!("{found} ({e})"), advice).of_system(e)
 }
 
 /// The error of a failed write.
@@ -107,11 +108,11 @@ pub(super) fn writing_failed(tried: &str, e: &io::Error) -> Error {
             Some(known) => known,
             None => {
                 let advice = "check the path, its permissions and the space left";
-                return Error::new(ErrorKind::Io, tried, e.to_string(), advice);
+                return Error::new(ErrorKind::Io, tried, e.to_string(), advice).of_system(e);
             }
         },
     };
-    Error::new(ErrorKind::Io, tried, format!("{found} ({e})"), advice)
+    Error::new(ErrorKind::Io, tried, format!("{found} ({e})"), advice).of_system(e)
 }
 
 /// What an error says of a path alone, and what to do.

@@ -12,6 +12,7 @@ use super::element::Element;
 use super::files::{self, BUFFER, reading_failed, write_whole, writing_failed};
 use crate::acc::TileAcc;
 use crate::error::{Error, ErrorKind};
+#[cfg(feature = "npz")]
 pub(super) use header::MAGIC;
 use header::{Header, HeaderError};
 use stream::{Component, Values, components};
@@ -113,6 +114,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     }
 
     /// Checks that `length` bytes that start with these can be one of the array's `.npy` files.
+    #[cfg(feature = "npz")]
     pub(super) fn check_npy_part(
         &self,
         part: usize,

@@ -6,12 +6,11 @@ use std::fmt;
 use std::ptr;
 use std::sync::Arc;
 
-use cudarc::driver::sys::{CUdevice_attribute, CUfunction, CUfunction_attribute, CUjit_option, CUmodule, CUresult};
-use cudarc::nvrtc::sys::{nvrtcProgram, nvrtcResult};
 use tida_kernels::plan::Math;
 
 use super::Context;
-use super::probe::{Nvrtc, call, nvrtc};
+use super::probe::{call, nvrtc};
+use super::sys::{self, CUfunction, CUmodule, Nvrtc, nvrtcProgram, nvrtcResult};
 use crate::backend::{Argument, Code, Kernel, KernelFacts, disk};
 use crate::error::{Error, ErrorKind};
 
@@ -98,8 +97,8 @@ impl Drop for Program {
     }
 }
 
-type Size = unsafe extern "C" fn(nvrtcProgram, *mut usize) -> u32;
-type Content = unsafe extern "C" fn(nvrtcProgram, *mut c_char) -> u32;
+type Size = unsafe extern "C" fn(nvrtcProgram, *mut usize) -> nvrtcResult;
+type Content = unsafe extern "C" fn(nvrtcProgram, *mut c_char) -> nvrtcResult;
 
 impl Program {
     /// One of the results, by its pair of functions.
@@ -140,12 +139,12 @@ fn compile_text(text: &str, entry: &str, target: &Target, options: &[String]) ->
         // SAFETY: a text that is never freed, unless it is null.
         let text = (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy());
         let text = text.unwrap_or_default();
-        if code == nvrtcResult::NVRTC_ERROR_COMPILATION as u32 {
+        if code == sys::NVRTC_ERROR_COMPILATION {
             let found = if log.is_empty() { text.into() } else { log };
             let advice = "write the kernel another way, or report it as a bug of tida if it came from `kernel!`";
             return Error::new(ErrorKind::Kernel, &tried, found, advice);
         }
-        let advice = if code == nvrtcResult::NVRTC_ERROR_INVALID_OPTION as u32 {
+        let advice = if code == sys::NVRTC_ERROR_INVALID_OPTION {
             "choose an architecture that this NVRTC knows, or install another NVRTC"
         } else {
             "see whether NVRTC is installed as a whole: libnvrtc-builtins of the same version has to lie beside it, in \
@@ -176,7 +175,7 @@ fn compile_text(text: &str, entry: &str, target: &Target, options: &[String]) ->
     };
     match made.filter(|made| !made.is_empty()) {
         Some(made) => Ok((made, log)),
-        None => Err(failed(nvrtcResult::NVRTC_ERROR_INTERNAL_ERROR as u32, log)),
+        None => Err(failed(sys::NVRTC_ERROR_INTERNAL_ERROR, log)),
     }
 }
 
@@ -321,7 +320,7 @@ impl CudaKernel {
         let driver = context.enter()?;
         let mut module = ptr::null_mut();
         let mut log = vec![0u8; 16 << 10];
-        let mut asked = [CUjit_option::CU_JIT_ERROR_LOG_BUFFER, CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
+        let mut asked = [sys::CU_JIT_ERROR_LOG_BUFFER, sys::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
         // A size is given as if it were a pointer; the last byte stays 0.
         let mut values: [*mut c_void; 2] = [log.as_mut_ptr().cast(), ptr::without_provenance_mut(log.len() - 1)];
         // SAFETY: the context is current; the image is whole machine code, or text that ends in 0; both options have
@@ -364,13 +363,11 @@ impl CudaKernel {
     fn share(&self, blocks: u32) -> Result<(), Error> {
         let (driver, device) = (self.context.driver, self.context.device);
         let Some(own) = self.facts.shared.filter(|own| *own > 0) else { return Ok(()) };
-        let reserved =
-            driver.attribute(device, CUdevice_attribute::CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK)?;
-        let most =
-            driver.attribute(device, CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)?;
+        let reserved = driver.attribute(device, sys::CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK)?;
+        let most = driver.attribute(device, sys::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)?;
         let all = u64::from(blocks) * (u64::from(own) + u64::from(reserved));
         let percent = (all * 100).div_ceil(u64::from(most.max(1))).min(100);
-        let carveout = CUfunction_attribute::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
+        let carveout = sys::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
         // SAFETY: the function is alive.
         unsafe { call!(driver, cuFuncSetAttribute(self.function, carveout, percent as c_int)) }
     }
@@ -384,16 +381,16 @@ impl CudaKernel {
             unsafe { call!(driver, cuFuncGetAttribute(&mut value, attribute, function)) }.map(|()| value.max(0) as u32)
         };
         if self.shared > 0 {
-            let most = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            let most = sys::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
             // SAFETY: the function is alive.
             unsafe { call!(driver, cuFuncSetAttribute(function, most, self.shared as c_int)) }?;
         }
-        let registers = attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?;
-        let most_threads = attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?;
+        let registers = attribute(sys::CU_FUNC_ATTRIBUTE_NUM_REGS)?;
+        let most_threads = attribute(sys::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?;
         self.facts = KernelFacts {
             registers: Some(registers),
-            spilled: Some(attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?),
-            shared: Some(attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)? + self.shared),
+            spilled: Some(attribute(sys::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?),
+            shared: Some(attribute(sys::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)? + self.shared),
             occupancy: None,
         };
         if let Some(threads) = threads.filter(|threads| *threads > 0) {
@@ -405,7 +402,7 @@ impl CudaKernel {
                     "use fewer threads a block, or a shorter kernel",
                 ));
             }
-            let held = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR;
+            let held = sys::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR;
             let held = driver.attribute(self.context.device, held)?.max(1);
             let mut blocks = 0;
             // SAFETY: the place for the answer is valid, and the function alive.
@@ -424,7 +421,7 @@ impl CudaKernel {
                 match unsafe { info(function, params.len(), &mut offset, &mut size) } {
                     0 => params.push(size),
                     // Past the last.
-                    code if code == CUresult::CUDA_ERROR_INVALID_VALUE as u32 => return Some(params),
+                    code if code == sys::CUDA_ERROR_INVALID_VALUE => return Some(params),
                     _ => return None,
                 }
             }

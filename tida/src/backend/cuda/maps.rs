@@ -2,11 +2,7 @@
 
 use std::ptr;
 
-use cudarc::driver::sys::{
-    CUtensorMapDataType, CUtensorMapFloatOOBfill, CUtensorMapInterleave, CUtensorMapL2promotion, CUtensorMapSwizzle,
-};
-
-use super::{Context, address};
+use super::{Context, address, sys};
 use crate::backend::{MapShape, Memory, TensorMap};
 
 impl Context {
@@ -15,8 +11,8 @@ impl Context {
         let encode = self.enter().ok()?.cuTensorMapEncodeTiled?;
         // The bits as they are, whatever they mean.
         let ty = match shape.size {
-            4 => CUtensorMapDataType::CU_TENSOR_MAP_DATA_TYPE_UINT32,
-            8 => CUtensorMapDataType::CU_TENSOR_MAP_DATA_TYPE_UINT64,
+            4 => sys::CU_TENSOR_MAP_DATA_TYPE_UINT32,
+            8 => sys::CU_TENSOR_MAP_DATA_TYPE_UINT64,
             _ => return None,
         };
         let MapShape { cells, strides, held, .. } = shape;
@@ -38,17 +34,17 @@ impl Context {
         let code = unsafe {
             encode(
                 (&raw mut map).cast(),
-                ty as u32,
+                ty,
                 axes as u32,
                 ptr::without_provenance_mut(address(memory, at) as usize),
                 cells.as_ptr(),
                 strides.as_ptr(),
                 held.as_ptr(),
                 steps.as_ptr(),
-                CUtensorMapInterleave::CU_TENSOR_MAP_INTERLEAVE_NONE as u32,
-                CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_NONE as u32,
-                CUtensorMapL2promotion::CU_TENSOR_MAP_L2_PROMOTION_L2_128B as u32,
-                CUtensorMapFloatOOBfill::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE as u32,
+                sys::CU_TENSOR_MAP_INTERLEAVE_NONE,
+                sys::CU_TENSOR_MAP_SWIZZLE_NONE,
+                sys::CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+                sys::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
             )
         };
         self.ignore("cuTensorMapEncodeTiled", code);

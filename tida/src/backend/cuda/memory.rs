@@ -3,11 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::PoisonError;
 
-use cudarc::driver::sys::CUresult;
 use smallvec::{SmallVec, smallvec};
 
-use super::Context;
 use super::probe::call;
+use super::{Context, sys};
 use crate::acc::settings::bytes_from;
 use crate::error::{Error, ErrorKind};
 
@@ -61,12 +60,12 @@ impl Context {
             (code, raw)
         };
         let (mut code, mut raw) = ask();
-        if code == CUresult::CUDA_ERROR_OUT_OF_MEMORY as u32 && self.give_all_back() {
+        if code == sys::CUDA_ERROR_OUT_OF_MEMORY && self.give_all_back() {
             (code, raw) = ask();
         }
         match code {
             0 => Ok(raw),
-            _ if code == CUresult::CUDA_ERROR_OUT_OF_MEMORY as u32 => Err(self.out_of_memory(bytes)),
+            _ if code == sys::CUDA_ERROR_OUT_OF_MEMORY => Err(self.out_of_memory(bytes)),
             _ => Err(driver.error("cuMemAlloc", code)),
         }
     }

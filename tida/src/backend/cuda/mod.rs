@@ -9,6 +9,7 @@ mod memory;
 mod probe;
 mod staging;
 mod stream;
+mod sys;
 #[cfg(test)]
 mod tests;
 
@@ -18,9 +19,6 @@ use std::ptr;
 use std::sync::{Arc, Mutex};
 
 pub(crate) use compile::compile_only;
-use cudarc::driver::sys::{
-    CUDA_MEMCPY2D, CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUmemorytype, CUresult, CUstream,
-};
 use smallvec::SmallVec;
 use tida_kernels::plan::Dialect;
 use tida_kernels::plan::auto::{Latency, Machine};
@@ -29,9 +27,10 @@ use super::{Argument, Backend, Code, Event, Facts, Kernel, MapShape, Memory, Ten
 use crate::error::{Error, ErrorKind};
 use compile::{CudaKernel, Target};
 use memory::{Kept, Pinned};
-use probe::{Driver, call};
+use probe::call;
 use staging::{Staging, Way};
 use stream::{CudaEvent, Origin};
+use sys::{CUDA_MEMCPY2D, CUcontext, CUdevice, CUdeviceptr, CUevent, CUstream, Driver};
 
 /// The first CUDA device, or the one that the environment variable `TIDA_CUDA_DEVICE` numbers. `TIDA_PINNED_LIMIT` is the
 /// most bytes of the host's memory to pin for it. With `TIDA_TUNE=1` the latencies of its reads are measured, unless that was
@@ -42,8 +41,8 @@ use stream::{CudaEvent, Origin};
 pub(crate) fn open() -> Result<Arc<dyn Backend>, Error> {
     let driver = probe::driver()?;
     let device = probe::device(driver)?;
-    let major = driver.attribute(device, CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
-    let minor = driver.attribute(device, CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+    let major = driver.attribute(device, sys::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+    let minor = driver.attribute(device, sys::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
     let target = Target::of_device(10 * major + minor)?;
     let mut facts = facts(driver, device, &target)?;
     let pinned_limit = memory::pinned_limit()?;
@@ -68,26 +67,25 @@ fn facts(driver: &Driver, device: CUdevice, target: &Target) -> Result<Facts, Er
     // SAFETY: the place for the answer is valid.
     unsafe { call!(driver, cuDeviceTotalMem_v2(&mut memory, device)) }?;
     let ask = |attribute| driver.attribute(device, attribute);
-    use CUdevice_attribute as Ask;
     Ok(Facts {
         name: String::from_utf8_lossy(name.split(|byte| *byte == 0).next().unwrap_or_default()).into_owned(),
         dialect: Dialect::Cuda,
         target: target.to_string(),
         memory: memory as u64,
         fp64: true,
-        block_threads: ask(Ask::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
-        shared: ask(Ask::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK)?.into(),
-        most_shared: ask(Ask::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?.into(),
+        block_threads: ask(sys::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+        shared: ask(sys::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK)?.into(),
+        most_shared: ask(sys::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?.into(),
         grid: [
-            ask(Ask::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X)?.into(),
-            ask(Ask::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y)?.into(),
-            ask(Ask::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z)?.into(),
+            ask(sys::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X)?.into(),
+            ask(sys::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y)?.into(),
+            ask(sys::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z)?.into(),
         ],
         gpu: true,
         maps: target.has_maps() && driver.cuTensorMapEncodeTiled.is_some(),
         machine: Machine {
-            multiprocessors: ask(Ask::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
-            cache: ask(Ask::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?.into(),
+            multiprocessors: ask(sys::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+            cache: ask(sys::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?.into(),
             latency: Latency::TYPICAL,
         },
     })
@@ -148,7 +146,7 @@ impl Context {
     /// For results that nobody can be told of, such as those of giving things back. At the end of a process the driver
     /// may be gone before the last of its handles, which is no failure.
     fn ignore(&self, call: &str, code: u32) {
-        if code != 0 && code != CUresult::CUDA_ERROR_DEINITIALIZED as u32 {
+        if code != 0 && code != sys::CUDA_ERROR_DEINITIALIZED {
             tracing::debug!(call, result = self.driver.text(code), "the CUDA driver could not give something back");
         }
     }
@@ -276,10 +274,10 @@ impl Backend for Cuda {
             });
         }
         let rows = CUDA_MEMCPY2D {
-            srcMemoryType: CUmemorytype::CU_MEMORYTYPE_HOST,
+            srcMemoryType: sys::CU_MEMORYTYPE_HOST,
             srcHost: from.cast(),
             srcPitch: from_step,
-            dstMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
+            dstMemoryType: sys::CU_MEMORYTYPE_DEVICE,
             dstDevice: address(to, at),
             dstPitch: step,
             WidthInBytes: bytes,
@@ -305,10 +303,10 @@ impl Backend for Cuda {
             });
         }
         let rows = CUDA_MEMCPY2D {
-            srcMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
+            srcMemoryType: sys::CU_MEMORYTYPE_DEVICE,
             srcDevice: address(from, at),
             srcPitch: step,
-            dstMemoryType: CUmemorytype::CU_MEMORYTYPE_HOST,
+            dstMemoryType: sys::CU_MEMORYTYPE_HOST,
             dstHost: to.cast(),
             dstPitch: to_step,
             WidthInBytes: bytes,
@@ -419,14 +417,14 @@ impl Backend for Cuda {
 const NO_ROWS: CUDA_MEMCPY2D = CUDA_MEMCPY2D {
     srcXInBytes: 0,
     srcY: 0,
-    srcMemoryType: CUmemorytype::CU_MEMORYTYPE_HOST,
+    srcMemoryType: sys::CU_MEMORYTYPE_HOST,
     srcHost: ptr::null(),
     srcDevice: 0,
     srcArray: ptr::null_mut(),
     srcPitch: 0,
     dstXInBytes: 0,
     dstY: 0,
-    dstMemoryType: CUmemorytype::CU_MEMORYTYPE_HOST,
+    dstMemoryType: sys::CU_MEMORYTYPE_HOST,
     dstHost: ptr::null_mut(),
     dstDevice: 0,
     dstArray: ptr::null_mut(),

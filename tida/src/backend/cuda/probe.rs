@@ -1,156 +1,18 @@
 //! What is there: the driver and NVRTC, found once when first asked for, and the device to use.
 //!
-//! Types and constants are cudarc's. Functions are asked for here and not through its wrappers, which panic where a
-//! library or a function is missing and have undefined behaviour on a result code newer than they are: a code is a
-//! number here.
+//! Functions are asked for by name: a library that lacks one is an error and no panic.
 
-use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_void};
+use std::ffi::{CStr, c_char, c_int};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::OnceLock;
 
-use cudarc::driver::sys::{
-    CUDA_MEMCPY2D, CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction, CUfunction_attribute,
-    CUjit_option, CUmodule, CUresult, CUstream,
-};
-use cudarc::nvrtc::sys::nvrtcProgram;
 use libloading::Library;
 
+use super::sys::{self, CUdevice, CUdevice_attribute, Driver, Nvrtc};
 use crate::acc::settings::cuda_device;
 use crate::error::{Error, ErrorKind};
-
-/// A struct of a library's functions, each by its own name. The library stays loaded.
-macro_rules! functions {
-    (
-        $(#[$doc:meta])* $name:ident {
-            $($symbol:ident($($arg:ty),*) -> $result:ty;)*
-        }
-        optional {
-            $($newer:ident($($newer_arg:ty),*) -> $newer_result:ty;)*
-        }
-    ) => {
-        $(#[$doc])*
-        #[allow(non_snake_case)]
-        pub(super) struct $name {
-            $(pub $symbol: unsafe extern "C" fn($($arg),*) -> $result,)*
-            $(pub $newer: Option<unsafe extern "C" fn($($newer_arg),*) -> $newer_result>,)*
-            _library: Library,
-        }
-
-        #[allow(non_snake_case)]
-        impl $name {
-            /// # Safety
-            /// The library's functions are those of this struct.
-            unsafe fn of(library: Library) -> Result<$name, String> {
-                $(
-                    // SAFETY: the signature is that of the library's documentation; the caller says that it is that library.
-                    let $symbol = *unsafe {
-                        library.get::<unsafe extern "C" fn($($arg),*) -> $result>(concat!(stringify!($symbol), "\0"))
-                    }
-                    .map_err(|_| format!("no function {}", stringify!($symbol)))?;
-                )*
-                $(
-                    // SAFETY: as above.
-                    let $newer = unsafe {
-                        library.get::<unsafe extern "C" fn($($newer_arg),*) -> $newer_result>(
-                            concat!(stringify!($newer), "\0"),
-                        )
-                    }
-                    .ok()
-                    .map(|function| *function);
-                )*
-                Ok($name { $($symbol,)* $($newer,)* _library: library })
-            }
-        }
-    };
-}
-
-functions! {
-    /// The functions of the driver that are used, by its own names.
-    Driver {
-        cuInit(c_uint) -> u32;
-        cuDriverGetVersion(*mut c_int) -> u32;
-        cuGetErrorName(u32, *mut *const c_char) -> u32;
-        cuGetErrorString(u32, *mut *const c_char) -> u32;
-        cuDeviceGetCount(*mut c_int) -> u32;
-        cuDeviceGet(*mut CUdevice, c_int) -> u32;
-        cuDeviceGetName(*mut c_char, c_int, CUdevice) -> u32;
-        cuDeviceGetAttribute(*mut c_int, CUdevice_attribute, CUdevice) -> u32;
-        cuDeviceTotalMem_v2(*mut usize, CUdevice) -> u32;
-        cuDevicePrimaryCtxRetain(*mut CUcontext, CUdevice) -> u32;
-        cuDevicePrimaryCtxRelease_v2(CUdevice) -> u32;
-        cuCtxSetCurrent(CUcontext) -> u32;
-        cuCtxSynchronize() -> u32;
-        cuStreamCreate(*mut CUstream, c_uint) -> u32;
-        cuStreamDestroy_v2(CUstream) -> u32;
-        cuStreamSynchronize(CUstream) -> u32;
-        cuStreamWaitEvent(CUstream, CUevent, c_uint) -> u32;
-        cuEventCreate(*mut CUevent, c_uint) -> u32;
-        cuEventRecord(CUevent, CUstream) -> u32;
-        cuEventQuery(CUevent) -> u32;
-        cuEventSynchronize(CUevent) -> u32;
-        cuEventDestroy_v2(CUevent) -> u32;
-        cuMemAlloc_v2(*mut CUdeviceptr, usize) -> u32;
-        cuMemFree_v2(CUdeviceptr) -> u32;
-        cuMemGetInfo_v2(*mut usize, *mut usize) -> u32;
-        cuMemHostRegister_v2(*mut c_void, usize, c_uint) -> u32;
-        cuMemHostUnregister(*mut c_void) -> u32;
-        cuMemHostAlloc(*mut *mut c_void, usize, c_uint) -> u32;
-        cuMemFreeHost(*mut c_void) -> u32;
-        cuLaunchHostFunc(CUstream, unsafe extern "C" fn(*mut c_void), *mut c_void) -> u32;
-        cuMemcpyHtoDAsync_v2(CUdeviceptr, *const c_void, usize, CUstream) -> u32;
-        cuMemcpyDtoHAsync_v2(*mut c_void, CUdeviceptr, usize, CUstream) -> u32;
-        cuMemcpyDtoDAsync_v2(CUdeviceptr, CUdeviceptr, usize, CUstream) -> u32;
-        cuMemcpy2DAsync_v2(*const CUDA_MEMCPY2D, CUstream) -> u32;
-        cuMemHostGetDevicePointer_v2(*mut CUdeviceptr, *mut c_void, c_uint) -> u32;
-        cuMemsetD8Async(CUdeviceptr, c_uchar, usize, CUstream) -> u32;
-        cuModuleLoadDataEx(*mut CUmodule, *const c_void, c_uint, *mut CUjit_option, *mut *mut c_void) -> u32;
-        cuModuleUnload(CUmodule) -> u32;
-        cuModuleGetFunction(*mut CUfunction, CUmodule, *const c_char) -> u32;
-        cuFuncGetAttribute(*mut c_int, CUfunction_attribute, CUfunction) -> u32;
-        cuFuncSetAttribute(CUfunction, CUfunction_attribute, c_int) -> u32;
-        cuOccupancyMaxActiveBlocksPerMultiprocessor(*mut c_int, CUfunction, c_int, usize) -> u32;
-        cuLaunchKernel(
-            CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, CUstream, *mut *mut c_void,
-            *mut *mut c_void
-        ) -> u32;
-    }
-    optional {
-        // Later drivers have a second version beside it.
-        cuEventElapsedTime(*mut f32, CUevent, CUevent) -> u32;
-        // Since CUDA 12.4.
-        cuFuncGetParamInfo(CUfunction, usize, *mut usize, *mut usize) -> u32;
-        // Since CUDA 12.0. The map, type and number of axes of the values, their address, extents, strides, boxes and steps;
-        // interleaving, swizzle, promotion in the cache, and what stands for values beyond the end.
-        cuTensorMapEncodeTiled(
-            *mut c_void, c_uint, c_uint, *mut c_void, *const u64, *const u64, *const c_uint, *const c_uint, c_uint, c_uint,
-            c_uint, c_uint
-        ) -> u32;
-    }
-}
-
-functions! {
-    /// The functions of NVRTC that are used, by its own names.
-    Nvrtc {
-        nvrtcVersion(*mut c_int, *mut c_int) -> u32;
-        nvrtcGetErrorString(u32) -> *const c_char;
-        nvrtcGetNumSupportedArchs(*mut c_int) -> u32;
-        nvrtcGetSupportedArchs(*mut c_int) -> u32;
-        nvrtcCreateProgram(
-            *mut nvrtcProgram, *const c_char, *const c_char, c_int, *const *const c_char, *const *const c_char
-        ) -> u32;
-        nvrtcDestroyProgram(*mut nvrtcProgram) -> u32;
-        nvrtcCompileProgram(nvrtcProgram, c_int, *const *const c_char) -> u32;
-        nvrtcGetProgramLogSize(nvrtcProgram, *mut usize) -> u32;
-        nvrtcGetProgramLog(nvrtcProgram, *mut c_char) -> u32;
-        nvrtcGetCUBINSize(nvrtcProgram, *mut usize) -> u32;
-        nvrtcGetCUBIN(nvrtcProgram, *mut c_char) -> u32;
-        nvrtcGetPTXSize(nvrtcProgram, *mut usize) -> u32;
-        nvrtcGetPTX(nvrtcProgram, *mut c_char) -> u32;
-    }
-    optional {}
-}
 
 /// Calls a function of the driver and makes an error of its result.
 macro_rules! call {
@@ -196,25 +58,25 @@ impl Driver {
 
 /// What to do about a result of the driver.
 fn advice(code: u32) -> &'static str {
-    const NO_DEVICE: u32 = CUresult::CUDA_ERROR_NO_DEVICE as u32;
-    const UNKNOWN: u32 = CUresult::CUDA_ERROR_UNKNOWN as u32;
-    const DRIVER_MISMATCH: u32 = CUresult::CUDA_ERROR_SYSTEM_DRIVER_MISMATCH as u32;
-    const NOT_READY: u32 = CUresult::CUDA_ERROR_SYSTEM_NOT_READY as u32;
-    const STUB: u32 = CUresult::CUDA_ERROR_STUB_LIBRARY as u32;
-    const BUSY: u32 = CUresult::CUDA_ERROR_DEVICE_UNAVAILABLE as u32;
-    const NO_MEMORY: u32 = CUresult::CUDA_ERROR_OUT_OF_MEMORY as u32;
-    const RESOURCES: u32 = CUresult::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES as u32;
-    const TIMEOUT: u32 = CUresult::CUDA_ERROR_LAUNCH_TIMEOUT as u32;
-    const ADDRESS: u32 = CUresult::CUDA_ERROR_ILLEGAL_ADDRESS as u32;
+    const NO_DEVICE: u32 = sys::CUDA_ERROR_NO_DEVICE;
+    const UNKNOWN: u32 = sys::CUDA_ERROR_UNKNOWN;
+    const DRIVER_MISMATCH: u32 = sys::CUDA_ERROR_SYSTEM_DRIVER_MISMATCH;
+    const NOT_READY: u32 = sys::CUDA_ERROR_SYSTEM_NOT_READY;
+    const STUB: u32 = sys::CUDA_ERROR_STUB_LIBRARY;
+    const BUSY: u32 = sys::CUDA_ERROR_DEVICE_UNAVAILABLE;
+    const NO_MEMORY: u32 = sys::CUDA_ERROR_OUT_OF_MEMORY;
+    const RESOURCES: u32 = sys::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    const TIMEOUT: u32 = sys::CUDA_ERROR_LAUNCH_TIMEOUT;
+    const ADDRESS: u32 = sys::CUDA_ERROR_ILLEGAL_ADDRESS;
     // Stack, instruction, alignment, address space, program counter.
-    const FIRST_FAULT: u32 = CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR as u32;
-    const FAILED: u32 = CUresult::CUDA_ERROR_LAUNCH_FAILED as u32;
-    const ECC: u32 = CUresult::CUDA_ERROR_ECC_UNCORRECTABLE as u32;
-    const OLD_DRIVER: u32 = CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION as u32;
-    const NO_BINARY: u32 = CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU as u32;
-    const IMAGE: u32 = CUresult::CUDA_ERROR_INVALID_IMAGE as u32;
-    const BAD_PTX: u32 = CUresult::CUDA_ERROR_INVALID_PTX as u32;
-    const DEINITIALIZED: u32 = CUresult::CUDA_ERROR_DEINITIALIZED as u32;
+    const FIRST_FAULT: u32 = sys::CUDA_ERROR_HARDWARE_STACK_ERROR;
+    const FAILED: u32 = sys::CUDA_ERROR_LAUNCH_FAILED;
+    const ECC: u32 = sys::CUDA_ERROR_ECC_UNCORRECTABLE;
+    const OLD_DRIVER: u32 = sys::CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+    const NO_BINARY: u32 = sys::CUDA_ERROR_NO_BINARY_FOR_GPU;
+    const IMAGE: u32 = sys::CUDA_ERROR_INVALID_IMAGE;
+    const BAD_PTX: u32 = sys::CUDA_ERROR_INVALID_PTX;
+    const DEINITIALIZED: u32 = sys::CUDA_ERROR_DEINITIALIZED;
     match code {
         NO_DEVICE => "see whether nvidia-smi lists a GPU and CUDA_VISIBLE_DEVICES hides none, or use TIDA_DEVICE=cpu",
         UNKNOWN | DRIVER_MISMATCH | NOT_READY => {

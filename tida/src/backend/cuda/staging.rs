@@ -9,10 +9,9 @@ use std::ffi::c_void;
 use std::ptr;
 use std::sync::{Arc, OnceLock, PoisonError};
 
-use cudarc::driver::sys::{CUstream, CUstream_flags};
-
 use super::Context;
 use super::probe::call;
+use super::sys::{self, CUstream};
 use crate::backend::Memory;
 use crate::error::Error;
 
@@ -137,7 +136,7 @@ impl Context {
         let driver = self.enter()?;
         let (mut stream, mut buffer) = (ptr::null_mut(), ptr::null_mut());
         // SAFETY: the place for the answer is valid; destroyed with the context.
-        unsafe { call!(driver, cuStreamCreate(&mut stream, CUstream_flags::CU_STREAM_NON_BLOCKING as u32)) }?;
+        unsafe { call!(driver, cuStreamCreate(&mut stream, sys::CU_STREAM_NON_BLOCKING)) }?;
         // SAFETY: as above.
         let made = unsafe { call!(driver, cuMemHostAlloc(&mut buffer, BUFFER, 0)) };
         if let Err(error) = made {

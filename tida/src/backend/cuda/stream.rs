@@ -6,10 +6,9 @@ use std::ptr;
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use cudarc::driver::sys::{CUevent, CUevent_flags, CUresult, CUstream, CUstream_flags};
-
 use super::Context;
 use super::probe::call;
+use super::sys::{self, CUevent, CUstream};
 use crate::backend::{ALL_STREAMS, Event, looks_for};
 use crate::error::{Error, ErrorKind};
 
@@ -39,7 +38,7 @@ impl Context {
         for _ in 0..ALL_STREAMS {
             let mut stream = ptr::null_mut();
             // SAFETY: the place for the answer is valid; destroyed when the context is dropped.
-            unsafe { call!(driver, cuStreamCreate(&mut stream, CUstream_flags::CU_STREAM_NON_BLOCKING as u32)) }?;
+            unsafe { call!(driver, cuStreamCreate(&mut stream, sys::CU_STREAM_NON_BLOCKING)) }?;
             self.streams.push(stream);
         }
         Ok(())
@@ -93,9 +92,9 @@ impl Context {
         if let Some(event) = self.kept_events(timed).pop() {
             return Ok(event);
         }
-        let mut flags = CUevent_flags::CU_EVENT_BLOCKING_SYNC as u32;
+        let mut flags = sys::CU_EVENT_BLOCKING_SYNC;
         if !timed {
-            flags |= CUevent_flags::CU_EVENT_DISABLE_TIMING as u32;
+            flags |= sys::CU_EVENT_DISABLE_TIMING;
         }
         let (driver, mut event) = (self.enter()?, ptr::null_mut());
         // SAFETY: the place for the answer is valid, and the context current.
@@ -226,7 +225,7 @@ impl Drop for CudaEvent {
     }
 }
 
-const NOT_READY: u32 = CUresult::CUDA_ERROR_NOT_READY as u32;
+const NOT_READY: u32 = sys::CUDA_ERROR_NOT_READY;
 
 impl Event for CudaEvent {
     fn is_done(&self) -> bool {

@@ -10,7 +10,7 @@ use tida_kernels::element::ScalarType;
 use tida_kernels::scalar::{Fault, fault};
 
 use crate::array::GridBox;
-use crate::array::element::{Element, Place, Scalar};
+use crate::array::element::{Element, Place, ScalarElement};
 use crate::compute::ask::{Answer, Pass};
 use crate::compute::capture::CapturedParam;
 use crate::compute::view::{ReadView, WriteView, get, near_itself, set};
@@ -165,7 +165,7 @@ impl<T, const R: usize> std::fmt::Debug for Slots<'_, T, R> {
 
 impl<const D: usize> Group<'_, D> {
     /// An array of zeros.
-    fn slots<T: Scalar, const R: usize>(&self, arg: u32, lo: [i64; R], shape: [i64; R]) -> Slots<'_, T, R> {
+    fn slots<T: ScalarElement, const R: usize>(&self, arg: u32, lo: [i64; R], shape: [i64; R]) -> Slots<'_, T, R> {
         let slots: usize = shape.iter().map(|n| usize::try_from(*n).unwrap_or(0)).product();
         let words = ((slots + 1) * size_of::<T>()).div_ceil(size_of::<u128>());
         let number = self.next.replace(self.next.get() + 1);
@@ -211,7 +211,7 @@ impl<T: Element, const R: usize> Slots<'_, T, R> {
     }
 }
 
-impl<T: Scalar, const R: usize> ReadView for Slots<'_, T, R> {
+impl<T: ScalarElement, const R: usize> ReadView for Slots<'_, T, R> {
     type Index = [i64; R];
     type Place = T::Place;
     near_itself!();
@@ -229,7 +229,7 @@ impl<T: Scalar, const R: usize> ReadView for Slots<'_, T, R> {
     }
 }
 
-impl<T: Scalar, const R: usize> WriteView for Slots<'_, T, R> {
+impl<T: ScalarElement, const R: usize> WriteView for Slots<'_, T, R> {
     #[inline(always)]
     fn place_mut(&self, index: [i64; R]) -> T::Place {
         ReadView::place(self, index)
@@ -237,7 +237,7 @@ impl<T: Scalar, const R: usize> WriteView for Slots<'_, T, R> {
 }
 
 /// `group.shared::<T>([..])`.
-pub fn group_shared<'g, T: Scalar, const R: usize, const D: usize>(
+pub fn group_shared<'g, T: ScalarElement, const R: usize, const D: usize>(
     group: &'g Group<'_, D>,
     arg: u32,
     shape: [i64; R],
@@ -246,7 +246,7 @@ pub fn group_shared<'g, T: Scalar, const R: usize, const D: usize>(
 }
 
 /// `group.channel::<T>([..], [..])`.
-pub fn group_channel<'g, T: Scalar, const D: usize>(
+pub fn group_channel<'g, T: ScalarElement, const D: usize>(
     group: &'g Group<'_, D>,
     arg: u32,
     before: [i64; D],
@@ -265,7 +265,7 @@ pub fn group_fetch<'g, V, const D: usize>(
 ) -> Slots<'g, <V::Place as Place>::Value, D>
 where
     V: ReadView<Index = [i64; D]>,
-    <V::Place as Place>::Value: Scalar,
+    <V::Place as Place>::Value: ScalarElement,
 {
     let slots = group_channel::<<V::Place as Place>::Value, D>(group, arg, before, after);
     let end = std::array::from_fn(|d| group.len[d] + after[d]);

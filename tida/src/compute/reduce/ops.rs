@@ -4,11 +4,11 @@ use tida_kernels::plan::FoldOp;
 use tida_kernels::scalar::ops;
 
 use crate::array::GridBox;
-use crate::array::element::Scalar;
+use crate::array::element::ScalarElement;
 use crate::sealed::Sealed;
 
 /// A number that reductions take: `u8 i32 u32 i64 u64 f32 f64`. No other type implements it.
-pub trait Reducible: Scalar {
+pub trait Reducible: ScalarElement {
     /// What every sum starts from; adding it changes no bit (-0.0 for floats).
     #[doc(hidden)]
     const NOTHING: Self;

@@ -7,7 +7,7 @@ struct Wide {
     x: [u64; 512],
 }
 
-impl tida::array::Scalar for Wide {
+impl tida::array::ScalarElement for Wide {
     const SCALAR: ScalarType = ScalarType::F64;
     fn bits(self) -> u64 {
         0

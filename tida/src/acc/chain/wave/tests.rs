@@ -192,14 +192,14 @@ fn several_steps_go_over_the_arrays_at_once() {
     for threads in 1..4 {
         let acc = acc(threads, 4096, 256 << 10);
         let mut u = array(&acc, shape, Boundary::Fixed(0.25), 3);
-        let start = u.to_ndarray().unwrap().into_raw_vec_and_offset().0;
+        let start = u.read_box(u.domain()).unwrap();
         let mut next = u.like().unwrap();
         for _ in 0..steps {
             u.fill_ghosts().unwrap();
             heat(&u, &mut next);
             std::mem::swap(&mut u, &mut next);
         }
-        let got = u.to_ndarray().unwrap().into_raw_vec_and_offset().0;
+        let got = u.read_box(u.domain()).unwrap();
         assert!(got == plain_heat(shape, &start, steps));
         let stats = acc.stats();
         assert!(stats.passes > 0 && stats.steps_per_residency() >= Some(2.0), "{stats:?}");
@@ -217,7 +217,7 @@ fn arrays_that_fit_the_caches_form_no_chain() {
         heat(&u, &mut next);
         std::mem::swap(&mut u, &mut next);
     }
-    u.to_ndarray().unwrap();
+    u.read_box(u.domain()).unwrap();
     assert_eq!(acc.stats().passes, 0);
 }
 
@@ -246,19 +246,19 @@ fn passes_with_a_fault() -> u64 {
         compute(&tile, (&mut d, &c), kernel!(|d, c, at| d[at] = d[at] * 2 + c[at])).unwrap();
     }
     for failed in [&a, &b] {
-        let error = failed.to_ndarray().unwrap_err();
+        let error = failed.read_box(failed.domain()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Division, "{error}");
         assert!(error.recorded().is_some_and(|place| place.file().ends_with("tests.rs")), "{error}");
     }
-    assert!(d.to_ndarray().unwrap().iter().all(|x| *x == 17));
-    assert!(c.to_ndarray().unwrap().iter().all(|x| *x == 5));
+    assert!(d.read_box(d.domain()).unwrap().iter().all(|x| *x == 17));
+    assert!(c.read_box(c.domain()).unwrap().iter().all(|x| *x == 5));
     let passes = acc.stats().passes;
     // Overwritten unread, it is whole again.
     for tile in TileIter::new(&a) {
         compute(&tile, (&mut a, &c), kernel!(|a, c, at| a[at] = c[at])).unwrap();
         compute(&tile, &mut a, kernel!(|a, at| a[at] += 1)).unwrap();
     }
-    assert!(a.to_ndarray().unwrap().iter().all(|x| *x == 6));
+    assert!(a.read_box(a.domain()).unwrap().iter().all(|x| *x == 6));
     passes
 }
 
@@ -334,7 +334,7 @@ fn run(acc: &TileAcc, shape: [usize; 2], edge: Boundary<f64>, program: &[Step]) 
             .unwrap();
         }
     }
-    let arrays = arrays.iter().flat_map(|array| array.to_ndarray().unwrap().into_raw_vec_and_offset().0);
+    let arrays = arrays.iter().flat_map(|array| array.read_box(array.domain()).unwrap());
     let mut bits: Vec<u64> = arrays.map(f64::to_bits).collect();
     bits.extend(sums.iter().map(|sum| sum.get().unwrap().to_bits()));
     bits

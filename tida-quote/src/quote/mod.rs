@@ -1,19 +1,17 @@
 //! A kernel as data: the untyped syntax tree that `kernel!` and `#[kernel_fn]` leave in the binary.
 //!
 //! Names are already resolved by the macro: a variable is an argument, the cell `at`, a capture, or a numbered local.
-//! Types are not known here; [`crate::ir`] finds them at launch. The tree travels as bytes ([`KernelTree::encode`]),
+//! Types are not known here; `tida_kernels::ir` finds them at launch. The tree travels as bytes ([`KernelTree::encode`]),
 //! since a static byte string costs the user's compiler nothing.
 
 #[doc(hidden)]
 pub mod build;
 mod codec;
 
-use serde::{Deserialize, Serialize};
-
 use crate::element::{ElementType, ScalarType};
 
 /// A place in the user's source: 1-based line, 1-based column.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Span {
     /// Line, from 1.
     pub line: u32,
@@ -25,7 +23,7 @@ pub struct Span {
 pub type LocalId = u32;
 
 /// A quoted kernel closure.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct KernelTree {
     /// Names of the array arguments, in order.
     pub args: Vec<String>,
@@ -42,7 +40,7 @@ pub struct KernelTree {
 }
 
 /// How the native form of a kernel runs.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct NativeForm {
     /// Most rows, and cells of each, that take the loops of the kernel together; none if it has no such loop.
     pub block: Option<[u32; 2]>,
@@ -51,7 +49,7 @@ pub struct NativeForm {
 }
 
 /// What a kernel over groups of cells has beside its body.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct GroupTree {
     /// The arrays that the threads of a group share. The body's accesses count them after the arguments.
     pub arrays: Vec<GroupArray>,
@@ -62,7 +60,7 @@ pub struct GroupTree {
 }
 
 /// An array that the threads of a group share (Lashgar ch. 6).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct GroupArray {
     /// Name in the user's source.
     pub name: String,
@@ -73,7 +71,7 @@ pub struct GroupArray {
 }
 
 /// What an array of a group holds at its start.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum GroupArrayKind {
     /// The cells of an argument: those of the group, so many before and so many after.
     Fetch {
@@ -103,7 +101,7 @@ pub enum GroupArrayKind {
 }
 
 /// A quoted `#[kernel_fn]`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct FunctionTree {
     /// Name of the function.
     pub name: String,
@@ -116,7 +114,7 @@ pub struct FunctionTree {
 }
 
 /// A body with the tables its numbers point into.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Code {
     /// Local variables: `let`s, `for` variables, parameters of a function.
     pub locals: Vec<Local>,
@@ -131,7 +129,7 @@ pub struct Code {
 }
 
 /// The type of a number in the body.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NumberType {
     /// Written as its suffix, by the user or by the macro, in the native form too.
     Written(ScalarType),
@@ -140,7 +138,7 @@ pub enum NumberType {
 }
 
 /// A local variable.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Local {
     /// Name in the user's source.
     pub name: String,
@@ -151,14 +149,14 @@ pub struct Local {
 }
 
 /// A type written in a kernel.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum TypeTree {
     /// A scalar; `usize` is `U64`, `isize` is `I64`.
     Scalar(ScalarType),
     /// `[T; n]`.
-    Array(#[serde(deserialize_with = "codec::deeper")] Box<TypeTree>, usize),
+    Array(Box<TypeTree>, usize),
     /// `(A, B, ..)`; the empty tuple is `()`.
-    Tuple(#[serde(deserialize_with = "codec::deeper")] Vec<TypeTree>),
+    Tuple(Vec<TypeTree>),
     /// A struct of `Code::structs`.
     Struct(u32),
     /// `_`.
@@ -166,7 +164,7 @@ pub enum TypeTree {
 }
 
 /// Statements, then an optional value.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Block {
     /// Statements in order.
     pub stmts: Vec<Stmt>,
@@ -175,17 +173,16 @@ pub struct Block {
 }
 
 /// A statement with its place.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Stmt {
     /// Where it stands.
     pub span: Span,
     /// What it is.
-    #[serde(deserialize_with = "codec::deeper")]
     pub kind: StmtKind,
 }
 
 /// The statements of a kernel.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum StmtKind {
     /// `let pattern: ty = init;` (`init` may be missing: `let x;`).
     Let {
@@ -247,20 +244,20 @@ pub enum StmtKind {
 }
 
 /// What a `let` binds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Pattern {
     /// One variable.
     Local(LocalId),
     /// `_`.
     Ignore,
     /// `(a, b)`.
-    Tuple(#[serde(deserialize_with = "codec::deeper")] Vec<Pattern>),
+    Tuple(Vec<Pattern>),
     /// `[a, b]`; also takes a point such as `at` apart.
-    Array(#[serde(deserialize_with = "codec::deeper")] Vec<Pattern>),
+    Array(Vec<Pattern>),
 }
 
 /// A place that can be assigned.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Place {
     /// A local variable or a part of it.
     Local {
@@ -281,7 +278,7 @@ pub enum Place {
 }
 
 /// One step into a value.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Projection {
     /// `.name` of a struct.
     Field(String),
@@ -292,17 +289,16 @@ pub enum Projection {
 }
 
 /// An expression with its place.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Expr {
     /// Where it stands.
     pub span: Span,
     /// What it is.
-    #[serde(deserialize_with = "codec::deeper")]
     pub kind: ExprKind,
 }
 
 /// The expressions of a kernel.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum ExprKind {
     /// An integer literal.
     Int(u64, NumberType),
@@ -374,7 +370,7 @@ pub enum ExprKind {
 }
 
 /// Unary operators.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UnaryOp {
     /// `-x`; integers wrap.
     Neg,
@@ -383,7 +379,7 @@ pub enum UnaryOp {
 }
 
 /// Binary operators on two values of one scalar type; shifts take any integer type on the right.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum BinaryOp {
     Add,
@@ -399,7 +395,7 @@ pub enum BinaryOp {
 }
 
 /// Comparisons.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum CompareOp {
     Eq,
@@ -444,8 +440,8 @@ impl CompareOp {
 
 macro_rules! methods {
     ($($variant:ident $name:literal $args:literal $class:ident $exact:literal,)*) => {
-        /// The methods a kernel may call on a scalar. [`crate::scalar`] says what each means.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        /// The methods a kernel may call on a scalar. `tida_kernels::scalar` says what each means.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[allow(missing_docs)]
         pub enum Method { $($variant,)* }
 

@@ -3,10 +3,8 @@
 //! An element is a tree of scalars. Its leaves, in order, are its *components*; an array keeps each component in a
 //! plane of its own (struct of arrays; Salehi §6).
 
-use serde::{Deserialize, Serialize};
-
 /// A scalar that kernels compute with and arrays store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ScalarType {
     /// `bool`, stored as one byte, 0 or 1.
     Bool,
@@ -24,7 +22,7 @@ pub enum ScalarType {
     F32,
     /// `f64`.
     F64,
-    /// Codes of 16 bits ([`crate::codec`]): no kernel computes with them.
+    /// Codes of 16 bits (`tida_kernels::codec`): no kernel computes with them.
     U16,
 }
 
