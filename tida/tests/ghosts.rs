@@ -74,6 +74,7 @@ impl<T: Number, const D: usize> Model<'_, T, D> {
             Boundary::Extrapolate(0) => put(0),
             Boundary::Extrapolate(_) => T::line(put(0), put(1), distance),
             Boundary::Open => (self.before)(cell),
+            _ => panic!("the oracle does not know this boundary"),
         }
     }
 }

@@ -482,6 +482,7 @@ macro_rules! floats {
                 Boundary::ReflectOdd => Boundary::ReflectOdd,
                 Boundary::Extrapolate(order) => Boundary::Extrapolate(order),
                 Boundary::Open => Boundary::Open,
+                other => panic!("no case has {other:?}"),
             },
             |x: $t| [f64::from(x).to_bits()],
             kernel!(|u, at| u[at] = 0.99 * u[at] + 0.01),

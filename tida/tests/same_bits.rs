@@ -145,6 +145,7 @@ impl<T: Real<D>, const D: usize> Plain<T, D> {
             Boundary::Extrapolate(0) => inwards(0),
             Boundary::Extrapolate(_) => inwards(0) + T::real(distance as f64) * (inwards(0) - inwards(1)),
             Boundary::Open => open(at),
+            _ => panic!("the oracle does not know this boundary"),
         }
     }
 }
