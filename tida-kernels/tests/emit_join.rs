@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use tida_kernels::analysis::analyse;
 use tida_kernels::element::ScalarType;
 use tida_kernels::interp::run_box;
-use tida_kernels::ir::{Access, Kernel, Type, join};
+use tida_kernels::ir::{Access, Kernel, Type, join, join_value};
 use tida_kernels::plan::join::joins;
 use tida_kernels::plan::march::saving;
 use tida_kernels::plan::{Dialect, Goal, Plan};
@@ -209,4 +209,31 @@ fn large_kernels_had_better_run_by_themselves() {
     // More values than a thread should keep.
     assert_eq!(worth(1, 32, true), (3, true));
     assert_eq!(worth(1, 33, true), (3, false));
+}
+
+/// A kernel that gives the sum of what it reads of so many arrays, at the cell and so far from it.
+fn value(arrays: u32, by: i64) -> Kernel {
+    let names = ["a", "b", "c"];
+    let args: Vec<_> = names[..arrays as usize].iter().map(|name| (*name, bind(Access::Read, F64, 2))).collect();
+    let sum = (0..arrays).map(|arg| load(arg, at_plus(&[0, by]))).reduce(add).unwrap();
+    typed("value.rs", 2, &args, &[], &[], value_block(vec![], sum), vec![], Some(Type::Scalar(ScalarType::F64)))
+}
+
+#[test]
+fn a_sweep_ends_with_a_reduction_of_what_it_touches() {
+    let sweep = sum("sweep.rs", 2, 1, vec![]);
+    let both = |value: &Kernel, of: &[usize]| join_value(&sweep, value, [&[0, 1, 2], of]);
+    let joined = both(&value(2, 0), &[2, 0]).unwrap();
+    assert_eq!((joined.kernel.args.len(), joined.args), (3, vec![(0, 0), (0, 1), (0, 2)]));
+    // Neighbours of what is written would race.
+    assert!(analyse(&both(&value(1, 1), &[0]).unwrap().kernel).args[0].accesses.iter().any(|access| !access.at_cell));
+    // Nothing that it writes; an array that it does not touch; a number for each argument.
+    assert!(both(&value(1, 0), &[1]).is_none());
+    assert!(both(&value(2, 0), &[0, 3]).is_none());
+    assert!(both(&value(2, 0), &[0]).is_none());
+    // A cell that ends early; two values; none.
+    let early = sum("early.rs", 1, 1, vec![eval(if_then(boolean(true), block(vec![return_(None)])))]);
+    assert!(join_value(&early, &value(1, 0), [&[0, 1], &[0]]).is_none());
+    assert!(join_value(&value(1, 0), &value(1, 0), [&[0], &[0]]).is_none());
+    assert!(join_value(&sweep, &sweep, [&[0, 1, 2], &[0, 1, 2]]).is_none());
 }

@@ -111,7 +111,7 @@ pub(super) fn emit(kernel: &Kernel, analysis: &Analysis, plan: &Plan) -> Source 
     let held = match (&plan.fused, &shared.side) {
         (Some(fused), _) => fused.held.into(),
         (None, Some(side)) => side::blocks(plan, side),
-        (None, None) => cache::blocks(&shared),
+        (None, None) => cache::blocks(&shared).max(segments::blocks(&shared)),
     };
     let head = format!("{} {entry}(", dialect.entry(plan.block, held));
 

@@ -5,10 +5,13 @@ use super::fold::{identity, partial};
 use super::kernel::{cell_call, result_type};
 use super::shared::Shared;
 use super::text::Text;
-use crate::plan::{Dialect, FoldOp};
+use crate::ir::Access;
+use crate::plan::{Dialect, FoldOp, Goal};
 
 /// Segments a thread reads two cells of.
 const PER_THREAD: usize = 8;
+/// Blocks that a multiprocessor is to hold of those that write too: 1536 threads.
+const HELD: u32 = 6;
 /// Rows, and warps, of a block.
 const WARPS: usize = 8;
 
@@ -217,6 +220,7 @@ pub(super) fn segments(shared: &mut Shared<'_>, text: &mut Text, op: FoldOp) {
     };
     match shared.wide.clone() {
         Some(wide) => text.block("", |text| super::wide::read(shared, text, &folding, &wide)),
+        None if writes(shared) => text.block("", |text| read_and_write(shared, text, &folding)),
         None => text.block("", |text| read(shared, text, &folding)),
     }
     let (out, list, first_of_list) =
@@ -277,5 +281,67 @@ fn read(shared: &mut Shared<'_>, text: &mut Text, folding: &Folding) {
     text.line("#pragma unroll");
     text.block(format!("for (i32 {k} = 0; {k} < {PER_THREAD}; {k}++)"), |text| {
         text.line(format!("{folded}[{warp} * {PER_THREAD} + {k}][{lane}] = tida_fold({a}[{k}], {b}[{k}]);"));
+    });
+}
+
+/// Whether the kernel also writes arrays: a sweep that a reduction ends.
+fn writes(shared: &Shared<'_>) -> bool {
+    shared.kernel.args.iter().any(|arg| arg.access == Access::Write)
+}
+
+/// Blocks that a multiprocessor is to hold of a kernel that folds and writes; 0 says nothing.
+pub(super) fn blocks(shared: &Shared<'_>) -> u32 {
+    match shared.plan.goal {
+        Goal::Segments(_) if writes(shared) => HELD,
+        _ => 0,
+    }
+}
+
+/// The same where cells are written too: those of one segment after the other, since a read does not come before a write that it may
+/// not see. Cells of a segment that is whole are asked for nothing, so that their reads are under way together.
+fn read_and_write(shared: &mut Shared<'_>, text: &mut Text, folding: &Folding) {
+    let rank = shared.kernel.rank;
+    let last = rank.saturating_sub(1);
+    let names = ["lane", "warp", "first", "inside", "k", "start", "t", "a", "b", "whole"];
+    let [lane, warp, first, inside, k, start, t, a, b, whole] = names.map(|n| shared.own(n));
+    let (lo, extent) = (shared.field(Field::Lo(last as u32)), shared.field(Field::Extent(last as u32)));
+    let Folding { ty, nothing, folded, thread, tests, .. } = folding;
+    text.line(format!("const i32 {lane} = {thread} & 31;"));
+    text.line(format!("const i32 {warp} = {thread} >> 5;"));
+    folding.row_axis(text, &warp);
+    let own = if rank >= 2 { String::new() } else { format!(" + {warp} * {PER_THREAD}") };
+    text.line(format!("const i64 {first} = {}{own};", folding.first));
+    text.line(format!("const bool {inside} = {tests};"));
+    folding.place_row(shared, text);
+    let mut at: Vec<String> = (0..last).map(|axis| shared.own(&format!("t{axis}"))).collect();
+    at.push(t.clone());
+    let call = cell_call(shared, &at);
+    let value = folding.value(shared, call, &t);
+    text.line("#pragma unroll 1");
+    text.block(format!("for (i32 {k} = 0; {k} < {PER_THREAD}; {k}++)"), |text| {
+        text.line(format!("const i32 {start} = (i32)(({first} + {k}) * 64 - {lo});"));
+        text.line(format!("const bool {whole} = {inside} && {start} >= 0 && {start} + 64 <= {extent};"));
+        text.line(format!("{ty} {a} = {nothing}, {b} = {nothing};"));
+        let cells = [(&a, ""), (&b, " + 32")];
+        let each = |text: &mut Text, asked: bool| {
+            for (name, more) in cells {
+                text.block("", |text| {
+                    text.line(format!("const i32 {t} = {start} + {lane}{more};"));
+                    let tests =
+                        if asked { format!("if ({inside} && {t} >= 0 && {t} < {extent}) ") } else { String::new() };
+                    text.line(format!("{tests}{name} = {value};"));
+                });
+            }
+        };
+        text.line(format!("if ({whole}) {{"));
+        text.depth += 1;
+        each(text, false);
+        text.depth -= 1;
+        text.line("} else {");
+        text.depth += 1;
+        each(text, true);
+        text.depth -= 1;
+        text.line("}");
+        text.line(format!("{folded}[{warp} * {PER_THREAD} + {k}][{lane}] = tida_fold({a}, {b});"));
     });
 }

@@ -49,6 +49,40 @@ pub fn join(kernels: &[&Kernel], arrays: &[&[usize]]) -> Option<Joined> {
     Some(Joined { kernel: made, args })
 }
 
+/// A kernel, and one that gives a value of each cell which the first one has left, as one kernel that does both: what the first one
+/// wrote or read is not read again. `arrays` as in [`join`].
+///
+/// Nothing if they cannot be one: all arrays of the second are arrays of the first, which writes one of them.
+pub fn join_value(kernel: &Kernel, value: &Kernel, arrays: [&[usize]; 2]) -> Option<Joined> {
+    let alike = kernel.rank == value.rank && kernel.group.is_none() && value.group.is_none();
+    let sorts = kernel.result == Type::unit() && value.result != Type::unit();
+    let known = arrays[0].len() == kernel.args.len() && arrays[1].len() == value.args.len();
+    if !(alike && sorts && known) || holds(&kernel.body.block, &|kind| matches!(kind, StmtKind::Return(_))) {
+        return None;
+    }
+    let mut moved = Vec::with_capacity(value.args.len());
+    let mut written = false;
+    for (arg, array) in value.args.iter().zip(arrays[1]) {
+        let place = arrays[0].iter().position(|one| one == array)?;
+        let of = kernel.args.get(place)?;
+        let own = of.access == Access::Write && arg.access == Access::Read;
+        if !(is_one(arg, of) || own && arg.element == of.element && arg.rank == of.rank) {
+            return None;
+        }
+        written |= own;
+        moved.push(place as u32);
+    }
+    let mut made = empty(kernel);
+    made.args = kernel.args.clone();
+    made.result = value.result.clone();
+    for (of, args) in [(kernel, (0..kernel.args.len() as u32).collect()), (value, moved)] {
+        let block = append(&mut made, of, args);
+        made.body.block.extend(block);
+    }
+    let args = (0..made.args.len()).map(|n| (0, n)).collect();
+    written.then_some(Joined { kernel: made, args })
+}
+
 /// Whether two arguments that are one array are read in the same way.
 fn is_one(arg: &Arg, other: &Arg) -> bool {
     let read = matches!(arg.access, Access::Read | Access::All);

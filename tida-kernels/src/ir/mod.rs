@@ -14,7 +14,7 @@ mod unroll;
 
 pub use coded::{Coded, NotCoded, coded};
 pub use cycle::{Cycle, cycle};
-pub use join::{Joined, join};
+pub use join::{Joined, join, join_value};
 pub use lower::{Binding, LowerInput, lower, lower_group};
 pub use unroll::{bounding, specialised, unrolled};
 

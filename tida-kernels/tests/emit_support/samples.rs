@@ -324,6 +324,14 @@ fn square_sum(rank: usize) -> Kernel {
     typed("norm.rs", rank, &[("u", bind(Access::Read, F64, rank))], &[], &[], body, vec![], result)
 }
 
+/// A sweep with a reduction of what it has just left.
+fn ended() -> Kernel {
+    let body = value_block(vec![], mul(load(0, at()), load(1, at())));
+    let args = [("a", bind(Access::Read, F64, 3)), ("b", bind(Access::Read, F64, 3))];
+    let value = typed("dot.rs", 3, &args, &[], &[], body, vec![], Some(scalar(ScalarType::F64)));
+    ir::join_value(&heat(3), &value, [&[7, 3], &[3, 7]]).expect("kernels that can be one").kernel
+}
+
 fn best() -> Kernel {
     let body = value_block(vec![], sub(load(0, at_plus(&[0, 1])), load(0, at())));
     let result = Some(scalar(ScalarType::F32));
@@ -423,6 +431,7 @@ pub fn all() -> Vec<Sample> {
         sweep("divides", divides(), false),
         Sample { name: "norm", kernel: square_sum(3), goal: Goal::Segments(FoldOp::Sum), checked: false },
         Sample { name: "norm_1d", kernel: square_sum(1), goal: Goal::Segments(FoldOp::Sum), checked: false },
+        Sample { name: "ended", kernel: ended(), goal: Goal::Segments(FoldOp::Sum), checked: false },
         Sample { name: "best", kernel: best(), goal: Goal::Segments(FoldOp::ArgMin), checked: false },
         Sample { name: "values", kernel: best(), goal: Goal::Values, checked: false },
     ]

@@ -56,6 +56,11 @@ impl BoxList {
         self.boxes.iter().all(|b| cells.contains_box(b))
     }
 
+    /// Whether one box of what was added holds all cells of this one.
+    pub fn has(&self, cells: &GridBox<4>) -> bool {
+        !self.bound && self.boxes.iter().any(|b| b.contains_box(cells))
+    }
+
     /// Whether one box of what was added holds all of `other`.
     pub fn covers(&self, other: &BoxList) -> bool {
         !self.bound && self.boxes.iter().any(|b| other.is_inside(b))

@@ -285,6 +285,8 @@ impl TileAccBuilder {
     /// none writes an array that another one touches. Results do not change. Without it what the environment variable `TIDA_JOIN`
     /// says (`auto`, `off`), else they do.
     ///
+    /// On a device a reduction of what the sweep before it wrote runs with that sweep too.
+    ///
     /// On a device they are one launch, if none of them can fail in a cell and their kernels are small. Loops that say how they run
     /// (`thread_block`, `march`, `cache`), arrays in [`storage`](crate::array::TileArrayBuilder::storage) of fewer bits and arrays larger than memory are left as they are.
     pub fn join(mut self, on: bool) -> Self {

@@ -11,6 +11,7 @@ use tida_kernels::emit::FaultRecord;
 use tida_kernels::plan::Math;
 use tida_kernels::plan::fuse::Asked;
 
+use super::answers::{Answer, Answers};
 use super::compiler::{Compiler, Kernels};
 use super::timeline::{Recorder, SpanKind, Stats, restart};
 use super::tracker::Tracker;
@@ -79,6 +80,8 @@ pub(crate) struct Opened {
     fault_records: Mutex<Vec<Memory>>,
     /// Tables by content.
     constants: Mutex<HashMap<Box<[u8]>, Arc<Memory>>>,
+    /// Where kernels write the values of reductions.
+    answers: Arc<Answers>,
 }
 
 /// What timed trials found.
@@ -129,6 +132,7 @@ impl Opened {
             trying: Mutex::default(),
             fault_records: Mutex::default(),
             constants: Mutex::default(),
+            answers: Arc::default(),
         }
     }
 
@@ -370,6 +374,11 @@ impl DeviceCore {
         // SAFETY: the record has as many bytes, and no launch uses it.
         unsafe { self.opened.backend.zero(stream, &record, 0, size_of::<FaultRecord>())? };
         Ok(record)
+    }
+
+    /// A place of the host's memory that a kernel may write the value of a reduction to, if there is one.
+    pub fn answer(&self) -> Option<Answer> {
+        self.opened.answers.take(&self.opened.backend)
     }
 
     /// Gives a record back once its launch is done.

@@ -300,8 +300,8 @@ impl Core {
         if fuses {
             recorder.fusing.opened(&tile, &*launch, &node);
         }
-        let (key, pace, refilled) = (tile.key, tile.pace, Vec::new());
-        let mut sweep = OpenSweep { key, node, kind, launch, boxes, arrays, pace, turn, refilled };
+        let (key, pace, refilled, ends) = (tile.key, tile.pace, Vec::new(), None);
+        let mut sweep = OpenSweep { key, node, kind, launch, boxes, arrays, pace, turn, refilled, ends };
         sweep.add(tile.region, tile.cells, tile.touches);
         sweep.touch(&beside);
         let side = side(&sweep.node, sweep.kind);
@@ -453,7 +453,7 @@ impl Core {
 
     /// A sweep takes no more tiles: it runs when its turn comes.
     pub(super) fn close(self: &Arc<Core>, sweep: OpenSweep, chain: Option<&mut OpenChain>, fusing: &mut Fusing) {
-        let OpenSweep { node, launch, boxes, arrays, pace, turn, refilled, .. } = sweep;
+        let OpenSweep { node, launch, boxes, arrays, pace, turn, refilled, ends, .. } = sweep;
         if let Some(turn) = turn.filter(|_| node.chain.is_none()) {
             return fusing.sweep(node, launch, boxes, arrays, (turn, refilled));
         }
@@ -473,7 +473,9 @@ impl Core {
                 // SAFETY: the graph keeps all work that conflicts away until this node has finished; the boxes do not
                 // overlap.
                 let run = move |queue: &Queue<'_>| unsafe {
-                    launch.clone().enqueue(&Queue { refilled: &refilled, ..*queue }, &boxes)
+                    let queue = Queue { refilled: &refilled, ..*queue };
+                    let both = ends.as_ref().and_then(|ends| ends.enqueue(&launch, &queue, &boxes));
+                    both.unwrap_or_else(|| launch.clone().enqueue(&queue, &boxes))
                 };
                 device_sweep(&node, arrays, pace, cells, run, move |error| without_room(error, &*needs))
             }

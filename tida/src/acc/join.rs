@@ -77,11 +77,11 @@ impl OpenSweep {
     }
 
     /// Whether it may run as one with others.
-    fn may_join(&self) -> bool {
+    pub(super) fn may_join(&self) -> bool {
         let key = &self.key;
         let asked = key.block.is_some() || key.march.is_some() || key.cache != Default::default();
         let alone = key.checked || key.valid_only != 0 || asked;
-        !alone && self.turn.is_none() && self.node.chain.is_none() && self.pace.is_none()
+        !alone && self.turn.is_none() && self.node.chain.is_none() && self.pace.is_none() && self.ends.is_none()
     }
 
     /// Whether it may run as one with a sweep that was recorded before it: over the same boxes, each touching nothing that the other

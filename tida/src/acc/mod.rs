@@ -4,6 +4,7 @@
 //! nodes it conflicts with, found from the boxes it touches (`tracker.rs`). Computes of one loop merge into a sweep
 //! while it is open (`sweep.rs`); a driver thread starts open sweeps when the recorder pauses (`driver.rs`).
 
+pub(crate) mod answers;
 pub(crate) mod boxes;
 mod builder;
 pub(crate) mod chain;
@@ -11,6 +12,7 @@ pub(crate) mod compiler;
 mod describe;
 pub(crate) mod device;
 mod driver;
+mod ends;
 mod fuse;
 mod hybrid;
 mod join;

@@ -11,6 +11,7 @@ use tida_kernels::plan::fuse::Faces;
 use super::boxes::{BoxList, union};
 use super::chain::Kind;
 use super::driver::touch_all;
+use super::ends::Ends;
 use super::fuse::Pair;
 use super::hybrid::Pace;
 use super::node::{Done, Node, Queue};
@@ -145,6 +146,8 @@ pub(crate) struct OpenSweep {
     pub turn: Option<Pair>,
     /// Arrays that it writes and whose ghosts are filled next.
     pub refilled: Vec<Arc<Storage>>,
+    /// The reduction that it does the work of.
+    pub ends: Option<Ends>,
 }
 
 impl OpenSweep {
@@ -264,6 +267,14 @@ impl RegionTouch {
 }
 
 impl ArrayTouch {
+    /// Whether all cells of these boxes are read, or all are written.
+    pub fn has(&self, boxes: &[(usize, GridBox<4>)]) -> bool {
+        boxes.iter().all(|(region, cells)| {
+            let touch = self.regions.get(region);
+            touch.is_some_and(|touch| touch.read.has(cells) || touch.write.has(cells))
+        })
+    }
+
     fn new(tracker: &Arc<Tracker>) -> ArrayTouch {
         ArrayTouch { tracker: tracker.clone(), regions: BTreeMap::new(), around: None, across: None, write: false }
     }

@@ -343,6 +343,28 @@ impl DeviceLaunch<'_> {
         unsafe { commands.put(self, queue, launched.record()) }
     }
 
+    /// The same for a shorter time.
+    pub fn reborrow(&self) -> DeviceLaunch<'_> {
+        let Self { prepared, captures, goal, checked, valid_only, block, march, cache, fold, .. } = *self;
+        let args = self.args.iter().map(DeviceArg::reborrow).collect();
+        let Self { within, varied, without, .. } = *self;
+        DeviceLaunch {
+            prepared,
+            captures,
+            args,
+            goal,
+            checked,
+            valid_only,
+            block,
+            march,
+            cache,
+            fold,
+            within,
+            varied,
+            without,
+        }
+    }
+
     /// Extent of the largest box along the axes of the kernel, and cells of all; none without boxes.
     pub fn extents(&self, boxes: &[(usize, GridBox<4>)]) -> Option<(Extent, u64)> {
         let largest = boxes.iter().max_by_key(|(_, cells)| cells.cells())?;

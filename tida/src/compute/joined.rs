@@ -42,6 +42,14 @@ pub(crate) fn waits_for_no_more(sweep: &OneStep<'_>, before: &OneStep<'_>) -> bo
 /// themselves.
 pub(crate) fn as_one(sweeps: &[(OneStep<'_>, &[usize])]) -> Option<Arc<Prepared>> {
     let ((first, _), others) = sweeps.split_first()?;
+    let arrays = numbers(sweeps.iter().map(|(_, arrays)| *arrays));
+    let key = (others.iter().map(|(of, _)| Arc::as_ptr(of.prepared) as usize).collect(), arrays.concat());
+    let mut made = first.prepared.joins.lock().unwrap_or_else(PoisonError::into_inner);
+    made.entry(key).or_insert_with(|| made_one(sweeps, &arrays)).clone()
+}
+
+/// Numbers of arguments, one for each array.
+pub(super) fn numbers<'a>(each: impl IntoIterator<Item = &'a [usize]>) -> Vec<Vec<usize>> {
     let mut known: Vec<usize> = Vec::new();
     let mut number = |array: &usize| {
         known.iter().position(|one| one == array).unwrap_or_else(|| {
@@ -49,10 +57,13 @@ pub(crate) fn as_one(sweeps: &[(OneStep<'_>, &[usize])]) -> Option<Arc<Prepared>
             known.len() - 1
         })
     };
-    let arrays: Vec<Vec<usize>> = sweeps.iter().map(|(_, arrays)| arrays.iter().map(&mut number).collect()).collect();
-    let key = (others.iter().map(|(of, _)| Arc::as_ptr(of.prepared) as usize).collect(), arrays.concat());
-    let mut made = first.prepared.joins.lock().unwrap_or_else(PoisonError::into_inner);
-    made.entry(key).or_insert_with(|| made_one(sweeps, &arrays)).clone()
+    each.into_iter().map(|arrays| arrays.iter().map(&mut number).collect()).collect()
+}
+
+/// What kernels have captured, one after the other.
+pub(super) fn together<'a>(steps: impl IntoIterator<Item = OneStep<'a>>) -> Captures {
+    let list: SmallVec<_> = steps.into_iter().flat_map(|step| step.captures.list.iter().cloned()).collect();
+    Captures { list }
 }
 
 fn made_one(sweeps: &[(OneStep<'_>, &[usize])], arrays: &[Vec<usize>]) -> Option<Arc<Prepared>> {
@@ -80,9 +91,8 @@ pub(crate) struct Joint<'a> {
 
 impl<'a> Joint<'a> {
     pub fn new(launches: &'a [Arc<dyn Launch>], prepared: &'a Arc<Prepared>) -> Joint<'a> {
-        let steps = launches.iter().filter_map(|launch| launch.part());
-        let list: SmallVec<_> = steps.flat_map(|step| step.captures.list.iter().cloned()).collect();
-        Joint { launches, prepared, captures: Captures { list } }
+        let captures = together(launches.iter().filter_map(|launch| launch.part()));
+        Joint { launches, prepared, captures }
     }
 
     fn sweep(&self) -> SweepLaunch<'_> {

@@ -28,7 +28,7 @@ pub struct Stats {
     pub fused: u64,
     /// Steps done in all these launches.
     pub fused_steps: u64,
-    /// Sweeps that ran as one with the sweep before them: see [`TileAccBuilder::join`](crate::acc::TileAccBuilder::join).
+    /// Sweeps and reductions that ran as one with the sweep before them: see [`TileAccBuilder::join`](crate::acc::TileAccBuilder::join).
     pub joined: u64,
     /// Runs of kernels that were timed to choose a plan: see [`TileAccBuilder::tune`](crate::acc::TileAccBuilder::tune).
     pub trials: u64,

@@ -5,7 +5,7 @@
 //! cells being the identity. The segments' values, in row-major order, are a list that is folded 64 at a time in the
 //! same way until one is left.
 
-mod device;
+pub(crate) mod device;
 mod fold;
 mod ops;
 mod run;

@@ -9,10 +9,10 @@ use rayon::prelude::*;
 use smallvec::SmallVec;
 use tida_kernels::ir::Type;
 
-use super::device::DeviceFold;
+use super::device::{Cells, Folded};
 use super::fold::{self, Lacking, Lanes, SEGMENT, tree};
 use super::ops::{Reducible, Reduction};
-use crate::acc::node::Work;
+use crate::acc::node::{Queue, Work};
 use crate::acc::{InKernel, Mode, Side, TileAcc, Touch, outside_kernels};
 use crate::array::GridBox;
 use crate::array::layout::Layout;
@@ -24,6 +24,8 @@ use crate::compute::cache::Hints;
 use crate::compute::check::{Target, box_text, check};
 use crate::compute::decoded::{Codes, Wholes};
 use crate::compute::deferred::Scalar;
+use crate::compute::device::DeviceLaunch;
+use crate::compute::ending::Ending;
 use crate::compute::launch::quote;
 use crate::compute::prepare::{Prepared, prepare};
 use crate::compute::site::{Site, Sites, sites};
@@ -165,6 +167,7 @@ where
         return Err(at(Error::new(ErrorKind::Shape, tried(), format!("no cells in {}", box_text(&cells)), advice)));
     }
     let mut acc: Option<TileAcc> = None;
+    let mut arrays = SmallVec::<[usize; 8]>::new();
     let (mut touches, mut after) = (Vec::new(), SmallVec::new());
     let (mut run_checked, mut valid_only, mut on_device) = (false, 0, false);
     for (region, r) in layout.regions.iter().enumerate() {
@@ -192,6 +195,7 @@ where
         }));
         after = checked.after;
         on_device |= checked.key.on_device;
+        arrays = checked.key.args;
         acc.get_or_insert_with(|| checked.acc.clone());
     }
     let Some(acc) = acc else {
@@ -224,6 +228,10 @@ where
     });
     let trackers: Vec<_> = trackers.collect();
     let work = if on_device && !at_host && !job.cells.is_empty() && acc.core().fits(&trackers) {
+        let on_device_cells = Cells::new(&job.layout, &job.cells, (R::SCALAR, O::FOLD));
+        let proven = !job.run_checked && job.valid_only == 0;
+        let ending = Ending::new(&job.prepared, &job.quoted.captures, &arrays, (&on_device_cells, proven));
+        ending.iter().for_each(|ending| acc.core().end_with_fold(ending));
         Work::Device(Box::new(move |queue| {
             if let Some(sim) = queue.device.backend().simulated() {
                 let (sites, job) = (sites(queue, job.held.on_device())?, Arc::new(job));
@@ -244,9 +252,10 @@ where
                     ended
                 }));
             }
+            let left = ending.as_ref().and_then(|ending| ending.take());
             // SAFETY: the graph runs this node only while nothing writes what it reads; `check` has proven every
             // access in range, or has it checked.
-            let folded = unsafe { job.device_fold::<R>().enqueue(queue)? };
+            let folded = left.map_or_else(|| unsafe { job.on_device(queue, &on_device_cells) }, Ok)?;
             let device = queue.device.clone();
             Ok(Box::new(move || {
                 let (bits, index) = folded.take(&device, &job.prepared)?;
@@ -332,23 +341,31 @@ struct Values<R>([R; BLOCK]);
 
 impl<H, N, O, const D: usize> Job<H, N, O, D> {
     /// The same for the device.
-    fn device_fold<R>(&self) -> DeviceFold<'_, D>
+    /// Puts the kernels of the reduction into a stream of a device.
+    ///
+    /// # Safety
+    /// As [`DeviceLaunch::enqueue`], for all regions that have cells of the box.
+    unsafe fn on_device(&self, queue: &Queue<'_>, cells: &Cells) -> Result<Folded, Error>
     where
-        R: Reducible,
-        O: Reduction<R>,
         H: HeldArgs<D>,
     {
-        DeviceFold {
+        let launch = DeviceLaunch {
             prepared: &self.prepared,
             captures: &self.quoted.captures,
             args: self.held.on_device().into_iter().map(|arg| arg.0).collect(),
+            goal: cells.goal(),
             checked: self.run_checked,
             valid_only: self.valid_only,
-            layout: &self.layout,
-            cells: self.cells,
-            scalar: R::SCALAR,
-            op: O::FOLD,
-        }
+            block: None,
+            march: None,
+            cache: Hints::default(),
+            fold: None,
+            within: None,
+            varied: None,
+            without: queue.device.without(),
+        };
+        // SAFETY: handed on.
+        unsafe { cells.enqueue(queue, launch) }
     }
 
     /// Folds the cells, of arrays on the host or where `sites` says. On a simulated device it is its one thread that runs
