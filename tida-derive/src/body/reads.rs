@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote_spanned};
-use tida_kernels::quote::{Expr, ExprKind, Projection};
+use tida_quote::quote::{Expr, ExprKind, Projection};
 
 use super::nest::Walk;
 use crate::expand::own;
