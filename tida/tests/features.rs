@@ -78,3 +78,16 @@ fn the_crate_ndarray_is_there() -> tida::Result<()> {
     assert_eq!(u.to_ndarray()?, Array1::from(vec![1.0, 2.0, 3.0]));
     Ok(())
 }
+
+#[test]
+fn an_error_says_what_it_came_from() -> tida::Result<()> {
+    use std::error::Error as _;
+    use std::io;
+    let path = std::env::temp_dir().join("tida-no-such-file.npy");
+    let mut u = TileArray::<f64, 1>::builder([8]).build(&on_cpu())?;
+    let error = u.load_npy(&path).unwrap_err();
+    let source = error.source().and_then(|source| source.downcast_ref::<io::Error>());
+    assert_eq!(source.map(io::Error::kind), Some(io::ErrorKind::NotFound), "{error}");
+    assert!(TileArray::<f64, 1>::builder([0]).build(&on_cpu()).unwrap_err().source().is_none());
+    Ok(())
+}

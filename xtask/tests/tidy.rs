@@ -12,7 +12,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_path_buf()
 }
 
-/// Files below the root with this extension, with their text. Hidden folders and build output are left out.
+/// Files below the root with this extension, with their text. Hidden folders, build output and links to other files are left out.
 fn files(extension: &str) -> Vec<(String, String)> {
     fn walk(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
         for entry in std::fs::read_dir(folder).unwrap() {
@@ -20,7 +20,7 @@ fn files(extension: &str) -> Vec<(String, String)> {
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
             if path.is_dir() && !name.starts_with('.') && !name.starts_with("target") {
                 walk(&path, extension, found);
-            } else if path.extension().is_some_and(|e| e == extension) {
+            } else if path.extension().is_some_and(|e| e == extension) && !path.is_symlink() {
                 found.push(path);
             }
         }

@@ -3,13 +3,13 @@
 //!
 //! Results, attributes and options are numbers here and no enums: a newer library may give one that is not listed. Functions are
 //! asked for by the name of their symbol, with its version (`_v2`), as the header of CUDA 13.0 does, and older ones where
-//! these suffice. `header.rs` compares all of it with the headers, where there are any.
+//! these suffice. `tests.rs` compares all of it with the headers, where there are any.
 
 // The names are those of the headers.
 #![allow(non_camel_case_types, non_snake_case)]
 
 #[cfg(test)]
-mod header;
+mod tests;
 
 use std::ffi::{c_char, c_int, c_uchar, c_uint, c_void};
 

@@ -1,7 +1,6 @@
 //! Types, constants and functions against the headers of CUDA 13.0, by a C compiler.
 //!
-//! `TIDA_CUDA_INCLUDE` lists the folders of `cuda.h` and `nvrtc.h`. Without it the test skips and says so, unless
-//! `TIDA_REQUIRE_NVRTC` is set.
+//! `TIDA_CUDA_INCLUDE` lists the folders of `cuda.h` and `nvrtc.h`, as `cargo xtask test` does. Without it the test skips and says so.
 
 use std::fmt::Write;
 use std::fs;
@@ -73,7 +72,7 @@ fn program() -> String {
     text
 }
 
-/// What the compiler says of a program; `None` without compiler or headers.
+/// What the compiler says of a program; `None` without headers.
 fn compiled(name: &str, text: &str) -> Option<Result<(), String>> {
     let folders = std::env::var_os("TIDA_CUDA_INCLUDE")?;
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../target/tmp");
@@ -83,7 +82,7 @@ fn compiled(name: &str, text: &str) -> Option<Result<(), String>> {
     let mut cc = Command::new("cc");
     cc.args(["-std=c11", "-Wall", "-Werror", "-Wno-unused", "-fsyntax-only"]);
     cc.args(std::env::split_paths(&folders).map(|path| format!("-I{}", path.display())));
-    let output = cc.arg(file).output().ok()?;
+    let output = cc.arg(file).output().unwrap();
     Some(if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) })
 }
 
@@ -91,10 +90,7 @@ fn compiled(name: &str, text: &str) -> Option<Result<(), String>> {
 fn all_is_as_the_headers_say() {
     match compiled("tida_cuda_header.c", &program()) {
         Some(said) => said.unwrap(),
-        None if std::env::var_os("TIDA_REQUIRE_NVRTC").is_some() => {
-            panic!("TIDA_REQUIRE_NVRTC is set; found no C compiler, or no TIDA_CUDA_INCLUDE")
-        }
-        None => return eprintln!("SKIPPED: no C compiler, or no TIDA_CUDA_INCLUDE"),
+        None => return eprintln!("SKIPPED: no TIDA_CUDA_INCLUDE"),
     }
     // And that the comparison sees what is wrong.
     for (right, wrong) in [
