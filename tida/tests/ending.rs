@@ -1,4 +1,5 @@
 //! Reductions right after a sweep that wrote what they read: on a device they run with it, with the bits that they have by themselves.
+#![cfg(feature = "ndarray")]
 
 mod support;
 

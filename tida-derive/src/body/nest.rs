@@ -120,7 +120,9 @@ pub fn copies(lo: &Expr, hi: &Expr, inclusive: bool, body: &Block) -> Option<u64
     }
     let mut nodes = 1;
     Walk { expr: &mut |_| nodes += 1, stmt: &mut |_| true }.block(body);
-    turns(lo, hi, inclusive).filter(|turns| turns.saturating_mul(nodes).saturating_mul(turns_in(body)) <= COPIED)
+    // (A body that never runs says what the types of its numbers are all the same.)
+    turns(lo, hi, inclusive)
+        .filter(|turns| *turns > 0 && turns.saturating_mul(nodes).saturating_mul(turns_in(body)) <= COPIED)
 }
 
 fn is_written_out(lo: &Expr, hi: &Expr, inclusive: bool, body: &Block) -> bool {

@@ -177,7 +177,8 @@ impl Body {
             _ => quote_spanned!(own=> (#from) #limits (#to)),
         };
         let inclusive = matches!(limits, syn::RangeLimits::Closed(_));
-        let native = match copies(&lo.quoted, &hi.quoted, inclusive, &body.quoted) {
+        let copies = copies(&lo.quoted, &hi.quoted, inclusive, &body.quoted).filter(|_| self.groups.is_none());
+        let native = match copies {
             Some(count) => {
                 let range_of = quote_spanned!(own=> __tida_range);
                 let next = quote_spanned!(own=> ::core::iter::Iterator::next(&mut #range_of));
