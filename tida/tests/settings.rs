@@ -285,7 +285,7 @@ fn an_accelerator_says_what_it_runs_on_and_why_not_on_more() {
     let auto = said("auto");
     if auto.starts_with("built on cpu, ") {
         assert!(auto.contains(&format!("{cpu} (no CUDA: tried to ")), "{auto}");
-        assert!(auto.contains("; no OpenCL GPU: tried to find an OpenCL ") && auto.ends_with(')'), "{auto}");
+        assert!(auto.contains("; no OpenCL GPU: tried to ") && auto.ends_with(')'), "{auto}");
         let hybrid = said("hybrid");
         assert_eq!(hybrid, auto);
     } else {
