@@ -117,7 +117,9 @@ fn steps_run_by_themselves_until_their_launch_is_compiled() {
     let (count, seconds) = (acc.stats().compiled, acc.stats().compile_seconds);
     assert_eq!(compiled.len() as u64, count);
     let sum: f64 = compiled.iter().map(|span| span.end - span.start).sum();
-    assert!((sum - seconds).abs() < 1e-6 && compiled.iter().all(|span| span.name.contains("tests_rs")), "{compiled:?}");
+    // (Tida's own kernels beside those of this file.)
+    let known = |name: &str| name.contains("tests_rs") || name.starts_with("tida_");
+    assert!((sum - seconds).abs() < 1e-6 && compiled.iter().all(|span| known(&span.name)), "{compiled:?}");
     if count > 0 {
         assert!(timeline.svg().contains("compiler 0") && timeline.chrome().contains("compiler 0"));
     }
