@@ -246,21 +246,28 @@ pub(super) fn in_block(rank: usize, number: &str) -> (String, String) {
     (format!("({number} >> 3)"), segment)
 }
 
+/// Where a warp stands: names for a thread's place in it, its number, its first segment, and whether its row is one of the box.
+fn place_warp(shared: &mut Shared<'_>, text: &mut Text, folding: &Folding) -> [String; 4] {
+    let [lane, warp, first, inside] = ["lane", "warp", "first", "inside"].map(|n| shared.own(n));
+    let Folding { thread, tests, .. } = folding;
+    text.line(format!("const i32 {lane} = {thread} & 31;"));
+    text.line(format!("const i32 {warp} = {thread} >> 5;"));
+    folding.row_axis(text, &warp);
+    let own = if shared.kernel.rank >= 2 { String::new() } else { format!(" + {warp} * {PER_THREAD}") };
+    text.line(format!("const i64 {first} = {}{own};", folding.first));
+    text.line(format!("const bool {inside} = {tests};"));
+    folding.place_row(shared, text);
+    [lane, warp, first, inside]
+}
+
 /// A warp reads the cells of a segment, two a thread, and folds those.
 fn read(shared: &mut Shared<'_>, text: &mut Text, folding: &Folding) {
     let rank = shared.kernel.rank;
     let last = rank.saturating_sub(1);
-    let names = ["lane", "warp", "first", "inside", "k", "start", "t", "a", "b"];
-    let [lane, warp, first, inside, k, start, t, a, b] = names.map(|n| shared.own(n));
+    let [lane, warp, first, inside] = place_warp(shared, text, folding);
+    let [k, start, t, a, b] = ["k", "start", "t", "a", "b"].map(|n| shared.own(n));
     let (lo, extent) = (shared.field(Field::Lo(last as u32)), shared.field(Field::Extent(last as u32)));
-    let Folding { ty, nothing, folded, thread, tests, .. } = folding;
-    text.line(format!("const i32 {lane} = {thread} & 31;"));
-    text.line(format!("const i32 {warp} = {thread} >> 5;"));
-    folding.row_axis(text, &warp);
-    let own = if rank >= 2 { String::new() } else { format!(" + {warp} * {PER_THREAD}") };
-    text.line(format!("const i64 {first} = {}{own};", folding.first));
-    text.line(format!("const bool {inside} = {tests};"));
-    folding.place_row(shared, text);
+    let Folding { ty, nothing, folded, .. } = folding;
     // All cells first, so that their reads are under way together.
     text.line(format!("{ty} {a}[{PER_THREAD}], {b}[{PER_THREAD}];"));
     text.line("#pragma unroll");
@@ -302,17 +309,10 @@ pub(super) fn blocks(shared: &Shared<'_>) -> u32 {
 fn read_and_write(shared: &mut Shared<'_>, text: &mut Text, folding: &Folding) {
     let rank = shared.kernel.rank;
     let last = rank.saturating_sub(1);
-    let names = ["lane", "warp", "first", "inside", "k", "start", "t", "a", "b", "whole"];
-    let [lane, warp, first, inside, k, start, t, a, b, whole] = names.map(|n| shared.own(n));
+    let [lane, warp, first, inside] = place_warp(shared, text, folding);
+    let [k, start, t, a, b, whole] = ["k", "start", "t", "a", "b", "whole"].map(|n| shared.own(n));
     let (lo, extent) = (shared.field(Field::Lo(last as u32)), shared.field(Field::Extent(last as u32)));
-    let Folding { ty, nothing, folded, thread, tests, .. } = folding;
-    text.line(format!("const i32 {lane} = {thread} & 31;"));
-    text.line(format!("const i32 {warp} = {thread} >> 5;"));
-    folding.row_axis(text, &warp);
-    let own = if rank >= 2 { String::new() } else { format!(" + {warp} * {PER_THREAD}") };
-    text.line(format!("const i64 {first} = {}{own};", folding.first));
-    text.line(format!("const bool {inside} = {tests};"));
-    folding.place_row(shared, text);
+    let Folding { ty, nothing, folded, .. } = folding;
     let mut at: Vec<String> = (0..last).map(|axis| shared.own(&format!("t{axis}"))).collect();
     at.push(t.clone());
     let call = cell_call(shared, &at);

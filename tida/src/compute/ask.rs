@@ -265,9 +265,12 @@ impl<V: StagedViews<D>, R, const D: usize, F: Fn(&V, [i64; D]) -> R> RunCells<'_
         }
         // (The copy is for the compiler to take apart: it would not if another function saw it.)
         let copy = &*copied(views);
-        match const { V::WHOLE } && !copy.are_alone() {
-            true => rows_of_regions::<W, _, _, D>(views, &cell, cells, out, pass),
-            false => rows::<W, _, _, D>(copy, &cell, cells, out, pass),
+        // SAFETY: `Run::new` asked for room for every cell of the box.
+        unsafe {
+            match const { V::WHOLE } && !copy.are_alone() {
+                true => rows_of_regions::<W, _, _, D>(views, &cell, cells, out, pass),
+                false => rows::<W, _, _, D>(copy, &cell, cells, out, pass),
+            }
         }
         pass.has_run();
     }
@@ -275,21 +278,28 @@ impl<V: StagedViews<D>, R, const D: usize, F: Fn(&V, [i64; D]) -> R> RunCells<'_
 
 /// [`rows`] of whole arrays of which a cell may read several regions: each read looks for its own, and there are no vectors. It stands
 /// apart, once for all instruction sets.
+///
+/// # Safety
+/// As [`rows`].
 #[cold]
 #[inline(never)]
-fn rows_of_regions<W: Reads, V: StagedViews<D>, R, const D: usize>(
+unsafe fn rows_of_regions<W: Reads, V: StagedViews<D>, R, const D: usize>(
     views: &V,
     cell: &impl Fn(&V, [i64; D]) -> R,
     cells: GridBox<D>,
     out: *mut R,
     pass: &Pass<'_>,
 ) {
-    rows::<W, _, _, D>(views, cell, cells, out, pass);
+    // SAFETY: handed on.
+    unsafe { rows::<W, _, _, D>(views, cell, cells, out, pass) };
 }
 
 /// Runs the cells of a box, row by row.
+///
+/// # Safety
+/// `out` has room for the values of all cells, one after the other.
 #[inline(always)]
-fn rows<W: Reads, V: StagedViews<D>, R, const D: usize>(
+unsafe fn rows<W: Reads, V: StagedViews<D>, R, const D: usize>(
     views: &V,
     cell: &impl Fn(&V, [i64; D]) -> R,
     GridBox { lo, hi }: GridBox<D>,
@@ -302,7 +312,7 @@ fn rows<W: Reads, V: StagedViews<D>, R, const D: usize>(
     let (first, last) = (lo[D - 1], hi[D - 1]);
     let mut at = lo;
     loop {
-        // SAFETY: at most as many values as cells are written, one after the other; `Run::new` asked for that room.
+        // SAFETY: at most as many values as cells are written, one after the other: the caller's promise.
         out = unsafe {
             if const { is_staged(&V::SIZES, W::COUNTS) } {
                 let (mut from, mut out) = (first, out);
