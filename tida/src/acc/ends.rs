@@ -5,10 +5,9 @@
 
 use std::sync::Arc;
 
-use super::driver::Core;
+use super::driver::{Core, lock};
 use super::node::{Done, Queue};
 use super::sweep::{Launch, OpenSweep};
-use super::sync::lock;
 use crate::array::GridBox;
 use crate::compute::ending::Ending;
 use crate::compute::prepare::Prepared;
