@@ -1,9 +1,9 @@
-//! What a program's first steps cost with an empty folder of compiled kernels, and with a full one: waiting for the device's compiler, and
-//! with what can wait compiled beside.
+//! What a program's first steps cost with an empty folder of compiled kernels, and with a full one: waiting for the
+//! device's compiler, and with what can wait compiled beside.
 //!
-//! Heat over 5 points on the device that `TIDA_DEVICE` names, in processes of their own that take turns. Each records thirty steps and waits
-//! for them, again and again. Arguments: `--size` cells along an axis (1024), `--rounds` of all four (3), `--loops` of thirty steps (20).
-//! On a device that is no GPU three steps run as one launch.
+//! Heat over 5 points on the device that `TIDA_DEVICE` names, in processes of their own that take turns. Each records
+//! thirty steps and waits for them, again and again. Arguments: `--size` cells along an axis (1024), `--rounds` of all
+//! four (3), `--loops` of thirty steps (20). On a device that is no GPU three steps run as one launch.
 
 use std::process::Command;
 use std::time::Instant;

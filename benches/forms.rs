@@ -1,5 +1,5 @@
-//! What each form of kernel costs, on the device that `TIDA_DEVICE` names: cells a second of sweeps over 2048² cells of `f64` (4096² on a
-//! GPU). docs/KERNELS.md has the figures.
+//! What each form of kernel costs, on the device that `TIDA_DEVICE` names: cells a second of sweeps over 2048² cells of
+//! `f64` (4096² on a GPU). docs/KERNELS.md has the figures.
 
 use std::time::Duration;
 

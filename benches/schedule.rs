@@ -1,7 +1,7 @@
 //! What scheduling costs: 10⁶ boxes recorded, ordered and given to a simulated device on which only the clock runs.
 //!
-//! 1000 sweeps over an array of 1000 regions that does not fit, so that they stream as chains. Prints the seconds of the
-//! fastest run too, and of recording alone. The goal is 2 s.
+//! 1000 sweeps over an array of 1000 regions that does not fit, so that they stream as chains. Prints the seconds of
+//! the fastest run too, and of recording alone. The goal is 2 s.
 
 use std::time::{Duration, Instant};
 

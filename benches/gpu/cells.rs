@@ -131,7 +131,8 @@ pub fn sum(bench: &Bench, output: &mut Output) -> Result<()> {
     let case = format!("sum f64 {n}^3");
     let acc = bench.accelerator(Math::Exact)?;
     let u = noisy(&acc, n)?;
-    // Recorded and taken later, as a loop that watches a residual does: the next sum starts while the last one comes back.
+    // Recorded and taken later, as a loop that watches a residual does: the next sum starts while the last one comes
+    // back.
     let total = |u: &TileArray<f64, 3>| reduce_later(u, Sum, kernel!(|u, at| u[at]));
     let found = total(&u)?.get()?;
     let start: Vec<f64> = (0..cells).map(noise).collect();

@@ -118,8 +118,8 @@ fn cone(shape: [usize; 3], cell: [usize; 3], steps: usize) -> f64 {
         .collect();
     let mut u: Vec<f64> = all.iter().map(|&at| noise(index(shape, at))).collect();
     for _ in 0..steps {
-        // What lies outside the box, but in the domain, is wrong at its faces and comes one cell nearer with each step: it
-        // does not reach the cell.
+        // What lies outside the box, but in the domain, is wrong at its faces and comes one cell nearer with each step:
+        // it does not reach the cell.
         let value = |at: [usize; 3], d: usize, forward: bool| {
             let inside = if forward { at[d] + 1 < shape[d] } else { at[d] > 0 };
             let mut near = at;

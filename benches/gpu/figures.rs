@@ -1,8 +1,8 @@
 //! The figures of TiDA-acc (§II, §VI): from values on the host to values on the host, transfers included.
 //!
-//! A round writes all values on the host, which makes copies on the device old, and starts the clock; it ends when a cell
-//! of every region was read on the host. Memory is allocated and pinned by a round before. The hand-written programs
-//! (`benches/reference/{heat,sincos}_host.cu`) do the same: they run before tida, and time themselves.
+//! A round writes all values on the host, which makes copies on the device old, and starts the clock; it ends when a
+//! cell of every region was read on the host. Memory is allocated and pinned by a round before. The hand-written
+//! programs (`benches/reference/{heat,sincos}_host.cu`) do the same: they run before tida, and time themselves.
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -1,9 +1,9 @@
 //! Several steps in one launch (Lashgar ch. 6): by hand and tida's own, beside one sweep a launch of both.
 //!
-//! By hand are the forms of `benches/reference/fused.cuh` that its program found to be fast, with tiles, depths and chunks of
-//! their own; the fastest counts. Every side is compiled without contraction and gives the bits of single steps: where products
-//! and sums are rounded together, which is what compilers of CUDA do if they are not told otherwise, all sides say so. Bytes
-//! are those of one sweep a launch, also where fewer are moved.
+//! By hand are the forms of `benches/reference/fused.cuh` that its program found to be fast, with tiles, depths and
+//! chunks of their own; the fastest counts. Every side is compiled without contraction and gives the bits of single
+//! steps: where products and sums are rounded together, which is what compilers of CUDA do if they are not told
+//! otherwise, all sides say so. Bytes are those of one sweep a launch, also where fewer are moved.
 
 use cudarc::driver::sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES as SHARED_BYTES;
 use cudarc::driver::{CudaFunction, CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg};
@@ -35,8 +35,8 @@ struct Stencil<T: Cell, const D: usize> {
     forms: &'static [Form],
 }
 
-/// A form of `fused.cuh`: levels, cells of a thread and threads of a block along x and y, how neighbours are had, blocks on
-/// a processor at least.
+/// A form of `fused.cuh`: levels, cells of a thread and threads of a block along x and y, how neighbours are had,
+/// blocks on a processor at least.
 struct Form {
     levels: usize,
     cells: [usize; 2],
@@ -260,8 +260,8 @@ impl<'a, T: Cell> Hand<'a, T> {
             launch.arg(&side);
         }
         launch.arg(&pitch).arg(&deep).arg(&self.numbers);
-        // SAFETY: the arguments are those of the kernels, which stay within arrays of `side` rows (and planes) of `pitch`, and
-        // read sources only where the stencil has them, which are as long then.
+        // SAFETY: the arguments are those of the kernels, which stay within arrays of `side` rows (and planes) of
+        // `pitch`, and read sources only where the stencil has them, which are as long then.
         unsafe { launch.launch(config)? };
         std::mem::swap(&mut self.u, &mut self.next);
         Ok(())

@@ -1,13 +1,13 @@
 //! tida against CUDA written by hand, in one process and in turn. `cargo xtask bench gpu`, or `-- --help`.
 //!
-//! The references are in `benches/reference/*.cu`; they are compiled by NVRTC when this runs, and the fastest of several
-//! block shapes and memory layouts counts. Results are compared before anything is timed. The ratio is that of the
-//! speeds, tida over reference, in the median of the rounds.
+//! The references are in `benches/reference/*.cu`; they are compiled by NVRTC when this runs, and the fastest of
+//! several block shapes and memory layouts counts. Results are compared before anything is timed. The ratio is that of
+//! the speeds, tida over reference, in the median of the rounds.
 //!
 //! Without a GPU, `--device cpu` compares tida's results with plain loops and times tida alone.
 //!
-//! `--ooc` is another set of cases (`cargo xtask bench ooc`): arrays larger than the memory that tida may use, and the figures
-//! of TiDA-acc, against whole programs. What it found is in `docs/papers/tida-acc.md`.
+//! `--ooc` is another set of cases (`cargo xtask bench ooc`): arrays larger than the memory that tida may use, and the
+//! figures of TiDA-acc, against whole programs. What it found is in `docs/papers/tida-acc.md`.
 //!
 //! `--micro` is a third one (`cargo xtask bench micro`): micro-benchmarks of the GPU's memory, without tida.
 
@@ -49,18 +49,19 @@ struct Options {
     /// Where tida runs; the references run on the first NVIDIA GPU, and not at all beside `cpu`
     #[arg(long, value_enum, default_value_t = On::Cuda)]
     device: On,
-    /// Cases whose name holds one of these: heat3, heat2, sincos, sum, slabs, gemm, matvec, nbody, overhead, first, mapping,
-    /// seismic, sweep, writes, fused, turns, storage, storage-micro, storage-programs, storage-flushed, storage-whole, stars, acoustic,
-    /// fdtd, lattice, prolong, conjugate, euler, gemm64, multigrid, channels (with hotspot, pathfinder, stencil, dyadic, tree, product, bodies); and of the set that `--ooc` chooses: many, periodic, pass, exceed, figure; and of that of
-    /// `--micro`: loads, banks, latency
+    /// Cases whose name holds one of these: heat3, heat2, sincos, sum, slabs, gemm, matvec, nbody, overhead, first,
+    /// mapping, seismic, sweep, writes, fused, turns, storage, storage-micro, storage-programs, storage-flushed,
+    /// storage-whole, stars, acoustic, fdtd, lattice, prolong, conjugate, euler, gemm64, multigrid, channels (with
+    /// hotspot, pathfinder, stencil, dyadic, tree, product, bodies); and of the set that `--ooc` chooses: many,
+    /// periodic, pass, exceed, figure; and of that of `--micro`: loads, banks, latency
     #[arg(long = "case", value_name = "NAME")]
     cases: Vec<String>,
-    /// Takes the cases of arrays larger than memory and of TiDA-acc's figures, which take minutes, instead of the others;
-    /// programs to compare with are those in the folder that TIDA_REFERENCES names
+    /// Takes the cases of arrays larger than memory and of TiDA-acc's figures, which take minutes, instead of the
+    /// others; programs to compare with are those in the folder that TIDA_REFERENCES names
     #[arg(long)]
     ooc: bool,
-    /// Takes the cases of the gallery's programs and of Lashgar's figures instead: operations, stencils, programs, sharing,
-    /// breakdown
+    /// Takes the cases of the gallery's programs and of Lashgar's figures instead: operations, stencils, programs,
+    /// sharing, breakdown
     #[arg(long, conflicts_with = "ooc")]
     gallery: bool,
     /// Takes micro-benchmarks of the GPU's memory instead of the others
@@ -85,7 +86,8 @@ struct Options {
     /// File for the results, one JSON object a line
     #[arg(long)]
     json: Option<PathBuf>,
-    /// Runs one program of the case `mapping` once and times nothing, for a profiler: its name, its block, cells a thread
+    /// Runs one program of the case `mapping` once and times nothing, for a profiler: its name, its block, cells a
+    /// thread
     #[arg(long, value_name = "WAY")]
     once: Option<String>,
     /// Times a first call and prints it: what the case `first` runs in processes of its own
@@ -122,7 +124,8 @@ struct Bench {
 }
 
 impl Bench {
-    /// An accelerator on the device asked for. What is timed is what runs in the end, so each launch waits for its kernel.
+    /// An accelerator on the device asked for. What is timed is what runs in the end, so each launch waits for its
+    /// kernel.
     fn accelerator(&self, math: Math) -> Result<TileAcc> {
         Ok(TileAcc::builder()
             .device(self.device)

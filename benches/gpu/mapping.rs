@@ -1,5 +1,5 @@
-//! Threads to cells: the shape of blocks that tida chooses against every other one, for the programs of MESI-CUDA's Tables 5
-//! and 6 (Ohno et al. 2015, §5). What it found is in `docs/papers/mesi-cuda.md`.
+//! Threads to cells: the shape of blocks that tida chooses against every other one, for the programs of MESI-CUDA's
+//! Tables 5 and 6 (Ohno et al. 2015, §5). What it found is in `docs/papers/mesi-cuda.md`.
 
 use std::cell::RefCell;
 
@@ -303,8 +303,8 @@ fn programs(bench: &Bench) -> [Listed; 5] {
     ]
 }
 
-/// Runs a program once, for a profiler: its name, and how its threads are laid out, such as `jacobi 1x512x1 16` (threads along x,
-/// y and z; cells a thread).
+/// Runs a program once, for a profiler: its name, and how its threads are laid out, such as `jacobi 1x512x1 16`
+/// (threads along x, y and z; cells a thread).
 pub fn once(bench: &Bench, what: &str) -> Result<()> {
     let mut words = what.split_whitespace();
     let wanted = words.next().unwrap_or_default();

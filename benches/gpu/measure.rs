@@ -19,8 +19,8 @@ pub struct Effort {
 
 /// Seconds of each step, one number a round, for each side in turn.
 ///
-/// Every side is warmed up, and timed over steps enough for [`Effort::seconds`]. A round times each side once, so that a
-/// clock that drifts drifts for all.
+/// Every side is warmed up, and timed over steps enough for [`Effort::seconds`]. A round times each side once, so that
+/// a clock that drifts drifts for all.
 pub fn in_turn(effort: Effort, sides: &mut [Side<'_>]) -> Result<Vec<Vec<f64>>> {
     let steps = sides.iter_mut().map(|side| enough(side, effort.seconds)).collect::<Result<Vec<_>>>()?;
     let mut times = vec![Vec::with_capacity(effort.rounds); sides.len()];
@@ -40,7 +40,8 @@ pub fn fastest(effort: Effort, sides: &mut [Side<'_>]) -> Result<(usize, Vec<f64
     Ok((best.ok_or("no side to measure")?, medians))
 }
 
-/// Steps that take so many seconds at least. A run that takes as long is timed once more, since it may have compiled a kernel.
+/// Steps that take so many seconds at least. A run that takes as long is timed once more, since it may have compiled a
+/// kernel.
 fn enough(side: &mut Side<'_>, least: f64) -> Result<usize> {
     side(2)?;
     let mut steps = 1;

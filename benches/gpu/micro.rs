@@ -1,5 +1,5 @@
-//! Micro-benchmarks of the GPU's memory (Lashgar 2017, ch. 4): loads under way at once, banks of shared memory, and reads that
-//! wait for one another. `cargo xtask bench micro`. What they found is in `docs/papers/ipmacc.md`.
+//! Micro-benchmarks of the GPU's memory (Lashgar 2017, ch. 4): loads under way at once, banks of shared memory, and
+//! reads that wait for one another. `cargo xtask bench micro`. What they found is in `docs/papers/ipmacc.md`.
 
 use cudarc::driver::sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE;
 use cudarc::driver::{CudaSlice, LaunchConfig, PushKernelArg};
@@ -47,8 +47,8 @@ const SHOWN: [u32; 7] = [2, 32, 64, 128, 256, 512, 1024];
 const MOST: usize = 1024;
 const BEHIND: usize = 1 << 18;
 
-/// Thread-latency plots of outstanding memory requests (§4.1, Listing 4.1): of data in L2, as in the thesis, where what is
-/// seen is the multiprocessor's own, and of data in memory.
+/// Thread-latency plots of outstanding memory requests (§4.1, Listing 4.1): of data in L2, as in the thesis, where what
+/// is seen is the multiprocessor's own, and of data in memory.
 pub fn loads(bench: &Bench, output: &mut Output) -> Result<()> {
     loads_from(bench, output, true)?;
     loads_from(bench, output, false)
@@ -81,7 +81,8 @@ fn loads_from(bench: &Bench, output: &mut Output, cached: bool) -> Result<()> {
                 let (number, threads) = (slot as i32, counts[slot / rounds]);
                 let mut launch = gpu.stream.launch_builder(&kernel);
                 launch.arg(&input).arg(&mut sums).arg(&mut cycles).arg(&share).arg(&number);
-                // SAFETY: the arguments are those of the kernel; there is a slot for each launch, and words for all threads.
+                // SAFETY: the arguments are those of the kernel; there is a slot for each launch, and words for all
+                // threads.
                 unsafe { launch.launch(blocks(1, (threads, 1)))? };
             }
             let (cycles, sums) = (gpu.stream.clone_dtoh(&cycles)?, gpu.stream.clone_dtoh(&sums)?);
@@ -115,8 +116,8 @@ fn expected(thread: usize, threads: u32, share: i32, loads: i32) -> i32 {
     (0..loads).map(|load| (load * lines + thread as i32 / share) * 32).sum()
 }
 
-/// Where latency rises most from one number of threads to the next, of those beyond two warps: what the thesis sees as the
-/// spike of the variance.
+/// Where latency rises most from one number of threads to the next, of those beyond two warps: what the thesis sees as
+/// the spike of the variance.
 fn steepest(medians: &[(u32, f64)]) -> String {
     let rise = |pair: &[(u32, f64)]| pair[1].1 - pair[0].1;
     let beyond = medians.windows(2).filter(|pair| pair[0].0 >= 64);
@@ -196,7 +197,8 @@ const MEMORY: u32 = 2;
 struct Chain {
     name: &'static str,
     what: u32,
-    /// Steps where the threads of a warp read neighbours, and where each reads a line: what they touch fits where it is to be.
+    /// Steps where the threads of a warp read neighbours, and where each reads a line: what they touch fits where it is
+    /// to be.
     steps: [u32; 2],
     /// Cells of 8 bytes from a step to the next where they read neighbours.
     pitch: u32,

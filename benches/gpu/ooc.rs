@@ -1,7 +1,7 @@
 //! Arrays larger than the memory that tida may use, against pipelines written by hand.
 //!
-//! The references are `benches/reference/{skew,ooc}.cu`, whole programs that take the best of their forms: each runs once,
-//! between tida's rounds.
+//! The references are `benches/reference/{skew,ooc}.cu`, whole programs that take the best of their forms: each runs
+//! once, between tida's rounds.
 
 use std::time::Instant;
 
@@ -23,8 +23,8 @@ const ROUNDS: usize = 3;
 /// Recorded operations that may wait: more than the fills and sweeps of a run.
 const LOOK_AHEAD: usize = 512;
 
-/// An accelerator that may use this part of the memory of two arrays. Arrays that fit have one step a launch: the rate that others
-/// are compared with.
+/// An accelerator that may use this part of the memory of two arrays. Arrays that fit have one step a launch: the rate
+/// that others are compared with.
 fn limited(bench: &Bench, n: usize, part: Option<f64>, look_ahead: usize) -> Result<TileAcc> {
     let fuse = if part.is_none() { Fuse::Off } else { Fuse::Auto };
     limited_to(bench, n, part, look_ahead, fuse)
@@ -184,8 +184,8 @@ fn many(
     Ok(())
 }
 
-/// Heat over many steps in a quarter of the arrays' memory, with several steps a launch and with one, beside one step a launch
-/// on arrays that fit: in turns.
+/// Heat over many steps in a quarter of the arrays' memory, with several steps a launch and with one, beside one step a
+/// launch on arrays that fit: in turns.
 pub fn together(bench: &Bench, output: &mut Output) -> Result<()> {
     let n = bench.large;
     let cells = n * n * n * STEPS;
@@ -292,7 +292,8 @@ pub fn coded(bench: &Bench, output: &mut Output) -> Result<()> {
     Ok(())
 }
 
-/// Heat with one step a pass over the link, packed for the link alone: without loss, smooth values and random ones, and as `f32`.
+/// Heat with one step a pass over the link, packed for the link alone: without loss, smooth values and random ones, and
+/// as `f32`.
 pub fn packed(bench: &Bench, output: &mut Output) -> Result<()> {
     const PASSES: usize = 4;
     let n = bench.large;

@@ -1,4 +1,5 @@
-//! References that are whole programs, compiled by `benches/reference/compile.sh`; and checksums to compare with theirs.
+//! References that are whole programs, compiled by `benches/reference/compile.sh`; and checksums to compare with
+//! theirs.
 
 use std::path::PathBuf;
 use std::process::Command;

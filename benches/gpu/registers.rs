@@ -1,5 +1,5 @@
-//! Registers: what index arithmetic takes of them, and what values kept in them are worth (SAFARA §III and §IV, Lashgar Fig.
-//! 5.7). What it found is in `docs/papers/safara.md`.
+//! Registers: what index arithmetic takes of them, and what values kept in them are worth (SAFARA §III and §IV, Lashgar
+//! Fig. 5.7). What it found is in `docs/papers/safara.md`.
 
 use cudarc::driver::{CudaFunction, CudaSlice, CudaView, LaunchConfig, PushKernelArg};
 use tida::Math;
@@ -189,8 +189,8 @@ const MARCH: u32 = 16;
 const INDEX: [(&str, &str); 4] =
     [("neither", "no-dim,no-small"), ("small", "no-dim"), ("dim", "no-small"), ("dim and small", "")];
 
-/// A step that reads seven arrays of one layout, two cells each: registers and speed with and without `dim`, `small` and
-/// replacement, each against the plainest and against CUDA by hand.
+/// A step that reads seven arrays of one layout, two cells each: registers and speed with and without `dim`, `small`
+/// and replacement, each against the plainest and against CUDA by hand.
 pub fn seismic(bench: &Bench, output: &mut Output) -> Result<()> {
     let n = bench.size;
     let case = format!("seismic f32 {n}^3");
@@ -402,8 +402,8 @@ fn write_step(out: &mut TileArray<f64, 1>, u: &TileArray<f64, 1>, writes: i64) -
     Ok(())
 }
 
-/// A stencil that writes its cell again and again (Lashgar Fig. 5.7): tida, whose compiler keeps the cell in a register and
-/// writes it back, against both policies by hand.
+/// A stencil that writes its cell again and again (Lashgar Fig. 5.7): tida, whose compiler keeps the cell in a register
+/// and writes it back, against both policies by hand.
 pub fn writes(bench: &Bench, output: &mut Output) -> Result<()> {
     let acc = accelerator(bench, "", None)?;
     for n in [4096, 131_072] {

@@ -1,5 +1,5 @@
-//! Arrays kept in fewer bits beside the same arrays as they are (Salehi ch. 6): tida against itself. What it found is in
-//! `docs/papers/salehi.md`.
+//! Arrays kept in fewer bits beside the same arrays as they are (Salehi ch. 6): tida against itself. What it found is
+//! in `docs/papers/salehi.md`.
 //!
 //! Every format is compared on small arrays, bit by bit, with the CPU.
 
@@ -136,8 +136,8 @@ impl Flush {
         Ok(())
     }
 
-    /// Seconds of each of so many steps of a program that finds none of its arrays in a cache: of its kernels alone, by the device's
-    /// clock. Beside the CPU of all that the step does.
+    /// Seconds of each of so many steps of a program that finds none of its arrays in a cache: of its kernels alone, by
+    /// the device's clock. Beside the CPU of all that the step does.
     fn steps<P: Program>(&mut self, program: &mut P, times: usize) -> Result<Vec<f64>> {
         let acc = self.memory.acc().clone();
         let mut seconds = Vec::with_capacity(times);

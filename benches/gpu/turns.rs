@@ -1,5 +1,5 @@
-//! Steps that differ, several in one launch: other captured values in each, or two kernels that take turns. tida against itself with
-//! one step a launch, and beside steps that are all alike.
+//! Steps that differ, several in one launch: other captured values in each, or two kernels that take turns. tida
+//! against itself with one step a launch, and beside steps that are all alike.
 
 use tida::prelude::*;
 use tida_suite::Result;

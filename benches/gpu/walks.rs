@@ -1,5 +1,5 @@
-//! Kernels that walk along arrays, with and without tiles in shared memory: products of matrices, and with a vector, and
-//! N bodies.
+//! Kernels that walk along arrays, with and without tiles in shared memory: products of matrices, and with a vector,
+//! and N bodies.
 
 use cudarc::driver::{CudaFunction, CudaSlice, PushKernelArg};
 use tida::prelude::*;
@@ -202,7 +202,8 @@ pub fn gemm(bench: &Bench, output: &mut Output) -> Result<()> {
         for _ in 0..steps {
             let mut launch = gpu.stream.launch_builder(function);
             launch.arg(&mut *c).arg(&a).arg(&b).arg(&length);
-            // SAFETY: the arguments are those of the kernels, over matrices of `n` rows of `n`; `n` is a multiple of a side.
+            // SAFETY: the arguments are those of the kernels, over matrices of `n` rows of `n`; `n` is a multiple of a
+            // side.
             unsafe { launch.launch(cover([n, n, 1], [*side, *side, 1]))? };
         }
         gpu.wait()
@@ -302,8 +303,8 @@ pub fn matvec(bench: &Bench, output: &mut Output) -> Result<()> {
         for _ in 0..steps {
             let mut launch = gpu.stream.launch_builder(function);
             launch.arg(&mut *y).arg(&a).arg(&x).arg(&rows_of).arg(&columns_of);
-            // SAFETY: the arguments are those of the kernels, over a matrix of `rows` rows of `columns` and vectors of as many;
-            // `rows` is a multiple of the block, `columns` of a strip.
+            // SAFETY: the arguments are those of the kernels, over a matrix of `rows` rows of `columns` and vectors of
+            // as many; `rows` is a multiple of the block, `columns` of a strip.
             unsafe { launch.launch(cover([rows, 1, 1], [*threads, 1, 1]))? };
         }
         gpu.wait()
@@ -444,8 +445,8 @@ pub fn nbody(bench: &Bench, output: &mut Output) -> Result<()> {
         for _ in 0..steps {
             let mut launch = gpu.stream.launch_builder(function);
             launch.arg(&mut *planes).arg(&bodies).arg(&count).arg(&SOFTENING);
-            // SAFETY: the arguments are those of the kernels; `bodies` holds `n` times four values, at a multiple of their
-            // size, `planes` three times `n`, and `n` is a multiple of the block.
+            // SAFETY: the arguments are those of the kernels; `bodies` holds `n` times four values, at a multiple of
+            // their size, `planes` three times `n`, and `n` is a multiple of the block.
             unsafe { launch.launch(cover([n, 1, 1], [*threads, 1, 1]))? };
         }
         gpu.wait()

@@ -1,5 +1,5 @@
-//! Kernels of several kinds, and what `explain` says of their native form. `cargo xtask test` compares that with what the compiler made of
-//! each: what has the name of a function here in the assembly is the kernel of that function.
+//! Kernels of several kinds, and what `explain` says of their native form. `cargo xtask test` compares that with what
+//! the compiler made of each: what has the name of a function here in the assembly is the kernel of that function.
 
 use tida::prelude::*;
 

@@ -135,8 +135,8 @@ pub fn two_products(acc: &TileAcc) -> tida::Result<Outcome> {
     measured(acc, Products { first, result }, run, |products| values(&products.result))
 }
 
-/// What a correlation is computed with: the means and the deviations of the columns, the data less their means in parts of their
-/// deviations, and the matrix.
+/// What a correlation is computed with: the means and the deviations of the columns, the data less their means in parts
+/// of their deviations, and the matrix.
 struct Correlation {
     means: TileArray<f64, 2>,
     deviations: TileArray<f64, 2>,

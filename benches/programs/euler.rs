@@ -1,5 +1,5 @@
-//! Euler's equations of a gas in two axes: slopes limited by minmod (MUSCL), fluxes after Harten, Lax and van Leer (HLL), and two
-//! stages a step (Heun).
+//! Euler's equations of a gas in two axes: slopes limited by minmod (MUSCL), fluxes after Harten, Lax and van Leer
+//! (HLL), and two stages a step (Heun).
 
 use tida::prelude::*;
 

@@ -7,8 +7,8 @@ use crate::{Outcome, measured, random, values};
 /// Steps in one run.
 const STEPS: usize = 10;
 
-/// What flows through a face, by Lax and Friedrichs with the faster wave of both sides (Rusanov). A side has its height, and its
-/// discharges through the face and along it.
+/// What flows through a face, by Lax and Friedrichs with the faster wave of both sides (Rusanov). A side has its
+/// height, and its discharges through the face and along it.
 #[kernel_fn]
 fn through(left: [f64; 3], right: [f64; 3], gravity: f64) -> [f64; 3] {
     let [h, q, t] = left;

@@ -4,7 +4,8 @@ use tida::prelude::*;
 
 use crate::{Outcome, measured, random, values};
 
-/// Each cell of a fine grid takes the value of the coarse cell that it lies in, as in multigrid. The coarse grid is cut into regions.
+/// Each cell of a fine grid takes the value of the coarse cell that it lies in, as in multigrid. The coarse grid is cut
+/// into regions.
 pub fn prolong(acc: &TileAcc, regions: [usize; 3]) -> tida::Result<Outcome> {
     let n = 256;
     let mut coarse = TileArray::<f64, 3>::builder([n / 2; 3]).regions(regions).build(acc)?;

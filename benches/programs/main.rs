@@ -1,7 +1,9 @@
-//! Programs as users write them. `cargo xtask bench cpu` runs each beside the same program in C (`benches/reference/programs`).
+//! Programs as users write them. `cargo xtask bench cpu` runs each beside the same program in C
+//! (`benches/reference/programs`).
 //!
-//! `programs ROW THREADS` runs a row and prints one line of JSON: the seconds of its fastest run, and some numbers made from the
-//! result of its first, which those of C have to match. `programs ROW THREADS kernels` shows what tida found out about its kernels too.
+//! `programs ROW THREADS` runs a row and prints one line of JSON: the seconds of its fastest run, and some numbers made
+//! from the result of its first, which those of C have to match. `programs ROW THREADS kernels` shows what tida found
+//! out about its kernels too.
 
 mod conjugate;
 mod dense;
@@ -99,8 +101,8 @@ fn run(row: &str, threads: &str) -> Result<Outcome, Box<dyn std::error::Error>> 
     Ok(run(&acc)?)
 }
 
-/// Runs a program on its state once, and takes its result; then runs it for a second, three times at least. A run ends when all that it
-/// recorded has run.
+/// Runs a program on its state once, and takes its result; then runs it for a second, three times at least. A run ends
+/// when all that it recorded has run.
 pub fn measured<S>(
     acc: &TileAcc,
     mut state: S,

@@ -1,7 +1,7 @@
 //! Multigrid for Poisson's equation: V-cycles with two sweeps of Jacobi's iteration before and after each coarser grid.
 //!
-//! A grid has 2^k + 1 nodes along each axis, and the outer ones stay at 0. Every second node is one of the next coarser grid. The way
-//! down weights the nodes around (full weighting), the way up takes the mean of the coarse nodes around.
+//! A grid has 2^k + 1 nodes along each axis, and the outer ones stay at 0. Every second node is one of the next coarser
+//! grid. The way down weights the nodes around (full weighting), the way up takes the mean of the coarse nodes around.
 
 use tida::prelude::*;
 
@@ -15,7 +15,8 @@ const SWEEPS: usize = 2;
 const DAMPED_3: f64 = 6.0 / 7.0 / 6.0;
 const DAMPED_2: f64 = 4.0 / 5.0 / 4.0;
 
-/// A grid: the solution, its next sweep, the right side times the square of the distance between nodes, and the residual.
+/// A grid: the solution, its next sweep, the right side times the square of the distance between nodes, and the
+/// residual.
 struct Level<const D: usize> {
     u: TileArray<f64, D>,
     next: TileArray<f64, D>,

@@ -1,8 +1,9 @@
-//! Training a network of three layers by back propagation: Lashgar §3.3.1 (Rodinia's Backprop, 65536 inputs, 16 hidden units).
+//! Training a network of three layers by back propagation: Lashgar §3.3.1 (Rodinia's Backprop, 65536 inputs, 16 hidden
+//! units).
 //!
-//! The six stages of a step: two layers forward, the errors of two layers, the change of two layers of weights. Forward, a
-//! unit is a sum over all weights that lead to it: one reduction a unit, as OpenACC does in the paper. Its value is captured by
-//! the kernel that makes the unit of it, so no stage waits for the host.
+//! The six stages of a step: two layers forward, the errors of two layers, the change of two layers of weights.
+//! Forward, a unit is a sum over all weights that lead to it: one reduction a unit, as OpenACC does in the paper. Its
+//! value is captured by the kernel that makes the unit of it, so no stage waits for the host.
 
 use tida::prelude::*;
 use tida_suite::Result;

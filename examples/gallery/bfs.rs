@@ -1,9 +1,9 @@
 //! Breadth-first search: Lashgar §3.3.1 (Rodinia's BFS).
 //!
-//! There the nodes of one depth push into their children; here each node that has no level yet pulls: it looks for a parent
-//! that has the level before. So a cell writes itself alone, and nothing races. Whether any node found a parent is a
-//! reduction, as in the paper, but the host looks at it one level late and so holds nothing up: a level too many changes
-//! nothing.
+//! There the nodes of one depth push into their children; here each node that has no level yet pulls: it looks for a
+//! parent that has the level before. So a cell writes itself alone, and nothing races. Whether any node found a parent
+//! is a reduction, as in the paper, but the host looks at it one level late and so holds nothing up: a level too many
+//! changes nothing.
 
 use tida::prelude::*;
 use tida_suite::Result;

@@ -1,6 +1,8 @@
-//! Conjugate gradients for Poisson's equation in a cube whose faces are at 0: the matrix of seven points is never stored.
+//! Conjugate gradients for Poisson's equation in a cube whose faces are at 0: the matrix of seven points is never
+//! stored.
 //!
-//! Both dot products of a step are recorded work whose values the next kernels capture, so the host never waits in the loop.
+//! Both dot products of a step are recorded work whose values the next kernels capture, so the host never waits in the
+//! loop.
 
 use tida::prelude::*;
 use tida_suite::Result;

@@ -1,7 +1,7 @@
 //! The dyadic convolution's transform: the fast Walsh-Hadamard transform of each 256 values, in groups. Lashgar §6.4.
 //!
-//! A group fetches its values once. Eight times, each thread adds its value to another's or subtracts it, through what the
-//! group shares: `FETCH_CHANNEL_WB` of `fcw`. A step transforms an array into another one.
+//! A group fetches its values once. Eight times, each thread adds its value to another's or subtracts it, through what
+//! the group shares: `FETCH_CHANNEL_WB` of `fcw`. A step transforms an array into another one.
 
 use tida::prelude::*;
 use tida_suite::flags::{Dtype, Edge, Example, Settings};

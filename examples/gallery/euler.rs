@@ -1,8 +1,9 @@
-//! Euler's equations of a gas in two axes: four quadrants of different states that run into one another, in a periodic box.
+//! Euler's equations of a gas in two axes: four quadrants of different states that run into one another, in a periodic
+//! box.
 //!
-//! Finite volumes: slopes limited by minmod (MUSCL), fluxes after Harten, Lax and van Leer (HLL), and two stages of Runge and Kutta a
-//! step. Fluxes lie on faces, in arrays of their own. The time step follows from the fastest wave, which the kernels capture before
-//! it is known, so the host never waits.
+//! Finite volumes: slopes limited by minmod (MUSCL), fluxes after Harten, Lax and van Leer (HLL), and two stages of
+//! Runge and Kutta a step. Fluxes lie on faces, in arrays of their own. The time step follows from the fastest wave,
+//! which the kernels capture before it is known, so the host never waits.
 
 use tida::prelude::*;
 use tida_suite::Result;

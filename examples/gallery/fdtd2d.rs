@@ -1,9 +1,9 @@
-//! Maxwell's equations in two dimensions by finite differences in the time domain: MESI-CUDA Table 3 (10240², 1000 steps;
-//! PolyBench's fdtd-2d).
+//! Maxwell's equations in two dimensions by finite differences in the time domain: MESI-CUDA Table 3 (10240², 1000
+//! steps; PolyBench's fdtd-2d).
 //!
-//! The magnetic field sits at cells and the two parts of the electric field on the faces between them, so the arrays differ in
-//! shape by one, which their centring says. The domain's outer faces conduct: nothing changes there but at the low face of the
-//! first axis, where a wave is sent in.
+//! The magnetic field sits at cells and the two parts of the electric field on the faces between them, so the arrays
+//! differ in shape by one, which their centring says. The domain's outer faces conduct: nothing changes there but at
+//! the low face of the first axis, where a wave is sent in.
 
 use tida::prelude::*;
 use tida_suite::flags::{Dtype, Edge, Example, Settings};

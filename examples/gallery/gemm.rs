@@ -1,7 +1,8 @@
-//! Matrix multiplication, `C = A B`: Lashgar §3.3.1 (1024²), §5.4.1 and Listing A.3, MESI-CUDA Fig. 2 and Table 3 (8192²).
+//! Matrix multiplication, `C = A B`: Lashgar §3.3.1 (1024²), §5.4.1 and Listing A.3, MESI-CUDA Fig. 2 and Table 3
+//! (8192²).
 //!
-//! Each cell of `C` gathers a row of `A` and a column of `B`, whole arrays of any cuts. Cells beside one another share the
-//! row, cells above one another the column: what the cache of Lashgar ch. 5 is for.
+//! Each cell of `C` gathers a row of `A` and a column of `B`, whole arrays of any cuts. Cells beside one another share
+//! the row, cells above one another the column: what the cache of Lashgar ch. 5 is for.
 
 use tida::prelude::*;
 use tida_suite::flags::{Dtype, Edge, Example, Settings};

@@ -1,5 +1,6 @@
-//! Matrix multiplication over groups: each brings squares of both matrices to where its threads share them, one after the other
-//! (`FETCH_ONLY`, Lashgar §6.3.1 and Listing A.3). What the cache of ch. 5 makes of [`gemm`](crate::gemm) by itself, by hand.
+//! Matrix multiplication over groups: each brings squares of both matrices to where its threads share them, one after
+//! the other (`FETCH_ONLY`, Lashgar §6.3.1 and Listing A.3). What the cache of ch. 5 makes of [`gemm`](crate::gemm) by
+//! itself, by hand.
 
 use tida::prelude::*;
 use tida_suite::Result;

@@ -1,8 +1,8 @@
 //! Temperatures of a chip whose blocks draw power: Lashgar §6.3.1 and Listing A.5 (Rodinia's Hotspot).
 //!
-//! Each cell trades heat with the four beside it and with the air, and has a source of its own. Beyond the edge is the edge: a
-//! boundary here, where Rodinia's kernel has branches. Its ghost-zone version does several steps in a launch; here the
-//! library may, and the loop stays as it is.
+//! Each cell trades heat with the four beside it and with the air, and has a source of its own. Beyond the edge is the
+//! edge: a boundary here, where Rodinia's kernel has branches. Its ghost-zone version does several steps in a launch;
+//! here the library may, and the loop stays as it is.
 
 use tida::prelude::*;
 use tida_suite::flags::{Dtype, Edge, Example, Settings};

@@ -1,6 +1,8 @@
-//! Jacobi's iteration over nine elements: Lashgar §5.4.1 and Fig. 5.4, §7.1 (JAC), MESI-CUDA Table 3 (1024², 10000 steps).
+//! Jacobi's iteration over nine elements: Lashgar §5.4.1 and Fig. 5.4, §7.1 (JAC), MESI-CUDA Table 3 (1024², 10000
+//! steps).
 //!
-//! Each cell becomes a mean of its 8 neighbours and itself, so a block of cells reads almost all that it reads nine times.
+//! Each cell becomes a mean of its 8 neighbours and itself, so a block of cells reads almost all that it reads nine
+//! times.
 
 use tida::prelude::*;
 use tida_suite::flags::{Dtype, Edge, Example, Settings};

@@ -1,7 +1,8 @@
 //! The lattice Boltzmann method in two axes with nine velocities (D2Q9): a channel with a round obstacle in its way.
 //!
-//! Fluid flows in on the left at a fixed velocity and out on the right. The walls are the first and the last row. What flows into
-//! them or into the obstacle comes back the way it came, a step later. The nine directions are tables, and kernels loop over them.
+//! Fluid flows in on the left at a fixed velocity and out on the right. The walls are the first and the last row. What
+//! flows into them or into the obstacle comes back the way it came, a step later. The nine directions are tables, and
+//! kernels loop over them.
 
 use tida::prelude::*;
 use tida_suite::Result;
@@ -141,7 +142,8 @@ impl Fluid {
         )?)
     }
 
-    /// The mass that the next step takes in through column `x`, from the column beside it that lies outside, `out` cells away.
+    /// The mass that the next step takes in through column `x`, from the column beside it that lies outside, `out`
+    /// cells away.
     fn taken_in(&mut self, x: i64, out: i64) -> Result<f64> {
         self.f.fill_ghosts()?;
         let rows = self.f.shape()[0] as i64;
@@ -164,7 +166,8 @@ impl Fluid {
         )?)
     }
 
-    /// The force of the fluid on the obstacle along the channel: what goes in there in the next step and what comes back.
+    /// The force of the fluid on the obstacle along the channel: what goes in there in the next step and what comes
+    /// back.
     fn drag(&mut self) -> Result<f64> {
         self.f.fill_ghosts()?;
         // A box around the obstacle that leaves the walls out.

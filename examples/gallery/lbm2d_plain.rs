@@ -34,7 +34,8 @@ pub fn speeds(n: usize, steps: u64) -> Vec<f64> {
     let solid: Vec<bool> = (0..n * n).map(|cell| is_solid(n, [cell / n, cell % n])).collect();
     let omega = omega(n);
     for _ in 0..steps {
-        // The first column stays as it is in both. The last is that before it, the outer rows are those of the other side.
+        // The first column stays as it is in both. The last is that before it, the outer rows are those of the other
+        // side.
         for row in f.chunks_exact_mut(wide) {
             row[n + 1] = row[n];
         }

@@ -1,8 +1,9 @@
-//! The gallery: the programs of the papers that tida grows from and some of those that structured grids are used for, one a file, each
-//! compared with plain loops.
+//! The gallery: the programs of the papers that tida grows from and some of those that structured grids are used for,
+//! one a file, each compared with plain loops.
 //!
-//! `cargo run --release --example gallery -- gemm --verify` runs one, with the flags of all examples; `--small` makes it
-//! small; `gallery all --small --verify` runs every one. `--indexes` counts what it reads, and what of that the block alone decides.
+//! `cargo run --release --example gallery -- gemm --verify` runs one, with the flags of all examples; `--small` makes
+//! it small; `gallery all --small --verify` runs every one. `--indexes` counts what it reads, and what of that the
+//! block alone decides.
 
 mod backprop;
 mod bfs;
@@ -126,7 +127,8 @@ impl Program {
     }
 }
 
-/// How many arrays kernels take, how many reads they have, and which of those the block alone decides (Lashgar Fig. 7.3, 7.4).
+/// How many arrays kernels take, how many reads they have, and which of those the block alone decides (Lashgar Fig.
+/// 7.3, 7.4).
 fn indexes<'a>(kernels: impl Iterator<Item = &'a tida::KernelReport>) -> String {
     let mut counts = [0; 7];
     let mut arrays = 0;

@@ -1,7 +1,9 @@
-//! Multigrid for Poisson's equation in a cube: V-cycles with two sweeps of weighted Jacobi before and after each coarser grid.
+//! Multigrid for Poisson's equation in a cube: V-cycles with two sweeps of weighted Jacobi before and after each
+//! coarser grid.
 //!
-//! A grid has 2^k + 1 nodes along each axis, and the outer ones stay at 0. Every second node is one of the next coarser grid. The way
-//! down weights the 27 nodes around (full weighting), the way up takes the mean of the coarse nodes around.
+//! A grid has 2^k + 1 nodes along each axis, and the outer ones stay at 0. Every second node is one of the next coarser
+//! grid. The way down weights the 27 nodes around (full weighting), the way up takes the mean of the coarse nodes
+//! around.
 
 use tida::prelude::*;
 use tida_suite::Result;
@@ -59,7 +61,8 @@ struct Level {
 }
 
 impl Level {
-    /// A grid of `n` nodes along each axis, all 0. Small ones are cut into fewer regions; the last axis is cut at multiples of 64.
+    /// A grid of `n` nodes along each axis, all 0. Small ones are cut into fewer regions; the last axis is cut at
+    /// multiples of 64.
     fn new(settings: &Settings, acc: &TileAcc, n: usize) -> Result<Level> {
         let regions = [n / 4, n / 4, n / 64];
         let regions = std::array::from_fn(|axis| settings.regions[axis].min(regions[axis]).max(1));
@@ -142,7 +145,8 @@ impl Level {
         Ok(())
     }
 
-    /// Adds what the coarser grid found: the mean of the coarse nodes around, which are the same one where there is one.
+    /// Adds what the coarser grid found: the mean of the coarse nodes around, which are the same one where there is
+    /// one.
     fn correct(&mut self, coarse: &Level, tile_size: [usize; 3]) -> Result<()> {
         for tile in self.inner(tile_size) {
             compute(

@@ -1,7 +1,8 @@
-//! Bodies that attract one another: Lashgar §3.3.1, §5.4.1 with Fig. 5.3, Listings A.7 and A.8 (NVIDIA's N-body sample).
+//! Bodies that attract one another: Lashgar §3.3.1, §5.4.1 with Fig. 5.3, Listings A.7 and A.8 (NVIDIA's N-body
+//! sample).
 //!
-//! Each body gathers the pull of all bodies in a loop along the whole array, in order, so every sum has one value. All cells
-//! read the same body at the same time: the reuse that a tile of bodies in shared memory serves.
+//! Each body gathers the pull of all bodies in a loop along the whole array, in order, so every sum has one value. All
+//! cells read the same body at the same time: the reuse that a tile of bodies in shared memory serves.
 
 use tida::prelude::*;
 use tida_suite::Result;

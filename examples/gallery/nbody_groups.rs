@@ -1,5 +1,6 @@
-//! Bodies that attract one another, over groups: each brings as many bodies as it has threads to where they share them, one lot after
-//! the other (`FETCH_ONLY`, Lashgar §6.3.1 and Listing A.8). What the cache of ch. 5 makes of [`nbody`](crate::nbody) by itself, by hand.
+//! Bodies that attract one another, over groups: each brings as many bodies as it has threads to where they share them,
+//! one lot after the other (`FETCH_ONLY`, Lashgar §6.3.1 and Listing A.8). What the cache of ch. 5 makes of
+//! [`nbody`](crate::nbody) by itself, by hand.
 
 use tida::prelude::*;
 use tida_suite::Result;

@@ -1,7 +1,7 @@
 //! The five places nearest to a target: Lashgar §3.3.1 (Rodinia's NN).
 //!
-//! Distances are computed for all places in parallel, as in the paper. It then picks the five lowest on the host; here each is
-//! a reduction, the lowest of those behind the one before it, so no more than five numbers leave the device.
+//! Distances are computed for all places in parallel, as in the paper. It then picks the five lowest on the host; here
+//! each is a reduction, the lowest of those behind the one before it, so no more than five numbers leave the device.
 
 use tida::prelude::*;
 use tida_suite::Result;

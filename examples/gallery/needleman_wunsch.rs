@@ -1,8 +1,9 @@
 //! Needleman and Wunsch's alignment of two sequences: Rodinia's NW, which Lashgar's `fcw` could not express (§6.4).
 //!
-//! A score needs those above, to the left, and at the corner between. Blocks of 16 x 16 scores run diagonal by diagonal, and
-//! inside a block its threads do, through what they share. A block writes one array and reads those of the two diagonals of
-//! blocks before it, so nothing that is written is read by others: three arrays take turns, and are put together at the end.
+//! A score needs those above, to the left, and at the corner between. Blocks of 16 x 16 scores run diagonal by
+//! diagonal, and inside a block its threads do, through what they share. A block writes one array and reads those of
+//! the two diagonals of blocks before it, so nothing that is written is read by others: three arrays take turns, and
+//! are put together at the end.
 
 use tida::prelude::*;
 use tida_suite::Result;

@@ -1,7 +1,7 @@
 //! The cheapest way down a wall of numbers: Lashgar §6.3.1 and Listing A.1 (Rodinia's Pathfinder).
 //!
-//! Dynamic programming, a row a step: the way to a cell goes over the cheapest of the three above it. Beyond the edge is the
-//! edge, which makes no way cheaper.
+//! Dynamic programming, a row a step: the way to a cell goes over the cheapest of the three above it. Beyond the edge
+//! is the edge, which makes no way cheaper.
 
 use tida::prelude::*;
 use tida_suite::Result;

@@ -1,7 +1,7 @@
 //! Poisson's equation by point Jacobi with the 19 points of the Himeno benchmark: MESI-CUDA Table 3 (128³) and §4.4.2.
 //!
-//! The coefficients are arrays too, three of them with several values a cell, so a cell reads much more than its neighbours.
-//! Outer cells keep their values: the loops leave them out.
+//! The coefficients are arrays too, three of them with several values a cell, so a cell reads much more than its
+//! neighbours. Outer cells keep their values: the loops leave them out.
 
 use tida::prelude::*;
 use tida_suite::Result;
@@ -30,8 +30,9 @@ pub const PROGRAM: Program = Program {
 /// How much of a change is made.
 const OMEGA: f32 = 0.8;
 
-/// The coefficients of a cell: `a` for the neighbours above on each axis and the divisor, `b` for those across edges, `c` for
-/// the neighbours below. Himeno has the same in every cell; here they differ a little, so that a wrong cell shows.
+/// The coefficients of a cell: `a` for the neighbours above on each axis and the divisor, `b` for those across edges,
+/// `c` for the neighbours below. Himeno has the same in every cell; here they differ a little, so that a wrong cell
+/// shows.
 fn coefficients(cell: usize) -> ([f32; 4], [f32; 3], [f32; 3]) {
     let near = |x: f32| x * (1.0 + 0.01 * plain::random(cell) as f32);
     ([near(1.0), near(1.0), near(1.0), 1.0 / 6.0], [near(0.001); 3], [near(1.0); 3])

@@ -1,9 +1,9 @@
-//! Elastic waves from a source in the ground, by velocity and stress on a staggered grid: SAFARA §IV, Fig. 8 and Table I (SPEC
-//! ACCEL's 355.seismic, after Collino's layers that swallow waves).
+//! Elastic waves from a source in the ground, by velocity and stress on a staggered grid: SAFARA §IV, Fig. 8 and Table
+//! I (SPEC ACCEL's 355.seismic, after Collino's layers that swallow waves).
 //!
-//! To be damped along one axis alone, each field is kept in parts, one for each derivative that drives it; a field is the sum
-//! of its parts. Velocities sit on faces and shear stresses on edges, which the centring of the arrays says. Seven kernels
-//! make a step, as the seven hottest of the paper. The outer faces stand still.
+//! To be damped along one axis alone, each field is kept in parts, one for each derivative that drives it; a field is
+//! the sum of its parts. Velocities sit on faces and shear stresses on edges, which the centring of the arrays says.
+//! Seven kernels make a step, as the seven hottest of the paper. The outer faces stand still.
 
 use tida::prelude::*;
 use tida_suite::Result;

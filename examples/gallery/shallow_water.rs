@@ -1,8 +1,8 @@
 //! Shallow water in a closed basin: a drop falls in, and its waves run to the walls and back.
 //!
-//! Finite volumes after Lax and Friedrichs, with the faster wave of both sides of a face (Rusanov). A wall is a mirror: beyond it
-//! the water is as high and flows the other way, which is all that the boundaries say. The height and the two discharges are
-//! arrays of their own, since a wall turns only the discharge through it.
+//! Finite volumes after Lax and Friedrichs, with the faster wave of both sides of a face (Rusanov). A wall is a mirror:
+//! beyond it the water is as high and flows the other way, which is all that the boundaries say. The height and the two
+//! discharges are arrays of their own, since a wall turns only the discharge through it.
 
 use tida::prelude::*;
 use tida_suite::Result;
@@ -156,7 +156,8 @@ fn mirrored(grid: &mut Grid<f32>, turned: Option<usize>) {
     }
 }
 
-/// What flows through a face, from `a` to `b` in the data: the height, and the discharges through the face and along it.
+/// What flows through a face, from `a` to `b` in the data: the height, and the discharges through the face and along
+/// it.
 fn flux([h, q, t]: [&[f32]; 3], a: usize, b: usize) -> [f32; 3] {
     let (u, v) = (q[a] / h[a], q[b] / h[b]);
     let wave = (u.abs() + (GRAVITY * h[a]).sqrt()).max(v.abs() + (GRAVITY * h[b]).sqrt());

@@ -1,7 +1,7 @@
 //! Edges of a picture by Sobel's filter: Lashgar §7.4 and §7.5 (EDS).
 //!
-//! Bytes in, bytes out. Pixels outside the picture are dark: a boundary here, and so nothing in the kernel, where the paper's
-//! baseline checks each index.
+//! Bytes in, bytes out. Pixels outside the picture are dark: a boundary here, and so nothing in the kernel, where the
+//! paper's baseline checks each index.
 
 use tida::prelude::*;
 use tida_suite::Result;

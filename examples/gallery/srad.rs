@@ -1,7 +1,8 @@
 //! Speckle-reducing anisotropic diffusion: Lashgar §3.3.1 (Rodinia's SRAD).
 //!
-//! The three blocks of a step in the paper: a reduction (mean and variance of the picture), the diffusion coefficients, the
-//! update. The sums are recorded work whose values the next kernel captures before they are there, so the host never waits.
+//! The three blocks of a step in the paper: a reduction (mean and variance of the picture), the diffusion coefficients,
+//! the update. The sums are recorded work whose values the next kernel captures before they are there, so the host
+//! never waits.
 
 use tida::prelude::*;
 use tida_suite::Result;

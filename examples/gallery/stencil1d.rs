@@ -1,7 +1,8 @@
 //! A stencil on one axis, four steps in a launch: Lashgar §6.3 and §6.4, with the ghost-zone optimisation.
 //!
-//! A group fetches its cells with four more on each side, and does four steps by itself: each step is right for one cell less on
-//! each side, until the group's own are left. The cells beside are computed by two groups, which saves three passes over memory.
+//! A group fetches its cells with four more on each side, and does four steps by itself: each step is right for one
+//! cell less on each side, until the group's own are left. The cells beside are computed by two groups, which saves
+//! three passes over memory.
 
 use tida::prelude::*;
 use tida_suite::flags::{Dtype, Edge, Example, Settings};

@@ -1,8 +1,8 @@
-//! Sums of 256 values, each by a tree in the memory that a group shares: what Lashgar §6.4 writes with `fcw`, and what a
-//! reduction clause does inside (§3.3.3).
+//! Sums of 256 values, each by a tree in the memory that a group shares: what Lashgar §6.4 writes with `fcw`, and what
+//! a reduction clause does inside (§3.3.3).
 //!
-//! Each group leaves its sum at its first cell and zeros at the others, so that a second pass of groups of groups would find
-//! them; a step sums the array anew into another one. `CHANNEL_WB`: the channel starts empty and is written back.
+//! Each group leaves its sum at its first cell and zeros at the others, so that a second pass of groups of groups would
+//! find them; a step sums the array anew into another one. `CHANNEL_WB`: the channel starts empty and is written back.
 
 use tida::prelude::*;
 use tida_suite::flags::{Dtype, Edge, Example, Settings};

@@ -1,7 +1,7 @@
 //! The lattice Boltzmann method in three axes with 19 velocities (D3Q19), collisions after Bhatnagar, Gross and Krook.
 //!
-//! A cell holds `f - w` for each of its populations `f`, where `w` is what it has in a fluid of density 1 at rest. Such differences
-//! are small and their halves are precise (Lehmann et al. 2022, Phys. Rev. E 106, 015308, §III).
+//! A cell holds `f - w` for each of its populations `f`, where `w` is what it has in a fluid of density 1 at rest. Such
+//! differences are small and their halves are precise (Lehmann et al. 2022, Phys. Rev. E 106, 015308, §III).
 
 use tida::prelude::*;
 use tida_suite::Result;
@@ -44,8 +44,8 @@ pub fn weight(population: usize) -> f64 {
 /// Halves of the populations are kept over this scale (FP16S of the paper): their range is then -2 to 2.
 pub const SCALE: f64 = 1.0 / 32768.0;
 
-/// What two populations of opposite velocities become. `base` is what their equilibria share, but for the weight; `along` is the
-/// fluid's velocity along the first one's.
+/// What two populations of opposite velocities become. `base` is what their equilibria share, but for the weight;
+/// `along` is the fluid's velocity along the first one's.
 #[kernel_fn]
 fn relaxed(pair: [f32; 2], weight: f32, rho: f32, base: f32, along: f32, omega: f32) -> [f32; 2] {
     let even = (4.5 * rho * along).mul_add(along, base);
@@ -127,8 +127,8 @@ pub fn step(
     Ok(())
 }
 
-/// A cell of a vortex of Taylor and Green in the plane of z and x of a box of `n` cells along each axis: the fluid's density and
-/// velocity are those of its equilibrium, and the stress is that of a fluid that collides with `omega`.
+/// A cell of a vortex of Taylor and Green in the plane of z and x of a box of `n` cells along each axis: the fluid's
+/// density and velocity are those of its equilibrium, and the stress is that of a fluid that collides with `omega`.
 pub fn vortex(n: usize, speed: f64, omega: f64, [z, _, x]: [usize; 3]) -> Populations {
     let wave = std::f64::consts::TAU / n as f64;
     let (z, x) = (wave * (z as f64 + 0.5), wave * (x as f64 + 0.5));

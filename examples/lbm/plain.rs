@@ -4,7 +4,8 @@ use tida_suite::real::Real;
 
 use crate::d3q19::{VELOCITIES, weight};
 
-/// `steps` steps in a periodic box of a cell's populations after one another; what a step computes is rounded by `round`.
+/// `steps` steps in a periodic box of a cell's populations after one another; what a step computes is rounded by
+/// `round`.
 pub fn solved<T: Real>(shape: [usize; 3], start: &[T], steps: u64, omega: T, round: impl Fn(T) -> T) -> Vec<T> {
     let [_, ny, nx] = shape;
     let mut f = start.to_vec();

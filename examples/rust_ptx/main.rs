@@ -48,8 +48,8 @@ fn run() -> Result<()> {
     for _ in 0..STEPS {
         u.fill_ghosts()?;
         for tile in TileIter::new(&u) {
-            // SAFETY: `heat` has these parameters, writes its box in the first array, and reads the second one cell around it;
-            // both are of `f64`, and so is its scalar.
+            // SAFETY: `heat` has these parameters, writes its box in the first array, and reads the second one cell
+            // around it; both are of `f64`, and so is its scalar.
             unsafe { heat.compute(&tile, (&mut next, &u), &[alpha.into()])? };
         }
         std::mem::swap(&mut u, &mut next);

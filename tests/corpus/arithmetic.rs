@@ -228,8 +228,8 @@ macro_rules! floats {
                     r[at][14] = x.ln_1p();
                     r[at][15] = x.log2();
                     r[at][16] = x.log10();
-                    // A power of a NaN can be 1; the host's library makes an exception for NaNs that signal, which these
-                    // sums quieten.
+                    // A power of a NaN can be 1; the host's library makes an exception for NaNs that signal, which
+                    // these sums quieten.
                     r[at][17] = (x + 0.0).powf(y + 0.0);
                     r[at][18] = x.cbrt();
                     r[at][19] = x.hypot(y);

@@ -79,8 +79,8 @@ pub fn say_where(program: &str, acc: &TileAcc) {
 }
 
 impl Settings {
-    /// The accelerator that the flags ask for. A step records `sweeps` sweeps. A line on standard error says what it runs on,
-    /// and with `--device auto` why not on more.
+    /// The accelerator that the flags ask for. A step records `sweeps` sweeps. A line on standard error says what it
+    /// runs on, and with `--device auto` why not on more.
     pub fn accelerator(&self, sweeps: usize) -> Result<TileAcc> {
         let flags = &self.flags;
         let mut builder = TileAcc::builder();
@@ -172,7 +172,8 @@ impl Settings {
         }
     }
 
-    /// Ends a run: compares the cells of `u` with those of the plain loops, writes what was asked for, prints the report.
+    /// Ends a run: compares the cells of `u` with those of the plain loops, writes what was asked for, prints the
+    /// report.
     ///
     /// `steps` were done in `seconds`. A result that differs by more than the tolerance is an error, after the
     /// report.

@@ -123,7 +123,8 @@ fn implementation(
                 type Place = #place;
                 #[inline(always)]
                 unsafe fn place(__tida_base: *mut #byte, __tida_cells: #size, __tida_index: #size) -> #place {
-                    // SAFETY: the planes of each field lie inside those of the struct; the rest is the caller's promise.
+                    // SAFETY: the planes of each field lie inside those of the struct; the rest is the caller's
+                    // promise.
                     unsafe {
                         #place {
                             #(#names: #field::<#aliases>(__tida_base, __tida_cells, #bytes, __tida_index),)*

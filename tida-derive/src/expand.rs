@@ -52,8 +52,8 @@ impl Library {
         (Library(path.collect()), tokens.collect())
     }
 
-    /// The path to it, shown at `place`, and the span of what follows it. (rustc shows a path whose parts come from different
-    /// macros as all of the outer macro's call.)
+    /// The path to it, shown at `place`, and the span of what follows it. (rustc shows a path whose parts come from
+    /// different macros as all of the outer macro's call.)
     fn path(&self, place: Span) -> (TokenStream, Span) {
         let moved = self.0.clone().into_iter().map(|mut token| {
             token.set_span(token.span().located_at(place));
@@ -106,8 +106,8 @@ pub fn function(number: usize, place: Span) -> Ident {
 
 /// Gives the functions called the names of [`function`].
 ///
-/// An import names all that a path stands for: for a `#[kernel_fn]` the function and its type. Where the type is missing, the
-/// glob has one instead that says what to do.
+/// An import names all that a path stands for: for a `#[kernel_fn]` the function and its type. Where the type is
+/// missing, the glob has one instead that says what to do.
 pub fn imports(body: &Body) -> TokenStream {
     if body.tables.functions.is_empty() {
         return TokenStream::new();

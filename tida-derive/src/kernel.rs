@@ -109,8 +109,8 @@ fn native_form(
             quote_spanned!(at=> #value(&#held))
         })
         .collect();
-    // What has the name of a constant is taken again where the body runs, so that the compiler knows it there. It is compared with
-    // what was analysed, as all captures are.
+    // What has the name of a constant is taken again where the body runs, so that the compiler knows it there. It is
+    // compared with what was analysed, as all captures are.
     let constants = captures.iter().zip(held).filter(|(named, _)| is_constant(&named.path)).map(|(named, held)| {
         let (at, capture) = (own_at(named.path.span()), body.library.private("capture", named.path.span()));
         let path = &named.path;
@@ -144,8 +144,8 @@ fn native_form(
             unsafe { #each(__tida_body, __tida_marker, &[#(&#held),*], &[#types] #more) }
         }}
     };
-    // A body that is a function of its own is compiled for one cell, without the machine's vectors. That costs most where it is
-    // long. Where reads are checked it would only cost time to build.
+    // A body that is a function of its own is compiled for one cell, without the machine's vectors. That costs most
+    // where it is long. Where reads are checked it would only cost time to build.
     let inline = (!of_groups).then(|| quote_spanned!(own()=> #[inline(always)]));
     let (counted, [checked_more, proven_more]) = match of_groups {
         true => Default::default(),
@@ -190,7 +190,8 @@ fn counts(body: &Body, reads: &[[u32; 2]]) -> TokenStream {
     }
 }
 
-/// Whether a captured path is of plain names, the last that of a constant. (Anything else may hold items, which cannot stand twice.)
+/// Whether a captured path is of plain names, the last that of a constant. (Anything else may hold items, which cannot
+/// stand twice.)
 fn is_constant(path: &TokenStream) -> bool {
     let Ok(path) = syn::parse2::<syn::Path>(path.clone()) else { return false };
     let plain = path.segments.iter().all(|segment| segment.arguments.is_none());

@@ -28,8 +28,8 @@ pub enum Format {
         /// The highest value.
         max: f64,
     },
-    /// IEEE half precision: 11 significant bits, up to 65504. Larger finite values saturate. An `f64` is rounded to `f32`
-    /// first.
+    /// IEEE half precision: 11 significant bits, up to 65504. Larger finite values saturate. An `f64` is rounded to
+    /// `f32` first.
     Half,
     /// `bfloat16`: 8 significant bits, the exponents of `f32`. An `f64` is rounded to `f32` first.
     Bfloat,
@@ -40,14 +40,14 @@ pub enum Format {
     },
     /// `f64` as `f32`.
     F32,
-    /// [`Range`](Format::Range) from the lowest to the highest value of the whole array, for one that is built from its values
-    /// (Salehi §4.1). A range that is too narrow for the type is widened as far as need be.
+    /// [`Range`](Format::Range) from the lowest to the highest value of the whole array, for one that is built from its
+    /// values (Salehi §4.1). A range that is too narrow for the type is widened as far as need be.
     FoundRange {
         /// Bits of a code: 8, 16 or 32.
         bits: u32,
     },
-    /// [`ScaledHalf`](Format::ScaledHalf) with the power of two that brings the largest value of the whole array between 2^14 and
-    /// 2^15, for one that is built from its values.
+    /// [`ScaledHalf`](Format::ScaledHalf) with the power of two that brings the largest value of the whole array
+    /// between 2^14 and 2^15, for one that is built from its values.
     FoundHalf,
 }
 
@@ -197,7 +197,8 @@ const BFLOAT_NAN: u32 = 0x7fc0;
 const HALF_OVER: u32 = 0x477f_f000;
 const INFINITE: u32 = 0x7f80_0000;
 
-/// The half that `scaled` rounds to, and whether it saturated. Infinite values stay so if `x`, which it was made of, is.
+/// The half that `scaled` rounds to, and whether it saturated. Infinite values stay so if `x`, which it was made of,
+/// is.
 #[inline(always)]
 fn to_half(x: f32, scaled: f32) -> (u32, bool) {
     let (bits, infinite) = (scaled.to_bits(), x.is_infinite());
@@ -375,8 +376,8 @@ impl Codec {
         }
     }
 
-    /// The most that a value in range changes by when it is kept: an absolute bound (half a cell), and one relative to the
-    /// value. Of halves the relative bound is that of normal numbers.
+    /// The most that a value in range changes by when it is kept: an absolute bound (half a cell), and one relative to
+    /// the value. Of halves the relative bound is that of normal numbers.
     pub fn bound(&self) -> (f64, f64) {
         match &self.form {
             Form::Range(range) => (self.float(range.width) / f64::exp2(range.bits as f64 + 1.0), 0.0),
@@ -427,7 +428,8 @@ impl Codec {
         }
     }
 
-    /// The codes of values, of a codec of `f32`; gives how many saturated. A range saturates NaN too, to its lowest value.
+    /// The codes of values, of a codec of `f32`; gives how many saturated. A range saturates NaN too, to its lowest
+    /// value.
     #[inline(always)]
     pub fn encode_f32<C: Code>(&self, values: &[f32], codes: &mut [C]) -> u64 {
         match &self.form {

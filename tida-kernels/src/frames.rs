@@ -1,8 +1,10 @@
-//! Packing without loss: neighbours differ by little, so the leading bits of their differences are zeros that need not be moved.
+//! Packing without loss: neighbours differ by little, so the leading bits of their differences are zeros that need not
+//! be moved.
 //!
-//! A **frame** is [`VALUES`] values that follow one another, in [`ROWS`] rows of 32. Values are mapped to integers of the same
-//! order, and each is predicted from the one before it, or from the two before it along a line, whichever leaves less; what is left is
-//! kept row by row as planes of bits, as many as the row's largest needs. A packed frame is
+//! A **frame** is [`VALUES`] values that follow one another, in [`ROWS`] rows of 32. Values are mapped to integers of
+//! the same order, and each is predicted from the one before it, or from the two before it along a line, whichever
+//! leaves less; what is left is kept row by row as planes of bits, as many as the row's largest needs. A packed frame
+//! is
 //!
 //! | bytes | |
 //! |---|---|
@@ -12,9 +14,10 @@
 //! | 12 | 0 |
 //! | 128 and less for each row | its planes of bits, lowest first: 32 bits each, one of each value |
 //!
-//! Frames have **slots** of a fixed size, so that who moves them knows where they are without having looked. What has no room in its
-//! slot stays as it is: the first four bytes of the slot say so, the four that were there are kept apart, and what the slot is too
-//! short for follows elsewhere. So packed frames take never more than four bytes more than they did. `emit::link` has the same as text.
+//! Frames have **slots** of a fixed size, so that who moves them knows where they are without having looked. What has
+//! no room in its slot stays as it is: the first four bytes of the slot say so, the four that were there are kept
+//! apart, and what the slot is too short for follows elsewhere. So packed frames take never more than four bytes more
+//! than they did. `emit::link` has the same as text.
 
 /// Values of a frame.
 pub const VALUES: usize = 1024;
@@ -132,8 +135,8 @@ pub fn bytes_in(slot: &[u8]) -> Option<usize> {
     (u32::read(slot) != AS_IT_WAS).then_some((order >> 8) as usize)
 }
 
-/// Packs [`VALUES`] values into a slot. What has no room stays as it was: in `rest` is what the slot is too short for, the first four
-/// bytes come into `apart`. Says whether it had room.
+/// Packs [`VALUES`] values into a slot. What has no room stays as it was: in `rest` is what the slot is too short for,
+/// the first four bytes come into `apart`. Says whether it had room.
 pub fn pack<W: Word>(values: &[W], slot: &mut [u8], rest: &mut [u8], apart: &mut [u8]) -> bool {
     let left = Left::least(values);
     let bytes = left.bytes();

@@ -227,8 +227,8 @@ fn fused(steps: &Steps, depth: u8, [y, x]: [u8; 2], faces: Faces) -> Fused {
     }
 }
 
-/// A step that reads around its cell of an array, and at the cell of another one; some in branches, some in a loop. Or several
-/// that take turns.
+/// A step that reads around its cell of an array, and at the cell of another one; some in branches, some in a loop. Or
+/// several that take turns.
 fn random(rng: &mut Rng, several: usize) -> Kernel {
     let (rank, element) = (2 + rng.below(2) as usize, [F32, F64, I32][rng.below(3) as usize]);
     let kernels: Vec<Kernel> = (0..several).map(|_| one(rng, rank, element)).collect();
@@ -461,7 +461,8 @@ fn choices_are_made_for_a_machine() {
     assert!(large.0 >= 3 && large.1, "{large:?}");
     let rows = of("heat_2d", &[8192, 8192], [Face::Memory; 2]).unwrap();
     assert!(rows.0 >= 5 && rows.1, "{rows:?}");
-    // Of what a step reads of other arrays little comes from memory again: 7 steps ran 1.07 as fast as 5 (4096^2, 2026-11-23).
+    // Of what a step reads of other arrays little comes from memory again: 7 steps ran 1.07 as fast as 5 (4096^2,
+    // 2026-11-23).
     assert_eq!(of("chip", &[4096, 4096], [Face::Follow; 2]), Some((7, true)));
     // Bytes move faster than a cell's steps are computed.
     assert!(of("life", &[8192, 8192], [Face::Wrap; 2]).is_none_or(|(_, gains)| !gains));

@@ -22,7 +22,8 @@ use tida_kernels::quote::*;
 /// How far kernels read.
 const WIDE: i64 = 1;
 
-/// A kernel that writes arrays of its own and reads some that others read too; each argument with the number of its array.
+/// A kernel that writes arrays of its own and reads some that others read too; each argument with the number of its
+/// array.
 fn random(rng: &mut Rng, rank: usize, number: usize, last: bool) -> (Kernel, Vec<usize>) {
     let names = ["next", "a", "b", "c", "w"];
     let mut args = vec![(names[0], bind(Access::Write, F64, rank))];

@@ -43,8 +43,8 @@ fn sweep() -> Kernel {
     typed("sweep.rs", 1, &args, &[("n", LONG)], &["sum", "i"], body, vec![], None)
 }
 
-/// A kernel of loops that read rows of several arguments: beside the cell (0), in whole arrays (1) and in tables (2), of one
-/// of them more often; and where it runs.
+/// A kernel of loops that read rows of several arguments: beside the cell (0), in whole arrays (1) and in tables (2),
+/// of one of them more often; and where it runs.
 fn random(rng: &mut Rng, often: u64) -> (Kernel, Launch) {
     let (lo, extent) = ([-2, 1], [4, 19]);
     let hi = [lo[0] + extent[0], lo[1] + extent[1]];

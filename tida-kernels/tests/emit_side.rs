@@ -1,5 +1,5 @@
-//! Threads with several cells side by side, which read and write them at once: kernels of codes that march so, and reductions,
-//! against the interpreter, bit for bit.
+//! Threads with several cells side by side, which read and write them at once: kernels of codes that march so, and
+//! reductions, against the interpreter, bit for bit.
 
 mod emit_support;
 
@@ -179,7 +179,8 @@ fn cells_side_by_side_have_the_same_bits() {
     }
 }
 
-/// Kernels that are left alone: raw ones that read little, one that reads in a branch, one that reads what it writes, one that reads far away.
+/// Kernels that are left alone: raw ones that read little, one that reads in a branch, one that reads what it writes,
+/// one that reads far away.
 #[test]
 fn others_have_one_cell() {
     let offsets: [&[i64]; 2] = [&[0, 0], &[0, 3]];

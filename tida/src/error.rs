@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Its text says what was tried, what was found and what to do. For recorded work it names the kernel and the line
 /// that recorded it. Cheap to clone: one failure can poison many arrays.
 ///
-/// A failure of recorded work is told by every read of what it spoiled. [`TileAcc::sync`](crate::TileAcc::sync) tells those that
-/// nobody was told of yet: the first, which has the [`others`](Error::others) with it.
+/// A failure of recorded work is told by every read of what it spoiled. [`TileAcc::sync`](crate::TileAcc::sync) tells
+/// those that nobody was told of yet: the first, which has the [`others`](Error::others) with it.
 #[derive(Clone)]
 pub struct Error {
     inner: Arc<Inner>,
@@ -25,7 +25,8 @@ struct Inner {
     advice: String,
     recorded: Option<&'static Location<'static>>,
     failure: Option<Arc<Failure>>,
-    /// Where a fault was raised: a cell, or one that stands for a part of a row. Faults of a sweep are told apart by it.
+    /// Where a fault was raised: a cell, or one that stands for a part of a row. Faults of a sweep are told apart by
+    /// it.
     cell: Option<[i64; 4]>,
     others: Others,
     source: Option<Arc<dyn std::error::Error + Send + Sync>>,
@@ -153,8 +154,8 @@ impl Error {
         self.with(|inner| inner.cell = Some(cell))
     }
 
-    /// Whether it is to be told rather than another: the failure of work that was recorded before, or, of one piece of work, no
-    /// fault or that of an earlier cell in row-major order. So the error does not depend on what ran first.
+    /// Whether it is to be told rather than another: the failure of work that was recorded before, or, of one piece of
+    /// work, no fault or that of an earlier cell in row-major order. So the error does not depend on what ran first.
     pub(crate) fn is_before(&self, other: &Error) -> bool {
         let place = |error: &Error| {
             let node = error.inner.failure.as_ref().map_or(u64::MAX, |failure| failure.node);
@@ -193,8 +194,9 @@ impl Error {
         self.with(|inner| inner.others = Others { errors, count })
     }
 
-    /// Other failures of recorded work that nobody was told of before, in the order in which the work was recorded: with an error
-    /// that [`TileAcc::sync`](crate::TileAcc::sync) gives. At most 63; the error's text says how many there were.
+    /// Other failures of recorded work that nobody was told of before, in the order in which the work was recorded:
+    /// with an error that [`TileAcc::sync`](crate::TileAcc::sync) gives. At most 63; the error's text says how many
+    /// there were.
     pub fn others(&self) -> &[Error] {
         &self.inner.others.errors
     }
@@ -247,7 +249,8 @@ impl fmt::Debug for Error {
 }
 
 impl std::error::Error for Error {
-    /// What the system said of a file ([`std::io::Error`]), or the kernel compiler of a kernel; its text is part of this error's.
+    /// What the system said of a file ([`std::io::Error`]), or the kernel compiler of a kernel; its text is part of
+    /// this error's.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         let source: &(dyn std::error::Error + 'static) = self.inner.source.as_deref()?;
         Some(source)

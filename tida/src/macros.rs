@@ -1,5 +1,5 @@
-//! The macros that hold kernels. They tell the expansion by which path it finds this crate, whatever it is called where they
-//! are used.
+//! The macros that hold kernels. They tell the expansion by which path it finds this crate, whatever it is called where
+//! they are used.
 
 /// A kernel: real Rust that runs natively, and data that is analysed.
 ///
@@ -11,14 +11,15 @@
 /// The body may have `let` (names, `_`, tuples, arrays), assignments, `+ - * / % & | ^ << >> !`, comparisons, `&&`,
 /// `||`, casts between numbers, the methods of numbers, `if`/`else`, `for i in a..b`, `while`, `loop`, `break`,
 /// `continue`, `return`, blocks, tuples, fixed-size arrays, `#[derive(Element)]` structs and calls of `#[kernel_fn]`
-/// functions. Anything else is an error on the tokens themselves. Integers wrap, in debug builds too; a number that its type
-/// does not have is an error.
+/// functions. Anything else is an error on the tokens themselves. Integers wrap, in debug builds too; a number that its
+/// type does not have is an error.
 ///
-/// What a cell keeps of values while it runs takes at most 64 KiB: its variables, captured arrays, and arrays and structs that
-/// it makes on the way, those of the functions that it calls included. A cell runs on the stack of a thread.
+/// What a cell keeps of values while it runs takes at most 64 KiB: its variables, captured arrays, and arrays and
+/// structs that it makes on the way, those of the functions that it calls included. A cell runs on the stack of a
+/// thread.
 ///
-/// Names are told apart as in plain Rust, also where the kernel comes out of `macro_rules!`: a macro's own `a` is not that of its
-/// caller. (Of tokens that other procedural macros make, only equal spans make equal names.)
+/// Names are told apart as in plain Rust, also where the kernel comes out of `macro_rules!`: a macro's own `a` is not
+/// that of its caller. (Of tokens that other procedural macros make, only equal spans make equal names.)
 ///
 /// An operand of `+` or `-` is taken for a point, and the sum for a point too, if it is `at`, an array literal, such
 /// a sum, a local or parameter of type `[i64; n]`, or a local first set to one of these.
@@ -31,8 +32,9 @@ macro_rules! kernel {
 
 /// A kernel over groups of cells, whose threads talk through shared memory: see `compute_groups`.
 ///
-/// `group_kernel!(|b, a, group| body)` names the arrays (1 to 16) and the group. The body declares what the group shares and
-/// what each thread keeps, and then has phases, with loops and `if` around them that are the same for all threads:
+/// `group_kernel!(|b, a, group| body)` names the arrays (1 to 16) and the group. The body declares what the group
+/// shares and what each thread keeps, and then has phases, with loops and `if` around them that are the same for all
+/// threads:
 ///
 /// | | |
 /// |---|---|
@@ -44,9 +46,9 @@ macro_rules! kernel {
 /// | <code>group.each(&#124;t&#124; ..);</code> | a phase: runs for the thread of each cell; all have ended before the next begins |
 /// | <code>group.each_around(&#91;1&#93;, &#91;1&#93;, &#124;t&#124; ..);</code> | a phase for the cells beside the group too; it touches what is shared alone |
 ///
-/// In a phase `t` is the thread's coordinate in its group, `[i64; D]` from 0, and `t.at()` its cell. A thread writes arrays at
-/// `t.at()` and shared arrays at slots whose first coordinates are `t`. It reads no slot that another thread may write in the
-/// same phase. Sizes are numbers as written; the rest is as in [`kernel!`].
+/// In a phase `t` is the thread's coordinate in its group, `[i64; D]` from 0, and `t.at()` its cell. A thread writes
+/// arrays at `t.at()` and shared arrays at slots whose first coordinates are `t`. It reads no slot that another thread
+/// may write in the same phase. Sizes are numbers as written; the rest is as in [`kernel!`].
 #[macro_export]
 macro_rules! group_kernel {
     ($($kernel:tt)*) => {

@@ -1,5 +1,5 @@
-//! Arrays that fit on the device and come from the host: work runs while they stream in where the host waits for a result,
-//! and gives the same bits as with arrays that were brought first.
+//! Arrays that fit on the device and come from the host: work runs while they stream in where the host waits for a
+//! result, and gives the same bits as with arrays that were brought first.
 //!
 //! The device is what `TIDA_DEVICE` names, else OpenCL if there is one; times are those of a simulated one.
 #![cfg(feature = "ndarray")]
@@ -133,7 +133,8 @@ fn case() -> Case {
     }
 }
 
-/// Whether work ran while its arrays came. A recorder that is kept waiting has its arrays brought first: then it is tried again.
+/// Whether work ran while its arrays came. A recorder that is kept waiting has its arrays brought first: then it is
+/// tried again.
 fn streams(case: &Case) -> bool {
     (0..20).any(|_| check(case).is_none_or(|stats| stats.passes > 0))
 }
@@ -158,7 +159,8 @@ fn what_cannot_stream_is_brought_first() {
     assert!(check(&periodic).is_none_or(|stats| stats.passes == 0));
 }
 
-/// Ghosts that the host has filled are not filled again on the device: what a part reads of the region beside it comes too.
+/// Ghosts that the host has filled are not filled again on the device: what a part reads of the region beside it comes
+/// too.
 #[test]
 fn planes_beside_a_part_are_brought() {
     let boundaries = [Boundary::Fixed(-0.77), Boundary::ReflectOdd, Boundary::Periodic];
@@ -169,8 +171,8 @@ fn planes_beside_a_part_are_brought() {
     }
 }
 
-/// Arrays that were made on the device come home with their ghosts of fixed value and the planes that nothing writes, which the
-/// host needs once it has written them.
+/// Arrays that were made on the device come home with their ghosts of fixed value and the planes that nothing writes,
+/// which the host needs once it has written them.
 #[test]
 fn what_was_on_the_device_comes_home_whole() {
     let boundaries = [Boundary::Fixed(0.87), Boundary::ReflectEven, Boundary::Fixed(0.25)];

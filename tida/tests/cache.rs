@@ -178,7 +178,8 @@ fn cached_kernels_give_the_same_bits() {
     }
     assert!(gemm(&device, n, 1, (&[], None)) == product);
     assert!(nbody(&device, 300, (&[], None)) == pulls);
-    // Boxes that are whole, that end in a block, and that do not fill their places in shared memory; planes of a struct.
+    // Boxes that are whole, that end in a block, and that do not fill their places in shared memory; planes of a
+    // struct.
     if device.device() == Device::Cuda {
         let both = [(1, Cache::Tma), (2, Cache::Tma)];
         for (n, block) in [(64, [16, 32]), (75, [4, 16]), (33, [3, 7])] {

@@ -1,5 +1,5 @@
-//! Kernels that are compiled beside a program, in processes of their own: from an empty folder of compiled kernels and from a full one,
-//! and what becomes of a program that ends meanwhile.
+//! Kernels that are compiled beside a program, in processes of their own: from an empty folder of compiled kernels and
+//! from a full one, and what becomes of a program that ends meanwhile.
 #![cfg(feature = "ndarray")]
 
 mod support;

@@ -241,8 +241,8 @@ fn fast_math_differs_by_a_few_units_in_the_last_place_and_exact_math_by_none() {
     }
 }
 
-/// Steps that read another array, that read what they write, and that do so in a part of the array; on arrays that lie in a
-/// row, or do not. The bits of all cells.
+/// Steps that read another array, that read what they write, and that do so in a part of the array; on arrays that lie
+/// in a row, or do not. The bits of all cells.
 fn tried(acc: &TileAcc) -> Vec<u64> {
     let mut bits = Vec::new();
     for regions in [[2, 1], [2, 2]] {
@@ -394,8 +394,8 @@ fn what_trials_found_is_kept() {
     assert_eq!(process("0"), 0, "no one asked for trials");
     assert_eq!(found(), Vec::<std::path::PathBuf>::new());
     assert!(process("1") > 0);
-    // Two kernels over arrays in a row, one over others, steps that run together, and the step that is left of them; steps that
-    // count, by themselves and together.
+    // Two kernels over arrays in a row, one over others, steps that run together, and the step that is left of them;
+    // steps that count, by themselves and together.
     let files = found();
     assert!(files.len() >= 7, "{files:?}");
     assert!((0..5).any(|_| process("1") == 0), "another process tries again");

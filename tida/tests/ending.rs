@@ -1,4 +1,5 @@
-//! Reductions right after a sweep that wrote what they read: on a device they run with it, with the bits that they have by themselves.
+//! Reductions right after a sweep that wrote what they read: on a device they run with it, with the bits that they have
+//! by themselves.
 #![cfg(feature = "ndarray")]
 
 mod support;
@@ -18,7 +19,8 @@ fn cubes(acc: &TileAcc, shape: [usize; 3], regions: [usize; 3]) -> [Cube; 4] {
     })
 }
 
-/// Iterations like those of conjugate gradients, with folds of several sorts; what they gave and what the arrays are then.
+/// Iterations like those of conjugate gradients, with folds of several sorts; what they gave and what the arrays are
+/// then.
 fn program(acc: &TileAcc, (shape, regions): ([usize; 3], [usize; 3]), steps: usize) -> tida::Result<Vec<u64>> {
     let [mut x, mut r, mut p, mut q] = cubes(acc, shape, regions);
     let mut given = Vec::new();

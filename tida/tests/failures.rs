@@ -295,8 +295,8 @@ fn steps(acc: &TileAcc) -> Result<(Vec<f64>, f64), Error> {
     Ok((u.read_box(u.domain())?, sum))
 }
 
-/// A kernel, an allocation or some of both fail, early or late, with much memory and little: what a program is told is right or
-/// an error, and the accelerator goes on.
+/// A kernel, an allocation or some of both fail, early or late, with much memory and little: what a program is told is
+/// right or an error, and the accelerator goes on.
 #[test]
 fn whatever_fails_no_wrong_value_is_read() {
     let want = steps(&cpu()).unwrap();

@@ -1,5 +1,5 @@
-//! Whatever features there are: programs run on the CPU, and a device that is not in the build is an error that names the
-//! feature.
+//! Whatever features there are: programs run on the CPU, and a device that is not in the build is an error that names
+//! the feature.
 
 mod support;
 

@@ -1,5 +1,5 @@
-//! The fault that an error tells is that of the first cell in row-major order, of the sweep that was recorded first: for any cut,
-//! tile, number of threads, memory limit and device.
+//! The fault that an error tells is that of the first cell in row-major order, of the sweep that was recorded first:
+//! for any cut, tile, number of threads, memory limit and device.
 #![cfg(feature = "ndarray")]
 
 use proptest::prelude::*;
@@ -39,8 +39,8 @@ fn array(acc: &TileAcc, how: &How) -> TileArray<i32, 2> {
     TileArray::builder([ROWS, COLUMNS]).regions(how.regions).ghost(1).boundary(Boundary::Fixed(0)).build(acc).unwrap()
 }
 
-/// The errors of a sweep, of a second one that fails too, of a reduction and of a kernel over groups, all of which go wrong at the
-/// cells of the mask.
+/// The errors of a sweep, of a second one that fails too, of a reduction and of a kernel over groups, all of which go
+/// wrong at the cells of the mask.
 fn errors(how: &How, bad: &[bool]) -> [String; 4] {
     let acc = accelerator(how);
     let mut mask = array(&acc, how);

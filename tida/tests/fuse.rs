@@ -1,5 +1,5 @@
-//! Steps that run as one launch: the bits of single steps on the CPU, whatever the faces, cuts and depth, and whatever else
-//! a program does between its steps.
+//! Steps that run as one launch: the bits of single steps on the CPU, whatever the faces, cuts and depth, and whatever
+//! else a program does between its steps.
 //!
 //! The device is what `TIDA_DEVICE` names, else OpenCL if there is one.
 #![cfg(feature = "ndarray")]
@@ -26,8 +26,8 @@ enum Action {
     Set,
     /// Steps with another coefficient each.
     Varied(usize),
-    /// Steps of so many kernels in turn, with another coefficient each if the third is `true`; in the middle an array changes that
-    /// some of them read.
+    /// Steps of so many kernels in turn, with another coefficient each if the third is `true`; in the middle an array
+    /// changes that some of them read.
     InTurn(usize, usize, bool),
 }
 
@@ -240,8 +240,8 @@ fn kernels_without_a_turn_run_by_themselves() {
         (bits(&u), bits(&next))
     };
     assert!(run(&acc) == run(&on_cpu()));
-    // Those that follow one of their own kernel, but for the last: three of the first, and three of the second. Those of the third read
-    // no neighbours.
+    // Those that follow one of their own kernel, but for the last: three of the first, and three of the second. Those
+    // of the third read no neighbours.
     assert_eq!(acc.stats().fused_steps, 6, "{}", acc.stats());
 }
 

@@ -1,5 +1,5 @@
-//! Ghosts that sweeps do not read, but the cells whose values they are to have: whoever reads ghosts finds what a fill leaves, bit for
-//! bit, and a loop of sweeps and fills launches none.
+//! Ghosts that sweeps do not read, but the cells whose values they are to have: whoever reads ghosts finds what a fill
+//! leaves, bit for bit, and a loop of sweeps and fills launches none.
 //!
 //! The device is what `TIDA_DEVICE` names, else OpenCL if there is one.
 #![cfg(feature = "ndarray")]
@@ -334,8 +334,8 @@ fn all_of(case: &Case, u: &mut TileArray<f64, 3>) -> Vec<u64> {
     grown::<f64, f64>(u, 1)
 }
 
-/// Does something with three arrays; what is seen of them goes into `seen`. Bits of `op` say what: which arrays, what, and whether ghosts
-/// are filled then.
+/// Does something with three arrays; what is seen of them goes into `seen`. Bits of `op` say what: which arrays, what,
+/// and whether ghosts are filled then.
 fn act(case: &Case, arrays: &mut Vec<TileArray<f64, 3>>, op: u16, seen: &mut Vec<u64>) {
     let (to, by) = (usize::from(op % 3), usize::from(op / 3 % 2) + 1);
     let mut next = arrays.remove(to);

@@ -228,9 +228,9 @@ proptest! {
     }
 }
 
-/// Rows of slots, one a thread: each thread reads what the thread before it wrote in the turn before, in one phase a turn. In
-/// place: the array is fetched and written back.
-/// Groups that an array's end cuts, with values that threads keep over phases, in loops and beside the group.
+/// Rows of slots, one a thread: each thread reads what the thread before it wrote in the turn before, in one phase a
+/// turn. In place: the array is fetched and written back. Groups that an array's end cuts, with values that threads
+/// keep over phases, in loops and beside the group.
 fn cut_groups(acc: &TileAcc, shape: [usize; 2], extent: [usize; 2]) -> Vec<u64> {
     let mut u = TileArray::<f64, 2>::builder(shape).ghost(1).boundary(Boundary::Extrapolate(0)).build(acc).unwrap();
     u.fill(|[j, i]| value(3, [0, j, i])).unwrap();
@@ -337,8 +337,8 @@ fn rows_of_slots_and_arrays_in_place() {
 /// Cells of a group below; the last one of a line of 300 is smaller.
 const WIDE: i64 = 64;
 
-/// Runs a kernel over groups of a line, tile by tile, and compares with what plain loops say of each cell: they are given the
-/// values, periodic, and the cells of the cell's group.
+/// Runs a kernel over groups of a line, tile by tile, and compares with what plain loops say of each cell: they are
+/// given the values, periodic, and the cells of the cell's group.
 fn same_as_plain(
     run: impl Fn(&Tile<1>, &mut TileArray<f64, 1>, &TileArray<f64, 1>) -> tida::Result<()>,
     plain: impl Fn(&dyn Fn(i64) -> f64, std::ops::Range<i64>, i64) -> f64,

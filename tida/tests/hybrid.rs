@@ -1,5 +1,5 @@
-//! Loops that run on the CPU and a device at once: the bits of the CPU, both sides at work by their speeds, and only strips
-//! over the link.
+//! Loops that run on the CPU and a device at once: the bits of the CPU, both sides at work by their speeds, and only
+//! strips over the link.
 //!
 //! The device is what `TIDA_DEVICE` names, else OpenCL if there is one; speeds are those of simulated ones.
 #![cfg(feature = "ndarray")]

@@ -1,5 +1,5 @@
-//! Reads at quotients, remainders, shifts, masks and bounds of the cell, and at entries of constant and captured arrays: proven, and
-//! the same values as by plain loops, on every device.
+//! Reads at quotients, remainders, shifts, masks and bounds of the cell, and at entries of constant and captured
+//! arrays: proven, and the same values as by plain loops, on every device.
 //!
 //! The device is what `TIDA_DEVICE` names, else OpenCL if there is one; the CPU and a simulated device too.
 #![cfg(feature = "ndarray")]

@@ -1,5 +1,6 @@
-//! Loops inside a cell that all cells of a block take together: the same values as plain loops, for any shape, cut and tile, on
-//! every device. (On the CPU such a kernel runs in blocks of some rows of 256 cells and fewer: shapes here end inside one.)
+//! Loops inside a cell that all cells of a block take together: the same values as plain loops, for any shape, cut and
+//! tile, on every device. (On the CPU such a kernel runs in blocks of some rows of 256 cells and fewer: shapes here end
+//! inside one.)
 #![cfg(feature = "ndarray")]
 
 mod support;
@@ -264,7 +265,8 @@ fn loops_within_loops() {
     );
 }
 
-/// A name that is bound again is another variable, before, in and after a loop; so is one that hides an argument or the cell.
+/// A name that is bound again is another variable, before, in and after a loop; so is one that hides an argument or the
+/// cell.
 #[test]
 fn names_that_hide_others() {
     let n = 41i64;
@@ -356,8 +358,8 @@ fn names_that_hide_their_like() {
     );
 }
 
-/// A loop's variable that hides what is made from the cell, and a local that hides what is the same for all cells: other locals are
-/// made from these.
+/// A loop's variable that hides what is made from the cell, and a local that hides what is the same for all cells:
+/// other locals are made from these.
 #[test]
 fn names_that_hide_what_others_are_made_from() {
     let n = 41i64;

@@ -102,8 +102,8 @@ fn a_number_that_its_type_does_not_have_is_an_error() {
     assert_eq!(v.to_ndarray().unwrap()[0], i32::MIN);
 }
 
-/// Where a bound is known to hold for one type, rustc takes that for the type of the loop's bounds. A device does not run what
-/// rustc made.
+/// Where a bound is known to hold for one type, rustc takes that for the type of the loop's bounds. A device does not
+/// run what rustc made.
 #[test]
 fn a_number_that_rust_takes_for_another_type_is_an_error() {
     fn record(acc: &TileAcc) -> tida::Result<()>

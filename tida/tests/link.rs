@@ -1,5 +1,5 @@
-//! Arrays that move packed without loss (`Compress::Link`): the same bits as arrays that move as they are, in fewer bytes over the link
-//! where values are smooth, and hardly more where they are not.
+//! Arrays that move packed without loss (`Compress::Link`): the same bits as arrays that move as they are, in fewer
+//! bytes over the link where values are smooth, and hardly more where they are not.
 //!
 //! The device is what `TIDA_DEVICE` names, else a simulated one, whose kernels reach memory of the host as CUDA's do.
 #![cfg(feature = "ndarray")]

@@ -15,8 +15,8 @@ const PLANES: usize = 1024;
 const ROW: usize = 1 << 17;
 const PLANE_BYTES: f64 = (ROW * 8) as f64;
 
-/// Speeds of the device, in planes: what a plane of [`ROW`] cells takes is what one of 1024² cells takes on an H200 with
-/// a kernel that is `slower` times as slow as the fastest.
+/// Speeds of the device, in planes: what a plane of [`ROW`] cells takes is what one of 1024² cells takes on an H200
+/// with a kernel that is `slower` times as slow as the fastest.
 #[derive(Clone, Copy, Debug)]
 struct Speeds {
     upload: f64,
@@ -36,8 +36,8 @@ impl Speeds {
         device.kernels(self.kernels, 2.5e-6).memory(4 << 30).null()
     }
 
-    /// What no order of work can beat: of arrays that go up and come down once, after so many steps, each of which needs
-    /// planes `halo` away.
+    /// What no order of work can beat: of arrays that go up and come down once, after so many steps, each of which
+    /// needs planes `halo` away.
     fn bound(self, arrays_up: usize, arrays_down: usize, steps: usize, halo: usize) -> f64 {
         let up = |planes: usize| planes as f64 * PLANE_BYTES / self.upload;
         let down = |planes: usize| planes as f64 * PLANE_BYTES / self.download;
@@ -52,8 +52,8 @@ impl Speeds {
         bounds.into_iter().fold(0.0, f64::max)
     }
 
-    /// The same of heat between two arrays whose first and last planes are neighbours, both wanted in the end: all planes
-    /// depend on planes on both sides. The one that is left by the last step but one depends on fewer.
+    /// The same of heat between two arrays whose first and last planes are neighbours, both wanted in the end: all
+    /// planes depend on planes on both sides. The one that is left by the last step but one depends on fewer.
     fn bound_of_a_ring(self, steps: usize) -> f64 {
         let up = |planes: usize| planes as f64 * PLANE_BYTES / self.upload;
         let down = |planes: usize| planes as f64 * PLANE_BYTES / self.download;
@@ -219,8 +219,8 @@ fn one_pass_moves_each_plane_once() {
     assert_eq!((stats.h2d_bytes, stats.d2h_bytes), (all, all));
     assert!(stats.steps >= 20);
 
-    // Of two arrays, `next` is overwritten: nothing of it goes up but ghosts, and for each array the plane whose edges are
-    // those of every plane that is overwritten. Both are wanted in the end.
+    // Of two arrays, `next` is overwritten: nothing of it goes up but ghosts, and for each array the plane whose edges
+    // are those of every plane that is overwritten. Both are wanted in the end.
     let (sim, stats) = in_one_chain(device, limit(2, window, row), 1, |acc| {
         let mut u = array(acc, PLANES, row, 1);
         let mut next = u.like().unwrap();
@@ -250,8 +250,8 @@ fn zeros_and_what_is_only_read_do_not_move_in_vain() {
     assert_eq!((stats.h2d_bytes, stats.d2h_bytes), (all, all));
 }
 
-/// What heat of 256³ f64, 200 steps, uploads a step with memory for a quarter of both arrays, in parts of the array. Only the
-/// clock runs.
+/// What heat of 256³ f64, 200 steps, uploads a step with memory for a quarter of both arrays, in parts of the array.
+/// Only the clock runs.
 fn uploads_a_step(boundary: Boundary<f64>, passes: u64) -> f64 {
     const N: usize = 256;
     const STEPS: usize = 200;

@@ -1,5 +1,5 @@
-//! Faults for `cargo xtask sanitize` to find, so that it is known to find any. They have undefined behaviour: run them nowhere
-//! else.
+//! Faults for `cargo xtask sanitize` to find, so that it is known to find any. They have undefined behaviour: run them
+//! nowhere else.
 
 use std::cell::UnsafeCell;
 

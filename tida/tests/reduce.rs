@@ -92,8 +92,8 @@ proptest! {
     }
 }
 
-/// Rows of whole segments, which are folded many at once, and boxes that start or end inside of one; enough cells for pieces that fold groups
-/// of the tree, and for some that cannot.
+/// Rows of whole segments, which are folded many at once, and boxes that start or end inside of one; enough cells for
+/// pieces that fold groups of the tree, and for some that cannot.
 #[test]
 fn whole_segments_give_the_stated_order() {
     for (shape, regions) in [

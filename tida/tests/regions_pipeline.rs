@@ -1,5 +1,5 @@
-//! Arrays larger than the memory limit that are cut along several axes, on a simulated device: what moves over the link, how
-//! long it takes, and what failures leave.
+//! Arrays larger than the memory limit that are cut along several axes, on a simulated device: what moves over the
+//! link, how long it takes, and what failures leave.
 
 mod support;
 
@@ -73,8 +73,8 @@ fn what_moves_is_bounded() {
     let (expected, _) = scale(&on_cpu(), STEPS);
     let stats = least(|| scale(&simulated(SimDevice::new(), all as usize / 3), STEPS), &expected);
     assert_eq!((stats.h2d_bytes, stats.d2h_bytes), (all, all), "{stats}");
-    // Two arrays, with room for half of their regions, and for neither as a whole. Sweeps to and fro would load half of one
-    // of them at each step; here several steps are done at once, beside strips of ghosts.
+    // Two arrays, with room for half of their regions, and for neither as a whole. Sweeps to and fro would load half of
+    // one of them at each step; here several steps are done at once, beside strips of ghosts.
     let (expected, _) = diffuse(&on_cpu(), STEPS);
     let stats = least(|| diffuse(&simulated(SimDevice::new(), all as usize - 1), STEPS), &expected);
     let strips = (STEPS * CUTS * CUTS * (4 * 512 / CUTS * 8 + 8 * 16)) as u64;
@@ -152,8 +152,8 @@ fn plus(to: &mut TileArray<f64, 2>, from: &TileArray<f64, 2>, by: f64) {
 
 #[test]
 fn a_kernel_that_fails_poisons_what_depends_on_it() {
-    // The first two kernels fill ghosts of fixed value of a region and run the sweep there; the fifth is of another region or
-    // of the second sweep.
+    // The first two kernels fill ghosts of fixed value of a region and run the sweep there; the fifth is of another
+    // region or of the second sweep.
     for kernel in [1, 2, 5] {
         fail_and_heal(&simulated(SimDevice::new().fail_kernel(kernel), 600 << 10));
     }

@@ -1,5 +1,5 @@
-//! Arrays larger than the memory limit whose first axis is periodic, in chains with work that cannot run over the unwrapped
-//! axis: the same bits as with all of them at hand.
+//! Arrays larger than the memory limit whose first axis is periodic, in chains with work that cannot run over the
+//! unwrapped axis: the same bits as with all of them at hand.
 //!
 //! The device is what `TIDA_DEVICE` names, else OpenCL if there is one.
 #![cfg(feature = "ndarray")]
@@ -43,8 +43,8 @@ fn upwind(next: &mut TileArray<f64, 2>, u: &TileArray<f64, 2>) {
     }
 }
 
-/// Work that cannot run over the unwrapped axis, between work that can: ghosts at ends that belong together and at ends that
-/// do not, in one chain.
+/// Work that cannot run over the unwrapped axis, between work that can: ghosts at ends that belong together and at ends
+/// that do not, in one chain.
 #[test]
 fn periodic_arrays_beside_others_give_the_same_bits() {
     same_bits_beside(|acc| {

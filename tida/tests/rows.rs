@@ -1,5 +1,5 @@
-//! Arrays cut along their first axis alone lie on a device in one row, without ghosts between regions: the bits of the CPU,
-//! whatever loops run where, on which regions, and with ghosts that are the regions' own.
+//! Arrays cut along their first axis alone lie on a device in one row, without ghosts between regions: the bits of the
+//! CPU, whatever loops run where, on which regions, and with ghosts that are the regions' own.
 //!
 //! The device is what `TIDA_DEVICE` names, else OpenCL if there is one.
 #![cfg(feature = "ndarray")]

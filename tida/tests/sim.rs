@@ -122,7 +122,8 @@ fn a_ghost_fill_that_fails_poisons_its_array() {
     assert!(values(&next).is_ok());
 }
 
-/// Whatever fails, ghost fills and copies too: the right values or an error, with a timeline and where arrays stream in.
+/// Whatever fails, ghost fills and copies too: the right values or an error, with a timeline and where arrays stream
+/// in.
 #[test]
 fn no_failure_is_lost() {
     let run = |device: SimDevice, timeline: bool, streams: bool| -> Result<f64, Error> {

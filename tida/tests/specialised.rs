@@ -1,5 +1,5 @@
-//! Stars whose radius is a constant with a name, which a kernel captures: the bits of plain loops on every device, for more radii
-//! than kernels are specialised for.
+//! Stars whose radius is a constant with a name, which a kernel captures: the bits of plain loops on every device, for
+//! more radii than kernels are specialised for.
 #![cfg(feature = "ndarray")]
 
 mod support;

@@ -1,5 +1,6 @@
-//! Kernels that write many planes beside many reads, whose rows go through a buffer on the CPU: the same values as plain loops, for
-//! any shape, cut and tile, on every device. (A stretch of a row is 128 cells: shapes here end inside one.)
+//! Kernels that write many planes beside many reads, whose rows go through a buffer on the CPU: the same values as
+//! plain loops, for any shape, cut and tile, on every device. (A stretch of a row is 128 cells: shapes here end inside
+//! one.)
 
 mod support;
 
@@ -37,8 +38,8 @@ fn population(k: usize, [j, i]: [usize; 2]) -> f64 {
     value(5, [j, i, k])
 }
 
-/// What a cell pulls of a population: what comes along, or what it sent where a wall is: before the first row and column, behind the
-/// last row.
+/// What a cell pulls of a population: what comes along, or what it sent where a wall is: before the first row and
+/// column, behind the last row.
 fn pulled(k: usize, at: [usize; 2], shape: [usize; 2]) -> f64 {
     let [y, x] = [at[0] as i64 - CY[k], at[1] as i64 - CX[k]];
     if y < 0 || x < 0 || y == shape[0] as i64 {

@@ -1,5 +1,5 @@
-//! Arrays kept in fewer bits: the codec defines their values, so plain loops that round through it after each step give the
-//! same bits as any cut, device and memory limit.
+//! Arrays kept in fewer bits: the codec defines their values, so plain loops that round through it after each step give
+//! the same bits as any cut, device and memory limit.
 //!
 //! The device is what `TIDA_DEVICE` names, else OpenCL if there is one; a simulated one is tested beside it.
 #![cfg(feature = "ndarray")]

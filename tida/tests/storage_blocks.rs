@@ -1,4 +1,5 @@
-//! Arrays kept in fewer bits where the threads of a block work together: kernels over groups, and steps that run as one launch.
+//! Arrays kept in fewer bits where the threads of a block work together: kernels over groups, and steps that run as one
+//! launch.
 //!
 //! The device is what `TIDA_DEVICE` names, else OpenCL if there is one; a simulated one is tested beside it.
 
@@ -42,7 +43,8 @@ fn rounded(acc: &TileAcc, values: &[f64], format: Format) -> Vec<f64> {
     kept.read_box(kept.domain()).unwrap()
 }
 
-/// Runs a kernel over groups of arrays in formats, and compares with the same of raw arrays of the same values, rounded once.
+/// Runs a kernel over groups of arrays in formats, and compares with the same of raw arrays of the same values, rounded
+/// once.
 fn same_as_raw(formats: [Format; 2], run: impl Fn(&Tile<1>, &mut TileArray<f64, 1>, &TileArray<f64, 1>)) {
     let (n, host) = (1500, on_cpu());
     for format in formats {

@@ -1,5 +1,5 @@
-//! Arrays that are built from their values: formats found from all of them, structs from slices and `ndarray` and back, and
-//! checkpoints of arrays in fewer bits.
+//! Arrays that are built from their values: formats found from all of them, structs from slices and `ndarray` and back,
+//! and checkpoints of arrays in fewer bits.
 #![cfg(all(feature = "ndarray", feature = "npz"))]
 
 mod support;

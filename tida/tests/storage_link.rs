@@ -1,5 +1,5 @@
-//! Arrays whose memory holds values, and which are packed for the link alone: their bits are those of arrays that hold codes, on
-//! every device, cut and memory limit.
+//! Arrays whose memory holds values, and which are packed for the link alone: their bits are those of arrays that hold
+//! codes, on every device, cut and memory limit.
 //!
 //! The device is what `TIDA_DEVICE` names, else OpenCL if there is one; a simulated one is tested beside it.
 #![cfg(all(feature = "ndarray", feature = "npz"))]

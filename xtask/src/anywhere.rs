@@ -1,5 +1,5 @@
-//! That the library builds wherever Rust does: outside of this workspace, whatever CUDA toolkit is there, for other systems, and
-//! with any of its features.
+//! That the library builds wherever Rust does: outside of this workspace, whatever CUDA toolkit is there, for other
+//! systems, and with any of its features.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,8 +34,8 @@ const REEXPORTED: &str = include_str!("anywhere/reexported.rs");
 /// The packages that are published, each after those that it needs.
 const PUBLISHED: [&str; 4] = ["tida-quote", "tida-kernels", "tida-derive", "tida"];
 
-/// Builds and runs crates outside of the workspace, with the library as it is published, beside several toolkits; and checks the
-/// library for other systems.
+/// Builds and runs crates outside of the workspace, with the library as it is published, beside several toolkits; and
+/// checks the library for other systems.
 pub fn builds() -> Result<()> {
     let folder = std::env::temp_dir().join(format!("tida-outside-{}", std::process::id()));
     let done = outside(&folder);

@@ -1,16 +1,16 @@
 //! `cargo xtask bench`: tida against references written by hand.
 //!
-//! `cpu`: the heat sweep against the same sweep in C with OpenMP, and programs as users write them (`programs`). Each measurement is
-//! one process; the two sides take turns, so that a machine that grows slower or faster meanwhile slows both. What counts is the
-//! median of the ratios of the pairs.
+//! `cpu`: the heat sweep against the same sweep in C with OpenMP, and programs as users write them (`programs`). Each
+//! measurement is one process; the two sides take turns, so that a machine that grows slower or faster meanwhile slows
+//! both. What counts is the median of the ratios of the pairs.
 //!
 //! `gpu`: runs `benches/gpu`, which measures both sides in one process.
 //!
-//! `ooc`: runs its other set of cases: arrays larger than the memory that tida may use, and the figures of TiDA-acc. The other
-//! side is programs of `benches/reference`, compiled here if there is nvcc.
+//! `ooc`: runs its other set of cases: arrays larger than the memory that tida may use, and the figures of TiDA-acc.
+//! The other side is programs of `benches/reference`, compiled here if there is nvcc.
 //!
-//! `micro`: runs its third set: micro-benchmarks of the GPU's memory. `gallery`: its fourth: the gallery's programs and operations
-//! one by one.
+//! `micro`: runs its third set: micro-benchmarks of the GPU's memory. `gallery`: its fourth: the gallery's programs and
+//! operations one by one.
 
 mod programs;
 

@@ -350,8 +350,8 @@ impl Maker {
         }
     }
 
-    /// A number without a suffix under minus signs, `!`, parentheses and blocks, cast: its type is the cast's, if that has
-    /// such numbers.
+    /// A number without a suffix under minus signs, `!`, parentheses and blocks, cast: its type is the cast's, if that
+    /// has such numbers.
     fn cast_number(&mut self, ty: Ty) -> String {
         let float = self.below(3) == 0;
         let of = match (float, ty.float()) {

@@ -1,7 +1,7 @@
 //! What `explain` says of kernels' native form, against what the compiler made of it.
 //!
-//! `benches/native` is built as users build their programs. Each of its kernels is a function whose name is in the symbols of what was
-//! made of it, for each instruction set.
+//! `benches/native` is built as users build their programs. Each of its kernels is a function whose name is in the
+//! symbols of what was made of it, for each instruction set.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,5 +1,5 @@
-//! NVRTC, the compiler of CUDA C++, so that emitted kernels are compiled in tests where there is no GPU; and the headers of
-//! the driver and of NVRTC, which the tests compare tida's own declarations with.
+//! NVRTC, the compiler of CUDA C++, so that emitted kernels are compiled in tests where there is no GPU; and the
+//! headers of the driver and of NVRTC, which the tests compare tida's own declarations with.
 
 use std::ffi::OsString;
 use std::fs;

@@ -1,8 +1,9 @@
-//! `cargo xtask plot`: bars and lines from what `cargo xtask bench ooc -- --json FILE` or `bench micro` wrote, as SVG files.
+//! `cargo xtask plot`: bars and lines from what `cargo xtask bench ooc -- --json FILE` or `bench micro` wrote, as SVG
+//! files.
 //!
-//! Each plot has groups along the axis (numbers of steps) and in each group a bar a series (a program). Heights are what was
-//! measured or, as in TiDA-acc's Figures 5 and 6, speed-ups over one of the series. Where all groups are numbers (of threads),
-//! each series is a line.
+//! Each plot has groups along the axis (numbers of steps) and in each group a bar a series (a program). Heights are
+//! what was measured or, as in TiDA-acc's Figures 5 and 6, speed-ups over one of the series. Where all groups are
+//! numbers (of threads), each series is a line.
 
 use std::fmt::Write;
 use std::path::PathBuf;

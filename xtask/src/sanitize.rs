@@ -1,8 +1,9 @@
-//! `cargo xtask sanitize`: tests under AddressSanitizer, ThreadSanitizer and Miri, and models of the scheduler under loom.
+//! `cargo xtask sanitize`: tests under AddressSanitizer, ThreadSanitizer and Miri, and models of the scheduler under
+//! loom.
 //!
-//! Each builds into a folder of its own below `target/sanitize`. `--target` is given though it names this machine: so build
-//! scripts and macros are built as ever, without the sanitizer. No test runs on OpenCL or CUDA: their libraries are not built
-//! with the sanitizers, which would report what those do.
+//! Each builds into a folder of its own below `target/sanitize`. `--target` is given though it names this machine: so
+//! build scripts and macros are built as ever, without the sanitizer. No test runs on OpenCL or CUDA: their libraries
+//! are not built with the sanitizers, which would report what those do.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -39,8 +40,9 @@ enum Part {
     Miri,
 }
 
-/// Tests of tida that run on the CPU and on simulated devices. Not among them: `ui`, `constructs`, `strict_lints` and those of macros,
-/// which test the compiler's side; `cache`, whose kernels run on OpenCL; `models` and `interpreted`, which have parts of their own.
+/// Tests of tida that run on the CPU and on simulated devices. Not among them: `ui`, `constructs`, `strict_lints` and
+/// those of macros, which test the compiler's side; `cache`, whose kernels run on OpenCL; `models` and `interpreted`,
+/// which have parts of their own.
 const TESTS: &[&str] = &[
     "array",
     "array_files",
@@ -346,8 +348,8 @@ fn miri() -> Result<Done> {
     }
     let tests = |packages: &str| {
         let mut tests = apart(rustup("cargo miri test --quiet -p tida"), "miri", "");
-        // Time is that of the interpreter: what is silent for so long is silent whatever Miri takes. Threads of a pool outlive the
-        // program. Addresses of simulated devices are numbers, as are those of others.
+        // Time is that of the interpreter: what is silent for so long is silent whatever Miri takes. Threads of a pool
+        // outlive the program. Addresses of simulated devices are numbers, as are those of others.
         let flags = "-Zmiri-isolation-error=hide -Zmiri-ignore-leaks -Zmiri-permissive-provenance -Zmiri-tree-borrows";
         tests.env("MIRIFLAGS", flags);
         tests.args(packages.split_whitespace());

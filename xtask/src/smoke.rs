@@ -9,8 +9,8 @@ use serde_json::Value;
 use crate::Result;
 use crate::shell::{command, read, root, run, target};
 
-/// Examples and their flags; `--device`, `--verify` and `--json` come on top. Every example has a line at least, and so has
-/// every program of the gallery.
+/// Examples and their flags; `--device`, `--verify` and `--json` come on top. Every example has a line at least, and so
+/// has every program of the gallery.
 pub const RUNS: &[(&str, &str)] = &[
     ("heat", "--dims 1 --size 1000 --steps 20 --regions 3 --boundary reflect"),
     ("heat", "--dims 2 --size 96 --steps 20 --regions 3x1 --boundary periodic --dtype f32"),
@@ -120,8 +120,8 @@ pub fn examples() -> Result<()> {
     whole_gallery("hybrid", "opencl")
 }
 
-/// That a run says in one line on standard error what it runs on, and where the best was asked for, why not on more; and that
-/// what it is told beside that is checked.
+/// That a run says in one line on standard error what it runs on, and where the best was asked for, why not on more;
+/// and that what it is told beside that is checked.
 fn says_where() -> Result<()> {
     let run = |words: &str| -> Result<(bool, String, String)> {
         let mut program = Command::new(target().join("debug/examples/heat"));
@@ -153,8 +153,8 @@ fn says_where() -> Result<()> {
     Ok(())
 }
 
-/// The gallery as one run on a device: a report of each program. On PoCL, which compiles for most of the time, one process
-/// takes less than half of what one a program takes.
+/// The gallery as one run on a device: a report of each program. On PoCL, which compiles for most of the time, one
+/// process takes less than half of what one a program takes.
 fn whole_gallery(device: &str, reported: &str) -> Result<()> {
     let mut program = Command::new(target().join("debug/examples").join(GALLERY));
     program.args(["all", "--small", "--regions", "2", "--device", device, "--verify", "--json"]).current_dir(root());

@@ -8,11 +8,15 @@ const LONG: &[(&str, &str)] = &[];
 /// Lines of code (blank lines, comments and tests not counted) beyond which a file usually holds two ideas.
 const LINES: usize = 600;
 
+/// Columns of a line of text, in documents and in comments.
+const COLUMNS: usize = 120;
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_path_buf()
 }
 
-/// Files below the root with this extension, with their text. Hidden folders, build output and links to other files are left out.
+/// Files below the root with this extension, with their text. Hidden folders, build output and links to other files are
+/// left out.
 fn files(extension: &str) -> Vec<(String, String)> {
     fn walk(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
         for entry in std::fs::read_dir(folder).unwrap() {
@@ -62,6 +66,30 @@ fn no_file_holds_two_ideas() {
         }
     };
     none_of(files("rs").iter().filter_map(long).collect());
+}
+
+/// Lines of the text of a document, of which tables, links and code may be longer.
+fn prose<'a>(path: &str, text: &'a str) -> Vec<(usize, &'a str)> {
+    let mut in_code = false;
+    let markdown = path.ends_with(".md");
+    let prose = |(_, line): &(usize, &str)| {
+        let line = line.trim();
+        in_code ^= markdown && line.starts_with("```");
+        let comment = ["///", "//!", "//"].iter().find_map(|mark| line.strip_prefix(mark));
+        let said = if markdown { Some(line) } else { comment };
+        said.map(str::trim).is_some_and(|said| !in_code && !said.starts_with(['|', '`', '[']))
+    };
+    text.lines().enumerate().filter(prose).map(|(number, line)| (number + 1, line)).collect()
+}
+
+#[test]
+fn lines_of_prose_fit_the_page() {
+    let mut problems = Vec::new();
+    for (path, text) in files("md").iter().chain(&files("rs")) {
+        let long = prose(path, text).into_iter().filter(|(_, line)| line.chars().count() > COLUMNS);
+        problems.extend(long.map(|(number, _)| format!("{path}:{number}: more than {COLUMNS} columns")));
+    }
+    none_of(problems);
 }
 
 #[test]

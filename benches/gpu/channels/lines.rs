@@ -234,7 +234,8 @@ means!(six_means, 6, 5, 2);
 means!(twelve_means, 12, 11, 5);
 means!(eighteen_means, 18, 17, 8);
 
-/// What a program on a line is: its kernels by hand, steps of a run, blocks, its step and its launches of several in tida.
+/// What a program on a line is: its kernels by hand, steps of a run, blocks, its step and its launches of several in
+/// tida.
 struct Program {
     by_hand: [&'static str; 2],
     steps: usize,

@@ -1,8 +1,8 @@
-//! Kernels whose cells talk through shared memory: tida's groups beside its kernels of cells and beside CUDA by hand, with and
-//! without channels (Lashgar Fig. 6.1 to 6.6). What it found is in `docs/papers/ipmacc.md`.
+//! Kernels whose cells talk through shared memory: tida's groups beside its kernels of cells and beside CUDA by hand,
+//! with and without channels (Lashgar Fig. 6.1 to 6.6). What it found is in `docs/papers/ipmacc.md`.
 //!
-//! All forms of a program start from the same values and are compared, bit by bit, before they are timed in turn. Without a GPU
-//! there are tida's forms alone, and smaller sizes.
+//! All forms of a program start from the same values and are compared, bit by bit, before they are timed in turn.
+//! Without a GPU there are tida's forms alone, and smaller sizes.
 
 mod blocks;
 mod lines;

@@ -1,7 +1,7 @@
 //! Programs from data on the host to results on the host, and what they spend their time with (Lashgar Fig. 3.1).
 //!
-//! tida's parts are those of its timeline, those by hand lie between events around copies and kernels. Taking them down takes
-//! time too, so the whole is timed without. By hand data comes from pinned memory and goes there.
+//! tida's parts are those of its timeline, those by hand lie between events around copies and kernels. Taking them down
+//! takes time too, so the whole is timed without. By hand data comes from pinned memory and goes there.
 
 use std::any::Any;
 use std::cell::RefCell;

@@ -1,5 +1,5 @@
-//! The gallery's programs against CUDA written by hand (Lashgar Fig. 3.1), operations one by one (Fig. 3.2 and 3.6), what
-//! tiles in shared memory do for stencils (Fig. 5.4 and 7.5), and ways to find what is shared (Fig. 5.5 and 5.6).
+//! The gallery's programs against CUDA written by hand (Lashgar Fig. 3.1), operations one by one (Fig. 3.2 and 3.6),
+//! what tiles in shared memory do for stencils (Fig. 5.4 and 7.5), and ways to find what is shared (Fig. 5.5 and 5.6).
 //! What it found is in `docs/papers/ipmacc.md`.
 
 mod breakdown;

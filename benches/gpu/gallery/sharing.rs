@@ -1,5 +1,5 @@
-//! Ways to find what the threads of a block share, and where it is fetched from (Lashgar Fig. 5.5 and 5.6), all by hand: why
-//! tida's tiles have a fixed width, and why each thread finds its own places.
+//! Ways to find what the threads of a block share, and where it is fetched from (Lashgar Fig. 5.5 and 5.6), all by
+//! hand: why tida's tiles have a fixed width, and why each thread finds its own places.
 
 use cudarc::driver::{CudaFunction, CudaSlice, PushKernelArg};
 use tida_suite::Result;

@@ -69,8 +69,8 @@ impl Program for Reversed {
     }
 }
 
-/// Salehi Fig. 6.3: neighbouring threads read elements that lie `STRIDE` apart. They are written side by side, where the thesis
-/// writes them as far apart.
+/// Salehi Fig. 6.3: neighbouring threads read elements that lie `STRIDE` apart. They are written side by side, where
+/// the thesis writes them as far apart.
 struct Strided<const STRIDE: i64>([TileArray<f64, 1>; 2]);
 
 impl<const STRIDE: i64> Program for Strided<STRIDE> {
@@ -265,7 +265,8 @@ fn of_places(format: Format) -> Format {
     }
 }
 
-/// Salehi Fig. 6.13, with the arrays' transformation: distances to a target of places whose fields have planes of their own.
+/// Salehi Fig. 6.13, with the arrays' transformation: distances to a target of places whose fields have planes of their
+/// own.
 struct Planes(TileArray<f32, 1>, TileArray<Place, 1>);
 
 impl Program for Planes {
@@ -341,8 +342,8 @@ impl Program for Records {
     }
 }
 
-/// Salehi Fig. 6.14: each cell of a dyadic convolution adds up the data at its number exclusive-or that of a cell of the other
-/// sequence. Data alone has the format. Lengths are powers of two.
+/// Salehi Fig. 6.14: each cell of a dyadic convolution adds up the data at its number exclusive-or that of a cell of
+/// the other sequence. Data alone has the format. Lengths are powers of two.
 struct Dyadic {
     result: TileArray<f32, 1>,
     data: TileArray<f32, 1>,

@@ -1,5 +1,5 @@
-//! Programs from values on the host to values on the host, raw and in fewer bits (Salehi Fig. 6.8 to 6.10 and 6.12): memory that is
-//! allotted, codes made of the values, copies, kernels, and the result's values.
+//! Programs from values on the host to values on the host, raw and in fewer bits (Salehi Fig. 6.8 to 6.10 and 6.12):
+//! memory that is allotted, codes made of the values, copies, kernels, and the result's values.
 
 use std::hint::black_box;
 use std::time::Instant;

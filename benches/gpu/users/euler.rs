@@ -1,4 +1,5 @@
-//! Euler's equations in two axes: what flows through faces (MUSCL with minmod, HLL), an update, two stages a step (Heun).
+//! Euler's equations in two axes: what flows through faces (MUSCL with minmod, HLL), an update, two stages a step
+//! (Heun).
 
 use cudarc::driver::PushKernelArg;
 use tida::Math;
@@ -179,7 +180,8 @@ fn planes(cells: &[State]) -> Vec<f64> {
 pub fn euler(bench: &Bench, output: &mut Output) -> Result<()> {
     let n = 8 * bench.size;
     let cells = n * n;
-    // In a stage two sweeps read a gas and write flows, and an update has four arrays, of which the second reads one that it writes.
+    // In a stage two sweeps read a gas and write flows, and an update has four arrays, of which the second reads one
+    // that it writes.
     let about = About {
         case: format!("euler f64 {n}^2"),
         cells,

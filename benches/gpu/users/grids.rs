@@ -188,8 +188,8 @@ fn gemm_by_hand(gpu: &Gpu, n: usize) -> Result<ByHand<'_, f64>> {
         let (_, [rows, columns], threads) = TILES[way.depth];
         let mut launch = gpu.stream.launch_builder(&way.functions[0]);
         launch.arg(c).arg(&*a).arg(&*b).arg(&length);
-        // SAFETY: the arguments are those of the kernels, over matrices of `n` rows of `n`; their tiles divide 128, which
-        // divides `n`.
+        // SAFETY: the arguments are those of the kernels, over matrices of `n` rows of `n`; their tiles divide 128,
+        // which divides `n`.
         unsafe { launch.launch(way.cover([n / columns * threads as usize, n / rows, 1]))? };
         Ok(())
     });

@@ -1,5 +1,5 @@
-//! The lattice Boltzmann method in two axes with nine velocities (D2Q9), in f32 and periodic: written out, by tables, and as nine
-//! arrays.
+//! The lattice Boltzmann method in two axes with nine velocities (D2Q9), in f32 and periodic: written out, by tables,
+//! and as nine arrays.
 
 use cudarc::driver::PushKernelArg;
 use tida::Math;
@@ -183,8 +183,8 @@ impl Nine {
         Ok(Nine { f, next })
     }
 
-    /// A call takes 16 arrays at most, nine that are read and nine that are written are 18: the first call writes those that rest and
-    /// those that move along an axis, the second the others.
+    /// A call takes 16 arrays at most, nine that are read and nine that are written are 18: the first call writes those
+    /// that rest and those that move along an axis, the second the others.
     fn step(&mut self) -> tida::Result<()> {
         let [f0, f1, f2, f3, f4, f5, f6, f7, f8] = &self.f[..] else { return Ok(()) };
         let [n0, n1, n2, n3, n4, n5, n6, n7, n8] = &mut self.next[..] else { return Ok(()) };

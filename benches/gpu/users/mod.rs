@@ -1,9 +1,9 @@
 //! Programs as newcomers write them, each beside good kernels by hand and beside the bytes that a copy moves.
 //!
-//! Results are compared first, on random data: the same bits. Then tida, the fastest kernel by hand and a copy are timed in turn. Two lines
-//! come of it: the speed of tida over that of the kernel by hand, and its bytes a second over those of the copy. Bytes are those of each
-//! array once a sweep. Kernels by hand are compiled without contraction, as tida compiles. Without a GPU results are compared with
-//! plain loops.
+//! Results are compared first, on random data: the same bits. Then tida, the fastest kernel by hand and a copy are
+//! timed in turn. Two lines come of it: the speed of tida over that of the kernel by hand, and its bytes a second over
+//! those of the copy. Bytes are those of each array once a sweep. Kernels by hand are compiled without contraction, as
+//! tida compiles. Without a GPU results are compared with plain loops.
 
 mod conjugate;
 mod euler;
@@ -237,8 +237,8 @@ impl<'a, T: Cell + ValidAsZeroBits> Hand<'a, T> {
 /// A program by hand and the ways to run it, where there is a GPU.
 type ByHand<'a, T> = Option<(Hand<'a, T>, Vec<Way>)>;
 
-/// Compares a program's result with the other side's, and times it beside it and beside a copy. Gives the seconds of tida's steps, and
-/// those by hand.
+/// Compares a program's result with the other side's, and times it beside it and beside a copy. Gives the seconds of
+/// tida's steps, and those by hand.
 fn contest<T: Cell + ValidAsZeroBits>(
     (bench, output): (&Bench, &mut Output),
     about: &About,

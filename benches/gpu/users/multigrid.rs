@@ -1,4 +1,5 @@
-//! Multigrid for Poisson's equation in a cube, 0 at its faces: V cycles with two sweeps of Jacobi's iteration before and after.
+//! Multigrid for Poisson's equation in a cube, 0 at its faces: V cycles with two sweeps of Jacobi's iteration before
+//! and after.
 
 use tida::Math;
 use tida::prelude::*;
@@ -120,8 +121,8 @@ fn sizes(n: usize) -> Vec<usize> {
 fn bytes(sizes: &[usize]) -> usize {
     let of_level = |(level, n): (usize, &usize)| {
         let cells = n.pow(3);
-        // A sweep has three arrays, as has the residual; its restriction reads one, the correction reads and writes one. What is read
-        // or written on the coarser grid is counted there: the right side, zeros, the correction.
+        // A sweep has three arrays, as has the residual; its restriction reads one, the correction reads and writes
+        // one. What is read or written on the coarser grid is counted there: the right side, zeros, the correction.
         let own = if level + 1 == sizes.len() { 3 * COARSEST } else { 3 * 2 * SWEEPS + 3 + 1 + 2 };
         cells * (own + if level == 0 { 0 } else { 3 })
     };

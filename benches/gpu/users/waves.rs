@@ -214,8 +214,8 @@ fn by_hand<'a, T: Cell + ValidAsZeroBits>(
         launch.arg(&o).arg(&u).arg(&before).arg(&velocity).arg(&sponge).arg(&square);
         extents.iter().for_each(|extent| _ = launch.arg(extent));
         launch.arg(&depth);
-        // SAFETY: the arguments are those of the kernels, which write inner cells of `o` alone, and read the cells around them
-        // and rows beyond the last that are in the layout's memory. No other array is that of `o`.
+        // SAFETY: the arguments are those of the kernels, which write inner cells of `o` alone, and read the cells
+        // around them and rows beyond the last that are in the layout's memory. No other array is that of `o`.
         unsafe { launch.launch(way.cover([nx, ny, nz.div_ceil(way.depth)]))? };
         if wave {
             // What was `u` is before, what was before is free.

@@ -1,12 +1,12 @@
 //! The form of a kernel with inner loops that takes a block of cells at once.
 //!
-//! A loop inside a cell keeps the compiler from making vectors of cells: it has to turn for each cell by itself. Where the
-//! turns are the same for all cells, they are exchanged: the loop is outside, and inside it a phase, which runs for each cell
-//! of the block what stands between two loops. What a cell keeps from phase to phase has a lane. Each cell does the same in the
-//! same order as by itself.
+//! A loop inside a cell keeps the compiler from making vectors of cells: it has to turn for each cell by itself. Where
+//! the turns are the same for all cells, they are exchanged: the loop is outside, and inside it a phase, which runs for
+//! each cell of the block what stands between two loops. What a cell keeps from phase to phase has a lane. Each cell
+//! does the same in the same order as by itself.
 //!
-//! In a phase the cells of a row lie side by side, and what an index says changes evenly along them: a whole array's region
-//! is found once for them.
+//! In a phase the cells of a row lie side by side, and what an index says changes evenly along them: a whole array's
+//! region is found once for them.
 
 mod emit;
 
@@ -153,8 +153,8 @@ struct Maker<'a> {
 }
 
 impl Body {
-    /// The form for blocks of cells of a kernel that has loops which all cells of a block can take together. `at` and `args` are
-    /// the closure's parameters.
+    /// The form for blocks of cells of a kernel that has loops which all cells of a block can take together. `at` and
+    /// `args` are the closure's parameters.
     pub fn blocks(&self, kernel: &BothBlock, at: &TokenStream, args: &[TokenStream]) -> (Option<Blocks>, NativeForm) {
         let mut written = HashSet::new();
         let mut returns = false;
@@ -250,8 +250,9 @@ impl<'a> Maker<'a> {
         parts
     }
 
-    /// What is made again stands in other places than where it was written: there, each name that it is made from has to mean
-    /// the same. So nothing may hide a loop's variable, what is the same for all cells, what is made again, the cell or an argument.
+    /// What is made again stands in other places than where it was written: there, each name that it is made from has
+    /// to mean the same. So nothing may hide a loop's variable, what is the same for all cells, what is made again, the
+    /// cell or an argument.
     fn refuse_hiding(&mut self, locals: &[LocalId]) {
         let of_param = |local: &LocalId| self.name(*local).is_some_and(|name| self.params.contains(&name));
         let hides = self.hidden(locals).any(|hidden| self.classes.of(hidden) != Class::Own);

@@ -7,8 +7,8 @@ use tida_quote::quote::{
     BinaryOp, Block, Expr, ExprKind, LocalId, Pattern, Place, Projection, Span, Stmt, StmtKind, UnaryOp,
 };
 
-/// Turns of a loop with numbers for bounds, those of loops inside it counted, that the compiler writes out: then it makes vectors of
-/// cells around it by itself, and keeps in registers what the loop makes of fixed-size arrays.
+/// Turns of a loop with numbers for bounds, those of loops inside it counted, that the compiler writes out: then it
+/// makes vectors of cells around it by itself, and keeps in registers what the loop makes of fixed-size arrays.
 const WRITTEN_OUT: u64 = 32;
 
 /// Most that a loop may have in all its turns, in nodes, for the macro to write it out.
@@ -112,8 +112,9 @@ pub fn first_loop(stmt: &Stmt) -> Option<Span> {
     found
 }
 
-/// How often the body of a short loop stands in the native form, one turn after the other. The compiler makes vectors of the cells
-/// around a loop that it has written out before it looks for vectors, and whether it does depends on how long the loop is.
+/// How often the body of a short loop stands in the native form, one turn after the other. The compiler makes vectors
+/// of the cells around a loop that it has written out before it looks for vectors, and whether it does depends on how
+/// long the loop is.
 pub fn copies(lo: &Expr, hi: &Expr, inclusive: bool, body: &Block) -> Option<u64> {
     if !is_written_out(lo, hi, inclusive, body) || leaves(body) {
         return None;
@@ -207,8 +208,8 @@ fn leaves(body: &Block) -> bool {
     found
 }
 
-/// How many elements, and parts of elements, a cell reads of each argument: each read as often as the loops around it turn whose bounds
-/// are numbers.
+/// How many elements, and parts of elements, a cell reads of each argument: each read as often as the loops around it
+/// turn whose bounds are numbers.
 pub fn reads(body: &Block, args: usize) -> Vec<[u32; 2]> {
     let counts = RefCell::new(vec![[0u32; 2]; args]);
     let mut count = |expr: &Expr| {

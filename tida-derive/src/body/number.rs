@@ -1,9 +1,9 @@
 //! Numbers, and their types.
 //!
-//! Where Rust's rules would give a number its type through something that is no equality of types (a cast above it), the macro
-//! writes that type, before both forms are made. All other numbers have the type that inference finds for them: rustc for
-//! the native form, and `tida_kernels` for the quotation. The native form says which types those were, and a launch
-//! compares.
+//! Where Rust's rules would give a number its type through something that is no equality of types (a cast above it),
+//! the macro writes that type, before both forms are made. All other numbers have the type that inference finds for
+//! them: rustc for the native form, and `tida_kernels` for the quotation. The native form says which types those were,
+//! and a launch compares.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote_spanned};

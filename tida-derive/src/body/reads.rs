@@ -9,8 +9,8 @@ use tida_quote::quote::{Expr, ExprKind, Projection};
 use super::nest::Walk;
 use crate::expand::own;
 
-/// The ways in which arguments are read. `a[[at[0], k]]` and `a[[k, at[1]]]` are two: as cells and turns go on, they go to other
-/// places of a whole array. Each way has a name, since one region may have all that one of them reads.
+/// The ways in which arguments are read. `a[[at[0], k]]` and `a[[k, at[1]]]` are two: as cells and turns go on, they go
+/// to other places of a whole array. Each way has a name, since one region may have all that one of them reads.
 #[derive(Debug, Default)]
 pub struct Ways(Vec<Way>);
 

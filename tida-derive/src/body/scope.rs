@@ -6,8 +6,8 @@ use tida_quote::quote::{Local, LocalId};
 
 /// Where a name was written, as far as names are told apart by it: in the source, or by which expansion of which macro.
 ///
-/// `macro_rules!` keeps the names of a macro apart from equal names of who calls it. The compiler tells procedural macros of
-/// this by the text of a span alone, `#4 bytes(..)`; outside of it there is one origin.
+/// `macro_rules!` keeps the names of a macro apart from equal names of who calls it. The compiler tells procedural
+/// macros of this by the text of a span alone, `#4 bytes(..)`; outside of it there is one origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Origin(u32);
 
@@ -141,8 +141,8 @@ impl Scope {
     }
 
     /// What `name` stands for, and the identifier to write in the native form: shown where `name` is, found as the
-    /// declaration is, so that both forms agree whatever macros the tokens came through. An equal name of another origin is
-    /// another name; `r#x` is `x`.
+    /// declaration is, so that both forms agree whatever macros the tokens came through. An equal name of another
+    /// origin is another name; `r#x` is `x`.
     pub fn find(&self, name: &Ident) -> Option<(Name, Ident)> {
         let (origin, plain) = (Origin::of(name.span()), name.unraw());
         let mut known = self.names.iter().rev();

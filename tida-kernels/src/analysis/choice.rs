@@ -122,7 +122,8 @@ impl Analysis {
         forms.filter_map(affine).all(|form| self.is_even(form, |_| true))
     }
 
-    /// Whether the cells that neighbors along an axis read do not lie evenly, so that vectors of cells have to gather them.
+    /// Whether the cells that neighbors along an axis read do not lie evenly, so that vectors of cells have to gather
+    /// them.
     pub fn is_gathered(&self, access: &ArrayAccess, axis: usize) -> bool {
         access
             .index
@@ -265,7 +266,8 @@ impl Walker<'_> {
         }
     }
 
-    /// A value that is no form as a number of its type: what bounds it has a range. Of `u64` those up to the greatest `i64` alone.
+    /// A value that is no form as a number of its type: what bounds it has a range. Of `u64` those up to the greatest
+    /// `i64` alone.
     fn told(&mut self, value: Val, ty: ScalarType) -> Val {
         match (&value, int_type(ty)) {
             (Val::Opaque(why), Some((_, lo, hi))) => {

@@ -1,4 +1,5 @@
-//! Faults that have nothing to do with array reads, and what keeps cells from them: demands that captured values may meet.
+//! Faults that have nothing to do with array reads, and what keeps cells from them: demands that captured values may
+//! meet.
 
 use super::symbolic::Affine;
 use super::walk::Walker;
@@ -69,8 +70,8 @@ impl Walker<'_> {
 }
 
 impl Analysis {
-    /// Whether some cell of the box `lo..hi` (half-open) can raise a fault that has nothing to do with array reads, if captured integers
-    /// have these values: as for [`Analysis::range`]. Conservative.
+    /// Whether some cell of the box `lo..hi` (half-open) can raise a fault that has nothing to do with array reads, if
+    /// captured integers have these values: as for [`Analysis::range`]. Conservative.
     pub fn faults_with(&self, lo: &[i64], hi: &[i64], captures: &[Option<Interval>]) -> bool {
         let holds = |demand: &Demand| {
             let form = [IndexForm::Affine(demand.form.clone())];

@@ -242,8 +242,8 @@ fn fits(slots: &[Interval], array: &GroupArray) -> bool {
     slots.len() == array.shape.len() && slots.iter().zip(ends).all(|(slot, (lo, hi))| lo <= slot.lo && slot.hi < hi)
 }
 
-/// Whether what a thread reads `by` slots from its own differs from what the thread there writes, for a coordinate after
-/// those of the thread.
+/// Whether what a thread reads `by` slots from its own differs from what the thread there writes, for a coordinate
+/// after those of the thread.
 fn apart(read: &ArrayAccess, write: &ArrayAccess, by: &[i64], number: u32, phase: &Phase, rank: usize) -> bool {
     let uniform = |form: &NormalForm| {
         form.terms.iter().all(|(symbol, _)| match symbol {

@@ -43,8 +43,8 @@ pub struct Analysis {
     pub uses_inexact: bool,
     /// What [`Symbol::Choice`] numbers.
     pub choices: Vec<Choice>,
-    /// Whether a cell can raise a fault that has nothing to do with array reads (integer division, run-time entries), as far as
-    /// constants decide it. [`Analysis::faults_with`] knows more.
+    /// Whether a cell can raise a fault that has nothing to do with array reads (integer division, run-time entries),
+    /// as far as constants decide it. [`Analysis::faults_with`] knows more.
     pub may_fault: bool,
     /// What keeps cells from such faults if captured values, or where the cells are, make it so.
     pub demands: Vec<Demand>,

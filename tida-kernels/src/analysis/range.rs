@@ -86,9 +86,9 @@ impl Known<'_> {
 impl Analysis {
     /// The cells an access can touch, per axis of its argument, when `at` runs over the box `lo..hi` (half-open, not
     /// empty) and captured integers have these values (`captures[n]` is the number itself, or around all entries of an
-    /// array; `None` for captures that are no integers, or do not fit an `i64`). `None` if an index is not affine or a bound overflows. Conservative: the
-    /// interval may be larger than what is touched; all are empty if the access never runs. An index of a table is
-    /// `U64`: below 0 means a wrapped one.
+    /// array; `None` for captures that are no integers, or do not fit an `i64`). `None` if an index is not affine or a
+    /// bound overflows. Conservative: the interval may be larger than what is touched; all are empty if the access
+    /// never runs. An index of a table is `U64`: below 0 means a wrapped one.
     pub fn range(
         &self,
         access: &ArrayAccess,
@@ -105,8 +105,8 @@ impl Analysis {
         self.range_of(access, &access.index, Some((lo, hi)), captures)
     }
 
-    /// The smallest box around what the argument's reads can touch, as [`Analysis::range`] finds it; empty if nothing is
-    /// read. `None` if the range of some read is not known.
+    /// The smallest box around what the argument's reads can touch, as [`Analysis::range`] finds it; empty if nothing
+    /// is read. `None` if the range of some read is not known.
     pub fn read_box(&self, arg: usize, lo: &[i64], hi: &[i64], captures: &[Option<Interval>]) -> Option<Vec<Interval>> {
         let usage = self.args.get(arg)?;
         let rank = usage.accesses.first().map_or(0, |a| a.index.len());

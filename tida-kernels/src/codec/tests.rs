@@ -58,14 +58,15 @@ fn codes_of_ranges_stand_for_the_centres_of_cells() {
     }
 }
 
-/// Each of some patterns of bits of an `f32`, spread over all, is within half a cell or saturates: the exhaustive form of it is
-/// `every_f32`.
+/// Each of some patterns of bits of an `f32`, spread over all, is within half a cell or saturates: the exhaustive form
+/// of it is `every_f32`.
 #[test]
 fn values_of_f32_are_within_half_a_cell() {
     check_f32((0..=u32::MAX).step_by(4099));
 }
 
-/// Takes all processors, so it is a step of `cargo xtask test` by itself: `cargo test --workspace --lib every_f32 -- --ignored`.
+/// Takes all processors, so it is a step of `cargo xtask test` by itself:
+/// `cargo test --workspace --lib every_f32 -- --ignored`.
 #[test]
 #[ignore = "4 billion values"]
 fn every_f32() {

@@ -238,7 +238,8 @@ pub(super) fn is_joint(shared: &Shared<'_>, arg: usize) -> bool {
     scalars && shared.plan.joins(shared.kernel.rank) && matches!(of.access, Access::Read | Access::Write)
 }
 
-/// A component of a tiled argument at a position: of its plane, or where planes are counted from one pointer so many planes further.
+/// A component of a tiled argument at a position: of its plane, or where planes are counted from one pointer so many
+/// planes further.
 pub(super) fn placed(shared: &mut Shared<'_>, arg: usize, component: usize, position: &str) -> String {
     if !is_joint(shared, arg) {
         return format!("{}[{position}]", shared.plane(arg, component));

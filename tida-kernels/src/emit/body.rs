@@ -39,7 +39,8 @@ pub(super) struct Writer<'s, 'a> {
     pub in_kernel: bool,
     /// The text is that of one cell, where a thread has several.
     pub in_run: bool,
-    /// What the values of its cell are found by in those of all cells of a thread; outside of runs those of the first one.
+    /// What the values of its cell are found by in those of all cells of a thread; outside of runs those of the first
+    /// one.
     pub cell: String,
     /// Locals whose `let` is left out, for nothing names them.
     dropped: BTreeSet<LocalId>,
@@ -58,7 +59,8 @@ pub(super) fn file_name(path: &str) -> &str {
 }
 
 impl<'s, 'a> Writer<'s, 'a> {
-    /// The statements of a body whose locals have these names; its parameters are declared. With a `result` every path returns one.
+    /// The statements of a body whose locals have these names; its parameters are declared. With a `result` every path
+    /// returns one.
     pub fn write(
         shared: &'s mut Shared<'a>,
         body: &'a Body,
@@ -180,8 +182,8 @@ impl<'s, 'a> Writer<'s, 'a> {
         }
     }
 
-    /// `let s = x.sin(); let c = x.cos();` in either order: CUDA's library finds both for little more than one, the same
-    /// bits as one by one. `false` if the statements are something else.
+    /// `let s = x.sin(); let c = x.cos();` in either order: CUDA's library finds both for little more than one, the
+    /// same bits as one by one. `false` if the statements are something else.
     fn sin_and_cos(&mut self, first: &'a Stmt, second: &'a Stmt) -> bool {
         let method = |stmt: &Stmt| match stmt.kind {
             StmtKind::Let(local, Some(value)) => match &self.body[value].kind {

@@ -1,7 +1,7 @@
 //! Tiles in shared memory: who has which cell, what is fetched when, and where reads find it.
 //!
-//! Threads beyond the end of a box take the last cell of it along and store nothing, so that all threads of a block reach
-//! every barrier.
+//! Threads beyond the end of a box take the last cell of it along and store nothing, so that all threads of a block
+//! reach every barrier.
 
 use super::Field;
 use super::access::{mention, position, value_at};
@@ -130,8 +130,8 @@ impl Shared<'_> {
         self.scopes[at.0].walk.is_some() && self.plan.cached(self.tile(at).arg).is_ahead()
     }
 
-    /// What copies so many values of a tile while the thread goes on, if the language and the values have it. Codes are decoded
-    /// on their way.
+    /// What copies so many values of a tile while the thread goes on, if the language and the values have it. Codes are
+    /// decoded on their way.
     pub(super) fn ahead(&mut self, at: (usize, usize), component: u32, values: i64) -> Option<String> {
         let bytes = self.component_type(self.tile(at).arg, component).size() as i64 * values;
         let copied = self.tile(at).codecs.is_empty() && (4..=16).contains(&bytes);
@@ -140,8 +140,8 @@ impl Shared<'_> {
     }
 }
 
-/// Blocks that a processor should have room for: fetching ahead takes registers, of which a block of 1024 threads would leave
-/// none for another.
+/// Blocks that a processor should have room for: fetching ahead takes registers, of which a block of 1024 threads would
+/// leave none for another.
 pub(super) fn blocks(shared: &Shared<'_>) -> u32 {
     if let Some(coarse) = &shared.coarse {
         return coarse.held(threads_of(shared) as u32, shared.plan.cells_of_thread()).max(1);

@@ -9,7 +9,8 @@ use crate::element::ScalarType;
 use crate::ir::{Access, Block, ExprId, ExprKind, LocalId, Span, has_loop};
 use crate::plan::reads::expressions;
 
-/// Iterations that the compiler is asked to take at once, so that registers need no moves. A power of two, as for a march.
+/// Iterations that the compiler is asked to take at once, so that registers need no moves. A power of two, as for a
+/// march.
 const UNROLL: u32 = 4;
 
 /// Expressions in the text of an iteration that is not written out more than once.
@@ -34,8 +35,8 @@ impl<'a> Writer<'_, 'a> {
         here.map(|(n, _)| n).filter(|_| self.in_kernel).collect()
     }
 
-    /// What stands before a loop: the values that its first iteration finds read, if there is one (`test` of its first value).
-    /// Gives the text of that value.
+    /// What stands before a loop: the values that its first iteration finds read, if there is one (`test` of its first
+    /// value). Gives the text of that value.
     pub fn enter(
         &mut self,
         span: Span,
@@ -146,8 +147,8 @@ impl<'a> Writer<'_, 'a> {
         memory(types.get(row.component).copied().unwrap_or(ScalarType::U8))
     }
 
-    /// What memory holds so many iterations ahead of the newest value where the loop's variable is `counter`, a `constant` if
-    /// it is known.
+    /// What memory holds so many iterations ahead of the newest value where the loop's variable is `counter`, a
+    /// `constant` if it is known.
     fn value(&mut self, n: usize, ahead: i64, counter: &str, constant: Option<i64>) -> String {
         let row = self.shared.carried[n].clone();
         let dialect = self.shared.dialect();

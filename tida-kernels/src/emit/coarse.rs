@@ -1,5 +1,5 @@
-//! Several cells a thread (see [`crate::plan::coarse`]): runs are written as loops over the cells of a thread, walks as one loop
-//! with a run inside.
+//! Several cells a thread (see [`crate::plan::coarse`]): runs are written as loops over the cells of a thread, walks as
+//! one loop with a run inside.
 
 use super::body::Writer;
 use super::kernel::{coordinates, positions};
@@ -33,13 +33,15 @@ impl Shared<'_> {
         self.several().iter().any(|along| along.axis == axis)
     }
 
-    /// The number of a cell in its block, where it may be beyond the box, if nothing depends on what a tile holds there.
+    /// The number of a cell in its block, where it may be beyond the box, if nothing depends on what a tile holds
+    /// there.
     pub(super) fn loose_place(&mut self, axis: usize) -> Option<String> {
         let loose = self.coarse.as_ref().is_some_and(|coarse| coarse.loose);
         (loose && self.has_several(axis)).then(|| self.own(&format!("place{axis}")))
     }
 
-    /// What the values of a cell in an array of all cells of a thread are found by: `[e0][e1]`, of the first one `[0][0]`.
+    /// What the values of a cell in an array of all cells of a thread are found by: `[e0][e1]`, of the first one
+    /// `[0][0]`.
     pub(super) fn of_cell(&mut self, first: bool) -> String {
         let several = self.several().into_iter();
         several

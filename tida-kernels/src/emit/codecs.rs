@@ -200,8 +200,8 @@ fn encode_range(dialect: Dialect, codec: &Codec, range: &Range, count: impl Fn(&
     )
 }
 
-/// How ghosts are computed that a codec rounds, for [`super::copies`]: `negated` and `line` of `Word`s that are codes, or the bits of
-/// values.
+/// How ghosts are computed that a codec rounds, for [`super::copies`]: `negated` and `line` of `Word`s that are codes,
+/// or the bits of values.
 pub(super) fn computed(dialect: Dialect, codec: &Codec, values: bool) -> String {
     let mut helpers = super::helpers::Helpers::default();
     let (decode, encode) = (helpers.need(Helper::Decode(0, *codec)), helpers.need(Helper::Encode(0, *codec, false)));

@@ -1,8 +1,9 @@
 //! Copies of boxes on a device: ghost fills, and copies between arrays.
 //!
-//! Which box goes where is worked out once, on the host (TiDA-acc §IV-B, "Ghost Cell Update"), and kept on the device as
-//! a [`Table`] of pieces of boxes. One launch does a whole table, each warp one piece of it: a row of a large face, or all
-//! of an edge or a corner. What a warp needs to know is in one record, and all that it reads is under way at once.
+//! Which box goes where is worked out once, on the host (TiDA-acc §IV-B, "Ghost Cell Update"), and kept on the device
+//! as a [`Table`] of pieces of boxes. One launch does a whole table, each warp one piece of it: a row of a large face,
+//! or all of an edge or a corner. What a warp needs to know is in one record, and all that it reads is under way at
+//! once.
 
 use crate::codec::Codec;
 use crate::element::ScalarType;
@@ -124,7 +125,8 @@ pub const fn kernel_type(scalar: ScalarType, computed: bool) -> ScalarType {
     }
 }
 
-/// The kernel that copies boxes of values, or of codes, which ghosts are computed from as the values that they stand for.
+/// The kernel that copies boxes of values, or of codes, which ghosts are computed from as the values that they stand
+/// for.
 pub fn copies(dialect: Dialect, kind: &Kind) -> CopySource {
     let scalar = kind.scalar();
     let head = match dialect {

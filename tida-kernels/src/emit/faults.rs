@@ -1,8 +1,8 @@
 //! What a cell does that raises a fault: it puts it into the record of the launch, if that has none of an earlier cell.
 //!
-//! Threads come in any order, so the record keeps the fault of the first cell in row-major order: the error is the same in each
-//! run and on each device. Who finds an earlier one there is done; the others take turns by a lock. What the record holds is
-//! whole if its version is even and did not change while it was read.
+//! Threads come in any order, so the record keeps the fault of the first cell in row-major order: the error is the same
+//! in each run and on each device. Who finds an earlier one there is done; the others take turns by a lock. What the
+//! record holds is whole if its version is even and did not change while it was read.
 
 use super::helpers::Helper;
 use super::shared::Shared;

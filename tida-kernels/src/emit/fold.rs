@@ -229,10 +229,10 @@ fn groups(dialect: Dialect, scalar: ScalarType, op: FoldOp, kernel: &Groups<'_>)
 
 /// A kernel that folds the segments of dense rows of values, for cuts that split segments.
 ///
-/// Its parameters, in order: the values (`rows * cells` of them, row-major), the list to write (one entry a segment, row
-/// by row), the number of rows (`u64`), the cells of a row (`u64`, at least 1), the global coordinate of a row's first cell (`i64`).
-/// A row of `cells` from `lo` has `(lo + cells - 1).div_euclid(64) - lo.div_euclid(64) + 1` segments. An arg-reduction's
-/// index is the place in the values. `params`, `geometry` of the source are empty.
+/// Its parameters, in order: the values (`rows * cells` of them, row-major), the list to write (one entry a segment,
+/// row by row), the number of rows (`u64`), the cells of a row (`u64`, at least 1), the global coordinate of a row's
+/// first cell (`i64`). A row of `cells` from `lo` has `(lo + cells - 1).div_euclid(64) - lo.div_euclid(64) + 1`
+/// segments. An arg-reduction's index is the place in the values. `params`, `geometry` of the source are empty.
 pub fn fold_values(dialect: Dialect, scalar: ScalarType, op: FoldOp) -> Source {
     let value = "values[row * cells + (u64)at]";
     let value = match is_arg(op) {
@@ -264,8 +264,8 @@ pub fn fold_values(dialect: Dialect, scalar: ScalarType, op: FoldOp) -> Source {
 
 /// A kernel that folds a list 64 at a time, and what comes out 64 at a time again.
 ///
-/// Its parameters, in order: the list of `n` partials, the list to write, of `n.div_ceil(4096)` partials, one a block, and
-/// `n` (`u64`). `params`, `geometry` of the source are empty.
+/// Its parameters, in order: the list of `n` partials, the list to write, of `n.div_ceil(4096)` partials, one a block,
+/// and `n` (`u64`). `params`, `geometry` of the source are empty.
 pub fn fold_tree_twice(dialect: Dialect, scalar: ScalarType, op: FoldOp) -> Source {
     let ty = partial(scalar, op);
     let params = [

@@ -1,9 +1,9 @@
 //! Several steps of a stencil in one launch: see [`fuse`](crate::plan::fuse).
 //!
 //! A block takes the planes of a chunk one after the other. In each iteration step 0, which is memory, gives one plane
-//! further, and each step finds the plane that lies `lag` behind that of the step before. What a step reads of its own cells
-//! is in registers, `kept_{step}_{cell}_{plane}`; what it reads of other threads' cells they have put into shared memory in
-//! iterations before this one, so that one barrier for each plane serves all steps.
+//! further, and each step finds the plane that lies `lag` behind that of the step before. What a step reads of its own
+//! cells is in registers, `kept_{step}_{cell}_{plane}`; what it reads of other threads' cells they have put into shared
+//! memory in iterations before this one, so that one barrier for each plane serves all steps.
 
 mod cells;
 mod near;
@@ -33,8 +33,8 @@ struct Streams<'s> {
     ty: &'static str,
     /// The function of a step takes the numbers of its cell.
     placed: bool,
-    /// It is told where to count what saturates: of each step the block counts the cells whose results it would store, so that
-    /// those which several blocks compute are counted once.
+    /// It is told where to count what saturates: of each step the block counts the cells whose results it would store,
+    /// so that those which several blocks compute are counted once.
     counts: bool,
     /// Arrays, distances between planes and positions of the two arrays: first the one that is read.
     arrays: [String; 2],
@@ -154,8 +154,8 @@ fn numbers(shared: &Shared<'_>, main: &Text) -> Text {
     text
 }
 
-/// The function of a step: what a cell becomes. Whether it takes the numbers of its cell, and the place of what counts, and what
-/// else it is given.
+/// The function of a step: what a cell becomes. Whether it takes the numbers of its cell, and the place of what counts,
+/// and what else it is given.
 fn function(shared: &mut Shared<'_>, steps: &Steps, body: Text, ty: &str) -> (Text, [bool; 2], Vec<Declared>) {
     let (name, made) = (shared.own("step"), shared.own("made"));
     let given: Vec<String> = steps
@@ -592,9 +592,9 @@ impl Streams<'_> {
         ghost.into_iter().chain(along.into_iter().flatten()).collect()
     }
 
-    /// Cells beyond faces: what memory has there. Steps of even numbers have there what step 0 has, others what is in the
-    /// array that the launch writes, as step 1 fetched it. Where both arrays have the same there, all have what the step
-    /// before has.
+    /// Cells beyond faces: what memory has there. Steps of even numbers have there what step 0 has, others what is in
+    /// the array that the launch writes, as step 1 fetched it. Where both arrays have the same there, all have what the
+    /// step before has.
     fn beyond(&self, shared: &mut Shared<'_>, text: &mut Text, step: i64) {
         if self.away || !(0..self.rank).any(|axis| self.remembers(axis)) {
             return;

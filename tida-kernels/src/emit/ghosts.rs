@@ -6,8 +6,8 @@ use super::shared::Shared;
 use super::text::Text;
 use crate::plan::ghosts::{Beyond, Ghosts};
 
-/// A step along an axis from the cell of a thread: the ghosts that say where it leads, by their number in the plan, those of one
-/// layout and the same faces by the first number; the axis; and how far.
+/// A step along an axis from the cell of a thread: the ghosts that say where it leads, by their number in the plan,
+/// those of one layout and the same faces by the first number; the axis; and how far.
 pub(super) type Way = (usize, usize, i64);
 
 /// The ghosts of an argument that no read is to find.

@@ -1,4 +1,5 @@
-//! Kernels that pack what moves between host and device, plane by plane: values of windows into stages that are copied, and back.
+//! Kernels that pack what moves between host and device, plane by plane: values of windows into stages that are copied,
+//! and back.
 
 use super::helpers::{Helper, Helpers};
 use crate::codec::Codec;
@@ -16,13 +17,17 @@ pub const BLOCK_FRAMES: u32 = THREADS / 32;
 
 /// Source text of two kernels, [`PACK`] and [`UNPACK`], which take the same arguments.
 ///
-/// Of codes: `(values, stage, first, step, stage_first, stage_step, count)`: memory of values and of codes; position of the first value,
-/// from a plane to the next; the same in codes; values of a plane. A block for each [`BLOCK_CODES`] of a plane along x, planes along y.
+/// Of codes: `(values, stage, first, step, stage_first, stage_step, count)`: memory of values and of codes; position of
+/// the first value, from a plane to the next; the same in codes; values of a plane. A block for each [`BLOCK_CODES`] of
+/// a plane along x, planes along y.
 ///
-/// Of frames: `(values, stage, first, step, stage_first, stage_step, tail, frames, rate, rest, rest_step, apart, apart_at)`: as before, in
-/// the stage in bytes; values before the first frame of a plane, which come first; frames; bytes of a slot, a multiple of 128; addresses of
-/// the memory of the host for what has no room (`rest` of the first plane's first frame, and the next plane's so many bytes further), and for
-/// the first four bytes of such frames: those of a plane that starts at byte `at` of its region lie from `at / 4096 * 4` on. A block for each [`BLOCK_FRAMES`] of `frames`, and one more item where there is a tail.
+/// Of frames:
+/// `(values, stage, first, step, stage_first, stage_step, tail, frames, rate, rest, rest_step, apart, apart_at)`: as
+/// before, in the stage in bytes; values before the first frame of a plane, which come first; frames; bytes of a slot,
+/// a multiple of 128; addresses of the memory of the host for what has no room (`rest` of the first plane's first
+/// frame, and the next plane's so many bytes further), and for the first four bytes of such frames: those of a plane
+/// that starts at byte `at` of its region lie from `at / 4096 * 4` on. A block for each [`BLOCK_FRAMES`] of `frames`,
+/// and one more item where there is a tail.
 #[derive(Clone, Debug)]
 pub struct LinkSource {
     /// The whole text.

@@ -1,5 +1,5 @@
-//! Boxes of tensor maps: one thread orders those of a strip, and all wait at the barrier that counts their bytes (TMA of
-//! sm_90, Lashgar ch. 7).
+//! Boxes of tensor maps: one thread orders those of a strip, and all wait at the barrier that counts their bytes (TMA
+//! of sm_90, Lashgar ch. 7).
 
 use super::cache::{Strip, ranges, single_names};
 use super::helpers::Helper;

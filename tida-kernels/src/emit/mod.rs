@@ -1,7 +1,7 @@
 //! From a typed kernel and a plan to source text: one writer, two dialects.
 //!
-//! The text is a prelude of types, the functions it needs, and the kernel; nothing that is not used. Statements keep the
-//! user's names and say which line they come from. Both dialects have the same body: what differs is in `dialect`.
+//! The text is a prelude of types, the functions it needs, and the kernel; nothing that is not used. Statements keep
+//! the user's names and say which line they come from. Both dialects have the same body: what differs is in `dialect`.
 
 mod access;
 mod body;
@@ -80,8 +80,8 @@ pub enum Param {
     /// regions along each axis; the shape; for each axis the ends of its regions' valid boxes; then for each region
     /// (row-major) its base, its origin on each axis, its strides on all axes but the last, its plane (see [`Field`]).
     Whole(u32),
-    /// The tensor map of a whole array with one region, of the boxes that [`Map`](crate::plan::maps::Map) says: 128 bytes.
-    /// Along each axis its coordinate 0 is the region's position 0.
+    /// The tensor map of a whole array with one region, of the boxes that [`Map`](crate::plan::maps::Map) says: 128
+    /// bytes. Along each axis its coordinate 0 is the region's position 0.
     Map(u32),
     /// Number of values of a table (`u64`).
     Length(u32),
@@ -136,8 +136,8 @@ pub enum Field {
 /// Counters of values that saturate: a launch of several steps of a kernel that counts has no more steps.
 pub const COUNTERS: usize = 8;
 
-/// What a kernel leaves when a cell raises a fault or a value saturates: 136 bytes, zero before the launch. Of several faults it
-/// is that of the first cell in row-major order.
+/// What a kernel leaves when a cell raises a fault or a value saturates: 136 bytes, zero before the launch. Of several
+/// faults it is that of the first cell in row-major order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct FaultRecord {

@@ -138,8 +138,8 @@ fn staged(shared: &Shared<'_>, at: (usize, usize), each: i64) -> bool {
     coded && shared.is_ahead(at) && cells <= each * threads_of(shared) * STAGED
 }
 
-/// How many values of a tile can be copied at once: 16 bytes where rows of the tile start at multiples of that, if those in
-/// memory turn out to. Codes of as many values are read at once.
+/// How many values of a tile can be copied at once: 16 bytes where rows of the tile start at multiples of that, if
+/// those in memory turn out to. Codes of as many values are read at once.
 pub(super) fn at_once(shared: &Shared<'_>, at: (usize, usize)) -> i64 {
     let tile = shared.tile(at);
     let Shape { extent, steps, cells } = shared.shape(at);
@@ -247,7 +247,8 @@ pub(super) fn next(shared: &mut Shared<'_>, text: &mut Text, moving: &Moving, ha
     }
 }
 
-/// The registers that the codes of a cell, or of several side by side, wait in: their type and name, and that of the turn.
+/// The registers that the codes of a cell, or of several side by side, wait in: their type and name, and that of the
+/// turn.
 fn waiting(shared: &mut Shared<'_>, moving: &Moving, cell: usize) -> (String, String, String) {
     let component = moving.cells[cell].component;
     let ty = memory(shared.component_type(shared.tile(moving.at).arg, component));

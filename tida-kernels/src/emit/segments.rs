@@ -35,8 +35,8 @@ fn int(text: &str) -> String {
     if text.contains(' ') { format!("(i32)({text})") } else { format!("(i32){text}") }
 }
 
-/// The numbers of the cell along the axes before the last two, from the thread's place along z. Of a thread that marches
-/// the first is that of its stretch.
+/// The numbers of the cell along the axes before the last two, from the thread's place along z. Of a thread that
+/// marches the first is that of its stretch.
 fn outer(shared: &mut Shared<'_>, text: &mut Text, z: &str) {
     let rank = shared.kernel.rank;
     let first = first_axis(shared);
@@ -58,7 +58,8 @@ fn first_axis(shared: &mut Shared<'_>) -> String {
     shared.own(if marches { "stretch" } else { "t0" })
 }
 
-/// Finds the cell of the thread, or the first and the end of those that it takes along axis 0: x is the last axis, y the one before, z those before that.
+/// Finds the cell of the thread, or the first and the end of those that it takes along axis 0: x is the last axis, y
+/// the one before, z those before that.
 pub(super) fn threads(shared: &mut Shared<'_>, text: &mut Text) {
     let dialect = shared.dialect();
     let rank = shared.kernel.rank;
@@ -182,8 +183,8 @@ impl Folding {
     }
 }
 
-/// Segments of 64 cells folded by halves: threads read cells and fold what they can, and four threads fold what is left. A
-/// block has 8 segments of 8 rows; along a single axis 64 segments.
+/// Segments of 64 cells folded by halves: threads read cells and fold what they can, and four threads fold what is
+/// left. A block has 8 segments of 8 rows; along a single axis 64 segments.
 pub(super) fn segments(shared: &mut Shared<'_>, text: &mut Text, op: FoldOp) {
     let dialect = shared.dialect();
     let scalar = result_type(shared.kernel);
@@ -246,7 +247,8 @@ pub(super) fn in_block(rank: usize, number: &str) -> (String, String) {
     (format!("({number} >> 3)"), segment)
 }
 
-/// Where a warp stands: names for a thread's place in it, its number, its first segment, and whether its row is one of the box.
+/// Where a warp stands: names for a thread's place in it, its number, its first segment, and whether its row is one of
+/// the box.
 fn place_warp(shared: &mut Shared<'_>, text: &mut Text, folding: &Folding) -> [String; 4] {
     let [lane, warp, first, inside] = ["lane", "warp", "first", "inside"].map(|n| shared.own(n));
     let Folding { thread, tests, .. } = folding;
@@ -304,8 +306,9 @@ pub(super) fn blocks(shared: &Shared<'_>) -> u32 {
     }
 }
 
-/// The same where cells are written too: those of one segment after the other, since a read does not come before a write that it may
-/// not see. Cells of a segment that is whole are asked for nothing, so that their reads are under way together.
+/// The same where cells are written too: those of one segment after the other, since a read does not come before a
+/// write that it may not see. Cells of a segment that is whole are asked for nothing, so that their reads are under way
+/// together.
 fn read_and_write(shared: &mut Shared<'_>, text: &mut Text, folding: &Folding) {
     let rank = shared.kernel.rank;
     let last = rank.saturating_sub(1);

@@ -54,7 +54,8 @@ pub(super) struct Used {
     pub single: BTreeSet<usize>,
     /// Those of them that components after the first are read of.
     pub single_planes: BTreeSet<usize>,
-    /// Functions that look into a tile before they read: their reader, the tile's steps, and how memory holds its values.
+    /// Functions that look into a tile before they read: their reader, the tile's steps, and how memory holds its
+    /// values.
     pub lookups: BTreeMap<String, (Reader, Vec<i64>, Option<Codec>)>,
     /// Functions that look into tagged lines before they read: their reader.
     pub tags: BTreeMap<String, Reader>,

@@ -18,9 +18,9 @@ const UNDER_WAY: usize = 4;
 /// Rows that the compiler is asked to take at once where no value is handed on.
 const ROWS: usize = 4;
 
-/// The body of a thread from its first cells on. A row is read as it comes into reach at its highest plane, and handed on to
-/// the planes below. Where all cells are in the box and memory lies so, rows come and go at once; else each value by itself, in
-/// each cell.
+/// The body of a thread from its first cells on. A row is read as it comes into reach at its highest plane, and handed
+/// on to the planes below. Where all cells are in the box and memory lies so, rows come and go at once; else each value
+/// by itself, in each cell.
 pub(super) fn along(shared: &mut Shared<'_>, text: &mut Text, body: &Text) {
     let Some(side) = shared.side.clone() else { return };
     let (last, cells) = (shared.kernel.rank.saturating_sub(1), side.cells);
@@ -151,8 +151,8 @@ fn turns(shared: &mut Shared<'_>, text: &mut Text, side: &Side, body: &Text, who
     });
 }
 
-/// Asks for what the planes ahead have that no thread has read yet, if the march reaches them. Else reads of memory were too few at a
-/// time: such threads have many registers, and so a multiprocessor has few of them.
+/// Asks for what the planes ahead have that no thread has read yet, if the march reaches them. Else reads of memory
+/// were too few at a time: such threads have many registers, and so a multiprocessor has few of them.
 fn ask_ahead(shared: &mut Shared<'_>, text: &mut Text, side: &Side) {
     if side.is_coded() || shared.dialect() != Dialect::Cuda {
         return;
@@ -180,8 +180,8 @@ fn both(a: &Row, b: &Row, cells: usize) -> Range<i64> {
     a.start.max(b.start)..a.end.min(b.end)
 }
 
-/// The row one plane above another, from which values are handed down: where all cells are whole, for else it may lack what the
-/// other one needs beyond the last cell.
+/// The row one plane above another, from which values are handed down: where all cells are whole, for else it may lack
+/// what the other one needs beyond the last cell.
 fn above<'a>(side: &'a Side, row: &Row, whole: bool) -> Option<&'a Row> {
     side.above(row).filter(|_| whole)
 }

@@ -90,8 +90,9 @@ impl<'a> Writer<'_, 'a> {
         Strip { loops: outer.into_iter().chain(own).collect(), count: count.into(), half: half.map(str::to_owned) }
     }
 
-    /// Strips of which the next is fetched into one half of its tiles while the other half is worked on. A strip has one
-    /// barrier: behind it all threads have what they fetched for it, and none still reads the half that is filled next.
+    /// Strips of which the next is fetched into one half of its tiles while the other half is worked on. A strip has
+    /// one barrier: behind it all threads have what they fetched for it, and none still reads the half that is filled
+    /// next.
     fn fetched_ahead(&mut self, span: Span, scope: usize, (from, end, times): (&str, &str, usize), body: &'a Block) {
         let Some(walk) = self.shared.scopes[scope].walk.clone() else { return };
         let (local, width, barrier) = (walk.stmt.0, self.shared.plan.width, self.shared.dialect().barrier());
@@ -300,8 +301,8 @@ impl<'a> Writer<'_, 'a> {
         }
     }
 
-    /// Full strips, whose cells are found once, and what is left over (`rest`) in a strip of its own: as fast as by hand where
-    /// that fetches from places that move on.
+    /// Full strips, whose cells are found once, and what is left over (`rest`) in a strip of its own: as fast as by
+    /// hand where that fetches from places that move on.
     fn moved_on(
         &mut self,
         span: Span,

@@ -1,8 +1,8 @@
 //! Lines in shared memory with a tag each: a cache for reads whose cells nothing decides before (Lashgar §5.2.1).
 //!
-//! Threads of a block fill lines as they go. A line is one word of 64 bits, a value below and the tag of its cell above,
-//! which is read and written at once: whoever finds a tag finds its value, and values of arrays that are read alone do not
-//! change. So no order between threads is needed.
+//! Threads of a block fill lines as they go. A line is one word of 64 bits, a value below and the tag of its cell
+//! above, which is read and written at once: whoever finds a tag finds its value, and values of arrays that are read
+//! alone do not change. So no order between threads is needed.
 
 use super::access::{outside, position, reader_params};
 use super::body::Writer;

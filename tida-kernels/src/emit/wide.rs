@@ -81,9 +81,10 @@ fn by_halves(mut values: Vec<String>) -> String {
     values.pop().unwrap_or_default()
 }
 
-/// Four threads read the cells of a segment, 16 each: as many side by side as make 16 bytes, from each half, quarter or eighth of the
-/// segment. They fold those that are whole parts apart; what is left are the first cells of a part, with all that was folded
-/// into them. Segments that end early, or do not lie in memory as reads want it, are read value by value.
+/// Four threads read the cells of a segment, 16 each: as many side by side as make 16 bytes, from each half, quarter or
+/// eighth of the segment. They fold those that are whole parts apart; what is left are the first cells of a part, with
+/// all that was folded into them. Segments that end early, or do not lie in memory as reads want it, are read value by
+/// value.
 pub(super) fn read(shared: &mut Shared<'_>, text: &mut Text, folding: &Folding, wide: &Wide) {
     let dialect = shared.dialect();
     let last = shared.kernel.rank.saturating_sub(1);

@@ -1,8 +1,9 @@
-//! Kernels of arrays that hold codes (Salehi ch. 4): what a kernel loads of them is decoded, what it stores encoded. Of arrays that
-//! hold values and are packed for the link alone, loads stay, and what is stored is rounded: encoded and decoded.
+//! Kernels of arrays that hold codes (Salehi ch. 4): what a kernel loads of them is decoded, what it stores encoded. Of
+//! arrays that hold values and are packed for the link alone, loads stay, and what is stored is rounded: encoded and
+//! decoded.
 //!
-//! Everything after this pass sees arrays of narrower scalars and a little more arithmetic. So what moves or shares what
-//! memory holds (registers of a march, tiles, steps of one launch) does so with codes.
+//! Everything after this pass sees arrays of narrower scalars and a little more arithmetic. So what moves or shares
+//! what memory holds (registers of a march, tiles, steps of one launch) does so with codes.
 
 use std::sync::Arc;
 
@@ -36,13 +37,14 @@ pub struct NotCoded {
     pub found: String,
 }
 
-/// The kernel for arguments of which some are coded. `overwrites` says of which all cells are written before they are read.
+/// The kernel for arguments of which some are coded. `overwrites` says of which all cells are written before they are
+/// read.
 ///
-/// The codec defines what an array holds: a cell is rounded once, when the kernel is done with it. What the kernel reads
-/// back of a cell that it writes is what it wrote.
+/// The codec defines what an array holds: a cell is rounded once, when the kernel is done with it. What the kernel
+/// reads back of a cell that it writes is what it wrote.
 ///
-/// In a kernel over groups each thread keeps what it reads back of its cell until the last phase has ended, and what is fetched is
-/// decoded as it is.
+/// In a kernel over groups each thread keeps what it reads back of its cell until the last phase has ended, and what is
+/// fetched is decoded as it is.
 ///
 /// # Errors
 /// A kernel that reads back components that it chooses at run time.

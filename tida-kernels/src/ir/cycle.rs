@@ -1,7 +1,7 @@
 //! Kernels that take turns, as one kernel: the body is that of the kernel whose number a captured value gives.
 //!
-//! Everything after this pass sees one kernel. So what runs several steps of a kernel in one launch does so with steps of several
-//! kernels: where the number is known, as it is of each step there, compilers drop the other bodies.
+//! Everything after this pass sees one kernel. So what runs several steps of a kernel in one launch does so with steps
+//! of several kernels: where the number is known, as it is of each step there, compilers drop the other bodies.
 
 use super::merge::{append, empty};
 use super::{Access, Arg, Block, Body, Capture, CompareOp, Expr, ExprId, ExprKind, Kernel, Span, Stmt, StmtKind, Type};
@@ -11,15 +11,15 @@ use crate::scalar::Value;
 /// Kernels as one.
 #[derive(Clone, Debug)]
 pub struct Cycle {
-    /// All of them. Its captured values are theirs, one kernel after the other, and at the end the number of the one to run
-    /// (`i32`).
+    /// All of them. Its captured values are theirs, one kernel after the other, and at the end the number of the one to
+    /// run (`i32`).
     pub kernel: Kernel,
     /// Where its arguments are from: the kernel and the number there. Those of the first kernel come first.
     pub args: Vec<(usize, usize)>,
 }
 
-/// Kernels that write and read around each cell the same two arrays (`pairs`: the arguments), and others of their own, as one
-/// kernel; nothing if they cannot be one.
+/// Kernels that write and read around each cell the same two arrays (`pairs`: the arguments), and others of their own,
+/// as one kernel; nothing if they cannot be one.
 pub fn cycle(kernels: &[&Kernel], pairs: &[(usize, usize)]) -> Option<Cycle> {
     let (first, pair) = (*kernels.first()?, *pairs.first()?);
     let array =

@@ -12,9 +12,9 @@ pub struct Joined {
     pub args: Vec<(usize, usize)>,
 }
 
-/// Kernels over the same cells as one that does in each cell what they do, in this order; nothing if they cannot be one.
-/// `arrays` has for each kernel a number for each argument: those of one number are one array, which is an argument once where
-/// it is read in the same way.
+/// Kernels over the same cells as one that does in each cell what they do, in this order; nothing if they cannot be
+/// one. `arrays` has for each kernel a number for each argument: those of one number are one array, which is an
+/// argument once where it is read in the same way.
 ///
 /// That is what the kernels do one after the other if none writes an array that another one reads or writes.
 pub fn join(kernels: &[&Kernel], arrays: &[&[usize]]) -> Option<Joined> {
@@ -49,8 +49,8 @@ pub fn join(kernels: &[&Kernel], arrays: &[&[usize]]) -> Option<Joined> {
     Some(Joined { kernel: made, args })
 }
 
-/// A kernel, and one that gives a value of each cell which the first one has left, as one kernel that does both: what the first one
-/// wrote or read is not read again. `arrays` as in [`join`].
+/// A kernel, and one that gives a value of each cell which the first one has left, as one kernel that does both: what
+/// the first one wrote or read is not read again. `arrays` as in [`join`].
 ///
 /// Nothing if they cannot be one: all arrays of the second are arrays of the first, which writes one of them.
 pub fn join_value(kernel: &Kernel, value: &Kernel, arrays: [&[usize]; 2]) -> Option<Joined> {

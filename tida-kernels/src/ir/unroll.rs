@@ -1,5 +1,6 @@
-//! Short loops around the cell, written out: `for r in 1..=4 { .. u[at + [0, 0, r]] .. }` then reads at constants from the cell, as
-//! if a user had written each of them. What reads so marches, comes from registers and runs several steps a launch.
+//! Short loops around the cell, written out: `for r in 1..=4 { .. u[at + [0, 0, r]] .. }` then reads at constants from
+//! the cell, as if a user had written each of them. What reads so marches, comes from registers and runs several steps
+//! a launch.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,8 +17,8 @@ const TURNS: i64 = 16;
 /// Expressions that writing out may add to a kernel.
 const ROOM: usize = 4096;
 
-/// The kernel with its short loops written out: those between numbers whose variable says how far from the cell an array is read, and
-/// does so by sums and products of numbers.
+/// The kernel with its short loops written out: those between numbers whose variable says how far from the cell an
+/// array is read, and does so by sums and products of numbers.
 pub fn unrolled(mut kernel: Kernel) -> Kernel {
     write_out(&mut kernel);
     kernel

@@ -54,7 +54,8 @@ const SHORTEST: i64 = 4;
 /// Cells of a march where nothing speaks for more: more leave blocks that end together.
 const SHORT: i64 = 8;
 
-/// Cells of a march with several cells side by side, where what is read before the first one is decoded too, or is much.
+/// Cells of a march with several cells side by side, where what is read before the first one is decoded too, or is
+/// much.
 const DECODED: i64 = 16;
 
 /// Cells of a march where the planes at the ends of a stretch come from memory a second time.
@@ -63,14 +64,14 @@ const LONG: i64 = 32;
 /// Cells of the longest march.
 const LONGEST: i64 = 64;
 
-/// Most bytes of a cell that leave a thread without enough loads under way. Those of four cells are enough, of eight where
-/// a cell has this many at most.
+/// Most bytes of a cell that leave a thread without enough loads under way. Those of four cells are enough, of eight
+/// where a cell has this many at most.
 const LIGHT: u64 = 12;
 const LIGHTEST: u64 = 4;
 
-/// How many cells along axis 0 a thread should take, and how many side by side, if a march is worth it: over two or three axes, if
-/// it saves one read in eight or a cell moves few bytes, and leaves threads enough to fill the device. Side by side a thread has
-/// those that it may have, or 1 where too few threads would be left.
+/// How many cells along axis 0 a thread should take, and how many side by side, if a march is worth it: over two or
+/// three axes, if it saves one read in eight or a cell moves few bytes, and leaves threads enough to fill the device.
+/// Side by side a thread has those that it may have, or 1 where too few threads would be left.
 pub fn march(machine: &Machine, saving: &Saving, boxes: &Boxes<'_>, beside: &Beside) -> Option<(u32, u32)> {
     if beside.cells > 1
         && let Some(cells) = stretch(machine, saving, boxes, beside)

@@ -1,10 +1,10 @@
 //! Reads that the threads of a block serve from a tile in the memory they share (Lashgar ch. 5).
 //!
-//! *Sharing extraction* (Listing 5.5): an index that is constants plus multiples of `at`, captured integers and counters
-//! of loops that all threads run alike says which box of an argument the cells of a block read. Two kinds of **scopes**
-//! have such boxes: a **walk**, where a uniform loop is cut into strips of `width` iterations and each strip has its tile
-//! (rows and columns of a product, bodies of an N-body sum); and the body as a whole, for reads around the cell. A tile
-//! has `length + rate · (width − 1)` cells along an axis (§5.3.2).
+//! *Sharing extraction* (Listing 5.5): an index that is constants plus multiples of `at`, captured integers and
+//! counters of loops that all threads run alike says which box of an argument the cells of a block read. Two kinds of
+//! **scopes** have such boxes: a **walk**, where a uniform loop is cut into strips of `width` iterations and each strip
+//! has its tile (rows and columns of a product, bodies of an N-body sum); and the body as a whole, for reads around the
+//! cell. A tile has `length + rate · (width − 1)` cells along an axis (§5.3.2).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,15 +24,17 @@ pub enum Cache {
     None,
     /// Range-based intelligent (Lashgar §5.2.3): from the tile, unchecked, for reads that are proven to be in it.
     Rbi,
-    /// Range-based conservative (§5.2.2): every read of the argument looks whether its cell is in the tile, else goes to
-    /// memory. Also for reads whose index is not known before.
+    /// Range-based conservative (§5.2.2): every read of the argument looks whether its cell is in the tile, else goes
+    /// to memory. Also for reads whose index is not known before.
     Rbc,
-    /// Emulated hardware cache (§5.2.1): lines of one value with a tag, for reads at any index of values of at most 4 bytes.
+    /// Emulated hardware cache (§5.2.1): lines of one value with a tag, for reads at any index of values of at most 4
+    /// bytes.
     Ehc,
-    /// As [`Cache::Rbi`], and the tile of the next strip is fetched while one is worked on (ch. 7): by `cp.async` on CUDA.
+    /// As [`Cache::Rbi`], and the tile of the next strip is fetched while one is worked on (ch. 7): by `cp.async` on
+    /// CUDA.
     Preload,
-    /// As [`Cache::Preload`], where one thread orders the box of a strip by a tensor map: on CUDA from sm_90 on, of whole arrays
-    /// with one region (see [`maps`](super::maps)). Where that cannot be it is [`Cache::Preload`].
+    /// As [`Cache::Preload`], where one thread orders the box of a strip by a tensor map: on CUDA from sm_90 on, of
+    /// whole arrays with one region (see [`maps`](super::maps)). Where that cannot be it is [`Cache::Preload`].
     Tma,
 }
 
@@ -117,8 +119,8 @@ pub struct Side {
     pub spread: i64,
 }
 
-/// Lines of an argument whose reads go through tags: one value each, 8 bytes with its tag. Where memory holds codes of values of
-/// at most [`TAGGED`] bytes, lines hold the values.
+/// Lines of an argument whose reads go through tags: one value each, 8 bytes with its tag. Where memory holds codes of
+/// values of at most [`TAGGED`] bytes, lines hold the values.
 pub const LINES: u64 = 256;
 /// Most bytes of such a value.
 pub const TAGGED: usize = 4;
@@ -142,9 +144,9 @@ impl Side {
 }
 
 impl Tile {
-    /// Whether each thread goes along a row of its own while the threads beside it go along others. From memory each read of
-    /// a warp would touch as many lines as it has threads; neighbouring threads fetch the tile along its rows instead,
-    /// which is the loop exchange of MESI-CUDA (§4.4.2) where the order of a sum has to stay.
+    /// Whether each thread goes along a row of its own while the threads beside it go along others. From memory each
+    /// read of a warp would touch as many lines as it has threads; neighbouring threads fetch the tile along its rows
+    /// instead, which is the loop exchange of MESI-CUDA (§4.4.2) where the order of a sum has to stay.
     pub fn is_exchanged(&self, walk: Option<&Walk>, rank: usize) -> bool {
         let Some((last, outer)) = self.sides.split_last() else { return false };
         let x = rank.saturating_sub(1);
@@ -161,8 +163,8 @@ impl Tile {
         self.sides.iter().map(side).collect()
     }
 
-    /// Cells of a row in shared memory: one more where neighbouring threads would find theirs in one bank. Where each thread
-    /// goes along a row, it takes 16 bytes at once: then an odd number of those.
+    /// Cells of a row in shared memory: one more where neighbouring threads would find theirs in one bank. Where each
+    /// thread goes along a row, it takes 16 bytes at once: then an odd number of those.
     pub fn row(&self, walk: Option<&Walk>, (rank, block): (usize, [u32; 3]), extent: &[i64]) -> i64 {
         let cells = extent.last().copied().unwrap_or(1);
         if self.is_exchanged(walk, rank) && self.sides.last().is_some_and(|last| last.along(walk) == 1) {

@@ -1,8 +1,9 @@
 //! Several cells a thread in kernels with tiles: what is read from a tile once serves all of them from registers.
 //!
-//! The body is cut at its walks. What stands between two of them is a **run**: a thread takes it for one cell after the other. A
-//! walk has one loop for all cells, whose body is a run too, written out for each cell, so that the compiler sees which values of
-//! a tile are the same for the cells of a row or a column. Each cell has the same operations in the same order as alone.
+//! The body is cut at its walks. What stands between two of them is a **run**: a thread takes it for one cell after the
+//! other. A walk has one loop for all cells, whose body is a run too, written out for each cell, so that the compiler
+//! sees which values of a tile are the same for the cells of a row or a column. Each cell has the same operations in
+//! the same order as alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,8 +22,8 @@ pub struct Coarse {
     walks: BTreeSet<Loop>,
     /// Locals that live from one run to another: each cell has its own.
     pub spread: BTreeSet<LocalId>,
-    /// Cells beyond the box may find in a tile what nobody left there: nothing but their values depends on it, and nobody stores
-    /// those. Else they find what the last cell does.
+    /// Cells beyond the box may find in a tile what nobody left there: nothing but their values depends on it, and
+    /// nobody stores those. Else they find what the last cell does.
     pub loose: bool,
     /// 32-bit registers for what lives through a walk.
     pub registers: Registers,
@@ -95,9 +96,10 @@ impl Coarse {
         if self.registers_of(cells) <= REGISTERS { 65536 / REGISTERS / threads.max(1) } else { 0 }
     }
 
-    /// Shapes for a walk whose cells share rows and columns, the one that should be fastest first, on so many multiprocessors. `extent`
-    /// is the largest box, of `cells` cells in all boxes. A thread with more cells reads less; with fewer there are more blocks, so
-    /// that all multiprocessors have about the same work: none is to be without. One cell a thread is best where none is given.
+    /// Shapes for a walk whose cells share rows and columns, the one that should be fastest first, on so many
+    /// multiprocessors. `extent` is the largest box, of `cells` cells in all boxes. A thread with more cells reads
+    /// less; with fewer there are more blocks, so that all multiprocessors have about the same work: none is to be
+    /// without. One cell a thread is best where none is given.
     pub fn shapes(&self, multiprocessors: u32, extent: &[i64], cells: u64) -> Vec<Shape> {
         let [rows, columns] = match extent {
             [.., rows, columns] => [*rows, *columns].map(|n| n.max(1).unsigned_abs()),

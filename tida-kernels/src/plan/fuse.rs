@@ -1,10 +1,10 @@
 //! Several steps of a stencil in one launch.
 //!
-//! A loop that writes `v` from `u`, then `u` from `v`, and so on, reads and writes all cells of both in each step. Blocks
-//! that take several steps at once read and write them once. A block streams along axis 0; each of its threads keeps, for
-//! every step, the planes of its own cells that the next step reads in registers, and hands what its neighbours read to them
-//! through shared memory (Lashgar ch. 6, "channels"). What neighbouring blocks would have to tell each other they compute
-//! twice: the tiles of blocks overlap (the thesis's ghost-zone optimisation).
+//! A loop that writes `v` from `u`, then `u` from `v`, and so on, reads and writes all cells of both in each step.
+//! Blocks that take several steps at once read and write them once. A block streams along axis 0; each of its threads
+//! keeps, for every step, the planes of its own cells that the next step reads in registers, and hands what its
+//! neighbours read to them through shared memory (Lashgar ch. 6, "channels"). What neighbouring blocks would have to
+//! tell each other they compute twice: the tiles of blocks overlap (the thesis's ghost-zone optimisation).
 
 mod choice;
 
@@ -27,7 +27,8 @@ pub enum Face {
     Constant,
     /// The cells at the other end of the box (both faces of the axis).
     Wrap,
-    /// The same of the first axis, where memory has the planes of the other end after the last one, and before the first.
+    /// The same of the first axis, where memory has the planes of the other end after the last one, and before the
+    /// first.
     Follow,
     /// The cell as far inside of the face.
     Even,
@@ -78,8 +79,8 @@ pub(crate) fn instead(faces: [Face; 2], by: i64) -> Vec<Instead> {
     (0..cells).map(of).collect()
 }
 
-/// The faces of a box of four axes: the lower one of each axis, and the upper. A cell that is outside along several axes is
-/// what the first of them says.
+/// The faces of a box of four axes: the lower one of each axis, and the upper. A cell that is outside along several
+/// axes is what the first of them says.
 pub type Faces = [[Face; 2]; 4];
 
 /// Cells beyond the own one that a step reads along each of four axes, below and above.
@@ -96,8 +97,8 @@ pub struct Fused {
     pub depth: u8,
     /// Cells of a thread, along y (1 in two axes) and x.
     pub cells: [u8; 2],
-    /// The cells of a tile along x are those of a warp, whose threads tell each other by shuffles what they read along it. In two axes
-    /// each warp of a block has a tile of its own, and waits for no other.
+    /// The cells of a tile along x are those of a warp, whose threads tell each other by shuffles what they read along
+    /// it. In two axes each warp of a block has a tile of its own, and waits for no other.
     pub shuffled: bool,
     /// What lies around, along the axes of the kernel as the last of four.
     pub faces: Faces,
@@ -109,8 +110,8 @@ pub struct Fused {
     pub held: u8,
     /// Each step is given captured values of its own.
     pub varied: bool,
-    /// Kernels that take turns, the steps of a [`cycle`](crate::ir::cycle()): its last captured value says which; 1 for a kernel that
-    /// repeats.
+    /// Kernels that take turns, the steps of a [`cycle`](crate::ir::cycle()): its last captured value says which; 1 for
+    /// a kernel that repeats.
     pub kernels: u8,
 }
 
@@ -139,9 +140,9 @@ const FURTHEST: i64 = 4;
 /// Iterations of the longest loop of a body.
 const TURNS: i64 = 64;
 
-/// The steps of a kernel that may run together: it writes one array in every cell and reads around it another one of the
-/// same type, at offsets that are constants. Or it reads but one of that type, at the cell alone: of use between steps of kernels that
-/// read around it.
+/// The steps of a kernel that may run together: it writes one array in every cell and reads around it another one of
+/// the same type, at offsets that are constants. Or it reads but one of that type, at the cell alone: of use between
+/// steps of kernels that read around it.
 pub fn fusible(kernel: &Kernel, analysis: &Analysis) -> Option<Steps> {
     let mut written = (0..kernel.args.len()).filter(|n| kernel.args[*n].access == Access::Write);
     let out = written.next().filter(|_| written.next().is_none())?;
@@ -309,8 +310,8 @@ impl Steps {
         (0..fused.each()).flat_map(each)
     }
 
-    /// What a thread gets by shuffles: each cell of another thread along x with the planes of it that are read, the lowest and the
-    /// highest.
+    /// What a thread gets by shuffles: each cell of another thread along x with the planes of it that are read, the
+    /// lowest and the highest.
     pub(crate) fn shuffles(&self, fused: &Fused) -> BTreeMap<(i64, i64), [i64; 2]> {
         let mut found = BTreeMap::new();
         for place in self.places(fused).filter(|place| fused.at_once(place) && !place.is_own()) {
@@ -425,8 +426,8 @@ impl Fused {
         i64::from(self.depth) * i64::from(self.reach[axis][side])
     }
 
-    /// Blocks along x, y and z that cover a box of these extents (axes of the kernel), of chunks of so many planes. None where
-    /// tiles have no core.
+    /// Blocks along x, y and z that cover a box of these extents (axes of the kernel), of chunks of so many planes.
+    /// None where tiles have no core.
     pub fn blocks(&self, block: [u32; 3], planes: u32, extent: &[i64]) -> Option<[u64; 3]> {
         let rank = extent.len();
         let [y, x] = self.core(rank, block);
@@ -462,8 +463,8 @@ pub(crate) struct Held {
     pub way: Option<Way>,
 }
 
-/// Planes on their way between memory and the threads of a row, in shared memory: neighbouring threads reach into memory at
-/// neighbouring cells, and compute cells that follow one another.
+/// Planes on their way between memory and the threads of a row, in shared memory: neighbouring threads reach into
+/// memory at neighbouring cells, and compute cells that follow one another.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Way {
     /// Values from one cell of a thread to the next.

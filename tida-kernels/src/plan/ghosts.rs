@@ -1,7 +1,8 @@
 //! Ghosts that a sweep does not read: it reads the cells whose values they are to have.
 //!
-//! A fill stores single values far apart where the face is one of the last axis, and each read of them takes a sector of its own:
-//! for D3Q19 in halves that costs half as much as the sweep. A thread beyond whose cell the domain ends goes on at the other end.
+//! A fill stores single values far apart where the face is one of the last axis, and each read of them takes a sector
+//! of its own: for D3Q19 in halves that costs half as much as the sweep. A thread beyond whose cell the domain ends
+//! goes on at the other end.
 
 use crate::analysis::{ArrayAccess, IndexForm, Symbol};
 use crate::ir::{Access, Kernel};
@@ -16,8 +17,8 @@ pub struct Beyond {
     pub wraps: bool,
 }
 
-/// The ghosts of an array of which a sweep over its whole domain reads the cells instead. One beyond several faces is what each of
-/// them says, axis by axis. There are at least as many cells as layers along each axis.
+/// The ghosts of an array of which a sweep over its whole domain reads the cells instead. One beyond several faces is
+/// what each of them says, axis by axis. There are at least as many cells as layers along each axis.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ghosts {
     /// The argument, which is read.
@@ -27,8 +28,8 @@ pub struct Ghosts {
 }
 
 impl Plan {
-    /// Whether a sweep of such a plan may read cells instead of ghosts: one from memory, whose threads have one cell each. Those that
-    /// march, or share tiles, are bound by the order of their reads.
+    /// Whether a sweep of such a plan may read cells instead of ghosts: one from memory, whose threads have one cell
+    /// each. Those that march, or share tiles, are bound by the order of their reads.
     pub fn may_read_inside(&self, kernel: &Kernel) -> bool {
         let plain = self.goal == Goal::Sweep && self.fused.is_none() && kernel.group.is_none();
         plain && !self.many && !self.checked && !self.caches() && self.marches(kernel.rank).is_none()
@@ -40,7 +41,8 @@ impl Plan {
     }
 }
 
-/// Whether all reads of an argument are of the cell, or at constants from it, so that it takes little to find the cell inside.
+/// Whether all reads of an argument are of the cell, or at constants from it, so that it takes little to find the cell
+/// inside.
 pub fn reads_near<'a>(access: Access, mut accesses: impl Iterator<Item = &'a ArrayAccess>) -> bool {
     let near = |access: &ArrayAccess| {
         access.index.iter().enumerate().all(|(axis, form)| match form {

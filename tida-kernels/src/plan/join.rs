@@ -9,12 +9,12 @@ use crate::ir::{Access, Kernel, has_loop};
 /// Most arguments: their pointers, and what says where each lies, are parameters of the kernel, with room for 4 KiB.
 const ARGUMENTS: usize = 32;
 
-/// Most 32-bit registers of different values that a cell reads: a compiler may have all of them under way, and a quarter of the
-/// registers that a thread can have leaves a multiprocessor the threads that hide how long memory takes.
+/// Most 32-bit registers of different values that a cell reads: a compiler may have all of them under way, and a
+/// quarter of the registers that a thread can have leaves a multiprocessor the threads that hide how long memory takes.
 const REGISTERS: usize = 64;
 
-/// Most values that a cell of a kernel reads which a reduction ends: threads that fold take several cells one after the other, and
-/// do not march.
+/// Most values that a cell of a kernel reads which a reduction ends: threads that fold take several cells one after the
+/// other, and do not march.
 const READS: usize = 10;
 
 /// 32-bit registers of different values that a cell reads, and how many these are.
@@ -38,16 +38,16 @@ fn loops(kernel: &Kernel) -> bool {
     bodies.any(|body| has_loop(&body.block))
 }
 
-/// Whether a launch of kernels joined may be better than launches of `each`: it reads something once that they read twice (`shared`:
-/// arguments that are one), keeps little, and marches if one of them would.
+/// Whether a launch of kernels joined may be better than launches of `each`: it reads something once that they read
+/// twice (`shared`: arguments that are one), keeps little, and marches if one of them would.
 pub fn joins(kernel: &Kernel, analysis: &Analysis, shared: usize, (saving, each): (&Saving, &[&Saving])) -> bool {
     let marches = |saving: &Saving| saving.suits && saving.saved > 0 && saving.saved * 8 >= saving.reads;
     let fits = kernel.args.len() <= ARGUMENTS && read(kernel, analysis).0 <= REGISTERS && !loops(kernel);
     analysis.complete && shared > 0 && fits && (marches(saving) || !each.iter().any(|saving| marches(saving)))
 }
 
-/// Whether a launch of a kernel that also gives the values of a reduction ([`join_value`](crate::ir::join_value)) may be better than
-/// a launch of each.
+/// Whether a launch of a kernel that also gives the values of a reduction ([`join_value`](crate::ir::join_value)) may
+/// be better than a launch of each.
 pub fn ends(kernel: &Kernel, analysis: &Analysis) -> bool {
     let fits = kernel.args.len() <= ARGUMENTS && read(kernel, analysis).1 <= READS && !loops(kernel);
     analysis.complete && !analysis.may_fault && fits

@@ -1,7 +1,8 @@
 //! Components that are counted from one pointer.
 //!
-//! A pointer to the plane of each component takes 64-bit arithmetic. It pays where a cell reads a plane several times, or a loop does. Of
-//! many planes that are read once each, as in lattice Boltzmann methods, positions within all of them take one 32-bit addition each.
+//! A pointer to the plane of each component takes 64-bit arithmetic. It pays where a cell reads a plane several times,
+//! or a loop does. Of many planes that are read once each, as in lattice Boltzmann methods, positions within all of
+//! them take one 32-bit addition each.
 
 use std::collections::BTreeSet;
 
@@ -11,10 +12,11 @@ use crate::ir::{Access, Kernel, has_loop};
 /// Fewest planes that are worth it.
 const MANY: usize = 8;
 
-/// Whether a kernel has many planes of components that are of one type in an array, and touches each of them about once in a cell.
+/// Whether a kernel has many planes of components that are of one type in an array, and touches each of them about once
+/// in a cell.
 ///
-/// Lattice Boltzmann D3Q19, machine code of NVRTC 13.0 for sm_90: 437 instructions with a pointer to each of 38 planes of `f32`, 355 with one to each
-/// array; 576 and 511 for halves over a scale.
+/// Lattice Boltzmann D3Q19, machine code of NVRTC 13.0 for sm_90: 437 instructions with a pointer to each of 38 planes
+/// of `f32`, 355 with one to each array; 576 and 511 for halves over a scale.
 pub fn joint(kernel: &Kernel, analysis: &Analysis) -> bool {
     if !analysis.complete || kernel.group.is_some() || has_loop(&kernel.body.block) {
         return false;

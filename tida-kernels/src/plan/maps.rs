@@ -19,8 +19,8 @@ pub(super) const BESIDE: u64 = 128;
 /// An argument whose strips are boxes of a tensor map.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Map {
-    /// The argument: a whole array with one region. A map of an element of several components has one axis more, before the
-    /// others, along which their planes lie.
+    /// The argument: a whole array with one region. A map of an element of several components has one axis more, before
+    /// the others, along which their planes lie.
     pub arg: usize,
     /// Components of an element.
     pub components: usize,

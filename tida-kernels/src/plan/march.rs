@@ -2,8 +2,8 @@
 //! cells).
 //!
 //! Reads of one component that differ by a constant along axis 0 alone are reads of one column. A thread that takes the
-//! cells of the column one after the other reads each value once and hands it on: a **queue** of registers, one for each
-//! offset from the lowest to the highest.
+//! cells of the column one after the other reads each value once and hands it on: a **queue** of registers, one for
+//! each offset from the lowest to the highest.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -86,11 +86,11 @@ pub struct Saving {
     pub first: u32,
     /// 32-bit registers.
     pub registers: u32,
-    /// The kernel waits for memory, and has cells to wait with: few planes, no loops, no library functions of `f64`. Others
-    /// were not seen to gain.
+    /// The kernel waits for memory, and has cells to wait with: few planes, no loops, no library functions of `f64`.
+    /// Others were not seen to gain.
     pub suits: bool,
-    /// A cell is little work: no loops but those that the compiler writes out, no library functions of `f64`. If it also moves
-    /// few bytes, a thread should have the loads of several cells under way.
+    /// A cell is little work: no loops but those that the compiler writes out, no library functions of `f64`. If it
+    /// also moves few bytes, a thread should have the loads of several cells under way.
     pub light: bool,
 }
 

@@ -1,8 +1,8 @@
 //! How a kernel is laid out on a device: thread mapping, index arithmetic, which form of accesses.
 //!
-//! A plan is a value: what is emitted follows from the kernel and its plan alone. `march` and `registers` say which reads a
-//! thread keeps in registers, `wide` which it does at once for several cells, `cache` which come from the memory that the
-//! threads of a block share, `ghosts` which ghosts it sets, `trials` which plans are worth a try.
+//! A plan is a value: what is emitted follows from the kernel and its plan alone. `march` and `registers` say which
+//! reads a thread keeps in registers, `wide` which it does at once for several cells, `cache` which come from the
+//! memory that the threads of a block share, `ghosts` which ghosts it sets, `trials` which plans are worth a try.
 
 pub mod auto;
 pub mod cache;
@@ -81,48 +81,53 @@ pub struct Plan {
     pub many: bool,
     /// With `many`: pass the geometry of at most so many boxes by value, and no table. CUDA alone; 0 for a table.
     pub by_value: u8,
-    /// Positions within a region fit 32 bits (SAFARA's `small`), with a march also those one step along axis 0 beyond it.
+    /// Positions within a region fit 32 bits (SAFARA's `small`), with a march also those one step along axis 0 beyond
+    /// it.
     pub narrow: bool,
-    /// With `narrow`: so do positions within all components of a region, and those are counted from one pointer (see [`joint`]).
+    /// With `narrow`: so do positions within all components of a region, and those are counted from one pointer (see
+    /// [`joint`]).
     pub joint: bool,
     /// Reads that were not proven in range are checked as they happen.
     pub checked: bool,
     /// For each argument the number of its geometry: arguments of one layout share index arithmetic (SAFARA's `dim`).
     /// Whole arrays and tables have none; their entry is not looked at.
     pub groups: Vec<u8>,
-    /// Cells along axis 0 that a thread takes one after the other, with what it read in registers (see [`march`]); else each
-    /// thread has one cell. Sweeps over more than one axis whose reads are all proven march, others do not look at it.
+    /// Cells along axis 0 that a thread takes one after the other, with what it read in registers (see [`march`]); else
+    /// each thread has one cell. Sweeps over more than one axis whose reads are all proven march, others do not look at
+    /// it.
     pub march: Option<u32>,
     /// Cells side by side along the last axis that a thread takes as it marches (see [`wide::side`]: that many, or 1).
     pub side: u32,
     /// Several steps in one launch (see [`fuse`]). Such a plan has no tiles; its `march` are the planes of a chunk.
     pub fused: Option<fuse::Fused>,
-    /// The arguments whose reads come from tiles in shared memory, where they can (see [`cache`]). A plan with tiles does not
-    /// march.
+    /// The arguments whose reads come from tiles in shared memory, where they can (see [`cache`]). A plan with tiles
+    /// does not march.
     pub cache: Vec<cache::Cached>,
     /// Iterations of a walked loop that one tile serves.
     pub width: u32,
-    /// Cells of a thread along x and y in a plan with tiles, of a kernel that [can have several](cache::Sharing::coarse): 1 and 1 in
-    /// others. Along an axis they are as far from one another as a block has threads.
+    /// Cells of a thread along x and y in a plan with tiles, of a kernel that [can have
+    /// several](cache::Sharing::coarse): 1 and 1 in others. Along an axis they are as far from one another as a block
+    /// has threads.
     pub cells: [u32; 2],
     /// 32-bit registers of a thread for values that it read before (see [`registers`]).
     pub registers: u32,
     /// What reads cost, by which those values are chosen.
     pub latency: auto::Latency,
-    /// The ghosts that a sweep reads the cells of instead, if [`Plan::may_read_inside`]: its box is the whole domain of the arrays.
+    /// The ghosts that a sweep reads the cells of instead, if [`Plan::may_read_inside`]: its box is the whole domain of
+    /// the arrays.
     pub ghosts: Vec<ghosts::Ghosts>,
 }
 
 /// Threads of a block where nothing else is asked for.
 const THREADS: u32 = 256;
 
-/// Threads of a block with several cells side by side each that share rows, and of those along x. Trials found them for heat over
-/// three axes in `f32` and in 32 bits of a range (docs/papers/salehi.md).
+/// Threads of a block with several cells side by side each that share rows, and of those along x. Trials found them for
+/// heat over three axes in `f32` and in 32 bits of a range (docs/papers/salehi.md).
 const FEW: u32 = 128;
 const WARP: u32 = 32;
 
-/// Cells that reads span along the axis before the last, beyond one, up to which a block of a wide stencil needs no more rows than 8
-/// (one H100, docs/decisions/0025-wide-stencils.md).
+/// Cells that reads span along the axis before the last, beyond one, up to which a block of a wide stencil needs no
+/// more rows than 8 (one H100, docs/decisions/0025-wide-stencils.md).
 const LOW: u32 = 4;
 
 /// So many threads, of which `most` along x.
@@ -147,8 +152,9 @@ impl Plan {
         }
     }
 
-    /// The same for threads that have several cells side by side, where `extent` are threads. If those beside one another along
-    /// the axis before the last read the same rows, a warp is wide enough, and a block has few of them: they end together.
+    /// The same for threads that have several cells side by side, where `extent` are threads. If those beside one
+    /// another along the axis before the last read the same rows, a warp is wide enough, and a block has few of them:
+    /// they end together.
     pub fn mapping_beside(extent: &[i64], bytes: usize, beside: &wide::Beside) -> [u32; 3] {
         let several = beside.cells > 1 && beside.shared && extent.len() > 2;
         match beside.stencil {
@@ -197,8 +203,8 @@ impl Plan {
         blocks(self.span(), &threads)
     }
 
-    /// Blocks along x, y and z of a [`Goal::Segments`] over a box of these extents whose first cell along the last axis is
-    /// `lo_last`. A block of 256 threads has 8 segments of 8 rows, or 64 segments where there is one axis.
+    /// Blocks along x, y and z of a [`Goal::Segments`] over a box of these extents whose first cell along the last axis
+    /// is `lo_last`. A block of 256 threads has 8 segments of 8 rows, or 64 segments where there is one axis.
     pub fn segment_blocks(&self, lo_last: i64, extent: &[i64]) -> [u64; 3] {
         let Some((&cells, outer)) = extent.split_last() else { return [0, 0, 0] };
         if cells <= 0 {
@@ -210,14 +216,15 @@ impl Plan {
         [(segments as u64).div_ceil(8), (rows.max(0) as u64).div_ceil(8), planes]
     }
 
-    /// Whether a launch gives the address of the region of its box, for arrays with the tile's cuts, and no base: CUDA has
-    /// addresses inside memory, and one box one region.
+    /// Whether a launch gives the address of the region of its box, for arrays with the tile's cuts, and no base: CUDA
+    /// has addresses inside memory, and one box one region.
     pub fn points_to_regions(&self) -> bool {
         self.dialect == Dialect::Cuda && !self.many
     }
 }
 
-/// Threads along each axis of a box of these extents, each of which takes so many cells along the first axis and along the last.
+/// Threads along each axis of a box of these extents, each of which takes so many cells along the first axis and along
+/// the last.
 pub fn threads(extent: &[i64], march: u32, side: u32) -> Vec<i64> {
     let mut threads: Vec<i64> = extent.iter().map(|n| (*n).max(0)).collect();
     let part = |along: &mut i64, cells: u32| *along = along.unsigned_abs().div_ceil(u64::from(cells.max(1))) as i64;

@@ -1,13 +1,13 @@
 //! Values that a thread keeps in registers from one iteration of a loop to the next (SAFARA §III-B).
 //!
-//! Reads in a `for` loop whose indexes differ by a multiple of what the counter moves them by are reads of one row of values:
-//! what one iteration reads ahead, later ones read behind (`a[[i, k + 1]]`, then `a[[i, k]]`, then `a[[i, k - 1]]`). Such a
-//! row is **carried**: each value is read once, where it is ahead, and handed on (inter-iteration replacement, Fig. 6). Reads
-//! of one value within an iteration, and reads that the loop does not move, are left to the device's compiler, which keeps
-//! them by itself.
+//! Reads in a `for` loop whose indexes differ by a multiple of what the counter moves them by are reads of one row of
+//! values: what one iteration reads ahead, later ones read behind (`a[[i, k + 1]]`, then `a[[i, k]]`, then
+//! `a[[i, k - 1]]`). Such a row is **carried**: each value is read once, where it is ahead, and handed on
+//! (inter-iteration replacement, Fig. 6). Reads of one value within an iteration, and reads that the loop does not
+//! move, are left to the device's compiler, which keeps them by itself.
 //!
-//! Rows of loops and [queues](super::march::Queue) of a march are candidates for the same registers. A candidate is worth
-//! reads saved × latency of their class, and the best for each register come first (§III-B3).
+//! Rows of loops and [queues](super::march::Queue) of a march are candidates for the same registers. A candidate is
+//! worth reads saved × latency of their class, and the best for each register come first (§III-B3).
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,8 +50,8 @@ impl Class {
         }
     }
 
-    /// The class of reads at this index, in a kernel of so many axes (SAFARA §III-B1): whether the last axis of the argument,
-    /// and no other, follows the threads of a warp.
+    /// The class of reads at this index, in a kernel of so many axes (SAFARA §III-B1): whether the last axis of the
+    /// argument, and no other, follows the threads of a warp.
     pub fn of(index: &[NormalForm], rank: usize) -> Class {
         let x = Symbol::At(rank.saturating_sub(1) as u32);
         let by: Vec<i64> = index.iter().map(|form| form.coefficient(x)).collect();
@@ -165,7 +165,8 @@ pub fn carried(kernel: &Kernel, analysis: &Analysis) -> Vec<Carried> {
     finder.rows
 }
 
-/// Argument, component, the terms of an index and its constants less what whole iterations add: what reads of a row share.
+/// Argument, component, the terms of an index and its constants less what whole iterations add: what reads of a row
+/// share.
 type Row = (usize, u32, Vec<Vec<(Symbol, i64)>>, Vec<i64>);
 
 struct Finder<'k> {

@@ -7,7 +7,8 @@ use crate::ir::Kernel;
 
 /// Fewest iterations of a strip.
 pub const SHORT: u32 = 4;
-/// Iterations of a strip below which an argument rather goes without a tile: shorter rows are fractions of a memory's lines.
+/// Iterations of a strip below which an argument rather goes without a tile: shorter rows are fractions of a memory's
+/// lines.
 const NARROW: u32 = 16;
 
 impl Tile {
@@ -19,8 +20,8 @@ impl Tile {
 }
 
 impl Sharing {
-    /// A plan whose tiles take at most `room` bytes: strips become shorter, and then those arguments that need not be cached
-    /// (`keep`) go without, first those whose tiles save the fewest accesses for each byte (Lashgar §7.3).
+    /// A plan whose tiles take at most `room` bytes: strips become shorter, and then those arguments that need not be
+    /// cached (`keep`) go without, first those whose tiles save the fewest accesses for each byte (Lashgar §7.3).
     ///
     /// # Errors
     /// The bytes of what is to be kept, at the shortest strips.

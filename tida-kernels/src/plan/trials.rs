@@ -1,7 +1,8 @@
-//! Plans that are worth a try beside the one that the model of costs chose, and which of those that were timed is taken.
+//! Plans that are worth a try beside the one that the model of costs chose, and which of those that were timed is
+//! taken.
 //!
-//! Trials go in rounds, each around the best that was found so far: first what a thread does, then the shape of blocks. A
-//! new kind of choice is a further field of [`Candidate`] and a further function in [`ROUNDS`].
+//! Trials go in rounds, each around the best that was found so far: first what a thread does, then the shape of blocks.
+//! A new kind of choice is a further field of [`Candidate`] and a further function in [`ROUNDS`].
 
 use super::cache::Cache;
 
@@ -35,7 +36,8 @@ pub struct Given<'a> {
     pub tiled: &'a [u8],
     /// Some of them are walked by a loop.
     pub walks: bool,
-    /// Cells beside one another and above one another share what is walked (see [`is_product`](super::cache::Sharing::is_product)).
+    /// Cells beside one another and above one another share what is walked (see
+    /// [`is_product`](super::cache::Sharing::is_product)).
     pub product: bool,
     /// Threads can have several cells (see [`coarse`](super::coarse)).
     pub coarse: bool,

@@ -1,7 +1,8 @@
 //! Threads that read the values of several cells side by side at once: 16 bytes, as memory is fastest.
 //!
 //! Where each cell reads little, one value a read leaves too few bytes under way, the more so the fewer bits an array
-//! keeps (docs/decisions/0020-storage.md). Values of 4 bytes and more are read faster one by one, by as many threads as there are cells.
+//! keeps (docs/decisions/0020-storage.md). Values of 4 bytes and more are read faster one by one, by as many threads as
+//! there are cells.
 
 use std::ops::Range;
 
@@ -44,8 +45,8 @@ pub struct Wide {
 /// Bytes of a value of which several are read at once.
 const NARROW: usize = 2;
 
-/// What a thread of a kernel may read at once, if all that each of its cells reads of arrays are few values, some of them narrow and
-/// none of a neighbour along the last axis.
+/// What a thread of a kernel may read at once, if all that each of its cells reads of arrays are few values, some of
+/// them narrow and none of a neighbour along the last axis.
 pub fn wide(kernel: &Kernel, analysis: &Analysis) -> Option<Wide> {
     let mut reads: Vec<Read> = Vec::new();
     if !analysis.complete || kernel.group.is_some() {
@@ -187,8 +188,8 @@ impl Side {
         (high.before[0] - low).unsigned_abs() as u32
     }
 
-    /// Threads that a multiprocessor should hold of a wide stencil: a multiple of 256. How many there are matters more than that all
-    /// rows are in registers.
+    /// Threads that a multiprocessor should hold of a wide stencil: a multiple of 256. How many there are matters more
+    /// than that all rows are in registers.
     pub fn threads(&self) -> u32 {
         let held: usize = self.rows.iter().map(|row| row.registers(self.cells)).sum();
         let blocks = REGISTERS / (held + OTHERS) / BLOCK;
@@ -239,8 +240,8 @@ const ROOM: usize = 48;
 /// The longest way along the last axis that such a row takes beyond the cells.
 const BEYOND: i64 = 2;
 
-/// Values that a cell reads of arrays without codes, from which on most of them come from the cache next to the threads: it gives
-/// 16 bytes to a thread as fast as 4.
+/// Values that a cell reads of arrays without codes, from which on most of them come from the cache next to the
+/// threads: it gives 16 bytes to a thread as fast as 4.
 const MANY: usize = 7;
 
 /// Cells that reads span along the axis before the last, beyond one, from which on two cells side by side are worth it.
@@ -256,12 +257,12 @@ const OTHERS: usize = 36;
 const BLOCK: usize = 256;
 
 /// Whether the threads of a kernel that marches should have several cells side by side, and what they then keep: where
-/// everything is read in every cell at constants from it and everything written is overwritten, and an array holds codes or a cell
-/// reads many values.
+/// everything is read in every cell at constants from it and everything written is overwritten, and an array holds
+/// codes or a cell reads many values.
 ///
-/// What memory holds in few bits is then moved at once, a value is decoded where it is read from memory and not in each cell that uses
-/// it, and positions are those of all cells. Of wide stencils neighbours along the last axis share what was read. Where nothing is coded
-/// and little is read, memory is the limit without it.
+/// What memory holds in few bits is then moved at once, a value is decoded where it is read from memory and not in each
+/// cell that uses it, and positions are those of all cells. Of wide stencils neighbours along the last axis share what
+/// was read. Where nothing is coded and little is read, memory is the limit without it.
 pub fn side(kernel: &Kernel, analysis: &Analysis) -> Option<Side> {
     if kernel.rank < 2 || !analysis.complete || kernel.group.is_some() || has_loop(&kernel.body.block) {
         return None;
@@ -290,8 +291,8 @@ pub fn side(kernel: &Kernel, analysis: &Analysis) -> Option<Side> {
         .flatten()
 }
 
-/// Everything that a kernel writes: argument and component, with the bytes of what memory holds. None if some of it is not
-/// overwritten in every cell, or is read.
+/// Everything that a kernel writes: argument and component, with the bytes of what memory holds. None if some of it is
+/// not overwritten in every cell, or is read.
 fn stores(kernel: &Kernel, analysis: &Analysis) -> Option<Vec<(usize, usize, usize)>> {
     let mut stores: Vec<(usize, usize, usize)> = Vec::new();
     for (arg, usage) in analysis.args.iter().enumerate() {
@@ -310,8 +311,8 @@ fn stores(kernel: &Kernel, analysis: &Analysis) -> Option<Vec<(usize, usize, usi
     Some(stores)
 }
 
-/// Everything that a kernel reads of arrays, lower planes before higher ones; and how many different values a cell reads. None if
-/// some of it is not read in every cell, at constants from it.
+/// Everything that a kernel reads of arrays, lower planes before higher ones; and how many different values a cell
+/// reads. None if some of it is not read in every cell, at constants from it.
 fn rows(kernel: &Kernel, analysis: &Analysis) -> Option<(Vec<Row>, usize)> {
     let mut rows: Vec<Row> = Vec::new();
     let mut reads: Vec<(usize, usize, Vec<i64>)> = Vec::new();

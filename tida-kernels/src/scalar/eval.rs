@@ -1,6 +1,7 @@
 //! The operations on [`Value`]s: the functions of `ops`, chosen by type.
 //!
-//! Total: operands of types that an operation does not have give the first operand (or `false`), which typing rules out.
+//! Total: operands of types that an operation does not have give the first operand (or `false`), which typing rules
+//! out.
 
 use super::{Value, ops};
 use crate::element::ScalarType;

@@ -313,8 +313,8 @@ impl Maker {
     }
 }
 
-/// The kernel that a stream of decisions makes: `u` read, `next` written, `a` a whole array of one axis, five captures, and an
-/// array of [`ENTRIES`].
+/// The kernel that a stream of decisions makes: `u` read, `next` written, `a` a whole array of one axis, five captures,
+/// and an array of [`ENTRIES`].
 pub fn make(stream: Vec<u32>) -> Kernel {
     let mut b = Builder::new(2);
     b.arg("u", Access::Read, TRIPLE, 2);

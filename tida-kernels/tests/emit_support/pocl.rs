@@ -64,8 +64,8 @@ impl Machine {
         grid: [u64; 3],
     ) {
         let kernel = opencl3::kernel::Kernel::create(program, entry).unwrap();
-        // SAFETY: buffers are created from sizes alone and filled before the kernel runs; every argument has the size of
-        // its parameter, or OpenCL refuses it; reads wait.
+        // SAFETY: buffers are created from sizes alone and filled before the kernel runs; every argument has the size
+        // of its parameter, or OpenCL refuses it; reads wait.
         unsafe {
             let mut buffers: Vec<Buffer<u8>> = memories
                 .iter()
@@ -97,7 +97,8 @@ impl Machine {
     }
 }
 
-/// Runs a launch as `source` says. The arrays are what it left; gives what it wrote to `Out` (of `out` bytes) and the fault.
+/// Runs a launch as `source` says. The arrays are what it left; gives what it wrote to `Out` (of `out` bytes) and the
+/// fault.
 pub fn run(kernel: &Kernel, plan: &Plan, source: &Source, launch: &mut Launch, out: usize) -> (Vec<u8>, Option<Fault>) {
     // Steps in one launch are long texts, which are compiled for one launch here.
     let more = if plan.fused.is_some() { "-cl-opt-disable" } else { "" };

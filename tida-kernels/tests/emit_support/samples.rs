@@ -348,8 +348,8 @@ fn divides() -> Kernel {
 }
 
 /// The kernels of the snapshots.
-/// Groups of 4 x 8 cells: what is fetched, a channel around the group, a value of each thread, and indexes that only run time
-/// decides, which stay inside for a captured `far` of at most 3.
+/// Groups of 4 x 8 cells: what is fetched, a channel around the group, a value of each thread, and indexes that only
+/// run time decides, which stay inside for a captured `far` of at most 3.
 pub fn groups() -> Kernel {
     let sides = |before: [u32; 2], after: [u32; 2]| (before.to_vec(), after.to_vec());
     let phase = |thread, (before, after), body| stmt(StmtKind::Phase { thread, before, after, body });

@@ -1,5 +1,5 @@
-//! Trees as bytes: numbers in groups of seven bits, the lowest first; texts and lists after their lengths; what an enum is, and
-//! whether there is a value, as a number before it.
+//! Trees as bytes: numbers in groups of seven bits, the lowest first; texts and lists after their lengths; what an enum
+//! is, and whether there is a value, as a number before it.
 
 use super::*;
 

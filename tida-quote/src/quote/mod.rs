@@ -1,8 +1,8 @@
 //! A kernel as data: the untyped syntax tree that `kernel!` and `#[kernel_fn]` leave in the binary.
 //!
 //! Names are already resolved by the macro: a variable is an argument, the cell `at`, a capture, or a numbered local.
-//! Types are not known here; `tida_kernels::ir` finds them at launch. The tree travels as bytes ([`KernelTree::encode`]),
-//! since a static byte string costs the user's compiler nothing.
+//! Types are not known here; `tida_kernels::ir` finds them at launch. The tree travels as bytes
+//! ([`KernelTree::encode`]), since a static byte string costs the user's compiler nothing.
 
 #[doc(hidden)]
 pub mod build;

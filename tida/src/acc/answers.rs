@@ -1,5 +1,5 @@
-//! Places in the host's memory that a kernel writes the value of a reduction to: a copy for a few bytes takes as long as a small
-//! kernel, and who waits for the value waits for that too.
+//! Places in the host's memory that a kernel writes the value of a reduction to: a copy for a few bytes takes as long
+//! as a small kernel, and who waits for the value waits for that too.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -61,8 +61,8 @@ impl Answer {
 
     /// What a kernel wrote there that is done.
     pub fn read(&self) -> [u8; PLACE] {
-        // SAFETY: the place lies in the block, which has `PLACES` of them, and is aligned to its size. Nobody else has it, and what
-        // wrote it is done.
+        // SAFETY: the place lies in the block, which has `PLACES` of them, and is aligned to its size. Nobody else has
+        // it, and what wrote it is done.
         unsafe { self.block.host.start().add(PLACE * self.number).cast::<[u8; PLACE]>().read_volatile() }
     }
 }

@@ -30,15 +30,15 @@ pub enum Device {
     Sim,
     /// The CPU and a device at once (TiDA-acc §III, Fig. 3).
     ///
-    /// Each region of a loop goes to one side, the first ones to the device, so that both end at the same time by the speeds
-    /// of the kernel that were measured on each. A loop over one region, or over arrays that do not fit the device, runs on
-    /// the device alone; where there is no device, all run on the CPU. Whatever the parts, the bits are those of the CPU:
-    /// a kernel that calls what is each side's own library (`sin`, `exp` and their like) is refused, unless the accelerator
-    /// was built with [`Math::Fast`].
+    /// Each region of a loop goes to one side, the first ones to the device, so that both end at the same time by the
+    /// speeds of the kernel that were measured on each. A loop over one region, or over arrays that do not fit the
+    /// device, runs on the device alone; where there is no device, all run on the CPU. Whatever the parts, the bits are
+    /// those of the CPU: a kernel that calls what is each side's own library (`sin`, `exp` and their like) is refused,
+    /// unless the accelerator was built with [`Math::Fast`].
     ///
     /// For [`TileIter::device`](crate::TileIter::device) it is how a loop runs. For [`TileAccBuilder::device`] it is an
-    /// accelerator on the device that `TIDA_DEVICE` names or [`TileAccBuilder::simulate`] describes, else on the best one
-    /// there is, whose loops run so if they do not say where; kernels that cannot, on the device alone.
+    /// accelerator on the device that `TIDA_DEVICE` names or [`TileAccBuilder::simulate`] describes, else on the best
+    /// one there is, whose loops run so if they do not say where; kernels that cannot, on the device alone.
     Hybrid,
 }
 
@@ -98,7 +98,8 @@ struct Found {
 /// The best device there is: a CUDA device, else a GPU by OpenCL, else the host. What was not found is said once.
 ///
 /// # Errors
-/// [`ErrorKind::Argument`]: a device that the environment names, and that is not among those there: it is not replaced by another.
+/// [`ErrorKind::Argument`]: a device that the environment names, and that is not among those there: it is not replaced
+/// by another.
 fn best(timeline: bool) -> Result<Found, Error> {
     static SAID: Once = Once::new();
     let cuda = || Device::Cuda.open(timeline);
@@ -158,7 +159,8 @@ pub struct TileAccBuilder {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Compile {
-    /// As [`Compile::Beside`] on a GPU. On other devices, whose compiler takes the same cores as their kernels, as [`Compile::Wait`].
+    /// As [`Compile::Beside`] on a GPU. On other devices, whose compiler takes the same cores as their kernels, as
+    /// [`Compile::Wait`].
     #[default]
     Auto,
     /// What had best run is compiled before it runs, and the program waits: it has the same launches each time.
@@ -176,7 +178,8 @@ pub enum Fuse {
     Auto,
     /// One.
     Off,
-    /// So many, 1 to 31, at most, and an odd number of them: the last one is left in the array that the first one did not read.
+    /// So many, 1 to 31, at most, and an odd number of them: the last one is left in the array that the first one did
+    /// not read.
     Steps(u32),
 }
 
@@ -187,29 +190,29 @@ const LOOK_AHEAD: usize = 4096;
 const STREAM_FROM: u64 = 32 << 20;
 
 impl TileAccBuilder {
-    /// Runs on this device and no other, or with [`Device::Hybrid`] on the CPU too; without it `TIDA_DEVICE` decides, else the
-    /// best device there is.
+    /// Runs on this device and no other, or with [`Device::Hybrid`] on the CPU too; without it `TIDA_DEVICE` decides,
+    /// else the best device there is.
     pub fn device(mut self, device: Device) -> Self {
         self.device = Some(device);
         self
     }
 
-    /// Runs on a simulated device, [`Device::Sim`], made to this description and used by this accelerator alone. Without
-    /// it `Device::Sim` is [`SimDevice::new`].
+    /// Runs on a simulated device, [`Device::Sim`], made to this description and used by this accelerator alone.
+    /// Without it `Device::Sim` is [`SimDevice::new`].
     pub fn simulate(mut self, device: SimDevice) -> Self {
         self.simulated = Some(device);
         self
     }
 
-    /// Number of threads for native kernels: 1 to 1024, or to four for each processor where that is more. Without it, what rayon
-    /// chooses: as many as the environment variable `RAYON_NUM_THREADS` says, else one for each processor.
+    /// Number of threads for native kernels: 1 to 1024, or to four for each processor where that is more. Without it,
+    /// what rayon chooses: as many as the environment variable `RAYON_NUM_THREADS` says, else one for each processor.
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads);
         self
     }
 
-    /// Plans go without what is named, in a list such as `no-dim,no-small`: what each is worth. And threads take so many cells
-    /// along the first axis where a loop does not say. In the place of `TIDA_PLAN` and `TIDA_MARCH`.
+    /// Plans go without what is named, in a list such as `no-dim,no-small`: what each is worth. And threads take so
+    /// many cells along the first axis where a loop does not say. In the place of `TIDA_PLAN` and `TIDA_MARCH`.
     #[doc(hidden)]
     pub fn plan(mut self, without: &str, march: Option<u32>) -> Self {
         self.without = Some(without.to_owned());
@@ -217,8 +220,8 @@ impl TileAccBuilder {
         self
     }
 
-    /// How long the recorder has to be silent before what it recorded starts. A test that counts launches asks for much, so that a thread
-    /// that is kept from its core cuts no loop in two.
+    /// How long the recorder has to be silent before what it recorded starts. A test that counts launches asks for
+    /// much, so that a thread that is kept from its core cuts no loop in two.
     #[doc(hidden)]
     pub fn pause(mut self, time: Duration) -> Self {
         self.pause = Some(time);
@@ -238,92 +241,97 @@ impl TileAccBuilder {
         self
     }
 
-    /// How long work on arrays that do not fit into the device's memory waits for more work, once nothing is recorded: 5 ms
-    /// if nothing is said. The more steps share a pass over the link, the less moves over it; a program that does other things
-    /// between its steps may want a longer time. Waiting for a result starts the work at once.
+    /// How long work on arrays that do not fit into the device's memory waits for more work, once nothing is recorded:
+    /// 5 ms if nothing is said. The more steps share a pass over the link, the less moves over it; a program that does
+    /// other things between its steps may want a longer time. Waiting for a result starts the work at once.
     pub fn patience(mut self, time: Duration) -> Self {
         self.patience = Some(time);
         self
     }
 
-    /// Arrays that have room on the device and come from the host stream there if the work that needs them brings at least so
-    /// many bytes: it waits until something else is recorded or wanted, and where that is a result on the host, it runs over
-    /// planes while others come and go, with both directions of the link busy (TiDA-acc §VI-B). 32 MiB if nothing is said;
-    /// `u64::MAX` for never.
+    /// Arrays that have room on the device and come from the host stream there if the work that needs them brings at
+    /// least so many bytes: it waits until something else is recorded or wanted, and where that is a result on the
+    /// host, it runs over planes while others come and go, with both directions of the link busy (TiDA-acc §VI-B). 32
+    /// MiB if nothing is said; `u64::MAX` for never.
     pub fn stream_from(mut self, bytes: u64) -> Self {
         self.stream_from = Some(bytes);
         self
     }
 
-    /// Bytes of arrays to keep on the device at most, at least 1; without it what the environment variable `TIDA_MEMORY_LIMIT` says,
-    /// else what is free there less a reserve. Work on arrays that are larger streams: through windows of
-    /// planes where they are cut along their first axis alone, else region by region (TiDA-acc §VI). A limit that is too small
-    /// for the planes or regions that one step needs is an error of that work. The CPU has no device memory: there it
-    /// changes nothing.
+    /// Bytes of arrays to keep on the device at most, at least 1; without it what the environment variable
+    /// `TIDA_MEMORY_LIMIT` says, else what is free there less a reserve. Work on arrays that are larger streams:
+    /// through windows of planes where they are cut along their first axis alone, else region by region (TiDA-acc §VI).
+    /// A limit that is too small for the planes or regions that one step needs is an error of that work. The CPU has no
+    /// device memory: there it changes nothing.
     pub fn memory_limit(mut self, bytes: u64) -> Self {
         self.memory_limit = Some(bytes);
         self
     }
 
-    /// Several steps of a program as one launch (Lashgar ch. 6): where one kernel, or two to four that take turns, writes `next`
-    /// from `u`, then `u` from `next`, and so on, the blocks of a launch keep the steps between to themselves, so that arrays are read and written once for
-    /// all of them. Results do not change, and both arrays are as single steps leave them. Without it what the environment
-    /// variable `TIDA_FUSE` says (`auto`, `off`, a number of steps), else [`Fuse::Auto`].
+    /// Several steps of a program as one launch (Lashgar ch. 6): where one kernel, or two to four that take turns,
+    /// writes `next` from `u`, then `u` from `next`, and so on, the blocks of a launch keep the steps between to
+    /// themselves, so that arrays are read and written once for all of them. Results do not change, and both arrays are
+    /// as single steps leave them. Without it what the environment variable `TIDA_FUSE` says (`auto`, `off`, a number
+    /// of steps), else [`Fuse::Auto`].
     ///
-    /// Such kernels write one array, in every cell, and read around it another of the same type at offsets that are constants;
-    /// others they may read as always. The arrays have two or three axes and are cut along the first one alone. Ghosts are
-    /// [filled](crate::TileArray::fill_ghosts) between the steps or read by none of them, and are of fixed value, periodic
-    /// ([`Boundary::Periodic`](crate::Boundary::Periodic)), mirrored or nearest ones. Loops that say how they run
-    /// (`thread_block`, `march`, `cache`), kernels in no order that repeats, and host reads in between end a launch; captured values
-    /// may change from step to step.
+    /// Such kernels write one array, in every cell, and read around it another of the same type at offsets that are
+    /// constants; others they may read as always. The arrays have two or three axes and are cut along the first one
+    /// alone. Ghosts are [filled](crate::TileArray::fill_ghosts) between the steps or read by none of them, and are of
+    /// fixed value, periodic ([`Boundary::Periodic`](crate::Boundary::Periodic)), mirrored or nearest ones. Loops that
+    /// say how they run (`thread_block`, `march`, `cache`), kernels in no order that repeats, and host reads in between
+    /// end a launch; captured values may change from step to step.
     pub fn fuse(mut self, steps: Fuse) -> Self {
         self.fuse = Some(steps);
         self
     }
 
-    /// Whether sweeps that follow one another over the same tiles and read the same arrays run as one, which reads those once: where
-    /// none writes an array that another one touches. Results do not change. Without it what the environment variable `TIDA_JOIN`
-    /// says (`auto`, `off`), else they do.
+    /// Whether sweeps that follow one another over the same tiles and read the same arrays run as one, which reads
+    /// those once: where none writes an array that another one touches. Results do not change. Without it what the
+    /// environment variable `TIDA_JOIN` says (`auto`, `off`), else they do.
     ///
     /// On a device a reduction of what the sweep before it wrote runs with that sweep too.
     ///
-    /// On a device they are one launch, if none of them can fail in a cell and their kernels are small. Loops that say how they run
-    /// (`thread_block`, `march`, `cache`), arrays in [`storage`](crate::array::TileArrayBuilder::storage) of fewer bits and arrays larger than memory are left as they are.
+    /// On a device they are one launch, if none of them can fail in a cell and their kernels are small. Loops that say
+    /// how they run (`thread_block`, `march`, `cache`), arrays in [`storage`](crate::array::TileArrayBuilder::storage)
+    /// of fewer bits and arrays larger than memory are left as they are.
     pub fn join(mut self, on: bool) -> Self {
         self.join = Some(on);
         self
     }
 
-    /// Whether a program waits for the device's compiler where something else can run meanwhile. With [`Compile::Beside`] a kernel is
-    /// compiled in the loop only if there is no other way to go on: steps run by themselves until the launch of [several](Self::fuse)
-    /// is compiled, sweeps until that of those that run as [one](Self::join) is, a kernel without values in registers until it is known
-    /// how many it has room for, and the chosen plan until those are compiled that are to be [tried](Self::tune). What is on disk is there at once. Results do not change; which
-    /// launches there are, and how long the first ones take, depends on the compiler's time: [`TileAcc::warm_up`] waits for it. Without
-    /// this what the environment variable `TIDA_COMPILE` says (`auto`, `wait`, `beside`), else [`Compile::Auto`].
+    /// Whether a program waits for the device's compiler where something else can run meanwhile. With
+    /// [`Compile::Beside`] a kernel is compiled in the loop only if there is no other way to go on: steps run by
+    /// themselves until the launch of [several](Self::fuse) is compiled, sweeps until that of those that run as
+    /// [one](Self::join) is, a kernel without values in registers until it is known how many it has room for, and the
+    /// chosen plan until those are compiled that are to be [tried](Self::tune). What is on disk is there at once.
+    /// Results do not change; which launches there are, and how long the first ones take, depends on the compiler's
+    /// time: [`TileAcc::warm_up`] waits for it. Without this what the environment variable `TIDA_COMPILE` says (`auto`,
+    /// `wait`, `beside`), else [`Compile::Auto`].
     ///
-    /// Arrays larger than the device's memory, whose windows are laid out for what runs, wait for the compiler in any case.
+    /// Arrays larger than the device's memory, whose windows are laid out for what runs, wait for the compiler in any
+    /// case.
     pub fn compile(mut self, how: Compile) -> Self {
         self.compile = Some(how);
         self
     }
 
-    /// Takes down what runs when, for [`TileAcc::timeline`] and [`Stats::busy`](super::Stats::busy). Without it nothing is
-    /// taken down. It costs two events a launch or copy, and memory for each; an OpenCL device is opened once more, with
-    /// queues that take times.
+    /// Takes down what runs when, for [`TileAcc::timeline`] and [`Stats::busy`](super::Stats::busy). Without it nothing
+    /// is taken down. It costs two events a launch or copy, and memory for each; an OpenCL device is opened once more,
+    /// with queues that take times.
     pub fn timeline(mut self, on: bool) -> Self {
         self.timeline = on;
         self
     }
 
-    /// Finds plans of kernels by timed trials: the first launch of a kernel of its size on a device runs with every plan that
-    /// is worth a try, at most 16, and the fastest is kept, in the folder of compiled kernels too, where the next
-    /// program finds it. That launch takes some seconds where plans have to be compiled. Results do not change. What a loop asks for
-    /// (`thread_block`, `march`, `cache`) stays. If nothing is said, what the environment variable `TIDA_TUNE` says: 1 for
-    /// trials; 0 or nothing for what a model of costs chooses, the same each time.
+    /// Finds plans of kernels by timed trials: the first launch of a kernel of its size on a device runs with every
+    /// plan that is worth a try, at most 16, and the fastest is kept, in the folder of compiled kernels too, where the
+    /// next program finds it. That launch takes some seconds where plans have to be compiled. Results do not change.
+    /// What a loop asks for (`thread_block`, `march`, `cache`) stays. If nothing is said, what the environment variable
+    /// `TIDA_TUNE` says: 1 for trials; 0 or nothing for what a model of costs chooses, the same each time.
     ///
-    /// Not tried are reductions, kernels that can fail in a cell, launches of few cells, work on arrays that stream through the
-    /// device's memory, and loops over a part of an array that the kernel both reads and writes. A simulated device, an
-    /// accelerator of [`Device::Hybrid`] and the CPU have no trials.
+    /// Not tried are reductions, kernels that can fail in a cell, launches of few cells, work on arrays that stream
+    /// through the device's memory, and loops over a part of an array that the kernel both reads and writes. A
+    /// simulated device, an accelerator of [`Device::Hybrid`] and the CPU have no trials.
     pub fn tune(mut self, on: bool) -> Self {
         self.tune = Some(on);
         self
@@ -346,8 +354,8 @@ impl TileAccBuilder {
     /// Builds it.
     ///
     /// # Errors
-    /// A device that is not there or not in this build, one that cannot be simulated; a setting that cannot be, by the builder or by
-    /// a variable of the environment, which are looked at whatever the device.
+    /// A device that is not there or not in this build, one that cannot be simulated; a setting that cannot be, by the
+    /// builder or by a variable of the environment, which are looked at whatever the device.
     pub fn build(self) -> Result<TileAcc, Error> {
         let threads = settings::check_threads(self.threads, |name| std::env::var_os(name))?;
         let look_ahead = settings::check_look_ahead(self.look_ahead)?;

@@ -1,8 +1,9 @@
 //! Compiles the kernels of a device, in the loop that needs them or beside it
 //! ([decision 0026](../../../docs/decisions/0026-compiling-beside.md)).
 //!
-//! Who has nothing else to run asks for a kernel with [`Compiler::ready`] and waits. Who has asks with [`Compiler::beside`], which gives
-//! the kernel if it is there, here or on disk, else begins to compile it beside and says "not yet".
+//! Who has nothing else to run asks for a kernel with [`Compiler::ready`] and waits. Who has asks with
+//! [`Compiler::beside`], which gives the kernel if it is there, here or on disk, else begins to compile it beside and
+//! says "not yet".
 
 mod beside;
 mod exit;
@@ -193,8 +194,8 @@ impl Compiler {
         self.beside.has_begun(key)
     }
 
-    /// The same where someone else can do its work meanwhile: nothing while it is not there. `kept` makes it of what is known or on
-    /// disk, if all is; `make` is run beside.
+    /// The same where someone else can do its work meanwhile: nothing while it is not there. `kept` makes it of what is
+    /// known or on disk, if all is; `make` is run beside.
     pub fn beside(
         self: &Arc<Compiler>,
         key: ReadyKey,

@@ -33,8 +33,8 @@ struct Place<'a> {
 
 /// One line: what work runs on, and why not on more.
 ///
-/// Such as `CUDA: NVIDIA H200, 139 GiB of 140 GiB free, 8 threads beside it`, or where a device was looked for and none was found,
-/// `CPU, 8 threads, AVX-512 (no CUDA: tried to load the CUDA driver, found none of ..; no OpenCL GPU: ..)`.
+/// Such as `CUDA: NVIDIA H200, 139 GiB of 140 GiB free, 8 threads beside it`, or where a device was looked for and none
+/// was found, `CPU, 8 threads, AVX-512 (no CUDA: tried to load the CUDA driver, found none of ..; no OpenCL GPU: ..)`.
 impl fmt::Display for TileAcc {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let memory = self.device_memory();

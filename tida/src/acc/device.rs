@@ -105,7 +105,8 @@ impl<K: Eq + Hash + Clone, W: Copy> Found<K, W> {
     }
 }
 
-/// Devices opened so far, by what they were asked for with. They stay open: a driver's context costs more than it holds.
+/// Devices opened so far, by what they were asked for with. They stay open: a driver's context costs more than it
+/// holds.
 static OPENED: Mutex<Vec<(String, Arc<Opened>)>> = Mutex::new(Vec::new());
 
 impl Opened {
@@ -428,8 +429,8 @@ impl DeviceCore {
         unsafe { self.download_named("a value", from, std::iter::once((at, to, bytes))) }
     }
 
-    /// As [`DeviceCore::download_now`], of several pieces, each with its place, where it goes to and its bytes; with a name for
-    /// the timeline.
+    /// As [`DeviceCore::download_now`], of several pieces, each with its place, where it goes to and its bytes; with a
+    /// name for the timeline.
     ///
     /// # Safety
     /// As [`Backend::download`], until this returns.
@@ -527,8 +528,8 @@ impl DeviceCore {
         }
     }
 
-    /// Runs `f`, which puts commands into a stream: with a timeline, as a span of it. `bytes` are those that it copies over
-    /// the link.
+    /// Runs `f`, which puts commands into a stream: with a timeline, as a span of it. `bytes` are those that it copies
+    /// over the link.
     pub fn timed<T>(
         &self,
         kind: SpanKind,

@@ -324,7 +324,8 @@ impl Core {
         self.record_or_hold(name, recorded, touches, after, work, None)
     }
 
-    /// As [`Core::record`]; or of a ghost fill, which may be held back, and says whether it sets those of fixed value too.
+    /// As [`Core::record`]; or of a ghost fill, which may be held back, and says whether it sets those of fixed value
+    /// too.
     pub(super) fn record_or_hold(
         self: &Arc<Core>,
         name: &'static str,
@@ -424,7 +425,8 @@ impl Core {
         self.close_some(open, true, chain.as_mut(), fusing);
     }
 
-    /// The chain takes no more work, after the sweeps that are open: it runs when its turn comes. So does what is held back.
+    /// The chain takes no more work, after the sweeps that are open: it runs when its turn comes. So does what is held
+    /// back.
     pub(super) fn close_chain(self: &Arc<Core>, recorder: &mut Recorder) {
         self.close_all(recorder);
         self.start_held(recorder, true);

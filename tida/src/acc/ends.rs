@@ -1,7 +1,9 @@
-//! A reduction right after a sweep that wrote what it reads: on a device the sweep does its work too (`compute/ending.rs`).
+//! A reduction right after a sweep that wrote what it reads: on a device the sweep does its work too
+//! (`compute/ending.rs`).
 //!
-//! Nothing waits for it: the sweep is open until something else is recorded, which the reduction is. Both nodes stay nodes. That of the
-//! reduction comes after that of the sweep anyway, and takes what the sweep has left, or runs by itself if it has left nothing.
+//! Nothing waits for it: the sweep is open until something else is recorded, which the reduction is. Both nodes stay
+//! nodes. That of the reduction comes after that of the sweep anyway, and takes what the sweep has left, or runs by
+//! itself if it has left nothing.
 
 use std::sync::Arc;
 
@@ -37,8 +39,8 @@ impl Core {
 }
 
 impl OpenSweep {
-    /// The kernel of it and a reduction, if it may do the work of that: over the same cells, of arrays that it touches there, so that
-    /// it waits for what the reduction waits for.
+    /// The kernel of it and a reduction, if it may do the work of that: over the same cells, of arrays that it touches
+    /// there, so that it waits for what the reduction waits for.
     fn with(&self, ending: &Ending) -> Option<Arc<Prepared>> {
         if !self.may_join() || !self.key.on_device || self.boxes != ending.boxes() {
             return None;

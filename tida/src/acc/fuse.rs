@@ -1,10 +1,11 @@
 //! Steps that run as one launch (Lashgar ch. 6, the ghost-zone optimisation; DESIGN.md §6 `channel`).
 //!
-//! A program that repeats one kernel, or a few that take turns, on two arrays (`next` from `u`, then `u` from `next`) needs no
-//! more of the arrays in between than what the next step reads. Its sweeps, and the ghost fills between them, are held back while more
-//! of them are recorded. Of steps that are followed by one that overwrites what they would have left in the other array,
-//! the first reads, the last writes, and one launch does all: its blocks keep the steps between to themselves
-//! (`compute/fused.rs`). The last step that is held runs by itself, so that both arrays are as the program left them.
+//! A program that repeats one kernel, or a few that take turns, on two arrays (`next` from `u`, then `u` from `next`)
+//! needs no more of the arrays in between than what the next step reads. Its sweeps, and the ghost fills between them,
+//! are held back while more of them are recorded. Of steps that are followed by one that overwrites what they would
+//! have left in the other array, the first reads, the last writes, and one launch does all: its blocks keep the steps
+//! between to themselves (`compute/fused.rs`). The last step that is held runs by itself, so that both arrays are as
+//! the program left them.
 //!
 //! Nodes stay what they were: the node of the first step does the launch, those of the others end with it
 //! ([`Work::Within`]).
@@ -35,8 +36,8 @@ const KERNELS: usize = 4;
 /// What is held back.
 #[derive(Default)]
 pub(super) struct Fusing {
-    /// The last sweeps that were opened, each of the arrays of the one before it with their parts exchanged, if steps of their
-    /// kernels may run as one launch.
+    /// The last sweeps that were opened, each of the arrays of the one before it with their parts exchanged, if steps
+    /// of their kernels may run as one launch.
     last: Vec<Opened>,
     /// How the last of them go on.
     cycle: Cycle,
@@ -174,8 +175,8 @@ impl Fusing {
             })
     }
 
-    /// The arrays that take turns, if a tile is of a sweep like the last one, or like one of a few before it: it may have captured
-    /// other values.
+    /// The arrays that take turns, if a tile is of a sweep like the last one, or like one of a few before it: it may
+    /// have captured other values.
     pub fn next(&mut self, tile: &TileWork<'_>) -> Option<Pair> {
         let usual = tile.by_planes && tile.pace.is_none() && tile.after.is_empty() && can_stream(tile.touches);
         let known = [self.cycle.kernels].into_iter().chain(1..=KERNELS);
@@ -238,8 +239,8 @@ impl Fusing {
         }));
     }
 
-    /// What the other kernels read that take turns with that of the next sweep, of arrays that have their room on the device: it may
-    /// be the one that does their work.
+    /// What the other kernels read that take turns with that of the next sweep, of arrays that have their room on the
+    /// device: it may be the one that does their work.
     pub fn beside(&self) -> Vec<BoxTouch> {
         let others = self.last.iter().rev().take(self.cycle.kernels.saturating_sub(1));
         let touch = |one: &Read| {
@@ -476,8 +477,8 @@ impl Core {
                     let run = move |queue: &Queue<'_>| {
                         queue.device.count_fused(together.steps);
                         let queue = Queue { refilled: &step.refilled, ..*queue };
-                        // SAFETY: the graph keeps all work that conflicts away until these nodes have finished. The box is
-                        // that of each of the steps, and the first of them reads all that they read of other arrays.
+                        // SAFETY: the graph keeps all work that conflicts away until these nodes have finished. The box
+                        // is that of each of the steps, and the first of them reads all that they read of other arrays.
                         unsafe { enqueue_steps(&launches, &queue, (region, together.cells), &together) }
                     };
                     node.set_work(device_sweep(&node, step.arrays, None, 0, run, std::convert::identity));
@@ -509,7 +510,8 @@ pub(super) fn one_box(boxes: &[(usize, GridBox<4>)]) -> Option<(usize, GridBox<4
     })
 }
 
-/// What lies beyond the faces of a box for steps between which ghosts are filled or not; nothing if a block cannot know.
+/// What lies beyond the faces of a box for steps between which ghosts are filled or not; nothing if a block cannot
+/// know.
 fn faces<'a>(
     pair: &Pair,
     facts_of: impl Fn(usize) -> Option<&'a PlaneFacts>,
@@ -538,8 +540,8 @@ fn faces<'a>(
             }
         }
     }
-    // Beyond a corner is what lies beyond the first of its axes: where that is memory, of cells that no step writes, their
-    // own ghosts would have to be there.
+    // Beyond a corner is what lies beyond the first of its axes: where that is memory, of cells that no step writes,
+    // their own ghosts would have to be there.
     let moves = faces.iter().flatten().any(|face| !face.is_held());
     (!moves || *cells == domain).then_some(faces)
 }

@@ -29,8 +29,8 @@ const RECENT: u64 = 16;
 /// A border moves if a loop then takes less than this part of the time.
 const WORTH: f64 = 0.95;
 
-/// All regions go to one side if a loop then takes less than this part of the time, by so many measurements of both: the
-/// other side is not measured again.
+/// All regions go to one side if a loop then takes less than this part of the time, by so many measurements of both:
+/// the other side is not measured again.
 const ALONE: f64 = 0.8;
 const MANY: u64 = 4;
 
@@ -67,8 +67,8 @@ impl Pace {
         *lock(&self.0[on as usize])
     }
 
-    /// A sweep of so many cells has ended; without seconds it cannot be said what it took. The first one is not counted:
-    /// it has compiled, copied and touched memory for the first time.
+    /// A sweep of so many cells has ended; without seconds it cannot be said what it took. The first one is not
+    /// counted: it has compiled, copied and touched memory for the first time.
     fn swept(&self, on: On, cells: u64, seconds: Option<f64>) {
         let mut speed = lock(&self.0[on as usize]);
         speed.sweeps += 1;
@@ -87,8 +87,8 @@ impl Pace {
     }
 
     /// Puts a sweep into a stream of the device, where `bring` puts its data first, and measures it: by the device's
-    /// clock, else from when it was there and the work before it had ended. In the latter way uploads would count: then it
-    /// is not measured.
+    /// clock, else from when it was there and the work before it had ended. In the latter way uploads would count: then
+    /// it is not measured.
     pub fn on_device(
         self: Arc<Self>,
         queue: &Queue<'_>,
@@ -172,8 +172,8 @@ impl Border {
         Border { cuts, before, at, loops: 0, kernels: Vec::new() }
     }
 
-    /// Where a tile of a region goes, of a loop over arrays of so many bytes. `None` if the kernel's first speeds should be
-    /// waited for: then this is to be asked again.
+    /// Where a tile of a region goes, of a loop over arrays of so many bytes. `None` if the kernel's first speeds
+    /// should be waited for: then this is to be asked again.
     fn place(&mut self, kernel: (KernelId, TypeId), region: usize, bytes: u64) -> Option<Part> {
         let found = self.kernels.iter().position(|known| known.kernel == kernel);
         let number = found.unwrap_or_else(|| {

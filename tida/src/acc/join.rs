@@ -1,9 +1,10 @@
-//! Sweeps that follow one another over the same boxes, of which none writes what another one touches: they run as one, so that what
-//! several of them read is read once.
+//! Sweeps that follow one another over the same boxes, of which none writes what another one touches: they run as one,
+//! so that what several of them read is read once.
 //!
-//! Which ones is seen when open sweeps close, so nothing waits longer than it does anyway. Their nodes are nodes like any other. Each
-//! says when it may run ([`Work::Joined`]); the last one to say so runs all of them: on a device as one launch of one kernel
-//! (`compute/joined.rs`), on the host part by part. Where one of them cannot run, the others run by themselves.
+//! Which ones is seen when open sweeps close, so nothing waits longer than it does anyway. Their nodes are nodes like
+//! any other. Each says when it may run ([`Work::Joined`]); the last one to say so runs all of them: on a device as one
+//! launch of one kernel (`compute/joined.rs`), on the host part by part. Where one of them cannot run, the others run
+//! by themselves.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
@@ -84,8 +85,9 @@ impl OpenSweep {
         !alone && self.turn.is_none() && self.node.chain.is_none() && self.pace.is_none() && self.ends.is_none()
     }
 
-    /// Whether it may run as one with a sweep that was recorded before it: over the same boxes, each touching nothing that the other
-    /// one writes, both reading around their cells one array at least, whose cuts are then those of both.
+    /// Whether it may run as one with a sweep that was recorded before it: over the same boxes, each touching nothing
+    /// that the other one writes, both reading around their cells one array at least, whose cuts are then those of
+    /// both.
     fn joins(&self, before: &OpenSweep) -> bool {
         let find = |array: &ArrayTouch| before.arrays.iter().find(|old| Arc::ptr_eq(&old.tracker, &array.tracker));
         let apart = self.arrays.iter().all(|array| find(array).is_none_or(|old| !array.write && !old.write));
@@ -202,8 +204,8 @@ impl Core {
         ready
     }
 
-    /// Sweeps on the device: as one launch of a kernel, or each by itself where there is none, or no room, or the device's compiler
-    /// refuses it.
+    /// Sweeps on the device: as one launch of a kernel, or each by itself where there is none, or no room, or the
+    /// device's compiler refuses it.
     fn launch_joined(
         self: &Arc<Core>,
         device: &Arc<DeviceCore>,
@@ -241,15 +243,16 @@ impl Sweep {
         let (sweep, name, recorded) = (self.clone(), node.name, node.recorded);
         Box::new(move |queue| {
             let Sweep { launch, boxes, arrays, refilled } = &*sweep;
-            // SAFETY: the graph keeps all work that conflicts away until this node has finished; the boxes do not overlap.
+            // SAFETY: the graph keeps all work that conflicts away until this node has finished; the boxes do not
+            // overlap.
             let run = || unsafe { launch.clone().enqueue(&Queue { refilled, ..*queue }, boxes) };
             let swept = queue.enqueue(|| bring(queue, arrays).and_then(|()| queue.put(name, recorded, run)));
             swept.map_err(|error| without_room(error, &**launch))
         })
     }
 
-    /// The same for all these sweeps as one launch, of which this is the first; says how it went. By itself if that was not to be, or is
-    /// not compiled yet.
+    /// The same for all these sweeps as one launch, of which this is the first; says how it went. By itself if that was
+    /// not to be, or is not compiled yet.
     fn first_of(
         self: &Arc<Sweep>,
         node: &Node,
@@ -266,8 +269,8 @@ impl Sweep {
             if !joint.is_compiled(queue, &boxes.boxes) {
                 return alone(queue);
             }
-            // SAFETY: the graph keeps all work that conflicts away until these nodes have finished; none of them writes what
-            // another one touches; the boxes are those of each and do not overlap.
+            // SAFETY: the graph keeps all work that conflicts away until these nodes have finished; none of them writes
+            // what another one touches; the boxes are those of each and do not overlap.
             let run = || unsafe { joint.enqueue(&Queue { refilled: &refilled, ..*queue }, &boxes.boxes) };
             let all = || sweeps.iter().try_for_each(|sweep| bring(queue, &sweep.arrays));
             match queue.enqueue(|| all().and_then(|()| queue.put(name, recorded, run))) {

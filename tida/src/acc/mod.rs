@@ -46,7 +46,8 @@ use node::{Done, Node, Queue, Work};
 
 /// Runs recorded work. Cheap to clone: clones are one accelerator. Arrays hold theirs alive.
 ///
-/// Printed with `{}` it says in one line what it runs on, and why not on more: for example `CPU, 8 threads, AVX-512 (no CUDA: ..)`.
+/// Printed with `{}` it says in one line what it runs on, and why not on more: for example
+/// `CPU, 8 threads, AVX-512 (no CUDA: ..)`.
 #[derive(Clone)]
 pub struct TileAcc {
     handle: Arc<Handle>,
@@ -78,13 +79,13 @@ impl Drop for Handle {
 
 impl TileAcc {
     /// An accelerator on the best device there is: what the environment variable `TIDA_DEVICE` names (`auto`, `cpu`,
-    /// `cuda`, `opencl`, `sim`, `hybrid`), else a CUDA device, else a GPU by OpenCL, else the CPU. Falling back to the CPU is
-    /// said once, by a `tracing` event, and by the accelerator when it is printed with `{}`; a device that is named is never
-    /// replaced by another.
+    /// `cuda`, `opencl`, `sim`, `hybrid`), else a CUDA device, else a GPU by OpenCL, else the CPU. Falling back to the
+    /// CPU is said once, by a `tracing` event, and by the accelerator when it is printed with `{}`; a device that is
+    /// named is never replaced by another.
     ///
     /// # Errors
-    /// `TIDA_DEVICE` names no device, or one that is not there; so may `TIDA_CUDA_DEVICE` and `TIDA_OPENCL_DEVICE`. Another
-    /// variable is not understood.
+    /// `TIDA_DEVICE` names no device, or one that is not there; so may `TIDA_CUDA_DEVICE` and `TIDA_OPENCL_DEVICE`.
+    /// Another variable is not understood.
     pub fn auto() -> Result<TileAcc, Error> {
         TileAcc::builder().build()
     }
@@ -162,18 +163,19 @@ impl TileAcc {
     ///
     /// # Errors
     /// The first failure of recorded work that nobody was told of yet, with the others of its kind
-    /// ([`Error::others`]). A read that gave a failure has told it; arrays that a failure spoiled give it again when they are
-    /// read. A call from inside a kernel.
+    /// ([`Error::others`]). A read that gave a failure has told it; arrays that a failure spoiled give it again when
+    /// they are read. A call from inside a kernel.
     pub fn sync(&self) -> Result<(), Error> {
         self.core().sync()
     }
 
-    /// Waits until everything recorded has run, as [`TileAcc::sync`] does, and until every kernel is ready that is compiled beside the
-    /// program ([`TileAccBuilder::compile`]). Gives how many of those became ready since it was last called; 0 where nothing is compiled.
+    /// Waits until everything recorded has run, as [`TileAcc::sync`] does, and until every kernel is ready that is
+    /// compiled beside the program ([`TileAccBuilder::compile`]). Gives how many of those became ready since it was
+    /// last called; 0 where nothing is compiled.
     ///
-    /// For who measures: after a few steps of each kind, whatever would still take over later does so at once. With timed trials
-    /// ([`TileAccBuilder::tune`]) plans are compiled, tried, and others compiled for what was found, so that steps and calls take turns until
-    /// one gives 0.
+    /// For who measures: after a few steps of each kind, whatever would still take over later does so at once. With
+    /// timed trials ([`TileAccBuilder::tune`]) plans are compiled, tried, and others compiled for what was found, so
+    /// that steps and calls take turns until one gives 0.
     ///
     /// ```
     /// use tida::prelude::*;
@@ -281,8 +283,9 @@ impl TileAcc {
         self.core().pool.install(f)
     }
 
-    /// Runs `f`, which calls closures of the user's, by threads of its own. Such closures may wait for recorded work, whose threads
-    /// must not wait for them: one that has begun a piece of work, and takes another job while it waits for the others, would wait for itself.
+    /// Runs `f`, which calls closures of the user's, by threads of its own. Such closures may wait for recorded work,
+    /// whose threads must not wait for them: one that has begun a piece of work, and takes another job while it waits
+    /// for the others, would wait for itself.
     ///
     /// # Errors
     /// Threads that cannot be started.

@@ -1,8 +1,8 @@
-//! Models of nodes, gates and of who waits: small programs of a few threads that loom runs in every order, with every value
-//! that a load may give. They use the types of the library itself (`sync.rs`). `tests/models.rs` runs them.
+//! Models of nodes, gates and of who waits: small programs of a few threads that loom runs in every order, with every
+//! value that a load may give. They use the types of the library itself (`sync.rs`). `tests/models.rs` runs them.
 //!
-//! Where a thread runs what it was given, it reads cells that others wrote with no other order than that of the nodes: loom
-//! finds whoever reads too early.
+//! Where a thread runs what it was given, it reads cells that others wrote with no other order than that of the nodes:
+//! loom finds whoever reads too early.
 
 use std::panic::Location;
 use std::sync::Arc;
@@ -89,7 +89,8 @@ impl Data {
     }
 }
 
-/// A node that waits for two others, which end while it is recorded: it is given to one thread, which sees what both did.
+/// A node that waits for two others, which end while it is recorded: it is given to one thread, which sees what both
+/// did.
 fn predecessors() {
     let (first, second, last) = (host("first"), host("second"), host("last"));
     let data = [Data::new(), Data::new()];
@@ -177,7 +178,8 @@ fn launches() {
     assert_eq!(here.len() + there, 2, "not each was given to one thread");
 }
 
-/// Records nodes and ends each in a thread of its own, while `wait` waits in this one. The result of each is in its data.
+/// Records nodes and ends each in a thread of its own, while `wait` waits in this one. The result of each is in its
+/// data.
 fn wait_while(nodes: usize, look_ahead: usize, wait: impl FnOnce(&Unfinished, &[(Arc<Node>, Arc<Data>)])) {
     let unfinished = Arc::new(Unfinished::new(look_ahead));
     let nodes: Vec<_> = (0..nodes).map(|_| (host("node"), Data::new())).collect();
@@ -226,7 +228,8 @@ fn room_is_waited_for() {
     });
 }
 
-/// A chain of two nodes, which stop waiting while it is closed, one of them with a failure: it is given once, with that.
+/// A chain of two nodes, which stop waiting while it is closed, one of them with a failure: it is given once, with
+/// that.
 fn a_chain_starts_once() {
     let gate = Gate::new();
     let nodes = [host("first"), host("second")];
@@ -243,7 +246,8 @@ fn a_chain_starts_once() {
     assert_eq!(given[0].failed.len(), 1, "a failure was lost");
 }
 
-/// Two threads go along three lanes of two steps. Each step reads what the lane before wrote in it, and nobody else writes there.
+/// Two threads go along three lanes of two steps. Each step reads what the lane before wrote in it, and nobody else
+/// writes there.
 fn lanes_follow_each_other() {
     let lanes = Arc::new(Lanes::new(3));
     let data: Arc<[[Arc<Data>; 2]; 3]> = Arc::new([(); 3].map(|()| [Data::new(), Data::new()]));

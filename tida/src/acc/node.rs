@@ -52,8 +52,8 @@ pub(crate) struct Queue<'a> {
 
 /// Part of an array on the device: a window of planes of its first axis, in memory that wraps around, or one region.
 ///
-/// A window is for kernels an array of other regions, all in the same memory: region `c` holds the planes from `c` times the
-/// ring's length on.
+/// A window is for kernels an array of other regions, all in the same memory: region `c` holds the planes from `c`
+/// times the ring's length on.
 #[derive(Debug)]
 pub(crate) struct Ring {
     pub storage: Arc<Storage>,
@@ -81,8 +81,8 @@ impl Queue<'_> {
         self.device.timed(kind, Label { name, recorded }, self.stream, 0, work)
     }
 
-    /// Runs `f`, which puts commands into streams; if it fails, waits for those that it had put there, so that what they
-    /// use may go.
+    /// Runs `f`, which puts commands into streams; if it fails, waits for those that it had put there, so that what
+    /// they use may go.
     pub fn enqueue<T>(&self, f: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
         f().inspect_err(|_| {
             for stream in 0..=COPIES {
@@ -103,8 +103,8 @@ pub(crate) struct Launched {
 
 /// A recorded piece of work.
 ///
-/// It runs once all nodes it waits for have finished; between nodes on a device it is enough that the one before has put
-/// its commands into a stream. Its error, or that of a node whose data it needs, is its result.
+/// It runs once all nodes it waits for have finished; between nodes on a device it is enough that the one before has
+/// put its commands into a stream. Its error, or that of a node whose data it needs, is its result.
 pub(crate) struct Node {
     /// Counts nodes in the order that they were first recorded.
     pub number: u64,

@@ -126,8 +126,8 @@ impl Core {
 
     /// Says where a tile is to find its arrays, and makes room for them, before it is recorded.
     ///
-    /// Arrays that were not used for long leave the device for those that would fit without them. A chain gets half of the
-    /// memory at least.
+    /// Arrays that were not used for long leave the device for those that would fit without them. A chain gets half of
+    /// the memory at least.
     pub(super) fn prepare_place(self: &Arc<Core>, tile: &TileWork<'_>) -> Place {
         let mut place = Place::default();
         let Some(device) = &self.device else { return place };
@@ -192,8 +192,8 @@ impl Core {
         place
     }
 
-    /// Whether arrays that have their room on the device, of which work reads some, are on their way from the host and large
-    /// enough to be worth streaming.
+    /// Whether arrays that have their room on the device, of which work reads some, are on their way from the host and
+    /// large enough to be worth streaming.
     fn arrive<'a>(
         &self,
         device: &DeviceCore,
@@ -218,8 +218,8 @@ impl Core {
             })
     }
 
-    /// Room for a chain: that of the chains which are not done, else half of the memory, for which the `others` give way in
-    /// turn.
+    /// Room for a chain: that of the chains which are not done, else half of the memory, for which the `others` give
+    /// way in turn.
     fn room_for_chains(
         self: &Arc<Core>,
         device: &DeviceCore,
@@ -259,8 +259,8 @@ impl Core {
         leaving.push(node);
     }
 
-    /// Gives the regions of an array ghosts of their own on the device, if they lie in a row there: its memory is given back,
-    /// and they come back apart.
+    /// Gives the regions of an array ghosts of their own on the device, if they lie in a row there: its memory is given
+    /// back, and they come back apart.
     pub fn separate(self: &Arc<Core>, tracker: &Arc<Tracker>) {
         let (Some(device), true) = (self.device.clone(), tracker.storage().leave_row()) else { return };
         // What comes home as ghosts between regions may be of before the last fill.
@@ -281,7 +281,8 @@ impl Core {
         lock(&self.recorder).chain_of([tracker].into_iter()).is_some()
     }
 
-    /// Lets an array leave the device that a chain is to work on: others may be promised its memory before the chain runs.
+    /// Lets an array leave the device that a chain is to work on: others may be promised its memory before the chain
+    /// runs.
     fn leave_for_chain(self: &Arc<Core>, tracker: &Arc<Tracker>) {
         if !self.is_chained(tracker) && tracker.storage().is_claimed() {
             self.evict(tracker);
@@ -296,8 +297,8 @@ impl Core {
         }
     }
 
-    /// Records the filling of ghosts on the host, of arrays whose chains had no need of them there: those between regions, and
-    /// beyond ends that belong together.
+    /// Records the filling of ghosts on the host, of arrays whose chains had no need of them there: those between
+    /// regions, and beyond ends that belong together.
     pub(super) fn settle_ghosts<'a>(self: &Arc<Core>, trackers: impl Iterator<Item = &'a Arc<Tracker>>) {
         for tracker in trackers {
             if let (true, Some(planar)) = (tracker.set_due(false), tracker.planar()) {

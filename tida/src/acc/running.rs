@@ -98,8 +98,8 @@ impl Core {
         }
     }
 
-    /// Puts the commands of a node into a stream, after those of the nodes `before`, which they need; gives the nodes that may run
-    /// now. A node that cannot run takes its place in the order all the same.
+    /// Puts the commands of a node into a stream, after those of the nodes `before`, which they need; gives the nodes
+    /// that may run now. A node that cannot run takes its place in the order all the same.
     pub(super) fn launch(
         self: &Arc<Core>,
         device: &Arc<DeviceCore>,

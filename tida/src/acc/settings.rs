@@ -1,9 +1,9 @@
-//! Settings that an accelerator is built with, by its builder or by variables of the environment, and what cannot be among
-//! them. `docs/ENVIRONMENT.md` lists the variables.
+//! Settings that an accelerator is built with, by its builder or by variables of the environment, and what cannot be
+//! among them. `docs/ENVIRONMENT.md` lists the variables.
 //!
-//! All are looked at before anything starts, whatever the device: who sets one that is not understood hears of it. A variable
-//! that is set to nothing is one that is not set. Text that is no Unicode is read with marks in the place of what is none,
-//! which no setting understands.
+//! All are looked at before anything starts, whatever the device: who sets one that is not understood hears of it. A
+//! variable that is set to nothing is one that is not set. Text that is no Unicode is read with marks in the place of
+//! what is none, which no setting understands.
 
 use std::ffi::OsString;
 
@@ -28,13 +28,15 @@ fn not_understood(variable: &str, text: &str, advice: impl Into<String>) -> Erro
     wrong(format!("read the environment variable {variable}"), format!("`{text}`"), advice)
 }
 
-/// Most threads of an accelerator: 1024, or four for each processor where that is more, and no more than rayon can have.
+/// Most threads of an accelerator: 1024, or four for each processor where that is more, and no more than rayon can
+/// have.
 fn most_threads() -> usize {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     processors.saturating_mul(4).max(1024).min(rayon::max_num_threads())
 }
 
-/// That so many threads can be started; nothing asked for is what rayon chooses, by `variable`s of its own or one for each processor.
+/// That so many threads can be started; nothing asked for is what rayon chooses, by `variable`s of its own or one for
+/// each processor.
 ///
 /// # Errors
 /// [`ErrorKind::Argument`]: none, or more than any machine has a use for.

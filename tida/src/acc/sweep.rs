@@ -176,10 +176,11 @@ impl OpenSweep {
         }
     }
 
-    /// Tells the last of the open sweeps that touches an array that its ghosts are filled now, if it writes it on the device. Nothing
-    /// else that was recorded since touches the array.
+    /// Tells the last of the open sweeps that touches an array that its ghosts are filled now, if it writes it on the
+    /// device. Nothing else that was recorded since touches the array.
     ///
-    /// Whether the sweeps may stay open, though no tile may join them now: ghosts of other arrays that they write may be filled too.
+    /// Whether the sweeps may stay open, though no tile may join them now: ghosts of other arrays that they write may
+    /// be filled too.
     pub fn is_refilled(open: &mut [OpenSweep], tracker: &Arc<Tracker>) -> bool {
         let waits = open.iter().all(|sweep| sweep.turn.is_none() && sweep.kind.is_none());
         let of = |array: &&ArrayTouch| Arc::ptr_eq(&array.tracker, tracker);
@@ -333,12 +334,13 @@ pub(crate) fn run_boxes(launch: &dyn Launch, boxes: &[(usize, GridBox<4>)]) -> R
     failures.map(Some).reduce(|| None, earlier).map_or(Ok(()), Err)
 }
 
-/// Bytes of the cells of a part in the arrays of sweeps that run as one, those that several read once for each: what is read should
-/// stay in a core's second-level cache. Less than that leaves parts of few rows, which cost more to start than they save.
+/// Bytes of the cells of a part in the arrays of sweeps that run as one, those that several read once for each: what is
+/// read should stay in a core's second-level cache. Less than that leaves parts of few rows, which cost more to start
+/// than they save.
 const PART: usize = 1 << 20;
 
-/// Runs sweeps over the same boxes, part by part: one after the other over each part, so that the later ones find in a cache what the
-/// first one read. Gives the result of each.
+/// Runs sweeps over the same boxes, part by part: one after the other over each part, so that the later ones find in a
+/// cache what the first one read. Gives the result of each.
 pub(super) fn run_together(launches: &[&dyn Launch], boxes: &[(usize, GridBox<4>)]) -> Vec<Result<(), Error>> {
     let bytes: usize = launches.iter().filter_map(|launch| launch.part()).map(|part| part.prepared.cell_bytes()).sum();
     let rows = launches.iter().map(|launch| launch.rows()).min().unwrap_or(i64::MAX);

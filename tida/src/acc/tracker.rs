@@ -129,8 +129,8 @@ pub(crate) struct BoxTouch {
     pub read: Option<GridBox<4>>,
     /// Cells written, if any.
     pub write: Option<GridBox<4>>,
-    /// At each plane of the array's first axis, the first and the last plane that are read around it, if that is the same
-    /// everywhere.
+    /// At each plane of the array's first axis, the first and the last plane that are read around it, if that is the
+    /// same everywhere.
     pub around: Option<(i64, i64)>,
     /// The same along the second axis, of arrays that have one.
     pub across: Option<(i64, i64)>,
@@ -213,7 +213,8 @@ impl Tracker {
         self.side.store(side as u8, Ordering::Relaxed);
     }
 
-    /// Says whether its ghosts were filled in a chain, which sets not all of them on the host; gives what was said before.
+    /// Says whether its ghosts were filled in a chain, which sets not all of them on the host; gives what was said
+    /// before.
     pub(crate) fn set_due(&self, due: bool) -> bool {
         self.due.swap(due, Ordering::Relaxed)
     }
@@ -325,8 +326,8 @@ impl Tracker {
         }
     }
 
-    /// Adds that `node` moves a region: it waits for all others, and whoever comes later waits for it. What others left there is
-    /// as good or bad as before.
+    /// Adds that `node` moves a region: it waits for all others, and whoever comes later waits for it. What others left
+    /// there is as good or bad as before.
     pub(crate) fn add_move(&self, region: usize, node: &Arc<Node>) {
         let (mut regions, Some(all)) = (self.lock(), self.boxes.get(region)) else { return };
         self.order_chains(&regions, node);

@@ -1,8 +1,9 @@
 //! Work that was recorded and has not finished, and who waits for its end.
 //!
-//! Waking a thread costs more than a small node. So those who wait say for what, and the end of a node wakes them only then.
-//! Both sides write first and look afterwards, with all stores before all loads: either who waits sees the end, or the end sees
-//! who waits. In the second case the end goes through the lock that who waits holds from its last look to its sleep.
+//! Waking a thread costs more than a small node. So those who wait say for what, and the end of a node wakes them only
+//! then. Both sides write first and look afterwards, with all stores before all loads: either who waits sees the end,
+//! or the end sees who waits. In the second case the end goes through the lock that who waits holds from its last look
+//! to its sleep.
 
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;

@@ -11,7 +11,8 @@ use super::tracker::Touch;
 use crate::backend::looks_for;
 use crate::error::{Error, ErrorKind};
 
-/// Does what comes, in its order, until nobody can send any more. With `looks` it looks for it a while before it sleeps.
+/// Does what comes, in its order, until nobody can send any more. With `looks` it looks for it a while before it
+/// sleeps.
 pub(super) fn serve<T>(from: &Receiver<T>, looks: bool, mut serve: impl FnMut(T)) {
     loop {
         let seen = if looks { soon(|| from.try_recv().ok()) } else { None };

@@ -111,8 +111,8 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         self
     }
 
-    /// Ghost cells around each region: `1`, `[1, 2, 3]` for each axis, or `[[0, 1], ..]` for each axis and side. At most
-    /// as wide as the thinnest region.
+    /// Ghost cells around each region: `1`, `[1, 2, 3]` for each axis, or `[[0, 1], ..]` for each axis and side. At
+    /// most as wide as the thinnest region.
     pub fn ghost(mut self, ghost: impl IntoGhost<D>) -> Self {
         self.ghost = ghost.into_ghost();
         self
@@ -145,21 +145,21 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         self
     }
 
-    /// Keeps all components in a format of fewer bits, on the host, on devices and on the link between them (Salehi ch. 4), or on the
-    /// link alone: see [`compress`](Self::compress).
+    /// Keeps all components in a format of fewer bits, on the host, on devices and on the link between them (Salehi ch.
+    /// 4), or on the link alone: see [`compress`](Self::compress).
     ///
-    /// The format defines what the array holds: a cell is rounded to a value that the format has when a kernel is done with
-    /// it, or the host sets it, whatever the device, the cut and the memory. Kernels still compute with the element's own
-    /// types. A new array holds what is nearest to 0. Formats are for `f32` and `f64`. [`Format::FoundRange`] and
-    /// [`Format::FoundHalf`] are found from all values of an array that is built from them, as by
-    /// [`build_slice`](Self::build_slice): cuts, threads and devices change nothing of them.
+    /// The format defines what the array holds: a cell is rounded to a value that the format has when a kernel is done
+    /// with it, or the host sets it, whatever the device, the cut and the memory. Kernels still compute with the
+    /// element's own types. A new array holds what is nearest to 0. Formats are for `f32` and `f64`.
+    /// [`Format::FoundRange`] and [`Format::FoundHalf`] are found from all values of an array that is built from them,
+    /// as by [`build_slice`](Self::build_slice): cuts, threads and devices change nothing of them.
     pub fn storage(mut self, format: Format) -> Self {
         self.format = format;
         self
     }
 
-    /// The format of one field of a struct, `"x"`, or of a field of a field, `"flow.x"`; of all in it if it is a struct itself.
-    /// A later call counts more than an earlier one, and any more than [`storage`](Self::storage).
+    /// The format of one field of a struct, `"x"`, or of a field of a field, `"flow.x"`; of all in it if it is a struct
+    /// itself. A later call counts more than an earlier one, and any more than [`storage`](Self::storage).
     pub fn field_storage(mut self, field: &str, format: Format) -> Self {
         self.fields.push((field.to_owned(), format));
         self
@@ -178,11 +178,12 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         self
     }
 
-    /// Makes the array, all zeros. Costs no memory until it is touched, but with [`Compress::Link`] and a range, of which 0 is no value.
+    /// Makes the array, all zeros. Costs no memory until it is touched, but with [`Compress::Link`] and a range, of
+    /// which 0 is no value.
     ///
     /// # Errors
-    /// A shape, cut, ghost width or boundary that cannot be, an element without components as `[f64; 0]`, or memory that the
-    /// system does not have.
+    /// A shape, cut, ghost width or boundary that cannot be, an element without components as `[f64; 0]`, or memory
+    /// that the system does not have.
     pub fn build(&self, acc: &TileAcc) -> Result<TileArray<T, D>, Error> {
         if T::TYPE.components() == 0 {
             let advice = "use an element that holds at least one scalar";

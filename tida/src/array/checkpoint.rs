@@ -21,7 +21,8 @@ use super::npy::{MAGIC, NpyPart};
 use crate::error::{Error, ErrorKind};
 use crate::sealed::Sealed;
 
-/// An array of any element type and number of axes, to be saved or restored with others: a [`TileArray`], and nothing else.
+/// An array of any element type and number of axes, to be saved or restored with others: a [`TileArray`], and nothing
+/// else.
 pub trait Saved: Sealed {
     /// Its files, to be written or checked.
     #[doc(hidden)]
@@ -112,8 +113,8 @@ const LONGEST_NAME: usize = 60_000;
 /// Saves the valid values of a set of arrays to one file, each under a name. Cuts and ghosts are not kept: the arrays
 /// restored may be cut otherwise.
 ///
-/// The file is a `.npz` of NumPy, whatever its name, without compression. It appears whole or not at all, and replaces what it
-/// replaces as [`TileArray::save_npy`] says; the last checkpoint stays until the next one is on the disk.
+/// The file is a `.npz` of NumPy, whatever its name, without compression. It appears whole or not at all, and replaces
+/// what it replaces as [`TileArray::save_npy`] says; the last checkpoint stays until the next one is on the disk.
 ///
 /// ```
 /// # use tida::prelude::*;
@@ -130,8 +131,8 @@ const LONGEST_NAME: usize = 60_000;
 /// ```
 ///
 /// # Errors
-/// Names that are empty, not unique, too long, or hold `/`, `\` or a control character; a destination that is no regular file, or
-/// that cannot be written, as for [`TileArray::save_npy`]; failed work that the values need.
+/// Names that are empty, not unique, too long, or hold `/`, `\` or a control character; a destination that is no
+/// regular file, or that cannot be written, as for [`TileArray::save_npy`]; failed work that the values need.
 pub fn save(path: impl AsRef<Path>, arrays: &[(&str, &dyn Saved)]) -> Result<(), Error> {
     let path = path.as_ref();
     let tried = format!("save {} arrays to {}", arrays.len(), path.display());
@@ -168,16 +169,16 @@ pub fn save(path: impl AsRef<Path>, arrays: &[(&str, &dyn Saved)]) -> Result<(),
     })
 }
 
-/// Sets the valid values of a set of arrays from a file written by [`save`], each from its name, or by `numpy.savez`. Ghosts
-/// have to be filled afterwards.
+/// Sets the valid values of a set of arrays from a file written by [`save`], each from its name, or by `numpy.savez`.
+/// Ghosts have to be filled afterwards.
 ///
 /// Everything is checked before the first value is set: names, shapes, types and checksums. So a file that is not
-/// right leaves all arrays as they are. Arrays in the file that are not asked for are left out. Where a value is one that an
-/// array's format cannot hold, all arrays are set, and the error comes at the end.
+/// right leaves all arrays as they are. Arrays in the file that are not asked for are left out. Where a value is one
+/// that an array's format cannot hold, all arrays are set, and the error comes at the end.
 ///
 /// # Errors
-/// A file that cannot be read, is no regular file or no such file, is compressed, damaged, lacks a name, or holds another shape
-/// or type; values that an array's format cannot hold, as for [`fill`](TileArray::fill).
+/// A file that cannot be read, is no regular file or no such file, is compressed, damaged, lacks a name, or holds
+/// another shape or type; values that an array's format cannot hold, as for [`fill`](TileArray::fill).
 pub fn restore(path: impl AsRef<Path>, arrays: &mut [(&str, &mut dyn Saved)]) -> Result<(), Error> {
     let path = path.as_ref();
     let tried = format!("restore {} arrays from {}", arrays.len(), path.display());
@@ -274,8 +275,8 @@ fn reading_zip_failed(tried: &str, e: ZipError) -> Error {
     }
 }
 
-/// A file that only looks as if it took more once writing to it has failed: a zip writer that is dropped then still writes its
-/// end, and complains on the terminal if that fails.
+/// A file that only looks as if it took more once writing to it has failed: a zip writer that is dropped then still
+/// writes its end, and complains on the terminal if that fails.
 struct UntilFailure<W> {
     file: W,
     failed: bool,

@@ -1,8 +1,9 @@
 //! Arrays with formats: in which each component is kept, where as codes, and what is said of values that saturate.
 //!
-//! Memory holds codes on the host and on devices alike, so that what moves bytes (transfers, ghosts copied from other cells,
-//! windows of chains) moves fewer of them and knows nothing of formats. What gives values a meaning decodes and encodes:
-//! kernels, host access, ghosts that are computed. See [decision 0020](../../../docs/decisions/0020-storage.md).
+//! Memory holds codes on the host and on devices alike, so that what moves bytes (transfers, ghosts copied from other
+//! cells, windows of chains) moves fewer of them and knows nothing of formats. What gives values a meaning decodes and
+//! encodes: kernels, host access, ghosts that are computed. See [decision
+//! 0020](../../../docs/decisions/0020-storage.md).
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -14,8 +15,8 @@ use tida_kernels::scalar::Value;
 
 use super::element::{Element, Place};
 
-/// What becomes of a value that the format of an array cannot hold: outside the range, or a finite one beyond the largest of
-/// a float format. It is kept as the nearest that the format has, in any case.
+/// What becomes of a value that the format of an array cannot hold: outside the range, or a finite one beyond the
+/// largest of a float format. It is kept as the nearest that the format has, in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Saturation {
@@ -32,17 +33,18 @@ pub enum Saturation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Compress {
-    /// Memory of the host and of devices holds codes, and so does what moves between them. Kernels decode what they load and
-    /// encode what they store. For arrays that should take less memory, and kernels that wait for it.
+    /// Memory of the host and of devices holds codes, and so does what moves between them. Kernels decode what they
+    /// load and encode what they store. For arrays that should take less memory, and kernels that wait for it.
     #[default]
     Device,
-    /// Memory holds values, and only what moves between host and device is packed: as codes, where components have a format, and
-    /// without loss otherwise. Kernels load values as they are, and round what they store. For arrays that fit, but stream
-    /// through the link, and kernels that read each value often.
+    /// Memory holds values, and only what moves between host and device is packed: as codes, where components have a
+    /// format, and without loss otherwise. Kernels load values as they are, and round what they store. For arrays that
+    /// fit, but stream through the link, and kernels that read each value often.
     Link,
 }
 
-/// What an array's formats cost and what they change (see [`TileArray::storage_report`](super::TileArray::storage_report)).
+/// What an array's formats cost and what they change (see
+/// [`TileArray::storage_report`](super::TileArray::storage_report)).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct StorageReport {
@@ -54,8 +56,8 @@ pub struct StorageReport {
     pub compress: Compress,
     /// Bytes of a cell in memory.
     pub stored_bytes: usize,
-    /// Bytes of a cell on the link between host and device; of [`Compress::Link`] those of its formats, where values without one may
-    /// take fewer.
+    /// Bytes of a cell on the link between host and device; of [`Compress::Link`] those of its formats, where values
+    /// without one may take fewer.
     pub link_bytes: usize,
     /// Bytes of a cell as it is computed with.
     pub raw_bytes: usize,
@@ -71,7 +73,8 @@ pub struct ComponentReport {
     pub format: Format,
     /// The most that a value in range changes by: half a cell of a range; 0 otherwise.
     pub absolute: f64,
-    /// The same, relative to the value (of normal numbers): half a unit in the last place of a float format; 0 otherwise.
+    /// The same, relative to the value (of normal numbers): half a unit in the last place of a float format; 0
+    /// otherwise.
     pub relative: f64,
 }
 
@@ -362,7 +365,8 @@ impl<T: Element> Values<T> {
     }
 }
 
-/// The element whose components have these types. Made once for each, since types of elements live as long as the program.
+/// The element whose components have these types. Made once for each, since types of elements live as long as the
+/// program.
 fn stored(element: &ElementType, types: &[ScalarType]) -> ElementType {
     type Known = HashMap<(ElementType, Vec<ScalarType>), ElementType>;
     static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);

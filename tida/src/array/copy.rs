@@ -11,8 +11,8 @@ use crate::acc::{Mode, Side, outside_kernels};
 use crate::error::{Error, ErrorKind};
 
 impl<T: Element, const D: usize> TileArray<T, D> {
-    /// Copies all valid values of `source`, which may be cut otherwise, and have other ghosts and formats. Recorded: returns at
-    /// once.
+    /// Copies all valid values of `source`, which may be cut otherwise, and have other ghosts and formats. Recorded:
+    /// returns at once.
     ///
     /// # Errors
     /// Arrays of different shapes, centrings or accelerators.

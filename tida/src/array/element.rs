@@ -11,8 +11,8 @@ use crate::sealed::Sealed;
 ///
 /// # Safety
 /// `TYPE` describes the type, `Place` reads and writes exactly its components as said above, and every bit pattern
-/// of all zeros is a valid value. Neither the type nor its `Place` is `Deref`. Implemented by the derive; do not write it by
-/// hand.
+/// of all zeros is a valid value. Neither the type nor its `Place` is `Deref`. Implemented by the derive; do not write
+/// it by hand.
 #[diagnostic::on_unimplemented(
     message = "arrays and kernels cannot hold `{Self}`",
     label = "no element",

@@ -11,8 +11,8 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// Sets every valid value to `value(index)`, by all threads; waits until done. Ghosts keep what they held.
     ///
     /// # Errors
-    /// Values that the array's format cannot hold, if it is one of [`Saturation::Error`](super::Saturation::Error); they are set
-    /// to the nearest. Reports nothing of earlier failed work, which it overwrites.
+    /// Values that the array's format cannot hold, if it is one of [`Saturation::Error`](super::Saturation::Error);
+    /// they are set to the nearest. Reports nothing of earlier failed work, which it overwrites.
     pub fn fill(&mut self, value: impl Fn([usize; D]) -> T + Sync) -> Result<(), Error> {
         let domain = self.layout.domain();
         self.write_rows(&domain, true, |at, n| {
@@ -60,8 +60,8 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// Sets the valid values of a box from `values`, row-major.
     ///
     /// # Errors
-    /// A box that reaches outside the domain, values of the wrong number, or failed work on the array; values that the array's
-    /// format cannot hold, as for [`fill`](TileArray::fill).
+    /// A box that reaches outside the domain, values of the wrong number, or failed work on the array; values that the
+    /// array's format cannot hold, as for [`fill`](TileArray::fill).
     pub fn write_box(&mut self, cells: GridBox<D>, values: &[T]) -> Result<(), Error> {
         let count = self.check_box("write", &cells)?;
         if values.len() != count {
@@ -94,8 +94,8 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         let saturated = AtomicU64::new(0);
         self.acc.install_user(|| {
             each_owned_row(layout, cells, |region, at, length| {
-                // SAFETY: the row is in the region, of elements `T`; each row is handed to one thread, and recorded work
-                // on the array, of which `self` is the only handle, has run.
+                // SAFETY: the row is in the region, of elements `T`; each row is handed to one thread, and recorded
+                // work on the array, of which `self` is the only handle, has run.
                 let beyond = unsafe { Row::new(layout, storage, region, at, length).set::<T>(|n| value(at, n)) };
                 if beyond > 0 {
                     saturated.fetch_add(beyond, Ordering::Relaxed);

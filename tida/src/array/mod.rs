@@ -70,8 +70,8 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         TileArrayBuilder::new(shape)
     }
 
-    /// An array of zeros with the same shape, cuts, ghosts, centring, boundaries and formats. Costs nothing until touched (see
-    /// [`build`](TileArrayBuilder::build)).
+    /// An array of zeros with the same shape, cuts, ghosts, centring, boundaries and formats. Costs nothing until
+    /// touched (see [`build`](TileArrayBuilder::build)).
     ///
     /// # Errors
     /// Memory that the system does not have.

@@ -1,9 +1,10 @@
-//! Planes that lie packed in the host's memory: as they came over the link, until someone on the host wants their values.
+//! Planes that lie packed in the host's memory: as they came over the link, until someone on the host wants their
+//! values.
 //!
-//! A packed plane of a component is where its values would be: first what is left over from whole frames, as it is, then the slots
-//! of the frames, one after the other, then what had no room in them (`tida_kernels::frames`); or the codes of its values. What moves
-//! between host and device reads and writes planes so; everything else calls [`Storage::unpack`] before it looks, by way of
-//! [`Storage::to_host`] and [`Storage::to_device`].
+//! A packed plane of a component is where its values would be: first what is left over from whole frames, as it is,
+//! then the slots of the frames, one after the other, then what had no room in them (`tida_kernels::frames`); or the
+//! codes of its values. What moves between host and device reads and writes planes so; everything else calls
+//! [`Storage::unpack`] before it looks, by way of [`Storage::to_host`] and [`Storage::to_device`].
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -118,8 +119,8 @@ impl Storage {
         self.packed().lock().get(region)?.get(&at).copied()
     }
 
-    /// Where frames of a region keep their first four bytes that had no room in their slots, and how many bytes there are for them: those of
-    /// a plane that starts at byte `at` lie from `at / 4096 * 4` on.
+    /// Where frames of a region keep their first four bytes that had no room in their slots, and how many bytes there
+    /// are for them: those of a plane that starts at byte `at` lie from `at / 4096 * 4` on.
     pub(crate) fn apart(&self, backend: &Arc<dyn Backend>, region: usize) -> (*mut u8, usize) {
         let mut all = self.packed().apart.lock().unwrap_or_else(PoisonError::into_inner);
         all.resize_with(self.regions(), || None);
@@ -158,7 +159,8 @@ impl Storage {
                 Form::Frames(slot) => {
                     let apart = apart.as_ref().map_or(&[][..], |block| {
                         let first = block.start().wrapping_add(at / LEAST_FRAME * 4);
-                        // SAFETY: the block has four bytes for each 4 KiB of the region and two more; nobody writes them meanwhile.
+                        // SAFETY: the block has four bytes for each 4 KiB of the region and two more; nobody writes
+                        // them meanwhile.
                         unsafe { std::slice::from_raw_parts(first, 4 * chunk.frames()) }
                     });
                     match chunk.size {
@@ -193,15 +195,16 @@ impl Storage {
         (0..self.regions()).for_each(|region| self.unpack(region));
     }
 
-    /// Which slots frames of a component of a region should have, as they lie on the host. `planes` says where planes of the
-    /// component start, in bytes, and how many values each has. Nobody writes them.
+    /// Which slots frames of a component of a region should have, as they lie on the host. `planes` says where planes
+    /// of the component start, in bytes, and how many values each has. Nobody writes them.
     pub(crate) fn guess(&self, region: usize, size: usize, planes: &[(usize, usize)]) -> Guess {
         let frame = VALUES * size;
         let frames: usize = planes.iter().map(|(_, values)| values / VALUES).sum();
         if !matches!(size, 4 | 8) || frames == 0 {
             return Guess::default();
         }
-        // Multiples of an irrational number: frames at the same place of each plane, as those of its ghosts, are not all that is seen.
+        // Multiples of an irrational number: frames at the same place of each plane, as those of its ghosts, are not
+        // all that is seen.
         let part = |n: usize| ((frames as u64 * u64::from((n as u32).wrapping_mul(0x9e37_79b9))) >> 32) as usize;
         let mut samples: Vec<usize> = (0..SAMPLES.min(frames)).map(part).collect();
         samples.sort_unstable();
@@ -214,7 +217,8 @@ impl Storage {
             }
             seen += here;
         }
-        // Cells that all have one value, but for ghosts, may have been set for the start, and say nothing of what comes.
+        // Cells that all have one value, but for ghosts, may have been set for the start, and say nothing of what
+        // comes.
         let flat = sizes.iter().filter(|bytes| **bytes <= frame / 4).count();
         Guess { is_known: 2 * flat < sizes.len(), slot: choose(&mut sizes, frame) }
     }

@@ -7,8 +7,8 @@ use crate::error::{Error, ErrorKind};
 use tida_kernels::codec::Format;
 
 impl<T: Element, const D: usize> TileArray<T, D> {
-    /// What the array's formats cost and change: bounds of each component, values that saturated, bytes of a cell. Waits for
-    /// recorded work, which may saturate more.
+    /// What the array's formats cost and change: bounds of each component, values that saturated, bytes of a cell.
+    /// Waits for recorded work, which may saturate more.
     ///
     /// # Errors
     /// Failed work on the array.

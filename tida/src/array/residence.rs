@@ -144,8 +144,8 @@ impl Storage {
                 let copy = || {
                     pieces.iter().try_for_each(|piece| {
                         let from = base.wrapping_add(piece.host);
-                        // SAFETY: both blocks have the bytes; the caller keeps writers away until the node has finished,
-                        // and the node holds the storage.
+                        // SAFETY: both blocks have the bytes; the caller keeps writers away until the node has
+                        // finished, and the node holds the storage.
                         unsafe { backend.upload(*stream, &memory, piece.device, from, piece.bytes) }
                     })
                 };
@@ -162,7 +162,8 @@ impl Storage {
         Ok(())
     }
 
-    /// Of each region, whether the device has its newest values; where both sides have them, whether the device made them.
+    /// Of each region, whether the device has its newest values; where both sides have them, whether the device made
+    /// them.
     pub(super) fn sides(&self) -> Vec<bool> {
         let state = self.residence().lock();
         let on_device = |region: &Region| match region.newest {
@@ -194,8 +195,8 @@ impl Storage {
         all
     }
 
-    /// Says that the device's memory has the newest values of all regions: new ones if they were `written`, which the host
-    /// has too if it was `told`. All work on the array has finished.
+    /// Says that the device's memory has the newest values of all regions: new ones if they were `written`, which the
+    /// host has too if it was `told`. All work on the array has finished.
     pub(crate) fn arrived(&self, written: bool, told: bool) {
         let mut state = self.residence().lock();
         for region in &mut state.regions {
@@ -266,8 +267,8 @@ impl Storage {
         self.residence().lock().claim.is_some()
     }
 
-    /// Makes the host's copies of all regions the newest, and gives back the array's memory on the device. What lies packed on the
-    /// host stays so.
+    /// Makes the host's copies of all regions the newest, and gives back the array's memory on the device. What lies
+    /// packed on the host stays so.
     ///
     /// # Safety
     /// As [`Storage::to_host`], for all regions.
@@ -323,8 +324,8 @@ impl Storage {
             // Older than the cells on the device, they are to stay as they are once they were brought.
             let pieces = self.pieces(region, std::mem::take(&mut place.ghosts_away));
             let pieces = pieces.iter().map(|piece| (piece.device, base.wrapping_add(piece.host), piece.bytes));
-            // SAFETY: both blocks have the bytes; the caller keeps all others away, but for neighbours of the region, which may
-            // tear ghosts that are older than the cells then.
+            // SAFETY: both blocks have the bytes; the caller keeps all others away, but for neighbours of the region,
+            // which may tear ghosts that are older than the cells then.
             unsafe { device.download_named(format_args!("R{region}"), &memory, pieces)? };
             self.touch_host(region);
         }

@@ -1,9 +1,9 @@
 //! Arrays that are cut along their first axis alone, on a device: one row of planes.
 //!
-//! Each region's memory on the host has its own ghosts. On a device the planes of all regions lie one after the other, and
-//! a region's ghosts between regions are the planes of its neighbours: nothing has to be copied there when ghosts are
-//! filled, and boxes of neighbouring regions go in one launch. Where such ghosts must differ from the cells beside them,
-//! the array is taken apart: see `Core::separate`.
+//! Each region's memory on the host has its own ghosts. On a device the planes of all regions lie one after the other,
+//! and a region's ghosts between regions are the planes of its neighbours: nothing has to be copied there when ghosts
+//! are filled, and boxes of neighbouring regions go in one launch. Where such ghosts must differ from the cells beside
+//! them, the array is taken apart: see `Core::separate`.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -112,8 +112,8 @@ impl Row {
         self.cells * before + (self.regions[region].start + value) * size
     }
 
-    /// A region's bytes on both sides: of the planes that are its own, and of its ghosts between regions too if these are
-    /// asked for. Those are pieces of their own: who writes the neighbours may tear them.
+    /// A region's bytes on both sides: of the planes that are its own, and of its ghosts between regions too if these
+    /// are asked for. Those are pieces of their own: who writes the neighbours may tear them.
     pub(in crate::array) fn pieces(&self, region: usize, ghosts: bool) -> SmallVec<[Piece; 4]> {
         let of = &self.regions[region];
         let end = of.cells.min(self.cells - of.start);

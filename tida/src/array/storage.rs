@@ -101,8 +101,8 @@ impl Storage {
         self
     }
 
-    /// Whether memory holds values, and what moves between host and device is packed: as codes of [`coding`](Self::coding), which
-    /// there is then, and without loss where it has no codecs.
+    /// Whether memory holds values, and what moves between host and device is packed: as codes of
+    /// [`coding`](Self::coding), which there is then, and without loss where it has no codecs.
     pub(crate) fn packs(&self) -> bool {
         self.coding.as_ref().is_some_and(|coding| coding.packs())
     }
@@ -199,8 +199,8 @@ impl Storage {
         }
     }
 
-    /// Where a value of a region is on the device, in bytes: number `value` of the component of `size` bytes after `before`
-    /// others, of which each has `cells` values.
+    /// Where a value of a region is on the device, in bytes: number `value` of the component of `size` bytes after
+    /// `before` others, of which each has `cells` values.
     pub(crate) fn place(&self, region: usize, cells: usize, (before, size): (usize, usize), value: usize) -> usize {
         match self.row() {
             Some(row) => row.place(region, before, size, value),
@@ -286,8 +286,8 @@ impl Block {
             let base = NonNull::<Line>::dangling().cast();
             return Some(Block { given: None, base, bytes, touched: AtomicBool::new(false) });
         }
-        // The page of the last byte is the block's alone too: pages are pinned as a whole, and a copy of whoever else would
-        // have a part in one fails.
+        // The page of the last byte is the block's alone too: pages are pinned as a whole, and a copy of whoever else
+        // would have a part in one fails.
         let (align, stagger, after) = match bytes {
             0..0x4000 => (128, 0, 0),
             0x4000..0x40_0000 => (PAGE, stagger, PAGE),

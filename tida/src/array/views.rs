@@ -216,8 +216,8 @@ struct Plane<S, const D: usize> {
 }
 
 impl<S: ScalarElement, const D: usize> Plane<S, D> {
-    /// Calls `f` with where each row starts, of codes or values of so many bytes, the number of the row's first value, and the
-    /// length of rows.
+    /// Calls `f` with where each row starts, of codes or values of so many bytes, the number of the row's first value,
+    /// and the length of rows.
     fn rows(&self, size: usize, mut f: impl FnMut(*mut u8, usize, usize)) {
         let length = self.extent[D - 1];
         let cells = GridBox { lo: [0; D], hi: self.extent.map(|n| n as i64) };

@@ -319,7 +319,8 @@ fn memory_that_is_not_pinned_copies_the_same(device: &Device) {
                 for round in 0..3 {
                     let from: Vec<u8> = (0..bytes).map(|i| (i.wrapping_mul(31 + round) % 251 + t) as u8).collect();
                     let mut to = vec![0xa5u8; bytes];
-                    // SAFETY: both vectors are there, and left alone, until the last copy is done; the memory has the bytes.
+                    // SAFETY: both vectors are there, and left alone, until the last copy is done; the memory has the
+                    // bytes.
                     unsafe {
                         device.upload(up_stream, &memory, 17, from.as_ptr(), bytes).unwrap();
                         let up = device.record(up_stream).unwrap();

@@ -1,13 +1,14 @@
 //! Compiled kernels on disk, so that a program's second run compiles nothing, and the plans that timed trials found.
 //!
 //! The folder is `$TIDA_CACHE_DIR`, else `$XDG_CACHE_HOME/tida`, else `$HOME/.cache/tida`; an empty `TIDA_CACHE_DIR`
-//! turns the cache off. It has to be its user's alone ([`mod@folder`]); one that is not is not used, which a `tracing` event
-//! says once. Kernels are never removed: they take some kilobytes each, and any file may be deleted at any time. What
-//! programs left that ended while they wrote is removed an hour later, by the first store of another one. Whatever goes wrong
-//! with a file means no more than compiling again.
+//! turns the cache off. It has to be its user's alone ([`mod@folder`]); one that is not is not used, which a `tracing`
+//! event says once. Kernels are never removed: they take some kilobytes each, and any file may be deleted at any time.
+//! What programs left that ended while they wrote is removed an hour later, by the first store of another one. Whatever
+//! goes wrong with a file means no more than compiling again.
 //!
-//! What comes from the disk is believed: a device runs it. The hash in each file finds damage, and is no signature. So a
-//! kernel is only as trustworthy as the folder, and whoever can write there (the user, and root) can run code as the user.
+//! What comes from the disk is believed: a device runs it. The hash in each file finds damage, and is no signature. So
+//! a kernel is only as trustworthy as the folder, and whoever can write there (the user, and root) can run code as the
+//! user.
 
 mod folder;
 #[cfg(all(test, unix))]

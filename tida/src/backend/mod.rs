@@ -46,8 +46,8 @@ pub(crate) const PACKS: [usize; 2] = [COPIES + 1, COPIES + 2];
 /// Streams in all.
 pub(crate) const ALL_STREAMS: usize = COPIES + 3;
 
-/// How long a thread looks for what a GPU may end at any moment before it sleeps: to wake takes 10 to 100 µs, and three threads may
-/// have to, one after the other. Where there are few cores others need them meanwhile.
+/// How long a thread looks for what a GPU may end at any moment before it sleeps: to wake takes 10 to 100 µs, and three
+/// threads may have to, one after the other. Where there are few cores others need them meanwhile.
 pub(crate) fn looks_for() -> Duration {
     static LOOKS_FOR: OnceLock<Duration> = OnceLock::new();
     *LOOKS_FOR.get_or_init(|| {
@@ -107,7 +107,8 @@ impl Facts {
 
 /// Source text to compile.
 #[derive(Clone, Copy, Debug)]
-#[cfg_attr(not(all(feature = "cuda", feature = "opencl")), allow(dead_code))] // For drivers: a simulated device looks at less.
+// For drivers: a simulated device looks at less.
+#[cfg_attr(not(all(feature = "cuda", feature = "opencl")), allow(dead_code))]
 pub(crate) struct Code<'a> {
     pub text: &'a str,
     /// Name of the kernel in it.
@@ -115,12 +116,14 @@ pub(crate) struct Code<'a> {
     pub math: Math,
     /// Threads of a block that it will be launched with.
     pub block: [u32; 3],
-    /// Bytes of shared memory that its launches ask for, beside what the text declares. Other devices than CUDA's have none.
+    /// Bytes of shared memory that its launches ask for, beside what the text declares. Other devices than CUDA's have
+    /// none.
     pub shared: u32,
 }
 
 /// A compiled kernel.
-#[cfg_attr(not(any(feature = "cuda", feature = "opencl")), allow(dead_code))] // For drivers: a simulated device looks at less.
+// For drivers: a simulated device looks at less.
+#[cfg_attr(not(any(feature = "cuda", feature = "opencl")), allow(dead_code))]
 pub(crate) trait Kernel: Debug + Send + Sync {
     /// What the compiler and the driver say of it.
     fn facts(&self) -> KernelFacts;
@@ -144,8 +147,8 @@ pub struct KernelFacts {
 pub(crate) trait Event: Debug + Send + Sync {
     /// Whether all work before it is done.
     fn is_done(&self) -> bool;
-    /// As [`Event::finish`], for who only writes down that the work is done: no later command of the host waits for it. To
-    /// a simulated device that makes a difference, until [`Backend::caught_up`].
+    /// As [`Event::finish`], for who only writes down that the work is done: no later command of the host waits for it.
+    /// To a simulated device that makes a difference, until [`Backend::caught_up`].
     fn settle(&self) -> Result<(), Error> {
         self.finish()
     }
@@ -249,7 +252,8 @@ impl Drop for Memory {
 
 /// A device behind its driver.
 ///
-/// Calls come from any thread. Work goes into [`ALL_STREAMS`] streams, numbered from 0, and is ordered across them by events.
+/// Calls come from any thread. Work goes into [`ALL_STREAMS`] streams, numbered from 0, and is ordered across them by
+/// events.
 pub(crate) trait Backend: Debug + Send + Sync {
     fn facts(&self) -> &Facts;
 
@@ -319,7 +323,8 @@ pub(crate) trait Backend: Debug + Send + Sync {
     /// As [`Backend::upload`].
     unsafe fn download(&self, stream: usize, from: &Memory, at: usize, to: *mut u8, bytes: usize) -> Result<(), Error>;
 
-    /// Copies stretches of so many bytes to the device: each lies so many bytes after the one before it, in `to` and in `from`.
+    /// Copies stretches of so many bytes to the device: each lies so many bytes after the one before it, in `to` and in
+    /// `from`.
     ///
     /// # Safety
     /// As [`Backend::upload`], for each of them.
@@ -389,21 +394,24 @@ pub(crate) trait Backend: Debug + Send + Sync {
         arguments: &[Argument<'_>],
     ) -> Result<(), Error>;
 
-    /// The map of values in memory that start at this byte; none where the device has no such maps, or not of this shape.
+    /// The map of values in memory that start at this byte; none where the device has no such maps, or not of this
+    /// shape.
     fn tensor_map(&self, _memory: &Memory, _at: usize, _shape: &MapShape) -> Option<TensorMap> {
         None
     }
 
-    /// Marks the end of what a stream has so far. Who waits for it by [`Event::finish`] or [`Event::settle`], as someone has to, is told
-    /// how all went that came since the last such mark.
+    /// Marks the end of what a stream has so far. Who waits for it by [`Event::finish`] or [`Event::settle`], as
+    /// someone has to, is told how all went that came since the last such mark.
     fn record(&self, stream: usize) -> Result<Arc<dyn Event>, Error>;
 
-    /// As [`Backend::record`], for other streams to wait for: how it went is told by the next mark that someone waits for.
+    /// As [`Backend::record`], for other streams to wait for: how it went is told by the next mark that someone waits
+    /// for.
     fn mark(&self, stream: usize) -> Result<Arc<dyn Event>, Error> {
         self.record(stream)
     }
 
-    /// As [`Backend::mark`], of an event that will know its [`Event::time`] where the driver gives times. It costs more.
+    /// As [`Backend::mark`], of an event that will know its [`Event::time`] where the driver gives times. It costs
+    /// more.
     fn record_timed(&self, stream: usize) -> Result<Arc<dyn Event>, Error> {
         self.record(stream)
     }

@@ -14,8 +14,8 @@ const PAGE: usize = 4096;
 #[repr(align(4096))]
 struct Page(#[allow(dead_code)] [u8; PAGE]);
 
-/// A block of the host's memory, of whole pages (they are pinned as a whole, so nobody else may have a part in them) and zero at
-/// first; pinned if it is large and the system allows it.
+/// A block of the host's memory, of whole pages (they are pinned as a whole, so nobody else may have a part in them)
+/// and zero at first; pinned if it is large and the system allows it.
 #[derive(Debug)]
 pub(crate) struct HostBlock {
     pages: *mut [Page],

@@ -1,8 +1,8 @@
-//! What reads cost on a CUDA device, measured by chains of dependent reads (Lashgar 2017 §4.1 measures so; SAFARA §III-B3
-//! has the classes) and kept in the cache on disk.
+//! What reads cost on a CUDA device, measured by chains of dependent reads (Lashgar 2017 §4.1 measures so; SAFARA
+//! §III-B3 has the classes) and kept in the cache on disk.
 //!
-//! Measuring takes some 20 ms and the compiling of one kernel, once for a device. `TIDA_TUNE=1` asks for it; what was measured
-//! is used from then on, with `TIDA_TUNE` or without. Where nothing was measured it is [`Latency::TYPICAL`].
+//! Measuring takes some 20 ms and the compiling of one kernel, once for a device. `TIDA_TUNE=1` asks for it; what was
+//! measured is used from then on, with `TIDA_TUNE` or without. Where nothing was measured it is [`Latency::TYPICAL`].
 
 use std::path::Path;
 use std::sync::Arc;
@@ -76,7 +76,8 @@ const LINK: u32 = 0;
 const SHARED: u32 = 1;
 const MEMORY: u32 = 2;
 
-/// Reads of a chain that stays in fast memory: about 0.3 ms of them, since the clock of some GPUs ticks once a microsecond.
+/// Reads of a chain that stays in fast memory: about 0.3 ms of them, since the clock of some GPUs ticks once a
+/// microsecond.
 const NEAR: u32 = 1 << 14;
 /// Reads of a chain through memory, each of which is somewhere else.
 const FAR: u32 = 1 << 10;
@@ -183,8 +184,8 @@ impl Chains<'_> {
             Argument::Bytes(reads),
             Argument::Bytes(what),
         ];
-        // SAFETY: the arguments are those of the kernel. Steps are at most `FAR`, their cells within `PITCH` bytes, and a
-        // chain that was linked stays among them. Memory is given back after `nanoseconds` has waited for all before.
+        // SAFETY: the arguments are those of the kernel. Steps are at most `FAR`, their cells within `PITCH` bytes, and
+        // a chain that was linked stays among them. Memory is given back after `nanoseconds` has waited for all before.
         unsafe { self.backend.launch(STREAM, &*self.kernel, [blocks, 1, 1], [32, 1, 1], &arguments) }
     }
 

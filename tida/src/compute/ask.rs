@@ -1,7 +1,8 @@
 //! The one closure that a `kernel!` is: asked for its quotation, or to run over a box.
 //!
 //! Native form and quotation cannot come apart. To answer with a quotation and to run a body both take an `unsafe` call
-//! that only the macro makes, and both carry the kernel's marker: what runs has to have the marker of what was analysed.
+//! that only the macro makes, and both carry the kernel's marker: what runs has to have the marker of what was
+//! analysed.
 
 use std::any::TypeId;
 use std::cell::Cell;
@@ -41,8 +42,9 @@ pub struct Answer<'b> {
 /// Tells kernels apart.
 ///
 /// Each `kernel!` makes a closure of its own that does nothing, its marker. A closure's type is unlike every other, and
-/// unlike itself in another instance of the generic function around it: the types and constants of that function are part
-/// of it. An address would not do: what is equal may be merged, and a generic function's instances share their statics.
+/// unlike itself in another instance of the generic function around it: the types and constants of that function are
+/// part of it. An address would not do: what is equal may be merged, and a generic function's instances share their
+/// statics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum KernelId {
     /// A `kernel!` or a `group_kernel!`, by the type of its marker.
@@ -107,7 +109,8 @@ impl<'b> Pass<'b> {
         Pass { quoted, numbers, differs, ran, may_fault, overwrites: false, fault }
     }
 
-    /// The same of a kernel of which each cell gives a value to all that it writes, and reads none of it before, if it does.
+    /// The same of a kernel of which each cell gives a value to all that it writes, and reads none of it before, if it
+    /// does.
     pub fn overwriting(self, overwrites: bool) -> Self {
         Pass { overwrites, ..self }
     }
@@ -239,8 +242,8 @@ pub fn body<'b, V, R, const D: usize, F: Fn(&V, [i64; D]) -> R>(
 }
 
 /// Runs the body at each cell of the box, last axis innermost; does nothing if the kernel of marker `M` with
-/// `captures`, its numbers taken for `numbers`, is not what was analysed. (A closure could hold two kernels, answer with
-/// one and run the other.) `W` says what a cell reads.
+/// `captures`, its numbers taken for `numbers`, is not what was analysed. (A closure could hold two kernels, answer
+/// with one and run the other.) `W` says what a cell reads.
 ///
 /// # Safety
 /// The quotation that is given with a marker of type `M` describes exactly what the body does, with these values of
@@ -276,8 +279,8 @@ impl<V: StagedViews<D>, R, const D: usize, F: Fn(&V, [i64; D]) -> R> RunCells<'_
     }
 }
 
-/// [`rows`] of whole arrays of which a cell may read several regions: each read looks for its own, and there are no vectors. It stands
-/// apart, once for all instruction sets.
+/// [`rows`] of whole arrays of which a cell may read several regions: each read looks for its own, and there are no
+/// vectors. It stands apart, once for all instruction sets.
 ///
 /// # Safety
 /// As [`rows`].

@@ -1,7 +1,7 @@
 //! Blocks of cells: the native form of kernels with inner loops, which all cells of a block take together.
 //!
-//! `kernel!` writes such a form where the turns of a loop are the same for all cells (`tida-derive/src/body/lanes.rs`). Vectors
-//! are then made of cells, whatever the loop does. What a cell keeps while the loop turns has a lane.
+//! `kernel!` writes such a form where the turns of a loop are the same for all cells (`tida-derive/src/body/lanes.rs`).
+//! Vectors are then made of cells, whatever the loop does. What a cell keeps while the loop turns has a lane.
 
 use std::mem::MaybeUninit;
 
@@ -97,8 +97,8 @@ fn ends<const D: usize>(cells: &Cells<D>, row: usize) -> [[i64; D]; 2] {
     [cell(cells, row, 0), cell(cells, row, cells.columns - 1)]
 }
 
-/// What finds all cells that a row reads of a view at `indexes`, if it can find them at once. An index changes evenly along a row, so
-/// that what has those of its ends has all.
+/// What finds all cells that a row reads of a view at `indexes`, if it can find them at once. An index changes evenly
+/// along a row, so that what has those of its ends has all.
 #[inline(always)]
 pub fn near_row<'v, V: ReadView, const D: usize, const S: usize>(
     view: &'v V,
@@ -198,8 +198,8 @@ pub unsafe fn each_block<M: 'static, V, R, const D: usize, F: Fn(&V, &Cells<D>, 
     pass.has_run();
 }
 
-/// Cuts a box into blocks. A column of blocks is run from end to end, so that what its cells read of a whole array's columns
-/// stays in the cache.
+/// Cuts a box into blocks. A column of blocks is run from end to end, so that what its cells read of a whole array's
+/// columns stays in the cache.
 #[inline(always)]
 fn walk<R, const D: usize>(
     cells: GridBox<D>,

@@ -77,8 +77,8 @@ impl DeviceLaunch<'_> {
         Recipe { prepared: self.prepared.clone(), plan: Plan { march: plan.march.map(|_| 1), ..plan.clone() } }
     }
 
-    /// The compiled kernel of a plan: waits for it. Where the search for registers may take several compilations and these can go on
-    /// beside, what is compiled without values in registers runs meanwhile.
+    /// The compiled kernel of a plan: waits for it. Where the search for registers may take several compilations and
+    /// these can go on beside, what is compiled without values in registers runs meanwhile.
     ///
     /// # Errors
     /// A kernel that the device's compiler refuses.

@@ -1,5 +1,5 @@
-//! Native kernels of arrays that hold codes: they run over values that were decoded for them, piece by piece, in the cache. What
-//! they write of arrays that hold values with formats is rounded in place, a piece at a time as well.
+//! Native kernels of arrays that hold codes: they run over values that were decoded for them, piece by piece, in the
+//! cache. What they write of arrays that hold values with formats is rounded in place, a piece at a time as well.
 
 use std::sync::{Arc, OnceLock};
 
@@ -171,8 +171,8 @@ fn site(sites: Option<&[Option<Site>]>, arg: usize) -> Option<&Site> {
 }
 
 impl Codes<'_> {
-    /// Runs a kernel over a box, with its arguments decoded, and encodes or rounds what it wrote; `run` is given each piece of the
-    /// box and where arguments are, on the host or where `sites` says if they hold values.
+    /// Runs a kernel over a box, with its arguments decoded, and encodes or rounds what it wrote; `run` is given each
+    /// piece of the box and where arguments are, on the host or where `sites` says if they hold values.
     ///
     /// # Errors
     /// Those of `run`; values that saturate, where the array says so.

@@ -256,8 +256,8 @@ impl Commands {
     /// Puts the launches into a stream.
     ///
     /// # Safety
-    /// As [`DeviceLaunch::enqueue`], for the `launch` that these are of; what they use lives until they are done. A kernel that
-    /// has one is given a record of `fault`s.
+    /// As [`DeviceLaunch::enqueue`], for the `launch` that these are of; what they use lives until they are done. A
+    /// kernel that has one is given a record of `fault`s.
     pub unsafe fn put(
         &self,
         launch: &DeviceLaunch<'_>,
@@ -291,8 +291,8 @@ impl Commands {
                 };
                 arguments.push(argument.ok_or_else(|| launch.missing(*param))?);
             }
-            // SAFETY: the arguments are those that the source names; every access was proven or is checked as it happens,
-            // for the tiles that these boxes are part of; the rest is the caller's promise.
+            // SAFETY: the arguments are those that the source names; every access was proven or is checked as it
+            // happens, for the tiles that these boxes are part of; the rest is the caller's promise.
             unsafe {
                 let (kernel, block) = (&*self.ready.kernel, self.plan.block);
                 queue.device.backend().launch(queue.stream, kernel, part.grid, block, &arguments)?;
@@ -311,8 +311,8 @@ impl DeviceLaunch<'_> {
     /// Puts the launches that run the kernel over the boxes into a stream.
     ///
     /// # Safety
-    /// The boxes were checked; the data is on the device, for commands of `queue`; no one else touches it until they are
-    /// done. Who calls keeps the arrays until then.
+    /// The boxes were checked; the data is on the device, for commands of `queue`; no one else touches it until they
+    /// are done. Who calls keeps the arrays until then.
     pub unsafe fn enqueue(&self, queue: &Queue<'_>, boxes: &[(usize, GridBox<4>)]) -> Result<Launched, Error> {
         let mut launched = Launched::default();
         // SAFETY: handed on.
@@ -383,8 +383,8 @@ impl DeviceLaunch<'_> {
         }
     }
 
-    /// The compiled kernel for boxes that were [`DeviceLaunch::joined`], and what its launches are given; none without boxes.
-    /// What must live until they are done goes into `held`.
+    /// The compiled kernel for boxes that were [`DeviceLaunch::joined`], and what its launches are given; none without
+    /// boxes. What must live until they are done goes into `held`.
     ///
     /// # Errors
     /// Memory that the device does not have, or a kernel that its compiler refuses.
@@ -501,7 +501,8 @@ impl DeviceLaunch<'_> {
         Ok(Part { words, table, grid: grid.map(|n| n as u32), log_tiles, region })
     }
 
-    /// Boxes of neighbouring regions as one, where all arrays of a sweep lie in rows: the first region's geometry goes on.
+    /// Boxes of neighbouring regions as one, where all arrays of a sweep lie in rows: the first region's geometry goes
+    /// on.
     pub fn joined<'b>(&self, boxes: &'b [(usize, GridBox<4>)]) -> Cow<'b, [(usize, GridBox<4>)]> {
         let mut rows: SmallVec<[&WideLayout; 8]> = SmallVec::new();
         for arg in &self.args {

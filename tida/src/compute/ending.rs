@@ -1,5 +1,5 @@
-//! A reduction of what a sweep has just left, as one launch with it on a device: what both read, or one writes and the other reads, is
-//! read once.
+//! A reduction of what a sweep has just left, as one launch with it on a device: what both read, or one writes and the
+//! other reads, is read once.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -69,7 +69,8 @@ impl Ending {
         OneStep { prepared: &self.prepared, captures: &self.captures }
     }
 
-    /// The kernel of a sweep with what its arguments are known by, and of this; none if they had better run by themselves.
+    /// The kernel of a sweep with what its arguments are known by, and of this; none if they had better run by
+    /// themselves.
     pub fn after(&self, (sweep, arrays): (OneStep<'_>, &[usize])) -> Option<Arc<Prepared>> {
         if !waits_for_no_more(&self.step(), &sweep) {
             return None;
@@ -96,7 +97,8 @@ impl Ending {
         self.left.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Puts a sweep and this, which are `kernel`, into a stream. None if both are to run by themselves: nothing was launched then.
+    /// Puts a sweep and this, which are `kernel`, into a stream. None if both are to run by themselves: nothing was
+    /// launched then.
     ///
     /// # Errors
     /// What the device refuses.

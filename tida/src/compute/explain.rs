@@ -48,8 +48,8 @@ pub struct Explanation {
 /// What a kernel was compiled for, and how; or why it was not compiled.
 type Compiled = Result<(String, Settled<Source>), Error>;
 
-/// Types and analyses a kernel for these arguments, emits it for the device of their accelerator, and runs nothing. It is
-/// compiled when the explanation is printed. On an accelerator without a device it shows the CUDA form, compiled if
+/// Types and analyses a kernel for these arguments, emits it for the device of their accelerator, and runs nothing. It
+/// is compiled when the explanation is printed. On an accelerator without a device it shows the CUDA form, compiled if
 /// NVRTC is there.
 ///
 /// ```

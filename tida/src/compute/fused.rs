@@ -34,7 +34,8 @@ pub(crate) struct OneStep<'a> {
 /// Kernels that take turns after one of them, by their addresses: they live as long as the program.
 pub(crate) type Cycles = Mutex<HashMap<Vec<usize>, Option<Arc<Prepared>>>>;
 
-/// The kernel of steps of which the first ones are of different kernels, that take turns; none if they cannot run as one launch.
+/// The kernel of steps of which the first ones are of different kernels, that take turns; none if they cannot run as
+/// one launch.
 fn as_one(steps: &[OneStep<'_>]) -> Option<Arc<Prepared>> {
     let (first, others) = steps.split_first()?;
     if others.is_empty() {
@@ -82,8 +83,8 @@ pub(crate) fn same(one: &dyn Launch, other: &dyn Launch) -> bool {
     repeats(one, other) && captured()
 }
 
-/// How many of these steps, of so many kernels in turn, had best run together over a box of this extent, at most `most` (odd); 1 if
-/// single sweeps are as good.
+/// How many of these steps, of so many kernels in turn, had best run together over a box of this extent, at most `most`
+/// (odd); 1 if single sweeps are as good.
 pub(crate) fn depth(
     (launches, kernels): (&[Arc<dyn Launch>], usize),
     device: &DeviceCore,
@@ -125,8 +126,8 @@ impl Prepared {
         (4 - self.kernel.rank..4).map(|axis| cells.hi[axis] - cells.lo[axis]).collect()
     }
 
-    /// How so many steps run together, or with `true` an odd number up to that; those are chosen only if they gain something,
-    /// unless they are asked for.
+    /// How so many steps run together, or with `true` an odd number up to that; those are chosen only if they gain
+    /// something, unless they are asked for.
     fn chosen(
         &self,
         device: &DeviceCore,
@@ -260,8 +261,9 @@ impl Several {
     }
 }
 
-/// Whether steps over the boxes from a region on, which lie in rows, run as one launch now: else, where its kernel can be compiled
-/// beside, that is begun if it was not, and single steps run meanwhile. So they do if the device's compiler refuses it.
+/// Whether steps over the boxes from a region on, which lie in rows, run as one launch now: else, where its kernel can
+/// be compiled beside, that is begun if it was not, and single steps run meanwhile. So they do if the device's compiler
+/// refuses it.
 pub(crate) fn steps_are_compiled(
     launches: &[Arc<dyn Launch>],
     device: &DeviceCore,
@@ -283,9 +285,9 @@ pub(crate) fn steps_are_compiled(
     ready().unwrap_or(true)
 }
 
-/// Puts the first of these steps into a stream as one launch: it reads the array [`Fusible::inp`] of the first of them, writes
-/// [`Fusible::out`] where `part` is, some planes of the box. The arrays lie in rows from its region on, or the region holds the
-/// planes around as far as the steps read.
+/// Puts the first of these steps into a stream as one launch: it reads the array [`Fusible::inp`] of the first of them,
+/// writes [`Fusible::out`] where `part` is, some planes of the box. The arrays lie in rows from its region on, or the
+/// region holds the planes around as far as the steps read.
 ///
 /// # Errors
 /// Steps that cannot run together over this box, and what the device refuses.
@@ -314,8 +316,8 @@ pub(crate) unsafe fn enqueue_steps(
         let pair = prepared.steps.as_ref().map(|steps| steps.pair);
         let inside = |arg| pair.is_some_and(|(_, inp)| inp == arg) && launch.steps_wrap(arg, faces);
         launch.settle_ghosts(queue, &[(region, part)], inside)?;
-        // SAFETY: handed on: `check` has proven every access of the cells of the box in range, for each of the steps; such kernels
-        // raise no fault; what the launch uses is kept below.
+        // SAFETY: handed on: `check` has proven every access of the cells of the box in range, for each of the steps;
+        // such kernels raise no fault; what the launch uses is kept below.
         unsafe { commands.put(&launch, queue, launched.record()) }
     };
     queue.enqueue(&mut put)?;
@@ -333,8 +335,8 @@ fn refused(place: &str, steps: u32, found: &str) -> Error {
     Error::new(ErrorKind::Kernel, tried, found, "run it with `TIDA_FUSE=off`, and report this")
 }
 
-/// What the kernel of steps is given for one of them: what each of the kernels in turn has captured, that of the step's own
-/// kernel by itself, and which one that is.
+/// What the kernel of steps is given for one of them: what each of the kernels in turn has captured, that of the step's
+/// own kernel by itself, and which one that is.
 fn captures_of(each: &[OneStep<'_>], kernels: usize, step: usize) -> Captures {
     let own = step % kernels.max(1);
     let of = |kernel: usize| if kernel == own { each.get(step) } else { each.get(kernel) };

@@ -1,5 +1,5 @@
-//! What a launch makes of ghosts that are owed: it reads the cells that they are to have the values of, has them filled, or none of
-//! them is needed any more.
+//! What a launch makes of ghosts that are owed: it reads the cells that they are to have the values of, has them
+//! filled, or none of them is needed any more.
 
 use std::sync::Arc;
 
@@ -26,8 +26,8 @@ impl DeviceLaunch<'_> {
         .collect()
     }
 
-    /// Whether several steps in one launch find cells instead of an argument's ghosts: those that are owed are at the other end, as
-    /// the steps know.
+    /// Whether several steps in one launch find cells instead of an argument's ghosts: those that are owed are at the
+    /// other end, as the steps know.
     pub(super) fn steps_wrap(&self, number: usize, faces: &Faces) -> bool {
         let Some(DeviceArg::Tiled(array)) = self.args.get(number) else { return false };
         let wraps = |(beyond, face): (&Beyond, &Face)| beyond.layers == 0 || (beyond.wraps && *face == Face::Wrap);
@@ -35,8 +35,8 @@ impl DeviceLaunch<'_> {
         owed.is_some_and(|owed| owed.faces.as_flattened().iter().zip(faces.as_flattened()).all(wraps))
     }
 
-    /// Before a launch: has the ghosts filled that are owed and that it may read, or leaves as they are; but for those of arguments
-    /// of which it reads `inside`.
+    /// Before a launch: has the ghosts filled that are owed and that it may read, or leaves as they are; but for those
+    /// of arguments of which it reads `inside`.
     ///
     /// # Errors
     /// What the device refuses.

@@ -18,8 +18,8 @@ use crate::acc::sweep::Launch;
 use crate::array::GridBox;
 use crate::error::Error;
 
-/// The kernels that come after one, by their addresses (they live as long as the program), and which arguments of all of them
-/// are one array.
+/// The kernels that come after one, by their addresses (they live as long as the program), and which arguments of all
+/// of them are one array.
 type After = (Vec<usize>, Vec<usize>);
 
 /// Kernels joined with those that come after them; none where they had better run by themselves.
@@ -38,8 +38,8 @@ pub(crate) fn waits_for_no_more(sweep: &OneStep<'_>, before: &OneStep<'_>) -> bo
     later(sweep).iter().all(|node| known.contains(node))
 }
 
-/// The kernel of sweeps that none of the others waits for, each with what its arguments are known by; none if they had better run by
-/// themselves.
+/// The kernel of sweeps that none of the others waits for, each with what its arguments are known by; none if they had
+/// better run by themselves.
 pub(crate) fn as_one(sweeps: &[(OneStep<'_>, &[usize])]) -> Option<Arc<Prepared>> {
     let ((first, _), others) = sweeps.split_first()?;
     let arrays = numbers(sweeps.iter().map(|(_, arrays)| *arrays));
@@ -68,7 +68,8 @@ pub(super) fn together<'a>(steps: impl IntoIterator<Item = OneStep<'a>>) -> Capt
 
 fn made_one(sweeps: &[(OneStep<'_>, &[usize])], arrays: &[Vec<usize>]) -> Option<Arc<Prepared>> {
     let each: Vec<&Prepared> = sweeps.iter().map(|(of, _)| &**of.prepared).collect();
-    // What a record of faults holds does not say whose they are; codes count what saturates by the number of an argument.
+    // What a record of faults holds does not say whose they are; codes count what saturates by the number of an
+    // argument.
     if each.iter().any(|of| of.is_coded || of.analysis.may_fault || !of.analysis.complete) {
         return None;
     }
@@ -107,8 +108,8 @@ impl<'a> Joint<'a> {
         }
     }
 
-    /// Whether it runs now: else, where its kernel can be compiled beside, that is begun if it was not, and each sweep runs by itself
-    /// meanwhile. So they do if the device's compiler refuses it.
+    /// Whether it runs now: else, where its kernel can be compiled beside, that is begun if it was not, and each sweep
+    /// runs by itself meanwhile. So they do if the device's compiler refuses it.
     pub fn is_compiled(&self, queue: &Queue<'_>, boxes: &[(usize, GridBox<4>)]) -> bool {
         if !queue.device.compiler().is_beside() {
             return true;

@@ -1,8 +1,8 @@
 //! Numbers without a type of their own, as the native form of a kernel has them.
 //!
-//! rustc infers a type for each, and the analysis of the quotation does so by itself. Nothing makes rustc's rules equal to
-//! those: a bound on the function around a kernel, or another version of rustc, may decide otherwise. So the native form
-//! says what its numbers were taken for, and what does not agree does not run.
+//! rustc infers a type for each, and the analysis of the quotation does so by itself. Nothing makes rustc's rules equal
+//! to those: a bound on the function around a kernel, or another version of rustc, may decide otherwise. So the native
+//! form says what its numbers were taken for, and what does not agree does not run.
 
 use std::marker::PhantomData;
 

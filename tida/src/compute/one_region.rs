@@ -1,5 +1,6 @@
-//! Whole arrays of several regions as native kernels read them: boxes of cells are cut where the regions that they read change, so that
-//! one region has all that most parts read. To find the region of a cell takes several times as long as to read it.
+//! Whole arrays of several regions as native kernels read them: boxes of cells are cut where the regions that they read
+//! change, so that one region has all that most parts read. To find the region of a cell takes several times as long as
+//! to read it.
 
 use smallvec::SmallVec;
 use tida_kernels::analysis::{Analysis, Interval};
@@ -91,7 +92,8 @@ impl Regions<'_, '_> {
             if hi - lo < 2 {
                 continue;
             }
-            // What a larger part reads is no less: the longest part at either end that reads as little as the first cells there.
+            // What a larger part reads is no less: the longest part at either end that reads as little as the first
+            // cells there.
             let least = count(&at(axis, lo + 1)[0]);
             if least < all {
                 return Some(at(axis, last(lo + 1, hi - 1, |place| count(&at(axis, place)[0]) <= least)));
@@ -150,7 +152,8 @@ mod tests {
         parts
     }
 
-    /// Each cell is in one part, and each part reads what it says: `reads` gives the first and the last row and column of a cell.
+    /// Each cell is in one part, and each part reads what it says: `reads` gives the first and the last row and column
+    /// of a cell.
     #[track_caller]
     fn right(parts: &[(GridBox<2>, Option<usize>)], cells: GridBox<2>, reads: impl Fn([i64; 2]) -> [[i64; 2]; 2]) {
         // Regions of 16 rows and 64 columns, two along the columns.

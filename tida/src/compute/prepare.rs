@@ -51,8 +51,8 @@ pub(crate) struct Prepared {
     pub choices: Choices,
     /// Some arguments hold codes, which the kernel decodes, or values that it rounds.
     pub is_coded: bool,
-    /// Where its arguments are from, if it is several kernels, that take turns or run one after the other in each cell: see
-    /// [`Cycle::args`](ir::Cycle::args) and [`Joined::args`](ir::Joined::args).
+    /// Where its arguments are from, if it is several kernels, that take turns or run one after the other in each cell:
+    /// see [`Cycle::args`](ir::Cycle::args) and [`Joined::args`](ir::Joined::args).
     pub from: Option<Vec<(usize, usize)>>,
     /// Such kernels, by those that come after this one.
     pub cycles: Cycles,
@@ -82,7 +82,8 @@ pub(crate) struct ArgPlan {
 /// Kernel, types of its views and captures, and the values that it is specialised for.
 type Key = (KernelId, TypeId, u8, Vec<Type>, Vec<i64>);
 
-/// Most values that a kernel is specialised for: what changes from launch to launch is not to be compiled anew each time.
+/// Most values that a kernel is specialised for: what changes from launch to launch is not to be compiled anew each
+/// time.
 const SPECIAL: usize = 4;
 
 /// The same kernel for arguments that hold codes, the failures too.

@@ -65,8 +65,8 @@ pub enum PtxParam {
 /// let ptx = std::fs::read_to_string("heat.ptx").unwrap_or_default();
 /// let heat = PtxKernel::new(&ptx, "heat", &[Array(0), Array(1), Extent(0), Scalar(0)]).reach(1, &[[1, 1]]);
 /// for tile in TileIter::new(&u) {
-///     // SAFETY: `heat` writes cells of the box in its first array, and reads the second one cell around them; both are of
-///     // `f64`, and so is its scalar.
+///     // SAFETY: `heat` writes cells of the box in its first array, and reads the second one cell around them; both
+///     // are of `f64`, and so is its scalar.
 ///     unsafe { heat.compute(&tile, (&mut next, &u), &[0.1f64.into()])? };
 /// }
 /// # Ok(()) }

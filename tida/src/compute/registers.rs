@@ -2,8 +2,8 @@
 //! §III-B2).
 //!
 //! A kernel is compiled without replacement first, unless its few candidates fit at once. What it leaves of a thread's
-//! registers goes to the candidates, those that are worth most first, and the kernel is compiled again; until no candidate is
-//! left, or none fits. A step whose values spill, or leave too few threads, is taken back by half.
+//! registers goes to the candidates, those that are worth most first, and the kernel is compiled again; until no
+//! candidate is left, or none fits. A step whose values spill, or leave too few threads, is taken back by half.
 
 use std::fmt;
 
@@ -14,8 +14,8 @@ use super::prepare::Prepared;
 use crate::backend::{Facts, KernelFacts};
 use crate::error::{Error, ErrorKind};
 
-/// Most registers of a thread: with them, a multiprocessor of 65536 registers still holds a quarter of its 2048 threads. The
-/// machine's own limit is 255.
+/// Most registers of a thread: with them, a multiprocessor of 65536 registers still holds a quarter of its 2048
+/// threads. The machine's own limit is 255.
 const MOST: u32 = 128;
 
 /// Times that a kernel is compiled at most.
@@ -145,7 +145,8 @@ fn best(steps: &[Step]) -> usize {
     fitting.max_by_key(|n| steps[*n].kept).unwrap_or(0)
 }
 
-/// The budget of the next compilation, if there is to be one. `wanted` are the registers of the candidates, in their order.
+/// The budget of the next compilation, if there is to be one. `wanted` are the registers of the candidates, in their
+/// order.
 fn next_budget(steps: &[Step], wanted: &[u32]) -> Option<u32> {
     let (Some(plain), Some(last)) = (steps.first(), steps.last()) else { return Some(0) };
     if steps.len() >= COMPILES {
@@ -172,8 +173,8 @@ pub(crate) fn searches(prepared: &Prepared, plan: &Plan, counted: Counted) -> bo
         && kept(&prepared.kernel, &prepared.analysis, plan).wanted.iter().copied().fold(0, u32::saturating_add) > USUAL
 }
 
-/// Compiles a kernel for a plan with as many values in registers as are worth it; with the plan's own budget where that is
-/// nothing, where there are no candidates, and where nobody counts registers.
+/// Compiles a kernel for a plan with as many values in registers as are worth it; with the plan's own budget where that
+/// is nothing, where there are no candidates, and where nobody counts registers.
 ///
 /// # Errors
 /// What `compile` says of the kernel without replacement, or of the only one.

@@ -63,8 +63,8 @@ pub(crate) fn sites<'a>(queue: &Queue<'_>, args: impl IntoIterator<Item = OnDevi
     args.collect()
 }
 
-/// Puts a kernel that runs natively into the stream of a simulated device, box by box; nothing on any other device. `kernel` is
-/// kept until it is done.
+/// Puts a kernel that runs natively into the stream of a simulated device, box by box; nothing on any other device.
+/// `kernel` is kept until it is done.
 ///
 /// # Errors
 /// Memory that the device does not have, and failures that it was told to simulate.

@@ -16,8 +16,8 @@ pub(crate) struct Said {
 }
 
 impl Prepared {
-    /// Warns of a launch that checks its reads, and of one on the CPU with a loop that keeps cells from being vectors: once for
-    /// each kernel.
+    /// Warns of a launch that checks its reads, and of one on the CPU with a loop that keeps cells from being vectors:
+    /// once for each kernel.
     pub fn warn_if_slow(&self, checked: &Checked<'_>) {
         if checked.run_checked && !self.said.checks.swap(true, Ordering::Relaxed) {
             let read = checked.unproven.and_then(|unproven| checked_read(self, unproven));

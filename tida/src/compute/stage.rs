@@ -1,9 +1,10 @@
 //! Stretches of rows whose values lie on the stack until all of their cells have run.
 //!
-//! The compiler makes vectors of the cells of a row only where it knows that no store changes what they read. It compares addresses
-//! before the loop for that, of at most 128 pairs of a store and another access. A cell of nine components that reads eighteen values
-//! has more: its loop would run one cell at a time. There a stretch of a row writes into a buffer, of which the compiler knows that
-//! nothing else lies there; then the buffer goes to the array, component by component.
+//! The compiler makes vectors of the cells of a row only where it knows that no store changes what they read. It
+//! compares addresses before the loop for that, of at most 128 pairs of a store and another access. A cell of nine
+//! components that reads eighteen values has more: its loop would run one cell at a time. There a stretch of a row
+//! writes into a buffer, of which the compiler knows that nothing else lies there; then the buffer goes to the array,
+//! component by component.
 
 use std::mem::MaybeUninit;
 
@@ -123,8 +124,8 @@ pub trait StagedView<const D: usize> {
     /// Copies a stretch of `n` cells between the array and a buffer, `back` to the array.
     ///
     /// # Safety
-    /// The buffer has room for a stretch of so many bytes a cell, the cells are in the array and the caller's alone, and at most
-    /// [`STRETCH`].
+    /// The buffer has room for a stretch of so many bytes a cell, the cells are in the array and the caller's alone,
+    /// and at most [`STRETCH`].
     #[inline(always)]
     unsafe fn copy(&self, _memory: *mut u8, _first: [i64; D], _n: usize, _back: bool) {}
 }
@@ -169,7 +170,8 @@ impl<T: Element, M: Mode, const D: usize> StagedView<D> for ViewMut<T, D, M> {
         let placed = const { Placed::of(&T::TYPE) };
         let (raw, position) = self.raw(first);
         for (size, before) in placed.list.into_iter().take(placed.count) {
-            // SAFETY: the caller's promise: the row's cells are in the plane, and the buffer has a plane of a stretch of each component.
+            // SAFETY: the caller's promise: the row's cells are in the plane, and the buffer has a plane of a stretch
+            // of each component.
             unsafe {
                 let (cells, staged) =
                     (raw.base.add(raw.cells * before + position * size), memory.add(STRETCH * before));

@@ -1,8 +1,8 @@
-//! Timed trials: the plans that are worth a try run on the launch that is due, and the fastest is kept, in memory and on
-//! disk (docs/decisions/0017-trials.md).
+//! Timed trials: the plans that are worth a try run on the launch that is due, and the fastest is kept, in memory and
+//! on disk (docs/decisions/0017-trials.md).
 //!
-//! A trial changes no result. A kernel that reads nothing of what it writes writes the same bits again. One that does is
-//! given copies of the arrays that it writes, made anew before each run.
+//! A trial changes no result. A kernel that reads nothing of what it writes writes the same bits again. One that does
+//! is given copies of the arrays that it writes, made anew before each run.
 
 pub(super) mod steps;
 mod winner;
@@ -70,8 +70,8 @@ struct Bucket {
     trips: SmallVec<[u64; 2]>,
 }
 
-/// What is to be asked for of the plan of a launch: what the user asked for and, if it can be tried, what the fastest of the
-/// tried plans adds. The first launch of its kind is tried here.
+/// What is to be asked for of the plan of a launch: what the user asked for and, if it can be tried, what the fastest
+/// of the tried plans adds. The first launch of its kind is tried here.
 ///
 /// # Safety
 /// As [`DeviceLaunch::enqueue`].
@@ -135,7 +135,8 @@ pub(super) fn wish(launch: &DeviceLaunch<'_>, device: &DeviceCore, boxes: &[(usi
     known.map_or(launch.wish(), |winner| winner.wish)
 }
 
-/// The winner for boxes of this extent, so many cells and perhaps several boxes, if trials found one before, here or on disk.
+/// The winner for boxes of this extent, so many cells and perhaps several boxes, if trials found one before, here or on
+/// disk.
 pub(super) fn known(launch: &DeviceLaunch<'_>, device: &DeviceCore, size: (&[i64], u64, bool)) -> Option<Winner> {
     if !device.tunes() || !can_be_tried(launch) {
         return None;
@@ -190,8 +191,8 @@ fn trial_key(launch: &DeviceLaunch<'_>, device: &DeviceCore, (extent, cells, man
     }
 }
 
-/// What a winner is found by on disk: the plainest text of the kernel stands for the kernel, its types and how arrays lie.
-/// The lines that it stands in at the user's do not count.
+/// What a winner is found by on disk: the plainest text of the kernel stands for the kernel, its types and how arrays
+/// lie. The lines that it stands in at the user's do not count.
 fn disk_key(launch: &DeviceLaunch<'_>, device: &DeviceCore, key: &TrialKey) -> disk::Key {
     let Facts { name, target, .. } = device.backend().facts();
     let others = format!("{:?} {:?} {:?}", key.plain.math, key.asked, key.bucket);
@@ -302,7 +303,8 @@ unsafe fn try_plans(
     queue.enqueue(|| unsafe { trials.all(extent) })
 }
 
-/// A record for kernels that count what saturates. Nobody reads it: what trials write is written again by the launch that is due.
+/// A record for kernels that count what saturates. Nobody reads it: what trials write is written again by the launch
+/// that is due.
 fn record(prepared: &Prepared, queue: &Queue<'_>, held: &mut Held) -> Result<Option<Arc<Memory>>, Error> {
     if !prepared.analysis.counts {
         return Ok(None);
@@ -541,8 +543,8 @@ impl Trials<'_, '_, '_> {
     unsafe fn run_times(&self, n: usize, times: usize) -> Result<f64, Error> {
         let (backend, stream) = (self.queue.device.backend(), self.queue.stream);
         for Scratch { real, stands_for, .. } in &self.scratch {
-            // SAFETY: both have as many bytes and live until the end of the trials; the boxes of the launch are all cells of
-            // the array, so that nothing else writes it meanwhile.
+            // SAFETY: both have as many bytes and live until the end of the trials; the boxes of the launch are all
+            // cells of the array, so that nothing else writes it meanwhile.
             unsafe { backend.copy(stream, (real, 0), (stands_for, 0), real.bytes())? };
         }
         let tried = &self.tried[n].commands;
@@ -554,8 +556,8 @@ impl Trials<'_, '_, '_> {
     }
 }
 
-/// Puts launches into a stream so many times and waits; gives the seconds of one. `clock` says whether the device's events
-/// had the time so far.
+/// Puts launches into a stream so many times and waits; gives the seconds of one. `clock` says whether the device's
+/// events had the time so far.
 fn clocked(
     queue: &Queue<'_>,
     clock: &Cell<bool>,
@@ -580,8 +582,8 @@ fn clocked(
     Ok(device.unwrap_or(host) / times as f64)
 }
 
-/// The winner of those that took so many seconds, and how many times as fast as the chosen plan, the first, it is, if that
-/// holds when both run in turn again; else the chosen plan.
+/// The winner of those that took so many seconds, and how many times as fast as the chosen plan, the first, it is, if
+/// that holds when both run in turn again; else the chosen plan.
 fn confirmed(seconds: &[f64], winner: usize, run: impl Fn(usize) -> Result<f64, Error>) -> Result<(usize, f64), Error> {
     if winner == 0 || !gains(seconds[0], seconds[winner]) {
         return Ok((0, 1.0));

@@ -281,7 +281,8 @@ unsafe impl<const E: usize> Send for Whole<E> {}
 unsafe impl<const E: usize> Sync for Whole<E> {}
 
 impl<const E: usize> Whole<E> {
-    /// The region that holds a cell inside `bounds`. (Where it stands in a loop over cells the compiler makes no vectors of it.)
+    /// The region that holds a cell inside `bounds`. (Where it stands in a loop over cells the compiler makes no
+    /// vectors of it.)
     #[cold]
     #[inline(never)]
     fn region(&self, at: [i64; E]) -> &Raw<E> {
@@ -297,7 +298,8 @@ impl<const E: usize> Whole<E> {
 /// A read-only view of a whole array, of any shape.
 pub struct AllView<T, const E: usize, M> {
     whole: Arc<Whole<E>>,
-    /// Its region, if it has one alone, or all that is read is in one: beside the view, not behind it, where the compiler would look it up for each cell.
+    /// Its region, if it has one alone, or all that is read is in one: beside the view, not behind it, where the
+    /// compiler would look it up for each cell.
     alone: Option<Raw<E>>,
     arg: u32,
     marker: PhantomData<fn() -> (T, M)>,

@@ -85,32 +85,33 @@ impl<const D: usize> TileIter<D> {
         self.restart()
     }
 
-    /// Grows the tiles at the edges of a region into its ghosts by `cells` cells, as AMReX's `growntilebox`. At most the
-    /// ghost width, else `compute` gives an error.
+    /// Grows the tiles at the edges of a region into its ghosts by `cells` cells, as AMReX's `growntilebox`. At most
+    /// the ghost width, else `compute` gives an error.
     pub fn grown(mut self, cells: usize) -> Self {
         self.grown = cells;
         self.restart()
     }
 
-    /// Runs these tiles on `device`, wherever others run (TiDA-acc's `reset(GPU=true)`): the CPU, the device of the array's
-    /// accelerator, or with [`Device::Hybrid`] both at once, each some of the regions; else `compute` gives an error. Only
-    /// what is stale where it is needed moves.
+    /// Runs these tiles on `device`, wherever others run (TiDA-acc's `reset(GPU=true)`): the CPU, the device of the
+    /// array's accelerator, or with [`Device::Hybrid`] both at once, each some of the regions; else `compute` gives an
+    /// error. Only what is stale where it is needed moves.
     pub fn device(mut self, device: Device) -> Self {
         self.device = Some(device);
         self
     }
 
-    /// Threads of a block on a device along each axis, instead of what tida chooses (`tida::explain` says what). Results
-    /// do not depend on it. More than the device can, or none, makes `compute` give an error; the CPU has no blocks.
+    /// Threads of a block on a device along each axis, instead of what tida chooses (`tida::explain` says what).
+    /// Results do not depend on it. More than the device can, or none, makes `compute` give an error; the CPU has no
+    /// blocks.
     pub fn thread_block(mut self, threads: [usize; D]) -> Self {
         self.block = Some(threads);
         self
     }
 
     /// Cells along the first axis that a thread of a device takes one after the other, with values of the cells that it
-    /// passed in registers (SAFARA), instead of what tida chooses (`tida::explain` says what); with 1 each thread has one
-    /// cell. Results do not depend on it. Kernels over one axis, and those with reads that are checked as they happen, have
-    /// one cell a thread in any case; so has the CPU. With 0 `compute` gives an error.
+    /// passed in registers (SAFARA), instead of what tida chooses (`tida::explain` says what); with 1 each thread has
+    /// one cell. Results do not depend on it. Kernels over one axis, and those with reads that are checked as they
+    /// happen, have one cell a thread in any case; so has the CPU. With 0 `compute` gives an error.
     pub fn march(mut self, cells: usize) -> Self {
         self.march = Some(cells);
         self.fault = self.find_fault();
@@ -118,10 +119,10 @@ impl<const D: usize> TileIter<D> {
     }
 
     /// Serves the reads of an argument (counted from 0, as `compute` is given them) from a tile in the memory that the
-    /// threads of a block share, or from memory with [`Cache::None`], instead of what tida chooses (`tida::explain` says
-    /// what): rows and columns that a loop of the kernel walks along, and cells around `at` (Lashgar ch. 5). Results do not
-    /// depend on it, and reads whose cells the block alone does not decide stay as they are; so do those of the CPU. A
-    /// kernel with tiles does not [`march`](TileIter::march).
+    /// threads of a block share, or from memory with [`Cache::None`], instead of what tida chooses (`tida::explain`
+    /// says what): rows and columns that a loop of the kernel walks along, and cells around `at` (Lashgar ch. 5).
+    /// Results do not depend on it, and reads whose cells the block alone does not decide stay as they are; so do those
+    /// of the CPU. A kernel with tiles does not [`march`](TileIter::march).
     ///
     /// An argument that the kernel does not have or that it writes, and tiles larger than the shared memory of a block
     /// make `compute` give an error.

@@ -5,8 +5,8 @@
 use tida::acc::{Compile, TileAccBuilder};
 use tida::prelude::*;
 
-/// An accelerator on the device that `TIDA_DEVICE` names, else on OpenCL; none where there is no device, unless tests must
-/// have one.
+/// An accelerator on the device that `TIDA_DEVICE` names, else on OpenCL; none where there is no device, unless tests
+/// must have one.
 pub fn on_a_device(builder: TileAccBuilder) -> Option<TileAcc> {
     let named = std::env::var("TIDA_DEVICE").is_ok_and(|name| !name.is_empty() && name != "cpu");
     let builder = builder.threads(2);
@@ -22,8 +22,8 @@ pub fn on_a_device(builder: TileAccBuilder) -> Option<TileAcc> {
     }
 }
 
-/// For tests that count launches: work starts when it is enough or asked for, not when a thread was kept from its core, and waits for its
-/// kernel.
+/// For tests that count launches: work starts when it is enough or asked for, not when a thread was kept from its core,
+/// and waits for its kernel.
 pub fn unhurried() -> TileAccBuilder {
     TileAcc::builder().pause(std::time::Duration::from_secs(600)).compile(Compile::Wait)
 }

@@ -1,7 +1,7 @@
 //! Programs as users write them (`benches/programs`), each beside the same program in C (`benches/reference/programs`).
 //!
-//! A program runs once and then again for a second; its fastest run counts. What it prints of its first result must be that of the
-//! other side, but for rounding: C may fuse products and sums, and adds up in another order.
+//! A program runs once and then again for a second; its fastest run counts. What it prints of its first result must be
+//! that of the other side, but for rounding: C may fuse products and sums, and adds up in another order.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};

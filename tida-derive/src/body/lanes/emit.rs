@@ -31,7 +31,8 @@ impl<'a> Maker<'a> {
         parts.iter().map(part).collect()
     }
 
-    /// A loop: some turns at once where there is one phase in it, so that what a cell keeps stays in registers for them.
+    /// A loop: some turns at once where there is one phase in it, so that what a cell keeps stays in registers for
+    /// them.
     fn turns(&self, turns: &Turns, parts: &[Part<'a>], form: &Form<'_>) -> TokenStream {
         let Turns { variable, range, .. } = turns;
         let one = self.emit(parts, form);
@@ -157,7 +158,8 @@ impl<'a> Maker<'a> {
         let loaded = sorted(&mut phase.named.iter().copied().filter(|local| !phase.bound.contains(local)));
         let loads = loaded.into_iter().map(|local| {
             let (name, lanes, mutable) = (self.ident(local), lane_of(local), self.mutable(local));
-            // SAFETY: the lane is one of so many as the block has cells; a phase before this has put the local's value there.
+            // SAFETY: the lane is one of so many as the block has cells; a phase before this has put the local's value
+            // there.
             quote_spanned!(own()=> let #mutable #name = unsafe { #lane(&#lanes, __tida_lane) };)
         });
         let stored = sorted(&mut phase.bound.iter().chain(&phase.assigned).copied());

@@ -166,8 +166,8 @@ impl Streams<'_> {
         self.faces(axis).into_iter().any(Face::is_held)
     }
 
-    /// The cells of a thread beyond faces where memory says what is there, and whether the block has any, or some next to
-    /// faces that mirror.
+    /// The cells of a thread beyond faces where memory says what is there, and whether the block has any, or some next
+    /// to faces that mirror.
     fn ghosts(&self, shared: &mut Shared<'_>, text: &mut Text) {
         let axes: Vec<usize> = (1..self.rank).filter(|axis| self.remembers(*axis)).collect();
         for cell in (0..self.cells()).filter(|_| !axes.is_empty()) {

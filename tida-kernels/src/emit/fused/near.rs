@@ -1,7 +1,7 @@
 //! What the threads of a warp tell each other by shuffles.
 //!
-//! A warp has a row of the tile. What its threads read of each other on one plane they ask for when a step reads it; what
-//! they read on several planes they ask for when it is the highest of them, and keep.
+//! A warp has a row of the tile. What its threads read of each other on one plane they ask for when a step reads it;
+//! what they read on several planes they ask for when it is the highest of them, and keep.
 
 use super::{Streams, moved_down};
 use crate::emit::shared::Shared;

@@ -1,9 +1,9 @@
 //! Values on their way between memory and the threads of a row.
 //!
-//! Neighbouring threads reach into memory at neighbouring cells, thread `i` at the cells `i`, `i + threads` and so on, but
-//! compute cells that follow one another. Planes change hands in shared memory, before the first step takes them and after
-//! the last has left them. There the cells of a thread lie `row` values apart, so that both ways of access find different
-//! banks.
+//! Neighbouring threads reach into memory at neighbouring cells, thread `i` at the cells `i`, `i + threads` and so on,
+//! but compute cells that follow one another. Planes change hands in shared memory, before the first step takes them
+//! and after the last has left them. There the cells of a thread lie `row` values apart, so that both ways of access
+//! find different banks.
 //!
 //! A warp that has a row to itself copies planes there that no thread waits for, a few planes ahead.
 

@@ -7,7 +7,8 @@ use std::str::FromStr;
 use super::{Faces, Fused, Place, Steps, WARP};
 use crate::plan::auto::Machine;
 
-/// What is asked for: `auto`, `off`, a number of steps, or `depth=5,block=64x8,cells=2,planes=64,held=2,shuffle=off` (any of them).
+/// What is asked for: `auto`, `off`, a number of steps, or `depth=5,block=64x8,cells=2,planes=64,held=2,shuffle=off`
+/// (any of them).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Asked {
     /// What a model of costs says.
@@ -168,20 +169,20 @@ pub struct Chosen {
     pub cycles: f64,
 }
 
-/// 32-bit registers of a multiprocessor, of a thread at most, and those that a thread has for other things, without and with
-/// shuffles.
+/// 32-bit registers of a multiprocessor, of a thread at most, and those that a thread has for other things, without and
+/// with shuffles.
 const REGISTERS: [u64; 4] = [65536, 255, 36, 48];
-/// Bytes that the blocks of a multiprocessor share at most, threads that it has room for, and bytes that a block takes by
-/// itself.
+/// Bytes that the blocks of a multiprocessor share at most, threads that it has room for, and bytes that a block takes
+/// by itself.
 const TOGETHER: [u64; 3] = [228 << 10, 2048, 1 << 10];
-/// Bytes of memory that a multiprocessor moves in a cycle: single steps and forms with shuffles in three axes, blocks without shuffles, and
-/// warps with tiles of their own (two axes), which compute and move in turn.
+/// Bytes of memory that a multiprocessor moves in a cycle: single steps and forms with shuffles in three axes, blocks
+/// without shuffles, and warps with tiles of their own (two axes), which compute and move in turn.
 const MOVED: [f64; 3] = [15.0, 13.5, 19.5];
-/// Cycles of a multiprocessor for a cell of a form with shuffles in three axes beside its operations, of one warp: a part, and one that the
-/// cells of a thread share.
+/// Cycles of a multiprocessor for a cell of a form with shuffles in three axes beside its operations, of one warp: a
+/// part, and one that the cells of a thread share.
 const APART: [f64; 2] = [1.0, 11.0];
-/// What a lone block takes more, as nothing else runs while it waits for its own threads (shuffles in three axes); and what
-/// blocks of several warps with tiles of their own take more, as each lasts as long as its last one.
+/// What a lone block takes more, as nothing else runs while it waits for its own threads (shuffles in three axes); and
+/// what blocks of several warps with tiles of their own take more, as each lasts as long as its last one.
 const LONE: [f64; 2] = [1.15, 1.1];
 /// Most steps that are chosen: what those of a plane wait for one another adds up.
 const DEEPEST: u32 = 7;
@@ -190,14 +191,14 @@ const CORNERS: u64 = 5;
 /// Cycles that a step of a plane takes at least: shared memory, a chain of operations.
 const CHAIN: f64 = 90.0;
 
-/// The best way that is known to run so many steps (or with `odd`, an odd number up to that); none if it is not worth it or
-/// there is none.
+/// The best way that is known to run so many steps (or with `odd`, an odd number up to that); none if it is not worth
+/// it or there is none.
 pub fn choose(steps: &Steps, target: &Target<'_>, asked: &Parts, most: u32, odd: bool) -> Option<Chosen> {
     ways(steps, target, asked, most, odd).into_iter().min_by(|a, b| a.cycles.total_cmp(&b.cycles))
 }
 
-/// Ways to run an odd number of steps up to `most` that are worth a trial, the best first: of each number of steps, with and
-/// without shuffles, the three that should be the fastest; 14 in all.
+/// Ways to run an odd number of steps up to `most` that are worth a trial, the best first: of each number of steps,
+/// with and without shuffles, the three that should be the fastest; 14 in all.
 pub fn worth_a_trial(steps: &Steps, target: &Target<'_>, asked: &Parts, most: u32) -> Vec<Chosen> {
     let mut all = ways(steps, target, asked, most, true);
     all.sort_by(|a, b| a.cycles.total_cmp(&b.cycles));

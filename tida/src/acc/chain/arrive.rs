@@ -1,8 +1,8 @@
 //! Running a chain of arrays that come from the host and stay on the device as a whole.
 //!
-//! If the host waits for what the chain makes, its work runs over planes while they come and go (`run.rs`), so that both
-//! directions of the link and the kernels are busy at once; planes that are done stay in the arrays' own memory too. Else the
-//! arrays are brought there as a whole, and the links run one after the other.
+//! If the host waits for what the chain makes, its work runs over planes while they come and go (`run.rs`), so that
+//! both directions of the link and the kernels are busy at once; planes that are done stay in the arrays' own memory
+//! too. Else the arrays are brought there as a whole, and the links run one after the other.
 
 use std::any::Any;
 use std::sync::Arc;

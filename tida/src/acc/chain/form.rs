@@ -60,8 +60,8 @@ impl Forms<'_> {
 
     /// The form in which steps run together, where that is of use and `room` bytes have room for it.
     ///
-    /// How many steps are best depends on the planes that a launch leaves, and these on the steps: the planes around them that
-    /// several steps read take room, and are computed again in the next launch.
+    /// How many steps are best depends on the planes that a launch leaves, and these on the steps: the planes around
+    /// them that several steps read take room, and are computed again in the next launch.
     pub fn together(&self, room: u64) -> Option<Form> {
         for most in [LONGEST, 3] {
             let mut planes = (self.most() / 8).max(1);

@@ -20,10 +20,11 @@ impl Lanes {
         Lanes { next: AtomicUsize::new(0), progress }
     }
 
-    /// Takes one lane after the other, until none is left, and calls `part` with the lane and each of its steps: once the lane
-    /// before has that step behind it, whose writes are seen then.
+    /// Takes one lane after the other, until none is left, and calls `part` with the lane and each of its steps: once
+    /// the lane before has that step behind it, whose writes are seen then.
     ///
-    /// The lane before is done or in the hands of a thread that waits for none after. Nothing in `part` may wait for the pool.
+    /// The lane before is done or in the hands of a thread that waits for none after. Nothing in `part` may wait for
+    /// the pool.
     pub fn work(&self, steps: usize, part: impl Fn(usize, usize)) {
         while let lane = self.next.fetch_add(1, Ordering::Relaxed)
             && let Some(mine) = self.progress.get(lane)

@@ -1,9 +1,10 @@
 //! The link of a chain whose arrays move packed (`Compress::Link`).
 //!
-//! Planes are copied by way of **stages**, two for each direction: kernels unpack what has come into the window, or pack what is to go,
-//! each in a stream of its own, while the next stage is copied. How many bytes a plane takes is known before it is packed, so that the
-//! host never waits for the device: codes have their size, and frames have slots ([`tida_kernels::frames`]). What has no room in its
-//! slot kernels read from the host's memory, and write there, themselves.
+//! Planes are copied by way of **stages**, two for each direction: kernels unpack what has come into the window, or
+//! pack what is to go, each in a stream of its own, while the next stage is copied. How many bytes a plane takes is
+//! known before it is packed, so that the host never waits for the device: codes have their size, and frames have slots
+//! ([`tida_kernels::frames`]). What has no room in its slot kernels read from the host's memory, and write there,
+//! themselves.
 
 use std::sync::Arc;
 
@@ -81,7 +82,8 @@ impl Link {
         4 * stage as u64
     }
 
-    /// Brings planes into a window; gives how many bytes cross the link. They are there once the stream [`PACKS`]`[0]` comes to it.
+    /// Brings planes into a window; gives how many bytes cross the link. They are there once the stream [`PACKS`]`[0]`
+    /// comes to it.
     ///
     /// # Safety
     /// As [`Backend::upload`](crate::backend::Backend::upload), for the planes on the host and in the window.
@@ -106,7 +108,8 @@ impl Link {
             let job = packing.job(run, (done, planes), (&self.up.memory, stage * self.up.bytes, plane.step), window);
             let from = packing.storage.base(run.region).wrapping_add(run.at + done * run.step);
             let to = (&self.up.memory, stage * self.up.bytes, plane.step);
-            // SAFETY: the planes lie in the region, packed as the run says, and in the stage; the rest is the caller's promise.
+            // SAFETY: the planes lie in the region, packed as the run says, and in the stage; the rest is the caller's
+            // promise.
             unsafe {
                 backend.upload_rows(UP, to, (from, run.step), (plane.bytes, planes))?;
                 let copied = backend.mark(UP)?;
@@ -121,8 +124,8 @@ impl Link {
         Ok(plane.bytes * run.planes)
     }
 
-    /// Sends planes of a window home; gives how many bytes cross the link. They are ready when the stream [`PACKS`]`[1]` comes to it, and
-    /// home once the stream of downloads does.
+    /// Sends planes of a window home; gives how many bytes cross the link. They are ready when the stream
+    /// [`PACKS`]`[1]` comes to it, and home once the stream of downloads does.
     ///
     /// # Safety
     /// As [`Link::bring`].
@@ -229,8 +232,8 @@ impl Packing {
         Some(Packing { storage: storage.clone(), regions })
     }
 
-    /// Of what says nothing of what is to come, as nobody has written it or all of it is one value, it is thought that it will be as
-    /// what others hold there.
+    /// Of what says nothing of what is to come, as nobody has written it or all of it is one value, it is thought that
+    /// it will be as what others hold there.
     pub fn learn(all: &mut [Option<Packing>]) {
         let mut others: Vec<Guess> = Vec::new();
         for region in all.iter().flatten().map(|packing| &packing.regions) {

@@ -1,16 +1,17 @@
 //! Chains: recorded work on arrays that do not fit into the device's memory (DESIGN.md §4, TiDA-acc §VI).
 //!
-//! Sweeps and ghost fills of such arrays are collected while they are recorded. When the recorder pauses, or someone waits,
-//! or as many wait as the look-ahead allows, they run together: planes of the arrays' first axis stream through windows
-//! on the device (`ring.rs`), and each operation follows the one before it as closely as what it reads allows
+//! Sweeps and ghost fills of such arrays are collected while they are recorded. When the recorder pauses, or someone
+//! waits, or as many wait as the look-ahead allows, they run together: planes of the arrays' first axis stream through
+//! windows on the device (`ring.rs`), and each operation follows the one before it as closely as what it reads allows
 //! (`schedule.rs`). `run.rs` puts the commands into streams.
 //!
 //! Where arrays are cut along other axes too, whole regions come and go instead (`regions.rs`).
 //!
-//! Work on arrays that fit and come from the host may run in the same way, once, and leave them on the device (`arrive.rs`).
+//! Work on arrays that fit and come from the host may run in the same way, once, and leave them on the device
+//! (`arrive.rs`).
 //!
-//! On the host, work on arrays larger than the caches is collected in the same way, and runs over blocks that fit a cache
-//! (`wave.rs`).
+//! On the host, work on arrays larger than the caches is collected in the same way, and runs over blocks that fit a
+//! cache (`wave.rs`).
 
 mod arrive;
 mod form;
@@ -126,8 +127,8 @@ impl Chain {
         })
     }
 
-    /// Links from which on arrays that arrive had better be on the device as a whole: so many steps take longer than the
-    /// link, and follow one another too far apart.
+    /// Links from which on arrays that arrive had better be on the device as a whole: so many steps take longer than
+    /// the link, and follow one another too far apart.
     pub fn most_links(&self) -> usize {
         let planes = self.arrays.iter().filter_map(|tracker| tracker.planar()).map(|planar| planar.facts().valid.end);
         planes.min().map_or(0, |planes| (planes / 2) as usize)
@@ -178,7 +179,8 @@ pub(crate) fn can_stream(touches: &[BoxTouch]) -> bool {
     }) && first.is_some()
 }
 
-/// Whether a sweep that touches this can be part of a chain of regions: no ghosts that differ from the cells beside them.
+/// Whether a sweep that touches this can be part of a chain of regions: no ghosts that differ from the cells beside
+/// them.
 pub(crate) fn can_move(touches: &[BoxTouch]) -> bool {
     touches.iter().all(|touch| touch.tracker.regional().is_some() && !touch.tracker.is_stale_allowed())
 }

@@ -68,8 +68,8 @@ pub(super) fn merged(work: &LinkWork) -> Vec<GridBox<4>> {
     merged
 }
 
-/// The operations of a segment, without those that do not run. On the unwrapped axis all are of the same planes, though a
-/// kernel may have nothing to do at some of them.
+/// The operations of a segment, without those that do not run. On the unwrapped axis all are of the same planes, though
+/// a kernel may have nothing to do at some of them.
 pub(super) fn operations(
     chain: &Chain,
     planars: &[&Arc<dyn Planar>],
@@ -160,9 +160,10 @@ struct Several {
 
 /// The steps that run together from a link on, before the link `end`, if any do.
 ///
-/// A launch leaves the array that its last step writes. What the steps between would have left in the other one the step after
-/// them overwrites ([`following`] makes sure that there is one), and what they would have left in this one the last of them.
-/// Each step reads planes around those that it leaves, so all of them together read as many times as many.
+/// A launch leaves the array that its last step writes. What the steps between would have left in the other one the
+/// step after them overwrites ([`following`] makes sure that there is one), and what they would have left in this one
+/// the last of them. Each step reads planes around those that it leaves, so all of them together read as many times as
+/// many.
 fn steps(
     chain: &Chain,
     planars: &[&Arc<dyn Planar>],
@@ -203,7 +204,8 @@ fn steps(
         }
     }
     let most = match period {
-        // Planes follow one another again and again; other arrays would have to be found by other numbers than a cell's.
+        // Planes follow one another again and again; other arrays would have to be found by other numbers than a
+        // cell's.
         Some(period) if faces[axis] == [Face::Wrap; 2] && others.is_empty() => {
             faces[axis] = [Face::Follow; 2];
             most.min(((period - 1) / (hi - lo).max(1)).clamp(1, most.into()) as u32)

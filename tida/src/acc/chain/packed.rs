@@ -102,7 +102,8 @@ impl Rolling {
         Ok(())
     }
 
-    /// The planes of a component in a stretch, cut where they are packed otherwise: `chunk(first byte in the region, plane, values)`.
+    /// The planes of a component in a stretch, cut where they are packed otherwise:
+    /// `chunk(first byte in the region, plane, values)`.
     fn runs(
         &self,
         stretch: &Stretch,

@@ -1,9 +1,9 @@
 //! Running a chain of regions: each is on the device as a whole, with its ghosts, while something works on it.
 //!
-//! The links of a chain become tasks (`tasks.rs`), which are ordered and given their places in one block of the device's
-//! memory (`plan.rs`). Here the plan becomes commands in three streams, ordered by events alone. Ghosts are filled where the
-//! data is: on the device; on the host while neither the region nor those beside it are newer on the device; and where a
-//! region beside it is on the host, its strip alone crosses the link.
+//! The links of a chain become tasks (`tasks.rs`), which are ordered and given their places in one block of the
+//! device's memory (`plan.rs`). Here the plan becomes commands in three streams, ordered by events alone. Ghosts are
+//! filled where the data is: on the device; on the host while neither the region nor those beside it are newer on the
+//! device; and where a region beside it is on the host, its strip alone crosses the link.
 
 mod plan;
 mod tasks;
@@ -191,8 +191,8 @@ impl<'a> Running<'a> {
         let (array, region) = self.tasks.region(leave.item);
         let bytes = array.bytes(region);
         array.storage.touch_host(region);
-        // SAFETY: the item has its bytes there, and the plan stores it after the steps that write it, which come before in
-        // the stream that was waited for; the graph keeps all other work away from the host's copy.
+        // SAFETY: the item has its bytes there, and the plan stores it after the steps that write it, which come before
+        // in the stream that was waited for; the graph keeps all other work away from the host's copy.
         let download = || unsafe { backend.download(DOWN, &self.memory, at, array.storage.base(region), bytes) };
         device.timed(SpanKind::D2h, format_args!("R{region}"), DOWN, bytes, download)?;
         device.count_download(bytes);
@@ -219,8 +219,8 @@ impl<'a> Running<'a> {
             // SAFETY: as below.
             return unsafe { backend.zero(UP, &self.memory, enter.at, bytes) };
         }
-        // SAFETY: the place has the item's bytes and is free once what was waited for is done; the host's copy is the newest by
-        // then, and the plan stores no other before this is done.
+        // SAFETY: the place has the item's bytes and is free once what was waited for is done; the host's copy is the
+        // newest by then, and the plan stores no other before this is done.
         let upload = || unsafe { backend.upload(UP, &self.memory, enter.at, array.storage.base(region), bytes) };
         device.timed(SpanKind::H2d, format_args!("R{region}"), UP, bytes, upload)?;
         device.count_upload(bytes);
@@ -264,8 +264,8 @@ impl<'a> Running<'a> {
                 };
                 let rings: SmallVec<[Ring; 4]> = uses.iter().map(|one| ring(one.array)).collect();
                 let queue = Queue { device, stream: RUN, rings: &rings, refilled: &[] };
-                // SAFETY: the plan runs this when the regions are there; what it reads was checked to lie in them; the graph
-                // keeps all other work away.
+                // SAFETY: the plan runs this when the regions are there; what it reads was checked to lie in them; the
+                // graph keeps all other work away.
                 let put = || unsafe { launch.clone().enqueue(&queue, boxes) };
                 let done = device.timed(SpanKind::Kernel, name, RUN, 0, put)?;
                 self.done.push((*link, done));
@@ -331,8 +331,8 @@ impl<'a> Running<'a> {
         storage.touch_host(part.region);
         let place = self.chain.links[*link].node.recorded;
         let name = format_args!("{}:{} R{}", place.file(), place.line(), part.region);
-        // SAFETY: the host's copies are the newest, and nothing that was put into a stream uses the region's or writes the
-        // others; the graph keeps all other work away.
+        // SAFETY: the host's copies are the newest, and nothing that was put into a stream uses the region's or writes
+        // the others; the graph keeps all other work away.
         host_span(self.device.timeline.as_deref(), name, || unsafe { regional.part_on_host(storage, part) });
         Ok(())
     }

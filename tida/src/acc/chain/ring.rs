@@ -245,8 +245,8 @@ impl Rolling {
         Ok(())
     }
 
-    /// Copies to the host what it is told of an array that stays on the device but did not get as the work ran: planes that were not
-    /// written, and ghosts, of regions whose newest values the device had before.
+    /// Copies to the host what it is told of an array that stays on the device but did not get as the work ran: planes
+    /// that were not written, and ghosts, of regions whose newest values the device had before.
     ///
     /// # Safety
     /// As [`Rolling::download`].
@@ -562,8 +562,8 @@ impl Rolling {
             let size = ty.size();
             let (to, bytes) = (self.cells * before + slot * size, values * size);
             let there = self.kept.as_ref().filter(|kept| kept.was_there[0]);
-            // SAFETY: the plane is in the region's memory, the last plane of the window's memory is kept for it; the rest is
-            // the caller's promise.
+            // SAFETY: the plane is in the region's memory, the last plane of the window's memory is kept for it; the
+            // rest is the caller's promise.
             unsafe {
                 match there {
                     Some(kept) => {

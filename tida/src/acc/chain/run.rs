@@ -58,7 +58,8 @@ fn on_host<'a>(device: &DeviceCore, chain: &'a Chain) -> Result<Vec<&'a Arc<dyn 
     Ok(planars)
 }
 
-/// Runs a segment to its end. `due` says of each array whether ghosts at its ends were filled on the unwrapped axis alone.
+/// Runs a segment to its end. `due` says of each array whether ghosts at its ends were filled on the unwrapped axis
+/// alone.
 fn run_segment(
     device: &Arc<DeviceCore>,
     chain: &Chain,
@@ -78,7 +79,8 @@ fn run_segment(
         for (array, due) in due.iter_mut().enumerate().filter(|(_, due)| **due) {
             let storage = touched(chain, planars, array);
             storage.unpack_all();
-            // SAFETY: the graph runs this only when no work conflicts with any node of the chain, and no other segment runs.
+            // SAFETY: the graph runs this only when no work conflicts with any node of the chain, and no other segment
+            // runs.
             unsafe { planars[array].fill_on_host(storage) };
             *due = false;
         }
@@ -113,12 +115,14 @@ pub(super) fn wait(device: &DeviceCore) -> Result<(), Error> {
 pub(super) fn fix_ghosts(link: &Link, chain: &Chain, planars: &[&Arc<dyn Planar>]) {
     if let LinkWork::Ghosts { array, fixed: true } = &link.work {
         let storage = touched(chain, planars, *array);
-        // Planes that are packed came from a window, where edges are set as on the host: they have their value since the host set it.
+        // Planes that are packed came from a window, where edges are set as on the host: they have their value since
+        // the host set it.
         if storage.is_packed() && storage.fixed_ghosts(None) {
             return;
         }
         storage.unpack_all();
-        // SAFETY: the graph runs this only when no work conflicts with any node of the chain, and no other segment runs.
+        // SAFETY: the graph runs this only when no work conflicts with any node of the chain, and no other segment
+        // runs.
         unsafe { planars[*array].fix_on_host(storage) };
         storage.fixed_ghosts(Some(true));
     }
@@ -311,8 +315,8 @@ impl<'a> Running<'a> {
         put.and(waited)
     }
 
-    /// Completes arrays that stay on the device, after all else: planes that did not come, and ghosts between regions. The host gets
-    /// what it lacks of those that it is told of.
+    /// Completes arrays that stay on the device, after all else: planes that did not come, and ghosts between regions.
+    /// The host gets what it lacks of those that it is told of.
     ///
     /// # Errors
     /// What the driver reports, or memory that the device does not have.
@@ -346,7 +350,8 @@ impl<'a> Running<'a> {
         let schedule = std::mem::take(&mut self.schedule);
         for array in &self.arrays {
             if array.planar.facts().fixed_edges {
-                // SAFETY: no one writes the array on the host before the chain has loaded it, and nothing uses the window.
+                // SAFETY: no one writes the array on the host before the chain has loaded it, and nothing uses the
+                // window.
                 unsafe { array.keep_edges(self.device, RUN)? };
             }
         }
@@ -380,8 +385,8 @@ impl<'a> Running<'a> {
                         continue;
                     }
                     let (shown, bytes) = (array.window.shown(&planes), array.bytes(&planes));
-                    // SAFETY: the schedule loads planes when their slots are free and the host has them; the graph keeps
-                    // all other work away.
+                    // SAFETY: the schedule loads planes when their slots are free and the host has them; the graph
+                    // keeps all other work away.
                     let upload = || unsafe { array.upload(device, (UP, self.packs.as_mut()), planes.clone(), *shift) };
                     device.timed(SpanKind::H2d, format_args!("{shown:?}"), UP, bytes, upload)?;
                 }
@@ -488,8 +493,8 @@ impl<'a> Running<'a> {
                             continue;
                         }
                         // SAFETY: the schedule runs this when what it reads is there and what it writes is free; around
-                        // these planes the window holds their neighbours, as far as all steps of a launch reach; the graph
-                        // keeps all other work away.
+                        // these planes the window holds their neighbours, as far as all steps of a launch reach; the
+                        // graph keeps all other work away.
                         let done = unsafe {
                             match &self.works[op] {
                                 OpWork::Steps(_, together, launches) => {
@@ -537,8 +542,8 @@ pub(super) fn room(device: &DeviceCore, chain: &Chain) -> (u64, Option<Claim>) {
     (own.chain(promised.map(|storage| storage.device_bytes() as u64)).sum::<u64>(), free)
 }
 
-/// At every how many blocks the end of the downloads is marked: a mark holds the link up for some microseconds. Never so few that
-/// one is waited for that is not there.
+/// At every how many blocks the end of the downloads is marked: a mark holds the link up for some microseconds. Never
+/// so few that one is waited for that is not there.
 fn told_apart(schedule: &Schedule) -> usize {
     let waits = schedule.blocks.iter().enumerate().flat_map(|(number, block)| {
         [block.uploads_after, block.runs_after].into_iter().flatten().map(move |before| number - before.min(number))

@@ -1,12 +1,12 @@
 //! In which order the planes of a chain of recorded work run, and what moves over the link meanwhile (DESIGN.md §4).
 //!
-//! Arrays are planes along their first axis. A device holds a window of `W` planes of each, in memory that wraps around:
-//! plane `k` of a pass lies in slot `(k + shift) mod W`. In one pass over the link every operation of the pass follows the
-//! one before it as closely as what it reads allows: time is skewed by the halo. All is decided by frontiers: operation
-//! `i` has done its planes below `f_i`.
+//! Arrays are planes along their first axis. A device holds a window of `W` planes of each, in memory that wraps
+//! around: plane `k` of a pass lies in slot `(k + shift) mod W`. In one pass over the link every operation of the pass
+//! follows the one before it as closely as what it reads allows: time is skewed by the halo. All is decided by
+//! frontiers: operation `i` has done its planes below `f_i`.
 //!
-//! Where the ends of the axis belong together, it is unwrapped: plane `k` and plane `k + period` are one and the same plane of
-//! the host (`periodic.rs`).
+//! Where the ends of the axis belong together, it is unwrapped: plane `k` and plane `k + period` are one and the same
+//! plane of the host (`periodic.rs`).
 //!
 //! Nothing here knows of devices: a schedule is a list of blocks, and what each has to wait for.
 
@@ -240,7 +240,8 @@ struct ArraySkew {
     reader: Option<(i64, i64)>,
     /// Where the last of those ends.
     last: i64,
-    /// How far behind the level the first plane enters: loaded planes at the level, others as the first writer has them.
+    /// How far behind the level the first plane enters: loaded planes at the level, others as the first writer has
+    /// them.
     enters: i64,
     /// How far behind the level the last plane leaves.
     leaves: i64,
@@ -556,7 +557,8 @@ impl Made {
         }
     }
 
-    /// The first block after which no plane below `plane` (shifted) needs its slot; none if no block has to be waited for.
+    /// The first block after which no plane below `plane` (shifted) needs its slot; none if no block has to be waited
+    /// for.
     fn freed(&self, array: usize, plane: i64) -> Option<usize> {
         if plane <= 0 {
             return None;

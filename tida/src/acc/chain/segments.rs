@@ -1,8 +1,8 @@
 //! Cutting a chain into parts that run one after the other, for arrays whose first axis is periodic.
 //!
-//! On the unwrapped axis such arrays need no ghosts at their ends, and all operations share passes. Where one of them cannot
-//! run there (it reads ghosts at ends that do not belong together, or an array of another length), what lies between two ghost
-//! fills runs as it is recorded, and the host fills the ghosts before it.
+//! On the unwrapped axis such arrays need no ghosts at their ends, and all operations share passes. Where one of them
+//! cannot run there (it reads ghosts at ends that do not belong together, or an array of another length), what lies
+//! between two ghost fills runs as it is recorded, and the host fills the ghosts before it.
 
 use std::ops::Range;
 use std::sync::Arc;

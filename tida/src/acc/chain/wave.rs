@@ -1,12 +1,13 @@
 //! Running a chain on the host: sweeps over arrays larger than the caches, several at a time over blocks that fit one
 //! (DESIGN.md §4: "the same ordering over cache-sized blocks serves the CPU").
 //!
-//! Arrays stay where they are. Each operation trails those before it by what it reads, along the first axis (planes) and
-//! along the second (rows): `schedule.rs` gives the steps along both. A **lane** is what the operations do in one step of
-//! rows: it marches through the planes one step at a time (a plane, or some where they are short), with a few planes of a few
-//! rows of each array in the cache of the thread that runs it. Step `k` of a lane comes after step `k` of the lane before it and after step `k - 1` of its
-//! own: two cells of which one needs the other lie in steps that are ordered along both axes, or in one step, where
-//! operations run in the order in which they were recorded. So threads take lanes in turn, each a step behind the one before.
+//! Arrays stay where they are. Each operation trails those before it by what it reads, along the first axis (planes)
+//! and along the second (rows): `schedule.rs` gives the steps along both. A **lane** is what the operations do in one
+//! step of rows: it marches through the planes one step at a time (a plane, or some where they are short), with a few
+//! planes of a few rows of each array in the cache of the thread that runs it. Step `k` of a lane comes after step `k`
+//! of the lane before it and after step `k - 1` of its own: two cells of which one needs the other lie in steps that
+//! are ordered along both axes, or in one step, where operations run in the order in which they were recorded. So
+//! threads take lanes in turn, each a step behind the one before.
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -36,8 +37,8 @@ const START: f64 = 200.0;
 /// Operations of a pass at most: more save little.
 const DEEPEST: usize = 64;
 
-/// Planes that a lane takes at once where they are short: an operation then finds what it read for the plane before in the
-/// first-level cache, and threads look at each other less often.
+/// Planes that a lane takes at once where they are short: an operation then finds what it read for the plane before in
+/// the first-level cache, and threads look at each other less often.
 const THICK: i64 = 4;
 
 /// Bytes of one plane of a lane of one array that are short: of three such planes, two stay in the first-level cache.

@@ -1,6 +1,7 @@
 //! Jobs that threads of their own do beside all else, each once, in the order in which they were begun.
 //!
-//! A thread is there as long as there are jobs. Nothing that the schedule waits for is done here, and no job waits for the schedule.
+//! A thread is there as long as there are jobs. Nothing that the schedule waits for is done here, and no job waits for
+//! the schedule.
 
 use std::collections::{HashSet, VecDeque};
 use std::fmt;
@@ -65,7 +66,8 @@ impl<K: Eq + Hash + Send + 'static> Beside<K> {
         self.lock().begun.contains(key)
     }
 
-    /// Has a thread do a job, unless there was one of this key, or all has ended. Gives it back where no thread can be started.
+    /// Has a thread do a job, unless there was one of this key, or all has ended. Gives it back where no thread can be
+    /// started.
     pub fn begin(self: &Arc<Self>, key: K, job: Job) -> Result<(), Job> {
         let mut state = self.lock();
         if state.ended || !state.begun.insert(key) {

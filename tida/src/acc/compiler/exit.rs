@@ -1,7 +1,7 @@
 //! The end of the process: a compiler that runs then would find its own library torn down.
 //!
-//! Accelerators wait for their compilers when they go. A program that ends without dropping them (`std::process::exit`, one that is
-//! kept in a `static`) waits here, before any library that was loaded earlier is torn down.
+//! Accelerators wait for their compilers when they go. A program that ends without dropping them (`std::process::exit`,
+//! one that is kept in a `static`) waits here, before any library that was loaded earlier is torn down.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 #[cfg(unix)]
@@ -40,8 +40,8 @@ impl Running {
         if !state.registered {
             state.registered = true;
             #[cfg(unix)]
-            // SAFETY: a function that takes nothing and does not unwind: it only locks and waits. If it is not taken down the process
-            // ends without it.
+            // SAFETY: a function that takes nothing and does not unwind: it only locks and waits. If it is not taken
+            // down the process ends without it.
             unsafe {
                 libc::atexit(at_exit);
             }

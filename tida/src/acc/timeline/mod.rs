@@ -1,8 +1,8 @@
 //! What ran when: spans of time on the device, on its link and on the host.
 //!
-//! Recording is off unless [`TileAccBuilder::timeline`](super::TileAccBuilder::timeline) asks for it. Then each piece of
-//! work on the device is put between two events that take the time (`recorder.rs`), which are asked for it later: nothing
-//! waits. [`Timeline`] is what came of it; `chrome.rs` and `svg.rs` write it, `stats.rs` sums it up.
+//! Recording is off unless [`TileAccBuilder::timeline`](super::TileAccBuilder::timeline) asks for it. Then each piece
+//! of work on the device is put between two events that take the time (`recorder.rs`), which are asked for it later:
+//! nothing waits. [`Timeline`] is what came of it; `chrome.rs` and `svg.rs` write it, `stats.rs` sums it up.
 
 mod chrome;
 mod recorder;
@@ -63,8 +63,8 @@ pub struct Span {
     pub kind: SpanKind,
     /// Which: the region of a copy, or what was recorded and the line that recorded it.
     pub name: Cow<'static, str>,
-    /// The stream of the device that it ran in; on the host, the number of the thread that started it; of compilations, how many
-    /// others were under way.
+    /// The stream of the device that it ran in; on the host, the number of the thread that started it; of compilations,
+    /// how many others were under way.
     pub lane: usize,
     /// Its start in seconds, counted from when the accelerator was built.
     pub start: f64,
@@ -98,8 +98,8 @@ impl Timeline {
         &self.device
     }
 
-    /// Seconds by which spans of the device and of the host may be shifted against each other at the start; the clocks may
-    /// drift apart later, by some microseconds a second. `None` without a device that tells its time. Spans of one
+    /// Seconds by which spans of the device and of the host may be shifted against each other at the start; the clocks
+    /// may drift apart later, by some microseconds a second. `None` without a device that tells its time. Spans of one
     /// device are exact among themselves.
     pub fn clock_error(&self) -> Option<f64> {
         self.clock_error
@@ -121,8 +121,8 @@ impl Timeline {
         chrome::write(self)
     }
 
-    /// The timeline as an SVG picture in the manner of TiDA-acc's Figure 7: a row for each stream and each thread, time from
-    /// left to right. Neighbours of one kind that are narrower than a pixel become one box.
+    /// The timeline as an SVG picture in the manner of TiDA-acc's Figure 7: a row for each stream and each thread, time
+    /// from left to right. Neighbours of one kind that are narrower than a pixel become one box.
     pub fn svg(&self) -> String {
         svg::write(self)
     }

@@ -159,8 +159,8 @@ impl Recorder {
     }
 }
 
-/// Lets the span that this thread is in start anew: after what made the host wait (a compiler, say) while the device had
-/// nothing of it yet.
+/// Lets the span that this thread is in start anew: after what made the host wait (a compiler, say) while the device
+/// had nothing of it yet.
 pub(crate) fn restart(backend: &dyn Backend) {
     STARTED.with_borrow_mut(|started| {
         if let Some((stream, event)) = started

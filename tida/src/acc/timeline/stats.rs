@@ -18,21 +18,25 @@ pub struct Stats {
     pub launches: u64,
     /// Times that data left the device's memory to make room.
     pub evictions: u64,
-    /// Passes over arrays that do not fit the device: data came in, was swept, and left. Where kernels run on the CPU, those
-    /// of several sweeps over arrays that do not fit its caches.
+    /// Passes over arrays that do not fit the device: data came in, was swept, and left. Where kernels run on the CPU,
+    /// those of several sweeps over arrays that do not fit its caches.
     pub passes: u64,
     /// Steps done in all these passes.
     pub steps: u64,
-    /// Launches on the device that did several steps at once: see [`TileAccBuilder::fuse`](crate::acc::TileAccBuilder::fuse). On
-    /// arrays that do not fit, those of all planes count as one.
+    /// Launches on the device that did several steps at once: see
+    /// [`TileAccBuilder::fuse`](crate::acc::TileAccBuilder::fuse). On arrays that do not fit, those of all planes count
+    /// as one.
     pub fused: u64,
     /// Steps done in all these launches.
     pub fused_steps: u64,
-    /// Sweeps and reductions that ran as one with the sweep before them: see [`TileAccBuilder::join`](crate::acc::TileAccBuilder::join).
+    /// Sweeps and reductions that ran as one with the sweep before them: see
+    /// [`TileAccBuilder::join`](crate::acc::TileAccBuilder::join).
     pub joined: u64,
-    /// Runs of kernels that were timed to choose a plan: see [`TileAccBuilder::tune`](crate::acc::TileAccBuilder::tune).
+    /// Runs of kernels that were timed to choose a plan: see
+    /// [`TileAccBuilder::tune`](crate::acc::TileAccBuilder::tune).
     pub trials: u64,
-    /// Kernels that the device's compiler made, in the program's loop or beside it: those that were found on disk are none.
+    /// Kernels that the device's compiler made, in the program's loop or beside it: those that were found on disk are
+    /// none.
     pub compiled: u64,
     /// Seconds that took, all of them together. What is compiled beside stops nothing: see
     /// [`TileAccBuilder::compile`](crate::acc::TileAccBuilder::compile).

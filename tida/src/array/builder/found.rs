@@ -42,8 +42,8 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     /// Builds the array and sets its values, row-major; formats that depend on them are found first.
     ///
     /// # Errors
-    /// Those of [`build`](Self::build), values of the wrong number, values of which no format can be found (NaN, infinite),
-    /// and values that a given format cannot hold.
+    /// Those of [`build`](Self::build), values of the wrong number, values of which no format can be found (NaN,
+    /// infinite), and values that a given format cannot hold.
     pub fn build_slice(&self, acc: &TileAcc, values: &[T]) -> Result<TileArray<T, D>, Error> {
         let shape = self.shape();
         let count = shape.iter().try_fold(1usize, |count, n| count.checked_mul(*n));
@@ -61,8 +61,8 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         Ok(array)
     }
 
-    /// Builds the array and sets its values to those of another one, whatever its cuts and formats; formats that depend on
-    /// them are found first. Takes memory for all values while it does.
+    /// Builds the array and sets its values to those of another one, whatever its cuts and formats; formats that depend
+    /// on them are found first. Takes memory for all values while it does.
     ///
     /// # Errors
     /// Those of [`build_slice`](Self::build_slice), and failed work on the other array.

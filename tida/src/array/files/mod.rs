@@ -17,8 +17,8 @@ pub(super) const BUFFER: usize = 1 << 20;
 /// Opens a file to be read, and gives its length in bytes. Links are followed.
 ///
 /// # Errors
-/// What is not there, may not be read, or is no regular file: a pipe would wait for who writes it, and never say how long
-/// it is.
+/// What is not there, may not be read, or is no regular file: a pipe would wait for who writes it, and never say how
+/// long it is.
 pub(super) fn open(path: &Path, tried: &str) -> Result<(File, u64), Error> {
     let failed = |e: io::Error| reading_failed(tried, &e);
     let advice = "give the path of a file, into which what comes from there was copied";

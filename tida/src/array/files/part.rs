@@ -2,24 +2,24 @@
 //! that live.
 //!
 //! A part lies in the folder of its destination, since a rename does not leave a file system. Its name says the
-//! destination's, a hash of that and of this machine's name, and a number of its own. It is made with `O_EXCL`: nothing that
-//! lies there under that name is ever written through.
+//! destination's, a hash of that and of this machine's name, and a number of its own. It is made with `O_EXCL`: nothing
+//! that lies there under that name is ever written through.
 //!
-//! A saver holds an exclusive lock (`flock`) on its part from before the first byte is written until after the rename. The
-//! system lets go of it when the process ends, however it ends. A saver looks first for parts of its destination that no one
-//! holds, and removes those. Nobody removes a part that another saver writes:
+//! A saver holds an exclusive lock (`flock`) on its part from before the first byte is written until after the rename.
+//! The system lets go of it when the process ends, however it ends. A saver looks first for parts of its destination
+//! that no one holds, and removes those. Nobody removes a part that another saver writes:
 //!
-//! - Who removes a part of someone else holds its lock, and has seen since that the part's name leads to the file that is locked. So
-//!   as long as its saver has the lock nobody else removes it. Names are not used again, so the name leads to no
-//!   other part by then.
-//! - Between the moment when a part is made and the one when its saver has the lock, another may hold it for one that was left.
-//!   So a saver that does not get the lock at once, or finds with the lock that the part's name leads to it no more, gives
-//!   it up and makes another. Nothing was written to it.
-//! - A part that was renamed while another had it open is no part any more: its old name is gone, and that is the one that
-//!   would be removed.
+//! - Who removes a part of someone else holds its lock, and has seen since that the part's name leads to the file that
+//!   is locked. So as long as its saver has the lock nobody else removes it. Names are not used again, so the name
+//!   leads to no other part by then.
+//! - Between the moment when a part is made and the one when its saver has the lock, another may hold it for one that
+//!   was left. So a saver that does not get the lock at once, or finds with the lock that the part's name leads to it
+//!   no more, gives it up and makes another. Nothing was written to it.
+//! - A part that was renamed while another had it open is no part any more: its old name is gone, and that is the one
+//!   that would be removed.
 //! - Threads of one process are kept apart too: locks belong to open files, not to processes.
-//! - Locks may not reach other machines, as on some file systems of networks. So only parts are removed that were made under
-//!   this machine's name; those that killed programs on other machines left stay.
+//! - Locks may not reach other machines, as on some file systems of networks. So only parts are removed that were made
+//!   under this machine's name; those that killed programs on other machines left stay.
 //! - Where there are no locks at all, parts have names of another form, which nobody looks for. They stay too.
 
 use std::fs::{self, File, OpenOptions};
@@ -33,7 +33,8 @@ use super::whole::folder;
 
 /// How often a part is made anew that someone else took for one that was left.
 const TRIES: usize = 64;
-/// Bytes of the destination's name in that of its part, at most. The rest takes some 40: shorter together than any file system's limit.
+/// Bytes of the destination's name in that of its part, at most. The rest takes some 40: shorter together than any file
+/// system's limit.
 const SHOWN: usize = 64;
 
 /// A file being written, removed if it is not placed.
@@ -65,8 +66,8 @@ enum Made {
 }
 
 impl Part {
-    /// A new, empty file beside its destination. `private`: only its owner may touch it. Parts of the same destination that killed
-    /// programs left are removed.
+    /// A new, empty file beside its destination. `private`: only its owner may touch it. Parts of the same destination
+    /// that killed programs left are removed.
     pub(super) fn beside(path: &Path, private: bool) -> io::Result<Part> {
         let name = path.file_name().unwrap_or_default().as_encoded_bytes();
         let folder = folder(path);

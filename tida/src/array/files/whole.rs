@@ -1,8 +1,8 @@
 //! Files that appear whole or not at all, and where.
 //!
-//! What is written goes into a part beside its destination (`part.rs`), onto the disk, and then by one rename to its name: who
-//! looks there meets what was there before or all that is new, whatever ends the program or the machine. After a failure
-//! the part is removed, and what was there before stays.
+//! What is written goes into a part beside its destination (`part.rs`), onto the disk, and then by one rename to its
+//! name: who looks there meets what was there before or all that is new, whatever ends the program or the machine.
+//! After a failure the part is removed, and what was there before stays.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -25,7 +25,8 @@ struct Destination {
 /// Writes a file whole or not at all.
 ///
 /// # Errors
-/// Those of `write`; a destination that is no file, or that may not be written; no room for a second file beside the old one.
+/// Those of `write`; a destination that is no file, or that may not be written; no room for a second file beside the
+/// old one.
 pub(in crate::array) fn write_whole(
     path: &Path,
     tried: &str,
@@ -120,8 +121,8 @@ fn writable(path: &Path, tried: &str) -> Result<Metadata, Error> {
     Ok(is)
 }
 
-/// Gives a new file, which only its owner may touch so far, the permissions of the one that it replaces, and its owner and
-/// group where the system allows.
+/// Gives a new file, which only its owner may touch so far, the permissions of the one that it replaces, and its owner
+/// and group where the system allows.
 #[cfg(unix)]
 fn keep_permissions(file: &File, old: &Metadata) {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
@@ -142,8 +143,8 @@ fn keep_permissions(file: &File, old: &Metadata) {
 #[cfg(not(unix))]
 fn keep_permissions(_: &File, _: &Metadata) {}
 
-/// Puts the names of a folder onto the disk. Some file systems cannot, or need not, and say so by an error; and a folder
-/// that may not be read cannot be opened for it.
+/// Puts the names of a folder onto the disk. Some file systems cannot, or need not, and say so by an error; and a
+/// folder that may not be read cannot be opened for it.
 #[cfg(unix)]
 fn sync_folder(folder: &Path) -> io::Result<()> {
     let Ok(folder) = File::open(folder) else { return Ok(()) };

@@ -157,8 +157,8 @@ pub(super) fn packed_jobs<const D: usize>(
 }
 
 impl DeviceCopies {
-    /// What copies all valid values between arrays of one shape and centring, both of type `element`: their layouts, and
-    /// their rows if they lie in one.
+    /// What copies all valid values between arrays of one shape and centring, both of type `element`: their layouts,
+    /// and their rows if they lie in one.
     ///
     /// # Errors
     /// Memory that the device does not have, or no compiler.
@@ -181,8 +181,8 @@ impl DeviceCopies {
         let mut tables: Vec<(Arc<Memory>, Vec<u8>)> = Vec::new();
         let made = DeviceCopies::made(device, jobs, most_blocks, |bytes| {
             let table = Arc::new(Memory::new(device.backend(), bytes.len())?);
-            // SAFETY: the new memory has as many bytes, and no one else knows it; both stay until the copies that read the
-            // table are done (`run`), or else until the stream is.
+            // SAFETY: the new memory has as many bytes, and no one else knows it; both stay until the copies that read
+            // the table are done (`run`), or else until the stream is.
             unsafe { device.backend().upload(stream, &table, 0, bytes.as_ptr(), bytes.len())? };
             tables.push((table.clone(), bytes));
             Ok(table)
@@ -343,8 +343,8 @@ pub(super) fn packed<const D: usize>(cells: &GridBox<D>, start: usize, ty: Scala
     Place { first: (start / ty.size()) as u64, steps: cells.widen().packed_strides().map(|step| step as u64) }
 }
 
-/// A component of a copy, of type `ty`; none if it has no such values. `at` says where the cells are that it reads, `fixed`
-/// the bits of fixed values.
+/// A component of a copy, of type `ty`; none if it has no such values. `at` says where the cells are that it reads,
+/// `fixed` the bits of fixed values.
 pub(super) fn box_copy<const D: usize>(
     copy: &GhostCopy<D>,
     ty: ScalarType,

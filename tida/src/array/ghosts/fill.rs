@@ -85,7 +85,8 @@ fn each<T: Sync>(copies: &[T], cells_of: impl Fn(&T) -> usize, f: impl Fn(&T) + 
     }
 }
 
-/// A copy of no fixed value, and where the values that it sets lie packed: for each component the first byte in a block.
+/// A copy of no fixed value, and where the values that it sets lie packed: for each component the first byte in a
+/// block.
 #[derive(Clone, Debug)]
 pub(super) struct Packed<const D: usize> {
     pub copy: GhostCopy<D>,

@@ -1,8 +1,8 @@
 //! Filling the ghosts of an array of which the device has some regions and the host the others.
 //!
 //! Each phase of a plan is parted by the sides of the regions that a copy sets and reads. Copies on one side are done
-//! there. Of those that cross only the values that are set go over the link: packed into a block on the side that has what
-//! they are made of, and set from it on the other.
+//! there. Of those that cross only the values that are set go over the link: packed into a block on the side that has
+//! what they are made of, and set from it on the other.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -95,8 +95,8 @@ impl<const D: usize> GhostPlan<D> {
     /// Copies that failed, memory that the device does not have, or no compiler.
     ///
     /// # Safety
-    /// The plan was made for `layout` and elements of type `element`, `storage` is the memory of such an array, and no one
-    /// else uses it meanwhile, on either side.
+    /// The plan was made for `layout` and elements of type `element`, `storage` is the memory of such an array, and no
+    /// one else uses it meanwhile, on either side.
     pub(super) unsafe fn fill_both(
         &self,
         device: &Arc<DeviceCore>,

@@ -59,9 +59,9 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// Lets kernels read the ghosts as they are until the array is written again: older than the cells beside them,
     /// or set by the user. Without it, such a read is an error.
     ///
-    /// On a device ghosts between regions are no memory of their own where an array is cut along its first axis alone, until
-    /// this is called once: if they were filled and the cells written since, those ghosts then have no defined value. The
-    /// same holds of any array larger than the device's memory.
+    /// On a device ghosts between regions are no memory of their own where an array is cut along its first axis alone,
+    /// until this is called once: if they were filled and the cells written since, those ghosts then have no defined
+    /// value. The same holds of any array larger than the device's memory.
     pub fn allow_stale_ghosts(&mut self) {
         self.acc.core().separate(&self.tracker);
         self.tracker.ghosts_allowed();
@@ -239,8 +239,8 @@ impl<T: Element, const D: usize> GhostFill for &mut TileArray<T, D> {
                     };
                     let memory = storage.device_memory(device)?;
                     // SAFETY: the plan was made for this layout and `T`, and regions lie where the layout says;
-                    // recorded touches, or those of who reads the ghosts, keep all others away, and their node holds the array.
-                    // The tables are held by the node, or with the array's memory.
+                    // recorded touches, or those of who reads the ghosts, keep all others away, and their node holds
+                    // the array. The tables are held by the node, or with the array's memory.
                     unsafe { copies.run(stream, &memory, &memory)? };
                     Ok(Some(copies))
                 });

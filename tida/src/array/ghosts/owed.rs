@@ -1,4 +1,5 @@
-//! Ghosts on a device that are filled once someone reads them. A sweep that can reads the cells instead whose values they are to have.
+//! Ghosts on a device that are filled once someone reads them. A sweep that can reads the cells instead whose values
+//! they are to have.
 
 use std::fmt;
 use std::panic::Location;
@@ -16,8 +17,8 @@ use crate::acc::timeline::{Label, SpanKind};
 use crate::backend::Event;
 use crate::error::Error;
 
-/// Puts a fill of an array's ghosts into a stream, and gives what it uses, which is the array's until its memory goes; nothing if
-/// there is nothing to do.
+/// Puts a fill of an array's ghosts into a stream, and gives what it uses, which is the array's until its memory goes;
+/// nothing if there is nothing to do.
 pub(crate) type DeviceFill =
     dyn Fn(&DeviceCore, usize, &Storage) -> Result<Option<Arc<DeviceCopies>>, Error> + Send + Sync;
 
@@ -37,7 +38,8 @@ impl fmt::Debug for Owed {
     }
 }
 
-/// What is known of the ghosts of an array on the device. It changes in the order in which commands are put into streams.
+/// What is known of the ghosts of an array on the device. It changes in the order in which commands are put into
+/// streams.
 #[derive(Debug, Default)]
 pub(crate) struct DeviceGhosts(Mutex<State>);
 
@@ -68,8 +70,8 @@ impl DeviceGhosts {
 }
 
 impl Storage {
-    /// Leaves a fill of the array's ghosts on the device to who reads them. The caller keeps other work away until its place in the
-    /// order of commands.
+    /// Leaves a fill of the array's ghosts on the device to who reads them. The caller keeps other work away until its
+    /// place in the order of commands.
     pub(super) fn owe_ghosts(&self, owed: &Arc<Owed>) {
         let mut state = self.device_ghosts().lock();
         (state.owed, state.coming) = (Some(owed.clone()), None);
@@ -86,8 +88,8 @@ impl Storage {
         (state.owed, state.coming) = (None, None);
     }
 
-    /// Puts the fill that is owed into a stream, for commands there that follow. Any that touch the array on the device come after
-    /// this, but for those that read its cells alone.
+    /// Puts the fill that is owed into a stream, for commands there that follow. Any that touch the array on the device
+    /// come after this, but for those that read its cells alone.
     ///
     /// # Errors
     /// Memory that the device does not have, no compiler, or a launch that failed.

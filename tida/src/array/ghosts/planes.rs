@@ -45,8 +45,8 @@ pub(crate) struct PlaneFacts {
     pub open_edges: bool,
     /// Where the ends of the row belong together: planes after which it begins anew.
     pub period: Option<i64>,
-    /// What a fill sets ghosts to beyond each face along four axes (leading ones have none), if a kernel that does several
-    /// steps knows how.
+    /// What a fill sets ghosts to beyond each face along four axes (leading ones have none), if a kernel that does
+    /// several steps knows how.
     pub faces: [[Option<Face>; 2]; 4],
     /// The bits of fixed values beyond each of these faces, for each component.
     pub fixed: [[Option<Vec<u64>>; 2]; 4],
@@ -60,8 +60,8 @@ impl PlaneFacts {
         ends.map_or(GridBox::new([0; 4], [0; 4]), |(first, last)| GridBox::new(first.valid.lo, last.valid.hi))
     }
 
-    /// Whether the planes of the domain alone are the row that begins anew: each ghost plane is one of them. Of faces the last
-    /// one is a plane of its own.
+    /// Whether the planes of the domain alone are the row that begins anew: each ghost plane is one of them. Of faces
+    /// the last one is a plane of its own.
     pub fn is_ring(&self) -> bool {
         self.period == Some(self.valid.end)
     }
@@ -129,8 +129,8 @@ pub(crate) trait Planar: Debug + Send + Sync {
     /// Does a step for some planes and rows in the host's memory, on the thread that calls it.
     ///
     /// # Safety
-    /// The step is one of this array, of one region, and the storage is its memory. No one else touches those planes and
-    /// rows, nor writes where their values come from.
+    /// The step is one of this array, of one region, and the storage is its memory. No one else touches those planes
+    /// and rows, nor writes where their values come from.
     unsafe fn step_on_host(&self, storage: &Storage, step: &FillStep, planes: &Range<i64>, rows: &Range<i64>);
 
     /// What fills all ghosts in the device's memory of a whole array, those of `fixed` value too. Of a `row`, those
@@ -140,8 +140,8 @@ pub(crate) trait Planar: Debug + Send + Sync {
     /// As [`DeviceCopies`].
     fn fill_whole(&self, device: &DeviceCore, row: bool, fixed: bool) -> Result<Arc<DeviceCopies>, Error>;
 
-    /// What sets one part of the ghosts of `planes` in memory whose position 0 is at plane `origin`, with `cells` values
-    /// for each component; to be run in that stream alone.
+    /// What sets one part of the ghosts of `planes` in memory whose position 0 is at plane `origin`, with `cells`
+    /// values for each component; to be run in that stream alone.
     ///
     /// # Errors
     /// As [`DeviceCopies`].

@@ -1,7 +1,7 @@
 //! Arrays as regions that come to a device and leave it one by one: what a chain needs of them.
 //!
-//! A ghost fill becomes parts, each of one region: what another region gives it is a *strip*, which comes from wherever that
-//! region is.
+//! A ghost fill becomes parts, each of one region: what another region gives it is a *strip*, which comes from wherever
+//! that region is.
 
 use std::fmt::Debug;
 use std::ops::Range;
@@ -64,7 +64,8 @@ pub(crate) trait Regional: Debug + Send + Sync {
     /// Does a part in the host's memory.
     ///
     /// # Safety
-    /// The storage is that of an array of this geometry. No one else touches what the part sets, or writes what it reads.
+    /// The storage is that of an array of this geometry. No one else touches what the part sets, or writes what it
+    /// reads.
     unsafe fn part_on_host(&self, storage: &Storage, part: &FillPart);
 
     /// Sets the ghosts of fixed value in the host's memory.
@@ -214,8 +215,8 @@ impl<T: Element, const D: usize> ArrayRegions<T, D> {
         part.copies.iter().filter_map(copies)
     }
 
-    /// The jobs of copies that may be done at once, of a region at byte `at`; `source` says where each of their boxes is, by
-    /// the number of the copy, component by component.
+    /// The jobs of copies that may be done at once, of a region at byte `at`; `source` says where each of their boxes
+    /// is, by the number of the copy, component by component.
     fn jobs<'a>(
         &self,
         copies: impl Iterator<Item = (usize, &'a GhostCopy<D>)> + Clone,

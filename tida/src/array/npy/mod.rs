@@ -20,8 +20,8 @@ use tida_kernels::element::{ElementType, ScalarType};
 
 impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     /// Builds the array and sets its values from a `.npy` file; see [`TileArray::load_npy`].
-    /// [`TileArray::npy_shape`] gives the shape to start the builder with. Formats that depend on the values are found first,
-    /// as by [`build_copy`](TileArrayBuilder::build_copy).
+    /// [`TileArray::npy_shape`] gives the shape to start the builder with. Formats that depend on the values are found
+    /// first, as by [`build_copy`](TileArrayBuilder::build_copy).
     ///
     /// # Errors
     /// Those of [`build`](TileArrayBuilder::build) and [`load_npy`](TileArray::load_npy).
@@ -42,8 +42,8 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// out.
     ///
     /// # Errors
-    /// A file that cannot be read, is no regular file or no `.npy` file, holds another type or number of axes, or does not
-    /// hold as many values as it says.
+    /// A file that cannot be read, is no regular file or no `.npy` file, holds another type or number of axes, or does
+    /// not hold as many values as it says.
     pub fn npy_shape(path: impl AsRef<Path>) -> Result<[usize; D], Error> {
         let path = path.as_ref();
         let tried = format!("read {} as {} of {D} axes", path.display(), T::TYPE);
@@ -66,12 +66,12 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// Sets all valid values from a `.npy` file of the same shape and scalar type, of either byte order, with the
     /// first or the last axis contiguous. Elements of several components of one type take a last axis for them.
     ///
-    /// The file is checked before the first value is set; if reading it fails later, some values are set. A `.npy` file has
-    /// no checksum: what became of its values is not seen.
+    /// The file is checked before the first value is set; if reading it fails later, some values are set. A `.npy` file
+    /// has no checksum: what became of its values is not seen.
     ///
     /// # Errors
-    /// A file that cannot be read, is no regular file or no `.npy` file, holds another type or shape, is cut short or has data
-    /// left over; elements of components of several types; values that the array's format cannot hold, as for
+    /// A file that cannot be read, is no regular file or no `.npy` file, holds another type or shape, is cut short or
+    /// has data left over; elements of components of several types; values that the array's format cannot hold, as for
     /// [`fill`](TileArray::fill).
     pub fn load_npy(&mut self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
@@ -81,18 +81,19 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         self.read_npy_part(0, &mut BufReader::with_capacity(BUFFER, file), length, &tried)
     }
 
-    /// Writes all valid values to a `.npy` file, last axis contiguous, in this machine's byte order. Elements of several
-    /// components of one type take a last axis for them.
+    /// Writes all valid values to a `.npy` file, last axis contiguous, in this machine's byte order. Elements of
+    /// several components of one type take a last axis for them.
     ///
-    /// The file appears whole or not at all: it is written beside its destination under another name, which ends in `.tmp`,
-    /// put onto the disk, and renamed. If that fails, what was there before stays. Only a regular file is replaced, by
-    /// a new one with its permissions, and its owner and group where the system allows; lists of access rights and other names
-    /// of the file (hard links) are not kept. Symbolic links are followed, and stay. What a killed program left of a save
-    /// to the same file is removed by the next one on the same machine; not where the file system has no locks.
+    /// The file appears whole or not at all: it is written beside its destination under another name, which ends in
+    /// `.tmp`, put onto the disk, and renamed. If that fails, what was there before stays. Only a regular file is
+    /// replaced, by a new one with its permissions, and its owner and group where the system allows; lists of access
+    /// rights and other names of the file (hard links) are not kept. Symbolic links are followed, and stay. What a
+    /// killed program left of a save to the same file is removed by the next one on the same machine; not where the
+    /// file system has no locks.
     ///
     /// # Errors
-    /// A destination that is no regular file, as a folder, a device or a pipe; one that may not be written; no room for the new file beside the
-    /// old one; elements of components of several types; failed work that the values need.
+    /// A destination that is no regular file, as a folder, a device or a pipe; one that may not be written; no room for
+    /// the new file beside the old one; elements of components of several types; failed work that the values need.
     pub fn save_npy(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
         let tried = format!("save an array of {} to {}", T::TYPE, path.display());
@@ -107,8 +108,8 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         self.wait_to_read()?;
         let values = Values { layout: &self.layout, storage: &self.storage, components: &part.components };
         let header = Header::native(part.scalar, part.shape(&self.shape()));
-        // SAFETY: these are components of `T`; recorded work on the array has run, and none can be recorded while `self` is
-        // borrowed.
+        // SAFETY: these are components of `T`; recorded work on the array has run, and none can be recorded while
+        // `self` is borrowed.
         let written = header.write(file).and_then(|()| unsafe { values.write(file) });
         written.map_err(|e| writing_failed(tried, &e))
     }

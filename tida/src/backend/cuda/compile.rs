@@ -358,8 +358,8 @@ impl CudaKernel {
         Ok(kernel)
     }
 
-    /// Asks for as much memory of a multiprocessor to be shared as so many blocks take: left to itself the driver may leave
-    /// what it was, and fewer blocks find room.
+    /// Asks for as much memory of a multiprocessor to be shared as so many blocks take: left to itself the driver may
+    /// leave what it was, and fewer blocks find room.
     fn share(&self, blocks: u32) -> Result<(), Error> {
         let (driver, device) = (self.context.driver, self.context.device);
         let Some(own) = self.facts.shared.filter(|own| *own > 0) else { return Ok(()) };
@@ -445,7 +445,8 @@ pub(super) fn kept(context: &Arc<Context>, target: &Target, code: &Code<'_>) -> 
     let image = disk::load(key(target, &options(&target.arch, code.math), code.text))?;
     match CudaKernel::load(context, &image, code.entry, Some(threads(code)), code.shared, None) {
         Ok(kernel) => Some(kernel),
-        // Such as one that an older driver does not take. If it is not the image that is wrong, it comes out as it is compiled.
+        // Such as one that an older driver does not take. If it is not the image that is wrong, it comes out as it is
+        // compiled.
         Err(error) => {
             tracing::debug!(%error, "a kernel from disk could not be loaded");
             None

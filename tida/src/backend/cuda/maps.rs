@@ -29,8 +29,8 @@ impl Context {
             return None;
         }
         let (steps, mut map) = ([1u32; 5], TensorMap([0; 128]));
-        // SAFETY: the map has 128 bytes at a multiple of 128; there are as many extents, boxes and steps as axes, and a stride
-        // less. The driver looks at nothing behind the address, and says so where it takes no such map.
+        // SAFETY: the map has 128 bytes at a multiple of 128; there are as many extents, boxes and steps as axes, and a
+        // stride less. The driver looks at nothing behind the address, and says so where it takes no such map.
         let code = unsafe {
             encode(
                 (&raw mut map).cast(),

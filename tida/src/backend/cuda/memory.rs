@@ -176,8 +176,8 @@ impl Context {
     }
 }
 
-/// Bytes of host memory that may be pinned: what `TIDA_PINNED_LIMIT` says, else three quarters of the host's memory, so that
-/// the system keeps some that it can move.
+/// Bytes of host memory that may be pinned: what `TIDA_PINNED_LIMIT` says, else three quarters of the host's memory, so
+/// that the system keeps some that it can move.
 ///
 /// # Errors
 /// A text that is no number of bytes.

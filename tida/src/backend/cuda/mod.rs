@@ -32,9 +32,9 @@ use staging::{Staging, Way};
 use stream::{CudaEvent, Origin};
 use sys::{CUDA_MEMCPY2D, CUcontext, CUdevice, CUdeviceptr, CUevent, CUstream, Driver};
 
-/// The first CUDA device, or the one that the environment variable `TIDA_CUDA_DEVICE` numbers. `TIDA_PINNED_LIMIT` is the
-/// most bytes of the host's memory to pin for it. With `TIDA_TUNE=1` the latencies of its reads are measured, unless that was
-/// done before.
+/// The first CUDA device, or the one that the environment variable `TIDA_CUDA_DEVICE` numbers. `TIDA_PINNED_LIMIT` is
+/// the most bytes of the host's memory to pin for it. With `TIDA_TUNE=1` the latencies of its reads are measured,
+/// unless that was done before.
 ///
 /// # Errors
 /// No driver, no device, or no NVRTC, a limit that is no number: what was looked for and what to do.
@@ -160,7 +160,8 @@ impl Drop for Context {
             self.drop_kept();
             self.drop_streams();
         }
-        // SAFETY: no context at all may be current; this one was retained once, in `new`, and nothing made in it is left.
+        // SAFETY: no context at all may be current; this one was retained once, in `new`, and nothing made in it is
+        // left.
         let codes = unsafe {
             // So that the thread is not left with a context that may be gone.
             let code = (self.driver.cuCtxSetCurrent)(ptr::null_mut());

@@ -1,9 +1,10 @@
 //! Copies of host memory that is not pinned: through pinned buffers, piece by piece.
 //!
-//! The driver would copy such memory too, but on the thread that asks and at a fraction of the link's speed. Here a lane
-//! is a stream with one pinned buffer: the host copies a piece into the buffer (in the stream's order, on several threads)
-//! and the link takes it from there, or the other way round, while the next piece is under way in another lane. The
-//! stream that asked waits for the lanes by events: for the caller nothing differs from a copy of pinned memory.
+//! The driver would copy such memory too, but on the thread that asks and at a fraction of the link's speed. Here a
+//! lane is a stream with one pinned buffer: the host copies a piece into the buffer (in the stream's order, on several
+//! threads) and the link takes it from there, or the other way round, while the next piece is under way in another
+//! lane. The stream that asked waits for the lanes by events: for the caller nothing differs from a copy of pinned
+//! memory.
 
 use std::ffi::c_void;
 use std::ptr;

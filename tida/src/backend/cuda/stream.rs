@@ -12,11 +12,12 @@ use super::sys::{self, CUevent, CUstream};
 use crate::backend::{ALL_STREAMS, Event, looks_for};
 use crate::error::{Error, ErrorKind};
 
-/// How long it looks away between two looks at first, and at most: a look takes the driver's lock, which who launches needs.
+/// How long it looks away between two looks at first, and at most: a look takes the driver's lock, which who launches
+/// needs.
 const AWAY: (Duration, Duration) = (Duration::from_micros(1), Duration::from_micros(4));
 
-/// How long it sleeps between two looks later on: a part of the time that it has waited, at least and at most so long. An event that the
-/// driver could sleep for itself would keep the next kernel waiting for 1.3 µs (one H200).
+/// How long it sleeps between two looks later on: a part of the time that it has waited, at least and at most so long.
+/// An event that the driver could sleep for itself would keep the next kernel waiting for 1.3 µs (one H200).
 const SLEEP: (u32, Duration, Duration) = (64, Duration::from_micros(20), Duration::from_micros(500));
 
 /// Events kept to be used again, of each sort.

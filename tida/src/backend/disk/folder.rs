@@ -1,14 +1,14 @@
 //! A folder that is its user's alone, and the files in it.
 //!
-//! A folder is used if it belongs to the user that the program runs as (the effective one), no one else may write to it, and
-//! its path is absolute and does not end in a symbolic link. Links further up are followed. What tida makes is for the user
-//! alone: folders, with all that are missing on the way there, of mode 700, files of mode 600.
+//! A folder is used if it belongs to the user that the program runs as (the effective one), no one else may write to
+//! it, and its path is absolute and does not end in a symbolic link. Links further up are followed. What tida makes is
+//! for the user alone: folders, with all that are missing on the way there, of mode 700, files of mode 600.
 //!
-//! Folders further up are not looked at: who may write there can take the folder away or put another one in its place, and
-//! that one is refused unless it is the user's alone too. On Unix the folder is opened once and its files are opened, renamed and
-//! removed relative to it, so what was looked at is what is used. Nobody but the user (and root) can then change a file
-//! between the look at it and its use. Elsewhere neither owner nor mode is looked at: folders there are used by their path,
-//! and it is the system's rules for a user's own folders that keep others out.
+//! Folders further up are not looked at: who may write there can take the folder away or put another one in its place,
+//! and that one is refused unless it is the user's alone too. On Unix the folder is opened once and its files are
+//! opened, renamed and removed relative to it, so what was looked at is what is used. Nobody but the user (and root)
+//! can then change a file between the look at it and its use. Elsewhere neither owner nor mode is looked at: folders
+//! there are used by their path, and it is the system's rules for a user's own folders that keep others out.
 
 use std::collections::hash_map::RandomState;
 use std::fs::{self, File, OpenOptions};

@@ -196,7 +196,8 @@ fn text_of(platform: *mut c_void, what: u32) -> String {
 /// A GPU; with `any`, else another device; or the one that the user `chose`, by its number or a piece of its name.
 ///
 /// # Errors
-/// [`ErrorKind::Device`]: there is none, with a list of those that are there. [`ErrorKind::Argument`]: none that was chosen.
+/// [`ErrorKind::Device`]: there is none, with a list of those that are there. [`ErrorKind::Argument`]: none that was
+/// chosen.
 pub(super) fn choose<'a>(devices: &'a [Device], any: bool, chosen: Option<&str>) -> Result<&'a Device, Error> {
     let chosen = chosen.map(str::trim).filter(|chosen| !chosen.is_empty());
     let list = || {

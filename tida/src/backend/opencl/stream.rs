@@ -29,7 +29,8 @@ impl Queue {
     /// With `timed`, its markers take the time, which may cost the device something for every command.
     pub fn new(context: &Handle, device: &'static Device, timed: bool) -> Result<Queue, Error> {
         let properties = if timed { CL_QUEUE_PROFILING_ENABLE } else { 0 };
-        // OpenCL 1.2's call; the newer one is missing from drivers of that version. In order: out of order is asked for.
+        // OpenCL 1.2's call; the newer one is missing from drivers of that version. In order: out of order is asked
+        // for.
         #[allow(deprecated)]
         // SAFETY: the context is alive, and the device is its own.
         let raw = unsafe { create_command_queue(context.raw, device.id(), properties) };

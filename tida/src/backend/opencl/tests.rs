@@ -225,8 +225,8 @@ fn the_environment_chooses_a_device() {
         !first.contains("tried to") || first.contains("found the devices 0: ") && first.contains(", which "),
         "{first}"
     );
-    // The first device of such a name, which may be longer. The name is that of a child's device: some loaders cut the text
-    // of OCL_ICD_FILENAMES in this process's environment where it lies, so that children have fewer platforms.
+    // The first device of such a name, which may be longer. The name is that of a child's device: some loaders cut the
+    // text of OCL_ICD_FILENAMES in this process's environment where it lies, so that children have fewer platforms.
     let name = in_child("TIDA_OPENCL_DEVICE", "");
     assert!(!name.contains("tried to"), "{name}");
     let said = in_child("TIDA_OPENCL_DEVICE", &name.to_uppercase());

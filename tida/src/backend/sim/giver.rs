@@ -1,4 +1,5 @@
-//! Who gives commands: what fails is told to who gave it, though others put their commands into the same stream meanwhile.
+//! Who gives commands: what fails is told to who gave it, though others put their commands into the same stream
+//! meanwhile.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,18 +1,18 @@
 //! A device that is simulated: memory, link and kernels of chosen size and speed, on a virtual clock.
 //!
-//! Commands wait in their streams until someone asks for an event. Then the simulation runs on: each command starts when
-//! those before it in its stream are done, the events that it waits for are reached and the engine that serves it is
-//! free. There is an engine for copies each way (or one for both), and one for kernels; each serves one command at a time,
-//! in the order in which commands become ready. The memory of the device is memory of the host, poisoned when it is
-//! allocated, given back or evicted, and commands change it in the order of virtual time. So a wait that is missing
+//! Commands wait in their streams until someone asks for an event. Then the simulation runs on: each command starts
+//! when those before it in its stream are done, the events that it waits for are reached and the engine that serves it
+//! is free. There is an engine for copies each way (or one for both), and one for kernels; each serves one command at a
+//! time, in the order in which commands become ready. The memory of the device is memory of the host, poisoned when it
+//! is allocated, given back or evicted, and commands change it in the order of virtual time. So a wait that is missing
 //! between streams leads to wrong data, and not only on the day when the timing is bad; `work.rs` says which half of a
 //! command does what.
 //!
 //! **Time.** The host takes none. A command is given at the latest time that the host has waited for; events that a
 //! thread only keeps books of do not count as such ([`Event::settle`]).
 //!
-//! **Kernels** are the native ones, run on the thread that asks. Nothing is compiled. A kernel takes its latency and the
-//! time of its cells, whatever it computes.
+//! **Kernels** are the native ones, run on the thread that asks. Nothing is compiled. A kernel takes its latency and
+//! the time of its cells, whatever it computes.
 
 mod copies;
 mod giver;

@@ -12,8 +12,8 @@ use tida_kernels::plan::Dialect;
 ///
 /// Its clock counts 213 days: it stands still at its end.
 ///
-/// Without changes it is in proportion to an H200: 55.5 GB/s each way after 8 µs, two copy engines, 2·10¹¹ cells a second
-/// after 2.5 µs, 4.27 TB/s in its memory; that memory is 1 GiB only.
+/// Without changes it is in proportion to an H200: 55.5 GB/s each way after 8 µs, two copy engines, 2·10¹¹ cells a
+/// second after 2.5 µs, 4.27 TB/s in its memory; that memory is 1 GiB only.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
 pub struct SimDevice {
@@ -138,8 +138,8 @@ impl SimDevice {
     /// Whether there can be such a device.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`]: speeds that are not above 0, latencies below 0, no memory, engines other than 1 or 2, or failures of
-    /// what no one counts.
+    /// [`ErrorKind::Argument`]: speeds that are not above 0, latencies below 0, no memory, engines other than 1 or 2, or failures
+    /// of what no one counts.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let wrong = |found: String, advice: &str| {
             Err(Error::new(ErrorKind::Argument, "simulate a device", found, advice.to_owned()))

@@ -82,11 +82,11 @@ impl Launch {
 
 /// What a command does.
 ///
-/// A copy or fill poisons what it writes when it starts, and writes it when it ends: what reads it without waiting finds
-/// neither the old data nor the new. What is read is read when the command starts; where it has changed by the end,
-/// the target is poison, since a real copy would have torn it. A kernel cannot do half its work: every other one, in no
-/// simple order, runs when it starts, which shows a wait for its data that is missing, the rest when they end, which
-/// shows data that is overwritten too early.
+/// A copy or fill poisons what it writes when it starts, and writes it when it ends: what reads it without waiting
+/// finds neither the old data nor the new. What is read is read when the command starts; where it has changed by the
+/// end, the target is poison, since a real copy would have torn it. A kernel cannot do half its work: every other one,
+/// in no simple order, runs when it starts, which shows a wait for its data that is missing, the rest when they end,
+/// which shows data that is overwritten too early.
 pub(super) enum Work {
     Nothing,
     Upload { from: *const u8, to: Stretch },

@@ -32,25 +32,26 @@ use crate::tile::Tile;
 
 /// Records a kernel over the cells of a tile, group by group, and returns.
 ///
-/// A group is a box of `extent` cells with a thread for each; groups start at multiples of their extent, and those at an
-/// array's end are smaller. The kernel ([`group_kernel!`](crate::group_kernel)) runs in phases, between which the threads of a
-/// group exchange values through shared arrays; groups know nothing of each other. On the CPU a phase is a loop, on a device a
-/// group is a block of threads and its phases end in barriers: the bits are the same. `args` are as those of
-/// [`compute`](super::compute()).
+/// A group is a box of `extent` cells with a thread for each; groups start at multiples of their extent, and those at
+/// an array's end are smaller. The kernel ([`group_kernel!`](crate::group_kernel)) runs in phases, between which the
+/// threads of a group exchange values through shared arrays; groups know nothing of each other. On the CPU a phase is a
+/// loop, on a device a group is a block of threads and its phases end in barriers: the bits are the same. `args` are as
+/// those of [`compute`](super::compute()).
 ///
 /// The five kinds of `fcw` (Lashgar ch. 6) are written so:
 ///
-/// - `FETCH_ONLY`: `let s = group.fetch(a, [1], [1]);`, which phases read: the pivot is `s[t]`, with 1 cell before and 1 after;
-/// - `CHANNEL_ONLY`: `let c = group.channel::<f64>([1], [1]);` or `group.shared::<f64>([256, 17])`, written in a phase and
-///   read in later ones;
+/// - `FETCH_ONLY`: `let s = group.fetch(a, [1], [1]);`, which phases read: the pivot is `s[t]`, with 1 cell before and
+///   1 after;
+/// - `CHANNEL_ONLY`: `let c = group.channel::<f64>([1], [1]);` or `group.shared::<f64>([256, 17])`, written in a phase
+///   and read in later ones;
 /// - `FETCH_CHANNEL`: a fetched array that phases write, too;
 /// - `CHANNEL_WB`: a channel that a last phase writes back, `group.each(|t| b[t.at()] = c[t]);`;
 /// - `FETCH_CHANNEL_WB`: both, also in place: `let s = group.fetch(b, [0], [0]);` of an array that is written back.
 ///
 /// # Errors
-/// As [`compute`](super::compute()). Besides: a tile whose edges are no multiples of `extent` (an array's end aside), an index
-/// outside what a group has, two threads of a phase that would meet in one slot, a written array that is fetched with cells
-/// beside the group, more shared memory than the device has.
+/// As [`compute`](super::compute()). Besides: a tile whose edges are no multiples of `extent` (an array's end aside),
+/// an index outside what a group has, two threads of a phase that would meet in one slot, a written array that is
+/// fetched with cells beside the group, more shared memory than the device has.
 #[track_caller]
 pub fn compute_groups<const D: usize, A, N>(tile: &Tile<D>, extent: [usize; D], args: A, kernel: N) -> Result<(), Error>
 where
@@ -252,8 +253,8 @@ where
             cache: Hints::default(),
         };
         let args: SmallVec<_> = self.held.on_device();
-        // SAFETY: the caller's promise; `check` has proven every access of an array in range or has it checked, for the tiles
-        // that these boxes are part of; `self` holds the arrays.
+        // SAFETY: the caller's promise; `check` has proven every access of an array in range or has it checked, for the
+        // tiles that these boxes are part of; `self` holds the arrays.
         unsafe { how.enqueue(queue, args, boxes, self.clone()) }
     }
 }

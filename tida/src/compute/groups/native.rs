@@ -1,7 +1,7 @@
 //! What a `group_kernel!` sees as it runs on the CPU: its group, what the threads share, and what each keeps.
 //!
-//! A phase is a loop over the threads of a group. Shared arrays are checked as they are accessed, so nothing that a kernel does
-//! with them reaches other memory.
+//! A phase is a loop over the threads of a group. Shared arrays are checked as they are accessed, so nothing that a
+//! kernel does with them reaches other memory.
 
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
@@ -50,8 +50,8 @@ pub fn group_body<'b, V, const D: usize, F: Fn(&V, &Group<'_, D>)>(
     RunBody { run, group }
 }
 
-/// Runs the body over each group of the box; does nothing if the kernel of marker `M` with `captures`, its numbers taken for
-/// `numbers`, is not what was analysed.
+/// Runs the body over each group of the box; does nothing if the kernel of marker `M` with `captures`, its numbers
+/// taken for `numbers`, is not what was analysed.
 ///
 /// # Safety
 /// As [`each`](crate::compute::ask::each).
@@ -134,7 +134,8 @@ pub struct Group<'b, const D: usize> {
     len: [i64; D],
     /// Cells of a whole group.
     extent: [i64; D],
-    /// Memory of the arrays that its threads share, in the order in which the kernel makes them; kept from group to group.
+    /// Memory of the arrays that its threads share, in the order in which the kernel makes them; kept from group to
+    /// group.
     arrays: RefCell<Vec<Vec<Cell<u128>>>>,
     /// How many it has made.
     next: Cell<usize>,
@@ -205,8 +206,8 @@ impl<T: Element, const R: usize> Slots<'_, T, R> {
     /// The slot's place; that after the last where there is none.
     #[inline(always)]
     fn place_of(&self, slot: usize) -> T::Place {
-        // SAFETY: the memory has one element more than there are slots, aligned for any scalar, and lives as long as the
-        // group, for whose threads alone it is; zeros are values of every scalar.
+        // SAFETY: the memory has one element more than there are slots, aligned for any scalar, and lives as long as
+        // the group, for whose threads alone it is; zeros are values of every scalar.
         unsafe { T::place(self.base, self.slots + 1, slot) }
     }
 }

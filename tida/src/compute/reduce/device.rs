@@ -64,8 +64,8 @@ impl Cells {
         if self.is_split() { Goal::Values } else { Goal::Segments(self.op) }
     }
 
-    /// Puts the kernels of the reduction into a stream: `launch`, whose goal and room for what it finds are set here, and those that
-    /// fold that.
+    /// Puts the kernels of the reduction into a stream: `launch`, whose goal and room for what it finds are set here,
+    /// and those that fold that.
     ///
     /// # Safety
     /// As [`DeviceLaunch::enqueue`], for all regions that have cells of the box.

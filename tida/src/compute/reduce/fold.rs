@@ -35,7 +35,8 @@ fn halve<const HALF: usize, T, O: Reduction<T>>(op: O, values: &mut [O::Partial]
 /// What is left of a segment after its first three halvings.
 const LANES: usize = SEGMENT / 8;
 
-/// Segments whose lanes are made one after the other, before any of them is folded to its end: no load waits for a store then.
+/// Segments whose lanes are made one after the other, before any of them is folded to its end: no load waits for a
+/// store then.
 const TOGETHER: usize = 16;
 
 /// Room for their lanes.
@@ -70,8 +71,8 @@ impl<P: Copy> Lacking<P> {
         self.count == TOGETHER
     }
 
-    /// Adds the values of some cells of a segment, from its cell `first` on. There has to be room, and `index` is the place in the box of
-    /// the first of them.
+    /// Adds the values of some cells of a segment, from its cell `first` on. There has to be room, and `index` is the
+    /// place in the box of the first of them.
     #[inline(always)]
     pub(super) fn add<T: Copy, O: Reduction<T, Partial = P>>(
         &mut self,
@@ -109,8 +110,8 @@ const fn lies_in_vectors<T, O: Reduction<T>>() -> bool {
     !matches!(O::FOLD, FoldOp::ArgMin | FoldOp::ArgMax)
 }
 
-/// The first three halvings of a segment. `values` and the result have to come from and go to memory that the compiler knows nothing of:
-/// it makes vectors of what lies side by side then. Else it makes them across segments, and gathers.
+/// The first three halvings of a segment. `values` and the result have to come from and go to memory that the compiler
+/// knows nothing of: it makes vectors of what lies side by side then. Else it makes them across segments, and gathers.
 #[inline(always)]
 fn upper<T, V: Copy, O: Reduction<T>>(
     op: O,

@@ -80,8 +80,8 @@ reducible! {
     f64: -0.0, 0.0, 1.0, f64::NEG_INFINITY, f64::INFINITY, f64::is_nan;
 }
 
-/// How values become one: [`Sum`], [`Product`], [`Min`], [`Max`], [`ArgMin`] and [`ArgMax`]. No other type implements it: each
-/// device has an order and a form of its own for them, with the same bits.
+/// How values become one: [`Sum`], [`Product`], [`Min`], [`Max`], [`ArgMin`] and [`ArgMax`]. No other type implements
+/// it: each device has an order and a form of its own for them, with the same bits.
 pub trait Reduction<T>: Sealed + Copy + std::fmt::Debug + Send + Sync + 'static {
     // `combine` of a value and the identity is the value, bit for bit.
     /// What is folded.
@@ -125,8 +125,8 @@ pub struct Min;
 #[derive(Clone, Copy, Debug)]
 pub struct Max;
 
-/// The cell of the lowest value, and the value: the first such cell in row-major order, or the first NaN. Of no cells it
-/// is an error.
+/// The cell of the lowest value, and the value: the first such cell in row-major order, or the first NaN. Of no cells
+/// it is an error.
 #[derive(Clone, Copy, Debug)]
 pub struct ArgMin;
 

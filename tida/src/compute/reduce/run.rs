@@ -368,8 +368,8 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
         unsafe { cells.enqueue(queue, launch) }
     }
 
-    /// Folds the cells, of arrays on the host or where `sites` says. On a simulated device it is its one thread that runs
-    /// this: no other may come between.
+    /// Folds the cells, of arrays on the host or where `sites` says. On a simulated device it is its one thread that
+    /// runs this: no other may come between.
     fn run<R>(&self, sites: Option<&[Option<Site>]>) -> Result<O::Partial, Error>
     where
         R: Reducible,
@@ -387,7 +387,8 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
         let rows: usize = self.cells.extent()[..last].iter().product();
         let pieces = self.pieces();
         let slots = rows.saturating_mul(segments);
-        // Pieces that have groups of the tree to themselves fold these too, while the segments' values are in the cache.
+        // Pieces that have groups of the tree to themselves fold these too, while the segments' values are in the
+        // cache.
         let ranges: Option<Vec<Range<usize>>> =
             pieces.iter().map(|piece| self.groups(piece, segments, slots)).collect();
         let mut partials = Vec::new();
@@ -581,8 +582,8 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
                     if cells.is_empty() {
                         continue;
                     }
-                    // SAFETY: the cells of a row lie in `block..block_end`, at most `BLOCK` of them. Several rows are in one
-                    // region, which has all their cells, at most `BLOCK`.
+                    // SAFETY: the cells of a row lie in `block..block_end`, at most `BLOCK` of them. Several rows are
+                    // in one region, which has all their cells, at most `BLOCK`.
                     let out = unsafe { to.values.add((cells.lo[last] - block) as usize) };
                     if let Some(views) = proven {
                         // SAFETY: as many values follow `out` as the rows have cells.
@@ -596,8 +597,8 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
                 let mut at = row;
                 at[last] = block;
                 let len = (block_end - block) as usize;
-                // SAFETY: the rows have at most `BLOCK` cells from `block` to `block_end`. Each lies in one of the regions,
-                // which has written it (`pass` says that it ran).
+                // SAFETY: the rows have at most `BLOCK` cells from `block` to `block_end`. Each lies in one of the
+                // regions, which has written it (`pass` says that it ran).
                 let values = unsafe { std::slice::from_raw_parts(to.values, rows as usize * len) };
                 self.fold_rows(at, values, len, &mut to);
                 block = block_end;
@@ -617,8 +618,8 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
         }
     }
 
-    /// Folds the values of rows that follow one another along the axis before the last, `len` cells of each from `at` on, segment by
-    /// segment.
+    /// Folds the values of rows that follow one another along the axis before the last, `len` cells of each from `at`
+    /// on, segment by segment.
     #[inline(always)]
     fn fold_rows<R>(&self, at: [i64; D], values: &[R], len: usize, to: &mut To<'_, R, O::Partial>)
     where

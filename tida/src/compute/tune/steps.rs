@@ -1,8 +1,9 @@
-//! Trials of several steps as one launch: how many, in which blocks, with how many cells a thread, with shuffles or without.
+//! Trials of several steps as one launch: how many, in which blocks, with how many cells a thread, with shuffles or
+//! without.
 //!
 //! Such a launch reads one of the two arrays and writes the other, which the step after it overwrites whole
-//! (docs/decisions/0018-fused-steps.md). So every candidate runs on the very arrays, whatever its number of steps, before
-//! the launch that is due.
+//! (docs/decisions/0018-fused-steps.md). So every candidate runs on the very arrays, whatever its number of steps,
+//! before the launch that is due.
 
 use std::cell::Cell;
 use std::sync::{Arc, PoisonError};
@@ -251,8 +252,8 @@ impl Trials<'_, '_, '_> {
         self.started.elapsed().as_secs_f64() > BUDGET
     }
 
-    /// Adds a way and runs it once, for the driver to get ready and to know how long it takes. What cannot be compiled or run
-    /// is left out.
+    /// Adds a way and runs it once, for the driver to get ready and to know how long it takes. What cannot be compiled
+    /// or run is left out.
     ///
     /// # Safety
     /// As [`tried`], with what the commands use alive.
@@ -290,8 +291,8 @@ impl Trials<'_, '_, '_> {
         best(&seconds)
     }
 
-    /// Runs all in turn; the fastest, and how many times as fast as the first, which is what would be chosen, if that holds
-    /// when both run again.
+    /// Runs all in turn; the fastest, and how many times as fast as the first, which is what would be chosen, if that
+    /// holds when both run again.
     ///
     /// # Safety
     /// As [`tried`].

@@ -9,8 +9,8 @@ use crate::error::KernelError;
 use crate::ir::{Capture, Span, Type};
 use crate::quote::{Code, Expr, ExprKind};
 
-/// Most bytes of the values that a cell keeps while it runs: variables, captured arrays, and what is made of several values on
-/// the way, those of the functions called included.
+/// Most bytes of the values that a cell keeps while it runs: variables, captured arrays, and what is made of several
+/// values on the way, those of the functions called included.
 ///
 /// Threads of a pool have stacks of 2 MiB. Compiled without optimisation a kernel keeps each value several times, and a
 /// thread that waits runs other kernels on top.

@@ -1,9 +1,9 @@
 //! In which order the regions of a chain are worked on, and which of them are on the device meanwhile.
 //!
-//! The work of a chain is a list of tasks, each of one region of some arrays. An *item* is a region of an array: its memory on
-//! the device, ghosts included. [`order`] chooses the order of tasks: what is on the device is worked on as long as what it
-//! needs is there, step after step. [`place`] then knows the future: it keeps what is needed soonest, and gives each item
-//! its place in one block of memory.
+//! The work of a chain is a list of tasks, each of one region of some arrays. An *item* is a region of an array: its
+//! memory on the device, ghosts included. [`order`] chooses the order of tasks: what is on the device is worked on as
+//! long as what it needs is there, step after step. [`place`] then knows the future: it keeps what is needed soonest,
+//! and gives each item its place in one block of memory.
 //!
 //! Nothing here knows of devices.
 
@@ -92,12 +92,12 @@ pub(crate) struct TooSmall {
 /// Tasks that are looked at for the next one: the oldest that may run, and those that may run since last.
 const SCAN: usize = 256;
 
-/// Items that one of so many steps before has used stay where they are, if others can leave that are needed not much sooner:
-/// then what follows is loaded while they are worked on.
+/// Items that one of so many steps before has used stay where they are, if others can leave that are needed not much
+/// sooner: then what follows is loaded while they are worked on.
 const RECENT: usize = 2;
 
-/// Orders tasks: next is one whose items are on the device, else the one that needs the fewest bytes to come there, less
-/// those that it finds there.
+/// Orders tasks: next is one whose items are on the device, else the one that needs the fewest bytes to come there,
+/// less those that it finds there.
 pub(crate) fn order(tasks: &[Task], sizes: &[usize], room: usize) -> Vec<usize> {
     let mut chooser = Chooser::new(tasks, sizes, room);
     let mut chosen = Vec::with_capacity(tasks.len());
@@ -379,8 +379,8 @@ impl<'a> Placer<'a> {
         Ok(())
     }
 
-    /// Where `size` bytes fit for which nothing leaves that stays, and what leaves is needed last: the step that needs it, and
-    /// the place.
+    /// Where `size` bytes fit for which nothing leaves that stays, and what leaves is needed last: the step that needs
+    /// it, and the place.
     fn find(
         &self,
         step: usize,

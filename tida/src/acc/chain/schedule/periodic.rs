@@ -1,9 +1,9 @@
 //! Axes whose ends belong together, unwrapped: plane `k` and plane `k + period` are the same plane of the host.
 //!
-//! Operation `i` runs over the planes `a_i..a_i + period`. It starts so far above those before it that where one of them
-//! touches plane `k + period`, it does not touch plane `k`, unless both only read it. So the first planes of a pass leave in
-//! a mixture of steps, once the operations that start there have done them, and come again after the last ones, for the
-//! others. No ghosts are filled at the ends: what lies beyond them comes next.
+//! Operation `i` runs over the planes `a_i..a_i + period`. It starts so far above those before it that where one of
+//! them touches plane `k + period`, it does not touch plane `k`, unless both only read it. So the first planes of a
+//! pass leave in a mixture of steps, once the operations that start there have done them, and come again after the last
+//! ones, for the others. No ghosts are filled at the ends: what lies beyond them comes next.
 
 use std::ops::Range;
 

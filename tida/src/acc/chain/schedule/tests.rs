@@ -1,4 +1,5 @@
-//! Random chains in the chosen order against program order, with the copies as early and as late as a device may do them.
+//! Random chains in the chosen order against program order, with the copies as early and as late as a device may do
+//! them.
 
 use proptest::prelude::*;
 use smallvec::smallvec;
@@ -356,8 +357,8 @@ fn any_op(arrays: usize, n: i64) -> impl Strategy<Value = Vec<Op>> {
     ]
 }
 
-/// Several steps at once: what they read of one array reaches further than it has planes; of the array that they write they
-/// may read what no step changes.
+/// Several steps at once: what they read of one array reaches further than it has planes; of the array that they write
+/// they may read what no step changes.
 fn several(inp: usize, out: usize, n: i64, far: i64, how: usize) -> Op {
     let read = || Some(Reach::Within(-far, far, -3..n + 3));
     let (held, write) = [(None, Write::Whole), (None, Write::Part), (read(), Write::Part)][how].clone();

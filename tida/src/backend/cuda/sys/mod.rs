@@ -1,9 +1,10 @@
-//! What tida calls of NVIDIA's driver and of NVRTC: types, constants and tables of functions, by the names of `cuda.h` and
-//! `nvrtc.h`. Nothing is linked: both libraries are loaded when a program runs, so that no toolkit matters to a build.
+//! What tida calls of NVIDIA's driver and of NVRTC: types, constants and tables of functions, by the names of `cuda.h`
+//! and `nvrtc.h`. Nothing is linked: both libraries are loaded when a program runs, so that no toolkit matters to a
+//! build.
 //!
-//! Results, attributes and options are numbers here and no enums: a newer library may give one that is not listed. Functions are
-//! asked for by the name of their symbol, with its version (`_v2`), as the header of CUDA 13.0 does, and older ones where
-//! these suffice. `tests.rs` compares all of it with the headers, where there are any.
+//! Results, attributes and options are numbers here and no enums: a newer library may give one that is not listed.
+//! Functions are asked for by the name of their symbol, with its version (`_v2`), as the header of CUDA 13.0 does, and
+//! older ones where these suffice. `tests.rs` compares all of it with the headers, where there are any.
 
 // The names are those of the headers.
 #![allow(non_camel_case_types, non_snake_case)]
@@ -186,7 +187,8 @@ macro_rules! functions {
             /// The library's functions are those of this struct.
             pub unsafe fn of(library: Library) -> Result<$name, String> {
                 $(
-                    // SAFETY: the signature is that of the library's documentation; the caller says that it is that library.
+                    // SAFETY: the signature is that of the library's documentation; the caller says that it is that
+                    // library.
                     let $symbol = *unsafe {
                         library.get::<unsafe extern "C" fn($($arg),*) -> $result>(concat!(stringify!($symbol), "\0"))
                     }
@@ -263,8 +265,8 @@ functions! {
         cuEventElapsedTime(*mut f32, CUevent, CUevent) -> CUresult;
         // Since CUDA 12.4.
         cuFuncGetParamInfo(CUfunction, usize, *mut usize, *mut usize) -> CUresult;
-        // Since CUDA 12.0. The map, type and number of axes of the values, their address, extents, strides, boxes and steps;
-        // interleaving, swizzle, promotion in the cache, and what stands for values beyond the end.
+        // Since CUDA 12.0. The map, type and number of axes of the values, their address, extents, strides, boxes and
+        // steps; interleaving, swizzle, promotion in the cache, and what stands for values beyond the end.
         cuTensorMapEncodeTiled(
             *mut CUtensorMap, CUtensorMapDataType, c_uint, *mut c_void, *const u64, *const u64, *const c_uint, *const c_uint,
             CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill

@@ -1,6 +1,7 @@
 //! Types, constants and functions against the headers of CUDA 13.0, by a C compiler.
 //!
-//! `TIDA_CUDA_INCLUDE` lists the folders of `cuda.h` and `nvrtc.h`, as `cargo xtask test` does. Without it the test skips and says so.
+//! `TIDA_CUDA_INCLUDE` lists the folders of `cuda.h` and `nvrtc.h`, as `cargo xtask test` does. Without it the test
+//! skips and says so.
 
 use std::fmt::Write;
 use std::fs;

@@ -1,5 +1,5 @@
-//! Plans against program order: random tasks are run as their plan says, and all that commands of different streams may do to
-//! each other is checked.
+//! Plans against program order: random tasks are run as their plan says, and all that commands of different streams may
+//! do to each other is checked.
 
 use proptest::prelude::*;
 
@@ -81,8 +81,8 @@ enum By {
     Store(usize),
 }
 
-/// Runs a plan in the order of its steps. All that commands of one stream wait for is taken down, so that a command that
-/// another stream may do later or earlier is seen.
+/// Runs a plan in the order of its steps. All that commands of one stream wait for is taken down, so that a command
+/// that another stream may do later or earlier is seen.
 fn check(case: &Case, room: usize) -> Result<(u64, u64), TestCaseError> {
     let Case { sizes, tasks } = case;
     let chosen = order(tasks, sizes, room);
