@@ -201,7 +201,7 @@ pub fn features() -> Result<()> {
         let mut lints = command("cargo clippy --quiet --package tida --no-default-features --features");
         run(lints.args([features, "--", "-D", "warnings"]))?;
     }
-    run(&mut command("cargo test --quiet --package tida --no-default-features --test features --test settings"))
+    run(&mut command("cargo test --quiet --package tida-tests --no-default-features --test features --test settings"))
 }
 
 /// Packages of a build for the CPU alone.

@@ -22,7 +22,7 @@ const BUILDS: [&str; 2] = [
 ];
 
 /// Tests that call rustc.
-const NEEDS_RUST: &[(&str, &str)] = &[("tida", "ui")];
+const NEEDS_RUST: &[(&str, &str)] = &[("tida-tests", "ui")];
 
 /// What runs the rest there.
 const SCRIPT: &str = include_str!("run.sh");
@@ -100,7 +100,7 @@ fn program(root: &Path, message: &str) -> Option<Program> {
 fn data_files() -> Result<Vec<PathBuf>> {
     let source = |path: &Path| path.extension().is_some_and(|e| e == "rs" || e == "md" || e == "toml" || e == "png");
     let mut found = Vec::new();
-    for folder in ["tida", "tida-kernels", "tests", "examples", "benches"] {
+    for folder in ["tida", "tida-kernels", "tida-tests", "tests", "examples", "benches"] {
         found.extend(files(&root().join(folder), &|path| !source(path))?);
     }
     let below_root = |path: PathBuf| path.strip_prefix(root()).map(Path::to_path_buf).map_err(|e| e.to_string());
@@ -155,12 +155,12 @@ mod tests {
 
     #[test]
     fn programs_have_their_places() {
-        assert_eq!(place("tida/", "test", "tile", true).unwrap(), "bin/tests/tida/tile");
+        assert_eq!(place("tida-tests/", "test", "tile", true).unwrap(), "bin/tests/tida-tests/tile");
         assert_eq!(place("tida/", "lib", "tida", true).unwrap(), "bin/tests/tida/lib");
         assert_eq!(place("", "lib", "tida_suite", true).unwrap(), "bin/tests/root/lib");
         assert_eq!(place("", "example", "heat", false).unwrap(), "bin/examples/heat");
         assert_eq!(place("", "bench", "gpu", true).unwrap(), "bin/benches/gpu");
-        assert_eq!(place("tida/", "test", "ui", true), None);
+        assert_eq!(place("tida-tests/", "test", "ui", true), None);
         assert_eq!(place("tida/", "custom-build", "build-script-build", false), None);
         assert_eq!(program(Path::new("/root"), r#"{"reason": "build-finished", "success": true}"#), None);
     }

@@ -201,7 +201,7 @@ fn quickly_built(command: &mut Command) -> &mut Command {
 /// Models of the scheduler, with every order of their threads, and faults that they have to find.
 fn loom() -> Result<Done> {
     let host = host()?;
-    let mut models = apart(command("cargo test --quiet -p tida --test models"), STABLE, "--cfg tida_loom");
+    let mut models = apart(command("cargo test --quiet -p tida-tests --test models"), STABLE, "--cfg tida_loom");
     // As it is for AddressSanitizer: so macros are built once for both.
     models.args(["--target", &host]).env("RUSTC_BOOTSTRAP", "1");
     run(quickly_built(&mut models))?;
@@ -223,18 +223,18 @@ fn address(sample: bool) -> Result<Done> {
         tests
     };
     if sample {
-        finds(quickly_built(&mut tests("-p tida")), PLANTED[0])?;
+        finds(quickly_built(&mut tests("-p tida-tests")), PLANTED[0])?;
         for device in ["cpu", "sim"] {
-            let mut tests = tests("-p tida --test schedule --test interpreted");
+            let mut tests = tests("-p tida-tests --test schedule --test interpreted");
             run(quickly_built(&mut tests).env("TIDA_DEVICE", device))?;
         }
         return Ok(Done::Ran);
     }
-    finds(&mut tests("-p tida"), PLANTED[0])?;
+    finds(&mut tests("-p tida-tests"), PLANTED[0])?;
     all(TESTS, tests)
 }
 
-/// What is planted in `tida/tests/planted.rs`, and what is said of it.
+/// What is planted in `tida-tests/tests/planted.rs`, and what is said of it.
 const PLANTED: [(&str, &str); 3] = [
     ("memory_that_was_given_back_is_read", "AddressSanitizer: heap-use-after-free"),
     ("two_threads_write_one_cell", "ThreadSanitizer: data race"),
@@ -248,11 +248,11 @@ fn finds(tests: &mut Command, (planted, said): (&str, &str)) -> Result<()> {
 
 /// The chosen tests and unit tests on the CPU, and those of the scheduler on a simulated device.
 fn all(names: &[&str], tests: impl Fn(&str) -> Command) -> Result<Done> {
-    let both = || tests("-p tida -p tida-kernels --no-fail-fast --lib");
+    let both = || tests("-p tida -p tida-kernels -p tida-tests --no-fail-fast --lib");
     let mut on_cpu = both();
     with_tests(&mut on_cpu, names);
     run(&mut on_cpu)?;
-    let mut on_sim = tests("-p tida --no-fail-fast");
+    let mut on_sim = tests("-p tida-tests --no-fail-fast");
     with_tests(&mut on_sim, &ON_SIM);
     run(on_sim.env("TIDA_DEVICE", "sim"))?;
     Ok(Done::Ran)
@@ -331,7 +331,7 @@ fn thread() -> Result<Done> {
         tests.env("TSAN_OPTIONS", options);
         tests
     };
-    finds(&mut tests("-p tida"), PLANTED[1])?;
+    finds(&mut tests("-p tida-tests"), PLANTED[1])?;
     all(TESTS_OF_THREADS, tests)
 }
 
@@ -347,7 +347,7 @@ fn miri() -> Result<Done> {
         return Ok(Done::Skipped("no nightly toolchain with Miri; rustup toolchain install nightly -c miri".into()));
     }
     let tests = |packages: &str| {
-        let mut tests = apart(rustup("cargo miri test --quiet -p tida"), "miri", "");
+        let mut tests = apart(rustup("cargo miri test --quiet"), "miri", "");
         // Time is that of the interpreter: what is silent for so long is silent whatever Miri takes. Threads of a pool
         // outlive the program. Addresses of simulated devices are numbers, as are those of others.
         let flags = "-Zmiri-isolation-error=hide -Zmiri-ignore-leaks -Zmiri-permissive-provenance -Zmiri-tree-borrows";
@@ -355,8 +355,8 @@ fn miri() -> Result<Done> {
         tests.args(packages.split_whitespace());
         tests
     };
-    finds(&mut tests(""), PLANTED[2])?;
-    run(tests("--lib --").args(UNITS_OF_MIRI))?;
-    run(&mut tests("--test interpreted"))?;
+    finds(&mut tests("-p tida-tests"), PLANTED[2])?;
+    run(tests("-p tida --lib --").args(UNITS_OF_MIRI))?;
+    run(&mut tests("-p tida-tests --test interpreted"))?;
     Ok(Done::Ran)
 }

@@ -1,0 +1,315 @@
+//! Reads at quotients, remainders, shifts, masks and bounds of the cell, and at entries of constant and captured
+//! arrays: proven, and the same values as by plain loops, on every device.
+//!
+//! The device is what `TIDA_DEVICE` names, else OpenCL if there is one; the CPU and a simulated device too.
+#![cfg(feature = "ndarray")]
+
+use tida::prelude::*;
+use tida::{Explanation, SimDevice};
+use tida_tests::{everywhere, on_a_device, on_cpu, value};
+
+const SHAPE: [usize; 2] = [24, 130];
+/// Neighbours, itself last.
+const DOWN: [i64; 5] = [-1, 1, 0, 0, 0];
+const RIGHT: [i64; 5] = [0, 0, -2, 2, 0];
+
+/// Nothing of it is checked as it runs.
+#[track_caller]
+fn proven(explained: tida::Result<Explanation>) {
+    let text = explained.unwrap().to_string();
+    assert!(text.contains("checks: none needed"), "{text}");
+}
+
+fn coarse(acc: &TileAcc, regions: [usize; 2]) -> TileArray<f64, 2> {
+    let mut e = TileArray::<f64, 2>::builder([12, 65]).regions(regions).build(acc).unwrap();
+    e.fill(|[j, i]| value(3, [j, i, 0])).unwrap();
+    e
+}
+
+#[test]
+fn fine_cells_read_coarse_ones() {
+    for acc in everywhere() {
+        for regions in [[1, 1], [3, 2]] {
+            let e = coarse(&acc, regions);
+            let mut u = TileArray::<f64, 2>::builder(SHAPE).regions(regions).build(&acc).unwrap();
+            u.fill_value(f64::NAN).unwrap();
+            macro_rules! prolong {
+                () => {
+                    kernel!(|u, e, at| {
+                        let (j, i) = (at[0] / 2, at[1] >> 1);
+                        let next = [(j + at[0] % 2).min(11), (i + (at[1] & 1)).min(64)];
+                        let before = [((at[0] - 1).div_euclid(2)).max(0), at[1].rem_euclid(65)];
+                        u[at] = 0.5 * e[[j, i]] + 0.25 * e[next] + 0.25 * e[before];
+                    })
+                };
+            }
+            proven(tida::explain((&mut u, all(&e)), prolong!()));
+            for tile in TileIter::new(&u).tile_size([5, 64]) {
+                compute(&tile, (&mut u, all(&e)), prolong!()).unwrap();
+            }
+            let (got, e) = (u.to_ndarray().unwrap(), e.to_ndarray().unwrap());
+            for ((j, i), got) in got.indexed_iter() {
+                let next = [(j / 2 + j % 2).min(11), (i / 2 + i % 2).min(64)];
+                let before = [j.saturating_sub(1) / 2, i % 65];
+                let want = 0.5 * e[[j / 2, i / 2]] + 0.25 * e[next] + 0.25 * e[before];
+                assert_eq!(got.to_bits(), want.to_bits(), "at {j}, {i} on {acc}");
+            }
+        }
+    }
+}
+
+/// What part of a tile reads one region of a whole array, what part several, is not seen in the values.
+#[test]
+fn restriction_reads_any_regions() {
+    const FINE: [usize; 2] = [48, 130];
+    let step = |n: i64, end: usize| usize::try_from(n.clamp(0, end as i64 - 1)).unwrap();
+    for acc in everywhere() {
+        for (fine, coarse, cut) in [
+            ([1, 1], [1, 1], [24, 65]),
+            ([2, 1], [1, 1], [24, 65]),
+            ([1, 3], [2, 2], [24, 65]),
+            ([5, 3], [1, 2], [7, 64]),
+            ([48, 2], [3, 1], [24, 65]),
+        ] {
+            let mut f = TileArray::<f64, 2>::builder(FINE).regions(fine).build(&acc).unwrap();
+            f.fill(|[j, i]| value(7, [j, i, 0])).unwrap();
+            let mut c = TileArray::<f64, 2>::builder([24, 65]).regions(coarse).build(&acc).unwrap();
+            c.fill_value(f64::NAN).unwrap();
+            macro_rules! restrict {
+                () => {
+                    kernel!(|c, f, at| {
+                        let mut sum = 0.25 * f[[at[0] / 3, 2 * at[1]]];
+                        for j in -1..=1 {
+                            for i in -1..=1 {
+                                sum += f[[(2 * at[0] + j).clamp(0, 47), (2 * at[1] + i).clamp(0, 129)]];
+                            }
+                        }
+                        c[at] = sum;
+                    })
+                };
+            }
+            proven(tida::explain((&mut c, all(&f)), restrict!()));
+            for tile in TileIter::new(&c).tile_size(cut) {
+                compute(&tile, (&mut c, all(&f)), restrict!()).unwrap();
+            }
+            let (got, f) = (c.to_ndarray().unwrap(), f.to_ndarray().unwrap());
+            for ((y, x), got) in got.indexed_iter() {
+                let mut sum = 0.25 * f[[y / 3, 2 * x]];
+                for j in -1..=1 {
+                    for i in -1..=1 {
+                        sum += f[[step(2 * y as i64 + j, FINE[0]), step(2 * x as i64 + i, FINE[1])]];
+                    }
+                }
+                assert_eq!(got.to_bits(), sum.to_bits(), "at {y}, {x} of {fine:?} on {acc}");
+            }
+        }
+    }
+}
+
+/// What a value of an array says is proven where it is bounded, of whole arrays, of tables and around the cell.
+#[test]
+fn values_that_are_bounded_tell_where_to_read() {
+    let curve: Vec<f64> = (0..16).map(|n| f64::from(n * n)).collect();
+    for acc in everywhere() {
+        for regions in [[1, 1], [3, 2]] {
+            let e = coarse(&acc, regions);
+            let mut u = TileArray::<f64, 2>::builder(SHAPE)
+                .regions(regions)
+                .ghost(1)
+                .boundary(Boundary::Periodic)
+                .build(&acc)
+                .unwrap();
+            u.fill(|[j, i]| 40.0 * value(5, [j, i, 0]) - 7.0).unwrap();
+            u.fill_ghosts().unwrap();
+            let mut v = u.like().unwrap();
+            v.fill_value(f64::NAN).unwrap();
+            macro_rules! looked_up {
+                ($last:literal) => {
+                    kernel!(|v, u, e, curve, at| {
+                        let told = u[at] as i64;
+                        let by = told.rem_euclid(3) - 1;
+                        let mut s = e[[told.clamp(0, $last), (told & 63).max(at[1] / 2)]];
+                        s += curve[told.max(0).min(15) as usize] + curve[(u[at] as u64).min(15) as usize];
+                        v[at] = s + u[at + [by, 0]] - u[at + [0, -by]];
+                    })
+                };
+            }
+            proven(tida::explain((&mut v, &u, all(&e), table(&curve)), looked_up!(11)));
+            for tile in TileIter::new(&v).tile_size([5, 64]) {
+                compute(&tile, (&mut v, &u, all(&e), table(&curve)), looked_up!(11)).unwrap();
+            }
+            let (got, u, e) = (v.to_ndarray().unwrap(), u.to_ndarray().unwrap(), e.to_ndarray().unwrap());
+            let [rows, columns] = SHAPE;
+            for ((j, i), got) in got.indexed_iter() {
+                let told = u[[j, i]] as i64;
+                let by = told.rem_euclid(3) - 1;
+                let near =
+                    |j: i64, i: i64| u[[j.rem_euclid(rows as i64) as usize, i.rem_euclid(columns as i64) as usize]];
+                let row = told.clamp(0, 11) as usize;
+                let mut want = e[[row, (told & 63).max(i as i64 / 2) as usize]];
+                want += curve[told.clamp(0, 15) as usize] + curve[(u[[j, i]] as u64).min(15) as usize];
+                want = want + near(j as i64 + by, i as i64) - near(j as i64, i as i64 - by);
+                assert_eq!(got.to_bits(), want.to_bits(), "at {j}, {i} of {regions:?} on {acc}");
+            }
+        }
+    }
+}
+
+/// Where the bounds allow more than there is, each cell looks: a value that stays inside is no error.
+#[test]
+fn values_that_could_lead_outside_are_checked() {
+    for acc in everywhere() {
+        let mut u = TileArray::<f64, 2>::builder([8, 64]).ghost(1).build(&acc).unwrap();
+        u.fill(|[j, i]| ((j + i) % 3) as f64).unwrap();
+        u.fill_ghosts().unwrap();
+        let mut v = u.like().unwrap();
+        let mut run = |most: f64| {
+            for tile in TileIter::new(&v) {
+                compute(
+                    &tile,
+                    (&mut v, &u),
+                    kernel!(|v, u, at| {
+                        let by = (u[at] * most) as i64;
+                        v[at] = u[at + [0, by.clamp(-9, 9)]];
+                    }),
+                )?;
+            }
+            v.read_box(GridBox::new([0, 0], [8, 62]))
+        };
+        let [zero, far] = [run(0.0), run(4.0)];
+        assert_eq!(zero.unwrap()[..4], [0.0, 1.0, 2.0, 0.0], "on {acc}");
+        let told = far.unwrap_err().to_string();
+        assert!(told.contains("`u`") && told.contains("outside"), "{told} on {acc}");
+    }
+}
+
+/// Ghosts of grown tiles have coordinates below 0.
+#[test]
+fn ghosts_are_divided_as_they_are_counted() {
+    for acc in everywhere() {
+        let mut u =
+            TileArray::<i64, 1>::builder([256]).regions([4]).ghost(3).boundary(Boundary::Fixed(7)).build(&acc).unwrap();
+        u.fill_ghosts().unwrap();
+        let w: Vec<i64> = (0..200).map(|n| n * n).collect();
+        for tile in TileIter::new(&u).grown(3) {
+            compute(
+                &tile,
+                (&mut u, table(&w)),
+                kernel!(|u, w, at| {
+                    let rounded = w[(at[0] / 2 + 4) as usize] - 1000 * w[(at[0] % 4 + 5) as usize];
+                    u[at] = rounded + w[((at[0] >> 1) + 9) as usize] * w[(at[0] & 3) as usize];
+                }),
+            )
+            .unwrap();
+        }
+        acc.sync().unwrap();
+        for r in 0..4 {
+            let got = u.with_grown_region(r, |view| view.iter().copied().collect::<Vec<i64>>()).unwrap();
+            let first = u.grown_box(r).unwrap().lo[0];
+            for (n, got) in got.into_iter().enumerate() {
+                let at = first + n as i64;
+                let of = |n: i64| w[usize::try_from(n).unwrap()];
+                let want = of(at / 2 + 4) - 1000 * of(at % 4 + 5) + of((at >> 1) + 9) * of(at & 3);
+                assert_eq!(got, want, "at {at} on {acc}");
+            }
+        }
+    }
+}
+
+/// What constants and captured arrays say of neighbours.
+fn stepped(acc: &TileAcc, steps: usize) -> tida::Result<Vec<f64>> {
+    let shape = [96, 256];
+    let mut u = TileArray::<f64, 2>::builder(shape).ghost(2).boundary(Boundary::Periodic).build(acc)?;
+    u.fill(|[j, i]| value(5, [j, i, 0]))?;
+    let mut next = u.like()?;
+    let weight = [0.125, 0.125, 0.125, 0.125, 0.5];
+    let twice = [2i64, -2];
+    macro_rules! sweep {
+        () => {
+            kernel!(|next, u, at| {
+                let mut sum = 0.0;
+                for k in 0..5 {
+                    sum += weight[k] * u[at + [DOWN[k], RIGHT[k]]];
+                }
+                for k in 0..2 {
+                    sum += 0.25 * (u[at + [twice[k], 0]] - u[at - [twice[k], 0]]);
+                }
+                next[at] = sum;
+            })
+        };
+    }
+    proven(tida::explain((&mut next, &u), sweep!()));
+    for _ in 0..steps {
+        u.fill_ghosts()?;
+        for tile in TileIter::new(&u).tile_size([16, 256]) {
+            compute(&tile, (&mut next, &u), sweep!())?;
+        }
+        std::mem::swap(&mut u, &mut next);
+    }
+    Ok(u.to_ndarray()?.into_raw_vec_and_offset().0)
+}
+
+#[test]
+fn offsets_out_of_tables_are_proven() {
+    let want = stepped(&on_cpu(), 4).unwrap();
+    let mut plain: Vec<f64> = (0..96 * 256).map(|n| value(5, [n / 256, n % 256, 0])).collect();
+    for _ in 0..4 {
+        let at = |j: i64, i: i64| plain[(j.rem_euclid(96) * 256 + i.rem_euclid(256)) as usize];
+        plain = (0..96 * 256)
+            .map(|n| {
+                let (j, i) = (n / 256, n % 256);
+                let mut sum = 0.0;
+                for (k, weight) in [0.125, 0.125, 0.125, 0.125, 0.5].into_iter().enumerate() {
+                    sum += weight * at(j + DOWN[k], i + RIGHT[k]);
+                }
+                for k in [2, -2] {
+                    sum += 0.25 * (at(j + k, i) - at(j - k, i));
+                }
+                sum
+            })
+            .collect();
+    }
+    assert_eq!(want, plain);
+    for acc in everywhere() {
+        assert_eq!(stepped(&acc, 4).unwrap(), want, "{acc}");
+    }
+}
+
+/// One region that does not fit streams by planes: what reads at such offsets moves evenly with the cell.
+#[test]
+fn offsets_out_of_tables_stream() {
+    let want = stepped(&on_cpu(), 3).unwrap();
+    let limited = |builder: tida::acc::TileAccBuilder| builder.memory_limit(150_000);
+    let sim = limited(TileAcc::builder().simulate(SimDevice::new()).threads(2)).build().unwrap();
+    for acc in [sim].into_iter().chain(on_a_device(limited(TileAcc::builder()))) {
+        assert_eq!(stepped(&acc, 3).unwrap(), want, "{acc}");
+    }
+}
+
+/// What moves unevenly streams by regions, or is told.
+#[test]
+fn what_moves_unevenly_does_not_stream_by_planes() {
+    let run = |acc: &TileAcc, steps: usize| -> tida::Result<Vec<f64>> {
+        let mut u = TileArray::<f64, 2>::builder([64, 256]).regions([8, 1]).build(acc)?;
+        u.fill(|[j, i]| value(9, [j, i, 0]))?;
+        let mut next = u.like()?;
+        for _ in 0..steps {
+            for tile in TileIter::new(&u) {
+                compute(
+                    &tile,
+                    (&mut next, &u),
+                    kernel!(|next, u, at| next[at] = u[[at[0] / 8 * 8 + (at[0] + 3) % 8, at[1]]]),
+                )?;
+            }
+            std::mem::swap(&mut u, &mut next);
+        }
+        Ok(u.to_ndarray()?.into_raw_vec_and_offset().0)
+    };
+    let want = run(&on_cpu(), 3).unwrap();
+    assert_eq!(want[0], value(9, [1, 0, 0]));
+    let limited = |builder: tida::acc::TileAccBuilder| builder.memory_limit(120_000);
+    let sim = limited(TileAcc::builder().simulate(SimDevice::new()).threads(2)).build().unwrap();
+    for acc in [sim].into_iter().chain(on_a_device(limited(TileAcc::builder()))) {
+        assert_eq!(run(&acc, 3).unwrap(), want, "{acc}");
+    }
+}

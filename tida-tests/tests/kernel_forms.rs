@@ -1,0 +1,285 @@
+//! The native form of a kernel is what its quotation says, whatever stands around it.
+#![cfg(feature = "ndarray")]
+#![forbid(unsafe_code)]
+
+use tida::prelude::*;
+
+use tida_tests::expect;
+
+fn acc() -> TileAcc {
+    TileAcc::builder().threads(2).build().unwrap()
+}
+
+fn line<T: Element>(acc: &TileAcc) -> TileArray<T, 1> {
+    TileArray::builder([4]).build(acc).unwrap()
+}
+
+/// What a kernel gives at the first cell, and what plain Rust says of the same tokens.
+macro_rules! same {
+    ($t:ty: $($value:expr;)*) => {$({
+        let acc = acc();
+        let mut v = line::<$t>(&acc);
+        for tile in TileIter::new(&v.like().unwrap()) {
+            compute(&tile, &mut v, kernel!(|v, at| v[at] = $value)).unwrap();
+        }
+        let plain: $t = $value;
+        assert_eq!(v.to_ndarray().unwrap()[0].to_ne_bytes(), plain.to_ne_bytes(), "{}", stringify!($value));
+    })*};
+}
+
+#[test]
+#[allow(unused_braces, unused_parens, clippy::all)]
+fn a_number_under_a_cast_is_what_it_is_in_rust() {
+    same! { i64:
+        -(-2147483648) as i64;
+        (-(-2147483648)) as i64;
+        { 1099511627776 } as i64;
+        { { -1099511627776 } } as i64;
+        -{ 4294967296 } as i64;
+        (-4294967296) as i64;
+        !4294967296 as i64;
+        !{ -4294967296 } as i64;
+        (if 1 < 2 { 7 } else { 8i32 }) as i64;
+        (5 + 7) as i64;
+        { 3.7 } as i64;
+        200 as u8 as i64;
+        4294967296u64 as i32 as i64;
+    }
+    same! { f32:
+        { 1.000_000_059_604_644_775_390_625_000_01 } as f32;
+        -(-1.000_000_059_604_644_775_390_625_000_01) as f32;
+        (1.000_000_059_604_644_775_390_625_000_01f64 + 0.0) as f32;
+        { 3. } as f32;
+        -{ 16777217 } as f32;
+    }
+}
+
+/// Such a number moves a read by nothing, as the analysis has it.
+#[test]
+#[allow(clippy::all)]
+fn a_number_under_a_cast_is_an_offset() {
+    let acc = acc();
+    let (mut u, mut v) = (line::<f64>(&acc), line::<f64>(&acc));
+    u.fill(|[i]| i as f64).unwrap();
+    for tile in TileIter::new(&u) {
+        compute(
+            &tile,
+            (&mut v, &u),
+            kernel!(|v, u, at| {
+                let k = -(-2147483648) as i64;
+                v[at] = u[at + [k - 2147483648]] + u[at + [{ 1099511627776 } as i64 - 1099511627776]];
+            }),
+        )
+        .unwrap();
+    }
+    assert_eq!(v.to_ndarray().unwrap().as_slice().unwrap(), [0.0, 2.0, 4.0, 6.0]);
+}
+
+#[test]
+#[allow(overflowing_literals, clippy::all)]
+fn a_number_that_its_type_does_not_have_is_an_error() {
+    let acc = acc();
+    macro_rules! refused {
+        ($at:ident, $t:ty, $value:expr, $($words:expr),*) => {
+            let mut v = line::<$t>(&acc);
+            let tile = TileIter::new(&v).next().unwrap();
+            expect(compute(&tile, &mut v, kernel!(|v, $at| v[$at] = $value)), ErrorKind::Kernel, &[$($words),*]);
+        };
+    }
+    refused!(at, u8, 300, "the number 300", "u8 has 0 to 255", "300i64");
+    refused!(at, i32, 2147483648, "i32 has -2147483648 to 2147483647");
+    refused!(at, i32, -2147483649, "the number -2147483649");
+    refused!(at, i64, 9223372036854775808, "9223372036854775808u64");
+    refused!(at, i64, (4294967296 + 0) as i64, "the number 4294967296", "4294967296i64");
+    refused!(at, i64, (if at[0] == 0 { 4294967296 } else { 0 }) as i64, "the number 4294967296");
+    refused!(at, f32, 1e39, "f32 has numbers up to 3.4028235e38");
+    let mut v = line::<i32>(&acc);
+    for tile in TileIter::new(&v.like().unwrap()) {
+        compute(&tile, &mut v, kernel!(|v, at| v[at] = -2147483648)).unwrap();
+    }
+    assert_eq!(v.to_ndarray().unwrap()[0], i32::MIN);
+}
+
+/// Where a bound is known to hold for one type, rustc takes that for the type of the loop's bounds. A device does not
+/// run what rustc made.
+#[test]
+fn a_number_that_rust_takes_for_another_type_is_an_error() {
+    fn record(acc: &TileAcc) -> tida::Result<()>
+    where
+        std::ops::Range<u8>: Iterator<Item = u8>,
+    {
+        let (mut v, mut u) = (line::<f64>(acc), line::<f64>(acc));
+        u.fill_value(1.0)?;
+        for tile in TileIter::new(&u) {
+            compute(
+                &tile,
+                (&mut v, &u),
+                kernel!(|v, u, at| for i in 250..251 {
+                    v[at] = u[at + [(i + 6) as i64 - 256]];
+                }),
+            )?;
+        }
+        acc.sync()
+    }
+    let cpu = TileAcc::builder().device(Device::Cpu).build().unwrap();
+    expect(record(&cpu), ErrorKind::Kernel, &["takes for u8", "the analysis for i32", "kernel_forms.rs"]);
+}
+
+#[test]
+fn a_raw_name_is_the_name() {
+    let acc = acc();
+    let mut v = line::<f64>(&acc);
+    let x = 1.0;
+    for tile in TileIter::new(&v.like().unwrap()) {
+        compute(
+            &tile,
+            &mut v,
+            kernel!(|v, r#at| {
+                let x = 2.0;
+                r#v[at] = r#x;
+            }),
+        )
+        .unwrap();
+    }
+    assert_eq!((v.to_ndarray().unwrap()[0], x), (2.0, 1.0));
+}
+
+/// Traits for all types, whose methods take by value and so come before those that take references.
+#[allow(dead_code)]
+trait Takes: Sized {
+    fn component(self, _: usize) -> Self {
+        unreachable!()
+    }
+    fn get(self, _: usize) -> Self {
+        unreachable!()
+    }
+    fn set(self, _: usize, _: f64) {
+        unreachable!()
+    }
+    fn bytes(self) -> usize {
+        unreachable!()
+    }
+    fn load(self) -> Self {
+        unreachable!()
+    }
+    fn store(self, _: f64) {
+        unreachable!()
+    }
+    fn body(self, _: usize) -> Self {
+        unreachable!()
+    }
+    fn each(self, _: usize) {
+        unreachable!()
+    }
+    fn give(self, _: usize) {
+        unreachable!()
+    }
+    fn abs(self) -> Self {
+        unreachable!()
+    }
+    fn place(self, _: usize) -> Self {
+        unreachable!()
+    }
+}
+
+impl<T> Takes for T {}
+
+/// The method that an earlier expansion called.
+#[allow(dead_code)]
+trait Hijacks {
+    fn component(self, entry: usize) -> <u8 as Element>::Place;
+}
+
+impl Hijacks for <[u8; 2] as Element>::Place {
+    fn component(self, _: usize) -> <u8 as Element>::Place {
+        unreachable!()
+    }
+}
+
+#[derive(Element, Clone, Copy, PartialEq, Debug, Default)]
+struct Cell {
+    k: [u8; 2],
+    x: f64,
+}
+
+#[kernel_fn]
+fn twice(x: f64) -> f64 {
+    2.0 * x.abs()
+}
+
+#[test]
+fn traits_of_the_users_take_nothing_over() {
+    let acc = acc();
+    let (mut cells, mut v) = (line::<Cell>(&acc), line::<f64>(&acc));
+    cells.fill(|[i]| Cell { k: [i as u8, 10], x: -1.5 }).unwrap();
+    for tile in TileIter::new(&v.like().unwrap()) {
+        compute(
+            &tile,
+            (&mut cells, &mut v),
+            kernel!(|cells, v, at| {
+                let whole = cells[at];
+                cells[at].k[1] += cells[at].k[0];
+                v[at] = twice(whole.x) + cells[at].k[1] as f64;
+            }),
+        )
+        .unwrap();
+    }
+    assert_eq!(v.to_ndarray().unwrap().as_slice().unwrap(), [13.0, 14.0, 15.0, 16.0]);
+    for tile in TileIter::new(&v.like().unwrap()) {
+        compute_groups(
+            &tile,
+            [4],
+            &mut v,
+            group_kernel!(|v, group| {
+                let x = group.private(0.0);
+                group.each(|t| x = v[t.at()]);
+                group.each(|t| v[t.at()] = x + 1.0);
+            }),
+        )
+        .unwrap();
+    }
+    assert_eq!(v.to_ndarray().unwrap()[3], 17.0);
+}
+
+#[kernel_fn]
+fn sum_of_many(x: f64) -> f64 {
+    let mut a = [0.0; 4096];
+    a[7] = x;
+    a[7] + a[8]
+}
+
+/// A cell runs on the stack of a thread of 2 MiB, in programs that are not optimised too.
+#[test]
+fn what_a_cell_keeps_has_its_room() {
+    let acc = acc();
+    macro_rules! run {
+        ($body:expr) => {{
+            let mut v = line::<f64>(&acc);
+            let tile = TileIter::new(&v).next().unwrap();
+            compute(&tile, &mut v, $body).map(|()| v.to_ndarray().unwrap()[3])
+        }};
+    }
+    let most = run!(kernel!(|v, at| {
+        let mut a = [[0.0; 128]; 60];
+        a[at[0] as usize][3] = 2.5;
+        v[at] = a[3][3];
+    }));
+    assert_eq!(most.unwrap(), 2.5);
+    assert_eq!(run!(kernel!(|v, at| v[at] = sum_of_many(at[0] as f64))).unwrap(), 3.0);
+    let words = ["there is room for 65536", "`table(..)`", "kernel_forms.rs"];
+    let refused = |result: tida::Result<f64>, what: &str| {
+        expect(result.map(drop), ErrorKind::Kernel, &[&words[..], &[what]].concat());
+    };
+    refused(
+        run!(kernel!(|v, at| {
+            let a = [[0.0; 512]; 1024];
+            v[at] = a[3][3];
+        })),
+        "`a`, of type [[f64; 512]; 1024]",
+    );
+    let twice = run!(kernel!(|v, at| v[at] = sum_of_many(at[0] as f64) + sum_of_many(1.0)));
+    refused(twice, "a call of `sum_of_many`");
+    let table = [1.0; 10000];
+    refused(run!(kernel!(|v, at| v[at] = table[3])), "`table`, which is captured");
+    refused(run!(kernel!(|v, at| v[at] = [1.0; 10000][at[0] as usize])), "a value of type [f64; 10000]");
+}

@@ -1,0 +1,141 @@
+//! Arrays larger than the memory limit whose first axis is periodic, in chains with work that cannot run over the
+//! unwrapped axis: the same bits as with all of them at hand.
+//!
+//! The device is what `TIDA_DEVICE` names, else OpenCL if there is one.
+#![cfg(feature = "ndarray")]
+
+use tida::prelude::*;
+
+use tida_tests::on_a_device;
+
+/// Arrays of 60 planes, periodic along the second axis, and room for less than one of them.
+fn beside(acc: &TileAcc, ends: Boundary<f64>, salt: usize) -> TileArray<f64, 2> {
+    let builder = TileArray::<f64, 2>::builder([60, 40]).regions([3, 1]).ghost(1);
+    let mut u = builder.boundary_axis(0, ends).boundary_axis(1, Boundary::Periodic).build(acc).unwrap();
+    u.fill(|[j, i]| ((j * 131 + i * 17 + salt) % 97) as f64 / 97.0).unwrap();
+    u
+}
+
+fn same_bits_beside<const N: usize>(run: impl Fn(&TileAcc) -> [TileArray<f64, 2>; N]) {
+    let Some(acc) = on_a_device(TileAcc::builder().memory_limit(20_000)) else { return };
+    let on_cpu = TileAcc::builder().device(Device::Cpu).threads(2).build().unwrap();
+    let bits = |u: &TileArray<f64, 2>| u.to_ndarray().unwrap().iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+    let (expected, found) = (run(&on_cpu), run(&acc));
+    for (n, (found, expected)) in found.iter().zip(&expected).enumerate() {
+        let first =
+            bits(found).iter().zip(bits(expected)).position(|(a, b)| *a != b).map(|cell| [cell / 40, cell % 40]);
+        assert_eq!(first, None, "the first cell that differs of array {n}");
+    }
+    println!("{}", acc.stats());
+    assert!(acc.stats().passes > 0, "{}", acc.stats());
+}
+
+fn upwind(next: &mut TileArray<f64, 2>, u: &TileArray<f64, 2>) {
+    for tile in TileIter::new(u) {
+        compute(
+            &tile,
+            (&mut *next, u),
+            kernel!(|next, u, at| next[at] = 0.5 * u[at - [1, 0]] + 0.3 * u[at + [1, 1]] + 0.2 * u[at]),
+        )
+        .unwrap();
+    }
+}
+
+/// Work that cannot run over the unwrapped axis, between work that can: ghosts at ends that belong together and at ends
+/// that do not, in one chain.
+#[test]
+fn periodic_arrays_beside_others_give_the_same_bits() {
+    same_bits_beside(|acc| {
+        let (mut u, mut wall) = (beside(acc, Boundary::Periodic, 1), beside(acc, Boundary::ReflectEven, 2));
+        let (mut next, mut sum) = (u.like().unwrap(), u.like().unwrap());
+        for step in 0..12 {
+            u.fill_ghosts().unwrap();
+            upwind(&mut next, &u);
+            std::mem::swap(&mut u, &mut next);
+            if step % 4 == 2 {
+                // Its ends are walls; the ghosts of `next` were filled before.
+                u.fill_ghosts().unwrap();
+                wall.fill_ghosts().unwrap();
+                for tile in TileIter::new(&u) {
+                    compute(
+                        &tile,
+                        (&mut sum, &u, &next, &wall),
+                        kernel!(|sum, u, old, w, at| {
+                            sum[at] = w[at + [1, 0]] - w[at - [1, 0]]
+                                + u[at - [1, 0]]
+                                + 2.0 * old[at + [1, 0]]
+                                + old[at - [1, 0]];
+                        }),
+                    )
+                    .unwrap();
+                }
+                for tile in TileIter::new(&wall) {
+                    compute(
+                        &tile,
+                        (&mut wall, &u),
+                        kernel!(|w, u, at| w[at] += 0.1 * (u[at + [1, 0]] - u[at - [1, 0]])),
+                    )
+                    .unwrap();
+                }
+            }
+        }
+        [u, next, wall, sum]
+    });
+}
+
+/// Sweeps of some planes, which are overwritten: the others keep what they have.
+#[test]
+fn parts_of_periodic_arrays_give_the_same_bits() {
+    same_bits_beside(|acc| {
+        let (mut u, mut some) = (beside(acc, Boundary::Periodic, 1), beside(acc, Boundary::Periodic, 2));
+        let mut next = u.like().unwrap();
+        for step in 0..9 {
+            let scale = 0.1 * step as f64;
+            for tile in TileIter::new(&some).within([10 + step, 0], [37 + step, 40]) {
+                compute(&tile, &mut some, kernel!(|some, at| some[at] = scale * at[0] as f64)).unwrap();
+            }
+            some.fill_ghosts().unwrap();
+            u.fill_ghosts().unwrap();
+            upwind(&mut next, &u);
+            for tile in TileIter::new(&next) {
+                compute(
+                    &tile,
+                    (&mut next, &some),
+                    kernel!(|next, some, at| next[at] += 0.1 * (some[at + [1, 0]] - some[at - [1, 0]])),
+                )
+                .unwrap();
+            }
+            std::mem::swap(&mut u, &mut next);
+        }
+        [u, next, some]
+    });
+}
+
+/// Ghosts that one chain has filled, and a later one reads that cannot run over the unwrapped axis.
+#[test]
+fn ghosts_of_an_earlier_chain_are_there() {
+    same_bits_beside(|acc| {
+        let (mut u, mut wall) = (beside(acc, Boundary::Periodic, 1), beside(acc, Boundary::ReflectEven, 2));
+        let (mut next, mut seen) = (u.like().unwrap(), wall.like().unwrap());
+        for _ in 0..3 {
+            u.fill_ghosts().unwrap();
+            upwind(&mut next, &u);
+            std::mem::swap(&mut u, &mut next);
+        }
+        u.fill_ghosts().unwrap();
+        acc.sync().unwrap();
+        wall.fill_ghosts().unwrap();
+        upwind(&mut seen, &wall);
+        for tile in TileIter::new(&seen) {
+            compute(
+                &tile,
+                (&mut seen, &wall, &u),
+                kernel!(|seen, w, u, at| {
+                    seen[at] += w[at - [1, 0]] + 2.0 * u[at + [1, 0]] + 3.0 * u[at - [1, 1]];
+                }),
+            )
+            .unwrap();
+        }
+        [u, next, wall, seen]
+    });
+}
