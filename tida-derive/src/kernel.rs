@@ -4,6 +4,7 @@ use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{ToTokens, format_ident, quote_spanned};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
+use syn::visit::Visit;
 use tida_quote::quote::KernelTree;
 
 use crate::body::{Blocks, Body, Groups, Named, block_name, group_len, out_name, reads, text_of};
@@ -11,6 +12,9 @@ use crate::expand::{Library, compile_errors, imports, own, own_at, static_fields
 
 /// Most array arguments of a kernel.
 const MAX_ARGS: usize = 16;
+
+/// Most values of an array in a body that is inlined.
+const MOST_KEPT: u64 = 1024;
 
 /// The expansion of `kernel!`.
 pub fn expand_kernel(library: Library, input: TokenStream) -> TokenStream {
@@ -62,7 +66,9 @@ fn expand(library: Library, input: TokenStream, of_groups: bool) -> TokenStream 
         native: form,
     };
     let held: Vec<Ident> = (0..captures.len()).map(|n| format_ident!("__tida_c{n}", span = own())).collect();
-    let ([proven, checked], ask) = native_form(&body, &captures, &held, (at, args), (rust, blocks, reads), of_groups);
+    let inline = (!of_groups && !keeps_much(&closure.body)).then(|| quote_spanned!(own()=> #[inline(always)]));
+    let ([proven, checked], ask) =
+        native_form(&body, &captures, &held, (at, args), (rust, blocks, reads), (of_groups, inline));
     let taken = captures.iter().map(|Named { path, .. }| {
         let (at, capture) = (own_at(path.span()), body.library.private("capture", path.span()));
         // One expression, of the user's tokens alone, for errors to point at.
@@ -98,7 +104,7 @@ fn native_form(
     held: &[Ident],
     (at, args): (&TokenStream, &[TokenStream]),
     (native, blocks, reads): (TokenStream, Option<Blocks>, Vec<[u32; 2]>),
-    of_groups: bool,
+    (of_groups, inline): (bool, Option<TokenStream>),
 ) -> ([TokenStream; 2], TokenStream) {
     let value: Vec<Ident> = (0..captures.len()).map(capture_value).collect();
     let given: Vec<TokenStream> = captures
@@ -144,9 +150,6 @@ fn native_form(
             unsafe { #each(__tida_body, __tida_marker, &[#(&#held),*], &[#types] #more) }
         }}
     };
-    // A body that is a function of its own is compiled for one cell, without the machine's vectors. That costs most
-    // where it is long. Where reads are checked it would only cost time to build.
-    let inline = (!of_groups).then(|| quote_spanned!(own()=> #[inline(always)]));
     let (counted, [checked_more, proven_more]) = match of_groups {
         true => Default::default(),
         false => {
@@ -172,6 +175,29 @@ fn native_form(
         }
     };
     ([proven, checked], ask)
+}
+
+/// Whether an array in a body is so large that the body is to be a function of its own.
+///
+/// Other bodies are inlined: as a function a body is compiled for one cell, without the machine's vectors. That costs
+/// most where it is long. (Where reads are checked, inlining would only cost time to build.) But without optimisation
+/// what a function keeps has its room as soon as the function is called, and the kernel is called to be quoted too.
+fn keeps_much(body: &syn::Expr) -> bool {
+    struct Most(u64);
+    impl Visit<'_> for Most {
+        fn visit_expr_repeat(&mut self, repeat: &syn::ExprRepeat) {
+            let mut inner = Most(1);
+            inner.visit_expr(&repeat.expr);
+            let len = match &*repeat.len {
+                syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Int(len), .. }) => len.base10_parse().unwrap_or(u64::MAX),
+                _ => 1,
+            };
+            self.0 = self.0.max(inner.0.saturating_mul(len));
+        }
+    }
+    let mut most = Most(1);
+    most.visit_expr(body);
+    most.0 > MOST_KEPT
 }
 
 /// A type that says what a cell reads.
