@@ -5,6 +5,7 @@ mod anywhere;
 mod bench;
 mod bundle;
 mod corpus;
+mod interface;
 mod native;
 mod nvrtc;
 mod plot;

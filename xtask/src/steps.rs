@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::shell::{command, run};
-use crate::{Result, anywhere, native, nvrtc, sanitize, smoke, tools};
+use crate::{Result, anywhere, interface, native, nvrtc, sanitize, smoke, tools};
 
 /// Name of a step and what it does.
 type Step = (&'static str, fn() -> Result<()>);
@@ -26,6 +26,7 @@ const STEPS: &[Step] = &[
         run(command("cargo doc --workspace --no-deps --document-private-items --quiet")
             .env("RUSTDOCFLAGS", "-D warnings"))
     }),
+    ("interface", interface::check),
     ("examples", smoke::examples),
 ];
 
