@@ -40,8 +40,6 @@ mod vector_product;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use tida_kernels::analysis::{Precalculability, Why};
-use tida_kernels::ir::Access;
 use tida_suite::Result;
 use tida_suite::flags::{Example, Settings};
 
@@ -130,27 +128,13 @@ impl Program {
 /// How many arrays kernels take, how many reads they have, and which of those the block alone decides (Lashgar Fig.
 /// 7.3, 7.4).
 fn indexes<'a>(kernels: impl Iterator<Item = &'a tida::KernelReport>) -> String {
-    let mut counts = [0; 7];
-    let mut arrays = 0;
+    let mut counts = [0; 8];
     for kernel in kernels {
-        // Without what groups share.
-        let args = &kernel.kernel().args;
-        let launched = args.iter().take_while(|arg| arg.access != Access::Shared).count();
-        arrays += launched;
-        let used = kernel.analysis().args.iter().take(launched);
-        for read in used.flat_map(|arg| &arg.accesses).filter(|access| !access.write) {
-            counts[0] += 1;
-            counts[match read.precalculable {
-                Precalculability::Static => 1,
-                Precalculability::QuasiStatic => 2,
-                Precalculability::No(Why::Induction) => 3,
-                Precalculability::No(Why::Indirect) => 4,
-                Precalculability::No(Why::Control) => 5,
-                Precalculability::No(Why::Operator) => 6,
-            }] += 1;
-        }
+        let of = kernel.reads();
+        let more = [of.arrays, of.all, of.by_block, of.by_launch, of.induction, of.indirect, of.control, of.operator];
+        counts.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
     }
-    let [reads, fixed, launch, induction, indirect, control, operator] = counts;
+    let [arrays, reads, fixed, launch, induction, indirect, control, operator] = counts;
     format!(
         "{arrays} arrays, {reads} reads: {fixed} by the block, {launch} by the block and what a launch knows; not: {induction} \
          induction, {indirect} indirect, {control} control, {operator} operator"

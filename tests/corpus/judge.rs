@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
-use tida::__private::{Ask, Checked, Proven, Views};
+use tida::__private::{Ask, Checked, Proven, Views, inner};
 use tida::compute::Args;
 use tida::{Device, Error, ErrorKind, Explanation, GridBox};
 use tida_kernels::interp::{Memory, run_cell};
@@ -116,8 +116,8 @@ fn close(a: Value, b: Value) -> bool {
 /// The emitted CUDA form of each kernel compiles, with 32-bit and with checked reads as this launch has them.
 fn compiles_for_cuda(explanation: &Explanation) {
     static SEEN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
-    if SEEN.lock().unwrap().insert(explanation.source().text.clone()) {
-        explanation.compile().unwrap_or_else(|error| panic!("{error}\n{}", explanation.source().text));
+    if SEEN.lock().unwrap().insert(explanation.source().to_owned()) {
+        explanation.compile().unwrap_or_else(|error| panic!("{error}\n{}", explanation.source()));
     }
 }
 
@@ -129,18 +129,18 @@ pub fn judge<const D: usize>(
     native: Result<Vec<Copied>, Error>,
     device: Device,
 ) {
-    let kernel = explanation.kernel();
+    let kernel = inner::kernel(explanation);
     if std::env::var_os("TIDA_REQUIRE_NVRTC").is_some() && device == Device::Cpu {
         compiles_for_cuda(explanation);
     }
     // `sin` and its like are the device's own: equal to stated ulps only.
-    let same = if device != Device::Cpu && explanation.analysis().uses_inexact { close } else { same };
+    let same = if device != Device::Cpu && inner::analysis(explanation).uses_inexact { close } else { same };
     let mut memory = Plain { kernel, args: before, region: 0 };
     let mut faults = BTreeSet::new();
     for (region, cells) in boxes {
         memory.region = *region;
         for at in cells_of(cells) {
-            let (value, fault) = run_cell(kernel, explanation.captures(), &at, &mut memory, 100_000)
+            let (value, fault) = run_cell(kernel, inner::captures(explanation), &at, &mut memory, 100_000)
                 .unwrap_or_else(|run| panic!("no end after {run} statements"));
             assert!(value.is_empty(), "a value from a kernel without one");
             faults.extend(fault.map(|fault| format!("{:?}", kind(fault))));
@@ -163,7 +163,7 @@ pub fn judge<const D: usize>(
                         same(*seen, *wanted),
                         "argument {number}, region {region}, component {component}, value {n}: {device:?} {seen:?}, \
                          interpreted {wanted:?}\n{}",
-                        explanation.source().text
+                        explanation.source()
                     );
                 }
             }

@@ -3,6 +3,8 @@
 //! `kernel!` and `#[kernel_fn]` walk a body once and make both of its forms side by side: the native one (Rust that
 //! calls `tida::__private`) and the quotation (data, `tida_quote::quote`). What they cannot say in both is an error
 //! on the user's own tokens.
+//!
+//! This crate is an inner part of [tida](https://docs.rs/tida), which hands the macros on: depend on `tida`.
 
 mod body;
 mod element;

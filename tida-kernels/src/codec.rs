@@ -56,26 +56,26 @@ impl Format {
     pub fn is_found(&self) -> bool {
         matches!(self, Format::FoundRange { .. } | Format::FoundHalf)
     }
+}
 
-    /// The format for values of a type between `low` and `high`, where it depends on them; itself otherwise.
-    ///
-    /// # Errors
-    /// Values that are not finite, or lie too far apart for the type; bits that a range cannot have.
-    pub fn found(&self, value: ScalarType, low: f64, high: f64) -> Result<Format, Refused> {
-        if self.is_found() && !(low.is_finite() && high.is_finite()) {
-            let found = format!("values between {low:?} and {high:?}, which have no range");
-            return Err(Refused { found, advice: "give finite values alone, or a format that is not found" });
+/// The format for values of a type between `low` and `high`, where it depends on them; itself otherwise.
+///
+/// # Errors
+/// Values that are not finite, or lie too far apart for the type; bits that a range cannot have.
+pub fn found(format: &Format, value: ScalarType, low: f64, high: f64) -> Result<Format, Refused> {
+    if format.is_found() && !(low.is_finite() && high.is_finite()) {
+        let found = format!("values between {low:?} and {high:?}, which have no range");
+        return Err(Refused { found, advice: "give finite values alone, or a format that is not found" });
+    }
+    match format {
+        Format::FoundRange { bits } => found_range(value, *bits, low, high),
+        Format::FoundHalf => {
+            let most = low.abs().max(high.abs());
+            let exponent = (most.to_bits() >> 52) as i32 - 1023;
+            let scale = f64::exp2(f64::from((exponent - 14).clamp(-40, 40)));
+            Ok(Format::ScaledHalf { scale: if most == 0.0 { 1.0 } else { scale } })
         }
-        match self {
-            Format::FoundRange { bits } => found_range(value, *bits, low, high),
-            Format::FoundHalf => {
-                let most = low.abs().max(high.abs());
-                let exponent = (most.to_bits() >> 52) as i32 - 1023;
-                let scale = f64::exp2(f64::from((exponent - 14).clamp(-40, 40)));
-                Ok(Format::ScaledHalf { scale: if most == 0.0 { 1.0 } else { scale } })
-            }
-            format => Ok(*format),
-        }
+        format => Ok(*format),
     }
 }
 

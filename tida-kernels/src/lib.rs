@@ -5,6 +5,12 @@
 //! where; [`interp`] runs the typed form cell by cell and is the oracle for every other way to run it.
 //!
 //! No I/O and no devices live here. [`scalar`] fixes what each operation means, for every backend.
+//!
+//! This crate is an inner part of [tida](https://docs.rs/tida), released with it and for it. Nothing here is promised
+//! to stay as it is from one version to the next: depend on `tida`.
+
+// What only the writer of texts asks for.
+#![cfg_attr(not(feature = "emit"), allow(dead_code))]
 
 pub mod analysis;
 pub mod codec;

@@ -206,12 +206,12 @@ fn explain_says_how_far_a_thread_marches() {
         .unwrap()
     };
     let large = text([64, 128, 128]);
-    assert_eq!(large.plan().march, Some(4));
+    assert_eq!(large.march(), Some(4));
     let words = "march: 4 cells along axis 0 a thread; 2 of 4 reads of a cell from 6 registers";
     assert!(large.to_string().contains(words), "{large}");
     // Too few threads would be left.
     let small = text([16, 16, 16]);
-    assert_eq!(small.plan().march, None);
+    assert_eq!(small.march(), None);
     assert!(small.to_string().contains("march: none, each thread has one cell"), "{small}");
 }
 
@@ -244,7 +244,7 @@ fn explain_says_what_a_loop_keeps_and_what_that_took() {
         assert!(text.contains(step), "{text}");
     }
     // Half of a thread's registers, less those of the kernel without.
-    assert!((70..122).contains(&explained.plan().registers), "{text}");
+    assert!((70..122).contains(&explained.registers()), "{text}");
 }
 
 #[test]

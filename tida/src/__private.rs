@@ -27,6 +27,30 @@ pub mod primitive {
     pub use std::primitive::{bool, f32, f64, i32, i64, isize, u8, u32, u64, usize};
 }
 
+/// What the tests of the suite compare kernels by.
+pub mod inner {
+    use tida_kernels::analysis::Analysis;
+    use tida_kernels::ir::Kernel;
+    use tida_kernels::scalar::Value;
+
+    use crate::Explanation;
+
+    /// The typed kernel.
+    pub fn kernel(of: &Explanation) -> &Kernel {
+        of.kernel()
+    }
+
+    /// What it reads and writes.
+    pub fn analysis(of: &Explanation) -> &Analysis {
+        of.analysis()
+    }
+
+    /// The captured scalars, arrays one entry after the other; a deferred scalar is 0.
+    pub fn captures(of: &Explanation) -> &[Value] {
+        of.captures()
+    }
+}
+
 /// A `#[kernel_fn]`, by its type of the same name: what runs and what is analysed, tied together.
 ///
 /// # Safety

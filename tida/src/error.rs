@@ -5,6 +5,8 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use tida_kernels::KernelError;
+
 /// Why a call of tida failed.
 ///
 /// Its text says what was tried, what was found and what to do. For recorded work it names the kernel and the line
@@ -135,6 +137,12 @@ impl Error {
         })
     }
 
+    /// A kernel that cannot be typed.
+    pub(crate) fn of_kernel(e: KernelError) -> Error {
+        let place = format!("{}:{}:{}", e.file, e.span.line, e.span.column);
+        Error::new(ErrorKind::Kernel, format!("{} at {place}", e.tried), &e.found, &e.advice).caused_by(e)
+    }
+
     /// The same error with the line that recorded the work.
     pub(crate) fn recorded_at(self, location: &'static Location<'static>) -> Error {
         self.with(|inner| {
@@ -254,12 +262,5 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         let source: &(dyn std::error::Error + 'static) = self.inner.source.as_deref()?;
         Some(source)
-    }
-}
-
-impl From<tida_kernels::KernelError> for Error {
-    fn from(e: tida_kernels::KernelError) -> Error {
-        let place = format!("{}:{}:{}", e.file, e.span.line, e.span.column);
-        Error::new(ErrorKind::Kernel, format!("{} at {place}", e.tried), &e.found, &e.advice).caused_by(e)
     }
 }

@@ -39,16 +39,16 @@ pub use array::{restore, save};
 pub use backend::KernelFacts;
 pub use backend::sim::{SimDevice, SimReport};
 pub use compute::{
-    All, ArgMax, ArgMin, Explanation, KernelReport, Max, Min, Product, Scalar, Sum, Table, all, axpy, compute,
-    compute_groups, dot, explain, explain_tile, kernels, norm, reduce, reduce_later, reduce_over, reduce_over_later,
-    table,
+    All, ArgMax, ArgMin, Explanation, KernelReport, Max, Min, Product, ReadCounts, Scalar, Sum, Table, all, axpy,
+    compute, compute_groups, dot, explain, explain_tile, kernels, norm, reduce, reduce_later, reduce_over,
+    reduce_over_later, table,
 };
 pub use error::{Error, ErrorKind};
 #[cfg(feature = "ndarray")]
 pub use ndarray;
 pub use tida_derive::{Element, kernel_fn};
-pub use tida_kernels::plan::Math;
-pub use tida_kernels::plan::cache::Cache;
+#[doc(inline)]
+pub use tida_kernels::plan::{Math, cache::Cache};
 pub use tile::{Tile, TileIter};
 
 /// The result of most calls.

@@ -17,6 +17,9 @@ const SYSTEMS: [&str; 2] = ["x86_64-pc-windows-msvc", "aarch64-apple-darwin"];
 /// The version of all of them.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// The oldest Rust that builds them.
+const OLDEST: &str = env!("CARGO_PKG_RUST_VERSION");
+
 /// Most packages of a build for the CPU alone, tida's own included.
 const MOST_PACKAGES: usize = 25;
 
@@ -35,14 +38,15 @@ const REEXPORTED: &str = include_str!("anywhere/reexported.rs");
 const PUBLISHED: [&str; 4] = ["tida-quote", "tida-kernels", "tida-derive", "tida"];
 
 /// Builds and runs crates outside of the workspace, with the library as it is published, beside several toolkits; and
-/// checks the library for other systems.
+/// checks the library for other systems, and with the oldest Rust.
 pub fn builds() -> Result<()> {
     let folder = std::env::temp_dir().join(format!("tida-outside-{}", std::process::id()));
     let done = outside(&folder);
     // What is left of it is no failure.
     let _ = fs::remove_dir_all(&folder);
     done?;
-    SYSTEMS.iter().try_for_each(|system| other_system(system))
+    SYSTEMS.iter().try_for_each(|system| other_system(system))?;
+    oldest()
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {
@@ -185,6 +189,25 @@ fn other_system(system: &str) -> Result<()> {
     println!("{system}");
     let mut check = command("cargo check --quiet --package tida --target");
     run(check.arg(system).env("RUSTFLAGS", "-D warnings").env("CARGO_TARGET_DIR", target().join("anywhere/systems")))
+}
+
+/// Checks the library with the oldest Rust that may build it, where that is another than the one at hand.
+fn oldest() -> Result<()> {
+    let here = read(&mut command("rustc --version"))?;
+    if here.starts_with(&format!("rustc {OLDEST}.")) {
+        println!("Rust {OLDEST}, the oldest, is the one at hand");
+        return Ok(());
+    }
+    let toolchain = format!("{OLDEST}.0");
+    let there = works(command("rustup run").args([&toolchain, "rustc", "--version"]));
+    if !there && !works(command("rustup toolchain install --profile minimal --no-self-update").arg(&toolchain)) {
+        println!("SKIPPED: no Rust {OLDEST}");
+        return Ok(());
+    }
+    println!("Rust {OLDEST}");
+    let mut check = command("rustup run");
+    check.args([&toolchain, "cargo", "check", "--quiet", "--package", "tida"]);
+    run(check.env("RUSTFLAGS", "-D warnings").env("CARGO_TARGET_DIR", target().join("anywhere/oldest")))
 }
 
 /// Checks each feature alone, and runs some tests without any.

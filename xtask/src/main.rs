@@ -1,10 +1,12 @@
 //! The project's own commands: `cargo xtask test`, `cargo xtask bench`, `cargo xtask plot`, `cargo xtask gpu-bundle`,
-//! `cargo xtask sanitize`, `cargo xtask corpus`.
+//! `cargo xtask sanitize`, `cargo xtask corpus`, `cargo xtask advisories`.
 
 mod anywhere;
 mod bench;
 mod bundle;
 mod corpus;
+mod deny;
+mod interface;
 mod native;
 mod nvrtc;
 mod plot;
@@ -13,6 +15,7 @@ mod shell;
 mod smoke;
 mod steps;
 mod tools;
+mod wheel;
 
 use clap::{Parser, Subcommand};
 
@@ -34,6 +37,8 @@ enum Command {
     Sanitize(sanitize::Options),
     /// Rewrite the random kernels that tests run natively and interpreted
     Corpus(corpus::Options),
+    /// Ask RustSec's list, which is fetched from GitHub, what is known of the versions in use
+    Advisories,
     /// Pack tests, examples and benches into target/gpu-bundle, for a machine with a GPU and without Rust
     GpuBundle,
     /// Draw what `bench ooc` or `bench micro` found (`-- --json FILE`), as SVG
@@ -64,6 +69,7 @@ fn main() -> std::process::ExitCode {
         Command::Test(options) => steps::test(&options),
         Command::Sanitize(options) => sanitize::sanitize(&options),
         Command::Corpus(options) => corpus::write(&options),
+        Command::Advisories => deny::advisories(),
         Command::GpuBundle => bundle::write(),
         Command::Plot(options) => plot::write(&options),
         Command::Bench { what: Bench::Cpu(options) } => bench::cpu(&options),

@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::shell::{command, run};
-use crate::{Result, anywhere, native, nvrtc, sanitize, smoke, tools};
+use crate::{Result, anywhere, deny, interface, native, nvrtc, sanitize, smoke, tools};
 
 /// Name of a step and what it does.
 type Step = (&'static str, fn() -> Result<()>);
@@ -13,6 +13,7 @@ const STEPS: &[Step] = &[
     ("tools", tools::install),
     ("format", || run(&mut command("cargo fmt --all -- --check"))),
     ("lints", || run(&mut command("cargo clippy --workspace --all-targets --quiet -- -D warnings"))),
+    ("licences", deny::check),
     ("features", anywhere::features),
     ("builds anywhere", anywhere::builds),
     ("tests", || run(tests().args(["--lib", "--bins", "--tests"]))),
@@ -26,6 +27,7 @@ const STEPS: &[Step] = &[
         run(command("cargo doc --workspace --no-deps --document-private-items --quiet")
             .env("RUSTDOCFLAGS", "-D warnings"))
     }),
+    ("interface", interface::check),
     ("examples", smoke::examples),
 ];
 

@@ -44,7 +44,7 @@ const TOOLS: &[Tool] = &[
         name: "pip",
         check: "python3 -m pip --version",
         from: Source::Apt("python3-pip"),
-        used_by: "NVRTC, which the tests of emitted CUDA compile with",
+        used_by: "NVRTC, which the tests of emitted CUDA compile with, and cargo-deny",
     },
     Tool {
         name: "the OpenCL loader",

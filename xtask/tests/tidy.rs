@@ -227,3 +227,32 @@ fn variables_are_found_where_they_are_read() {
     let page = "| variable | |\n| `TIDA_A`, `TIDA_B` | as `TIDA_C` |\n## Others\n| `TIDA_D` | |\n";
     assert_eq!(tables(page, "## Others"), [vec!["TIDA_A", "TIDA_B"], vec!["TIDA_D"]]);
 }
+
+/// What a manifest says of a key in one of its tables.
+fn said<'a>(manifest: &'a str, table: &str, key: &str) -> Option<&'a str> {
+    let (_, rest) = manifest.split_once(&format!("[{table}]\n"))?;
+    let lines = rest.lines().take_while(|line| !line.starts_with('['));
+    let mut values = lines.filter_map(|line| line.strip_prefix(key)?.trim_start().strip_prefix('='));
+    values.next().map(|value| value.trim().trim_matches('"'))
+}
+
+/// The version of Rust that builds tida stands in one place, and is told in another.
+#[test]
+fn one_version_of_rust_is_asked_for() {
+    let read = |path: &str| std::fs::read_to_string(root().join(path)).unwrap();
+    let workspace = read("Cargo.toml");
+    let version = said(&workspace, "workspace.package", "rust-version").unwrap();
+    let mut problems = Vec::new();
+    for (path, text) in files("toml").iter().filter(|(_, text)| text.contains("\nversion.workspace = true\n")) {
+        if said(text, "package", "rust-version.workspace") != Some("true") {
+            problems.push(format!("{path}: no rust-version.workspace = true"));
+        }
+    }
+    if said(&workspace, "workspace.lints.clippy", "incompatible_msrv") != Some("deny") {
+        problems.push("Cargo.toml: clippy may pass what Rust has had only since a later version".into());
+    }
+    if !read("README.md").contains(&format!("({version} or newer)")) {
+        problems.push(format!("README.md does not say that it takes Rust {version}"));
+    }
+    none_of(problems);
+}

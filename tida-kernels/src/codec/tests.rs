@@ -90,7 +90,7 @@ fn every_f32() {
 
 #[test]
 fn found_formats_hold_their_values() {
-    let single = |format: Format, low, high| format.found(ScalarType::F32, low, high);
+    let single = |format: Format, low, high| super::found(&format, ScalarType::F32, low, high);
     let range = |bits| Format::FoundRange { bits };
     assert_eq!(single(range(8), -1.0, 3.0), Ok(Format::Range { bits: 8, min: -1.0, max: 3.0 }));
     assert_eq!(single(Format::Half, f64::NAN, 1.0), Ok(Format::Half));
@@ -99,7 +99,7 @@ fn found_formats_hold_their_values() {
     assert_eq!(single(Format::FoundHalf, 0.0, 0.0), Ok(Format::ScaledHalf { scale: 1.0 }));
     for (value, bits) in [(ScalarType::F32, 8), (ScalarType::F32, 16), (ScalarType::F64, 16), (ScalarType::F64, 32)] {
         for (low, high) in [(0.0, 0.0), (1.0, 1.0), (-3e30, -3e30), (7.5, 7.500001), (-1e-38, 1e-38), (2.0, 9.0)] {
-            let found = range(bits).found(value, low, high).unwrap();
+            let found = super::found(&range(bits), value, low, high).unwrap();
             let Format::Range { min, max, .. } = found else { panic!("{found}") };
             assert!(min <= low && high <= max, "{found} for {low} to {high}");
             // No wider than the type needs.
@@ -110,10 +110,10 @@ fn found_formats_hold_their_values() {
         }
     }
     for (low, high) in [(f64::NAN, f64::NAN), (f64::NEG_INFINITY, 0.0), (f64::MIN, f64::MAX), (f64::INFINITY, -1.0)] {
-        assert!(range(32).found(ScalarType::F64, low, high).is_err(), "{low} to {high}");
+        assert!(super::found(&range(32), ScalarType::F64, low, high).is_err(), "{low} to {high}");
     }
-    assert!(range(12).found(ScalarType::F64, 0.0, 1.0).is_err());
-    assert!(range(32).found(ScalarType::F32, 0.0, 1.0).is_err());
+    assert!(super::found(&range(12), ScalarType::F64, 0.0, 1.0).is_err());
+    assert!(super::found(&range(32), ScalarType::F32, 0.0, 1.0).is_err());
 }
 
 fn check_f32(all: impl Iterator<Item = u32>) {

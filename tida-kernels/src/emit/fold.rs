@@ -10,11 +10,7 @@ use crate::element::ScalarType;
 use crate::plan::{Dialect, FoldOp, Math};
 use crate::scalar::Value;
 
-/// Threads along x of a block of [`fold_values`] and [`fold_tree_twice`].
-pub const FOLD_THREADS: u32 = 128;
-
-/// Groups of 64 that such a block folds: the grid has `groups.div_ceil(FOLD_GROUPS)` blocks along x.
-pub const FOLD_GROUPS: u64 = 32;
+pub use super::sizes::fold::*;
 
 /// Groups that a thread reads two values of.
 const PER_THREAD: usize = 8;

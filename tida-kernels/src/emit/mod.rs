@@ -2,47 +2,88 @@
 //!
 //! The text is a prelude of types, the functions it needs, and the kernel; nothing that is not used. Statements keep
 //! the user's names and say which line they come from. Both dialects have the same body: what differs is in `dialect`.
+//!
+//! Without the feature `emit` there is no writer, and every text is empty: for builds that have no device to run it.
 
+#[cfg(not(feature = "emit"))]
+mod absent;
+#[cfg(feature = "emit")]
 mod access;
+#[cfg(feature = "emit")]
 mod body;
+#[cfg(feature = "emit")]
 mod cache;
+#[cfg(feature = "emit")]
 mod carried;
+#[cfg(feature = "emit")]
 mod coarse;
+#[cfg(feature = "emit")]
 mod codecs;
 pub mod copies;
+#[cfg(feature = "emit")]
 mod dialect;
+#[cfg(feature = "emit")]
 mod expr;
+#[cfg(feature = "emit")]
 mod faults;
+#[cfg(feature = "emit")]
 pub mod fold;
+#[cfg(feature = "emit")]
 mod fused;
+#[cfg(feature = "emit")]
 mod ghosts;
+#[cfg(feature = "emit")]
 mod group;
+#[cfg(feature = "emit")]
 mod helpers;
+#[cfg(feature = "emit")]
 mod kernel;
+#[cfg(feature = "emit")]
 pub mod link;
+#[cfg(feature = "emit")]
 mod maps;
+#[cfg(feature = "emit")]
 mod march;
+#[cfg(feature = "emit")]
 mod moving;
+#[cfg(feature = "emit")]
 mod names;
+#[cfg(feature = "emit")]
 mod rows;
+#[cfg(feature = "emit")]
 mod segments;
+#[cfg(feature = "emit")]
 mod shared;
+#[cfg(feature = "emit")]
 mod side;
+mod sizes;
+#[cfg(feature = "emit")]
 mod strips;
+#[cfg(feature = "emit")]
 mod symbols;
+#[cfg(feature = "emit")]
 mod tagged;
+#[cfg(feature = "emit")]
 mod text;
+#[cfg(feature = "emit")]
 mod types;
+#[cfg(feature = "emit")]
 mod wide;
 
+#[cfg(not(feature = "emit"))]
+pub use absent::{emit, fold, link};
+
+#[cfg(feature = "emit")]
 use crate::analysis::Analysis;
+#[cfg(feature = "emit")]
 use crate::ir::Kernel;
+#[cfg(feature = "emit")]
 use crate::plan::Plan;
 use crate::quote::Span;
 use crate::scalar::Fault;
 
 /// Source text, and how to call it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Source {
     /// The whole text.
     pub text: String,
@@ -171,6 +212,7 @@ impl FaultRecord {
 }
 
 /// Emits a kernel.
+#[cfg(feature = "emit")]
 pub fn emit(kernel: &Kernel, analysis: &Analysis, plan: &Plan) -> Source {
     kernel::emit(kernel, analysis, plan)
 }

@@ -19,6 +19,7 @@ use crate::ir::{Access, Arg, Block, ExprId, ExprKind, Kernel, LocalId, StmtKind,
 
 /// How the reads of an argument are served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Cache {
     /// From memory, whatever would be chosen.
     None,

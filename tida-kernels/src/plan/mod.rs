@@ -33,6 +33,7 @@ pub enum Dialect {
 
 /// How floats are computed on a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Math {
     /// As Rust computes them: the bits of the CPU.
     #[default]
@@ -40,6 +41,16 @@ pub enum Math {
     /// Contraction into fused multiply-adds, and the device's fast functions: other bits, within a few units in the
     /// last place of each operation.
     Fast,
+}
+
+impl Math {
+    /// Whether the bits are those of the CPU.
+    pub fn is_exact(self) -> bool {
+        match self {
+            Math::Exact => true,
+            Math::Fast => false,
+        }
+    }
 }
 
 /// How values become one. See `tida::compute::reduce` for their meaning.

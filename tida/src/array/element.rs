@@ -21,6 +21,7 @@ use crate::sealed::Sealed;
 )]
 pub unsafe trait Element: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'static {
     /// What it is made of.
+    #[doc(hidden)]
     const TYPE: ElementType;
 
     /// One element in memory.
@@ -71,6 +72,7 @@ pub struct ArrayPlace<T, const N: usize> {
 /// An element that is one scalar: `u8 i32 u32 i64 u64 f32 f64 bool`. No other type implements it.
 pub trait ScalarElement: Element + Sealed {
     /// Its type.
+    #[doc(hidden)]
     const SCALAR: ScalarType;
     /// The value's bits, zero-extended.
     fn bits(self) -> u64;

@@ -33,6 +33,7 @@ pub use ghosts::{GhostFill, fill_ghosts};
 pub use grid_box::GridBox;
 pub(crate) use host::reserve;
 pub use layout::{Boundary, Centering};
+#[doc(inline)]
 pub use tida_kernels::codec::Format;
 
 use std::sync::{Arc, OnceLock};

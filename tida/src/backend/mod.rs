@@ -132,6 +132,7 @@ pub(crate) trait Kernel: Debug + Send + Sync {
 
 /// What the compiler and the driver say of a kernel; nothing where they do not.
 #[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
 pub struct KernelFacts {
     /// 32-bit registers of a thread.
     pub registers: Option<u32>,

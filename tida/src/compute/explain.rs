@@ -175,28 +175,50 @@ const ARCHITECTURE: &str = "sm_90";
 
 impl Explanation {
     /// The typed kernel.
-    pub fn kernel(&self) -> &Kernel {
+    pub(crate) fn kernel(&self) -> &Kernel {
         &self.prepared.kernel
     }
 
     /// What it reads and writes.
-    pub fn analysis(&self) -> &Analysis {
+    pub(crate) fn analysis(&self) -> &Analysis {
         &self.prepared.analysis
     }
 
+    /// The captured scalars, arrays one entry after the other; a deferred scalar is 0.
+    pub(crate) fn captures(&self) -> &[Value] {
+        &self.captures
+    }
+
     /// How it is laid out on the device. Once it is compiled, with the registers that this left for values read before.
-    pub fn plan(&self) -> &Plan {
+    fn plan(&self) -> &Plan {
         match self.compiled.get() {
             Some(Ok((_, settled))) => &settled.plan,
             _ => &self.plan,
         }
     }
 
-    /// The source text for the device; once it is compiled, the text that was found best (see [`Explanation::plan`]).
-    pub fn source(&self) -> &Source {
+    /// Threads of a block on the device along x, y and z; x follows the last axis.
+    pub fn block(&self) -> [u32; 3] {
+        self.plan().block
+    }
+
+    /// Cells along the first axis that a thread takes one after the other, if it takes several.
+    pub fn march(&self) -> Option<u32> {
+        self.plan().marches(self.prepared.kernel.rank)
+    }
+
+    /// 32-bit registers of a thread for values that it read before in the kernel's loops. Once it is compiled, those
+    /// that this left.
+    pub fn registers(&self) -> u32 {
+        self.plan().registers
+    }
+
+    /// The source text for the device; once it is compiled, the text that was found best. Empty in a build of tida
+    /// without the features `cuda` and `opencl`.
+    pub fn source(&self) -> &str {
         match self.compiled.get() {
-            Some(Ok((_, settled))) => &settled.made,
-            _ => &self.source,
+            Some(Ok((_, settled))) => &settled.made.text,
+            _ => &self.source.text,
         }
     }
 
@@ -268,11 +290,6 @@ impl Explanation {
         let mut reads = analysis.args.iter().flat_map(|arg| &arg.accesses).filter(|access| !access.write);
         reads.find(|access| analysis.is_gathered(access, kernel.rank.saturating_sub(1)))
     }
-
-    /// The captured scalars, arrays one entry after the other; a deferred scalar is 0.
-    pub fn captures(&self) -> &[Value] {
-        &self.captures
-    }
 }
 
 impl fmt::Display for Explanation {
@@ -339,7 +356,10 @@ impl fmt::Display for Explanation {
             }
             Err(error) => writeln!(f, "  not compiled: {error}")?,
         }
-        writeln!(f, "source\n{}", self.source().text)
+        match self.source() {
+            "" => Ok(()),
+            source => writeln!(f, "source\n{source}"),
+        }
     }
 }
 

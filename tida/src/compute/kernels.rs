@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use tida_kernels::analysis::Analysis;
-use tida_kernels::ir::Kernel;
+use tida_kernels::analysis::{Precalculability, Why};
+use tida_kernels::ir::Access;
 
 use super::groups;
 use super::prepare::{Prepared, prepared};
@@ -29,7 +29,7 @@ pub struct KernelReport {
 /// }
 /// let kernels = tida::kernels();
 /// assert_eq!(kernels.len(), 1);
-/// assert!(kernels[0].place().contains(".rs:") && kernels[0].analysis().complete);
+/// assert!(kernels[0].place().contains(".rs:") && kernels[0].reads().all == 0);
 /// # Ok(()) }
 /// ```
 pub fn kernels() -> Vec<KernelReport> {
@@ -48,15 +48,48 @@ impl KernelReport {
         self.prepared.place()
     }
 
-    /// The typed kernel.
-    pub fn kernel(&self) -> &Kernel {
-        &self.prepared.kernel
+    /// How many arrays it takes, how many reads it has, and what decides where they are. What groups share does not
+    /// count.
+    pub fn reads(&self) -> ReadCounts {
+        let Prepared { kernel, analysis, .. } = &*self.prepared;
+        let arrays = kernel.args.iter().take_while(|arg| arg.access != Access::Shared).count();
+        let mut counts = ReadCounts { arrays, ..ReadCounts::default() };
+        let accesses = analysis.args.iter().take(arrays).flat_map(|arg| &arg.accesses);
+        for read in accesses.filter(|access| !access.write) {
+            counts.all += 1;
+            *match read.precalculable {
+                Precalculability::Static => &mut counts.by_block,
+                Precalculability::QuasiStatic => &mut counts.by_launch,
+                Precalculability::No(Why::Induction) => &mut counts.induction,
+                Precalculability::No(Why::Indirect) => &mut counts.indirect,
+                Precalculability::No(Why::Control) => &mut counts.control,
+                Precalculability::No(Why::Operator) => &mut counts.operator,
+            } += 1;
+        }
+        counts
     }
+}
 
-    /// What it reads and writes.
-    pub fn analysis(&self) -> &Analysis {
-        &self.prepared.analysis
-    }
+/// How many reads a kernel has, and what decides which box of cells the threads of a block read by each (Lashgar §7.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct ReadCounts {
+    /// Arrays that it takes, tables too.
+    pub arrays: usize,
+    /// All reads.
+    pub all: usize,
+    /// Those that the block alone decides.
+    pub by_block: usize,
+    /// Those that the block decides, and what is known at launch.
+    pub by_launch: usize,
+    /// Those at an index that changes from iteration to iteration.
+    pub induction: usize,
+    /// Those at an index that was read from an array.
+    pub indirect: usize,
+    /// Those at an index that a condition chooses.
+    pub control: usize,
+    /// Those at an index by an operator or a call that is no sum of the cell's coordinates.
+    pub operator: usize,
 }
 
 impl fmt::Display for KernelReport {

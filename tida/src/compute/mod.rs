@@ -41,7 +41,7 @@ pub use args::{All, Arg, Args, Table, all, table};
 pub use deferred::Scalar;
 pub use explain::{Explanation, explain, explain_tile};
 pub use groups::compute_groups;
-pub use kernels::{KernelReport, kernels};
+pub use kernels::{KernelReport, ReadCounts, kernels};
 pub use launch::compute;
 pub use linear::{Real, axpy, dot, norm};
 pub use ptx::{PtxKernel, PtxParam, PtxScalar};

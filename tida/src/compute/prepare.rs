@@ -106,7 +106,7 @@ pub(crate) fn prepare(
     let mut key = (quoted.id, views, rank as u8, captures, Vec::new());
     let general = found_or(&key, |key| {
         let input = LowerInput { kernel: quoted.kernel, rank, args: bindings, captures: &key.3, result };
-        lower(&input).map_err(Error::from).map(unrolled).and_then(Prepared::new).map(Arc::new)
+        lower(&input).map_err(Error::of_kernel).map(unrolled).and_then(Prepared::new).map(Arc::new)
     })?;
     let Some(values) = general.special.values(&quoted.captures) else { return Ok(general) };
     key.4 = values.iter().map(|(_, value)| *value).collect();

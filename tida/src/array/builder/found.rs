@@ -14,7 +14,7 @@ use crate::array::element::Element;
 use crate::array::rows::each_row;
 use crate::array::{Centering, GridBox, TileArray};
 use crate::error::{Error, ErrorKind};
-use tida_kernels::codec::Format;
+use tida_kernels::codec::{Format, found};
 
 /// The lowest and the highest value of a component.
 #[derive(Clone, Copy)]
@@ -153,7 +153,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
             let mut of_path = Extremes::NONE;
             paths.iter().zip(&all).filter(|(other, _)| *other == path).for_each(|(_, part)| of_path.join(part));
             let (low, high) = if of_path.nan { (f64::NAN, f64::NAN) } else { (of_path.low, of_path.high) };
-            let format = formats[*component].found(types[*component], low, high);
+            let format = found(&formats[*component], types[*component], low, high);
             let format = format.map_err(|refused| self.refused(refused, path))?;
             match path.is_empty() {
                 true => made.format = format,

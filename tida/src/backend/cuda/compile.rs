@@ -75,9 +75,9 @@ fn known_archs(nvrtc: &Nvrtc) -> Vec<u32> {
 /// NVRTC's options. The exact ones are its defaults but for contraction; they are said all the same, since the bits
 /// depend on them.
 fn options(arch: &str, math: Math) -> Vec<String> {
-    let math = match math {
-        Math::Exact => &["--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true"][..],
-        Math::Fast => &["--use_fast_math"],
+    let math = match math.is_exact() {
+        true => &["--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true"][..],
+        false => &["--use_fast_math"],
     };
     let fixed = ["--std=c++17", "--device-as-default-execution-space"];
     let arch = format!("--gpu-architecture={arch}");

@@ -81,10 +81,10 @@ impl Compiler {
     }
 
     fn usual_options(&self, math: Math) -> &'static CStr {
-        match (math, self.device.rounds, self.device.verbose) {
-            (Math::Exact, true, false) => c"-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt",
-            (Math::Exact, true, true) => c"-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt -cl-nv-verbose",
-            (Math::Exact, false, _) => {
+        match (math.is_exact(), self.device.rounds, self.device.verbose) {
+            (true, true, false) => c"-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt",
+            (true, true, true) => c"-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt -cl-nv-verbose",
+            (true, false, _) => {
                 static ONCE: Once = Once::new();
                 ONCE.call_once(|| {
                     warn!(
@@ -94,8 +94,8 @@ impl Compiler {
                 });
                 c"-cl-std=CL1.2"
             }
-            (Math::Fast, _, false) => c"-cl-std=CL1.2 -cl-fast-relaxed-math -cl-mad-enable",
-            (Math::Fast, _, true) => c"-cl-std=CL1.2 -cl-fast-relaxed-math -cl-mad-enable -cl-nv-verbose",
+            (false, _, false) => c"-cl-std=CL1.2 -cl-fast-relaxed-math -cl-mad-enable",
+            (false, _, true) => c"-cl-std=CL1.2 -cl-fast-relaxed-math -cl-mad-enable -cl-nv-verbose",
         }
     }
 
