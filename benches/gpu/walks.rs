@@ -22,9 +22,9 @@ pub const SOFTENING: f32 = 0.01;
 pub const HOW: [(&str, Option<Cache>); 6] = [
     ("chosen", None),
     ("no tiles", Some(Cache::None)),
-    ("RBI", Some(Cache::Rbi)),
-    ("RBC", Some(Cache::Rbc)),
-    ("EHC", Some(Cache::Ehc)),
+    ("RBI", Some(Cache::Tile)),
+    ("RBC", Some(Cache::CheckedTile)),
+    ("EHC", Some(Cache::TaggedLines)),
     ("preload", Some(Cache::Preload)),
 ];
 

@@ -30,10 +30,10 @@ pub fn group_kernel(input: TokenStream) -> TokenStream {
     kernel::expand_group_kernel(library, input).into()
 }
 
-/// Makes a function callable in kernels, by its path, from any crate. It stays a plain function too.
+/// Kernels call the function by its path, from any crate. It stays a plain function too.
 ///
-/// Parameters and result are scalars, arrays, tuples and `#[derive(Element)]` structs; the body is what a kernel's may
-/// be, without arrays and captures.
+/// Parameters and result are scalars, fixed-size arrays, tuples and `#[derive(Element)]` structs. The body may have
+/// what a kernel's may have, except tida's arrays and captures. Anything else is an error on the tokens themselves.
 ///
 /// In a program that calls tida by another name, say where it is: `#[kernel_fn(crate = other::tida)]`.
 #[proc_macro_attribute]
@@ -41,9 +41,9 @@ pub fn kernel_fn(attribute: TokenStream, input: TokenStream) -> TokenStream {
     kernel_fn::expand_kernel_fn(attribute.into(), input.into()).into()
 }
 
-/// Makes a struct of named fields an element of arrays: each scalar in it gets a plane of its own.
+/// Arrays then hold the struct. Each scalar in it gets a plane of its own.
 ///
-/// The struct must be `Copy + PartialEq + Debug` and its fields elements; it cannot be `Deref`.
+/// The struct has named fields, which are elements themselves. It is `Copy + PartialEq + Debug`, and not `Deref`.
 ///
 /// In a program that calls tida by another name, say where it is: `#[element(crate = other::tida)]`.
 #[proc_macro_derive(Element, attributes(element))]

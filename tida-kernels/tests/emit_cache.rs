@@ -26,7 +26,7 @@ fn rows_are_fetched_by_neighbours() {
     let (product, _) = product([8, 8, 8], false, &mut rng);
     assert!(sharing(&product, &analyse(&product)).exchanged(&product, |_| true).is_empty());
     let expected = expected(&kernel, &launch);
-    for (how, threads, width) in [(Cache::Rbi, 32, 16), (Cache::Preload, 32, 8), (Cache::Preload, 32, 7)] {
+    for (how, threads, width) in [(Cache::Tile, 32, 16), (Cache::Preload, 32, 8), (Cache::Preload, 32, 7)] {
         let plain = plan(&kernel, &launch.grids, Dialect::OpenCl, Goal::Sweep, false, false);
         let plan = Plan { block: [threads, 1, 1], cache: cached(&kernel, &launch, how), width, ..plain };
         let source = check(&kernel, &launch, &plan, &expected, &format!("{how:?}, {threads} x {width}"));
@@ -112,12 +112,12 @@ fn strips_are_boxes_of_tensor_maps() {
 fn products_and_bodies_come_from_tiles() {
     let mut rng = Rng(3);
     for (cut, many, how) in [
-        (false, false, Cache::Rbi),
-        (true, true, Cache::Rbi),
+        (false, false, Cache::Tile),
+        (true, true, Cache::Tile),
         (false, true, Cache::Preload),
         (true, false, Cache::Preload),
-        (false, false, Cache::Rbc),
-        (true, true, Cache::Rbc),
+        (false, false, Cache::CheckedTile),
+        (true, true, Cache::CheckedTile),
     ] {
         for (kernel, launch) in [product([21, 19, 37], cut, &mut rng), bodies(77, cut, &mut rng)] {
             let expected = expected(&kernel, &launch);
@@ -149,19 +149,19 @@ fn codes_are_decoded_as_tiles_are_fetched() {
         let cut = n == 1;
         let (kernel, launch) = product_of(kernel, [21, 20, 40], cut, &mut rng);
         let expected = expected(&kernel, &launch);
-        let hows = [Cache::Preload, Cache::Rbi, Cache::Rbc];
+        let hows = [Cache::Preload, Cache::Tile, Cache::CheckedTile];
         for how in hows.into_iter().take(if n == 0 { 3 } else { 1 }) {
             let plain = plan(&kernel, &launch.grids, Dialect::OpenCl, Goal::Sweep, false, false);
             let plan = Plan { block: [8, 4, 1], cache: cached(&kernel, &launch, how), width: 16, ..plain };
             let source = check(&kernel, &launch, &plan, &expected, &format!("{how:?}, cut {cut}"));
             assert!(source.text.contains("f32 a_tile["), "{}", source.text);
-            if how == Cache::Rbi {
+            if how == Cache::Tile {
                 let inner = source.text.split("sum = sum + ").nth(1).and_then(|rest| rest.lines().next());
                 assert!(inner.is_some_and(|line| !line.contains("decode")), "{}", source.text);
             }
             // Where the next strip is fetched ahead its codes wait in registers, four side by side.
             let wide = source.text.contains("*(__global const u16x4*)(a_at0") && source.text.contains("a_next0.at[3]");
-            assert_eq!(wide, how != Cache::Rbi && how != Cache::Rbc && n != 1, "{}", source.text);
+            assert_eq!(wide, how != Cache::Tile && how != Cache::CheckedTile && n != 1, "{}", source.text);
             let cuda = Plan { dialect: Dialect::Cuda, ..plan };
             let text = emit_support::host::source(&kernel, &cuda).text;
             nvrtc::compile(&text);
@@ -181,7 +181,7 @@ fn codes_are_decoded_as_tiles_are_fetched() {
     let launch = launch(&kernel, grids, &extent, vec![]);
     let expected = expected(&kernel, &launch);
     let plain = plan(&kernel, &launch.grids, Dialect::OpenCl, Goal::Sweep, false, false);
-    for how in [Cache::Rbi, Cache::Rbc] {
+    for how in [Cache::Tile, Cache::CheckedTile] {
         let plan = Plan { block: [8, 4, 1], cache: cached(&kernel, &launch, how), ..plain.clone() };
         let source = check(&kernel, &launch, &plan, &expected, &format!("{how:?}"));
         assert!(source.text.contains("f64 u_tile["), "{}", source.text);
@@ -205,7 +205,7 @@ fn codes_are_decoded_as_lines_are_filled() {
     for ((kernel, launch), found, values) in [(product, "find_a(a_lines", true), (stencil, "find_u(u_lines", false)] {
         let expected = expected(&kernel, &launch);
         let plain = plan(&kernel, &launch.grids, Dialect::OpenCl, Goal::Sweep, false, false);
-        let plan = Plan { block: [8, 4, 1], cache: cached(&kernel, &launch, Cache::Ehc), width: 16, ..plain };
+        let plan = Plan { block: [8, 4, 1], cache: cached(&kernel, &launch, Cache::TaggedLines), width: 16, ..plain };
         let source = check(&kernel, &launch, &plan, &expected, "lines");
         let lines = |word: &str| -> Vec<bool> {
             let with = source.text.lines().filter(|line| line.contains(word));
@@ -230,7 +230,7 @@ fn stencils_come_from_the_block_and_its_halo() {
     ];
     let launch = launch(&kernel, grids, &extent, vec![]);
     let expected = expected(&kernel, &launch);
-    for (many, how) in [(false, Cache::Rbi), (true, Cache::Rbc), (true, Cache::Preload)] {
+    for (many, how) in [(false, Cache::Tile), (true, Cache::CheckedTile), (true, Cache::Preload)] {
         let plain = plan(&kernel, &launch.grids, Dialect::OpenCl, Goal::Sweep, false, many);
         let plan = Plan { cache: cached(&kernel, &launch, how), ..plain };
         let source = check(&kernel, &launch, &plan, &expected, &format!("{how:?}"));
@@ -270,11 +270,11 @@ fn reads_at_any_index_go_through_tags() {
         let expected = expected(&kernel, &launch);
         for checked in [false, true] {
             let plain = plan(&kernel, &launch.grids, Dialect::OpenCl, Goal::Sweep, checked, cut);
-            for how in [Cache::Ehc, Cache::Rbc] {
+            for how in [Cache::TaggedLines, Cache::CheckedTile] {
                 let plan = Plan { cache: cached(&kernel, &launch, how), ..plain.clone() };
                 let source = check(&kernel, &launch, &plan, &expected, &format!("{how:?}, checked {checked}"));
                 let words = match how {
-                    Cache::Ehc => ["find_a(a_lines", "find_w(w_lines"],
+                    Cache::TaggedLines => ["find_a(a_lines", "find_w(w_lines"],
                     _ => ["look_up_u", "u_tile["],
                 };
                 assert!(words.iter().all(|word| source.text.contains(word)), "{}", source.text);
@@ -292,7 +292,9 @@ fn texts_stay_as_they_are() {
         [("gemm", product([8, 8, 8], false, &mut rng)), ("nbody", bodies(8, false, &mut rng))]
     {
         for (dialect, language) in [(Dialect::Cuda, "cuda"), (Dialect::OpenCl, "opencl")] {
-            for (how, word) in [(Cache::Rbi, "rbi"), (Cache::Preload, "preload"), (Cache::Rbc, "rbc")] {
+            for (how, word) in
+                [(Cache::Tile, "tile"), (Cache::Preload, "preload"), (Cache::CheckedTile, "checked_tile")]
+            {
                 let plan = plan(&kernel, &launch.grids, dialect, Goal::Sweep, false, false);
                 let block = if kernel.rank == 2 { [32, 32, 1] } else { [256, 1, 1] };
                 let plan = Plan { block, cache: cached(&kernel, &launch, how), width: 32, ..plan };
@@ -311,7 +313,7 @@ fn random_kernels_give_the_same_bits_from_tiles() {
         let (kernel, launch) = random(&mut rng);
         let label = format!("seed {seed}\n{kernel}");
         let expected = expected(&kernel, &launch);
-        let how = [Cache::Rbi, Cache::Preload, Cache::Rbc, Cache::Ehc][(seed % 4) as usize];
+        let how = [Cache::Tile, Cache::Preload, Cache::CheckedTile, Cache::TaggedLines][(seed % 4) as usize];
         let mut plan = plan(&kernel, &launch.grids, Dialect::OpenCl, Goal::Sweep, false, seed % 2 == 0);
         plan.narrow = seed % 5 != 0;
         plan.block = [[16, 1, 1], [8, 4, 1], [4, 2, 2]][kernel.rank - 1];

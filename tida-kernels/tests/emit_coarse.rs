@@ -27,13 +27,14 @@ fn products_have_blocks_of_cells_in_registers() {
         let (kernel, launch) = product_of(gemm_of(ty), [21 + n as i64, 38 - n as i64, 37], cut, &mut rng);
         let expected = expected(&kernel, &launch);
         let ways = [
-            (Cache::Rbi, [2, 4], [8, 4, 1]),
+            (Cache::Tile, [2, 4], [8, 4, 1]),
             (Cache::Preload, [4, 2], [4, 4, 1]),
-            (Cache::Rbi, [1, 3], [16, 2, 1]),
-            (Cache::Rbc, [2, 2], [8, 4, 1]),
+            (Cache::Tile, [1, 3], [16, 2, 1]),
+            (Cache::CheckedTile, [2, 2], [8, 4, 1]),
         ];
         // All of `f64`, half of the others.
-        for (how, cells, block) in ways.into_iter().filter(|(how, ..)| n == 1 || (n % 2 == 0) == (*how == Cache::Rbi)) {
+        for (how, cells, block) in ways.into_iter().filter(|(how, ..)| n == 1 || (n % 2 == 0) == (*how == Cache::Tile))
+        {
             let plain = plan(&kernel, &launch.grids, Dialect::OpenCl, Goal::Sweep, false, many);
             let plan = Plan { block, cells, cache: cached(&kernel, &launch, how), width: 8, ..plain };
             let source = check(&kernel, &launch, &plan, &expected, &format!("{how:?}, {ty:?}, {cells:?}"));
@@ -60,7 +61,7 @@ fn faults_are_those_of_the_first_cell() {
         let (mut expected, (lo, hi)) = (launch.grids.clone(), launch.whole.clone());
         let (_, fault) = run_box(&kernel, &launch.captures, &lo, &hi, &mut expected, 100_000).unwrap();
         let plain = plan(&kernel, &launch.grids, Dialect::OpenCl, Goal::Sweep, false, true);
-        let how = [Cache::Rbi, Cache::Preload][n % 2];
+        let how = [Cache::Tile, Cache::Preload][n % 2];
         let plan = Plan { block: [4, 4, 1], cells: [2, 2], cache: cached(&kernel, &launch, how), width: 4, ..plain };
         let source = source(&kernel, &plan);
         let (_, found) = pocl::run(&kernel, &plan, &source, &mut launch, 0);
@@ -75,7 +76,7 @@ fn faults_are_those_of_the_first_cell() {
 #[test]
 fn neighbours_share_bodies() {
     let mut rng = Rng(32);
-    for how in [Cache::Rbi, Cache::Preload] {
+    for how in [Cache::Tile, Cache::Preload] {
         let (kernel, launch) = bodies(77, how == Cache::Preload, &mut rng);
         let expected = expected(&kernel, &launch);
         let plain = plan(&kernel, &launch.grids, Dialect::OpenCl, Goal::Sweep, false, false);
@@ -94,7 +95,7 @@ fn codes_serve_several_cells() {
     for kernel in [in_format(&gemm(), &range), first_in_format(&gemm(), &Format::Bfloat, 2)] {
         let (kernel, launch) = product_of(kernel, [21, 20, 40], false, &mut rng);
         let expected = expected(&kernel, &launch);
-        for how in [Cache::Rbi, Cache::Preload] {
+        for how in [Cache::Tile, Cache::Preload] {
             let plain = plan(&kernel, &launch.grids, Dialect::OpenCl, Goal::Sweep, false, false);
             let plan =
                 Plan { block: [4, 4, 1], cells: [2, 4], cache: cached(&kernel, &launch, how), width: 16, ..plain };
@@ -109,7 +110,7 @@ fn codes_serve_several_cells() {
 fn texts_stay_as_they_are() {
     let (kernel, launch) = product_of(gemm_of(ScalarType::F64), [8, 8, 8], false, &mut Rng(5));
     for (dialect, language) in [(Dialect::Cuda, "cuda"), (Dialect::OpenCl, "opencl")] {
-        for (how, word) in [(Cache::Rbi, "rbi"), (Cache::Preload, "preload")] {
+        for (how, word) in [(Cache::Tile, "tile"), (Cache::Preload, "preload")] {
             let plan = plan(&kernel, &launch.grids, dialect, Goal::Sweep, false, false);
             let cache = cached(&kernel, &launch, how);
             let plan = Plan { block: [16, 16, 1], cells: [4, 8], cache, width: 16, ..plan };
@@ -130,7 +131,7 @@ fn random_kernels_give_the_same_bits_in_several_cells() {
         loose += u64::from(coarse.loose);
         let label = format!("seed {seed}\n{kernel}");
         let expected = expected(&kernel, &launch);
-        let how = [Cache::Rbi, Cache::Preload, Cache::Rbc][(seed % 3) as usize];
+        let how = [Cache::Tile, Cache::Preload, Cache::CheckedTile][(seed % 3) as usize];
         let mut plan = plan(&kernel, &launch.grids, Dialect::OpenCl, Goal::Sweep, false, seed % 2 == 0);
         plan.narrow = seed % 5 != 0;
         plan.block = [[8, 1, 1], [4, 2, 1], [4, 2, 2]][kernel.rank - 1];
@@ -169,7 +170,7 @@ fn registers_are_counted_by_what_values_depend_on() {
     let (kernel, launch) = product_of(kernel, [19, 21, 30], false, &mut rng);
     let expected = expected(&kernel, &launch);
     let plain = plan(&kernel, &launch.grids, Dialect::OpenCl, Goal::Sweep, false, false);
-    let cache = cached(&kernel, &launch, Cache::Rbi);
+    let cache = cached(&kernel, &launch, Cache::Tile);
     let plan = Plan { block: [4, 4, 1], cells: [2, 4], cache, width: 8, ..plain };
     check(&kernel, &launch, &plan, &expected, "means");
 }

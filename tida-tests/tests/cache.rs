@@ -162,7 +162,7 @@ fn cached_kernels_give_the_same_bits() {
     assert!(rows(&device, [150, 201], (&[], None)) == sums);
     let (product, pulls, cells) =
         (gemm(&cpu, n, 1, (&[], None)), nbody(&cpu, 300, (&[], None)), heat(&cpu, (&[], None)));
-    for how in [Cache::None, Cache::Rbi, Cache::Rbc, Cache::Ehc, Cache::Preload, Cache::Tma] {
+    for how in [Cache::None, Cache::Tile, Cache::CheckedTile, Cache::TaggedLines, Cache::Preload, Cache::Tma] {
         let both = [(1, how), (2, how)];
         assert!(gemm(&device, n, 1, (&both, None)) == product, "{how:?}");
         assert!(gemm(&device, n, 3, (&both[..1], Some([8, 16]))) == product, "{how:?} of one, 3 regions");
@@ -186,9 +186,9 @@ fn cached_kernels_give_the_same_bits() {
         assert!(nbody(&device, 300, (&both[..1], Some([64]))) == pulls);
     }
     // Blocks that tida chooses.
-    assert!(nbody(&device, 300, (&[(1, Cache::Rbi)], None)) == pulls);
-    assert!(heat(&device, (&[(1, Cache::Rbi)], None)) == cells);
-    assert!(gemm(&device, n, 3, (&[(1, Cache::Rbi), (2, Cache::Rbi)], Some([8, 16]))) == product);
+    assert!(nbody(&device, 300, (&[(1, Cache::Tile)], None)) == pulls);
+    assert!(heat(&device, (&[(1, Cache::Tile)], None)) == cells);
+    assert!(gemm(&device, n, 3, (&[(1, Cache::Tile), (2, Cache::Tile)], Some([8, 16]))) == product);
 }
 
 /// Blocks of cells in the registers of a thread, as `TIDA_PLAN` asks for them, over boxes that end within one.
@@ -198,7 +198,7 @@ fn several_cells_of_a_thread_have_the_same_bits() {
     let (product, pulls) = (gemm(&cpu, 45, 1, (&[], None)), nbody(&cpu, 300, (&[], None)));
     for plan in ["cells=2x4,block=4x8,strip=8", "cells=3x2,block=4x16,no-ahead", "cells=4", "no-cells"] {
         let Some(device) = on_a_device(TileAcc::builder().plan(plan, None)) else { return };
-        for how in [Cache::Rbi, Cache::Preload, Cache::Tma] {
+        for how in [Cache::Tile, Cache::Preload, Cache::Tma] {
             let both = [(1, how), (2, how)];
             assert!(gemm(&device, 45, 1, (&both, None)) == product, "{how:?}, {plan}");
             assert!(gemm(&device, 45, 3, (&both, None)) == product, "{how:?} of 3 regions, {plan}");
@@ -314,13 +314,13 @@ fn explain_tile_shows_what_the_loop_asked_for() {
         let tile = tiles.tile_size([32, 64]).next().unwrap();
         tida::explain_tile(&tile, (&mut c, &a), kernel!(|c, a, at| c[at] = a[at + [0, 1]] + a[at - [0, 1]]))
     };
-    let asked = TileIter::new(&a).thread_block([4, 16]).cache(1, Cache::Rbi);
+    let asked = TileIter::new(&a).thread_block([4, 16]).cache(1, Cache::Tile);
     let text = explained(asked).unwrap().to_string();
     assert!(text.contains("blocks of 16 x 4 x 1 threads"), "{text}");
-    assert!(text.contains("cache: `a`: 4 x 18 cells, 288 bytes, for the cells of a block (Rbi)"), "{text}");
+    assert!(text.contains("cache: `a`: 4 x 18 cells, 288 bytes, for the cells of a block (Tile)"), "{text}");
     let text = explained(TileIter::new(&a).march(8)).unwrap().to_string();
     assert!(text.contains("march: 8 cells along axis 0 a thread"), "{text}");
-    let error = explained(TileIter::new(&a).cache(7, Cache::Rbi)).unwrap_err().to_string();
+    let error = explained(TileIter::new(&a).cache(7, Cache::Tile)).unwrap_err().to_string();
     assert!(error.contains("tried to cache argument 7"), "{error}");
     let error = explained(TileIter::new(&a).thread_block([0, 8])).unwrap_err().to_string();
     assert!(error.contains("found blocks of [0, 8] threads"), "{error}");
@@ -391,16 +391,16 @@ fn hints_that_cannot_be_are_errors() {
         }
         result.map_err(|error| error.to_string())
     };
-    let error = run(TileIter::new(&u).cache(2, Cache::Rbi)).unwrap_err();
+    let error = run(TileIter::new(&u).cache(2, Cache::Tile)).unwrap_err();
     assert!(
         error.contains("tried to cache argument 2 of the kernel") && error.contains("a kernel of 2 arguments"),
         "{error}"
     );
-    let error = run(TileIter::new(&u).cache(99, Cache::Rbi)).unwrap_err();
+    let error = run(TileIter::new(&u).cache(99, Cache::Tile)).unwrap_err();
     assert!(error.contains("tried to cache argument 99 of the kernel"), "{error}");
-    let error = run(TileIter::new(&u).cache(0, Cache::Rbc)).unwrap_err();
+    let error = run(TileIter::new(&u).cache(0, Cache::CheckedTile)).unwrap_err();
     assert!(error.contains("found that `next` is written"), "{error}");
-    assert_eq!(run(TileIter::new(&u).cache(0, Cache::None).cache(1, Cache::Rbi)), Ok(()));
+    assert_eq!(run(TileIter::new(&u).cache(0, Cache::None).cache(1, Cache::Tile)), Ok(()));
 }
 
 #[test]
@@ -411,7 +411,7 @@ fn tiles_that_do_not_fit_are_an_error() {
     let (u, mut next) = (build(), build());
     let mut run = |block: [usize; 2]| {
         let mut result = Ok(());
-        for tile in TileIter::new(&u).cache(1, Cache::Rbi).thread_block(block) {
+        for tile in TileIter::new(&u).cache(1, Cache::Tile).thread_block(block) {
             result = result.and(compute(
                 &tile,
                 (&mut next, &u),

@@ -140,7 +140,7 @@ fn tiles_that_cannot_be() {
         for block in [[0, 1], [usize::MAX, 2], [usize::MAX; 2], [1, 1025]] {
             expect(over(tiles().thread_block(block)), ErrorKind::Argument, &["threads", "at least 1", "at most"]);
         }
-        expect(over(tiles().cache(usize::MAX, Cache::Rbi)), ErrorKind::Argument, &["argument 18446744073709551615"]);
+        expect(over(tiles().cache(usize::MAX, Cache::Tile)), ErrorKind::Argument, &["argument 18446744073709551615"]);
         over(tiles().march(usize::MAX)).unwrap();
         over(tiles().tile_size([usize::MAX; 2])).unwrap();
         over(tiles().within([i64::MIN; 2], [i64::MAX; 2])).unwrap();

@@ -307,5 +307,5 @@ fn tiles_hold_values() {
     }
     product!(f32, range(16), Cache::Preload);
     product!(f64, range(32), Cache::Preload);
-    product!(f32, Format::Half, Cache::Ehc);
+    product!(f32, Format::Half, Cache::TaggedLines);
 }

@@ -9,11 +9,23 @@ use tida_kernels::KernelError;
 
 /// Why a call of tida failed.
 ///
-/// Its text says what was tried, what was found and what to do. For recorded work it names the kernel and the line
-/// that recorded it. Cheap to clone: one failure can poison many arrays.
+/// Its text says what was tried, what was found and what to do. For recorded work it names the kernel and the line that
+/// recorded it. Cheap to clone: one failure can spoil many arrays.
 ///
-/// A failure of recorded work is told by every read of what it spoiled. [`TileAcc::sync`](crate::TileAcc::sync) tells
-/// those that nobody was told of yet: the first, which has the [`others`](Error::others) with it.
+/// Every read of what failed work spoiled gives its error. [`TileAcc::sync`](crate::TileAcc::sync) gives the errors
+/// that nobody was told of yet: the first, which has the [`others`](Error::others) with it.
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// let acc = TileAcc::auto()?;
+/// let error: Error = TileArray::<f64, 1>::builder([0]).build(&acc).unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::Shape);
+/// assert_eq!(error.tried(), "build an array of f64 with shape [0]");
+/// assert_eq!(error.found(), "0 cells on axis 0");
+/// assert_eq!(error.advice(), "give every axis at least one cell");
+/// # Ok(()) }
+/// ```
 #[derive(Clone)]
 pub struct Error {
     inner: Arc<Inner>,
@@ -52,6 +64,22 @@ struct Others {
 }
 
 /// What sort of failure an [`Error`] is.
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// let acc = TileAcc::auto()?;
+/// let mut u = TileArray::<f64, 1>::builder([4]).ghost(1).boundary(Boundary::Periodic).build(&acc)?;
+/// let mut next = u.like()?;
+/// u.fill_value(1.0)?; // and the ghosts are older now
+/// let tile = TileIter::new(&u).next().unwrap();
+/// let error = compute(&tile, (&mut next, &u), kernel!(|next, u, at| next[at] = u[at + [1]])).unwrap_err();
+/// match error.kind() {
+///     ErrorKind::StaleGhost | ErrorKind::Ghost => println!("fill the ghosts first: {error}"),
+///     _ => return Err(error),
+/// }
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -202,9 +230,25 @@ impl Error {
         self.with(|inner| inner.others = Others { errors, count })
     }
 
-    /// Other failures of recorded work that nobody was told of before, in the order in which the work was recorded:
-    /// with an error that [`TileAcc::sync`](crate::TileAcc::sync) gives. At most 63; the error's text says how many
-    /// there were.
+    /// Other failures of recorded work that nobody was told of before, in the order in which the work was recorded.
+    /// Only an error that [`TileAcc::sync`](crate::TileAcc::sync) gives has them, at most 63. The error's text says how
+    /// many there were.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let builder = TileArray::<i32, 1>::builder([4]);
+    /// let mut arrays = [builder.build(&acc)?, builder.build(&acc)?];
+    /// for array in &mut arrays {
+    ///     for tile in TileIter::new(array) {
+    ///         compute(&tile, &mut *array, kernel!(|array, at| array[at] = 4 / (at[0] as i32 - 1)))?; // divides by 0
+    ///     }
+    /// }
+    /// let error = acc.sync().unwrap_err();
+    /// assert_eq!((error.kind(), error.others().len()), (ErrorKind::Division, 1));
+    /// # Ok(()) }
+    /// ```
     pub fn others(&self) -> &[Error] {
         &self.inner.others.errors
     }
@@ -229,7 +273,7 @@ impl Error {
         &self.inner.advice
     }
 
-    /// The line of the user's source that recorded the failed work, if it was recorded.
+    /// The line of the user's source that recorded the failed work; `None` for a failure that was not of recorded work.
     pub fn recorded(&self) -> Option<&'static Location<'static>> {
         self.inner.recorded
     }

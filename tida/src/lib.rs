@@ -1,16 +1,105 @@
-//! Tiled data-parallel computing on structured grids.
+//! Data-parallel computing on structured grids: arrays cut into regions, loops over tiles, kernels that are closures.
 //!
-//! A [`TileArray`] is cut into regions with ghost cells. A loop over tiles hands each one a closure; the library
-//! moves the data.
+//! # The model
 //!
-//! | feature | what it adds | |
-//! |---|---|---|
-//! | `cuda` | NVIDIA's GPUs; nothing of CUDA is needed to build | on |
-//! | `opencl` | OpenCL devices; nothing of OpenCL is needed to build | on |
-//! | `ndarray` | arrays to and from [`ndarray`], views of regions | on |
-//! | `npz` | checkpoints: [`save`] and [`restore`] | on |
-//! | `avx2`, `avx512` | kernels for these vectors beside those for every processor | on |
-#![cfg_attr(feature = "ndarray", doc = "\n", doc = include_str!("../README.md"))]
+//! - **Arrays.** A [`TileArray`] holds a value for each cell of a grid of 1 to 4 axes. It is cut into **regions**.
+//!   Around each region lie **ghost cells**: copies of its neighbours' cells, and beyond the faces of the domain what a
+//!   [`Boundary`] says. [`fill_ghosts`] fills them.
+//! - **Tiles.** A [`TileIter`] goes over the [`Tile`]s of an array: boxes of cells, each inside one region. A tile is a
+//!   region, unless the loop asks for smaller ones.
+//! - **Kernels.** [`compute()`] runs a [`kernel!`] over the cells of a tile. A kernel is a closure that says what
+//!   happens in one cell `at`: it writes arrays at `at`, and reads them there and around it. It is compiled Rust, and
+//!   tida also sees its source. So tida knows what a kernel reads before it runs, and can run it on a GPU too.
+//!   [`reduce()`] makes one value from all cells.
+//! - **Accelerators.** A [`TileAcc`] runs the work: on all cores, on an NVIDIA GPU, on an OpenCL device, or on the CPU
+//!   and a device at once. Data moves by itself, when and where it is needed; arrays that do not fit the device stream
+//!   through it.
+//! - **Recorded work.** [`compute()`], [`fill_ghosts`] and copies record work and return. It runs once what it depends
+//!   on has run.
+//! - **Results.** A result is there when the host reads it: [`TileArray::read_box`], [`reduce()`], [`Scalar::get`] and
+//!   the like wait for the work that they need. [`TileAcc::sync`] waits for all of it.
+//! - **Errors.** What would go wrong is an error of the call, before a cell is computed: a read beyond the ghosts, a
+//!   race, ghosts older than the cells beside them. What shows only when a kernel runs, such as a division by zero, is
+//!   an error of the host's read that needs the result.
+//! - **Same bits.** Regions, tiles, threads and devices change no bit of a result. The only exceptions are functions
+//!   such as `sin` and `exp`, which are each device's own.
+//!
+//! Coordinates are global, in cells, and count from 0. Axis 0 is the slowest, and the last axis is contiguous. There
+//! are no physical units: spacings and times are the program's own. Sizes of memory are in bytes, times in seconds.
+//!
+//! # A first program
+//!
+//! Heat spreads over a torus of 128² cells from one hot quarter.
+//!
+//! ```
+//! use tida::prelude::*;
+//!
+//! fn main() -> tida::Result<()> {
+//!     // The best device there is; TIDA_DEVICE=cpu takes another.
+//!     let acc = TileAcc::auto()?;
+//!     // Four regions of 32 rows, with one ghost cell on each side.
+//!     let mut u = TileArray::<f64, 2>::builder([128, 128])
+//!         .regions([4, 1])
+//!         .ghost(1)
+//!         .boundary(Boundary::Periodic)
+//!         .build(&acc)?;
+//!     let mut next = u.like()?;
+//!     u.fill(|[row, column]| if row < 64 && column < 64 { 1.0 } else { 0.0 })?;
+//!
+//!     let alpha = 0.125; // captured by the kernel
+//!     for _ in 0..10 {
+//!         u.fill_ghosts()?;
+//!         for tile in TileIter::new(&u) {
+//!             compute(&tile, (&mut next, &u), kernel!(|next, u, at| {
+//!                 let around = u[at - [0, 1]] + u[at + [0, 1]] + u[at - [1, 0]] + u[at + [1, 0]];
+//!                 next[at] = u[at] + alpha * (around - 4.0 * u[at]);
+//!             }))?;
+//!         }
+//!         std::mem::swap(&mut u, &mut next);
+//!     }
+//!     // Ten steps are recorded. This waits for them.
+//!     let heat = reduce(&u, Sum, kernel!(|u, at| u[at]))?;
+//!     assert_eq!(heat, 64.0 * 64.0);
+//!     Ok(())
+//! }
+//! ```
+//!
+//! # Where to go next
+//!
+//! | for | see |
+//! |---|---|
+//! | shapes, cuts, ghosts, boundaries, values on faces | [`array::TileArrayBuilder`] |
+//! | values in and out | [`TileArray::fill`], [`read_box`](TileArray::read_box), [`write_box`](TileArray::write_box), [`save_npy`](TileArray::save_npy) |
+//! | what a kernel may say | [`kernel!`], [`kernel_fn`], `#[derive(Element)]` |
+//! | arguments: arrays, whole arrays, tables | [`compute::Arg`], [`all`], [`table`] |
+//! | sums, extremes, scalars that no one waits for | [`reduce()`], [`reduce_later`], [`dot`], [`norm`], [`axpy`] |
+//! | cells that exchange values through shared memory | [`compute_groups`], [`group_kernel!`] |
+//! | choosing a device, threads and limits | [`TileAcc::builder`], [`Device`] |
+//! | arrays in fewer bits | [`Format`], [`array::TileArrayBuilder::storage`] |
+//! | what tida made of a kernel, what ran when | [`explain`], [`explain_tile`], [`kernels`], [`Stats`], [`Timeline`] |
+//! | kernels made elsewhere, devices that are not there | [`compute::PtxKernel`], [`SimDevice`] |
+//! | checkpoints | `save` and `restore`, with the feature `npz` |
+//!
+//! The repository has whole programs in `examples/`, and pages on speed, kernels, the environment and decisions in
+//! `docs/`.
+//!
+//! # Features
+//!
+//! All are on by default.
+//!
+//! | feature | what it adds |
+//! |---|---|
+//! | `cuda` | NVIDIA's GPUs. Nothing of CUDA is needed to build |
+//! | `opencl` | OpenCL devices. Nothing of OpenCL is needed to build |
+//! | `ndarray` | arrays to and from `ndarray`, and views of regions; the crate is handed on as `tida::ndarray` |
+//! | `npz` | checkpoints of several arrays: `save` and `restore` |
+//! | `avx2`, `avx512` | kernels for these vectors, beside those for every processor |
+//!
+//! # Where it comes from
+//!
+//! The model is that of TiDA and TiDA-acc (Unat, Zhang, Almgren, Shalf, Bastem). The words valid box, grown box and
+//! ghost cells are AMReX's. Kernels on GPUs take much from IPMACC (Lashgar's thesis), formats of fewer bits from
+//! Salehi's. Items that come from a paper name the section.
 #![cfg_attr(not(all(feature = "ndarray", feature = "npz")), allow(rustdoc::broken_intra_doc_links))]
 
 extern crate self as tida;
@@ -33,7 +122,23 @@ pub mod tile;
 pub mod __private;
 
 pub use acc::{Compile, Device, Fuse, Stats, TileAcc, TileAccBuilder, Timeline};
-pub use array::{Boundary, Centering, Compress, Element, Format, GridBox, Saturation, Side, TileArray, fill_ghosts};
+/// The format of an array's values. See [`array::TileArrayBuilder::storage`] and
+/// [`field_storage`](array::TileArrayBuilder::field_storage).
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// let acc = TileAcc::auto()?;
+/// let range = TileArray::<f64, 1>::builder([3]).storage(Format::Range { bits: 8, min: 0.0, max: 256.0 });
+/// let u = range.build_slice(&acc, &[0.1, 7.2, 200.9])?;
+/// // 2^8 steps of width 1, of which the centre is kept: 8 bits instead of 64.
+/// assert_eq!(u.read_box(u.domain())?, [0.5, 7.5, 200.5]);
+/// assert_eq!(u.storage_report()?.stored_bytes, 1);
+/// # Ok(()) }
+/// ```
+#[doc(inline)]
+pub use array::Format;
+pub use array::{Boundary, Centering, Compress, Element, GridBox, Saturation, Side, TileArray, fill_ghosts};
 #[cfg(feature = "npz")]
 pub use array::{restore, save};
 pub use backend::KernelFacts;
@@ -46,12 +151,98 @@ pub use compute::{
 pub use error::{Error, ErrorKind};
 #[cfg(feature = "ndarray")]
 pub use ndarray;
-pub use tida_derive::{Element, kernel_fn};
+/// Derives the trait [`Element`](trait@Element).
+///
+/// ```
+/// use tida::prelude::*;
+/// #[derive(Clone, Copy, Debug, PartialEq, Element)]
+/// struct Body {
+///     place: [f32; 2],
+///     mass: f32,
+/// }
+/// # fn main() -> tida::Result<()> {
+/// let acc = TileAcc::auto()?;
+/// let mut bodies = TileArray::<Body, 1>::builder([3]).build(&acc)?;
+/// bodies.fill(|[i]| Body { place: [i as f32, 0.0], mass: 2.0 })?;
+/// let moment = reduce(&bodies, Sum, kernel!(|bodies, at| bodies[at].mass * bodies[at].place[0]))?;
+/// assert_eq!(moment, 6.0);
+/// # Ok(()) }
+/// ```
 #[doc(inline)]
-pub use tida_kernels::plan::{Math, cache::Cache};
+pub use tida_derive::Element;
+/// Marks a function that kernels call.
+///
+/// ```
+/// use tida::prelude::*;
+/// #[kernel_fn]
+/// fn upwind(speed: f64, left: f64, right: f64) -> f64 {
+///     if speed > 0.0 { left } else { right }
+/// }
+/// # fn main() -> tida::Result<()> {
+/// assert_eq!(upwind(-1.0, 3.0, 4.0), 4.0); // a plain function too
+/// let acc = TileAcc::auto()?;
+/// let mut u = TileArray::<f64, 1>::builder([3]).build(&acc)?;
+/// for tile in TileIter::new(&u) {
+///     compute(&tile, &mut u, kernel!(|u, at| u[at] = upwind(1.0, at[0] as f64, 9.0)))?;
+/// }
+/// assert_eq!(u.read_box(u.domain())?, [0.0, 1.0, 2.0]);
+/// # Ok(()) }
+/// ```
+#[doc(inline)]
+pub use tida_derive::kernel_fn;
+/// The floats of a device: exact, or fast. See [`TileAccBuilder::math`].
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// let acc = TileAcc::builder().math(tida::Math::Fast).build()?;
+/// # drop(acc);
+/// # Ok(()) }
+/// ```
+#[doc(inline)]
+pub use tida_kernels::plan::Math;
+/// What a device reads an argument through. See [`TileIter::cache`].
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// let acc = TileAcc::auto()?;
+/// let mut a = TileArray::<f64, 1>::builder([100]).build(&acc)?;
+/// a.fill_value(0.5)?;
+/// let mut sums = a.like()?;
+/// for tile in TileIter::new(&sums).cache(1, Cache::Tile) {
+///     compute(&tile, (&mut sums, all(&a)), kernel!(|sums, a, at| {
+///         let mut sum = 0.0;
+///         for k in 0..100 {
+///             sum += a[[k]];
+///         }
+///         sums[at] = sum;
+///     }))?;
+/// }
+/// assert_eq!(sums.read_box(sums.domain())?, [50.0; 100]);
+/// # Ok(()) }
+/// ```
+#[doc(inline)]
+pub use tida_kernels::plan::cache::Cache;
 pub use tile::{Tile, TileIter};
 
+/// The README's program, which is tested with those of these pages.
+#[cfg(all(doctest, feature = "ndarray"))]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 /// The result of most calls.
+///
+/// ```
+/// use tida::prelude::*;
+/// fn norm_of_ones(cells: usize) -> tida::Result<f64> {
+///     let acc = TileAcc::auto()?;
+///     let mut u = TileArray::<f64, 1>::builder([cells]).build(&acc)?;
+///     u.fill_value(1.0)?;
+///     norm(&u)
+/// }
+/// assert_eq!(norm_of_ones(4).unwrap(), 2.0);
+/// ```
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 pub mod prelude {

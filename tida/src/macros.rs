@@ -1,28 +1,47 @@
 //! The macros that hold kernels. They tell the expansion by which path it finds this crate, whatever it is called where
 //! they are used.
 
-/// A kernel: real Rust that runs natively, and data that is analysed.
+/// A kernel: what happens in one cell. It is real Rust that runs natively, and data that tida analyses.
 ///
 /// `kernel!(|u, v, .., at| body)` names the arrays (1 to 16) and the cell. `u[e]` reads and `u[at] = value` writes.
 /// Everything else that the body names is captured by value: numbers, `bool`, arrays of them, fields such as
 /// `self.alpha`, constants. A captured number has its type before the kernel: write `let dt = 0.1f32` for an `f32`
 /// kernel. Write the kernel inside the call that takes it: its types come from there.
 ///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// let acc = TileAcc::auto()?;
+/// let mut u = TileArray::<f64, 1>::builder([4]).ghost(1).boundary(Boundary::Fixed(0.0)).build(&acc)?;
+/// u.fill_value(1.0)?;
+/// u.fill_ghosts()?;
+/// let mut next = u.like()?;
+/// let weight = 0.5;
+/// for tile in TileIter::new(&u) {
+///     compute(&tile, (&mut next, &u), kernel!(|next, u, at| {
+///         let around = u[at - [1]] + u[at + [1]];
+///         next[at] = if around > 1.5 { weight * around } else { -around };
+///     }))?;
+/// }
+/// assert_eq!(next.read_box(next.domain())?, [-1.0, 1.0, 1.0, -1.0]);
+/// # Ok(()) }
+/// ```
+///
 /// The body may have `let` (names, `_`, tuples, arrays), assignments, `+ - * / % & | ^ << >> !`, comparisons, `&&`,
 /// `||`, casts between numbers, the methods of numbers, `if`/`else`, `for i in a..b`, `while`, `loop`, `break`,
 /// `continue`, `return`, blocks, tuples, fixed-size arrays, `#[derive(Element)]` structs and calls of `#[kernel_fn]`
-/// functions. Anything else is an error on the tokens themselves. Integers wrap, in debug builds too; a number that its
+/// functions. Anything else is an error on the tokens themselves. Integers wrap, in debug builds too. A number that its
 /// type does not have is an error.
 ///
-/// What a cell keeps of values while it runs takes at most 64 KiB: its variables, captured arrays, and arrays and
+/// The values that a cell keeps while it runs take at most 64 KiB: its variables, captured arrays, and arrays and
 /// structs that it makes on the way, those of the functions that it calls included. A cell runs on the stack of a
 /// thread.
 ///
 /// Names are told apart as in plain Rust, also where the kernel comes out of `macro_rules!`: a macro's own `a` is not
 /// that of its caller. (Of tokens that other procedural macros make, only equal spans make equal names.)
 ///
-/// An operand of `+` or `-` is taken for a point, and the sum for a point too, if it is `at`, an array literal, such
-/// a sum, a local or parameter of type `[i64; n]`, or a local first set to one of these.
+/// A sum or difference is a point, that is a cell's coordinates, if one of its operands is taken for one. These are:
+/// `at`, an array literal, such a sum, a local or parameter of type `[i64; n]`, and a local first set to one of these.
 #[macro_export]
 macro_rules! kernel {
     ($($kernel:tt)*) => {
@@ -30,11 +49,11 @@ macro_rules! kernel {
     };
 }
 
-/// A kernel over groups of cells, whose threads talk through shared memory: see `compute_groups`.
+/// A kernel over groups of cells, whose threads exchange values through shared memory: see
+/// [`compute_groups`](crate::compute_groups).
 ///
 /// `group_kernel!(|b, a, group| body)` names the arrays (1 to 16) and the group. The body declares what the group
-/// shares and what each thread keeps, and then has phases, with loops and `if` around them that are the same for all
-/// threads:
+/// shares and what each thread keeps, and then has phases. Loops and `if` around phases are the same for all threads.
 ///
 /// | | |
 /// |---|---|
@@ -47,8 +66,28 @@ macro_rules! kernel {
 /// | <code>group.each_around(&#91;1&#93;, &#91;1&#93;, &#124;t&#124; ..);</code> | a phase for the cells beside the group too; it touches what is shared alone |
 ///
 /// In a phase `t` is the thread's coordinate in its group, `[i64; D]` from 0, and `t.at()` its cell. A thread writes
-/// arrays at `t.at()` and shared arrays at slots whose first coordinates are `t`. It reads no slot that another thread
-/// may write in the same phase. Sizes are numbers as written; the rest is as in [`kernel!`].
+/// arrays at `t.at()`, and shared arrays at slots whose first coordinates are `t`. It reads no slot that another thread
+/// may write in the same phase. Sizes are numbers as written. The rest is as in [`kernel!`].
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// let acc = TileAcc::auto()?;
+/// let mut a = TileArray::<f64, 1>::builder([6]).ghost(1).boundary(Boundary::Periodic).build(&acc)?;
+/// a.fill(|[i]| i as f64)?;
+/// a.fill_ghosts()?;
+/// let mut b = a.like()?;
+/// for tile in TileIter::new(&a) {
+///     compute_groups(&tile, [4], (&mut b, &a), group_kernel!(|b, a, group| {
+///         let s = group.fetch(a, [1], [1]);
+///         let x = group.private(0.0);
+///         group.each(|t| x = s[t - [1]] + s[t + [1]]);
+///         group.each(|t| b[t.at()] = 0.5 * x);
+///     }))?;
+/// }
+/// assert_eq!(b.read_box(b.domain())?, [3.0, 1.0, 2.0, 3.0, 4.0, 2.0]);
+/// # Ok(()) }
+/// ```
 #[macro_export]
 macro_rules! group_kernel {
     ($($kernel:tt)*) => {

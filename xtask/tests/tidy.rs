@@ -256,3 +256,61 @@ fn one_version_of_rust_is_asked_for() {
     }
     none_of(problems);
 }
+
+/// The names that the prelude of a library hands on.
+fn prelude(library: &str) -> Vec<&str> {
+    let (_, module) = library.split_once("pub mod prelude {").unwrap();
+    let (_, list) = module.split_once("pub use crate::{").unwrap();
+    let (list, _) = list.split_once('}').unwrap();
+    list.split(',').map(str::trim).filter(|name| !name.is_empty()).collect()
+}
+
+/// The names of items, macros and single imports of a source that have an example that runs in their documentation.
+fn with_example(text: &str) -> Vec<&str> {
+    let (mut found, mut fences) = (Vec::new(), Vec::new());
+    for line in text.lines() {
+        if let Some(doc) = line.strip_prefix("///") {
+            fences.extend(doc.trim().strip_prefix("```"));
+        } else if line.starts_with(['#', ' ']) || line.ends_with(']') {
+            // Attributes, of several lines too, stand between.
+        } else {
+            // Every other fence ends an example.
+            let runs = fences.drain(..).step_by(2).any(str::is_empty);
+            let mut words = line.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty());
+            let name = match line.starts_with("pub use ") {
+                true => words.next_back(),
+                false => {
+                    let keywords = ["fn", "struct", "enum", "trait", "type", "macro_rules"];
+                    words.find(|word| keywords.contains(word)).and_then(|_| words.next())
+                }
+            };
+            found.extend(name.filter(|_| runs));
+        }
+    }
+    found
+}
+
+#[test]
+fn every_name_of_the_prelude_has_an_example() {
+    let sources = files("rs");
+    let library = &sources.iter().find(|(path, _)| path == "tida/src/lib.rs").unwrap().1;
+    let shown: Vec<_> = sources
+        .iter()
+        .filter(|(path, _)| path.starts_with("tida/src/"))
+        .flat_map(|(_, text)| with_example(text))
+        .collect();
+    let names = prelude(library);
+    assert!(names.len() > 30);
+    let without = names.iter().filter(|name| !shown.contains(*name));
+    none_of(without.map(|name| format!("tida::prelude::{name}: no example that runs in its documentation")).collect());
+}
+
+#[test]
+fn examples_are_found_where_they_stand() {
+    let library = "pub mod prelude {\n    pub use crate::{\n        A, b,\n    };\n}\n";
+    assert_eq!(prelude(library), ["A", "b"]);
+    let text = "/// ```\n/// x\n/// ```\n#[derive(Debug)]\npub struct A;\n\npub struct B;\n\
+                /// ```no_run\n/// ```\npub fn c() {}\n/// ```\n/// ```\nmacro_rules! d {\n}\n\
+                /// ```\n/// ```\npub use e::F;\npub use e::G;\n";
+    assert_eq!(with_example(text), ["A", "d", "F"]);
+}

@@ -68,7 +68,7 @@ impl Shared<'_> {
     /// The tile that a read of the kernel may come from.
     fn tile_of(&self, id: ExprId) -> Option<(usize, usize)> {
         let takes = |tile: &Tile| {
-            let checked = self.plan.cached(tile.arg) == Cache::Rbc;
+            let checked = self.plan.cached(tile.arg) == Cache::CheckedTile;
             tile.reads.contains_key(&id) || (checked && tile.others.contains(&id))
         };
         let in_scope = |(n, scope): (usize, &Scope)| scope.tiles.iter().position(takes).map(|tile| (n, tile));
@@ -542,7 +542,7 @@ impl<'a> Writer<'_, 'a> {
     /// A read from a tile, if the plan has one for it: of a value, if memory holds codes.
     pub fn tile_read(&mut self, id: ExprId, arg: usize, index: &[ExprId], component: &Component) -> Option<String> {
         let at = self.shared.tile_of(id)?;
-        if self.shared.plan.cached(arg) == Cache::Rbc {
+        if self.shared.plan.cached(arg) == Cache::CheckedTile {
             return Some(self.look_up(at, arg, index, component));
         }
         let Shape { steps, cells, .. } = self.shared.shape(at);

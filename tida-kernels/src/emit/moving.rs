@@ -87,7 +87,7 @@ pub(super) fn begin(
     let along = extent.iter().position(|n| *n > 1).unwrap_or(last);
     let inner_cells: i64 = extent.iter().skip(along + 1).product();
     let evenly = turns > 1 && all % inner_cells == 0;
-    let asked = matches!(shared.plan.cached(tile.arg), Cache::Rbi | Cache::Preload | Cache::Tma);
+    let asked = matches!(shared.plan.cached(tile.arg), Cache::Tile | Cache::Preload | Cache::Tma);
     if !asked || shared.plan.checked || !placed || (turns > FOUND && !evenly) {
         return None;
     }

@@ -17,25 +17,30 @@ use crate::codec::Codec;
 use crate::element::ScalarType;
 use crate::ir::{Access, Arg, Block, ExprId, ExprKind, Kernel, LocalId, StmtKind, has_while};
 
-/// How the reads of an argument are served.
+/// How the threads of a block on a device serve the reads of an argument. The bits are the same by all of them.
+///
+/// A **tile** is a box of the argument's cells that a block fetches into the memory that its threads share. The forms
+/// are those of Lashgar's thesis (IPMACC), ch. 5.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Cache {
     /// From memory, whatever would be chosen.
     None,
-    /// Range-based intelligent (Lashgar §5.2.3): from the tile, unchecked, for reads that are proven to be in it.
-    Rbi,
-    /// Range-based conservative (§5.2.2): every read of the argument looks whether its cell is in the tile, else goes
-    /// to memory. Also for reads whose index is not known before.
-    Rbc,
-    /// Emulated hardware cache (§5.2.1): lines of one value with a tag, for reads at any index of values of at most 4
-    /// bytes.
-    Ehc,
-    /// As [`Cache::Rbi`], and the tile of the next strip is fetched while one is worked on (ch. 7): by `cp.async` on
+    /// From the tile, unchecked, for reads that are proven to be in it: range-based intelligent caching (RBI, Lashgar
+    /// §5.2.3).
+    Tile,
+    /// Every read of the argument looks whether its cell is in the tile, else it goes to memory: range-based
+    /// conservative caching (RBC, §5.2.2). Also for reads whose index is not known before.
+    CheckedTile,
+    /// Lines of one value with a tag, for reads at any index of values of at most 4 bytes: an emulated hardware cache
+    /// (EHC, §5.2.1).
+    TaggedLines,
+    /// As [`Cache::Tile`], and the tile of the next strip is fetched while one is worked on (ch. 7): by `cp.async` on
     /// CUDA.
     Preload,
-    /// As [`Cache::Preload`], where one thread orders the box of a strip by a tensor map: on CUDA from sm_90 on, of
-    /// whole arrays with one region (see [`maps`](super::maps)). Where that cannot be it is [`Cache::Preload`].
+    /// As [`Cache::Preload`], where one thread orders the box of a strip by a tensor map (NVIDIA's Tensor Memory
+    /// Accelerator, TMA). On CUDA from sm_90 on, for whole arrays with one region (see [`maps`](super::maps)). Where
+    /// that cannot be it is [`Cache::Preload`].
     Tma,
 }
 
@@ -267,13 +272,13 @@ impl Sharing {
         for scope in &mut scopes {
             let walks = scope.walk.is_some();
             scope.tiles.retain(|tile| match plan.cached(tile.arg) {
-                Cache::None | Cache::Ehc => false,
-                Cache::Rbi | Cache::Preload | Cache::Tma => {
+                Cache::None | Cache::TaggedLines => false,
+                Cache::Tile | Cache::Preload | Cache::Tma => {
                     !plan.checked && (walks || !self.walked(tile.arg)) && !tile.reads.is_empty()
                 }
                 // Where reads are checked as they happen, a loop's bounds are not proven.
-                Cache::Rbc if plan.checked => !walks && local(tile),
-                Cache::Rbc => walks || !self.walked(tile.arg),
+                Cache::CheckedTile if plan.checked => !walks && local(tile),
+                Cache::CheckedTile => walks || !self.walked(tile.arg),
             });
         }
         scopes.retain(|scope| !scope.tiles.is_empty());
@@ -287,7 +292,7 @@ impl Sharing {
         }
         let small = |arg: &Arg| arg.element.component_types().iter().any(|ty| ty.size() <= TAGGED);
         let is = |n: &usize| {
-            kernel.args[*n].access != Access::Write && plan.cached(*n) == Cache::Ehc && small(&kernel.args[*n])
+            kernel.args[*n].access != Access::Write && plan.cached(*n) == Cache::TaggedLines && small(&kernel.args[*n])
         };
         (0..kernel.args.len()).filter(is).collect()
     }

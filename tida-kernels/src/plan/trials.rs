@@ -80,7 +80,7 @@ fn ways(given: &Given<'_>, best: &Candidate) -> Vec<Candidate> {
     }
     if !given.tiled.is_empty() && !given.fixed.cache {
         let ahead = if given.maps { Cache::Tma } else { Cache::Preload };
-        let hows = if given.walks { &[Cache::None, Cache::Rbi, ahead][..] } else { &[Cache::Rbi] };
+        let hows = if given.walks { &[Cache::None, Cache::Tile, ahead][..] } else { &[Cache::Tile] };
         let with = |how: &Cache| given.tiled.iter().map(|arg| (*arg, *how)).collect();
         all.extend(hows.iter().map(|how| Candidate { cache: with(how), ..best.clone() }));
     }
@@ -212,7 +212,7 @@ mod tests {
         let given = Given { extent: &[2048, 2048], marches: false, tiled: &[1, 2], walks: true, product: true, ..GPU };
         let found = all(&given);
         let hows: Vec<Vec<(u8, Cache)>> = found.iter().map(|one| one.cache.clone()).filter(|c| !c.is_empty()).collect();
-        assert_eq!(hows, [Cache::None, Cache::Rbi, Cache::Preload].map(|how| vec![(1, how), (2, how)]));
+        assert_eq!(hows, [Cache::None, Cache::Tile, Cache::Preload].map(|how| vec![(1, how), (2, how)]));
         let blocks: Vec<[u32; 3]> = found.iter().filter_map(|one| one.block).collect();
         assert!(blocks.contains(&[16, 16, 1]) && blocks.contains(&[32, 32, 1]), "{blocks:?}");
         let maps = all(&Given { maps: true, ..given });

@@ -17,6 +17,15 @@ use crate::backend::{cuda, opencl};
 use crate::error::{Error, ErrorKind};
 
 /// Where work runs.
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// let acc = TileAcc::builder().device(Device::Cpu).build()?;
+/// assert_eq!(acc.device(), Device::Cpu);
+/// assert_eq!(Device::OpenCl.name(), "opencl"); // as in TIDA_DEVICE=opencl
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Device {
@@ -130,7 +139,25 @@ fn best_of(all: [(&'static str, Device, Open<'_>); 2]) -> Result<Found, Error> {
     Ok(Found { device: Device::Cpu, opened: None, missed })
 }
 
-/// Builds a [`TileAcc`].
+/// Builds a [`TileAcc`]; made by [`TileAcc::builder`].
+///
+/// A setting that is left out is that of the environment (such as `TIDA_DEVICE`), else a default. Results depend on no
+/// setting but [`Math::Fast`].
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// use tida::{Fuse, Math};
+/// let acc = TileAcc::builder()
+///     .device(Device::Cpu)
+///     .threads(2)
+///     .look_ahead(64)
+///     .math(Math::Exact)
+///     .fuse(Fuse::Off)
+///     .build()?;
+/// assert_eq!((acc.device(), acc.threads()), (Device::Cpu, 2));
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct TileAccBuilder {
@@ -156,6 +183,15 @@ pub struct TileAccBuilder {
 }
 
 /// Whether a program waits for the device's compiler: see [`TileAccBuilder::compile`].
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// use tida::Compile;
+/// let acc = TileAcc::builder().compile(Compile::Wait).build()?;
+/// # drop(acc);
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Compile {
@@ -170,6 +206,15 @@ pub enum Compile {
 }
 
 /// How many steps of a program run as one launch on a device: see [`TileAccBuilder::fuse`].
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// let acc = TileAcc::builder().fuse(Fuse::Steps(5)).build()?;
+/// assert_eq!(TileAcc::builder().fuse(Fuse::Steps(0)).build().unwrap_err().kind(), ErrorKind::Argument);
+/// # drop(acc);
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fuse {
@@ -190,8 +235,16 @@ const LOOK_AHEAD: usize = 4096;
 const STREAM_FROM: u64 = 32 << 20;
 
 impl TileAccBuilder {
-    /// Runs on this device and no other, or with [`Device::Hybrid`] on the CPU too; without it `TIDA_DEVICE` decides,
-    /// else the best device there is.
+    /// Runs on this device and on no other, or with [`Device::Hybrid`] on the CPU too. Without it `TIDA_DEVICE`
+    /// decides, else the best device there is.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let acc = TileAcc::builder().device(Device::Cpu).build()?;
+    /// assert_eq!(acc.device(), Device::Cpu);
+    /// # Ok(()) }
+    /// ```
     pub fn device(mut self, device: Device) -> Self {
         self.device = Some(device);
         self
@@ -199,13 +252,29 @@ impl TileAccBuilder {
 
     /// Runs on a simulated device, [`Device::Sim`], made to this description and used by this accelerator alone.
     /// Without it `Device::Sim` is [`SimDevice::new`].
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let acc = TileAcc::builder().simulate(tida::SimDevice::new().memory(1 << 20)).build()?;
+    /// assert_eq!(acc.device_memory().map(|(all, _)| all), Some(1 << 20));
+    /// # Ok(()) }
+    /// ```
     pub fn simulate(mut self, device: SimDevice) -> Self {
         self.simulated = Some(device);
         self
     }
 
-    /// Number of threads for native kernels: 1 to 1024, or to four for each processor where that is more. Without it,
-    /// what rayon chooses: as many as the environment variable `RAYON_NUM_THREADS` says, else one for each processor.
+    /// Number of threads for native kernels: at most 1024, or four for each processor where that is more. Without it
+    /// rayon chooses: as many as the environment variable `RAYON_NUM_THREADS` says, else one for each processor.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let acc = TileAcc::builder().device(Device::Cpu).threads(2).build()?;
+    /// assert_eq!(acc.threads(), 2);
+    /// # Ok(()) }
+    /// ```
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads);
         self
@@ -241,72 +310,98 @@ impl TileAccBuilder {
         self
     }
 
-    /// How long work on arrays that do not fit into the device's memory waits for more work, once nothing is recorded:
-    /// 5 ms if nothing is said. The more steps share a pass over the link, the less moves over it; a program that does
+    /// How long work on arrays that do not fit into the device's memory waits for more work, once nothing is recorded.
+    /// 5 ms if nothing is said. The more steps share a pass over the link, the less moves over it. A program that does
     /// other things between its steps may want a longer time. Waiting for a result starts the work at once.
     pub fn patience(mut self, time: Duration) -> Self {
         self.patience = Some(time);
         self
     }
 
-    /// Arrays that have room on the device and come from the host stream there if the work that needs them brings at
-    /// least so many bytes: it waits until something else is recorded or wanted, and where that is a result on the
-    /// host, it runs over planes while others come and go, with both directions of the link busy (TiDA-acc §VI-B). 32
-    /// MiB if nothing is said; `u64::MAX` for never.
+    /// From how many bytes on work streams arrays to the device while it computes, where the arrays come from the host
+    /// and have room on the device. Such work waits until something else is recorded or wanted. If that is a result on
+    /// the host, it runs over planes while others come and go, with both directions of the link busy (TiDA-acc §VI-B).
+    /// 32 MiB if nothing is said; `u64::MAX` for never.
     pub fn stream_from(mut self, bytes: u64) -> Self {
         self.stream_from = Some(bytes);
         self
     }
 
-    /// Bytes of arrays to keep on the device at most, at least 1; without it what the environment variable
-    /// `TIDA_MEMORY_LIMIT` says, else what is free there less a reserve. Work on arrays that are larger streams:
-    /// through windows of planes where they are cut along their first axis alone, else region by region (TiDA-acc §VI).
-    /// A limit that is too small for the planes or regions that one step needs is an error of that work. The CPU has no
-    /// device memory: there it changes nothing.
+    /// Bytes of arrays to keep on the device, at most; at least 1. Without it the environment variable
+    /// `TIDA_MEMORY_LIMIT` decides, else it is what is free there less a reserve.
+    ///
+    /// Work on arrays that are larger streams: through windows of planes where they are cut along their first axis
+    /// alone, else region by region (TiDA-acc §VI). If a limit is too small for the planes or regions that one step
+    /// needs, that work fails. On the CPU it changes nothing.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let acc = TileAcc::builder().simulate(tida::SimDevice::new()).memory_limit(8 << 10).build()?;
+    /// let mut u = TileArray::<f64, 2>::builder([64, 64]).regions([16, 1]).build(&acc)?; // 32 KiB
+    /// for tile in TileIter::new(&u) {
+    ///     compute(&tile, &mut u, kernel!(|u, at| u[at] = at[0] as f64))?;
+    /// }
+    /// assert_eq!(u.read_box(GridBox::new([63, 0], [64, 2]))?, [63.0, 63.0]);
+    /// # Ok(()) }
+    /// ```
     pub fn memory_limit(mut self, bytes: u64) -> Self {
         self.memory_limit = Some(bytes);
         self
     }
 
-    /// Several steps of a program as one launch (Lashgar ch. 6): where one kernel, or two to four that take turns,
-    /// writes `next` from `u`, then `u` from `next`, and so on, the blocks of a launch keep the steps between to
-    /// themselves, so that arrays are read and written once for all of them. Results do not change, and both arrays are
-    /// as single steps leave them. Without it what the environment variable `TIDA_FUSE` says (`auto`, `off`, a number
-    /// of steps), else [`Fuse::Auto`].
+    /// Runs several steps of a program as one launch (the ghost-zone optimisation, Lashgar ch. 6). Steps are those of a
+    /// loop in which one kernel, or two to four that take turns, writes `next` from `u`, then `u` from `next`, and so
+    /// on. The blocks of a launch keep the steps between to themselves, so arrays are read and written once for all of
+    /// them. Results do not change, and both arrays are as single steps leave them. Without it the environment variable
+    /// `TIDA_FUSE` decides (`auto`, `off`, a number of steps), else [`Fuse::Auto`].
     ///
     /// Such kernels write one array, in every cell, and read around it another of the same type at offsets that are
-    /// constants; others they may read as always. The arrays have two or three axes and are cut along the first one
-    /// alone. Ghosts are [filled](crate::TileArray::fill_ghosts) between the steps or read by none of them, and are of
-    /// fixed value, periodic ([`Boundary::Periodic`](crate::Boundary::Periodic)), mirrored or nearest ones. Loops that
-    /// say how they run (`thread_block`, `march`, `cache`), kernels in no order that repeats, and host reads in between
-    /// end a launch; captured values may change from step to step.
+    /// constants. They may read others as always. The arrays have two or three axes and are cut along the first one
+    /// alone. Ghosts are [filled](crate::TileArray::fill_ghosts) between the steps, or no step reads them. They are of
+    /// fixed value, periodic ([`Boundary::Periodic`](crate::Boundary::Periodic)), mirrored or nearest ones. A launch
+    /// ends at loops that say how they run (`thread_block`, `march`, `cache`), at kernels in no order that repeats, and
+    /// at host reads in between. Captured values may change from step to step.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let acc = TileAcc::builder().fuse(Fuse::Off).build()?; // each step by itself
+    /// # drop(acc);
+    /// # Ok(()) }
+    /// ```
     pub fn fuse(mut self, steps: Fuse) -> Self {
         self.fuse = Some(steps);
         self
     }
 
     /// Whether sweeps that follow one another over the same tiles and read the same arrays run as one, which reads
-    /// those once: where none writes an array that another one touches. Results do not change. Without it what the
-    /// environment variable `TIDA_JOIN` says (`auto`, `off`), else they do.
+    /// those once. None of them may write an array that another one touches. Results do not change. Without it the
+    /// environment variable `TIDA_JOIN` decides (`auto`, `off`), else they do.
     ///
-    /// On a device a reduction of what the sweep before it wrote runs with that sweep too.
+    /// On a device they are one launch, if none of them can fail in a cell and their kernels are small. A reduction of
+    /// what the sweep before it wrote runs with that sweep too.
     ///
-    /// On a device they are one launch, if none of them can fail in a cell and their kernels are small. Loops that say
-    /// how they run (`thread_block`, `march`, `cache`), arrays in [`storage`](crate::array::TileArrayBuilder::storage)
-    /// of fewer bits and arrays larger than memory are left as they are.
+    /// Not joined are loops that say how they run (`thread_block`, `march`, `cache`), arrays in
+    /// [`storage`](crate::array::TileArrayBuilder::storage) of fewer bits, and arrays larger than memory.
     pub fn join(mut self, on: bool) -> Self {
         self.join = Some(on);
         self
     }
 
-    /// Whether a program waits for the device's compiler where something else can run meanwhile. With
-    /// [`Compile::Beside`] a kernel is compiled in the loop only if there is no other way to go on: steps run by
-    /// themselves until the launch of [several](Self::fuse) is compiled, sweeps until that of those that run as
-    /// [one](Self::join) is, a kernel without values in registers until it is known how many it has room for, and the
-    /// chosen plan until those are compiled that are to be [tried](Self::tune). What is on disk is there at once.
-    /// Results do not change; which launches there are, and how long the first ones take, depends on the compiler's
-    /// time: [`TileAcc::warm_up`] waits for it. Without this what the environment variable `TIDA_COMPILE` says (`auto`,
-    /// `wait`, `beside`), else [`Compile::Auto`].
+    /// Whether a program waits for the device's compiler where something else can run meanwhile.
+    ///
+    /// With [`Compile::Beside`] a kernel is compiled in the loop only if there is no other way to go on. Until the
+    /// faster form is compiled:
+    ///
+    /// - steps run by themselves instead of [several](Self::fuse) in a launch,
+    /// - sweeps run by themselves instead of as [one](Self::join),
+    /// - a kernel runs without values in registers, until it is known how many it has room for,
+    /// - the chosen plan runs, until those are compiled that are to be [tried](Self::tune).
+    ///
+    /// What is on disk is there at once. Results do not change. Which launches there are, and how long the first ones
+    /// take, depends on the compiler's time: [`TileAcc::warm_up`] waits for it. Without this the environment variable
+    /// `TIDA_COMPILE` decides (`auto`, `wait`, `beside`), else [`Compile::Auto`].
     ///
     /// Arrays larger than the device's memory, whose windows are laid out for what runs, wait for the compiler in any
     /// case.
@@ -316,18 +411,26 @@ impl TileAccBuilder {
     }
 
     /// Takes down what runs when, for [`TileAcc::timeline`] and [`Stats::busy`](super::Stats::busy). Without it nothing
-    /// is taken down. It costs two events a launch or copy, and memory for each; an OpenCL device is opened once more,
-    /// with queues that take times.
+    /// is taken down. It costs two events for each launch or copy, and memory for each. An OpenCL device is opened once
+    /// more, with queues that take times.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let acc = TileAcc::builder().timeline(true).build()?;
+    /// assert!(acc.timeline()?.spans().is_empty()); // nothing ran yet
+    /// # Ok(()) }
+    /// ```
     pub fn timeline(mut self, on: bool) -> Self {
         self.timeline = on;
         self
     }
 
-    /// Finds plans of kernels by timed trials: the first launch of a kernel of its size on a device runs with every
-    /// plan that is worth a try, at most 16, and the fastest is kept, in the folder of compiled kernels too, where the
+    /// Finds plans of kernels by timed trials. The first launch of a kernel of its size on a device runs with every
+    /// plan that is worth a try, at most 16. The fastest is kept, also in the folder of compiled kernels, where the
     /// next program finds it. That launch takes some seconds where plans have to be compiled. Results do not change.
-    /// What a loop asks for (`thread_block`, `march`, `cache`) stays. If nothing is said, what the environment variable
-    /// `TIDA_TUNE` says: 1 for trials; 0 or nothing for what a model of costs chooses, the same each time.
+    /// What a loop asks for (`thread_block`, `march`, `cache`) stays. If nothing is said, the environment variable
+    /// `TIDA_TUNE` decides: 1 for trials; 0 or nothing for what a model of costs chooses, the same each time.
     ///
     /// Not tried are reductions, kernels that can fail in a cell, launches of few cells, work on arrays that stream
     /// through the device's memory, and loops over a part of an array that the kernel both reads and writes. A
@@ -351,11 +454,20 @@ impl TileAccBuilder {
         self
     }
 
-    /// Builds it.
+    /// Builds the accelerator: opens its device and starts its threads.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let acc = TileAcc::builder().device(Device::Cpu).build()?;
+    /// println!("{acc}"); // such as `CPU, 8 threads, AVX-512`
+    /// assert_eq!(TileAcc::builder().threads(0).build().unwrap_err().kind(), ErrorKind::Argument);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// A device that is not there or not in this build, one that cannot be simulated; a setting that cannot be, by the
-    /// builder or by a variable of the environment, which are looked at whatever the device.
+    /// A device that is not there or not in this build; one that cannot be simulated; a setting that cannot be, by the
+    /// builder or by a variable of the environment. Variables are looked at whatever the device.
     pub fn build(self) -> Result<TileAcc, Error> {
         let threads = settings::check_threads(self.threads, |name| std::env::var_os(name))?;
         let look_ahead = settings::check_look_ahead(self.look_ahead)?;

@@ -44,10 +44,25 @@ use describe::Missed;
 pub(crate) use driver::{Core, TileWork};
 use node::{Done, Node, Queue, Work};
 
-/// Runs recorded work. Cheap to clone: clones are one accelerator. Arrays hold theirs alive.
+/// An accelerator: it runs the work that is recorded on its arrays, on the CPU, on a GPU, or on both. Cheap to clone:
+/// clones are one accelerator. Arrays keep theirs alive.
 ///
-/// Printed with `{}` it says in one line what it runs on, and why not on more: for example
-/// `CPU, 8 threads, AVX-512 (no CUDA: ..)`.
+/// Printed with `{}` it says in one line what it runs on, and why not on more: for example `CPU, 8 threads, AVX-512 (no
+/// CUDA: ..)`.
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// let acc = TileAcc::auto()?;
+/// println!("{acc}");
+/// let mut u = TileArray::<f64, 1>::builder([4]).build(&acc)?;
+/// for tile in TileIter::new(&u) {
+///     compute(&tile, &mut u, kernel!(|u, at| u[at] = 1.0))?; // recorded
+/// }
+/// acc.sync()?; // everything has run
+/// assert_eq!(u.read_box(u.domain())?, [1.0; 4]); // a read waits by itself
+/// # Ok(()) }
+/// ```
 #[derive(Clone)]
 pub struct TileAcc {
     handle: Arc<Handle>,
@@ -79,9 +94,18 @@ impl Drop for Handle {
 
 impl TileAcc {
     /// An accelerator on the best device there is: what the environment variable `TIDA_DEVICE` names (`auto`, `cpu`,
-    /// `cuda`, `opencl`, `sim`, `hybrid`), else a CUDA device, else a GPU by OpenCL, else the CPU. Falling back to the
-    /// CPU is said once, by a `tracing` event, and by the accelerator when it is printed with `{}`; a device that is
-    /// named is never replaced by another.
+    /// `cuda`, `opencl`, `sim`, `hybrid`), else a CUDA device, else a GPU by OpenCL, else the CPU.
+    ///
+    /// If it falls back to the CPU, a `tracing` event says so once, and so does the accelerator when it is printed with
+    /// `{}`. A device that is named is never replaced by another.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let acc = TileAcc::auto()?;
+    /// assert!(acc.threads() >= 1);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// `TIDA_DEVICE` names no device, or one that is not there; so may `TIDA_CUDA_DEVICE` and `TIDA_OPENCL_DEVICE`.
@@ -90,12 +114,27 @@ impl TileAcc {
         TileAcc::builder().build()
     }
 
-    /// An accelerator with chosen device, threads and look-ahead.
+    /// An accelerator whose device, threads and other settings are chosen.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let acc = TileAcc::builder().device(Device::Cpu).threads(1).build()?;
+    /// assert_eq!(acc.threads(), 1);
+    /// # Ok(()) }
+    /// ```
     pub fn builder() -> TileAccBuilder {
         TileAccBuilder::default()
     }
 
     /// The device that work runs on; with [`Device::Hybrid`], the one beside the CPU.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// assert_eq!(TileAcc::builder().device(Device::Cpu).build()?.device(), Device::Cpu);
+    /// # Ok(()) }
+    /// ```
     pub fn device(&self) -> Device {
         self.handle.device
     }
@@ -121,21 +160,54 @@ impl TileAcc {
         Some((backend.facts().memory, backend.free_memory()))
     }
 
-    /// Bytes of arrays and tables copied to the device and from it so far; 0 where kernels run on the CPU.
+    /// Bytes of arrays and tables copied so far: to the device, and from it. 0 where kernels run on the CPU.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let acc = TileAcc::builder().device(Device::Cpu).build()?;
+    /// assert_eq!(acc.bytes_copied(), (0, 0));
+    /// # Ok(()) }
+    /// ```
     pub fn bytes_copied(&self) -> (u64, u64) {
         self.core().device.as_ref().map_or((0, 0), |device| device.copied())
     }
 
-    /// What was moved, launched and evicted so far, and how busy everything was. It waits for nothing: after
-    /// [`TileAcc::sync`] it is of everything recorded.
+    /// What was moved, launched and evicted so far, and how busy everything was. It waits for nothing. After
+    /// [`TileAcc::sync`] it counts everything recorded.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let acc = TileAcc::builder().simulate(tida::SimDevice::new()).build()?;
+    /// let mut u = TileArray::<f64, 1>::builder([4]).build(&acc)?;
+    /// for tile in TileIter::new(&u) {
+    ///     compute(&tile, &mut u, kernel!(|u, at| u[at] = 1.0))?;
+    /// }
+    /// acc.sync()?;
+    /// assert_eq!(acc.stats().launches, 1);
+    /// # Ok(()) }
+    /// ```
     pub fn stats(&self) -> Stats {
         let core = self.core();
         let stats = core.device.as_ref().map_or_else(|| core.host.stats(), |device| device.stats());
         Stats { busy: core.timeline.as_ref().and_then(|recorder| recorder.busy()), ..stats }
     }
 
-    /// What ran when, since the accelerator was built. Waits until everything recorded has run; how it went, `sync` and
-    /// reads say.
+    /// What ran when, since the accelerator was built. Waits until everything recorded has run. It does not say how
+    /// that went: `sync` and reads do.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let acc = TileAcc::builder().device(Device::Cpu).timeline(true).build()?;
+    /// let mut u = TileArray::<f64, 1>::builder([4]).build(&acc)?;
+    /// for tile in TileIter::new(&u) {
+    ///     compute(&tile, &mut u, kernel!(|u, at| u[at] = 1.0))?;
+    /// }
+    /// assert!(!acc.timeline()?.spans().is_empty());
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// [`ErrorKind::Argument`]: an accelerator that was built without [`TileAccBuilder::timeline`].
@@ -153,29 +225,50 @@ impl TileAcc {
         Ok(recorder.timeline())
     }
 
-    /// What the simulated device did so far, if work runs on one. Recorded work that has not started is not waited for:
-    /// call [`TileAcc::sync`] first to have all of it.
+    /// What the simulated device did so far, if work runs on one. It does not wait for recorded work that has not
+    /// started: call [`TileAcc::sync`] first to have all of it.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let acc = TileAcc::builder().simulate(tida::SimDevice::new()).build()?;
+    /// assert_eq!(acc.simulated().map(|report| report.kernels), Some(0));
+    /// assert_eq!(TileAcc::builder().device(Device::Cpu).build()?.simulated(), None);
+    /// # Ok(()) }
+    /// ```
     pub fn simulated(&self) -> Option<SimReport> {
         self.core().device.as_ref()?.backend().simulated().map(|sim| sim.report())
     }
 
     /// Waits until everything recorded has run.
     ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let mut halves = TileArray::<i32, 1>::builder([4]).build(&acc)?;
+    /// for tile in TileIter::new(&halves) {
+    ///     compute(&tile, &mut halves, kernel!(|halves, at| halves[at] = 4 / (at[0] as i32 - 1)))?; // divides by 0
+    /// }
+    /// assert_eq!(acc.sync().unwrap_err().kind(), ErrorKind::Division);
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
-    /// The first failure of recorded work that nobody was told of yet, with the others of its kind
-    /// ([`Error::others`]). A read that gave a failure has told it; arrays that a failure spoiled give it again when
-    /// they are read. A call from inside a kernel.
+    /// The first failure of recorded work that nobody was told of yet, with the others like it ([`Error::others`]). A
+    /// read that gave a failure has told it. Arrays that a failure spoiled give it again when they are read. A call
+    /// from inside a kernel is an error too.
     pub fn sync(&self) -> Result<(), Error> {
         self.core().sync()
     }
 
     /// Waits until everything recorded has run, as [`TileAcc::sync`] does, and until every kernel is ready that is
-    /// compiled beside the program ([`TileAccBuilder::compile`]). Gives how many of those became ready since it was
-    /// last called; 0 where nothing is compiled.
+    /// compiled beside the program ([`TileAccBuilder::compile`]). Gives how many of those became ready since the last
+    /// call; 0 where nothing is compiled.
     ///
-    /// For who measures: after a few steps of each kind, whatever would still take over later does so at once. With
-    /// timed trials ([`TileAccBuilder::tune`]) plans are compiled, tried, and others compiled for what was found, so
-    /// that steps and calls take turns until one gives 0.
+    /// It is for those who measure. Call it after a few steps of each kind: whatever would still take over later then
+    /// does so at once. With timed trials ([`TileAccBuilder::tune`]) plans are compiled and tried, and others are then
+    /// compiled for what was found. So steps and calls take turns until a call gives 0.
     ///
     /// ```
     /// use tida::prelude::*;

@@ -22,7 +22,15 @@ const LONGEST: usize = 1 << 40;
 /// Cuts of the last axis fall on multiples of this many cells.
 const SEGMENT: usize = tida_kernels::plan::SEGMENT as usize;
 
-/// What can be given as ghost widths: one number for all faces, one an axis, or `[low, high]` for each axis.
+/// What can be given as ghost widths, in cells: one number for all faces, one for each axis, or `[low, high]` for each
+/// axis.
+///
+/// ```
+/// use tida::array::IntoGhost;
+/// assert_eq!(IntoGhost::<2>::into_ghost(1), [[1, 1], [1, 1]]);
+/// assert_eq!([1, 2].into_ghost(), [[1, 1], [2, 2]]);
+/// assert_eq!([[0, 1], [2, 2]].into_ghost(), [[0, 1], [2, 2]]);
+/// ```
 pub trait IntoGhost<const D: usize> {
     /// Ghost cells on each axis, low and high side.
     fn into_ghost(self) -> [[usize; 2]; D];
@@ -47,6 +55,16 @@ impl<const D: usize> IntoGhost<D> for [[usize; 2]; D] {
 }
 
 /// One side of an axis.
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// let acc = TileAcc::auto()?;
+/// let u = TileArray::<f64, 1>::builder([4]).ghost(1).boundary_face(0, Side::Low, Boundary::Fixed(1.0)).build(&acc)?;
+/// assert_eq!(u.boundaries()[0][Side::Low as usize], Boundary::Fixed(1.0));
+/// assert_eq!(u.boundaries()[0][Side::High as usize], Boundary::Open);
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Side {
     /// Towards lower coordinates.
@@ -64,7 +82,18 @@ enum Partition<const D: usize> {
 
 /// Builds a [`TileArray`]; made by [`TileArray::builder`].
 ///
-/// By default an array is one region without ghosts, cell-centred, with open boundaries.
+/// By default an array is one region without ghosts, cell-centred, with open boundaries, and each value as it is. A
+/// builder can build several arrays.
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// let acc = TileAcc::auto()?;
+/// let builder = TileArray::<f64, 2>::builder([4, 8]).regions([2, 1]).ghost(1).boundary(Boundary::ReflectEven);
+/// let (u, next) = (builder.build(&acc)?, builder.build(&acc)?);
+/// assert_eq!((u.regions(), next.ghost()), (2, [[1, 1], [1, 1]]));
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Debug)]
 pub struct TileArrayBuilder<T: Element, const D: usize> {
     cells: [usize; D],
@@ -97,46 +126,112 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         }
     }
 
-    /// Cuts the domain into so many regions along each axis, as even as can be; on the last axis the cuts fall on
+    /// Cuts the domain into so many regions along each axis, as evenly as possible. Cuts of the last axis fall on
     /// multiples of 64 cells.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let u = TileArray::<f64, 2>::builder([6, 200]).regions([2, 2]).build(&acc)?;
+    /// assert_eq!(u.region_box(0), Some(GridBox::new([0, 0], [3, 128])));
+    /// # Ok(()) }
+    /// ```
     pub fn regions(mut self, regions: [usize; D]) -> Self {
         self.partition = Partition::Count(regions);
         self
     }
 
-    /// Cuts the domain into regions of so many cells along each axis, the last one of an axis smaller if need be; on
-    /// the last axis the size is rounded up to a multiple of 64 cells.
+    /// Cuts the domain into regions of so many cells along each axis. The last region of an axis may be smaller. On the
+    /// last axis the size is rounded up to a multiple of 64 cells.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let u = TileArray::<f64, 2>::builder([6, 100]).region_size([4, 100]).build(&acc)?;
+    /// assert_eq!(u.region_box(1), Some(GridBox::new([4, 0], [6, 100])));
+    /// # Ok(()) }
+    /// ```
     pub fn region_size(mut self, size: [usize; D]) -> Self {
         self.partition = Partition::Size(size);
         self
     }
 
-    /// Ghost cells around each region: `1`, `[1, 2, 3]` for each axis, or `[[0, 1], ..]` for each axis and side. At
-    /// most as wide as the thinnest region.
+    /// Width in cells of the ghosts around each region: `1` for all faces, `[1, 2, 3]` for each axis, or `[[0, 1], ..]`
+    /// for each axis and side. At most as wide as the thinnest region.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let u = TileArray::<f64, 2>::builder([4, 8]).ghost([[0, 1], [2, 2]]).build(&acc)?;
+    /// assert_eq!(u.grown_box(0), Some(GridBox::new([0, -2], [5, 10])));
+    /// # Ok(()) }
+    /// ```
     pub fn ghost(mut self, ghost: impl IntoGhost<D>) -> Self {
         self.ghost = ghost.into_ghost();
         self
     }
 
     /// Where values sit along each axis. Along a face-centred axis there is one more value than cells.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let flux = TileArray::<f64, 2>::builder([4, 8]).centering([Centering::Face, Centering::Cell]).build(&acc)?;
+    /// assert_eq!(flux.shape(), [5, 8]);
+    /// # Ok(()) }
+    /// ```
     pub fn centering(mut self, centering: [Centering; D]) -> Self {
         self.centering = centering;
         self
     }
 
-    /// What the ghost cells outside every face of the domain hold after [`fill_ghosts`](TileArray::fill_ghosts).
-    /// [`Boundary::Open`] by default, as AMReX's `FillBoundary` leaves what lies outside a domain that is not periodic.
+    /// The boundary of every face of the domain: what the ghost cells outside hold after
+    /// [`fill_ghosts`](TileArray::fill_ghosts). [`Boundary::Open`] by default, as AMReX's `FillBoundary` leaves what
+    /// lies outside a domain that is not periodic.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let u = TileArray::<f64, 2>::builder([4, 8]).ghost(1).boundary(Boundary::Periodic).build(&acc)?;
+    /// assert_eq!(u.boundaries(), [[Boundary::Periodic; 2]; 2]);
+    /// # Ok(()) }
+    /// ```
     pub fn boundary(mut self, boundary: Boundary<T>) -> Self {
         self.boundaries = [[boundary; 2]; D];
         self
     }
 
-    /// The boundary of both faces of one axis.
+    /// The boundary of both faces of one axis, counted from 0, the slowest.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let walls = TileArray::<f64, 2>::builder([4, 8]).ghost(1);
+    /// let u = walls.boundary(Boundary::ReflectEven).boundary_axis(1, Boundary::Periodic).build(&acc)?;
+    /// assert_eq!(u.boundaries(), [[Boundary::ReflectEven; 2], [Boundary::Periodic; 2]]);
+    /// # Ok(()) }
+    /// ```
     pub fn boundary_axis(self, axis: usize, boundary: Boundary<T>) -> Self {
         self.boundary_face(axis, Side::Low, boundary).boundary_face(axis, Side::High, boundary)
     }
 
-    /// The boundary of one face.
+    /// The boundary of one face: an axis, counted from 0, and a side of it.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let builder = TileArray::<f64, 1>::builder([4]).ghost(1);
+    /// let u = builder.boundary_face(0, Side::High, Boundary::Fixed(2.0)).build(&acc)?;
+    /// assert_eq!(u.boundaries(), [[Boundary::Open, Boundary::Fixed(2.0)]]);
+    /// # Ok(()) }
+    /// ```
     pub fn boundary_face(mut self, axis: usize, side: Side, boundary: Boundary<T>) -> Self {
         match self.boundaries.get_mut(axis) {
             Some(faces) => faces[side as usize] = boundary,
@@ -145,27 +240,65 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         self
     }
 
-    /// Keeps all components in a format of fewer bits, on the host, on devices and on the link between them (Salehi ch.
-    /// 4), or on the link alone: see [`compress`](Self::compress).
+    /// Keeps all components in a [`Format`] of fewer bits: on the host, on devices and on the link between them (Salehi
+    /// ch. 4). [`compress`](Self::compress) says whether on the link alone.
     ///
-    /// The format defines what the array holds: a cell is rounded to a value that the format has when a kernel is done
-    /// with it, or the host sets it, whatever the device, the cut and the memory. Kernels still compute with the
-    /// element's own types. A new array holds what is nearest to 0. Formats are for `f32` and `f64`.
+    /// The format defines what the array holds. When a kernel stores a cell, or the host sets it, the value is rounded
+    /// to one that the format has. Device, cut and memory change nothing of that. Kernels compute with the element's
+    /// own types. A new array holds the values nearest to 0. Formats are for `f32` and `f64`.
+    ///
     /// [`Format::FoundRange`] and [`Format::FoundHalf`] are found from all values of an array that is built from them,
-    /// as by [`build_slice`](Self::build_slice): cuts, threads and devices change nothing of them.
+    /// as by [`build_slice`](Self::build_slice). Cuts, threads and devices do not change what is found.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let mut u = TileArray::<f64, 1>::builder([2]).storage(Format::Half).build(&acc)?;
+    /// u.write_box(u.domain(), &[0.5, 0.1])?;
+    /// assert_eq!(u.read_box(u.domain())?, [0.5, 0.0999755859375]); // the half nearest to 0.1
+    /// assert_eq!(u.storage_report()?.stored_bytes, 2);
+    /// # Ok(()) }
+    /// ```
     pub fn storage(mut self, format: Format) -> Self {
         self.format = format;
         self
     }
 
-    /// The format of one field of a struct, `"x"`, or of a field of a field, `"flow.x"`; of all in it if it is a struct
-    /// itself. A later call counts more than an earlier one, and any more than [`storage`](Self::storage).
+    /// The format of one field of a struct, `"x"`, or of a field of a field, `"flow.x"`. If the field is a struct
+    /// itself, that of all in it. A later call overrides an earlier one, and any call overrides
+    /// [`storage`](Self::storage).
+    ///
+    /// ```
+    /// use tida::prelude::*;
+    /// #[derive(Clone, Copy, Debug, PartialEq, Element)]
+    /// struct Flow {
+    ///     density: f32,
+    ///     speed: f32,
+    /// }
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let u = TileArray::<Flow, 1>::builder([4]).field_storage("speed", Format::Half).build(&acc)?;
+    /// assert_eq!(u.storage_report()?.stored_bytes, 4 + 2);
+    /// # Ok(()) }
+    /// ```
     pub fn field_storage(mut self, field: &str, format: Format) -> Self {
         self.fields.push((field.to_owned(), format));
         self
     }
 
     /// What becomes of values that the format cannot hold. [`Saturation::Error`] by default.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let u = TileArray::<f32, 1>::builder([2]).storage(Format::Half).saturation(Saturation::Ignore);
+    /// let mut u = u.build(&acc)?;
+    /// u.fill_value(1e6)?;
+    /// assert_eq!(u.read_box(u.domain())?, [65504.0; 2]); // the largest half
+    /// # Ok(()) }
+    /// ```
     pub fn saturation(mut self, saturation: Saturation) -> Self {
         self.saturation = saturation;
         self
@@ -173,16 +306,37 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
 
     /// Where the array takes fewer bits: in memory and on the link between host and device, or on the link alone.
     /// [`Compress::Device`] by default. With [`Compress::Link`] an array without formats is packed too, without loss.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let u = TileArray::<f32, 1>::builder([4]).storage(Format::Half).compress(Compress::Link).build(&acc)?;
+    /// let report = u.storage_report()?;
+    /// assert_eq!((report.stored_bytes, report.link_bytes), (4, 2));
+    /// # Ok(()) }
+    /// ```
     pub fn compress(mut self, compress: Compress) -> Self {
         self.compress = compress;
         self
     }
 
-    /// Makes the array, all zeros. Costs no memory until it is touched, but with [`Compress::Link`] and a range, of
-    /// which 0 is no value.
+    /// Makes the array, all zeros. It takes no memory until it is touched; with [`Compress::Link`] and a range that
+    /// does not have the value 0 it does at once.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let u = TileArray::<f64, 2>::builder([4, 8]).build(&acc)?;
+    /// assert_eq!(u.read_box(u.domain())?, [0.0; 32]);
+    /// let error = TileArray::<f64, 2>::builder([0, 8]).build(&acc).unwrap_err();
+    /// assert_eq!(error.found(), "0 cells on axis 0");
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// A shape, cut, ghost width or boundary that cannot be, an element without components as `[f64; 0]`, or memory
+    /// A shape, cut, ghost width or boundary that cannot be; an element without components, such as `[f64; 0]`; memory
     /// that the system does not have.
     pub fn build(&self, acc: &TileAcc) -> Result<TileArray<T, D>, Error> {
         if T::TYPE.components() == 0 {

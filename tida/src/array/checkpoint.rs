@@ -169,12 +169,30 @@ pub fn save(path: impl AsRef<Path>, arrays: &[(&str, &dyn Saved)]) -> Result<(),
     })
 }
 
-/// Sets the valid values of a set of arrays from a file written by [`save`], each from its name, or by `numpy.savez`.
-/// Ghosts have to be filled afterwards.
+/// Sets the valid values of a set of arrays from a file that [`save`] or `numpy.savez` wrote, each by its name. Ghosts
+/// have to be filled afterwards.
 ///
-/// Everything is checked before the first value is set: names, shapes, types and checksums. So a file that is not
-/// right leaves all arrays as they are. Arrays in the file that are not asked for are left out. Where a value is one
-/// that an array's format cannot hold, all arrays are set, and the error comes at the end.
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// # let dir = std::env::temp_dir().join(format!("tida-doc-restore-{}", std::process::id()));
+/// # std::fs::create_dir_all(&dir).unwrap();
+/// # let path = dir.join("step.npz");
+/// let acc = TileAcc::auto()?;
+/// let mut u = TileArray::<f64, 2>::builder([4, 8]).regions([2, 1]).build(&acc)?;
+/// u.fill(|[row, _]| row as f64)?;
+/// tida::save(&path, &[("u", &u)])?;
+///
+/// let mut again = TileArray::<f64, 2>::builder([4, 8]).ghost(1).build(&acc)?; // cut otherwise
+/// tida::restore(&path, &mut [("u", &mut again)])?;
+/// assert_eq!(again.read_box(u.domain())?, u.read_box(u.domain())?);
+/// # std::fs::remove_dir_all(&dir).unwrap();
+/// # Ok(()) }
+/// ```
+///
+/// Everything is checked before the first value is set: names, shapes, types and checksums. So a file that is not right
+/// leaves all arrays as they are. Arrays in the file that are not asked for are left out. If an array's format cannot
+/// hold a value, all arrays are set, and the error comes at the end.
 ///
 /// # Errors
 /// A file that cannot be read, is no regular file or no such file, is compressed, damaged, lacks a name, or holds

@@ -15,8 +15,21 @@ use tida_kernels::scalar::Value;
 
 use super::element::{Element, Place};
 
-/// What becomes of a value that the format of an array cannot hold: outside the range, or a finite one beyond the
-/// largest of a float format. It is kept as the nearest that the format has, in any case.
+/// What happens when a value is written that the array's [`Format`] cannot hold: one outside its range, or a finite one
+/// beyond the largest of a float format. The array then holds the nearest value that the format has, in any case.
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// let acc = TileAcc::auto()?;
+/// let builder = TileArray::<f32, 1>::builder([2]).storage(Format::Range { bits: 8, min: 0.0, max: 1.0 });
+/// let mut strict = builder.build(&acc)?;
+/// assert_eq!(strict.fill_value(3.0).unwrap_err().kind(), ErrorKind::OutOfRange);
+/// let mut counting = builder.saturation(Saturation::Warn).build(&acc)?;
+/// counting.fill_value(3.0)?;
+/// assert_eq!(counting.storage_report()?.saturated, 2);
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Saturation {
@@ -29,7 +42,19 @@ pub enum Saturation {
     Ignore,
 }
 
-/// Where an array takes fewer bits. Its values are the same, bit for bit: those that its formats have.
+/// Where an array takes fewer bits. Its values are the same either way, bit for bit: those that its formats have.
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// let acc = TileAcc::auto()?;
+/// let builder = TileArray::<f64, 1>::builder([4]).storage(Format::F32);
+/// let (everywhere, link) = (builder.build(&acc)?, builder.compress(Compress::Link).build(&acc)?);
+/// assert_eq!(everywhere.storage_report()?.stored_bytes, 4);
+/// assert_eq!(link.storage_report()?.stored_bytes, 8);
+/// assert_eq!(link.storage_report()?.link_bytes, 4);
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Compress {
@@ -44,7 +69,7 @@ pub enum Compress {
 }
 
 /// What an array's formats cost and what they change (see
-/// [`TileArray::storage_report`](super::TileArray::storage_report)).
+/// [`TileArray::storage_report`](super::TileArray::storage_report)). Sizes are in bytes.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct StorageReport {

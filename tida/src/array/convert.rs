@@ -13,6 +13,16 @@ where
 {
     /// The valid values as an `ndarray` array (`Array1` to `Array4`). Waits for recorded work that they need.
     ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let mut u = TileArray::<f64, 2>::builder([2, 3]).build(&acc)?;
+    /// u.fill(|[row, column]| (10 * row + column) as f64)?;
+    /// assert_eq!(u.to_ndarray()?[[1, 2]], 12.0);
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// Memory for the result, or failed work that the values need.
     pub fn to_ndarray(&self) -> Result<Array<T, Dim<[usize; D]>>, Error> {
@@ -22,8 +32,18 @@ where
             .map_err(|e| Error::new(ErrorKind::Shape, "make an ndarray array", e.to_string(), "use a smaller array"))
     }
 
-    /// A cell-centred array of one region without ghosts with the values of `values`. Another cut, ghosts or centring
-    /// take a builder and [`copy_from_ndarray`](TileArray::copy_from_ndarray).
+    /// A cell-centred array of one region without ghosts with the values of `values`. For cuts, ghosts or another
+    /// centring use a builder and [`copy_from_ndarray`](TileArray::copy_from_ndarray).
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let values = tida::ndarray::array![1.0, 2.0, 3.0];
+    /// let u = TileArray::<f64, 1>::from_ndarray(&acc, &values.view())?;
+    /// assert_eq!(u.read_box(u.domain())?, [1.0, 2.0, 3.0]);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// As the builder's.
@@ -35,7 +55,17 @@ where
         Ok(array)
     }
 
-    /// Sets all valid values.
+    /// Sets all valid values from those of an `ndarray` array; waits for recorded work on the array.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let mut u = TileArray::<f64, 1>::builder([3]).ghost(1).build(&acc)?;
+    /// u.copy_from_ndarray(&tida::ndarray::array![1.0, 2.0, 3.0].view())?;
+    /// assert_eq!(u.read_box(u.domain())?, [1.0, 2.0, 3.0]);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// Values of another shape.

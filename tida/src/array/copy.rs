@@ -11,8 +11,19 @@ use crate::acc::{Mode, Side, outside_kernels};
 use crate::error::{Error, ErrorKind};
 
 impl<T: Element, const D: usize> TileArray<T, D> {
-    /// Copies all valid values of `source`, which may be cut otherwise, and have other ghosts and formats. Recorded:
-    /// returns at once.
+    /// Copies all valid values of `source`, which may have other cuts, ghosts and formats. Recorded: returns at once.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let mut u = TileArray::<f64, 2>::builder([4, 8]).regions([2, 1]).build(&acc)?;
+    /// u.fill(|[row, _]| row as f64)?;
+    /// let mut other = TileArray::<f64, 2>::builder([4, 8]).ghost(2).build(&acc)?;
+    /// other.copy_from(&u)?;
+    /// assert_eq!(other.read_box(u.domain())?, u.read_box(u.domain())?);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// Arrays of different shapes, centrings or accelerators.
@@ -86,8 +97,20 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         Ok(())
     }
 
-    /// A copy of all values, ghosts included. The copying is recorded: a source whose work fails makes the copy's
-    /// reads fail too.
+    /// A copy of all values, ghosts included. The copying is recorded. If work on the source fails, reads of the copy
+    /// fail too.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let mut u = TileArray::<f64, 1>::builder([3]).build(&acc)?;
+    /// u.fill_value(1.0)?;
+    /// let copy = u.try_clone()?;
+    /// u.fill_value(2.0)?;
+    /// assert_eq!(copy.read_box(u.domain())?, [1.0; 3]);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// Memory that the system does not have.

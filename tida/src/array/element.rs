@@ -4,15 +4,36 @@ use tida_kernels::element::{ElementType, ScalarType};
 
 use crate::sealed::Sealed;
 
-/// A type that arrays can hold: numbers, `bool`, fixed-size arrays of elements, and structs by `#[derive(Element)]`.
+/// A type that arrays can hold: `u8 i32 u32 i64 u64 f32 f64 bool`, fixed-size arrays of elements, and structs by
+/// `#[derive(Element)]`.
 ///
-/// Each component (scalar leaf) has a plane of its own; component `c` of the element at position `i` lies at
-/// `base + cells · (bytes of the components before c) + i · size(c)`.
+/// ```
+/// use tida::prelude::*;
+/// #[derive(Clone, Copy, Debug, PartialEq, Element)]
+/// struct Flow {
+///     density: f64,
+///     speed: [f64; 2],
+/// }
+/// # fn main() -> tida::Result<()> {
+/// let acc = TileAcc::auto()?;
+/// let mut flow = TileArray::<Flow, 1>::builder([3]).build(&acc)?;
+/// for tile in TileIter::new(&flow) {
+///     compute(&tile, &mut flow, kernel!(|flow, at| {
+///         flow[at].density = 2.0;
+///         flow[at].speed[1] = at[0] as f64;
+///     }))?;
+/// }
+/// assert_eq!(flow.read_box(flow.domain())?[1], Flow { density: 2.0, speed: [0.0, 1.0] });
+/// # Ok(()) }
+/// ```
+///
+/// Each component (a scalar that it is made of) has a plane of its own in a region's memory. Component `c` of the
+/// element at position `i` lies at `base + cells · (bytes of the components before c) + i · size(c)`.
 ///
 /// # Safety
-/// `TYPE` describes the type, `Place` reads and writes exactly its components as said above, and every bit pattern
-/// of all zeros is a valid value. Neither the type nor its `Place` is `Deref`. Implemented by the derive; do not write
-/// it by hand.
+/// `TYPE` describes the type, `Place` reads and writes exactly its components as said above, and every bit pattern of
+/// all zeros is a valid value. Neither the type nor its `Place` is `Deref`. The derive implements it; do not write it
+/// by hand.
 #[diagnostic::on_unimplemented(
     message = "arrays and kernels cannot hold `{Self}`",
     label = "no element",

@@ -1,7 +1,17 @@
 //! Boxes of cells.
 
-/// A box of cells: all `at` with `lo <= at < hi` on every axis. Global coordinates; ghost cells of the domain's low
-/// faces are negative.
+/// A box of cells: all `at` with `lo <= at < hi` on every axis.
+///
+/// Coordinates are global, in cells. Ghost cells below the domain have negative ones.
+///
+/// ```
+/// use tida::prelude::*;
+/// let b = GridBox::new([0, 2], [3, 6]);
+/// assert_eq!((b.extent(), b.cells()), ([3, 4], 12));
+/// assert!(b.contains([2, 5]) && !b.contains([3, 5]));
+/// assert_eq!(b.intersect(&GridBox::new([1, 0], [9, 4])), GridBox::new([1, 2], [3, 4]));
+/// assert_eq!(b.grown([1, 1], [1, 1]), GridBox::new([-1, 1], [4, 7]));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct GridBox<const D: usize> {
     /// First cell on each axis.
@@ -21,7 +31,7 @@ impl<const D: usize> GridBox<D> {
         (0..D).any(|d| self.hi[d] <= self.lo[d])
     }
 
-    /// Cells on each axis; 0 on an axis that is empty.
+    /// Number of cells on each axis; 0 on an axis that is empty.
     pub fn extent(&self) -> [usize; D] {
         std::array::from_fn(|d| self.hi[d].saturating_sub(self.lo[d]).max(0) as usize)
     }
@@ -63,7 +73,7 @@ impl<const D: usize> GridBox<D> {
         !self.intersect(other).is_empty()
     }
 
-    /// The box with `low[d]` and `high[d]` more cells at the ends of each axis.
+    /// The box with `low[d]` more cells below and `high[d]` more above on each axis `d`.
     pub fn grown(&self, low: [i64; D], high: [i64; D]) -> Self {
         GridBox {
             lo: std::array::from_fn(|d| self.lo[d].saturating_sub(low[d])),

@@ -8,11 +8,22 @@ use super::{GridBox, TileArray};
 use crate::error::{Error, ErrorKind};
 
 impl<T: Element, const D: usize> TileArray<T, D> {
-    /// Sets every valid value to `value(index)`, by all threads; waits until done. Ghosts keep what they held.
+    /// Sets every valid value to `value(index)`, on all threads, and waits until that is done. Ghosts keep what they
+    /// held.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let mut u = TileArray::<f64, 2>::builder([2, 3]).build(&acc)?;
+    /// u.fill(|[row, column]| (10 * row + column) as f64)?;
+    /// assert_eq!(u.read_box(u.domain())?, [0.0, 1.0, 2.0, 10.0, 11.0, 12.0]);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// Values that the array's format cannot hold, if it is one of [`Saturation::Error`](super::Saturation::Error);
-    /// they are set to the nearest. Reports nothing of earlier failed work, which it overwrites.
+    /// Values that the array's format cannot hold, if it is one of [`Saturation::Error`](super::Saturation::Error); the
+    /// array then has the nearest ones. Failures of work before are no errors here: what they spoiled is overwritten.
     pub fn fill(&mut self, value: impl Fn([usize; D]) -> T + Sync) -> Result<(), Error> {
         let domain = self.layout.domain();
         self.write_rows(&domain, true, |at, n| {
@@ -24,6 +35,16 @@ impl<T: Element, const D: usize> TileArray<T, D> {
 
     /// Sets every valid value to `value`; waits until done. Ghosts keep what they held.
     ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let mut u = TileArray::<i32, 1>::builder([3]).build(&acc)?;
+    /// u.fill_value(7)?;
+    /// assert_eq!(u.read_box(u.domain())?, [7; 3]);
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// As [`fill`](TileArray::fill).
     pub fn fill_value(&mut self, value: T) -> Result<(), Error> {
@@ -33,8 +54,18 @@ impl<T: Element, const D: usize> TileArray<T, D> {
 
     /// The valid values of a box, row-major. Waits for recorded work that they need.
     ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let mut u = TileArray::<f64, 2>::builder([2, 3]).build(&acc)?;
+    /// u.fill(|[row, column]| (10 * row + column) as f64)?;
+    /// assert_eq!(u.read_box(GridBox::new([0, 1], [2, 2]))?, [1.0, 11.0]);
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
-    /// A box that reaches outside the domain, memory for the result, or failed work that the values need.
+    /// A box that reaches outside the domain; no memory for the result; failed work that the values need.
     pub fn read_box(&self, cells: GridBox<D>) -> Result<Vec<T>, Error> {
         let count = self.check_box("read", &cells)?;
         self.wait_for_box(&cells, false)?;
@@ -57,10 +88,20 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         Ok(values)
     }
 
-    /// Sets the valid values of a box from `values`, row-major.
+    /// Sets the valid values of a box from `values`, row-major. Waits for recorded work on them.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let mut u = TileArray::<f64, 2>::builder([2, 3]).build(&acc)?;
+    /// u.write_box(GridBox::new([1, 0], [2, 2]), &[5.0, 6.0])?;
+    /// assert_eq!(u.read_box(u.domain())?, [0.0, 0.0, 0.0, 5.0, 6.0, 0.0]);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// A box that reaches outside the domain, values of the wrong number, or failed work on the array; values that the
+    /// A box that reaches outside the domain; values of the wrong number; failed work on the array; values that the
     /// array's format cannot hold, as for [`fill`](TileArray::fill).
     pub fn write_box(&mut self, cells: GridBox<D>, values: &[T]) -> Result<(), Error> {
         let count = self.check_box("write", &cells)?;

@@ -10,6 +10,15 @@ use crate::compute::view::Raw;
 use tida_kernels::element::ElementType;
 
 /// Where values sit along one axis. An array centred on faces along every axis is centred on nodes.
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// let acc = TileAcc::auto()?;
+/// let nodes = TileArray::<f64, 2>::builder([4, 8]).centering([Centering::Face; 2]).build(&acc)?;
+/// assert_eq!(nodes.shape(), [5, 9]);
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Centering {
     /// In the middle of cells.
@@ -19,7 +28,30 @@ pub enum Centering {
     Face,
 }
 
-/// What the ghost cells outside one face of the domain hold after `fill_ghosts`.
+/// What the ghost cells outside one face of the domain hold after [`fill_ghosts`](crate::fill_ghosts()).
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// let acc = TileAcc::auto()?;
+/// let mut u = TileArray::<f64, 1>::builder([3])
+///     .ghost(1)
+///     .boundary_face(0, Side::Low, Boundary::Fixed(9.0))
+///     .boundary_face(0, Side::High, Boundary::ReflectOdd)
+///     .build(&acc)?;
+/// u.write_box(u.domain(), &[1.0, 2.0, 3.0])?;
+/// u.fill_ghosts()?;
+/// let (mut left, mut right) = (u.like()?, u.like()?);
+/// for tile in TileIter::new(&u) {
+///     compute(&tile, (&mut left, &mut right, &u), kernel!(|left, right, u, at| {
+///         left[at] = u[at - [1]];
+///         right[at] = u[at + [1]];
+///     }))?;
+/// }
+/// assert_eq!(left.read_box(u.domain())?, [9.0, 1.0, 2.0]);
+/// assert_eq!(right.read_box(u.domain())?, [2.0, 3.0, -3.0]);
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Boundary<T> {

@@ -46,13 +46,28 @@ use ghosts::GhostPlan;
 use layout::{Boundaries, Layout};
 use storage::Storage;
 
-/// An array of `D` axes (1 to 4), row-major, last axis contiguous, cut into regions with ghost cells.
+/// An array on a grid of `D` axes (1 to 4), cut into regions with ghost cells.
 ///
-/// Its values may be recorded work that has not run yet: reading them on the host waits for what they need. An array
-/// is `Send` and `Sync`, and holds its [`TileAcc`] alive. Regions as in TiDA-acc §III.
+/// Axis 0 is the slowest. Values lie row-major: the last axis is contiguous. Coordinates are global and count from 0,
+/// whatever the cut; ghosts below the domain have negative ones. There are no physical units: spacings and times are
+/// the program's own.
 ///
-/// `Clone` copies all values, ghosts included, as recorded work; if the system has no memory for them it aborts the
-/// program, as `Vec` does, where [`try_clone`](TileArray::try_clone) gives an error.
+/// Its values may be those of recorded work that has not run yet. Reading them on the host waits for what they need. An
+/// array is `Send` and `Sync`, and keeps its [`TileAcc`] alive. Regions are as in TiDA-acc §III.
+///
+/// `Clone` copies all values, ghosts included, as recorded work. If the system has no memory for them, `Clone` aborts
+/// the program, as `Vec` does; [`try_clone`](TileArray::try_clone) gives an error instead.
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// let acc = TileAcc::auto()?;
+/// let mut u = TileArray::<f64, 2>::builder([4, 8]).regions([2, 1]).ghost(1).build(&acc)?;
+/// u.fill(|[row, column]| (10 * row + column) as f64)?;
+/// assert_eq!((u.shape(), u.regions()), ([4, 8], 2));
+/// assert_eq!(u.read_box(GridBox::new([1, 2], [3, 4]))?, [12.0, 13.0, 22.0, 23.0]);
+/// # Ok(()) }
+/// ```
 pub struct TileArray<T: Element, const D: usize> {
     pub(crate) acc: TileAcc,
     pub(crate) layout: Arc<Layout<D>>,
@@ -66,13 +81,32 @@ pub struct TileArray<T: Element, const D: usize> {
 }
 
 impl<T: Element, const D: usize> TileArray<T, D> {
-    /// Starts an array of `shape` cells. Along face-centred axes it has one value more.
+    /// Starts an array of `shape` cells, the slowest axis first. Along face-centred axes it has one value more.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let u = TileArray::<f32, 3>::builder([2, 3, 5]).build(&acc)?;
+    /// assert_eq!(u.shape(), [2, 3, 5]);
+    /// # Ok(()) }
+    /// ```
     pub fn builder(shape: [usize; D]) -> TileArrayBuilder<T, D> {
         TileArrayBuilder::new(shape)
     }
 
-    /// An array of zeros with the same shape, cuts, ghosts, centring, boundaries and formats. Costs nothing until
-    /// touched (see [`build`](TileArrayBuilder::build)).
+    /// An array of zeros with the same shape, cuts, ghosts, centring, boundaries and formats. It takes no memory until
+    /// it is touched (see [`build`](TileArrayBuilder::build)).
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let u = TileArray::<f64, 2>::builder([4, 8]).regions([2, 1]).ghost(1).build(&acc)?;
+    /// let next = u.like()?;
+    /// assert_eq!((next.shape(), next.regions(), next.ghost()), (u.shape(), u.regions(), u.ghost()));
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// Memory that the system does not have.
@@ -93,44 +127,107 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         })
     }
 
-    /// Says that the values are not needed any more: they need not be kept or moved. Until they are written again,
-    /// reading them gives any value of the type.
+    /// Says that the values are not needed any more, so that they are neither kept nor moved. Until they are written
+    /// again, reading them gives any value of the type.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let mut u = TileArray::<f64, 1>::builder([4]).build(&acc)?;
+    /// u.fill_value(1.0)?;
+    /// u.discard(); // nothing of it goes to a device now
+    /// for tile in TileIter::new(&u) {
+    ///     compute(&tile, &mut u, kernel!(|u, at| u[at] = 2.0))?;
+    /// }
+    /// assert_eq!(u.read_box(u.domain())?, [2.0; 4]);
+    /// # Ok(()) }
+    /// ```
     pub fn discard(&mut self) {
         self.tracker.cells_written();
         self.tracker.ghosts_overwritten();
     }
 
-    /// Values on each axis: cells, or cells + 1 where face-centred.
+    /// Number of values on each axis: the cells, or one more than the cells where the axis is face-centred.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let u = TileArray::<f64, 1>::builder([4]).centering([Centering::Face]).build(&acc)?;
+    /// assert_eq!((u.shape(), u.domain_cells()), ([5], [4]));
+    /// # Ok(()) }
+    /// ```
     pub fn shape(&self) -> [usize; D] {
         self.layout.shape
     }
 
-    /// Cells of the domain on each axis, whatever the centring.
+    /// Number of cells of the domain on each axis, whatever the centring: what [`builder`](TileArray::builder) was
+    /// given.
     pub fn domain_cells(&self) -> [usize; D] {
         self.layout.cuts.cells
     }
 
     /// All valid values as a box: from 0 to the shape.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let u = TileArray::<f64, 2>::builder([4, 8]).ghost(1).build(&acc)?;
+    /// assert_eq!(u.domain(), GridBox::new([0, 0], [4, 8]));
+    /// # Ok(()) }
+    /// ```
     pub fn domain(&self) -> GridBox<D> {
         self.layout.domain()
     }
 
     /// Number of regions. They are numbered row-major.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let u = TileArray::<f64, 2>::builder([4, 128]).regions([2, 2]).build(&acc)?;
+    /// assert_eq!(u.regions(), 4);
+    /// assert_eq!(u.region_box(1), Some(GridBox::new([0, 64], [2, 128])));
+    /// # Ok(()) }
+    /// ```
     pub fn regions(&self) -> usize {
         self.layout.regions.len()
     }
 
-    /// The values that a region owns; nothing if there is no such region.
+    /// The box of values that a region owns (AMReX's valid box); `None` if there is no such region.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let u = TileArray::<f64, 1>::builder([100]).region_size([64]).ghost(1).build(&acc)?;
+    /// assert_eq!(u.region_box(1), Some(GridBox::new([64], [100])));
+    /// assert_eq!(u.grown_box(1), Some(GridBox::new([63], [101])));
+    /// assert_eq!(u.region_box(2), None);
+    /// # Ok(()) }
+    /// ```
     pub fn region_box(&self, region: usize) -> Option<GridBox<D>> {
         self.layout.regions.get(region).map(|r| r.valid)
     }
 
-    /// The values that a region owns and its ghosts; nothing if there is no such region.
+    /// The box of values that a region owns and its ghosts (AMReX's grown box); `None` if there is no such region.
     pub fn grown_box(&self, region: usize) -> Option<GridBox<D>> {
         self.layout.regions.get(region).map(|r| r.grown)
     }
 
-    /// Ghost cells on each axis, low and high side.
+    /// Width of the ghosts in cells: `[low, high]` for each axis.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let u = TileArray::<f64, 2>::builder([4, 8]).ghost([1, 2]).build(&acc)?;
+    /// assert_eq!(u.ghost(), [[1, 1], [2, 2]]);
+    /// # Ok(()) }
+    /// ```
     pub fn ghost(&self) -> [[usize; 2]; D] {
         self.layout.ghost
     }
@@ -140,7 +237,16 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         self.layout.centering
     }
 
-    /// The boundary of each face: low and high side of each axis.
+    /// The boundary of each face: `[low, high]` for each axis.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let u = TileArray::<f64, 1>::builder([4]).ghost(1).boundary(Boundary::Periodic).build(&acc)?;
+    /// assert_eq!(u.boundaries(), [[Boundary::Periodic; 2]]);
+    /// # Ok(()) }
+    /// ```
     pub fn boundaries(&self) -> [[Boundary<T>; 2]; D] {
         *self.boundaries
     }
@@ -150,7 +256,18 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         &self.acc
     }
 
-    /// The tiles of this array, one a region unless [`tile_size`](TileIter::tile_size) says otherwise.
+    /// The tiles of this array: one for each region, unless [`tile_size`](TileIter::tile_size) says otherwise. The same
+    /// as [`TileIter::new`].
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let u = TileArray::<f64, 2>::builder([4, 8]).regions([2, 1]).build(&acc)?;
+    /// assert_eq!(u.tiles().count(), 2);
+    /// assert_eq!(u.tiles().tile_size([1, 8]).count(), 4);
+    /// # Ok(()) }
+    /// ```
     pub fn tiles(&self) -> TileIter<D> {
         TileIter::new(self)
     }

@@ -10,6 +10,17 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// What the array's formats cost and change: bounds of each component, values that saturated, bytes of a cell.
     /// Waits for recorded work, which may saturate more.
     ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let u = TileArray::<f64, 1>::builder([4]).storage(Format::Range { bits: 16, min: 0.0, max: 1.0 }).build(&acc)?;
+    /// let report = u.storage_report()?;
+    /// assert_eq!((report.stored_bytes, report.raw_bytes, report.saturated), (2, 8, 0));
+    /// assert_eq!(report.components[0].absolute, 0.5 / 65536.0); // half of one of 2^16 steps
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// Failed work on the array.
     pub fn storage_report(&self) -> Result<StorageReport, Error> {
@@ -33,10 +44,23 @@ impl<T: Element, const D: usize> TileArray<T, D> {
 }
 
 impl<T: Element + Into<f64>, const D: usize> TileArray<T, D> {
-    /// The errors of the valid values against those of an array of the same shape, for one that was computed raw.
+    /// The errors of the valid values against those of `raw`, an array of the same shape, for one that was computed
+    /// raw.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let mut raw = TileArray::<f32, 1>::builder([2]).build(&acc)?;
+    /// raw.write_box(raw.domain(), &[1.0, 0.1])?;
+    /// let halves = TileArray::<f32, 1>::builder([2]).storage(Format::Half).build_copy(&acc, &raw)?;
+    /// let errors = halves.storage_report_against(&raw)?;
+    /// assert!(errors.values == 2 && errors.max > 0.0 && errors.max < 1e-3);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// An array of another shape, failed work on either, or memory for their values.
+    /// An array of another shape; failed work on either; no memory for their values.
     pub fn storage_report_against(&self, raw: &TileArray<T, D>) -> Result<StorageErrors, Error> {
         if self.shape() != raw.shape() {
             return Err(Error::new(

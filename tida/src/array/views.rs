@@ -12,8 +12,18 @@ impl<T: ScalarElement, const D: usize> TileArray<T, D>
 where
     Dim<[usize; D]>: Dimension,
 {
-    /// Calls `f` with the values that a region owns; `[0, ..]` of the view is the low corner of its
+    /// Calls `f` with the values that a region owns. `[0, ..]` of the view is the low corner of its
     /// [`region_box`](TileArray::region_box). Waits for recorded work that they need.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let mut u = TileArray::<f64, 2>::builder([4, 8]).regions([2, 1]).build(&acc)?;
+    /// u.fill(|[row, _]| row as f64)?;
+    /// assert_eq!(u.with_region(1, |view| (view.dim(), view[[0, 0]]))?, ((2, 8), 2.0));
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// A region that there is not, or failed work that the values need.
@@ -25,8 +35,17 @@ where
         self.view::<T, R>(region, 0, Part::Valid, f)
     }
 
-    /// As [`with_region`](TileArray::with_region), with the ghosts: a view of the
-    /// [`grown_box`](TileArray::grown_box).
+    /// As [`with_region`](TileArray::with_region), with the ghosts: a view of the [`grown_box`](TileArray::grown_box).
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let mut u = TileArray::<f64, 1>::builder([3]).ghost(1).boundary(Boundary::Fixed(9.0)).build(&acc)?;
+    /// u.fill_ghosts()?;
+    /// assert_eq!(u.with_grown_region(0, |view| view.to_vec())?, [9.0, 0.0, 0.0, 0.0, 9.0]);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// As [`with_region`](TileArray::with_region).
@@ -38,7 +57,17 @@ where
         self.view::<T, R>(region, 0, Part::Grown, f)
     }
 
-    /// Calls `f` with the values that a region owns, to be changed.
+    /// Calls `f` with the values that a region owns, to change them.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let mut u = TileArray::<f64, 1>::builder([3]).build(&acc)?;
+    /// u.with_region_mut(0, |mut view| view[1] = 5.0)?;
+    /// assert_eq!(u.read_box(u.domain())?, [0.0, 5.0, 0.0]);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// As [`with_region`](TileArray::with_region).
@@ -50,8 +79,19 @@ where
         self.view_mut::<T, R>(region, 0, Part::Valid, f)
     }
 
-    /// As [`with_region_mut`](TileArray::with_region_mut), with the ghosts. Ghosts that have a boundary, or are valid
-    /// in another region, are replaced by the next [`fill_ghosts`](TileArray::fill_ghosts).
+    /// As [`with_region_mut`](TileArray::with_region_mut), with the ghosts. The next
+    /// [`fill_ghosts`](TileArray::fill_ghosts) replaces ghosts that have a boundary, and those that another region
+    /// owns.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let mut u = TileArray::<f64, 1>::builder([3]).ghost(1).build(&acc)?; // open: the user fills the ghosts
+    /// u.with_grown_region_mut(0, |mut view| (view[0], view[4]) = (7.0, 8.0))?;
+    /// assert_eq!(u.with_grown_region(0, |view| view.to_vec())?, [7.0, 0.0, 0.0, 0.0, 8.0]);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// As [`with_region`](TileArray::with_region).
@@ -68,7 +108,18 @@ impl<T: Element, const D: usize> TileArray<T, D>
 where
     Dim<[usize; D]>: Dimension,
 {
-    /// Calls `f` with one component (scalar leaf, counted from 0) of the values that a region owns.
+    /// Calls `f` with one component of the values that a region owns. A component is a scalar that the element is made
+    /// of, counted from 0 in the order of its fields.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let mut u = TileArray::<[f32; 3], 1>::builder([2]).build(&acc)?;
+    /// u.fill(|[i]| [0.0, i as f32, 9.0])?;
+    /// assert_eq!(u.with_component::<f32, _>(0, 1, |view| view.to_vec())?, [0.0, 1.0]);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// A region or component that there is not, a component of another type than `S`, or failed work that the values

@@ -130,7 +130,8 @@ pub(crate) trait Kernel: Debug + Send + Sync {
     fn as_any(&self) -> &dyn Any;
 }
 
-/// What the compiler and the driver say of a kernel; nothing where they do not.
+/// What a device's compiler and driver say of a kernel, from [`Explanation::resources`](crate::Explanation::resources);
+/// `None` where they do not say.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct KernelFacts {

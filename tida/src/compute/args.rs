@@ -20,8 +20,12 @@ use crate::tile::Tile;
 
 /// One argument of a kernel over cells of `D` axes.
 ///
-/// `&u` is read around the cell; `&mut u` is written at the cell; [`all`]`(&a)` is a whole array of any shape, read
-/// only; [`table`]`(&s)` is a small constant table.
+/// | argument | in the kernel |
+/// |---|---|
+/// | `&u` | read around the cell: `u[at + [0, 1]]` |
+/// | `&mut u` | written at the cell: `u[at] = 1.0`; read there too |
+/// | [`all`]`(&a)` | a whole array of any shape, read only, by its own coordinates: `a[[0, 3]]` |
+/// | [`table`]`(&s)` | a small constant table, by one `usize`: `s[2]` |
 pub trait Arg<const D: usize> {
     /// What recorded work holds.
     #[doc(hidden)]
@@ -266,9 +270,31 @@ impl<T: Element, const D: usize> HeldArg<D> for HeldMut<T, D> {
 pub struct All<'a, T: Element, const E: usize>(&'a TileArray<T, E>);
 
 /// A whole array as an argument of a kernel: any shape, read only, indexed by its own coordinates (valid cells only).
+/// Indexes that cannot be proven in range are checked as the kernel runs; one outside the array is an error at the next
+/// host access.
 ///
-/// Indexes that cannot be proven in range are checked at run time; one outside the array is an error at the next host
-/// access.
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// let acc = TileAcc::auto()?;
+/// let mut matrix = TileArray::<f64, 2>::builder([2, 3]).build(&acc)?;
+/// matrix.fill(|[row, column]| (row * 3 + column) as f64)?;
+/// let mut vector = TileArray::<f64, 1>::builder([3]).build(&acc)?;
+/// vector.fill_value(2.0)?;
+/// let mut product = TileArray::<f64, 1>::builder([2]).build(&acc)?;
+/// for tile in TileIter::new(&product) {
+///     compute(&tile, (&mut product, all(&matrix), all(&vector)), kernel!(|product, matrix, vector, at| {
+///         let [row] = at;
+///         let mut sum = 0.0;
+///         for k in 0..3 {
+///             sum += matrix[[row, k]] * vector[[k]];
+///         }
+///         product[at] = sum;
+///     }))?;
+/// }
+/// assert_eq!(product.read_box(product.domain())?, [6.0, 24.0]);
+/// # Ok(()) }
+/// ```
 pub fn all<T: Element, const E: usize>(array: &TileArray<T, E>) -> All<'_, T, E> {
     All(array)
 }
@@ -335,7 +361,20 @@ impl<T: Element, const E: usize, const D: usize> HeldArg<D> for HeldWhole<T, E> 
 #[derive(Clone, Debug)]
 pub struct Table<T>(Arc<[T]>);
 
-/// A small constant table as an argument of a kernel: read only, indexed by one `usize`. Its values are copied now.
+/// A small constant table as an argument of a kernel: read only, indexed by one `usize`. The values are copied at once.
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// let acc = TileAcc::auto()?;
+/// let mut u = TileArray::<f64, 1>::builder([4]).build(&acc)?;
+/// let weights = [0.5, 2.0];
+/// for tile in TileIter::new(&u) {
+///     compute(&tile, (&mut u, table(&weights)), kernel!(|u, weights, at| u[at] = weights[(at[0] % 2) as usize]))?;
+/// }
+/// assert_eq!(u.read_box(u.domain())?, [0.5, 2.0, 0.5, 2.0]);
+/// # Ok(()) }
+/// ```
 pub fn table<T: ScalarElement>(values: &[T]) -> Table<T> {
     Table(values.into())
 }

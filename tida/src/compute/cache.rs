@@ -211,7 +211,7 @@ impl Choice<'_> {
             let cells = axes(cells);
             return if cells == [1, 1] { Vec::new() } else { vec![Shape { block, cells }] };
         }
-        let shared = |how: Cache| matches!(how, Cache::Rbi | Cache::Preload | Cache::Tma);
+        let shared = |how: Cache| matches!(how, Cache::Tile | Cache::Preload | Cache::Tma);
         let apart = asked.hints.all().any(|(arg, how)| sharing.walked(arg) && !shared(how));
         if !self.facts.gpu || !self.product || apart || asked.block.is_some() {
             return Vec::new();
@@ -288,7 +288,7 @@ impl Choice<'_> {
                 if ahead {
                     Cache::Preload
                 } else {
-                    Cache::Rbi
+                    Cache::Tile
                 }
             }
             None => Cache::None,
@@ -354,7 +354,7 @@ pub(crate) fn describe(prepared: &Prepared, plan: &Plan, f: &mut fmt::Formatter<
             writeln!(f, "  cache: {}", of_scope(kernel, plan, scope, name, by_map))?;
         }
         if sharing.tagged(kernel, plan).contains(&n) {
-            writeln!(f, "  cache: `{name}`: {LINES} lines of a value, {} bytes (Ehc)", 8 * LINES)?;
+            writeln!(f, "  cache: `{name}`: {LINES} lines of a value, {} bytes (TaggedLines)", 8 * LINES)?;
         } else if mine.is_empty() {
             writeln!(f, "  cache: `{name}`: {}", why_not(sharing, plan, refused, n))?;
         }
@@ -393,7 +393,7 @@ fn only(scope: &Scope, arg: usize) -> Option<Scope> {
     (!tiles.is_empty()).then(|| Scope { walk: scope.walk.clone(), tiles })
 }
 
-/// `` `a`: 32 x 32 cells, 4096 bytes, for 32 iterations of `k` (Rbi) ``.
+/// `` `a`: 32 x 32 cells, 4096 bytes, for 32 iterations of `k` (Tile) ``.
 fn of_scope(kernel: &Kernel, plan: &Plan, scope: &Scope, name: &str, by_map: bool) -> String {
     let extent = |tile: &tida_kernels::plan::cache::Tile| {
         let extent = tile.extent(scope.walk.as_ref(), kernel.rank, plan.span(), plan.width);

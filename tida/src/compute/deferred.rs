@@ -9,10 +9,24 @@ use crate::acc::node::Node;
 use crate::acc::{Core, TileAcc};
 use crate::error::{Error, ErrorKind};
 
-/// The result of [`reduce_later`](super::reduce_later): a value that later kernels capture by name as if it were
-/// there, and that the host can wait for.
+/// The result of [`reduce_later`](super::reduce_later): a value that is not there yet. Later kernels capture it by
+/// name, as they would a number, and the host can wait for it.
 ///
-/// A kernel on another accelerator may capture it too: then it is waited for as that kernel is recorded.
+/// A kernel on another accelerator may capture it too. Recording that kernel then waits for the value.
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// let acc = TileAcc::auto()?;
+/// let mut u = TileArray::<f64, 1>::builder([4]).build_slice(&acc, &[1.0, 2.0, 3.0, 6.0])?;
+/// let sum: Scalar<f64> = reduce_later(&u, Sum, kernel!(|u, at| u[at]))?;
+/// for tile in TileIter::new(&u) {
+///     compute(&tile, &mut u, kernel!(|u, at| u[at] = u[at] / sum))?; // nobody waits
+/// }
+/// assert_eq!(u.read_box(u.domain())?[3], 0.5);
+/// assert_eq!((sum.get()?, sum.try_get()), (12.0, Some(12.0)));
+/// # Ok(()) }
+/// ```
 #[derive(Clone)]
 pub struct Scalar<T> {
     acc: TileAcc,
@@ -25,7 +39,7 @@ impl<T: Copy> Scalar<T> {
         Scalar { acc, node, value }
     }
 
-    /// Waits for the value.
+    /// Waits for the value, and gives it.
     ///
     /// # Errors
     /// The failure of the reduction, or of work that it depends on.

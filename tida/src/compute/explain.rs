@@ -32,6 +32,19 @@ use crate::tile::Tile;
 
 /// What tida found out about a kernel: what it reads and writes and where, its typed form, and how it is laid out on a
 /// device. Printed with `{}`.
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// # let acc = TileAcc::auto()?;
+/// let mut u = TileArray::<f64, 1>::builder([64]).build(&acc)?;
+/// let factor = 2.0;
+/// let explanation = tida::explain(&mut u, kernel!(|u, at| u[at] = factor * u[at]))?;
+/// assert_eq!(explanation.captures().len(), 1);
+/// assert!(explanation.analysis().complete); // every access is known
+/// assert!(explanation.source().text.contains(&explanation.source().entry));
+/// # Ok(()) }
+/// ```
 #[derive(Clone)]
 pub struct Explanation {
     prepared: Arc<Prepared>,
@@ -48,9 +61,9 @@ pub struct Explanation {
 /// What a kernel was compiled for, and how; or why it was not compiled.
 type Compiled = Result<(String, Settled<Source>), Error>;
 
-/// Types and analyses a kernel for these arguments, emits it for the device of their accelerator, and runs nothing. It
-/// is compiled when the explanation is printed. On an accelerator without a device it shows the CUDA form, compiled if
-/// NVRTC is there.
+/// Types and analyses a kernel for these arguments, emits it for the device of their accelerator, and runs nothing. The
+/// kernel is compiled when the explanation is printed. On an accelerator without a device it shows the CUDA form,
+/// compiled if NVRTC is there.
 ///
 /// ```
 /// use tida::prelude::*;
@@ -81,6 +94,17 @@ where
 /// As [`explain`], of the kernel as it runs over one tile: its cells, and what the loop asked for
 /// ([`TileIter::thread_block`](crate::TileIter::thread_block), [`march`](crate::TileIter::march),
 /// [`cache`](crate::TileIter::cache)).
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// # let acc = TileAcc::auto()?;
+/// let mut u = TileArray::<f64, 2>::builder([8, 64]).build(&acc)?;
+/// let tile = TileIter::new(&u).thread_block([4, 32]).next().unwrap();
+/// let explanation = tida::explain_tile(&tile, &mut u, kernel!(|u, at| u[at] = 1.0))?;
+/// assert_eq!(explanation.plan().block, [32, 4, 1]); // x follows the last axis
+/// # Ok(()) }
+/// ```
 ///
 /// # Errors
 /// Those of [`explain`]; a tile, or hints for it, that cannot be.
@@ -189,7 +213,8 @@ impl Explanation {
         &self.captures
     }
 
-    /// How it is laid out on the device. Once it is compiled, with the registers that this left for values read before.
+    /// How it is laid out on the device. Once it is compiled, this includes how many registers that left for values
+    /// read before.
     fn plan(&self) -> &Plan {
         match self.compiled.get() {
             Some(Ok((_, settled))) => &settled.plan,

@@ -9,15 +9,17 @@ use tida_kernels::ir::Access;
 use super::groups;
 use super::prepare::{Prepared, prepared};
 
-/// A kernel that this process has recorded or explained, typed for the arguments of some call. Printed with `{}`: what
-/// it reads and writes, and where; of a kernel over groups also its threads, its phases, and what they share.
+/// A kernel that this process has recorded or explained, typed for the arguments of some call; one of [`kernels`].
+/// Printed with `{}`: what it reads and writes, and where. A kernel over groups also prints its threads, its phases,
+/// and what they share.
 #[derive(Clone)]
 pub struct KernelReport {
     prepared: Arc<Prepared>,
 }
 
-/// All kernels that this process has recorded or explained so far, by their places in the source. A kernel is there
-/// once for each types of its arguments and captures, one over groups once for each extent of those, too.
+/// All kernels that this process has recorded or explained so far, by their places in the source. A kernel is listed
+/// once for each set of types of its arguments and captures, and one over groups also once for each extent of its
+/// groups.
 ///
 /// ```
 /// use tida::prelude::*;

@@ -49,14 +49,34 @@ where
 
 /// Records a kernel over the cells of a tile, and returns.
 ///
-/// `args` is one argument or a tuple of up to 8: `&u`, `&mut u`, [`all`](super::all)`(&a)`,
-/// [`table`](super::table)`(&s)`. The kernel writes `&mut` arguments at `at` alone; it reads the others around `at`,
-/// as far as their ghosts reach. Arrays have the cuts of the tile's array; their ghosts and centring are their own.
+/// `args` is one argument or a tuple of up to 16: `&u`, `&mut u`, [`all`](super::all)`(&a)`,
+/// [`table`](super::table)`(&s)`. The kernel writes `&mut` arguments at `at` alone. It reads `&u` arguments around
+/// `at`, as far as their ghosts reach. Arrays have the cuts of the tile's array; their ghosts and centring are their
+/// own.
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// let acc = TileAcc::auto()?;
+/// let mut u = TileArray::<f64, 2>::builder([4, 8]).regions([2, 1]).ghost(1).boundary(Boundary::Periodic).build(&acc)?;
+/// u.fill(|[row, _]| row as f64)?;
+/// u.fill_ghosts()?;
+/// let mut slope = u.like()?;
+/// let spacing = 0.5;
+/// for tile in TileIter::new(&u) {
+///     compute(&tile, (&mut slope, &u), kernel!(|slope, u, at| {
+///         slope[at] = (u[at + [1, 0]] - u[at - [1, 0]]) / (2.0 * spacing);
+///     }))?;
+/// }
+/// assert_eq!(slope.read_box(GridBox::new([0, 0], [4, 1]))?, [-2.0, 2.0, 2.0, -2.0]);
+/// # Ok(()) }
+/// ```
 ///
 /// # Errors
 /// What can be known now is reported now: a kernel that cannot be typed, a read past the ghosts, ghosts that are older
-/// than the cells beside them, a race, arrays of other cuts. What only running shows (a division by zero, a computed
-/// index out of range) comes out at the next host read of what it wrote and at [`TileAcc::sync`](crate::TileAcc::sync).
+/// than the cells beside them, a race, arrays of other cuts. What shows only when the kernel runs (a division by zero,
+/// a computed index out of range) comes out at the next host read of what it wrote, and at
+/// [`TileAcc::sync`](crate::TileAcc::sync).
 #[track_caller]
 pub fn compute<const D: usize, A, N>(tile: &Tile<D>, args: A, kernel: N) -> Result<(), Error>
 where

@@ -44,6 +44,16 @@ real!(f32 f64);
 
 /// The sum of `a[at] * b[at]` over all cells; waits for it.
 ///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// # let acc = TileAcc::auto()?;
+/// let builder = TileArray::<f64, 1>::builder([3]);
+/// let (a, b) = (builder.build_slice(&acc, &[1.0, 2.0, 3.0])?, builder.build_slice(&acc, &[4.0, 5.0, 6.0])?);
+/// assert_eq!(dot(&a, &b)?, 32.0);
+/// # Ok(()) }
+/// ```
+///
 /// # Errors
 /// Arrays of other cuts, and failed work that the values need.
 #[track_caller]
@@ -53,6 +63,15 @@ pub fn dot<T: Real, const D: usize>(a: &TileArray<T, D>, b: &TileArray<T, D>) ->
 
 /// The Euclidean norm, the root of the sum of squares; waits for it.
 ///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// # let acc = TileAcc::auto()?;
+/// let a = TileArray::<f64, 1>::builder([2]).build_slice(&acc, &[3.0, 4.0])?;
+/// assert_eq!(norm(&a)?, 5.0);
+/// # Ok(()) }
+/// ```
+///
 /// # Errors
 /// As for [`dot`].
 #[track_caller]
@@ -60,7 +79,18 @@ pub fn norm<T: Real, const D: usize>(a: &TileArray<T, D>) -> Result<T, Error> {
     Ok(T::dot(a, a)?.root())
 }
 
-/// Records `y[at] = alpha * x[at] + y[at]` over all cells.
+/// Records `y[at] = alpha * x[at] + y[at]` over all cells, and returns.
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// # let acc = TileAcc::auto()?;
+/// let builder = TileArray::<f64, 1>::builder([2]);
+/// let (x, mut y) = (builder.build_slice(&acc, &[1.0, 2.0])?, builder.build_slice(&acc, &[10.0, 20.0])?);
+/// axpy(0.5, &x, &mut y)?;
+/// assert_eq!(y.read_box(y.domain())?, [10.5, 21.0]);
+/// # Ok(()) }
+/// ```
 ///
 /// # Errors
 /// Arrays of other cuts.

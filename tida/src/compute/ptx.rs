@@ -31,7 +31,7 @@ use crate::backend::Argument;
 use crate::error::{Error, ErrorKind};
 use crate::tile::Tile;
 
-/// A parameter of a foreign kernel, in the order that the kernel takes them.
+/// A parameter of a foreign kernel, in the order that the kernel takes them: see [`PtxKernel`].
 ///
 /// Axes count from 0, the slowest, as everywhere in tida.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -84,6 +84,12 @@ pub struct PtxKernel {
 }
 
 /// A scalar for a [`PtxKernel`], made from a number by `into()`.
+///
+/// ```
+/// use tida::compute::PtxScalar;
+/// let scalar: PtxScalar = 0.1f32.into();
+/// assert_eq!(scalar, PtxScalar::from(0.1f32));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PtxScalar(Value);
 

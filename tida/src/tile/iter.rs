@@ -10,10 +10,23 @@ use crate::array::{Element, GridBox, TileArray};
 use crate::compute::cache::Hints;
 use tida_kernels::plan::cache::Cache;
 
-/// The tiles of an array, in row-major order of regions, then of tiles.
+/// Goes over the tiles of an array, in row-major order of regions, then of tiles.
 ///
-/// Results do not depend on the order in which tiles are taken, nor on their size. Holds no borrow of the array.
-/// Tiles and their iterator as in TiDA-acc §III. The methods that choose tiles start again from the first one.
+/// Results do not depend on the order in which tiles are taken, nor on their size. It holds no borrow of the array, so
+/// a loop over the tiles of `u` may write `u`. Tiles and their iterator are as in TiDA-acc §III. The methods that
+/// choose tiles start again from the first one.
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// let acc = TileAcc::auto()?;
+/// let mut u = TileArray::<f64, 2>::builder([4, 8]).regions([2, 1]).build(&acc)?;
+/// for tile in TileIter::new(&u).tile_size([1, 8]) {
+///     compute(&tile, &mut u, kernel!(|u, at| u[at] = at[0] as f64))?;
+/// }
+/// assert_eq!(u.read_box(GridBox::new([0, 3], [4, 4]))?, [0.0, 1.0, 2.0, 3.0]);
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Debug)]
 pub struct TileIter<const D: usize> {
     pub(crate) layout: Arc<Layout<D>>,
@@ -50,7 +63,16 @@ struct Tiles<const D: usize> {
 }
 
 impl<const D: usize> TileIter<D> {
-    /// The tiles of `array`, one a region.
+    /// The tiles of `array`, one for each region.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let u = TileArray::<f64, 2>::builder([4, 8]).regions([2, 1]).build(&acc)?;
+    /// assert_eq!(TileIter::new(&u).len(), u.regions());
+    /// # Ok(()) }
+    /// ```
     pub fn new<T: Element>(array: &TileArray<T, D>) -> Self {
         let none = GridBox { lo: [0; D], hi: [0; D] };
         TileIter {
@@ -71,61 +93,148 @@ impl<const D: usize> TileIter<D> {
         .restart()
     }
 
-    /// Cuts each region into tiles of so many cells along each axis, counted from the region's low corner; those at
-    /// its high end may be smaller. A size of 0 makes `compute` give an error.
+    /// Cuts each region into tiles of so many cells along each axis, counted from the region's low corner. Tiles at its
+    /// high end may be smaller. A size of 0 makes `compute` give an error.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let u = TileArray::<f64, 2>::builder([4, 8]).build(&acc)?;
+    /// let tiles: Vec<_> = TileIter::new(&u).tile_size([3, 8]).map(|tile| tile.cells().extent()).collect();
+    /// assert_eq!(tiles, [[3, 8], [1, 8]]);
+    /// # Ok(()) }
+    /// ```
     pub fn tile_size(mut self, size: [usize; D]) -> Self {
         self.size = Some(size);
         self.restart()
     }
 
-    /// Keeps the cells `lo <= at < hi` alone (TiDA-acc's lower and upper bounds). Tiles without such cells are left
-    /// out, others are clipped; so are the ghosts of [`grown`](TileIter::grown) tiles.
+    /// Keeps only the cells `lo <= at < hi` (TiDA-acc's lower and upper bounds). Tiles without such cells are left out,
+    /// others are clipped. The ghosts of [`grown`](TileIter::grown) tiles are clipped too.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let mut u = TileArray::<f64, 1>::builder([5]).build(&acc)?;
+    /// for tile in TileIter::new(&u).within([1], [4]) {
+    ///     compute(&tile, &mut u, kernel!(|u, at| u[at] = 1.0))?;
+    /// }
+    /// assert_eq!(u.read_box(u.domain())?, [0.0, 1.0, 1.0, 1.0, 0.0]);
+    /// # Ok(()) }
+    /// ```
     pub fn within(mut self, lo: [i64; D], hi: [i64; D]) -> Self {
         self.within = Some(GridBox { lo, hi });
         self.restart()
     }
 
-    /// Grows the tiles at the edges of a region into its ghosts by `cells` cells, as AMReX's `growntilebox`. At most
-    /// the ghost width, else `compute` gives an error.
+    /// Grows the tiles at the edges of a region into its ghosts by `cells` cells, as AMReX's `growntilebox` does. More
+    /// than the ghost width makes `compute` give an error.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let u = TileArray::<f64, 2>::builder([4, 8]).ghost(2).build(&acc)?;
+    /// let tile = TileIter::new(&u).grown(1).next().unwrap();
+    /// assert_eq!(tile.cells(), GridBox::new([-1, -1], [5, 9]));
+    /// # Ok(()) }
+    /// ```
     pub fn grown(mut self, cells: usize) -> Self {
         self.grown = cells;
         self.restart()
     }
 
-    /// Runs these tiles on `device`, wherever others run (TiDA-acc's `reset(GPU=true)`): the CPU, the device of the
-    /// array's accelerator, or with [`Device::Hybrid`] both at once, each some of the regions; else `compute` gives an
-    /// error. Only what is stale where it is needed moves.
+    /// Runs these tiles on `device`, wherever others run (TiDA-acc's `reset(GPU=true)`): on the CPU, on the device of
+    /// the array's accelerator, or with [`Device::Hybrid`] on both at once, each of which gets some of the regions. Any
+    /// other device makes `compute` give an error. Only data that is stale where it is needed moves.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let mut u = TileArray::<f64, 1>::builder([4]).build(&acc)?;
+    /// for tile in TileIter::new(&u).device(Device::Cpu) {
+    ///     compute(&tile, &mut u, kernel!(|u, at| u[at] = 1.0))?;
+    /// }
+    /// assert_eq!(u.read_box(u.domain())?, [1.0; 4]);
+    /// # Ok(()) }
+    /// ```
     pub fn device(mut self, device: Device) -> Self {
         self.device = Some(device);
         self
     }
 
-    /// Threads of a block on a device along each axis, instead of what tida chooses (`tida::explain` says what).
-    /// Results do not depend on it. More than the device can, or none, makes `compute` give an error; the CPU has no
-    /// blocks.
+    /// Threads of a block on a device along each axis of the array, instead of what tida chooses
+    /// ([`explain`](crate::explain()) shows that). Results do not depend on it. None, or more than the device can have,
+    /// makes `compute` give an error. The CPU has no blocks.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let mut u = TileArray::<f64, 2>::builder([4, 8]).build(&acc)?;
+    /// for tile in TileIter::new(&u).thread_block([4, 32]) {
+    ///     compute(&tile, &mut u, kernel!(|u, at| u[at] = 1.0))?;
+    /// }
+    /// assert_eq!(u.read_box(u.domain())?, [1.0; 32]);
+    /// # Ok(()) }
+    /// ```
     pub fn thread_block(mut self, threads: [usize; D]) -> Self {
         self.block = Some(threads);
         self
     }
 
-    /// Cells along the first axis that a thread of a device takes one after the other, with values of the cells that it
-    /// passed in registers (SAFARA), instead of what tida chooses (`tida::explain` says what); with 1 each thread has
-    /// one cell. Results do not depend on it. Kernels over one axis, and those with reads that are checked as they
-    /// happen, have one cell a thread in any case; so has the CPU. With 0 `compute` gives an error.
+    /// Cells along the first axis that a thread of a device takes one after the other, instead of what tida chooses
+    /// ([`explain`](crate::explain()) shows that). Values of cells that it passed stay in registers (SAFARA). With 1
+    /// each thread has one cell. Results do not depend on it.
+    ///
+    /// Kernels over one axis, and those with reads that are checked as they happen, have one cell a thread in any case.
+    /// The CPU does not march. 0 makes `compute` give an error.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let mut u = TileArray::<f64, 2>::builder([4, 8]).build(&acc)?;
+    /// for tile in TileIter::new(&u).march(4) {
+    ///     compute(&tile, &mut u, kernel!(|u, at| u[at] = 1.0))?;
+    /// }
+    /// assert_eq!(u.read_box(u.domain())?, [1.0; 32]);
+    /// # Ok(()) }
+    /// ```
     pub fn march(mut self, cells: usize) -> Self {
         self.march = Some(cells);
         self.fault = self.find_fault();
         self
     }
 
-    /// Serves the reads of an argument (counted from 0, as `compute` is given them) from a tile in the memory that the
-    /// threads of a block share, or from memory with [`Cache::None`], instead of what tida chooses (`tida::explain`
-    /// says what): rows and columns that a loop of the kernel walks along, and cells around `at` (Lashgar ch. 5).
-    /// Results do not depend on it, and reads whose cells the block alone does not decide stay as they are; so do those
-    /// of the CPU. A kernel with tiles does not [`march`](TileIter::march).
+    /// How a device serves the reads of an argument (counted from 0, in the order that `compute` is given them),
+    /// instead of what tida chooses ([`explain`](crate::explain()) shows that): from a tile in the memory that the
+    /// threads of a block share, or with [`Cache::None`] from memory. A tile can hold the rows and columns that a loop
+    /// of the kernel walks along, and the cells around `at` (Lashgar ch. 5).
     ///
-    /// An argument that the kernel does not have or that it writes, and tiles larger than the shared memory of a block
-    /// make `compute` give an error.
+    /// Results do not depend on it. Reads stay as they are where the block alone does not decide which cells are read,
+    /// and on the CPU. A kernel with tiles does not [`march`](TileIter::march).
+    ///
+    /// `compute` gives an error for an argument that the kernel does not have or that it writes, and for tiles larger
+    /// than the shared memory of a block.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let mut u = TileArray::<f64, 1>::builder([4]).ghost(1).boundary(Boundary::Periodic).build(&acc)?;
+    /// u.fill(|[i]| i as f64)?;
+    /// u.fill_ghosts()?;
+    /// let mut sums = u.like()?;
+    /// for tile in TileIter::new(&u).cache(1, Cache::Tile) {
+    ///     compute(&tile, (&mut sums, &u), kernel!(|sums, u, at| sums[at] = u[at - [1]] + u[at + [1]]))?;
+    /// }
+    /// assert_eq!(sums.read_box(u.domain())?, [4.0, 2.0, 4.0, 2.0]);
+    /// # Ok(()) }
+    /// ```
     pub fn cache(mut self, argument: usize, how: Cache) -> Self {
         self.cache.set(argument, how);
         self

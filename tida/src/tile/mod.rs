@@ -12,7 +12,19 @@ use crate::array::layout::Layout;
 use crate::compute::cache::Hints;
 use crate::error::{Error, ErrorKind};
 
-/// A box of cells inside one region. Cheap to make and to clone; holds no borrow of an array.
+/// A box of cells inside one region: what one call of [`compute`](crate::compute()) runs over. Cheap to make and to
+/// clone; it holds no borrow of an array. Tiles are as in TiDA-acc §III.
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// let acc = TileAcc::auto()?;
+/// let u = TileArray::<f64, 2>::builder([4, 8]).regions([2, 1]).build(&acc)?;
+/// let tiles: Vec<Tile<2>> = TileIter::new(&u).collect();
+/// assert_eq!((tiles.len(), tiles[1].region()), (2, 1));
+/// assert_eq!(tiles[1].cells(), GridBox::new([2, 0], [4, 8]));
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Tile<const D: usize> {
     /// Layout of the array it was made from.
@@ -57,12 +69,12 @@ pub(crate) enum TileFault {
 }
 
 impl<const D: usize> Tile<D> {
-    /// Its cells. A grown tile at the edge of its region has ghost cells too.
+    /// Its cells, in global coordinates. A grown tile at the edge of its region has ghost cells too.
     pub fn cells(&self) -> GridBox<D> {
         self.cells
     }
 
-    /// The number of the region that it is in.
+    /// The number of its region, counted from 0, row-major.
     pub fn region(&self) -> usize {
         self.region
     }

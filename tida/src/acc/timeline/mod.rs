@@ -20,6 +20,11 @@ pub use stats::{Busy, Stats};
 use crate::error::{Error, ErrorKind};
 
 /// What happens in a span of time.
+///
+/// ```
+/// use tida::acc::SpanKind;
+/// assert_eq!(SpanKind::ALL.map(SpanKind::name), ["H2D", "kernel", "D2H", "ghost", "CPU", "compile"]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SpanKind {
@@ -74,11 +79,28 @@ pub struct Span {
     pub bytes: u64,
 }
 
-/// What ran when, from [`TileAcc::timeline`](super::TileAcc::timeline).
+/// What ran when, from [`TileAcc::timeline`](super::TileAcc::timeline). Times are in seconds since the accelerator was
+/// built.
 ///
-/// A span on the device starts when the stream had done all before it, and ends when it had done it, both by the
-/// device's clock. Those of the host are by the host's. Both clocks were read when the accelerator was built, to put
-/// all spans on one axis: [`Timeline::clock_error`] says how well that went.
+/// A span on the device starts when the stream had done all before it, and ends when the stream had done it, both by
+/// the device's clock. Those of the host are by the host's. Both clocks were read when the accelerator was built, to
+/// put all spans on one axis: [`Timeline::clock_error`] says how well that went.
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// let acc = TileAcc::builder().device(Device::Cpu).timeline(true).build()?;
+/// let mut u = TileArray::<f64, 1>::builder([4]).build(&acc)?;
+/// for tile in TileIter::new(&u) {
+///     compute(&tile, &mut u, kernel!(|u, at| u[at] = 1.0))?;
+/// }
+/// let timeline = acc.timeline()?;
+/// let span = &timeline.spans()[0];
+/// assert_eq!((span.kind, span.bytes), (tida::acc::SpanKind::Cpu, 0));
+/// assert!(0.0 <= span.start && span.start <= span.end);
+/// assert!(timeline.svg().starts_with("<svg"));
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timeline {
     device: String,
@@ -117,12 +139,28 @@ impl Timeline {
     }
 
     /// The timeline in the JSON format of Chrome's tracer, which `chrome://tracing` and Perfetto show.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let acc = TileAcc::builder().timeline(true).build()?;
+    /// assert!(acc.timeline()?.chrome().contains("traceEvents"));
+    /// # Ok(()) }
+    /// ```
     pub fn chrome(&self) -> String {
         chrome::write(self)
     }
 
     /// The timeline as an SVG picture in the manner of TiDA-acc's Figure 7: a row for each stream and each thread, time
     /// from left to right. Neighbours of one kind that are narrower than a pixel become one box.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let acc = TileAcc::builder().timeline(true).build()?;
+    /// assert!(acc.timeline()?.svg().starts_with("<svg"));
+    /// # Ok(()) }
+    /// ```
     pub fn svg(&self) -> String {
         svg::write(self)
     }

@@ -4,9 +4,26 @@ use std::fmt;
 
 use super::{Span, SpanKind};
 
-/// What an accelerator did so far, from [`TileAcc::stats`](crate::acc::TileAcc::stats).
+/// What an accelerator did so far, from [`TileAcc::stats`](crate::acc::TileAcc::stats). Sizes are in bytes, times in
+/// seconds.
 ///
-/// Its text form is the summary that the examples print.
+/// Printed with `{}` it is the summary that the examples print.
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// let acc = TileAcc::builder().simulate(tida::SimDevice::new()).build()?;
+/// let mut u = TileArray::<f64, 1>::builder([4]).build(&acc)?;
+/// u.fill_value(1.0)?;
+/// for tile in TileIter::new(&u) {
+///     compute(&tile, &mut u, kernel!(|u, at| u[at] = u[at] + 1.0))?;
+/// }
+/// assert_eq!(u.read_box(u.domain())?, [2.0; 4]);
+/// let stats = acc.stats();
+/// assert_eq!((stats.launches, stats.evictions), (1, 0));
+/// assert!(stats.h2d_bytes >= 32 && stats.d2h_bytes >= 32);
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Stats {
@@ -35,10 +52,10 @@ pub struct Stats {
     /// Runs of kernels that were timed to choose a plan: see
     /// [`TileAccBuilder::tune`](crate::acc::TileAccBuilder::tune).
     pub trials: u64,
-    /// Kernels that the device's compiler made, in the program's loop or beside it: those that were found on disk are
-    /// none.
+    /// Kernels that the device's compiler made, in the program's loop or beside it. Those that were found on disk do
+    /// not count.
     pub compiled: u64,
-    /// Seconds that took, all of them together. What is compiled beside stops nothing: see
+    /// Seconds that compiling took, all kernels together. What is compiled beside the program stops nothing: see
     /// [`TileAccBuilder::compile`](crate::acc::TileAccBuilder::compile).
     pub compile_seconds: f64,
     /// How busy everything was, of the work that is done; `None` without a

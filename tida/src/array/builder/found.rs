@@ -39,11 +39,22 @@ impl Extremes {
 }
 
 impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
-    /// Builds the array and sets its values, row-major; formats that depend on them are found first.
+    /// Builds the array and sets its values, given row-major. Formats that depend on the values are found first.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let range = TileArray::<f64, 1>::builder([4]).storage(Format::FoundRange { bits: 16 });
+    /// let u = range.build_slice(&acc, &[0.0, 1.0, 2.0, 5.0])?;
+    /// let most = u.storage_report()?.components[0].absolute; // half a cell of the range
+    /// assert!((u.read_box(u.domain())?[3] - 5.0).abs() <= most && most < 1e-4);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// Those of [`build`](Self::build), values of the wrong number, values of which no format can be found (NaN,
-    /// infinite), and values that a given format cannot hold.
+    /// Those of [`build`](Self::build); values of the wrong number; values of which no format can be found (NaN,
+    /// infinite); values that a given format cannot hold.
     pub fn build_slice(&self, acc: &TileAcc, values: &[T]) -> Result<TileArray<T, D>, Error> {
         let shape = self.shape();
         let count = shape.iter().try_fold(1usize, |count, n| count.checked_mul(*n));
@@ -61,8 +72,19 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         Ok(array)
     }
 
-    /// Builds the array and sets its values to those of another one, whatever its cuts and formats; formats that depend
-    /// on them are found first. Takes memory for all values while it does.
+    /// Builds the array and sets its values to those of another one, which may have other cuts and formats. Formats
+    /// that depend on the values are found first. While it runs it takes memory for all values.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let mut u = TileArray::<f32, 1>::builder([4]).build(&acc)?;
+    /// u.fill(|[i]| i as f32)?;
+    /// let halves = TileArray::builder([4]).storage(Format::Half).build_copy(&acc, &u)?;
+    /// assert_eq!(halves.read_box(u.domain())?, [0.0, 1.0, 2.0, 3.0]);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// Those of [`build_slice`](Self::build_slice), and failed work on the other array.
@@ -77,7 +99,17 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         self.build_slice(acc, &other.read_box(other.domain())?)
     }
 
-    /// Builds the array and sets its values from an `ndarray` array; formats that depend on them are found first.
+    /// Builds the array and sets its values from an `ndarray` array. Formats that depend on the values are found first.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let values = tida::ndarray::array![[1.0, 2.0], [3.0, 4.0]];
+    /// let u = TileArray::<f64, 2>::builder([2, 2]).ghost(1).build_ndarray(&acc, &values.view())?;
+    /// assert_eq!(u.to_ndarray()?, values);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// Those of [`build_slice`](Self::build_slice).

@@ -44,10 +44,25 @@ use crate::error::{Error, ErrorKind};
 impl<T: Element, const D: usize> TileArray<T, D> {
     /// Fills the ghosts of all regions. Recorded: returns at once.
     ///
-    /// Ghosts inside the domain take the values of the regions that own them, those outside what the
-    /// [`Boundary`](super::Boundary) of their face says; outside on several axes, that of the first of these axes.
-    /// Behind an open face the ghosts of the region with the nearest value stay as they are, and other regions'
-    /// copies of them are taken from it.
+    /// Ghosts inside the domain take the values of the regions that own them. Ghosts outside take what the
+    /// [`Boundary`](super::Boundary) of their face says. A ghost that lies outside on several axes takes that of the
+    /// first of these axes. Behind an open face, the ghosts of the region with the nearest value stay as they are, and
+    /// other regions' copies of them are taken from it.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let mut u = TileArray::<f64, 1>::builder([3]).ghost(1).boundary(Boundary::Periodic).build(&acc)?;
+    /// u.write_box(u.domain(), &[1.0, 2.0, 3.0])?;
+    /// u.fill_ghosts()?;
+    /// let mut left = u.like()?;
+    /// for tile in TileIter::new(&u) {
+    ///     compute(&tile, (&mut left, &u), kernel!(|left, u, at| left[at] = u[at - [1]]))?;
+    /// }
+    /// assert_eq!(left.read_box(u.domain())?, [3.0, 1.0, 2.0]);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// None of its own. Failed work shows in what reads the array.
@@ -56,20 +71,52 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         fill_ghosts(self)
     }
 
-    /// Lets kernels read the ghosts as they are until the array is written again: older than the cells beside them,
-    /// or set by the user. Without it, such a read is an error.
+    /// Lets kernels read the ghosts as they are until the array is written again: ghosts that are older than the cells
+    /// beside them, or that the user set. Without it, such a read is an error.
     ///
-    /// On a device ghosts between regions are no memory of their own where an array is cut along its first axis alone,
-    /// until this is called once: if they were filled and the cells written since, those ghosts then have no defined
-    /// value. The same holds of any array larger than the device's memory.
+    /// Where an array is cut along its first axis alone, ghosts between its regions have no memory of their own on a
+    /// device until this is called once. If they were filled and the cells written since, those ghosts then have no
+    /// defined value. The same holds of any array larger than the device's memory.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let mut u = TileArray::<f64, 1>::builder([3]).ghost(1).boundary(Boundary::Fixed(5.0)).build(&acc)?;
+    /// u.fill_ghosts()?;
+    /// u.fill_value(1.0)?; // the ghosts are older now
+    /// u.allow_stale_ghosts();
+    /// let mut left = u.like()?;
+    /// for tile in TileIter::new(&u) {
+    ///     compute(&tile, (&mut left, &u), kernel!(|left, u, at| left[at] = u[at - [1]]))?;
+    /// }
+    /// assert_eq!(left.read_box(u.domain())?, [5.0, 1.0, 1.0]);
+    /// # Ok(()) }
+    /// ```
     pub fn allow_stale_ghosts(&mut self) {
         self.acc.core().separate(&self.tracker);
         self.tracker.ghosts_allowed();
     }
 }
 
-/// Fills the ghosts of several arrays in one piece of recorded work: `fill_ghosts((&mut u, &mut v))`, or an array or
-/// vector of `&mut TileArray`. See [`TileArray::fill_ghosts`].
+/// Fills the ghosts of several arrays in one piece of recorded work: of a tuple, an array or a vector of `&mut
+/// TileArray`. See [`TileArray::fill_ghosts`].
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// let acc = TileAcc::auto()?;
+/// let builder = TileArray::<f64, 1>::builder([3]).ghost(1).boundary(Boundary::Periodic);
+/// let (mut u, mut v) = (builder.build(&acc)?, builder.build(&acc)?);
+/// (u.fill(|[i]| i as f64)?, v.fill_value(10.0)?);
+/// fill_ghosts((&mut u, &mut v))?;
+/// let mut sums = u.like()?;
+/// for tile in TileIter::new(&u) {
+///     compute(&tile, (&mut sums, &u, &v), kernel!(|sums, u, v, at| sums[at] = u[at - [1]] + v[at + [1]]))?;
+/// }
+/// assert_eq!(sums.read_box(u.domain())?, [12.0, 10.0, 11.0]);
+/// # Ok(()) }
+/// ```
 ///
 /// # Errors
 /// Arrays of different accelerators.
@@ -144,7 +191,8 @@ pub fn fill_ghosts(arrays: impl GhostFill) -> Result<(), Error> {
     Ok(())
 }
 
-/// Arrays whose ghosts can be filled in one call: `&mut` of an array, and tuples, arrays and vectors of them.
+/// Arrays whose ghosts can be filled in one call of [`fill_ghosts`]: `&mut` of an array, and tuples, arrays and vectors
+/// of them.
 pub trait GhostFill {
     /// Adds what is to be done.
     #[doc(hidden)]

@@ -19,9 +19,24 @@ use stream::{Component, Values, components};
 use tida_kernels::element::{ElementType, ScalarType};
 
 impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
-    /// Builds the array and sets its values from a `.npy` file; see [`TileArray::load_npy`].
+    /// Builds the array and sets its values from a `.npy` file, as [`TileArray::load_npy`] does.
     /// [`TileArray::npy_shape`] gives the shape to start the builder with. Formats that depend on the values are found
     /// first, as by [`build_copy`](TileArrayBuilder::build_copy).
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// # let path = std::env::temp_dir().join(format!("tida-doc-build-{}.npy", std::process::id()));
+    /// # let mut u = TileArray::<f64, 1>::builder([3]).build(&acc)?;
+    /// # u.fill(|[i]| i as f64)?;
+    /// # u.save_npy(&path)?;
+    /// let shape = TileArray::<f64, 1>::npy_shape(&path)?;
+    /// let u = TileArray::<f64, 1>::builder(shape).ghost(1).build_npy(&acc, &path)?;
+    /// assert_eq!(u.read_box(u.domain())?, [0.0, 1.0, 2.0]);
+    /// # std::fs::remove_file(&path).unwrap();
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// Those of [`build`](TileArrayBuilder::build) and [`load_npy`](TileArray::load_npy).
@@ -63,11 +78,26 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         }
     }
 
-    /// Sets all valid values from a `.npy` file of the same shape and scalar type, of either byte order, with the
-    /// first or the last axis contiguous. Elements of several components of one type take a last axis for them.
+    /// Sets all valid values from a `.npy` file of the same shape and scalar type, of either byte order, with the first
+    /// or the last axis contiguous. If elements have several components of one type, the file has a last axis for them.
     ///
-    /// The file is checked before the first value is set; if reading it fails later, some values are set. A `.npy` file
-    /// has no checksum: what became of its values is not seen.
+    /// The file is checked before the first value is set. If reading it fails later, some values are set. A `.npy` file
+    /// has no checksum: values that were damaged in it are not noticed.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// # let path = std::env::temp_dir().join(format!("tida-doc-load-{}.npy", std::process::id()));
+    /// let mut u = TileArray::<f64, 1>::builder([3]).build(&acc)?;
+    /// u.fill(|[i]| i as f64)?;
+    /// u.save_npy(&path)?;
+    /// u.fill_value(0.0)?;
+    /// u.load_npy(&path)?;
+    /// assert_eq!(u.read_box(u.domain())?, [0.0, 1.0, 2.0]);
+    /// # std::fs::remove_file(&path).unwrap();
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// A file that cannot be read, is no regular file or no `.npy` file, holds another type or shape, is cut short or
@@ -81,19 +111,32 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         self.read_npy_part(0, &mut BufReader::with_capacity(BUFFER, file), length, &tried)
     }
 
-    /// Writes all valid values to a `.npy` file, last axis contiguous, in this machine's byte order. Elements of
-    /// several components of one type take a last axis for them.
+    /// Writes all valid values to a `.npy` file, last axis contiguous, in this machine's byte order. If elements have
+    /// several components of one type, the file has a last axis for them.
     ///
-    /// The file appears whole or not at all: it is written beside its destination under another name, which ends in
-    /// `.tmp`, put onto the disk, and renamed. If that fails, what was there before stays. Only a regular file is
-    /// replaced, by a new one with its permissions, and its owner and group where the system allows; lists of access
-    /// rights and other names of the file (hard links) are not kept. Symbolic links are followed, and stay. What a
-    /// killed program left of a save to the same file is removed by the next one on the same machine; not where the
-    /// file system has no locks.
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// # let path = std::env::temp_dir().join(format!("tida-doc-save-{}.npy", std::process::id()));
+    /// let u = TileArray::<f32, 2>::builder([4, 8]).build(&acc)?;
+    /// u.save_npy(&path)?;
+    /// assert_eq!(TileArray::<f32, 2>::npy_shape(&path)?, [4, 8]);
+    /// # std::fs::remove_file(&path).unwrap();
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// The file appears whole or not at all. It is first written beside its destination under a name that ends in
+    /// `.tmp`, put onto the disk, and then renamed. If that fails, what was there before stays. Only a regular file is
+    /// replaced. The new one has its permissions, and its owner and group where the system allows; lists of access
+    /// rights and other names of the file (hard links) are not kept. Symbolic links are followed, and stay. If a
+    /// program was killed during a save, the next save to the same file on the same machine removes what it left, if
+    /// the file system has locks.
     ///
     /// # Errors
-    /// A destination that is no regular file, as a folder, a device or a pipe; one that may not be written; no room for
-    /// the new file beside the old one; elements of components of several types; failed work that the values need.
+    /// A destination that is no regular file, such as a folder, a device or a pipe; one that may not be written; no
+    /// room for the new file beside the old one; elements of components of several types; failed work that the values
+    /// need.
     pub fn save_npy(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
         let tried = format!("save an array of {} to {}", T::TYPE, path.display());

@@ -7,13 +7,28 @@ use tida_kernels::plan::Dialect;
 /// A device that is simulated: how large, how fast, and what goes wrong on it.
 ///
 /// Give it to [`TileAccBuilder::simulate`](crate::TileAccBuilder::simulate). Kernels run natively, on data that is
-/// copied to memory of the device's own; results are those of any other device. Time is virtual: see
-/// [`SimReport`].
+/// copied to memory of the device's own. Results are those of any other device. Time is virtual: see [`SimReport`].
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// let device = tida::SimDevice::new().memory(1 << 20).upload(10e9, 1e-6).download(10e9, 1e-6).kernels(1e9, 0.0);
+/// let acc = TileAcc::builder().simulate(device).build()?;
+/// let mut u = TileArray::<f64, 1>::builder([1000]).build(&acc)?;
+/// for tile in TileIter::new(&u) {
+///     compute(&tile, &mut u, kernel!(|u, at| u[at] = 1.0))?;
+/// }
+/// acc.sync()?;
+/// let report = acc.simulated().unwrap();
+/// assert_eq!((report.kernels, report.cells), (1, 1000));
+/// assert!((report.kernel_busy - 1e-6).abs() < 1e-8); // 1000 cells at 10^9 a second
+/// # Ok(()) }
+/// ```
 ///
 /// Its clock counts 213 days: it stands still at its end.
 ///
 /// Without changes it is in proportion to an H200: 55.5 GB/s each way after 8 µs, two copy engines, 2·10¹¹ cells a
-/// second after 2.5 µs, 4.27 TB/s in its memory; that memory is 1 GiB only.
+/// second after 2.5 µs, 4.27 TB/s in its memory. That memory is only 1 GiB.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
 pub struct SimDevice {
@@ -75,7 +90,7 @@ impl Default for SimDevice {
 }
 
 impl SimDevice {
-    /// See the type for what it is.
+    /// A device in proportion to an H200: see the type.
     pub fn new() -> SimDevice {
         SimDevice::default()
     }
@@ -214,10 +229,10 @@ impl SimDevice {
     }
 }
 
-/// What a simulated device did so far, on its virtual clock.
+/// What a simulated device did so far, in seconds of its virtual clock, bytes and cells: see [`SimDevice`].
 ///
-/// The host takes no time: commands that it gives are there at once, and later ones no earlier than the end of what
-/// the host has waited for.
+/// The host takes no time. Commands that it gives are there at once, and later ones no earlier than the end of what the
+/// host has waited for.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct SimReport {

@@ -32,26 +32,45 @@ use crate::tile::Tile;
 
 /// Records a kernel over the cells of a tile, group by group, and returns.
 ///
-/// A group is a box of `extent` cells with a thread for each; groups start at multiples of their extent, and those at
-/// an array's end are smaller. The kernel ([`group_kernel!`](crate::group_kernel)) runs in phases, between which the
-/// threads of a group exchange values through shared arrays; groups know nothing of each other. On the CPU a phase is a
-/// loop, on a device a group is a block of threads and its phases end in barriers: the bits are the same. `args` are as
+/// A group is a box of `extent` cells with a thread for each. Groups start at multiples of their extent; those at an
+/// array's end are smaller. The kernel ([`group_kernel!`](crate::group_kernel)) runs in phases. Between them the
+/// threads of a group exchange values through shared arrays. Groups know nothing of each other. On the CPU a phase is a
+/// loop; on a device a group is a block of threads and its phases end in barriers. The bits are the same. `args` are as
 /// those of [`compute`](super::compute()).
 ///
-/// The five kinds of `fcw` (Lashgar ch. 6) are written so:
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// let acc = TileAcc::auto()?;
+/// let mut a = TileArray::<f64, 1>::builder([8]).build(&acc)?;
+/// a.fill(|[i]| i as f64)?;
+/// let mut b = a.like()?;
+/// for tile in TileIter::new(&a) {
+///     compute_groups(&tile, [4], (&mut b, &a), group_kernel!(|b, a, group| {
+///         let shared = group.fetch(a, [0], [0]);
+///         let other = group.private(0.0);
+///         group.each(|t| other = shared[t + [if t[0] & 1 == 0 { 1 } else { -1 }]]); // the partner in a pair
+///         group.each(|t| b[t.at()] = other);
+///     }))?;
+/// }
+/// assert_eq!(b.read_box(b.domain())?, [1.0, 0.0, 3.0, 2.0, 5.0, 4.0, 7.0, 6.0]);
+/// # Ok(()) }
+/// ```
 ///
-/// - `FETCH_ONLY`: `let s = group.fetch(a, [1], [1]);`, which phases read: the pivot is `s[t]`, with 1 cell before and
-///   1 after;
+/// Groups do what the pragma `fcw` does (fetch, channel, write back; Lashgar ch. 6). Its five kinds are written so:
+///
+/// - `FETCH_ONLY`: `let s = group.fetch(a, [1], [1]);`, which phases read. The pivot is `s[t]`; there is 1 cell before
+///   it and 1 after.
 /// - `CHANNEL_ONLY`: `let c = group.channel::<f64>([1], [1]);` or `group.shared::<f64>([256, 17])`, written in a phase
-///   and read in later ones;
-/// - `FETCH_CHANNEL`: a fetched array that phases write, too;
-/// - `CHANNEL_WB`: a channel that a last phase writes back, `group.each(|t| b[t.at()] = c[t]);`;
+///   and read in later ones.
+/// - `FETCH_CHANNEL`: a fetched array that phases write, too.
+/// - `CHANNEL_WB`: a channel that a last phase writes back, `group.each(|t| b[t.at()] = c[t]);`.
 /// - `FETCH_CHANNEL_WB`: both, also in place: `let s = group.fetch(b, [0], [0]);` of an array that is written back.
 ///
 /// # Errors
-/// As [`compute`](super::compute()). Besides: a tile whose edges are no multiples of `extent` (an array's end aside),
-/// an index outside what a group has, two threads of a phase that would meet in one slot, a written array that is
-/// fetched with cells beside the group, more shared memory than the device has.
+/// As [`compute`](super::compute()). Besides: a tile whose edges are no multiples of `extent` (an array's end aside);
+/// an index outside what a group has; two threads of a phase that would meet in one slot; a written array that is
+/// fetched with cells beside the group; more shared memory than the device has.
 #[track_caller]
 pub fn compute_groups<const D: usize, A, N>(tile: &Tile<D>, extent: [usize; D], args: A, kernel: N) -> Result<(), Error>
 where

@@ -81,7 +81,7 @@ reducible! {
 }
 
 /// How values become one: [`Sum`], [`Product`], [`Min`], [`Max`], [`ArgMin`] and [`ArgMax`]. No other type implements
-/// it: each device has an order and a form of its own for them, with the same bits.
+/// it: each device folds them in an order and a form of its own, with the same bits.
 pub trait Reduction<T>: Sealed + Copy + std::fmt::Debug + Send + Sync + 'static {
     // `combine` of a value and the identity is the value, bit for bit.
     /// What is folded.
@@ -110,28 +110,83 @@ pub trait Reduction<T>: Sealed + Copy + std::fmt::Debug + Send + Sync + 'static 
 }
 
 /// The sum; integers wrap. Of no cells it is 0.
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// # let acc = TileAcc::auto()?;
+/// let u = TileArray::<f64, 1>::builder([3]).build_slice(&acc, &[1.0, 2.0, 4.0])?;
+/// assert_eq!(reduce(&u, Sum, kernel!(|u, at| u[at]))?, 7.0);
+/// assert_eq!(reduce(&u, Sum, kernel!(|u, at| if u[at] > 1.0 { 1u64 } else { 0u64 }))?, 2); // counts
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Sum;
 
 /// The product; integers wrap. Of no cells it is 1.
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// # let acc = TileAcc::auto()?;
+/// let u = TileArray::<f64, 1>::builder([3]).build_slice(&acc, &[1.0, 2.0, 4.0])?;
+/// assert_eq!(reduce(&u, Product, kernel!(|u, at| u[at]))?, 8.0);
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Product;
 
-/// The lowest value; NaN if any is NaN; -0.0 is below 0.0. Of no cells it is an error.
+/// The lowest value. NaN if any value is NaN; -0.0 is below 0.0. Of no cells it is an error.
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// # let acc = TileAcc::auto()?;
+/// let u = TileArray::<f64, 1>::builder([3]).build_slice(&acc, &[2.0, -1.0, 4.0])?;
+/// assert_eq!(reduce(&u, Min, kernel!(|u, at| u[at]))?, -1.0);
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Min;
 
-/// The highest value; NaN if any is NaN; -0.0 is below 0.0. Of no cells it is an error.
+/// The highest value. NaN if any value is NaN; -0.0 is below 0.0. Of no cells it is an error.
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// # let acc = TileAcc::auto()?;
+/// let u = TileArray::<f64, 1>::builder([3]).build_slice(&acc, &[2.0, -1.0, 4.0])?;
+/// assert_eq!(reduce(&u, Max, kernel!(|u, at| u[at].abs()))?, 4.0);
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Max;
 
-/// The cell of the lowest value, and the value: the first such cell in row-major order, or the first NaN. Of no cells
-/// it is an error.
+/// The cell of the lowest value, and the value. Of several it is the first in row-major order; the first NaN if there
+/// is one. Of no cells it is an error.
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// # let acc = TileAcc::auto()?;
+/// let u = TileArray::<f64, 1>::builder([4]).build_slice(&acc, &[2.0, -1.0, 4.0, -1.0])?;
+/// assert_eq!(reduce(&u, ArgMin, kernel!(|u, at| u[at]))?, ([1], -1.0));
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct ArgMin;
 
-/// The cell of the highest value, and the value: the first such cell in row-major order, or the first NaN. Of no cells
-/// it is an error.
+/// The cell of the highest value, and the value. Of several it is the first in row-major order; the first NaN if there
+/// is one. Of no cells it is an error.
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// # let acc = TileAcc::auto()?;
+/// let u = TileArray::<f64, 2>::builder([2, 2]).build_slice(&acc, &[2.0, -1.0, 4.0, 3.0])?;
+/// assert_eq!(reduce(&u, ArgMax, kernel!(|u, at| u[at]))?, ([1, 0], 4.0));
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct ArgMax;
 

@@ -33,7 +33,7 @@ use crate::compute::view::{Checked, Proven};
 use crate::error::{Error, ErrorKind};
 use crate::tile::Tile;
 
-/// The cells of a reduction: a tile, or a box of cells.
+/// The cells of a reduction: a tile or a box of cells, by `into()`. See [`reduce_over`].
 #[derive(Clone, Copy, Debug)]
 pub struct Domain<const D: usize>(GridBox<D>);
 
@@ -49,10 +49,21 @@ impl<const D: usize> From<GridBox<D>> for Domain<D> {
     }
 }
 
-/// One value from all cells of an array: waits for what it reads, and gives the value.
+/// One value from all cells of an array. Waits for what it reads, and gives the value.
 ///
-/// `args` are as for [`compute`](crate::compute::compute), all read only; the cells are those of the first array with
-/// regions. The kernel gives the value of a cell: `reduce(&u, Sum, kernel!(|u, at| u[at] * u[at]))`.
+/// `args` are as for [`compute`](crate::compute::compute), all read only. The cells are those of the first array with
+/// regions. The kernel gives the value of a cell. The order of folding is fixed by the box alone: cuts, tiles, threads
+/// and devices change no bit.
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// let acc = TileAcc::auto()?;
+/// let u = TileArray::<f64, 1>::builder([3]).build_slice(&acc, &[1.0, 2.0, 3.0])?;
+/// assert_eq!(reduce(&u, Sum, kernel!(|u, at| u[at] * u[at]))?, 14.0);
+/// assert_eq!(reduce(&u, ArgMax, kernel!(|u, at| -u[at]))?, ([0], -1.0));
+/// # Ok(()) }
+/// ```
 ///
 /// # Errors
 /// As for `compute`; the failure of work that wrote what is read; a box without cells where there is no value.
@@ -68,6 +79,18 @@ where
 }
 
 /// As [`reduce`], over the cells of a tile or a box.
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// # let acc = TileAcc::auto()?;
+/// let mut u = TileArray::<f64, 2>::builder([4, 8]).regions([2, 1]).build(&acc)?;
+/// u.fill(|[row, _]| row as f64)?;
+/// assert_eq!(reduce_over(GridBox::new([1, 0], [3, 2]), &u, Sum, kernel!(|u, at| u[at]))?, 6.0);
+/// let tile = TileIter::new(&u).next().unwrap(); // rows 0 and 1
+/// assert_eq!(reduce_over(&tile, &u, Max, kernel!(|u, at| u[at]))?, 1.0);
+/// # Ok(()) }
+/// ```
 ///
 /// # Errors
 /// As for [`reduce`]; a box that reaches outside the array.
@@ -87,7 +110,21 @@ where
     record(Some(domain.into()), args, op, kernel, Location::caller())?.get()
 }
 
-/// Records a reduction and returns a scalar that later kernels capture, without waiting.
+/// Records a reduction and returns a [`Scalar`] that later kernels capture, without waiting.
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// # let acc = TileAcc::auto()?;
+/// let u = TileArray::<f64, 1>::builder([2]).build_slice(&acc, &[3.0, 5.0])?;
+/// let mean = reduce_later(&u, Sum, kernel!(|u, at| u[at] / 2.0))?;
+/// let mut rest = u.like()?;
+/// for tile in TileIter::new(&u) {
+///     compute(&tile, (&mut rest, &u), kernel!(|rest, u, at| rest[at] = u[at] - mean))?;
+/// }
+/// assert_eq!(rest.read_box(u.domain())?, [-1.0, 1.0]);
+/// # Ok(()) }
+/// ```
 ///
 /// # Errors
 /// What can be known now, as for [`compute`](crate::compute::compute); the rest comes out at [`Scalar::get`].
@@ -103,6 +140,16 @@ where
 }
 
 /// As [`reduce_later`], over the cells of a tile or a box.
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// # let acc = TileAcc::auto()?;
+/// let u = TileArray::<f64, 1>::builder([3]).build_slice(&acc, &[1.0, 2.0, 4.0])?;
+/// let sum = reduce_over_later(GridBox::new([1], [3]), &u, Sum, kernel!(|u, at| u[at]))?;
+/// assert_eq!(sum.get()?, 6.0);
+/// # Ok(()) }
+/// ```
 ///
 /// # Errors
 /// As for [`reduce_later`]; a box that reaches outside the array.

@@ -42,7 +42,8 @@ impl Winner {
                 "march" => wish.march = Some(words.next()?.parse().ok()?),
                 "cache" => {
                     let (arg, how) = (words.next()?.parse().ok()?, words.next()?);
-                    let all = [Cache::None, Cache::Rbi, Cache::Rbc, Cache::Ehc, Cache::Preload, Cache::Tma];
+                    let all =
+                        [Cache::None, Cache::Tile, Cache::CheckedTile, Cache::TaggedLines, Cache::Preload, Cache::Tma];
                     wish.cache.set(arg, all.into_iter().find(|known| format!("{known:?}") == how)?);
                 }
                 _ => return None,
@@ -109,7 +110,7 @@ mod tests {
             "tida trials 2\ngain 1.5\nblock 32 8",
             "tida trials 2\ngain 1.5\nblock 32 8 x",
             "tida trials 2\ngain 1.5\nmarch 4 5",
-            "tida trials 2\ngain 1.5\ncache 1 Rbx",
+            "tida trials 2\ngain 1.5\ncache 1 Rbi",
             "tida trials 2\ngain 1.5\nspeed 9",
         ] {
             assert_eq!(Winner::from_text(bad), None, "{bad}");
