@@ -105,7 +105,7 @@ const GALLERY: &[Shown] = &[
         "--size 2000 --steps 50",
         "Bodies that attract one another, seen along one axis: a cube of them begins to fall together.",
     ),
-    shown("nbody_groups", "--size 1024 --steps 20", "The same by groups of 64 bodies."),
+    shown("nbody_groups", "--size 2048 --steps 50", "The same by groups of 64 bodies."),
     shown(
         "nearest_neighbour",
         "--size 20000",
