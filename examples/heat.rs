@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use tida::prelude::*;
 use tida_suite::Result;
-use tida_suite::flags::{Dtype, Edge, Example};
+use tida_suite::flags::{Dtype, Edge, Example, Look};
 
 const HEAT: Example = Example {
     name: "heat",
@@ -19,6 +19,7 @@ const HEAT: Example = Example {
     dtypes: &[Dtype::F64, Dtype::F32],
     boundaries: &[Edge::Periodic, Edge::Fixed, Edge::Reflect],
     library: false,
+    look: Look::magma("temperature"),
 };
 
 fn main() -> ExitCode {
@@ -66,7 +67,7 @@ macro_rules! solvers {
                 let tile_size = settings.tile()?;
 
                 let alpha: $T = 0.1;
-                let clock = settings.clock();
+                let mut clock = settings.clock()?;
                 for _ in 0..settings.steps {
                     u.fill_ghosts()?;
                     for tile in TileIter::new(&u).tile_size(tile_size) {
@@ -87,10 +88,10 @@ macro_rules! solvers {
                         )?;
                     }
                     std::mem::swap(&mut u, &mut next);
-                    clock.step();
+                    clock.step_of(&u)?;
                 }
                 acc.sync()?;
-                let seconds = clock.stop();
+                let seconds = clock.stop()?;
 
                 settings.finish(&u, settings.steps, seconds, || {
                     oracle::heat(&settings.shape, &start, settings.steps, alpha, settings.edge.outside())
@@ -107,7 +108,7 @@ macro_rules! solvers {
                 let tile_size = settings.tile()?;
 
                 let alpha: $T = 0.1;
-                let clock = settings.clock();
+                let mut clock = settings.clock()?;
                 for _ in 0..settings.steps {
                     u.fill_ghosts()?;
                     for tile in TileIter::new(&u).tile_size(tile_size) {
@@ -122,10 +123,10 @@ macro_rules! solvers {
                         )?;
                     }
                     std::mem::swap(&mut u, &mut next);
-                    clock.step();
+                    clock.step_of(&u)?;
                 }
                 acc.sync()?;
-                let seconds = clock.stop();
+                let seconds = clock.stop()?;
 
                 settings.finish(&u, settings.steps, seconds, || {
                     oracle::heat(&settings.shape, &start, settings.steps, alpha, settings.edge.outside())
@@ -142,7 +143,7 @@ macro_rules! solvers {
                 let tile_size = settings.tile()?;
 
                 let alpha: $T = 0.1;
-                let clock = settings.clock();
+                let mut clock = settings.clock()?;
                 for _ in 0..settings.steps {
                     u.fill_ghosts()?;
                     for tile in TileIter::new(&u).tile_size(tile_size) {
@@ -156,10 +157,10 @@ macro_rules! solvers {
                         )?;
                     }
                     std::mem::swap(&mut u, &mut next);
-                    clock.step();
+                    clock.step_of(&u)?;
                 }
                 acc.sync()?;
-                let seconds = clock.stop();
+                let seconds = clock.stop()?;
 
                 settings.finish(&u, settings.steps, seconds, || {
                     oracle::heat(&settings.shape, &start, settings.steps, alpha, settings.edge.outside())

@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 
 use tida::prelude::*;
-use tida_suite::flags::{Dtype, Edge, Example, Settings};
+use tida_suite::flags::{Dtype, Edge, Example, Look, Settings};
 use tida_suite::{Result, oracle};
 
 const JACOBI: Example = Example {
@@ -18,6 +18,7 @@ const JACOBI: Example = Example {
     dtypes: &[Dtype::F64, Dtype::F32],
     boundaries: &[Edge::Fixed],
     library: false,
+    look: Look::around(0.0, "potential"),
 };
 
 /// Sweeps from one look at the change to the next.
@@ -63,7 +64,7 @@ macro_rules! solver {
 
             let mut change = None;
             let mut steps = 0;
-            let clock = settings.clock();
+            let mut clock = settings.clock()?;
             while steps < settings.steps {
                 u.fill_ghosts()?;
                 for tile in TileIter::new(&u).tile_size(tile_size) {
@@ -78,7 +79,7 @@ macro_rules! solver {
                 }
                 std::mem::swap(&mut u, &mut next);
                 steps += 1;
-                clock.step();
+                clock.step_of(&u)?;
                 if steps % CHECK == 0 {
                     let new = reduce_later((&u, &next), Max, kernel!(|u, next, at| (u[at] - next[at]).abs()))?;
                     // The change of the look before has been known for a while: getting it holds nothing up.
@@ -90,7 +91,7 @@ macro_rules! solver {
                 }
             }
             acc.sync()?;
-            let seconds = clock.stop();
+            let seconds = clock.stop()?;
 
             settings.finish(&u, steps, seconds, || oracle::jacobi(&settings.shape, &start, &right_side, steps))
         }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use tida::prelude::*;
-use tida_suite::flags::{Edge, Example};
+use tida_suite::flags::{Edge, Example, Look};
 use tida_suite::{Result, oracle};
 
 const LIFE: Example = Example {
@@ -16,6 +16,7 @@ const LIFE: Example = Example {
     dtypes: &[],
     boundaries: &[Edge::Periodic, Edge::Fixed],
     library: false,
+    look: Look::greys("alive"),
 };
 
 fn main() -> ExitCode {
@@ -39,7 +40,7 @@ fn run() -> Result<()> {
     let start = settings.start(&u)?;
     let tile_size = settings.tile()?;
 
-    let clock = settings.clock();
+    let mut clock = settings.clock()?;
     for _ in 0..settings.steps {
         u.fill_ghosts()?;
         for tile in TileIter::new(&u).tile_size(tile_size) {
@@ -56,10 +57,10 @@ fn run() -> Result<()> {
             )?;
         }
         std::mem::swap(&mut u, &mut next);
-        clock.step();
+        clock.step_of(&u)?;
     }
     acc.sync()?;
-    let seconds = clock.stop();
+    let seconds = clock.stop()?;
 
     settings.finish(&u, settings.steps, seconds, || {
         oracle::life(&settings.shape, &start, settings.steps, settings.edge.outside())

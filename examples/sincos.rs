@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use tida::prelude::*;
-use tida_suite::flags::{Dtype, Edge, Example, Settings};
+use tida_suite::flags::{Dtype, Edge, Example, Look, Settings};
 use tida_suite::{Result, oracle};
 
 const SINCOS: Example = Example {
@@ -16,6 +16,7 @@ const SINCOS: Example = Example {
     dtypes: &[Dtype::F64, Dtype::F32],
     boundaries: &[Edge::Periodic, Edge::Fixed, Edge::Reflect],
     library: true,
+    look: Look::viridis("value"),
 };
 
 /// Times that a cell repeats the computation in one step.
@@ -44,7 +45,7 @@ macro_rules! solver {
             let tile_size = settings.tile()?;
 
             let iterations = ITERATIONS;
-            let clock = settings.clock();
+            let mut clock = settings.clock()?;
             for _ in 0..settings.steps {
                 for tile in TileIter::new(&u).tile_size(tile_size) {
                     compute(
@@ -61,10 +62,10 @@ macro_rules! solver {
                         }),
                     )?;
                 }
-                clock.step();
+                clock.step_of(&u)?;
             }
             acc.sync()?;
-            let seconds = clock.stop();
+            let seconds = clock.stop()?;
 
             settings.finish(&u, settings.steps, seconds, || oracle::sincos(&start, settings.steps, iterations))
         }

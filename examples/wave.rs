@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use tida::prelude::*;
-use tida_suite::flags::{Dtype, Edge, Example, Settings};
+use tida_suite::flags::{Dtype, Edge, Example, Look, Settings};
 use tida_suite::{Result, oracle};
 
 const WAVE: Example = Example {
@@ -16,6 +16,7 @@ const WAVE: Example = Example {
     dtypes: &[Dtype::F64, Dtype::F32],
     boundaries: &[Edge::Reflect, Edge::Fixed, Edge::Periodic],
     library: false,
+    look: Look::around(0.0, "pressure").range(-0.2, 0.2),
 };
 
 fn main() -> ExitCode {
@@ -54,7 +55,7 @@ macro_rules! solver {
 
             // Time step over cell width, at wave speed 1: below 1 / sqrt 2.
             let c: $T = 0.5;
-            let clock = settings.clock();
+            let mut clock = settings.clock()?;
             for _ in 0..settings.steps {
                 p.fill_ghosts()?;
                 for tile in TileIter::new(&vx).tile_size(tile_size) {
@@ -86,10 +87,10 @@ macro_rules! solver {
                         }),
                     )?;
                 }
-                clock.step();
+                clock.step_of(&p)?;
             }
             acc.sync()?;
-            let seconds = clock.stop();
+            let seconds = clock.stop()?;
 
             settings.finish(&p, settings.steps, seconds, || {
                 oracle::wave(&settings.shape, &start, settings.steps, c, settings.edge.outside())

@@ -6,8 +6,9 @@
 //! value is captured by the kernel that makes the unit of it, so no stage waits for the host.
 
 use tida::prelude::*;
+use tida_plot::Picture;
 use tida_suite::Result;
-use tida_suite::flags::{Dtype, Edge, Example, Settings};
+use tida_suite::flags::{Dtype, Edge, Example, Look, Settings};
 
 use crate::{Program, plain};
 
@@ -22,6 +23,7 @@ pub const PROGRAM: Program = Program {
         dtypes: &[Dtype::F32],
         boundaries: &[Edge::Fixed],
         library: true,
+        look: Look::around(0.0, "weight"),
     },
     small: "--size 1000 --steps 2",
     input: false,
@@ -74,7 +76,7 @@ fn run(settings: &Settings) -> Result<()> {
     let tile_size = [HIDDEN, settings.tile::<1>()?[0]];
 
     let (rate, momentum, target) = (RATE, MOMENTUM, TARGET);
-    let clock = settings.clock();
+    let mut clock = settings.clock()?;
     for _ in 0..settings.steps {
         for unit in 0..HIDDEN as i64 {
             let row = GridBox::new([unit, 0], [unit + 1, inputs as i64]);
@@ -112,11 +114,12 @@ fn run(settings: &Settings) -> Result<()> {
                 }),
             )?;
         }
-        clock.step();
+        clock.step_of(&weights)?;
     }
     acc.sync()?;
-    let seconds = clock.stop();
+    let seconds = clock.stop()?;
 
+    settings.draw(settings.steps, || Ok(settings.map(Picture::middle(&weights)?).axes("unit", "input")))?;
     let found = || {
         let ends = [last_weights.read_box(last_weights.domain())?, output.read_box(output.domain())?];
         Ok([weights.read_box(weights.domain())?, ends.concat()].concat())

@@ -6,8 +6,9 @@
 //! changes nothing.
 
 use tida::prelude::*;
+use tida_plot::Lines;
 use tida_suite::Result;
-use tida_suite::flags::{Edge, Example, Settings};
+use tida_suite::flags::{Edge, Example, Look, Settings};
 
 use crate::{Program, plain};
 
@@ -22,6 +23,7 @@ pub const PROGRAM: Program = Program {
         dtypes: &[],
         boundaries: &[Edge::Fixed],
         library: false,
+        look: Look::viridis("depth"),
     },
     small: "--size 3000",
     input: false,
@@ -48,7 +50,7 @@ fn run(settings: &Settings) -> Result<()> {
 
     let mut reached: Option<Scalar<i32>> = None;
     let mut steps = 0;
-    let clock = settings.clock();
+    let mut clock = settings.clock()?;
     while steps < settings.steps {
         let depth = steps as i32;
         for tile in TileIter::new(&next).tile_size(tile_size) {
@@ -73,7 +75,7 @@ fn run(settings: &Settings) -> Result<()> {
         }
         std::mem::swap(&mut level, &mut next);
         steps += 1;
-        clock.step();
+        clock.step_of(&level)?;
         let new = reduce_later((&level, &next), Max, kernel!(|level, next, at| level[at] - next[at]))?;
         if let Some(old) = reached.replace(new)
             && old.get()? == 0
@@ -82,9 +84,18 @@ fn run(settings: &Settings) -> Result<()> {
         }
     }
     acc.sync()?;
-    let seconds = clock.stop();
+    let seconds = clock.stop()?;
 
-    settings.finish(&level, steps, seconds, || depths(n, settings.steps))
+    let levels = || Ok(level.read_box(level.domain())?);
+    settings.draw(steps, || levels().map(|levels| at_each_depth(&levels)))?;
+    settings.finish_with(&level, steps, seconds, levels, || depths(n, settings.steps))
+}
+
+/// How many nodes lie at each depth.
+fn at_each_depth(levels: &[i32]) -> Lines {
+    let deepest = levels.iter().copied().max().unwrap_or(0);
+    let count = |depth| levels.iter().filter(|level| **level == depth).count() as f64;
+    Lines::new().series("", &(0..=deepest).map(count).collect::<Vec<f64>>()).axes("depth", "nodes")
 }
 
 /// The `k`-th child of a node. Most are near it, so that the search takes many levels.

@@ -5,8 +5,9 @@
 //! loop.
 
 use tida::prelude::*;
+use tida_plot::Lines;
 use tida_suite::Result;
-use tida_suite::flags::{Dtype, Edge, Example, Settings};
+use tida_suite::flags::{Dtype, Edge, Example, Look, Settings};
 use tida_suite::oracle::{Grid, Outside};
 
 use crate::{Program, plain};
@@ -22,6 +23,7 @@ pub const PROGRAM: Program = Program {
         dtypes: &[Dtype::F64],
         boundaries: &[Edge::Fixed],
         library: false,
+        look: Look::around(0.0, "solution"),
     },
     small: "--size 20 --steps 60",
     input: true,
@@ -61,7 +63,7 @@ fn run(settings: &Settings) -> Result<()> {
     p.copy_from(&b)?;
     let mut rr = reduce_later(&r, Sum, kernel!(|r, at| r[at] * r[at]))?;
     let mut squares = vec![rr.clone()];
-    let clock = settings.clock();
+    let mut clock = settings.clock()?;
     for _ in 0..settings.steps {
         p.fill_ghosts()?;
         for tile in TileIter::new(&q).tile_size(tile_size) {
@@ -101,12 +103,15 @@ fn run(settings: &Settings) -> Result<()> {
         }
         squares.push(next.clone());
         rr = next;
-        clock.step();
+        clock.step_of(&x)?;
     }
     let squares: Vec<f64> = squares.iter().map(Scalar::get).collect::<tida::Result<_>>()?;
     acc.sync()?;
-    let seconds = clock.stop();
+    let seconds = clock.stop()?;
 
+    let left: Vec<f64> = squares.iter().map(|square| (square / squares[0]).sqrt()).collect();
+    let plot = Lines::new().series("", &left).logarithmic().axes("step", "residual over the first");
+    settings.draw(settings.steps, || Ok(plot))?;
     let found = || Ok([x.read_box(x.domain())?, squares.clone()].concat());
     settings.finish_with(&x, settings.steps, seconds, found, || solved(&settings.shape, &start, settings.steps))?;
     if settings.verify { converged(settings, &mut x, &b, &squares) } else { Ok(()) }

@@ -4,7 +4,7 @@
 //! the group shares: `FETCH_CHANNEL_WB` of `fcw`. A step transforms an array into another one.
 
 use tida::prelude::*;
-use tida_suite::flags::{Dtype, Edge, Example, Settings};
+use tida_suite::flags::{Dtype, Edge, Example, Look, Settings};
 use tida_suite::{Result, real::Real};
 
 use crate::{Program, plain};
@@ -20,6 +20,7 @@ pub const PROGRAM: Program = Program {
         dtypes: &[Dtype::F32, Dtype::F64],
         boundaries: &[Edge::Fixed],
         library: false,
+        look: Look::viridis("coefficient").still(),
     },
     small: "--size 12288 --steps 2",
     input: true,
@@ -45,7 +46,7 @@ macro_rules! program {
             let start = settings.start(&a)?;
             let tile_size = settings.tile()?;
 
-            let clock = settings.clock();
+            let clock = settings.clock()?;
             for _ in 0..settings.steps {
                 for tile in TileIter::new(&a).tile_size(tile_size) {
                     compute_groups(
@@ -77,7 +78,7 @@ macro_rules! program {
                 clock.step();
             }
             acc.sync()?;
-            let seconds = clock.stop();
+            let seconds = clock.stop()?;
 
             settings.finish(&a, settings.steps, seconds, || transformed(start, settings.steps))
         }

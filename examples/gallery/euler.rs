@@ -6,8 +6,9 @@
 //! which the kernels capture before it is known, so the host never waits.
 
 use tida::prelude::*;
+use tida_plot::Picture;
 use tida_suite::Result;
-use tida_suite::flags::{Dtype, Edge, Example, Settings};
+use tida_suite::flags::{Dtype, Edge, Example, Look, Settings};
 
 use crate::{Program, euler_plain};
 
@@ -22,6 +23,7 @@ pub const PROGRAM: Program = Program {
         dtypes: &[Dtype::F64],
         boundaries: &[Edge::Periodic],
         library: false,
+        look: Look::viridis("density"),
     },
     small: "--size 70 --steps 10",
     input: false,
@@ -152,7 +154,7 @@ fn run(settings: &Settings) -> Result<()> {
     let tile_size = settings.tile()?;
 
     let mut speeds = Vec::new();
-    let clock = settings.clock();
+    let mut clock = settings.clock()?;
     for _ in 0..settings.steps {
         let fastest = reduce_later(
             &gas,
@@ -196,18 +198,21 @@ fn run(settings: &Settings) -> Result<()> {
             )?;
         }
         speeds.push(fastest);
-        clock.step();
+        clock.step_drawn(&acc, || density(settings, &gas))?;
     }
     let speeds: Vec<f64> = speeds.iter().map(Scalar::get).collect::<tida::Result<_>>()?;
     acc.sync()?;
-    let seconds = clock.stop();
+    let seconds = clock.stop()?;
 
-    let found = || {
-        let cells = gas.read_box(gas.domain())?;
-        Ok(if settings.verify { cells.concat() } else { cells.iter().map(|c| c[0]).collect() })
-    };
+    settings.draw(settings.steps, || density(settings, &gas))?;
+    let found = || Ok(gas.read_box(gas.domain())?.concat());
     settings.finish_with(&gas, settings.steps, seconds, found, || euler_plain::flowed(n, settings.steps))?;
     if settings.verify { balanced(settings, &gas, before, &speeds) } else { Ok(()) }
+}
+
+/// A picture of the density; y goes up.
+fn density(settings: &Settings, gas: &Cells) -> Result<Picture> {
+    Ok(settings.map(Picture::middle_by(gas, |c| c[0])?).upwards())
 }
 
 /// The sums of what is conserved.

@@ -6,7 +6,7 @@
 //! the low face of the first axis, where a wave is sent in.
 
 use tida::prelude::*;
-use tida_suite::flags::{Dtype, Edge, Example, Settings};
+use tida_suite::flags::{Dtype, Edge, Example, Look, Settings};
 use tida_suite::{Result, real::Real};
 
 use crate::Program;
@@ -22,6 +22,7 @@ pub const PROGRAM: Program = Program {
         dtypes: &[Dtype::F32, Dtype::F64],
         boundaries: &[Edge::Fixed],
         library: false,
+        look: Look::around(0.0, "magnetic field"),
     },
     small: "--size 60 --steps 8",
     input: false,
@@ -56,7 +57,7 @@ macro_rules! program {
 
             let (half, most): ($T, $T) = (0.5, 0.7);
             let last = n as i64;
-            let clock = settings.clock();
+            let mut clock = settings.clock()?;
             for step in 0..settings.steps {
                 let sent = step as $T;
                 hz.fill_ghosts()?;
@@ -87,10 +88,10 @@ macro_rules! program {
                         }),
                     )?;
                 }
-                clock.step();
+                clock.step_of(&hz)?;
             }
             acc.sync()?;
-            let seconds = clock.stop();
+            let seconds = clock.stop()?;
 
             settings.finish(&hz, settings.steps, seconds, || magnetic(n, settings.steps, half, most))
         }

@@ -5,7 +5,7 @@
 //! the row, cells above one another the column: what the cache of Lashgar ch. 5 is for.
 
 use tida::prelude::*;
-use tida_suite::flags::{Dtype, Edge, Example, Settings};
+use tida_suite::flags::{Dtype, Edge, Example, Look, Settings};
 use tida_suite::{Result, real::Real};
 
 use crate::{Program, plain};
@@ -21,6 +21,7 @@ pub const PROGRAM: Program = Program {
         dtypes: &[Dtype::F32, Dtype::F64],
         boundaries: &[Edge::Fixed],
         library: false,
+        look: Look::around(0.0, "product").still(),
     },
     small: "--size 96 --steps 1",
     input: false,
@@ -48,7 +49,7 @@ macro_rules! program {
             let tile_size = settings.tile()?;
 
             let length = n as i64;
-            let clock = settings.clock();
+            let clock = settings.clock()?;
             for _ in 0..settings.steps {
                 for tile in TileIter::new(&c).tile_size(tile_size) {
                     compute(
@@ -67,7 +68,7 @@ macro_rules! program {
                 clock.step();
             }
             acc.sync()?;
-            let seconds = clock.stop();
+            let seconds = clock.stop()?;
 
             settings.finish(&c, settings.steps, seconds, || product(n, &left, &right))
         }

@@ -40,7 +40,7 @@ fn run(settings: &Settings) -> Result<()> {
     let (left, right) = (settings.start(&a)?, settings.start(&b)?);
     let tile_size = settings.tile()?;
 
-    let clock = settings.clock();
+    let clock = settings.clock()?;
     for _ in 0..settings.steps {
         for tile in TileIter::new(&c).tile_size(tile_size) {
             compute_groups(
@@ -70,7 +70,7 @@ fn run(settings: &Settings) -> Result<()> {
         clock.step();
     }
     acc.sync()?;
-    let seconds = clock.stop();
+    let seconds = clock.stop()?;
 
     settings.finish(&c, settings.steps, seconds, || product(n, &left, &right))
 }

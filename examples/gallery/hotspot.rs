@@ -5,7 +5,7 @@
 //! here the library may, and the loop stays as it is.
 
 use tida::prelude::*;
-use tida_suite::flags::{Dtype, Edge, Example, Settings};
+use tida_suite::flags::{Dtype, Edge, Example, Look, Settings};
 use tida_suite::oracle::{Grid, Outside};
 use tida_suite::{Result, real::Real};
 
@@ -22,6 +22,7 @@ pub const PROGRAM: Program = Program {
         dtypes: &[Dtype::F32, Dtype::F64],
         boundaries: &[Edge::Reflect, Edge::Fixed, Edge::Periodic],
         library: false,
+        look: Look::magma("temperature"),
     },
     small: "--size 90 --steps 12",
     input: true,
@@ -95,7 +96,7 @@ macro_rules! program {
 
             let Rates { step, x, y, air, .. } = rates(&settings.shape);
             let (step, x, y, air, ambient) = (step as $T, x as $T, y as $T, air as $T, AMBIENT as $T);
-            let clock = settings.clock();
+            let mut clock = settings.clock()?;
             for _ in 0..settings.steps {
                 chip.fill_ghosts()?;
                 for tile in TileIter::new(&chip).tile_size(tile_size) {
@@ -111,10 +112,10 @@ macro_rules! program {
                     )?;
                 }
                 std::mem::swap(&mut chip, &mut next);
-                clock.step();
+                clock.step_of(&chip)?;
             }
             acc.sync()?;
-            let seconds = clock.stop();
+            let seconds = clock.stop()?;
 
             settings.finish(&chip, settings.steps, seconds, || {
                 warmed(&settings.shape, &start, &sources, settings.steps, settings.edge.outside())

@@ -5,7 +5,7 @@
 //! times.
 
 use tida::prelude::*;
-use tida_suite::flags::{Dtype, Edge, Example, Settings};
+use tida_suite::flags::{Dtype, Edge, Example, Look, Settings};
 use tida_suite::oracle::{Grid, Outside};
 use tida_suite::{Result, real::Real};
 
@@ -22,6 +22,7 @@ pub const PROGRAM: Program = Program {
         dtypes: &[Dtype::F32, Dtype::F64],
         boundaries: &[Edge::Fixed, Edge::Periodic, Edge::Reflect],
         library: false,
+        look: Look::magma("value"),
     },
     small: "--size 90 --steps 10",
     input: true,
@@ -48,7 +49,7 @@ macro_rules! program {
 
             // The weights of a cell, of those beside it, and of those at its corners.
             let (own, side, corner): ($T, $T, $T) = (0.2, 0.15, 0.05);
-            let clock = settings.clock();
+            let mut clock = settings.clock()?;
             for _ in 0..settings.steps {
                 u.fill_ghosts()?;
                 for tile in TileIter::new(&u).tile_size(tile_size) {
@@ -63,10 +64,10 @@ macro_rules! program {
                     )?;
                 }
                 std::mem::swap(&mut u, &mut next);
-                clock.step();
+                clock.step_of(&u)?;
             }
             acc.sync()?;
-            let seconds = clock.stop();
+            let seconds = clock.stop()?;
 
             settings.finish(&u, settings.steps, seconds, || {
                 smoothed(&settings.shape, &start, settings.steps, [own, side, corner], settings.edge.outside())

@@ -6,7 +6,7 @@
 
 use tida::prelude::*;
 use tida_suite::Result;
-use tida_suite::flags::{Dtype, Edge, Example, Settings};
+use tida_suite::flags::{Dtype, Edge, Example, Look, Settings};
 
 use crate::{Program, lbm2d_plain};
 
@@ -21,6 +21,7 @@ pub const PROGRAM: Program = Program {
         dtypes: &[Dtype::F64],
         boundaries: &[Edge::Fixed],
         library: false,
+        look: Look::viridis("speed"),
     },
     small: "--size 32 --steps 320",
     input: false,
@@ -214,15 +215,16 @@ impl Fluid {
 fn run(settings: &Settings) -> Result<()> {
     let acc = settings.accelerator(1)?;
     let mut fluid = Fluid::new(settings, &acc)?;
-    let clock = settings.clock();
+    let mut clock = settings.clock()?;
     for _ in 0..settings.steps {
         fluid.step()?;
-        clock.step();
+        clock.step_drawn(&acc, || settings.drawing(&fluid.speed(settings)?))?;
     }
     acc.sync()?;
-    let seconds = clock.stop();
+    let seconds = clock.stop()?;
 
     let n = settings.shape[0];
+    settings.draw(settings.steps, || settings.drawing(&fluid.speed(settings)?))?;
     let found = || {
         let speed = fluid.speed(settings)?;
         Ok(speed.read_box(speed.domain())?)

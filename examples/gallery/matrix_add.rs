@@ -5,7 +5,7 @@
 
 use tida::prelude::*;
 use tida_suite::Result;
-use tida_suite::flags::{Dtype, Edge, Example, Settings};
+use tida_suite::flags::{Dtype, Edge, Example, Look, Settings};
 
 use crate::{Program, plain};
 
@@ -20,6 +20,7 @@ pub const PROGRAM: Program = Program {
         dtypes: &[Dtype::F32, Dtype::F64],
         boundaries: &[Edge::Fixed],
         library: false,
+        look: Look::viridis("sum").still(),
     },
     small: "--size 150 --steps 2",
     input: false,
@@ -46,7 +47,7 @@ macro_rules! program {
             let (left, right) = (settings.start(&a)?, settings.start(&b)?);
             let tile_size = settings.tile()?;
 
-            let clock = settings.clock();
+            let clock = settings.clock()?;
             for _ in 0..settings.steps {
                 for tile in TileIter::new(&c).tile_size(tile_size) {
                     compute(&tile, (&mut c, &a, &b), kernel!(|c, a, b, at| c[at] = a[at] + b[at]))?;
@@ -54,7 +55,7 @@ macro_rules! program {
                 clock.step();
             }
             acc.sync()?;
-            let seconds = clock.stop();
+            let seconds = clock.stop()?;
 
             settings.finish(&c, settings.steps, seconds, || left.iter().zip(&right).map(|(&a, &b)| a + b).collect())
         }

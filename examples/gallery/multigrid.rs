@@ -6,8 +6,9 @@
 //! around.
 
 use tida::prelude::*;
+use tida_plot::Lines;
 use tida_suite::Result;
-use tida_suite::flags::{Dtype, Edge, Example, Settings};
+use tida_suite::flags::{Dtype, Edge, Example, Look, Settings};
 
 use crate::{Program, multigrid_plain, plain};
 
@@ -22,6 +23,7 @@ pub const PROGRAM: Program = Program {
         dtypes: &[Dtype::F64],
         boundaries: &[Edge::Fixed],
         library: false,
+        look: Look::viridis("solution"),
     },
     small: "--size 17 --steps 6",
     input: false,
@@ -196,17 +198,20 @@ fn run(settings: &Settings) -> Result<()> {
     let tile_size = settings.tile()?;
 
     let mut squares = Vec::new();
-    let clock = settings.clock();
+    let mut clock = settings.clock()?;
     for _ in 0..settings.steps {
         cycle(&mut levels, tile_size)?;
         levels[0].find_residual(tile_size)?;
         squares.push(reduce_later(&levels[0].r, Sum, kernel!(|r, at| r[at] * r[at]))?);
-        clock.step();
+        clock.step_of(&levels[0].u)?;
     }
     let squares: Vec<f64> = squares.iter().map(Scalar::get).collect::<tida::Result<_>>()?;
     acc.sync()?;
-    let seconds = clock.stop();
+    let seconds = clock.stop()?;
 
+    let residuals: Vec<f64> = squares.iter().map(|square| square.sqrt()).collect();
+    let plot = Lines::new().series("", &residuals).logarithmic().axes("cycle", "residual");
+    settings.draw(settings.steps, || Ok(plot))?;
     let u = &levels[0].u;
     let found = || Ok([u.read_box(u.domain())?, squares.clone()].concat());
     settings.finish_with(u, settings.steps, seconds, found, || multigrid_plain::solved(n, settings.steps))?;

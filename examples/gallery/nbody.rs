@@ -5,8 +5,9 @@
 //! cells read the same body at the same time: the reuse that a tile of bodies in shared memory serves.
 
 use tida::prelude::*;
+use tida_plot::Picture;
 use tida_suite::Result;
-use tida_suite::flags::{Dtype, Edge, Example, Settings};
+use tida_suite::flags::{Dtype, Edge, Example, Look, Settings};
 
 use crate::{Program, plain};
 
@@ -21,6 +22,7 @@ pub const PROGRAM: Program = Program {
         dtypes: &[Dtype::F32],
         boundaries: &[Edge::Fixed],
         library: false,
+        look: Look::magma("bodies"),
     },
     small: "--size 500 --steps 3",
     input: false,
@@ -88,7 +90,7 @@ pub fn steps(settings: &Settings, pulls: Pull) -> Result<()> {
     let tile_size = settings.tile()?;
 
     let dt = DT;
-    let clock = settings.clock();
+    let mut clock = settings.clock()?;
     for _ in 0..settings.steps {
         pulls(settings, &mut pull, &bodies)?;
         for tile in TileIter::new(&bodies).tile_size(tile_size) {
@@ -105,16 +107,30 @@ pub fn steps(settings: &Settings, pulls: Pull) -> Result<()> {
                 }),
             )?;
         }
-        clock.step();
+        clock.step_drawn(&acc, || seen(settings, &bodies))?;
     }
     acc.sync()?;
-    let seconds = clock.stop();
+    let seconds = clock.stop()?;
 
+    settings.draw(settings.steps, || seen(settings, &bodies))?;
     let found = || {
         let places = bodies.read_box(bodies.domain())?.into_iter().flat_map(|b| [b.x, b.y, b.z]);
         Ok(places.chain(velocity.read_box(velocity.domain())?.into_iter().flatten()).collect())
     };
     settings.finish_with(&bodies, settings.steps, seconds, found, || moved(n, settings.steps))
+}
+
+/// How many bodies are seen along z in squares of a side of 1/24, up to 1.33 from the middle.
+fn seen(settings: &Settings, bodies: &TileArray<Body, 1>) -> Result<Picture> {
+    let mut counts = vec![0.0; 64 * 64];
+    for body in bodies.read_box(bodies.domain())? {
+        let [row, column] = [body.y, body.x].map(|at| (24.0 * at + 32.0).floor());
+        if (0.0..64.0).contains(&row) && (0.0..64.0).contains(&column) {
+            counts[row as usize * 64 + column as usize] += 1.0;
+        }
+    }
+    let side = [-32.0 / 24.0, 32.0 / 24.0];
+    Ok(settings.map(Picture::values(64, 64, counts)?).extent(side, side).upwards())
 }
 
 /// The same by plain loops: all places, then all velocities.

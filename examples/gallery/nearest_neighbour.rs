@@ -4,8 +4,9 @@
 //! each is a reduction, the lowest of those behind the one before it, so no more than five numbers leave the device.
 
 use tida::prelude::*;
+use tida_plot::Picture;
 use tida_suite::Result;
-use tida_suite::flags::{Dtype, Edge, Example, Settings};
+use tida_suite::flags::{Dtype, Edge, Example, Look, Settings};
 
 use crate::{Program, plain};
 
@@ -20,6 +21,7 @@ pub const PROGRAM: Program = Program {
         dtypes: &[Dtype::F32],
         boundaries: &[Edge::Fixed],
         library: false,
+        look: Look::viridis("distance").still(),
     },
     small: "--size 5000 --steps 2",
     input: false,
@@ -55,7 +57,7 @@ fn run(settings: &Settings) -> Result<()> {
     let tile_size = settings.tile()?;
 
     let mut nearest = Vec::new();
-    let clock = settings.clock();
+    let clock = settings.clock()?;
     for step in 0..settings.steps {
         let Place { latitude, longitude } = target(step);
         for tile in TileIter::new(&distance).tile_size(tile_size) {
@@ -85,8 +87,9 @@ fn run(settings: &Settings) -> Result<()> {
         clock.step();
     }
     acc.sync()?;
-    let seconds = clock.stop();
+    let seconds = clock.stop()?;
 
+    settings.draw(settings.steps, || map(settings, &places, &distance))?;
     // Numbers of places are compared as two halves, which an `f32` holds exactly.
     let numbers = |nearest: Vec<(usize, f32)>| -> Vec<f32> {
         nearest.into_iter().flat_map(|(i, d)| [(i >> 20) as f32, (i & 0xf_ffff) as f32, d]).collect()
@@ -98,6 +101,20 @@ fn run(settings: &Settings) -> Result<()> {
         || Ok(numbers(nearest)),
         || numbers((0..settings.steps).flat_map(|step| sorted(n, target(step))).collect()),
     )
+}
+
+/// A map of how far the nearest place of each four by four degrees is from the last target.
+fn map(settings: &Settings, places: &TileArray<Place, 1>, distance: &TileArray<f32, 1>) -> Result<Picture> {
+    let mut nearest = vec![f64::NAN; 45 * 90];
+    let places = places.read_box(places.domain())?;
+    for (place, distance) in places.iter().zip(distance.read_box(distance.domain())?) {
+        let row = ((place.latitude + 90.0) / 4.0).clamp(0.0, 44.0) as usize;
+        let column = ((place.longitude + 180.0) / 4.0).clamp(0.0, 89.0) as usize;
+        let cell = &mut nearest[row * 90 + column];
+        *cell = cell.min(distance.into());
+    }
+    let picture = settings.map(Picture::values(45, 90, nearest)?);
+    Ok(picture.extent([-90.0, 90.0], [-180.0, 180.0]).axes("latitude", "longitude").upwards())
 }
 
 /// The same by a plain sort.

@@ -7,7 +7,7 @@
 
 use tida::prelude::*;
 use tida_suite::Result;
-use tida_suite::flags::{Edge, Example, Settings};
+use tida_suite::flags::{Edge, Example, Look, Settings};
 
 use crate::{Program, plain};
 
@@ -22,6 +22,7 @@ pub const PROGRAM: Program = Program {
         dtypes: &[],
         boundaries: &[Edge::Fixed],
         library: false,
+        look: Look::viridis("score").still(),
     },
     small: "--size 96",
     input: false,
@@ -54,7 +55,7 @@ fn run(settings: &Settings) -> Result<()> {
     }
 
     let gap = GAP;
-    let clock = settings.clock();
+    let clock = settings.clock()?;
     for _ in 0..settings.steps {
         for tiles in &diagonals {
             for tile in tiles {
@@ -107,7 +108,7 @@ fn run(settings: &Settings) -> Result<()> {
         clock.step();
     }
     acc.sync()?;
-    let seconds = clock.stop();
+    let seconds = clock.stop()?;
 
     settings.finish(&table, settings.steps, seconds, || aligned(&down, &across))
 }

@@ -5,7 +5,7 @@
 
 use tida::prelude::*;
 use tida_suite::Result;
-use tida_suite::flags::{Edge, Example, Settings};
+use tida_suite::flags::{Edge, Example, Look, Settings};
 
 use crate::{Program, plain};
 
@@ -20,6 +20,7 @@ pub const PROGRAM: Program = Program {
         dtypes: &[],
         boundaries: &[Edge::Reflect],
         library: false,
+        look: Look::viridis("cost"),
     },
     small: "--size 3000 --steps 40",
     input: false,
@@ -43,7 +44,7 @@ fn run(settings: &Settings) -> Result<()> {
     let mut next = way.like()?;
     let tile_size = settings.tile()?;
 
-    let clock = settings.clock();
+    let mut clock = settings.clock()?;
     for row in 1..rows as i64 {
         way.fill_ghosts()?;
         for tile in TileIter::new(&way).tile_size(tile_size) {
@@ -58,10 +59,10 @@ fn run(settings: &Settings) -> Result<()> {
             )?;
         }
         std::mem::swap(&mut way, &mut next);
-        clock.step();
+        clock.step_of(&way)?;
     }
     acc.sync()?;
-    let seconds = clock.stop();
+    let seconds = clock.stop()?;
 
     settings.finish(&way, settings.steps, seconds, || costs(n, rows))
 }

@@ -4,8 +4,9 @@
 //! neighbours. Outer cells keep their values: the loops leave them out.
 
 use tida::prelude::*;
+use tida_plot::Lines;
 use tida_suite::Result;
-use tida_suite::flags::{Dtype, Edge, Example, Settings};
+use tida_suite::flags::{Dtype, Edge, Example, Look, Settings};
 use tida_suite::oracle::Grid;
 
 use crate::{Program, plain};
@@ -21,6 +22,7 @@ pub const PROGRAM: Program = Program {
         dtypes: &[Dtype::F32],
         boundaries: &[Edge::Fixed],
         library: false,
+        look: Look::viridis("pressure"),
     },
     small: "--size 26 --steps 4",
     input: true,
@@ -61,7 +63,7 @@ fn run(settings: &Settings) -> Result<()> {
     let omega = OMEGA;
     let high = [depth, height, width].map(|n| n as i64 - 1);
     let mut changes = Vec::new();
-    let clock = settings.clock();
+    let mut clock = settings.clock()?;
     for _ in 0..settings.steps {
         p.fill_ghosts()?;
         for tile in TileIter::new(&next).within([1; 3], high).tile_size(tile_size) {
@@ -86,12 +88,15 @@ fn run(settings: &Settings) -> Result<()> {
         }
         std::mem::swap(&mut p, &mut next);
         changes.push(reduce_later((&p, &next), Sum, kernel!(|p, old, at| (p[at] - old[at]) * (p[at] - old[at])))?);
-        clock.step();
+        clock.step_of(&p)?;
     }
     let changes: Vec<f32> = changes.iter().map(Scalar::get).collect::<tida::Result<_>>()?;
     acc.sync()?;
-    let seconds = clock.stop();
+    let seconds = clock.stop()?;
 
+    let shown: Vec<f64> = changes.iter().map(|change| f64::from(*change)).collect();
+    let plot = Lines::new().series("", &shown).logarithmic().axes("step", "squared change");
+    settings.draw(settings.steps, || Ok(plot))?;
     let found = || Ok([p.read_box(p.domain())?, changes].concat());
     settings
         .finish_with(&p, settings.steps, seconds, found, || iterated(&settings.shape, &start, &charge, settings.steps))

@@ -6,8 +6,9 @@
 //! Seven kernels make a step, as the seven hottest of the paper. The outer faces stand still.
 
 use tida::prelude::*;
+use tida_plot::Picture;
 use tida_suite::Result;
-use tida_suite::flags::{Dtype, Edge, Example, Settings};
+use tida_suite::flags::{Dtype, Edge, Example, Look, Settings};
 
 use crate::{Program, seismic_plain};
 
@@ -22,6 +23,7 @@ pub const PROGRAM: Program = Program {
         dtypes: &[Dtype::F32],
         boundaries: &[Edge::Fixed],
         library: false,
+        look: Look::around(0.0, "velocity along x"),
     },
     small: "--size 22 --steps 6",
     input: false,
@@ -85,7 +87,7 @@ fn run(settings: &Settings) -> Result<()> {
     let (lambda, mu, both, width, rate) = (LAMBDA, MU, LAMBDA + 2.0 * MU, WIDTH, RATE);
     let last = n as i64;
     let middle = last / 2;
-    let clock = settings.clock();
+    let mut clock = settings.clock()?;
     for step in 0..settings.steps {
         fill_ghosts((&mut vz, &mut vy, &mut vx))?;
         for tile in TileIter::new(&szz).tile_size(tile_size) {
@@ -205,14 +207,21 @@ fn run(settings: &Settings) -> Result<()> {
         for tile in TileIter::new(&vx).within([middle; 3], [middle + 1; 3]) {
             compute(&tile, &mut vx, kernel!(|vx, at| vx[at][2] += force))?;
         }
-        clock.step();
+        clock.step_drawn(&acc, || shaken(settings, &vx))?;
     }
     acc.sync()?;
-    let seconds = clock.stop();
+    let seconds = clock.stop()?;
 
+    settings.draw(settings.steps, || shaken(settings, &vx))?;
     let found = || {
         let parts = [vz.read_box(vz.domain())?, vy.read_box(vy.domain())?, vx.read_box(vx.domain())?];
         Ok(parts.into_iter().flatten().flatten().collect())
     };
     settings.finish_with(&vx, settings.steps, seconds, found, || seismic_plain::waves(n, settings.steps))
+}
+
+/// How fast the ground moves along x, in the plane of the source: a field is the sum of its parts.
+fn shaken(settings: &Settings, vx: &TileArray<[f32; 3], 3>) -> Result<Picture> {
+    let picture = Picture::slice_by(vx, 1, settings.shape[1] / 2, |v| (v[0] + v[1] + v[2]).into())?;
+    Ok(settings.map(picture).axes("z", "x"))
 }

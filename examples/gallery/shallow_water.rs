@@ -6,7 +6,7 @@
 
 use tida::prelude::*;
 use tida_suite::Result;
-use tida_suite::flags::{Dtype, Edge, Example, Settings};
+use tida_suite::flags::{Dtype, Edge, Example, Look, Settings};
 use tida_suite::oracle::{Grid, Outside};
 
 use crate::Program;
@@ -22,6 +22,7 @@ pub const PROGRAM: Program = Program {
         dtypes: &[Dtype::F32],
         boundaries: &[Edge::Reflect],
         library: false,
+        look: Look::around(1.0, "height"),
     },
     small: "--size 70 --steps 30",
     input: true,
@@ -67,7 +68,7 @@ fn run(settings: &Settings) -> Result<()> {
     let start = settings.start(&h)?;
     let tile_size = settings.tile()?;
 
-    let clock = settings.clock();
+    let mut clock = settings.clock()?;
     for _ in 0..settings.steps {
         fill_ghosts((&mut h, &mut qy, &mut qx))?;
         for tile in TileIter::new(&h).tile_size(tile_size) {
@@ -89,10 +90,10 @@ fn run(settings: &Settings) -> Result<()> {
         std::mem::swap(&mut h, &mut next_h);
         std::mem::swap(&mut qy, &mut next_qy);
         std::mem::swap(&mut qx, &mut next_qx);
-        clock.step();
+        clock.step_of(&h)?;
     }
     acc.sync()?;
-    let seconds = clock.stop();
+    let seconds = clock.stop()?;
 
     settings.finish(&h, settings.steps, seconds, || flowed(&settings.shape, &start, settings.steps))?;
     if settings.verify { conserved(settings, &start, &h, &qy, &qx) } else { Ok(()) }

@@ -5,7 +5,7 @@
 
 use tida::prelude::*;
 use tida_suite::Result;
-use tida_suite::flags::{Edge, Example, Settings};
+use tida_suite::flags::{Edge, Example, Look, Settings};
 use tida_suite::oracle::{Grid, Outside};
 
 use crate::{Program, plain};
@@ -21,6 +21,7 @@ pub const PROGRAM: Program = Program {
         dtypes: &[],
         boundaries: &[Edge::Fixed, Edge::Reflect],
         library: false,
+        look: Look::greys("edge").still(),
     },
     small: "--size 130 --steps 2",
     input: true,
@@ -48,7 +49,7 @@ fn run(settings: &Settings) -> Result<()> {
     let start = settings.start(&picture)?;
     let tile_size = settings.tile()?;
 
-    let clock = settings.clock();
+    let clock = settings.clock()?;
     for _ in 0..settings.steps {
         picture.fill_ghosts()?;
         for tile in TileIter::new(&edges).tile_size(tile_size) {
@@ -70,7 +71,7 @@ fn run(settings: &Settings) -> Result<()> {
         clock.step();
     }
     acc.sync()?;
-    let seconds = clock.stop();
+    let seconds = clock.stop()?;
 
     settings.finish(&edges, settings.steps, seconds, || {
         filtered(&settings.shape, &start, settings.steps, settings.edge.outside())

@@ -6,7 +6,7 @@
 
 use tida::prelude::*;
 use tida_suite::Result;
-use tida_suite::flags::{Dtype, Edge, Example, Settings};
+use tida_suite::flags::{Dtype, Edge, Example, Look, Settings};
 use tida_suite::oracle::{Grid, Outside};
 
 use crate::{Program, plain};
@@ -22,6 +22,7 @@ pub const PROGRAM: Program = Program {
         dtypes: &[Dtype::F32],
         boundaries: &[Edge::Reflect],
         library: false,
+        look: Look::greys("brightness"),
     },
     small: "--size 70 --steps 4",
     input: true,
@@ -46,7 +47,7 @@ fn run(settings: &Settings) -> Result<()> {
     let tile_size = settings.tile()?;
 
     let (pixels, quarter) = (settings.shape.iter().product::<usize>() as f32, 0.25 * LAMBDA);
-    let clock = settings.clock();
+    let mut clock = settings.clock()?;
     for _ in 0..settings.steps {
         let sum = reduce_later(&image, Sum, kernel!(|image, at| image[at]))?;
         let squares = reduce_later(&image, Sum, kernel!(|image, at| image[at] * image[at]))?;
@@ -87,10 +88,10 @@ fn run(settings: &Settings) -> Result<()> {
             )?;
         }
         std::mem::swap(&mut image, &mut next);
-        clock.step();
+        clock.step_of(&image)?;
     }
     acc.sync()?;
-    let seconds = clock.stop();
+    let seconds = clock.stop()?;
 
     settings.finish(&image, settings.steps, seconds, || diffused(&settings.shape, &start, settings.steps))
 }

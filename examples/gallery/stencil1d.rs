@@ -5,7 +5,7 @@
 //! three passes over memory.
 
 use tida::prelude::*;
-use tida_suite::flags::{Dtype, Edge, Example, Settings};
+use tida_suite::flags::{Dtype, Edge, Example, Look, Settings};
 use tida_suite::oracle::{Grid, Outside};
 use tida_suite::{Result, real::Real};
 
@@ -22,6 +22,7 @@ pub const PROGRAM: Program = Program {
         dtypes: &[Dtype::F32, Dtype::F64],
         boundaries: &[Edge::Periodic],
         library: false,
+        look: Look::viridis("value"),
     },
     small: "--size 12288 --steps 3",
     input: true,
@@ -50,7 +51,7 @@ macro_rules! program {
             let tile_size = settings.tile()?;
 
             let (own, side): ($T, $T) = (0.5, 0.25);
-            let clock = settings.clock();
+            let mut clock = settings.clock()?;
             for _ in 0..settings.steps {
                 u.fill_ghosts()?;
                 for tile in TileIter::new(&u).tile_size(tile_size) {
@@ -69,10 +70,10 @@ macro_rules! program {
                     )?;
                 }
                 std::mem::swap(&mut u, &mut next);
-                clock.step();
+                clock.step_of(&u)?;
             }
             acc.sync()?;
-            let seconds = clock.stop();
+            let seconds = clock.stop()?;
 
             settings.finish(&u, settings.steps, seconds, || {
                 means(&settings.shape, &start, settings.steps * MEANS, (own, side), settings.edge.outside())

@@ -5,7 +5,7 @@
 //! find them; a step sums the array anew into another one. `CHANNEL_WB`: the channel starts empty and is written back.
 
 use tida::prelude::*;
-use tida_suite::flags::{Dtype, Edge, Example, Settings};
+use tida_suite::flags::{Dtype, Edge, Example, Look, Settings};
 use tida_suite::{Result, real::Real};
 
 use crate::{Program, plain};
@@ -21,6 +21,7 @@ pub const PROGRAM: Program = Program {
         dtypes: &[Dtype::F32, Dtype::F64],
         boundaries: &[Edge::Fixed],
         library: false,
+        look: Look::viridis("sum").still(),
     },
     small: "--size 12288 --steps 2",
     input: true,
@@ -46,7 +47,7 @@ macro_rules! program {
             let start = settings.start(&a)?;
             let tile_size = settings.tile()?;
 
-            let clock = settings.clock();
+            let clock = settings.clock()?;
             for _ in 0..settings.steps {
                 for tile in TileIter::new(&a).tile_size(tile_size) {
                     compute_groups(
@@ -81,7 +82,7 @@ macro_rules! program {
                 clock.step();
             }
             acc.sync()?;
-            let seconds = clock.stop();
+            let seconds = clock.stop()?;
 
             settings.finish(&sums, settings.steps, seconds, || by_trees(&start))
         }

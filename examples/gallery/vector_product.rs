@@ -4,7 +4,7 @@
 //! The sum has one order, whatever the cuts and the device, so its last bit can be compared.
 
 use tida::prelude::*;
-use tida_suite::flags::{Dtype, Edge, Example, Settings};
+use tida_suite::flags::{Dtype, Edge, Example, Look, Settings};
 use tida_suite::{Result, real::Real};
 
 use crate::{Program, plain};
@@ -20,6 +20,7 @@ pub const PROGRAM: Program = Program {
         dtypes: &[Dtype::F32, Dtype::F64],
         boundaries: &[Edge::Fixed],
         library: false,
+        look: Look::viridis("product").still(),
     },
     small: "--size 10000 --steps 2",
     input: false,
@@ -47,7 +48,7 @@ macro_rules! program {
             let tile_size = settings.tile()?;
 
             let mut sums = Vec::new();
-            let clock = settings.clock();
+            let clock = settings.clock()?;
             for _ in 0..settings.steps {
                 for tile in TileIter::new(&c).tile_size(tile_size) {
                     compute(&tile, (&mut c, &a, &b), kernel!(|c, a, b, at| c[at] = a[at] * b[at]))?;
@@ -58,8 +59,9 @@ macro_rules! program {
             }
             let sums: Vec<$T> = sums.iter().map(Scalar::get).collect::<tida::Result<_>>()?;
             acc.sync()?;
-            let seconds = clock.stop();
+            let seconds = clock.stop()?;
 
+            settings.draw(settings.steps, || settings.drawing(&c))?;
             let found = || Ok([c.read_box(c.domain())?, sums].concat());
             settings.finish_with(&c, settings.steps, seconds, found, || product(&left, &right, settings.steps))
         }

@@ -11,10 +11,11 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use tida::prelude::*;
+use tida_plot::Picture;
 use tida_suite::Result;
-use tida_suite::flags::{Dtype, Edge, Example, Settings};
+use tida_suite::flags::{Dtype, Edge, Example, Look, Settings};
 
-use d3q19::{Populations, SCALE, step, vortex};
+use d3q19::{Populations, SCALE, VELOCITIES, step, vortex};
 
 const LBM: Example = Example {
     name: "lbm",
@@ -26,6 +27,7 @@ const LBM: Example = Example {
     dtypes: &[Dtype::F32],
     boundaries: &[Edge::Periodic],
     library: false,
+    look: Look::viridis("speed"),
 };
 
 /// Cells that the fastest fluid moves in a step.
@@ -94,16 +96,17 @@ fn run() -> Result<()> {
     let start = if settings.verify { found(&f)? } else { Vec::new() };
     let tile_size = settings.tile()?;
 
-    let clock = settings.clock();
+    let mut clock = settings.clock()?;
     for _ in 0..settings.steps {
         f.fill_ghosts()?;
         step(&f, &mut next, tile_size, omega as f32)?;
         std::mem::swap(&mut f, &mut next);
-        clock.step();
+        clock.step_drawn(&acc, || flow(&settings, &f))?;
     }
     acc.sync()?;
-    let seconds = clock.stop();
+    let seconds = clock.stop()?;
 
+    settings.draw(settings.steps, || flow(&settings, &f))?;
     settings.finish_with(
         &f,
         settings.steps,
@@ -115,6 +118,18 @@ fn run() -> Result<()> {
         flows(&settings, storage, &start, &found(&f)?, omega)?;
     }
     Ok(())
+}
+
+/// How fast the fluid of a cell is.
+fn speed(f: Populations) -> f64 {
+    let rho = 1.0 + f.iter().map(|f| f64::from(*f)).sum::<f64>();
+    let along = |axis: usize| f.iter().zip(VELOCITIES).map(|(f, c)| f64::from(*f) * c[axis] as f64).sum::<f64>();
+    along(0).hypot(along(1)).hypot(along(2)) / rho
+}
+
+/// How fast the fluid is in the plane of the vortex.
+fn flow(settings: &Settings, f: &TileArray<Populations, 3>) -> Result<Picture> {
+    Ok(settings.map(Picture::slice_by(f, 1, f.shape()[1] / 2, speed)?).axes("z", "x"))
 }
 
 /// Compares the flow with plain loops in `f64`, and the rate at which its energy decays with the vortex's.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
 
+pub use crate::pictures::Look;
 use crate::{Result, npy};
 
 /// What an example can do, and what it does if not told.
@@ -28,6 +29,8 @@ pub struct Example {
     pub boundaries: &'static [Edge],
     /// Whether it calls functions that are the device's own library, such as sines.
     pub library: bool,
+    /// How pictures of its cells look.
+    pub look: Look,
 }
 
 /// Element type.
@@ -126,8 +129,11 @@ pub struct Flags {
     #[arg(long)]
     pub verify: bool,
     /// Write a picture of the result (of its middle plane, if 3-D)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE.png", value_parser = parse_picture)]
     pub png: Option<PathBuf>,
+    /// Write an animation of some 40 of the steps (APNG)
+    #[arg(long, value_name = "FILE.png", value_parser = parse_picture)]
+    pub animate: Option<PathBuf>,
     /// Write what ran when: a picture (.svg), or a trace for Chrome's tracer or Perfetto (.json)
     #[arg(long, value_name = "FILE.svg|FILE.json", value_parser = parse_timeline)]
     pub timeline: Option<TimelineFile>,
@@ -264,6 +270,10 @@ impl Example {
             None => shape.iter().map(|cells| cells.saturating_add(1)).collect(),
             Some(Product(cells)) => per_axis(name, "--tile", cells, dims)?,
         };
+        if flags.animate.is_some() && !self.look.is_animated() {
+            let found = "a program without steps to show".into();
+            return Err(problem(name, "--animate".into(), found, "leave it out; --png draws the result"));
+        }
         let steps = flags.steps.unwrap_or(self.steps);
         let ghost = flags.ghost.unwrap_or(self.ghost);
         let verify = flags.verify;
@@ -326,6 +336,14 @@ fn parse_timeline(text: &str) -> Result<TimelineFile, String> {
     }
 }
 
+fn parse_picture(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("png") => Ok(path),
+        _ => Err("found another ending; end the name in .png".into()),
+    }
+}
+
 fn parse_cut(text: &str) -> Result<Cut, String> {
     let Product(counts) = parse_product(text)?;
     Ok(if let [count] = counts[..] { Cut::Slowest(count) } else { Cut::Each(counts) })
@@ -345,6 +363,7 @@ mod tests {
         dtypes: &[Dtype::F64, Dtype::F32],
         boundaries: &[Edge::Periodic, Edge::Fixed, Edge::Reflect],
         library: false,
+        look: Look::viridis("value"),
     };
 
     fn check(example: &Example, line: &str) -> Result<Settings> {
@@ -367,7 +386,7 @@ mod tests {
             &ALL,
             "x --size 32 --steps 5 --dims 2 --dtype f32 --regions 4 --tile 8x16 --ghost 2 --boundary reflect \
              --device cpu --memory-limit 1000000 --lookahead 3 --threads 2 --verify --json --output o.npy --png o.png \
-             --timeline t.svg",
+             --timeline t.svg --animate a.png",
         )?;
         assert_eq!((settings.shape, settings.steps, settings.dtype), (vec![32; 2], 5, Dtype::F32));
         assert_eq!((settings.regions, settings.tile), (vec![4, 1], vec![8, 16]));
@@ -389,6 +408,10 @@ mod tests {
         says(&life, "x --dims 3", "an example for 2 axes");
         says(&life, "x --dtype f32", "a type of their own");
         says(&life, "x --boundary reflect", "periodic or fixed");
+        let still = Example { look: Look::viridis("value").still(), ..ALL };
+        says(&still, "x --animate a.png", "tried to run all with --animate; found a program without steps to show");
+        says(&ALL, "x --png a.jpg", "end the name in .png");
+        says(&ALL, "x --animate a.gif", "end the name in .png");
         says(&ALL, "x --dims 4", "3 or 1 or 2 axes");
         says(&ALL, "x --regions 2x2", "2 numbers for 3 axes");
         says(&ALL, "x --tile 8", "1 numbers for 3 axes");

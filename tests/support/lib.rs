@@ -1,10 +1,10 @@
 //! What the examples, the benches and the tests of tida share: one set of flags, one report, and plain loops to
 //! compare with.
 
-pub mod colour;
 pub mod flags;
 pub mod npy;
 pub mod oracle;
+pub mod pictures;
 pub mod progress;
 pub mod real;
 pub mod report;

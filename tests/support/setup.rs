@@ -1,20 +1,21 @@
 //! From settings to arrays, and from arrays to a report.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
 use tida::array::TileArrayBuilder;
 use tida::{Boundary, Centering, Device, Element, TileAcc, TileArray};
+use tida_plot::{Drawing, Number};
 
-use crate::colour::write_png;
 use crate::flags::{DeviceFlag, Dtype, Edge, Settings, TimelineFile};
 use crate::oracle::Outside;
+use crate::pictures::Film;
 use crate::real::max_abs_error;
 use crate::report::{Report, Size};
 use crate::{Result, progress};
 
 /// What the examples' arrays hold.
-pub trait Cell: Element + Into<f64> {
+pub trait Cell: Number + Into<f64> {
     /// The word for the type in a report.
     const WORD: &'static str;
     /// Zero.
@@ -32,11 +33,12 @@ macro_rules! cell {
 
 cell!(f64 0.0 f32 0.0 u8 0 i32 0);
 
-/// Counts the steps and the seconds of the stepping loop.
+/// Counts the steps and the seconds of the stepping loop, and animates it if asked to.
 #[derive(Debug)]
 pub struct Clock {
     bar: ProgressBar,
     start: Instant,
+    film: Option<Film>,
 }
 
 impl Clock {
@@ -45,11 +47,25 @@ impl Clock {
         self.bar.inc(1);
     }
 
-    /// Seconds since the start.
-    pub fn stop(self) -> f64 {
-        let seconds = self.start.elapsed().as_secs_f64();
+    /// One more step was recorded, after which `--animate` may show this array.
+    pub fn step_of<T: Number, const D: usize>(&mut self, u: &TileArray<T, D>) -> Result<()> {
+        self.step();
+        self.film.as_mut().map_or(Ok(()), |film| film.step_of(u))
+    }
+
+    /// One more step was recorded, after which `--animate` may show this.
+    pub fn step_drawn<W: Into<Drawing>>(&mut self, acc: &TileAcc, drawing: impl FnOnce() -> Result<W>) -> Result<()> {
+        self.step();
+        self.film.as_mut().map_or(Ok(()), |film| film.step(acc, drawing))
+    }
+
+    /// Seconds since the start, without those of drawing. Writes the animation, if there is one.
+    pub fn stop(self) -> Result<f64> {
+        let paused = self.film.as_ref().map_or(Duration::ZERO, Film::paused);
+        let seconds = self.start.elapsed().saturating_sub(paused).as_secs_f64();
         self.bar.finish_and_clear();
-        seconds
+        self.film.map_or(Ok(()), Film::finish)?;
+        Ok(seconds)
     }
 }
 
@@ -157,9 +173,10 @@ impl Settings {
         Ok(if self.verify { u.read_box(u.domain())? } else { Vec::new() })
     }
 
-    /// Starts the clock, and the progress bar if there is one.
-    pub fn clock(&self) -> Clock {
-        Clock { bar: progress::steps(self.steps, self.flags.json), start: Instant::now() }
+    /// Starts the clock, the progress bar if there is one, and the animation that is asked for.
+    pub fn clock(&self) -> Result<Clock> {
+        let film = self.film()?;
+        Ok(Clock { bar: progress::steps(self.steps, self.flags.json), start: Instant::now(), film })
     }
 
     /// The largest difference from plain loops that is right: none, every device gives the same bits. Only functions
@@ -172,8 +189,8 @@ impl Settings {
         }
     }
 
-    /// Ends a run: compares the cells of `u` with those of the plain loops, writes what was asked for, prints the
-    /// report.
+    /// Ends a run: compares the cells of `u` with those of the plain loops, writes and draws what was asked for, prints
+    /// the report.
     ///
     /// `steps` were done in `seconds`. A result that differs by more than the tolerance is an error, after the
     /// report.
@@ -184,11 +201,12 @@ impl Settings {
         seconds: f64,
         plain: impl FnOnce() -> Vec<T>,
     ) -> Result<()> {
+        self.draw(steps, || self.drawing(u))?;
         self.finish_with(u, steps, seconds, || Ok(u.read_box(u.domain())?), plain)
     }
 
     /// As [`Settings::finish`] for results of several arrays or of structs: `found` gives every value that is compared.
-    /// Files get `u` alone; for a picture `found` has to give one value a cell.
+    /// Files get `u` alone; nothing is drawn ([`Settings::draw`]).
     pub fn finish_with<E: Element, T: Cell, const D: usize>(
         &self,
         u: &TileArray<E, D>,
@@ -198,19 +216,9 @@ impl Settings {
         plain: impl FnOnce() -> Vec<T>,
     ) -> Result<()> {
         let cells: usize = self.shape.iter().product();
-        let wanted = self.verify || self.flags.png.is_some();
-        let result = if wanted { found()? } else { Vec::new() };
-        let error = self.verify.then(|| max_abs_error(&result, &plain()));
+        let error = self.verify.then(found).transpose()?.map(|found| max_abs_error(&found, &plain()));
         if let Some(path) = &self.flags.output {
             u.save_npy(path)?;
-        }
-        if let Some(path) = &self.flags.png {
-            if result.len() != cells {
-                let found = format!("{} values for {cells} cells", result.len());
-                return Err(format!("tried to draw {}; found {found}; leave --png out", self.example.name).into());
-            }
-            let (height, width, plane) = middle_plane(&self.shape, &result);
-            write_png(path, height, width, &plane)?;
         }
         match &self.flags.timeline {
             Some(TimelineFile::Svg(path)) => u.acc().timeline()?.write_svg(path)?,
@@ -259,32 +267,4 @@ impl Settings {
 /// One number an axis, as an array.
 fn axes<const D: usize>(numbers: &[usize]) -> Result<[usize; D]> {
     <[usize; D]>::try_from(numbers).map_err(|_| format!("{} numbers for {D} axes", numbers.len()).into())
-}
-
-/// Height, width and values of the plane in the middle of the slow axes; one axis gives a band.
-fn middle_plane<T: Cell>(shape: &[usize], cells: &[T]) -> (usize, usize, Vec<f64>) {
-    let wide = |cells: &[T]| cells.iter().map(|&v| v.into()).collect::<Vec<f64>>();
-    match shape {
-        [width] => (width.div_ceil(8), *width, wide(cells).repeat(width.div_ceil(8))),
-        [.., height, width] => {
-            let plane = height * width;
-            let middle = cells.len() / plane / 2;
-            (*height, *width, wide(&cells[middle * plane..(middle + 1) * plane]))
-        }
-        [] => (0, 0, Vec::new()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::middle_plane;
-
-    #[test]
-    fn the_plane_in_the_middle() {
-        let cells: Vec<u8> = (0..24).collect();
-        assert_eq!(middle_plane(&[4, 2, 3], &cells), (2, 3, vec![12.0, 13.0, 14.0, 15.0, 16.0, 17.0]));
-        assert_eq!(middle_plane(&[4, 6], &cells).0, 4);
-        assert_eq!(middle_plane(&[9], &cells[..9]).0, 2);
-        assert_eq!(middle_plane(&[9], &cells[..9]).2.len(), 18);
-    }
 }

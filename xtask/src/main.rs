@@ -1,5 +1,5 @@
 //! The project's own commands: `cargo xtask test`, `cargo xtask bench`, `cargo xtask plot`, `cargo xtask gpu-bundle`,
-//! `cargo xtask sanitize`, `cargo xtask corpus`, `cargo xtask advisories`.
+//! `cargo xtask pictures`, `cargo xtask sanitize`, `cargo xtask corpus`, `cargo xtask advisories`.
 
 mod anywhere;
 mod bench;
@@ -9,6 +9,7 @@ mod deny;
 mod interface;
 mod native;
 mod nvrtc;
+mod pictures;
 mod plot;
 mod sanitize;
 mod shell;
@@ -43,6 +44,8 @@ enum Command {
     GpuBundle,
     /// Draw what `bench ooc` or `bench micro` found (`-- --json FILE`), as SVG
     Plot(plot::Options),
+    /// Make the pictures of docs/images and the page that shows them, docs/GALLERY.md
+    Pictures(pictures::Options),
     /// Measure against hand-written references
     Bench {
         #[command(subcommand)]
@@ -72,6 +75,7 @@ fn main() -> std::process::ExitCode {
         Command::Advisories => deny::advisories(),
         Command::GpuBundle => bundle::write(),
         Command::Plot(options) => plot::write(&options),
+        Command::Pictures(options) => pictures::make(&options),
         Command::Bench { what: Bench::Cpu(options) } => bench::cpu(&options),
         Command::Bench { what: Bench::Gpu(options) } => bench::gpu(&options),
         Command::Bench { what: Bench::Ooc(options) } => bench::ooc(&options),

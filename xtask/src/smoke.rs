@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::Value;
 
 use crate::Result;
-use crate::shell::{command, read, root, run, target};
+use crate::shell::{command, fails, read, root, run, target};
 
 /// Examples and their flags; `--device`, `--verify` and `--json` come on top. Every example has a line at least, and so
 /// has every program of the gallery.
@@ -115,6 +115,7 @@ pub fn examples() -> Result<()> {
         whole_gallery(device, device)?;
         timelines(device)?;
     }
+    pictures()?;
     hybrid()?;
     says_where()?;
     whole_gallery("hybrid", "opencl")
@@ -158,6 +159,8 @@ fn says_where() -> Result<()> {
 fn whole_gallery(device: &str, reported: &str) -> Result<()> {
     let mut program = Command::new(target().join("debug/examples").join(GALLERY));
     program.args(["all", "--small", "--regions", "2", "--device", device, "--verify", "--json"]).current_dir(root());
+    // Each draws over the one before.
+    program.arg("--png").arg(target().join("gallery.png"));
     on_pocl(&mut program, reported);
     let text = read(&mut program)?;
     let names = rust_files(&root().join("examples").join(GALLERY))?;
@@ -233,6 +236,25 @@ fn timelines(device: &str) -> Result<()> {
         }
     }
     println!("   heat --timeline --device {device}");
+    Ok(())
+}
+
+/// A run that draws its result and its steps, and one of a program without steps to show.
+fn pictures() -> Result<()> {
+    let [still, film] = ["picture.png", "animation.png"].map(|name| target().join(name));
+    let mut heat = Command::new(target().join("debug/examples/heat"));
+    heat.args("--dims 2 --size 48 --steps 5 --png".split(' ')).arg(&still).arg("--animate").arg(&film);
+    read(heat.current_dir(root()))?;
+    for (file, animated) in [(still, false), (film.clone(), true)] {
+        let bytes = std::fs::read(&file).map_err(|e| format!("heat wrote no {}: {e}", file.display()))?;
+        let has_frames = bytes.windows(4).any(|chunk| chunk == b"acTL");
+        if !bytes.starts_with(b"\x89PNG") || has_frames != animated {
+            return Err(format!("{} is not what heat should have drawn", file.display()));
+        }
+    }
+    let mut gemm = Command::new(target().join("debug/examples").join(GALLERY));
+    fails(gemm.args(["gemm", "--small", "--animate"]).arg(&film), "a program without steps to show")?;
+    println!("   heat --png --animate");
     Ok(())
 }
 

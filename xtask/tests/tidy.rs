@@ -145,13 +145,57 @@ fn links_in_the_documents_lead_somewhere() {
 fn the_code_map_names_every_module() {
     let map = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     let mut problems = Vec::new();
-    for source in ["tida/src", "tida-kernels/src", "tida-derive/src"] {
+    for source in ["tida/src", "tida-kernels/src", "tida-derive/src", "tida-plot/src"] {
         for entry in std::fs::read_dir(root().join(source)).unwrap() {
             let name = entry.unwrap().file_name().to_string_lossy().into_owned();
             let module = name.trim_end_matches(".rs");
-            if !["lib", "__private"].contains(&module) && !map.contains(&format!("`{module}")) {
+            if !["lib", "tests", "__private"].contains(&module) && !map.contains(&format!("`{module}")) {
                 problems.push(format!("ARCHITECTURE.md does not name {source}/{name}"));
             }
+        }
+    }
+    none_of(problems);
+}
+
+/// The examples that take the flags of all examples, and the programs of the gallery.
+fn programs() -> Vec<String> {
+    let without = ["explain", "rust_ptx", "gallery"];
+    let stem = |path: &str| path.rsplit('/').next().unwrap().trim_end_matches(".rs").to_owned();
+    let mut names = Vec::new();
+    for (path, text) in files("rs") {
+        match path.strip_prefix("examples/") {
+            Some(file) if file.starts_with("gallery/") && text.contains("pub const PROGRAM") => names.push(stem(file)),
+            Some(file) if !file.contains('/') => names.push(stem(file)),
+            Some(file) => names.extend(file.strip_suffix("/main.rs").map(str::to_owned)),
+            None => {}
+        }
+    }
+    names.retain(|name| !without.contains(&name.as_str()));
+    assert!(names.len() > 30, "{names:?}");
+    names
+}
+
+#[test]
+fn every_program_is_on_the_gallery_page() {
+    let page = std::fs::read_to_string(root().join("docs/GALLERY.md")).unwrap();
+    let mut problems = Vec::new();
+    for name in programs() {
+        let section = page.split_once(&format!("### `{name}`\n")).map(|(_, rest)| rest.split("### ").next().unwrap());
+        let is_shown = section.is_some_and(|section| section.contains(&format!("(images/{name}.png)")));
+        if !is_shown {
+            problems.push(format!("docs/GALLERY.md has no picture of {name}: add it to xtask/src/pictures.rs"));
+        }
+    }
+    for image in page.split("](images/").skip(1).filter_map(|rest| rest.split(')').next()) {
+        // Whoever clones the repository has all of them.
+        let most = if image.ends_with("-steps.png") { 300 << 10 } else { 60 << 10 };
+        match std::fs::read(root().join("docs/images").join(image)) {
+            Ok(bytes) if !bytes.starts_with(b"\x89PNG") => problems.push(format!("docs/images/{image} is no PNG")),
+            Ok(bytes) if bytes.len() > most => {
+                problems.push(format!("docs/images/{image} has {} bytes, more than {most}", bytes.len()));
+            }
+            Ok(_) => {}
+            Err(e) => problems.push(format!("docs/images/{image}: {e}")),
         }
     }
     none_of(problems);
