@@ -1,10 +1,11 @@
 //! The project's own commands: `cargo xtask test`, `cargo xtask bench`, `cargo xtask plot`, `cargo xtask gpu-bundle`,
-//! `cargo xtask sanitize`, `cargo xtask corpus`.
+//! `cargo xtask sanitize`, `cargo xtask corpus`, `cargo xtask guide`.
 
 mod anywhere;
 mod bench;
 mod bundle;
 mod corpus;
+mod guide;
 mod native;
 mod nvrtc;
 mod plot;
@@ -13,6 +14,8 @@ mod shell;
 mod smoke;
 mod steps;
 mod tools;
+mod wheel;
+mod words;
 
 use clap::{Parser, Subcommand};
 
@@ -32,6 +35,8 @@ enum Command {
     Test(steps::Options),
     /// Run tests under AddressSanitizer, ThreadSanitizer and Miri, and models of the scheduler under loom
     Sanitize(sanitize::Options),
+    /// Build the guide with mdBook, run its code, and check the links of its pages
+    Guide,
     /// Rewrite the random kernels that tests run natively and interpreted
     Corpus(corpus::Options),
     /// Pack tests, examples and benches into target/gpu-bundle, for a machine with a GPU and without Rust
@@ -64,6 +69,7 @@ fn main() -> std::process::ExitCode {
         Command::Test(options) => steps::test(&options),
         Command::Sanitize(options) => sanitize::sanitize(&options),
         Command::Corpus(options) => corpus::write(&options),
+        Command::Guide => guide::build(),
         Command::GpuBundle => bundle::write(),
         Command::Plot(options) => plot::write(&options),
         Command::Bench { what: Bench::Cpu(options) } => bench::cpu(&options),

@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::shell::{command, run};
-use crate::{Result, anywhere, native, nvrtc, sanitize, smoke, tools};
+use crate::{Result, anywhere, native, nvrtc, sanitize, smoke, tools, words};
 
 /// Name of a step and what it does.
 type Step = (&'static str, fn() -> Result<()>);
@@ -13,6 +13,7 @@ const STEPS: &[Step] = &[
     ("tools", tools::install),
     ("format", || run(&mut command("cargo fmt --all -- --check"))),
     ("lints", || run(&mut command("cargo clippy --workspace --all-targets --quiet -- -D warnings"))),
+    ("words and links", words::check),
     ("features", anywhere::features),
     ("builds anywhere", anywhere::builds),
     ("tests", || run(tests().args(["--lib", "--bins", "--tests"]))),
