@@ -76,7 +76,10 @@ fn library() -> Result<PathBuf> {
         let files = message["filenames"].as_array().filter(|_| message["target"]["name"] == "tida")?;
         files.iter().filter_map(Value::as_str).find(|file| file.ends_with(".rlib")).map(PathBuf::from)
     };
-    messages.filter_map(|message| of_tida(&message)).last().ok_or_else(|| "cargo built no library of tida".to_owned())
+    messages
+        .filter_map(|message| of_tida(&message))
+        .next_back()
+        .ok_or_else(|| "cargo built no library of tida".to_owned())
 }
 
 /// Follows the links of the pages to files, and counts them. Documents beside the guide are no pages: mdBook takes them
