@@ -1,11 +1,12 @@
 //! The project's own commands: `cargo xtask test`, `cargo xtask bench`, `cargo xtask plot`, `cargo xtask gpu-bundle`,
-//! `cargo xtask pictures`, `cargo xtask sanitize`, `cargo xtask corpus`, `cargo xtask advisories`.
+//! `cargo xtask guide`, `cargo xtask pictures`, `cargo xtask sanitize`, `cargo xtask corpus`, `cargo xtask advisories`.
 
 mod anywhere;
 mod bench;
 mod bundle;
 mod corpus;
 mod deny;
+mod guide;
 mod interface;
 mod native;
 mod nvrtc;
@@ -17,6 +18,7 @@ mod smoke;
 mod steps;
 mod tools;
 mod wheel;
+mod words;
 
 use clap::{Parser, Subcommand};
 
@@ -36,6 +38,8 @@ enum Command {
     Test(steps::Options),
     /// Run tests under AddressSanitizer, ThreadSanitizer and Miri, and models of the scheduler under loom
     Sanitize(sanitize::Options),
+    /// Build the guide with mdBook, run its code, and check the links of its pages
+    Guide,
     /// Rewrite the random kernels that tests run natively and interpreted
     Corpus(corpus::Options),
     /// Ask RustSec's list, which is fetched from GitHub, what is known of the versions in use
@@ -73,6 +77,7 @@ fn main() -> std::process::ExitCode {
         Command::Sanitize(options) => sanitize::sanitize(&options),
         Command::Corpus(options) => corpus::write(&options),
         Command::Advisories => deny::advisories(),
+        Command::Guide => guide::build(),
         Command::GpuBundle => bundle::write(),
         Command::Plot(options) => plot::write(&options),
         Command::Pictures(options) => pictures::make(&options),

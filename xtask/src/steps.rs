@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::shell::{command, run};
-use crate::{Result, anywhere, deny, interface, native, nvrtc, sanitize, smoke, tools};
+use crate::{Result, anywhere, deny, interface, native, nvrtc, sanitize, smoke, tools, words};
 
 /// Name of a step and what it does.
 type Step = (&'static str, fn() -> Result<()>);
@@ -14,6 +14,7 @@ const STEPS: &[Step] = &[
     ("format", || run(&mut command("cargo fmt --all -- --check"))),
     ("lints", || run(&mut command("cargo clippy --workspace --all-targets --quiet -- -D warnings"))),
     ("licences", deny::check),
+    ("words", words::check),
     ("features", anywhere::features),
     ("builds anywhere", anywhere::builds),
     ("tests", || run(tests().args(["--lib", "--bins", "--tests"]))),

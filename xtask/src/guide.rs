@@ -1,0 +1,117 @@
+//! `cargo xtask guide`: the guide as a book, its code run by mdBook, and its pages' links followed.
+//!
+//! `cargo xtask test` has no part in this: it runs the same code as tests of documentation, and follows the same links
+//! in the sources.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::Result;
+use crate::shell::{command, read, root, run, target, works};
+
+/// Where the guide is, and what mdBook makes of it.
+const GUIDE: &str = "docs/guide";
+const BOOK: &str = "docs/guide/book";
+
+/// Builds the guide.
+pub fn build() -> Result<()> {
+    let mdbook = mdbook()?;
+    println!("== pages");
+    run(Command::new(&mdbook).arg("build").arg(GUIDE).current_dir(root()))?;
+    let links = links()?;
+    println!("== code");
+    run(&mut with_rustdoc(Command::new(&mdbook).arg("test").arg(GUIDE).current_dir(root()))?)?;
+    println!("\n{BOOK}/index.html is there; {links} links lead somewhere, and all code runs");
+    Ok(())
+}
+
+/// mdBook: the one that is installed, else the one that is built into `target/tools`.
+fn mdbook() -> Result<PathBuf> {
+    let ours = target().join("tools/bin/mdbook");
+    for program in [Path::new("mdbook"), &ours] {
+        if works(Command::new(program).arg("--version")) {
+            return Ok(program.to_path_buf());
+        }
+    }
+    println!("building mdBook, which takes some minutes");
+    let mut install = command("cargo install mdbook --version ^0.5 --locked --no-default-features --quiet --root");
+    run(install.arg(target().join("tools")))?;
+    Ok(ours)
+}
+
+/// The same command, which finds a `rustdoc` that knows tida: mdBook has no way to name a crate, and in the edition of
+/// 2024 a folder of libraries is not enough.
+fn with_rustdoc(mdbook: &mut Command) -> Result<Command> {
+    let tida = library()?;
+    let sysroot = read(&mut command("rustc --print sysroot"))?;
+    let rustdoc = Path::new(sysroot.trim()).join("bin/rustdoc");
+    let folder = target().join("tools/guide");
+    let (script, dependencies) = (folder.join("rustdoc"), target().join("debug/deps"));
+    let text = format!(
+        "#!/bin/sh\nexec '{}' --extern 'tida={}' -L 'dependency={}' \"$@\"\n",
+        rustdoc.display(),
+        tida.display(),
+        dependencies.display()
+    );
+    let io = |e: std::io::Error| format!("tried to write {}; found: {e}", script.display());
+    fs::create_dir_all(&folder).map_err(io)?;
+    fs::write(&script, text).map_err(io)?;
+    run(command("chmod +x").arg(&script))?;
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::iter::once(folder).chain(std::env::split_paths(&path));
+    let path = std::env::join_paths(folders).map_err(|e| format!("tried to set PATH; found: {e}"))?;
+    let mut with = Command::new(mdbook.get_program());
+    with.args(mdbook.get_args()).current_dir(root()).env("PATH", path);
+    Ok(with)
+}
+
+/// The library as the tests of the guide use it.
+fn library() -> Result<PathBuf> {
+    let built = read(&mut command("cargo build --package tida-guide --message-format json-render-diagnostics"))?;
+    let messages = built.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let of_tida = |message: &Value| {
+        let files = message["filenames"].as_array().filter(|_| message["target"]["name"] == "tida")?;
+        files.iter().filter_map(Value::as_str).find(|file| file.ends_with(".rlib")).map(PathBuf::from)
+    };
+    messages
+        .filter_map(|message| of_tida(&message))
+        .next_back()
+        .ok_or_else(|| "cargo built no library of tida".to_owned())
+}
+
+/// Follows the links of the pages to files, and counts them. Documents beside the guide are no pages: mdBook takes them
+/// for pages all the same, and links to those are mended.
+fn links() -> Result<usize> {
+    let book = root().join(BOOK);
+    let io = |e: std::io::Error| format!("tried to look at the pages in {}; found: {e}", book.display());
+    let (mut count, mut wrong) = (0, Vec::new());
+    for entry in fs::read_dir(&book).map_err(io)? {
+        let page = entry.map_err(io)?.path();
+        if page.extension().is_none_or(|e| e != "html") {
+            continue;
+        }
+        let text = fs::read_to_string(&page).map_err(io)?;
+        let mut mended = text.clone();
+        for link in text.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
+            let (file, anchor) = link.split_once('#').map_or((link, ""), |(file, anchor)| (file, anchor));
+            if file.is_empty() || file.contains("://") || book.join(file).exists() {
+                count += usize::from(!file.contains("://"));
+                continue;
+            }
+            let document = file.strip_suffix(".html").map(|stem| format!("{stem}.md"));
+            match document.filter(|document| book.join(document).is_file()) {
+                Some(document) => {
+                    let hash = if anchor.is_empty() { "" } else { "#" };
+                    mended = mended.replace(&format!("href=\"{link}\""), &format!("href=\"{document}{hash}{anchor}\""));
+                    count += 1;
+                }
+                None => wrong.push(format!("{}: {link} is not there", page.display())),
+            }
+        }
+        fs::write(&page, mended).map_err(io)?;
+    }
+    if wrong.is_empty() { Ok(count) } else { Err(wrong.join("\n")) }
+}
