@@ -1,5 +1,5 @@
 //! Sweeps that read cells instead of ghosts: what is emitted compiles. Their bits are tested in
-//! `tida/tests/ghosts_inside.rs`.
+//! `tida-tests/tests/ghosts_inside.rs`.
 
 mod emit_support;
 
