@@ -283,7 +283,7 @@ fn one_version_of_rust_is_asked_for() {
     if said(&workspace, "workspace.lints.clippy", "incompatible_msrv") != Some("deny") {
         problems.push("Cargo.toml: clippy may pass what Rust has had only since a later version".into());
     }
-    if !read("README.md").contains(&format!("({version} or newer)")) {
+    if !read("README.md").contains(&format!("Rust toolchain, {version} or newer")) {
         problems.push(format!("README.md does not say that it takes Rust {version}"));
     }
     none_of(problems);
