@@ -23,7 +23,7 @@ pub const PROGRAM: Program = Program {
         dtypes: &[Dtype::F32],
         boundaries: &[Edge::Fixed],
         library: false,
-        look: Look::around(0.0, "velocity along x"),
+        look: Look::around(0.0, "velocity along x").range(-0.01, 0.01),
     },
     small: "--size 22 --steps 6",
     input: false,

@@ -224,7 +224,12 @@ pub fn features() -> Result<()> {
         let mut lints = command("cargo clippy --quiet --package tida --no-default-features --features");
         run(lints.args([features, "--", "-D", "warnings"]))?;
     }
-    run(&mut command("cargo test --quiet --package tida-tests --no-default-features --test features --test settings"))
+    let mut tests = command("cargo test --quiet --package tida-tests --no-default-features");
+    // Built for this alone, and run for a second.
+    for package in ["tida", "tida-kernels"] {
+        tests.args(["--config", &format!("profile.dev.package.{package}.opt-level=0")]);
+    }
+    run(tests.args(["--test", "features", "--test", "settings"]))
 }
 
 /// Packages of a build for the CPU alone.

@@ -12,11 +12,11 @@ use crate::smoke;
 /// Most bytes of a bundle, so that it travels easily.
 const LARGEST: u64 = 60 << 20;
 
-/// What is built: tests as `cargo xtask test` builds them, examples and benches for measuring. Without the project's
-/// commands and the macros' own tests, which are of no use without Rust.
+/// What is built: tests as `cargo xtask test` builds them, but optimised so that they are smaller; examples and benches
+/// for measuring. Without the project's commands and the macros' own tests, which are of no use without Rust.
 const BUILDS: [&str; 2] = [
     "cargo test --workspace --exclude xtask --exclude tida-derive --lib --tests --no-run --quiet \
-     --message-format=json-render-diagnostics",
+     --config profile.dev.package.tida-tests.opt-level=1 --message-format=json-render-diagnostics",
     "cargo build --release --package tida-suite --examples --benches --quiet \
      --message-format=json-render-diagnostics",
 ];

@@ -49,7 +49,7 @@ const EXAMPLES: &[Shown] = &[
     ),
     shown(
         "lbm",
-        "--size 32 --steps 200",
+        "--size 64 --steps 300",
         "The lattice Boltzmann method in three dimensions: how fast the fluid of a vortex is, in the vortex's plane.",
     ),
     animated("life", "--size 128 --steps 200", "Conway's game of life, from a third of the cells alive."),
@@ -77,12 +77,12 @@ const GALLERY: &[Shown] = &[
     shown("dyadic", "--size 512 --steps 1", "The fast Walsh-Hadamard transform of each 256 of these random values."),
     animated(
         "euler",
-        "--size 96 --steps 120",
+        "--size 160 --steps 200",
         "A gas in four quadrants of different states, which run into one another: its density.",
     ),
     shown(
         "fdtd2d",
-        "--size 128 --steps 100",
+        "--size 256 --steps 240",
         "Maxwell's equations on a staggered grid: the magnetic field, with a wave that is sent in at the top.",
     ),
     shown("gemm", "--size 64", "The product of two matrices of random numbers, each cell a row times a column."),
@@ -91,7 +91,7 @@ const GALLERY: &[Shown] = &[
     shown("jacobi9", "--size 96 --steps 60", "Jacobi's iteration over nine cells, from a warm rectangle."),
     shown(
         "lbm2d",
-        "--size 48 --steps 1500",
+        "--size 192 --steps 12000",
         "Flow through a channel past a round obstacle by the lattice Boltzmann method: how fast the fluid is.",
     ),
     shown("matrix_add", "--size 64", "The sum of two matrices of random numbers."),
@@ -102,10 +102,10 @@ const GALLERY: &[Shown] = &[
     ),
     shown(
         "nbody",
-        "--size 2000 --steps 50",
+        "--size 4096 --steps 60",
         "Bodies that attract one another, seen along one axis: a cube of them begins to fall together.",
     ),
-    shown("nbody_groups", "--size 2048 --steps 50", "The same by groups of 64 bodies."),
+    shown("nbody_groups", "--size 4096 --steps 60", "The same by groups of 64 bodies."),
     shown(
         "nearest_neighbour",
         "--size 20000",
@@ -124,7 +124,7 @@ const GALLERY: &[Shown] = &[
     shown("poisson", "--size 34 --steps 40", "Himeno's point Jacobi: how much each step still changes the pressure."),
     shown(
         "seismic",
-        "--size 32 --steps 24",
+        "--size 96 --steps 80",
         "Elastic waves from a source in the ground: how fast the ground moves along x, in the plane of the source.",
     ),
     animated(
