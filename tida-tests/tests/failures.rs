@@ -273,7 +273,7 @@ fn a_failure_is_told_though_ghosts_are_filled_next() {
 
 /// Twelve steps on six regions, and their sum.
 fn steps(acc: &TileAcc) -> Result<(Vec<f64>, f64), Error> {
-    let shape = [96, 64];
+    let shape = [48, 64];
     let mut u = TileArray::<f64, 2>::builder(shape).regions([6, 1]).ghost(1).boundary(Boundary::Periodic).build(acc)?;
     u.fill(|[j, i]| ((j * 7 + i * 3) % 11) as f64)?;
     let mut v = u.like()?;
@@ -301,7 +301,7 @@ fn steps(acc: &TileAcc) -> Result<(Vec<f64>, f64), Error> {
 fn whatever_fails_no_wrong_value_is_read() {
     let want = steps(&cpu()).unwrap();
     for (limit, fuse) in
-        [None, Some(60_000), Some(200_000)].into_iter().flat_map(|l| [(l, Fuse::Off), (l, Fuse::Steps(3))])
+        [None, Some(34_000), Some(110_000)].into_iter().flat_map(|l| [(l, Fuse::Off), (l, Fuse::Steps(3))])
     {
         let (mut right, mut failed) = (0, 0);
         for (kind, n) in (0..3).flat_map(|kind| (1..40).map(move |n| (kind, n))) {

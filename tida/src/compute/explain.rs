@@ -40,9 +40,9 @@ use crate::tile::Tile;
 /// let mut u = TileArray::<f64, 1>::builder([64]).build(&acc)?;
 /// let factor = 2.0;
 /// let explanation = tida::explain(&mut u, kernel!(|u, at| u[at] = factor * u[at]))?;
-/// assert_eq!(explanation.captures().len(), 1);
-/// assert!(explanation.analysis().complete); // every access is known
-/// assert!(explanation.source().text.contains(&explanation.source().entry));
+/// println!("{explanation}");
+/// // In a build without `cuda` and `opencl` there is no source.
+/// assert!(explanation.source().contains("factor"));
 /// # Ok(()) }
 /// ```
 #[derive(Clone)]
@@ -102,7 +102,7 @@ where
 /// let mut u = TileArray::<f64, 2>::builder([8, 64]).build(&acc)?;
 /// let tile = TileIter::new(&u).thread_block([4, 32]).next().unwrap();
 /// let explanation = tida::explain_tile(&tile, &mut u, kernel!(|u, at| u[at] = 1.0))?;
-/// assert_eq!(explanation.plan().block, [32, 4, 1]); // x follows the last axis
+/// assert_eq!(explanation.block(), [32, 4, 1]); // x follows the last axis
 /// # Ok(()) }
 /// ```
 ///
