@@ -485,7 +485,7 @@ fn threads_that_would_meet() {
             group.each(|t| b[t.at()] = s[t]);
         }),
     );
-    expect(result, ErrorKind::Race, &["read of `s[[t0 - 1]]`", "writes it at [t0]", "group.private", "groups.rs"]);
+    expect(result, ErrorKind::Race, &["read of `s` at [t0 - 1]", "writes it at [t0]", "group.private", "groups.rs"]);
     let result = compute_groups(
         &first(&a),
         [64],
@@ -496,14 +496,14 @@ fn threads_that_would_meet() {
             group.each(|t| b[t.at()] = c[t]);
         }),
     );
-    expect(result, ErrorKind::Race, &["write of `c[[-t0 + 63]]`", "`c[t]`"]);
+    expect(result, ErrorKind::Race, &["write of `c` at [-t0 + 63]", "`c[t]`"]);
     let result = compute_groups(
         &first(&a),
         [64],
         (&mut b, &a),
         group_kernel!(|b, a, group| group.each(|t| b[t.at() + [1]] = a[t.at()])),
     );
-    expect(result, ErrorKind::Race, &["write of `b[at + [1]]`"]);
+    expect(result, ErrorKind::Race, &["write of `b` at at + [1]"]);
     let result = compute_groups(
         &first(&b),
         [64],
@@ -513,7 +513,7 @@ fn threads_that_would_meet() {
             group.each(|t| b[t.at()] = s[t - [1]]);
         }),
     );
-    expect(result, ErrorKind::Race, &["read of `b[at + [-1]]`"]);
+    expect(result, ErrorKind::Race, &["read of `b` at at + [-1]"]);
     let result = compute_groups(
         &first(&a),
         [64],
@@ -541,7 +541,7 @@ fn indexes_outside_a_group() {
                 group.each(|t| b[t.at()] = s[t + [1]]);
             }),
         );
-        expect(result, ErrorKind::OutOfRange, &["read of `s[[t0 + 1]]`", "[1..=64]", "[-1..=63]"]);
+        expect(result, ErrorKind::OutOfRange, &["read of `s` at [t0 + 1]", "[1..=64]", "[-1..=63]"]);
         // What only running shows.
         let far = 60;
         let mut h = 1i64;
@@ -602,7 +602,7 @@ fn groups_that_cannot_be() {
             group.each(|t| b[t.at()] = s[t]);
         }),
     );
-    expect(result, ErrorKind::Ghost, &["read of `a[at + [-1]]`", "ghost width 0", ".ghost(1)"]);
+    expect(result, ErrorKind::Ghost, &["read of `a` at at + [-1]", "ghost width 0", ".ghost(1)"]);
 }
 
 #[test]

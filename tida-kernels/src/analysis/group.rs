@@ -197,7 +197,7 @@ impl Analysis {
                 let held: Vec<String> = ends.map(|(lo, hi)| format!("{lo}..={}", hi - 1)).collect();
                 let (reached, held) = (reached.join(", "), held.join(", "));
                 return refuse(
-                    format!("{verb} of `{name}[{index}]`, which is [{reached}] in a group where it has [{held}]"),
+                    format!("{verb} of `{name}` at {index}, which is [{reached}] in a group where it has [{held}]"),
                     "keep the index inside with `if`, or fetch or share more cells before and after",
                     false,
                 );
@@ -211,7 +211,7 @@ impl Analysis {
                 None
             } else {
                 refuse(
-                    format!("a write of `{name}[{index}]`, a slot that another thread of the phase may write too"),
+                    format!("a write of `{name}` at {index}, a slot that another thread of the phase may write too"),
                     "write at the thread's own slot, `c[t]` or `c[t[0], ..]`, and let others read it in a later phase",
                     true,
                 )
@@ -229,7 +229,7 @@ impl Analysis {
         let other = self.index_text(write, kernel);
         refuse(
             format!(
-                "a read of `{name}[{index}]` in a phase that writes it at {other}: another thread may write that slot"
+                "a read of `{name}` at {index} in a phase that writes it at {other}: another thread may write that slot"
             ),
             "read it in a phase before, into a `group.private(..)`, and write it in a phase of its own",
             true,

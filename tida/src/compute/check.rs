@@ -531,7 +531,7 @@ impl<const D: usize> Launching<'_, D> {
             ErrorKind::Ghost,
             format!("compute the kernel at {place}"),
             format!(
-                "a read of `{name}[{index}]`, which reaches {} while the region holds {} (ghost width {})",
+                "a read of `{name}` at {index}, which reaches {} while the region holds {} (ghost width {})",
                 box_text(read),
                 box_text(held),
                 ghost_text(info.layout),

@@ -72,5 +72,5 @@ pub(crate) fn checked_read(prepared: &Prepared, (arg, read): (usize, usize)) -> 
     let access = prepared.analysis.args.get(arg).and_then(|usage| usage.accesses.get(read))?;
     let name = prepared.kernel.args.get(arg).map_or("", |arg| arg.name.as_str());
     let index = index_text(&prepared.analysis, &prepared.kernel, access);
-    Some(format!("the read of `{name}[{index}]` ({})", place_of(prepared, (arg, read))))
+    Some(format!("the read of `{name}` at {index} ({})", place_of(prepared, (arg, read))))
 }

@@ -374,14 +374,14 @@ fn race(analysis: &Analysis, kernel: &Kernel, arg: &ir::Arg, access: &ArrayAcces
         Error::new(
             ErrorKind::Race,
             format!("compute the kernel at {place}"),
-            format!("a write of `{name}[{index}]`, which is another cell's to write: a race"),
+            format!("a write of `{name}` at {index}, which is another cell's to write: a race"),
             format!("write `{name}[at]` alone; turn a scatter into a pull that reads its neighbours"),
         )
     } else {
         Error::new(
             ErrorKind::Race,
             format!("compute the kernel at {place}"),
-            format!("a read of `{name}[{index}]` while the kernel writes `{name}`: a race with that cell's write"),
+            format!("a read of `{name}` at {index} while the kernel writes `{name}`: a race with that cell's write"),
             format!("read the old values from a second array, and write `{name}` from it"),
         )
     }
