@@ -8,6 +8,13 @@ pub const GREYS: u8 = 16;
 pub const WHITE: u8 = 0;
 pub const BLACK: u8 = GREYS - 1;
 
+/// White around everything, and between a mark and its number.
+pub const MARGIN: usize = 8;
+/// Pixels of a mark on an axis.
+pub const MARK: usize = 4;
+/// The most pixels of a drawing along each axis.
+pub const LARGEST: usize = 8192;
+
 /// Pixels of a letter.
 pub const LETTER: usize = get_raster_width(FontWeight::Regular, RasterHeight::Size16);
 /// Pixels of a line of text.

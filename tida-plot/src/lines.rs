@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tida::TileArray;
 
-use crate::canvas::{Align, BLACK, Canvas, GREYS, LETTER, TEXT, width};
+use crate::canvas::{Align, BLACK, Canvas, GREYS, LARGEST, LETTER, MARGIN, MARK, TEXT, width};
 use crate::field::{Field, Number, limits};
 use crate::ticks::{self, Tick};
 use crate::{Error, Result, encode};
@@ -15,11 +15,6 @@ const COLOURS: [[u8; 3]; 7] =
     [[0, 114, 178], [213, 94, 0], [0, 130, 95], [190, 90, 150], [200, 135, 0], [60, 150, 205], [90, 90, 90]];
 /// Shades of each, between white and the colour itself.
 const SHADES: u8 = 15;
-
-const MARGIN: usize = 8;
-const MARK: usize = 4;
-/// The largest plot along each axis.
-const LARGEST: usize = 8192;
 
 /// A plot of one or several lines, with axes and, for several, their names.
 ///
@@ -335,9 +330,8 @@ struct Area {
 impl Area {
     /// The pixel of a point.
     fn place(&self, (x, y): (f64, f64)) -> [f64; 2] {
-        let part = |v: f64, [lo, hi]: [f64; 2]| (v / 2.0 - lo / 2.0) / (hi / 2.0 - lo / 2.0);
-        let across = part(x, self.along) * (self.size[0] as f64 - 1.0);
-        let down = (1.0 - part(y, self.height)) * (self.size[1] as f64 - 1.0);
+        let across = ticks::part(x, self.along) * (self.size[0] as f64 - 1.0);
+        let down = (1.0 - ticks::part(y, self.height)) * (self.size[1] as f64 - 1.0);
         [self.corner[0] as f64 + 0.5 + across, self.corner[1] as f64 + 0.5 + down]
     }
 

@@ -4,20 +4,15 @@ use std::path::Path;
 
 use tida::{Element, TileArray};
 
-use crate::canvas::{Align, BLACK, Canvas, GREYS, TEXT, WHITE, width};
+use crate::canvas::{Align, BLACK, Canvas, GREYS, LARGEST, MARGIN, MARK, TEXT, WHITE, width};
 use crate::ticks::{self, Tick};
 use crate::{ColourMap, Error, Field, Number, Projection, Result, encode};
 
 /// Entries of a palette that stand for values; they follow the greys and that of NaN.
 const LEVELS: usize = 239;
 const NAN: u8 = GREYS;
-/// White around everything, and between a mark and its number.
-const MARGIN: usize = 8;
-const MARK: usize = 4;
 /// The scale.
 const BAR: usize = 14;
-/// The largest picture of one side.
-const LARGEST: usize = 8192;
 
 /// A map of a plane of values: a colour for each cell, axes, and a scale of the colours.
 ///
@@ -457,13 +452,11 @@ fn spread([lo, hi]: [f64; 2]) -> [f64; 2] {
 }
 
 /// The entry of the palette for a value.
-fn entry(value: f64, [lo, hi]: [f64; 2]) -> u8 {
+fn entry(value: f64, range: [f64; 2]) -> u8 {
     if value.is_nan() {
         return NAN;
     }
-    // By halves, so that no difference is too large.
-    let part = (value / 2.0 - lo / 2.0) / (hi / 2.0 - lo / 2.0);
-    let level = (part.clamp(0.0, 1.0) * (LEVELS - 1) as f64).round() as usize;
+    let level = (ticks::part(value, range).clamp(0.0, 1.0) * (LEVELS - 1) as f64).round() as usize;
     (usize::from(NAN) + 1 + level.min(LEVELS - 1)) as u8
 }
 
@@ -524,7 +517,7 @@ impl Layout {
     }
 
     /// The scale to the right of the map.
-    fn scale(&self, canvas: &mut Canvas, marks: &[Tick], [lo, hi]: [f64; 2], value: &str) {
+    fn scale(&self, canvas: &mut Canvas, marks: &[Tick], range: [f64; 2], value: &str) {
         let [left, top] = self.corner;
         let (x, height) = (left + (self.size[0] + 2 * MARGIN) as i64, self.size[1]);
         for y in 0..height {
@@ -534,7 +527,7 @@ impl Layout {
         canvas.frame([x, top], [BAR, height], BLACK);
         let right = x + BAR as i64;
         for (at, text) in marks {
-            let part = (at / 2.0 - lo / 2.0) / (hi / 2.0 - lo / 2.0);
+            let part = ticks::part(*at, range);
             let y = top + ((1.0 - part.clamp(0.0, 1.0)) * (height as f64 - 1.0)).round() as i64;
             canvas.fill([right + 1, y], [MARK, 1], BLACK);
             canvas.text([right + 2 * MARK as i64, y - TEXT as i64 / 2], Align::Start, text);

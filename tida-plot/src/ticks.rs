@@ -3,6 +3,11 @@
 /// A mark on an axis: where it stands, and what is written there.
 pub type Tick = (f64, String);
 
+/// Where a value lies in a range: 0 at its low end, 1 at its high one. By halves, so that no difference is too large.
+pub fn part(value: f64, [lo, hi]: [f64; 2]) -> f64 {
+    (value / 2.0 - lo / 2.0) / (hi / 2.0 - lo / 2.0)
+}
+
 /// At most so many marks between two values, at round numbers: 1, 2 or 5 times a power of ten, whole numbers if asked
 /// for.
 pub fn linear([lo, hi]: [f64; 2], most: usize, whole: bool) -> Vec<Tick> {
