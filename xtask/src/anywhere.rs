@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::Result;
-use crate::shell::{command, read, root, run, target, works};
+use crate::shell::{command, read, root, run, target, works, write, write_script};
 
 /// Versions of CUDA whose `nvcc` is on the path. No build may ask it.
 const TOOLKITS: [&str; 4] = ["11.8", "12.2", "13.0", "13.9"];
@@ -47,11 +47,6 @@ pub fn builds() -> Result<()> {
     done?;
     SYSTEMS.iter().try_for_each(|system| other_system(system))?;
     oldest()
-}
-
-fn write(path: &Path, text: &str) -> Result<()> {
-    let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(path, text));
-    written.map_err(|e| format!("tried to write {}; found: {e}", path.display()))
 }
 
 /// A crate of one file, with one dependency.
@@ -105,7 +100,7 @@ fn outside(folder: &Path) -> Result<()> {
     package(folder, "reexported", "main.rs", REEXPORTED, "wrapper = { path = '../wrapper' }")?;
     let members =
         "[workspace]\nmembers = [\"program\", \"renamed\", \"wrapper\", \"reexported\"]\nresolver = \"3\"\n\n";
-    write(&folder.join("Cargo.toml"), &format!("{members}{patches}"))?;
+    write(&folder.join("Cargo.toml"), format!("{members}{patches}"))?;
     // The versions that everything else is tested with.
     let lock = root().join("Cargo.lock");
     fs::copy(&lock, folder.join("Cargo.lock")).map_err(|e| format!("tried to copy {}; found: {e}", lock.display()))?;
@@ -151,8 +146,7 @@ fn toolkit(folder: &Path, version: &str, log: &Path) -> Result<PathBuf> {
          V{version}.1\nEND\n",
         log.display()
     );
-    write(&nvcc, &text)?;
-    run(command("chmod +x").arg(&nvcc))?;
+    write_script(&nvcc, &text)?;
     // The program itself, so that a log that stays empty says something.
     let said = read(&mut Command::new(&nvcc))?;
     if !said.contains(&format!("release {version},")) || fs::remove_file(log).is_err() {

@@ -21,7 +21,7 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::Result;
-use crate::shell::{command, read, root, run, target, works};
+use crate::shell::{command, read, root, run, target, works, write};
 
 /// Flags of `cargo xtask bench cpu`.
 #[derive(Args)]
@@ -153,7 +153,7 @@ pub fn cpu(options: &Options) -> Result<()> {
     }
     let record = Record { command, threads, pairs: options.pairs, cases, programs };
     let text = serde_json::to_string_pretty(&record).map_err(|e| e.to_string())?;
-    std::fs::write(&path, text).map_err(|e| format!("tried to write {}; found: {e}", path.display()))?;
+    write(&path, text)?;
     println!("written to {}", path.strip_prefix(root()).unwrap_or(&path).display());
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::Result;
-use crate::shell::{command, read, root, run, target};
+use crate::shell::{self, command, read, root, run, target, write_script};
 use crate::smoke;
 
 /// Most bytes of a bundle, so that it travels easily.
@@ -61,12 +61,11 @@ pub fn write() -> Result<()> {
         copy(&root().join(&file), &data.join(&file))?;
     }
     let smoke: String = smoke::RUNS.iter().map(|(example, flags)| format!("{example} {flags}\n")).collect();
-    put(&bundle.join("smoke.txt"), &smoke)?;
+    shell::write(&bundle.join("smoke.txt"), smoke)?;
     // Programs shrink to a third; `run.sh` unpacks them.
     run(command("tar -cJf programs.tar.xz --remove-files bin data smoke.txt").current_dir(&bundle))?;
     let script = bundle.join("run.sh");
-    put(&script, SCRIPT)?;
-    run(command("chmod +x").arg(&script))?;
+    write_script(&script, SCRIPT)?;
 
     let bytes = files(&bundle, &|_| true)?.iter().filter_map(|file| Some(fs::metadata(file).ok()?.len())).sum::<u64>();
     let mib = bytes as f64 / f64::from(1 << 20);
@@ -128,11 +127,6 @@ fn files(folder: &Path, wanted: &dyn Fn(&Path) -> bool) -> Result<Vec<PathBuf>> 
 fn make_folder_of(path: &Path) -> Result<()> {
     let folder = path.parent().unwrap_or(path);
     fs::create_dir_all(folder).map_err(|e| format!("tried to create {}; found: {e}", folder.display()))
-}
-
-fn put(path: &Path, text: &str) -> Result<()> {
-    make_folder_of(path)?;
-    fs::write(path, text).map_err(|e| format!("tried to write {}; found: {e}", path.display()))
 }
 
 fn copy(from: &Path, to: &Path) -> Result<()> {

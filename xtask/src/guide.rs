@@ -10,7 +10,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::Result;
-use crate::shell::{command, read, root, run, target, works};
+use crate::shell::{command, read, root, run, target, works, write, write_script};
 
 /// Where the guide is, and what mdBook makes of it.
 const GUIDE: &str = "docs/guide";
@@ -56,10 +56,7 @@ fn with_rustdoc(mdbook: &mut Command) -> Result<Command> {
         tida.display(),
         dependencies.display()
     );
-    let io = |e: std::io::Error| format!("tried to write {}; found: {e}", script.display());
-    fs::create_dir_all(&folder).map_err(io)?;
-    fs::write(&script, text).map_err(io)?;
-    run(command("chmod +x").arg(&script))?;
+    write_script(&script, &text)?;
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::iter::once(folder).chain(std::env::split_paths(&path));
     let path = std::env::join_paths(folders).map_err(|e| format!("tried to set PATH; found: {e}"))?;
@@ -111,7 +108,7 @@ fn links() -> Result<usize> {
                 None => wrong.push(format!("{}: {link} is not there", page.display())),
             }
         }
-        fs::write(&page, mended).map_err(io)?;
+        write(&page, mended)?;
     }
     if wrong.is_empty() { Ok(count) } else { Err(wrong.join("\n")) }
 }

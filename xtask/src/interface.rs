@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::Value;
 
 use crate::Result;
-use crate::shell::{command, run, target};
+use crate::shell::{command, run, target, write_script};
 
 /// Crates whose types no public item of tida may name.
 const INNER: [&str; 2] = ["tida_kernels", "tida_quote"];
@@ -164,13 +164,8 @@ fn place(item: &Value) -> String {
 fn told_to() -> Result<PathBuf> {
     let script = target().join("rustdoc-json.sh");
     let rustdoc = std::env::var("RUSTDOC").unwrap_or_else(|_| "rustdoc".into());
-    write(&script, &format!("#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec {rustdoc} \"$@\"\n"))?;
-    run(command("chmod +x").arg(&script))?;
+    write_script(&script, &format!("#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec {rustdoc} \"$@\"\n"))?;
     Ok(script)
-}
-
-fn write(path: &Path, text: &str) -> Result<()> {
-    fs::write(path, text).map_err(|e| format!("tried to write {}; found: {e}", path.display()))
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! `cargo xtask pictures`: a picture of each program into `docs/images`, some as animations too, and `docs/GALLERY.md`,
 //! the page that shows them.
 
-use std::fmt::Write;
+use std::fmt::Write as _;
 use std::process::Command;
 
 use clap::Args;
 
 use crate::Result;
-use crate::shell::{command, read, root, run, target};
+use crate::shell::{command, read, root, run, target, write};
 
 /// Flags of `cargo xtask pictures`.
 #[derive(Args)]
@@ -177,8 +177,7 @@ pub fn make(options: &Options) -> Result<()> {
         let said = read(&mut program)?;
         println!("{}", said.lines().next().unwrap_or_default());
     }
-    let page = root().join("docs/GALLERY.md");
-    std::fs::write(&page, text()).map_err(|e| format!("tried to write {}; found: {e}", page.display()))
+    write(&root().join("docs/GALLERY.md"), text())
 }
 
 /// The page.

@@ -1,6 +1,7 @@
 //! Running programs, and where things are.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::Result;
@@ -63,6 +64,18 @@ pub fn fails(command: &mut Command, saying: &str) -> Result<()> {
 pub fn works(command: &mut Command) -> bool {
     let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     quiet.status().is_ok_and(|status| status.success())
+}
+
+/// Writes a file, in folders that are made if need be.
+pub fn write(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
+    let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(path, contents));
+    written.map_err(|e| format!("tried to write {}; found: {e}", path.display()))
+}
+
+/// Writes a program of a shell.
+pub fn write_script(path: &Path, text: &str) -> Result<()> {
+    write(path, text)?;
+    run(command("chmod +x").arg(path))
 }
 
 fn shown(command: &Command) -> String {
