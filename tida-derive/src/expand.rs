@@ -104,6 +104,14 @@ pub fn function(number: usize, place: Span) -> Ident {
     format_ident!("__tida_fn{number}", span = own_at(place))
 }
 
+/// The path of a function, and the parameters behind it.
+pub fn with_parameters(path: &TokenStream) -> (TokenStream, TokenStream) {
+    let Ok(mut path) = syn::parse2::<syn::Path>(path.clone()) else { return (path.clone(), TokenStream::new()) };
+    let last = path.segments.last_mut();
+    let parameters = last.map(|last| std::mem::replace(&mut last.arguments, syn::PathArguments::None));
+    (path.into_token_stream(), parameters.into_token_stream())
+}
+
 /// Gives the functions called the names of [`function`].
 ///
 /// An import names all that a path stands for: for a `#[kernel_fn]` the function and its type. Where the type is
@@ -113,7 +121,7 @@ pub fn imports(body: &Body) -> TokenStream {
         return TokenStream::new();
     }
     let imports = body.tables.functions.iter().enumerate().map(|(number, Named { path, .. })| {
-        let name = function(number, path.span());
+        let (name, (path, _)) = (function(number, path.span()), with_parameters(path));
         quote_spanned!(own()=> #[allow(unused_imports)] use #path as #name;)
     });
     let plain = body.library.private("plain", own());
@@ -126,11 +134,16 @@ pub fn static_fields(tree: &[u8], body: &Body) -> TokenStream {
     let (library, tables) = (&body.library, &body.tables);
     let functions = tables.functions.iter().enumerate().map(|(number, Named { path, .. })| {
         let (name, kernel_fn) = (function(number, path.span()), library.private("KernelFn", path.span()));
-        quote_spanned!(own()=> <#name as #kernel_fn>::QUOTE)
+        let (_, parameters) = with_parameters(path);
+        quote_spanned!(own()=> <#name #parameters as #kernel_fn>::QUOTE)
     });
     let structs = tables.structs.iter().map(|Named { path, .. }| {
         let element = library.element(path.span());
         quote_spanned!(own()=> <#path as #element>::TYPE)
+    });
+    let constants = body.open.constants.iter().map(|Named { path, .. }| {
+        let (of, number) = (library.private("constant", path.span()), library.scalar("u64", path.span()));
+        quote_spanned!(own_at(path.span())=> #of(#path) as #number)
     });
     let file = library.private("file", own());
     quote_spanned! {own()=>
@@ -138,6 +151,7 @@ pub fn static_fields(tree: &[u8], body: &Body) -> TokenStream {
         tree: #tree,
         functions: &[#(#functions),*],
         structs: &[#(#structs),*],
+        constants: &[#(#constants),*],
     }
 }
 

@@ -27,8 +27,9 @@ pub fn expand_group_kernel(library: Library, input: TokenStream) -> TokenStream 
 }
 
 fn expand(library: Library, input: TokenStream, of_groups: bool) -> TokenStream {
-    let closure = match syn::parse2::<syn::ExprClosure>(input) {
-        Ok(closure) => closure,
+    let parsed = syn::parse::Parser::parse2(with_header, input);
+    let (header, closure) = match parsed {
+        Ok(parsed) => parsed,
         Err(error) => {
             let hint = syn::Error::new(
                 error.span(),
@@ -43,6 +44,8 @@ fn expand(library: Library, input: TokenStream, of_groups: bool) -> TokenStream 
     let mut body = Body::of_kernel(library);
     body.groups = of_groups.then(|| Groups::new(closure.inputs.len().saturating_sub(1)));
     let names = parameters(&mut body, &closure);
+    header.iter().for_each(|ty| body.take_header(ty));
+    names.last().iter().for_each(|at| body.find_axes(&closure.body, at));
     let native = body.closure_body(&closure.body);
     let Some((at, args)) = names.split_last() else {
         return with_errors(&body.library, body.errors);
@@ -95,6 +98,20 @@ fn expand(library: Library, input: TokenStream, of_groups: bool) -> TokenStream 
             #ask::Checked(__tida_run) => #checked,
         }
     }}
+}
+
+/// A kernel, and the type of its numbers before it: `T; |u, at| body`.
+fn with_header(input: syn::parse::ParseStream<'_>) -> syn::Result<(Option<syn::Type>, syn::ExprClosure)> {
+    let ahead = input.fork();
+    let header = match ahead.parse::<syn::Type>() {
+        Ok(_) if ahead.peek(syn::Token![;]) => {
+            let ty = input.parse()?;
+            input.parse::<syn::Token![;]>()?;
+            Some(ty)
+        }
+        _ => None,
+    };
+    Ok((header, input.parse()?))
 }
 
 /// Rust that runs the body, proven and checked, and the type of what is asked.

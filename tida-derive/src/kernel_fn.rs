@@ -6,8 +6,8 @@ use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use tida_quote::quote::FunctionTree;
 
-use crate::body::Body;
-use crate::expand::{Library, compile_errors, imports, own, own_at, static_fields};
+use crate::body::{Body, text_of};
+use crate::expand::{Library, compile_errors, imports, own, own_at, static_fields, with_parameters};
 
 /// The expansion of `#[kernel_fn]`.
 pub fn expand_kernel_fn(attribute: TokenStream, input: TokenStream) -> TokenStream {
@@ -26,6 +26,7 @@ pub fn expand_kernel_fn(attribute: TokenStream, input: TokenStream) -> TokenStre
     let mut body = Body::of_function(library);
     body.errors.extend(wrong);
     check_signature(&mut body, &function);
+    take_parameters(&mut body, &function.sig.generics);
     let mut names = Vec::new();
     let mut outer_names = Vec::new();
     let mut types = Vec::new();
@@ -71,7 +72,8 @@ pub fn expand_kernel_fn(attribute: TokenStream, input: TokenStream) -> TokenStre
     let native = body.block(&function.block);
     let name = &function.sig.ident;
     let plain = name.unraw().to_string();
-    if body.tables.functions.iter().any(|named| named.text == plain) {
+    let calls_itself = |named: &crate::body::Named| text_of(&with_parameters(&named.path).0) == plain;
+    if body.tables.functions.iter().any(calls_itself) {
         body.error(name, "a `#[kernel_fn]` cannot call itself: write a loop");
     }
     if !body.errors.is_empty() {
@@ -87,12 +89,15 @@ pub fn expand_kernel_fn(attribute: TokenStream, input: TokenStream) -> TokenStre
         (private("KernelFn"), private("StaticFunction"), private("numbers_of"), private("call"));
     let (imports, (numbers, numbers_types)) = (imports(&body), body.number_types());
     let at_name = own_at(name.span());
+    let (generics, parameters, bounds) = function.sig.generics.split_for_impl();
+    let behind = parameters.as_turbofish();
+    let declared = type_of(&function);
     let item = quote_spanned! {at_name=>
         #[allow(clippy::too_many_arguments)]
         #[inline]
         #(#attrs)*
-        #vis fn #name(#(#outer_names: #types),*) -> #result {
-            #call::<#name>((#(#outer_names,)*))
+        #vis fn #name #generics(#(#outer_names: #types),*) -> #result #bounds {
+            #call::<#name #behind>((#(#outer_names,)*))
         }
     };
     let scalar_type = private("ScalarType");
@@ -101,15 +106,15 @@ pub fn expand_kernel_fn(attribute: TokenStream, input: TokenStream) -> TokenStre
         #item
         #[doc(hidden)]
         #[allow(non_camel_case_types, missing_debug_implementations, unreachable_pub, clippy::all, clippy::pedantic)]
-        #vis enum #name {}
+        #declared
         #[allow(unused_parens, unused_braces, clippy::all, clippy::pedantic)]
         const _: () = {
             #imports
             // SAFETY: both forms come from one walk over one body.
-            unsafe impl #kernel_fn for #name {
+            unsafe impl #generics #kernel_fn for #name #parameters #bounds {
                 type Args = (#(#types,)*);
                 type Output = #result;
-                const QUOTE: &'static #of = &#of { numbers: #numbers_of::<#name>, #fields };
+                const QUOTE: &'static #of = &#of { numbers: #numbers_of::<#name #behind>, #fields };
                 #[inline(always)]
                 fn forms() -> (impl Fn((#(#types,)*)) -> #result, impl AsRef<[#scalar_type]>) {
                     #numbers
@@ -125,16 +130,56 @@ pub fn expand_kernel_fn(attribute: TokenStream, input: TokenStream) -> TokenStre
     }
 }
 
+/// The type that stands for the function in kernels: no value is of it.
+fn type_of(function: &syn::ItemFn) -> TokenStream {
+    let (name, vis) = (&function.sig.ident, &function.vis);
+    let generics = &function.sig.generics;
+    let types: Vec<&syn::Ident> = generics.type_params().map(|param| &param.ident).collect();
+    let params = generics.params.iter().filter_map(|param| match param {
+        syn::GenericParam::Type(param) => Some(param.ident.to_token_stream()),
+        syn::GenericParam::Const(param) => {
+            let (name, ty) = (&param.ident, &param.ty);
+            Some(quote!(const #name: #ty))
+        }
+        syn::GenericParam::Lifetime(_) => None,
+    });
+    let params = (!generics.params.is_empty()).then(|| quote!(<#(#params),*>));
+    let none = (!types.is_empty()).then(|| {
+        quote_spanned! {own()=>
+            #[allow(dead_code)]
+            __Tida(::core::convert::Infallible, ::core::marker::PhantomData<fn() -> (#(#types,)*)>)
+        }
+    });
+    quote_spanned!(own()=> #vis enum #name #params { #none })
+}
+
+/// Takes the type and const parameters of a function.
+fn take_parameters(body: &mut Body, generics: &syn::Generics) {
+    for param in &generics.params {
+        match param {
+            syn::GenericParam::Type(param) => {
+                body.open.casts = true;
+                if let Some(token) = &param.eq_token {
+                    body.error(token, "a parameter of a `#[kernel_fn]` has no default");
+                }
+            }
+            syn::GenericParam::Const(param) => {
+                let plain = matches!(&param.ty, syn::Type::Path(ty) if ty.path.is_ident("usize"));
+                if !plain {
+                    body.error(&param.ty, "a const parameter of a `#[kernel_fn]` is a `usize`");
+                }
+                body.open.names.insert(param.ident.unraw().to_string());
+            }
+            syn::GenericParam::Lifetime(param) => {
+                body.error(param, "a `#[kernel_fn]` has no lifetimes: its parameters are values");
+            }
+        }
+    }
+}
+
 /// What a function in a kernel cannot be.
 fn check_signature(body: &mut Body, function: &syn::ItemFn) {
     let sig = &function.sig;
-    let generic = "a `#[kernel_fn]` has concrete types: write one function for each type";
-    if !sig.generics.params.is_empty() {
-        body.error(&sig.generics.params, generic);
-    }
-    if let Some(clause) = &sig.generics.where_clause {
-        body.error(clause, generic);
-    }
     let plain = "a `#[kernel_fn]` is a plain function: write `fn name(a: f64, ..) -> f64 { .. }`";
     if let Some(token) = &sig.constness {
         body.error(token, plain);
@@ -173,19 +218,22 @@ fn without_a_body(function: &syn::ItemFn, library: &Library, errors: TokenStream
     let private = |name: &str| library.private(name, own());
     let (kernel_fn, of, unreachable) = (private("KernelFn"), private("StaticFunction"), private("unreachable"));
     let (numbers_of, scalar_type) = (private("numbers_of"), private("ScalarType"));
+    let (generics, parameters, bounds) = function.sig.generics.split_for_impl();
+    let (behind, declared) = (parameters.as_turbofish(), type_of(function));
     quote_spanned! {own()=>
         #errors
         #[allow(unused)]
-        #vis fn #name(#(_: #types),*) -> #result { #unreachable!() }
+        #vis fn #name #generics(#(_: #types),*) -> #result #bounds { #unreachable!() }
         #[allow(unused, non_camel_case_types, missing_debug_implementations)]
         #[doc(hidden)]
-        #vis enum #name {}
+        #declared
         // SAFETY: it does not compile.
-        unsafe impl #kernel_fn for #name {
+        unsafe impl #generics #kernel_fn for #name #parameters #bounds {
             type Args = (#(#types,)*);
             type Output = #result;
             const QUOTE: &'static #of = &#of {
-                file: "", tree: &[], numbers: #numbers_of::<#name>, functions: &[], structs: &[],
+                file: "", tree: &[], numbers: #numbers_of::<#name #behind>, functions: &[], structs: &[],
+                constants: &[],
             };
             fn forms() -> (impl Fn((#(#types,)*)) -> #result, impl AsRef<[#scalar_type]>) {
                 (|_| #unreachable!(), [])

@@ -48,6 +48,8 @@ const KERNELS: &[&str] = &[
     "|u, at| if u[at].x[q] > 0.0 { (self.a.b, -1) } else { return (f(u[at], 3), 4) }",
     "move |a, _, at| { for i in 0..=3 { let mut w = [[0.0; 2]; 3]; w[i][0] += 1.0; if i == 2 { continue; } } }",
     "|p, at| { p[at] = S { x: 1.0, y }; p[at].v[0] *= 2.0; let (a, [b, _]): (f64, [i64; 2]) = (1.0, at); }",
+    "T; |next, u, at| { let mut s = -2.0 * D as T; for d in 0..D { let mut p = at; p[d] += 1; s += u[p] * T::lit(-0.1) \
+     + u[at - unit(d)].wide() as T::Wide + flux::<T, 3>(at[d], [0.0; N]); } next[at] = s; }",
     "|u, at| { let mut k = 0u32; while !(k >= 3 && true) || false { k <<= 1; loop { break; } } k as f64 }",
 ];
 
@@ -61,6 +63,7 @@ const GROUPS: &[&str] = &[
 
 const FUNCTIONS: &[&str] = &[
     "pub(crate) fn f(a: f64, mut b: [i32; 3], c: (bool, u8)) -> (f64, i32) { b[0] += 1; (a.max(1.0), b[0]) }",
+    "fn h<T: Real, const N: usize>(a: [T; N]) -> T where T: Q { let mut s = a[0]; for n in 0..N { s += a[n]; } s }",
     "fn g(p: path::P) -> path::P { path::P { x: p.x.sqrt(), ..p } }",
 ];
 

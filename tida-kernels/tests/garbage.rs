@@ -57,11 +57,12 @@ impl Maker<'_> {
     }
 
     fn ty(&mut self) -> TypeTree {
-        match self.below(8) {
+        match self.below(9) {
             0..=3 => TypeTree::Scalar(self.scalar()),
             4 => TypeTree::Array(Box::new(TypeTree::Scalar(self.scalar())), self.number(4) as usize),
             5 => TypeTree::Tuple(vec![TypeTree::Scalar(self.scalar()), TypeTree::Infer]),
             6 => TypeTree::Struct(self.number(3)),
+            7 => TypeTree::ArrayOf(Box::new(TypeTree::Scalar(self.scalar())), self.number(3)),
             _ => TypeTree::Infer,
         }
     }
@@ -157,24 +158,26 @@ impl Maker<'_> {
 
     fn number_type(&mut self) -> NumberType {
         match self.below(8) {
+            6 => NumberType::Of(self.number(3)),
             7 => NumberType::Written(self.scalar()),
             _ => NumberType::Inferred(self.number(3)),
         }
     }
 
     fn leaf(&mut self) -> ExprKind {
-        match self.below(9) {
+        match self.below(10) {
             0 | 1 => ExprKind::Int(self.byte() as u64, self.number_type()),
             2 => ExprKind::Float(self.pick(&["1.5", "1e300", "1.5", "x"]).into(), self.number_type()),
             3 => ExprKind::Bool(self.below(2) == 0),
             4 | 5 => ExprKind::Local(self.number(5)),
             6 => ExprKind::Capture(self.number(3)),
+            7 => ExprKind::Constant(self.number(3)),
             _ => ExprKind::At,
         }
     }
 
     fn kind(&mut self) -> ExprKind {
-        match self.below(26) {
+        match self.below(28) {
             0..=5 => self.leaf(),
             6..=8 => {
                 let path = self.many(2, Self::projection);
@@ -211,6 +214,8 @@ impl Maker<'_> {
                 let fields = ["x", "v", "k"].map(|name| (name.to_owned(), self.expr()));
                 ExprKind::Struct(self.number(2), fields.into())
             }
+            25 => ExprKind::Unit(self.boxed()),
+            26 => ExprKind::RepeatOf(self.boxed(), self.number(3)),
             _ => ExprKind::Project(self.boxed(), self.projection()),
         }
     }

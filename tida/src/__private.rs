@@ -19,6 +19,7 @@ pub use crate::compute::groups::native::{
     kept_of, phase, phase_around, private,
 };
 pub use crate::compute::number::{literal, type_of, typed};
+pub use crate::compute::real::{constant, wide};
 pub use crate::compute::stage::{NoReads, Reads};
 pub use crate::compute::view::{Checked, Proven, ReadView, WriteView, get, read, set, write};
 

@@ -144,8 +144,8 @@ pub use array::{restore, save};
 pub use backend::KernelFacts;
 pub use backend::sim::{SimDevice, SimReport};
 pub use compute::{
-    All, ArgMax, ArgMin, Explanation, KernelReport, Max, Min, Product, ReadCounts, Scalar, Sum, Table, all, axpy,
-    compute, compute_groups, dot, explain, explain_tile, kernels, norm, reduce, reduce_later, reduce_over,
+    All, ArgMax, ArgMin, Explanation, KernelReport, Max, Min, Number, Product, ReadCounts, Real, Scalar, Sum, Table,
+    all, axpy, compute, compute_groups, dot, explain, explain_tile, kernels, norm, reduce, reduce_later, reduce_over,
     reduce_over_later, table,
 };
 pub use error::{Error, ErrorKind};
@@ -249,8 +249,8 @@ pub mod prelude {
     //! What most programs need: `use tida::prelude::*`.
     pub use crate::{
         ArgMax, ArgMin, Boundary, Cache, Centering, Compress, Device, Element, Error, ErrorKind, Format, Fuse, GridBox,
-        Max, Min, Product, Saturation, Scalar, Side, Sum, Tile, TileAcc, TileArray, TileIter, all, axpy, compute,
-        compute_groups, dot, fill_ghosts, group_kernel, kernel, kernel_fn, norm, reduce, reduce_later, reduce_over,
-        reduce_over_later, table,
+        Max, Min, Number, Product, Real, Saturation, Scalar, Side, Sum, Tile, TileAcc, TileArray, TileIter, all, axpy,
+        compute, compute_groups, dot, fill_ghosts, group_kernel, kernel, kernel_fn, lit, norm, reduce, reduce_later,
+        reduce_over, reduce_over_later, table,
     };
 }

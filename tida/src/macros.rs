@@ -49,6 +49,24 @@ macro_rules! kernel {
     };
 }
 
+/// The number of type `T` that is nearest to this text, for `T: Real`.
+///
+/// ```
+/// use tida::prelude::*;
+/// fn tenth<T: Real>() -> T {
+///     lit!(T, 0.1)
+/// }
+/// assert_eq!((tenth::<f32>(), tenth::<f64>()), (0.1, 0.1));
+/// ```
+///
+/// In a kernel write `T::lit(0.1)`.
+#[macro_export]
+macro_rules! lit {
+    ($t:ty, $number:literal) => {
+        <$t as $crate::Real>::of_text($number, $number)
+    };
+}
+
 /// A kernel over groups of cells, whose threads exchange values through shared memory: see
 /// [`compute_groups`](crate::compute_groups).
 ///

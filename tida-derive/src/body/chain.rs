@@ -135,6 +135,9 @@ impl Body {
 
     /// A captured path.
     fn capture(&mut self, path: &syn::Expr) -> Both {
+        if let Some(both) = self.constant(path) {
+            return both;
+        }
         let text = text_of(path);
         if !self.captures_allowed {
             let message = format!("a `#[kernel_fn]` sees its parameters alone: pass `{text}` as a parameter");

@@ -58,6 +58,11 @@ impl Body {
             }
             E::Repeat(repeat) => {
                 let value = self.expr(&repeat.expr);
+                if let Some(number) = self.constant_length(&repeat.len) {
+                    let (own, native, len) = (own_at(span), value.native, &repeat.len);
+                    let quoted = expr_at(span, ExprKind::RepeatOf(Box::new(value.quoted), number));
+                    return Both { native: quote_spanned!(own=> [#native; #len]), quoted, point: true };
+                }
                 let len = self.length(&repeat.len);
                 let (own, native) = (own_at(span), value.native);
                 let native = quote_spanned!(own=> [#native; #len]);
@@ -141,14 +146,15 @@ impl Body {
                 self.error(&cast.ty, "a number cannot be cast to `bool`: write `x != 0`");
             }
             TypeTree::Scalar(_) => give_type(&mut operand, &text_of(&cast.ty)),
+            // A type parameter, or rustc says what it is not.
+            TypeTree::Struct(_) => {}
             _ => self.error(&cast.ty, format!("a kernel casts between scalars alone: {SCALARS}")),
         }
         let value = self.expr(&operand);
         if value.point {
             return self.hole(cast, by_coordinates(&cast.expr, |axis| format!("{axis} as {}", text_of(&cast.ty))));
         }
-        let (own, native) = (own_at(cast.span()), value.native);
-        let native = quote_spanned!(own=> ((#native) as #native_type));
+        let native = self.open_cast(&ty, &native_type, &value.native, cast);
         Both { native, quoted: expr_at(cast.span(), ExprKind::Cast(Box::new(value.quoted), ty)), point: false }
     }
 
@@ -157,6 +163,9 @@ impl Body {
             return both;
         }
         let name = call.method.unraw().to_string();
+        if name == "wide" && call.args.is_empty() {
+            return self.wide(call);
+        }
         let Some(method) = Method::from_name(&name) else {
             return self.hole(&call.method, unknown_method(&name));
         };
@@ -190,8 +199,13 @@ impl Body {
         if let Some((_, name)) = path.path.get_ident().and_then(|name| self.scope.find(name)) {
             return self.hole(callee, format!("`{name}` is a variable: only `#[kernel_fn]` functions can be called"));
         }
-        if path.qself.is_some() || path.path.segments.iter().any(|segment| !segment.arguments.is_none()) {
-            return self.hole(callee, "a `#[kernel_fn]` has no type parameters: call it by its plain path");
+        if let Some(both) = self.lit(path, call).or_else(|| self.unit_point(path, call)) {
+            return both;
+        }
+        let last = path.path.segments.len().saturating_sub(1);
+        let inner = path.path.segments.iter().take(last).any(|segment| !segment.arguments.is_none());
+        if path.qself.is_some() || inner {
+            return self.hole(callee, "a `#[kernel_fn]` is called by its plain path: `flux(a, b)`, `flux::<T>(a, b)`");
         }
         if path.path.segments.first().is_some_and(|segment| segment.ident == "Self") {
             return self.hole(callee, "`Self` is not supported in a kernel: call a `#[kernel_fn]` outside the `impl`");
@@ -204,7 +218,8 @@ impl Body {
         let (mut function, run, span) =
             (function(number, path.span()), self.private("call", path.span()), self.library.span(path.span()));
         function.set_span(span);
-        let (own, run) = (own_at(call.span()), quote_spanned!(span=> #run::<#function>));
+        let parameters = path.path.segments.last().map(|last| &last.arguments);
+        let (own, run) = (own_at(call.span()), quote_spanned!(span=> #run::<#function #parameters>));
         let native = quote_spanned!(own=> #run((#(#native,)*)));
         Both { native, quoted: expr_at(call.span(), ExprKind::Call(number as u32, quoted)), point: false }
     }

@@ -362,6 +362,7 @@ fn words(init: &Expr) -> usize {
     match &init.kind {
         ExprKind::Array(list) | ExprKind::Tuple(list) => list.iter().map(words).sum::<usize>().max(1),
         ExprKind::Repeat(x, len) => words(x).saturating_mul(*len),
+        ExprKind::RepeatOf(x, _) => words(x).saturating_mul(8),
         ExprKind::Struct(_, fields) => fields.iter().map(|(_, value)| words(value)).sum::<usize>().max(1),
         // They may give a struct.
         ExprKind::Load { .. } | ExprKind::Call(..) | ExprKind::If { .. } | ExprKind::Block(_) | ExprKind::Local(_) => 2,

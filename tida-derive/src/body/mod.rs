@@ -2,6 +2,7 @@
 
 mod chain;
 mod expr;
+mod generic;
 mod group;
 mod lanes;
 mod nest;
@@ -17,6 +18,7 @@ use syn::spanned::Spanned;
 use tida_quote::quote as q;
 
 use crate::expand::{Library, own, own_at};
+pub use generic::Open;
 pub use group::{Groups, len as group_len};
 pub use lanes::{Blocks, Loaded, Step, block as block_name, out as out_name};
 pub use nest::reads;
@@ -39,6 +41,8 @@ pub struct Body {
     pub groups: Option<Groups>,
     /// The library.
     pub library: Library,
+    /// What a generic function around leaves open.
+    pub open: Open,
     /// Reads of arguments in the statement that is walked.
     loads: Vec<Loaded>,
     /// The ways in which arguments are read.
@@ -91,6 +95,7 @@ impl Body {
     pub fn of_kernel(library: Library) -> Body {
         Body {
             library,
+            open: Open::default(),
             loads: Vec::new(),
             ways: Ways::default(),
             numbers: 0,

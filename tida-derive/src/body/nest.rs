@@ -14,6 +14,9 @@ const WRITTEN_OUT: u64 = 32;
 /// Most that a loop may have in all its turns, in nodes, for the macro to write it out.
 const COPIED: u64 = 1000;
 
+/// Most axes of an array.
+const AXES: u64 = 4;
+
 /// Most that an index may change from a cell to the next, so that it cannot wrap within a block.
 const STEEPEST: u64 = 1 << 20;
 
@@ -56,7 +59,11 @@ impl Classes {
     pub fn of_expr(&self, expr: &Expr) -> Class {
         let all = |list: &mut dyn Iterator<Item = &Expr>| list.map(|e| self.of_expr(e)).fold(Class::Same, join);
         match &expr.kind {
-            ExprKind::Int(..) | ExprKind::Float(..) | ExprKind::Bool(_) | ExprKind::Capture(_) => Class::Same,
+            ExprKind::Int(..)
+            | ExprKind::Float(..)
+            | ExprKind::Bool(_)
+            | ExprKind::Capture(_)
+            | ExprKind::Constant(_) => Class::Same,
             ExprKind::Local(local) => self.of(*local),
             ExprKind::At => Class::Along(1),
             ExprKind::Unary(UnaryOp::Neg, x) => self.of_expr(x),
@@ -68,13 +75,13 @@ impl Classes {
                 (a, b) => uniform(join(a, b)),
             },
             ExprKind::Array(list) => all(&mut list.iter()),
-            ExprKind::Repeat(x, _) => self.of_expr(x),
+            ExprKind::Repeat(x, _) | ExprKind::RepeatOf(x, _) => self.of_expr(x),
             ExprKind::Project(base, Projection::Index(entry)) => match (self.of_expr(base), self.of_expr(entry)) {
                 (base, Class::Same) => base,
                 _ => Class::Own,
             },
             ExprKind::Project(base, _) => uniform(self.of_expr(base)),
-            ExprKind::Unary(_, x) | ExprKind::Cast(x, _) => uniform(self.of_expr(x)),
+            ExprKind::Unary(_, x) | ExprKind::Cast(x, _) | ExprKind::Unit(x) => uniform(self.of_expr(x)),
             ExprKind::Binary(_, a, b) | ExprKind::Compare(_, a, b) | ExprKind::And(a, b) | ExprKind::Or(a, b) => {
                 uniform(join(self.of_expr(a), self.of_expr(b)))
             }
@@ -177,8 +184,23 @@ fn number(expr: &Expr) -> Option<i64> {
     }
 }
 
+/// Whether a constant of the function around bounds a loop.
+pub fn is_over_axes(lo: &Expr, hi: &Expr) -> bool {
+    let mut found = false;
+    let mut look = |expr: &Expr| found |= matches!(expr.kind, ExprKind::Constant(_));
+    let mut walk = Walk { expr: &mut look, stmt: &mut |_| true };
+    walk.expr(lo);
+    walk.expr(hi);
+    found
+}
+
 /// How often a loop turns, if its bounds are numbers.
+///
+/// A loop over axes turns as often as there are axes, which is known as the kernel is compiled: here, at most.
 fn turns(lo: &Expr, hi: &Expr, inclusive: bool) -> Option<u64> {
+    if is_over_axes(lo, hi) {
+        return Some(AXES);
+    }
     let turns = number(hi)?.checked_sub(number(lo)?)?.checked_add(i64::from(inclusive))?;
     Some(turns.max(0) as u64)
 }
@@ -310,12 +332,17 @@ impl Walk<'_> {
             | ExprKind::Bool(_)
             | ExprKind::Local(_)
             | ExprKind::Capture(_)
+            | ExprKind::Constant(_)
             | ExprKind::At => {}
             ExprKind::Load { index, path, .. } => {
                 self.expr(index);
                 self.path(path);
             }
-            ExprKind::Unary(_, x) | ExprKind::Cast(x, _) | ExprKind::Repeat(x, _) => self.expr(x),
+            ExprKind::Unary(_, x)
+            | ExprKind::Cast(x, _)
+            | ExprKind::Repeat(x, _)
+            | ExprKind::RepeatOf(x, _)
+            | ExprKind::Unit(x) => self.expr(x),
             ExprKind::Binary(_, a, b)
             | ExprKind::Compare(_, a, b)
             | ExprKind::And(a, b)

@@ -7,6 +7,7 @@
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote_spanned};
+use syn::spanned::Spanned;
 use tida_quote::element::ScalarType;
 use tida_quote::quote::{ExprKind, NumberType, UnaryOp};
 
@@ -140,6 +141,16 @@ impl Body {
                 }
             },
         };
+        if let (None, syn::Lit::Float(_), Some(typed)) = (written, lit, self.open.floats.clone()) {
+            let both = self.literal_of(lit, &typed);
+            return match minus {
+                None => both,
+                Some(minus) => {
+                    let (neg, native) = (self.op("neg", minus.span()), both.native);
+                    Both { native: quote_spanned!(own()=> #neg(#native)), ..both }
+                }
+            };
+        }
         let float = matches!(lit, syn::Lit::Float(_)) || written.is_some_and(ScalarType::is_float);
         let kind = |ty: NumberType| match float {
             true => Some(ExprKind::Float(digits.to_owned(), ty)),
@@ -167,6 +178,8 @@ impl Body {
         match (ty, minus) {
             (NumberType::Written(_), None) => lit.to_token_stream(),
             (NumberType::Written(_), Some(minus)) => quote_spanned!(own=> (#minus #lit)),
+            // (They are made where their type is known.)
+            (NumberType::Of(_), _) => lit.to_token_stream(),
             (NumberType::Inferred(number), minus) => {
                 self.numbers += 1;
                 let (typed, kept) = (self.private("typed", lit.span()), kept(number));

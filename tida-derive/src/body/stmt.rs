@@ -7,7 +7,7 @@ use tida_quote::quote::{Block, ExprKind, Pattern, Stmt, StmtKind};
 
 use super::chain::{Target, held_place};
 use super::lanes::{Step, Turns};
-use super::nest::copies;
+use super::nest::{copies, is_over_axes};
 use super::number::as_point;
 use super::types::{is_point, quoted_true};
 use super::{Body, BothBlock, expr_at, place_of};
@@ -184,7 +184,10 @@ impl Body {
                 let next = quote_spanned!(own=> ::core::iter::Iterator::next(&mut #range_of));
                 let each = (0..count)
                     .map(|_| quote_spanned!(own=> if let ::core::option::Option::Some(#variable) = #next #native));
-                quote_spanned!(own=> { let mut #range_of = #range; #(#each)* })
+                // There may be more of them than axes.
+                let rest = is_over_axes(&lo.quoted, &hi.quoted)
+                    .then(|| quote_spanned!(own=> for #variable in #range_of #native));
+                quote_spanned!(own=> { let mut #range_of = #range; #(#each)* #rest })
             }
             None => quote_spanned!(own=> for #variable in #range #native),
         };

@@ -48,6 +48,10 @@ impl Body {
             syn::Type::Group(inner) => self.ty(&inner.elem),
             syn::Type::Array(array) => {
                 let (native, entry) = self.ty(&array.elem);
+                if let Some(number) = self.constant_length(&array.len) {
+                    let len = &array.len;
+                    return (quote_spanned!(span=> [#native; #len]), TypeTree::ArrayOf(Box::new(entry), number));
+                }
                 let len = self.length(&array.len);
                 (quote_spanned!(span=> [#native; #len]), TypeTree::Array(Box::new(entry), len))
             }

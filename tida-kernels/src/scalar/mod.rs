@@ -124,5 +124,6 @@ pub mod fault {
     }
 }
 
+mod cast;
 pub mod eval;
 pub mod ops;

@@ -4,6 +4,8 @@
 //! Integer division and entries of arrays may raise a [`Fault`]; nothing in a float's path does, so that loops over
 //! floats become vector code.
 
+use super::cast::{CastTo, Castable, Either};
+pub use super::cast::{cast, float_literal, int_literal, unit};
 use super::{Fault, fault};
 use crate::element::ScalarType;
 
@@ -18,7 +20,7 @@ pub trait Comparable: sealed::Sealed + Copy + PartialOrd {}
 /// A number: `u8 i32 u32 i64 u64 isize usize f32 f64`.
 #[diagnostic::on_unimplemented(message = "a kernel cannot do arithmetic on `{Self}`", label = "not a number")]
 #[doc(hidden)]
-pub trait Number: Comparable {
+pub trait Number: Comparable + Castable + CastTo {
     /// What kernels take it for: `usize` is `u64` there.
     const TYPE: ScalarType;
     fn add(self, b: Self) -> Self;
@@ -68,8 +70,9 @@ macro_rules! float_trait {
         /// `f32` or `f64`.
         #[diagnostic::on_unimplemented(message = "`{Self}` is not a float", label = "not `f32` or `f64`")]
         #[doc(hidden)]
-        pub trait Float: Number {
-            const ONE: Self;
+        pub trait Float: Number + Either {
+            /// 1.
+            const UNITY: Self;
             fn mul_add(self, b: Self, c: Self) -> Self;
             fn is_nan(self) -> bool;
             fn is_finite(self) -> bool;
@@ -117,7 +120,7 @@ macro_rules! float_trait {
                     }
                 }
                 impl Float for $t {
-                    const ONE: $t = 1.0;
+                    const UNITY: $t = 1.0;
                     #[inline(always)]
                     fn mul_add(self, b: $t, c: $t) -> $t { $t::mul_add(self, b, c) }
                     #[inline(always)]
@@ -398,7 +401,7 @@ pub fn clamp<T: Number>(x: T, lo: T, hi: T) -> T {
 #[inline(always)]
 pub fn powi<T: Float>(x: T, n: i32) -> T {
     let mut left = n.unsigned_abs();
-    let (mut power, mut result) = (x, T::ONE);
+    let (mut power, mut result) = (x, T::UNITY);
     while left != 0 {
         if left & 1 == 1 {
             result = result.mul(power);
@@ -408,7 +411,7 @@ pub fn powi<T: Float>(x: T, n: i32) -> T {
             power = power.mul(power);
         }
     }
-    if n < 0 { T::ONE.div(result) } else { result }
+    if n < 0 { T::UNITY.div(result) } else { result }
 }
 
 /// `a + b`, wrapping.

@@ -263,6 +263,7 @@ pub fn leak_kernel(
         tree: tree.encode().leak(),
         functions: functions.leak(),
         structs: structs.leak(),
+        constants: &[2, 0, 3],
     }))
 }
 
@@ -278,5 +279,6 @@ pub fn leak_function(
         numbers: Vec::new,
         functions: functions.leak(),
         structs: structs.leak(),
+        constants: &[2, 0, 3],
     }))
 }

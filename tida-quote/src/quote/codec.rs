@@ -249,6 +249,7 @@ enums! {
     NumberType flat {
         0 Written(ty);
         1 Inferred(number);
+        2 Of(number);
     }
     TypeTree nests {
         0 Scalar(ty);
@@ -256,6 +257,7 @@ enums! {
         2 Tuple(all);
         3 Struct(number);
         4 Infer;
+        5 ArrayOf(of, constant);
     }
     StmtKind nests {
         0 Let { pattern, ty, init };
@@ -307,6 +309,9 @@ enums! {
         20 Repeat(value, len);
         21 Struct(number, fields);
         22 Project(value, part);
+        23 Constant(number);
+        24 Unit(axis);
+        25 RepeatOf(value, constant);
     }
 }
 

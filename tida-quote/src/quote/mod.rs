@@ -120,7 +120,8 @@ pub struct Code {
     pub locals: Vec<Local>,
     /// Source paths of the `#[kernel_fn]` functions called; the macro passes their quotations in the same order.
     pub functions: Vec<String>,
-    /// Source paths of the structs named in struct literals or types; their element types are passed in the same order.
+    /// Source paths of the structs named in struct literals or types, and of type parameters; their element types are
+    /// passed in the same order.
     pub structs: Vec<String>,
     /// How many of its numbers have a type that is inferred.
     pub numbers: u32,
@@ -135,6 +136,8 @@ pub enum NumberType {
     Written(ScalarType),
     /// Found by inference: this one of [`Code::numbers`]. The native form says what rustc took it for.
     Inferred(u32),
+    /// The type with this number in [`Code::structs`], which is a scalar: `T::lit(0.1)`.
+    Of(u32),
 }
 
 /// A local variable.
@@ -157,10 +160,12 @@ pub enum TypeTree {
     Array(Box<TypeTree>, usize),
     /// `(A, B, ..)`; the empty tuple is `()`.
     Tuple(Vec<TypeTree>),
-    /// A struct of `Code::structs`.
+    /// A struct of `Code::structs`, or a type parameter, which is a scalar.
     Struct(u32),
     /// `_`.
     Infer,
+    /// `[T; N]`: a constant of the table passed with the tree.
+    ArrayOf(Box<TypeTree>, u32),
 }
 
 /// Statements, then an optional value.
@@ -367,6 +372,12 @@ pub enum ExprKind {
     Struct(u32, Vec<(String, Expr)>),
     /// A part of a value that is not an array argument: `p.x`, `t.0`, `w[q]`, `at[0]`.
     Project(Box<Expr>, Projection),
+    /// A `usize` constant of the function around, by its number in the table passed with the tree.
+    Constant(u32),
+    /// `unit(axis)`: the point that is 1 along that axis, and 0 along the others.
+    Unit(Box<Expr>),
+    /// `[x; N]`: a constant of that table.
+    RepeatOf(Box<Expr>, u32),
 }
 
 /// Unary operators.
@@ -553,6 +564,8 @@ pub struct StaticKernel {
     pub functions: &'static [&'static StaticFunction],
     /// Element types of the structs named, in the order of `Code::structs`.
     pub structs: &'static [ElementType],
+    /// Values of the constants that [`ExprKind::Constant`] names.
+    pub constants: &'static [u64],
 }
 
 /// What `#[kernel_fn]` leaves in the binary.
@@ -568,4 +581,6 @@ pub struct StaticFunction {
     pub functions: &'static [&'static StaticFunction],
     /// Element types of the structs named, in the order of `Code::structs`.
     pub structs: &'static [ElementType],
+    /// Values of the constants that [`ExprKind::Constant`] names.
+    pub constants: &'static [u64],
 }

@@ -138,6 +138,60 @@ pub fn value<T: Captured>(held: &T) -> T::Value {
 #[derive(Clone, Copy, Debug)]
 pub struct Plain<T>(T);
 
+/// A plain scalar that a kernel captures.
+#[diagnostic::on_unimplemented(message = "a kernel cannot capture arrays of `{Self}`", label = "no number or `bool`")]
+pub trait PlainScalar: Copy + std::fmt::Debug + Send + Sync + 'static {
+    /// What kernels take it for.
+    const SCALAR: ScalarType;
+    /// The value, described.
+    fn described(self) -> Value;
+}
+
+impl<T: PlainScalar> CapturedParam for Plain<T> {
+    fn describe(&self, list: &mut Captures) {
+        list.list.push(CapturedValue::Scalar(self.0.described()));
+    }
+    fn is(&self, described: &CapturedValue) -> bool {
+        matches!(described, CapturedValue::Scalar(known) if same_bits(known, &self.0.described()))
+    }
+}
+
+impl<T: PlainScalar> Captured for Plain<T> {
+    type Value = T;
+    #[inline(always)]
+    fn value(&self) -> T {
+        self.0
+    }
+}
+
+impl<T: PlainScalar, const N: usize> Capture for [T; N] {
+    type Held = Plain<[T; N]>;
+    #[inline(always)]
+    fn hold(&self) -> Plain<[T; N]> {
+        Plain(*self)
+    }
+}
+
+impl<T: PlainScalar, const N: usize> CapturedParam for Plain<[T; N]> {
+    fn describe(&self, list: &mut Captures) {
+        let values = self.0.iter().map(|value| value.described()).collect();
+        list.list.push(CapturedValue::Array(T::SCALAR, values));
+    }
+    fn is(&self, described: &CapturedValue) -> bool {
+        let CapturedValue::Array(ty, values) = described else { return false };
+        let same = |(value, known): (&T, &Value)| same_bits(known, &value.described());
+        *ty == T::SCALAR && values.len() == N && self.0.iter().zip(values).all(same)
+    }
+}
+
+impl<T: PlainScalar, const N: usize> Captured for Plain<[T; N]> {
+    type Value = [T; N];
+    #[inline(always)]
+    fn value(&self) -> [T; N] {
+        self.0
+    }
+}
+
 macro_rules! plain {
     ($($t:ty, $variant:ident, $v:ident => $value:expr;)*) => {$(
         impl Capture for $t {
@@ -145,44 +199,13 @@ macro_rules! plain {
             #[inline(always)]
             fn hold(&self) -> Plain<$t> { Plain(*self) }
         }
-        impl CapturedParam for Plain<$t> {
-            fn describe(&self, list: &mut Captures) {
-                let $v = self.0;
-                list.list.push(CapturedValue::Scalar(Value::$variant($value)));
+        impl PlainScalar for $t {
+            const SCALAR: ScalarType = ScalarType::$variant;
+            #[inline]
+            fn described(self) -> Value {
+                let $v = self;
+                Value::$variant($value)
             }
-            fn is(&self, described: &CapturedValue) -> bool {
-                let $v = self.0;
-                matches!(described, CapturedValue::Scalar(known) if same_bits(known, &Value::$variant($value)))
-            }
-        }
-        impl Captured for Plain<$t> {
-            type Value = $t;
-            #[inline(always)]
-            fn value(&self) -> $t { self.0 }
-        }
-        impl<const N: usize> Capture for [$t; N] {
-            type Held = Plain<[$t; N]>;
-            #[inline(always)]
-            fn hold(&self) -> Plain<[$t; N]> { Plain(*self) }
-        }
-        impl<const N: usize> CapturedParam for Plain<[$t; N]> {
-            fn describe(&self, list: &mut Captures) {
-                let values = self.0.iter().map(|&$v| Value::$variant($value)).collect();
-                list.list.push(CapturedValue::Array(ScalarType::$variant, values));
-            }
-            fn is(&self, described: &CapturedValue) -> bool {
-                let CapturedValue::Array(ScalarType::$variant, values) = described else { return false };
-                let same = |($v, known): (&$t, &Value)| {
-                    let $v = *$v;
-                    same_bits(known, &Value::$variant($value))
-                };
-                values.len() == N && self.0.iter().zip(values).all(same)
-            }
-        }
-        impl<const N: usize> Captured for Plain<[$t; N]> {
-            type Value = [$t; N];
-            #[inline(always)]
-            fn value(&self) -> [$t; N] { self.0 }
         }
     )*};
 }

@@ -2,9 +2,8 @@
 
 use std::sync::{Arc, OnceLock, Weak};
 
-use tida_kernels::element::ScalarType;
-
 use super::capture::{Capture, Captured, CapturedParam, CapturedValue, Captures, Deferred, LaterBits};
+use super::reduce::Reducible;
 use crate::acc::node::Node;
 use crate::acc::{Core, TileAcc};
 use crate::error::{Error, ErrorKind};
@@ -82,45 +81,33 @@ impl<T: crate::array::ScalarElement> LaterBits for OnceLock<T> {
     }
 }
 
-macro_rules! later {
-    ($($t:ty, $variant:ident;)*) => {$(
-        impl Capture for Scalar<$t> {
-            type Held = Later<$t>;
-            fn hold(&self) -> Later<$t> {
-                let home = Arc::downgrade(self.acc.core());
-                Later { home, node: self.node.clone(), value: self.value.clone() }
-            }
-        }
-        impl CapturedParam for Later<$t> {
-            fn describe(&self, list: &mut Captures) {
-                list.list.push(CapturedValue::Deferred(Deferred {
-                    ty: ScalarType::$variant,
-                    node: self.node.clone(),
-                    bits: self.value.clone(),
-                    home: self.home.clone(),
-                }));
-            }
-            fn is(&self, described: &CapturedValue) -> bool {
-                let CapturedValue::Deferred(known) = described else { return false };
-                known.ty == ScalarType::$variant && Arc::ptr_eq(&known.node, &self.node)
-            }
-        }
-        impl Captured for Later<$t> {
-            type Value = $t;
-            /// A kernel runs after the reduction, and not at all if that failed: the value is there.
-            fn value(&self) -> $t {
-                self.value.get().copied().unwrap_or_default()
-            }
-        }
-    )*};
+impl<T: Reducible> Capture for Scalar<T> {
+    type Held = Later<T>;
+    fn hold(&self) -> Later<T> {
+        let home = Arc::downgrade(self.acc.core());
+        Later { home, node: self.node.clone(), value: self.value.clone() }
+    }
 }
 
-later! {
-    u8, U8;
-    i32, I32;
-    u32, U32;
-    i64, I64;
-    u64, U64;
-    f32, F32;
-    f64, F64;
+impl<T: Reducible> CapturedParam for Later<T> {
+    fn describe(&self, list: &mut Captures) {
+        list.list.push(CapturedValue::Deferred(Deferred {
+            ty: T::SCALAR,
+            node: self.node.clone(),
+            bits: self.value.clone(),
+            home: self.home.clone(),
+        }));
+    }
+    fn is(&self, described: &CapturedValue) -> bool {
+        let CapturedValue::Deferred(known) = described else { return false };
+        known.ty == T::SCALAR && Arc::ptr_eq(&known.node, &self.node)
+    }
+}
+
+impl<T: Reducible> Captured for Later<T> {
+    type Value = T;
+    /// A kernel runs after the reduction, and not at all if that failed: the value is there.
+    fn value(&self) -> T {
+        self.value.get().copied().unwrap_or(T::ZERO)
+    }
 }

@@ -29,6 +29,7 @@ pub(crate) mod number;
 mod one_region;
 pub(crate) mod prepare;
 mod ptx;
+pub(crate) mod real;
 pub(crate) mod reduce;
 pub(crate) mod registers;
 mod site;
@@ -43,8 +44,9 @@ pub use explain::{Explanation, explain, explain_tile};
 pub use groups::compute_groups;
 pub use kernels::{KernelReport, ReadCounts, kernels};
 pub use launch::compute;
-pub use linear::{Real, axpy, dot, norm};
+pub use linear::{axpy, dot, norm};
 pub use ptx::{PtxKernel, PtxParam, PtxScalar};
+pub use real::{Number, Real};
 pub use reduce::{
     ArgMax, ArgMin, Domain, Max, Min, Product, Reducible, Reduction, Sum, reduce, reduce_later, reduce_over,
     reduce_over_later,

@@ -184,7 +184,7 @@ impl<'a> Maker<'a> {
         let even = |load: &&Loaded| self.classes.of_expr(&load.index) != Class::Own;
         // Arrays with the tiles' cuts, which are in one region anyway, are indexed around `at`.
         let far = |load: &&Loaded| match load.index.kind {
-            ExprKind::Array(_) | ExprKind::Repeat(..) => true,
+            ExprKind::Array(_) | ExprKind::Repeat(..) | ExprKind::RepeatOf(..) | ExprKind::Unit(_) => true,
             ExprKind::Local(local) => self.classes.of(local) != Class::Same,
             _ => false,
         };

@@ -38,6 +38,10 @@ impl<'a> Lowering<'a> {
             quote::ExprKind::Repeat(x, n) => self.repeat(e, x, *n),
             quote::ExprKind::Struct(n, fields) => self.structure(e, *n, fields),
             quote::ExprKind::Project(..) => self.project(e),
+            quote::ExprKind::Unit(axis) => self.unit(e, axis),
+            quote::ExprKind::Constant(_) | quote::ExprKind::RepeatOf(..) => {
+                Err(self.scope.damaged(span, "a constant that is not known"))
+            }
         }
     }
 

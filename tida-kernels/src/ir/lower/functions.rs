@@ -60,9 +60,10 @@ impl Functions {
             ));
         }
         let file = function.file;
-        let Some(tree) = FunctionTree::decode(function.tree) else {
+        let Some(mut tree) = FunctionTree::decode(function.tree) else {
             return Err(super::unreadable(file, span));
         };
+        super::constant::resolve_function(file, &mut tree, function.constants)?;
         self.open.push((key, tree.name.clone()));
         let callees = self.lower_all(file, first_span(&tree), function.functions)?;
         self.open.pop();

@@ -6,6 +6,7 @@
 
 mod builder;
 pub(super) mod compact;
+mod constant;
 mod expr;
 mod functions;
 mod group;
@@ -71,11 +72,12 @@ pub fn lower_group(input: &LowerInput<'_>, extent: &[u32]) -> Result<Kernel, Ker
 }
 
 fn lower_for(input: &LowerInput<'_>, extent: Option<&[u32]>) -> Result<Kernel, KernelError> {
-    let StaticKernel { file, line, tree, functions, structs } = input.kernel;
+    let StaticKernel { file, line, tree, functions, structs, constants } = input.kernel;
     let span = Span { line: *line, column: 1 };
-    let Some(tree) = KernelTree::decode(tree) else {
+    let Some(mut tree) = KernelTree::decode(tree) else {
         return Err(unreadable(file, span));
     };
+    constant::resolve(file, &mut tree.code, constants)?;
     let counted = |what: &str, named: usize, given: usize| match named == given {
         true => Ok(()),
         false => Err(error(

@@ -2,10 +2,11 @@
 
 use super::Lowering;
 use super::builder::part_count;
-use crate::element::ElementType;
+use crate::element::{ElementType, ScalarType};
 use crate::error::KernelError;
 use crate::ir::{Component, ExprId, ExprKind, LocalId, Span, Step, StmtKind, Type};
 use crate::quote::{self, BinaryOp, Expr, Place, Projection};
+use crate::scalar::Value;
 
 /// Steps into a value, outermost first.
 pub(super) type Steps<'a> = Vec<&'a Projection>;
@@ -35,6 +36,34 @@ fn dynamic<'a>(path: &[&'a Projection]) -> Vec<&'a Expr> {
 }
 
 impl<'a> Lowering<'a> {
+    /// `unit(axis)`: 1 along that axis. Past the last axis it does what an entry of an array does.
+    pub fn unit(&mut self, e: &'a Expr, axis: &'a Expr) -> Result<ExprId, KernelError> {
+        let rank = self.scope.rank.unwrap_or(0);
+        let ty = self.typed.of(e);
+        let number = |this: &mut Self, one: bool| this.build.literal(e.span, Value::I64(i64::from(one)));
+        if let Some(axis) = constant(axis) {
+            if axis >= rank as u64 {
+                return Err(self.scope.error(
+                    e.span,
+                    format!("take the unit point of axis {axis}"),
+                    format!("cells of {rank} axes"),
+                    format!("count axes from 0 to {}", rank.saturating_sub(1)),
+                ));
+            }
+            let parts = (0..rank as u64).map(|of| number(self, of == axis)).collect();
+            return Ok(self.build.push(e.span, ty, ExprKind::Construct(parts)));
+        }
+        let axis = self.expr(axis)?;
+        let axis = self.build.reuse("axis", axis);
+        let mut parts = Vec::with_capacity(rank);
+        for of in 0..rank {
+            let row = (0..rank).map(|entry| number(self, entry == of)).collect();
+            let row = self.build.push(e.span, ty.clone(), ExprKind::Construct(row));
+            parts.push(self.build.push(e.span, Type::Scalar(ScalarType::I64), ExprKind::Entry(row, axis)));
+        }
+        Ok(self.build.push(e.span, ty, ExprKind::Construct(parts)))
+    }
+
     /// The values of an index and of the run-time entries of a path, in order.
     pub fn index_and_entries(
         &mut self,

@@ -107,6 +107,7 @@ pub(super) fn written_type(scope: &Scope<'_>, span: Span, tree: &TypeTree) -> Re
             Type::Tuple(ts.iter().map(|t| written_type(scope, span, t)).collect::<Result<Vec<_>, _>>()?.into())
         }
         TypeTree::Struct(n) => Type::of_element(scope.structure(span, *n)?),
+        TypeTree::ArrayOf(..) => return Err(scope.damaged(span, "a length that is not known")),
         TypeTree::Infer => {
             return Err(scope.error(
                 span,

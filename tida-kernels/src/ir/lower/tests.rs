@@ -379,7 +379,7 @@ fn small(rust: fn() -> Vec<ScalarType>) -> &'static StaticFunction {
     };
     let leaked = leak_function(&tree, vec![], vec![]);
     let StaticFunction { file, tree, functions, structs, .. } = *leaked;
-    Box::leak(Box::new(StaticFunction { file, tree, numbers: rust, functions, structs }))
+    Box::leak(Box::new(StaticFunction { file, tree, numbers: rust, functions, structs, constants: &[] }))
 }
 
 #[test]
@@ -419,10 +419,22 @@ fn a_circle_of_calls_is_named() {
     static BYTES: [u8; 13] = [4, b's', b'p', b'i', b'n', 0, 0, 0, 0, 0, 0, 0, 0];
     let tree = FunctionTree { name: "spin".into(), params: vec![], result: None, code: code(&[], block(vec![])) };
     assert_eq!(tree.encode(), BYTES);
-    static SPIN: StaticFunction =
-        StaticFunction { file: "spin.rs", tree: &BYTES, numbers: Vec::new, functions: &[&TWIRL], structs: &[] };
-    static TWIRL: StaticFunction =
-        StaticFunction { file: "spin.rs", tree: &BYTES, numbers: Vec::new, functions: &[&SPIN], structs: &[] };
+    static SPIN: StaticFunction = StaticFunction {
+        file: "spin.rs",
+        tree: &BYTES,
+        numbers: Vec::new,
+        functions: &[&TWIRL],
+        structs: &[],
+        constants: &[],
+    };
+    static TWIRL: StaticFunction = StaticFunction {
+        file: "spin.rs",
+        tree: &BYTES,
+        numbers: Vec::new,
+        functions: &[&SPIN],
+        structs: &[],
+        constants: &[],
+    };
     let mut case = case(&[write(F64)]);
     case.functions = vec![&SPIN];
     case.fails(b(vec![]), &["in a circle", "spin -> spin -> spin", "as a loop"]);

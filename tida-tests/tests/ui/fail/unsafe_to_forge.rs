@@ -3,7 +3,7 @@
 use tida::__private::{Ask, NoReads, Run, StaticKernel, body, each, give};
 use tida::prelude::*;
 
-static FORGED: StaticKernel = StaticKernel { line: 1, file: "", tree: &[], functions: &[], structs: &[] };
+static FALSE: StaticKernel = StaticKernel { line: 1, file: "", tree: &[], functions: &[], structs: &[], constants: &[] };
 
 fn runs_another<P, C, const D: usize>(
     honest: impl for<'b> Fn(Ask<'b, P, C, (), D>) + Send + Sync + 'static,
@@ -27,7 +27,7 @@ fn main() {
         compute(&tile, &mut u, kernel).unwrap();
         compute(&tile, &mut u, move |ask| {
             if let Ask::Quote(answer) = ask {
-                give(answer, marker, &FORGED, &[])
+                give(answer, marker, &FALSE, &[])
             }
         })
         .unwrap();

@@ -66,6 +66,17 @@ impl<'t> Infer<'t, '_> {
                 let ty = self.expr(whole)?;
                 self.project(span, ty, step)
             }
+            ExprKind::Unit(axis) => {
+                let (given, number) = (self.expr(axis)?, self.types.scalar(ScalarType::U64));
+                self.same(axis.span, given, number, || "name an axis".into())?;
+                match self.scope.rank {
+                    Some(rank) => Ok(self.types.point(rank)),
+                    None => Err(self.scope.damaged(span, "`unit(..)` in a function")),
+                }
+            }
+            ExprKind::Constant(_) | ExprKind::RepeatOf(..) => {
+                Err(self.scope.damaged(span, "a constant that is not known"))
+            }
         }
     }
 
@@ -78,7 +89,19 @@ impl<'t> Infer<'t, '_> {
                 }
                 Ok(self.types.scalar(s))
             }
+            NumberType::Of(number) => {
+                let ElementType::Scalar(s) = *self.scope.structure(e.span, number)? else {
+                    return Err(self.scope.damaged(e.span, "a number of a type that is no scalar"));
+                };
+                self.number(e, NumberType::Written(s), kind)
+            }
             NumberType::Inferred(number) => {
+                // A number in a loop that is written out stands in each turn, with one type.
+                if self.counts
+                    && let Some((_, known)) = self.numbers.iter().find(|(of, _)| *of == number)
+                {
+                    return Ok(*known);
+                }
                 let ty = self.types.unknown(kind);
                 self.numbers.push((number, ty));
                 Ok(ty)

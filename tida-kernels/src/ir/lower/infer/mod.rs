@@ -63,6 +63,8 @@ struct Infer<'t, 's> {
     exprs: Vec<(&'t Expr, Ty)>,
     /// Numbers whose types are inferred, as they are met.
     numbers: Vec<(u32, Ty)>,
+    /// Whether each has a number of its own. (Trees made by hand count none.)
+    counts: bool,
     /// Expressions whose value is made where a local is.
     placed: HashSet<*const Expr>,
     pending: Vec<Pending<'t>>,
@@ -95,6 +97,7 @@ pub(super) fn infer(
         assigned: vec![false; code.locals.len()],
         exprs: Vec::new(),
         numbers: Vec::new(),
+        counts: code.numbers > 0,
         placed: HashSet::new(),
         pending: Vec::new(),
         result: result_ty,

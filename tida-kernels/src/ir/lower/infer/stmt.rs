@@ -149,6 +149,7 @@ impl<'t> Infer<'t, '_> {
                 self.types.import(&ty)
             }
             TypeTree::Infer => self.types.any(),
+            TypeTree::ArrayOf(..) => return Err(self.scope.damaged(span, "a length that is not known")),
         };
         self.nesting -= 1;
         Ok(ty)

@@ -1,0 +1,350 @@
+//! What generic functions leave open in a kernel: numbers of a type parameter, casts to it, and constants.
+
+use std::collections::BTreeSet;
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{ToTokens, quote_spanned};
+use syn::ext::IdentExt;
+use syn::spanned::Spanned;
+use syn::visit::Visit;
+use tida_quote::element::ScalarType;
+use tida_quote::quote::{ExprKind, NumberType, TypeTree, UnaryOp};
+
+use super::number::{as_entry, literal_of};
+use super::scope::Named;
+use super::types::scalar;
+use super::{Body, Both, expr_at, text_of};
+use crate::expand::{own, own_at};
+
+/// What a generic function leaves open.
+#[derive(Debug, Default)]
+pub struct Open {
+    /// The type of numbers without one that have a point: of `kernel!(T; ..)`.
+    pub floats: Option<Typed>,
+    /// Casts may be from a type parameter, which `as` does not take.
+    pub casts: bool,
+    /// Names of `usize` constants.
+    pub names: BTreeSet<String>,
+    /// Constants named.
+    pub constants: Vec<Named>,
+}
+
+/// A type of numbers, in both forms.
+#[derive(Clone, Debug)]
+pub struct Typed {
+    /// Rust.
+    pub native: TokenStream,
+    /// Data.
+    pub quoted: NumberType,
+}
+
+impl Body {
+    /// The type of numbers that a type is, if it may be one.
+    fn typed(&mut self, ty: &syn::Type) -> Option<Typed> {
+        let (native, tree) = self.ty(ty);
+        let quoted = match tree {
+            TypeTree::Scalar(ty) if ty != ScalarType::Bool => NumberType::Written(ty),
+            TypeTree::Struct(number) => NumberType::Of(number),
+            _ => return None,
+        };
+        Some(Typed { native, quoted })
+    }
+
+    /// Takes the type of `kernel!(T; ..)`.
+    pub fn take_header(&mut self, ty: &syn::Type) {
+        let typed = self.typed(ty);
+        match typed {
+            Some(Typed { quoted: NumberType::Written(of), .. }) if !of.is_float() => {
+                self.error(
+                    ty,
+                    "the type before a kernel is that of its numbers with a point: `f32`, `f64` or a type parameter",
+                );
+            }
+            Some(typed) => {
+                self.open.casts = true;
+                self.open.floats = Some(typed);
+            }
+            None => {
+                self.error(
+                    ty,
+                    "the type before a kernel is that of its numbers with a point: `f32`, `f64` or a type parameter",
+                );
+            }
+        }
+    }
+
+    /// `T::lit(0.1)`, if a call is one.
+    pub fn lit(&mut self, path: &syn::ExprPath, call: &syn::ExprCall) -> Option<Both> {
+        let segments = &path.path.segments;
+        let of = segments.iter().rev().nth(1)?.ident.unraw().to_string();
+        let last = segments.last()?;
+        let is_type = of.starts_with(char::is_uppercase) || scalar(&of).is_some();
+        if path.qself.is_some() || last.ident != "lit" || !last.arguments.is_none() || !is_type {
+            return None;
+        }
+        let mut prefix = path.path.clone();
+        prefix.segments.pop();
+        prefix.segments.pop_punct();
+        let ty = syn::Type::Path(syn::TypePath { qself: None, path: prefix });
+        let text = text_of(&ty);
+        let Some(typed) = self.typed(&ty) else {
+            return Some(self.hole(&ty, format!("`{text}` is no type of numbers")));
+        };
+        let (arg, minus) = match call.args.first().filter(|_| call.args.len() == 1) {
+            Some(syn::Expr::Unary(unary)) if matches!(unary.op, syn::UnOp::Neg(_)) => (&*unary.expr, Some(unary)),
+            Some(arg) => (arg, None),
+            None => return Some(self.hole(call, format!("`{text}::lit` takes one number: `{text}::lit(0.1)`"))),
+        };
+        let lit = match arg {
+            syn::Expr::Lit(lit) => literal_of(arg).map(|_| &lit.lit),
+            _ => None,
+        };
+        let Some(lit) = lit else {
+            let message =
+                format!("`{text}::lit` takes a number as it is written, `{text}::lit(0.1)`: cast, `x as {text}`");
+            return Some(self.hole(arg, message));
+        };
+        let both = self.literal_of(lit, &typed);
+        Some(match minus {
+            None => both,
+            Some(minus) => self.negated(both, minus),
+        })
+    }
+
+    fn negated(&mut self, both: Both, minus: &syn::ExprUnary) -> Both {
+        let (neg, native) = (self.op("neg", minus.op.span()), both.native);
+        let native = quote_spanned!(own()=> #neg(#native));
+        let quoted = expr_at(minus.span(), ExprKind::Unary(UnaryOp::Neg, Box::new(both.quoted)));
+        Both { native, quoted, point: false }
+    }
+
+    /// Both forms of a number of that type. (Each is made from its text, rounded once.)
+    pub fn literal_of(&mut self, lit: &syn::Lit, Typed { native: ty, quoted: of }: &Typed) -> Both {
+        let (span, own) = (lit.span(), own_at(lit.span()));
+        let (digits, suffix) = match lit {
+            syn::Lit::Int(int) => (int.base10_digits(), int.suffix()),
+            syn::Lit::Float(float) => (float.base10_digits(), float.suffix()),
+            other => return self.hole(other, "this literal is not supported in a kernel: use a number or a `bool`"),
+        };
+        let text = text_of(ty);
+        if !suffix.is_empty() {
+            return self.hole(lit, format!("the number is of type `{text}`: write it without `{suffix}`"));
+        }
+        let (native, kind) = match lit {
+            syn::Lit::Int(_) => {
+                let Ok(number) = digits.parse() else {
+                    return self
+                        .hole(lit, "this number does not fit any integer type of a kernel: the largest is `u64`");
+                };
+                let made = self.op("int_literal", span);
+                (quote_spanned!(own=> #made::<#ty>(#lit)), ExprKind::Int(number, *of))
+            }
+            _ => {
+                let finite =
+                    *of == NumberType::Written(ScalarType::F64) || digits.parse::<f32>().is_ok_and(f32::is_finite);
+                if !finite {
+                    let message = format!(
+                        "`{digits}` does not fit `f32`, which `{text}` may be: write a number up to {:e}",
+                        f32::MAX
+                    );
+                    return self.hole(lit, message);
+                }
+                let made = self.op("float_literal", span);
+                let [single, double] = match finite && digits.parse::<f32>().is_ok_and(f32::is_finite) {
+                    true => [lit.to_token_stream(), lit.to_token_stream()],
+                    false => [quote_spanned!(own=> 0.0), lit.to_token_stream()],
+                };
+                (quote_spanned!(own=> #made::<#ty>(#single, #double)), ExprKind::Float(digits.to_owned(), *of))
+            }
+        };
+        Both { native, quoted: expr_at(span, kind), point: false }
+    }
+
+    /// Rust of a cast that `as` would not take, from or to a type parameter.
+    pub fn open_cast(
+        &self,
+        tree: &TypeTree,
+        ty: &TokenStream,
+        native: &TokenStream,
+        cast: &syn::ExprCast,
+    ) -> TokenStream {
+        let own = own_at(cast.span());
+        match tree {
+            TypeTree::Scalar(_) if !self.open.casts => quote_spanned!(own=> ((#native) as #ty)),
+            _ => {
+                let function = self.op("cast", cast.as_token.span);
+                quote_spanned!(own=> #function::<#ty, _>(#native))
+            }
+        }
+    }
+
+    /// `x.wide()`.
+    pub fn wide(&mut self, call: &syn::ExprMethodCall) -> Both {
+        if let Some(turbofish) = &call.turbofish {
+            self.error(turbofish, "methods in a kernel take no type parameters");
+        }
+        let value = self.expr(&call.receiver);
+        if value.point {
+            return self.hole(&call.receiver, "a point is an array of coordinates: `at[0]`, `at[1]`");
+        }
+        let (wide, own, native) = (self.private("wide", call.method.span()), own_at(call.span()), value.native);
+        let native = quote_spanned!(own=> #wide(#native));
+        let kind = ExprKind::Cast(Box::new(value.quoted), TypeTree::Scalar(ScalarType::F64));
+        Both { native, quoted: expr_at(call.span(), kind), point: false }
+    }
+
+    /// `unit(axis)`, if a call is this.
+    pub fn unit_point(&mut self, path: &syn::ExprPath, call: &syn::ExprCall) -> Option<Both> {
+        if !path.path.is_ident("unit") || path.qself.is_some() || call.args.len() != 1 {
+            return None;
+        }
+        if !self.captures_allowed {
+            let message =
+                "`unit(axis)` is a point of a kernel's cell: pass the point to the `#[kernel_fn]`, `p: [i64; 2]`";
+            return Some(self.hole(call, message));
+        }
+        let axis = self.expr(&as_entry(call.args.first()?));
+        let (made, own, native) = (self.op("unit", path.span()), own_at(call.span()), axis.native);
+        let native = quote_spanned!(own=> #made(#native));
+        Some(Both { native, quoted: expr_at(call.span(), ExprKind::Unit(Box::new(axis.quoted))), point: true })
+    }
+
+    /// A name that is a constant of the function around, as a value.
+    pub fn constant(&mut self, path: &syn::Expr) -> Option<Both> {
+        let name = name_of(path).filter(|name| self.open.names.contains(&name.unraw().to_string()))?;
+        let number = Named::number_in(&mut self.open.constants, name.to_token_stream());
+        let (made, own) = (self.private("constant", path.span()), own_at(path.span()));
+        let native = quote_spanned!(own=> #made(#path));
+        Some(Both { native, quoted: expr_at(path.span(), ExprKind::Constant(number as u32)), point: false })
+    }
+
+    /// The number of the constant that a length is.
+    pub fn constant_length(&mut self, len: &syn::Expr) -> Option<u32> {
+        let name = name_of(len)?;
+        let known = self.open.names.contains(&name.unraw().to_string());
+        if !(known || self.captures_allowed && is_capital(name)) {
+            return None;
+        }
+        Some(Named::number_in(&mut self.open.constants, name.to_token_stream()) as u32)
+    }
+
+    /// Looks for loops over axes, `for d in 0..D { .. unit(d) .. at[d] .. }`: what has the name of a constant in their
+    /// bounds is one.
+    pub fn find_axes(&mut self, body: &syn::Expr, at: &TokenStream) {
+        let mut points = Points { at: text_of(at), names: BTreeSet::new() };
+        points.names.insert(points.at.clone());
+        points.visit_expr(body);
+        let mut loops = Loops { points: points.names, constants: BTreeSet::new() };
+        loops.visit_expr(body);
+        self.open.names.extend(loops.constants);
+    }
+}
+
+/// The name that an expression is.
+fn name_of(expr: &syn::Expr) -> Option<&Ident> {
+    match expr {
+        syn::Expr::Path(path) if path.qself.is_none() => path.path.get_ident(),
+        syn::Expr::Group(inner) => name_of(&inner.expr),
+        syn::Expr::Paren(inner) => name_of(&inner.expr),
+        syn::Expr::Block(block) => match block.block.stmts.as_slice() {
+            [syn::Stmt::Expr(value, None)] if block.label.is_none() => name_of(value),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether a name is written as those of constants are.
+fn is_capital(name: &Ident) -> bool {
+    let name = name.unraw().to_string();
+    name.chars().any(char::is_uppercase) && !name.chars().any(char::is_lowercase)
+}
+
+/// Locals that start as the cell, or as a sum with it.
+struct Points {
+    at: String,
+    names: BTreeSet<String>,
+}
+
+impl Points {
+    fn is_point(&self, expr: &syn::Expr) -> bool {
+        match expr {
+            syn::Expr::Paren(inner) => self.is_point(&inner.expr),
+            syn::Expr::Group(inner) => self.is_point(&inner.expr),
+            syn::Expr::Binary(binary) => self.is_point(&binary.left),
+            _ => name_of(expr).is_some_and(|name| self.names.contains(&name.unraw().to_string())),
+        }
+    }
+}
+
+impl Visit<'_> for Points {
+    fn visit_local(&mut self, local: &syn::Local) {
+        syn::visit::visit_local(self, local);
+        let pattern = match &local.pat {
+            syn::Pat::Type(typed) => &*typed.pat,
+            pattern => pattern,
+        };
+        if let (syn::Pat::Ident(name), Some(init)) = (pattern, &local.init)
+            && self.is_point(&init.expr)
+        {
+            self.names.insert(name.ident.unraw().to_string());
+        }
+    }
+}
+
+/// Loops over axes.
+struct Loops {
+    points: BTreeSet<String>,
+    constants: BTreeSet<String>,
+}
+
+impl Visit<'_> for Loops {
+    fn visit_expr_for_loop(&mut self, each: &syn::ExprForLoop) {
+        syn::visit::visit_expr_for_loop(self, each);
+        let syn::Pat::Ident(variable) = &*each.pat else { return };
+        let mut of = OfAxes { variable: &variable.ident, points: &self.points, found: false };
+        of.visit_block(&each.body);
+        if of.found {
+            let mut bounds = Capitals(&mut self.constants);
+            bounds.visit_expr(&each.expr);
+        }
+    }
+}
+
+/// Whether a loop's variable is an axis.
+struct OfAxes<'a> {
+    variable: &'a Ident,
+    points: &'a BTreeSet<String>,
+    found: bool,
+}
+
+impl OfAxes<'_> {
+    fn is_variable(&self, expr: &syn::Expr) -> bool {
+        name_of(expr).is_some_and(|name| name.unraw() == self.variable.unraw())
+    }
+}
+
+impl Visit<'_> for OfAxes<'_> {
+    fn visit_expr_call(&mut self, call: &syn::ExprCall) {
+        let unit = name_of(&call.func).is_some_and(|name| name == "unit");
+        self.found |= unit && call.args.iter().any(|arg| self.is_variable(arg));
+        syn::visit::visit_expr_call(self, call);
+    }
+
+    fn visit_expr_index(&mut self, index: &syn::ExprIndex) {
+        let point = name_of(&index.expr).is_some_and(|name| self.points.contains(&name.unraw().to_string()));
+        self.found |= point && self.is_variable(&index.index);
+        syn::visit::visit_expr_index(self, index);
+    }
+}
+
+/// The names of constants in an expression.
+struct Capitals<'a>(&'a mut BTreeSet<String>);
+
+impl Visit<'_> for Capitals<'_> {
+    fn visit_expr_path(&mut self, path: &syn::ExprPath) {
+        if let Some(name) = path.path.get_ident().filter(|name| path.qself.is_none() && is_capital(name)) {
+            self.0.insert(name.unraw().to_string());
+        }
+    }
+}

@@ -1,0 +1,417 @@
+//! Constants of the function around a kernel, put in place, and loops over axes, written out.
+//!
+//! `for d in 0..D { .. u[at + unit(d)] .. }` is the same as one copy of its body for each axis, with the number of the
+//! axis for `d`. What comes after sees no more than what a user could have written by hand.
+
+use std::collections::HashMap;
+
+use super::scope::error;
+use crate::element::ScalarType;
+use crate::error::KernelError;
+use crate::ir::Span;
+use crate::quote::{
+    BinaryOp, Block, Code, Expr, ExprKind, FunctionTree, Local, LocalId, NumberType, Pattern, Place, Projection, Stmt,
+    StmtKind, TypeTree,
+};
+
+/// Most turns of a loop that is written out.
+const TURNS: u64 = 16;
+
+/// Most expressions and statements that writing out may add.
+const ROOM: usize = 1 << 14;
+
+/// What a local stands for in a copy of a loop's body.
+#[derive(Clone, Copy)]
+enum Stands {
+    Number(u64),
+    Local(LocalId),
+}
+
+/// The work on one tree.
+struct Resolve<'a> {
+    file: &'a str,
+    constants: &'a [u64],
+    locals: &'a mut Vec<Local>,
+    stands: HashMap<LocalId, Stands>,
+    room: usize,
+    failed: Option<KernelError>,
+}
+
+/// Puts the constants in place.
+///
+/// # Errors
+/// A constant that is not in the table.
+pub(super) fn resolve(file: &str, code: &mut Code, constants: &[u64]) -> Result<(), KernelError> {
+    let Code { locals, body, .. } = code;
+    let mut resolve = Resolve { file, constants, locals, stands: HashMap::new(), room: ROOM, failed: None };
+    resolve.block(body);
+    resolve.failed.map_or(Ok(()), Err)
+}
+
+/// The same for a function, with its types.
+///
+/// # Errors
+/// As for [`resolve`].
+pub(super) fn resolve_function(file: &str, tree: &mut FunctionTree, constants: &[u64]) -> Result<(), KernelError> {
+    resolve(file, &mut tree.code, constants)?;
+    let span = tree.code.locals.first().map_or(Span::default(), |local| local.span);
+    let mut locals = Vec::new();
+    let mut resolve = Resolve { file, constants, locals: &mut locals, stands: HashMap::new(), room: 0, failed: None };
+    tree.params.iter_mut().for_each(|(_, ty)| resolve.ty(span, ty));
+    tree.result.iter_mut().for_each(|ty| resolve.ty(span, ty));
+    resolve.failed.map_or(Ok(()), Err)
+}
+
+impl Resolve<'_> {
+    fn constant(&mut self, span: Span, number: u32) -> u64 {
+        let found = self.constants.get(number as usize);
+        if found.is_none() && self.failed.is_none() {
+            self.failed = Some(error(
+                self.file,
+                span,
+                "read the kernel's quotation",
+                format!("constant {number} where there are {}", self.constants.len()),
+                "build again from clean; if it stays, report it as a bug of tida",
+            ));
+        }
+        found.copied().unwrap_or(0)
+    }
+
+    fn block(&mut self, block: &mut Block) {
+        for stmt in &mut block.stmts {
+            self.stmt(stmt);
+        }
+        block.value.iter_mut().for_each(|value| self.expr(value));
+    }
+
+    fn local(&self, local: &mut LocalId) {
+        if let Some(Stands::Local(of)) = self.stands.get(local) {
+            *local = *of;
+        }
+    }
+
+    fn stmt(&mut self, stmt: &mut Stmt) {
+        let span = stmt.span;
+        match &mut stmt.kind {
+            StmtKind::Let { pattern, ty, init } => {
+                self.pattern(pattern);
+                ty.iter_mut().for_each(|ty| self.ty(span, ty));
+                init.iter_mut().for_each(|init| self.expr(init));
+            }
+            StmtKind::Assign { place, op: _, value } => {
+                match place {
+                    Place::Local { local, path } => {
+                        self.local(local);
+                        self.path(path);
+                    }
+                    Place::Element { index, path, .. } => {
+                        self.expr(index);
+                        self.path(path);
+                    }
+                }
+                self.expr(value);
+            }
+            StmtKind::Expr(e) => self.expr(e),
+            StmtKind::For { .. } => self.each(stmt),
+            StmtKind::While { cond, body } => {
+                self.expr(cond);
+                self.block(body);
+            }
+            StmtKind::Phase { thread, body, .. } => {
+                self.local(thread);
+                self.block(body);
+            }
+            StmtKind::Return(value) => value.iter_mut().for_each(|value| self.expr(value)),
+            StmtKind::Break | StmtKind::Continue => {}
+        }
+    }
+
+    /// A loop: written out if it is one over axes.
+    fn each(&mut self, stmt: &mut Stmt) {
+        let span = stmt.span;
+        let StmtKind::For { local, lo, hi, inclusive, body } = &mut stmt.kind else { return };
+        let axes = names_constant(lo) || names_constant(hi) || reaches(body, *local);
+        self.expr(lo);
+        self.expr(hi);
+        let bounds = [lo.clone(), hi.clone()];
+        let turns = (number(lo), number(hi));
+        let turns = match (axes, turns) {
+            (true, (Some(lo), Some(hi))) => hi.checked_add(u64::from(*inclusive)).map(|hi| (lo, hi)),
+            _ => None,
+        };
+        let size = size(body);
+        let fits = |(lo, hi): &(u64, u64)| {
+            let turns = hi.saturating_sub(*lo);
+            // (A loop that never turns stays: what its numbers are is still to be found.)
+            (1..=TURNS).contains(&turns) && size.saturating_mul(turns as usize) <= self.room && !leaves(body)
+        };
+        let Some((lo, hi)) = turns.filter(fits) else {
+            self.local(local);
+            self.block(body);
+            return;
+        };
+        self.room -= size.saturating_mul((hi - lo) as usize);
+        let mut declared = Vec::new();
+        declares(body, &mut declared);
+        let stmts = (lo..hi).map(|turn| {
+            let before = self.stands.clone();
+            self.stands.insert(*local, Stands::Number(turn));
+            for of in &declared {
+                if let Some(copy) = self.locals.get(*of as usize).cloned() {
+                    self.locals.push(copy);
+                    self.stands.insert(*of, Stands::Local(self.locals.len() as LocalId - 1));
+                }
+            }
+            let mut body = body.clone();
+            self.block(&mut body);
+            self.stands = before;
+            Stmt { span, kind: StmtKind::Expr(Expr { span, kind: ExprKind::Block(body) }) }
+        });
+        // The bounds stay for their numbers, whose types are told.
+        let kept = bounds.map(|bound| {
+            let ty = Some(TypeTree::Scalar(ScalarType::U64));
+            Stmt { span, kind: StmtKind::Let { pattern: Pattern::Ignore, ty, init: Some(bound) } }
+        });
+        let stmts = kept.into_iter().chain(stmts).collect();
+        stmt.kind = StmtKind::Expr(Expr { span, kind: ExprKind::Block(Block { stmts, value: None }) });
+    }
+
+    fn pattern(&mut self, pattern: &mut Pattern) {
+        match pattern {
+            Pattern::Local(local) => self.local(local),
+            Pattern::Ignore => {}
+            Pattern::Tuple(parts) | Pattern::Array(parts) => parts.iter_mut().for_each(|part| self.pattern(part)),
+        }
+    }
+
+    fn path(&mut self, path: &mut [Projection]) {
+        for step in path {
+            if let Projection::Index(index) = step {
+                self.expr(index);
+            }
+        }
+    }
+
+    fn ty(&mut self, span: Span, ty: &mut TypeTree) {
+        match ty {
+            TypeTree::Array(of, _) => self.ty(span, of),
+            TypeTree::ArrayOf(of, number) => {
+                self.ty(span, of);
+                let len = self.constant(span, *number) as usize;
+                *ty = TypeTree::Array(std::mem::replace(of, Box::new(TypeTree::Infer)), len);
+            }
+            TypeTree::Tuple(all) => all.iter_mut().for_each(|ty| self.ty(span, ty)),
+            TypeTree::Scalar(_) | TypeTree::Struct(_) | TypeTree::Infer => {}
+        }
+    }
+
+    fn expr(&mut self, e: &mut Expr) {
+        let span = e.span;
+        match &mut e.kind {
+            ExprKind::Int(..) | ExprKind::Float(..) | ExprKind::Bool(_) | ExprKind::Capture(_) | ExprKind::At => {}
+            ExprKind::Local(local) => match self.stands.get(local) {
+                Some(Stands::Number(n)) => e.kind = ExprKind::Int(*n, NumberType::Written(ScalarType::U64)),
+                Some(Stands::Local(of)) => *local = *of,
+                None => {}
+            },
+            ExprKind::Constant(number) => {
+                let value = self.constant(span, *number);
+                e.kind = ExprKind::Int(value, NumberType::Written(ScalarType::U64));
+            }
+            ExprKind::RepeatOf(x, number) => {
+                self.expr(x);
+                let len = self.constant(span, *number) as usize;
+                let unit = Expr { span, kind: ExprKind::Tuple(Vec::new()) };
+                e.kind = ExprKind::Repeat(std::mem::replace(x, Box::new(unit)), len);
+            }
+            ExprKind::Load { index, path, .. } => {
+                self.expr(index);
+                self.path(path);
+            }
+            ExprKind::Unary(_, x) | ExprKind::Repeat(x, _) | ExprKind::Unit(x) => self.expr(x),
+            ExprKind::Cast(x, ty) => {
+                self.expr(x);
+                self.ty(span, ty);
+            }
+            ExprKind::Binary(_, a, b)
+            | ExprKind::Compare(_, a, b)
+            | ExprKind::And(a, b)
+            | ExprKind::Or(a, b)
+            | ExprKind::Shift { point: a, offset: b, .. } => {
+                self.expr(a);
+                self.expr(b);
+            }
+            ExprKind::If { cond, then, otherwise } => {
+                self.expr(cond);
+                self.block(then);
+                otherwise.iter_mut().for_each(|block| self.block(block));
+            }
+            ExprKind::Block(block) => self.block(block),
+            ExprKind::Method(_, list) | ExprKind::Call(_, list) | ExprKind::Tuple(list) | ExprKind::Array(list) => {
+                list.iter_mut().for_each(|e| self.expr(e));
+            }
+            ExprKind::Struct(_, fields) => fields.iter_mut().for_each(|(_, value)| self.expr(value)),
+            ExprKind::Project(base, part) => {
+                self.expr(base);
+                self.path(std::slice::from_mut(part));
+            }
+        }
+    }
+}
+
+/// The number that a bound is.
+fn number(e: &Expr) -> Option<u64> {
+    match &e.kind {
+        ExprKind::Int(n, _) => Some(*n),
+        ExprKind::Binary(BinaryOp::Add, a, b) => number(a)?.checked_add(number(b)?),
+        ExprKind::Binary(BinaryOp::Sub, a, b) => number(a)?.checked_sub(number(b)?),
+        ExprKind::Binary(BinaryOp::Mul, a, b) => number(a)?.checked_mul(number(b)?),
+        _ => None,
+    }
+}
+
+fn names_constant(e: &Expr) -> bool {
+    let mut found = false;
+    let mut look = |e: &Expr| found |= matches!(e.kind, ExprKind::Constant(_));
+    See { expr: &mut look, stmt: &mut |_| {} }.expr(e);
+    found
+}
+
+/// Whether a body names the local in a `unit(..)`.
+fn reaches(body: &Block, local: LocalId) -> bool {
+    let mut found = false;
+    let mut look = |e: &Expr| {
+        let ExprKind::Unit(axis) = &e.kind else { return };
+        let mut named = |e: &Expr| found |= matches!(e.kind, ExprKind::Local(of) if of == local);
+        See { expr: &mut named, stmt: &mut |_| {} }.expr(axis);
+    };
+    See { expr: &mut look, stmt: &mut |_| {} }.block(body);
+    found
+}
+
+fn size(body: &Block) -> usize {
+    let mut size = 1;
+    let mut stmts = 0;
+    See { expr: &mut |_| size += 1, stmt: &mut |_| stmts += 1 }.block(body);
+    size + stmts
+}
+
+/// Whether a `break` or `continue` is in a body. (One of a loop inside counts too: such loops are rare.)
+fn leaves(body: &Block) -> bool {
+    let mut found = false;
+    let mut look = |stmt: &Stmt| found |= matches!(stmt.kind, StmtKind::Break | StmtKind::Continue);
+    See { expr: &mut |_| {}, stmt: &mut look }.block(body);
+    found
+}
+
+/// The locals that a body declares.
+fn declares(body: &Block, found: &mut Vec<LocalId>) {
+    fn bound(pattern: &Pattern, found: &mut Vec<LocalId>) {
+        match pattern {
+            Pattern::Local(local) => found.push(*local),
+            Pattern::Ignore => {}
+            Pattern::Tuple(parts) | Pattern::Array(parts) => parts.iter().for_each(|part| bound(part, found)),
+        }
+    }
+    let mut look = |stmt: &Stmt| match &stmt.kind {
+        StmtKind::Let { pattern, .. } => bound(pattern, found),
+        StmtKind::For { local, .. } => found.push(*local),
+        StmtKind::Phase { thread, .. } => found.push(*thread),
+        _ => {}
+    };
+    See { expr: &mut |_| {}, stmt: &mut look }.block(body);
+}
+
+/// What is done at each expression and statement.
+struct See<'a> {
+    expr: &'a mut dyn FnMut(&Expr),
+    stmt: &'a mut dyn FnMut(&Stmt),
+}
+
+impl See<'_> {
+    fn block(&mut self, block: &Block) {
+        block.stmts.iter().for_each(|stmt| self.stmt(stmt));
+        block.value.iter().for_each(|value| self.expr(value));
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) {
+        (self.stmt)(stmt);
+        match &stmt.kind {
+            StmtKind::Let { init, .. } => init.iter().for_each(|init| self.expr(init)),
+            StmtKind::Assign { place, value, .. } => {
+                let (index, path) = match place {
+                    Place::Local { path, .. } => (None, path),
+                    Place::Element { index, path, .. } => (Some(index), path),
+                };
+                index.into_iter().for_each(|index| self.expr(index));
+                self.path(path);
+                self.expr(value);
+            }
+            StmtKind::Expr(e) => self.expr(e),
+            StmtKind::For { lo, hi, body, .. } => {
+                self.expr(lo);
+                self.expr(hi);
+                self.block(body);
+            }
+            StmtKind::While { cond, body } => {
+                self.expr(cond);
+                self.block(body);
+            }
+            StmtKind::Phase { body, .. } => self.block(body),
+            StmtKind::Return(value) => value.iter().for_each(|value| self.expr(value)),
+            StmtKind::Break | StmtKind::Continue => {}
+        }
+    }
+
+    fn path(&mut self, path: &[Projection]) {
+        for step in path {
+            if let Projection::Index(index) = step {
+                self.expr(index);
+            }
+        }
+    }
+
+    fn expr(&mut self, e: &Expr) {
+        (self.expr)(e);
+        match &e.kind {
+            ExprKind::Int(..)
+            | ExprKind::Float(..)
+            | ExprKind::Bool(_)
+            | ExprKind::Local(_)
+            | ExprKind::Capture(_)
+            | ExprKind::Constant(_)
+            | ExprKind::At => {}
+            ExprKind::Load { index, path, .. } => {
+                self.expr(index);
+                self.path(path);
+            }
+            ExprKind::Unary(_, x)
+            | ExprKind::Cast(x, _)
+            | ExprKind::Repeat(x, _)
+            | ExprKind::RepeatOf(x, _)
+            | ExprKind::Unit(x) => self.expr(x),
+            ExprKind::Binary(_, a, b)
+            | ExprKind::Compare(_, a, b)
+            | ExprKind::And(a, b)
+            | ExprKind::Or(a, b)
+            | ExprKind::Shift { point: a, offset: b, .. } => {
+                self.expr(a);
+                self.expr(b);
+            }
+            ExprKind::If { cond, then, otherwise } => {
+                self.expr(cond);
+                self.block(then);
+                otherwise.iter().for_each(|block| self.block(block));
+            }
+            ExprKind::Block(block) => self.block(block),
+            ExprKind::Method(_, list) | ExprKind::Call(_, list) | ExprKind::Tuple(list) | ExprKind::Array(list) => {
+                list.iter().for_each(|e| self.expr(e));
+            }
+            ExprKind::Struct(_, fields) => fields.iter().for_each(|(_, value)| self.expr(value)),
+            ExprKind::Project(base, part) => {
+                self.expr(base);
+                self.path(std::slice::from_ref(part));
+            }
+        }
+    }
+}
