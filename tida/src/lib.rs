@@ -115,6 +115,7 @@ mod backend;
 pub mod compute;
 mod error;
 mod macros;
+mod parallel;
 mod sealed;
 pub mod tile;
 

@@ -372,8 +372,8 @@ impl TileAcc {
     }
 
     /// Runs `f`, which calls nothing of the user's, inside the thread pool of recorded work.
-    pub(crate) fn install<R: Send>(&self, f: impl FnOnce() -> R + Send) -> R {
-        self.core().pool.install(f)
+    pub(crate) fn install(&self, f: &(dyn Fn() + Sync)) {
+        self.core().pool.install(f);
     }
 
     /// Runs `f`, which calls closures of the user's, by threads of its own. Such closures may wait for recorded work,
@@ -382,8 +382,9 @@ impl TileAcc {
     ///
     /// # Errors
     /// Threads that cannot be started.
-    pub(crate) fn install_user<R: Send>(&self, f: impl FnOnce() -> R + Send) -> Result<R, Error> {
-        Ok(self.core().user_pool()?.install(f))
+    pub(crate) fn install_user(&self, f: &(dyn Fn() + Sync)) -> Result<(), Error> {
+        self.core().user_pool()?.install(f);
+        Ok(())
     }
 }
 
