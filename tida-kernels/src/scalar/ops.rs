@@ -16,7 +16,11 @@ mod sealed {
 pub trait Comparable: sealed::Sealed + Copy + PartialOrd {}
 
 /// A number: `u8 i32 u32 i64 u64 isize usize f32 f64`.
-#[diagnostic::on_unimplemented(message = "a kernel cannot do arithmetic on `{Self}`", label = "not a number")]
+#[diagnostic::on_unimplemented(
+    message = "a kernel cannot do arithmetic on `{Self}`",
+    label = "not a number",
+    note = "where the type is a parameter of the function around the kernel, such as `T`, add the bound `T: tida::Real`"
+)]
 #[doc(hidden)]
 pub trait Number: Comparable {
     /// What kernels take it for: `usize` is `u64` there.
