@@ -471,6 +471,12 @@ pub fn entry<T: Copy, const N: usize>(array: &[T; N], i: usize) -> T {
     array[position::<N>(i)]
 }
 
+/// Coordinate `axis` of a cell; past the end as [`entry`].
+#[inline(always)]
+pub fn coordinate<const D: usize>(cell: &[i64; D], axis: usize) -> i64 {
+    entry(cell, axis)
+}
+
 /// Entry `i`, to be written; past the end it is entry 0 and raises [`Fault::Entry`]. An empty array is a compile error.
 #[inline(always)]
 pub fn entry_mut<T, const N: usize>(array: &mut [T; N], i: usize) -> &mut T {
