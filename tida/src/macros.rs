@@ -50,7 +50,7 @@
 /// | it says | because | write |
 /// |---|---|---|
 /// | implementation of `Fn` is not general enough | the kernel stands in a variable, not in the call | `let k = `[`keep`](crate::keep)`((&mut next, &u), kernel!(..));` |
-/// | expected `f64`, found `i64`, at `at` | a coordinate is an `i64` | `at[0] as f64` |
+/// | expected `f64`, found `i64`, at `at[0]` | a coordinate is an `i64` | `at[0] as f64` |
 /// | expected integer, found `f64` | `2` is an integer | `2.0 * u[at]` |
 /// | type mismatch resolving `<Plain<i32> as Captured>::Value == f64` | a captured number is of another type than what it is used with | its type where it is made, `let half = 0.5f64;`, or a cast, `half as f64` |
 /// | expected `i64`, found `usize` | coordinates and offsets are `i64` | `u[at - [1]]`, `u[[at[0] - 1]]` |
