@@ -7,6 +7,7 @@
 pub(crate) mod answers;
 pub(crate) mod boxes;
 mod builder;
+pub(crate) mod bytes;
 pub(crate) mod chain;
 pub(crate) mod compiler;
 mod describe;
@@ -30,7 +31,9 @@ mod tracker;
 mod unfinished;
 mod wait;
 
+pub(crate) use builder::{Chosen, advice};
 pub use builder::{Compile, Device, Fuse, TileAccBuilder};
+pub use bytes::IntoBytes;
 pub use timeline::{Busy, Span, SpanKind, Stats, Timeline};
 pub(crate) use tracker::{BoxTouch, Mode, Side, Touch, Tracker};
 pub(crate) use wait::{InKernel, outside_kernels};
