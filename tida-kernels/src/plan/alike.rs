@@ -1,5 +1,5 @@
-//! Cells side by side that read the same cells of whole arrays, as those of a fine grid do of a coarse one: a thread has
-//! 16 bytes of them, reads once for all of them, and stores them at once.
+//! Cells side by side that read the same cells of whole arrays, as those of a fine grid do of a coarse one: a thread
+//! has 16 bytes of them, reads once for all of them, and stores them at once.
 
 use super::march::offsets;
 use super::wide::{Row, Side, rows};

@@ -77,7 +77,8 @@ const LIGHT: u64 = 12;
 const LIGHTEST: u64 = 4;
 
 /// How many cells along axis 0 a thread should take, and how many side by side, if a march is worth it: over two or
-/// three axes, if it saves more than one read in five or a cell moves few bytes, and leaves threads enough to fill the device.
+/// three axes, if it saves more than one read in five or a cell moves few bytes, and leaves threads enough to fill
+/// the device.
 /// Side by side a thread has those that it may have, or 1 where too few threads would be left.
 pub fn march(machine: &Machine, saving: &Saving, boxes: &Boxes<'_>, beside: &Beside) -> Option<(u32, u32)> {
     if beside.alike && has_room(machine, boxes, ALIKE, beside) {

@@ -330,7 +330,8 @@ fn stores(kernel: &Kernel, analysis: &Analysis) -> Option<Vec<(usize, usize, usi
 }
 
 /// Everything that a kernel reads of arrays, lower planes before higher ones; and how many different values a cell
-/// reads. None if some of it is not read in every cell, at constants from it. Whole arrays are left out if that is said,
+/// reads. None if some of it is not read in every cell, at constants from it. Whole arrays are left out if that is
+/// said,
 /// and so is what the kernel writes.
 pub(super) fn rows(kernel: &Kernel, analysis: &Analysis, some: bool) -> Option<(Vec<Row>, usize)> {
     let mut rows: Vec<Row> = Vec::new();
