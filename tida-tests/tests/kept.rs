@@ -121,7 +121,7 @@ fn however_often_it_is_launched_it_is_one_kernel() {
         let step = keep((&mut next, &u), kernel!(|next, u, at| next[at] = u[at] + add));
         assert_eq!(known(line), if acc.device() == Device::Cpu { 0 } else { 1 }, "{acc}");
         steps(&mut u, |tile, next, u| compute(tile, (next, u), step).unwrap());
-        steps(&mut u, |tile, next, u| compute(tile, (next, u), step.clone()).unwrap());
+        steps(&mut u, |tile, next, u| compute(tile, (next, u), step).unwrap());
         let boxed = BoxedKernel::<2, Pair>::new(step);
         steps(&mut u, |tile, next, u| boxed.compute(tile, (next, u)).unwrap());
         assert_eq!(known(line), 1, "{acc}");

@@ -310,7 +310,7 @@ fn a_device_by_its_number() {
             assert_eq!(error.kind(), ErrorKind::Argument);
             assert!(error.tried().contains("`cuda_device(999)` names"), "{error}");
             assert!(error.found().starts_with("the devices 0: "), "{error}");
-            assert_eq!(named(on(Device::Cuda).cuda_device(0)).is_ok(), true);
+            assert!(named(on(Device::Cuda).cuda_device(0)).is_ok());
         }
         Err(error) => assert_eq!(named(on(Device::Cuda).cuda_device(1)).unwrap_err().kind(), error.kind()),
     }
