@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
+use tida::acc::IntoBytes;
 
 pub use crate::pictures::Look;
 use crate::{Result, npy};
@@ -116,12 +117,12 @@ pub struct Flags {
     /// Where to run
     #[arg(long, default_value = "auto")]
     pub device: DeviceFlag,
-    /// Bytes that arrays may take on a device
-    #[arg(long, value_name = "BYTES")]
+    /// Bytes that arrays may take on a device, such as 2000000 or 2GiB
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
     pub memory_limit: Option<u64>,
     /// Steps that may be recorded ahead of the work
-    #[arg(long, value_name = "STEPS", value_parser = clap::value_parser!(u64).range(1..))]
-    pub lookahead: Option<u64>,
+    #[arg(long, alias = "lookahead", value_name = "STEPS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub look_ahead: Option<u64>,
     /// Threads: at most 1024, or four a core if that is more [default: one a core]
     #[arg(long, value_name = "T", value_parser = clap::value_parser!(u64).range(1..))]
     pub threads: Option<u64>,
@@ -327,6 +328,10 @@ fn parse_product(text: &str) -> Result<Product, String> {
     Ok(Product(text.split(['x', 'X']).map(number).collect::<Result<_, _>>()?))
 }
 
+fn parse_bytes(text: &str) -> Result<u64, String> {
+    text.number_of_bytes().map_err(|error| format!("found {}; {}", error.found(), error.advice()))
+}
+
 fn parse_timeline(text: &str) -> Result<TimelineFile, String> {
     let path = PathBuf::from(text);
     match path.extension().and_then(|extension| extension.to_str()) {
@@ -385,13 +390,15 @@ mod tests {
         let settings = check(
             &ALL,
             "x --size 32 --steps 5 --dims 2 --dtype f32 --regions 4 --tile 8x16 --ghost 2 --boundary reflect \
-             --device cpu --memory-limit 1000000 --lookahead 3 --threads 2 --verify --json --output o.npy --png o.png \
+             --device cpu --memory-limit 1MB --look-ahead 3 --threads 2 --verify --json --output o.npy --png o.png \
              --timeline t.svg --animate a.png",
         )?;
         assert_eq!((settings.shape, settings.steps, settings.dtype), (vec![32; 2], 5, Dtype::F32));
         assert_eq!((settings.regions, settings.tile), (vec![4, 1], vec![8, 16]));
         assert_eq!((settings.edge, settings.ghost), (Edge::Reflect, 2));
         assert!(settings.verify && settings.flags.json);
+        assert_eq!((settings.flags.memory_limit, settings.flags.look_ahead), (Some(1_000_000), Some(3)));
+        assert_eq!(check(&ALL, "x --lookahead 4")?.flags.look_ahead, Some(4));
         assert_eq!(settings.flags.timeline, Some(TimelineFile::Svg("t.svg".into())));
         let chrome = check(&ALL, "x --timeline a/t.json")?.flags.timeline;
         assert_eq!(chrome, Some(TimelineFile::Chrome("a/t.json".into())));
@@ -418,6 +425,7 @@ mod tests {
         says(&ALL, "x --regions 0", "whole numbers above 0");
         says(&ALL, "x --size 0", "0 is not in 1..");
         says(&ALL, "x --threads 0", "0 is not in 1..");
+        says(&ALL, "x --memory-limit 2gigs", "found `2gigs`; give a number of bytes");
         says(&ALL, "x --timeline t.png", "end the name in .svg");
         says(&ALL, "x --input /nonexistent/u.npy", "tried to read the shape of /nonexistent/u.npy");
     }

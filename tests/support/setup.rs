@@ -111,7 +111,7 @@ impl Settings {
         if let Some(threads) = flags.threads {
             builder = builder.threads(usize::try_from(threads)?);
         }
-        if let Some(steps) = flags.lookahead {
+        if let Some(steps) = flags.look_ahead {
             builder = builder.look_ahead(usize::try_from(steps)?.saturating_mul(sweeps));
         }
         if let Some(bytes) = flags.memory_limit {

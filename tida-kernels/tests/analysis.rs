@@ -407,7 +407,7 @@ fn reads_of_a_written_array() {
     assert!(found.args[1].reads_old && !found.args[1].must_write);
     let offending = found.reads_only_at(1).unwrap_err();
     assert_eq!(found.offset_text(offending, &kernel), "[0, 1]");
-    assert_eq!(found.index_text(offending, &kernel), "[at0, at1 + 1]");
+    assert_eq!(found.index_text(offending, &kernel), "[at[0], at[1] + 1]");
 }
 
 #[test]
@@ -419,7 +419,7 @@ fn writes_elsewhere_are_found() {
     let kernel = b.finish(vec![good, bad]);
     let found = analyse(&kernel);
     let offending = found.writes_only_at(1).unwrap_err();
-    assert_eq!(found.index_text(offending, &kernel), "[at1, at0]");
+    assert_eq!(found.index_text(offending, &kernel), "[at[1], at[0]]");
     assert_eq!(offending.span.line, 2);
 
     // The same coordinate after a detour that may cut it is not the same cell.
@@ -546,7 +546,7 @@ fn the_report_shows_it_all() {
     let expected = "\
 kernel at test.rs:1, rank 2
   u (& i64, rank 2): read
-        1:1   read  [at0, at1 - q], quasi-static, conditional
+        1:1   read  [at[0], at[1] - q], quasi-static, conditional
   next (&mut i64, rank 2): unused
   for q in 0..=self.n - 1, quasi-static
 ";
@@ -556,6 +556,6 @@ kernel at test.rs:1, rank 2
         b.binary(BinaryOp::Rem, x, y)
     });
     let report = found.report(&kernel);
-    assert!(report.contains("read  [at0, ?], not precalculable (operator: "), "{report}");
+    assert!(report.contains("read  [at[0], ?], not precalculable (operator: "), "{report}");
     assert!(report.contains("can raise a fault"), "{report}");
 }

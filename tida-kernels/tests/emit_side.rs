@@ -155,7 +155,13 @@ fn cells_side_by_side_have_the_same_bits() {
             before: span * bytes,
             threads: if span == 4 { 768 } else { 512 },
         });
-        let beside = Beside { cells: cells as u32, handed: !label.contains("sum"), shared: kernel.rank == 3, stencil };
+        let beside = Beside {
+            cells: cells as u32,
+            handed: !label.contains("sum"),
+            shared: kernel.rank == 3,
+            stencil,
+            alike: false,
+        };
         assert_eq!(found.beside(), beside, "{label}");
         for (turn, many) in [(0, n % 2 == 0), (1, n % 2 == 1)] {
             // Ends inside of a thread's cells, of boxes of which one does not start at a multiple of them.

@@ -1,5 +1,6 @@
 //! What several of the tests need.
 
+pub mod common;
 pub mod folder;
 
 use tida::acc::{Compile, TileAccBuilder};

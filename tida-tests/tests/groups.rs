@@ -503,7 +503,7 @@ fn threads_that_would_meet() {
         (&mut b, &a),
         group_kernel!(|b, a, group| group.each(|t| b[t.at() + [1]] = a[t.at()])),
     );
-    expect(result, ErrorKind::Race, &["write of `b` at at + [1]"]);
+    expect(result, ErrorKind::Race, &["write of `b[at + [1]]`"]);
     let result = compute_groups(
         &first(&b),
         [64],
@@ -513,7 +513,7 @@ fn threads_that_would_meet() {
             group.each(|t| b[t.at()] = s[t - [1]]);
         }),
     );
-    expect(result, ErrorKind::Race, &["read of `b` at at + [-1]"]);
+    expect(result, ErrorKind::Race, &["read of `b[at + [-1]]`"]);
     let result = compute_groups(
         &first(&a),
         [64],
@@ -602,7 +602,7 @@ fn groups_that_cannot_be() {
             group.each(|t| b[t.at()] = s[t]);
         }),
     );
-    expect(result, ErrorKind::Ghost, &["read of `a` at at + [-1]", "ghost width 0", ".ghost(1)"]);
+    expect(result, ErrorKind::Ghost, &["read of `a[at + [-1]]`", "ghost width 0", ".ghost(1)"]);
 }
 
 #[test]

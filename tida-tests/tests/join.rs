@@ -134,7 +134,7 @@ fn check(
 
 #[test]
 fn sweeps_of_the_same_arrays_are_one() {
-    use Kernel::*;
+    use self::Kernel::*;
     let steps = 4;
     for on_device in [false, true] {
         for regions in [[1, 1], [3, 1], [2, 2]] {

@@ -83,6 +83,43 @@ fn times_and_bytes_of_any_size() {
 }
 
 #[test]
+fn bytes_with_units() {
+    let wrong = ["found `2 gigs`;", "such as `2GiB`, `512 MiB` or `1.5GB`"];
+    refused(on(Device::Sim).memory_limit("2 gigs"), &["limit the bytes", "`memory_limit`", wrong[0], wrong[1]]);
+    refused(on(Device::Cpu).stream_from("2 gigs"), &["`stream_from`", wrong[0], wrong[1]]);
+    refused(TileAcc::builder().simulate(SimDevice::new().memory("2 gigs")), &["found memory of `2 gigs`;", wrong[1]]);
+    runs(TileAcc::builder().simulate(SimDevice::new().memory("2 gigs").memory("64 MiB")));
+    let memory = |bytes: SimDevice| {
+        let acc = TileAcc::builder().simulate(bytes).build().unwrap();
+        acc.device_memory().unwrap().0
+    };
+    assert_eq!(memory(SimDevice::new().memory("1.5 MiB")), 3 << 19);
+    assert_eq!(memory(SimDevice::new().memory(3 << 19)), 3 << 19);
+    for device in [Device::Cpu, Device::Sim] {
+        runs(on(device).memory_limit("2GiB").stream_from(String::from("1 kB")));
+    }
+    // A limit in text limits as one in bytes does.
+    let error = program(&on(Device::Sim).memory_limit("0.5KiB").build().unwrap()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
+    assert!(error.to_string().contains("512"), "{error}");
+}
+
+/// A builder builds several accelerators, as one of arrays builds several arrays.
+#[test]
+fn a_builder_builds_several() {
+    let builder = TileAcc::builder().simulate(SimDevice::new().memory("1 MiB")).threads(2);
+    let (a, b) = (builder.build().unwrap(), builder.build().unwrap());
+    program(&a).unwrap();
+    assert!(a.stats().launches > 0);
+    assert_eq!(b.stats().launches, 0);
+    assert_eq!(b.device_memory().map(|(all, _)| all), Some(1 << 20));
+    let mut u = TileArray::<f64, 1>::builder([4]).build(&a).unwrap();
+    let v = TileArray::<f64, 1>::builder([4]).build(&b).unwrap();
+    let tile = TileIter::new(&u).next().unwrap();
+    assert!(compute(&tile, (&mut u, &v), kernel!(|u, v, at| u[at] = v[at])).is_err(), "they are two");
+}
+
+#[test]
 fn steps_and_marches_of_nothing() {
     for steps in [0, u32::MAX] {
         let found = format!("found `{steps}` as steps, which is a number from 1 to ");
@@ -206,7 +243,7 @@ fn garbage() -> Vec<OsString> {
 #[test]
 fn variables_that_mean_nothing() {
     // Whatever the device: who sets one that is not understood hears of it.
-    let numbers = ["TIDA_MEMORY_LIMIT", "TIDA_PINNED_LIMIT", "TIDA_MARCH", "TIDA_CUDA_DEVICE"];
+    let numbers = ["TIDA_MEMORY_LIMIT", "TIDA_PINNED_LIMIT", "TIDA_MARCH", "TIDA_CUDA_DEVICE", "TIDA_THREADS"];
     let others = ["TIDA_TUNE", "TIDA_FUSE", "TIDA_PLAN", "TIDA_DEVICE"];
     for device in ["cpu", "sim"] {
         for name in numbers.into_iter().chain(others) {
@@ -236,6 +273,10 @@ fn variables_out_of_range() {
     for (name, value, parts) in [
         ("TIDA_MARCH", "0", ["found `0`", "from 1 to 4294967295"]),
         ("TIDA_MEMORY_LIMIT", "0", ["found 0 bytes", "at least 1"]),
+        ("TIDA_MEMORY_LIMIT", "2 gigs", ["found `2 gigs`", "such as `2GiB`, `512 MiB` or `1.5GB`"]),
+        ("TIDA_PINNED_LIMIT", "16777216TiB", ["found `16777216TiB`", "2000000"]),
+        ("TIDA_THREADS", "0", ["found `0`", "from 1 to "]),
+        ("TIDA_THREADS", "1099511627776", ["found `1099511627776`", "from 1 to "]),
         ("TIDA_FUSE", "0", ["found `0` as steps", "from 1 to"]),
         ("TIDA_FUSE", "depth=3,block=1024x1024", ["block of 1024 x 1024 threads", "at most 1024"]),
         ("RAYON_NUM_THREADS", "1099511627776", ["found 1099511627776", "at most"]),
@@ -248,8 +289,51 @@ fn variables_out_of_range() {
     assert!(
         said(&[cpu, ("TIDA_PINNED_LIMIT", "0"), ("RAYON_NUM_THREADS", "3")]).starts_with("built on cpu, 3 threads")
     );
+    let threads = [("TIDA_THREADS", "2"), ("RAYON_NUM_THREADS", "3"), ("TIDA_PINNED_LIMIT", "1.5 GiB")];
+    assert!(said(&[&[cpu], &threads[..]].concat()).starts_with("built on cpu, 2 threads"));
+    let limited = said(&[("TIDA_DEVICE", "sim"), ("TIDA_MEMORY_LIMIT", "0.5 MiB")]);
+    assert!(limited.starts_with("built on sim, "), "{limited}");
     assert!(said(&[cpu, ("RAYON_NUM_THREADS", "many")]).starts_with("built on cpu, "));
     assert!(said(&[cpu, ("TIDA_MARCH", "4294967295")]).starts_with("built on cpu, "));
+}
+
+/// Which of several devices, by the builder: before the variable, and with an error that lists them.
+#[test]
+fn a_device_by_its_number() {
+    let named = |builder: TileAccBuilder| builder.build().map(|acc| acc.to_string());
+    // Of another kind than the one that is used: nothing to choose.
+    runs(on(Device::Cpu).cuda_device(7).opencl_device("no such device"));
+    runs(on(Device::Sim).cuda_device(7).opencl_device("no such device"));
+    match named(on(Device::Cuda)) {
+        Ok(_) => {
+            let error = named(on(Device::Cuda).cuda_device(999)).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Argument);
+            assert!(error.tried().contains("`cuda_device(999)` names"), "{error}");
+            assert!(error.found().starts_with("the devices 0: "), "{error}");
+            assert!(named(on(Device::Cuda).cuda_device(0)).is_ok());
+        }
+        Err(error) => assert_eq!(named(on(Device::Cuda).cuda_device(1)).unwrap_err().kind(), error.kind()),
+    }
+    let Ok(opencl) = named(on(Device::OpenCl)) else { return eprintln!("SKIPPED: no OpenCL device") };
+    for builder in [on(Device::OpenCl).opencl_device(999), on(Device::OpenCl).opencl_device("no such device")] {
+        let error = named(builder).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Argument);
+        assert!(error.tried().contains("`opencl_device(") && error.found().starts_with("the devices 0: "), "{error}");
+        assert!(error.advice().contains("`opencl_device` the number of one"), "{error}");
+    }
+    // Each that the error lists is there by its number, or says why not.
+    let error = named(on(Device::OpenCl).opencl_device(999)).unwrap_err();
+    let list: Vec<&str> = error.found().strip_prefix("the devices ").unwrap().split("; ").collect();
+    assert!(list.iter().enumerate().all(|(n, one)| one.starts_with(&format!("{n}: "))), "{error}");
+    let opened = (0..list.len()).map(|n| (list[n], named(on(Device::OpenCl).opencl_device(n))));
+    let mut opened: Vec<_> = opened.filter_map(|(listed, opened)| Some((listed, opened.ok()?))).collect();
+    assert!(!opened.is_empty());
+    for (listed, opened) in &opened {
+        let name = listed.split_once(": ").unwrap().1;
+        assert!(opened.contains(name), "{opened}: {name}");
+    }
+    opened.retain(|(_, opened)| *opened == opencl);
+    assert!(!opened.is_empty(), "the one that is taken if nothing is said is one of them");
 }
 
 /// A device that is named is replaced by no other.

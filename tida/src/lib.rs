@@ -71,6 +71,7 @@
 //! | shapes, cuts, ghosts, boundaries, values on faces | [`array::TileArrayBuilder`] |
 //! | values in and out | [`TileArray::fill`], [`read_box`](TileArray::read_box), [`write_box`](TileArray::write_box), [`save_npy`](TileArray::save_npy) |
 //! | what a kernel may say | [`kernel!`], [`kernel_fn`], `#[derive(Element)]` |
+//! | a kernel kept and launched many times | [`keep`], [`Kernel`], [`BoxedKernel`] |
 //! | arguments: arrays, whole arrays, tables | [`compute::Arg`], [`all`], [`table`] |
 //! | sums, extremes, scalars that no one waits for | [`reduce()`], [`reduce_later`], [`dot`], [`norm`], [`axpy`] |
 //! | cells that exchange values through shared memory | [`compute_groups`], [`group_kernel!`] |
@@ -115,6 +116,7 @@ mod backend;
 pub mod compute;
 mod error;
 mod macros;
+mod parallel;
 mod sealed;
 pub mod tile;
 
@@ -144,9 +146,9 @@ pub use array::{restore, save};
 pub use backend::KernelFacts;
 pub use backend::sim::{SimDevice, SimReport};
 pub use compute::{
-    All, ArgMax, ArgMin, Explanation, KernelReport, Max, Min, Number, Product, ReadCounts, Real, Scalar, Sum, Table,
-    all, axpy, compute, compute_groups, dot, explain, explain_tile, kernels, norm, reduce, reduce_later, reduce_over,
-    reduce_over_later, table,
+    All, ArgMax, ArgMin, BoxedKernel, Explanation, GroupKernel, Kernel, KernelReport, Max, Min, Number, Product,
+    ReadCounts, Real, Scalar, Sum, Table, all, axpy, compute, compute_groups, dot, explain, explain_tile, keep,
+    keep_groups, kernels, norm, reduce, reduce_later, reduce_over, reduce_over_later, table,
 };
 pub use error::{Error, ErrorKind};
 #[cfg(feature = "ndarray")]
@@ -248,9 +250,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub mod prelude {
     //! What most programs need: `use tida::prelude::*`.
     pub use crate::{
-        ArgMax, ArgMin, Boundary, Cache, Centering, Compress, Device, Element, Error, ErrorKind, Format, Fuse, GridBox,
-        Max, Min, Number, Product, Real, Saturation, Scalar, Side, Sum, Tile, TileAcc, TileArray, TileIter, all, axpy,
-        compute, compute_groups, dot, fill_ghosts, group_kernel, kernel, kernel_fn, lit, norm, reduce, reduce_later,
-        reduce_over, reduce_over_later, table,
+        ArgMax, ArgMin, Boundary, BoxedKernel, Cache, Centering, Compress, Device, Element, Error, ErrorKind, Format,
+        Fuse, GridBox, Kernel, Max, Min, Number, Product, Real, Saturation, Scalar, Side, Sum, Tile, TileAcc,
+        TileArray, TileIter, all, axpy, compute, compute_groups, dot, fill_ghosts, group_kernel, keep, kernel,
+        kernel_fn, lit, norm, reduce, reduce_later, reduce_over, reduce_over_later, table,
     };
 }

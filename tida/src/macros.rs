@@ -42,6 +42,23 @@
 ///
 /// A sum or difference is a point, that is a cell's coordinates, if one of its operands is taken for one. These are:
 /// `at`, an array literal, such a sum, a local or parameter of type `[i64; n]`, and a local first set to one of these.
+///
+/// # What the compiler says
+///
+/// Where a body is no kernel, the macro says what to write instead. Some words are rustc's own:
+///
+/// | it says | because | write |
+/// |---|---|---|
+/// | implementation of `Fn` is not general enough | the kernel stands in a variable, not in the call | `let k = `[`keep`](crate::keep)`((&mut next, &u), kernel!(..));` |
+/// | expected `f64`, found `i64`, at `at[0]` | a coordinate is an `i64` | `at[0] as f64` |
+/// | expected integer, found `f64` | `2` is an integer | `2.0 * u[at]` |
+/// | type mismatch resolving `<Plain<i32> as Captured>::Value == f64` | a captured number is of another type than what it is used with | its type where it is made, `let half = 0.5f64;`, or a cast, `half as f64` |
+/// | expected `i64`, found `usize` | coordinates and offsets are `i64` | `u[at - [1]]`, `u[[at[0] - 1]]` |
+/// | expected an array with a size of 2, found one with a size of 3 | an offset has a number for each axis | `u[at + [0, 1]]` |
+/// | a kernel cannot do arithmetic on `T` | nothing says that `T` is a number | the bound `T: tida::Real` on the function |
+///
+/// A write at another cell than `at`, such as `u[at + [1]] = 0.0`, compiles: the call that takes the kernel returns an
+/// error of kind [`Race`](crate::ErrorKind::Race).
 #[macro_export]
 macro_rules! kernel {
     ($($kernel:tt)*) => {

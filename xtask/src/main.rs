@@ -12,6 +12,7 @@ mod native;
 mod nvrtc;
 mod pictures;
 mod plot;
+mod programs;
 mod sanitize;
 mod shell;
 mod smoke;

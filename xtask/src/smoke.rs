@@ -15,7 +15,7 @@ pub const RUNS: &[(&str, &str)] = &[
     ("heat", "--dims 1 --size 1000 --steps 20 --regions 3 --boundary reflect"),
     ("heat", "--dims 2 --size 96 --steps 20 --regions 3x1 --boundary periodic --dtype f32"),
     ("heat", "--dims 2 --size 130 --steps 20 --regions 2x2 --tile 16x64 --boundary fixed"),
-    ("heat", "--dims 3 --size 40 --steps 10 --regions 4 --boundary periodic --lookahead 3"),
+    ("heat", "--dims 3 --size 40 --steps 10 --regions 4 --boundary periodic --look-ahead 3"),
     ("heat", "--dims 3 --size 70 --steps 10 --regions 2x3x2 --boundary reflect --threads 1 --dtype f32"),
     ("heat", "--dims 3 --size 40 --steps 20 --regions 5 --boundary fixed --memory-limit 600000"),
     ("heat", "--dims 2 --size 200 --steps 30 --regions 4x1 --boundary reflect --memory-limit 200000"),

@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::shell::{command, run};
-use crate::{Result, anywhere, deny, interface, native, nvrtc, sanitize, smoke, tools, words};
+use crate::{Result, anywhere, deny, interface, native, nvrtc, programs, sanitize, smoke, tools, words};
 
 /// Name of a step and what it does.
 type Step = (&'static str, fn() -> Result<()>);
@@ -17,7 +17,7 @@ const STEPS: &[Step] = &[
     ("words", words::check),
     ("features", anywhere::features),
     ("builds anywhere", anywhere::builds),
-    ("tests", || run(tests().args(["--lib", "--bins", "--tests"]))),
+    ("tests", || programs::test(tests().args(["--lib", "--bins", "--tests"]))),
     ("every value of f32", || run(tests().args(["--lib", "every_f32", "--", "--ignored"]))),
     ("tests in the docs", || run(tests().arg("--doc"))),
     ("tests on OpenCL", on_opencl),
@@ -78,7 +78,7 @@ fn on_device(device: &str, names: &[&str]) -> Result<()> {
     for name in names {
         tests.args(["--test", name]);
     }
-    run(tests.env("TIDA_DEVICE", device))
+    programs::test(tests.env("TIDA_DEVICE", device))
 }
 
 fn on_opencl() -> Result<()> {

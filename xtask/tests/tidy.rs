@@ -247,6 +247,38 @@ fn every_variable_is_in_the_tables() {
     none_of(problems);
 }
 
+/// The page says which method of the builder stands for a variable, and the builder says the variable.
+#[test]
+fn variables_and_methods_of_the_builder_go_together() {
+    let read = |path: &str| std::fs::read_to_string(root().join(path)).unwrap();
+    let page = read("docs/ENVIRONMENT.md");
+    let builder = read("tida/src/acc/builder.rs") + &read("tida/src/acc/builder/choice.rs");
+    let (_, none) = page.split_once("variables have none:").unwrap();
+    let none: Vec<_> = variables(none.split_once('.').unwrap().0).map(|(_, name)| name).collect();
+    let table = page.split_once("## What tests").unwrap().0;
+    let rows: Vec<_> = table.lines().filter(|line| line.starts_with("| `TIDA_")).collect();
+    assert!(rows.len() > 10 && none.len() == 3);
+    let mut problems = Vec::new();
+    for row in rows {
+        let name = row.split('`').nth(1).unwrap();
+        let named = row.split("(`").skip(1).filter_map(|rest| Some(rest.split_once("`)")?.0));
+        let method = named.clone().find(|method| builder.contains(&format!("    pub fn {method}(")));
+        match method {
+            Some(_) if none.contains(&name) => problems.push(format!("{name} has a method and is said to have none")),
+            // The documentation of the method, which stands before it, names the variable.
+            Some(method) => {
+                let (before, _) = builder.split_once(&format!("    pub fn {method}(")).unwrap();
+                if !before.rsplit("\n    }\n").next().unwrap().contains(&format!("`{name}`")) {
+                    problems.push(format!("`TileAccBuilder::{method}` does not say that {name} stands for it"));
+                }
+            }
+            None if none.contains(&name) || named.clone().any(|method| method == "TileIter::march") => {}
+            None => problems.push(format!("docs/ENVIRONMENT.md: no method of the builder is said for {name}")),
+        }
+    }
+    none_of(problems);
+}
+
 #[test]
 fn variables_are_found_where_they_are_read() {
     let text =

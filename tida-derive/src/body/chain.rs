@@ -1,6 +1,6 @@
 //! Places: chains such as `u[at + [0, 1]].velocity[q]`, `w[i].x`, `self.alpha`.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Delimiter, Group, Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
@@ -237,14 +237,32 @@ impl Body {
                 Step::Member(member) => (quote_spanned!(own()=> (#native).#member), projection_of(member)),
                 Step::Index(index) => {
                     let index = self.expr(&as_entry(index));
-                    let (entry, index_native) = (self.op("entry", expr.span()), index.native);
-                    let native = quote_spanned!(own()=> #entry(&(#native), #index_native));
+                    let native = match matches!(quoted.kind, ExprKind::At) {
+                        true => self.coordinate(native, index.native, expr),
+                        false => {
+                            let (entry, index_native) = (self.op("entry", expr.span()), index.native);
+                            quote_spanned!(own()=> #entry(&(#native), #index_native))
+                        }
+                    };
                     (native, Projection::Index(Box::new(index.quoted)))
                 }
             };
             both = Both { native, quoted: expr_at(expr.span(), ExprKind::Project(quoted, projection)), point: false };
         }
         both
+    }
+
+    /// A coordinate of the cell. It has a type of its own, and stands where the user wrote it: what is wrong with it is
+    /// said of it, and not of the whole kernel.
+    fn coordinate(&self, cell: TokenStream, axis: TokenStream, expr: &syn::Expr) -> TokenStream {
+        let end = match expr {
+            syn::Expr::Index(index) => index.bracket_token.span.close(),
+            _ => expr.span(),
+        };
+        let coordinate = self.op("coordinate", expr.span());
+        let mut args = Group::new(Delimiter::Parenthesis, quote_spanned!(own()=> &(#cell), #axis));
+        args.set_span(self.library.span(end));
+        quote!(#coordinate #args)
     }
 
     /// A chain as what an assignment writes.

@@ -29,7 +29,7 @@ impl std::fmt::Display for Precalculability {
 impl Analysis {
     fn symbol(&self, symbol: Symbol, kernel: &Kernel) -> String {
         match symbol {
-            Symbol::At(axis) => format!("at{axis}"),
+            Symbol::At(axis) => format!("at[{axis}]"),
             Symbol::Loop(n) => match self.loops.get(n as usize) {
                 Some(l) if !l.name.is_empty() => l.name.clone(),
                 _ => format!("loop{n}"),
@@ -76,7 +76,7 @@ impl Analysis {
         }
     }
 
-    /// The index of an access as text, such as `[at0, at1 + 1]`; `?` where it is not affine.
+    /// The index of an access as text, such as `[at[0], at[1] + 1]`; `?` where it is not affine.
     pub fn index_text(&self, access: &ArrayAccess, kernel: &Kernel) -> String {
         let forms: Vec<String> = access.index.iter().map(|form| self.index_form(form, kernel)).collect();
         format!("[{}]", forms.join(", "))

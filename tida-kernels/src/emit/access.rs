@@ -108,10 +108,14 @@ impl Writer<'_, '_> {
     pub fn row_read(&mut self, arg: usize, index: &[ExprId], component: &Component) -> Option<String> {
         self.shared.side.as_ref()?;
         let offsets = self.offsets(index)?;
+        let e = self.shared.own("e");
+        if self.shared.side.as_ref()?.kept.contains(&arg) {
+            return Some(format!("{}.at[{e}]", self.shared.stored_name(arg, component.base as usize)));
+        }
         let (along, before) = offsets.split_last()?;
         let is = |row: &&Row| row.arg == arg && row.component == component.base as usize && row.before == before;
         let row = self.shared.side.as_ref()?.rows.iter().find(is)?.clone();
-        let (name, e) = (self.shared.row_name(&row), self.shared.own("e"));
+        let name = self.shared.row_name(&row);
         Some(match along - row.along.0 {
             0 => format!("{name}[{e}]"),
             by => format!("{name}[{e} + {by}]"),

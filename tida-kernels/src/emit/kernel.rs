@@ -74,6 +74,7 @@ pub(super) fn emit(kernel: &Kernel, analysis: &Analysis, plan: &Plan) -> Source 
             }
             Some(_) if shared.side.is_some() => {
                 segments::threads(&mut shared, &mut main);
+                cache::regions(&mut shared, &mut main);
                 side::along(&mut shared, &mut main, &body);
             }
             Some(_) => {
@@ -264,11 +265,13 @@ pub(super) fn coordinates(shared: &mut Shared<'_>, text: &mut Text) {
     for axis in shared.used.coordinates.clone() {
         let (name, lo) = (shared.coordinate(axis), shared.field(Field::Lo(axis as u32)));
         let t = shared.own(&format!("t{axis}"));
-        let beside = match shared.side.is_some() && axis + 1 == shared.kernel.rank {
-            true => format!(" + {}", shared.own("e")),
-            false => String::new(),
-        };
-        text.line(format!("const i64 {name} = {lo} + {t}{beside};"));
+        text.line(match &shared.side {
+            Some(side) if axis + 1 == shared.kernel.rank => match side.alike {
+                true => format!("const i64 {name} = {};", shared.own("column")),
+                false => format!("const i64 {name} = {lo} + {t} + {};", shared.own("e")),
+            },
+            _ => format!("const i64 {name} = {lo} + {t};"),
+        });
     }
     if shared.used.raises {
         faults::of_cell(shared, text);

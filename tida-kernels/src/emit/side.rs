@@ -1,4 +1,6 @@
 //! A thread that marches with several cells side by side (see [`crate::plan::wide::side`]).
+//!
+//! The loop over its cells is written for all ways in which they may lie.
 
 use std::ops::Range;
 
@@ -17,6 +19,18 @@ const UNDER_WAY: usize = 4;
 
 /// Rows that the compiler is asked to take at once where no value is handed on.
 const ROWS: usize = 4;
+
+/// How the cells of a thread lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lie {
+    /// All are in the box, and memory is aligned for them; the first one's coordinate is a multiple of their number, so
+    /// that the compiler sees that quotients of it are those of its neighbours.
+    Even,
+    /// The same, without the last.
+    Whole,
+    /// Some may be beyond the box.
+    Some,
+}
 
 /// The body of a thread from its first cells on. A row is read as it comes into reach at its highest plane, and handed
 /// on to the planes below. Where all cells are in the box and memory lies so, rows come and go at once; else each value
@@ -52,25 +66,42 @@ pub(super) fn along(shared: &mut Shared<'_>, text: &mut Text, body: &Text) {
     positions(shared, text, "", &start);
     text.line(format!("const i32 {left} = (i32){extent} - {t};"));
     text.line(format!("const bool {whole} = {left} >= {cells} && {};", tests.join(" && ")));
-    text.line(format!("if ({whole}) {{"));
-    text.depth += 1;
-    turns(shared, text, &side, body, true);
-    text.depth -= 1;
-    text.line("} else {");
-    text.depth += 1;
-    turns(shared, text, &side, body, false);
-    text.depth -= 1;
+    let mut ways = vec![(format!("if ({whole})"), Lie::Whole), ("else".to_owned(), Lie::Some)];
+    if side.alike {
+        let (beside, lo) = (shared.own("beside"), shared.field(Field::Lo(last as u32)));
+        text.line(format!("const i64 {beside} = {lo} + {t};"));
+        let even = format!("{beside} >= 0 && {beside} <= {} && {beside} % {cells} == 0", i32::MAX);
+        ways.insert(0, (format!("if ({whole} && {even})"), Lie::Even));
+        ways[1].0.insert_str(0, "else ");
+    }
+    for (n, (when, lie)) in ways.into_iter().enumerate() {
+        text.line(format!("{}{when} {{", if n == 0 { "" } else { "} " }));
+        text.depth += 1;
+        turns(shared, text, &side, body, lie);
+        text.depth -= 1;
+    }
     text.line("}");
+}
+
+/// The coordinate of a cell along the last axis. NVRTC 13.0 finds that `(x | 1) / 2` is `x / 2`, but not that
+/// `(x + 1) / 2` is, where it could know that `x` is even.
+fn column(shared: &mut Shared<'_>, text: &mut Text, lie: Lie) {
+    let [column, beside, e] = ["column", "beside", "e"].map(|name| shared.own(name));
+    text.line(match lie {
+        Lie::Even => format!("const i64 {column} = (i64)(u32){beside} | {e};"),
+        Lie::Whole | Lie::Some => format!("const i64 {column} = {beside} + {e};"),
+    });
 }
 
 /// Blocks that a multiprocessor is to hold; 0 says nothing.
 pub(super) fn blocks(plan: &Plan, side: &Side) -> u32 {
     let threads: u32 = plan.block.iter().product();
-    if side.is_coded() { 0 } else { side.threads() / threads.max(1) }
+    if side.is_stencil() { side.threads() / threads.max(1) } else { 0 }
 }
 
-/// The loop over the cells of a march, where all of them are whole or not.
-fn turns(shared: &mut Shared<'_>, text: &mut Text, side: &Side, body: &Text, whole: bool) {
+/// The loop over the cells of a march, where they lie so.
+fn turns(shared: &mut Shared<'_>, text: &mut Text, side: &Side, body: &Text, lie: Lie) {
+    let whole = lie != Lie::Some;
     let [t, start, end, left, e] = ["t0", "start", "end", "left", "e"].map(|name| shared.own(name));
     let cells = side.cells;
     let mut handed = false;
@@ -87,7 +118,7 @@ fn turns(shared: &mut Shared<'_>, text: &mut Text, side: &Side, body: &Text, who
     }
     let unroll = match (whole, handed) {
         (false, _) => 1,
-        (true, true) if !side.is_coded() => 1,
+        (true, true) if side.is_stencil() => 1,
         (true, false) => ROWS,
         (true, true) => (UNDER_WAY / cells).max(1),
     };
@@ -103,9 +134,9 @@ fn turns(shared: &mut Shared<'_>, text: &mut Text, side: &Side, body: &Text, who
             }
         }
         // What comes from memory comes first, and what will come is asked for next.
-        let (first, others): (Vec<&Row>, Vec<&Row>) = match side.is_coded() {
-            false => side.rows.iter().partition(|row| side.first().contains(row)),
-            true => (Vec::new(), side.rows.iter().collect()),
+        let (first, others): (Vec<&Row>, Vec<&Row>) = match side.is_stencil() {
+            true => side.rows.iter().partition(|row| side.first().contains(row)),
+            false => (Vec::new(), side.rows.iter().collect()),
         };
         let asked = first.len();
         for (n, row) in first.into_iter().chain(others).enumerate() {
@@ -123,12 +154,31 @@ fn turns(shared: &mut Shared<'_>, text: &mut Text, side: &Side, body: &Text, who
         }
         for (arg, component, _) in &side.stores {
             let (ty, name) = (component_type(shared, *arg, *component), shared.stored_name(*arg, *component));
-            text.line(format!("{} {name};", side_by_side(shared, ty, cells)));
+            let many = side_by_side(shared, ty, cells);
+            if !side.kept.contains(arg) {
+                text.line(format!("{many} {name};"));
+                continue;
+            }
+            let (plane, group) = (shared.plane(*arg, *component), shared.group(*arg));
+            let (position, pointer) = (shared.position(group), shared.dialect().pointer(&many, false));
+            if whole {
+                text.line(format!("{many} {name} = *({pointer})({plane} + {position});"));
+                continue;
+            }
+            text.line(format!("{many} {name};"));
+            for cell in 0..cells {
+                let test = if cell == 0 { String::new() } else { format!("if ({left} > {cell}) ") };
+                let more = if cell == 0 { String::new() } else { format!(" + {cell}") };
+                text.line(format!("{test}{name}.at[{cell}] = {plane}[{position}{more}];"));
+            }
         }
         text.line("#pragma unroll");
         text.block(format!("for (i32 {e} = 0; {e} < {cells}; {e}++)"), |text| {
             if !whole {
                 text.line(format!("if ({e} >= {left}) continue;"));
+            }
+            if side.alike {
+                column(shared, text, lie);
             }
             coordinates(shared, text);
             text.append(body.clone().deeper(text.depth - 1));
@@ -154,7 +204,7 @@ fn turns(shared: &mut Shared<'_>, text: &mut Text, side: &Side, body: &Text, who
 /// Asks for what the planes ahead have that no thread has read yet, if the march reaches them. Else reads of memory
 /// were too few at a time: such threads have many registers, and so a multiprocessor has few of them.
 fn ask_ahead(shared: &mut Shared<'_>, text: &mut Text, side: &Side) {
-    if side.is_coded() || shared.dialect() != Dialect::Cuda {
+    if !side.is_stencil() || shared.dialect() != Dialect::Cuda {
         return;
     }
     let (t, end) = (shared.own("t0"), shared.own("end"));

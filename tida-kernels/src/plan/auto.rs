@@ -64,16 +64,28 @@ const LONG: i64 = 32;
 /// Cells of the longest march.
 const LONGEST: i64 = 64;
 
+/// Cells of a march whose threads have cells side by side that read alike.
+const ALIKE: u32 = 2;
+
+/// Of so many reads a march has to save more than one: it lost 4 % where it saved one in five, of four arrays of `f64`
+/// (docs/decisions/0012-march.md).
+const READS: u32 = 5;
+
 /// Most bytes of a cell that leave a thread without enough loads under way. Those of four cells are enough, of eight
 /// where a cell has this many at most.
 const LIGHT: u64 = 12;
 const LIGHTEST: u64 = 4;
 
 /// How many cells along axis 0 a thread should take, and how many side by side, if a march is worth it: over two or
-/// three axes, if it saves one read in eight or a cell moves few bytes, and leaves threads enough to fill the device.
+/// three axes, if it saves more than one read in five or a cell moves few bytes, and leaves threads enough to fill
+/// the device.
 /// Side by side a thread has those that it may have, or 1 where too few threads would be left.
 pub fn march(machine: &Machine, saving: &Saving, boxes: &Boxes<'_>, beside: &Beside) -> Option<(u32, u32)> {
+    if beside.alike && has_room(machine, boxes, ALIKE, beside) {
+        return Some((ALIKE, beside.cells));
+    }
     if beside.cells > 1
+        && !beside.alike
         && let Some(cells) = stretch(machine, saving, boxes, beside)
         && has_room(machine, boxes, cells, beside)
     {
@@ -85,7 +97,7 @@ pub fn march(machine: &Machine, saving: &Saving, boxes: &Boxes<'_>, beside: &Bes
 /// How many cells along axis 0 a thread should take, if a march is worth it, where it has so many cells beside each.
 fn stretch(machine: &Machine, saving: &Saving, boxes: &Boxes<'_>, beside: &Beside) -> Option<u32> {
     let (&planes, across) = boxes.extent.split_first()?;
-    let keeps = saving.suits && saving.saved > 0 && saving.saved * 8 >= saving.reads;
+    let keeps = saving.suits && saving.saved * READS > saving.reads;
     let light = saving.light && boxes.bytes <= LIGHT;
     if !(keeps || light) || !(1..=2).contains(&across.len()) || planes < SHORTEST {
         return None;
@@ -161,7 +173,7 @@ mod tests {
             let cells = extent.iter().product::<i64>().unsigned_abs();
             march(&H200, &saving, &Boxes { extent, cells, bytes }, &beside)
         };
-        let two = Beside { cells: 2, handed: true, shared: true, stencil: None };
+        let two = Beside { cells: 2, handed: true, shared: true, ..Beside::ONE };
         assert_eq!(chosen(HEAT, two, &[512, 512, 512], 8), Some((16, 2)));
         assert_eq!(chosen(HEAT, two, &[512, 512, 512], 4), Some((16, 2)));
         assert_eq!(chosen(HEAT, two, &[256, 1024, 1024], 8), Some((32, 2)));
@@ -171,8 +183,24 @@ mod tests {
         assert_eq!(chosen(HEAT, two, &[64, 64, 64], 8), None);
         // Where nothing is handed on a march is for the loads under way.
         let sum = Saving { reads: 2, saved: 0, first: 0, registers: 0, suits: true, light: true };
-        let four = Beside { cells: 4, handed: false, shared: false, stencil: None };
+        let four = Beside { cells: 4, ..Beside::ONE };
         assert_eq!(chosen(sum, four, &[16384, 16384], 6), Some((4, 4)));
+    }
+
+    #[test]
+    fn cells_that_read_alike_are_side_by_side() {
+        let alike = |cells| Beside { cells, alike: true, ..Beside::ONE };
+        let prolong = Saving { reads: 1, saved: 0, first: 0, registers: 0, suits: true, light: true };
+        let chosen = |saving: Saving, cells: u32, extent: &[i64], bytes: u64| {
+            let all = extent.iter().product::<i64>().unsigned_abs();
+            march(&H200, &saving, &Boxes { extent, cells: all, bytes }, &alike(cells))
+        };
+        assert_eq!(chosen(prolong, 2, &[256, 256, 256], 8), Some((2, 2)));
+        // Whatever else the cell moves.
+        assert_eq!(chosen(Saving { reads: 9, light: false, ..prolong }, 4, &[4096, 4096], 80), Some((2, 4)));
+        // Few cells are as without.
+        assert_eq!(chosen(prolong, 2, &[128, 128, 128], 8), Some((4, 1)));
+        assert_eq!(chosen(prolong, 2, &[64, 64, 64], 16), None);
     }
 
     #[test]
@@ -216,6 +244,8 @@ mod tests {
         let none = Saving { saved: 0, first: 0, registers: 0, ..HEAT };
         assert_eq!(chosen(none, &[512, 512, 512], 1, 16), None);
         assert_eq!(chosen(Saving { reads: 17, ..HEAT }, &[512, 512, 512], 1, 16), None);
+        assert_eq!(chosen(Saving { reads: 5, saved: 1, first: 1, ..HEAT }, &[8191, 8191], 1, 24), None);
+        assert!(chosen(Saving { reads: 13, saved: 3, first: 3, ..HEAT }, &[512, 512, 512], 1, 40).is_some());
         // Kernels and shapes that were slower.
         assert_eq!(chosen(Saving { suits: false, ..HEAT }, &[512, 512, 512], 1, 16), None);
         assert_eq!(chosen(HEAT, &[64, 64, 96, 128], 1, 16), None);

@@ -65,6 +65,8 @@ pub struct Shape {
     pub block: [u32; 2],
     /// Cells of a thread.
     pub cells: [u32; 2],
+    /// Iterations of a strip.
+    pub strip: u32,
 }
 
 /// Threads along x and y: those of a warp read two rows of one tile and half a row of the other.
@@ -73,6 +75,10 @@ const SIDE: u32 = 16;
 const CELLS: [[u32; 2]; 5] = [[8, 8], [4, 8], [4, 4], [2, 4], [2, 2]];
 /// Iterations of a strip.
 pub const STRIP: u32 = 16;
+/// What has no room in the registers of such blocks, in one of half as many threads, with as many registers as a thread
+/// can have. A multiprocessor has room for two.
+const LARGE: Shape = Shape { block: [SIDE, SIDE / 2], cells: [8, 8], strip: SHORTEST };
+const ALL_REGISTERS: u32 = 255;
 /// Fewest iterations of a strip that is not rather made for fewer cells.
 pub const SHORTEST: u32 = 8;
 /// Registers of a thread: a multiprocessor of 65536 has room for 512 such threads.
@@ -93,7 +99,9 @@ impl Coarse {
 
     /// Blocks of so many threads that a multiprocessor is to hold; 0 says nothing.
     pub fn held(&self, threads: u32, cells: [u32; 2]) -> u32 {
-        if self.registers_of(cells) <= REGISTERS { 65536 / REGISTERS / threads.max(1) } else { 0 }
+        let registers = self.registers_of(cells);
+        let room = if registers <= REGISTERS { REGISTERS } else { ALL_REGISTERS + 1 };
+        if registers <= ALL_REGISTERS { 65536 / room / threads.max(1) } else { 0 }
     }
 
     /// Shapes for a walk whose cells share rows and columns, the one that should be fastest first, on so many
@@ -106,27 +114,29 @@ impl Coarse {
             _ => return Vec::new(),
         };
         let others = (cells as f64 / (rows as f64 * columns as f64)).max(1.0);
-        let rate = |[x, y]: [u32; 2], side: u32| {
-            let blocks =
-                columns.div_ceil(u64::from(x * side)) as f64 * rows.div_ceil(u64::from(y * side)) as f64 * others;
-            let each = blocks / f64::from(multiprocessors.max(1));
-            let busy = if each < 1.0 { 0.0 } else { each / each.ceil() };
+        // `least` blocks each multiprocessor is to have.
+        let rate = |Shape { block, cells: [x, y], .. }: Shape, least: f64| {
+            let [wide, high] = [columns.div_ceil(u64::from(x * block[0])), rows.div_ceil(u64::from(y * block[1]))];
+            let each = wide as f64 * high as f64 * others / f64::from(multiprocessors.max(1));
+            let busy = if each < least { 0.0 } else { each / each.ceil() };
             let (x, y) = (f64::from(x), f64::from(y));
             busy / (1.0 + READ * (x + y) / (x * y))
         };
-        let fits = |cells: &[u32; 2]| {
-            self.registers_of(*cells) <= REGISTERS && self.size * (cells[0] * cells[1]) as usize <= LONGEST
-        };
+        let short = |[x, y]: [u32; 2]| self.size * (x * y) as usize <= LONGEST;
+        let usual = CELLS.into_iter().filter(|cells| self.registers_of(*cells) <= REGISTERS);
+        let usual = usual.map(|cells| (Shape { block: [SIDE; 2], cells, strip: STRIP }, 1.0));
+        // Half as many threads wait for what they read: two blocks of them.
+        let large = (REGISTERS + 1..=ALL_REGISTERS).contains(&self.registers_of(LARGE.cells)).then_some((LARGE, 2.0));
         // One cell a thread has blocks of 32 x 32.
-        let alone = rate([1, 1], 2 * SIDE);
-        let mut all: Vec<([u32; 2], f64)> = CELLS
-            .into_iter()
-            .filter(fits)
-            .map(|cells| (cells, rate(cells, SIDE)))
+        let alone = rate(Shape { block: [2 * SIDE; 2], cells: [1, 1], strip: STRIP }, 1.0);
+        let mut all: Vec<(Shape, f64)> = usual
+            .chain(large)
+            .filter(|(shape, _)| short(shape.cells))
+            .map(|(shape, least)| (shape, rate(shape, least)))
             .filter(|(_, rate)| *rate > alone)
             .collect();
         all.sort_by(|a, b| b.1.total_cmp(&a.1));
-        all.into_iter().map(|(cells, _)| Shape { block: [SIDE, SIDE], cells }).collect()
+        all.into_iter().map(|(shape, _)| shape).collect()
     }
 }
 
@@ -385,11 +395,13 @@ mod tests {
     #[test]
     fn threads_have_as_many_cells_as_registers_and_the_grid_leave() {
         // f64, f32, and two sums of f64.
-        assert_eq!(first(2, &[2048, 2048]), Some([4, 8]));
+        assert_eq!(first(2, &[2048, 2048]), Some([8, 8]));
         assert_eq!(first(1, &[4096, 4096]), Some([8, 8]));
         assert_eq!(first(4, &[4096, 4096]), Some([4, 4]));
         // Several boxes, or several products, fill the device together.
-        assert_eq!(first(2, &[64, 256, 256]), Some([4, 8]));
+        assert_eq!(first(2, &[64, 256, 256]), Some([8, 8]));
+        // Not where multiprocessors would have one block of few threads.
+        assert_eq!(first(2, &[1152, 1152]), Some([2, 4]));
         // Small ones have more blocks, and the smallest as many threads as cells.
         assert_eq!(first(2, &[512, 512]), Some([2, 2]));
         assert_eq!(first(2, &[64, 64]), None);
@@ -409,6 +421,9 @@ mod tests {
         assert_eq!(Coarse { registers, ..Coarse::default() }.registers_of([4, 8]), coarse.registers_of([4, 8]) + 8);
         assert_eq!(coarse.held(256, [4, 8]), 2);
         assert_eq!(coarse.held(128, [4, 8]), 4);
-        assert_eq!(coarse.held(256, [8, 8]), 0);
+        assert_eq!(coarse.held(128, [8, 8]), 2);
+        assert_eq!(coarse.held(256, [8, 8]), 1);
+        let crowded = Registers { cell: 4, ..Registers::default() };
+        assert_eq!(Coarse { registers: crowded, ..Coarse::default() }.held(128, [8, 8]), 0);
     }
 }

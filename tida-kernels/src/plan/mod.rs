@@ -4,6 +4,7 @@
 //! reads a thread keeps in registers, `wide` which it does at once for several cells, `cache` which come from the
 //! memory that the threads of a block share, `ghosts` which ghosts it sets, `trials` which plans are worth a try.
 
+pub(crate) mod alike;
 pub mod auto;
 pub mod cache;
 pub mod coarse;
@@ -265,7 +266,7 @@ mod tests {
         assert_eq!(Plan::mapping(&[4, 4, 2, 3], 8), [8, 2, 16]);
         assert_eq!(Plan::mapping(&[512, 512, 512], 4), [128, 2, 1]);
         assert_eq!(Plan::mapping(&[512, 512, 512], 1), [256, 1, 1]);
-        let beside = |cells, shared| wide::Beside { cells, handed: true, shared, stencil: None };
+        let beside = |cells, shared| wide::Beside { cells, handed: true, shared, ..wide::Beside::ONE };
         assert_eq!(Plan::mapping_beside(&[32, 512, 256], 4, &beside(2, true)), [32, 4, 1]);
         assert_eq!(Plan::mapping_beside(&[32, 2, 256], 4, &beside(2, true)), [32, 2, 2]);
         assert_eq!(Plan::mapping_beside(&[32, 512, 256], 4, &beside(2, false)), [128, 2, 1]);

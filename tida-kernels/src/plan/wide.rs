@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use super::alike::alike;
 use super::march::offsets;
 use crate::analysis::Analysis;
 use crate::codec::Codec;
@@ -108,7 +109,7 @@ impl Row {
     }
 
     /// 32-bit registers of those values.
-    fn registers(&self, cells: usize) -> usize {
+    pub(super) fn registers(&self, cells: usize) -> usize {
         let held = self.held(cells);
         (held.end - held.start).max(0) as usize * self.value().div_ceil(4)
     }
@@ -123,6 +124,10 @@ pub struct Side {
     pub rows: Vec<Row>,
     /// Everything that is written, argument and component, with the bytes of what memory holds.
     pub stores: Vec<(usize, usize, usize)>,
+    /// Arguments that are written whose values from before are taken first: those that a cell reads.
+    pub kept: Vec<usize>,
+    /// The cells read the same of whole arrays (see [`alike`]).
+    pub alike: bool,
 }
 
 /// Planes that a wide stencil asks for ahead of the one that it reads.
@@ -139,6 +144,8 @@ pub struct Beside {
     pub shared: bool,
     /// What there is to know of a wide stencil.
     pub stencil: Option<Stencil>,
+    /// The cells read the same of whole arrays.
+    pub alike: bool,
 }
 
 /// What a choice of a plan has to know of a wide stencil.
@@ -154,7 +161,7 @@ pub struct Stencil {
 
 impl Beside {
     /// One cell a thread.
-    pub const ONE: Beside = Beside { cells: 1, handed: false, shared: false, stencil: None };
+    pub const ONE: Beside = Beside { cells: 1, handed: false, shared: false, stencil: None, alike: false };
 }
 
 impl Side {
@@ -167,9 +174,14 @@ impl Side {
         })
     }
 
-    /// Whether some array holds codes. Else it is a wide stencil.
-    pub fn is_coded(&self) -> bool {
+    /// Whether some array holds codes.
+    fn is_coded(&self) -> bool {
         self.rows.iter().any(|row| row.codec.is_some())
+    }
+
+    /// Whether it is a wide stencil: no array holds codes, and the cells have reads around them alone.
+    pub fn is_stencil(&self) -> bool {
+        !self.is_coded() && !self.alike
     }
 
     /// How many cells reads of one component span along the axis before the last, beyond one.
@@ -214,8 +226,8 @@ impl Side {
     /// What a choice of a plan has to know of it.
     pub fn beside(&self) -> Beside {
         let before = self.first().into_iter().map(|high| self.below(high) * high.bytes as u32).sum();
-        let stencil = (!self.is_coded()).then(|| Stencil { span: self.span(), before, threads: self.threads() });
-        let mut beside = Beside { cells: self.cells as u32, stencil, ..Beside::ONE };
+        let stencil = self.is_stencil().then(|| Stencil { span: self.span(), before, threads: self.threads() });
+        let mut beside = Beside { cells: self.cells as u32, stencil, alike: self.alike, ..Beside::ONE };
         for (n, row) in self.rows.iter().enumerate() {
             for low in &self.rows[..n] {
                 let same = (low.arg, low.component) == (row.arg, row.component);
@@ -258,7 +270,7 @@ const BLOCK: usize = 256;
 
 /// Whether the threads of a kernel that marches should have several cells side by side, and what they then keep: where
 /// everything is read in every cell at constants from it and everything written is overwritten, and an array holds
-/// codes or a cell reads many values.
+/// codes or a cell reads many values; or where they read alike of whole arrays (see [`alike`]).
 ///
 /// What memory holds in few bits is then moved at once, a value is decoded where it is read from memory and not in each
 /// cell that uses it, and positions are those of all cells. Of wide stencils neighbours along the last axis share what
@@ -267,11 +279,17 @@ pub fn side(kernel: &Kernel, analysis: &Analysis) -> Option<Side> {
     if kernel.rank < 2 || !analysis.complete || kernel.group.is_some() || has_loop(&kernel.body.block) {
         return None;
     }
+    stencil(kernel, analysis).or_else(|| alike(kernel, analysis))
+}
+
+/// See [`side`], without whole arrays.
+fn stencil(kernel: &Kernel, analysis: &Analysis) -> Option<Side> {
     let stores = stores(kernel, analysis)?;
-    let (rows, reads) = rows(kernel, analysis)?;
+    let (rows, reads) = rows(kernel, analysis, false)?;
     let codes = rows.iter().map(|row| row.bytes).chain(stores.iter().map(|store| store.2)).max()?;
     let values = rows.iter().map(Row::value).max()?.max(codes);
-    let side = |cells: usize| Side { cells, rows: rows.clone(), stores: stores.clone() };
+    let side =
+        |cells: usize| Side { cells, rows: rows.clone(), stores: stores.clone(), kept: Vec::new(), alike: false };
     if side(1).is_coded() {
         let values = rows.iter().map(Row::value).max()?;
         let cells = (CODES / codes).min(VALUES / values);
@@ -312,13 +330,15 @@ fn stores(kernel: &Kernel, analysis: &Analysis) -> Option<Vec<(usize, usize, usi
 }
 
 /// Everything that a kernel reads of arrays, lower planes before higher ones; and how many different values a cell
-/// reads. None if some of it is not read in every cell, at constants from it.
-fn rows(kernel: &Kernel, analysis: &Analysis) -> Option<(Vec<Row>, usize)> {
+/// reads. None if some of it is not read in every cell, at constants from it. Whole arrays are left out if that is
+/// said,
+/// and so is what the kernel writes.
+pub(super) fn rows(kernel: &Kernel, analysis: &Analysis, some: bool) -> Option<(Vec<Row>, usize)> {
     let mut rows: Vec<Row> = Vec::new();
     let mut reads: Vec<(usize, usize, Vec<i64>)> = Vec::new();
     for (arg, usage) in analysis.args.iter().enumerate() {
         let of = kernel.args.get(arg)?;
-        if of.access == Access::Table {
+        if of.access == Access::Table || some && matches!(of.access, Access::All | Access::Write) {
             continue;
         }
         for access in usage.accesses.iter().filter(|access| !access.write) {

@@ -18,7 +18,11 @@ mod sealed {
 pub trait Comparable: sealed::Sealed + Copy + PartialOrd {}
 
 /// A number: `u8 i32 u32 i64 u64 isize usize f32 f64`.
-#[diagnostic::on_unimplemented(message = "a kernel cannot do arithmetic on `{Self}`", label = "not a number")]
+#[diagnostic::on_unimplemented(
+    message = "a kernel cannot do arithmetic on `{Self}`",
+    label = "not a number",
+    note = "where the type is a parameter of the function around the kernel, such as `T`, add the bound `T: tida::Real`"
+)]
 #[doc(hidden)]
 pub trait Number: Comparable + Castable + CastTo {
     /// What kernels take it for: `usize` is `u64` there.
@@ -468,6 +472,12 @@ fn entry_fault(i: usize, len: usize) -> usize {
 #[inline(always)]
 pub fn entry<T: Copy, const N: usize>(array: &[T; N], i: usize) -> T {
     array[position::<N>(i)]
+}
+
+/// Coordinate `axis` of a cell; past the end as [`entry`].
+#[inline(always)]
+pub fn coordinate<const D: usize>(cell: &[i64; D], axis: usize) -> i64 {
+    entry(cell, axis)
 }
 
 /// Entry `i`, to be written; past the end it is entry 0 and raises [`Fault::Entry`]. An empty array is a compile error.

@@ -1,10 +1,16 @@
 //! Choosing a device.
 
+mod choice;
+
 use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use tida_kernels::plan::Math;
 
+pub(crate) use self::choice::{Chosen, advice};
+
+use self::choice::Choice;
+use super::bytes::IntoBytes;
 use super::chain::Host;
 use super::describe::Missed;
 use super::device::{DeviceCore, Opened};
@@ -69,25 +75,29 @@ impl Device {
         all.into_iter().find(|d| d.name() == name)
     }
 
-    /// Opens it; nothing to open for the host.
-    /// With `timeline`, its events can take the time.
-    fn open(self, timeline: bool) -> Result<Option<Arc<Opened>>, Error> {
-        let chosen = |variable: &str| settings::text_of(variable).unwrap_or_default();
+    /// Opens it, or the one of several that was chosen; nothing to open for the host. With `timeline`, its events can
+    /// take the time.
+    fn open(self, timeline: bool, choice: &Choice) -> Result<Option<Arc<Opened>>, Error> {
         match self {
             // Of a hybrid one, the device beside the CPU is opened.
             Device::Cpu | Device::Hybrid => Ok(None),
-            Device::Cuda => Opened::find(&format!("cuda {}", chosen("TIDA_CUDA_DEVICE")), cuda::open).map(Some),
-            Device::OpenCl => {
-                let chosen = chosen("TIDA_OPENCL_DEVICE");
-                match timeline {
-                    false => Opened::find(&format!("opencl {chosen}"), || opencl::open(true)),
-                    true => Opened::find(&format!("opencl with times {chosen}"), || opencl::open_timed(true)),
-                }
-                .map(Some)
+            Device::Cuda => {
+                let chosen = settings::cuda_device(choice.cuda.clone())?;
+                let number = chosen.as_ref().map_or(0, |chosen| chosen.which);
+                Opened::find(&format!("cuda {number}"), || cuda::open(chosen)).map(Some)
             }
+            Device::OpenCl => open_opencl(true, timeline, choice),
             Device::Sim => simulated(SimDevice::new()).map(Some),
         }
     }
+}
+
+/// Opens an OpenCL device: a GPU, with `any` else another one, or the one that was chosen.
+fn open_opencl(any: bool, timeline: bool, choice: &Choice) -> Result<Option<Arc<Opened>>, Error> {
+    let chosen = settings::opencl_device(choice.opencl.clone());
+    let which = chosen.as_ref().map_or("", |chosen| &chosen.which);
+    let name = format!("opencl, any: {any}, with times: {timeline}, {which}");
+    Opened::find(&name, || opencl::open(any, timeline, chosen.as_ref())).map(Some)
 }
 
 /// A simulated device, which no two accelerators share.
@@ -107,15 +117,12 @@ struct Found {
 /// The best device there is: a CUDA device, else a GPU by OpenCL, else the host. What was not found is said once.
 ///
 /// # Errors
-/// [`ErrorKind::Argument`]: a device that the environment names, and that is not among those there: it is not replaced
+/// [`ErrorKind::Argument`]: a device that the builder or the environment names, and that is not among those there: it is not replaced
 /// by another.
-fn best(timeline: bool) -> Result<Found, Error> {
+fn best(timeline: bool, choice: &Choice) -> Result<Found, Error> {
     static SAID: Once = Once::new();
-    let cuda = || Device::Cuda.open(timeline);
-    let opencl = || match timeline {
-        false => Opened::find("opencl gpu", || opencl::open(false)).map(Some),
-        true => Opened::find("opencl gpu with times", || opencl::open_timed(false)).map(Some),
-    };
+    let cuda = || Device::Cuda.open(timeline, choice);
+    let opencl = || open_opencl(false, timeline, choice);
     let found = best_of([("CUDA", Device::Cuda, &cuda), ("OpenCL GPU", Device::OpenCl, &opencl)])?;
     if let (Device::Cpu, [cuda, opencl]) = (found.device, &found.missed[..]) {
         SAID.call_once(|| tracing::info!(cuda = %cuda.why, opencl = %opencl.why, "no GPU: kernels run on the CPU"));
@@ -139,7 +146,7 @@ fn best_of(all: [(&'static str, Device, Open<'_>); 2]) -> Result<Found, Error> {
     Ok(Found { device: Device::Cpu, opened: None, missed })
 }
 
-/// Builds a [`TileAcc`]; made by [`TileAcc::builder`].
+/// Builds a [`TileAcc`]; made by [`TileAcc::builder`]. A builder can build several accelerators.
 ///
 /// A setting that is left out is that of the environment (such as `TIDA_DEVICE`), else a default. Results depend on no
 /// setting but [`Math::Fast`].
@@ -163,12 +170,13 @@ fn best_of(all: [(&'static str, Device, Open<'_>); 2]) -> Result<Found, Error> {
 pub struct TileAccBuilder {
     device: Option<Device>,
     simulated: Option<SimDevice>,
+    choice: Choice,
     threads: Option<usize>,
     look_ahead: Option<usize>,
     patience: Option<Duration>,
     pause: Option<Duration>,
-    stream_from: Option<u64>,
-    memory_limit: Option<u64>,
+    stream_from: Option<Result<u64, Error>>,
+    memory_limit: Option<Result<u64, Error>>,
     math: Math,
     timeline: bool,
     tune: Option<bool>,
@@ -266,7 +274,7 @@ impl TileAccBuilder {
     }
 
     /// Number of threads for native kernels: at most 1024, or four for each processor where that is more. Without it
-    /// rayon chooses: as many as the environment variable `RAYON_NUM_THREADS` says, else one for each processor.
+    /// the environment variable `TIDA_THREADS` decides, else `RAYON_NUM_THREADS`, else there is one for each processor.
     ///
     /// ```
     /// # use tida::prelude::*;
@@ -321,14 +329,14 @@ impl TileAccBuilder {
     /// From how many bytes on work streams arrays to the device while it computes, where the arrays come from the host
     /// and have room on the device. Such work waits until something else is recorded or wanted. If that is a result on
     /// the host, it runs over planes while others come and go, with both directions of the link busy (TiDA-acc §VI-B).
-    /// 32 MiB if nothing is said; `u64::MAX` for never.
-    pub fn stream_from(mut self, bytes: u64) -> Self {
-        self.stream_from = Some(bytes);
+    /// 32 MiB if nothing is said; `u64::MAX` for never. Bytes are a number or text, such as `"1.5GB"`: [`IntoBytes`].
+    pub fn stream_from(mut self, bytes: impl IntoBytes) -> Self {
+        self.stream_from = Some(bytes.number_of_bytes());
         self
     }
 
-    /// Bytes of arrays to keep on the device, at most; at least 1. Without it the environment variable
-    /// `TIDA_MEMORY_LIMIT` decides, else it is what is free there less a reserve.
+    /// Bytes of arrays to keep on the device, at most; at least 1: a number, or text such as `"2GiB"` ([`IntoBytes`]).
+    /// Without it the environment variable `TIDA_MEMORY_LIMIT` decides, else it is what is free there less a reserve.
     ///
     /// Work on arrays that are larger streams: through windows of planes where they are cut along their first axis
     /// alone, else region by region (TiDA-acc §VI). If a limit is too small for the planes or regions that one step
@@ -337,7 +345,7 @@ impl TileAccBuilder {
     /// ```
     /// # use tida::prelude::*;
     /// # fn main() -> tida::Result<()> {
-    /// let acc = TileAcc::builder().simulate(tida::SimDevice::new()).memory_limit(8 << 10).build()?;
+    /// let acc = TileAcc::builder().simulate(tida::SimDevice::new()).memory_limit("8 KiB").build()?;
     /// let mut u = TileArray::<f64, 2>::builder([64, 64]).regions([16, 1]).build(&acc)?; // 32 KiB
     /// for tile in TileIter::new(&u) {
     ///     compute(&tile, &mut u, kernel!(|u, at| u[at] = at[0] as f64))?;
@@ -345,8 +353,8 @@ impl TileAccBuilder {
     /// assert_eq!(u.read_box(GridBox::new([63, 0], [64, 2]))?, [63.0, 63.0]);
     /// # Ok(()) }
     /// ```
-    pub fn memory_limit(mut self, bytes: u64) -> Self {
-        self.memory_limit = Some(bytes);
+    pub fn memory_limit(mut self, bytes: impl IntoBytes) -> Self {
+        self.memory_limit = Some(bytes.number_of_bytes());
         self
     }
 
@@ -468,7 +476,11 @@ impl TileAccBuilder {
     /// # Errors
     /// A device that is not there or not in this build; one that cannot be simulated; a setting that cannot be, by the
     /// builder or by a variable of the environment. Variables are looked at whatever the device.
-    pub fn build(self) -> Result<TileAcc, Error> {
+    pub fn build(&self) -> Result<TileAcc, Error> {
+        self.clone().start()
+    }
+
+    fn start(self) -> Result<TileAcc, Error> {
         let threads = settings::check_threads(self.threads, |name| std::env::var_os(name))?;
         let look_ahead = settings::check_look_ahead(self.look_ahead)?;
         let limit = settings::memory_limit(self.memory_limit)?;
@@ -478,8 +490,9 @@ impl TileAccBuilder {
         let fuse = settings::fuse(self.fuse)?;
         let joins = settings::join(self.join)?;
         let compile = settings::compile(self.compile)?;
+        let stream_from = settings::stream_from(self.stream_from)?;
         // Who opens a CUDA device reads them again.
-        settings::cuda_device()?;
+        settings::cuda_device(None)?;
         settings::bytes_from("TIDA_PINNED_LIMIT")?;
         let asked = match (self.device, &self.simulated) {
             (None, Some(_)) => Some(Device::Sim),
@@ -503,8 +516,8 @@ impl TileAccBuilder {
                     "leave one of `simulate` and `device` out",
                 ));
             }
-            Some((device, None)) => asked_for(device, device.open(self.timeline)?),
-            None => best(self.timeline)?,
+            Some((device, None)) => asked_for(device, device.open(self.timeline, &self.choice)?),
+            None => best(self.timeline, &self.choice)?,
         };
         #[cfg(test)]
         let (device, opened) = match self.opened {
@@ -531,7 +544,7 @@ impl TileAccBuilder {
             joins,
         };
         // Loops on both sides bring parts of arrays there and back.
-        let stream_from = if hybrid { u64::MAX } else { self.stream_from.unwrap_or(STREAM_FROM) };
+        let stream_from = if hybrid { u64::MAX } else { stream_from.unwrap_or(STREAM_FROM) };
         let core = Core::start(threads, waits, stream_from, core, Host::new(caches), timeline)?;
         Ok(TileAcc { handle: Arc::new(Handle { core, device, hybrid, missed }) })
     }
@@ -543,7 +556,7 @@ mod tests {
 
     #[test]
     fn the_first_device_that_opens_is_taken_and_others_leave_their_reasons() {
-        let there: Open<'_> = &|| Device::Sim.open(false);
+        let there: Open<'_> = &|| Device::Sim.open(false, &Choice::default());
         let error = |kind| Error::new(kind, "open it", "nothing", "buy one");
         let gone: Open<'_> = &|| Err(error(ErrorKind::Device));
         let wrong: Open<'_> = &|| Err(error(ErrorKind::Argument));

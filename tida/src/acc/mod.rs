@@ -7,6 +7,7 @@
 pub(crate) mod answers;
 pub(crate) mod boxes;
 mod builder;
+pub(crate) mod bytes;
 pub(crate) mod chain;
 pub(crate) mod compiler;
 mod describe;
@@ -30,7 +31,9 @@ mod tracker;
 mod unfinished;
 mod wait;
 
+pub(crate) use builder::{Chosen, advice};
 pub use builder::{Compile, Device, Fuse, TileAccBuilder};
+pub use bytes::IntoBytes;
 pub use timeline::{Busy, Span, SpanKind, Stats, Timeline};
 pub(crate) use tracker::{BoxTouch, Mode, Side, Touch, Tracker};
 pub(crate) use wait::{InKernel, outside_kernels};
@@ -372,8 +375,8 @@ impl TileAcc {
     }
 
     /// Runs `f`, which calls nothing of the user's, inside the thread pool of recorded work.
-    pub(crate) fn install<R: Send>(&self, f: impl FnOnce() -> R + Send) -> R {
-        self.core().pool.install(f)
+    pub(crate) fn install(&self, f: &(dyn Fn() + Sync)) {
+        self.core().pool.install(f);
     }
 
     /// Runs `f`, which calls closures of the user's, by threads of its own. Such closures may wait for recorded work,
@@ -382,8 +385,9 @@ impl TileAcc {
     ///
     /// # Errors
     /// Threads that cannot be started.
-    pub(crate) fn install_user<R: Send>(&self, f: impl FnOnce() -> R + Send) -> Result<R, Error> {
-        Ok(self.core().user_pool()?.install(f))
+    pub(crate) fn install_user(&self, f: &(dyn Fn() + Sync)) -> Result<(), Error> {
+        self.core().user_pool()?.install(f);
+        Ok(())
     }
 }
 

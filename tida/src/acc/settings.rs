@@ -9,7 +9,8 @@ use std::ffi::OsString;
 
 use tida_kernels::plan::fuse::Asked;
 
-use super::builder::{Compile, Device, Fuse};
+use super::builder::{Chosen, Compile, Device, Fuse};
+use super::bytes;
 use crate::compute::registers::Without;
 use crate::error::{Error, ErrorKind};
 
@@ -35,11 +36,11 @@ fn most_threads() -> usize {
     processors.saturating_mul(4).max(1024).min(rayon::max_num_threads())
 }
 
-/// That so many threads can be started; nothing asked for is what rayon chooses, by `variable`s of its own or one for
-/// each processor.
+/// The threads to start: those asked for, else by `TIDA_THREADS`. Nothing asked for is what rayon chooses, by
+/// `variable`s of its own or one for each processor.
 ///
 /// # Errors
-/// [`ErrorKind::Argument`]: none, or more than any machine has a use for.
+/// [`ErrorKind::Argument`]: none, or more than any machine has a use for; a variable that is no number.
 pub(super) fn check_threads(
     asked: Option<usize>,
     variable: impl Fn(&str) -> Option<OsString>,
@@ -54,6 +55,13 @@ pub(super) fn check_threads(
                 format!("ask for 1 to {most} threads, or leave `threads` out for one a processor"),
             )),
         };
+    }
+    const VARIABLE: &str = "TIDA_THREADS";
+    let text = variable(VARIABLE).map(|text| text.to_string_lossy().into_owned()).filter(|text| !text.is_empty());
+    if let Some(text) = text {
+        let threads = text.trim().parse().ok().filter(|threads| (1..=most).contains(threads));
+        let advice = || format!("set it to a number of threads, from 1 to {most}, or unset it for one a processor");
+        return threads.map(Some).ok_or_else(|| not_understood(VARIABLE, &text, advice()));
     }
     // As rayon reads them: the first of them that is a number counts.
     let number = |name| Some((name, variable(name)?.to_str()?.parse::<usize>().ok()?));
@@ -82,10 +90,11 @@ pub(super) fn check_look_ahead(asked: Option<usize>) -> Result<Option<usize>, Er
 ///
 /// # Errors
 /// [`ErrorKind::Argument`]: none, or what is no number.
-pub(super) fn memory_limit(asked: Option<u64>) -> Result<Option<u64>, Error> {
+pub(super) fn memory_limit(asked: Option<Result<u64, Error>>) -> Result<Option<u64>, Error> {
     const VARIABLE: &str = "TIDA_MEMORY_LIMIT";
+    const METHOD: &str = "limit the bytes of arrays on a device (`memory_limit`)";
     let (limit, tried) = match asked {
-        Some(_) => (asked, "limit the bytes of arrays on a device (`memory_limit`)".to_owned()),
+        Some(_) => (bytes_of(asked, METHOD)?, METHOD.to_owned()),
         None => (bytes_from(VARIABLE)?, format!("read the environment variable {VARIABLE}")),
     };
     match limit {
@@ -94,25 +103,49 @@ pub(super) fn memory_limit(asked: Option<u64>) -> Result<Option<u64>, Error> {
     }
 }
 
+/// From how many bytes on work streams, by the builder.
+///
+/// # Errors
+/// [`ErrorKind::Argument`]: text that is no number of bytes.
+pub(super) fn stream_from(asked: Option<Result<u64, Error>>) -> Result<Option<u64>, Error> {
+    bytes_of(asked, "say from how many bytes on work streams to a device (`stream_from`)")
+}
+
+/// The bytes that the builder was given, to do this.
+fn bytes_of(asked: Option<Result<u64, Error>>, tried: &str) -> Result<Option<u64>, Error> {
+    asked.transpose().map_err(|error| wrong(tried, error.found(), error.advice()))
+}
+
 /// The bytes that an environment variable names, if it is set.
 ///
 /// # Errors
 /// [`ErrorKind::Argument`]: it names something else.
 pub(crate) fn bytes_from(variable: &str) -> Result<Option<u64>, Error> {
     let Some(text) = text_of(variable) else { return Ok(None) };
-    let advice = || format!("set it to a number of bytes, from 0 to {}, or unset it", u64::MAX);
-    text.parse().map(Some).map_err(|_| not_understood(variable, &text, advice()))
+    let advice = || format!("set it to {}, or unset it", bytes::ACCEPTED);
+    bytes::parse(&text).map(Some).ok_or_else(|| not_understood(variable, &text, advice()))
 }
 
-/// The number of the CUDA device that `TIDA_CUDA_DEVICE` gives, if it is set.
+/// The number of the CUDA device, by the builder, else by `TIDA_CUDA_DEVICE`, if one of them says it.
 ///
 /// # Errors
-/// [`ErrorKind::Argument`]: it is no number.
-pub(crate) fn cuda_device() -> Result<Option<u32>, Error> {
+/// [`ErrorKind::Argument`]: the variable is no number.
+pub(crate) fn cuda_device(asked: Option<Chosen<u32>>) -> Result<Option<Chosen<u32>>, Error> {
     const VARIABLE: &str = "TIDA_CUDA_DEVICE";
+    if asked.is_some() {
+        return Ok(asked);
+    }
     let Some(text) = text_of(VARIABLE) else { return Ok(None) };
     let advice = "set it to the number of a CUDA device, from 0 on as nvidia-smi counts them, or unset it";
-    text.trim().parse().map(Some).map_err(|_| not_understood(VARIABLE, &text, advice))
+    let chosen = |which| Some(Chosen { which, by_builder: false });
+    text.trim().parse().map(chosen).map_err(|_| not_understood(VARIABLE, &text, advice))
+}
+
+/// The OpenCL device, by the builder, else by `TIDA_OPENCL_DEVICE`, if one of them says it.
+pub(crate) fn opencl_device(asked: Option<Chosen<String>>) -> Option<Chosen<String>> {
+    // What is no Unicode is a piece of no name.
+    let variable = || Some(Chosen { which: text_of("TIDA_OPENCL_DEVICE")?, by_builder: false });
+    asked.or_else(variable)
 }
 
 /// The length of a march, by the builder, else by `TIDA_MARCH`.
@@ -289,6 +322,18 @@ mod tests {
         assert_eq!(with(&[]), Ok(None));
         assert_eq!(with(&[("RAYON_NUM_THREADS", "0"), ("RAYON_RS_NUM_CPUS", "99999999")]), Ok(None));
         assert!(with(&[("RAYON_NUM_THREADS", "many"), ("RAYON_RS_NUM_CPUS", "99999999")]).is_err());
+        let of = |tida: &str| {
+            let set =
+                [("TIDA_THREADS", tida), ("RAYON_NUM_THREADS", "99999999")].map(|(n, v)| (n.to_owned(), v.to_owned()));
+            let found = |name: &str| set.iter().find(|(known, _)| known == name).map(|(_, value)| value.into());
+            check_threads(None, found)
+        };
+        assert_eq!(of("3").unwrap(), Some(3));
+        assert!(of("").is_err());
+        for bad in ["0", "-1", "many", "1.5", "99999999"] {
+            let error = of(bad).unwrap_err();
+            assert!(error.tried().ends_with("TIDA_THREADS") && error.found() == format!("`{bad}`"), "{error}");
+        }
         assert!(with(&[("RAYON_NUM_THREADS", "99999999")]).unwrap_err().contains("RAYON_NUM_THREADS"));
     }
 }

@@ -10,9 +10,11 @@ use super::element::Element;
 use super::ghosts::{planar, regional};
 use super::layout::{Boundaries, Boundary, Centering, Cuts, Layout, LayoutError};
 use super::row::Row;
+use super::rows::Shared;
 use super::storage::Storage;
 use crate::acc::{TileAcc, Tracker};
 use crate::error::{Error, ErrorKind};
+use crate::parallel;
 use tida_kernels::codec::{Codec, Format, Refused};
 use tida_kernels::element::ScalarType;
 use tida_kernels::scalar::Value;
@@ -364,7 +366,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         // Where both sides work, each has regions whose ghosts the other may not have.
         let one_side = acc.core().device.is_some() && !acc.is_hybrid();
         let row = if one_side { Row::new(&layout, &element).map(Arc::new) } else { None };
-        let storage = Arc::new(acc.install(|| allocate(&layout, row))?);
+        let storage = Arc::new(allocate(acc, &layout, row)?);
         let (layout, boundaries) = (Arc::new(layout), Arc::new(self.boundaries));
         let ghost_plan = Arc::new(OnceLock::new());
         let regional = regional(&layout, &boundaries, &ghost_plan);
@@ -538,35 +540,43 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
 ///
 /// # Errors
 /// Memory that the system does not have.
-pub(super) fn allocate<const D: usize>(layout: &Layout<D>, row: Option<Arc<Row>>) -> Result<Storage, Error> {
+pub(super) fn allocate<const D: usize>(
+    acc: &TileAcc,
+    layout: &Layout<D>,
+    row: Option<Arc<Row>>,
+) -> Result<Storage, Error> {
     let sizes = layout.regions.iter().map(|r| r.cells * layout.element.bytes());
     let storage = Storage::new(sizes)?.in_row(row).coded(layout.coding.clone());
     if let Some(coding) = layout.rounds() {
-        set_zeros(&storage, layout, coding);
+        acc.install(&|| set_zeros(&storage, layout, coding));
     }
     Ok(storage)
 }
 
 /// Sets memory that no one wrote to the values nearest to 0 that formats have, where 0 is none of them.
 fn set_zeros<const D: usize>(storage: &Storage, layout: &Layout<D>, coding: &Coding) {
-    use rayon::prelude::*;
     const CHUNK: usize = 1 << 17;
     for (component, zero) in (0..coding.components()).filter_map(|n| Some((n, coding.zero(n)?))) {
-        layout.regions.par_iter().enumerate().for_each(|(number, region)| {
+        parallel::each(layout.regions.len(), 1, &|number| {
             storage.touch_host(number);
-            let plane = storage.base(number).wrapping_add(region.cells * coding.before(component).1);
-            // SAFETY: the plane of the component, of memory that no one else knows yet; zeros are values of any float.
-            unsafe {
-                match zero {
-                    Value::F32(x) => std::slice::from_raw_parts_mut(plane.cast::<f32>(), region.cells)
-                        .par_chunks_mut(CHUNK)
-                        .for_each(|chunk| chunk.fill(x)),
-                    Value::F64(x) => std::slice::from_raw_parts_mut(plane.cast::<f64>(), region.cells)
-                        .par_chunks_mut(CHUNK)
-                        .for_each(|chunk| chunk.fill(x)),
-                    _ => {}
+            let cells = layout.regions[number].cells;
+            let plane = Shared::new(storage.base(number).wrapping_add(cells * coding.before(component).1));
+            parallel::each(cells.div_ceil(CHUNK), 1, &|chunk| {
+                let (first, count) = (chunk * CHUNK, CHUNK.min(cells - chunk * CHUNK));
+                // SAFETY: a part of the component's plane, of memory that no one else knows yet; chunks do not overlap;
+                // zeros are values of any float.
+                unsafe {
+                    match zero {
+                        Value::F32(x) => {
+                            std::slice::from_raw_parts_mut(plane.get().cast::<f32>().add(first), count).fill(x)
+                        }
+                        Value::F64(x) => {
+                            std::slice::from_raw_parts_mut(plane.get().cast::<f64>().add(first), count).fill(x)
+                        }
+                        _ => {}
+                    }
                 }
-            }
+            });
         });
     }
 }

@@ -9,6 +9,7 @@ use super::ghosts::DeviceCopies;
 use super::rows::{Row, each_owned_row};
 use crate::acc::{Mode, Side, outside_kernels};
 use crate::error::{Error, ErrorKind};
+use crate::parallel;
 
 impl<T: Element, const D: usize> TileArray<T, D> {
     /// Copies all valid values of `source`, which may have other cuts, ghosts and formats. Recorded: returns at once.
@@ -72,9 +73,8 @@ impl<T: Element, const D: usize> TileArray<T, D> {
             return Ok(());
         }
         self.acc.record("copy_from", touches, move || {
-            use rayon::prelude::*;
             let saturated = AtomicU64::new(0);
-            (0..to.regions.len()).into_par_iter().for_each(|region| {
+            parallel::each(to.regions.len(), 1, &|region| {
                 let valid = to.regions[region].valid;
                 each_owned_row(&from, &valid, |owner, at, length| {
                     // SAFETY: the row is in both regions' memory, of elements `T`. The recorded touches keep others
@@ -138,13 +138,12 @@ impl<T: Element, const D: usize> TileArray<T, D> {
             return Ok(copy);
         }
         self.acc.record("clone", touches, move || {
-            use rayon::prelude::*;
             const CHUNK: usize = 1 << 20;
-            (0..layout.regions.len()).into_par_iter().for_each(|region| {
+            parallel::each(layout.regions.len(), 1, &|region| {
                 let bytes = layout.regions[region].cells * layout.element.bytes();
                 let from = super::rows::Shared::new(memory.base(region));
                 let to = super::rows::Shared::new(target.base(region));
-                (0..bytes.div_ceil(CHUNK)).into_par_iter().for_each(|n| {
+                parallel::each(bytes.div_ceil(CHUNK), 1, &|n| {
                     let length = CHUNK.min(bytes - n * CHUNK);
                     // SAFETY: both regions have as many bytes, and the chunks do not overlap. The recorded touches keep
                     // others away.

@@ -73,7 +73,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         reserve(&mut values, count)?;
         let out = Shared::new(values.as_mut_ptr());
         let (layout, storage, extent) = (&self.layout, &self.storage, cells.extent());
-        self.acc.install(|| {
+        self.acc.install(&|| {
             each_owned_row(layout, &cells, |region, at, length| {
                 let first = position(&cells, &extent, at);
                 // SAFETY: the row is in the region, of elements `T`; nothing recorded writes it while `self` is
@@ -133,7 +133,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         // Before the values, so that a panic of `value` leaves ghosts stale too.
         self.tracker.cells_written();
         let saturated = AtomicU64::new(0);
-        self.acc.install_user(|| {
+        self.acc.install_user(&|| {
             each_owned_row(layout, cells, |region, at, length| {
                 // SAFETY: the row is in the region, of elements `T`; each row is handed to one thread, and recorded
                 // work on the array, of which `self` is the only handle, has run.

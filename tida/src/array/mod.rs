@@ -111,7 +111,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// # Errors
     /// Memory that the system does not have.
     pub fn like(&self) -> Result<TileArray<T, D>, Error> {
-        let storage = Arc::new(self.acc.install(|| allocate(&self.layout, self.storage.shared_row()))?);
+        let storage = Arc::new(allocate(&self.acc, &self.layout, self.storage.shared_row())?);
         Ok(TileArray {
             acc: self.acc.clone(),
             layout: self.layout.clone(),

@@ -1,12 +1,11 @@
 //! Going over the rows of boxes, by all threads.
 
-use rayon::prelude::*;
-
 use super::coding::{CHUNK, Coding, Values};
 use super::element::{Element, Place};
 use super::grid_box::GridBox;
 use super::layout::Layout;
 use super::storage::Storage;
+use crate::parallel;
 use tida_kernels::element::ElementType;
 
 /// Longest piece of a row that is handed out, in elements.
@@ -29,11 +28,8 @@ pub(crate) fn each_row<const D: usize>(cells: &GridBox<D>, f: impl Fn([i64; D], 
         at[D - 1] += (piece * PIECE) as i64;
         f(at, PIECE.min(length - piece * PIECE));
     };
-    if cells.cells() <= GRAIN {
-        (0..rows * pieces).for_each(run);
-    } else {
-        (0..rows * pieces).into_par_iter().with_min_len((GRAIN / length).max(1)).for_each(run);
-    }
+    let at_least = if cells.cells() <= GRAIN { rows * pieces } else { GRAIN / length };
+    parallel::each(rows * pieces, at_least, &run);
 }
 
 /// Calls `f` with the number of a region and the start and length of a row, for all rows of `cells` in every region
@@ -44,7 +40,8 @@ pub(crate) fn each_owned_row<const D: usize>(
     f: impl Fn(usize, [i64; D], usize) + Sync,
 ) {
     let regions: Vec<usize> = layout.owners(cells).collect();
-    regions.into_par_iter().for_each(|r| {
+    parallel::each(regions.len(), 1, &|n| {
+        let r = regions[n];
         each_row(&layout.regions[r].valid.intersect(cells), |at, length| f(r, at, length));
     });
 }

@@ -9,6 +9,7 @@ use std::thread;
 use tida_kernels::plan::{Dialect, Math};
 
 use super::{Argument, Backend, COPIES, Code, Kernel, Memory, STREAMS, cuda, disk, opencl, sim};
+use crate::acc::settings;
 use crate::error::{Error, ErrorKind};
 
 type Device = Arc<dyn Backend>;
@@ -75,12 +76,18 @@ fn sim_device() -> &'static Device {
 
 fn cuda_device() -> Option<&'static Device> {
     static DEVICE: OnceLock<Option<Device>> = OnceLock::new();
-    DEVICE.get_or_init(|| opened("CUDA", "TIDA_REQUIRE_CUDA", cuda::open())).as_ref()
+    DEVICE
+        .get_or_init(|| opened("CUDA", "TIDA_REQUIRE_CUDA", settings::cuda_device(None).and_then(cuda::open)))
+        .as_ref()
 }
 
 fn opencl_device() -> Option<&'static Device> {
     static DEVICE: OnceLock<Option<Device>> = OnceLock::new();
-    DEVICE.get_or_init(|| opened("OpenCL", "TIDA_REQUIRE_OPENCL", opencl::open(true))).as_ref()
+    DEVICE
+        .get_or_init(|| {
+            opened("OpenCL", "TIDA_REQUIRE_OPENCL", opencl::open(true, false, settings::opencl_device(None).as_ref()))
+        })
+        .as_ref()
 }
 
 fn opened(what: &str, required: &str, device: Result<Device, Error>) -> Option<Device> {
@@ -238,7 +245,7 @@ fn streams_wait_for_each_other(device: &Device) {
 fn timed_events_say_when(device: &Device) {
     let device = &match device.facts().dialect {
         // Its queues take times, or do not, from the start.
-        Dialect::OpenCl => opencl::open_timed(true).unwrap(),
+        Dialect::OpenCl => opencl::open(true, true, None).unwrap(),
         Dialect::Cuda => device.clone(),
     };
     let kernel = compile(device, affine(device)).unwrap();

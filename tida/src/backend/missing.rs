@@ -21,11 +21,12 @@ pub(crate) mod cuda {
     use tida_kernels::plan::Math;
 
     use super::{Arc, Backend, Error, not_built};
+    use crate::acc::Chosen;
     use crate::backend::KernelFacts;
 
     /// # Errors
     /// Always.
-    pub(crate) fn open() -> Result<Arc<dyn Backend>, Error> {
+    pub(crate) fn open(_: Option<Chosen<u32>>) -> Result<Arc<dyn Backend>, Error> {
         Err(not_built("open a CUDA device", "cuda"))
     }
 
@@ -41,16 +42,11 @@ pub(crate) mod opencl {
     //! Instead of `backend/opencl`.
 
     use super::{Arc, Backend, Error, not_built};
+    use crate::acc::Chosen;
 
     /// # Errors
     /// Always.
-    pub(crate) fn open(_any: bool) -> Result<Arc<dyn Backend>, Error> {
+    pub(crate) fn open(_any: bool, _timed: bool, _: Option<&Chosen<String>>) -> Result<Arc<dyn Backend>, Error> {
         Err(not_built("open an OpenCL device", "opencl"))
-    }
-
-    /// # Errors
-    /// Always.
-    pub(crate) fn open_timed(any: bool) -> Result<Arc<dyn Backend>, Error> {
-        open(any)
     }
 }

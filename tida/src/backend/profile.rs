@@ -303,7 +303,7 @@ mod tests {
 
     #[test]
     fn a_device_is_measured() {
-        let Ok(device) = cuda::open() else { return eprintln!("SKIPPED: no CUDA device") };
+        let Ok(device) = cuda::open(None) else { return eprintln!("SKIPPED: no CUDA device") };
         let found = measured(&device).unwrap();
         eprintln!("{}: {found:?}", device.facts().name);
         assert!(plausible(&found), "{found:?}");

@@ -209,7 +209,7 @@ impl Choice<'_> {
             let axes = |[x, y]: [u32; 2]| if self.prepared.kernel.rank > 1 { [x, y] } else { [x, 1] };
             let block = axes(asked.block.map_or([SIDE, SIDE], |[x, y, _]| [x, y]));
             let cells = axes(cells);
-            return if cells == [1, 1] { Vec::new() } else { vec![Shape { block, cells }] };
+            return if cells == [1, 1] { Vec::new() } else { vec![Shape { block, cells, strip: STRIP }] };
         }
         let shared = |how: Cache| matches!(how, Cache::Tile | Cache::Preload | Cache::Tma);
         let apart = asked.hints.all().any(|(arg, how)| sharing.walked(arg) && !shared(how));
@@ -261,8 +261,9 @@ impl Choice<'_> {
         let threads: u32 = block.iter().product();
         let width = match walked().any(moved) {
             _ if self.asked.strip.is_some() && shape.is_some() => self.asked.strip.unwrap_or(STRIP),
-            true if shape.is_some() => STRIP,
-            true => block[0].clamp(SHORT, if exchanged { ROWS } else { SQUARE }),
+            true => {
+                shape.map_or_else(|| block[0].clamp(SHORT, if exchanged { ROWS } else { SQUARE }), |shape| shape.strip)
+            }
             false => threads.clamp(SHORT, LONG),
         };
         // Strips are no longer than what is walked.

@@ -13,7 +13,7 @@ use super::ask::KernelId;
 use super::cache::{Asked, Hints, tiles};
 use super::capture::{CapturedValue, Captures};
 use super::needs::Unproven;
-use super::prepare::{ArgPlan, Prepared, index_text};
+use super::prepare::{ArgPlan, Prepared, cell_text};
 use crate::acc::node::Node;
 use crate::acc::sweep::SweepKey;
 use crate::acc::{BoxTouch, Device, TileAcc};
@@ -509,9 +509,10 @@ impl<const D: usize> Launching<'_, D> {
                 format!("{}:{}:{}", self.prepared.kernel.file, span.line, span.column)
             },
         );
-        let index = far.map_or("a computed index".into(), |n| {
-            index_text(&self.prepared.analysis, &self.prepared.kernel, &accesses[n])
-        });
+        let cell = far.map_or_else(
+            || format!("`{name}` at a computed index"),
+            |n| cell_text(&self.prepared.analysis, &self.prepared.kernel, name, &accesses[n]),
+        );
         let needed = (0..D)
             .map(|d| (held.lo[d] - read.lo[d]).max(read.hi[d] - held.hi[d]).max(0) as usize)
             .zip(info.layout.ghost)
@@ -531,7 +532,7 @@ impl<const D: usize> Launching<'_, D> {
             ErrorKind::Ghost,
             format!("compute the kernel at {place}"),
             format!(
-                "a read of `{name}` at {index}, which reaches {} while the region holds {} (ghost width {})",
+                "a read of {cell}, which reaches {} while the region holds {} (ghost width {})",
                 box_text(read),
                 box_text(held),
                 ghost_text(info.layout),

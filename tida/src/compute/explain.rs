@@ -334,6 +334,11 @@ impl fmt::Display for Explanation {
         let saving = &self.prepared.saving;
         let rank = self.prepared.kernel.rank;
         match (self.plan.marches(rank), self.plan.beside(rank)) {
+            (Some(cells), side @ 2..) if self.prepared.beside.alike => writeln!(
+                f,
+                "  march: {cells} cells along axis 0 a thread, {side} side by side, which are stored at once and share what they \
+                 read of whole arrays"
+            )?,
             (Some(cells), side @ 2..) => writeln!(
                 f,
                 "  march: {cells} cells along axis 0 a thread, {side} side by side, which are read at once and stay decoded"

@@ -10,7 +10,7 @@ use tida_kernels::ir::Type;
 use tida_kernels::plan::Math;
 use tida_kernels::scalar::Fault;
 
-use super::args::{self, ArgInfo, Args, HeldArgs, How, OnDevice, Views};
+use super::args::{self, ArgInfo, Args, HeldArgs, How, Infos, OnDevice, Views};
 use super::ask::{Answer, Ask, Pass, Quoted, Run};
 use super::cache::Hints;
 use super::check::{Target, check, integers};
@@ -83,27 +83,48 @@ where
     A: Args<D>,
     N: for<'b> Fn(Ask<'b, Views<A, Proven, D>, Views<A, Checked, D>, (), D>) + Send + Sync + 'static,
 {
-    let recorded = Location::caller();
-    record(tile, args, kernel).map_err(|e| e.recorded_at(recorded))
+    record(tile, &args.infos(), || args.hold(), kernel, Location::caller())
 }
 
-#[track_caller]
-fn record<const D: usize, A, N>(tile: &Tile<D>, args: A, kernel: N) -> Result<(), Error>
+/// Records a kernel over a tile, for arguments of which this is known and that are held so.
+///
+/// # Errors
+/// As [`compute`].
+pub(super) fn record<const D: usize, H, N>(
+    tile: &Tile<D>,
+    infos: &Infos<'_, D>,
+    hold: impl FnOnce() -> H,
+    kernel: N,
+    recorded: &'static Location<'static>,
+) -> Result<(), Error>
 where
-    A: Args<D>,
-    N: for<'b> Fn(Ask<'b, Views<A, Proven, D>, Views<A, Checked, D>, (), D>) + Send + Sync + 'static,
+    H: HeldArgs<D>,
+    N: for<'b> Fn(Ask<'b, H::Views<Proven>, H::Views<Checked>, (), D>) + Send + Sync + 'static,
+{
+    record_at(tile, infos, hold, kernel, recorded).map_err(|e| e.recorded_at(recorded))
+}
+
+fn record_at<const D: usize, H, N>(
+    tile: &Tile<D>,
+    infos: &Infos<'_, D>,
+    hold: impl FnOnce() -> H,
+    kernel: N,
+    recorded: &'static Location<'static>,
+) -> Result<(), Error>
+where
+    H: HeldArgs<D>,
+    N: for<'b> Fn(Ask<'b, H::Views<Proven>, H::Views<Checked>, (), D>) + Send + Sync + 'static,
 {
     outside_kernels("compute a kernel over a tile")?;
     tile.check()?;
     let quoted = quote(&kernel)?;
-    let views = TypeId::of::<Views<A, Proven, D>>();
-    let prepared = prepare(&quoted, views, D, <A::Held as HeldArgs<D>>::BINDINGS, Some(Type::unit()))?;
+    let views = TypeId::of::<H::Views<Proven>>();
+    let prepared = prepare(&quoted, views, D, H::BINDINGS, Some(Type::unit()))?;
     if tile.cells.is_empty() {
         return Ok(());
     }
-    let infos = args.infos();
     let prepared = prepared.for_codes(infos.iter().map(ArgInfo::coding))?;
-    args::separate(&infos, tile);
+    args::separate(infos, tile);
     let target = Target {
         layout: &tile.layout,
         region: tile.region,
@@ -114,7 +135,7 @@ where
         march: tile.march,
         cache: tile.cache,
     };
-    let mut checked = check(&prepared, quoted.id, &quoted.captures, views, &target, &infos)?;
+    let mut checked = check(&prepared, quoted.id, &quoted.captures, views, &target, infos)?;
     prepared.warn_if_slow(&checked);
     let mut part = None;
     if checked.key.on_device && runs_on_both(&prepared, checked.acc, tile.device)? {
@@ -130,32 +151,32 @@ where
         touches: &checked.touches,
         after: &checked.after,
         name: "a kernel",
-        recorded: Location::caller(),
+        recorded,
         by_planes: !checked.run_checked && !tile.grown,
-        by_regions: !tile.grown && !args::has_whole(&infos),
+        by_regions: !tile.grown && !args::has_whole(infos),
         pace: part.and_then(|part| part.pace),
     };
     let (run_checked, valid_only) = (checked.run_checked, checked.valid_only);
     let needs = (checked.unproven, tile.grown);
     let (block, march, cache) = (work.key.block, work.key.march, work.key.cache);
     let side = checked.acc.core().record_tile(work, || {
-        Arc::new(Native::<A::Held, N, D> {
+        Arc::new(Native::<H, N, D> {
             kernel,
             quoted,
-            held: args.hold(),
+            held: hold(),
             run_checked,
             needs,
             valid_only,
             block,
             march,
             cache,
-            rows: rows_at_once(&infos, &prepared, tile.region),
+            rows: rows_at_once(infos, &prepared, tile.region),
             wholes: Wholes::default(),
             prepared: prepared.clone(),
         })
     });
     let side = if both && side != Side::Chain { Side::Both } else { side };
-    launch_written(&infos, &prepared, tile.grown, side);
+    launch_written(infos, &prepared, tile.grown, side);
     Ok(())
 }
 

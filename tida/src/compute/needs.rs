@@ -2,7 +2,7 @@
 
 use tida_kernels::ir::Access;
 
-use super::prepare::{Prepared, index_text};
+use super::prepare::{Prepared, cell_text};
 
 /// What keeps the arrays of a kernel from streaming.
 #[derive(Debug)]
@@ -71,6 +71,6 @@ fn place_of(prepared: &Prepared, (arg, read): (usize, usize)) -> String {
 pub(crate) fn checked_read(prepared: &Prepared, (arg, read): (usize, usize)) -> Option<String> {
     let access = prepared.analysis.args.get(arg).and_then(|usage| usage.accesses.get(read))?;
     let name = prepared.kernel.args.get(arg).map_or("", |arg| arg.name.as_str());
-    let index = index_text(&prepared.analysis, &prepared.kernel, access);
-    Some(format!("the read of `{name}` at {index} ({})", place_of(prepared, (arg, read))))
+    let cell = cell_text(&prepared.analysis, &prepared.kernel, name, access);
+    Some(format!("the read of {cell} ({})", place_of(prepared, (arg, read))))
 }

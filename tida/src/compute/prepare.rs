@@ -358,30 +358,35 @@ fn offsets(access: &ArrayAccess) -> Option<[i64; 4]> {
     Some(offsets)
 }
 
-/// `at + [0, 1]`, as a user writes it.
-pub(crate) fn index_text(analysis: &Analysis, kernel: &Kernel, access: &ArrayAccess) -> String {
+/// `u[at + [0, 1]]`, as a user writes it, in backquotes.
+pub(crate) fn cell_text(analysis: &Analysis, kernel: &Kernel, name: &str, access: &ArrayAccess) -> String {
     if access.at_cell {
-        return "at".into();
+        return format!("`{name}[at]`");
     }
-    let offset = analysis.offset_text(access, kernel);
-    if offset.contains('?') { "an index that is not `at` plus constants".into() } else { format!("at + {offset}") }
+    // What people read easily: constants and loop variables beside `at`, or else sums of coordinates.
+    let (offset, index) = (analysis.offset_text(access, kernel), analysis.index_text(access, kernel));
+    match (offset.contains(['?', '(']) || offset.contains("at["), index.contains(['?', '('])) {
+        (false, _) => format!("`{name}[at + {offset}]`"),
+        (_, false) => format!("`{name}[{index}]`"),
+        _ => format!("`{name}` at an index that is not `at` plus constants"),
+    }
 }
 
 fn race(analysis: &Analysis, kernel: &Kernel, arg: &ir::Arg, access: &ArrayAccess) -> Error {
     let place = format!("{}:{}:{}", kernel.file, access.span.line, access.span.column);
-    let (name, index) = (&arg.name, index_text(analysis, kernel, access));
+    let (name, cell) = (&arg.name, cell_text(analysis, kernel, &arg.name, access));
     if access.write {
         Error::new(
             ErrorKind::Race,
             format!("compute the kernel at {place}"),
-            format!("a write of `{name}` at {index}, which is another cell's to write: a race"),
+            format!("a write of {cell}, which is another cell's to write: a race"),
             format!("write `{name}[at]` alone; turn a scatter into a pull that reads its neighbours"),
         )
     } else {
         Error::new(
             ErrorKind::Race,
             format!("compute the kernel at {place}"),
-            format!("a read of `{name}` at {index} while the kernel writes `{name}`: a race with that cell's write"),
+            format!("a read of {cell} while the kernel writes `{name}`: a race with that cell's write"),
             format!("read the old values from a second array, and write `{name}` from it"),
         )
     }

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
 use smallvec::SmallVec;
 
 use super::super::grid_box::GridBox;
@@ -11,6 +10,7 @@ use super::super::rows::Shared;
 use super::super::storage::Storage;
 use super::Which;
 use super::plan::{From, GhostCopy, GhostPlan, Source};
+use crate::parallel;
 use tida_kernels::codec::{Codec, Rounded};
 use tida_kernels::element::{ElementType, ScalarType};
 
@@ -78,11 +78,8 @@ pub(super) unsafe fn run_copies<const D: usize>(
 /// Calls `f` with each copy, on all threads if they have many cells.
 fn each<T: Sync>(copies: &[T], cells_of: impl Fn(&T) -> usize, f: impl Fn(&T) + Send + Sync) {
     let cells: usize = copies.iter().map(cells_of).sum();
-    if cells <= GRAIN {
-        copies.iter().for_each(f);
-    } else {
-        copies.par_iter().with_min_len((copies.len() * GRAIN / cells).max(1)).for_each(f);
-    }
+    let at_least = if cells <= GRAIN { copies.len() } else { copies.len() * GRAIN / cells };
+    parallel::each(copies.len(), at_least, &|n| f(&copies[n]));
 }
 
 /// A copy of no fixed value, and where the values that it sets lie packed: for each component the first byte in a

@@ -31,7 +31,7 @@ enum Which {
 }
 
 use std::panic::Location;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::TileArray;
 use super::element::Element;
@@ -40,6 +40,7 @@ use crate::acc::device::DeviceCore;
 use crate::acc::node::{Queue, Work};
 use crate::acc::{Mode, Side, TileAcc, Touch, Tracker, outside_kernels};
 use crate::error::{Error, ErrorKind};
+use crate::parallel;
 
 impl<T: Element, const D: usize> TileArray<T, D> {
     /// Fills the ghosts of all regions. Recorded: returns at once.
@@ -166,8 +167,11 @@ pub fn fill_ghosts(arrays: impl GhostFill) -> Result<(), Error> {
     }
     if !on_host.is_empty() {
         acc.record("fill_ghosts", host_touches, move || {
-            use rayon::prelude::*;
-            on_host.into_par_iter().for_each(|run| run());
+            let runs: Vec<_> = on_host.into_iter().map(|run| Mutex::new(Some(run))).collect();
+            parallel::each(runs.len(), 1, &|n| {
+                let run = runs[n].lock().unwrap_or_else(PoisonError::into_inner).take();
+                run.into_iter().for_each(|run| run());
+            });
             Ok(())
         });
     }

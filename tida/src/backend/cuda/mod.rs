@@ -24,6 +24,7 @@ use tida_kernels::plan::Dialect;
 use tida_kernels::plan::auto::{Latency, Machine};
 
 use super::{Argument, Backend, Code, Event, Facts, Kernel, MapShape, Memory, TensorMap, profile};
+use crate::acc::Chosen;
 use crate::error::{Error, ErrorKind};
 use compile::{CudaKernel, Target};
 use memory::{Kept, Pinned};
@@ -32,15 +33,14 @@ use staging::{Staging, Way};
 use stream::{CudaEvent, Origin};
 use sys::{CUDA_MEMCPY2D, CUcontext, CUdevice, CUdeviceptr, CUevent, CUstream, Driver};
 
-/// The first CUDA device, or the one that the environment variable `TIDA_CUDA_DEVICE` numbers. `TIDA_PINNED_LIMIT` is
-/// the most bytes of the host's memory to pin for it. With `TIDA_TUNE=1` the latencies of its reads are measured,
-/// unless that was done before.
+/// The first CUDA device, or the one that was chosen. `TIDA_PINNED_LIMIT` is the most bytes of the host's memory to pin
+/// for it. With `TIDA_TUNE=1` the latencies of its reads are measured, unless that was done before.
 ///
 /// # Errors
 /// No driver, no device, or no NVRTC, a limit that is no number: what was looked for and what to do.
-pub(crate) fn open() -> Result<Arc<dyn Backend>, Error> {
+pub(crate) fn open(chosen: Option<Chosen<u32>>) -> Result<Arc<dyn Backend>, Error> {
     let driver = probe::driver()?;
-    let device = probe::device(driver)?;
+    let device = probe::device(driver, chosen.as_ref())?;
     let major = driver.attribute(device, sys::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
     let minor = driver.attribute(device, sys::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
     let target = Target::of_device(10 * major + minor)?;
@@ -60,15 +60,12 @@ pub(crate) fn open() -> Result<Arc<dyn Backend>, Error> {
 
 /// What the driver says of a device.
 fn facts(driver: &Driver, device: CUdevice, target: &Target) -> Result<Facts, Error> {
-    let mut name = [0u8; 256];
-    // SAFETY: the place for the name has 256 bytes, and the driver is told 255 of them: the last stays 0.
-    unsafe { call!(driver, cuDeviceGetName(name.as_mut_ptr().cast(), 255, device)) }?;
     let mut memory = 0;
     // SAFETY: the place for the answer is valid.
     unsafe { call!(driver, cuDeviceTotalMem_v2(&mut memory, device)) }?;
     let ask = |attribute| driver.attribute(device, attribute);
     Ok(Facts {
-        name: String::from_utf8_lossy(name.split(|byte| *byte == 0).next().unwrap_or_default()).into_owned(),
+        name: probe::name_of(driver, device)?,
         dialect: Dialect::Cuda,
         target: target.to_string(),
         memory: memory as u64,

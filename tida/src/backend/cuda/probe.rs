@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use libloading::Library;
 
 use super::sys::{self, CUdevice, CUdevice_attribute, Driver, Nvrtc};
-use crate::acc::settings::cuda_device;
+use crate::acc::{Chosen, advice as advice_of};
 use crate::error::{Error, ErrorKind};
 
 /// Calls a function of the driver and makes an error of its result.
@@ -243,36 +243,53 @@ unsafe fn load_builtins(path: &Path) {
     }
 }
 
-/// The device to use: 0, or the one that `TIDA_CUDA_DEVICE` numbers.
+/// The device to use: the one that was chosen, else 0.
 ///
 /// # Errors
-/// No such device: how many there are.
-pub(super) fn device(driver: &Driver) -> Result<CUdevice, Error> {
+/// No such device: those that there are.
+pub(super) fn device(driver: &Driver, chosen: Option<&Chosen<u32>>) -> Result<CUdevice, Error> {
     let mut count = 0;
     // SAFETY: the place for the answer is valid.
     unsafe { call!(driver, cuDeviceGetCount(&mut count)) }?;
-    let number = choose(cuda_device()?, count)?;
+    let name = |number| handle(driver, number).and_then(|device| name_of(driver, device));
+    handle(driver, choose(chosen, count, |number| name(number).unwrap_or_else(|_| "a device without a name".into()))?)
+}
+
+/// The device of a number.
+fn handle(driver: &Driver, number: c_int) -> Result<CUdevice, Error> {
     let mut device = 0;
-    // SAFETY: as above.
+    // SAFETY: the place for the answer is valid.
     unsafe { call!(driver, cuDeviceGet(&mut device, number)) }?;
     Ok(device)
 }
 
+/// What the driver calls a device.
+pub(super) fn name_of(driver: &Driver, device: CUdevice) -> Result<String, Error> {
+    let mut name = [0u8; 256];
+    // SAFETY: the place for the name has 256 bytes, and the driver is told 255 of them: the last stays 0.
+    unsafe { call!(driver, cuDeviceGetName(name.as_mut_ptr().cast(), 255, device)) }?;
+    Ok(String::from_utf8_lossy(name.split(|byte| *byte == 0).next().unwrap_or_default()).into_owned())
+}
+
 /// # Errors
 /// [`ErrorKind::Device`]: no device at all; [`ErrorKind::Argument`]: not the one that was chosen.
-fn choose(chosen: Option<u32>, count: c_int) -> Result<c_int, Error> {
-    match c_int::try_from(chosen.unwrap_or(0)) {
+fn choose(chosen: Option<&Chosen<u32>>, count: c_int, name: impl Fn(c_int) -> String) -> Result<c_int, Error> {
+    const VARIABLE: &str = "TIDA_CUDA_DEVICE";
+    match c_int::try_from(chosen.map_or(0, |chosen| chosen.which)) {
         Ok(number) if (0..count).contains(&number) => Ok(number),
         _ => {
             let kind = if count > 0 { ErrorKind::Argument } else { ErrorKind::Device };
             let tried = match chosen {
-                Some(number) => format!("use the CUDA device that TIDA_CUDA_DEVICE={number} names"),
+                Some(chosen) => format!("use the CUDA device that {} names", chosen.by("cuda_device", VARIABLE)),
                 None => "use the first CUDA device".to_owned(),
             };
-            let found = format!("{count} CUDA devices, numbered from 0");
-            let advice =
-                "set TIDA_CUDA_DEVICE to one of their numbers, or unset it; CUDA_VISIBLE_DEVICES may hide some";
-            Err(Error::new(kind, tried, found, advice))
+            let list: Vec<_> = (0..count).map(|number| format!("{number}: {}", name(number))).collect();
+            let found = match count > 0 {
+                true => format!("the devices {}", list.join("; ")),
+                false => "no CUDA device".to_owned(),
+            };
+            let advice = advice_of(chosen, "cuda_device", VARIABLE, "one of their numbers");
+            Err(Error::new(kind, tried, found, advice + "; CUDA_VISIBLE_DEVICES may hide some"))
         }
     }
 }
@@ -283,15 +300,27 @@ mod tests {
 
     #[test]
     fn a_device_is_chosen_by_its_number() {
-        assert_eq!(choose(None, 1).unwrap(), 0);
-        assert_eq!(choose(Some(3), 4).unwrap(), 3);
-        for (bad, count) in [(4, 4), (u32::MAX, 4), (0, 0)] {
-            let e = choose(Some(bad), count).unwrap_err();
-            assert_eq!(e.kind(), if count == 0 { ErrorKind::Device } else { ErrorKind::Argument });
-            assert!(e.tried().ends_with(&format!("TIDA_CUDA_DEVICE={bad} names")), "{e}");
-            assert!(e.found().starts_with(&format!("{count} CUDA devices")), "{e}");
+        let name = |number| format!("GPU {}", ["A", "B"][number as usize]);
+        let chosen = |which, by_builder| Chosen { which, by_builder };
+        assert_eq!(choose(None, 1, name).unwrap(), 0);
+        assert_eq!(choose(Some(&chosen(1, true)), 2, name).unwrap(), 1);
+        for bad in [2, u32::MAX] {
+            let e = choose(Some(&chosen(bad, false)), 2, name).unwrap_err();
+            assert_eq!(e.kind(), ErrorKind::Argument);
+            assert_eq!(
+                e.to_string(),
+                format!(
+                    "tried to use the CUDA device that TIDA_CUDA_DEVICE={bad} names; found the devices 0: GPU A; 1: GPU B; \
+                     set TIDA_CUDA_DEVICE to one of their numbers, or unset it; CUDA_VISIBLE_DEVICES may hide some"
+                )
+            );
+            let e = choose(Some(&chosen(bad, true)), 2, name).unwrap_err();
+            assert!(e.tried().ends_with(&format!("`cuda_device({bad})` names")), "{e}");
+            assert!(e.advice().starts_with("give `cuda_device` one of their numbers, or leave it out"), "{e}");
         }
-        assert_eq!(choose(None, 0).unwrap_err().kind(), ErrorKind::Device);
+        for e in [choose(None, 0, name).unwrap_err(), choose(Some(&chosen(0, true)), 0, name).unwrap_err()] {
+            assert_eq!((e.kind(), e.found()), (ErrorKind::Device, "no CUDA device"));
+        }
     }
 
     #[test]

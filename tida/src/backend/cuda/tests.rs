@@ -37,7 +37,7 @@ extern \"C\" __global__ void shared(int* out) {
 
 #[test]
 fn opening_without_a_device_says_what_is_missing() {
-    match open() {
+    match open(None) {
         Ok(device) => eprintln!("SKIPPED: there is a device: {:?}", device.facts()),
         Err(e) => {
             eprintln!("{e}");
@@ -45,7 +45,7 @@ fn opening_without_a_device_says_what_is_missing() {
             assert!(["CUDA", "cuInit", "NVRTC"].iter().any(|word| e.tried().contains(word)), "{e}");
             assert!(!e.found().is_empty() && !e.advice().is_empty());
             // The same again: it is looked for once.
-            assert_eq!(open().unwrap_err().to_string(), e.to_string());
+            assert_eq!(open(None).unwrap_err().to_string(), e.to_string());
         }
     }
 }
@@ -107,7 +107,7 @@ fn a_target_is_code_or_else_ptx() {
 
 /// The device, if there is one.
 fn device() -> Option<Arc<dyn Backend>> {
-    open().map_err(|e| eprintln!("SKIPPED: {e}")).ok()
+    open(None).map_err(|e| eprintln!("SKIPPED: {e}")).ok()
 }
 
 fn compiled(device: &Arc<dyn Backend>, text: &str, entry: &str) -> Arc<dyn Kernel> {
@@ -154,7 +154,7 @@ fn a_fault_of_the_device_is_an_error() {
 #[test]
 #[ignore = "loses the device; a_fault_of_the_device_is_an_error runs it in a process of its own"]
 fn raises_a_fault() {
-    let device = open().unwrap();
+    let device = open(None).unwrap();
     let kernel = compiled(&device, "extern \"C\" __global__ void bad(int* x) { *(int*)8 = *x; }", "bad");
     let memory = Memory::new(&device, 16).unwrap();
     // SAFETY: the arguments are right. The write goes to an address that is never mapped, which the device refuses.

@@ -38,29 +38,17 @@ use self::compile::{Compiled, Compiler};
 use self::probe::Device;
 use self::stream::{Marker, Queue};
 use super::{ALL_STREAMS, Argument, Backend, Code, Event, Facts, Kernel, Memory};
+use crate::acc::Chosen;
 use crate::error::{Error, ErrorKind};
 
-/// An OpenCL device: a GPU of any platform; with `any`, else any other device. `TIDA_OPENCL_DEVICE` overrides both.
+/// An OpenCL device: a GPU of any platform; with `any`, else any other device; or the one that was `chosen`. With `timed`
+/// its queues take the time of every command: only there do events know theirs.
 ///
 /// # Errors
 /// [`ErrorKind::Device`]: no loader, no platform or no such device; what was looked for and what to do.
 /// [`ErrorKind::Argument`]: devices, but not the one that was chosen.
-pub(crate) fn open(any: bool) -> Result<Arc<dyn Backend>, Error> {
-    open_queues(any, false)
-}
-
-/// As [`open`], with queues that take the time of every command: only there do events know theirs.
-///
-/// # Errors
-/// As [`open`].
-pub(crate) fn open_timed(any: bool) -> Result<Arc<dyn Backend>, Error> {
-    open_queues(any, true)
-}
-
-fn open_queues(any: bool, timed: bool) -> Result<Arc<dyn Backend>, Error> {
-    // What is no Unicode is a piece of no name.
-    let chosen = std::env::var_os("TIDA_OPENCL_DEVICE").map(|text| text.to_string_lossy().into_owned());
-    let device = probe::choose(probe::devices()?, any, chosen.as_deref())?;
+pub(crate) fn open(any: bool, timed: bool, chosen: Option<&Chosen<String>>) -> Result<Arc<dyn Backend>, Error> {
+    let device = probe::choose(probe::devices()?, any, chosen)?;
     debug!(name = device.facts.name, target = device.facts.target, timed, "OpenCL device");
     Ok(Arc::new(OpenCl::new(device, timed)?))
 }

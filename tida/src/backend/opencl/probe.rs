@@ -12,6 +12,7 @@ use tida_kernels::plan::Dialect;
 use tida_kernels::plan::auto::{Latency, Machine};
 
 use super::{failed, name_of};
+use crate::acc::{Chosen, advice};
 use crate::backend::Facts;
 use crate::error::{Error, ErrorKind};
 
@@ -198,8 +199,12 @@ fn text_of(platform: *mut c_void, what: u32) -> String {
 /// # Errors
 /// [`ErrorKind::Device`]: there is none, with a list of those that are there. [`ErrorKind::Argument`]: none that was
 /// chosen.
-pub(super) fn choose<'a>(devices: &'a [Device], any: bool, chosen: Option<&str>) -> Result<&'a Device, Error> {
-    let chosen = chosen.map(str::trim).filter(|chosen| !chosen.is_empty());
+pub(super) fn choose<'a>(
+    devices: &'a [Device],
+    any: bool,
+    chosen: Option<&Chosen<String>>,
+) -> Result<&'a Device, Error> {
+    let chosen = chosen.filter(|chosen| !chosen.which.trim().is_empty());
     let list = || {
         let one = |(number, device): (usize, &Device)| match &device.unfit {
             Some(why) => format!("{number}: {}, which {why}", device.facts.name),
@@ -211,19 +216,20 @@ pub(super) fn choose<'a>(devices: &'a [Device], any: bool, chosen: Option<&str>)
         devices.iter().enumerate().map(one).collect::<Vec<_>>().join("; ")
     };
     if let Some(chosen) = chosen {
-        let device = match chosen.parse::<usize>() {
+        let which = chosen.which.trim();
+        let device = match which.parse::<usize>() {
             Ok(number) => devices.get(number),
             Err(_) => {
-                let wanted = chosen.to_lowercase();
+                let wanted = which.to_lowercase();
                 devices.iter().find(|device| device.facts.name.to_lowercase().contains(&wanted))
             }
         };
         return device.filter(|device| device.unfit.is_none()).ok_or_else(|| {
             Error::new(
                 ErrorKind::Argument,
-                format!("use the OpenCL device that TIDA_OPENCL_DEVICE={chosen} names"),
+                format!("use the OpenCL device that {} names", chosen.by(METHOD, VARIABLE)),
                 format!("the devices {}", list()),
-                "set TIDA_OPENCL_DEVICE to the number of one, or to a piece of its name, or unset it",
+                advice(Some(chosen), METHOD, VARIABLE, "the number of one, or a piece of its name"),
             )
         });
     }
@@ -238,6 +244,10 @@ pub(super) fn choose<'a>(devices: &'a [Device], any: bool, chosen: Option<&str>)
         )
     })
 }
+
+/// What chooses a device.
+const METHOD: &str = "opencl_device";
+const VARIABLE: &str = "TIDA_OPENCL_DEVICE";
 
 /// A number as the driver gives it, in 4 or 8 bytes.
 pub(super) fn as_number(bytes: &[u8]) -> u64 {
@@ -301,7 +311,10 @@ mod tests {
             device("Old GPU", true, Some("has no compiler")),
             device("Fast GPU", true, None),
         ];
-        let name = |any, chosen| choose(&devices, any, chosen).map(|device| device.facts.name.as_str());
+        let by = |by_builder| move |which: &str| Chosen { which: which.into(), by_builder };
+        let name = |any, chosen: Option<&str>| {
+            choose(&devices, any, chosen.map(by(false)).as_ref()).map(|device| device.facts.name.as_str())
+        };
         assert_eq!(name(false, None).unwrap(), "Fast GPU");
         assert_eq!(name(true, None).unwrap(), "Fast GPU");
         assert_eq!(name(false, Some(" ")).unwrap(), "Fast GPU");
@@ -319,9 +332,12 @@ mod tests {
                 format!(
                     "tried to use the OpenCL device that TIDA_OPENCL_DEVICE={wrong} names; found the devices \
                      0: Slow CPU; 1: Old GPU, which has no compiler; 2: Fast GPU; set TIDA_OPENCL_DEVICE to the \
-                     number of one, or to a piece of its name, or unset it"
+                     number of one, or a piece of its name, or unset it"
                 )
             );
+            let error = choose(&devices, true, Some(&by(true)(wrong))).unwrap_err();
+            assert!(error.tried().ends_with(&format!("`opencl_device({wrong})` names")), "{error}");
+            assert!(error.advice().starts_with("give `opencl_device` the number of one"), "{error}");
         }
     }
 

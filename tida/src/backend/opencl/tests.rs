@@ -8,12 +8,13 @@ use std::thread;
 use tida_kernels::plan::Math;
 
 use super::open;
+use crate::acc::settings;
 use crate::backend::{ALL_STREAMS, Argument, Backend, COPIES, Code, Event, Kernel, Memory, STREAMS};
 use crate::error::{Error, ErrorKind};
 
 /// Any device; without one, a word about it, or a failure where `TIDA_REQUIRE_OPENCL` is set.
 fn device() -> Option<Arc<dyn Backend>> {
-    match open(true) {
+    match open(true, false, None) {
         Ok(device) => Some(device),
         Err(e) if std::env::var_os("TIDA_REQUIRE_OPENCL").is_some() => panic!("{e}"),
         Err(e) => {
@@ -152,7 +153,7 @@ fn wrong_calls_are_errors() {
     assert!(outside.to_string().contains("set 8 bytes to zero") && outside.found().contains("CL_INVALID_VALUE"));
     let stream = device.record(ALL_STREAMS).unwrap_err();
     assert_eq!(stream.found(), format!("streams 0 to {}", ALL_STREAMS - 1));
-    let other = open(true).unwrap();
+    let other = open(true, false, None).unwrap();
     let event = other.record(0).unwrap();
     assert!(device.wait(0, &*event).unwrap_err().found().contains("CL_INVALID_CONTEXT"));
 }
@@ -170,7 +171,7 @@ fn a_block_that_the_kernel_cannot_have_is_an_error() {
 #[test]
 fn memory_that_is_taken_is_not_free() {
     let Some(device) = &device() else { return };
-    let other = open(true).unwrap();
+    let other = open(true, false, None).unwrap();
     let bytes = 64 << 20;
     let memory = Memory::new(device, bytes).unwrap();
     // Other tests allocate little beside this one.
@@ -187,13 +188,13 @@ fn memory_that_is_taken_is_not_free() {
 #[test]
 #[ignore = "started by other tests, in an environment of theirs"]
 fn child_opens() {
-    match open(true) {
+    match open(true, false, settings::opencl_device(None).as_ref()) {
         Ok(device) => println!("<{}>", device.facts().name),
         Err(e) => println!("<{:?} {e}>", e.kind()),
     }
 }
 
-/// What `open(true)` says in a process with this in its environment.
+/// What is opened in a process with this in its environment.
 fn in_child(name: &str, value: &str) -> String {
     let mut child = Command::new(std::env::current_exe().unwrap());
     child.args(["--exact", "backend::opencl::tests::child_opens", "--ignored", "--nocapture"]);
@@ -216,7 +217,7 @@ fn the_environment_chooses_a_device() {
     assert!(
         said.starts_with(
             "Argument tried to use the OpenCL device that TIDA_OPENCL_DEVICE=no such device names; found the devices 0: "
-        ) && said.ends_with("set TIDA_OPENCL_DEVICE to the number of one, or to a piece of its name, or unset it"),
+        ) && said.ends_with("set TIDA_OPENCL_DEVICE to the number of one, or a piece of its name, or unset it"),
         "{said}"
     );
     assert!(in_child("TIDA_OPENCL_DEVICE", "999").contains("TIDA_OPENCL_DEVICE=999 names"));

@@ -1,5 +1,6 @@
 //! What is simulated, and what came of it.
 
+use crate::acc::IntoBytes;
 use crate::backend::Facts;
 use crate::error::{Error, ErrorKind};
 use tida_kernels::plan::Dialect;
@@ -33,6 +34,8 @@ use tida_kernels::plan::Dialect;
 #[must_use]
 pub struct SimDevice {
     memory: u64,
+    /// What was found where it should be, and what to do.
+    no_memory: Option<[String; 2]>,
     upload: Speed,
     download: Speed,
     kernels: Speed,
@@ -77,6 +80,7 @@ impl Default for SimDevice {
     fn default() -> Self {
         SimDevice {
             memory: 1 << 30,
+            no_memory: None,
             upload: Speed { per_second: 55.5e9, latency: 8e-6 },
             download: Speed { per_second: 55.5e9, latency: 8e-6 },
             kernels: Speed { per_second: 200e9, latency: 2.5e-6 },
@@ -95,9 +99,12 @@ impl SimDevice {
         SimDevice::default()
     }
 
-    /// Bytes of memory.
-    pub fn memory(mut self, bytes: u64) -> Self {
-        self.memory = bytes;
+    /// Bytes of memory: a number, or text such as `"2GiB"` ([`IntoBytes`]).
+    pub fn memory(mut self, bytes: impl IntoBytes) -> Self {
+        match bytes.number_of_bytes() {
+            Ok(bytes) => (self.memory, self.no_memory) = (bytes, None),
+            Err(error) => self.no_memory = Some([error.found().to_owned(), error.advice().to_owned()]),
+        }
         self
     }
 
@@ -166,6 +173,9 @@ impl SimDevice {
         }
         if !positive(self.memory_speed) {
             return wrong(format!("memory of {} bytes a second", self.memory_speed), "give a speed above 0");
+        }
+        if let Some([found, advice]) = &self.no_memory {
+            return wrong(format!("memory of {found}"), advice);
         }
         if self.memory == 0 {
             return wrong("0 bytes of memory".into(), "give it at least 1");

@@ -2,12 +2,13 @@
 
 use std::hint::black_box;
 use std::mem::MaybeUninit;
+use std::sync::OnceLock;
 
-use rayon::prelude::*;
 use tida_kernels::plan::FoldOp;
 
 use super::ops::Reduction;
 use crate::backend::cpu;
+use crate::parallel;
 
 /// Values in a segment, and in a group of the tree.
 pub(super) const SEGMENT: usize = tida_kernels::plan::SEGMENT as usize;
@@ -166,13 +167,19 @@ pub(super) fn whole<T, V: Copy, O: Reduction<T>>(
 /// Folds a list, 64 at a time, until one is left; the identity for an empty list. `parallel` uses the thread pool.
 pub(super) fn tree<T, O: Reduction<T>>(op: O, mut list: Vec<O::Partial>, parallel: bool) -> O::Partial {
     while list.len() > 1 {
-        list = if parallel && list.len() > 1 << 16 {
-            list.par_chunks(SEGMENT * SEGMENT).flat_map_iter(|part| level(op, part)).collect()
-        } else {
-            level(op, &list)
-        };
+        list = if parallel && list.len() > 1 << 16 { levels(op, &list) } else { level(op, &list) };
     }
     list.first().copied().unwrap_or_else(|| op.identity())
+}
+
+/// As [`level`], by all threads.
+fn levels<T, O: Reduction<T>>(op: O, list: &[O::Partial]) -> Vec<O::Partial> {
+    let parts: Vec<&[O::Partial]> = list.chunks(SEGMENT * SEGMENT).collect();
+    let folded: Vec<OnceLock<Vec<O::Partial>>> = parts.iter().map(|_| OnceLock::new()).collect();
+    parallel::each(parts.len(), 1, &|n| {
+        folded[n].get_or_init(|| level(op, parts[n]));
+    });
+    folded.into_iter().filter_map(OnceLock::into_inner).flatten().collect()
 }
 
 /// Folds each 64 of a list.

@@ -3,9 +3,8 @@
 use std::any::TypeId;
 use std::ops::Range;
 use std::panic::Location;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use rayon::prelude::*;
 use smallvec::SmallVec;
 use tida_kernels::ir::Type;
 
@@ -31,6 +30,7 @@ use crate::compute::prepare::{Prepared, prepare};
 use crate::compute::site::{Site, Sites, sites};
 use crate::compute::view::{Checked, Proven};
 use crate::error::{Error, ErrorKind};
+use crate::parallel;
 use crate::tile::Tile;
 
 /// The cells of a reduction: a tile or a box of cells, by `into()`. See [`reduce_over`].
@@ -443,7 +443,8 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
         reserve(&mut partials, slots)?;
         reserve(&mut next, ranges.as_ref().map_or(0, |_| slots.div_ceil(SEGMENT)))?;
         let (all, folded) = (Slots(partials.as_mut_ptr()), Slots(next.as_mut_ptr()));
-        let run = |(number, piece): (usize, &Piece<D>)| {
+        let run = |number: usize| {
+            let piece = &pieces[number];
             let mut values = Values([R::ZERO; BLOCK]);
             let bytes = size_of_val(&values.0);
             // SAFETY: all of an array of numbers, which have no padding; any bytes are numbers.
@@ -476,10 +477,14 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
         let failed = match sites {
             // All of them, whatever fails: which failure is told is not to depend on which came first.
             None => {
-                let failures = pieces.par_iter().enumerate().filter_map(|piece| run(piece).err());
-                failures.reduce_with(|a: Error, b: Error| if b.is_before(&a) { b } else { a })
+                let failures = Mutex::new(Vec::new());
+                parallel::each(pieces.len(), 1, &|number| {
+                    let failure = run(number).err();
+                    failures.lock().unwrap_or_else(PoisonError::into_inner).extend(failure);
+                });
+                Error::earliest(failures.into_inner().unwrap_or_else(PoisonError::into_inner))
             }
-            Some(_) => Error::earliest(pieces.iter().enumerate().filter_map(|piece| run(piece).err())),
+            Some(_) => Error::earliest((0..pieces.len()).filter_map(|number| run(number).err())),
         };
         if let Some(error) = failed {
             return Err(error);

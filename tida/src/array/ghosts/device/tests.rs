@@ -166,7 +166,7 @@ fn valid_in_row<'a, const D: usize>(
 /// A device, if one opens here.
 fn opencl() -> Option<&'static DeviceCore> {
     static DEVICE: OnceLock<Option<DeviceCore>> = OnceLock::new();
-    let open = || match backend::opencl::open(true) {
+    let open = || match backend::opencl::open(true, false, None) {
         Ok(backend) => Some(DeviceCore::new(Arc::new(Opened::new(backend)), Math::Exact, None)),
         Err(e) if std::env::var_os("TIDA_REQUIRE_OPENCL").is_some() => panic!("TIDA_REQUIRE_OPENCL is set: {e}"),
         Err(e) => {

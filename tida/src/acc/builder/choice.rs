@@ -1,0 +1,77 @@
+//! Which of several devices of a kind, by the builder.
+
+use std::fmt::Display;
+
+use super::TileAccBuilder;
+
+/// A device that was chosen among several of its kind.
+#[derive(Clone, Debug)]
+pub(crate) struct Chosen<T> {
+    /// Its number, or what stands for it.
+    pub which: T,
+    /// By the builder, and not by a variable of the environment.
+    pub by_builder: bool,
+}
+
+impl<T: Display> Chosen<T> {
+    /// By what it was chosen: this method of the builder, or this variable.
+    pub fn by(&self, method: &str, variable: &str) -> String {
+        match self.by_builder {
+            true => format!("`{method}({})`", self.which),
+            false => format!("{variable}={}", self.which),
+        }
+    }
+}
+
+/// What to do about a device that was chosen and is not there.
+pub(crate) fn advice<T>(chosen: Option<&Chosen<T>>, method: &str, variable: &str, what: &str) -> String {
+    match chosen {
+        Some(chosen) if chosen.by_builder => format!("give `{method}` {what}, or leave it out"),
+        _ => format!("set {variable} to {what}, or unset it"),
+    }
+}
+
+/// The devices that a builder chose.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Choice {
+    pub cuda: Option<Chosen<u32>>,
+    pub opencl: Option<Chosen<String>>,
+}
+
+impl TileAccBuilder {
+    /// Which of several CUDA devices, from 0 on, where one is used: [`device`](Self::device) says whether. Without it
+    /// the environment variable `TIDA_CUDA_DEVICE` decides, else it is 0. If there are CUDA devices and no such one,
+    /// [`build`](Self::build) returns an error that lists them.
+    ///
+    /// The numbers are the driver's, which `CUDA_VISIBLE_DEVICES` changes.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let acc = TileAcc::builder().device(Device::Cpu).cuda_device(1).build()?; // no CUDA device is used
+    /// assert_eq!(acc.device(), Device::Cpu);
+    /// # Ok(()) }
+    /// ```
+    pub fn cuda_device(mut self, number: u32) -> Self {
+        self.choice.cuda = Some(Chosen { which: number, by_builder: true });
+        self
+    }
+
+    /// Which of all OpenCL devices, whatever their kind, where one is used: its number, from 0 on over all platforms,
+    /// or a part of its name. Without it the environment variable `TIDA_OPENCL_DEVICE` decides, else it is the first
+    /// GPU; if OpenCL is asked for and there is no GPU, any device. If there are OpenCL devices and none is meant,
+    /// [`build`](Self::build) returns an error that lists them.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let acc = TileAcc::builder().device(Device::Cpu).opencl_device("Radeon").build()?; // no OpenCL device is used
+    /// let other = TileAcc::builder().device(Device::Cpu).opencl_device(1).build()?;
+    /// # drop((acc, other));
+    /// # Ok(()) }
+    /// ```
+    pub fn opencl_device(mut self, which: impl Display) -> Self {
+        self.choice.opencl = Some(Chosen { which: which.to_string(), by_builder: true });
+        self
+    }
+}

@@ -1,0 +1,33 @@
+//! Work on all threads of a pool.
+//!
+//! A program that calls the library compiles the library's generic functions for its own types. What rayon makes for
+//! each of its calls is hundreds of functions, so generic code calls it through these, which are compiled once.
+
+use rayon::prelude::*;
+
+/// Calls `work` with 0 to `count - 1`, on the threads of the pool that it is called in. A thread takes at least so many
+/// calls at once.
+pub(crate) fn each(count: usize, at_least: usize, work: &(dyn Fn(usize) + Sync)) {
+    if count <= at_least {
+        return (0..count).for_each(work);
+    }
+    (0..count).into_par_iter().with_min_len(at_least.max(1)).for_each(work);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn each_number_comes_once() {
+        for (count, at_least) in [(0, 1), (1, 0), (5, 8), (1000, 1), (1000, 0), (1000, 64)] {
+            let calls: Vec<AtomicUsize> = (0..count).map(|_| AtomicUsize::new(0)).collect();
+            each(count, at_least, &|n| {
+                calls[n].fetch_add(1, Ordering::Relaxed);
+            });
+            assert!(calls.into_iter().all(|calls| calls.into_inner() == 1), "{count} {at_least}");
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Programs of tests: cargo builds them, and several run at once.
+//!
+//! `cargo test` runs one program after the other. Most programs end with tests that leave all cores but one without
+//! work, so that takes half as long again.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use serde_json::Value;
+
+use crate::Result;
+use crate::shell::{command, read, root};
+
+/// Those that take longest. They start first, so that no other waits for them in the end.
+const LONG: [&str; 6] = ["ui", "corpus", "same_bits", "emit_text", "hybrid", "link"];
+
+/// A program of tests.
+#[derive(Debug, PartialEq)]
+struct Program {
+    name: String,
+    /// Its package, by its folder below the root.
+    package: String,
+    /// Where it runs.
+    folder: PathBuf,
+    path: PathBuf,
+}
+
+/// Builds what `tests`, a call of `cargo test`, would run, and runs it with the same variables.
+///
+/// # Errors
+/// What does not build, and all programs that fail, with what they print.
+pub fn test(tests: &mut Command) -> Result<()> {
+    let messages = read(tests.args(["--no-run", "--message-format=json-render-diagnostics"]))?;
+    let mut programs: Vec<Program> = messages.lines().filter_map(program).collect();
+    programs.sort_by_key(|program| LONG.iter().position(|name| *name == program.name).unwrap_or(LONG.len()));
+    let variables = tests.get_envs().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())));
+    let variables: Vec<_> = variables.collect();
+    let libraries = libraries(&variables)?;
+    let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let work = || {
+        while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let mut run = Command::new(&program.path);
+            run.envs(variables.iter().cloned()).env("LD_LIBRARY_PATH", &libraries).current_dir(&program.folder);
+            // What cargo says to what it runs, and what trybuild asks for.
+            run.env("CARGO_MANIFEST_DIR", &program.folder).env("CARGO", command("cargo").get_program());
+            run.args(["--quiet", "--test-threads=1"]);
+            if !report(program, &mut run) {
+                failed.lock().unwrap_or_else(|e| e.into_inner()).push(program.shown());
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        let others = std::thread::available_parallelism().map_or(1, usize::from) - 1;
+        for _ in 0..others {
+            scope.spawn(work);
+        }
+        work();
+    });
+    let failed = failed.into_inner().unwrap_or_else(|e| e.into_inner());
+    match failed.as_slice() {
+        [] if programs.is_empty() => Err("tried to run tests; cargo built none".into()),
+        [] => Ok(()),
+        failed => Err(format!("{} of {} programs failed: {}", failed.len(), programs.len(), failed.join(", "))),
+    }
+}
+
+impl Program {
+    fn shown(&self) -> String {
+        match self.package.as_str() {
+            "" => self.name.clone(),
+            package => format!("{package}, {}", self.name),
+        }
+    }
+}
+
+/// Runs one and prints how it went; whether it passed.
+fn report(program: &Program, run: &mut Command) -> bool {
+    let begun = Instant::now();
+    let (name, took) = (program.shown(), || begun.elapsed().as_secs_f64());
+    match run.output() {
+        Ok(output) if output.status.success() => {
+            println!("   {name}: ok, {:.1} s", took());
+            true
+        }
+        Ok(output) => {
+            let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+            println!("   {name}: {}, {:.1} s\n{said}", output.status, took());
+            false
+        }
+        Err(error) => {
+            println!("   tried to run {}; found: {error}", program.path.display());
+            false
+        }
+    }
+}
+
+/// The program that a line of cargo's messages tells of.
+fn program(message: &str) -> Option<Program> {
+    let message: Value = serde_json::from_str(message).ok()?;
+    let path = message["executable"].as_str()?.into();
+    let folder = Path::new(message["manifest_path"].as_str()?).parent()?.to_path_buf();
+    let package = folder.strip_prefix(root()).ok()?.to_string_lossy().into_owned();
+    let name = message["target"]["name"].as_str()?.to_owned();
+    (message["profile"]["test"] == true).then_some(Program { name, package, folder, path })
+}
+
+/// Where libraries are found: as the tests' variables say, and rustc's own, which the tests of macros load.
+fn libraries(variables: &[(std::ffi::OsString, std::ffi::OsString)]) -> Result<std::ffi::OsString> {
+    let sysroot = read(&mut command("rustc --print sysroot"))?;
+    let said = variables.iter().find(|(name, _)| name == "LD_LIBRARY_PATH").map(|(_, value)| value.clone());
+    let before = said.or_else(|| std::env::var_os("LD_LIBRARY_PATH")).unwrap_or_default();
+    let folders = std::env::split_paths(&before).filter(|path| !path.as_os_str().is_empty());
+    let all = folders.chain([Path::new(sysroot.trim()).join("lib")]);
+    std::env::join_paths(all).map_err(|e| format!("tried to name folders of libraries; found: {e}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_of_tests_are_found_in_what_cargo_says() {
+        let message = |folder: &str, test: bool| {
+            let manifest = root().join(folder).join("Cargo.toml");
+            let manifest = manifest.to_str().unwrap();
+            program(&format!(
+                r#"{{"manifest_path": "{manifest}", "executable": "/t/x", "target": {{"name": "fuse"}},
+                    "profile": {{"test": {test}}}}}"#
+            ))
+        };
+        assert_eq!(message("tida-tests", true).unwrap().shown(), "tida-tests, fuse");
+        assert_eq!(message("", true).unwrap().shown(), "fuse");
+        assert_eq!(message("tida-tests", false), None);
+        assert_eq!(program("warning: unused"), None);
+    }
+
+    #[test]
+    fn a_program_that_fails_is_told() {
+        let program = Program { name: "x".into(), package: String::new(), folder: root(), path: "rustc".into() };
+        assert!(report(&program, command("rustc").arg("--version")));
+        assert!(!report(&program, command("rustc").arg("--no-such-flag")));
+        assert!(!report(&program, &mut Command::new("/no/such/program")));
+    }
+}
