@@ -190,6 +190,9 @@ pub use tida_derive::Element;
 /// assert_eq!(u.read_box(u.domain())?, [0.0, 1.0, 2.0]);
 /// # Ok(()) }
 /// ```
+///
+/// It may have type parameters over [`Real`] or [`Number`], and `const` parameters of type `usize`. A kernel gives them
+/// in the call: `upwind::<T>(..)`.
 #[doc(inline)]
 pub use tida_derive::kernel_fn;
 /// The floats of a device: exact, or fast. See [`TileAccBuilder::math`].

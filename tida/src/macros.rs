@@ -43,6 +43,42 @@
 /// A sum or difference is a point, that is a cell's coordinates, if one of its operands is taken for one. These are:
 /// `at`, an array literal, such a sum, a local or parameter of type `[i64; n]`, and a local first set to one of these.
 ///
+/// # Generic functions
+///
+/// A kernel may stand in a function over `T:` [`Real`](crate::Real) or `T:` [`Number`](crate::Number), and over the
+/// number of axes.
+///
+/// - `T::lit(0.1)` is the number of type `T` nearest to this text. The header of `kernel!(T; |next, u, at| ..)` makes
+///   each number with a point, and without a type of its own, a `T`.
+/// - `x.wide()` is `x` as `f64`, so that sums of `f32` are folded in `f64`.
+/// - `unit(d)` is the point with 1 along axis `d` and 0 along the others. `for d in 0..D`, with `D` a constant of the
+///   function, is written out: it costs what the same lines cost for each axis.
+///
+/// ```
+/// use tida::prelude::*;
+/// fn around<T: Real, const D: usize>(sum: &mut TileArray<T, D>, u: &TileArray<T, D>) -> tida::Result<()> {
+///     for tile in u.tiles() {
+///         compute(&tile, (&mut *sum, u), kernel!(T; |sum, u, at| {
+///             let mut s = 0.0;
+///             for d in 0..D {
+///                 s += u[at + unit(d)] + u[at - unit(d)];
+///             }
+///             sum[at] = s;
+///         }))?;
+///     }
+///     Ok(())
+/// }
+/// # fn main() -> tida::Result<()> {
+/// # let acc = TileAcc::auto()?;
+/// let mut u = TileArray::<f32, 2>::builder([4, 4]).ghost(1).boundary(Boundary::Fixed(0.0)).build(&acc)?;
+/// u.fill_value(1.0)?;
+/// u.fill_ghosts()?;
+/// let mut sum = u.like()?;
+/// around(&mut sum, &u)?;
+/// assert_eq!(sum.read_box(GridBox::new([0, 0], [1, 4]))?, [2.0, 3.0, 3.0, 2.0]);
+/// # Ok(()) }
+/// ```
+///
 /// # What the compiler says
 ///
 /// Where a body is no kernel, the macro says what to write instead. Some words are rustc's own:

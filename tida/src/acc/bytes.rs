@@ -8,9 +8,9 @@ pub(crate) const ACCEPTED: &str = "a number of bytes, such as 2000000, or of a u
 
 /// What can be given as a number of bytes: a number, or text as in `TIDA_MEMORY_LIMIT`.
 ///
-/// Text is a number, with a unit or without: `"2000000"`, `"2GiB"`, `"512 MiB"`, `"1.5GB"`. `kB`, `MB`, `GB` and `TB` are
-/// powers of 1000; `KiB`, `MiB`, `GiB` and `TiB` are powers of 1024. Case does not matter. What a fraction of a unit
-/// leaves of a byte is cut off.
+/// Text is a number, with a unit or without: `"2000000"`, `"2GiB"`, `"512 MiB"`, `"1.5GB"`. `kB`, `MB`, `GB` and `TB`
+/// are powers of 1000; `KiB`, `MiB`, `GiB` and `TiB` are powers of 1024. Case does not matter. What a fraction of a
+/// unit leaves of a byte is cut off.
 ///
 /// ```
 /// use tida::prelude::*;

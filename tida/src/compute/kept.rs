@@ -108,11 +108,12 @@ where
 ///
 /// A kernel takes its types from the call that it stands in, so `let step = kernel!(..)` alone does not compile. The
 /// arguments are looked at for their types alone; the kernel then runs on all arrays of these types. Its captures are
-/// those of when it was made. If they are numbers, it is `Copy`, and goes by its name into [`compute`](crate::compute()),
-/// [`reduce`](crate::reduce()) and [`explain`](crate::explain()); else (a [`Scalar`](crate::Scalar)) write
-/// `step.clone()`.
+/// those of when it was made. If they are numbers, it is `Copy`, and goes by its name into
+/// [`compute`](crate::compute()), [`reduce`](crate::reduce()) and [`explain`](crate::explain()); else (a
+/// [`Scalar`](crate::Scalar)) write `step.clone()`.
 ///
-/// Where there are no arrays yet, write a function that returns an `impl` [`Kernel`], or name the type: [`BoxedKernel`].
+/// Where there are no arrays yet, write a function that returns an `impl` [`Kernel`], or name the type:
+/// [`BoxedKernel`].
 ///
 /// ```
 /// use tida::prelude::*;
@@ -222,8 +223,8 @@ impl<const D: usize, A: Args<D>> BoxedKernel<D, A> {
         BoxedKernel { record: Arc::new(record), args: PhantomData }
     }
 
-    /// Records it over the cells of a tile, as [`compute`](crate::compute()) does. `args` are of the types `A`, whatever
-    /// their lifetimes.
+    /// Records it over the cells of a tile, as [`compute`](crate::compute()) does. `args` are of the types `A`,
+    /// whatever their lifetimes.
     ///
     /// # Errors
     /// As `compute`.

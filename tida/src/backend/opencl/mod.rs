@@ -41,8 +41,8 @@ use super::{ALL_STREAMS, Argument, Backend, Code, Event, Facts, Kernel, Memory};
 use crate::acc::Chosen;
 use crate::error::{Error, ErrorKind};
 
-/// An OpenCL device: a GPU of any platform; with `any`, else any other device; or the one that was `chosen`. With `timed`
-/// its queues take the time of every command: only there do events know theirs.
+/// An OpenCL device: a GPU of any platform; with `any`, else any other device; or the one that was `chosen`. With
+/// `timed` its queues take the time of every command: only there do events know theirs.
 ///
 /// # Errors
 /// [`ErrorKind::Device`]: no loader, no platform or no such device; what was looked for and what to do.
