@@ -126,7 +126,7 @@ pub struct Side {
     pub stores: Vec<(usize, usize, usize)>,
     /// Arguments that are written whose values from before are taken first: those that a cell reads.
     pub kept: Vec<usize>,
-    /// The cells read the same of whole arrays (see [`alike`]).
+    /// The cells read the same of whole arrays (see `alike`).
     pub alike: bool,
 }
 
@@ -270,7 +270,7 @@ const BLOCK: usize = 256;
 
 /// Whether the threads of a kernel that marches should have several cells side by side, and what they then keep: where
 /// everything is read in every cell at constants from it and everything written is overwritten, and an array holds
-/// codes or a cell reads many values; or where they read alike of whole arrays (see [`alike`]).
+/// codes or a cell reads many values; or where they read alike of whole arrays (see `alike`).
 ///
 /// What memory holds in few bits is then moved at once, a value is decoded where it is read from memory and not in each
 /// cell that uses it, and positions are those of all cells. Of wide stencils neighbours along the last axis share what
