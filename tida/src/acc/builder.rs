@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use tida_kernels::plan::Math;
 
-pub(crate) use self::choice::{Chosen, advice};
+pub(crate) use self::choice::Chosen;
+#[cfg(any(feature = "cuda", feature = "opencl"))]
+pub(crate) use self::choice::advice;
 
 use self::choice::Choice;
 use super::bytes::IntoBytes;

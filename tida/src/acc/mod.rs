@@ -31,7 +31,9 @@ mod tracker;
 mod unfinished;
 mod wait;
 
-pub(crate) use builder::{Chosen, advice};
+pub(crate) use builder::Chosen;
+#[cfg(any(feature = "cuda", feature = "opencl"))]
+pub(crate) use builder::advice;
 pub use builder::{Compile, Device, Fuse, TileAccBuilder};
 pub use bytes::IntoBytes;
 pub use timeline::{Busy, Span, SpanKind, Stats, Timeline};

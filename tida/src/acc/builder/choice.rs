@@ -10,9 +10,11 @@ pub(crate) struct Chosen<T> {
     /// Its number, or what stands for it.
     pub which: T,
     /// By the builder, and not by a variable of the environment.
+    #[cfg_attr(not(any(feature = "cuda", feature = "opencl")), expect(dead_code))]
     pub by_builder: bool,
 }
 
+#[cfg(any(feature = "cuda", feature = "opencl"))]
 impl<T: Display> Chosen<T> {
     /// By what it was chosen: this method of the builder, or this variable.
     pub fn by(&self, method: &str, variable: &str) -> String {
@@ -24,6 +26,7 @@ impl<T: Display> Chosen<T> {
 }
 
 /// What to do about a device that was chosen and is not there.
+#[cfg(any(feature = "cuda", feature = "opencl"))]
 pub(crate) fn advice<T>(chosen: Option<&Chosen<T>>, method: &str, variable: &str, what: &str) -> String {
     match chosen {
         Some(chosen) if chosen.by_builder => format!("give `{method}` {what}, or leave it out"),
