@@ -15,9 +15,10 @@ use std::collections::{HashMap, HashSet};
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote_spanned};
 use syn::ext::IdentExt;
+use tida_quote::quote::walk::{Walk, bound};
 use tida_quote::quote::{Block, Expr, ExprKind, LocalId, NativeForm, Place, Span, Stmt, StmtKind};
 
-use super::nest::{Class, Classes, Walk, bound, first_loop};
+use super::nest::{Class, Classes, first_loop};
 use super::{Body, BothBlock, text_of};
 use crate::expand::own;
 

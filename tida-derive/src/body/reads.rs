@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote_spanned};
+use tida_quote::quote::walk::Walk;
 use tida_quote::quote::{Expr, ExprKind, Projection};
 
-use super::nest::Walk;
 use crate::expand::own;
 
 /// The ways in which arguments are read. `a[[at[0], k]]` and `a[[k, at[1]]]` are two: as cells and turns go on, they go

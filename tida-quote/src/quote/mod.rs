@@ -7,6 +7,8 @@
 #[doc(hidden)]
 pub mod build;
 mod codec;
+#[doc(hidden)]
+pub mod walk;
 
 use crate::element::{ElementType, ScalarType};
 

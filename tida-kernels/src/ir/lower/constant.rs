@@ -9,6 +9,7 @@ use super::scope::error;
 use crate::element::ScalarType;
 use crate::error::KernelError;
 use crate::ir::Span;
+use crate::quote::walk::{Walk, bound};
 use crate::quote::{
     BinaryOp, Block, Code, Expr, ExprKind, FunctionTree, Local, LocalId, NumberType, Pattern, Place, Projection, Stmt,
     StmtKind, TypeTree,
@@ -273,7 +274,7 @@ fn number(e: &Expr) -> Option<u64> {
 fn names_constant(e: &Expr) -> bool {
     let mut found = false;
     let mut look = |e: &Expr| found |= matches!(e.kind, ExprKind::Constant(_));
-    See { expr: &mut look, stmt: &mut |_| {} }.expr(e);
+    Walk { expr: &mut look, stmt: &mut |_| true }.expr(e);
     found
 }
 
@@ -283,135 +284,44 @@ fn reaches(body: &Block, local: LocalId) -> bool {
     let mut look = |e: &Expr| {
         let ExprKind::Unit(axis) = &e.kind else { return };
         let mut named = |e: &Expr| found |= matches!(e.kind, ExprKind::Local(of) if of == local);
-        See { expr: &mut named, stmt: &mut |_| {} }.expr(axis);
+        Walk { expr: &mut named, stmt: &mut |_| true }.expr(axis);
     };
-    See { expr: &mut look, stmt: &mut |_| {} }.block(body);
+    Walk { expr: &mut look, stmt: &mut |_| true }.block(body);
     found
 }
 
 fn size(body: &Block) -> usize {
     let mut size = 1;
     let mut stmts = 0;
-    See { expr: &mut |_| size += 1, stmt: &mut |_| stmts += 1 }.block(body);
+    let mut look = |_: &Stmt| {
+        stmts += 1;
+        true
+    };
+    Walk { expr: &mut |_| size += 1, stmt: &mut look }.block(body);
     size + stmts
 }
 
 /// Whether a `break` or `continue` is in a body. (One of a loop inside counts too: such loops are rare.)
 fn leaves(body: &Block) -> bool {
     let mut found = false;
-    let mut look = |stmt: &Stmt| found |= matches!(stmt.kind, StmtKind::Break | StmtKind::Continue);
-    See { expr: &mut |_| {}, stmt: &mut look }.block(body);
+    let mut look = |stmt: &Stmt| {
+        found |= matches!(stmt.kind, StmtKind::Break | StmtKind::Continue);
+        true
+    };
+    Walk { expr: &mut |_| {}, stmt: &mut look }.block(body);
     found
 }
 
 /// The locals that a body declares.
 fn declares(body: &Block, found: &mut Vec<LocalId>) {
-    fn bound(pattern: &Pattern, found: &mut Vec<LocalId>) {
-        match pattern {
-            Pattern::Local(local) => found.push(*local),
-            Pattern::Ignore => {}
-            Pattern::Tuple(parts) | Pattern::Array(parts) => parts.iter().for_each(|part| bound(part, found)),
-        }
-    }
-    let mut look = |stmt: &Stmt| match &stmt.kind {
-        StmtKind::Let { pattern, .. } => bound(pattern, found),
-        StmtKind::For { local, .. } => found.push(*local),
-        StmtKind::Phase { thread, .. } => found.push(*thread),
-        _ => {}
-    };
-    See { expr: &mut |_| {}, stmt: &mut look }.block(body);
-}
-
-/// What is done at each expression and statement.
-struct See<'a> {
-    expr: &'a mut dyn FnMut(&Expr),
-    stmt: &'a mut dyn FnMut(&Stmt),
-}
-
-impl See<'_> {
-    fn block(&mut self, block: &Block) {
-        block.stmts.iter().for_each(|stmt| self.stmt(stmt));
-        block.value.iter().for_each(|value| self.expr(value));
-    }
-
-    fn stmt(&mut self, stmt: &Stmt) {
-        (self.stmt)(stmt);
+    let mut look = |stmt: &Stmt| {
         match &stmt.kind {
-            StmtKind::Let { init, .. } => init.iter().for_each(|init| self.expr(init)),
-            StmtKind::Assign { place, value, .. } => {
-                let (index, path) = match place {
-                    Place::Local { path, .. } => (None, path),
-                    Place::Element { index, path, .. } => (Some(index), path),
-                };
-                index.into_iter().for_each(|index| self.expr(index));
-                self.path(path);
-                self.expr(value);
-            }
-            StmtKind::Expr(e) => self.expr(e),
-            StmtKind::For { lo, hi, body, .. } => {
-                self.expr(lo);
-                self.expr(hi);
-                self.block(body);
-            }
-            StmtKind::While { cond, body } => {
-                self.expr(cond);
-                self.block(body);
-            }
-            StmtKind::Phase { body, .. } => self.block(body),
-            StmtKind::Return(value) => value.iter().for_each(|value| self.expr(value)),
-            StmtKind::Break | StmtKind::Continue => {}
+            StmtKind::Let { pattern, .. } => bound(pattern, found),
+            StmtKind::For { local, .. } => found.push(*local),
+            StmtKind::Phase { thread, .. } => found.push(*thread),
+            _ => {}
         }
-    }
-
-    fn path(&mut self, path: &[Projection]) {
-        for step in path {
-            if let Projection::Index(index) = step {
-                self.expr(index);
-            }
-        }
-    }
-
-    fn expr(&mut self, e: &Expr) {
-        (self.expr)(e);
-        match &e.kind {
-            ExprKind::Int(..)
-            | ExprKind::Float(..)
-            | ExprKind::Bool(_)
-            | ExprKind::Local(_)
-            | ExprKind::Capture(_)
-            | ExprKind::Constant(_)
-            | ExprKind::At => {}
-            ExprKind::Load { index, path, .. } => {
-                self.expr(index);
-                self.path(path);
-            }
-            ExprKind::Unary(_, x)
-            | ExprKind::Cast(x, _)
-            | ExprKind::Repeat(x, _)
-            | ExprKind::RepeatOf(x, _)
-            | ExprKind::Unit(x) => self.expr(x),
-            ExprKind::Binary(_, a, b)
-            | ExprKind::Compare(_, a, b)
-            | ExprKind::And(a, b)
-            | ExprKind::Or(a, b)
-            | ExprKind::Shift { point: a, offset: b, .. } => {
-                self.expr(a);
-                self.expr(b);
-            }
-            ExprKind::If { cond, then, otherwise } => {
-                self.expr(cond);
-                self.block(then);
-                otherwise.iter().for_each(|block| self.block(block));
-            }
-            ExprKind::Block(block) => self.block(block),
-            ExprKind::Method(_, list) | ExprKind::Call(_, list) | ExprKind::Tuple(list) | ExprKind::Array(list) => {
-                list.iter().for_each(|e| self.expr(e));
-            }
-            ExprKind::Struct(_, fields) => fields.iter().for_each(|(_, value)| self.expr(value)),
-            ExprKind::Project(base, part) => {
-                self.expr(base);
-                self.path(std::slice::from_ref(part));
-            }
-        }
-    }
+        true
+    };
+    Walk { expr: &mut |_| {}, stmt: &mut look }.block(body);
 }
