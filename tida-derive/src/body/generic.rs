@@ -52,25 +52,15 @@ impl Body {
 
     /// Takes the type of `kernel!(T; ..)`.
     pub fn take_header(&mut self, ty: &syn::Type) {
-        let typed = self.typed(ty);
-        match typed {
-            Some(Typed { quoted: NumberType::Written(of), .. }) if !of.is_float() => {
-                self.error(
-                    ty,
-                    "the type before a kernel is that of its numbers with a point: `f32`, `f64` or a type parameter",
-                );
-            }
-            Some(typed) => {
-                self.open.casts = true;
-                self.open.floats = Some(typed);
-            }
-            None => {
-                self.error(
-                    ty,
-                    "the type before a kernel is that of its numbers with a point: `f32`, `f64` or a type parameter",
-                );
-            }
-        }
+        let whole = |quoted| matches!(quoted, NumberType::Written(of) if !of.is_float());
+        let Some(typed) = self.typed(ty).filter(|typed| !whole(typed.quoted)) else {
+            return self.error(
+                ty,
+                "the type before a kernel is that of its numbers with a point: `f32`, `f64` or a type parameter",
+            );
+        };
+        self.open.casts = true;
+        self.open.floats = Some(typed);
     }
 
     /// `T::lit(0.1)`, if a call is one.
@@ -140,9 +130,8 @@ impl Body {
                 (quote_spanned!(own=> #made::<#ty>(#lit)), ExprKind::Int(number, *of))
             }
             _ => {
-                let finite =
-                    *of == NumberType::Written(ScalarType::F64) || digits.parse::<f32>().is_ok_and(f32::is_finite);
-                if !finite {
+                let single = digits.parse::<f32>().is_ok_and(f32::is_finite);
+                if !single && *of != NumberType::Written(ScalarType::F64) {
                     let message = format!(
                         "`{digits}` does not fit `f32`, which `{text}` may be: write a number up to {:e}",
                         f32::MAX
@@ -150,11 +139,11 @@ impl Body {
                     return self.hole(lit, message);
                 }
                 let made = self.op("float_literal", span);
-                let [single, double] = match finite && digits.parse::<f32>().is_ok_and(f32::is_finite) {
+                let [as_f32, as_f64] = match single {
                     true => [lit.to_token_stream(), lit.to_token_stream()],
                     false => [quote_spanned!(own=> 0.0), lit.to_token_stream()],
                 };
-                (quote_spanned!(own=> #made::<#ty>(#single, #double)), ExprKind::Float(digits.to_owned(), *of))
+                (quote_spanned!(own=> #made::<#ty>(#as_f32, #as_f64)), ExprKind::Float(digits.to_owned(), *of))
             }
         };
         Both { native, quoted: expr_at(span, kind), point: false }
