@@ -176,7 +176,7 @@ type Recorder<const D: usize, H> =
 /// as the program runs.
 ///
 /// `A` are the arguments as [`compute`](crate::compute()) takes them; the lifetimes of references among them say
-/// nothing. It runs as fast as a kernel that stands in the call: it is called once for a tile, not once for a cell.
+/// nothing. It is called once for a tile, not once for a cell.
 ///
 /// ```
 /// use tida::prelude::*;
@@ -233,7 +233,8 @@ impl<const D: usize, A: Args<D>> BoxedKernel<D, A> {
     where
         B: Args<D, Held = A::Held>,
     {
-        (self.record)(tile, &args.infos(), &|| args.hold(), Location::caller())
+        let recorded = Location::caller();
+        (self.record)(tile, &args.infos(), &|| args.hold(), recorded).map_err(|e| e.recorded_at(recorded))
     }
 }
 

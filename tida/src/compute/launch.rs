@@ -83,28 +83,15 @@ where
     A: Args<D>,
     N: for<'b> Fn(Ask<'b, Views<A, Proven, D>, Views<A, Checked, D>, (), D>) + Send + Sync + 'static,
 {
-    record(tile, &args.infos(), || args.hold(), kernel, Location::caller())
+    let recorded = Location::caller();
+    record(tile, &args.infos(), || args.hold(), kernel, recorded).map_err(|e| e.recorded_at(recorded))
 }
 
 /// Records a kernel over a tile, for arguments of which this is known and that are held so.
 ///
 /// # Errors
-/// As [`compute`].
+/// As [`compute`], without the place that recorded it.
 pub(super) fn record<const D: usize, H, N>(
-    tile: &Tile<D>,
-    infos: &Infos<'_, D>,
-    hold: impl FnOnce() -> H,
-    kernel: N,
-    recorded: &'static Location<'static>,
-) -> Result<(), Error>
-where
-    H: HeldArgs<D>,
-    N: for<'b> Fn(Ask<'b, H::Views<Proven>, H::Views<Checked>, (), D>) + Send + Sync + 'static,
-{
-    record_at(tile, infos, hold, kernel, recorded).map_err(|e| e.recorded_at(recorded))
-}
-
-fn record_at<const D: usize, H, N>(
     tile: &Tile<D>,
     infos: &Infos<'_, D>,
     hold: impl FnOnce() -> H,
