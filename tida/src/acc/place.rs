@@ -184,9 +184,11 @@ impl Core {
         if let Some(kind) = kind {
             trackers().for_each(|tracker| self.leave_for_chain(tracker));
             place.stream(kind, self.room_for_chains(device, others));
-        } else if lock(&self.chains).room.strong_count() > 0 {
-            // It has to be there as a whole: chains give back what they have.
-            self.wait_for_all();
+        } else {
+            // It has to be there as a whole: chains give back what they have, or have just done so.
+            if lock(&self.chains).room.strong_count() > 0 {
+                self.wait_for_all();
+            }
             fits(device, trackers());
         }
         place
