@@ -58,6 +58,32 @@ fn fine_cells_read_coarse_ones() {
     }
 }
 
+/// Cells side by side of a fine grid read the same cells of the coarse one: a thread of a GPU takes them together, reads
+/// once, and stores them at once.
+#[test]
+fn a_prolongation_takes_cells_side_by_side() {
+    let acc = on_cpu();
+    let said = |shift: i64| {
+        let coarse = TileArray::<f64, 3>::builder([128; 3]).build(&acc).unwrap();
+        let mut fine = TileArray::<f64, 3>::builder([256; 3]).build(&acc).unwrap();
+        let told = match shift {
+            0 => tida::explain(
+                (&mut fine, all(&coarse)),
+                kernel!(|u, e, at| u[at] = e[[at[0] / 2, at[1] / 2, at[2] / 2]]),
+            ),
+            // Neighbours read cells of their own.
+            _ => tida::explain(
+                (&mut fine, all(&coarse)),
+                kernel!(|u, e, at| u[at] = e[[at[0] / 2, at[1] / 2, at[2] % 128]]),
+            ),
+        };
+        told.unwrap().to_string()
+    };
+    let together = "2 side by side, which are stored at once and share what they read of whole arrays";
+    assert!(said(0).contains(together), "{}", said(0));
+    assert!(!said(1).contains("side by side, which are stored"), "{}", said(1));
+}
+
 /// What part of a tile reads one region of a whole array, what part several, is not seen in the values.
 #[test]
 fn restriction_reads_any_regions() {
