@@ -4,7 +4,9 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
-use tida_quote::quote::{ExprKind, GroupArray, GroupArrayKind, GroupTree, LocalId, Pattern, StmtKind, TypeTree};
+use tida_quote::quote::{
+    ExprKind, GroupArray, GroupArrayKind, GroupTree, LocalId, NumberType, Pattern, StmtKind, TypeTree,
+};
 
 use super::scope::Name;
 use super::stmt::BothStmt;
@@ -321,7 +323,7 @@ impl Body {
             _ => None,
         });
         let scalar = ty.map(|ty| self.ty(ty));
-        let Some((native, TypeTree::Scalar(ty))) = scalar else {
+        let Some((native, ty)) = scalar.and_then(|(native, tree)| Some((native, slot(&tree)?))) else {
             let shape = if method == "channel" { "[1], [1]" } else { "[256]" };
             self.error(call, format!("name the type of a slot, a scalar: `{group}.{method}::<f64>({shape})`"));
             return None;
@@ -385,4 +387,13 @@ fn signed(numbers: &[u32]) -> Vec<proc_macro2::Literal> {
     let mut literals: Vec<_> = numbers.iter().map(|n| proc_macro2::Literal::u32_unsuffixed(*n)).collect();
     literals.iter_mut().for_each(|literal| literal.set_span(Span::mixed_site()));
     literals
+}
+
+/// What a slot of this type holds, if it may be a scalar.
+fn slot(ty: &TypeTree) -> Option<NumberType> {
+    match ty {
+        TypeTree::Scalar(ty) => Some(NumberType::Written(*ty)),
+        TypeTree::Struct(number) => Some(NumberType::Of(*number)),
+        _ => None,
+    }
 }

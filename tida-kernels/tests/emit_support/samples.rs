@@ -393,8 +393,11 @@ pub fn groups() -> Kernel {
     tree.group = Some(GroupTree {
         arrays: vec![
             named("s", GroupArrayKind::Fetch { arg: 1, before, after }),
-            named("c", GroupArrayKind::Channel { ty: ScalarType::F64, before: slots.0, after: slots.1 }),
-            named("d", GroupArrayKind::Shared { ty: ScalarType::F64, shape: vec![7, 8] }),
+            named(
+                "c",
+                GroupArrayKind::Channel { ty: NumberType::Written(ScalarType::F64), before: slots.0, after: slots.1 },
+            ),
+            named("d", GroupArrayKind::Shared { ty: NumberType::Written(ScalarType::F64), shape: vec![7, 8] }),
         ],
         privates: vec![1],
         len: Some(7),

@@ -406,7 +406,7 @@ mod tests {
                 arrays: vec![GroupArray {
                     name: "s".into(),
                     span: Span::default(),
-                    kind: GroupArrayKind::Shared { ty: ScalarType::U16, shape: vec![256, 17] },
+                    kind: GroupArrayKind::Shared { ty: NumberType::Of(1), shape: vec![256, 17] },
                 }],
                 privates: vec![0],
                 len: Some(0),

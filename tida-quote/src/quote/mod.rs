@@ -86,8 +86,8 @@ pub enum GroupArrayKind {
     },
     /// Zeros: a slot for each cell of the group, for so many before and so many after.
     Channel {
-        /// What a slot holds.
-        ty: ScalarType,
+        /// What a slot holds: as written, or of a type parameter.
+        ty: NumberType,
         /// Slots before, along each axis.
         before: Vec<u32>,
         /// Slots after.
@@ -95,8 +95,8 @@ pub enum GroupArrayKind {
     },
     /// Zeros, of this shape.
     Shared {
-        /// What a slot holds.
-        ty: ScalarType,
+        /// What a slot holds: as written, or of a type parameter.
+        ty: NumberType,
         /// Slots along each axis.
         shape: Vec<u32>,
     },

@@ -6,7 +6,7 @@ use super::scope::{Scope, error};
 use crate::element::{ElementType, ScalarType};
 use crate::error::KernelError;
 use crate::ir::{Access, Arg, Group, GroupArray, Span, Type};
-use crate::quote::{self, GroupArrayKind, KernelTree};
+use crate::quote::{self, GroupArrayKind, KernelTree, NumberType};
 
 /// Most threads of a group.
 const THREADS: u64 = 1024;
@@ -26,6 +26,7 @@ pub(super) fn group(
     span: Span,
     tree: &KernelTree,
     extent: Option<&[u32]>,
+    structs: &[ElementType],
     args: &[Arg],
 ) -> Result<Option<(Group, Vec<Arg>)>, KernelError> {
     let (group, extent) = match (&tree.group, extent) {
@@ -49,7 +50,8 @@ pub(super) fn group(
             format!("have 1 to {THREADS} cells in a group, on at most 3 axes"),
         ));
     }
-    let arrays = group.arrays.iter().map(|array| made(file, array, extent, args)).collect::<Result<Vec<_>, _>>()?;
+    let arrays = group.arrays.iter().map(|array| made(file, array, extent, structs, args));
+    let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
     let bytes = |array: &GroupArray| array.slots() * array.ty.size() as u64;
     let all: u64 = arrays.iter().map(bytes).sum();
     if all > BYTES {
@@ -74,8 +76,31 @@ pub(super) fn group(
     Ok(Some((Group { extent: extent.to_vec(), arrays, privates, len }, as_args)))
 }
 
-fn made(file: &str, array: &quote::GroupArray, extent: &[u32], args: &[Arg]) -> Result<GroupArray, KernelError> {
+/// What a slot of this type holds: a type parameter may be no scalar.
+fn slot(ty: NumberType, structs: &[ElementType]) -> Result<ScalarType, String> {
+    match ty {
+        NumberType::Written(ty) => Ok(ty),
+        NumberType::Of(number) => match structs.get(number as usize) {
+            Some(ElementType::Scalar(ty)) => Ok(*ty),
+            Some(of) => Err(format!("slots of {of}")),
+            None => Err(format!("type {number} where there are {}", structs.len())),
+        },
+        NumberType::Inferred(_) => Err("slots of a type that nothing says".to_owned()),
+    }
+}
+
+fn made(
+    file: &str,
+    array: &quote::GroupArray,
+    extent: &[u32],
+    structs: &[ElementType],
+    args: &[Arg],
+) -> Result<GroupArray, KernelError> {
     let refuse = |found: String, advice: &str| {
+        Err(error(file, array.span, format!("share `{}` in a group", array.name), found, advice))
+    };
+    let refuse_slot = |found| {
+        let advice = "share numbers, in `group.channel::<f64>(..)` or `group.shared::<f64>(..)`";
         Err(error(file, array.span, format!("share `{}` in a group", array.name), found, advice))
     };
     let rank = extent.len();
@@ -99,11 +124,12 @@ fn made(file: &str, array: &quote::GroupArray, extent: &[u32], args: &[Arg]) -> 
             (before, after)
         }
         GroupArrayKind::Channel { ty, before, after } => {
-            made.ty = *ty;
+            made.ty = slot(*ty, structs).or_else(refuse_slot)?;
             (before, after)
         }
         GroupArrayKind::Shared { ty, shape } => {
-            (made.ty, made.lo, made.shape) = (*ty, vec![0; shape.len()], shape.clone());
+            made.ty = slot(*ty, structs).or_else(refuse_slot)?;
+            (made.lo, made.shape) = (vec![0; shape.len()], shape.clone());
             let (slots, axes) = (made.slots(), shape.len());
             return match slots {
                 1..=SLOTS if (1..=4).contains(&axes) => Ok(made),

@@ -98,7 +98,7 @@ fn lower_for(input: &LowerInput<'_>, extent: Option<&[u32]>) -> Result<Kernel, K
             rank: if bound.access == Access::Table { 1 } else { bound.rank },
         })
         .collect();
-    let group = group::group(file, span, &tree, extent, &args)?;
+    let group = group::group(file, span, &tree, extent, structs, &args)?;
     args.extend(group.iter().flat_map(|(_, arrays)| arrays.iter().cloned()));
     let captures: Vec<Capture> = (tree.captures.iter().zip(input.captures))
         .map(|(name, ty)| Capture { name: name.clone(), ty: ty.clone() })
