@@ -6,8 +6,9 @@
 use std::process::ExitCode;
 
 use tida::prelude::*;
-use tida_suite::Result;
-use tida_suite::flags::{Dtype, Edge, Example, Look};
+use tida_suite::flags::{Dtype, Edge, Example, Look, Settings};
+use tida_suite::setup::Cell;
+use tida_suite::{Result, oracle};
 
 const HEAT: Example = Example {
     name: "heat",
@@ -29,12 +30,12 @@ fn main() -> ExitCode {
 fn run() -> Result<()> {
     let settings = HEAT.settings()?;
     match (settings.dtype, settings.shape.len()) {
-        (Dtype::F64, 1) => double::heat_1d(&settings),
-        (Dtype::F64, 2) => double::heat_2d(&settings),
-        (Dtype::F64, _) => double::heat_3d(&settings),
-        (Dtype::F32, 1) => single::heat_1d(&settings),
-        (Dtype::F32, 2) => single::heat_2d(&settings),
-        (Dtype::F32, _) => single::heat_3d(&settings),
+        (Dtype::F64, 1) => heat::<f64, 1>(&settings),
+        (Dtype::F64, 2) => heat::<f64, 2>(&settings),
+        (Dtype::F64, _) => heat::<f64, 3>(&settings),
+        (Dtype::F32, 1) => heat::<f32, 1>(&settings),
+        (Dtype::F32, 2) => heat::<f32, 2>(&settings),
+        (Dtype::F32, _) => heat::<f32, 3>(&settings),
     }
 }
 
@@ -49,126 +50,40 @@ fn initial<const D: usize>(x: [f64; D]) -> f64 {
     balls.iter().find(|(centre, radius, _)| inside(*centre, *radius)).map_or(0.05, |(.., heat)| *heat)
 }
 
-/// The solvers for one element type: a kernel's types are concrete.
-macro_rules! solvers {
-    ($name:ident, $T:ident) => {
-        mod $name {
-            use super::*;
-            use tida_suite::flags::Settings;
-            use tida_suite::oracle;
+/// The solver for every precision and rank.
+fn heat<T: Real + Cell, const D: usize>(settings: &Settings) -> Result<()> {
+    let acc = settings.accelerator(2)?;
+    let mut u = settings.array::<T, D>(&acc, settings.edge.boundary())?;
+    settings.fill(&mut u, |x| T::of(initial(x)))?;
+    let mut next = u.like()?;
+    next.fill_value(T::ZERO)?; // touches its memory, so that the clock sees steps alone
+    let start = settings.start(&u)?;
+    let tile_size = settings.tile()?;
 
-            pub fn heat_3d(settings: &Settings) -> Result<()> {
-                let acc = settings.accelerator(2)?;
-                let mut u = settings.array::<$T, 3>(&acc, settings.edge.boundary())?;
-                settings.fill(&mut u, |x| initial(x) as $T)?;
-                let mut next = u.like()?;
-                next.fill_value(0.0)?; // touches its memory, so that the clock sees steps alone
-                let start = settings.start(&u)?;
-                let tile_size = settings.tile()?;
-
-                let alpha: $T = 0.1;
-                let mut clock = settings.clock()?;
-                for _ in 0..settings.steps {
-                    u.fill_ghosts()?;
-                    for tile in TileIter::new(&u).tile_size(tile_size) {
-                        compute(
-                            &tile,
-                            (&mut next, &u),
-                            kernel!(|next, u, at| {
-                                let c = u[at];
-                                next[at] = c + alpha
-                                    * (u[at + [0, 0, 1]]
-                                        + u[at - [0, 0, 1]]
-                                        + u[at + [0, 1, 0]]
-                                        + u[at - [0, 1, 0]]
-                                        + u[at + [1, 0, 0]]
-                                        + u[at - [1, 0, 0]]
-                                        - 6.0 * c);
-                            }),
-                        )?;
+    let alpha = lit!(T, 0.1);
+    let mut clock = settings.clock()?;
+    for _ in 0..settings.steps {
+        u.fill_ghosts()?;
+        for tile in TileIter::new(&u).tile_size(tile_size) {
+            compute(
+                &tile,
+                (&mut next, &u),
+                kernel!(T; |next, u, at| {
+                    let mut around = -2.0 * D as T * u[at];
+                    for d in 0..D {
+                        around += u[at + unit(d)] + u[at - unit(d)];
                     }
-                    std::mem::swap(&mut u, &mut next);
-                    clock.step_of(&u)?;
-                }
-                acc.sync()?;
-                let seconds = clock.stop()?;
-
-                settings.finish(&u, settings.steps, seconds, || {
-                    oracle::heat(&settings.shape, &start, settings.steps, alpha, settings.edge.outside())
-                })
-            }
-
-            pub fn heat_2d(settings: &Settings) -> Result<()> {
-                let acc = settings.accelerator(2)?;
-                let mut u = settings.array::<$T, 2>(&acc, settings.edge.boundary())?;
-                settings.fill(&mut u, |x| initial(x) as $T)?;
-                let mut next = u.like()?;
-                next.fill_value(0.0)?; // touches its memory, so that the clock sees steps alone
-                let start = settings.start(&u)?;
-                let tile_size = settings.tile()?;
-
-                let alpha: $T = 0.1;
-                let mut clock = settings.clock()?;
-                for _ in 0..settings.steps {
-                    u.fill_ghosts()?;
-                    for tile in TileIter::new(&u).tile_size(tile_size) {
-                        compute(
-                            &tile,
-                            (&mut next, &u),
-                            kernel!(|next, u, at| {
-                                let c = u[at];
-                                next[at] = c + alpha
-                                    * (u[at + [0, 1]] + u[at - [0, 1]] + u[at + [1, 0]] + u[at - [1, 0]] - 4.0 * c);
-                            }),
-                        )?;
-                    }
-                    std::mem::swap(&mut u, &mut next);
-                    clock.step_of(&u)?;
-                }
-                acc.sync()?;
-                let seconds = clock.stop()?;
-
-                settings.finish(&u, settings.steps, seconds, || {
-                    oracle::heat(&settings.shape, &start, settings.steps, alpha, settings.edge.outside())
-                })
-            }
-
-            pub fn heat_1d(settings: &Settings) -> Result<()> {
-                let acc = settings.accelerator(2)?;
-                let mut u = settings.array::<$T, 1>(&acc, settings.edge.boundary())?;
-                settings.fill(&mut u, |x| initial(x) as $T)?;
-                let mut next = u.like()?;
-                next.fill_value(0.0)?; // touches its memory, so that the clock sees steps alone
-                let start = settings.start(&u)?;
-                let tile_size = settings.tile()?;
-
-                let alpha: $T = 0.1;
-                let mut clock = settings.clock()?;
-                for _ in 0..settings.steps {
-                    u.fill_ghosts()?;
-                    for tile in TileIter::new(&u).tile_size(tile_size) {
-                        compute(
-                            &tile,
-                            (&mut next, &u),
-                            kernel!(|next, u, at| {
-                                let c = u[at];
-                                next[at] = c + alpha * (u[at + [1]] + u[at - [1]] - 2.0 * c);
-                            }),
-                        )?;
-                    }
-                    std::mem::swap(&mut u, &mut next);
-                    clock.step_of(&u)?;
-                }
-                acc.sync()?;
-                let seconds = clock.stop()?;
-
-                settings.finish(&u, settings.steps, seconds, || {
-                    oracle::heat(&settings.shape, &start, settings.steps, alpha, settings.edge.outside())
-                })
-            }
+                    next[at] = u[at] + alpha * around;
+                }),
+            )?;
         }
-    };
-}
+        std::mem::swap(&mut u, &mut next);
+        clock.step_of(&u)?;
+    }
+    acc.sync()?;
+    let seconds = clock.stop()?;
 
-solvers!(double, f64);
-solvers!(single, f32);
+    settings.finish(&u, settings.steps, seconds, || {
+        oracle::heat(&settings.shape, &start, settings.steps, alpha, settings.edge.outside())
+    })
+}

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use tida::prelude::*;
 use tida_suite::flags::{Dtype, Edge, Example, Look, Settings};
+use tida_suite::setup::Cell;
 use tida_suite::{Result, oracle};
 
 const SINCOS: Example = Example {
@@ -29,48 +30,40 @@ fn main() -> ExitCode {
 fn run() -> Result<()> {
     let settings = SINCOS.settings()?;
     match settings.dtype {
-        Dtype::F64 => sincos_f64(&settings),
-        Dtype::F32 => sincos_f32(&settings),
+        Dtype::F64 => sincos::<f64>(&settings),
+        Dtype::F32 => sincos::<f32>(&settings),
     }
 }
 
-/// The solver for one element type: a kernel's types are concrete.
-macro_rules! solver {
-    ($name:ident, $T:ident) => {
-        fn $name(settings: &Settings) -> Result<()> {
-            let acc = settings.accelerator(1)?;
-            let mut u = settings.array::<$T, 3>(&acc, settings.edge.boundary())?;
-            settings.fill(&mut u, |[z, y, x]| (z + 2.0 * y + 3.0 * x) as $T)?;
-            let start = settings.start(&u)?;
-            let tile_size = settings.tile()?;
+fn sincos<T: Real + Cell>(settings: &Settings) -> Result<()> {
+    let acc = settings.accelerator(1)?;
+    let mut u = settings.array::<T, 3>(&acc, settings.edge.boundary())?;
+    settings.fill(&mut u, |[z, y, x]| T::of(z + 2.0 * y + 3.0 * x))?;
+    let start = settings.start(&u)?;
+    let tile_size = settings.tile()?;
 
-            let iterations = ITERATIONS;
-            let mut clock = settings.clock()?;
-            for _ in 0..settings.steps {
-                for tile in TileIter::new(&u).tile_size(tile_size) {
-                    compute(
-                        &tile,
-                        &mut u,
-                        kernel!(|u, at| {
-                            let mut x = u[at];
-                            for _ in 0..iterations {
-                                let s = x.sin();
-                                let c = x.cos();
-                                x = x + (s * s + c * c).sqrt();
-                            }
-                            u[at] = x;
-                        }),
-                    )?;
-                }
-                clock.step_of(&u)?;
-            }
-            acc.sync()?;
-            let seconds = clock.stop()?;
-
-            settings.finish(&u, settings.steps, seconds, || oracle::sincos(&start, settings.steps, iterations))
+    let iterations = ITERATIONS;
+    let mut clock = settings.clock()?;
+    for _ in 0..settings.steps {
+        for tile in TileIter::new(&u).tile_size(tile_size) {
+            compute(
+                &tile,
+                &mut u,
+                kernel!(|u, at| {
+                    let mut x = u[at];
+                    for _ in 0..iterations {
+                        let s = x.sin();
+                        let c = x.cos();
+                        x = x + (s * s + c * c).sqrt();
+                    }
+                    u[at] = x;
+                }),
+            )?;
         }
-    };
-}
+        clock.step_of(&u)?;
+    }
+    acc.sync()?;
+    let seconds = clock.stop()?;
 
-solver!(sincos_f64, f64);
-solver!(sincos_f32, f32);
+    settings.finish(&u, settings.steps, seconds, || oracle::sincos(&start, settings.steps, iterations))
+}

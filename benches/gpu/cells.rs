@@ -119,7 +119,7 @@ fn sincos_with(bench: &Bench, output: &mut Output, math: Math, flags: Flags, wor
 
 /// Compares two results: bits, or what two libraries may differ by.
 fn agreement(output: &mut Output, case: &str, found: &[f64], expected: &[f64], exact: bool) -> String {
-    let largest = tida_suite::real::max_abs_error(found, expected);
+    let largest = tida_suite::oracle::max_abs_error(found, expected);
     let words = if largest == 0.0 { "same bits".into() } else { format!("differs by {largest:.1e}") };
     output.checked(case, largest <= if exact { 0.0 } else { LIBRARY }, words)
 }

@@ -10,11 +10,11 @@ use std::time::Instant;
 use tida::Math;
 use tida::prelude::*;
 use tida_suite::Result;
-use tida_suite::oracle::{self, Outside};
+use tida_suite::oracle;
 
 use crate::Bench;
 use crate::cells::{ITERATIONS, sincos_step};
-use crate::heat::{ALPHA, Cell, OUTSIDE, noise};
+use crate::heat::{OUTSIDE, noise, plain, step3};
 use crate::measure::{Output, Row, Work};
 use crate::programs::{self, Run};
 
@@ -58,7 +58,7 @@ impl Solver {
                 continue;
             };
             self.u.fill_ghosts()?;
-            f64::step3(&self.u, next)?;
+            step3(&self.u, next)?;
             std::mem::swap(&mut self.u, next);
         }
         for region in 0..self.u.regions() {
@@ -76,7 +76,7 @@ impl Solver {
         }
         let start: Vec<f64> = (0..cells).map(noise).collect();
         Some(match self.next {
-            Some(_) => oracle::heat(&shape, &start, steps as u64, ALPHA, Outside::Fixed(OUTSIDE)),
+            Some(_) => plain(&shape, steps),
             None => oracle::sincos(&start, steps as u64, ITERATIONS),
         })
     }
@@ -141,7 +141,7 @@ impl Case<'_> {
             bytes: 2 * 8 * self.n.pow(3),
         };
         if let Some(plain) = plain {
-            let largest = tida_suite::real::max_abs_error(found, &plain);
+            let largest = tida_suite::oracle::max_abs_error(found, &plain);
             // Only sines and cosines are of another library.
             let right = largest <= if self.what.contains("sincos") { 1e-9 } else { 0.0 };
             let words = if largest == 0.0 { "same bits as plain loops" } else { "close to plain loops" };

@@ -307,7 +307,7 @@ pub fn accelerator(bench: &Bench, fused: bool) -> Result<TileAcc> {
     Ok(if fused { builder } else { builder.fuse(Fuse::Off) }.build()?)
 }
 
-impl<T: Cell + tida::array::ScalarElement, const D: usize> Fields<T, D> {
+impl<T: Cell, const D: usize> Fields<T, D> {
     fn new(bench: &Bench, fused: bool, stencil: &Stencil<T, D>, n: usize) -> Result<Self>
     where
         ndarray::Dim<[usize; D]>: ndarray::Dimension,
@@ -371,7 +371,7 @@ fn chunks(n: usize, levels: usize) -> impl Iterator<Item = usize> {
     [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96].into_iter().filter(move |&count| n / count >= 3 * levels)
 }
 
-fn compared<T: Cell + tida::array::ScalarElement, const D: usize>(
+fn compared<T: Cell, const D: usize>(
     bench: &Bench,
     output: &mut Output,
     stencil: &Stencil<T, D>,
@@ -526,7 +526,7 @@ fn hotspot(fields: &mut Fields<f32, 2>) -> tida::Result<()> {
 
 /// `x * y + z`, rounded once or twice.
 fn multiply_add<T: Cell>(once: bool, x: T, y: T, z: T) -> T {
-    if once { x.multiply_add(y, z) } else { x * y + z }
+    if once { x.mul_add(y, z) } else { x * y + z }
 }
 
 fn heat3_cell<T: Cell>(once: bool, u: &[T], p: usize, [row, plane]: [usize; 2]) -> T {
@@ -555,7 +555,7 @@ pub fn heat3_f32(bench: &Bench, output: &mut Output) -> Result<()> {
     heat3::<f32>(bench, output, HEAT3_F32, ["heat3 f32", "heat3 f32, multiply-adds"])
 }
 
-fn heat3<T: Cell + tida::array::ScalarElement>(
+fn heat3<T: Cell>(
     bench: &Bench,
     output: &mut Output,
     forms: &'static [Form],
@@ -567,14 +567,14 @@ fn heat3<T: Cell + tida::array::ScalarElement>(
         numbers: [T::of(ALPHA); 5],
         sources: false,
         multiply_add: false,
-        step: |fields| T::step3(&fields.u, &mut fields.next),
+        step: |fields| crate::heat::step3(&fields.u, &mut fields.next),
         cell: |u, p, strides, _| heat3_cell(false, u, p, strides),
         forms,
     };
     compared(bench, output, &stencil(plain), bench.size)?;
     let once = Stencil {
         multiply_add: true,
-        step: |fields| T::step3_multiply_add(&fields.u, &mut fields.next),
+        step: |fields| crate::heat::step3_multiply_add(&fields.u, &mut fields.next),
         cell: |u, p, strides, _| heat3_cell(true, u, p, strides),
         ..stencil(once)
     };

@@ -2,10 +2,9 @@
 
 use cudarc::driver::{CudaFunction, CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg};
 use tida::prelude::*;
-use tida::{Element, Math};
+use tida::{Math, Real};
 use tida_suite::Result;
-use tida_suite::oracle::{self, Outside};
-use tida_suite::real::Real;
+use tida_suite::oracle::{Grid, Outside};
 
 use crate::Bench;
 use crate::cuda::{Flags, Gpu, cover, function, upload};
@@ -18,77 +17,67 @@ pub const OUTSIDE: f64 = 0.5;
 /// Steps after which results are compared.
 const CHECKED: usize = 3;
 
-/// What an element type needs; a kernel's types are concrete.
-pub trait Cell: Element + DeviceRepr + Real {
+/// A precision that kernels by hand have too.
+pub trait Cell: Real + DeviceRepr {
     const NAME: &'static str;
-    fn noise(n: usize) -> Self;
-    /// `self * y + z`, rounded once.
-    fn multiply_add(self, y: Self, z: Self) -> Self;
-    fn step3(u: &TileArray<Self, 3>, next: &mut TileArray<Self, 3>) -> tida::Result<()>;
-    /// The same, each product rounded together with the sum that it goes into.
-    fn step3_multiply_add(u: &TileArray<Self, 3>, next: &mut TileArray<Self, 3>) -> tida::Result<()>;
+
+    /// A number in `0 .. 1` for each cell.
+    fn noise(n: usize) -> Self {
+        Self::of(noise(n))
+    }
 }
 
-macro_rules! cell {
-    ($($T:ident)*) => {$(
-        impl Cell for $T {
-            const NAME: &'static str = stringify!($T);
-
-            fn noise(n: usize) -> $T {
-                noise(n) as $T
-            }
-
-            fn multiply_add(self, y: $T, z: $T) -> $T {
-                self.mul_add(y, z)
-            }
-
-            fn step3(u: &TileArray<$T, 3>, next: &mut TileArray<$T, 3>) -> tida::Result<()> {
-                let alpha = ALPHA as $T;
-                for tile in TileIter::new(u) {
-                    compute(
-                        &tile,
-                        (&mut *next, u),
-                        kernel!(|next, u, at| {
-                            let c = u[at];
-                            next[at] = c + alpha
-                                * (u[at + [0, 0, 1]]
-                                    + u[at - [0, 0, 1]]
-                                    + u[at + [0, 1, 0]]
-                                    + u[at - [0, 1, 0]]
-                                    + u[at + [1, 0, 0]]
-                                    + u[at - [1, 0, 0]]
-                                    - 6.0 * c);
-                        }),
-                    )?;
-                }
-                Ok(())
-            }
-
-            fn step3_multiply_add(u: &TileArray<$T, 3>, next: &mut TileArray<$T, 3>) -> tida::Result<()> {
-                let alpha = ALPHA as $T;
-                for tile in TileIter::new(u) {
-                    compute(
-                        &tile,
-                        (&mut *next, u),
-                        kernel!(|next, u, at| {
-                            let c = u[at];
-                            let around = u[at + [0, 0, 1]]
-                                + u[at - [0, 0, 1]]
-                                + u[at + [0, 1, 0]]
-                                + u[at - [0, 1, 0]]
-                                + u[at + [1, 0, 0]]
-                                + u[at - [1, 0, 0]];
-                            next[at] = c.mul_add(-6.0, around).mul_add(alpha, c);
-                        }),
-                    )?;
-                }
-                Ok(())
-            }
-        }
-    )*};
+impl Cell for f32 {
+    const NAME: &'static str = "f32";
 }
 
-cell!(f64 f32);
+impl Cell for f64 {
+    const NAME: &'static str = "f64";
+}
+
+pub fn step3<T: Real>(u: &TileArray<T, 3>, next: &mut TileArray<T, 3>) -> tida::Result<()> {
+    let alpha = T::of(ALPHA);
+    for tile in TileIter::new(u) {
+        compute(
+            &tile,
+            (&mut *next, u),
+            kernel!(T; |next, u, at| {
+                let c = u[at];
+                next[at] = c + alpha
+                    * (u[at + [0, 0, 1]]
+                        + u[at - [0, 0, 1]]
+                        + u[at + [0, 1, 0]]
+                        + u[at - [0, 1, 0]]
+                        + u[at + [1, 0, 0]]
+                        + u[at - [1, 0, 0]]
+                        - 6.0 * c);
+            }),
+        )?;
+    }
+    Ok(())
+}
+
+/// The same, each product rounded together with the sum that it goes into.
+pub fn step3_multiply_add<T: Real>(u: &TileArray<T, 3>, next: &mut TileArray<T, 3>) -> tida::Result<()> {
+    let alpha = T::of(ALPHA);
+    for tile in TileIter::new(u) {
+        compute(
+            &tile,
+            (&mut *next, u),
+            kernel!(T; |next, u, at| {
+                let c = u[at];
+                let around = u[at + [0, 0, 1]]
+                    + u[at - [0, 0, 1]]
+                    + u[at + [0, 1, 0]]
+                    + u[at - [0, 1, 0]]
+                    + u[at + [1, 0, 0]]
+                    + u[at - [1, 0, 0]];
+                next[at] = c.mul_add(-6.0, around).mul_add(alpha, c);
+            }),
+        )?;
+    }
+    Ok(())
+}
 
 pub fn step2(u: &TileArray<f64, 2>, next: &mut TileArray<f64, 2>) -> tida::Result<()> {
     step2_by(ALPHA, u, next)
@@ -153,7 +142,6 @@ impl<T: Cell, const D: usize> Pair<T, D> {
     ) -> Result<Self>
     where
         ndarray::Dim<[usize; D]>: ndarray::Dimension,
-        T: tida::array::ScalarElement,
     {
         let outside = T::of(OUTSIDE);
         let boundary = if fill { Boundary::Fixed(outside) } else { Boundary::Open };
@@ -344,9 +332,9 @@ fn verdict(output: &mut Output, case: &str, differing: usize) -> String {
     output.checked(case, differing == 0, words)
 }
 
-pub fn heat3<T: Cell + tida::array::ScalarElement>(bench: &Bench, output: &mut Output) -> Result<()> {
+pub fn heat3<T: Cell>(bench: &Bench, output: &mut Output) -> Result<()> {
     let acc = bench.accelerator(Math::Exact)?;
-    let pair = Pair::<T, 3>::new(&acc, bench.size, [1; 3], false, T::step3)?;
+    let pair = Pair::<T, 3>::new(&acc, bench.size, [1; 3], false, step3)?;
     sweeps(bench, output, &format!("heat3 {} {}^3", T::NAME, bench.size), bench.size, pair)
 }
 
@@ -370,7 +358,7 @@ fn sweeps<T: Cell, const D: usize>(
     let cells = n.pow(D as u32);
     let mut work = Work { case: case.into(), check: String::new(), cells, bytes: 2 * cells * size_of::<T>() };
     let Some(gpu) = &bench.gpu else {
-        let expected = plain::<T>(n, D);
+        let expected = plain::<T>(&[n; D], CHECKED);
         work.check = verdict(output, case, differing(&found, &expected));
         let times = in_turn(bench.effort, &mut [Box::new(|steps| pair.run(steps))])?;
         return output.row(&Row::new(&work, &times[0], None));
@@ -423,10 +411,24 @@ fn sweeps<T: Cell, const D: usize>(
     Ok(())
 }
 
-/// The result of plain loops after [`CHECKED`] steps.
-fn plain<T: Cell>(n: usize, dims: usize) -> Vec<T> {
-    let start: Vec<T> = (0..n.pow(dims as u32)).map(T::noise).collect();
-    oracle::heat(&vec![n; dims], &start, CHECKED as u64, T::of(ALPHA), Outside::Fixed(T::of(OUTSIDE)))
+/// The result of plain loops that start from noise, with sums in the order of the kernels by hand.
+pub fn plain<T: Cell>(shape: &[usize], steps: usize) -> Vec<T> {
+    let start: Vec<T> = (0..shape.iter().product()).map(T::noise).collect();
+    let (alpha, own) = (T::of(ALPHA), T::of(2.0 * shape.len() as f64));
+    let mut u = Grid::new(shape, 1, &start);
+    let mut next = u.clone();
+    let [_, ny, nx] = u.shape();
+    for _ in 0..steps {
+        u.fill_ghosts(Outside::Fixed(T::of(OUTSIDE)));
+        for cell in 0..start.len() {
+            let p = u.position(cell / nx / ny, cell / nx % ny, cell % nx);
+            let (v, strides) = (&u.data, (3 - shape.len()..2).rev().map(|axis| u.stride(axis)));
+            let around = strides.fold(v[p + 1] + v[p - 1], |sum, stride| sum + v[p + stride] + v[p - stride]);
+            next.data[p] = v[p] + alpha * (around - own * v[p]);
+        }
+        std::mem::swap(&mut u, &mut next);
+    }
+    u.cells()
 }
 
 /// 8 slabs with their ghost fill, against one region with and without it: all of them tida.
@@ -434,9 +436,9 @@ pub fn slabs(bench: &Bench, output: &mut Output) -> Result<()> {
     let n = bench.size;
     let case = format!("heat3 f64 {n}^3, 8 slabs, ghosts filled");
     let acc = bench.accelerator(Math::Exact)?;
-    let mut cut = Pair::<f64, 3>::new(&acc, n, [8, 1, 1], true, f64::step3)?;
-    let mut whole = Pair::<f64, 3>::new(&acc, n, [1; 3], false, f64::step3)?;
-    let mut filled = Pair::<f64, 3>::new(&acc, n, [1; 3], true, f64::step3)?;
+    let mut cut = Pair::<f64, 3>::new(&acc, n, [8, 1, 1], true, step3)?;
+    let mut whole = Pair::<f64, 3>::new(&acc, n, [1; 3], false, step3)?;
+    let mut filled = Pair::<f64, 3>::new(&acc, n, [1; 3], true, step3)?;
     for pair in [&mut cut, &mut whole, &mut filled] {
         pair.run(CHECKED)?;
     }

@@ -10,7 +10,7 @@ use tida::{Fuse, Math};
 use tida_suite::Result;
 
 use crate::Bench;
-use crate::heat::{Cell, OUTSIDE, noise};
+use crate::heat::{OUTSIDE, noise, step3};
 use crate::measure::{Output, Row, Work, median};
 use crate::programs;
 
@@ -84,7 +84,7 @@ impl Pair {
         let start = Instant::now();
         for _ in 0..steps {
             self.u.fill_ghosts()?;
-            f64::step3(&self.u, &mut self.next)?;
+            step3(&self.u, &mut self.next)?;
             std::mem::swap(&mut self.u, &mut self.next);
         }
         self.acc.sync()?;

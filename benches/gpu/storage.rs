@@ -18,7 +18,7 @@ use tida::{dot, kernel};
 use tida_suite::Result;
 
 use crate::Bench;
-use crate::heat::{Cell, OUTSIDE, noise};
+use crate::heat::{OUTSIDE, noise, step3};
 use crate::measure::{Output, Row, Side, Work, in_turn, median};
 use crate::micro::cache;
 
@@ -211,7 +211,7 @@ impl Program for Heat {
     fn run(&mut self, steps: usize) -> Result<()> {
         for _ in 0..steps {
             self.u.fill_ghosts()?;
-            f64::step3(&self.u, &mut self.next)?;
+            step3(&self.u, &mut self.next)?;
             std::mem::swap(&mut self.u, &mut self.next);
         }
         Ok(self.u.acc().sync()?)

@@ -6,8 +6,9 @@
 //! the low face of the first axis, where a wave is sent in.
 
 use tida::prelude::*;
+use tida_suite::Result;
 use tida_suite::flags::{Dtype, Edge, Example, Look, Settings};
-use tida_suite::{Result, real::Real};
+use tida_suite::setup::Cell;
 
 use crate::Program;
 
@@ -31,8 +32,8 @@ pub const PROGRAM: Program = Program {
 
 fn run(settings: &Settings) -> Result<()> {
     match settings.dtype {
-        Dtype::F32 => fdtd2d_f32(settings),
-        Dtype::F64 => fdtd2d_f64(settings),
+        Dtype::F32 => fdtd2d::<f32>(settings),
+        Dtype::F64 => fdtd2d::<f64>(settings),
     }
 }
 
@@ -41,65 +42,49 @@ fn initial(j: usize, i: usize, n: usize) -> f64 {
     (j * (i + 2)) as f64 / (n * n) as f64
 }
 
-/// The program for one element type: a kernel's types are concrete.
-macro_rules! program {
-    ($name:ident, $T:ident) => {
-        fn $name(settings: &Settings) -> Result<()> {
-            let acc = settings.accelerator(7)?;
-            let n = settings.shape[0];
-            let mut hz = settings.array::<$T, 2>(&acc, Boundary::Open)?;
-            let mut ey = settings.centred::<$T, 2>(&acc, [Centering::Face, Centering::Cell])?;
-            let mut ex = settings.centred::<$T, 2>(&acc, [Centering::Cell, Centering::Face])?;
-            hz.fill(|[j, i]| initial(j, i, n) as $T)?;
-            ey.fill(|[j, i]| initial(j + 1, i, n) as $T)?;
-            ex.fill(|[j, i]| initial(j, i + 1, n) as $T)?;
-            let tile_size = settings.tile()?;
+fn fdtd2d<T: Real + Cell>(settings: &Settings) -> Result<()> {
+    let acc = settings.accelerator(7)?;
+    let n = settings.shape[0];
+    let mut hz = settings.array::<T, 2>(&acc, Boundary::Open)?;
+    let mut ey = settings.centred::<T, 2>(&acc, [Centering::Face, Centering::Cell])?;
+    let mut ex = settings.centred::<T, 2>(&acc, [Centering::Cell, Centering::Face])?;
+    hz.fill(|[j, i]| T::of(initial(j, i, n)))?;
+    ey.fill(|[j, i]| T::of(initial(j + 1, i, n)))?;
+    ex.fill(|[j, i]| T::of(initial(j, i + 1, n)))?;
+    let tile_size = settings.tile()?;
 
-            let (half, most): ($T, $T) = (0.5, 0.7);
-            let last = n as i64;
-            let mut clock = settings.clock()?;
-            for step in 0..settings.steps {
-                let sent = step as $T;
-                hz.fill_ghosts()?;
-                for tile in TileIter::new(&ey).within([0, 0], [1, last]).tile_size(tile_size) {
-                    compute(&tile, &mut ey, kernel!(|ey, at| ey[at] = sent))?;
-                }
-                for tile in TileIter::new(&ey).within([1, 0], [last, last]).tile_size(tile_size) {
-                    compute(
-                        &tile,
-                        (&mut ey, &hz),
-                        kernel!(|ey, hz, at| ey[at] = ey[at] - half * (hz[at] - hz[at - [1, 0]])),
-                    )?;
-                }
-                for tile in TileIter::new(&ex).within([0, 1], [last, last]).tile_size(tile_size) {
-                    compute(
-                        &tile,
-                        (&mut ex, &hz),
-                        kernel!(|ex, hz, at| ex[at] = ex[at] - half * (hz[at] - hz[at - [0, 1]])),
-                    )?;
-                }
-                fill_ghosts((&mut ex, &mut ey))?;
-                for tile in TileIter::new(&hz).tile_size(tile_size) {
-                    compute(
-                        &tile,
-                        (&mut hz, &ex, &ey),
-                        kernel!(|hz, ex, ey, at| {
-                            hz[at] = hz[at] - most * (ex[at + [0, 1]] - ex[at] + ey[at + [1, 0]] - ey[at]);
-                        }),
-                    )?;
-                }
-                clock.step_of(&hz)?;
-            }
-            acc.sync()?;
-            let seconds = clock.stop()?;
-
-            settings.finish(&hz, settings.steps, seconds, || magnetic(n, settings.steps, half, most))
+    let (half, most) = (lit!(T, 0.5), lit!(T, 0.7));
+    let last = n as i64;
+    let mut clock = settings.clock()?;
+    for step in 0..settings.steps {
+        let sent = T::of(step as f64);
+        hz.fill_ghosts()?;
+        for tile in TileIter::new(&ey).within([0, 0], [1, last]).tile_size(tile_size) {
+            compute(&tile, &mut ey, kernel!(|ey, at| ey[at] = sent))?;
         }
-    };
-}
+        for tile in TileIter::new(&ey).within([1, 0], [last, last]).tile_size(tile_size) {
+            compute(&tile, (&mut ey, &hz), kernel!(|ey, hz, at| ey[at] = ey[at] - half * (hz[at] - hz[at - [1, 0]])))?;
+        }
+        for tile in TileIter::new(&ex).within([0, 1], [last, last]).tile_size(tile_size) {
+            compute(&tile, (&mut ex, &hz), kernel!(|ex, hz, at| ex[at] = ex[at] - half * (hz[at] - hz[at - [0, 1]])))?;
+        }
+        fill_ghosts((&mut ex, &mut ey))?;
+        for tile in TileIter::new(&hz).tile_size(tile_size) {
+            compute(
+                &tile,
+                (&mut hz, &ex, &ey),
+                kernel!(|hz, ex, ey, at| {
+                    hz[at] = hz[at] - most * (ex[at + [0, 1]] - ex[at] + ey[at + [1, 0]] - ey[at]);
+                }),
+            )?;
+        }
+        clock.step_of(&hz)?;
+    }
+    acc.sync()?;
+    let seconds = clock.stop()?;
 
-program!(fdtd2d_f32, f32);
-program!(fdtd2d_f64, f64);
+    settings.finish(&hz, settings.steps, seconds, || magnetic(n, settings.steps, half, most))
+}
 
 /// The same by plain loops.
 fn magnetic<T: Real>(n: usize, steps: u64, half: T, most: T) -> Vec<T> {

@@ -5,8 +5,9 @@
 //! the row, cells above one another the column: what the cache of Lashgar ch. 5 is for.
 
 use tida::prelude::*;
+use tida_suite::Result;
 use tida_suite::flags::{Dtype, Edge, Example, Look, Settings};
-use tida_suite::{Result, real::Real};
+use tida_suite::setup::Cell;
 
 use crate::{Program, plain};
 
@@ -30,61 +31,53 @@ pub const PROGRAM: Program = Program {
 
 fn run(settings: &Settings) -> Result<()> {
     match settings.dtype {
-        Dtype::F32 => gemm_f32(settings),
-        Dtype::F64 => gemm_f64(settings),
+        Dtype::F32 => gemm::<f32>(settings),
+        Dtype::F64 => gemm::<f64>(settings),
     }
 }
 
-/// The program for one element type: a kernel's types are concrete.
-macro_rules! program {
-    ($name:ident, $T:ident) => {
-        fn $name(settings: &Settings) -> Result<()> {
-            let acc = settings.accelerator(1)?;
-            let n = settings.shape[0];
-            let mut a = settings.array::<$T, 2>(&acc, Boundary::Open)?;
-            let (mut b, mut c) = (a.like()?, a.like()?);
-            a.fill(|[j, i]| plain::random(j * n + i) as $T - 0.5)?;
-            b.fill(|[j, i]| plain::random((n + j) * n + i) as $T - 0.5)?;
-            let (left, right) = (settings.start(&a)?, settings.start(&b)?);
-            let tile_size = settings.tile()?;
+fn gemm<T: Real + Cell>(settings: &Settings) -> Result<()> {
+    let acc = settings.accelerator(1)?;
+    let n = settings.shape[0];
+    let mut a = settings.array::<T, 2>(&acc, Boundary::Open)?;
+    let (mut b, mut c) = (a.like()?, a.like()?);
+    a.fill(|[j, i]| T::of(plain::random(j * n + i)) - lit!(T, 0.5))?;
+    b.fill(|[j, i]| T::of(plain::random((n + j) * n + i)) - lit!(T, 0.5))?;
+    let (left, right) = (settings.start(&a)?, settings.start(&b)?);
+    let tile_size = settings.tile()?;
 
-            let length = n as i64;
-            let clock = settings.clock()?;
-            for _ in 0..settings.steps {
-                for tile in TileIter::new(&c).tile_size(tile_size) {
-                    compute(
-                        &tile,
-                        (&mut c, all(&a), all(&b)),
-                        kernel!(|c, a, b, at| {
-                            let [row, column] = at;
-                            let mut sum = 0.0;
-                            for k in 0..length {
-                                sum += a[[row, k]] * b[[k, column]];
-                            }
-                            c[at] = sum;
-                        }),
-                    )?;
-                }
-                clock.step();
-            }
-            acc.sync()?;
-            let seconds = clock.stop()?;
-
-            settings.finish(&c, settings.steps, seconds, || product(n, &left, &right))
+    let length = n as i64;
+    let clock = settings.clock()?;
+    for _ in 0..settings.steps {
+        for tile in TileIter::new(&c).tile_size(tile_size) {
+            compute(
+                &tile,
+                (&mut c, all(&a), all(&b)),
+                kernel!(T; |c, a, b, at| {
+                    let [row, column] = at;
+                    let mut sum = 0.0;
+                    for k in 0..length {
+                        sum += a[[row, k]] * b[[k, column]];
+                    }
+                    c[at] = sum;
+                }),
+            )?;
         }
-    };
-}
+        clock.step();
+    }
+    acc.sync()?;
+    let seconds = clock.stop()?;
 
-program!(gemm_f32, f32);
-program!(gemm_f64, f64);
+    settings.finish(&c, settings.steps, seconds, || product(n, &left, &right))
+}
 
 /// The same by plain loops: rows of `B` are added up, in the same order for each cell.
 pub fn product<T: Real>(n: usize, a: &[T], b: &[T]) -> Vec<T> {
-    let mut c = vec![T::of(0.0); n * n];
+    let mut c = vec![T::ZERO; n * n];
     for (a, c) in a.chunks_exact(n).zip(c.chunks_exact_mut(n)) {
         for (&a, b) in a.iter().zip(b.chunks_exact(n)) {
             for (c, &b) in c.iter_mut().zip(b) {
-                *c = *c + a * b;
+                *c += a * b;
             }
         }
     }

@@ -5,9 +5,10 @@
 //! here the library may, and the loop stays as it is.
 
 use tida::prelude::*;
+use tida_suite::Result;
 use tida_suite::flags::{Dtype, Edge, Example, Look, Settings};
 use tida_suite::oracle::{Grid, Outside};
-use tida_suite::{Result, real::Real};
+use tida_suite::setup::Cell;
 
 use crate::{Program, plain};
 
@@ -75,57 +76,49 @@ fn watts(shape: &[usize]) -> Vec<f64> {
 
 fn run(settings: &Settings) -> Result<()> {
     match settings.dtype {
-        Dtype::F32 => hotspot_f32(settings),
-        Dtype::F64 => hotspot_f64(settings),
+        Dtype::F32 => hotspot::<f32>(settings),
+        Dtype::F64 => hotspot::<f64>(settings),
     }
 }
 
-/// The program for one element type: a kernel's types are concrete.
-macro_rules! program {
-    ($name:ident, $T:ident) => {
-        fn $name(settings: &Settings) -> Result<()> {
-            let acc = settings.accelerator(2)?;
-            let mut chip = settings.array::<$T, 2>(&acc, settings.edge.boundary())?;
-            settings.fill(&mut chip, |[y, x]| (AMBIENT + 240.0 + 5.0 * y + 3.0 * x) as $T)?;
-            let mut next = chip.like()?;
-            let mut power = settings.array::<$T, 2>(&acc, Boundary::Open)?;
-            let sources: Vec<$T> = watts(&settings.shape).into_iter().map(|watts| watts as $T).collect();
-            power.write_box(power.domain(), &sources)?;
-            let start = settings.start(&chip)?;
-            let tile_size = settings.tile()?;
+fn hotspot<T: Real + Cell>(settings: &Settings) -> Result<()> {
+    let acc = settings.accelerator(2)?;
+    let mut chip = settings.array::<T, 2>(&acc, settings.edge.boundary())?;
+    settings.fill(&mut chip, |[y, x]| T::of(AMBIENT + 240.0 + 5.0 * y + 3.0 * x))?;
+    let mut next = chip.like()?;
+    let mut power = settings.array::<T, 2>(&acc, Boundary::Open)?;
+    let sources: Vec<T> = watts(&settings.shape).into_iter().map(T::of).collect();
+    power.write_box(power.domain(), &sources)?;
+    let start = settings.start(&chip)?;
+    let tile_size = settings.tile()?;
 
-            let Rates { step, x, y, air, .. } = rates(&settings.shape);
-            let (step, x, y, air, ambient) = (step as $T, x as $T, y as $T, air as $T, AMBIENT as $T);
-            let mut clock = settings.clock()?;
-            for _ in 0..settings.steps {
-                chip.fill_ghosts()?;
-                for tile in TileIter::new(&chip).tile_size(tile_size) {
-                    compute(
-                        &tile,
-                        (&mut next, &chip, &power),
-                        kernel!(|next, chip, power, at| {
-                            let own = chip[at];
-                            let along = (chip[at + [1, 0]] + chip[at - [1, 0]] - 2.0 * own) * y;
-                            let across = (chip[at + [0, 1]] + chip[at - [0, 1]] - 2.0 * own) * x;
-                            next[at] = own + step * (power[at] + along + across + (ambient - own) * air);
-                        }),
-                    )?;
-                }
-                std::mem::swap(&mut chip, &mut next);
-                clock.step_of(&chip)?;
-            }
-            acc.sync()?;
-            let seconds = clock.stop()?;
-
-            settings.finish(&chip, settings.steps, seconds, || {
-                warmed(&settings.shape, &start, &sources, settings.steps, settings.edge.outside())
-            })
+    let Rates { step, x, y, air, .. } = rates(&settings.shape);
+    let (step, x, y, air, ambient) = (T::of(step), T::of(x), T::of(y), T::of(air), T::of(AMBIENT));
+    let mut clock = settings.clock()?;
+    for _ in 0..settings.steps {
+        chip.fill_ghosts()?;
+        for tile in TileIter::new(&chip).tile_size(tile_size) {
+            compute(
+                &tile,
+                (&mut next, &chip, &power),
+                kernel!(T; |next, chip, power, at| {
+                    let own = chip[at];
+                    let along = (chip[at + [1, 0]] + chip[at - [1, 0]] - 2.0 * own) * y;
+                    let across = (chip[at + [0, 1]] + chip[at - [0, 1]] - 2.0 * own) * x;
+                    next[at] = own + step * (power[at] + along + across + (ambient - own) * air);
+                }),
+            )?;
         }
-    };
-}
+        std::mem::swap(&mut chip, &mut next);
+        clock.step_of(&chip)?;
+    }
+    acc.sync()?;
+    let seconds = clock.stop()?;
 
-program!(hotspot_f32, f32);
-program!(hotspot_f64, f64);
+    settings.finish(&chip, settings.steps, seconds, || {
+        warmed(&settings.shape, &start, &sources, settings.steps, settings.edge.outside())
+    })
+}
 
 /// The same by plain loops.
 fn warmed<T: Real>(shape: &[usize], start: &[T], sources: &[T], steps: u64, outside: Outside<T>) -> Vec<T> {

@@ -5,9 +5,10 @@
 //! times.
 
 use tida::prelude::*;
+use tida_suite::Result;
 use tida_suite::flags::{Dtype, Edge, Example, Look, Settings};
 use tida_suite::oracle::{Grid, Outside};
-use tida_suite::{Result, real::Real};
+use tida_suite::setup::Cell;
 
 use crate::Program;
 
@@ -31,53 +32,46 @@ pub const PROGRAM: Program = Program {
 
 fn run(settings: &Settings) -> Result<()> {
     match settings.dtype {
-        Dtype::F32 => jacobi9_f32(settings),
-        Dtype::F64 => jacobi9_f64(settings),
+        Dtype::F32 => jacobi9::<f32>(settings),
+        Dtype::F64 => jacobi9::<f64>(settings),
     }
 }
 
-/// The program for one element type: a kernel's types are concrete.
-macro_rules! program {
-    ($name:ident, $T:ident) => {
-        fn $name(settings: &Settings) -> Result<()> {
-            let acc = settings.accelerator(2)?;
-            let mut u = settings.array::<$T, 2>(&acc, settings.edge.boundary())?;
-            settings.fill(&mut u, |[y, x]| if (y - 0.5).abs() < 0.2 && (x - 0.4).abs() < 0.3 { 1.0 } else { 0.05 })?;
-            let mut next = u.like()?;
-            let start = settings.start(&u)?;
-            let tile_size = settings.tile()?;
+fn jacobi9<T: Real + Cell>(settings: &Settings) -> Result<()> {
+    let acc = settings.accelerator(2)?;
+    let mut u = settings.array::<T, 2>(&acc, settings.edge.boundary())?;
+    settings
+        .fill(&mut u, |[y, x]| if (y - 0.5).abs() < 0.2 && (x - 0.4).abs() < 0.3 { T::ONE } else { lit!(T, 0.05) })?;
+    let mut next = u.like()?;
+    let start = settings.start(&u)?;
+    let tile_size = settings.tile()?;
 
-            // The weights of a cell, of those beside it, and of those at its corners.
-            let (own, side, corner): ($T, $T, $T) = (0.2, 0.15, 0.05);
-            let mut clock = settings.clock()?;
-            for _ in 0..settings.steps {
-                u.fill_ghosts()?;
-                for tile in TileIter::new(&u).tile_size(tile_size) {
-                    compute(
-                        &tile,
-                        (&mut next, &u),
-                        kernel!(|next, u, at| {
-                            let sides = u[at + [-1, 0]] + u[at + [0, -1]] + u[at + [0, 1]] + u[at + [1, 0]];
-                            let corners = u[at + [-1, -1]] + u[at + [-1, 1]] + u[at + [1, -1]] + u[at + [1, 1]];
-                            next[at] = own * u[at] + side * sides + corner * corners;
-                        }),
-                    )?;
-                }
-                std::mem::swap(&mut u, &mut next);
-                clock.step_of(&u)?;
-            }
-            acc.sync()?;
-            let seconds = clock.stop()?;
-
-            settings.finish(&u, settings.steps, seconds, || {
-                smoothed(&settings.shape, &start, settings.steps, [own, side, corner], settings.edge.outside())
-            })
+    // The weights of a cell, of those beside it, and of those at its corners.
+    let (own, side, corner) = (lit!(T, 0.2), lit!(T, 0.15), lit!(T, 0.05));
+    let mut clock = settings.clock()?;
+    for _ in 0..settings.steps {
+        u.fill_ghosts()?;
+        for tile in TileIter::new(&u).tile_size(tile_size) {
+            compute(
+                &tile,
+                (&mut next, &u),
+                kernel!(|next, u, at| {
+                    let sides = u[at + [-1, 0]] + u[at + [0, -1]] + u[at + [0, 1]] + u[at + [1, 0]];
+                    let corners = u[at + [-1, -1]] + u[at + [-1, 1]] + u[at + [1, -1]] + u[at + [1, 1]];
+                    next[at] = own * u[at] + side * sides + corner * corners;
+                }),
+            )?;
         }
-    };
-}
+        std::mem::swap(&mut u, &mut next);
+        clock.step_of(&u)?;
+    }
+    acc.sync()?;
+    let seconds = clock.stop()?;
 
-program!(jacobi9_f32, f32);
-program!(jacobi9_f64, f64);
+    settings.finish(&u, settings.steps, seconds, || {
+        smoothed(&settings.shape, &start, settings.steps, [own, side, corner], settings.edge.outside())
+    })
+}
 
 /// The same by plain loops.
 fn smoothed<T: Real>(shape: &[usize], start: &[T], steps: u64, weights: [T; 3], outside: Outside<T>) -> Vec<T> {

@@ -6,6 +6,7 @@
 use tida::prelude::*;
 use tida_suite::Result;
 use tida_suite::flags::{Dtype, Edge, Example, Look, Settings};
+use tida_suite::setup::Cell;
 
 use crate::{Program, plain};
 
@@ -29,38 +30,30 @@ pub const PROGRAM: Program = Program {
 
 fn run(settings: &Settings) -> Result<()> {
     match settings.dtype {
-        Dtype::F32 => matrix_add_f32(settings),
-        Dtype::F64 => matrix_add_f64(settings),
+        Dtype::F32 => matrix_add::<f32>(settings),
+        Dtype::F64 => matrix_add::<f64>(settings),
     }
 }
 
-/// The program for one element type: a kernel's types are concrete.
-macro_rules! program {
-    ($name:ident, $T:ident) => {
-        fn $name(settings: &Settings) -> Result<()> {
-            let acc = settings.accelerator(1)?;
-            let n = settings.shape[0];
-            let mut a = settings.array::<$T, 2>(&acc, Boundary::Open)?;
-            let (mut b, mut c) = (a.like()?, a.like()?);
-            a.fill(|[j, i]| plain::random(j * n + i) as $T)?;
-            b.fill(|[j, i]| plain::random((n + j) * n + i) as $T)?;
-            let (left, right) = (settings.start(&a)?, settings.start(&b)?);
-            let tile_size = settings.tile()?;
+fn matrix_add<T: Real + Cell>(settings: &Settings) -> Result<()> {
+    let acc = settings.accelerator(1)?;
+    let n = settings.shape[0];
+    let mut a = settings.array::<T, 2>(&acc, Boundary::Open)?;
+    let (mut b, mut c) = (a.like()?, a.like()?);
+    a.fill(|[j, i]| T::of(plain::random(j * n + i)))?;
+    b.fill(|[j, i]| T::of(plain::random((n + j) * n + i)))?;
+    let (left, right) = (settings.start(&a)?, settings.start(&b)?);
+    let tile_size = settings.tile()?;
 
-            let clock = settings.clock()?;
-            for _ in 0..settings.steps {
-                for tile in TileIter::new(&c).tile_size(tile_size) {
-                    compute(&tile, (&mut c, &a, &b), kernel!(|c, a, b, at| c[at] = a[at] + b[at]))?;
-                }
-                clock.step();
-            }
-            acc.sync()?;
-            let seconds = clock.stop()?;
-
-            settings.finish(&c, settings.steps, seconds, || left.iter().zip(&right).map(|(&a, &b)| a + b).collect())
+    let clock = settings.clock()?;
+    for _ in 0..settings.steps {
+        for tile in TileIter::new(&c).tile_size(tile_size) {
+            compute(&tile, (&mut c, &a, &b), kernel!(|c, a, b, at| c[at] = a[at] + b[at]))?;
         }
-    };
-}
+        clock.step();
+    }
+    acc.sync()?;
+    let seconds = clock.stop()?;
 
-program!(matrix_add_f32, f32);
-program!(matrix_add_f64, f64);
+    settings.finish(&c, settings.steps, seconds, || left.iter().zip(&right).map(|(&a, &b)| a + b).collect())
+}

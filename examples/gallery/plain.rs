@@ -1,6 +1,6 @@
 //! What the plain loops of several programs share. Nothing of tida is used here.
 
-use tida_suite::real::Real;
+use tida::{Real, lit};
 
 /// The sum of rows of numbers in the order that is fixed for every device: the values of a row go into segments of 64
 /// that start at multiples of 64, each segment is folded by halves, and so are the segments' sums, 64 at a time, until
@@ -15,11 +15,11 @@ pub fn sum<T: Real>(rows: impl Iterator<Item = Vec<T>>) -> T {
 
 /// `v[i] + v[i + 32]`, then 16, 8, 4, 2, 1. What is missing is -0.0, which changes no sum.
 fn by_halves<T: Real>(values: &[T]) -> T {
-    let mut v = [T::of(-0.0); 64];
+    let mut v = [lit!(T, -0.0); 64];
     v[..values.len()].copy_from_slice(values);
     for half in [32, 16, 8, 4, 2, 1] {
         for i in 0..half {
-            v[i] = v[i] + v[i + half];
+            v[i] += v[i + half];
         }
     }
     v[0]

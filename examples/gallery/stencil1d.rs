@@ -5,9 +5,10 @@
 //! three passes over memory.
 
 use tida::prelude::*;
+use tida_suite::Result;
 use tida_suite::flags::{Dtype, Edge, Example, Look, Settings};
 use tida_suite::oracle::{Grid, Outside};
-use tida_suite::{Result, real::Real};
+use tida_suite::setup::Cell;
 
 use crate::Program;
 
@@ -34,56 +35,48 @@ const MEANS: u64 = 4;
 
 fn run(settings: &Settings) -> Result<()> {
     match settings.dtype {
-        Dtype::F32 => stencil1d_f32(settings),
-        Dtype::F64 => stencil1d_f64(settings),
+        Dtype::F32 => stencil1d::<f32>(settings),
+        Dtype::F64 => stencil1d::<f64>(settings),
     }
 }
 
-/// The program for one element type: a kernel's types are concrete.
-macro_rules! program {
-    ($name:ident, $T:ident) => {
-        fn $name(settings: &Settings) -> Result<()> {
-            let acc = settings.accelerator(2)?;
-            let mut u = settings.array::<$T, 1>(&acc, settings.edge.boundary())?;
-            settings.fill(&mut u, |[x]| if (x - 0.4).abs() < 0.2 { 1.0 } else { 0.125 })?;
-            let mut next = u.like()?;
-            let start = settings.start(&u)?;
-            let tile_size = settings.tile()?;
+fn stencil1d<T: Real + Cell>(settings: &Settings) -> Result<()> {
+    let acc = settings.accelerator(2)?;
+    let mut u = settings.array::<T, 1>(&acc, settings.edge.boundary())?;
+    settings.fill(&mut u, |[x]| if (x - 0.4).abs() < 0.2 { T::ONE } else { lit!(T, 0.125) })?;
+    let mut next = u.like()?;
+    let start = settings.start(&u)?;
+    let tile_size = settings.tile()?;
 
-            let (own, side): ($T, $T) = (0.5, 0.25);
-            let mut clock = settings.clock()?;
-            for _ in 0..settings.steps {
-                u.fill_ghosts()?;
-                for tile in TileIter::new(&u).tile_size(tile_size) {
-                    compute_groups(
-                        &tile,
-                        [256],
-                        (&mut next, &u),
-                        group_kernel!(|next, u, group| {
-                            let s = group.fetch(u, [4], [4]);
-                            let c = group.channel::<$T>([3], [3]);
-                            group.each_around([3], [3], |t| c[t] = own * s[t] + side * (s[t - [1]] + s[t + [1]]));
-                            group.each_around([2], [2], |t| s[t] = own * c[t] + side * (c[t - [1]] + c[t + [1]]));
-                            group.each_around([1], [1], |t| c[t] = own * s[t] + side * (s[t - [1]] + s[t + [1]]));
-                            group.each(|t| next[t.at()] = own * c[t] + side * (c[t - [1]] + c[t + [1]]));
-                        }),
-                    )?;
-                }
-                std::mem::swap(&mut u, &mut next);
-                clock.step_of(&u)?;
-            }
-            acc.sync()?;
-            let seconds = clock.stop()?;
-
-            settings.finish(&u, settings.steps, seconds, || {
-                means(&settings.shape, &start, settings.steps * MEANS, (own, side), settings.edge.outside())
-            })
+    let (own, side) = (lit!(T, 0.5), lit!(T, 0.25));
+    let mut clock = settings.clock()?;
+    for _ in 0..settings.steps {
+        u.fill_ghosts()?;
+        for tile in TileIter::new(&u).tile_size(tile_size) {
+            compute_groups(
+                &tile,
+                [256],
+                (&mut next, &u),
+                group_kernel!(|next, u, group| {
+                    let s = group.fetch(u, [4], [4]);
+                    let c = group.channel::<T>([3], [3]);
+                    group.each_around([3], [3], |t| c[t] = own * s[t] + side * (s[t - [1]] + s[t + [1]]));
+                    group.each_around([2], [2], |t| s[t] = own * c[t] + side * (c[t - [1]] + c[t + [1]]));
+                    group.each_around([1], [1], |t| c[t] = own * s[t] + side * (s[t - [1]] + s[t + [1]]));
+                    group.each(|t| next[t.at()] = own * c[t] + side * (c[t - [1]] + c[t + [1]]));
+                }),
+            )?;
         }
-    };
-}
+        std::mem::swap(&mut u, &mut next);
+        clock.step_of(&u)?;
+    }
+    acc.sync()?;
+    let seconds = clock.stop()?;
 
-program!(stencil1d_f32, f32);
-program!(stencil1d_f64, f64);
+    settings.finish(&u, settings.steps, seconds, || {
+        means(&settings.shape, &start, settings.steps * MEANS, (own, side), settings.edge.outside())
+    })
+}
 
 /// The same by plain loops.
 fn means<T: Real>(shape: &[usize], start: &[T], means: u64, (own, side): (T, T), outside: Outside<T>) -> Vec<T> {

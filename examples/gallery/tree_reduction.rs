@@ -5,8 +5,9 @@
 //! find them; a step sums the array anew into another one. `CHANNEL_WB`: the channel starts empty and is written back.
 
 use tida::prelude::*;
+use tida_suite::Result;
 use tida_suite::flags::{Dtype, Edge, Example, Look, Settings};
-use tida_suite::{Result, real::Real};
+use tida_suite::setup::Cell;
 
 use crate::{Program, plain};
 
@@ -30,77 +31,69 @@ pub const PROGRAM: Program = Program {
 
 fn run(settings: &Settings) -> Result<()> {
     match settings.dtype {
-        Dtype::F32 => tree_reduction_f32(settings),
-        Dtype::F64 => tree_reduction_f64(settings),
+        Dtype::F32 => tree_reduction::<f32>(settings),
+        Dtype::F64 => tree_reduction::<f64>(settings),
     }
 }
 
-/// The program for one element type: a kernel's types are concrete.
-macro_rules! program {
-    ($name:ident, $T:ident) => {
-        fn $name(settings: &Settings) -> Result<()> {
-            let acc = settings.accelerator(1)?;
-            let n = settings.shape[0];
-            let mut a = settings.array::<$T, 1>(&acc, Boundary::Open)?;
-            settings.fill(&mut a, |[x]| plain::random((x * n as f64) as usize) as $T - 0.5)?;
-            let mut sums = a.like()?;
-            let start = settings.start(&a)?;
-            let tile_size = settings.tile()?;
+fn tree_reduction<T: Real + Cell>(settings: &Settings) -> Result<()> {
+    let acc = settings.accelerator(1)?;
+    let n = settings.shape[0];
+    let mut a = settings.array::<T, 1>(&acc, Boundary::Open)?;
+    settings.fill(&mut a, |[x]| T::of(plain::random((x * n as f64) as usize)) - lit!(T, 0.5))?;
+    let mut sums = a.like()?;
+    let start = settings.start(&a)?;
+    let tile_size = settings.tile()?;
 
-            let clock = settings.clock()?;
-            for _ in 0..settings.steps {
-                for tile in TileIter::new(&a).tile_size(tile_size) {
-                    compute_groups(
-                        &tile,
-                        [256],
-                        (&mut sums, &a),
-                        group_kernel!(|sums, a, group| {
-                            let c = group.shared::<$T>([256]);
-                            let sum = group.private(0.0);
-                            group.each(|t| {
-                                sum = a[t.at()];
-                                c[t] = sum;
-                            });
-                            let mut half = 128;
-                            while half > 0 {
-                                group.each(|t| {
-                                    if t[0] < half {
-                                        sum = sum + c[t + [half]];
-                                    }
-                                });
-                                group.each(|t| {
-                                    if t[0] < half {
-                                        c[t] = sum;
-                                    }
-                                });
-                                half /= 2;
+    let clock = settings.clock()?;
+    for _ in 0..settings.steps {
+        for tile in TileIter::new(&a).tile_size(tile_size) {
+            compute_groups(
+                &tile,
+                [256],
+                (&mut sums, &a),
+                group_kernel!(T; |sums, a, group| {
+                    let c = group.shared::<T>([256]);
+                    let sum = group.private(0.0);
+                    group.each(|t| {
+                        sum = a[t.at()];
+                        c[t] = sum;
+                    });
+                    let mut half = 128;
+                    while half > 0 {
+                        group.each(|t| {
+                            if t[0] < half {
+                                sum = sum + c[t + [half]];
                             }
-                            group.each(|t| sums[t.at()] = if t[0] == 0 { c[t] } else { 0.0 });
-                        }),
-                    )?;
-                }
-                clock.step();
-            }
-            acc.sync()?;
-            let seconds = clock.stop()?;
-
-            settings.finish(&sums, settings.steps, seconds, || by_trees(&start))
+                        });
+                        group.each(|t| {
+                            if t[0] < half {
+                                c[t] = sum;
+                            }
+                        });
+                        half /= 2;
+                    }
+                    group.each(|t| sums[t.at()] = if t[0] == 0 { c[t] } else { 0.0 });
+                }),
+            )?;
         }
-    };
-}
+        clock.step();
+    }
+    acc.sync()?;
+    let seconds = clock.stop()?;
 
-program!(tree_reduction_f32, f32);
-program!(tree_reduction_f64, f64);
+    settings.finish(&sums, settings.steps, seconds, || by_trees(&start))
+}
 
 /// The same by plain loops.
 fn by_trees<T: Real>(values: &[T]) -> Vec<T> {
-    let mut sums = vec![T::of(0.0); values.len()];
+    let mut sums = vec![T::ZERO; values.len()];
     for (values, sums) in values.chunks(256).zip(sums.chunks_mut(256)) {
-        let mut c = [T::of(0.0); 256];
+        let mut c = [T::ZERO; 256];
         c[..values.len()].copy_from_slice(values);
         for half in [128, 64, 32, 16, 8, 4, 2, 1] {
             for i in 0..half.min(values.len()) {
-                c[i] = c[i] + c[i + half];
+                c[i] += c[i + half];
             }
         }
         sums[0] = c[0];

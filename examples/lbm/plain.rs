@@ -1,6 +1,6 @@
 //! The same method by plain nested loops: in `f32` with the operations of the kernel in their order, and in `f64`.
 
-use tida_suite::real::Real;
+use tida::Real;
 
 use crate::d3q19::{VELOCITIES, weight};
 
@@ -47,7 +47,7 @@ fn collide<T: Real>(f: &mut [T; 19], omega: T) {
     });
     let [z, y, x] = velocity;
     let base = over - one(1.5) * rho * (x * x + y * y + z * z);
-    let relax = |f: T, weight: T, equilibrium: T| omega.fused(weight.fused(equilibrium, -f), f);
+    let relax = |f: T, weight: T, equilibrium: T| omega.mul_add(weight.mul_add(equilibrium, -f), f);
     for [a, b] in pairs(0..9) {
         // The last axis counts first, as in the kernel.
         let mut along: Option<T> = None;
@@ -60,7 +60,7 @@ fn collide<T: Real>(f: &mut [T; 19], omega: T) {
             };
         }
         let (along, weight) = (along.unwrap_or(one(0.0)), one(weight(a)));
-        let (even, odd) = ((one(4.5) * rho * along).fused(along, base), one(3.0) * rho * along);
+        let (even, odd) = ((one(4.5) * rho * along).mul_add(along, base), one(3.0) * rho * along);
         (f[a], f[b]) = (relax(f[a], weight, even + odd), relax(f[b], weight, even - odd));
     }
     f[0] = relax(f[0], one(weight(0)), base);

@@ -6,7 +6,6 @@ pub mod npy;
 pub mod oracle;
 pub mod pictures;
 pub mod progress;
-pub mod real;
 pub mod report;
 pub mod setup;
 

@@ -4,34 +4,19 @@ use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
 use tida::array::TileArrayBuilder;
-use tida::{Boundary, Centering, Device, Element, TileAcc, TileArray};
-use tida_plot::{Drawing, Number};
+use tida::{Boundary, Centering, Device, Element, Number, TileAcc, TileArray};
+use tida_plot::Drawing;
 
 use crate::flags::{DeviceFlag, Dtype, Edge, Settings, TimelineFile};
-use crate::oracle::Outside;
+use crate::oracle::{Outside, max_abs_error};
 use crate::pictures::Film;
-use crate::real::max_abs_error;
 use crate::report::{Report, Size};
 use crate::{Result, progress};
 
 /// What the examples' arrays hold.
-pub trait Cell: Number + Into<f64> {
-    /// The word for the type in a report.
-    const WORD: &'static str;
-    /// Zero.
-    const ZERO: Self;
-}
+pub trait Cell: Number + tida_plot::Number + Into<f64> {}
 
-macro_rules! cell {
-    ($($t:ident $zero:literal)*) => {$(
-        impl Cell for $t {
-            const WORD: &'static str = stringify!($t);
-            const ZERO: Self = $zero;
-        }
-    )*};
-}
-
-cell!(f64 0.0 f32 0.0 u8 0 i32 0);
+impl<T: Number + tida_plot::Number + Into<f64>> Cell for T {}
 
 /// Counts the steps and the seconds of the stepping loop, and animates it if asked to.
 #[derive(Debug)]
@@ -48,7 +33,7 @@ impl Clock {
     }
 
     /// One more step was recorded, after which `--animate` may show this array.
-    pub fn step_of<T: Number, const D: usize>(&mut self, u: &TileArray<T, D>) -> Result<()> {
+    pub fn step_of<T: Cell, const D: usize>(&mut self, u: &TileArray<T, D>) -> Result<()> {
         self.step();
         self.film.as_mut().map_or(Ok(()), |film| film.step_of(u))
     }
@@ -228,7 +213,7 @@ impl Settings {
         // Those of the whole run: filling and reading the arrays too.
         let stats = u.acc().stats();
 
-        let dtype = if self.example.dtypes.is_empty() { T::WORD } else { self.dtype.word() };
+        let dtype = if self.example.dtypes.is_empty() { std::any::type_name::<T>() } else { self.dtype.word() };
         let report = Report {
             example: self.example.name.into(),
             device: u.acc().device().name().into(),

@@ -107,7 +107,7 @@ pub fn conjugate(bench: &Bench, output: &mut Output) -> Result<()> {
     let found = tida.x.read_box(tida.x.domain())?;
     let expected = plain(n);
     let largest = expected.iter().fold(0.0f64, |most, x| most.max(x.abs()));
-    let off = tida_suite::real::max_abs_error(&found, &expected) / largest;
+    let off = tida_suite::oracle::max_abs_error(&found, &expected) / largest;
     drop((found, expected));
     let check = output.checked(&about.case, off <= CLOSE, format!("differs by {off:.1e}"));
     let times = alone((bench, output), &about, &check, &mut |steps| tida.run(steps))?;

@@ -5,7 +5,7 @@ use cudarc::driver::PushKernelArg;
 use tida::Math;
 use tida::prelude::*;
 use tida_suite::Result;
-use tida_suite::real::max_abs_error;
+use tida_suite::oracle::max_abs_error;
 
 use super::{About, ByHand, CHECKED, Hand, Layout, Program, Way, contest, differing, verdict};
 use crate::Bench;

@@ -312,7 +312,7 @@ fn beside_copy(
 
 /// Cells of all arrays whose bits are not the same.
 fn differing<T: Cell>(found: &[Vec<T>], expected: &[Vec<T>]) -> usize {
-    let apart = |a: &T, b: &T| a.wide().to_bits() != b.wide().to_bits();
+    let apart = |a: &T, b: &T| a.to_f64().to_bits() != b.to_f64().to_bits();
     let of_array = |(a, b): (&Vec<T>, &Vec<T>)| {
         if a.len() == b.len() { a.iter().zip(b).filter(|(a, b)| apart(a, b)).count() } else { usize::MAX }
     };

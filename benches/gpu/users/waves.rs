@@ -108,12 +108,7 @@ pub fn stars(bench: &Bench, output: &mut Output) -> Result<()> {
 }
 
 /// One radius of one type.
-fn star<T: Cell + tida::array::ScalarElement + ValidAsZeroBits>(
-    bench: &Bench,
-    output: &mut Output,
-    table: &[T],
-    step: StarStep<T>,
-) -> Result<()> {
+fn star<T: Cell + ValidAsZeroBits>(bench: &Bench, output: &mut Output, table: &[T], step: StarStep<T>) -> Result<()> {
     let (n, radius) = (bench.size, table.len() - 1);
     let cells = n.pow(3);
     let about = About {
