@@ -7,7 +7,7 @@ use tida::prelude::*;
 use tida_suite::Result;
 
 /// The populations of a cell: the first rests, then come pairs of opposite velocities.
-pub type Populations = [f32; 19];
+pub type Populations<T> = [T; 19];
 
 /// Cells along `[z, y, x]` that a population moves in a step.
 pub const VELOCITIES: [[i64; 3]; 19] = [
@@ -47,9 +47,9 @@ pub const SCALE: f64 = 1.0 / 32768.0;
 /// What two populations of opposite velocities become. `base` is what their equilibria share, but for the weight;
 /// `along` is the fluid's velocity along the first one's.
 #[kernel_fn]
-fn relaxed(pair: [f32; 2], weight: f32, rho: f32, base: f32, along: f32, omega: f32) -> [f32; 2] {
-    let even = (4.5 * rho * along).mul_add(along, base);
-    let odd = 3.0 * rho * along;
+fn relaxed<T: Real>(pair: [T; 2], weight: T, rho: T, base: T, along: T, omega: T) -> [T; 2] {
+    let even = (T::lit(4.5) * rho * along).mul_add(along, base);
+    let odd = T::lit(3.0) * rho * along;
     let [first, second] = pair;
     [
         omega.mul_add(weight.mul_add(even + odd, -first), first),
@@ -59,28 +59,28 @@ fn relaxed(pair: [f32; 2], weight: f32, rho: f32, base: f32, along: f32, omega: 
 
 /// The populations after a collision, which brings each nearer to its equilibrium: all of the way if `omega` is 1.
 #[kernel_fn]
-fn collided(f: [f32; 19], omega: f32) -> [f32; 19] {
+fn collided<T: Real>(f: [T; 19], omega: T) -> [T; 19] {
     let resting = f[0] + (f[1] + f[2]) + (f[3] + f[4]) + (f[5] + f[6]);
     let across = (f[7] + f[8]) + (f[9] + f[10]) + (f[11] + f[12]) + (f[13] + f[14]) + (f[15] + f[16]) + (f[17] + f[18]);
     // The density but for the 1 that it has at rest.
     let over = resting + across;
-    let rho = 1.0 + over;
-    let inverse = 1.0 / rho;
+    let rho = T::lit(1.0) + over;
+    let inverse = T::lit(1.0) / rho;
     let x = ((f[1] - f[2]) + (f[7] - f[8]) + (f[9] - f[10]) + (f[11] - f[12]) + (f[13] - f[14])) * inverse;
     let y = ((f[3] - f[4]) + (f[7] - f[8]) - (f[9] - f[10]) + (f[15] - f[16]) + (f[17] - f[18])) * inverse;
     let z = ((f[5] - f[6]) + (f[11] - f[12]) - (f[13] - f[14]) + (f[15] - f[16]) - (f[17] - f[18])) * inverse;
-    let base = over - 1.5 * rho * (x * x + y * y + z * z);
-    let (near, far) = (1.0 / 18.0, 1.0 / 36.0);
-    let [f1, f2] = relaxed([f[1], f[2]], near, rho, base, x, omega);
-    let [f3, f4] = relaxed([f[3], f[4]], near, rho, base, y, omega);
-    let [f5, f6] = relaxed([f[5], f[6]], near, rho, base, z, omega);
-    let [f7, f8] = relaxed([f[7], f[8]], far, rho, base, x + y, omega);
-    let [f9, f10] = relaxed([f[9], f[10]], far, rho, base, x - y, omega);
-    let [f11, f12] = relaxed([f[11], f[12]], far, rho, base, x + z, omega);
-    let [f13, f14] = relaxed([f[13], f[14]], far, rho, base, x - z, omega);
-    let [f15, f16] = relaxed([f[15], f[16]], far, rho, base, y + z, omega);
-    let [f17, f18] = relaxed([f[17], f[18]], far, rho, base, y - z, omega);
-    let f0 = omega.mul_add((1.0 / 3.0f32).mul_add(base, -f[0]), f[0]);
+    let base = over - T::lit(1.5) * rho * (x * x + y * y + z * z);
+    let (near, far) = (T::lit(1.0) / T::lit(18.0), T::lit(1.0) / T::lit(36.0));
+    let [f1, f2] = relaxed::<T>([f[1], f[2]], near, rho, base, x, omega);
+    let [f3, f4] = relaxed::<T>([f[3], f[4]], near, rho, base, y, omega);
+    let [f5, f6] = relaxed::<T>([f[5], f[6]], near, rho, base, z, omega);
+    let [f7, f8] = relaxed::<T>([f[7], f[8]], far, rho, base, x + y, omega);
+    let [f9, f10] = relaxed::<T>([f[9], f[10]], far, rho, base, x - y, omega);
+    let [f11, f12] = relaxed::<T>([f[11], f[12]], far, rho, base, x + z, omega);
+    let [f13, f14] = relaxed::<T>([f[13], f[14]], far, rho, base, x - z, omega);
+    let [f15, f16] = relaxed::<T>([f[15], f[16]], far, rho, base, y + z, omega);
+    let [f17, f18] = relaxed::<T>([f[17], f[18]], far, rho, base, y - z, omega);
+    let f0 = omega.mul_add((T::lit(1.0) / T::lit(3.0)).mul_add(base, -f[0]), f[0]);
     [f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16, f17, f18]
 }
 
@@ -88,11 +88,11 @@ fn collided(f: [f32; 19], omega: f32) -> [f32; 19] {
 ///
 /// # Errors
 /// As `compute`'s.
-pub fn step(
-    f: &TileArray<Populations, 3>,
-    next: &mut TileArray<Populations, 3>,
+pub fn step<T: Real>(
+    f: &TileArray<Populations<T>, 3>,
+    next: &mut TileArray<Populations<T>, 3>,
     tile_size: [usize; 3],
-    omega: f32,
+    omega: T,
 ) -> Result<()> {
     for tile in TileIter::new(f).tile_size(tile_size) {
         compute(
@@ -120,7 +120,7 @@ pub fn step(
                     f[at - [-1, 1, 0]][17],
                     f[at + [-1, 1, 0]][18],
                 ];
-                next[at] = collided(pulled, omega);
+                next[at] = collided::<T>(pulled, omega);
             }),
         )?;
     }
@@ -129,7 +129,7 @@ pub fn step(
 
 /// A cell of a vortex of Taylor and Green in the plane of z and x of a box of `n` cells along each axis: the fluid's
 /// density and velocity are those of its equilibrium, and the stress is that of a fluid that collides with `omega`.
-pub fn vortex(n: usize, speed: f64, omega: f64, [z, _, x]: [usize; 3]) -> Populations {
+pub fn vortex<T: Real>(n: usize, speed: f64, omega: f64, [z, _, x]: [usize; 3]) -> Populations<T> {
     let wave = std::f64::consts::TAU / n as f64;
     let (z, x) = (wave * (z as f64 + 0.5), wave * (x as f64 + 0.5));
     // A third of the density is the pressure.
@@ -143,6 +143,6 @@ pub fn vortex(n: usize, speed: f64, omega: f64, [z, _, x]: [usize; 3]) -> Popula
         let along = cz * velocity[0] + cy * velocity[1] + cx * velocity[2];
         let equilibrium = over + (1.0 + over) * (3.0 * along + 4.5 * along * along - 1.5 * squared);
         let stress = -3.0 / omega * (1.0 + over) * stretch * (cz * cz - cx * cx);
-        (weight(n) * (equilibrium + (1.0 - omega) * stress)) as f32
+        T::of(weight(n) * (equilibrium + (1.0 - omega) * stress))
     })
 }

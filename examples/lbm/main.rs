@@ -1,7 +1,7 @@
 //! A vortex that its fluid's viscosity slows down, by the lattice Boltzmann method with populations kept in fewer bits.
 //!
 //! `--storage scaled` keeps the populations as halves over a scale, `half` as halves and `raw` as `f32`; arithmetic is
-//! that of `f32`. `--verify` compares with plain loops that round alike, bit by bit, with plain loops in `f64`, and
+//! that of `f32`. With `--dtype f64` both are `f64`. `--verify` compares with plain loops that round alike, bit by bit, with plain loops in `f64`, and
 //! with the rate at which a vortex of Taylor and Green decays.
 
 mod d3q19;
@@ -14,6 +14,7 @@ use tida::prelude::*;
 use tida_plot::Picture;
 use tida_suite::Result;
 use tida_suite::flags::{Dtype, Edge, Example, Look, Settings};
+use tida_suite::setup::Cell;
 
 use d3q19::{Populations, SCALE, VELOCITIES, step, vortex};
 
@@ -24,7 +25,7 @@ const LBM: Example = Example {
     size: [0, 0, 64],
     steps: 200,
     ghost: 1,
-    dtypes: &[Dtype::F32],
+    dtypes: &[Dtype::F32, Dtype::F64],
     boundaries: &[Edge::Periodic],
     library: false,
     look: Look::viridis("speed"),
@@ -59,10 +60,10 @@ impl Storage {
     }
 
     /// What a population is when it was kept.
-    fn kept(self, x: f32) -> f32 {
+    fn kept<T: Real>(self, x: T) -> T {
         match self.format {
-            Format::Half => plain::half(x),
-            Format::ScaledHalf { scale } => plain::half(x / scale as f32) * scale as f32,
+            Format::Half => T::of(plain::half(x.to_f64())),
+            Format::ScaledHalf { scale } => T::of(plain::half(x.to_f64() / scale) * scale),
             _ => x,
         }
     }
@@ -86,55 +87,64 @@ fn run() -> Result<()> {
             "tried to run lbm with --input; found a program that makes its own arrays; leave --input out".into()
         );
     }
+    match settings.dtype {
+        Dtype::F32 => lbm::<f32>(&settings, storage),
+        Dtype::F64 => lbm::<f64>(&settings, storage),
+    }
+}
+
+/// The solver for both precisions.
+fn lbm<T: Real + Cell>(settings: &Settings, storage: Storage) -> Result<()> {
     let acc = settings.accelerator(2)?;
     let n = settings.shape[0];
-    let mut f = settings.builder::<Populations, 3>(Boundary::Periodic)?.storage(storage.format).build(&acc)?;
+    let mut f = settings.builder::<Populations<T>, 3>(Boundary::Periodic)?.storage(storage.format).build(&acc)?;
     let omega = 1.0 / (3.0 * VISCOSITY + 0.5);
     f.fill(|at| vortex(n, SPEED, omega, at))?;
     let mut next = f.like()?;
-    let found = |f: &TileArray<Populations, 3>| -> Result<Vec<f32>> { Ok(f.read_box(f.domain())?.concat()) };
+    let found = |f: &TileArray<Populations<T>, 3>| -> Result<Vec<T>> { Ok(f.read_box(f.domain())?.concat()) };
     let start = if settings.verify { found(&f)? } else { Vec::new() };
     let tile_size = settings.tile()?;
 
     let mut clock = settings.clock()?;
     for _ in 0..settings.steps {
         f.fill_ghosts()?;
-        step(&f, &mut next, tile_size, omega as f32)?;
+        step(&f, &mut next, tile_size, T::of(omega))?;
         std::mem::swap(&mut f, &mut next);
-        clock.step_drawn(&acc, || flow(&settings, &f))?;
+        clock.step_drawn(&acc, || flow(settings, &f))?;
     }
     acc.sync()?;
     let seconds = clock.stop()?;
 
-    settings.draw(settings.steps, || flow(&settings, &f))?;
+    settings.draw(settings.steps, || flow(settings, &f))?;
     settings.finish_with(
         &f,
         settings.steps,
         seconds,
         || found(&f),
-        || plain::solved([n; 3], &start, settings.steps, omega as f32, |x| storage.kept(x)),
+        || plain::solved([n; 3], &start, settings.steps, T::of(omega), |x| storage.kept(x)),
     )?;
     if settings.verify {
-        flows(&settings, storage, &start, &found(&f)?, omega)?;
+        flows(settings, storage, &start, &found(&f)?, omega)?;
     }
     Ok(())
 }
 
 /// How fast the fluid of a cell is.
-fn speed(f: Populations) -> f64 {
-    let rho = 1.0 + f.iter().map(|f| f64::from(*f)).sum::<f64>();
-    let along = |axis: usize| f.iter().zip(VELOCITIES).map(|(f, c)| f64::from(*f) * c[axis] as f64).sum::<f64>();
+fn speed<T: Real>(f: Populations<T>) -> f64 {
+    let f = f.map(Real::to_f64);
+    let rho = 1.0 + f.iter().sum::<f64>();
+    let along = |axis: usize| f.iter().zip(VELOCITIES).map(|(f, c)| f * c[axis] as f64).sum::<f64>();
     along(0).hypot(along(1)).hypot(along(2)) / rho
 }
 
 /// How fast the fluid is in the plane of the vortex.
-fn flow(settings: &Settings, f: &TileArray<Populations, 3>) -> Result<Picture> {
+fn flow<T: Real>(settings: &Settings, f: &TileArray<Populations<T>, 3>) -> Result<Picture> {
     Ok(settings.map(Picture::slice_by(f, 1, f.shape()[1] / 2, speed)?).axes("z", "x"))
 }
 
 /// Compares the flow with plain loops in `f64`, and the rate at which its energy decays with the vortex's.
-fn flows(settings: &Settings, storage: Storage, start: &[f32], end: &[f32], omega: f64) -> Result<()> {
-    let wide = |f: &[f32]| f.iter().map(|x| f64::from(*x)).collect::<Vec<f64>>();
+fn flows<T: Real>(settings: &Settings, storage: Storage, start: &[T], end: &[T], omega: f64) -> Result<()> {
+    let wide = |f: &[T]| f.iter().map(|x| x.to_f64()).collect::<Vec<f64>>();
     let (n, steps) = (settings.shape[0], settings.steps);
     let (start, end) = (wide(start), wide(end));
     let exact = plain::solved([n; 3], &start, steps, omega, |x| x);

@@ -1,4 +1,4 @@
-//! The same method by plain nested loops: in `f32` with the operations of the kernel in their order, and in `f64`.
+//! The same method by plain nested loops, with the operations of the kernel in their order.
 
 use tida::Real;
 
@@ -66,10 +66,10 @@ fn collide<T: Real>(f: &mut [T; 19], omega: T) {
     f[0] = relax(f[0], one(weight(0)), base);
 }
 
-/// The half that is nearest, as `f32`: 11 significant bits, and no finer than 2^-24.
-pub fn half(x: f32) -> f32 {
-    let exponent = ((x.to_bits() >> 23 & 0xff) as i32 - 127).max(-14);
-    let last = f32::from_bits(((exponent - 10 + 127) as u32) << 23);
+/// The half that is nearest: 11 significant bits, and no finer than 2^-24.
+pub fn half(x: f64) -> f64 {
+    let exponent = ((x.to_bits() >> 52 & 0x7ff) as i64 - 1023).max(-14);
+    let last = f64::from_bits(((exponent - 10 + 1023) as u64) << 52);
     (x / last).round_ties_even() * last
 }
 
