@@ -153,6 +153,17 @@ fn type_of(function: &syn::ItemFn) -> TokenStream {
     quote_spanned!(own()=> #vis enum #name #params { #none })
 }
 
+/// Whether anything is said of a type parameter.
+fn is_bounded(param: &syn::TypeParam, generics: &syn::Generics) -> bool {
+    let predicates = generics.where_clause.iter().flat_map(|clause| &clause.predicates);
+    let named = |ty: &syn::Type| matches!(ty, syn::Type::Path(path) if path.path.is_ident(&param.ident));
+    let mut of_types = predicates.filter_map(|predicate| match predicate {
+        syn::WherePredicate::Type(of) => Some(&of.bounded_ty),
+        _ => None,
+    });
+    !param.bounds.is_empty() || of_types.any(named)
+}
+
 /// Takes the type and const parameters of a function.
 fn take_parameters(body: &mut Body, generics: &syn::Generics) {
     for param in &generics.params {
@@ -161,6 +172,11 @@ fn take_parameters(body: &mut Body, generics: &syn::Generics) {
                 body.open.casts = true;
                 if let Some(token) = &param.eq_token {
                     body.error(token, "a parameter of a `#[kernel_fn]` has no default");
+                }
+                if !is_bounded(param, generics) {
+                    let name = &param.ident;
+                    let message = format!("say which numbers `{name}` stands for: `{name}: Real` for `f32` and `f64`");
+                    body.error(name, format!("{message}, `{name}: Number` for integers too"));
                 }
             }
             syn::GenericParam::Const(param) => {

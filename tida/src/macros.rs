@@ -91,6 +91,7 @@
 /// | type mismatch resolving `<Plain<i32> as Captured>::Value == f64` | a captured number is of another type than what it is used with | its type where it is made, `let half = 0.5f64;`, or a cast, `half as f64` |
 /// | expected `i64`, found `usize` | coordinates and offsets are `i64` | `u[at - [1]]`, `u[[at[0] - 1]]` |
 /// | expected an array with a size of 2, found one with a size of 3 | an offset has a number for each axis | `u[at + [0, 1]]` |
+/// | missing generics for enum `mean` | a generic `#[kernel_fn]` is called without its parameters | all of them, `mean::<T, 2>(..)` |
 /// | a kernel cannot do arithmetic on `T` | nothing says that `T` is a number | the bound `T: tida::Real` on the function |
 ///
 /// A write at another cell than `at`, such as `u[at + [1]] = 0.0`, compiles: the call that takes the kernel returns an

@@ -311,7 +311,10 @@ fn on_a_point(binary: &syn::ExprBinary, operator: &Operator, left: bool, right: 
         (true, false) if moves && literal_of(b).is_none() => None,
         (false, true) if moves && literal_of(a).is_none() => None,
         (true, false) if moves => {
-            Some(format!("a point moves by a point: name each axis, `{} {symbol} [{}, 0]`", text_of(a), text_of(b)))
+            let (a, b) = (text_of(a), text_of(b));
+            Some(format!(
+                "a point moves by a point: name each axis, `{a} {symbol} [{b}]` on one axis, `{a} {symbol} [{b}, 0]` on two"
+            ))
         }
         (true, false) => Some(by_coordinates(a, |axis| format!("{axis} {symbol} {}", text_of(b)))),
         (false, true) => Some(by_coordinates(b, |axis| format!("{} {symbol} {axis}", text_of(a)))),

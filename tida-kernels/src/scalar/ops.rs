@@ -72,7 +72,11 @@ pub trait Int: Number + Bits {
 macro_rules! float_trait {
     ($($unary:ident)* ; $($binary:ident)*) => {
         /// `f32` or `f64`.
-        #[diagnostic::on_unimplemented(message = "`{Self}` is not a float", label = "not `f32` or `f64`")]
+        #[diagnostic::on_unimplemented(
+            message = "`{Self}` is not a float",
+            label = "not `f32` or `f64`",
+            note = "where the type is a parameter of a function, such as `T`, add the bound `T: tida::Real`"
+        )]
         #[doc(hidden)]
         pub trait Float: Number + Either {
             /// 1.
