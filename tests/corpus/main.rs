@@ -13,5 +13,6 @@ mod draw;
 #[rustfmt::skip]
 #[allow(unused, clippy::all)]
 mod generated;
+mod generic;
 mod judge;
 mod scene;
