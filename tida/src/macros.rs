@@ -139,7 +139,8 @@ macro_rules! lit {
 ///
 /// In a phase `t` is the thread's coordinate in its group, `[i64; D]` from 0, and `t.at()` its cell. A thread writes
 /// arrays at `t.at()`, and shared arrays at slots whose first coordinates are `t`. It reads no slot that another thread
-/// may write in the same phase. Sizes are numbers as written. The rest is as in [`kernel!`].
+/// may write in the same phase. Sizes are numbers as written. The rest is as in [`kernel!`], generic functions included:
+/// `group_kernel!(T; |b, a, group| ..)` has the header of `kernel!`, and slots may be of `T`.
 ///
 /// ```
 /// use tida::prelude::*;
