@@ -24,4 +24,4 @@ pub mod scalar;
 
 pub use element::{ElementType, ScalarType};
 pub use error::KernelError;
-pub use tida_quote::{element, quote};
+pub use tida_quote::{each_scalar, element, quote};

@@ -118,6 +118,9 @@ fn random_kernels_do_what_the_analysis_says() {
         prop_oneof![4 => -3i64..6, 1 => any::<i64>()].boxed(),
         prop_oneof![4 => 0i64..6, 1 => any::<i64>()].boxed(),
         prop_oneof![4 => 0i64..6, 1 => any::<i64>()].boxed(),
+        prop_oneof![4 => -3i64..6, 1 => any::<i64>()].boxed(),
+        prop_oneof![4 => 0i64..6, 1 => any::<i64>()].boxed(),
+        prop_oneof![4 => -3i64..6, 1 => any::<i64>()].boxed(),
     ];
     let entries = proptest::array::uniform4(prop_oneof![8 => -2i64..3, 1 => any::<i64>()]);
     let stream = proptest::collection::vec(any::<u32>(), 0..400);
@@ -171,14 +174,14 @@ impl Junk {
             6 if depth > 0 => Type::Tuple((0..self.pick(3)).map(|_| self.ty(depth - 1)).collect()),
             7 => Type::Scalar(ScalarType::F64),
             8 => BOOL,
-            n => Type::Scalar(INTS[(n % 5) as usize]),
+            n => Type::Scalar(INTS[n as usize % INTS.len()]),
         }
     }
 
     fn value(&mut self) -> Value {
         let bits = if self.pick(3) == 0 { u64::MAX - self.pick(3) as u64 } else { self.pick(5) as u64 };
-        let all = [ScalarType::I64, ScalarType::U64, ScalarType::U8, ScalarType::I32, ScalarType::F32];
-        Value::from_bits(all[self.pick(5) as usize], bits)
+        let all = ScalarType::ALL;
+        Value::from_bits(all[self.pick(all.len() as u32) as usize], bits)
     }
 
     fn component(&mut self) -> Component {

@@ -21,7 +21,8 @@ use tida_kernels::quote::build::*;
 #[test]
 fn products_have_blocks_of_cells_in_registers() {
     let mut rng = Rng(31);
-    let types = [ScalarType::F32, ScalarType::F64, ScalarType::I32, ScalarType::U64, ScalarType::U8];
+    use ScalarType::*;
+    let types = [F32, F64, I32, U64, U8, I16];
     for (n, ty) in types.into_iter().enumerate() {
         let (cut, many) = (n == 1, n % 2 == 0);
         let (kernel, launch) = product_of(gemm_of(ty), [21 + n as i64, 38 - n as i64, 37], cut, &mut rng);

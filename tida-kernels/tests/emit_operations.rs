@@ -15,7 +15,7 @@ use tida_kernels::scalar::Value;
 
 /// Values at the edges of a type.
 fn edges(ty: ScalarType) -> Vec<Value> {
-    let ints: [i128; 16] = [
+    let ints: [i128; 20] = [
         0,
         1,
         -1,
@@ -28,6 +28,10 @@ fn edges(ty: ScalarType) -> Vec<Value> {
         100,
         127,
         200,
+        i8::MIN as i128,
+        i16::MAX as i128,
+        i16::MIN as i128,
+        u16::MAX as i128 - 7,
         i32::MAX as i128,
         i32::MIN as i128,
         i64::MAX as i128,
@@ -50,6 +54,11 @@ fn edges(ty: ScalarType) -> Vec<Value> {
         1e-40,
         3.3e38,
         255.7,
+        127.5,
+        -128.9,
+        32768.0,
+        -32769.5,
+        65535.5,
         -0.3,
         2147483647.5,
         -2147483648.5,
@@ -65,7 +74,15 @@ fn edges(ty: ScalarType) -> Vec<Value> {
         ScalarType::F64 => floats.map(Value::F64).to_vec(),
         ScalarType::F32 => floats.map(|x| Value::F32(x as f32)).to_vec(),
         ScalarType::Bool => vec![Value::Bool(false), Value::Bool(true)],
-        ty => ints.map(|n| Value::from_bits(ty, n as u64)).to_vec(),
+        ty => {
+            let mut edges: Vec<Value> = Vec::new();
+            for edge in ints.map(|n| Value::from_bits(ty, n as u64)) {
+                if !edges.contains(&edge) {
+                    edges.push(edge);
+                }
+            }
+            edges
+        }
     }
 }
 
@@ -130,10 +147,8 @@ fn check_operations(ty: ScalarType) {
         };
         list.push((m.name().to_owned(), method(m, args)));
     }
-    let targets: Vec<ScalarType> = {
-        use ScalarType::*;
-        [U8, I32, U32, I64, U64, F32, F64].into_iter().filter(|to| !(bool_ && matches!(to, F32 | F64))).collect()
-    };
+    let numbers = ScalarType::ALL.iter().copied().filter(|to| *to != ScalarType::Bool);
+    let targets = numbers.filter(|to| !(bool_ && to.is_float()));
     let one = samples::bind(Access::Read, ElementType::Scalar(ty), 1);
     let mut args = vec![("x", one), ("y", one), ("z", one), ("n", samples::bind(Access::Read, samples::I32, 1))];
     let lists = [(ty, same_type), (ScalarType::Bool, tests), (ScalarType::U32, counts)];
@@ -202,9 +217,8 @@ fn check_operations(ty: ScalarType) {
 
 #[test]
 fn every_operation_is_that_of_the_interpreter() {
-    use ScalarType::*;
     let mut failures = Vec::new();
-    for ty in [Bool, U8, I32, U32, I64, U64, F32, F64] {
+    for &ty in ScalarType::ALL {
         if let Err(failure) = std::panic::catch_unwind(|| check_operations(ty)) {
             failures.push(failure.downcast_ref::<String>().cloned().unwrap_or_default());
         }

@@ -198,13 +198,9 @@ fn is_nan(v: Value) -> bool {
 type Partial = (Value, u64);
 
 fn identity(ty: ScalarType, op: FoldOp) -> Partial {
-    let (lowest, highest) = match ty {
-        ScalarType::U8 => (Value::U8(0), Value::U8(255)),
-        ScalarType::I32 => (Value::I32(i32::MIN), Value::I32(i32::MAX)),
-        ScalarType::U32 => (Value::U32(0), Value::U32(u32::MAX)),
-        ScalarType::I64 => (Value::I64(i64::MIN), Value::I64(i64::MAX)),
-        ScalarType::U64 => (Value::U64(0), Value::U64(u64::MAX)),
-        ScalarType::F32 => (Value::F32(f32::NEG_INFINITY), Value::F32(f32::INFINITY)),
+    let (lowest, highest) = match (ty, ty.bounds()) {
+        (_, Some((lowest, highest))) => (Value::from_bits(ty, lowest as u64), Value::from_bits(ty, highest as u64)),
+        (ScalarType::F32, _) => (Value::F32(f32::NEG_INFINITY), Value::F32(f32::INFINITY)),
         _ => (Value::F64(f64::NEG_INFINITY), Value::F64(f64::INFINITY)),
     };
     let value = match (op, ty) {
@@ -354,11 +350,11 @@ fn reductions_keep_their_order() {
 
 #[test]
 fn folds_of_values_and_lists_keep_their_order() {
-    use ScalarType::{F32, F64, I32};
+    use ScalarType::{F32, F64, I8, I16, I32, U16};
     use tida_kernels::emit::fold::{FOLD_GROUPS, FOLD_THREADS, fold_tree_twice, fold_values};
     let mut rng = Rng(5);
     let block = [FOLD_THREADS, 1, 1];
-    for ty in [I32, F32, F64] {
+    for ty in [I32, F32, F64, I8, I16, U16] {
         let (rows, line, lo) = (15usize, 333usize, -70i64);
         let mut values: Vec<Value> = (0..rows * line).map(|_| rng.value(ty)).collect();
         if ty == F64 {

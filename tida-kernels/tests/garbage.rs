@@ -44,8 +44,7 @@ impl Maker<'_> {
     }
 
     fn scalar(&mut self) -> ScalarType {
-        use ScalarType::*;
-        self.pick(&[F64, I32, U64, F32, Bool, U8, U32, I64])
+        self.pick(ScalarType::ALL)
     }
 
     fn span(&mut self) -> Span {

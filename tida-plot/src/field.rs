@@ -20,7 +20,7 @@ macro_rules! number {
     )*};
 }
 
-number!(u8 i32 u32 i64 u64 f32 f64);
+number!(i8 i16 i32 i64 u8 u16 u32 u64 f32 f64);
 
 impl Number for bool {
     fn to_f64(self) -> f64 {

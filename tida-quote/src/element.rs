@@ -3,98 +3,108 @@
 //! An element is a tree of scalars. Its leaves, in order, are its *components*; an array keeps each component in a
 //! plane of its own (struct of arrays; Salehi §6).
 
-/// A scalar that kernels compute with and arrays store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ScalarType {
-    /// `bool`, stored as one byte, 0 or 1.
-    Bool,
-    /// `u8`.
-    U8,
-    /// `i32`.
-    I32,
-    /// `u32`.
-    U32,
-    /// `i64`; `isize` in a kernel is this type too.
-    I64,
-    /// `u64`; `usize` in a kernel is this type too.
-    U64,
-    /// `f32`.
-    F32,
-    /// `f64`.
-    F64,
-    /// Codes of 16 bits (`tida_kernels::codec`): no kernel computes with them.
-    U16,
+/// Gives the scalar types of a class to a macro: `each_scalar!(integers then!(a b))` is `then! { (a b) u8 U8 i32 I32 .. }`,
+/// with the Rust name and the name in [`ScalarType`] of each.
+///
+/// The classes are `all`, `numbers`, `bits` (integers and `bool`), `integers`, `signed` and `floats`. A type is added
+/// here, at the end: the bytes of quotations count from the first.
+#[macro_export]
+macro_rules! each_scalar {
+    (all $then:ident!$args:tt) => {
+        $then! { $args bool Bool u8 U8 i32 I32 u32 U32 i64 I64 u64 U64 f32 F32 f64 F64 u16 U16 i8 I8 i16 I16 }
+    };
+    (numbers $then:ident!$args:tt) => {
+        $then! { $args u8 U8 i32 I32 u32 U32 i64 I64 u64 U64 f32 F32 f64 F64 u16 U16 i8 I8 i16 I16 }
+    };
+    (bits $then:ident!$args:tt) => {
+        $then! { $args bool Bool u8 U8 i32 I32 u32 U32 i64 I64 u64 U64 u16 U16 i8 I8 i16 I16 }
+    };
+    (integers $then:ident!$args:tt) => {
+        $then! { $args u8 U8 i32 I32 u32 U32 i64 I64 u64 U64 u16 U16 i8 I8 i16 I16 }
+    };
+    (signed $then:ident!$args:tt) => {
+        $then! { $args i32 I32 i64 I64 i8 I8 i16 I16 }
+    };
+    (floats $then:ident!$args:tt) => {
+        $then! { $args f32 F32 f64 F64 }
+    };
+}
+
+macro_rules! scalar_type {
+    (() $($t:ident $variant:ident)*) => {
+        /// A scalar that kernels compute with and arrays store.
+        ///
+        /// `bool` is stored as one byte, 0 or 1. In a kernel `isize` is `i64`, and `usize` is `u64`. Codes
+        /// (`tida_kernels::codec`) are unsigned integers.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum ScalarType {
+            $(#[doc = concat!("`", stringify!($t), "`.")] $variant,)*
+        }
+
+        impl ScalarType {
+            /// Every scalar type, in the order of their declaration.
+            pub const ALL: &[ScalarType] = &[$(ScalarType::$variant,)*];
+
+            /// Size of one stored value, in bytes.
+            pub const fn size(self) -> usize {
+                match self { $(ScalarType::$variant => size_of::<$t>(),)* }
+            }
+
+            /// The Rust name of the type.
+            pub const fn name(self) -> &'static str {
+                match self { $(ScalarType::$variant => stringify!($t),)* }
+            }
+        }
+    };
+}
+
+each_scalar!(all scalar_type!());
+
+/// Whether a scalar type is one of these.
+macro_rules! is_one {
+    (($ty:expr) $($t:ident $variant:ident)*) => { matches!($ty, $(ScalarType::$variant)|*) };
+}
+
+/// The lowest and the highest value, if a scalar type is one of these.
+macro_rules! bounds {
+    (($ty:expr) $($t:ident $variant:ident)*) => {
+        match $ty {
+            $(ScalarType::$variant => Some(($t::MIN as i128, $t::MAX as i128)),)*
+            _ => None,
+        }
+    };
 }
 
 impl ScalarType {
-    /// Size of one stored value, in bytes.
-    pub const fn size(self) -> usize {
-        match self {
-            ScalarType::Bool | ScalarType::U8 => 1,
-            ScalarType::U16 => 2,
-            ScalarType::I32 | ScalarType::U32 | ScalarType::F32 => 4,
-            ScalarType::I64 | ScalarType::U64 | ScalarType::F64 => 8,
-        }
-    }
-
     /// Whether this is `f32` or `f64`.
     pub const fn is_float(self) -> bool {
-        matches!(self, ScalarType::F32 | ScalarType::F64)
+        each_scalar!(floats is_one!(self))
     }
 
     /// Whether this is an integer type.
     pub const fn is_int(self) -> bool {
-        !self.is_float() && !matches!(self, ScalarType::Bool)
+        each_scalar!(integers is_one!(self))
     }
 
     /// Whether this is a signed integer type.
     pub const fn is_signed_int(self) -> bool {
-        matches!(self, ScalarType::I32 | ScalarType::I64)
+        each_scalar!(signed is_one!(self))
     }
 
-    /// The largest value of an integer type.
-    const fn largest(self) -> u64 {
-        match self {
-            ScalarType::U8 => u8::MAX as u64,
-            ScalarType::U16 => u16::MAX as u64,
-            ScalarType::U32 => u32::MAX as u64,
-            ScalarType::U64 => u64::MAX,
-            ScalarType::I32 => i32::MAX as u64,
-            ScalarType::I64 => i64::MAX as u64,
-            ScalarType::Bool | ScalarType::F32 | ScalarType::F64 => 0,
-        }
+    /// The lowest and the highest value of an integer type.
+    pub const fn bounds(self) -> Option<(i128, i128)> {
+        each_scalar!(integers bounds!(self))
     }
 
     /// Whether an integer type has the number written so, `-n` if `negative`.
-    pub const fn has(self, n: u64, negative: bool) -> bool {
-        match (negative, self.is_signed_int()) {
-            (false, _) => self.is_int() && n <= self.largest(),
-            (true, true) => n <= self.largest() + 1,
-            (true, false) => self.is_int() && n == 0,
-        }
+    pub fn has(self, n: u64, negative: bool) -> bool {
+        let n = if negative { -i128::from(n) } else { n.into() };
+        self.bounds().is_some_and(|(lowest, highest)| lowest <= n && n <= highest)
     }
 
     /// The numbers of an integer type: `0 to 255`.
     pub fn range_text(self) -> String {
-        match self.is_signed_int() {
-            true => format!("-{} to {}", self.largest() + 1, self.largest()),
-            false => format!("0 to {}", self.largest()),
-        }
-    }
-
-    /// The Rust name of the type.
-    pub const fn name(self) -> &'static str {
-        match self {
-            ScalarType::Bool => "bool",
-            ScalarType::U8 => "u8",
-            ScalarType::I32 => "i32",
-            ScalarType::U32 => "u32",
-            ScalarType::I64 => "i64",
-            ScalarType::U64 => "u64",
-            ScalarType::F32 => "f32",
-            ScalarType::F64 => "f64",
-            ScalarType::U16 => "u16",
-        }
+        self.bounds().map_or_else(String::new, |(lowest, highest)| format!("{lowest} to {highest}"))
     }
 }
 

@@ -12,25 +12,18 @@ use super::{Body, expr_at};
 use crate::expand::own_at;
 
 /// The scalar types of a kernel, for messages.
-pub const SCALARS: &str = "`u8 i32 u32 i64 u64 isize usize f32 f64 bool`";
+pub const SCALARS: &str = "`i8 i16 i32 i64 isize u8 u16 u32 u64 usize f32 f64 bool`";
 
 /// Types that a kernel does not have but that Rust programs often name.
-const FOREIGN: &[&str] =
-    &["i8", "i16", "u16", "i128", "u128", "f16", "f128", "char", "str", "String", "Vec", "Option", "Box", "Self"];
+const FOREIGN: &[&str] = &["i128", "u128", "f16", "f128", "char", "str", "String", "Vec", "Option", "Box", "Self"];
 
 /// The scalar of that name.
 pub fn scalar(name: &str) -> Option<ScalarType> {
-    Some(match name {
-        "bool" => ScalarType::Bool,
-        "u8" => ScalarType::U8,
-        "i32" => ScalarType::I32,
-        "u32" => ScalarType::U32,
-        "i64" | "isize" => ScalarType::I64,
-        "u64" | "usize" => ScalarType::U64,
-        "f32" => ScalarType::F32,
-        "f64" => ScalarType::F64,
-        _ => return None,
-    })
+    match name {
+        "isize" => Some(ScalarType::I64),
+        "usize" => Some(ScalarType::U64),
+        _ => ScalarType::ALL.iter().copied().find(|ty| ty.name() == name),
+    }
 }
 
 /// Whether a type is `[i64; n]`.

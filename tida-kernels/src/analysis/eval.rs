@@ -112,8 +112,9 @@ impl Walker<'_> {
     fn value(&mut self, id: ExprId, expr: &Expr, state: &State, conditional: bool) -> Val {
         let int = expr.ty.scalar().filter(|t| t.is_int());
         match &expr.kind {
-            ExprKind::Literal(value) => match (int, literal(*value)) {
-                (Some(ty), Some(n)) if ty == value.ty() => Val::constant(n),
+            ExprKind::Literal(value) => match (int, value.integer()) {
+                // Modulo two to the width of its type.
+                (Some(ty), Some(n)) if ty == value.ty() => Val::constant(n as i64),
                 _ => Val::Opaque(Why::Operator),
             },
             ExprKind::Capture(n) => match self.kernel.captures.get(*n as usize) {
@@ -461,29 +462,10 @@ pub(super) fn constant_of(value: &Val) -> Option<i64> {
     }
 }
 
-/// An integer literal, modulo two to the width of its type.
-fn literal(value: Value) -> Option<i64> {
-    Some(match value {
-        Value::U8(v) => v.into(),
-        Value::U16(v) => v.into(),
-        Value::I32(v) => v.into(),
-        Value::U32(v) => v.into(),
-        Value::I64(v) => v,
-        Value::U64(v) => v as i64,
-        Value::Bool(_) | Value::F32(_) | Value::F64(_) => return None,
-    })
-}
-
 /// A constant takes the value that its type has; other forms stay.
 fn wrap_constant(form: NormalForm, ty: ScalarType) -> NormalForm {
     match form.as_constant() {
-        Some(c) => NormalForm::constant(match ty {
-            ScalarType::U8 => c as u8 as i64,
-            ScalarType::U16 => c as u16 as i64,
-            ScalarType::I32 => c as i32 as i64,
-            ScalarType::U32 => c as u32 as i64,
-            _ => c,
-        }),
+        Some(c) => NormalForm::constant(Value::from_bits(ty, c as u64).integer().map_or(c, |n| n as i64)),
         None => form,
     }
 }

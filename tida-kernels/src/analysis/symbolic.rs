@@ -220,13 +220,5 @@ impl Why {
 
 /// Width of an integer type in bits, and its lowest and highest values; `None` for others.
 pub(super) fn int_type(ty: ScalarType) -> Option<(u32, i128, i128)> {
-    Some(match ty {
-        ScalarType::U8 => (8, 0, u8::MAX as i128),
-        ScalarType::U16 => (16, 0, u16::MAX as i128),
-        ScalarType::I32 => (32, i32::MIN as i128, i32::MAX as i128),
-        ScalarType::U32 => (32, 0, u32::MAX as i128),
-        ScalarType::I64 => (64, i64::MIN as i128, i64::MAX as i128),
-        ScalarType::U64 => (64, 0, u64::MAX as i128),
-        ScalarType::Bool | ScalarType::F32 | ScalarType::F64 => return None,
-    })
+    ty.bounds().map(|(lowest, highest)| (8 * ty.size() as u32, lowest, highest))
 }

@@ -4,18 +4,6 @@ use super::text::Text;
 use crate::element::ScalarType;
 use crate::plan::{Dialect, Math};
 
-/// Every scalar type.
-const SCALARS: [ScalarType; 8] = [
-    ScalarType::U8,
-    ScalarType::U16,
-    ScalarType::I32,
-    ScalarType::U32,
-    ScalarType::I64,
-    ScalarType::U64,
-    ScalarType::F32,
-    ScalarType::F64,
-];
-
 impl Dialect {
     /// What stands before a function that kernels call.
     pub(super) fn device(self) -> &'static str {
@@ -91,7 +79,10 @@ impl Dialect {
     fn scalar(self, ty: ScalarType) -> &'static str {
         match (self, ty) {
             (_, ScalarType::Bool) => "bool",
+            // A plain `char` of CUDA may be unsigned.
+            (_, ScalarType::I8) => "signed char",
             (_, ScalarType::U8) => "unsigned char",
+            (_, ScalarType::I16) => "short",
             (_, ScalarType::U16) => "unsigned short",
             (_, ScalarType::I32) => "int",
             (_, ScalarType::U32) => "unsigned int",
@@ -114,8 +105,10 @@ impl Dialect {
             let contract = if math == Math::Exact { "OFF" } else { "ON" };
             text.line(format!("#pragma OPENCL FP_CONTRACT {contract}"));
         }
-        for ty in SCALARS.into_iter().filter(|ty| rest.has_word(ty.name())) {
-            text.line(format!("typedef {} {};", self.scalar(ty), ty.name()));
+        // `bool` has this name in both languages.
+        let named = |ty: &&ScalarType| **ty != ScalarType::Bool && rest.has_word(ty.name());
+        for ty in ScalarType::ALL.iter().filter(named) {
+            text.line(format!("typedef {} {};", self.scalar(*ty), ty.name()));
         }
         text.line("");
         text

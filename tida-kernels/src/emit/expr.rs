@@ -2,7 +2,7 @@
 
 use super::body::Writer;
 use super::helpers::{Helper, Op, bounds};
-use super::types::{integer, literal, part_name, unsigned};
+use super::types::{integer, literal, part_name, unsigned, widened};
 use crate::element::ScalarType;
 use crate::ir::{ExprId, ExprKind, Type};
 use crate::plan::Math;
@@ -213,25 +213,24 @@ impl<'a> Writer<'_, 'a> {
 
     fn unary(&mut self, id: ExprId, op: UnaryOp, x: ExprId) -> Piece {
         let ty = self.scalar(x);
-        let narrowed = |text: String| Piece::new(format!("(u8)({text})"), Binds::Prefix);
+        let of_type = |text: String| match widened(ty, "") {
+            Some(_) => Piece::new(format!("({})({text})", ty.name()), Binds::Prefix),
+            None => Piece::new(text, Binds::Prefix),
+        };
         match op {
-            UnaryOp::Neg if ty.is_signed_int() && !self.fits(id) => self.call(Op::Neg, ty, &[x]),
+            UnaryOp::Neg if self.overflows(ty) && !self.fits(id) => self.call(Op::Neg, ty, &[x]),
             UnaryOp::Neg => {
                 let x = self.expr(x);
-                let text = if x.binds == Binds::Prefix {
+                of_type(if x.binds == Binds::Prefix {
                     format!("-({})", x.text)
                 } else {
                     format!("-{}", x.within(Binds::Prefix))
-                };
-                if ty == ScalarType::U8 { narrowed(text) } else { Piece::new(text, Binds::Prefix) }
+                })
             }
             UnaryOp::Not if ty == ScalarType::Bool => {
                 Piece::new(format!("!{}", self.expr(x).within(Binds::Prefix)), Binds::Prefix)
             }
-            UnaryOp::Not => {
-                let text = format!("~{}", self.expr(x).within(Binds::Prefix));
-                if ty == ScalarType::U8 { narrowed(text) } else { Piece::new(text, Binds::Prefix) }
-            }
+            UnaryOp::Not => of_type(format!("~{}", self.expr(x).within(Binds::Prefix))),
         }
     }
 
@@ -241,19 +240,29 @@ impl<'a> Writer<'_, 'a> {
         self.known.found(self.body, id).is_some_and(|found| lo <= found.0 && found.1 <= hi)
     }
 
-    /// An operator of C on two values of a type; bytes come back as bytes.
+    /// An operator of C on two values of a type, cut back to the type.
     fn operator(&mut self, ty: ScalarType, symbol: &str, a: ExprId, b: ExprId, binds: Binds) -> Piece {
-        let piece = infix(self.expr(a), symbol, self.expr(b), binds);
-        match ty {
-            ScalarType::U8 => Piece::new(format!("(u8)({})", piece.text), Binds::Prefix),
-            ScalarType::Bool => Piece::new(format!("(bool)({})", piece.text), Binds::Prefix),
-            _ => piece,
-        }
+        let (a, b) = (self.expr(a), self.expr(b));
+        self.cut_back(ty, symbol, a, b, binds)
+    }
+
+    fn cut_back(&self, ty: ScalarType, symbol: &str, a: Piece, b: Piece, binds: Binds) -> Piece {
+        let a = match widened(ty, symbol) {
+            None if ty != ScalarType::Bool => return infix(a, symbol, b, binds),
+            Some(cast) if !cast.is_empty() => Piece::new(format!("{cast}{}", a.within(Binds::Prefix)), Binds::Prefix),
+            _ => a,
+        };
+        Piece::new(format!("({})({})", ty.name(), infix(a, symbol, b, binds).text), Binds::Prefix)
+    }
+
+    /// Whether C computes with this type with a sign that may overflow. A shorter type is computed with in `int`.
+    fn overflows(&self, ty: ScalarType) -> bool {
+        ty.is_signed_int() && widened(ty, "").is_none()
     }
 
     fn binary(&mut self, id: ExprId, op: BinaryOp, a: ExprId, b: ExprId) -> Piece {
         let ty = self.scalar(id);
-        let natural = !ty.is_signed_int() || self.fits(id);
+        let natural = !self.overflows(ty) || self.fits(id);
         match op {
             BinaryOp::Rem if ty.is_float() => self.function("fmod", &[a, b]),
             BinaryOp::Add if natural => self.operator(ty, "+", a, b, Binds::Adds),
@@ -291,18 +300,14 @@ impl<'a> Writer<'_, 'a> {
             }
         };
         let value = self.expr(a);
-        match (left, ty) {
-            (_, ScalarType::U8) | (true, ScalarType::I32 | ScalarType::I64) => {
-                let value = match ty {
-                    ScalarType::U8 => value,
-                    _ => Piece::new(format!("({}){}", unsigned(ty), value.within(Binds::Prefix)), Binds::Prefix),
-                };
-                let shifted = infix(value, if left { "<<" } else { ">>" }, by, Binds::Shifts);
-                Piece::new(format!("({})({})", ty.name(), shifted.text), Binds::Prefix)
-            }
-            (true, _) => infix(value, "<<", by, Binds::Shifts),
-            (false, _) => infix(value, ">>", by, Binds::Shifts),
+        if left && self.overflows(ty) {
+            let bits = Piece::new(format!("({}){}", unsigned(ty), value.within(Binds::Prefix)), Binds::Prefix);
+            return Piece::new(
+                format!("({})({})", ty.name(), infix(bits, "<<", by, Binds::Shifts).text),
+                Binds::Prefix,
+            );
         }
+        self.cut_back(ty, if left { "<<" } else { ">>" }, value, by, Binds::Shifts)
     }
 
     fn cast(&mut self, x: ExprId, to: ScalarType) -> Piece {

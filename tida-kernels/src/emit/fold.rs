@@ -5,7 +5,7 @@
 use super::Source;
 use super::helpers::{Helper, Helpers, Op, bounds};
 use super::text::Text;
-use super::types::{integer, literal, memory};
+use super::types::{integer, literal, memory, widened};
 use crate::element::ScalarType;
 use crate::plan::{Dialect, FoldOp, Math};
 use crate::scalar::Value;
@@ -61,10 +61,10 @@ pub(super) fn combining(dialect: Dialect, scalar: ScalarType, op: FoldOp, helper
         text.line("");
     }
     let ty = partial(scalar, op);
-    let mut join = |symbol: &str, op: Op| match scalar {
-        ScalarType::I32 | ScalarType::I64 => format!("return {}(a, b);", helpers.need(Helper::Op(op, scalar))),
-        ScalarType::U8 => format!("return (u8)(a {symbol} b);"),
-        _ => format!("return a {symbol} b;"),
+    let mut join = |symbol: &str, op: Op| match widened(scalar, symbol) {
+        Some(cast) => format!("return ({t})({cast}a {symbol} b);"),
+        None if scalar.is_signed_int() => format!("return {}(a, b);", helpers.need(Helper::Op(op, scalar))),
+        None => format!("return a {symbol} b;"),
     };
     let lines = match op {
         FoldOp::Sum => join("+", Op::Add),

@@ -257,14 +257,9 @@ fn write(text: &mut Text, dialect: Dialect, helper: Helper) {
         Helper::Saturate(from, to) => {
             let (lowest, highest) = bounds(to);
             let suffix = if from == ScalarType::F32 { "f" } else { "" };
-            // Powers of two, or bytes: exact in both types. What lies between the last integer and `past` is cut off.
-            let (low, past) = match to {
-                ScalarType::U8 => ("0.0", "255.0"),
-                ScalarType::I32 => ("-2147483648.0", "2147483648.0"),
-                ScalarType::U32 => ("0.0", "4294967296.0"),
-                ScalarType::I64 => ("-9223372036854775808.0", "9223372036854775808.0"),
-                _ => ("0.0", "18446744073709551616.0"),
-            };
+            // Powers of two, or few digits: exact in both types. What lies between the last integer and `past` is cut off.
+            let past = if to.size() < 4 { highest } else { highest + 1 };
+            let (low, past) = (format!("{lowest}.0"), format!("{past}.0"));
             let [lowest, highest] = [lowest, highest].map(|n| integer(dialect, to, n));
             text.block(format!("{device} {} {name}({} x)", to.name(), from.name()), |text| {
                 text.line("if (x != x) return 0;");
@@ -277,17 +272,9 @@ fn write(text: &mut Text, dialect: Dialect, helper: Helper) {
     }
 }
 
-/// The lowest and the highest value of an integer type.
+/// The lowest and the highest value of an integer type; of `bool` 0 and 1.
 pub(super) fn bounds(ty: ScalarType) -> (i128, i128) {
-    match ty {
-        ScalarType::Bool => (0, 1),
-        ScalarType::U8 => (0, u8::MAX.into()),
-        ScalarType::U16 => (0, u16::MAX.into()),
-        ScalarType::I32 => (i32::MIN.into(), i32::MAX.into()),
-        ScalarType::U32 => (0, u32::MAX.into()),
-        ScalarType::U64 => (0, u64::MAX.into()),
-        _ => (i64::MIN.into(), i64::MAX.into()),
-    }
+    ty.bounds().unwrap_or((0, 1))
 }
 
 fn operation(text: &mut Text, dialect: Dialect, op: Op, ty: ScalarType, name: &str) {
@@ -321,8 +308,12 @@ fn operation(text: &mut Text, dialect: Dialect, op: Op, ty: ScalarType, name: &s
         lines
     };
     let wrapping = |symbol: &str| format!("return ({t})(({u})a {symbol} ({u})b);");
-    // Bits as a type that the counting functions take.
-    let bits = if width == 64 { "(u64)a".to_owned() } else { "(u32)a".to_owned() };
+    // Bits as a type that the counting functions take; the sign of a short one is not to fill them.
+    let bits = match width {
+        64 => "(u64)a".to_owned(),
+        32 => "(u32)a".to_owned(),
+        _ => format!("(u32)({u})a"),
+    };
     let count = |x: &str| match (dialect, width) {
         (Dialect::Cuda, 64) => format!("(u32)__popcll({x})"),
         (Dialect::Cuda, _) => format!("(u32)__popc({x})"),
@@ -370,10 +361,14 @@ fn operation(text: &mut Text, dialect: Dialect, op: Op, ty: ScalarType, name: &s
              while (left != 0u) {{\n    if (left & 1u) result = result * power;\n    left >>= 1;\n    \
              if (left != 0u) power = power * power;\n}}\nreturn n < 0 ? 1.0{suffix} / result : result;"
         ),
-        Op::Pow => format!(
-            "{u} power = ({u})a;\n{u} result = 1;\nfor (; n != 0u; n >>= 1) {{\n    \
-             if (n & 1u) result = ({u})(result * power);\n    power = ({u})(power * power);\n}}\nreturn ({t})result;"
-        ),
+        Op::Pow => {
+            // As wide as C multiplies without a sign.
+            let wide = if width == 64 { "u64" } else { "u32" };
+            format!(
+                "{wide} power = ({wide})a;\n{wide} result = 1;\nfor (; n != 0u; n >>= 1) {{\n    \
+                 if (n & 1u) result = result * power;\n    power = power * power;\n}}\nreturn ({t})result;"
+            )
+        }
         Op::RotateLeft | Op::RotateRight => {
             let (one, other) = if op == Op::RotateLeft { ("<<", ">>") } else { (">>", "<<") };
             let mask = width - 1;
@@ -381,15 +376,16 @@ fn operation(text: &mut Text, dialect: Dialect, op: Op, ty: ScalarType, name: &s
         }
         Op::CountOnes => format!("return {};", count(&bits)),
         Op::LeadingZeros => {
-            let less = if width == 8 { " - 24u" } else { "" };
+            let less = if width < 32 { format!(" - {}u", 32 - width) } else { String::new() };
             match (dialect, width) {
                 (Dialect::Cuda, 64) => "return (u32)__clzll((i64)a);".into(),
-                (Dialect::Cuda, _) => format!("return (u32)__clz((i32)a){less};"),
+                (Dialect::Cuda, 32) => "return (u32)__clz((i32)a);".into(),
+                (Dialect::Cuda, _) => format!("return (u32)__clz((i32){bits}){less};"),
                 _ => format!("return (u32)clz({bits}){less};"),
             }
         }
         Op::TrailingZeros => {
-            let bits = if width == 8 { "(u32)a | 256u".to_owned() } else { bits };
+            let bits = if width < 32 { format!("{bits} | {}u", 1 << width) } else { bits };
             let wide = if width == 64 { "u64" } else { "u32" };
             format!("const {wide} x = {bits};\nreturn {};", count("(x & (0 - x)) - 1"))
         }

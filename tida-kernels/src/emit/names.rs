@@ -19,7 +19,7 @@ const RESERVED: &str = "\
     thread_local throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor \
     xor_eq kernel global local constant generic read_only write_only read_write uniform pipe half uchar ushort uint \
     ulong size_t ptrdiff_t intptr_t uintptr_t image2d_t image3d_t sampler_t event_t queue_t quad complex imaginary \
-    i32 i64 u8 u32 u64 f32 f64 unit Geometry Fault Partial TensorMap box fault threadIdx blockIdx blockDim gridDim warpSize dim3 \
+    i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 unit Geometry Fault Partial TensorMap box fault threadIdx blockIdx blockDim gridDim warpSize dim3 \
     get_global_id get_local_id get_group_id barrier atomicCAS atomic_cmpxchg popcount clz as_float as_double as_uint \
     as_ulong sqrt floor ceil round trunc fabs copysign fma fmod fmin fmax isnan isinf isfinite sin cos tan asin acos \
     atan atan2 sinh cosh tanh exp exp2 expm1 log log1p log2 log10 pow cbrt hypot linux unix NULL NAN INFINITY \

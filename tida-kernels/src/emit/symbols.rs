@@ -32,7 +32,7 @@ impl Known {
         let expr = &body[id];
         let ty = expr.ty.scalar().filter(|ty| ty.is_int())?;
         let value = match &expr.kind {
-            ExprKind::Literal(value) => number(*value)?,
+            ExprKind::Literal(value) => value.integer()?,
             ExprKind::Unary(UnaryOp::Neg, x) => -self.constant(body, *x)?,
             ExprKind::Binary(op @ (BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul), a, b) => {
                 let (a, b) = (self.constant(body, *a)?, self.constant(body, *b)?);
@@ -45,7 +45,7 @@ impl Known {
             ExprKind::Cast(x) => self.constant(body, *x)?,
             _ => return None,
         };
-        number(Value::from_bits(ty, value as u64))
+        Value::from_bits(ty, value as u64).integer()
     }
 
     /// The lowest and the highest value that an integer expression can have.
@@ -64,7 +64,7 @@ impl Known {
             return None;
         }
         Some(match &expr.kind {
-            ExprKind::Literal(value) => (number(*value)?, number(*value)?),
+            ExprKind::Literal(value) => (value.integer()?, value.integer()?),
             ExprKind::Coordinate(_) => (-FAR, FAR),
             ExprKind::Local(local) => *self.ranges.get(local)?,
             // The coordinates of a thread in its group.
@@ -151,17 +151,4 @@ impl Known {
             _ => None,
         }
     }
-}
-
-/// An integer's value.
-fn number(value: Value) -> Option<i128> {
-    Some(match value {
-        Value::U8(v) => v.into(),
-        Value::U16(v) => v.into(),
-        Value::I32(v) => v.into(),
-        Value::U32(v) => v.into(),
-        Value::I64(v) => v.into(),
-        Value::U64(v) => v.into(),
-        Value::Bool(_) | Value::F32(_) | Value::F64(_) => return None,
-    })
 }

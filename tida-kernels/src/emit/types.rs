@@ -174,6 +174,18 @@ pub(super) fn unsigned(ty: ScalarType) -> &'static str {
     }
 }
 
+/// C computes with `int` where a type is shorter, and the result has to be cut back to the type. If it does so with this
+/// type, the cast of the first operand for which an operator is right then: products of `u16` do not fit an `int`, and
+/// negative numbers cannot be shifted left.
+pub(super) fn widened(ty: ScalarType, symbol: &str) -> Option<String> {
+    match (ty, symbol) {
+        _ if ty.size() >= 4 || !ty.is_int() => None,
+        (ScalarType::U16, "*") => Some("(u32)".into()),
+        (_, "<<") if ty.is_signed_int() => Some(format!("({})", unsigned(ty))),
+        _ => Some(String::new()),
+    }
+}
+
 /// An integer constant of a type.
 pub(super) fn integer(dialect: Dialect, ty: ScalarType, n: i128) -> String {
     match ty {
@@ -216,12 +228,6 @@ pub(super) fn float(x: f64, shortest: String, single: bool) -> String {
 pub(super) fn literal(dialect: Dialect, value: Value) -> (String, bool) {
     let text = match value {
         Value::Bool(v) => v.to_string(),
-        Value::U8(v) => integer(dialect, ScalarType::U8, v.into()),
-        Value::U16(v) => integer(dialect, ScalarType::U16, v.into()),
-        Value::I32(v) => integer(dialect, ScalarType::I32, v.into()),
-        Value::U32(v) => integer(dialect, ScalarType::U32, v.into()),
-        Value::I64(v) => integer(dialect, ScalarType::I64, v.into()),
-        Value::U64(v) => integer(dialect, ScalarType::U64, v.into()),
         Value::F32(v) if v.is_finite() => float(v.into(), format!("{v:?}"), true),
         Value::F64(v) if v.is_finite() => float(v, format!("{v:?}"), false),
         Value::F32(v) => match dialect {
@@ -232,6 +238,7 @@ pub(super) fn literal(dialect: Dialect, value: Value) -> (String, bool) {
             Dialect::Cuda => format!("__longlong_as_double({:#x}ull)", v.to_bits()),
             Dialect::OpenCl => format!("as_double({:#x}ul)", v.to_bits()),
         },
+        whole => integer(dialect, whole.ty(), whole.integer().unwrap_or_default()),
     };
     let plain = !text.starts_with('-');
     (text, plain)

@@ -564,13 +564,9 @@ fn is_scalar(frame: &Frame<'_>, id: ExprId) -> bool {
     matches!(frame.body[id].ty, Type::Scalar(_))
 }
 
-/// Integers of every type, without loss.
+/// Integers of every type, without loss; the bits of what is none.
 fn wide(value: Value) -> i128 {
-    match value {
-        Value::I32(v) => v as i128,
-        Value::I64(v) => v as i128,
-        _ => value.bits() as i128,
-    }
+    value.integer().unwrap_or_else(|| value.bits().into())
 }
 
 /// Entry `index` of `len`; outside it is entry 0 and a fault.

@@ -250,7 +250,7 @@ enum Sum {
 }
 
 fn sums(operators: &'static [BinaryOp]) -> impl Strategy<Value = Sum> {
-    let leaf = prop_oneof![(0usize..3).prop_map(Sum::Input), any::<u8>().prop_map(Sum::Literal)];
+    let leaf = prop_oneof![(0usize..3).prop_map(Sum::Input), (0u8..128).prop_map(Sum::Literal)];
     leaf.prop_recursive(6, 48, 4, move |inner| {
         let boxed = inner.clone().prop_map(Box::new);
         prop_oneof![
@@ -399,6 +399,8 @@ macro_rules! plain_int {
 
 plain_float!(plain_f64, f64);
 plain_float!(plain_f32, f32);
+plain_int!(plain_i8, i8);
+plain_int!(plain_u16, u16);
 plain_int!(plain_i32, i32);
 plain_int!(plain_u64, u64);
 
@@ -456,6 +458,8 @@ macro_rules! agrees {
 
 agrees!(f64_agrees_with_rust, plain_f64, F64, f64, FLOAT_OPS);
 agrees!(f32_agrees_with_rust, plain_f32, F32, f32, FLOAT_OPS);
+agrees!(i8_agrees_with_rust, plain_i8, I8, i8, INT_OPS);
+agrees!(u16_agrees_with_rust, plain_u16, U16, u16, INT_OPS);
 agrees!(i32_agrees_with_rust, plain_i32, I32, i32, INT_OPS);
 agrees!(u64_agrees_with_rust, plain_u64, U64, u64, INT_OPS);
 
@@ -465,6 +469,9 @@ proptest! {
         let of = |v: Value, to| value_of(&[v], self::v(cast(capture(0), to))).0;
         prop_assert_eq!(of(Value::F64(x), ScalarType::I32), Value::I32(x as i32));
         prop_assert_eq!(of(Value::F64(x), ScalarType::U64), Value::U64(x as u64));
+        prop_assert_eq!(of(Value::F64(x), ScalarType::I16), Value::I16(x as i16));
+        prop_assert_eq!(of(Value::I64(n), ScalarType::I8), Value::I8(n as i8));
+        prop_assert_eq!(of(Value::I8(n as i8), ScalarType::U16), Value::U16(n as i8 as u16));
         prop_assert!(same_bits(of(Value::F64(x), ScalarType::F32), Value::F32(x as f32)));
         prop_assert_eq!(of(Value::I64(n), ScalarType::U8), Value::U8(n as u8));
         prop_assert_eq!(of(Value::I64(n), ScalarType::F32), Value::F32(n as f32));

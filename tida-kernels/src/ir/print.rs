@@ -311,13 +311,9 @@ impl Printer<'_> {
 fn literal(f: &mut Formatter<'_>, value: Value) -> fmt::Result {
     match value {
         Value::Bool(v) => write!(f, "{v}"),
-        Value::I32(v) => write!(f, "{v}i32"),
-        Value::I64(v) => write!(f, "{v}"),
         Value::F64(v) => write!(f, "{v:?}"),
-        Value::U8(v) => write!(f, "{v}u8"),
-        Value::U32(v) => write!(f, "{v}u32"),
-        Value::U64(v) => write!(f, "{v}u64"),
         Value::F32(v) => write!(f, "{v:?}f32"),
-        Value::U16(v) => write!(f, "{v}u16"),
+        Value::I64(v) => write!(f, "{v}"),
+        integer => write!(f, "{}{}", integer.integer().unwrap_or_default(), integer.ty().name()),
     }
 }

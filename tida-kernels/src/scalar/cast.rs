@@ -24,9 +24,8 @@ macro_rules! casts {
             #[inline(always)]
             fn cast<T: Number>(self) -> T { T::$of(self) }
         })*
-        casts!(@to u8 i32 u32 i64 u64 usize isize f32 f64 => $($t $of;)*);
+        casts!(@each ($($t)*) ($($t $of;)*));
     };
-    (@to $($to:ident)* => $all:tt $($rest:tt)*) => { casts!(@each ($($to)*) ($all $($rest)*)); };
     (@each ($to:ident $($more:ident)*) ($($t:ident $of:ident;)*)) => {
         impl CastTo for $to {
             $(#[inline(always)]
@@ -38,7 +37,10 @@ macro_rules! casts {
 }
 
 casts! {
+    i8 of_i8;
+    i16 of_i16;
     u8 of_u8;
+    u16 of_u16;
     i32 of_i32;
     u32 of_u32;
     i64 of_i64;

@@ -4,89 +4,34 @@
 //! out.
 
 use super::{Value, ops};
+use crate::each_scalar;
 use crate::element::ScalarType;
 use crate::quote::{BinaryOp, CompareOp, Method, UnaryOp};
 
-/// Gives `$value` for a number, with `$variant` and the value bound.
+/// Gives the value of an operation on values of one type, if the type is of a class: `on!(integers x, a => a + 1, else x)`.
 macro_rules! on {
-    (numbers $v:expr, $a:ident => $r:expr, else $e:expr) => {
-        match $v {
-            Value::U8($a) => Value::U8($r),
-            Value::I32($a) => Value::I32($r),
-            Value::U32($a) => Value::U32($r),
-            Value::I64($a) => Value::I64($r),
-            Value::U64($a) => Value::U64($r),
-            Value::F32($a) => Value::F32($r),
-            Value::F64($a) => Value::F64($r),
-            _ => $e,
+    ($class:ident $x:expr, $a:ident => $result:expr, else $other:expr) => {
+        each_scalar!($class one!($x, $a, $result, $other))
+    };
+    ($class:ident $x:expr, $y:expr, $a:ident $b:ident => $result:expr, else $other:expr) => {
+        each_scalar!($class two!(($x, $y), $a $b, $result, $other))
+    };
+}
+
+macro_rules! one {
+    (($x:expr, $a:ident, $result:expr, $other:expr) $($t:ident $variant:ident)*) => {
+        match $x {
+            $(Value::$variant($a) => Value::$variant($result),)*
+            _ => $other,
         }
     };
-    (numbers2 $v:expr, $w:expr, $a:ident $b:ident => $r:expr, else $e:expr) => {
-        match ($v, $w) {
-            (Value::U8($a), Value::U8($b)) => Value::U8($r),
-            (Value::I32($a), Value::I32($b)) => Value::I32($r),
-            (Value::U32($a), Value::U32($b)) => Value::U32($r),
-            (Value::I64($a), Value::I64($b)) => Value::I64($r),
-            (Value::U64($a), Value::U64($b)) => Value::U64($r),
-            (Value::F32($a), Value::F32($b)) => Value::F32($r),
-            (Value::F64($a), Value::F64($b)) => Value::F64($r),
-            _ => $e,
-        }
-    };
-    (bits $v:expr, $a:ident => $r:expr, else $e:expr) => {
-        match $v {
-            Value::Bool($a) => Value::Bool($r),
-            Value::U8($a) => Value::U8($r),
-            Value::I32($a) => Value::I32($r),
-            Value::U32($a) => Value::U32($r),
-            Value::I64($a) => Value::I64($r),
-            Value::U64($a) => Value::U64($r),
-            _ => $e,
-        }
-    };
-    (bits2 $v:expr, $w:expr, $a:ident $b:ident => $r:expr, else $e:expr) => {
-        match ($v, $w) {
-            (Value::Bool($a), Value::Bool($b)) => Value::Bool($r),
-            (Value::U8($a), Value::U8($b)) => Value::U8($r),
-            (Value::I32($a), Value::I32($b)) => Value::I32($r),
-            (Value::U32($a), Value::U32($b)) => Value::U32($r),
-            (Value::I64($a), Value::I64($b)) => Value::I64($r),
-            (Value::U64($a), Value::U64($b)) => Value::U64($r),
-            _ => $e,
-        }
-    };
-    (ints $v:expr, $a:ident => $r:expr, else $e:expr) => {
-        match $v {
-            Value::U8($a) => Value::U8($r),
-            Value::I32($a) => Value::I32($r),
-            Value::U32($a) => Value::U32($r),
-            Value::I64($a) => Value::I64($r),
-            Value::U64($a) => Value::U64($r),
-            _ => $e,
-        }
-    };
-    (ints2 $v:expr, $w:expr, $a:ident $b:ident => $r:expr, else $e:expr) => {
-        match ($v, $w) {
-            (Value::U8($a), Value::U8($b)) => Value::U8($r),
-            (Value::I32($a), Value::I32($b)) => Value::I32($r),
-            (Value::U32($a), Value::U32($b)) => Value::U32($r),
-            (Value::I64($a), Value::I64($b)) => Value::I64($r),
-            (Value::U64($a), Value::U64($b)) => Value::U64($r),
-            _ => $e,
-        }
-    };
-    (floats $v:expr, $a:ident => $r:expr, else $e:expr) => {
-        match $v {
-            Value::F32($a) => Value::F32($r),
-            Value::F64($a) => Value::F64($r),
-            _ => $e,
-        }
-    };
-    (floats2 $v:expr, $w:expr, $a:ident $b:ident => $r:expr, else $e:expr) => {
-        match ($v, $w) {
-            (Value::F32($a), Value::F32($b)) => Value::F32($r),
-            (Value::F64($a), Value::F64($b)) => Value::F64($r),
-            _ => $e,
+}
+
+macro_rules! two {
+    (($both:expr, $a:ident $b:ident, $result:expr, $other:expr) $($t:ident $variant:ident)*) => {
+        match $both {
+            $((Value::$variant($a), Value::$variant($b)) => Value::$variant($result),)*
+            _ => $other,
         }
     };
 }
@@ -102,24 +47,24 @@ pub fn unary(op: UnaryOp, x: Value) -> Value {
 /// An operator on two values of one type; shifts take any integer on the right.
 pub fn binary(op: BinaryOp, x: Value, y: Value) -> Value {
     match op {
-        BinaryOp::Add => on!(numbers2 x, y, a b => ops::add(a, b), else x),
-        BinaryOp::Sub => on!(numbers2 x, y, a b => ops::sub(a, b), else x),
-        BinaryOp::Mul => on!(numbers2 x, y, a b => ops::mul(a, b), else x),
-        BinaryOp::Div => on!(numbers2 x, y, a b => ops::div(a, b), else x),
-        BinaryOp::Rem => on!(numbers2 x, y, a b => ops::rem(a, b), else x),
-        BinaryOp::BitAnd => on!(bits2 x, y, a b => ops::bitand(a, b), else x),
-        BinaryOp::BitOr => on!(bits2 x, y, a b => ops::bitor(a, b), else x),
-        BinaryOp::BitXor => on!(bits2 x, y, a b => ops::bitxor(a, b), else x),
+        BinaryOp::Add => on!(numbers x, y, a b => ops::add(a, b), else x),
+        BinaryOp::Sub => on!(numbers x, y, a b => ops::sub(a, b), else x),
+        BinaryOp::Mul => on!(numbers x, y, a b => ops::mul(a, b), else x),
+        BinaryOp::Div => on!(numbers x, y, a b => ops::div(a, b), else x),
+        BinaryOp::Rem => on!(numbers x, y, a b => ops::rem(a, b), else x),
+        BinaryOp::BitAnd => on!(bits x, y, a b => ops::bitand(a, b), else x),
+        BinaryOp::BitOr => on!(bits x, y, a b => ops::bitor(a, b), else x),
+        BinaryOp::BitXor => on!(bits x, y, a b => ops::bitxor(a, b), else x),
         // The low 32 bits of the shift are what the masking looks at, for every type on the right.
-        BinaryOp::Shl => on!(ints x, a => ops::shl(a, y.bits() as u32), else x),
-        BinaryOp::Shr => on!(ints x, a => ops::shr(a, y.bits() as u32), else x),
+        BinaryOp::Shl => on!(integers x, a => ops::shl(a, y.bits() as u32), else x),
+        BinaryOp::Shr => on!(integers x, a => ops::shr(a, y.bits() as u32), else x),
     }
 }
 
 /// A comparison of two values of one type.
 pub fn compare(op: CompareOp, x: Value, y: Value) -> bool {
     macro_rules! by {
-        ($($variant:ident)*) => {
+        (() $($t:ident $variant:ident)*) => {
             match (x, y) {
                 $((Value::$variant(a), Value::$variant(b)) => match op {
                     CompareOp::Eq => ops::eq(a, b),
@@ -133,38 +78,30 @@ pub fn compare(op: CompareOp, x: Value, y: Value) -> bool {
             }
         };
     }
-    by!(Bool U8 I32 U32 I64 U64 F32 F64)
+    each_scalar!(all by!())
 }
 
 /// `x as to`.
 pub fn cast(x: Value, to: ScalarType) -> Value {
-    macro_rules! from {
-        ($a:expr) => {
+    /// The cast of a number.
+    macro_rules! to {
+        (($a:expr) $($t:ident $variant:ident)*) => {
             match to {
-                ScalarType::U8 => Value::U8($a as u8),
-                ScalarType::U16 => Value::U16($a as u16),
-                ScalarType::I32 => Value::I32($a as i32),
-                ScalarType::U32 => Value::U32($a as u32),
-                ScalarType::I64 => Value::I64($a as i64),
-                ScalarType::U64 => Value::U64($a as u64),
-                ScalarType::F32 => Value::F32($a as f32),
-                ScalarType::F64 => Value::F64($a as f64),
+                $(ScalarType::$variant => Value::$variant($a as $t),)*
                 ScalarType::Bool => Value::Bool(false),
             }
         };
     }
-    match x {
-        Value::Bool(a) if to == ScalarType::Bool => Value::Bool(a),
-        Value::Bool(a) => from!(a as u8),
-        Value::U8(a) => from!(a),
-        Value::U16(a) => from!(a),
-        Value::I32(a) => from!(a),
-        Value::U32(a) => from!(a),
-        Value::I64(a) => from!(a),
-        Value::U64(a) => from!(a),
-        Value::F32(a) => from!(a),
-        Value::F64(a) => from!(a),
+    macro_rules! from {
+        (() $($t:ident $variant:ident)*) => {
+            match x {
+                Value::Bool(a) if to == ScalarType::Bool => Value::Bool(a),
+                Value::Bool(a) => each_scalar!(numbers to!(a as u8)),
+                $(Value::$variant(a) => each_scalar!(numbers to!(a)),)*
+            }
+        };
     }
+    each_scalar!(numbers from!())
 }
 
 /// `args[0].method(args[1], ..)`.
@@ -180,7 +117,7 @@ pub fn method(method: Method, args: &[Value]) -> Value {
     }
     macro_rules! float2 {
         ($name:ident) => {
-            on!(floats2 x, y, a b => ops::$name(a, b), else x)
+            on!(floats x, y, a b => ops::$name(a, b), else x)
         };
     }
     macro_rules! test {
@@ -192,16 +129,17 @@ pub fn method(method: Method, args: &[Value]) -> Value {
             }
         };
     }
-    macro_rules! count {
-        ($name:ident) => {
+    macro_rules! counted {
+        (($name:ident) $($t:ident $variant:ident)*) => {
             match x {
-                Value::U8(a) => Value::U32(ops::$name(a)),
-                Value::I32(a) => Value::U32(ops::$name(a)),
-                Value::U32(a) => Value::U32(ops::$name(a)),
-                Value::I64(a) => Value::U32(ops::$name(a)),
-                Value::U64(a) => Value::U32(ops::$name(a)),
+                $(Value::$variant(a) => Value::U32(ops::$name(a)),)*
                 _ => Value::U32(0),
             }
+        };
+    }
+    macro_rules! count {
+        ($name:ident) => {
+            each_scalar!(integers counted!($name))
         };
     }
     match method {
@@ -227,17 +165,17 @@ pub fn method(method: Method, args: &[Value]) -> Value {
         Method::IsInfinite => test!(is_infinite),
         Method::Abs => on!(numbers x, a => ops::abs(a), else x),
         Method::Signum => on!(numbers x, a => ops::signum(a), else x),
-        Method::Min => on!(numbers2 x, y, a b => ops::min(a, b), else x),
-        Method::Max => on!(numbers2 x, y, a b => ops::max(a, b), else x),
+        Method::Min => on!(numbers x, y, a b => ops::min(a, b), else x),
+        Method::Max => on!(numbers x, y, a b => ops::max(a, b), else x),
         Method::Clamp => clamp(x, y, z),
-        Method::RemEuclid => on!(ints2 x, y, a b => ops::rem_euclid(a, b), else x),
-        Method::DivEuclid => on!(ints2 x, y, a b => ops::div_euclid(a, b), else x),
-        Method::WrappingAdd => on!(ints2 x, y, a b => ops::wrapping_add(a, b), else x),
-        Method::WrappingSub => on!(ints2 x, y, a b => ops::wrapping_sub(a, b), else x),
-        Method::WrappingMul => on!(ints2 x, y, a b => ops::wrapping_mul(a, b), else x),
-        Method::Pow => on!(ints x, a => ops::pow(a, y.bits() as u32), else x),
-        Method::RotateLeft => on!(ints x, a => ops::rotate_left(a, y.bits() as u32), else x),
-        Method::RotateRight => on!(ints x, a => ops::rotate_right(a, y.bits() as u32), else x),
+        Method::RemEuclid => on!(integers x, y, a b => ops::rem_euclid(a, b), else x),
+        Method::DivEuclid => on!(integers x, y, a b => ops::div_euclid(a, b), else x),
+        Method::WrappingAdd => on!(integers x, y, a b => ops::wrapping_add(a, b), else x),
+        Method::WrappingSub => on!(integers x, y, a b => ops::wrapping_sub(a, b), else x),
+        Method::WrappingMul => on!(integers x, y, a b => ops::wrapping_mul(a, b), else x),
+        Method::Pow => on!(integers x, a => ops::pow(a, y.bits() as u32), else x),
+        Method::RotateLeft => on!(integers x, a => ops::rotate_left(a, y.bits() as u32), else x),
+        Method::RotateRight => on!(integers x, a => ops::rotate_right(a, y.bits() as u32), else x),
         Method::CountOnes => count!(count_ones),
         Method::LeadingZeros => count!(leading_zeros),
         Method::TrailingZeros => count!(trailing_zeros),
@@ -266,7 +204,7 @@ pub fn method(method: Method, args: &[Value]) -> Value {
 
 fn clamp(x: Value, lo: Value, hi: Value) -> Value {
     macro_rules! by {
-        ($($variant:ident)*) => {
+        (() $($t:ident $variant:ident)*) => {
             match (x, lo, hi) {
                 $((Value::$variant(x), Value::$variant(lo), Value::$variant(hi)) => {
                     Value::$variant(ops::clamp(x, lo, hi))
@@ -275,5 +213,5 @@ fn clamp(x: Value, lo: Value, hi: Value) -> Value {
             }
         };
     }
-    by!(U8 I32 U32 I64 U64 F32 F64)
+    each_scalar!(numbers by!())
 }

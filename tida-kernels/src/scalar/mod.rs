@@ -4,67 +4,69 @@
 //! them out. Integers wrap, shifts mask, casts from floats saturate; division by zero and `MIN / -1` raise a
 //! [`Fault`] and give 0 and `MIN`. `min`, `max`, `clamp`, `signum`, `powi` and `%` have one definition here.
 
+use crate::each_scalar;
 use crate::element::ScalarType;
 
-/// One scalar value with its type.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[allow(missing_docs)]
-pub enum Value {
-    Bool(bool),
-    U8(u8),
-    I32(i32),
-    U32(u32),
-    I64(i64),
-    U64(u64),
-    F32(f32),
-    F64(f64),
-    U16(u16),
+macro_rules! value {
+    (() $($t:ident $variant:ident)*) => {
+        /// One scalar value with its type.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        #[allow(missing_docs)]
+        pub enum Value {
+            $($variant($t),)*
+        }
+
+        impl Value {
+            /// The type of the value.
+            pub fn ty(self) -> ScalarType {
+                match self { $(Value::$variant(_) => ScalarType::$variant,)* }
+            }
+        }
+    };
 }
 
-impl Value {
-    /// The type of the value.
-    pub fn ty(self) -> ScalarType {
-        match self {
-            Value::Bool(_) => ScalarType::Bool,
-            Value::U8(_) => ScalarType::U8,
-            Value::I32(_) => ScalarType::I32,
-            Value::U32(_) => ScalarType::U32,
-            Value::I64(_) => ScalarType::I64,
-            Value::U64(_) => ScalarType::U64,
-            Value::F32(_) => ScalarType::F32,
-            Value::F64(_) => ScalarType::F64,
-            Value::U16(_) => ScalarType::U16,
+macro_rules! integer_of {
+    (($value:expr) $($t:ident $variant:ident)*) => {
+        match $value {
+            $(Value::$variant(v) => Some(i128::from(v)),)*
+            Value::Bool(_) | Value::F32(_) | Value::F64(_) => None,
         }
+    };
+}
+
+macro_rules! integer_of_bits {
+    (($ty:expr, $bits:expr) $($t:ident $variant:ident)*) => {
+        match $ty {
+            ScalarType::Bool => Value::Bool($bits & 1 != 0),
+            ScalarType::F32 => Value::F32(f32::from_bits($bits as u32)),
+            ScalarType::F64 => Value::F64(f64::from_bits($bits)),
+            $(ScalarType::$variant => Value::$variant($bits as $t),)*
+        }
+    };
+}
+
+each_scalar!(all value!());
+
+impl Value {
+    /// The number that an integer is.
+    pub fn integer(self) -> Option<i128> {
+        each_scalar!(integers integer_of!(self))
     }
 
     /// The bits of the value, zero-extended.
     pub fn bits(self) -> u64 {
-        match self {
-            Value::Bool(v) => v as u64,
-            Value::U8(v) => v as u64,
-            Value::I32(v) => v as u32 as u64,
-            Value::U32(v) => v as u64,
-            Value::I64(v) => v as u64,
-            Value::U64(v) => v,
-            Value::F32(v) => v.to_bits() as u64,
+        let bits = match self {
+            Value::Bool(v) => v.into(),
+            Value::F32(v) => v.to_bits().into(),
             Value::F64(v) => v.to_bits(),
-            Value::U16(v) => v as u64,
-        }
+            integer => integer.integer().unwrap_or_default() as u64,
+        };
+        bits & (u64::MAX >> (64 - 8 * self.ty().size()))
     }
 
     /// The value of a type from its bits.
     pub fn from_bits(ty: ScalarType, bits: u64) -> Value {
-        match ty {
-            ScalarType::Bool => Value::Bool(bits & 1 != 0),
-            ScalarType::U8 => Value::U8(bits as u8),
-            ScalarType::I32 => Value::I32(bits as i32),
-            ScalarType::U32 => Value::U32(bits as u32),
-            ScalarType::I64 => Value::I64(bits as i64),
-            ScalarType::U64 => Value::U64(bits),
-            ScalarType::F32 => Value::F32(f32::from_bits(bits as u32)),
-            ScalarType::F64 => Value::F64(f64::from_bits(bits)),
-            ScalarType::U16 => Value::U16(bits as u16),
-        }
+        each_scalar!(integers integer_of_bits!(ty, bits))
     }
 }
 

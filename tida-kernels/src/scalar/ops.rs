@@ -17,7 +17,7 @@ mod sealed {
 #[diagnostic::on_unimplemented(message = "a kernel cannot compare values of type `{Self}`", label = "not a scalar")]
 pub trait Comparable: sealed::Sealed + Copy + PartialOrd {}
 
-/// A number: `u8 i32 u32 i64 u64 isize usize f32 f64`.
+/// A number: `i8 i16 i32 i64 isize u8 u16 u32 u64 usize f32 f64`.
 #[diagnostic::on_unimplemented(
     message = "a kernel cannot do arithmetic on `{Self}`",
     label = "not a number",
@@ -49,7 +49,7 @@ pub trait Bits: Comparable {
     fn not(self) -> Self;
 }
 
-/// An integer: `u8 i32 u32 i64 u64 isize usize`.
+/// An integer: `i8 i16 i32 i64 isize u8 u16 u32 u64 usize`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an integer that kernels compute with",
     label = "not an integer"
@@ -302,9 +302,12 @@ fn quotient_fault<T: Default>(dividend: T, zero: bool) -> T {
 }
 
 int!(u8, U8, |x| x, |x| (x != 0) as u8);
+int!(u16, U16, |x| x, |x| (x != 0) as u16);
 int!(u32, U32, |x| x, |x| (x != 0) as u32);
 int!(u64, U64, |x| x, |x| (x != 0) as u64);
 int!(usize, U64, |x| x, |x| (x != 0) as usize);
+int!(i8, I8, i8::wrapping_abs, i8::signum);
+int!(i16, I16, i16::wrapping_abs, i16::signum);
 int!(i32, I32, i32::wrapping_abs, i32::signum);
 int!(i64, I64, i64::wrapping_abs, i64::signum);
 int!(isize, I64, isize::wrapping_abs, isize::signum);

@@ -184,14 +184,9 @@ pub struct Machine<'a> {
 }
 
 pub fn wrap(ty: ScalarType, v: i128) -> i128 {
-    match ty {
-        ScalarType::Bool => v & 1,
-        ScalarType::U8 => v as u8 as i128,
-        ScalarType::I32 => v as i32 as i128,
-        ScalarType::U32 => v as u32 as i128,
-        ScalarType::I64 => v as i64 as i128,
-        ScalarType::U64 => v as u64 as i128,
-        other => panic!("{other:?} is not an integer"),
+    match Value::from_bits(ty, v as u64) {
+        Value::Bool(v) => v.into(),
+        value => value.integer().unwrap_or_else(|| panic!("{ty:?} is not an integer")),
     }
 }
 
@@ -227,12 +222,7 @@ impl<'a> Machine<'a> {
         let ty = expr.ty.scalar();
         let int = |v: i128| Run::Int(ty.unwrap(), wrap(ty.unwrap(), v));
         match &expr.kind {
-            ExprKind::Literal(v) => match v {
-                Value::Bool(v) => int(*v as i128),
-                Value::I32(v) => int(*v as i128),
-                Value::I64(v) => int(*v as i128),
-                other => int(other.bits() as i128),
-            },
+            ExprKind::Literal(v) => int(v.bits() as i128),
             ExprKind::Capture(n) => match &expr.ty {
                 // The last one: its entries follow the other captures.
                 Type::Array(of, len) => {

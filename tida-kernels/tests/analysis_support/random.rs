@@ -3,7 +3,10 @@
 use super::*;
 
 pub static TRIPLE: ElementType = ElementType::Array { element: &INT, len: 3 };
-pub const INTS: [ScalarType; 5] = [ScalarType::I64, ScalarType::U64, ScalarType::I32, ScalarType::U32, ScalarType::U8];
+pub const INTS: [ScalarType; 8] = {
+    use ScalarType::*;
+    [I64, U64, I32, U32, U8, I8, U16, I16]
+};
 
 /// Entries of the captured array, which follow the other captures.
 pub const ENTRIES: usize = 4;
@@ -94,7 +97,7 @@ impl Maker {
                 self.b.expr(Type::Scalar(ty), ExprKind::Unary(UnaryOp::Neg, a))
             }
             10 | 11 => {
-                let from = INTS[self.pick(5) as usize];
+                let from = INTS[self.pick(INTS.len() as u32) as usize];
                 let a = self.int(from, depth - 1);
                 self.b.cast(a, Type::Scalar(ty))
             }
@@ -196,7 +199,7 @@ impl Maker {
     }
 
     fn cond(&mut self) -> ExprId {
-        let ty = INTS[self.pick(5) as usize];
+        let ty = INTS[self.pick(INTS.len() as u32) as usize];
         let (a, b) = (self.int(ty, 1), self.int(ty, 1));
         let less = self.b.less(a, b);
         match self.pick(4) {
@@ -233,7 +236,7 @@ impl Maker {
                 self.b.store_at(1, component)
             }
             3 => {
-                let ty = INTS[self.pick(5) as usize];
+                let ty = INTS[self.pick(INTS.len() as u32) as usize];
                 let value = self.int(ty, 2);
                 let local = self.b.local("x", Type::Scalar(ty));
                 self.scope.push(local);
@@ -264,7 +267,7 @@ impl Maker {
                 self.for_loop(ScalarType::U64, lo, hi, false, depth)
             }
             11 => {
-                let ty = INTS[self.pick(5) as usize];
+                let ty = INTS[self.pick(INTS.len() as u32) as usize];
                 let (lo, hi) = (self.int(ty, 1), self.int(ty, 1));
                 let inclusive = self.pick(2) == 1;
                 self.for_loop(ty, lo, hi, inclusive, depth)

@@ -316,21 +316,24 @@ enums! {
 }
 
 plain! {
-    ScalarType [Bool U8 I32 U32 I64 U64 F32 F64 U16]
     UnaryOp [Neg Not]
     BinaryOp [Add Sub Mul Div Rem BitAnd BitOr BitXor Shl Shr]
     CompareOp [Eq Ne Lt Le Gt Ge]
 }
 
-impl Coded for Method {
-    fn write(&self, to: &mut Vec<u8>) {
-        to.push(*self as u8);
-    }
-
-    fn read(from: &mut Reader<'_>) -> Option<Method> {
-        Method::ALL.get(usize::from(from.byte()?)).copied()
-    }
+macro_rules! listed {
+    ($($ty:ident)*) => {$(
+        impl Coded for $ty {
+            fn write(&self, to: &mut Vec<u8>) {
+                to.push(*self as u8);
+            }
+            fn read(from: &mut Reader<'_>) -> Option<$ty> {
+                $ty::ALL.get(usize::from(from.byte()?)).copied()
+            }
+        }
+    )*};
 }
+listed! { Method ScalarType }
 
 fn encode<T: Coded>(tree: &T) -> Vec<u8> {
     let mut bytes = Vec::new();

@@ -1,11 +1,12 @@
 //! What arrays hold.
 
+use tida_kernels::each_scalar;
 use tida_kernels::element::{ElementType, ScalarType};
 
 use crate::sealed::Sealed;
 
-/// A type that arrays can hold: `u8 i32 u32 i64 u64 f32 f64 bool`, fixed-size arrays of elements, and structs by
-/// `#[derive(Element)]`.
+/// A type that arrays can hold: `i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 bool`, fixed-size arrays of elements, and
+/// structs by `#[derive(Element)]`.
 ///
 /// ```
 /// use tida::prelude::*;
@@ -37,8 +38,8 @@ use crate::sealed::Sealed;
 #[diagnostic::on_unimplemented(
     message = "arrays and kernels cannot hold `{Self}`",
     label = "no element",
-    note = "elements are `u8 i32 u32 i64 u64 f32 f64 bool`, fixed-size arrays of elements, and structs of them with \
-            `#[derive(Element)]`"
+    note = "elements are `i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 bool`, fixed-size arrays of elements, and structs of \
+            them with `#[derive(Element)]`"
 )]
 pub unsafe trait Element: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'static {
     /// What it is made of.
@@ -90,7 +91,7 @@ pub struct ArrayPlace<T, const N: usize> {
     marker: std::marker::PhantomData<T>,
 }
 
-/// An element that is one scalar: `u8 i32 u32 i64 u64 f32 f64 bool`. No other type implements it.
+/// An element that is one scalar: `i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 bool`. No other type implements it.
 pub trait ScalarElement: Element + Sealed {
     /// Its type.
     #[doc(hidden)]
@@ -100,7 +101,7 @@ pub trait ScalarElement: Element + Sealed {
 }
 
 macro_rules! scalar {
-    ($($t:ty, $variant:ident;)*) => {$(
+    (() $($t:ident $variant:ident)*) => {$(
         // SAFETY: one component, at `base + index · size`; zero is a valid value of every number.
         unsafe impl Element for $t {
             const TYPE: ElementType = ElementType::Scalar(ScalarType::$variant);
@@ -134,15 +135,7 @@ macro_rules! scalar {
     )*};
 }
 
-scalar! {
-    u8, U8;
-    i32, I32;
-    u32, U32;
-    i64, I64;
-    u64, U64;
-    f32, F32;
-    f64, F64;
-}
+each_scalar!(numbers scalar!());
 
 // SAFETY: one byte; only 0 and 1 are ever stored, and memory starts as zeros.
 unsafe impl Element for bool {

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Weak};
 
 use smallvec::SmallVec;
+use tida_kernels::each_scalar;
 use tida_kernels::element::ScalarType;
 use tida_kernels::scalar::Value;
 
@@ -193,7 +194,7 @@ impl<T: PlainScalar, const N: usize> Captured for Plain<[T; N]> {
 }
 
 macro_rules! plain {
-    ($($t:ty, $variant:ident, $v:ident => $value:expr;)*) => {$(
+    (() $($t:ident $variant:ident)*) => {$(
         impl Capture for $t {
             type Held = Plain<$t>;
             #[inline(always)]
@@ -203,25 +204,15 @@ macro_rules! plain {
             const SCALAR: ScalarType = ScalarType::$variant;
             #[inline]
             fn described(self) -> Value {
-                let $v = self;
-                Value::$variant($value)
+                // `isize` and `usize` are of 64 bits.
+                Value::$variant(self as _)
             }
         }
     )*};
 }
 
-plain! {
-    bool, Bool, v => v;
-    u8, U8, v => v;
-    i32, I32, v => v;
-    u32, U32, v => v;
-    i64, I64, v => v;
-    u64, U64, v => v;
-    isize, I64, v => v as i64;
-    usize, U64, v => v as u64;
-    f32, F32, v => v;
-    f64, F64, v => v;
-}
+each_scalar!(all plain!());
+plain! { () isize I64 usize U64 }
 
 /// Most bytes of a captured value that need no memory of their own.
 pub(super) const CAPTURE: usize = 64;

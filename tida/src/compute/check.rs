@@ -275,15 +275,7 @@ pub(crate) fn integers(captures: &Captures) -> SmallVec<[Option<Interval>; 8]> {
 
 /// A captured integer that fits an `i64`.
 fn integer(value: Value) -> Option<i64> {
-    match value {
-        Value::U8(v) => Some(v.into()),
-        Value::U16(v) => Some(v.into()),
-        Value::I32(v) => Some(v.into()),
-        Value::U32(v) => Some(v.into()),
-        Value::I64(v) => Some(v),
-        Value::U64(v) => v.try_into().ok(),
-        Value::Bool(_) | Value::F32(_) | Value::F64(_) => None,
-    }
+    value.integer()?.try_into().ok()
 }
 
 struct Launching<'a, const D: usize> {

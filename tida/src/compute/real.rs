@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::iter;
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Rem, RemAssign, Sub, SubAssign};
 
+use tida_kernels::each_scalar;
 use tida_kernels::scalar::ops;
 
 use super::capture::{Capture, Plain, PlainScalar};
@@ -21,7 +22,8 @@ pub trait ComputedFloat: Computed + ops::Float {}
 
 impl<T: Computed + ops::Float> ComputedFloat for T {}
 
-/// A number that arrays hold and kernels compute with: `u8 i32 u32 i64 u64 f32 f64`. No other type implements it.
+/// A number that arrays hold and kernels compute with: `i8 i16 i32 i64 u8 u16 u32 u64 f32 f64`. No other type
+/// implements it.
 ///
 /// A function over `T: Number` holds kernels for all of them. On the host a `T` has the operators `+ - * / %`, their
 /// assignments, `abs`, `signum`, `min`, `max`, `T::ZERO` and `T::ONE`. In a kernel `T::lit(2)` is a constant.
@@ -47,7 +49,7 @@ impl<T: Computed + ops::Float> ComputedFloat for T {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no number that arrays hold and kernels compute with",
     label = "no number of a kernel",
-    note = "these are `u8 i32 u32 i64 u64 f32 f64`; a generic function says `T: Number`, or `T: Real` for floats"
+    note = "these are `i8 i16 i32 i64 u8 u16 u32 u64 f32 f64`; a generic function says `T: Number`, or `T: Real` for floats"
 )]
 pub trait Number:
     Reducible
@@ -194,12 +196,12 @@ pub trait Real: Number + ComputedFloat + Neg<Output = Self> {
 }
 
 macro_rules! number {
-    ($($t:ty)*) => {$(
+    (() $($t:ident $variant:ident)*) => {$(
         impl Number for $t {}
     )*};
 }
 
-number!(u8 i32 u32 i64 u64 f32 f64);
+each_scalar!(numbers number!());
 
 macro_rules! real {
     ($($t:ty)*) => {$(

@@ -66,11 +66,11 @@ typedef ulong2 u64x2;
 #define HIGH(a, b) mul_hi(a, b)
 "#;
 
-/// Two's complement: the same for signed and unsigned.
+/// Two's complement: the same for signed and unsigned. The product is wide, since short ones would have a sign.
 const INTEGER: &str = "
 INLINE Word negated(Word a) { return (Word)(0 - a); }
 INLINE Word line(Word near, Word far, i64 distance) {
-    return (Word)(near + (Word)((Word)distance * (Word)(near - far)));
+    return (Word)(near + (Word)((u64)distance * (Word)(near - far)));
 }
 ";
 

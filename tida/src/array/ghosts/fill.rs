@@ -203,7 +203,7 @@ macro_rules! floats {
     )*};
 }
 
-integers!(u8 u32 u64);
+integers!(u8 u16 u32 u64);
 floats!(f32 f64);
 
 impl<const D: usize> Work<'_, D> {
@@ -237,11 +237,14 @@ impl<const D: usize> Work<'_, D> {
             match (&self.copy.from, ty) {
                 (From::Line { .. } | From::Negated(_), ScalarType::F32) => self.number::<f32>(),
                 (From::Line { .. } | From::Negated(_), ScalarType::F64) => self.number::<f64>(),
-                (From::Line { .. } | From::Negated(_), ScalarType::I32 | ScalarType::U32) => self.number::<u32>(),
-                (From::Line { .. } | From::Negated(_), ScalarType::I64 | ScalarType::U64) => self.number::<u64>(),
-                (From::Line { .. } | From::Negated(_), ScalarType::U8) => self.number::<u8>(),
-                // The builder refuses these; codes have a codec.
-                (From::Line { .. } | From::Negated(_), ScalarType::Bool | ScalarType::U16) => {}
+                // The builder refuses these.
+                (From::Line { .. } | From::Negated(_), ScalarType::Bool) => {}
+                (From::Line { .. } | From::Negated(_), _) => match ty.size() {
+                    1 => self.number::<u8>(),
+                    2 => self.number::<u16>(),
+                    4 => self.number::<u32>(),
+                    _ => self.number::<u64>(),
+                },
                 (From::Box(source), _) => match ty.size() {
                     1 => self.copied::<u8>(self.source(source)),
                     2 => self.copied::<u16>(self.source(source)),

@@ -85,21 +85,12 @@ impl Header {
 
     /// Writes the header, padded so that the data starts at a multiple of 64 bytes.
     pub(super) fn write(&self, file: &mut (impl Write + ?Sized)) -> io::Result<()> {
-        let kind = match self.scalar {
-            ScalarType::Bool => "|b1".to_string(),
-            ScalarType::U8 => "|u1".to_string(),
-            scalar => {
-                let order = if cfg!(target_endian = "little") != self.swapped { '<' } else { '>' };
-                let letter = if scalar.is_float() {
-                    'f'
-                } else if scalar.is_signed_int() {
-                    'i'
-                } else {
-                    'u'
-                };
-                format!("{order}{letter}{}", scalar.size())
-            }
+        let order = match self.scalar.size() {
+            1 => '|',
+            _ if cfg!(target_endian = "little") != self.swapped => '<',
+            _ => '>',
         };
+        let kind = format!("{order}{}", code(self.scalar));
         let shape: String = self.shape.iter().map(|n| format!("{n}, ")).collect();
         // One axis keeps its comma: `(3,)`.
         let shape = if self.shape.len() == 1 { shape.trim_end() } else { shape.trim_end_matches(", ") };
@@ -215,7 +206,7 @@ impl<'a> Text<'a> {
 
     /// A type, and whether its bytes are in another order than this machine's.
     fn scalar(&mut self) -> Result<(ScalarType, bool), HeaderError> {
-        let advice = "convert it by `.astype` to bool, u1, i4, u4, i8, u8, f4 or f8";
+        let advice = "convert it by `.astype` to bool, i1, i2, i4, i8, u1, u2, u4, u8, f4 or f8";
         if self.rest.trim_start().starts_with('[') {
             return Err(HeaderError::Format("a structured type".into(), advice));
         }
@@ -224,20 +215,23 @@ impl<'a> Text<'a> {
             Some(c @ ('<' | '>' | '=' | '|')) => (c, &text[1..]),
             _ => ('=', text),
         };
-        let scalar = match kind {
-            "b1" => ScalarType::Bool,
-            "u1" => ScalarType::U8,
-            "i4" => ScalarType::I32,
-            "u4" => ScalarType::U32,
-            "i8" => ScalarType::I64,
-            "u8" => ScalarType::U64,
-            "f4" => ScalarType::F32,
-            "f8" => ScalarType::F64,
-            _ => return Err(HeaderError::Format(format!("values of type {text:?}"), advice)),
+        let Some(scalar) = ScalarType::ALL.iter().copied().find(|scalar| code(*scalar) == kind) else {
+            return Err(HeaderError::Format(format!("values of type {text:?}"), advice));
         };
         let foreign = if cfg!(target_endian = "little") { '>' } else { '<' };
         Ok((scalar, order == foreign && scalar.size() > 1))
     }
+}
+
+/// What numpy calls a type: `i4` is `i32`.
+fn code(scalar: ScalarType) -> String {
+    let letter = match scalar {
+        ScalarType::Bool => 'b',
+        scalar if scalar.is_float() => 'f',
+        scalar if scalar.is_signed_int() => 'i',
+        _ => 'u',
+    };
+    format!("{letter}{}", scalar.size())
 }
 
 #[cfg(test)]
@@ -252,13 +246,15 @@ mod tests {
         let swapped = cfg!(target_endian = "big");
         assert_eq!(header, Header { scalar: ScalarType::F64, swapped, fortran: false, shape: vec![3, 4] });
         assert_eq!(read("{'shape': (7,), 'fortran_order': True, 'descr': '|b1'}").shape, [7]);
+        assert_eq!(read("{'descr': '|i1', 'fortran_order': True, 'shape': (), }").scalar, ScalarType::I8);
+        assert_eq!(read("{'descr': '<u2', 'fortran_order': True, 'shape': (), }").scalar, ScalarType::U16);
         assert!(read("{'descr': '|u1', 'fortran_order': True, 'shape': (), }").shape.is_empty());
         assert!(read("{'descr': '>i4', 'fortran_order': True, 'shape': (1,2), }").swapped != swapped);
     }
 
     #[test]
     fn written_headers_are_read() {
-        for scalar in [ScalarType::Bool, ScalarType::U8, ScalarType::I32, ScalarType::U64, ScalarType::F32] {
+        for &scalar in ScalarType::ALL {
             for shape in [vec![], vec![3], vec![usize::MAX, 2, 0, 5]] {
                 let header = Header::native(scalar, shape);
                 let mut bytes = Vec::new();

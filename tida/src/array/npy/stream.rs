@@ -70,6 +70,7 @@ impl<const D: usize> Values<'_, D> {
                 unsafe {
                     match size {
                         1 => span.copy::<u8>(from.cast_mut(), false),
+                        2 => span.copy::<u16>(from.cast_mut(), false),
                         4 => span.copy::<u32>(from.cast_mut(), false),
                         _ => span.copy::<u64>(from.cast_mut(), false),
                     }
@@ -100,6 +101,7 @@ impl<const D: usize> Values<'_, D> {
                 unsafe {
                     match size {
                         1 => span.copy::<u8>(to, true),
+                        2 => span.copy::<u16>(to, true),
                         4 => span.copy::<u32>(to, true),
                         _ => span.copy::<u64>(to, true),
                     }

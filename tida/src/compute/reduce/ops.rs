@@ -1,5 +1,6 @@
 //! The reductions.
 
+use tida_kernels::each_scalar;
 use tida_kernels::plan::FoldOp;
 use tida_kernels::scalar::ops;
 
@@ -7,7 +8,7 @@ use crate::array::GridBox;
 use crate::array::element::ScalarElement;
 use crate::sealed::Sealed;
 
-/// A number that reductions take: `u8 i32 u32 i64 u64 f32 f64`. No other type implements it.
+/// A number that reductions take: `i8 i16 i32 i64 u8 u16 u32 u64 f32 f64`. No other type implements it.
 pub trait Reducible: ScalarElement {
     /// What every sum starts from; adding it changes no bit (-0.0 for floats).
     #[doc(hidden)]
@@ -38,6 +39,9 @@ pub trait Reducible: ScalarElement {
 }
 
 macro_rules! reducible {
+    (integers $($t:ident $variant:ident)*) => {
+        reducible! { $($t: 0, 0, 1, $t::MIN, $t::MAX, |_| false;)* }
+    };
     ($($t:ty: $nothing:expr, $zero:expr, $one:expr, $lowest:expr, $highest:expr, $nan:expr;)*) => {$(
         impl Reducible for $t {
             const NOTHING: $t = $nothing;
@@ -70,12 +74,8 @@ macro_rules! reducible {
     )*};
 }
 
+each_scalar!(integers reducible! integers);
 reducible! {
-    u8: 0, 0, 1, u8::MIN, u8::MAX, |_| false;
-    i32: 0, 0, 1, i32::MIN, i32::MAX, |_| false;
-    u32: 0, 0, 1, u32::MIN, u32::MAX, |_| false;
-    i64: 0, 0, 1, i64::MIN, i64::MAX, |_| false;
-    u64: 0, 0, 1, u64::MIN, u64::MAX, |_| false;
     f32: -0.0, 0.0, 1.0, f32::NEG_INFINITY, f32::INFINITY, f32::is_nan;
     f64: -0.0, 0.0, 1.0, f64::NEG_INFINITY, f64::INFINITY, f64::is_nan;
 }
