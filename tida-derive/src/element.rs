@@ -97,6 +97,7 @@ fn implementation(
     let (element_type, places, load, store) =
         (private("ElementType"), private("Place"), private("load"), private("store"));
     let (byte, size) = (library.scalar("u8", own()), library.scalar("usize", own()));
+    let (plain_value, values) = (private("PlainValue"), private("Values"));
     let plain = plain(library, name, &place);
     quote_spanned! {own()=>
         #[doc(hidden)]
@@ -130,6 +131,17 @@ fn implementation(
                             #(#names: #field::<#aliases>(__tida_base, __tida_cells, #bytes, __tida_index),)*
                         }
                     }
+                }
+                fn values(__tida_of: &#name, __tida_to: &mut #values<'_>) {
+                    #(<#aliases as #element>::values(&__tida_of.#names, __tida_to);)*
+                }
+            }
+
+            // SAFETY: it is an element. (The bound keeps what is wrong with an element from being said twice.)
+            unsafe impl #plain_value for #name where #name: #element {
+                const TYPE: #element_type = <#name as #element>::TYPE;
+                fn values(&self, __tida_to: &mut #values<'_>) {
+                    #element::values(self, __tida_to);
                 }
             }
 

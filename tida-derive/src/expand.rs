@@ -142,8 +142,8 @@ pub fn static_fields(tree: &[u8], body: &Body) -> TokenStream {
         quote_spanned!(own()=> <#path as #element>::TYPE)
     });
     let constants = body.open.constants.iter().map(|Named { path, .. }| {
-        let (of, number) = (library.private("constant", path.span()), library.scalar("u64", path.span()));
-        quote_spanned!(own_at(path.span())=> #of(#path) as #number)
+        let described = library.private("described", path.span());
+        quote_spanned!(own_at(path.span())=> || #described(#path))
     });
     let file = library.private("file", own());
     quote_spanned! {own()=>

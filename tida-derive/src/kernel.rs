@@ -2,7 +2,6 @@
 
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{ToTokens, format_ident, quote_spanned};
-use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::visit::Visit;
 use tida_quote::quote::KernelTree;
@@ -233,13 +232,9 @@ fn counts(body: &Body, reads: &[[u32; 2]]) -> TokenStream {
     }
 }
 
-/// Whether a captured path is of plain names, the last that of a constant. (Anything else may hold items, which cannot
-/// stand twice.)
+/// Whether a captured path is one to a constant.
 fn is_constant(path: &TokenStream) -> bool {
-    let Ok(path) = syn::parse2::<syn::Path>(path.clone()) else { return false };
-    let plain = path.segments.iter().all(|segment| segment.arguments.is_none());
-    let name = path.segments.last().map(|last| last.ident.unraw().to_string()).unwrap_or_default();
-    plain && name.chars().any(char::is_uppercase) && !name.chars().any(char::is_lowercase)
+    syn::parse2::<syn::ExprPath>(path.clone()).is_ok_and(|path| crate::body::is_constant(&path))
 }
 
 /// The name of a captured value where the body runs.

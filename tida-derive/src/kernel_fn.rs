@@ -4,9 +4,9 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
-use tida_quote::quote::FunctionTree;
+use tida_quote::quote::{Expr, ExprKind, FunctionTree, LocalId, Pattern, Stmt, StmtKind};
 
-use crate::body::{Body, text_of};
+use crate::body::{Body, place_of, text_of};
 use crate::expand::{Library, compile_errors, imports, own, own_at, static_fields, with_parameters};
 
 /// The expansion of `#[kernel_fn]`.
@@ -31,6 +31,7 @@ pub fn expand_kernel_fn(attribute: TokenStream, input: TokenStream) -> TokenStre
     let mut outer_names = Vec::new();
     let mut types = Vec::new();
     let mut params = Vec::new();
+    let mut apart = Vec::new();
     for (n, input) in function.sig.inputs.iter().enumerate() {
         let syn::FnArg::Typed(param) = input else {
             body.error(input, "a `#[kernel_fn]` is not a method: take the fields it needs as parameters");
@@ -41,21 +42,19 @@ pub fn expand_kernel_fn(attribute: TokenStream, input: TokenStream) -> TokenStre
         }
         let (native, tree) = body.ty(&param.ty);
         let point = crate::body::is_point(&tree);
-        let local = match &*param.pat {
+        body.refuse_attributes(|finder| syn::visit::visit_pat(finder, &param.pat));
+        let (local, name, outer) = match &*param.pat {
             syn::Pat::Ident(p) if p.by_ref.is_none() && p.subpat.is_none() => {
-                body.scope.declare(&p.ident, p.mutability.is_some(), point)
+                (body.scope.declare(&p.ident, p.mutability.is_some(), point), p.to_token_stream(), p.ident.clone())
             }
-            syn::Pat::Wild(p) => body.scope.anonymous("_".to_owned(), false, p.span()),
-            other => {
-                body.error(other, "a parameter of a `#[kernel_fn]` is a plain name: take it apart in the body");
-                continue;
+            pattern => {
+                let local = body.scope.anonymous("_".to_owned(), false, pattern.span());
+                let (native, pattern) = body.pattern(pattern, point);
+                apart.push(taken_apart(local, pattern, param.pat.span()));
+                (local, native, quote::format_ident!("__tida_p{n}", span = own()))
             }
         };
-        let outer = match &*param.pat {
-            syn::Pat::Ident(p) => p.ident.clone(),
-            _ => quote::format_ident!("__tida_p{n}", span = own()),
-        };
-        names.push(param.pat.to_token_stream());
+        names.push(name);
         outer_names.push(outer);
         types.push(native);
         params.push((local, tree));
@@ -69,7 +68,8 @@ pub fn expand_kernel_fn(attribute: TokenStream, input: TokenStream) -> TokenStre
     };
     let signature = body.errors.is_empty();
     body.refuse_attributes(|finder| syn::visit::visit_block(finder, &function.block));
-    let native = body.block(&function.block);
+    let mut native = body.block(&function.block);
+    native.quoted.stmts.splice(0..0, apart);
     let name = &function.sig.ident;
     let plain = name.unraw().to_string();
     let calls_itself = |named: &crate::body::Named| text_of(&with_parameters(&named.path).0) == plain;
@@ -128,6 +128,12 @@ pub fn expand_kernel_fn(attribute: TokenStream, input: TokenStream) -> TokenStre
             }
         };
     }
+}
+
+/// `let pattern = local;`.
+fn taken_apart(local: LocalId, pattern: Pattern, span: proc_macro2::Span) -> Stmt {
+    let init = Some(Expr { span: place_of(span), kind: ExprKind::Local(local) });
+    Stmt { span: place_of(span), kind: StmtKind::Let { pattern, ty: None, init } }
 }
 
 /// The type that stands for the function in kernels: no value is of it.

@@ -75,10 +75,14 @@ impl Maker<'_> {
     }
 
     fn pattern(&mut self) -> Pattern {
-        match self.below(6) {
+        match self.below(7) {
             0..=2 => Pattern::Local(self.number(5)),
             3 => Pattern::Ignore,
             4 => Pattern::Tuple(vec![Pattern::Local(self.number(5)), Pattern::Local(self.number(5))]),
+            5 => Pattern::Struct(
+                self.number(3),
+                vec![(self.pick(&["x", "v", "y"]).into(), Pattern::Local(self.number(5)))],
+            ),
             _ => Pattern::Array(vec![Pattern::Local(self.number(5)), Pattern::Ignore]),
         }
     }
@@ -170,7 +174,7 @@ impl Maker<'_> {
             3 => ExprKind::Bool(self.below(2) == 0),
             4 | 5 => ExprKind::Local(self.number(5)),
             6 => ExprKind::Capture(self.number(3)),
-            7 => ExprKind::Constant(self.number(3)),
+            7 => ExprKind::Constant(self.number(6)),
             _ => ExprKind::At,
         }
     }

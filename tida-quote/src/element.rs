@@ -164,6 +164,15 @@ impl ElementType {
         }
     }
 
+    /// The scalar that an array is of, or an array of arrays; a scalar itself.
+    pub const fn innermost(&self) -> Option<ScalarType> {
+        match self {
+            ElementType::Scalar(scalar) => Some(*scalar),
+            ElementType::Array { element, .. } => element.innermost(),
+            ElementType::Struct { .. } => None,
+        }
+    }
+
     /// Size of the smallest component, in bytes; rows are padded so that even its rows stay aligned.
     pub const fn smallest_component(&self) -> usize {
         match self {

@@ -350,6 +350,11 @@ unsafe impl Element for Mixed {
         fields: &[("flag", bool::TYPE), ("mass", f64::TYPE), ("kind", <[u8; 2]>::TYPE)],
     };
     type Place = MixedPlace;
+    fn values(of: &Mixed, to: &mut tida::__private::Values<'_>) {
+        bool::values(&of.flag, to);
+        f64::values(&of.mass, to);
+        <[u8; 2]>::values(&of.kind, to);
+    }
     unsafe fn place(base: *mut u8, cells: usize, index: usize) -> MixedPlace {
         // SAFETY: the caller's promise.
         unsafe {

@@ -7,19 +7,19 @@ pub use tida_kernels::element::{ElementType, ScalarType};
 pub use tida_kernels::quote::{StaticFunction, StaticKernel};
 pub use tida_kernels::scalar::ops;
 
-pub use crate::array::element::{Derefs, Element, NotDeref, Place, bytes, component, field, load, store};
+pub use crate::array::element::{Derefs, Element, NotDeref, Place, Values, bytes, component, field, load, store};
 pub use crate::compute::args::Views;
 pub use crate::compute::ask::{Answer, Ask, Run, body, each, give};
 pub use crate::compute::block::{
     blocks, cell, columns, each_block, lane, lanes, near_block, near_row, near_turns, put, put_lane, rows, turns,
 };
-pub use crate::compute::capture::{capture, value};
+pub use crate::compute::capture::{PlainValue, capture, constant, described, value};
 pub use crate::compute::groups::native::{
     AskGroups, Group, RunGroups, each_group, group_body, group_channel, group_fetch, group_len, group_shared, keep,
     kept_of, phase, phase_around, private,
 };
 pub use crate::compute::number::{literal, type_of, typed};
-pub use crate::compute::real::{constant, wide};
+pub use crate::compute::real::wide;
 pub use crate::compute::stage::{NoReads, Reads};
 pub use crate::compute::view::{Checked, Proven, ReadView, WriteView, get, read, set, write};
 

@@ -122,6 +122,9 @@ impl Body {
                 self.project(Both { native: name.to_token_stream(), quoted, point }, &steps)
             }
             None => {
+                if let Some(base) = self.constant(root) {
+                    return self.project(base, &steps);
+                }
                 let members = steps.iter().take_while(|(step, _)| matches!(step, Step::Member(_))).count();
                 let captured = match members {
                     0 => root,
@@ -135,12 +138,11 @@ impl Body {
 
     /// A captured path.
     fn capture(&mut self, path: &syn::Expr) -> Both {
-        if let Some(both) = self.constant(path) {
-            return both;
-        }
         let text = text_of(path);
         if !self.captures_allowed {
-            let message = format!("a `#[kernel_fn]` sees its parameters alone: pass `{text}` as a parameter");
+            let message = format!(
+                "a `#[kernel_fn]` sees its parameters, and constants by plain paths such as `GAMMA`: pass `{text}` as a parameter"
+            );
             return self.hole(path, message);
         }
         if text == "self" {
@@ -304,7 +306,9 @@ impl Body {
                     true => format!(
                         "`{text}` is captured by value and cannot be assigned: use a `let mut` inside the kernel"
                     ),
-                    false => format!("a `#[kernel_fn]` cannot assign `{text}`: it sees its parameters alone"),
+                    false => {
+                        format!("a `#[kernel_fn]` cannot assign `{text}`: it sees its parameters and constants alone")
+                    }
                 };
                 self.error(expr, message);
                 None

@@ -23,7 +23,7 @@ pub struct Open {
     pub floats: Option<Typed>,
     /// Casts may be from a type parameter, which `as` does not take.
     pub casts: bool,
-    /// Names of `usize` constants.
+    /// Names of `usize` constants of the function around.
     pub names: BTreeSet<String>,
     /// Constants named.
     pub constants: Vec<Named>,
@@ -198,10 +198,14 @@ impl Body {
         Some(Both { native, quoted: expr_at(call.span(), ExprKind::Unit(Box::new(axis.quoted))), point: true })
     }
 
-    /// A name that is a constant of the function around, as a value.
+    /// A path to a constant, as a value: of the function around, or of the program in a `#[kernel_fn]`.
     pub fn constant(&mut self, path: &syn::Expr) -> Option<Both> {
-        let name = name_of(path).filter(|name| self.open.names.contains(&name.unraw().to_string()))?;
-        let number = Named::number_in(&mut self.open.constants, name.to_token_stream());
+        let syn::Expr::Path(constant) = path else { return None };
+        let of_around = name_of(path).is_some_and(|name| self.open.names.contains(&name.unraw().to_string()));
+        if !of_around && (self.captures_allowed || !is_constant(constant)) {
+            return None;
+        }
+        let number = Named::number_in(&mut self.open.constants, path.to_token_stream());
         let (made, own) = (self.private("constant", path.span()), own_at(path.span()));
         let native = quote_spanned!(own=> #made(#path));
         Some(Both { native, quoted: expr_at(path.span(), ExprKind::Constant(number as u32)), point: false })
@@ -211,7 +215,7 @@ impl Body {
     pub fn constant_length(&mut self, len: &syn::Expr) -> Option<u32> {
         let name = name_of(len)?;
         let known = self.open.names.contains(&name.unraw().to_string());
-        if !(known || self.captures_allowed && is_capital(name)) {
+        if !known && !is_capital(name) {
             return None;
         }
         Some(Named::number_in(&mut self.open.constants, name.to_token_stream()) as u32)
@@ -241,6 +245,13 @@ fn name_of(expr: &syn::Expr) -> Option<&Ident> {
         },
         _ => None,
     }
+}
+
+/// Whether a path is of plain names, the last that of a constant. (Anything else may hold items, which cannot stand
+/// twice.)
+pub fn is_constant(path: &syn::ExprPath) -> bool {
+    let plain = path.qself.is_none() && path.path.segments.iter().all(|segment| segment.arguments.is_none());
+    plain && path.path.segments.last().is_some_and(|last| is_capital(&last.ident))
 }
 
 /// Whether a name is written as those of constants are.

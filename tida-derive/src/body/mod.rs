@@ -18,7 +18,7 @@ use syn::spanned::Spanned;
 use tida_quote::quote as q;
 
 use crate::expand::{Library, own, own_at};
-pub use generic::Open;
+pub use generic::{Open, is_constant};
 pub use group::{Groups, len as group_len};
 pub use lanes::{Blocks, Loaded, Step, block as block_name, out as out_name};
 pub use nest::reads;

@@ -2,6 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote, quote_spanned};
+use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use tida_quote::quote::{Block, ExprKind, Pattern, Stmt, StmtKind};
 
@@ -296,8 +297,30 @@ impl Body {
         (native, kind)
     }
 
+    /// `Wave { h, speed: [x, y], .. }`.
+    fn pattern_of_struct(&mut self, of: &syn::PatStruct) -> (TokenStream, Pattern) {
+        if let Some(qself) = &of.qself {
+            self.error(&qself.ty, "name the struct by its plain path");
+        }
+        let number = self.structure(&of.path);
+        let mut natives = Vec::new();
+        let mut fields = Vec::new();
+        for field in &of.fields {
+            let syn::Member::Named(name) = &field.member else {
+                self.error(&field.member, "an element has named fields");
+                continue;
+            };
+            let (native, part) = self.pattern(&field.pat, false);
+            let named = field.colon_token.as_ref().map(|colon| quote!(#name #colon));
+            natives.push(quote_spanned!(own()=> #named #native,));
+            fields.push((name.unraw().to_string(), part));
+        }
+        let (own, path, rest) = (own_at(of.span()), &of.path, &of.rest);
+        (quote_spanned!(own=> #path { #(#natives)* #rest }), Pattern::Struct(number, fields))
+    }
+
     /// Both forms of a pattern; its names are declared.
-    fn pattern(&mut self, pattern: &syn::Pat, point: bool) -> (TokenStream, Pattern) {
+    pub fn pattern(&mut self, pattern: &syn::Pat, point: bool) -> (TokenStream, Pattern) {
         let own = own_at(pattern.span());
         match pattern {
             syn::Pat::Wild(_) => (pattern.to_token_stream(), Pattern::Ignore),
@@ -314,9 +337,13 @@ impl Body {
                 let (native, quoted): (Vec<_>, Vec<_>) = slice.elems.iter().map(|p| self.pattern(p, false)).unzip();
                 (quote_spanned!(own=> [#(#native),*]), Pattern::Array(quoted))
             }
+            syn::Pat::Struct(of) => self.pattern_of_struct(of),
             other => {
-                self.error(other, "a kernel binds names, `_`, tuples `(a, b)` and arrays `[a, b]`: use these");
-                (TokenStream::new(), Pattern::Ignore)
+                self.error(
+                    other,
+                    "a kernel binds names, `_`, tuples `(a, b)`, arrays `[a, b]` and structs `Wave { h, .. }`: use these",
+                );
+                (quote!(_), Pattern::Ignore)
             }
         }
     }

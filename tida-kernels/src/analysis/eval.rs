@@ -120,10 +120,8 @@ impl Walker<'_> {
             ExprKind::Capture(n) => match self.kernel.captures.get(*n as usize) {
                 Some(capture) if capture.ty != expr.ty || self.in_function => Val::Opaque(Why::Operator),
                 Some(_) if int.is_some() => Val::symbol(Symbol::Capture(*n)),
-                Some(capture) => match &capture.ty {
-                    Type::Array(entry, _) if entry.scalar().is_some_and(ScalarType::is_int) => Val::Entries(*n),
-                    _ => Val::Opaque(Why::Operator),
-                },
+                Some(capture) if is_array_of_ints(&capture.ty) => Val::Entries(*n),
+                Some(_) => Val::Opaque(Why::Operator),
                 None => Val::Opaque(Why::Operator),
             },
             ExprKind::Coordinate(axis) => {
@@ -163,8 +161,11 @@ impl Walker<'_> {
                 self.opaque(args)
             }
             ExprKind::Construct(parts) => Val::parts(parts.iter().map(|p| self.known_value(*p)).collect()),
-            ExprKind::Part(a, n) => self.known_value(*a).part(*n),
-            ExprKind::Entry(array, index) => self.entry(*array, *index),
+            ExprKind::Part(a, n) => match self.known_value(*a) {
+                Val::Entries(capture) => self.entry_of_capture(capture, &expr.ty),
+                whole => whole.part(*n),
+            },
+            ExprKind::Entry(array, index) => self.entry(*array, *index, &expr.ty),
         }
     }
 
@@ -289,7 +290,15 @@ impl Walker<'_> {
         found
     }
 
-    fn entry(&mut self, array: ExprId, index: ExprId) -> Val {
+    /// An entry of a captured array of integers: an array again, or some number of it.
+    fn entry_of_capture(&mut self, capture: u32, ty: &Type) -> Val {
+        match ty {
+            Type::Array(..) => Val::Entries(capture),
+            _ => Val::Affine(Affine::new(self.choice(Choice::Entry(capture)))),
+        }
+    }
+
+    fn entry(&mut self, array: ExprId, index: ExprId, ty: &Type) -> Val {
         let value = self.known_value(array);
         let len = match (&value, self.body.exprs.get(array.0 as usize).map(|e| &e.ty)) {
             (Val::Parts(parts, _), _) => parts.len(),
@@ -303,7 +312,7 @@ impl Walker<'_> {
                 Some(entries) => self.choose(&entries.iter().collect::<Vec<_>>(), why),
                 None => Val::Opaque(why),
             },
-            (Val::Entries(capture), Some(_)) => Val::Affine(Affine::new(self.choice(Choice::Entry(*capture)))),
+            (Val::Entries(capture), Some(_)) => self.entry_of_capture(*capture, ty),
             _ => Val::Opaque(why),
         }
     }
@@ -467,5 +476,13 @@ fn wrap_constant(form: NormalForm, ty: ScalarType) -> NormalForm {
     match form.as_constant() {
         Some(c) => NormalForm::constant(Value::from_bits(ty, c as u64).integer().map_or(c, |n| n as i64)),
         None => form,
+    }
+}
+
+/// Whether a type is an array of integers, or of arrays of them.
+fn is_array_of_ints(ty: &Type) -> bool {
+    match ty {
+        Type::Array(entry, _) => entry.scalar().is_some_and(ScalarType::is_int) || is_array_of_ints(entry),
+        _ => false,
     }
 }

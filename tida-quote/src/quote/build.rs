@@ -263,7 +263,7 @@ pub fn leak_kernel(
         tree: tree.encode().leak(),
         functions: functions.leak(),
         structs: structs.leak(),
-        constants: &[2, 0, 3],
+        constants: &[|| number(2), || number(0), || number(3), pair, unlike_its_type],
     }))
 }
 
@@ -279,6 +279,22 @@ pub fn leak_function(
         numbers: Vec::new,
         functions: functions.leak(),
         structs: structs.leak(),
-        constants: &[2, 0, 3],
+        constants: &[|| number(2), || number(0), || number(3), pair, unlike_its_type],
     }))
+}
+
+/// A constant of type `[f64; 2]`.
+fn pair() -> Constant {
+    let ty = ElementType::Array { element: &ElementType::Scalar(ScalarType::F64), len: 2 };
+    Constant { ty, bits: [0.5f64, f64::NAN].map(f64::to_bits).to_vec() }
+}
+
+/// What no macro makes.
+fn unlike_its_type() -> Constant {
+    Constant { bits: Vec::new(), ..pair() }
+}
+
+/// A constant of type `usize`.
+fn number(value: u64) -> Constant {
+    Constant { ty: ElementType::Scalar(ScalarType::U64), bits: vec![value] }
 }

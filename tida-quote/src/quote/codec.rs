@@ -275,6 +275,7 @@ enums! {
         1 Ignore;
         2 Tuple(all);
         3 Array(all);
+        4 Struct(number, fields);
     }
     Place flat {
         0 Local { local, path };
@@ -417,7 +418,8 @@ mod tests {
             native: NativeForm { block: Some([8, 64]), alone: None },
         };
         let ty = TypeTree::Array(Box::new(TypeTree::Tuple(vec![TypeTree::Infer, TypeTree::Struct(1)])), 4);
-        let pattern = Pattern::Tuple(vec![Pattern::Ignore, Pattern::Local(0)]);
+        let fields = Pattern::Struct(1, vec![("h".into(), Pattern::Local(0))]);
+        let pattern = Pattern::Tuple(vec![Pattern::Ignore, fields]);
         tree.code.body.stmts.push(stmt(StmtKind::Let { pattern, ty: Some(ty), init: None }));
         tree.code.body.stmts.push(stmt(StmtKind::Return(Some(int_of(u64::MAX, ScalarType::U64)))));
         tree

@@ -261,6 +261,8 @@ pub enum Pattern {
     Tuple(Vec<Pattern>),
     /// `[a, b]`; also takes a point such as `at` apart.
     Array(Vec<Pattern>),
+    /// `Wave { h, .. }`: a struct of `Code::structs`, and the fields named.
+    Struct(u32, Vec<(String, Pattern)>),
 }
 
 /// A place that can be assigned.
@@ -374,7 +376,7 @@ pub enum ExprKind {
     Struct(u32, Vec<(String, Expr)>),
     /// A part of a value that is not an array argument: `p.x`, `t.0`, `w[q]`, `at[0]`.
     Project(Box<Expr>, Projection),
-    /// A `usize` constant of the function around, by its number in the table passed with the tree.
+    /// A constant of the program, by its number in the table passed with the tree.
     Constant(u32),
     /// `unit(axis)`: the point that is 1 along that axis, and 0 along the others.
     Unit(Box<Expr>),
@@ -553,6 +555,15 @@ methods! {
     Hypot "hypot" 1 Float false,
 }
 
+/// The value of a constant of the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Constant {
+    /// Its type.
+    pub ty: ElementType,
+    /// The bits of its components, zero-extended, in order.
+    pub bits: Vec<u64>,
+}
+
 /// What `kernel!` leaves in the binary: a static that the closure answers with when asked.
 #[derive(Debug)]
 pub struct StaticKernel {
@@ -567,7 +578,7 @@ pub struct StaticKernel {
     /// Element types of the structs named, in the order of `Code::structs`.
     pub structs: &'static [ElementType],
     /// Values of the constants that [`ExprKind::Constant`] names.
-    pub constants: &'static [u64],
+    pub constants: &'static [fn() -> Constant],
 }
 
 /// What `#[kernel_fn]` leaves in the binary.
@@ -584,5 +595,5 @@ pub struct StaticFunction {
     /// Element types of the structs named, in the order of `Code::structs`.
     pub structs: &'static [ElementType],
     /// Values of the constants that [`ExprKind::Constant`] names.
-    pub constants: &'static [u64],
+    pub constants: &'static [fn() -> Constant],
 }

@@ -8,6 +8,7 @@ pub fn bound(pattern: &Pattern, locals: &mut Vec<LocalId>) {
         Pattern::Local(local) => locals.push(*local),
         Pattern::Ignore => {}
         Pattern::Tuple(list) | Pattern::Array(list) => list.iter().for_each(|inner| bound(inner, locals)),
+        Pattern::Struct(_, fields) => fields.iter().for_each(|(_, inner)| bound(inner, locals)),
     }
 }
 

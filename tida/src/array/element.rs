@@ -2,6 +2,7 @@
 
 use tida_kernels::each_scalar;
 use tida_kernels::element::{ElementType, ScalarType};
+use tida_kernels::scalar::Value;
 
 use crate::sealed::Sealed;
 
@@ -32,7 +33,7 @@ use crate::sealed::Sealed;
 /// element at position `i` lies at `base + cells · (bytes of the components before c) + i · size(c)`.
 ///
 /// # Safety
-/// `TYPE` describes the type, `Place` reads and writes exactly its components as said above, and every bit pattern of
+/// `TYPE` describes the type, `Place` reads and writes exactly its components as said above, `values` gives them, and every bit pattern of
 /// all zeros is a valid value. Neither the type nor its `Place` is `Deref`. The derive implements it; do not write it
 /// by hand.
 #[diagnostic::on_unimplemented(
@@ -57,7 +58,14 @@ pub unsafe trait Element: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'st
     /// lies at `base`).
     #[doc(hidden)]
     unsafe fn place(base: *mut u8, cells: usize, index: usize) -> Self::Place;
+
+    /// Gives the components of a value, in order.
+    #[doc(hidden)]
+    fn values(of: &Self, to: &mut Values<'_>);
 }
+
+/// What takes components of a value, one after the other.
+pub type Values<'a> = dyn FnMut(Value) + 'a;
 
 /// One element in memory, all of it or a part.
 #[doc(hidden)]
@@ -111,12 +119,15 @@ macro_rules! scalar {
                 // SAFETY: the caller's promise.
                 ScalarPlace(unsafe { base.cast::<$t>().add(index) })
             }
+            fn values(of: &Self, to: &mut Values<'_>) {
+                to(Value::$variant(*of));
+            }
         }
         impl Sealed for $t {}
         impl ScalarElement for $t {
             const SCALAR: ScalarType = ScalarType::$variant;
             fn bits(self) -> u64 {
-                tida_kernels::scalar::Value::$variant(self).bits()
+                Value::$variant(self).bits()
             }
         }
         impl Place for ScalarPlace<$t> {
@@ -145,6 +156,9 @@ unsafe impl Element for bool {
     unsafe fn place(base: *mut u8, _cells: usize, index: usize) -> ScalarPlace<bool> {
         // SAFETY: the caller's promise.
         ScalarPlace(unsafe { base.cast::<bool>().add(index) })
+    }
+    fn values(of: &Self, to: &mut Values<'_>) {
+        to(Value::Bool(*of));
     }
 }
 
@@ -178,6 +192,9 @@ unsafe impl<T: Element, const N: usize> Element for [T; N] {
     #[inline(always)]
     unsafe fn place(base: *mut u8, cells: usize, index: usize) -> ArrayPlace<T, N> {
         ArrayPlace { base, cells, index, marker: std::marker::PhantomData }
+    }
+    fn values(of: &Self, to: &mut Values<'_>) {
+        of.iter().for_each(|entry| T::values(entry, to));
     }
 }
 

@@ -4,12 +4,14 @@ use std::sync::{Arc, Weak};
 
 use smallvec::SmallVec;
 use tida_kernels::each_scalar;
-use tida_kernels::element::ScalarType;
+use tida_kernels::element::{ElementType, ScalarType};
+use tida_kernels::quote::Constant;
 use tida_kernels::scalar::Value;
 
 use super::device::push_bits;
 use crate::acc::node::Node;
 use crate::acc::{Core, TileAcc};
+use crate::array::element::Values;
 use crate::error::Error;
 
 /// The captured values of one kernel, described.
@@ -57,8 +59,8 @@ fn same_bits(a: &Value, b: &Value) -> bool {
 pub enum CapturedValue {
     /// A scalar.
     Scalar(Value),
-    /// An array of scalars.
-    Array(ScalarType, Box<[Value]>),
+    /// An array of scalars, or of arrays of them: its type, and the scalars one after the other.
+    Array(ElementType, Box<[Value]>),
     /// A scalar that recorded work gives, once its node has finished.
     Deferred(Deferred),
 }
@@ -139,14 +141,56 @@ pub fn value<T: Captured>(held: &T) -> T::Value {
 #[derive(Clone, Copy, Debug)]
 pub struct Plain<T>(T);
 
+/// Numbers and `bool`, fixed-size arrays of them, and structs by `#[derive(Element)]`: what a value is, without memory.
+///
+/// # Safety
+/// `TYPE` describes the type, and `values` gives the value's components, in order. Two calls for one value give the
+/// same.
+#[diagnostic::on_unimplemented(
+    message = "a kernel cannot name a constant of type `{Self}`",
+    label = "no number or `bool`",
+    note = "constants are numbers and `bool`, fixed-size arrays of them, and structs with `#[derive(Element)]`"
+)]
+pub unsafe trait PlainValue {
+    /// What it is made of; `usize` is `u64` in kernels, and `isize` is `i64`.
+    const TYPE: ElementType;
+    /// Gives its components.
+    fn values(&self, to: &mut Values<'_>);
+}
+
+// SAFETY: the entries are its components.
+unsafe impl<T: PlainValue, const N: usize> PlainValue for [T; N] {
+    const TYPE: ElementType = ElementType::Array { element: &T::TYPE, len: N };
+    fn values(&self, to: &mut Values<'_>) {
+        self.iter().for_each(|value| value.values(to));
+    }
+}
+
+/// A constant that a body names.
+#[inline(always)]
+pub fn constant<T: PlainValue>(value: T) -> T {
+    value
+}
+
+/// The same, described.
+pub fn described<T: PlainValue>(value: T) -> Constant {
+    let mut bits = Vec::new();
+    value.values(&mut |value| bits.push(value.bits()));
+    Constant { ty: T::TYPE, bits }
+}
+
 /// A plain scalar that a kernel captures.
 #[diagnostic::on_unimplemented(message = "a kernel cannot capture arrays of `{Self}`", label = "no number or `bool`")]
-pub trait PlainScalar: Copy + std::fmt::Debug + Send + Sync + 'static {
-    /// What kernels take it for.
-    const SCALAR: ScalarType;
+pub trait PlainScalar: PlainEntry {
     /// The value, described.
     fn described(self) -> Value;
 }
+
+/// What captured arrays are made of: plain scalars, and arrays of them.
+#[diagnostic::on_unimplemented(message = "a kernel cannot capture arrays of `{Self}`", label = "no number or `bool`")]
+pub trait PlainEntry: PlainValue + Copy + std::fmt::Debug + Send + Sync + 'static {}
+
+impl<T: PlainEntry, const N: usize> PlainEntry for [T; N] {}
 
 impl<T: PlainScalar> CapturedParam for Plain<T> {
     fn describe(&self, list: &mut Captures) {
@@ -165,7 +209,7 @@ impl<T: PlainScalar> Captured for Plain<T> {
     }
 }
 
-impl<T: PlainScalar, const N: usize> Capture for [T; N] {
+impl<T: PlainEntry, const N: usize> Capture for [T; N] {
     type Held = Plain<[T; N]>;
     #[inline(always)]
     fn hold(&self) -> Plain<[T; N]> {
@@ -173,19 +217,21 @@ impl<T: PlainScalar, const N: usize> Capture for [T; N] {
     }
 }
 
-impl<T: PlainScalar, const N: usize> CapturedParam for Plain<[T; N]> {
+impl<T: PlainEntry, const N: usize> CapturedParam for Plain<[T; N]> {
     fn describe(&self, list: &mut Captures) {
-        let values = self.0.iter().map(|value| value.described()).collect();
-        list.list.push(CapturedValue::Array(T::SCALAR, values));
+        let mut values = Vec::with_capacity(<[T; N]>::TYPE.components());
+        self.0.values(&mut |value| values.push(value));
+        list.list.push(CapturedValue::Array(<[T; N]>::TYPE, values.into()));
     }
     fn is(&self, described: &CapturedValue) -> bool {
-        let CapturedValue::Array(ty, values) = described else { return false };
-        let same = |(value, known): (&T, &Value)| same_bits(known, &value.described());
-        *ty == T::SCALAR && values.len() == N && self.0.iter().zip(values).all(same)
+        let CapturedValue::Array(ty, known) = described else { return false };
+        let (mut known, mut same) = (known.iter(), *ty == <[T; N]>::TYPE);
+        self.0.values(&mut |value| same &= known.next().is_some_and(|known| same_bits(known, &value)));
+        same && known.next().is_none()
     }
 }
 
-impl<T: PlainScalar, const N: usize> Captured for Plain<[T; N]> {
+impl<T: PlainEntry, const N: usize> Captured for Plain<[T; N]> {
     type Value = [T; N];
     #[inline(always)]
     fn value(&self) -> [T; N] {
@@ -200,8 +246,13 @@ macro_rules! plain {
             #[inline(always)]
             fn hold(&self) -> Plain<$t> { Plain(*self) }
         }
+        // SAFETY: it is its only component.
+        unsafe impl PlainValue for $t {
+            const TYPE: ElementType = ElementType::Scalar(ScalarType::$variant);
+            fn values(&self, to: &mut Values<'_>) { to(self.described()); }
+        }
+        impl PlainEntry for $t {}
         impl PlainScalar for $t {
-            const SCALAR: ScalarType = ScalarType::$variant;
             #[inline]
             fn described(self) -> Value {
                 // `isize` and `usize` are of 64 bits.
@@ -222,7 +273,7 @@ pub(crate) fn capture_bytes(capture: &CapturedValue) -> SmallVec<[u8; CAPTURE]> 
     let mut bytes = SmallVec::new();
     match capture {
         CapturedValue::Scalar(v) => push_bits(v.ty(), v.bits(), &mut bytes),
-        CapturedValue::Array(ty, values) => values.iter().for_each(|v| push_bits(*ty, v.bits(), &mut bytes)),
+        CapturedValue::Array(_, values) => values.iter().for_each(|v| push_bits(v.ty(), v.bits(), &mut bytes)),
         CapturedValue::Deferred(later) => push_bits(later.ty, later.bits.bits(), &mut bytes),
     }
     bytes

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 use tida_kernels::analysis::{ArrayAccess, IndexForm, Interval, Symbol};
+use tida_kernels::element::ScalarType;
 use tida_kernels::plan::wide::Beside;
 use tida_kernels::scalar::Value;
 
@@ -264,7 +265,7 @@ fn acc_of<'a, const D: usize>(info: &ArgInfo<'a, D>) -> Option<&'a TileAcc> {
 pub(crate) fn integers(captures: &Captures) -> SmallVec<[Option<Interval>; 8]> {
     let of = |capture: &CapturedValue| match capture {
         CapturedValue::Scalar(value) => integer(*value).map(Interval::point),
-        CapturedValue::Array(of, values) if of.is_int() => {
+        CapturedValue::Array(of, values) if of.innermost().is_some_and(ScalarType::is_int) => {
             let known = values.iter().all(|value| integer(*value).is_some());
             Interval::around(values.iter().filter_map(|value| integer(*value))).filter(|_| known)
         }

@@ -166,7 +166,7 @@ pub(crate) fn prepared() -> Vec<Arc<Prepared>> {
 pub(super) fn capture_type(value: &CapturedValue) -> Type {
     match value {
         CapturedValue::Scalar(v) => Type::Scalar(v.ty()),
-        CapturedValue::Array(ty, values) => Type::Array(Arc::new(Type::Scalar(*ty)), values.len()),
+        CapturedValue::Array(ty, _) => Type::of_element(ty),
         CapturedValue::Deferred(later) => Type::Scalar(later.ty),
     }
 }

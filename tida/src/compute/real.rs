@@ -226,9 +226,3 @@ real!(f32 f64);
 pub fn wide<T: Real>(x: T) -> T::Wide {
     x.wide()
 }
-
-/// A constant in a kernel.
-#[inline(always)]
-pub const fn constant(value: usize) -> usize {
-    value
-}

@@ -1,4 +1,4 @@
-//! Constants of the function around a kernel, put in place, and loops over axes, written out.
+//! Constants put in place where they are lengths, bounds and indices, and loops over axes, written out.
 //!
 //! `for d in 0..D { .. u[at + unit(d)] .. }` is the same as one copy of its body for each axis, with the number of the
 //! axis for `d`. What comes after sees no more than what a user could have written by hand.
@@ -6,13 +6,13 @@
 use std::collections::HashMap;
 
 use super::scope::error;
-use crate::element::ScalarType;
+use crate::element::{ElementType, ScalarType};
 use crate::error::KernelError;
 use crate::ir::Span;
 use crate::quote::walk::{Walk, bound};
 use crate::quote::{
-    BinaryOp, Block, Code, Expr, ExprKind, FunctionTree, Local, LocalId, NumberType, Pattern, Place, Projection, Stmt,
-    StmtKind, TypeTree,
+    BinaryOp, Block, Code, Constant, Expr, ExprKind, FunctionTree, Local, LocalId, NumberType, Pattern, Place,
+    Projection, Stmt, StmtKind, TypeTree,
 };
 
 /// Most turns of a loop that is written out.
@@ -31,18 +31,23 @@ enum Stands {
 /// The work on one tree.
 struct Resolve<'a> {
     file: &'a str,
-    constants: &'a [u64],
+    constants: &'a [Constant],
     locals: &'a mut Vec<Local>,
     stands: HashMap<LocalId, Stands>,
     room: usize,
     failed: Option<KernelError>,
 }
 
+/// The values of constants.
+pub(super) fn values(constants: &[fn() -> Constant]) -> Vec<Constant> {
+    constants.iter().map(|value| value()).collect()
+}
+
 /// Puts the constants in place.
 ///
 /// # Errors
 /// A constant that is not in the table.
-pub(super) fn resolve(file: &str, code: &mut Code, constants: &[u64]) -> Result<(), KernelError> {
+pub(super) fn resolve(file: &str, code: &mut Code, constants: &[Constant]) -> Result<(), KernelError> {
     let Code { locals, body, .. } = code;
     let mut resolve = Resolve { file, constants, locals, stands: HashMap::new(), room: ROOM, failed: None };
     resolve.block(body);
@@ -53,7 +58,7 @@ pub(super) fn resolve(file: &str, code: &mut Code, constants: &[u64]) -> Result<
 ///
 /// # Errors
 /// As for [`resolve`].
-pub(super) fn resolve_function(file: &str, tree: &mut FunctionTree, constants: &[u64]) -> Result<(), KernelError> {
+pub(super) fn resolve_function(file: &str, tree: &mut FunctionTree, constants: &[Constant]) -> Result<(), KernelError> {
     resolve(file, &mut tree.code, constants)?;
     let span = tree.code.locals.first().map_or(Span::default(), |local| local.span);
     let mut locals = Vec::new();
@@ -64,18 +69,31 @@ pub(super) fn resolve_function(file: &str, tree: &mut FunctionTree, constants: &
 }
 
 impl Resolve<'_> {
-    fn constant(&mut self, span: Span, number: u32) -> u64 {
+    /// The value of a constant that is a `usize`; none of another one.
+    fn constant(&mut self, span: Span, number: u32) -> Option<u64> {
         let found = self.constants.get(number as usize);
-        if found.is_none() && self.failed.is_none() {
-            self.failed = Some(error(
-                self.file,
-                span,
-                "read the kernel's quotation",
-                format!("constant {number} where there are {}", self.constants.len()),
-                "build again from clean; if it stays, report it as a bug of tida",
-            ));
+        if found.is_none() {
+            self.damaged(span, format!("constant {number} where there are {}", self.constants.len()));
         }
-        found.copied().unwrap_or(0)
+        match found.map(|constant| (constant.ty, &constant.bits[..])) {
+            Some((ElementType::Scalar(ScalarType::U64), [value])) => Some(*value),
+            _ => None,
+        }
+    }
+
+    fn length(&mut self, span: Span, number: u32) -> usize {
+        let len = self.constant(span, number);
+        if len.is_none() {
+            self.damaged(span, format!("constant {number}, which is no `usize`, as a length"));
+        }
+        len.unwrap_or(0) as usize
+    }
+
+    fn damaged(&mut self, span: Span, found: String) {
+        if self.failed.is_none() {
+            let advice = "build again from clean; if it stays, report it as a bug of tida";
+            self.failed = Some(error(self.file, span, "read the kernel's quotation", found, advice));
+        }
     }
 
     fn block(&mut self, block: &mut Block) {
@@ -182,6 +200,7 @@ impl Resolve<'_> {
             Pattern::Local(local) => self.local(local),
             Pattern::Ignore => {}
             Pattern::Tuple(parts) | Pattern::Array(parts) => parts.iter_mut().for_each(|part| self.pattern(part)),
+            Pattern::Struct(_, fields) => fields.iter_mut().for_each(|(_, part)| self.pattern(part)),
         }
     }
 
@@ -198,7 +217,7 @@ impl Resolve<'_> {
             TypeTree::Array(of, _) => self.ty(span, of),
             TypeTree::ArrayOf(of, number) => {
                 self.ty(span, of);
-                let len = self.constant(span, *number) as usize;
+                let len = self.length(span, *number);
                 *ty = TypeTree::Array(std::mem::replace(of, Box::new(TypeTree::Infer)), len);
             }
             TypeTree::Tuple(all) => all.iter_mut().for_each(|ty| self.ty(span, ty)),
@@ -216,12 +235,13 @@ impl Resolve<'_> {
                 None => {}
             },
             ExprKind::Constant(number) => {
-                let value = self.constant(span, *number);
-                e.kind = ExprKind::Int(value, NumberType::Written(ScalarType::U64));
+                if let Some(value) = self.constant(span, *number) {
+                    e.kind = ExprKind::Int(value, NumberType::Written(ScalarType::U64));
+                }
             }
             ExprKind::RepeatOf(x, number) => {
                 self.expr(x);
-                let len = self.constant(span, *number) as usize;
+                let len = self.length(span, *number);
                 let unit = Expr { span, kind: ExprKind::Tuple(Vec::new()) };
                 e.kind = ExprKind::Repeat(std::mem::replace(x, Box::new(unit)), len);
             }

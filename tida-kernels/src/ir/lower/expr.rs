@@ -39,10 +39,33 @@ impl<'a> Lowering<'a> {
             quote::ExprKind::Struct(n, fields) => self.structure(e, *n, fields),
             quote::ExprKind::Project(..) => self.project(e),
             quote::ExprKind::Unit(axis) => self.unit(e, axis),
-            quote::ExprKind::Constant(_) | quote::ExprKind::RepeatOf(..) => {
-                Err(self.scope.damaged(span, "a constant that is not known"))
-            }
+            quote::ExprKind::Constant(n) => self.constant(span, *n),
+            quote::ExprKind::RepeatOf(..) => Err(self.scope.damaged(span, "a length that is not known")),
         }
+    }
+
+    /// The value of a constant.
+    fn constant(&mut self, span: Span, number: u32) -> Result<ExprId, KernelError> {
+        let scope = self.scope;
+        let constant = scope.constant(span, number)?;
+        self.check_parts(span, constant.bits.len())?;
+        Ok(self.constant_parts(span, &constant.ty, &mut constant.bits.iter()))
+    }
+
+    fn constant_parts(&mut self, span: Span, ty: &ElementType, bits: &mut std::slice::Iter<'_, u64>) -> ExprId {
+        let parts = match ty {
+            ElementType::Scalar(scalar) => {
+                let bits = bits.next().copied().unwrap_or_default();
+                return self.build.literal(span, Value::from_bits(*scalar, bits));
+            }
+            ElementType::Array { element, len } => {
+                (0..*len).map(|_| self.constant_parts(span, element, bits)).collect()
+            }
+            ElementType::Struct { fields, .. } => {
+                fields.iter().map(|(_, field)| self.constant_parts(span, field, bits)).collect()
+            }
+        };
+        self.build.push(span, Type::of_element(ty), ExprKind::Construct(parts))
     }
 
     /// Values from left to right: what a later one's statements could change of an earlier one is put into a local.

@@ -7,7 +7,7 @@ use super::infer::infer;
 use super::scope::{Scope, Signature, error, written_type};
 use crate::error::KernelError;
 use crate::ir::{Function, Span, Type};
-use crate::quote::{FunctionTree, StaticFunction};
+use crate::quote::{Constant, FunctionTree, StaticFunction};
 
 /// How deep calls may nest.
 const MAX_CALLS: usize = 32;
@@ -63,11 +63,12 @@ impl Functions {
         let Some(mut tree) = FunctionTree::decode(function.tree) else {
             return Err(super::unreadable(file, span));
         };
-        super::constant::resolve_function(file, &mut tree, function.constants)?;
+        let constants = super::constant::values(function.constants);
+        super::constant::resolve_function(file, &mut tree, &constants)?;
         self.open.push((key, tree.name.clone()));
         let callees = self.lower_all(file, first_span(&tree), function.functions)?;
         self.open.pop();
-        let (done, bytes) = lower_function(function, &tree, callees)?;
+        let (done, bytes) = lower_function(function, &tree, callees, &constants)?;
         let signature = Signature {
             name: tree.name,
             bytes,
@@ -93,10 +94,18 @@ fn lower_function(
     function: &'static StaticFunction,
     tree: &FunctionTree,
     functions: Vec<Signature>,
+    constants: &[Constant],
 ) -> Result<(Function, u64), KernelError> {
     let span = first_span(tree);
-    let scope =
-        Scope { file: function.file, rank: None, args: &[], captures: &[], functions, structs: function.structs };
+    let scope = Scope {
+        file: function.file,
+        rank: None,
+        args: &[],
+        captures: &[],
+        functions,
+        structs: function.structs,
+        constants,
+    };
     let mut params = Vec::with_capacity(tree.params.len());
     for (n, (local, ty)) in tree.params.iter().enumerate() {
         if tree.params[..n].iter().any(|(other, _)| other == local) {

@@ -77,7 +77,8 @@ fn lower_for(input: &LowerInput<'_>, extent: Option<&[u32]>) -> Result<Kernel, K
     let Some(mut tree) = KernelTree::decode(tree) else {
         return Err(unreadable(file, span));
     };
-    constant::resolve(file, &mut tree.code, constants)?;
+    let constants = constant::values(constants);
+    constant::resolve(file, &mut tree.code, &constants)?;
     let counted = |what: &str, named: usize, given: usize| match named == given {
         true => Ok(()),
         false => Err(error(
@@ -111,6 +112,7 @@ fn lower_for(input: &LowerInput<'_>, extent: Option<&[u32]>) -> Result<Kernel, K
         captures: &captures,
         functions: called.lower_all(file, span, functions)?,
         structs,
+        constants: &constants,
     };
     let known = group.as_ref().and_then(|(group, _)| group.len).map(|len| (len, group::point(input.rank)));
     let typed = infer::infer(&scope, &tree.code, known.as_slice(), input.result.as_ref(), span)?;

@@ -3,7 +3,7 @@
 use crate::element::{ElementType, ScalarType};
 use crate::error::KernelError;
 use crate::ir::{Arg, Capture, Span, Type};
-use crate::quote::TypeTree;
+use crate::quote::{Constant, TypeTree};
 
 /// A called function as its callers see it.
 #[derive(Clone, Debug)]
@@ -29,6 +29,8 @@ pub(super) struct Scope<'a> {
     pub functions: Vec<Signature>,
     /// In the order of `Code::structs`.
     pub structs: &'static [ElementType],
+    /// In the order of the table passed with the tree.
+    pub constants: &'a [Constant],
 }
 
 pub(super) fn error(
@@ -85,6 +87,17 @@ impl Scope<'_> {
         structs
             .get(number as usize)
             .ok_or_else(|| self.damaged(span, format!("struct {number} where there are {}", structs.len())))
+    }
+
+    pub fn constant(&self, span: Span, number: u32) -> Result<&Constant, KernelError> {
+        let damaged = |what: String| self.damaged(span, what);
+        let found = self.constants.get(number as usize);
+        let constant =
+            found.ok_or_else(|| damaged(format!("constant {number} where there are {}", self.constants.len())))?;
+        if constant.bits.len() != constant.ty.components() {
+            return Err(damaged(format!("a constant of type {} with {} values", constant.ty, constant.bits.len())));
+        }
+        Ok(constant)
     }
 
     /// A part that a value does not have.

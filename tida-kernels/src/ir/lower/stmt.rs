@@ -144,6 +144,7 @@ impl<'a> Lowering<'a> {
             Pattern::Local(id) => self.build.emit(span, StmtKind::Let(*id, None)),
             Pattern::Ignore => {}
             Pattern::Tuple(parts) | Pattern::Array(parts) => parts.iter().for_each(|part| self.declare(span, part)),
+            Pattern::Struct(_, fields) => fields.iter().for_each(|(_, part)| self.declare(span, part)),
         }
     }
 
@@ -155,6 +156,17 @@ impl<'a> Lowering<'a> {
                 let values = self.build.parts(value);
                 for (part, value) in parts.iter().zip(values) {
                     self.bind_pattern(span, part, value);
+                }
+            }
+            Pattern::Struct(_, named) => {
+                let Type::Struct(_, fields) = self.build.ty(value).clone() else { return };
+                let values = self.build.parts(value);
+                // What is not named is read all the same, as where a whole struct is bound.
+                for ((field, _), value) in fields.iter().zip(values) {
+                    match named.iter().find(|(name, _)| name == field) {
+                        Some((_, part)) => self.bind_pattern(span, part, value),
+                        None => self.build.discard(value),
+                    }
                 }
             }
         }

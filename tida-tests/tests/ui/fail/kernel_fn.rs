@@ -1,10 +1,29 @@
 use tida::kernel_fn;
 
-const G: f64 = 9.81;
+const NAME: &str = "g";
+#[allow(non_upper_case_globals)]
+const g: f64 = 9.81;
+
+struct Of<const N: usize>;
+
+impl<const N: usize> Of<N> {
+    const DOUBLE: usize = 2 * N;
+}
 
 #[kernel_fn]
 fn constant(x: f64) -> f64 {
-    G * x
+    g * x + Of::<3>::DOUBLE as f64
+}
+
+#[kernel_fn]
+fn of_another_type(x: f64) -> f64 {
+    NAME;
+    x
+}
+
+#[kernel_fn]
+fn references(&x: &f64, Some(y): f64, ref z: f64) -> f64 {
+    x
 }
 
 #[kernel_fn]
@@ -41,4 +60,5 @@ struct NotAFunction;
 
 fn main() {
     constant(1.0);
+    of_another_type(1.0);
 }

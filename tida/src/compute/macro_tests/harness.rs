@@ -72,7 +72,7 @@ where
 pub(super) fn typed(quoted: &Quoted, rank: usize, args: &[(Access, ElementType)], result: Type) -> Kernel {
     let types = quoted.captures.list.iter().map(|c| match c {
         CapturedValue::Scalar(v) => Type::Scalar(v.ty()),
-        CapturedValue::Array(ty, values) => Type::Array(Arc::new(Type::Scalar(*ty)), values.len()),
+        CapturedValue::Array(ty, _) => Type::of_element(ty),
         CapturedValue::Deferred(later) => Type::Scalar(later.ty),
     });
     let args: Vec<_> =

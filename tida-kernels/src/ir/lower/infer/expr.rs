@@ -74,9 +74,11 @@ impl<'t> Infer<'t, '_> {
                     None => Err(self.scope.damaged(span, "`unit(..)` in a function")),
                 }
             }
-            ExprKind::Constant(_) | ExprKind::RepeatOf(..) => {
-                Err(self.scope.damaged(span, "a constant that is not known"))
+            ExprKind::Constant(n) => {
+                let ty = Type::of_element(&self.scope.constant(span, *n)?.ty);
+                Ok(self.types.import(&ty))
             }
+            ExprKind::RepeatOf(..) => Err(self.scope.damaged(span, "a length that is not known")),
         }
     }
 

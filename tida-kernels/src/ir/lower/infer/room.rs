@@ -66,6 +66,7 @@ pub(super) fn needed(
                 | ExprKind::Repeat(..)
                 | ExprKind::Struct(..)
                 | ExprKind::Load { .. }
+                | ExprKind::Constant(_)
                 | ExprKind::Call(..)
                 | ExprKind::If { .. }
                 | ExprKind::Block(_)

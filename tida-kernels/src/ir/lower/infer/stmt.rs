@@ -2,6 +2,7 @@
 
 use super::super::types::{Ty, Unknown};
 use super::Infer;
+use crate::element::ElementType;
 use crate::error::KernelError;
 use crate::ir::{Access, Span, Type};
 use crate::quote::{BinaryOp, Block, Expr, ExprKind, Pattern, Place, Stmt, StmtKind, TypeTree};
@@ -126,6 +127,20 @@ impl<'t> Infer<'t, '_> {
                     self.same(span, entry, ty, || "take an array apart".into())?;
                 }
                 self.types.array(entry, parts.len())
+            }
+            Pattern::Struct(number, named) => {
+                let element = self.scope.structure(span, *number)?;
+                let ElementType::Struct { fields, .. } = element else {
+                    return Err(self.scope.damaged(span, format!("a pattern of the struct {element}, which is none")));
+                };
+                for (name, part) in named {
+                    let Some((_, field)) = fields.iter().find(|(field, _)| field == name) else {
+                        return Err(self.scope.bad_part(span, name, element));
+                    };
+                    let (bound, field) = (self.pattern(span, part)?, self.types.import(&Type::of_element(field)));
+                    self.same(span, bound, field, || format!("take the field `{name}`"))?;
+                }
+                self.types.import(&Type::of_element(element))
             }
         };
         self.nesting -= 1;
