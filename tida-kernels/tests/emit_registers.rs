@@ -116,7 +116,7 @@ fn random(rng: &mut Rng, often: u64) -> (Kernel, Launch) {
         // From nine iterations to none.
         let from = if rng.below(2) == 0 { int_of(2, ScalarType::I64) } else { capture(2) };
         let (hi, inclusive, body) = (capture(1), rng.below(3) == 0, block(turn));
-        let turns = stmt(StmtKind::For { local: counter, lo: from, hi, inclusive, body });
+        let turns = stmt(StmtKind::For { local: counter, range: Range::plain(from, hi, inclusive), body });
         all.push(match rng.below(4) {
             0 => eval(if_then(compare(CompareOp::Lt, axis(1), int(9)), block(vec![turns]))),
             _ => turns,

@@ -131,9 +131,13 @@ impl Maker<'_> {
             7 => StmtKind::Expr(self.expr()),
             8 => StmtKind::For {
                 local: self.number(5),
-                lo: self.expr(),
-                hi: self.expr(),
-                inclusive: self.below(2) == 0,
+                range: Range {
+                    lo: self.expr(),
+                    hi: self.expr(),
+                    inclusive: self.below(2) == 0,
+                    by: (self.below(2) == 0).then(|| self.expr()),
+                    order: self.pick(&[Order::Up, Order::Down, Order::Back]),
+                },
                 body: Block { value: None, ..self.block() },
             },
             9 => StmtKind::While { cond: self.expr(), body: Block { value: None, ..self.block() } },

@@ -198,8 +198,8 @@ impl<'a> Maker<'a> {
         let names = self.names.len();
         for (step, stmt) in steps.iter().zip(&quoted.stmts) {
             match (&stmt.kind, &step.turns) {
-                (StmtKind::For { local, lo, hi, inclusive, body }, Some(turns))
-                    if self.classes.together([lo, hi], *inclusive, body, self.nests > 0) =>
+                (StmtKind::For { local, range, body }, Some(turns))
+                    if self.classes.together(range, body, self.nests > 0) =>
                 {
                     end(&mut parts, &mut phase);
                     self.refuse_hiding(&[*local]);

@@ -1,6 +1,7 @@
 //! The body of a kernel: one walk that makes its native form and its quotation.
 
 mod chain;
+mod each;
 mod expr;
 mod generic;
 mod group;
@@ -49,6 +50,8 @@ pub struct Body {
     ways: Ways,
     /// Numbers whose type is inferred, so far.
     numbers: u32,
+    /// Names of the macro's own, so far.
+    fresh: u32,
     /// Blocks around what is walked.
     depth: usize,
     /// Whether free names are captured; a `#[kernel_fn]` has none.
@@ -99,6 +102,7 @@ impl Body {
             loads: Vec::new(),
             ways: Ways::default(),
             numbers: 0,
+            fresh: 0,
             scope: Scope::default(),
             tables: Tables::default(),
             captures: Vec::new(),
@@ -112,6 +116,12 @@ impl Body {
     /// A body of a function: it sees its parameters alone.
     pub fn of_function(library: Library) -> Body {
         Body { captures_allowed: false, ..Body::of_kernel(library) }
+    }
+
+    /// A number for names of the macro's own.
+    fn fresh(&mut self) -> u32 {
+        self.fresh += 1;
+        self.fresh
     }
 
     /// The path of a scalar operation, shown at `place`.

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use tida_quote::quote::walk::Walk;
-use tida_quote::quote::{BinaryOp, Block, Expr, ExprKind, LocalId, Projection, Span, Stmt, StmtKind, UnaryOp};
+use tida_quote::quote::{BinaryOp, Block, Expr, ExprKind, LocalId, Projection, Range, Span, Stmt, StmtKind, UnaryOp};
 
 /// Turns of a loop with numbers for bounds, those of loops inside it counted, that the compiler writes out: then it
 /// makes vectors of cells around it by itself, and keeps in registers what the loop makes of fixed-size arrays.
@@ -94,9 +94,9 @@ impl Classes {
     }
 
     /// Whether all cells of a block take the turns of this loop together, which may be `inside` of another such.
-    pub fn together(&self, [lo, hi]: [&Expr; 2], inclusive: bool, body: &Block, inside: bool) -> bool {
-        let same = self.of_expr(lo) == Class::Same && self.of_expr(hi) == Class::Same;
-        same && body.value.is_none() && !leaves(body) && (inside || !is_written_out(lo, hi, inclusive, body))
+    pub fn together(&self, range: &Range, body: &Block, inside: bool) -> bool {
+        let same = range.parts().all(|part| self.of_expr(part) == Class::Same);
+        same && body.value.is_none() && !leaves(body) && (inside || !is_written_out(range, body))
     }
 }
 
@@ -105,7 +105,7 @@ pub fn first_loop(stmt: &Stmt) -> Option<Span> {
     let mut found = None;
     let mut look = |stmt: &Stmt| {
         let long = match &stmt.kind {
-            StmtKind::For { lo, hi, inclusive, body, .. } => !is_written_out(lo, hi, *inclusive, body),
+            StmtKind::For { range, body, .. } => !is_written_out(range, body),
             StmtKind::While { .. } => true,
             _ => false,
         };
@@ -121,19 +121,18 @@ pub fn first_loop(stmt: &Stmt) -> Option<Span> {
 /// How often the body of a short loop stands in the native form, one turn after the other. The compiler makes vectors
 /// of the cells around a loop that it has written out before it looks for vectors, and whether it does depends on how
 /// long the loop is.
-pub fn copies(lo: &Expr, hi: &Expr, inclusive: bool, body: &Block) -> Option<u64> {
-    if !is_written_out(lo, hi, inclusive, body) || leaves(body) {
+pub fn copies(range: &Range, body: &Block) -> Option<u64> {
+    if !is_written_out(range, body) || leaves(body) {
         return None;
     }
     let mut nodes = 1;
     Walk { expr: &mut |_| nodes += 1, stmt: &mut |_| true }.block(body);
     // (A body that never runs says what the types of its numbers are all the same.)
-    turns(lo, hi, inclusive)
-        .filter(|turns| *turns > 0 && turns.saturating_mul(nodes).saturating_mul(turns_in(body)) <= COPIED)
+    turns(range).filter(|turns| *turns > 0 && turns.saturating_mul(nodes).saturating_mul(turns_in(body)) <= COPIED)
 }
 
-fn is_written_out(lo: &Expr, hi: &Expr, inclusive: bool, body: &Block) -> bool {
-    turns(lo, hi, inclusive).is_some_and(|turns| turns.saturating_mul(turns_in(body)) <= WRITTEN_OUT)
+fn is_written_out(range: &Range, body: &Block) -> bool {
+    turns(range).is_some_and(|turns| turns.saturating_mul(turns_in(body)) <= WRITTEN_OUT)
 }
 
 /// Any more than the same for all cells is some value.
@@ -184,32 +183,32 @@ fn number(expr: &Expr) -> Option<i64> {
 }
 
 /// Whether a constant of the function around bounds a loop.
-pub fn is_over_axes(lo: &Expr, hi: &Expr) -> bool {
+pub fn is_over_axes(range: &Range) -> bool {
     let mut found = false;
     let mut look = |expr: &Expr| found |= matches!(expr.kind, ExprKind::Constant(_));
     let mut walk = Walk { expr: &mut look, stmt: &mut |_| true };
-    walk.expr(lo);
-    walk.expr(hi);
+    range.parts().for_each(|part| walk.expr(part));
     found
 }
 
 /// How often a loop turns, if its bounds are numbers.
 ///
 /// A loop over axes turns as often as there are axes, which is known as the kernel is compiled: here, at most.
-fn turns(lo: &Expr, hi: &Expr, inclusive: bool) -> Option<u64> {
-    if is_over_axes(lo, hi) {
+fn turns(range: &Range) -> Option<u64> {
+    if is_over_axes(range) {
         return Some(AXES);
     }
-    let turns = number(hi)?.checked_sub(number(lo)?)?.checked_add(i64::from(inclusive))?;
-    Some(turns.max(0) as u64)
+    let values = number(&range.hi)?.checked_sub(number(&range.lo)?)?.checked_add(i64::from(range.inclusive))?;
+    let by = range.by.as_ref().map_or(Some(1), number)?;
+    Some((values.max(0) as u64).div_ceil(u64::try_from(by).ok().filter(|by| *by > 0)?))
 }
 
 /// How often the innermost loop of a body turns; once if it has none.
 fn turns_in(body: &Block) -> u64 {
     let mut most = 1;
     let mut look = |stmt: &Stmt| match &stmt.kind {
-        StmtKind::For { lo, hi, inclusive, body, .. } => {
-            most = most.max(turns(lo, hi, *inclusive).unwrap_or(u64::MAX).saturating_mul(turns_in(body)));
+        StmtKind::For { range, body, .. } => {
+            most = most.max(turns(range).unwrap_or(u64::MAX).saturating_mul(turns_in(body)));
             false
         }
         _ => true,
@@ -241,8 +240,8 @@ pub fn reads(body: &Block, args: usize) -> Vec<[u32; 2]> {
         }
     };
     let mut look = |stmt: &Stmt| {
-        let StmtKind::For { lo, hi, inclusive, body, .. } = &stmt.kind else { return true };
-        let turns = turns(lo, hi, *inclusive).and_then(|turns| u32::try_from(turns).ok()).unwrap_or(1);
+        let StmtKind::For { range, body, .. } = &stmt.kind else { return true };
+        let turns = turns(range).and_then(|turns| u32::try_from(turns).ok()).unwrap_or(1);
         for (count, inner) in counts.borrow_mut().iter_mut().zip(reads(body, args)) {
             *count = [0, 1].map(|kind| count[kind].saturating_add(inner[kind].saturating_mul(turns)));
         }

@@ -1,5 +1,7 @@
 //! Statements and blocks.
 
+use std::borrow::Cow;
+
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt;
@@ -8,7 +10,6 @@ use tida_quote::quote::{Block, ExprKind, Pattern, Stmt, StmtKind};
 
 use super::chain::{Target, held_place};
 use super::lanes::{Step, Turns};
-use super::nest::{copies, is_over_axes};
 use super::number::as_point;
 use super::types::{is_point, quoted_true};
 use super::{Body, BothBlock, expr_at, place_of};
@@ -26,8 +27,15 @@ impl Body {
         let mut quoted = Block::default();
         let (mut steps, mut last_value) = (Vec::new(), None);
         let mut point = false;
-        let last = block.stmts.len().saturating_sub(1);
-        for (n, stmt) in block.stmts.iter().enumerate() {
+        let mut stmts: Vec<Cow<'_, syn::Stmt>> = Vec::with_capacity(block.stmts.len());
+        for stmt in &block.stmts {
+            match self.spread(stmt) {
+                Some(several) => stmts.extend(several.map(Cow::Owned)),
+                None => stmts.push(Cow::Borrowed(stmt)),
+            }
+        }
+        let last = stmts.len().saturating_sub(1);
+        for (n, stmt) in stmts.iter().map(|stmt| &**stmt).enumerate() {
             let (loads, mut turns) = (self.loads.len(), None);
             let (rust, kind) = match stmt {
                 syn::Stmt::Expr(syn::Expr::Verbatim(tokens), Some(_)) if tokens.is_empty() => continue,
@@ -124,76 +132,10 @@ impl Body {
         })
     }
 
-    fn refuse_label(&mut self, label: &Option<syn::Label>) {
+    pub(super) fn refuse_label(&mut self, label: &Option<syn::Label>) {
         if let Some(label) = label {
             self.error(label, "labels are not supported in a kernel: use a `let mut` flag");
         }
-    }
-
-    /// `for i in lo..hi`.
-    fn each(&mut self, each: &syn::ExprForLoop, turns: &mut Option<Turns>) -> BothStmt {
-        self.refuse_label(&each.label);
-        let mut range = &*each.expr;
-        while let syn::Expr::Paren(syn::ExprParen { expr, .. }) | syn::Expr::Group(syn::ExprGroup { expr, .. }) = range
-        {
-            range = expr;
-        }
-        let bounds = match range {
-            syn::Expr::Range(syn::ExprRange { start: Some(lo), limits, end: Some(hi), .. }) => {
-                let (lo, hi) = (self.expr(lo), self.expr(hi));
-                Some((lo, hi, *limits))
-            }
-            syn::Expr::Range(open) => {
-                self.error(open, "a loop in a kernel has both bounds: `for i in lo..hi` or `lo..=hi`");
-                None
-            }
-            other => {
-                self.error(other, "a loop in a kernel runs over a range: `for i in lo..hi` or `lo..=hi`");
-                None
-            }
-        };
-        let mark = self.scope.enter();
-        let (local, variable) = match &*each.pat {
-            syn::Pat::Ident(p) if p.by_ref.is_none() && p.mutability.is_none() && p.subpat.is_none() => {
-                (self.scope.declare(&p.ident, false, false), p.ident.to_token_stream())
-            }
-            syn::Pat::Wild(p) => (self.scope.anonymous("_".to_owned(), false, p.span()), p.to_token_stream()),
-            other => {
-                self.error(
-                    other,
-                    "the variable of a loop in a kernel is a plain name: copy it into a `let mut` to change it",
-                );
-                (0, TokenStream::new())
-            }
-        };
-        let body = self.block(&each.body);
-        self.scope.leave(mark);
-        let Some((lo, hi, limits)) = bounds else {
-            return (TokenStream::new(), StmtKind::Break);
-        };
-        let (own, from, to, native) = (own_at(each.for_token.span), lo.native, hi.native, body.native);
-        // Of a range that has its end the compiler makes no vectors. Every type of integers has the number after these.
-        let range = match (&limits, &hi.quoted.kind) {
-            (syn::RangeLimits::Closed(_), ExprKind::Int(0..=126, _)) => quote_spanned!(own=> (#from)..(#to + 1)),
-            _ => quote_spanned!(own=> (#from) #limits (#to)),
-        };
-        let inclusive = matches!(limits, syn::RangeLimits::Closed(_));
-        let copies = copies(&lo.quoted, &hi.quoted, inclusive, &body.quoted).filter(|_| self.groups.is_none());
-        let native = match copies {
-            Some(count) => {
-                let range_of = quote_spanned!(own=> __tida_range);
-                let next = quote_spanned!(own=> ::core::iter::Iterator::next(&mut #range_of));
-                let each = (0..count)
-                    .map(|_| quote_spanned!(own=> if let ::core::option::Option::Some(#variable) = #next #native));
-                // There may be more of them than axes.
-                let rest = is_over_axes(&lo.quoted, &hi.quoted)
-                    .then(|| quote_spanned!(own=> for #variable in #range_of #native));
-                quote_spanned!(own=> { let mut #range_of = #range; #(#each)* #rest })
-            }
-            None => quote_spanned!(own=> for #variable in #range #native),
-        };
-        *turns = Some(Turns { variable, range, span: place_of(each.for_token.span), steps: body.steps });
-        (native, StmtKind::For { local, lo: lo.quoted, hi: hi.quoted, inclusive, body: body.quoted })
     }
 
     /// `place = value`, `place op= value`.

@@ -82,9 +82,7 @@ fn inclusive_ranges_reach_the_last_value() {
         let body = block(vec![set_part(0, vec![], Some(BinaryOp::Add), int(1))]);
         let range = stmt(crate::quote::StmtKind::For {
             local: 1,
-            lo: int_of(lo, ScalarType::U8),
-            hi: int_of(hi, ScalarType::U8),
-            inclusive: true,
+            range: crate::quote::Range::plain(int_of(lo, ScalarType::U8), int_of(hi, ScalarType::U8), true),
             body,
         });
         value_of(&[], value_block(vec![let_(0, int(0)), range], local(0))).0

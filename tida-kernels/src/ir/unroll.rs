@@ -5,11 +5,11 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{
-    Access, Arg, BinaryOp, Block, Body, Component, Expr, ExprId, ExprKind, Kernel, LocalId, Step, Stmt, StmtKind, Type,
-    UnaryOp, holds,
+    Access, Arg, BinaryOp, Block, Body, Component, Expr, ExprId, ExprKind, Kernel, LocalId, Span, Step, Stmt, StmtKind,
+    Type, UnaryOp, holds,
 };
 use crate::element::ScalarType;
-use crate::scalar::Value;
+use crate::scalar::{Value, eval};
 
 /// Turns of a loop that is written out.
 const TURNS: i64 = 16;
@@ -30,7 +30,7 @@ fn write_out(kernel: &mut Kernel) -> usize {
         return 0;
     }
     let block = std::mem::take(&mut kernel.body.block);
-    let mut writer = Writer::new(&mut kernel.body, &kernel.args, kernel.rank);
+    let mut writer = Writer::new(&mut kernel.body, &block, &kernel.args, kernel.rank);
     let block = writer.block(block);
     let written = writer.written;
     kernel.body.block = block;
@@ -42,7 +42,7 @@ pub fn bounding(kernel: &Kernel) -> Vec<u32> {
     let mut found = Vec::new();
     if kernel.group.is_none() {
         let mut body = kernel.body.clone();
-        let writer = Writer::new(&mut body, &kernel.args, kernel.rank);
+        let writer = Writer::new(&mut body, &kernel.body.block, &kernel.args, kernel.rank);
         writer.bounding(&kernel.body.block, &mut found);
     }
     found
@@ -70,13 +70,47 @@ struct Writer<'a> {
     room: usize,
     /// Loops written out.
     written: usize,
+    fixed: Fixed,
+}
+
+/// What is known of locals that no statement but their `let` writes.
+#[derive(Default)]
+struct Fixed {
+    /// Locals that are written elsewhere too.
+    assigned: HashSet<LocalId>,
+    /// What is made of numbers alone, by the local that holds it.
+    numbers: HashMap<LocalId, ExprId>,
+}
+
+impl Fixed {
+    fn of(body: &Body, block: &Block) -> Fixed {
+        let mut fixed = Fixed::default();
+        let mut lets = Vec::new();
+        each_stmt(block, &mut |kind| match kind {
+            StmtKind::Let(local, Some(value)) => lets.push((*local, *value)),
+            StmtKind::Let(local, None) | StmtKind::Assign(local, ..) => {
+                fixed.assigned.insert(*local);
+            }
+            _ => {}
+        });
+        for (local, value) in lets {
+            if fixed.numbers.insert(local, value).is_some() {
+                fixed.assigned.insert(local);
+            }
+        }
+        let Fixed { assigned, numbers } = &mut fixed;
+        numbers.retain(|local, value| !assigned.contains(local) && is_made_of_numbers(body, *value));
+        fixed
+    }
 }
 
 impl<'a> Writer<'a> {
-    fn new(body: &'a mut Body, args: &[Arg], rank: usize) -> Writer<'a> {
+    /// For these statements of the body.
+    fn new(body: &'a mut Body, block: &Block, args: &[Arg], rank: usize) -> Writer<'a> {
         let near = args.iter().map(|arg| arg.access == Access::Read && arg.rank == rank).collect();
         let room = body.exprs.len() + ROOM;
-        Writer { near, body, room, written: 0 }
+        let fixed = Fixed::of(body, block);
+        Writer { near, body, room, written: 0, fixed }
     }
 
     /// Collects the captured integers in the bounds of loops around the cell.
@@ -112,7 +146,13 @@ impl<'a> Writer<'a> {
         let mut made = Vec::with_capacity(block.len());
         for Stmt { span, kind } in block {
             let kind = match kind {
-                StmtKind::If(cond, then, otherwise) => StmtKind::If(cond, self.block(then), self.block(otherwise)),
+                StmtKind::If(cond, then, otherwise) => match self.decided(cond) {
+                    Some(taken) => {
+                        made.extend(self.block(if taken { then } else { otherwise }));
+                        continue;
+                    }
+                    None => StmtKind::If(cond, self.block(then), self.block(otherwise)),
+                },
                 StmtKind::While { head, cond, body } => StmtKind::While { head, cond, body: self.block(body) },
                 StmtKind::For { local, lo, hi, inclusive, body } => {
                     let body = self.block(body);
@@ -132,11 +172,11 @@ impl<'a> Writer<'a> {
 
     /// The values of the variable of a loop that is to be written out.
     fn turns(&self, local: LocalId, (lo, hi, inclusive): (ExprId, ExprId, bool), body: &Block) -> Option<Vec<i64>> {
-        let ty = &self.body.locals.get(local as usize)?.ty;
+        self.body.locals.get(local as usize)?.ty.scalar().filter(|ty| ty.is_int())?;
         let (lo, hi) = (self.number(lo)?, self.number(hi)?.checked_add(i64::from(inclusive))?);
         let turns = hi.checked_sub(lo)?.max(0);
         let leaves = holds(body, &|kind| matches!(kind, StmtKind::Break | StmtKind::Continue));
-        if *ty != Type::Scalar(ScalarType::I64) || turns > TURNS || leaves || !self.reaches(local, body) {
+        if turns > TURNS || leaves || !self.reaches(local, body) {
             return None;
         }
         let added = self.size(body).saturating_mul(turns as usize);
@@ -145,10 +185,21 @@ impl<'a> Writer<'a> {
 
     /// Whether the variable says how far from the cell arrays are read, and never in another way which of their cells.
     fn reaches(&self, local: LocalId, body: &Block) -> bool {
+        let mut of = HashSet::from([local]);
+        // A `let` of a sum with the variable is as good as that.
+        each_stmt(body, &mut |kind| {
+            if let StmtKind::Let(made, Some(value)) = kind
+                && !self.fixed.assigned.contains(made)
+                && self.names(*value, &of)
+                && self.is_sum(*value)
+            {
+                of.insert(*made);
+            }
+        });
         let (mut near, mut otherwise) = (false, false);
         each_expr(self.body, body, &mut |_, expr| {
             let ExprKind::Load { arg, index, .. } = &expr.kind else { return };
-            for id in index.iter().filter(|id| self.names(**id, local)) {
+            for id in index.iter().filter(|id| self.names(**id, &of)) {
                 let plain = self.near.get(*arg as usize) == Some(&true) && self.is_sum(*id);
                 near |= plain;
                 otherwise |= !plain;
@@ -157,40 +208,61 @@ impl<'a> Writer<'a> {
         near && !otherwise
     }
 
-    /// Whether an expression names a local.
-    fn names(&self, id: ExprId, local: LocalId) -> bool {
+    /// Whether an expression names one of these locals.
+    fn names(&self, id: ExprId, locals: &HashSet<LocalId>) -> bool {
         let mut found = false;
-        each_operand(self.body, id, &mut |_, expr| found |= matches!(expr.kind, ExprKind::Local(of) if of == local));
+        each_operand(self.body, id, &mut |_, expr| {
+            found |= matches!(expr.kind, ExprKind::Local(of) if locals.contains(&of));
+        });
         found
     }
 
-    /// Whether it is made of numbers, of the cell's coordinates and of locals by sums, differences and products.
+    /// Whether it is made of numbers, of the cell's coordinates, of locals and of lists of numbers by sums, differences
+    /// and products.
     fn is_sum(&self, id: ExprId) -> bool {
         let mut all = true;
+        let is_list = |id: &ExprId| match self.body[*id].kind {
+            ExprKind::Local(local) => self.fixed.numbers.contains_key(&local),
+            _ => false,
+        };
         each_operand(self.body, id, &mut |_, expr| {
-            all &= matches!(
-                expr.kind,
+            all &= match &expr.kind {
+                ExprKind::Entry(list, _) => is_list(list),
                 ExprKind::Literal(_)
-                    | ExprKind::Coordinate(_)
-                    | ExprKind::Local(_)
-                    | ExprKind::Cast(_)
-                    | ExprKind::Unary(UnaryOp::Neg, _)
-                    | ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul, ..)
-            );
+                | ExprKind::Coordinate(_)
+                | ExprKind::Local(_)
+                | ExprKind::Part(..)
+                | ExprKind::Cast(_)
+                | ExprKind::Unary(UnaryOp::Neg, _)
+                | ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul, ..) => true,
+                _ => false,
+            };
         });
         all
     }
 
-    /// The number that literals make.
+    /// The number that literals make, of an integer's type.
     fn number(&self, id: ExprId) -> Option<i64> {
-        match &self.body.exprs.get(id.0 as usize)?.kind {
-            ExprKind::Literal(value) if value.ty() == ScalarType::I64 => Some(value.bits() as i64),
-            ExprKind::Unary(UnaryOp::Neg, x) => self.number(*x)?.checked_neg(),
-            ExprKind::Binary(BinaryOp::Add, a, b) => self.number(*a)?.checked_add(self.number(*b)?),
-            ExprKind::Binary(BinaryOp::Sub, a, b) => self.number(*a)?.checked_sub(self.number(*b)?),
-            ExprKind::Binary(BinaryOp::Mul, a, b) => self.number(*a)?.checked_mul(self.number(*b)?),
-            _ => None,
-        }
+        let Expr { ty, kind, .. } = self.body.exprs.get(id.0 as usize)?;
+        let ty = ty.scalar().filter(|ty| ty.is_int())?;
+        let number = match kind {
+            ExprKind::Literal(value) => integer(*value)?,
+            ExprKind::Unary(UnaryOp::Neg, x) => self.number(*x)?.checked_neg()?,
+            ExprKind::Binary(BinaryOp::Add, a, b) => self.number(*a)?.checked_add(self.number(*b)?)?,
+            ExprKind::Binary(BinaryOp::Sub, a, b) => self.number(*a)?.checked_sub(self.number(*b)?)?,
+            ExprKind::Binary(BinaryOp::Mul, a, b) => self.number(*a)?.checked_mul(self.number(*b)?)?,
+            ExprKind::Binary(BinaryOp::Div, a, b) => self.number(*a)?.checked_div(self.number(*b)?)?,
+            ExprKind::Cast(x) => self.number(*x)?,
+            _ => return None,
+        };
+        ty.has(number.unsigned_abs(), number < 0).then_some(number)
+    }
+
+    /// What a comparison of numbers gives.
+    fn decided(&self, cond: ExprId) -> Option<bool> {
+        let ExprKind::Compare(op, a, b) = self.body.exprs.get(cond.0 as usize)?.kind else { return None };
+        let [a, b] = [self.number(a)?, self.number(b)?].map(Value::I64);
+        Some(eval::compare(op, a, b))
     }
 
     /// Expressions of a block.
@@ -210,20 +282,32 @@ impl<'a> Writer<'a> {
         for of in declared {
             let copy = self.body.locals[of as usize].clone();
             self.body.locals.push(copy);
-            locals.insert(of, self.body.locals.len() as LocalId - 1);
+            let copy = self.body.locals.len() as LocalId - 1;
+            locals.insert(of, copy);
+            if self.fixed.assigned.contains(&of) {
+                self.fixed.assigned.insert(copy);
+            }
         }
-        Turn { body: self.body, variable: (local, turn), locals, made: HashMap::new() }.block(body)
+        let ty = self.body.locals[local as usize].ty.scalar().unwrap_or(ScalarType::I64);
+        let variable = (local, Value::from_bits(ty, turn as u64));
+        let numbers = self.fixed.numbers.clone();
+        let assigned = &self.fixed.assigned;
+        Turn { body: self.body, variable, locals, made: HashMap::new(), numbers, assigned }.block(body)
     }
 }
 
 /// A turn that is being written.
 struct Turn<'a> {
     body: &'a mut Body,
-    variable: (LocalId, i64),
+    variable: (LocalId, Value),
     /// What stands for the locals of the loop's body.
     locals: HashMap<LocalId, LocalId>,
     /// What stands for its expressions.
     made: HashMap<ExprId, ExprId>,
+    /// What is made of numbers alone, by the local that holds it.
+    numbers: HashMap<LocalId, ExprId>,
+    /// Locals that are written elsewhere than in their `let`.
+    assigned: &'a HashSet<LocalId>,
 }
 
 impl Turn<'_> {
@@ -244,6 +328,11 @@ impl Turn<'_> {
         match kind {
             StmtKind::Let(local, value) => {
                 let value = value.map(|value| self.expr(value));
+                if let Some(value) = value.filter(|value| is_made_of_numbers(self.body, *value))
+                    && !self.assigned.contains(local)
+                {
+                    self.numbers.insert(*local, value);
+                }
                 StmtKind::Let(self.local(*local), value)
             }
             StmtKind::Assign(local, steps, value) => {
@@ -298,9 +387,14 @@ impl Turn<'_> {
         let kind = match kind {
             ExprKind::Local(local) if local == self.variable.0 => {
                 changed = true;
-                ExprKind::Literal(Value::from_bits(ScalarType::I64, self.variable.1 as u64))
+                ExprKind::Literal(self.variable.1)
             }
             ExprKind::Local(local) => {
+                if let Some(number) = self.numbers.get(&local)
+                    && self.locals.contains_key(&local)
+                {
+                    return *number;
+                }
                 changed = self.locals.contains_key(&local);
                 ExprKind::Local(self.local(local))
             }
@@ -309,14 +403,84 @@ impl Turn<'_> {
                 kind
             }
         };
-        let made = if changed {
-            self.body.exprs.push(Expr { ty, span, kind });
-            ExprId(self.body.exprs.len() as u32 - 1)
-        } else {
-            id
+        let made = match self.worked_out(span, &ty, &kind) {
+            Some(made) if changed => made,
+            _ if changed => {
+                self.body.exprs.push(Expr { ty, span, kind });
+                ExprId(self.body.exprs.len() as u32 - 1)
+            }
+            _ => id,
         };
         self.made.insert(id, made);
         made
+    }
+}
+
+impl Turn<'_> {
+    /// What an operation on numbers gives.
+    fn worked_out(&mut self, span: Span, ty: &Type, kind: &ExprKind) -> Option<ExprId> {
+        let literal = |id: &ExprId| match self.body[*id].kind {
+            ExprKind::Literal(value) if value.ty().is_int() => Some(value),
+            _ => None,
+        };
+        let value = match kind {
+            ExprKind::Part(whole, n) => return self.part(*whole, *n as usize),
+            ExprKind::Entry(list, index) => {
+                let ExprKind::Local(list) = self.body[*list].kind else { return None };
+                return self.part(*self.numbers.get(&list)?, usize::try_from(integer(literal(index)?)?).ok()?);
+            }
+            ExprKind::Binary(op @ (BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul), a, b) => {
+                eval::binary(*op, literal(a)?, literal(b)?)
+            }
+            ExprKind::Unary(UnaryOp::Neg, x) => eval::unary(UnaryOp::Neg, literal(x)?),
+            ExprKind::Cast(x) => eval::cast(literal(x)?, ty.scalar().filter(|ty| ty.is_int())?),
+            _ => return None,
+        };
+        self.body.exprs.push(Expr { ty: ty.clone(), span, kind: ExprKind::Literal(value) });
+        Some(ExprId(self.body.exprs.len() as u32 - 1))
+    }
+
+    fn part(&self, whole: ExprId, n: usize) -> Option<ExprId> {
+        match &self.body[whole].kind {
+            ExprKind::Construct(parts) => parts.get(n).copied(),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a value is a number, or parts that are.
+fn is_made_of_numbers(body: &Body, id: ExprId) -> bool {
+    match body.exprs.get(id.0 as usize).map(|expr| &expr.kind) {
+        Some(ExprKind::Literal(_)) => true,
+        Some(ExprKind::Construct(parts)) => parts.iter().all(|part| is_made_of_numbers(body, *part)),
+        _ => false,
+    }
+}
+
+/// The number that an integer is.
+fn integer(value: Value) -> Option<i64> {
+    match value {
+        Value::U64(n) => i64::try_from(n).ok(),
+        value if value.ty().is_int() => match eval::cast(value, ScalarType::I64) {
+            Value::I64(n) => Some(n),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Calls `see` with each statement of a block, and of those in it, in order.
+fn each_stmt(block: &Block, see: &mut dyn FnMut(&StmtKind)) {
+    for stmt in block {
+        see(&stmt.kind);
+        match &stmt.kind {
+            StmtKind::If(_, a, b) | StmtKind::While { head: a, body: b, .. } => {
+                each_stmt(a, see);
+                each_stmt(b, see);
+            }
+            StmtKind::For { body, .. } | StmtKind::Phase { body, .. } => each_stmt(body, see),
+            _ => {}
+        }
     }
 }
 

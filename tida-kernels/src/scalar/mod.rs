@@ -129,3 +129,4 @@ pub mod fault {
 mod cast;
 pub mod eval;
 pub mod ops;
+mod turns;

@@ -256,7 +256,11 @@ pub fn random(rng: &mut Rng) -> (Kernel, Launch) {
     let counter: Vec<ScalarType> = (0..3).map(|_| types[rng.below(3) as usize]).collect();
     let for_of = |n: usize, local_: u32, body: Vec<Stmt>| {
         let (lo, hi) = (int_of(starts[n] as u64, counter[n]), cast(capture(n as u32), counter[n]));
-        stmt(StmtKind::For { local: local_, lo, hi, inclusive: inclusive[n], body: block(body) })
+        stmt(StmtKind::For {
+            local: local_,
+            range: tida_kernels::quote::Range::plain(lo, hi, inclusive[n]),
+            body: block(body),
+        })
     };
     let add_to = |value: Expr| set_part(0, vec![], Some(BinaryOp::Add), value);
     let mut body = vec![let_(0, sum(rng, 1, &mut |rng| read(rng, &[])))];

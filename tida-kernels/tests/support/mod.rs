@@ -91,8 +91,12 @@ impl Check<'_> {
             StmtKind::For { local, lo, hi, body, .. } => {
                 let ty = self.expr(*lo, seen)?;
                 same(&self.expr(*hi, seen)?, &ty, "bound")?;
+                let outside = seen.len();
+                seen.push(*local);
                 same(&self.local(*local, seen)?.ty, &ty, "loop variable")?;
-                self.block(body, seen)
+                self.block(body, seen)?;
+                seen.truncate(outside);
+                Ok(())
             }
             StmtKind::While { head, cond, body } => {
                 let outside = seen.len();

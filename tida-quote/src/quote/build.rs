@@ -219,7 +219,7 @@ pub fn eval(e: Expr) -> Stmt {
 }
 
 pub fn for_(local: LocalId, lo: Expr, hi: Expr, body: Block) -> Stmt {
-    stmt(StmtKind::For { local, lo, hi, inclusive: false, body })
+    stmt(StmtKind::For { local, range: Range::plain(lo, hi, false), body })
 }
 
 pub fn while_(cond: Expr, body: Block) -> Stmt {

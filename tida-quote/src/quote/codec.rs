@@ -236,6 +236,7 @@ structs! {
     Code { locals, functions, structs, numbers, body }
     Local { name, mutable, span }
     Block { stmts, value }
+    Range { lo, hi, inclusive, by, order }
     Stmt { span, kind }
     Expr { span, kind }
 }
@@ -263,7 +264,7 @@ enums! {
         0 Let { pattern, ty, init };
         1 Assign { place, op, value };
         2 Expr(value);
-        3 For { local, lo, hi, inclusive, body };
+        3 For { local, range, body };
         4 While { cond, body };
         5 Phase { thread, before, after, body };
         6 Break;
@@ -320,6 +321,7 @@ plain! {
     UnaryOp [Neg Not]
     BinaryOp [Add Sub Mul Div Rem BitAnd BitOr BitXor Shl Shr]
     CompareOp [Eq Ne Lt Le Gt Ge]
+    Order [Up Down Back]
 }
 
 macro_rules! listed {

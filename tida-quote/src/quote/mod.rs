@@ -211,16 +211,12 @@ pub enum StmtKind {
     },
     /// An expression for its effects (`if`, a block, a call), its value dropped.
     Expr(Expr),
-    /// `for local in lo..hi` (`..=` if `inclusive`).
+    /// `for local in range`.
     For {
         /// The loop variable.
         local: LocalId,
-        /// First value.
-        lo: Expr,
-        /// Bound.
-        hi: Expr,
-        /// `..=`.
-        inclusive: bool,
+        /// The values that it takes in turn.
+        range: Range,
         /// Body.
         body: Block,
     },
@@ -248,6 +244,49 @@ pub enum StmtKind {
     Continue,
     /// `return value`.
     Return(Option<Expr>),
+}
+
+/// The integers that a loop takes in turn: `lo..hi`, some of them, in some order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Range {
+    /// The least.
+    pub lo: Expr,
+    /// The bound.
+    pub hi: Expr,
+    /// `..=`.
+    pub inclusive: bool,
+    /// `.step_by(by)`, a `U64`.
+    pub by: Option<Expr>,
+    /// Which comes first.
+    pub order: Order,
+}
+
+/// In which order a loop takes the values of its range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// From the least up.
+    Up,
+    /// `.rev()`, before `.step_by(by)` if there is one: from the last of the range down.
+    Down,
+    /// `.step_by(by).rev()`: what is taken from the least up, the other way round.
+    Back,
+}
+
+impl Range {
+    /// `lo..hi`.
+    pub fn plain(lo: Expr, hi: Expr, inclusive: bool) -> Range {
+        Range { lo, hi, inclusive, by: None, order: Order::Up }
+    }
+
+    /// What it is made of, in the order of evaluation.
+    pub fn parts(&self) -> impl Iterator<Item = &Expr> {
+        [&self.lo, &self.hi].into_iter().chain(&self.by)
+    }
+
+    /// The same, to change.
+    pub fn parts_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
+        [&mut self.lo, &mut self.hi].into_iter().chain(&mut self.by)
+    }
 }
 
 /// What a `let` binds.

@@ -39,9 +39,8 @@ impl Walk<'_> {
                 self.expr(value);
             }
             StmtKind::Expr(expr) => self.expr(expr),
-            StmtKind::For { lo, hi, body, .. } => {
-                self.expr(lo);
-                self.expr(hi);
+            StmtKind::For { range, body, .. } => {
+                range.parts().for_each(|part| self.expr(part));
                 self.block(body);
             }
             StmtKind::While { cond, body } => {

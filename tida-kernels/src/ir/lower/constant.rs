@@ -11,9 +11,10 @@ use crate::error::KernelError;
 use crate::ir::Span;
 use crate::quote::walk::{Walk, bound};
 use crate::quote::{
-    BinaryOp, Block, Code, Constant, Expr, ExprKind, FunctionTree, Local, LocalId, NumberType, Pattern, Place,
-    Projection, Stmt, StmtKind, TypeTree,
+    BinaryOp, Block, Code, Constant, Expr, ExprKind, FunctionTree, Local, LocalId, NumberType, Order, Pattern, Place,
+    Projection, Range, Stmt, StmtKind, TypeTree,
 };
+use crate::scalar::ops;
 
 /// Most turns of a loop that is written out.
 const TURNS: u64 = 16;
@@ -148,31 +149,24 @@ impl Resolve<'_> {
     /// A loop: written out if it is one over axes.
     fn each(&mut self, stmt: &mut Stmt) {
         let span = stmt.span;
-        let StmtKind::For { local, lo, hi, inclusive, body } = &mut stmt.kind else { return };
-        let axes = names_constant(lo) || names_constant(hi) || reaches(body, *local);
-        self.expr(lo);
-        self.expr(hi);
-        let bounds = [lo.clone(), hi.clone()];
-        let turns = (number(lo), number(hi));
-        let turns = match (axes, turns) {
-            (true, (Some(lo), Some(hi))) => hi.checked_add(u64::from(*inclusive)).map(|hi| (lo, hi)),
-            _ => None,
-        };
+        let StmtKind::For { local, range, body } = &mut stmt.kind else { return };
+        let axes = names_constant(&range.lo) || names_constant(&range.hi) || reaches(body, *local);
+        range.parts_mut().for_each(|part| self.expr(part));
+        let bounds: Vec<Expr> = range.parts().cloned().collect();
         let size = size(body);
-        let fits = |(lo, hi): &(u64, u64)| {
-            let turns = hi.saturating_sub(*lo);
+        let fits = |turns: &Vec<u64>| {
             // (A loop that never turns stays: what its numbers are is still to be found.)
-            (1..=TURNS).contains(&turns) && size.saturating_mul(turns as usize) <= self.room && !leaves(body)
+            !turns.is_empty() && size.saturating_mul(turns.len()) <= self.room && !leaves(body)
         };
-        let Some((lo, hi)) = turns.filter(fits) else {
+        let Some(turns) = axes.then(|| turns_of(range)).flatten().filter(fits) else {
             self.local(local);
             self.block(body);
             return;
         };
-        self.room -= size.saturating_mul((hi - lo) as usize);
+        self.room -= size.saturating_mul(turns.len());
         let mut declared = Vec::new();
         declares(body, &mut declared);
-        let stmts = (lo..hi).map(|turn| {
+        let stmts = turns.into_iter().map(|turn| {
             let before = self.stands.clone();
             self.stands.insert(*local, Stands::Number(turn));
             for of in &declared {
@@ -187,11 +181,11 @@ impl Resolve<'_> {
             Stmt { span, kind: StmtKind::Expr(Expr { span, kind: ExprKind::Block(body) }) }
         });
         // The bounds stay for their numbers, whose types are told.
-        let kept = bounds.map(|bound| {
+        let kept = bounds.into_iter().map(|bound| {
             let ty = Some(TypeTree::Scalar(ScalarType::U64));
             Stmt { span, kind: StmtKind::Let { pattern: Pattern::Ignore, ty, init: Some(bound) } }
         });
-        let stmts = kept.into_iter().chain(stmts).collect();
+        let stmts = kept.chain(stmts).collect();
         stmt.kind = StmtKind::Expr(Expr { span, kind: ExprKind::Block(Block { stmts, value: None }) });
     }
 
@@ -278,6 +272,20 @@ impl Resolve<'_> {
             }
         }
     }
+}
+
+/// What a loop takes in turn, if that is known and not much.
+fn turns_of(range: &Range) -> Option<Vec<u64>> {
+    let (lo, hi) = (number(&range.lo)?, number(&range.hi)?.checked_add(u64::from(range.inclusive))?);
+    let by = range.by.as_ref().map_or(Some(1), number)?.try_into().ok().filter(|by: &usize| *by > 0)?;
+    if hi.saturating_sub(lo) > TURNS.saturating_mul(by as u64) {
+        return None;
+    }
+    Some(match range.order {
+        Order::Up => ops::up_by(lo, hi, false, by).collect(),
+        Order::Down => ops::down_by(lo, hi, false, by).collect(),
+        Order::Back => ops::back_by(lo, hi, false, by).collect(),
+    })
 }
 
 /// The number that a bound is.

@@ -7,6 +7,7 @@
 mod builder;
 pub(super) mod compact;
 mod constant;
+mod each;
 mod expr;
 mod functions;
 mod group;

@@ -26,13 +26,7 @@ impl<'a> Lowering<'a> {
             quote::StmtKind::Let { pattern, ty: _, init } => self.let_(span, pattern, init.as_ref()),
             quote::StmtKind::Assign { place, op, value } => self.assign(span, place, *op, value),
             quote::StmtKind::Expr(e) => self.drop_value(e),
-            quote::StmtKind::For { local, lo, hi, inclusive, body } => {
-                let bounds = self.operands(&[lo, hi])?;
-                let [lo, hi] = bounds[..] else { return Err(self.scope.damaged(span, "a loop without bounds")) };
-                let body = self.block(body, None)?;
-                self.build.emit(span, StmtKind::For { local: *local, lo, hi, inclusive: *inclusive, body });
-                Ok(())
-            }
+            quote::StmtKind::For { local, range, body } => self.each(span, *local, range, body),
             quote::StmtKind::While { cond, body } => {
                 self.build.open();
                 let cond = self.expr(cond)?;
@@ -72,7 +66,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// A block of its own; its value goes to `result`, or nowhere.
-    fn block(&mut self, block: &'a Block, result: Option<LocalId>) -> Result<crate::ir::Block, KernelError> {
+    pub fn block(&mut self, block: &'a Block, result: Option<LocalId>) -> Result<crate::ir::Block, KernelError> {
         self.build.open();
         for stmt in &block.stmts {
             self.stmt(stmt)?;

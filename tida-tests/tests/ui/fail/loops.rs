@@ -5,10 +5,11 @@ use tida::kernel;
 
 fn main() {
     sweep64(kernel!(|next, u, at| {
-        for w in [1.0, 2.0] {
-            next[at] += w;
-        }
-        for k in (0..4).rev() {}
+        for k in [] {}
+        for k in (0..4).skip(1) {}
+        for k in (0..4).rev().step_by(2).rev() {}
+        for k in (0..4).step_by(0) {}
+        for k in weights {}
         for k in 0.. {}
         for mut k in 0..4 {}
         'outer: for k in 0..4 {

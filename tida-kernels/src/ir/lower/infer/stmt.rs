@@ -2,7 +2,7 @@
 
 use super::super::types::{Ty, Unknown};
 use super::Infer;
-use crate::element::ElementType;
+use crate::element::{ElementType, ScalarType};
 use crate::error::KernelError;
 use crate::ir::{Access, Span, Type};
 use crate::quote::{BinaryOp, Block, Expr, ExprKind, Pattern, Place, Stmt, StmtKind, TypeTree};
@@ -34,11 +34,15 @@ impl<'t> Infer<'t, '_> {
             StmtKind::Let { pattern, ty, init } => self.let_(span, pattern, ty.as_ref(), init.as_ref()),
             StmtKind::Assign { place, op, value } => self.assign(span, place, *op, value),
             StmtKind::Expr(e) => self.expr(e).map(|_| ()),
-            StmtKind::For { local, lo, hi, inclusive: _, body } => {
+            StmtKind::For { local, range, body } => {
                 let var = self.types.unknown(Unknown::Int);
-                for bound in [lo, hi] {
+                for bound in [&range.lo, &range.hi] {
                     let ty = self.expr(bound)?;
                     self.same(bound.span, var, ty, || "give the bounds of `for` one integer type".into())?;
+                }
+                if let Some(by) = &range.by {
+                    let (ty, number) = (self.expr(by)?, self.types.scalar(ScalarType::U64));
+                    self.same(by.span, ty, number, || "step by a usize".into())?;
                 }
                 let local = self.local(span, *local)?;
                 self.same(span, local, var, || "give the loop variable the type of its bounds".into())?;

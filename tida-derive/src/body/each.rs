@@ -1,0 +1,186 @@
+//! `for` loops: over ranges, in both directions and by steps, and over lists.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, format_ident, quote_spanned};
+use syn::spanned::Spanned;
+use tida_quote::quote::{ExprKind, LocalId, Order, Range, StmtKind};
+
+use super::lanes::Turns;
+use super::nest::{copies, is_over_axes};
+use super::number::{as_entry, literal_of};
+use super::stmt::BothStmt;
+use super::{Body, place_of};
+use crate::expand::own_at;
+
+/// What is said of a loop over anything else.
+const RANGES: &str = "a loop in a kernel runs over a range or a list: `for i in lo..hi`, `(lo..hi).rev()`, `(lo..hi).step_by(n)`, `[a, b]`";
+
+/// A range as it is written.
+struct Written<'a> {
+    range: &'a syn::ExprRange,
+    by: Option<&'a syn::Expr>,
+    order: Order,
+    /// The method that makes the order, or the step.
+    method: Option<Span>,
+}
+
+/// Without the parentheses around it.
+fn bare(expr: &syn::Expr) -> &syn::Expr {
+    match expr {
+        syn::Expr::Paren(syn::ExprParen { expr, .. }) | syn::Expr::Group(syn::ExprGroup { expr, .. }) => bare(expr),
+        other => other,
+    }
+}
+
+impl Body {
+    /// A loop over a list as a `let` of the list and a loop over its entries: each name that this brings is the macro's
+    /// own.
+    pub(super) fn spread(&mut self, stmt: &syn::Stmt) -> Option<[syn::Stmt; 2]> {
+        let syn::Stmt::Expr(syn::Expr::ForLoop(each), semi) = stmt else { return None };
+        let syn::Expr::Array(list) = bare(&each.expr) else { return None };
+        let (own, len) = (own_at(list.span()), list.elems.len());
+        if len == 0 {
+            self.error(list, "a loop over no value does nothing: name one at least, `[1]`");
+        }
+        let number = self.fresh();
+        let [held, turn] = ["list", "turn"].map(|what| format_ident!("__tida_{what}{number}", span = own));
+        let index = |n: usize| syn::LitInt::new(&format!("{n}usize"), own);
+        let (first, end) = (index(0), index(len));
+        let entry = syn::parse_quote_spanned!(own=> #held[#turn]);
+        let mut each = each.clone();
+        let pattern = std::mem::replace(&mut *each.pat, syn::parse_quote_spanned!(own=> #turn));
+        *each.expr = syn::parse_quote_spanned!(own=> #first..#end);
+        each.body.stmts.insert(0, let_of(pattern, entry));
+        let held = syn::parse_quote_spanned!(own=> #held);
+        let list = let_of(held, syn::Expr::Array(list.clone()));
+        Some([list, syn::Stmt::Expr(syn::Expr::ForLoop(each), *semi)])
+    }
+
+    /// The range that a loop runs over, and what is done with it.
+    fn written<'a>(&mut self, over: &'a syn::Expr) -> Option<Written<'a>> {
+        let call = match bare(over) {
+            syn::Expr::Range(range) => return Some(Written { range, by: None, order: Order::Up, method: None }),
+            syn::Expr::MethodCall(call) => call,
+            other => {
+                self.error(other, RANGES);
+                return None;
+            }
+        };
+        let inner = self.written(&call.receiver)?;
+        let args: Vec<&syn::Expr> = call.args.iter().collect();
+        let once = "a loop in a kernel has one `.rev()` and one `.step_by(n)` at most: write what they come to";
+        let method = Some(call.method.span());
+        match (call.method.to_string().as_str(), args.as_slice()) {
+            ("rev", []) if inner.order != Order::Up => self.error(&call.method, once),
+            ("step_by", [_]) if inner.by.is_some() => self.error(&call.method, once),
+            ("rev", []) => {
+                let order = if inner.by.is_some() { Order::Back } else { Order::Down };
+                return Some(Written { order, method, ..inner });
+            }
+            ("step_by", [by]) => {
+                let zero =
+                    literal_of(by).is_some_and(|lit| matches!(lit, syn::Lit::Int(n) if n.base10_digits() == "0"));
+                if zero {
+                    self.error(by, "a loop with steps of 0 never ends: step by 1 or more");
+                }
+                return Some(Written { by: Some(by), method, ..inner });
+            }
+            _ => self.error(&call.method, RANGES),
+        }
+        None
+    }
+
+    /// Both forms of the values of a loop. (The native form of those that go up one by one is a range of Rust's.)
+    fn range(&mut self, over: &syn::Expr, own: Span) -> Option<(TokenStream, Range)> {
+        let Written { range: written, by, order, method } = self.written(over)?;
+        let (Some(lo), Some(hi)) = (&written.start, &written.end) else {
+            self.error(written, "a loop in a kernel has both bounds: `for i in lo..hi` or `lo..=hi`");
+            return None;
+        };
+        let (lo, hi) = (self.expr(lo), self.expr(hi));
+        let by = by.map(|by| self.expr(&as_entry(by)));
+        let limits = &written.limits;
+        let inclusive = matches!(limits, syn::RangeLimits::Closed(_));
+        let (from, to) = (&lo.native, &hi.native);
+        let name = match (order, &by) {
+            (Order::Up, None) => None,
+            (_, None) => Some("down"),
+            (Order::Up, Some(_)) => Some("up_by"),
+            (Order::Down, Some(_)) => Some("down_by"),
+            (Order::Back, Some(_)) => Some("back_by"),
+        };
+        let native = match (name, limits, &hi.quoted.kind) {
+            (Some(name), ..) => {
+                let (made, by) = (self.op(name, method.unwrap_or(own)), by.iter().map(|by| &by.native));
+                quote_spanned!(own=> #made(#from, #to, #inclusive #(, #by)*))
+            }
+            // Of a range that has its end the compiler makes no vectors. Every type of integers has the number after
+            // these.
+            (None, syn::RangeLimits::Closed(_), ExprKind::Int(0..=126, _)) => {
+                quote_spanned!(own=> (#from)..(#to + 1))
+            }
+            _ => quote_spanned!(own=> (#from) #limits (#to)),
+        };
+        let by = by.map(|by| by.quoted);
+        Some((native, Range { lo: lo.quoted, hi: hi.quoted, inclusive, by, order }))
+    }
+
+    /// `for i in lo..hi`.
+    pub(super) fn each(&mut self, each: &syn::ExprForLoop, turns: &mut Option<Turns>) -> BothStmt {
+        self.refuse_label(&each.label);
+        let own = own_at(each.for_token.span);
+        let range = self.range(&each.expr, own);
+        let mark = self.scope.enter();
+        let (local, variable) = self.variable(&each.pat);
+        let body = self.block(&each.body);
+        self.scope.leave(mark);
+        let Some((range, quoted)) = range else {
+            return (TokenStream::new(), StmtKind::Break);
+        };
+        let native = body.native;
+        let copies = copies(&quoted, &body.quoted).filter(|_| self.groups.is_none());
+        let native = match copies {
+            Some(count) => {
+                let range_of = quote_spanned!(own=> __tida_range);
+                let next = quote_spanned!(own=> ::core::iter::Iterator::next(&mut #range_of));
+                let each = (0..count)
+                    .map(|_| quote_spanned!(own=> if let ::core::option::Option::Some(#variable) = #next #native));
+                // There may be more of them than axes.
+                let rest = is_over_axes(&quoted).then(|| quote_spanned!(own=> for #variable in #range_of #native));
+                quote_spanned!(own=> { let mut #range_of = #range; #(#each)* #rest })
+            }
+            None => quote_spanned!(own=> for #variable in #range #native),
+        };
+        *turns = Some(Turns { variable, range, span: place_of(each.for_token.span), steps: body.steps });
+        (native, StmtKind::For { local, range: quoted, body: body.quoted })
+    }
+
+    /// The variable of a loop, declared.
+    fn variable(&mut self, pattern: &syn::Pat) -> (LocalId, TokenStream) {
+        match pattern {
+            syn::Pat::Ident(p) if p.by_ref.is_none() && p.mutability.is_none() && p.subpat.is_none() => {
+                (self.scope.declare(&p.ident, false, false), p.ident.to_token_stream())
+            }
+            syn::Pat::Wild(p) => (self.scope.anonymous("_".to_owned(), false, p.span()), p.to_token_stream()),
+            other => {
+                self.error(
+                    other,
+                    "the variable of a loop in a kernel is a plain name: copy it into a `let mut` to change it",
+                );
+                (0, TokenStream::new())
+            }
+        }
+    }
+}
+
+/// `let pattern = value;`.
+pub(super) fn let_of(pattern: syn::Pat, value: syn::Expr) -> syn::Stmt {
+    let own = own_at(pattern.span());
+    syn::Stmt::Local(syn::Local {
+        attrs: Vec::new(),
+        let_token: syn::Token![let](own),
+        pat: pattern,
+        init: Some(syn::LocalInit { eq_token: syn::Token![=](own), expr: Box::new(value), diverge: None }),
+        semi_token: syn::Token![;](own),
+    })
+}
