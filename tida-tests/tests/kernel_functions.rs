@@ -201,3 +201,92 @@ fn parameters_are_taken_apart() {
         }
     }
 }
+
+#[kernel_fn]
+fn inner_of(a: [f64; 2], b: [f64; 2]) -> f64 {
+    a[0] * b[0] + a[1] * b[1]
+}
+
+#[test]
+fn arrays_of_arrays_are_captured() {
+    let weights = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]];
+    let steps = [[[0i64, 1], [2, 3]]; 2];
+    let (flags, picks) = ([[true, false], [false, true]], [[0usize, 2], [2, 1]]);
+    for acc in everywhere() {
+        let mut u = line(&acc);
+        u.fill(|[i]| i as f64).unwrap();
+        let mut next = u.like().unwrap();
+        for tile in TileIter::new(&u) {
+            compute(
+                &tile,
+                (&mut next, tida::all(&u)),
+                kernel!(|next, u, at| {
+                    let (i, j) = ((at[0] % 2) as usize, (at[0] % 3) as usize);
+                    let mut sum = inner_of(weights[j], weights[picks[i][1 - i]]) + weights[2][i];
+                    for k in 0..2 {
+                        sum += u[[at[0] % 30 + steps[i][k][1] + steps[1][1][0]]];
+                    }
+                    next[at] = if flags[i][j % 2] { sum } else { -sum };
+                }),
+            )
+            .unwrap();
+        }
+        let found = next.read_box(next.domain()).unwrap();
+        for (at, found) in found.into_iter().enumerate() {
+            let (i, j) = (at % 2, at % 3);
+            let mut sum = inner_of(weights[j], weights[picks[i][1 - i]]) + weights[2][i];
+            for [_, step] in steps[i] {
+                sum += (at as i64 % 30 + step + 2) as f64;
+            }
+            let plain = if flags[i][j % 2] { sum } else { -sum };
+            assert_eq!(found.to_bits(), plain.to_bits(), "{} {at}", acc.device().name());
+        }
+    }
+}
+
+/// What is known of a captured array of arrays bounds what a kernel reads.
+#[test]
+fn entries_of_arrays_of_arrays_are_offsets_with_bounds() {
+    let acc = on_cpu();
+    let mut u = TileArray::<f64, 1>::builder([37]).ghost(2).boundary(Boundary::Periodic).build(&acc).unwrap();
+    u.fill(|[i]| i as f64).unwrap();
+    u.fill_ghosts().unwrap();
+    let mut next = u.like().unwrap();
+    let tile = TileIter::new(&u).next().unwrap();
+    let mut step = |offsets: [[i64; 2]; 2]| {
+        compute(
+            &tile,
+            (&mut next, &u),
+            kernel!(|next, u, at| {
+                let mut sum = 0.0;
+                for i in 0..2 {
+                    sum += u[at + [offsets[i][0]]] + u[at + [offsets[1][i]]];
+                }
+                next[at] = sum;
+            }),
+        )
+    };
+    step([[-1, 0], [1, -2]]).unwrap();
+    let error = step([[-1, 0], [1, -3]]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Ghost, "{error}");
+    acc.sync().unwrap();
+    let found = next.read_box(next.domain()).unwrap();
+    assert_eq!(found[2..4], [1.0 + 3.0 + 3.0 + 0.0, 2.0 + 4.0 + 4.0 + 1.0]);
+}
+
+#[test]
+fn an_entry_outside_an_array_of_arrays_is_an_error() {
+    let weights = [[1.0, 2.0], [3.0, 4.0]];
+    for acc in everywhere() {
+        let mut u = line(&acc);
+        for tile in TileIter::new(&u.like().unwrap()) {
+            compute(&tile, &mut u, kernel!(|u, at| u[at] = weights[0][at[0] as usize])).unwrap();
+        }
+        let error = acc.sync().unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains("entry 2") && text.contains("array of 2"), "{text}");
+        let tile = TileIter::new(&u).next().unwrap();
+        let error = compute(&tile, &mut u, kernel!(|u, at| u[at] = weights[2][0])).unwrap_err();
+        assert!(error.to_string().contains("take entry 2 of a fixed-size array"), "{error}");
+    }
+}

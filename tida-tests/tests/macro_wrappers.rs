@@ -93,6 +93,96 @@ fn an_instance_of_a_generic_function_is_no_other() {
     assert_eq!(run(false).unwrap_err().kind(), ErrorKind::Kernel);
 }
 
+/// What comes of a kernel that answers where another runs.
+fn outcome(
+    answers: impl for<'b> Fn(Ask<'b, Pair<Proven>, Pair<Checked>, (), 2>) + Send + Sync + 'static,
+    runs: impl for<'b> Fn(Ask<'b, Pair<Proven>, Pair<Checked>, (), 2>) + Send + Sync + 'static,
+) -> Option<ErrorKind> {
+    let acc = acc();
+    let mut u = array(&acc);
+    u.fill_ghosts().unwrap();
+    let mut next = u.like().unwrap();
+    let kernel = mixed(answers, runs);
+    // One region: a kernel is moved into the call.
+    compute(&TileIter::new(&u).next().unwrap(), (&mut next, &u), kernel).unwrap();
+    acc.sync().err().map(|error| error.kind())
+}
+
+/// What a body reads is up to a constant of a type, by way of a function.
+trait Away {
+    const CELLS: i64;
+    const WEIGHTS: [[f64; 2]; 2] = [[1.0, 2.0], [3.0, 4.0]];
+}
+
+struct Near;
+struct Far;
+
+impl Away for Near {
+    const CELLS: i64 = 1;
+}
+
+impl Away for Far {
+    const CELLS: i64 = 1 << 40;
+}
+
+#[kernel_fn]
+fn away<A: Away>() -> i64 {
+    A::CELLS * A::WEIGHTS[0][0] as i64
+}
+
+/// The same by a const parameter.
+#[kernel_fn]
+fn by<const N: usize>() -> i64 {
+    let mut sum = 0;
+    for _ in 0..N {
+        sum += 1 << (10 * (N as i64 - 1));
+    }
+    sum
+}
+
+fn reads_away<A: Away + 'static>()
+-> impl for<'b> Fn(Ask<'b, Pair<Proven>, Pair<Checked>, (), 2>) + Send + Sync + 'static {
+    typed(kernel!(|next, u, at| next[at] = u[at - [0, away::<A>()]]))
+}
+
+fn reads_by<const N: usize>() -> impl for<'b> Fn(Ask<'b, Pair<Proven>, Pair<Checked>, (), 2>) + Send + Sync + 'static {
+    typed(kernel!(|next, u, at| next[at] = u[at - [0, by::<N>()]]))
+}
+
+fn rounds<T: Real>() -> impl for<'b> Fn(Ask<'b, Pair<Proven>, Pair<Checked>, (), 2>) + Send + Sync + 'static {
+    typed(kernel!(T; |next, u, at| next[at] = (u[at] as T * 0.1) as f64))
+}
+
+/// What shapes a body tells kernels apart: constants by way of a trait, const parameters, precisions.
+#[test]
+fn a_body_of_other_constants_is_no_other() {
+    assert_eq!(outcome(reads_away::<Near>(), reads_away::<Near>()), None);
+    assert_eq!(outcome(reads_away::<Near>(), reads_away::<Far>()), Some(ErrorKind::Kernel));
+    assert_eq!(outcome(reads_by::<1>(), reads_by::<1>()), None);
+    assert_eq!(outcome(reads_by::<1>(), reads_by::<4>()), Some(ErrorKind::Kernel));
+    assert_eq!(outcome(rounds::<f32>(), rounds::<f32>()), None);
+    assert_eq!(outcome(rounds::<f32>(), rounds::<f64>()), Some(ErrorKind::Kernel));
+    assert_eq!(outcome(rounds::<f64>(), rounds::<f32>()), Some(ErrorKind::Kernel));
+}
+
+/// A body by itself is run with the constants of its own instance.
+#[test]
+fn each_instance_has_its_constants() {
+    let run = |kernel: &dyn Fn(&Tile<2>, &mut TileArray<f64, 2>, &TileArray<f64, 2>)| {
+        let acc = acc();
+        let mut u = array(&acc);
+        u.fill_ghosts().unwrap();
+        let mut next = u.like().unwrap();
+        kernel(&TileIter::new(&u).next().unwrap(), &mut next, &u);
+        acc.sync().err().map(|error| error.kind())
+    };
+    assert_eq!(run(&|tile, next, u| compute(tile, (next, u), reads_away::<Near>()).unwrap()), None);
+    assert_eq!(run(&|tile, next, u| compute(tile, (next, u), reads_by::<1>()).unwrap()), None);
+    let outside = Some(ErrorKind::OutOfRange);
+    assert_eq!(run(&|tile, next, u| compute(tile, (next, u), reads_away::<Far>()).unwrap()), outside);
+    assert_eq!(run(&|tile, next, u| compute(tile, (next, u), reads_by::<4>()).unwrap()), outside);
+}
+
 #[test]
 fn a_closure_that_runs_every_second_time_is_an_error() {
     // Planes that are swept in stripes: the closure is called several times for one box.

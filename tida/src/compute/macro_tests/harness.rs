@@ -1,7 +1,5 @@
 //! Buffers that kernels run over, natively and by the interpreter.
 
-use std::sync::Arc;
-
 use tida_kernels::element::{ElementType, ScalarType};
 use tida_kernels::interp::{Memory, run_cell};
 use tida_kernels::ir::{Access, Binding, Kernel, LowerInput, Type, lower};
