@@ -104,60 +104,53 @@ fn planes_that_stream_through_a_window_march() {
 }
 
 /// Steps of a star with reach 2 and then of one with reach 4 and a second array: values of the result, widened.
-macro_rules! stars {
-    ($name:ident, $element:ty) => {
-        fn $name(acc: &TileAcc, shape: [usize; 3], regions: [usize; 3], march: Option<usize>) -> Vec<u64> {
-            let cells = TileArray::<$element, 3>::builder(shape).regions(regions).ghost(4);
-            let mut u = cells.boundary(Boundary::Periodic).build(acc).unwrap();
-            u.fill(|at| value(3, at) as $element).unwrap();
-            let (mut next, mut speed) = (u.like().unwrap(), u.like().unwrap());
-            speed.fill(|at| value(4, at) as $element).unwrap();
-            let tiles = |u: &TileArray<$element, 3>| match march {
-                Some(cells) => TileIter::new(u).march(cells),
-                None => TileIter::new(u),
-            };
-            for _ in 0..2 {
-                u.fill_ghosts().unwrap();
-                for tile in tiles(&next) {
-                    compute(
-                        &tile,
-                        (&mut next, &u),
-                        kernel!(|next, u, at| {
-                            let mut sum = 0.4 * u[at];
-                            for by in 1..=2 {
-                                sum += 0.05 * (u[at - [0, 0, by]] + u[at + [0, 0, by]] + u[at - [0, by, 0]]);
-                                sum += 0.05 * (u[at + [0, by, 0]] + u[at - [by, 0, 0]] + u[at + [by, 0, 0]]);
-                            }
-                            next[at] = sum;
-                        }),
-                    )
-                    .unwrap();
-                }
-                next.fill_ghosts().unwrap();
-                for tile in tiles(&u) {
-                    compute(
-                        &tile,
-                        (&mut u, &next, &speed),
-                        kernel!(|u, next, speed, at| {
-                            let x = next[at - [0, 0, 1]] + next[at + [0, 0, 3]] + next[at + [0, 0, 4]]
-                                - next[at - [0, 0, 4]];
-                            let y = next[at - [0, 3, 0]] + next[at + [0, 1, 0]] - next[at + [0, 4, 0]]
-                                + next[at - [0, 4, 0]];
-                            let z = next[at - [4, 0, 0]] + next[at + [1, 0, 0]] - next[at + [4, 0, 0]]
-                                + next[at - [2, 0, 0]];
-                            u[at] = 0.5 * next[at] + 0.02 * speed[at] * (x - y + z);
-                        }),
-                    )
-                    .unwrap();
-                }
-            }
-            u.to_ndarray().unwrap().iter().map(|x| f64::from(*x).to_bits()).collect()
-        }
+fn stars<T: Real>(acc: &TileAcc, shape: [usize; 3], regions: [usize; 3], march: Option<usize>) -> Vec<u64> {
+    let cells = TileArray::<T, 3>::builder(shape).regions(regions).ghost(4);
+    let mut u = cells.boundary(Boundary::Periodic).build(acc).unwrap();
+    u.fill(|at| T::of(value(3, at))).unwrap();
+    let (mut next, mut speed) = (u.like().unwrap(), u.like().unwrap());
+    speed.fill(|at| T::of(value(4, at))).unwrap();
+    let tiles = |u: &TileArray<T, 3>| match march {
+        Some(cells) => TileIter::new(u).march(cells),
+        None => TileIter::new(u),
     };
+    for _ in 0..2 {
+        u.fill_ghosts().unwrap();
+        for tile in tiles(&next) {
+            compute(
+                &tile,
+                (&mut next, &u),
+                kernel!(T; |next, u, at| {
+                    let mut sum = 0.4 * u[at];
+                    for by in 1..=2 {
+                        sum += 0.05 * (u[at - [0, 0, by]] + u[at + [0, 0, by]] + u[at - [0, by, 0]]);
+                        sum += 0.05 * (u[at + [0, by, 0]] + u[at - [by, 0, 0]] + u[at + [by, 0, 0]]);
+                    }
+                    next[at] = sum;
+                }),
+            )
+            .unwrap();
+        }
+        next.fill_ghosts().unwrap();
+        for tile in tiles(&u) {
+            compute(
+                &tile,
+                (&mut u, &next, &speed),
+                kernel!(T; |u, next, speed, at| {
+                    let x = next[at - [0, 0, 1]] + next[at + [0, 0, 3]] + next[at + [0, 0, 4]]
+                        - next[at - [0, 0, 4]];
+                    let y = next[at - [0, 3, 0]] + next[at + [0, 1, 0]] - next[at + [0, 4, 0]]
+                        + next[at - [0, 4, 0]];
+                    let z = next[at - [4, 0, 0]] + next[at + [1, 0, 0]] - next[at + [4, 0, 0]]
+                        + next[at - [2, 0, 0]];
+                    u[at] = 0.5 * next[at] + 0.02 * speed[at] * (x - y + z);
+                }),
+            )
+            .unwrap();
+        }
+    }
+    u.read_box(u.domain()).unwrap().iter().map(|x| x.to_f64().to_bits()).collect()
 }
-
-stars!(stars_f32, f32);
-stars!(stars_f64, f64);
 
 /// Threads with several cells side by side, some of them beyond the box: on a GPU boxes that leave enough of them.
 #[test]
@@ -172,8 +165,8 @@ fn wide_stencils_have_the_same_bits() {
     for (shape, regions, march) in cases {
         let differ =
             |a: Vec<u64>, b: Vec<u64>| a.iter().zip(&b).filter(|(a, b)| a != b).count() + a.len().abs_diff(b.len());
-        let f32 = differ(stars_f32(&acc, shape, regions, march), stars_f32(&cpu, shape, [1; 3], None));
-        let f64 = differ(stars_f64(&acc, shape, regions, march), stars_f64(&cpu, shape, [1; 3], None));
+        let f32 = differ(stars::<f32>(&acc, shape, regions, march), stars::<f32>(&cpu, shape, [1; 3], None));
+        let f64 = differ(stars::<f64>(&acc, shape, regions, march), stars::<f64>(&cpu, shape, [1; 3], None));
         assert_eq!((f32, f64), (0, 0), "{shape:?} in {regions:?}, march {march:?}");
     }
 }

@@ -3,100 +3,108 @@
 
 use ndarray::{Dim, Dimension, IxDyn};
 use proptest::prelude::*;
-use tida::array::{ScalarElement, Side};
+use tida::array::Side;
 use tida::prelude::*;
 
-/// A float, with the sweeps of `D` axes.
-trait Real<const D: usize>:
-    ScalarElement
-    + PartialOrd
-    + std::ops::Add<Output = Self>
-    + std::ops::Sub<Output = Self>
-    + std::ops::Mul<Output = Self>
-    + std::ops::Neg<Output = Self>
-{
-    fn real(x: f64) -> Self;
-    /// Records the heat stencil over a tile.
-    fn heat(tile: &Tile<D>, next: &mut TileArray<Self, D>, u: &TileArray<Self, D>, alpha: Self) -> tida::Result<()>;
+/// The sweep that is written for each number of axes.
+trait Blend<const D: usize>: Real {
     /// Records a weighted sum over the neighbours, corners included.
-    fn blend(
-        tile: &Tile<D>,
-        next: &mut TileArray<Self, D>,
-        u: &TileArray<Self, D>,
-        weights: [Self; 27],
-    ) -> tida::Result<()>;
+    fn blend(tile: &Tile<D>, next: &mut TileArray<Self, D>, u: &TileArray<Self, D>, w: [Self; 27]) -> tida::Result<()>;
 }
 
-macro_rules! sweeps {
-    ($t:ident, $d:literal, $first:tt $(, $rest:tt)*; |$u:ident, $at:ident, $w:ident, $sum:ident| $blend:block) => {
-        impl Real<$d> for $t {
-            fn real(x: f64) -> $t {
-                x as $t
-            }
-            fn heat(
-                tile: &Tile<$d>,
-                next: &mut TileArray<$t, $d>,
-                u: &TileArray<$t, $d>,
-                alpha: $t,
-            ) -> tida::Result<()> {
-                compute(tile, (next, u), kernel!(|next, u, at| {
-                    let c = u[at];
-                    let sum = u[at + $first] + u[at - $first] $(+ u[at + $rest] + u[at - $rest])*;
-                    next[at] = c + alpha * (sum - 2.0 * $d as $t * c);
-                }))
-            }
-            fn blend(
-                tile: &Tile<$d>,
-                next: &mut TileArray<$t, $d>,
-                u: &TileArray<$t, $d>,
-                $w: [$t; 27],
-            ) -> tida::Result<()> {
-                compute(tile, (next, u), kernel!(|next, $u, $at| {
-                    let mut $sum = 0.0;
-                    $blend;
-                    next[$at] = $sum;
-                }))
-            }
-        }
-    };
-}
-
-macro_rules! all_sweeps {
-    ($($t:ident)*) => {$(
-        sweeps!($t, 1, [1]; |u, at, w, sum| {
-            for i in -1..=1 {
-                sum += w[(i + 1) as usize] * u[at + [i]];
-            }
-        });
-        sweeps!($t, 2, [0, 1], [1, 0]; |u, at, w, sum| {
-            for j in -1..=1 {
+impl<T: Real> Blend<1> for T {
+    fn blend(tile: &Tile<1>, next: &mut TileArray<T, 1>, u: &TileArray<T, 1>, w: [T; 27]) -> tida::Result<()> {
+        compute(
+            tile,
+            (next, u),
+            kernel!(T; |next, u, at| {
+                let mut sum = 0.0;
                 for i in -1..=1 {
-                    sum += w[(3 * j + i + 4) as usize] * u[at + [j, i]];
+                    sum += w[(i + 1) as usize] * u[at + [i]];
                 }
-            }
-        });
-        sweeps!($t, 3, [0, 0, 1], [0, 1, 0], [1, 0, 0]; |u, at, w, sum| {
-            for k in -1..=1 {
-                for j in -1..=1 {
-                    for i in -1..=1 {
-                        sum += w[(9 * k + 3 * j + i + 13) as usize] * u[at + [k, j, i]];
-                    }
-                }
-            }
-        });
-        sweeps!($t, 4, [0, 0, 0, 1], [0, 0, 1, 0], [0, 1, 0, 0], [1, 0, 0, 0]; |u, at, w, sum| {
-            for k in -1..=1 {
-                for j in -1..=1 {
-                    for i in -1..=1 {
-                        sum += w[(9 * k + 3 * j + i + 13) as usize] * u[at + [k, 0 - k, j, i]];
-                    }
-                }
-            }
-        });
-    )*};
+                next[at] = sum;
+            }),
+        )
+    }
 }
 
-all_sweeps!(f64 f32);
+impl<T: Real> Blend<2> for T {
+    fn blend(tile: &Tile<2>, next: &mut TileArray<T, 2>, u: &TileArray<T, 2>, w: [T; 27]) -> tida::Result<()> {
+        compute(
+            tile,
+            (next, u),
+            kernel!(T; |next, u, at| {
+                let mut sum = 0.0;
+                for j in -1..=1 {
+                    for i in -1..=1 {
+                        sum += w[(3 * j + i + 4) as usize] * u[at + [j, i]];
+                    }
+                }
+                next[at] = sum;
+            }),
+        )
+    }
+}
+
+impl<T: Real> Blend<3> for T {
+    fn blend(tile: &Tile<3>, next: &mut TileArray<T, 3>, u: &TileArray<T, 3>, w: [T; 27]) -> tida::Result<()> {
+        compute(
+            tile,
+            (next, u),
+            kernel!(T; |next, u, at| {
+                let mut sum = 0.0;
+                for k in -1..=1 {
+                    for j in -1..=1 {
+                        for i in -1..=1 {
+                            sum += w[(9 * k + 3 * j + i + 13) as usize] * u[at + [k, j, i]];
+                        }
+                    }
+                }
+                next[at] = sum;
+            }),
+        )
+    }
+}
+
+impl<T: Real> Blend<4> for T {
+    fn blend(tile: &Tile<4>, next: &mut TileArray<T, 4>, u: &TileArray<T, 4>, w: [T; 27]) -> tida::Result<()> {
+        compute(
+            tile,
+            (next, u),
+            kernel!(T; |next, u, at| {
+                let mut sum = 0.0;
+                for k in -1..=1 {
+                    for j in -1..=1 {
+                        for i in -1..=1 {
+                            sum += w[(9 * k + 3 * j + i + 13) as usize] * u[at + [k, 0 - k, j, i]];
+                        }
+                    }
+                }
+                next[at] = sum;
+            }),
+        )
+    }
+}
+
+/// Records the heat stencil over a tile.
+fn heat<T: Real, const D: usize>(
+    tile: &Tile<D>,
+    next: &mut TileArray<T, D>,
+    u: &TileArray<T, D>,
+    alpha: T,
+) -> tida::Result<()> {
+    compute(
+        tile,
+        (next, u),
+        kernel!(T; |next, u, at| {
+            let mut sum = -2.0 * D as T * u[at];
+            for d in 0..D {
+                sum += u[at + unit(d)] + u[at - unit(d)];
+            }
+            next[at] = u[at] + alpha * sum;
+        }),
+    )
+}
 
 /// A field with its boundary, the plain way.
 #[derive(Clone)]
@@ -109,11 +117,11 @@ struct Plain<T, const D: usize> {
 }
 
 /// What an open ghost holds.
-fn open<T: Real<D>, const D: usize>(at: [i64; D]) -> T {
-    T::real(at.iter().fold(0.3, |x, i| (x * 7.7 + 1.3 * *i as f64).sin()))
+fn open<T: Blend<D>, const D: usize>(at: [i64; D]) -> T {
+    T::of(at.iter().fold(0.3, |x, i| (x * 7.7 + 1.3 * *i as f64).sin()))
 }
 
-impl<T: Real<D>, const D: usize> Plain<T, D> {
+impl<T: Blend<D>, const D: usize> Plain<T, D> {
     fn domain(&self) -> GridBox<D> {
         GridBox::new([0; D], self.shape.map(|n| n as i64))
     }
@@ -154,7 +162,7 @@ impl<T: Real<D>, const D: usize> Plain<T, D> {
             Boundary::ReflectEven => inwards(mirror),
             Boundary::ReflectOdd => -inwards(mirror),
             Boundary::Extrapolate(0) => inwards(0),
-            Boundary::Extrapolate(_) => inwards(0) + T::real(distance as f64) * (inwards(0) - inwards(1)),
+            Boundary::Extrapolate(_) => inwards(0) + T::of(distance as f64) * (inwards(0) - inwards(1)),
             Boundary::Open => open(at),
             _ => panic!("the oracle does not know this boundary"),
         }
@@ -162,7 +170,7 @@ impl<T: Real<D>, const D: usize> Plain<T, D> {
 }
 
 /// One stencil at one cell, in the order of the kernels.
-fn stencil<T: Real<D>, const D: usize>(case: &Sweep<T>, u: &dyn Fn([i64; D]) -> T, at: [i64; D]) -> T {
+fn stencil<T: Blend<D>, const D: usize>(case: &Sweep<T>, u: &dyn Fn([i64; D]) -> T, at: [i64; D]) -> T {
     let moved = |by: [i64; D]| {
         let (mut to, mut d) = (at, 0);
         while d < D {
@@ -173,15 +181,15 @@ fn stencil<T: Real<D>, const D: usize>(case: &Sweep<T>, u: &dyn Fn([i64; D]) -> 
     };
     if let Sweep::Heat(alpha) = case {
         let unit = |axis: usize, n: i64| std::array::from_fn(|d| if d == axis { n } else { 0 });
-        let mut sum = moved(unit(D - 1, 1)) + moved(unit(D - 1, -1));
-        for axis in (0..D - 1).rev() {
-            sum = sum + moved(unit(axis, 1)) + moved(unit(axis, -1));
-        }
         let c = u(at);
-        return c + *alpha * (sum - T::real(2.0 * D as f64) * c);
+        let mut sum = T::of(-2.0 * D as f64) * c;
+        for axis in 0..D {
+            sum += moved(unit(axis, 1)) + moved(unit(axis, -1));
+        }
+        return c + *alpha * sum;
     }
     let Sweep::Blend(weights) = case else { unreachable!() };
-    let mut sum = T::real(0.0);
+    let mut sum = T::ZERO;
     for (n, weight) in weights.iter().take(3usize.pow(D.min(3) as u32)).enumerate() {
         let digits = [n % 3, n / 3 % 3, n / 9].map(|digit| digit as i64 - 1);
         let (mut by, mut d) = ([0; D], 0);
@@ -193,7 +201,7 @@ fn stencil<T: Real<D>, const D: usize>(case: &Sweep<T>, u: &dyn Fn([i64; D]) -> 
             };
             d += 1;
         }
-        sum = sum + *weight * moved(by);
+        sum += *weight * moved(by);
     }
     sum
 }
@@ -277,7 +285,7 @@ fn index<const D: usize>(b: GridBox<D>, at: [i64; D]) -> IxDyn {
 }
 
 /// Puts NaN into every ghost that a filling decides; behind an open face, the values that belong there.
-fn poison<T: Real<D>, const D: usize>(u: &mut TileArray<T, D>)
+fn poison<T: Blend<D>, const D: usize>(u: &mut TileArray<T, D>)
 where
     Dim<[usize; D]>: Dimension,
 {
@@ -289,14 +297,14 @@ where
             let mut view = view.into_dyn();
             for at in cells(held).into_iter().filter(|at| !valid.contains(*at)) {
                 let left_to_user = any_open && !domain.contains(at);
-                view[index(held, at)] = if left_to_user { open(at) } else { T::real(f64::NAN) };
+                view[index(held, at)] = if left_to_user { open(at) } else { T::of(f64::NAN) };
             }
         })
         .unwrap();
     }
 }
 
-fn check<T: Real<D>, const D: usize>(case: &Case)
+fn check<T: Blend<D>, const D: usize>(case: &Case)
 where
     Dim<[usize; D]>: Dimension,
 {
@@ -326,7 +334,7 @@ where
         let kinds = case.kinds[d];
         kinds.map(|kind| match kind {
             _ if kinds[0] == 0 => Boundary::Periodic,
-            0 | 1 => Boundary::Fixed(T::real(noise(case.salt, d))),
+            0 | 1 => Boundary::Fixed(T::of(noise(case.salt, d))),
             2 => Boundary::ReflectEven,
             3 => Boundary::ReflectOdd,
             4 => Boundary::Extrapolate(0),
@@ -342,7 +350,7 @@ where
     let mut next = u.like().unwrap();
     let start = |salt: u64| -> Plain<T, D> {
         let count: usize = u.shape().iter().product();
-        let values = (0..count).map(|n| T::real(noise(salt, n))).collect();
+        let values = (0..count).map(|n| T::of(noise(salt, n))).collect();
         Plain { shape: u.shape(), cells: shape, centering, boundary, values }
     };
     let (mut old, mut new) = (start(case.salt), start(case.salt ^ 0xff));
@@ -356,15 +364,15 @@ where
             let points = 3usize.pow(D.min(3) as u32);
             let raw: Vec<f64> = (0..points).map(|n| 1.01 + noise(case.salt ^ 77, n)).collect();
             let total: f64 = raw.iter().sum();
-            Sweep::Blend(std::array::from_fn(|n| T::real(raw.get(n).map_or(0.0, |w| w / total))))
+            Sweep::Blend(std::array::from_fn(|n| T::of(raw.get(n).map_or(0.0, |w| w / total))))
         }
-        false => Sweep::Heat(T::real(0.24 / D as f64)),
+        false => Sweep::Heat(T::of(0.24 / D as f64)),
     };
     let run = |tiles: TileIter<D>, next: &mut TileArray<T, D>, u: &TileArray<T, D>| {
         let size = std::array::from_fn(|d| if case.tile[d] == 0 { usize::MAX } else { case.tile[d] });
         for tile in tiles.tile_size(size) {
             match &sweep {
-                Sweep::Heat(alpha) => T::heat(&tile, next, u, *alpha).unwrap(),
+                Sweep::Heat(alpha) => heat(&tile, next, u, *alpha).unwrap(),
                 Sweep::Blend(weights) => T::blend(&tile, next, u, *weights).unwrap(),
             }
         }

@@ -48,105 +48,94 @@ fn case() -> impl Strategy<Value = Case> {
 /// Values, their sum, and how many saturated.
 type Outcome = (Vec<u64>, u64, u64);
 
-macro_rules! of_type {
-    ($t:ident) => {
-        mod $t {
-            use super::*;
-
-            fn boundary(face: u8) -> Boundary<$t> {
-                match face {
-                    0 => Boundary::Periodic,
-                    1 => Boundary::Fixed(0.37),
-                    2 => Boundary::ReflectEven,
-                    3 => Boundary::ReflectOdd,
-                    4 => Boundary::Extrapolate(1),
-                    _ => Boundary::Open,
-                }
-            }
-
-            fn run(acc: &TileAcc, case: &Case, format: Format, compress: Compress) -> Outcome {
-                let builder = TileArray::<$t, 3>::builder(case.shape).regions(case.regions).ghost(1);
-                let mut builder = builder.storage(format).compress(compress).saturation(Saturation::Warn);
-                for (axis, faces) in case.faces.iter().enumerate() {
-                    builder = builder.boundary_face(axis, Side::Low, boundary(faces[0]));
-                    builder = builder.boundary_face(axis, Side::High, boundary(faces[1]));
-                }
-                let mut u = builder.build(acc).unwrap();
-                let mut next = u.like().unwrap();
-                u.fill(|at| (value(case.seed, at) - 0.6) as $t).unwrap();
-                let least: $t = if case.sparse { 0.1 } else { -1e9 };
-                for _ in 0..case.steps {
-                    u.fill_ghosts().unwrap();
-                    for tile in TileIter::new(&u) {
-                        compute(
-                            &tile,
-                            (&mut next, &u),
-                            kernel!(|next, u, at| {
-                                let side = u[at - [0, 0, 1]] + u[at + [0, 0, 1]];
-                                let sum = u[at - [1, 0, 0]] + u[at + [1, 0, 0]] + side + u[at + [0, -1, 1]];
-                                if u[at] > least {
-                                    next[at] = 0.5 * u[at] + 0.13 * (sum + u[at + [0, 1, 0]]);
-                                }
-                            }),
-                        )
-                        .unwrap();
-                    }
-                    for tile in TileIter::new(&next) {
-                        compute(
-                            &tile,
-                            &mut next,
-                            kernel!(|u, at| {
-                                u[at] = u[at] * 0.875;
-                                if u[at] > 0.1 {
-                                    u[at] = u[at] - 0.01;
-                                }
-                            }),
-                        )
-                        .unwrap();
-                    }
-                    std::mem::swap(&mut u, &mut next);
-                }
-                let sum: $t = reduce(&u, Sum, kernel!(|u, at| u[at])).unwrap();
-                let all = u.to_ndarray().unwrap();
-                let saturated = u.storage_report().unwrap().saturated + next.storage_report().unwrap().saturated;
-                (all.iter().map(|x| x.to_bits() as u64).collect(), sum.to_bits() as u64, saturated)
-            }
-
-            pub fn check(case: &Case, format: Format, on_device: bool) {
-                let expected = run(&on_cpu(), case, format, Compress::Device);
-                let bytes = size_of::<$t>();
-                let plane = (case.shape[1] + 2) * (case.shape[2] + 2).next_multiple_of(128 / bytes) * bytes;
-                // Where regions come and go, two that go together have to fit.
-                let region = (case.shape[0] + 3) * plane;
-                let least = if case.regions[1..] == [1, 1] { 20 << 10 } else { 2 * region + (8 << 10) };
-                let limit = case.planes.map(|planes| (planes * 4 * plane).max(least) as u64);
-                let limited = |builder: tida::TileAccBuilder| match limit {
-                    Some(limit) => builder.memory_limit(limit),
-                    None => builder,
-                };
-                let sim = limited(TileAcc::builder().threads(2).simulate(tida::SimDevice::new())).build().unwrap();
-                let both = TileAcc::builder().device(Device::Hybrid).threads(2).simulate(tida::SimDevice::new());
-                let both = (both.build().unwrap(), "both sides");
-                let mut accs = vec![(on_cpu(), "the CPU"), (sim, "the simulated device"), both];
-                if on_device {
-                    accs.extend(on_a_device(limited(TileAcc::builder())).map(|acc| (acc, "the device")));
-                }
-                for (acc, name) in accs {
-                    let found = run(&acc, case, format, Compress::Link);
-                    let first = found.0.iter().zip(&expected.0).position(|(a, b)| a != b);
-                    assert_eq!(first, None, "the first cell that differs on {name}, of {case:?} in {format}");
-                    assert_eq!(found.1, expected.1, "the sum on {name}, of {case:?} in {format}");
-                    assert_eq!(found.2, expected.2, "what saturated on {name}, of {case:?} in {format}");
-                    let streams = on_device && limit.is_some() && name.contains("device");
-                    assert!(!streams || acc.stats().passes > 0, "{:?}", acc.stats());
-                }
-            }
-        }
-    };
+fn boundary<T: Real>(face: u8) -> Boundary<T> {
+    match face {
+        0 => Boundary::Periodic,
+        1 => Boundary::Fixed(lit!(T, 0.37)),
+        2 => Boundary::ReflectEven,
+        3 => Boundary::ReflectOdd,
+        4 => Boundary::Extrapolate(1),
+        _ => Boundary::Open,
+    }
 }
 
-of_type!(f32);
-of_type!(f64);
+fn run<T: Real>(acc: &TileAcc, case: &Case, format: Format, compress: Compress) -> Outcome {
+    let builder = TileArray::<T, 3>::builder(case.shape).regions(case.regions).ghost(1);
+    let mut builder = builder.storage(format).compress(compress).saturation(Saturation::Warn);
+    for (axis, faces) in case.faces.iter().enumerate() {
+        builder = builder.boundary_face(axis, Side::Low, boundary(faces[0]));
+        builder = builder.boundary_face(axis, Side::High, boundary(faces[1]));
+    }
+    let mut u = builder.build(acc).unwrap();
+    let mut next = u.like().unwrap();
+    u.fill(|at| T::of(value(case.seed, at) - 0.6)).unwrap();
+    let least = if case.sparse { lit!(T, 0.1) } else { lit!(T, -1e9) };
+    for _ in 0..case.steps {
+        u.fill_ghosts().unwrap();
+        for tile in TileIter::new(&u) {
+            compute(
+                &tile,
+                (&mut next, &u),
+                kernel!(T; |next, u, at| {
+                    let side = u[at - [0, 0, 1]] + u[at + [0, 0, 1]];
+                    let sum = u[at - [1, 0, 0]] + u[at + [1, 0, 0]] + side + u[at + [0, -1, 1]];
+                    if u[at] > least {
+                        next[at] = 0.5 * u[at] + 0.13 * (sum + u[at + [0, 1, 0]]);
+                    }
+                }),
+            )
+            .unwrap();
+        }
+        for tile in TileIter::new(&next) {
+            compute(
+                &tile,
+                &mut next,
+                kernel!(T; |u, at| {
+                    u[at] = u[at] * 0.875;
+                    if u[at] > 0.1 {
+                        u[at] = u[at] - 0.01;
+                    }
+                }),
+            )
+            .unwrap();
+        }
+        std::mem::swap(&mut u, &mut next);
+    }
+    let sum: T = reduce(&u, Sum, kernel!(|u, at| u[at])).unwrap();
+    let all = u.read_box(u.domain()).unwrap();
+    let saturated = u.storage_report().unwrap().saturated + next.storage_report().unwrap().saturated;
+    (all.iter().map(|x| x.bits()).collect(), sum.bits(), saturated)
+}
+
+fn check<T: Real>(case: &Case, format: Format, on_device: bool) {
+    let expected = run::<T>(&on_cpu(), case, format, Compress::Device);
+    let bytes = size_of::<T>();
+    let plane = (case.shape[1] + 2) * (case.shape[2] + 2).next_multiple_of(128 / bytes) * bytes;
+    // Where regions come and go, two that go together have to fit.
+    let region = (case.shape[0] + 3) * plane;
+    let least = if case.regions[1..] == [1, 1] { 20 << 10 } else { 2 * region + (8 << 10) };
+    let limit = case.planes.map(|planes| (planes * 4 * plane).max(least) as u64);
+    let limited = |builder: tida::TileAccBuilder| match limit {
+        Some(limit) => builder.memory_limit(limit),
+        None => builder,
+    };
+    let sim = limited(TileAcc::builder().threads(2).simulate(tida::SimDevice::new())).build().unwrap();
+    let both = TileAcc::builder().device(Device::Hybrid).threads(2).simulate(tida::SimDevice::new());
+    let both = (both.build().unwrap(), "both sides");
+    let mut accs = vec![(on_cpu(), "the CPU"), (sim, "the simulated device"), both];
+    if on_device {
+        accs.extend(on_a_device(limited(TileAcc::builder())).map(|acc| (acc, "the device")));
+    }
+    for (acc, name) in accs {
+        let found = run::<T>(&acc, case, format, Compress::Link);
+        let first = found.0.iter().zip(&expected.0).position(|(a, b)| a != b);
+        assert_eq!(first, None, "the first cell that differs on {name}, of {case:?} in {format}");
+        assert_eq!(found.1, expected.1, "the sum on {name}, of {case:?} in {format}");
+        assert_eq!(found.2, expected.2, "what saturated on {name}, of {case:?} in {format}");
+        let streams = on_device && limit.is_some() && name.contains("device");
+        assert!(!streams || acc.stats().passes > 0, "{:?}", acc.stats());
+    }
+}
 
 fn range(bits: u32) -> Format {
     Format::Range { bits, min: -0.7, max: 0.9 }
@@ -160,7 +149,7 @@ proptest! {
         case in case(),
         format in prop::sample::select(vec![range(8), range(16), Format::Half, Format::ScaledHalf { scale: 0.3 }, Format::Raw])
     ) {
-        f32::check(&case, format, false);
+        check::<f32>(&case, format, false);
     }
 
     #[test]
@@ -168,7 +157,7 @@ proptest! {
         case in case(),
         format in prop::sample::select(vec![range(16), range(32), Format::F32, Format::Bfloat, Format::Half])
     ) {
-        f64::check(&case, format, false);
+        check::<f64>(&case, format, false);
     }
 }
 
@@ -178,9 +167,9 @@ fn a_device_has_the_bits_of_codes() {
     let faces = [[1, 4], [3, 3], [3, 2]];
     let case =
         Case { shape: [12, 6, 70], regions: [3, 1, 1], faces, steps: 3, seed: 5, planes: Some(5), sparse: false };
-    f32::check(&case, range(16), true);
-    f64::check(&Case { regions: [3, 2, 1], sparse: true, ..case }, range(32), true);
-    f64::check(&Case { planes: None, faces: [[0, 0], [4, 3], [1, 4]], ..case }, range(32), true);
+    check::<f32>(&case, range(16), true);
+    check::<f64>(&Case { regions: [3, 2, 1], sparse: true, ..case }, range(32), true);
+    check::<f64>(&Case { planes: None, faces: [[0, 0], [4, 3], [1, 4]], ..case }, range(32), true);
 }
 
 #[derive(Element, Clone, Copy, Debug, PartialEq)]
