@@ -1,9 +1,10 @@
 //! The heat sweep, ghost fill included, by number of regions. Against C: `cargo xtask bench cpu`.
 //!
-//! `rank` sets the text for every precision and rank beside the formula written out for one. Both run in turn on one
-//! thread; what is printed is the quotient of their medians, and of the fastest times: the goal is 0.97 to 1.03.
+//! `rank` sets the text for every precision and rank, and kernels that are kept, beside the formula written out in the
+//! call. All run in turn on one thread; what is printed is the quotient of their medians, and of the fastest times: the
+//! goal is 0.97 to 1.03.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use tida::prelude::*;
@@ -33,6 +34,46 @@ fn steps<T: Real, const D: usize>(u: &mut TileArray<T, D>, next: &mut TileArray<
                     next[at] = u[at] + alpha * around;
                 }),
             )?;
+        }
+        std::mem::swap(u, next);
+    }
+    u.acc().sync()
+}
+
+/// What a kernel of a step is given.
+type Pair<T> = (&'static mut TileArray<T, 3>, &'static TileArray<T, 3>);
+
+/// A kernel that is returned by a function.
+fn conduction<T: Real>(alpha: T) -> impl Kernel<3, Pair<T>> + Copy {
+    kernel!(T; |next, u, at| {
+        let mut around = -6.0 * u[at];
+        around += u[at + [1, 0, 0]] + u[at - [1, 0, 0]];
+        around += u[at + [0, 1, 0]] + u[at - [0, 1, 0]];
+        around += u[at + [0, 0, 1]] + u[at - [0, 0, 1]];
+        next[at] = u[at] + alpha * around;
+    })
+}
+
+/// Steps of a kernel that is kept.
+fn steps_kept<T: Real>(u: &mut TileArray<T, 3>, next: &mut TileArray<T, 3>) -> tida::Result<()> {
+    let kept = conduction::<T>(lit!(T, 0.1));
+    for _ in 0..STEPS {
+        u.fill_ghosts()?;
+        for tile in TileIter::new(u) {
+            compute(&tile, (&mut *next, &*u), kept)?;
+        }
+        std::mem::swap(u, next);
+    }
+    u.acc().sync()
+}
+
+/// Steps of a kernel in a box.
+fn steps_boxed<T: Real>(u: &mut TileArray<T, 3>, next: &mut TileArray<T, 3>) -> tida::Result<()> {
+    let boxed = BoxedKernel::<3, Pair<T>>::new(conduction::<T>(lit!(T, 0.1)));
+    for _ in 0..STEPS {
+        u.fill_ghosts()?;
+        for tile in TileIter::new(u) {
+            boxed.compute(&tile, (&mut *next, &*u))?;
         }
         std::mem::swap(u, next);
     }
@@ -115,34 +156,37 @@ fn rank(_: &mut Criterion) {
     }
 }
 
-/// Both forms in turn, from the same cells, whose results have the same bits.
+/// All forms in turn, from the same cells, whose results have the same bits.
 fn beside<T: Real>(side: usize, name: &str, written: Steps<T>) -> tida::Result<()> {
+    let ways: [(&str, Steps<T>); 4] =
+        [("written out", written), ("for every rank", steps), ("kept", steps_kept), ("boxed", steps_boxed)];
     let acc = TileAcc::builder().threads(1).build()?;
-    let [mut u, mut next] = arrays::<T>(&acc, side, 1)?;
-    let [mut v, mut after] = arrays::<T>(&acc, side, 1)?;
-    let mut times = [const { Vec::new() }; 2];
+    let mut fields = Vec::new();
+    for _ in &ways {
+        fields.push(arrays::<T>(&acc, side, 1)?);
+    }
+    let mut times = [const { Vec::new() }; 4];
     for round in 0..ROUNDS {
         // Who comes first changes.
-        for side in [round % 2, 1 - round % 2] {
+        for way in (0..ways.len()).map(|n| (n + round) % ways.len()) {
+            let [u, next] = &mut fields[way];
             let start = Instant::now();
-            match side {
-                0 => steps(&mut u, &mut next)?,
-                _ => written(&mut v, &mut after)?,
-            }
-            times[side].push(start.elapsed());
+            ways[way].1(u, next)?;
+            times[way].push(start.elapsed());
         }
     }
-    assert_eq!(u.read_box(u.domain())?, v.read_box(v.domain())?);
+    let bits = |field: &[TileArray<T, 3>; 2]| field[0].read_box(field[0].domain());
     times.iter_mut().for_each(|times| times.sort_unstable());
-    let [medians, fastest] = [ROUNDS / 2, 0].map(|at| [times[0][at], times[1][at]]);
-    let quotient = |[generic, written]: [Duration; 2]| generic.as_secs_f64() / written.as_secs_f64();
-    println!(
-        "heat {side}^3 {name}, {STEPS} steps: for every rank {:.2?}, written out {:.2?}: {:.3}; the fastest {:.3}",
-        medians[0],
-        medians[1],
-        quotient(medians),
-        quotient(fastest)
-    );
+    let [median, fastest] = [ROUNDS / 2, 0].map(|at| times.each_ref().map(|times| times[at].as_secs_f64()));
+    for (way, (what, _)) in ways.iter().enumerate() {
+        assert_eq!(bits(&fields[way])?, bits(&fields[0])?);
+        println!(
+            "heat {side}^3 {name}, {STEPS} steps, {what}: {:.3} ms, {:.3}; the fastest {:.3}",
+            1e3 * median[way],
+            median[way] / median[0],
+            fastest[way] / fastest[0]
+        );
+    }
     Ok(())
 }
 
