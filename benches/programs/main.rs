@@ -43,8 +43,8 @@ const ROWS: &[(&str, Run)] = &[
     ("lbm-f32", lattice::single::written_out),
     ("lbm-table-f64", lattice::double::from_tables),
     ("lbm-table-f32", lattice::single::from_tables),
-    ("lbm-nine-f64", populations::double::nine_arrays),
-    ("lbm-nine-f32", populations::single::nine_arrays),
+    ("lbm-nine-f64", populations::nine_arrays::<f64>),
+    ("lbm-nine-f32", populations::nine_arrays::<f32>),
     ("lbm-cavity", walls::cavity),
     ("lbm-solid", walls::solid),
     ("shallow", flows::shallow_water),
@@ -58,10 +58,10 @@ const ROWS: &[(&str, Run)] = &[
     ("jacobi-2d", stencils::jacobi),
     ("heat-3d", stencils::heat),
     ("fdtd-2d", stencils::fdtd),
-    ("star-2-f64", stencils::star_2_f64),
-    ("star-2-f32", stencils::star_2_f32),
-    ("star-4-f64", stencils::star_4_f64),
-    ("star-4-f32", stencils::star_4_f32),
+    ("star-2-f64", stencils::star_2::<f64>),
+    ("star-2-f32", stencils::star_2::<f32>),
+    ("star-4-f64", stencils::star_4::<f64>),
+    ("star-4-f32", stencils::star_4::<f32>),
 ];
 
 /// What a row prints.
