@@ -1,8 +1,8 @@
 //! A vortex that its fluid's viscosity slows down, by the lattice Boltzmann method with populations kept in fewer bits.
 //!
 //! `--storage scaled` keeps the populations as halves over a scale, `half` as halves and `raw` as `f32`; arithmetic is
-//! that of `f32`. With `--dtype f64` both are `f64`. `--verify` compares with plain loops that round alike, bit by bit, with plain loops in `f64`, and
-//! with the rate at which a vortex of Taylor and Green decays.
+//! that of `f32`. With `--dtype f64` both are `f64`. `--verify` compares with plain loops that round alike, bit by bit,
+//! with plain loops in `f64`, and with the rate at which a vortex of Taylor and Green decays.
 
 mod d3q19;
 mod plain;

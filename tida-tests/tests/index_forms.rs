@@ -58,8 +58,8 @@ fn fine_cells_read_coarse_ones() {
     }
 }
 
-/// Cells side by side of a fine grid read the same cells of the coarse one: a thread of a GPU takes them together, reads
-/// once, and stores them at once.
+/// Cells side by side of a fine grid read the same cells of the coarse one: a thread of a GPU takes them together,
+/// reads once, and stores them at once.
 #[test]
 fn a_prolongation_takes_cells_side_by_side() {
     let acc = on_cpu();
