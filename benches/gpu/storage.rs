@@ -280,8 +280,8 @@ impl Program for Product {
 
 /// The lattice Boltzmann method with 19 populations a cell, as the example `lbm` does it.
 struct Fluid {
-    f: TileArray<d3q19::Populations, 3>,
-    next: TileArray<d3q19::Populations, 3>,
+    f: TileArray<d3q19::Populations<f32>, 3>,
+    next: TileArray<d3q19::Populations<f32>, 3>,
 }
 
 /// How far its collisions bring populations to their equilibrium.
@@ -289,7 +289,7 @@ const OMEGA: f64 = 1.5;
 
 impl Program for Fluid {
     fn new(acc: &TileAcc, n: usize, format: Format) -> Result<Fluid> {
-        let builder = TileArray::<d3q19::Populations, 3>::builder([n; 3]).ghost(1).boundary(Boundary::Periodic);
+        let builder = TileArray::<d3q19::Populations<f32>, 3>::builder([n; 3]).ghost(1).boundary(Boundary::Periodic);
         let mut f = builder.storage(format).saturation(Saturation::Ignore).build(acc)?;
         f.fill(|at| d3q19::vortex(n, 0.05, OMEGA, at))?;
         let next = f.like()?;

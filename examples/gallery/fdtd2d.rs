@@ -97,19 +97,19 @@ fn magnetic<T: Real>(n: usize, steps: u64, half: T, most: T) -> Vec<T> {
         for j in 1..n {
             for i in 0..n {
                 let p = j * n + i;
-                ey[p] = ey[p] - half * (hz[p] - hz[p - n]);
+                ey[p] -= half * (hz[p] - hz[p - n]);
             }
         }
         for j in 0..n {
             for i in 1..n {
                 let p = j * wide + i;
-                ex[p] = ex[p] - half * (hz[j * n + i] - hz[j * n + i - 1]);
+                ex[p] -= half * (hz[j * n + i] - hz[j * n + i - 1]);
             }
         }
         for j in 0..n {
             for i in 0..n {
                 let (p, x) = (j * n + i, j * wide + i);
-                hz[p] = hz[p] - most * (ex[x + 1] - ex[x] + ey[p + n] - ey[p]);
+                hz[p] -= most * (ex[x + 1] - ex[x] + ey[p + n] - ey[p]);
             }
         }
     }

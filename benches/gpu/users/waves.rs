@@ -160,7 +160,7 @@ fn sums<T: Cell>(u: &[T], n: usize, table: &[T], outside: T) -> Vec<T> {
                 + value([k, j - r, i])
                 + value([k + r, j, i])
                 + value([k - r, j, i]);
-            sum = sum + weight * around;
+            sum += weight * around;
         }
         sum
     };
