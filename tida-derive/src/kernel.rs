@@ -79,11 +79,13 @@ fn expand(library: Library, input: TokenStream, of_groups: bool) -> TokenStream 
     });
     let (imports, fields) = (imports(&body), static_fields(&tree.encode(), &body));
     let private = |name: &str| body.library.private(name, own());
+    let (methods, quotations) = body.methods();
     let (give, line, kernel) = (private("give"), private("line"), private("StaticKernel"));
     quote_spanned! {own()=> {
         #imports
         // Its type tells this kernel from all others.
         let __tida_marker = || {};
+        #methods
         #(let #held = #taken;)*
         #[inline(always)]
         #[allow(unused_parens, unused_braces, clippy::all, clippy::pedantic)]
@@ -91,7 +93,7 @@ fn expand(library: Library, input: TokenStream, of_groups: bool) -> TokenStream 
             #ask::Quote(__tida_answer) => {
                 let __tida_kernel = const { &#kernel { line: #line!(), #fields } };
                 // SAFETY: as for the bodies.
-                unsafe { #give(__tida_answer, __tida_marker, __tida_kernel, &[#(&#held),*]) }
+                unsafe { #give(__tida_answer, __tida_marker, __tida_kernel, &[#(&#held),*], &[#quotations]) }
             }
             #ask::Proven(__tida_run) => #proven,
             #ask::Checked(__tida_run) => #checked,

@@ -1,93 +1,50 @@
-//! `#[kernel_fn]`.
+//! `#[kernel_fn]` on a function.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
-use tida_quote::quote::{Expr, ExprKind, FunctionTree, LocalId, Pattern, Stmt, StmtKind};
+use tida_quote::quote::{Expr, ExprKind, FunctionTree, LocalId, Pattern, Stmt, StmtKind, TypeTree};
 
-use crate::body::{Body, place_of, text_of};
+use crate::body::{Body, BothBlock, place_of, text_of};
 use crate::expand::{Library, compile_errors, imports, own, own_at, static_fields, with_parameters};
 
 /// The expansion of `#[kernel_fn]`.
 pub fn expand_kernel_fn(attribute: TokenStream, input: TokenStream) -> TokenStream {
-    let function = match syn::parse2::<syn::ItemFn>(input.clone()) {
-        Ok(function) => function,
-        Err(error) => {
-            let hint = format!("{error}\n`#[kernel_fn]` goes on a function: `fn name(a: f64, ..) -> f64 {{ .. }}`");
-            let errors = compile_errors(vec![syn::Error::new(error.span(), hint)]);
-            return quote!(#errors);
-        }
-    };
     let (library, wrong) = match Library::of_option(attribute) {
         Ok(library) => (library, None),
         Err(error) => (Library::by_name(), Some(error)),
     };
-    let mut body = Body::of_function(library);
-    body.errors.extend(wrong);
-    check_signature(&mut body, &function);
-    take_parameters(&mut body, &function.sig.generics);
-    let mut names = Vec::new();
-    let mut outer_names = Vec::new();
-    let mut types = Vec::new();
-    let mut params = Vec::new();
-    let mut apart = Vec::new();
-    for (n, input) in function.sig.inputs.iter().enumerate() {
-        let syn::FnArg::Typed(param) = input else {
-            body.error(input, "a `#[kernel_fn]` is not a method: take the fields it needs as parameters");
-            continue;
-        };
-        if let Some(attribute) = param.attrs.first() {
-            body.error(attribute, "attributes are not supported on a parameter of a `#[kernel_fn]`");
-        }
-        let (native, tree) = body.ty(&param.ty);
-        let point = crate::body::is_point(&tree);
-        body.refuse_attributes(|finder| syn::visit::visit_pat(finder, &param.pat));
-        let (local, name, outer) = match &*param.pat {
-            syn::Pat::Ident(p) if p.by_ref.is_none() && p.subpat.is_none() => {
-                (body.scope.declare(&p.ident, p.mutability.is_some(), point), p.to_token_stream(), p.ident.clone())
-            }
-            pattern => {
-                let local = body.scope.anonymous("_".to_owned(), false, pattern.span());
-                let (native, pattern) = body.pattern(pattern, point);
-                apart.push(taken_apart(local, pattern, param.pat.span()));
-                (local, native, quote::format_ident!("__tida_p{n}", span = own()))
-            }
-        };
-        names.push(name);
-        outer_names.push(outer);
-        types.push(native);
-        params.push((local, tree));
+    if let Ok(methods) = syn::parse2::<syn::ItemImpl>(input.clone()) {
+        return crate::methods::expand_methods(&library, wrong, methods);
     }
-    let (result, result_tree) = match &function.sig.output {
-        syn::ReturnType::Default => (quote!(()), None),
-        syn::ReturnType::Type(_, ty) => {
-            let (native, tree) = body.ty(ty);
-            (native, Some(tree))
+    let function = match syn::parse2::<syn::ItemFn>(input) {
+        Ok(function) => function,
+        Err(error) => {
+            let hint = format!(
+                "{error}\n`#[kernel_fn]` goes on a function, `fn name(a: f64, ..) -> f64 {{ .. }}`, or on the `impl` of a struct"
+            );
+            let errors = compile_errors(vec![syn::Error::new(error.span(), hint)]);
+            return quote!(#errors);
         }
     };
-    let signature = body.errors.is_empty();
-    body.refuse_attributes(|finder| syn::visit::visit_block(finder, &function.block));
-    let mut native = body.block(&function.block);
-    native.quoted.stmts.splice(0..0, apart);
-    let name = &function.sig.ident;
-    let plain = name.unraw().to_string();
-    let calls_itself = |named: &crate::body::Named| text_of(&with_parameters(&named.path).0) == plain;
+    let mut body = Body::of_function(library);
+    body.errors.extend(wrong);
+    take_parameters(&mut body, &function.sig.generics);
+    let parts = Parts::of(&mut body, &function.sig, &function.block);
+    let (name, plain) = (&function.sig.ident, &parts.name);
+    let calls_itself = |named: &crate::body::Named| text_of(&with_parameters(&named.path).0) == *plain;
     if body.tables.functions.iter().any(calls_itself) {
         body.error(name, "a `#[kernel_fn]` cannot call itself: write a loop");
     }
     if !body.errors.is_empty() {
         let errors = compile_errors(std::mem::take(&mut body.errors));
-        return if signature { without_a_body(&function, &body.library, errors) } else { errors };
+        return if parts.signature { without_a_body(&function, &body.library, errors) } else { errors };
     }
-    let tree = FunctionTree { name: plain, params, result: result_tree, code: body.code(native.quoted) };
-    let fields = static_fields(&tree.encode(), &body);
-    let native = native.native;
+    let (outer_names, types, result) = (&parts.outer_names, &parts.types, &parts.result);
     let (vis, attrs) = (&function.vis, &function.attrs);
     let private = |name: &str| body.library.private(name, own());
-    let (kernel_fn, of, numbers_of, call) =
-        (private("KernelFn"), private("StaticFunction"), private("numbers_of"), private("call"));
-    let (imports, (numbers, numbers_types)) = (imports(&body), body.number_types());
+    let (kernel_fn, call, imports) = (private("KernelFn"), private("call"), imports(&body));
     let at_name = own_at(name.span());
     let (generics, parameters, bounds) = function.sig.generics.split_for_impl();
     let behind = parameters.as_turbofish();
@@ -100,8 +57,7 @@ pub fn expand_kernel_fn(attribute: TokenStream, input: TokenStream) -> TokenStre
             #call::<#name #behind>((#(#outer_names,)*))
         }
     };
-    let scalar_type = private("ScalarType");
-    let length = body.numbers_len();
+    let items = parts.items(&mut body, &quote!(#name #behind));
     quote_spanned! {own()=>
         #item
         #[doc(hidden)]
@@ -112,22 +68,149 @@ pub fn expand_kernel_fn(attribute: TokenStream, input: TokenStream) -> TokenStre
             #imports
             // SAFETY: both forms come from one walk over one body.
             unsafe impl #generics #kernel_fn for #name #parameters #bounds {
-                type Args = (#(#types,)*);
-                type Output = #result;
-                const QUOTE: &'static #of = &#of { numbers: #numbers_of::<#name #behind>, #fields };
-                #[inline(always)]
-                fn forms() -> (impl Fn((#(#types,)*)) -> #result, impl AsRef<[#scalar_type]>) {
-                    #numbers
-                    let __tida_body = {
-                        #[inline(always)]
-                        move |(#(#names,)*): (#(#types,)*)| -> #result #native
-                    };
-                    let __tida_types: [#scalar_type; #length] = [#numbers_types];
-                    (__tida_body, __tida_types)
-                }
+                #items
             }
         };
     }
+}
+
+/// What is found in a function.
+pub struct Parts {
+    /// Its name.
+    pub name: String,
+    /// Whether no error was found before its body.
+    pub signature: bool,
+    /// Its parameters in the native form: patterns.
+    names: Vec<TokenStream>,
+    /// Their names outside of it: of those behind the receiver.
+    pub outer_names: Vec<Ident>,
+    /// Their types, that of the receiver among them.
+    pub types: Vec<TokenStream>,
+    params: Vec<(LocalId, TypeTree)>,
+    /// The type of the result.
+    pub result: TokenStream,
+    result_tree: Option<TypeTree>,
+    native: BothBlock,
+}
+
+impl Parts {
+    /// Walks a function.
+    pub fn of(body: &mut Body, sig: &syn::Signature, block: &syn::Block) -> Parts {
+        check_signature(body, sig);
+        let (mut names, mut outer_names, mut types) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut params, mut apart) = (Vec::new(), Vec::new());
+        for (n, input) in sig.inputs.iter().enumerate() {
+            let param = match input {
+                syn::FnArg::Typed(param) => param,
+                syn::FnArg::Receiver(this) => {
+                    if let Some((name, ty, param)) = receiver_of(body, this) {
+                        names.push(name);
+                        types.push(ty);
+                        params.push(param);
+                    }
+                    continue;
+                }
+            };
+            if let Some(attribute) = param.attrs.first() {
+                body.error(attribute, "attributes are not supported on a parameter of a `#[kernel_fn]`");
+            }
+            let (native, tree) = body.ty(&param.ty);
+            let point = crate::body::is_point(&tree);
+            body.refuse_attributes(|finder| syn::visit::visit_pat(finder, &param.pat));
+            let (local, name, outer) = match &*param.pat {
+                syn::Pat::Ident(p) if p.by_ref.is_none() && p.subpat.is_none() => {
+                    (body.scope.declare(&p.ident, p.mutability.is_some(), point), p.to_token_stream(), p.ident.clone())
+                }
+                pattern => {
+                    let local = body.scope.anonymous("_".to_owned(), false, pattern.span());
+                    let (native, pattern) = body.pattern(pattern, point);
+                    apart.push(taken_apart(local, pattern, param.pat.span()));
+                    (local, native, quote::format_ident!("__tida_p{n}", span = own()))
+                }
+            };
+            names.push(name);
+            outer_names.push(outer);
+            types.push(native);
+            params.push((local, tree));
+        }
+        let (result, result_tree) = match &sig.output {
+            syn::ReturnType::Default => (quote!(()), None),
+            syn::ReturnType::Type(_, ty) => {
+                let (native, tree) = body.ty(ty);
+                (native, Some(tree))
+            }
+        };
+        let signature = body.errors.is_empty();
+        body.refuse_attributes(|finder| syn::visit::visit_block(finder, block));
+        let mut native = body.block(block);
+        native.quoted.stmts.splice(0..0, apart);
+        let name = sig.ident.unraw().to_string();
+        Parts { name, signature, names, outer_names, types, params, result, result_tree, native }
+    }
+
+    /// What an `impl` of `KernelFn` or `KernelMethod` has in it; `of` is the type that stands for the function.
+    pub fn items(self, body: &mut Body, of: &TokenStream) -> TokenStream {
+        let Parts { name, names, types, params, result, result_tree, native, .. } = self;
+        let tree = FunctionTree { name, params, result: result_tree, code: body.code(native.quoted) };
+        let (fields, native) = (static_fields(&tree.encode(), body), native.native);
+        let private = |name: &str| body.library.private(name, own());
+        let (function, numbers_of, methods_of) =
+            (private("StaticFunction"), private("numbers_of"), private("methods_of"));
+        let ((numbers, numbers_types), (methods, quotations)) = (body.number_types(), body.methods());
+        let (scalar_type, forms) = (private("ScalarType"), forms(&body.library, &types, &result));
+        let (length, calls) = (body.numbers_len(), body.tables.methods.len());
+        quote_spanned! {own()=>
+            type Args = (#(#types,)*);
+            type Output = #result;
+            const QUOTE: &'static #function =
+                &#function { numbers: #numbers_of::<#of>, methods: #methods_of::<#of>, #fields };
+            #[inline(always)]
+            #forms {
+                #numbers
+                #methods
+                let __tida_body = {
+                    #[inline(always)]
+                    move |(#(#names,)*): (#(#types,)*)| -> #result #native
+                };
+                let __tida_types: [#scalar_type; #length] = [#numbers_types];
+                let __tida_methods: [&'static #function; #calls] = [#quotations];
+                (__tida_body, __tida_types, __tida_methods)
+            }
+        }
+    }
+}
+
+/// The head of `forms`.
+fn forms(library: &Library, types: &[TokenStream], result: &TokenStream) -> TokenStream {
+    let private = |name: &str| library.private(name, own());
+    let (scalar_type, function) = (private("ScalarType"), private("StaticFunction"));
+    quote_spanned! {own()=>
+        fn forms() -> (
+            impl Fn((#(#types,)*)) -> #result, impl AsRef<[#scalar_type]>, impl AsRef<[&'static #function]>,
+        )
+    }
+}
+
+/// The receiver of a method: its name in the native form, its type, and the parameter that it is.
+fn receiver_of(body: &mut Body, this: &syn::Receiver) -> Option<(TokenStream, TokenStream, (LocalId, TypeTree))> {
+    if !body.is_of_method() {
+        let message = "a method needs `#[kernel_fn]` on its whole `impl`, or take the fields it needs as parameters";
+        body.error(this, message);
+        return None;
+    }
+    if let Some(attribute) = this.attrs.first() {
+        body.error(attribute, "attributes are not supported on a parameter of a `#[kernel_fn]`");
+    }
+    let written = this.reference.is_some() && this.mutability.is_some() || this.colon_token.is_some();
+    if written {
+        body.error(this, "the receiver of a method that kernels call is `self` or `&self`: values are copied");
+    }
+    let own_type: syn::Type = syn::parse_quote_spanned!(this.self_token.span=> Self);
+    let (native, tree) = body.ty(&own_type);
+    let mutable = this.reference.is_none() && this.mutability.is_some();
+    let local = body.scope.declare_self(&this.self_token, mutable);
+    let (name, mutability) = (crate::body::receiver(), mutable.then(|| quote!(mut)));
+    Some((quote!(#mutability #name), native, (local, tree)))
 }
 
 /// `let pattern = local;`.
@@ -200,8 +283,7 @@ fn take_parameters(body: &mut Body, generics: &syn::Generics) {
 }
 
 /// What a function in a kernel cannot be.
-fn check_signature(body: &mut Body, function: &syn::ItemFn) {
-    let sig = &function.sig;
+fn check_signature(body: &mut Body, sig: &syn::Signature) {
     let plain = "a `#[kernel_fn]` is a plain function: write `fn name(a: f64, ..) -> f64 { .. }`";
     if let Some(token) = &sig.constness {
         body.error(token, plain);
@@ -238,10 +320,11 @@ fn without_a_body(function: &syn::ItemFn, library: &Library, errors: TokenStream
         syn::ReturnType::Type(_, ty) => ty.to_token_stream(),
     };
     let private = |name: &str| library.private(name, own());
-    let (kernel_fn, of, unreachable) = (private("KernelFn"), private("StaticFunction"), private("unreachable"));
-    let (numbers_of, scalar_type) = (private("numbers_of"), private("ScalarType"));
+    let (kernel_fn, unreachable) = (private("KernelFn"), private("unreachable"));
     let (generics, parameters, bounds) = function.sig.generics.split_for_impl();
     let (behind, declared) = (parameters.as_turbofish(), type_of(function));
+    let given: Vec<TokenStream> = types.iter().map(|ty| ty.to_token_stream()).collect();
+    let items = without_forms(library, &quote!(#name #behind), &given, &result);
     quote_spanned! {own()=>
         #errors
         #[allow(unused)]
@@ -251,15 +334,26 @@ fn without_a_body(function: &syn::ItemFn, library: &Library, errors: TokenStream
         #declared
         // SAFETY: it does not compile.
         unsafe impl #generics #kernel_fn for #name #parameters #bounds {
-            type Args = (#(#types,)*);
-            type Output = #result;
-            const QUOTE: &'static #of = &#of {
-                file: "", tree: &[], numbers: #numbers_of::<#name #behind>, functions: &[], structs: &[],
-                constants: &[],
-            };
-            fn forms() -> (impl Fn((#(#types,)*)) -> #result, impl AsRef<[#scalar_type]>) {
-                (|_| #unreachable!(), [])
-            }
+            #items
+        }
+    }
+}
+
+/// What an `impl` has in it of a function that does not compile.
+pub fn without_forms(library: &Library, of: &TokenStream, types: &[TokenStream], result: &TokenStream) -> TokenStream {
+    let private = |name: &str| library.private(name, own());
+    let (function, unreachable) = (private("StaticFunction"), private("unreachable"));
+    let (numbers_of, methods_of) = (private("numbers_of"), private("methods_of"));
+    let forms = forms(library, types, result);
+    quote_spanned! {own()=>
+        type Args = (#(#types,)*);
+        type Output = #result;
+        const QUOTE: &'static #function = &#function {
+            file: "", tree: &[], numbers: #numbers_of::<#of>, methods: #methods_of::<#of>,
+            functions: &[], structs: &[], constants: &[],
+        };
+        #forms {
+            (|_| #unreachable!(), [], [])
         }
     }
 }

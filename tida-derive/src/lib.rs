@@ -11,6 +11,7 @@ mod element;
 mod expand;
 mod kernel;
 mod kernel_fn;
+mod methods;
 #[cfg(test)]
 mod soup;
 

@@ -211,6 +211,7 @@ impl Maker<'_> {
                 let count = method.args() + 1 - (self.below(30) == 29) as usize;
                 ExprKind::Method(method, (0..count).map(|_| self.expr()).collect())
             }
+            21 if self.below(3) == 0 => ExprKind::Invoke(self.number(2), vec![self.expr(), self.expr()]),
             21 => ExprKind::Call(self.number(2), vec![self.expr(), self.expr()]),
             22 => ExprKind::Tuple(self.many(3, Self::expr)),
             23 => match self.below(3) {
@@ -230,7 +231,14 @@ impl Maker<'_> {
     fn code(&mut self) -> Code {
         let span = self.span();
         let locals = ["a", "b", "c", "d", "e"].map(|name| Local { name: name.into(), mutable: true, span });
-        Code { locals: locals.into(), functions: vec![], structs: vec![], numbers: self.number(2), body: self.block() }
+        Code {
+            locals: locals.into(),
+            functions: vec![],
+            structs: vec![],
+            methods: vec![],
+            numbers: self.number(2),
+            body: self.block(),
+        }
     }
 }
 
@@ -289,7 +297,7 @@ fn check(bytes: &[u8]) -> Result<bool, TestCaseError> {
     args[3].access = Access::Table;
     args[4].access = Access::All;
     let captures = [ScalarType::F64, ScalarType::U64, ScalarType::I32].map(Type::Scalar);
-    match lower(&LowerInput { kernel, rank: 2, args: &args, captures: &captures, result: None }) {
+    match lower(&LowerInput { kernel, methods: &[], rank: 2, args: &args, captures: &captures, result: None }) {
         Ok(typed) => {
             prop_assert!(!typed.to_string().is_empty());
             prop_assert_eq!(support::valid(&typed), Ok(()), "{}", typed);
@@ -353,7 +361,8 @@ fn deep_trees_fit_the_stack() {
             let tree = kernel(&["u", "v", "w", "t", "a"], &[], code(&["x"], value_block(vec![], body)));
             let kernel = leak_kernel(&tree, vec![], vec![]);
             let result = Some(Type::Scalar(ScalarType::F64));
-            if let Ok(typed) = lower(&LowerInput { kernel, rank: 2, args: &args, captures: &[], result }) {
+            if let Ok(typed) = lower(&LowerInput { kernel, methods: &[], rank: 2, args: &args, captures: &[], result })
+            {
                 assert_eq!(support::valid(&typed), Ok(()));
                 assert!(run_cell(&typed, &[], &[0, 0], &mut Zeros, 10_000).is_ok());
                 deepest = depth;

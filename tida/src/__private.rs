@@ -18,6 +18,7 @@ pub use crate::compute::groups::native::{
     AskGroups, Group, RunGroups, each_group, group_body, group_channel, group_fetch, group_len, group_shared, keep,
     kept_of, phase, phase_around, private,
 };
+pub use crate::compute::method::{KernelMethod, Method, invoke, method, quotation, receiver};
 pub use crate::compute::number::{literal, type_of, typed};
 pub use crate::compute::real::wide;
 pub use crate::compute::stage::{NoReads, Reads};
@@ -68,8 +69,8 @@ pub unsafe trait KernelFn {
     type Output;
     /// The quotation.
     const QUOTE: &'static StaticFunction;
-    /// The native form, and what its numbers were taken for.
-    fn forms() -> (impl Fn(Self::Args) -> Self::Output, impl AsRef<[ScalarType]>);
+    /// The native form, what its numbers were taken for, and the methods that it calls.
+    fn forms() -> (impl Fn(Self::Args) -> Self::Output, impl AsRef<[ScalarType]>, impl AsRef<[&'static StaticFunction]>);
 }
 
 /// Calls a `#[kernel_fn]`.
@@ -81,6 +82,11 @@ pub fn call<F: KernelFn>(args: F::Args) -> F::Output {
 /// What the numbers of a `#[kernel_fn]` were taken for.
 pub fn numbers_of<F: KernelFn>() -> Vec<ScalarType> {
     F::forms().1.as_ref().to_vec()
+}
+
+/// The methods that a `#[kernel_fn]` calls.
+pub fn methods_of<F: KernelFn>() -> Vec<&'static StaticFunction> {
+    F::forms().2.as_ref().to_vec()
 }
 
 macro_rules! plain {

@@ -88,9 +88,9 @@ fn peel(expr: &syn::Expr) -> Chain<'_> {
     Chain { root, steps }
 }
 
-/// The identifier of a path that is one name, `self` not counted.
+/// The identifier of a path that is one name.
 fn single(path: &syn::ExprPath) -> Option<&Ident> {
-    path.path.get_ident().filter(|name| path.qself.is_none() && *name != "self")
+    path.path.get_ident().filter(|_| path.qself.is_none())
 }
 
 impl Body {

@@ -73,7 +73,7 @@ impl Body {
         }
     }
 
-    fn list<'a>(&mut self, exprs: impl IntoIterator<Item = &'a syn::Expr>) -> (Vec<TokenStream>, Vec<Quoted>) {
+    pub fn list<'a>(&mut self, exprs: impl IntoIterator<Item = &'a syn::Expr>) -> (Vec<TokenStream>, Vec<Quoted>) {
         exprs.into_iter().map(|e| self.expr(e)).map(|both| (both.native, both.quoted)).unzip()
     }
 
@@ -167,7 +167,10 @@ impl Body {
             return self.wide(call);
         }
         let Some(method) = Method::from_name(&name) else {
-            return self.hole(&call.method, unknown_method(&name));
+            return match no_method(&name) {
+                Some(message) => self.hole(&call.method, message),
+                None => self.invoke(call),
+            };
         };
         if let Some(turbofish) = &call.turbofish {
             self.error(turbofish, "methods in a kernel take no type parameters");
@@ -207,11 +210,14 @@ impl Body {
         if path.qself.is_some() || inner {
             return self.hole(callee, "a `#[kernel_fn]` is called by its plain path: `flux(a, b)`, `flux::<T>(a, b)`");
         }
-        if path.path.segments.first().is_some_and(|segment| segment.ident == "Self") {
+        if path.path.segments.first().is_some_and(|segment| segment.ident == "Self") && !self.of_method {
             return self.hole(callee, "`Self` is not supported in a kernel: call a `#[kernel_fn]` outside the `impl`");
         }
         if let Some(message) = of_a_scalar(&path.path, &call.args) {
             return self.hole(callee, message);
+        }
+        if let Some(both) = self.method_by_path(path, call) {
+            return both;
         }
         let number = Named::number_in(&mut self.tables.functions, path.path.to_token_stream());
         let (native, quoted) = self.list(&call.args);
@@ -466,22 +472,32 @@ fn unsupported(expr: &syn::Expr) -> &'static str {
     }
 }
 
-/// The message for a method that kernels do not have, with the nearest that they do.
+/// What to write instead of a method that no value of a kernel has by its receiver.
+fn no_method(name: &str) -> Option<String> {
+    match name {
+        "len" => Some("arrays have no length in a kernel: pass it in as a captured value".to_owned()),
+        "clone" | "to_owned" => Some(format!("`{name}` is not needed in a kernel: every value is copied")),
+        "iter" | "into_iter" | "iter_mut" | "map" => {
+            Some("iterators are not supported in a kernel: write `for i in 0..n`".to_owned())
+        }
+        "into" | "from" | "try_into" => Some(format!("`{name}` is not supported in a kernel: cast, `x as f64`")),
+        _ => None,
+    }
+}
+
+/// The message for a method that numbers do not have, with the nearest that they do.
 fn unknown_method(name: &str) -> String {
+    if let Some(message) = no_method(name) {
+        return message;
+    }
     let mut near: Vec<(usize, &str)> =
         Method::ALL.iter().map(|method| (distance(name, method.name()), method.name())).collect();
     near.sort();
-    let instead = match name {
-        "len" => return "arrays have no length in a kernel: pass it in as a captured value".to_owned(),
-        "clone" | "to_owned" => return format!("`{name}` is not needed in a kernel: every value is copied"),
-        "iter" | "into_iter" | "iter_mut" | "map" => {
-            return "iterators are not supported in a kernel: write `for i in 0..n`".to_owned();
-        }
-        "into" | "from" | "try_into" => return format!("`{name}` is not supported in a kernel: cast, `x as f64`"),
-        "to_bits" | "from_bits" => None,
-        _ => Some(near.iter().filter(|(d, _)| *d <= 1 + name.chars().count() / 2).take(3)),
+    let near = near.iter().filter(|(d, _)| *d <= 1 + name.chars().count() / 2).take(3);
+    let names: Vec<String> = match name {
+        "to_bits" | "from_bits" => Vec::new(),
+        _ => near.map(|(_, near)| format!("`{near}`")).collect(),
     };
-    let names: Vec<String> = instead.into_iter().flatten().map(|(_, near)| format!("`{near}`")).collect();
     match names.is_empty() {
         true => format!("`{name}` is not a method of a kernel: write a `#[kernel_fn]` for it"),
         false => format!("`{name}` is not a method of a kernel: near it: {}", names.join(", ")),

@@ -366,7 +366,12 @@ fn words(init: &Expr) -> usize {
         ExprKind::RepeatOf(x, _) => words(x).saturating_mul(8),
         ExprKind::Struct(_, fields) => fields.iter().map(|(_, value)| words(value)).sum::<usize>().max(1),
         // They may give a struct.
-        ExprKind::Load { .. } | ExprKind::Call(..) | ExprKind::If { .. } | ExprKind::Block(_) | ExprKind::Local(_) => 2,
+        ExprKind::Load { .. }
+        | ExprKind::Call(..)
+        | ExprKind::Invoke(..)
+        | ExprKind::If { .. }
+        | ExprKind::Block(_)
+        | ExprKind::Local(_) => 2,
         _ => 1,
     }
 }

@@ -6,6 +6,7 @@ mod expr;
 mod generic;
 mod group;
 mod lanes;
+mod method;
 mod nest;
 mod number;
 mod reads;
@@ -22,9 +23,10 @@ use crate::expand::{Library, own, own_at};
 pub use generic::{Open, is_constant};
 pub use group::{Groups, len as group_len};
 pub use lanes::{Blocks, Loaded, Step, block as block_name, out as out_name};
+pub use method::{Called, name_of_method};
 pub use nest::reads;
 use reads::Ways;
-pub use scope::{Named, Scope};
+pub use scope::{Named, Scope, receiver};
 pub use types::is_point;
 
 /// A body being walked: its names, its tables, and the errors found.
@@ -56,6 +58,8 @@ pub struct Body {
     depth: usize,
     /// Whether free names are captured; a `#[kernel_fn]` has none.
     captures_allowed: bool,
+    /// Whether it is of a method, where `Self` is a struct.
+    of_method: bool,
 }
 
 /// Paths that a body names.
@@ -65,6 +69,8 @@ pub struct Tables {
     pub functions: Vec<Named>,
     /// Structs named.
     pub structs: Vec<Named>,
+    /// Calls of methods.
+    pub methods: Vec<Called>,
 }
 
 /// Both forms of an expression.
@@ -110,6 +116,7 @@ impl Body {
             groups: None,
             depth: 0,
             captures_allowed: true,
+            of_method: false,
         }
     }
 
@@ -122,6 +129,16 @@ impl Body {
     fn fresh(&mut self) -> u32 {
         self.fresh += 1;
         self.fresh
+    }
+
+    /// A body of a method of a struct.
+    pub fn of_method(library: Library) -> Body {
+        Body { of_method: true, ..Body::of_function(library) }
+    }
+
+    /// Whether it is of a method, where `self` and `Self` may be.
+    pub fn is_of_method(&self) -> bool {
+        self.of_method
     }
 
     /// The path of a scalar operation, shown at `place`.
@@ -160,6 +177,7 @@ impl Body {
             locals: std::mem::take(&mut self.scope.locals),
             functions: text(&self.tables.functions),
             structs: text(&self.tables.structs),
+            methods: self.tables.methods.iter().map(|called| called.name.clone()).collect(),
             numbers: self.numbers,
             body,
         }

@@ -89,6 +89,7 @@ impl Classes {
             | ExprKind::If { .. }
             | ExprKind::Block(_)
             | ExprKind::Call(..)
+            | ExprKind::Invoke(..)
             | ExprKind::Struct(..) => Class::Own,
         }
     }

@@ -4,6 +4,8 @@ use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use syn::ext::IdentExt;
 use tida_quote::quote::{Local, LocalId};
 
+use crate::expand::own;
+
 /// Where a name was written, as far as names are told apart by it: in the source, or by which expansion of which macro.
 ///
 /// `macro_rules!` keeps the names of a macro apart from equal names of who calls it. The compiler tells procedural
@@ -50,6 +52,11 @@ fn write_key(tokens: TokenStream, key: &mut String) {
             other => *key += &format!("{other} "),
         }
     }
+}
+
+/// The name of `self` in the native form of a method.
+pub fn receiver() -> Ident {
+    Ident::new("__tida_self", own())
 }
 
 /// What a name stands for.
@@ -132,6 +139,20 @@ impl Scope {
         id
     }
 
+    /// Declares the receiver of a method, which the native form calls [`receiver`].
+    pub fn declare_self(&mut self, token: &syn::Token![self], mutable: bool) -> LocalId {
+        let id = self.anonymous("this".to_owned(), mutable, token.span);
+        if let Some(ident) = self.idents.last_mut() {
+            *ident = receiver();
+        }
+        self.names.push((
+            Ident::new("self", receiver().span()),
+            Origin::of(token.span),
+            Name::Local { id, point: false },
+        ));
+        id
+    }
+
     /// Makes a local variable that no name finds.
     pub fn anonymous(&mut self, name: String, mutable: bool, span: proc_macro2::Span) -> LocalId {
         let id = self.locals.len() as LocalId;
@@ -147,7 +168,10 @@ impl Scope {
         let (origin, plain) = (Origin::of(name.span()), name.unraw());
         let mut known = self.names.iter().rev();
         let (declared, _, what) = known.find(|(declared, from, _)| declared.unraw() == plain && *from == origin)?;
-        let mut found = name.clone();
+        let mut found = match plain == "self" {
+            true => receiver(),
+            false => name.clone(),
+        };
         found.set_span(name.span().resolved_at(declared.span()));
         Some((what.clone(), found))
     }

@@ -15,7 +15,7 @@ use crate::expand::own_at;
 pub const SCALARS: &str = "`i8 i16 i32 i64 isize u8 u16 u32 u64 usize f32 f64 bool`";
 
 /// Types that a kernel does not have but that Rust programs often name.
-const FOREIGN: &[&str] = &["i128", "u128", "f16", "f128", "char", "str", "String", "Vec", "Option", "Box", "Self"];
+const FOREIGN: &[&str] = &["i128", "u128", "f16", "f128", "char", "str", "String", "Vec", "Option", "Box"];
 
 /// The scalar of that name.
 pub fn scalar(name: &str) -> Option<ScalarType> {
@@ -77,7 +77,7 @@ impl Body {
         let last = path.segments.last().map(|segment| segment.ident.unraw().to_string()).unwrap_or_default();
         if path.segments.iter().any(|segment| !segment.arguments.is_none()) {
             self.error(path, "types in a kernel are concrete: a struct with parameters is not supported");
-        } else if path.segments.first().is_some_and(|segment| segment.ident == "Self") {
+        } else if path.segments.first().is_some_and(|segment| segment.ident == "Self") && !self.of_method {
             self.error(path, "`Self` is not supported in a kernel: write the name of the struct");
         } else if path.segments.len() == 1 && FOREIGN.contains(&last.as_str()) {
             self.error(path, format!("`{last}` is not supported in a kernel: the scalars are {SCALARS}"));

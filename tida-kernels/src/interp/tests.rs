@@ -44,7 +44,7 @@ fn typed(args: &[Binding], captures: &[Type], body: Block, functions: Vec<&'stat
     let locals = ["a", "b", "c", "d"];
     let tree = kernel(&names[..args.len()], &held[..captures.len()], code(&locals, body));
     let kernel = leak_kernel(&tree, functions, vec![]);
-    lower(&LowerInput { kernel, rank: 1, args, captures, result: None }).unwrap_or_else(|e| panic!("{e}"))
+    lower(&LowerInput { kernel, methods: &[], rank: 1, args, captures, result: None }).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// The value of a body without arguments, at cell 5.
@@ -174,7 +174,7 @@ fn a_box_runs_in_row_major_order() {
     let sum = |d: u64| cast(project(at(), entry(int(d))), ScalarType::F64);
     let tree = kernel(&[], &[], code(&[], v(add(mul(sum(0), float(10.0)), sum(1)))));
     let kernel = leak_kernel(&tree, vec![], vec![]);
-    let kernel = lower(&LowerInput { kernel, rank: 2, args: &[], captures: &[], result: None }).unwrap();
+    let kernel = lower(&LowerInput { kernel, methods: &[], rank: 2, args: &[], captures: &[], result: None }).unwrap();
     let run = |lo: [i64; 2], hi: [i64; 2]| run_box(&kernel, &[], &lo, &hi, &mut Cells::default(), 10).unwrap().0;
     let want = [11.0, 12.0, 13.0, 21.0, 22.0, 23.0].map(|x| vec![Value::F64(x)]);
     assert_eq!(run([1, 1], [3, 4]), want);
@@ -411,7 +411,7 @@ fn interpreted(sum: &Sum, inputs: [Value; 3]) -> (Value, Option<Fault>) {
     let kernel = leak_kernel(&tree, vec![], vec![]);
     let ty = Type::Scalar(inputs[0].ty());
     let captures = [ty.clone(), ty.clone(), ty.clone()];
-    let input = LowerInput { kernel, rank: 1, args: &[], captures: &captures, result: Some(ty) };
+    let input = LowerInput { kernel, methods: &[], rank: 1, args: &[], captures: &captures, result: Some(ty) };
     let kernel = lower(&input).unwrap_or_else(|e| panic!("{e}"));
     let (values, fault) = run_cell(&kernel, &inputs, &[0], &mut Cells::default(), 100_000).unwrap();
     (values[0], fault)

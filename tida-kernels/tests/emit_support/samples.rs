@@ -83,7 +83,7 @@ pub fn typed(
     let quoted = leak_kernel(&tree, functions, vec![CELL]);
     let bindings: Vec<Binding> = args.iter().map(|a| a.1).collect();
     let types: Vec<Type> = captures.iter().map(|c| c.1.clone()).collect();
-    let input = LowerInput { kernel: quoted, rank, args: &bindings, captures: &types, result };
+    let input = LowerInput { kernel: quoted, methods: &[], rank, args: &bindings, captures: &types, result };
     let mut kernel = lower(&input).unwrap_or_else(|e| panic!("{file}: {e}"));
     kernel.file = format!("examples/{file}");
     number(&mut kernel);
@@ -311,7 +311,8 @@ fn mandelbrot() -> Kernel {
     let tree = kernel(&["count"], &["step"], kernel_code);
     let quoted = leak_kernel(&tree, vec![orbit()], vec![]);
     let types = [scalar(ScalarType::F64)];
-    let input = LowerInput { kernel: quoted, rank: 2, args: &[args[0].1], captures: &types, result: None };
+    let input =
+        LowerInput { kernel: quoted, methods: &[], rank: 2, args: &[args[0].1], captures: &types, result: None };
     let mut typed = lower(&input).unwrap_or_else(|e| panic!("{e}"));
     typed.file = "examples/mandelbrot.rs".into();
     number(&mut typed);
@@ -405,8 +406,14 @@ pub fn groups() -> Kernel {
     let bindings = [bind(Access::Write, F64, 2), bind(Access::Read, F64, 2)];
     let captures = [scalar(ScalarType::I64)];
     let quoted = leak_kernel(&tree, vec![], vec![]);
-    let input =
-        LowerInput { kernel: quoted, rank: 2, args: &bindings, captures: &captures, result: Some(Type::unit()) };
+    let input = LowerInput {
+        kernel: quoted,
+        methods: &[],
+        rank: 2,
+        args: &bindings,
+        captures: &captures,
+        result: Some(Type::unit()),
+    };
     let mut kernel = lower_group(&input, &[4, 8]).unwrap_or_else(|e| panic!("groups.rs: {e}"));
     kernel.file = "examples/groups.rs".to_owned();
     number(&mut kernel);

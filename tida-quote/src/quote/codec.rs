@@ -233,7 +233,7 @@ structs! {
     GroupTree { arrays, privates, len }
     GroupArray { name, span, kind }
     FunctionTree { name, params, result, code }
-    Code { locals, functions, structs, numbers, body }
+    Code { locals, functions, structs, methods, numbers, body }
     Local { name, mutable, span }
     Block { stmts, value }
     Range { lo, hi, inclusive, by, order }
@@ -314,6 +314,7 @@ enums! {
         23 Constant(number);
         24 Unit(axis);
         25 RepeatOf(value, constant);
+        26 Invoke(method, args);
     }
 }
 
@@ -405,6 +406,7 @@ mod tests {
                 locals: vec![Local { name: "x".into(), mutable: true, span: Span { line: 3, column: 700 } }],
                 functions: vec!["f".into()],
                 structs: vec![],
+                methods: vec!["m".into()],
                 numbers: 2,
                 body: Block { stmts: vec![], value: Some(Box::new(expr(ExprKind::Tuple(all)))) },
             },

@@ -125,6 +125,9 @@ pub struct Code {
     /// Source paths of the structs named in struct literals or types, and of type parameters; their element types are
     /// passed in the same order.
     pub structs: Vec<String>,
+    /// Names of the methods called, one for each call; rustc finds whose they are, and their quotations are passed in
+    /// the same order.
+    pub methods: Vec<String>,
     /// How many of its numbers have a type that is inferred.
     pub numbers: u32,
     /// The body.
@@ -405,6 +408,8 @@ pub enum ExprKind {
     Method(Method, Vec<Expr>),
     /// A call of a `#[kernel_fn]`, by number in `Code::functions`.
     Call(u32, Vec<Expr>),
+    /// A call of a method of a struct, by number in `Code::methods`; the receiver is the first argument.
+    Invoke(u32, Vec<Expr>),
     /// `(a, b)`; empty is `()`.
     Tuple(Vec<Expr>),
     /// `[a, b, c]`.
@@ -629,6 +634,8 @@ pub struct StaticFunction {
     pub tree: &'static [u8],
     /// What rustc took the numbers of the native form for, in the order of [`Code::numbers`].
     pub numbers: fn() -> Vec<ScalarType>,
+    /// Quotations of the methods called, in the order of `Code::methods`.
+    pub methods: fn() -> Vec<&'static StaticFunction>,
     /// Quotations of the functions called, in the order of `Code::functions`.
     pub functions: &'static [&'static StaticFunction],
     /// Element types of the structs named, in the order of `Code::structs`.

@@ -101,7 +101,11 @@ impl Walk<'_> {
                 otherwise.iter().for_each(|block| self.block(block));
             }
             ExprKind::Block(block) => self.block(block),
-            ExprKind::Method(_, list) | ExprKind::Call(_, list) | ExprKind::Tuple(list) | ExprKind::Array(list) => {
+            ExprKind::Method(_, list)
+            | ExprKind::Call(_, list)
+            | ExprKind::Invoke(_, list)
+            | ExprKind::Tuple(list)
+            | ExprKind::Array(list) => {
                 list.iter().for_each(|e| self.expr(e));
             }
             ExprKind::Struct(_, fields) => fields.iter().for_each(|(_, value)| self.expr(value)),

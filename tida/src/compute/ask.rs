@@ -9,8 +9,9 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 
+use smallvec::SmallVec;
 use tida_kernels::element::ScalarType;
-use tida_kernels::quote::StaticKernel;
+use tida_kernels::quote::{StaticFunction, StaticKernel};
 use tida_kernels::scalar::{Fault, fault};
 
 use super::capture::{CapturedParam, Captures};
@@ -64,23 +65,26 @@ impl KernelId {
 pub(crate) struct Quoted {
     pub id: KernelId,
     pub kernel: &'static StaticKernel,
+    /// Quotations of the methods that it calls.
+    pub methods: SmallVec<[&'static StaticFunction; 2]>,
     pub captures: Captures,
 }
 
 /// Answers.
 ///
 /// # Safety
-/// `kernel` describes exactly what those bodies do that run with a marker of type `M`, and `captures` are the values
-/// they use, in the order of the tree's captures.
+/// `kernel` and `methods` describe exactly what those bodies do that run with a marker of type `M`, and `captures` are
+/// the values they use, in the order of the tree's captures.
 pub unsafe fn give<M: 'static>(
     answer: Answer<'_>,
     _marker: M,
     kernel: &'static StaticKernel,
     captures: &[&dyn CapturedParam],
+    methods: &[&'static StaticFunction],
 ) {
     let mut list = Captures::default();
     captures.iter().for_each(|capture| capture.describe(&mut list));
-    *answer.quote = Some(Quoted { id: KernelId::of::<M>(), kernel, captures: list });
+    *answer.quote = Some(Quoted { id: KernelId::of::<M>(), kernel, methods: methods.into(), captures: list });
 }
 
 /// What may run: the kernel that was analysed, with the values captured then.

@@ -25,6 +25,7 @@ mod linear;
 #[cfg(test)]
 mod macro_tests;
 mod maps;
+pub(crate) mod method;
 pub(crate) mod needs;
 pub(crate) mod number;
 mod one_region;

@@ -105,7 +105,14 @@ pub(crate) fn prepare(
     let captures: Vec<Type> = quoted.captures.list.iter().map(capture_type).collect();
     let mut key = (quoted.id, views, rank as u8, captures, Vec::new());
     let general = found_or(&key, |key| {
-        let input = LowerInput { kernel: quoted.kernel, rank, args: bindings, captures: &key.3, result };
+        let input = LowerInput {
+            kernel: quoted.kernel,
+            methods: &quoted.methods,
+            rank,
+            args: bindings,
+            captures: &key.3,
+            result,
+        };
         lower(&input).map_err(Error::of_kernel).map(unrolled).and_then(Prepared::new).map(Arc::new)
     })?;
     let Some(values) = general.special.values(&quoted.captures) else { return Ok(general) };

@@ -33,6 +33,8 @@ enum Stands {
 struct Resolve<'a> {
     file: &'a str,
     constants: &'a [Constant],
+    /// How many functions are called by their paths.
+    functions: u32,
     locals: &'a mut Vec<Local>,
     stands: HashMap<LocalId, Stands>,
     room: usize,
@@ -44,13 +46,19 @@ pub(super) fn values(constants: &[fn() -> Constant]) -> Vec<Constant> {
     constants.iter().map(|value| value()).collect()
 }
 
-/// Puts the constants in place.
+/// Puts the constants in place, and numbers methods after the functions that are called by their paths.
 ///
 /// # Errors
 /// A constant that is not in the table.
-pub(super) fn resolve(file: &str, code: &mut Code, constants: &[Constant]) -> Result<(), KernelError> {
+pub(super) fn resolve(
+    file: &str,
+    code: &mut Code,
+    constants: &[Constant],
+    functions: usize,
+) -> Result<(), KernelError> {
+    let functions = functions as u32;
     let Code { locals, body, .. } = code;
-    let mut resolve = Resolve { file, constants, locals, stands: HashMap::new(), room: ROOM, failed: None };
+    let mut resolve = Resolve { file, constants, functions, locals, stands: HashMap::new(), room: ROOM, failed: None };
     resolve.block(body);
     resolve.failed.map_or(Ok(()), Err)
 }
@@ -59,11 +67,17 @@ pub(super) fn resolve(file: &str, code: &mut Code, constants: &[Constant]) -> Re
 ///
 /// # Errors
 /// As for [`resolve`].
-pub(super) fn resolve_function(file: &str, tree: &mut FunctionTree, constants: &[Constant]) -> Result<(), KernelError> {
-    resolve(file, &mut tree.code, constants)?;
+pub(super) fn resolve_function(
+    file: &str,
+    tree: &mut FunctionTree,
+    constants: &[Constant],
+    functions: usize,
+) -> Result<(), KernelError> {
+    resolve(file, &mut tree.code, constants, functions)?;
     let span = tree.code.locals.first().map_or(Span::default(), |local| local.span);
     let mut locals = Vec::new();
-    let mut resolve = Resolve { file, constants, locals: &mut locals, stands: HashMap::new(), room: 0, failed: None };
+    let mut resolve =
+        Resolve { file, constants, functions: 0, locals: &mut locals, stands: HashMap::new(), room: 0, failed: None };
     tree.params.iter_mut().for_each(|(_, ty)| resolve.ty(span, ty));
     tree.result.iter_mut().for_each(|ty| resolve.ty(span, ty));
     resolve.failed.map_or(Ok(()), Err)
@@ -262,6 +276,11 @@ impl Resolve<'_> {
                 otherwise.iter_mut().for_each(|block| self.block(block));
             }
             ExprKind::Block(block) => self.block(block),
+            ExprKind::Invoke(number, list) => {
+                list.iter_mut().for_each(|e| self.expr(e));
+                // Methods come after the functions.
+                e.kind = ExprKind::Call(number.saturating_add(self.functions), std::mem::take(list));
+            }
             ExprKind::Method(_, list) | ExprKind::Call(_, list) | ExprKind::Tuple(list) | ExprKind::Array(list) => {
                 list.iter_mut().for_each(|e| self.expr(e));
             }

@@ -40,6 +40,7 @@ impl<'a> Lowering<'a> {
             quote::ExprKind::Project(..) => self.project(e),
             quote::ExprKind::Unit(axis) => self.unit(e, axis),
             quote::ExprKind::Constant(n) => self.constant(span, *n),
+            quote::ExprKind::Invoke(..) => Err(self.scope.damaged(span, "a method that is not known")),
             quote::ExprKind::RepeatOf(..) => Err(self.scope.damaged(span, "a length that is not known")),
         }
     }

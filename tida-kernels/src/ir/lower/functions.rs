@@ -27,7 +27,7 @@ impl Functions {
         &mut self,
         file: &str,
         span: Span,
-        functions: &'static [&'static StaticFunction],
+        functions: &[&'static StaticFunction],
     ) -> Result<Vec<Signature>, KernelError> {
         functions.iter().map(|f| self.lower(file, span, f)).collect()
     }
@@ -64,9 +64,11 @@ impl Functions {
             return Err(super::unreadable(file, span));
         };
         let constants = super::constant::values(function.constants);
-        super::constant::resolve_function(file, &mut tree, &constants)?;
+        super::constant::resolve_function(file, &mut tree, &constants, function.functions.len())?;
         self.open.push((key, tree.name.clone()));
-        let callees = self.lower_all(file, first_span(&tree), function.functions)?;
+        let span = first_span(&tree);
+        let mut callees = self.lower_all(file, span, function.functions)?;
+        callees.extend(self.lower_all(file, span, &(function.methods)())?);
         self.open.pop();
         let (done, bytes) = lower_function(function, &tree, callees, &constants)?;
         let signature = Signature {

@@ -27,7 +27,7 @@ use self::scope::{Scope, error};
 use super::{Access, Arg, Body, Capture, Kernel, Local, Span, Type};
 use crate::element::ElementType;
 use crate::error::KernelError;
-use crate::quote::{Code, KernelTree, StaticKernel};
+use crate::quote::{Code, KernelTree, StaticFunction, StaticKernel};
 
 /// What an argument is bound to at a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,6 +45,8 @@ pub struct Binding {
 pub struct LowerInput<'a> {
     /// The quotation.
     pub kernel: &'static StaticKernel,
+    /// Quotations of the methods called, in the order of `Code::methods`.
+    pub methods: &'a [&'static StaticFunction],
     /// Number of axes of `at`.
     pub rank: usize,
     /// The arguments, in order.
@@ -79,7 +81,7 @@ fn lower_for(input: &LowerInput<'_>, extent: Option<&[u32]>) -> Result<Kernel, K
         return Err(unreadable(file, span));
     };
     let constants = constant::values(constants);
-    constant::resolve(file, &mut tree.code, &constants)?;
+    constant::resolve(file, &mut tree.code, &constants, functions.len())?;
     let counted = |what: &str, named: usize, given: usize| match named == given {
         true => Ok(()),
         false => Err(error(
@@ -106,12 +108,14 @@ fn lower_for(input: &LowerInput<'_>, extent: Option<&[u32]>) -> Result<Kernel, K
         .map(|(name, ty)| Capture { name: name.clone(), ty: ty.clone() })
         .collect();
     let mut called = Functions::default();
+    let mut functions = called.lower_all(file, span, functions)?;
+    functions.extend(called.lower_all(file, span, input.methods)?);
     let scope = Scope {
         file,
         rank: Some(input.rank),
         args: &args,
         captures: &captures,
-        functions: called.lower_all(file, span, functions)?,
+        functions,
         structs,
         constants: &constants,
     };

@@ -47,7 +47,14 @@ impl Case {
         let code = code(&["a", "b", "c", "d"], body);
         let tree = kernel(&names[..self.args.len()], &held[..self.captures.len()], code);
         let kernel = leak_kernel(&tree, self.functions.clone(), self.structs.clone());
-        lower(&LowerInput { kernel, rank: 2, args: &self.args, captures: &self.captures, result: self.result.clone() })
+        lower(&LowerInput {
+            kernel,
+            methods: &[],
+            rank: 2,
+            args: &self.args,
+            captures: &self.captures,
+            result: self.result.clone(),
+        })
     }
 
     /// The statements of the typed form, a line each.
@@ -379,7 +386,15 @@ fn small(rust: fn() -> Vec<ScalarType>) -> &'static StaticFunction {
     };
     let leaked = leak_function(&tree, vec![], vec![]);
     let StaticFunction { file, tree, functions, structs, .. } = *leaked;
-    Box::leak(Box::new(StaticFunction { file, tree, numbers: rust, functions, structs, constants: &[] }))
+    Box::leak(Box::new(StaticFunction {
+        file,
+        tree,
+        numbers: rust,
+        methods: Vec::new,
+        functions,
+        structs,
+        constants: &[],
+    }))
 }
 
 #[test]
@@ -416,13 +431,14 @@ fn functions_come_once_and_callees_first() {
 #[test]
 fn a_circle_of_calls_is_named() {
     // Statics may point at each other. The bytes: name "spin", no parameters, no result, empty code.
-    static BYTES: [u8; 13] = [4, b's', b'p', b'i', b'n', 0, 0, 0, 0, 0, 0, 0, 0];
+    static BYTES: [u8; 14] = [4, b's', b'p', b'i', b'n', 0, 0, 0, 0, 0, 0, 0, 0, 0];
     let tree = FunctionTree { name: "spin".into(), params: vec![], result: None, code: code(&[], block(vec![])) };
     assert_eq!(tree.encode(), BYTES);
     static SPIN: StaticFunction = StaticFunction {
         file: "spin.rs",
         tree: &BYTES,
         numbers: Vec::new,
+        methods: Vec::new,
         functions: &[&TWIRL],
         structs: &[],
         constants: &[],
@@ -431,6 +447,7 @@ fn a_circle_of_calls_is_named() {
         file: "spin.rs",
         tree: &BYTES,
         numbers: Vec::new,
+        methods: Vec::new,
         functions: &[&SPIN],
         structs: &[],
         constants: &[],
@@ -471,7 +488,7 @@ fn counts_are_compared() {
     let kernel = leak_kernel(&tree, vec![], vec![]);
     let bound = [read(F64)];
     let held = [Type::Scalar(ScalarType::F64)];
-    let with = |args, captures| lower(&LowerInput { kernel, rank: 2, args, captures, result: None });
+    let with = |args, captures| lower(&LowerInput { kernel, methods: &[], rank: 2, args, captures, result: None });
     assert!(with(&bound, &held).is_ok());
     let error = with(&[], &held).unwrap_err().to_string();
     assert!(error.contains("arguments") && error.contains("0 where the kernel names 1"), "{error}");
@@ -503,7 +520,7 @@ fn types_without_end_are_errors() {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let tree = kernel(&["u"], &[], code(&names, block(stmts)));
     let kernel = leak_kernel(&tree, vec![], vec![]);
-    let input = LowerInput { kernel, rank: 2, args: &[read(F64)], captures: &[], result: None };
+    let input = LowerInput { kernel, methods: &[], rank: 2, args: &[read(F64)], captures: &[], result: None };
     assert!(lower(&input).unwrap_err().to_string().contains("more than"));
 }
 

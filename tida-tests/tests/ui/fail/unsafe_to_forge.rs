@@ -27,7 +27,7 @@ fn main() {
         compute(&tile, &mut u, kernel).unwrap();
         compute(&tile, &mut u, move |ask| {
             if let Ask::Quote(answer) = ask {
-                give(answer, marker, &FALSE, &[])
+                give(answer, marker, &FALSE, &[], &[])
             }
         })
         .unwrap();

@@ -179,7 +179,14 @@ fn prepare<const D: usize, H: HeldArgs<D>>(
         return done.clone();
     }
     let result = Some(Type::unit());
-    let input = LowerInput { kernel: quoted.kernel, rank: D, args: H::BINDINGS, captures: &key.3, result };
+    let input = LowerInput {
+        kernel: quoted.kernel,
+        methods: &quoted.methods,
+        rank: D,
+        args: H::BINDINGS,
+        captures: &key.3,
+        result,
+    };
     let extent = extent.map(|n| u32::try_from(n).unwrap_or(u32::MAX));
     let made = lower_group(&input, &extent).map_err(Error::of_kernel).and_then(Prepared::new).map(Arc::new);
     CACHE.write().unwrap_or_else(PoisonError::into_inner).entry(key).or_insert(made).clone()

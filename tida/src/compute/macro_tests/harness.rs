@@ -77,6 +77,7 @@ pub(super) fn typed(quoted: &Quoted, rank: usize, args: &[(Access, ElementType)]
         args.iter().map(|(access, element)| Binding { access: *access, element: *element, rank }).collect();
     let kernel = lower(&LowerInput {
         kernel: quoted.kernel,
+        methods: &quoted.methods,
         rank,
         args: &args,
         captures: &types.collect::<Vec<_>>(),

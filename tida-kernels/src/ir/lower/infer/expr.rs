@@ -78,6 +78,7 @@ impl<'t> Infer<'t, '_> {
                 let ty = Type::of_element(&self.scope.constant(span, *n)?.ty);
                 Ok(self.types.import(&ty))
             }
+            ExprKind::Invoke(..) => Err(self.scope.damaged(span, "a method that is not known")),
             ExprKind::RepeatOf(..) => Err(self.scope.damaged(span, "a length that is not known")),
         }
     }
