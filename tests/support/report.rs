@@ -59,8 +59,12 @@ impl std::fmt::Display for Report {
             Size::Each(shape) => shape.clone(),
         };
         let shape = shape.iter().map(usize::to_string).collect::<Vec<_>>().join(" x ");
-        let s = if *regions == 1 { "" } else { "s" };
-        writeln!(f, "{example} on {device}: {shape} cells of {dtype} in {regions} region{s}, {steps} steps")?;
+        let s = |n: u64| if n == 1 { "" } else { "s" };
+        let (of_regions, of_steps) = (s(*regions as u64), s(*steps));
+        writeln!(
+            f,
+            "{example} on {device}: {shape} cells of {dtype} in {regions} region{of_regions}, {steps} step{of_steps}"
+        )?;
         write!(f, "  {seconds:.3} s, {:.1} million cells a second", self.cells_per_second / 1e6)?;
         match self.max_abs_error {
             Some(0.0) => write!(f, "\n  verified: the same bits as plain loops"),
@@ -95,5 +99,8 @@ mod tests {
             r#"{"example":"heat","device":"cpu","dtype":"f64","size":8,"dims":2,"steps":3,"regions":1,"cells_per_second":96.0,"seconds":2.0,"max_abs_error":null,"h2d_bytes":0,"d2h_bytes":0}"#
         );
         assert_eq!(serde_json::to_string(&Size::of(&[8, 9])).unwrap(), "[8,9]");
+        assert!(report.to_string().starts_with("heat on cpu: 8 x 8 cells of f64 in 1 region, 3 steps\n"));
+        let report = Report { steps: 1, regions: 2, ..report };
+        assert!(report.to_string().starts_with("heat on cpu: 8 x 8 cells of f64 in 2 regions, 1 step\n"));
     }
 }
