@@ -196,6 +196,7 @@ fn receiver_of(body: &mut Body, this: &syn::Receiver) -> Option<(TokenStream, To
     if !body.is_of_method() {
         let message = "a method needs `#[kernel_fn]` on its whole `impl`, or take the fields it needs as parameters";
         body.error(this, message);
+        body.scope.declare_self(&this.self_token, false);
         return None;
     }
     if let Some(attribute) = this.attrs.first() {

@@ -34,7 +34,8 @@ pub fn group_kernel(input: TokenStream) -> TokenStream {
 /// Kernels call the function by its path, from any crate. It stays a plain function too.
 ///
 /// Parameters and result are scalars, fixed-size arrays, tuples and `#[derive(Element)]` structs. The body may have
-/// what a kernel's may have, except tida's arrays and captures. Anything else is an error on the tokens themselves.
+/// what a kernel's may have, except tida's arrays and captures; it sees constants. Anything else is an error on the
+/// tokens themselves.
 ///
 /// In a program that calls tida by another name, say where it is: `#[kernel_fn(crate = other::tida)]`.
 #[proc_macro_attribute]

@@ -99,7 +99,7 @@ fn expand_method(
         quote!(#star #token,)
     });
     let (outer_names, result, name) = (&parts.outer_names, &parts.result, name_of_method(&parts.name));
-    let types = &parts.types[usize::from(receiver.is_some())..];
+    let types = parts.types.iter().skip(usize::from(receiver.is_some()));
     let (make, invoke, at_name) = (private("method"), private("invoke"), own_at(ident.span()));
     let item = quote_spanned! {at_name=>
         #[allow(clippy::too_many_arguments, clippy::trivially_copy_pass_by_ref)]

@@ -65,6 +65,9 @@ const FUNCTIONS: &[&str] = &[
     "pub(crate) fn f(a: f64, mut b: [i32; 3], c: (bool, u8)) -> (f64, i32) { b[0] += 1; (a.max(1.0), b[0]) }",
     "fn h<T: Real, const N: usize>(a: [T; N]) -> T where T: Q { let mut s = a[0]; for n in 0..N { s += a[n]; } s }",
     "fn g(p: path::P) -> path::P { path::P { x: p.x.sqrt(), ..p } }",
+    "impl W { const N: usize = 2; pub fn of(h: f64) -> Self { Self { h, v: [G * Self::N as f64; 2] } } \
+     fn e(&self, (a, [b, _]): (f64, [f64; 2]), W { h, .. }: W) -> f64 { self.h * a.max(b) + Self::of(h).f(1) } \
+     fn f(mut self, n: usize) -> f64 { self.v[n] += f64::EPSILON; self.v[n % Self::N] } }",
 ];
 
 const STRUCTS: &[&str] =
@@ -182,15 +185,17 @@ fn the_samples_expand_without_errors() {
         let output = expand_group_kernel(source.parse().expect("a valid source"));
         assert!(!has_error(&output), "{output}");
     }
-    let output = expand_kernel_fn(TokenStream::new(), FUNCTIONS[0].parse().expect("a valid source"));
-    assert!(!has_error(&output), "{output}");
+    for source in [FUNCTIONS[0], FUNCTIONS[1], FUNCTIONS[3]] {
+        let output = expand_kernel_fn(TokenStream::new(), source.parse().expect("a valid source"));
+        assert!(!has_error(&output), "{output}");
+    }
     let output = expand_element(STRUCTS[0].parse().expect("a valid source"));
     assert!(!has_error(&output), "{output}");
 }
 
 #[test]
 fn every_error_is_reported() {
-    let source = "|u, at| { let a = &u[at]; let b = u[at].squareroot(); match a { _ => 1.0 } }";
+    let source = "|u, at| { let a = &u[at]; let b = u[at].clone(); match a { _ => 1.0 } }";
     let output = expand_kernel(source.parse().expect("a valid source")).to_string();
     assert_eq!(output.matches("compile_error").count(), 3, "{output}");
 }

@@ -175,7 +175,7 @@ fn the_emitted_text_calls_methods() {
     let mut next = u.like().unwrap();
     let explained =
         tida::explain((&mut next, &u), kernel!(|next, u, at| next[at] = u[at].mix(Wave::of(1.5), 0.5))).unwrap();
-    assert!(explained.source().contains("mix("), "{}", explained.source());
+    assert!(explained.source().contains("Wave mix_fn(Wave self"), "{}", explained.source());
     if std::env::var_os("TIDA_REQUIRE_NVRTC").is_some() {
         explained.compile().unwrap();
     }

@@ -192,7 +192,54 @@ pub use tida_derive::Element;
 /// ```
 ///
 /// It may have type parameters over [`Real`] or [`Number`], and `const` parameters of type `usize`. A kernel gives them
-/// in the call: `upwind::<T>(..)`.
+/// in the call: `upwind::<T>(..)`. Parameters may be taken apart: `fn f((a, b): (f64, f64), Wave { h, .. }: Wave)`.
+///
+/// # Constants
+///
+/// The body sees its parameters, and constants by plain paths in upper case: `GAMMA`, `gas::GAMMA`,
+/// `std::f64::consts::PI`, `f64::EPSILON`, `T::ONE`. They are numbers, `bool`, fixed-size arrays of these, and structs
+/// with `#[derive(Element)]`. Their values are known when the kernel is analysed and compiled.
+///
+/// # Methods
+///
+/// On the `impl` of a struct with `#[derive(Element)]` it makes all functions in it callable in kernels: `w.energy()`
+/// and `Wave::of(1.0)`. They stay plain methods too. `self` and `&self` are the same in a kernel: values are copied.
+///
+/// ```
+/// use tida::prelude::*;
+/// const GRAVITY: f64 = 9.81;
+///
+/// #[derive(Clone, Copy, Debug, PartialEq, Element)]
+/// struct Wave {
+///     h: f64,
+///     speed: f64,
+/// }
+///
+/// #[kernel_fn]
+/// impl Wave {
+///     const REST: f64 = 0.0;
+///
+///     fn of(h: f64) -> Self {
+///         Self { h, speed: Self::REST }
+///     }
+///
+///     fn energy(&self) -> f64 {
+///         0.5 * self.h * (GRAVITY * self.h + self.speed * self.speed)
+///     }
+/// }
+/// # fn main() -> tida::Result<()> {
+/// # let acc = TileAcc::auto()?;
+/// let mut u = TileArray::<Wave, 1>::builder([4]).build(&acc)?;
+/// for tile in TileIter::new(&u) {
+///     compute(&tile, &mut u, kernel!(|u, at| u[at] = Wave::of(at[0] as f64)))?;
+/// }
+/// let energy = reduce(&u, Max, kernel!(|u, at| u[at].energy()))?;
+/// assert_eq!(energy, Wave::of(3.0).energy());
+/// # Ok(()) }
+/// ```
+///
+/// A method with a name that numbers have, such as `min`, or with the name `len`, `clone`, `iter`, `map`, `into` or
+/// `from`, is called by its path: `Wave::min(a, b)`. The struct has no parameters, and neither have its methods.
 #[doc(inline)]
 pub use tida_derive::kernel_fn;
 /// The floats of a device: exact, or fast. See [`TileAccBuilder::math`].

@@ -4,8 +4,8 @@
 /// A kernel: what happens in one cell. It is real Rust that runs natively, and data that tida analyses.
 ///
 /// `kernel!(|u, v, .., at| body)` names the arrays (1 to 16) and the cell. `u[e]` reads and `u[at] = value` writes.
-/// Everything else that the body names is captured by value: numbers, `bool`, arrays of them, fields such as
-/// `self.alpha`, constants. A captured number has its type before the kernel: write `let dt = 0.1f32` for an `f32`
+/// Everything else that the body names is captured by value: numbers, `bool`, arrays of them and arrays of
+/// arrays, fields such as `self.alpha`, constants. A captured number has its type before the kernel: write `let dt = 0.1f32` for an `f32`
 /// kernel. Write the kernel inside the call that takes it: its types come from there.
 ///
 /// ```
@@ -27,10 +27,10 @@
 /// # Ok(()) }
 /// ```
 ///
-/// The body may have `let` (names, `_`, tuples, arrays), assignments, `+ - * / % & | ^ << >> !`, comparisons, `&&`,
+/// The body may have `let` (names, `_`, tuples, arrays, structs), assignments, `+ - * / % & | ^ << >> !`, comparisons, `&&`,
 /// `||`, casts between numbers, the methods of numbers, `if`/`else`, `for i in a..b`, `while`, `loop`, `break`,
-/// `continue`, `return`, blocks, tuples, fixed-size arrays, `#[derive(Element)]` structs and calls of `#[kernel_fn]`
-/// functions. Anything else is an error on the tokens themselves. Integers wrap, in debug builds too. A number that its
+/// `continue`, `return`, blocks, tuples, fixed-size arrays, `#[derive(Element)]` structs and calls of
+/// [`#[kernel_fn]`](crate::kernel_fn) functions and methods. Anything else is an error on the tokens themselves. Integers wrap, in debug builds too. A number that its
 /// type does not have is an error.
 ///
 /// The values that a cell keeps while it runs take at most 64 KiB: its variables, captured arrays, and arrays and
@@ -92,6 +92,8 @@
 /// | expected `i64`, found `usize` | coordinates and offsets are `i64` | `u[at - [1]]`, `u[[at[0] - 1]]` |
 /// | expected an array with a size of 2, found one with a size of 3 | an offset has a number for each axis | `u[at + [0, 1]]` |
 /// | missing generics for enum `mean` | a generic `#[kernel_fn]` is called without its parameters | all of them, `mean::<T, 2>(..)` |
+/// | `f64` has no method of this name that kernels can call | numbers have fewer methods in a kernel than in Rust | what numbers have: `x.sqrt()`, `x.abs()`, `x.min(y)`, .. |
+/// | `Wave` has no method of this name that kernels can call | a kernel does not call plain methods | `#[kernel_fn]` above the `impl` |
 /// | a kernel cannot do arithmetic on `T` | nothing says that `T` is a number | the bound `T: tida::Real` on the function |
 ///
 /// A write at another cell than `at`, such as `u[at + [1]] = 0.0`, compiles: the call that takes the kernel returns an

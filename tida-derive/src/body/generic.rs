@@ -205,6 +205,11 @@ impl Body {
         if !of_around && (self.captures_allowed || !is_constant(constant)) {
             return None;
         }
+        if constant.path.segments.first().is_some_and(|first| first.ident == "Self") && !self.is_of_method() {
+            let message = "`Self` is not supported in a `#[kernel_fn]` function: name the type, or put `#[kernel_fn]` on \
+                           the `impl`";
+            return Some(self.hole(path, message));
+        }
         let number = Named::number_in(&mut self.open.constants, path.to_token_stream());
         let (made, own) = (self.private("constant", path.span()), own_at(path.span()));
         let native = quote_spanned!(own=> #made(#path));

@@ -141,7 +141,7 @@ impl Scope {
 
     /// Declares the receiver of a method, which the native form calls [`receiver`].
     pub fn declare_self(&mut self, token: &syn::Token![self], mutable: bool) -> LocalId {
-        let id = self.anonymous("this".to_owned(), mutable, token.span);
+        let id = self.anonymous("self".to_owned(), mutable, token.span);
         if let Some(ident) = self.idents.last_mut() {
             *ident = receiver();
         }

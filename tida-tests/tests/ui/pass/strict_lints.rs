@@ -18,6 +18,22 @@ pub struct State {
 }
 
 #[kernel_fn]
+impl State {
+    /// Density at rest.
+    pub const REST: f64 = 1.0;
+
+    /// At rest.
+    #[must_use]
+    pub fn at_rest() -> Self {
+        Self { density: Self::REST, momentum: [0.0; 2] }
+    }
+
+    fn moved(&self, State { momentum: [x, y], .. }: Self, by: f64) -> State {
+        State { momentum: [self.momentum[0] + by * x, self.momentum[1] + by * y], density: self.density }
+    }
+}
+
+#[kernel_fn]
 fn square(x: f64) -> f64 {
     x * x
 }
@@ -37,7 +53,7 @@ impl Model {
             pair.1 += 1;
             q[at].momentum[0] += u[at] * pair.0;
             let density = functions::flux(s.momentum, s.density);
-            q[at] = State { density, momentum: [density * pair.1 as f64; 2] };
+            q[at] = State { density, momentum: [density * pair.1 as f64; 2] }.moved(State::at_rest(), 0.5);
         }));
     }
 }
