@@ -28,7 +28,7 @@ macro_rules! integers {
                     r[at][11] = if x > y && x >= c || x == y { x } else { y };
                     r[at][12] = if x != y { c } else { 0 };
                     r[at][13] = (0 - x) - (x * x - c) * (y - 1);
-                    r[at][14] = 200 - x;
+                    r[at][14] = 100 - x;
                     r[at][15] = x - (1 + y);
                 }));
             });
@@ -123,6 +123,9 @@ macro_rules! integers {
 
 integers! {
     operators_u8 methods_u8 division_u8 compound_u8 u8;
+    operators_i8 methods_i8 division_i8 compound_i8 i8;
+    operators_i16 methods_i16 division_i16 compound_i16 i16;
+    operators_u16 methods_u16 division_u16 compound_u16 u16;
     operators_i32 methods_i32 division_i32 compound_i32 i32;
     operators_u32 methods_u32 division_u32 compound_u32 u32;
     operators_i64 methods_i64 division_i64 compound_i64 i64;
@@ -145,6 +148,8 @@ macro_rules! signed {
 }
 
 signed! {
+    negation_i8 i8;
+    negation_i16 i16;
     negation_i32 i32;
     negation_i64 i64;
 }

@@ -43,6 +43,9 @@ macro_rules! casts {
 
 casts! {
     from_u8 u8;
+    from_i8 i8;
+    from_i16 i16;
+    from_u16 u16;
     from_i32 i32;
     from_u32 u32;
     from_i64 i64;
@@ -51,17 +54,61 @@ casts! {
     from_f64 f64;
 }
 
+macro_rules! short_casts {
+    ($($name:ident $t:ident;)*) => {$(
+        #[test]
+        fn $name() {
+            over::<1>(|scene| {
+                let a = scene.array::<$t>();
+                let (mut rb, mut rs, mut rt) = (scene.array::<i8>(), scene.array::<i16>(), scene.array::<u16>());
+                let mut rl = scene.array::<i64>();
+                check!(
+                    scene,
+                    [rb, rs, rt, rl, a],
+                    (&mut rb, &mut rs, &mut rt, &mut rl, &a),
+                    kernel!(|rb, rs, rt, rl, a, at| {
+                        let x = a[at - [1]];
+                        rb[at] = x as i8;
+                        rs[at] = x as i16;
+                        rt[at] = x as u16;
+                        rb[at] -= x as u16 as i16 as i8;
+                        rs[at] += x as i8 as i16 * 3;
+                        rt[at] ^= x as i8 as u16 + (x as f32 * 0.7) as u16;
+                        rl[at] = x as i8 as i64 - (x as i16 as i64 ^ x as u16 as i64) + (x as f64 * 1.5) as i16 as i64;
+                        rl[at] += (x as i16 as f32 - x as i8 as f32) as i64 + (rb[at] as u64 >> 3) as i64;
+                    })
+                );
+            });
+        }
+    )*};
+}
+
+short_casts! {
+    short_from_u8 u8;
+    short_from_i8 i8;
+    short_from_i16 i16;
+    short_from_u16 u16;
+    short_from_i32 i32;
+    short_from_u32 u32;
+    short_from_i64 i64;
+    short_from_u64 u64;
+    short_from_f32 f32;
+    short_from_f64 f64;
+}
+
 #[test]
 fn from_bool() {
     over::<2>(|scene| {
         let a = scene.array::<bool>();
         let (mut r8, mut ri, mut ru) = (scene.array::<u8>(), scene.array::<i32>(), scene.array::<u32>());
         let (mut rl, mut rk, mut rf) = (scene.array::<i64>(), scene.array::<u64>(), scene.array::<f32>());
+        let mut rs = scene.array::<i16>();
         check!(
             scene,
-            [r8, ri, ru, rl, rk, rf, a],
-            (&mut r8, &mut ri, &mut ru, &mut rl, &mut rk, &mut rf, &a),
-            kernel!(|r8, ri, ru, rl, rk, rf, a, at| {
+            [r8, ri, ru, rl, rk, rf, rs, a],
+            (&mut r8, &mut ri, &mut ru, &mut rl, &mut rk, &mut rf, &mut rs, &a),
+            kernel!(|r8, ri, ru, rl, rk, rf, rs, a, at| {
+                rs[at] = a[at] as i16 - a[at - [0, 1]] as i8 as i16;
                 r8[at] = a[at] as u8;
                 ri[at] = -(a[at] as i32);
                 ru[at] = (!a[at]) as u32;

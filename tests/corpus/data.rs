@@ -286,6 +286,8 @@ fn captures_of_every_type() {
             (scene.scalar(), scene.scalar(), scene.scalar(), scene.scalar(), scene.scalar());
         let (cf, cd, cb): (f32, f64, bool) = (scene.scalar(), scene.scalar(), scene.scalar());
         let (size, signed) = (ck as usize, cl as isize);
+        let (cb8, cs, ct): (i8, i16, u16) = (scene.scalar(), scene.scalar(), scene.scalar());
+        let short: [i16; 3] = std::array::from_fn(|_| scene.scalar());
         let table: [i32; 4] = std::array::from_fn(|_| scene.scalar());
         let bits: [bool; 2] = [cb, !cb];
         check!(
@@ -295,6 +297,7 @@ fn captures_of_every_type() {
             kernel!(|r, s, a, at| {
                 let mut x = a[at] + c8 as i64 * ci as i64 - cu as i64 + cl;
                 x ^= ck as i64 + size as i64 + signed as i64;
+                x += (cb8 as i16 * cs - short[2]) as i64 ^ (ct * ct) as i64;
                 for k in 0..4 {
                     x = x * 3 + table[k] as i64;
                 }

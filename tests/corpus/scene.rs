@@ -5,6 +5,7 @@ use std::cell::Cell;
 use ndarray::{Dim, Dimension};
 use tida::array::{ScalarElement, Side};
 use tida::prelude::*;
+use tida_kernels::each_scalar;
 use tida_kernels::element::ScalarType;
 use tida_kernels::scalar::Value;
 
@@ -46,7 +47,7 @@ pub trait FromScalars: Element {
 }
 
 macro_rules! from_scalars {
-    ($($t:ty, $variant:ident;)*) => {$(
+    (() $($t:ident $variant:ident)*) => {$(
         impl FromScalars for $t {
             fn from_scalars(next: &mut dyn FnMut(ScalarType) -> Value) -> Self {
                 match next(ScalarType::$variant) {
@@ -87,7 +88,7 @@ macro_rules! from_scalars {
     )*};
 }
 
-from_scalars! { bool, Bool; u8, U8; i32, I32; u32, U32; i64, I64; u64, U64; f32, F32; f64, F64; }
+each_scalar!(all from_scalars!());
 
 /// The parts of [`FromScalars`] that hand on to the type of each scalar: `components!(f64, F64; ..)`.
 macro_rules! components {

@@ -3,8 +3,8 @@
 //! An element is a tree of scalars. Its leaves, in order, are its *components*; an array keeps each component in a
 //! plane of its own (struct of arrays; Salehi §6).
 
-/// Gives the scalar types of a class to a macro: `each_scalar!(integers then!(a b))` is `then! { (a b) u8 U8 i32 I32 .. }`,
-/// with the Rust name and the name in [`ScalarType`] of each.
+/// Gives the scalar types of a class to a macro: `each_scalar!(integers then!(a b))` is
+/// `then! { (a b) u8 U8 i32 I32 .. }`, with the Rust name and the name in [`ScalarType`] of each.
 ///
 /// The classes are `all`, `numbers`, `bits` (integers and `bool`), `integers`, `signed` and `floats`. A type is added
 /// here, at the end: the bytes of quotations count from the first.

@@ -351,6 +351,9 @@ fn integers_have_kernels_of_their_own() {
         assert_eq!(counted(&acc, 2i32), 5 * 27);
         assert_eq!(counted(&acc, 2u8), 135);
         assert_eq!(counted(&acc, 2i64), 5 * 27);
+        assert_eq!(counted(&acc, 2i8), 135u8 as i8);
+        assert_eq!(counted(&acc, 99i16), 150_000i32 as i16);
+        assert_eq!(counted(&acc, 99u16), 150_000u32 as u16);
         assert_eq!(counted(&acc, 2u64), 5 * 27);
         assert_eq!(counted(&acc, 2.0f32), 5.0 * 27.0);
     }
@@ -368,7 +371,9 @@ fn a_number_that_an_instance_does_not_have_is_an_error() {
     }
     let acc = on_cpu();
     large::<i32>(&acc).unwrap();
+    large::<i16>(&acc).unwrap();
     tida_tests::expect(large::<u8>(&acc), ErrorKind::Kernel, &["300", "u8", "0 to 255"]);
+    tida_tests::expect(large::<i8>(&acc), ErrorKind::Kernel, &["300", "i8", "-128 to 127"]);
 }
 
 /// A deferred scalar and arrays of `T` are captured too.

@@ -34,6 +34,8 @@ numbers! {
         (near far distance) near.wrapping_add((distance as i32).wrapping_mul(near.wrapping_sub(far)));
     i64, n => n.wrapping_mul(1 << 52 | 77), a a.wrapping_neg(),
         (near far distance) near.wrapping_add(distance.wrapping_mul(near.wrapping_sub(far)));
+    i16, n => (n as i16).wrapping_mul(1_003), a a.wrapping_neg(),
+        (near far distance) near.wrapping_add((distance as i16).wrapping_mul(near.wrapping_sub(far)));
     u8, n => n as u8, a a.wrapping_neg(),
         (near far distance) near.wrapping_add((distance as u8).wrapping_mul(near.wrapping_sub(far)));
 }
@@ -216,6 +218,7 @@ proptest! {
         check::<f64, 3>(&case);
         check::<f64, 4>(&case);
         check::<u8, 2>(&case);
+        check::<i16, 2>(&case);
         check::<i32, 3>(&case);
         check::<f32, 1>(&case);
         check::<i64, 1>(&case);

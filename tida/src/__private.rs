@@ -26,7 +26,7 @@ pub use crate::compute::view::{Checked, Proven, ReadView, WriteView, get, read, 
 
 /// The scalar types, whatever their names mean where a kernel stands.
 pub mod primitive {
-    pub use std::primitive::{bool, f32, f64, i32, i64, isize, u8, u32, u64, usize};
+    pub use std::primitive::{bool, f32, f64, i8, i16, i32, i64, isize, u8, u16, u32, u64, usize};
 }
 
 /// What the tests of the suite compare kernels by.

@@ -4,9 +4,9 @@
 /// A kernel: what happens in one cell. It is real Rust that runs natively, and data that tida analyses.
 ///
 /// `kernel!(|u, v, .., at| body)` names the arrays (1 to 16) and the cell. `u[e]` reads and `u[at] = value` writes.
-/// Everything else that the body names is captured by value: numbers, `bool`, arrays of them and arrays of
-/// arrays, fields such as `self.alpha`, constants. A captured number has its type before the kernel: write `let dt = 0.1f32` for an `f32`
-/// kernel. Write the kernel inside the call that takes it: its types come from there.
+/// Everything else that the body names is captured by value: numbers, `bool`, arrays of them and arrays of arrays,
+/// fields such as `self.alpha`, constants. A captured number has its type before the kernel: write `let dt = 0.1f32`
+/// for an `f32` kernel. Write the kernel inside the call that takes it: its types come from there.
 ///
 /// ```
 /// use tida::prelude::*;
@@ -27,11 +27,13 @@
 /// # Ok(()) }
 /// ```
 ///
-/// The body may have `let` (names, `_`, tuples, arrays, structs), assignments, `+ - * / % & | ^ << >> !`, comparisons, `&&`,
-/// `||`, casts between numbers, the methods of numbers, `if`/`else`, `for i in a..b`, `while`, `loop`, `break`,
+/// The body may have `let` (names, `_`, tuples, arrays, structs), assignments, `+ - * / % & | ^ << >> !`, comparisons,
+/// `&&`, `||`, casts between numbers, the methods of numbers, `if`/`else`, `for i in a..b`, `while`, `loop`, `break`,
 /// `continue`, `return`, blocks, tuples, fixed-size arrays, `#[derive(Element)]` structs and calls of
-/// [`#[kernel_fn]`](crate::kernel_fn) functions and methods. Anything else is an error on the tokens themselves. Integers wrap, in debug builds too. A number that its
-/// type does not have is an error.
+/// [`#[kernel_fn]`](crate::kernel_fn) functions and methods. Anything else is an error on the tokens themselves. The
+/// scalars are `i8 i16 i32 i64 isize u8 u16 u32 u64 usize f32 f64 bool`. Integers wrap at the width of their own type,
+/// in debug builds too: `a * b` of two `u16` is a `u16` on every device. A number that its type does not have is an
+/// error.
 ///
 /// The values that a cell keeps while it runs take at most 64 KiB: its variables, captured arrays, and arrays and
 /// structs that it makes on the way, those of the functions that it calls included. A cell runs on the stack of a
@@ -141,8 +143,8 @@ macro_rules! lit {
 ///
 /// In a phase `t` is the thread's coordinate in its group, `[i64; D]` from 0, and `t.at()` its cell. A thread writes
 /// arrays at `t.at()`, and shared arrays at slots whose first coordinates are `t`. It reads no slot that another thread
-/// may write in the same phase. Sizes are numbers as written. The rest is as in [`kernel!`], generic functions included:
-/// `group_kernel!(T; |b, a, group| ..)` has the header of `kernel!`, and slots may be of `T`.
+/// may write in the same phase. Sizes are numbers as written. The rest is as in [`kernel!`], generic functions
+/// included: `group_kernel!(T; |b, a, group| ..)` has the header of `kernel!`, and slots may be of `T`.
 ///
 /// ```
 /// use tida::prelude::*;

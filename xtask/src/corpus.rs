@@ -48,12 +48,16 @@ enum Ty {
     I32,
     U64,
     I64,
+    I8,
+    I16,
+    U16,
     Bool,
 }
 
-use Ty::{Bool, F32, F64, I32, I64, U64};
+use Ty::{Bool, F32, F64, I8, I16, I32, I64, U16, U64};
 
-const NUMBERS: [Ty; 5] = [F64, F32, I32, U64, I64];
+const NUMBERS: [Ty; 8] = [F64, F32, I32, U64, I64, I8, I16, U16];
+const ALL: [Ty; 9] = [F64, F32, I32, U64, I64, I8, I16, U16, Bool];
 
 impl Ty {
     fn name(self) -> &'static str {
@@ -63,12 +67,19 @@ impl Ty {
             I32 => "i32",
             U64 => "u64",
             I64 => "i64",
+            I8 => "i8",
+            I16 => "i16",
+            U16 => "u16",
             Bool => "bool",
         }
     }
 
     fn float(self) -> bool {
         matches!(self, F64 | F32)
+    }
+
+    fn unsigned(self) -> bool {
+        matches!(self, U64 | U16)
     }
 }
 
@@ -149,7 +160,7 @@ impl Maker {
             self.args.push((name, ty, n < outputs));
         }
         for n in 0..2 + self.below(2) {
-            let ty = self.pick(&[F64, F32, I32, U64, I64, Bool]);
+            let ty = self.pick(&ALL);
             self.locals.push(Local { name: format!("c{n}"), ty, mutable: false, offset: false, array: false });
         }
         let captures = self.locals.clone();
@@ -219,7 +230,7 @@ impl Maker {
     }
 
     fn declare(&mut self) {
-        let ty = self.pick(&[F64, F32, I32, U64, I64, Bool]);
+        let ty = self.pick(&ALL);
         let mutable = self.below(2) == 0;
         let word = if mutable { "mut " } else { "" };
         if self.below(6) == 0 {
@@ -342,7 +353,7 @@ impl Maker {
                 let digits = self.pick(&["0.5", "2.0", "0.1", "1e3", "3.25", "1e-3", "0.0"]);
                 self.signed(format!("{digits}{}", ty.name()))
             }
-            U64 => format!("{}u64", self.below(9)),
+            U64 | U16 => format!("{}{}", self.below(9), ty.name()),
             _ => {
                 let digits = format!("{}{}", self.below(9), ty.name());
                 self.signed(digits)
@@ -363,6 +374,9 @@ impl Maker {
         let most: &[&str] = match of {
             I64 => &["1099511627776", "9223372036854775807"],
             U64 => &["1099511627776", "18446744073709551615"],
+            I8 => &["127", "83"],
+            I16 => &["32767", "12345"],
+            U16 => &["65535", "54321"],
             _ => &["2147483647", "305419896"],
         };
         let mut number: String = match float {
@@ -372,8 +386,8 @@ impl Maker {
         };
         for _ in 0..self.below(4) {
             number = match self.below(5) {
-                0 | 1 if of != U64 => format!("-({number})"),
-                2 if of != U64 && !number.starts_with('-') => format!("-{number}"),
+                0 | 1 if !of.unsigned() => format!("-({number})"),
+                2 if !of.unsigned() && !number.starts_with('-') => format!("-{number}"),
                 3 if !float => format!("!{number}"),
                 4 => format!("({number})"),
                 _ => format!("{{ {number} }}"),
@@ -459,15 +473,16 @@ impl Maker {
         let a = self.expr(ty, depth);
         if self.below(8) == 0 {
             return match ty {
-                U64 => format!("(!{a})"),
-                I32 | I64 if self.below(2) == 0 => format!("(!{a})"),
+                U64 | U16 => format!("(!{a})"),
+                I8 | I16 | I32 | I64 if self.below(2) == 0 => format!("(!{a})"),
                 _ => format!("(-({a}))"),
             };
         }
         // A number without a suffix takes the type of the other operand.
         let b = match self.below(6) {
             0 if ty.float() => self.pick(&["0.25", "3.0", "1e-2", "{ -0.1 }", "(-(-0.1))"]).into(),
-            0 if ty == U64 => self.pick(&["3", "1", "{ 12 }", "(!{ 12 })"]).into(),
+            0 if ty.unsigned() => self.pick(&["3", "1", "{ 12 }", "(!{ 12 })"]).into(),
+            0 if matches!(ty, I8 | I16) => self.pick(&["3", "1", "12", "(-{ 3 })", "{ -(-100) }", "(!-1)"]).into(),
             0 => self.pick(&["3", "1", "12", "(-{ 3 })", "{ -(-2147483648) }", "(!-1)"]).into(),
             _ => self.expr(ty, depth),
         };

@@ -257,7 +257,8 @@ fn write(text: &mut Text, dialect: Dialect, helper: Helper) {
         Helper::Saturate(from, to) => {
             let (lowest, highest) = bounds(to);
             let suffix = if from == ScalarType::F32 { "f" } else { "" };
-            // Powers of two, or few digits: exact in both types. What lies between the last integer and `past` is cut off.
+            // Powers of two, or few digits: exact in both types. What lies between the last integer and `past` is cut
+            // off.
             let past = if to.size() < 4 { highest } else { highest + 1 };
             let (low, past) = (format!("{lowest}.0"), format!("{past}.0"));
             let [lowest, highest] = [lowest, highest].map(|n| integer(dialect, to, n));

@@ -174,8 +174,8 @@ pub(super) fn unsigned(ty: ScalarType) -> &'static str {
     }
 }
 
-/// C computes with `int` where a type is shorter, and the result has to be cut back to the type. If it does so with this
-/// type, the cast of the first operand for which an operator is right then: products of `u16` do not fit an `int`, and
+/// C computes with `int` where a type is shorter, and the result has to be cut back to the type. If this type is one,
+/// the cast that the first operand of an operator needs then, or nothing: products of `u16` do not fit an `int`, and
 /// negative numbers cannot be shifted left.
 pub(super) fn widened(ty: ScalarType, symbol: &str) -> Option<String> {
     match (ty, symbol) {

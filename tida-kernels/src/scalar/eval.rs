@@ -8,7 +8,8 @@ use crate::each_scalar;
 use crate::element::ScalarType;
 use crate::quote::{BinaryOp, CompareOp, Method, UnaryOp};
 
-/// Gives the value of an operation on values of one type, if the type is of a class: `on!(integers x, a => a + 1, else x)`.
+/// Gives the value of an operation on values of one type, if the type is of a class:
+/// `on!(integers x, a => a + 1, else x)`.
 macro_rules! on {
     ($class:ident $x:expr, $a:ident => $result:expr, else $other:expr) => {
         each_scalar!($class one!($x, $a, $result, $other))

@@ -276,6 +276,9 @@ proptest! {
         check::<f64, 3>(&case, f64::NAN);
         check::<f32, 4>(&case, 2.5);
         check::<u8, 2>(&case, 200);
+        check::<i8, 3>(&case, -128);
+        check::<u16, 2>(&case, 65_535);
+        check::<i16, 1>(&case, -32_768);
         check::<i32, 3>(&case, i32::MIN);
         check::<u64, 1>(&case, u64::MAX - 1);
         check::<i64, 4>(&case, -3);
@@ -291,7 +294,8 @@ proptest! {
 
 #[test]
 fn kernels_compile_for_cuda() {
-    for scalar in [ScalarType::U8, ScalarType::U32, ScalarType::U64, ScalarType::F32, ScalarType::F64] {
+    for scalar in [ScalarType::U8, ScalarType::U16, ScalarType::U32, ScalarType::U64, ScalarType::F32, ScalarType::F64]
+    {
         let source = copies::copies(Dialect::Cuda, &Kind::Scalar(scalar));
         // Contraction would show even where it is asked for.
         for math in [Math::Exact, Math::Fast] {
