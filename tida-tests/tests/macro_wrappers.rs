@@ -93,17 +93,14 @@ fn an_instance_of_a_generic_function_is_no_other() {
     assert_eq!(run(false).unwrap_err().kind(), ErrorKind::Kernel);
 }
 
-/// What comes of a kernel that answers where another runs.
+/// What comes of a kernel.
 fn outcome(
-    answers: impl for<'b> Fn(Ask<'b, Pair<Proven>, Pair<Checked>, (), 2>) + Send + Sync + 'static,
-    runs: impl for<'b> Fn(Ask<'b, Pair<Proven>, Pair<Checked>, (), 2>) + Send + Sync + 'static,
+    kernel: impl for<'b> Fn(Ask<'b, Pair<Proven>, Pair<Checked>, (), 2>) + Send + Sync + 'static,
 ) -> Option<ErrorKind> {
     let acc = acc();
     let mut u = array(&acc);
     u.fill_ghosts().unwrap();
     let mut next = u.like().unwrap();
-    let kernel = mixed(answers, runs);
-    // One region: a kernel is moved into the call.
     compute(&TileIter::new(&u).next().unwrap(), (&mut next, &u), kernel).unwrap();
     acc.sync().err().map(|error| error.kind())
 }
@@ -156,31 +153,22 @@ fn rounds<T: Real>() -> impl for<'b> Fn(Ask<'b, Pair<Proven>, Pair<Checked>, (),
 /// What shapes a body tells kernels apart: constants by way of a trait, const parameters, precisions.
 #[test]
 fn a_body_of_other_constants_is_no_other() {
-    assert_eq!(outcome(reads_away::<Near>(), reads_away::<Near>()), None);
-    assert_eq!(outcome(reads_away::<Near>(), reads_away::<Far>()), Some(ErrorKind::Kernel));
-    assert_eq!(outcome(reads_by::<1>(), reads_by::<1>()), None);
-    assert_eq!(outcome(reads_by::<1>(), reads_by::<4>()), Some(ErrorKind::Kernel));
-    assert_eq!(outcome(rounds::<f32>(), rounds::<f32>()), None);
-    assert_eq!(outcome(rounds::<f32>(), rounds::<f64>()), Some(ErrorKind::Kernel));
-    assert_eq!(outcome(rounds::<f64>(), rounds::<f32>()), Some(ErrorKind::Kernel));
+    assert_eq!(outcome(mixed(reads_away::<Near>(), reads_away::<Near>())), None);
+    assert_eq!(outcome(mixed(reads_away::<Near>(), reads_away::<Far>())), Some(ErrorKind::Kernel));
+    assert_eq!(outcome(mixed(reads_by::<1>(), reads_by::<1>())), None);
+    assert_eq!(outcome(mixed(reads_by::<1>(), reads_by::<4>())), Some(ErrorKind::Kernel));
+    assert_eq!(outcome(mixed(rounds::<f32>(), rounds::<f32>())), None);
+    assert_eq!(outcome(mixed(rounds::<f32>(), rounds::<f64>())), Some(ErrorKind::Kernel));
+    assert_eq!(outcome(mixed(rounds::<f64>(), rounds::<f32>())), Some(ErrorKind::Kernel));
 }
 
 /// A body by itself is run with the constants of its own instance.
 #[test]
 fn each_instance_has_its_constants() {
-    let run = |kernel: &dyn Fn(&Tile<2>, &mut TileArray<f64, 2>, &TileArray<f64, 2>)| {
-        let acc = acc();
-        let mut u = array(&acc);
-        u.fill_ghosts().unwrap();
-        let mut next = u.like().unwrap();
-        kernel(&TileIter::new(&u).next().unwrap(), &mut next, &u);
-        acc.sync().err().map(|error| error.kind())
-    };
-    assert_eq!(run(&|tile, next, u| compute(tile, (next, u), reads_away::<Near>()).unwrap()), None);
-    assert_eq!(run(&|tile, next, u| compute(tile, (next, u), reads_by::<1>()).unwrap()), None);
-    let outside = Some(ErrorKind::OutOfRange);
-    assert_eq!(run(&|tile, next, u| compute(tile, (next, u), reads_away::<Far>()).unwrap()), outside);
-    assert_eq!(run(&|tile, next, u| compute(tile, (next, u), reads_by::<4>()).unwrap()), outside);
+    assert_eq!(outcome(reads_away::<Near>()), None);
+    assert_eq!(outcome(reads_by::<1>()), None);
+    assert_eq!(outcome(reads_away::<Far>()), Some(ErrorKind::OutOfRange));
+    assert_eq!(outcome(reads_by::<4>()), Some(ErrorKind::OutOfRange));
 }
 
 #[test]

@@ -70,6 +70,7 @@ pub unsafe trait KernelFn {
     /// The quotation.
     const QUOTE: &'static StaticFunction;
     /// The native form, what its numbers were taken for, and the methods that it calls.
+    #[allow(clippy::type_complexity)] // (No alias can name what is `impl`.)
     fn forms() -> (impl Fn(Self::Args) -> Self::Output, impl AsRef<[ScalarType]>, impl AsRef<[&'static StaticFunction]>);
 }
 

@@ -51,12 +51,10 @@ fn collide(f: [f32; 9]) -> [f32; 9] {
     let uy = (f2 - f4 + f5 + f6 - f7 - f8) / rho;
     let (sum, difference) = (ux + uy, ux - uy);
     let base = 1.0 - 1.5 * (ux * ux + uy * uy);
-    // A function of kernels sees no constants: those of the tables, once more.
-    let omega = 1.2;
-    let keep = 1.0 - omega;
-    let rest = omega * (4.0 / 9.0) * rho;
-    let near = omega * (1.0 / 9.0) * rho;
-    let far = omega * (1.0 / 36.0) * rho;
+    let keep = 1.0 - OMEGA;
+    let rest = OMEGA * W[0] * rho;
+    let near = OMEGA * W[1] * rho;
+    let far = OMEGA * W[5] * rho;
     [
         keep * f0 + rest * base,
         keep * f1 + near * (base + 3.0 * ux + 4.5 * ux * ux),

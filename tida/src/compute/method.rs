@@ -11,7 +11,8 @@ use tida_kernels::quote::StaticFunction;
 
 use crate::__private::KernelFn;
 
-/// A method in an `impl` with `#[kernel_fn]`: what runs and what is analysed, tied together. `NAME` stands for its name.
+/// A method in an `impl` with `#[kernel_fn]`: what runs and what is analysed, tied together. `NAME` stands for its
+/// name.
 ///
 /// # Safety
 /// `QUOTE` describes exactly what the first of `forms` does.
@@ -29,6 +30,7 @@ pub unsafe trait KernelMethod<const NAME: u64> {
     /// The quotation.
     const QUOTE: &'static StaticFunction;
     /// As those of [`KernelFn`].
+    #[allow(clippy::type_complexity)] // (No alias can name what is `impl`.)
     fn forms() -> (impl Fn(Self::Args) -> Self::Output, impl AsRef<[ScalarType]>, impl AsRef<[&'static StaticFunction]>);
 }
 
