@@ -15,15 +15,16 @@ fn random_0() {
         let c0: i8 = scene.scalar();
         let c1: f32 = scene.scalar();
         check!(scene, [r0, r1, a0, a1], (&mut r0, &mut r1, &a0, &a1), kernel!(|r0, r1, a0, a1, at| {
-            for v1 in -2..=(c1 as i64 & 3) - 1 {
-                for v2 in -1i32..=1 {
-                    r1[at] = (a0[at - [2, v1]] as u16);
-                    let mut v3 = (a0[at + [2, v1]] as i16);
+            'v2: for v1 in [(r1[at] as f32), ((a0[at + [-2, -1]] as f32) + c1)] {
+                let mut v3: i64 = ((a1[at - [0, 1]] - a1[at + [-2, 0]])).abs();
+                let mut v4 = 0;
+                while v4 < 4 && (c1 == (r1[at] as f32)) {
+                    v4 += 1;
+                    r1[at] >>= ((-(c1)) as u16);
                 }
-                if { let v4 = ((-1.00000005960464477539062500001 as f64) < 0.0f64); ((a1[at] as u64) < 7u64) } { continue; }
             }
-            r0[at] += ({ let v7 = (a0[at] as f64); v7 } + (16777217.0 as f64));
-            r1[at] >>= ((!(r1[at] as u16)) as u16);
+            r0[at] *= (-((-((-0.1f64)))));
+            r1[at] >>= ((-(c0)) as u16);
         }));
     });
 }
@@ -43,14 +44,15 @@ fn random_1() {
                 let mut v1: i16 = (a0[at + [2]] as i16);
             }
             let mut v2 = [((a1[at + [-1]] as f64) < (-3.25f64)), false, (r1[at] == (r1[at] as i8)), ((r0[at] as u16) == (r0[at] as u16))];
-            for v3 in 0..((a0[at + [-1]]).abs() & 3) {
-                if ({ let v4 = (r0[at] as f64); c0 } != (c2 - c0)) {
-                    let v6: i8 = (((a1[at + [-2]] as u16) as i8)).rotate_left(({ let v5 = (a1[at + [0]] as i8); v5 }) as u32);
+            for v3 in [(if v2[2] { (a1[at + [-2]] as f32) } else { (r1[at] as f32) }), (r0[at] as f32)] {
+                'v5: for v4 in (0u64..=(c0 as u64 & 7)).rev().step_by(1) {
+                    r1[at] <<= (((r1[at] as i8) & r1[at]) - ((7 as i8) - 4i8));
+                    r1[at] = ((-127 as i8)).min((r1[at] | 1));
                 }
-                v2[((r0[at] >> 3) & 3) as usize] &= ((!r0[at]) == ((r1[at] as u64) - r0[at]));
+                r0[at] &= (8u64 ^ 7u64);
             }
-            r0[at] *= ((r1[at] as u64)).signum();
-            r1[at] &= ((r1[at] % (r0[at] as i8))).max(((r1[at] as i8)).max((r0[at] as i8)));
+            r0[at] >>= (0u64 - (r0[at] >> (a1[at + [2]] as u64)));
+            r1[at] >>= (if (!((-2i64) < 3i64)) { (if ((r0[at] as f64) < (-0.1f64)) { (r1[at] as i8) } else { (a0[[at[0] + (2)]] as i8) }) } else { ((a1[at + [-2]] as i8) as i8) });
         }));
     });
 }
@@ -67,25 +69,21 @@ fn random_2() {
         let c1: i16 = scene.scalar();
         let c2: u64 = scene.scalar();
         check!(scene, [r0, r1, a0, a1, a2], (&mut r0, &mut r1, &a0, &a1, &a2), kernel!(|r0, r1, a0, a1, a2, at| {
-            if (((r1[at] as i32) as i16) < c1) {
-                if (((a2[at + [1]] as f32) < 3.25f32) && (if ((a1[[at[0] + (-1)]] as f32) < 2.0f32) { ((a1[[at[0] + (-2)]] as f32) < (-3.25f32)) } else { ((a0[at + [-1]] as f64) < 0.0f64) })) {
-                    let mut v1: u64 = (((a0[at] as u64) + (a2[at] as u64)) % ((c0 & 6) | 1));
-                }
-            } else {
-                let mut v2: i32 = 4i32;
-                r0[at] += (-((r0[at] + r0[at])));
+            if (((r0[at] as i16) as i16) < (c1 + c1)) {
+                r1[at] >>= ((a2[at + [2]] - (r0[at] as i8)) & (if (c1 < 6i16) { (r0[at] as i8) } else { (a1[at + [-2]] as i8) }));
             }
-            for v3 in -1i32..=1 {
-                if (a1[at - [(a2[[at[0] + (-2)]] as i64).rem_euclid(5) - 2]] <= ((a0[at + [2]] as i8) << (r1[at] as i8))) {
-                    let mut v4 = [(r0[at]).rem_euclid((v3 & 6) | 1), (r0[at] - r0[at]), (r0[at]).rotate_left((r0[at]) as u32), (v3 << v3)];
-                }
-                for v5 in 0u64..=(c2 as u64 & 7) {
-                    let mut v7: i64 = ({ let v6 = a0[at]; (-(-(!6)) as i64) } % (((at[0] + a0[[at[0] + (-2)]]) & 6) | 1));
+            'v2: for v1 in [(if ((a2[[at[0] + (1)]] as f64) < 2.0f64) { c2 } else { (a2[at - [2]] as u64) }), c0, c0] {
+                let v1 = (!(if ((a1[[at[0] + (2)]] as u16) < 4u16) { (a2[[at[0] + (0)]] as u64) } else { (a2[at + [1]] as u64) }));
+            }
+            for v3 in (-2..=(c1 as i64 & 3) - 1).step_by(3).rev() {
+                let mut v4 = [c0, (c2).min((r1[at] as u64)), c0, (({ { 1099511627776 } } as u64)).clamp(4u64, (a1[at + [1]] as u64))];
+                if ({ let v5 = (r1[at] as u16); v5 } != { let v6 = (a1[at - [0]] as u16); 7u16 }) {
+                    v4[(8u64 & 3) as usize] = ({ let v7 = v4[0]; (a0[at] as u64) } - (c0 / (((r0[at] as u64) & 6) | 1)));
+                    r1[at] = ({ let v8 = (r1[at] as i8); v8 } - (-{ 3 }));
                 }
             }
-            r0[at] |= ((r0[at] | r0[at]) - 1);
-            r0[at] -= ((r0[at] * (a2[at + [0]] as i32))).wrapping_add((r0[at] >> (a2[at - [1]] as i32)));
-            r1[at] |= { let v9 = { let v8 = a1[[at[0] + (-2)]]; a1[at - [-2]] }; (v9 * r1[at]) };
+            r0[at] |= ((a1[at + [2]] as i32) * (if (c1 < (-1i16)) { (a2[at + [-2]] as i32) } else { (a2[at + [0]] as i32) }));
+            r1[at] *= { let v10 = a2[at - [(match (a0[at] as u64) { v9 @ (..2 | 6..) => a0[at - [1]], v9 @ (..2 | 4..) if (r1[at] < (-3i8)) => at[0], v9 => a0[at + [-2]] }).rem_euclid(5) - 2]]; { let v11 = a1[[at[0] + (0)]]; a1[at + [-2]] } };
         }));
     });
 }
@@ -100,21 +98,12 @@ fn random_3() {
         let c1: i16 = scene.scalar();
         let c2: f32 = scene.scalar();
         check!(scene, [r0, r1, a0], (&mut r0, &mut r1, &a0), kernel!(|r0, r1, a0, at| {
-            for v1 in -1i32..=1 {
-                r1[at] <<= (c0 / (((r1[at] >> c0) & 6) | 1));
-                let mut v2 = 0;
-                while v2 < 4 && ((4 as f32)).is_infinite() {
-                    v2 += 1;
-                    let mut v5 = { let v3 = (c2).abs(); { let v4 = v3; (r0[at] as f32) } };
-                }
+            'v2: for v1 in 0..((r1[at]).pow(0) & 3) {
+                let v1: f32 = ((c2).copysign((-0.1f32)) + (c2 % c2));
             }
-            let mut v6 = 0;
-            while v6 < 4 && (((r0[at] as i32) < 8i32) && ((r0[at] as u16) < 1u16)) {
-                v6 += 1;
-                r0[at] = (((r1[at] as u16)).signum() % (((r0[at] as u16) & 6) | 1));
-            }
-            r0[at] <<= ((r1[at] as u16) - (r0[at] as u16));
-            r1[at] ^= (-((at[0] / ((r1[at] & 6) | 1))));
+            let mut v4 = { let v3 = ((r1[at] as f64)).max((a0[at + [1]] as f64)); (if (c1 < 0i16) { (r0[at] as f64) } else { (a0[[at[0] + (-2)]] as f64) }) };
+            r0[at] = { let v5 = (!(r0[at] as u16)); { let v6 = (r1[at] as u16); r0[at] } };
+            r1[at] -= c0;
         }));
     });
 }
@@ -128,10 +117,10 @@ fn random_4() {
         let c0: u16 = scene.scalar();
         let c1: i64 = scene.scalar();
         check!(scene, [r0, r1, a0], (&mut r0, &mut r1, &a0), kernel!(|r0, r1, a0, at| {
-            let mut v1 = (2e-3 as f64);
-            let v2: u64 = (((r1[at] as f32) * 0.1f32) as u64);
-            r0[at] <<= (((c1 - (2 as i64))).trailing_zeros() as i64);
-            r1[at] >>= (if ((a0[at + [2, 0]] as f32) < 2.0f32) { { let v3 = v2; v2 } } else { { let v4 = r1[at]; v2 } });
+            let mut v2 = (match ((a0[at + [-2, 1]] as f64)).min(0.5f64) { v1 @ (_) if (if ((a0[at + [0, 1]] as u16) < 2u16) { true } else { true }) => ((a0[at + [2, 1]] as f64) / 3.0), v1 @ (_) if ((r1[at] as f32) < 0.5f32) => ((r1[at] as f64)).abs(), v1 @ (-3.0) => v1, v1 => (v1 / v1) });
+            let mut v3: u16 = ((r1[at] as u16) / (({ 12 } & 6) | 1));
+            r0[at] += { let v4 = (if ((a0[at + [-2, -2]] as i16) < 0i16) { c1 } else { (-(-3.) as i64) }); (-(-((1099511627776))) as i64) };
+            r1[at] -= { let v5 = (!(r1[at] as u64)); (match ((a0[at + [1, 1]] as i32) < 6i32) { true => ((7) as u64), false => v5 }) };
         }));
     });
 }
@@ -149,18 +138,17 @@ fn random_5() {
             let v2 = { let v1 = c1; c1 };
             let mut v2: i32 = 6i32;
             if (((a2[[at[0] + (0), at[1] + (2), at[2] + (1)]] as f32) <= (a2[at + [-1, 0, 1]] as f32)) || ((a1[at + [1, 0, 1]] as i8) < 1i8)) {
-                if (!(a0[[at[0] + (-2), at[1] + (2), at[2] + (2)]] < 1u64)) {
-                    let v3: u64 = a0[at + [2, -1, 2]];
-                    let mut v3 = ((if (a1[at] < 8i16) { v2 } else { v2 }) | v2);
+                if (((r0[at] as f64) - 0.1f64) <= ((a0[at + [2, 2, 2]] as f64)).floor()) {
+                    let mut v2 = ((if (a1[at] < 8i16) { v2 } else { v2 }) | v2);
                 } else {
                     r0[at] <<= (v2).min((if ((a0[at + [2, 1, 2]] as i8) < 1i8) { v2 } else { v2 }));
                 }
-                let v2: u64 = { let v4 = ((a1[at + [0, 2, -2]] as u64) << a0[at + [0, 1, -1]]); (if ((a0[at + [-2, 1, -2]] as i16) < (-5i16)) { v4 } else { a2[at + [-1, -1, -1]] }) };
+                let v2: u64 = { let v3 = ((a1[at + [0, 2, -2]] as u64) << a0[at + [0, 1, -1]]); (if ((a0[at + [-2, 1, -2]] as i16) < (-5i16)) { v3 } else { a2[at + [-1, -1, -1]] }) };
             } else {
-                let v5 = ((r0[at] as f64) as i16);
-                v2 >>= (!v2);
+                let v4 = ((a1[at + [1, 2, 0]] as i8) as i16);
+                let v5 = [((r0[at] as f32) * (a2[at + [0, 0, -2]] as f32)), (r0[at] as f32), (match false { true => (r0[at] as f32), false => (r0[at] as f32) }), (a0[at + [0, 0, 2]] as f32)];
             }
-            r0[at] = r0[at];
+            r0[at] >>= (!r0[at]);
         }));
     });
 }
@@ -179,12 +167,15 @@ fn random_6() {
             let v1: i8 = ((a0[at + [-1]]).wrapping_mul(a0[at])).signum();
             r0[at] *= ((c1).div_euclid((c1 & 6) | 1) + 1);
             r1[at] = ((r1[at] + { -(-100) })).div_euclid((((a0[at + [1]] as i16) + (r1[at] as i16)) & 6) | 1);
-            for v2 in -1..2 {
-                r1[at] |= (if ((r1[at] as u64) == (a0[[at[0] + (-2)]] as u64)) { (r1[at] % ((r1[at] & 6) | 1)) } else { r1[at] });
-                r0[at] &= (16777217.0 as i64);
+            'v3: for v2 in [((a1[[at[0] + (-1)]] as f64) as u64), (if (a0[at + [-1]] < 8i8) { (r0[at] as u64) } else { (r1[at] as u64) }), (a1[at + [-2]] as u64)] {
+                for v4 in [c0, (r0[at] as f64), c0] {
+                    r0[at] >>= c1;
+                    let mut v5: i32 = ((v2 - (3. as u64)) as i32);
+                }
+                r1[at] = (((a0[at + [2]] as i16)).max((r0[at] as i16)) + ((r1[at] as i16) + (a1[at + [1]] as i16)));
             }
-            r0[at] <<= (c1 ^ 12);
-            r1[at] <<= (r1[at]).pow(2);
+            r0[at] >>= r0[at];
+            r1[at] ^= (if ((v1 < 5i8) | ((r1[at] as f32) < (-3.25f32))) { (r1[at] as i16) } else { ((a0[at + [-1]] as i16) << (r1[at] as i16)) });
         }));
     });
 }
@@ -199,11 +190,14 @@ fn random_7() {
         let c1: f64 = scene.scalar();
         check!(scene, [r0, a0, a1], (&mut r0, &a0, &a1), kernel!(|r0, a0, a1, at| {
             let v1 = (((a0[at - [2, 0, 2]] as f32) - 1e-3f32) / ((a1[at + [2, 1, 1]] as f32)).min((r0[at] as f32)));
-            for v2 in -2..=(c1 as i64 & 3) - 1 {
-                if ((r0[at] as u64) <= (a1[at + [-1, 0, 1]] as u64)) { break; }
+            for v2 in (-2..=2).rev() {
+                for v3 in (-1..2).step_by(1).rev() {
+                    r0[at] >>= a1[at + [-1, 1, 2]];
+                }
+                let mut v4: i16 = (!-(-(4)) as i16);
             }
-            let v3 = (if ((a1[at + [0, -2, 1]] as i64) != (a1[at + [0, 1, 0]] as i64)) { (if true { (r0[at] as i32) } else { (r0[at] as i32) }) } else { ((a1[at + [-2, -2, -1]] as i32) - (r0[at] as i32)) });
-            r0[at] *= { let v4 = r0[at]; ((a0[at] as i16) ^ v4) };
+            let v5 = (if ((-(-(-(305419896))) as f64) <= c1) { ((r0[at] as i32)).abs() } else { ((a1[at] as i32)).signum() });
+            r0[at] |= (-5i16);
         }));
     });
 }
@@ -217,14 +211,14 @@ fn random_8() {
         let c0: f64 = scene.scalar();
         let c1: i64 = scene.scalar();
         check!(scene, [r0, r1, a0], (&mut r0, &mut r1, &a0), kernel!(|r0, r1, a0, at| {
-            if ((r0[at]).is_nan() == (((r1[at] as f32) < (-0.0f32)) & ((r1[at] as f32) < (-1e-3f32)))) {
-                if { let v2 = { let v1 = (0i32 < 3i32); false }; (if (r0[at] < 2.0f64) { v2 } else { v2 }) } {
-                    let v4 = { let v3 = r0[at]; (r0[at] + ((2147483647) as f64)) };
-                    let mut v5 = [(if (r0[at] < 3.25f64) { (r0[at] as u16) } else { (-(0.1) as u16) }), (if ((r1[at] as i32) < (-7i32)) { (a0[at + [2, 0, c1.rem_euclid(5) - 2]] as u16) } else { (r1[at] as u16) }), ((r1[at] as u16) >> (r1[at] as u16)), ((a0[at + [-1, -1, -2]] as u16)).div_euclid(((r0[at] as u16) & 6) | 1)];
+            if ((match r0[at] { v1 @ (-4.0..=-1.0) => (at[0] < 0i64), v1 @ (-2.0 | -1.0) => ((r1[at] as f64) < 0.0f64), v1 @ (0.0 | 4.0) if ((a0[at + [1, 2, 2]] as u16) < 5u16) => (c0 < 3.25f64), v1 => (c0 < 1e-3f64) }) == ((c1 < 6i64) | (a0[at + [-2, -2, 1]] < 6i8))) {
+                if (((r0[at] as u64) <= (r0[at] as u64)) == (c1 > at[0])) {
+                    r0[at] = c0;
+                    let v2 = ((-(a0[at]))).min((a0[at + [-2, 2, -1]]).rem_euclid((0i8 & 6) | 1));
                 }
             }
-            r0[at] *= c0;
-            r1[at] += ((8u64 & (({ -16777217.0 }) as u64))).rem_euclid(((!r1[at]) & 6) | 1);
+            r0[at] %= (if ((r1[at] as u16) == (54321 as u16)) { (6 as f64) } else { (r0[at] + (a0[at + [-2, 0, 2]] as f64)) });
+            r1[at] &= (if (c0 < (-1e3f64)) { ((a0[[at[0] + (2), at[1] + (2), at[2] + (0)]] as u64)).pow(2) } else { (r1[at]).min(r1[at]) });
         }));
     });
 }
@@ -239,20 +233,19 @@ fn random_9() {
         let c1: u64 = scene.scalar();
         let c2: u64 = scene.scalar();
         check!(scene, [r0, a0, a1], (&mut r0, &a0, &a1), kernel!(|r0, a0, a1, at| {
-            if (!(((r0[at] as i16) < 7i16) & ((r0[at] as i8) < 5i8))) {
-                let v2 = ((!(r0[at] as u64)) - { let v1 = c1; 1u64 });
-                let mut v3: i16 = (((a1[at] as i16) + (a1[at + [1, -1, 1]] as i16))).div_euclid((((a0[at] as i16) + (a0[at + [-2, 1, -1]] as i16)) & 6) | 1);
+            if (!(!((r0[at] as i16) < 7i16))) {
+                let mut v1 = (r0[at] as i16);
             }
-            let mut v4: i64 = (r0[at] as i64);
-            if (!(r0[at] != r0[at])) {
-                v4 &= ((v4).clamp((-0i64), v4)).rem_euclid(((a1[[at[0] + (1), at[1] + (-2), at[2] + (0)]] as i64) & 6) | 1);
-            } else {
-                for v5 in 0u64..3 {
-                    v4 >>= (a0[at + [1, -2, 1]] as i64);
-                    v4 = ((if ((a0[at + [-2, -1, -1]] as i64) < 6i64) { at[2] } else { (a1[at + [1, 0, -2]] as i64) }) * ((r0[at] as i64) - (a1[at + [-2, 0, 1]] as i64)));
+            let mut v2 = 0;
+            while v2 < 4 && ((a0[at + [0, 0, -2]] as f32)).is_nan() {
+                v2 += 1;
+                if ((a1[at + [-2, 1, -1]] as i32) <= a0[[at[0] + (2), at[1] + (2), at[2] + (0)]]) { return; }
+                'v4: for v3 in [(a0[at] + (a0[at + [-2, 1, -1]] as i32)), (a0[at + [-2, (-((a1[at] as i64))).rem_euclid(5) - 2, 1]] % (((a0[at + [-1, 1, ({ -(16777217.0) } as i64).rem_euclid(5) - 2]] as i32) & 6) | 1)), a0[[at[0] + (1), at[1] + (-2), at[2] + (0)]]] {
+                    let v6 = ({ let v5 = (a1[at] as u64); (a0[at + [2, -2, -1]] as u64) } - 3);
                 }
             }
-            r0[at] %= (a1[at - [1, 1, 1]] as f32);
+            let v7 = (((a1[[at[0] + (1), at[1] + (-2), at[2] + (1)]] as u16) + (r0[at] as u16)) & (a0[[at[0] + (2), at[1] + (-2), at[2] + (0)]] as u16));
+            r0[at] = { let v8 = (a1[at - [1, 1, 1]] as f32); (if ((r0[at] as i64) < (-7i64)) { r0[at] } else { r0[at] }) };
         }));
     });
 }
@@ -286,20 +279,23 @@ fn random_11() {
         check!(scene, [r0, r1, a0], (&mut r0, &mut r1, &a0), kernel!(|r0, r1, a0, at| {
             if (((r0[at] as f64) / (r0[at] as f64))).is_infinite() {
                 let mut v1 = (((2e-3 as u64) * (r1[at] as u64)) % ((1 & 6) | 1));
-                r1[at] += (!83 as i8);
-            } else {
-                let mut v2: i16 = (((a0[at + [-2, -1]] as i16) % (((r1[at] as i16) & 6) | 1)) & (r0[at] as i16));
-                for v3 in -2..=(c2 as i64 & 3) - 1 {
-                    v2 = (if ((a0[at + [v3, v3]] as f32)).is_infinite() { ((a0[at + [v3, 1]] as i16) + 3) } else { ((r0[at] as i16)).pow(1) });
-                    let v4 = (a0[[at[0] + (2), at[1] + (v3)]] as f32);
+                r1[at] += (match (1e3f32).max((a0[at] as f32)) { v2 @ (0.0..=3.0) if (v2).is_finite() => (r1[at]).max((a0[at] as i8)), v2 => (r1[at] & (r1[at] as i8)) });
+            }
+            if c0 {
+                if ((r1[at] as i32) < (-2i32)) {
+                    r1[at] ^= r1[at];
+                } else {
+                    if (if ((-2.0f32) < 0.0f32) { false } else { c0 }) { return; }
                 }
             }
-            for v5 in -2..=2 {
-                let v6 = (if ((r0[at] as f32)).is_finite() { (!(r0[at] as i32)) } else { ((r0[at] as i32) << 1) });
+            if (((r1[at] as f64)).is_infinite() && ((r0[at] as i16) < (a0[at] as i16))) {
+                if (((a0[at + [2, 0]] as i8) << (r1[at] as i8)) == ((-8i8) ^ a0[at + [1, -2]])) {
+                    let mut v3: f32 = (((a0[at + [-2, 0]] as f32) - (r0[at] as f32))).min(((a0[at + [2, 1]] as f32) * 1e-2));
+                }
+                let mut v4: u64 = (r0[at] as u64);
             }
-            let mut v7 = (((a0[at - [-2, 2]] as u64) as u16)).wrapping_sub(c2);
-            r0[at] = (((8u16 - r0[at])).count_ones() as u16);
-            r1[at] |= (r0[at] as i8);
+            r0[at] -= (if { let v5 = ((a0[at] as u16) < 1u16); false } { r0[at] } else { (c2 & r0[at]) });
+            r1[at] -= (at[0] as i8);
         }));
     });
 }
@@ -314,15 +310,17 @@ fn random_12() {
         let c2: f32 = scene.scalar();
         check!(scene, [r0, a0], (&mut r0, &a0), kernel!(|r0, a0, at| {
             if (((9223372036854775807 as i64) >> (r0[at] as i64)) < (-9223372036854775807 as i64)) {
-                for v1 in 0u64..=(c1 as u64 & 7) {
-                    let v2 = [(if ((a0[at + [1]] as i64) < (-8i64)) { (a0[at + [2]] as i64) } else { at[0] }), (a0[at] as i64), at[0], ((r0[at] as i64) / ((at[0] & 6) | 1))];
-                    let v3: u64 = (3. as u64);
+                'v2: for v1 in [(if false { (r0[at] as i32) } else { (r0[at] as i32) }), (r0[at] as i32)] {
+                    let v1: bool = (((a0[at] as i16) <= r0[at]) & ((!-(-8) as f32) == (-0.1f32)));
                 }
+            } else {
+                let mut v3 = ((c2 % { -0.1 }) * (c2).max(c2));
+                if ((a0[at + [0]] as i64) != 4i64) { return; }
             }
-            let mut v4 = ((c2 % { -0.1 }) * (c2).max(c2));
-            if ((a0[at + [0]] as i64) != 4i64) { return; }
-            let mut v5: i32 = ((if ((r0[at] as i16) < (-5i16)) { (a0[at - [2]] as i32) } else { (r0[at] as i32) }) - { -(-2147483648) });
-            r0[at] += (((a0[at + [0]] as i16) + (r0[at] as i16))).pow(3);
+            let mut v4 = ((if ((r0[at] as i16) < (-5i16)) { (a0[at - [2]] as i32) } else { (r0[at] as i32) }) - { -(-2147483648) });
+            v4 += (((r0[at] as i32)).max(v4) + 3);
+            r0[at] = ((r0[at] as i16) ^ (r0[at] - (r0[at] as i16)));
+            r0[at] <<= (if (if c0 { ((r0[at] as u16) < 5u16) } else { ((-(0.1) as i64) < (-6i64)) }) { r0[at] } else { 2i16 });
         }));
     });
 }
@@ -342,11 +340,20 @@ fn random_13() {
                 let mut v2 = 0;
                 while v2 < 4 && ((r0[at] as i8) < 8i8) {
                     v2 += 1;
-                    if (if ((a0[at + [-2, -1]] as f32) < 0.1f32) { (8i16 < (-7i16)) } else { ((a0[at + [-1, -1]] as u16) < 4u16) }) { break; }
+                    r0[at] -= (if ((r0[at] as u16) < 2u16) { (if ((a0[at] as i8) < (-6i8)) { (a0[at + [-1, -1]] as f32) } else { r0[at] }) } else { (if (r0[at] < 1e3f32) { r0[at] } else { (-1e3f32) }) });
+                    let mut v3: i32 = (a0[at - [-2, -1]] as i32);
                 }
             }
-            if ((r0[at] as f32) < (-2.0f32)) { return; }
-            r0[at] *= (r0[at] as f32);
+            for v4 in (0..((a0[at + [1, -1]] as i64) & 3)).step_by(1).rev() {
+                let mut v5: i32 = (a0[[at[0] + (2), at[1] + (2)]] as i32);
+                if (if (!((r0[at] as f64) < 1e-3f64)) { (match 5u64 { v6 @ (1..2) if ((r0[at] as i16) < (-7i16)) => (a0[at - [-1, 2]] < 0i16), v6 @ (4) if (v4 < 1i64) => ((r0[at] as i32) < (-3i32)), v6 @ (3 | 6) => (a0[at + [2, 2]] < 8i16), v6 => ((a0[at + [1, 2]] as u16) < 7u16) }) } else { (c0 >= (a0[at + [2, 1]] as u16)) }) {
+                    r0[at] /= ((1i64 as f32) - (r0[at] as f32));
+                } else {
+                    v5 += ((a0[at] as i32) - ((a0[at] as i32)).min((a0[at + [-2, 0]] as i32)));
+                    v5 = (((r0[at] as i32)).wrapping_add(v5) - (!(-(2147483647)) as i32));
+                }
+            }
+            r0[at] += r0[at];
         }));
     });
 }
@@ -365,13 +372,19 @@ fn random_14() {
             let mut v1 = 0;
             while v1 < 4 && (at[1] <= (a1[at + [1, 1, -2]] as i64)) {
                 v1 += 1;
-                let mut v2: bool = ((a1[at] == (r0[at] as u16)) ^ ((a1[at] as i32) < 8i32));
-                let mut v3: f64 = (((-(305419896) as f64) * (a2[at + [0, 0, 1]] as f64))).abs();
+                let mut v2 = c1;
             }
-            let v4 = at[2];
-            let mut v5 = ((if (7i32 < 8i32) { (a0[at + [0, 1, 1]] as i8) } else { (a1[at - [-1, 1, 2]] as i8) }) << (!-1));
-            r0[at] -= ((r1[at] as i8) ^ (v5 % ((r0[at] & 6) | 1)));
-            r1[at] <<= (-((if (c0 < 0.0f32) { r1[at] } else { c1 })));
+            for v3 in 0u64..3 {
+                let mut v4 = [(if true { a0[at] } else { (a2[at - [2, 1, 1]] as f32) }), 1e3f32, (a2[at - [-2, 0, 2]] * 1e-2), a0[at]];
+            }
+            if ((((a2[at + [0, -2, (at[1] + (r0[at] as i64)).rem_euclid(5) - 2]] as i16) < 7i16) == ((-3. as i8) < 6i8)) & (a0[at + [2, -2, 2]] < 1e3f32)) {
+                r1[at] = (if (((a2[at + [-1, 1, 0]] as i64) < 2i64) & ((a2[at + [-1, 1, 2]] as u64) < 4u64)) { (if ((r0[at] as f64) < 1e3f64) { r1[at] } else { c1 }) } else { (((32767)) as i16) });
+            } else {
+                let mut v5: i32 = (r0[at] as i32);
+                r0[at] |= r0[at];
+            }
+            r0[at] >>= (!(r0[at] * (r1[at] as i8)));
+            r1[at] += ({ let v6 = c1; (-(2e-3) as i16) }).abs();
         }));
     });
 }
@@ -385,8 +398,8 @@ fn random_15() {
         let c1: bool = scene.scalar();
         let c2: u64 = scene.scalar();
         check!(scene, [r0, a0], (&mut r0, &a0), kernel!(|r0, a0, at| {
-            let mut v1 = (if (if c1 { ((a0[[at[0] + (0)]] as i8) < (-3i8)) } else { c1 }) { (a0[at] as f64) } else { ((a0[[at[0] + (2)]] as u16) as f64) });
-            r0[at] = ((a0[[at[0] + (1)]] as i32)).div_euclid((a0[at + [-1]] & 6) | 1);
+            let mut v1 = (if (if c1 { ((a0[[at[0] + (0)]] as i8) < (-3i8)) } else { c1 }) { (a0[at] as f64) } else { (r0[at] as f64) });
+            r0[at] *= a0[[at[0] + (0)]];
         }));
     });
 }

@@ -10,6 +10,7 @@ mod casts;
 mod control;
 mod data;
 mod draw;
+mod flow;
 #[rustfmt::skip]
 #[allow(unused, clippy::all)]
 mod generated;

@@ -19,7 +19,7 @@ const WORDS: &[&str] = &[
     "u", "next", "at", "x", "w", "self", "Self", "let", "mut", "if", "else", "for", "in", "while", "loop", "break",
     "continue", "return", "fn", "struct", "enum", "as", "f64", "i64", "usize", "bool", "u16", "true", "false", "match",
     "move", "ref", "unsafe", "async", "const", "static", "pub", "impl", "sqrt", "max", "powi", "crate", "dyn",
-    "r#type", "_", "group", "t", "each", "fetch", "shared", "private", "len",
+    "r#type", "_", "group", "t", "each", "fetch", "shared", "private", "len", "rev", "step_by", "LIMIT",
 ];
 
 const PUNCTS: &[char] =
@@ -50,6 +50,9 @@ const KERNELS: &[&str] = &[
     "|p, at| { p[at] = S { x: 1.0, y }; p[at].v[0] *= 2.0; let (a, [b, _]): (f64, [i64; 2]) = (1.0, at); }",
     "T; |next, u, at| { let mut s = -2.0 * D as T; for d in 0..D { let mut p = at; p[d] += 1; s += u[p] * T::lit(-0.1) \
      + u[at - unit(d)].wide() as T::Wide + flux::<T, 3>(at[d], [0.0; N]); } next[at] = s; }",
+    "|u, at| { 'a: for i in (0..n).rev().step_by(2) { for (x, y) in [(1, -1), (0, 2)] { match (u[at + [x]], y) { \
+     (0.5..=1.0 | -3.0, i64::MIN) => break 'a, (z @ ..0.0, 1) if z > c => continue 'a, (_, k) => u[at] += k as f64 } \
+     match x { 3 | -4 => {}, 5.. if true => {}, _ => {} } } } match true { false => 1.0, true => 2.0 } }",
     "|u, at| { let mut k = 0u32; while !(k >= 3 && true) || false { k <<= 1; loop { break; } } k as f64 }",
 ];
 
@@ -195,7 +198,7 @@ fn the_samples_expand_without_errors() {
 
 #[test]
 fn every_error_is_reported() {
-    let source = "|u, at| { let a = &u[at]; let b = u[at].clone(); match a { _ => 1.0 } }";
+    let source = "|u, at| { let a = &u[at]; let b = u[at].clone(); match a { 2.0 => 1.0 } }";
     let output = expand_kernel(source.parse().expect("a valid source")).to_string();
     assert_eq!(output.matches("compile_error").count(), 3, "{output}");
 }

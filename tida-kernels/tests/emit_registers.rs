@@ -93,7 +93,7 @@ fn random(rng: &mut Rng, often: u64) -> (Kernel, Launch) {
         let odd = |local_: u32| compare(CompareOp::Eq, method(Method::RemEuclid, vec![local(local_), int(3)]), int(1));
         let mut turn = Vec::new();
         if rng.below(4) == 0 {
-            let leave = if rng.below(2) == 0 { stmt(StmtKind::Break) } else { stmt(StmtKind::Continue) };
+            let leave = if rng.below(2) == 0 { stmt(StmtKind::Break(0)) } else { stmt(StmtKind::Continue(0)) };
             turn.push(eval(if_then(compare(CompareOp::Gt, local(0), float(1e3)), block(vec![leave]))));
         }
         turn.push(set(0, add(mul(local(0), float(0.5)), gather(rng, counter))));
@@ -110,7 +110,7 @@ fn random(rng: &mut Rng, often: u64) -> (Kernel, Launch) {
             turn.push(for_(4, int_of(2, ScalarType::I64), capture(1), block(vec![inner])));
         }
         if rng.below(4) == 0 {
-            turn.push(eval(if_then(odd(counter), block(vec![stmt(StmtKind::Continue)]))));
+            turn.push(eval(if_then(odd(counter), block(vec![stmt(StmtKind::Continue(0))]))));
             turn.push(set(0, add(local(0), gather(rng, counter))));
         }
         // From nine iterations to none.

@@ -141,7 +141,10 @@ impl Maker<'_> {
                 body: Block { value: None, ..self.block() },
             },
             9 => StmtKind::While { cond: self.expr(), body: Block { value: None, ..self.block() } },
-            10 => self.pick(&[StmtKind::Break, StmtKind::Continue]),
+            10 => match self.below(2) {
+                0 => StmtKind::Break(self.number(3)),
+                _ => StmtKind::Continue(self.number(3)),
+            },
             _ => StmtKind::Return((self.below(2) == 1).then(|| self.expr())),
         }
     }

@@ -28,12 +28,23 @@
 /// ```
 ///
 /// The body may have `let` (names, `_`, tuples, arrays, structs), assignments, `+ - * / % & | ^ << >> !`, comparisons,
-/// `&&`, `||`, casts between numbers, the methods of numbers, `if`/`else`, `for i in a..b`, `while`, `loop`, `break`,
-/// `continue`, `return`, blocks, tuples, fixed-size arrays, `#[derive(Element)]` structs and calls of
+/// `&&`, `||`, casts between numbers, the methods of numbers, `if`/`else`, `match`, `for`, `while`, `loop`, `break`,
+/// `continue`, labels of loops, `return`, blocks, tuples, fixed-size arrays, `#[derive(Element)]` structs and calls of
 /// [`#[kernel_fn]`](crate::kernel_fn) functions and methods. Anything else is an error on the tokens themselves. The
 /// scalars are `i8 i16 i32 i64 isize u8 u16 u32 u64 usize f32 f64 bool`. Integers wrap at the width of their own type,
 /// in debug builds too: `a * b` of two `u16` is a `u16` on every device. A number that its type does not have is an
 /// error.
+///
+/// | for | a kernel may have |
+/// |---|---|
+/// | patterns of `match` | numbers, `true`, `false`, ranges, paths such as `i32::MAX`, <code>a \| b</code>, tuples, names, `name @ ..`, `_`; guards |
+/// | the last arm | `_` or a name without a guard, or the second of `true` and `false` |
+/// | what `for` runs over | `a..b`, `a..=b`, `(a..b).rev()`, `(a..b).step_by(n)`, both in either order, lists `[x, y, z]` |
+/// | labels | `'outer:` before `for`, `while` and `loop`; `break 'outer`, `continue 'outer` |
+///
+/// Each means what it means in Rust. A step of 0 is a division by zero, which ends the launch with an error. A constant
+/// in a pattern is written as a guard, `x if x == LIMIT`. Short loops between numbers, and loops over lists of numbers,
+/// are as fast as what they do written out.
 ///
 /// The values that a cell keeps while it runs take at most 64 KiB: its variables, captured arrays, and arrays and
 /// structs that it makes on the way, those of the functions that it calls included. A cell runs on the stack of a

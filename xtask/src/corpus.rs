@@ -103,8 +103,8 @@ struct Maker {
     args: Vec<(String, Ty, bool)>,
     locals: Vec<Local>,
     names: usize,
-    /// Loops around the statement.
-    loops: usize,
+    /// Loops around the statement, with the labels of those that have one.
+    loops: Vec<Option<String>>,
     indent: usize,
 }
 
@@ -117,7 +117,7 @@ impl Maker {
             args: Vec::new(),
             locals: Vec::new(),
             names: 0,
-            loops: 0,
+            loops: Vec::new(),
             indent: 3,
         }
     }
@@ -206,7 +206,7 @@ impl Maker {
                 let n = self.below(outputs);
                 self.store(n);
             }
-            7 if self.loops > 0 => self.leave(&["break", "continue", "break", "return"]),
+            7 if !self.loops.is_empty() => self.leave(&["break", "continue", "break", "return"]),
             7 if self.below(3) == 0 => self.leave(&["return"]),
             7 => self.declare(),
             8..=9 => {
@@ -219,14 +219,47 @@ impl Maker {
                 }
                 self.line("}");
             }
-            10..=11 => self.for_loop(depth),
+            10..=11 if self.below(4) > 0 => self.for_loop(depth),
+            10..=11 => self.list_loop(depth),
             _ => self.while_loop(depth),
         }
     }
 
     fn leave(&mut self, how: &[&str]) {
         let (cond, how) = (self.expr(Bool, 1), self.pick(how));
-        self.line(&format!("if {cond} {{ {how}; }}"));
+        let labels: Vec<String> = self.loops.iter().flatten().cloned().collect();
+        let label = match how {
+            "break" | "continue" if !labels.is_empty() && self.below(2) == 0 => format!(" {}", self.pick(&labels)),
+            _ => String::new(),
+        };
+        self.line(&format!("if {cond} {{ {how}{label}; }}"));
+    }
+
+    /// The body of a loop, whose head is written. It may have a label.
+    fn turns(&mut self, head: &str, first: &str, depth: usize) {
+        let label = (self.below(3) == 0).then(|| format!("'{}", self.name()));
+        let start = label.as_ref().map_or(String::new(), |label| format!("{label}: "));
+        self.line(&format!("{start}{head} {{"));
+        if !first.is_empty() {
+            self.line(&format!("    {first}"));
+        }
+        self.loops.push(label);
+        self.block(depth - 1);
+        self.loops.pop();
+        self.line("}");
+    }
+
+    fn list_loop(&mut self, depth: usize) {
+        let ty = self.pick(&[F64, F32, I32, U64, I64, Bool]);
+        let offset = ty == I64 && self.below(2) == 0;
+        let entries: Vec<String> = (0..2 + self.below(3))
+            .map(|_| if offset { (self.below(5) as i64 - 2).to_string() } else { self.expr(ty, 1) })
+            .collect();
+        let (name, list) = (self.name(), entries.join(", "));
+        self.locals.push(Local { name: name.clone(), ty, mutable: false, offset, array: false });
+        let list = if offset { list.replacen(", ", "i64, ", 1) } else { list };
+        self.turns(&format!("for {name} in [{list}]"), "", depth);
+        self.locals.pop();
     }
 
     fn declare(&mut self) {
@@ -296,13 +329,18 @@ impl Maker {
             (false, _) if range.contains("c_") => self.expr(I64, 1),
             _ => String::new(),
         };
-        self.line(&format!("for {name} in {} {{", range.replace("c_", &bound)));
-        self.locals.push(Local { name, ty, mutable: false, offset, array: false });
-        self.loops += 1;
-        self.block(depth - 1);
-        self.loops -= 1;
+        let range = range.replace("c_", &bound);
+        let range = match self.below(8) {
+            0 => format!("({range}).rev()"),
+            1 => format!("({range}).step_by({})", 1 + self.below(3)),
+            2 => format!("({range}).rev().step_by({})", 1 + self.below(3)),
+            3 => format!("({range}).step_by({}).rev()", 1 + self.below(3)),
+            4 if bound.starts_with('c') => format!("({range}).step_by(({bound} as usize & 1) + 1)"),
+            _ => range,
+        };
+        self.locals.push(Local { name: name.clone(), ty, mutable: false, offset, array: false });
+        self.turns(&format!("for {name} in {range}"), "", depth);
         self.locals.pop();
-        self.line("}");
     }
 
     fn while_loop(&mut self, depth: usize) {
@@ -310,12 +348,7 @@ impl Maker {
         let name = self.name();
         let cond = self.expr(Bool, 1);
         self.line(&format!("let mut {name} = 0;"));
-        self.line(&format!("while {name} < 4 && {cond} {{"));
-        self.line(&format!("    {name} += 1;"));
-        self.loops += 1;
-        self.block(depth - 1);
-        self.loops -= 1;
-        self.line("}");
+        self.turns(&format!("while {name} < 4 && {cond}"), &format!("{name} += 1;"), depth);
     }
 
     /// An index of an array of four.
@@ -443,6 +476,7 @@ impl Maker {
                 let (cond, a, b) = (self.expr(Bool, depth - 1), self.expr(ty, depth - 1), self.expr(ty, depth - 1));
                 format!("(if {cond} {{ {a} }} else {{ {b} }})")
             }
+            3 if self.below(3) == 0 => self.matched(ty, depth - 1),
             3 if ty != Bool && self.below(3) == 0 => self.cast_number(ty),
             3 if ty != Bool => {
                 let from = self.pick(&NUMBERS);
@@ -467,6 +501,52 @@ impl Maker {
             _ if ty == Bool => self.test(depth - 1),
             _ => self.arithmetic(ty, depth - 1),
         }
+    }
+
+    /// A `match` on a number or a `bool`.
+    fn matched(&mut self, ty: Ty, depth: usize) -> String {
+        let of = self.pick(&[F64, F32, I32, U64, I64, Bool]);
+        let value = self.expr(of, depth);
+        if of == Bool {
+            return format!(
+                "(match {value} {{ true => {}, false => {} }})",
+                self.expr(ty, depth),
+                self.expr(ty, depth)
+            );
+        }
+        let name = self.name();
+        let number = |maker: &mut Maker, n: i64| match of {
+            F64 | F32 => format!("{n}.0"),
+            U64 => (n + 4).to_string(),
+            _ if maker.below(4) == 0 => format!("{n}{}", of.name()),
+            _ => n.to_string(),
+        };
+        let mut arms = String::new();
+        for _ in 0..1 + self.below(3) {
+            let low = self.below(5) as i64 - 4;
+            let [a, b] = [low, low + 1 + self.below(4) as i64].map(|n| number(self, n));
+            let pattern = match self.below(6) {
+                0 => a,
+                1 => format!("{a} | {b}"),
+                2 => format!("{a}..={b}"),
+                3 => format!("{a}..{b}"),
+                4 => format!("..{a} | {b}.."),
+                _ => "_".into(),
+            };
+            self.locals.push(Local { name: name.clone(), ty: of, mutable: false, offset: false, array: false });
+            let guard = if pattern == "_" || self.below(3) == 0 {
+                format!(" if {}", self.expr(Bool, depth))
+            } else {
+                String::new()
+            };
+            let given = self.expr(ty, depth);
+            self.locals.pop();
+            let _ = write!(arms, "{name} @ ({pattern}){guard} => {given}, ");
+        }
+        self.locals.push(Local { name: name.clone(), ty: of, mutable: false, offset: false, array: false });
+        let rest = self.expr(ty, depth);
+        self.locals.pop();
+        format!("(match {value} {{ {arms}{name} => {rest} }})")
     }
 
     fn arithmetic(&mut self, ty: Ty, depth: usize) -> String {

@@ -127,15 +127,16 @@ impl Body {
 
     /// `for i in lo..hi`.
     pub(super) fn each(&mut self, each: &syn::ExprForLoop, turns: &mut Option<Turns>) -> BothStmt {
-        self.refuse_label(&each.label);
         let own = own_at(each.for_token.span);
         let range = self.range(&each.expr, own);
         let mark = self.scope.enter();
         let (local, variable) = self.variable(&each.pat);
+        self.enter_loop(&each.label);
         let body = self.block(&each.body);
+        self.labels.pop();
         self.scope.leave(mark);
         let Some((range, quoted)) = range else {
-            return (TokenStream::new(), StmtKind::Break);
+            return (TokenStream::new(), StmtKind::Break(0));
         };
         let native = body.native;
         let copies = copies(&quoted, &body.quoted).filter(|_| self.groups.is_none());
@@ -149,7 +150,10 @@ impl Body {
                 let rest = is_over_axes(&quoted).then(|| quote_spanned!(own=> for #variable in #range_of #native));
                 quote_spanned!(own=> { let mut #range_of = #range; #(#each)* #rest })
             }
-            None => quote_spanned!(own=> for #variable in #range #native),
+            None => {
+                let label = &each.label;
+                quote_spanned!(own=> #label for #variable in #range #native)
+            }
         };
         *turns = Some(Turns { variable, range, span: place_of(each.for_token.span), steps: body.steps });
         (native, StmtKind::For { local, range: quoted, body: body.quoted })

@@ -37,9 +37,10 @@ impl Body {
             E::MethodCall(call) => self.method(call),
             E::Call(call) => self.call(call),
             E::If(branch) => self.branch(branch),
+            E::Match(each) => self.matching(each),
             E::Block(block) => {
                 if let Some(label) = &block.label {
-                    self.error(label, "labels are not supported in a kernel: use a `let mut` flag");
+                    self.error(label, "a block has no label in a kernel: label a loop, or use a `let mut` flag");
                 }
                 let block = self.block(&block.block);
                 Both { native: block.native, quoted: expr_at(span, ExprKind::Block(block.quoted)), point: block.point }
@@ -455,7 +456,6 @@ fn unsupported(expr: &syn::Expr) -> &'static str {
         E::Macro(_) => "macros are not supported in a kernel: there is nothing to print to on a device",
         E::Closure(_) => "closures are not supported in a kernel: make it a `#[kernel_fn]` and call that",
         E::Reference(_) => "references are not supported in a kernel: use the value itself",
-        E::Match(_) => "`match` is not supported in a kernel: write `if .. else if .. else`",
         E::Let(_) => "`let` in a condition is not supported in a kernel: compare with `==`, then `let`",
         E::Try(_) => "`?` is not supported in a kernel: a cell cannot fail; write a value that says so",
         E::Await(_) | E::Async(_) => "`async` is not supported in a kernel",

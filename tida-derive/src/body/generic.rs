@@ -260,7 +260,7 @@ pub fn is_constant(path: &syn::ExprPath) -> bool {
 }
 
 /// Whether a name is written as those of constants are.
-fn is_capital(name: &Ident) -> bool {
+pub(super) fn is_capital(name: &Ident) -> bool {
     let name = name.unraw().to_string();
     name.chars().any(char::is_uppercase) && !name.chars().any(char::is_lowercase)
 }

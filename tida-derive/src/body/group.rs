@@ -212,7 +212,10 @@ impl Body {
         if nested {
             self.error(call, "a phase does not stand in another one: end it first");
         }
+        // Loops around a phase are not the threads' to leave.
+        let labels = std::mem::take(&mut self.labels);
         let body = self.closure_body(&closure.body);
+        self.labels = labels;
         if let Some(value) = &body.quoted.value
             && !matches!(value.kind, ExprKind::If { .. } | ExprKind::Block(_) | ExprKind::Tuple(_))
         {

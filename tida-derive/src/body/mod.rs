@@ -6,6 +6,7 @@ mod expr;
 mod generic;
 mod group;
 mod lanes;
+mod matching;
 mod method;
 mod nest;
 mod number;
@@ -54,6 +55,8 @@ pub struct Body {
     numbers: u32,
     /// Names of the macro's own, so far.
     fresh: u32,
+    /// Labels of the loops around what is walked, innermost last.
+    labels: Vec<Option<proc_macro2::Ident>>,
     /// Blocks around what is walked.
     depth: usize,
     /// Whether free names are captured; a `#[kernel_fn]` has none.
@@ -109,6 +112,7 @@ impl Body {
             ways: Ways::default(),
             numbers: 0,
             fresh: 0,
+            labels: Vec::new(),
             scope: Scope::default(),
             tables: Tables::default(),
             captures: Vec::new(),

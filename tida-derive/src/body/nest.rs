@@ -218,14 +218,33 @@ fn turns_in(body: &Block) -> u64 {
     most
 }
 
-/// Whether a `break` or `continue` in a loop's body ends the loop or its turn.
+/// Whether a `break` or `continue` in a loop's body ends the loop or its turn, or those of a loop around it.
 fn leaves(body: &Block) -> bool {
+    leaves_from(&|walk| walk.block(body), 0)
+}
+
+/// Whether one of what is walked does, with so many loops between.
+fn leaves_from(walk: &dyn Fn(&mut Walk<'_>), between: u32) -> bool {
     let mut found = false;
     let mut look = |stmt: &Stmt| {
-        found |= matches!(stmt.kind, StmtKind::Break | StmtKind::Continue);
-        !matches!(stmt.kind, StmtKind::For { .. } | StmtKind::While { .. })
+        match &stmt.kind {
+            StmtKind::Break(loops) | StmtKind::Continue(loops) => found |= *loops >= between,
+            StmtKind::For { range, body, .. } => {
+                found |= leaves_from(&|walk| range.parts().for_each(|part| walk.expr(part)), between);
+                found |= leaves_from(&|walk| walk.block(body), between + 1);
+            }
+            StmtKind::While { cond, body } => {
+                let inside = |walk: &mut Walk<'_>| {
+                    walk.expr(cond);
+                    walk.block(body);
+                };
+                found |= leaves_from(&inside, between + 1);
+            }
+            _ => return true,
+        }
+        false
     };
-    Walk { expr: &mut |_| {}, stmt: &mut look }.block(body);
+    walk(&mut Walk { expr: &mut |_| {}, stmt: &mut look });
     found
 }
 

@@ -21,6 +21,11 @@ impl Origin {
     }
 }
 
+/// Whether two names are one: equal, and of one origin.
+pub fn is_same(a: &Ident, b: &Ident) -> bool {
+    a.unraw() == b.unraw() && Origin::of(a.span()) == Origin::of(b.span())
+}
+
 /// A path that a body names, such as `self.alpha` or `m::f`.
 #[derive(Clone, Debug)]
 pub struct Named {

@@ -11,6 +11,7 @@ use tida_quote::quote::{Block, ExprKind, Pattern, Stmt, StmtKind};
 use super::chain::{Target, held_place};
 use super::lanes::{Step, Turns};
 use super::number::as_point;
+use super::scope::is_same;
 use super::types::{is_point, quoted_true};
 use super::{Body, BothBlock, expr_at, place_of};
 use crate::expand::{own, own_at};
@@ -87,38 +88,36 @@ impl Body {
             E::Binary(binary) if is_compound(&binary.op) => self.assign(&binary.left, Some(&binary.op), &binary.right),
             E::ForLoop(each) => self.each(each, turns),
             E::While(each) => {
-                self.refuse_label(&each.label);
+                self.enter_loop(&each.label);
                 let cond = self.expr(&each.cond);
                 let body = self.block(&each.body);
+                self.labels.pop();
                 let (own, test, native) = (own_at(each.while_token.span), cond.native, body.native);
-                (quote_spanned!(own=> while #test #native), StmtKind::While { cond: cond.quoted, body: body.quoted })
+                let label = &each.label;
+                let native = quote_spanned!(own=> #label while #test #native);
+                (native, StmtKind::While { cond: cond.quoted, body: body.quoted })
             }
             E::Loop(each) => {
-                self.refuse_label(&each.label);
+                self.enter_loop(&each.label);
                 let body = self.block(&each.body);
-                let (own, native) = (own_at(each.loop_token.span), body.native);
+                self.labels.pop();
+                let (own, label, native) = (own_at(each.loop_token.span), &each.label, body.native);
                 let cond = quoted_true(each.loop_token.span);
-                (quote_spanned!(own=> loop #native), StmtKind::While { cond, body: body.quoted })
+                (quote_spanned!(own=> #label loop #native), StmtKind::While { cond, body: body.quoted })
             }
             E::Break(leave) => {
-                if let Some(label) = &leave.label {
-                    self.error(label, "labels are not supported in a kernel: use a `let mut` flag");
-                }
                 if let Some(value) = &leave.expr {
                     self.error(
                         value,
                         "`break` with a value is not supported in a kernel: assign it to a `let mut` first",
                     );
                 }
-                let token = leave.break_token;
-                (quote!(#token;), StmtKind::Break)
+                let (token, label) = (leave.break_token, &leave.label);
+                (quote!(#token #label;), StmtKind::Break(self.between(label)))
             }
             E::Continue(next) => {
-                if let Some(label) = &next.label {
-                    self.error(label, "labels are not supported in a kernel: use a `let mut` flag");
-                }
-                let token = next.continue_token;
-                (quote!(#token;), StmtKind::Continue)
+                let (token, label) = (next.continue_token, &next.label);
+                (quote!(#token #label;), StmtKind::Continue(self.between(label)))
             }
             E::MethodCall(call) => return self.group_statement(call),
             E::Return(leave) => {
@@ -132,10 +131,19 @@ impl Body {
         })
     }
 
-    pub(super) fn refuse_label(&mut self, label: &Option<syn::Label>) {
-        if let Some(label) = label {
-            self.error(label, "labels are not supported in a kernel: use a `let mut` flag");
+    /// A loop is walked: its label is known, until it is taken off [`Body::labels`].
+    pub(super) fn enter_loop(&mut self, label: &Option<syn::Label>) {
+        self.labels.push(label.as_ref().map(|label| label.name.ident.clone()));
+    }
+
+    /// How many loops stand between a `break` or a `continue` and the one that it is of.
+    fn between(&mut self, label: &Option<syn::Lifetime>) -> u32 {
+        let Some(label) = label else { return 0 };
+        let found = self.labels.iter().rev().position(|of| of.as_ref().is_some_and(|of| is_same(of, &label.ident)));
+        if found.is_none() {
+            self.error(label, format!("no loop around this has the label `{label}`"));
         }
+        found.unwrap_or(0) as u32
     }
 
     /// `place = value`, `place op= value`.
@@ -150,7 +158,7 @@ impl Body {
             return (quote_spanned!(own()=> let _ = #native;), kind);
         }
         let Some(target) = self.target(left) else {
-            return (TokenStream::new(), StmtKind::Break);
+            return (TokenStream::new(), StmtKind::Break(0));
         };
         let value_native = value.native;
         let held = quote_spanned!(own()=> __tida_value);
@@ -181,7 +189,7 @@ impl Body {
                 };
                 let native = quote_spanned! {own()=> { let #held = #value_native; #place = #combined; }};
                 let tida_quote::quote::Place::Local { local, .. } = quoted else {
-                    return (native, StmtKind::Break);
+                    return (native, StmtKind::Break(0));
                 };
                 let span = left.span();
                 if !point {

@@ -65,8 +65,8 @@ fn loops_break_and_continue() {
     // The sum of the odd numbers below 10 that are not 5, up to 8.
     let odd = || compare(CompareOp::Eq, binary(BinaryOp::Rem, local(1), int(2)), int(0));
     let is = |n| compare(CompareOp::Eq, local(1), int(n));
-    let skip = || block(vec![stmt(crate::quote::StmtKind::Continue)]);
-    let stop = || block(vec![stmt(crate::quote::StmtKind::Break)]);
+    let skip = || block(vec![stmt(crate::quote::StmtKind::Continue(0))]);
+    let stop = || block(vec![stmt(crate::quote::StmtKind::Break(0))]);
     let body = block(vec![
         eval(if_then(is(8), stop())),
         eval(if_then(or(odd(), is(5)), skip())),

@@ -269,7 +269,7 @@ pub fn random(rng: &mut Rng) -> (Kernel, Launch) {
     if rng.below(2) == 0 {
         // Some iterations end early.
         let odd = compare(CompareOp::Eq, cast(local(2), ScalarType::I64), axis(0));
-        turns.push(eval(if_then(odd, block(vec![stmt(StmtKind::Continue)]))));
+        turns.push(eval(if_then(odd, block(vec![stmt(StmtKind::Continue(0))]))));
         turns.push(add_to(sum(rng, 0, &mut |rng| read(rng, &[(1, 0), (2, 1)]))));
     }
     let mut around = vec![for_of(1, 2, turns)];
@@ -283,7 +283,7 @@ pub fn random(rng: &mut Rng) -> (Kernel, Launch) {
         after.push(eval(if_then(more, block(vec![add_to(sum(rng, 0, &mut |rng| read(rng, &[(3, 2)])))]))));
     }
     if rng.below(4) == 0 {
-        after.push(eval(if_then(compare(CompareOp::Gt, local(0), float(1e30)), block(vec![stmt(StmtKind::Break)]))));
+        after.push(eval(if_then(compare(CompareOp::Gt, local(0), float(1e30)), block(vec![stmt(StmtKind::Break(0))]))));
     }
     body.push(for_of(2, 3, after));
     if rng.below(3) == 0 {

@@ -267,8 +267,8 @@ enums! {
         3 For { local, range, body };
         4 While { cond, body };
         5 Phase { thread, before, after, body };
-        6 Break;
-        7 Continue;
+        6 Break(loops);
+        7 Continue(loops);
         8 Return(value);
     }
     Pattern nests {

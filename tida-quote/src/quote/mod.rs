@@ -241,10 +241,10 @@ pub enum StmtKind {
         /// What each does.
         body: Block,
     },
-    /// `break`.
-    Break,
-    /// `continue`.
-    Continue,
+    /// `break`, of the loop that has so many between it and this.
+    Break(u32),
+    /// `continue`, of the loop that has so many between it and this.
+    Continue(u32),
     /// `return value`.
     Return(Option<Expr>),
 }

@@ -49,7 +49,7 @@ impl Walk<'_> {
             }
             StmtKind::Phase { body, .. } => self.block(body),
             StmtKind::Return(value) => value.iter().for_each(|value| self.expr(value)),
-            StmtKind::Break | StmtKind::Continue => {}
+            StmtKind::Break(_) | StmtKind::Continue(_) => {}
         }
     }
 

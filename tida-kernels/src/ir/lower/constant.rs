@@ -156,7 +156,7 @@ impl Resolve<'_> {
                 self.block(body);
             }
             StmtKind::Return(value) => value.iter_mut().for_each(|value| self.expr(value)),
-            StmtKind::Break | StmtKind::Continue => {}
+            StmtKind::Break(_) | StmtKind::Continue(_) => {}
         }
     }
 
@@ -352,7 +352,7 @@ fn size(body: &Block) -> usize {
 fn leaves(body: &Block) -> bool {
     let mut found = false;
     let mut look = |stmt: &Stmt| {
-        found |= matches!(stmt.kind, StmtKind::Break | StmtKind::Continue);
+        found |= matches!(stmt.kind, StmtKind::Break(_) | StmtKind::Continue(_));
         true
     };
     Walk { expr: &mut |_| {}, stmt: &mut look }.block(body);

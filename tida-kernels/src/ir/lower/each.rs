@@ -37,9 +37,8 @@ impl<'a> Lowering<'a> {
             _ => return Err(self.scope.damaged(span, "a loop without bounds")),
         };
         if by.is_none() && range.order == Order::Up {
-            let body = self.block(body, None)?;
-            self.build.emit(span, StmtKind::For { local, lo, hi, inclusive: range.inclusive, body });
-            return Ok(());
+            let each = Loop { span, local, ty: ScalarType::I64, range, body };
+            return self.plain(each, Bounds { lo, hi });
         }
         let Some(ty) = self.typed.locals.get(local as usize).and_then(Type::scalar) else {
             return Err(self.scope.damaged(span, "a loop whose variable is no number"));
@@ -57,13 +56,20 @@ impl<'a> Lowering<'a> {
         }
     }
 
+    /// From the least up, one by one.
+    fn plain(&mut self, each: Loop<'a>, Bounds { lo, hi }: Bounds) -> Result<(), KernelError> {
+        let Loop { span, local, range, .. } = each;
+        self.enter();
+        let body = self.block(each.body, None)?;
+        self.emit_loop(span, StmtKind::For { local, lo, hi, inclusive: range.inclusive, body });
+        Ok(())
+    }
+
     /// Steps of 1.
     fn one_by_one(&mut self, each: Loop<'a>, Bounds { lo, hi }: Bounds) -> Result<(), KernelError> {
         let Loop { span, ty, range, .. } = each;
         if range.order == Order::Up {
-            let body = self.block(each.body, None)?;
-            self.build.emit(span, StmtKind::For { local: each.local, lo, hi, inclusive: range.inclusive, body });
-            return Ok(());
+            return self.plain(each, Bounds { lo, hi });
         }
         let turn = self.build.temporary("turn", Type::Scalar(ty));
         self.build.open();
@@ -72,7 +78,7 @@ impl<'a> Lowering<'a> {
         let count = self.arithmetic(span, BinaryOp::Sub, count, lo);
         let value = self.arithmetic(span, BinaryOp::Sub, top, count);
         let body = self.turn(each, value)?;
-        self.build.emit(span, StmtKind::For { local: turn, lo, hi, inclusive: range.inclusive, body });
+        self.emit_loop(span, StmtKind::For { local: turn, lo, hi, inclusive: range.inclusive, body });
         Ok(())
     }
 
@@ -94,7 +100,7 @@ impl<'a> Lowering<'a> {
         let value = self.arithmetic(span, away(range.order), first, way);
         let body = self.turn(each, value)?;
         // A step of 2 or more: the count is of the type too.
-        self.build.emit(span, StmtKind::For { local: turn, lo: none, hi: end, inclusive: last >= lo, body });
+        self.emit_loop(span, StmtKind::For { local: turn, lo: none, hi: end, inclusive: last >= lo, body });
         Ok(())
     }
 
@@ -144,7 +150,7 @@ impl<'a> Lowering<'a> {
         let way = self.cast_to(span, way, ty);
         let value = self.arithmetic(span, away(range.order), first, way);
         let body = self.turn(each, value)?;
-        self.build.emit(span, StmtKind::For { local: turn, lo: none, hi: end, inclusive: true, body });
+        self.emit_loop(span, StmtKind::For { local: turn, lo: none, hi: end, inclusive: true, body });
         let then = self.build.close();
         self.build.emit(span, StmtKind::If(any, then, Vec::new()));
         Ok(())
@@ -154,6 +160,7 @@ impl<'a> Lowering<'a> {
     fn turn(&mut self, each: Loop<'a>, value: ExprId) -> Result<crate::ir::Block, KernelError> {
         self.build.emit(each.span, StmtKind::Let(each.local, Some(value)));
         let mut body = self.build.close();
+        self.enter();
         body.extend(self.block(each.body, None)?);
         Ok(body)
     }

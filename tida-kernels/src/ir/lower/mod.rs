@@ -12,6 +12,7 @@ mod expr;
 mod functions;
 mod group;
 mod infer;
+mod leave;
 mod place;
 mod scope;
 mod stmt;
@@ -152,6 +153,8 @@ struct Lowering<'a> {
     scope: &'a Scope<'a>,
     typed: &'a Typed,
     build: Builder,
+    /// Loops around what is written, the innermost last.
+    loops: Vec<leave::Around>,
 }
 
 impl<'a> Lowering<'a> {
@@ -159,7 +162,8 @@ impl<'a> Lowering<'a> {
         let locals = (code.locals.iter().zip(&typed.locals))
             .map(|(local, ty)| Local { name: local.name.clone(), ty: ty.clone() })
             .collect();
-        let mut this = Lowering { scope, typed, build: Builder::new(locals, typed.assigned.clone()) };
+        let mut this =
+            Lowering { scope, typed, build: Builder::new(locals, typed.assigned.clone()), loops: Vec::new() };
         this.whole_body(&code.body)?;
         Ok(this.build.finish())
     }

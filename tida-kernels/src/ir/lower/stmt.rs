@@ -28,28 +28,27 @@ impl<'a> Lowering<'a> {
             quote::StmtKind::Expr(e) => self.drop_value(e),
             quote::StmtKind::For { local, range, body } => self.each(span, *local, range, body),
             quote::StmtKind::While { cond, body } => {
+                self.enter();
                 self.build.open();
                 let cond = self.expr(cond)?;
                 let head = self.build.close();
                 let body = self.block(body, None)?;
-                self.build.emit(span, StmtKind::While { head, cond, body });
+                self.emit_loop(span, StmtKind::While { head, cond, body });
                 Ok(())
             }
             quote::StmtKind::Phase { thread, before, after, body } => {
                 let around = super::group::around(self.scope, span, before, after)?;
+                // Loops around a phase are not the threads' to leave.
+                let loops = std::mem::take(&mut self.loops);
                 let body = self.block(body, None)?;
+                self.loops = loops;
                 self.build.emit(span, StmtKind::Phase { thread: *thread, around, body });
                 Ok(())
             }
-            quote::StmtKind::Break => self.jump(span, StmtKind::Break),
-            quote::StmtKind::Continue => self.jump(span, StmtKind::Continue),
+            quote::StmtKind::Break(between) => self.leave(span, *between, true),
+            quote::StmtKind::Continue(between) => self.leave(span, *between, false),
             quote::StmtKind::Return(value) => self.return_(span, value.as_ref()),
         }
-    }
-
-    fn jump(&mut self, span: Span, kind: StmtKind) -> Result<(), KernelError> {
-        self.build.emit(span, kind);
-        Ok(())
     }
 
     fn return_(&mut self, span: Span, value: Option<&'a Expr>) -> Result<(), KernelError> {

@@ -8,7 +8,7 @@ fn main() {
         let double = |x: f64| 2.0 * x;
         let name = "wave";
         let borrowed = &u[at];
-        let value = match 3 { 3 => 1.0, _ => 2.0 };
+        let value = match 3 { 3 => 1.0, Some(_) => 2.0, _ => 3.0 };
         let fallible = f(1.0)?;
         let raw = unsafe { g() };
         let later = async { 1.0 };

@@ -13,8 +13,9 @@ fn main() {
         for k in 0.. {}
         for mut k in 0..4 {}
         'outer: for k in 0..4 {
-            break 'outer;
+            continue 'inner;
         }
+        let y = 'block: { 1.0 };
         let x = loop { break 3.0; };
     }));
 }

@@ -72,9 +72,9 @@ impl<'t> Infer<'t, '_> {
                 (self.diverges, self.loops) = (before, loops);
                 Ok(())
             }
-            StmtKind::Break | StmtKind::Continue => {
-                let leaves = matches!(stmt.kind, StmtKind::Break);
-                match self.loops.last_mut() {
+            StmtKind::Break(between) | StmtKind::Continue(between) => {
+                let leaves = matches!(stmt.kind, StmtKind::Break(_));
+                match self.loops.iter_mut().rev().nth(*between as usize) {
                     Some(left) => *left |= leaves,
                     None => return Err(self.scope.damaged(span, "`break` or `continue` outside a loop")),
                 }
