@@ -94,6 +94,7 @@
 //! | `opencl` | OpenCL devices. Nothing of OpenCL is needed to build |
 //! | `ndarray` | arrays to and from `ndarray`, and views of regions; the crate is handed on as `tida::ndarray` |
 //! | `npz` | checkpoints of several arrays: `save` and `restore` |
+//! | `num-complex` | complex numbers as elements; the crate is handed on as `tida::num_complex` |
 //! | `avx2`, `avx512` | kernels for these vectors, beside those for every processor |
 //!
 //! # Where it comes from
@@ -153,6 +154,31 @@ pub use compute::{
 pub use error::{Error, ErrorKind};
 #[cfg(feature = "ndarray")]
 pub use ndarray;
+/// Complex numbers: `Complex32` and `Complex64` are elements.
+///
+/// In a kernel they have the fields `re` and `im`, `Complex64 { re: .., im: .. }`, and `+ - * /` and `-z` between
+/// values of one type, with the formulas and the bits of `num-complex` on every device. Their methods are not there,
+/// nor products with a real number: write them with the parts, or as a [`kernel_fn`]. Types with parameters cannot be
+/// named in a kernel, so write `Complex64` for `Complex<f64>`.
+///
+/// ```
+/// use tida::num_complex::Complex64;
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// let acc = TileAcc::auto()?;
+/// let mut z = TileArray::<Complex64, 1>::builder([3]).build(&acc)?;
+/// z.fill(|[i]| Complex64::new(i as f64, 1.0))?;
+/// for tile in z.tiles() {
+///     compute(&tile, &mut z, kernel!(|z, at| {
+///         let c = Complex64 { re: 0.5, im: 0.0 };
+///         z[at] = z[at] * z[at] + c;
+///     }))?;
+/// }
+/// assert_eq!(z.read_box(z.domain())?[2], Complex64::new(3.5, 4.0));
+/// # Ok(()) }
+/// ```
+#[cfg(feature = "num-complex")]
+pub use num_complex;
 /// Derives the trait [`Element`](trait@Element).
 ///
 /// ```

@@ -33,7 +33,7 @@
 /// [`#[kernel_fn]`](crate::kernel_fn) functions and methods. Anything else is an error on the tokens themselves. The
 /// scalars are `i8 i16 i32 i64 isize u8 u16 u32 u64 usize f32 f64 bool`. Integers wrap at the width of their own type,
 /// in debug builds too: `a * b` of two `u16` is a `u16` on every device. A number that its type does not have is an
-/// error.
+/// error. `Complex32` and `Complex64` have `+ - * /` and `-z`, with the feature `num-complex`.
 ///
 /// | for | a kernel may have |
 /// |---|---|

@@ -18,6 +18,21 @@ mod sealed {
 #[diagnostic::on_unimplemented(message = "a kernel cannot compare values of type `{Self}`", label = "not a scalar")]
 pub trait Comparable: sealed::Sealed + Copy + PartialOrd {}
 
+/// What has `+ - * /` and `-x`: numbers, and complex numbers.
+#[diagnostic::on_unimplemented(
+    message = "a kernel cannot do arithmetic on `{Self}`",
+    label = "not a number",
+    note = "where the type is a parameter of the function around the kernel, such as `T`, add the bound `T: tida::Real`"
+)]
+#[doc(hidden)]
+pub trait Arithmetic: sealed::Sealed + Copy {
+    fn add(self, b: Self) -> Self;
+    fn sub(self, b: Self) -> Self;
+    fn mul(self, b: Self) -> Self;
+    fn div(self, b: Self) -> Self;
+    fn neg(self) -> Self;
+}
+
 /// A number: `i8 i16 i32 i64 isize u8 u16 u32 u64 usize f32 f64`.
 #[diagnostic::on_unimplemented(
     message = "a kernel cannot do arithmetic on `{Self}`",
@@ -25,15 +40,10 @@ pub trait Comparable: sealed::Sealed + Copy + PartialOrd {}
     note = "where the type is a parameter of the function around the kernel, such as `T`, add the bound `T: tida::Real`"
 )]
 #[doc(hidden)]
-pub trait Number: Comparable + Castable + CastTo {
+pub trait Number: Arithmetic + Comparable + Castable + CastTo {
     /// What kernels take it for: `usize` is `u64` there.
     const TYPE: ScalarType;
-    fn add(self, b: Self) -> Self;
-    fn sub(self, b: Self) -> Self;
-    fn mul(self, b: Self) -> Self;
-    fn div(self, b: Self) -> Self;
     fn rem(self, b: Self) -> Self;
-    fn neg(self) -> Self;
     fn abs(self) -> Self;
     fn signum(self) -> Self;
     fn min(self, b: Self) -> Self;
@@ -70,6 +80,34 @@ pub trait Int: Number + Bits {
     fn trailing_zeros(self) -> u32;
 }
 
+/// Arithmetic as the type has it by itself.
+macro_rules! plain_arithmetic {
+    ($t:ty) => {
+        impl Arithmetic for $t {
+            #[inline(always)]
+            fn add(self, b: $t) -> $t {
+                self + b
+            }
+            #[inline(always)]
+            fn sub(self, b: $t) -> $t {
+                self - b
+            }
+            #[inline(always)]
+            fn mul(self, b: $t) -> $t {
+                self * b
+            }
+            #[inline(always)]
+            fn div(self, b: $t) -> $t {
+                self / b
+            }
+            #[inline(always)]
+            fn neg(self) -> $t {
+                -self
+            }
+        }
+    };
+}
+
 macro_rules! float_trait {
     ($($unary:ident)* ; $($binary:ident)*) => {
         /// `f32` or `f64`.
@@ -94,20 +132,11 @@ macro_rules! float_trait {
             ($t:ident, $scalar:ident) => {
                 impl sealed::Sealed for $t {}
                 impl Comparable for $t {}
+                plain_arithmetic!($t);
                 impl Number for $t {
                     const TYPE: ScalarType = ScalarType::$scalar;
                     #[inline(always)]
-                    fn add(self, b: $t) -> $t { self + b }
-                    #[inline(always)]
-                    fn sub(self, b: $t) -> $t { self - b }
-                    #[inline(always)]
-                    fn mul(self, b: $t) -> $t { self * b }
-                    #[inline(always)]
-                    fn div(self, b: $t) -> $t { self / b }
-                    #[inline(always)]
                     fn rem(self, b: $t) -> $t { self % b }
-                    #[inline(always)]
-                    fn neg(self) -> $t { -self }
                     #[inline(always)]
                     fn abs(self) -> $t { $t::abs(self) }
                     #[inline(always)]
@@ -176,8 +205,7 @@ macro_rules! int {
     ($t:ident, $scalar:ident, $abs:expr, $signum:expr) => {
         impl sealed::Sealed for $t {}
         impl Comparable for $t {}
-        impl Number for $t {
-            const TYPE: ScalarType = ScalarType::$scalar;
+        impl Arithmetic for $t {
             #[inline(always)]
             fn add(self, b: $t) -> $t {
                 self.wrapping_add(b)
@@ -195,12 +223,15 @@ macro_rules! int {
                 self.checked_div(b).unwrap_or_else(|| quotient_fault(self, b == 0))
             }
             #[inline(always)]
-            fn rem(self, b: $t) -> $t {
-                self.checked_rem(b).unwrap_or_else(|| quotient_fault(self, true))
-            }
-            #[inline(always)]
             fn neg(self) -> $t {
                 self.wrapping_neg()
+            }
+        }
+        impl Number for $t {
+            const TYPE: ScalarType = ScalarType::$scalar;
+            #[inline(always)]
+            fn rem(self, b: $t) -> $t {
+                self.checked_rem(b).unwrap_or_else(|| quotient_fault(self, true))
             }
             #[inline(always)]
             fn abs(self) -> $t {
@@ -313,6 +344,18 @@ int!(i32, I32, i32::wrapping_abs, i32::signum);
 int!(i64, I64, i64::wrapping_abs, i64::signum);
 int!(isize, I64, isize::wrapping_abs, isize::signum);
 
+#[cfg(feature = "num-complex")]
+mod complex {
+    use super::{Arithmetic, sealed};
+    use num_complex::Complex;
+
+    // Its formulas are those of `ir::lower::complex`.
+    impl sealed::Sealed for Complex<f32> {}
+    plain_arithmetic!(Complex<f32>);
+    impl sealed::Sealed for Complex<f64> {}
+    plain_arithmetic!(Complex<f64>);
+}
+
 impl sealed::Sealed for bool {}
 impl Comparable for bool {}
 bits!(bool);
@@ -327,18 +370,18 @@ macro_rules! functions {
 
 functions! {
     /// `a + b`; integers wrap.
-    add<Number>(a, b) -> T;
+    add<Arithmetic>(a, b) -> T;
     /// `a - b`; integers wrap.
-    sub<Number>(a, b) -> T;
+    sub<Arithmetic>(a, b) -> T;
     /// `a * b`; integers wrap.
-    mul<Number>(a, b) -> T;
+    mul<Arithmetic>(a, b) -> T;
     /// `a / b`. Integers: division by zero gives 0, `MIN / -1` gives `MIN`, and both raise [`Fault::Division`].
-    div<Number>(a, b) -> T;
+    div<Arithmetic>(a, b) -> T;
     /// `a % b`. Floats: Rust's `%` (`fmod`, exact, sign of `a`). Integers: a remainder by zero and `MIN % -1` give 0
     /// and raise [`Fault::Division`].
     rem<Number>(a, b) -> T;
     /// `-a`; integers wrap.
-    neg<Number>(a) -> T;
+    neg<Arithmetic>(a) -> T;
     /// `a & b`.
     bitand<Bits>(a, b) -> T;
     /// `a | b`.

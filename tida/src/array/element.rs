@@ -7,7 +7,7 @@ use tida_kernels::scalar::Value;
 use crate::sealed::Sealed;
 
 /// A type that arrays can hold: `i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 bool`, fixed-size arrays of elements, and
-/// structs by `#[derive(Element)]`.
+/// structs by `#[derive(Element)]`. With the feature `num-complex` also `num_complex::Complex32` and `Complex64`.
 ///
 /// ```
 /// use tida::prelude::*;

@@ -4,6 +4,8 @@ mod builder;
 #[cfg(feature = "npz")]
 mod checkpoint;
 pub(crate) mod coding;
+#[cfg(feature = "num-complex")]
+mod complex;
 #[cfg(feature = "ndarray")]
 mod convert;
 mod copy;

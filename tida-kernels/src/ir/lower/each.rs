@@ -75,8 +75,8 @@ impl<'a> Lowering<'a> {
         self.build.open();
         let top = self.top(each, hi);
         let count = self.build.push(span, Type::Scalar(ty), ExprKind::Local(turn));
-        let count = self.arithmetic(span, BinaryOp::Sub, count, lo);
-        let value = self.arithmetic(span, BinaryOp::Sub, top, count);
+        let count = self.worked_out(span, BinaryOp::Sub, count, lo);
+        let value = self.worked_out(span, BinaryOp::Sub, top, count);
         let body = self.turn(each, value)?;
         self.emit_loop(span, StmtKind::For { local: turn, lo, hi, inclusive: range.inclusive, body });
         Ok(())
@@ -96,8 +96,8 @@ impl<'a> Lowering<'a> {
         self.build.open();
         let [none, end, first, by] = [0, steps.max(0), first, by].map(|n| self.build.literal(span, value_of(ty, n)));
         let count = self.build.push(span, Type::Scalar(ty), ExprKind::Local(turn));
-        let way = self.arithmetic(span, BinaryOp::Mul, count, by);
-        let value = self.arithmetic(span, away(range.order), first, way);
+        let way = self.worked_out(span, BinaryOp::Mul, count, by);
+        let value = self.worked_out(span, away(range.order), first, way);
         let body = self.turn(each, value)?;
         // A step of 2 or more: the count is of the type too.
         self.emit_loop(span, StmtKind::For { local: turn, lo: none, hi: end, inclusive: last >= lo, body });
@@ -115,7 +115,7 @@ impl<'a> Lowering<'a> {
         let Loop { span, ty, range, .. } = each;
         let by = self.stable("by", by);
         let between = self.between(each, Bounds { lo, hi });
-        let steps = self.arithmetic(span, BinaryOp::Div, between, by);
+        let steps = self.worked_out(span, BinaryOp::Div, between, by);
         // The division tells that a step is 0 whether or not there are turns.
         let steps = if number.is_some() { steps } else { self.build.bind("steps", steps) };
         let (any, bool) = (if range.inclusive { CompareOp::Le } else { CompareOp::Lt }, Type::Scalar(ScalarType::Bool));
@@ -134,9 +134,9 @@ impl<'a> Lowering<'a> {
             Order::Up => lo,
             Order::Down => self.top(each, hi),
             Order::Back => {
-                let way = self.arithmetic(span, BinaryOp::Mul, steps, by);
+                let way = self.worked_out(span, BinaryOp::Mul, steps, by);
                 let way = self.cast_to(span, way, ty);
-                self.arithmetic(span, BinaryOp::Add, lo, way)
+                self.worked_out(span, BinaryOp::Add, lo, way)
             }
         };
         let first = self.build.reuse("first", first);
@@ -146,9 +146,9 @@ impl<'a> Lowering<'a> {
             Some(number) => self.build.literal(span, value_of(ty, number)),
             None => by,
         };
-        let way = self.arithmetic(span, BinaryOp::Mul, count, by);
+        let way = self.worked_out(span, BinaryOp::Mul, count, by);
         let way = self.cast_to(span, way, ty);
-        let value = self.arithmetic(span, away(range.order), first, way);
+        let value = self.worked_out(span, away(range.order), first, way);
         let body = self.turn(each, value)?;
         self.emit_loop(span, StmtKind::For { local: turn, lo: none, hi: end, inclusive: true, body });
         let then = self.build.close();
@@ -169,7 +169,7 @@ impl<'a> Lowering<'a> {
     fn top(&mut self, each: Loop<'_>, hi: ExprId) -> ExprId {
         let less = i128::from(!each.range.inclusive);
         let less = self.build.literal(each.span, value_of(each.ty, less));
-        self.arithmetic(each.span, BinaryOp::Sub, hi, less)
+        self.worked_out(each.span, BinaryOp::Sub, hi, less)
     }
 
     /// How far the last value of the range is from the first, if it has any: a `U64`.
@@ -178,13 +178,13 @@ impl<'a> Lowering<'a> {
         if ty.size() == 8 {
             // The analysis follows sums of one type further than casts.
             let top = self.top(each, hi);
-            let between = self.arithmetic(span, BinaryOp::Sub, top, lo);
+            let between = self.worked_out(span, BinaryOp::Sub, top, lo);
             return self.cast_to(span, between, ScalarType::U64);
         }
         let [lo, hi] = [lo, hi].map(|bound| self.cast_to(span, bound, ScalarType::U64));
-        let between = self.arithmetic(span, BinaryOp::Sub, hi, lo);
+        let between = self.worked_out(span, BinaryOp::Sub, hi, lo);
         let less = self.build.literal(span, Value::U64(u64::from(!each.range.inclusive)));
-        self.arithmetic(span, BinaryOp::Sub, between, less)
+        self.worked_out(span, BinaryOp::Sub, between, less)
     }
 
     /// A value that no statement changes.
@@ -208,7 +208,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// A sum, difference, product or quotient of integers of one type, worked out where it can be.
-    fn arithmetic(&mut self, span: Span, op: BinaryOp, a: ExprId, b: ExprId) -> ExprId {
+    fn worked_out(&mut self, span: Span, op: BinaryOp, a: ExprId, b: ExprId) -> ExprId {
         let adds = matches!(op, BinaryOp::Add | BinaryOp::Sub);
         match (&self.build.expr(a).kind, &self.build.expr(b).kind) {
             (_, ExprKind::Literal(b)) if adds && number(*b) == 0 => a,

@@ -1,6 +1,7 @@
 //! Expressions.
 
 use super::Lowering;
+use super::complex;
 use super::place::Steps;
 use super::scope::castable;
 use crate::element::{ElementType, ScalarType};
@@ -183,6 +184,10 @@ impl<'a> Lowering<'a> {
 
     fn unary(&mut self, e: &'a Expr, op: UnaryOp, x: &'a Expr) -> Result<ExprId, KernelError> {
         let ty = self.typed.of(x);
+        if op == UnaryOp::Neg && complex::is_complex(&ty) {
+            let x = self.expr(x)?;
+            return Ok(self.negated(e.span, ty, x));
+        }
         match op {
             UnaryOp::Neg => self.scalar_for(e.span, "`-`", &ty, is_number)?,
             UnaryOp::Not => self.scalar_for(e.span, "`!`", &ty, |s| !s.is_float())?,
@@ -202,6 +207,7 @@ impl<'a> Lowering<'a> {
     pub fn check_binary(&self, span: Span, op: BinaryOp, left: &Type, right: &Type) -> Result<(), KernelError> {
         let what = format!("`{}`", op.symbol());
         match op {
+            BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div if complex::is_complex(left) => {}
             BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem => {
                 self.scalar_for(span, &what, left, is_number)?;
             }
@@ -219,7 +225,7 @@ impl<'a> Lowering<'a> {
     fn binary(&mut self, e: &'a Expr, op: BinaryOp, a: &'a Expr, b: &'a Expr) -> Result<ExprId, KernelError> {
         self.check_binary(e.span, op, &self.typed.of(a), &self.typed.of(b))?;
         let (a, b) = self.pair(a, b)?;
-        Ok(self.build.push(e.span, self.typed.of(e), ExprKind::Binary(op, a, b)))
+        Ok(self.arithmetic(e.span, self.typed.of(e), op, a, b))
     }
 
     fn shift(&mut self, e: &'a Expr, minus: bool, point: &'a Expr, offset: &'a Expr) -> Result<ExprId, KernelError> {
@@ -423,7 +429,7 @@ impl<'a> Lowering<'a> {
         Ok(self.load_parts(span, arg, &index, &component, &mut 0, &found.element))
     }
 
-    fn load_parts(
+    pub fn load_parts(
         &mut self,
         span: Span,
         arg: u32,

@@ -6,6 +6,7 @@
 
 mod builder;
 pub(super) mod compact;
+mod complex;
 mod constant;
 mod each;
 mod expr;

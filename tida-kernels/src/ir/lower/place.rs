@@ -238,7 +238,7 @@ impl<'a> Lowering<'a> {
         }
         if let Some((op, old)) = op.zip(old) {
             self.check_binary(span, op, &ty, &self.build.ty(value).clone())?;
-            value = self.build.push(span, ty, ExprKind::Binary(op, old, value));
+            value = self.arithmetic(span, ty, op, old, value);
         }
         self.build.emit(span, StmtKind::Assign(local, steps, value));
         Ok(())
@@ -275,9 +275,8 @@ impl<'a> Lowering<'a> {
         if let Some(op) = op {
             let ty = Type::of_element(&element);
             self.check_binary(span, op, &ty, &self.build.ty(value).clone())?;
-            let load = ExprKind::Load { arg, index: index.clone(), component: component.clone() };
-            let old = self.build.push(span, ty.clone(), load);
-            value = self.build.push(span, ty, ExprKind::Binary(op, old, value));
+            let old = self.load_parts(span, arg, &index, &component, &mut 0, &element);
+            value = self.arithmetic(span, ty, op, old, value);
         }
         if components == 0 {
             self.build.discard(value);

@@ -1,0 +1,175 @@
+//! Complex numbers as elements: the bits of `num-complex`, on every device.
+#![cfg(feature = "num-complex")]
+#![forbid(unsafe_code)]
+
+use tida::num_complex::{Complex32, Complex64};
+use tida::prelude::*;
+use tida::{Max, Sum};
+use tida_tests::{everywhere, value};
+
+const I: Complex64 = Complex64 { re: 0.0, im: 1.0 };
+
+/// `2 z + i c`, of parameters, numbers of the text and a constant.
+#[kernel_fn]
+fn turned(z: Complex64, c: Complex64) -> Complex64 {
+    let twice = Complex64 { re: 2.0 * z.re, im: 2.0 * z.im };
+    twice + I * c
+}
+
+macro_rules! arithmetic {
+    ($($name:ident $t:ident $part:ident;)*) => {$(
+        #[test]
+        fn $name() {
+            let number = |seed, at: [usize; 2]| {
+                let part = |seed| value(seed, [at[0], at[1], 0]) as $part - 1.0;
+                $t { re: part(seed), im: part(seed + 1) }
+            };
+            let of = |a: $t, b: $t, c: $t| [
+                a + b,
+                a - b,
+                a * b,
+                a / b,
+                -a * b + c * (a - c) / (b * b),
+                (a + b) * (a + b) - a * (-b),
+            ];
+            for acc in everywhere() {
+                let array = || TileArray::<$t, 2>::builder([5, 70]).regions([2, 1]).ghost(1);
+                let mut a = array().boundary(Boundary::Periodic).build(&acc).unwrap();
+                let mut b = array().boundary(Boundary::ReflectOdd).build(&acc).unwrap();
+                a.fill(|at| number(1, at)).unwrap();
+                b.fill(|at| number(5, at)).unwrap();
+                a.fill_ghosts().unwrap();
+                let mut r = TileArray::<[$t; 6], 2>::builder([5, 70]).regions([2, 1]).build(&acc).unwrap();
+                let mut s = array().build(&acc).unwrap();
+                s.fill(|at| number(9, at)).unwrap();
+                for tile in TileIter::new(&r) {
+                    compute(&tile, (&mut r, &mut s, &a, &b), kernel!(|r, s, a, b, at| {
+                        let (x, y, z) = (a[at], b[at], a[at + [0, 1]]);
+                        let mut w = x;
+                        w *= y;
+                        r[at] = [
+                            x + y,
+                            x - y,
+                            w,
+                            x / y,
+                            -x * y + z * (x - z) / (y * y),
+                            (x + y) * (x + y) - x * (-y),
+                        ];
+                        s[at] += w;
+                        s[at] *= x;
+                        s[at].im -= 0.5;
+                    })).unwrap();
+                }
+                let (r, s) = (r.read_box(r.domain()).unwrap(), s.read_box(s.domain()).unwrap());
+                for n in 0..350 {
+                    let (j, i) = (n / 70, n % 70);
+                    let (a, b, c) = (number(1, [j, i]), number(5, [j, i]), number(1, [j, (i + 1) % 70]));
+                    let bits = |z: $t| (z.re.to_bits(), z.im.to_bits());
+                    assert_eq!(r[n].map(bits), of(a, b, c).map(bits), "{a} and {b} on {:?}", acc.device());
+                    let mut sum = number(9, [j, i]) + a * b;
+                    sum = sum * a;
+                    sum.im -= 0.5;
+                    assert_eq!(bits(s[n]), bits(sum), "on {:?}", acc.device());
+                }
+            }
+        }
+    )*};
+}
+
+arithmetic! {
+    of_32_bits Complex32 f32;
+    of_64_bits Complex64 f64;
+}
+
+/// Mandelbrot's set: a loop in each cell, and a value that keeps being squared.
+#[test]
+fn mandelbrot() {
+    let at = |j: i64, i: i64| Complex64 { re: i as f64 * 0.0305 - 1.6, im: j as f64 * 0.0625 - 1.0 };
+    for acc in everywhere() {
+        let mut count = TileArray::<u16, 2>::builder([33, 70]).regions([2, 1]).build(&acc).unwrap();
+        for tile in TileIter::new(&count) {
+            compute(
+                &tile,
+                &mut count,
+                kernel!(|count, at| {
+                    let c = Complex64 { re: at[1] as f64 * 0.0305 - 1.6, im: at[0] as f64 * 0.0625 - 1.0 };
+                    let mut z = c;
+                    let mut n = 0;
+                    while n < 200 && z.re * z.re + z.im * z.im <= 4.0 {
+                        z = z * z + c;
+                        n += 1;
+                    }
+                    count[at] = n;
+                }),
+            )
+            .unwrap();
+        }
+        let found = count.read_box(count.domain()).unwrap();
+        for (k, found) in found.iter().enumerate() {
+            let c = at(k as i64 / 70, k as i64 % 70);
+            let (mut z, mut n) = (c, 0u16);
+            while n < 200 && z.norm_sqr() <= 4.0 {
+                z = z * z + c;
+                n += 1;
+            }
+            assert_eq!(*found, n, "{c} on {:?}", acc.device());
+        }
+        assert!(found.contains(&200) && found.iter().any(|n| *n < 5));
+    }
+}
+
+/// A free wave packet after Crank and Nicolson, `(1 + i H dt / 2) u' = (1 - i H dt / 2) u`, by Jacobi's iteration:
+/// functions, neighbours, ghosts and sums of parts.
+#[test]
+fn a_wave_packet_keeps_its_norm() {
+    let cells = 64usize;
+    let mut all = Vec::new();
+    for acc in everywhere() {
+        let line = TileArray::<Complex64, 1>::builder([cells]).ghost(1).boundary(Boundary::Periodic);
+        let mut u = line.build(&acc).unwrap();
+        u.fill(|[i]| {
+            let x = i as f64 - 32.0;
+            Complex64::from_polar((-x * x / 50.0).exp(), 0.5 * x)
+        })
+        .unwrap();
+        let norm = |u: &TileArray<Complex64, 1>| {
+            reduce(u, Sum, kernel!(|u, at| u[at].re * u[at].re + u[at].im * u[at].im)).unwrap()
+        };
+        let before = norm(&u);
+        // i dt / 2 dx².
+        let step = Complex64 { re: 0.0, im: 0.05 };
+        let (re, im) = (step.re, step.im);
+        for _ in 0..20 {
+            let mut next = u.like().unwrap();
+            let mut last = u.like().unwrap();
+            last.copy_from(&u).unwrap();
+            u.fill_ghosts().unwrap();
+            for _ in 0..12 {
+                last.fill_ghosts().unwrap();
+                for tile in TileIter::new(&u) {
+                    compute(
+                        &tile,
+                        (&mut next, &last, &u),
+                        kernel!(|next, last, u, at| {
+                            let step = Complex64 { re: re, im: im };
+                            let bent = u[at + [1]] + u[at - [1]] - (u[at] + u[at]);
+                            let around = last[at + [1]] + last[at - [1]];
+                            let one = Complex64 { re: 1.0, im: 0.0 };
+                            next[at] = (u[at] + step * (bent + around)) / (one + step + step);
+                        }),
+                    )
+                    .unwrap();
+                }
+                std::mem::swap(&mut next, &mut last);
+            }
+            u = last;
+        }
+        let after = norm(&u);
+        assert!((after / before - 1.0).abs() < 1e-9, "{before} became {after}");
+        let largest = reduce(&u, Max, kernel!(|u, at| turned(u[at], u[at]).re.abs())).unwrap();
+        let values = u.read_box(u.domain()).unwrap();
+        assert_eq!(largest, values.iter().map(|z| turned(*z, *z).re.abs()).fold(0.0, f64::max));
+        all.push(u.read_box(u.domain()).unwrap());
+    }
+    assert!(all.windows(2).all(|pair| pair[0] == pair[1]), "devices differ");
+}
