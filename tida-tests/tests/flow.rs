@@ -1,6 +1,7 @@
 //! Loops in both directions and by steps, loops over lists: what they do is what plain Rust does, on every device.
 #![cfg(feature = "ndarray")]
 #![forbid(unsafe_code)]
+#![allow(clippy::reversed_empty_ranges, clippy::never_loop)]
 
 use tida::__private::inner;
 use tida::prelude::*;
@@ -551,7 +552,7 @@ fn kernels_over_groups_have_them_too() {
                         break 'steps;
                     }
                     for k in (0..4).step_by(3) {
-                        x = match (i % 64 >> h) & 1 {
+                        x = match ((i % 64) >> h) & 1 {
                             0 => x + w * s,
                             _ if k == 0 => x - s,
                             _ => x * 0.5,

@@ -1,6 +1,7 @@
 //! `match` in kernels: what plain Rust does with the same text, on every device.
 #![cfg(feature = "ndarray")]
 #![forbid(unsafe_code)]
+#![allow(clippy::match_overlapping_arm, clippy::manual_is_multiple_of, clippy::blocks_in_conditions)]
 
 use tida::prelude::*;
 use tida_tests::everywhere;
