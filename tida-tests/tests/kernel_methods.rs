@@ -168,6 +168,36 @@ fn equal_structs_have_methods_of_their_own() {
     }
 }
 
+/// A loop that all cells of a block take together calls methods too.
+#[test]
+fn methods_are_called_in_loops() {
+    let turns = 40i64;
+    for acc in everywhere() {
+        let u = waves(&acc);
+        let mut sums = TileArray::<f64, 2>::builder([6, 11]).regions([2, 1]).build(&acc).unwrap();
+        for tile in TileIter::new(&u) {
+            compute(
+                &tile,
+                (&mut sums, &u),
+                kernel!(|sums, u, at| {
+                    let mut sum = 0.0;
+                    for k in 0..turns {
+                        sum += u[at].mix(Wave::of(k as f64), 0.25).energy();
+                    }
+                    sums[at] = sum;
+                }),
+            )
+            .unwrap();
+        }
+        let (u, sums) = (u.read_box(u.domain()).unwrap(), sums.read_box(sums.domain()).unwrap());
+        for (n, (w, found)) in u.into_iter().zip(sums).enumerate() {
+            let mut plain = 0.0;
+            (0..turns).for_each(|k| plain += w.mix(Wave::of(k as f64), 0.25).energy());
+            assert_eq!(found.to_bits(), plain.to_bits(), "{} {n}", acc.device().name());
+        }
+    }
+}
+
 #[test]
 fn the_emitted_text_calls_methods() {
     let acc = on_cpu();

@@ -4,7 +4,7 @@ use super::*;
 use crate::element::ScalarType;
 use crate::quote::build::*;
 use crate::quote::{
-    BinaryOp, Block, CompareOp, FunctionTree, Method, Pattern, Projection, StaticFunction, TypeTree, UnaryOp,
+    BinaryOp, Block, CompareOp, ExprKind, FunctionTree, Method, Pattern, Projection, StaticFunction, TypeTree, UnaryOp,
 };
 
 const F64: ElementType = ElementType::Scalar(ScalarType::F64);
@@ -426,6 +426,34 @@ fn functions_come_once_and_callees_first() {
     let names: Vec<_> = kernel.functions.iter().map(|f| f.name.as_str()).collect();
     assert_eq!(names, ["double", "quadruple"]);
     assert!(kernel.to_string().contains("quadruple#1(1.0) + double#0(2.0)"), "{kernel}");
+}
+
+/// The tables of trees made by hand have a pair of floats as constant 3, and one that is unlike its type as 4.
+#[test]
+fn constants_are_literals_of_their_types() {
+    let constant = |n: u32| expr(ExprKind::Constant(n));
+    case(&[write(F64)]).gives(
+        b(vec![store(0, at(), project(constant(3), entry(int_of(0, ScalarType::U64))))]),
+        "u[at.0, at.1] = 0.5;",
+    );
+    case(&[write(F64)]).fails(b(vec![let_(0, constant(4))]), &["a constant of type [f64; 2] with 0 values"]);
+    case(&[write(F64)]).fails(b(vec![let_(0, constant(5))]), &["constant 5 where there are 5"]);
+    let length = expr(ExprKind::RepeatOf(Box::new(float(1.0)), 3));
+    case(&[write(F64)]).fails(b(vec![let_(0, length)]), &["constant 3, which is no `usize`, as a length"]);
+}
+
+/// Methods come after the functions that are called by their paths.
+#[test]
+fn methods_are_called_as_functions() {
+    let body = b(vec![store(0, at(), expr(ExprKind::Invoke(0, vec![call(0, vec![float(1.0)])])))]);
+    let tree = kernel(&["u"], &[], code(&[], body));
+    let half = function("half", &[ScalarType::F64], ScalarType::F64, value(mul(local(0), float(0.5))), vec![]);
+    let kernel = leak_kernel(&tree, vec![double()], vec![]);
+    let with = |methods: &[&'static StaticFunction]| {
+        lower(&LowerInput { kernel, methods, rank: 2, args: &[write(F64)], captures: &[], result: None })
+    };
+    assert!(with(&[half]).unwrap().to_string().contains("half#1(double#0(1.0))"));
+    assert!(with(&[]).unwrap_err().to_string().contains("function 1 where there are 1"));
 }
 
 #[test]
