@@ -67,7 +67,7 @@ macro_rules! arithmetic {
                     let bits = |z: $t| (z.re.to_bits(), z.im.to_bits());
                     assert_eq!(r[n].map(bits), of(a, b, c).map(bits), "{a} and {b} on {:?}", acc.device());
                     let mut sum = number(9, [j, i]) + a * b;
-                    sum = sum * a;
+                    sum *= a;
                     sum.im -= 0.5;
                     assert_eq!(bits(s[n]), bits(sum), "on {:?}", acc.device());
                 }
@@ -172,4 +172,25 @@ fn a_wave_packet_keeps_its_norm() {
         all.push(u.read_box(u.domain()).unwrap());
     }
     assert!(all.windows(2).all(|pair| pair[0] == pair[1]), "devices differ");
+}
+
+/// The form for CUDA, where NVRTC has to be there.
+#[test]
+fn the_form_for_cuda_compiles() {
+    if std::env::var_os("TIDA_REQUIRE_NVRTC").is_none() {
+        return eprintln!("skipped: TIDA_REQUIRE_NVRTC is not set");
+    }
+    let acc = tida_tests::on_cpu();
+    let u = TileArray::<Complex64, 1>::builder([64]).ghost(1).build(&acc).unwrap();
+    let mut next = u.like().unwrap();
+    let explained = tida::explain(
+        (&mut next, &u),
+        kernel!(|next, u, at| {
+            let z = turned(u[at], u[at + [1]]);
+            next[at] = -z * z / (z - u[at - [1]]);
+            next[at] *= z;
+        }),
+    );
+    let explained = explained.unwrap();
+    explained.compile().unwrap_or_else(|error| panic!("{error}\n{}", explained.source()));
 }
