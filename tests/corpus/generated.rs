@@ -1,9 +1,11 @@
 //! Random kernels. Made by `cargo xtask corpus --seed 1 --count 16`; do not edit.
 
+use ndarray::{Dim, Dimension};
 use tida::prelude::*;
 
+use crate::generic::everywhere;
 use crate::judge::check;
-use crate::scene::over;
+use crate::scene::{FromScalars, Scene, over};
 
 #[test]
 fn random_0() {
@@ -403,3 +405,136 @@ fn random_15() {
         }));
     });
 }
+
+fn open_0<T: Real + FromScalars, const D: usize>(scene: &Scene<D>)
+where
+    Dim<[usize; D]>: Dimension,
+{
+    let mut r0 = scene.array::<T>();
+    let mut r1 = scene.array::<T>();
+    let a0 = scene.array::<T>();
+    let a1 = scene.array::<u64>();
+    let c0: bool = scene.scalar();
+    let c1: i32 = scene.scalar();
+    let c2: T = scene.scalar();
+    check!(scene, [r0, r1, a0, a1], (&mut r0, &mut r1, &a0, &a1), kernel!(T; |r0, r1, a0, a1, at| {
+        let mut v2 = { let v1 = r0[at]; a0[at] };
+        for v3 in 0..D {
+            v2 += ((a0[at]).min(T::lit(0.1)) as T);
+            v2 /= ((if c0 { c1 } else { c1 }) as T);
+            r0[at] %= (match r1[at] { v4 @ (_) if (v4).is_finite() => (v2 % (-(-0.1))), v4 => (v2 - r1[at]) });
+        }
+        r0[at] = v2;
+        let mut v5 = 0;
+        while v5 < 4 && (if (c2 < T::lit(0.0)) { (c2 < T::lit(0.1)) } else { (v2 < T::lit(-1e-3)) }) {
+            v5 += 1;
+            let v7: u64 = { let v6 = a1[at]; a1[at - unit(0)] };
+            let v9 = [((r0[at] as i64) / (((r0[at] as i64) & 6) | 1)), { let v8 = (r0[at] as i64); (a0[at - unit(0)] as i64) }, ((r1[at] as i64) >> (r1[at] as i64)), 0i64];
+        }
+        if ((r0[at] as i32) > c1) { return; }
+        if { let v10 = ((r1[at] as i64) < 6i64); (if false { v10 } else { ((a1[at - unit(0) + unit(0)] as T) < T::lit(3.25)) }) } {
+            let mut v11 = 0;
+            'v12: while v11 < 4 && ((r1[at] as T)).is_finite() {
+                v11 += 1;
+                v2 += (r0[at] * (v2 - v2));
+                v2 = r1[at];
+            }
+            v2 *= v2;
+        }
+        if (((a1[at + unit(0) - unit(0)] as T) / c2) == (r0[at]).ln()) {
+            v2 -= ((if c0 { c2 } else { c2 })).clamp(T::lit(0.1), T::lit(2));
+            v2 = (T::lit(0.1) - T::lit(0.1));
+        }
+        r0[at] /= ({ let v13 = (r1[at] as T); (a1[at] as T) } * (r1[at] * v2));
+        r1[at] = (a1[at - unit(0) - unit(0)] as T);
+    }));
+}
+
+fn open_1<T: Real + FromScalars, const D: usize>(scene: &Scene<D>)
+where
+    Dim<[usize; D]>: Dimension,
+{
+    let mut r0 = scene.array::<T>();
+    let mut r1 = scene.array::<i32>();
+    let a0 = scene.array::<T>();
+    let a1 = scene.array::<i64>();
+    let a2 = scene.array::<i16>();
+    let c0: i8 = scene.scalar();
+    let c1: i32 = scene.scalar();
+    let c2: i8 = scene.scalar();
+    check!(scene, [r0, r1, a0, a1, a2], (&mut r0, &mut r1, &a0, &a1, &a2), kernel!(T; |r0, r1, a0, a1, a2, at| {
+        let mut v1 = (r0[at]).ceil();
+        'v3: for v2 in 0..D {
+            v1 += ((c1 as T)).mul_add((if ((a1[at + unit(v2) + unit(v2)] as u16) < 1u16) { r0[at] } else { v1 }), r0[at]);
+            v1 *= (match (a1[at - unit(v2)]).wrapping_mul((a0[at + unit(v2)] as i64)) { v4 @ (-4) => (a2[at] as T), v4 @ (-2..2) => (a0[at] as T), v4 @ (-1 | 3) => { let v5 = r0[at]; r0[at] }, v4 => a0[at + unit(v2)] });
+        }
+        r0[at] = v1;
+        for v6 in 0..D {
+            let mut v8 = [(if ((r1[at] as u64) < 3u64) { T::lit(-1e3) } else { a0[at - unit(v6)] }), (match (a1[at - unit(v6) + unit(v6)] as T) { v7 @ (..-3.0 | -1.0..) => a0[at], v7 @ (0.0..4.0) => r0[at], v7 @ (..-4.0 | -1.0..) => r0[at], v7 => a0[at] }), (r0[at]).abs(), (T::lit(3.25)).signum()];
+            let mut v1: i64 = ({ let v9 = (a1[at] as i64); a1[at + unit(v6)] } + a1[at]);
+        }
+        v1 = { let v10 = (v1 - v1); (r0[at] as T) };
+        let v12 = ((match (r1[at] as i64) { v11 @ (_) if ((r1[at] as i16) < (-3i16)) => (r0[at] as u16), v11 => (r1[at] as u16) })).clamp(4u16, ((a2[at - unit(0) - unit(0)] as u16) + (a2[at] as u16)));
+        if ((v1 < T::lit(-1e-3)) || ((a2[at + unit(0) + unit(0)] as u64) != (a0[at] as u64))) {
+            let v13: bool = ((-(-({ 16777217.0 })) as i32) < 7i32);
+            v1 = ((r0[at]).signum() % { -0.1 });
+        }
+        r0[at] -= (r0[at] * (r0[at]).abs());
+        r1[at] ^= (if ((v1 < T::lit(3.25)) ^ (v1 < T::lit(0.5))) { (r1[at] / (((r0[at] as i32) & 6) | 1)) } else { r1[at] });
+    }));
+}
+
+fn open_2<T: Real + FromScalars, const D: usize>(scene: &Scene<D>)
+where
+    Dim<[usize; D]>: Dimension,
+{
+    let mut r0 = scene.array::<T>();
+    let mut r1 = scene.array::<i64>();
+    let a0 = scene.array::<T>();
+    let c0: bool = scene.scalar();
+    let c1: T = scene.scalar();
+    let c2: T = scene.scalar();
+    check!(scene, [r0, r1, a0], (&mut r0, &mut r1, &a0), kernel!(T; |r0, r1, a0, at| {
+        let mut v1 = (c1).copysign(T::lit(0.5));
+        'v3: for v2 in 0..D {
+            v1 += v1;
+            let mut v4 = ((T::lit(0.5) + r0[at]) as T);
+        }
+        r0[at] = v1;
+        v1 += (a0[at] * ((r0[at] as T) - a0[at + unit(0) - unit(0)]));
+        r0[at] -= (-((T::lit(3.25) as T)));
+        v1 = ((r0[at] % r0[at]) + { let v5 = T::lit(2); v5 });
+        v1 /= (if (((r1[at] as u64) < 4u64) ^ ((a0[at] as i16) < 4i16)) { a0[at + unit(0) - unit(0)] } else { T::lit(0.1) });
+        r0[at] *= ((a0[at + unit(0)] - v1) + (a0[at] + T::lit(0.5)));
+        r1[at] -= ((r1[at] + 3) + 1);
+    }));
+}
+
+fn open_3<T: Real + FromScalars, const D: usize>(scene: &Scene<D>)
+where
+    Dim<[usize; D]>: Dimension,
+{
+    let mut r0 = scene.array::<T>();
+    let mut r1 = scene.array::<T>();
+    let a0 = scene.array::<T>();
+    let a1 = scene.array::<i32>();
+    let a2 = scene.array::<i64>();
+    let c0: i32 = scene.scalar();
+    let c1: T = scene.scalar();
+    check!(scene, [r0, r1, a0, a1, a2], (&mut r0, &mut r1, &a0, &a1, &a2), kernel!(T; |r0, r1, a0, a1, a2, at| {
+        let mut v1 = (if ((a0[at - unit(0) + unit(0)] as i64) < 0i64) { a0[at + unit(0)] } else { c1 });
+        for v2 in 0..D {
+            v1 += r0[at];
+            if (if (T::lit(0.5) < T::lit(0.1)) { (((-(8)) as i8) < 3i8) } else { true }) { break; }
+        }
+        r0[at] = v1;
+        let mut v4: i64 = ((if ((-0i32) < 0i32) { (r0[at] as i64) } else { (a2[at + unit(0) - unit(0)] as i64) }) * { let v3 = (r1[at] as i64); 1i64 });
+        let v5 = ((T::lit(-1e3) + r0[at]) * r1[at]);
+        r1[at] = ((r1[at] % v5) % r1[at]);
+        v1 /= r1[at];
+        r0[at] %= (if (if (v5 < T::lit(3.25)) { true } else { ((r0[at] as u64) < 5u64) }) { v5 } else { (a0[at + unit(0) - unit(0)]).cbrt() });
+        r1[at] = c1;
+    }));
+}
+
+everywhere! { open_0 open_1 open_2 open_3 }

@@ -37,6 +37,7 @@ macro_rules! everywhere {
         }
     )*};
 }
+pub(crate) use everywhere;
 
 everywhere! { arithmetic methods axes points functions sums_in_wider_numbers control }
 

@@ -10,6 +10,8 @@ const FILE: &str = "tests/corpus/generated.rs";
 /// What the checked-in file is made from.
 const SEED: u64 = 1;
 const COUNT: usize = 16;
+/// One in so many kernels more is of a generic function.
+const OPEN: usize = 4;
 
 #[derive(clap::Args)]
 pub struct Options {
@@ -31,12 +33,19 @@ pub fn write(options: &Options) -> Result<()> {
 fn source(seed: u64, count: usize) -> String {
     let mut text = format!(
         "//! Random kernels. Made by `cargo xtask corpus --seed {seed} --count {count}`; do not edit.\n\n\
-         use tida::prelude::*;\n\nuse crate::judge::check;\nuse crate::scene::over;\n"
+         use ndarray::{{Dim, Dimension}};\nuse tida::prelude::*;\n\nuse crate::generic::everywhere;\n\
+         use crate::judge::check;\nuse crate::scene::{{FromScalars, Scene, over}};\n"
     );
+    let maker = |n: usize| Maker::new(seed.wrapping_mul(1_000_003).wrapping_add(n as u64));
     for n in 0..count {
-        let mut maker = Maker::new(seed.wrapping_mul(1_000_003).wrapping_add(n as u64));
-        maker.kernel(n, &mut text);
+        maker(n).kernel(n, &mut text);
     }
+    let open = count.div_ceil(OPEN);
+    for n in 0..open {
+        Maker { open: true, indent: 2, ..maker(count + n) }.kernel(n, &mut text);
+    }
+    let names: Vec<_> = (0..open).map(|n| format!("open_{n}")).collect();
+    let _ = writeln!(text, "\neverywhere! {{ {} }}", names.join(" "));
     text
 }
 
@@ -52,6 +61,8 @@ enum Ty {
     I16,
     U16,
     Bool,
+    /// The type parameter of a generic function.
+    Open,
 }
 
 use Ty::{Bool, F32, F64, I8, I16, I32, I64, U16, U64};
@@ -71,11 +82,12 @@ impl Ty {
             I16 => "i16",
             U16 => "u16",
             Bool => "bool",
+            Ty::Open => "T",
         }
     }
 
     fn float(self) -> bool {
-        matches!(self, F64 | F32)
+        matches!(self, F64 | F32 | Ty::Open)
     }
 
     fn unsigned(self) -> bool {
@@ -98,6 +110,8 @@ struct Local {
 struct Maker {
     state: u64,
     text: String,
+    /// Whether it is of a function with a type parameter `T` for `f32` and `f64`, and a parameter `D` for the axes.
+    open: bool,
     rank: usize,
     /// Outputs, then inputs.
     args: Vec<(String, Ty, bool)>,
@@ -105,6 +119,8 @@ struct Maker {
     names: usize,
     /// Loops around the statement, with the labels of those that have one.
     loops: Vec<Option<String>>,
+    /// Variables of loops over the axes.
+    axes: Vec<String>,
     indent: usize,
 }
 
@@ -113,11 +129,13 @@ impl Maker {
         Maker {
             state: seed,
             text: String::new(),
+            open: false,
             rank: 2,
             args: Vec::new(),
             locals: Vec::new(),
             names: 0,
             loops: Vec::new(),
+            axes: Vec::new(),
             indent: 3,
         }
     }
@@ -133,6 +151,15 @@ impl Maker {
 
     fn pick<T: Clone>(&mut self, from: &[T]) -> T {
         from[self.below(from.len())].clone()
+    }
+
+    /// One of these types; what has a point is of the type parameter, if there is one.
+    fn ty(&mut self, from: &[Ty]) -> Ty {
+        match self.pick(from) {
+            F32 | F64 if self.open => Ty::Open,
+            I8 | I16 | U16 if self.open && self.below(2) == 0 => Ty::Open,
+            ty => ty,
+        }
     }
 
     /// The locals that no later one of the same name hides.
@@ -152,39 +179,67 @@ impl Maker {
 
     /// A test of one kernel.
     fn kernel(&mut self, number: usize, out: &mut String) {
-        self.rank = 1 + self.below(3);
+        self.rank = if self.open { 1 } else { 1 + self.below(3) };
         let (outputs, inputs) = (1 + self.below(2), 1 + self.below(3));
         for n in 0..outputs + inputs {
             let name = if n < outputs { format!("r{n}") } else { format!("a{}", n - outputs) };
-            let ty = self.pick(&NUMBERS);
+            let ty = match self.open && (n == 0 || n == outputs) {
+                true => Ty::Open,
+                false => self.ty(&NUMBERS),
+            };
             self.args.push((name, ty, n < outputs));
         }
         for n in 0..2 + self.below(2) {
-            let ty = self.pick(&ALL);
+            let ty = self.ty(&ALL);
             self.locals.push(Local { name: format!("c{n}"), ty, mutable: false, offset: false, array: false });
         }
         let captures = self.locals.clone();
+        if self.open {
+            self.sum();
+        }
         for _ in 0..1 + self.below(4) {
             self.statement(2);
         }
         for n in 0..outputs {
             self.store(n);
         }
+        self.write(number, &captures, out);
+    }
+
+    /// The test of the kernel, or the function that tests call.
+    fn write(&self, number: usize, captures: &[Local], out: &mut String) {
         let names: Vec<_> = self.args.iter().map(|(name, ..)| name.as_str()).collect();
         let refs: Vec<_> =
             self.args.iter().map(|(n, _, out)| format!("{}{n}", if *out { "&mut " } else { "&" })).collect();
-        let _ = writeln!(out, "\n#[test]\nfn random_{number}() {{\n    over::<{}>(|scene| {{", self.rank);
+        let (start, tab, header, end) = match self.open {
+            false => (
+                format!("\n#[test]\nfn random_{number}() {{\n    over::<{}>(|scene| {{", self.rank),
+                "        ",
+                "",
+                "    });\n}",
+            ),
+            true => (
+                format!(
+                    "\nfn open_{number}<T: Real + FromScalars, const D: usize>(scene: &Scene<D>)\nwhere\n    \
+                     Dim<[usize; D]>: Dimension,\n{{"
+                ),
+                "    ",
+                "T; ",
+                "}",
+            ),
+        };
+        let _ = writeln!(out, "{start}");
         for (name, ty, output) in &self.args {
             let binding = if *output { "let mut" } else { "let" };
-            let _ = writeln!(out, "        {binding} {name} = scene.array::<{}>();", ty.name());
+            let _ = writeln!(out, "{tab}{binding} {name} = scene.array::<{}>();", ty.name());
         }
-        for capture in &captures {
-            let _ = writeln!(out, "        let {}: {} = scene.scalar();", capture.name, capture.ty.name());
+        for capture in captures {
+            let _ = writeln!(out, "{tab}let {}: {} = scene.scalar();", capture.name, capture.ty.name());
         }
         let (list, args) = (names.join(", "), refs.join(", "));
-        let _ = writeln!(out, "        check!(scene, [{list}], ({args}), kernel!(|{list}, at| {{");
+        let _ = writeln!(out, "{tab}check!(scene, [{list}], ({args}), kernel!({header}|{list}, at| {{");
         out.push_str(&self.text);
-        let _ = writeln!(out, "        }}));\n    }});\n}}");
+        let _ = writeln!(out, "{tab}}}));\n{end}");
     }
 
     fn block(&mut self, depth: usize) {
@@ -250,8 +305,8 @@ impl Maker {
     }
 
     fn list_loop(&mut self, depth: usize) {
-        let ty = self.pick(&[F64, F32, I32, U64, I64, Bool]);
-        let offset = ty == I64 && self.below(2) == 0;
+        let ty = self.ty(&[F64, F32, I32, U64, I64, Bool]);
+        let offset = ty == I64 && self.below(2) == 0 && !self.open;
         let entries: Vec<String> = (0..2 + self.below(3))
             .map(|_| if offset { (self.below(5) as i64 - 2).to_string() } else { self.expr(ty, 1) })
             .collect();
@@ -263,7 +318,7 @@ impl Maker {
     }
 
     fn declare(&mut self) {
-        let ty = self.pick(&ALL);
+        let ty = self.ty(&ALL);
         let mutable = self.below(2) == 0;
         let word = if mutable { "mut " } else { "" };
         if self.below(6) == 0 {
@@ -303,14 +358,34 @@ impl Maker {
     fn assign_to(&mut self, place: &str, ty: Ty) {
         let ops: &[&str] = match ty {
             Bool => &["=", "&=", "|=", "^="],
-            F64 | F32 => &["=", "=", "+=", "-=", "*=", "/=", "%="],
+            F64 | F32 | Ty::Open => &["=", "=", "+=", "-=", "*=", "/=", "%="],
             _ => &["=", "=", "+=", "-=", "*=", "&=", "|=", "^=", "<<=", ">>="],
         };
         let (op, value) = (self.pick(ops), self.expr(ty, 2));
         self.line(&format!("{place} {op} {value};"));
     }
 
+    /// A sum over the axes.
+    fn sum(&mut self) {
+        let (start, sum) = (self.expr(Ty::Open, 1), self.name());
+        self.line(&format!("let mut {sum} = {start};"));
+        self.locals.push(Local { name: sum.clone(), ty: Ty::Open, mutable: true, offset: false, array: false });
+        self.axes_loop(1, |maker| format!("{sum} += {};", maker.expr(Ty::Open, 2)));
+        self.line(&format!("r0[at] = {sum};"));
+    }
+
+    fn axes_loop(&mut self, depth: usize, first: impl FnOnce(&mut Maker) -> String) {
+        let (axis, range) = (self.name(), self.pick(&["0..D", "(0..D).rev()", "0..D"]));
+        self.axes.push(axis.clone());
+        let first = first(self);
+        self.turns(&format!("for {axis} in {range}"), &first, depth);
+        self.axes.pop();
+    }
+
     fn for_loop(&mut self, depth: usize) {
+        if self.open && self.below(2) == 0 {
+            return self.axes_loop(depth, |_| String::new());
+        }
         let name = self.name();
         let captures: Vec<_> = self.visible().filter(|l| l.name.starts_with('c') && l.ty != Bool).cloned().collect();
         let (range, ty, offset) = match self.below(9) {
@@ -359,6 +434,9 @@ impl Maker {
 
     /// A cell at most 2 from `at`.
     fn cell(&mut self) -> String {
+        if self.open {
+            return self.open_cell();
+        }
         let offsets: Vec<_> = self.visible().filter(|l| l.offset).map(|l| l.name.clone()).collect();
         let computed = self.below(12) == 0;
         let axis = self.below(self.rank);
@@ -379,9 +457,32 @@ impl Maker {
         }
     }
 
+    /// A cell that any number of axes has, at most 2 from `at`.
+    fn open_cell(&mut self) -> String {
+        let mut cell = String::from("at");
+        for _ in 0..self.below(3) {
+            let axis = self.axis();
+            let _ = write!(cell, " {} unit({axis})", self.pick(&["+", "-"]));
+        }
+        cell
+    }
+
+    /// An axis.
+    fn axis(&mut self) -> String {
+        match self.axes.is_empty() {
+            true if self.open => "0".into(),
+            true => self.below(self.rank).to_string(),
+            false => self.pick(&self.axes.clone()),
+        }
+    }
+
     fn literal(&mut self, ty: Ty) -> String {
         match ty {
             Bool => self.pick(&["true", "false"]).into(),
+            Ty::Open => {
+                let digits = self.pick(&["0.5", "2", "0.1", "-1e3", "3.25", "-1e-3", "0.0", "16777217"]);
+                format!("T::lit({digits})")
+            }
             F64 | F32 => {
                 let digits = self.pick(&["0.5", "2.0", "0.1", "1e3", "3.25", "1e-3", "0.0"]);
                 self.signed(format!("{digits}{}", ty.name()))
@@ -445,11 +546,11 @@ impl Maker {
                 }
             }
             3..=5 if !args.is_empty() => self.load(&args),
-            6 if ty == I64 => format!("at[{}]", self.below(self.rank)),
-            7 if ty != Bool && self.below(2) == 0 => self.cast_number(ty),
+            6 if ty == I64 => format!("at[{}]", self.axis()),
+            7 if !matches!(ty, Bool | Ty::Open) && self.below(2) == 0 => self.cast_number(ty),
             7 => self.literal(ty),
             _ if ty == Bool => {
-                let of = self.pick(&NUMBERS);
+                let of = self.ty(&NUMBERS);
                 let (a, b) = (self.leaf(of), self.literal(of));
                 format!("({a} < {b})")
             }
@@ -477,9 +578,9 @@ impl Maker {
                 format!("(if {cond} {{ {a} }} else {{ {b} }})")
             }
             3 if self.below(3) == 0 => self.matched(ty, depth - 1),
-            3 if ty != Bool && self.below(3) == 0 => self.cast_number(ty),
+            3 if !matches!(ty, Bool | Ty::Open) && self.below(3) == 0 => self.cast_number(ty),
             3 if ty != Bool => {
-                let from = self.pick(&NUMBERS);
+                let from = self.ty(&NUMBERS);
                 format!("({} as {})", self.expr(from, depth - 1), ty.name())
             }
             4 => {
@@ -505,7 +606,7 @@ impl Maker {
 
     /// A `match` on a number or a `bool`.
     fn matched(&mut self, ty: Ty, depth: usize) -> String {
-        let of = self.pick(&[F64, F32, I32, U64, I64, Bool]);
+        let of = self.ty(&[F64, F32, I32, U64, I64, Bool]);
         let value = self.expr(of, depth);
         if of == Bool {
             return format!(
@@ -516,7 +617,7 @@ impl Maker {
         }
         let name = self.name();
         let number = |maker: &mut Maker, n: i64| match of {
-            F64 | F32 => format!("{n}.0"),
+            F64 | F32 | Ty::Open => format!("{n}.0"),
             U64 => (n + 4).to_string(),
             _ if maker.below(4) == 0 => format!("{n}{}", of.name()),
             _ => n.to_string(),
@@ -618,12 +719,12 @@ impl Maker {
                 format!("({} {op} {})", self.expr(Bool, depth), self.expr(Bool, depth))
             }
             3 => {
-                let ty = self.pick(&[F64, F32]);
+                let ty = self.ty(&[F64, F32]);
                 let test = self.pick(&["is_nan", "is_finite", "is_infinite"]);
                 format!("({}).{test}()", self.expr(ty, depth))
             }
             _ => {
-                let ty = self.pick(&NUMBERS);
+                let ty = self.ty(&NUMBERS);
                 let op = self.pick(&["<", "<=", ">", ">=", "==", "!="]);
                 format!("({} {op} {})", self.expr(ty, depth), self.expr(ty, depth))
             }
