@@ -386,7 +386,18 @@ where
                 run(next.tiles().grown(1), &mut next, &u);
                 next.allow_stale_ghosts();
                 run(u.tiles(), &mut u, &next);
-                let between = |at: [i64; D]| stencil(&sweep, &|at| before.value(at), at);
+                let grown = GridBox::new(domain.lo.map(|x| x - 1), domain.hi.map(|x| x + 1));
+                let extent = grown.extent();
+                let middle: Vec<T> =
+                    cells(grown).into_iter().map(|at| stencil(&sweep, &|at| before.value(at), at)).collect();
+                let between = |at: [i64; D]| {
+                    let (mut n, mut d) = (0, 0);
+                    while d < D {
+                        n = n * extent[d] + (at[d] - grown.lo[d]) as usize;
+                        d += 1;
+                    }
+                    middle[n]
+                };
                 for at in cells(domain) {
                     let n = old.position(at);
                     new.values[n] = between(at);

@@ -120,7 +120,7 @@ impl Walker<'_> {
             ExprKind::Capture(n) => match self.kernel.captures.get(*n as usize) {
                 Some(capture) if capture.ty != expr.ty || self.in_function => Val::Opaque(Why::Operator),
                 Some(_) if int.is_some() => Val::symbol(Symbol::Capture(*n)),
-                Some(capture) if is_array_of_ints(&capture.ty) => Val::Entries(*n),
+                Some(capture) if is_array_of_ints(&capture.ty) => Val::Entries(*n, false),
                 Some(_) => Val::Opaque(Why::Operator),
                 None => Val::Opaque(Why::Operator),
             },
@@ -162,7 +162,9 @@ impl Walker<'_> {
             }
             ExprKind::Construct(parts) => Val::parts(parts.iter().map(|p| self.known_value(*p)).collect()),
             ExprKind::Part(a, n) => match self.known_value(*a) {
-                Val::Entries(capture) => self.entry_of_capture(capture, &expr.ty),
+                Val::Entries(capture, true) => self.entry_of_capture(capture, &expr.ty),
+                // The bounds of all entries are not those of this one: it is read with a check.
+                Val::Entries(capture, false) if matches!(expr.ty, Type::Array(..)) => Val::Entries(capture, false),
                 whole => whole.part(*n),
             },
             ExprKind::Entry(array, index) => self.entry(*array, *index, &expr.ty),
@@ -290,10 +292,10 @@ impl Walker<'_> {
         found
     }
 
-    /// An entry of a captured array of integers: an array again, or some number of it.
+    /// An entry of a captured array of integers that an index chose: an array again, or some number of it.
     fn entry_of_capture(&mut self, capture: u32, ty: &Type) -> Val {
         match ty {
-            Type::Array(..) => Val::Entries(capture),
+            Type::Array(..) => Val::Entries(capture, true),
             _ => Val::Affine(Affine::new(self.choice(Choice::Entry(capture)))),
         }
     }
@@ -312,7 +314,7 @@ impl Walker<'_> {
                 Some(entries) => self.choose(&entries.iter().collect::<Vec<_>>(), why),
                 None => Val::Opaque(why),
             },
-            (Val::Entries(capture), Some(_)) => self.entry_of_capture(*capture, ty),
+            (Val::Entries(capture, _), Some(_)) => self.entry_of_capture(*capture, ty),
             _ => Val::Opaque(why),
         }
     }

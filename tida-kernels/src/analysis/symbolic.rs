@@ -132,8 +132,8 @@ pub(super) enum Val {
     Affine(Affine),
     /// Not that, and why.
     Opaque(Why),
-    /// A captured array of integers, by number.
-    Entries(u32),
+    /// A captured array of integers, or an array in it, by number; and whether an index chose that.
+    Entries(u32, bool),
     /// An array, tuple or struct: its parts and their size.
     Parts(Rc<[Val]>, Size),
 }
@@ -177,7 +177,7 @@ impl Val {
     /// The strongest reason among `why` and those of the value's parts.
     pub fn why(&self, why: Why) -> Why {
         match self {
-            Val::Affine(_) | Val::Entries(_) => why,
+            Val::Affine(_) | Val::Entries(..) => why,
             Val::Opaque(own) => own.or(why),
             Val::Parts(parts, _) => parts.iter().fold(why, |w, v| v.why(w)),
         }
