@@ -441,7 +441,7 @@ where
             }
             v2 *= v2;
         }
-        if (((a1[at + unit(0) - unit(0)] as T) / c2) == (r0[at]).ln()) {
+        if (((a1[at + unit(0) - unit(0)] as T) / c2) == (r0[at]).round()) {
             v2 -= ((if c0 { c2 } else { c2 })).clamp(T::lit(0.1), T::lit(2));
             v2 = (T::lit(0.1) - T::lit(0.1));
         }
@@ -463,7 +463,7 @@ where
     let c1: i32 = scene.scalar();
     let c2: i8 = scene.scalar();
     check!(scene, [r0, r1, a0, a1, a2], (&mut r0, &mut r1, &a0, &a1, &a2), kernel!(T; |r0, r1, a0, a1, a2, at| {
-        let mut v1 = (r0[at]).ceil();
+        let mut v1 = (r0[at]).trunc();
         'v3: for v2 in 0..D {
             v1 += ((c1 as T)).mul_add((if ((a1[at + unit(v2) + unit(v2)] as u16) < 1u16) { r0[at] } else { v1 }), r0[at]);
             v1 *= (match (a1[at - unit(v2)]).wrapping_mul((a0[at + unit(v2)] as i64)) { v4 @ (-4) => (a2[at] as T), v4 @ (-2..2) => (a0[at] as T), v4 @ (-1 | 3) => { let v5 = r0[at]; r0[at] }, v4 => a0[at + unit(v2)] });
@@ -532,7 +532,7 @@ where
         let v5 = ((T::lit(-1e3) + r0[at]) * r1[at]);
         r1[at] = ((r1[at] % v5) % r1[at]);
         v1 /= r1[at];
-        r0[at] %= (if (if (v5 < T::lit(3.25)) { true } else { ((r0[at] as u64) < 5u64) }) { v5 } else { (a0[at + unit(0) - unit(0)]).cbrt() });
+        r0[at] %= (if (if (v5 < T::lit(3.25)) { true } else { ((r0[at] as u64) < 5u64) }) { v5 } else { (a0[at + unit(0) - unit(0)]).sqrt() });
         r1[at] = c1;
     }));
 }
