@@ -294,8 +294,13 @@ impl Node {
     /// Sets its result and gives the nodes that may run now.
     pub fn finish(&self, result: Result<(), Error>) -> Vec<Arc<Node>> {
         let mut links = self.lock();
-        // Commands may have been in a stream before it was known that their data is no good.
-        let result = links.poison.take().map_or(result, Err);
+        // Commands may have been in a stream before it was known that their data is no good; and what kept them from it
+        // may have failed after what is known now, or before it.
+        let result = match (links.poison.take(), result) {
+            (Some(known), Err(error)) if error.is_before(&known) => Err(error),
+            (Some(known), _) => Err(known),
+            (None, result) => result,
+        };
         let error = result.as_ref().err().cloned();
         let _ = self.result.set(result);
         // Whoever watches has seen the result, or is seen by the next look at `watched`.
@@ -322,5 +327,41 @@ impl Node {
 impl fmt::Debug for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} recorded at {}, {:?}", self.name, self.recorded, self.result.get())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    fn node(name: &'static str) -> Arc<Node> {
+        Node::new(name, Location::caller(), true, None)
+    }
+
+    fn broken(node: &Node) -> Error {
+        node.failed(Error::new(ErrorKind::Kernel, "compute", node.name, "mend it"))
+    }
+
+    /// Of two failures that reach a node, one before it starts and one while it runs, the first recorded is told.
+    #[test]
+    fn the_first_failure_is_told_whenever_it_comes() {
+        for first_is_early in [true, false] {
+            let (first, second, after) = (node("first"), node("second"), node("after"));
+            after.wait_for(&first, Need::Data);
+            after.wait_for(&second, Need::Data);
+            let (early, late) = if first_is_early { (&first, &second) } else { (&second, &first) };
+            early.finish(Err(broken(early)));
+            let (_, kept) = after.take_work();
+            late.finish(Err(broken(late)));
+            after.finish(Err(kept.unwrap()));
+            assert_eq!(after.result().unwrap().as_ref().unwrap_err().found(), "first");
+            // Its own failure comes of what it read.
+            let (before, own) = (node("before"), node("own"));
+            own.wait_for(&before, Need::Data);
+            before.finish(Err(broken(&before)));
+            own.finish(Err(broken(&own)));
+            assert_eq!(own.result().unwrap().as_ref().unwrap_err().found(), "before");
+        }
     }
 }
