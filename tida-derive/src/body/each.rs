@@ -9,7 +9,7 @@ use super::lanes::Turns;
 use super::nest::{copies, is_over_axes};
 use super::number::{as_entry, literal_of};
 use super::stmt::BothStmt;
-use super::{Body, place_of};
+use super::{Body, bare, place_of};
 use crate::expand::own_at;
 
 /// What is said of a loop over anything else.
@@ -22,14 +22,6 @@ struct Written<'a> {
     order: Order,
     /// The method that makes the order, or the step.
     method: Option<Span>,
-}
-
-/// Without the parentheses around it.
-fn bare(expr: &syn::Expr) -> &syn::Expr {
-    match expr {
-        syn::Expr::Paren(syn::ExprParen { expr, .. }) | syn::Expr::Group(syn::ExprGroup { expr, .. }) => bare(expr),
-        other => other,
-    }
 }
 
 impl Body {

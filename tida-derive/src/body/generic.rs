@@ -13,7 +13,7 @@ use tida_quote::quote::{ExprKind, NumberType, TypeTree, UnaryOp};
 use super::number::{as_entry, literal_of};
 use super::scope::Named;
 use super::types::scalar;
-use super::{Body, Both, expr_at, text_of};
+use super::{Body, Both, bare, expr_at, text_of};
 use crate::expand::{own, own_at};
 
 /// What a generic function leaves open.
@@ -240,10 +240,8 @@ impl Body {
 
 /// The name that an expression is.
 fn name_of(expr: &syn::Expr) -> Option<&Ident> {
-    match expr {
+    match bare(expr) {
         syn::Expr::Path(path) if path.qself.is_none() => path.path.get_ident(),
-        syn::Expr::Group(inner) => name_of(&inner.expr),
-        syn::Expr::Paren(inner) => name_of(&inner.expr),
         syn::Expr::Block(block) => match block.block.stmts.as_slice() {
             [syn::Stmt::Expr(value, None)] if block.label.is_none() => name_of(value),
             _ => None,
@@ -273,9 +271,7 @@ struct Points {
 
 impl Points {
     fn is_point(&self, expr: &syn::Expr) -> bool {
-        match expr {
-            syn::Expr::Paren(inner) => self.is_point(&inner.expr),
-            syn::Expr::Group(inner) => self.is_point(&inner.expr),
+        match bare(expr) {
             syn::Expr::Binary(binary) => self.is_point(&binary.left),
             _ => name_of(expr).is_some_and(|name| self.names.contains(&name.unraw().to_string())),
         }

@@ -10,7 +10,7 @@ use syn::spanned::Spanned;
 use super::each::let_of;
 use super::generic::is_capital;
 use super::scope::Name;
-use super::{Body, Both, text_of};
+use super::{Body, Both, bare, text_of};
 use crate::expand::own_at;
 
 /// Most arms: the chain nests as deep.
@@ -91,15 +91,9 @@ impl Body {
 
     /// Whether an expression is the name of a point.
     fn names_point(&self, expr: &syn::Expr) -> bool {
-        match expr {
-            syn::Expr::Paren(inner) => self.names_point(&inner.expr),
-            syn::Expr::Group(inner) => self.names_point(&inner.expr),
-            syn::Expr::Path(path) => {
-                let found = path.path.get_ident().and_then(|name| self.scope.find(name));
-                matches!(found, Some((Name::At | Name::Local { point: true, .. }, _)))
-            }
-            _ => false,
-        }
+        let syn::Expr::Path(path) = bare(expr) else { return false };
+        let found = path.path.get_ident().and_then(|name| self.scope.find(name));
+        matches!(found, Some((Name::At | Name::Local { point: true, .. }, _)))
     }
 
     /// What a pattern asks of a value. Tuples are taken apart in `stmts`, so that rustc counts their parts.

@@ -247,6 +247,14 @@ pub fn text_of(tokens: &impl ToTokens) -> String {
     tidy
 }
 
+/// An expression without the parentheses around it.
+fn bare(expr: &syn::Expr) -> &syn::Expr {
+    match expr {
+        syn::Expr::Paren(syn::ExprParen { expr, .. }) | syn::Expr::Group(syn::ExprGroup { expr, .. }) => bare(expr),
+        other => other,
+    }
+}
+
 /// `()`.
 fn unit(span: Span) -> Both {
     let native = quote_spanned!(own_at(span)=> ());

@@ -12,7 +12,7 @@ use tida_quote::element::ScalarType;
 use tida_quote::quote::{ExprKind, NumberType, UnaryOp};
 
 use super::types::{SCALARS, scalar};
-use super::{Body, Both, expr_at};
+use super::{Body, Both, bare, expr_at};
 use crate::expand::{own, own_at};
 
 /// Where the type is kept that rustc takes a number for.
@@ -83,10 +83,8 @@ pub fn as_entry(expr: &syn::Expr) -> syn::Expr {
 
 /// The number that an expression is, without the minus and the parentheses around it.
 pub fn literal_of(expr: &syn::Expr) -> Option<&syn::Lit> {
-    match expr {
+    match bare(expr) {
         syn::Expr::Lit(lit) => matches!(lit.lit, syn::Lit::Int(_) | syn::Lit::Float(_)).then_some(&lit.lit),
-        syn::Expr::Paren(inner) => literal_of(&inner.expr),
-        syn::Expr::Group(inner) => literal_of(&inner.expr),
         syn::Expr::Unary(unary) if matches!(unary.op, syn::UnOp::Neg(_)) => literal_of(&unary.expr),
         _ => None,
     }
@@ -94,10 +92,8 @@ pub fn literal_of(expr: &syn::Expr) -> Option<&syn::Lit> {
 
 /// The number that a minus can be written to: no other minus comes between.
 fn unsigned(expr: &syn::Expr) -> Option<&syn::Lit> {
-    match expr {
+    match bare(expr) {
         syn::Expr::Unary(_) => None,
-        syn::Expr::Paren(inner) => unsigned(&inner.expr),
-        syn::Expr::Group(inner) => unsigned(&inner.expr),
         other => literal_of(other),
     }
 }
