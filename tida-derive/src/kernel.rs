@@ -4,9 +4,9 @@ use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{ToTokens, format_ident, quote_spanned};
 use syn::spanned::Spanned;
 use syn::visit::Visit;
-use tida_quote::quote::KernelTree;
+use tida_quote::quote::{KernelTree, NativeForm};
 
-use crate::body::{Blocks, Body, Groups, Named, block_name, group_len, out_name, reads, text_of};
+use crate::body::{Blocks, Body, BothBlock, Constants, Groups, Named, block_name, group_len, out_name, reads, text_of};
 use crate::expand::{Library, compile_errors, imports, own, own_at, static_fields};
 
 /// Most array arguments of a kernel.
@@ -44,7 +44,6 @@ fn expand(library: Library, input: TokenStream, of_groups: bool) -> TokenStream 
     body.groups = of_groups.then(|| Groups::new(closure.inputs.len().saturating_sub(1)));
     let names = parameters(&mut body, &closure);
     header.iter().for_each(|ty| body.take_header(ty));
-    names.last().iter().for_each(|at| body.find_axes(&closure.body, at));
     let native = body.closure_body(&closure.body);
     let Some((at, args)) = names.split_last() else {
         return with_errors(&body.library, body.errors);
@@ -53,7 +52,7 @@ fn expand(library: Library, input: TokenStream, of_groups: bool) -> TokenStream 
         return with_errors(&body.library, body.errors);
     }
     let reads = reads(&native.quoted, args.len());
-    let (mut blocks, form) = if of_groups { Default::default() } else { body.blocks(&native, at, args) };
+    let Chosen { mut blocks, form, few_form, few } = Chosen::of(&body, &native, at, args);
     let rust = body.with_ways(native.native);
     if let Some(blocks) = &mut blocks {
         blocks.native = body.with_ways(std::mem::take(&mut blocks.native));
@@ -66,11 +65,12 @@ fn expand(library: Library, input: TokenStream, of_groups: bool) -> TokenStream 
         code: body.code(native.quoted),
         group: body.groups.take().map(Groups::tree),
         native: form,
+        native_if_few: few_form,
     };
     let held: Vec<Ident> = (0..captures.len()).map(|n| format_ident!("__tida_c{n}", span = own())).collect();
     let inline = (!of_groups && !keeps_much(&closure.body)).then(|| quote_spanned!(own()=> #[inline(always)]));
     let ([proven, checked], ask) =
-        native_form(&body, &captures, &held, (at, args), (rust, blocks, reads), (of_groups, inline));
+        native_form(&body, &captures, &held, (at, args), (rust, blocks, reads), (of_groups, inline, few.as_ref()));
     let taken = captures.iter().map(|Named { path, .. }| {
         let (at, capture) = (own_at(path.span()), body.library.private("capture", path.span()));
         // One expression, of the user's tokens alone, for errors to point at.
@@ -80,6 +80,7 @@ fn expand(library: Library, input: TokenStream, of_groups: bool) -> TokenStream 
     let (imports, fields) = (imports(&body), static_fields(&tree.encode(), &body));
     let private = |name: &str| body.library.private(name, own());
     let (methods, quotations) = body.methods();
+    let few_or_not = few.unwrap_or_else(|| quote_spanned!(own()=> false));
     let (give, line, kernel) = (private("give"), private("line"), private("StaticKernel"));
     quote_spanned! {own()=> {
         #imports
@@ -91,7 +92,7 @@ fn expand(library: Library, input: TokenStream, of_groups: bool) -> TokenStream 
         #[allow(unused_parens, unused_braces, clippy::all, clippy::pedantic)]
         move |__tida_ask| match __tida_ask {
             #ask::Quote(__tida_answer) => {
-                let __tida_kernel = const { &#kernel { line: #line!(), #fields } };
+                let __tida_kernel = const { &#kernel { line: #line!(), few: #few_or_not, #fields } };
                 // SAFETY: as for the bodies.
                 unsafe { #give(__tida_answer, __tida_marker, __tida_kernel, &[#(&#held),*], &[#quotations]) }
             }
@@ -99,6 +100,33 @@ fn expand(library: Library, input: TokenStream, of_groups: bool) -> TokenStream 
             #ask::Checked(__tida_run) => #checked,
         }
     }}
+}
+
+/// The form for blocks of cells, if the kernel has one.
+#[derive(Default)]
+struct Chosen {
+    blocks: Option<Blocks>,
+    form: NativeForm,
+    /// What runs where loops that constants bound are short.
+    few_form: NativeForm,
+    /// Rust that says whether they are: then the kernel runs cell by cell, with these loops written out.
+    few: Option<TokenStream>,
+}
+
+impl Chosen {
+    fn of(body: &Body, kernel: &BothBlock, at: &TokenStream, args: &[TokenStream]) -> Chosen {
+        if body.groups.is_some() {
+            return Chosen::default();
+        }
+        let (blocks, form) = body.blocks(kernel, at, args, Constants::Few);
+        let plain = Chosen { few_form: form.clone(), blocks, form, few: None };
+        if plain.blocks.is_some() || body.short.is_empty() {
+            return plain;
+        }
+        let (blocks, form) = body.blocks(kernel, at, args, Constants::Any);
+        let short = &body.short;
+        Chosen { blocks, form, few: Some(quote_spanned!(own()=> #(#short)&&*)), ..plain }
+    }
 }
 
 /// A kernel, and the type of its numbers before it: `T; |u, at| body`.
@@ -122,7 +150,7 @@ fn native_form(
     held: &[Ident],
     (at, args): (&TokenStream, &[TokenStream]),
     (native, blocks, reads): (TokenStream, Option<Blocks>, Vec<[u32; 2]>),
-    (of_groups, inline): (bool, Option<TokenStream>),
+    (of_groups, inline, few): (bool, Option<TokenStream>, Option<&TokenStream>),
 ) -> ([TokenStream; 2], TokenStream) {
     let value: Vec<Ident> = (0..captures.len()).map(capture_value).collect();
     let given: Vec<TokenStream> = captures
@@ -133,15 +161,6 @@ fn native_form(
             quote_spanned!(at=> #value(&#held))
         })
         .collect();
-    // What has the name of a constant is taken again where the body runs, so that the compiler knows it there. It is
-    // compared with what was analysed, as all captures are.
-    let constants = captures.iter().zip(held).filter(|(named, _)| is_constant(&named.path)).map(|(named, held)| {
-        let (at, capture) = (own_at(named.path.span()), body.library.private("capture", named.path.span()));
-        let path = &named.path;
-        let place = quote_spanned!(path.span()=> &#path);
-        quote_spanned!(at=> let #held = #capture(#place);)
-    });
-    let constants: TokenStream = constants.collect();
     let private = |name: &str| body.library.private(name, own());
     let (ask, take, each, native) = match of_groups {
         false => (private("Ask"), private("body"), private("each"), native),
@@ -159,7 +178,6 @@ fn native_form(
     // What the body is made of stands in no `unsafe` block.
     let run = |body: TokenStream, each: &TokenStream, more: TokenStream| {
         quote_spanned! {own()=> {
-            #constants
             #(let #value = #given;)*
             #numbers
             #[allow(unused_mut, unused_variables, unused_assignments)]
@@ -176,20 +194,26 @@ fn native_form(
         }
     };
     let checked = run(quote_spanned!(own()=> #take(__tida_run, |(#(#args,)*), #at| #native)), &each, checked_more);
-    let proven = match blocks {
-        None => {
-            let run =
-                run(quote_spanned!(own()=> #take(__tida_run, #inline |(#(#args,)*), #at| #native)), &each, proven_more);
-            quote_spanned!(own()=> { #counted #run })
-        }
-        Some(Blocks { native, shape }) => {
-            let shape = shape.map(|n| Literal::usize_unsuffixed(n as usize));
-            let (take, each) = (private("blocks"), private("each_block"));
-            let (block, out) = (block_name(), out_name());
-            let body = quote_spanned! {own()=>
-                #take(__tida_run, [#(#shape),*], #inline |(#(#args,)*), #block, #out| { #native })
-            };
-            run(body, &each, TokenStream::new())
+    let by_cells = || {
+        let body = quote_spanned!(own()=> #take(__tida_run, #inline |(#(#args,)*), #at| #native));
+        let run = run(body, &each, proven_more);
+        quote_spanned!(own()=> { #counted #run })
+    };
+    let by_blocks = blocks.map(|Blocks { native, shape }| {
+        let shape = shape.map(|n| Literal::usize_unsuffixed(n as usize));
+        let (take, each) = (private("blocks"), private("each_block"));
+        let (block, out) = (block_name(), out_name());
+        let body = quote_spanned! {own()=>
+            #take(__tida_run, [#(#shape),*], #inline |(#(#args,)*), #block, #out| { #native })
+        };
+        run(body, &each, TokenStream::new())
+    });
+    let proven = match (by_blocks, few) {
+        (None, _) => by_cells(),
+        (Some(blocks), None) => blocks,
+        (Some(blocks), Some(few)) => {
+            let cells = by_cells();
+            quote_spanned!(own()=> if const { #few } #cells else #blocks)
         }
     };
     ([proven, checked], ask)
@@ -232,11 +256,6 @@ fn counts(body: &Body, reads: &[[u32; 2]]) -> TokenStream {
             const COUNTS: &'static [[#count; 2]] = &[#(#reads),*];
         }
     }
-}
-
-/// Whether a captured path is one to a constant.
-fn is_constant(path: &TokenStream) -> bool {
-    syn::parse2::<syn::ExprPath>(path.clone()).is_ok_and(|path| crate::body::is_constant(&path))
 }
 
 /// The name of a captured value where the body runs.

@@ -238,6 +238,7 @@ impl Maker<'_> {
             locals: locals.into(),
             functions: vec![],
             structs: vec![],
+            constants: vec![],
             methods: vec![],
             numbers: self.number(2),
             body: self.block(),
@@ -270,6 +271,7 @@ fn check(bytes: &[u8]) -> Result<bool, TestCaseError> {
     let tree = KernelTree {
         group: None,
         native: NativeForm::default(),
+        native_if_few: NativeForm::default(),
         args: names(&["u", "v", "w", "t", "a"]),
         at: "at".into(),
         captures: names(&["dt", "n", "k"]),

@@ -122,15 +122,12 @@ impl Body {
                 self.project(Both { native: name.to_token_stream(), quoted, point }, &steps)
             }
             None => {
-                if let Some(base) = self.constant(root) {
-                    return self.project(base, &steps);
-                }
                 let members = steps.iter().take_while(|(step, _)| matches!(step, Step::Member(_))).count();
-                let captured = match members {
+                let named = match members {
                     0 => root,
                     n => steps[n - 1].1,
                 };
-                let base = self.capture(captured);
+                let base = self.constant(root, named).unwrap_or_else(|| self.capture(named));
                 self.project(base, &steps[members..])
             }
         }

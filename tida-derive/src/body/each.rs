@@ -6,14 +6,22 @@ use syn::spanned::Spanned;
 use tida_quote::quote::{ExprKind, LocalId, Order, Range, StmtKind};
 
 use super::lanes::Turns;
-use super::nest::{copies, is_over_axes};
+use super::nest::{copies, is_by_constants, is_constant, is_over_axes};
 use super::number::{as_entry, literal_of};
 use super::stmt::BothStmt;
+use super::types::scalar;
 use super::{Body, bare, place_of};
-use crate::expand::own_at;
+use crate::expand::{own, own_at};
 
 /// What is said of a loop over anything else.
 const RANGES: &str = "a loop in a kernel runs over a range or a list: `for i in lo..hi`, `(lo..hi).rev()`, `(lo..hi).step_by(n)`, `[a, b]`";
+
+/// A loop between numbers and constants: Rust that says how often it turns, and whether it names a constant.
+#[derive(Clone, Debug)]
+pub struct Counted {
+    turns: TokenStream,
+    constants: bool,
+}
 
 /// A range as it is written.
 struct Written<'a> {
@@ -111,6 +119,10 @@ impl Body {
             (None, syn::RangeLimits::Closed(_), ExprKind::Int(0..=126, _)) => {
                 quote_spanned!(own=> (#from)..(#to + 1))
             }
+            (None, syn::RangeLimits::Closed(_), _) if is_constant(&hi.quoted) => {
+                let made = self.op("up_by", own);
+                quote_spanned!(own=> #made(#from, #to, true, 1))
+            }
             _ => quote_spanned!(own=> (#from) #limits (#to)),
         };
         let by = by.map(|by| by.quoted);
@@ -121,12 +133,18 @@ impl Body {
     pub(super) fn each(&mut self, each: &syn::ExprForLoop, turns: &mut Option<Turns>) -> BothStmt {
         let own = own_at(each.for_token.span);
         let range = self.range(&each.expr, own);
+        let counted = range.as_ref().and_then(|(_, quoted)| self.counted(&each.expr, quoted));
         let mark = self.scope.enter();
         let (local, variable) = self.variable(&each.pat);
         self.enter_loop(&each.label);
+        self.counted.extend(counted.clone());
         let body = self.block(&each.body);
         self.labels.pop();
         self.scope.leave(mark);
+        if counted.is_some() {
+            self.says_if_short(is_over_axes(local, &body.quoted));
+            self.counted.pop();
+        }
         let Some((range, quoted)) = range else {
             return (TokenStream::new(), StmtKind::Break(0));
         };
@@ -138,8 +156,8 @@ impl Body {
                 let next = quote_spanned!(own=> ::core::iter::Iterator::next(&mut #range_of));
                 let each = (0..count)
                     .map(|_| quote_spanned!(own=> if let ::core::option::Option::Some(#variable) = #next #native));
-                // There may be more of them than axes.
-                let rest = is_over_axes(&quoted).then(|| quote_spanned!(own=> for #variable in #range_of #native));
+                // There may be more of them.
+                let rest = is_by_constants(&quoted).then(|| quote_spanned!(own=> for #variable in #range_of #native));
                 quote_spanned!(own=> { let mut #range_of = #range; #(#each)* #rest })
             }
             None => {
@@ -149,6 +167,71 @@ impl Body {
         };
         *turns = Some(Turns { variable, range, span: place_of(each.for_token.span), steps: body.steps });
         (native, StmtKind::For { local, range: quoted, body: body.quoted })
+    }
+
+    /// How often a loop turns, in Rust that is evaluated as the program is compiled, if numbers and constants say so.
+    fn counted(&self, over: &syn::Expr, quoted: &Range) -> Option<Counted> {
+        let mut by = None;
+        let mut over = bare(over);
+        while let syn::Expr::MethodCall(call) = over {
+            by = by.or(call.args.first());
+            over = bare(&call.receiver);
+        }
+        let syn::Expr::Range(range) = over else { return None };
+        let (lo, hi) = (self.evaluated(range.start.as_deref()?)?, self.evaluated(range.end.as_deref()?)?);
+        let by = by.map_or_else(|| Some(quote_spanned!(own()=> 1)), |by| self.evaluated(by))?;
+        let (count, inclusive) = (self.op("count", over.span()), quoted.inclusive);
+        let turns = quote_spanned!(own()=> #count(#lo, #hi, #inclusive, #by));
+        Some(Counted { turns, constants: is_by_constants(quoted) })
+    }
+
+    /// The same of a bound, as an `i128`.
+    fn evaluated(&self, expr: &syn::Expr) -> Option<TokenStream> {
+        let (own, wide) = (own_at(expr.span()), quote_spanned!(own()=> ::core::primitive::i128));
+        let whole = |sign: char, a: TokenStream, b: TokenStream| {
+            let whole = self.op("whole", expr.span());
+            Some(quote_spanned!(own=> #whole(#sign, #a, #b)))
+        };
+        match expr {
+            syn::Expr::Paren(inner) => self.evaluated(&inner.expr),
+            syn::Expr::Group(inner) => self.evaluated(&inner.expr),
+            syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Int(n), .. }) => {
+                let n = proc_macro2::Literal::i128_suffixed(n.base10_parse().ok()?);
+                Some(quote_spanned!(own=> #n))
+            }
+            syn::Expr::Path(path) if self.is_constant(path) => Some(quote_spanned!(own=> (#path as #wide))),
+            syn::Expr::Cast(cast) => {
+                let syn::Type::Path(ty) = &*cast.ty else { return None };
+                let name = ty.path.get_ident()?.to_string();
+                scalar(&name).filter(|ty| ty.is_int())?;
+                let (inner, ty) = (self.evaluated(&cast.expr)?, self.library.scalar(&name, cast.ty.span()));
+                Some(quote_spanned!(own=> ((#inner) as #ty as #wide)))
+            }
+            syn::Expr::Unary(syn::ExprUnary { op: syn::UnOp::Neg(_), expr, .. }) => {
+                whole('-', quote_spanned!(own=> 0), self.evaluated(expr)?)
+            }
+            syn::Expr::Binary(binary) => {
+                let sign = match &binary.op {
+                    syn::BinOp::Add(_) => '+',
+                    syn::BinOp::Sub(_) => '-',
+                    syn::BinOp::Mul(_) => '*',
+                    syn::BinOp::Div(_) => '/',
+                    _ => return None,
+                };
+                whole(sign, self.evaluated(&binary.left)?, self.evaluated(&binary.right)?)
+            }
+            _ => None,
+        }
+    }
+
+    /// Keeps what says whether the loop that is walked is short, with those around it, if it depends on constants.
+    /// There are not many axes.
+    fn says_if_short(&mut self, axes: bool) {
+        let open = self.counted.iter().any(|counted| counted.constants) && !axes;
+        if open {
+            let (few, turns) = (self.op("few", own()), self.counted.iter().map(|counted| &counted.turns));
+            self.short.push(quote_spanned!(own()=> #few(&[#(#turns),*])));
+        }
     }
 
     /// The variable of a loop, declared.

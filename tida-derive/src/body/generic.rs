@@ -6,7 +6,6 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote_spanned};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
-use syn::visit::Visit;
 use tida_quote::element::ScalarType;
 use tida_quote::quote::{ExprKind, NumberType, TypeTree, UnaryOp};
 
@@ -23,7 +22,7 @@ pub struct Open {
     pub floats: Option<Typed>,
     /// Casts may be from a type parameter, which `as` does not take.
     pub casts: bool,
-    /// Names of `usize` constants of the function around.
+    /// Names of the const parameters of a `#[kernel_fn]`.
     pub names: BTreeSet<String>,
     /// Constants named.
     pub constants: Vec<Named>,
@@ -198,22 +197,32 @@ impl Body {
         Some(Both { native, quoted: expr_at(call.span(), ExprKind::Unit(Box::new(axis.quoted))), point: true })
     }
 
-    /// A path to a constant, as a value: of the function around, or of the program in a `#[kernel_fn]`.
-    pub fn constant(&mut self, path: &syn::Expr) -> Option<Both> {
+    /// Whether a path is one to a constant.
+    pub fn is_constant(&self, path: &syn::ExprPath) -> bool {
+        let name = path.path.get_ident().filter(|_| path.qself.is_none());
+        let of_around = |name: &Ident| self.open.names.contains(&name.unraw().to_string());
+        let local = name.is_some_and(|name| self.scope.find(name).is_some());
+        !local && (is_constant(path) || name.is_some_and(of_around))
+    }
+
+    /// A path to a constant, as a value: `whole` is `path` and the fields named behind it.
+    pub fn constant(&mut self, path: &syn::Expr, whole: &syn::Expr) -> Option<Both> {
         let syn::Expr::Path(constant) = path else { return None };
-        let of_around = name_of(path).is_some_and(|name| self.open.names.contains(&name.unraw().to_string()));
-        if !of_around && (self.captures_allowed || !is_constant(constant)) {
+        if !self.is_constant(constant) {
             return None;
         }
-        if constant.path.segments.first().is_some_and(|first| first.ident == "Self") && !self.is_of_method() {
+        let of_self = constant.path.segments.first().is_some_and(|first| first.ident == "Self");
+        if of_self && !self.captures_allowed && !self.is_of_method() {
             let message = "`Self` is not supported in a `#[kernel_fn]` function: name the type, or put `#[kernel_fn]` on \
                            the `impl`";
             return Some(self.hole(path, message));
         }
-        let number = Named::number_in(&mut self.open.constants, path.to_token_stream());
-        let (made, own) = (self.private("constant", path.span()), own_at(path.span()));
-        let native = quote_spanned!(own=> #made(#path));
-        Some(Both { native, quoted: expr_at(path.span(), ExprKind::Constant(number as u32)), point: false })
+        let number = Named::number_in(&mut self.open.constants, whole.to_token_stream());
+        let (made, own) = (self.private("constant", whole.span()), own_at(whole.span()));
+        // One expression, of the user's tokens alone, for errors to point at.
+        let place = quote_spanned!(whole.span()=> &#whole);
+        let native = quote_spanned!(own=> (*#made(#place)));
+        Some(Both { native, quoted: expr_at(whole.span(), ExprKind::Constant(number as u32)), point: false })
     }
 
     /// The number of the constant that a length is.
@@ -224,17 +233,6 @@ impl Body {
             return None;
         }
         Some(Named::number_in(&mut self.open.constants, name.to_token_stream()) as u32)
-    }
-
-    /// Looks for loops over axes, `for d in 0..D { .. unit(d) .. at[d] .. }`: what has the name of a constant in their
-    /// bounds is one.
-    pub fn find_axes(&mut self, body: &syn::Expr, at: &TokenStream) {
-        let mut points = Points { at: text_of(at), names: BTreeSet::new() };
-        points.names.insert(points.at.clone());
-        points.visit_expr(body);
-        let mut loops = Loops { points: points.names, constants: BTreeSet::new() };
-        loops.visit_expr(body);
-        self.open.names.extend(loops.constants);
     }
 }
 
@@ -252,7 +250,7 @@ fn name_of(expr: &syn::Expr) -> Option<&Ident> {
 
 /// Whether a path is of plain names, the last that of a constant. (Anything else may hold items, which cannot stand
 /// twice.)
-pub fn is_constant(path: &syn::ExprPath) -> bool {
+fn is_constant(path: &syn::ExprPath) -> bool {
     let plain = path.qself.is_none() && path.path.segments.iter().all(|segment| segment.arguments.is_none());
     plain && path.path.segments.last().is_some_and(|last| is_capital(&last.ident))
 }
@@ -261,91 +259,4 @@ pub fn is_constant(path: &syn::ExprPath) -> bool {
 pub(super) fn is_capital(name: &Ident) -> bool {
     let name = name.unraw().to_string();
     name.chars().any(char::is_uppercase) && !name.chars().any(char::is_lowercase)
-}
-
-/// Locals that start as the cell, or as a sum with it.
-struct Points {
-    at: String,
-    names: BTreeSet<String>,
-}
-
-impl Points {
-    fn is_point(&self, expr: &syn::Expr) -> bool {
-        match bare(expr) {
-            syn::Expr::Binary(binary) => self.is_point(&binary.left),
-            _ => name_of(expr).is_some_and(|name| self.names.contains(&name.unraw().to_string())),
-        }
-    }
-}
-
-impl Visit<'_> for Points {
-    fn visit_local(&mut self, local: &syn::Local) {
-        syn::visit::visit_local(self, local);
-        let pattern = match &local.pat {
-            syn::Pat::Type(typed) => &*typed.pat,
-            pattern => pattern,
-        };
-        if let (syn::Pat::Ident(name), Some(init)) = (pattern, &local.init)
-            && self.is_point(&init.expr)
-        {
-            self.names.insert(name.ident.unraw().to_string());
-        }
-    }
-}
-
-/// Loops over axes.
-struct Loops {
-    points: BTreeSet<String>,
-    constants: BTreeSet<String>,
-}
-
-impl Visit<'_> for Loops {
-    fn visit_expr_for_loop(&mut self, each: &syn::ExprForLoop) {
-        syn::visit::visit_expr_for_loop(self, each);
-        let syn::Pat::Ident(variable) = &*each.pat else { return };
-        let mut of = OfAxes { variable: &variable.ident, points: &self.points, found: false };
-        of.visit_block(&each.body);
-        if of.found {
-            let mut bounds = Capitals(&mut self.constants);
-            bounds.visit_expr(&each.expr);
-        }
-    }
-}
-
-/// Whether a loop's variable is an axis.
-struct OfAxes<'a> {
-    variable: &'a Ident,
-    points: &'a BTreeSet<String>,
-    found: bool,
-}
-
-impl OfAxes<'_> {
-    fn is_variable(&self, expr: &syn::Expr) -> bool {
-        name_of(expr).is_some_and(|name| name.unraw() == self.variable.unraw())
-    }
-}
-
-impl Visit<'_> for OfAxes<'_> {
-    fn visit_expr_call(&mut self, call: &syn::ExprCall) {
-        let unit = name_of(&call.func).is_some_and(|name| name == "unit");
-        self.found |= unit && call.args.iter().any(|arg| self.is_variable(arg));
-        syn::visit::visit_expr_call(self, call);
-    }
-
-    fn visit_expr_index(&mut self, index: &syn::ExprIndex) {
-        let point = name_of(&index.expr).is_some_and(|name| self.points.contains(&name.unraw().to_string()));
-        self.found |= point && self.is_variable(&index.index);
-        syn::visit::visit_expr_index(self, index);
-    }
-}
-
-/// The names of constants in an expression.
-struct Capitals<'a>(&'a mut BTreeSet<String>);
-
-impl Visit<'_> for Capitals<'_> {
-    fn visit_expr_path(&mut self, path: &syn::ExprPath) {
-        if let Some(name) = path.path.get_ident().filter(|name| path.qself.is_none() && is_capital(name)) {
-            self.0.insert(name.unraw().to_string());
-        }
-    }
 }

@@ -18,7 +18,7 @@ use syn::ext::IdentExt;
 use tida_quote::quote::walk::{Walk, bound};
 use tida_quote::quote::{Block, Expr, ExprKind, LocalId, NativeForm, Place, Span, Stmt, StmtKind};
 
-use super::nest::{Class, Classes, first_loop};
+use super::nest::{Class, Classes, Constants, first_loop};
 use super::{Body, BothBlock, text_of};
 use crate::expand::own;
 
@@ -147,6 +147,8 @@ struct Maker<'a> {
     words: HashMap<LocalId, usize>,
     /// Something in the way.
     fails: bool,
+    /// How long loops of constants are taken to be.
+    constants: Constants,
     /// Loops around what is walked that all cells take together.
     nests: usize,
     /// The first loop that each cell takes by itself.
@@ -156,7 +158,13 @@ struct Maker<'a> {
 impl Body {
     /// The form for blocks of cells of a kernel that has loops which all cells of a block can take together. `at` and
     /// `args` are the closure's parameters.
-    pub fn blocks(&self, kernel: &BothBlock, at: &TokenStream, args: &[TokenStream]) -> (Option<Blocks>, NativeForm) {
+    pub fn blocks(
+        &self,
+        kernel: &BothBlock,
+        at: &TokenStream,
+        args: &[TokenStream],
+        constants: Constants,
+    ) -> (Option<Blocks>, NativeForm) {
         let mut written = HashSet::new();
         let mut returns = false;
         let mut look = |stmt: &Stmt| {
@@ -170,11 +178,22 @@ impl Body {
             true
         };
         Walk { expr: &mut |_| {}, stmt: &mut look }.block(&kernel.quoted);
-        let (classes, again, names) = (Classes::default(), Vec::new(), Vec::new());
+        let (classes, again, names) = (Classes::new(constants), Vec::new(), Vec::new());
         let params = args.iter().chain([at]).map(text_of).collect();
         let words = HashMap::new();
-        let mut maker =
-            Maker { body: self, classes, again, names, params, written, words, fails: returns, nests: 0, alone: None };
+        let mut maker = Maker {
+            body: self,
+            classes,
+            again,
+            names,
+            params,
+            written,
+            words,
+            fails: returns,
+            constants,
+            nests: 0,
+            alone: None,
+        };
         let parts = maker.parts(&kernel.steps, &kernel.quoted, kernel.value.as_ref());
         let first = parts.iter().find_map(|part| match part {
             Part::Loop(turns, _) => Some(turns.span),
@@ -238,7 +257,7 @@ impl<'a> Maker<'a> {
                 }
                 _ => {
                     phase.take(step, |walk| walk.stmt(stmt));
-                    self.alone = self.alone.or(first_loop(stmt));
+                    self.alone = self.alone.or(first_loop(stmt, self.constants));
                 }
             }
         }

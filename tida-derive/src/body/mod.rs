@@ -21,11 +21,11 @@ use syn::spanned::Spanned;
 use tida_quote::quote as q;
 
 use crate::expand::{Library, own, own_at};
-pub use generic::{Open, is_constant};
+pub use generic::Open;
 pub use group::{Groups, len as group_len};
 pub use lanes::{Blocks, Loaded, Step, block as block_name, out as out_name};
 pub use method::{Called, name_of_method};
-pub use nest::reads;
+pub use nest::{Constants, reads};
 use reads::Ways;
 pub use scope::{Named, Scope, receiver};
 pub use types::is_point;
@@ -55,6 +55,10 @@ pub struct Body {
     numbers: u32,
     /// Names of the macro's own, so far.
     fresh: u32,
+    /// Loops around what is walked whose bounds are numbers and constants.
+    counted: Vec<each::Counted>,
+    /// Rust that says of loops which constants bound whether they are short.
+    pub short: Vec<TokenStream>,
     /// Labels of the loops around what is walked, innermost last.
     labels: Vec<Option<proc_macro2::Ident>>,
     /// Blocks around what is walked.
@@ -112,6 +116,8 @@ impl Body {
             ways: Ways::default(),
             numbers: 0,
             fresh: 0,
+            counted: Vec::new(),
+            short: Vec::new(),
             labels: Vec::new(),
             scope: Scope::default(),
             tables: Tables::default(),
@@ -181,6 +187,7 @@ impl Body {
             locals: std::mem::take(&mut self.scope.locals),
             functions: text(&self.tables.functions),
             structs: text(&self.tables.structs),
+            constants: text(&self.open.constants),
             methods: self.tables.methods.iter().map(|called| called.name.clone()).collect(),
             numbers: self.numbers,
             body,

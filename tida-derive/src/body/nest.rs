@@ -30,19 +30,36 @@ pub enum Class {
     Own,
 }
 
+/// How long loops are taken to be that constants bound: a macro does not know their values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Constants {
+    /// As loops over axes.
+    Few,
+    /// As any other loop.
+    Any,
+}
+
 /// The classes of the locals met so far.
-#[derive(Debug, Default)]
-pub struct Classes(HashMap<LocalId, Class>);
+#[derive(Debug)]
+pub struct Classes {
+    of: HashMap<LocalId, Class>,
+    constants: Constants,
+}
 
 impl Classes {
+    /// None so far, for loops of constants that are so long.
+    pub fn new(constants: Constants) -> Classes {
+        Classes { of: HashMap::new(), constants }
+    }
+
     /// Says of what class a local is.
     pub fn insert(&mut self, local: LocalId, class: Class) {
-        self.0.insert(local, class);
+        self.of.insert(local, class);
     }
 
     /// The class of a local.
     pub fn of(&self, local: LocalId) -> Class {
-        self.0.get(&local).copied().unwrap_or(Class::Own)
+        self.of.get(&local).copied().unwrap_or(Class::Own)
     }
 
     /// The class of what a `let` binds: of values that are never changed.
@@ -97,16 +114,16 @@ impl Classes {
     /// Whether all cells of a block take the turns of this loop together, which may be `inside` of another such.
     pub fn together(&self, range: &Range, body: &Block, inside: bool) -> bool {
         let same = range.parts().all(|part| self.of_expr(part) == Class::Same);
-        same && body.value.is_none() && !leaves(body) && (inside || !is_written_out(range, body))
+        same && body.value.is_none() && !leaves(body) && (inside || !is_written_out(range, body, self.constants))
     }
 }
 
 /// The first loop in a statement that the compiler does not write out.
-pub fn first_loop(stmt: &Stmt) -> Option<Span> {
+pub fn first_loop(stmt: &Stmt, constants: Constants) -> Option<Span> {
     let mut found = None;
     let mut look = |stmt: &Stmt| {
         let long = match &stmt.kind {
-            StmtKind::For { range, body, .. } => !is_written_out(range, body),
+            StmtKind::For { range, body, .. } => !is_written_out(range, body, constants),
             StmtKind::While { .. } => true,
             _ => false,
         };
@@ -123,17 +140,19 @@ pub fn first_loop(stmt: &Stmt) -> Option<Span> {
 /// of the cells around a loop that it has written out before it looks for vectors, and whether it does depends on how
 /// long the loop is.
 pub fn copies(range: &Range, body: &Block) -> Option<u64> {
-    if !is_written_out(range, body) || leaves(body) {
+    if !is_written_out(range, body, Constants::Few) || leaves(body) {
         return None;
     }
     let mut nodes = 1;
     Walk { expr: &mut |_| nodes += 1, stmt: &mut |_| true }.block(body);
     // (A body that never runs says what the types of its numbers are all the same.)
-    turns(range).filter(|turns| *turns > 0 && turns.saturating_mul(nodes).saturating_mul(turns_in(body)) <= COPIED)
+    let inside = turns_in(body, Constants::Few);
+    turns(range, Constants::Few)
+        .filter(|turns| *turns > 0 && turns.saturating_mul(nodes).saturating_mul(inside) <= COPIED)
 }
 
-fn is_written_out(range: &Range, body: &Block) -> bool {
-    turns(range).is_some_and(|turns| turns.saturating_mul(turns_in(body)) <= WRITTEN_OUT)
+fn is_written_out(range: &Range, body: &Block, constants: Constants) -> bool {
+    turns(range, constants).is_some_and(|turns| turns.saturating_mul(turns_in(body, constants)) <= WRITTEN_OUT)
 }
 
 /// Any more than the same for all cells is some value.
@@ -183,21 +202,49 @@ fn number(expr: &Expr) -> Option<i64> {
     }
 }
 
-/// Whether a constant of the function around bounds a loop.
-pub fn is_over_axes(range: &Range) -> bool {
+/// Whether constants, and numbers, alone bound a loop.
+pub fn is_by_constants(range: &Range) -> bool {
+    let parts: Option<Vec<bool>> = range.parts().map(names_constants).collect();
+    parts.is_some_and(|parts| parts.contains(&true))
+}
+
+/// Whether constants, and numbers, alone make a value.
+pub fn is_constant(expr: &Expr) -> bool {
+    names_constants(expr) == Some(true)
+}
+
+/// Whether a value that is made of constants and numbers names a constant.
+fn names_constants(expr: &Expr) -> Option<bool> {
+    match &expr.kind {
+        ExprKind::Int(..) => Some(false),
+        ExprKind::Constant(_) => Some(true),
+        ExprKind::Unary(UnaryOp::Neg, x) | ExprKind::Cast(x, _) => names_constants(x),
+        ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div, a, b) => {
+            Some(names_constants(a)? | names_constants(b)?)
+        }
+        _ => None,
+    }
+}
+
+/// Whether the variable of a loop is an axis: of the cell, or of `unit(..)`.
+pub fn is_over_axes(local: LocalId, body: &Block) -> bool {
+    let is_variable = |expr: &Expr| matches!(expr.kind, ExprKind::Local(of) if of == local);
     let mut found = false;
-    let mut look = |expr: &Expr| found |= matches!(expr.kind, ExprKind::Constant(_));
-    let mut walk = Walk { expr: &mut look, stmt: &mut |_| true };
-    range.parts().for_each(|part| walk.expr(part));
+    let mut look = |expr: &Expr| match &expr.kind {
+        ExprKind::Unit(axis) => found |= is_variable(axis),
+        ExprKind::Project(point, Projection::Index(axis)) => {
+            found |= matches!(point.kind, ExprKind::At) && is_variable(axis);
+        }
+        _ => {}
+    };
+    Walk { expr: &mut look, stmt: &mut |_| true }.block(body);
     found
 }
 
 /// How often a loop turns, if its bounds are numbers.
-///
-/// A loop over axes turns as often as there are axes, which is known as the kernel is compiled: here, at most.
-fn turns(range: &Range) -> Option<u64> {
-    if is_over_axes(range) {
-        return Some(AXES);
+fn turns(range: &Range, constants: Constants) -> Option<u64> {
+    if is_by_constants(range) {
+        return (constants == Constants::Few).then_some(AXES);
     }
     let values = number(&range.hi)?.checked_sub(number(&range.lo)?)?.checked_add(i64::from(range.inclusive))?;
     let by = range.by.as_ref().map_or(Some(1), number)?;
@@ -205,11 +252,12 @@ fn turns(range: &Range) -> Option<u64> {
 }
 
 /// How often the innermost loop of a body turns; once if it has none.
-fn turns_in(body: &Block) -> u64 {
+fn turns_in(body: &Block, constants: Constants) -> u64 {
     let mut most = 1;
     let mut look = |stmt: &Stmt| match &stmt.kind {
         StmtKind::For { range, body, .. } => {
-            most = most.max(turns(range).unwrap_or(u64::MAX).saturating_mul(turns_in(body)));
+            let turns = turns(range, constants).unwrap_or(u64::MAX);
+            most = most.max(turns.saturating_mul(turns_in(body, constants)));
             false
         }
         _ => true,
@@ -261,7 +309,7 @@ pub fn reads(body: &Block, args: usize) -> Vec<[u32; 2]> {
     };
     let mut look = |stmt: &Stmt| {
         let StmtKind::For { range, body, .. } = &stmt.kind else { return true };
-        let turns = turns(range).and_then(|turns| u32::try_from(turns).ok()).unwrap_or(1);
+        let turns = turns(range, Constants::Few).and_then(|turns| u32::try_from(turns).ok()).unwrap_or(1);
         for (count, inner) in counts.borrow_mut().iter_mut().zip(reads(body, args)) {
             *count = [0, 1].map(|kind| count[kind].saturating_add(inner[kind].saturating_mul(turns)));
         }

@@ -96,7 +96,7 @@ pub fn run_groups(
     fuel: u64,
 ) -> Result<Option<Fault>, u64> {
     let Some(group) = &kernel.group else { return Ok(None) };
-    let program = Program::new(kernel);
+    let (program, captures) = (Program::new(kernel), &*kernel.with_tables(captures));
     let extent: Vec<i64> = group.extent.iter().map(|n| i64::from(*n)).collect();
     let number = |at: &i64, extent: &i64| at.div_euclid(*extent);
     let first: Vec<i64> = lo.iter().zip(&extent).map(|(lo, n)| number(lo, n)).collect();

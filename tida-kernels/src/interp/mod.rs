@@ -21,6 +21,7 @@ pub trait Memory {
 }
 
 /// Runs the kernel at one cell. Captures are flattened: all scalars of the first capture, then of the second, ..
+/// Those of constant tables need not be there.
 ///
 /// Gives the components of the cell's value (none for `compute`). A fault does not stop the cell: the operation gives
 /// its defined value, an outside load gives zero, an outside store does nothing, and the first fault comes back beside
@@ -35,7 +36,7 @@ pub fn run_cell(
     memory: &mut dyn Memory,
     fuel: u64,
 ) -> Result<(Vec<Value>, Option<Fault>), u64> {
-    Program::new(kernel).cell(captures, at, memory, fuel).map_err(|OutOfFuel { run }| run)
+    Program::new(kernel).cell(&kernel.with_tables(captures), at, memory, fuel).map_err(|OutOfFuel { run }| run)
 }
 
 /// What a box of cells gave: the values of its cells in row-major order, and the first fault.
@@ -55,7 +56,7 @@ pub fn run_box(
     memory: &mut dyn Memory,
     fuel_per_cell: u64,
 ) -> Result<BoxResult, u64> {
-    let program = Program::new(kernel);
+    let (program, captures) = (Program::new(kernel), &*kernel.with_tables(captures));
     let (mut values, mut first) = (Vec::new(), None);
     if lo.len() != hi.len() || lo.iter().zip(hi).any(|(lo, hi)| hi <= lo) {
         return Ok((values, first));

@@ -49,7 +49,7 @@ pub fn cycle(kernels: &[&Kernel], pairs: &[(usize, usize)]) -> Option<Cycle> {
     }
     let selector = made.captures.len() as u32;
     let ty = Type::Scalar(ScalarType::I32);
-    made.captures.push(Capture { name: "which".into(), ty: ty.clone() });
+    made.captures.push(Capture::of_launch("which", ty.clone()));
     made.body.block = chosen(&mut made.body, selector, &ty, blocks);
     Some(Cycle { kernel: made, args })
 }

@@ -10,6 +10,7 @@ mod join;
 mod lower;
 mod merge;
 mod print;
+mod tables;
 mod unroll;
 
 pub use coded::{Coded, NotCoded, coded};
@@ -22,8 +23,9 @@ use std::sync::Arc;
 
 use crate::codec::Codec;
 use crate::element::{ElementType, ScalarType};
-use crate::quote::NativeForm;
 pub use crate::quote::{BinaryOp, CompareOp, LocalId, Method, Span, UnaryOp};
+use crate::quote::{Constant, NativeForm};
+use crate::scalar::Value;
 
 /// Number of an expression in its body's arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -70,13 +72,30 @@ pub struct Arg {
     pub rank: usize,
 }
 
-/// A captured scalar or array of scalars, passed at each launch.
+/// A captured scalar or array of scalars, passed at each launch; also a constant table, which has the same values at
+/// each.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Capture {
     /// Source text, such as `self.alpha`.
     pub name: String,
     /// Its type: a scalar or an array of scalars.
     pub ty: Type,
+    /// Its values, if it is a constant table.
+    pub known: Option<Arc<Constant>>,
+}
+
+impl Capture {
+    /// A value that each launch gives.
+    pub fn of_launch(name: impl Into<String>, ty: Type) -> Capture {
+        Capture { name: name.into(), ty, known: None }
+    }
+
+    /// The values of a constant table.
+    pub fn values(&self) -> Option<impl Iterator<Item = Value>> {
+        let known = self.known.as_deref()?;
+        let ty = known.ty.innermost()?;
+        Some(known.bits.iter().map(move |bits| Value::from_bits(ty, *bits)))
+    }
 }
 
 /// A typed kernel.

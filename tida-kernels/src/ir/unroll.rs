@@ -4,15 +4,19 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::tables::{is_of_table, put_in, value};
 use super::{
-    Access, Arg, BinaryOp, Block, Body, Component, Expr, ExprId, ExprKind, Kernel, LocalId, Span, Step, Stmt, StmtKind,
-    Type, UnaryOp, holds,
+    Access, Arg, BinaryOp, Block, Body, Capture, Component, Expr, ExprId, ExprKind, Kernel, LocalId, Span, Step, Stmt,
+    StmtKind, Type, UnaryOp, holds,
 };
 use crate::element::ScalarType;
 use crate::scalar::{Value, eval};
 
 /// Turns of a loop that is written out.
 const TURNS: i64 = 16;
+
+/// The same of a loop over constant tables: lattices have as many as 27 velocities.
+const ENTRIES: i64 = 32;
 
 /// Expressions that writing out may add to a kernel.
 const ROOM: usize = 4096;
@@ -30,10 +34,11 @@ fn write_out(kernel: &mut Kernel) -> usize {
         return 0;
     }
     let block = std::mem::take(&mut kernel.body.block);
-    let mut writer = Writer::new(&mut kernel.body, &block, &kernel.args, kernel.rank);
+    let mut writer = Writer::new(&mut kernel.body, &block, (&kernel.args, &kernel.captures), kernel.rank);
     let block = writer.block(block);
     let written = writer.written;
     kernel.body.block = block;
+    put_in(kernel);
     written
 }
 
@@ -42,7 +47,7 @@ pub fn bounding(kernel: &Kernel) -> Vec<u32> {
     let mut found = Vec::new();
     if kernel.group.is_none() {
         let mut body = kernel.body.clone();
-        let writer = Writer::new(&mut body, &kernel.body.block, &kernel.args, kernel.rank);
+        let writer = Writer::new(&mut body, &kernel.body.block, (&kernel.args, &kernel.captures), kernel.rank);
         writer.bounding(&kernel.body.block, &mut found);
     }
     found
@@ -65,6 +70,7 @@ pub fn specialised(kernel: &Kernel, values: &[(u32, i64)]) -> Option<Kernel> {
 struct Writer<'a> {
     /// Arguments that are read around the cell.
     near: Vec<bool>,
+    captures: &'a [Capture],
     body: &'a mut Body,
     /// Most expressions.
     room: usize,
@@ -106,11 +112,11 @@ impl Fixed {
 
 impl<'a> Writer<'a> {
     /// For these statements of the body.
-    fn new(body: &'a mut Body, block: &Block, args: &[Arg], rank: usize) -> Writer<'a> {
+    fn new(body: &'a mut Body, block: &Block, (args, captures): (&[Arg], &'a [Capture]), rank: usize) -> Writer<'a> {
         let near = args.iter().map(|arg| arg.access == Access::Read && arg.rank == rank).collect();
         let room = body.exprs.len() + ROOM;
         let fixed = Fixed::of(body, block);
-        Writer { near, body, room, written: 0, fixed }
+        Writer { near, captures, body, room, written: 0, fixed }
     }
 
     /// Collects the captured integers in the bounds of loops around the cell.
@@ -123,7 +129,7 @@ impl<'a> Writer<'a> {
                 }
                 StmtKind::For { local, lo, hi, body, .. } => {
                     self.bounding(body, found);
-                    if !self.reaches(*local, body) {
+                    if !self.reaches(*local, body, false) {
                         continue;
                     }
                     for bound in [lo, hi] {
@@ -176,15 +182,28 @@ impl<'a> Writer<'a> {
         let (lo, hi) = (self.number(lo)?, self.number(hi)?.checked_add(i64::from(inclusive))?);
         let turns = hi.checked_sub(lo)?.max(0);
         let leaves = holds(body, &|kind| matches!(kind, StmtKind::Break | StmtKind::Continue));
-        if turns > TURNS || leaves || !self.reaches(local, body) {
+        let takes = self.takes_entries(local, body);
+        if turns > if takes { ENTRIES } else { TURNS } || leaves || !self.reaches(local, body, takes) {
             return None;
         }
         let added = self.size(body).saturating_mul(turns as usize);
         (self.body.exprs.len().saturating_add(added) <= self.room).then(|| (lo..hi).collect())
     }
 
-    /// Whether the variable says how far from the cell arrays are read, and never in another way which of their cells.
-    fn reaches(&self, local: LocalId, body: &Block) -> bool {
+    /// Whether the variable says which entry of a constant table is taken.
+    fn takes_entries(&self, local: LocalId, body: &Block) -> bool {
+        let (mut takes, of) = (false, HashSet::from([local]));
+        each_expr(self.body, body, &mut |_, expr| {
+            if let ExprKind::Entry(list, index) = &expr.kind {
+                takes |= is_of_table(self.body, self.captures, *list) && self.names(*index, &of);
+            }
+        });
+        takes
+    }
+
+    /// Whether the variable says how far from the cell arrays are read, or `takes` entries of a constant table, and
+    /// never says in another way which of their cells.
+    fn reaches(&self, local: LocalId, body: &Block, takes: bool) -> bool {
         let mut of = HashSet::from([local]);
         // A `let` of a sum with the variable is as good as that.
         each_stmt(body, &mut |kind| {
@@ -205,7 +224,7 @@ impl<'a> Writer<'a> {
                 otherwise |= !plain;
             }
         });
-        near && !otherwise
+        (near || takes) && !otherwise
     }
 
     /// Whether an expression names one of these locals.
@@ -227,7 +246,8 @@ impl<'a> Writer<'a> {
         };
         each_operand(self.body, id, &mut |_, expr| {
             all &= match &expr.kind {
-                ExprKind::Entry(list, _) => is_list(list),
+                ExprKind::Entry(list, _) => is_list(list) || is_of_table(self.body, self.captures, *list),
+                ExprKind::Capture(n) => self.captures.get(*n as usize).is_some_and(|capture| capture.known.is_some()),
                 ExprKind::Literal(_)
                 | ExprKind::Coordinate(_)
                 | ExprKind::Local(_)
@@ -292,13 +312,15 @@ impl<'a> Writer<'a> {
         let variable = (local, Value::from_bits(ty, turn as u64));
         let numbers = self.fixed.numbers.clone();
         let assigned = &self.fixed.assigned;
-        Turn { body: self.body, variable, locals, made: HashMap::new(), numbers, assigned }.block(body)
+        let captures = self.captures;
+        Turn { body: self.body, captures, variable, locals, made: HashMap::new(), numbers, assigned }.block(body)
     }
 }
 
 /// A turn that is being written.
 struct Turn<'a> {
     body: &'a mut Body,
+    captures: &'a [Capture],
     variable: (LocalId, Value),
     /// What stands for the locals of the loop's body.
     locals: HashMap<LocalId, LocalId>,
@@ -423,7 +445,9 @@ impl Turn<'_> {
             ExprKind::Literal(value) if value.ty().is_int() => Some(value),
             _ => None,
         };
+        let of_table = value(self.body, self.captures, kind);
         let value = match kind {
+            ExprKind::Part(..) | ExprKind::Entry(..) if of_table.is_some() => of_table?,
             ExprKind::Part(whole, n) => return self.part(*whole, *n as usize),
             ExprKind::Entry(list, index) => {
                 let ExprKind::Local(list) = self.body[*list].kind else { return None };

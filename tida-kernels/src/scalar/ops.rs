@@ -6,7 +6,7 @@
 
 use super::cast::{CastTo, Castable, Either};
 pub use super::cast::{cast, float_literal, int_literal, unit};
-pub use super::turns::{back_by, down, down_by, up_by};
+pub use super::turns::{back_by, count, down, down_by, few, up_by, whole};
 use super::{Fault, fault};
 use crate::element::ScalarType;
 

@@ -72,6 +72,36 @@ pub fn back_by<T: Int>(lo: T, hi: T, inclusive: bool, by: usize) -> Turns<T> {
     turns(lo.add(cast::<T, u64>(steps.0).mul(by)), by.neg(), steps)
 }
 
+/// Most turns of the loops around a body that the compiler writes out.
+const FEW: i128 = 32;
+
+/// Whether loops inside one another, which turn so often, are short enough for the compiler to write them out.
+pub const fn few(loops: &[i128]) -> bool {
+    let (mut all, mut n) = (1, 0);
+    while n < loops.len() && all <= FEW {
+        all = whole('*', all, loops[n]);
+        n += 1;
+    }
+    all <= FEW
+}
+
+/// How often a loop turns.
+pub const fn count(lo: i128, hi: i128, inclusive: bool, by: i128) -> i128 {
+    let (values, by) = (whole('+', whole('-', hi, lo), inclusive as i128), if by > 0 { by } else { 1 });
+    if values > 0 { (values - 1) / by + 1 } else { 0 }
+}
+
+/// A sum, difference, product or quotient of bounds. What does not fit any type of integers is some number.
+pub const fn whole(sign: char, a: i128, b: i128) -> i128 {
+    match sign {
+        '+' => a.saturating_add(b),
+        '-' => a.saturating_sub(b),
+        '*' => a.saturating_mul(b),
+        _ if b != 0 => a.wrapping_div(b),
+        _ => 0,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::{Fault, fault};

@@ -53,7 +53,7 @@ impl Builder {
     }
 
     pub fn capture(&mut self, name: &str, ty: Type) -> ExprId {
-        self.kernel.captures.push(Capture { name: name.into(), ty: ty.clone() });
+        self.kernel.captures.push(Capture::of_launch(name, ty.clone()));
         let n = self.kernel.captures.len() as u32 - 1;
         self.expr(ty, ExprKind::Capture(n))
     }

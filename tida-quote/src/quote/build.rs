@@ -235,7 +235,15 @@ pub fn return_(value: Option<Expr>) -> Stmt {
 /// A body with locals of these names.
 pub fn code(locals: &[&str], body: Block) -> Code {
     let locals = locals.iter().map(|name| Local { name: (*name).to_owned(), mutable: true, span: SPAN }).collect();
-    Code { locals, functions: Vec::new(), structs: Vec::new(), methods: Vec::new(), numbers: 0, body }
+    Code {
+        locals,
+        functions: Vec::new(),
+        structs: Vec::new(),
+        constants: Vec::new(),
+        methods: Vec::new(),
+        numbers: 0,
+        body,
+    }
 }
 
 /// A kernel with arguments and captures of these names.
@@ -248,6 +256,7 @@ pub fn kernel(args: &[&str], captures: &[&str], code: Code) -> KernelTree {
         code,
         group: None,
         native: NativeForm::default(),
+        native_if_few: NativeForm::default(),
     }
 }
 
@@ -264,6 +273,7 @@ pub fn leak_kernel(
         functions: functions.leak(),
         structs: structs.leak(),
         constants: &[|| number(2), || number(0), || number(3), pair, unlike_its_type],
+        few: false,
     }))
 }
 

@@ -228,12 +228,12 @@ macro_rules! plain {
 
 structs! {
     Span { line, column }
-    KernelTree { args, at, captures, code, group, native }
+    KernelTree { args, at, captures, code, group, native, native_if_few }
     NativeForm { block, alone }
     GroupTree { arrays, privates, len }
     GroupArray { name, span, kind }
     FunctionTree { name, params, result, code }
-    Code { locals, functions, structs, methods, numbers, body }
+    Code { locals, functions, structs, constants, methods, numbers, body }
     Local { name, mutable, span }
     Block { stmts, value }
     Range { lo, hi, inclusive, by, order }
@@ -406,6 +406,7 @@ mod tests {
                 locals: vec![Local { name: "x".into(), mutable: true, span: Span { line: 3, column: 700 } }],
                 functions: vec!["f".into()],
                 structs: vec![],
+                constants: vec!["GAMMA".into()],
                 methods: vec!["m".into()],
                 numbers: 2,
                 body: Block { stmts: vec![], value: Some(Box::new(expr(ExprKind::Tuple(all)))) },
@@ -420,6 +421,7 @@ mod tests {
                 len: Some(0),
             }),
             native: NativeForm { block: Some([8, 64]), alone: None },
+            native_if_few: NativeForm::default(),
         };
         let ty = TypeTree::Array(Box::new(TypeTree::Tuple(vec![TypeTree::Infer, TypeTree::Struct(1)])), 4);
         let fields = Pattern::Struct(1, vec![("h".into(), Pattern::Local(0))]);

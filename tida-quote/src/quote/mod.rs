@@ -39,6 +39,8 @@ pub struct KernelTree {
     pub group: Option<GroupTree>,
     /// How the native form runs it.
     pub native: NativeForm,
+    /// The same, if [`StaticKernel::few`].
+    pub native_if_few: NativeForm,
 }
 
 /// How the native form of a kernel runs.
@@ -125,6 +127,8 @@ pub struct Code {
     /// Source paths of the structs named in struct literals or types, and of type parameters; their element types are
     /// passed in the same order.
     pub structs: Vec<String>,
+    /// Source paths of the constants named, in the order of the table passed with the tree.
+    pub constants: Vec<String>,
     /// Names of the methods called, one for each call; rustc finds whose they are, and their quotations are passed in
     /// the same order.
     pub methods: Vec<String>,
@@ -600,7 +604,7 @@ methods! {
 }
 
 /// The value of a constant of the program.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Constant {
     /// Its type.
     pub ty: ElementType,
@@ -623,6 +627,8 @@ pub struct StaticKernel {
     pub structs: &'static [ElementType],
     /// Values of the constants that [`ExprKind::Constant`] names.
     pub constants: &'static [fn() -> Constant],
+    /// Whether loops that constants bound are short.
+    pub few: bool,
 }
 
 /// What `#[kernel_fn]` leaves in the binary.

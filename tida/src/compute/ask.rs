@@ -14,7 +14,7 @@ use tida_kernels::element::ScalarType;
 use tida_kernels::quote::{StaticFunction, StaticKernel};
 use tida_kernels::scalar::{Fault, fault};
 
-use super::capture::{CapturedParam, Captures};
+use super::capture::{CapturedParam, CapturedValue, Captures};
 use super::launch::fault_error;
 use super::prepare::Prepared;
 use super::stage::{Buffer, Reads, STRETCH, StagedViews, is_staged};
@@ -68,6 +68,22 @@ pub(crate) struct Quoted {
     /// Quotations of the methods that it calls.
     pub methods: SmallVec<[&'static StaticFunction; 2]>,
     pub captures: Captures,
+    /// How many of them are constant tables, the last ones: no closure holds these.
+    pub tables: usize,
+}
+
+impl Quoted {
+    /// Adds the constant tables of the kernel that was made of it.
+    pub fn take_tables(&mut self, tables: &[CapturedValue]) {
+        self.captures.list.truncate(self.captures.list.len() - self.tables);
+        self.captures.list.extend(tables.iter().cloned());
+        self.tables = tables.len();
+    }
+
+    /// The values that the closure holds.
+    pub fn held(&self) -> &[CapturedValue] {
+        &self.captures.list[..self.captures.list.len() - self.tables]
+    }
 }
 
 /// Answers.
@@ -84,7 +100,8 @@ pub unsafe fn give<M: 'static>(
 ) {
     let mut list = Captures::default();
     captures.iter().for_each(|capture| capture.describe(&mut list));
-    *answer.quote = Some(Quoted { id: KernelId::of::<M>(), kernel, methods: methods.into(), captures: list });
+    *answer.quote =
+        Some(Quoted { id: KernelId::of::<M>(), kernel, methods: methods.into(), captures: list, tables: 0 });
 }
 
 /// What may run: the kernel that was analysed, with the values captured then.
@@ -153,7 +170,7 @@ impl<'b> Pass<'b> {
     /// Whether the kernel of marker `M` with these values, and these types of its numbers, is what was analysed.
     #[inline(never)]
     pub fn admits<M: 'static>(&self, captures: &[&dyn CapturedParam], numbers: &[ScalarType]) -> bool {
-        let known = &self.quoted.captures.list;
+        let known = self.quoted.held();
         let same = captures.len() == known.len() && captures.iter().zip(known).all(|(held, known)| held.is(known));
         if KernelId::of::<M>() != self.quoted.id || !same {
             return false;

@@ -40,7 +40,7 @@ impl Captures {
             && self.list.iter().zip(&other.list).all(|pair| match pair {
                 (CapturedValue::Scalar(a), CapturedValue::Scalar(b)) => same_bits(a, b),
                 (CapturedValue::Array(t, a), CapturedValue::Array(s, b)) => {
-                    t == s && a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_bits(a, b))
+                    t == s && a.len() == b.len() && a.iter().zip(&**b).all(|(a, b)| same_bits(a, b))
                 }
                 (CapturedValue::Deferred(a), CapturedValue::Deferred(b)) => {
                     a.ty == b.ty && Arc::ptr_eq(&a.node, &b.node)
@@ -60,7 +60,7 @@ pub enum CapturedValue {
     /// A scalar.
     Scalar(Value),
     /// An array of scalars, or of arrays of them: its type, and the scalars one after the other.
-    Array(ElementType, Box<[Value]>),
+    Array(ElementType, Arc<[Value]>),
     /// A scalar that recorded work gives, once its node has finished.
     Deferred(Deferred),
 }
@@ -168,7 +168,7 @@ unsafe impl<T: PlainValue, const N: usize> PlainValue for [T; N] {
 
 /// A constant that a body names.
 #[inline(always)]
-pub fn constant<T: PlainValue>(value: T) -> T {
+pub fn constant<T: PlainValue>(value: &T) -> &T {
     value
 }
 

@@ -78,7 +78,8 @@ pub(crate) fn check<'a, const D: usize>(
     target.cache.check(prepared)?;
     let mut after = SmallVec::new();
     let integers = integers(captures);
-    for capture in &captures.list {
+    // (Constant tables are the same for every launch of a kernel.)
+    for capture in &captures.list[..captures.list.len().saturating_sub(prepared.tables.len())] {
         match capture {
             CapturedValue::Scalar(v) => {
                 key.captures.push(v.bits());

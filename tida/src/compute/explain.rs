@@ -83,8 +83,9 @@ where
     A: Args<D>,
     N: for<'b> Fn(Ask<'b, Views<A, Proven, D>, Views<A, Checked, D>, R, D>) + Send + Sync + 'static,
 {
-    let quoted = quote(&kernel)?;
-    let prepared = prepare(&quoted, TypeId::of::<Views<A, Proven, D>>(), D, <A::Held as HeldArgs<D>>::BINDINGS, None)?;
+    let mut quoted = quote(&kernel)?;
+    let prepared =
+        prepare(&mut quoted, TypeId::of::<Views<A, Proven, D>>(), D, <A::Held as HeldArgs<D>>::BINDINGS, None)?;
     let prepared = prepared.for_codes(args.infos().iter().map(ArgInfo::coding))?;
     let (acc, extent) = place(&args.infos());
     let asked = Layout { extent, block: None, march: None, cache: Hints::default() };
@@ -114,8 +115,9 @@ where
     N: for<'b> Fn(Ask<'b, Views<A, Proven, D>, Views<A, Checked, D>, R, D>) + Send + Sync + 'static,
 {
     tile.check()?;
-    let quoted = quote(&kernel)?;
-    let prepared = prepare(&quoted, TypeId::of::<Views<A, Proven, D>>(), D, <A::Held as HeldArgs<D>>::BINDINGS, None)?;
+    let mut quoted = quote(&kernel)?;
+    let prepared =
+        prepare(&mut quoted, TypeId::of::<Views<A, Proven, D>>(), D, <A::Held as HeldArgs<D>>::BINDINGS, None)?;
     let prepared = prepared.for_codes(args.infos().iter().map(ArgInfo::coding))?;
     tile.cache.check(&prepared)?;
     let (acc, _) = place(&args.infos());

@@ -104,9 +104,9 @@ where
 {
     outside_kernels("compute a kernel over a tile")?;
     tile.check()?;
-    let quoted = quote(&kernel)?;
+    let mut quoted = quote(&kernel)?;
     let views = TypeId::of::<H::Views<Proven>>();
-    let prepared = prepare(&quoted, views, D, H::BINDINGS, Some(Type::unit()))?;
+    let prepared = prepare(&mut quoted, views, D, H::BINDINGS, Some(Type::unit()))?;
     if tile.cells.is_empty() {
         return Ok(());
     }

@@ -138,9 +138,9 @@ mod tests {
         A: Args<2>,
         N: for<'b> Fn(Ask<'b, Views<A, Proven, 2>, Views<A, Checked, 2>, R, 2>) + Send + Sync + 'static,
     {
-        let quoted = quote(&kernel).unwrap();
+        let mut quoted = quote(&kernel).unwrap();
         let views = TypeId::of::<Views<A, Proven, 2>>();
-        let prepared = prepare(&quoted, views, 2, <A::Held as HeldArgs<2>>::BINDINGS, None).unwrap();
+        let prepared = prepare(&mut quoted, views, 2, <A::Held as HeldArgs<2>>::BINDINGS, None).unwrap();
         let held = args.hold();
         let ends = held.ends();
         let mut parts = Vec::new();

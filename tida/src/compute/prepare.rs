@@ -60,6 +60,8 @@ pub(crate) struct Prepared {
     pub joins: Joins,
     /// The same for arguments that hold codes.
     coded: Mutex<ForCodes>,
+    /// Its constant tables, as captured values.
+    pub tables: Vec<CapturedValue>,
     /// What it may be specialised for.
     special: Special,
     /// What was said of it.
@@ -94,15 +96,18 @@ type Cache = HashMap<Key, Result<Arc<Prepared>, Error>>;
 
 static CACHE: LazyLock<RwLock<Cache>> = LazyLock::new(RwLock::default);
 
-/// Types and analyses a kernel, or finds it done.
+/// Types and analyses a kernel, or finds it done. Its constant tables come to the captured values.
+///
+/// # Errors
+/// A kernel that cannot be typed, and a write or a read that would race.
 pub(crate) fn prepare(
-    quoted: &Quoted,
+    quoted: &mut Quoted,
     views: TypeId,
     rank: usize,
     bindings: &[Binding],
     result: Option<Type>,
 ) -> Result<Arc<Prepared>, Error> {
-    let captures: Vec<Type> = quoted.captures.list.iter().map(capture_type).collect();
+    let captures: Vec<Type> = quoted.held().iter().map(capture_type).collect();
     let mut key = (quoted.id, views, rank as u8, captures, Vec::new());
     let general = found_or(&key, |key| {
         let input = LowerInput {
@@ -115,6 +120,7 @@ pub(crate) fn prepare(
         };
         lower(&input).map_err(Error::of_kernel).map(unrolled).and_then(Prepared::new).map(Arc::new)
     })?;
+    quoted.take_tables(&general.tables);
     let Some(values) = general.special.values(&quoted.captures) else { return Ok(general) };
     key.4 = values.iter().map(|(_, value)| *value).collect();
     found_or(&key, |_| {
@@ -178,6 +184,15 @@ pub(super) fn capture_type(value: &CapturedValue) -> Type {
     }
 }
 
+/// The constant tables of a kernel, as captured values.
+fn tables(kernel: &Kernel) -> Vec<CapturedValue> {
+    let table = |capture: &ir::Capture| {
+        let (values, known) = (capture.values()?, capture.known.as_ref()?);
+        Some(CapturedValue::Array(known.ty, values.collect()))
+    };
+    kernel.captures.iter().filter_map(table).collect()
+}
+
 impl Prepared {
     /// Analyses a kernel.
     ///
@@ -230,6 +245,7 @@ impl Prepared {
         let beside = side(&kernel, &analysis).map_or(Beside::ONE, |side| side.beside());
         let joint = joint(&kernel, &analysis);
         let steps = fusible(&kernel, &analysis).filter(|_| kernel.group.is_none());
+        let tables = tables(&kernel);
         Ok(Prepared {
             kernel,
             analysis,
@@ -246,6 +262,7 @@ impl Prepared {
             cycles: Cycles::default(),
             joins: Joins::default(),
             coded: Mutex::default(),
+            tables,
             special,
             said: Said::default(),
         })

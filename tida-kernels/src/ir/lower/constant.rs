@@ -4,11 +4,12 @@
 //! axis for `d`. What comes after sees no more than what a user could have written by hand.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::scope::error;
 use crate::element::{ElementType, ScalarType};
 use crate::error::KernelError;
-use crate::ir::Span;
+use crate::ir::{Capture, Span, Type};
 use crate::quote::walk::{Walk, bound};
 use crate::quote::{
     BinaryOp, Block, Code, Constant, Expr, ExprKind, FunctionTree, Local, LocalId, NumberType, Order, Pattern, Place,
@@ -29,10 +30,14 @@ enum Stands {
     Local(LocalId),
 }
 
+/// Tables among the constants: the number of the captured value, by that of the constant.
+pub(super) type Tables = HashMap<u32, u32>;
+
 /// The work on one tree.
 struct Resolve<'a> {
     file: &'a str,
     constants: &'a [Constant],
+    tables: &'a Tables,
     /// How many functions are called by their paths.
     functions: u32,
     locals: &'a mut Vec<Local>,
@@ -46,6 +51,23 @@ pub(super) fn values(constants: &[fn() -> Constant]) -> Vec<Constant> {
     constants.iter().map(|value| value()).collect()
 }
 
+/// Tables of numbers among the constants, as captured values that come after `captures` others, and the number of the
+/// captured value by that of the constant. So the entries of a table stand in the text of a kernel only where it is
+/// known which they are. (Functions have no captured values.)
+pub(super) fn tables(names: &[String], captures: usize, constants: &[Constant]) -> (Tables, Vec<Capture>) {
+    let (mut numbers, mut tables) = (HashMap::new(), Vec::new());
+    for (number, constant) in constants.iter().enumerate() {
+        let is_table = matches!(constant.ty, ElementType::Array { .. }) && constant.ty.innermost().is_some();
+        if is_table && !constant.bits.is_empty() && constant.bits.len() == constant.ty.components() {
+            numbers.insert(number as u32, (captures + tables.len()) as u32);
+            let name = names.get(number).cloned().unwrap_or_else(|| format!("constant {number}"));
+            let (ty, known) = (Type::of_element(&constant.ty), Some(Arc::new(constant.clone())));
+            tables.push(Capture { name, ty, known });
+        }
+    }
+    (numbers, tables)
+}
+
 /// Puts the constants in place, and numbers methods after the functions that are called by their paths.
 ///
 /// # Errors
@@ -54,11 +76,13 @@ pub(super) fn resolve(
     file: &str,
     code: &mut Code,
     constants: &[Constant],
+    tables: &Tables,
     functions: usize,
 ) -> Result<(), KernelError> {
     let functions = functions as u32;
     let Code { locals, body, .. } = code;
-    let mut resolve = Resolve { file, constants, functions, locals, stands: HashMap::new(), room: ROOM, failed: None };
+    let stands = HashMap::new();
+    let mut resolve = Resolve { file, constants, tables, functions, locals, stands, room: ROOM, failed: None };
     resolve.block(body);
     resolve.failed.map_or(Ok(()), Err)
 }
@@ -73,11 +97,12 @@ pub(super) fn resolve_function(
     constants: &[Constant],
     functions: usize,
 ) -> Result<(), KernelError> {
-    resolve(file, &mut tree.code, constants, functions)?;
+    let (tables, stands) = (Tables::new(), HashMap::new());
+    resolve(file, &mut tree.code, constants, &tables, functions)?;
     let span = tree.code.locals.first().map_or(Span::default(), |local| local.span);
     let mut locals = Vec::new();
     let mut resolve =
-        Resolve { file, constants, functions: 0, locals: &mut locals, stands: HashMap::new(), room: 0, failed: None };
+        Resolve { file, constants, tables: &tables, functions: 0, locals: &mut locals, stands, room: 0, failed: None };
     tree.params.iter_mut().for_each(|(_, ty)| resolve.ty(span, ty));
     tree.result.iter_mut().for_each(|ty| resolve.ty(span, ty));
     resolve.failed.map_or(Ok(()), Err)
@@ -215,7 +240,13 @@ impl Resolve<'_> {
     fn path(&mut self, path: &mut [Projection]) {
         for step in path {
             if let Projection::Index(index) = step {
+                let varies = matches!(index.kind, ExprKind::Local(_));
                 self.expr(index);
+                // Which entry a turn takes is no mistake where it is past the last: the turn may not come to it.
+                if varies && let ExprKind::Int(..) = index.kind {
+                    let number = Expr { span: index.span, kind: std::mem::replace(&mut index.kind, ExprKind::At) };
+                    index.kind = ExprKind::Block(Block { stmts: Vec::new(), value: Some(Box::new(number)) });
+                }
             }
         }
     }
@@ -243,7 +274,9 @@ impl Resolve<'_> {
                 None => {}
             },
             ExprKind::Constant(number) => {
-                if let Some(value) = self.constant(span, *number) {
+                if let Some(capture) = self.tables.get(number) {
+                    e.kind = ExprKind::Capture(*capture);
+                } else if let Some(value) = self.constant(span, *number) {
                     e.kind = ExprKind::Int(value, NumberType::Written(ScalarType::U64));
                 }
             }

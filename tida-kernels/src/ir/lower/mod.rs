@@ -26,6 +26,7 @@ use self::builder::Builder;
 use self::functions::Functions;
 use self::infer::Typed;
 use self::scope::{Scope, error};
+use super::tables::put_in;
 use super::{Access, Arg, Body, Capture, Kernel, Local, Span, Type};
 use crate::element::ElementType;
 use crate::error::KernelError;
@@ -77,13 +78,14 @@ pub fn lower_group(input: &LowerInput<'_>, extent: &[u32]) -> Result<Kernel, Ker
 }
 
 fn lower_for(input: &LowerInput<'_>, extent: Option<&[u32]>) -> Result<Kernel, KernelError> {
-    let StaticKernel { file, line, tree, functions, structs, constants } = input.kernel;
+    let StaticKernel { file, line, tree, functions, structs, constants, few } = input.kernel;
     let span = Span { line: *line, column: 1 };
     let Some(mut tree) = KernelTree::decode(tree) else {
         return Err(unreadable(file, span));
     };
     let constants = constant::values(constants);
-    constant::resolve(file, &mut tree.code, &constants, functions.len())?;
+    let (numbers, tables) = constant::tables(&tree.code.constants, tree.captures.len(), &constants);
+    constant::resolve(file, &mut tree.code, &constants, &numbers, functions.len())?;
     let counted = |what: &str, named: usize, given: usize| match named == given {
         true => Ok(()),
         false => Err(error(
@@ -106,9 +108,9 @@ fn lower_for(input: &LowerInput<'_>, extent: Option<&[u32]>) -> Result<Kernel, K
         .collect();
     let group = group::group(file, span, &tree, extent, structs, &args)?;
     args.extend(group.iter().flat_map(|(_, arrays)| arrays.iter().cloned()));
-    let captures: Vec<Capture> = (tree.captures.iter().zip(input.captures))
-        .map(|(name, ty)| Capture { name: name.clone(), ty: ty.clone() })
-        .collect();
+    let mut captures: Vec<Capture> =
+        (tree.captures.iter().zip(input.captures)).map(|(name, ty)| Capture::of_launch(name, ty.clone())).collect();
+    captures.extend(tables);
     let mut called = Functions::default();
     let mut functions = called.lower_all(file, span, functions)?;
     functions.extend(called.lower_all(file, span, input.methods)?);
@@ -124,7 +126,7 @@ fn lower_for(input: &LowerInput<'_>, extent: Option<&[u32]>) -> Result<Kernel, K
     let known = group.as_ref().and_then(|(group, _)| group.len).map(|len| (len, group::point(input.rank)));
     let typed = infer::infer(&scope, &tree.code, known.as_slice(), input.result.as_ref(), span)?;
     let body = Lowering::body(&scope, &typed, &tree.code)?;
-    Ok(Kernel {
+    let mut made = Kernel {
         file: (*file).to_owned(),
         line: *line,
         rank: input.rank,
@@ -133,10 +135,12 @@ fn lower_for(input: &LowerInput<'_>, extent: Option<&[u32]>) -> Result<Kernel, K
         body,
         functions: called.done,
         group: group.map(|(group, _)| group),
-        native: tree.native,
+        native: if *few { tree.native_if_few } else { tree.native },
         args,
         captures,
-    })
+    };
+    put_in(&mut made);
+    Ok(made)
 }
 
 fn unreadable(file: &str, span: Span) -> KernelError {

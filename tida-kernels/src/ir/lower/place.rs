@@ -25,7 +25,13 @@ fn constant(index: &Expr) -> Option<u64> {
     }
 }
 
-/// The entries that have to be found at run time.
+/// The same, of a number that a turn of a loop has put there, if an array of that length has the entry.
+fn of_turn(index: &Expr, len: usize) -> Option<u32> {
+    let quote::ExprKind::Block(quote::Block { stmts, value: Some(value) }) = &index.kind else { return None };
+    constant(value).filter(|n| stmts.is_empty() && *n < len as u64).map(|n| n as u32)
+}
+
+/// The entries that are evaluated.
 fn dynamic<'a>(path: &[&'a Projection]) -> Vec<&'a Expr> {
     path.iter()
         .filter_map(|step| match step {
@@ -128,7 +134,10 @@ impl<'a> Lowering<'a> {
                         None => {
                             let entry =
                                 entries.next().ok_or_else(|| self.scope.damaged(span, "an entry without its index"))?;
-                            component.dynamic.push((entry, size(element), len as u32));
+                            match of_turn(index, len) {
+                                Some(n) => component.base += n * size(element),
+                                None => component.dynamic.push((entry, size(element), len as u32)),
+                            }
                         }
                     }
                     *element
@@ -153,10 +162,13 @@ impl<'a> Lowering<'a> {
                 None => {
                     let entry =
                         values.next().ok_or_else(|| self.scope.damaged(e.span, "an entry without its index"))?;
-                    let Type::Array(ty, _) = ty else {
+                    let (Type::Array(ty, len), Projection::Index(index)) = (&ty, step) else {
                         return Err(self.scope.bad_part(e.span, "[..]", &ty));
                     };
-                    value = self.build.push(e.span, (*ty).clone(), ExprKind::Entry(value, entry));
+                    value = match of_turn(index, *len) {
+                        Some(n) => self.build.only_part(value, n),
+                        None => self.build.push(e.span, (**ty).clone(), ExprKind::Entry(value, entry)),
+                    };
                 }
             }
         }
@@ -226,12 +238,19 @@ impl<'a> Lowering<'a> {
                 }
                 None => {
                     let entry = values.next().ok_or_else(|| self.scope.damaged(span, "an entry without its index"))?;
-                    let entry = if op.is_some() { self.build.reuse("entry", entry) } else { entry };
-                    steps.push(Step::Entry(entry));
-                    let Type::Array(of, _) = ty else {
+                    let (Type::Array(of, len), Projection::Index(index)) = (&ty, step) else {
                         return Err(self.scope.bad_part(span, "[..]", &ty));
                     };
-                    ty = (*of).clone();
+                    let of = (**of).clone();
+                    if let Some(n) = of_turn(index, *len) {
+                        steps.push(Step::Part(n));
+                        ty = of;
+                        old = old.map(|old| self.build.part(old, n));
+                        continue;
+                    }
+                    let entry = if op.is_some() { self.build.reuse("entry", entry) } else { entry };
+                    steps.push(Step::Entry(entry));
+                    ty = of;
                     old = old.map(|old| self.build.push(span, ty.clone(), ExprKind::Entry(old, entry)));
                 }
             }

@@ -91,7 +91,7 @@ where
     tile.check()?;
     let mut quoted = None;
     kernel(AskGroups::Quote(Answer { quote: &mut quoted }));
-    let quoted = quoted.ok_or_else(|| {
+    let mut quoted = quoted.ok_or_else(|| {
         Error::new(
             ErrorKind::Kernel,
             "ask a kernel what it does",
@@ -101,6 +101,7 @@ where
     })?;
     let views = TypeId::of::<Views<A, Proven, D>>();
     let prepared = prepare::<D, A::Held>(&quoted, views, extent)?;
+    quoted.take_tables(&prepared.tables);
     if tile.cells.is_empty() {
         return Ok(());
     }

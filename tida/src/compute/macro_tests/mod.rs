@@ -109,7 +109,7 @@ impl Model {
 }
 
 #[test]
-fn captures_are_fields_consts_and_statics() {
+fn captures_are_fields_and_constants_are_consts_and_statics() {
     let model = Model { alpha: 0.3, weights: [0.25, 0.5, 0.125], inner: Inner { shift: -7 } };
     let (u, next, quoted) = model.sweep();
     let expected = oracle(&u, |u, p, _| {
@@ -120,11 +120,11 @@ fn captures_are_fields_consts_and_statics() {
         model.alpha * sum + 0.5 * -7.0 + std::f64::consts::PI - model.alpha
     });
     same(&next, &expected);
-    let names = ["STEPS", "self.weights", "self.alpha", "SCALE", "self.inner.shift", "std::f64::consts::PI"];
-    assert_eq!(tree(&quoted).captures, names);
+    assert_eq!(tree(&quoted).captures, ["self.weights", "self.alpha", "self.inner.shift"]);
+    assert_eq!(tree(&quoted).code.constants, ["STEPS", "SCALE", "std::f64::consts::PI"]);
     let values = scalars(&quoted);
-    assert_eq!(values.len(), 8);
-    assert_eq!((values[0], values[1], values[6]), (Value::U64(3), Value::F64(0.25), Value::I32(-7)));
+    assert_eq!(values.len(), 5);
+    assert_eq!((values[0], values[4]), (Value::F64(0.25), Value::I32(-7)));
 }
 
 mod functions {
@@ -441,7 +441,7 @@ fn captured_values_decide_at_a_launch_whether_cells_may_raise_faults() {
         (i64::MAX, 2, true),
     ] {
         type Two<M> = Views2<f64, f64, 2, M>;
-        let quoted = quote_of::<Two<Proven>, Two<Checked>, (), _, 2>(&kernel!(|next, u, at| {
+        let mut quoted = quote_of::<Two<Proven>, Two<Checked>, (), _, 2>(&kernel!(|next, u, at| {
             let mut sum = u[at];
             for r in 1..radius + 1 {
                 sum += C[r as usize] * ((at[1] + 1) / part) as f64;
@@ -450,7 +450,7 @@ fn captured_values_decide_at_a_launch_whether_cells_may_raise_faults() {
         }));
         let bindings = [Access::Write, Access::Read].map(|access| Binding { access, element: f64::TYPE, rank: 2 });
         let views = std::any::TypeId::of::<Two<Proven>>();
-        let prepared = prepare(&quoted, views, 2, &bindings, Some(Type::unit())).unwrap();
+        let prepared = prepare(&mut quoted, views, 2, &bindings, Some(Type::unit())).unwrap();
         assert!(prepared.analysis.may_fault, "what decides is the captures");
         assert_eq!(prepared.may_fault(&INNER, &quoted.captures), faults, "{radius} {part}");
     }
@@ -459,21 +459,21 @@ fn captured_values_decide_at_a_launch_whether_cells_may_raise_faults() {
 #[test]
 fn kernels_are_specialised_for_four_values_of_a_captured_bound() {
     type Two<M> = Views2<f64, f64, 2, M>;
-    let prepared = |quoted: &Quoted| {
+    let prepared = |quoted: &mut Quoted| {
         let bindings = [Access::Write, Access::Read].map(|access| Binding { access, element: f64::TYPE, rank: 2 });
         prepare(quoted, std::any::TypeId::of::<Two<Proven>>(), 2, &bindings, Some(Type::unit())).unwrap()
     };
     let mut made = Vec::new();
     for radius in [1i64, 2, 3, 4, 5, 6, 1, 5] {
         for dt in (0..20).map(|n| f64::from(n) * 0.1) {
-            let quoted = quote_of::<Two<Proven>, Two<Checked>, (), _, 2>(&kernel!(|next, u, at| {
+            let mut quoted = quote_of::<Two<Proven>, Two<Checked>, (), _, 2>(&kernel!(|next, u, at| {
                 let mut sum = u[at];
                 for r in 1..radius + 1 {
                     sum += dt * u[at + [r, 0]];
                 }
                 next[at] = sum;
             }));
-            made.push(prepared(&quoted));
+            made.push(prepared(&mut quoted));
         }
     }
     let halo = |of: usize| made[of * 20].args[1].halo.map(|halo| halo[0]);

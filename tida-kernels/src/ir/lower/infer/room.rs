@@ -51,7 +51,7 @@ pub(super) fn needed(
         room.add(bytes_of(ty), local.span, || format!("`{}`, of type {ty}", local.name));
     }
     for capture in scope.captures {
-        let Capture { name, ty } = capture;
+        let Capture { name, ty, .. } = capture;
         room.add(bytes_of(ty), span, || format!("`{name}`, which is captured and of type {ty}"));
     }
     for (e, _) in exprs {
