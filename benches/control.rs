@@ -144,9 +144,58 @@ const CHOICES: &[Form] = &[
     ),
 ];
 
+/// A star of this radius, by a loop that a constant bounds.
+fn star<const R: usize>(next: &mut Array, u: &Array) -> tida::Result<()> {
+    for _ in 0..SWEEPS {
+        for tile in TileIter::new(u) {
+            compute(
+                &tile,
+                (&mut *next, u),
+                kernel!(|next, u, at| {
+                    let mut sum = u[at];
+                    for r in 1..=R as i64 {
+                        sum += u[at + [0, r]] + u[at - [0, r]] + (u[at + [r, 0]] + u[at - [r, 0]]);
+                    }
+                    next[at] = sum;
+                }),
+            )?;
+        }
+    }
+    u.acc().sync()
+}
+
+const STAR_OF_FOUR: &[Form] = &[
+    form!(
+        "written out",
+        kernel!(|next, u, at| {
+            let mut sum = u[at];
+            sum += u[at + [0, 1]] + u[at - [0, 1]] + (u[at + [1, 0]] + u[at - [1, 0]]);
+            sum += u[at + [0, 2]] + u[at - [0, 2]] + (u[at + [2, 0]] + u[at - [2, 0]]);
+            sum += u[at + [0, 3]] + u[at - [0, 3]] + (u[at + [3, 0]] + u[at - [3, 0]]);
+            sum += u[at + [0, 4]] + u[at - [0, 4]] + (u[at + [4, 0]] + u[at - [4, 0]]);
+            next[at] = sum;
+        })
+    ),
+    ("1..=R as i64", star::<4>),
+];
+
+const STAR_OF_EIGHT: &[Form] = &[
+    form!(
+        "1..=8",
+        kernel!(|next, u, at| {
+            let mut sum = u[at];
+            for r in 1..=8 {
+                sum += u[at + [0, r]] + u[at - [0, r]] + (u[at + [r, 0]] + u[at - [r, 0]]);
+            }
+            next[at] = sum;
+        })
+    ),
+    ("1..=R as i64", star::<8>),
+];
+
 fn sweeps(c: &mut Criterion, name: &str, forms: &[Form]) -> tida::Result<()> {
     let acc = TileAcc::builder().device(Device::Cpu).threads(1).build()?;
-    let mut u = Array::builder(CELLS).ghost(2).boundary(Boundary::Periodic).build(&acc)?;
+    let mut u = Array::builder(CELLS).ghost(8).boundary(Boundary::Periodic).build(&acc)?;
     u.fill(|[j, i]| ((j * 7 + i * 3) % 11) as f64)?;
     u.fill_ghosts()?;
     let mut next = u.like()?;
@@ -160,7 +209,14 @@ fn sweeps(c: &mut Criterion, name: &str, forms: &[Form]) -> tida::Result<()> {
 }
 
 fn control(c: &mut Criterion) {
-    for (name, forms) in [("sum of five cells", FIVE), ("sum of three cells", THREE), ("choice of four", CHOICES)] {
+    let all = [
+        ("sum of five cells", FIVE),
+        ("sum of three cells", THREE),
+        ("choice of four", CHOICES),
+        ("star of radius 4", STAR_OF_FOUR),
+        ("star of radius 8", STAR_OF_EIGHT),
+    ];
+    for (name, forms) in all {
         sweeps(c, name, forms).expect("the arrays can be built");
     }
 }

@@ -16,4 +16,5 @@ mod flow;
 mod generated;
 mod generic;
 mod judge;
+mod named;
 mod scene;

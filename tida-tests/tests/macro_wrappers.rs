@@ -146,6 +146,23 @@ fn reads_by<const N: usize>() -> impl for<'b> Fn(Ask<'b, Pair<Proven>, Pair<Chec
     typed(kernel!(|next, u, at| next[at] = u[at - [0, by::<N>()]]))
 }
 
+/// The same in the kernel itself: by an entry of a table of the type, and by a bound.
+fn reads_entry<A: Away + 'static>()
+-> impl for<'b> Fn(Ask<'b, Pair<Proven>, Pair<Checked>, (), 2>) + Send + Sync + 'static {
+    typed(kernel!(|next, u, at| next[at] = u[at - [0, A::CELLS * A::WEIGHTS[0][0] as i64]]))
+}
+
+fn reads_within<const N: usize>() -> impl for<'b> Fn(Ask<'b, Pair<Proven>, Pair<Checked>, (), 2>) + Send + Sync + 'static
+{
+    typed(kernel!(|next, u, at| {
+        let mut sum = 0.0;
+        for r in 0..N as i64 {
+            sum += u[at - [0, 1 << (10 * r)]];
+        }
+        next[at] = sum;
+    }))
+}
+
 fn rounds<T: Real>() -> impl for<'b> Fn(Ask<'b, Pair<Proven>, Pair<Checked>, (), 2>) + Send + Sync + 'static {
     typed(kernel!(T; |next, u, at| next[at] = (u[at] as T * 0.1) as f64))
 }
@@ -157,6 +174,10 @@ fn a_body_of_other_constants_is_no_other() {
     assert_eq!(outcome(mixed(reads_away::<Near>(), reads_away::<Far>())), Some(ErrorKind::Kernel));
     assert_eq!(outcome(mixed(reads_by::<1>(), reads_by::<1>())), None);
     assert_eq!(outcome(mixed(reads_by::<1>(), reads_by::<4>())), Some(ErrorKind::Kernel));
+    assert_eq!(outcome(mixed(reads_entry::<Near>(), reads_entry::<Near>())), None);
+    assert_eq!(outcome(mixed(reads_entry::<Near>(), reads_entry::<Far>())), Some(ErrorKind::Kernel));
+    assert_eq!(outcome(mixed(reads_within::<1>(), reads_within::<1>())), None);
+    assert_eq!(outcome(mixed(reads_within::<1>(), reads_within::<4>())), Some(ErrorKind::Kernel));
     assert_eq!(outcome(mixed(rounds::<f32>(), rounds::<f32>())), None);
     assert_eq!(outcome(mixed(rounds::<f32>(), rounds::<f64>())), Some(ErrorKind::Kernel));
     assert_eq!(outcome(mixed(rounds::<f64>(), rounds::<f32>())), Some(ErrorKind::Kernel));

@@ -4,9 +4,10 @@
 /// A kernel: what happens in one cell. It is real Rust that runs natively, and data that tida analyses.
 ///
 /// `kernel!(|u, v, .., at| body)` names the arrays (1 to 16) and the cell. `u[e]` reads and `u[at] = value` writes.
-/// Everything else that the body names is captured by value: numbers, `bool`, arrays of them and arrays of arrays,
-/// fields such as `self.alpha`, constants. A captured number has its type before the kernel: write `let dt = 0.1f32`
-/// for an `f32` kernel. Write the kernel inside the call that takes it: its types come from there.
+/// Other names in lower case are captured by value: numbers, `bool`, arrays of them and arrays of arrays, fields such as
+/// `self.alpha`. A captured number has its type before the kernel: write `let dt = 0.1f32` for an `f32` kernel. Paths
+/// whose last name is in upper case are constants (see below). Write the kernel inside the call that takes it: its types
+/// come from there.
 ///
 /// ```
 /// use tida::prelude::*;
@@ -43,8 +44,8 @@
 /// | labels | `'outer:` before `for`, `while` and `loop`; `break 'outer`, `continue 'outer` |
 ///
 /// Each means what it means in Rust. A step of 0 is a division by zero, which ends the launch with an error. A constant
-/// in a pattern is written as a guard, `x if x == LIMIT`. Short loops between numbers, and loops over lists of numbers,
-/// are as fast as what they do written out.
+/// in a pattern is written as a guard, `x if x == LIMIT`. Short loops between numbers and constants, and loops over
+/// lists of numbers, are as fast as what they do written out.
 ///
 /// The values that a cell keeps while it runs take at most 64 KiB: its variables, captured arrays, and arrays and
 /// structs that it makes on the way, those of the functions that it calls included. A cell runs on the stack of a
@@ -55,6 +56,17 @@
 ///
 /// A sum or difference is a point, that is a cell's coordinates, if one of its operands is taken for one. These are:
 /// `at`, an array literal, such a sum, a local or parameter of type `[i64; n]`, and a local first set to one of these.
+///
+/// # Constants
+///
+/// A path whose last name is in upper case is a constant: `RADIUS`, `lattice::WEIGHTS`, `T::W[k]`, `Self::N`,
+/// `std::f64::consts::PI`, a const parameter, a `static` without interior mutability, a field of a constant. It is what
+/// a kernel captures, or a struct by `#[derive(Element)]`. Its value is part of the kernel: a GPU compiles it in. A
+/// loop that constants bound, such as `1..=R as i64`, is as fast as with the numbers; so is one over the entries of
+/// constant tables. A table of which entries are taken whose place is not known until the kernel runs is no part of the
+/// text of a kernel, whatever its length.
+///
+/// A local variable is no constant. Give it a name in lower case, `let n = ..`: then it is captured.
 ///
 /// # Generic functions
 ///

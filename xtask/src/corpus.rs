@@ -36,7 +36,7 @@ fn source(seed: u64, count: usize) -> String {
     let mut text = format!(
         "//! Random kernels. Made by `cargo xtask corpus --seed {seed} --count {count}`; do not edit.\n\n\
          use ndarray::{{Dim, Dimension}};\nuse tida::prelude::*;\n\nuse crate::generic::everywhere;\n\
-         use crate::judge::check;\nuse crate::scene::{{FromScalars, Scene, over}};\n"
+         use crate::judge::check;\nuse crate::named;\nuse crate::scene::{{FromScalars, Scene, over}};\n"
     );
     let maker = |n: usize| Maker::new(seed.wrapping_mul(1_000_003).wrapping_add(n as u64));
     for n in 0..count {
@@ -390,7 +390,11 @@ impl Maker {
         }
         let name = self.name();
         let captures: Vec<_> = self.visible().filter(|l| l.name.starts_with('c') && l.ty != Bool).cloned().collect();
-        let (range, ty, offset) = match self.below(9) {
+        let (range, ty, offset) = match self.below(13) {
+            9 => ("-named::REACH..=named::REACH", I64, true),
+            10 => ("-1..named::REACH - 1", I64, true),
+            11 => ("0..named::TURNS as u64", U64, false),
+            12 => ("1..=2 * named::TURNS as i32", I32, false),
             0 => ("-2..=2", I64, true),
             1 => ("-1..2", I64, true),
             2 => ("0u64..3", U64, false),

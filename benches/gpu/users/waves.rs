@@ -24,70 +24,62 @@ const fn weights<const N: usize>() -> [f64; N] {
     table
 }
 
-/// A star for one element type and one number of weights: a kernel's types are concrete.
-macro_rules! star {
-    ($name:ident, $T:ident, $N:literal) => {
-        mod $name {
-            use tida::prelude::*;
+/// They in each precision.
+trait Weights<const N: usize>: Cell {
+    const C: [Self; N];
+}
 
-            pub const C: [$T; $N] = {
-                let wide = super::weights::<$N>();
-                let mut table = [0.0; $N];
-                let mut r = 0;
-                while r < $N {
-                    table[r] = wide[r] as $T;
-                    r += 1;
-                }
-                table
-            };
+impl<const N: usize> Weights<N> for f64 {
+    const C: [f64; N] = weights();
+}
 
-            pub fn step(u: &TileArray<$T, 3>, next: &mut TileArray<$T, 3>) -> tida::Result<()> {
-                for tile in TileIter::new(u) {
-                    compute(
-                        &tile,
-                        (&mut *next, u),
-                        kernel!(|next, u, at| {
-                            let mut sum = C[0] * u[at];
-                            for r in 1..$N {
-                                sum += C[r as usize]
-                                    * (u[at + [0, 0, r]]
-                                        + u[at - [0, 0, r]]
-                                        + u[at + [0, r, 0]]
-                                        + u[at - [0, r, 0]]
-                                        + u[at + [r, 0, 0]]
-                                        + u[at - [r, 0, 0]]);
-                            }
-                            next[at] = sum;
-                        }),
-                    )?;
-                }
-                Ok(())
-            }
+impl<const N: usize> Weights<N> for f32 {
+    const C: [f32; N] = {
+        let (wide, mut table) = (weights::<N>(), [0.0; N]);
+        let mut r = 0;
+        while r < N {
+            table[r] = wide[r] as f32;
+            r += 1;
         }
+        table
     };
 }
 
-star!(single_2, f32, 3);
-star!(single_4, f32, 5);
-star!(single_8, f32, 9);
-star!(double_2, f64, 3);
-star!(double_4, f64, 5);
-star!(double_8, f64, 9);
-
-type StarStep<T> = fn(&TileArray<T, 3>, &mut TileArray<T, 3>) -> tida::Result<()>;
-
-/// A user's loop over a star.
-struct Star<T: Cell> {
-    u: TileArray<T, 3>,
-    next: TileArray<T, 3>,
-    step: StarStep<T>,
+/// A star with `N` weights.
+fn star_step<T: Weights<N>, const N: usize>(u: &TileArray<T, 3>, next: &mut TileArray<T, 3>) -> tida::Result<()> {
+    for tile in TileIter::new(u) {
+        compute(
+            &tile,
+            (&mut *next, u),
+            kernel!(|next, u, at| {
+                let mut sum = T::C[0] * u[at];
+                for r in 1..N as i64 {
+                    sum += T::C[r as usize]
+                        * (u[at + [0, 0, r]]
+                            + u[at - [0, 0, r]]
+                            + u[at + [0, r, 0]]
+                            + u[at - [0, r, 0]]
+                            + u[at + [r, 0, 0]]
+                            + u[at - [r, 0, 0]]);
+                }
+                next[at] = sum;
+            }),
+        )?;
+    }
+    Ok(())
 }
 
-impl<T: Cell> Program<T> for Star<T> {
+/// A user's loop over a star.
+struct Star<T: Cell, const N: usize> {
+    u: TileArray<T, 3>,
+    next: TileArray<T, 3>,
+}
+
+impl<T: Weights<N>, const N: usize> Program<T> for Star<T, N> {
     fn run(&mut self, steps: usize) -> Result<()> {
         for _ in 0..steps {
             self.u.fill_ghosts()?;
-            (self.step)(&self.u, &mut self.next)?;
+            star_step::<T, N>(&self.u, &mut self.next)?;
             std::mem::swap(&mut self.u, &mut self.next);
         }
         Ok(self.u.acc().sync()?)
@@ -99,17 +91,17 @@ impl<T: Cell> Program<T> for Star<T> {
 }
 
 pub fn stars(bench: &Bench, output: &mut Output) -> Result<()> {
-    star::<f32>(bench, output, &single_2::C, single_2::step)?;
-    star::<f32>(bench, output, &single_4::C, single_4::step)?;
-    star::<f32>(bench, output, &single_8::C, single_8::step)?;
-    star::<f64>(bench, output, &double_2::C, double_2::step)?;
-    star::<f64>(bench, output, &double_4::C, double_4::step)?;
-    star::<f64>(bench, output, &double_8::C, double_8::step)
+    star::<f32, 3>(bench, output)?;
+    star::<f32, 5>(bench, output)?;
+    star::<f32, 9>(bench, output)?;
+    star::<f64, 3>(bench, output)?;
+    star::<f64, 5>(bench, output)?;
+    star::<f64, 9>(bench, output)
 }
 
 /// One radius of one type.
-fn star<T: Cell + ValidAsZeroBits>(bench: &Bench, output: &mut Output, table: &[T], step: StarStep<T>) -> Result<()> {
-    let (n, radius) = (bench.size, table.len() - 1);
+fn star<T: Weights<N> + ValidAsZeroBits, const N: usize>(bench: &Bench, output: &mut Output) -> Result<()> {
+    let (n, radius, table) = (bench.size, N - 1, &T::C);
     let cells = n.pow(3);
     let about = About {
         case: format!("stars radius {radius} {} {n}^3", T::NAME),
@@ -124,7 +116,7 @@ fn star<T: Cell + ValidAsZeroBits>(bench: &Bench, output: &mut Output, table: &[
     u.fill(|[k, j, i]| T::noise((k * n + j) * n + i))?;
     let mut next = u.like()?;
     next.fill_value(outside)?;
-    let mut tida = Star { u, next, step };
+    let mut tida = Star::<T, N> { u, next };
     let hand = match &bench.gpu {
         None => None,
         Some(gpu) => {

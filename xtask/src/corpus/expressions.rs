@@ -22,7 +22,10 @@ impl Maker {
         let axis = self.below(self.rank);
         let one = |maker: &mut Maker, d: usize| match () {
             () if computed && d == axis => format!("{}.rem_euclid(5) - 2", maker.expr(I64, 1)),
-            () if !offsets.is_empty() && maker.below(2) == 0 => maker.pick(&offsets),
+            () if !offsets.is_empty() && maker.below(2) == 0 => match maker.below(4) {
+                0 => format!("named::OFFSETS[({} + 2) as usize]", maker.pick(&offsets)),
+                _ => maker.pick(&offsets),
+            },
             () => (maker.below(5) as i64 - 2).to_string(),
         };
         let by: Vec<_> = (0..self.rank).map(|d| one(self, d)).collect();
@@ -57,6 +60,13 @@ impl Maker {
     }
 
     fn literal(&mut self, ty: Ty) -> String {
+        if self.below(5) == 0 {
+            return match (ty, self.below(2)) {
+                (Ty::Open, _) => self.pick(&["T::ONE", "T::ZERO"]).into(),
+                (_, 0) => format!("named::{}", ty.name().to_uppercase()),
+                _ => format!("named::{}_TABLE[{}]", ty.name().to_uppercase(), self.below(4)),
+            };
+        }
         match ty {
             Bool => self.pick(&["true", "false"]).into(),
             Ty::Open => {
@@ -174,6 +184,9 @@ impl Maker {
             5 => {
                 let arrays: Vec<_> = self.locals.iter().filter(|l| l.ty == ty && l.array).cloned().collect();
                 match arrays.is_empty() {
+                    _ if ty != Ty::Open && self.below(3) == 0 => {
+                        format!("named::{}_TABLE[{}]", ty.name().to_uppercase(), self.entry())
+                    }
                     true => self.leaf(ty),
                     false => format!("{}[{}]", self.pick(&arrays).name, self.entry()),
                 }

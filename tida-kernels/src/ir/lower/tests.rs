@@ -459,7 +459,7 @@ fn methods_are_called_as_functions() {
 #[test]
 fn a_circle_of_calls_is_named() {
     // Statics may point at each other. The bytes: name "spin", no parameters, no result, empty code.
-    static BYTES: [u8; 14] = [4, b's', b'p', b'i', b'n', 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    static BYTES: [u8; 15] = [4, b's', b'p', b'i', b'n', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     let tree = FunctionTree { name: "spin".into(), params: vec![], result: None, code: code(&[], block(vec![])) };
     assert_eq!(tree.encode(), BYTES);
     static SPIN: StaticFunction = StaticFunction {
