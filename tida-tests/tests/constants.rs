@@ -272,6 +272,44 @@ fn a_table_is_no_text() {
     assert_eq!(text(&one), text(&number));
 }
 
+/// A loop over up to 32 entries is written out; a longer one takes them from the table.
+#[test]
+fn short_loops_over_a_table_are_written_out() {
+    fn sum<const K: usize>() -> String {
+        let of = explained!(kernel!(|next, u, at| {
+            let mut sum = 0.0;
+            for k in 0..K {
+                sum += LARGE[k] * u[at + [0, k as i64 % 8]];
+            }
+            next[at] = sum;
+        }));
+        of.source().to_owned()
+    }
+    assert!(!sum::<9>().contains("LARGE"), "{}", sum::<9>());
+    let numbers = |of: String| of.matches("1234.5").count();
+    assert_eq!((numbers(sum::<9>()), numbers(sum::<33>())), (1, 0));
+    assert!(sum::<33>().contains("LARGE"), "{}", sum::<33>());
+    // Bounds that are numbers say the same.
+    let of = |source: &tida::Explanation| source.source().contains("LARGE");
+    let (last, more) = (
+        explained!(kernel!(|next, u, at| {
+            let mut sum = u[at];
+            for k in 0..32 {
+                sum += LARGE[k];
+            }
+            next[at] = sum;
+        })),
+        explained!(kernel!(|next, u, at| {
+            let mut sum = u[at];
+            for k in 0..33 {
+                sum += LARGE[k];
+            }
+            next[at] = sum;
+        })),
+    );
+    assert_eq!((of(&last), of(&more)), (false, true));
+}
+
 fn star<const R: usize>() -> tida::Explanation {
     explained!(kernel!(|next, u, at| {
         let mut sum = u[at];

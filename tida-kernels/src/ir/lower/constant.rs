@@ -1,4 +1,4 @@
-//! Constants put in place where they are lengths, bounds and indices, and loops over axes, written out.
+//! Constants put in place where they are lengths, bounds and indices, and loops that they bound, written out.
 //!
 //! `for d in 0..D { .. u[at + unit(d)] .. }` is the same as one copy of its body for each axis, with the number of the
 //! axis for `d`. What comes after sees no more than what a user could have written by hand.
