@@ -119,7 +119,11 @@ impl Parts {
             body.refuse_attributes(|finder| syn::visit::visit_pat(finder, &param.pat));
             let (local, name, outer) = match &*param.pat {
                 syn::Pat::Ident(p) if p.by_ref.is_none() && p.subpat.is_none() => {
-                    (body.scope.declare(&p.ident, p.mutability.is_some(), point), p.to_token_stream(), p.ident.clone())
+                    let local = body.scope.declare(&p.ident, p.mutability.is_some(), point);
+                    if matches!(tree, TypeTree::Scalar(_)) {
+                        body.scope.set_number(local);
+                    }
+                    (local, p.to_token_stream(), p.ident.clone())
                 }
                 pattern => {
                     let local = body.scope.anonymous("_".to_owned(), false, pattern.span());

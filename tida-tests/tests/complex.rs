@@ -2,7 +2,7 @@
 #![cfg(feature = "num-complex")]
 #![forbid(unsafe_code)]
 
-use tida::num_complex::{Complex32, Complex64};
+use tida::num_complex::{Complex, Complex32, Complex64};
 use tida::prelude::*;
 use tida::{Max, Sum};
 use tida_tests::{everywhere, value};
@@ -79,6 +79,86 @@ macro_rules! arithmetic {
 arithmetic! {
     of_32_bits Complex32 f32;
     of_64_bits Complex64 f64;
+}
+
+macro_rules! with_real_numbers {
+    ($($name:ident $t:ident $part:ident;)*) => {$(
+        #[test]
+        fn $name() {
+            let part = |seed, at: [usize; 2]| value(seed, [at[0], at[1], 0]) as $part - 1.0;
+            let number = |seed, at| $t { re: part(seed, at), im: part(seed + 1, at) };
+            for acc in everywhere() {
+                let mut z = TileArray::<$t, 2>::builder([5, 70]).regions([2, 1]).build(&acc).unwrap();
+                z.fill(|at| number(1, at)).unwrap();
+                let mut x = TileArray::<$part, 2>::builder([5, 70]).regions([2, 1]).build(&acc).unwrap();
+                x.fill(|at| part(5, at)).unwrap();
+                let mut r = TileArray::<[$t; 12], 2>::builder([5, 70]).regions([2, 1]).build(&acc).unwrap();
+                let mut s = z.like().unwrap();
+                s.fill(|at| number(9, at)).unwrap();
+                let mut same = TileArray::<u8, 2>::builder([5, 70]).regions([2, 1]).build(&acc).unwrap();
+                let half: $part = 0.5;
+                for tile in TileIter::new(&r) {
+                    compute(&tile, (&mut r, &mut s, &mut same, &z, &x), kernel!(|r, s, same, z, x, at| {
+                        let (w, y) = (z[at], x[at]);
+                        let third = 1.0 / 3.0;
+                        let mut v = -w;
+                        v *= 2.0;
+                        v += y;
+                        v -= half;
+                        v /= 3.0 * y;
+                        r[at] = [
+                            w + y, w - y, w * y, w / y,
+                            y + w, y - w, y * w, y / w,
+                            v,
+                            2.0 * w - 1.0 + (0.25 - third * w) / (1.5 + w * half),
+                            0.0 - w * 0.0,
+                            -(half * y) * w / (y + y),
+                        ];
+                        s[at] *= x[at];
+                        s[at] += 0.25;
+                        s[at] /= w;
+                        s[at] -= y;
+                        let mut n = 0;
+                        if w == w { n += 1; }
+                        if w != w + 0.0 * y { n += 2; }
+                        if w == v { n += 4; }
+                        if w * 1.0 != -w { n += 8; }
+                        same[at] = n;
+                    })).unwrap();
+                }
+                let (r, s) = (r.read_box(r.domain()).unwrap(), s.read_box(s.domain()).unwrap());
+                let same = same.read_box(same.domain()).unwrap();
+                let bits = |z: $t| (z.re.to_bits(), z.im.to_bits());
+                for n in 0..350 {
+                    let at = [n / 70, n % 70];
+                    let (w, y) = (number(1, at), part(5, at));
+                    let third: $part = 1.0 / 3.0;
+                    let mut v = -w;
+                    v *= 2.0;
+                    v += y;
+                    v -= half;
+                    v /= 3.0 * y;
+                    let expected = [
+                        w + y, w - y, w * y, w / y,
+                        y + w, y - w, y * w, y / w,
+                        v,
+                        2.0 * w - 1.0 + (0.25 - third * w) / (1.5 + w * half),
+                        0.0 - w * 0.0,
+                        -(half * y) * w / (y + y),
+                    ];
+                    assert_eq!(r[n].map(bits), expected.map(bits), "{w} and {y} on {:?}", acc.device());
+                    let sum = (number(9, at) * y + 0.25) / w - y;
+                    assert_eq!(bits(s[n]), bits(sum), "on {:?}", acc.device());
+                    assert_eq!(same[n], 1 + 4 * u8::from(w == v) + 8 * u8::from(w != -w));
+                }
+            }
+        }
+    )*};
+}
+
+with_real_numbers! {
+    with_real_numbers_of_32_bits Complex32 f32;
+    with_real_numbers_of_64_bits Complex64 f64;
 }
 
 /// Mandelbrot's set: a loop in each cell, and a value that keeps being squared.
@@ -172,6 +252,166 @@ fn a_wave_packet_keeps_its_norm() {
         all.push(u.read_box(u.domain()).unwrap());
     }
     assert!(all.windows(2).all(|pair| pair[0] == pair[1]), "devices differ");
+}
+
+/// `z` turned by a choice: complex values of `match` and `if`.
+#[kernel_fn]
+fn chosen(z: Complex<f64>, n: i64) -> Complex<f64> {
+    let turned = match n {
+        0 => z,
+        1 => Complex64::i() * z,
+        2 => -z,
+        _ => z.conj() * Complex64::I,
+    };
+    if turned.re < 0.0 { turned.scale(0.5) } else { Complex64::ONE - turned }
+}
+
+fn chosen_on_host(z: Complex64, n: usize) -> Complex64 {
+    let turned = [z, Complex64::i() * z, -z, z.conj() * Complex64::I][n];
+    if turned.re < 0.0 { turned.scale(0.5) } else { Complex64::ONE - turned }
+}
+
+/// Methods, makers, captured values and choices.
+#[test]
+fn methods_and_captures() {
+    let number = |seed, at: [usize; 2]| {
+        let part = |seed| value(seed, [at[0], at[1], 0]) - 1.0;
+        Complex64 { re: part(seed), im: part(seed + 1) }
+    };
+    let c = Complex64::new(0.25, -1.5);
+    let list = [Complex64::new(1.0, 2.0), Complex64::I, Complex64::new(-0.5, 0.25)];
+    let (t, phase) = (0.75, 0.5);
+    for acc in everywhere() {
+        let mut z = TileArray::<Complex<f64>, 2>::builder([6, 70]).regions([2, 1]).build(&acc).unwrap();
+        z.fill(|at| number(1, at)).unwrap();
+        let mut r = TileArray::<[Complex64; 8], 2>::builder([6, 70]).regions([2, 1]).build(&acc).unwrap();
+        let mut x = TileArray::<[f64; 2], 2>::builder([6, 70]).regions([2, 1]).build(&acc).unwrap();
+        for tile in TileIter::new(&r) {
+            compute(
+                &tile,
+                (&mut r, &mut x, &z),
+                kernel!(|r, x, z, at| {
+                    let w = z[at];
+                    let mut sum = Complex64::ZERO;
+                    for k in 0..3 {
+                        sum += list[k] * w;
+                    }
+                    let made: Complex<f64> = Complex64::new(w.im, t);
+                    let n = (at[0] + at[1]) % 4;
+                    r[at] = [
+                        w.conj(),
+                        w.scale(t),
+                        w.unscale(t),
+                        w.inv(),
+                        made * c,
+                        Complex::<f64> { re: w.re, im: 0.0 } + Complex64::i() + Complex64::I,
+                        sum,
+                        chosen(w, n),
+                    ];
+                    x[at] = [w.norm_sqr().sqrt(), (w * c).l1_norm()];
+                }),
+            )
+            .unwrap();
+        }
+        let (r, x) = (r.read_box(r.domain()).unwrap(), x.read_box(x.domain()).unwrap());
+        for n in 0..420 {
+            let at = [n / 70, n % 70];
+            let w = number(1, at);
+            let mut sum = Complex64::ZERO;
+            for entry in list {
+                sum += entry * w;
+            }
+            let expected = [
+                w.conj(),
+                w.scale(t),
+                w.unscale(t),
+                w.inv(),
+                Complex64::new(w.im, t) * c,
+                Complex64 { re: w.re, im: 0.0 } + Complex64::i() + Complex64::I,
+                sum,
+                chosen_on_host(w, (at[0] + at[1]) % 4),
+            ];
+            let bits = |z: Complex64| (z.re.to_bits(), z.im.to_bits());
+            assert_eq!(r[n].map(bits), expected.map(bits), "{w} on {:?}", acc.device());
+            assert_eq!(x[n], [w.norm_sqr().sqrt(), (w * c).l1_norm()]);
+            assert_eq!(bits(chosen(w, n as i64 % 4)), bits(chosen_on_host(w, n % 4)));
+        }
+        // These take functions of the device's library.
+        let turned = TileArray::<Complex64, 2>::builder([6, 70]).build(&acc).unwrap();
+        let mut turned = turned;
+        for tile in TileIter::new(&turned) {
+            compute(
+                &tile,
+                &mut turned,
+                kernel!(|u, at| {
+                    let from = Complex64::from_polar(at[1] as f64, phase) * Complex64::cis(phase);
+                    u[at] = Complex64::new(from.re, from.arg());
+                }),
+            )
+            .unwrap();
+        }
+        for (n, found) in turned.read_box(turned.domain()).unwrap().iter().enumerate() {
+            let from = Complex64::from_polar((n % 70) as f64, phase) * Complex64::cis(phase);
+            assert!((found - Complex64::new(from.re, from.arg())).norm() < 1e-12, "{found} of {from}");
+        }
+    }
+}
+
+/// One text for both precisions.
+fn spun<T: Real>(acc: &TileAcc) -> Vec<Complex<T>> {
+    let of = |x: f64| T::of(x);
+    let mut z = TileArray::<Complex<T>, 1>::builder([40]).ghost(1).boundary(Boundary::Periodic).build(acc).unwrap();
+    z.fill(|[i]| Complex { re: of(value(3, [i, 0, 0])), im: of(i as f64 / 7.0) }).unwrap();
+    let turn = Complex { re: of(0.6), im: of(0.8) };
+    for _ in 0..3 {
+        z.fill_ghosts().unwrap();
+        let mut next = z.like().unwrap();
+        for tile in TileIter::new(&z) {
+            compute(
+                &tile,
+                (&mut next, &z),
+                kernel!(T; |next, z, at| {
+                    let around = mean_of::<T>(z[at - [1]], z[at + [1]]);
+                    let c = Complex::<T>::new(0.125, around.re);
+                    next[at] = (around * turn + c.conj()) / (1.5 + z[at].norm_sqr()) - 0.25 * z[at];
+                    next[at] /= T::lit(2);
+                }),
+            )
+            .unwrap();
+        }
+        z = next;
+    }
+    z.read_box(z.domain()).unwrap()
+}
+
+#[kernel_fn]
+fn mean_of<T: Real>(a: Complex<T>, b: Complex<T>) -> Complex<T> {
+    (a + b) * T::lit(0.5)
+}
+
+#[test]
+fn generic_functions() {
+    macro_rules! by_hand {
+        ($t:ty) => {{
+            let mut z: Vec<Complex<$t>> =
+                (0..40).map(|i| Complex::new(value(3, [i, 0, 0]) as $t, (i as f64 / 7.0) as $t)).collect();
+            let turn = Complex::<$t>::new(0.6, 0.8);
+            for _ in 0..3 {
+                z = (0..40)
+                    .map(|i| {
+                        let around = (z[(i + 39) % 40] + z[(i + 1) % 40]) * 0.5;
+                        let c = Complex::<$t>::new(0.125, around.re);
+                        ((around * turn + c.conj()) / (1.5 + z[i].norm_sqr()) - 0.25 * z[i]) / 2.0
+                    })
+                    .collect();
+            }
+            z
+        }};
+    }
+    for acc in everywhere() {
+        assert_eq!(spun::<f64>(&acc), by_hand!(f64), "on {:?}", acc.device());
+        assert_eq!(spun::<f32>(&acc), by_hand!(f32), "on {:?}", acc.device());
+    }
 }
 
 /// The form for CUDA, where NVRTC has to be there.

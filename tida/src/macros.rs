@@ -34,7 +34,8 @@
 /// [`#[kernel_fn]`](crate::kernel_fn) functions and methods. Anything else is an error on the tokens themselves. The
 /// scalars are `i8 i16 i32 i64 isize u8 u16 u32 u64 usize f32 f64 bool`. Integers wrap at the width of their own type,
 /// in debug builds too: `a * b` of two `u16` is a `u16` on every device. A number that its type does not have is an
-/// error. `Complex32` and `Complex64` have `+ - * /` and `-z`, with the feature `num-complex`.
+/// error. `Complex32` and `Complex64` have `+ - * /`, beside real numbers too, `-z`, `==` and `!=`, with the feature
+/// `num-complex`.
 ///
 /// | for | a kernel may have |
 /// |---|---|
@@ -111,15 +112,15 @@
 /// | it says | because | write |
 /// |---|---|---|
 /// | implementation of `Fn` is not general enough | the kernel stands in a variable, not in the call | `let k = `[`keep`](crate::keep)`((&mut next, &u), kernel!(..));` |
-/// | expected `f64`, found `i64`, at `at[0]` | a coordinate is an `i64` | `at[0] as f64` |
-/// | expected integer, found `f64` | `2` is an integer | `2.0 * u[at]` |
-/// | type mismatch resolving `<Plain<i32> as Captured>::Value == f64` | a captured number is of another type than what it is used with | its type where it is made, `let half = 0.5f64;`, or a cast, `half as f64` |
+/// | a kernel cannot do arithmetic on `f64` and `i64` | a coordinate is an `i64` | `at[0] as f64` |
+/// | a kernel cannot do arithmetic on `{integer}` and `f64` | `2` is an integer | `2.0 * u[at]` |
+/// | a kernel cannot do arithmetic on `f64` and `i32` | a captured number is of another type than what it is used with | its type where it is made, `let half = 0.5f64;`, or a cast, `half as f64` |
 /// | expected `i64`, found `usize` | coordinates and offsets are `i64` | `u[at - [1]]`, `u[[at[0] - 1]]` |
 /// | expected an array with a size of 2, found one with a size of 3 | an offset has a number for each axis | `u[at + [0, 1]]` |
 /// | missing generics for enum `mean` | a generic `#[kernel_fn]` is called without its parameters | all of them, `mean::<T, 2>(..)` |
 /// | `f64` has no method of this name that kernels can call | numbers have fewer methods in a kernel than in Rust | what numbers have: `x.sqrt()`, `x.abs()`, `x.min(y)`, .. |
 /// | `Wave` has no method of this name that kernels can call | a kernel does not call plain methods | `#[kernel_fn]` above the `impl` |
-/// | a kernel cannot do arithmetic on `T` | nothing says that `T` is a number | the bound `T: tida::Real` on the function |
+/// | a kernel cannot do arithmetic on `T` and `_` | nothing says that `T` is a number | the bound `T: tida::Real` on the function |
 ///
 /// A write at another cell than `at`, such as `u[at + [1]] = 0.0`, compiles: the call that takes the kernel returns an
 /// error of kind [`Race`](crate::ErrorKind::Race).

@@ -238,7 +238,9 @@ impl Body {
     fn variable(&mut self, pattern: &syn::Pat) -> (LocalId, TokenStream) {
         match pattern {
             syn::Pat::Ident(p) if p.by_ref.is_none() && p.mutability.is_none() && p.subpat.is_none() => {
-                (self.scope.declare(&p.ident, false, false), p.ident.to_token_stream())
+                let local = self.scope.declare(&p.ident, false, false);
+                self.scope.set_number(local);
+                (local, p.ident.to_token_stream())
             }
             syn::Pat::Wild(p) => (self.scope.anonymous("_".to_owned(), false, p.span()), p.to_token_stream()),
             other => {

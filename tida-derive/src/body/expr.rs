@@ -7,6 +7,7 @@ use syn::spanned::Spanned;
 use tida_quote::element::ScalarType;
 use tida_quote::quote::{BinaryOp, Block, CompareOp, Expr as Quoted, ExprKind, Method, TypeTree, UnaryOp};
 
+use super::method::is_type_name;
 use super::number::{as_point, give_type, literal_of};
 use super::scope::Named;
 use super::types::{SCALARS, scalar};
@@ -113,6 +114,7 @@ impl Body {
             return self.hole(binary, message);
         }
         let (span, sign) = (binary.span(), binary.op.span());
+        let numbers = self.is_number(&left.quoted) && self.is_number(&right.quoted);
         let (a, b) = (Box::new(left.quoted), Box::new(right.quoted));
         let (x, y) = (&left.native, &right.native);
         let (name, kind, point) = match operator {
@@ -130,7 +132,7 @@ impl Body {
                     let minus = arithmetic == BinaryOp::Sub;
                     (name, ExprKind::Shift { minus, point: a, offset: b }, true)
                 }
-                None => (binary_name(arithmetic), ExprKind::Binary(arithmetic, a, b), false),
+                None => (binary_name(arithmetic, numbers), ExprKind::Binary(arithmetic, a, b), false),
             },
         };
         let function = self.op(name, sign);
@@ -206,7 +208,9 @@ impl Body {
         if let Some(both) = self.lit(path, call).or_else(|| self.unit_point(path, call)) {
             return both;
         }
-        let last = path.path.segments.len().saturating_sub(1);
+        // (`Complex::<f64>::new(..)` is a method of a type.)
+        let of_type = path.path.segments.iter().rev().nth(1).is_some_and(|of| is_type_name(&of.ident));
+        let last = path.path.segments.len().saturating_sub(if of_type { 2 } else { 1 });
         let inner = path.path.segments.iter().take(last).any(|segment| !segment.arguments.is_none());
         if path.qself.is_some() || inner {
             return self.hole(callee, "a `#[kernel_fn]` is called by its plain path: `flux(a, b)`, `flux::<T>(a, b)`");
@@ -289,18 +293,18 @@ impl Body {
         Both { native, quoted: expr_at(literal.span(), ExprKind::Struct(number, fields)), point: false }
     }
 
-    /// The value of `place op= value`, with the place as left operand: Rust and data.
+    /// The value of `place op= value`, with the place as left operand: Rust and data. Both may be `numbers` for sure.
     pub fn compound(
         &self,
         token: &syn::BinOp,
-        point: bool,
+        (point, numbers): (bool, bool),
         left: &TokenStream,
         right: &TokenStream,
     ) -> Option<(TokenStream, BinaryOp)> {
         let Some((Operator::Binary(arithmetic), true)) = operator(token) else {
             return None;
         };
-        let name = point_name(arithmetic, point).unwrap_or(binary_name(arithmetic));
+        let name = point_name(arithmetic, point).unwrap_or(binary_name(arithmetic, numbers));
         let function = self.op(name, token.span());
         Some((quote_spanned!(own()=> #function(#left, #right)), arithmetic))
     }
@@ -384,8 +388,13 @@ fn point_name(op: BinaryOp, point: bool) -> Option<&'static str> {
     }
 }
 
-fn binary_name(op: BinaryOp) -> &'static str {
+/// The operation on scalars; on what may be a complex and a real number, if the operands are not `numbers` for sure.
+fn binary_name(op: BinaryOp, numbers: bool) -> &'static str {
     match op {
+        BinaryOp::Add if !numbers => "sum",
+        BinaryOp::Sub if !numbers => "difference",
+        BinaryOp::Mul if !numbers => "product",
+        BinaryOp::Div if !numbers => "quotient",
         BinaryOp::Add => "add",
         BinaryOp::Sub => "sub",
         BinaryOp::Mul => "mul",

@@ -269,6 +269,9 @@ impl Body {
             };
             let value = self.expr(value);
             let id = self.scope.declare_private(name);
+            if self.is_number(&value.quoted) {
+                self.scope.set_number(id);
+            }
             if let Some(groups) = &mut self.groups {
                 groups.tree.privates.push(id);
             }

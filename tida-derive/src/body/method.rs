@@ -55,7 +55,7 @@ impl Body {
     pub fn method_by_path(&mut self, path: &syn::ExprPath, call: &syn::ExprCall) -> Option<Both> {
         let name = &path.path.segments.last()?.ident;
         let of = path.path.segments.iter().rev().nth(1)?;
-        if !of.ident.unraw().to_string().starts_with(char::is_uppercase) {
+        if !is_type_name(&of.ident) {
             return None;
         }
         let mut ty = path.path.clone();
@@ -63,6 +63,9 @@ impl Body {
             self.error(&last.value().arguments, "methods in a kernel take no type parameters");
         }
         ty.segments.pop_punct();
+        if ty.segments.iter().any(|segment| !segment.arguments.is_none()) {
+            self.structure(&ty);
+        }
         let number = self.called(name, Some(ty.into_token_stream()));
         let (native, quoted) = self.list(&call.args);
         let (method, invoke, own) = (method(number), self.private("invoke", name.span()), own_at(call.span()));
@@ -89,6 +92,11 @@ impl Body {
         });
         (made.collect(), quote_spanned!(own()=> #(#told),*))
     }
+}
+
+/// Whether a name starts as those of types do.
+pub fn is_type_name(name: &Ident) -> bool {
+    name.unraw().to_string().starts_with(char::is_uppercase)
 }
 
 /// Where a receiver is held.

@@ -9,7 +9,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote_spanned};
 use syn::spanned::Spanned;
 use tida_quote::element::ScalarType;
-use tida_quote::quote::{ExprKind, NumberType, UnaryOp};
+use tida_quote::quote::{Block, Expr as Quoted, ExprKind, NumberType, Place, Projection, UnaryOp};
 
 use super::types::{SCALARS, scalar};
 use super::{Body, Both, bare, expr_at};
@@ -181,6 +181,34 @@ impl Body {
                 let (typed, kept) = (self.private("typed", lit.span()), kept(number));
                 quote_spanned!(own=> #typed(#kept, #minus #lit))
             }
+        }
+    }
+
+    /// Whether an expression is a number for sure, or a list or tuple of numbers: no operand of it is complex. (Of two
+    /// such operands rustc infers the type of one from that of the other, as it does for its own operators.)
+    pub fn is_number(&self, expr: &Quoted) -> bool {
+        let value_of = |block: &Block| block.value.as_ref().is_some_and(|value| self.is_number(value));
+        match &expr.kind {
+            ExprKind::Int(..) | ExprKind::Float(..) | ExprKind::Cast(..) | ExprKind::Method(..) => true,
+            ExprKind::Unary(_, x) | ExprKind::Repeat(x, _) | ExprKind::RepeatOf(x, _) => self.is_number(x),
+            ExprKind::Binary(_, a, b) => self.is_number(a) && self.is_number(b),
+            ExprKind::Array(parts) | ExprKind::Tuple(parts) => parts.iter().all(|part| self.is_number(part)),
+            ExprKind::Project(_, Projection::Field(_)) => false,
+            ExprKind::Project(whole, _) => matches!(whole.kind, ExprKind::At) || self.is_number(whole),
+            ExprKind::Local(id) => self.scope.is_number(*id),
+            ExprKind::If { then, otherwise, .. } => value_of(then) || otherwise.as_ref().is_some_and(value_of),
+            ExprKind::Block(block) => value_of(block),
+            _ => false,
+        }
+    }
+
+    /// Whether what is written is a number for sure.
+    pub fn place_is_number(&self, place: &Place) -> bool {
+        match place {
+            Place::Local { local, path } => {
+                self.scope.is_number(*local) && !path.iter().any(|step| matches!(step, Projection::Field(_)))
+            }
+            Place::Element { .. } => false,
         }
     }
 

@@ -1,8 +1,10 @@
 //! Names: what an identifier in a body stands for.
 
+use std::collections::BTreeSet;
+
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use syn::ext::IdentExt;
-use tida_quote::quote::{Local, LocalId};
+use tida_quote::quote::{Local, LocalId, Pattern};
 
 use crate::expand::own;
 
@@ -95,6 +97,8 @@ pub struct Scope {
     pub locals: Vec<Local>,
     /// What they are called in the native form.
     pub idents: Vec<Ident>,
+    /// Locals that are numbers for sure, or made of numbers.
+    numbers: BTreeSet<LocalId>,
 }
 
 impl Scope {
@@ -110,6 +114,26 @@ impl Scope {
 
     fn push(&mut self, name: &Ident, what: Name) {
         self.names.push((name.clone(), Origin::of(name.span()), what));
+    }
+
+    /// Takes down that a local is a number, or made of numbers.
+    pub fn set_number(&mut self, id: LocalId) {
+        self.numbers.insert(id);
+    }
+
+    /// The same of all locals of a pattern.
+    pub fn set_numbers(&mut self, pattern: &Pattern) {
+        match pattern {
+            Pattern::Local(id) => self.set_number(*id),
+            Pattern::Ignore => {}
+            Pattern::Tuple(parts) | Pattern::Array(parts) => parts.iter().for_each(|part| self.set_numbers(part)),
+            Pattern::Struct(_, fields) => fields.iter().for_each(|(_, part)| self.set_numbers(part)),
+        }
+    }
+
+    /// Whether a local is known to be a number, or made of numbers.
+    pub fn is_number(&self, id: LocalId) -> bool {
+        self.numbers.contains(&id)
     }
 
     /// Declares an array argument.

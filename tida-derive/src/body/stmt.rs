@@ -6,7 +6,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
-use tida_quote::quote::{Block, ExprKind, Pattern, Stmt, StmtKind};
+use tida_quote::quote::{Block, ExprKind, Pattern, Place, Stmt, StmtKind, TypeTree};
 
 use super::chain::{Target, held_place};
 use super::lanes::{Step, Turns};
@@ -160,6 +160,8 @@ impl Body {
         let Some(target) = self.target(left) else {
             return (TokenStream::new(), StmtKind::Break(0));
         };
+        let of_number = self.is_number(&value.quoted);
+        let numbers = |place: &Place| of_number && self.place_is_number(place);
         let value_native = value.native;
         let held = quote_spanned!(own()=> __tida_value);
         match target {
@@ -171,7 +173,8 @@ impl Body {
             Target::Element { native: place, quoted, .. } => {
                 let (p, span) = (held_place(), left.span());
                 let (load, store) = (self.private("load", span), self.private("store", span));
-                let combined = op.and_then(|op| self.compound(op, false, &quote_spanned!(own()=> #load(&#p)), &held));
+                let old = quote_spanned!(own()=> #load(&#p));
+                let combined = op.and_then(|op| self.compound(op, (false, false), &old, &held));
                 let stored = combined.as_ref().map_or(&held, |(native, _)| native);
                 let native = quote_spanned! {own()=> {
                     let #held = #value_native;
@@ -183,12 +186,14 @@ impl Body {
                 (native, StmtKind::Assign { place: quoted, op, value: value.quoted })
             }
             Target::Local { native: place, quoted, whole: true, point, .. } => {
-                let Some((combined, arithmetic)) = op.and_then(|op| self.compound(op, point, &place, &held)) else {
+                let Some((combined, arithmetic)) =
+                    op.and_then(|op| self.compound(op, (point, numbers(&quoted)), &place, &held))
+                else {
                     let native = quote_spanned!(own()=> #place = #value_native;);
                     return (native, StmtKind::Assign { place: quoted, op: None, value: value.quoted });
                 };
                 let native = quote_spanned! {own()=> { let #held = #value_native; #place = #combined; }};
-                let tida_quote::quote::Place::Local { local, .. } = quoted else {
+                let Place::Local { local, .. } = quoted else {
                     return (native, StmtKind::Break(0));
                 };
                 let span = left.span();
@@ -206,7 +211,7 @@ impl Body {
             Target::Local { indices, native: place, quoted, .. } => {
                 let p = held_place();
                 let old = quote_spanned!(own()=> *#p);
-                let combined = op.and_then(|op| self.compound(op, false, &old, &held));
+                let combined = op.and_then(|op| self.compound(op, (false, numbers(&quoted)), &old, &held));
                 let native = match &combined {
                     None => quote_spanned! {own()=> { let #held = #value_native; #indices #place = #held; }},
                     Some((combined, _)) => quote_spanned! {own()=> {
@@ -240,6 +245,14 @@ impl Body {
         let ty = written.map(|ty| self.ty(ty));
         let point = init.as_ref().is_some_and(|init| init.point) || ty.as_ref().is_some_and(|(_, ty)| is_point(ty));
         let (pattern, quoted) = self.pattern(pattern, point);
+        let number = match (&ty, &init) {
+            (Some((_, TypeTree::Scalar(_))), _) => true,
+            (_, Some(init)) => self.is_number(&init.quoted),
+            _ => false,
+        };
+        if number {
+            self.scope.set_numbers(&quoted);
+        }
         let native_type = ty.as_ref().map(|(native, _)| native).map(|ty| quote_spanned!(own()=> : #ty));
         let native_init = init.as_ref().map(|init| &init.native).map(|init| quote_spanned!(own()=> = #init));
         let native = quote_spanned!(own()=> let #pattern #native_type #native_init;);

@@ -75,8 +75,8 @@ impl Body {
     /// The number of a struct in its table.
     pub fn structure(&mut self, path: &syn::Path) -> u32 {
         let last = path.segments.last().map(|segment| segment.ident.unraw().to_string()).unwrap_or_default();
-        if path.segments.iter().any(|segment| !segment.arguments.is_none()) {
-            self.error(path, "types in a kernel are concrete: a struct with parameters is not supported");
+        if !has_plain_parameters(path) {
+            self.error(path, "the parameters of a type in a kernel are plain types: `Complex<f64>`, `Complex<T>`");
         } else if path.segments.first().is_some_and(|segment| segment.ident == "Self") && !self.of_method {
             self.error(path, "`Self` is not supported in a kernel: write the name of the struct");
         } else if path.segments.len() == 1 && FOREIGN.contains(&last.as_str()) {
@@ -99,6 +99,21 @@ impl Body {
         self.error(len, "the length of an array in a kernel is a literal number, such as `[0.0; 4]`");
         1
     }
+}
+
+/// Whether a path has no parameters, or names of types behind its last name. (Anything else may hold items, which cannot
+/// stand twice.)
+fn has_plain_parameters(path: &syn::Path) -> bool {
+    let plain = |of: &syn::GenericArgument| match of {
+        syn::GenericArgument::Type(syn::Type::Path(ty)) => ty.qself.is_none() && has_plain_parameters(&ty.path),
+        _ => false,
+    };
+    let last = path.segments.len().saturating_sub(1);
+    path.segments.iter().enumerate().all(|(n, segment)| match &segment.arguments {
+        syn::PathArguments::None => true,
+        syn::PathArguments::AngleBracketed(of) => n == last && of.args.iter().all(plain),
+        syn::PathArguments::Parenthesized(_) => false,
+    })
 }
 
 /// A quoted `true`.

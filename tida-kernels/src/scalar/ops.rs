@@ -14,9 +14,33 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// What the operators `== != < <= > >=` compare: numbers and `bool`.
+/// What the operators `==` and `!=` compare: numbers, `bool`, and complex numbers.
 #[diagnostic::on_unimplemented(message = "a kernel cannot compare values of type `{Self}`", label = "not a scalar")]
-pub trait Comparable: sealed::Sealed + Copy + PartialOrd {}
+pub trait Equal: sealed::Sealed + Copy + PartialEq {}
+
+/// What the operators `< <= > >=` compare: numbers and `bool`.
+#[diagnostic::on_unimplemented(
+    message = "a kernel cannot compare values of type `{Self}`",
+    label = "not a scalar",
+    note = "complex numbers have no order: compare what they have, `z.norm_sqr()`, `z.re`"
+)]
+pub trait Comparable: Equal + PartialOrd {}
+
+/// What has `+ - * /` with a `B` on its right: numbers of one type, complex numbers, and these with their parts' type.
+#[diagnostic::on_unimplemented(
+    message = "a kernel cannot do arithmetic on `{Self}` and `{B}`",
+    label = "not with `{B}`",
+    note = "both sides are numbers of one type: `2.0` for a float, `at[0] as f64`, `x as f32`",
+    note = "where the type is a parameter of the function around the kernel, such as `T`, add the bound `T: tida::Real`"
+)]
+#[doc(hidden)]
+pub trait With<B>: sealed::Sealed + Copy {
+    type Output;
+    fn add(self, b: B) -> Self::Output;
+    fn sub(self, b: B) -> Self::Output;
+    fn mul(self, b: B) -> Self::Output;
+    fn div(self, b: B) -> Self::Output;
+}
 
 /// What has `+ - * /` and `-x`: numbers, and complex numbers.
 #[diagnostic::on_unimplemented(
@@ -25,13 +49,19 @@ pub trait Comparable: sealed::Sealed + Copy + PartialOrd {}
     note = "where the type is a parameter of the function around the kernel, such as `T`, add the bound `T: tida::Real`"
 )]
 #[doc(hidden)]
-pub trait Arithmetic: sealed::Sealed + Copy {
-    fn add(self, b: Self) -> Self;
-    fn sub(self, b: Self) -> Self;
-    fn mul(self, b: Self) -> Self;
-    fn div(self, b: Self) -> Self;
+pub trait Arithmetic: With<Self, Output = Self> {
     fn neg(self) -> Self;
 }
+
+/// A float beside complex numbers, where there are such.
+#[cfg(feature = "num-complex")]
+#[doc(hidden)]
+pub trait BesideComplex: With<num_complex::Complex<Self>, Output = num_complex::Complex<Self>> {}
+
+/// A float beside complex numbers, where there are such.
+#[cfg(not(feature = "num-complex"))]
+#[doc(hidden)]
+pub trait BesideComplex {}
 
 /// A number: `i8 i16 i32 i64 isize u8 u16 u32 u64 usize f32 f64`.
 #[diagnostic::on_unimplemented(
@@ -83,7 +113,8 @@ pub trait Int: Number + Bits {
 /// Arithmetic as the type has it by itself.
 macro_rules! plain_arithmetic {
     ($t:ty) => {
-        impl Arithmetic for $t {
+        impl With<$t> for $t {
+            type Output = $t;
             #[inline(always)]
             fn add(self, b: $t) -> $t {
                 self + b
@@ -100,6 +131,8 @@ macro_rules! plain_arithmetic {
             fn div(self, b: $t) -> $t {
                 self / b
             }
+        }
+        impl Arithmetic for $t {
             #[inline(always)]
             fn neg(self) -> $t {
                 -self
@@ -117,7 +150,7 @@ macro_rules! float_trait {
             note = "where the type is a parameter of a function, such as `T`, add the bound `T: tida::Real`"
         )]
         #[doc(hidden)]
-        pub trait Float: Number + Either {
+        pub trait Float: Number + Either + BesideComplex {
             /// 1.
             const UNITY: Self;
             fn mul_add(self, b: Self, c: Self) -> Self;
@@ -131,6 +164,7 @@ macro_rules! float_trait {
         macro_rules! float {
             ($t:ident, $scalar:ident) => {
                 impl sealed::Sealed for $t {}
+                impl Equal for $t {}
                 impl Comparable for $t {}
                 plain_arithmetic!($t);
                 impl Number for $t {
@@ -157,6 +191,7 @@ macro_rules! float_trait {
                         if b.is_nan() { self } else { ordered }
                     }
                 }
+                impl BesideComplex for $t {}
                 impl Float for $t {
                     const UNITY: $t = 1.0;
                     #[inline(always)]
@@ -204,8 +239,10 @@ float!(f64, F64);
 macro_rules! int {
     ($t:ident, $scalar:ident, $abs:expr, $signum:expr) => {
         impl sealed::Sealed for $t {}
+        impl Equal for $t {}
         impl Comparable for $t {}
-        impl Arithmetic for $t {
+        impl With<$t> for $t {
+            type Output = $t;
             #[inline(always)]
             fn add(self, b: $t) -> $t {
                 self.wrapping_add(b)
@@ -222,6 +259,8 @@ macro_rules! int {
             fn div(self, b: $t) -> $t {
                 self.checked_div(b).unwrap_or_else(|| quotient_fault(self, b == 0))
             }
+        }
+        impl Arithmetic for $t {
             #[inline(always)]
             fn neg(self) -> $t {
                 self.wrapping_neg()
@@ -345,18 +384,11 @@ int!(i64, I64, i64::wrapping_abs, i64::signum);
 int!(isize, I64, isize::wrapping_abs, isize::signum);
 
 #[cfg(feature = "num-complex")]
-mod complex {
-    use super::{Arithmetic, sealed};
-    use num_complex::Complex;
-
-    // Its formulas are those of `ir::lower::complex`.
-    impl sealed::Sealed for Complex<f32> {}
-    plain_arithmetic!(Complex<f32>);
-    impl sealed::Sealed for Complex<f64> {}
-    plain_arithmetic!(Complex<f64>);
-}
+#[path = "complex.rs"]
+mod complex;
 
 impl sealed::Sealed for bool {}
+impl Equal for bool {}
 impl Comparable for bool {}
 bits!(bool);
 
@@ -419,14 +451,24 @@ functions! {
 }
 
 macro_rules! comparisons {
-    ($($name:ident $op:tt)*) => {$(
+    ($($name:ident<$bound:ident> $op:tt)*) => {$(
         #[doc = concat!("`a ", stringify!($op), " b`.")]
         #[inline(always)]
-        pub fn $name<T: Comparable>(a: T, b: T) -> bool { a $op b }
+        pub fn $name<T: $bound>(a: T, b: T) -> bool { a $op b }
     )*};
 }
 
-comparisons! { eq == ne != lt < le <= gt > ge >= }
+comparisons! { eq<Equal> == ne<Equal> != lt<Comparable> < le<Comparable> <= gt<Comparable> > ge<Comparable> >= }
+
+macro_rules! of_two_types {
+    ($($name:ident $method:ident $op:tt)*) => {$(
+        #[doc = concat!("`a ", stringify!($op), " b`, where one of them may be complex and the other real.")]
+        #[inline(always)]
+        pub fn $name<A: With<B, Output = C>, B, C>(a: A, b: B) -> C { a.$method(b) }
+    )*};
+}
+
+of_two_types! { sum add + difference sub - product mul * quotient div / }
 
 /// `a << b`: `b` is taken modulo the number of bits of `a`.
 #[inline(always)]

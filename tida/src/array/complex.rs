@@ -1,10 +1,11 @@
-//! Complex numbers as elements.
+//! Complex numbers as elements, and as captured values.
 
 use num_complex::Complex;
-use tida_kernels::element::ElementType;
+use tida_kernels::element::{ElementType, ScalarType};
 
 use super::element::{Element, Place, Values, field};
-use crate::compute::capture;
+use crate::compute::capture::{self, PlainValue};
+use crate::compute::real::Real;
 
 /// A complex number in memory: a plane for each part.
 #[doc(hidden)]
@@ -16,57 +17,61 @@ pub struct ComplexPlace<T: Element> {
     pub im: T::Place,
 }
 
-macro_rules! complex {
-    ($($t:ty, $name:literal;)*) => {$(
-        // SAFETY: `TYPE` lists the parts in order, the plane of `im` starts after that of `re`, and zeros are valid.
-        unsafe impl Element for Complex<$t> {
-            const TYPE: ElementType =
-                ElementType::Struct { name: $name, fields: &[("re", <$t>::TYPE), ("im", <$t>::TYPE)] };
-            type Place = ComplexPlace<$t>;
-            #[inline(always)]
-            unsafe fn place(base: *mut u8, cells: usize, index: usize) -> ComplexPlace<$t> {
-                // SAFETY: both planes lie inside those of the element; the rest is the caller's promise.
-                unsafe {
-                    ComplexPlace {
-                        re: field::<$t>(base, cells, 0, index),
-                        im: field::<$t>(base, cells, size_of::<$t>(), index),
-                    }
-                }
-            }
-            fn values(of: &Self, to: &mut Values<'_>) {
-                <$t>::values(&of.re, to);
-                <$t>::values(&of.im, to);
-            }
-        }
-
-        // SAFETY: it is an element.
-        unsafe impl capture::PlainValue for Complex<$t> {
-            const TYPE: ElementType = <Self as Element>::TYPE;
-            fn values(&self, to: &mut Values<'_>) {
-                Element::values(self, to);
-            }
-        }
-
-        impl Place for ComplexPlace<$t> {
-            type Value = Complex<$t>;
-            #[inline(always)]
-            unsafe fn load(&self) -> Complex<$t> {
-                // SAFETY: the caller's promise, for each part.
-                unsafe { Complex { re: self.re.load(), im: self.im.load() } }
-            }
-            #[inline(always)]
-            unsafe fn store(&self, value: Complex<$t>) {
-                // SAFETY: as above.
-                unsafe {
-                    self.re.store(value.re);
-                    self.im.store(value.im);
-                }
-            }
-        }
-    )*};
+/// The name by which the kernel compiler knows complex numbers of these parts.
+const fn name_of(part: &ElementType) -> &'static str {
+    match part {
+        ElementType::Scalar(ScalarType::F32) => "Complex32",
+        _ => "Complex64",
+    }
 }
 
-complex! {
-    f32, "Complex32";
-    f64, "Complex64";
+// SAFETY: `TYPE` lists the parts in order, the plane of `im` starts after that of `re`, and zeros are valid.
+unsafe impl<T: Real> Element for Complex<T> {
+    const TYPE: ElementType = ElementType::Struct {
+        name: name_of(&<T as Element>::TYPE),
+        fields: &[("re", <T as Element>::TYPE), ("im", <T as Element>::TYPE)],
+    };
+    type Place = ComplexPlace<T>;
+    #[inline(always)]
+    unsafe fn place(base: *mut u8, cells: usize, index: usize) -> ComplexPlace<T> {
+        // SAFETY: both planes lie inside those of the element; the rest is the caller's promise.
+        unsafe {
+            ComplexPlace { re: field::<T>(base, cells, 0, index), im: field::<T>(base, cells, size_of::<T>(), index) }
+        }
+    }
+    fn values(of: &Self, to: &mut Values<'_>) {
+        <T as Element>::values(&of.re, to);
+        <T as Element>::values(&of.im, to);
+    }
+}
+
+// SAFETY: it is an element.
+unsafe impl<T: Real> PlainValue for Complex<T> {
+    const TYPE: ElementType = <Self as Element>::TYPE;
+    fn values(&self, to: &mut Values<'_>) {
+        Element::values(self, to);
+    }
+}
+
+impl<T: Real> capture::PlainEntry for Complex<T> {}
+
+capture::capture_whole! {
+    (T: Real) Complex<T>;
+}
+
+impl<T: Real> Place for ComplexPlace<T> {
+    type Value = Complex<T>;
+    #[inline(always)]
+    unsafe fn load(&self) -> Complex<T> {
+        // SAFETY: the caller's promise, for each part.
+        unsafe { Complex { re: self.re.load(), im: self.im.load() } }
+    }
+    #[inline(always)]
+    unsafe fn store(&self, value: Complex<T>) {
+        // SAFETY: as above.
+        unsafe {
+            self.re.store(value.re);
+            self.im.store(value.im);
+        }
+    }
 }

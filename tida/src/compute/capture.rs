@@ -59,7 +59,7 @@ fn same_bits(a: &Value, b: &Value) -> bool {
 pub enum CapturedValue {
     /// A scalar.
     Scalar(Value),
-    /// An array of scalars, or of arrays of them: its type, and the scalars one after the other.
+    /// An array of scalars, or of arrays of them, or a complex number: its type, and the scalars one after the other.
     Array(ElementType, Arc<[Value]>),
     /// A scalar that recorded work gives, once its node has finished.
     Deferred(Deferred),
@@ -103,7 +103,7 @@ pub trait CapturedParam: std::fmt::Debug + Send + Sync {
     fn is(&self, described: &CapturedValue) -> bool;
 }
 
-/// What a kernel may capture: numbers and `bool`, arrays of them, and deferred scalars.
+/// What a kernel may capture: numbers and `bool`, complex numbers, arrays of them, and deferred scalars.
 #[diagnostic::on_unimplemented(
     message = "a kernel cannot capture a value of type `{Self}`",
     label = "no number, `bool` or fixed-size array of these",
@@ -186,7 +186,7 @@ pub trait PlainScalar: PlainEntry {
     fn described(self) -> Value;
 }
 
-/// What captured arrays are made of: plain scalars, and arrays of them.
+/// What captured arrays are made of: plain scalars, complex numbers, and arrays of them.
 #[diagnostic::on_unimplemented(message = "a kernel cannot capture arrays of `{Self}`", label = "no number or `bool`")]
 pub trait PlainEntry: PlainValue + Copy + std::fmt::Debug + Send + Sync + 'static {}
 
@@ -209,34 +209,70 @@ impl<T: PlainScalar> Captured for Plain<T> {
     }
 }
 
-impl<T: PlainEntry, const N: usize> Capture for [T; N] {
-    type Held = Plain<[T; N]>;
-    #[inline(always)]
-    fn hold(&self) -> Plain<[T; N]> {
-        Plain(*self)
-    }
+/// Makes values of several scalars ones that kernels capture.
+macro_rules! capture_whole {
+    ($(($($of:tt)*) $whole:ty;)*) => {$(
+        impl<$($of)*> $crate::compute::capture::Capture for $whole {
+            type Held = $crate::compute::capture::Plain<$whole>;
+            #[inline(always)]
+            fn hold(&self) -> $crate::compute::capture::Plain<$whole> {
+                $crate::compute::capture::Plain::of(*self)
+            }
+        }
+
+        impl<$($of)*> $crate::compute::capture::CapturedParam for $crate::compute::capture::Plain<$whole> {
+            fn describe(&self, list: &mut $crate::compute::capture::Captures) {
+                $crate::compute::capture::describe_whole(self, list);
+            }
+            fn is(&self, described: &$crate::compute::capture::CapturedValue) -> bool {
+                $crate::compute::capture::is_whole(self, described)
+            }
+        }
+
+        impl<$($of)*> $crate::compute::capture::Captured for $crate::compute::capture::Plain<$whole> {
+            type Value = $whole;
+            #[inline(always)]
+            fn value(&self) -> $whole {
+                self.plain()
+            }
+        }
+    )*};
 }
 
-impl<T: PlainEntry, const N: usize> CapturedParam for Plain<[T; N]> {
-    fn describe(&self, list: &mut Captures) {
-        let mut values = Vec::with_capacity(<[T; N]>::TYPE.components());
-        self.0.values(&mut |value| values.push(value));
-        list.list.push(CapturedValue::Array(<[T; N]>::TYPE, values.into()));
-    }
-    fn is(&self, described: &CapturedValue) -> bool {
-        let CapturedValue::Array(ty, known) = described else { return false };
-        let (mut known, mut same) = (known.iter(), *ty == <[T; N]>::TYPE);
-        self.0.values(&mut |value| same &= known.next().is_some_and(|known| same_bits(known, &value)));
-        same && known.next().is_none()
-    }
+#[cfg(feature = "num-complex")]
+pub(crate) use capture_whole;
+
+capture_whole! {
+    (T: PlainEntry, const N: usize) [T; N];
 }
 
-impl<T: PlainEntry, const N: usize> Captured for Plain<[T; N]> {
-    type Value = [T; N];
+impl<T: Copy> Plain<T> {
+    /// Holds a value.
     #[inline(always)]
-    fn value(&self) -> [T; N] {
+    pub(crate) fn of(value: T) -> Plain<T> {
+        Plain(value)
+    }
+
+    /// The value.
+    #[inline(always)]
+    pub(crate) fn plain(&self) -> T {
         self.0
     }
+}
+
+/// Adds the description of a value of several scalars.
+pub(crate) fn describe_whole<T: PlainValue>(held: &Plain<T>, list: &mut Captures) {
+    let mut values = Vec::with_capacity(T::TYPE.components());
+    held.0.values(&mut |value| values.push(value));
+    list.list.push(CapturedValue::Array(T::TYPE, values.into()));
+}
+
+/// Whether a description is of this value of several scalars.
+pub(crate) fn is_whole<T: PlainValue>(held: &Plain<T>, described: &CapturedValue) -> bool {
+    let CapturedValue::Array(ty, known) = described else { return false };
+    let (mut known, mut same) = (known.iter(), *ty == T::TYPE);
+    held.0.values(&mut |value| same &= known.next().is_some_and(|known| same_bits(known, &value)));
+    same && known.next().is_none()
 }
 
 macro_rules! plain {

@@ -20,7 +20,9 @@ use crate::__private::KernelFn;
     message = "`{Self}` has no method of this name that kernels can call",
     label = "kernels can call no such method of `{Self}`",
     note = "structs have the methods of an `impl` with `#[kernel_fn]`; numbers have those that the documentation of \
-            `kernel!` lists, such as `sqrt`, `abs`, `min`, `powi`, `sin`"
+            `kernel!` lists, such as `sqrt`, `abs`, `min`, `powi`, `sin`",
+    note = "complex numbers have `conj`, `norm_sqr`, `l1_norm`, `scale`, `unscale`, `inv` and `arg`, and \
+            `Complex64::new`, `i`, `cis` and `from_polar`; the norm is `z.norm_sqr().sqrt()`"
 )]
 pub unsafe trait KernelMethod<const NAME: u64> {
     /// Parameters, as a tuple, the receiver first.
@@ -32,6 +34,17 @@ pub unsafe trait KernelMethod<const NAME: u64> {
     /// As those of [`KernelFn`].
     #[allow(clippy::type_complexity)] // (No alias can name what is `impl`.)
     fn forms() -> (impl Fn(Self::Args) -> Self::Output, impl AsRef<[ScalarType]>, impl AsRef<[&'static StaticFunction]>);
+}
+
+/// What stands for the name of a method in types, as the macros have it (FNV-1a).
+#[cfg(feature = "num-complex")]
+pub(crate) const fn name_of(name: &str) -> u64 {
+    let (bytes, mut n, mut hash) = (name.as_bytes(), 0, 0xcbf2_9ce4_8422_2325);
+    while n < bytes.len() {
+        hash = (hash ^ bytes[n] as u64).wrapping_mul(0x0100_0000_01b3);
+        n += 1;
+    }
+    hash
 }
 
 /// A method of the type `T`.

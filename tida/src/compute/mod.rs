@@ -7,6 +7,8 @@ pub(crate) mod cache;
 pub(crate) mod capture;
 mod check;
 mod compiled;
+#[cfg(feature = "num-complex")]
+mod complex;
 mod decoded;
 pub(crate) mod deferred;
 pub(crate) mod device;

@@ -223,7 +223,10 @@ impl<'a> Lowering<'a> {
     }
 
     fn binary(&mut self, e: &'a Expr, op: BinaryOp, a: &'a Expr, b: &'a Expr) -> Result<ExprId, KernelError> {
-        self.check_binary(e.span, op, &self.typed.of(a), &self.typed.of(b))?;
+        let (left, right) = (self.typed.of(a), self.typed.of(b));
+        // (A real number beside a complex one may be either.)
+        let of = if complex::is_complex(&right) { &right } else { &left };
+        self.check_binary(e.span, op, of, &right)?;
         let (a, b) = self.pair(a, b)?;
         Ok(self.arithmetic(e.span, self.typed.of(e), op, a, b))
     }
@@ -245,7 +248,12 @@ impl<'a> Lowering<'a> {
     }
 
     fn compare(&mut self, e: &'a Expr, op: CompareOp, a: &'a Expr, b: &'a Expr) -> Result<ExprId, KernelError> {
-        self.scalar_for(e.span, "a comparison", &self.typed.of(a), |_| true)?;
+        let ty = self.typed.of(a);
+        if complex::is_complex(&ty) && matches!(op, CompareOp::Eq | CompareOp::Ne) {
+            let (a, b) = self.pair(a, b)?;
+            return Ok(self.complex_equal(e.span, op, a, b));
+        }
+        self.scalar_for(e.span, "a comparison", &ty, |_| true)?;
         let (a, b) = self.pair(a, b)?;
         Ok(self.build.push(e.span, Type::Scalar(ScalarType::Bool), ExprKind::Compare(op, a, b)))
     }

@@ -132,7 +132,8 @@ impl<'t> Infer<'t, '_> {
             self.integer(b, right)?;
             return Ok(left);
         }
-        self.pair(span, a, b, || format!("give both sides of `{}` one type", op.symbol()))
+        let (a, b) = (self.expr(a)?, self.expr(b)?);
+        self.operands(span, op, a, b)
     }
 
     pub(super) fn integer(&mut self, e: &Expr, ty: Ty) -> Result<(), KernelError> {

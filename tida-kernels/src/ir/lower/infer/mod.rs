@@ -15,7 +15,7 @@ use super::types::{Ty, Types};
 use crate::element::ScalarType;
 use crate::error::KernelError;
 use crate::ir::{Span, Type};
-use crate::quote::{Code, Expr, LocalId, Projection};
+use crate::quote::{BinaryOp, Code, Expr, LocalId, Projection};
 
 /// How deep expressions and statements may nest.
 pub(super) const MAX_NESTING: usize = 200;
@@ -41,7 +41,7 @@ impl Typed {
     }
 }
 
-/// A part whose whole is not known yet.
+/// A part whose whole is not known yet, or an operator whose sides are not.
 struct Pending<'t> {
     span: Span,
     whole: Ty,
@@ -53,6 +53,8 @@ enum Step<'t> {
     Projection(&'t Projection),
     /// The whole is a point.
     Axis,
+    /// An operator with this on its right; the whole is on its left, the part is the result.
+    Operator(BinaryOp, Ty),
 }
 
 struct Infer<'t, 's> {

@@ -213,7 +213,10 @@ impl<'t> Infer<'t, '_> {
         match op {
             None => self.same(value.span, place, given, || "assign a value".into()),
             Some(BinaryOp::Shl | BinaryOp::Shr) => self.integer(value, given),
-            Some(op) => self.same(value.span, place, given, || format!("assign by `{}=`", op.symbol())),
+            Some(op) => {
+                let result = self.operands(span, op, place, given)?;
+                self.same(value.span, place, result, || format!("assign by `{}=`", op.symbol()))
+            }
         }
     }
 }
