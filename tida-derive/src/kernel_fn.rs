@@ -67,6 +67,7 @@ pub fn expand_kernel_fn(attribute: TokenStream, input: TokenStream) -> TokenStre
         const _: () = {
             #imports
             // SAFETY: both forms come from one walk over one body.
+            #[diagnostic::do_not_recommend]
             unsafe impl #generics #kernel_fn for #name #parameters #bounds {
                 #items
             }

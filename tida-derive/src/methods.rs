@@ -101,12 +101,13 @@ fn expand_method(
     let (outer_names, result, name) = (&parts.outer_names, &parts.result, name_of_method(&parts.name));
     let types = parts.types.iter().skip(usize::from(receiver.is_some()));
     let (make, invoke, at_name) = (private("method"), private("invoke"), own_at(ident.span()));
+    let near = private("names");
     let item = quote_spanned! {at_name=>
         #[allow(clippy::too_many_arguments, clippy::trivially_copy_pass_by_ref)]
         #[inline]
         #(#attrs)*
         #vis fn #ident(#head #(#outer_names: #types),*) -> #result {
-            #invoke(#make::<Self, #name>(), (#value #(#outer_names,)*))
+            #invoke(#make::<Self, #name, #near::none>(), (#value #(#outer_names,)*))
         }
     };
     let (kernel_method, stands, imports) = (private("KernelMethod"), private("Method"), imports(&body));

@@ -18,7 +18,7 @@ pub use crate::compute::groups::native::{
     AskGroups, Group, RunGroups, each_group, group_body, group_channel, group_fetch, group_len, group_shared, keep,
     kept_of, phase, phase_around, private,
 };
-pub use crate::compute::method::{KernelMethod, Method, invoke, method, quotation, receiver};
+pub use crate::compute::method::{HasMethod, KernelMethod, Method, invoke, method, names, quotation, receiver};
 pub use crate::compute::number::{literal, type_of, typed};
 pub use crate::compute::real::wide;
 pub use crate::compute::stage::{NoReads, Reads};

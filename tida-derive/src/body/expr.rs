@@ -495,22 +495,27 @@ fn no_method(name: &str) -> Option<String> {
 }
 
 /// The message for a method that numbers do not have, with the nearest that they do.
-fn unknown_method(name: &str) -> String {
+pub(super) fn unknown_method(name: &str) -> String {
     if let Some(message) = no_method(name) {
         return message;
     }
-    let mut near: Vec<(usize, &str)> =
-        Method::ALL.iter().map(|method| (distance(name, method.name()), method.name())).collect();
-    near.sort();
-    let near = near.iter().filter(|(d, _)| *d <= 1 + name.chars().count() / 2).take(3);
     let names: Vec<String> = match name {
         "to_bits" | "from_bits" => Vec::new(),
-        _ => near.map(|(_, near)| format!("`{near}`")).collect(),
+        _ => near_methods(name).map(|near| format!("`{near}`")).collect(),
     };
     match names.is_empty() {
         true => format!("`{name}` is not a method of a kernel: write a `#[kernel_fn]` for it"),
         false => format!("`{name}` is not a method of a kernel: near it: {}", names.join(", ")),
     }
+}
+
+/// The methods of numbers whose names are nearest to one.
+pub(super) fn near_methods(name: &str) -> impl Iterator<Item = &'static str> {
+    let most = 1 + name.chars().count() / 2;
+    let mut near: Vec<(usize, &str)> =
+        Method::ALL.iter().map(|method| (distance(name, method.name()), method.name())).collect();
+    near.sort();
+    near.into_iter().filter(move |(d, _)| *d <= most).take(3).map(|(_, near)| near)
 }
 
 /// Edits from one word to another.

@@ -147,7 +147,8 @@ macro_rules! float_trait {
         #[diagnostic::on_unimplemented(
             message = "`{Self}` is not a float",
             label = "not `f32` or `f64`",
-            note = "where the type is a parameter of a function, such as `T`, add the bound `T: tida::Real`"
+            note = "where the type is a parameter of a function, such as `T`, add the bound `T: tida::Real`",
+            note = "complex numbers have other methods: `conj`, `norm_sqr`, `l1_norm`, `scale`, `unscale`, `inv`, `arg`"
         )]
         #[doc(hidden)]
         pub trait Float: Number + Either + BesideComplex {

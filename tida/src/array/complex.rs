@@ -55,8 +55,29 @@ unsafe impl<T: Real> PlainValue for Complex<T> {
 
 impl<T: Real> capture::PlainEntry for Complex<T> {}
 
-capture::capture_whole! {
-    (T: Real) Complex<T>;
+impl<T: Real> capture::Capture for Complex<T> {
+    type Held = capture::Plain<Complex<T>>;
+    #[inline(always)]
+    fn hold(&self) -> capture::Plain<Complex<T>> {
+        capture::Plain::of(*self)
+    }
+}
+
+impl<T: Real> capture::CapturedParam for capture::Plain<Complex<T>> {
+    fn describe(&self, list: &mut capture::Captures) {
+        capture::describe_whole(self, list);
+    }
+    fn is(&self, described: &capture::CapturedValue) -> bool {
+        capture::is_whole(self, described)
+    }
+}
+
+impl<T: Real> capture::Captured for capture::Plain<Complex<T>> {
+    type Value = Complex<T>;
+    #[inline(always)]
+    fn value(&self) -> Complex<T> {
+        self.plain()
+    }
 }
 
 impl<T: Real> Place for ComplexPlace<T> {

@@ -209,41 +209,29 @@ impl<T: PlainScalar> Captured for Plain<T> {
     }
 }
 
-/// Makes values of several scalars ones that kernels capture.
-macro_rules! capture_whole {
-    ($(($($of:tt)*) $whole:ty;)*) => {$(
-        impl<$($of)*> $crate::compute::capture::Capture for $whole {
-            type Held = $crate::compute::capture::Plain<$whole>;
-            #[inline(always)]
-            fn hold(&self) -> $crate::compute::capture::Plain<$whole> {
-                $crate::compute::capture::Plain::of(*self)
-            }
-        }
-
-        impl<$($of)*> $crate::compute::capture::CapturedParam for $crate::compute::capture::Plain<$whole> {
-            fn describe(&self, list: &mut $crate::compute::capture::Captures) {
-                $crate::compute::capture::describe_whole(self, list);
-            }
-            fn is(&self, described: &$crate::compute::capture::CapturedValue) -> bool {
-                $crate::compute::capture::is_whole(self, described)
-            }
-        }
-
-        impl<$($of)*> $crate::compute::capture::Captured for $crate::compute::capture::Plain<$whole> {
-            type Value = $whole;
-            #[inline(always)]
-            fn value(&self) -> $whole {
-                self.plain()
-            }
-        }
-    )*};
+impl<T: PlainEntry, const N: usize> Capture for [T; N] {
+    type Held = Plain<[T; N]>;
+    #[inline(always)]
+    fn hold(&self) -> Plain<[T; N]> {
+        Plain::of(*self)
+    }
 }
 
-#[cfg(feature = "num-complex")]
-pub(crate) use capture_whole;
+impl<T: PlainEntry, const N: usize> CapturedParam for Plain<[T; N]> {
+    fn describe(&self, list: &mut Captures) {
+        describe_whole(self, list);
+    }
+    fn is(&self, described: &CapturedValue) -> bool {
+        is_whole(self, described)
+    }
+}
 
-capture_whole! {
-    (T: PlainEntry, const N: usize) [T; N];
+impl<T: PlainEntry, const N: usize> Captured for Plain<[T; N]> {
+    type Value = [T; N];
+    #[inline(always)]
+    fn value(&self) -> [T; N] {
+        self.plain()
+    }
 }
 
 impl<T: Copy> Plain<T> {

@@ -23,6 +23,7 @@ impl Wave {
 
 fn main() {
     sweep64(kernel!(|next, u, at| next[at] = u[at].squareroot()));
+    sweep64(kernel!(|next, u, at| next[at] = u[at].sqtr()));
     sweep64(kernel!(|next, u, at| next[at] = Wave { h: u[at] }.of_the_host()));
     sweep64(kernel!(|next, u, at| next[at] = Wave::of_the_host(Wave { h: u[at] })));
     sweep64(kernel!(|next, u, at| next[at] = Wave { h: u[at] }.double(1.0)));

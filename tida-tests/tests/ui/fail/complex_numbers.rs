@@ -1,0 +1,34 @@
+use tida::num_complex::Complex64;
+use tida::prelude::*;
+
+#[kernel_fn]
+fn norm(z: Complex64) -> f64 {
+    z.norm()
+}
+
+#[kernel_fn]
+fn root(z: Complex64) -> Complex64 {
+    z.sqrt()
+}
+
+#[kernel_fn]
+fn ordered(z: Complex64, w: Complex64) -> bool {
+    z < w
+}
+
+#[kernel_fn]
+fn mixed(z: Complex64, n: i32) -> Complex64 {
+    z * n + 2 * z
+}
+
+#[kernel_fn]
+fn of_two_precisions(z: Complex64, x: f32) -> Complex64 {
+    z * x
+}
+
+#[kernel_fn]
+fn rest(z: Complex64) -> Complex64 {
+    z % 2.0
+}
+
+fn main() {}
