@@ -4,7 +4,7 @@
 
 use tida::num_complex::{Complex, Complex32, Complex64};
 use tida::prelude::*;
-use tida::{Max, Sum};
+use tida::{Max, Product, Sum};
 use tida_tests::{everywhere, value};
 
 const I: Complex64 = Complex64 { re: 0.0, im: 1.0 };
@@ -412,6 +412,46 @@ fn generic_functions() {
         assert_eq!(spun::<f64>(&acc), by_hand!(f64), "on {:?}", acc.device());
         assert_eq!(spun::<f32>(&acc), by_hand!(f32), "on {:?}", acc.device());
     }
+}
+
+/// Sums are folded part by part, in the order in which those of the parts are; products in the order of a product.
+#[test]
+fn reductions() {
+    let number = |at: [usize; 2]| Complex64::new(value(1, [at[0], at[1], 0]) - 1.0, value(2, [at[0], at[1], 0]) - 1.0);
+    let mut all = Vec::new();
+    for acc in everywhere() {
+        let mut z = TileArray::<Complex64, 2>::builder([9, 130]).regions([3, 2]).build(&acc).unwrap();
+        z.fill(number).unwrap();
+        let c = Complex64::new(0.5, 0.25);
+        for tile in TileIter::new(&z) {
+            compute(&tile, &mut z, kernel!(|z, at| z[at] = z[at] * c)).unwrap();
+        }
+        let sum = reduce(&z, Sum, kernel!(|z, at| if z[at].re > 0.0 { z[at] } else { z[at] * z[at] })).unwrap();
+        let re = reduce(&z, Sum, kernel!(|z, at| if z[at].re > 0.0 { z[at].re } else { (z[at] * z[at]).re })).unwrap();
+        let im = reduce(&z, Sum, kernel!(|z, at| if z[at].re > 0.0 { z[at].im } else { (z[at] * z[at]).im })).unwrap();
+        assert_eq!(sum, Complex64::new(re, im), "on {:?}", acc.device());
+        let plain: Complex64 = (0..9 * 130).map(|n| number([n / 130, n % 130]) * c).sum();
+        let whole = reduce(&z, Sum, kernel!(|z, at| z[at])).unwrap();
+        assert!((whole - plain).norm() < 1e-10, "{whole} and {plain}");
+        // Of one row of fewer than 64 cells: by halves.
+        let row = GridBox::new([2, 0], [3, 64]);
+        let product = reduce_over(row, &z, Product, kernel!(|z, at| z[at] * 2.0)).unwrap();
+        let mut values: Vec<Complex64> = (0..64).map(|n| number([2, n]) * c * 2.0).collect();
+        for half in [32, 16, 8, 4, 2, 1] {
+            values = (0..half).map(|n| values[n] * values[n + half]).collect();
+        }
+        assert_eq!(product, values[0], "on {:?}", acc.device());
+        let later = reduce_later(&z, Product, kernel!(|z, at| 1.0 + z[at] * 0.01)).unwrap();
+        let none = GridBox::new([0, 0], [0, 0]);
+        let empty = [
+            reduce_over(none, &z, Sum, kernel!(|z, at| z[at])).unwrap(),
+            reduce_over(none, &z, Product, kernel!(|z, at| z[at])).unwrap(),
+        ];
+        assert_eq!(empty, [Complex64::ZERO, Complex64::ONE]);
+        let largest = reduce(&z, Max, kernel!(|z, at| z[at].norm_sqr())).unwrap();
+        all.push((sum, whole, later.get().unwrap(), largest));
+    }
+    assert!(all.windows(2).all(|pair| pair[0] == pair[1]), "devices differ: {all:?}");
 }
 
 /// The form for CUDA, where NVRTC has to be there.

@@ -9,6 +9,7 @@ mod cycle;
 mod join;
 mod lower;
 mod merge;
+mod parts;
 mod print;
 mod tables;
 mod unroll;
@@ -17,6 +18,7 @@ pub use coded::{Coded, NotCoded, coded};
 pub use cycle::{Cycle, cycle};
 pub use join::{Joined, join, join_value};
 pub use lower::{Binding, LowerInput, lower, lower_group};
+pub use parts::parts_of_value;
 pub use unroll::{bounding, specialised, unrolled};
 
 use std::sync::Arc;

@@ -159,6 +159,9 @@ fn explained(
     acc: Option<&TileAcc>,
     asked: Layout,
 ) -> Explanation {
+    // Of a complex number a device folds one part at a time: the first is told of.
+    let part = prepared.parts().ok().and_then(|parts| parts.into_iter().next());
+    let prepared = part.unwrap_or(prepared);
     let captures = captured.values();
     let launch = DeviceLaunch {
         prepared: &prepared,

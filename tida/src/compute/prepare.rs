@@ -2,12 +2,13 @@
 
 use std::any::TypeId;
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, RwLock};
 
 use tida_kernels::analysis::{Analysis, ArrayAccess, IndexForm, Symbol, analyse};
 use tida_kernels::element::ScalarType;
 use tida_kernels::ir::{
-    self, Access, Binding, Coded, Kernel, LowerInput, Type, bounding, coded, lower, specialised, unrolled,
+    self, Access, Binding, Coded, Kernel, LowerInput, Type, bounding, coded, lower, parts_of_value, specialised,
+    unrolled,
 };
 use tida_kernels::plan::Plan;
 use tida_kernels::plan::cache::{Sharing, sharing};
@@ -62,6 +63,8 @@ pub(crate) struct Prepared {
     coded: Mutex<ForCodes>,
     /// Its constant tables, as captured values.
     pub tables: Vec<CapturedValue>,
+    /// Kernels that give the scalars of its value, if it gives several.
+    parts: OnceLock<Result<Vec<Arc<Prepared>>, Error>>,
     /// What it may be specialised for.
     special: Special,
     /// What was said of it.
@@ -263,6 +266,7 @@ impl Prepared {
             joins: Joins::default(),
             coded: Mutex::default(),
             tables,
+            parts: OnceLock::new(),
             special,
             said: Said::default(),
         })
@@ -289,6 +293,23 @@ impl Prepared {
         }
         let made = self.coded(&key).map(Arc::new);
         known.entry(key).or_insert(made).clone()
+    }
+
+    /// Kernels that give the scalars of its value, in order; itself if it gives one.
+    ///
+    /// # Errors
+    /// As [`Prepared::new`].
+    pub fn parts(self: &Arc<Self>) -> Result<Vec<Arc<Prepared>>, Error> {
+        if self.kernel.result.scalar().is_some() {
+            return Ok(vec![self.clone()]);
+        }
+        let part = |kernel| {
+            let mut made = Prepared::new(kernel)?;
+            made.is_coded = self.is_coded;
+            Ok(Arc::new(made))
+        };
+        let make = || parts_of_value(&self.kernel).unwrap_or_default().into_iter().map(part).collect();
+        self.parts.get_or_init(make).clone()
     }
 
     fn coded(&self, args: &[Option<Coded>]) -> Result<Prepared, Error> {

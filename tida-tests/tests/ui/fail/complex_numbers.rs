@@ -31,4 +31,14 @@ fn rest(z: Complex64) -> Complex64 {
     z % 2.0
 }
 
+fn largest(z: &TileArray<Complex64, 1>) -> tida::Result<()> {
+    reduce(z, Max, kernel!(|z, at| z[at]))?;
+    Ok(())
+}
+
+fn a_part(z: &TileArray<[f64; 2], 1>) -> tida::Result<()> {
+    reduce(z, Sum, kernel!(|z, at| z[at]))?;
+    Ok(())
+}
+
 fn main() {}

@@ -5,6 +5,8 @@
 //! cells being the identity. The segments' values, in row-major order, are a list that is folded 64 at a time in the
 //! same way until one is left.
 
+#[cfg(feature = "num-complex")]
+mod complex;
 pub(crate) mod device;
 mod fold;
 mod ops;

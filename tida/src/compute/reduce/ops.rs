@@ -5,11 +5,23 @@ use tida_kernels::plan::FoldOp;
 use tida_kernels::scalar::ops;
 
 use crate::array::GridBox;
-use crate::array::element::ScalarElement;
+use crate::array::element::{Element, ScalarElement};
 use crate::sealed::Sealed;
 
+/// A value that reductions take: numbers, and complex numbers. No other type implements it.
+#[diagnostic::on_unimplemented(
+    message = "reductions take no values of type `{Self}`",
+    label = "no number",
+    note = "the kernel of a reduction gives a number or a complex number: reduce the parts of other values one by one"
+)]
+pub trait Foldable: Element {
+    /// Some value.
+    #[doc(hidden)]
+    const SOME: Self;
+}
+
 /// A number that reductions take: `i8 i16 i32 i64 u8 u16 u32 u64 f32 f64`. No other type implements it.
-pub trait Reducible: ScalarElement {
+pub trait Reducible: ScalarElement + Foldable {
     /// What every sum starts from; adding it changes no bit (-0.0 for floats).
     #[doc(hidden)]
     const NOTHING: Self;
@@ -43,6 +55,9 @@ macro_rules! reducible {
         reducible! { $($t: 0, 0, 1, $t::MIN, $t::MAX, |_| false;)* }
     };
     ($($t:ty: $nothing:expr, $zero:expr, $one:expr, $lowest:expr, $highest:expr, $nan:expr;)*) => {$(
+        impl Foldable for $t {
+            const SOME: $t = $zero;
+        }
         impl Reducible for $t {
             const NOTHING: $t = $nothing;
             const ZERO: $t = $zero;
@@ -82,6 +97,11 @@ reducible! {
 
 /// How values become one: [`Sum`], [`Product`], [`Min`], [`Max`], [`ArgMin`] and [`ArgMax`]. No other type implements
 /// it: each device folds them in an order and a form of its own, with the same bits.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not reduce values of type `{T}`",
+    label = "not of `{T}`",
+    note = "complex numbers have a `Sum` and a `Product`, and no order: reduce `z.norm_sqr()` by `Max`, `Min` and others"
+)]
 pub trait Reduction<T>: Sealed + Copy + std::fmt::Debug + Send + Sync + 'static {
     // `combine` of a value and the identity is the value, bit for bit.
     /// What is folded.
@@ -104,9 +124,12 @@ pub trait Reduction<T>: Sealed + Copy + std::fmt::Debug + Send + Sync + 'static 
     /// Its name in emitted kernels.
     #[doc(hidden)]
     const FOLD: FoldOp;
-    /// What a device folded: a value's bits, and the index that goes with it, if there is one.
+    /// Whether a device folds values of several scalars, each scalar by itself.
     #[doc(hidden)]
-    fn folded(self, bits: u64, index: u64) -> Self::Partial;
+    const BY_PARTS: bool;
+    /// What a device folded: the bits of a value's scalars, and the index that goes with it, if there is one.
+    #[doc(hidden)]
+    fn folded(self, bits: [u64; 2], index: u64) -> Self::Partial;
 }
 
 /// The sum; integers wrap. Of no cells it is 0.
@@ -198,7 +221,8 @@ macro_rules! plain {
             type Output<const D: usize> = T;
             const OF_NOTHING: bool = $of_nothing;
             const FOLD: FoldOp = FoldOp::$name;
-            fn folded(self, bits: u64, _: u64) -> T {
+            const BY_PARTS: bool = true;
+            fn folded(self, [bits, _]: [u64; 2], _: u64) -> T {
                 T::of_bits(bits)
             }
             #[inline(always)]
@@ -246,7 +270,8 @@ macro_rules! arg {
             type Output<const D: usize> = ([usize; D], T);
             const OF_NOTHING: bool = false;
             const FOLD: FoldOp = FoldOp::$name;
-            fn folded(self, bits: u64, index: u64) -> (T, u64) {
+            const BY_PARTS: bool = true;
+            fn folded(self, [bits, _]: [u64; 2], index: u64) -> (T, u64) {
                 (T::of_bits(bits), index)
             }
             #[inline(always)]

@@ -6,11 +6,12 @@ use std::panic::Location;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use smallvec::SmallVec;
+use tida_kernels::element::ScalarType;
 use tida_kernels::ir::Type;
 
 use super::device::{Cells, Folded};
 use super::fold::{self, Lacking, Lanes, SEGMENT, tree};
-use super::ops::{Reducible, Reduction};
+use super::ops::{Foldable, Reduction};
 use crate::acc::node::{Queue, Work};
 use crate::acc::{InKernel, Mode, Side, TileAcc, Touch, outside_kernels};
 use crate::array::GridBox;
@@ -71,7 +72,7 @@ impl<const D: usize> From<GridBox<D>> for Domain<D> {
 pub fn reduce<const D: usize, A, R, O, N>(args: A, op: O, kernel: N) -> Result<O::Output<D>, Error>
 where
     A: Args<D>,
-    R: Reducible,
+    R: Foldable,
     O: Reduction<R>,
     N: for<'b> Fn(Ask<'b, Views<A, Proven, D>, Views<A, Checked, D>, R, D>) + Send + Sync + 'static,
 {
@@ -103,7 +104,7 @@ pub fn reduce_over<const D: usize, A, R, O, N>(
 ) -> Result<O::Output<D>, Error>
 where
     A: Args<D>,
-    R: Reducible,
+    R: Foldable,
     O: Reduction<R>,
     N: for<'b> Fn(Ask<'b, Views<A, Proven, D>, Views<A, Checked, D>, R, D>) + Send + Sync + 'static,
 {
@@ -132,7 +133,7 @@ where
 pub fn reduce_later<const D: usize, A, R, O, N>(args: A, op: O, kernel: N) -> Result<Scalar<O::Output<D>>, Error>
 where
     A: Args<D>,
-    R: Reducible,
+    R: Foldable,
     O: Reduction<R>,
     N: for<'b> Fn(Ask<'b, Views<A, Proven, D>, Views<A, Checked, D>, R, D>) + Send + Sync + 'static,
 {
@@ -162,7 +163,7 @@ pub fn reduce_over_later<const D: usize, A, R, O, N>(
 ) -> Result<Scalar<O::Output<D>>, Error>
 where
     A: Args<D>,
-    R: Reducible,
+    R: Foldable,
     O: Reduction<R>,
     N: for<'b> Fn(Ask<'b, Views<A, Proven, D>, Views<A, Checked, D>, R, D>) + Send + Sync + 'static,
 {
@@ -178,7 +179,7 @@ fn record<const D: usize, A, R, O, N>(
 ) -> Result<Scalar<O::Output<D>>, Error>
 where
     A: Args<D>,
-    R: Reducible,
+    R: Foldable,
     O: Reduction<R>,
     N: for<'b> Fn(Ask<'b, Views<A, Proven, D>, Views<A, Checked, D>, R, D>) + Send + Sync + 'static,
 {
@@ -186,8 +187,8 @@ where
     outside_kernels("reduce an array").map_err(at)?;
     let mut quoted = quote(&kernel).map_err(at)?;
     let views = TypeId::of::<Views<A, Proven, D>>();
-    let prepared = prepare(&mut quoted, views, D, <A::Held as HeldArgs<D>>::BINDINGS, Some(Type::Scalar(R::SCALAR)))
-        .map_err(at)?;
+    let prepared =
+        prepare(&mut quoted, views, D, <A::Held as HeldArgs<D>>::BINDINGS, Some(Type::of_element(&R::TYPE))).map_err(at)?;
     let infos = args.infos();
     let prepared = prepared.for_codes(infos.iter().map(ArgInfo::coding)).map_err(at)?;
     let layout = infos.iter().find_map(|info| match info {
@@ -274,10 +275,16 @@ where
         ArgInfo::Table { .. } => None,
     });
     let trackers: Vec<_> = trackers.collect();
-    let work = if on_device && !at_host && !job.cells.is_empty() && acc.core().fits(&trackers) {
-        let on_device_cells = Cells::new(&job.layout, &job.cells, (R::SCALAR, O::FOLD));
+    let folds = O::BY_PARTS || R::TYPE.components() == 1;
+    let work = if on_device && !at_host && folds && !job.cells.is_empty() && acc.core().fits(&trackers) {
+        let parts = job.prepared.parts().map_err(at)?;
+        let of = |ty: ScalarType| Cells::new(&job.layout, &job.cells, (ty, O::FOLD));
+        let on_device_cells: SmallVec<[Cells; 2]> = R::TYPE.component_types().into_iter().map(of).collect();
         let proven = !job.run_checked && job.valid_only == 0;
-        let ending = Ending::new(&job.prepared, &job.quoted.captures, &arrays, (&on_device_cells, proven));
+        let ending = match on_device_cells.as_slice() {
+            [cells] => Ending::new(&job.prepared, &job.quoted.captures, &arrays, (cells, proven)),
+            _ => None,
+        };
         ending.iter().for_each(|ending| acc.core().end_with_fold(ending));
         Work::Device(Box::new(move |queue| {
             if let Some(sim) = queue.device.backend().simulated() {
@@ -302,11 +309,19 @@ where
             let left = ending.as_ref().and_then(|ending| ending.take());
             // SAFETY: the graph runs this node only while nothing writes what it reads; `check` has proven every
             // access in range, or has it checked.
-            let folded = left.map_or_else(|| unsafe { job.on_device(queue, &on_device_cells) }, Ok)?;
+            let on_device =
+                |(prepared, cells): (&Arc<Prepared>, &Cells)| unsafe { job.on_device(queue, prepared, cells) };
+            let folded: SmallVec<[Folded; 2]> = match left {
+                Some(folded) => SmallVec::from_iter([folded]),
+                None => parts.iter().zip(&on_device_cells).map(on_device).collect::<Result<_, _>>()?,
+            };
             let device = queue.device.clone();
             Ok(Box::new(move || {
-                let (bits, index) = folded.take(&device, &job.prepared)?;
-                let _ = result.set(job.op.finish(job.op.folded(bits, index), &job.cells));
+                let (mut all, mut place) = ([0; 2], 0);
+                for ((folded, prepared), bits) in folded.into_iter().zip(&parts).zip(&mut all) {
+                    (*bits, place) = folded.take(&device, prepared)?;
+                }
+                let _ = result.set(job.op.finish(job.op.folded(all, place), &job.cells));
                 Ok(())
             }))
         }))
@@ -387,17 +402,16 @@ struct To<'a, R, P> {
 struct Values<R>([R; BLOCK]);
 
 impl<H, N, O, const D: usize> Job<H, N, O, D> {
-    /// The same for the device.
-    /// Puts the kernels of the reduction into a stream of a device.
+    /// Puts the kernels of the reduction of one scalar, which `prepared` gives, into a stream of a device.
     ///
     /// # Safety
     /// As [`DeviceLaunch::enqueue`], for all regions that have cells of the box.
-    unsafe fn on_device(&self, queue: &Queue<'_>, cells: &Cells) -> Result<Folded, Error>
+    unsafe fn on_device(&self, queue: &Queue<'_>, prepared: &Arc<Prepared>, cells: &Cells) -> Result<Folded, Error>
     where
         H: HeldArgs<D>,
     {
         let launch = DeviceLaunch {
-            prepared: &self.prepared,
+            prepared,
             captures: &self.quoted.captures,
             args: self.held.on_device().into_iter().map(|arg| arg.0).collect(),
             goal: cells.goal(),
@@ -419,7 +433,7 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
     /// runs this: no other may come between.
     fn run<R>(&self, sites: Option<&[Option<Site>]>) -> Result<O::Partial, Error>
     where
-        R: Reducible,
+        R: Foldable,
         O: Reduction<R>,
         H: HeldArgs<D>,
         N: for<'b> Fn(Ask<'b, H::Views<Proven>, H::Views<Checked>, R, D>) + Send + Sync,
@@ -445,9 +459,9 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
         let (all, folded) = (Slots(partials.as_mut_ptr()), Slots(next.as_mut_ptr()));
         let run = |number: usize| {
             let piece = &pieces[number];
-            let mut values = Values([R::ZERO; BLOCK]);
+            let mut values = Values([R::SOME; BLOCK]);
             let bytes = size_of_val(&values.0);
-            // SAFETY: all of an array of numbers, which have no padding; any bytes are numbers.
+            // SAFETY: all of an array of numbers, or of pairs of them, which have no padding; any bytes are numbers.
             let memory = unsafe { std::slice::from_raw_parts_mut(values.0.as_mut_ptr().cast::<u8>(), bytes) };
             let mut lanes = Lanes::new(self.op.identity());
             let mut lacking = Lacking::new();
@@ -580,7 +594,7 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
         sites: Option<&[Option<Site>]>,
     ) -> Result<(), Error>
     where
-        R: Reducible,
+        R: Foldable,
         O: Reduction<R>,
         H: HeldArgs<D>,
         N: for<'b> Fn(Ask<'b, H::Views<Proven>, H::Views<Checked>, R, D>) + Send + Sync,
@@ -675,7 +689,7 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
     #[inline(always)]
     fn fold_rows<R>(&self, at: [i64; D], values: &[R], len: usize, to: &mut To<'_, R, O::Partial>)
     where
-        R: Reducible,
+        R: Foldable,
         O: Reduction<R>,
     {
         let (last, extent) = (D - 1, self.cells.extent());
