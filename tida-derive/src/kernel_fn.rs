@@ -121,6 +121,7 @@ impl Parts {
             let (local, name, outer) = match &*param.pat {
                 syn::Pat::Ident(p) if p.by_ref.is_none() && p.subpat.is_none() => {
                     let local = body.scope.declare(&p.ident, p.mutability.is_some(), point);
+                    body.scope.set_length(local, Some(&tree), None);
                     if matches!(tree, TypeTree::Scalar(_)) {
                         body.scope.set_number(local);
                     }

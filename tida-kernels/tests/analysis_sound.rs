@@ -30,6 +30,7 @@ fn check(kernel: &Kernel, origin: [i64; 2], captures: &[i128]) -> Result<(), Tes
     let mut known: Vec<Option<Interval>> =
         numbers.iter().map(|c| i64::try_from(*c).ok().map(Interval::point)).collect();
     known.push(Interval::around(entries.iter().map(|c| *c as i64)));
+    known.extend(found.entries.iter().map(|(_, place)| Some(Interval::point(*entries.get(*place as usize)? as i64))));
     for access in found.args.iter().flat_map(|usage| &usage.accesses).filter(|access| found.moves_evenly(access)) {
         let planes = |from: i64, to: i64| Some(found.range(access, &[from, lo[1]], &[to, hi[1]], &known)?[0]);
         let reach = |plane: i64| {

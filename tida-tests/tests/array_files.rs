@@ -106,7 +106,8 @@ fn bad_files_are_errors_and_set_nothing() {
     let data = [1u8; 48];
     let cases = [
         (write(&folder, "type.npy", &header("<f4", false, "(2, 3)"), &data[..24]), "f32"),
-        (write(&folder, "odd.npy", &header("<c16", false, "(2, 3)"), &data), "c16"),
+        (write(&folder, "odd.npy", &header("<c32", false, "(2, 3)"), &data), "c32"),
+        (write(&folder, "complex.npy", &header("<c16", false, "(2, 3)"), &[data, data].concat()), "complex numbers"),
         (
             write(&folder, "record.npy", "{'descr': [('x', '<f8')], 'fortran_order': False, 'shape': (2, 3)}", &data),
             "str",

@@ -339,3 +339,39 @@ fn what_moves_unevenly_does_not_stream_by_planes() {
         assert_eq!(run(&acc, 3).unwrap(), want, "{acc}");
     }
 }
+
+/// An entry at a place that is known is a captured number: nothing is checked, and the box of what is read is exact.
+#[test]
+fn entries_at_known_places_are_exact() {
+    let (offsets, pairs) = ([-40i64, 40, 1], [[0i64, 2], [-1, -2]]);
+    for acc in everywhere() {
+        let ghosted = TileArray::<f64, 2>::builder([8, 130]).regions([2, 1]).ghost(2).boundary(Boundary::Periodic);
+        let mut u = ghosted.build(&acc).unwrap();
+        u.fill(|[j, i]| value(4, [j, i, 0])).unwrap();
+        u.fill_ghosts().unwrap();
+        let mut next = u.like().unwrap();
+        macro_rules! sweep {
+            ($offsets:ident) => {
+                kernel!(|next, u, at| {
+                    let pair = pairs[1];
+                    next[at] = u[at + [$offsets[2], pairs[0][1]]] + u[at + [pair[0], pair[1]]] + u[at + pair];
+                })
+            };
+        }
+        proven(tida::explain((&mut next, &u), sweep!(offsets)));
+        for tile in TileIter::new(&u) {
+            compute(&tile, (&mut next, &u), sweep!(offsets)).unwrap();
+        }
+        let got = next.to_ndarray().unwrap();
+        for ((j, i), got) in got.indexed_iter() {
+            let at = |j: usize, i: usize| value(4, [j % 8, i % 130, 0]);
+            let want = at(j + 1, i + 2) + at(j + 7, i + 128) + at(j + 7, i + 128);
+            assert_eq!(*got, want, "at {j}, {i} on {acc}");
+        }
+        // (The other entries would reach far outside of the ghosts.)
+        let far = [0i64, 0, 40];
+        let tile = TileIter::new(&u).next().unwrap();
+        let refused = compute(&tile, (&mut next, &u), sweep!(far)).unwrap_err();
+        assert!(refused.to_string().contains('u'), "{refused}");
+    }
+}

@@ -156,10 +156,13 @@ pub use error::{Error, ErrorKind};
 pub use ndarray;
 /// Complex numbers: `Complex32` and `Complex64` are elements.
 ///
-/// In a kernel they have the fields `re` and `im`, `Complex64 { re: .., im: .. }`, and `+ - * /` and `-z` between
-/// values of one type, with the formulas and the bits of `num-complex` on every device. Their methods are not there,
-/// nor products with a real number: write them with the parts, or as a [`kernel_fn`]. Types with parameters cannot be
-/// named in a kernel, so write `Complex64` for `Complex<f64>`.
+/// In a kernel they have the fields `re` and `im`; `+ - * /` among them and with real numbers of their parts' type;
+/// `-z`, `==` and `!=`; `conj`, `norm_sqr`, `l1_norm`, `scale`, `unscale`, `inv`, `arg`; `Complex64::new(re, im)`,
+/// `Complex64 { re: .., im: .. }`, `i`, `cis`, `from_polar`, and the constants `ZERO`, `ONE` and `I`. The formulas are
+/// those of `num-complex`, and so are the bits on every device, but for `arg`, `cis` and `from_polar`, which take
+/// functions of the device's library. The norm is `z.norm_sqr().sqrt()`. Generic functions have `Complex<T>` for
+/// `T: Real`. Kernels capture complex numbers and arrays of them. [`Sum`] and [`Product`] reduce them (a product on the
+/// host).
 ///
 /// ```
 /// use tida::num_complex::Complex64;
@@ -170,8 +173,7 @@ pub use ndarray;
 /// z.fill(|[i]| Complex64::new(i as f64, 1.0))?;
 /// for tile in z.tiles() {
 ///     compute(&tile, &mut z, kernel!(|z, at| {
-///         let c = Complex64 { re: 0.5, im: 0.0 };
-///         z[at] = z[at] * z[at] + c;
+///         z[at] = z[at] * z[at] + 0.5;
 ///     }))?;
 /// }
 /// assert_eq!(z.read_box(z.domain())?[2], Complex64::new(3.5, 4.0));

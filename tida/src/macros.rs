@@ -34,14 +34,14 @@
 /// [`#[kernel_fn]`](crate::kernel_fn) functions and methods. Anything else is an error on the tokens themselves. The
 /// scalars are `i8 i16 i32 i64 isize u8 u16 u32 u64 usize f32 f64 bool`. Integers wrap at the width of their own type,
 /// in debug builds too: `a * b` of two `u16` is a `u16` on every device. A number that its type does not have is an
-/// error. `Complex32` and `Complex64` have `+ - * /`, beside real numbers too, `-z`, `==` and `!=`, with the feature
-/// `num-complex`.
+/// error. With the feature `num-complex`, complex numbers have `+ - * /`, also with real numbers, `-z`, `==`, `!=`, and
+/// methods: `tida::num_complex` lists them.
 ///
 /// | for | a kernel may have |
 /// |---|---|
 /// | patterns of `match` | numbers, `true`, `false`, ranges, paths such as `i32::MAX`, <code>a \| b</code>, tuples, names, `name @ ..`, `_`; guards |
 /// | the last arm | `_` or a name without a guard, or the second of `true` and `false` |
-/// | what `for` runs over | `a..b`, `a..=b`, `(a..b).rev()`, `(a..b).step_by(n)`, both in either order, lists `[x, y, z]` |
+/// | what `for` runs over | `a..b`, `a..=b`, `(a..b).rev()`, `(a..b).step_by(n)`, both in either order, lists `[x, y, z]`, fixed-size arrays `w`, `&w`, `w.iter()`, and either with `.enumerate()` |
 /// | labels | `'outer:` before `for`, `while` and `loop`; `break 'outer`, `continue 'outer` |
 ///
 /// Each means what it means in Rust. A step of 0 is a division by zero, which ends the launch with an error. A constant

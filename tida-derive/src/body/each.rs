@@ -8,9 +8,10 @@ use tida_quote::quote::{ExprKind, LocalId, Order, Range, StmtKind};
 use super::lanes::Turns;
 use super::nest::{copies, is_by_constants, is_constant, is_over_axes};
 use super::number::{as_entry, literal_of};
+use super::scope::Name;
 use super::stmt::BothStmt;
 use super::types::scalar;
-use super::{Body, bare, place_of};
+use super::{Body, Both, bare, expr_at, place_of};
 use crate::expand::{own, own_at};
 
 /// What is said of a loop over anything else.
@@ -32,28 +33,151 @@ struct Written<'a> {
     method: Option<Span>,
 }
 
+/// The entries that a loop is over.
+struct Entries<'a> {
+    /// The array.
+    of: &'a syn::Expr,
+    /// `.enumerate()`.
+    counted: bool,
+    /// References in Rust.
+    lent: bool,
+}
+
 impl Body {
-    /// A loop over a list as a `let` of the list and a loop over its entries: each name that this brings is the macro's
-    /// own.
-    pub(super) fn spread(&mut self, stmt: &syn::Stmt) -> Option<[syn::Stmt; 2]> {
+    /// A loop over a list or an array as a `let` of it and a loop over its entries: each name that this brings is the
+    /// macro's own.
+    pub(super) fn spread(&mut self, stmt: &syn::Stmt) -> Option<Vec<syn::Stmt>> {
         let syn::Stmt::Expr(syn::Expr::ForLoop(each), semi) = stmt else { return None };
-        let syn::Expr::Array(list) = bare(&each.expr) else { return None };
-        let (own, len) = (own_at(list.span()), list.elems.len());
-        if len == 0 {
-            self.error(list, "a loop over no value does nothing: name one at least, `[1]`");
-        }
+        let Entries { of, counted, lent } = self.entries(&each.expr)?;
+        let own = own_at(of.span());
         let number = self.fresh();
         let [held, turn] = ["list", "turn"].map(|what| format_ident!("__tida_{what}{number}", span = own));
         let index = |n: usize| syn::LitInt::new(&format!("{n}usize"), own);
-        let (first, end) = (index(0), index(len));
-        let entry = syn::parse_quote_spanned!(own=> #held[#turn]);
+        let first = index(0);
+        let (array, end): (syn::Expr, syn::Expr) = match of {
+            syn::Expr::Array(list) => {
+                if list.elems.is_empty() {
+                    self.error(list, "a loop over no value does nothing: name one at least, `[1]`");
+                }
+                let end = index(list.elems.len());
+                (syn::parse_quote_spanned!(own=> #held), syn::parse_quote_spanned!(own=> #end))
+            }
+            path => {
+                // What does not change meanwhile is read where it is.
+                let array = match self.may_change(path) {
+                    false => path.clone(),
+                    true => syn::parse_quote_spanned!(own=> #held),
+                };
+                let known = self.known_length(path).map(index);
+                let end = match known {
+                    Some(end) => syn::parse_quote_spanned!(own=> #end),
+                    None => syn::Expr::Verbatim(array.to_token_stream()),
+                };
+                (array, end)
+            }
+        };
+        let holds = matches!(of, syn::Expr::Array(_)) || self.may_change(of);
         let mut each = each.clone();
         let pattern = std::mem::replace(&mut *each.pat, syn::parse_quote_spanned!(own=> #turn));
-        *each.expr = syn::parse_quote_spanned!(own=> #first..#end);
-        each.body.stmts.insert(0, let_of(pattern, entry));
-        let held = syn::parse_quote_spanned!(own=> #held);
-        let list = let_of(held, syn::Expr::Array(list.clone()));
-        Some([list, syn::Stmt::Expr(syn::Expr::ForLoop(each), *semi)])
+        let (counter, pattern) = match (counted, pattern) {
+            (false, pattern) => (None, pattern),
+            (true, syn::Pat::Tuple(pair)) if pair.elems.len() == 2 => {
+                let mut pair = pair.elems.into_iter();
+                (pair.next(), pair.next()?)
+            }
+            (true, other) => {
+                self.error(&other, "a loop over `.enumerate()` has a number and an entry: `for (k, w) in ..`");
+                (None, syn::parse_quote_spanned!(own=> _))
+            }
+        };
+        let pattern = match pattern {
+            syn::Pat::Reference(entry) if lent => *entry.pat,
+            pattern => pattern,
+        };
+        *each.expr = syn::Expr::Range(syn::ExprRange {
+            attrs: Vec::new(),
+            start: Some(syn::parse_quote_spanned!(own=> #first)),
+            limits: syn::RangeLimits::HalfOpen(syn::Token![..](own)),
+            end: Some(Box::new(end)),
+        });
+        each.body.stmts.insert(0, let_of(pattern, syn::parse_quote_spanned!(own=> #array[#turn])));
+        if let Some(counter) = counter {
+            each.body.stmts.insert(0, let_of(counter, syn::parse_quote_spanned!(own=> #turn)));
+        }
+        let list = holds.then(|| let_of(syn::parse_quote_spanned!(own=> #held), of.clone()));
+        let each = syn::Stmt::Expr(syn::Expr::ForLoop(each), *semi);
+        Some(list.into_iter().chain([each]).collect())
+    }
+
+    /// The entries that a loop is over, if it is not over a range: of a list, or of a path to a fixed-size array.
+    fn entries<'a>(&self, over: &'a syn::Expr) -> Option<Entries<'a>> {
+        let (mut of, mut counted, mut lent) = (bare(over), false, false);
+        loop {
+            of = match of {
+                syn::Expr::Reference(of) if of.mutability.is_none() => {
+                    lent = true;
+                    bare(&of.expr)
+                }
+                syn::Expr::MethodCall(call) if call.args.is_empty() && call.turbofish.is_none() => {
+                    match call.method.to_string().as_str() {
+                        "enumerate" if !counted && !lent && !matches!(bare(&call.receiver), syn::Expr::Path(_)) => {
+                            counted = true;
+                        }
+                        "iter" => lent = true,
+                        "into_iter" | "copied" | "cloned" => {}
+                        _ => return None,
+                    }
+                    bare(&call.receiver)
+                }
+                syn::Expr::Array(_) => return Some(Entries { of, counted, lent }),
+                syn::Expr::Path(_) | syn::Expr::Field(_) | syn::Expr::Index(_) => {
+                    let is_array = self.names_array(of);
+                    return (!is_array).then_some(Entries { of, counted, lent });
+                }
+                _ => return None,
+            };
+        }
+    }
+
+    /// Whether an expression is the name of an array argument, whose cells no loop goes over.
+    fn names_array(&self, expr: &syn::Expr) -> bool {
+        let syn::Expr::Path(path) = expr else { return false };
+        let found = path.path.get_ident().and_then(|name| self.scope.find(name));
+        matches!(found, Some((Name::Arg(_) | Name::At | Name::Group, _)))
+    }
+
+    /// How many entries the local has that a path names, if that is known.
+    fn known_length(&self, path: &syn::Expr) -> Option<usize> {
+        let syn::Expr::Path(path) = path else { return None };
+        match path.path.get_ident().and_then(|name| self.scope.find(name)) {
+            Some((Name::Local { id, .. }, _)) => self.scope.length(id),
+            _ => None,
+        }
+    }
+
+    /// Whether the loop's own body could change what the path names, or it costs something to find it.
+    fn may_change(&self, path: &syn::Expr) -> bool {
+        match path {
+            syn::Expr::Field(field) => self.may_change(&field.base),
+            syn::Expr::Path(path) => match path.path.get_ident().and_then(|name| self.scope.find(name)) {
+                Some((Name::Local { id, .. }, _)) => self.scope.locals.get(id as usize).is_none_or(|of| of.mutable),
+                Some(_) => true,
+                None => false,
+            },
+            _ => true,
+        }
+    }
+
+    /// Both forms of the number of entries of an array.
+    pub(super) fn length_of(&mut self, array: &TokenStream) -> Both {
+        let array = match syn::parse2::<syn::Expr>(array.clone()) {
+            Ok(array @ (syn::Expr::Path(_) | syn::Expr::Field(_))) => array,
+            _ => return self.hole(array, "this is not supported in a kernel: see the documentation of `kernel!`"),
+        };
+        let (value, own) = (self.expr(&array), own_at(array.span()));
+        let (length, native) = (self.op("length", array.span()), value.native);
+        let quoted = expr_at(array.span(), ExprKind::Length(Box::new(value.quoted)));
+        Both { native: quote_spanned!(own=> #length(&#native)), quoted, point: false }
     }
 
     /// The range that a loop runs over, and what is done with it.

@@ -71,6 +71,8 @@ impl Body {
                 Both { native, quoted: expr_at(span, ExprKind::Repeat(Box::new(value.quoted), len)), point: true }
             }
             E::Struct(literal) => self.struct_literal(literal),
+            // (Of the macro's own: see `spread`.)
+            E::Verbatim(array) => self.length_of(array),
             other => self.hole(other, unsupported(other)),
         }
     }

@@ -92,6 +92,8 @@ impl Classes {
             },
             ExprKind::Array(list) => all(&mut list.iter()),
             ExprKind::Repeat(x, _) | ExprKind::RepeatOf(x, _) => self.of_expr(x),
+            // (The native form names the array.)
+            ExprKind::Length(array) => uniform(self.of_expr(array)),
             ExprKind::Project(base, Projection::Index(entry)) => match (self.of_expr(base), self.of_expr(entry)) {
                 (base, Class::Same) => base,
                 _ => Class::Own,

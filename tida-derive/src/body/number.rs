@@ -189,7 +189,11 @@ impl Body {
     pub fn is_number(&self, expr: &Quoted) -> bool {
         let value_of = |block: &Block| block.value.as_ref().is_some_and(|value| self.is_number(value));
         match &expr.kind {
-            ExprKind::Int(..) | ExprKind::Float(..) | ExprKind::Cast(..) | ExprKind::Method(..) => true,
+            ExprKind::Int(..)
+            | ExprKind::Float(..)
+            | ExprKind::Cast(..)
+            | ExprKind::Method(..)
+            | ExprKind::Length(_) => true,
             ExprKind::Unary(_, x) | ExprKind::Repeat(x, _) | ExprKind::RepeatOf(x, _) => self.is_number(x),
             ExprKind::Binary(_, a, b) => self.is_number(a) && self.is_number(b),
             ExprKind::Array(parts) | ExprKind::Tuple(parts) => parts.iter().all(|part| self.is_number(part)),

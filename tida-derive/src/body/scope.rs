@@ -1,10 +1,10 @@
 //! Names: what an identifier in a body stands for.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use syn::ext::IdentExt;
-use tida_quote::quote::{Local, LocalId, Pattern};
+use tida_quote::quote::{Expr, ExprKind, Local, LocalId, Pattern, TypeTree};
 
 use crate::expand::own;
 
@@ -99,6 +99,8 @@ pub struct Scope {
     pub idents: Vec<Ident>,
     /// Locals that are numbers for sure, or made of numbers.
     numbers: BTreeSet<LocalId>,
+    /// How many entries locals have that are arrays for sure.
+    lengths: BTreeMap<LocalId, usize>,
 }
 
 impl Scope {
@@ -121,7 +123,29 @@ impl Scope {
         self.numbers.insert(id);
     }
 
-    /// The same of all locals of a pattern.
+    /// Takes down how many entries a local has, if its type or its first value says so.
+    pub fn set_length(&mut self, id: LocalId, ty: Option<&TypeTree>, init: Option<&Expr>) {
+        let of_type = match ty {
+            Some(TypeTree::Array(_, len)) => Some(*len),
+            _ => None,
+        };
+        let of_value = init.and_then(|init| match &init.kind {
+            ExprKind::Array(entries) => Some(entries.len()),
+            ExprKind::Repeat(_, len) => Some(*len),
+            ExprKind::Local(other) => self.length(*other),
+            _ => None,
+        });
+        if let Some(len) = of_type.or(of_value) {
+            self.lengths.insert(id, len);
+        }
+    }
+
+    /// How many entries a local has, if that is known.
+    pub fn length(&self, id: LocalId) -> Option<usize> {
+        self.lengths.get(&id).copied()
+    }
+
+    /// Takes down that all locals of a pattern are numbers.
     pub fn set_numbers(&mut self, pattern: &Pattern) {
         match pattern {
             Pattern::Local(id) => self.set_number(*id),

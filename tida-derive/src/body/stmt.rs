@@ -28,15 +28,14 @@ impl Body {
         let mut quoted = Block::default();
         let (mut steps, mut last_value) = (Vec::new(), None);
         let mut point = false;
-        let mut stmts: Vec<Cow<'_, syn::Stmt>> = Vec::with_capacity(block.stmts.len());
-        for stmt in &block.stmts {
-            match self.spread(stmt) {
-                Some(several) => stmts.extend(several.map(Cow::Owned)),
-                None => stmts.push(Cow::Borrowed(stmt)),
+        // What is left, the next one last. A loop over an array is several: what came before it says which array.
+        let mut rest: Vec<Cow<'_, syn::Stmt>> = block.stmts.iter().rev().map(Cow::Borrowed).collect();
+        while let Some(stmt) = rest.pop() {
+            if let Some(several) = self.spread(&stmt) {
+                rest.extend(several.into_iter().rev().map(Cow::Owned));
+                continue;
             }
-        }
-        let last = stmts.len().saturating_sub(1);
-        for (n, stmt) in stmts.iter().map(|stmt| &**stmt).enumerate() {
+            let stmt = &*stmt;
             let (loads, mut turns) = (self.loads.len(), None);
             let (rust, kind) = match stmt {
                 syn::Stmt::Expr(syn::Expr::Verbatim(tokens), Some(_)) if tokens.is_empty() => continue,
@@ -44,7 +43,7 @@ impl Body {
                     Some(both) => both,
                     None => {
                         let value = self.expr(expr);
-                        if n == last && semi.is_none() {
+                        if rest.is_empty() && semi.is_none() {
                             native.extend(value.native.clone());
                             last_value =
                                 Some(Step { native: value.native, turns, loads: self.loads[loads..].to_vec() });
@@ -252,6 +251,10 @@ impl Body {
         };
         if number {
             self.scope.set_numbers(&quoted);
+        }
+        if let Pattern::Local(id) = &quoted {
+            let (ty, init) = (ty.as_ref().map(|(_, ty)| ty), init.as_ref().map(|init| &init.quoted));
+            self.scope.set_length(*id, ty, init);
         }
         let native_type = ty.as_ref().map(|(native, _)| native).map(|ty| quote_spanned!(own()=> : #ty));
         let native_init = init.as_ref().map(|init| &init.native).map(|init| quote_spanned!(own()=> = #init));

@@ -103,6 +103,7 @@ impl Walker<'_> {
         Known {
             at: None,
             captures: &[],
+            entries_from: self.kernel.captures.len(),
             choices: &self.out.choices,
             phases: &self.out.phases,
             loops: &self.loop_values,
@@ -120,7 +121,7 @@ impl Walker<'_> {
             ExprKind::Capture(n) => match self.kernel.captures.get(*n as usize) {
                 Some(capture) if capture.ty != expr.ty || self.in_function => Val::Opaque(Why::Operator),
                 Some(_) if int.is_some() => Val::symbol(Symbol::Capture(*n)),
-                Some(capture) if is_array_of_ints(&capture.ty) => Val::Entries(*n, false),
+                Some(capture) if is_array_of_ints(&capture.ty) => Val::Entries(*n, Some(0)),
                 Some(_) => Val::Opaque(Why::Operator),
                 None => Val::Opaque(Why::Operator),
             },
@@ -162,9 +163,7 @@ impl Walker<'_> {
             }
             ExprKind::Construct(parts) => Val::parts(parts.iter().map(|p| self.known_value(*p)).collect()),
             ExprKind::Part(a, n) => match self.known_value(*a) {
-                Val::Entries(capture, true) => self.entry_of_capture(capture, &expr.ty),
-                // The bounds of all entries are not those of this one: it is read with a check.
-                Val::Entries(capture, false) if matches!(expr.ty, Type::Array(..)) => Val::Entries(capture, false),
+                Val::Entries(capture, before) => self.entry_of_capture(capture, before, Some(*n), &expr.ty),
                 whole => whole.part(*n),
             },
             ExprKind::Entry(array, index) => self.entry(*array, *index, &expr.ty),
@@ -292,11 +291,22 @@ impl Walker<'_> {
         found
     }
 
-    /// An entry of a captured array of integers that an index chose: an array again, or some number of it.
-    fn entry_of_capture(&mut self, capture: u32, ty: &Type) -> Val {
-        match ty {
-            Type::Array(..) => Val::Entries(capture, true),
-            _ => Val::Affine(Affine::new(self.choice(Choice::Entry(capture)))),
+    /// An entry of a captured array of integers, which has so many integers `before` it: an array again, this number of
+    /// it, or some number of it if an index that is no constant chose one.
+    fn entry_of_capture(&mut self, capture: u32, before: Option<u32>, entry: Option<u32>, ty: &Type) -> Val {
+        let size = u32::try_from(ty.components()).ok();
+        let before = before.zip(entry).and_then(|(before, n)| before.checked_add(n.checked_mul(size?)?));
+        match (ty, before) {
+            (Type::Array(..), before) => Val::Entries(capture, before),
+            (_, Some(place)) => {
+                let known = self.out.entries.iter().position(|entry| *entry == (capture, place));
+                let number = known.unwrap_or_else(|| {
+                    self.out.entries.push((capture, place));
+                    self.out.entries.len() - 1
+                });
+                Val::Affine(Affine::new(self.choice(Choice::EntryAt(number as u32))))
+            }
+            (_, None) => Val::Affine(Affine::new(self.choice(Choice::Entry(capture)))),
         }
     }
 
@@ -314,7 +324,10 @@ impl Walker<'_> {
                 Some(entries) => self.choose(&entries.iter().collect::<Vec<_>>(), why),
                 None => Val::Opaque(why),
             },
-            (Val::Entries(capture, _), Some(_)) => self.entry_of_capture(*capture, ty),
+            (Val::Entries(capture, before), Some((_, values))) => {
+                let entry = values.as_point().and_then(|n| u32::try_from(n).ok());
+                self.entry_of_capture(*capture, *before, entry, ty)
+            }
             _ => Val::Opaque(why),
         }
     }

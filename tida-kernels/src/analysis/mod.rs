@@ -43,6 +43,11 @@ pub struct Analysis {
     pub uses_inexact: bool,
     /// What [`Symbol::Choice`] numbers.
     pub choices: Vec<Choice>,
+    /// Entries of captured arrays of integers at places that are known: the capture, and the integers before the entry.
+    /// Where values of captures are given, those of these entries follow them.
+    pub entries: Vec<(u32, u32)>,
+    /// How many values the kernel captures.
+    pub captures: usize,
     /// Whether a cell can raise a fault that has nothing to do with array reads (integer division, run-time entries),
     /// as far as constants decide it. [`Analysis::faults_with`] knows more.
     pub may_fault: bool,

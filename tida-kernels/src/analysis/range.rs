@@ -11,7 +11,9 @@ const LIMIT: i128 = 1 << 62;
 pub(super) struct Known<'a> {
     /// Box of `at`, half-open.
     pub at: Option<(&'a [i64], &'a [i64])>,
+    /// Those of captured values, and of entries from `entries_from` on.
     pub captures: &'a [Option<Interval>],
+    pub entries_from: usize,
     pub choices: &'a [Choice],
     pub phases: &'a [Phase],
     /// Interval of each loop's variable, by number; `None` if unknown.
@@ -86,7 +88,8 @@ impl Known<'_> {
 impl Analysis {
     /// The cells an access can touch, per axis of its argument, when `at` runs over the box `lo..hi` (half-open, not
     /// empty) and captured integers have these values (`captures[n]` is the number itself, or around all entries of an
-    /// array; `None` for captures that are no integers, or do not fit an `i64`). `None` if an index is not affine or a
+    /// array; `None` for captures that are no integers, or do not fit an `i64`; then those of [`Analysis::entries`],
+    /// without which these are not known). `None` if an index is not affine or a
     /// bound overflows. Conservative: the interval may be larger than what is touched; all are empty if the access
     /// never runs. An index of a table is `U64`: below 0 means a wrapped one.
     pub fn range(
@@ -123,6 +126,17 @@ impl Analysis {
         Some(hull)
     }
 
+    /// What is known where loops have these values.
+    fn known<'a>(
+        &'a self,
+        at: Option<(&'a [i64], &'a [i64])>,
+        captures: &'a [Option<Interval>],
+        loops: &'a [Option<Interval>],
+    ) -> Known<'a> {
+        let Analysis { choices, phases, .. } = self;
+        Known { at, captures, entries_from: self.captures, choices, phases, loops }
+    }
+
     /// The values of `forms`, evaluated where `access` stands.
     pub(super) fn range_of(
         &self,
@@ -149,7 +163,7 @@ impl Analysis {
         let mut loops = vec![None; self.loops.len()];
         for &n in inside {
             let info = self.loops.get(n as usize)?;
-            let known = Known { at, captures, choices: &self.choices, phases: &self.phases, loops: &loops };
+            let known = self.known(at, captures, &loops);
             if let Some((first, last)) = known.bounds(info) {
                 if first.lo > last.hi {
                     return Some(None);
@@ -157,7 +171,7 @@ impl Analysis {
                 loops[n as usize] = Some(Interval { lo: first.lo, hi: last.hi });
             }
         }
-        let known = Known { at, captures, choices: &self.choices, phases: &self.phases, loops: &loops };
+        let known = self.known(at, captures, &loops);
         if !known.fit(fits) {
             return None;
         }

@@ -132,8 +132,9 @@ pub(super) enum Val {
     Affine(Affine),
     /// Not that, and why.
     Opaque(Why),
-    /// A captured array of integers, or an array in it, by number; and whether an index chose that.
-    Entries(u32, bool),
+    /// A captured array of integers, or an array in it, by number; and the integers before it, unless an index that is
+    /// no constant chose it.
+    Entries(u32, Option<u32>),
     /// An array, tuple or struct: its parts and their size.
     Parts(Rc<[Val]>, Size),
 }

@@ -30,6 +30,8 @@ pub fn analyse(kernel: &Kernel) -> Analysis {
         loops: Vec::new(),
         uses_inexact: false,
         choices: Vec::new(),
+        entries: Vec::new(),
+        captures: kernel.captures.len(),
         phases: Vec::new(),
         may_fault: false,
         demands: Vec::new(),

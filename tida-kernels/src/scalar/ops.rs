@@ -568,6 +568,12 @@ pub fn entry<T: Copy, const N: usize>(array: &[T; N], i: usize) -> T {
     array[position::<N>(i)]
 }
 
+/// How many entries an array has.
+#[inline(always)]
+pub fn length<T, const N: usize>(_: &[T; N]) -> usize {
+    N
+}
+
 /// Coordinate `axis` of a cell; past the end as [`entry`].
 #[inline(always)]
 pub fn coordinate<const D: usize>(cell: &[i64; D], axis: usize) -> i64 {

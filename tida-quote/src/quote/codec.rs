@@ -314,6 +314,7 @@ enums! {
         23 Constant(number);
         24 Unit(axis);
         25 RepeatOf(value, constant);
+        27 Length(array);
         26 Invoke(method, args);
     }
 }

@@ -430,6 +430,8 @@ pub enum ExprKind {
     Unit(Box<Expr>),
     /// `[x; N]`: a constant of that table.
     RepeatOf(Box<Expr>, u32),
+    /// How many entries a fixed-size array has, a `U64`; the array is not evaluated.
+    Length(Box<Expr>),
 }
 
 /// Unary operators.

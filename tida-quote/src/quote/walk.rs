@@ -86,7 +86,8 @@ impl Walk<'_> {
             | ExprKind::Cast(x, _)
             | ExprKind::Repeat(x, _)
             | ExprKind::RepeatOf(x, _)
-            | ExprKind::Unit(x) => self.expr(x),
+            | ExprKind::Unit(x)
+            | ExprKind::Length(x) => self.expr(x),
             ExprKind::Binary(_, a, b)
             | ExprKind::Compare(_, a, b)
             | ExprKind::And(a, b)

@@ -99,6 +99,11 @@ pub struct ArrayPlace<T, const N: usize> {
     marker: std::marker::PhantomData<T>,
 }
 
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no scalar",
+    label = "not one number",
+    note = "what the threads of a group share and fetch are scalars: the parts of other values are shared one by one"
+)]
 /// An element that is one scalar: `i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 bool`. No other type implements it.
 pub trait ScalarElement: Element + Sealed {
     /// Its type.

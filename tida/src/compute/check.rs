@@ -4,7 +4,7 @@ use std::any::TypeId;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use tida_kernels::analysis::{ArrayAccess, IndexForm, Interval, Symbol};
+use tida_kernels::analysis::{Analysis, ArrayAccess, IndexForm, Interval, Symbol};
 use tida_kernels::element::ScalarType;
 use tida_kernels::plan::wide::Beside;
 use tida_kernels::scalar::Value;
@@ -77,7 +77,7 @@ pub(crate) fn check<'a, const D: usize>(
     };
     target.cache.check(prepared)?;
     let mut after = SmallVec::new();
-    let integers = integers(captures);
+    let integers = integers(&prepared.analysis, captures);
     // (Constant tables are the same for every launch of a kernel.)
     for capture in &captures.list[..captures.list.len().saturating_sub(prepared.tables.len())] {
         match capture {
@@ -262,8 +262,8 @@ fn acc_of<'a, const D: usize>(info: &ArgInfo<'a, D>) -> Option<&'a TileAcc> {
     }
 }
 
-/// Captured integers, and around those of arrays.
-pub(crate) fn integers(captures: &Captures) -> SmallVec<[Option<Interval>; 8]> {
+/// Captured integers, and around those of arrays; then the entries that the analysis knows the places of.
+pub(crate) fn integers(analysis: &Analysis, captures: &Captures) -> SmallVec<[Option<Interval>; 8]> {
     let of = |capture: &CapturedValue| match capture {
         CapturedValue::Scalar(value) => integer(*value).map(Interval::point),
         CapturedValue::Array(of, values) if of.innermost().is_some_and(ScalarType::is_int) => {
@@ -272,7 +272,11 @@ pub(crate) fn integers(captures: &Captures) -> SmallVec<[Option<Interval>; 8]> {
         }
         CapturedValue::Array(..) | CapturedValue::Deferred(_) => None,
     };
-    captures.list.iter().map(of).collect()
+    let entry = |(capture, place): &(u32, u32)| match captures.list.get(*capture as usize)? {
+        CapturedValue::Array(_, values) => integer(*values.get(*place as usize)?).map(Interval::point),
+        CapturedValue::Scalar(_) | CapturedValue::Deferred(_) => None,
+    };
+    captures.list.iter().map(of).chain(analysis.entries.iter().map(entry)).collect()
 }
 
 /// A captured integer that fits an `i64`.

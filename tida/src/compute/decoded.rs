@@ -287,7 +287,7 @@ impl Codes<'_> {
             }
             add(of);
         }
-        let integers = integers(self.captures);
+        let integers = integers(&self.prepared.analysis, self.captures);
         for &number in &plan.others {
             let access = &self.prepared.analysis.args[arg].accesses[number];
             let (lo, hi) = (&cells.lo[4 - rank..], &cells.hi[4 - rank..]);

@@ -646,7 +646,7 @@ impl DeviceLaunch<'_> {
             return None;
         }
         let usual = self.prepared.usual_block(facts, extent, &Beside::ONE);
-        let captures = integers(self.captures);
+        let captures = integers(&self.prepared.analysis, self.captures);
         let Without { strip, ahead, .. } = self.without;
         let (hints, block, checked, cells) = (&wish.cache, wish.block, self.checked, wish.cells);
         let captures = &captures;

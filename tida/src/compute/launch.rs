@@ -350,7 +350,7 @@ where
             // SAFETY: handed on.
             return unsafe { self.run_part(region, cells, sites, &[], may_fault) };
         }
-        let captures = integers(captures);
+        let captures = integers(&self.prepared.analysis, captures);
         let regions = Regions { analysis: &self.prepared.analysis, captures: &captures, ends: &ends };
         // SAFETY: handed on, for parts that are the whole together; the analysis says which regions they read.
         let mut run = |part, alone: &Alone| unsafe { self.run_part(region, part, sites, alone, false) };

@@ -348,7 +348,8 @@ impl Prepared {
     /// Whether some cell of a box may raise a fault with these captured values, in a form that checks no reads.
     pub fn may_fault<const D: usize>(&self, cells: &GridBox<D>, captures: &Captures) -> bool {
         !self.analysis.complete
-            || (self.analysis.may_fault && self.analysis.faults_with(&cells.lo, &cells.hi, &integers(captures)))
+            || (self.analysis.may_fault
+                && self.analysis.faults_with(&cells.lo, &cells.hi, &integers(&self.analysis, captures)))
     }
 
     /// Bytes of a cell in all arrays that have the tiles' cuts.

@@ -180,7 +180,7 @@ fn trial_key(launch: &DeviceLaunch<'_>, device: &DeviceCore, (extent, cells, man
     let plainest = Wish { block: Some([64, 1, 1]), march: Some(1), cache, cells: Some([1, 1]) };
     let facts = device.backend().facts();
     let plain = launch.plan_for(&plainest, facts, device.math(), (extent, cells), many);
-    let captures = integers(launch.captures);
+    let captures = integers(&prepared.analysis, launch.captures);
     let trips = walks.map(|walk| walk.trips(&prepared.analysis, &captures).map_or(0, bucket)).collect();
     let extent = extent.iter().map(|n| bucket(*n)).collect();
     TrialKey {

@@ -290,7 +290,7 @@ impl Resolve<'_> {
                 self.expr(index);
                 self.path(path);
             }
-            ExprKind::Unary(_, x) | ExprKind::Repeat(x, _) | ExprKind::Unit(x) => self.expr(x),
+            ExprKind::Unary(_, x) | ExprKind::Repeat(x, _) | ExprKind::Unit(x) | ExprKind::Length(x) => self.expr(x),
             ExprKind::Cast(x, ty) => {
                 self.expr(x);
                 self.ty(span, ty);

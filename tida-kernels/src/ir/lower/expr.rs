@@ -41,6 +41,15 @@ impl<'a> Lowering<'a> {
             quote::ExprKind::Project(..) => self.project(e),
             quote::ExprKind::Unit(axis) => self.unit(e, axis),
             quote::ExprKind::Constant(n) => self.constant(span, *n),
+            quote::ExprKind::Length(array) => match self.typed.of(array) {
+                Type::Array(_, len) => Ok(self.build.literal(span, Value::U64(len as u64))),
+                other => Err(self.scope.error(
+                    span,
+                    "count the entries of an array",
+                    format!("a value of type {other}"),
+                    "loop over a range, `for k in 0..n`, or over a fixed-size array",
+                )),
+            },
             quote::ExprKind::Invoke(..) => Err(self.scope.damaged(span, "a method that is not known")),
             quote::ExprKind::RepeatOf(..) => Err(self.scope.damaged(span, "a length that is not known")),
         }

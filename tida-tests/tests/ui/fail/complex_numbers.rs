@@ -41,4 +41,14 @@ fn a_part(z: &TileArray<[f64; 2], 1>) -> tida::Result<()> {
     Ok(())
 }
 
+fn shared(b: &mut TileArray<Complex64, 1>, a: &TileArray<Complex64, 1>) -> tida::Result<()> {
+    for tile in a.tiles() {
+        compute_groups(&tile, [64], (&mut *b, a), group_kernel!(|b, a, group| {
+            let s = group.fetch(a, [1], [1]);
+            group.each(|t| b[t.at()] = s[t - [1]]);
+        }))?;
+    }
+    Ok(())
+}
+
 fn main() {}

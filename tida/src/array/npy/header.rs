@@ -13,6 +13,8 @@ const LONGEST: usize = 1 << 20;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) scalar: ScalarType,
+    /// Whether a value is a complex number of two such.
+    pub(super) complex: bool,
     /// Whether its bytes are in another order than this machine's.
     pub(super) swapped: bool,
     /// Whether the first axis is contiguous, not the last.
@@ -35,8 +37,8 @@ fn bad<T>(found: impl Into<String>) -> Result<T, HeaderError> {
 
 impl Header {
     /// The header of values as this machine holds them, row-major.
-    pub(super) fn native(scalar: ScalarType, shape: Vec<usize>) -> Header {
-        Header { scalar, swapped: false, fortran: false, shape }
+    pub(super) fn native(scalar: ScalarType, complex: bool, shape: Vec<usize>) -> Header {
+        Header { scalar, complex, swapped: false, fortran: false, shape }
     }
 
     /// Bytes of the data after the header; nothing if there are more than can be counted.
@@ -44,7 +46,8 @@ impl Header {
         if self.shape.contains(&0) {
             return Some(0);
         }
-        self.shape.iter().try_fold(self.scalar.size() as u64, |n, s| n.checked_mul(*s as u64))
+        let size = self.scalar.size() as u64 * if self.complex { 2 } else { 1 };
+        self.shape.iter().try_fold(size, |n, s| n.checked_mul(*s as u64))
     }
 
     /// Reads a header and gives its length in bytes too.
@@ -90,7 +93,10 @@ impl Header {
             _ if cfg!(target_endian = "little") != self.swapped => '<',
             _ => '>',
         };
-        let kind = format!("{order}{}", code(self.scalar));
+        let kind = match self.complex {
+            true => format!("{order}c{}", 2 * self.scalar.size()),
+            false => format!("{order}{}", code(self.scalar)),
+        };
         let shape: String = self.shape.iter().map(|n| format!("{n}, ")).collect();
         // One axis keeps its comma: `(3,)`.
         let shape = if self.shape.len() == 1 { shape.trim_end() } else { shape.trim_end_matches(", ") };
@@ -124,8 +130,8 @@ impl Header {
             }
         }
         match (scalar, fortran, shape) {
-            (Some((scalar, swapped)), Some(fortran), Some(shape)) if rest.rest.trim().is_empty() => {
-                Ok(Header { scalar, swapped, fortran, shape })
+            (Some((scalar, complex, swapped)), Some(fortran), Some(shape)) if rest.rest.trim().is_empty() => {
+                Ok(Header { scalar, complex, swapped, fortran, shape })
             }
             _ => bad("a header that does not say type, order and shape"),
         }
@@ -204,9 +210,10 @@ impl<'a> Text<'a> {
         Ok(shape)
     }
 
-    /// A type, and whether its bytes are in another order than this machine's.
-    fn scalar(&mut self) -> Result<(ScalarType, bool), HeaderError> {
-        let advice = "convert it by `.astype` to bool, i1, i2, i4, i8, u1, u2, u4, u8, f4 or f8";
+    /// A type, whether a value is a complex number of two such, and whether its bytes are in another order than this
+    /// machine's.
+    fn scalar(&mut self) -> Result<(ScalarType, bool, bool), HeaderError> {
+        let advice = "convert it by `.astype` to bool, i1, i2, i4, i8, u1, u2, u4, u8, f4, f8, c8 or c16";
         if self.rest.trim_start().starts_with('[') {
             return Err(HeaderError::Format("a structured type".into(), advice));
         }
@@ -215,11 +222,16 @@ impl<'a> Text<'a> {
             Some(c @ ('<' | '>' | '=' | '|')) => (c, &text[1..]),
             _ => ('=', text),
         };
+        let (kind, complex) = match kind {
+            "c8" => ("f4", true),
+            "c16" => ("f8", true),
+            kind => (kind, false),
+        };
         let Some(scalar) = ScalarType::ALL.iter().copied().find(|scalar| code(*scalar) == kind) else {
             return Err(HeaderError::Format(format!("values of type {text:?}"), advice));
         };
         let foreign = if cfg!(target_endian = "little") { '>' } else { '<' };
-        Ok((scalar, order == foreign && scalar.size() > 1))
+        Ok((scalar, complex, order == foreign && scalar.size() > 1))
     }
 }
 
@@ -244,7 +256,10 @@ mod tests {
         let read = |text: &str| Header::parse(text).unwrap();
         let header = read("{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }        \n");
         let swapped = cfg!(target_endian = "big");
-        assert_eq!(header, Header { scalar: ScalarType::F64, swapped, fortran: false, shape: vec![3, 4] });
+        assert_eq!(
+            header,
+            Header { scalar: ScalarType::F64, complex: false, swapped, fortran: false, shape: vec![3, 4] }
+        );
         assert_eq!(read("{'shape': (7,), 'fortran_order': True, 'descr': '|b1'}").shape, [7]);
         assert_eq!(read("{'descr': '|i1', 'fortran_order': True, 'shape': (), }").scalar, ScalarType::I8);
         assert_eq!(read("{'descr': '<u2', 'fortran_order': True, 'shape': (), }").scalar, ScalarType::U16);
@@ -255,8 +270,8 @@ mod tests {
     #[test]
     fn written_headers_are_read() {
         for &scalar in ScalarType::ALL {
-            for shape in [vec![], vec![3], vec![usize::MAX, 2, 0, 5]] {
-                let header = Header::native(scalar, shape);
+            for (n, shape) in [vec![], vec![3], vec![usize::MAX, 2, 0, 5]].into_iter().enumerate() {
+                let header = Header::native(scalar, n == 1 && scalar.is_float(), shape);
                 let mut bytes = Vec::new();
                 header.write(&mut bytes).unwrap();
                 assert_eq!(bytes.len() % 64, 0);
@@ -285,7 +300,7 @@ mod tests {
             let _ = Header::parse(&words.concat());
             let _ = Header::read(&mut &bytes[..]);
             let mut whole = Vec::new();
-            Header::native(ScalarType::F64, vec![3, 4]).write(&mut whole).unwrap();
+            Header::native(ScalarType::F64, false, vec![3, 4]).write(&mut whole).unwrap();
             prop_assert!(Header::read(&mut &whole[..cut.index(whole.len())]).is_err());
         }
     }

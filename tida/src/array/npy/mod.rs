@@ -80,6 +80,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
 
     /// Sets all valid values from a `.npy` file of the same shape and scalar type, of either byte order, with the first
     /// or the last axis contiguous. If elements have several components of one type, the file has a last axis for them.
+    /// Complex numbers are numpy's `c8` and `c16`, with the last axis contiguous.
     ///
     /// The file is checked before the first value is set. If reading it fails later, some values are set. A `.npy` file
     /// has no checksum: values that were damaged in it are not noticed.
@@ -112,7 +113,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     }
 
     /// Writes all valid values to a `.npy` file, last axis contiguous, in this machine's byte order. If elements have
-    /// several components of one type, the file has a last axis for them.
+    /// several components of one type, the file has a last axis for them. Complex numbers are numpy's `c8` and `c16`.
     ///
     /// ```
     /// # use tida::prelude::*;
@@ -150,7 +151,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         let part = NpyPart::number::<T>(part, tried)?;
         self.wait_to_read()?;
         let values = Values { layout: &self.layout, storage: &self.storage, components: &part.components };
-        let header = Header::native(part.scalar, part.shape(&self.shape()));
+        let header = Header::native(part.scalar, part.complex, part.shape(&self.shape()));
         // SAFETY: these are components of `T`; recorded work on the array has run, and none can be recorded while
         // `self` is borrowed.
         let written = header.write(file).and_then(|()| unsafe { values.write(file) });
@@ -223,7 +224,9 @@ impl<T: Element, const D: usize> TileArray<T, D> {
 pub(super) struct NpyPart {
     components: Vec<Component>,
     scalar: ScalarType,
-    /// They are a last axis of its shape.
+    /// They are pairs of parts of complex numbers.
+    complex: bool,
+    /// Values are a last axis of its shape.
     axis: bool,
 }
 
@@ -233,9 +236,13 @@ impl NpyPart {
         let all = components(&T::TYPE);
         let Some(Component { scalar, .. }) = all.first().copied() else { return Vec::new() };
         if all.iter().all(|c| c.scalar == scalar) {
-            return vec![NpyPart { components: all, scalar, axis: !matches!(T::TYPE, ElementType::Scalar(_)) }];
+            let complex = is_of_complex(&T::TYPE);
+            let axis = !(complex || matches!(T::TYPE, ElementType::Scalar(_)));
+            let axis = axis || matches!(T::TYPE, ElementType::Array { .. });
+            return vec![NpyPart { components: all, scalar, complex, axis }];
         }
-        all.into_iter().map(|c| NpyPart { components: vec![c], scalar: c.scalar, axis: false }).collect()
+        let part = |c: Component| NpyPart { components: vec![c], scalar: c.scalar, complex: false, axis: false };
+        all.into_iter().map(part).collect()
     }
 
     fn number<T: Element>(part: usize, tried: &str) -> Result<NpyPart, Error> {
@@ -263,17 +270,45 @@ impl NpyPart {
     /// The shape of the file of an array with so many cells.
     fn shape(&self, cells: &[usize]) -> Vec<usize> {
         let mut shape = cells.to_vec();
-        shape.extend(self.axis.then_some(self.components.len()));
+        let values = self.components.len() / if self.complex { 2 } else { 1 };
+        shape.extend(self.axis.then_some(values));
         shape
     }
 
     fn check_type(&self, header: &Header, tried: &str) -> Result<(), Error> {
-        if header.scalar == self.scalar {
+        if header.scalar == self.scalar && header.complex == self.complex {
+            // (The parts of a value lie together in either order, which those of no other element do.)
+            if header.complex && header.fortran && header.shape.len() > 1 {
+                let advice = "save `numpy.ascontiguousarray(a)`";
+                return Err(Error::new(
+                    ErrorKind::Format,
+                    tried,
+                    "complex numbers with the first axis contiguous",
+                    advice,
+                ));
+            }
             return Ok(());
         }
-        let found = format!("values of type {}", header.scalar.name());
-        let advice = format!("give a file of {}, or use an array of that type", self.scalar.name());
+        let name = |scalar: ScalarType, complex| match complex {
+            true => format!("complex numbers of two {}", scalar.name()),
+            false => scalar.name().to_owned(),
+        };
+        let found = format!("values of type {}", name(header.scalar, header.complex));
+        let advice = format!("give a file of {}, or use an array of that type", name(self.scalar, self.complex));
         Err(Error::new(ErrorKind::Format, tried, found, advice))
+    }
+}
+
+/// Whether an element is a complex number, or an array of them.
+fn is_of_complex(element: &ElementType) -> bool {
+    match element {
+        ElementType::Scalar(_) => false,
+        ElementType::Array { element, .. } => is_of_complex(element),
+        ElementType::Struct { name, fields } => {
+            let parts =
+                matches!(fields, [("re", ElementType::Scalar(re)), ("im", ElementType::Scalar(im))] if re == im);
+            parts && matches!(*name, "Complex32" | "Complex64")
+        }
     }
 }
 

@@ -74,6 +74,10 @@ impl<'t> Infer<'t, '_> {
                     None => Err(self.scope.damaged(span, "`unit(..)` in a function")),
                 }
             }
+            ExprKind::Length(array) => {
+                self.expr(array)?;
+                Ok(self.types.scalar(ScalarType::U64))
+            }
             ExprKind::Constant(n) => {
                 let ty = Type::of_element(&self.scope.constant(span, *n)?.ty);
                 Ok(self.types.import(&ty))
