@@ -18,6 +18,7 @@ mod exceed;
 mod figures;
 mod fused;
 mod gallery;
+mod generic;
 mod heat;
 mod host;
 mod mapping;
@@ -50,7 +51,7 @@ struct Options {
     #[arg(long, value_enum, default_value_t = On::Cuda)]
     device: On,
     /// Cases whose name holds one of these: heat3, heat2, sincos, sum, slabs, gemm, matvec, nbody, overhead, first,
-    /// mapping, seismic, sweep, writes, fused, turns, storage, storage-micro, storage-programs, storage-flushed,
+    /// mapping, seismic, sweep, writes, fused, turns, generic, storage, storage-micro, storage-programs, storage-flushed,
     /// storage-whole, stars, acoustic, fdtd, lattice, prolong, conjugate, euler, gemm64, multigrid, channels (with
     /// hotspot, pathfinder, stencil, dyadic, tree, product, bodies); and of the set that `--ooc` chooses: many,
     /// periodic, pass, exceed, figure; and of that of `--micro`: loads, banks, latency
@@ -161,7 +162,7 @@ fn run() -> Result<()> {
         return host::first_call(device);
     }
     type Case = fn(&Bench, &mut Output) -> Result<()>;
-    let in_process: [(&str, Case); 42] = [
+    let in_process: [(&str, Case); 43] = [
         ("heat3 f64", heat::heat3::<f64>),
         ("heat3 f32", heat::heat3::<f32>),
         ("heat2 f64", heat::heat2),
@@ -183,6 +184,7 @@ fn run() -> Result<()> {
         ("fused 9 points", fused::nine),
         ("fused chip", fused::chip),
         ("turns", turns::turns),
+        ("generic", generic::generic),
         ("channels: hotspot", channels::hotspot),
         ("channels: pathfinder", channels::pathfinder),
         ("channels: stencil", channels::stencil),

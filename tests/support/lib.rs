@@ -8,6 +8,7 @@ pub mod pictures;
 pub mod progress;
 pub mod report;
 pub mod setup;
+pub mod turns;
 
 use std::process::ExitCode;
 

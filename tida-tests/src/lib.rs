@@ -2,6 +2,7 @@
 
 pub mod common;
 pub mod folder;
+pub mod forms;
 
 use tida::acc::{Compile, TileAccBuilder};
 use tida::prelude::*;

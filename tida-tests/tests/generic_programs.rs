@@ -6,6 +6,7 @@
 use tida::__private::inner;
 use tida::prelude::*;
 use tida::{Explanation, Number};
+use tida_tests::forms::{Program, Text, WrittenOut};
 use tida_tests::{everywhere, on_cpu, value};
 
 /// An array in two regions, or one on one axis, that goes on at its other end.
@@ -287,27 +288,17 @@ fn chip<T: Real>(next: &mut TileArray<T, 2>, chip: &TileArray<T, 2>, power: &Til
     .unwrap()
 }
 
-/// The example's heat, explained.
-fn heat_explained<T: Real, const D: usize>(next: &mut TileArray<T, D>, u: &TileArray<T, D>, alpha: T) -> Explanation {
-    tida::explain(
-        (next, u),
-        kernel!(T; |next, u, at| {
-            let mut around = -2.0 * D as T * u[at];
-            for d in 0..D {
-                around += u[at + unit(d)] + u[at - unit(d)];
-            }
-            next[at] = u[at] + alpha * around;
-        }),
-    )
-    .unwrap()
-}
-
-/// The emitted text without the places in this file that it names.
+/// The emitted text without the places that it names.
 fn emitted(explained: &Explanation) -> String {
-    let name = explained.source().split_once("generic_programs_rs_").unwrap().1;
-    let name: String = name.chars().take_while(char::is_ascii_digit).collect();
     let lines = explained.source().lines().map(|line| line.split_once("//").map_or(line, |(code, _)| code).trim_end());
-    lines.collect::<Vec<_>>().join("\n").replace(&format!("generic_programs_rs_{name}"), "kernel")
+    let text = lines.collect::<Vec<_>>().join("\n");
+    // Kernels are called by their file and line.
+    let (before, line) = text.split_once("_rs_").unwrap();
+    let file = before.rsplit(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap();
+    let line: String = line.chars().take_while(char::is_ascii_digit).collect();
+    let name = format!("{file}_rs_{line}");
+    assert!(text.matches(&name).count() > 0, "{text}");
+    text.replace(&name, "kernel")
 }
 
 /// Both emit the same, which compiles; all that is read is known before the launch.
@@ -329,25 +320,10 @@ fn assert_alike(open: &Explanation, written: &Explanation) {
 }
 
 #[test]
-fn heat_and_hotspot_emit_what_is_written_out() {
+fn hotspot_emits_what_is_written_out() {
     macro_rules! both {
         ($($T:ident)*) => {$({
             let acc = on_cpu();
-            let mut u = grid::<$T, 3>(&acc, [10, 20, 40]);
-            u.fill_value(1.0).unwrap();
-            u.fill_ghosts().unwrap();
-            let mut next = u.like().unwrap();
-            let alpha: $T = 0.1;
-            let written = tida::explain((&mut next, &u), kernel!(|next, u, at| {
-                let mut around = -2.0 * 3u64 as $T * u[at];
-                around += u[at + [1, 0, 0]] + u[at - [1, 0, 0]];
-                around += u[at + [0, 1, 0]] + u[at - [0, 1, 0]];
-                around += u[at + [0, 0, 1]] + u[at - [0, 0, 1]];
-                next[at] = u[at] + alpha * around;
-            }))
-            .unwrap();
-            assert_alike(&heat_explained(&mut next, &u, alpha), &written);
-
             let mut u = grid::<$T, 2>(&acc, [20, 40]);
             u.fill_value(1.0).unwrap();
             u.fill_ghosts().unwrap();
@@ -365,4 +341,45 @@ fn heat_and_hotspot_emit_what_is_written_out() {
         })*};
     }
     both!(f32 f64);
+}
+
+/// Heat, wave, life, gray-scott, shallow water and lbm, which the benches `generic` time.
+#[test]
+fn programs_emit_what_is_written_out() {
+    fn of<T: WrittenOut>() {
+        for name in Program::<T>::NAMES {
+            let mut program = Program::<T>::new(&on_cpu(), name, 8).unwrap();
+            let (open, written) =
+                (program.explained(Text::Open).unwrap(), program.explained(Text::WrittenOut).unwrap());
+            assert_eq!(open.len(), if name == "wave" { 3 } else { 1 });
+            assert_eq!(open.len(), written.len());
+            for (open, written) in open.iter().zip(&written) {
+                assert_alike(open, written);
+            }
+        }
+    }
+    of::<f32>();
+    of::<f64>();
+}
+
+#[test]
+fn programs_have_the_bits_of_what_is_written_out() {
+    fn of<T: WrittenOut>() {
+        let after = |acc: &TileAcc, text: Text| {
+            Program::<T>::NAMES.map(|name| {
+                let mut program = Program::<T>::new(acc, name, 8).unwrap();
+                program.steps(text, 5).unwrap();
+                (name, program.bits().unwrap())
+            })
+        };
+        let wanted = after(&on_cpu(), Text::WrittenOut);
+        for acc in everywhere() {
+            for ((name, wanted), (_, found)) in wanted.iter().zip(after(&acc, Text::Open)) {
+                assert!(found == *wanted, "{name} on {acc}");
+                assert!(found.iter().any(|bits| *bits != found[0]), "{name}: nothing happens");
+            }
+        }
+    }
+    of::<f32>();
+    of::<f64>();
 }

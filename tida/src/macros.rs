@@ -78,7 +78,8 @@
 ///   each number with a point, and without a type of its own, a `T`.
 /// - `x.wide()` is `x` as `f64`, so that sums of `f32` are folded in `f64`.
 /// - `unit(d)` is the point with 1 along axis `d` and 0 along the others. `for d in 0..D`, with `D` a constant of the
-///   function, is written out, as if its body stood there once for each axis.
+///   function, is written out, as if its body stood there once for each axis. The axis may be such a constant too,
+///   `unit(AXIS)` and `at[AXIS]`.
 ///
 /// ```
 /// use tida::prelude::*;
