@@ -11,14 +11,18 @@ pub struct Took {
     pub fastest: f64,
 }
 
+/// A form of the work.
+pub type Form<'a, E = tida::Error> = Box<dyn FnMut() -> Result<(), E> + 'a>;
+
 /// Times each form once a round, from the same start; who comes first changes.
 ///
 /// # Errors
 /// The first of a form.
-pub fn in_turn<E>(rounds: usize, forms: &mut [Box<dyn FnMut() -> Result<(), E> + '_>]) -> Result<Vec<Took>, E> {
+pub fn in_turn<E>(rounds: usize, forms: &mut [Form<'_, E>]) -> Result<Vec<Took>, E> {
     let mut times = vec![Vec::with_capacity(rounds); forms.len()];
     for round in 0..rounds {
-        for form in (0..forms.len()).map(|n| (n + round) % forms.len()) {
+        for n in 0..forms.len() {
+            let form = (n + round) % forms.len();
             let start = Instant::now();
             forms[form]()?;
             times[form].push(start.elapsed().as_secs_f64());

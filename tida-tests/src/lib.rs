@@ -3,6 +3,7 @@
 pub mod common;
 pub mod folder;
 pub mod forms;
+pub mod places;
 
 use tida::acc::{Compile, TileAccBuilder};
 use tida::prelude::*;

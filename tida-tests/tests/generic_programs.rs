@@ -288,7 +288,8 @@ fn chip<T: Real>(next: &mut TileArray<T, 2>, chip: &TileArray<T, 2>, power: &Til
     .unwrap()
 }
 
-/// The emitted text without the places that it names.
+/// The emitted text without the places that it names. Locals that it makes for `if`s are numbered anew: loops that are
+/// written out leave their numbers out.
 fn emitted(explained: &Explanation) -> String {
     let lines = explained.source().lines().map(|line| line.split_once("//").map_or(line, |(code, _)| code).trim_end());
     let text = lines.collect::<Vec<_>>().join("\n");
@@ -298,7 +299,19 @@ fn emitted(explained: &Explanation) -> String {
     let line: String = line.chars().take_while(char::is_ascii_digit).collect();
     let name = format!("{file}_rs_{line}");
     assert!(text.matches(&name).count() > 0, "{text}");
-    text.replace(&name, "kernel")
+    let text = text.replace(&name, "kernel");
+    let locals = |text: &str| {
+        let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        let mut found: Vec<String> = Vec::new();
+        for word in words.filter(|word| word.strip_prefix("if").is_some_and(|n| n.parse::<u32>().is_ok())) {
+            if !found.iter().any(|other| other == word) {
+                found.push(word.to_owned());
+            }
+        }
+        found
+    };
+    let named = |text: String, (n, local): (usize, String)| text.replace(&local, &format!("if_number_{n}"));
+    locals(&text).into_iter().enumerate().fold(text, named)
 }
 
 /// Both emit the same, which compiles; all that is read is known before the launch.

@@ -139,7 +139,8 @@ impl<T: WrittenOut> Program<T> {
     /// What there is.
     pub const NAMES: [&'static str; 6] = ["heat", "wave", "life", "gray-scott", "shallow water", "lbm"];
 
-    /// One by its name; `n` cells along each axis if it has three, 16 times as many if it has two.
+    /// One by its name; `n` cells along each axis if it has three, 16 times as many if it has two, half as many for
+    /// `lbm`.
     ///
     /// # Errors
     /// As those of building arrays.
@@ -161,6 +162,7 @@ impl<T: WrittenOut> Program<T> {
             }
             "shallow water" => (wide * wide, 6, flow(acc, wide)?),
             _ => {
+                let n = n / 2;
                 let builder = TileArray::<[T; 19], 3>::builder([n; 3]).ghost(1).boundary(Boundary::Periodic);
                 let mut f = builder.build(acc)?;
                 f.fill(|at| std::array::from_fn(|q| T::of(0.002 * (value(q as u64, at) - 1.0))))?;

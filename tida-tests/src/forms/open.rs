@@ -22,8 +22,8 @@ pub fn faces<T: Real, const AXIS: usize>(c: T) -> impl Kernel<2, Pair<T, 2>> + C
 
 /// The pressure from the velocities through the faces of a cell.
 pub fn pressure<T: Real>(c: T) -> impl Kernel<2, Steps<T>> + Copy {
-    kernel!(|p, vy, vx, at| {
-        let mut out = T::ZERO;
+    kernel!(T; |p, vy, vx, at| {
+        let mut out = 0.0;
         out += vx[at + unit(1)] - vx[at];
         out += vy[at + unit(0)] - vy[at];
         p[at] = p[at] - c * out;
@@ -67,11 +67,10 @@ fn through<T: Real>(left: [T; 3], right: [T; 3], gravity: T) -> [T; 3] {
     let [k, p, s] = right;
     let (u, v) = (q / h, p / k);
     let wave = (u.abs() + (gravity * h).sqrt()).max(v.abs() + (gravity * k).sqrt());
-    let half = T::lit(0.5);
     [
-        half * (q + p - wave * (k - h)),
-        half * (q * u + p * v + half * gravity * (h * h + k * k) - wave * (p - q)),
-        half * (t * u + s * v - wave * (s - t)),
+        T::lit(0.5) * (q + p - wave * (k - h)),
+        T::lit(0.5) * (q * u + p * v + T::lit(0.5) * gravity * (h * h + k * k) - wave * (p - q)),
+        T::lit(0.5) * (t * u + s * v - wave * (s - t)),
     ]
 }
 
