@@ -12,7 +12,7 @@ use tida_tests::forms::{Program, Text, WrittenOut};
 const SIDE: usize = 32;
 const STEPS: usize = 10;
 /// Times that each side runs.
-const ROUNDS: usize = 61;
+const ROUNDS: usize = 201;
 
 fn generic(_: &mut Criterion) {
     programs::<f64>("f64").expect("the sweeps run");

@@ -333,3 +333,60 @@ macro_rules! each_in {
 }
 
 each_in!(cut out_of_core fused hybrid coded beside ending);
+
+/// What cannot be says so.
+mod refused {
+    use tida::Format;
+    use tida::prelude::*;
+    use tida_tests::{everywhere, expect, on_cpu};
+
+    #[test]
+    fn short_integers_in_fewer_bits() {
+        let built = |format| TileArray::<i16, 1>::builder([64]).storage(format).build(&on_cpu()).map(|_| ());
+        for format in [Format::Half, Format::Range { bits: 8, min: 0.0, max: 1.0 }] {
+            expect(built(format), ErrorKind::Argument, &["for i16", "give formats to f32 and f64 alone"]);
+        }
+    }
+
+    /// What is known of a captured array is known at the launch; a loop that is left from inside is found out about as
+    /// it runs.
+    #[test]
+    fn reads_past_the_ghosts() {
+        let (steps, by) = ([[0i64, 1], [-1, 3]], 3usize);
+        for acc in everywhere() {
+            let mut u = TileArray::<f64, 1>::builder([70]).ghost(2).boundary(Boundary::Periodic).build(&acc).unwrap();
+            u.fill_value(1.0).unwrap();
+            u.fill_ghosts().unwrap();
+            let mut next = u.like().unwrap();
+            let tile = TileIter::new(&u).next().unwrap();
+            let listed = compute(
+                &tile,
+                (&mut next, &u),
+                kernel!(|next, u, at| {
+                    let mut sum = 0.0;
+                    for n in (0..2).rev() {
+                        sum += u[at + [steps[1][n]]];
+                    }
+                    next[at] = sum;
+                }),
+            );
+            expect(listed, ErrorKind::Ghost, &["`u[at + [steps[..]]]`", "reaches [-1]..[73]", "`.ghost(3)`"]);
+            compute(
+                &tile,
+                (&mut next, &u),
+                kernel!(|next, u, at| {
+                    let mut sum = 0.0;
+                    'all: for r in (-3i64..4).step_by(by) {
+                        if sum > 1.5 {
+                            break 'all;
+                        }
+                        sum += u[at + [r]];
+                    }
+                    next[at] = sum;
+                }),
+            )
+            .unwrap();
+            expect(acc.sync(), ErrorKind::OutOfRange, &["a read of `u` at [-3], outside what it holds there"]);
+        }
+    }
+}
