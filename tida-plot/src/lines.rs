@@ -215,7 +215,7 @@ impl Lines {
         let plot = self.reduced();
         let height = if plot.logarithmic { decades(found) } else { roomy(found) };
         let points = plot.series.iter().flat_map(|series| series.points.iter());
-        let along = widened(limits(points.map(|(x, _)| *x)).unwrap_or([0.0, 1.0]));
+        let along = ticks::with_extent(limits(points.map(|(x, _)| *x)).unwrap_or([0.0, 1.0]));
         let across = ticks::linear(along, (plot.size[0] / 70).clamp(1, 8), false);
         let most = (plot.size[1] / 30).clamp(1, 8);
         let up = if plot.logarithmic { ticks::logarithmic(height, most) } else { ticks::linear(height, most, false) };
@@ -295,18 +295,9 @@ fn ends(points: &[(f64, f64)]) -> [(f64, f64); 2] {
     [points[low.min(high)], points[low.max(high)]]
 }
 
-/// A range that has an extent.
-fn widened([lo, hi]: [f64; 2]) -> [f64; 2] {
-    if hi > lo {
-        return [lo, hi];
-    }
-    let half = 0.5 * lo.abs().max(1.0);
-    [lo - half, hi + half]
-}
-
-/// The same with some room below and above.
+/// A range with some room below and above.
 fn roomy(range: [f64; 2]) -> [f64; 2] {
-    let [lo, hi] = widened(range);
+    let [lo, hi] = ticks::with_extent(range);
     let room = 0.04 * (hi / 2.0 - lo / 2.0);
     let roomy = [lo - room, hi + room];
     if roomy.iter().all(|end| end.is_finite()) { roomy } else { [lo, hi] }

@@ -390,7 +390,7 @@ impl Picture {
     /// Draws it, over this range if it is not told another one.
     pub(crate) fn draw(self, common: Option<[f64; 2]>) -> Result<Canvas> {
         self.check()?;
-        let range = spread(self.range.or(common).or_else(|| self.limits()).unwrap_or([0.0, 1.0]));
+        let range = ticks::with_extent(self.range.or(common).or_else(|| self.limits()).unwrap_or([0.0, 1.0]));
         let numbered = self.extent.is_none();
         let picture = self.reduced();
         let [rows, columns] = [picture.field.shape()[0].max(1), picture.field.shape()[1].max(1)];
@@ -438,17 +438,6 @@ impl Scale {
         let side = side.max(1);
         Scale { pixels: (side / cells).max(1), cells: cells.div_ceil(side) }
     }
-}
-
-/// A range that has an extent.
-fn spread([lo, hi]: [f64; 2]) -> [f64; 2] {
-    if hi > lo {
-        return [lo, hi];
-    }
-    let half = 0.5 * lo.abs().clamp(1e-300, 1.0);
-    let range = [lo - half, hi + half];
-    // Half of a one is nothing to a large number.
-    if range[1] > range[0] { range } else { [lo - 1e-6 * lo.abs(), hi + 1e-6 * hi.abs()] }
 }
 
 /// The entry of the palette for a value.
@@ -583,7 +572,7 @@ mod tests {
         assert_eq!(picture(vec![1.0, -2.0]).centre(0.0).range(0.0, 9.0).limits(), Some([0.0, 9.0]));
         assert_eq!(picture(vec![f64::NAN]).limits(), None);
         for value in [0.0, 1.0, -1e300, 1e-308, f64::MAX / 4.0] {
-            let [lo, hi] = spread([value, value]);
+            let [lo, hi] = ticks::with_extent([value, value]);
             assert!(lo < hi && entry(value, [lo, hi]) > NAN, "{value}");
         }
         assert_eq!(usize::from(entry(f64::MAX, [f64::MIN, f64::MAX])), usize::from(NAN) + LEVELS);

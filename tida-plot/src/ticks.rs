@@ -8,6 +8,15 @@ pub fn part(value: f64, [lo, hi]: [f64; 2]) -> f64 {
     (value / 2.0 - lo / 2.0) / (hi / 2.0 - lo / 2.0)
 }
 
+/// A range that has an extent: around a single value half of it lies below and above, around 0 a half.
+pub fn with_extent([lo, hi]: [f64; 2]) -> [f64; 2] {
+    if hi > lo {
+        return [lo, hi];
+    }
+    let half = if lo == 0.0 { 0.5 } else { 0.5 * lo.abs().max(f64::MIN_POSITIVE) };
+    [(lo - half).max(-f64::MAX), (hi + half).min(f64::MAX)]
+}
+
 /// At most so many marks between two values, at round numbers: 1, 2 or 5 times a power of ten, whole numbers if asked
 /// for.
 pub fn linear([lo, hi]: [f64; 2], most: usize, whole: bool) -> Vec<Tick> {

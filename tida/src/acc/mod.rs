@@ -150,16 +150,40 @@ impl TileAcc {
     }
 
     /// Number of threads that run native kernels.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// assert_eq!(TileAcc::builder().device(Device::Cpu).threads(3).build()?.threads(), 3);
+    /// # Ok(()) }
+    /// ```
     pub fn threads(&self) -> usize {
         self.core().pool.current_num_threads()
     }
 
     /// The name of the device that kernels run on, by its driver; `None` where they run on the CPU.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let acc = TileAcc::builder().device(Device::Cpu).build()?;
+    /// assert_eq!(acc.device_name(), None);
+    /// # Ok(()) }
+    /// ```
     pub fn device_name(&self) -> Option<&str> {
         self.core().device.as_ref().map(|device| device.backend().facts().name.as_str())
     }
 
     /// Bytes of memory of that device: all, and those free now if the driver says.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let device = tida::SimDevice::new().memory(1 << 20);
+    /// let acc = TileAcc::builder().simulate(device).build()?;
+    /// assert_eq!(acc.device_memory(), Some((1 << 20, Some(1 << 20))));
+    /// # Ok(()) }
+    /// ```
     pub fn device_memory(&self) -> Option<(u64, Option<u64>)> {
         let backend = self.core().device.as_ref()?.backend();
         Some((backend.facts().memory, backend.free_memory()))

@@ -166,6 +166,15 @@ impl<T: Element, const D: usize> TileArray<T, D> {
 
     /// Number of cells of the domain on each axis, whatever the centring: what [`builder`](TileArray::builder) was
     /// given.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let faces = TileArray::<f64, 1>::builder([4]).centering([Centering::Face]).build(&acc)?;
+    /// assert_eq!((faces.domain_cells(), faces.shape()), ([4], [5]));
+    /// # Ok(()) }
+    /// ```
     pub fn domain_cells(&self) -> [usize; D] {
         self.layout.cuts.cells
     }
@@ -216,6 +225,15 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     }
 
     /// The box of values that a region owns and its ghosts (AMReX's grown box); `None` if there is no such region.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let u = TileArray::<f64, 2>::builder([4, 8]).ghost([1, 2]).build(&acc)?;
+    /// assert_eq!(u.grown_box(0), Some(GridBox::new([-1, -2], [5, 10])));
+    /// # Ok(()) }
+    /// ```
     pub fn grown_box(&self, region: usize) -> Option<GridBox<D>> {
         self.layout.regions.get(region).map(|r| r.grown)
     }
@@ -235,6 +253,15 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     }
 
     /// Where values sit on each axis.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let u = TileArray::<f64, 2>::builder([4, 8]).centering([Centering::Face, Centering::Cell]).build(&acc)?;
+    /// assert_eq!(u.centering(), [Centering::Face, Centering::Cell]);
+    /// # Ok(()) }
+    /// ```
     pub fn centering(&self) -> [Centering; D] {
         self.layout.centering
     }
@@ -254,6 +281,15 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     }
 
     /// The accelerator that runs what is recorded on this array.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let acc = TileAcc::builder().device(Device::Cpu).threads(2).build()?;
+    /// let u = TileArray::<f64, 1>::builder([4]).build(&acc)?;
+    /// assert_eq!(u.acc().threads(), 2);
+    /// # Ok(()) }
+    /// ```
     pub fn acc(&self) -> &TileAcc {
         &self.acc
     }

@@ -135,6 +135,16 @@ where
 
     /// As [`with_component`](TileArray::with_component), to be changed.
     ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let mut u = TileArray::<[f32; 3], 1>::builder([2]).build(&acc)?;
+    /// u.with_component_mut::<f32, _>(0, 2, |mut view| view[[1]] = 7.0)?;
+    /// assert_eq!(u.read_box(u.domain())?[1], [0.0, 0.0, 7.0]);
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// As [`with_component`](TileArray::with_component).
     pub fn with_component_mut<S: ScalarElement, R>(
@@ -148,6 +158,17 @@ where
 
     /// As [`with_component`](TileArray::with_component), with the ghosts.
     ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let mut u = TileArray::<[f32; 2], 1>::builder([2]).ghost(1).boundary(Boundary::Periodic).build(&acc)?;
+    /// u.fill(|[i]| [0.0, i as f32])?;
+    /// u.fill_ghosts()?;
+    /// assert_eq!(u.with_grown_component::<f32, _>(0, 1, |view| view.to_vec())?, [1.0, 0.0, 1.0, 0.0]);
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// As [`with_component`](TileArray::with_component).
     pub fn with_grown_component<S: ScalarElement, R>(
@@ -160,6 +181,17 @@ where
     }
 
     /// As [`with_component_mut`](TileArray::with_component_mut), with the ghosts.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// // Ghosts behind an open face are the program's to set.
+    /// let mut u = TileArray::<[f32; 2], 1>::builder([2]).ghost(1).build(&acc)?;
+    /// u.with_grown_component_mut::<f32, _>(0, 0, |mut view| view[[0]] = 5.0)?;
+    /// assert_eq!(u.with_grown_component::<f32, _>(0, 0, |view| view[[0]])?, 5.0);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// As [`with_component`](TileArray::with_component).

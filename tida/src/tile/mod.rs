@@ -70,16 +70,47 @@ pub(crate) enum TileFault {
 
 impl<const D: usize> Tile<D> {
     /// Its cells, in global coordinates. A grown tile at the edge of its region has ghost cells too.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let u = TileArray::<f64, 1>::builder([100]).region_size([64]).ghost(1).build(&acc)?;
+    /// let boxes: Vec<_> = TileIter::new(&u).map(|tile| tile.cells()).collect();
+    /// assert_eq!(boxes, [GridBox::new([0], [64]), GridBox::new([64], [100])]);
+    /// assert_eq!(TileIter::new(&u).grown(1).next().unwrap().cells(), GridBox::new([-1], [65]));
+    /// # Ok(()) }
+    /// ```
     pub fn cells(&self) -> GridBox<D> {
         self.cells
     }
 
     /// The number of its region, counted from 0, row-major.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let u = TileArray::<f64, 1>::builder([100]).region_size([64]).build(&acc)?;
+    /// let regions: Vec<_> = TileIter::new(&u).tile_size([32]).map(|tile| tile.region()).collect();
+    /// assert_eq!(regions, [0, 0, 1, 1]);
+    /// # Ok(()) }
+    /// ```
     pub fn region(&self) -> usize {
         self.region
     }
 
     /// Where it runs, if [`TileIter::device`] said so.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let u = TileArray::<f64, 1>::builder([100]).build(&acc)?;
+    /// assert_eq!(TileIter::new(&u).next().unwrap().device(), None);
+    /// assert_eq!(TileIter::new(&u).device(Device::Cpu).next().unwrap().device(), Some(Device::Cpu));
+    /// # Ok(()) }
+    /// ```
     pub fn device(&self) -> Option<Device> {
         self.device
     }

@@ -56,6 +56,17 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// The number of values on each axis of a `.npy` file with elements `T`; the axis of the components, if any, left
     /// out.
     ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// # let path = std::env::temp_dir().join(format!("shape-{}.npy", std::process::id()));
+    /// TileArray::<[f32; 3], 2>::builder([4, 8]).build(&acc)?.save_npy(&path)?;
+    /// assert_eq!(TileArray::<[f32; 3], 2>::npy_shape(&path)?, [4, 8]);
+    /// # std::fs::remove_file(&path).unwrap();
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// A file that cannot be read, is no regular file or no `.npy` file, holds another type or number of axes, or does
     /// not hold as many values as it says.
