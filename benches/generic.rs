@@ -1,5 +1,6 @@
-//! Kernels of generic functions beside the same written out for one type and rank, in whole programs on one thread. Both
-//! run in turn; what is printed is the quotient of their medians, and of the fastest times: the goal is 0.97 to 1.03.
+//! Kernels of generic functions beside the same written out for one type and rank, in whole programs on one thread.
+//! Both run in turn; what is printed is the quotient of their medians, and of the fastest times: the goal is 0.97 to
+//! 1.03.
 //!
 //! On a GPU: `cargo xtask bench gpu -- --case generic`.
 

@@ -413,3 +413,51 @@ fn the_host_computes_with_the_type() {
     assert_eq!(all::<f32>(), (30.0, "30 30.0 false".into()));
     assert_eq!(all::<f64>(), (30.0, "30 30.0 false".into()));
 }
+
+/// Differences along an axis that the caller chooses, between the ends of what is there.
+fn along<T: Real, const D: usize, const AXIS: usize>(
+    next: &mut TileArray<T, D>,
+    u: &TileArray<T, D>,
+) -> tida::Result<tida::Explanation> {
+    let kernel = keep(
+        (&mut *next, u),
+        kernel!(|next, u, at| {
+            let mut p = at - unit(D - 1);
+            p[AXIS] += 1;
+            next[at] = (u[at + unit(AXIS)] - u[p]) * at[AXIS] as T;
+        }),
+    );
+    TileIter::new(u).try_for_each(|tile| compute(&tile, (&mut *next, u), kernel))?;
+    tida::explain((next, u), kernel)
+}
+
+#[test]
+fn an_axis_may_be_a_constant() {
+    for acc in everywhere() {
+        let cells = [6usize, 70];
+        let mut u = grid::<f64, 2>(&acc, cells);
+        u.fill(|[j, i]| value(5, [j, i, 0])).unwrap();
+        u.fill_ghosts().unwrap();
+        let mut next = u.like().unwrap();
+        let explained = along::<f64, 2, 0>(&mut next, &u).unwrap();
+        let analysis = inner::analysis(&explained);
+        assert!(analysis.complete && !analysis.may_fault);
+        let start = |j: usize, i: usize| value(5, [j % cells[0], i % cells[1], 0]);
+        for (n, found) in next.read_box(next.domain()).unwrap().into_iter().enumerate() {
+            let [j, i] = [n / cells[1], n % cells[1]];
+            let plain = (start(j + 1, i) - start(j + 1, i + cells[1] - 1)) * j as f64;
+            assert_eq!(found.to_bits(), plain.to_bits(), "{j} {i} on {}", acc.device().name());
+        }
+        along::<f64, 2, 1>(&mut next, &u).unwrap();
+    }
+}
+
+/// As for numbers: the kernel of an instance that cannot be is an error of its launch.
+#[test]
+fn an_axis_that_there_is_not_is_an_error() {
+    let acc = on_cpu();
+    let mut u = grid::<f32, 2>(&acc, [6, 70]);
+    u.fill_ghosts().unwrap();
+    let error = along::<f32, 2, 2>(&mut u.like().unwrap(), &u).map(|_| ()).unwrap_err();
+    tida_tests::expect(Err(error), ErrorKind::Kernel, &["take entry 2", "an array of 2"]);
+}

@@ -1,5 +1,6 @@
 //! Kernels over groups wherever they may run, with what the language of kernels has: methods, `match`, loops in all
-//! orders, lists, labels, captured arrays of arrays, constants, short integers, types left open. The bits of plain loops.
+//! orders, lists, labels, captured arrays of arrays, constants, short integers, types left open. The bits of plain
+//! loops.
 #![forbid(unsafe_code)]
 
 use tida::prelude::*;
@@ -7,7 +8,8 @@ use tida::{Format, keep_groups};
 use tida_tests::places::{self, Bits, Case};
 use tida_tests::value;
 
-/// Rows that are whole groups in thirds and sixteenths, and a last group of columns that is smaller; columns for three regions, whose cuts fall on multiples of 64.
+/// Rows that are whole groups in thirds and sixteenths, and a last group of columns that is smaller; columns for three
+/// regions, whose cuts fall on multiples of 64.
 const CELLS: [usize; 2] = [192, 140];
 const EXTENT: [usize; 2] = [4, 16];
 

@@ -1,5 +1,5 @@
-//! What the language of kernels has, wherever kernels run: `match`, loops in all orders, labels, lists, methods, captured
-//! arrays of arrays, constants, short integers. The bits of plain loops, which have the same text.
+//! What the language of kernels has, wherever kernels run: `match`, loops in all orders, labels, lists, methods,
+//! captured arrays of arrays, constants, short integers. The bits of plain loops, which have the same text.
 #![forbid(unsafe_code)]
 
 use tida::Format;

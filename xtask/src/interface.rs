@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use crate::Result;
-use crate::shell::{command, run, target, write_script};
+use crate::shell::{command, root, run, target, write_script};
 
 /// Crates whose types no public item of tida may name.
 const INNER: [&str; 2] = ["tida_kernels", "tida_quote"];
@@ -64,12 +64,9 @@ struct Interface {
 }
 
 impl Interface {
-    /// Asks rustdoc. Its JSON is not stable yet, and the stable one gives it only if told to.
+    /// Asks rustdoc.
     fn of(package: &str) -> Result<Interface> {
-        let mut rustdoc = command("cargo rustdoc --quiet --lib --package");
-        rustdoc.args([package, "--", "-Z", "unstable-options", "--output-format", "json", "--cap-lints", "allow"]);
-        run(rustdoc.env("RUSTDOC", told_to()?))?;
-        let file = target().join("doc").join(format!("{}.json", package.replace('-', "_")));
+        let file = told(package, Asked { root: &root(), target: &target(), whole: Whole::PublicItems })?;
         let text = fs::read(&file).map_err(|e| format!("tried to read {}; found: {e}", file.display()))?;
         Interface::from(serde_json::from_slice(&text).map_err(|e| format!("{}: {e}", file.display()))?)
     }
@@ -158,6 +155,37 @@ fn place(item: &Value) -> String {
     let span = &item["span"];
     let file = span["filename"].as_str().unwrap_or("somewhere");
     format!("{file}:{}: {}", span["begin"][0], item["name"].as_str().unwrap_or("an implementation"))
+}
+
+/// What rustdoc is asked to tell.
+#[derive(Clone, Copy)]
+pub struct Asked<'a> {
+    /// The root of a workspace.
+    pub root: &'a Path,
+    /// Where cargo puts what it builds for it.
+    pub target: &'a Path,
+    pub whole: Whole,
+}
+
+/// Which items.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Whole {
+    PublicItems,
+    /// What is private tells which traits are sealed.
+    WithPrivateItems,
+}
+
+/// Asks rustdoc for a package as JSON: the file. Its JSON is not stable yet, and the stable one gives it only if told
+/// to.
+pub fn told(package: &str, asked: Asked<'_>) -> Result<PathBuf> {
+    let mut rustdoc = command("cargo rustdoc --quiet --lib --package");
+    rustdoc.args([package, "--", "-Z", "unstable-options", "--output-format", "json", "--cap-lints", "allow"]);
+    if asked.whole == Whole::WithPrivateItems {
+        rustdoc.args(["--document-private-items", "--document-hidden-items"]);
+    }
+    rustdoc.current_dir(asked.root).env("CARGO_TARGET_DIR", asked.target);
+    run(rustdoc.env("RUSTDOC", told_to()?))?;
+    Ok(asked.target.join("doc").join(format!("{}.json", package.replace('-', "_"))))
 }
 
 /// A rustdoc that gives JSON. The variable is for it alone: build scripts ask for it, and would run anew.

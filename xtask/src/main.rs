@@ -1,5 +1,6 @@
 //! The project's own commands: `cargo xtask test`, `cargo xtask bench`, `cargo xtask plot`, `cargo xtask gpu-bundle`,
-//! `cargo xtask guide`, `cargo xtask pictures`, `cargo xtask sanitize`, `cargo xtask corpus`, `cargo xtask advisories`.
+//! `cargo xtask guide`, `cargo xtask pictures`, `cargo xtask sanitize`, `cargo xtask corpus`, `cargo xtask advisories`,
+//! `cargo xtask semver`.
 
 mod anywhere;
 mod bench;
@@ -14,6 +15,7 @@ mod pictures;
 mod plot;
 mod programs;
 mod sanitize;
+mod semver;
 mod shell;
 mod smoke;
 mod steps;
@@ -45,6 +47,8 @@ enum Command {
     Corpus(corpus::Options),
     /// Ask RustSec's list, which is fetched from GitHub, what is known of the versions in use
     Advisories,
+    /// Compare the public interface with that of an earlier commit, by cargo-semver-checks
+    Semver(semver::Options),
     /// Pack tests, examples and benches into target/gpu-bundle, for a machine with a GPU and without Rust
     GpuBundle,
     /// Draw what `bench ooc` or `bench micro` found (`-- --json FILE`), as SVG
@@ -78,6 +82,7 @@ fn main() -> std::process::ExitCode {
         Command::Sanitize(options) => sanitize::sanitize(&options),
         Command::Corpus(options) => corpus::write(&options),
         Command::Advisories => deny::advisories(),
+        Command::Semver(options) => semver::check(&options),
         Command::Guide => guide::build(),
         Command::GpuBundle => bundle::write(),
         Command::Plot(options) => plot::write(&options),
