@@ -1,6 +1,6 @@
 //! The project's own commands: `cargo xtask test`, `cargo xtask bench`, `cargo xtask plot`, `cargo xtask gpu-bundle`,
-//! `cargo xtask guide`, `cargo xtask pictures`, `cargo xtask sanitize`, `cargo xtask corpus`, `cargo xtask advisories`,
-//! `cargo xtask semver`.
+//! `cargo xtask guide`, `cargo xtask pictures`, `cargo xtask sanitize`, `cargo xtask corpus`, `cargo xtask soak`,
+//! `cargo xtask advisories`, `cargo xtask semver`.
 
 mod anywhere;
 mod bench;
@@ -18,6 +18,7 @@ mod sanitize;
 mod semver;
 mod shell;
 mod smoke;
+mod soak;
 mod steps;
 mod tools;
 mod wheel;
@@ -45,6 +46,8 @@ enum Command {
     Guide,
     /// Rewrite the random kernels that tests run natively and interpreted
     Corpus(corpus::Options),
+    /// Run random programs for a while, and compare each with plain loops
+    Soak(soak::Options),
     /// Ask RustSec's list, which is fetched from GitHub, what is known of the versions in use
     Advisories,
     /// Compare the public interface with that of an earlier commit, by cargo-semver-checks
@@ -81,6 +84,7 @@ fn main() -> std::process::ExitCode {
         Command::Test(options) => steps::test(&options),
         Command::Sanitize(options) => sanitize::sanitize(&options),
         Command::Corpus(options) => corpus::write(&options),
+        Command::Soak(options) => soak::soak(&options),
         Command::Advisories => deny::advisories(),
         Command::Semver(options) => semver::check(&options),
         Command::Guide => guide::build(),

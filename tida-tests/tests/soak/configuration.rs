@@ -1,0 +1,96 @@
+//! How a program runs: what changes no bit of it.
+
+use std::time::Duration;
+
+use tida::acc::Compile;
+use tida::{Device, Fuse, SimDevice, TileAcc, TileAccBuilder};
+
+/// A place to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    Cpu,
+    Sim,
+    OpenCl,
+    Cuda,
+}
+
+impl Place {
+    pub const ALL: [(Place, &str); 4] =
+        [(Place::Cpu, "cpu"), (Place::Sim, "sim"), (Place::OpenCl, "opencl"), (Place::Cuda, "cuda")];
+
+    pub fn name(self) -> &'static str {
+        Place::ALL.iter().find(|(place, _)| *place == self).map_or("?", |(_, name)| name)
+    }
+}
+
+/// See the module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Configuration {
+    pub place: Place,
+    pub threads: usize,
+    pub look_ahead: usize,
+    /// What part of the arrays' bytes there is room for on the device: all, or one in so many.
+    pub room: usize,
+    /// Steps in one launch: as tida likes (0), none (1), so many.
+    pub fuse: u32,
+    pub join: bool,
+    /// Arrays that come from the host stream in, however small they are.
+    pub streams: bool,
+    pub beside: bool,
+    /// The recorder is never silent for long enough.
+    pub unhurried: bool,
+    pub timeline: bool,
+}
+
+impl Default for Configuration {
+    fn default() -> Self {
+        Configuration {
+            place: Place::Cpu,
+            threads: 2,
+            look_ahead: 256,
+            room: 1,
+            fuse: 1,
+            join: false,
+            streams: false,
+            beside: false,
+            unhurried: false,
+            timeline: false,
+        }
+    }
+}
+
+impl Configuration {
+    /// An accelerator, with room for so many bytes of arrays where there is not room for all.
+    ///
+    /// # Errors
+    /// Those of [`TileAccBuilder::build`].
+    pub fn build(&self, limit: u64, device: &SimDevice) -> tida::Result<TileAcc> {
+        let mut builder: TileAccBuilder = TileAcc::builder()
+            .threads(self.threads)
+            .look_ahead(self.look_ahead)
+            .join(self.join)
+            .timeline(self.timeline)
+            .compile(if self.beside { Compile::Beside } else { Compile::Wait })
+            .fuse(match self.fuse {
+                0 => Fuse::Auto,
+                1 => Fuse::Off,
+                n => Fuse::Steps(n),
+            });
+        builder = match self.place {
+            Place::Cpu => builder.device(Device::Cpu),
+            Place::Sim => builder.simulate(device.clone()),
+            Place::OpenCl => builder.device(Device::OpenCl),
+            Place::Cuda => builder.device(Device::Cuda),
+        };
+        if self.room > 1 {
+            builder = builder.memory_limit(limit);
+        }
+        if self.streams {
+            builder = builder.stream_from(0);
+        }
+        if self.unhurried {
+            builder = builder.pause(Duration::from_secs(600));
+        }
+        builder.build()
+    }
+}

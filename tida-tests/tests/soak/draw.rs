@@ -1,0 +1,200 @@
+//! Draws random programs: program `n` of a seed is the same each time.
+
+use crate::configuration::{Configuration, Place};
+use crate::kernels::Kernel;
+use crate::program::{Array, Face, Op, Part, Program, Scalar, Side, Storage, Tiles};
+use crate::value::random;
+
+/// Random numbers.
+pub struct Dice {
+    seed: u64,
+    thrown: i64,
+}
+
+impl Dice {
+    pub fn new(seed: u64, program: u64) -> Dice {
+        Dice { seed: random(1, 0, [seed as i64, program as i64, 2, 3]), thrown: 0 }
+    }
+
+    pub fn number(&mut self) -> u64 {
+        self.thrown += 1;
+        random(self.seed, 1, [self.thrown, 0, 0, 0])
+    }
+
+    /// Below `n`.
+    pub fn below(&mut self, n: usize) -> usize {
+        (self.number() % n as u64) as usize
+    }
+
+    /// Of `lo..=hi`.
+    fn between(&mut self, lo: usize, hi: usize) -> usize {
+        lo + self.below(hi - lo + 1)
+    }
+
+    /// True once in `n`.
+    fn once_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+
+    fn one_of<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len())]
+    }
+}
+
+/// Program `number` of a seed, on one of these places.
+pub fn program(seed: u64, number: u64, places: &[Place]) -> Program {
+    let dice = &mut Dice::new(seed, number);
+    loop {
+        let program = any_program(dice, places);
+        if program.fits() {
+            return program;
+        }
+    }
+}
+
+fn any_program(dice: &mut Dice, places: &[Place]) -> Program {
+    let axes = dice.one_of(&[1, 2, 2, 2, 3, 3, 4]);
+    let scalar = dice.one_of(&[Scalar::F64, Scalar::F64, Scalar::F32, Scalar::I32, Scalar::U8, Scalar::I16]);
+    let mut shape: Vec<usize> = (0..axes).map(|_| dice.between(1, [1, 1, 20, 9, 5][axes])).collect();
+    // Regions along the last axis are of 64 cells.
+    shape[axes - 1] = match dice.below(4) {
+        0 => dice.between(65, [0, 400, 200, 140, 80][axes]),
+        _ => dice.between(1, [0, 90, 40, 20, 10][axes]),
+    };
+    // Most are cut along the first axis alone, or not at all.
+    let alone = dice.once_in(2);
+    let regions = (0..axes)
+        .map(|d| match (d, alone) {
+            (0, _) if axes > 1 => dice.between(1, shape[0].min(4)),
+            (_, true) if d > 0 => 1,
+            _ if d + 1 == axes => dice.between(1, shape[d].div_ceil(64)),
+            _ => dice.between(1, shape[d].min(3)),
+        })
+        .collect();
+    let nodes = if dice.once_in(6) { (0..axes).map(|_| dice.once_in(2)).collect() } else { vec![false; axes] };
+    let first = array(dice, axes, scalar);
+    // Most arrays of a program are alike.
+    let alike = dice.once_in(2);
+    let count = dice.between(2, 4);
+    let arrays: Vec<Array> =
+        (0..count).map(|n| if n == 0 || alike { first.clone() } else { array(dice, axes, scalar) }).collect();
+    let configuration = configuration(dice, places);
+    let most = dice.between(1, 14);
+    let ops = ops(dice, axes, arrays.len(), most, true);
+    Program { scalar, shape, regions, nodes, arrays, configuration, seed: dice.number() >> 32, ops }
+}
+
+fn array(dice: &mut Dice, axes: usize, scalar: Scalar) -> Array {
+    let width = dice.one_of(&[0, 1, 1, 2, 2, 3]);
+    let ghost = (0..axes).map(|_| [0; 2].map(|_| if dice.once_in(8) { dice.below(4) } else { width })).collect();
+    let plain = dice.one_of(&[Face::Periodic, Face::Fixed, Face::Near]);
+    let plain_faces = dice.once_in(3);
+    let faces = (0..axes)
+        .map(|_| match dice.below(3) {
+            _ if plain_faces => [plain; 2],
+            0 => [Face::Periodic; 2],
+            _ => [0; 2].map(|_| {
+                dice.one_of(&[
+                    Face::Fixed,
+                    Face::Even,
+                    Face::Odd,
+                    Face::Near,
+                    Face::Line,
+                    Face::Fixed,
+                    Face::Near,
+                    Face::Open,
+                ])
+            }),
+        })
+        .collect();
+    let storage = match scalar {
+        _ if dice.below(3) > 0 => Storage::Raw,
+        Scalar::F64 => dice.one_of(&[Storage::Half, Storage::F32, Storage::Bfloat, Storage::Range16, Storage::Range32]),
+        Scalar::F32 => {
+            dice.one_of(&[Storage::Half, Storage::Scaled, Storage::Bfloat, Storage::Range8, Storage::Range16])
+        }
+        _ => Storage::Raw,
+    };
+    Array { ghost, faces, storage, packed: dice.once_in(6) }
+}
+
+fn configuration(dice: &mut Dice, places: &[Place]) -> Configuration {
+    Configuration {
+        place: dice.one_of(places),
+        threads: dice.between(1, 4),
+        look_ahead: match dice.below(3) {
+            0 => dice.between(1, 6),
+            _ => 256,
+        },
+        room: dice.one_of(&[1, 1, 2, 4, 8]),
+        fuse: dice.one_of(&[0, 1, 2, 3, 5]),
+        join: dice.once_in(2),
+        streams: dice.once_in(3),
+        beside: dice.once_in(2),
+        unhurried: dice.once_in(2),
+        timeline: dice.once_in(8),
+    }
+}
+
+fn part(dice: &mut Dice, axes: usize) -> Part {
+    (0..axes)
+        .map(|_| match dice.below(3) {
+            0 => [0, 16],
+            _ => {
+                let ends = [0; 2].map(|_| dice.below(17) as u8);
+                [ends[0].min(ends[1]), ends[0].max(ends[1])]
+            }
+        })
+        .collect()
+}
+
+fn sweep(dice: &mut Dice, axes: usize, arrays: usize) -> Op {
+    let kernel = dice.one_of(Kernel::ALL);
+    let mut places: Vec<usize> = (0..arrays).collect();
+    for n in 0..arrays {
+        let other = dice.between(n, arrays - 1);
+        places.swap(n, other);
+    }
+    let (writes, reads) = (kernel.writes().min(arrays), kernel.reads());
+    let read = |dice: &mut Dice| if writes < arrays { places[dice.between(writes, arrays - 1)] } else { places[0] };
+    let more: Vec<usize> = (0..reads).map(|_| read(dice)).collect();
+    let mut of = places[..writes].to_vec();
+    of.extend(std::iter::repeat_n(0, kernel.writes() - writes));
+    of.extend(more);
+    let tiles = Tiles {
+        size: dice.once_in(3).then(|| (0..axes).map(|d| dice.between(1, if d + 1 == axes { 80 } else { 6 })).collect()),
+        within: dice.once_in(4).then(|| part(dice, axes)),
+        march: dice.once_in(8).then(|| dice.between(1, 4)),
+        side: dice.one_of(&[Side::Unsaid, Side::Unsaid, Side::Unsaid, Side::Unsaid, Side::Cpu, Side::Both]),
+    };
+    Op::Sweep { kernel, arrays: of, value: dice.below(64) as u8, tiles, discard: dice.once_in(6) }
+}
+
+fn ops(dice: &mut Dice, axes: usize, arrays: usize, count: usize, outer: bool) -> Vec<Op> {
+    (0..count).map(|_| op(dice, axes, arrays, outer)).collect()
+}
+
+fn op(dice: &mut Dice, axes: usize, arrays: usize, outer: bool) -> Op {
+    let (of, from) = (dice.below(arrays), dice.below(arrays));
+    match dice.below(if outer { 34 } else { 26 }) {
+        0..=12 => sweep(dice, axes, arrays),
+        13..=14 => Op::Ghosts { of },
+        15..=17 => Op::Swap { a: of, b: from },
+        18 => Op::Copy { to: of, from },
+        19 => Op::Later { to: of, from },
+        20 => Op::Write { to: of, part: part(dice, axes) },
+        21 => Op::Grown { to: of, from },
+        22 => Op::Clone { to: of, from },
+        23 => Op::Max { of },
+        24 => Op::Touch { to: of, region: dice.below(12) },
+        25 => Op::Read { of, part: part(dice, axes) },
+        26 => Op::Look { of },
+        27 => Op::Sum { of },
+        28 => Op::Recut { of, regions: dice.between(1, 4) },
+        29 => Op::Sync,
+        _ => {
+            let count = dice.between(1, 3);
+            Op::Repeat { times: dice.between(2, 12), ops: ops(dice, axes, arrays, count, false) }
+        }
+    }
+}

@@ -1,0 +1,387 @@
+//! A random program as data: arrays, operations over them, and how it runs.
+
+use crate::configuration::Configuration;
+use crate::kernels::Kernel;
+
+/// Elements that arrays have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scalar {
+    F64,
+    F32,
+    I32,
+    U8,
+    I16,
+}
+
+/// What fills the ghosts outside a face.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Face {
+    Periodic,
+    Fixed,
+    Even,
+    Odd,
+    Near,
+    Line,
+    Open,
+}
+
+/// How components are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Storage {
+    Raw,
+    Half,
+    F32,
+    Bfloat,
+    Range8,
+    Range16,
+    Range32,
+    Scaled,
+}
+
+/// One array. All have the shape and the cuts of their program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Array {
+    pub ghost: Vec<[usize; 2]>,
+    pub faces: Vec<[Face; 2]>,
+    pub storage: Storage,
+    /// Packed on the link.
+    pub packed: bool,
+}
+
+/// Sixteenths of each axis.
+pub type Part = Vec<[u8; 2]>;
+
+/// What a loop over tiles says of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tiles {
+    pub size: Option<Vec<usize>>,
+    pub within: Option<Part>,
+    pub march: Option<usize>,
+    pub side: Side,
+}
+
+/// Where a loop over tiles runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Side {
+    #[default]
+    Unsaid,
+    Cpu,
+    Both,
+}
+
+/// One operation. Arrays are numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// A kernel over tiles: what it writes first, then what it reads.
+    Sweep {
+        kernel: Kernel,
+        arrays: Vec<usize>,
+        value: u8,
+        tiles: Tiles,
+        discard: bool,
+    },
+    /// Two steps of a stencil with one fill of ghosts: the first over tiles that are grown by one cell.
+    Grown {
+        to: usize,
+        from: usize,
+    },
+    Ghosts {
+        of: usize,
+    },
+    Swap {
+        a: usize,
+        b: usize,
+    },
+    Copy {
+        to: usize,
+        from: usize,
+    },
+    /// Replaces an array by a copy of another one.
+    Clone {
+        to: usize,
+        from: usize,
+    },
+    /// Through an array of other cuts and back.
+    Recut {
+        of: usize,
+        regions: usize,
+    },
+    Read {
+        of: usize,
+        part: Part,
+    },
+    /// All that memory holds, ghosts too.
+    Look {
+        of: usize,
+    },
+    Write {
+        to: usize,
+        part: Part,
+    },
+    /// The host changes a region.
+    Touch {
+        to: usize,
+        region: usize,
+    },
+    /// The largest value.
+    Max {
+        of: usize,
+    },
+    /// The sum of all, of numbers that have one in any order.
+    Sum {
+        of: usize,
+    },
+    /// A sweep whose value is a reduction that nobody waits for.
+    Later {
+        to: usize,
+        from: usize,
+    },
+    Sync,
+    Repeat {
+        times: usize,
+        ops: Vec<Op>,
+    },
+}
+
+/// A program: the same bits wherever it runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    pub scalar: Scalar,
+    pub shape: Vec<usize>,
+    pub regions: Vec<usize>,
+    /// Along these axes values sit on faces.
+    pub nodes: Vec<bool>,
+    pub arrays: Vec<Array>,
+    pub configuration: Configuration,
+    pub seed: u64,
+    pub ops: Vec<Op>,
+}
+
+/// An operation that is done as it stands, with the values that a loop around it gave it.
+#[derive(Clone, Debug)]
+pub enum Step<'a> {
+    Ghosts(usize),
+    Op { op: &'a Op, value: u8 },
+}
+
+impl Program {
+    pub fn axes(&self) -> usize {
+        self.shape.len()
+    }
+
+    /// Values along each axis.
+    pub fn values(&self) -> Vec<i64> {
+        self.shape.iter().zip(&self.nodes).map(|(cells, nodes)| *cells as i64 + i64::from(*nodes)).collect()
+    }
+
+    /// What is done in which order: loops written out, and ghosts filled before a kernel reads ghosts that are older
+    /// than the cells. What cannot be done (a reach beyond the ghosts, an array that is read and written) is left out,
+    /// so that a program from which anything was taken is a program still.
+    pub fn steps(&self) -> Vec<Step<'_>> {
+        let mut steps =
+            Steps { program: self, fresh: vec![false; self.arrays.len()], places: Vec::new(), list: vec![] };
+        steps.places = (0..self.arrays.len()).collect();
+        steps.ops(&self.ops, 0);
+        steps.list
+    }
+}
+
+struct Steps<'a> {
+    program: &'a Program,
+    /// Of each place: whether ghosts are as new as the cells.
+    fresh: Vec<bool>,
+    /// Which of the program's arrays is at each place: arrays are swapped with their ghosts.
+    places: Vec<usize>,
+    list: Vec<Step<'a>>,
+}
+
+impl<'a> Steps<'a> {
+    fn ops(&mut self, ops: &'a [Op], round: usize) {
+        for op in ops {
+            match op {
+                Op::Repeat { times, ops } => (0..*times).for_each(|n| self.ops(ops, round + n)),
+                _ => self.op(op, round),
+            }
+        }
+    }
+
+    fn array(&self, place: usize) -> &'a Array {
+        &self.program.arrays[self.places[place]]
+    }
+
+    fn is_open(&self, place: usize) -> bool {
+        self.array(place).faces.iter().flatten().any(|face| *face == Face::Open)
+    }
+
+    fn holds(&self, place: usize, reach: &[[usize; 2]]) -> bool {
+        self.array(place).ghost.iter().zip(reach).all(|(ghost, reach)| reach[0] <= ghost[0] && reach[1] <= ghost[1])
+    }
+
+    fn filled(&mut self, place: usize) {
+        if !std::mem::replace(&mut self.fresh[place], true) {
+            self.list.push(Step::Ghosts(place));
+        }
+    }
+
+    fn op(&mut self, op: &'a Op, round: usize) {
+        let axes = self.program.axes();
+        let mut value = 0;
+        match op {
+            Op::Sweep { kernel, arrays, value: first, .. } => {
+                let reads = &arrays[kernel.writes()..];
+                let reach = kernel.reach(axes);
+                let apart = (0..kernel.writes()).all(|n| !arrays[n + 1..].contains(&arrays[n]));
+                if !apart || !kernel.has(self.program) || !reads.iter().all(|place| self.holds(*place, &reach)) {
+                    return;
+                }
+                if reach.iter().flatten().any(|n| *n > 0) {
+                    reads.iter().for_each(|place| self.filled(*place));
+                }
+                value = (usize::from(*first) + round) as u8 % 64;
+                arrays[..kernel.writes()].iter().for_each(|place| self.fresh[*place] = false);
+            }
+            Op::Grown { to, from } => {
+                let (reach, twice) = (vec![[1; 2]; axes], vec![[2; 2]; axes]);
+                let fit = to != from && self.holds(*to, &reach) && self.holds(*from, &twice);
+                if !fit || self.is_open(*to) || self.is_open(*from) {
+                    return;
+                }
+                self.filled(*from);
+                self.fresh[*to] = false;
+                self.fresh[*from] = false;
+            }
+            Op::Ghosts { of } => self.fresh[*of] = true,
+            Op::Swap { a, b } => {
+                self.fresh.swap(*a, *b);
+                self.places.swap(*a, *b);
+            }
+            Op::Copy { to, from } | Op::Later { to, from } => {
+                if to == from {
+                    return;
+                }
+                self.fresh[*to] = false;
+            }
+            Op::Clone { to, from } => {
+                if to == from {
+                    return;
+                }
+                self.fresh[*to] = self.fresh[*from];
+                self.places[*to] = self.places[*from];
+            }
+            Op::Recut { of, .. } => self.fresh[*of] = false,
+            Op::Write { to, .. } | Op::Touch { to, .. } => self.fresh[*to] = false,
+            Op::Look { of } => self.filled(*of),
+            Op::Sum { .. } if self.program.scalar.is_float() => return,
+            Op::Sum { .. } | Op::Max { .. } | Op::Read { .. } | Op::Sync | Op::Repeat { .. } => {}
+        }
+        self.list.push(Step::Op { op, value });
+    }
+}
+
+impl Scalar {
+    pub fn is_float(self) -> bool {
+        matches!(self, Scalar::F64 | Scalar::F32)
+    }
+}
+
+/// Where an axis is cut: the start of each region, and the end.
+pub fn cuts(cells: usize, regions: usize, is_last: bool) -> Vec<usize> {
+    let block = if is_last { 64 } else { 1 };
+    let blocks = cells.div_ceil(block);
+    (0..=regions).map(|r| (r * blocks / regions * block).min(cells)).collect()
+}
+
+impl Program {
+    /// Whether its arrays can be: cuts, and ghosts no wider than the thinnest region.
+    pub fn fits(&self) -> bool {
+        (0..self.axes()).all(|d| {
+            let is_last = d + 1 == self.axes();
+            let most = if is_last { self.shape[d].div_ceil(64) } else { self.shape[d] };
+            if self.shape[d] == 0 || self.regions[d] == 0 || self.regions[d] > most {
+                return false;
+            }
+            let cuts = cuts(self.shape[d], self.regions[d], is_last);
+            let thinnest = cuts.windows(2).map(|ends| ends[1] - ends[0]).min().unwrap_or(0);
+            self.arrays.iter().all(|array| {
+                let widest = array.ghost[d][0].max(array.ghost[d][1]);
+                let line = array.faces[d].contains(&Face::Line);
+                widest <= thinnest && (!line || thinnest > 1)
+            })
+        }) && !self.arrays.is_empty()
+    }
+
+    /// The first cell of a region.
+    pub fn corner(&self, region: usize) -> [i64; 4] {
+        let (mut at, mut rest) = ([0; 4], region);
+        for d in (0..self.axes()).rev() {
+            let cuts = cuts(self.shape[d], self.regions[d], d + 1 == self.axes());
+            let r = rest % self.regions[d];
+            rest /= self.regions[d];
+            at[d] = cuts[r] as i64 + i64::from(self.nodes[d] && r > 0);
+        }
+        at
+    }
+
+    /// Whether one of its sweeps has this kernel.
+    pub fn has_kernel(&self, kernel: Kernel) -> bool {
+        fn any(ops: &[Op], kernel: Kernel) -> bool {
+            ops.iter().any(|op| match op {
+                Op::Repeat { ops, .. } => any(ops, kernel),
+                Op::Sweep { kernel: of, .. } => *of == kernel,
+                _ => false,
+            })
+        }
+        any(&self.ops, kernel)
+    }
+
+    /// How many regions it has.
+    pub fn region_count(&self) -> usize {
+        self.regions.iter().product()
+    }
+}
+
+impl Op {
+    /// The arrays that it names.
+    pub fn arrays(&self) -> Vec<usize> {
+        match self {
+            Op::Sweep { arrays, .. } => arrays.clone(),
+            Op::Grown { to, from } | Op::Copy { to, from } | Op::Clone { to, from } | Op::Later { to, from } => {
+                vec![*to, *from]
+            }
+            Op::Swap { a, b } => vec![*a, *b],
+            Op::Ghosts { of }
+            | Op::Recut { of, .. }
+            | Op::Read { of, .. }
+            | Op::Look { of }
+            | Op::Max { of }
+            | Op::Sum { of } => vec![*of],
+            Op::Write { to, .. } | Op::Touch { to, .. } => vec![*to],
+            Op::Sync => Vec::new(),
+            Op::Repeat { ops, .. } => ops.iter().flat_map(Op::arrays).collect(),
+        }
+    }
+}
+
+impl Program {
+    /// Whether its parts go together, for one that somebody wrote.
+    ///
+    /// # Errors
+    /// What does not.
+    pub fn check(&self) -> Result<(), String> {
+        let axes = self.axes();
+        let of_arrays = |array: &Array| array.ghost.len() == axes && array.faces.len() == axes;
+        if !(1..=4).contains(&axes)
+            || [self.regions.len(), self.nodes.len()] != [axes; 2]
+            || !self.arrays.iter().all(of_arrays)
+        {
+            return Err("shape, regions, ghosts and faces have not the same axes".into());
+        }
+        if !self.fits() {
+            return Err("more regions than there can be, or ghosts wider than a region".into());
+        }
+        match self.ops.iter().flat_map(Op::arrays).find(|n| *n >= self.arrays.len()) {
+            Some(n) => Err(format!("there is no array {n}")),
+            None => Ok(()),
+        }
+    }
+}

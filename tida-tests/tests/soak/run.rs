@@ -1,0 +1,377 @@
+//! A program by tida, on an accelerator of its configuration, and the comparison with plain loops.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use ndarray::{Dim, Dimension, IxDyn};
+use tida::prelude::*;
+use tida::{Number, SimDevice};
+
+use crate::kernels::{Arguments, Kernel, record};
+use crate::oracle::{Field, Plain, Seen, fixed, open, part, places};
+use crate::program::{Array, Face, Op, Part, Program, Scalar, Side as Where, Step, Tiles};
+use crate::value::{Value, format, random};
+
+/// What came of a program.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// The bits of plain loops.
+    Same,
+    /// No room, as was foretold.
+    NoRoom,
+    /// Other bits, an error or a panic: what and where.
+    Wrong(String),
+}
+
+/// Runs a program and compares.
+pub fn run(program: &Program, device: &SimDevice) -> Outcome {
+    let caught = catch_unwind(AssertUnwindSafe(|| match program.scalar {
+        Scalar::F64 => with_axes::<f64>(program, device),
+        Scalar::F32 => with_axes::<f32>(program, device),
+        Scalar::I32 => with_axes::<i32>(program, device),
+        Scalar::U8 => with_axes::<u8>(program, device),
+        Scalar::I16 => with_axes::<i16>(program, device),
+    }));
+    caught.unwrap_or_else(|payload| {
+        let text = payload.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| payload.downcast_ref::<&str>().map(|text| text.to_string()));
+        Outcome::Wrong(format!("a panic: {}", text.unwrap_or_default()))
+    })
+}
+
+fn with_axes<T: Number + Value>(program: &Program, device: &SimDevice) -> Outcome {
+    match program.axes() {
+        1 => compared::<T, 1>(program, device),
+        2 => compared::<T, 2>(program, device),
+        3 => compared::<T, 3>(program, device),
+        _ => compared::<T, 4>(program, device),
+    }
+}
+
+fn compared<T: Number + Value, const D: usize>(program: &Program, device: &SimDevice) -> Outcome
+where
+    Dim<[usize; D]>: Dimension,
+{
+    let (expected, fields) = Plain::<T>::new(program).run();
+    let found = Tida::<T, D>::new(program, device).and_then(|tida| tida.run(&fields));
+    let (found, wrong) = match found {
+        Ok(found) => found,
+        Err(error) if error.kind() == ErrorKind::Memory && program.configuration.room > 1 => {
+            // Windows of planes may need more than there is; regions do not.
+            if error.tried().contains("a window of planes") {
+                return Outcome::NoRoom;
+            }
+            return Outcome::Wrong(format!("an error: {error}"));
+        }
+        Err(error) => return Outcome::Wrong(format!("an error: {error}")),
+    };
+    for ((what, found), (_, expected)) in found.iter().zip(&expected) {
+        if let Some(n) = found.iter().zip(expected).position(|(found, expected)| found != expected) {
+            let (found, expected) = (found[n], expected[n]);
+            return Outcome::Wrong(format!(
+                "{what}: value {n} has the bits {found:#x}, where plain loops have {expected:#x}"
+            ));
+        }
+    }
+    match wrong {
+        Some(wrong) => Outcome::Wrong(wrong),
+        None if found.len() != expected.len() => Outcome::Wrong("something was not seen".into()),
+        None => Outcome::Same,
+    }
+}
+
+/// Bytes of arrays that a configuration has room for: its part of all, and no less than a kernel's regions.
+fn limit<T>(program: &Program) -> u64 {
+    let axes = program.axes();
+    let row = |extent: usize| (extent * size_of::<T>()).next_multiple_of(128) + 128;
+    let bytes = |array: &Array| {
+        let extent = |d: usize, cells: usize| cells + 1 + array.ghost[d].iter().sum::<usize>();
+        let largest: usize = (0..axes)
+            .map(|d| {
+                let cuts = crate::program::cuts(program.shape[d], program.regions[d], d + 1 == axes);
+                let cells = cuts.windows(2).map(|ends| ends[1] - ends[0]).max().unwrap_or(0);
+                if d + 1 == axes { row(extent(d, cells)) } else { extent(d, cells) }
+            })
+            .product();
+        largest.next_multiple_of(1024) + 1024
+    };
+    let regions = program.region_count();
+    let all: usize = program.arrays.iter().map(|array| bytes(array) * regions).sum();
+    let largest = program.arrays.iter().map(bytes).max().unwrap_or(0);
+    // What is read as a whole is there as a whole, beside what is written.
+    let whole = if program.has_kernel(Kernel::Far) { 3 * largest * regions } else { 0 };
+    (all / program.configuration.room).max(6 * largest).max(whole) as u64
+}
+
+fn index<const D: usize>(at: [i64; 4]) -> [i64; D] {
+    std::array::from_fn(|d| at[d])
+}
+
+fn wide<const D: usize>(at: [i64; D]) -> [i64; 4] {
+    std::array::from_fn(|d| at.get(d).copied().unwrap_or(0))
+}
+
+/// The places of a box, and how far each is from its corner.
+fn within<const D: usize>(cells: GridBox<D>) -> impl Iterator<Item = ([i64; 4], IxDyn)> {
+    let hi = std::array::from_fn(|d| cells.hi.get(d).copied().unwrap_or(1));
+    places([wide(cells.lo), hi])
+        .map(move |at| (at, IxDyn(&std::array::from_fn::<usize, D, _>(|d| (at[d] - cells.lo[d]) as usize))))
+}
+
+struct Tida<'a, T: Element, const D: usize> {
+    program: &'a Program,
+    acc: TileAcc,
+    arrays: Vec<Option<TileArray<T, D>>>,
+    seen: Seen,
+}
+
+impl<'a, T: Number + Value, const D: usize> Tida<'a, T, D>
+where
+    Dim<[usize; D]>: Dimension,
+{
+    fn new(program: &'a Program, device: &SimDevice) -> tida::Result<Self> {
+        let acc = program.configuration.build(limit::<T>(program), device)?;
+        let mut arrays = Vec::new();
+        for (n, array) in program.arrays.iter().enumerate() {
+            let mut of = build::<T, D>(program, array, &acc, None)?;
+            of.fill(|at| T::start(random(program.seed, n, wide(at.map(|x| x as i64)))))?;
+            if array.faces.iter().flatten().any(|face| *face == Face::Open) {
+                fill_open(&mut of)?;
+            }
+            arrays.push(Some(of));
+        }
+        Ok(Tida { program, acc, arrays, seen: Vec::new() })
+    }
+
+    /// Runs all of it; what was seen on the way, and what is wrong with what is left.
+    fn run(mut self, fields: &[Field<T>]) -> tida::Result<(Seen, Option<String>)> {
+        for (n, step) in self.program.steps().iter().enumerate() {
+            match step {
+                Step::Ghosts(of) => self.array_mut(*of).fill_ghosts()?,
+                Step::Op { op, value } => self.op(n, op, *value)?,
+            }
+        }
+        let wrong = (0..self.arrays.len()).try_fold(None, |wrong: Option<String>, n| {
+            let found = self.compare(n, &fields[n])?;
+            Ok(wrong.or(found))
+        })?;
+        self.acc.sync()?;
+        Ok((self.seen, wrong))
+    }
+
+    /// All cells, then all ghosts too.
+    fn compare(&mut self, n: usize, field: &Field<T>) -> tida::Result<Option<String>> {
+        let array = self.array_mut(n);
+        let domain = array.domain();
+        let values = array.read_box(domain)?;
+        let differs = |at: [i64; 4], found: T| {
+            let expected = field.value(at);
+            (expected.seen() != found.seen()).then(|| {
+                let at: [i64; D] = index(at);
+                format!("in the end array {n} has {found:?} at {at:?}, where plain loops have {expected:?}")
+            })
+        };
+        let wrong = within(domain).zip(values).find_map(|((at, _), found)| differs(at, found));
+        if wrong.is_some() {
+            return Ok(wrong);
+        }
+        array.fill_ghosts()?;
+        for region in 0..array.regions() {
+            let held = array.grown_box(region).unwrap();
+            let wrong = array.with_grown_region(region, |view| {
+                let view = view.into_dyn();
+                within(held).filter(|(at, _)| !field.is_open(*at)).find_map(|(at, n)| differs(at, view[n]))
+            })?;
+            if let Some(wrong) = wrong {
+                return Ok(Some(format!("{wrong} (ghosts of region {region})")));
+            }
+        }
+        Ok(None)
+    }
+
+    fn array(&self, n: usize) -> &TileArray<T, D> {
+        self.arrays[n].as_ref().unwrap()
+    }
+
+    fn array_mut(&mut self, n: usize) -> &mut TileArray<T, D> {
+        self.arrays[n].as_mut().unwrap()
+    }
+
+    fn see(&mut self, n: usize, what: &str, of: usize, bits: Vec<u64>) {
+        self.seen.push((format!("step {n}: {what} {of}"), bits));
+    }
+
+    fn part(&self, of: &Part) -> GridBox<D> {
+        let [lo, hi] = part(of, &self.program.values());
+        GridBox::new(index(lo), index(hi))
+    }
+
+    fn op(&mut self, n: usize, op: &Op, value: u8) -> tida::Result<()> {
+        match op {
+            Op::Sweep { kernel, arrays, tiles, discard, .. } => self.sweep(*kernel, arrays, value, tiles, *discard)?,
+            Op::Grown { to, from } => self.grown(*to, *from)?,
+            Op::Ghosts { of } => self.array_mut(*of).fill_ghosts()?,
+            Op::Swap { a, b } => self.arrays.swap(*a, *b),
+            Op::Copy { to, from } => {
+                let mut target = self.arrays[*to].take().unwrap();
+                let done = target.copy_from(self.array(*from));
+                self.arrays[*to] = Some(target);
+                done?;
+            }
+            Op::Clone { to, from } => self.arrays[*to] = Some(self.array(*from).try_clone()?),
+            Op::Recut { of, regions } => {
+                let spec = Array { packed: false, ..self.program.arrays[0].clone() };
+                let mut there = build::<T, D>(self.program, &spec, &self.acc, Some((self.array(*of), *regions)))?;
+                there.copy_from(self.array(*of))?;
+                for tile in there.tiles() {
+                    let arguments = Arguments { writes: std::slice::from_mut(&mut there), reads: &[] };
+                    record(Kernel::Scale, &tile, arguments, 5)?;
+                }
+                self.array_mut(*of).copy_from(&there)?;
+            }
+            Op::Read { of, part } => {
+                let values = self.array(*of).read_box(self.part(part))?;
+                self.see(n, "read", *of, values.into_iter().map(Value::seen).collect());
+            }
+            Op::Look { of } => {
+                let values = self.array(*of).to_ndarray()?;
+                self.see(n, "look", *of, values.iter().map(|x| x.seen()).collect());
+            }
+            Op::Write { to, part } => {
+                let cells = self.part(part);
+                let seed = self.program.seed;
+                let values: Vec<T> = within(cells).map(|(at, _)| T::start(random(seed, 1000 + n, at))).collect();
+                self.array_mut(*to).write_box(cells, &values)?;
+            }
+            Op::Touch { to, region } => {
+                let region = region % self.program.region_count();
+                let set = T::small((n % 64) as u8);
+                self.array_mut(*to).with_region_mut(region, |view| view.into_dyn()[IxDyn(&[0; D])] = set)?;
+            }
+            Op::Max { of } => {
+                let most = reduce(self.array(*of), Max, kernel!(|u, at| u[at]))?;
+                self.see(n, "max", *of, vec![most.seen()]);
+            }
+            Op::Sum { of } => {
+                let values = self.array(*of).read_box(self.array(*of).domain())?;
+                let sum = values.iter().fold(0u64, |sum, x| sum.wrapping_add(x.seen()));
+                self.see(n, "sum", *of, vec![sum]);
+            }
+            Op::Later { to, from } => {
+                let most = reduce_later(self.array(*from), Max, kernel!(|u, at| u[at]))?;
+                for tile in self.array(*to).tiles() {
+                    let to = self.arrays[*to].as_mut().unwrap();
+                    compute(&tile, to, kernel!(|to, at| to[at] = to[at] / T::lit(2) + most / T::lit(2)))?;
+                }
+            }
+            Op::Sync => self.acc.sync()?,
+            Op::Repeat { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn sweep(&mut self, kernel: Kernel, arrays: &[usize], n: u8, tiles: &Tiles, discard: bool) -> tida::Result<()> {
+        let (to, from) = arrays.split_at(kernel.writes());
+        let mut writes: Vec<TileArray<T, D>> = to.iter().map(|place| self.arrays[*place].take().unwrap()).collect();
+        let open = |array: &TileArray<T, D>| array.boundaries().iter().flatten().any(|b| *b == Boundary::Open);
+        if discard && kernel.is_whole() && tiles.within.is_none() {
+            writes.iter_mut().filter(|array| !open(array)).for_each(TileArray::discard);
+        }
+        let reads: Vec<&TileArray<T, D>> = from.iter().map(|place| self.array(*place)).collect();
+        let done = self
+            .tiles(&writes[0], tiles)
+            .try_for_each(|tile| record(kernel, &tile, Arguments { writes: &mut writes, reads: &reads }, n));
+        to.iter().zip(writes).for_each(|(place, array)| self.arrays[*place] = Some(array));
+        done
+    }
+
+    fn tiles(&self, of: &TileArray<T, D>, tiles: &Tiles) -> TileIter<D> {
+        let mut iter = of.tiles();
+        if let Some(size) = &tiles.size {
+            iter = iter.tile_size(std::array::from_fn(|d| size[d]));
+        }
+        if let Some(within) = &tiles.within {
+            let part = self.part(within);
+            iter = iter.within(part.lo, part.hi);
+        }
+        if let Some(cells) = tiles.march {
+            iter = iter.march(cells);
+        }
+        match tiles.side {
+            Where::Cpu => iter.device(Device::Cpu),
+            Where::Both if self.acc.device() != Device::Cpu => iter.device(Device::Hybrid),
+            _ => iter,
+        }
+    }
+
+    fn grown(&mut self, to: usize, from: usize) -> tida::Result<()> {
+        let (mut next, mut u) = (self.arrays[to].take().unwrap(), self.arrays[from].take().unwrap());
+        let star = |tiles: TileIter<D>, to: &mut TileArray<T, D>, from: &TileArray<T, D>| {
+            tiles.into_iter().try_for_each(|tile| {
+                record(Kernel::Star, &tile, Arguments { writes: std::slice::from_mut(to), reads: &[from] }, 0)
+            })
+        };
+        let done = star(next.tiles().grown(1), &mut next, &u).and_then(|()| {
+            next.allow_stale_ghosts();
+            star(u.tiles(), &mut u, &next)
+        });
+        (self.arrays[to], self.arrays[from]) = (Some(next), Some(u));
+        done
+    }
+}
+
+/// Builds an array; like another one, but for other cuts, where one is given.
+fn build<T: Number + Value, const D: usize>(
+    program: &Program,
+    array: &Array,
+    acc: &TileAcc,
+    recut: Option<(&TileArray<T, D>, usize)>,
+) -> tida::Result<TileArray<T, D>> {
+    let nodes = std::array::from_fn(|d| if program.nodes[d] { Centering::Face } else { Centering::Cell });
+    let shape = std::array::from_fn(|d| program.shape[d]);
+    let mut builder = TileArray::<T, D>::builder(shape).centering(nodes).saturation(Saturation::Warn);
+    if let Some((_, regions)) = recut {
+        let mut cut = [1; D];
+        cut[0] = regions.min(if D == 1 { shape[0].div_ceil(64) } else { shape[0] }).max(1);
+        return builder.regions(cut).build(acc);
+    }
+    builder = builder
+        .regions(std::array::from_fn(|d| program.regions[d]))
+        .ghost(std::array::from_fn::<[usize; 2], D, _>(|d| array.ghost[d]));
+    if program.scalar.is_float() {
+        builder = builder.storage(format(array.storage));
+    }
+    if array.packed {
+        builder = builder.compress(Compress::Link);
+    }
+    for (axis, faces) in array.faces.iter().enumerate() {
+        for (side, face) in [Side::Low, Side::High].into_iter().zip(faces) {
+            let boundary = match face {
+                Face::Periodic => Boundary::Periodic,
+                Face::Fixed => Boundary::Fixed(fixed()),
+                Face::Even => Boundary::ReflectEven,
+                Face::Odd => Boundary::ReflectOdd,
+                Face::Near => Boundary::Extrapolate(0),
+                Face::Line => Boundary::Extrapolate(1),
+                Face::Open => Boundary::Open,
+            };
+            builder = builder.boundary_face(axis, side, boundary);
+        }
+    }
+    builder.build(acc)
+}
+
+/// Writes what belongs behind open faces.
+fn fill_open<T: Number + Value, const D: usize>(array: &mut TileArray<T, D>) -> tida::Result<()>
+where
+    Dim<[usize; D]>: Dimension,
+{
+    let domain = array.domain();
+    for region in 0..array.regions() {
+        let held = array.grown_box(region).unwrap();
+        array.with_grown_region_mut(region, |view| {
+            let mut view = view.into_dyn();
+            within(held).filter(|(at, _)| !domain.contains(index(*at))).for_each(|(at, n)| view[n] = open(at));
+        })?;
+    }
+    Ok(())
+}
