@@ -145,6 +145,8 @@ pub use array::{Boundary, Centering, Compress, Element, GridBox, Saturation, Sid
 #[cfg(feature = "npz")]
 pub use array::{restore, save};
 pub use backend::KernelFacts;
+#[doc(hidden)]
+pub use backend::sim::SimFault;
 pub use backend::sim::{SimDevice, SimReport};
 pub use compute::{
     All, ArgMax, ArgMin, BoxedKernel, Explanation, GroupKernel, Kernel, KernelReport, Max, Min, Number, Product,

@@ -176,7 +176,7 @@ fn ops(dice: &mut Dice, axes: usize, arrays: usize, count: usize, outer: bool) -
 
 fn op(dice: &mut Dice, axes: usize, arrays: usize, outer: bool) -> Op {
     let (of, from) = (dice.below(arrays), dice.below(arrays));
-    match dice.below(if outer { 34 } else { 26 }) {
+    match dice.below(if outer { 35 } else { 26 }) {
         0..=12 => sweep(dice, axes, arrays),
         13..=14 => Op::Ghosts { of },
         15..=17 => Op::Swap { a: of, b: from },
@@ -192,6 +192,7 @@ fn op(dice: &mut Dice, axes: usize, arrays: usize, outer: bool) -> Op {
         27 => Op::Sum { of },
         28 => Op::Recut { of, regions: dice.between(1, 4) },
         29 => Op::Sync,
+        30 => Op::New { of },
         _ => {
             let count = dice.between(1, 3);
             Op::Repeat { times: dice.between(2, 12), ops: ops(dice, axes, arrays, count, false) }

@@ -5,6 +5,7 @@
 
 mod configuration;
 mod draw;
+mod faults;
 mod kernels;
 mod oracle;
 mod program;

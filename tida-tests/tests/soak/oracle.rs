@@ -168,6 +168,9 @@ impl<'a, T: Value> Plain<'a, T> {
                 }
             }
             Op::Clone { to, from } => self.fields[*to] = self.fields[*from].clone(),
+            Op::New { of } => {
+                places(self.all()).for_each(|at| self.fields[*of].set(at, T::whole(0)));
+            }
             // What goes there and back is what it was, but for one sweep there.
             Op::Recut { of, .. } => self.sweep(Kernel::Scale, &[*of], 5, self.all()),
             Op::Read { of, part: of_it } => {

@@ -101,6 +101,10 @@ pub enum Op {
         to: usize,
         from: usize,
     },
+    /// Replaces an array by a new one of its kind, which holds zeros.
+    New {
+        of: usize,
+    },
     /// Through an array of other cuts and back.
     Recut {
         of: usize,
@@ -268,7 +272,8 @@ impl<'a> Steps<'a> {
                 self.fresh[*to] = self.fresh[*from];
                 self.places[*to] = self.places[*from];
             }
-            Op::Recut { of, .. } => self.fresh[*of] = false,
+            Op::New { of } if self.is_open(*of) => return,
+            Op::New { of } | Op::Recut { of, .. } => self.fresh[*of] = false,
             Op::Write { to, .. } | Op::Touch { to, .. } => self.fresh[*to] = false,
             Op::Look { of } => self.filled(*of),
             Op::Sum { .. } if self.program.scalar.is_float() => return,
@@ -350,6 +355,7 @@ impl Op {
             }
             Op::Swap { a, b } => vec![*a, *b],
             Op::Ghosts { of }
+            | Op::New { of }
             | Op::Recut { of, .. }
             | Op::Read { of, .. }
             | Op::Look { of }

@@ -218,6 +218,7 @@ where
                 done?;
             }
             Op::Clone { to, from } => self.arrays[*to] = Some(self.array(*from).try_clone()?),
+            Op::New { of } => self.arrays[*of] = Some(self.array(*of).like()?),
             Op::Recut { of, regions } => {
                 let spec = Array { packed: false, ..self.program.arrays[0].clone() };
                 let mut there = build::<T, D>(self.program, &spec, &self.acc, Some((self.array(*of), *regions)))?;

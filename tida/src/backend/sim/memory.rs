@@ -30,6 +30,8 @@ struct State {
     asked: u64,
     /// The next handle of a null device.
     next: u64,
+    /// Blocks that were given back where a mistake is planted: what comes too late finds memory.
+    kept: Vec<(u64, usize)>,
 }
 
 impl Pool {
@@ -93,6 +95,18 @@ impl Pool {
         if self.spec.is_null() {
             return;
         }
+        if self.spec.planted().is_some() {
+            state.kept.push((raw, bytes));
+            return;
+        }
+        drop(state);
+        // SAFETY: the caller's promise.
+        unsafe { Pool::give_back(raw, bytes) }
+    }
+
+    /// # Safety
+    /// A block of so many bytes that came from `allocate`, and no work uses it.
+    unsafe fn give_back(raw: u64, bytes: usize) {
         let base = ptr::with_exposed_provenance_mut::<u8>(raw as usize);
         // SAFETY: the block has so many bytes, and the layout is that of its allocation, whose size was a valid one.
         unsafe {
@@ -113,6 +127,10 @@ impl Drop for Pool {
         for raw in blocks {
             // SAFETY: memory holds its backend, so none is in use any more.
             unsafe { self.free(raw) }
+        }
+        for (raw, bytes) in std::mem::take(&mut self.lock().kept) {
+            // SAFETY: as above; these were not given back yet.
+            unsafe { Pool::give_back(raw, bytes) }
         }
     }
 }

@@ -17,6 +17,7 @@
 mod copies;
 mod giver;
 mod memory;
+mod planted;
 mod probe;
 mod stream;
 #[cfg(test)]
@@ -28,6 +29,8 @@ use std::sync::Arc;
 use tida_kernels::emit::copies::{BoxCopy, Kind};
 
 pub(crate) use self::giver::Turn;
+use self::planted::Planted;
+pub use self::planted::SimFault;
 pub use self::probe::{SimDevice, SimReport};
 use self::stream::{Engine, Shared, SimEvent};
 use self::work::{Launch, Stretch, Work};
@@ -98,6 +101,11 @@ impl Sim {
         to: &Memory,
         from: &Memory,
     ) -> Result<(), Error> {
+        if self.shared.planted.happens(SimFault::LostGhosts) {
+            return Ok(());
+        }
+        let half = self.shared.planted.happens(SimFault::HalfGhosts).then(|| Arc::from(&list[..list.len() / 2]));
+        let list: &Arc<[BoxCopy]> = half.as_ref().unwrap_or(list);
         let cells = list.iter().map(|copy| copy.extent.iter().product::<u64>()).sum();
         let uses = [whole(to), whole(from)];
         let (list, to, from) = (list.clone(), to.raw(), from.raw());
@@ -132,9 +140,10 @@ impl Sim {
                 advice,
             )
         });
+        let nothing = self.is_null() || (!tell && self.shared.planted.happens(SimFault::LostKernel));
         let known = match &failure {
             Some(failure) => Some(Err(failure.clone())),
-            None => self.is_null().then_some(Ok(())),
+            None => nothing.then_some(Ok(())),
         };
         let outcome = Arc::new(Outcome::default());
         let run = known.is_none().then_some(run);
@@ -195,7 +204,11 @@ impl Backend for Sim {
             return Ok(());
         }
         self.shared.count(bytes, 0);
-        let (ticks, to) = (self.shared.spec.upload_ticks(bytes), stretch(to, at, bytes));
+        if self.shared.planted.happens(SimFault::StaleOnDevice) {
+            return Ok(());
+        }
+        let (ticks, block, to) = (self.shared.spec.upload_ticks(bytes), to.bytes(), stretch(to, at, bytes));
+        let to = if self.shared.planted.happens(SimFault::WrongPlace) { Planted::beside(to, block) } else { to };
         let work = Work::Upload { from, to };
         // SAFETY: the caller's promise.
         unsafe { self.shared.give(stream, Engine::Upload, ticks, [to, Stretch::default()], work) }
@@ -206,7 +219,15 @@ impl Backend for Sim {
             return Ok(());
         }
         self.shared.count(0, bytes);
+        if self.shared.planted.happens(SimFault::StaleOnHost) {
+            return Ok(());
+        }
+        let bytes = if self.shared.planted.happens(SimFault::TornDownload) { bytes / 2 } else { bytes };
         let (ticks, from) = (self.shared.spec.download_ticks(bytes), stretch(from, at, bytes));
+        if self.shared.planted.happens(SimFault::EarlyEviction) {
+            // SAFETY: it lies in the memory that the caller says is there.
+            unsafe { self.shared.give(stream, Engine::None, 0, [from, Stretch::default()], Work::Poison(from))? };
+        }
         let work = Work::Download { from, to };
         // SAFETY: the caller's promise.
         unsafe { self.shared.give(stream, Engine::Download, ticks, [from, Stretch::default()], work) }
@@ -222,6 +243,9 @@ impl Backend for Sim {
         if bytes == 0 {
             return Ok(());
         }
+        if self.shared.planted.happens(SimFault::LostCopy) {
+            return Ok(());
+        }
         let (from, to) = (stretch(from, from_at, bytes), stretch(to, to_at, bytes));
         let work = Work::Copy { from, to, read: Vec::new() };
         let ticks = self.shared.spec.memory_ticks(bytes.saturating_mul(2));
@@ -230,7 +254,7 @@ impl Backend for Sim {
     }
 
     unsafe fn zero(&self, stream: usize, memory: &Memory, at: usize, bytes: usize) -> Result<(), Error> {
-        if bytes == 0 {
+        if bytes == 0 || self.shared.planted.happens(SimFault::NotZero) {
             return Ok(());
         }
         let (ticks, to) = (self.shared.spec.memory_ticks(bytes), stretch(memory, at, bytes));
@@ -270,7 +294,10 @@ impl Backend for Sim {
 
     fn wait(&self, stream: usize, event: &dyn Event) -> Result<(), Error> {
         let event = event.as_any().downcast_ref::<SimEvent>().ok_or_else(|| foreign("an event"))?;
-        self.shared.wait(stream, event)
+        match self.shared.planted.happens(SimFault::MissingWait) {
+            true => Ok(()),
+            false => self.shared.wait(stream, event),
+        }
     }
 
     fn caught_up(&self) {

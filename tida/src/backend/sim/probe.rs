@@ -1,5 +1,6 @@
 //! What is simulated, and what came of it.
 
+use super::planted::SimFault;
 use crate::acc::IntoBytes;
 use crate::backend::Facts;
 use crate::error::{Error, ErrorKind};
@@ -43,6 +44,7 @@ pub struct SimDevice {
     copy_engines: usize,
     failing_kernels: Vec<u64>,
     failing_allocations: Vec<u64>,
+    planted: Option<(SimFault, u64)>,
     null: bool,
 }
 
@@ -88,6 +90,7 @@ impl Default for SimDevice {
             copy_engines: 2,
             failing_kernels: Vec::new(),
             failing_allocations: Vec::new(),
+            planted: None,
             null: false,
         }
     }
@@ -147,6 +150,13 @@ impl SimDevice {
     /// The `n`-th allocation of memory, from 1, is refused.
     pub fn fail_allocation(mut self, n: u64) -> Self {
         self.failing_allocations.push(n);
+        self
+    }
+
+    /// Makes a mistake, every so many times that there is a chance for it. For tests that are to find mistakes.
+    #[doc(hidden)]
+    pub fn plant(mut self, fault: SimFault, every: u64) -> Self {
+        self.planted = Some((fault, every));
         self
     }
 
@@ -228,6 +238,10 @@ impl SimDevice {
 
     pub(super) fn is_null(&self) -> bool {
         self.null
+    }
+
+    pub(super) fn planted(&self) -> Option<(SimFault, u64)> {
+        self.planted
     }
 
     pub(super) fn kernel_fails(&self, n: u64) -> bool {

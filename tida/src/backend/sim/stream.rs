@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::giver::Giver;
 use super::memory::Pool;
+use super::planted::{Planted, SimFault};
 use super::probe::{SimDevice, SimReport, Ticks, seconds};
 use super::work::{Stretch, Work};
 use crate::backend::{ALL_STREAMS, Event};
@@ -107,6 +108,7 @@ struct Machine {
 pub(super) struct Shared {
     pub spec: SimDevice,
     pub pool: Pool,
+    pub planted: Planted,
     machine: Mutex<Machine>,
 }
 
@@ -123,7 +125,8 @@ impl Shared {
             busy: [0; 3],
             report: SimReport::default(),
         };
-        Shared { pool: Pool::new(&spec), machine: Mutex::new(machine), spec }
+        let planted = Planted::new(spec.planted());
+        Shared { pool: Pool::new(&spec), planted, machine: Mutex::new(machine), spec }
     }
 
     fn lock(&self) -> MutexGuard<'_, Machine> {
@@ -146,6 +149,12 @@ impl Shared {
         let (number, given) = (machine.given, machine.host);
         let commands = &mut machine.stream(stream)?.commands;
         commands.push_back(Command::Work { number, given, engine, ticks, uses, work, giver: Giver::current() });
+        if let [.., Command::Work { .. }, Command::Work { .. }] = commands.make_contiguous()
+            && self.planted.happens(SimFault::Overtaken)
+        {
+            let last = commands.len() - 1;
+            commands.swap(last - 1, last);
+        }
         machine.given += 1;
         Ok(())
     }

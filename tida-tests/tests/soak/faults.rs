@@ -1,0 +1,26 @@
+//! Mistakes that a simulated device makes on purpose: random programs find each.
+
+use tida::{SimDevice, SimFault};
+
+use crate::configuration::Place;
+use crate::draw;
+use crate::run::{Outcome, run};
+
+/// One chance in so many leads to the mistake.
+const EVERY: u64 = 3;
+
+/// Programs that may be needed.
+const PROGRAMS: u64 = 400;
+
+/// The first program that finds the fault.
+fn found_by(fault: SimFault) -> Option<u64> {
+    let device = SimDevice::new().plant(fault, EVERY);
+    (0..PROGRAMS).find(|n| matches!(run(&draw::program(3, *n, &[Place::Sim]), &device), Outcome::Wrong(_)))
+}
+
+#[test]
+fn programs_find_each_planted_fault() {
+    let found: Vec<_> = SimFault::ALL.into_iter().map(|fault| (fault, found_by(fault))).collect();
+    println!("found by program {found:?}");
+    assert!(found.iter().all(|(_, by)| by.is_some()), "not found: {found:?}");
+}
