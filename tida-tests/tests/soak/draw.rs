@@ -54,7 +54,16 @@ pub fn program(seed: u64, number: u64, places: &[Place]) -> Program {
 
 fn any_program(dice: &mut Dice, places: &[Place]) -> Program {
     let axes = dice.one_of(&[1, 2, 2, 2, 3, 3, 4]);
-    let scalar = dice.one_of(&[Scalar::F64, Scalar::F64, Scalar::F32, Scalar::I32, Scalar::U8, Scalar::I16]);
+    let scalar = dice.one_of(&[
+        Scalar::F64,
+        Scalar::F64,
+        Scalar::F32,
+        Scalar::I32,
+        Scalar::U8,
+        Scalar::I16,
+        Scalar::Pair,
+        Scalar::Wave,
+    ]);
     let mut shape: Vec<usize> = (0..axes).map(|_| dice.between(1, [1, 1, 20, 9, 5][axes])).collect();
     // Regions along the last axis are of 64 cells.
     shape[axes - 1] = match dice.below(4) {
@@ -71,7 +80,6 @@ fn any_program(dice: &mut Dice, places: &[Place]) -> Program {
             _ => dice.between(1, shape[d].min(3)),
         })
         .collect();
-    let nodes = if dice.once_in(6) { (0..axes).map(|_| dice.once_in(2)).collect() } else { vec![false; axes] };
     let first = array(dice, axes, scalar);
     // Most arrays of a program are alike.
     let alike = dice.once_in(2);
@@ -81,7 +89,7 @@ fn any_program(dice: &mut Dice, places: &[Place]) -> Program {
     let configuration = configuration(dice, places);
     let most = dice.between(1, 14);
     let ops = ops(dice, axes, arrays.len(), most, true);
-    Program { scalar, shape, regions, nodes, arrays, configuration, seed: dice.number() >> 32, ops }
+    Program { scalar, shape, regions, arrays, configuration, seed: dice.number() >> 32, ops }
 }
 
 fn array(dice: &mut Dice, axes: usize, scalar: Scalar) -> Array {
@@ -109,18 +117,24 @@ fn array(dice: &mut Dice, axes: usize, scalar: Scalar) -> Array {
         .collect();
     let storage = match scalar {
         _ if dice.below(3) > 0 => Storage::Raw,
-        Scalar::F64 => dice.one_of(&[Storage::Half, Storage::F32, Storage::Bfloat, Storage::Range16, Storage::Range32]),
+        Scalar::F64 | Scalar::Pair => {
+            dice.one_of(&[Storage::Half, Storage::F32, Storage::Bfloat, Storage::Range16, Storage::Range32])
+        }
         Scalar::F32 => {
             dice.one_of(&[Storage::Half, Storage::Scaled, Storage::Bfloat, Storage::Range8, Storage::Range16])
         }
         _ => Storage::Raw,
     };
-    Array { ghost, faces, storage, packed: dice.once_in(6) }
+    let nodes = match dice.below(5) {
+        0 => (0..axes).map(|_| dice.once_in(2)).collect(),
+        _ => vec![false; axes],
+    };
+    Array { ghost, faces, storage, nodes, packed: dice.once_in(6) }
 }
 
 fn configuration(dice: &mut Dice, places: &[Place]) -> Configuration {
     Configuration {
-        place: dice.one_of(places),
+        place: place(dice, places),
         threads: dice.between(1, 4),
         look_ahead: match dice.below(3) {
             0 => dice.between(1, 6),
@@ -134,6 +148,22 @@ fn configuration(dice: &mut Dice, places: &[Place]) -> Configuration {
         unhurried: dice.once_in(2),
         timeline: dice.once_in(8),
     }
+}
+
+/// Devices that compile kernels take most of the time: they have fewer programs.
+fn place(dice: &mut Dice, places: &[Place]) -> Place {
+    let weight = |place: &Place| match place {
+        Place::Cpu | Place::Cuda => 4,
+        Place::Sim => 14,
+        Place::OpenCl => 1,
+    };
+    let mut n = dice.below(places.iter().map(weight).sum());
+    let found = places.iter().find(|place| {
+        let here = n < weight(place);
+        n = n.saturating_sub(weight(place));
+        here
+    });
+    found.copied().unwrap_or(places[0])
 }
 
 fn part(dice: &mut Dice, axes: usize) -> Part {
@@ -161,12 +191,14 @@ fn sweep(dice: &mut Dice, axes: usize, arrays: usize) -> Op {
     let mut of = places[..writes].to_vec();
     of.extend(std::iter::repeat_n(0, kernel.writes() - writes));
     of.extend(more);
+    let side = dice.one_of(&[Side::Unsaid, Side::Unsaid, Side::Unsaid, Side::Unsaid, Side::Cpu, Side::Both]);
     let tiles = Tiles {
         size: dice.once_in(3).then(|| (0..axes).map(|d| dice.between(1, if d + 1 == axes { 80 } else { 6 })).collect()),
         within: dice.once_in(4).then(|| part(dice, axes)),
         march: dice.once_in(8).then(|| dice.between(1, 4)),
         side: dice.one_of(&[Side::Unsaid, Side::Unsaid, Side::Unsaid, Side::Unsaid, Side::Cpu, Side::Both]),
     };
+    let tiles = if kernel == Kernel::Group { Tiles { side, ..Tiles::default() } } else { tiles };
     Op::Sweep { kernel, arrays: of, value: dice.below(64) as u8, tiles, discard: dice.once_in(6) }
 }
 

@@ -1,9 +1,11 @@
 //! The table of kernels: each in tida's words, and as a plain function of one cell.
 
+use std::any::Any;
+
 use tida::prelude::*;
 use tida::{Number, all, table};
 
-use crate::program::Program;
+use crate::program::{Program, Tiles, cuts};
 use crate::value::Value;
 
 macro_rules! table_of_kernels {
@@ -57,6 +59,7 @@ table_of_kernels! {
     Weights "weights" 1 1,
     Far "far" 1 1,
     Checked "checked" 1 1,
+    Group "group" 1 1,
 }
 
 /// What a kernel does to a cell: the new values, none where it keeps the old one.
@@ -91,7 +94,7 @@ impl Kernel {
     pub fn reach(self, axes: usize) -> Vec<[usize; 2]> {
         let mut reach = vec![[0; 2]; axes];
         match self {
-            Kernel::Star | Kernel::Corners | Kernel::Both | Kernel::Leave | Kernel::Choose => {
+            Kernel::Star | Kernel::Corners | Kernel::Both | Kernel::Leave | Kernel::Choose | Kernel::Group => {
                 reach = vec![[1; 2]; axes]
             }
             Kernel::Wide => reach = vec![[2; 2]; axes],
@@ -111,9 +114,20 @@ impl Kernel {
         !matches!(self, Kernel::Scale | Kernel::Add | Kernel::Some | Kernel::Leave)
     }
 
-    /// Whether a program may have it.
-    pub fn has(self, _program: &Program) -> bool {
-        true
+    /// Whether a program may have it over such tiles.
+    pub fn has(self, program: &Program, tiles: &Tiles) -> bool {
+        let is_simple = matches!(self, Kernel::Star | Kernel::Tilt | Kernel::Scale | Kernel::Add | Kernel::Some);
+        let whole = |program: &Program| {
+            let cuts = cuts(program.shape[0], program.regions[0], false);
+            let nodes = program.arrays.iter().any(|array| array.nodes.contains(&true));
+            program.region_count() == 1 || (!nodes && cuts[..cuts.len() - 1].iter().all(|cut| cut % 4 == 0))
+        };
+        let fits = match self {
+            // Groups start at multiples of their extent, and none is cut.
+            Kernel::Group => program.axes() == 2 && tiles.size.is_none() && tiles.within.is_none() && whole(program),
+            _ => true,
+        };
+        fits && (is_simple || program.scalar.is_number())
     }
 
     /// What it makes of a cell, by plain Rust.
@@ -188,6 +202,7 @@ impl Kernel {
                 at[0] = (at[0] * 5 + i64::from(cell.value)) % cell.shape[0];
                 u(&[]).over(2).plus((cell.whole)(1, at).over(2))
             }
+            Kernel::Group => u(&[]).over(2).plus(u(&[(0, -1)]).over(4)).plus(u(&[(1, 1)]).over(4)),
             Kernel::Checked => u(&[(last, cell.at[0] * cell.at[0] % 2)]),
         };
         [Some(new), None]
@@ -210,7 +225,6 @@ pub fn record<T: Number + Value, const D: usize>(
     let value = T::small(n);
     let Arguments { writes, reads } = arguments;
     let (to, more) = writes.split_first_mut().unwrap();
-    let shape = to.shape().map(|n| n as i64);
     let u = reads.first().copied();
     match kernel {
         Kernel::Scale => compute(tile, to, kernel!(|u, at| u[at] = u[at] / T::lit(2) + value)),
@@ -331,7 +345,7 @@ pub fn record<T: Number + Value, const D: usize>(
             )
         }
         Kernel::Far => {
-            let (n, size) = (i64::from(n), shape[0]);
+            let (n, size) = (i64::from(n), u.unwrap().shape()[0] as i64);
             compute(
                 tile,
                 (to, u.unwrap(), all(u.unwrap())),
@@ -342,6 +356,7 @@ pub fn record<T: Number + Value, const D: usize>(
                 }),
             )
         }
+        Kernel::Group => grouped(tile, to, u.unwrap()),
         Kernel::Checked => compute(
             tile,
             (to, u.unwrap()),
@@ -352,4 +367,29 @@ pub fn record<T: Number + Value, const D: usize>(
             }),
         ),
     }
+}
+
+/// The kernel over groups, of two axes.
+fn grouped<T: Number + Value, const D: usize>(
+    tile: &Tile<D>,
+    to: &mut TileArray<T, D>,
+    u: &TileArray<T, D>,
+) -> tida::Result<()> {
+    let (tile, to, u): (&dyn Any, &mut dyn Any, &dyn Any) = (tile, to, u);
+    let (Some(tile), Some(to), Some(u)) =
+        (tile.downcast_ref::<Tile<2>>(), to.downcast_mut::<TileArray<T, 2>>(), u.downcast_ref::<TileArray<T, 2>>())
+    else {
+        return Ok(());
+    };
+    compute_groups(
+        tile,
+        [4, 16],
+        (to, u),
+        group_kernel!(|to, u, group| {
+            let s = group.fetch(u, [1, 1], [1, 1]);
+            group.each(|t| {
+                to[t.at()] = s[t] / T::lit(2) + s[t - [1, 0]] / T::lit(4) + s[t + [0, 1]] / T::lit(4);
+            });
+        }),
+    )
 }

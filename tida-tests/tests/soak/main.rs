@@ -3,6 +3,7 @@
 //! `cargo xtask soak` runs many of them; the tests here run a few.
 #![cfg(feature = "ndarray")]
 
+mod composites;
 mod configuration;
 mod draw;
 mod faults;

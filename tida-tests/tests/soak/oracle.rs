@@ -16,7 +16,7 @@ pub struct Field<T> {
     pub shape: [i64; 4],
     axes: usize,
     cells: [i64; 4],
-    nodes: [bool; 4],
+    nodes: Vec<bool>,
     faces: Vec<[Face; 2]>,
     pub codec: Option<Codec>,
     fixed: T,
@@ -53,7 +53,7 @@ pub fn places([lo, hi]: [[i64; 4]; 2]) -> impl Iterator<Item = [i64; 4]> {
 
 impl<T: Value> Field<T> {
     pub fn new(program: &Program, array: &Array, number: usize) -> Field<T> {
-        let shape = four(&program.values(), 1);
+        let shape = four(&program.values(&array.nodes), 1);
         let codec = T::codec(array.storage);
         let values =
             places([[0; 4], shape]).map(|at| T::start(random(program.seed, number, at)).rounded(&codec)).collect();
@@ -61,7 +61,7 @@ impl<T: Value> Field<T> {
             shape,
             axes: program.axes(),
             cells: four(&program.shape.iter().map(|n| *n as i64).collect::<Vec<_>>(), 1),
-            nodes: four(&program.nodes, false),
+            nodes: array.nodes.clone(),
             faces: array.faces.clone(),
             codec,
             fixed: fixed(),
@@ -148,47 +148,52 @@ impl<'a, T: Value> Plain<'a, T> {
         (self.seen, self.fields)
     }
 
-    fn all(&self) -> [[i64; 4]; 2] {
-        [[0; 4], self.fields[0].shape]
+    /// All cells of an array.
+    fn all(&self, of: usize) -> [[i64; 4]; 2] {
+        [[0; 4], self.fields[of].shape]
+    }
+
+    fn part(&self, of: usize, of_it: &Part) -> [[i64; 4]; 2] {
+        part(of_it, &self.program.values(&self.fields[of].nodes))
     }
 
     fn op(&mut self, n: usize, op: &Op, value: u8) {
-        let shape = self.program.values();
         match op {
             Op::Sweep { kernel, arrays, tiles, .. } => {
-                let cells = tiles.within.as_ref().map_or(self.all(), |within| part(within, &shape));
+                let cells = tiles.within.as_ref().map_or(self.all(arrays[0]), |within| self.part(arrays[0], within));
                 self.sweep(*kernel, arrays, value, cells);
             }
             Op::Grown { to, from } => self.grown(*to, *from),
             Op::Swap { a, b } => self.fields.swap(*a, *b),
             Op::Copy { to, from } => {
-                for at in places(self.all()) {
+                for at in places(self.all(*to)) {
                     let value = self.fields[*from].value(at);
                     self.fields[*to].set(at, value);
                 }
             }
             Op::Clone { to, from } => self.fields[*to] = self.fields[*from].clone(),
             Op::New { of } => {
-                places(self.all()).for_each(|at| self.fields[*of].set(at, T::whole(0)));
+                places(self.all(*of)).for_each(|at| self.fields[*of].set(at, T::whole(0)));
             }
             // What goes there and back is what it was, but for one sweep there.
-            Op::Recut { of, .. } => self.sweep(Kernel::Scale, &[*of], 5, self.all()),
+            Op::Recut { of, .. } => self.sweep(Kernel::Scale, &[*of], 5, self.all(*of)),
             Op::Read { of, part: of_it } => {
-                let bits = self.fields[*of].bits(part(of_it, &shape));
+                let bits = self.fields[*of].bits(self.part(*of, of_it));
                 self.see(n, "read", *of, bits);
             }
             Op::Look { of } => {
-                let bits = self.fields[*of].bits(self.all());
+                let bits = self.fields[*of].bits(self.all(*of));
                 self.see(n, "look", *of, bits);
             }
             Op::Write { to, part: of_it } => {
-                for at in places(part(of_it, &shape)) {
+                for at in places(self.part(*to, of_it)) {
                     self.fields[*to].set(at, T::start(random(self.program.seed, 1000 + n, at)));
                 }
             }
             Op::Touch { to, region } => {
-                let at = self.program.corner(*region % self.program.region_count());
-                self.fields[*to].set(at, T::small((n % 64) as u8));
+                let at = self.program.corner(*region % self.program.region_count(), &self.fields[*to].nodes);
+                let old = self.fields[*to].value(at);
+                self.fields[*to].set(at, old.with_first(Value::small((n % 64) as u8)));
             }
             Op::Max { of } => {
                 let most = self.most(*of);
@@ -200,7 +205,7 @@ impl<'a, T: Value> Plain<'a, T> {
             }
             Op::Later { to, from } => {
                 let most = self.most(*from);
-                for at in places(self.all()) {
+                for at in places(self.all(*to)) {
                     let value = self.fields[*to].value(at).over(2).plus(most.over(2));
                     self.fields[*to].set(at, value);
                 }
@@ -224,7 +229,7 @@ impl<'a, T: Value> Plain<'a, T> {
             let new = kernel.plain(&Cell {
                 at,
                 axes: self.program.axes(),
-                shape: self.fields[0].shape,
+                shape: self.fields[arrays[1.min(arrays.len() - 1)]].shape,
                 value,
                 read: &|argument, by| self.fields[arrays[argument]].value(add(at, by)),
                 whole: &|argument, at| self.fields[arrays[argument]].value(at),
@@ -236,7 +241,7 @@ impl<'a, T: Value> Plain<'a, T> {
 
     /// Two steps of the star: what lies between them is there one cell around the field too.
     fn grown(&mut self, to: usize, from: usize) {
-        let [lo, hi] = self.all();
+        let [lo, hi] = self.all(to);
         let grow =
             |at: [i64; 4], by: i64| std::array::from_fn(|d| if d < self.program.axes() { at[d] + by } else { at[d] });
         let around = [grow(lo, -1), grow(hi, 1)];

@@ -11,6 +11,10 @@ pub enum Scalar {
     I32,
     U8,
     I16,
+    /// `[f64; 2]`.
+    Pair,
+    /// A struct with fields of several types.
+    Wave,
 }
 
 /// What fills the ghosts outside a face.
@@ -44,6 +48,8 @@ pub struct Array {
     pub ghost: Vec<[usize; 2]>,
     pub faces: Vec<[Face; 2]>,
     pub storage: Storage,
+    /// Along these axes values sit on faces.
+    pub nodes: Vec<bool>,
     /// Packed on the link.
     pub packed: bool,
 }
@@ -153,8 +159,6 @@ pub struct Program {
     pub scalar: Scalar,
     pub shape: Vec<usize>,
     pub regions: Vec<usize>,
-    /// Along these axes values sit on faces.
-    pub nodes: Vec<bool>,
     pub arrays: Vec<Array>,
     pub configuration: Configuration,
     pub seed: u64,
@@ -173,9 +177,9 @@ impl Program {
         self.shape.len()
     }
 
-    /// Values along each axis.
-    pub fn values(&self) -> Vec<i64> {
-        self.shape.iter().zip(&self.nodes).map(|(cells, nodes)| *cells as i64 + i64::from(*nodes)).collect()
+    /// Values along each axis of an array with values on these faces.
+    pub fn values(&self, nodes: &[bool]) -> Vec<i64> {
+        self.shape.iter().zip(nodes).map(|(cells, nodes)| *cells as i64 + i64::from(*nodes)).collect()
     }
 
     /// What is done in which order: loops written out, and ghosts filled before a kernel reads ghosts that are older
@@ -221,6 +225,21 @@ impl<'a> Steps<'a> {
         self.array(place).ghost.iter().zip(reach).all(|(ghost, reach)| reach[0] <= ghost[0] && reach[1] <= ghost[1])
     }
 
+    /// What a kernel that writes one array needs of the ghosts of another one: what it reaches, and one more where
+    /// one array has values on faces and the other has none there.
+    fn reach(&self, kernel: Kernel, to: usize, from: usize) -> Vec<[usize; 2]> {
+        let mut reach = kernel.reach(self.program.axes());
+        for ((reach, to), from) in reach.iter_mut().zip(&self.array(to).nodes).zip(&self.array(from).nodes) {
+            reach[1] += usize::from(*to && !from);
+            reach[0] += usize::from(!to && *from);
+        }
+        reach
+    }
+
+    fn alike(&self, a: usize, b: usize) -> bool {
+        self.array(a).nodes == self.array(b).nodes
+    }
+
     fn filled(&mut self, place: usize) {
         if !std::mem::replace(&mut self.fresh[place], true) {
             self.list.push(Step::Ghosts(place));
@@ -231,22 +250,31 @@ impl<'a> Steps<'a> {
         let axes = self.program.axes();
         let mut value = 0;
         match op {
-            Op::Sweep { kernel, arrays, value: first, .. } => {
-                let reads = &arrays[kernel.writes()..];
-                let reach = kernel.reach(axes);
-                let apart = (0..kernel.writes()).all(|n| !arrays[n + 1..].contains(&arrays[n]));
-                if !apart || !kernel.has(self.program) || !reads.iter().all(|place| self.holds(*place, &reach)) {
+            Op::Sweep { kernel, arrays, value: first, tiles, .. } => {
+                let (writes, reads) = arrays.split_at(kernel.writes());
+                let reach: Vec<_> = reads.iter().map(|place| self.reach(*kernel, arrays[0], *place)).collect();
+                let apart = (0..writes.len()).all(|n| !arrays[n + 1..].contains(&arrays[n]));
+                // What is read as a whole has the same cells.
+                let alike = match kernel {
+                    Kernel::Far => arrays,
+                    _ => writes,
+                };
+                let alike = alike.iter().all(|place| self.alike(arrays[0], *place));
+                let held = reads.iter().zip(&reach).all(|(place, reach)| self.holds(*place, reach));
+                if !apart || !alike || !held || !kernel.has(self.program, tiles) {
                     return;
                 }
-                if reach.iter().flatten().any(|n| *n > 0) {
-                    reads.iter().for_each(|place| self.filled(*place));
+                for (place, reach) in reads.iter().zip(&reach) {
+                    if reach.iter().flatten().any(|n| *n > 0) {
+                        self.filled(*place);
+                    }
                 }
                 value = (usize::from(*first) + round) as u8 % 64;
                 arrays[..kernel.writes()].iter().for_each(|place| self.fresh[*place] = false);
             }
             Op::Grown { to, from } => {
                 let (reach, twice) = (vec![[1; 2]; axes], vec![[2; 2]; axes]);
-                let fit = to != from && self.holds(*to, &reach) && self.holds(*from, &twice);
+                let fit = to != from && self.alike(*to, *from) && self.holds(*to, &reach) && self.holds(*from, &twice);
                 if !fit || self.is_open(*to) || self.is_open(*from) {
                     return;
                 }
@@ -259,12 +287,14 @@ impl<'a> Steps<'a> {
                 self.fresh.swap(*a, *b);
                 self.places.swap(*a, *b);
             }
-            Op::Copy { to, from } | Op::Later { to, from } => {
-                if to == from {
+            Op::Copy { to, from } => {
+                if to == from || !self.alike(*to, *from) {
                     return;
                 }
                 self.fresh[*to] = false;
             }
+            Op::Later { .. } | Op::Max { .. } if !self.program.scalar.is_number() => return,
+            Op::Later { to, .. } => self.fresh[*to] = false,
             Op::Clone { to, from } => {
                 if to == from {
                     return;
@@ -276,7 +306,7 @@ impl<'a> Steps<'a> {
             Op::New { of } | Op::Recut { of, .. } => self.fresh[*of] = false,
             Op::Write { to, .. } | Op::Touch { to, .. } => self.fresh[*to] = false,
             Op::Look { of } => self.filled(*of),
-            Op::Sum { .. } if self.program.scalar.is_float() => return,
+            Op::Sum { .. } if !self.program.scalar.is_integer() => return,
             Op::Sum { .. } | Op::Max { .. } | Op::Read { .. } | Op::Sync | Op::Repeat { .. } => {}
         }
         self.list.push(Step::Op { op, value });
@@ -284,8 +314,13 @@ impl<'a> Steps<'a> {
 }
 
 impl Scalar {
-    pub fn is_float(self) -> bool {
-        matches!(self, Scalar::F64 | Scalar::F32)
+    pub fn is_integer(self) -> bool {
+        matches!(self, Scalar::I32 | Scalar::U8 | Scalar::I16)
+    }
+
+    /// Whether it is one number.
+    pub fn is_number(self) -> bool {
+        !matches!(self, Scalar::Pair | Scalar::Wave)
     }
 }
 
@@ -297,6 +332,19 @@ pub fn cuts(cells: usize, regions: usize, is_last: bool) -> Vec<usize> {
 }
 
 impl Program {
+    /// Whether there are kernels for its elements and axes: each pair takes time to compile.
+    fn is_compiled(&self) -> bool {
+        let axes = self.axes();
+        match self.scalar {
+            Scalar::F64 => true,
+            Scalar::F32 => axes < 4,
+            Scalar::I32 => axes == 1 || axes == 3,
+            Scalar::U8 => axes < 3,
+            Scalar::Pair => axes == 2 || axes == 3,
+            Scalar::I16 | Scalar::Wave => axes == 2,
+        }
+    }
+
     /// Whether its arrays can be: cuts, and ghosts no wider than the thinnest region.
     pub fn fits(&self) -> bool {
         (0..self.axes()).all(|d| {
@@ -312,17 +360,19 @@ impl Program {
                 let line = array.faces[d].contains(&Face::Line);
                 widest <= thinnest && (!line || thinnest > 1)
             })
-        }) && !self.arrays.is_empty()
+        }) && self.is_compiled() && !self.arrays.is_empty()
+            // Only numbers are written behind open faces.
+            && (self.scalar.is_number() || !self.arrays.iter().any(|array| array.faces.iter().flatten().any(|face| *face == Face::Open)))
     }
 
-    /// The first cell of a region.
-    pub fn corner(&self, region: usize) -> [i64; 4] {
+    /// The first cell of a region of an array with values on these faces.
+    pub fn corner(&self, region: usize, nodes: &[bool]) -> [i64; 4] {
         let (mut at, mut rest) = ([0; 4], region);
         for d in (0..self.axes()).rev() {
             let cuts = cuts(self.shape[d], self.regions[d], d + 1 == self.axes());
             let r = rest % self.regions[d];
             rest /= self.regions[d];
-            at[d] = cuts[r] as i64 + i64::from(self.nodes[d] && r > 0);
+            at[d] = cuts[r] as i64 + i64::from(nodes[d] && r > 0);
         }
         at
     }
@@ -375,15 +425,14 @@ impl Program {
     /// What does not.
     pub fn check(&self) -> Result<(), String> {
         let axes = self.axes();
-        let of_arrays = |array: &Array| array.ghost.len() == axes && array.faces.len() == axes;
-        if !(1..=4).contains(&axes)
-            || [self.regions.len(), self.nodes.len()] != [axes; 2]
-            || !self.arrays.iter().all(of_arrays)
-        {
+        let of_arrays = |array: &Array| [array.ghost.len(), array.faces.len(), array.nodes.len()] == [axes; 3];
+        if !(1..=4).contains(&axes) || self.regions.len() != axes || !self.arrays.iter().all(of_arrays) {
             return Err("shape, regions, ghosts and faces have not the same axes".into());
         }
         if !self.fits() {
-            return Err("more regions than there can be, or ghosts wider than a region".into());
+            return Err(
+                "more regions than there can be, ghosts wider than a region, or no kernels for such arrays".into()
+            );
         }
         match self.ops.iter().flat_map(Op::arrays).find(|n| *n >= self.arrays.len()) {
             Some(n) => Err(format!("there is no array {n}")),

@@ -6,10 +6,70 @@ use ndarray::{Dim, Dimension, IxDyn};
 use tida::prelude::*;
 use tida::{Number, SimDevice};
 
+use crate::composites::Wave;
 use crate::kernels::{Arguments, Kernel, record};
 use crate::oracle::{Field, Plain, Seen, fixed, open, part, places};
-use crate::program::{Array, Face, Op, Part, Program, Scalar, Side as Where, Step, Tiles};
+use crate::program::{Array, Face, Op, Part, Program, Scalar, Side as Where, Step, Storage, Tiles};
 use crate::value::{Value, format, random};
+
+/// A sweep that waits for a reduction.
+pub type Later<T, const D: usize> = Box<dyn Fn(&mut TileArray<T, D>) -> tida::Result<()>>;
+
+/// An element with its kernels.
+pub trait Subject: Value {
+    /// Records a kernel over a tile.
+    fn record<const D: usize>(
+        kernel: Kernel,
+        tile: &Tile<D>,
+        arguments: Arguments<'_, Self, D>,
+        n: u8,
+    ) -> tida::Result<()>;
+
+    /// The largest value, of numbers.
+    fn most<const D: usize>(array: &TileArray<Self, D>) -> tida::Result<Self> {
+        array.read_box(array.domain()).map(|values| values[0])
+    }
+
+    /// A sweep with the largest value, of numbers.
+    fn later<const D: usize>(_: &TileArray<Self, D>) -> tida::Result<Later<Self, D>> {
+        Ok(Box::new(|_| Ok(())))
+    }
+}
+
+macro_rules! numbers {
+    ($($T:ty)*) => {$(
+        impl Subject for $T {
+            fn record<const D: usize>(
+                kernel: Kernel,
+                tile: &Tile<D>,
+                arguments: Arguments<'_, Self, D>,
+                n: u8,
+            ) -> tida::Result<()> {
+                record(kernel, tile, arguments, n)
+            }
+
+            fn most<const D: usize>(array: &TileArray<Self, D>) -> tida::Result<Self> {
+                reduce(array, Max, kernel!(|u, at| u[at]))
+            }
+
+            fn later<const D: usize>(from: &TileArray<Self, D>) -> tida::Result<Later<Self, D>> {
+                later(from)
+            }
+        }
+    )*};
+}
+
+numbers!(f64 f32 i32 u8 i16);
+
+fn later<T: Number + Value, const D: usize>(from: &TileArray<T, D>) -> tida::Result<Later<T, D>> {
+    let most = reduce_later(from, Max, kernel!(|u, at| u[at]))?;
+    Ok(Box::new(move |to| {
+        let tiles = to.tiles();
+        tiles.into_iter().try_for_each(|tile| {
+            compute(&tile, &mut *to, kernel!(|to, at| to[at] = to[at] / T::lit(2) + most / T::lit(2)))
+        })
+    }))
+}
 
 /// What came of a program.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,12 +84,22 @@ pub enum Outcome {
 
 /// Runs a program and compares.
 pub fn run(program: &Program, device: &SimDevice) -> Outcome {
-    let caught = catch_unwind(AssertUnwindSafe(|| match program.scalar {
-        Scalar::F64 => with_axes::<f64>(program, device),
-        Scalar::F32 => with_axes::<f32>(program, device),
-        Scalar::I32 => with_axes::<i32>(program, device),
-        Scalar::U8 => with_axes::<u8>(program, device),
-        Scalar::I16 => with_axes::<i16>(program, device),
+    let caught = catch_unwind(AssertUnwindSafe(|| match (program.scalar, program.axes()) {
+        (Scalar::F64, 1) => compared::<f64, 1>(program, device),
+        (Scalar::F64, 2) => compared::<f64, 2>(program, device),
+        (Scalar::F64, 3) => compared::<f64, 3>(program, device),
+        (Scalar::F64, _) => compared::<f64, 4>(program, device),
+        (Scalar::F32, 1) => compared::<f32, 1>(program, device),
+        (Scalar::F32, 2) => compared::<f32, 2>(program, device),
+        (Scalar::F32, _) => compared::<f32, 3>(program, device),
+        (Scalar::I32, 1) => compared::<i32, 1>(program, device),
+        (Scalar::I32, _) => compared::<i32, 3>(program, device),
+        (Scalar::U8, 1) => compared::<u8, 1>(program, device),
+        (Scalar::U8, _) => compared::<u8, 2>(program, device),
+        (Scalar::I16, _) => compared::<i16, 2>(program, device),
+        (Scalar::Pair, 2) => compared::<[f64; 2], 2>(program, device),
+        (Scalar::Pair, _) => compared::<[f64; 2], 3>(program, device),
+        (Scalar::Wave, _) => compared::<Wave, 2>(program, device),
     }));
     caught.unwrap_or_else(|payload| {
         let text = payload.downcast_ref::<String>().cloned();
@@ -38,16 +108,7 @@ pub fn run(program: &Program, device: &SimDevice) -> Outcome {
     })
 }
 
-fn with_axes<T: Number + Value>(program: &Program, device: &SimDevice) -> Outcome {
-    match program.axes() {
-        1 => compared::<T, 1>(program, device),
-        2 => compared::<T, 2>(program, device),
-        3 => compared::<T, 3>(program, device),
-        _ => compared::<T, 4>(program, device),
-    }
-}
-
-fn compared<T: Number + Value, const D: usize>(program: &Program, device: &SimDevice) -> Outcome
+fn compared<T: Subject, const D: usize>(program: &Program, device: &SimDevice) -> Outcome
 where
     Dim<[usize; D]>: Dimension,
 {
@@ -124,7 +185,7 @@ struct Tida<'a, T: Element, const D: usize> {
     seen: Seen,
 }
 
-impl<'a, T: Number + Value, const D: usize> Tida<'a, T, D>
+impl<'a, T: Subject, const D: usize> Tida<'a, T, D>
 where
     Dim<[usize; D]>: Dimension,
 {
@@ -177,9 +238,12 @@ where
         array.fill_ghosts()?;
         for region in 0..array.regions() {
             let held = array.grown_box(region).unwrap();
-            let wrong = array.with_grown_region(region, |view| {
+            let wrong = array.with_grown_component::<T::First, _>(region, 0, |view| {
                 let view = view.into_dyn();
-                within(held).filter(|(at, _)| !field.is_open(*at)).find_map(|(at, n)| differs(at, view[n]))
+                within(held).filter(|(at, _)| !field.is_open(*at)).find_map(|(at, n)| {
+                    let expected = field.value(at);
+                    differs(at, expected.with_first(view[n]))
+                })
             })?;
             if let Some(wrong) = wrong {
                 return Ok(Some(format!("{wrong} (ghosts of region {region})")));
@@ -200,8 +264,12 @@ where
         self.seen.push((format!("step {n}: {what} {of}"), bits));
     }
 
-    fn part(&self, of: &Part) -> GridBox<D> {
-        let [lo, hi] = part(of, &self.program.values());
+    fn part(&self, array: usize, of: &Part) -> GridBox<D> {
+        self.part_of(self.array(array), of)
+    }
+
+    fn part_of(&self, array: &TileArray<T, D>, of: &Part) -> GridBox<D> {
+        let [lo, hi] = part(of, &array.shape().map(|n| n as i64));
         GridBox::new(index(lo), index(hi))
     }
 
@@ -220,17 +288,19 @@ where
             Op::Clone { to, from } => self.arrays[*to] = Some(self.array(*from).try_clone()?),
             Op::New { of } => self.arrays[*of] = Some(self.array(*of).like()?),
             Op::Recut { of, regions } => {
-                let spec = Array { packed: false, ..self.program.arrays[0].clone() };
-                let mut there = build::<T, D>(self.program, &spec, &self.acc, Some((self.array(*of), *regions)))?;
+                let on_faces = |centering| centering == Centering::Face;
+                let nodes = self.array(*of).centering().map(on_faces).to_vec();
+                let spec = Array { packed: false, nodes, ..self.program.arrays[0].clone() };
+                let mut there = build::<T, D>(self.program, &spec, &self.acc, Some(*regions))?;
                 there.copy_from(self.array(*of))?;
                 for tile in there.tiles() {
                     let arguments = Arguments { writes: std::slice::from_mut(&mut there), reads: &[] };
-                    record(Kernel::Scale, &tile, arguments, 5)?;
+                    T::record(Kernel::Scale, &tile, arguments, 5)?;
                 }
                 self.array_mut(*of).copy_from(&there)?;
             }
             Op::Read { of, part } => {
-                let values = self.array(*of).read_box(self.part(part))?;
+                let values = self.array(*of).read_box(self.part(*of, part))?;
                 self.see(n, "read", *of, values.into_iter().map(Value::seen).collect());
             }
             Op::Look { of } => {
@@ -238,18 +308,19 @@ where
                 self.see(n, "look", *of, values.iter().map(|x| x.seen()).collect());
             }
             Op::Write { to, part } => {
-                let cells = self.part(part);
+                let cells = self.part(*to, part);
                 let seed = self.program.seed;
                 let values: Vec<T> = within(cells).map(|(at, _)| T::start(random(seed, 1000 + n, at))).collect();
                 self.array_mut(*to).write_box(cells, &values)?;
             }
             Op::Touch { to, region } => {
                 let region = region % self.program.region_count();
-                let set = T::small((n % 64) as u8);
-                self.array_mut(*to).with_region_mut(region, |view| view.into_dyn()[IxDyn(&[0; D])] = set)?;
+                let set = Value::small((n % 64) as u8);
+                self.array_mut(*to)
+                    .with_component_mut::<T::First, _>(region, 0, |view| view.into_dyn()[IxDyn(&[0; D])] = set)?;
             }
             Op::Max { of } => {
-                let most = reduce(self.array(*of), Max, kernel!(|u, at| u[at]))?;
+                let most = T::most(self.array(*of))?;
                 self.see(n, "max", *of, vec![most.seen()]);
             }
             Op::Sum { of } => {
@@ -258,11 +329,8 @@ where
                 self.see(n, "sum", *of, vec![sum]);
             }
             Op::Later { to, from } => {
-                let most = reduce_later(self.array(*from), Max, kernel!(|u, at| u[at]))?;
-                for tile in self.array(*to).tiles() {
-                    let to = self.arrays[*to].as_mut().unwrap();
-                    compute(&tile, to, kernel!(|to, at| to[at] = to[at] / T::lit(2) + most / T::lit(2)))?;
-                }
+                let later = T::later(self.array(*from))?;
+                later(self.array_mut(*to))?;
             }
             Op::Sync => self.acc.sync()?,
             Op::Repeat { .. } => {}
@@ -280,7 +348,7 @@ where
         let reads: Vec<&TileArray<T, D>> = from.iter().map(|place| self.array(*place)).collect();
         let done = self
             .tiles(&writes[0], tiles)
-            .try_for_each(|tile| record(kernel, &tile, Arguments { writes: &mut writes, reads: &reads }, n));
+            .try_for_each(|tile| T::record(kernel, &tile, Arguments { writes: &mut writes, reads: &reads }, n));
         to.iter().zip(writes).for_each(|(place, array)| self.arrays[*place] = Some(array));
         done
     }
@@ -291,7 +359,7 @@ where
             iter = iter.tile_size(std::array::from_fn(|d| size[d]));
         }
         if let Some(within) = &tiles.within {
-            let part = self.part(within);
+            let part = self.part_of(of, within);
             iter = iter.within(part.lo, part.hi);
         }
         if let Some(cells) = tiles.march {
@@ -308,7 +376,7 @@ where
         let (mut next, mut u) = (self.arrays[to].take().unwrap(), self.arrays[from].take().unwrap());
         let star = |tiles: TileIter<D>, to: &mut TileArray<T, D>, from: &TileArray<T, D>| {
             tiles.into_iter().try_for_each(|tile| {
-                record(Kernel::Star, &tile, Arguments { writes: std::slice::from_mut(to), reads: &[from] }, 0)
+                T::record(Kernel::Star, &tile, Arguments { writes: std::slice::from_mut(to), reads: &[from] }, 0)
             })
         };
         let done = star(next.tiles().grown(1), &mut next, &u).and_then(|()| {
@@ -320,17 +388,17 @@ where
     }
 }
 
-/// Builds an array; like another one, but for other cuts, where one is given.
-fn build<T: Number + Value, const D: usize>(
+/// Builds an array; one that is cut along its first axis alone, if a number of regions is given.
+fn build<T: Subject, const D: usize>(
     program: &Program,
     array: &Array,
     acc: &TileAcc,
-    recut: Option<(&TileArray<T, D>, usize)>,
+    recut: Option<usize>,
 ) -> tida::Result<TileArray<T, D>> {
-    let nodes = std::array::from_fn(|d| if program.nodes[d] { Centering::Face } else { Centering::Cell });
+    let nodes = std::array::from_fn(|d| if array.nodes[d] { Centering::Face } else { Centering::Cell });
     let shape = std::array::from_fn(|d| program.shape[d]);
     let mut builder = TileArray::<T, D>::builder(shape).centering(nodes).saturation(Saturation::Warn);
-    if let Some((_, regions)) = recut {
+    if let Some(regions) = recut {
         let mut cut = [1; D];
         cut[0] = regions.min(if D == 1 { shape[0].div_ceil(64) } else { shape[0] }).max(1);
         return builder.regions(cut).build(acc);
@@ -338,7 +406,7 @@ fn build<T: Number + Value, const D: usize>(
     builder = builder
         .regions(std::array::from_fn(|d| program.regions[d]))
         .ghost(std::array::from_fn::<[usize; 2], D, _>(|d| array.ghost[d]));
-    if program.scalar.is_float() {
+    if array.storage != Storage::Raw {
         builder = builder.storage(format(array.storage));
     }
     if array.packed {
@@ -362,14 +430,14 @@ fn build<T: Number + Value, const D: usize>(
 }
 
 /// Writes what belongs behind open faces.
-fn fill_open<T: Number + Value, const D: usize>(array: &mut TileArray<T, D>) -> tida::Result<()>
+fn fill_open<T: Subject, const D: usize>(array: &mut TileArray<T, D>) -> tida::Result<()>
 where
     Dim<[usize; D]>: Dimension,
 {
     let domain = array.domain();
     for region in 0..array.regions() {
         let held = array.grown_box(region).unwrap();
-        array.with_grown_region_mut(region, |view| {
+        array.with_grown_component_mut::<T::First, _>(region, 0, |view| {
             let mut view = view.into_dyn();
             within(held).filter(|(at, _)| !domain.contains(index(*at))).for_each(|(at, n)| view[n] = open(at));
         })?;

@@ -40,6 +40,7 @@ fn candidates(program: &Program) -> Vec<Program> {
     for n in 0..program.arrays.len() {
         with(&|p| p.arrays[n].storage = Storage::Raw);
         with(&|p| p.arrays[n].packed = false);
+        with(&|p| p.arrays[n].nodes.fill(false));
         with(&|p| p.arrays[n] = p.arrays[0].clone());
         for d in 0..program.axes() {
             with(&|p| p.arrays[n].faces[d] = [Face::Fixed; 2]);
@@ -56,7 +57,6 @@ fn candidates(program: &Program) -> Vec<Program> {
         for less in [1, regions - 1] {
             with(&|p| p.regions[d] = less.max(1));
         }
-        with(&|p| p.nodes[d] = false);
         if program.axes() > 1 {
             with(&|p| without_axis(p, d));
         }
@@ -69,10 +69,10 @@ fn candidates(program: &Program) -> Vec<Program> {
 fn without_axis(program: &mut Program, d: usize) {
     program.shape.remove(d);
     program.regions.remove(d);
-    program.nodes.remove(d);
-    for Array { ghost, faces, .. } in &mut program.arrays {
+    for Array { ghost, faces, nodes, .. } in &mut program.arrays {
         ghost.remove(d);
         faces.remove(d);
+        nodes.remove(d);
     }
     fn of_ops(ops: &mut [Op], d: usize) {
         for op in ops {

@@ -34,7 +34,7 @@ macro_rules! names {
 }
 
 names! {
-    Scalar { F64 "f64" F32 "f32" I32 "i32" U8 "u8" I16 "i16" }
+    Scalar { F64 "f64" F32 "f32" I32 "i32" U8 "u8" I16 "i16" Pair "pair" Wave "wave" }
     Face { Periodic "periodic" Fixed "fixed" Even "even" Odd "odd" Near "near" Line "line" Open "open" }
     Storage {
         Raw "raw" Half "half" F32 "f32" Bfloat "bfloat" Range8 "range8" Range16 "range16" Range32 "range32"
@@ -56,9 +56,6 @@ impl Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let c = &self.configuration;
         write!(f, "program of={} shape={} regions={}", self.scalar.word(), list(&self.shape), list(&self.regions))?;
-        if self.nodes.contains(&true) {
-            write!(f, " nodes={}", list(self.nodes.iter().map(|on| u8::from(*on))))?;
-        }
         writeln!(f, " seed={}", self.seed)?;
         write!(
             f,
@@ -85,6 +82,9 @@ impl Display for Program {
             write!(f, "array ghost={} faces={faces}", pairs(&array.ghost))?;
             if array.storage != Storage::Raw {
                 write!(f, " storage={}", array.storage.word())?;
+            }
+            if array.nodes.contains(&true) {
+                write!(f, " nodes={}", list(array.nodes.iter().map(|on| u8::from(*on))))?;
             }
             if array.packed {
                 write!(f, " packed=1")?;
@@ -205,10 +205,6 @@ impl FromStr for Program {
         let mut lines = lines.map(Words::new).collect::<Result<Vec<_>, _>>()?.into_iter().peekable();
         let Some(("program", words)) = lines.next() else { return Err("the first line is not `program ..`".into()) };
         let shape: Vec<usize> = words.numbers("shape")?;
-        let nodes = match words.find("nodes") {
-            Some(_) => words.list("nodes", |word| Ok(word == "1"))?,
-            None => vec![false; shape.len()],
-        };
         let Some(("on", on)) = lines.next() else { return Err("the second line is not `on ..`".into()) };
         let configuration = Configuration {
             place: on.named("place")?,
@@ -229,6 +225,10 @@ impl FromStr for Program {
                 ghost: words.pairs("ghost", |word| word.parse().map_err(|_| format!("`{word}` is no number")))?,
                 faces: words.pairs("faces", Face::of)?,
                 storage: words.find("storage").map_or(Ok(Storage::Raw), Storage::of)?,
+                nodes: match words.find("nodes") {
+                    Some(_) => words.list("nodes", |word| Ok(word == "1"))?,
+                    None => vec![false; shape.len()],
+                },
                 packed: words.flag("packed"),
             });
         }
@@ -236,7 +236,7 @@ impl FromStr for Program {
         if let Some((first, _)) = lines.next() {
             return Err(format!("`{first}` where nothing is left to end"));
         }
-        let program = Program { scalar, shape, regions, nodes, arrays, configuration, seed, ops };
+        let program = Program { scalar, shape, regions, arrays, configuration, seed, ops };
         program.check().map(|()| program)
     }
 }

@@ -3,6 +3,7 @@
 
 use std::fmt::Debug;
 
+use tida::array::ScalarElement;
 use tida::prelude::*;
 use tida_kernels::codec::Codec;
 use tida_kernels::element::ScalarType;
@@ -12,6 +13,9 @@ use crate::program::Storage;
 
 /// An element.
 pub trait Value: Element + Copy + Debug + PartialEq + Send + Sync + 'static {
+    /// What the first component is, and the only one of a number.
+    type First: ScalarElement + Value;
+    fn with_first(self, first: Self::First) -> Self;
     /// What a random number makes.
     fn start(random: u64) -> Self;
     /// What sweeps are given: of 0 to 63.
@@ -45,6 +49,10 @@ pub fn format(storage: Storage) -> Format {
 macro_rules! floats {
     ($($t:ident $variant:ident)*) => {$(
         impl Value for $t {
+            type First = $t;
+            fn with_first(self, first: $t) -> $t {
+                first
+            }
             fn start(random: u64) -> $t {
                 ((random >> 11) as f64 / (1u64 << 52) as f64 - 1.0) as $t
             }
@@ -91,6 +99,10 @@ floats!(f32 F32 f64 F64);
 macro_rules! integers {
     ($($t:ident)*) => {$(
         impl Value for $t {
+            type First = $t;
+            fn with_first(self, first: $t) -> $t {
+                first
+            }
             fn start(random: u64) -> $t {
                 (random >> 7) as $t
             }
