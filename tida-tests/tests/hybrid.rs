@@ -6,10 +6,9 @@
 
 use std::time::Instant;
 
-use proptest::prelude::*;
 use tida::acc::{Span, SpanKind};
 use tida::prelude::*;
-use tida::{Error, ErrorKind, Math, Max, SimDevice, Sum, reduce, reduce_later};
+use tida::{Error, ErrorKind, Math, SimDevice, Sum, reduce};
 
 use tida_tests::{on_a_device, on_cpu, value};
 
@@ -17,315 +16,47 @@ fn simulated(device: SimDevice) -> TileAcc {
     TileAcc::builder().threads(2).simulate(device).build().unwrap()
 }
 
-/// Where a loop runs: not on the device's own side if there is none.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Place {
-    Both,
-    Cpu,
-    Device,
-}
-
-impl Place {
-    fn tiles<const D: usize>(self, u: &TileArray<f64, D>) -> TileIter<D> {
-        let tiles = TileIter::new(u);
-        match self {
-            Place::Both => tiles.device(Device::Hybrid),
-            Place::Cpu => tiles.device(Device::Cpu),
-            Place::Device => tiles,
-        }
-    }
-}
-
-/// A step of a random program over four arrays.
-#[derive(Clone, Copy, Debug)]
-enum Step {
-    /// Fills the ghosts of one array and reads them from all sides, corners too.
-    Blur {
-        to: usize,
-        from: usize,
-    },
-    /// In place, at the cell.
-    Scale {
-        to: usize,
-    },
-    /// Only some cells.
-    Part {
-        to: usize,
-        from: usize,
-        lo: [u8; 2],
-        hi: [u8; 2],
-    },
-    /// Two kernels a tile: the second reads what the first wrote.
-    Two {
-        to: usize,
-        via: usize,
-        from: usize,
-    },
-    /// Ghosts of two arrays at once.
-    Ghosts {
-        a: usize,
-        b: usize,
-    },
-    Copy {
-        to: usize,
-        from: usize,
-    },
-    Clone {
-        to: usize,
-        from: usize,
-    },
-    /// Scales by a deferred sum.
-    Deferred {
-        to: usize,
-        from: usize,
-    },
-    /// The host reads a plane.
-    Read {
-        of: usize,
-        plane: u8,
-    },
-    /// The host writes one.
-    Write {
-        to: usize,
-        plane: u8,
-    },
-    Swap {
-        a: usize,
-        b: usize,
-    },
-}
-
-#[derive(Clone, Debug)]
-struct Program {
-    shape: [usize; 3],
+/// Steps of a kernel that reads from all sides, corners too, on both sides at once.
+struct Heat {
+    boundary: Boundary<f64>,
     regions: [usize; 3],
-    ghost: usize,
-    boundaries: [[Boundary<f64>; 2]; 3],
-    look_ahead: usize,
-    steps: Vec<(Step, Place)>,
-    seed: u64,
+    steps: usize,
 }
 
-fn run(acc: &TileAcc, program: &Program) -> Vec<Vec<u64>> {
-    let Program { shape, regions, ghost, boundaries, seed, .. } = *program;
-    let mut builder = TileArray::<f64, 3>::builder(shape).regions(regions).ghost(ghost);
-    for (axis, sides) in boundaries.into_iter().enumerate() {
-        for (side, boundary) in [Side::Low, Side::High].into_iter().zip(sides) {
-            builder = builder.boundary_face(axis, side, boundary);
+fn run(acc: &TileAcc, heat: &Heat) -> Vec<Vec<u64>> {
+    let builder = TileArray::<f64, 3>::builder([24, 12, 20]).regions(heat.regions).ghost(1).boundary(heat.boundary);
+    let mut u = builder.build(acc).unwrap();
+    let mut next = u.like().unwrap();
+    u.fill(|at| value(5, at)).unwrap();
+    next.fill(|at| value(6, at)).unwrap();
+    for _ in 0..heat.steps {
+        u.fill_ghosts().unwrap();
+        for tile in TileIter::new(&u).device(Device::Hybrid) {
+            compute(
+                &tile,
+                (&mut next, &u),
+                kernel!(|next, u, at| {
+                    let near = u[at + [1, 0, 0]] + u[at - [1, 0, 0]] + u[at + [0, 1, 0]] + u[at - [0, 1, 0]];
+                    let far = u[at + [1, 1, 1]] - u[at - [1, 1, 1]] + u[at + [1, 0, -1]] - u[at + [0, -1, 1]];
+                    next[at] = 0.5 * u[at] + 0.125 * near + 0.01 * far;
+                }),
+            )
+            .unwrap();
         }
+        std::mem::swap(&mut u, &mut next);
     }
-    let first = builder.build(acc).unwrap();
-    let mut arrays: Vec<TileArray<f64, 3>> = (0..4).map(|_| first.like().unwrap()).collect();
-    for (n, array) in arrays.iter_mut().enumerate() {
-        array.fill(|at| value(seed + n as u64, at)).unwrap();
-    }
-    let mut seen = Vec::new();
-    for (step, place) in program.steps.iter().copied() {
-        let mut take = |n: usize| std::mem::replace(&mut arrays[n], first.like().unwrap());
-        match step {
-            Step::Blur { to, from } => {
-                let (mut next, mut u) = (take(to), take(from));
-                u.fill_ghosts().unwrap();
-                let g = ghost as i64;
-                for tile in place.tiles(&u) {
-                    compute(
-                        &tile,
-                        (&mut next, &u),
-                        kernel!(|next, u, at| {
-                            let near = u[at + [g, 0, 0]] + u[at - [g, 0, 0]] + u[at + [0, g, 0]] + u[at - [0, g, 0]];
-                            let far = u[at + [g, g, g]] - u[at - [g, g, g]] + u[at + [g, 0, -g]] - u[at + [0, -g, g]];
-                            next[at] = 0.5 * u[at] + 0.125 * near + 0.01 * far;
-                        }),
-                    )
-                    .unwrap();
-                }
-                (arrays[to], arrays[from]) = (next, u);
-            }
-            Step::Scale { to } => {
-                for tile in place.tiles(&arrays[to]).tile_size([2, 3, 64]) {
-                    compute(&tile, &mut arrays[to], kernel!(|u, at| u[at] = 0.75 * u[at] + 0.01 * at[0] as f64))
-                        .unwrap();
-                }
-            }
-            Step::Part { to, from, lo, hi } => {
-                let (mut next, u) = (take(to), take(from));
-                let at = |axis: usize, part: u8| (shape[axis] * usize::from(part) / 16) as i64;
-                let (lo, hi) = ([at(0, lo[0]), at(1, lo[1]), 0], [at(0, hi[0]), at(1, hi[1]), shape[2] as i64]);
-                for tile in place.tiles(&u).within(lo, hi) {
-                    compute(
-                        &tile,
-                        (&mut next, &u),
-                        kernel!(|next, u, at| {
-                            if (at[1] + at[2]) % 3 != 0 {
-                                next[at] = 0.5 * next[at] + 0.5 * u[at];
-                            }
-                        }),
-                    )
-                    .unwrap();
-                }
-                (arrays[to], arrays[from]) = (next, u);
-            }
-            Step::Two { to, via, from } => {
-                let (mut next, mut mid, mut u) = (take(to), take(via), take(from));
-                u.fill_ghosts().unwrap();
-                for tile in place.tiles(&u) {
-                    compute(
-                        &tile,
-                        (&mut mid, &u),
-                        kernel!(|mid, u, at| mid[at] = 0.5 * u[at] + 0.5 * u[at + [1, 0, 0]]),
-                    )
-                    .unwrap();
-                    compute(
-                        &tile,
-                        (&mut next, &mid, &u),
-                        kernel!(|next, mid, u, at| next[at] = mid[at] - 0.25 * u[at - [1, 1, 0]]),
-                    )
-                    .unwrap();
-                }
-                (arrays[to], arrays[via], arrays[from]) = (next, mid, u);
-            }
-            Step::Ghosts { a, b } => {
-                let (mut u, mut v) = (take(a), take(b));
-                fill_ghosts((&mut u, &mut v)).unwrap();
-                (arrays[a], arrays[b]) = (u, v);
-            }
-            Step::Copy { to, from } => {
-                let u = take(from);
-                arrays[to].copy_from(&u).unwrap();
-                arrays[from] = u;
-            }
-            Step::Clone { to, from } => arrays[to] = arrays[from].clone(),
-            Step::Deferred { to, from } => {
-                let (mut next, u) = (take(to), take(from));
-                let sum = reduce_later(&u, Sum, kernel!(|u, at| u[at])).unwrap();
-                let most = reduce_later(&next, Max, kernel!(|u, at| u[at])).unwrap();
-                for tile in place.tiles(&u) {
-                    compute(
-                        &tile,
-                        (&mut next, &u),
-                        kernel!(|next, u, at| next[at] = 0.5 * next[at] + u[at] / (1.0 + sum * sum + most * most)),
-                    )
-                    .unwrap();
-                }
-                (arrays[to], arrays[from]) = (next, u);
-            }
-            Step::Read { of, plane } => {
-                let plane = (shape[0] * usize::from(plane) / 16) as i64;
-                let cells = GridBox::new([plane, 0, 0], [plane + 1, shape[1] as i64, shape[2] as i64]);
-                seen.push(arrays[of].read_box(cells).unwrap().into_iter().map(f64::to_bits).collect());
-            }
-            Step::Write { to, plane } => {
-                let plane = (shape[0] * usize::from(plane) / 16) as i64;
-                let cells = GridBox::new([plane, 0, 0], [plane + 1, shape[1] as i64, shape[2] as i64]);
-                let values: Vec<f64> = (0..cells.cells()).map(|n| value(seed + 9, [n, 0, 1])).collect();
-                arrays[to].write_box(cells, &values).unwrap();
-            }
-            Step::Swap { a, b } => arrays.swap(a, b),
-        }
-    }
-    let sum = reduce(&arrays[0], Sum, kernel!(|u, at| u[at])).unwrap();
-    seen.push(vec![sum.to_bits()]);
-    seen.extend(arrays.iter().map(|u| u.to_ndarray().unwrap().iter().map(|x| x.to_bits()).collect()));
-    seen
+    let sum = reduce(&u, Sum, kernel!(|u, at| u[at])).unwrap();
+    let bits = |u: &TileArray<f64, 3>| u.to_ndarray().unwrap().iter().map(|x| x.to_bits()).collect();
+    vec![vec![sum.to_bits()], bits(&u), bits(&next)]
 }
 
 #[track_caller]
-fn same(acc: &TileAcc, program: &Program) {
-    let (found, expected) = (run(acc, program), run(&on_cpu(), program));
+fn same(acc: &TileAcc, heat: &Heat) {
+    let (found, expected) = (run(acc, heat), run(&on_cpu(), heat));
     for (n, (found, expected)) in found.iter().zip(&expected).enumerate() {
         let first = found.iter().zip(expected).position(|(a, b)| a != b);
-        assert_eq!(first, None, "the first value that differs of result {n} of {} of {program:?}", expected.len());
-    }
-}
-
-fn boundary() -> impl Strategy<Value = Boundary<f64>> {
-    prop_oneof![
-        (0.0..2.0).prop_map(Boundary::Fixed),
-        Just(Boundary::ReflectEven),
-        Just(Boundary::ReflectOdd),
-        Just(Boundary::Extrapolate(0)),
-        Just(Boundary::Extrapolate(1)),
-    ]
-}
-
-fn boundaries() -> impl Strategy<Value = [Boundary<f64>; 2]> {
-    prop_oneof![Just([Boundary::Periodic; 2]), (boundary(), boundary()).prop_map(|(a, b)| [a, b])]
-}
-
-/// Different numbers below 4.
-fn three() -> impl Strategy<Value = [usize; 3]> {
-    (0..4usize, 1..4usize, 1..3usize).prop_map(|(a, b, c)| {
-        let b = (a + b) % 4;
-        let rest: Vec<usize> = (0..4).filter(|n| *n != a && *n != b).collect();
-        [a, b, rest[c - 1]]
-    })
-}
-
-fn step() -> impl Strategy<Value = Step> {
-    let box_ = ([0u8..8, 0u8..8], [4u8..=16, 4u8..=16]);
-    prop_oneof![
-        4 => three().prop_map(|[to, from, _]| Step::Blur { to, from }),
-        2 => three().prop_map(|[to, ..]| Step::Scale { to }),
-        2 => (three(), box_).prop_map(|([to, from, _], (lo, hi))| Step::Part { to, from, lo, hi }),
-        2 => three().prop_map(|[to, via, from]| Step::Two { to, via, from }),
-        1 => three().prop_map(|[a, b, _]| Step::Ghosts { a, b }),
-        1 => three().prop_map(|[to, from, _]| Step::Copy { to, from }),
-        1 => three().prop_map(|[to, from, _]| Step::Clone { to, from }),
-        1 => three().prop_map(|[to, from, _]| Step::Deferred { to, from }),
-        1 => (0..4usize, 0u8..16).prop_map(|(of, plane)| Step::Read { of, plane }),
-        1 => (0..4usize, 0u8..16).prop_map(|(to, plane)| Step::Write { to, plane }),
-        1 => three().prop_map(|[a, b, _]| Step::Swap { a, b }),
-    ]
-}
-
-fn program() -> impl Strategy<Value = Program> {
-    let place = prop_oneof![4 => Just(Place::Both), 1 => Just(Place::Cpu), 1 => Just(Place::Device)];
-    let steps = prop::collection::vec((step(), place), 1..40);
-    // Along the last axis cuts fall on multiples of 64.
-    let shape = (2usize..24, 2usize..10, prop_oneof![4 => 2usize..20, 1 => 66usize..80]);
-    let regions = (1usize..7, 1usize..3);
-    let look_ahead = prop_oneof![Just(1usize), Just(5), Just(256)];
-    (shape, regions, 1usize..=2, [boundaries(), boundaries(), boundaries()], look_ahead, steps, any::<u64>()).prop_map(
-        |(shape, regions, ghost, boundaries, look_ahead, steps, seed)| {
-            let shape = [shape.0, shape.1, shape.2];
-            let regions = [regions.0, regions.1, shape[2].div_ceil(64)];
-            let regions: [usize; 3] = std::array::from_fn(|d| regions[d].min(shape[d] / ghost).max(1));
-            // Ghosts are no wider than a region.
-            let ghost = if (0..3).all(|d| shape[d] / regions[d] >= ghost) { ghost } else { 1 };
-            Program { shape, regions, ghost, boundaries, look_ahead, steps, seed: seed >> 8 }
-        },
-    )
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
-
-    #[test]
-    fn random_programs_give_the_bits_of_the_cpu(program in program()) {
-        if let Some(acc) = on_a_device(TileAcc::builder().look_ahead(program.look_ahead)) {
-            same(&acc, &program);
-        }
-    }
-
-    #[test]
-    fn so_they_do_on_simulated_devices_of_any_speed(program in program(), speed in 3.0..12.0f64) {
-        let device = SimDevice::new().kernels(10f64.powf(speed), 1e-6);
-        let builder = TileAcc::builder().threads(2).look_ahead(program.look_ahead);
-        same(&builder.simulate(device).build().unwrap(), &program);
-    }
-}
-
-/// Steps of the heat equation after one another, all on both sides.
-fn heat(boundary: Boundary<f64>, regions: [usize; 3], steps: usize) -> Program {
-    let program = (0..steps).map(|n| (Step::Blur { to: (n + 1) % 2, from: n % 2 }, Place::Both)).collect();
-    Program {
-        shape: [24, 12, 20],
-        regions,
-        ghost: 1,
-        boundaries: [[boundary; 2]; 3],
-        look_ahead: 4096,
-        steps: program,
-        seed: 5,
+        let Heat { boundary, regions, steps } = heat;
+        assert_eq!(first, None, "the first value of result {n} that differs, {boundary:?}, {regions:?}, {steps} steps");
     }
 }
 
@@ -343,17 +74,17 @@ fn heat_has_the_bits_of_the_cpu_at_all_boundaries() {
         // Regions of one plane too: there values are made of others on both sides.
         for regions in [[6, 1, 1], [2, 2, 1], [24, 1, 1], [1, 1, 1]] {
             let Some(acc) = on_a_device(TileAcc::builder()) else { return };
-            same(&acc, &heat(boundary, regions, 8));
+            same(&acc, &Heat { boundary, regions, steps: 8 });
         }
     }
 }
 
 #[test]
 fn arrays_that_do_not_fit_stream() {
-    let program = heat(Boundary::Fixed(1.0), [4, 1, 1], 12);
+    let heat = Heat { boundary: Boundary::Fixed(1.0), regions: [4, 1, 1], steps: 12 };
     let plane = 14 * 32 * 8;
     let Some(acc) = on_a_device(TileAcc::builder().memory_limit(2 * 14 * plane)) else { return };
-    same(&acc, &program);
+    same(&acc, &heat);
     assert!(acc.stats().passes > 0);
 }
 

@@ -40,6 +40,10 @@ pub struct Configuration {
     /// The recorder is never silent for long enough.
     pub unhurried: bool,
     pub timeline: bool,
+    /// A simulated device is slower than the CPU.
+    pub slow: bool,
+    /// A simulated device copies both ways with one engine.
+    pub one_engine: bool,
 }
 
 impl Default for Configuration {
@@ -55,6 +59,8 @@ impl Default for Configuration {
             beside: false,
             unhurried: false,
             timeline: false,
+            slow: false,
+            one_engine: false,
         }
     }
 }
@@ -78,7 +84,10 @@ impl Configuration {
             });
         builder = match self.place {
             Place::Cpu => builder.device(Device::Cpu),
-            Place::Sim => builder.simulate(device.clone()),
+            Place::Sim => {
+                let device = if self.slow { device.clone().kernels(1e5, 0.0) } else { device.clone() };
+                builder.simulate(if self.one_engine { device.copy_engines(1) } else { device })
+            }
             Place::OpenCl => builder.device(Device::OpenCl),
             Place::Cuda => builder.device(Device::Cuda),
         };

@@ -147,6 +147,8 @@ fn configuration(dice: &mut Dice, places: &[Place]) -> Configuration {
         beside: dice.once_in(2),
         unhurried: dice.once_in(2),
         timeline: dice.once_in(8),
+        slow: dice.once_in(4),
+        one_engine: dice.once_in(4),
     }
 }
 
@@ -178,6 +180,20 @@ fn part(dice: &mut Dice, axes: usize) -> Part {
         .collect()
 }
 
+fn side(dice: &mut Dice) -> Side {
+    dice.one_of(&[Side::Unsaid, Side::Unsaid, Side::Unsaid, Side::Unsaid, Side::Cpu, Side::Both])
+}
+
+fn tiles(dice: &mut Dice, axes: usize) -> Tiles {
+    let size = |dice: &mut Dice| (0..axes).map(|d| dice.between(1, if d + 1 == axes { 80 } else { 6 })).collect();
+    Tiles {
+        size: if dice.once_in(3) { Some(size(dice)) } else { None },
+        within: dice.once_in(4).then(|| part(dice, axes)),
+        march: dice.once_in(8).then(|| dice.between(1, 4)),
+        side: side(dice),
+    }
+}
+
 fn sweep(dice: &mut Dice, axes: usize, arrays: usize) -> Op {
     let kernel = dice.one_of(Kernel::ALL);
     let mut places: Vec<usize> = (0..arrays).collect();
@@ -191,14 +207,8 @@ fn sweep(dice: &mut Dice, axes: usize, arrays: usize) -> Op {
     let mut of = places[..writes].to_vec();
     of.extend(std::iter::repeat_n(0, kernel.writes() - writes));
     of.extend(more);
-    let side = dice.one_of(&[Side::Unsaid, Side::Unsaid, Side::Unsaid, Side::Unsaid, Side::Cpu, Side::Both]);
-    let tiles = Tiles {
-        size: dice.once_in(3).then(|| (0..axes).map(|d| dice.between(1, if d + 1 == axes { 80 } else { 6 })).collect()),
-        within: dice.once_in(4).then(|| part(dice, axes)),
-        march: dice.once_in(8).then(|| dice.between(1, 4)),
-        side: dice.one_of(&[Side::Unsaid, Side::Unsaid, Side::Unsaid, Side::Unsaid, Side::Cpu, Side::Both]),
-    };
-    let tiles = if kernel == Kernel::Group { Tiles { side, ..Tiles::default() } } else { tiles };
+    let tiles = tiles(dice, axes);
+    let tiles = if kernel == Kernel::Group { Tiles { side: tiles.side, ..Tiles::default() } } else { tiles };
     Op::Sweep { kernel, arrays: of, value: dice.below(64) as u8, tiles, discard: dice.once_in(6) }
 }
 
@@ -208,7 +218,7 @@ fn ops(dice: &mut Dice, axes: usize, arrays: usize, count: usize, outer: bool) -
 
 fn op(dice: &mut Dice, axes: usize, arrays: usize, outer: bool) -> Op {
     let (of, from) = (dice.below(arrays), dice.below(arrays));
-    match dice.below(if outer { 35 } else { 26 }) {
+    match dice.below(if outer { 37 } else { 28 }) {
         0..=12 => sweep(dice, axes, arrays),
         13..=14 => Op::Ghosts { of },
         15..=17 => Op::Swap { a: of, b: from },
@@ -220,11 +230,21 @@ fn op(dice: &mut Dice, axes: usize, arrays: usize, outer: bool) -> Op {
         23 => Op::Max { of },
         24 => Op::Touch { to: of, region: dice.below(12) },
         25 => Op::Read { of, part: part(dice, axes) },
-        26 => Op::Look { of },
-        27 => Op::Sum { of },
-        28 => Op::Recut { of, regions: dice.between(1, 4) },
-        29 => Op::Sync,
-        30 => Op::New { of },
+        26 => Op::Two { to: of, via: dice.below(arrays), from, tiles: tiles(dice, axes) },
+        27 => Op::BothGhosts { a: of, b: from },
+        28 => Op::Look { of },
+        29 => Op::Sum { of },
+        30 => Op::Recut { of, regions: dice.between(1, 4) },
+        31 => Op::Sync,
+        32 => Op::New { of },
+        // Steps, which may run together.
+        33..=34 => {
+            let kernels = [Kernel::Star, Kernel::Star, Kernel::Tilt, Kernel::Corners, Kernel::Wide, Kernel::Choose];
+            let (kernel, to) = (dice.one_of(&kernels), (of + 1) % arrays);
+            let tiles = Tiles { side: side(dice), ..Tiles::default() };
+            let step = Op::Sweep { kernel, arrays: vec![to, of], value: dice.below(64) as u8, tiles, discard: false };
+            Op::Repeat { times: dice.between(3, 16), ops: vec![step, Op::Swap { a: of, b: to }] }
+        }
         _ => {
             let count = dice.between(1, 3);
             Op::Repeat { times: dice.between(2, 12), ops: ops(dice, axes, arrays, count, false) }

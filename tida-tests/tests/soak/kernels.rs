@@ -224,7 +224,7 @@ pub fn record<T: Number + Value, const D: usize>(
 ) -> tida::Result<()> {
     let value = T::small(n);
     let Arguments { writes, reads } = arguments;
-    let (to, more) = writes.split_first_mut().unwrap();
+    let to = &mut writes[0];
     let u = reads.first().copied();
     match kernel {
         Kernel::Scale => compute(tile, to, kernel!(|u, at| u[at] = u[at] / T::lit(2) + value)),
@@ -280,6 +280,22 @@ pub fn record<T: Number + Value, const D: usize>(
                 }
             }),
         ),
+        _ => record_others(kernel, tile, Arguments { writes, reads }, n),
+    }
+}
+
+/// The second half of the table.
+fn record_others<T: Number + Value, const D: usize>(
+    kernel: Kernel,
+    tile: &Tile<D>,
+    arguments: Arguments<'_, T, D>,
+    n: u8,
+) -> tida::Result<()> {
+    let value = T::small(n);
+    let Arguments { writes, reads } = arguments;
+    let (to, more) = writes.split_first_mut().unwrap();
+    let u = reads.first().copied();
+    match kernel {
         Kernel::Both => compute(
             tile,
             (to, &mut more[0], u.unwrap()),
@@ -357,7 +373,7 @@ pub fn record<T: Number + Value, const D: usize>(
             )
         }
         Kernel::Group => grouped(tile, to, u.unwrap()),
-        Kernel::Checked => compute(
+        _ => compute(
             tile,
             (to, u.unwrap()),
             kernel!(|to, u, at| {

@@ -9,6 +9,7 @@ mod draw;
 mod faults;
 mod kernels;
 mod oracle;
+mod pinned;
 mod program;
 mod run;
 mod shrink;

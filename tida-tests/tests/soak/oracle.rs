@@ -199,10 +199,8 @@ impl<'a, T: Value> Plain<'a, T> {
                 let most = self.most(*of);
                 self.see(n, "max", *of, vec![most.seen()]);
             }
-            Op::Sum { of } => {
-                let sum = self.fields[*of].values.iter().fold(0u64, |sum, x| sum.wrapping_add(x.seen()));
-                self.see(n, "sum", *of, vec![sum]);
-            }
+            // Whose order tida says: that of the CPU.
+            Op::Sum { of } => self.see(n, "sum", *of, vec![1]),
             Op::Later { to, from } => {
                 let most = self.most(*from);
                 for at in places(self.all(*to)) {
@@ -210,7 +208,12 @@ impl<'a, T: Value> Plain<'a, T> {
                     self.fields[*to].set(at, value);
                 }
             }
-            Op::Ghosts { .. } | Op::Sync | Op::Repeat { .. } => {}
+            Op::Two { to, via, from, tiles } => {
+                let cells = tiles.within.as_ref().map_or(self.all(*via), |within| self.part(*via, within));
+                self.sweep(Kernel::Star, &[*via, *from], 0, cells);
+                self.sweep(Kernel::Add, &[*to, *via], 0, cells);
+            }
+            Op::Ghosts { .. } | Op::BothGhosts { .. } | Op::Sync | Op::Repeat { .. } => {}
         }
     }
 

@@ -86,6 +86,13 @@ pub enum Op {
         tiles: Tiles,
         discard: bool,
     },
+    /// Two kernels over each tile: the second one reads at its cell what the first one wrote.
+    Two {
+        to: usize,
+        via: usize,
+        from: usize,
+        tiles: Tiles,
+    },
     /// Two steps of a stencil with one fill of ghosts: the first over tiles that are grown by one cell.
     Grown {
         to: usize,
@@ -93,6 +100,11 @@ pub enum Op {
     },
     Ghosts {
         of: usize,
+    },
+    /// Ghosts of two arrays at once.
+    BothGhosts {
+        a: usize,
+        b: usize,
     },
     Swap {
         a: usize,
@@ -137,7 +149,7 @@ pub enum Op {
     Max {
         of: usize,
     },
-    /// The sum of all, of numbers that have one in any order.
+    /// The sum of all: as on the CPU.
     Sum {
         of: usize,
     },
@@ -282,7 +294,24 @@ impl<'a> Steps<'a> {
                 self.fresh[*to] = false;
                 self.fresh[*from] = false;
             }
+            Op::Two { to, via, from, .. } => {
+                let apart = to != via && via != from && from != to;
+                let reach = self.reach(Kernel::Star, *via, *from);
+                if !apart || !self.alike(*to, *via) || !self.holds(*from, &reach) {
+                    return;
+                }
+                self.filled(*from);
+                self.fresh[*to] = false;
+                self.fresh[*via] = false;
+            }
             Op::Ghosts { of } => self.fresh[*of] = true,
+            Op::BothGhosts { a, b } => {
+                if a == b {
+                    return;
+                }
+                self.fresh[*a] = true;
+                self.fresh[*b] = true;
+            }
             Op::Swap { a, b } => {
                 self.fresh.swap(*a, *b);
                 self.places.swap(*a, *b);
@@ -293,7 +322,7 @@ impl<'a> Steps<'a> {
                 }
                 self.fresh[*to] = false;
             }
-            Op::Later { .. } | Op::Max { .. } if !self.program.scalar.is_number() => return,
+            Op::Later { .. } | Op::Max { .. } | Op::Sum { .. } if !self.program.scalar.is_number() => return,
             Op::Later { to, .. } => self.fresh[*to] = false,
             Op::Clone { to, from } => {
                 if to == from {
@@ -306,7 +335,6 @@ impl<'a> Steps<'a> {
             Op::New { of } | Op::Recut { of, .. } => self.fresh[*of] = false,
             Op::Write { to, .. } | Op::Touch { to, .. } => self.fresh[*to] = false,
             Op::Look { of } => self.filled(*of),
-            Op::Sum { .. } if !self.program.scalar.is_integer() => return,
             Op::Sum { .. } | Op::Max { .. } | Op::Read { .. } | Op::Sync | Op::Repeat { .. } => {}
         }
         self.list.push(Step::Op { op, value });
@@ -314,10 +342,6 @@ impl<'a> Steps<'a> {
 }
 
 impl Scalar {
-    pub fn is_integer(self) -> bool {
-        matches!(self, Scalar::I32 | Scalar::U8 | Scalar::I16)
-    }
-
     /// Whether it is one number.
     pub fn is_number(self) -> bool {
         !matches!(self, Scalar::Pair | Scalar::Wave)
@@ -389,6 +413,13 @@ impl Program {
         any(&self.ops, kernel)
     }
 
+    /// Whether arrays come and go on the way.
+    pub fn makes_arrays(&self) -> bool {
+        let makes =
+            |step: &Step<'_>| matches!(step, Step::Op { op: Op::Clone { .. } | Op::New { .. } | Op::Recut { .. }, .. });
+        self.steps().iter().any(makes)
+    }
+
     /// How many regions it has.
     pub fn region_count(&self) -> usize {
         self.regions.iter().product()
@@ -403,7 +434,8 @@ impl Op {
             Op::Grown { to, from } | Op::Copy { to, from } | Op::Clone { to, from } | Op::Later { to, from } => {
                 vec![*to, *from]
             }
-            Op::Swap { a, b } => vec![*a, *b],
+            Op::Swap { a, b } | Op::BothGhosts { a, b } => vec![*a, *b],
+            Op::Two { to, via, from, .. } => vec![*to, *via, *from],
             Op::Ghosts { of }
             | Op::New { of }
             | Op::Recut { of, .. }

@@ -30,6 +30,11 @@ pub trait Subject: Value {
         array.read_box(array.domain()).map(|values| values[0])
     }
 
+    /// The sum, of numbers.
+    fn sum<const D: usize>(array: &TileArray<Self, D>) -> tida::Result<Self> {
+        Self::most(array)
+    }
+
     /// A sweep with the largest value, of numbers.
     fn later<const D: usize>(_: &TileArray<Self, D>) -> tida::Result<Later<Self, D>> {
         Ok(Box::new(|_| Ok(())))
@@ -50,6 +55,10 @@ macro_rules! numbers {
 
             fn most<const D: usize>(array: &TileArray<Self, D>) -> tida::Result<Self> {
                 reduce(array, Max, kernel!(|u, at| u[at]))
+            }
+
+            fn sum<const D: usize>(array: &TileArray<Self, D>) -> tida::Result<Self> {
+                reduce(array, Sum, kernel!(|u, at| u[at]))
             }
 
             fn later<const D: usize>(from: &TileArray<Self, D>) -> tida::Result<Later<Self, D>> {
@@ -119,6 +128,10 @@ where
         Err(error) if error.kind() == ErrorKind::Memory && program.configuration.room > 1 => {
             // Windows of planes may need more than there is; regions do not.
             if error.tried().contains("a window of planes") {
+                return Outcome::NoRoom;
+            }
+            // Memory of arrays that the program has replaced may still be in use.
+            if program.makes_arrays() && error.tried().starts_with("put an array") {
                 return Outcome::NoRoom;
             }
             return Outcome::Wrong(format!("an error: {error}"));
@@ -276,6 +289,11 @@ where
     fn op(&mut self, n: usize, op: &Op, value: u8) -> tida::Result<()> {
         match op {
             Op::Sweep { kernel, arrays, tiles, discard, .. } => self.sweep(*kernel, arrays, value, tiles, *discard)?,
+            Op::Two { to, via, from, tiles } => self.two([*to, *via, *from], tiles)?,
+            Op::BothGhosts { a, b } => {
+                let [a, b] = self.arrays.get_disjoint_mut([*a, *b]).unwrap();
+                fill_ghosts((a.as_mut().unwrap(), b.as_mut().unwrap()))?;
+            }
             Op::Grown { to, from } => self.grown(*to, *from)?,
             Op::Ghosts { of } => self.array_mut(*of).fill_ghosts()?,
             Op::Swap { a, b } => self.arrays.swap(*a, *b),
@@ -324,9 +342,16 @@ where
                 self.see(n, "max", *of, vec![most.seen()]);
             }
             Op::Sum { of } => {
-                let values = self.array(*of).read_box(self.array(*of).domain())?;
-                let sum = values.iter().fold(0u64, |sum, x| sum.wrapping_add(x.seen()));
-                self.see(n, "sum", *of, vec![sum]);
+                let array = self.array(*of);
+                let nodes = array.centering().map(|centering| centering == Centering::Face).to_vec();
+                let spec = Array { nodes, ..self.program.arrays[0].clone() };
+                let spec = Array { storage: Storage::Raw, packed: false, ..spec };
+                let cpu = TileAcc::builder().device(Device::Cpu).threads(1).build()?;
+                let mut there = build::<T, D>(self.program, &spec, &cpu, None)?;
+                let sum = T::sum(array)?;
+                there.write_box(array.domain(), &array.read_box(array.domain())?)?;
+                let same = sum.seen() == T::sum(&there)?.seen();
+                self.see(n, "sum", *of, vec![u64::from(same)]);
             }
             Op::Later { to, from } => {
                 let later = T::later(self.array(*from))?;
@@ -370,6 +395,17 @@ where
             Where::Both if self.acc.device() != Device::Cpu => iter.device(Device::Hybrid),
             _ => iter,
         }
+    }
+
+    fn two(&mut self, [to, via, from]: [usize; 3], tiles: &Tiles) -> tida::Result<()> {
+        let (mut next, mut mid) = (self.arrays[to].take().unwrap(), self.arrays[via].take().unwrap());
+        let done = self.tiles(&mid, tiles).try_for_each(|tile| {
+            let writes = std::slice::from_mut(&mut mid);
+            T::record(Kernel::Star, &tile, Arguments { writes, reads: &[self.array(from)] }, 0)?;
+            T::record(Kernel::Add, &tile, Arguments { writes: std::slice::from_mut(&mut next), reads: &[&mid] }, 0)
+        });
+        (self.arrays[to], self.arrays[via]) = (Some(next), Some(mid));
+        done
     }
 
     fn grown(&mut self, to: usize, from: usize) -> tida::Result<()> {

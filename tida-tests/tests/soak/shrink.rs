@@ -77,7 +77,7 @@ fn without_axis(program: &mut Program, d: usize) {
     fn of_ops(ops: &mut [Op], d: usize) {
         for op in ops {
             match op {
-                Op::Sweep { tiles, .. } => {
+                Op::Sweep { tiles, .. } | Op::Two { tiles, .. } => {
                     tiles.size.as_mut().map(|size| size.remove(d));
                     tiles.within.as_mut().map(|part| part.remove(d));
                 }
@@ -103,6 +103,8 @@ fn configurations(program: &Program, with: &mut dyn FnMut(&dyn Fn(&mut Program))
     with(&|p| p.configuration.beside = false);
     with(&|p| p.configuration.unhurried = false);
     with(&|p| p.configuration.timeline = false);
+    with(&|p| p.configuration.slow = false);
+    with(&|p| p.configuration.one_engine = false);
     with(&|p| p.seed = 1);
 }
 

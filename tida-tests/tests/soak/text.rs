@@ -72,6 +72,8 @@ impl Display for Program {
             ("beside", c.beside),
             ("unhurried", c.unhurried),
             ("timeline", c.timeline),
+            ("slow", c.slow),
+            ("one_engine", c.one_engine),
         ];
         for (name, _) in flags.iter().filter(|(_, on)| *on) {
             write!(f, " {name}=1")?;
@@ -95,30 +97,41 @@ impl Display for Program {
     }
 }
 
+fn write_tiles(f: &mut impl Write, tiles: &Tiles) -> fmt::Result {
+    if let Some(size) = &tiles.size {
+        write!(f, " tile={}", list(size))?;
+    }
+    if let Some(within) = &tiles.within {
+        write!(f, " within={}", pairs(within))?;
+    }
+    if let Some(march) = tiles.march {
+        write!(f, " march={march}")?;
+    }
+    if tiles.side != Side::Unsaid {
+        write!(f, " side={}", tiles.side.word())?;
+    }
+    Ok(())
+}
+
 fn write_ops(f: &mut impl Write, ops: &[Op], depth: usize) -> fmt::Result {
     for op in ops {
         write!(f, "{:1$}", "", depth * 2)?;
         match op {
             Op::Sweep { kernel, arrays, value, tiles, discard } => {
                 write!(f, "{} arrays={} value={value}", kernel.name(), list(arrays))?;
-                if let Some(size) = &tiles.size {
-                    write!(f, " tile={}", list(size))?;
-                }
-                if let Some(within) = &tiles.within {
-                    write!(f, " within={}", pairs(within))?;
-                }
-                if let Some(march) = tiles.march {
-                    write!(f, " march={march}")?;
-                }
-                if tiles.side != Side::Unsaid {
-                    write!(f, " side={}", tiles.side.word())?;
-                }
+                write_tiles(f, tiles)?;
                 if *discard {
                     write!(f, " discard=1")?;
                 }
                 writeln!(f)?;
             }
             Op::Grown { to, from } => writeln!(f, "grown to={to} from={from}")?,
+            Op::Two { to, via, from, tiles } => {
+                write!(f, "two to={to} via={via} from={from}")?;
+                write_tiles(f, tiles)?;
+                writeln!(f)?;
+            }
+            Op::BothGhosts { a, b } => writeln!(f, "bothghosts a={a} b={b}")?,
             Op::Ghosts { of } => writeln!(f, "ghosts of={of}")?,
             Op::Swap { a, b } => writeln!(f, "swap a={a} b={b}")?,
             Op::Copy { to, from } => writeln!(f, "copy to={to} from={from}")?,
@@ -192,6 +205,15 @@ impl<'a> Words<'a> {
         })
     }
 
+    fn tiles(&self) -> Result<Tiles, String> {
+        Ok(Tiles {
+            size: self.find("tile").map(|_| self.numbers("tile")).transpose()?,
+            within: self.find("within").map(|_| self.part("within")).transpose()?,
+            march: self.find("march").map(|_| self.number("march")).transpose()?,
+            side: self.find("side").map_or(Ok(Side::Unsaid), Side::of)?,
+        })
+    }
+
     fn part(&self, key: &str) -> Result<Part, String> {
         self.pairs(key, |word| word.parse().map_err(|_| format!("`{word}` is no number in: {}", self.line)))
     }
@@ -217,6 +239,8 @@ impl FromStr for Program {
             beside: on.flag("beside"),
             unhurried: on.flag("unhurried"),
             timeline: on.flag("timeline"),
+            slow: on.flag("slow"),
+            one_engine: on.flag("one_engine"),
         };
         let (regions, scalar, seed) = (words.numbers("regions")?, words.named("of")?, words.number("seed")?);
         let mut arrays = Vec::new();
@@ -250,6 +274,8 @@ fn read_ops<'a>(lines: &mut Lines<'a>) -> Result<Vec<Op>, String> {
         ops.push(match first {
             "end" => break,
             "grown" => Op::Grown { to: of("to")?, from: of("from")? },
+            "two" => Op::Two { to: of("to")?, via: of("via")?, from: of("from")?, tiles: words.tiles()? },
+            "bothghosts" => Op::BothGhosts { a: of("a")?, b: of("b")? },
             "ghosts" => Op::Ghosts { of: of("of")? },
             "swap" => Op::Swap { a: of("a")?, b: of("b")? },
             "copy" => Op::Copy { to: of("to")?, from: of("from")? },
@@ -272,12 +298,7 @@ fn read_ops<'a>(lines: &mut Lines<'a>) -> Result<Vec<Op>, String> {
                     .ok_or_else(|| format!("no operation `{name}`"))?,
                 arrays: words.numbers("arrays")?,
                 value: words.number("value")?,
-                tiles: Tiles {
-                    size: words.find("tile").map(|_| words.numbers("tile")).transpose()?,
-                    within: words.find("within").map(|_| words.part("within")).transpose()?,
-                    march: words.find("march").map(|_| words.number("march")).transpose()?,
-                    side: words.find("side").map_or(Ok(Side::Unsaid), Side::of)?,
-                },
+                tiles: words.tiles()?,
                 discard: words.flag("discard"),
             },
         });

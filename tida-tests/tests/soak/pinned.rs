@@ -1,0 +1,63 @@
+//! Programs that once failed, and others that are run each time.
+
+use tida::SimDevice;
+
+use crate::configuration::{Configuration, Place};
+use crate::program::Program;
+use crate::run::{Outcome, run};
+use crate::soak::places;
+
+/// Runs a program so often in each of these configurations.
+fn holds(text: &str, rounds: usize, configurations: &[Configuration]) {
+    let program: Program = text.parse().unwrap();
+    for round in 0..rounds {
+        for configuration in configurations {
+            let program = Program { configuration: configuration.clone(), ..program.clone() };
+            let outcome = run(&program, &SimDevice::new());
+            assert!(!matches!(outcome, Outcome::Wrong(_)), "round {round}: {outcome:?} of\n{program}");
+        }
+    }
+}
+
+/// Once wrong: the first kernel of a tile loop took a tile while the second was open, and what the second reads was
+/// forgotten, so that the next loop overwrote it.
+#[test]
+fn a_sweep_that_grows_late_forgets_nothing() {
+    let text = "
+        program of=f64 shape=9,130 regions=3,1 seed=5
+        on place=cpu threads=1 ahead=5 room=1 fuse=1
+        array ghost=1:1,1:1 faces=periodic:periodic,periodic:periodic
+        array ghost=1:1,1:1 faces=periodic:periodic,periodic:periodic
+        array ghost=1:1,1:1 faces=periodic:periodic,periodic:periodic
+        array ghost=1:1,1:1 faces=periodic:periodic,periodic:periodic
+        two to=3 via=2 from=1 tile=4,72
+        scale arrays=1 value=3
+        two to=0 via=2 from=1 tile=4,72
+    ";
+    let with = |(threads, look_ahead)| Configuration { threads, look_ahead, ..Configuration::default() };
+    holds(text, 30, &[(1, 5), (2, 3), (1, 256), (2, 256)].map(with));
+}
+
+/// A chain gives its room back at any time: one that ends while work that needs whole arrays is recorded once left that
+/// work without room for them.
+#[test]
+fn a_chain_that_ends_while_work_is_recorded_leaves_its_room_to_it() {
+    let text = "
+        program of=f64 shape=34,104 regions=4,1 seed=7
+        on place=sim threads=2 ahead=2 room=4 fuse=1
+        array ghost=2:2,2:2 faces=periodic:periodic,near:near
+        array ghost=2:2,2:2 faces=periodic:periodic,near:near
+        array ghost=2:2,2:2 faces=periodic:periodic,near:near
+        array ghost=2:2,2:2 faces=periodic:periodic,near:near nodes=0,1
+        array ghost=2:2,2:2 faces=periodic:periodic,near:near nodes=1,0
+        checked arrays=0,1 value=0
+        scale arrays=2 value=1
+        tilt arrays=0,3 value=0
+        ghosts of=2
+        star arrays=0,2 value=0 within=9:16,8:13
+        checked arrays=2,0 value=0
+        tilt arrays=4,0 value=0
+    ";
+    let with = |place| Configuration { place, room: 4, look_ahead: 2, ..Configuration::default() };
+    holds(text, 30, &places().into_iter().filter(|place| *place != Place::Cpu).map(with).collect::<Vec<_>>());
+}
