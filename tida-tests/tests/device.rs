@@ -77,7 +77,8 @@ fn only_what_is_stale_moves() {
             if let Some(device) = device {
                 tile = TileIter::new(u).device(device).nth(tile.region()).unwrap();
             }
-            compute(&tile, (&mut *next, u), kernel!(|next, u, at| next[at] = 2.0 * u[at])).unwrap();
+            // What is there counts, or it would not move.
+            compute(&tile, (&mut *next, u), kernel!(|next, u, at| next[at] = 0.0 * next[at] + 2.0 * u[at])).unwrap();
         }
     };
     run(&mut next, &u, None, 6);

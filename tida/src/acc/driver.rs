@@ -338,6 +338,7 @@ impl Core {
         self.settle_ghosts(touches.iter().map(|touch| &touch.tracker));
         let is_on_device = matches!(work, Work::Device(_));
         let is_fill = fixed.is_some();
+        let discards = touches.iter().any(|touch| touch.mode == Mode::Discard);
         let takes_memory = matches!(work, Work::Device(_) | Work::Both(_));
         let work = match work {
             Work::Both(work) => {
@@ -362,10 +363,10 @@ impl Core {
                         for touch in &touches {
                             for region in touch.regions() {
                                 // SAFETY: the graph keeps all work that conflicts away until this node has finished.
-                                unsafe { touch.tracker.storage().to_device(queue, region, touch.mode.writes())? };
+                                unsafe { touch.tracker.to_device(queue, region, touch.moves())? };
                             }
                         }
-                        if is_fill {
+                        if is_fill || discards {
                             return work(queue);
                         }
                         for touch in &touches {
@@ -485,9 +486,9 @@ impl Core {
                 let device = device.clone();
                 Work::Host(Box::new(move || {
                     device.backend().caught_up();
-                    for (storage, region, write) in touched(&arrays) {
+                    for (tracker, region, mode) in touched(&arrays) {
                         // SAFETY: the graph runs this node only when no work conflicts with it.
-                        unsafe { storage.to_host(&device, region, write)? };
+                        unsafe { tracker.to_host(&device, region, mode)? };
                     }
                     let sweep = || run_boxes(&*launch, &boxes);
                     core.on_host(name, recorded, || match &pace {

@@ -246,7 +246,7 @@ impl Fusing {
         let touch = |one: &Read| {
             let (tracker, (region, read, around, across)) = (one.tracker.upgrade()?, one.touch);
             let tracker = Some(tracker).filter(|tracker| tracker.storage().is_claimed())?;
-            Some(BoxTouch { tracker, region, read, write: None, around, across })
+            Some(BoxTouch { tracker, region, read, write: None, keeps: false, around, across })
         };
         others.flat_map(|sweep| sweep.reads.iter().filter_map(touch)).collect()
     }

@@ -10,10 +10,11 @@ use smallvec::SmallVec;
 use super::chain::{self, Chain, Gate, Kind, Ready};
 use super::device::{Claim, DeviceCore};
 use super::driver::{Core, Recorder, TileWork, lock, touch_all};
-use super::node::{Need, Node, Work};
+use super::node::{Done, Need, Node, Queue, Work};
 use super::tracker::{Mode, Side, Touch, Tracker, distinct};
 use crate::array::Planar;
 use crate::array::storage::Storage;
+use crate::error::Error;
 
 /// Sweeps recorded since its last use after which an array on the device gives way to others.
 const IDLE: u64 = 64;
@@ -254,7 +255,7 @@ impl Core {
             drop(leaves);
             left
         };
-        let touch = Touch { tracker: tracker.clone(), region: None, mode: Mode::Move };
+        let touch = Touch::new(tracker, None, Mode::Move);
         let node = self.record("evict", Location::caller(), &[touch], &[], Work::Host(Box::new(work)));
         let mut leaving = lock(&self.leaving);
         leaving.retain(|other| !other.is_finished());
@@ -274,8 +275,31 @@ impl Core {
             storage.take_apart();
             Ok(())
         };
-        let touch = Touch { tracker: tracker.clone(), region: None, mode: Mode::Move };
+        let touch = Touch::new(tracker, None, Mode::Move);
         self.record("separate", Location::caller(), &[touch], &[], Work::Host(Box::new(work)));
+    }
+
+    /// Records that the values of an array are not needed, so that nobody moves them. Not where work waits for more that
+    /// touches the array: it is not worth ending that.
+    pub fn discard(self: &Arc<Core>, tracker: &Arc<Tracker>) {
+        if self.device.is_none() {
+            return;
+        }
+        let waits = {
+            let recorder = lock(&self.recorder);
+            recorder.chain_of([tracker].into_iter()).is_some() || recorder.fusing.holds([tracker].into_iter())
+        };
+        if waits {
+            return;
+        }
+        tracker.set_due(false);
+        let touch = Touch::new(tracker, None, Mode::Discard);
+        let storage = tracker.storage().clone();
+        let work = move |_: &Queue<'_>| -> Result<Done, Error> {
+            storage.forget_ghosts();
+            Ok(Box::new(|| Ok(())))
+        };
+        self.record("discard", Location::caller(), &[touch], &[], Work::Device(Box::new(work)));
     }
 
     /// Whether the chain that still takes work works on an array.
@@ -305,7 +329,7 @@ impl Core {
         for tracker in trackers {
             if let (true, Some(planar)) = (tracker.set_due(false), tracker.planar()) {
                 let (planar, storage) = (planar.clone(), tracker.storage().clone());
-                let touch = Touch { tracker: tracker.clone(), region: None, mode: Mode::Update };
+                let touch = Touch::new(tracker, None, Mode::Update);
                 let work = move || {
                     // SAFETY: the node's touch keeps all other work away.
                     unsafe { planar.fill_on_host(&storage) };
@@ -387,7 +411,7 @@ impl Core {
         open.chain.ghosts(node.clone(), tracker, fixed);
         node.set_work(Work::Chained(open.gate.clone()));
         self.after_evictions(&node);
-        touch_all(&node, &Touch { tracker: tracker.clone(), region: None, mode: Mode::Update });
+        touch_all(&node, &Touch::new(tracker, None, Mode::Update));
         if recorder.driver_sleeps {
             self.recorded.notify_all();
         }

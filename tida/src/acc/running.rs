@@ -174,7 +174,7 @@ impl Core {
         for touch in touches {
             for region in touch.regions() {
                 // SAFETY: the graph runs this only when no work conflicts with it.
-                unsafe { touch.tracker.storage().to_host(device, region, touch.mode.writes())? };
+                unsafe { touch.tracker.to_host(device, region, touch.moves())? };
             }
         }
         Ok(())

@@ -192,7 +192,7 @@ impl OpenSweep {
         let tells = usual && !again && sweep.arrays.iter().find(of).is_some_and(|array| array.write);
         if tells {
             // It waits for those who read the ghosts too. Cells that others wrote stay as good or bad as they are.
-            let touch = Touch { tracker: tracker.clone(), region: None, mode: Mode::Move };
+            let touch = Touch::new(tracker, None, Mode::Move);
             touch_all(&sweep.node, &touch);
             sweep.refilled.push(tracker.storage().clone());
         }
@@ -258,12 +258,23 @@ impl ArrayTouch {
 pub(crate) struct RegionTouch {
     read: BoxList,
     write: BoxList,
+    /// See [`BoxTouch::keeps`].
+    keeps: bool,
 }
 
 impl RegionTouch {
     /// Whether any cell is written.
     pub fn writes(&self) -> bool {
         !self.write.is_empty()
+    }
+
+    /// How it touches a region whose memory holds all of this box.
+    fn mode(&self, all: &GridBox<4>) -> Mode {
+        match self.writes() {
+            false => Mode::Read,
+            true if self.read.is_empty() && !self.keeps && self.write.has(all) => Mode::Overwrite,
+            true => Mode::Update,
+        }
     }
 }
 
@@ -293,23 +304,27 @@ impl ArrayTouch {
         }
         if let Some(cells) = touch.write {
             region.write.add(cells);
+            region.keeps |= touch.keeps;
             self.write = true;
         }
     }
 }
 
-/// The regions that a sweep touches, and whether it writes them.
-pub(super) fn touched(arrays: &[ArrayTouch]) -> impl Iterator<Item = (&Arc<Storage>, usize, bool)> {
+/// The regions that a sweep touches, and how.
+pub(super) fn touched(arrays: &[ArrayTouch]) -> impl Iterator<Item = (&Arc<Tracker>, usize, Mode)> {
     arrays.iter().flat_map(|array| {
-        array.regions.iter().map(|(region, touch)| (array.tracker.storage(), *region, touch.writes()))
+        let mode = |region: usize, touch: &RegionTouch| {
+            array.tracker.boxes().get(region).map_or(Mode::Update, |all| touch.mode(all))
+        };
+        array.regions.iter().map(move |(region, touch)| (&array.tracker, *region, mode(*region, touch)))
     })
 }
 
 /// Brings the arrays of a sweep to the device. Only from its node.
 pub(super) fn bring(queue: &Queue<'_>, arrays: &[ArrayTouch]) -> Result<(), Error> {
-    touched(arrays).try_for_each(|(storage, region, write)| {
+    touched(arrays).try_for_each(|(tracker, region, mode)| {
         // SAFETY: the graph keeps all work that conflicts away until this node has finished.
-        unsafe { storage.to_device(queue, region, write) }
+        unsafe { tracker.to_device(queue, region, mode) }
     })
 }
 

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use smallvec::SmallVec;
 
 use super::boxes::BoxList;
-use super::node::{Need, Node};
+use super::device::DeviceCore;
+use super::node::{Need, Node, Queue};
 use crate::array::layout::Layout;
 use crate::array::storage::Storage;
 use crate::array::{GridBox, Planar, Regional};
@@ -30,6 +31,8 @@ pub struct Tracker {
     fixed: AtomicBool,
     /// Where the last kernel runs that was recorded to write it.
     side: AtomicU8,
+    /// Something other than a fill has set ghosts since the last fill.
+    ghosts_set: AtomicBool,
     /// The user has said that ghosts may be older than the cells.
     stale_allowed: AtomicBool,
     /// Ghosts were filled in a chain, which sets none between regions, nor beyond ends that belong together.
@@ -81,6 +84,8 @@ pub(crate) struct Touch {
     /// One region, or all.
     pub region: Option<usize>,
     pub mode: Mode,
+    /// What was there comes all the same where work overwrites all cells: see [`Tracker::keeps_ghosts`].
+    pub keeps: bool,
 }
 
 /// What a piece of work does with values.
@@ -92,6 +97,8 @@ pub(crate) enum Mode {
     Overwrite,
     /// Reads and writes them.
     Update,
+    /// Says that nobody needs them.
+    Discard,
     /// Brings them elsewhere, whatever they are: those that failed work left stay failed there.
     Move,
 }
@@ -109,6 +116,16 @@ impl Mode {
 }
 
 impl Touch {
+    /// Touches one region, or all.
+    pub fn new(tracker: &Arc<Tracker>, region: Option<usize>, mode: Mode) -> Touch {
+        Touch { tracker: tracker.clone(), region, mode, keeps: tracker.keeps_ghosts() }
+    }
+
+    /// How it moves regions: as an update, if what it overwrites is needed.
+    pub(super) fn moves(&self) -> Mode {
+        if self.mode == Mode::Overwrite && self.keeps { Mode::Update } else { self.mode }
+    }
+
     /// The regions.
     pub(super) fn regions(&self) -> std::ops::Range<usize> {
         match self.region {
@@ -129,6 +146,8 @@ pub(crate) struct BoxTouch {
     pub read: Option<GridBox<4>>,
     /// Cells written, if any.
     pub write: Option<GridBox<4>>,
+    /// What is written all over is needed all the same: see [`Tracker::keeps_ghosts`].
+    pub keeps: bool,
     /// At each plane of the array's first axis, the first and the last plane that are read around it, if that is the
     /// same everywhere.
     pub around: Option<(i64, i64)>,
@@ -146,6 +165,7 @@ impl Tracker {
     pub(crate) fn ghosts_filled(&self) {
         self.ghosts.store(self.cells.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         self.stale_allowed.store(false, Ordering::Relaxed);
+        self.ghosts_set.store(false, Ordering::Relaxed);
         self.fixed.store(true, Ordering::Relaxed);
     }
 
@@ -162,7 +182,20 @@ impl Tracker {
 
     /// Ghost cells were written by something other than `fill_ghosts`: fixed values must be put back.
     pub(crate) fn ghosts_overwritten(&self) {
+        self.ghosts_lost();
+        self.ghosts_set.store(true, Ordering::Relaxed);
+    }
+
+    /// Ghost cells have no value before they are filled: fixed values must be put back.
+    pub(crate) fn ghosts_lost(&self) {
         self.fixed.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether ghosts outlive their cells: the user has set them, or may read them though they are older. Otherwise
+    /// they have no value from the time that their cells are written to the next fill, but for those that a fill leaves
+    /// to the user.
+    pub(crate) fn keeps_ghosts(&self) -> bool {
+        self.ghosts_set.load(Ordering::Relaxed) || self.is_stale_allowed()
     }
 
     /// Whether ghosts are as new as the cells.
@@ -192,6 +225,7 @@ impl Tracker {
             cells: AtomicU64::new(0),
             ghosts: AtomicU64::new(0),
             fixed: AtomicBool::new(false),
+            ghosts_set: AtomicBool::new(false),
             side: AtomicU8::new(Side::Device as u8),
             stale_allowed: AtomicBool::new(false),
             due: AtomicBool::new(false),
@@ -206,6 +240,56 @@ impl Tracker {
     /// The array's memory.
     pub(crate) fn storage(&self) -> &Arc<Storage> {
         &self.storage
+    }
+
+    /// Makes the device's copy of a region the newest, for commands of `queue` that follow; the only one if it is
+    /// written. What is overwritten is not brought, but for ghosts that are left to the user.
+    ///
+    /// # Safety
+    /// As [`Storage::to_device`].
+    ///
+    /// # Errors
+    /// As [`Storage::to_device`].
+    pub(crate) unsafe fn to_device(&self, queue: &Queue<'_>, region: usize, mode: Mode) -> Result<(), Error> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if mode == Mode::Discard {
+                self.storage.discard(region);
+                return Ok(());
+            }
+            if let Some(regional) = self.replaced(region, mode)
+                && self.storage.replace_on_device(queue, region)?
+            {
+                self.storage.fix_on_device(queue, region, &**regional)?;
+            }
+            self.storage.to_device(queue, region, mode.writes())
+        }
+    }
+
+    /// Makes the host's copy of a region the newest; the only one if it is written. What is overwritten is not brought,
+    /// but for ghosts that are left to the user.
+    ///
+    /// # Safety
+    /// As [`Storage::to_host`].
+    ///
+    /// # Errors
+    /// As [`Storage::to_host`].
+    pub(crate) unsafe fn to_host(&self, device: &DeviceCore, region: usize, mode: Mode) -> Result<(), Error> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if let Some(regional) = self.replaced(region, mode)
+                && self.storage.replace_on_host(region)
+            {
+                self.storage.unpack(region);
+                regional.fix_on_host(&self.storage, region);
+            }
+            self.storage.to_host(device, region, mode.writes())
+        }
+    }
+
+    /// A region that need not be brought, since all that is needed of it is overwritten.
+    fn replaced(&self, region: usize, mode: Mode) -> Option<&Arc<dyn Regional>> {
+        self.regional.as_ref().filter(|regional| mode == Mode::Overwrite && !regional.has_open(region))
     }
 
     /// A kernel that writes it was recorded, to run there.
@@ -267,6 +351,7 @@ impl Tracker {
             self.cells_written();
         }
         self.fixed.store(other.fixed_ghosts_hold(), Ordering::Relaxed);
+        self.ghosts_set.store(other.ghosts_set.load(Ordering::Relaxed), Ordering::Relaxed);
         self.written_at(other.side());
     }
 

@@ -33,7 +33,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         })
     }
 
-    /// Sets every valid value to `value`; waits until done. Ghosts keep what they held.
+    /// Sets every valid value to `value`; waits until done. Ghosts are older than the cells then.
     ///
     /// ```
     /// # use tida::prelude::*;

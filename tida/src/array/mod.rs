@@ -129,8 +129,11 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         })
     }
 
-    /// Says that the values are not needed any more, so that they are neither kept nor moved. Until they are written
-    /// again, reading them gives any value of the type.
+    /// Says that the values are not needed any more, so that they are not moved. Until they are written again, reading
+    /// them gives zeros or values that the array had.
+    ///
+    /// A sweep that overwrites all cells of a region needs no such hint. While steps wait to run together, as in a loop
+    /// out of core, the hint is not taken.
     ///
     /// ```
     /// # use tida::prelude::*;
@@ -147,7 +150,8 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// ```
     pub fn discard(&mut self) {
         self.tracker.cells_written();
-        self.tracker.ghosts_overwritten();
+        self.tracker.ghosts_lost();
+        self.acc.core().discard(&self.tracker);
     }
 
     /// Number of values on each axis: the cells, or one more than the cells where the axis is face-centred.
@@ -312,7 +316,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
 
     /// A touch of one region, or of all.
     fn touch(&self, region: Option<usize>, mode: Mode) -> Touch {
-        Touch { tracker: self.tracker.clone(), region, mode }
+        Touch::new(&self.tracker, region, mode)
     }
 
     /// Waits until the host may read all values.

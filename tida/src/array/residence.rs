@@ -5,6 +5,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
+use super::Regional;
+use super::ghosts::DeviceCopies;
 use super::storage::Storage;
 use crate::acc::SpanKind;
 use crate::acc::device::{Claim, DeviceCore};
@@ -45,6 +47,9 @@ struct Region {
     arriving: Option<(usize, Arc<dyn Event>)>,
     /// Of an array in a row: its ghosts between regions were filled on the device, and are not on the host.
     ghosts_away: bool,
+    /// What has set its ghosts of fixed value.
+    #[allow(dead_code)] // held
+    fixing: Option<Arc<DeviceCopies>>,
 }
 
 /// Where a region's newest values are.
@@ -59,6 +64,12 @@ enum Newest {
 
 /// Blocks of the host of at least this many bytes are pinned for copies.
 const WORTH_PINNING: usize = 1 << 18;
+
+impl Region {
+    fn untouched() -> Region {
+        Region { newest: Newest::Zeros, by_device: false, arriving: None, ghosts_away: false, fixing: None }
+    }
+}
 
 impl Residence {
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -92,8 +103,7 @@ impl Storage {
         let bytes = self.row().map_or(self.device_bytes(), |row| row.bytes());
         let memory = Arc::new(device.allocate(bytes)?);
         // What the host has not touched since the start is zero on both sides.
-        let untouched = Region { newest: Newest::Zeros, by_device: false, arriving: None, ghosts_away: false };
-        state.regions.resize(self.regions(), untouched);
+        state.regions.resize(self.regions(), Region::untouched());
         state.memory = Some(memory.clone());
         Ok(memory)
     }
@@ -160,6 +170,88 @@ impl Storage {
             self.fixed_ghosts(Some(false));
         }
         Ok(())
+    }
+
+    /// Makes the device's copy of a region the only one, for commands of `queue` that follow, with zeros instead of the
+    /// values; nothing if no values would have to be brought. Says whether it did.
+    ///
+    /// # Safety
+    /// As [`Storage::to_device`] with `write`.
+    ///
+    /// # Errors
+    /// Memory that the device does not have.
+    pub(crate) unsafe fn replace_on_device(&self, queue: &Queue<'_>, region: usize) -> Result<bool, Error> {
+        let mut state = self.residence().lock();
+        let memory = self.memory_in(&mut state, queue.device)?;
+        let Some(place) = state.regions.get_mut(region) else { return Ok(false) };
+        match place.newest {
+            Newest::Host => {}
+            Newest::Zeros if self.host_touched(region) => {}
+            _ => return Ok(false),
+        }
+        for piece in self.pieces(region, false) {
+            // SAFETY: the array's memory has the region there; the graph keeps others away.
+            unsafe { queue.device.backend().zero(queue.stream, &memory, piece.device, piece.bytes)? };
+        }
+        place.arriving = Some((queue.stream, queue.device.backend().mark(queue.stream)?));
+        place.newest = Newest::Device;
+        Ok(true)
+    }
+
+    /// Sets the ghosts of fixed value of a region in the device's memory, by a command of `queue`.
+    ///
+    /// # Errors
+    /// Memory that the device does not have, no compiler, or a launch that failed.
+    ///
+    /// # Safety
+    /// As [`Storage::to_device`] with `write`.
+    pub(crate) unsafe fn fix_on_device(
+        &self,
+        queue: &Queue<'_>,
+        region: usize,
+        regional: &dyn Regional,
+    ) -> Result<(), Error> {
+        let mut state = self.residence().lock();
+        let memory = self.memory_in(&mut state, queue.device)?;
+        let cells = regional.layout().regions[region].cells as usize;
+        let start = |component: (usize, usize)| self.place(region, cells, component, 0);
+        let Some(copies) = regional.fix_on_device(queue.device, region, &start)? else { return Ok(()) };
+        // SAFETY: the copies are for a region of this layout, which lies where they were told; the rest is the caller's
+        // promise. They are held until the host has had the region, so until they are done.
+        unsafe { copies.run(queue.stream, &memory, &memory)? };
+        if let Some(place) = state.regions.get_mut(region) {
+            place.arriving = Some((queue.stream, queue.device.backend().mark(queue.stream)?));
+            place.fixing = Some(Arc::new(copies));
+        }
+        Ok(())
+    }
+
+    /// Makes the host's copy of a region the only one, whatever it holds; nothing if the host has the newest values.
+    /// Says whether it did.
+    ///
+    /// # Safety
+    /// As [`Storage::to_host`] with `write`.
+    pub(crate) unsafe fn replace_on_host(&self, region: usize) -> bool {
+        let mut state = self.residence().lock();
+        let Some(place) = state.regions.get_mut(region) else { return false };
+        if place.newest != Newest::Device {
+            return false;
+        }
+        (place.newest, place.by_device, place.arriving) = (Newest::Host, false, None);
+        self.touch_host(region);
+        true
+    }
+
+    /// Lets no one bring what a region holds: it counts as zeros that nobody has touched.
+    ///
+    /// # Safety
+    /// As [`Storage::to_device`] with `write`.
+    pub(crate) unsafe fn discard(&self, region: usize) {
+        let mut state = self.residence().lock();
+        self.forget_host(region);
+        if let Some(place) = state.regions.get_mut(region) {
+            (place.newest, place.by_device) = (Newest::Zeros, false);
+        }
     }
 
     /// Of each region, whether the device has its newest values; where both sides have them, whether the device made

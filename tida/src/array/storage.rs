@@ -239,6 +239,11 @@ impl Storage {
         self.blocks[region].touched.store(true, Ordering::Relaxed);
     }
 
+    /// Says that what the host has written of a region is not needed.
+    pub(crate) fn forget_host(&self, region: usize) {
+        self.blocks[region].touched.store(false, Ordering::Relaxed);
+    }
+
     pub(crate) fn host_touched(&self, region: usize) -> bool {
         self.blocks[region].touched.load(Ordering::Relaxed)
     }

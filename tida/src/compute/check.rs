@@ -124,6 +124,7 @@ pub(crate) fn check<'a, const D: usize>(
                     region,
                     read: Some(*all),
                     write: None,
+                    keeps: false,
                     around: None,
                     across: None,
                 }));
@@ -330,6 +331,7 @@ impl<const D: usize> Launching<'_, D> {
             region,
             read: None,
             write: None,
+            keeps: info.tracker.keeps_ghosts(),
             around: Some((0, 0)),
             across: Some((0, 0)),
         };

@@ -481,7 +481,7 @@ mod tests {
         let acc = TileAcc::builder().device(Device::Cpu).threads(2).build().unwrap();
         let mut u = TileArray::<f64, 1>::builder([64]).build(&acc).unwrap();
         let v = u.like().unwrap();
-        let touch = |mode| crate::acc::Touch { tracker: u.tracker.clone(), region: None, mode };
+        let touch = |mode| crate::acc::Touch::new(&u.tracker, None, mode);
         // No kernel can panic by itself; the same path runs ghost fills, copies and kernels.
         acc.record("a kernel that panics", vec![touch(crate::acc::Mode::Update)], || panic!("on purpose"));
         let error = u.read_box(u.domain()).unwrap_err();

@@ -105,9 +105,9 @@ fn whole(device: &Arc<DeviceCore>, chain: &Chain, results: &mut [Result<(), Erro
         let put = match &link.work {
             LinkWork::Sweep { launch, boxes, arrays, .. } => {
                 let bring = || {
-                    touched(arrays).try_for_each(|(storage, region, write)| {
+                    touched(arrays).try_for_each(|(tracker, region, mode)| {
                         // SAFETY: the graph keeps all work that conflicts away until the chain has finished.
-                        unsafe { storage.to_device(&queue, region, write) }
+                        unsafe { tracker.to_device(&queue, region, mode) }
                     })
                 };
                 bring().and_then(|()| {

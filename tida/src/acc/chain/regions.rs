@@ -103,9 +103,11 @@ impl<'a> Running<'a> {
         for (link, result) in chain.links.iter().zip(results) {
             if let (LinkWork::Ghosts { array, fixed: true }, Ok(())) = (&link.work, result) {
                 let Array { storage, regional, .. } = &arrays[*array];
-                (0..regional.layout().regions.len()).for_each(|region| storage.touch_host(region));
-                // SAFETY: as above.
-                unsafe { regional.fix_regions_on_host(storage) };
+                for region in 0..regional.layout().regions.len() {
+                    storage.touch_host(region);
+                    // SAFETY: as above.
+                    unsafe { regional.fix_on_host(storage, region) };
+                }
             }
         }
         let tasks = Tasks::new(chain, arrays, results);
@@ -241,7 +243,9 @@ impl<'a> Running<'a> {
         }
         for enter in step.enters.iter().filter(|enter| !enter.load) {
             let (array, region) = self.tasks.region(enter.item);
-            if let Some(copies) = array.regional.fix_on_device(device, region, enter.at)? {
+            let cells = array.regional.layout().regions[region].cells as usize;
+            let start = |(before, _): (usize, usize)| enter.at + cells * before;
+            if let Some(copies) = array.regional.fix_on_device(device, region, &start)? {
                 // SAFETY: the region is there, and no one else uses it before the step.
                 unsafe { copies.run(RUN, &self.memory, &self.memory)? };
                 self.held.push(copies);

@@ -331,8 +331,13 @@ impl<const D: usize> Planes<'_, D> {
 
 /// Where the cells from `lo` on of a component are, of a region whose memory starts at byte `start`.
 pub(super) fn place<const D: usize>(region: &Region<D>, start: usize, lo: [i64; D], (ty, before): Component) -> Place {
+    placed(region, start + region.cells * before, lo, ty.size())
+}
+
+/// The same of a component of values of `size` bytes that starts at byte `start`.
+pub(super) fn placed<const D: usize>(region: &Region<D>, start: usize, lo: [i64; D], size: usize) -> Place {
     // Planes start at multiples of 128 bytes, so at multiples of their values too.
-    let first = (start + region.cells * before) / ty.size() + region.position(lo);
+    let first = start / size + region.position(lo);
     let mut steps = [0; 4];
     (0..D).for_each(|d| steps[4 - D + d] = region.strides[d] as u64);
     Place { first: first as u64, steps }

@@ -75,9 +75,10 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// Lets kernels read the ghosts as they are until the array is written again: ghosts that are older than the cells
     /// beside them, or that the user set. Without it, such a read is an error.
     ///
-    /// Where an array is cut along its first axis alone, ghosts between its regions have no memory of their own on a
-    /// device until this is called once. If they were filled and the cells written since, those ghosts then have no
-    /// defined value. The same holds of any array larger than the device's memory.
+    /// On a device, call it before the cells are written: ghosts that a fill has set have no defined value once a sweep
+    /// has overwritten all cells of their region, since what is overwritten is not brought there. Ghosts that the user
+    /// set are brought, but in arrays larger than the device's memory. Where an array is cut along its first axis alone,
+    /// ghosts between its regions have no memory of their own on a device until this is called once.
     ///
     /// ```
     /// # use tida::prelude::*;
@@ -146,7 +147,7 @@ pub fn fill_ghosts(arrays: impl GhostFill) -> Result<(), Error> {
         if acc.core().chain_ghosts(recorded, &fill.tracker, fill.fixed) {
             continue;
         }
-        let touch = Touch { tracker: fill.tracker, region: None, mode: Mode::Update };
+        let touch = Touch::new(&fill.tracker, None, Mode::Update);
         match run {
             Run::Host(run) => {
                 on_host.push(run);

@@ -15,7 +15,7 @@ use super::super::element::Element;
 use super::super::grid_box::GridBox;
 use super::super::layout::{Boundaries, Boundary, Layout, WideLayout};
 use super::super::storage::Storage;
-use super::device::{Component, DeviceCopies, Job, Sorted, box_copy, kind, packed, place};
+use super::device::{Component, DeviceCopies, Job, Sorted, box_copy, kind, packed, place, placed};
 use super::fill;
 use super::plan::{From, GhostCopy, GhostPlan, Phase, Source};
 use crate::acc::device::DeviceCore;
@@ -68,11 +68,11 @@ pub(crate) trait Regional: Debug + Send + Sync {
     /// reads.
     unsafe fn part_on_host(&self, storage: &Storage, part: &FillPart);
 
-    /// Sets the ghosts of fixed value in the host's memory.
+    /// Sets the ghosts of fixed value of a region in the host's memory.
     ///
     /// # Safety
-    /// The storage is that of an array of this geometry, and no one else touches it.
-    unsafe fn fix_regions_on_host(&self, storage: &Storage);
+    /// The storage is that of an array of this geometry, and no one else touches the region.
+    unsafe fn fix_on_host(&self, storage: &Storage, region: usize);
 
     /// Puts what a part reads of another region into `strip`, which has as many bytes as the part says.
     ///
@@ -91,11 +91,17 @@ pub(crate) trait Regional: Debug + Send + Sync {
         site: &dyn Fn(usize) -> Site,
     ) -> Result<DeviceCopies, Error>;
 
-    /// What sets the ghosts of fixed value of a region whose memory starts at this byte; none if it has none.
+    /// What sets the ghosts of fixed value of a region; none if it has none. `start` says at which byte a component's
+    /// values start, from the bytes of the components before it of one cell and those of one value.
     ///
     /// # Errors
     /// As [`DeviceCopies`].
-    fn fix_on_device(&self, device: &DeviceCore, region: usize, at: usize) -> Result<Option<DeviceCopies>, Error>;
+    fn fix_on_device(
+        &self,
+        device: &DeviceCore,
+        region: usize,
+        start: &dyn Fn((usize, usize)) -> usize,
+    ) -> Result<Option<DeviceCopies>, Error>;
 }
 
 /// An array's regions, if they have any memory.
@@ -215,19 +221,20 @@ impl<T: Element, const D: usize> ArrayRegions<T, D> {
         part.copies.iter().filter_map(copies)
     }
 
-    /// The jobs of copies that may be done at once, of a region at byte `at`; `source` says where each of their boxes
-    /// is, by the number of the copy, component by component.
+    /// The jobs of copies that may be done at once, of a region whose components start where `start` says; `source` says
+    /// where each of their boxes is, by the number of the copy, component by component.
     fn jobs<'a>(
         &self,
         copies: impl Iterator<Item = (usize, &'a GhostCopy<D>)> + Clone,
-        at: usize,
+        start: &dyn Fn((usize, usize)) -> usize,
         source: Places<'_, D>,
     ) -> Vec<Job> {
         let computed = copies.clone().any(|(_, copy)| matches!(copy.from, From::Negated(_) | From::Line { .. }));
         let mut sorted = Sorted::default();
         for (number, copy) in copies {
             for (position, component) in self.layout.element.placed_components().enumerate() {
-                let to = place(&self.layout.regions[copy.region], at, copy.cells.lo, component);
+                let (before, size) = (component.1, component.0.size());
+                let to = placed(&self.layout.regions[copy.region], start((before, size)), copy.cells.lo, size);
                 let from = |from: &Source<D>| source(number, copy, from, component);
                 let fixed = |value: usize| self.plan().fixed.get(value)?.get(position).copied();
                 let kernel = kind(&self.layout, position, component.0, computed);
@@ -300,9 +307,12 @@ impl<T: Element, const D: usize> Regional for ArrayRegions<T, D> {
         }
     }
 
-    unsafe fn fix_regions_on_host(&self, storage: &Storage) {
-        // SAFETY: the plan is that of the layout and `T`; the rest is the caller's promise.
-        unsafe { fill::run(self.plan(), &self.layout, storage, &self.layout.element, super::Which::Fixed) }
+    unsafe fn fix_on_host(&self, storage: &Storage, region: usize) {
+        let fixed = self.plan().phases.iter().flat_map(|phase| &phase.fixed).filter(|copy| copy.region == region);
+        let fixed: Vec<GhostCopy<D>> = fixed.cloned().collect();
+        // SAFETY: the plan is that of the layout and `T`; copies of fixed values read nothing; the rest is the caller's
+        // promise.
+        unsafe { fill::run_copies(self.plan(), &fixed, &self.layout, storage, &self.layout.element) }
     }
 
     unsafe fn pack(&self, storage: &Storage, part: &FillPart, region: usize, strip: &mut [u8]) {
@@ -354,12 +364,18 @@ impl<T: Element, const D: usize> Regional for ArrayRegions<T, D> {
             .enumerate()
             .collect();
         for phase in numbered.chunk_by(|(_, (one, _)), (_, (other, _))| one == other) {
-            jobs.extend(self.jobs(phase.iter().map(|(number, (_, copy))| (*number, *copy)), at, &source_place));
+            let start = |(before, _): (usize, usize)| at + self.layout.regions[part.region].cells * before;
+            jobs.extend(self.jobs(phase.iter().map(|(number, (_, copy))| (*number, *copy)), &start, &source_place));
         }
         DeviceCopies::new(device, jobs)
     }
 
-    fn fix_on_device(&self, device: &DeviceCore, region: usize, at: usize) -> Result<Option<DeviceCopies>, Error> {
+    fn fix_on_device(
+        &self,
+        device: &DeviceCore,
+        region: usize,
+        start: &dyn Fn((usize, usize)) -> usize,
+    ) -> Result<Option<DeviceCopies>, Error> {
         let fixed = self.plan().phases.iter().flat_map(|phase| &phase.fixed).filter(|copy| copy.region == region);
         let fixed: Vec<&GhostCopy<D>> = fixed.collect();
         if fixed.is_empty() {
@@ -367,6 +383,6 @@ impl<T: Element, const D: usize> Regional for ArrayRegions<T, D> {
         }
         let copies = fixed.iter().map(|copy| (0, *copy));
         let none = |_: usize, _: &GhostCopy<D>, _: &Source<D>, _: Component| Place::default();
-        Ok(Some(DeviceCopies::new(device, self.jobs(copies, at, &none))?))
+        Ok(Some(DeviceCopies::new(device, self.jobs(copies, start, &none))?))
     }
 }

@@ -10,7 +10,7 @@ use super::TileArray;
 use super::builder::TileArrayBuilder;
 use super::element::Element;
 use super::files::{self, BUFFER, reading_failed, write_whole, writing_failed};
-use crate::acc::TileAcc;
+use crate::acc::{Mode, TileAcc, Touch};
 use crate::error::{Error, ErrorKind};
 #[cfg(feature = "npz")]
 pub(super) use header::MAGIC;
@@ -222,9 +222,9 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         self.saturate(saturated.map_err(|e| reading_failed(tried, &e))?)
     }
 
-    /// Waits until the host may replace all values, and says that it does.
+    /// Waits until the host may replace all values of some components, and says that it does.
     pub(super) fn make_way(&mut self) -> Result<(), Error> {
-        self.wait_to_replace()?;
+        self.acc.wait(&[Touch { keeps: true, ..self.touch(None, Mode::Overwrite) }])?;
         self.tracker.cells_written();
         Ok(())
     }

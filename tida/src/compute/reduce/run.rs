@@ -236,11 +236,8 @@ where
         let checked = check(&prepared, quoted.id, &quoted.captures, views, &target, &infos).map_err(at)?;
         run_checked |= checked.run_checked;
         valid_only |= checked.valid_only;
-        touches.extend(checked.touches.into_iter().filter(|t| t.read.is_some()).map(|t| Touch {
-            tracker: t.tracker,
-            region: Some(t.region),
-            mode: Mode::Read,
-        }));
+        let read = checked.touches.iter().filter(|touch| touch.read.is_some());
+        touches.extend(read.map(|touch| Touch::new(&touch.tracker, Some(touch.region), Mode::Read)));
         after = checked.after;
         on_device |= checked.key.on_device;
         arrays = checked.key.args;
