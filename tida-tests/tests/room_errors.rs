@@ -14,7 +14,7 @@ fn errors_say_what_needs_the_room() {
         array
     };
     let (mut u, mut next) = (new(), new());
-    let mut profile = TileArray::<f64, 1>::builder([128]).build(&acc).unwrap();
+    let mut profile = TileArray::<f64, 1>::builder([8192]).build(&acc).unwrap();
     profile.fill_value(0.25).unwrap();
     let told = |next: &TileArray<f64, 2>, wanted: &[&str]| {
         let error = next.read_box(next.domain()).unwrap_err();
@@ -30,7 +30,13 @@ fn errors_say_what_needs_the_room() {
     }
     told(
         &next,
-        &["as a whole because of `p`", "`all`", &format!("room_errors.rs:{line}:"), "table(&values)", "Device::Cpu"],
+        &[
+            "as a whole because of `p`",
+            "`all`",
+            &format!("room_errors.rs:{line}:"),
+            "half of the memory",
+            "Device::Cpu",
+        ],
     );
     next.fill_value(0.0).unwrap();
     for tile in TileIter::new(&u).grown(1).within([0, -1], [128, 0]) {

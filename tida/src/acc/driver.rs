@@ -114,10 +114,16 @@ pub(crate) struct TileWork<'a> {
 }
 
 impl TileWork<'_> {
+    /// Whether it reads an array as a whole.
+    pub fn has_whole(&self) -> bool {
+        self.touches.iter().any(|touch| touch.whole)
+    }
+
     /// Whether it may be a part of a chain.
     pub fn can_chain(&self, kind: Kind) -> bool {
         match kind {
-            Kind::Planes | Kind::Arriving => self.by_planes && can_stream(self.touches),
+            Kind::Planes => self.by_planes && can_stream(self.touches),
+            Kind::Arriving => self.by_planes && can_stream(self.touches) && !self.has_whole(),
             Kind::Regions => self.by_regions && can_move(self.touches),
         }
     }

@@ -178,7 +178,8 @@ impl Fusing {
     /// The arrays that take turns, if a tile is of a sweep like the last one, or like one of a few before it: it may
     /// have captured other values.
     pub fn next(&mut self, tile: &TileWork<'_>) -> Option<Pair> {
-        let usual = tile.by_planes && tile.pace.is_none() && tile.after.is_empty() && can_stream(tile.touches);
+        let streams = can_stream(tile.touches) && tile.touches.iter().all(|touch| !touch.whole);
+        let usual = tile.by_planes && tile.pace.is_none() && tile.after.is_empty() && streams;
         let known = [self.cycle.kernels].into_iter().chain(1..=KERNELS);
         let found = known.filter(|_| usual).find_map(|kernels| Some((kernels, self.like(tile, kernels)?)));
         // Where no step reads around its cells they are not worth waiting for.
@@ -246,7 +247,7 @@ impl Fusing {
         let touch = |one: &Read| {
             let (tracker, (region, read, around, across)) = (one.tracker.upgrade()?, one.touch);
             let tracker = Some(tracker).filter(|tracker| tracker.storage().is_claimed())?;
-            Some(BoxTouch { tracker, region, read, write: None, keeps: false, around, across })
+            Some(BoxTouch { tracker, region, read, write: None, keeps: false, whole: false, around, across })
         };
         others.flat_map(|sweep| sweep.reads.iter().filter_map(touch)).collect()
     }

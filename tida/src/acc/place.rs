@@ -78,6 +78,9 @@ impl Core {
         tile: &TileWork<'_>,
         place: Place,
     ) -> Option<(u64, Kind)> {
+        if recorder.chain.as_ref().is_some_and(|open| open.chain.clashes(tile.touches)) {
+            self.close_chain(recorder);
+        }
         let held = recorder.chain_of(tile.touches.iter().map(|touch| &touch.tracker)).map(|open| open.chain.kind);
         let joins = match &self.device {
             Some(_) => place.streams.or(held.filter(|kind| {
@@ -86,12 +89,16 @@ impl Core {
             })),
             None => {
                 let large = || chain::can_wave(tile.touches) && (held.is_some() || self.host.is_large(tile.touches));
-                Some(Kind::Planes).filter(|kind| tile.can_chain(*kind) && large())
+                Some(Kind::Planes).filter(|kind| tile.can_chain(*kind) && !tile.has_whole() && large())
             }
         };
         if let Some(kind) = joins {
             let open = self.open_chain(recorder, kind, place.room);
             for touch in tile.touches {
+                if touch.whole {
+                    open.chain.whole(&touch.tracker);
+                    continue;
+                }
                 if kind != Kind::Arriving {
                     // It is not to stay as a whole: the chain brings it to the host.
                     touch.tracker.storage().unclaim();
@@ -133,6 +140,11 @@ impl Core {
         let mut place = Place::default();
         let Some(device) = &self.device else { return place };
         let trackers = || tile.touches.iter().map(|touch| &touch.tracker);
+        let wholes = || tile.touches.iter().filter(|touch| touch.whole).map(|touch| &touch.tracker);
+        let moving = || tile.touches.iter().filter(|touch| !touch.whole).map(|touch| &touch.tracker);
+        if lock(&self.recorder).chain.as_ref().is_some_and(|open| open.chain.clashes(tile.touches)) {
+            self.close_chain(&mut lock(&self.recorder));
+        }
         // A chain may read ghosts at the ends of an array that is new to it as the host has them.
         self.settle_ghosts(trackers().filter(|tracker| tracker.is_ring() && !self.is_chained(tracker)));
         let held = lock(&self.recorder).chain_of(trackers()).map(|open| open.chain.kind);
@@ -144,11 +156,11 @@ impl Core {
                 return place;
             }
             self.close_chain(&mut lock(&self.recorder));
-        } else if let Some(kind) = held.filter(can) {
+        } else if let Some(kind) = held.filter(|kind| can(kind) && fits(device, wholes())) {
             if kind == Kind::Regions {
                 self.settle_ghosts(trackers());
             }
-            trackers().for_each(|tracker| self.leave_for_chain(tracker));
+            moving().for_each(|tracker| self.leave_for_chain(tracker));
             place.stream(kind, lock(&self.chains).room.upgrade());
             return place;
         }
@@ -182,8 +194,8 @@ impl Core {
         if kind != Some(Kind::Planes) {
             self.settle_ghosts(trackers());
         }
-        if let Some(kind) = kind {
-            trackers().for_each(|tracker| self.leave_for_chain(tracker));
+        if let Some(kind) = kind.filter(|_| self.beside(device, wholes(), moving(), &mut others)) {
+            moving().for_each(|tracker| self.leave_for_chain(tracker));
             place.stream(kind, self.room_for_chains(device, others));
         } else {
             // It has to be there as a whole: chains give back what they have, or have just done so.
@@ -193,6 +205,30 @@ impl Core {
             fits(device, trackers());
         }
         place
+    }
+
+    /// Gives arrays that are read as a whole their room, beside those that come and go: at most half of the memory.
+    /// What is `moving`, and then the `others`, give way. Says whether they have it.
+    fn beside<'a>(
+        self: &Arc<Core>,
+        device: &DeviceCore,
+        wholes: impl Iterator<Item = &'a Arc<Tracker>>,
+        moving: impl Iterator<Item = &'a Arc<Tracker>>,
+        others: &mut impl Iterator<Item = Arc<Tracker>>,
+    ) -> bool {
+        let wholes = distinct(wholes);
+        let bytes: u64 = wholes.iter().map(|tracker| tracker.storage().device_bytes() as u64).sum();
+        if wholes.is_empty() || bytes > device.budget() / 2 {
+            return wholes.is_empty();
+        }
+        moving.for_each(|tracker| self.leave_for_chain(tracker));
+        while !fits(device, wholes.iter().copied()) {
+            match others.next() {
+                Some(other) => self.evict(&other),
+                None => return false,
+            }
+        }
+        true
     }
 
     /// Whether arrays that have their room on the device, of which work reads some, are on their way from the host and
@@ -279,8 +315,8 @@ impl Core {
         self.record("separate", Location::caller(), &[touch], &[], Work::Host(Box::new(work)));
     }
 
-    /// Records that the values of an array are not needed, so that nobody moves them. Not where work waits for more that
-    /// touches the array: it is not worth ending that.
+    /// Records that the values of an array are not needed, so that nobody moves them. Not where work waits for more
+    /// that touches the array: it is not worth ending that.
     pub fn discard(self: &Arc<Core>, tracker: &Arc<Tracker>) {
         if self.device.is_none() {
             return;

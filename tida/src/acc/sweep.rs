@@ -242,6 +242,8 @@ pub(crate) struct ArrayTouch {
     pub across: Option<(i64, i64)>,
     /// Some region is written.
     pub write: bool,
+    /// It is read as a whole array.
+    pub whole: bool,
 }
 
 impl ArrayTouch {
@@ -288,10 +290,18 @@ impl ArrayTouch {
     }
 
     fn new(tracker: &Arc<Tracker>) -> ArrayTouch {
-        ArrayTouch { tracker: tracker.clone(), regions: BTreeMap::new(), around: None, across: None, write: false }
+        ArrayTouch {
+            tracker: tracker.clone(),
+            regions: BTreeMap::new(),
+            around: None,
+            across: None,
+            write: false,
+            whole: false,
+        }
     }
 
     fn add(&mut self, touch: &BoxTouch) {
+        self.whole |= touch.whole;
         let region = self.regions.entry(touch.region).or_default();
         if let Some(cells) = touch.read {
             let both = |known: Option<(i64, i64)>, new: Option<(i64, i64)>| match (known, new) {

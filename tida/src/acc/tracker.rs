@@ -148,6 +148,8 @@ pub(crate) struct BoxTouch {
     pub write: Option<GridBox<4>>,
     /// What is written all over is needed all the same: see [`Tracker::keeps_ghosts`].
     pub keeps: bool,
+    /// It is read as a whole array, whatever the tile.
+    pub whole: bool,
     /// At each plane of the array's first axis, the first and the last plane that are read around it, if that is the
     /// same everywhere.
     pub around: Option<(i64, i64)>,

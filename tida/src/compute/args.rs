@@ -108,11 +108,6 @@ impl<const D: usize> ArgInfo<'_, D> {
     }
 }
 
-/// Whether one of the arguments is a whole array.
-pub(super) fn has_whole<const D: usize>(infos: &[ArgInfo<'_, D>]) -> bool {
-    infos.iter().any(|info| matches!(info, ArgInfo::Whole { .. }))
-}
-
 /// Takes arrays apart whose ghosts between regions are to be memory of their own, for a loop over these tiles.
 pub(super) fn separate<const D: usize>(infos: &[ArgInfo<'_, D>], tile: &Tile<D>) {
     if tile.grown || tile.device == Some(Device::Hybrid) {

@@ -125,6 +125,7 @@ pub(crate) fn check<'a, const D: usize>(
                     read: Some(*all),
                     write: None,
                     keeps: false,
+                    whole: true,
                     around: None,
                     across: None,
                 }));
@@ -332,6 +333,7 @@ impl<const D: usize> Launching<'_, D> {
             read: None,
             write: None,
             keeps: info.tracker.keeps_ghosts(),
+            whole: false,
             around: Some((0, 0)),
             across: Some((0, 0)),
         };

@@ -140,7 +140,7 @@ where
         name: "a kernel",
         recorded,
         by_planes: !checked.run_checked && !tile.grown,
-        by_regions: !tile.grown && !args::has_whole(infos),
+        by_regions: !tile.grown,
         pace: part.and_then(|part| part.pace),
     };
     let (run_checked, valid_only) = (checked.run_checked, checked.valid_only);

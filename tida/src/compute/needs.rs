@@ -34,12 +34,13 @@ impl Needs {
         }
         let args = || prepared.kernel.args.iter().enumerate();
         if let Some((number, arg)) = args().find(|(_, arg)| arg.access == Access::All) {
-            let found = format!("`{}`, which is read as a whole array (`all`) at {}", arg.name, place(number));
-            let advice = match arg.rank {
-                1 => "pass it as `table(&values)` if it is small",
-                _ => "pass it as a tiled array, which is read around `at`, if it has the cuts of the tiles",
-            };
-            return whole(found, &format!("{advice}: then the others stream"));
+            let found = format!(
+                "`{}`, which is read as a whole array (`all`) at {}, and takes half of the memory or is an argument \
+                 twice",
+                arg.name,
+                place(number)
+            );
+            return whole(found, "make it smaller, or read it around `at` if it has the cuts of the tiles");
         }
         if let Some((number, read)) = unproven {
             let read = checked_read(prepared, (number, read))?;

@@ -240,7 +240,7 @@ impl PtxKernel {
             name: "a PTX kernel",
             recorded,
             by_planes: !checked.run_checked && !tile.grown,
-            by_regions: !tile.grown && !super::args::has_whole(&infos),
+            by_regions: !tile.grown,
             pace: None,
         };
         let block = work.key.block;

@@ -35,10 +35,10 @@ use smallvec::SmallVec;
 
 use super::device::{Claim, DeviceCore};
 use super::fuse::Pair;
-use super::node::Node;
+use super::node::{Node, Queue};
 use super::sweep::{ArrayTouch, Launch};
 use super::sync::{AtomicUsize, Mutex, MutexGuard, lock};
-use super::tracker::{BoxTouch, Tracker};
+use super::tracker::{BoxTouch, Mode, Tracker};
 use crate::array::GridBox;
 use crate::backend::{Backend, Event};
 use crate::error::Error;
@@ -60,8 +60,10 @@ pub(crate) enum Kind {
 pub(crate) struct Chain {
     pub kind: Kind,
     pub links: Vec<Link>,
-    /// Each array that is touched, once.
+    /// Each array that comes and goes, once.
     pub arrays: Vec<Arc<Tracker>>,
+    /// Each array that is read as a whole, and is on the device while the others come and go.
+    pub wholes: Vec<Arc<Tracker>>,
     /// Room on a device, which chains share: one of them runs at a time.
     pub room: Option<Arc<Claim>>,
     /// Numbers of the arrays that the host waits for.
@@ -127,6 +129,19 @@ impl Chain {
         })
     }
 
+    /// Takes in an array that is read as a whole.
+    pub fn whole(&mut self, tracker: &Arc<Tracker>) {
+        if !self.wholes.iter().any(|other| Arc::ptr_eq(other, tracker)) {
+            self.wholes.push(tracker.clone());
+        }
+    }
+
+    /// Whether work that touches this can be no part of it: an array cannot be whole and come and go.
+    pub fn clashes(&self, touches: &[BoxTouch]) -> bool {
+        let among = |arrays: &[Arc<Tracker>], touch: &BoxTouch| arrays.iter().any(|a| Arc::ptr_eq(a, &touch.tracker));
+        touches.iter().any(|touch| among(if touch.whole { &self.arrays } else { &self.wholes }, touch))
+    }
+
     /// Links from which on arrays that arrive had better be on the device as a whole: so many steps take longer than
     /// the link, and follow one another too far apart.
     pub fn most_links(&self) -> usize {
@@ -141,7 +156,7 @@ impl Chain {
 
     /// Whether it touches an array.
     pub fn holds(&self, tracker: &Arc<Tracker>) -> bool {
-        self.arrays.iter().any(|other| Arc::ptr_eq(other, tracker))
+        self.arrays.iter().chain(&self.wholes).any(|other| Arc::ptr_eq(other, tracker))
     }
 
     /// Adds a sweep.
@@ -152,7 +167,7 @@ impl Chain {
         (boxes, turn): (Vec<(usize, GridBox<4>)>, Option<Pair>),
         arrays: SmallVec<[ArrayTouch; 4]>,
     ) {
-        let uses = arrays.iter().map(|of| {
+        let uses = arrays.iter().filter(|of| !of.whole).map(|of| {
             let (read, across, write) = (of.around, of.across, of.write);
             Use { array: self.array(&of.tracker), read, across, write }
         });
@@ -167,11 +182,19 @@ impl Chain {
     }
 }
 
+/// What comes and goes of what a sweep touches; nothing if an array that does is read as a whole too.
+fn moving(touches: &[BoxTouch]) -> Option<impl Iterator<Item = &BoxTouch>> {
+    let moves = |whole: &BoxTouch| touches.iter().any(|one| !one.whole && Arc::ptr_eq(&one.tracker, &whole.tracker));
+    let clash = touches.iter().filter(|touch| touch.whole).any(moves);
+    (!clash).then(|| touches.iter().filter(|touch| !touch.whole))
+}
+
 /// Whether a sweep that touches this can be part of a chain: arrays cut along their first axis alone, read around each
 /// plane, and no ghosts that differ from the cells beside them.
 pub(crate) fn can_stream(touches: &[BoxTouch]) -> bool {
     let mut first: Option<usize> = None;
-    touches.iter().all(|touch| {
+    let Some(mut moving) = moving(touches) else { return false };
+    moving.all(|touch| {
         let Some(planar) = touch.tracker.planar() else { return false };
         let rank = planar.facts().rank;
         let same = *first.get_or_insert(rank) == rank;
@@ -182,7 +205,8 @@ pub(crate) fn can_stream(touches: &[BoxTouch]) -> bool {
 /// Whether a sweep that touches this can be part of a chain of regions: no ghosts that differ from the cells beside
 /// them.
 pub(crate) fn can_move(touches: &[BoxTouch]) -> bool {
-    touches.iter().all(|touch| touch.tracker.regional().is_some() && !touch.tracker.is_stale_allowed())
+    let can = |touch: &BoxTouch| touch.tracker.regional().is_some() && !touch.tracker.is_stale_allowed();
+    moving(touches).is_some_and(|mut moving| moving.all(can)) && touches.iter().any(|touch| !touch.whole)
 }
 
 /// Runs a chain on a device, and gives the result of each of its nodes, in order.
@@ -190,11 +214,29 @@ pub(super) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Result<(), Err
     if ready.chain.kind != Kind::Planes {
         ready.chain.arrays.iter().for_each(|tracker| tracker.storage().unpack_all());
     }
+    if let Err(error) = bring_wholes(device, &ready.chain) {
+        let results = ready.chain.links.iter().map(|link| run::failure(ready, link)).collect();
+        return run::failed(&ready.chain, results, &error);
+    }
     match ready.chain.kind {
         Kind::Planes => run::run(device, ready),
         Kind::Regions => regions::run(device, ready),
         Kind::Arriving => arrive::run(device, ready),
     }
+}
+
+/// Brings the arrays to the device that are read as a whole.
+fn bring_wholes(device: &Arc<DeviceCore>, chain: &Chain) -> Result<(), Error> {
+    let queue = Queue { device, stream: run::RUN, rings: &[], refilled: &[] };
+    let regions = |tracker: &Arc<Tracker>| 0..tracker.boxes().len();
+    let all = chain.wholes.iter().flat_map(|tracker| regions(tracker).map(move |region| (tracker, region)));
+    queue.enqueue(|| {
+        all.into_iter().try_for_each(|(tracker, region)| {
+            // SAFETY: the graph keeps all work that conflicts away until the chain has finished, which writes none of
+            // these arrays.
+            unsafe { tracker.to_device(&queue, region, Mode::Read) }
+        })
+    })
 }
 
 /// Events of the blocks or steps of a chain.

@@ -77,8 +77,8 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     ///
     /// On a device, call it before the cells are written: ghosts that a fill has set have no defined value once a sweep
     /// has overwritten all cells of their region, since what is overwritten is not brought there. Ghosts that the user
-    /// set are brought, but in arrays larger than the device's memory. Where an array is cut along its first axis alone,
-    /// ghosts between its regions have no memory of their own on a device until this is called once.
+    /// set are brought, but in arrays larger than the device's memory. Where an array is cut along its first axis
+    /// alone, ghosts between its regions have no memory of their own on a device until this is called once.
     ///
     /// ```
     /// # use tida::prelude::*;

@@ -221,8 +221,8 @@ impl<T: Element, const D: usize> ArrayRegions<T, D> {
         part.copies.iter().filter_map(copies)
     }
 
-    /// The jobs of copies that may be done at once, of a region whose components start where `start` says; `source` says
-    /// where each of their boxes is, by the number of the copy, component by component.
+    /// The jobs of copies that may be done at once, of a region whose components start where `start` says; `source`
+    /// says where each of their boxes is, by the number of the copy, component by component.
     fn jobs<'a>(
         &self,
         copies: impl Iterator<Item = (usize, &'a GhostCopy<D>)> + Clone,

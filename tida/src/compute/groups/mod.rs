@@ -132,7 +132,7 @@ where
         name: "a kernel over groups",
         recorded: Location::caller(),
         by_planes: false,
-        by_regions: !tile.grown && !args::has_whole(&infos),
+        by_regions: !tile.grown,
         pace: None,
     };
     let (run_checked, valid_only, block) = (checked.run_checked, checked.valid_only, work.key.block);
