@@ -16,5 +16,6 @@ mod flow;
 mod generated;
 mod generic;
 mod judge;
+#[allow(dead_code)]
 mod named;
 mod scene;

@@ -273,7 +273,7 @@ impl Body {
             return (TokenStream::new(), StmtKind::Break(0));
         };
         let native = body.native;
-        let copies = copies(&quoted, &body.quoted).filter(|_| self.groups.is_none());
+        let copies = copies(local, &quoted, &body.quoted).filter(|_| self.groups.is_none());
         let native = match copies {
             Some(count) => {
                 let range_of = quote_spanned!(own=> __tida_range);

@@ -13,6 +13,10 @@ const WRITTEN_OUT: u64 = 32;
 /// Most that a loop may have in all its turns, in nodes, for the macro to write it out.
 const COPIED: u64 = 1000;
 
+/// How often the body of a loop that constants bound stands in the native form: stars have radii up to 8, and lattices
+/// nine velocities.
+const OPEN: u64 = 9;
+
 /// Most axes of an array.
 const AXES: u64 = 4;
 
@@ -141,16 +145,17 @@ pub fn first_loop(stmt: &Stmt, constants: Constants) -> Option<Span> {
 /// How often the body of a short loop stands in the native form, one turn after the other. The compiler makes vectors
 /// of the cells around a loop that it has written out before it looks for vectors, and whether it does depends on how
 /// long the loop is.
-pub fn copies(range: &Range, body: &Block) -> Option<u64> {
+pub fn copies(local: LocalId, range: &Range, body: &Block) -> Option<u64> {
     if !is_written_out(range, body, Constants::Few) || leaves(body) {
         return None;
     }
-    let mut nodes = 1;
+    let mut nodes = 1u64;
     Walk { expr: &mut |_| nodes += 1, stmt: &mut |_| true }.block(body);
     // (A body that never runs says what the types of its numbers are all the same.)
-    let inside = turns_in(body, Constants::Few);
-    turns(range, Constants::Few)
-        .filter(|turns| *turns > 0 && turns.saturating_mul(nodes).saturating_mul(inside) <= COPIED)
+    let most = COPIED / nodes.saturating_mul(turns_in(body, Constants::Few)).max(1);
+    let turns = turns(range, Constants::Few).filter(|turns| *turns > 0 && *turns <= most)?;
+    let open = is_by_constants(range) && !is_over_axes(local, body);
+    Some(if open { most.min(OPEN) } else { turns })
 }
 
 fn is_written_out(range: &Range, body: &Block, constants: Constants) -> bool {
