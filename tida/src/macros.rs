@@ -4,10 +4,10 @@
 /// A kernel: what happens in one cell. It is real Rust that runs natively, and data that tida analyses.
 ///
 /// `kernel!(|u, v, .., at| body)` names the arrays (1 to 16) and the cell. `u[e]` reads and `u[at] = value` writes.
-/// Other names in lower case are captured by value: numbers, `bool`, arrays of them and arrays of arrays, fields such as
-/// `self.alpha`. A captured number has its type before the kernel: write `let dt = 0.1f32` for an `f32` kernel. Paths
-/// whose last name is in upper case are constants (see below). Write the kernel inside the call that takes it: its types
-/// come from there.
+/// Other names in lower case are captured by value: numbers, `bool`, arrays of them and arrays of arrays, fields such
+/// as `self.alpha`. A captured number has its type before the kernel: write `let dt = 0.1f32` for an `f32` kernel.
+/// Paths whose last name is in upper case are constants (see below). Write the kernel inside the call that takes it:
+/// its types come from there.
 ///
 /// ```
 /// use tida::prelude::*;
