@@ -85,6 +85,10 @@ fn entries_of_captured_arrays_have_ranges() {
     let range = |t| found.range(access, &[0, 0], &[1, 4], &[t]);
     assert_eq!(range(Some(between(-1, 2))), Some(vec![between(0, 0), between(-1, 5)]));
     assert_eq!(range(None), None);
+    // What this entry is.
+    assert_eq!(found.entries, [(0, 2)]);
+    let exact = [Some(between(-1, 2)), Some(between(1, 1))];
+    assert_eq!(found.range(access, &[0, 0], &[1, 4], &exact), Some(vec![between(0, 0), between(1, 4)]));
     assert_eq!(access.precalculable, Precalculability::QuasiStatic);
     assert!(found.moves_evenly(access) && !found.may_fault);
 }

@@ -151,6 +151,43 @@ fn over_groups() {
     }
 }
 
+/// Zeros of both signs, infinities, NaN, and the ends of what floats hold, in every place of every operator.
+#[test]
+fn special_values() {
+    let parts = [0.0, -0.0, 1.0, -1.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 5e-324, f64::MAX];
+    let number = |n: usize| Complex64::new(parts[n / 9], parts[n % 9]);
+    // NaN is NaN: which one differs between devices.
+    let bits = |x: f64| if x.is_nan() { f64::NAN.to_bits() } else { x.to_bits() };
+    for acc in everywhere() {
+        let mut r = TileArray::<[Complex64; 10], 2>::builder([81, 81]).regions([3, 1]).build(&acc).unwrap();
+        let mut z = TileArray::<[Complex64; 2], 2>::builder([81, 81]).regions([3, 1]).build(&acc).unwrap();
+        let mut same = TileArray::<[bool; 2], 2>::builder([81, 81]).regions([3, 1]).build(&acc).unwrap();
+        z.fill(|[j, i]| [number(j), number(i)]).unwrap();
+        for tile in TileIter::new(&r) {
+            compute(
+                &tile,
+                (&mut r, &mut same, &z),
+                kernel!(|r, same, z, at| {
+                    let (a, b) = (z[at][0], z[at][1]);
+                    let x = b.im;
+                    r[at] = [a + b, a - b, a * b, a / b, a * x, a / x, x - a, x * a, x / a, a.inv() + -b.conj()];
+                    same[at] = [a == b, a != b];
+                }),
+            )
+            .unwrap();
+        }
+        let (r, same) = (r.read_box(r.domain()).unwrap(), same.read_box(same.domain()).unwrap());
+        for n in 0..81 * 81 {
+            let (a, b) = (number(n / 81), number(n % 81));
+            let x = b.im;
+            let want = [a + b, a - b, a * b, a / b, a * x, a / x, x - a, x * a, x / a, a.inv() + -b.conj()];
+            let all = |values: [Complex64; 10]| values.map(|z| [bits(z.re), bits(z.im)]);
+            assert_eq!(all(r[n]), all(want), "{a:?} and {b:?} on {acc}");
+            assert_eq!(same[n], [a == b, a != b], "{a:?} and {b:?} on {acc}");
+        }
+    }
+}
+
 /// Files are those that numpy writes.
 #[test]
 fn files_of_numpy() {

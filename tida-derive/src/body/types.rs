@@ -101,8 +101,8 @@ impl Body {
     }
 }
 
-/// Whether a path has no parameters, or names of types behind its last name. (Anything else may hold items, which cannot
-/// stand twice.)
+/// Whether a path has no parameters, or names of types behind its last name. (Anything else may hold items, which
+/// cannot stand twice.)
 fn has_plain_parameters(path: &syn::Path) -> bool {
     let plain = |of: &syn::GenericArgument| match of {
         syn::GenericArgument::Type(syn::Type::Path(ty)) => ty.qself.is_none() && has_plain_parameters(&ty.path),

@@ -17,8 +17,8 @@ pub enum Choice {
     Told(Interval, Why),
     /// Some entry of a captured array of integers, by the number of the capture.
     Entry(u32),
-    /// One entry of a captured array of integers, by number in [`Analysis::entries`].
-    EntryAt(u32),
+    /// One entry of a captured array of integers: the capture, and the number in [`Analysis::entries`].
+    EntryAt(u32, u32),
     /// What an operation gives for the exact values of forms.
     Of(Op, NormalForm),
     /// The lesser of two.
@@ -96,7 +96,7 @@ impl Op {
 impl Choice {
     fn forms(&self) -> impl Iterator<Item = &NormalForm> {
         let (first, second) = match self {
-            Choice::Within(_) | Choice::Told(..) | Choice::Entry(_) | Choice::EntryAt(_) => (None, None),
+            Choice::Within(_) | Choice::Told(..) | Choice::Entry(_) | Choice::EntryAt(..) => (None, None),
             Choice::Of(_, form) => (Some(form), None),
             Choice::Least(a, b) | Choice::Greatest(a, b) => (Some(a), Some(b)),
         };
@@ -109,7 +109,11 @@ impl Choice {
         match self {
             Choice::Within(values) | Choice::Told(values, _) => Some(*values),
             Choice::Entry(capture) => known.captures.get(*capture as usize).copied().flatten(),
-            Choice::EntryAt(n) => known.captures.get(known.entries_from + *n as usize).copied().flatten(),
+            // Where it is not told, it lies between the bounds of all.
+            Choice::EntryAt(capture, n) => {
+                let of = |n: usize| known.captures.get(n).copied().flatten();
+                of(known.entries_from + *n as usize).or_else(|| of(*capture as usize))
+            }
             Choice::Of(op, form) => known.operand(form).filter(|of| !of.is_empty()).map(|of| op.values(of)),
             Choice::Least(a, b) => both(a, b).map(|(a, b)| Interval { lo: a.lo.min(b.lo), hi: a.hi.min(b.hi) }),
             Choice::Greatest(a, b) => both(a, b).map(|(a, b)| Interval { lo: a.lo.max(b.lo), hi: a.hi.max(b.hi) }),
@@ -182,10 +186,10 @@ impl Analysis {
             Some(Choice::Within(values)) => format!("({}..={})", values.lo, values.hi),
             Some(Choice::Told(..)) => "(a value)".into(),
             Some(Choice::Entry(capture)) => format!("{}[..]", name(*capture)),
-            Some(Choice::EntryAt(n)) => match self.entries.get(*n as usize) {
-                Some((capture, place)) => format!("{}[{place}]", name(*capture)),
-                None => format!("entry{n}"),
-            },
+            Some(Choice::EntryAt(capture, n)) => {
+                let place = self.entries.get(*n as usize).map_or(0, |(_, place)| *place);
+                format!("{}[{place}]", name(*capture))
+            }
             Some(Choice::Of(op, form)) => op.text(&text(form)),
             Some(Choice::Least(a, b)) => format!("min({}, {})", text(a), text(b)),
             Some(Choice::Greatest(a, b)) => format!("max({}, {})", text(a), text(b)),

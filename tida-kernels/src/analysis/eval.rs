@@ -304,7 +304,7 @@ impl Walker<'_> {
                     self.out.entries.push((capture, place));
                     self.out.entries.len() - 1
                 });
-                Val::Affine(Affine::new(self.choice(Choice::EntryAt(number as u32))))
+                Val::Affine(Affine::new(self.choice(Choice::EntryAt(capture, number as u32))))
             }
             (_, None) => Val::Affine(Affine::new(self.choice(Choice::Entry(capture)))),
         }

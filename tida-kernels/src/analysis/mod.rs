@@ -44,7 +44,7 @@ pub struct Analysis {
     /// What [`Symbol::Choice`] numbers.
     pub choices: Vec<Choice>,
     /// Entries of captured arrays of integers at places that are known: the capture, and the integers before the entry.
-    /// Where values of captures are given, those of these entries follow them.
+    /// Where values of captures are given, those of these entries may follow them.
     pub entries: Vec<(u32, u32)>,
     /// How many values the kernel captures.
     pub captures: usize,

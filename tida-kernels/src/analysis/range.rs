@@ -89,7 +89,7 @@ impl Analysis {
     /// The cells an access can touch, per axis of its argument, when `at` runs over the box `lo..hi` (half-open, not
     /// empty) and captured integers have these values (`captures[n]` is the number itself, or around all entries of an
     /// array; `None` for captures that are no integers, or do not fit an `i64`; then those of [`Analysis::entries`],
-    /// without which these are not known). `None` if an index is not affine or a
+    /// if these are given). `None` if an index is not affine or a
     /// bound overflows. Conservative: the interval may be larger than what is touched; all are empty if the access
     /// never runs. An index of a table is `U64`: below 0 means a wrapped one.
     pub fn range(

@@ -93,7 +93,7 @@ fn is_slow(analysis: &Analysis, form: &NormalForm, at: Symbol) -> Option<bool> {
             }
             Choice::Of(_, of) => is_slow(analysis, of, at)?,
             Choice::Least(a, b) | Choice::Greatest(a, b) => is_slow(analysis, a, at)? | is_slow(analysis, b, at)?,
-            Choice::Within(_) | Choice::Told(..) | Choice::Entry(_) | Choice::EntryAt(_) => false,
+            Choice::Within(_) | Choice::Told(..) | Choice::Entry(_) | Choice::EntryAt(..) => false,
         };
     }
     Some(slow)

@@ -278,7 +278,13 @@ pub(crate) fn integers(analysis: &Analysis, captures: &Captures) -> SmallVec<[Op
         CapturedValue::Array(_, values) => integer(*values.get(*place as usize)?).map(Interval::point),
         CapturedValue::Scalar(_) | CapturedValue::Deferred(_) => None,
     };
-    captures.list.iter().map(of).chain(analysis.entries.iter().map(entry)).collect()
+    let mut all: SmallVec<[Option<Interval>; 8]> = captures.list.iter().map(of).collect();
+    if !analysis.entries.is_empty() {
+        // They are counted after all that the kernel captures.
+        all.resize(analysis.captures, None);
+        all.extend(analysis.entries.iter().map(entry));
+    }
+    all
 }
 
 /// A captured integer that fits an `i64`.
