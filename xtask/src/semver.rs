@@ -34,6 +34,7 @@ pub fn check(options: &Options) -> Result<()> {
     let commit = commit.trim();
     let tool = tool()?;
     let before = checkout(commit)?;
+    let mut incompatible = Vec::new();
     for package in PACKAGES {
         println!("== {package} since {since}");
         let told = |of: &str, root: &Path, target: &Path| -> Result<PathBuf> {
@@ -45,9 +46,18 @@ pub fn check(options: &Options) -> Result<()> {
         let (now, then) = (told("now", &root(), &target())?, told("before", &before, &folder().join("build"))?);
         let mut compare = Command::new(&tool);
         compare.args(["semver-checks", "check-release", "--baseline-rustdoc"]).arg(then);
-        run(compare.arg("--current-rustdoc").arg(now).current_dir(root()))?;
+        if run(compare.arg("--current-rustdoc").arg(now).current_dir(root())).is_err() {
+            incompatible.push(package);
+        }
     }
-    Ok(())
+    match incompatible.is_empty() {
+        true => Ok(()),
+        false => Err(format!(
+            "what is said above of {} is not compatible with {since}: mend it, or say so in CHANGELOG.md and raise the \
+             version",
+            incompatible.join(" and ")
+        )),
+    }
 }
 
 /// Where all of this lies.
