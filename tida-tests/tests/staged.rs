@@ -95,14 +95,13 @@ fn same<T: Element>(acc: &TileAcc, found: &TileArray<T, 2>, wanted: impl Fn([usi
 }
 
 #[test]
-fn tables_and_numbers_with_the_names_of_constants() {
+fn constant_tables_and_numbers() {
     for acc in everywhere() {
         for (shape, regions, size) in CUTS {
             let f = array(&acc, shape, regions, |at| std::array::from_fn::<_, 9, _>(|k| population(k, at)));
             let mut next = f.like().unwrap();
-            // One of them is a local variable, and changes.
-            #[allow(non_snake_case)]
-            for (turn, LAST) in [(1.0, i64::MAX), (2.0, shape[0] as i64 - 1)] {
+            // One of the numbers is a local variable, and changes.
+            for (turn, last) in [(1.0, i64::MAX), (2.0, shape[0] as i64 - 1)] {
                 for tile in TileIter::new(&f).tile_size(size) {
                     compute(
                         &tile,
@@ -112,7 +111,7 @@ fn tables_and_numbers_with_the_names_of_constants() {
                             let mut sum = 0.0;
                             for k in 0..9 {
                                 let y = at[0] - CY[k];
-                                let back = y < 0 || at[1] - CX[k] < 0 || y > LAST;
+                                let back = y < 0 || at[1] - CX[k] < 0 || y > last;
                                 g[k] = if back { f[at][OPPOSITE[k]] } else { f[at - [CY[k], CX[k]]][k] };
                                 sum += turn * g[k];
                             }
