@@ -311,7 +311,7 @@ impl Walker<'_> {
         match self.out.choices.get(n as usize) {
             Some(Choice::Within(_)) => Precalculability::Static,
             Some(Choice::Told(_, why)) => Precalculability::No(*why),
-            Some(Choice::Entry(_)) => Precalculability::QuasiStatic,
+            Some(Choice::Entry(_) | Choice::EntryAt(..)) => Precalculability::QuasiStatic,
             Some(choice) => {
                 let forms: Vec<IndexForm> = choice.forms().cloned().map(IndexForm::Affine).collect();
                 self.precalculable(&forms)
