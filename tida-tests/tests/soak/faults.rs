@@ -12,10 +12,14 @@ const EVERY: u64 = 3;
 /// Programs that may be needed.
 const PROGRAMS: u64 = 400;
 
-/// The first program that finds the fault.
+/// The first program that finds the fault, and is right without it.
 fn found_by(fault: SimFault) -> Option<u64> {
-    let device = SimDevice::new().plant(fault, EVERY);
-    (0..PROGRAMS).find(|n| matches!(run(&draw::program(3, *n, &[Place::Sim]), &device), Outcome::Wrong(_)))
+    let (planted, sound) = (SimDevice::new().plant(fault, EVERY), SimDevice::new());
+    (0..PROGRAMS).find(|n| {
+        let program = draw::program(3, *n, &[Place::Sim]);
+        let is_wrong = |device: &SimDevice| matches!(run(&program, device), Outcome::Wrong(_));
+        is_wrong(&planted) && !is_wrong(&sound)
+    })
 }
 
 #[test]

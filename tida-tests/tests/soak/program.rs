@@ -401,16 +401,12 @@ impl Program {
         at
     }
 
-    /// Whether one of its sweeps has this kernel.
-    pub fn has_kernel(&self, kernel: Kernel) -> bool {
-        fn any(ops: &[Op], kernel: Kernel) -> bool {
-            ops.iter().any(|op| match op {
-                Op::Repeat { ops, .. } => any(ops, kernel),
-                Op::Sweep { kernel: of, .. } => *of == kernel,
-                _ => false,
-            })
-        }
-        any(&self.ops, kernel)
+    /// Whether a sweep needs whole arrays.
+    pub fn needs_whole(&self) -> bool {
+        let needs = |step: &Step<'_>| {
+            matches!(step, Step::Op { op: Op::Sweep { kernel: Kernel::Far, .. } | Op::Grown { .. }, .. })
+        };
+        self.steps().iter().any(needs)
     }
 
     /// Whether arrays come and go on the way.

@@ -156,7 +156,13 @@ where
 /// Bytes of arrays that a configuration has room for: its part of all, and no less than a kernel's regions.
 fn limit<T>(program: &Program) -> u64 {
     let axes = program.axes();
-    let row = |extent: usize| (extent * size_of::<T>()).next_multiple_of(128) + 128;
+    // Rows are aligned for the smallest component, and all components have as many values in a row.
+    let (least, element) = match program.scalar {
+        Scalar::Pair => (8, 16),
+        Scalar::Wave => (1, 17),
+        _ => (size_of::<T>(), size_of::<T>()),
+    };
+    let row = |extent: usize| (extent.next_multiple_of(128 / least) + 128 / least) * element;
     let bytes = |array: &Array| {
         let extent = |d: usize, cells: usize| cells + 1 + array.ghost[d].iter().sum::<usize>();
         let largest: usize = (0..axes)
@@ -166,13 +172,13 @@ fn limit<T>(program: &Program) -> u64 {
                 if d + 1 == axes { row(extent(d, cells)) } else { extent(d, cells) }
             })
             .product();
-        largest.next_multiple_of(1024) + 1024
+        largest.next_multiple_of(1024) + 128 * element + 1024
     };
     let regions = program.region_count();
     let all: usize = program.arrays.iter().map(|array| bytes(array) * regions).sum();
     let largest = program.arrays.iter().map(bytes).max().unwrap_or(0);
-    // What is read as a whole is there as a whole, beside what is written.
-    let whole = if program.has_kernel(Kernel::Far) { 3 * largest * regions } else { 0 };
+    // What is read as a whole or over grown tiles is there as a whole, beside what is written.
+    let whole = if program.needs_whole() { 3 * largest * regions } else { 0 };
     (all / program.configuration.room).max(6 * largest).max(whole) as u64
 }
 

@@ -90,7 +90,10 @@ fn without_axis(program: &mut Program, d: usize) {
     of_ops(&mut program.ops, d);
 }
 
-fn configurations(program: &Program, with: &mut dyn FnMut(&dyn Fn(&mut Program))) {
+/// Takes a change of a program.
+type With<'a> = dyn FnMut(&dyn Fn(&mut Program)) + 'a;
+
+fn configurations(program: &Program, with: &mut With<'_>) {
     let place = program.configuration.place;
     let plain = Configuration { place, ..Configuration::default() };
     with(&|p| p.configuration = plain.clone());

@@ -41,15 +41,15 @@ struct Asked {
 
 impl Asked {
     fn read() -> Asked {
-        let text = |name: &str| std::env::var(format!("TIDA_SOAK_{name}")).ok();
+        let text = |name: &str| std::env::var(name).ok();
         let number = |name: &str| text(name).and_then(|text| text.parse::<u64>().ok());
         Asked {
-            seed: number("SEED").unwrap_or(1),
-            time: Duration::from_secs(number("SECONDS").unwrap_or(60)),
-            workers: number("WORKERS").unwrap_or(2) as usize,
-            only: number("PROGRAM"),
-            replay: text("REPLAY").map(PathBuf::from),
-            folder: text("FOLDER").map_or_else(std::env::temp_dir, PathBuf::from),
+            seed: number("TIDA_SOAK_SEED").unwrap_or(1),
+            time: Duration::from_secs(number("TIDA_SOAK_SECONDS").unwrap_or(60)),
+            workers: number("TIDA_SOAK_WORKERS").unwrap_or(2) as usize,
+            only: number("TIDA_SOAK_PROGRAM"),
+            replay: text("TIDA_SOAK_REPLAY").map(PathBuf::from),
+            folder: text("TIDA_SOAK_FOLDER").map_or_else(std::env::temp_dir, PathBuf::from),
         }
     }
 }
