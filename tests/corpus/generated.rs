@@ -344,7 +344,7 @@ fn random_13() {
                 }
             }
             let v4 = (((r0[at] as u16) / (a0[at - [-2, -1]] as u16)) + { let v3 = (a0[at] as u16); (a0[at + [0, -2]] as u16) });
-            r0[at] = (3.25f32 % ((r0[at] as f32)).tanh());
+            r0[at] = (3.25f32 + ((r0[at] as f32)).tanh());
         }));
     });
 }

@@ -5,6 +5,14 @@ use std::fmt::Write;
 use super::Ty::{self, Bool, F32, F64, I8, I16, I32, I64, U16, U64};
 use super::{Local, Maker, NUMBERS};
 
+/// Functions that libraries only come near to.
+const NEAR: [&str; 5] = ["sin", "exp", "tanh", "ln", "cbrt"];
+
+/// Whether a value is made by one of them.
+fn is_near(text: &str) -> bool {
+    NEAR.iter().chain(&["hypot"]).any(|name| text.contains(&format!(".{name}(")))
+}
+
 impl Maker {
     /// An index of an array of four.
     pub fn entry(&mut self) -> String {
@@ -261,7 +269,11 @@ impl Maker {
             _ => self.expr(ty, depth),
         };
         if ty.float() {
-            let op = self.pick(&["+", "-", "*", "/", "+", "-", "*", "%"]);
+            let op = match self.pick(&["+", "-", "*", "/", "+", "-", "*", "%"]) {
+                // A remainder of what is only near may be far off.
+                "%" if is_near(&a) || is_near(&b) => "+",
+                op => op,
+            };
             return format!("({a} {op} {b})");
         }
         let op = self.pick(&["+", "-", "*", "&", "|", "^", "<<", ">>", "/", "%", "+", "-"]);
@@ -283,7 +295,7 @@ impl Maker {
         }
         if ty.float() {
             let exact = ["sqrt", "floor", "ceil", "round", "trunc", "fract", "recip"];
-            let all = [&exact[..], &["sin", "exp", "tanh", "ln", "cbrt"]].concat();
+            let all = [&exact[..], &NEAR].concat();
             // Those of a generic function have the same bits on every device: what libraries make of `sin` and its
             // like is only near.
             let unary = if self.open { &exact[..] } else { &all[..] };
