@@ -3,7 +3,7 @@
 use tida::__private::{Ask, NoReads, Run, StaticKernel, body, each, give};
 use tida::prelude::*;
 
-static FALSE: StaticKernel = StaticKernel { line: 1, file: "", tree: &[], functions: &[], structs: &[], constants: &[] };
+static FALSE: StaticKernel = StaticKernel { line: 1, file: "", tree: &[], functions: &[], structs: &[], constants: &[], few: false };
 
 fn runs_another<P, C, const D: usize>(
     honest: impl for<'b> Fn(Ask<'b, P, C, (), D>) + Send + Sync + 'static,
