@@ -187,8 +187,8 @@ where
     outside_kernels("reduce an array").map_err(at)?;
     let mut quoted = quote(&kernel).map_err(at)?;
     let views = TypeId::of::<Views<A, Proven, D>>();
-    let prepared =
-        prepare(&mut quoted, views, D, <A::Held as HeldArgs<D>>::BINDINGS, Some(Type::of_element(&R::TYPE))).map_err(at)?;
+    let prepared = prepare(&mut quoted, views, D, <A::Held as HeldArgs<D>>::BINDINGS, Some(Type::of_element(&R::TYPE)))
+        .map_err(at)?;
     let infos = args.infos();
     let prepared = prepared.for_codes(infos.iter().map(ArgInfo::coding)).map_err(at)?;
     let layout = infos.iter().find_map(|info| match info {
