@@ -71,7 +71,7 @@ fn stepped<T: Populations>(
 
 /// Each direction by itself.
 pub fn written_out<T: Populations>(acc: &TileAcc) -> tida::Result<Outcome> {
-    stepped(acc, |next, f| {
+    stepped::<T>(acc, |next, f| {
         for tile in TileIter::new(f) {
             compute(
                 &tile,
@@ -113,7 +113,7 @@ pub fn written_out<T: Populations>(acc: &TileAcc) -> tida::Result<Outcome> {
 
 /// Loops over the tables.
 pub fn from_tables<T: Populations>(acc: &TileAcc) -> tida::Result<Outcome> {
-    stepped(acc, |next, f| {
+    stepped::<T>(acc, |next, f| {
         for tile in TileIter::new(f) {
             compute(
                 &tile,

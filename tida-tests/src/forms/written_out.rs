@@ -26,7 +26,7 @@ pub trait WrittenOut: Real {
 
 macro_rules! written_out {
     ($($T:ident of $functions:ident;)*) => {$(
-        #[expect(dead_code, reason = "rustc does not see calls by methods of a trait that return `impl Kernel`")]
+        #[allow(dead_code, reason = "rustc does not see calls by methods of a trait that return `impl Kernel`")]
         mod $functions {
             use tida::prelude::*;
 

@@ -126,9 +126,18 @@ fn not_compiled(prepared: &Prepared, source: &Source, error: &Error) -> Error {
     let first = log.lines().find(|line| line.contains("error")).unwrap_or(log);
     let place = line_of(first).and_then(|n| source.lines.get(n - 1).cloned().flatten());
     let place = place.map_or_else(|| prepared.place(), |(file, span)| format!("{file}:{}:{}", span.line, span.column));
+    let tried = format!("compile the kernel at {place} for the device");
+    if log.contains("arameter space overflow") {
+        return Error::new(
+            ErrorKind::Kernel,
+            tried,
+            format!("captured arrays or constant tables that are too large for it: {}", first.trim()),
+            "pass the larger ones as `table(&values)`",
+        );
+    }
     Error::new(
         ErrorKind::Kernel,
-        format!("compile the kernel at {place} for the device"),
+        tried,
         format!("that its compiler refused the emitted source: {}", first.trim()),
         "report this with the output of `tida::explain`; until then run these tiles with `.device(Device::Cpu)`",
     )

@@ -3,7 +3,7 @@
 //! `for d in 0..D { .. u[at + unit(d)] .. }` is the same as one copy of its body for each axis, with the number of the
 //! axis for `d`. What comes after sees no more than what a user could have written by hand.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::scope::error;
@@ -51,12 +51,20 @@ pub(super) fn values(constants: &[fn() -> Constant]) -> Vec<Constant> {
     constants.iter().map(|value| value()).collect()
 }
 
-/// Tables of numbers among the constants, as captured values that come after `captures` others, and the number of the
-/// captured value by that of the constant. So the entries of a table stand in the text of a kernel only where it is
-/// known which they are. (Functions have no captured values.)
-pub(super) fn tables(names: &[String], captures: usize, constants: &[Constant]) -> (Tables, Vec<Capture>) {
+/// Tables of numbers among the constants that the code names, as captured values that come after `captures` others, and
+/// the number of the captured value by that of the constant. So the entries of a table stand in the text of a kernel
+/// only where it is known which they are. (Functions have no captured values.)
+pub(super) fn tables(code: &Code, captures: usize, constants: &[Constant]) -> (Tables, Vec<Capture>) {
+    let names = &code.constants;
+    let mut named = HashSet::new();
+    let mut look = |e: &Expr| {
+        if let ExprKind::Constant(number) = e.kind {
+            named.insert(number);
+        }
+    };
+    Walk { expr: &mut look, stmt: &mut |_| true }.block(&code.body);
     let (mut numbers, mut tables) = (HashMap::new(), Vec::new());
-    for (number, constant) in constants.iter().enumerate() {
+    for (number, constant) in constants.iter().enumerate().filter(|(number, _)| named.contains(&(*number as u32))) {
         let is_table = matches!(constant.ty, ElementType::Array { .. }) && constant.ty.innermost().is_some();
         if is_table && !constant.bits.is_empty() && constant.bits.len() == constant.ty.components() {
             numbers.insert(number as u32, (captures + tables.len()) as u32);

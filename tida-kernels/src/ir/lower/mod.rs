@@ -84,7 +84,7 @@ fn lower_for(input: &LowerInput<'_>, extent: Option<&[u32]>) -> Result<Kernel, K
         return Err(unreadable(file, span));
     };
     let constants = constant::values(constants);
-    let (numbers, tables) = constant::tables(&tree.code.constants, tree.captures.len(), &constants);
+    let (numbers, tables) = constant::tables(&tree.code, tree.captures.len(), &constants);
     constant::resolve(file, &mut tree.code, &constants, &numbers, functions.len())?;
     let counted = |what: &str, named: usize, given: usize| match named == given {
         true => Ok(()),
