@@ -194,7 +194,7 @@ impl Core {
         if kind != Some(Kind::Planes) {
             self.settle_ghosts(trackers());
         }
-        if let Some(kind) = kind.filter(|_| self.beside(device, wholes(), moving(), &mut others)) {
+        if let Some(kind) = kind.filter(|_| self.room_beside(device, wholes(), moving(), &mut others)) {
             moving().for_each(|tracker| self.leave_for_chain(tracker));
             place.stream(kind, self.room_for_chains(device, others));
         } else {
@@ -209,7 +209,7 @@ impl Core {
 
     /// Gives arrays that are read as a whole their room, beside those that come and go: at most half of the memory.
     /// What is `moving`, and then the `others`, give way. Says whether they have it.
-    fn beside<'a>(
+    fn room_beside<'a>(
         self: &Arc<Core>,
         device: &DeviceCore,
         wholes: impl Iterator<Item = &'a Arc<Tracker>>,

@@ -127,7 +127,7 @@ fn not_compiled(prepared: &Prepared, source: &Source, error: &Error) -> Error {
     let place = line_of(first).and_then(|n| source.lines.get(n - 1).cloned().flatten());
     let place = place.map_or_else(|| prepared.place(), |(file, span)| format!("{file}:{}:{}", span.line, span.column));
     let tried = format!("compile the kernel at {place} for the device");
-    if log.contains("arameter space overflow") {
+    if log.to_lowercase().contains("parameter space overflow") {
         return Error::new(
             ErrorKind::Kernel,
             tried,
