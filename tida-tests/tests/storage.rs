@@ -48,188 +48,199 @@ fn case() -> impl Strategy<Value = Case> {
     )
 }
 
-macro_rules! of_type {
-    ($t:ident, $T:ident, $variant:ident) => {
-        mod $t {
-            use super::*;
+/// A float that is kept in fewer bits, as the codecs know it.
+trait Kept: Real {
+    const SCALAR_TYPE: ScalarType;
 
-            fn boundary(face: u8) -> Boundary<$t> {
-                match face {
-                    0 => Boundary::Periodic,
-                    1 => Boundary::Fixed(0.37),
-                    2 => Boundary::ReflectEven,
-                    3 => Boundary::ReflectOdd,
-                    _ => Boundary::Extrapolate(1),
-                }
+    fn value(self) -> Value;
+    fn of_value(value: Value) -> Self;
+}
+
+macro_rules! kept {
+    ($t:ident, $variant:ident) => {
+        impl Kept for $t {
+            const SCALAR_TYPE: ScalarType = ScalarType::$variant;
+
+            fn value(self) -> Value {
+                Value::$variant(self)
             }
 
-            pub fn codec(format: Format) -> Option<Codec> {
-                Codec::new(ScalarType::$variant, &format).unwrap()
-            }
-
-            fn round(codec: &Option<Codec>, x: $t) -> $t {
-                match codec {
-                    Some(codec) => match codec.decode(codec.encode(Value::$variant(x)).0) {
-                        Value::$variant(x) => x,
-                        _ => $t::NAN,
-                    },
-                    None => x,
-                }
-            }
-
-            fn start(case: &Case, at: [usize; 2]) -> $t {
-                (value(case.seed, [0, at[0], at[1]]) - 0.6) as $t
-            }
-
-            /// Cells with one ghost around, row by row.
-            struct Plain {
-                shape: [usize; 2],
-                cells: Vec<$t>,
-            }
-
-            impl Plain {
-                fn at(&self, y: i64, x: i64) -> usize {
-                    (y + 1) as usize * (self.shape[1] + 2) + (x + 1) as usize
-                }
-
-                fn get(&self, y: i64, x: i64) -> $t {
-                    self.cells[self.at(y, x)]
-                }
-
-                fn fill(&mut self, faces: &[[u8; 2]; 2], codec: &Option<Codec>) {
-                    let [ny, nx] = self.shape.map(|n| n as i64);
-                    for axis in [1, 0] {
-                        let (n, across) = if axis == 1 { (nx, 0..ny) } else { (ny, -1..nx + 1) };
-                        for other in across {
-                            let line: Vec<$t> = (0..n)
-                                .map(|k| if axis == 1 { self.get(other, k) } else { self.get(k, other) })
-                                .collect();
-                            for side in 0..2 {
-                                let far = if n > 1 { 1 } else { 0 };
-                                let (at, near, next, wrap) = match side {
-                                    0 => (-1, line[0], line[far], line[n as usize - 1]),
-                                    _ => (n, line[n as usize - 1], line[n as usize - 1 - far], line[0]),
-                                };
-                                let ghost = match faces[axis][side] {
-                                    0 => wrap,
-                                    1 => round(codec, 0.37),
-                                    2 => near,
-                                    3 => round(codec, -near),
-                                    _ => round(codec, near + 1.0 * (near - next)),
-                                };
-                                let cell = if axis == 1 { self.at(other, at) } else { self.at(at, other) };
-                                self.cells[cell] = ghost;
-                            }
-                        }
-                    }
-                }
-            }
-
-            /// Plain loops.
-            fn expected(case: &Case, format: Format) -> Vec<u64> {
-                let codec = codec(format);
-                let [ny, nx] = case.shape;
-                let mut u = Plain { shape: case.shape, cells: vec![0.0; (ny + 2) * (nx + 2)] };
-                for (y, x) in (0..ny).flat_map(|y| (0..nx).map(move |x| (y, x))) {
-                    let cell = u.at(y as i64, x as i64);
-                    u.cells[cell] = round(&codec, start(case, [y, x]));
-                }
-                for _ in 0..case.steps {
-                    u.fill(&case.faces, &codec);
-                    let mut next = Plain { shape: case.shape, cells: u.cells.clone() };
-                    for (y, x) in (0..ny as i64).flat_map(|y| (0..nx as i64).map(move |x| (y, x))) {
-                        let side = u.get(y, x - 1) + u.get(y, x + 1);
-                        let sum = u.get(y - 1, x) + u.get(y + 1, x) + side + u.get(y - 1, x + 1);
-                        let first = round(&codec, 0.5 * u.get(y, x) + 0.09 * sum);
-                        // In place: rounded once, though it is written twice.
-                        let second = first * 0.875;
-                        let last = if second > 0.1 { second - 0.01 } else { second };
-                        let cell = next.at(y, x);
-                        next.cells[cell] = round(&codec, last);
-                    }
-                    u = next;
-                }
-                let cells = (0..ny as i64).flat_map(|y| (0..nx as i64).map(move |x| (y, x)));
-                cells.map(|(y, x)| u.get(y, x).to_bits() as u64).collect()
-            }
-
-            /// The same by tida, and the sum of all.
-            fn found(acc: &TileAcc, case: &Case, format: Format) -> (Vec<u64>, u64) {
-                let mut builder =
-                    TileArray::<$t, 2>::builder(case.shape).regions(case.regions).ghost(1).storage(format);
-                for (axis, faces) in case.faces.iter().enumerate() {
-                    builder = builder.boundary_face(axis, Side::Low, boundary(faces[0]));
-                    builder = builder.boundary_face(axis, Side::High, boundary(faces[1]));
-                }
-                let mut u = builder.saturation(Saturation::Warn).build(acc).unwrap();
-                let mut next = u.like().unwrap();
-                u.fill(|at| start(case, at)).unwrap();
-                for _ in 0..case.steps {
-                    u.fill_ghosts().unwrap();
-                    let tiles = TileIter::new(&u);
-                    for tile in if let Some(cells) = case.march { tiles.march(cells) } else { tiles } {
-                        compute(
-                            &tile,
-                            (&mut next, &u),
-                            kernel!(|next, u, at| {
-                                let side = u[at - [0, 1]] + u[at + [0, 1]];
-                                let sum = u[at - [1, 0]] + u[at + [1, 0]] + side + u[at + [-1, 1]];
-                                next[at] = 0.5 * u[at] + 0.09 * sum;
-                            }),
-                        )
-                        .unwrap();
-                    }
-                    for tile in TileIter::new(&next) {
-                        compute(
-                            &tile,
-                            &mut next,
-                            kernel!(|u, at| {
-                                u[at] = u[at] * 0.875;
-                                if u[at] > 0.1 {
-                                    u[at] = u[at] - 0.01;
-                                }
-                            }),
-                        )
-                        .unwrap();
-                    }
-                    std::mem::swap(&mut u, &mut next);
-                }
-                let sum: $t = reduce(&u, Sum, kernel!(|u, at| u[at])).unwrap();
-                let all = u.to_ndarray().unwrap();
-                (all.iter().map(|x| x.to_bits() as u64).collect(), sum.to_bits() as u64)
-            }
-
-            pub fn check(case: &Case, format: Format, on_device: bool) {
-                let expected = expected(case, format);
-                let cpu = found(&on_cpu(), case, format);
-                let first = cpu.0.iter().zip(&expected).position(|(a, b)| a != b);
-                assert_eq!(first, None, "the first cell that differs on the CPU, of {case:?} in {format}");
-                let bytes = codec(format).map_or(ScalarType::$variant, |codec| codec.code()).size();
-                let row = (case.shape[1] + 2).next_multiple_of(128 / bytes) * bytes;
-                // Room for two regions of each array at least.
-                let limit = case.rows.map(|rows| ((rows * 4 * row) as u64).max(20 << 10));
-                let limited = |builder: tida::TileAccBuilder| match limit {
-                    Some(limit) => builder.memory_limit(limit),
-                    None => builder,
-                };
-                let sim = limited(TileAcc::builder().threads(2).simulate(tida::SimDevice::new())).build().unwrap();
-                let mut devices = vec![(sim, "the simulated device")];
-                if on_device {
-                    devices.extend(on_a_device(limited(TileAcc::builder())).map(|acc| (acc, "the device")));
-                }
-                for (acc, name) in devices {
-                    let device = found(&acc, case, format);
-                    let first = device.0.iter().zip(&expected).position(|(a, b)| a != b);
-                    assert_eq!(first, None, "the first cell that differs on {name}, of {case:?} in {format}");
-                    assert_eq!(device.1, cpu.1, "the sum on {name}, of {case:?} in {format}");
+            fn of_value(value: Value) -> $t {
+                match value {
+                    Value::$variant(x) => x,
+                    _ => $t::NAN,
                 }
             }
         }
     };
 }
 
-of_type!(f32, f32, F32);
-of_type!(f64, f64, F64);
+kept!(f32, F32);
+kept!(f64, F64);
+
+fn boundary<T: Kept>(face: u8) -> Boundary<T> {
+    match face {
+        0 => Boundary::Periodic,
+        1 => Boundary::Fixed(lit!(T, 0.37)),
+        2 => Boundary::ReflectEven,
+        3 => Boundary::ReflectOdd,
+        _ => Boundary::Extrapolate(1),
+    }
+}
+
+fn codec<T: Kept>(format: Format) -> Option<Codec> {
+    Codec::new(T::SCALAR_TYPE, &format).unwrap()
+}
+
+fn round<T: Kept>(codec: &Option<Codec>, x: T) -> T {
+    codec.as_ref().map_or(x, |codec| T::of_value(codec.decode(codec.encode(x.value()).0)))
+}
+
+fn start<T: Kept>(case: &Case, at: [usize; 2]) -> T {
+    T::of(value(case.seed, [0, at[0], at[1]]) - 0.6)
+}
+
+/// Cells with one ghost around, row by row.
+struct Plain<T> {
+    shape: [usize; 2],
+    cells: Vec<T>,
+}
+
+impl<T: Kept> Plain<T> {
+    fn at(&self, y: i64, x: i64) -> usize {
+        (y + 1) as usize * (self.shape[1] + 2) + (x + 1) as usize
+    }
+
+    fn get(&self, y: i64, x: i64) -> T {
+        self.cells[self.at(y, x)]
+    }
+
+    fn fill(&mut self, faces: &[[u8; 2]; 2], codec: &Option<Codec>) {
+        let [ny, nx] = self.shape.map(|n| n as i64);
+        for axis in [1, 0] {
+            let (n, across) = if axis == 1 { (nx, 0..ny) } else { (ny, -1..nx + 1) };
+            for other in across {
+                let line: Vec<T> =
+                    (0..n).map(|k| if axis == 1 { self.get(other, k) } else { self.get(k, other) }).collect();
+                for side in 0..2 {
+                    let far = if n > 1 { 1 } else { 0 };
+                    let (at, near, next, wrap) = match side {
+                        0 => (-1, line[0], line[far], line[n as usize - 1]),
+                        _ => (n, line[n as usize - 1], line[n as usize - 1 - far], line[0]),
+                    };
+                    let ghost = match faces[axis][side] {
+                        0 => wrap,
+                        1 => round(codec, lit!(T, 0.37)),
+                        2 => near,
+                        3 => round(codec, -near),
+                        _ => round(codec, near + T::ONE * (near - next)),
+                    };
+                    let cell = if axis == 1 { self.at(other, at) } else { self.at(at, other) };
+                    self.cells[cell] = ghost;
+                }
+            }
+        }
+    }
+}
+
+/// Plain loops.
+fn expected<T: Kept>(case: &Case, format: Format) -> Vec<u64> {
+    let codec = codec::<T>(format);
+    let [ny, nx] = case.shape;
+    let mut u = Plain { shape: case.shape, cells: vec![T::ZERO; (ny + 2) * (nx + 2)] };
+    for (y, x) in (0..ny).flat_map(|y| (0..nx).map(move |x| (y, x))) {
+        let cell = u.at(y as i64, x as i64);
+        u.cells[cell] = round(&codec, start(case, [y, x]));
+    }
+    for _ in 0..case.steps {
+        u.fill(&case.faces, &codec);
+        let mut next = Plain { shape: case.shape, cells: u.cells.clone() };
+        for (y, x) in (0..ny as i64).flat_map(|y| (0..nx as i64).map(move |x| (y, x))) {
+            let side = u.get(y, x - 1) + u.get(y, x + 1);
+            let sum = u.get(y - 1, x) + u.get(y + 1, x) + side + u.get(y - 1, x + 1);
+            let first = round(&codec, lit!(T, 0.5) * u.get(y, x) + lit!(T, 0.09) * sum);
+            // In place: rounded once, though it is written twice.
+            let second = first * lit!(T, 0.875);
+            let last = if second > lit!(T, 0.1) { second - lit!(T, 0.01) } else { second };
+            let cell = next.at(y, x);
+            next.cells[cell] = round(&codec, last);
+        }
+        u = next;
+    }
+    let cells = (0..ny as i64).flat_map(|y| (0..nx as i64).map(move |x| (y, x)));
+    cells.map(|(y, x)| u.get(y, x).to_f64().to_bits()).collect()
+}
+
+/// The same by tida, and the sum of all.
+fn found<T: Kept>(acc: &TileAcc, case: &Case, format: Format) -> (Vec<u64>, u64) {
+    let mut builder = TileArray::<T, 2>::builder(case.shape).regions(case.regions).ghost(1).storage(format);
+    for (axis, faces) in case.faces.iter().enumerate() {
+        builder = builder.boundary_face(axis, Side::Low, boundary(faces[0]));
+        builder = builder.boundary_face(axis, Side::High, boundary(faces[1]));
+    }
+    let mut u = builder.saturation(Saturation::Warn).build(acc).unwrap();
+    let mut next = u.like().unwrap();
+    u.fill(|at| start(case, at)).unwrap();
+    for _ in 0..case.steps {
+        u.fill_ghosts().unwrap();
+        let tiles = TileIter::new(&u);
+        for tile in if let Some(cells) = case.march { tiles.march(cells) } else { tiles } {
+            compute(
+                &tile,
+                (&mut next, &u),
+                kernel!(T; |next, u, at| {
+                    let side = u[at - [0, 1]] + u[at + [0, 1]];
+                    let sum = u[at - [1, 0]] + u[at + [1, 0]] + side + u[at + [-1, 1]];
+                    next[at] = 0.5 * u[at] + 0.09 * sum;
+                }),
+            )
+            .unwrap();
+        }
+        for tile in TileIter::new(&next) {
+            compute(
+                &tile,
+                &mut next,
+                kernel!(T; |u, at| {
+                    u[at] = u[at] * 0.875;
+                    if u[at] > 0.1 {
+                        u[at] = u[at] - 0.01;
+                    }
+                }),
+            )
+            .unwrap();
+        }
+        std::mem::swap(&mut u, &mut next);
+    }
+    let sum: T = reduce(&u, Sum, kernel!(T; |u, at| u[at])).unwrap();
+    let all = u.to_ndarray().unwrap();
+    (all.iter().map(|x| x.to_f64().to_bits()).collect(), sum.to_f64().to_bits())
+}
+
+fn check<T: Kept>(case: &Case, format: Format, on_device: bool) {
+    let expected = expected::<T>(case, format);
+    let cpu = found::<T>(&on_cpu(), case, format);
+    let first = cpu.0.iter().zip(&expected).position(|(a, b)| a != b);
+    assert_eq!(first, None, "the first cell that differs on the CPU, of {case:?} in {format}");
+    let bytes = codec::<T>(format).map_or(T::SCALAR_TYPE, |codec| codec.code()).size();
+    let row = (case.shape[1] + 2).next_multiple_of(128 / bytes) * bytes;
+    // Room for two regions of each array at least.
+    let limit = case.rows.map(|rows| ((rows * 4 * row) as u64).max(20 << 10));
+    let limited = |builder: tida::TileAccBuilder| match limit {
+        Some(limit) => builder.memory_limit(limit),
+        None => builder,
+    };
+    let sim = limited(TileAcc::builder().threads(2).simulate(tida::SimDevice::new())).build().unwrap();
+    let mut devices = vec![(sim, "the simulated device")];
+    if on_device {
+        devices.extend(on_a_device(limited(TileAcc::builder())).map(|acc| (acc, "the device")));
+    }
+    for (acc, name) in devices {
+        let device = found::<T>(&acc, case, format);
+        let first = device.0.iter().zip(&expected).position(|(a, b)| a != b);
+        assert_eq!(first, None, "the first cell that differs on {name}, of {case:?} in {format}");
+        assert_eq!(device.1, cpu.1, "the sum on {name}, of {case:?} in {format}");
+    }
+}
 
 fn range(bits: u32) -> Format {
     Format::Range { bits, min: -0.9, max: 1.1 }
@@ -242,14 +253,14 @@ proptest! {
     fn steps_of_f32_round_through_the_codec(
         case in case(), format in prop::sample::select(vec![range(8), range(16), Format::Half, Format::ScaledHalf { scale: 0.3 }])
     ) {
-        f32::check(&case, format, false);
+        check::<f32>(&case, format, false);
     }
 
     #[test]
     fn steps_of_f64_round_through_the_codec(
         case in case(), format in prop::sample::select(vec![range(16), range(32), Format::F32, Format::Bfloat])
     ) {
-        f64::check(&case, format, false);
+        check::<f64>(&case, format, false);
     }
 }
 
@@ -259,8 +270,8 @@ proptest! {
 
     #[test]
     fn a_device_rounds_through_the_codec(case in case()) {
-        f32::check(&case, Format::ScaledHalf { scale: 0.3 }, true);
-        f64::check(&case, range(16), true);
+        check::<f32>(&case, Format::ScaledHalf { scale: 0.3 }, true);
+        check::<f64>(&case, range(16), true);
     }
 }
 
@@ -269,7 +280,7 @@ proptest! {
 fn cells_side_by_side_round_through_the_codec() {
     let faces = [[1, 4], [3, 2]];
     let case = Case { shape: [13, 71], regions: [2, 1], faces, steps: 3, seed: 5, rows: Some(8), march: Some(4) };
-    f64::check(&case, range(32), true);
+    check::<f64>(&case, range(32), true);
 }
 
 #[derive(Element, Clone, Copy, Debug, PartialEq)]
@@ -440,8 +451,8 @@ fn fields_of_structs_have_formats_of_their_own() {
     for flow in &expected {
         for speed in flow.speed {
             let mut kept = [0u32];
-            f32::codec(Format::Half).unwrap().encode_f32(&[speed], &mut kept);
-            assert_eq!(f32::codec(Format::Half).unwrap().decode(kept[0]), Value::F32(speed));
+            codec::<f32>(Format::Half).unwrap().encode_f32(&[speed], &mut kept);
+            assert_eq!(codec::<f32>(Format::Half).unwrap().decode(kept[0]), Value::F32(speed));
         }
     }
     let sim = TileAcc::builder().threads(2).simulate(tida::SimDevice::new()).build().unwrap();
