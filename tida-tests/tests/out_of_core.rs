@@ -3,6 +3,8 @@
 //! The device is what `TIDA_DEVICE` names, else OpenCL if there is one.
 #![cfg(feature = "ndarray")]
 
+use std::marker::PhantomData;
+
 use proptest::prelude::*;
 use tida::prelude::*;
 
@@ -323,234 +325,336 @@ struct Wave {
     flow: [f32; 2],
 }
 
-/// All that a program leaves and gives on the way, for one type of element: how values are made and mixed is up to it.
-macro_rules! run_program {
-    ($name:ident, $t:ty, $make:expr, $boundary:expr, $bits:expr, $scale:expr, $blurs:expr, $blend:expr,
-     $gradient:expr, $gradient_y:expr, $divergence:expr, $divergence_y:expr, $sum:expr) => {
-        fn $name(acc: &TileAcc, program: &Program) -> Result<Vec<u64>, Error> {
-            let build = |centering| {
-                let mut builder = TileArray::<$t, 2>::builder(program.shape)
-                    .regions([program.regions, 1])
-                    .ghost(2)
-                    .centering(centering);
-                for (axis, boundary) in program.boundaries.iter().enumerate() {
-                    builder = builder.boundary_axis(axis, $boundary(boundary));
-                }
-                builder.build(acc)
-            };
-            let mut a = Vec::new();
-            for n in 0..ARRAYS {
-                let mut array = build([Centering::Cell; 2])?;
-                array.fill(|[j, i]| $make(value(n as u64, [j, i, 0])))?;
-                a.push(array);
-            }
-            let mut faces = [build([Centering::Face, Centering::Cell])?, build([Centering::Cell, Centering::Face])?];
-            let mut seen = Vec::new();
-            let all = |array: &TileArray<$t, 2>| array.read_box(array.domain());
-            for step in &program.steps {
-                // The array that it writes leaves the list meanwhile.
-                let to = match *step {
-                    Step::Scale { to } | Step::Blur { to, .. } | Step::Blend { to, .. } | Step::Part { to, .. } => to,
-                    _ => 0,
-                };
-                if let (Step::Blur { from, .. } | Step::Part { from, .. } | Step::Gradient { from, .. }, true) =
-                    (*step, program.fill)
-                {
-                    a[from].fill_ghosts()?;
-                }
-                let mut target = a.swap_remove(to);
-                let at = |n: usize| if n + 1 == ARRAYS { to } else { n };
-                let mut refused = false;
-                match *step {
-                    Step::Scale { .. } => {
-                        for tile in TileIter::new(&target) {
-                            compute(&tile, &mut target, $scale)?;
-                        }
-                    }
-                    Step::Blur { from, kind, .. } => {
-                        for tile in TileIter::new(&target) {
-                            refused |= $blurs(&tile, &mut target, &a[at(from)], kind).is_err();
-                        }
-                    }
-                    Step::Blend { from, by, .. } => {
-                        for tile in TileIter::new(&target).tile_size([7, 100]) {
-                            compute(&tile, (&mut target, &a[at(from)], &a[at(by)]), $blend)?;
-                        }
-                    }
-                    Step::Part { from, lo, hi, .. } => {
-                        let at_part = |part: [u8; 2]| [0, 1].map(|d| program.shape[d] as i64 * i64::from(part[d]) / 16);
-                        for tile in TileIter::new(&target).within(at_part(lo), at_part(hi)) {
-                            refused |= $blurs(&tile, &mut target, &a[at(from)], 0).is_err();
-                        }
-                    }
-                    _ => {}
-                }
-                a.push(target);
-                let last = a.len() - 1;
-                a.swap(to, last);
-                match *step {
-                    Step::Gradient { along, from } => {
-                        let face = &mut faces[along as usize];
-                        for tile in TileIter::new(&*face) {
-                            refused |= match along {
-                                false => compute(&tile, (&mut *face, &a[from]), $gradient).is_err(),
-                                true => compute(&tile, (&mut *face, &a[from]), $gradient_y).is_err(),
-                            };
-                        }
-                    }
-                    Step::Divergence { along, to } => {
-                        faces[along as usize].fill_ghosts()?;
-                        for tile in TileIter::new(&a[to]) {
-                            match along {
-                                false => compute(&tile, (&mut a[to], &faces[0]), $divergence)?,
-                                true => compute(&tile, (&mut a[to], &faces[1]), $divergence_y)?,
-                            }
-                        }
-                    }
-                    Step::Ghosts { of } => a[of].fill_ghosts()?,
-                    Step::Read { of } => seen.extend(all(&a[of])?.into_iter().flat_map($bits)),
-                    Step::Write { to, plane } => {
-                        let plane = (plane as usize % program.shape[0]) as i64;
-                        let row: Vec<$t> = (0..program.shape[1]).map(|i| $make(i as f64 / 7.0)).collect();
-                        a[to].write_box(GridBox::new([plane, 0], [plane + 1, row.len() as i64]), &row)?;
-                    }
-                    Step::Sum { of } => seen.push(f64::from(reduce(&a[of], Sum, $sum)?).to_bits()),
-                    Step::Swap { a: one, b } => a.swap(one, b),
-                    _ => {}
-                }
-                seen.push(refused as u64);
-            }
-            for array in a.iter().chain(&faces) {
-                seen.extend(all(array)?.into_iter().flat_map($bits));
-            }
-            Ok(seen)
+/// How cells of one type are made and mixed: what a program does with arrays of them.
+trait Cells {
+    type Cell: Element;
+
+    fn make(x: f64) -> Self::Cell;
+    fn boundary(boundary: &Boundary<f64>) -> Boundary<Self::Cell>;
+    fn bits(cell: Self::Cell) -> Vec<u64>;
+    fn scale(tile: &Tile<2>, u: &mut Array<Self>) -> Result<(), Error>;
+    /// The stencils: of different reach, to one side and to both.
+    fn blur(tile: &Tile<2>, to: &mut Array<Self>, from: &Array<Self>, kind: u8) -> Result<(), Error>;
+    fn blend(tile: &Tile<2>, to: &mut Array<Self>, u: &Array<Self>, v: &Array<Self>) -> Result<(), Error>;
+    /// Differences on the faces of the first or the second axis.
+    fn gradient(tile: &Tile<2>, face: &mut Array<Self>, u: &Array<Self>, along: bool) -> Result<(), Error>;
+    fn divergence(tile: &Tile<2>, u: &mut Array<Self>, face: &Array<Self>, along: bool) -> Result<(), Error>;
+    fn sum(u: &Array<Self>) -> Result<f64, Error>;
+}
+
+type Array<C> = TileArray<<C as Cells>::Cell, 2>;
+
+/// All that a program leaves and gives on the way.
+fn run<C: Cells>(acc: &TileAcc, program: &Program) -> Result<Vec<u64>, Error> {
+    let build = |centering| {
+        let mut builder =
+            TileArray::<C::Cell, 2>::builder(program.shape).regions([program.regions, 1]).ghost(2).centering(centering);
+        for (axis, boundary) in program.boundaries.iter().enumerate() {
+            builder = builder.boundary_axis(axis, C::boundary(boundary));
         }
+        builder.build(acc)
     };
-}
-
-/// The stencils of one type of element: of different reach, to one side and to both.
-macro_rules! blurs {
-    ($name:ident, $t:ty, $(|$to:ident, $from:ident, $at:ident| $kernel:block),+) => {
-        fn $name(tile: &Tile<2>, to: &mut TileArray<$t, 2>, from: &TileArray<$t, 2>, kind: u8) -> Result<(), Error> {
-            let mut next = 0u8;
-            $(
-                if { next += 1; next } == kind % 6 + 1 {
-                    return compute(tile, (to, from), kernel!(|$to, $from, $at| $kernel));
-                }
-            )+
-            Ok(())
+    let mut a = Vec::new();
+    for n in 0..ARRAYS {
+        let mut array = build([Centering::Cell; 2])?;
+        array.fill(|[j, i]| C::make(value(n as u64, [j, i, 0])))?;
+        a.push(array);
+    }
+    let mut faces = [build([Centering::Face, Centering::Cell])?, build([Centering::Cell, Centering::Face])?];
+    let mut seen = Vec::new();
+    let all = |array: &TileArray<C::Cell, 2>| array.read_box(array.domain());
+    for step in &program.steps {
+        // The array that it writes leaves the list meanwhile.
+        let to = match *step {
+            Step::Scale { to } | Step::Blur { to, .. } | Step::Blend { to, .. } | Step::Part { to, .. } => to,
+            _ => 0,
+        };
+        if let (Step::Blur { from, .. } | Step::Part { from, .. } | Step::Gradient { from, .. }, true) =
+            (*step, program.fill)
+        {
+            a[from].fill_ghosts()?;
         }
-    };
-}
-
-macro_rules! floats {
-    ($name:ident, $blurs:ident, $t:ty) => {
-        blurs!(
-            $blurs,
-            $t,
-            |to, u, at| {
-                to[at] = 0.25 * (u[at + [1, 0]] + u[at - [1, 0]] + u[at + [0, 1]] + u[at - [0, 1]]);
-            },
-            |to, u, at| {
-                to[at] = 0.5 * u[at + [2, 0]] + 0.25 * u[at + [0, 2]] + 0.125 * u[at];
-            },
-            |to, u, at| {
-                to[at] = 0.5 * u[at - [2, 0]] + 0.25 * u[at + [-1, 2]];
-            },
-            |to, u, at| {
-                to[at] = 0.3 * u[at - [2, 1]] + 0.6 * u[at + [2, -1]];
-            },
-            |to, u, at| {
-                to[at] += 0.1 * u[at + [1, 1]];
-            },
-            |to, u, at| {
-                if at[1] % 3 != 0 {
-                    to[at] = 0.9 * u[at - [1, 2]];
+        let mut target = a.swap_remove(to);
+        let at = |n: usize| if n + 1 == ARRAYS { to } else { n };
+        let mut refused = false;
+        match *step {
+            Step::Scale { .. } => {
+                for tile in TileIter::new(&target) {
+                    C::scale(&tile, &mut target)?;
                 }
             }
-        );
-        run_program!(
-            $name,
-            $t,
-            |x: f64| x as $t,
-            |boundary: &Boundary<f64>| match *boundary {
-                Boundary::Fixed(x) => Boundary::Fixed(x as $t),
-                Boundary::Periodic => Boundary::Periodic,
-                Boundary::ReflectEven => Boundary::ReflectEven,
-                Boundary::ReflectOdd => Boundary::ReflectOdd,
-                Boundary::Extrapolate(order) => Boundary::Extrapolate(order),
-                Boundary::Open => Boundary::Open,
-                other => panic!("no case has {other:?}"),
-            },
-            |x: $t| [f64::from(x).to_bits()],
-            kernel!(|u, at| u[at] = 0.99 * u[at] + 0.01),
-            $blurs,
-            kernel!(|to, u, v, at| to[at] = 0.5 * u[at] + 0.4 * v[at]),
-            kernel!(|face, u, at| face[at] = u[at] - u[at - [1, 0]]),
-            kernel!(|face, u, at| face[at] = u[at] - u[at - [0, 1]]),
-            kernel!(|u, face, at| u[at] += 0.1 * (face[at + [1, 0]] - face[at])),
-            kernel!(|u, face, at| u[at] += 0.1 * (face[at + [0, 1]] - face[at])),
-            kernel!(|u, at| u[at])
-        );
-    };
+            Step::Blur { from, kind, .. } => {
+                for tile in TileIter::new(&target) {
+                    refused |= C::blur(&tile, &mut target, &a[at(from)], kind).is_err();
+                }
+            }
+            Step::Blend { from, by, .. } => {
+                for tile in TileIter::new(&target).tile_size([7, 100]) {
+                    C::blend(&tile, &mut target, &a[at(from)], &a[at(by)])?;
+                }
+            }
+            Step::Part { from, lo, hi, .. } => {
+                let at_part = |part: [u8; 2]| [0, 1].map(|d| program.shape[d] as i64 * i64::from(part[d]) / 16);
+                for tile in TileIter::new(&target).within(at_part(lo), at_part(hi)) {
+                    refused |= C::blur(&tile, &mut target, &a[at(from)], 0).is_err();
+                }
+            }
+            _ => {}
+        }
+        a.push(target);
+        let last = a.len() - 1;
+        a.swap(to, last);
+        match *step {
+            Step::Gradient { along, from } => {
+                let face = &mut faces[along as usize];
+                for tile in TileIter::new(&*face) {
+                    refused |= C::gradient(&tile, &mut *face, &a[from], along).is_err();
+                }
+            }
+            Step::Divergence { along, to } => {
+                faces[along as usize].fill_ghosts()?;
+                for tile in TileIter::new(&a[to]) {
+                    C::divergence(&tile, &mut a[to], &faces[along as usize], along)?;
+                }
+            }
+            Step::Ghosts { of } => a[of].fill_ghosts()?,
+            Step::Read { of } => seen.extend(all(&a[of])?.into_iter().flat_map(C::bits)),
+            Step::Write { to, plane } => {
+                let plane = (plane as usize % program.shape[0]) as i64;
+                let row: Vec<C::Cell> = (0..program.shape[1]).map(|i| C::make(i as f64 / 7.0)).collect();
+                a[to].write_box(GridBox::new([plane, 0], [plane + 1, row.len() as i64]), &row)?;
+            }
+            Step::Sum { of } => seen.push(C::sum(&a[of])?.to_bits()),
+            Step::Swap { a: one, b } => a.swap(one, b),
+            _ => {}
+        }
+        seen.push(refused as u64);
+    }
+    for array in a.iter().chain(&faces) {
+        seen.extend(all(array)?.into_iter().flat_map(C::bits));
+    }
+    Ok(seen)
 }
 
-floats!(of_f64, blurs_of_f64, f64);
-floats!(of_f32, blurs_of_f32, f32);
+struct Floats<T>(PhantomData<T>);
 
-fn wave(x: f64) -> Wave {
-    Wave { height: x, flow: [0.5 * x as f32, 1.0 - x as f32] }
-}
+impl<T: Real> Cells for Floats<T> {
+    type Cell = T;
 
-blurs!(
-    blurs_of_waves,
-    Wave,
-    |to, u, at| {
-        to[at].height = 0.5 * (u[at + [1, 0]].height + u[at - [1, 0]].height);
-    },
-    |to, u, at| {
-        to[at] = Wave { height: 0.5 * u[at + [2, 0]].height, flow: u[at + [0, 2]].flow };
-    },
-    |to, u, at| {
-        to[at].flow[0] = 0.5 * u[at - [2, 0]].flow[1];
-    },
-    |to, u, at| {
-        to[at].flow = u[at - [2, 1]].flow;
-        to[at].height = 0.3 * u[at + [2, -1]].height;
-    },
-    |to, u, at| {
-        to[at].flow[1] += 0.1 * u[at + [1, 1]].flow[0];
-    },
-    |to, u, at| {
-        if at[1] % 3 != 0 {
-            to[at] = u[at - [1, 2]];
+    fn make(x: f64) -> T {
+        T::of(x)
+    }
+
+    fn boundary(boundary: &Boundary<f64>) -> Boundary<T> {
+        match *boundary {
+            Boundary::Fixed(x) => Boundary::Fixed(T::of(x)),
+            Boundary::Periodic => Boundary::Periodic,
+            Boundary::ReflectEven => Boundary::ReflectEven,
+            Boundary::ReflectOdd => Boundary::ReflectOdd,
+            Boundary::Extrapolate(order) => Boundary::Extrapolate(order),
+            Boundary::Open => Boundary::Open,
+            other => panic!("no case has {other:?}"),
         }
     }
-);
 
-run_program!(
-    of_waves,
-    Wave,
-    wave,
-    |boundary: &Boundary<f64>| match *boundary {
-        Boundary::Fixed(x) => Boundary::Fixed(wave(x)),
-        Boundary::Periodic => Boundary::Periodic,
-        Boundary::Extrapolate(_) => Boundary::Extrapolate(0),
-        _ => Boundary::ReflectEven,
-    },
-    |x: Wave| [x.height.to_bits(), u64::from(x.flow[0].to_bits()), u64::from(x.flow[1].to_bits())],
-    kernel!(|u, at| u[at].flow[0] = 0.99 * u[at].flow[0] + u[at].height as f32),
-    blurs_of_waves,
-    kernel!(|to, u, v, at| {
-        to[at].height = 0.5 * u[at].height + 0.4 * v[at].height;
-        to[at].flow = u[at].flow;
-    }),
-    kernel!(|face, u, at| face[at].height = u[at].height - u[at - [1, 0]].height),
-    kernel!(|face, u, at| face[at].height = u[at].height - u[at - [0, 1]].height),
-    kernel!(|u, face, at| u[at].height += 0.1 * (face[at + [1, 0]].height - face[at].height)),
-    kernel!(|u, face, at| u[at].height += 0.1 * (face[at + [0, 1]].height - face[at].height)),
-    kernel!(|u, at| u[at].height)
-);
+    fn bits(x: T) -> Vec<u64> {
+        vec![x.to_f64().to_bits()]
+    }
+
+    fn scale(tile: &Tile<2>, u: &mut Array<Self>) -> Result<(), Error> {
+        compute(tile, u, kernel!(T; |u, at| u[at] = 0.99 * u[at] + 0.01))
+    }
+
+    fn blur(tile: &Tile<2>, to: &mut Array<Self>, from: &Array<Self>, kind: u8) -> Result<(), Error> {
+        match kind % 6 {
+            0 => compute(
+                tile,
+                (to, from),
+                kernel!(T; |to, u, at| {
+                                to[at] = 0.25 * (u[at + [1, 0]] + u[at - [1, 0]] + u[at + [0, 1]] + u[at - [0, 1]]);
+                }),
+            ),
+            1 => compute(
+                tile,
+                (to, from),
+                kernel!(T; |to, u, at| {
+                                to[at] = 0.5 * u[at + [2, 0]] + 0.25 * u[at + [0, 2]] + 0.125 * u[at];
+                }),
+            ),
+            2 => compute(
+                tile,
+                (to, from),
+                kernel!(T; |to, u, at| {
+                                to[at] = 0.5 * u[at - [2, 0]] + 0.25 * u[at + [-1, 2]];
+                }),
+            ),
+            3 => compute(
+                tile,
+                (to, from),
+                kernel!(T; |to, u, at| {
+                                to[at] = 0.3 * u[at - [2, 1]] + 0.6 * u[at + [2, -1]];
+                }),
+            ),
+            4 => compute(
+                tile,
+                (to, from),
+                kernel!(T; |to, u, at| {
+                                to[at] += 0.1 * u[at + [1, 1]];
+                }),
+            ),
+            _ => compute(
+                tile,
+                (to, from),
+                kernel!(T; |to, u, at| {
+                                if at[1] % 3 != 0 {
+                                    to[at] = 0.9 * u[at - [1, 2]];
+                                }
+                }),
+            ),
+        }
+    }
+
+    fn blend(tile: &Tile<2>, to: &mut Array<Self>, u: &Array<Self>, v: &Array<Self>) -> Result<(), Error> {
+        compute(tile, (to, u, v), kernel!(T; |to, u, v, at| to[at] = 0.5 * u[at] + 0.4 * v[at]))
+    }
+
+    fn gradient(tile: &Tile<2>, face: &mut Array<Self>, u: &Array<Self>, along: bool) -> Result<(), Error> {
+        match along {
+            false => compute(tile, (face, u), kernel!(T; |face, u, at| face[at] = u[at] - u[at - [1, 0]])),
+            true => compute(tile, (face, u), kernel!(T; |face, u, at| face[at] = u[at] - u[at - [0, 1]])),
+        }
+    }
+
+    fn divergence(tile: &Tile<2>, u: &mut Array<Self>, face: &Array<Self>, along: bool) -> Result<(), Error> {
+        match along {
+            false => compute(tile, (u, face), kernel!(T; |u, face, at| u[at] += 0.1 * (face[at + [1, 0]] - face[at]))),
+            true => compute(tile, (u, face), kernel!(T; |u, face, at| u[at] += 0.1 * (face[at + [0, 1]] - face[at]))),
+        }
+    }
+
+    fn sum(u: &Array<Self>) -> Result<f64, Error> {
+        Ok(reduce(u, Sum, kernel!(T; |u, at| u[at]))?.to_f64())
+    }
+}
+
+struct Waves;
+
+impl Cells for Waves {
+    type Cell = Wave;
+
+    fn make(x: f64) -> Wave {
+        Wave { height: x, flow: [0.5 * x as f32, 1.0 - x as f32] }
+    }
+
+    fn boundary(boundary: &Boundary<f64>) -> Boundary<Wave> {
+        match *boundary {
+            Boundary::Fixed(x) => Boundary::Fixed(Waves::make(x)),
+            Boundary::Periodic => Boundary::Periodic,
+            Boundary::Extrapolate(_) => Boundary::Extrapolate(0),
+            _ => Boundary::ReflectEven,
+        }
+    }
+
+    fn bits(x: Wave) -> Vec<u64> {
+        vec![x.height.to_bits(), u64::from(x.flow[0].to_bits()), u64::from(x.flow[1].to_bits())]
+    }
+
+    fn scale(tile: &Tile<2>, u: &mut Array<Self>) -> Result<(), Error> {
+        compute(tile, u, kernel!(|u, at| u[at].flow[0] = 0.99 * u[at].flow[0] + u[at].height as f32))
+    }
+
+    fn blur(tile: &Tile<2>, to: &mut Array<Self>, from: &Array<Self>, kind: u8) -> Result<(), Error> {
+        match kind % 6 {
+            0 => compute(
+                tile,
+                (to, from),
+                kernel!(|to, u, at| {
+                    to[at].height = 0.5 * (u[at + [1, 0]].height + u[at - [1, 0]].height);
+                }),
+            ),
+            1 => compute(
+                tile,
+                (to, from),
+                kernel!(|to, u, at| {
+                    to[at] = Wave { height: 0.5 * u[at + [2, 0]].height, flow: u[at + [0, 2]].flow };
+                }),
+            ),
+            2 => compute(
+                tile,
+                (to, from),
+                kernel!(|to, u, at| {
+                    to[at].flow[0] = 0.5 * u[at - [2, 0]].flow[1];
+                }),
+            ),
+            3 => compute(
+                tile,
+                (to, from),
+                kernel!(|to, u, at| {
+                    to[at].flow = u[at - [2, 1]].flow;
+                    to[at].height = 0.3 * u[at + [2, -1]].height;
+                }),
+            ),
+            4 => compute(
+                tile,
+                (to, from),
+                kernel!(|to, u, at| {
+                    to[at].flow[1] += 0.1 * u[at + [1, 1]].flow[0];
+                }),
+            ),
+            _ => compute(
+                tile,
+                (to, from),
+                kernel!(|to, u, at| {
+                    if at[1] % 3 != 0 {
+                        to[at] = u[at - [1, 2]];
+                    }
+                }),
+            ),
+        }
+    }
+
+    fn blend(tile: &Tile<2>, to: &mut Array<Self>, u: &Array<Self>, v: &Array<Self>) -> Result<(), Error> {
+        compute(
+            tile,
+            (to, u, v),
+            kernel!(|to, u, v, at| {
+                to[at].height = 0.5 * u[at].height + 0.4 * v[at].height;
+                to[at].flow = u[at].flow;
+            }),
+        )
+    }
+
+    fn gradient(tile: &Tile<2>, face: &mut Array<Self>, u: &Array<Self>, along: bool) -> Result<(), Error> {
+        let args = (face, u);
+        match along {
+            false => compute(tile, args, kernel!(|face, u, at| face[at].height = u[at].height - u[at - [1, 0]].height)),
+            true => compute(tile, args, kernel!(|face, u, at| face[at].height = u[at].height - u[at - [0, 1]].height)),
+        }
+    }
+
+    fn divergence(tile: &Tile<2>, u: &mut Array<Self>, face: &Array<Self>, along: bool) -> Result<(), Error> {
+        match along {
+            false => compute(
+                tile,
+                (u, face),
+                kernel!(|u, face, at| {
+                    u[at].height += 0.1 * (face[at + [1, 0]].height - face[at].height);
+                }),
+            ),
+            true => compute(
+                tile,
+                (u, face),
+                kernel!(|u, face, at| {
+                    u[at].height += 0.1 * (face[at + [0, 1]].height - face[at].height);
+                }),
+            ),
+        }
+    }
+
+    fn sum(u: &Array<Self>) -> Result<f64, Error> {
+        reduce(u, Sum, kernel!(|u, at| u[at].height))
+    }
+}
 
 /// Runs a program here and there; whether any of it streamed.
 fn same_bits(
@@ -581,9 +685,9 @@ fn random_chains_give_the_same_bits() {
     let streamed = std::cell::Cell::new(0);
     let ran = runner.run(&(program(), 0u8..3), |(program, kind)| {
         let any = match kind {
-            0 => same_bits(&program, 8, of_f64)?,
-            1 => same_bits(&program, 4, of_f32)?,
-            _ => same_bits(&program, 16, of_waves)?,
+            0 => same_bits(&program, 8, run::<Floats<f64>>)?,
+            1 => same_bits(&program, 4, run::<Floats<f32>>)?,
+            _ => same_bits(&program, 16, run::<Waves>)?,
         };
         streamed.set(streamed.get() + u32::from(any));
         Ok(())
