@@ -122,13 +122,13 @@ impl<T: Kept> Plain<T> {
             for other in across {
                 let line: Vec<T> =
                     (0..n).map(|k| if axis == 1 { self.get(other, k) } else { self.get(k, other) }).collect();
-                for side in 0..2 {
+                for (side, face) in faces[axis].iter().enumerate() {
                     let far = if n > 1 { 1 } else { 0 };
                     let (at, near, next, wrap) = match side {
                         0 => (-1, line[0], line[far], line[n as usize - 1]),
                         _ => (n, line[n as usize - 1], line[n as usize - 1 - far], line[0]),
                     };
-                    let ghost = match faces[axis][side] {
+                    let ghost = match face {
                         0 => wrap,
                         1 => round(codec, lit!(T, 0.37)),
                         2 => near,
