@@ -61,3 +61,20 @@ fn a_chain_that_ends_while_work_is_recorded_leaves_its_room_to_it() {
     let with = |place| Configuration { place, room: 4, look_ahead: 2, ..Configuration::default() };
     holds(text, 30, &places().into_iter().filter(|place| *place != Place::Cpu).map(with).collect::<Vec<_>>());
 }
+
+/// Planes that arrive end where the memory of the array on the device ends: it has no padding after the last one, which
+/// the host's regions may have.
+#[test]
+fn planes_that_arrive_stay_in_the_memory_of_their_array() {
+    let text = "
+        program of=f64 shape=20,78 regions=2,1 seed=1
+        on place=sim threads=1 ahead=256 room=1 fuse=1 streams=1
+        array ghost=0:0,0:0 faces=fixed:fixed,fixed:fixed
+        array ghost=0:0,0:0 faces=fixed:fixed,fixed:fixed
+        array ghost=2:1,2:1 faces=fixed:fixed,fixed:fixed nodes=1,0
+        tilt arrays=1,2 value=0
+        look of=1
+    ";
+    let program: Program = text.parse().unwrap();
+    holds(text, 3, &[program.configuration]);
+}

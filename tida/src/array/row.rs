@@ -112,11 +112,18 @@ impl Row {
         self.cells * before + (self.regions[region].start + value) * size
     }
 
+    /// Values of a component from where a region starts, of those that its memory on the host has: the row may end
+    /// before.
+    pub fn cells_of(&self, region: usize) -> usize {
+        let of = &self.regions[region];
+        of.cells.min(self.cells - of.start)
+    }
+
     /// A region's bytes on both sides: of the planes that are its own, and of its ghosts between regions too if these
     /// are asked for. Those are pieces of their own: who writes the neighbours may tear them.
     pub(in crate::array) fn pieces(&self, region: usize, ghosts: bool) -> SmallVec<[Piece; 4]> {
         let of = &self.regions[region];
-        let end = of.cells.min(self.cells - of.start);
+        let end = self.cells_of(region);
         let values = match ghosts {
             true => [0..of.own.start, of.own.clone(), of.own.end..end],
             false => [0..0, of.own.clone(), 0..0],

@@ -208,6 +208,11 @@ impl Storage {
         }
     }
 
+    /// Values of a component that both sides have of a region, where the host has `cells`.
+    pub(crate) fn cells_of(&self, region: usize, cells: usize) -> usize {
+        self.row().map_or(cells, |row| row.cells_of(region))
+    }
+
     /// First byte of a region's first plane.
     pub(crate) fn base(&self, region: usize) -> *mut u8 {
         self.blocks[region].base.as_ptr()

@@ -482,7 +482,8 @@ impl Rolling {
                     let at = |origin: i64| (start - origin) as usize * facts.stride + facts.skip;
                     let host = at(of.origin[axis]);
                     // The last plane of a region has no padding after it.
-                    let values = ((end - start) as usize * facts.stride).min(of.cells as usize - host);
+                    let cells = self.storage().cells_of(region, of.cells as usize);
+                    let values = ((end - start) as usize * facts.stride).min(cells - host);
                     let slot = at(self.window.origin(&piece, shift));
                     all.push(Stretch { region, plane: start, host, slot, values });
                 }
