@@ -78,3 +78,25 @@ fn planes_that_arrive_stay_in_the_memory_of_their_array() {
     let program: Program = text.parse().unwrap();
     holds(text, 3, &[program.configuration]);
 }
+
+/// A loop on both sides takes the regions of an array apart once it runs. Steps recorded behind it were fused all the
+/// same, as if the regions lay in a row.
+#[test]
+fn steps_behind_a_loop_on_both_sides_are_not_fused() {
+    let text = "
+        program of=f32 shape=2,39 regions=2,1 seed=2081788972
+        on place=opencl threads=2 ahead=256 room=8 fuse=3 join=1 slow=1
+        array ghost=1:1,1:1 faces=fixed:fixed,fixed:fixed
+        array ghost=1:1,1:1 faces=fixed:fixed,fixed:fixed
+        array ghost=0:1,0:1 faces=fixed:fixed,fixed:fixed
+        weights arrays=0,2 value=0 side=both
+        repeat times=5
+          choose arrays=1,0 value=0
+          swap a=0 b=1
+        end
+    ";
+    let program: Program = text.parse().unwrap();
+    let with = |place| Configuration { place, ..program.configuration.clone() };
+    let here = places().into_iter().filter(|place| *place != Place::Cpu).map(with);
+    holds(text, 30, &here.collect::<Vec<_>>());
+}

@@ -265,9 +265,10 @@ impl Fusing {
     }
 }
 
-/// Whether each array is one stretch of memory on the device, from its first plane to the last.
+/// Whether each array is one stretch of memory on the device, from its first plane to the last, for work that is
+/// recorded now.
 pub(super) fn lie_whole(touches: &[BoxTouch]) -> bool {
-    touches.iter().all(|touch| touch.tracker.boxes().len() == 1 || touch.tracker.storage().row().is_some())
+    touches.iter().all(|touch| touch.tracker.boxes().len() == 1 || touch.tracker.storage().stays_in_row())
 }
 
 /// Steps that run as one launch.
