@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 use tida_kernels::plan::fuse::{Face, Faces, LONGEST};
 
 use super::boxes::union;
-use super::chain::can_stream;
+use super::chain::Kind;
 use super::device::DeviceCore;
 use super::driver::{Core, Recorder, TileWork, device_sweep};
 use super::node::{Node, Queue, Work};
@@ -178,8 +178,8 @@ impl Fusing {
     /// The arrays that take turns, if a tile is of a sweep like the last one, or like one of a few before it: it may
     /// have captured other values.
     pub fn next(&mut self, tile: &TileWork<'_>) -> Option<Pair> {
-        let streams = can_stream(tile.touches) && tile.touches.iter().all(|touch| !touch.whole);
-        let usual = tile.by_planes && tile.pace.is_none() && tile.after.is_empty() && streams;
+        let streams = tile.can_chain(Kind::Planes) && !tile.has_whole();
+        let usual = streams && tile.pace.is_none() && tile.after.is_empty();
         let known = [self.cycle.kernels].into_iter().chain(1..=KERNELS);
         let found = known.filter(|_| usual).find_map(|kernels| Some((kernels, self.like(tile, kernels)?)));
         // Where no step reads around its cells they are not worth waiting for.

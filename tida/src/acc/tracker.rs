@@ -283,7 +283,7 @@ impl Tracker {
                 && self.storage.replace_on_host(region)
             {
                 self.storage.unpack(region);
-                regional.fix_on_host(&self.storage, region);
+                regional.fix_on_host(&self.storage, Some(region));
             }
             self.storage.to_host(device, region, mode.writes())
         }

@@ -103,11 +103,9 @@ impl<'a> Running<'a> {
         for (link, result) in chain.links.iter().zip(results) {
             if let (LinkWork::Ghosts { array, fixed: true }, Ok(())) = (&link.work, result) {
                 let Array { storage, regional, .. } = &arrays[*array];
-                for region in 0..regional.layout().regions.len() {
-                    storage.touch_host(region);
-                    // SAFETY: as above.
-                    unsafe { regional.fix_on_host(storage, region) };
-                }
+                (0..regional.layout().regions.len()).for_each(|region| storage.touch_host(region));
+                // SAFETY: as above.
+                unsafe { regional.fix_on_host(storage, None) };
             }
         }
         let tasks = Tasks::new(chain, arrays, results);

@@ -68,11 +68,11 @@ pub(crate) trait Regional: Debug + Send + Sync {
     /// reads.
     unsafe fn part_on_host(&self, storage: &Storage, part: &FillPart);
 
-    /// Sets the ghosts of fixed value of a region in the host's memory.
+    /// Sets the ghosts of fixed value of a region, or of all, in the host's memory.
     ///
     /// # Safety
-    /// The storage is that of an array of this geometry, and no one else touches the region.
-    unsafe fn fix_on_host(&self, storage: &Storage, region: usize);
+    /// The storage is that of an array of this geometry, and no one else touches those regions.
+    unsafe fn fix_on_host(&self, storage: &Storage, region: Option<usize>);
 
     /// Puts what a part reads of another region into `strip`, which has as many bytes as the part says.
     ///
@@ -307,12 +307,13 @@ impl<T: Element, const D: usize> Regional for ArrayRegions<T, D> {
         }
     }
 
-    unsafe fn fix_on_host(&self, storage: &Storage, region: usize) {
-        let fixed = self.plan().phases.iter().flat_map(|phase| &phase.fixed).filter(|copy| copy.region == region);
-        let fixed: Vec<GhostCopy<D>> = fixed.cloned().collect();
-        // SAFETY: the plan is that of the layout and `T`; copies of fixed values read nothing; the rest is the caller's
-        // promise.
-        unsafe { fill::run_copies(self.plan(), &fixed, &self.layout, storage, &self.layout.element) }
+    unsafe fn fix_on_host(&self, storage: &Storage, region: Option<usize>) {
+        let wanted = |copy: &&GhostCopy<D>| region.is_none_or(|region| copy.region == region);
+        for phase in &self.plan().phases {
+            let fixed: Vec<GhostCopy<D>> = phase.fixed.iter().filter(wanted).cloned().collect();
+            // SAFETY: the plan is that of the layout and `T`; the rest is the caller's promise.
+            unsafe { fill::run_copies(self.plan(), &fixed, &self.layout, storage, &self.layout.element) }
+        }
     }
 
     unsafe fn pack(&self, storage: &Storage, part: &FillPart, region: usize, strip: &mut [u8]) {
