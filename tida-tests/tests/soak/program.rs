@@ -403,9 +403,7 @@ impl Program {
 
     /// Whether a sweep needs whole arrays.
     pub fn needs_whole(&self) -> bool {
-        let needs = |step: &Step<'_>| {
-            matches!(step, Step::Op { op: Op::Sweep { kernel: Kernel::Far, .. } | Op::Grown { .. }, .. })
-        };
+        let needs = |step: &Step<'_>| matches!(step, Step::Op { op: Op::Sweep { kernel: Kernel::Far, .. }, .. });
         self.steps().iter().any(needs)
     }
 

@@ -177,7 +177,7 @@ fn limit<T>(program: &Program) -> u64 {
     let regions = program.region_count();
     let all: usize = program.arrays.iter().map(|array| bytes(array) * regions).sum();
     let largest = program.arrays.iter().map(bytes).max().unwrap_or(0);
-    // What is read as a whole or over grown tiles is there as a whole, beside what is written.
+    // What is read as a whole is there as a whole, beside what is written.
     let whole = if program.needs_whole() { 3 * largest * regions } else { 0 };
     (all / program.configuration.room).max(6 * largest).max(whole) as u64
 }

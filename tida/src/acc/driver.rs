@@ -105,10 +105,10 @@ pub(crate) struct TileWork<'a> {
     pub after: &'a [Arc<Node>],
     pub name: &'static str,
     pub recorded: &'static Location<'static>,
-    /// It writes no ghosts, and its reads were proven: it may run plane by plane.
+    /// Its reads were proven, and it writes no ghosts between regions: it may run plane by plane.
     pub by_planes: bool,
-    /// It writes no ghosts, and touches no other region than its own.
-    pub by_regions: bool,
+    /// It may write ghosts.
+    pub grown: bool,
     /// Measures the sweep, of a loop that runs on both sides.
     pub pace: Option<Arc<Pace>>,
 }
@@ -119,12 +119,19 @@ impl TileWork<'_> {
         self.touches.iter().any(|touch| touch.whole)
     }
 
+    /// Whether it writes ghosts, or touches an array whose ghosts outlive their cells.
+    pub fn has_ghosts_of_the_user(&self) -> bool {
+        self.grown || self.touches.iter().any(|touch| touch.keeps)
+    }
+
     /// Whether it may be a part of a chain.
     pub fn can_chain(&self, kind: Kind) -> bool {
         match kind {
             Kind::Planes => self.by_planes && can_stream(self.touches),
-            Kind::Arriving => self.by_planes && can_stream(self.touches) && !self.has_whole(),
-            Kind::Regions => self.by_regions && can_move(self.touches),
+            Kind::Arriving => {
+                self.by_planes && can_stream(self.touches) && !self.has_whole() && !self.has_ghosts_of_the_user()
+            }
+            Kind::Regions => can_move(self.touches),
         }
     }
 }

@@ -88,8 +88,9 @@ impl Core {
                 *kind != Kind::Arriving && tile.key.on_device && tile.can_chain(*kind)
             })),
             None => {
+                let usual = !tile.has_whole() && !tile.has_ghosts_of_the_user();
                 let large = || chain::can_wave(tile.touches) && (held.is_some() || self.host.is_large(tile.touches));
-                Some(Kind::Planes).filter(|kind| tile.can_chain(*kind) && !tile.has_whole() && large())
+                Some(Kind::Planes).filter(|kind| usual && tile.can_chain(*kind) && large())
             }
         };
         if let Some(kind) = joins {
@@ -303,7 +304,7 @@ impl Core {
     pub fn separate(self: &Arc<Core>, tracker: &Arc<Tracker>) {
         let (Some(device), true) = (self.device.clone(), tracker.storage().leave_row()) else { return };
         // What comes home as ghosts between regions may be of before the last fill.
-        tracker.ghosts_overwritten();
+        tracker.ghosts_overwritten(true);
         let storage = tracker.storage().clone();
         let work = move || {
             // SAFETY: the node's touch keeps all work that conflicts away.
@@ -388,9 +389,6 @@ impl Core {
             self.keep_short(&mut recorder);
             recorder.chain_of([tracker].into_iter()).map(|open| open.chain.kind)
         };
-        if tracker.is_stale_allowed() {
-            return false;
-        }
         let arrives = || match &self.device {
             Some(device) if tracker.side() == Side::Device && tracker.planar().is_some() => {
                 let array = || [tracker].into_iter();

@@ -247,6 +247,11 @@ pub(crate) struct ArrayTouch {
 }
 
 impl ArrayTouch {
+    /// Whether its ghosts outlive their cells.
+    pub fn keeps(&self) -> bool {
+        self.regions.values().any(|touch| touch.keeps)
+    }
+
     /// Whether all that is read of the array in `other` is read here.
     pub fn reads_all_of(&self, other: &ArrayTouch) -> bool {
         other.regions.iter().all(|(region, touch)| {
@@ -303,6 +308,7 @@ impl ArrayTouch {
     fn add(&mut self, touch: &BoxTouch) {
         self.whole |= touch.whole;
         let region = self.regions.entry(touch.region).or_default();
+        region.keeps |= touch.keeps;
         if let Some(cells) = touch.read {
             let both = |known: Option<(i64, i64)>, new: Option<(i64, i64)>| match (known, new) {
                 (Some((lo, hi)), Some((low, high))) => Some((lo.min(low), hi.max(high))),
@@ -314,7 +320,6 @@ impl ArrayTouch {
         }
         if let Some(cells) = touch.write {
             region.write.add(cells);
-            region.keeps |= touch.keeps;
             self.write = true;
         }
     }

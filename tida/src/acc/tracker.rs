@@ -182,9 +182,12 @@ impl Tracker {
         self.stale_allowed.load(Ordering::Relaxed)
     }
 
-    /// Ghost cells were written by something other than `fill_ghosts`: fixed values must be put back.
-    pub(crate) fn ghosts_overwritten(&self) {
-        self.ghosts_lost();
+    /// Ghost cells were written by something other than `fill_ghosts`; where that may have been `fixed` ones, their
+    /// values must be put back.
+    pub(crate) fn ghosts_overwritten(&self, fixed: bool) {
+        if fixed {
+            self.ghosts_lost();
+        }
         self.ghosts_set.store(true, Ordering::Relaxed);
     }
 
@@ -197,7 +200,12 @@ impl Tracker {
     /// they have no value from the time that their cells are written to the next fill, but for those that a fill leaves
     /// to the user.
     pub(crate) fn keeps_ghosts(&self) -> bool {
-        self.ghosts_set.load(Ordering::Relaxed) || self.is_stale_allowed()
+        self.are_ghosts_set() || self.is_stale_allowed()
+    }
+
+    /// Whether something other than a fill has set ghosts since the last fill: others may be copies of those.
+    pub(crate) fn are_ghosts_set(&self) -> bool {
+        self.ghosts_set.load(Ordering::Relaxed)
     }
 
     /// Whether ghosts are as new as the cells.

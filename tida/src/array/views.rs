@@ -236,7 +236,7 @@ where
         self.wait_for_region(region, true)?;
         self.tracker.cells_written();
         if part == Part::Grown {
-            self.tracker.ghosts_overwritten();
+            self.tracker.ghosts_overwritten(true);
         }
         if let Some(coding) = self.layout.codes() {
             let mut values = plane.decoded(coding)?;

@@ -129,6 +129,16 @@ pub struct TiledInfo<'a, const D: usize> {
     pub(crate) open: [[bool; 2]; D],
 }
 
+impl<const D: usize> TiledInfo<'_, D> {
+    /// Whether a box reaches beyond faces whose ghosts are not left to the user.
+    pub(super) fn reaches_set_faces(&self, cells: &GridBox<D>) -> bool {
+        (0..D).any(|d| {
+            let beyond = [cells.lo[d] < 0, cells.hi[d] > self.layout.shape[d] as i64];
+            (0..2).any(|side| beyond[side] && !self.open[d][side])
+        })
+    }
+}
+
 /// What recorded work holds of an array.
 #[derive(Debug)]
 struct Memory<const D: usize> {

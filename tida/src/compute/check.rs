@@ -32,6 +32,8 @@ pub(crate) struct Checked<'a> {
     pub valid_only: u16,
     /// Accesses are checked as the kernel runs.
     pub run_checked: bool,
+    /// It may run plane by plane.
+    pub by_planes: bool,
     /// Why: the first read that could not be proven.
     pub unproven: Unproven,
 }
@@ -93,7 +95,8 @@ pub(crate) fn check<'a, const D: usize>(
             }
         }
     }
-    let mut launch = Launching { prepared, target, integers: &integers, run_checked: false, unproven: None };
+    let mut launch =
+        Launching { prepared, target, integers: &integers, run_checked: false, unproven: None, by_planes: true };
     let mut acc: Option<&TileAcc> = None;
     let mut touches = SmallVec::new();
     let mut valid_only = 0;
@@ -177,7 +180,16 @@ pub(crate) fn check<'a, const D: usize>(
     }
     key.valid_only = valid_only;
     let unproven = launch.unproven;
-    Ok(Checked { acc, key, touches, after, valid_only, run_checked, unproven })
+    let by_planes = !run_checked && launch.by_planes;
+    Ok(Checked { acc, key, touches, after, valid_only, run_checked, by_planes, unproven })
+}
+
+/// Whether planes of an array hold the ghosts in a box: there are none between regions, and none beyond ends that
+/// belong together.
+fn has_ghosts_in_planes<const D: usize>(info: &TiledInfo<'_, D>, cells: &GridBox<D>) -> bool {
+    let beyond = cells.lo[0] < 0 || cells.hi[0] > info.layout.shape[0] as i64;
+    let ends = info.tracker.planar().is_some_and(|planar| planar.facts().period.is_some());
+    info.layout.regions.len() == 1 && !(beyond && ends)
 }
 
 /// Adds what a read of ghosts between regions touches of the neighbours, where these are no memory of their own.
@@ -298,6 +310,8 @@ struct Launching<'a, const D: usize> {
     integers: &'a [Option<Interval>],
     run_checked: bool,
     unproven: Unproven,
+    /// Planes of its arrays have all the ghosts of the cells.
+    by_planes: bool,
 }
 
 impl<const D: usize> Launching<'_, D> {
@@ -333,6 +347,7 @@ impl<const D: usize> Launching<'_, D> {
             ));
         }
         let held = &info.layout.regions[region];
+        self.by_planes &= !grown || has_ghosts_in_planes(info, &cells);
         let mut touch = BoxTouch {
             tracker: info.tracker.clone(),
             region,

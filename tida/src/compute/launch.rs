@@ -139,8 +139,8 @@ where
         after: &checked.after,
         name: "a kernel",
         recorded,
-        by_planes: !checked.run_checked && !tile.grown,
-        by_regions: !tile.grown,
+        by_planes: checked.by_planes,
+        grown: tile.grown,
         pace: part.and_then(|part| part.pace),
     };
     let (run_checked, valid_only) = (checked.run_checked, checked.valid_only);
@@ -163,7 +163,7 @@ where
         })
     });
     let side = if both && side != Side::Chain { Side::Both } else { side };
-    launch_written(infos, &prepared, tile.grown, side);
+    launch_written(infos, &prepared, tile, side);
     Ok(())
 }
 
@@ -187,17 +187,27 @@ fn runs_on_both(prepared: &Prepared, acc: &TileAcc, asked: Option<Device>) -> Re
 }
 
 /// Tells the arrays that a recorded launch writes.
-pub(super) fn launch_written<const D: usize>(infos: &[ArgInfo<'_, D>], prepared: &Prepared, grown: bool, side: Side) {
+pub(super) fn launch_written<const D: usize>(
+    infos: &[ArgInfo<'_, D>],
+    prepared: &Prepared,
+    tile: &Tile<D>,
+    side: Side,
+) {
     for (info, plan) in infos.iter().zip(&prepared.args) {
         if let (ArgInfo::Tiled(tiled), true) = (info, plan.written) {
-            tiled.tracker.cells_written();
             tiled.tracker.written_at(side);
+            if !tiled.layout.domain().overlaps(&tile.cells) {
+                // No cell is newer than the ghosts.
+                tiled.tracker.ghosts_overwritten(tiled.reaches_set_faces(&tile.cells));
+                continue;
+            }
+            tiled.tracker.cells_written();
             if side == Side::Chain {
                 // Ghosts are older than the cells again.
                 tiled.tracker.set_due(false);
             }
-            if grown {
-                tiled.tracker.ghosts_overwritten();
+            if tile.grown {
+                tiled.tracker.ghosts_overwritten(tiled.reaches_set_faces(&tile.cells));
             }
         }
     }

@@ -28,10 +28,6 @@ impl Needs {
             let found = format!("arrays have to be there as a whole because of {found}");
             Some(Needs { whole: true, found, advice })
         };
-        if grown {
-            let found = format!("tiles that were grown over ghosts, for the kernel at {}", prepared.place());
-            return whole(found, "set ghosts by a `Boundary`, and let the tiles be of cells alone, which stream");
-        }
         let args = || prepared.kernel.args.iter().enumerate();
         if let Some((number, arg)) = args().find(|(_, arg)| arg.access == Access::All) {
             let found = format!(
@@ -50,12 +46,14 @@ impl Needs {
                           raise the memory limit";
             return Some(Needs { whole: false, found, advice: advice.into() });
         }
-        let found = format!(
-            "arrays have to be there region by region because of the kernel over groups at {}",
-            prepared.place()
-        );
+        let what = match prepared.kernel.group {
+            Some(_) => "the kernel over groups",
+            None if grown => "tiles that were grown over ghosts, for the kernel",
+            None => return None,
+        };
+        let found = format!("arrays have to be there region by region because of {what} at {}", prepared.place());
         let advice = "cut the arrays into smaller regions, or raise the memory limit";
-        prepared.kernel.group.is_some().then(|| Needs { whole: false, found, advice: advice.into() })
+        Some(Needs { whole: false, found, advice: advice.into() })
     }
 }
 

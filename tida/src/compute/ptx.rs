@@ -239,8 +239,8 @@ impl PtxKernel {
             after: &checked.after,
             name: "a PTX kernel",
             recorded,
-            by_planes: !checked.run_checked && !tile.grown,
-            by_regions: !tile.grown,
+            by_planes: checked.by_planes,
+            grown: tile.grown,
             pace: None,
         };
         let block = work.key.block;
@@ -248,7 +248,7 @@ impl PtxKernel {
             let needs = (prepared.clone(), tile.grown);
             Arc::new(Foreign::<A::Held, D> { kernel: self.clone(), captures, held: args.hold(), block, needs })
         });
-        launch_written(&infos, &prepared, tile.grown, side);
+        launch_written(&infos, &prepared, tile, side);
         Ok(())
     }
 

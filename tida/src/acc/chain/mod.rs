@@ -102,6 +102,19 @@ impl LinkWork {
         }
     }
 
+    /// How a sweep uses an array of its chain, if it is one and does.
+    fn use_of(&self, array: usize) -> Option<&Use> {
+        match self {
+            LinkWork::Sweep { uses, .. } => uses.iter().find(|one| one.array == array),
+            LinkWork::Ghosts { .. } => None,
+        }
+    }
+
+    /// Whether it is a sweep that writes ghosts of an array, or touches one whose ghosts outlive their cells.
+    fn has_ghosts_of_the_user(&self, array: usize) -> bool {
+        self.use_of(array).is_some_and(|one| one.ghosts || one.keeps)
+    }
+
     fn is_sweep(&self) -> bool {
         matches!(self, LinkWork::Sweep { .. })
     }
@@ -117,6 +130,10 @@ pub(crate) struct Use {
     /// The same along the second axis.
     pub across: Option<(i64, i64)>,
     pub write: bool,
+    /// It writes ghosts.
+    pub ghosts: bool,
+    /// Ghosts outlive their cells: see [`Tracker::keeps_ghosts`].
+    pub keeps: bool,
 }
 
 impl Chain {
@@ -169,7 +186,12 @@ impl Chain {
     ) {
         let uses = arrays.iter().filter(|of| !of.whole).map(|of| {
             let (read, across, write) = (of.around, of.across, of.write);
-            Use { array: self.array(&of.tracker), read, across, write }
+            let ghosts = write
+                && of.tracker.regional().is_some_and(|regional| {
+                    let valid = |region: usize| &regional.layout().regions[region].valid;
+                    !boxes.iter().all(|(region, cells)| valid(*region).contains_box(cells))
+                });
+            Use { array: self.array(&of.tracker), read, across, write, ghosts, keeps: of.keeps() }
         });
         let uses = uses.collect();
         self.links.push(Link { node, work: LinkWork::Sweep { launch, boxes, uses, arrays, turn } });
@@ -190,7 +212,7 @@ fn moving(touches: &[BoxTouch]) -> Option<impl Iterator<Item = &BoxTouch>> {
 }
 
 /// Whether a sweep that touches this can be part of a chain: arrays cut along their first axis alone, read around each
-/// plane, and no ghosts that differ from the cells beside them.
+/// plane, and no ghosts that differ from the cells beside them, but for those of arrays of one region.
 pub(crate) fn can_stream(touches: &[BoxTouch]) -> bool {
     let mut first: Option<usize> = None;
     let Some(mut moving) = moving(touches) else { return false };
@@ -198,14 +220,14 @@ pub(crate) fn can_stream(touches: &[BoxTouch]) -> bool {
         let Some(planar) = touch.tracker.planar() else { return false };
         let rank = planar.facts().rank;
         let same = *first.get_or_insert(rank) == rank;
-        same && touch.around.is_some() && !touch.tracker.is_stale_allowed()
+        let has_all_ghosts = touch.tracker.boxes().len() == 1 && planar.facts().period.is_none();
+        same && touch.around.is_some() && (has_all_ghosts || !touch.tracker.is_stale_allowed())
     }) && first.is_some()
 }
 
-/// Whether a sweep that touches this can be part of a chain of regions: no ghosts that differ from the cells beside
-/// them.
+/// Whether a sweep that touches this can be part of a chain of regions.
 pub(crate) fn can_move(touches: &[BoxTouch]) -> bool {
-    let can = |touch: &BoxTouch| touch.tracker.regional().is_some() && !touch.tracker.is_stale_allowed();
+    let can = |touch: &BoxTouch| touch.tracker.regional().is_some();
     moving(touches).is_some_and(|mut moving| moving.all(can)) && touches.iter().any(|touch| !touch.whole)
 }
 

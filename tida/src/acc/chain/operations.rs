@@ -100,6 +100,7 @@ pub(super) fn operations(
                 // How an array is touched that the last of these links writes, or that none does.
                 let access = |last: usize, one: &Use| {
                     let whole = one.read.is_none()
+                        && !one.keeps
                         && planes == swept
                         && overwrites(planars[one.array], &boxes[number])
                         && edges_are_set(&chain.links[last + 1..], planars[one.array], one.array);
@@ -222,7 +223,7 @@ fn steps(
         Some(_) => Reach::Around(lo, hi),
         None => Reach::Within(lo, hi, planars[array].facts().grown.clone()),
     };
-    let written = Use { array: out, read: None, across: None, write: true };
+    let written = Use { array: out, read: None, across: None, write: true, ghosts: false, keeps: false };
     let mut left = access(number + links - 1, &written);
     if faces[axis..].as_flattened().contains(&Face::Memory) {
         // What is beyond the faces of this array has to be in its window too.

@@ -100,14 +100,6 @@ impl<'a> Running<'a> {
             unsafe { array.storage.leave_device(device)? };
             array.storage.pin(device);
         }
-        for (link, result) in chain.links.iter().zip(results) {
-            if let (LinkWork::Ghosts { array, fixed: true }, Ok(())) = (&link.work, result) {
-                let Array { storage, regional, .. } = &arrays[*array];
-                (0..regional.layout().regions.len()).for_each(|region| storage.touch_host(region));
-                // SAFETY: as above.
-                unsafe { regional.fix_on_host(storage, None) };
-            }
-        }
         let tasks = Tasks::new(chain, arrays, results);
         let (bytes, claim) = room(device, chain);
         let mut bytes = bytes as usize;
@@ -240,14 +232,7 @@ impl<'a> Running<'a> {
             loaded = Some(event);
         }
         for enter in step.enters.iter().filter(|enter| !enter.load) {
-            let (array, region) = self.tasks.region(enter.item);
-            let cells = array.regional.layout().regions[region].cells as usize;
-            let start = |(before, _): (usize, usize)| enter.at + cells * before;
-            if let Some(copies) = array.regional.fix_on_device(device, region, &start)? {
-                // SAFETY: the region is there, and no one else uses it before the step.
-                unsafe { copies.run(RUN, &self.memory, &self.memory)? };
-                self.held.push(copies);
-            }
+            self.fix(enter.item, enter.at)?;
         }
         device.count_launch();
         let work = &self.tasks.works[step.task];
@@ -288,10 +273,28 @@ impl<'a> Running<'a> {
                 device.timed(SpanKind::Ghost, name, RUN, 0, put)?;
                 self.held.push(copies);
             }
+            Work::Fix { array, region, .. } => {
+                let item = self.tasks.arrays[*array].first + region;
+                let at = self.at[item].unwrap_or(0);
+                device.timed(SpanKind::Ghost, name, RUN, 0, || self.fix(item, at))?;
+            }
         }
         let ran = backend.record(RUN)?;
         backend.flush(RUN)?;
         Ok((loaded, Some(ran)))
+    }
+
+    /// Sets the ghosts of fixed value of an item that is on the device from byte `at` on.
+    fn fix(&mut self, item: usize, at: usize) -> Result<(), Error> {
+        let (array, region) = self.tasks.region(item);
+        let cells = array.regional.layout().regions[region].cells as usize;
+        let start = |(before, _): (usize, usize)| at + cells * before;
+        if let Some(copies) = array.regional.fix_on_device(self.device, region, &start)? {
+            // SAFETY: the region is there, and no one else uses it meanwhile.
+            unsafe { copies.run(RUN, &self.memory, &self.memory)? };
+            self.held.push(copies);
+        }
+        Ok(())
     }
 
     /// Sends what a part of a ghost fill needs of regions on the host; gives for each of those its place on the device.
@@ -323,19 +326,29 @@ impl<'a> Running<'a> {
         Ok(places)
     }
 
-    /// Does a part of a ghost fill on the host.
+    /// Does a part of a ghost fill on the host, or sets ghosts of fixed value there.
     fn run_on_host(&self, step: &Step) -> Result<(), Error> {
-        let Work::Fill { link, array, part } = &self.tasks.works[step.task] else { return Ok(()) };
+        let work = &self.tasks.works[step.task];
+        let (Work::Fill { array, .. } | Work::Fix { array, .. }) = work else { return Ok(()) };
         let Array { storage, regional, .. } = &self.tasks.arrays[*array];
-        let Some(part) = regional.parts().get(*part) else { return Ok(()) };
         finish(step.after_store.and_then(|store| self.stored.get(store)))?;
         finish(step.after_load.and_then(|load| self.loaded.get(load)).and_then(|event| event.as_ref()))?;
-        storage.touch_host(part.region);
-        let place = self.chain.links[*link].node.recorded;
-        let name = format_args!("{}:{} R{}", place.file(), place.line(), part.region);
+        let region = work.region(&self.tasks.arrays);
+        storage.touch_host(region);
+        let place = self.chain.links[work.link()].node.recorded;
+        let name = format_args!("{}:{} R{region}", place.file(), place.line());
+        let part = match work {
+            Work::Fill { part, .. } => regional.parts().get(*part),
+            _ => None,
+        };
         // SAFETY: the host's copies are the newest, and nothing that was put into a stream uses the region's or writes
         // the others; the graph keeps all other work away.
-        host_span(self.device.timeline.as_deref(), name, || unsafe { regional.part_on_host(storage, part) });
+        host_span(self.device.timeline.as_deref(), name, || unsafe {
+            match part {
+                Some(part) => regional.part_on_host(storage, part),
+                None => regional.fix_on_host(storage, Some(region)),
+            }
+        });
         Ok(())
     }
 }

@@ -145,7 +145,7 @@ struct Rest {
 }
 
 impl Rolling {
-    /// Memory for a window.
+    /// Memory for a window, of an array whose ghosts sweeps write or not.
     ///
     /// # Errors
     /// Memory that the device does not have.
@@ -153,13 +153,13 @@ impl Rolling {
         device: &DeviceCore,
         tracker: &Arc<Tracker>,
         planar: &Arc<dyn Planar>,
-        window: Window,
+        (window, writes_ghosts): (Window, bool),
     ) -> Result<Rolling, Error> {
         let facts = planar.facts();
         let cells = cells(facts, window);
         let memory = Arc::new(device.allocate(cells * facts.element.bytes())?);
         let tainted = vec![true; window.planes as usize];
-        let stay = if window.ghosts > 0 { constant_ghosts(&**planar) } else { Vec::new() };
+        let stay = if window.ghosts > 0 && !writes_ghosts { constant_ghosts(&**planar) } else { Vec::new() };
         let ghosts = stay.into_iter().map(|plane| (plane, false)).collect();
         Ok(Rolling {
             tracker: tracker.clone(),

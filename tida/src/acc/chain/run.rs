@@ -251,7 +251,10 @@ impl<'a> Running<'a> {
             };
             let window = form.window(fits);
             let rolling = |(number, (tracker, planar)): (usize, (_, &&Arc<dyn Planar>))| {
-                let rolling = Rolling::new(device, tracker, planar, window)?;
+                let writes_ghosts = chain.links[segment.links.clone()]
+                    .iter()
+                    .any(|link| link.work.use_of(number).is_some_and(|one| one.ghosts));
+                let rolling = Rolling::new(device, tracker, planar, (window, writes_ghosts))?;
                 match chain.kind {
                     Kind::Arriving => rolling.keep(device, told_host(chain, number)),
                     _ => Ok(rolling),

@@ -28,14 +28,34 @@ pub(super) fn ring_fill(link: &Link, planars: &[&Arc<dyn Planar>]) -> Option<usi
 
 /// The segments of a chain, in order. In one whose axis is not unwrapped such ghost fills come before all sweeps.
 pub(super) fn segments(chain: &Chain, planars: &[&Arc<dyn Planar>]) -> Vec<Segment> {
-    let links = &chain.links;
-    let filled = links.iter().find_map(|link| ring_fill(link, planars));
+    stretches(&chain.links).into_iter().flat_map(|stretch| unwrapped(&chain.links, stretch, planars)).collect()
+}
+
+/// Stretches of a chain of which each starts with all its ghosts of fixed value set: one ends before a fill sets those
+/// anew that a link of it reads or sets otherwise.
+fn stretches(links: &[Link]) -> Vec<Range<usize>> {
+    let mut stretches = Vec::new();
+    let mut start = 0;
+    for (number, link) in links.iter().enumerate() {
+        let LinkWork::Ghosts { array, fixed: true } = &link.work else { continue };
+        if links[start..number].iter().any(|before| before.work.has_ghosts_of_the_user(*array)) {
+            stretches.push(start..number);
+            start = number;
+        }
+    }
+    stretches.push(start..links.len());
+    stretches
+}
+
+/// The segments of a stretch.
+fn unwrapped(links: &[Link], stretch: Range<usize>, planars: &[&Arc<dyn Planar>]) -> Vec<Segment> {
+    let filled = links[stretch.clone()].iter().find_map(|link| ring_fill(link, planars));
     let Some(period) = filled.and_then(|array| planars[array].facts().period) else {
-        return vec![Segment { links: 0..links.len(), period: None }];
+        return vec![Segment { links: stretch, period: None }];
     };
     let mut segments: Vec<Segment> = Vec::new();
-    let (mut start, mut swept) = (0, false);
-    for (number, link) in links.iter().enumerate() {
+    let (mut start, mut swept) = (stretch.start, false);
+    for (number, link) in links.iter().enumerate().take(stretch.end).skip(stretch.start) {
         let fills = ring_fill(link, planars).is_some();
         if fills && swept {
             add(&mut segments, start..number, links, planars, period);
@@ -43,7 +63,7 @@ pub(super) fn segments(chain: &Chain, planars: &[&Arc<dyn Planar>]) -> Vec<Segme
         }
         swept |= !fills;
     }
-    add(&mut segments, start..links.len(), links, planars, period);
+    add(&mut segments, start..stretch.end, links, planars, period);
     for segment in &mut segments {
         // Where nothing is filled, there is nothing to be gained.
         let fills = links[segment.links.clone()].iter().any(|link| ring_fill(link, planars).is_some());

@@ -77,8 +77,8 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     ///
     /// On a device, call it before the cells are written: ghosts that a fill has set have no defined value once a sweep
     /// has overwritten all cells of their region, since what is overwritten is not brought there. Ghosts that the user
-    /// set are brought, but in arrays larger than the device's memory. Where an array is cut along its first axis
-    /// alone, ghosts between its regions have no memory of their own on a device until this is called once.
+    /// set are brought. Where an array is cut along its first axis alone, ghosts between its regions have no memory of
+    /// their own on a device until this is called once.
     ///
     /// ```
     /// # use tida::prelude::*;
@@ -269,7 +269,7 @@ impl<T: Element, const D: usize> GhostFill for &mut TileArray<T, D> {
     fn list(self, fills: &mut Vec<Fill>) {
         let plan = self.ghost_plan.get_or_init(|| GhostPlan::new(&self.layout, &self.boundaries));
         let fixed = !self.tracker.fixed_ghosts_hold();
-        let fresh = self.tracker.ghosts_fresh() && !fixed;
+        let fresh = self.tracker.ghosts_fresh() && !fixed && !self.tracker.are_ghosts_set();
         let run = (!fresh && plan.has_work(fixed)).then(|| {
             let (layout, storage, plan) = (self.layout.clone(), self.storage.clone(), self.ghost_plan.clone());
             let planar = self.tracker.planar().cloned();

@@ -55,6 +55,9 @@ pub(crate) trait Regional: Debug + Send + Sync {
     /// A region has ghosts that are left to the user.
     fn has_open(&self, region: usize) -> bool;
 
+    /// It has ghosts of fixed value.
+    fn has_fixed(&self, region: usize) -> bool;
+
     /// It has ghosts outside the domain that a fill sets anew each time.
     fn has_moving_faces(&self, region: usize) -> bool;
 
@@ -213,6 +216,15 @@ impl<T: Element, const D: usize> ArrayRegions<T, D> {
         &self.layout.regions[region].valid
     }
 
+    /// Whether a region has ghosts beyond a face of the domain with such a boundary.
+    fn has_face(&self, region: usize, is: impl Fn(&Boundary<T>) -> bool) -> bool {
+        let (valid, shape) = (self.valid(region), &self.layout.shape);
+        (0..D).any(|d| {
+            let outside = [valid.lo[d] == 0, valid.hi[d] == shape[d] as i64];
+            (0..2).any(|side| outside[side] && self.layout.ghost[d][side] > 0 && is(&self.boundaries[d][side]))
+        })
+    }
+
     /// The copies of a part, with the number of their phase.
     fn phases<'a>(&'a self, part: &'a FillPart) -> impl Iterator<Item = (usize, &'a [GhostCopy<D>])> {
         let copies = |(phase, range): &(usize, Range<usize>)| {
@@ -274,14 +286,11 @@ impl<T: Element, const D: usize> Regional for ArrayRegions<T, D> {
     }
 
     fn has_open(&self, region: usize) -> bool {
-        let (valid, shape) = (self.valid(region), &self.layout.shape);
-        (0..D).any(|d| {
-            let outside = [valid.lo[d] == 0, valid.hi[d] == shape[d] as i64];
-            (0..2).any(|side| {
-                let open = matches!(self.boundaries[d][side], Boundary::Open);
-                outside[side] && open && self.layout.ghost[d][side] > 0
-            })
-        })
+        self.has_face(region, |boundary| matches!(boundary, Boundary::Open))
+    }
+
+    fn has_fixed(&self, region: usize) -> bool {
+        self.has_face(region, |boundary| matches!(boundary, Boundary::Fixed(_)))
     }
 
     fn has_moving_faces(&self, region: usize) -> bool {

@@ -132,7 +132,7 @@ where
         name: "a kernel over groups",
         recorded: Location::caller(),
         by_planes: false,
-        by_regions: !tile.grown,
+        grown: tile.grown,
         pace: None,
     };
     let (run_checked, valid_only, block) = (checked.run_checked, checked.valid_only, work.key.block);
@@ -151,7 +151,7 @@ where
             wholes: Wholes::new(),
         })
     });
-    launch_written(&infos, &prepared, tile.grown, side);
+    launch_written(&infos, &prepared, tile, side);
     Ok(())
 }
 

@@ -26,19 +26,21 @@ pub(super) enum Work {
     Sweep { link: usize, region: usize, boxes: Vec<(usize, GridBox<4>)> },
     /// Does a part of the ghost fill of a link.
     Fill { link: usize, array: usize, part: usize },
+    /// Sets the ghosts of fixed value of a region, for the ghost fill of a link.
+    Fix { link: usize, array: usize, region: usize },
 }
 
 impl Work {
     pub fn link(&self) -> usize {
         match self {
-            Work::Sweep { link, .. } | Work::Fill { link, .. } => *link,
+            Work::Sweep { link, .. } | Work::Fill { link, .. } | Work::Fix { link, .. } => *link,
         }
     }
 
     /// The region that it works on.
     pub fn region(&self, arrays: &[Array]) -> usize {
         match self {
-            Work::Sweep { region, .. } => *region,
+            Work::Sweep { region, .. } | Work::Fix { region, .. } => *region,
             Work::Fill { array, part, .. } => arrays[*array].regional.parts().get(*part).map_or(0, |part| part.region),
         }
     }
@@ -144,7 +146,10 @@ impl Tasks {
                         tasks.sweep(number, boxes, uses, ghosts_come, &mut seen);
                     }
                 }
-                LinkWork::Ghosts { array, .. } => {
+                LinkWork::Ghosts { array, fixed } => {
+                    if *fixed {
+                        tasks.fix(number, *array, &mut seen);
+                    }
                     for part in 0..tasks.arrays[*array].regional.parts().len() {
                         tasks.fill(number, *array, part, &mut seen);
                     }
@@ -190,7 +195,7 @@ impl Tasks {
             };
             // Ghosts of fixed value are put back; others have no value before they are filled.
             let ghosts_lost = || {
-                !array.regional.has_open(*region)
+                !(one.keeps || array.regional.has_open(*region))
                     && (ghosts_come(one.array) || !array.regional.has_moving_faces(*region))
             };
             let load = one.read.is_some() || !one.write || !covers() || !ghosts_lost();
@@ -201,12 +206,23 @@ impl Tasks {
             if one.write {
                 cells.write(number, &mut task.after);
             }
-            if !load {
+            if !load || one.ghosts {
                 ghosts.write(number, &mut task.after);
             }
             task.needs.push(Need { item, load, write: one.write });
         }
         self.add(task, Work::Sweep { link, region: *region, boxes: boxes.to_vec() });
+    }
+
+    /// Adds the setting of an array's ghosts of fixed value.
+    fn fix(&mut self, link: usize, array: usize, seen: &mut [[Seen; 2]]) {
+        let (regional, first) = (self.arrays[array].regional.clone(), self.arrays[array].first);
+        for region in (0..regional.layout().regions.len()).filter(|region| regional.has_fixed(*region)) {
+            let (number, mut task) = (self.list.len(), Task { anywhere: true, ..Task::default() });
+            seen[first + region][1].write(number, &mut task.after);
+            task.needs = smallvec![Need { item: first + region, load: true, write: true }];
+            self.add(task, Work::Fix { link, array, region });
+        }
     }
 
     /// Adds a part of a ghost fill.
