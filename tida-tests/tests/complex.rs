@@ -454,6 +454,117 @@ fn reductions() {
     assert!(all.windows(2).all(|pair| pair[0] == pair[1]), "devices differ: {all:?}");
 }
 
+macro_rules! norms {
+    ($($name:ident $t:ident $part:ident $large:literal $small:literal;)*) => {$(
+        /// The root of the sum of squares where these are far from the ends of the type; near the norm of the C library
+        /// everywhere; methods that take it have the formulas of `num-complex`.
+        #[test]
+        fn $name() {
+            let parts: [$part; 16] = [
+                0.0, -0.0, 1.0, -1.5, 0.3, $large, -1.7 * $large, $small, -3.0 * $small, $part::MAX, $part::MIN_POSITIVE,
+                7.0 * $part::from_bits(1), $part::INFINITY, $part::NEG_INFINITY, $part::NAN, 1e-3,
+            ];
+            let number = |[j, i]: [usize; 2]| match j {
+                0..16 => $t::new(parts[j], parts[i % 16]),
+                _ => {
+                    let part = |seed| value(seed, [j, i, 0]) as $part - 1.0;
+                    $t::new(part(1), part(2))
+                }
+            };
+            let bits = |x: $part| if x.is_nan() { $part::NAN.to_bits() } else { x.to_bits() };
+            let both = |z: $t| [bits(z.re), bits(z.im)];
+            let mut all = Vec::new();
+            for acc in everywhere() {
+                let mut z = TileArray::<$t, 2>::builder([40, 64]).regions([2, 1]).build(&acc).unwrap();
+                z.fill(number).unwrap();
+                let mut r = TileArray::<[$part; 3], 2>::builder([40, 64]).regions([2, 1]).build(&acc).unwrap();
+                let mut w = TileArray::<[$t; 6], 2>::builder([40, 64]).regions([2, 1]).build(&acc).unwrap();
+                for tile in TileIter::new(&r) {
+                    compute(&tile, (&mut r, &mut w, &z), kernel!(|r, w, z, at| {
+                        let z = z[at];
+                        let (length, angle) = z.to_polar();
+                        let n = (at[1] / 16) as u32;
+                        r[at] = [z.norm(), length, angle];
+                        w[at] = [z.finv(), z.fdiv($t::i() + z), z.powu(n), z.powu(3), z.powu(6), z.powu(0)];
+                    })).unwrap();
+                }
+                let (r, w) = (r.read_box(r.domain()).unwrap(), w.read_box(w.domain()).unwrap());
+                for (n, ([found, length, angle], w)) in r.iter().copied().zip(&w).enumerate() {
+                    let z = number([n / 64, n % 64]);
+                    assert_eq!(bits(found), bits(length));
+                    if n >= 16 * 64 {
+                        assert_eq!(found, z.norm_sqr().sqrt(), "{z} on {acc}");
+                        assert!((angle - z.arg()).abs() < 1e-6);
+                    }
+                    let exact = z.norm();
+                    let near = (found - exact).abs() <= 2.0 * $part::EPSILON * exact + $part::from_bits(1);
+                    assert!(bits(found) == bits(exact) || near, "{z} has {exact}, not {found} on {acc}");
+                    let inverse = |z: $t, norm: $part| z.conj() / norm / norm;
+                    assert_eq!(both(w[0]), both(inverse(z, found)), "{z} on {acc}");
+                    let powers = [z.powu(n as u32 % 64 / 16), z.powu(3), z.powu(6), z.powu(0)];
+                    assert_eq!(w[2..].iter().map(|z| both(*z)).collect::<Vec<_>>(), powers.map(both), "{z} on {acc}");
+                    if n >= 16 * 64 {
+                        assert!((w[1] - z.fdiv($t::i() + z)).norm() <= 1e-5 * w[1].norm(), "{z} on {acc}");
+                    }
+                }
+                let angles = |r: &[$part; 3]| [bits(r[0]), bits(r[1])];
+                all.push((r.iter().map(angles).collect::<Vec<_>>(), w.iter().map(|w| w.map(both)).collect::<Vec<_>>()));
+            }
+            assert!(all.windows(2).all(|pair| pair[0] == pair[1]), "devices differ");
+        }
+    )*};
+}
+
+norms! {
+    norms_of_32_bits Complex32 f32 1e30 1e-30;
+    norms_of_64_bits Complex64 f64 1e200 1e-200;
+}
+
+/// What the documentation of `tida::num_complex` says to write for methods that kernels do not have.
+#[test]
+fn in_place_of_other_methods() {
+    let number = |[j, i]: [usize; 2]| Complex64::new(value(1, [j, i, 0]) - 1.0, 2.0 * value(2, [j, i, 0]) - 2.0);
+    let x = 1.75;
+    for acc in everywhere() {
+        let mut z = TileArray::<Complex64, 2>::builder([5, 70]).build(&acc).unwrap();
+        z.fill(number).unwrap();
+        let mut r = TileArray::<[Complex64; 8], 2>::builder([5, 70]).build(&acc).unwrap();
+        let mut nan = TileArray::<bool, 2>::builder([5, 70]).build(&acc).unwrap();
+        for tile in TileIter::new(&r) {
+            compute(
+                &tile,
+                (&mut r, &mut nan, &z),
+                kernel!(|r, nan, z, at| {
+                    let z = z[at];
+                    r[at] = [
+                        Complex64::from_polar(z.re.exp(), z.im),
+                        Complex64::new(z.norm().ln(), z.arg()),
+                        Complex64::from_polar(z.norm().sqrt(), 0.5 * z.arg()),
+                        Complex64::from_polar(z.norm().powf(x), x * z.arg()),
+                        z.powu(3),
+                        z.powu(3).inv(),
+                        Complex64::new(z.re.sin() * z.im.cosh(), z.re.cos() * z.im.sinh()),
+                        Complex64::new(z.re.cos() * z.im.cosh(), -z.re.sin() * z.im.sinh()),
+                    ];
+                    nan[at] = z.re.is_nan() || z.im.is_nan();
+                }),
+            )
+            .unwrap();
+        }
+        for (n, found) in r.read_box(r.domain()).unwrap().iter().enumerate() {
+            let z = number([n / 70, n % 70]);
+            let want = [z.exp(), z.ln(), z.sqrt(), z.powf(x), z.powi(3), z.powi(-3), z.sin(), z.cos()];
+            for (k, (found, want)) in found.iter().zip(want).enumerate() {
+                assert!(
+                    (found - want).norm() <= 1e-12 * (1.0 + want.norm()),
+                    "{k} of {z}: {found}, not {want} on {acc}"
+                );
+            }
+        }
+        assert!(!nan.read_box(nan.domain()).unwrap().contains(&true));
+    }
+}
+
 /// The form for CUDA, where NVRTC has to be there.
 #[test]
 fn the_form_for_cuda_compiles() {
@@ -469,6 +580,7 @@ fn the_form_for_cuda_compiles() {
             let z = turned(u[at], u[at + [1]]);
             next[at] = -z * z / (z - u[at - [1]]);
             next[at] *= z;
+            next[at] += z.norm() * z.powu(5);
         }),
     );
     let explained = explained.unwrap();

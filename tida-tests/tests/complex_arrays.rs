@@ -151,6 +151,56 @@ fn over_groups() {
     }
 }
 
+/// Scalar products, norms and sums of arrays, by the accelerator's cuts.
+fn linear<T: Real>(acc: &TileAcc, regions: [usize; 2]) -> (Complex<T>, Complex<T>, T, Vec<Complex<T>>) {
+    let array = |seed| {
+        let mut z = TileArray::<Complex<T>, 2>::builder(SHAPE).regions(regions).build(acc).unwrap();
+        let part = |seed, at: [usize; 2]| T::of(value(seed, [at[0], at[1], 0]) - 1.0);
+        z.fill(|at| Complex { re: part(seed, at), im: part(seed + 1, at) }).unwrap();
+        z
+    };
+    let (x, mut y) = (array(1), array(3));
+    for k in 0..3 {
+        axpy(Complex { re: T::of(0.5), im: T::of(-0.25 * k as f64) }, &x, &mut y).unwrap();
+    }
+    let (xy, yx) = (dot(&x, &y).unwrap(), dot(&y, &x).unwrap());
+    (xy, yx, norm(&y).unwrap(), y.read_box(y.domain()).unwrap())
+}
+
+/// The same of plain complex numbers, in the order of a plain loop.
+fn plain_linear() -> (Complex64, f64, Vec<Complex64>) {
+    let part = |seed, n: usize| value(seed, [n / SHAPE[1], n % SHAPE[1], 0]) - 1.0;
+    let array = |seed| (0..SHAPE[0] * SHAPE[1]).map(move |n| Complex64::new(part(seed, n), part(seed + 1, n)));
+    let (x, mut y): (Vec<Complex64>, Vec<Complex64>) = (array(1).collect(), array(3).collect());
+    for k in 0..3 {
+        let alpha = Complex64::new(0.5, -0.25 * k as f64);
+        y = x.iter().zip(&y).map(|(x, y)| alpha * x + y).collect();
+    }
+    let product = x.iter().zip(&y).map(|(x, y)| x.conj() * y).sum();
+    (product, y.iter().map(|y| y.norm_sqr()).sum::<f64>().sqrt(), y)
+}
+
+#[test]
+fn scalar_products_norms_and_sums_of_arrays() {
+    let (product, length, sums) = plain_linear();
+    let want = linear::<f64>(&on_cpu(), [1, 1]);
+    assert!((want.0 - product).norm() < 1e-10 && (want.2 - length).abs() < 1e-10, "{want:?}, {product}, {length}");
+    assert!(product.im.abs() > 0.1 && want.1 == want.0.conj(), "the first is conjugated, not the second: {want:?}");
+    assert_eq!(want.3, sums);
+    let single = linear::<f32>(&on_cpu(), [1, 1]);
+    for acc in everywhere() {
+        for regions in [[4, 1], [2, 2]] {
+            assert_eq!(linear::<f64>(&acc, regions), want, "{regions:?} on {acc}");
+            assert_eq!(linear::<f32>(&acc, regions), single, "{regions:?} on {acc}");
+        }
+    }
+    for acc in of_a_quarter(8) {
+        for regions in [[16, 1], [8, 2]] {
+            assert_eq!(linear::<f64>(&acc, regions), want, "{regions:?} on {acc}");
+        }
+    }
+}
+
 /// Zeros of both signs, infinities, NaN, and the ends of what floats hold, in every place of every operator.
 #[test]
 fn special_values() {

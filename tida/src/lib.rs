@@ -150,21 +150,45 @@ pub use backend::sim::SimFault;
 pub use backend::sim::{SimDevice, SimReport};
 pub use compute::{
     All, ArgMax, ArgMin, BoxedKernel, Explanation, GroupKernel, Kernel, KernelReport, Max, Min, Number, Product,
-    ReadCounts, Real, Scalar, Sum, Table, all, axpy, compute, compute_groups, dot, explain, explain_tile, keep,
-    keep_groups, kernels, norm, reduce, reduce_later, reduce_over, reduce_over_later, table,
+    ReadCounts, Real, RealOrComplex, Scalar, Sum, Table, all, axpy, compute, compute_groups, dot, explain,
+    explain_tile, keep, keep_groups, kernels, norm, reduce, reduce_later, reduce_over, reduce_over_later, table,
 };
 pub use error::{Error, ErrorKind};
 #[cfg(feature = "ndarray")]
 pub use ndarray;
 /// Complex numbers: `Complex32` and `Complex64` are elements.
 ///
-/// In a kernel they have the fields `re` and `im`; `+ - * /` among them and with real numbers of their parts' type;
-/// `-z`, `==` and `!=`; `conj`, `norm_sqr`, `l1_norm`, `scale`, `unscale`, `inv`, `arg`; `Complex64::new(re, im)`,
-/// `Complex64 { re: .., im: .. }`, `i`, `cis`, `from_polar`, and the constants `ZERO`, `ONE` and `I`. The formulas are
-/// those of `num-complex`, and so are the bits on every device, but for `arg`, `cis` and `from_polar`, which take
-/// functions of the device's library. The norm is `z.norm_sqr().sqrt()`. Generic functions have `Complex<T>` for
-/// `T: Real`. Kernels capture complex numbers and arrays of them. [`Sum`] and [`Product`] reduce them (a product on the
-/// host).
+/// In a kernel they have
+///
+/// - the fields `re` and `im`; `+ - * /` among them and with real numbers of their parts' type; `-z`, `==` and `!=`;
+/// - `Complex64::new(re, im)`, `Complex64 { re: .., im: .. }`, `i`, `cis`, `from_polar`, and the constants `ZERO`, `ONE`
+///   and `I`;
+/// - `conj`, `norm`, `norm_sqr`, `l1_norm`, `arg`, `to_polar`, `scale`, `unscale`, `inv`, `finv`, `fdiv` and `powu`.
+///
+/// The formulas are those of `num-complex`, and so are the bits on every device, with two exceptions:
+///
+/// - `arg`, `to_polar`, `cis` and `from_polar` take functions of the device's library, as `sin` does.
+/// - `norm` is `(re * re + im * im).sqrt()` on every device; where squares would be too large or too small for the type,
+///   the parts are multiplied by a power of two before, and the root by its inverse after. `num-complex` has the `hypot`
+///   of the C library here, which may differ in the last bit. `finv` and `fdiv` take this norm.
+///
+/// Other methods have other bits on each device. Write what they are made of:
+///
+/// | instead of | write |
+/// |---|---|
+/// | `z.exp()` | `Complex64::from_polar(z.re.exp(), z.im)` |
+/// | `z.ln()` | `Complex64::new(z.norm().ln(), z.arg())` |
+/// | `z.sqrt()` | `Complex64::from_polar(z.norm().sqrt(), 0.5 * z.arg())` |
+/// | `z.powf(x)` | `Complex64::from_polar(z.norm().powf(x), x * z.arg())` |
+/// | `z.powi(3)`, `z.powi(-3)` | `z.powu(3)`, `z.powu(3).inv()` |
+/// | `z.sin()` | `Complex64::new(z.re.sin() * z.im.cosh(), z.re.cos() * z.im.sinh())` |
+/// | `z.cos()` | `Complex64::new(z.re.cos() * z.im.cosh(), -z.re.sin() * z.im.sinh())` |
+/// | `z.is_nan()` | <code>z.re.is_nan() \|\| z.im.is_nan()</code> |
+///
+/// Generic functions have `Complex<T>` for `T: Real`. Kernels capture complex numbers and arrays of them. [`Sum`] and
+/// [`Product`] reduce them (a product on the host). [`dot`] conjugates its first argument, [`norm()`] is real, and
+/// [`axpy`] takes a complex factor. Steps of complex arrays are not run together in one launch
+/// ([`Fuse`]): a device runs them one by one.
 ///
 /// ```
 /// use tida::num_complex::Complex64;

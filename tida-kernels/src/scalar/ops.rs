@@ -148,7 +148,9 @@ macro_rules! float_trait {
             message = "`{Self}` is not a float",
             label = "not `f32` or `f64`",
             note = "where the type is a parameter of a function, such as `T`, add the bound `T: tida::Real`",
-            note = "complex numbers have other methods: `conj`, `norm_sqr`, `l1_norm`, `scale`, `unscale`, `inv`, `arg`"
+            note = "a complex `z` has `norm`, `norm_sqr`, `arg`, `conj`, `inv`, `powu` and others; write `z.sqrt()` as \
+                    `Complex64::from_polar(z.norm().sqrt(), 0.5 * z.arg())`, `z.exp()` as \
+                    `Complex64::from_polar(z.re.exp(), z.im)`, `z.powi(3)` as `z.powu(3)`; `tida::num_complex` has more"
         )]
         #[doc(hidden)]
         pub trait Float: Number + Either + BesideComplex {

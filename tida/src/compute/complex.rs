@@ -1,5 +1,5 @@
 //! Methods of complex numbers that kernels call: those of `num-complex`, with its formulas and the order of its
-//! operations.
+//! operations. But `norm` is `hypot` there, whose bits are those of a library of C; here it has a formula.
 
 use num_complex::Complex;
 use tida_kernels::element::ScalarType;
@@ -39,6 +39,57 @@ mod functions {
     #[kernel_fn]
     pub fn l1_norm<T: Real>(z: Complex<T>) -> T {
         z.re.abs() + z.im.abs()
+    }
+
+    /// The root of the sum of squares, rounded three times. Parts whose squares would be too large or too small for the
+    /// type are multiplied by a power of two before, and the root by its inverse after, which is exact.
+    #[kernel_fn]
+    pub fn norm<T: Real>(z: Complex<T>) -> T {
+        let most = z.re.abs().max(z.im.abs());
+        let (scale, back) = if most > T::LARGE {
+            (T::DOWN, T::UP)
+        } else if most < T::SMALL {
+            (T::UP, T::DOWN)
+        } else {
+            (T::lit(1), T::lit(1))
+        };
+        let (re, im) = (z.re * scale, z.im * scale);
+        // (Of an infinity and NaN it is infinite.)
+        if most.is_infinite() { most } else { (re * re + im * im).sqrt() * back }
+    }
+
+    #[kernel_fn]
+    pub fn to_polar<T: Real>(z: Complex<T>) -> (T, T) {
+        (norm::<T>(z), arg::<T>(z))
+    }
+
+    #[kernel_fn]
+    pub fn finv<T: Real>(z: Complex<T>) -> Complex<T> {
+        let norm = norm::<T>(z);
+        unscale::<T>(unscale::<T>(conj::<T>(z), norm), norm)
+    }
+
+    #[kernel_fn]
+    pub fn fdiv<T: Real>(z: Complex<T>, w: Complex<T>) -> Complex<T> {
+        z * finv::<T>(w)
+    }
+
+    /// By squares, from the lowest bit of the exponent up.
+    #[kernel_fn]
+    pub fn powu<T: Real>(z: Complex<T>, n: u32) -> Complex<T> {
+        let mut power = Complex::<T> { re: T::lit(1), im: T::lit(0) };
+        let (mut square, mut left, mut some) = (z, n, false);
+        while left != 0 {
+            if left & 1 == 1 {
+                power = if some { power * square } else { square };
+                some = true;
+            }
+            left = left >> 1;
+            if left != 0 {
+                square = square * square;
+            }
+        }
+        power
     }
 
     #[kernel_fn]
@@ -98,6 +149,11 @@ methods! {
     conj(Complex<T>) -> Complex<T>;
     norm_sqr(Complex<T>) -> T;
     l1_norm(Complex<T>) -> T;
+    norm(Complex<T>) -> T;
+    to_polar(Complex<T>) -> (T, T);
+    finv(Complex<T>) -> Complex<T>;
+    fdiv(Complex<T>, Complex<T>) -> Complex<T>;
+    powu(Complex<T>, u32) -> Complex<T>;
     scale(Complex<T>, T) -> Complex<T>;
     unscale(Complex<T>, T) -> Complex<T>;
     inv(Complex<T>) -> Complex<T>;

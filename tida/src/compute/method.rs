@@ -47,8 +47,9 @@ pub(crate) const fn name_of(name: &str) -> u64 {
     note = "methods of numbers near this name: {Near}",
     note = "structs have the methods of an `impl` with `#[kernel_fn]`; numbers have those that the documentation of \
             `kernel!` lists, such as `sqrt`, `abs`, `min`, `powi`, `sin`",
-    note = "complex numbers have `conj`, `norm_sqr`, `l1_norm`, `scale`, `unscale`, `inv` and `arg`, and \
-            `Complex64::new`, `i`, `cis` and `from_polar`; the norm is `z.norm_sqr().sqrt()`"
+    note = "complex numbers have `norm`, `norm_sqr`, `l1_norm`, `arg`, `to_polar`, `conj`, `scale`, `unscale`, `inv`, \
+            `finv`, `fdiv` and `powu`, and `Complex64::new`, `i`, `cis` and `from_polar`; `tida::num_complex` says what \
+            to write for others"
 )]
 pub trait HasMethod<const NAME: u64, Near> {
     /// Parameters, as a tuple, the receiver first.

@@ -49,7 +49,7 @@ pub use groups::compute_groups;
 pub use kept::{BoxedKernel, GroupKernel, Kernel, keep, keep_groups};
 pub use kernels::{KernelReport, ReadCounts, kernels};
 pub use launch::compute;
-pub use linear::{axpy, dot, norm};
+pub use linear::{RealOrComplex, axpy, dot, norm};
 pub use ptx::{PtxKernel, PtxParam, PtxScalar};
 pub use real::{Number, Real};
 pub use reduce::{

@@ -188,6 +188,19 @@ pub trait Real: Number + ComputedFloat + Neg<Output = Self> {
         ops::powi(self, n)
     }
 
+    /// What is above it is multiplied by [`DOWN`](Real::DOWN) before it is squared.
+    #[doc(hidden)]
+    const LARGE: Self;
+    /// What is below it is multiplied by [`UP`](Real::UP) before it is squared.
+    #[doc(hidden)]
+    const SMALL: Self;
+    /// A power of two.
+    #[doc(hidden)]
+    const UP: Self;
+    /// Its inverse.
+    #[doc(hidden)]
+    const DOWN: Self;
+
     /// One of two numbers of one text: see [`lit!`](crate::lit).
     #[doc(hidden)]
     fn of_text(single: f32, double: f64) -> Self {
@@ -204,9 +217,13 @@ macro_rules! number {
 each_scalar!(numbers number!());
 
 macro_rules! real {
-    ($($t:ty)*) => {$(
+    ($($t:ident $two_to:ident $large:literal $small:literal $up:literal;)*) => {$(
         impl Real for $t {
             type Wide = f64;
+            const LARGE: $t = $two_to($large);
+            const SMALL: $t = $two_to($small);
+            const UP: $t = $two_to($up);
+            const DOWN: $t = $two_to(-$up);
             #[inline(always)]
             fn of(x: f64) -> $t { x as $t }
             #[inline(always)]
@@ -219,7 +236,22 @@ macro_rules! real {
     )*};
 }
 
-real!(f32 f64);
+// Sums of two squares of what lies between are normal numbers that are far from the ends of the type. So are those of
+// all that lies above, down to where parts no longer count beside such a number, and of all that lies below.
+real! {
+    f32 two_to_single 60 -40 100;
+    f64 two_to_double 500 -450 600;
+}
+
+/// A power of two.
+const fn two_to_single(n: i32) -> f32 {
+    f32::from_bits(((127 + n) as u32) << 23)
+}
+
+/// A power of two.
+const fn two_to_double(n: i32) -> f64 {
+    f64::from_bits(((1023 + n) as u64) << 52)
+}
 
 /// `x.wide()` in a kernel.
 #[inline(always)]

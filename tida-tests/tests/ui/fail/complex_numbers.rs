@@ -2,8 +2,8 @@ use tida::num_complex::Complex64;
 use tida::prelude::*;
 
 #[kernel_fn]
-fn norm(z: Complex64) -> f64 {
-    z.norm()
+fn power(z: Complex64, w: Complex64) -> Complex64 {
+    z.powc(w)
 }
 
 #[kernel_fn]
@@ -39,6 +39,10 @@ fn largest(z: &TileArray<Complex64, 1>) -> tida::Result<()> {
 fn a_part(z: &TileArray<[f64; 2], 1>) -> tida::Result<()> {
     reduce(z, Sum, kernel!(|z, at| z[at]))?;
     Ok(())
+}
+
+fn of_integers(a: &TileArray<i32, 1>) -> tida::Result<i32> {
+    dot(a, a)
 }
 
 fn shared(b: &mut TileArray<Complex64, 1>, a: &TileArray<Complex64, 1>) -> tida::Result<()> {

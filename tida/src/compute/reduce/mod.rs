@@ -12,5 +12,6 @@ mod fold;
 mod ops;
 mod run;
 
+pub(crate) use ops::Foldable;
 pub use ops::{ArgMax, ArgMin, Max, Min, Product, Reducible, Reduction, Sum};
 pub use run::{Domain, reduce, reduce_later, reduce_over, reduce_over_later};
