@@ -7,7 +7,13 @@
 use criterion::{Criterion, criterion_group, criterion_main};
 use tida::prelude::*;
 use tida_suite::turns::in_turn;
-use tida_tests::forms::{Program, Text, WrittenOut};
+
+// (A test uses the rest.)
+#[allow(dead_code)]
+#[path = "../tests/support/forms/mod.rs"]
+mod forms;
+
+use forms::{Program, Text, WrittenOut};
 
 /// Cells along each axis of programs with three; those with two have 16 times as many.
 const SIDE: usize = 32;

@@ -3,10 +3,16 @@
 
 use tida::Math;
 use tida_suite::Result;
-use tida_tests::forms::{Program, Text, WrittenOut};
 
 use crate::Bench;
 use crate::measure::{Output, Row, Side, Work, in_turn};
+
+// (A test uses the rest.)
+#[allow(dead_code)]
+#[path = "../../tests/support/forms/mod.rs"]
+mod forms;
+
+use forms::{Program, Text, WrittenOut};
 
 /// Steps after which both have to have the same bits.
 const CHECKED: usize = 7;

@@ -2,7 +2,6 @@
 
 pub mod common;
 pub mod folder;
-pub mod forms;
 pub mod places;
 
 use tida::acc::{Compile, TileAccBuilder};

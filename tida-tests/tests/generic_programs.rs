@@ -6,8 +6,14 @@
 use tida::__private::inner;
 use tida::prelude::*;
 use tida::{Explanation, Number};
-use tida_tests::forms::{Program, Text, WrittenOut};
 use tida_tests::{everywhere, on_cpu, value};
+
+// (Benches use the rest.)
+#[allow(dead_code)]
+#[path = "../../tests/support/forms/mod.rs"]
+mod forms;
+
+use forms::{Program, Text, WrittenOut};
 
 /// An array in two regions, or one on one axis, that goes on at its other end.
 fn grid<T: Element, const D: usize>(acc: &TileAcc, cells: [usize; D]) -> TileArray<T, D> {

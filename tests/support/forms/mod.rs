@@ -1,6 +1,7 @@
 //! Programs of which there are two texts: kernels of generic functions, and the same written out for one type and rank.
 //!
-//! Tests compare what both emit, benches how fast they are.
+//! A test compares what both emit, benches how fast they are. Each has this folder as a module of its own: in a library
+//! that they share, every example would compile it.
 
 mod open;
 mod written_out;
@@ -10,8 +11,6 @@ use tida::prelude::*;
 use tida::{Explanation, Result};
 
 pub use written_out::WrittenOut;
-
-use crate::value;
 
 /// What kernels of one array are given: the array that they write, and the one that they read.
 type Pair<T, const D: usize> = (&'static mut TileArray<T, D>, &'static TileArray<T, D>);
@@ -94,6 +93,15 @@ enum Fields<T: Real> {
 fn two<E: Element, const D: usize>(u: TileArray<E, D>) -> Result<[TileArray<E, D>; 2]> {
     let next = u.like()?;
     Ok([u, next])
+}
+
+/// A value in 0.5..1.5 that looks random.
+fn value(seed: u64, at: [usize; 3]) -> f64 {
+    let mut x = at.iter().fold(seed, |x, n| (x << 20) ^ *n as u64);
+    for _ in 0..2 {
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    }
+    (x >> 11) as f64 / (1u64 << 53) as f64 + 0.5
 }
 
 /// Values between a lowest and a quarter more.
@@ -263,18 +271,6 @@ impl<T: WrittenOut> Program<T> {
                 let cells = both[0].read_box(both[0].domain())?;
                 Ok(cells.into_iter().flatten().map(|x| x.to_f64().to_bits()).collect())
             }
-        }
-    }
-
-    /// The accelerator of its arrays.
-    pub fn acc(&self) -> &TileAcc {
-        match &self.fields {
-            Fields::Heat([u, _]) => u.acc(),
-            Fields::Wave([p, ..]) => p.acc(),
-            Fields::Life([u, _]) => u.acc(),
-            Fields::React([[u, _], _]) => u.acc(),
-            Fields::Flow([_, [h, ..]]) => h.acc(),
-            Fields::Lattice(both) => both[0].acc(),
         }
     }
 }
