@@ -161,18 +161,18 @@ pub use ndarray;
 /// In a kernel they have
 ///
 /// - the fields `re` and `im`; `+ - * /` among them and with real numbers of their parts' type; `-z`, `==` and `!=`;
-/// - `Complex64::new(re, im)`, `Complex64 { re: .., im: .. }`, `i`, `cis`, `from_polar`, and the constants `ZERO`, `ONE`
-///   and `I`;
+/// - `Complex64::new(re, im)`, `Complex64 { re: .., im: .. }`, `i`, `cis`, `from_polar`, and the constants `ZERO`,
+///   `ONE` and `I`;
 /// - `conj`, `norm`, `norm_sqr`, `l1_norm`, `arg`, `to_polar`, `scale`, `unscale`, `inv`, `finv`, `fdiv` and `powu`.
 ///
 /// The formulas are those of `num-complex`, and so are the bits on every device, with two exceptions:
 ///
 /// - `arg`, `to_polar`, `cis` and `from_polar` take functions of the device's library, as `sin` does.
-/// - `norm` is `(re * re + im * im).sqrt()` on every device; where squares would be too large or too small for the type,
-///   the parts are multiplied by a power of two before, and the root by its inverse after. `num-complex` has the `hypot`
-///   of the C library here, which may differ in the last bit. `finv` and `fdiv` take this norm.
+/// - `norm` is `(re * re + im * im).sqrt()` on every device; where squares would be too large or too small for the
+///   type, the parts are multiplied by a power of two before, and the root by its inverse after. `num-complex` has the
+///   `hypot` of the C library here, which may differ in the last bits. `finv` and `fdiv` take this norm.
 ///
-/// Other methods have other bits on each device. Write what they are made of:
+/// Most other methods would have other bits on each device. Write what they are made of:
 ///
 /// | instead of | write |
 /// |---|---|

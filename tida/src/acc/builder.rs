@@ -366,8 +366,9 @@ impl TileAccBuilder {
     /// them. Results do not change, and both arrays are as single steps leave them. Without it the environment variable
     /// `TIDA_FUSE` decides (`auto`, `off`, a number of steps), else [`Fuse::Auto`].
     ///
-    /// Such kernels write one array, in every cell, and read around it another of the same type at offsets that are
-    /// constants. They may read others as always. The arrays have two or three axes and are cut along the first one
+    /// Such kernels write one array of numbers, in every cell, and read around it another of the same type at offsets
+    /// that are constants. They may read others as always. Arrays of complex numbers, and of other elements of several
+    /// components, are computed one step a launch. The arrays have two or three axes and are cut along the first one
     /// alone. Ghosts are [filled](crate::TileArray::fill_ghosts) between the steps, or no step reads them. They are of
     /// fixed value, periodic ([`Boundary::Periodic`](crate::Boundary::Periodic)), mirrored or nearest ones. A launch
     /// ends at loops that say how they run (`thread_block`, `march`, `cache`), at kernels in no order that repeats, and
