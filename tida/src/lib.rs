@@ -124,7 +124,7 @@ pub mod tile;
 #[doc(hidden)]
 pub mod __private;
 
-pub use acc::{Compile, Device, Fuse, Stats, TileAcc, TileAccBuilder, Timeline};
+pub use acc::{Compile, Device, Fuse, Stats, Streamed, StreamedBy, TileAcc, TileAccBuilder, Timeline};
 /// The format of an array's values. See [`array::TileArrayBuilder::storage`] and
 /// [`field_storage`](array::TileArrayBuilder::field_storage).
 ///

@@ -8,13 +8,14 @@ use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
 
-use super::chain::{Host, Kind, LONG, can_move, can_stream};
+use super::chain::{Chain, Host, Kind, LONG, can_move, can_stream};
 use super::device::DeviceCore;
 use super::fuse::{Fusing, lie_whole};
 use super::hybrid::{Borders, Pace};
 use super::node::{Done, Need, Node, Queue, Work};
 use super::place::{Chains, OpenChain, side};
 use super::running::InFlight;
+use super::streamed::{Ended, Reports};
 use super::sweep::{ArrayTouch, Launch, OpenSweep, SweepKey, bring, run_boxes, touched};
 use super::timeline::Recorder as Times;
 use super::tracker::{BoxTouch, Mode, Side, Touch};
@@ -77,6 +78,8 @@ pub(crate) struct Core {
     pub(super) unfinished: Unfinished,
     /// Failures since the last `sync`.
     pub(super) failures: Mutex<Failures>,
+    /// What chains did.
+    pub(super) streamed: Mutex<Reports>,
 }
 
 /// What recording changes.
@@ -114,6 +117,11 @@ pub(crate) struct TileWork<'a> {
 }
 
 impl TileWork<'_> {
+    /// That it ends a chain.
+    pub(super) fn ends(&self, why: &'static str) -> Ended {
+        Ended::Beside { name: self.name, recorded: self.recorded, why }
+    }
+
     /// Whether it reads an array as a whole.
     pub fn has_whole(&self) -> bool {
         self.touches.iter().any(|touch| touch.whole)
@@ -180,6 +188,7 @@ impl Core {
             recorded: Condvar::new(),
             unfinished: Unfinished::new(waits.look_ahead),
             failures: Mutex::default(),
+            streamed: Mutex::default(),
         });
         let thread = |name: &str, run: Box<dyn FnOnce() + Send>| {
             std::thread::Builder::new()
@@ -212,7 +221,7 @@ impl Core {
         let mut quiet = Instant::now();
         loop {
             if recorder.shut_down {
-                self.close_chain(&mut recorder);
+                self.close_chain(&mut recorder, Ended::Dropped);
                 return;
             }
             if recorder.open.is_empty() && recorder.chain.is_none() && recorder.fusing.is_empty() {
@@ -242,7 +251,7 @@ impl Core {
             self.start_held(&mut recorder, true);
             let hurries = recorder.chain.as_ref().is_some_and(|open| open.chain.kind == Kind::Arriving);
             if self.device.is_none() || hurries || quiet.elapsed() >= self.patience {
-                self.close_chain(&mut recorder);
+                self.close_chain(&mut recorder, Ended::Pause);
             }
         }
     }
@@ -407,7 +416,8 @@ impl Core {
         let fixed = fixed.filter(|_| touches.len() == 1);
         let holds = recorder.chain_of(trackers()).is_some() || (fixed.is_none() && recorder.fusing.holds(trackers()));
         if holds || recorder.chain.as_ref().is_some_and(of_chain) {
-            self.close_chain(&mut recorder);
+            let why = "works on its arrays, or needs its results";
+            self.close_chain(&mut recorder, Ended::Beside { name, recorded, why });
         }
         let node = Node::new(name, recorded, is_on_device, None);
         self.unfinished.add();
@@ -429,7 +439,7 @@ impl Core {
     /// Waits while as many nodes as the look-ahead allows have not finished; once waiting, until half of them have.
     pub(super) fn wait_for_room(self: &Arc<Core>) {
         if self.unfinished.is_full() {
-            self.close_chain(&mut lock(&self.recorder));
+            self.close_chain(&mut lock(&self.recorder), Ended::LookAhead);
             self.unfinished.wait_for_room(|done| self.wait_until(done));
         }
     }
@@ -441,11 +451,11 @@ impl Core {
 
     /// The chain takes no more work, after the sweeps that are open: it runs when its turn comes. So does what is held
     /// back.
-    pub(super) fn close_chain(self: &Arc<Core>, recorder: &mut Recorder) {
+    pub(super) fn close_chain(self: &Arc<Core>, recorder: &mut Recorder, ended: Ended) {
         self.close_all(recorder);
         self.start_held(recorder, true);
         if let Some(OpenChain { gate, chain, .. }) = recorder.chain.take()
-            && let Some(ready) = gate.close(chain)
+            && let Some(ready) = gate.close(Chain { ended: Some(ended), ..chain })
         {
             self.start_chain(ready);
         }
@@ -455,7 +465,7 @@ impl Core {
     fn keep_busy(self: &Arc<Core>, recorder: &mut Recorder) {
         let waiting = recorder.chain.as_ref().map_or(0, |open| open.chain.links.len());
         if waiting >= LONG && self.unfinished.count() <= waiting + recorder.open.len() {
-            self.close_chain(recorder);
+            self.close_chain(recorder, Ended::Long);
         }
     }
 
@@ -463,7 +473,7 @@ impl Core {
     pub(super) fn keep_short(self: &Arc<Core>, recorder: &mut Recorder) {
         let open = recorder.chain.as_ref().filter(|open| open.chain.kind == Kind::Arriving);
         if open.is_some_and(|open| open.chain.links.len() + recorder.open.len() >= open.chain.most_links()) {
-            self.close_chain(recorder);
+            self.close_chain(recorder, Ended::Long);
         }
     }
 

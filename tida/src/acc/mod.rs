@@ -24,6 +24,7 @@ pub(crate) mod node;
 mod place;
 mod running;
 pub(crate) mod settings;
+mod streamed;
 pub(crate) mod sweep;
 mod sync;
 pub(crate) mod timeline;
@@ -36,6 +37,7 @@ pub(crate) use builder::Chosen;
 pub(crate) use builder::advice;
 pub use builder::{Compile, Device, Fuse, TileAccBuilder};
 pub use bytes::IntoBytes;
+pub use streamed::{Streamed, StreamedBy};
 pub use timeline::{Busy, Span, SpanKind, Stats, Timeline};
 pub(crate) use tracker::{BoxTouch, Mode, Side, Touch, Tracker};
 pub(crate) use wait::{InKernel, outside_kernels};
@@ -46,6 +48,7 @@ use std::sync::Arc;
 use crate::backend::sim::SimReport;
 use crate::error::{Error, ErrorKind};
 use describe::Missed;
+use driver::lock;
 pub(crate) use driver::{Core, TileWork};
 use node::{Done, Node, Queue, Work};
 
@@ -223,6 +226,31 @@ impl TileAcc {
         Stats { busy: core.timeline.as_ref().and_then(|recorder| recorder.busy()), ..stats }
     }
 
+    /// What became of work over arrays that have no room as a whole, of the last 64 times that sweeps and ghost fills
+    /// ran together: in which pieces arrays came and went, in how many passes, how many bytes were copied, and why no
+    /// more work could be a part of it. Oldest first; empty if nothing streamed. It waits for nothing: call
+    /// [`TileAcc::sync`] before. Where kernels run on the CPU, it tells of arrays that do not fit the caches.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let acc = TileAcc::builder().simulate(tida::SimDevice::new()).memory_limit("48 KiB").build()?;
+    /// let mut u = TileArray::<f64, 2>::builder([64, 128]).build(&acc)?;
+    /// for _ in 0..3 {
+    ///     for tile in TileIter::new(&u) {
+    ///         compute(&tile, &mut u, kernel!(|u, at| u[at] = u[at] + 1.0))?;
+    ///     }
+    /// }
+    /// acc.sync()?; // three sweeps have used each plane while it was on the device
+    /// let [streamed] = &acc.streamed()[..] else { panic!("one chain") };
+    /// assert_eq!((streamed.sweeps, streamed.passes), (3, 1));
+    /// println!("{streamed}");
+    /// # Ok(()) }
+    /// ```
+    pub fn streamed(&self) -> Vec<Streamed> {
+        lock(&self.core().streamed).all()
+    }
+
     /// What ran when, since the accelerator was built. Waits until everything recorded has run. It does not say how
     /// that went: `sync` and reads do.
     ///
@@ -287,6 +315,7 @@ impl TileAcc {
     /// The first failure of recorded work that nobody was told of yet, with the others like it ([`Error::others`]). A
     /// read that gave a failure has told it. Arrays that a failure spoiled give it again when they are read. A call
     /// from inside a kernel is an error too.
+    #[track_caller]
     pub fn sync(&self) -> Result<(), Error> {
         self.core().sync()
     }
@@ -391,11 +420,13 @@ impl TileAcc {
 
     /// Waits until the calling thread may touch the arrays as said, and gives the error of failed work that a read
     /// would see. While the caller holds the arrays borrowed, nothing conflicting can be recorded.
+    #[track_caller]
     pub(crate) fn wait(&self, touches: &[Touch]) -> Result<(), Error> {
         self.core().wait(touches)
     }
 
     /// Waits for one node and gives its result.
+    #[track_caller]
     pub(crate) fn wait_node(&self, node: &Arc<Node>) -> Result<(), Error> {
         self.core().wait_node(node)
     }

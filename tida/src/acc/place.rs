@@ -11,6 +11,7 @@ use super::chain::{self, Chain, Gate, Kind, Ready};
 use super::device::{Claim, DeviceCore};
 use super::driver::{Core, Recorder, TileWork, lock, touch_all};
 use super::node::{Done, Need, Node, Queue, Work};
+use super::streamed::Ended;
 use super::tracker::{Mode, Side, Touch, Tracker, distinct};
 use crate::array::Planar;
 use crate::array::storage::Storage;
@@ -18,6 +19,12 @@ use crate::error::Error;
 
 /// Sweeps recorded since its last use after which an array on the device gives way to others.
 const IDLE: u64 = 64;
+
+/// Why work ends a chain: it touches one of its arrays otherwise.
+const WHOLE: &str = "reads as a whole what streams, or the other way round";
+
+/// Why work ends a chain of another kind.
+const OTHER: &str = "streams in other pieces";
 
 /// A chain that still takes work.
 pub(super) struct OpenChain {
@@ -79,7 +86,7 @@ impl Core {
         place: Place,
     ) -> Option<(u64, Kind)> {
         if recorder.chain.as_ref().is_some_and(|open| open.chain.clashes(tile.touches)) {
-            self.close_chain(recorder);
+            self.close_chain(recorder, tile.ends(WHOLE));
         }
         let held = recorder.chain_of(tile.touches.iter().map(|touch| &touch.tracker)).map(|open| open.chain.kind);
         let joins = match &self.device {
@@ -94,7 +101,7 @@ impl Core {
             }
         };
         if let Some(kind) = joins {
-            let open = self.open_chain(recorder, kind, place.room);
+            let open = self.open_chain(recorder, kind, place.room, tile.ends(OTHER));
             for touch in tile.touches {
                 if touch.whole {
                     open.chain.whole(&touch.tracker);
@@ -110,20 +117,21 @@ impl Core {
             return Some((open.number, kind));
         }
         if held.is_some() {
-            self.close_chain(recorder);
+            self.close_chain(recorder, tile.ends("works on its arrays and cannot stream with it"));
         }
         None
     }
 
-    /// The open chain of a kind. One of the other kind ends.
+    /// The open chain of a kind. One of another kind ends, with this reason.
     fn open_chain<'a>(
         self: &Arc<Core>,
         recorder: &'a mut Recorder,
         kind: Kind,
         room: Option<Arc<Claim>>,
+        by: Ended,
     ) -> &'a mut OpenChain {
         if recorder.chain.as_ref().is_some_and(|open| open.chain.kind != kind) {
-            self.close_chain(recorder);
+            self.close_chain(recorder, by);
         }
         recorder.chain.get_or_insert_with(|| OpenChain::new(room, kind))
     }
@@ -144,7 +152,7 @@ impl Core {
         let wholes = || tile.touches.iter().filter(|touch| touch.whole).map(|touch| &touch.tracker);
         let moving = || tile.touches.iter().filter(|touch| !touch.whole).map(|touch| &touch.tracker);
         if lock(&self.recorder).chain.as_ref().is_some_and(|open| open.chain.clashes(tile.touches)) {
-            self.close_chain(&mut lock(&self.recorder));
+            self.close_chain(&mut lock(&self.recorder), tile.ends(WHOLE));
         }
         // A chain may read ghosts at the ends of an array that is new to it as the host has them.
         self.settle_ghosts(trackers().filter(|tracker| tracker.is_ring() && !self.is_chained(tracker)));
@@ -156,7 +164,7 @@ impl Core {
                 place.stream(Kind::Arriving, None);
                 return place;
             }
-            self.close_chain(&mut lock(&self.recorder));
+            self.close_chain(&mut lock(&self.recorder), tile.ends("works on its arrays as a whole"));
         } else if let Some(kind) = held.filter(|kind| can(kind) && fits(device, wholes())) {
             if kind == Kind::Regions {
                 self.settle_ghosts(trackers());
@@ -438,7 +446,8 @@ impl Core {
     ) {
         recorder.count += 1;
         self.close_all(recorder);
-        let open = self.open_chain(recorder, kind, room);
+        let by = Ended::Beside { name: "a ghost fill", recorded, why: OTHER };
+        let open = self.open_chain(recorder, kind, room, by);
         let node = Node::new("fill_ghosts", recorded, self.device.is_some(), Some(open.number));
         self.unfinished.add();
         open.gate.add();
@@ -473,10 +482,13 @@ impl Core {
             Some(device) => chain::run(device, &ready),
             None => self.host.run(self.timeline.as_deref(), &ready),
         };
+        let counted = || self.device.as_ref().map_or_else(|| self.host.stats(), |device| device.stats());
+        let before = counted();
         let results = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
             let error = super::panicked("a chain", payload);
             ready.chain.links.iter().map(|_| Err(error.clone())).collect()
         });
+        lock(&self.streamed).add(&ready.chain, self.device.is_some(), [&before, &counted()]);
         // Whoever waits for its nodes finds its room free.
         ready.chain.room = None;
         if self.device.is_some() {

@@ -1,12 +1,14 @@
 //! Who waits: for nodes, for room, and for what comes next.
 
 use std::cell::Cell;
+use std::panic::Location;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Instant;
 
 use super::driver::{Core, lock};
 use super::node::Node;
+use super::streamed::Ended;
 use super::tracker::Touch;
 use crate::backend::looks_for;
 use crate::error::{Error, ErrorKind};
@@ -153,16 +155,18 @@ impl Core {
     }
 
     /// See [`super::TileAcc::wait_node`].
+    #[track_caller]
     pub fn wait_node(self: &Arc<Core>, node: &Arc<Node>) -> Result<(), Error> {
         outside_kernels("wait for a value")?;
         if !node.is_finished() {
-            self.close_chain(&mut lock(&self.recorder));
+            self.close_chain(&mut lock(&self.recorder), Ended::Waits(Location::caller()));
             self.wait_for_end(node);
         }
         node.result().cloned().unwrap_or(Ok(())).map_err(Error::told)
     }
 
     /// See [`super::TileAcc::wait`].
+    #[track_caller]
     pub fn wait(self: &Arc<Core>, touches: &[Touch]) -> Result<(), Error> {
         outside_kernels("access an array on the host")?;
         self.settle_ghosts(touches.iter().filter(|touch| touch.mode.reads()).map(|touch| &touch.tracker));
@@ -177,7 +181,7 @@ impl Core {
                 for touch in touches.iter().filter(|touch| touch.mode.reads()) {
                     recorder.chain.iter_mut().for_each(|open| open.chain.wanted_on_host(&touch.tracker));
                 }
-                self.close_chain(&mut recorder);
+                self.close_chain(&mut recorder, Ended::Waits(Location::caller()));
             }
         }
         for node in &nodes {
@@ -192,6 +196,7 @@ impl Core {
     }
 
     /// See [`super::TileAcc::sync`].
+    #[track_caller]
     pub fn sync(self: &Arc<Core>) -> Result<(), Error> {
         outside_kernels("wait for everything recorded")?;
         self.wait_for_all();
@@ -199,8 +204,9 @@ impl Core {
     }
 
     /// Waits until everything recorded has run, well or not.
+    #[track_caller]
     pub fn wait_for_all(self: &Arc<Core>) {
-        self.close_chain(&mut lock(&self.recorder));
+        self.close_chain(&mut lock(&self.recorder), Ended::Waits(Location::caller()));
         self.unfinished.wait_for_all(|done| self.wait_until(done));
     }
 }

@@ -45,8 +45,10 @@ trait Files {
     /// What follows the array's name in each file's.
     fn suffixes(&self) -> Vec<String>;
     /// Waits until the array's values can be read.
+    #[track_caller]
     fn ready(&self) -> Result<(), Error>;
     /// Waits until they can be replaced.
+    #[track_caller]
     fn make_way(&mut self) -> Result<(), Error>;
     fn write(&self, part: usize, file: &mut dyn Write, tried: &str) -> Result<(), Error>;
     /// Checks all of a file but its values, of which it may read some.
@@ -74,10 +76,12 @@ impl<T: Element, const D: usize> Files for TileArray<T, D> {
         }
     }
 
+    #[track_caller]
     fn ready(&self) -> Result<(), Error> {
         self.wait_to_read()
     }
 
+    #[track_caller]
     fn make_way(&mut self) -> Result<(), Error> {
         TileArray::make_way(self)
     }
@@ -133,6 +137,7 @@ const LONGEST_NAME: usize = 60_000;
 /// # Errors
 /// Names that are empty, not unique, too long, or hold `/`, `\` or a control character; a destination that is no
 /// regular file, or that cannot be written, as for [`TileArray::save_npy`]; failed work that the values need.
+#[track_caller]
 pub fn save(path: impl AsRef<Path>, arrays: &[(&str, &dyn Saved)]) -> Result<(), Error> {
     let path = path.as_ref();
     let tried = format!("save {} arrays to {}", arrays.len(), path.display());
@@ -197,6 +202,7 @@ pub fn save(path: impl AsRef<Path>, arrays: &[(&str, &dyn Saved)]) -> Result<(),
 /// # Errors
 /// A file that cannot be read, is no regular file or no such file, is compressed, damaged, lacks a name, or holds
 /// another shape or type; values that an array's format cannot hold, as for [`fill`](TileArray::fill).
+#[track_caller]
 pub fn restore(path: impl AsRef<Path>, arrays: &mut [(&str, &mut dyn Saved)]) -> Result<(), Error> {
     let path = path.as_ref();
     let tried = format!("restore {} arrays from {}", arrays.len(), path.display());

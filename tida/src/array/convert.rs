@@ -25,6 +25,7 @@ where
     ///
     /// # Errors
     /// Memory for the result, or failed work that the values need.
+    #[track_caller]
     pub fn to_ndarray(&self) -> Result<Array<T, Dim<[usize; D]>>, Error> {
         let values = self.read_box(self.domain())?;
         ArrayD::from_shape_vec(IxDyn(&self.shape()), values)
@@ -69,6 +70,7 @@ where
     ///
     /// # Errors
     /// Values of another shape.
+    #[track_caller]
     pub fn copy_from_ndarray(&mut self, values: &ArrayView<'_, T, Dim<[usize; D]>>) -> Result<(), Error> {
         if values.shape() != self.shape() {
             return Err(Error::new(

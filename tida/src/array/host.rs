@@ -24,6 +24,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// # Errors
     /// Values that the array's format cannot hold, if it is one of [`Saturation::Error`](super::Saturation::Error); the
     /// array then has the nearest ones. Failures of work before are no errors here: what they spoiled is overwritten.
+    #[track_caller]
     pub fn fill(&mut self, value: impl Fn([usize; D]) -> T + Sync) -> Result<(), Error> {
         let domain = self.layout.domain();
         self.write_rows(&domain, true, |at, n| {
@@ -47,6 +48,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     ///
     /// # Errors
     /// As [`fill`](TileArray::fill).
+    #[track_caller]
     pub fn fill_value(&mut self, value: T) -> Result<(), Error> {
         let domain = self.layout.domain();
         self.write_rows(&domain, true, |_, _| value)
@@ -66,6 +68,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     ///
     /// # Errors
     /// A box that reaches outside the domain; no memory for the result; failed work that the values need.
+    #[track_caller]
     pub fn read_box(&self, cells: GridBox<D>) -> Result<Vec<T>, Error> {
         let count = self.check_box("read", &cells)?;
         self.wait_for_box(&cells, false)?;
@@ -103,6 +106,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// # Errors
     /// A box that reaches outside the domain; values of the wrong number; failed work on the array; values that the
     /// array's format cannot hold, as for [`fill`](TileArray::fill).
+    #[track_caller]
     pub fn write_box(&mut self, cells: GridBox<D>, values: &[T]) -> Result<(), Error> {
         let count = self.check_box("write", &cells)?;
         if values.len() != count {
@@ -118,6 +122,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     }
 
     /// Sets the values of a box inside the domain: `value(start of a row, position in it)`.
+    #[track_caller]
     pub(super) fn write_rows(
         &mut self,
         cells: &GridBox<D>,

@@ -320,6 +320,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     }
 
     /// Waits until the host may read all values.
+    #[track_caller]
     fn wait_to_read(&self) -> Result<(), Error> {
         self.acc.wait(&[self.touch(None, Mode::Read)])?;
         self.storage.warn();
@@ -327,12 +328,14 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     }
 
     /// Waits until the host may replace all values, unread.
+    #[track_caller]
     fn wait_to_replace(&self) -> Result<(), Error> {
         self.acc.wait(&[self.touch(None, Mode::Overwrite)])
     }
 
     /// Waits until the host may read, or write too, one region.
     #[cfg(feature = "ndarray")]
+    #[track_caller]
     fn wait_for_region(&self, region: usize, write: bool) -> Result<(), Error> {
         self.acc.wait(&[self.touch(Some(region), access(write))])?;
         self.storage.warn();
@@ -340,6 +343,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     }
 
     /// Waits until the host may read, or write too, a box inside the domain.
+    #[track_caller]
     fn wait_for_box(&self, cells: &GridBox<D>, write: bool) -> Result<(), Error> {
         let touches: Vec<Touch> =
             self.layout.owners(cells).map(|region| self.touch(Some(region), access(write))).collect();

@@ -23,6 +23,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     ///
     /// # Errors
     /// Failed work on the array.
+    #[track_caller]
     pub fn storage_report(&self) -> Result<StorageReport, Error> {
         self.wait_to_read()?;
         let coding = self.layout.coding.as_deref();
@@ -61,6 +62,7 @@ impl<T: Element + Into<f64>, const D: usize> TileArray<T, D> {
     ///
     /// # Errors
     /// An array of another shape; failed work on either; no memory for their values.
+    #[track_caller]
     pub fn storage_report_against(&self, raw: &TileArray<T, D>) -> Result<StorageErrors, Error> {
         if self.shape() != raw.shape() {
             return Err(Error::new(

@@ -27,6 +27,7 @@ where
     ///
     /// # Errors
     /// A region that there is not, or failed work that the values need.
+    #[track_caller]
     pub fn with_region<R>(
         &self,
         region: usize,
@@ -49,6 +50,7 @@ where
     ///
     /// # Errors
     /// As [`with_region`](TileArray::with_region).
+    #[track_caller]
     pub fn with_grown_region<R>(
         &self,
         region: usize,
@@ -71,6 +73,7 @@ where
     ///
     /// # Errors
     /// As [`with_region`](TileArray::with_region).
+    #[track_caller]
     pub fn with_region_mut<R>(
         &mut self,
         region: usize,
@@ -95,6 +98,7 @@ where
     ///
     /// # Errors
     /// As [`with_region`](TileArray::with_region).
+    #[track_caller]
     pub fn with_grown_region_mut<R>(
         &mut self,
         region: usize,
@@ -124,6 +128,7 @@ where
     /// # Errors
     /// A region or component that there is not, a component of another type than `S`, or failed work that the values
     /// need.
+    #[track_caller]
     pub fn with_component<S: ScalarElement, R>(
         &self,
         region: usize,
@@ -147,6 +152,7 @@ where
     ///
     /// # Errors
     /// As [`with_component`](TileArray::with_component).
+    #[track_caller]
     pub fn with_component_mut<S: ScalarElement, R>(
         &mut self,
         region: usize,
@@ -171,6 +177,7 @@ where
     ///
     /// # Errors
     /// As [`with_component`](TileArray::with_component).
+    #[track_caller]
     pub fn with_grown_component<S: ScalarElement, R>(
         &self,
         region: usize,
@@ -195,6 +202,7 @@ where
     ///
     /// # Errors
     /// As [`with_component`](TileArray::with_component).
+    #[track_caller]
     pub fn with_grown_component_mut<S: ScalarElement, R>(
         &mut self,
         region: usize,
@@ -204,6 +212,7 @@ where
         self.view_mut::<S, R>(region, component, Part::Grown, f)
     }
 
+    #[track_caller]
     fn view<S: ScalarElement, R>(
         &self,
         region: usize,
@@ -225,6 +234,7 @@ where
         Ok(f(view.into_dimensionality().map_err(rank)?))
     }
 
+    #[track_caller]
     fn view_mut<S: ScalarElement, R>(
         &mut self,
         region: usize,

@@ -42,6 +42,7 @@ impl<T: Copy> Scalar<T> {
     ///
     /// # Errors
     /// The failure of the reduction, or of work that it depends on.
+    #[track_caller]
     pub fn get(&self) -> Result<T, Error> {
         self.acc.wait_node(&self.node)?;
         self.value.get().copied().ok_or_else(|| {

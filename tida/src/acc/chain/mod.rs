@@ -36,6 +36,7 @@ use smallvec::SmallVec;
 use super::device::{Claim, DeviceCore};
 use super::fuse::Pair;
 use super::node::{Node, Queue};
+use super::streamed::Ended;
 use super::sweep::{ArrayTouch, Launch};
 use super::sync::{AtomicUsize, Mutex, MutexGuard, lock};
 use super::tracker::{BoxTouch, Mode, Tracker};
@@ -68,6 +69,8 @@ pub(crate) struct Chain {
     pub room: Option<Arc<Claim>>,
     /// Numbers of the arrays that the host waits for.
     pub wanted: SmallVec<[usize; 4]>,
+    /// Why it took no more work.
+    pub ended: Option<Ended>,
 }
 
 /// A node of a chain.
@@ -174,6 +177,11 @@ impl Chain {
     /// Whether it touches an array.
     pub fn holds(&self, tracker: &Arc<Tracker>) -> bool {
         self.arrays.iter().chain(&self.wholes).any(|other| Arc::ptr_eq(other, tracker))
+    }
+
+    /// Number of sweeps.
+    pub fn sweeps(&self) -> usize {
+        self.links.iter().filter(|link| link.work.is_sweep()).count()
     }
 
     /// Adds a sweep.

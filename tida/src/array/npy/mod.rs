@@ -115,6 +115,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// A file that cannot be read, is no regular file or no `.npy` file, holds another type or shape, is cut short or
     /// has data left over; elements of components of several types; values that the array's format cannot hold, as for
     /// [`fill`](TileArray::fill).
+    #[track_caller]
     pub fn load_npy(&mut self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
         let tried = format!("load {} into an array of {} and shape {:?}", path.display(), T::TYPE, self.shape());
@@ -149,6 +150,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// A destination that is no regular file, such as a folder, a device or a pipe; one that may not be written; no
     /// room for the new file beside the old one; elements of components of several types; failed work that the values
     /// need.
+    #[track_caller]
     pub fn save_npy(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
         let tried = format!("save an array of {} to {}", T::TYPE, path.display());
@@ -158,6 +160,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     }
 
     /// Writes the contents of one of the array's `.npy` files.
+    #[track_caller]
     pub(super) fn write_npy_part(&self, part: usize, file: &mut dyn Write, tried: &str) -> Result<(), Error> {
         let part = NpyPart::number::<T>(part, tried)?;
         self.wait_to_read()?;
@@ -206,6 +209,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     }
 
     /// Sets values from one of the array's `.npy` files, of `length` bytes.
+    #[track_caller]
     pub(super) fn read_npy_part(
         &mut self,
         part: usize,
@@ -223,6 +227,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     }
 
     /// Waits until the host may replace all values of some components, and says that it does.
+    #[track_caller]
     pub(super) fn make_way(&mut self) -> Result<(), Error> {
         self.acc.wait(&[Touch { keeps: true, ..self.touch(None, Mode::Overwrite) }])?;
         self.tracker.cells_written();
