@@ -26,6 +26,8 @@ enum Place {
     Regions,
     /// Whole on the device, where they come plane by plane while work runs.
     Arriving,
+    /// Three regions of four on the device, the last one on the host.
+    Both,
     /// On the host, there is no device.
     Host,
 }
@@ -42,13 +44,14 @@ enum Use {
     WrittenByTheHostBetween,
 }
 
-const PLACES: [Place; 7] = [
+const PLACES: [Place; 8] = [
     Place::InCore(1),
     Place::InCore(2),
     Place::Planes(2),
     Place::Planes(4),
     Place::Regions,
     Place::Arriving,
+    Place::Both,
     Place::Host,
 ];
 const USES: [Use; 6] = [
@@ -67,6 +70,7 @@ impl Place {
         let sim = builder.clone().simulate(SimDevice::new()).stream_from(u64::MAX);
         let acc = match self {
             Place::InCore(_) => sim.build(),
+            Place::Both => sim.hybrid_share(0.75).build(),
             Place::Planes(part) => sim.memory_limit(all / part + 4096).build(),
             Place::Regions => sim.memory_limit(all + 4096).build(),
             Place::Arriving => sim.stream_from(1u64).build(),
@@ -87,40 +91,49 @@ impl Place {
         array
     }
 
+    fn tiles(self, u: &Array) -> TileIter<2> {
+        match self {
+            Place::Both => TileIter::new(u).device(Device::Hybrid),
+            _ => TileIter::new(u),
+        }
+    }
+
     /// Rows that go to the device and come back, of all arrays together.
     fn rows(self, of: Use) -> (i64, i64) {
         // Regions come and go whole, planes as they are needed.
         let regions = |rows: i64| (rows + OF_REGION - 1) / OF_REGION * OF_REGION;
         let touched = match self {
-            Place::InCore(_) | Place::Regions => regions(PART),
+            Place::InCore(_) | Place::Regions | Place::Both => regions(PART),
             _ => PART,
         };
         // What is overwritten in part comes: the rest of those regions, or nothing where planes come.
         let rest = match self {
-            Place::InCore(_) | Place::Regions => regions(PART) - PART / OF_REGION * OF_REGION,
+            Place::InCore(_) | Place::Regions | Place::Both => regions(PART) - PART / OF_REGION * OF_REGION,
             _ => 0,
         };
+        // What the host sweeps stays there.
+        let all = if self == Place::Both { ROWS - OF_REGION } else { ROWS };
         match (self, of) {
             (Place::Host, _) => (0, 0),
-            (_, Use::Overwritten | Use::Discarded) => (ROWS, ROWS),
+            (_, Use::Overwritten | Use::Discarded) => (all, all),
             // Both arrays stay on the device as a whole: what was not overwritten comes too.
             (Place::Arriving, Use::OverwrittenInPart) => (ROWS + ROWS - PART, PART),
             // Of those rows, the ones of regions that the host has been given some rows of.
             (Place::Arriving, Use::DiscardedAndOverwrittenInPart) => (ROWS + regions(PART) - PART, PART),
             (_, Use::OverwrittenInPart) => (touched + rest, touched),
             (_, Use::DiscardedAndOverwrittenInPart) => (touched, touched),
-            (_, Use::Read) => (2 * ROWS, ROWS),
+            (_, Use::Read) => (2 * all, all),
             // `u` stays on the device, what the sweep left in `v` is replaced unread.
-            (Place::InCore(_) | Place::Arriving, Use::WrittenByTheHostBetween) => (2 * ROWS, ROWS),
+            (Place::InCore(_) | Place::Arriving | Place::Both, Use::WrittenByTheHostBetween) => (2 * all, all),
             // Each chain leaves what it has written on the host.
-            (_, Use::WrittenByTheHostBetween) => (3 * ROWS, 2 * ROWS),
+            (_, Use::WrittenByTheHostBetween) => (3 * all, 2 * all),
         }
     }
 }
 
 /// `v = u + 1` in the first rows.
-fn overwrite(v: &mut Array, u: &Array, rows: i64) {
-    for tile in TileIter::new(u).within([0, 0], [rows, COLUMNS as i64]) {
+fn overwrite(place: Place, v: &mut Array, u: &Array, rows: i64) {
+    for tile in place.tiles(u).within([0, 0], [rows, COLUMNS as i64]) {
         compute(&tile, (&mut *v, u), kernel!(|v, u, at| v[at] = u[at] + 1.0)).unwrap();
     }
 }
@@ -132,31 +145,31 @@ fn run(place: Place, of: Use, acc: &TileAcc, [u, v]: &mut [Array; 2]) -> Vec<f64
         [all[0], all[(PART as usize - 1) * COLUMNS], all[all.len() - 1]]
     };
     match of {
-        Use::Overwritten => overwrite(v, u, ROWS),
-        Use::OverwrittenInPart => overwrite(v, u, PART),
+        Use::Overwritten => overwrite(place, v, u, ROWS),
+        Use::OverwrittenInPart => overwrite(place, v, u, PART),
         Use::Read => {
             let mut sum = place.array(acc, 0.0);
-            for tile in TileIter::new(&*u) {
+            for tile in place.tiles(u) {
                 compute(&tile, (&mut sum, &*u, &*v), kernel!(|sum, u, v, at| sum[at] = u[at] + v[at])).unwrap();
             }
             return ends(&sum).to_vec();
         }
         Use::Discarded => {
             v.discard();
-            overwrite(v, u, ROWS);
+            overwrite(place, v, u, ROWS);
         }
         Use::DiscardedAndOverwrittenInPart => {
             v.discard();
-            overwrite(v, u, PART);
+            overwrite(place, v, u, PART);
             // The rest has any value.
             return ends(v)[..2].to_vec();
         }
         Use::WrittenByTheHostBetween => {
-            overwrite(v, u, ROWS);
+            overwrite(place, v, u, ROWS);
             // Whatever is recorded so far runs.
             acc.sync().unwrap();
             v.fill_value(2.0).unwrap();
-            for tile in TileIter::new(&*u) {
+            for tile in place.tiles(u) {
                 compute(&tile, (&mut *u, &*v), kernel!(|u, v, at| u[at] = u[at] + v[at])).unwrap();
             }
             return [ends(u), ends(v)].concat();

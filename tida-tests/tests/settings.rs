@@ -73,6 +73,16 @@ fn a_look_ahead_and_a_limit_of_nothing() {
 }
 
 #[test]
+fn a_share_of_loops_on_both_sides() {
+    for device in [Device::Cpu, Device::Sim] {
+        refused(on(device).hybrid_share(1.5), &["`hybrid_share`", "found 1.5;", "from 0"]);
+        refused(on(device).hybrid_share(f64::NAN), &["`hybrid_share`", "found NaN;"]);
+        runs(on(device).hybrid_share(0.0));
+        runs(on(device).hybrid_share(1.0));
+    }
+}
+
+#[test]
 fn times_and_bytes_of_any_size() {
     for device in [Device::Cpu, Device::Sim] {
         runs(on(device).patience(Duration::ZERO));

@@ -176,6 +176,7 @@ pub struct TileAccBuilder {
     threads: Option<usize>,
     look_ahead: Option<usize>,
     patience: Option<Duration>,
+    hybrid_share: Option<f64>,
     pause: Option<Duration>,
     stream_from: Option<Result<u64, Error>>,
     memory_limit: Option<Result<u64, Error>>,
@@ -325,6 +326,27 @@ impl TileAccBuilder {
     /// other things between its steps may want a longer time. Waiting for a result starts the work at once.
     pub fn patience(mut self, time: Duration) -> Self {
         self.patience = Some(time);
+        self
+    }
+
+    /// The part of the cells that the device takes of loops on both sides ([`Device::Hybrid`]), from 0 to 1, rounded to
+    /// whole regions; the CPU takes the rest. Without it `TIDA_HYBRID_SHARE` says that; else it is found by the times
+    /// that loops take, and may change from run to run. Results do not depend on it.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let acc = TileAcc::builder().simulate(tida::SimDevice::new()).hybrid_share(0.75).build()?;
+    /// let mut u = TileArray::<f64, 1>::builder([256]).regions([4]).build(&acc)?;
+    /// for tile in TileIter::new(&u).device(Device::Hybrid) {
+    ///     compute(&tile, &mut u, kernel!(|u, at| u[at] = 1.0))?; // three regions on the device, one on the CPU
+    /// }
+    /// assert_eq!(u.read_box(u.domain())?, [1.0; 256]);
+    /// assert_eq!(acc.stats().d2h_bytes, 3 * 64 * 8);
+    /// # Ok(()) }
+    /// ```
+    pub fn hybrid_share(mut self, part: f64) -> Self {
+        self.hybrid_share = Some(part);
         self
     }
 
@@ -545,6 +567,7 @@ impl TileAccBuilder {
             pause: self.pause.unwrap_or(PAUSE),
             patience: self.patience.unwrap_or(PATIENCE),
             joins,
+            share: settings::hybrid_share(self.hybrid_share)?,
         };
         // Loops on both sides bring parts of arrays there and back.
         let stream_from = if hybrid { u64::MAX } else { stream_from.unwrap_or(STREAM_FROM) };

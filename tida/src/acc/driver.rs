@@ -33,7 +33,7 @@ pub(super) const PAUSE: Duration = Duration::from_micros(200);
 /// So long a silence ends a chain: each pass over the link takes longer than that.
 pub(super) const PATIENCE: Duration = Duration::from_millis(5);
 
-/// How long recorded work waits for more.
+/// How long recorded work waits for more, and what becomes of it.
 pub(crate) struct Waits {
     /// Nodes recorded and not finished, at most.
     pub look_ahead: usize,
@@ -43,6 +43,8 @@ pub(crate) struct Waits {
     pub patience: Duration,
     /// Sweeps that read the same arrays may run as one.
     pub joins: bool,
+    /// The part of the cells that the device takes of loops on both sides, if that is not to be measured.
+    pub share: Option<f64>,
 }
 
 /// What all clones of an accelerator share.
@@ -184,7 +186,7 @@ impl Core {
             chains: Mutex::default(),
             ready: Mutex::default(),
             leaving: Mutex::default(),
-            borders: Borders::default(),
+            borders: Borders::new(waits.share),
             recorded: Condvar::new(),
             unfinished: Unfinished::new(waits.look_ahead),
             failures: Mutex::default(),

@@ -126,7 +126,17 @@ pub(crate) struct Part {
 
 /// The borders of an accelerator.
 #[derive(Debug, Default)]
-pub(crate) struct Borders(Mutex<Vec<Border>>);
+pub(crate) struct Borders {
+    all: Mutex<Vec<Border>>,
+    /// The part of the cells that the device takes, if that is not to be found by measurements.
+    share: Option<f64>,
+}
+
+impl Borders {
+    pub fn new(share: Option<f64>) -> Borders {
+        Borders { all: Mutex::default(), share }
+    }
+}
 
 /// Where arrays of the same cuts are parted.
 #[derive(Debug)]
@@ -137,6 +147,8 @@ struct Border {
     before: Vec<u64>,
     /// Number of the first region of the host.
     at: usize,
+    /// It stays there.
+    is_fixed: bool,
     /// Loops so far.
     loops: u64,
     kernels: Vec<Known>,
@@ -161,20 +173,31 @@ fn sides_of(at: usize, borders: usize) -> [(On, bool); 2] {
 }
 
 impl Border {
-    fn new(cuts: Box<[i64]>, regions: impl Iterator<Item = u64>) -> Border {
+    fn new(cuts: Box<[i64]>, regions: impl Iterator<Item = u64>, share: Option<f64>) -> Border {
         let mut before = vec![0];
         before.extend(regions.scan(0, |sum, cells| {
             *sum += cells;
             Some(*sum)
         }));
-        // One region shows how fast the host is; most likely it is slower.
-        let at = before.len().saturating_sub(2);
-        Border { cuts, before, at, loops: 0, kernels: Vec::new() }
+        let at = match share {
+            Some(share) => {
+                let wanted = before.last().map_or(0.0, |all| share * *all as f64);
+                let far = |at: &usize| (before[*at] as f64 - wanted).abs();
+                (0..before.len()).min_by(|a, b| far(a).total_cmp(&far(b))).unwrap_or(0)
+            }
+            // One region shows how fast the host is; most likely it is slower.
+            None => before.len().saturating_sub(2),
+        };
+        Border { cuts, before, at, is_fixed: share.is_some(), loops: 0, kernels: Vec::new() }
     }
 
     /// Where a tile of a region goes, of a loop over arrays of so many bytes. `None` if the kernel's first speeds
     /// should be waited for: then this is to be asked again.
     fn place(&mut self, kernel: (KernelId, TypeId), region: usize, bytes: u64) -> Option<Part> {
+        if self.is_fixed {
+            let both = sides_of(self.at, self.before.len()).into_iter().all(|(_, used)| used);
+            return Some(Part { on_device: region < self.at, both, pace: None });
+        }
         let found = self.kernels.iter().position(|known| known.kernel == kernel);
         let number = found.unwrap_or_else(|| {
             let pace = Arc::default();
@@ -254,11 +277,11 @@ impl Core {
         let kernel = (key.kernel, key.views);
         let cuts = || layout.cuts.at.iter().flatten().copied();
         loop {
-            let mut borders = lock(&self.borders.0);
+            let mut borders = lock(&self.borders.all);
             let found = borders.iter().position(|border| border.cuts.iter().copied().eq(cuts()));
             let number = found.unwrap_or_else(|| {
                 let regions = layout.regions.iter().map(|region| region.valid.cells() as u64);
-                borders.push(Border::new(cuts().collect(), regions));
+                borders.push(Border::new(cuts().collect(), regions, self.borders.share));
                 borders.len() - 1
             });
             if let Some(part) = borders[number].place(kernel, region, bytes) {
@@ -297,7 +320,7 @@ mod tests {
     }
 
     fn border(regions: usize) -> Border {
-        Border::new([0].into(), std::iter::repeat_n(1000, regions))
+        Border::new([0].into(), std::iter::repeat_n(1000, regions), None)
     }
 
     #[test]
@@ -329,8 +352,19 @@ mod tests {
         (0..20).for_each(|_| assert_eq!(run(&mut border, 0, [1.04e-3, 1e-3]), 8));
         (0..20).for_each(|_| _ = run(&mut border, 0, [3e-3, 1e-3]));
         assert_eq!(border.at, 4);
-        let mut fast = Border::new([0].into(), std::iter::repeat_n(1000, 16));
+        let mut fast = Border::new([0].into(), std::iter::repeat_n(1000, 16), None);
         (0..20).for_each(|_| assert_eq!(run(&mut fast, 0, [1e-15, 1e-15]), 15));
+    }
+
+    #[test]
+    fn a_share_is_kept() {
+        for (share, at) in [(0.0, 0), (0.03, 0), (0.04, 1), (0.5, 8), (0.99, 16), (1.0, 16)] {
+            let mut border = Border::new([0].into(), std::iter::repeat_n(1000, 16), Some(share));
+            for _ in 0..6 {
+                (0..16)
+                    .for_each(|region| assert_eq!(border.place(kernel(0), region, 1).unwrap().on_device, region < at));
+            }
+        }
     }
 
     #[test]

@@ -312,7 +312,7 @@ impl Core {
     pub fn separate(self: &Arc<Core>, tracker: &Arc<Tracker>) {
         let (Some(device), true) = (self.device.clone(), tracker.storage().leave_row()) else { return };
         // What comes home as ghosts between regions may be of before the last fill.
-        tracker.ghosts_overwritten(true);
+        tracker.ghosts_lost();
         let storage = tracker.storage().clone();
         let work = move || {
             // SAFETY: the node's touch keeps all work that conflicts away.

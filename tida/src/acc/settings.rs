@@ -103,6 +103,23 @@ pub(super) fn memory_limit(asked: Option<Result<u64, Error>>) -> Result<Option<u
     }
 }
 
+/// The part of the cells that the device takes of loops on both sides, by the builder, else by `TIDA_HYBRID_SHARE`.
+///
+/// # Errors
+/// [`ErrorKind::Argument`]: no number from 0 to 1.
+pub(super) fn hybrid_share(asked: Option<f64>) -> Result<Option<f64>, Error> {
+    const VARIABLE: &str = "TIDA_HYBRID_SHARE";
+    let advice = "give a number from 0 (all on the CPU) to 1 (all on the device), or leave it out to have it measured";
+    let is_share = |share: &f64| (0.0..=1.0).contains(share);
+    if let Some(share) = asked {
+        let tried = "set the device's share of loops on both sides (`hybrid_share`)";
+        return Some(share).filter(is_share).map(Some).ok_or_else(|| wrong(tried, share.to_string(), advice));
+    }
+    let Some(text) = text_of(VARIABLE) else { return Ok(None) };
+    let share = text.trim().parse().ok().filter(is_share);
+    share.map(Some).ok_or_else(|| not_understood(VARIABLE, &text, advice))
+}
+
 /// From how many bytes on work streams, by the builder.
 ///
 /// # Errors

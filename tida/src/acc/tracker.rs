@@ -113,6 +113,11 @@ impl Mode {
     pub fn writes(self) -> bool {
         self != Mode::Read
     }
+
+    /// Whether it leaves other values.
+    fn changes(self) -> bool {
+        matches!(self, Mode::Overwrite | Mode::Update)
+    }
 }
 
 impl Touch {
@@ -272,7 +277,7 @@ impl Tracker {
             {
                 self.storage.fix_on_device(queue, region, &**regional)?;
             }
-            self.storage.to_device(queue, region, mode.writes())
+            self.storage.to_device(queue, region, mode.changes())
         }
     }
 
@@ -293,7 +298,7 @@ impl Tracker {
                 self.storage.unpack(region);
                 regional.fix_on_host(&self.storage, Some(region));
             }
-            self.storage.to_host(device, region, mode.writes())
+            self.storage.to_host(device, region, mode.changes())
         }
     }
 
