@@ -46,10 +46,10 @@ mod functions {
     #[kernel_fn]
     pub fn norm<T: Real>(z: Complex<T>) -> T {
         let most = z.re.abs().max(z.im.abs());
-        let (scale, back) = if most > T::LARGE {
-            (T::DOWN, T::UP)
-        } else if most < T::SMALL {
-            (T::UP, T::DOWN)
+        let (scale, back) = if most > T::NORM_ABOVE {
+            (T::NORM_DOWN, T::NORM_UP)
+        } else if most < T::NORM_BELOW {
+            (T::NORM_UP, T::NORM_DOWN)
         } else {
             (T::lit(1), T::lit(1))
         };

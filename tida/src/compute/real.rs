@@ -188,18 +188,18 @@ pub trait Real: Number + ComputedFloat + Neg<Output = Self> {
         ops::powi(self, n)
     }
 
-    /// What is above it is multiplied by [`DOWN`](Real::DOWN) before it is squared.
+    /// What is above it is multiplied by [`NORM_DOWN`](Real::NORM_DOWN) before it is squared.
     #[doc(hidden)]
-    const LARGE: Self;
-    /// What is below it is multiplied by [`UP`](Real::UP) before it is squared.
+    const NORM_ABOVE: Self;
+    /// What is below it is multiplied by [`NORM_UP`](Real::NORM_UP) before it is squared.
     #[doc(hidden)]
-    const SMALL: Self;
+    const NORM_BELOW: Self;
     /// A power of two.
     #[doc(hidden)]
-    const UP: Self;
+    const NORM_UP: Self;
     /// Its inverse.
     #[doc(hidden)]
-    const DOWN: Self;
+    const NORM_DOWN: Self;
 
     /// One of two numbers of one text: see [`lit!`](crate::lit).
     #[doc(hidden)]
@@ -220,10 +220,10 @@ macro_rules! real {
     ($($t:ident $two_to:ident $large:literal $small:literal $up:literal;)*) => {$(
         impl Real for $t {
             type Wide = f64;
-            const LARGE: $t = $two_to($large);
-            const SMALL: $t = $two_to($small);
-            const UP: $t = $two_to($up);
-            const DOWN: $t = $two_to(-$up);
+            const NORM_ABOVE: $t = $two_to($large);
+            const NORM_BELOW: $t = $two_to($small);
+            const NORM_UP: $t = $two_to($up);
+            const NORM_DOWN: $t = $two_to(-$up);
             #[inline(always)]
             fn of(x: f64) -> $t { x as $t }
             #[inline(always)]
