@@ -7,13 +7,12 @@ pub use tida_kernels::element::{ElementType, ScalarType};
 pub use tida_kernels::quote::{StaticFunction, StaticKernel};
 pub use tida_kernels::scalar::ops;
 
-pub use crate::array::element::{Derefs, Element, NotDeref, Place, Values, bytes, component, field, load, store};
 pub use crate::compute::args::Views;
 pub use crate::compute::ask::{Answer, Ask, Run, body, each, give};
 pub use crate::compute::block::{
     blocks, cell, columns, each_block, lane, lanes, near_block, near_row, near_turns, put, put_lane, rows, turns,
 };
-pub use crate::compute::capture::{PlainValue, capture, constant, described, value};
+pub use crate::compute::function::{KernelFn, call, methods_of, numbers_of};
 pub use crate::compute::groups::native::{
     AskGroups, Group, RunGroups, each_group, group_body, group_channel, group_fetch, group_len, group_shared, keep,
     kept_of, phase, phase_around, private,
@@ -23,6 +22,9 @@ pub use crate::compute::number::{literal, type_of, typed};
 pub use crate::compute::real::wide;
 pub use crate::compute::stage::{NoReads, Reads};
 pub use crate::compute::view::{Checked, Proven, ReadView, WriteView, get, read, set, write};
+pub use crate::launch::capture::{PlainValue, capture, constant, described, value};
+pub use crate::memory::element::bytes;
+pub use crate::memory::element::{Derefs, Element, NotDeref, Place, Values, component, field, load, store};
 
 /// The scalar types, whatever their names mean where a kernel stands.
 pub mod primitive {
@@ -51,43 +53,6 @@ pub mod inner {
     pub fn captures(of: &Explanation) -> &[Value] {
         of.captures()
     }
-}
-
-/// A `#[kernel_fn]`, by its type of the same name: what runs and what is analysed, tied together.
-///
-/// # Safety
-/// `QUOTE` describes exactly what the first of `forms` does.
-#[diagnostic::on_unimplemented(
-    message = "a kernel calls only functions with `#[kernel_fn]`",
-    label = "put `#[kernel_fn]` on this function",
-    note = "what numbers have is called as a method: `x.sqrt()`, `a.max(b)`"
-)]
-pub unsafe trait KernelFn {
-    /// Parameters, as a tuple.
-    type Args;
-    /// Result.
-    type Output;
-    /// The quotation.
-    const QUOTE: &'static StaticFunction;
-    /// The native form, what its numbers were taken for, and the methods that it calls.
-    #[allow(clippy::type_complexity)] // (No alias can name what is `impl`.)
-    fn forms() -> (impl Fn(Self::Args) -> Self::Output, impl AsRef<[ScalarType]>, impl AsRef<[&'static StaticFunction]>);
-}
-
-/// Calls a `#[kernel_fn]`.
-#[inline(always)]
-pub fn call<F: KernelFn>(args: F::Args) -> F::Output {
-    F::forms().0(args)
-}
-
-/// What the numbers of a `#[kernel_fn]` were taken for.
-pub fn numbers_of<F: KernelFn>() -> Vec<ScalarType> {
-    F::forms().1.as_ref().to_vec()
-}
-
-/// The methods that a `#[kernel_fn]` calls.
-pub fn methods_of<F: KernelFn>() -> Vec<&'static StaticFunction> {
-    F::forms().2.as_ref().to_vec()
 }
 
 macro_rules! plain {

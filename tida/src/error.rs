@@ -308,3 +308,18 @@ impl std::error::Error for Error {
         Some(source)
     }
 }
+
+/// The error of a native kernel or host closure that panicked.
+pub(crate) fn panicked(name: &str, payload: Box<dyn std::any::Any + Send>) -> Error {
+    let message = payload
+        .downcast_ref::<&str>()
+        .map(|s| s.to_string())
+        .or_else(|| payload.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic without a message".into());
+    Error::new(
+        ErrorKind::Panic,
+        format!("run {name}"),
+        format!("a panic: {message}"),
+        "mend the panic; arrays that it would have written cannot be read until they are overwritten",
+    )
+}

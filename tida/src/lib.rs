@@ -114,12 +114,22 @@ compile_error!(
 pub mod acc;
 pub mod array;
 mod backend;
+mod bytes;
 pub mod compute;
+mod device;
 mod error;
+mod grid;
+mod launch;
 mod macros;
+mod memory;
 mod parallel;
+mod program;
+mod record;
+mod run;
 mod sealed;
+mod sync;
 pub mod tile;
+mod variables;
 
 #[doc(hidden)]
 pub mod __private;

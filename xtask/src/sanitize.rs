@@ -104,7 +104,7 @@ const TESTS_OF_THREADS: &[&str] = &[
 
 /// Unit tests that Miri runs, by the start of their names: blocks of memory, and what the recorder keeps of boxes.
 const UNITS_OF_MIRI: [&str; 4] =
-    ["array::storage::tests::blocks", "array::storage::tests::successive", "acc::boxes::", "acc::sweep::"];
+    ["memory::storage::tests::blocks", "memory::storage::tests::successive", "grid::boxes::", "run::pieces::"];
 
 /// Deep kernels are tested up to what fits a thread's stack. Sanitizers make frames larger.
 const STACK: &str = "67108864";

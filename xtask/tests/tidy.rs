@@ -1,5 +1,7 @@
 //! House rules that no compiler checks.
 
+#[path = "tidy/layers.rs"]
+mod layers;
 #[path = "tidy/links.rs"]
 mod links;
 

@@ -7,22 +7,18 @@ use std::time::Duration;
 
 use tida_kernels::plan::Math;
 
-pub(crate) use self::choice::Chosen;
-#[cfg(any(feature = "cuda", feature = "opencl"))]
-pub(crate) use self::choice::advice;
-
 use self::choice::Choice;
-use super::bytes::IntoBytes;
-use super::chain::Host;
 use super::describe::Missed;
-use super::device::{DeviceCore, Opened};
-use super::driver::{Core, PATIENCE, PAUSE, Waits};
-use super::timeline::Recorder;
 use super::{Handle, TileAcc, settings};
 use crate::backend::cpu::Caches;
 use crate::backend::sim::{self, SimDevice};
 use crate::backend::{cuda, opencl};
+use crate::bytes::{IntoBytes, bytes_from};
+use crate::device::core::{DeviceCore, Opened};
+use crate::device::timeline::Recorder;
 use crate::error::{Error, ErrorKind};
+use crate::record::driver::{Core, PATIENCE, PAUSE, Waits};
+use crate::run::chain::wave::Host;
 
 /// Where work runs.
 ///
@@ -443,7 +439,7 @@ impl TileAccBuilder {
         self
     }
 
-    /// Takes down what runs when, for [`TileAcc::timeline`] and [`Stats::busy`](super::Stats::busy). Without it nothing
+    /// Takes down what runs when, for [`TileAcc::timeline`] and [`Stats::busy`](crate::Stats::busy). Without it nothing
     /// is taken down. It costs two events for each launch or copy, and memory for each. An OpenCL device is opened once
     /// more, with queues that take times.
     ///
@@ -518,7 +514,7 @@ impl TileAccBuilder {
         let stream_from = settings::stream_from(self.stream_from)?;
         // Who opens a CUDA device reads them again.
         settings::cuda_device(None)?;
-        settings::bytes_from("TIDA_PINNED_LIMIT")?;
+        bytes_from("TIDA_PINNED_LIMIT")?;
         let asked = match (self.device, &self.simulated) {
             (None, Some(_)) => Some(Device::Sim),
             (None, None) => settings::device()?,

@@ -1,56 +1,27 @@
-//! The accelerator: records work, then runs it.
-//!
-//! `compute`, `fill_ghosts`, `copy_from` and `reduce_later` record a node (`node.rs`) and return. A node waits for the
-//! nodes it conflicts with, found from the boxes it touches (`tracker.rs`). Computes of one loop merge into a sweep
-//! while it is open (`sweep.rs`); a driver thread starts open sweeps when the recorder pauses (`driver.rs`).
+//! The accelerator, as users have it: built with settings, asked to wait, and asked what it did.
 
-pub(crate) mod answers;
-pub(crate) mod boxes;
 mod builder;
-pub(crate) mod bytes;
-pub(crate) mod chain;
-pub(crate) mod compiler;
 mod describe;
-pub(crate) mod device;
-mod driver;
-mod ends;
-mod fuse;
-mod hybrid;
-mod join;
+pub(crate) mod settings;
+
+pub use crate::bytes::IntoBytes;
+pub use crate::device::timeline::{Busy, Span, SpanKind, Stats, Timeline};
 #[cfg(tida_loom)]
 #[doc(hidden)]
-pub mod models;
-pub(crate) mod node;
-mod place;
-mod running;
-pub(crate) mod settings;
-mod streamed;
-pub(crate) mod sweep;
-mod sync;
-pub(crate) mod timeline;
-mod tracker;
-mod unfinished;
-mod wait;
-
-pub(crate) use builder::Chosen;
-#[cfg(any(feature = "cuda", feature = "opencl"))]
-pub(crate) use builder::advice;
+pub use crate::record::models;
+pub use crate::run::streamed::{Streamed, StreamedBy};
 pub use builder::{Compile, Device, Fuse, TileAccBuilder};
-pub use bytes::IntoBytes;
-pub use streamed::{Streamed, StreamedBy};
-pub use timeline::{Busy, Span, SpanKind, Stats, Timeline};
-pub(crate) use tracker::{BoxTouch, Mode, Side, Touch, Tracker};
-pub(crate) use wait::{InKernel, outside_kernels};
 
 use std::panic::Location;
 use std::sync::Arc;
 
 use crate::backend::sim::SimReport;
 use crate::error::{Error, ErrorKind};
+use crate::memory::node::{Done, Node, Queue, Work};
+use crate::memory::tracker::Touch;
+use crate::record::driver::Core;
+use crate::record::wait::outside_kernels;
 use describe::Missed;
-use driver::lock;
-pub(crate) use driver::{Core, TileWork};
-use node::{Done, Node, Queue, Work};
 
 /// An accelerator: it runs the work that is recorded on its arrays, on the CPU, on a GPU, or on both. Cheap to clone:
 /// clones are one accelerator. Arrays keep theirs alive.
@@ -248,7 +219,7 @@ impl TileAcc {
     /// # Ok(()) }
     /// ```
     pub fn streamed(&self) -> Vec<Streamed> {
-        lock(&self.core().streamed).all()
+        self.core().streamed()
     }
 
     /// What ran when, since the accelerator was built. Waits until everything recorded has run. It does not say how
@@ -269,7 +240,7 @@ impl TileAcc {
     /// # Errors
     /// [`ErrorKind::Argument`]: an accelerator that was built without [`TileAccBuilder::timeline`].
     pub fn timeline(&self) -> Result<Timeline, Error> {
-        wait::outside_kernels("give the timeline of an accelerator")?;
+        outside_kernels("give the timeline of an accelerator")?;
         let recorder = self.core().timeline.as_ref().ok_or_else(|| {
             Error::new(
                 ErrorKind::Argument,
@@ -452,19 +423,4 @@ impl std::fmt::Debug for TileAcc {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("TileAcc").field("device", &self.handle.device).field("threads", &self.threads()).finish()
     }
-}
-
-/// The error of a native kernel or host closure that panicked.
-pub(crate) fn panicked(name: &str, payload: Box<dyn std::any::Any + Send>) -> Error {
-    let message = payload
-        .downcast_ref::<&str>()
-        .map(|s| s.to_string())
-        .or_else(|| payload.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "a panic without a message".into());
-    Error::new(
-        ErrorKind::Panic,
-        format!("run {name}"),
-        format!("a panic: {message}"),
-        "mend the panic; arrays that it would have written cannot be read until they are overwritten",
-    )
 }

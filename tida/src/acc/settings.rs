@@ -9,24 +9,15 @@ use std::ffi::OsString;
 
 use tida_kernels::plan::fuse::Asked;
 
-use super::builder::{Chosen, Compile, Device, Fuse};
-use super::bytes;
-use crate::compute::registers::Without;
+use super::builder::{Compile, Device, Fuse};
+use crate::backend::chosen::Chosen;
+use crate::bytes::bytes_from;
+use crate::device::plans::Without;
 use crate::error::{Error, ErrorKind};
-
-/// The text of a variable that is set to something.
-pub(super) fn text_of(variable: &str) -> Option<String> {
-    let text = std::env::var_os(variable)?;
-    Some(text.to_string_lossy().into_owned()).filter(|text| !text.is_empty())
-}
+use crate::variables::{not_understood, text_of};
 
 fn wrong(tried: impl Into<String>, found: impl Into<String>, advice: impl Into<String>) -> Error {
     Error::new(ErrorKind::Argument, tried, found, advice)
-}
-
-/// What a variable says that is not understood.
-fn not_understood(variable: &str, text: &str, advice: impl Into<String>) -> Error {
-    wrong(format!("read the environment variable {variable}"), format!("`{text}`"), advice)
 }
 
 /// Most threads of an accelerator: 1024, or four for each processor where that is more, and no more than rayon can
@@ -131,16 +122,6 @@ pub(super) fn stream_from(asked: Option<Result<u64, Error>>) -> Result<Option<u6
 /// The bytes that the builder was given, to do this.
 fn bytes_of(asked: Option<Result<u64, Error>>, tried: &str) -> Result<Option<u64>, Error> {
     asked.transpose().map_err(|error| wrong(tried, error.found(), error.advice()))
-}
-
-/// The bytes that an environment variable names, if it is set.
-///
-/// # Errors
-/// [`ErrorKind::Argument`]: it names something else.
-pub(crate) fn bytes_from(variable: &str) -> Result<Option<u64>, Error> {
-    let Some(text) = text_of(variable) else { return Ok(None) };
-    let advice = || format!("set it to {}, or unset it", bytes::ACCEPTED);
-    bytes::parse(&text).map(Some).ok_or_else(|| not_understood(variable, &text, advice()))
 }
 
 /// The number of the CUDA device, by the builder, else by `TIDA_CUDA_DEVICE`, if one of them says it.

@@ -4,20 +4,23 @@ mod found;
 
 use std::sync::{Arc, OnceLock};
 
-use super::TileArray;
-use super::coding::{Coding, Compress, Saturation, paths};
-use super::element::Element;
-use super::ghosts::{planar, regional};
-use super::layout::{Boundaries, Boundary, Centering, Cuts, Layout, LayoutError};
-use super::row::Row;
-use super::rows::Shared;
-use super::storage::Storage;
-use crate::acc::{TileAcc, Tracker};
-use crate::error::{Error, ErrorKind};
-use crate::parallel;
 use tida_kernels::codec::{Codec, Format, Refused};
 use tida_kernels::element::ScalarType;
 use tida_kernels::scalar::Value;
+
+use super::TileArray;
+use crate::acc::TileAcc;
+use crate::error::{Error, ErrorKind};
+use crate::memory::coding::{Coding, Compress, Saturation, paths};
+use crate::memory::element::Element;
+use crate::memory::ghosts::planes::planar;
+use crate::memory::ghosts::regions::regional;
+use crate::memory::layout::{Boundaries, Boundary, Centering, Cuts, Layout, LayoutError};
+use crate::memory::row::Row;
+use crate::memory::rows::Shared;
+use crate::memory::storage::Storage;
+use crate::memory::tracker::Tracker;
+use crate::parallel;
 
 /// Largest number of cells along an axis.
 const LONGEST: usize = 1 << 40;

@@ -15,10 +15,10 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use super::TileArray;
-use super::element::Element;
 use super::files::{self, BUFFER, reading_failed, write_whole, writing_failed};
 use super::npy::{MAGIC, NpyPart};
 use crate::error::{Error, ErrorKind};
+use crate::memory::element::Element;
 use crate::sealed::Sealed;
 
 /// An array of any element type and number of axes, to be saved or restored with others: a [`TileArray`], and nothing

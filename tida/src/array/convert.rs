@@ -3,9 +3,9 @@
 use ndarray::{Array, ArrayD, ArrayView, Dim, Dimension, IxDyn};
 
 use super::TileArray;
-use super::element::Element;
 use crate::acc::TileAcc;
 use crate::error::{Error, ErrorKind};
+use crate::memory::element::Element;
 
 impl<T: Element, const D: usize> TileArray<T, D>
 where
@@ -94,7 +94,7 @@ where
 {
     let mut strides = [0; D];
     strides.copy_from_slice(values.strides());
-    let first = super::rows::Shared::new(values.as_ptr().cast_mut());
+    let first = crate::memory::rows::Shared::new(values.as_ptr().cast_mut());
     move |at, n| {
         let offset: isize = (0..D).map(|d| at[d] as isize * strides[d]).sum();
         // SAFETY: the index is inside the view, whose shape is that of the domain.

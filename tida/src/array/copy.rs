@@ -4,12 +4,13 @@ use std::alloc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::TileArray;
-use super::element::Element;
-use super::ghosts::DeviceCopies;
-use super::rows::{Row, each_owned_row};
-use crate::acc::{Mode, Side, outside_kernels};
 use crate::error::{Error, ErrorKind};
+use crate::memory::element::Element;
+use crate::memory::ghosts::device::DeviceCopies;
+use crate::memory::rows::{Row, each_owned_row};
+use crate::memory::tracker::{Mode, Side};
 use crate::parallel;
+use crate::record::wait::outside_kernels;
 
 impl<T: Element, const D: usize> TileArray<T, D> {
     /// Copies all valid values of `source`, which may have other cuts, ghosts and formats. Recorded: returns at once.
@@ -141,8 +142,8 @@ impl<T: Element, const D: usize> TileArray<T, D> {
             const CHUNK: usize = 1 << 20;
             parallel::each(layout.regions.len(), 1, &|region| {
                 let bytes = layout.regions[region].cells * layout.element.bytes();
-                let from = super::rows::Shared::new(memory.base(region));
-                let to = super::rows::Shared::new(target.base(region));
+                let from = crate::memory::rows::Shared::new(memory.base(region));
+                let to = crate::memory::rows::Shared::new(target.base(region));
                 parallel::each(bytes.div_ceil(CHUNK), 1, &|n| {
                     let length = CHUNK.min(bytes - n * CHUNK);
                     // SAFETY: both regions have as many bytes, and the chunks do not overlap. The recorded touches keep

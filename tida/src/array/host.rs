@@ -2,10 +2,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::element::Element;
-use super::rows::{Row, Shared, each_owned_row};
-use super::{GridBox, TileArray};
+use super::TileArray;
 use crate::error::{Error, ErrorKind};
+use crate::grid::GridBox;
+use crate::memory::element::Element;
+use crate::memory::rows::{Row, Shared, each_owned_row};
 
 impl<T: Element, const D: usize> TileArray<T, D> {
     /// Sets every valid value to `value(index)`, on all threads, and waits until that is done. Ghosts keep what they
@@ -22,7 +23,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// ```
     ///
     /// # Errors
-    /// Values that the array's format cannot hold, if it is one of [`Saturation::Error`](super::Saturation::Error); the
+    /// Values that the array's format cannot hold, if it is one of [`Saturation::Error`](crate::Saturation::Error); the
     /// array then has the nearest ones. Failures of work before are no errors here: what they spoiled is overwritten.
     #[track_caller]
     pub fn fill(&mut self, value: impl Fn([usize; D]) -> T + Sync) -> Result<(), Error> {
@@ -154,7 +155,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// Counts values that the host wrote and the formats cannot hold.
     ///
     /// # Errors
-    /// As the array's [`Saturation`](super::Saturation) says.
+    /// As the array's [`Saturation`](crate::Saturation) says.
     pub(super) fn saturate(&self, values: u64) -> Result<(), Error> {
         let counted = self.storage.saturate(values, || format!("write values into an array of {}", T::TYPE));
         self.storage.warn();

@@ -3,50 +3,38 @@
 mod builder;
 #[cfg(feature = "npz")]
 mod checkpoint;
-pub(crate) mod coding;
-#[cfg(feature = "num-complex")]
-mod complex;
 #[cfg(feature = "ndarray")]
 mod convert;
 mod copy;
-pub(crate) mod element;
 mod files;
 mod ghosts;
-mod grid_box;
 mod host;
-pub(crate) mod layout;
 mod npy;
-pub(crate) mod packed;
 mod report;
-mod residence;
-mod row;
-pub(crate) mod rows;
-pub(crate) mod storage;
 #[cfg(feature = "ndarray")]
 mod views;
 
+pub use crate::grid::GridBox;
+pub use crate::memory::coding::{ComponentReport, Compress, Saturation, StorageErrors, StorageReport};
+pub use crate::memory::element::{Element, ScalarElement};
+pub use crate::memory::layout::{Boundary, Centering};
 pub use builder::{IntoGhost, Side, TileArrayBuilder};
 #[cfg(feature = "npz")]
 pub use checkpoint::{Saved, restore, save};
-pub use coding::{ComponentReport, Compress, Saturation, StorageErrors, StorageReport};
-pub use element::{Element, ScalarElement};
-pub(crate) use ghosts::{DeviceCopies, FillStep, Part, Planar, PlaneFacts, Regional, Site};
 pub use ghosts::{GhostFill, fill_ghosts};
-pub use grid_box::GridBox;
 pub(crate) use host::reserve;
-pub use layout::{Boundary, Centering};
 #[doc(inline)]
 pub use tida_kernels::codec::Format;
 
 use std::sync::{Arc, OnceLock};
 
-use crate::acc::{Mode, TileAcc, Touch, Tracker};
+use crate::acc::TileAcc;
 use crate::error::Error;
-use crate::tile::TileIter;
+use crate::memory::ghosts::plan::GhostPlan;
+use crate::memory::layout::{Boundaries, Layout};
+use crate::memory::storage::Storage;
+use crate::memory::tracker::{Mode, Touch, Tracker};
 use builder::allocate;
-use ghosts::GhostPlan;
-use layout::{Boundaries, Layout};
-use storage::Storage;
 
 /// An array on a grid of `D` axes (1 to 4), cut into regions with ghost cells.
 ///
@@ -296,22 +284,6 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// ```
     pub fn acc(&self) -> &TileAcc {
         &self.acc
-    }
-
-    /// The tiles of this array: one for each region, unless [`tile_size`](TileIter::tile_size) says otherwise. The same
-    /// as [`TileIter::new`].
-    ///
-    /// ```
-    /// # use tida::prelude::*;
-    /// # fn main() -> tida::Result<()> {
-    /// # let acc = TileAcc::auto()?;
-    /// let u = TileArray::<f64, 2>::builder([4, 8]).regions([2, 1]).build(&acc)?;
-    /// assert_eq!(u.tiles().count(), 2);
-    /// assert_eq!(u.tiles().tile_size([1, 8]).count(), 4);
-    /// # Ok(()) }
-    /// ```
-    pub fn tiles(&self) -> TileIter<D> {
-        TileIter::new(self)
     }
 
     /// A touch of one region, or of all.

@@ -1,10 +1,11 @@
 //! What formats cost and what they change (Salehi ch. 6 measures such errors).
 
-use super::TileArray;
-use super::coding::{ComponentReport, Compress, StorageErrors, StorageReport, paths};
-use super::element::Element;
-use crate::error::{Error, ErrorKind};
 use tida_kernels::codec::Format;
+
+use super::TileArray;
+use crate::error::{Error, ErrorKind};
+use crate::memory::coding::{ComponentReport, Compress, StorageErrors, StorageReport, paths};
+use crate::memory::element::Element;
 
 impl<T: Element, const D: usize> TileArray<T, D> {
     /// What the array's formats cost and change: bounds of each component, values that saturated, bytes of a cell.

@@ -2,11 +2,12 @@
 
 use ndarray::{ArrayView, ArrayViewD, ArrayViewMut, ArrayViewMutD, Dim, Dimension, IxDyn, ShapeBuilder};
 
-use super::coding::Coding;
-use super::element::{Element, ScalarElement};
+use super::TileArray;
 use super::host::reserve;
-use super::{GridBox, TileArray};
 use crate::error::{Error, ErrorKind};
+use crate::grid::GridBox;
+use crate::memory::coding::Coding;
+use crate::memory::element::{Element, ScalarElement};
 
 impl<T: ScalarElement, const D: usize> TileArray<T, D>
 where

@@ -21,8 +21,8 @@ pub(crate) mod cuda {
     use tida_kernels::plan::Math;
 
     use super::{Arc, Backend, Error, not_built};
-    use crate::acc::Chosen;
     use crate::backend::KernelFacts;
+    use crate::backend::chosen::Chosen;
 
     /// # Errors
     /// Always.
@@ -42,7 +42,7 @@ pub(crate) mod opencl {
     //! Instead of `backend/opencl`.
 
     use super::{Arc, Backend, Error, not_built};
-    use crate::acc::Chosen;
+    use crate::backend::chosen::Chosen;
 
     /// # Errors
     /// Always.

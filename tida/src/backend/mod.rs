@@ -2,6 +2,7 @@
 //!
 //! Nothing outside a backend's folder names a type of its driver.
 
+pub(crate) mod chosen;
 #[cfg(test)]
 mod contract;
 pub(crate) mod cpu;

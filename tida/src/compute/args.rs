@@ -1,21 +1,24 @@
 //! Arguments of `compute` and `reduce`.
 
+pub use crate::launch::device::OnDevice;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 use tida_kernels::ir::{Access, Binding};
 
-use super::device::{DeviceArg, DeviceArray, push_bits};
 use super::one_region::Ends;
 use super::site::Site;
-use super::view::{AllView, Mode, Raw, TableView, View, ViewMut, Whole};
-use crate::acc::{Device, TileAcc, Tracker};
-use crate::array::coding::Coding;
-use crate::array::element::{Element, ScalarElement};
-use crate::array::layout::{Boundary, Layout};
-use crate::array::storage::Storage;
-use crate::array::{GridBox, TileArray};
+use super::view::{AllView, Mode, TableView, View, ViewMut, Whole};
+use crate::acc::{Device, TileAcc};
+use crate::array::TileArray;
 use crate::backend::cpu::{EXCLUSIVE, Starts};
+use crate::grid::GridBox;
+use crate::launch::device::{DeviceArg, DeviceArray, push_bits};
+use crate::memory::coding::Coding;
+use crate::memory::element::{Element, ScalarElement};
+use crate::memory::layout::{Boundary, Layout, Raw};
+use crate::memory::storage::Storage;
+use crate::memory::tracker::Tracker;
 use crate::tile::Tile;
 
 /// One argument of a kernel over cells of `D` axes.
@@ -59,10 +62,6 @@ pub trait HeldArg<const D: usize>: Send + Sync + 'static {
         None
     }
 }
-
-/// What the device needs of an argument.
-#[derive(Debug)]
-pub struct OnDevice<'a>(pub(crate) DeviceArg<'a>);
 
 /// How the views of a region are made.
 #[derive(Clone, Copy, Debug)]

@@ -4,22 +4,20 @@
 //! that only the macro makes, and both carry the kernel's marker: what runs has to have the marker of what was
 //! analysed.
 
-use std::any::TypeId;
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 
-use smallvec::SmallVec;
 use tida_kernels::element::ScalarType;
 use tida_kernels::quote::{StaticFunction, StaticKernel};
 use tida_kernels::scalar::{Fault, fault};
 
-use super::capture::{CapturedParam, CapturedValue, Captures};
-use super::launch::fault_error;
-use super::prepare::Prepared;
 use super::stage::{Buffer, Reads, STRETCH, StagedViews, is_staged};
-use crate::array::GridBox;
 use crate::error::{Error, ErrorKind};
+use crate::grid::GridBox;
+use crate::launch::capture::{CapturedParam, Captures};
+use crate::launch::prepare::{Prepared, fault_error};
+use crate::launch::quoted::{KernelId, Quoted};
 
 /// What a kernel is asked.
 ///
@@ -38,52 +36,6 @@ pub enum Ask<'b, P, C, R, const D: usize> {
 #[derive(Debug)]
 pub struct Answer<'b> {
     pub(crate) quote: &'b mut Option<Quoted>,
-}
-
-/// Tells kernels apart.
-///
-/// Each `kernel!` makes a closure of its own that does nothing, its marker. A closure's type is unlike every other, and
-/// unlike itself in another instance of the generic function around it: the types and constants of that function are
-/// part of it. An address would not do: what is equal may be merged, and a generic function's instances share their
-/// statics.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum KernelId {
-    /// A `kernel!` or a `group_kernel!`, by the type of its marker.
-    Quoted(TypeId),
-    /// A kernel made elsewhere, by its number.
-    Foreign(u64),
-}
-
-impl KernelId {
-    fn of<M: 'static>() -> KernelId {
-        KernelId::Quoted(TypeId::of::<M>())
-    }
-}
-
-/// A quotation with the values captured.
-#[derive(Debug)]
-pub(crate) struct Quoted {
-    pub id: KernelId,
-    pub kernel: &'static StaticKernel,
-    /// Quotations of the methods that it calls.
-    pub methods: SmallVec<[&'static StaticFunction; 2]>,
-    pub captures: Captures,
-    /// How many of them are constant tables, the last ones: no closure holds these.
-    pub tables: usize,
-}
-
-impl Quoted {
-    /// Adds the constant tables of the kernel that was made of it.
-    pub fn take_tables(&mut self, tables: &[CapturedValue]) {
-        self.captures.list.truncate(self.captures.list.len() - self.tables);
-        self.captures.list.extend(tables.iter().cloned());
-        self.tables = tables.len();
-    }
-
-    /// The values that the closure holds.
-    pub fn held(&self) -> &[CapturedValue] {
-        &self.captures.list[..self.captures.list.len() - self.tables]
-    }
 }
 
 /// Answers.

@@ -8,9 +8,9 @@ use std::mem::MaybeUninit;
 use tida_kernels::element::ScalarType;
 
 use super::ask::{Pass, Run, copied};
-use super::capture::CapturedParam;
 use super::view::ReadView;
-use crate::array::GridBox;
+use crate::grid::GridBox;
+use crate::launch::capture::CapturedParam;
 
 /// Cells that run together: some rows of some cells.
 #[derive(Clone, Copy, Debug)]

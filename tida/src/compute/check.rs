@@ -4,23 +4,23 @@ use std::any::TypeId;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use tida_kernels::analysis::{Analysis, ArrayAccess, IndexForm, Interval, Symbol};
-use tida_kernels::element::ScalarType;
+use tida_kernels::analysis::{ArrayAccess, IndexForm, Interval, Symbol};
 use tida_kernels::plan::wide::Beside;
-use tida_kernels::scalar::Value;
 
 use super::args::{ArgInfo, TiledInfo};
-use super::ask::KernelId;
-use super::cache::{Asked, Hints, tiles};
-use super::capture::{CapturedValue, Captures};
-use super::needs::Unproven;
-use super::prepare::{ArgPlan, Prepared, cell_text};
-use crate::acc::node::Node;
-use crate::acc::sweep::SweepKey;
-use crate::acc::{BoxTouch, Device, TileAcc};
-use crate::array::GridBox;
-use crate::array::layout::Layout;
+use crate::acc::{Device, TileAcc};
+use crate::device::plans::Hints;
 use crate::error::{Error, ErrorKind};
+use crate::grid::GridBox;
+use crate::launch::cache::{Asked, tiles};
+use crate::launch::capture::{CapturedValue, Captures, integers};
+use crate::launch::needs::Unproven;
+use crate::launch::prepare::{ArgPlan, Prepared, cell_text};
+use crate::launch::quoted::KernelId;
+use crate::memory::layout::Layout;
+use crate::memory::node::Node;
+use crate::memory::tracker::BoxTouch;
+use crate::record::sweep::SweepKey;
 
 /// A launch that is safe to record.
 pub(crate) struct Checked<'a> {
@@ -152,7 +152,7 @@ pub(crate) fn check<'a, const D: usize>(
     };
     for capture in &captures.list {
         if let CapturedValue::Deferred(later) = capture {
-            later.settle(acc)?;
+            later.settle(acc.core())?;
         }
     }
     let run_checked = launch.run_checked;
@@ -274,34 +274,6 @@ fn acc_of<'a, const D: usize>(info: &ArgInfo<'a, D>) -> Option<&'a TileAcc> {
         ArgInfo::Whole { acc, .. } => Some(acc),
         ArgInfo::Table { .. } => None,
     }
-}
-
-/// Captured integers, and around those of arrays; then the entries that the analysis knows the places of.
-pub(crate) fn integers(analysis: &Analysis, captures: &Captures) -> SmallVec<[Option<Interval>; 8]> {
-    let of = |capture: &CapturedValue| match capture {
-        CapturedValue::Scalar(value) => integer(*value).map(Interval::point),
-        CapturedValue::Array(of, values) if of.innermost().is_some_and(ScalarType::is_int) => {
-            let known = values.iter().all(|value| integer(*value).is_some());
-            Interval::around(values.iter().filter_map(|value| integer(*value))).filter(|_| known)
-        }
-        CapturedValue::Array(..) | CapturedValue::Deferred(_) => None,
-    };
-    let entry = |(capture, place): &(u32, u32)| match captures.list.get(*capture as usize)? {
-        CapturedValue::Array(_, values) => integer(*values.get(*place as usize)?).map(Interval::point),
-        CapturedValue::Scalar(_) | CapturedValue::Deferred(_) => None,
-    };
-    let mut all: SmallVec<[Option<Interval>; 8]> = captures.list.iter().map(of).collect();
-    if !analysis.entries.is_empty() {
-        // They are counted after all that the kernel captures.
-        all.resize(analysis.captures, None);
-        all.extend(analysis.entries.iter().map(entry));
-    }
-    all
-}
-
-/// A captured integer that fits an `i64`.
-fn integer(value: Value) -> Option<i64> {
-    value.integer()?.try_into().ok()
 }
 
 struct Launching<'a, const D: usize> {

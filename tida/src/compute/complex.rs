@@ -1,13 +1,15 @@
 //! Methods of complex numbers that kernels call: those of `num-complex`, with its formulas and the order of its
 //! operations. But `norm` is `hypot` there, whose bits are those of a library of C; here it has a formula.
 
+mod values;
+
 use num_complex::Complex;
 use tida_kernels::element::ScalarType;
 use tida_kernels::quote::StaticFunction;
 
+use super::function::KernelFn;
 use super::method::{KernelMethod, name_of};
 use super::real::Real;
-use crate::__private::KernelFn;
 
 /// The bodies.
 mod functions {

@@ -5,21 +5,17 @@ use std::sync::{Arc, OnceLock};
 
 use smallvec::SmallVec;
 
-use super::args::OnDevice;
-use super::capture::Captures;
-use super::check::integers;
-use super::device::{DeviceArg, DeviceArray, DeviceLaunch};
 use super::launch::narrow;
-use super::launched::Counting;
-use super::prepare::Prepared;
 use super::site::{Site, Sites};
-use super::view::Raw;
-use crate::array::GridBox;
-use crate::array::coding::Coding;
-use crate::array::layout::WideRegion;
-use crate::array::rows::Shared;
 use crate::backend::cpu;
 use crate::error::Error;
+use crate::grid::GridBox;
+use crate::launch::capture::{Captures, integers};
+use crate::launch::device::{DeviceArg, DeviceArray, OnDevice};
+use crate::launch::prepare::Prepared;
+use crate::memory::coding::Coding;
+use crate::memory::layout::{Raw, WideRegion};
+use crate::memory::rows::Shared;
 
 /// Bytes of the values of a piece that a kernel runs over: they should stay in a core's second-level cache.
 const PIECE: usize = 512 << 10;
@@ -178,7 +174,7 @@ impl Codes<'_> {
     /// Those of `run`; values that saturate, where the array says so.
     ///
     /// # Safety
-    /// As [`Launch::run`](crate::acc::sweep::Launch::run), for arguments of these codings.
+    /// As [`Launch::run`](crate::launch::step::Launch::run), for arguments of these codings.
     pub unsafe fn each(
         &self,
         args: SmallVec<[OnDevice<'_>; 8]>,
@@ -375,29 +371,4 @@ fn pieces(
     (low.hi[axis], high.lo[axis]) = (middle, middle);
     pieces(low, most, grain, run)?;
     pieces(high, most, grain, run)
-}
-
-impl DeviceLaunch<'_> {
-    /// The arrays written that have formats.
-    pub(super) fn counting(&self) -> Counting {
-        let written = self.args.iter().zip(&self.prepared.args).enumerate().filter(|(_, (_, plan))| plan.written);
-        let coded = written.filter_map(|(n, (arg, _))| match arg {
-            DeviceArg::Tiled(array) => {
-                let coding = array.storage.coding().filter(|coding| coding.any());
-                coding.map(|_| (n, array.storage.clone()))
-            }
-            _ => None,
-        });
-        coded.collect()
-    }
-
-    /// The same of so many steps in one launch, by step: they write the two arrays in turn.
-    pub(super) fn counting_steps(&self, steps: usize) -> Counting {
-        let Some(of) = &self.prepared.steps else { return Counting::new() };
-        let pair = [of.pair.0, of.pair.1].map(|arg| match self.args.get(arg) {
-            Some(DeviceArg::Tiled(array)) => Some(array.storage.clone()),
-            _ => None,
-        });
-        (0..steps).filter_map(|step| Some((step, pair[step % 2].clone()?))).collect()
-    }
 }

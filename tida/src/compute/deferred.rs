@@ -2,11 +2,12 @@
 
 use std::sync::{Arc, OnceLock, Weak};
 
-use super::capture::{Capture, Captured, CapturedParam, CapturedValue, Captures, Deferred, LaterBits};
 use super::reduce::Reducible;
-use crate::acc::node::Node;
-use crate::acc::{Core, TileAcc};
+use crate::acc::TileAcc;
 use crate::error::{Error, ErrorKind};
+use crate::launch::capture::{Capture, Captured, CapturedParam, CapturedValue, Captures, Deferred, LaterBits};
+use crate::memory::node::Node;
+use crate::record::driver::Core;
 
 /// The result of [`reduce_later`](super::reduce_later): a value that is not there yet. Later kernels capture it by
 /// name, as they would a number, and the host can wait for it.
@@ -76,9 +77,9 @@ impl<T> Clone for Later<T> {
     }
 }
 
-impl<T: crate::array::ScalarElement> LaterBits for OnceLock<T> {
+impl<T: crate::memory::element::ScalarElement> LaterBits for OnceLock<T> {
     fn bits(&self) -> u64 {
-        self.get().map_or(0, |value| crate::array::ScalarElement::bits(*value))
+        self.get().map_or(0, |value| crate::memory::element::ScalarElement::bits(*value))
     }
 }
 

@@ -13,21 +13,22 @@ use tida_kernels::plan::{FoldOp, Goal, Math, Plan};
 use tida_kernels::quote::Span;
 use tida_kernels::scalar::Value;
 
-use super::args::{ArgInfo, Args, HeldArgs, OnDevice, Views};
+use super::args::{ArgInfo, Args, HeldArgs, Views};
 use super::ask::Ask;
-use super::cache::{Hints, describe};
-use super::capture::Captures;
 use super::check::threads;
-use super::device::DeviceLaunch;
 use super::launch::quote;
-use super::prepare::{Prepared, prepare};
-use super::registers::{Counted, Settled, describe as describe_kept, settle};
-use super::tune;
 use super::view::{Checked, Proven};
 use crate::acc::TileAcc;
-use crate::acc::device::DeviceCore;
 use crate::backend::{Facts, KernelFacts, cpu, cuda};
+use crate::device::core::DeviceCore;
+use crate::device::plans::Hints;
 use crate::error::Error;
+use crate::launch::cache::describe;
+use crate::launch::capture::Captures;
+use crate::launch::device::{DeviceLaunch, OnDevice};
+use crate::launch::prepare::{Prepared, prepare};
+use crate::launch::registers::{Counted, Settled, describe as describe_kept, settle};
+use crate::launch::tune;
 use crate::tile::Tile;
 
 /// What tida found out about a kernel: what it reads and writes and where, its typed form, and how it is laid out on a

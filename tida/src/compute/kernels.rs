@@ -7,7 +7,7 @@ use tida_kernels::analysis::{Precalculability, Why};
 use tida_kernels::ir::Access;
 
 use super::groups;
-use super::prepare::{Prepared, prepared};
+use crate::launch::prepare::{Prepared, prepared};
 
 /// A kernel that this process has recorded or explained, typed for the arguments of some call; one of [`kernels`].
 /// Printed with `{}`: what it reads and writes, and where. A kernel over groups also prints its threads, its phases,

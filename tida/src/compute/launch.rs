@@ -8,26 +8,30 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 use tida_kernels::ir::Type;
 use tida_kernels::plan::Math;
-use tida_kernels::scalar::Fault;
 
-use super::args::{self, ArgInfo, Args, HeldArgs, How, Infos, OnDevice, Views};
-use super::ask::{Answer, Ask, Pass, Quoted, Run};
-use super::cache::Hints;
-use super::check::{Target, check, integers};
+use super::args;
+use super::args::{ArgInfo, Args, HeldArgs, How, Infos, Views};
+use super::ask::{Answer, Ask, Pass, Run};
+use super::check::{Target, check};
 use super::decoded::{Codes, Wholes};
-use super::device::SweepLaunch;
-use super::fused::OneStep;
-use super::needs::{Needs, Unproven};
 use super::one_region::{Alone, Regions};
-use super::prepare::{Prepared, prepare};
 use super::site::{Site, simulated};
 use super::view::{Checked, Proven};
-use crate::acc::node::{Done, Queue};
-use crate::acc::sweep::Launch;
-use crate::acc::{Device, InKernel, Side, TileAcc, outside_kernels};
-use crate::array::GridBox;
+use crate::acc::{Device, TileAcc};
 use crate::backend::cpu;
+use crate::device::plans::Hints;
 use crate::error::{Error, ErrorKind};
+use crate::grid::GridBox;
+use crate::launch::capture::integers;
+use crate::launch::device::{OnDevice, SweepLaunch};
+use crate::launch::fused::OneStep;
+use crate::launch::needs::{Needs, Unproven};
+use crate::launch::prepare::{Prepared, prepare};
+use crate::launch::quoted::Quoted;
+use crate::launch::step::Launch;
+use crate::memory::node::{Done, Queue};
+use crate::memory::tracker::Side;
+use crate::record::wait::{InKernel, outside_kernels};
 use crate::tile::Tile;
 
 /// Asks a kernel for its quotation.
@@ -131,7 +135,7 @@ where
         checked.key.on_device = part.on_device;
     }
     let both = part.as_ref().is_some_and(|part| part.both);
-    let work = crate::acc::TileWork {
+    let work = crate::record::driver::TileWork {
         key: checked.key,
         region: tile.region,
         cells: tile.cells.widen(),
@@ -451,37 +455,6 @@ pub(crate) fn narrow<const D: usize>(cells: &GridBox<4>) -> GridBox<D> {
     GridBox::new(std::array::from_fn(|d| cells.lo[4 - D + d]), std::array::from_fn(|d| cells.hi[4 - D + d]))
 }
 
-/// The error of a fault that a cell raised.
-pub(crate) fn fault_error(fault: Fault, prepared: &Prepared) -> Error {
-    let tried = format!("run the kernel at {}", prepared.place());
-    match fault {
-        Fault::Division => Error::new(
-            ErrorKind::Division,
-            tried,
-            "an integer division by zero, or of the lowest value by -1",
-            "test the divisor in the kernel; what it wrote is not used",
-        ),
-        Fault::Entry { index, len } => Error::new(
-            ErrorKind::OutOfRange,
-            tried,
-            // Below zero it has come here by wrapping.
-            format!("entry {} of a fixed-size array of {len}", index as i64),
-            "keep the index below the length; what the kernel wrote is not used",
-        ),
-        Fault::OutOfRange { arg, index } => {
-            let declared = prepared.kernel.args.get(arg as usize);
-            let rank = declared.map_or(4, |a| a.rank);
-            let name = declared.map_or("?", |a| a.name.as_str());
-            Error::new(
-                ErrorKind::OutOfRange,
-                tried,
-                format!("a read of `{name}` at {:?}, outside what it holds there", &index[..rank.min(4)]),
-                "keep computed indexes inside the array; what the kernel wrote is not used",
-            )
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use crate::prelude::*;
@@ -491,9 +464,9 @@ mod tests {
         let acc = TileAcc::builder().device(Device::Cpu).threads(2).build().unwrap();
         let mut u = TileArray::<f64, 1>::builder([64]).build(&acc).unwrap();
         let v = u.like().unwrap();
-        let touch = |mode| crate::acc::Touch::new(&u.tracker, None, mode);
+        let touch = |mode| crate::memory::tracker::Touch::new(&u.tracker, None, mode);
         // No kernel can panic by itself; the same path runs ghost fills, copies and kernels.
-        acc.record("a kernel that panics", vec![touch(crate::acc::Mode::Update)], || panic!("on purpose"));
+        acc.record("a kernel that panics", vec![touch(crate::memory::tracker::Mode::Update)], || panic!("on purpose"));
         let error = u.read_box(u.domain()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Panic);
         assert!(error.found().contains("on purpose") && error.recorded().is_some(), "{error}");

@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use tida_kernels::element::ScalarType;
 use tida_kernels::quote::StaticFunction;
 
-use crate::__private::KernelFn;
+use super::function::KernelFn;
 
 /// A method in an `impl` with `#[kernel_fn]`: what runs and what is analysed, tied together. `NAME` stands for its
 /// name.

@@ -3,43 +3,29 @@
 pub(crate) mod args;
 pub(crate) mod ask;
 pub(crate) mod block;
-pub(crate) mod cache;
-pub(crate) mod capture;
 mod check;
-mod compiled;
 #[cfg(feature = "num-complex")]
 mod complex;
 mod decoded;
 pub(crate) mod deferred;
-pub(crate) mod device;
-pub(crate) mod ending;
 mod explain;
-pub(crate) mod fused;
-mod geometry;
-mod ghosts;
+pub(crate) mod function;
 pub(crate) mod groups;
-pub(crate) mod joined;
 mod kept;
 mod kernels;
 mod launch;
-pub(crate) mod launched;
 mod linear;
 #[cfg(test)]
 mod macro_tests;
-mod maps;
 pub(crate) mod method;
-pub(crate) mod needs;
 pub(crate) mod number;
 mod one_region;
-pub(crate) mod prepare;
 mod ptx;
 pub(crate) mod real;
 pub(crate) mod reduce;
-pub(crate) mod registers;
 mod site;
 pub(crate) mod slow;
 pub(crate) mod stage;
-pub(crate) mod tune;
 pub(crate) mod view;
 
 pub use args::{All, Arg, Args, Table, all, table};

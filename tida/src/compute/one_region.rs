@@ -5,8 +5,8 @@
 use smallvec::SmallVec;
 use tida_kernels::analysis::{Analysis, Interval};
 
-use crate::array::GridBox;
 use crate::error::Error;
+use crate::grid::GridBox;
 
 /// The ends of the regions of a whole array along each axis; none of another argument, or where there is one region.
 pub type Ends<'a> = Option<SmallVec<[&'a [i64]; 4]>>;
@@ -128,8 +128,8 @@ mod tests {
     use crate::compute::args::{Args, HeldArgs, Views};
     use crate::compute::ask::Ask;
     use crate::compute::launch::quote;
-    use crate::compute::prepare::prepare;
     use crate::compute::view::{Checked, Proven};
+    use crate::launch::prepare::prepare;
     use crate::prelude::*;
 
     /// The parts of a box, each with the region of the second argument that it reads alone.

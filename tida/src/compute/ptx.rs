@@ -14,21 +14,24 @@ use tida_kernels::quote::NativeForm;
 use tida_kernels::scalar::Value;
 
 use super::args::{ArgInfo, Args, HeldArgs, Views, separate};
-use super::ask::KernelId;
-use super::capture::{CapturedValue, Captures, capture_bytes};
 use super::check::{Target, check};
-use super::device::{DeviceArg, DeviceArgs};
-use super::geometry::base_bytes;
 use super::launch::launch_written;
-use super::needs::Needs;
-use super::prepare::Prepared;
 use super::view::Proven;
-use crate::acc::node::{Done, Queue};
-use crate::acc::sweep::Launch;
-use crate::acc::{Device, TileWork, outside_kernels};
-use crate::array::{GridBox, ScalarElement};
+use crate::acc::Device;
 use crate::backend::Argument;
 use crate::error::{Error, ErrorKind};
+use crate::grid::GridBox;
+use crate::launch::capture::{CapturedValue, Captures, capture_bytes};
+use crate::launch::device::{DeviceArg, DeviceArgs};
+use crate::launch::geometry::base_bytes;
+use crate::launch::needs::Needs;
+use crate::launch::prepare::Prepared;
+use crate::launch::quoted::KernelId;
+use crate::launch::step::Launch;
+use crate::memory::element::ScalarElement;
+use crate::memory::node::{Done, Queue};
+use crate::record::driver::TileWork;
+use crate::record::wait::outside_kernels;
 use crate::tile::Tile;
 
 /// A parameter of a foreign kernel, in the order that the kernel takes them: see [`PtxKernel`].

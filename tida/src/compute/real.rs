@@ -7,8 +7,8 @@ use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Rem, RemAssi
 use tida_kernels::each_scalar;
 use tida_kernels::scalar::ops;
 
-use super::capture::{Capture, Plain, PlainScalar};
 use super::reduce::Reducible;
+use crate::launch::capture::{Capture, Plain, PlainScalar};
 
 /// What kernels do with a number: a trait of its own, so that users see none of its parts.
 #[doc(hidden)]

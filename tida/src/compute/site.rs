@@ -5,17 +5,15 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::args::OnDevice;
 use super::decoded::Decoded;
-use super::device::{DeviceArg, DeviceArray};
 use super::launch::narrow;
-use super::view::Raw;
-use crate::acc::node::{Done, Queue};
-use crate::array::GridBox;
-use crate::array::layout::{WideLayout, WideRegion};
-use crate::array::storage::Storage;
 use crate::backend::Memory;
 use crate::error::Error;
+use crate::grid::GridBox;
+use crate::launch::device::{DeviceArg, DeviceArray, OnDevice};
+use crate::memory::layout::{Raw, WideLayout, WideRegion};
+use crate::memory::node::{Done, Queue};
+use crate::memory::storage::Storage;
 
 /// Where a kernel that runs natively finds an array.
 #[derive(Clone, Debug)]

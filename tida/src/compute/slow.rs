@@ -1,19 +1,12 @@
 //! What is said once of a kernel that runs slower than it could.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use tracing::warn;
 
 use super::check::Checked;
-use super::needs::checked_read;
-use super::prepare::Prepared;
-
-/// What was said of a kernel.
-#[derive(Debug, Default)]
-pub(crate) struct Said {
-    checks: AtomicBool,
-    alone: AtomicBool,
-}
+use crate::launch::needs::checked_read;
+use crate::launch::prepare::Prepared;
 
 impl Prepared {
     /// Warns of a launch that checks its reads, and of one on the CPU with a loop that keeps cells from being vectors:

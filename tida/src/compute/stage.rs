@@ -11,7 +11,7 @@ use std::mem::MaybeUninit;
 use tida_kernels::element::ElementType;
 
 use super::view::{AllView, Mode, TableView, View, ViewMut};
-use crate::array::element::Element;
+use crate::memory::element::Element;
 
 /// Cells of a stretch, at most.
 pub const STRETCH: usize = 128;

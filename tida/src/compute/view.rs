@@ -1,12 +1,13 @@
 //! What a kernel's native form sees of its arguments.
 
+pub use crate::memory::layout::Raw;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 use tida_kernels::scalar::{Fault, fault};
 
-use crate::array::GridBox;
-use crate::array::element::{Element, Place, ScalarElement};
+use crate::grid::GridBox;
+use crate::memory::element::{Element, Place, ScalarElement};
 
 /// Whether accesses are checked.
 pub trait Mode: 'static {
@@ -40,21 +41,6 @@ pub struct View<T, const D: usize, M> {
 /// A view of an array that may be written at `at`.
 pub struct ViewMut<T, const D: usize, M> {
     view: View<T, D, M>,
-}
-
-/// Memory of one region: where it starts, and how a global coordinate becomes a position.
-#[derive(Clone, Copy, Debug)]
-pub struct Raw<const D: usize> {
-    /// First byte of the first component's plane.
-    pub base: *mut u8,
-    /// Elements in a plane.
-    pub cells: usize,
-    /// Global coordinate of position 0.
-    pub origin: [i64; D],
-    /// Elements from one coordinate to the next; the last is 1.
-    pub strides: [usize; D],
-    /// The coordinates that may be accessed.
-    pub bounds: GridBox<D>,
 }
 
 impl<const D: usize> Raw<D> {

@@ -3,12 +3,15 @@
 use std::iter::FusedIterator;
 use std::sync::Arc;
 
+use tida_kernels::plan::cache::Cache;
+
 use super::{Tile, TileFault};
 use crate::acc::Device;
-use crate::array::layout::Layout;
-use crate::array::{Element, GridBox, TileArray};
-use crate::compute::cache::Hints;
-use tida_kernels::plan::cache::Cache;
+use crate::array::TileArray;
+use crate::device::plans::Hints;
+use crate::grid::GridBox;
+use crate::memory::element::Element;
+use crate::memory::layout::Layout;
 
 /// Goes over the tiles of an array, in row-major order of regions, then of tiles.
 ///
@@ -301,6 +304,24 @@ impl<const D: usize> TileIter<D> {
             }
         }
         Tiles { valid, wanted, size, numbers }
+    }
+}
+
+impl<T: Element, const D: usize> TileArray<T, D> {
+    /// The tiles of this array: one for each region, unless [`tile_size`](TileIter::tile_size) says otherwise. The same
+    /// as [`TileIter::new`].
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let u = TileArray::<f64, 2>::builder([4, 8]).regions([2, 1]).build(&acc)?;
+    /// assert_eq!(u.tiles().count(), 2);
+    /// assert_eq!(u.tiles().tile_size([1, 8]).count(), 4);
+    /// # Ok(()) }
+    /// ```
+    pub fn tiles(&self) -> TileIter<D> {
+        TileIter::new(self)
     }
 }
 

@@ -7,10 +7,10 @@ pub use iter::TileIter;
 use std::sync::Arc;
 
 use crate::acc::Device;
-use crate::array::GridBox;
-use crate::array::layout::Layout;
-use crate::compute::cache::Hints;
+use crate::device::plans::Hints;
 use crate::error::{Error, ErrorKind};
+use crate::grid::GridBox;
+use crate::memory::layout::Layout;
 
 /// A box of cells inside one region: what one call of [`compute`](crate::compute()) runs over. Cheap to make and to
 /// clone; it holds no borrow of an array. Tiles are as in TiDA-acc §III.

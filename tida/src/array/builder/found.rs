@@ -5,16 +5,19 @@ use std::sync::{Mutex, PoisonError};
 #[cfg(feature = "ndarray")]
 use ndarray::{ArrayView, Dim, Dimension};
 
-use super::TileArrayBuilder;
-use crate::acc::TileAcc;
-use crate::array::coding::{CHUNK, Compress, Values, paths};
 #[cfg(feature = "ndarray")]
 use crate::array::convert::value_of;
-use crate::array::element::Element;
-use crate::array::rows::each_row;
-use crate::array::{Centering, GridBox, TileArray};
-use crate::error::{Error, ErrorKind};
 use tida_kernels::codec::{Format, found};
+
+use super::TileArrayBuilder;
+use crate::acc::TileAcc;
+use crate::array::TileArray;
+use crate::error::{Error, ErrorKind};
+use crate::grid::GridBox;
+use crate::memory::coding::{CHUNK, Compress, Values, paths};
+use crate::memory::element::Element;
+use crate::memory::layout::Centering;
+use crate::memory::rows::each_row;
 
 /// The lowest and the highest value of a component.
 #[derive(Clone, Copy)]

@@ -6,17 +6,19 @@ pub(super) mod stream;
 use std::io::{BufReader, Read, Write};
 use std::path::Path;
 
-use super::TileArray;
-use super::builder::TileArrayBuilder;
-use super::element::Element;
-use super::files::{self, BUFFER, reading_failed, write_whole, writing_failed};
-use crate::acc::{Mode, TileAcc, Touch};
-use crate::error::{Error, ErrorKind};
 #[cfg(feature = "npz")]
 pub(super) use header::MAGIC;
 use header::{Header, HeaderError};
 use stream::{Component, Values, components};
 use tida_kernels::element::{ElementType, ScalarType};
+
+use super::TileArray;
+use super::builder::TileArrayBuilder;
+use super::files::{self, BUFFER, reading_failed, write_whole, writing_failed};
+use crate::acc::TileAcc;
+use crate::error::{Error, ErrorKind};
+use crate::memory::element::Element;
+use crate::memory::tracker::{Mode, Touch};
 
 impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     /// Builds the array and sets its values from a `.npy` file, as [`TileArray::load_npy`] does.

@@ -2,11 +2,12 @@
 
 use std::io::{self, Read, Write};
 
-use super::super::coding::Coding;
-use super::super::grid_box::GridBox;
-use super::super::layout::Layout;
-use super::super::storage::Storage;
 use tida_kernels::element::{ElementType, ScalarType};
+
+use crate::grid::GridBox;
+use crate::memory::coding::Coding;
+use crate::memory::layout::Layout;
+use crate::memory::storage::Storage;
 
 /// Longest piece of a line held at once, in elements.
 const PIECE: usize = 1 << 15;

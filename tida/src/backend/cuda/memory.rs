@@ -7,7 +7,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::probe::call;
 use super::{Context, sys};
-use crate::acc::settings::bytes_from;
+use crate::bytes::bytes_from;
 use crate::error::{Error, ErrorKind};
 
 /// Memory that was given back and waits to be used again: giving it to the driver would wait for all work.

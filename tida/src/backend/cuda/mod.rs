@@ -24,7 +24,7 @@ use tida_kernels::plan::Dialect;
 use tida_kernels::plan::auto::{Latency, Machine};
 
 use super::{Argument, Backend, Code, Event, Facts, Kernel, MapShape, Memory, TensorMap, profile};
-use crate::acc::Chosen;
+use crate::backend::chosen::Chosen;
 use crate::error::{Error, ErrorKind};
 use compile::{CudaKernel, Target};
 use memory::{Kept, Pinned};

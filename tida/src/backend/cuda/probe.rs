@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use libloading::Library;
 
 use super::sys::{self, CUdevice, CUdevice_attribute, Driver, Nvrtc};
-use crate::acc::{Chosen, advice as advice_of};
+use crate::backend::chosen::{Chosen, advice as advice_of};
 use crate::error::{Error, ErrorKind};
 
 /// Calls a function of the driver and makes an error of its result.

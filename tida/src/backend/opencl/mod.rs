@@ -38,7 +38,7 @@ use self::compile::{Compiled, Compiler};
 use self::probe::Device;
 use self::stream::{Marker, Queue};
 use super::{ALL_STREAMS, Argument, Backend, Code, Event, Facts, Kernel, Memory};
-use crate::acc::Chosen;
+use crate::backend::chosen::Chosen;
 use crate::error::{Error, ErrorKind};
 
 /// An OpenCL device: a GPU of any platform; with `any`, else any other device; or the one that was `chosen`. With

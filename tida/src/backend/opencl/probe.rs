@@ -12,8 +12,8 @@ use tida_kernels::plan::Dialect;
 use tida_kernels::plan::auto::{Latency, Machine};
 
 use super::{failed, name_of};
-use crate::acc::{Chosen, advice};
 use crate::backend::Facts;
+use crate::backend::chosen::{Chosen, advice};
 use crate::error::{Error, ErrorKind};
 
 /// Code of the loader for "no platform" (`cl_khr_icd`).

@@ -1,10 +1,11 @@
 //! What is simulated, and what came of it.
 
-use super::planted::SimFault;
-use crate::acc::IntoBytes;
-use crate::backend::Facts;
-use crate::error::{Error, ErrorKind};
 use tida_kernels::plan::Dialect;
+
+use super::planted::SimFault;
+use crate::backend::Facts;
+use crate::bytes::IntoBytes;
+use crate::error::{Error, ErrorKind};
 
 /// A device that is simulated: how large, how fast, and what goes wrong on it.
 ///

@@ -311,7 +311,7 @@ impl Machine {
             // SAFETY: `give` was promised that it is sound; the memory of the device is still there.
             let done = catch_unwind(AssertUnwindSafe(|| unsafe { work.start() }));
             if let Err(payload) = done {
-                stream.failures.push((giver, crate::acc::panicked("a command of a simulated device", payload)));
+                stream.failures.push((giver, crate::error::panicked("a command of a simulated device", payload)));
                 work = Work::Nothing;
             }
         }
@@ -335,7 +335,7 @@ impl Machine {
             // back promises that no work uses it.
             let done = catch_unwind(AssertUnwindSafe(|| unsafe { work.end() }));
             if let Err(payload) = done {
-                stream.failures.push((giver, crate::acc::panicked("a command of a simulated device", payload)));
+                stream.failures.push((giver, crate::error::panicked("a command of a simulated device", payload)));
             }
         }
         stream.ready = end;

@@ -75,7 +75,7 @@ impl Launch {
     fn run(&mut self) {
         let Some(run) = self.run.take() else { return };
         let result = catch_unwind(AssertUnwindSafe(run))
-            .unwrap_or_else(|payload| Err(crate::acc::panicked("a kernel on a simulated device", payload)));
+            .unwrap_or_else(|payload| Err(crate::error::panicked("a kernel on a simulated device", payload)));
         self.outcome.set(result);
     }
 }

@@ -12,22 +12,24 @@ use tida_kernels::ir::{LowerInput, Type, lower_group};
 
 use self::native::{AskGroups, RunGroups};
 use super::args::{self, ArgInfo, Args, HeldArgs, How, Views};
-use super::ask::{Answer, KernelId, Pass, Quoted};
-use super::cache::Hints;
+use super::ask::{Answer, Pass};
 use super::check::{Target, check};
 use super::decoded::{Codes, Wholes};
-use super::device::SweepLaunch;
 use super::launch::{launch_written, narrow};
-use super::needs::{Needs, Unproven};
-use super::prepare::{Prepared, capture_type};
 use super::site::{Site, simulated};
 use super::view::{Checked, Proven};
-use crate::acc::node::{Done, Queue};
-use crate::acc::sweep::Launch;
-use crate::acc::{InKernel, TileAcc, outside_kernels};
-use crate::array::GridBox;
+use crate::acc::TileAcc;
 use crate::backend::cpu;
+use crate::device::plans::Hints;
 use crate::error::{Error, ErrorKind};
+use crate::grid::GridBox;
+use crate::launch::device::SweepLaunch;
+use crate::launch::needs::{Needs, Unproven};
+use crate::launch::prepare::{Prepared, capture_type};
+use crate::launch::quoted::{KernelId, Quoted};
+use crate::launch::step::Launch;
+use crate::memory::node::{Done, Queue};
+use crate::record::wait::{InKernel, outside_kernels};
 use crate::tile::Tile;
 
 /// Records a kernel over the cells of a tile, group by group, and returns.
@@ -123,7 +125,7 @@ where
     if checked.key.on_device {
         has_room(&prepared, checked.acc)?;
     }
-    let work = crate::acc::TileWork {
+    let work = crate::record::driver::TileWork {
         key: checked.key,
         region: tile.region,
         cells: tile.cells.widen(),

@@ -9,11 +9,11 @@ use std::marker::PhantomData;
 use tida_kernels::element::ScalarType;
 use tida_kernels::scalar::{Fault, fault};
 
-use crate::array::GridBox;
-use crate::array::element::{Element, Place, ScalarElement};
 use crate::compute::ask::{Answer, Pass};
-use crate::compute::capture::CapturedParam;
 use crate::compute::view::{ReadView, WriteView, get, near_itself, set};
+use crate::grid::GridBox;
+use crate::launch::capture::CapturedParam;
+use crate::memory::element::{Element, Place, ScalarElement};
 
 /// What a kernel over groups is asked.
 #[derive(Debug)]

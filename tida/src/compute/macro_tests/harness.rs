@@ -6,11 +6,13 @@ use tida_kernels::ir::{Access, Binding, Kernel, LowerInput, Type, lower};
 use tida_kernels::quote::KernelTree;
 use tida_kernels::scalar::Value;
 
-use crate::array::GridBox;
-use crate::array::element::Element;
-use crate::compute::ask::{Answer, Ask, Pass, Quoted, Run};
-use crate::compute::capture::CapturedValue;
-use crate::compute::view::{Checked, Proven, Raw, View, ViewMut};
+use crate::compute::ask::{Answer, Ask, Pass, Run};
+use crate::compute::view::{Checked, Proven, View, ViewMut};
+use crate::grid::GridBox;
+use crate::launch::capture::CapturedValue;
+use crate::launch::quoted::Quoted;
+use crate::memory::element::Element;
+use crate::memory::layout::Raw;
 
 /// A buffer of elements, one plane a component.
 pub(super) struct Buffer<const D: usize> {
@@ -39,7 +41,7 @@ impl<const D: usize> Buffer<D> {
     }
 
     pub(super) fn set<T: Element>(&mut self, values: &[T]) {
-        use crate::array::element::Place;
+        use crate::memory::element::Place;
         let raw = self.raw();
         for (i, value) in values.iter().enumerate() {
             // SAFETY: the buffer has this many elements.
@@ -48,7 +50,7 @@ impl<const D: usize> Buffer<D> {
     }
 
     pub(super) fn get<T: Element>(&mut self) -> Vec<T> {
-        use crate::array::element::Place;
+        use crate::memory::element::Place;
         let raw = self.raw();
         // SAFETY: the buffer has this many elements.
         (0..raw.cells).map(|i| unsafe { T::place(raw.base, raw.cells, i).load() }).collect()

@@ -9,11 +9,12 @@ use tida_kernels::ir::{Access, Binding, Type};
 use tida_kernels::quote::{ExprKind, StmtKind};
 use tida_kernels::scalar::Value;
 
-use super::ask::{Ask, Pass, Quoted, Run};
-use super::prepare::prepare;
+use super::ask::{Ask, Pass, Run};
 use super::view::{Checked, Proven, View};
 use crate::array::GridBox;
-use crate::array::element::Element;
+use crate::launch::prepare::prepare;
+use crate::launch::quoted::Quoted;
+use crate::memory::element::Element;
 use crate::{kernel, kernel_fn};
 
 const FULL: GridBox<2> = GridBox { lo: [-1, -1], hi: [7, 9] };

@@ -5,8 +5,8 @@ use tida_kernels::plan::FoldOp;
 use tida_kernels::scalar::ops;
 
 use super::ops::{Foldable, Product, Reducible, Reduction, Sum};
-use crate::array::GridBox;
 use crate::compute::real::Real;
+use crate::grid::GridBox;
 
 impl<T: Real> Foldable for Complex<T> {
     const SOME: Complex<T> = Complex { re: <T as Reducible>::ZERO, im: <T as Reducible>::ZERO };

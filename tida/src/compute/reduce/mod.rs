@@ -7,7 +7,6 @@
 
 #[cfg(feature = "num-complex")]
 mod complex;
-pub(crate) mod device;
 mod fold;
 mod ops;
 mod run;

@@ -4,8 +4,8 @@ use tida_kernels::each_scalar;
 use tida_kernels::plan::FoldOp;
 use tida_kernels::scalar::ops;
 
-use crate::array::GridBox;
-use crate::array::element::{Element, ScalarElement};
+use crate::grid::GridBox;
+use crate::memory::element::{Element, ScalarElement};
 use crate::sealed::Sealed;
 
 /// A value that reductions take: numbers, and complex numbers. No other type implements it.

@@ -9,29 +9,32 @@ use smallvec::SmallVec;
 use tida_kernels::element::ScalarType;
 use tida_kernels::ir::Type;
 
-use super::device::{Cells, Folded};
 use super::fold::{self, Lacking, Lanes, SEGMENT, tree};
 use super::ops::{Foldable, Reduction};
-use crate::acc::node::{Queue, Work};
-use crate::acc::{InKernel, Mode, Side, TileAcc, Touch, outside_kernels};
-use crate::array::GridBox;
-use crate::array::layout::Layout;
+use crate::acc::TileAcc;
 use crate::array::reserve;
 use crate::backend::cpu;
 use crate::compute::args::{ArgInfo, Args, HeldArgs, How, Views};
-use crate::compute::ask::{Ask, Pass, Quoted, Run};
-use crate::compute::cache::Hints;
+use crate::compute::ask::{Ask, Pass, Run};
 use crate::compute::check::{Target, box_text, check};
 use crate::compute::decoded::{Codes, Wholes};
 use crate::compute::deferred::Scalar;
-use crate::compute::device::DeviceLaunch;
-use crate::compute::ending::Ending;
 use crate::compute::launch::quote;
-use crate::compute::prepare::{Prepared, prepare};
 use crate::compute::site::{Site, Sites, sites};
 use crate::compute::view::{Checked, Proven};
+use crate::device::plans::Hints;
 use crate::error::{Error, ErrorKind};
+use crate::grid::GridBox;
+use crate::launch::device::DeviceLaunch;
+use crate::launch::ending::Ending;
+use crate::launch::folded::{Cells, Folded};
+use crate::launch::prepare::{Prepared, prepare};
+use crate::launch::quoted::Quoted;
+use crate::memory::layout::Layout;
+use crate::memory::node::{Queue, Work};
+use crate::memory::tracker::{Mode, Side, Touch};
 use crate::parallel;
+use crate::record::wait::{InKernel, outside_kernels};
 use crate::tile::Tile;
 
 /// The cells of a reduction: a tile or a box of cells, by `into()`. See [`reduce_over`].
@@ -52,7 +55,7 @@ impl<const D: usize> From<GridBox<D>> for Domain<D> {
 
 /// One value from all cells of an array. Waits for what it reads, and gives the value.
 ///
-/// `args` are as for [`compute`](crate::compute::compute), all read only. The cells are those of the first array with
+/// `args` are as for [`compute`](crate::compute()), all read only. The cells are those of the first array with
 /// regions. The kernel gives the value of a cell. The order of folding is fixed by the box alone: cuts, tiles, threads
 /// and devices change no bit.
 ///
@@ -128,7 +131,7 @@ where
 /// ```
 ///
 /// # Errors
-/// What can be known now, as for [`compute`](crate::compute::compute); the rest comes out at [`Scalar::get`].
+/// What can be known now, as for [`compute`](crate::compute()); the rest comes out at [`Scalar::get`].
 #[track_caller]
 pub fn reduce_later<const D: usize, A, R, O, N>(args: A, op: O, kernel: N) -> Result<Scalar<O::Output<D>>, Error>
 where

@@ -1,0 +1,496 @@
+//! A device of an accelerator: its backend, compiled kernels, small constant memory, and what was done.
+
+use std::collections::HashMap;
+use std::fmt::Display;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Instant;
+
+use tida_kernels::emit::FaultRecord;
+use tida_kernels::plan::Math;
+use tida_kernels::plan::fuse::Asked;
+
+use super::answers::{Answer, Answers};
+use super::compiler::{Compiler, Kernels};
+use super::plans::{Found, StepsKey, StepsWinner, TrialKey, Winner, Without};
+use super::timeline::{Recorder, SpanKind, Stats, restart};
+use crate::backend::{Backend, COPIES, Memory, STREAMS};
+use crate::error::{Error, ErrorKind};
+
+/// A device of one accelerator.
+#[derive(Debug)]
+pub(crate) struct DeviceCore {
+    opened: Arc<Opened>,
+    compiler: Arc<Compiler>,
+    math: Math,
+    /// Cells along the first axis that a thread takes, where a loop does not say.
+    march: Option<u32>,
+    /// Plans are found by timed trials.
+    tune: bool,
+    /// What plans go without.
+    without: Without,
+    /// How many steps run as one launch.
+    fuse: Asked,
+    next_stream: AtomicUsize,
+    uploaded: AtomicU64,
+    downloaded: AtomicU64,
+    launches: AtomicU64,
+    evictions: AtomicU64,
+    passes: AtomicU64,
+    steps: AtomicU64,
+    fused: AtomicU64,
+    fused_steps: AtomicU64,
+    joined: AtomicU64,
+    trials: AtomicU64,
+    /// Takes down what runs when, if that is wanted.
+    pub timeline: Option<Arc<Recorder>>,
+    /// Most bytes of arrays, if that is limited.
+    limit: Option<u64>,
+    /// Bytes of arrays there are.
+    used: Arc<AtomicU64>,
+    /// Bytes that are promised to arrays which are to be there as a whole.
+    claimed: Arc<AtomicU64>,
+    /// Bytes of those promised to no one that arrays still take which are about to leave.
+    leaving: Arc<AtomicU64>,
+    /// Most bytes of arrays: the limit, or what was free when that was first asked.
+    budget: OnceLock<u64>,
+    /// When a node's commands were last seen to be done.
+    last_end: Mutex<Instant>,
+}
+
+/// A device with what all accelerators on it share.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    backend: Arc<dyn Backend>,
+    pub(super) kernels: Kernels,
+    /// What timed trials found.
+    winners: Found<TrialKey, Winner>,
+    /// The same of several steps as one launch.
+    steps_winners: Found<StepsKey, StepsWinner>,
+    /// Held by who times plans: one launch at a time.
+    trying: Mutex<()>,
+    /// Records of faults that no launch uses now.
+    fault_records: Mutex<Vec<Memory>>,
+    /// Tables by content.
+    constants: Mutex<HashMap<Box<[u8]>, Arc<Memory>>>,
+    /// Where kernels write the values of reductions.
+    answers: Arc<Answers>,
+}
+
+/// Devices opened so far, by what they were asked for with. They stay open: a driver's context costs more than it
+/// holds.
+static OPENED: Mutex<Vec<(String, Arc<Opened>)>> = Mutex::new(Vec::new());
+
+impl Opened {
+    /// The device that `open` opens, or the one opened before under this name.
+    ///
+    /// # Errors
+    /// As `open`.
+    pub fn find(name: &str, open: impl FnOnce() -> Result<Arc<dyn Backend>, Error>) -> Result<Arc<Opened>, Error> {
+        let mut known = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, opened)) = known.iter().find(|(other, _)| other == name) {
+            return Ok(opened.clone());
+        }
+        let opened = Arc::new(Opened::new(open()?));
+        known.push((name.to_owned(), opened.clone()));
+        Ok(opened)
+    }
+
+    pub fn new(backend: Arc<dyn Backend>) -> Opened {
+        Opened {
+            backend,
+            kernels: Kernels::default(),
+            winners: Found(Mutex::default()),
+            steps_winners: Found(Mutex::default()),
+            trying: Mutex::default(),
+            fault_records: Mutex::default(),
+            constants: Mutex::default(),
+            answers: Arc::default(),
+        }
+    }
+
+    pub fn backend(&self) -> &Arc<dyn Backend> {
+        &self.backend
+    }
+}
+
+/// Bytes of a device's memory that are promised to an array or to chains. Given back when dropped.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    claimed: Arc<AtomicU64>,
+    pub bytes: u64,
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.claimed.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+/// A part in so many of the device's memory is left free.
+const RESERVE: u64 = 32;
+
+/// Tables kept for the next launch that needs the same.
+const MOST_CONSTANTS: usize = 1024;
+
+impl DeviceCore {
+    /// `limit` is the most bytes of arrays.
+    pub fn new(opened: Arc<Opened>, math: Math, limit: Option<u64>) -> DeviceCore {
+        DeviceCore {
+            compiler: Arc::new(Compiler::new(opened.clone(), math)),
+            opened,
+            math,
+            march: None,
+            tune: false,
+            without: Without::default(),
+            fuse: Asked::default(),
+            next_stream: AtomicUsize::new(0),
+            uploaded: AtomicU64::new(0),
+            downloaded: AtomicU64::new(0),
+            launches: AtomicU64::new(0),
+            evictions: AtomicU64::new(0),
+            passes: AtomicU64::new(0),
+            fused: AtomicU64::new(0),
+            fused_steps: AtomicU64::new(0),
+            joined: AtomicU64::new(0),
+            steps: AtomicU64::new(0),
+            trials: AtomicU64::new(0),
+            timeline: None,
+            limit,
+            used: Arc::default(),
+            claimed: Arc::default(),
+            leaving: Arc::default(),
+            budget: OnceLock::new(),
+            last_end: Mutex::new(Instant::now()),
+        }
+    }
+
+    /// Threads take so many cells along the first axis where a loop does not say.
+    pub fn with_march(mut self, cells: Option<u32>) -> DeviceCore {
+        self.march = cells;
+        self
+    }
+
+    /// Finds plans by timed trials.
+    pub fn with_tune(mut self, tune: bool) -> DeviceCore {
+        self.tune = tune;
+        self
+    }
+
+    /// Plans go without these.
+    pub fn with_plans_without(mut self, without: Without) -> DeviceCore {
+        self.without = without;
+        self
+    }
+
+    /// How many steps run as one launch.
+    pub fn with_fuse(mut self, asked: Asked) -> DeviceCore {
+        self.fuse = asked;
+        self
+    }
+
+    /// Takes down what runs when, if that is wanted, and compiles beside what can wait.
+    pub fn with_compiler(mut self, timeline: bool, beside: bool) -> DeviceCore {
+        self.timeline = timeline.then(|| Arc::new(Recorder::new(Some(&*self.opened.backend))));
+        let compiler = Compiler::new(self.opened.clone(), self.math);
+        self.compiler = Arc::new(compiler.with_beside(beside).with_timeline(self.timeline.clone()));
+        self
+    }
+
+    /// What compiles kernels.
+    pub fn compiler(&self) -> &Arc<Compiler> {
+        &self.compiler
+    }
+
+    /// Most bytes of arrays: the limit, or what was free at first less a reserve for what the driver and kernels need.
+    pub fn budget(&self) -> u64 {
+        *self.budget.get_or_init(|| {
+            let memory = self.opened.backend.facts().memory;
+            let free = self.opened.backend.free_memory().unwrap_or(memory);
+            let most = free.saturating_sub(memory / RESERVE);
+            self.limit.map_or(most, |limit| limit.min(most))
+        })
+    }
+
+    /// Promises bytes, if there is room.
+    pub fn claim(&self, bytes: u64) -> Option<Claim> {
+        let fits = |claimed: u64| claimed.checked_add(bytes).filter(|all| bytes == 0 || *all <= self.budget());
+        let claimed = self.claimed.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits);
+        claimed.is_ok().then(|| Claim { claimed: self.claimed.clone(), bytes })
+    }
+
+    /// Bytes that are promised to no array.
+    pub fn room(&self) -> u64 {
+        self.budget().saturating_sub(self.claimed.load(Ordering::Relaxed))
+    }
+
+    /// Says that an array is about to leave which takes so many bytes, until what this gives is dropped.
+    pub fn leaves(&self, bytes: u64) -> Claim {
+        self.leaving.fetch_add(bytes, Ordering::Relaxed);
+        Claim { claimed: self.leaving.clone(), bytes }
+    }
+
+    /// Bytes that are promised to no array, and that none takes which is about to leave: for work that runs now.
+    pub fn room_now(&self) -> u64 {
+        self.room().saturating_sub(self.leaving.load(Ordering::Relaxed))
+    }
+
+    /// Memory for an array.
+    ///
+    /// # Errors
+    /// Memory that the device does not have, or that the limit does not leave.
+    pub fn allocate(&self, bytes: usize) -> Result<Memory, Error> {
+        let used = self.used.fetch_add(bytes.max(1) as u64, Ordering::Relaxed);
+        let give_back = || self.used.fetch_sub(bytes.max(1) as u64, Ordering::Relaxed);
+        if let Some(limit) = self.limit
+            && used.saturating_add(bytes as u64) > limit
+        {
+            give_back();
+            return Err(Error::new(
+                ErrorKind::Memory,
+                format!("put an array of {bytes} bytes on {}", self.opened.backend.facts().name),
+                format!("{used} bytes of arrays there already, and a memory limit of {limit}"),
+                "raise the limit, use smaller arrays or element types, or drop arrays that are not needed",
+            ));
+        }
+        match Memory::new(&self.opened.backend, bytes) {
+            Ok(memory) => Ok(memory.counted(&self.used)),
+            Err(error) => {
+                give_back();
+                Err(error)
+            }
+        }
+    }
+
+    pub fn backend(&self) -> &Arc<dyn Backend> {
+        &self.opened.backend
+    }
+
+    /// How kernels compute floats.
+    pub fn math(&self) -> Math {
+        self.math
+    }
+
+    /// Cells along the first axis that a thread takes where a loop does not say, if that was asked for.
+    pub fn march(&self) -> Option<u32> {
+        self.march
+    }
+
+    /// Whether plans are found by timed trials.
+    pub fn tunes(&self) -> bool {
+        self.tune
+    }
+
+    /// What trials found.
+    pub fn winners(&self) -> &Found<TrialKey, Winner> {
+        &self.opened.winners
+    }
+
+    /// What trials of several steps as one launch found.
+    pub fn steps_winners(&self) -> &Found<StepsKey, StepsWinner> {
+        &self.opened.steps_winners
+    }
+
+    /// What who times plans holds.
+    pub fn trying(&self) -> &Mutex<()> {
+        &self.opened.trying
+    }
+
+    /// How many steps run as one launch.
+    pub fn fuse(&self) -> &Asked {
+        &self.fuse
+    }
+
+    /// What plans go without.
+    pub fn without(&self) -> Without {
+        self.without
+    }
+
+    /// The next stream in turn.
+    pub fn any_stream(&self) -> usize {
+        self.next_stream.fetch_add(1, Ordering::Relaxed) % STREAMS
+    }
+
+    /// A record of faults for a launch in this stream, zero before it.
+    pub fn fault_record(&self, stream: usize) -> Result<Memory, Error> {
+        let known = self.opened.fault_records.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let record = known.map_or_else(|| Memory::new(&self.opened.backend, size_of::<FaultRecord>()), Ok)?;
+        // SAFETY: the record has as many bytes, and no launch uses it.
+        unsafe { self.opened.backend.zero(stream, &record, 0, size_of::<FaultRecord>())? };
+        Ok(record)
+    }
+
+    /// A place of the host's memory that a kernel may write the value of a reduction to, if there is one.
+    pub fn answer(&self) -> Option<Answer> {
+        self.opened.answers.take(&self.opened.backend)
+    }
+
+    /// Gives a record back once its launch is done.
+    pub fn give_fault_record(&self, record: Memory) {
+        self.opened.fault_records.lock().unwrap_or_else(PoisonError::into_inner).push(record);
+    }
+
+    /// Memory that holds these bytes and is never written.
+    ///
+    /// # Errors
+    /// Memory that the device does not have, or a copy that failed.
+    pub fn constants(&self, bytes: &[u8]) -> Result<Arc<Memory>, Error> {
+        if let Some(memory) = self.opened.constants.lock().unwrap_or_else(PoisonError::into_inner).get(bytes) {
+            return Ok(memory.clone());
+        }
+        let memory = Arc::new(Memory::new(&self.opened.backend, bytes.len())?);
+        // SAFETY: the new memory has as many bytes, no one else knows it, and the copy is done before `bytes` ends.
+        unsafe { self.upload_now(&memory, 0, bytes.as_ptr(), bytes.len())? };
+        self.host_waited();
+        let mut constants = self.opened.constants.lock().unwrap_or_else(PoisonError::into_inner);
+        if constants.len() >= MOST_CONSTANTS {
+            // Launches under way hold theirs.
+            constants.clear();
+        }
+        Ok(constants.entry(bytes.into()).or_insert(memory).clone())
+    }
+
+    /// Copies to the device and waits for the end.
+    ///
+    /// # Safety
+    /// As [`Backend::upload`], until this returns.
+    pub unsafe fn upload_now(&self, to: &Memory, at: usize, from: *const u8, bytes: usize) -> Result<(), Error> {
+        self.count_upload(bytes);
+        // SAFETY: the caller's promise.
+        self.timed(SpanKind::H2d, "a table", COPIES, bytes, || unsafe {
+            self.opened.backend.upload(COPIES, to, at, from, bytes)
+        })?;
+        self.opened.backend.record(COPIES)?.finish()
+    }
+
+    /// Copies to the host and waits for the end.
+    ///
+    /// # Safety
+    /// As [`Backend::download`], until this returns.
+    pub unsafe fn download_now(&self, from: &Memory, at: usize, to: *mut u8, bytes: usize) -> Result<(), Error> {
+        // SAFETY: handed on.
+        unsafe { self.download_named("a value", from, std::iter::once((at, to, bytes))) }
+    }
+
+    /// As [`DeviceCore::download_now`], of several pieces, each with its place, where it goes to and its bytes; with a
+    /// name for the timeline.
+    ///
+    /// # Safety
+    /// As [`Backend::download`], until this returns.
+    pub unsafe fn download_named(
+        &self,
+        name: impl Display,
+        from: &Memory,
+        pieces: impl Iterator<Item = (usize, *mut u8, usize)> + Clone,
+    ) -> Result<(), Error> {
+        let bytes = pieces.clone().map(|(.., bytes)| bytes).sum();
+        self.count_download(bytes);
+        let mut pieces = pieces;
+        let put = || {
+            // SAFETY: the caller's promise.
+            pieces.try_for_each(|(at, to, bytes)| unsafe { self.opened.backend.download(COPIES, from, at, to, bytes) })
+        };
+        self.timed(SpanKind::D2h, name, COPIES, bytes, put)?;
+        self.opened.backend.record(COPIES)?.finish()
+    }
+
+    pub fn count_upload(&self, bytes: usize) {
+        self.uploaded.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    pub fn count_download(&self, bytes: usize) {
+        self.downloaded.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// Bytes copied to the device and from it so far.
+    pub fn copied(&self) -> (u64, u64) {
+        (self.uploaded.load(Ordering::Relaxed), self.downloaded.load(Ordering::Relaxed))
+    }
+
+    /// Counts kernels put into a stream for one piece of recorded work.
+    pub fn count_launch(&self) {
+        self.launches.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a run that was timed to choose a plan.
+    pub fn count_trial(&self) {
+        self.trials.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Says that a node's commands were seen to be done.
+    pub fn ended(&self) {
+        *self.last_end.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    /// When that was last said.
+    pub fn last_end(&self) -> Instant {
+        *self.last_end.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    // Both are for what runs arrays that do not fit.
+    /// Counts data that left the device's memory to make room.
+    pub fn count_eviction(&self) {
+        self.evictions.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a pass over arrays that do not fit, in which so many steps were done.
+    pub fn count_pass(&self, steps: u64) {
+        self.passes.fetch_add(1, Ordering::Relaxed);
+        self.steps.fetch_add(steps, Ordering::Relaxed);
+    }
+
+    /// Counts a launch that does so many steps.
+    pub fn count_fused(&self, steps: u32) {
+        self.fused.fetch_add(1, Ordering::Relaxed);
+        self.fused_steps.fetch_add(u64::from(steps), Ordering::Relaxed);
+    }
+
+    /// Counts sweeps done in the launch of one before them.
+    pub fn count_joined(&self, sweeps: u64) {
+        self.joined.fetch_add(sweeps, Ordering::Relaxed);
+    }
+
+    /// What was counted so far.
+    pub fn stats(&self) -> Stats {
+        let (h2d_bytes, d2h_bytes) = self.copied();
+        let (compiled, compile_seconds) = self.compiler.counted();
+        Stats {
+            compiled,
+            compile_seconds,
+            h2d_bytes,
+            d2h_bytes,
+            launches: self.launches.load(Ordering::Relaxed),
+            evictions: self.evictions.load(Ordering::Relaxed),
+            passes: self.passes.load(Ordering::Relaxed),
+            steps: self.steps.load(Ordering::Relaxed),
+            fused: self.fused.load(Ordering::Relaxed),
+            fused_steps: self.fused_steps.load(Ordering::Relaxed),
+            joined: self.joined.load(Ordering::Relaxed),
+            trials: self.trials.load(Ordering::Relaxed),
+            busy: None,
+        }
+    }
+
+    /// Runs `f`, which puts commands into a stream: with a timeline, as a span of it. `bytes` are those that it copies
+    /// over the link.
+    pub fn timed<T>(
+        &self,
+        kind: SpanKind,
+        name: impl Display,
+        stream: usize,
+        bytes: usize,
+        f: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        match &self.timeline {
+            Some(recorder) => recorder.around(&**self.backend(), (kind, name), (stream, bytes), f),
+            None => f(),
+        }
+    }
+
+    /// The host, or the stream, was busy with something else than the span that it is in.
+    pub fn host_waited(&self) {
+        if self.timeline.is_some() {
+            restart(&**self.backend());
+        }
+    }
+}

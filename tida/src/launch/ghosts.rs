@@ -1,0 +1,70 @@
+//! What a launch makes of ghosts that are owed: it reads the cells that they are to have the values of, has them
+//! filled, or none of them is needed any more.
+
+use std::sync::Arc;
+
+use tida_kernels::plan::fuse::{Face, Faces};
+use tida_kernels::plan::ghosts::{Beyond, Ghosts, reads_near};
+
+use super::device::{DeviceArg, DeviceLaunch};
+use crate::error::Error;
+use crate::grid::GridBox;
+use crate::memory::node::Queue;
+
+impl DeviceLaunch<'_> {
+    /// The ghosts that a launch over this box alone need not read: those that are owed, of arrays whose domain it is.
+    pub(super) fn ghosts_inside(&self, cells: &GridBox<4>) -> Vec<Ghosts> {
+        let kernel = &self.prepared.kernel;
+        let all = self.args.iter().zip(&kernel.args).zip(&self.prepared.analysis.args).enumerate();
+        all.filter_map(|(number, ((arg, of), usage))| {
+            let DeviceArg::Tiled(array) = arg else { return None };
+            let owed = array.storage.owed_ghosts().filter(|_| array.ring.is_none())?;
+            let near = || reads_near(of.access, usage.accesses.iter());
+            let faces = owed.faces[4 - kernel.rank..].to_vec();
+            (owed.domain == *cells && near()).then_some(Ghosts { arg: u8::try_from(number).ok()?, faces })
+        })
+        .collect()
+    }
+
+    /// Whether several steps in one launch find cells instead of an argument's ghosts: those that are owed are at the
+    /// other end, as the steps know.
+    pub(super) fn steps_wrap(&self, number: usize, faces: &Faces) -> bool {
+        let Some(DeviceArg::Tiled(array)) = self.args.get(number) else { return false };
+        let wraps = |(beyond, face): (&Beyond, &Face)| beyond.layers == 0 || (beyond.wraps && *face == Face::Wrap);
+        let owed = array.storage.owed_ghosts();
+        owed.is_some_and(|owed| owed.faces.as_flattened().iter().zip(faces.as_flattened()).all(wraps))
+    }
+
+    /// Before a launch: has the ghosts filled that are owed and that it may read, or leaves as they are; but for those
+    /// of arguments of which it reads `inside`.
+    ///
+    /// # Errors
+    /// What the device refuses.
+    pub(super) fn settle_ghosts(
+        &self,
+        queue: &Queue<'_>,
+        boxes: &[(usize, GridBox<4>)],
+        inside: impl Fn(usize) -> bool,
+    ) -> Result<(), Error> {
+        for (number, arg) in self.args.iter().enumerate() {
+            let (DeviceArg::Tiled(array) | DeviceArg::Whole(array, _)) = arg else { continue };
+            if array.ring.is_some() || inside(number) {
+                continue;
+            }
+            // Of what a kernel writes it reads no other cell.
+            let written =
+                matches!(arg, DeviceArg::Tiled(_)) && self.prepared.args.get(number).is_some_and(|of| of.written);
+            let refilled = written && queue.refilled.iter().any(|other| Arc::ptr_eq(other, array.storage));
+            let within = || {
+                let ends = array.regions.regions.first().zip(array.regions.regions.last());
+                let domain = ends.map(|(first, last)| GridBox::new(first.valid.lo, last.valid.hi));
+                boxes.iter().all(|(_, cells)| domain.is_some_and(|domain| domain.contains_box(cells)))
+            };
+            match refilled && within() {
+                true => array.storage.forget_ghosts(),
+                false => array.storage.settle_ghosts(queue.device, queue.stream)?,
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,92 @@
+//! What the scheduler knows of a recorded kernel: it runs over boxes, on the host or on a device.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use tida_kernels::plan::fuse::Faces;
+
+use super::device::OnDevice;
+use super::fused::OneStep;
+use super::needs::Needs;
+use crate::error::Error;
+use crate::grid::GridBox;
+use crate::memory::node::{Done, Queue};
+
+/// How steps of a sweep may run as one launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fusible {
+    /// The argument that is written.
+    pub out: usize,
+    /// The one that alternates with it.
+    pub inp: usize,
+    /// Cells that a step reads around each, along each of four axes (leading axes 0).
+    pub halo: [i64; 4],
+}
+
+/// Steps that run as one launch, or as one for each part of their planes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Together {
+    pub steps: u32,
+    /// Kernels that take turns.
+    pub kernels: usize,
+    /// The box of each step.
+    pub cells: GridBox<4>,
+    /// Planes of the first axis that a launch leaves, mostly: those of the box, or fewer.
+    pub planes: i64,
+    /// What lies beyond the box.
+    pub faces: Faces,
+}
+
+impl Together {
+    /// A box like those that launches leave, whose planes are along this axis.
+    pub fn usual(&self, axis: usize) -> GridBox<4> {
+        let mut cells = self.cells;
+        cells.hi[axis] = cells.hi[axis].min(cells.lo[axis].saturating_add(self.planes));
+        cells
+    }
+}
+
+/// Runs a kernel over boxes of cells. One per sweep.
+pub(crate) trait Launch: Send + Sync {
+    /// Runs over a box inside one region.
+    ///
+    /// # Safety
+    /// No one else writes what this reads or accesses what it writes.
+    unsafe fn run(&self, region: usize, cells: GridBox<4>) -> Result<(), Error>;
+
+    /// Boxes that it runs over start at multiples of this along each axis.
+    fn grain(&self) -> [i64; 4] {
+        [1; 4]
+    }
+
+    /// Puts the commands that run it over boxes of regions into a stream of the device. The data is there.
+    ///
+    /// # Safety
+    /// As [`Launch::run`], until the node of `queue` has finished.
+    unsafe fn enqueue(self: Arc<Self>, queue: &Queue<'_>, boxes: &[(usize, GridBox<4>)]) -> Result<Done, Error>;
+
+    /// What it is as a step, if several may run as one launch on a device.
+    fn step(&self) -> Option<OneStep<'_>> {
+        None
+    }
+
+    /// What it is as one of several sweeps that run as one.
+    fn part(&self) -> Option<OneStep<'_>> {
+        None
+    }
+
+    /// Rows that it sweeps through all planes of a box before the next ones.
+    fn rows(&self) -> i64 {
+        i64::MAX
+    }
+
+    /// What keeps its arrays from streaming plane by plane.
+    fn needs(&self) -> Option<Needs> {
+        None
+    }
+
+    /// What such a step is given.
+    fn args(&self) -> SmallVec<[OnDevice<'_>; 8]> {
+        SmallVec::new()
+    }
+}

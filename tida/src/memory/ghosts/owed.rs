@@ -1,0 +1,156 @@
+//! Ghosts on a device that are filled once someone reads them. A sweep that can reads the cells instead whose values
+//! they are to have.
+
+use std::fmt;
+use std::panic::Location;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tida_kernels::plan::fuse::Face;
+use tida_kernels::plan::ghosts::Beyond;
+
+use super::device::DeviceCopies;
+use super::planes::PlaneFacts;
+use crate::backend::Event;
+use crate::device::core::DeviceCore;
+use crate::device::timeline::{Label, SpanKind};
+use crate::error::Error;
+use crate::grid::GridBox;
+use crate::memory::storage::Storage;
+
+/// Puts a fill of an array's ghosts into a stream, and gives what it uses, which is the array's until its memory goes;
+/// nothing if there is nothing to do.
+pub(crate) type DeviceFill =
+    dyn Fn(&DeviceCore, usize, &Storage) -> Result<Option<Arc<DeviceCopies>>, Error> + Send + Sync;
+
+/// A fill of the ghosts of an array on the device that no one has needed so far.
+pub(crate) struct Owed {
+    /// The cells that they take their values from: all of the array.
+    pub domain: GridBox<4>,
+    /// Beyond the faces along four axes.
+    pub faces: [[Beyond; 2]; 4],
+    fill: Arc<DeviceFill>,
+    recorded: &'static Location<'static>,
+}
+
+impl fmt::Debug for Owed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Owed").field("domain", &self.domain).field("faces", &self.faces).finish_non_exhaustive()
+    }
+}
+
+/// What is known of the ghosts of an array on the device. It changes in the order in which commands are put into
+/// streams.
+#[derive(Debug, Default)]
+pub(crate) struct DeviceGhosts(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    owed: Option<Arc<Owed>>,
+    /// A fill, and its stream, while it may be under way: work that reads the array alone is not ordered with it.
+    coming: Option<(usize, Arc<dyn Event>)>,
+    /// What the fills use: as long as the array's memory is there.
+    #[allow(dead_code)] // held
+    copies: Option<Arc<DeviceCopies>>,
+}
+
+impl Owed {
+    /// Those of an array, if each ghost that changes has the value of one cell.
+    pub(crate) fn of(facts: &PlaneFacts, fill: &Arc<DeviceFill>, recorded: &'static Location<'static>) -> Option<Owed> {
+        let domain = facts.domain();
+        let faces = faces(facts, &domain)?;
+        let moves = faces.iter().flatten().any(|beyond| beyond.layers > 0);
+        moves.then(|| Owed { domain, faces, fill: fill.clone(), recorded })
+    }
+}
+
+impl DeviceGhosts {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Storage {
+    /// Leaves a fill of the array's ghosts on the device to who reads them. The caller keeps other work away until its
+    /// place in the order of commands.
+    pub(crate) fn owe_ghosts(&self, owed: &Arc<Owed>) {
+        let mut state = self.device_ghosts().lock();
+        (state.owed, state.coming) = (Some(owed.clone()), None);
+    }
+
+    /// The ghosts that are owed.
+    pub(crate) fn owed_ghosts(&self) -> Option<Arc<Owed>> {
+        self.device_ghosts().lock().owed.clone()
+    }
+
+    /// No one is to read the array's ghosts before all of them are filled again. The caller keeps other work away.
+    pub(crate) fn forget_ghosts(&self) {
+        let mut state = self.device_ghosts().lock();
+        (state.owed, state.coming) = (None, None);
+    }
+
+    /// Puts the fill that is owed into a stream, for commands there that follow. Any that touch the array on the device
+    /// come after this, but for those that read its cells alone.
+    ///
+    /// # Errors
+    /// Memory that the device does not have, no compiler, or a launch that failed.
+    pub(crate) fn settle_ghosts(&self, device: &DeviceCore, stream: usize) -> Result<(), Error> {
+        let mut state = self.device_ghosts().lock();
+        let backend = device.backend();
+        if let Some(owed) = state.owed.clone() {
+            device.count_launch();
+            let label = Label { name: "fill_ghosts", recorded: owed.recorded };
+            let fill = || (owed.fill)(device, stream, self);
+            state.copies = device.timed(SpanKind::Ghost, label, stream, 0, fill)?;
+            // What else is timed now starts here.
+            device.host_waited();
+            state.coming = Some((stream, backend.mark(stream)?));
+            state.owed = None;
+        } else if let Some((other, event)) = &state.coming
+            && *other != stream
+            && !event.is_done()
+        {
+            backend.wait(stream, &**event)?;
+        }
+        Ok(())
+    }
+
+    /// The same, and waits for it.
+    ///
+    /// # Errors
+    /// As [`Storage::settle_ghosts`], and what the device says of it.
+    pub(crate) fn settle_ghosts_now(&self, device: &DeviceCore) -> Result<(), Error> {
+        if self.device_ghosts().lock().owed.is_some() {
+            let stream = device.any_stream();
+            self.settle_ghosts(device, stream)?;
+            return device.backend().record(stream)?.finish();
+        }
+        let coming = self.device_ghosts().lock().coming.clone();
+        coming.map_or(Ok(()), |(_, event)| event.finish())
+    }
+}
+
+fn faces(facts: &PlaneFacts, domain: &GridBox<4>) -> Option<[[Beyond; 2]; 4]> {
+    let regions = &facts.layout.regions;
+    let (first, last) = (regions.first()?, regions.last()?);
+    let mut faces = [[Beyond::default(); 2]; 4];
+    for (axis, sides) in faces.iter_mut().enumerate() {
+        let layers = [first.valid.lo[axis] - first.grown.lo[axis], last.grown.hi[axis] - last.valid.hi[axis]];
+        for (side, beyond) in sides.iter_mut().enumerate().filter(|(side, _)| layers[*side] > 0) {
+            let layers = u32::try_from(layers[side]).ok()?;
+            *beyond = match facts.faces[axis][side]? {
+                Face::Wrap => Beyond { layers, wraps: true },
+                Face::Even => Beyond { layers, wraps: false },
+                // One layer of the nearest cell is that cell as far inside.
+                Face::Nearest if layers == 1 => Beyond { layers, wraps: false },
+                Face::Nearest | Face::Follow => return None,
+                // They hold what they are to hold.
+                Face::Memory | Face::Constant => Beyond::default(),
+            };
+        }
+        let layers: u32 = sides.iter().map(|beyond| beyond.layers).sum();
+        if i64::from(layers) > domain.hi[axis] - domain.lo[axis] {
+            return None;
+        }
+    }
+    Some(faces)
+}

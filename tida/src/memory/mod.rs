@@ -1,0 +1,15 @@
+//! The memory of arrays: how they are cut, where their newest values are, how old their ghosts are, and which recorded
+//! work touches them.
+
+pub(crate) mod coding;
+pub(crate) mod element;
+pub(crate) mod ghosts;
+pub(crate) mod layout;
+pub(crate) mod node;
+pub(crate) mod packed;
+pub(crate) mod residence;
+pub(crate) mod row;
+pub(crate) mod rows;
+pub(crate) mod storage;
+pub(crate) mod touched;
+pub(crate) mod tracker;

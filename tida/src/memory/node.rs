@@ -1,0 +1,366 @@
+//! A recorded piece of work and what waits for it.
+
+use std::fmt;
+use std::panic::Location;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::layout::WideLayout;
+use super::storage::Storage;
+use crate::backend::{COPIES, Event, Memory};
+use crate::device::core::DeviceCore;
+use crate::device::timeline::{Label, SpanKind};
+use crate::error::Error;
+use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, OnceLock, fence, lock};
+
+/// What a node does when it runs. It runs once, inside the thread pool.
+pub(crate) enum Work {
+    /// Work on the host: done when it returns.
+    Host(HostWork),
+    /// Work on the host that leaves data where it is, and gives the device what that has to do: done when it returns.
+    Both(HostWork),
+    /// Work on the device: it puts its commands into a stream and returns.
+    Device(DeviceWork),
+    /// A part of what several nodes do together, which finishes it.
+    Shared(SharedWork),
+    /// Done by the launch of another node, which is before this one: it ends with that.
+    Within(Arc<Node>),
+}
+
+/// See [`Work::Host`].
+pub(crate) type HostWork = Box<dyn FnOnce() -> Result<(), Error> + Send>;
+
+/// See [`Work::Device`]. What it gives runs once the device has done all of it.
+pub(crate) type DeviceWork = Box<dyn FnOnce(&Queue<'_>) -> Result<Done, Error> + Send>;
+
+/// See [`Work::Shared`]. It is told that this node may run, or why it cannot, and gives nodes that may run now.
+pub(crate) type SharedWork = Box<dyn FnOnce(&Arc<Node>, Option<Error>) -> Vec<Arc<Node>> + Send>;
+
+/// Runs once the device has done the commands of a node: finds out whether they went well. It holds what they use.
+pub(crate) type Done = Box<dyn FnOnce() -> Result<(), Error> + Send>;
+
+/// Where a node puts its commands.
+pub(crate) struct Queue<'a> {
+    pub device: &'a Arc<DeviceCore>,
+    pub stream: usize,
+    /// Where arrays are of which the device holds planes alone.
+    pub rings: &'a [Ring],
+    /// Arrays that the node writes and whose ghosts are filled next: no one reads those that they have.
+    pub refilled: &'a [Arc<Storage>],
+}
+
+/// Part of an array on the device: a window of planes of its first axis, in memory that wraps around, or one region.
+///
+/// A window is for kernels an array of other regions, all in the same memory: region `c` holds the planes from `c`
+/// times the ring's length on.
+#[derive(Debug)]
+pub(crate) struct Ring {
+    pub storage: Arc<Storage>,
+    pub memory: Arc<Memory>,
+    pub layout: Arc<WideLayout>,
+    /// Where its regions start in the memory, in bytes.
+    pub start: usize,
+}
+
+impl Queue<'_> {
+    /// The planes of an array that the device holds, if it holds no more.
+    pub fn ring(&self, storage: &Arc<Storage>) -> Option<&Ring> {
+        self.rings.iter().find(|ring| Arc::ptr_eq(&ring.storage, storage))
+    }
+
+    /// Runs what puts the kernels of a piece of work into the stream: with a timeline, as a span of it.
+    pub fn put<T>(
+        &self,
+        name: &str,
+        recorded: &Location<'_>,
+        work: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let kind = if name == "fill_ghosts" { SpanKind::Ghost } else { SpanKind::Kernel };
+        self.device.count_launch();
+        self.device.timed(kind, Label { name, recorded }, self.stream, 0, work)
+    }
+
+    /// Runs `f`, which puts commands into streams; if it fails, waits for those that it had put there, so that what
+    /// they use may go.
+    pub fn enqueue<T>(&self, f: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+        f().inspect_err(|_| {
+            for stream in 0..=COPIES {
+                // What the driver says of them now is said again by whoever needs the device next.
+                let _ = self.device.backend().record(stream).and_then(|event| event.finish());
+            }
+        })
+    }
+}
+
+/// Where the commands of a node are.
+#[derive(Debug)]
+pub(crate) struct Launched {
+    pub stream: usize,
+    /// Their end; none if the driver could not mark it.
+    pub event: Option<Arc<dyn Event>>,
+}
+
+/// A recorded piece of work.
+///
+/// It runs once all nodes it waits for have finished; between nodes on a device it is enough that the one before has
+/// put its commands into a stream. Its error, or that of a node whose data it needs, is its result.
+pub(crate) struct Node {
+    /// Counts nodes in the order that they were first recorded.
+    pub number: u64,
+    /// Name for messages.
+    pub name: &'static str,
+    /// The line that recorded it.
+    pub recorded: &'static Location<'static>,
+    /// It works on the device, with the data there; else on the host.
+    pub on_device: bool,
+    /// The chain that it is a part of.
+    pub chain: Option<u64>,
+    /// Unfinished predecessors, plus one while it is still being recorded.
+    waiting: AtomicUsize,
+    links: Mutex<Links>,
+    launched: OnceLock<Launched>,
+    result: OnceLock<Result<(), Error>>,
+    /// Some thread waits for its end.
+    watched: AtomicBool,
+}
+
+#[derive(Default)]
+struct Links {
+    work: Option<Work>,
+    /// Failure of a node whose data this one needs.
+    poison: Option<Error>,
+    /// Nodes that wait for this one, or need to know whether it failed.
+    successors: Vec<Successor>,
+    /// Nodes of the device whose commands must be done before those of this one.
+    before: Vec<Arc<Node>>,
+}
+
+struct Successor {
+    node: Arc<Node>,
+    /// It needs the data: a failure is its failure too.
+    data: bool,
+    /// It still waits.
+    waits: bool,
+    /// It waits until this node has finished, and not only until its commands are in a stream.
+    for_end: bool,
+}
+
+/// What a node needs of one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// To come after it.
+    Order,
+    /// The data that it leaves in an array.
+    Data,
+    /// The value that the host takes from it.
+    Value,
+}
+
+impl Node {
+    /// A node that is still being recorded.
+    pub fn new(
+        name: &'static str,
+        recorded: &'static Location<'static>,
+        on_device: bool,
+        chain: Option<u64>,
+    ) -> Arc<Node> {
+        static NODES: AtomicU64 = AtomicU64::new(0);
+        Arc::new(Node {
+            number: NODES.fetch_add(1, Ordering::Relaxed),
+            name,
+            recorded,
+            on_device,
+            chain,
+            waiting: AtomicUsize::new(1),
+            links: Mutex::default(),
+            launched: OnceLock::new(),
+            result: OnceLock::new(),
+            watched: AtomicBool::new(false),
+        })
+    }
+
+    /// Its result, once it has finished.
+    pub fn result(&self) -> Option<&Result<(), Error>> {
+        self.result.get()
+    }
+
+    /// Whether it has finished, well or not.
+    pub fn is_finished(&self) -> bool {
+        self.result.get().is_some()
+    }
+
+    /// Says that a thread is about to wait for its end: to be called before the last look at its result.
+    pub fn watch(&self) {
+        self.watched.store(true, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+    }
+
+    /// Whether a thread may wait for its end.
+    pub fn is_watched(&self) -> bool {
+        self.watched.load(Ordering::SeqCst)
+    }
+
+    /// Makes `self` wait for `before`; without `Need::Order` alone, a failure of `before` is a failure of `self`.
+    /// Only while `self` is being recorded.
+    pub fn wait_for(self: &Arc<Node>, before: &Arc<Node>, need: Need) {
+        let data = need != Need::Order;
+        // Nodes of one chain run together, in the order in which they were recorded.
+        let together = self.chain.is_some() && self.chain == before.chain;
+        let chained = self.chain.is_some() || before.chain.is_some();
+        let for_end = need == Need::Value || chained || !(self.on_device && before.on_device);
+        let mut links = before.lock();
+        match before.result() {
+            None => {
+                // The tiles of a sweep wait for the same nodes again and again.
+                let known = |s: &Successor| Arc::ptr_eq(&s.node, self) && s.data >= data && s.for_end >= for_end;
+                if links.successors.iter().rev().take(4).any(known) {
+                    return;
+                }
+                let waits = !together && (for_end || before.launched.get().is_none());
+                if waits {
+                    self.waiting.fetch_add(1, Ordering::Relaxed);
+                }
+                links.successors.push(Successor { node: self.clone(), data, waits, for_end });
+                drop(links);
+                if !for_end {
+                    self.lock().before.push(before.clone());
+                }
+            }
+            Some(Err(error)) if data => {
+                let error = error.clone();
+                drop(links);
+                self.poison(error);
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// Fails `self` when its turn comes: with the failure of that work which was recorded first.
+    fn poison(&self, error: Error) {
+        let mut links = self.lock();
+        if links.poison.as_ref().is_none_or(|known| error.is_before(known)) {
+            links.poison = Some(error);
+        }
+    }
+
+    /// An error as its failure.
+    pub fn failed(&self, error: Error) -> Error {
+        error.failed_by(self.number).recorded_at(self.recorded)
+    }
+
+    /// Gives it its work. Only while it is being recorded.
+    pub fn set_work(&self, work: Work) {
+        self.lock().work = Some(work);
+    }
+
+    /// Counts one predecessor (or the recording) as done; `true` if it may run now.
+    pub fn release(&self) -> bool {
+        self.waiting.fetch_sub(1, Ordering::AcqRel) == 1
+    }
+
+    /// Takes what it has to do, and the failure that keeps it from running.
+    pub fn take_work(&self) -> (Option<Work>, Option<Error>) {
+        let mut links = self.lock();
+        (links.work.take(), links.poison.take())
+    }
+
+    /// Takes the nodes of the device whose commands must be done before those of this one, and are not.
+    pub fn take_before(&self) -> Vec<Arc<Node>> {
+        let mut before = std::mem::take(&mut self.lock().before);
+        before.retain(|node| !node.is_finished());
+        before
+    }
+
+    /// Where its commands are, once they are in a stream.
+    pub fn launched(&self) -> Option<&Launched> {
+        self.launched.get()
+    }
+
+    /// Says that its commands are in a stream, and gives the nodes that may run now.
+    pub fn set_launched(&self, launched: Launched) -> Vec<Arc<Node>> {
+        let mut links = self.lock();
+        let _ = self.launched.set(launched);
+        let mut ready = Vec::new();
+        for successor in links.successors.iter_mut().filter(|s| s.waits && !s.for_end) {
+            successor.waits = false;
+            if successor.node.release() {
+                ready.push(successor.node.clone());
+            }
+        }
+        ready
+    }
+
+    /// Sets its result and gives the nodes that may run now.
+    pub fn finish(&self, result: Result<(), Error>) -> Vec<Arc<Node>> {
+        let mut links = self.lock();
+        // Commands may have been in a stream before it was known that their data is no good; and what kept them from it
+        // may have failed after what is known now, or before it.
+        let result = match (links.poison.take(), result) {
+            (Some(known), Err(error)) if error.is_before(&known) => Err(error),
+            (Some(known), _) => Err(known),
+            (None, result) => result,
+        };
+        let error = result.as_ref().err().cloned();
+        let _ = self.result.set(result);
+        // Whoever watches has seen the result, or is seen by the next look at `watched`.
+        fence(Ordering::SeqCst);
+        let successors = std::mem::take(&mut links.successors);
+        drop(links);
+        let mut ready = Vec::new();
+        for Successor { node, data, waits, .. } in successors {
+            if let (true, Some(error)) = (data, &error) {
+                node.poison(error.clone());
+            }
+            if waits && node.release() {
+                ready.push(node);
+            }
+        }
+        ready
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Links> {
+        lock(&self.links)
+    }
+}
+
+impl fmt::Debug for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} recorded at {}, {:?}", self.name, self.recorded, self.result.get())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    fn node(name: &'static str) -> Arc<Node> {
+        Node::new(name, Location::caller(), true, None)
+    }
+
+    fn broken(node: &Node) -> Error {
+        node.failed(Error::new(ErrorKind::Kernel, "compute", node.name, "mend it"))
+    }
+
+    /// Of two failures that reach a node, one before it starts and one while it runs, the first recorded is told.
+    #[test]
+    fn the_first_failure_is_told_whenever_it_comes() {
+        for first_is_early in [true, false] {
+            let (first, second, after) = (node("first"), node("second"), node("after"));
+            after.wait_for(&first, Need::Data);
+            after.wait_for(&second, Need::Data);
+            let (early, late) = if first_is_early { (&first, &second) } else { (&second, &first) };
+            early.finish(Err(broken(early)));
+            let (_, kept) = after.take_work();
+            late.finish(Err(broken(late)));
+            after.finish(Err(kept.unwrap()));
+            assert_eq!(after.result().unwrap().as_ref().unwrap_err().found(), "first");
+            // Its own failure comes of what it read.
+            let (before, own) = (node("before"), node("own"));
+            own.wait_for(&before, Need::Data);
+            before.finish(Err(broken(&before)));
+            own.finish(Err(broken(&own)));
+            assert_eq!(own.result().unwrap().as_ref().unwrap_err().found(), "before");
+        }
+    }
+}

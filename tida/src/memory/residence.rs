@@ -1,0 +1,435 @@
+//! Where the newest values of an array's regions are: on the host, on the device, or both.
+//!
+//! A region moves as a whole, ghosts and padding included. Who calls holds the region by the graph: no one else writes
+//! it, and what the host touches the device does not touch meanwhile.
+
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
+
+use super::node::Queue;
+use super::storage::Storage;
+use crate::backend::{Backend, Event, Memory};
+use crate::device::core::{Claim, DeviceCore};
+use crate::device::timeline::SpanKind;
+use crate::error::Error;
+use crate::memory::ghosts::device::DeviceCopies;
+use crate::memory::ghosts::regions::Regional;
+
+/// The device's copy of an array, if any work needed one so far.
+#[derive(Debug, Default)]
+pub(crate) struct Residence {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    memory: Option<Arc<Memory>>,
+    /// One entry a region, once there is memory.
+    regions: Vec<Region>,
+    pinned: PinnedBlocks,
+    /// The regions that it was tried to pin.
+    pin_tried: Vec<bool>,
+    /// Its part of the device's memory, once all of it is to be there.
+    claim: Option<Claim>,
+}
+
+// SAFETY: the addresses are only handed to the backend that pinned them, when the array ends.
+unsafe impl Send for State {}
+
+/// Blocks of host memory that are pinned, and by whom.
+type PinnedBlocks = Vec<(*mut u8, Arc<dyn Backend>)>;
+
+#[derive(Clone, Debug)]
+struct Region {
+    newest: Newest,
+    /// The last work that wrote it ran on the device.
+    by_device: bool,
+    /// The copy that brought it to the device, and its stream, while it may be under way.
+    arriving: Option<(usize, Arc<dyn Event>)>,
+    /// Of an array in a row: its ghosts between regions were filled on the device, and are not on the host.
+    ghosts_away: bool,
+    /// What has set its ghosts of fixed value.
+    #[allow(dead_code)] // held
+    fixing: Option<Arc<DeviceCopies>>,
+}
+
+/// Where a region's newest values are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Newest {
+    /// Zeros since the start: the host's memory holds them, the device's not yet.
+    Zeros,
+    Host,
+    Device,
+    Both,
+}
+
+/// Blocks of the host of at least this many bytes are pinned for copies.
+const WORTH_PINNING: usize = 1 << 18;
+
+impl Region {
+    fn untouched() -> Region {
+        Region { newest: Newest::Zeros, by_device: false, arriving: None, ghosts_away: false, fixing: None }
+    }
+}
+
+impl Residence {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives back what was pinned. Only when the storage ends.
+    pub(super) fn unpin(&mut self) {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for (base, backend) in state.pinned.drain(..) {
+            // SAFETY: pinned by this backend; all copies were waited for by the nodes that asked for them.
+            unsafe { backend.unpin(base) }
+        }
+    }
+}
+
+impl Storage {
+    /// The device's memory of this array: all regions, each at its [`Storage::offset`].
+    ///
+    /// # Errors
+    /// Memory that the device does not have.
+    pub(crate) fn device_memory(&self, device: &DeviceCore) -> Result<Arc<Memory>, Error> {
+        let mut state = self.residence().lock();
+        self.memory_in(&mut state, device)
+    }
+
+    fn memory_in(&self, state: &mut State, device: &DeviceCore) -> Result<Arc<Memory>, Error> {
+        if let Some(memory) = &state.memory {
+            return Ok(memory.clone());
+        }
+        let bytes = self.row().map_or(self.device_bytes(), |row| row.bytes());
+        let memory = Arc::new(device.allocate(bytes)?);
+        // What the host has not touched since the start is zero on both sides.
+        state.regions.resize(self.regions(), Region::untouched());
+        state.memory = Some(memory.clone());
+        Ok(memory)
+    }
+
+    /// Makes the device's copy of a region the newest, for commands of `queue` that follow. With `write` it becomes
+    /// the only one.
+    ///
+    /// # Safety
+    /// No one writes the region on the host until the node of `queue` has finished; no one reads it there if `write`.
+    ///
+    /// # Errors
+    /// Memory that the device does not have, or a copy that failed.
+    pub(crate) unsafe fn to_device(&self, queue: &Queue<'_>, region: usize, write: bool) -> Result<(), Error> {
+        let Queue { device, stream, .. } = queue;
+        let backend = device.backend();
+        self.unpack(region);
+        let mut state = self.residence().lock();
+        let state = &mut *state;
+        let memory = self.memory_in(state, device)?;
+        let (pieces, base) = (self.pieces(region, false), self.base(region));
+        let bytes = pieces.iter().map(|piece| piece.bytes).sum();
+        let pins = (&mut state.pin_tried, &mut state.pinned);
+        let Some(place) = state.regions.get_mut(region) else { return Ok(()) };
+        if bytes == 0 {
+            return Ok(());
+        }
+        match place.newest {
+            // Work on other cells of the region is not ordered with what brought it here, even if that wrote it too.
+            Newest::Device | Newest::Both => {
+                if let Some((other, event)) = &place.arriving
+                    && other != stream
+                    && !event.is_done()
+                {
+                    backend.wait(*stream, &**event)?;
+                }
+            }
+            Newest::Zeros if !self.host_touched(region) => {
+                for piece in &pieces {
+                    // SAFETY: the array's memory has the region there; the graph keeps others away.
+                    unsafe { backend.zero(*stream, &memory, piece.device, piece.bytes)? };
+                }
+                place.arriving = Some((*stream, backend.mark(*stream)?));
+                place.newest = Newest::Both;
+            }
+            Newest::Zeros | Newest::Host => {
+                self.pin_in(pins, backend, region);
+                device.count_upload(bytes);
+                let copy = || {
+                    pieces.iter().try_for_each(|piece| {
+                        let from = base.wrapping_add(piece.host);
+                        // SAFETY: both blocks have the bytes; the caller keeps writers away until the node has
+                        // finished, and the node holds the storage.
+                        unsafe { backend.upload(*stream, &memory, piece.device, from, piece.bytes) }
+                    })
+                };
+                device.timed(SpanKind::H2d, format_args!("R{region}"), *stream, bytes, copy)?;
+                place.arriving = Some((*stream, backend.mark(*stream)?));
+                place.newest = Newest::Both;
+            }
+        }
+        if write {
+            place.newest = Newest::Device;
+            place.by_device = true;
+            self.fixed_ghosts(Some(false));
+        }
+        Ok(())
+    }
+
+    /// Makes the device's copy of a region the only one, for commands of `queue` that follow, with zeros instead of the
+    /// values; nothing if no values would have to be brought. Says whether it did.
+    ///
+    /// # Safety
+    /// As [`Storage::to_device`] with `write`.
+    ///
+    /// # Errors
+    /// Memory that the device does not have.
+    pub(crate) unsafe fn replace_on_device(&self, queue: &Queue<'_>, region: usize) -> Result<bool, Error> {
+        let mut state = self.residence().lock();
+        let memory = self.memory_in(&mut state, queue.device)?;
+        let Some(place) = state.regions.get_mut(region) else { return Ok(false) };
+        match place.newest {
+            Newest::Host => {}
+            Newest::Zeros if self.host_touched(region) => {}
+            _ => return Ok(false),
+        }
+        for piece in self.pieces(region, false) {
+            // SAFETY: the array's memory has the region there; the graph keeps others away.
+            unsafe { queue.device.backend().zero(queue.stream, &memory, piece.device, piece.bytes)? };
+        }
+        place.arriving = Some((queue.stream, queue.device.backend().mark(queue.stream)?));
+        place.newest = Newest::Device;
+        Ok(true)
+    }
+
+    /// Sets the ghosts of fixed value of a region in the device's memory, by a command of `queue`.
+    ///
+    /// # Errors
+    /// Memory that the device does not have, no compiler, or a launch that failed.
+    ///
+    /// # Safety
+    /// As [`Storage::to_device`] with `write`.
+    pub(crate) unsafe fn fix_on_device(
+        &self,
+        queue: &Queue<'_>,
+        region: usize,
+        regional: &dyn Regional,
+    ) -> Result<(), Error> {
+        let mut state = self.residence().lock();
+        let memory = self.memory_in(&mut state, queue.device)?;
+        let cells = regional.layout().regions[region].cells as usize;
+        let start = |component: (usize, usize)| self.place(region, cells, component, 0);
+        let Some(copies) = regional.fix_on_device(queue.device, region, &start)? else { return Ok(()) };
+        // SAFETY: the copies are for a region of this layout, which lies where they were told; the rest is the caller's
+        // promise. They are held until the host has had the region, so until they are done.
+        unsafe { copies.run(queue.stream, &memory, &memory)? };
+        if let Some(place) = state.regions.get_mut(region) {
+            place.arriving = Some((queue.stream, queue.device.backend().mark(queue.stream)?));
+            place.fixing = Some(Arc::new(copies));
+        }
+        Ok(())
+    }
+
+    /// Makes the host's copy of a region the only one, whatever it holds; nothing if the host has the newest values.
+    /// Says whether it did.
+    ///
+    /// # Safety
+    /// As [`Storage::to_host`] with `write`.
+    pub(crate) unsafe fn replace_on_host(&self, region: usize) -> bool {
+        let mut state = self.residence().lock();
+        let Some(place) = state.regions.get_mut(region) else { return false };
+        if place.newest != Newest::Device {
+            return false;
+        }
+        (place.newest, place.by_device, place.arriving) = (Newest::Host, false, None);
+        self.touch_host(region);
+        true
+    }
+
+    /// Lets no one bring what a region holds: it counts as zeros that nobody has touched.
+    ///
+    /// # Safety
+    /// As [`Storage::to_device`] with `write`.
+    pub(crate) unsafe fn discard(&self, region: usize) {
+        let mut state = self.residence().lock();
+        self.forget_host(region);
+        if let Some(place) = state.regions.get_mut(region) {
+            (place.newest, place.by_device) = (Newest::Zeros, false);
+        }
+    }
+
+    /// Of each region, whether the device has its newest values; where both sides have them, whether the device made
+    /// them.
+    pub(super) fn sides(&self) -> Vec<bool> {
+        let state = self.residence().lock();
+        let on_device = |region: &Region| match region.newest {
+            Newest::Device => true,
+            Newest::Both => region.by_device,
+            Newest::Zeros | Newest::Host => false,
+        };
+        let mut sides: Vec<bool> = state.regions.iter().map(on_device).collect();
+        sides.resize(self.regions(), false);
+        sides
+    }
+
+    /// Bytes of the regions whose newest values the host alone has.
+    pub(crate) fn bytes_to_bring(&self) -> usize {
+        let state = self.residence().lock();
+        let on_host = |region: &usize| match state.regions.get(*region).map(|region| region.newest) {
+            None | Some(Newest::Zeros) => self.host_touched(*region),
+            Some(newest) => newest == Newest::Host,
+        };
+        (0..self.regions()).filter(on_host).map(|region| self.bytes(region)).sum()
+    }
+
+    /// Of each region, whether the device's memory has its newest values. All work on the array has finished.
+    pub(crate) fn on_device(&self) -> Vec<bool> {
+        let state = self.residence().lock();
+        let there = |region: &Region| matches!(region.newest, Newest::Device | Newest::Both);
+        let mut all: Vec<bool> = state.regions.iter().map(there).collect();
+        all.resize(self.regions(), false);
+        all
+    }
+
+    /// Says that the device's memory has the newest values of all regions: new ones if they were `written`, which the
+    /// host has too if it was `told`. All work on the array has finished.
+    pub(crate) fn arrived(&self, written: bool, told: bool) {
+        let mut state = self.residence().lock();
+        for region in &mut state.regions {
+            region.newest = match region.newest {
+                Newest::Device if !written => Newest::Device,
+                _ if written && !told => Newest::Device,
+                _ => Newest::Both,
+            };
+            region.by_device |= written;
+            region.arriving = None;
+        }
+    }
+
+    /// Says where ghosts between regions were filled: on the device, or on the host. The caller keeps other work away.
+    pub(crate) fn filled(&self, on_device: bool) {
+        self.residence().lock().regions.iter_mut().for_each(|region| region.ghosts_away = on_device);
+    }
+
+    /// Pins a region's block on the host if that is worth it and was not tried before.
+    fn pin_in(&self, (tried, pinned): (&mut Vec<bool>, &mut PinnedBlocks), backend: &Arc<dyn Backend>, region: usize) {
+        tried.resize(self.regions(), false);
+        let (base, bytes) = (self.base(region), self.bytes(region));
+        let Some(tried) = tried.get_mut(region) else { return };
+        if bytes >= WORTH_PINNING && !std::mem::replace(tried, true) {
+            // SAFETY: the block lives as long as the storage, which unpins it when it ends.
+            if unsafe { backend.pin(base, bytes) } {
+                pinned.push((base, backend.clone()));
+            } else if backend.facts().gpu {
+                static SAID: Once = Once::new();
+                SAID.call_once(|| {
+                    tracing::warn!(
+                        bytes,
+                        "memory of the host could not be pinned, or is more than may be (TIDA_PINNED_LIMIT): it is copied \
+                         through pinned buffers, which is slower"
+                    );
+                });
+            }
+        }
+    }
+
+    /// Pins the host's blocks of all regions that are worth it.
+    pub(crate) fn pin(&self, device: &DeviceCore) {
+        let mut state = self.residence().lock();
+        let State { pin_tried, pinned, .. } = &mut *state;
+        (0..self.regions()).for_each(|region| self.pin_in((pin_tried, pinned), device.backend(), region));
+    }
+
+    /// Promises room on the device to all of these arrays, or to none of them.
+    pub(crate) fn claim(device: &DeviceCore, arrays: &[&Arc<Storage>]) -> bool {
+        let unclaimed = |storage: &&&Arc<Storage>| storage.residence().lock().claim.is_none();
+        let new: Vec<&&Arc<Storage>> = arrays.iter().filter(unclaimed).collect();
+        let claims: Option<Vec<Claim>> =
+            new.iter().map(|storage| device.claim(storage.device_bytes() as u64)).collect();
+        let Some(claims) = claims else { return false };
+        for (storage, claim) in new.into_iter().zip(claims) {
+            storage.residence().lock().claim = Some(claim);
+        }
+        true
+    }
+
+    /// Takes the promise back.
+    pub(crate) fn unclaim(&self) {
+        self.residence().lock().claim = None;
+    }
+
+    /// Whether it has a promise of room on the device.
+    pub(crate) fn is_claimed(&self) -> bool {
+        self.residence().lock().claim.is_some()
+    }
+
+    /// Makes the host's copies of all regions the newest, and gives back the array's memory on the device. What lies
+    /// packed on the host stays so.
+    ///
+    /// # Safety
+    /// As [`Storage::to_host`], for all regions.
+    ///
+    /// # Errors
+    /// A copy that failed.
+    pub(crate) unsafe fn leave_device(&self, device: &DeviceCore) -> Result<(), Error> {
+        for region in 0..self.regions() {
+            // SAFETY: the caller's promise.
+            unsafe { self.fetch(device, region, false)? };
+        }
+        let mut state = self.residence().lock();
+        if state.memory.take().is_some() {
+            device.count_eviction();
+        }
+        state.regions.clear();
+        Ok(())
+    }
+
+    /// Makes the host's copy of a region the newest. With `write` it becomes the only one.
+    ///
+    /// # Safety
+    /// No one touches the region elsewhere meanwhile: all work on it has finished.
+    ///
+    /// # Errors
+    /// A copy that failed.
+    pub(crate) unsafe fn to_host(&self, device: &DeviceCore, region: usize, write: bool) -> Result<(), Error> {
+        self.unpack(region);
+        if write {
+            self.fixed_ghosts(Some(false));
+        }
+        // SAFETY: the caller's promise.
+        unsafe { self.fetch(device, region, write) }
+    }
+
+    /// The same, but for planes that lie packed on the host.
+    ///
+    /// # Safety
+    /// As [`Storage::to_host`].
+    unsafe fn fetch(&self, device: &DeviceCore, region: usize, write: bool) -> Result<(), Error> {
+        self.settle_ghosts_now(device)?;
+        if write {
+            self.touch_host(region);
+        }
+        let mut state = self.residence().lock();
+        let Some(memory) = state.memory.clone() else { return Ok(()) };
+        let State { regions, pin_tried, pinned, .. } = &mut *state;
+        let pins = (pin_tried, pinned);
+        let Some(place) = regions.get_mut(region) else { return Ok(()) };
+        if place.newest == Newest::Device && self.bytes(region) > 0 {
+            self.pin_in(pins, device.backend(), region);
+            let base = self.base(region);
+            // Older than the cells on the device, they are to stay as they are once they were brought.
+            let pieces = self.pieces(region, std::mem::take(&mut place.ghosts_away));
+            let pieces = pieces.iter().map(|piece| (piece.device, base.wrapping_add(piece.host), piece.bytes));
+            // SAFETY: both blocks have the bytes; the caller keeps all others away, but for neighbours of the region,
+            // which may tear ghosts that are older than the cells then.
+            unsafe { device.download_named(format_args!("R{region}"), &memory, pieces)? };
+            self.touch_host(region);
+        }
+        if place.newest == Newest::Device {
+            place.newest = Newest::Both;
+            place.arriving = None;
+        }
+        if write {
+            place.newest = Newest::Host;
+            place.by_device = false;
+            place.arriving = None;
+        }
+        Ok(())
+    }
+}

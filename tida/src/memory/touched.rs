@@ -1,0 +1,121 @@
+//! What the tiles of a sweep touch of its arrays, taken together.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::node::Queue;
+use super::tracker::{BoxTouch, Mode, Tracker};
+use crate::error::Error;
+use crate::grid::GridBox;
+use crate::grid::boxes::BoxList;
+
+/// What the tiles of a sweep touch of one array, for the question whether a later tile may go before a later sweep.
+pub(crate) struct ArrayTouch {
+    pub tracker: Arc<Tracker>,
+    /// By number.
+    pub regions: BTreeMap<usize, RegionTouch>,
+    /// The planes that are read around each plane of the first axis, and of the second: see [`BoxTouch::around`].
+    pub around: Option<(i64, i64)>,
+    pub across: Option<(i64, i64)>,
+    /// Some region is written.
+    pub write: bool,
+    /// It is read as a whole array.
+    pub whole: bool,
+}
+
+impl ArrayTouch {
+    /// Whether all that is read of the array in `other` is read here.
+    pub fn reads_all_of(&self, other: &ArrayTouch) -> bool {
+        other.regions.iter().all(|(region, touch)| {
+            touch.read.is_empty() || self.regions.get(region).is_some_and(|own| own.read.covers(&touch.read))
+        })
+    }
+}
+
+/// Cells of a region that the tiles of a sweep touch.
+#[derive(Default)]
+pub(crate) struct RegionTouch {
+    pub read: BoxList,
+    pub write: BoxList,
+    /// See [`BoxTouch::keeps`].
+    pub keeps: bool,
+}
+
+impl RegionTouch {
+    /// Whether any cell is written.
+    pub fn writes(&self) -> bool {
+        !self.write.is_empty()
+    }
+
+    /// How it touches a region whose memory holds all of this box.
+    fn mode(&self, all: &GridBox<4>) -> Mode {
+        match self.writes() {
+            false => Mode::Read,
+            true if self.read.is_empty() && !self.keeps && self.write.has(all) => Mode::Overwrite,
+            true => Mode::Update,
+        }
+    }
+}
+
+impl ArrayTouch {
+    /// Whether all cells of these boxes are read, or all are written.
+    pub fn has(&self, boxes: &[(usize, GridBox<4>)]) -> bool {
+        boxes.iter().all(|(region, cells)| {
+            let touch = self.regions.get(region);
+            touch.is_some_and(|touch| touch.read.has(cells) || touch.write.has(cells))
+        })
+    }
+
+    /// Whether its ghosts outlive their cells.
+    pub fn keeps(&self) -> bool {
+        self.regions.values().any(|touch| touch.keeps)
+    }
+
+    pub fn new(tracker: &Arc<Tracker>) -> ArrayTouch {
+        ArrayTouch {
+            tracker: tracker.clone(),
+            regions: BTreeMap::new(),
+            around: None,
+            across: None,
+            write: false,
+            whole: false,
+        }
+    }
+
+    pub fn add(&mut self, touch: &BoxTouch) {
+        self.whole |= touch.whole;
+        let region = self.regions.entry(touch.region).or_default();
+        region.keeps |= touch.keeps;
+        if let Some(cells) = touch.read {
+            let both = |known: Option<(i64, i64)>, new: Option<(i64, i64)>| match (known, new) {
+                (Some((lo, hi)), Some((low, high))) => Some((lo.min(low), hi.max(high))),
+                (known, new) => known.or(new),
+            };
+            region.read.add(cells);
+            self.around = both(self.around, Some(touch.around.unwrap_or_default()));
+            self.across = both(self.across, touch.across);
+        }
+        if let Some(cells) = touch.write {
+            region.write.add(cells);
+            self.write = true;
+        }
+    }
+}
+
+/// The regions that a sweep touches, and how.
+pub(crate) fn touched(arrays: &[ArrayTouch]) -> impl Iterator<Item = (&Arc<Tracker>, usize, Mode)> {
+    arrays.iter().flat_map(|array| {
+        let mode = |region: usize, touch: &RegionTouch| {
+            array.tracker.boxes().get(region).map_or(Mode::Update, |all| touch.mode(all))
+        };
+        array.regions.iter().map(move |(region, touch)| (&array.tracker, *region, mode(*region, touch)))
+    })
+}
+
+/// Brings the arrays of a sweep to the device. Only from its node.
+pub(crate) fn bring(queue: &Queue<'_>, arrays: &[ArrayTouch]) -> Result<(), Error> {
+    touched(arrays).try_for_each(|(tracker, region, mode)| {
+        // SAFETY: the graph keeps all work that conflicts away until this node has finished.
+        unsafe { tracker.to_device(queue, region, mode) }
+    })
+}

@@ -1,0 +1,503 @@
+//! What recorded work does to one array: who writes it, who reads it, how old its ghosts are.
+
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use smallvec::SmallVec;
+
+use super::layout::Layout;
+use super::node::{Need, Node, Queue};
+use super::storage::Storage;
+use crate::device::core::DeviceCore;
+use crate::error::Error;
+use crate::grid::GridBox;
+use crate::grid::boxes::BoxList;
+use crate::memory::ghosts::planes::Planar;
+use crate::memory::ghosts::regions::Regional;
+
+/// Per array: the recorded work that touches each region, and how old its ghosts are.
+///
+/// The lists change only under the recorder's lock.
+#[derive(Debug)]
+pub struct Tracker {
+    /// The array's memory.
+    storage: Arc<Storage>,
+    regions: Mutex<Vec<RegionTouches>>,
+    /// All that each region's memory holds.
+    boxes: Vec<GridBox<4>>,
+    /// Counts writes of cells, recorded or by the host.
+    cells: AtomicU64,
+    /// `cells + 1` at the last ghost fill; 0 before the first.
+    ghosts: AtomicU64,
+    /// Fixed ghosts hold their values.
+    fixed: AtomicBool,
+    /// Where the last kernel runs that was recorded to write it.
+    side: AtomicU8,
+    /// Something other than a fill has set ghosts since the last fill.
+    ghosts_set: AtomicBool,
+    /// The user has said that ghosts may be older than the cells.
+    stale_allowed: AtomicBool,
+    /// Ghosts were filled in a chain, which sets none between regions, nor beyond ends that belong together.
+    due: AtomicBool,
+    /// Some chain has worked on it.
+    chained: AtomicBool,
+    /// The last node, by number from 1 on, that was ordered after the chains that work on it.
+    ordered: AtomicU64,
+    /// When it was last used as a whole on the device, in uses of all arrays.
+    used: AtomicU64,
+    /// Its planes, if it is cut along its first axis alone.
+    planar: Option<Arc<dyn Planar>>,
+    /// Its regions, if they have any memory.
+    regional: Option<Arc<dyn Regional>>,
+}
+
+/// Where the newest values of an array are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// Wherever they are: nothing was recorded yet, or on the device.
+    Device,
+    /// On the host of an accelerator with a device.
+    Host,
+    /// In a chain: they pass through the device, and end on the host.
+    Chain,
+    /// Some regions on the device, the others on the host: by a loop that runs on both.
+    Both,
+}
+
+#[derive(Debug, Default)]
+struct RegionTouches {
+    /// Unfinished writers, and failed ones until they are overwritten.
+    writers: SmallVec<[Entry; 2]>,
+    /// Unfinished readers.
+    readers: SmallVec<[Entry; 4]>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    node: Arc<Node>,
+    cells: BoxList,
+}
+
+/// How a piece of work touches an array.
+#[derive(Clone, Debug)]
+pub(crate) struct Touch {
+    /// The array.
+    pub tracker: Arc<Tracker>,
+    /// One region, or all.
+    pub region: Option<usize>,
+    pub mode: Mode,
+    /// What was there comes all the same where work overwrites all cells: see [`Tracker::keeps_ghosts`].
+    pub keeps: bool,
+}
+
+/// What a piece of work does with values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Reads them.
+    Read,
+    /// Overwrites them all.
+    Overwrite,
+    /// Reads and writes them.
+    Update,
+    /// Says that nobody needs them.
+    Discard,
+    /// Brings them elsewhere, whatever they are: those that failed work left stay failed there.
+    Move,
+}
+
+impl Mode {
+    /// Whether it needs what was there.
+    pub fn reads(self) -> bool {
+        matches!(self, Mode::Read | Mode::Update)
+    }
+
+    /// Whether others must neither read nor write meanwhile.
+    pub fn writes(self) -> bool {
+        self != Mode::Read
+    }
+
+    /// Whether it leaves other values.
+    fn changes(self) -> bool {
+        matches!(self, Mode::Overwrite | Mode::Update)
+    }
+}
+
+impl Touch {
+    /// Touches one region, or all.
+    pub fn new(tracker: &Arc<Tracker>, region: Option<usize>, mode: Mode) -> Touch {
+        Touch { tracker: tracker.clone(), region, mode, keeps: tracker.keeps_ghosts() }
+    }
+
+    /// How it moves regions: as an update, if what it overwrites is needed.
+    pub(crate) fn moves(&self) -> Mode {
+        if self.mode == Mode::Overwrite && self.keeps { Mode::Update } else { self.mode }
+    }
+
+    /// The regions.
+    pub(crate) fn regions(&self) -> std::ops::Range<usize> {
+        match self.region {
+            Some(region) => region..region + 1,
+            None => 0..self.tracker.boxes.len(),
+        }
+    }
+}
+
+/// A box of one region of an array that a recorded node touches.
+#[derive(Clone, Debug)]
+pub(crate) struct BoxTouch {
+    /// The array.
+    pub tracker: Arc<Tracker>,
+    /// The region.
+    pub region: usize,
+    /// Cells read, if any.
+    pub read: Option<GridBox<4>>,
+    /// Cells written, if any.
+    pub write: Option<GridBox<4>>,
+    /// What is written all over is needed all the same: see [`Tracker::keeps_ghosts`].
+    pub keeps: bool,
+    /// It is read as a whole array, whatever the tile.
+    pub whole: bool,
+    /// At each plane of the array's first axis, the first and the last plane that are read around it, if that is the
+    /// same everywhere.
+    pub around: Option<(i64, i64)>,
+    /// The same along the second axis, of arrays that have one.
+    pub across: Option<(i64, i64)>,
+}
+
+impl Tracker {
+    /// Cells were written (recorded or by the host): ghosts are now older than them.
+    pub(crate) fn cells_written(&self) {
+        self.cells.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Ghosts were filled: they are as new as the cells.
+    pub(crate) fn ghosts_filled(&self) {
+        self.ghosts.store(self.cells.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.stale_allowed.store(false, Ordering::Relaxed);
+        self.ghosts_set.store(false, Ordering::Relaxed);
+        self.fixed.store(true, Ordering::Relaxed);
+    }
+
+    /// Ghosts count as new as the cells, whatever they hold.
+    pub(crate) fn ghosts_allowed(&self) {
+        self.ghosts.store(self.cells.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.stale_allowed.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether ghosts count as new as the cells because the user has said so.
+    pub(crate) fn is_stale_allowed(&self) -> bool {
+        self.stale_allowed.load(Ordering::Relaxed)
+    }
+
+    /// Ghost cells were written by something other than `fill_ghosts`; where that may have been `fixed` ones, their
+    /// values must be put back.
+    pub(crate) fn ghosts_overwritten(&self, fixed: bool) {
+        if fixed {
+            self.ghosts_lost();
+        }
+        self.ghosts_set.store(true, Ordering::Relaxed);
+    }
+
+    /// Ghost cells have no value before they are filled: fixed values must be put back.
+    pub(crate) fn ghosts_lost(&self) {
+        self.fixed.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether ghosts outlive their cells: the user has set them, or may read them though they are older. Otherwise
+    /// they have no value from the time that their cells are written to the next fill, but for those that a fill leaves
+    /// to the user.
+    pub(crate) fn keeps_ghosts(&self) -> bool {
+        self.are_ghosts_set() || self.is_stale_allowed()
+    }
+
+    /// Whether something other than a fill has set ghosts since the last fill: others may be copies of those.
+    pub(crate) fn are_ghosts_set(&self) -> bool {
+        self.ghosts_set.load(Ordering::Relaxed)
+    }
+
+    /// Whether ghosts are as new as the cells.
+    pub(crate) fn ghosts_fresh(&self) -> bool {
+        self.ghosts.load(Ordering::Relaxed) == self.cells.load(Ordering::Relaxed) + 1
+    }
+
+    /// Whether constant (fixed) ghosts still hold their values since the last fill.
+    pub(crate) fn fixed_ghosts_hold(&self) -> bool {
+        self.fixed.load(Ordering::Relaxed)
+    }
+
+    /// A tracker of the regions of an array.
+    pub(crate) fn new<const D: usize>(
+        layout: &Layout<D>,
+        storage: &Arc<Storage>,
+        planar: Option<Arc<dyn Planar>>,
+        regional: Option<Arc<dyn Regional>>,
+    ) -> Arc<Tracker> {
+        let boxes: Vec<GridBox<4>> = layout.regions.iter().map(|r| r.grown.widen()).collect();
+        let mut regions = Vec::new();
+        regions.resize_with(boxes.len(), RegionTouches::default);
+        Arc::new(Tracker {
+            storage: storage.clone(),
+            regions: Mutex::new(regions),
+            boxes,
+            cells: AtomicU64::new(0),
+            ghosts: AtomicU64::new(0),
+            fixed: AtomicBool::new(false),
+            ghosts_set: AtomicBool::new(false),
+            side: AtomicU8::new(Side::Device as u8),
+            stale_allowed: AtomicBool::new(false),
+            due: AtomicBool::new(false),
+            chained: AtomicBool::new(false),
+            ordered: AtomicU64::new(0),
+            used: AtomicU64::new(0),
+            planar,
+            regional,
+        })
+    }
+
+    /// The array's memory.
+    pub(crate) fn storage(&self) -> &Arc<Storage> {
+        &self.storage
+    }
+
+    /// Makes the device's copy of a region the newest, for commands of `queue` that follow; the only one if it is
+    /// written. What is overwritten is not brought, but for ghosts that are left to the user.
+    ///
+    /// # Safety
+    /// As [`Storage::to_device`].
+    ///
+    /// # Errors
+    /// As [`Storage::to_device`].
+    pub(crate) unsafe fn to_device(&self, queue: &Queue<'_>, region: usize, mode: Mode) -> Result<(), Error> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if mode == Mode::Discard {
+                self.storage.discard(region);
+                return Ok(());
+            }
+            if let Some(regional) = self.replaced(region, mode)
+                && self.storage.replace_on_device(queue, region)?
+            {
+                self.storage.fix_on_device(queue, region, &**regional)?;
+            }
+            self.storage.to_device(queue, region, mode.changes())
+        }
+    }
+
+    /// Makes the host's copy of a region the newest; the only one if it is written. What is overwritten is not brought,
+    /// but for ghosts that are left to the user.
+    ///
+    /// # Safety
+    /// As [`Storage::to_host`].
+    ///
+    /// # Errors
+    /// As [`Storage::to_host`].
+    pub(crate) unsafe fn to_host(&self, device: &DeviceCore, region: usize, mode: Mode) -> Result<(), Error> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if let Some(regional) = self.replaced(region, mode)
+                && self.storage.replace_on_host(region)
+            {
+                self.storage.unpack(region);
+                regional.fix_on_host(&self.storage, Some(region));
+            }
+            self.storage.to_host(device, region, mode.changes())
+        }
+    }
+
+    /// A region that need not be brought, since all that is needed of it is overwritten.
+    fn replaced(&self, region: usize, mode: Mode) -> Option<&Arc<dyn Regional>> {
+        self.regional.as_ref().filter(|regional| mode == Mode::Overwrite && !regional.has_open(region))
+    }
+
+    /// A kernel that writes it was recorded, to run there.
+    pub(crate) fn written_at(&self, side: Side) {
+        self.side.store(side as u8, Ordering::Relaxed);
+    }
+
+    /// Says whether its ghosts were filled in a chain, which sets not all of them on the host; gives what was said
+    /// before.
+    pub(crate) fn set_due(&self, due: bool) -> bool {
+        self.due.swap(due, Ordering::Relaxed)
+    }
+
+    /// Says when it was used as a whole on the device; gives the time before.
+    pub(crate) fn use_at(&self, time: u64) {
+        self.used.store(time, Ordering::Relaxed);
+    }
+
+    /// When it was last used as a whole on the device.
+    pub(crate) fn used_at(&self) -> u64 {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// Where the last kernel runs that writes it.
+    pub(crate) fn side(&self) -> Side {
+        match self.side.load(Ordering::Relaxed) {
+            side if side == Side::Host as u8 => Side::Host,
+            side if side == Side::Chain as u8 => Side::Chain,
+            side if side == Side::Both as u8 => Side::Both,
+            _ => Side::Device,
+        }
+    }
+
+    /// Whether its first and last plane are neighbours.
+    pub(crate) fn is_ring(&self) -> bool {
+        self.planar().is_some_and(|planar| planar.facts().is_ring())
+    }
+
+    /// Its planes, if it is cut along its first axis alone.
+    pub(crate) fn planar(&self) -> Option<&Arc<dyn Planar>> {
+        self.planar.as_ref()
+    }
+
+    /// Its regions, if they have any memory.
+    pub(crate) fn regional(&self) -> Option<&Arc<dyn Regional>> {
+        self.regional.as_ref()
+    }
+
+    /// All that each region's memory holds, ghosts included.
+    pub(crate) fn boxes(&self) -> &[GridBox<4>] {
+        &self.boxes
+    }
+
+    /// Takes over the ages of `other`, of which this array is now a copy, ghosts included.
+    pub(crate) fn copy_ages(&self, other: &Tracker) {
+        if other.ghosts_fresh() {
+            self.ghosts.store(self.cells.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        } else {
+            self.cells_written();
+        }
+        self.fixed.store(other.fixed_ghosts_hold(), Ordering::Relaxed);
+        self.ghosts_set.store(other.ghosts_set.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.written_at(other.side());
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<RegionTouches>> {
+        self.regions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds what `node` does to a region, and makes it wait for the nodes it conflicts with.
+    pub(crate) fn add(&self, region: usize, node: &Arc<Node>, read: Option<GridBox<4>>, write: Option<GridBox<4>>) {
+        let mut regions = self.lock();
+        self.order_chains(&regions, node);
+        let Some(RegionTouches { writers, readers }) = regions.get_mut(region) else { return };
+        let others = |e: &Entry| !Arc::ptr_eq(&e.node, node);
+        // Between host and device a region moves as a whole: there any write of it conflicts.
+        let apart = |e: &Entry| e.node.on_device != node.on_device;
+        for entry in writers.iter().filter(|e| others(e)) {
+            if read.is_some_and(|r| entry.cells.overlaps(&r)) {
+                node.wait_for(&entry.node, Need::Data);
+            } else if apart(entry) || write.is_some_and(|w| entry.cells.overlaps(&w)) {
+                node.wait_for(&entry.node, Need::Order);
+            }
+        }
+        if let Some(write) = write {
+            for entry in readers.iter().filter(|e| others(e) && (apart(e) || e.cells.overlaps(&write))) {
+                node.wait_for(&entry.node, Need::Order);
+            }
+            extend(writers, node, write);
+            // What was there before and is wholly overwritten needs no further mention: who waits for this node waits
+            // for it too, and a failure that this node does not read is gone with the data. A sweep that is still open
+            // may lie before others that are here already: those stay.
+            if let Some(position) = writers.iter().position(|e| Arc::ptr_eq(&e.node, node)) {
+                let new = writers.remove(position);
+                let overwritten = |old: &Entry| old.node.number < node.number && new.cells.covers(&old.cells);
+                writers.retain(|old| !overwritten(old) && !is_done(old));
+                readers.retain(|old| !overwritten(old) && !old.node.is_finished());
+                writers.push(new);
+            }
+        }
+        if let Some(read) = read {
+            readers.retain(|e| !e.node.is_finished());
+            extend(readers, node, read);
+        }
+    }
+
+    /// Orders a node with chains: a chain moves planes of the array between those that it needs, whatever their region.
+    fn order_chains(&self, regions: &[RegionTouches], node: &Arc<Node>) {
+        if node.chain.is_some() {
+            self.chained.store(true, Ordering::Relaxed);
+        }
+        if self.chained.load(Ordering::Relaxed)
+            && self.ordered.swap(node.number + 1, Ordering::Relaxed) != node.number + 1
+        {
+            let other_chain = |e: &&Entry| e.node.chain != node.chain && !e.node.is_finished();
+            for entry in regions.iter().flat_map(|r| r.writers.iter().chain(&r.readers)).filter(other_chain) {
+                node.wait_for(&entry.node, Need::Order);
+            }
+        }
+    }
+
+    /// Adds that `node` moves a region: it waits for all others, and whoever comes later waits for it. What others left
+    /// there is as good or bad as before.
+    pub(crate) fn add_move(&self, region: usize, node: &Arc<Node>) {
+        let (mut regions, Some(all)) = (self.lock(), self.boxes.get(region)) else { return };
+        self.order_chains(&regions, node);
+        let Some(RegionTouches { writers, readers }) = regions.get_mut(region) else { return };
+        for entry in writers.iter().chain(readers.iter()).filter(|e| !Arc::ptr_eq(&e.node, node)) {
+            node.wait_for(&entry.node, Need::Order);
+        }
+        writers.retain(|old| !is_done(old));
+        readers.clear();
+        extend(writers, node, *all);
+    }
+
+    /// Nodes that a host access of a region has to wait for.
+    pub(crate) fn pending(&self, region: Option<usize>, write: bool, out: &mut Vec<Arc<Node>>) {
+        for (r, touches) in self.lock().iter().enumerate() {
+            // A chain moves planes of other regions too.
+            let here = |e: &&Entry| region.is_none_or(|region| region == r) || e.node.chain.is_some();
+            out.extend(touches.writers.iter().filter(here).map(|e| e.node.clone()));
+            if write {
+                out.extend(touches.readers.iter().filter(here).map(|e| e.node.clone()));
+            }
+        }
+    }
+
+    /// The first failure that a read of a region would see. All nodes have finished.
+    pub(crate) fn failure(&self, region: Option<usize>) -> Option<Error> {
+        let regions = self.lock();
+        let seen = regions.iter().enumerate().filter(|(r, _)| region.is_none_or(|region| region == *r));
+        let writers = seen.flat_map(|(_, touches)| &touches.writers);
+        Error::earliest(writers.filter_map(|e| e.node.result()?.as_ref().err().cloned()))
+    }
+
+    /// Forgets failures in a region: the host overwrites all of it.
+    pub(crate) fn overwritten(&self, region: Option<usize>) {
+        for (r, touches) in self.lock().iter_mut().enumerate() {
+            if region.is_none_or(|region| region == r) {
+                touches.writers.retain(|e| !e.node.is_finished());
+            }
+        }
+    }
+}
+
+/// Each of these arrays once.
+pub(crate) fn distinct<'a>(trackers: impl Iterator<Item = &'a Arc<Tracker>>) -> SmallVec<[&'a Arc<Tracker>; 8]> {
+    let mut arrays: SmallVec<[&'a Arc<Tracker>; 8]> = SmallVec::new();
+    for tracker in trackers {
+        if arrays.iter().all(|other| !Arc::ptr_eq(other, tracker)) {
+            arrays.push(tracker);
+        }
+    }
+    arrays
+}
+
+/// Finished well: nothing has to wait for it, nothing can fail by it.
+fn is_done(entry: &Entry) -> bool {
+    matches!(entry.node.result(), Some(Ok(())))
+}
+
+fn extend<const N: usize>(entries: &mut SmallVec<[Entry; N]>, node: &Arc<Node>, cells: GridBox<4>)
+where
+    [Entry; N]: smallvec::Array<Item = Entry>,
+{
+    match entries.iter_mut().rev().find(|e| Arc::ptr_eq(&e.node, node)) {
+        Some(entry) => entry.cells.add(cells),
+        None => {
+            let mut list = BoxList::default();
+            list.add(cells);
+            entries.push(Entry { node: node.clone(), cells: list });
+        }
+    }
+}

@@ -1,0 +1,612 @@
+//! In which order the planes of a chain of recorded work run, and what moves over the link meanwhile (DESIGN.md §4).
+//!
+//! Arrays are planes along their first axis. A device holds a window of `W` planes of each, in memory that wraps
+//! around: plane `k` of a pass lies in slot `(k + shift) mod W`. In one pass over the link every operation of the pass
+//! follows the one before it as closely as what it reads allows: time is skewed by the halo. All is decided by
+//! frontiers: operation `i` has done its planes below `f_i`.
+//!
+//! Where the ends of the axis belong together, it is unwrapped: plane `k` and plane `k + period` are one and the same
+//! plane of the host (`periodic.rs`).
+//!
+//! Nothing here knows of devices: a schedule is a list of blocks, and what each has to wait for.
+
+mod periodic;
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
+use periodic::{same, unwrapped};
+
+/// An operation of a chain: at each of its planes it reads planes around it and writes the plane itself.
+#[derive(Clone, Debug)]
+pub(crate) struct Op {
+    /// The planes that it writes.
+    pub planes: Range<i64>,
+    /// Each array that it touches, once.
+    pub accesses: SmallVec<[Access; 4]>,
+    /// Steps of the program that it does.
+    pub steps: usize,
+}
+
+/// What an operation does to one array.
+#[derive(Clone, Debug)]
+pub(crate) struct Access {
+    /// Number of the array.
+    pub array: usize,
+    /// What it reads there.
+    pub read: Option<Reach>,
+    /// Whether it writes there.
+    pub write: Option<Write>,
+}
+
+/// Which planes are read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// At plane `k`, the planes `k + lo` to `k + hi`, both included.
+    Around(i64, i64),
+    /// The same, as far as those are some of these.
+    Within(i64, i64, Range<i64>),
+    /// These planes. Such an operation runs all its planes at once.
+    Planes(Range<i64>),
+}
+
+/// How a plane is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Write {
+    /// All of it that anyone looks at later.
+    Whole,
+    /// A part: the rest stays as it was.
+    Part,
+}
+
+/// Some planes of an array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Planes {
+    pub array: usize,
+    pub planes: Range<i64>,
+}
+
+/// A step of the schedule: planes that enter, operations that advance, planes that leave.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Block {
+    /// Planes that are copied to the device.
+    pub uploads: Vec<Planes>,
+    /// Number of each operation that advances, and its planes; in order.
+    pub runs: Vec<(usize, Range<i64>)>,
+    /// Planes that are copied to the host, after the operations of this block.
+    pub downloads: Vec<Planes>,
+    /// The uploads wait until the operations and downloads of the block of this number (and all before) are done.
+    pub uploads_after: Option<usize>,
+    /// The operations wait until the downloads of the block of this number (and all before) are done.
+    pub runs_after: Option<usize>,
+}
+
+/// Operations that advance together, once over the arrays.
+#[derive(Clone, Debug)]
+pub(crate) struct Pass {
+    /// Numbers of the operations.
+    pub ops: Range<usize>,
+    /// The planes that it touches.
+    pub planes: Range<i64>,
+    /// Plane `k` lies in slot `(k + shift) mod W`.
+    pub shift: i64,
+    /// Number of its first block.
+    pub first_block: usize,
+}
+
+/// The whole chain.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Schedule {
+    pub passes: Vec<Pass>,
+    pub blocks: Vec<Block>,
+}
+
+/// The window is too small for an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TooSmall {
+    /// Number of the operation.
+    pub op: usize,
+}
+
+/// An upload takes over the slots of the block so many before: one is loaded, one computed and one stored at a time.
+const APART: i64 = 3;
+
+/// Operations from which on a pass is bound by computing.
+const MANY: usize = 64;
+
+/// Operations below which it is bound by the link.
+const FEW: usize = 8;
+
+/// Orders a chain over windows of `window` planes of each array, at most `thick` planes a block.
+///
+/// With a `period` the planes of the schedule are those of the unwrapped axis, of which the host has `0..period`: all
+/// operations are of these planes, and none runs all of them at once.
+///
+/// # Errors
+/// An operation that does not fit even alone and plane by plane.
+pub(crate) fn schedule(
+    ops: &[Op],
+    arrays: usize,
+    window: i64,
+    thick: i64,
+    period: Option<i64>,
+) -> Result<Schedule, TooSmall> {
+    let mut schedule = Schedule::default();
+    let mut made = Made { free: Vec::new(), stored: vec![Vec::new(); arrays], period };
+    // A plane has left before it comes again.
+    let room = period.map_or(window, |period| window.min(period));
+    let (mut first, mut entered) = (0, 0);
+    while first < ops.len() {
+        let left = ops.len() - first;
+        // Where many operations share a pass, launching them counts more than the first and the last block.
+        let most = if work(&ops[first..]) >= MANY { (2 * thick).min((window / 8).max(1)).max(thick) } else { thick };
+        let (count, chosen) = longest(&ops[first..], arrays, room, most).ok_or(TooSmall { op: first })?;
+        // Passes of about one length: the last would be bound by the link otherwise.
+        let ops_now = first..first + left.div_ceil(left.div_ceil(count));
+        // Few operations wait for the link: there the first and the last block count, while nothing else moves.
+        let thick = if work(&ops[ops_now.clone()]) < FEW { (chosen / 4).max(chosen.min(2)) } else { chosen };
+        let (own, later) = (&ops[ops_now.clone()], &ops[ops_now.end..]);
+        // The unwrapped planes of a pass follow those of the one before: its first ones were stored long ago.
+        let own = period.map_or(Cow::Borrowed(own), |period| Cow::Owned(unwrapped(own, arrays, period, entered)));
+        let skew = Skew::of(&own, later, arrays, period);
+        let planes = skew.all();
+        let (shift, first_block) = (entered - planes.start, schedule.blocks.len());
+        // The planes of the next pass take over the slots of this one's, in order.
+        (first, entered) = (ops_now.end, entered + planes.end - planes.start);
+        let pass = Pass { ops: ops_now, planes, shift, first_block };
+        made.pass(&own, &pass, &skew, Cut { window, thick }, &mut schedule.blocks);
+        schedule.passes.push(pass);
+    }
+    Ok(schedule)
+}
+
+/// The fewest planes of a window that each operation fits into.
+pub(crate) fn least_window(ops: &[Op], arrays: usize) -> i64 {
+    let alone = |op: &Op| {
+        let mut skew = Skew::new(arrays);
+        skew.add(op);
+        skew.slots() + 1
+    };
+    ops.iter().map(alone).max().unwrap_or(0)
+}
+
+/// How many of the first operations fit into one pass, and with blocks of how many planes.
+fn longest(ops: &[Op], arrays: usize, window: i64, thick: i64) -> Option<(usize, i64)> {
+    let fitting = |thick: i64, apart: i64| {
+        let mut skew = Skew::new(arrays);
+        ops.iter()
+            .take_while(|op| {
+                skew.add(op);
+                skew.slots() + apart * thick <= window
+            })
+            .count()
+    };
+    let finest = fitting(1, APART);
+    if finest == 0 {
+        let count = fitting(1, 1);
+        return (count > 0).then_some((count, 1));
+    }
+    // Thin blocks leave more room for operations, thick ones keep the device busier.
+    let mut thick = thick.max(1);
+    loop {
+        let count = fitting(thick, APART);
+        let passes = |count: usize| ops.len().div_ceil(count.max(1));
+        // Where passes are bound by computing all the same, one more costs little.
+        let computes = work(&ops[..count]) >= MANY && passes(count) <= passes(finest) + 1;
+        if computes && ops.iter().any(|op| op.steps > 1) {
+            // The ends of a launch are computed twice: as thick as it goes.
+            let thicker = (thick..2 * thick).rev().find(|thick| passes(fitting(*thick, APART)) == passes(count));
+            return Some(thicker.map_or((count, thick), |thick| (fitting(thick, APART), thick)));
+        }
+        if thick == 1 || computes || (count * 4 >= finest * 3 && passes(count) * 3 <= passes(finest) * 4) {
+            // Somewhat thinner ones where that saves a pass over the link.
+            let thinner = (thick - thick / 2..thick).rev().map(|thick| (fitting(thick, APART), thick));
+            let fewer = { thinner }.find(|(fewer, _)| !computes && passes(*fewer) < passes(count));
+            return Some(fewer.unwrap_or((count.max(1), thick)));
+        }
+        thick /= 2;
+    }
+}
+
+/// Operations, those that do several steps as so many.
+fn work(ops: &[Op]) -> usize {
+    ops.iter().map(|op| op.steps.max(1)).sum()
+}
+
+/// How far operations of a pass trail behind the planes that enter.
+#[derive(Debug)]
+pub(crate) struct Skew {
+    /// For each operation: at level `l` it has done its planes below `l - lag`.
+    lags: Vec<i64>,
+    arrays: Vec<ArraySkew>,
+}
+
+/// What is known of an array in one pass.
+#[derive(Clone, Debug, Default)]
+struct ArraySkew {
+    /// Planes that operations touch.
+    touched: Range<i64>,
+    /// Planes that the first operation overwrites whole: they are not loaded.
+    overwritten: Range<i64>,
+    /// Planes that are written.
+    written: Range<i64>,
+    /// Planes that a later pass overwrites unread: they are not stored.
+    dead: Range<i64>,
+    /// The greatest lag of those that write plane by plane.
+    writer: Option<i64>,
+    /// The greatest lag of those that read plane by plane, and the same less the reach downwards.
+    reader: Option<(i64, i64)>,
+    /// Where the last of those ends.
+    last: i64,
+    /// How far behind the level the first plane enters: loaded planes at the level, others as the first writer has
+    /// them.
+    enters: i64,
+    /// How far behind the level the last plane leaves.
+    leaves: i64,
+    /// The operations that run at once.
+    at_once: Vec<AtOnce>,
+    any: bool,
+}
+
+/// An operation that runs at once, when the level less its lag has reached `trigger`.
+#[derive(Clone, Debug)]
+struct AtOnce {
+    lag: i64,
+    trigger: i64,
+    /// Planes that it reads and writes, where it does.
+    reads: Range<i64>,
+    writes: Range<i64>,
+}
+
+fn meet(a: &Range<i64>, b: &Range<i64>) -> bool {
+    !a.is_empty() && !b.is_empty() && a.start < b.end && b.start < a.end
+}
+
+impl Op {
+    /// The level less the lag at which an operation runs that runs at once: as soon as the last plane that it reads has
+    /// its value. None if it runs plane by plane.
+    fn trigger(&self) -> Option<i64> {
+        let ends = self.accesses.iter().filter_map(|access| match &access.read {
+            Some(Reach::Planes(planes)) => Some(planes.end),
+            _ => None,
+        });
+        ends.max()
+    }
+
+    /// First and last plane (both included) at which the access touches one of `planes`, if any does.
+    fn meeting(&self, access: &Access, planes: &Range<i64>) -> Option<(i64, i64)> {
+        let (lo, hi) = match access.around() {
+            Some((lo, hi)) if access.write.is_some() => (lo.min(0), hi.max(0)),
+            around => around.unwrap_or_default(),
+        };
+        let (first, last) = (self.planes.start.max(planes.start - hi), (self.planes.end - 1).min(planes.end - 1 - lo));
+        (!planes.is_empty() && first <= last).then_some((first, last))
+    }
+}
+
+impl Skew {
+    pub(crate) fn new(arrays: usize) -> Skew {
+        Skew { lags: Vec::new(), arrays: vec![ArraySkew::default(); arrays] }
+    }
+
+    /// Of the operations of a pass, before those of `later` passes.
+    fn of(ops: &[Op], later: &[Op], arrays: usize, period: Option<i64>) -> Skew {
+        let mut skew = Skew::new(arrays);
+        ops.iter().for_each(|op| skew.add(op));
+        for (number, array) in skew.arrays.iter_mut().enumerate() {
+            let next =
+                later.iter().filter_map(|op| op.accesses.iter().find(|a| a.array == number).map(|a| (op, a))).next();
+            if let Some((op, access)) = next
+                && access.overwrites()
+            {
+                // Those that come again are stored.
+                let last = array.touched.end;
+                array.dead = period.map_or(op.planes.clone(), |period| last - period..last);
+            }
+        }
+        skew
+    }
+
+    /// Adds the next operation.
+    pub(crate) fn add(&mut self, op: &Op) {
+        let trigger = op.trigger();
+        let mut lag = 0;
+        for access in &op.accesses {
+            let array = &self.arrays[access.array];
+            let hi = access.around().map_or(0, |(_, hi)| hi);
+            // Plane by plane behind those that go plane by plane.
+            match trigger {
+                None => {
+                    if access.read.is_some() {
+                        lag = lag.max(array.enters.max(array.writer.unwrap_or(0)) + hi.max(0));
+                    }
+                    if access.write.is_some() {
+                        let behind = array.reader.map_or(0, |(_, less_reach)| less_reach);
+                        lag = lag.max(array.enters).max(array.writer.unwrap_or(0)).max(behind);
+                    }
+                }
+                // All that goes plane by plane and touches what this one does has passed it when it runs.
+                Some(trigger) => {
+                    let end = access.touched(&op.planes).end;
+                    lag = lag.max(array.enters + end - trigger);
+                    if let Some(writer) = array.writer {
+                        lag = lag.max(writer + end.min(array.last) - trigger);
+                    }
+                    if let (Some((reader, less_reach)), true) = (array.reader, access.write.is_some()) {
+                        lag = lag.max((reader + array.last).min(less_reach + end) - trigger);
+                    }
+                }
+            }
+            // Behind those that run at once.
+            for before in &array.at_once {
+                let mut wait = |planes: &Range<i64>| match trigger {
+                    None => {
+                        if let Some((first, _)) = op.meeting(access, planes) {
+                            lag = lag.max(before.lag + before.trigger - first - 1);
+                        }
+                    }
+                    Some(trigger) => {
+                        if meet(&access.touched(&op.planes), planes) {
+                            lag = lag.max(before.lag + before.trigger - trigger);
+                        }
+                    }
+                };
+                wait(&before.writes);
+                if access.write.is_some() {
+                    wait(&before.reads);
+                }
+            }
+        }
+        for access in &op.accesses {
+            let array = &mut self.arrays[access.array];
+            let touched = access.touched(&op.planes);
+            if !array.any {
+                array.any = true;
+                if access.overwrites() && trigger.is_none() {
+                    array.overwritten = op.planes.clone();
+                    array.enters = lag;
+                }
+            }
+            array.touched = hull(&array.touched, &touched);
+            if access.write.is_some() {
+                array.written = hull(&array.written, &op.planes);
+            }
+            match trigger {
+                None => {
+                    let lo = access.around().map_or(0, |(lo, _)| lo);
+                    if access.write.is_some() {
+                        array.writer = array.writer.max(Some(lag));
+                    }
+                    if access.read.is_some() {
+                        let (reader, less_reach) = array.reader.unwrap_or((lag, lag - lo));
+                        array.reader = Some((reader.max(lag), less_reach.max(lag - lo)));
+                    }
+                    array.last = array.last.max(op.planes.end);
+                    array.leaves = array.leaves.max(lag - lo.min(0));
+                }
+                Some(trigger) => {
+                    let reads = match &access.read {
+                        Some(Reach::Planes(planes)) => planes.clone(),
+                        _ => 0..0,
+                    };
+                    let writes = if access.write.is_some() { op.planes.clone() } else { 0..0 };
+                    array.leaves = array.leaves.max(lag + trigger - touched.start);
+                    array.at_once.push(AtOnce { lag, trigger, reads, writes });
+                }
+            }
+        }
+        self.lags.push(lag);
+    }
+
+    /// Planes of an array that lie between the first and the last in use, at most.
+    fn slots(&self) -> i64 {
+        self.spans().max().unwrap_or(0)
+    }
+
+    /// The same of each array, 0 if it is not in use.
+    pub(crate) fn spans(&self) -> impl Iterator<Item = i64> {
+        self.arrays.iter().map(|array| if array.any { array.leaves - array.enters } else { 0 })
+    }
+
+    /// All planes that are touched.
+    fn all(&self) -> Range<i64> {
+        self.arrays.iter().fold(0..0, |all, array| hull(&all, &array.touched))
+    }
+
+    /// The level at which all operations are done.
+    fn end(&self, ops: &[Op], all: &Range<i64>) -> i64 {
+        let ends = ops.iter().zip(&self.lags).map(|(op, lag)| op.trigger().unwrap_or(0).max(op.planes.end) + lag);
+        ends.fold(all.end, i64::max)
+    }
+
+    /// Levels from the first to the last.
+    pub(crate) fn levels(&self, ops: &[Op]) -> i64 {
+        let all = self.all();
+        self.end(ops, &all) - all.start
+    }
+}
+
+/// How operations advance together over arrays that stay where they are, `thick` planes at a time: for each step the
+/// planes of each operation. Within a step they run in order.
+pub(crate) fn steps(ops: &[Op], arrays: usize, thick: i64) -> Vec<Vec<Range<i64>>> {
+    let mut skew = Skew::new(arrays);
+    ops.iter().for_each(|op| skew.add(op));
+    let all = skew.all();
+    let end = skew.end(ops, &all);
+    let mut steps = Vec::new();
+    let mut before = all.start;
+    while before < end {
+        let now = Step { before, level: before + thick, first: before == all.start };
+        steps.push(ops.iter().zip(&skew.lags).map(|(op, lag)| now.planes(op, *lag)).collect());
+        before = now.level;
+    }
+    steps
+}
+
+/// From one level to another.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    before: i64,
+    level: i64,
+    first: bool,
+}
+
+impl Step {
+    /// What of a range is passed `lag` behind the level.
+    fn part(&self, lag: i64, range: &Range<i64>) -> Range<i64> {
+        // The first step takes in what lies before it.
+        let from = if self.first { range.start } else { (self.before - lag).max(range.start) };
+        from..(self.level - lag).min(range.end).max(from)
+    }
+
+    /// The planes at which an operation runs.
+    fn planes(&self, op: &Op, lag: i64) -> Range<i64> {
+        match op.trigger() {
+            None => self.part(lag, &op.planes),
+            Some(trigger) if self.level - lag >= trigger && (self.before - lag < trigger || self.first) => {
+                op.planes.clone()
+            }
+            Some(_) => 0..0,
+        }
+    }
+}
+
+/// How a pass is cut into blocks.
+#[derive(Clone, Copy, Debug)]
+struct Cut {
+    window: i64,
+    thick: i64,
+}
+
+/// What the blocks made so far leave behind.
+#[derive(Debug)]
+struct Made {
+    /// For each block and array: once the block is done, no plane below this (shifted) needs its slot.
+    free: Vec<Vec<i64>>,
+    /// For each array the planes that were stored, and the number of the block.
+    stored: Vec<Vec<(Range<i64>, usize)>>,
+    period: Option<i64>,
+}
+
+impl Made {
+    /// Adds the blocks of a pass.
+    fn pass(&mut self, ops: &[Op], pass: &Pass, skew: &Skew, cut: Cut, blocks: &mut Vec<Block>) {
+        let all = &pass.planes;
+        let end = skew.end(ops, all);
+        let mut storing: Vec<Vec<(Range<i64>, usize)>> = vec![Vec::new(); skew.arrays.len()];
+        let mut before = all.start;
+        while before < end {
+            let (level, number) = (before + cut.thick, blocks.len());
+            let now = Step { before, level, first: before == all.start };
+            let step = |lag: i64, range: &Range<i64>| now.part(lag, range);
+            let mut block = Block::default();
+            for ((number, op), lag) in pass.ops.clone().zip(ops).zip(&skew.lags) {
+                let planes = now.planes(op, *lag);
+                if !planes.is_empty() {
+                    block.runs.push((number, planes));
+                }
+            }
+            for (array, of) in skew.arrays.iter().enumerate().filter(|(_, of)| of.any) {
+                let entering = step(of.enters, &of.touched);
+                if !entering.is_empty() {
+                    let slots = self.freed(array, entering.end + pass.shift - cut.window);
+                    block.runs_after = block.runs_after.max(slots);
+                    for planes in without(&entering, &of.overwritten).into_iter().filter(|planes| !planes.is_empty()) {
+                        let stored = self.stored[array].iter().chain(&storing[array]);
+                        let stored = stored.filter(|(other, _)| same(other, &planes, self.period));
+                        let stored = stored.map(|(_, block)| *block).max();
+                        block.uploads_after = block.uploads_after.max(slots).max(stored);
+                        block.uploads.push(Planes { array, planes });
+                    }
+                }
+                let ready = |level: i64| {
+                    let open = of.at_once.iter().filter(|once| level - once.lag < once.trigger);
+                    let open = open.filter(|once| !once.writes.is_empty()).map(|once| once.writes.start);
+                    open.fold(level - of.writer.unwrap_or(0), i64::min)
+                };
+                let (from, to) = (ready(before), if level >= end { of.written.end } else { ready(level) });
+                let from = if before == all.start { of.written.start } else { from.max(of.written.start) };
+                for planes in without(&(from..to.min(of.written.end).max(from)), &of.dead) {
+                    if !planes.is_empty() {
+                        storing[array].push((planes.clone(), number));
+                        block.downloads.push(Planes { array, planes });
+                    }
+                }
+            }
+            let last = level >= end;
+            let known = self.free.last().cloned();
+            let free = skew.arrays.iter().enumerate().map(|(array, of)| {
+                let free = if last || !of.any { all.end } else { (level - of.leaves).min(all.end) } + pass.shift;
+                known.as_ref().map_or(free, |known| free.max(known[array]))
+            });
+            self.free.push(free.collect());
+            blocks.push(block);
+            before = level;
+        }
+        for (stored, storing) in self.stored.iter_mut().zip(storing) {
+            // Stores are done in order: of planes stored twice the later counts.
+            let first = storing.iter().map(|(planes, _)| planes.start).min().unwrap_or(0);
+            let last = storing.iter().map(|(planes, _)| planes.end).max().unwrap_or(0);
+            match self.period {
+                Some(period) => stored.retain(|_| last - first < period),
+                None => stored.retain(|(planes, _)| planes.start < first || last < planes.end),
+            }
+            stored.extend(storing);
+        }
+    }
+
+    /// The first block after which no plane below `plane` (shifted) needs its slot; none if no block has to be waited
+    /// for.
+    fn freed(&self, array: usize, plane: i64) -> Option<usize> {
+        if plane <= 0 {
+            return None;
+        }
+        Some(self.free.partition_point(|free| free[array] < plane))
+    }
+}
+
+fn hull(a: &Range<i64>, b: &Range<i64>) -> Range<i64> {
+    match (a.is_empty(), b.is_empty()) {
+        (true, _) => b.clone(),
+        (_, true) => a.clone(),
+        _ => a.start.min(b.start)..a.end.max(b.end),
+    }
+}
+
+/// `a` without `b`: up to two ranges.
+fn without(a: &Range<i64>, b: &Range<i64>) -> [Range<i64>; 2] {
+    if b.is_empty() || b.end <= a.start || a.end <= b.start {
+        return [a.clone(), a.end..a.end];
+    }
+    [a.start..b.start.max(a.start), b.end.min(a.end)..a.end]
+}
+
+impl Access {
+    /// How far from each plane it reads, if it goes plane by plane.
+    pub(super) fn around(&self) -> Option<(i64, i64)> {
+        match self.read {
+            Some(Reach::Around(lo, hi) | Reach::Within(lo, hi, _)) => Some((lo, hi)),
+            _ => None,
+        }
+    }
+
+    /// The planes that it touches if the operation runs over `planes`.
+    fn touched(&self, planes: &Range<i64>) -> Range<i64> {
+        let read = match &self.read {
+            Some(Reach::Around(lo, hi)) => planes.start + lo..planes.end + hi,
+            Some(Reach::Within(lo, hi, all)) => (planes.start + lo).max(all.start)..(planes.end + hi).min(all.end),
+            Some(Reach::Planes(range)) => range.clone(),
+            None => 0..0,
+        };
+        if self.write.is_some() { hull(&read, planes) } else { read }
+    }
+
+    fn overwrites(&self) -> bool {
+        self.read.is_none() && self.write == Some(Write::Whole)
+    }
+}
+
+#[cfg(test)]
+mod tests;

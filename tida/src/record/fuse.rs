@@ -1,0 +1,376 @@
+//! Steps that run as one launch (Lashgar ch. 6, the ghost-zone optimisation; DESIGN.md §6 `channel`).
+//!
+//! A program that repeats one kernel, or a few that take turns, on two arrays (`next` from `u`, then `u` from `next`)
+//! needs no more of the arrays in between than what the next step reads. Its sweeps, and the ghost fills between them,
+//! are held back while more of them are recorded. Of steps that are followed by one that overwrites what they would
+//! have left in the other array, the first reads, the last writes, and one launch does all: its blocks keep the steps
+//! between to themselves (`launch/fused.rs`). The last step that is held runs by itself, so that both arrays are as
+//! the program left them.
+//!
+//! Nodes stay what they were: the node of the first step does the launch, those of the others end with it
+//! ([`Work::Within`]).
+
+use std::panic::Location;
+use std::sync::{Arc, Weak};
+
+use smallvec::SmallVec;
+
+use super::driver::{Core, Recorder, TileWork, device_sweep};
+use super::sweep::SweepKey;
+use crate::grid::GridBox;
+use crate::grid::boxes::union;
+use crate::launch::fused::{enqueue_steps, same, steps_are_compiled};
+use crate::launch::step::{Fusible, Launch, Together};
+use crate::memory::node::{Node, Queue, Work};
+use crate::memory::storage::Storage;
+use crate::memory::touched::ArrayTouch;
+use crate::memory::tracker::{BoxTouch, Touch, Tracker, distinct};
+use crate::run::chain::Kind;
+use crate::run::steps::{Cycle, Pair, Recorded, following, identity};
+
+/// So many sweeps are enough to start with, if the device has less than that to do.
+const ENOUGH: usize = 24;
+
+/// Most kernels that take turns.
+const KERNELS: usize = 4;
+
+/// What is held back.
+#[derive(Default)]
+pub(super) struct Fusing {
+    /// The last sweeps that were opened, each of the arrays of the one before it with their parts exchanged, if steps
+    /// of their kernels may run as one launch.
+    last: Vec<Opened>,
+    /// How the last of them go on.
+    cycle: Cycle,
+    held: Vec<Held>,
+}
+
+/// A sweep that was opened.
+struct Opened {
+    key: SweepKey,
+    fusible: Fusible,
+    node: u64,
+    /// What its tiles read of arrays that take no turns.
+    reads: Vec<Read>,
+}
+
+impl Opened {
+    fn reads_around(&self) -> bool {
+        self.fusible.halo != [0; 4]
+    }
+}
+
+/// What a tile reads of an array, which may be gone by now.
+struct Read {
+    tracker: Weak<Tracker>,
+    touch: (usize, Option<GridBox<4>>, Around, Around),
+}
+
+type Around = Option<(i64, i64)>;
+
+/// A node that is held back.
+struct Held {
+    node: Arc<Node>,
+    work: HeldWork,
+}
+
+#[allow(clippy::large_enum_variant)] // most are sweeps
+enum HeldWork {
+    Sweep(Step),
+    /// Fills the ghosts of an array, those of fixed value too if they are not there.
+    Ghosts {
+        tracker: Arc<Tracker>,
+        fixed: bool,
+    },
+}
+
+impl Held {
+    fn recorded(&self) -> Recorded<'_> {
+        match &self.work {
+            HeldWork::Sweep(step) => Recorded::Sweep(step.pair, &step.boxes, &step.launch),
+            HeldWork::Ghosts { tracker, fixed: false } => Recorded::Ghosts(identity(tracker)),
+            HeldWork::Ghosts { .. } => Recorded::Other,
+        }
+    }
+
+    /// Whether all that it reads of arrays that take no turns is read by `first` too, which may then do its work.
+    fn within(&self, first: &Step) -> bool {
+        let HeldWork::Sweep(step) = &self.work else { return true };
+        if same(&*step.launch, &*first.launch) {
+            return true;
+        }
+        let others = step.arrays.iter().filter(|array| !step.pair.has(&array.tracker));
+        let known = |other: &ArrayTouch| first.arrays.iter().find(|array| Arc::ptr_eq(&array.tracker, &other.tracker));
+        others.into_iter().all(|other| known(other).is_some_and(|array| array.reads_all_of(other)))
+    }
+}
+
+/// A sweep that is held back.
+struct Step {
+    launch: Arc<dyn Launch>,
+    boxes: Vec<(usize, GridBox<4>)>,
+    arrays: SmallVec<[ArrayTouch; 4]>,
+    pair: Pair,
+    /// Arrays that it writes and whose ghosts are filled next.
+    refilled: Vec<Arc<Storage>>,
+}
+
+impl Pair {
+    fn of(key: &SweepKey, fusible: &Fusible) -> Option<Pair> {
+        let (out, inp) = (*key.args.get(fusible.out)?, *key.args.get(fusible.inp)?);
+        (out != inp).then_some(Pair { out, inp, halo: fusible.halo, cycle: Cycle::default() })
+    }
+}
+
+impl Fusing {
+    /// Nothing is held back.
+    pub fn is_empty(&self) -> bool {
+        self.held.is_empty()
+    }
+
+    /// Whether something that is held back touches one of these arrays.
+    pub fn holds<'a>(&self, mut trackers: impl Iterator<Item = &'a Arc<Tracker>>) -> bool {
+        !self.held.is_empty()
+            && trackers.any(|tracker| {
+                self.held.iter().any(|held| match &held.work {
+                    HeldWork::Sweep(step) => step.arrays.iter().any(|array| Arc::ptr_eq(&array.tracker, tracker)),
+                    HeldWork::Ghosts { tracker: filled, .. } => Arc::ptr_eq(filled, tracker),
+                })
+            })
+    }
+
+    /// The arrays that take turns, if a tile is of a sweep like the last one, or like one of a few before it: it may
+    /// have captured other values.
+    pub fn next(&mut self, tile: &TileWork<'_>) -> Option<Pair> {
+        let streams = tile.can_chain(Kind::Planes) && !tile.has_whole() && !tile.has_ghosts_of_the_user();
+        let usual = streams && tile.pace.is_none() && tile.after.is_empty();
+        let known = [self.cycle.kernels].into_iter().chain(1..=KERNELS);
+        let found = known.filter(|_| usual).find_map(|kernels| Some((kernels, self.like(tile, kernels)?)));
+        // Where no step reads around its cells they are not worth waiting for.
+        let found = found.filter(|(kernels, _)| self.last.iter().rev().take(*kernels).any(Opened::reads_around));
+        let (kernels, pair) = found.unzip();
+        if kernels != Some(self.cycle.kernels) {
+            self.cycle = Cycle { number: self.cycle.number + 1, kernels: kernels.unwrap_or(0) };
+        }
+        Some(Pair { cycle: self.cycle, ..pair? })
+    }
+
+    /// The arrays that take turns, if a tile is of a sweep like the one so many before it.
+    fn like(&self, tile: &TileWork<'_>, kernels: usize) -> Option<Pair> {
+        let before = self.last.get(self.last.len().checked_sub(kernels)?)?;
+        let (key, fusible, last) = (&before.key, &before.fusible, self.last.last()?);
+        let pair = Pair::of(&tile.key, fusible)?;
+        let turned = |n: usize| match n {
+            _ if kernels.is_multiple_of(2) => n,
+            n if n == fusible.out => fusible.inp,
+            n if n == fusible.inp => fusible.out,
+            n => n,
+        };
+        let mut args = key.args.clone();
+        args.iter_mut().enumerate().for_each(|(n, arg)| *arg = key.args[turned(n)]);
+        let same = SweepKey { args, captures: tile.key.captures.clone(), ..key.clone() } == tile.key;
+        // What is read beside is not what the steps between would leave.
+        let others = tile.key.args.iter().enumerate().filter(|(n, _)| *n != fusible.out && *n != fusible.inp);
+        let apart = others.into_iter().all(|(_, arg)| *arg != pair.out && *arg != pair.inp);
+        let follows = pair.follows(&Pair::of(&last.key, &last.fusible)?);
+        (same && apart && follows && key.captures.len() == tile.key.captures.len()).then_some(pair)
+    }
+
+    /// Takes down the sweep that was opened last, of this tile.
+    pub fn opened(&mut self, tile: &TileWork<'_>, launch: &dyn Launch, node: &Node) {
+        let key = &tile.key;
+        let plain = key.on_device && !key.checked && key.block.is_none() && key.march.is_none();
+        let step = launch.step().filter(|_| plain && key.cache == Default::default());
+        let Some(fusible) = step.and_then(|step| step.prepared.fusible()) else { return self.last.clear() };
+        let pairs = self.last.last().and_then(|last| Pair::of(&last.key, &last.fusible)).zip(Pair::of(key, &fusible));
+        if !pairs.is_some_and(|(before, pair)| pair.follows(&before)) {
+            self.last.clear();
+        }
+        if self.last.len() == KERNELS {
+            self.last.remove(0);
+        }
+        self.last.push(Opened { key: key.clone(), fusible, node: node.number, reads: Vec::new() });
+        self.joined(node, tile.touches);
+    }
+
+    /// Takes down what a tile touches of the sweep of a node.
+    pub fn joined(&mut self, node: &Node, touches: &[BoxTouch]) {
+        let Some(last) = self.last.last_mut().filter(|last| last.node == node.number) else { return };
+        let pair = Pair::of(&last.key, &last.fusible);
+        let others = touches.iter().filter(|touch| pair.is_none_or(|pair| !pair.has(&touch.tracker)));
+        last.reads.extend(others.map(|touch| Read {
+            tracker: Arc::downgrade(&touch.tracker),
+            touch: (touch.region, touch.read, touch.around, touch.across),
+        }));
+    }
+
+    /// What the other kernels read that take turns with that of the next sweep, of arrays that have their room on the
+    /// device: it may be the one that does their work.
+    pub fn beside(&self) -> Vec<BoxTouch> {
+        let others = self.last.iter().rev().take(self.cycle.kernels.saturating_sub(1));
+        let touch = |one: &Read| {
+            let (tracker, (region, read, around, across)) = (one.tracker.upgrade()?, one.touch);
+            let tracker = Some(tracker).filter(|tracker| tracker.storage().is_claimed())?;
+            Some(BoxTouch { tracker, region, read, write: None, keeps: false, whole: false, around, across })
+        };
+        others.flat_map(|sweep| sweep.reads.iter().filter_map(touch)).collect()
+    }
+
+    /// Holds a sweep back that takes no more tiles.
+    pub fn sweep(
+        &mut self,
+        node: Arc<Node>,
+        launch: Arc<dyn Launch>,
+        boxes: Vec<(usize, GridBox<4>)>,
+        arrays: SmallVec<[ArrayTouch; 4]>,
+        (pair, refilled): (Pair, Vec<Arc<Storage>>),
+    ) {
+        self.held.push(Held { node, work: HeldWork::Sweep(Step { launch, boxes, arrays, pair, refilled }) });
+    }
+}
+
+/// Whether each array is one stretch of memory on the device, from its first plane to the last, for work that is
+/// recorded now.
+pub(super) fn lie_whole(touches: &[BoxTouch]) -> bool {
+    touches.iter().all(|touch| touch.tracker.boxes().len() == 1 || touch.tracker.storage().stays_in_row())
+}
+
+/// Steps that run as one launch.
+struct Group {
+    /// What is held back of them: their sweeps, and the ghost fills between.
+    held: usize,
+    region: usize,
+    together: Together,
+    launches: Arc<[Arc<dyn Launch>]>,
+}
+
+impl Core {
+    /// Whether sweeps may be held back.
+    pub(super) fn fuses(&self) -> bool {
+        self.device.as_ref().is_some_and(|device| !device.fuse().is_off() && device.backend().simulated().is_none())
+    }
+
+    /// Records the filling of ghosts on the device: held back too, if it is of arrays that take turns.
+    pub fn record_fill(
+        self: &Arc<Core>,
+        recorded: &'static Location<'static>,
+        touches: &[Touch],
+        fixed: bool,
+        work: Work,
+    ) -> Arc<Node> {
+        self.record_or_hold("fill_ghosts", recorded, touches, &[], work, Some(fixed))
+    }
+
+    /// Holds the filling of an array's ghosts back, if sweeps of it are; says whether it did.
+    pub(super) fn hold_fill(recorder: &mut Recorder, node: &Arc<Node>, touches: &[Touch], fixed: bool) -> bool {
+        let [touch] = touches else { return false };
+        let held = recorder.fusing.holds([&touch.tracker].into_iter());
+        if held {
+            let work = HeldWork::Ghosts { tracker: touch.tracker.clone(), fixed };
+            recorder.fusing.held.push(Held { node: node.clone(), work });
+        }
+        held
+    }
+
+    /// Starts what is held back, if it is enough and the device has little else to do; the rest waits for more.
+    pub(super) fn keep_fusing(self: &Arc<Core>, recorder: &mut Recorder) {
+        let held = recorder.fusing.held.len();
+        let under_way = self.unfinished.count().saturating_sub(held + recorder.open.len());
+        if held >= ENOUGH && under_way < ENOUGH / 2 {
+            self.start_held(recorder, false);
+        }
+    }
+
+    /// Starts what is held back: with `all` to the end, else as many steps as run together.
+    pub(super) fn start_held(self: &Arc<Core>, recorder: &mut Recorder, all: bool) {
+        let held = std::mem::take(&mut recorder.fusing.held);
+        let (mut groups, mut first) = (Vec::new(), 0);
+        // While a launch is compiled, none of fewer steps is.
+        let mut compiling = 0;
+        while first < held.len() {
+            let (group, more) = self.group(&held[first..]);
+            if more && !all {
+                break;
+            }
+            let steps = group.as_ref().map_or(0, |group| group.together.steps);
+            let group = group.filter(|group| steps >= compiling && self.is_compiled(group));
+            if group.is_none() {
+                compiling = compiling.max(steps);
+            }
+            let count = group.as_ref().map_or(1, |group| group.held);
+            groups.push((count, group));
+            first += count;
+        }
+        let mut held = held.into_iter();
+        for (count, group) in groups {
+            self.start_group(held.by_ref().take(count), group);
+        }
+        recorder.fusing.held = held.collect();
+    }
+
+    /// What runs as one launch of what comes first, and whether it could be more if more were there.
+    fn group(&self, held: &[Held]) -> (Option<Group>, bool) {
+        let (Some(device), Some(Held { work: HeldWork::Sweep(first), .. })) = (&self.device, held.first()) else {
+            return (None, false);
+        };
+        let Some((region, cells)) = one_box(&first.boxes) else { return (None, false) };
+        let within = held.iter().take_while(|held| held.within(first));
+        let Some(following) = following(within.map(Held::recorded)) else { return (None, false) };
+        let trackers = distinct(first.arrays.iter().map(|array| &array.tracker));
+        let facts_of = |of: usize| trackers.iter().find(|tracker| identity(tracker) == of)?.planar().map(|p| p.facts());
+        let Some(faces) = following.faces(facts_of, &cells) else { return (None, false) };
+        let (steps, more) = following.together(device, (&cells, &faces), u32::MAX);
+        let together = following.over(steps, cells, i64::MAX, faces);
+        let launches = following.launches(steps);
+        let group = following.first(steps).map(|held| Group { held, region, together, launches });
+        (group, more)
+    }
+
+    /// Whether the launch of a group can be had now.
+    fn is_compiled(&self, Group { region, together, launches, .. }: &Group) -> bool {
+        self.device.as_ref().is_none_or(|device| steps_are_compiled(launches, device, *region, together))
+    }
+
+    /// Starts nodes: as one launch, if they are a group.
+    fn start_group(self: &Arc<Core>, held: impl Iterator<Item = Held>, group: Option<Group>) {
+        let mut leader: Option<Arc<Node>> = None;
+        for Held { node, work } in held {
+            match (work, &group, &leader) {
+                (_, _, Some(leader)) => node.set_work(Work::Within(leader.clone())),
+                (HeldWork::Sweep(step), Some(group), None) => {
+                    let (region, together, launches) = (group.region, group.together, group.launches.clone());
+                    let run = move |queue: &Queue<'_>| {
+                        queue.device.count_fused(together.steps);
+                        let queue = Queue { refilled: &step.refilled, ..*queue };
+                        // SAFETY: the graph keeps all work that conflicts away until these nodes have finished. The box
+                        // is that of each of the steps, and the first of them reads all that they read of other arrays.
+                        unsafe { enqueue_steps(&launches, &queue, (region, together.cells), &together) }
+                    };
+                    node.set_work(device_sweep(&node, step.arrays, None, 0, run, std::convert::identity));
+                    leader = Some(node.clone());
+                }
+                (HeldWork::Sweep(Step { launch, boxes, arrays, refilled, .. }), None, None) => {
+                    // SAFETY: as above; the boxes do not overlap.
+                    let run = move |queue: &Queue<'_>| unsafe {
+                        launch.clone().enqueue(&Queue { refilled: &refilled, ..*queue }, &boxes)
+                    };
+                    node.set_work(device_sweep(&node, arrays, None, 0, run, std::convert::identity));
+                }
+                // It has its work.
+                (HeldWork::Ghosts { .. }, ..) => {}
+            }
+            if node.release() {
+                self.start_node(node);
+            }
+        }
+    }
+}
+
+/// The boxes of a sweep as one, if they are: it starts in the first region.
+pub(super) fn one_box(boxes: &[(usize, GridBox<4>)]) -> Option<(usize, GridBox<4>)> {
+    let (first, rest) = boxes.split_first()?;
+    rest.iter().try_fold(*first, |(region, known), (next, cells)| {
+        (*next > region).then_some(())?;
+        Some((region, union(&known, cells)?))
+    })
+}

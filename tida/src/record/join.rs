@@ -1,0 +1,296 @@
+//! Sweeps that follow one another over the same boxes, of which none writes what another one touches: they run as one,
+//! so that what several of them read is read once.
+//!
+//! Which ones is seen when open sweeps close, so nothing waits longer than it does anyway. Their nodes are nodes like
+//! any other. Each says when it may run ([`Work::Shared`]); the last one to say so runs all of them: on a device as one
+//! launch of one kernel (`launch/joined.rs`), on the host part by part. Where one of them cannot run, the others run
+//! by themselves.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, OnceLock};
+
+use smallvec::SmallVec;
+use tida_kernels::ir::Access;
+
+use super::driver::{Core, without_room};
+use super::fuse::Fusing;
+use super::place::OpenChain;
+use super::sweep::OpenSweep;
+use crate::device::core::DeviceCore;
+use crate::error::{Error, ErrorKind};
+use crate::grid::GridBox;
+use crate::launch::fused::OneStep;
+use crate::launch::joined::{Joint, as_one, waits_for_no_more};
+use crate::launch::prepare::Prepared;
+use crate::launch::step::Launch;
+use crate::memory::node::{DeviceWork, Node, Queue, Work};
+use crate::memory::storage::Storage;
+use crate::memory::touched::{ArrayTouch, bring};
+use crate::run::pieces::run_together;
+use crate::sync::{Mutex, lock};
+
+/// Sweeps that run as one.
+pub(crate) struct Joined {
+    /// The kernel of all of them, for a device.
+    kernel: Option<Arc<Prepared>>,
+    parts: Mutex<Parts>,
+}
+
+#[derive(Default)]
+struct Parts {
+    /// Those that may not run yet.
+    missing: usize,
+    all: Vec<Part>,
+}
+
+/// A sweep that runs with others.
+struct Part {
+    node: Arc<Node>,
+    sweep: Arc<Sweep>,
+    /// The failure that keeps it from running.
+    failure: Option<Error>,
+}
+
+/// What it does.
+struct Sweep {
+    launch: Arc<dyn Launch>,
+    boxes: Vec<(usize, GridBox<4>)>,
+    arrays: SmallVec<[ArrayTouch; 4]>,
+    refilled: Vec<Arc<Storage>>,
+}
+
+/// How a launch of several sweeps went: none is there where it panicked, or was not tried.
+type Outcome = OnceLock<Result<(), Error>>;
+
+impl Joined {
+    /// A sweep may run, or has failed: gives all of them once that is said of each.
+    fn arrive(&self, node: &Arc<Node>, failure: Option<Error>) -> Option<Vec<Part>> {
+        let mut parts = lock(&self.parts);
+        if let Some(part) = parts.all.iter_mut().find(|part| Arc::ptr_eq(&part.node, node)) {
+            part.failure = failure;
+        }
+        parts.missing = parts.missing.saturating_sub(1);
+        (parts.missing == 0).then(|| std::mem::take(&mut parts.all))
+    }
+}
+
+impl OpenSweep {
+    /// Its kernel and what the arguments are known by.
+    fn part(&self) -> Option<(OneStep<'_>, &[usize])> {
+        Some((self.launch.part()?, &self.key.args))
+    }
+
+    /// Whether it may run as one with others.
+    pub(super) fn may_join(&self) -> bool {
+        let key = &self.key;
+        let asked = key.block.is_some() || key.march.is_some() || key.cache != Default::default();
+        let alone = key.checked || key.valid_only != 0 || asked;
+        !alone && self.turn.is_none() && self.node.chain.is_none() && self.pace.is_none() && self.ends.is_none()
+    }
+
+    /// Whether it may run as one with a sweep that was recorded before it: over the same boxes, each touching nothing
+    /// that the other one writes, both reading around their cells one array at least, whose cuts are then those of
+    /// both.
+    fn joins(&self, before: &OpenSweep) -> bool {
+        let find = |array: &ArrayTouch| before.arrays.iter().find(|old| Arc::ptr_eq(&old.tracker, &array.tracker));
+        let apart = self.arrays.iter().all(|array| find(array).is_none_or(|old| !array.write && !old.write));
+        let (Some(part), Some(old)) = (self.launch.part(), before.launch.part()) else { return false };
+        let read = |n: usize, of: &Prepared| of.kernel.args.get(n).is_some_and(|arg| arg.access == Access::Read);
+        let shares = || {
+            let own = self.key.args.iter().enumerate().filter(|(n, _)| read(*n, part.prepared));
+            own.into_iter().any(|(_, array)| {
+                before.key.args.iter().enumerate().any(|(n, other)| array == other && read(n, old.prepared))
+            })
+        };
+        let same = self.key.on_device == before.key.on_device && self.boxes == before.boxes;
+        same && apart && waits_for_no_more(&part, &old) && shares()
+    }
+}
+
+impl Core {
+    /// How many of these sweeps, from the first on, run as one, and the kernel that they have in common on a device.
+    fn together(&self, open: &[OpenSweep]) -> (usize, Option<Arc<Prepared>>) {
+        let Some((first, rest)) = open.split_first().filter(|_| self.joins) else { return (1, None) };
+        let on_device = first.key.on_device;
+        let fits = match &self.device {
+            Some(device) => on_device && device.backend().simulated().is_none(),
+            None => true,
+        };
+        if !fits || !first.may_join() {
+            return (1, None);
+        }
+        let (mut count, mut kernel) = (1, None);
+        for next in rest {
+            let before = &open[..count];
+            if !next.may_join() || !before.iter().all(|before| next.joins(before)) {
+                break;
+            }
+            if on_device {
+                let all: Option<Vec<_>> = open[..=count].iter().map(OpenSweep::part).collect();
+                let Some(made) = all.and_then(|all| as_one(&all)) else { break };
+                kernel = Some(made);
+            }
+            count += 1;
+        }
+        (count, kernel)
+    }
+
+    /// The first of these sweeps take no more tiles, and whatever runs as one with them: all, or one at least.
+    pub(super) fn close_some(
+        self: &Arc<Core>,
+        open: &mut Vec<OpenSweep>,
+        all: bool,
+        mut chain: Option<&mut OpenChain>,
+        fusing: &mut Fusing,
+    ) {
+        while !open.is_empty() {
+            match self.together(open) {
+                (1, _) => self.close(open.remove(0), chain.as_deref_mut(), fusing),
+                (count, kernel) => self.join(open.drain(..count), kernel),
+            }
+            if !all {
+                break;
+            }
+        }
+    }
+
+    /// Makes sweeps one.
+    fn join(self: &Arc<Core>, sweeps: impl Iterator<Item = OpenSweep>, kernel: Option<Arc<Prepared>>) {
+        let part = |open: OpenSweep| {
+            let OpenSweep { node, launch, boxes, arrays, refilled, .. } = open;
+            Part { node, sweep: Arc::new(Sweep { launch, boxes, arrays, refilled }), failure: None }
+        };
+        let all: Vec<Part> = sweeps.map(part).collect();
+        let nodes: Vec<Arc<Node>> = all.iter().map(|part| part.node.clone()).collect();
+        let joined = Arc::new(Joined { kernel, parts: Mutex::new(Parts { missing: all.len(), all }) });
+        for node in nodes {
+            let (core, joined) = (self.clone(), joined.clone());
+            node.set_work(Work::Shared(Box::new(move |node, failure| core.run_joined(&joined, node, failure))));
+            if node.release() {
+                self.start_node(node);
+            }
+        }
+    }
+
+    /// A node of sweeps that run as one may run, or has failed; gives the nodes that may run now.
+    pub(super) fn run_joined(
+        self: &Arc<Core>,
+        joined: &Joined,
+        node: &Arc<Node>,
+        failure: Option<Error>,
+    ) -> Vec<Arc<Node>> {
+        let Some(parts) = joined.arrive(node, failure) else { return Vec::new() };
+        let fine = parts.iter().all(|part| part.failure.is_none());
+        match (&self.device, &joined.kernel) {
+            (Some(device), Some(kernel)) => self.launch_joined(device, parts, Some(kernel).filter(|_| fine)),
+            _ => self.sweep_joined(parts),
+        }
+    }
+
+    /// Sweeps on the host.
+    fn sweep_joined(self: &Arc<Core>, parts: Vec<Part>) -> Vec<Arc<Node>> {
+        let mut ready = Vec::new();
+        let (failed, fine): (Vec<_>, Vec<_>) = parts.into_iter().partition(|part| part.failure.is_some());
+        for Part { node, failure, .. } in failed {
+            ready.extend(self.finish(&node, failure.map_or(Ok(()), Err)));
+        }
+        let Some(first) = fine.first() else { return ready };
+        let launches: Vec<&dyn Launch> = fine.iter().map(|part| &*part.sweep.launch).collect();
+        self.host.count_joined(launches.len() as u64 - 1);
+        let run = || self.on_host(first.node.name, first.node.recorded, || run_together(&launches, &first.sweep.boxes));
+        let results = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
+            let error = crate::error::panicked(first.node.name, payload);
+            fine.iter().map(|_| Err(error.clone())).collect()
+        });
+        for (Part { node, .. }, result) in fine.iter().zip(results) {
+            ready.extend(self.finish(node, result.map_err(|error| node.failed(error))));
+        }
+        ready
+    }
+
+    /// Sweeps on the device: as one launch of a kernel, or each by itself where there is none, or no room, or the
+    /// device's compiler refuses it.
+    fn launch_joined(
+        self: &Arc<Core>,
+        device: &Arc<DeviceCore>,
+        parts: Vec<Part>,
+        kernel: Option<&Arc<Prepared>>,
+    ) -> Vec<Arc<Node>> {
+        let before: Vec<Arc<Node>> = parts.iter().flat_map(|part| part.node.take_before()).collect();
+        let outcome: Arc<Outcome> = Arc::default();
+        let (mut ready, mut leader) = (Vec::new(), None);
+        let sweeps: Vec<Arc<Sweep>> = parts.iter().map(|part| part.sweep.clone()).collect();
+        for Part { node, sweep, failure } in parts {
+            let work = match (failure, kernel, &leader, outcome.get()) {
+                (Some(failure), ..) => Err(failure),
+                (None, Some(kernel), None, _) => {
+                    let (kernel, outcome) = (kernel.clone(), outcome.clone());
+                    leader = Some(node.clone());
+                    Ok(sweep.first_of(&node, sweeps.clone(), kernel, outcome))
+                }
+                (None, _, Some(leader), Some(Ok(()))) => {
+                    ready.extend(self.end_with(&node, leader));
+                    continue;
+                }
+                (None, _, Some(_), Some(Err(error))) => Err(node.failed(error.clone())),
+                (None, ..) => Ok(sweep.alone(&node)),
+            };
+            ready.extend(self.launch(device, &node, before.clone(), work));
+        }
+        ready
+    }
+}
+
+impl Sweep {
+    /// Brings its arrays to the device, and puts its own kernel into a stream.
+    fn alone(self: &Arc<Sweep>, node: &Node) -> DeviceWork {
+        let (sweep, name, recorded) = (self.clone(), node.name, node.recorded);
+        Box::new(move |queue| {
+            let Sweep { launch, boxes, arrays, refilled } = &*sweep;
+            // SAFETY: the graph keeps all work that conflicts away until this node has finished; the boxes do not
+            // overlap.
+            let run = || unsafe { launch.clone().enqueue(&Queue { refilled, ..*queue }, boxes) };
+            let swept = queue.enqueue(|| bring(queue, arrays).and_then(|()| queue.put(name, recorded, run)));
+            swept.map_err(|error| without_room(error, &**launch))
+        })
+    }
+
+    /// The same for all these sweeps as one launch, of which this is the first; says how it went. By itself if that was
+    /// not to be, or is not compiled yet.
+    fn first_of(
+        self: &Arc<Sweep>,
+        node: &Node,
+        sweeps: Vec<Arc<Sweep>>,
+        kernel: Arc<Prepared>,
+        outcome: Arc<Outcome>,
+    ) -> DeviceWork {
+        let (alone, boxes) = (self.alone(node), self.clone());
+        let (name, recorded) = (node.name, node.recorded);
+        Box::new(move |queue| {
+            let launches: Vec<Arc<dyn Launch>> = sweeps.iter().map(|sweep| sweep.launch.clone()).collect();
+            let refilled: Vec<Arc<Storage>> = sweeps.iter().flat_map(|sweep| sweep.refilled.clone()).collect();
+            let joint = Joint::new(&launches, &kernel);
+            if !joint.is_compiled(queue, &boxes.boxes) {
+                return alone(queue);
+            }
+            // SAFETY: the graph keeps all work that conflicts away until these nodes have finished; none of them writes
+            // what another one touches; the boxes are those of each and do not overlap.
+            let run = || unsafe { joint.enqueue(&Queue { refilled: &refilled, ..*queue }, &boxes.boxes) };
+            let all = || sweeps.iter().try_for_each(|sweep| bring(queue, &sweep.arrays));
+            match queue.enqueue(|| all().and_then(|()| queue.put(name, recorded, run))) {
+                Ok(done) => {
+                    queue.device.count_joined(sweeps.len() as u64 - 1);
+                    // It is set here alone.
+                    let _ = outcome.set(Ok(()));
+                    Ok(done)
+                }
+                // Nothing was launched.
+                Err(error) if matches!(error.kind(), ErrorKind::Kernel | ErrorKind::Memory) => alone(queue),
+                Err(error) => {
+                    let _ = outcome.set(Err(error.clone()));
+                    Err(error)
+                }
+            }
+        })
+    }
+}

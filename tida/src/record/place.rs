@@ -1,0 +1,543 @@
+//! Where recorded work finds its arrays: as a whole on the device, as planes in a chain, or on the host.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+
+use smallvec::SmallVec;
+
+use super::driver::{Core, Recorder, TileWork, lock, touch_all};
+use super::residents::Residents;
+use crate::device::core::{Claim, DeviceCore};
+use crate::error::Error;
+use crate::memory::ghosts::planes::Planar;
+use crate::memory::node::{Done, Need, Node, Queue, Work};
+use crate::memory::storage::Storage;
+use crate::memory::tracker::{Mode, Side, Touch, Tracker, distinct};
+use crate::run::chain;
+use crate::run::chain::{Chain, Gate, Kind, Ready};
+use crate::run::streamed::Ended;
+
+/// Sweeps recorded since its last use after which an array on the device gives way to others.
+const IDLE: u64 = 64;
+
+/// Why work ends a chain: it touches one of its arrays otherwise.
+const WHOLE: &str = "reads as a whole what streams, or the other way round";
+
+/// Why work ends a chain of another kind.
+const OTHER: &str = "streams in other pieces";
+
+/// A chain that still takes work.
+pub(super) struct OpenChain {
+    /// Its number, which its nodes carry.
+    pub number: u64,
+    pub gate: Arc<Gate>,
+    pub chain: Chain,
+}
+
+impl OpenChain {
+    fn new(room: Option<Arc<Claim>>, kind: Kind) -> OpenChain {
+        static CHAINS: AtomicU64 = AtomicU64::new(0);
+        let number = CHAINS.fetch_add(1, Ordering::Relaxed);
+        OpenChain { number, gate: Gate::new(), chain: Chain { room, kind, ..Chain::default() } }
+    }
+}
+
+/// The chains of a device that are not done.
+#[derive(Default)]
+pub(super) struct Chains {
+    /// Their room.
+    room: Weak<Claim>,
+    /// One of them runs.
+    running: bool,
+    /// Those that may run after it.
+    ready: VecDeque<Ready>,
+}
+
+/// Where a tile is to find its arrays.
+#[derive(Default)]
+pub(super) struct Place {
+    /// In a chain: they do not stay on the device as a whole.
+    pub streams: Option<Kind>,
+    /// The room of that chain.
+    room: Option<Arc<Claim>>,
+}
+
+impl Place {
+    fn stream(&mut self, kind: Kind, room: Option<Arc<Claim>>) {
+        self.streams = Some(kind);
+        self.room = room;
+    }
+}
+
+impl Recorder {
+    /// The chain that still takes work, if it works on one of these arrays.
+    pub(super) fn chain_of<'a>(&self, mut trackers: impl Iterator<Item = &'a Arc<Tracker>>) -> Option<&OpenChain> {
+        self.chain.as_ref().filter(|open| trackers.any(|tracker| open.chain.holds(tracker)))
+    }
+}
+
+impl Core {
+    /// The chain that a sweep is to be a part of, if its arrays do not stay on the device as a whole, or in the host's
+    /// caches. A sweep that is of no chain ends the one that it conflicts with.
+    pub(super) fn chain_for(
+        self: &Arc<Core>,
+        recorder: &mut Recorder,
+        tile: &TileWork<'_>,
+        place: Place,
+    ) -> Option<(u64, Kind)> {
+        if recorder.chain.as_ref().is_some_and(|open| open.chain.clashes(tile.touches)) {
+            self.close_chain(recorder, tile.ends(WHOLE));
+        }
+        let held = recorder.chain_of(tile.touches.iter().map(|touch| &touch.tracker)).map(|open| open.chain.kind);
+        let joins = match &self.device {
+            Some(_) => place.streams.or(held.filter(|kind| {
+                // Others have made room for their arrays.
+                *kind != Kind::Arriving && tile.key.on_device && tile.can_chain(*kind)
+            })),
+            None => {
+                let usual = !tile.has_whole() && !tile.has_ghosts_of_the_user();
+                let large =
+                    || chain::wave::can_wave(tile.touches) && (held.is_some() || self.host.is_large(tile.touches));
+                Some(Kind::Planes).filter(|kind| usual && tile.can_chain(*kind) && large())
+            }
+        };
+        if let Some(kind) = joins {
+            let open = self.open_chain(recorder, kind, place.room, tile.ends(OTHER));
+            for touch in tile.touches {
+                if touch.whole {
+                    open.chain.whole(&touch.tracker);
+                    continue;
+                }
+                if kind != Kind::Arriving {
+                    // It is not to stay as a whole: the chain brings it to the host.
+                    touch.tracker.storage().unclaim();
+                }
+                open.chain.array(&touch.tracker);
+            }
+            open.gate.add();
+            return Some((open.number, kind));
+        }
+        if held.is_some() {
+            self.close_chain(recorder, tile.ends("works on its arrays and cannot stream with it"));
+        }
+        None
+    }
+
+    /// The open chain of a kind. One of another kind ends, with this reason.
+    fn open_chain<'a>(
+        self: &Arc<Core>,
+        recorder: &'a mut Recorder,
+        kind: Kind,
+        room: Option<Arc<Claim>>,
+        by: Ended,
+    ) -> &'a mut OpenChain {
+        if recorder.chain.as_ref().is_some_and(|open| open.chain.kind != kind) {
+            self.close_chain(recorder, by);
+        }
+        recorder.chain.get_or_insert_with(|| OpenChain::new(room, kind))
+    }
+
+    /// Whether arrays may stay on the device as a whole: then there is room for them.
+    pub fn fits(&self, trackers: &[&Arc<Tracker>]) -> bool {
+        self.device.as_ref().is_some_and(|device| fits(&self.residents, device, trackers.iter().copied()))
+    }
+
+    /// Says where a tile is to find its arrays, and makes room for them, before it is recorded.
+    ///
+    /// Arrays that were not used for long leave the device for those that would fit without them. A chain gets half of
+    /// the memory at least.
+    pub(super) fn prepare_place(self: &Arc<Core>, tile: &TileWork<'_>) -> Place {
+        let mut place = Place::default();
+        let Some(device) = &self.device else { return place };
+        let trackers = || tile.touches.iter().map(|touch| &touch.tracker);
+        let wholes = || tile.touches.iter().filter(|touch| touch.whole).map(|touch| &touch.tracker);
+        let moving = || tile.touches.iter().filter(|touch| !touch.whole).map(|touch| &touch.tracker);
+        if lock(&self.recorder).chain.as_ref().is_some_and(|open| open.chain.clashes(tile.touches)) {
+            self.close_chain(&mut lock(&self.recorder), tile.ends(WHOLE));
+        }
+        // A chain may read ghosts at the ends of an array that is new to it as the host has them.
+        self.settle_ghosts(trackers().filter(|tracker| tracker.is_ring() && !self.is_chained(tracker)));
+        let held = lock(&self.recorder).chain_of(trackers()).map(|open| open.chain.kind);
+        let can = |kind: &Kind| tile.key.on_device && tile.can_chain(*kind);
+        if held == Some(Kind::Arriving) {
+            self.settle_ghosts(trackers());
+            if tile.key.on_device && tile.can_chain(Kind::Arriving) && fits(&self.residents, device, trackers()) {
+                place.stream(Kind::Arriving, None);
+                return place;
+            }
+            self.close_chain(&mut lock(&self.recorder), tile.ends("works on its arrays as a whole"));
+        } else if let Some(kind) = held.filter(|kind| can(kind) && fits(&self.residents, device, wholes())) {
+            if kind == Kind::Regions {
+                self.settle_ghosts(trackers());
+            }
+            moving().for_each(|tracker| self.leave_for_chain(tracker));
+            place.stream(kind, lock(&self.chains).room.upgrade());
+            return place;
+        }
+        let kind = [Kind::Planes, Kind::Regions].into_iter().find(can);
+        if !tile.key.on_device || fits(&self.residents, device, trackers()) {
+            self.settle_ghosts(trackers());
+            let reads = || tile.touches.iter().filter(|touch| touch.read.is_some()).map(|touch| &touch.tracker);
+            if can(&Kind::Arriving) && tile.pace.is_none() && self.arrive(device, trackers(), reads()) {
+                place.stream(Kind::Arriving, None);
+            }
+            return place;
+        }
+        // What was used longest ago leaves first.
+        let mut others = self.residents.all();
+        others.retain(|resident| trackers().all(|tracker| !Arc::ptr_eq(tracker, resident)));
+        let mut others = others.into_iter().peekable();
+        let bytes: u64 = distinct(trackers()).iter().map(|tracker| tracker.storage().device_bytes() as u64).sum();
+        if bytes <= device.budget() {
+            let since = if kind == Some(Kind::Planes) { IDLE } else { 0 };
+            while let Some(idle) = others.next_if(|other| self.residents.idle(other) >= since) {
+                self.evict(&idle);
+                if fits(&self.residents, device, trackers()) {
+                    self.settle_ghosts(trackers());
+                    return place;
+                }
+            }
+        }
+        // Whole regions come and go only where arrays would never fit.
+        let kind = kind.filter(|kind| *kind == Kind::Planes || bytes > device.budget());
+        // Planes need none of the ghosts between regions that a chain before may not have set.
+        if kind != Some(Kind::Planes) {
+            self.settle_ghosts(trackers());
+        }
+        if let Some(kind) = kind.filter(|_| self.room_beside(device, wholes(), moving(), &mut others)) {
+            moving().for_each(|tracker| self.leave_for_chain(tracker));
+            place.stream(kind, self.room_for_chains(device, others));
+        } else {
+            // It has to be there as a whole: chains give back what they have, or have just done so.
+            if lock(&self.chains).room.strong_count() > 0 {
+                self.wait_for_all();
+            }
+            fits(&self.residents, device, trackers());
+        }
+        place
+    }
+
+    /// Gives arrays that are read as a whole their room, beside those that come and go: at most half of the memory.
+    /// What is `moving`, and then the `others`, give way. Says whether they have it.
+    fn room_beside<'a>(
+        self: &Arc<Core>,
+        device: &DeviceCore,
+        wholes: impl Iterator<Item = &'a Arc<Tracker>>,
+        moving: impl Iterator<Item = &'a Arc<Tracker>>,
+        others: &mut impl Iterator<Item = Arc<Tracker>>,
+    ) -> bool {
+        let wholes = distinct(wholes);
+        let bytes: u64 = wholes.iter().map(|tracker| tracker.storage().device_bytes() as u64).sum();
+        if wholes.is_empty() || bytes > device.budget() / 2 {
+            return wholes.is_empty();
+        }
+        moving.for_each(|tracker| self.leave_for_chain(tracker));
+        while !fits(&self.residents, device, wholes.iter().copied()) {
+            match others.next() {
+                Some(other) => self.evict(&other),
+                None => return false,
+            }
+        }
+        true
+    }
+
+    /// Whether arrays that have their room on the device, of which work reads some, are on their way from the host and
+    /// large enough to be worth streaming.
+    fn arrive<'a>(
+        &self,
+        device: &DeviceCore,
+        all: impl Iterator<Item = &'a Arc<Tracker>>,
+        read: impl Iterator<Item = &'a Arc<Tracker>>,
+    ) -> bool {
+        let read = distinct(read);
+        let to_bring: usize = read.iter().map(|tracker| tracker.storage().bytes_to_bring()).sum();
+        let of_read: usize = read.iter().map(|tracker| tracker.storage().device_bytes()).sum();
+        if (to_bring as u64) < self.stream_from || 2 * to_bring < of_read {
+            return false;
+        }
+        let all = distinct(all);
+        let bytes: u64 = all.iter().map(|tracker| tracker.storage().device_bytes() as u64).sum();
+        // A window of each, besides the arrays. What other work has brought there need not come again.
+        device.room() >= bytes
+            && all.iter().all(|tracker| !tracker.is_ring())
+            && !read.iter().any(|tracker| {
+                let mut nodes = Vec::new();
+                tracker.pending(None, true, &mut nodes);
+                nodes.iter().any(|node| node.on_device && !node.is_finished())
+            })
+    }
+
+    /// Room for a chain: that of the chains which are not done, else half of the memory, for which the `others` give
+    /// way in turn.
+    fn room_for_chains(
+        self: &Arc<Core>,
+        device: &DeviceCore,
+        mut others: impl Iterator<Item = Arc<Tracker>>,
+    ) -> Option<Arc<Claim>> {
+        let known = lock(&self.chains).room.upgrade();
+        if known.is_some() {
+            return known;
+        }
+        let half = device.budget().div_ceil(2);
+        while device.room() < half
+            && let Some(other) = others.next()
+        {
+            self.evict(&other);
+        }
+        let room = Arc::new(device.claim(half.min(device.room()))?);
+        lock(&self.chains).room = Arc::downgrade(&room);
+        Some(room)
+    }
+
+    /// Brings an array back to the host and gives its memory on the device back.
+    fn evict(self: &Arc<Core>, tracker: &Arc<Tracker>) {
+        let Some(device) = self.device.clone() else { return };
+        let storage = tracker.storage().clone();
+        let leaves = device.leaves(storage.device_bytes() as u64);
+        storage.unclaim();
+        let work = move || {
+            // SAFETY: the node's touch keeps all work that conflicts away.
+            let left = unsafe { storage.leave_device(&device) };
+            drop(leaves);
+            left
+        };
+        let touch = Touch::new(tracker, None, Mode::Move);
+        let node = self.record("evict", Location::caller(), &[touch], &[], Work::Host(Box::new(work)));
+        let mut leaving = lock(&self.leaving);
+        leaving.retain(|other| !other.is_finished());
+        leaving.push(node);
+    }
+
+    /// Gives the regions of an array ghosts of their own on the device, if they lie in a row there: its memory is given
+    /// back, and they come back apart.
+    pub fn separate(self: &Arc<Core>, tracker: &Arc<Tracker>) {
+        let (Some(device), true) = (self.device.clone(), tracker.storage().leave_row()) else { return };
+        // What comes home as ghosts between regions may be of before the last fill.
+        tracker.ghosts_lost();
+        let storage = tracker.storage().clone();
+        let work = move || {
+            // SAFETY: the node's touch keeps all work that conflicts away.
+            unsafe { storage.leave_device(&device)? };
+            storage.take_apart();
+            Ok(())
+        };
+        let touch = Touch::new(tracker, None, Mode::Move);
+        self.record("separate", Location::caller(), &[touch], &[], Work::Host(Box::new(work)));
+    }
+
+    /// Records that the values of an array are not needed, so that nobody moves them. Not where work waits for more
+    /// that touches the array: it is not worth ending that.
+    pub fn discard(self: &Arc<Core>, tracker: &Arc<Tracker>) {
+        if self.device.is_none() {
+            return;
+        }
+        let waits = {
+            let recorder = lock(&self.recorder);
+            recorder.chain_of([tracker].into_iter()).is_some() || recorder.fusing.holds([tracker].into_iter())
+        };
+        if waits {
+            return;
+        }
+        tracker.set_due(false);
+        let touch = Touch::new(tracker, None, Mode::Discard);
+        let storage = tracker.storage().clone();
+        let work = move |_: &Queue<'_>| -> Result<Done, Error> {
+            storage.forget_ghosts();
+            Ok(Box::new(|| Ok(())))
+        };
+        self.record("discard", Location::caller(), &[touch], &[], Work::Device(Box::new(work)));
+    }
+
+    /// Whether the chain that still takes work works on an array.
+    fn is_chained(&self, tracker: &Arc<Tracker>) -> bool {
+        lock(&self.recorder).chain_of([tracker].into_iter()).is_some()
+    }
+
+    /// Lets an array leave the device that a chain is to work on: others may be promised its memory before the chain
+    /// runs.
+    fn leave_for_chain(self: &Arc<Core>, tracker: &Arc<Tracker>) {
+        if !self.is_chained(tracker) && tracker.storage().is_claimed() {
+            self.evict(tracker);
+        }
+        tracker.storage().unclaim();
+    }
+
+    /// Lets work on the device wait for arrays that are on their way from there: it may be promised their memory.
+    pub(super) fn after_evictions(&self, node: &Arc<Node>) {
+        for before in lock(&self.leaving).iter().filter(|before| !before.is_finished()) {
+            node.wait_for(before, Need::Order);
+        }
+    }
+
+    /// Records the filling of ghosts on the host, of arrays whose chains had no need of them there: those between
+    /// regions, and beyond ends that belong together.
+    pub(super) fn settle_ghosts<'a>(self: &Arc<Core>, trackers: impl Iterator<Item = &'a Arc<Tracker>>) {
+        for tracker in trackers {
+            if let (true, Some(planar)) = (tracker.set_due(false), tracker.planar()) {
+                let (planar, storage) = (planar.clone(), tracker.storage().clone());
+                let touch = Touch::new(tracker, None, Mode::Update);
+                let work = move || {
+                    // SAFETY: the node's touch keeps all other work away.
+                    unsafe { planar.fill_on_host(&storage) };
+                    Ok(())
+                };
+                self.record("fill_ghosts", Location::caller(), &[touch], &[], Work::Host(Box::new(work)));
+            }
+        }
+    }
+
+    /// Makes the filling of an array's ghosts a part of a chain, if it is one that chains work on; says whether it did.
+    pub fn chain_ghosts(
+        self: &Arc<Core>,
+        recorded: &'static Location<'static>,
+        tracker: &Arc<Tracker>,
+        fixed: bool,
+    ) -> bool {
+        let held = {
+            let mut recorder = lock(&self.recorder);
+            self.keep_short(&mut recorder);
+            recorder.chain_of([tracker].into_iter()).map(|open| open.chain.kind)
+        };
+        let arrives = || match &self.device {
+            Some(device) if tracker.side() == Side::Device && tracker.planar().is_some() => {
+                let array = || [tracker].into_iter();
+                self.arrive(device, array(), array()) && fits(&self.residents, device, array())
+            }
+            _ => false,
+        };
+        if held == Some(Kind::Arriving) || (held.is_none() && arrives()) {
+            self.wait_for_room();
+            self.add_ghosts(&mut lock(&self.recorder), recorded, tracker, (fixed, Kind::Arriving, None));
+            return true;
+        }
+        if tracker.side() != Side::Chain && held.is_none() {
+            return false;
+        }
+        let chains = |planar: &Arc<dyn Planar>| match self.device {
+            Some(_) => planar.facts().period.is_none() || planar.facts().is_ring(),
+            None => chain::wave::can_fill(&**planar),
+        };
+        let kind = match (held, tracker.planar()) {
+            (Some(Kind::Regions), _) => Kind::Regions,
+            (_, Some(planar)) if chains(planar) => Kind::Planes,
+            (None, None) if self.device.is_some() && tracker.regional().is_some() => Kind::Regions,
+            _ => return false,
+        };
+        self.wait_for_room();
+        let room = self.device.as_ref().and_then(|device| {
+            self.leave_for_chain(tracker);
+            let others = self.residents.all().into_iter();
+            self.room_for_chains(device, others)
+        });
+        let mut recorder = lock(&self.recorder);
+        self.add_ghosts(&mut recorder, recorded, tracker, (fixed, kind, room));
+        if self.device.is_some() && kind == Kind::Planes && (tracker.boxes().len() > 1 || tracker.is_ring()) {
+            tracker.set_due(true);
+        }
+        true
+    }
+
+    /// Adds the filling of an array's ghosts to the chain of a kind.
+    fn add_ghosts(
+        self: &Arc<Core>,
+        recorder: &mut Recorder,
+        recorded: &'static Location<'static>,
+        tracker: &Arc<Tracker>,
+        (fixed, kind, room): (bool, Kind, Option<Arc<Claim>>),
+    ) {
+        recorder.count += 1;
+        self.close_all(recorder);
+        let by = Ended::Beside { name: "a ghost fill", recorded, why: OTHER };
+        let open = self.open_chain(recorder, kind, room, by);
+        let node = Node::new("fill_ghosts", recorded, self.device.is_some(), Some(open.number));
+        self.unfinished.add();
+        open.gate.add();
+        open.chain.ghosts(node.clone(), tracker, fixed);
+        node.set_work(self.part_of_chain(&open.gate));
+        self.after_evictions(&node);
+        touch_all(&node, &Touch::new(tracker, None, Mode::Update));
+        if recorder.driver_sleeps {
+            self.recorded.notify_all();
+        }
+        if node.release() {
+            self.start_node(node);
+        }
+    }
+
+    /// What a node does that is a part of a chain: the last one that may run starts it.
+    pub(super) fn part_of_chain(self: &Arc<Core>, gate: &Arc<Gate>) -> Work {
+        let (core, gate) = (self.clone(), gate.clone());
+        Work::Shared(Box::new(move |node, failure| {
+            if let Some(ready) = gate.arrive(node, failure) {
+                core.start_chain(ready);
+            }
+            Vec::new()
+        }))
+    }
+
+    /// Runs a chain: on a device after those that came before.
+    pub(super) fn start_chain(self: &Arc<Core>, ready: Ready) {
+        if self.device.is_some() {
+            let mut chains = lock(&self.chains);
+            if chains.running {
+                chains.ready.push_back(ready);
+                return;
+            }
+            chains.running = true;
+        }
+        let core = self.clone();
+        self.pool.spawn(move || core.run_chain(ready));
+    }
+
+    fn run_chain(self: Arc<Core>, mut ready: Ready) {
+        let run = || match &self.device {
+            Some(device) => chain::run(device, &ready),
+            None => self.host.run(self.timeline.as_deref(), &ready),
+        };
+        let counted = || self.device.as_ref().map_or_else(|| self.host.stats(), |device| device.stats());
+        let before = counted();
+        let results = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
+            let error = crate::error::panicked("a chain", payload);
+            ready.chain.links.iter().map(|_| Err(error.clone())).collect()
+        });
+        lock(&self.streamed).add(&ready.chain, self.device.is_some(), [&before, &counted()]);
+        // Whoever waits for its nodes finds its room free.
+        ready.chain.room = None;
+        if self.device.is_some() {
+            let mut chains = lock(&self.chains);
+            chains.running = false;
+            let next = chains.ready.pop_front();
+            drop(chains);
+            next.into_iter().for_each(|next| self.start_chain(next));
+        }
+        let mut next = Vec::new();
+        for (link, result) in ready.chain.links.iter().zip(results) {
+            next.extend(self.finish(&link.node, result));
+        }
+        // What the chain holds may be dropped by whoever waits for it.
+        drop(ready);
+        next.into_iter().for_each(|node| self.start_node(node));
+    }
+}
+
+/// Where a sweep runs.
+pub(super) fn side(node: &Node, kind: Option<Kind>) -> Side {
+    match (kind, node.on_device) {
+        (Some(Kind::Planes | Kind::Regions), _) => Side::Chain,
+        (_, true) => Side::Device,
+        (_, false) => Side::Host,
+    }
+}
+
+/// Whether arrays may stay on a device as a whole: then there is room for them.
+fn fits<'a>(residents: &Residents, device: &DeviceCore, trackers: impl Iterator<Item = &'a Arc<Tracker>>) -> bool {
+    let arrays = distinct(trackers);
+    let storages: SmallVec<[&Arc<Storage>; 8]> = arrays.iter().map(|tracker| tracker.storage()).collect();
+    let fit = Storage::claim(device, &storages);
+    if fit {
+        residents.use_now(&arrays);
+    }
+    fit
+}

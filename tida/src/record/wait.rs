@@ -1,0 +1,219 @@
+//! Who waits: for nodes, for room, and for what comes next.
+
+use std::cell::Cell;
+use std::panic::Location;
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+use std::time::Instant;
+
+use super::driver::{Core, lock};
+use crate::backend::looks_for;
+use crate::error::{Error, ErrorKind};
+use crate::launch::capture::Home;
+use crate::memory::node::Node;
+use crate::memory::tracker::Touch;
+use crate::run::streamed::Ended;
+
+/// Does what comes, in its order, until nobody can send any more. With `looks` it looks for it a while before it
+/// sleeps.
+pub(super) fn serve<T>(from: &Receiver<T>, looks: bool, mut serve: impl FnMut(T)) {
+    loop {
+        let seen = if looks { soon(|| from.try_recv().ok()) } else { None };
+        match seen.or_else(|| from.recv().ok()) {
+            Some(next) => serve(next),
+            None => return,
+        }
+    }
+}
+
+/// What `look` gives before long; waking a thread that sleeps takes about as long.
+fn soon<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
+    let (start, most) = (Instant::now(), looks_for());
+    loop {
+        if let found @ Some(_) = look() {
+            return found;
+        }
+        if start.elapsed() > most {
+            return None;
+        }
+        std::hint::spin_loop();
+    }
+}
+
+thread_local! {
+    /// The thread runs a kernel.
+    static RUNS_KERNEL: Cell<bool> = const { Cell::new(false) };
+}
+
+/// That the thread runs a kernel, until it is dropped.
+#[must_use]
+pub(crate) struct InKernel(());
+
+impl InKernel {
+    pub fn enter() -> InKernel {
+        RUNS_KERNEL.set(true);
+        InKernel(())
+    }
+}
+
+impl Drop for InKernel {
+    fn drop(&mut self) {
+        RUNS_KERNEL.set(false);
+    }
+}
+
+/// Refuses what records work or waits for it if the thread runs a kernel: that would wait for itself.
+pub(crate) fn outside_kernels(tried: &str) -> Result<(), Error> {
+    if !RUNS_KERNEL.get() {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::Kernel,
+        tried,
+        "that the calling thread runs a kernel, which would wait for itself",
+        "pass `kernel!(|u, at| ..)` itself, not a closure around it, and wait outside",
+    ))
+}
+
+/// Failures that are kept until someone asks for them; more are counted.
+const FAILURES: usize = 64;
+
+/// Failures of recorded work since someone asked for them.
+#[derive(Default)]
+pub(super) struct Failures {
+    kept: Vec<Error>,
+    more: u64,
+}
+
+impl Failures {
+    /// Adds the failure of a node, once.
+    pub fn add(&mut self, error: &Error) {
+        if self.kept.iter().any(|known| known.is_same_failure(error)) {
+            return;
+        }
+        if self.kept.len() >= FAILURES {
+            self.kept.retain(|known| !known.is_told());
+        }
+        match self.kept.len() >= FAILURES {
+            true => self.more += 1,
+            false => self.kept.push(error.clone()),
+        }
+    }
+
+    /// The first that nobody was told of, with the others: all are told with it.
+    pub fn take(&mut self) -> Option<Error> {
+        let Failures { mut kept, more } = std::mem::take(self);
+        kept.retain(|error| !error.is_told());
+        // A sort that keeps the order of what is neither before the other.
+        kept.sort_by(|a, b| b.is_before(a).cmp(&a.is_before(b)));
+        let mut all = kept.into_iter().map(Error::told);
+        let first = all.next()?;
+        Some(first.with_others(all.collect(), more))
+    }
+}
+
+impl Core {
+    /// Waits for `done`, which some node's end makes true. A thread of the pool works meanwhile.
+    pub(super) fn wait_until(self: &Arc<Core>, done: &dyn Fn() -> bool) {
+        if RUNS_KERNEL.get() {
+            // Only what gives no error comes so far.
+            return;
+        }
+        if self.pool.current_thread_index().is_some() {
+            while !done() {
+                if self.pool.yield_now() != Some(rayon::Yield::Executed) {
+                    std::thread::yield_now();
+                }
+            }
+            return;
+        }
+        while !done() && self.run_ready() {}
+        let mut look = || {
+            self.run_ready();
+            done().then_some(())
+        };
+        if self.hurries() && soon(&mut look).is_some() {
+            return self.device.iter().for_each(|device| device.backend().caught_up());
+        }
+        self.unfinished.sleep_until(done);
+        if let Some(device) = &self.device {
+            device.backend().caught_up();
+        }
+    }
+
+    /// Whether there is a device that works beside the host: not one that is simulated.
+    pub(super) fn has_device_beside(&self) -> bool {
+        self.device.as_ref().is_some_and(|device| device.backend().simulated().is_none())
+    }
+
+    /// Whether threads look for the end of work before they sleep: a GPU may do it in less time than they take to wake.
+    pub(super) fn hurries(&self) -> bool {
+        self.has_device_beside() && self.device.as_ref().is_some_and(|device| device.backend().facts().gpu)
+    }
+
+    fn wait_for_end(self: &Arc<Core>, node: &Node) {
+        self.unfinished.wait_for(node, |done| self.wait_until(done));
+    }
+
+    /// See [`crate::TileAcc::wait_node`].
+    #[track_caller]
+    pub fn wait_node(self: &Arc<Core>, node: &Arc<Node>) -> Result<(), Error> {
+        outside_kernels("wait for a value")?;
+        if !node.is_finished() {
+            self.close_chain(&mut lock(&self.recorder), Ended::Waits(Location::caller()));
+            self.wait_for_end(node);
+        }
+        node.result().cloned().unwrap_or(Ok(())).map_err(Error::told)
+    }
+
+    /// See [`crate::TileAcc::wait`].
+    #[track_caller]
+    pub fn wait(self: &Arc<Core>, touches: &[Touch]) -> Result<(), Error> {
+        outside_kernels("access an array on the host")?;
+        self.settle_ghosts(touches.iter().filter(|touch| touch.mode.reads()).map(|touch| &touch.tracker));
+        let mut nodes = Vec::new();
+        {
+            let mut recorder = lock(&self.recorder);
+            for touch in touches {
+                touch.tracker.pending(touch.region, touch.mode.writes(), &mut nodes);
+            }
+            nodes.retain(|n| !n.is_finished());
+            if !nodes.is_empty() {
+                for touch in touches.iter().filter(|touch| touch.mode.reads()) {
+                    recorder.chain.iter_mut().for_each(|open| open.chain.wanted_on_host(&touch.tracker));
+                }
+                self.close_chain(&mut recorder, Ended::Waits(Location::caller()));
+            }
+        }
+        for node in &nodes {
+            self.wait_for_end(node);
+        }
+        let read = touches.iter().filter(|touch| touch.mode.reads());
+        if let Some(error) = Error::earliest(read.filter_map(|touch| touch.tracker.failure(touch.region))) {
+            return Err(error.told());
+        }
+        touches.iter().filter(|touch| touch.mode.writes()).for_each(|touch| touch.tracker.overwritten(touch.region));
+        self.bring_to_host(touches)
+    }
+
+    /// See [`crate::TileAcc::sync`].
+    #[track_caller]
+    pub fn sync(self: &Arc<Core>) -> Result<(), Error> {
+        outside_kernels("wait for everything recorded")?;
+        self.wait_for_all();
+        lock(&self.failures).take().map_or(Ok(()), Err)
+    }
+
+    /// Waits until everything recorded has run, well or not.
+    #[track_caller]
+    pub fn wait_for_all(self: &Arc<Core>) {
+        self.close_chain(&mut lock(&self.recorder), Ended::Waits(Location::caller()));
+        self.unfinished.wait_for_all(|done| self.wait_until(done));
+    }
+}
+
+impl Home for Core {
+    fn wait_for_value(self: Arc<Core>, node: &Arc<Node>) -> Result<(), Error> {
+        self.wait_node(node)
+    }
+}

@@ -1,0 +1,280 @@
+//! What the links of a chain are to its schedule: operations over planes.
+
+use std::sync::Arc;
+
+use smallvec::{SmallVec, smallvec};
+use tida_kernels::plan::fuse::Face;
+
+use super::segments::{Segment, ring_fill};
+use super::{Chain, Link, LinkWork, Use};
+use crate::device::core::DeviceCore;
+use crate::error::Error;
+use crate::grid::GridBox;
+use crate::grid::boxes::union;
+use crate::launch::step::{Launch, Together};
+use crate::memory::ghosts::planes::{Part, Planar};
+use crate::program::schedule::{Access, Op, Reach, Write};
+use crate::run::steps::{Recorded, following, identity};
+
+/// What an operation of the schedule is.
+pub(super) enum OpWork {
+    /// The sweep of a link.
+    Sweep(usize),
+    /// Steps that run together: the sweeps of a link and of some that come after it, with their launches.
+    Steps(usize, Together, Arc<[Arc<dyn Launch>]>),
+    /// A part of the ghost fill of a link, of an array.
+    Ghosts(usize, usize, Part),
+}
+
+impl OpWork {
+    /// Sweeps of the program.
+    pub fn sweeps(&self) -> u32 {
+        match self {
+            OpWork::Sweep(_) => 1,
+            OpWork::Steps(_, together, _) => together.steps,
+            OpWork::Ghosts(..) => 0,
+        }
+    }
+
+    /// The link that a launch is of.
+    pub fn link(&self) -> usize {
+        match self {
+            OpWork::Sweep(link) | OpWork::Steps(link, ..) | OpWork::Ghosts(link, ..) => *link,
+        }
+    }
+}
+
+/// How steps may run together.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Depth<'a> {
+    pub device: &'a DeviceCore,
+    /// Planes that a launch leaves, about.
+    pub planes: i64,
+    /// Steps of a launch, at most.
+    pub most: u32,
+}
+
+/// Boxes of a sweep, merged across regions.
+pub(super) fn merged(work: &LinkWork) -> Vec<GridBox<4>> {
+    let LinkWork::Sweep { boxes, .. } = work else { return Vec::new() };
+    let mut boxes: Vec<GridBox<4>> = boxes.iter().map(|(_, cells)| *cells).collect();
+    boxes.sort_unstable_by_key(|cells| cells.lo);
+    let mut merged: Vec<GridBox<4>> = Vec::new();
+    for cells in boxes {
+        match merged.last_mut().and_then(|last| union(last, &cells).map(|both| (last, both))) {
+            Some((last, both)) => *last = both,
+            None => merged.push(cells),
+        }
+    }
+    merged
+}
+
+/// The operations of a segment, without those that do not run. On the unwrapped axis all are of the same planes, though
+/// a kernel may have nothing to do at some of them.
+pub(super) fn operations(
+    chain: &Chain,
+    planars: &[&Arc<dyn Planar>],
+    Segment { links, period }: &Segment,
+    boxes: &[Vec<GridBox<4>>],
+    results: &[Result<(), Error>],
+    depth: Option<Depth<'_>>,
+) -> (Vec<OpWork>, Vec<Op>) {
+    let (mut works, mut ops) = (Vec::new(), Vec::new());
+    let mut add = |work: OpWork, op: Op| {
+        works.push(work);
+        ops.push(op);
+    };
+    // Links before this one are parts of steps that run together.
+    let mut next = links.start;
+    for number in links.clone().filter(|number| results[*number].is_ok()) {
+        if number < next {
+            continue;
+        }
+        let link = &chain.links[number];
+        let fills_ring = ring_fill(link, planars).is_some();
+        match &link.work {
+            LinkWork::Sweep { uses, .. } => {
+                let Some(axis) = uses.first().map(|one| 4 - planars[one.array].facts().rank) else { continue };
+                let planes = boxes[number].iter().map(|cells| cells.lo[axis]..cells.hi[axis]);
+                let Some(swept) = planes.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)) else { continue };
+                let planes = period.map_or(swept.clone(), |period| 0..period);
+                // How an array is touched that the last of these links writes, or that none does.
+                let access = |last: usize, one: &Use| {
+                    let whole = one.read.is_none()
+                        && !one.keeps
+                        && planes == swept
+                        && overwrites(planars[one.array], &boxes[number])
+                        && edges_are_set(&chain.links[last + 1..], planars[one.array], one.array);
+                    let write = if whole { Write::Whole } else { Write::Part };
+                    Access {
+                        array: one.array,
+                        read: one.read.map(|(lo, hi)| Reach::Around(lo, hi)),
+                        write: one.write.then_some(write),
+                    }
+                };
+                let several = depth.and_then(|depth| {
+                    let segment = (links.end, *period);
+                    steps(chain, planars, (number, segment), (&boxes[number], results), depth, access)
+                });
+                match several {
+                    Some(Several { work, links, accesses }) => {
+                        next = number + links;
+                        let steps = work.sweeps() as usize;
+                        add(work, Op { planes, accesses, steps });
+                    }
+                    None => {
+                        let accesses = uses.iter().map(|one| access(number, one)).collect();
+                        add(OpWork::Sweep(number), Op { planes, accesses, steps: 1 });
+                    }
+                }
+            }
+            // Done on the host.
+            LinkWork::Ghosts { .. } if fills_ring && period.is_none() => {}
+            LinkWork::Ghosts { array, .. } => {
+                let access =
+                    |read: Reach| smallvec![Access { array: *array, read: Some(read), write: Some(Write::Part) }];
+                let planar = planars[*array];
+                if planar.facts().filled_edges {
+                    let planes = planar.facts().valid.clone();
+                    add(
+                        OpWork::Ghosts(number, *array, Part::Edges),
+                        Op { planes, accesses: access(Reach::Around(0, 0)), steps: 0 },
+                    );
+                }
+                // What lies beyond the ends of a ring are its planes.
+                for end in planar.ends().into_iter().filter(|_| !fills_ring) {
+                    let accesses = access(Reach::Planes(end.from));
+                    add(OpWork::Ghosts(number, *array, Part::Ends), Op { planes: end.planes, accesses, steps: 0 });
+                }
+            }
+        }
+    }
+    (works, ops)
+}
+
+/// Steps that run together.
+struct Several {
+    work: OpWork,
+    /// The links that they are: their sweeps, and the ghost fills between.
+    links: usize,
+    accesses: SmallVec<[Access; 4]>,
+}
+
+/// The steps that run together from a link on, before the link `end`, if any do.
+///
+/// A launch leaves the array that its last step writes. What the steps between would have left in the other one the
+/// step after them overwrites ([`following`] makes sure that there is one), and what they would have left in this one
+/// the last of them. Each step reads planes around those that it leaves, so all of them together read as many times as
+/// many.
+fn steps(
+    chain: &Chain,
+    planars: &[&Arc<dyn Planar>],
+    (number, (end, period)): (usize, (usize, Option<i64>)),
+    (boxes, results): (&[GridBox<4>], &[Result<(), Error>]),
+    Depth { device, planes, most }: Depth<'_>,
+    access: impl Fn(usize, &Use) -> Access,
+) -> Option<Several> {
+    let [cells] = boxes else { return None };
+    let recorded = |number: usize| match &chain.links[number].work {
+        _ if results[number].is_err() => Recorded::Other,
+        LinkWork::Sweep { launch, boxes, turn: Some(pair), .. } => Recorded::Sweep(*pair, boxes, launch),
+        LinkWork::Ghosts { array, fixed: false } => Recorded::Ghosts(identity(&chain.arrays[*array])),
+        _ => Recorded::Other,
+    };
+    let following = following((number..end).map(recorded))?;
+    let pair = following.pair;
+    let array_of = |of: usize| chain.arrays.iter().position(|tracker| identity(tracker) == of);
+    let facts_of = |of: usize| array_of(of).map(|array| planars[array].facts());
+    let mut faces = following.faces(facts_of, cells)?;
+    let (out, inp) = (array_of(pair.out)?, array_of(pair.inp)?);
+    let axis = 4 - planars[out].facts().rank;
+    // What each of the kernels reads of arrays that take no turns, and how far any of them reads of those that do.
+    let mut others: SmallVec<[Use; 4]> = SmallVec::new();
+    let (mut lo, mut hi) = (0, 0);
+    for sweep in following.sweeps(1) {
+        let LinkWork::Sweep { uses, .. } = &chain.links[number + sweep].work else { return None };
+        for one in uses {
+            let read = one.read.unwrap_or_default();
+            if [out, inp].contains(&one.array) {
+                (lo, hi) = (read.0.min(lo), read.1.max(hi));
+                continue;
+            }
+            match others.iter_mut().find(|known| known.array == one.array) {
+                Some(known) => known.read = known.read.map(|(lo, hi)| (lo.min(read.0), hi.max(read.1))),
+                None => others.push(one.clone()),
+            }
+        }
+    }
+    let most = match period {
+        // Planes follow one another again and again; other arrays would have to be found by other numbers than a
+        // cell's.
+        Some(period) if faces[axis] == [Face::Wrap; 2] && others.is_empty() => {
+            faces[axis] = [Face::Follow; 2];
+            most.min(((period - 1) / (hi - lo).max(1)).clamp(1, most.into()) as u32)
+        }
+        None if !faces[axis].iter().any(|face| face.wraps()) => most,
+        _ => return None,
+    };
+    let usual = following.over(1, *cells, planes, faces);
+    let (steps, _) = following.together(device, (&usual.usual(axis), &faces), most);
+    let links = following.first(steps)?;
+    let (times, between) = (i64::from(steps), i64::from(steps) - 1);
+    // No plane is there beyond the ghosts of an array.
+    let reach = |array: usize, lo: i64, hi: i64| match period {
+        Some(_) => Reach::Around(lo, hi),
+        None => Reach::Within(lo, hi, planars[array].facts().grown.clone()),
+    };
+    let written = Use { array: out, read: None, across: None, write: true, ghosts: false, keeps: false };
+    let mut left = access(number + links - 1, &written);
+    if faces[axis..].as_flattened().contains(&Face::Memory) {
+        // What is beyond the faces of this array has to be in its window too.
+        if left.write == Some(Write::Whole) || period.is_some() {
+            return None;
+        }
+        left.read = Some(reach(out, times * lo, times * hi));
+    }
+    let mut accesses: SmallVec<[Access; 4]> = smallvec![left];
+    accesses.push(Access { array: inp, read: Some(reach(inp, times * lo, times * hi)), write: None });
+    for Use { array, read, .. } in others {
+        let read = read.map(|(low, high)| reach(array, low + between * lo, high + between * hi));
+        accesses.push(Access { array, read, write: None });
+    }
+    let together = following.over(steps, *cells, planes, faces);
+    Some(Several { work: OpWork::Steps(number, together, following.launches(steps)), links, accesses })
+}
+
+/// Whether boxes cover all values of every plane that they touch.
+fn overwrites(planar: &Arc<dyn Planar>, boxes: &[GridBox<4>]) -> bool {
+    let (facts, [one]) = (planar.facts(), boxes) else { return false };
+    let axis = 4 - facts.rank;
+    facts
+        .layout
+        .regions
+        .first()
+        .is_some_and(|region| (axis + 1..4).all(|d| one.lo[d] <= region.valid.lo[d] && region.valid.hi[d] <= one.hi[d]))
+}
+
+/// Whether no one looks at the ghosts at the edges of an array's planes before `later` has set them.
+fn edges_are_set(later: &[Link], planar: &Arc<dyn Planar>, array: usize) -> bool {
+    let facts = planar.facts();
+    if facts.open_edges || !facts.filled_edges {
+        return !facts.open_edges;
+    }
+    let touches = |link: &&Link| match &link.work {
+        LinkWork::Sweep { uses, .. } => uses.iter().any(|one| one.array == array),
+        LinkWork::Ghosts { array: other, .. } => *other == array,
+    };
+    later.iter().find(touches).is_some_and(|link| matches!(link.work, LinkWork::Ghosts { .. }))
+}
+
+/// How far from a plane an operation reads.
+pub(super) fn reach(op: &Op) -> i64 {
+    let of = |access: &Access| match &access.read {
+        Some(Reach::Around(lo, hi) | Reach::Within(lo, hi, _)) => lo.abs().max(hi.abs()),
+        Some(Reach::Planes(planes)) => {
+            (op.planes.end - 1 - planes.start).abs().max((planes.end - 1 - op.planes.start).abs())
+        }
+        None => 0,
+    };
+    op.accesses.iter().map(of).max().unwrap_or(0)
+}

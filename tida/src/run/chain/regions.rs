@@ -1,0 +1,414 @@
+//! Running a chain of regions: each is on the device as a whole, with its ghosts, while something works on it.
+//!
+//! The links of a chain become tasks (`tasks.rs`), which are ordered and given their places in one block of the
+//! device's memory (`program/regions.rs`). Here the plan becomes commands in three streams, ordered by events alone.
+//! Ghosts are filled where the data is: on the device; on the host while neither the region nor those beside it are
+//! newer on the device; and where a region beside it is on the host, its strip alone crosses the link.
+
+mod tasks;
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::run::{DOWN, RUN, UP, failed, failure, room, skip_dependents, told, wait};
+use super::{Chain, LinkWork, Ready, after};
+use crate::backend::{Event, HostBlock, Memory};
+use crate::device::core::{Claim, DeviceCore};
+use crate::device::timeline::{SpanKind, host_span};
+use crate::error::{Error, ErrorKind};
+use crate::memory::ghosts::device::DeviceCopies;
+use crate::memory::ghosts::regions::Site;
+use crate::memory::node::{Done, Queue, Ring};
+use crate::program::regions::{Enter, Leave, Plan, Step, order, place};
+use tasks::{Array, Tasks, Work};
+
+/// Strips that are on their way to the device at once, at most.
+const STRIPS: usize = 8;
+
+/// The part of the memory that they take, at most, if there is more than one.
+const STRIP_PART: usize = 16;
+
+/// Runs a chain, and gives the result of each of its nodes, in order.
+pub(super) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Result<(), Error>> {
+    let chain = &ready.chain;
+    let mut results: Vec<Result<(), Error>> = chain.links.iter().map(|link| failure(ready, link)).collect();
+    skip_dependents(chain, &mut results);
+    let mut running = match Running::prepare(device, chain, &results) {
+        Ok(running) => running,
+        Err(error) => return failed(chain, results, &error),
+    };
+    let put = running.put();
+    let waited = wait(device).and_then(|()| running.check());
+    told(chain, &mut results, std::mem::take(&mut running.done));
+    match put.and(waited) {
+        Err(error) => failed(chain, results, &error),
+        Ok(()) => results,
+    }
+}
+
+/// The ends of a step's loads and of its work.
+type Ends = (Option<Arc<dyn Event>>, Option<Arc<dyn Event>>);
+
+/// How the device's memory is used.
+#[derive(Clone, Debug)]
+struct Room {
+    /// Bytes of each item, rounded so that those of about one size take each other's place.
+    sizes: Vec<usize>,
+    /// Bytes for items. Strips come after them: so many, each of so many bytes.
+    items: usize,
+    strips: usize,
+    strip: usize,
+}
+
+/// A chain on its way.
+struct Running<'a> {
+    device: &'a Arc<DeviceCore>,
+    chain: &'a Chain,
+    tasks: Tasks,
+    plan: Plan,
+    room: Room,
+    memory: Arc<Memory>,
+    /// The host's strips, one for each of the device.
+    /// Strips are put into it.
+    staging: HostBlock,
+    /// The last step that used each strip.
+    strip_users: Vec<Option<usize>>,
+    next_strip: usize,
+    /// Where each item is on the device.
+    at: Vec<Option<usize>>,
+    /// What each step waits for: its loads and its end; and the ends of stores.
+    loaded: Vec<Option<Arc<dyn Event>>>,
+    ran: Vec<Option<Arc<dyn Event>>>,
+    stored: Vec<Arc<dyn Event>>,
+    /// What tells of faults, with the number of the link.
+    done: Vec<(usize, Done)>,
+    held: Vec<DeviceCopies>,
+    _claim: Option<Claim>,
+}
+
+impl<'a> Running<'a> {
+    /// Brings the arrays to the host, orders the chain, and takes memory for the regions.
+    fn prepare(
+        device: &'a Arc<DeviceCore>,
+        chain: &'a Chain,
+        results: &[Result<(), Error>],
+    ) -> Result<Running<'a>, Error> {
+        let arrays = Array::all(chain)?;
+        for array in &arrays {
+            // SAFETY: the graph runs this only when no work conflicts with any node of the chain.
+            unsafe { array.storage.leave_device(device)? };
+            array.storage.pin(device);
+        }
+        let tasks = Tasks::new(chain, arrays, results);
+        let (bytes, claim) = room(device, chain);
+        let mut bytes = bytes as usize;
+        loop {
+            let small = |needed: usize| too_small(chain, &tasks, bytes, device.budget(), needed);
+            let (room, plan) = fitted(&tasks, bytes).map_err(small)?;
+            match device.allocate(room.items + room.strips * room.strip) {
+                Ok(memory) => {
+                    let staging = HostBlock::new(device.backend(), room.strips * room.strip);
+                    return Ok(Running {
+                        device,
+                        chain,
+                        strip_users: vec![None; room.strips],
+                        next_strip: 0,
+                        at: vec![None; room.sizes.len()],
+                        loaded: Vec::with_capacity(plan.steps.len()),
+                        ran: Vec::with_capacity(plan.steps.len()),
+                        stored: Vec::new(),
+                        done: Vec::new(),
+                        held: Vec::new(),
+                        memory: Arc::new(memory),
+                        _claim: claim,
+                        staging,
+                        tasks,
+                        plan,
+                        room,
+                    });
+                }
+                // Others have taken memory meanwhile: go on with less.
+                Err(error) if error.kind() == ErrorKind::Memory && fitted(&tasks, bytes / 4 * 3).is_ok() => {
+                    tracing::warn!(%error, "less memory on the device than was free: fewer regions");
+                    bytes = bytes / 4 * 3;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Gives the failure of a command, once all are done: it was told to the event after it alone.
+    fn check(&self) -> Result<(), Error> {
+        let steps = self.loaded.iter().chain(&self.ran).flatten();
+        steps.chain(&self.stored).try_for_each(|event| event.finish())
+    }
+
+    /// Puts all commands into streams.
+    fn put(&mut self) -> Result<(), Error> {
+        let Plan { steps, last } = std::mem::take(&mut self.plan);
+        let entered: usize = steps.iter().flat_map(|step| &step.enters).map(|enter| self.room.sizes[enter.item]).sum();
+        self.count_passes(entered);
+        for (number, step) in steps.iter().enumerate() {
+            for leave in &step.leaves {
+                self.leave(leave)?;
+                self.device.count_eviction();
+            }
+            let (loaded, ran) = match step.on_host {
+                true => self.run_on_host(step).map(|()| (None, None))?,
+                false => self.run(number, step)?,
+            };
+            self.loaded.push(loaded);
+            self.ran.push(ran);
+        }
+        last.iter().try_for_each(|leave| self.leave(leave))
+    }
+
+    /// A pass brings as many bytes to the device as all regions have that the chain touches.
+    fn count_passes(&self, entered: usize) {
+        let all: usize =
+            self.tasks.used.iter().zip(&self.room.sizes).filter(|(used, _)| **used).map(|(_, size)| size).sum();
+        self.device.count_pass(self.tasks.sweeps as u64);
+        (1..entered.div_ceil(all.max(1))).for_each(|_| self.device.count_pass(0));
+    }
+
+    /// Brings what an item holds to the host, if that needs it.
+    fn leave(&mut self, leave: &Leave) -> Result<(), Error> {
+        let (device, backend) = (self.device, self.device.backend());
+        let Some(at) = self.at[leave.item].take() else { return Ok(()) };
+        if !leave.store {
+            return Ok(());
+        }
+        after(backend, DOWN, &self.ran, Some(leave.after_run))?;
+        let (array, region) = self.tasks.region(leave.item);
+        let bytes = array.bytes(region);
+        array.storage.touch_host(region);
+        // SAFETY: the item has its bytes there, and the plan stores it after the steps that write it, which come before
+        // in the stream that was waited for; the graph keeps all other work away from the host's copy.
+        let download = || unsafe { backend.download(DOWN, &self.memory, at, array.storage.base(region), bytes) };
+        device.timed(SpanKind::D2h, format_args!("R{region}"), DOWN, bytes, download)?;
+        device.count_download(bytes);
+        self.stored.push(backend.record(DOWN)?);
+        backend.flush(DOWN)
+    }
+
+    /// Brings an item to its place.
+    fn enter(&mut self, enter: &Enter) -> Result<(), Error> {
+        let (device, backend) = (self.device, self.device.backend());
+        after(backend, UP, &self.ran, enter.after_run)?;
+        if let Some(event) = enter.after_store.and_then(|store| self.stored.get(store)) {
+            backend.wait(UP, &**event)?;
+        }
+        self.at[enter.item] = Some(enter.at);
+        let (array, region) = self.tasks.region(enter.item);
+        let bytes = array.bytes(region);
+        // SAFETY: what was there is no one's any more.
+        unsafe { backend.poison(UP, &self.memory, enter.at, bytes)? };
+        if !enter.load {
+            return Ok(());
+        }
+        if !array.storage.host_touched(region) {
+            // SAFETY: as below.
+            return unsafe { backend.zero(UP, &self.memory, enter.at, bytes) };
+        }
+        // SAFETY: the place has the item's bytes and is free once what was waited for is done; the host's copy is the
+        // newest by then, and the plan stores no other before this is done.
+        let upload = || unsafe { backend.upload(UP, &self.memory, enter.at, array.storage.base(region), bytes) };
+        device.timed(SpanKind::H2d, format_args!("R{region}"), UP, bytes, upload)?;
+        device.count_upload(bytes);
+        Ok(())
+    }
+
+    /// Runs a step on the device.
+    fn run(&mut self, number: usize, step: &Step) -> Result<Ends, Error> {
+        let (device, backend) = (self.device, self.device.backend());
+        step.enters.iter().try_for_each(|enter| self.enter(enter))?;
+        let strips = if step.strips.is_empty() { SmallVec::new() } else { self.send_strips(number, step)? };
+        let mut loaded = None;
+        if !(step.enters.is_empty() && step.strips.is_empty()) {
+            let event = backend.record(UP)?;
+            backend.flush(UP)?;
+            backend.wait(RUN, &*event)?;
+            loaded = Some(event);
+        }
+        for enter in step.enters.iter().filter(|enter| !enter.load) {
+            self.fix(enter.item, enter.at)?;
+        }
+        device.count_launch();
+        let work = &self.tasks.works[step.task];
+        let place = self.chain.links[work.link()].node.recorded;
+        let name = format_args!("{}:{} R{}", place.file(), place.line(), work.region(&self.tasks.arrays));
+        match work {
+            Work::Sweep { link, region, boxes } => {
+                let LinkWork::Sweep { launch, uses, .. } = &self.chain.links[*link].work else {
+                    return Ok((None, None));
+                };
+                let ring = |array: usize| {
+                    let Array { storage, regional, first } = &self.tasks.arrays[array];
+                    let start = self.at[first + region].unwrap_or(0);
+                    let (storage, layout) = (storage.clone(), regional.layout().clone());
+                    Ring { storage, memory: self.memory.clone(), layout, start }
+                };
+                let rings: SmallVec<[Ring; 4]> = uses.iter().map(|one| ring(one.array)).collect();
+                let queue = Queue { device, stream: RUN, rings: &rings, refilled: &[] };
+                // SAFETY: the plan runs this when the regions are there; what it reads was checked to lie in them; the
+                // graph keeps all other work away.
+                let put = || unsafe { launch.clone().enqueue(&queue, boxes) };
+                let done = device.timed(SpanKind::Kernel, name, RUN, 0, put)?;
+                self.done.push((*link, done));
+            }
+            Work::Fill { array, part, .. } => {
+                let Array { regional, first, .. } = &self.tasks.arrays[*array];
+                let Some(part) = regional.parts().get(*part) else { return Ok((None, None)) };
+                let site = |region: usize| {
+                    let strip = strips.iter().find(|(item, _)| *item == first + region);
+                    match (strip, self.at[first + region]) {
+                        (Some((_, at)), _) => Site::Strip(*at),
+                        (None, at) => Site::Region(at.unwrap_or(0)),
+                    }
+                };
+                let copies = regional.part_on_device(device, part, &site)?;
+                // SAFETY: the regions are there and so are the strips of the others; the rest as above.
+                let put = || unsafe { copies.run(RUN, &self.memory, &self.memory) };
+                device.timed(SpanKind::Ghost, name, RUN, 0, put)?;
+                self.held.push(copies);
+            }
+            Work::Fix { array, region, .. } => {
+                let item = self.tasks.arrays[*array].first + region;
+                let at = self.at[item].unwrap_or(0);
+                device.timed(SpanKind::Ghost, name, RUN, 0, || self.fix(item, at))?;
+            }
+        }
+        let ran = backend.record(RUN)?;
+        backend.flush(RUN)?;
+        Ok((loaded, Some(ran)))
+    }
+
+    /// Sets the ghosts of fixed value of an item that is on the device from byte `at` on.
+    fn fix(&mut self, item: usize, at: usize) -> Result<(), Error> {
+        let (array, region) = self.tasks.region(item);
+        let cells = array.regional.layout().regions[region].cells as usize;
+        let start = |(before, _): (usize, usize)| at + cells * before;
+        if let Some(copies) = array.regional.fix_on_device(self.device, region, &start)? {
+            // SAFETY: the region is there, and no one else uses it meanwhile.
+            unsafe { copies.run(RUN, &self.memory, &self.memory)? };
+            self.held.push(copies);
+        }
+        Ok(())
+    }
+
+    /// Sends what a part of a ghost fill needs of regions on the host; gives for each of those its place on the device.
+    fn send_strips(&mut self, number: usize, step: &Step) -> Result<SmallVec<[(usize, usize); 8]>, Error> {
+        let (device, backend) = (self.device, self.device.backend());
+        let mut places = SmallVec::new();
+        let Work::Fill { array, part, .. } = &self.tasks.works[step.task] else { return Ok(places) };
+        let Array { storage, regional, first } = &self.tasks.arrays[*array];
+        let Some(part) = regional.parts().get(*part) else { return Ok(places) };
+        let slot = self.next_strip;
+        self.next_strip = (slot + 1) % self.room.strips.max(1);
+        if let Some(user) = self.strip_users[slot].replace(number) {
+            finish(self.loaded.get(user).and_then(|event| event.as_ref()))?;
+            after(backend, UP, &self.ran, Some(user))?;
+        }
+        finish(step.after_store.and_then(|store| self.stored.get(store)))?;
+        let (host, mut end) = (slot * self.room.strip, 0);
+        for (region, bytes) in part.strips.iter().filter(|(region, _)| step.strips.contains(&(first + region))) {
+            // SAFETY: the host's copy is the newest, and nothing that was put into a stream writes it.
+            unsafe { regional.pack(storage, part, *region, self.staging.part(host + end, *bytes)) };
+            places.push((first + region, self.room.items + host + end));
+            end += bytes;
+        }
+        let (from, to) = (self.staging.part(host, end).as_ptr(), self.room.items + host);
+        // SAFETY: both have the bytes; those who used them before are done by then, and the host's stay until this is.
+        let upload = || unsafe { backend.upload(UP, &self.memory, to, from, end) };
+        device.timed(SpanKind::H2d, format_args!("strips of R{}", part.region), UP, end, upload)?;
+        device.count_upload(end);
+        Ok(places)
+    }
+
+    /// Does a part of a ghost fill on the host, or sets ghosts of fixed value there.
+    fn run_on_host(&self, step: &Step) -> Result<(), Error> {
+        let work = &self.tasks.works[step.task];
+        let (Work::Fill { array, .. } | Work::Fix { array, .. }) = work else { return Ok(()) };
+        let Array { storage, regional, .. } = &self.tasks.arrays[*array];
+        finish(step.after_store.and_then(|store| self.stored.get(store)))?;
+        finish(step.after_load.and_then(|load| self.loaded.get(load)).and_then(|event| event.as_ref()))?;
+        let region = work.region(&self.tasks.arrays);
+        storage.touch_host(region);
+        let place = self.chain.links[work.link()].node.recorded;
+        let name = format_args!("{}:{} R{region}", place.file(), place.line());
+        let part = match work {
+            Work::Fill { part, .. } => regional.parts().get(*part),
+            _ => None,
+        };
+        // SAFETY: the host's copies are the newest, and nothing that was put into a stream uses the region's or writes
+        // the others; the graph keeps all other work away.
+        host_span(self.device.timeline.as_deref(), name, || unsafe {
+            match part {
+                Some(part) => regional.part_on_host(storage, part),
+                None => regional.fix_on_host(storage, Some(region)),
+            }
+        });
+        Ok(())
+    }
+}
+
+/// Waits on the host.
+fn finish(event: Option<&Arc<dyn Event>>) -> Result<(), Error> {
+    event.map_or(Ok(()), |event| event.finish())
+}
+
+/// How the tasks fit into so many bytes; or how many the largest needs.
+fn fitted(tasks: &Tasks, bytes: usize) -> Result<(Room, Plan), usize> {
+    let strip = tasks.strip.next_multiple_of(256);
+    let most = (bytes / STRIP_PART).checked_div(strip).map_or(0, |strips| strips.clamp(1, STRIPS));
+    let exact: Vec<usize> = tasks.sizes();
+    let mut needed = 0;
+    // What barely fits takes no more than it has to.
+    for (sizes, strips) in [(rounded(&exact), most), (exact, most.min(1))] {
+        let all: usize = tasks.used.iter().zip(&sizes).filter(|(used, _)| **used).map(|(_, size)| size).sum();
+        let items = (bytes.saturating_sub(strips * strip) / 256 * 256).min(all);
+        let chosen = order(&tasks.list, &sizes, items);
+        match place(&tasks.list, &chosen, &sizes, items) {
+            Ok(plan) => return Ok((Room { sizes, items, strips, strip }, plan)),
+            Err(small) => needed = small.needed + strips * strip,
+        }
+    }
+    Err(needed)
+}
+
+/// Sizes of which those that differ by an eighth or less are one.
+fn rounded(sizes: &[usize]) -> Vec<usize> {
+    let mut sorted = sizes.to_vec();
+    sorted.sort_unstable_by(|a, b| b.cmp(a));
+    let mut tops: Vec<usize> = Vec::new();
+    for size in sorted {
+        if tops.last().is_none_or(|top| size < top - top / 8) {
+            tops.push(size);
+        }
+    }
+    let top = |size: &usize| tops.iter().rev().find(|top| *top >= size).copied().unwrap_or(*size);
+    sizes.iter().map(top).collect()
+}
+
+fn too_small(chain: &Chain, tasks: &Tasks, room: usize, budget: u64, needed: usize) -> Error {
+    let list: Vec<String> = tasks.arrays.iter().map(Array::describe).collect();
+    let place = chain.links.first().map_or(String::new(), |link| format!(" recorded at {}", link.node.recorded));
+    let error = Error::new(
+        ErrorKind::Memory,
+        format!("run work{place} on regions of {} arrays ({})", list.len(), list.join("; ")),
+        format!(
+            "room for {room} of {budget} bytes of arrays on the device, where the largest regions that go together need \
+             {needed}"
+        ),
+        "raise the memory limit, or cut the arrays into smaller regions",
+    );
+    let needs = chain.links.iter().find_map(|link| match &link.work {
+        LinkWork::Sweep { launch, .. } => launch.needs(),
+        LinkWork::Ghosts { .. } => None,
+    });
+    match needs {
+        Some(needs) => error.because(&needs.found, &needs.advice),
+        None => error,
+    }
+}

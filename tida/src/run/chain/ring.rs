@@ -1,0 +1,617 @@
+//! A window of planes of an array on the device.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::link::{Link, Packing};
+use crate::backend::Memory;
+use crate::device::core::DeviceCore;
+use crate::error::Error;
+use crate::memory::ghosts::planes::{Planar, PlaneFacts};
+use crate::memory::layout::{WideLayout, WideRegion};
+use crate::memory::node::Ring;
+use crate::memory::storage::Storage;
+use crate::memory::tracker::Tracker;
+
+/// The form of a window: the same for all arrays of a chain.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Window {
+    /// Planes that it holds.
+    pub planes: i64,
+    /// Planes at each end that are held twice, so that what is read around a plane lies next to it: the first ones also
+    /// after the last, the last ones also before the first.
+    pub margin: i64,
+    /// Ghost planes that stay: every pass has them from here.
+    pub ghosts: i64,
+    /// The host's planes are `0..period`, and the schedule's follow one another as if they came again and again.
+    pub period: Option<i64>,
+}
+
+/// Planes of a schedule that are neighbours in a window and on the host.
+#[derive(Clone, Debug)]
+pub(super) struct Piece {
+    pub planes: Range<i64>,
+    /// The time round the window.
+    round: i64,
+    /// Planes from those of the host to them.
+    pub ahead: i64,
+}
+
+impl Piece {
+    /// Those of some planes, as the host numbers them.
+    pub fn on_host(&self, planes: &Range<i64>) -> Range<i64> {
+        let (start, end) = (self.planes.start.max(planes.start), self.planes.end.min(planes.end));
+        start - self.ahead..end - self.ahead
+    }
+}
+
+impl Window {
+    /// Planes of memory: also the ghost planes that stay, and one that edges of fixed value are copied from.
+    pub fn memory_planes(&self) -> i64 {
+        self.planes + 2 * self.margin + self.ghosts + 1
+    }
+
+    /// Planes by the numbers of the host, counted on where they pass its last one.
+    pub fn shown(self, planes: &Range<i64>) -> Range<i64> {
+        let ahead = self.period.map_or(0, |period| planes.start.div_euclid(period) * period);
+        planes.start - ahead..planes.end - ahead
+    }
+
+    /// The pieces of some planes, in order.
+    pub fn pieces(self, planes: &Range<i64>, shift: i64) -> impl Iterator<Item = Piece> + use<> {
+        let planes = planes.clone();
+        let mut next = planes.start;
+        std::iter::from_fn(move || {
+            if next >= planes.end {
+                return None;
+            }
+            let round = (next + shift).div_euclid(self.planes);
+            let ahead = self.period.map_or(0, |period| next.div_euclid(period) * period);
+            let end = self.period.map_or(planes.end, |period| planes.end.min(ahead + period));
+            let planes = next..end.min((round + 1) * self.planes - shift);
+            next = planes.end;
+            Some(Piece { planes, round, ahead })
+        })
+    }
+
+    /// The plane at position 0 of the memory, as the host numbers those of a piece.
+    pub fn origin(self, piece: &Piece, shift: i64) -> i64 {
+        piece.round * self.planes - shift - self.margin - piece.ahead
+    }
+}
+
+/// The window of one array.
+#[derive(Debug)]
+pub(super) struct Rolling {
+    pub tracker: Arc<Tracker>,
+    pub planar: Arc<dyn Planar>,
+    pub memory: Arc<Memory>,
+    pub window: Window,
+    /// Values of each component.
+    pub cells: usize,
+    /// Slots whose edges are not those of a plane of the domain.
+    tainted: Vec<bool>,
+    /// Ghost planes that nothing writes while the window is there, and whether they are where they stay.
+    ghosts: Vec<(i64, bool)>,
+    /// The array stays on the device as a whole.
+    kept: Option<Kept>,
+    /// It moves packed.
+    packing: Option<Packing>,
+}
+
+/// The memory of an array that stays on the device as a whole.
+#[derive(Debug)]
+struct Kept {
+    memory: Arc<Memory>,
+    /// Of each region, whether it had the newest values before.
+    was_there: Vec<bool>,
+    /// Of each plane, whether it is put there, and whether the host gets it.
+    has: Vec<bool>,
+    home: Vec<bool>,
+    /// The host gets what is made of it too.
+    told: bool,
+}
+
+/// Values of each component that a window of an array takes.
+pub(super) fn cells(facts: &PlaneFacts, window: Window) -> usize {
+    (window.memory_planes() as usize * facts.stride + facts.skip).next_multiple_of(128)
+}
+
+/// The ghost planes of an array that no ghost fill sets from others.
+pub(super) fn constant_ghosts(planar: &dyn Planar) -> Vec<i64> {
+    let (facts, ends) = (planar.facts(), planar.ends());
+    let ghosts = facts.grown.clone().filter(|plane| !facts.valid.contains(plane));
+    ghosts.filter(|plane| ends.iter().all(|end| !end.planes.contains(plane))).collect()
+}
+
+/// A stretch of planes in one region of the host and in neighbouring slots.
+pub(super) struct Stretch {
+    pub region: usize,
+    /// The first plane, as the host numbers them.
+    pub plane: i64,
+    /// First position in the region's memory and in the window's, in values.
+    pub host: usize,
+    pub slot: usize,
+    pub values: usize,
+}
+
+/// Part of an array that stays on the device: the bytes of a component in a plane of a region.
+struct Rest {
+    region: usize,
+    /// Where it is in the memory of the whole array, in bytes.
+    place: usize,
+    host: *mut u8,
+    bytes: usize,
+}
+
+impl Rolling {
+    /// Memory for a window, of an array whose ghosts sweeps write or not.
+    ///
+    /// # Errors
+    /// Memory that the device does not have.
+    pub fn new(
+        device: &DeviceCore,
+        tracker: &Arc<Tracker>,
+        planar: &Arc<dyn Planar>,
+        (window, writes_ghosts): (Window, bool),
+    ) -> Result<Rolling, Error> {
+        let facts = planar.facts();
+        let cells = cells(facts, window);
+        let memory = Arc::new(device.allocate(cells * facts.element.bytes())?);
+        let tainted = vec![true; window.planes as usize];
+        let stay = if window.ghosts > 0 && !writes_ghosts { constant_ghosts(&**planar) } else { Vec::new() };
+        let ghosts = stay.into_iter().map(|plane| (plane, false)).collect();
+        Ok(Rolling {
+            tracker: tracker.clone(),
+            planar: planar.clone(),
+            memory,
+            window,
+            cells,
+            tainted,
+            ghosts,
+            kept: None,
+            packing: None,
+        })
+    }
+
+    /// Lets the array stay on the device as a whole; the host gets planes that leave the window if it is `told`.
+    ///
+    /// # Errors
+    /// Memory that the device does not have.
+    pub fn keep(mut self, device: &DeviceCore, told: bool) -> Result<Rolling, Error> {
+        let storage = self.storage();
+        let memory = storage.device_memory(device)?;
+        storage.pin(device);
+        let grown = &self.planar.facts().grown;
+        let none = vec![false; (grown.end - grown.start) as usize];
+        self.kept = Some(Kept { memory, was_there: storage.on_device(), has: none.clone(), home: none, told });
+        Ok(self)
+    }
+
+    /// Lets the array move packed.
+    pub fn packed(mut self, packing: Option<Packing>) -> Rolling {
+        self.packing = packing;
+        self
+    }
+
+    /// Whether it moves packed.
+    pub fn packs(&self) -> bool {
+        self.packing.is_some()
+    }
+
+    /// The memory that the array stays in.
+    pub fn kept(&self) -> Option<&Arc<Memory>> {
+        self.kept.as_ref().map(|kept| &kept.memory)
+    }
+
+    /// Whether the host gets planes that leave the window.
+    pub fn goes_home(&self) -> bool {
+        self.kept.as_ref().is_none_or(|kept| kept.told)
+    }
+
+    /// Takes down that planes are put where the array stays, and perhaps go home.
+    fn keeps(&mut self, planes: &Range<i64>, home: bool) {
+        let start = self.planar.facts().grown.start;
+        if let Some(kept) = &mut self.kept {
+            let at = |plane: i64| (plane - start).max(0) as usize;
+            let both = kept.has.iter_mut().zip(&mut kept.home);
+            for (has, is_home) in both.take(at(planes.end)).skip(at(planes.start)) {
+                *has = true;
+                *is_home |= home;
+            }
+        }
+    }
+
+    /// Copies to the device what has not come through the window, of an array that stays there.
+    ///
+    /// # Safety
+    /// As [`Rolling::upload`].
+    ///
+    /// # Errors
+    /// What the driver reports.
+    pub unsafe fn bring_rest(&self, device: &DeviceCore, stream: usize) -> Result<(), Error> {
+        let Some(kept) = &self.kept else { return Ok(()) };
+        for Rest { region, place, host, bytes } in self.rest(&kept.has, |region| !kept.was_there[region]) {
+            // SAFETY: what is left lies in both memories; the rest is the caller's promise.
+            unsafe {
+                if self.storage().host_touched(region) {
+                    device.backend().upload(stream, &kept.memory, place, host, bytes)?;
+                    device.count_upload(bytes);
+                } else {
+                    device.backend().zero(stream, &kept.memory, place, bytes)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies to the host what it is told of an array that stays on the device but did not get as the work ran: planes
+    /// that were not written, and ghosts, of regions whose newest values the device had before.
+    ///
+    /// # Safety
+    /// As [`Rolling::download`].
+    ///
+    /// # Errors
+    /// What the driver reports.
+    pub unsafe fn take_rest_home(&self, device: &DeviceCore, stream: usize) -> Result<(), Error> {
+        let Some(kept) = self.kept.as_ref().filter(|kept| kept.told) else { return Ok(()) };
+        for Rest { region, place, host, bytes } in self.rest(&kept.home, |region| kept.was_there[region]) {
+            self.storage().touch_host(region);
+            // SAFETY: what is left lies in both memories; the rest is the caller's promise.
+            unsafe { device.backend().download(stream, &kept.memory, place, host, bytes)? };
+            device.count_download(bytes);
+        }
+        Ok(())
+    }
+
+    /// What lies in planes that are not `done` yet, of some regions.
+    fn rest(&self, done: &[bool], regions: impl Fn(usize) -> bool) -> Vec<Rest> {
+        let (facts, mut all) = (self.planar.facts(), Vec::new());
+        for (plane, _) in facts.grown.clone().zip(done).filter(|(_, done)| !**done) {
+            let stretches = self.stretches(&(plane..plane + 1), 0);
+            for stretch in stretches.iter().filter(|stretch| regions(stretch.region)) {
+                all.extend(facts.element.placed_components().map(|(ty, before)| Rest {
+                    region: stretch.region,
+                    place: self.place_kept(stretch, before, ty.size()),
+                    host: self.host(self.storage(), stretch, before, ty.size()),
+                    bytes: stretch.values * ty.size(),
+                }));
+            }
+        }
+        all
+    }
+
+    /// Where a stretch of a component starts in the memory of the whole array, in bytes.
+    fn place_kept(&self, stretch: &Stretch, before: usize, size: usize) -> usize {
+        let cells = self.planar.facts().layout.regions[stretch.region].cells as usize;
+        self.storage().place(stretch.region, cells, (before, size), stretch.host)
+    }
+
+    pub fn storage(&self) -> &Arc<Storage> {
+        self.tracker.storage()
+    }
+
+    /// The window as kernels see it in a pass whose planes lie `shift` further: a region for each piece.
+    pub fn layout(&self, shift: i64, pieces: &[Piece]) -> WideLayout {
+        let facts = self.planar.facts();
+        let axis = 4 - facts.rank;
+        let of = facts.layout.regions.first();
+        let region = |piece: &Piece| {
+            let of = of?;
+            let (mut valid, mut grown, mut origin) = (of.valid, of.grown, of.origin);
+            (valid.lo[axis], valid.hi[axis]) = (facts.valid.start, facts.valid.end);
+            (grown.lo[axis], grown.hi[axis]) = (facts.grown.start, facts.grown.end);
+            origin[axis] = self.window.origin(piece, shift);
+            Some(WideRegion { valid, grown, origin, strides: of.strides, cells: self.cells as i64 })
+        };
+        WideLayout { regions: pieces.iter().filter_map(region).collect(), largest: self.cells }
+    }
+
+    /// For commands of a node.
+    pub fn ring(&self, layout: Arc<WideLayout>) -> Ring {
+        Ring { storage: self.storage().clone(), memory: self.memory.clone(), layout, start: 0 }
+    }
+
+    /// Of planes that enter, those that come from the host: others are on the device already.
+    pub fn coming(&self, planes: &Range<i64>) -> Range<i64> {
+        let there = |plane: i64| self.ghosts.iter().any(|(ghost, there)| *ghost == plane && *there);
+        let start = planes.clone().find(|plane| !there(*plane)).unwrap_or(planes.end);
+        let end = (start..planes.end).rev().find(|plane| !there(*plane)).map_or(start, |last| last + 1);
+        start..end
+    }
+
+    /// Makes planes ready for operations that entered, once those that come from the host are here: ghost planes that
+    /// stay, and what is held twice.
+    ///
+    /// # Safety
+    /// As [`Rolling::mirror`].
+    ///
+    /// # Errors
+    /// What the driver reports.
+    pub unsafe fn entered(
+        &mut self,
+        device: &DeviceCore,
+        stream: usize,
+        planes: Range<i64>,
+        shift: i64,
+    ) -> Result<(), Error> {
+        let stay = self.window.memory_planes() - 1 - self.window.ghosts;
+        let mut ghosts = std::mem::take(&mut self.ghosts);
+        for ((ghost, there), place) in ghosts.iter_mut().zip(stay..).filter(|((ghost, _), _)| planes.contains(ghost)) {
+            let slot = self.slot(*ghost, shift);
+            let slot_place = slot + self.window.margin;
+            let (from, to) = if *there { (place, slot_place) } else { (slot_place, place) };
+            // SAFETY: the window has a place for each of these ghosts; the rest is the caller's promise.
+            unsafe { self.copy_planes(device, stream, from, to, 1)? };
+            *there = true;
+        }
+        self.ghosts = ghosts;
+        let valid = self.planar.facts().valid.clone();
+        for plane in planes.clone() {
+            let slot = self.slot(plane, shift) as usize;
+            self.tainted[slot] = self.window.period.is_none() && !valid.contains(&plane);
+        }
+        // SAFETY: the caller's promise.
+        unsafe { self.mirror(device, stream, planes, shift) }
+    }
+
+    /// Copies planes to the device. They are for use once they have [entered](Rolling::entered).
+    ///
+    /// # Safety
+    /// No one writes them on the host or uses their slots until the copies are done.
+    ///
+    /// # Errors
+    /// What the driver reports.
+    pub unsafe fn upload(
+        &mut self,
+        device: &DeviceCore,
+        (stream, link): (usize, Option<&mut Link>),
+        planes: Range<i64>,
+        shift: i64,
+    ) -> Result<(), Error> {
+        if let (Some(link), Some(packing)) = (link, &self.packing) {
+            // SAFETY: the caller's promise.
+            return unsafe { self.upload_packed(device, (stream, link), packing, &planes, shift) };
+        }
+        let backend = device.backend();
+        let storage = self.storage().clone();
+        self.keeps(&planes, false);
+        for stretch in self.stretches(&planes, shift) {
+            let there = self.kept.as_ref().is_some_and(|kept| kept.was_there[stretch.region]);
+            let zero = !there && !storage.host_touched(stretch.region);
+            for (ty, before) in self.planar.facts().element.placed_components() {
+                let size = ty.size();
+                let (to, bytes) = (self.cells * before + stretch.slot * size, stretch.values * size);
+                let kept = self.kept.as_ref().map(|kept| (&*kept.memory, self.place_kept(&stretch, before, size)));
+                // SAFETY: the stretch lies in all these memories; the rest is the caller's promise.
+                unsafe {
+                    match kept {
+                        Some(kept) if there => backend.copy(stream, kept, (&self.memory, to), bytes)?,
+                        _ if zero => backend.zero(stream, &self.memory, to, bytes)?,
+                        _ => {
+                            let from = self.host(&storage, &stretch, before, size);
+                            backend.upload(stream, &self.memory, to, from, bytes)?;
+                        }
+                    }
+                    if let Some(kept) = kept.filter(|_| !there) {
+                        backend.copy(stream, (&self.memory, to), kept, bytes)?;
+                    }
+                }
+                if !zero && !there {
+                    device.count_upload(bytes);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies planes to the host.
+    ///
+    /// # Safety
+    /// No one touches them on the host or writes their slots until the copies are done.
+    ///
+    /// # Errors
+    /// What the driver reports.
+    pub unsafe fn download(
+        &mut self,
+        device: &DeviceCore,
+        (stream, link): (usize, Option<&mut Link>),
+        planes: Range<i64>,
+        shift: i64,
+    ) -> Result<(), Error> {
+        if let (Some(link), Some(packing)) = (link, &self.packing) {
+            // SAFETY: the caller's promise.
+            return unsafe { self.download_packed(device, (stream, link), packing, &planes, shift) };
+        }
+        self.keeps(&planes, self.goes_home());
+        let storage = self.storage();
+        for stretch in self.stretches(&planes, shift) {
+            if self.goes_home() {
+                storage.touch_host(stretch.region);
+            }
+            for (ty, before) in self.planar.facts().element.placed_components() {
+                let size = ty.size();
+                let (from, bytes) = (self.cells * before + stretch.slot * size, stretch.values * size);
+                if let Some(kept) = &self.kept {
+                    let to = (&*kept.memory, self.place_kept(&stretch, before, size));
+                    // SAFETY: the stretch lies in both memories; the rest is the caller's promise.
+                    unsafe { device.backend().copy(stream, (&self.memory, from), to, bytes)? };
+                }
+                if self.goes_home() {
+                    // SAFETY: as above.
+                    unsafe {
+                        let to = self.host(storage, &stretch, before, size);
+                        device.backend().download(stream, &self.memory, from, to, bytes)?;
+                    }
+                    device.count_download(bytes);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes of planes.
+    pub fn bytes(&self, planes: &Range<i64>) -> usize {
+        let facts = self.planar.facts();
+        (planes.end - planes.start).max(0) as usize * facts.stride * facts.element.bytes()
+    }
+
+    /// Where a stretch of a component starts on the host.
+    fn host(&self, storage: &Storage, stretch: &Stretch, before: usize, size: usize) -> *mut u8 {
+        let cells = self.planar.facts().layout.regions[stretch.region].cells as usize;
+        // A position in the region's memory.
+        storage.base(stretch.region).wrapping_add(cells * before + stretch.host * size)
+    }
+
+    fn slot(&self, plane: i64, shift: i64) -> i64 {
+        (plane + shift).rem_euclid(self.window.planes)
+    }
+
+    /// Where planes lie on both sides. Ghost planes belong to the regions at the ends.
+    pub fn stretches(&self, planes: &Range<i64>, shift: i64) -> Vec<Stretch> {
+        let facts = self.planar.facts();
+        let (axis, last) = (4 - facts.rank, facts.layout.regions.len() - 1);
+        let mut all = Vec::new();
+        for piece in self.window.pieces(planes, shift) {
+            let planes = piece.on_host(planes);
+            for (region, of) in facts.layout.regions.iter().enumerate() {
+                let low = if region == 0 { of.grown.lo[axis] } else { of.valid.lo[axis] };
+                let high = if region == last { of.grown.hi[axis] } else { of.valid.hi[axis] };
+                let (start, end) = (planes.start.max(low), planes.end.min(high));
+                if start < end {
+                    let at = |origin: i64| (start - origin) as usize * facts.stride + facts.skip;
+                    let host = at(of.origin[axis]);
+                    // The last plane of a region has no padding after it.
+                    let cells = self.storage().cells_of(region, of.cells as usize);
+                    let values = ((end - start) as usize * facts.stride).min(cells - host);
+                    let slot = at(self.window.origin(&piece, shift));
+                    all.push(Stretch { region, plane: start, host, slot, values });
+                }
+            }
+        }
+        all
+    }
+
+    /// Copies planes that were written to where they are held twice.
+    ///
+    /// # Safety
+    /// No one uses the slots until the copies are done.
+    ///
+    /// # Errors
+    /// What the driver reports.
+    pub unsafe fn mirror(
+        &self,
+        device: &DeviceCore,
+        stream: usize,
+        planes: Range<i64>,
+        shift: i64,
+    ) -> Result<(), Error> {
+        let Window { planes: window, margin, .. } = self.window;
+        for Piece { planes, .. } in self.window.pieces(&planes, shift) {
+            let first = self.slot(planes.start, shift);
+            let last = first + planes.end - planes.start;
+            for (slots, by) in [(first..last.min(margin), window), (first.max(window - margin)..last, -window)] {
+                if slots.start < slots.end {
+                    let from = slots.start + margin;
+                    // SAFETY: the caller's promise.
+                    unsafe { self.copy_planes(device, stream, from, from + by, slots.end - slots.start)? };
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies planes of memory.
+    ///
+    /// # Safety
+    /// They lie in the memory, do not overlap, and no one else uses them until it is done.
+    unsafe fn copy_planes(
+        &self,
+        device: &DeviceCore,
+        stream: usize,
+        from: i64,
+        to: i64,
+        count: i64,
+    ) -> Result<(), Error> {
+        let facts = self.planar.facts();
+        for (ty, before) in self.planar.facts().element.placed_components() {
+            let size = ty.size();
+            let at = |plane: i64| self.cells * before + (plane as usize * facts.stride + facts.skip) * size;
+            let bytes = count as usize * facts.stride * size;
+            // SAFETY: the caller's promise.
+            unsafe { device.backend().copy(stream, (&self.memory, at(from)), (&self.memory, at(to)), bytes)? };
+        }
+        Ok(())
+    }
+
+    /// Keeps a plane of the host whose edges every plane of the domain has.
+    ///
+    /// # Safety
+    /// As [`Rolling::upload`].
+    ///
+    /// # Errors
+    /// What the driver reports.
+    pub unsafe fn keep_edges(&self, device: &DeviceCore, stream: usize) -> Result<(), Error> {
+        let facts = self.planar.facts();
+        let Some(of) = facts.layout.regions.first() else { return Ok(()) };
+        let axis = 4 - facts.rank;
+        let host = (facts.valid.start - of.origin[axis]) as usize * facts.stride + facts.skip;
+        let slot = (self.window.memory_planes() - 1) as usize * facts.stride + facts.skip;
+        let values = facts.stride.min(of.cells as usize - host);
+        let stretch = Stretch { region: 0, plane: facts.valid.start, host, slot, values };
+        for (ty, before) in self.planar.facts().element.placed_components() {
+            let size = ty.size();
+            let (to, bytes) = (self.cells * before + slot * size, values * size);
+            let there = self.kept.as_ref().filter(|kept| kept.was_there[0]);
+            // SAFETY: the plane is in the region's memory, the last plane of the window's memory is kept for it; the
+            // rest is the caller's promise.
+            unsafe {
+                match there {
+                    Some(kept) => {
+                        let from = (&*kept.memory, self.place_kept(&stretch, before, size));
+                        device.backend().copy(stream, from, (&self.memory, to), bytes)?;
+                    }
+                    None => {
+                        let from = self.host(self.storage(), &stretch, before, size);
+                        device.backend().upload(stream, &self.memory, to, from, bytes)?;
+                        device.count_upload(bytes);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the slots of planes that are about to be written whole the edges that were kept.
+    ///
+    /// # Safety
+    /// As [`Rolling::mirror`].
+    ///
+    /// # Errors
+    /// What the driver reports.
+    pub unsafe fn restore_edges(
+        &mut self,
+        device: &DeviceCore,
+        stream: usize,
+        planes: &Range<i64>,
+        shift: i64,
+    ) -> Result<(), Error> {
+        for plane in planes.clone() {
+            let slot = self.slot(plane, shift);
+            if std::mem::replace(&mut self.tainted[slot as usize], false) {
+                let from = self.window.memory_planes() - 1;
+                // SAFETY: the caller's promise.
+                unsafe { self.copy_planes(device, stream, from, slot + self.window.margin, 1)? };
+            }
+        }
+        Ok(())
+    }
+
+    /// Says that ghost planes were written.
+    pub fn taint(&mut self, planes: &Range<i64>, shift: i64) {
+        for plane in planes.clone() {
+            let slot = self.slot(plane, shift) as usize;
+            self.tainted[slot] = true;
+        }
+    }
+}

@@ -1,0 +1,570 @@
+//! Running a chain: its schedule becomes commands in three streams, ordered by events alone (TiDA-acc §IV-B).
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use smallvec::{SmallVec, smallvec};
+
+use super::arrive::told_host;
+use super::form::Forms;
+use super::link::{Link as Packs, Packing};
+use super::operations::{OpWork, merged};
+use super::ring::{Piece, Rolling};
+use super::segments::{Segment, ring_fill, segments};
+use super::{Chain, Events, Kind, Link, LinkWork, Ready, after};
+use crate::backend::{Event, PACKS};
+use crate::device::core::{Claim, DeviceCore};
+use crate::device::timeline::SpanKind;
+use crate::error::{Error, ErrorKind};
+use crate::grid::GridBox;
+use crate::launch::fused::enqueue_steps;
+use crate::memory::ghosts::planes::{Part, Planar};
+use crate::memory::layout::WideLayout;
+use crate::memory::node::{Done, Queue, Ring};
+use crate::memory::storage::Storage;
+use crate::memory::tracker::Tracker;
+use crate::program::schedule::{Op, Pass, Planes, Schedule, Write};
+
+/// The streams of a chain.
+pub(super) const RUN: usize = 0;
+pub(super) const UP: usize = 1;
+pub(super) const DOWN: usize = 2;
+
+/// Runs a chain, and gives the result of each of its nodes, in order.
+pub(super) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Result<(), Error>> {
+    let chain = &ready.chain;
+    let mut results: Vec<Result<(), Error>> = chain.links.iter().map(|link| failure(ready, link)).collect();
+    skip_dependents(chain, &mut results);
+    let done = on_host(device, chain).and_then(|planars| {
+        let mut due = vec![false; planars.len()];
+        let each = |segment| run_segment(device, chain, &planars, &segment, &mut due, &mut results);
+        segments(chain, &planars).into_iter().try_for_each(each)
+    });
+    match done {
+        Ok(()) => results,
+        Err(error) => failed(chain, results, &error),
+    }
+}
+
+/// Brings the arrays to the host.
+fn on_host<'a>(device: &DeviceCore, chain: &'a Chain) -> Result<Vec<&'a Arc<dyn Planar>>, Error> {
+    let mut planars = Vec::new();
+    for tracker in &chain.arrays {
+        let planar = tracker.planar().ok_or_else(|| not_planar(tracker.boxes().len()))?;
+        // SAFETY: the graph runs this only when no work conflicts with any node of the chain.
+        unsafe { tracker.storage().leave_device(device)? };
+        tracker.storage().pin(device);
+        planars.push(planar);
+    }
+    Ok(planars)
+}
+
+/// Runs a segment to its end. `due` says of each array whether ghosts at its ends were filled on the unwrapped axis
+/// alone.
+fn run_segment(
+    device: &Arc<DeviceCore>,
+    chain: &Chain,
+    planars: &[&Arc<dyn Planar>],
+    segment: &Segment,
+    due: &mut [bool],
+    results: &mut [Result<(), Error>],
+) -> Result<(), Error> {
+    for number in segment.links.clone().filter(|number| results[*number].is_ok()) {
+        let link = &chain.links[number];
+        if let Some(array) = ring_fill(link, planars) {
+            due[array] = true;
+        }
+        fix_ghosts(link, chain, planars);
+    }
+    if segment.period.is_none() {
+        for (array, due) in due.iter_mut().enumerate().filter(|(_, due)| **due) {
+            let storage = touched(chain, planars, array);
+            storage.unpack_all();
+            // SAFETY: the graph runs this only when no work conflicts with any node of the chain, and no other segment
+            // runs.
+            unsafe { planars[array].fill_on_host(storage) };
+            *due = false;
+        }
+    }
+    let Some(mut running) = Running::prepare(device, chain, planars, segment, results)? else { return Ok(()) };
+    let put = running.put();
+    running.finish(put, results)
+}
+
+/// Gives the nodes of a chain what their launches tell, once all commands are done.
+pub(super) fn told(chain: &Chain, results: &mut [Result<(), Error>], done: Vec<(usize, Done)>) {
+    for (link, done) in done {
+        let (Err(error), Some(result)) = (done(), results.get_mut(link)) else { continue };
+        let error = chain.links[link].node.failed(error);
+        if result.as_ref().err().is_none_or(|known| error.is_before(known)) {
+            *result = Err(error);
+        }
+    }
+}
+
+/// Waits for all that was put into the streams of a chain.
+pub(super) fn wait(device: &DeviceCore) -> Result<(), Error> {
+    let backend = device.backend();
+    let mut result = Ok(());
+    for stream in [UP, RUN, DOWN, PACKS[0], PACKS[1]] {
+        result = result.and(backend.record(stream).and_then(|event| event.finish()));
+    }
+    result
+}
+
+/// Sets the ghosts of fixed value on the host that a link is to set, before anything of its segment is in a stream.
+pub(super) fn fix_ghosts(link: &Link, chain: &Chain, planars: &[&Arc<dyn Planar>]) {
+    if let LinkWork::Ghosts { array, fixed: true } = &link.work {
+        let storage = touched(chain, planars, *array);
+        // Planes that are packed came from a window, where edges are set as on the host: they have their value since
+        // the host set it.
+        if storage.is_packed() && storage.fixed_ghosts(None) {
+            return;
+        }
+        storage.unpack_all();
+        // SAFETY: the graph runs this only when no work conflicts with any node of the chain, and no other segment
+        // runs.
+        unsafe { planars[*array].fix_on_host(storage) };
+        storage.fixed_ghosts(Some(true));
+    }
+}
+
+/// The memory of an array that the host is about to write.
+fn touched<'a>(chain: &'a Chain, planars: &[&Arc<dyn Planar>], array: usize) -> &'a Storage {
+    let storage = chain.arrays[array].storage();
+    (0..planars[array].facts().layout.regions.len()).for_each(|region| storage.touch_host(region));
+    storage
+}
+
+/// The failure of what a node needs.
+pub(super) fn failure(ready: &Ready, link: &Link) -> Result<(), Error> {
+    let failed = ready.failed.iter().find(|(node, _)| Arc::ptr_eq(node, &link.node));
+    failed.map_or(Ok(()), |(_, error)| Err(error.clone()))
+}
+
+/// All that has not failed yet fails with the chain.
+pub(super) fn failed(chain: &Chain, results: Vec<Result<(), Error>>, error: &Error) -> Vec<Result<(), Error>> {
+    // It is one failure, of the first of them.
+    let mut ended = chain.links.iter().zip(&results).filter(|(_, result)| result.is_ok());
+    let error = error.clone().failed_by(ended.next().map_or(0, |(link, _)| link.node.number));
+    let with = chain.links.iter().zip(results);
+    with.map(|(link, result)| result.and_then(|()| Err(error.clone().recorded_at(link.node.recorded)))).collect()
+}
+
+/// What reads data that a failed node should have left does not run.
+pub(super) fn skip_dependents(chain: &Chain, results: &mut [Result<(), Error>]) {
+    let mut lost: Vec<Option<Error>> = vec![None; chain.arrays.len()];
+    for (link, result) in chain.links.iter().zip(results) {
+        let (reads, writes): (SmallVec<[usize; 8]>, SmallVec<[usize; 8]>) = match &link.work {
+            LinkWork::Sweep { uses, .. } => (
+                uses.iter().filter(|one| one.read.is_some()).map(|one| one.array).collect(),
+                uses.iter().filter(|one| one.write).map(|one| one.array).collect(),
+            ),
+            LinkWork::Ghosts { array, .. } => (smallvec![*array], smallvec![*array]),
+        };
+        if let (Ok(()), Some(error)) = (&result, Error::earliest(reads.iter().filter_map(|array| lost[*array].clone())))
+        {
+            *result = Err(error);
+        }
+        for array in writes {
+            lost[array] = result.as_ref().err().cloned();
+        }
+    }
+}
+
+/// A chain on its way.
+pub(super) struct Running<'a> {
+    device: &'a Arc<DeviceCore>,
+    chain: &'a Chain,
+    works: Vec<OpWork>,
+    ops: Vec<Op>,
+    schedule: Schedule,
+    /// The boxes of the sweep of each link that runs, merged across regions.
+    boxes: Vec<Vec<GridBox<4>>>,
+    arrays: Vec<Rolling>,
+    /// What packs those that move packed.
+    packs: Option<Packs>,
+    /// Rings of the pass under way, and the pieces that are the regions of their layouts.
+    rings: Vec<Ring>,
+    pieces: Vec<Piece>,
+    /// What tells of faults, with the number of the link.
+    done: Vec<(usize, Done)>,
+    held: Vec<Box<dyn std::any::Any>>,
+    /// The ends of all blocks: a command that fails is told to the event after it alone.
+    events: Vec<Arc<dyn Event>>,
+    _claim: Option<Claim>,
+}
+
+impl<'a> Running<'a> {
+    /// Orders a segment, and takes memory for the windows; nothing if no operation is left.
+    pub fn prepare(
+        device: &'a Arc<DeviceCore>,
+        chain: &'a Chain,
+        planars: &[&Arc<dyn Planar>],
+        segment: &Segment,
+        results: &[Result<(), Error>],
+    ) -> Result<Option<Running<'a>>, Error> {
+        let boxes = |(number, link): (usize, &Link)| match segment.links.contains(&number) {
+            true => merged(&link.work),
+            false => Vec::new(),
+        };
+        let boxes: Vec<Vec<GridBox<4>>> = chain.links.iter().enumerate().map(boxes).collect();
+        let forms = Forms { device, chain, planars, segment, boxes: &boxes, results };
+        let Some(single) = forms.form(None) else { return Ok(None) };
+        let (room, claim) = match chain.kind {
+            // Others find the rest.
+            Kind::Arriving => {
+                let room = forms.bytes(single.window(forms.most())).min(device.room_now());
+                (room, Some(device.claim(room).ok_or_else(|| forms.too_small(device.room_now(), room))?))
+            }
+            _ => room(device, chain),
+        };
+        let arrays = || chain.arrays.iter().zip(planars).enumerate();
+        let stage = match chain.kind {
+            Kind::Arriving => None,
+            _ => Packs::stage(room, arrays().map(|(_, (tracker, planar))| (&**tracker.storage(), planar.facts()))),
+        };
+        if stage.is_none() {
+            // Nothing could unpack on the device what came packed from it before.
+            chain.arrays.iter().for_each(|tracker| tracker.storage().unpack_all());
+        }
+        let room = room - stage.map_or(0, Packs::bytes).min(room);
+        let together = match chain.kind {
+            // Of arrays that arrive few planes come at a time.
+            Kind::Arriving => None,
+            _ => forms.together(room),
+        };
+        // Single steps do with less memory.
+        let (mut form, mut instead) = match together {
+            Some(together) => (together, Some(single)),
+            None => (single, None),
+        };
+        let mut fits = form.fit(&forms, room);
+        loop {
+            let Some(schedule) = form.schedule(&forms, fits) else {
+                if let Some(single) = instead.take() {
+                    form = single;
+                    fits = fits.min(form.fit(&forms, room));
+                    continue;
+                }
+                let needed = forms.bytes(form.window(form.least));
+                return Err(forms.too_small(room, needed));
+            };
+            let window = form.window(fits);
+            let rolling = |(number, (tracker, planar)): (usize, (_, &&Arc<dyn Planar>))| {
+                let writes_ghosts = chain.links[segment.links.clone()]
+                    .iter()
+                    .any(|link| link.work.use_of(number).is_some_and(|one| one.ghosts));
+                let rolling = Rolling::new(device, tracker, planar, (window, writes_ghosts))?;
+                match chain.kind {
+                    Kind::Arriving => rolling.keep(device, told_host(chain, number)),
+                    _ => Ok(rolling),
+                }
+            };
+            let made = arrays().map(rolling).collect::<Result<Vec<_>, Error>>();
+            let packs = stage.map(|stage| Packs::new(device, stage)).transpose();
+            match made.and_then(|made| packs.map(|packs| (made, packs))) {
+                Ok((mut made, packs)) => {
+                    if packs.is_some() {
+                        let one = |(_, (tracker, planar)): (usize, (&Arc<Tracker>, &&Arc<dyn Planar>))| {
+                            Packing::new(device, tracker.storage(), &***planar)
+                        };
+                        let mut packing: Vec<Option<Packing>> = arrays().map(one).collect();
+                        Packing::learn(&mut packing);
+                        made =
+                            made.into_iter().zip(packing).map(|(rolling, packing)| rolling.packed(packing)).collect();
+                    }
+                    return Ok(Some(Running {
+                        device,
+                        chain,
+                        works: form.works,
+                        ops: form.ops,
+                        schedule,
+                        boxes,
+                        arrays: made,
+                        packs,
+                        rings: Vec::new(),
+                        pieces: Vec::new(),
+                        done: Vec::new(),
+                        held: Vec::new(),
+                        events: Vec::new(),
+                        _claim: claim,
+                    }));
+                }
+                // Others have taken memory meanwhile: go on with less.
+                Err(error) if error.kind() == ErrorKind::Memory && fits > form.least => {
+                    tracing::warn!(%error, planes = fits, "less memory on the device than was free: a smaller window");
+                    fits = (fits * 3 / 4).max(form.least);
+                }
+                Err(error) => {
+                    form = instead.take().filter(|_| error.kind() == ErrorKind::Memory).ok_or(error)?;
+                    fits = fits.min(form.fit(&forms, room));
+                }
+            }
+        }
+    }
+
+    /// Passes over the arrays.
+    pub fn passes(&self) -> usize {
+        self.schedule.passes.len()
+    }
+
+    /// Waits until all is done that was put into streams, and gives the nodes their results.
+    ///
+    /// # Errors
+    /// `put`, or what a command says at its end.
+    pub fn finish(mut self, put: Result<(), Error>, results: &mut [Result<(), Error>]) -> Result<(), Error> {
+        let waited = wait(self.device).and_then(|()| self.events.iter().try_for_each(|event| event.finish()));
+        told(self.chain, results, std::mem::take(&mut self.done));
+        put.and(waited)
+    }
+
+    /// Completes arrays that stay on the device, after all else: planes that did not come, and ghosts between regions.
+    /// The host gets what it lacks of those that it is told of.
+    ///
+    /// # Errors
+    /// What the driver reports, or memory that the device does not have.
+    pub fn leave_whole(&mut self) -> Result<(), Error> {
+        let backend = self.device.backend();
+        for array in &self.arrays {
+            // SAFETY: no one uses the planes that did not come; the graph keeps all other work away.
+            unsafe { array.bring_rest(self.device, UP)? };
+        }
+        for stream in [UP, DOWN] {
+            backend.wait(RUN, &*backend.mark(stream)?)?;
+        }
+        for array in &self.arrays {
+            let Some(memory) = array.kept() else { continue };
+            array.storage().filled(true);
+            let copies = array.planar.fill_whole(self.device, array.storage().row().is_some(), true)?;
+            // SAFETY: the copies are for arrays of this layout and type; all that came before in the streams is done.
+            let put = || unsafe { copies.run(RUN, memory, memory) };
+            self.device.timed(SpanKind::Ghost, "ghosts between regions", RUN, 0, put)?;
+            self.held.push(Box::new(copies));
+            // SAFETY: no one uses the array on the host; all that writes it on the device came before in this stream.
+            unsafe { array.take_rest_home(self.device, RUN)? };
+        }
+        Ok(())
+    }
+
+    /// Puts all commands into streams.
+    pub fn put(&mut self) -> Result<(), Error> {
+        let device = self.device;
+        let backend = device.backend().clone();
+        let schedule = std::mem::take(&mut self.schedule);
+        for array in &self.arrays {
+            if array.planar.facts().fixed_edges {
+                // SAFETY: no one writes the array on the host before the chain has loaded it, and nothing uses the
+                // window.
+                unsafe { array.keep_edges(self.device, RUN)? };
+            }
+        }
+        // The last events up to each block.
+        let (mut ran, mut stored): (Events, Events) = Default::default();
+        let every = told_apart(&schedule);
+        let mut passes = schedule.passes.iter().peekable();
+        let mut pass: Option<&Pass> = None;
+        // Downloads whose end no event marks yet.
+        let mut unsaid = false;
+        for (number, block) in schedule.blocks.iter().enumerate() {
+            if let Some(next) = passes.next_if(|next| next.first_block == number) {
+                self.start_pass(next);
+                let works = &self.works[next.ops.clone()];
+                self.device.count_pass(works.iter().map(|work| u64::from(work.sweeps())).sum());
+                for work in works {
+                    if let OpWork::Steps(_, together, _) = work {
+                        self.device.count_fused(together.steps);
+                    }
+                }
+                pass = Some(next);
+            }
+            let Some(Pass { shift, .. }) = pass else { break };
+            if !block.uploads.is_empty() {
+                after(&backend, UP, &ran, block.uploads_after)?;
+                after(&backend, UP, &stored, block.uploads_after.map(|number| told_at(number, every)))?;
+                for Planes { array, planes } in &block.uploads {
+                    let array = &mut self.arrays[*array];
+                    let planes = array.coming(planes);
+                    if planes.is_empty() {
+                        continue;
+                    }
+                    let (shown, bytes) = (array.window.shown(&planes), array.bytes(&planes));
+                    // SAFETY: the schedule loads planes when their slots are free and the host has them; the graph
+                    // keeps all other work away.
+                    let upload = || unsafe { array.upload(device, (UP, self.packs.as_mut()), planes.clone(), *shift) };
+                    device.timed(SpanKind::H2d, format_args!("{shown:?}"), UP, bytes, upload)?;
+                }
+                let mut loaded = backend.record(UP)?;
+                backend.flush(UP)?;
+                if block.uploads.iter().any(|planes| self.arrays[planes.array].packs()) {
+                    self.events.push(loaded.clone());
+                    backend.wait(PACKS[0], &*loaded)?;
+                    loaded = backend.record(PACKS[0])?;
+                    backend.flush(PACKS[0])?;
+                }
+                backend.wait(RUN, &*loaded)?;
+                self.events.push(loaded);
+            }
+            after(&backend, RUN, &stored, block.runs_after.map(|number| told_at(number, every)))?;
+            for Planes { array, planes } in &block.uploads {
+                // Not where uploads are, so that the link does not wait for kernels.
+                // SAFETY: only operations look there, which come later in this stream; slots are free as for those.
+                unsafe { self.arrays[*array].entered(device, RUN, planes.clone(), *shift)? };
+            }
+            for (op, planes) in &block.runs {
+                device.count_launch();
+                let work = &self.works[*op];
+                let kind = if work.sweeps() > 0 { SpanKind::Kernel } else { SpanKind::Ghost };
+                let name = self.chain.links[work.link()].node.recorded;
+                let shown = self.arrays.first().map_or(planes.clone(), |array| array.window.shown(planes));
+                let name = format_args!("{}:{} {shown:?}", name.file(), name.line());
+                device.timed(kind, name, RUN, 0, || self.run_op(*op, planes, *shift))?;
+            }
+            let end = backend.record(RUN)?;
+            backend.flush(RUN)?;
+            ran.push(Some(end.clone()));
+            self.events.push(end.clone());
+            let mut last = stored.last().cloned().flatten();
+            if !block.downloads.is_empty() {
+                backend.wait(DOWN, &*end)?;
+                if self.packs.is_some() {
+                    backend.wait(PACKS[1], &*end)?;
+                }
+                for Planes { array, planes } in &block.downloads {
+                    let array = &mut self.arrays[*array];
+                    let shown = array.window.shown(planes);
+                    let bytes = if array.goes_home() { array.bytes(planes) } else { 0 };
+                    let packs = self.packs.as_mut();
+                    // SAFETY: as above; the operations that write the planes are done.
+                    let download = || unsafe { array.download(device, (DOWN, packs), planes.clone(), *shift) };
+                    device.timed(SpanKind::D2h, format_args!("{shown:?}"), DOWN, bytes, download)?;
+                }
+                backend.flush(DOWN)?;
+                unsaid = true;
+            }
+            if unsaid && (number == told_at(number, every) || number + 1 == schedule.blocks.len()) {
+                let down = backend.record(DOWN)?;
+                backend.flush(DOWN)?;
+                self.events.push(down.clone());
+                (last, unsaid) = (Some(down), false);
+            }
+            stored.push(last);
+        }
+        Ok(())
+    }
+
+    /// Makes the rings of a pass.
+    fn start_pass(&mut self, pass: &Pass) {
+        let window = self.arrays.first().map(|array| array.window);
+        self.pieces = window.into_iter().flat_map(|window| window.pieces(&pass.planes, pass.shift)).collect();
+        let mut layouts: Vec<Arc<WideLayout>> = Vec::new();
+        self.rings.clear();
+        for array in &self.arrays {
+            let layout = array.layout(pass.shift, &self.pieces);
+            // Arrays of one form share index arithmetic.
+            let same = layouts.iter().find(|other| ***other == layout).cloned();
+            let layout = same.unwrap_or_else(|| Arc::new(layout));
+            layouts.push(layout.clone());
+            self.rings.push(array.ring(layout));
+        }
+    }
+
+    /// Advances one operation.
+    fn run_op(&mut self, op: usize, planes: &Range<i64>, shift: i64) -> Result<(), Error> {
+        let device = self.device;
+        let queue = Queue { device, stream: RUN, rings: &self.rings, refilled: &[] };
+        match self.works[op] {
+            OpWork::Sweep(link) | OpWork::Steps(link, ..) => {
+                let LinkWork::Sweep { launch, .. } = &self.chain.links[link].work else { return Ok(()) };
+                for access in self.ops[op].accesses.iter().filter(|access| access.write == Some(Write::Whole)) {
+                    let array = &mut self.arrays[access.array];
+                    if array.planar.facts().fixed_edges {
+                        // SAFETY: the schedule runs operations whose slots are free.
+                        unsafe { array.restore_edges(device, RUN, planes, shift)? };
+                    }
+                }
+                let Some(first) = self.arrays.first() else { return Ok(()) };
+                let axis = 4 - first.planar.facts().rank;
+                let from = self.pieces.partition_point(|piece| piece.planes.end <= planes.start);
+                let pieces = self.pieces.iter().enumerate().skip(from);
+                for (region, piece) in pieces.take_while(|(_, piece)| piece.planes.start < planes.end) {
+                    let part = piece.on_host(planes);
+                    for cells in &self.boxes[link] {
+                        let mut cells = *cells;
+                        cells.lo[axis] = cells.lo[axis].max(part.start);
+                        cells.hi[axis] = cells.hi[axis].min(part.end);
+                        if cells.is_empty() {
+                            continue;
+                        }
+                        // SAFETY: the schedule runs this when what it reads is there and what it writes is free; around
+                        // these planes the window holds their neighbours, as far as all steps of a launch reach; the
+                        // graph keeps all other work away.
+                        let done = unsafe {
+                            match &self.works[op] {
+                                OpWork::Steps(_, together, launches) => {
+                                    enqueue_steps(launches, &queue, (region, cells), together)?
+                                }
+                                _ => launch.clone().enqueue(&queue, &[(region, cells)])?,
+                            }
+                        };
+                        self.done.push((link, done));
+                    }
+                }
+            }
+            OpWork::Ghosts(_, array, part) => {
+                let rolling = &mut self.arrays[array];
+                for piece in rolling.window.pieces(planes, shift) {
+                    let (planes, origin) = (piece.on_host(planes), rolling.window.origin(&piece, shift));
+                    let copies = rolling.planar.fill((device, RUN), part, planes, origin, rolling.cells)?;
+                    // SAFETY: the copies were made for this window, which holds what they read; the rest as above.
+                    let put = unsafe { copies.run(RUN, &rolling.memory, &rolling.memory) };
+                    self.held.push(Box::new(copies));
+                    put?;
+                }
+                if part == Part::Ends {
+                    rolling.taint(planes, shift);
+                }
+            }
+        }
+        for access in self.ops[op].accesses.iter().filter(|access| access.write.is_some()) {
+            // SAFETY: as above.
+            unsafe { self.arrays[access.array].mirror(device, RUN, planes.clone(), shift)? };
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of the device's memory that a chain may take. It has what is promised to no one until the claim ends.
+pub(super) fn room(device: &DeviceCore, chain: &Chain) -> (u64, Option<Claim>) {
+    let mut free = None;
+    while free.is_none() && device.room_now() > 0 {
+        free = device.claim(device.room_now());
+    }
+    // What later work was promised for these arrays it takes when the chain is done with them.
+    let promised = chain.arrays.iter().map(|tracker| tracker.storage()).filter(|storage| storage.is_claimed());
+    let own = chain.room.iter().map(|claim| claim.bytes).chain(free.iter().map(|claim| claim.bytes));
+    (own.chain(promised.map(|storage| storage.device_bytes() as u64)).sum::<u64>(), free)
+}
+
+/// At every how many blocks the end of the downloads is marked: a mark holds the link up for some microseconds. Never
+/// so few that one is waited for that is not there.
+fn told_apart(schedule: &Schedule) -> usize {
+    let waits = schedule.blocks.iter().enumerate().flat_map(|(number, block)| {
+        [block.uploads_after, block.runs_after].into_iter().flatten().map(move |before| number - before.min(number))
+    });
+    waits.min().map_or(8, |nearest| (nearest / 4).clamp(1, 8))
+}
+
+/// The block whose mark is the first to come after the downloads of a block.
+fn told_at(number: usize, every: usize) -> usize {
+    number / every * every + every - 1
+}
+
+fn not_planar(regions: usize) -> Error {
+    Error::new(
+        ErrorKind::Memory,
+        "run work on arrays larger than the device's memory",
+        format!("an array of {regions} regions that is not cut along its first axis alone"),
+        "cut it along its first axis, or raise the memory limit",
+    )
+}

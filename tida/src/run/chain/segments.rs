@@ -1,0 +1,96 @@
+//! Cutting a chain into parts that run one after the other, for arrays whose first axis is periodic.
+//!
+//! On the unwrapped axis such arrays need no ghosts at their ends, and all operations share passes. Where one of them
+//! cannot run there (it reads ghosts at ends that do not belong together, or an array of another length), what lies
+//! between two ghost fills runs as it is recorded, and the host fills the ghosts before it.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::{Chain, Link, LinkWork};
+use crate::memory::ghosts::planes::Planar;
+
+/// Links of a chain that run together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Segment {
+    pub links: Range<usize>,
+    /// The period of the axis, where it is unwrapped.
+    pub period: Option<i64>,
+}
+
+/// The array whose ghosts a link fills, if the ends of its first axis belong together.
+pub(super) fn ring_fill(link: &Link, planars: &[&Arc<dyn Planar>]) -> Option<usize> {
+    match &link.work {
+        LinkWork::Ghosts { array, .. } => Some(*array).filter(|array| planars[*array].facts().is_ring()),
+        LinkWork::Sweep { .. } => None,
+    }
+}
+
+/// The segments of a chain, in order. In one whose axis is not unwrapped such ghost fills come before all sweeps.
+pub(super) fn segments(chain: &Chain, planars: &[&Arc<dyn Planar>]) -> Vec<Segment> {
+    stretches(&chain.links).into_iter().flat_map(|stretch| unwrapped(&chain.links, stretch, planars)).collect()
+}
+
+/// Stretches of a chain of which each starts with all its ghosts of fixed value set: one ends before a fill sets those
+/// anew that a link of it reads or sets otherwise.
+fn stretches(links: &[Link]) -> Vec<Range<usize>> {
+    let mut stretches = Vec::new();
+    let mut start = 0;
+    for (number, link) in links.iter().enumerate() {
+        let LinkWork::Ghosts { array, fixed: true } = &link.work else { continue };
+        if links[start..number].iter().any(|before| before.work.has_ghosts_of_the_user(*array)) {
+            stretches.push(start..number);
+            start = number;
+        }
+    }
+    stretches.push(start..links.len());
+    stretches
+}
+
+/// The segments of a stretch.
+fn unwrapped(links: &[Link], stretch: Range<usize>, planars: &[&Arc<dyn Planar>]) -> Vec<Segment> {
+    let filled = links[stretch.clone()].iter().find_map(|link| ring_fill(link, planars));
+    let Some(period) = filled.and_then(|array| planars[array].facts().period) else {
+        return vec![Segment { links: stretch, period: None }];
+    };
+    let mut segments: Vec<Segment> = Vec::new();
+    let (mut start, mut swept) = (stretch.start, false);
+    for (number, link) in links.iter().enumerate().take(stretch.end).skip(stretch.start) {
+        let fills = ring_fill(link, planars).is_some();
+        if fills && swept {
+            add(&mut segments, start..number, links, planars, period);
+            (start, swept) = (number, false);
+        }
+        swept |= !fills;
+    }
+    add(&mut segments, start..stretch.end, links, planars, period);
+    for segment in &mut segments {
+        // Where nothing is filled, there is nothing to be gained.
+        let fills = links[segment.links.clone()].iter().any(|link| ring_fill(link, planars).is_some());
+        segment.period = segment.period.filter(|_| fills);
+    }
+    segments
+}
+
+fn add(segments: &mut Vec<Segment>, new: Range<usize>, links: &[Link], planars: &[&Arc<dyn Planar>], period: i64) {
+    let unwraps = links[new.clone()].iter().all(|link| unwraps(link, planars, period));
+    match segments.last_mut() {
+        Some(last) if unwraps && last.period.is_some() => last.links.end = new.end,
+        _ => segments.push(Segment { links: new, period: unwraps.then_some(period) }),
+    }
+}
+
+/// Whether a link can run over the unwrapped axis.
+fn unwraps(link: &Link, planars: &[&Arc<dyn Planar>], period: i64) -> bool {
+    let as_long = |array: usize| planars[array].facts().valid == (0..period);
+    match &link.work {
+        LinkWork::Sweep { uses, .. } => uses.iter().all(|one| {
+            // A plane and those around it are different ones.
+            let around = |(lo, hi): (i64, i64)| hi.max(0) - lo.min(0) < period && planars[one.array].facts().is_ring();
+            as_long(one.array) && one.read.is_none_or(|read| read == (0, 0) || around(read))
+        }),
+        LinkWork::Ghosts { array, .. } => {
+            as_long(*array) && (planars[*array].facts().is_ring() || planars[*array].ends().is_empty())
+        }
+    }
+}

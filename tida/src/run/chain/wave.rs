@@ -1,0 +1,347 @@
+//! Running a chain on the host: sweeps over arrays larger than the caches, several at a time over blocks that fit one
+//! (DESIGN.md §4: "the same ordering over cache-sized blocks serves the CPU").
+//!
+//! Arrays stay where they are. Each operation trails those before it by what it reads, along the first axis (planes)
+//! and along the second (rows): `program/schedule.rs` gives the steps along both. A **lane** is what the operations do
+//! in one step of rows: it marches through the planes one step at a time (a plane, or some where they are short), with
+//! a few planes of a few rows of each array in the cache of the thread that runs it. Step `k` of a lane comes after
+//! step `k` of the lane before it and after step `k - 1` of its own: two cells of which one needs the other lie in
+//! steps that are ordered along both axes, or in one step, where operations run in the order in which they were
+//! recorded. So threads take lanes in turn, each a step behind the one before.
+
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use smallvec::smallvec;
+
+use super::lanes::Lanes;
+use super::run::failure;
+use super::{Chain, LinkWork, Ready, Use};
+use crate::backend::cpu::Caches;
+use crate::device::timeline::{Label, Recorder as Times, Stats, host_span};
+use crate::error::{Error, panicked};
+use crate::memory::ghosts::planes::{FillStep, Planar};
+use crate::memory::tracker::{BoxTouch, Tracker, distinct};
+use crate::program::schedule::{Access, Op, Reach, Skew, Write, steps};
+use crate::run::pieces::run_boxes;
+
+/// So many links are enough for several passes: more are not waited for while threads are idle.
+pub(crate) const LONG: usize = 24;
+
+/// The time that starting an operation on one step of a lane takes, in cells that could be swept meanwhile.
+const START: f64 = 200.0;
+
+/// Operations of a pass at most: more save little.
+const DEEPEST: usize = 64;
+
+/// Planes that a lane takes at once where they are short: an operation then finds what it read for the plane before in
+/// the first-level cache, and threads look at each other less often.
+const THICK: i64 = 4;
+
+/// Bytes of one plane of a lane of one array that are short: of three such planes, two stay in the first-level cache.
+const SHORT: f64 = 16384.0;
+
+/// A pass has to save so much of what single sweeps load, to be worth its order.
+const WORTH: f64 = 0.8;
+
+/// What an accelerator knows of its host.
+#[derive(Debug)]
+pub(crate) struct Host {
+    pub caches: Caches,
+    /// Passes of more than one sweep over arrays, and sweeps done in them.
+    passes: AtomicU64,
+    sweeps: AtomicU64,
+    /// Sweeps that ran with one before them.
+    joined: AtomicU64,
+}
+
+impl Host {
+    pub fn new(caches: Caches) -> Host {
+        Host { caches, passes: AtomicU64::new(0), sweeps: AtomicU64::new(0), joined: AtomicU64::new(0) }
+    }
+
+    pub fn stats(&self) -> Stats {
+        let counts = [&self.passes, &self.sweeps, &self.joined].map(|count| count.load(Ordering::Relaxed));
+        let [passes, steps, joined] = counts;
+        Stats { passes, steps, joined, ..Stats::default() }
+    }
+
+    /// Counts sweeps that ran with one before them.
+    pub fn count_joined(&self, sweeps: u64) {
+        self.joined.fetch_add(sweeps, Ordering::Relaxed);
+    }
+
+    /// Whether arrays are so large that a sweep leaves nothing of them in the caches for the next one.
+    pub fn is_large(&self, touches: &[BoxTouch]) -> bool {
+        let arrays = distinct(touches.iter().map(|touch| &touch.tracker));
+        let bytes = arrays.iter().filter_map(|tracker| tracker.planar()).map(|planar| {
+            let facts = planar.facts();
+            (facts.grown.end - facts.grown.start) as usize * facts.stride * facts.element.bytes()
+        });
+        bytes.sum::<usize>() > self.caches.last
+    }
+
+    /// Runs a chain, and gives the result of each of its nodes, in order. A failure of one becomes the failure of those
+    /// that need its data when the nodes finish.
+    pub fn run(&self, timeline: Option<&Times>, ready: &Ready) -> Vec<Result<(), Error>> {
+        let chain = &ready.chain;
+        let mut results: Vec<Result<(), Error>> = chain.links.iter().map(|link| failure(ready, link)).collect();
+        let wave = Wave::new(chain, &results);
+        for (link, result) in chain.links.iter().zip(&results) {
+            if let (LinkWork::Ghosts { array, fixed: true }, Ok(())) = (&link.work, result)
+                && let Some(planar) = chain.arrays[*array].planar()
+            {
+                // SAFETY: the graph runs this only when no work conflicts with any node of the chain.
+                unsafe { planar.fix_on_host(chain.arrays[*array].storage()) };
+            }
+        }
+        let mut first = 0;
+        while first < wave.tasks.len() {
+            let pass = wave.pass(first, &self.caches);
+            first = pass.ops.end;
+            let link = &chain.links[wave.tasks[pass.ops.start].link];
+            let label = Label { name: link.node.name, recorded: link.node.recorded };
+            if pass.sweeps > 1 {
+                self.passes.fetch_add(1, Ordering::Relaxed);
+                self.sweeps.fetch_add(pass.sweeps as u64, Ordering::Relaxed);
+            }
+            host_span(timeline, format_args!("{label}, {} together", pass.ops.len()), || wave.run(&pass));
+        }
+        for (number, error) in wave.failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            if let Some(result @ Ok(())) = results.get_mut(number) {
+                *result = Err(chain.links[number].node.failed(error));
+            }
+        }
+        results
+    }
+}
+
+/// Whether a sweep that touches this can be part of a chain on the host, besides what every chain asks: arrays of one
+/// region, read around each row.
+pub(crate) fn can_wave(touches: &[BoxTouch]) -> bool {
+    touches.iter().all(|touch| touch.tracker.boxes().len() == 1 && touch.across.is_some())
+}
+
+/// Whether filling the ghosts of an array can be part of a chain on the host: each near the values that it is set to.
+pub(crate) fn can_fill(planar: &dyn Planar) -> bool {
+    planar.facts().layout.regions.len() == 1 && planar.steps().iter().all(|step| !step.is_far())
+}
+
+/// An operation of a chain.
+struct Task {
+    /// Number of its node in the chain.
+    link: usize,
+    /// The step of a ghost fill; else it is the sweep of the link.
+    fill: Option<(usize, FillStep)>,
+}
+
+/// A chain on its way.
+struct Wave<'a> {
+    chain: &'a Chain,
+    tasks: Vec<Task>,
+    /// The same along planes and along rows, for the order.
+    along: [Vec<Op>; 2],
+    /// Bytes of a row of each array.
+    rows: Vec<usize>,
+    /// The failures of links.
+    failed: Mutex<Vec<(usize, Error)>>,
+}
+
+/// Operations that go over the arrays together.
+#[derive(Debug)]
+struct Pass {
+    ops: Range<usize>,
+    /// Sweeps among them.
+    sweeps: usize,
+    /// Rows of a lane, and planes that it takes at once; none if there is but one operation to run.
+    lane: Option<(i64, i64)>,
+}
+
+impl<'a> Wave<'a> {
+    fn new(chain: &'a Chain, results: &[Result<(), Error>]) -> Wave<'a> {
+        let (mut tasks, mut along) = (Vec::new(), [Vec::new(), Vec::new()]);
+        let mut add = |link: usize, fill: Option<(usize, FillStep)>, [planes, rows]: [Op; 2]| {
+            tasks.push(Task { link, fill });
+            along[0].push(planes);
+            along[1].push(rows);
+        };
+        let planar = |array: usize| chain.arrays[array].planar();
+        for (number, link) in chain.links.iter().enumerate().filter(|(number, _)| results[*number].is_ok()) {
+            match &link.work {
+                LinkWork::Sweep { boxes, uses, .. } => {
+                    let Some(axis) = uses.first().and_then(|one| planar(one.array)).map(|p| 4 - p.facts().rank) else {
+                        continue;
+                    };
+                    let op = |axis: usize, reach: fn(&Use) -> Option<(i64, i64)>| {
+                        let ranges = boxes.iter().map(|(_, cells)| cells.lo[axis]..cells.hi[axis]);
+                        let planes = ranges.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)).unwrap_or(0..0);
+                        let access = |one: &Use| Access {
+                            array: one.array,
+                            read: reach(one).map(|(lo, hi)| Reach::Around(lo, hi)),
+                            write: one.write.then_some(Write::Part),
+                        };
+                        Op { planes, accesses: uses.iter().map(access).collect(), steps: 1 }
+                    };
+                    add(number, None, [op(axis, |one| one.read), op(axis + 1, |one| one.across)]);
+                }
+                LinkWork::Ghosts { array, .. } => {
+                    for step in planar(*array).map(|planar| planar.steps()).unwrap_or_default() {
+                        let op = |axis: usize| {
+                            let read = match &step.from {
+                                Some((from, cells)) if *from == axis => Reach::Planes(cells.clone()),
+                                _ => Reach::Around(0, 0),
+                            };
+                            let access = Access { array: *array, read: Some(read), write: Some(Write::Part) };
+                            Op { planes: step.cells[axis].clone(), accesses: smallvec![access], steps: 1 }
+                        };
+                        let ops = [op(0), op(1)];
+                        add(number, Some((*array, step)), ops);
+                    }
+                }
+            }
+        }
+        let row = |tracker: &Arc<Tracker>| {
+            let facts = tracker.planar()?.facts();
+            let region = facts.layout.regions.first()?;
+            Some(region.strides[4 - facts.rank + 1] as usize * facts.element.bytes())
+        };
+        let rows = chain.arrays.iter().map(|tracker| row(tracker).unwrap_or(0)).collect();
+        Wave { chain, tasks, along, rows, failed: Mutex::default() }
+    }
+
+    /// The operations from `first` on that go together, and the rows of a lane: those that load least.
+    fn pass(&self, first: usize, caches: &Caches) -> Pass {
+        let arrays = self.rows.len();
+        let mut skews = [Skew::new(arrays), Skew::new(arrays)];
+        // A quarter of it is left to what else a sweep touches, and to chance.
+        let room = (caches.thread / 4 * 3) as f64;
+        let mut passes = Vec::new();
+        let mut sweeps = 0;
+        for (number, task) in self.tasks.iter().enumerate().skip(first).take(DEEPEST) {
+            (0..2).for_each(|axis| skews[axis].add(&self.along[axis][number]));
+            sweeps += usize::from(task.fill.is_none());
+            // Bytes for each row of a lane, and of the rows that it shares with the lanes beside it.
+            let (mut each, mut shared, mut more) = (0.0, 0.0, 0);
+            for ((planes, span), bytes) in skews[0].spans().zip(skews[1].spans()).zip(&self.rows) {
+                let row = ((planes + 1) as usize * bytes) as f64;
+                each += row;
+                shared += row * span as f64;
+                more = span.max(more);
+            }
+            let fitting = ((room - shared) / each).floor();
+            if fitting < 1.0 {
+                break;
+            }
+            let rows = self.lane(first..number + 1, &skews[1], fitting as i64);
+            let (wide, all) = (rows as f64, self.rows.iter().sum::<usize>() as f64);
+            let cells = all / (8 * arrays) as f64 * wide;
+            let short = self.rows.iter().all(|bytes| *bytes as f64 * wide <= SHORT);
+            let thicker = (THICK - 1) as f64 * all;
+            let thick = if short && (each + thicker) * wide + shared <= room { THICK } else { 1 };
+            let cost = (rows + more) as f64 / (rows * sweeps.max(1) as i64) as f64 + START / cells.max(1.0);
+            let lane = (sweeps > 1).then_some((rows, thick));
+            passes.push((cost, Pass { ops: first..number + 1, sweeps, lane }));
+        }
+        let best = passes.iter().enumerate().filter(|(_, (cost, _))| *cost <= WORTH);
+        // Of equal ones the longest, as ghost fills cost nothing here.
+        let best = best.rev().min_by(|(_, a), (_, b)| a.0.total_cmp(&b.0)).map_or(0, |(number, _)| number);
+        // Passes of about one length.
+        let left = self.tasks.len() - first;
+        let even = left.div_ceil(left.div_ceil(best + 1));
+        let alone = Pass { ops: first..first + 1, sweeps: 1, lane: None };
+        if best == 0 { alone } else { passes.into_iter().nth(even - 1).map_or(alone, |(_, pass)| pass) }
+    }
+
+    /// Rows of a lane, at most so many: all threads have as many lanes, of about one size.
+    fn lane(&self, ops: Range<usize>, skew: &Skew, most: i64) -> i64 {
+        let threads = rayon::current_num_threads() as i64;
+        let levels = skew.levels(&self.along[1][ops]).max(1);
+        let lanes = (levels + most - 1) / most;
+        let lanes = (lanes + threads - 1) / threads * threads;
+        ((levels + lanes - 1) / lanes).max(1)
+    }
+
+    fn run(&self, pass: &Pass) {
+        let arrays = self.rows.len();
+        let Some((rows, thick)) = pass.lane else { return pass.ops.clone().for_each(|number| self.whole(number)) };
+        let planes = steps(&self.along[0][pass.ops.clone()], arrays, thick);
+        let lanes = steps(&self.along[1][pass.ops.clone()], arrays, rows);
+        let part = |lane: usize, step: usize| {
+            for (op, (planes, rows)) in pass.ops.clone().zip(planes[step].iter().zip(&lanes[lane])) {
+                self.part(op, planes, rows);
+            }
+        };
+        let side_by_side = Lanes::new(lanes.len());
+        let threads = rayon::current_num_threads().min(lanes.len());
+        rayon::scope(|scope| (0..threads).for_each(|_| scope.spawn(|_| side_by_side.work(planes.len(), part))));
+    }
+
+    /// Runs an operation alone.
+    fn whole(&self, number: usize) {
+        let task = &self.tasks[number];
+        match (&self.chain.links[task.link].work, &task.fill) {
+            (LinkWork::Sweep { launch, boxes, .. }, None) => self.guarded(task, || run_boxes(&**launch, boxes)),
+            _ => self.part(number, &self.along[0][number].planes, &self.along[1][number].planes),
+        }
+    }
+
+    /// Runs an operation over some planes and rows.
+    fn part(&self, number: usize, planes: &Range<i64>, rows: &Range<i64>) {
+        let task = &self.tasks[number];
+        if planes.is_empty() || rows.is_empty() {
+            return;
+        }
+        self.guarded(task, || match (&self.chain.links[task.link].work, &task.fill) {
+            (LinkWork::Sweep { launch, boxes, uses, .. }, _) => {
+                let planar = uses.first().and_then(|one| self.chain.arrays[one.array].planar());
+                let Some(axis) = planar.map(|planar| 4 - planar.facts().rank) else { return Ok(()) };
+                let mut failed = None;
+                // Whole rows of one plane are memory of their own for a kernel.
+                for plane in planes.clone() {
+                    for (region, cells) in boxes {
+                        let mut cells = *cells;
+                        cells.lo[axis] = cells.lo[axis].max(plane);
+                        cells.hi[axis] = cells.hi[axis].min(plane + 1);
+                        cells.lo[axis + 1] = cells.lo[axis + 1].max(rows.start);
+                        cells.hi[axis + 1] = cells.hi[axis + 1].min(rows.end);
+                        if !cells.is_empty() {
+                            // SAFETY: what touches the cells that this reads or writes lies in steps that are ordered
+                            // with this one, ghosts between the rows included, which count with their rows; the graph
+                            // keeps all other work away.
+                            let ran = unsafe { launch.run(*region, cells) };
+                            failed = Error::earliest(failed.into_iter().chain(ran.err()));
+                        }
+                    }
+                }
+                failed.map_or(Ok(()), Err)
+            }
+            (_, Some((array, step))) => {
+                if let Some(planar) = self.chain.arrays[*array].planar() {
+                    // SAFETY: as above; the step is one of this array's.
+                    unsafe { planar.step_on_host(self.chain.arrays[*array].storage(), step, planes, rows) };
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        });
+    }
+
+    /// Runs a piece of a task, and takes down how it fails. What works with what it leaves goes on: it fails with it.
+    fn guarded(&self, task: &Task, piece: impl FnOnce() -> Result<(), Error>) {
+        let name = self.chain.links[task.link].node.name;
+        let result = catch_unwind(AssertUnwindSafe(piece)).unwrap_or_else(|payload| Err(panicked(name, payload)));
+        if let Err(error) = result {
+            let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+            match failed.iter_mut().find(|(link, _)| *link == task.link) {
+                Some((_, known)) if error.is_before(known) => *known = error,
+                Some(_) => {}
+                None => failed.push((task.link, error)),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
