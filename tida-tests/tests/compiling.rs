@@ -92,10 +92,11 @@ fn said(output: &Output) -> String {
 fn the_next_process_has_no_single_steps() {
     let Some(waits) = acc(Compile::Wait) else { return };
     let together = steps(&waits, &[30]).1.fused;
-    if waits.device() == Device::Sim {
-        return assert_eq!(together, 0);
-    }
     assert!(together > 5);
+    if waits.device() == Device::Sim {
+        // What it runs has no text that could be kept.
+        return;
+    }
     let folder = Folder::new();
     // Nothing is as fast as the steps are recorded.
     let (single, both) = (format!("{together} fused, "), format!("{} fused, 0 compiled", 2 * together));

@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use tida::prelude::*;
-use tida::{SimDevice, SimReport, Stats};
+use tida::{Fuse, SimDevice, SimReport, Stats};
 
 const PLANES: usize = 1024;
 /// Cells of a plane.
@@ -112,9 +112,15 @@ fn sincos(acc: &TileAcc, u: &mut TileArray<f64, 2>, steps: usize) {
     acc.sync().unwrap();
 }
 
-/// What a run with a window of so many planes of each array does, in one chain, however busy this machine is.
+/// What a run with a window of so many planes of each array does, in one chain, one step a launch, however busy this
+/// machine is.
 fn in_one_chain(device: SimDevice, limit: u64, passes: u64, program: impl Fn(&TileAcc)) -> (SimReport, Stats) {
-    let builder = TileAcc::builder().threads(1).simulate(device).memory_limit(limit);
+    one_chain(Fuse::Off, device, limit, passes, program)
+}
+
+/// The same with steps that may run as one launch.
+fn one_chain(fuse: Fuse, device: SimDevice, limit: u64, passes: u64, program: impl Fn(&TileAcc)) -> (SimReport, Stats) {
+    let builder = TileAcc::builder().threads(1).simulate(device).memory_limit(limit).fuse(fuse);
     let acc = builder.patience(Duration::from_secs(600)).build().unwrap();
     program(&acc);
     let ran = (acc.simulated().unwrap(), acc.stats());
@@ -173,6 +179,22 @@ fn heat_of_a_ring_runs_as_fast_as_its_bound() {
         // Of these a window has room for as many as it has planes, less those of three blocks.
         run("several passes", Speeds::new(1.0, 1.0, 4.0), 5 * window / 2, 4);
     }
+}
+
+/// Where kernels are the bound, steps that run as one launch take what the library's model says, which is less.
+#[test]
+fn steps_in_one_launch_take_less_than_one_by_one() {
+    let run = |fuse| {
+        one_chain(fuse, Speeds::new(1.0, 1.0, 8.0).device(), limit(2, PLANES / 4, ROW), 1, |acc| {
+            let mut u = array(acc, PLANES, ROW, 1);
+            let mut next = u.like().unwrap();
+            heat(acc, &mut u, &mut next, 16);
+        })
+    };
+    let [(single, alone), (several, fused)] = [Fuse::Off, Fuse::Auto].map(run);
+    assert!(alone.fused == 0 && fused.fused > 0, "{alone}, {fused}");
+    assert!(several.kernel_busy < 0.7 * single.kernel_busy, "{single:?}, {several:?}");
+    assert!(several.kernels < single.kernels && several.cells == single.cells, "{single:?}, {several:?}");
 }
 
 #[test]

@@ -53,17 +53,22 @@ pub fn program(seed: u64, number: u64, places: &[Place]) -> Program {
 }
 
 fn any_program(dice: &mut Dice, places: &[Place]) -> Program {
-    let axes = dice.one_of(&[1, 2, 2, 2, 3, 3, 4]);
-    let scalar = dice.one_of(&[
-        Scalar::F64,
-        Scalar::F64,
-        Scalar::F32,
-        Scalar::I32,
-        Scalar::U8,
-        Scalar::I16,
-        Scalar::Pair,
-        Scalar::Wave,
-    ]);
+    // Of arrays alike, whose steps may run together and whose sweeps may be joined.
+    let plain = dice.once_in(4);
+    let axes = if plain { dice.one_of(&[2, 2, 3]) } else { dice.one_of(&[1, 2, 2, 2, 3, 3, 4]) };
+    let scalar = match plain {
+        true => dice.one_of(&[Scalar::F64, Scalar::F64, Scalar::F32, Scalar::I32]),
+        false => dice.one_of(&[
+            Scalar::F64,
+            Scalar::F64,
+            Scalar::F32,
+            Scalar::I32,
+            Scalar::U8,
+            Scalar::I16,
+            Scalar::Pair,
+            Scalar::Wave,
+        ]),
+    };
     let mut shape: Vec<usize> = (0..axes).map(|_| dice.between(1, [1, 1, 20, 9, 5][axes])).collect();
     // Regions along the last axis are of 64 cells.
     shape[axes - 1] = match dice.below(4) {
@@ -80,16 +85,30 @@ fn any_program(dice: &mut Dice, places: &[Place]) -> Program {
             _ => dice.between(1, shape[d].min(3)),
         })
         .collect();
-    let first = array(dice, axes, scalar);
+    let mut first = array(dice, axes, scalar);
+    if plain {
+        first.faces = (0..axes).map(|_| knowable(dice)).collect();
+    }
     // Most arrays of a program are alike.
-    let alike = dice.once_in(2);
+    let alike = dice.once_in(2) || plain;
     let count = dice.between(2, 4);
     let arrays: Vec<Array> =
         (0..count).map(|n| if n == 0 || alike { first.clone() } else { array(dice, axes, scalar) }).collect();
     let configuration = configuration(dice, places);
     let most = dice.between(1, 14);
-    let ops = ops(dice, axes, arrays.len(), most, true);
+    let ops = match plain {
+        true => plain_ops(dice, axes, arrays.len(), most),
+        false => ops(dice, axes, arrays.len(), most, true),
+    };
     Program { scalar, shape, regions, arrays, configuration, seed: dice.number() >> 32, ops }
+}
+
+/// Faces beyond which a block of threads can know what lies there.
+fn knowable(dice: &mut Dice) -> [Face; 2] {
+    match dice.below(3) {
+        0 => [Face::Periodic; 2],
+        _ => [0; 2].map(|_| dice.one_of(&[Face::Fixed, Face::Even, Face::Near])),
+    }
 }
 
 fn array(dice: &mut Dice, axes: usize, scalar: Scalar) -> Array {
@@ -216,6 +235,43 @@ fn ops(dice: &mut Dice, axes: usize, arrays: usize, count: usize, outer: bool) -
     (0..count).map(|_| op(dice, axes, arrays, outer)).collect()
 }
 
+/// Operations of which many are steps, or sweeps of the same arrays one after the other.
+fn plain_ops(dice: &mut Dice, axes: usize, arrays: usize, count: usize) -> Vec<Op> {
+    let one = |dice: &mut Dice| match dice.below(3) {
+        0 => vec![steps(dice, arrays)],
+        1 => joined(dice, arrays),
+        _ => vec![op(dice, axes, arrays, true)],
+    };
+    (0..count).flat_map(|_| one(dice)).collect()
+}
+
+/// Steps, which may run together.
+fn steps(dice: &mut Dice, arrays: usize) -> Op {
+    let kernels = [Kernel::Star, Kernel::Star, Kernel::Tilt, Kernel::Corners, Kernel::Wide, Kernel::Choose];
+    let of = dice.below(arrays);
+    let (kernel, to) = (dice.one_of(&kernels), (of + 1) % arrays);
+    let tiles = Tiles { side: side(dice), ..Tiles::default() };
+    let step = Op::Sweep { kernel, arrays: vec![to, of], value: dice.below(64) as u8, tiles, discard: false };
+    Op::Repeat { times: dice.between(3, 16), ops: vec![step, Op::Swap { a: of, b: to }] }
+}
+
+/// Sweeps that read one array and write others, and now and then a sum of what the last of them wrote.
+fn joined(dice: &mut Dice, arrays: usize) -> Vec<Op> {
+    let of = dice.below(arrays);
+    let mut ops: Vec<Op> = (0..arrays)
+        .filter(|to| *to != of)
+        .map(|to| {
+            let kernel = dice.one_of(&[Kernel::Star, Kernel::Tilt, Kernel::Choose, Kernel::Corners]);
+            let (value, tiles) = (dice.below(64) as u8, Tiles::default());
+            Op::Sweep { kernel, arrays: vec![to, of], value, tiles, discard: false }
+        })
+        .collect();
+    if dice.once_in(2) {
+        ops.push(Op::Sum { of: if of + 1 == arrays { arrays.saturating_sub(2) } else { arrays - 1 } });
+    }
+    ops
+}
+
 fn op(dice: &mut Dice, axes: usize, arrays: usize, outer: bool) -> Op {
     let (of, from) = (dice.below(arrays), dice.below(arrays));
     match dice.below(if outer { 37 } else { 28 }) {
@@ -235,16 +291,12 @@ fn op(dice: &mut Dice, axes: usize, arrays: usize, outer: bool) -> Op {
         28 => Op::Look { of },
         29 => Op::Sum { of },
         30 => Op::Recut { of, regions: dice.between(1, 4) },
-        31 => Op::Sync,
+        31 => match dice.once_in(2) {
+            true => Op::Sync,
+            false => Op::Flush,
+        },
         32 => Op::New { of },
-        // Steps, which may run together.
-        33..=34 => {
-            let kernels = [Kernel::Star, Kernel::Star, Kernel::Tilt, Kernel::Corners, Kernel::Wide, Kernel::Choose];
-            let (kernel, to) = (dice.one_of(&kernels), (of + 1) % arrays);
-            let tiles = Tiles { side: side(dice), ..Tiles::default() };
-            let step = Op::Sweep { kernel, arrays: vec![to, of], value: dice.below(64) as u8, tiles, discard: false };
-            Op::Repeat { times: dice.between(3, 16), ops: vec![step, Op::Swap { a: of, b: to }] }
-        }
+        33..=34 => steps(dice, arrays),
         _ => {
             let count = dice.between(1, 3);
             Op::Repeat { times: dice.between(2, 12), ops: ops(dice, axes, arrays, count, false) }

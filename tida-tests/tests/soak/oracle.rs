@@ -213,7 +213,7 @@ impl<'a, T: Value> Plain<'a, T> {
                 self.sweep(Kernel::Star, &[*via, *from], 0, cells);
                 self.sweep(Kernel::Add, &[*to, *via], 0, cells);
             }
-            Op::Ghosts { .. } | Op::BothGhosts { .. } | Op::Sync | Op::Repeat { .. } => {}
+            Op::Ghosts { .. } | Op::BothGhosts { .. } | Op::Sync | Op::Flush | Op::Repeat { .. } => {}
         }
     }
 

@@ -159,6 +159,8 @@ pub enum Op {
         from: usize,
     },
     Sync,
+    /// Starts what waits.
+    Flush,
     Repeat {
         times: usize,
         ops: Vec<Op>,
@@ -335,7 +337,7 @@ impl<'a> Steps<'a> {
             Op::New { of } | Op::Recut { of, .. } => self.fresh[*of] = false,
             Op::Write { to, .. } | Op::Touch { to, .. } => self.fresh[*to] = false,
             Op::Look { of } => self.filled(*of),
-            Op::Sum { .. } | Op::Max { .. } | Op::Read { .. } | Op::Sync | Op::Repeat { .. } => {}
+            Op::Sum { .. } | Op::Max { .. } | Op::Read { .. } | Op::Sync | Op::Flush | Op::Repeat { .. } => {}
         }
         self.list.push(Step::Op { op, value });
     }
@@ -438,7 +440,7 @@ impl Op {
             | Op::Max { of }
             | Op::Sum { of } => vec![*of],
             Op::Write { to, .. } | Op::Touch { to, .. } => vec![*to],
-            Op::Sync => Vec::new(),
+            Op::Sync | Op::Flush => Vec::new(),
             Op::Repeat { ops, .. } => ops.iter().flat_map(Op::arrays).collect(),
         }
     }

@@ -1,6 +1,7 @@
 //! A program by tida, on an accelerator of its configuration, and the comparison with plain loops.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use ndarray::{Dim, Dimension, IxDyn};
 use tida::prelude::*;
@@ -90,6 +91,9 @@ pub enum Outcome {
     /// Other bits, an error or a panic: what and where.
     Wrong(String),
 }
+
+/// Programs so far with several steps in one launch, with sweeps that ran as one, or with a reduction, and with chains.
+pub static DONE: [AtomicU64; 3] = [const { AtomicU64::new(0) }; 3];
 
 /// Runs a program and compares.
 pub fn run(program: &Program, device: &SimDevice) -> Outcome {
@@ -235,6 +239,10 @@ where
             Ok(wrong.or(found))
         })?;
         self.acc.sync()?;
+        let stats = self.acc.stats();
+        for (count, here) in DONE.iter().zip([stats.fused, stats.joined, stats.passes]) {
+            count.fetch_add(u64::from(here > 0), Ordering::Relaxed);
+        }
         Ok((self.seen, wrong))
     }
 
@@ -364,6 +372,7 @@ where
                 later(self.array_mut(*to))?;
             }
             Op::Sync => self.acc.sync()?,
+            Op::Flush => self.acc.flush()?,
             Op::Repeat { .. } => {}
         }
         Ok(())

@@ -10,7 +10,7 @@ use tida::SimDevice;
 use crate::configuration::{Configuration, Place};
 use crate::draw;
 use crate::program::Program;
-use crate::run::{Outcome, run};
+use crate::run::{DONE, Outcome, run};
 use crate::shrink::shrink;
 
 /// The places that there are: those that `TIDA_DEVICE` names, if it names some.
@@ -115,6 +115,8 @@ pub fn soak() {
         count as f64 * 60.0 / seconds,
         without_room.into_inner()
     );
+    let [fused, joined, chains] = DONE.each_ref().map(|count| count.load(Ordering::Relaxed));
+    println!("{fused} had several steps in one launch, {joined} sweeps that ran as one, {chains} chains");
     assert!(!failed.into_inner(), "a program has not the bits of plain loops");
 }
 

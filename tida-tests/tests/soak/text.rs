@@ -146,6 +146,7 @@ fn write_ops(f: &mut impl Write, ops: &[Op], depth: usize) -> fmt::Result {
             Op::Sum { of } => writeln!(f, "sum of={of}")?,
             Op::Later { to, from } => writeln!(f, "later to={to} from={from}")?,
             Op::Sync => writeln!(f, "sync")?,
+            Op::Flush => writeln!(f, "flush")?,
             Op::Repeat { times, ops } => {
                 writeln!(f, "repeat times={times}")?;
                 write_ops(f, ops, depth + 1)?;
@@ -290,6 +291,7 @@ fn read_ops<'a>(lines: &mut Lines<'a>) -> Result<Vec<Op>, String> {
             "sum" => Op::Sum { of: of("of")? },
             "later" => Op::Later { to: of("to")?, from: of("from")? },
             "sync" => Op::Sync,
+            "flush" => Op::Flush,
             "repeat" => Op::Repeat { times: of("times")?, ops: read_ops(lines)? },
             name => Op::Sweep {
                 kernel: *Kernel::ALL

@@ -548,9 +548,12 @@ impl TileAccBuilder {
         let core = opened.map(|opened| {
             let core = DeviceCore::new(opened, self.math, limit).with_march(march).with_plans_without(without);
             let core = core.with_fuse(fuse);
-            // Loops on both sides are parted by the times that they take.
-            let core = core.with_tune(tune && !hybrid);
-            let beside = compile == Compile::Beside || compile == Compile::Auto && core.backend().facts().gpu;
+            // Loops on both sides are parted by the times that they take; native forms have no plans.
+            let native = core.backend().facts().native;
+            let core = core.with_tune(tune && !hybrid && !native);
+            // What has no text is compiled at once.
+            let facts = core.backend().facts();
+            let beside = compile == Compile::Beside || compile == Compile::Auto && facts.gpu && !facts.native;
             core.with_compiler(self.timeline, beside)
         });
         let timeline = match &core {

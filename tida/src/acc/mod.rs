@@ -268,6 +268,37 @@ impl TileAcc {
         self.core().device.as_ref()?.backend().simulated().map(|sim| sim.report())
     }
 
+    /// Starts everything recorded so far, and returns at once. What was waiting for more work of its kind waits no
+    /// longer: sweeps that still took tiles, steps that were held back to run as one launch, and chains of work on
+    /// arrays larger than the device's memory.
+    ///
+    /// Recorded work starts by itself: when enough of it waits, when nothing was recorded for a while (0.2 ms, or
+    /// [`patience`](TileAccBuilder::patience)), and when a result is waited for. A call says where one batch ends. So a
+    /// program that does other things for a time has its work run meanwhile, and one that calls it at the same places
+    /// has the same batches each time. More calls than needed cost time: steps before one and after it are not run
+    /// together.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let mut u = TileArray::<f64, 1>::builder([1000]).build(&acc)?;
+    /// for tile in TileIter::new(&u) {
+    ///     compute(&tile, &mut u, kernel!(|u, at| u[at] = (at[0] as f64).sqrt()))?;
+    /// }
+    /// acc.flush()?; // it runs ..
+    /// let other: f64 = (0..1000).map(|n| n as f64).sum(); // .. while the host does this
+    /// assert_eq!((u.read_box(GridBox::new([4], [5]))?[0], other), (2.0, 499500.0));
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// A call from inside a kernel. Failures of the work itself come out where its results are read, and at
+    /// [`TileAcc::sync`].
+    pub fn flush(&self) -> Result<(), Error> {
+        self.core().flush()
+    }
+
     /// Waits until everything recorded has run.
     ///
     /// ```

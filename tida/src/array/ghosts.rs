@@ -208,12 +208,10 @@ fn fill_on_device(
     recorded: &'static Location<'static>,
     fills: Vec<OnDevice>,
 ) -> Result<Vec<Used>, Error> {
-    // A simulated device runs kernels as the host does.
-    let may_wait = queue.device.backend().simulated().is_none();
     let (mut now, mut held) = (Vec::new(), Vec::new());
     for (fill, storage, owed) in fills {
         storage.filled(true);
-        match owed.filter(|_| may_wait) {
+        match owed {
             Some(owed) => storage.owe_ghosts(&owed),
             None => now.push((fill, storage)),
         }

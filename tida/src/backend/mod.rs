@@ -9,8 +9,10 @@ pub(crate) mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
 pub(crate) mod disk;
+mod giver;
 #[cfg(not(all(feature = "cuda", feature = "opencl")))]
 mod missing;
+mod native;
 #[cfg(feature = "opencl")]
 pub(crate) mod opencl;
 mod pinned;
@@ -29,10 +31,12 @@ use tida_kernels::plan::auto::{Latency, Machine};
 use tida_kernels::plan::{Dialect, Math};
 
 use crate::error::{Error, ErrorKind};
+pub(crate) use giver::Turn;
 #[cfg(not(feature = "cuda"))]
 pub(crate) use missing::cuda;
 #[cfg(not(feature = "opencl"))]
 pub(crate) use missing::opencl;
+pub(crate) use native::{Flaws, Native, NativeKind, NativeWork, Outcome};
 pub(crate) use pinned::HostBlock;
 
 /// Queues of kernels of a device, numbered from 0. Work of one stream runs in order.
@@ -80,6 +84,9 @@ pub(crate) struct Facts {
     pub grid: [u64; 3],
     /// Whether it is a GPU.
     pub gpu: bool,
+    /// Whether launches run in their native form ([`Backend::launch_native`]), on the threads of the host and on memory
+    /// that it can address. Then nothing is emitted, and what is compiled is empty.
+    pub native: bool,
     /// Whether blocks fetch boxes by tensor maps: CUDA from sm_90 on.
     pub maps: bool,
     /// What the choice of plans depends on.
@@ -100,6 +107,7 @@ impl Facts {
             most_shared: 48 << 10,
             grid: [(1 << 31) - 1, 65535, 65535],
             gpu: true,
+            native: false,
             maps: true,
             machine: Machine { multiprocessors: 132, cache: 50 << 20, latency: Latency::TYPICAL },
         }
@@ -397,6 +405,19 @@ pub(crate) trait Backend: Debug + Send + Sync {
         arguments: &[Argument<'_>],
     ) -> Result<(), Error>;
 
+    /// Puts the native form of a launch into a stream: where [`Facts::native`] says so, and no other launches there.
+    ///
+    /// # Safety
+    /// The work may run at any time until the host has waited for it; it touches what the command may.
+    unsafe fn launch_native(&self, _stream: usize, _work: Native<'_>) -> Result<(), Error> {
+        Err(Error::new(
+            ErrorKind::Device,
+            "launch the native form of a kernel",
+            format!("the device {}, which runs compiled kernels", self.facts().name),
+            "report this as a bug of tida",
+        ))
+    }
+
     /// The map of values in memory that start at this byte; none where the device has no such maps, or not of this
     /// shape.
     fn tensor_map(&self, _memory: &Memory, _at: usize, _shape: &MapShape) -> Option<TensorMap> {
@@ -439,7 +460,7 @@ pub(crate) trait Backend: Debug + Send + Sync {
     /// Says that what the host does from now on comes after all that was settled by [`Event::settle`].
     fn caught_up(&self) {}
 
-    /// The simulated device, if it is one: it runs native kernels, and compiles none.
+    /// The simulated device, if it is one: for its report.
     fn simulated(&self) -> Option<&sim::Sim> {
         None
     }

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use tida_kernels::ir::{Access, Binding};
 
 use super::one_region::Ends;
-use super::site::Site;
 use super::view::{AllView, Mode, TableView, View, ViewMut, Whole};
 use crate::acc::{Device, TileAcc};
 use crate::array::TileArray;
 use crate::backend::cpu::{EXCLUSIVE, Starts};
 use crate::grid::GridBox;
 use crate::launch::device::{DeviceArg, DeviceArray, push_bits};
+use crate::launch::site::Site;
 use crate::memory::coding::Coding;
 use crate::memory::element::{Element, ScalarElement};
 use crate::memory::layout::{Boundary, Layout, Raw};

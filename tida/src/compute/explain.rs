@@ -26,6 +26,7 @@ use crate::error::Error;
 use crate::launch::cache::describe;
 use crate::launch::capture::Captures;
 use crate::launch::device::{DeviceLaunch, OnDevice};
+use crate::launch::native::NativeForm;
 use crate::launch::prepare::{Prepared, prepare};
 use crate::launch::registers::{Counted, Settled, describe as describe_kept, settle};
 use crate::launch::tune;
@@ -177,6 +178,7 @@ fn explained(
         fold: None,
         within: None,
         varied: None,
+        native: NativeForm::default(),
         without: acc.and_then(|acc| acc.core().device.as_ref()).map(|device| device.without()).unwrap_or_default(),
     };
     let device = acc.and_then(compiling);
@@ -197,7 +199,7 @@ fn explained(
 
 /// The device of an accelerator, if it compiles kernels.
 fn compiling(acc: &TileAcc) -> Option<&Arc<DeviceCore>> {
-    acc.core().device.as_ref().filter(|device| device.backend().simulated().is_none())
+    acc.core().device.as_ref().filter(|device| !device.backend().facts().native)
 }
 
 /// What kernels are compiled for where there is no device.

@@ -13,21 +13,22 @@ use super::args;
 use super::args::{ArgInfo, Args, HeldArgs, How, Infos, Views};
 use super::ask::{Answer, Ask, Pass, Run};
 use super::check::{Target, check};
-use super::decoded::{Codes, Wholes};
 use super::one_region::{Alone, Regions};
-use super::site::{Site, simulated};
 use super::view::{Checked, Proven};
 use crate::acc::{Device, TileAcc};
 use crate::backend::cpu;
 use crate::device::plans::Hints;
 use crate::error::{Error, ErrorKind};
-use crate::grid::GridBox;
+use crate::grid::{GridBox, narrow};
 use crate::launch::capture::integers;
+use crate::launch::decoded::{Codes, Wholes};
 use crate::launch::device::{OnDevice, SweepLaunch};
 use crate::launch::fused::OneStep;
+use crate::launch::native::NativeForm;
 use crate::launch::needs::{Needs, Unproven};
 use crate::launch::prepare::{Prepared, prepare};
 use crate::launch::quoted::Quoted;
+use crate::launch::site::Site;
 use crate::launch::step::Launch;
 use crate::memory::node::{Done, Queue};
 use crate::memory::tracker::Side;
@@ -175,8 +176,8 @@ where
 fn runs_on_both(prepared: &Prepared, acc: &TileAcc, asked: Option<Device>) -> Result<bool, Error> {
     let hybrid = asked == Some(Device::Hybrid) || (asked.is_none() && acc.is_hybrid());
     let (true, Some(device)) = (hybrid, &acc.core().device) else { return Ok(false) };
-    // A simulated device runs what the host runs.
-    let same = !prepared.analysis.uses_inexact || device.math() == Math::Fast || device.backend().simulated().is_some();
+    let native = device.backend().facts().native;
+    let same = !prepared.analysis.uses_inexact || device.math() == Math::Fast || native;
     if same || asked.is_none() {
         return Ok(same);
     }
@@ -268,17 +269,17 @@ where
         unsafe { self.run_at(region, cells, None) }
     }
 
+    unsafe fn run_on(&self, region: usize, cells: GridBox<4>, sites: &[Option<Site>]) -> Result<(), Error> {
+        // SAFETY: handed on.
+        unsafe { self.run_at(region, cells, Some(sites)) }
+    }
+
     unsafe fn enqueue(self: Arc<Self>, queue: &Queue<'_>, boxes: &[(usize, GridBox<4>)]) -> Result<Done, Error> {
-        // SAFETY: the caller's promise, until the node has finished, which keeps the arrays.
-        let run =
-            |this: &Self, region, cells, sites: &[Option<Site>]| unsafe { this.run_at(region, cells, Some(sites)) };
-        // SAFETY: as above.
-        if let Some(done) = unsafe { simulated(queue, self.held.on_device(), boxes, self.clone(), run)? } {
-            return Ok(done);
-        }
+        let native: [Arc<dyn Launch>; 1] = [self.clone()];
+        let sweep = self.on_device(NativeForm { sweeps: &native, fold: None });
         // SAFETY: the caller's promise; `check` has proven every access in range or has it checked, for the tiles that
         // these boxes are part of; `self` holds the arrays.
-        unsafe { self.on_device().enqueue(queue, self.held.on_device(), boxes, self.clone()) }
+        unsafe { sweep.enqueue(queue, self.held.on_device(), boxes, self.clone()) }
     }
 
     fn needs(&self) -> Option<Needs> {
@@ -306,7 +307,7 @@ where
 
 impl<H, N, const D: usize> Native<H, N, D> {
     /// The sweep as a device launches it.
-    fn on_device(&self) -> SweepLaunch<'_> {
+    fn on_device<'a>(&'a self, native: NativeForm<'a>) -> SweepLaunch<'a> {
         SweepLaunch {
             prepared: &self.prepared,
             captures: &self.quoted.captures,
@@ -315,6 +316,7 @@ impl<H, N, const D: usize> Native<H, N, D> {
             block: self.block,
             march: self.march,
             cache: self.cache,
+            native,
         }
     }
 }
@@ -448,11 +450,6 @@ impl<H, N, const D: usize> Native<H, N, D> {
         }
         Ok(())
     }
-}
-
-/// The last `D` axes of a box of four.
-pub(crate) fn narrow<const D: usize>(cells: &GridBox<4>) -> GridBox<D> {
-    GridBox::new(std::array::from_fn(|d| cells.lo[4 - D + d]), std::array::from_fn(|d| cells.hi[4 - D + d]))
 }
 
 #[cfg(test)]

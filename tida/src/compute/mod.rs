@@ -6,7 +6,6 @@ pub(crate) mod block;
 mod check;
 #[cfg(feature = "num-complex")]
 mod complex;
-mod decoded;
 pub(crate) mod deferred;
 mod explain;
 pub(crate) mod function;
@@ -23,7 +22,6 @@ mod one_region;
 mod ptx;
 pub(crate) mod real;
 pub(crate) mod reduce;
-mod site;
 pub(crate) mod slow;
 pub(crate) mod stage;
 pub(crate) mod view;

@@ -120,9 +120,9 @@ impl Compiler {
         }
     }
 
-    /// Compiles beside what can wait. A device that is simulated compiles nothing.
+    /// Compiles beside what can wait.
     pub fn with_beside(mut self, on: bool) -> Compiler {
-        self.is_beside = on && self.opened.backend().simulated().is_none();
+        self.is_beside = on;
         self
     }
 
@@ -130,6 +130,11 @@ impl Compiler {
     pub fn with_timeline(mut self, timeline: Option<Arc<Recorder>>) -> Compiler {
         self.timeline = timeline;
         self
+    }
+
+    /// Whether the device runs native forms: then what is compiled has no text.
+    pub fn is_native(&self) -> bool {
+        self.opened.backend().facts().native
     }
 
     /// Whether what can wait is compiled beside.
@@ -284,6 +289,10 @@ impl Compiler {
 
     /// Compiles, counts that, and takes down when it was.
     fn compile(&self, code: &Code<'_>) -> Result<Arc<dyn Kernel>, Error> {
+        if self.is_native() {
+            // There is nothing to compile.
+            return self.opened.backend().compile(code);
+        }
         let row = Row::take(&self.rows);
         let start = Instant::now();
         let made = self.opened.backend().compile(code);

@@ -144,3 +144,8 @@ impl<const D: usize> GridBox<D> {
         wide
     }
 }
+
+/// The last `D` axes of a box of four.
+pub(crate) fn narrow<const D: usize>(cells: &GridBox<4>) -> GridBox<D> {
+    GridBox::new(std::array::from_fn(|d| cells.lo[4 - D + d]), std::array::from_fn(|d| cells.hi[4 - D + d]))
+}

@@ -4,3 +4,4 @@ pub(crate) mod boxes;
 mod grid_box;
 
 pub use grid_box::GridBox;
+pub(crate) use grid_box::narrow;

@@ -1,6 +1,7 @@
 //! The compiled kernel of a plan: waited for, or begun beside the program while something else does its work.
 
 use std::cell::Cell;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use tida_kernels::emit::{Source, emit};
@@ -28,15 +29,19 @@ impl Recipe {
         (Arc::as_ptr(&self.prepared) as usize, self.plan.clone())
     }
 
-    /// Emits and compiles it, with as many values in registers as are worth it.
+    /// Emits and compiles it, with as many values in registers as are worth it. A device that runs native forms has no
+    /// use for a text.
     fn make(
         &self,
-        counted: Counted,
+        (counted, native): (Counted, bool),
         compile: impl Fn(&Source, [u32; 3]) -> Result<Arc<dyn Kernel>, Error>,
     ) -> Result<Ready, Error> {
         let Recipe { prepared, plan } = self;
         let settled = settle(prepared, plan, counted, |plan| {
-            let source = emit(&prepared.kernel, &prepared.analysis, plan);
+            let source = match native {
+                true => Source { entry: named(prepared, plan), ..Source::default() },
+                false => emit(&prepared.kernel, &prepared.analysis, plan),
+            };
             match compile(&source, plan.block) {
                 Ok(kernel) => Ok((kernel.facts(), Ready { source, kernel })),
                 Err(error) if error.kind() == ErrorKind::Kernel => Err(not_compiled(prepared, &source, &error)),
@@ -52,14 +57,15 @@ impl Recipe {
     }
 
     fn compiled(&self, compiler: &Compiler, counted: Counted) -> Result<Ready, Error> {
-        self.make(counted, |source, block| compiler.kernel_sharing(&source.text, &source.entry, block, source.shared))
+        let how = (counted, compiler.is_native());
+        self.make(how, |source, block| compiler.kernel_sharing(&source.text, &source.entry, block, source.shared))
     }
 
     /// Gives it if it is there, or can be had without compiling; else it is compiled beside.
     fn beside(&self, compiler: &Arc<Compiler>, counted: Counted) -> Option<Result<Arc<Ready>, Error>> {
         let kept = || {
             let missing = Cell::new(false);
-            let found = self.make(counted, |source, block| {
+            let found = self.make((counted, compiler.is_native()), |source, block| {
                 compiler.kept(source, block).unwrap_or_else(|| {
                     missing.set(true);
                     Err(Error::new(ErrorKind::Kernel, "find a compiled kernel", "none", "compile it"))
@@ -70,6 +76,13 @@ impl Recipe {
         let recipe = self.clone();
         compiler.beside(self.key(), kept, move |compiler| recipe.compiled(compiler, counted))
     }
+}
+
+/// What tells apart what is compiled without a text.
+fn named(prepared: &Prepared, plan: &Plan) -> String {
+    let mut hash = DefaultHasher::new();
+    (std::ptr::from_ref(prepared).addr(), plan).hash(&mut hash);
+    format!("{} {:x}", prepared.place(), hash.finish())
 }
 
 impl DeviceLaunch<'_> {

@@ -18,6 +18,7 @@ use super::capture::{CAPTURE, Captures, integers};
 use super::geometry::{cut_to_fit, whole_words};
 use super::launched::Launched;
 use super::maps::Maps;
+use super::native::NativeForm;
 use super::prepare::Prepared;
 use super::tune::tuned;
 use crate::backend::{Argument, Facts, Memory};
@@ -137,6 +138,8 @@ pub(crate) struct DeviceLaunch<'a> {
     pub varied: Option<&'a [Captures]>,
     /// What its plan goes without.
     pub without: Without,
+    /// What it does on a device that runs native forms.
+    pub native: NativeForm<'a>,
 }
 
 /// A sweep to launch: what is not its arguments.
@@ -148,6 +151,7 @@ pub(crate) struct SweepLaunch<'a> {
     pub block: Option<[u32; 3]>,
     pub march: Option<u32>,
     pub cache: Hints,
+    pub native: NativeForm<'a>,
 }
 
 impl SweepLaunch<'_> {
@@ -199,6 +203,7 @@ impl<'a> SweepLaunch<'a> {
             within: None,
             varied: None,
             without: device.without(),
+            native: self.native,
         }
     }
 }
@@ -221,8 +226,8 @@ pub struct OnDevice<'a>(pub(crate) DeviceArg<'a>);
 pub(crate) struct Commands {
     pub plan: Plan,
     pub ready: Arc<Ready>,
-    /// Memory of each argument.
-    pub arrays: SmallVec<[Arc<Memory>; 8]>,
+    /// Memory of each argument; none of tables that the source does not ask for.
+    pub arrays: SmallVec<[Option<Arc<Memory>>; 8]>,
     wholes: SmallVec<[Option<Arc<Memory>>; 8]>,
     maps: Maps,
     captures: SmallVec<[SmallVec<[u8; CAPTURE]>; 8]>,
@@ -260,7 +265,8 @@ impl Commands {
             for param in &self.ready.source.params {
                 let argument = match param {
                     Param::Array(n) => {
-                        self.arrays.get(*n as usize).map(|memory| match (launch.args.get(*n as usize), part.region) {
+                        let memory = self.arrays.get(*n as usize).and_then(|memory| memory.as_deref());
+                        memory.map(|memory| match (launch.args.get(*n as usize), part.region) {
                             (Some(DeviceArg::Tiled(array)), Some(region)) => Argument::At(memory, array.start(region)),
                             _ => Argument::Memory(memory),
                         })
@@ -319,7 +325,8 @@ impl DeviceLaunch<'_> {
         boxes: &[(usize, GridBox<4>)],
         launched: &mut Launched,
     ) -> Result<(), Error> {
-        let boxes = &*self.joined(boxes);
+        let each = boxes;
+        let boxes = &*self.joined(each);
         let wish = match queue.device.tunes() && self.prepared.kernel.group.is_none() {
             // SAFETY: handed on.
             true => unsafe { tuned(self, queue, boxes) },
@@ -328,6 +335,10 @@ impl DeviceLaunch<'_> {
         let Some(commands) = self.commands(queue.device, boxes, &wish, launched.held())? else { return Ok(()) };
         launched.counts(self, queue, &commands, || self.counting())?;
         self.settle_ghosts(queue, boxes, |arg| commands.plan.reads_inside(arg))?;
+        if queue.device.backend().facts().native {
+            // SAFETY: handed on.
+            return unsafe { self.put_native(queue, each, &commands.plan, launched) };
+        }
         // SAFETY: handed on; who calls keeps `launched`.
         unsafe { commands.put(self, queue, launched.record()) }
     }
@@ -336,7 +347,7 @@ impl DeviceLaunch<'_> {
     pub fn reborrow(&self) -> DeviceLaunch<'_> {
         let Self { prepared, captures, goal, checked, valid_only, block, march, cache, fold, .. } = *self;
         let args = self.args.iter().map(DeviceArg::reborrow).collect();
-        let Self { within, varied, without, .. } = *self;
+        let Self { within, varied, without, native, .. } = *self;
         DeviceLaunch {
             prepared,
             captures,
@@ -351,6 +362,7 @@ impl DeviceLaunch<'_> {
             within,
             varied,
             without,
+            native,
         }
     }
 
@@ -429,18 +441,20 @@ impl DeviceLaunch<'_> {
         let maps = self.maps(device, &mut plan)?;
         let ready = self.ready(device, &plan)?;
 
-        let mut arrays: SmallVec<[Arc<Memory>; 8]> = SmallVec::new();
+        let mut arrays: SmallVec<[Option<Arc<Memory>>; 8]> = SmallVec::new();
         let mut wholes: SmallVec<[Option<Arc<Memory>>; 8]> = SmallVec::new();
-        for arg in &self.args {
+        let asks = |param: Param| ready.source.params.contains(&param);
+        for (number, arg) in (0..).zip(&self.args) {
             let (memory, whole) = match arg {
-                DeviceArg::Tiled(array) => (array.memory(device)?, None),
+                DeviceArg::Tiled(array) => (Some(array.memory(device)?), None),
                 DeviceArg::Whole(array, rank) => {
-                    let words = whole_words(array, *rank);
-                    (array.storage.device_memory(device)?, Some(device.constants(as_bytes(&words))?))
+                    let words = || device.constants(as_bytes(&whole_words(array, *rank)));
+                    (Some(array.storage.device_memory(device)?), asks(Param::Whole(number)).then(words).transpose()?)
                 }
-                DeviceArg::Table(bytes, _) => (device.constants(bytes)?, None),
+                DeviceArg::Table(bytes, _) if asks(Param::Array(number)) => (Some(device.constants(bytes)?), None),
+                DeviceArg::Table(..) => (None, None),
             };
-            held.push(memory.clone());
+            held.extend(memory.clone());
             held.extend(whole.clone());
             arrays.push(memory);
             wholes.push(whole);
@@ -485,7 +499,8 @@ impl DeviceLaunch<'_> {
         let log_tiles = grid[2].max(1).ilog2();
         grid[2] *= part.len() as u64;
         let region = plan.points_to_regions().then(|| part.first().map(|(region, _)| *region)).flatten();
-        let table = if plan.many && plan.by_value == 0 { Some(device.constants(as_bytes(&words))?) } else { None };
+        let table =
+            if ready.source.params.contains(&Param::Boxes) { Some(device.constants(as_bytes(&words))?) } else { None };
         words.resize(words.len().max(usize::from(plan.by_value) * ready.source.geometry.len()), 0);
         Ok(Part { words, table, grid: grid.map(|n| n as u32), log_tiles, region })
     }

@@ -1,6 +1,7 @@
 //! A reduction of what a sweep has just left, as one launch with it on a device: what both read, or one writes and the
 //! other reads, is read once.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use smallvec::SmallVec;
@@ -12,6 +13,7 @@ use super::device::{DeviceLaunch, SweepLaunch};
 use super::folded::{Cells, Folded};
 use super::fused::{OneStep, args};
 use super::joined::{numbers, together, waits_for_no_more};
+use super::native::{NativeFold, NativeForm};
 use super::prepare::Prepared;
 use super::step::Launch;
 use super::tune;
@@ -21,7 +23,6 @@ use crate::grid::GridBox;
 use crate::memory::node::{Done, Queue};
 
 /// A reduction that a sweep may end with.
-#[derive(Debug)]
 pub(crate) struct Ending {
     prepared: Arc<Prepared>,
     captures: Captures,
@@ -30,6 +31,13 @@ pub(crate) struct Ending {
     cells: Cells,
     /// What a sweep has left of it.
     left: Mutex<Option<Folded>>,
+    native: Arc<dyn NativeFold>,
+}
+
+impl fmt::Debug for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ending").field("cells", &self.cells).field("left", &self.left).finish_non_exhaustive()
+    }
 }
 
 impl Ending {
@@ -39,6 +47,7 @@ impl Ending {
         captures: &Captures,
         args: &[usize],
         (cells, proven): (&Cells, bool),
+        native: &Arc<dyn NativeFold>,
     ) -> Option<Arc<Ending>> {
         let analysis = &prepared.analysis;
         let near = prepared
@@ -51,7 +60,7 @@ impl Ending {
         (proven && near && plain).then(|| {
             let captures = Captures { list: captures.list.clone() };
             let (prepared, cells, args) = (prepared.clone(), cells.clone(), args.into());
-            Arc::new(Ending { prepared, captures, args, cells, left: Mutex::default() })
+            Arc::new(Ending { prepared, captures, args, cells, left: Mutex::default(), native: native.clone() })
         })
     }
 
@@ -121,6 +130,7 @@ impl Ending {
             block: None,
             march: None,
             cache: Hints::default(),
+            native: NativeForm { sweeps: &launches, fold: Some(&self.native) },
         };
         let fold = DeviceLaunch { goal: self.cells.goal(), march: None, ..sweep.at(queue, args(&launches, kernel)) };
         if queue.device.compiler().is_beside() {

@@ -89,6 +89,10 @@ impl Cells {
         answer: &mut Option<Answer>,
     ) -> Result<Launched, Error> {
         let (whole, backend) = (&self.whole, queue.device.backend());
+        if backend.facts().native {
+            // SAFETY: handed on.
+            return unsafe { DeviceLaunch { goal: self.goal(), ..launch }.enqueue(queue, &self.boxes) };
+        }
         let (partial_bytes, split) = (self.partial_bytes(), self.is_split());
         let rows = (whole.cells() / whole.extent()[3]) as u64;
         let entries = rows * segments(whole) as u64;
@@ -156,8 +160,13 @@ unsafe fn run(queue: &Queue<'_>, kernel: &dyn Kernel, blocks: u64, arguments: &[
 }
 
 impl Folded {
-    /// Once the device is done: the bits of the value, and its index if it has one.
-    pub fn take(self, queue: &crate::device::core::DeviceCore, prepared: &Prepared) -> Result<(u64, u64), Error> {
+    /// Once the device is done: the bits of the value, and its index if it has one; none of a native form, which keeps
+    /// its value itself.
+    pub fn take(
+        self,
+        queue: &crate::device::core::DeviceCore,
+        prepared: &Prepared,
+    ) -> Result<Option<(u64, u64)>, Error> {
         self.launched.finish(queue, prepared)?;
         let mut bytes = [0u8; 16];
         if let Some(answer) = &self.answer {
@@ -166,12 +175,14 @@ impl Folded {
         } else if let Some(last) = self.lists.last() {
             // SAFETY: the list has an entry of so many bytes; the launch that wrote it is done.
             unsafe { queue.download_now(last, 0, bytes.as_mut_ptr(), self.partial_bytes)? };
+        } else {
+            return Ok(None);
         }
         let (value, index) = bytes.split_at(8);
         let mut bits = [0; 8];
         bits[..self.value_bytes].copy_from_slice(&value[..self.value_bytes]);
         let mut number = [0; 8];
         number.copy_from_slice(index);
-        Ok((u64::from_ne_bytes(bits), u64::from_ne_bytes(number)))
+        Ok(Some((u64::from_ne_bytes(bits), u64::from_ne_bytes(number))))
     }
 }

@@ -13,6 +13,8 @@ use tida_kernels::scalar::Value;
 use super::capture::{CAPTURE, CapturedValue, Captures, capture_bytes};
 use super::device::{BY_VALUE, Commands, DeviceArg, DeviceArgs, DeviceLaunch, Extent, Held, OnDevice, SweepLaunch};
 use super::launched::Launched;
+use super::native::NativeForm;
+use super::native_steps::Steps as NativeSteps;
 use super::prepare::Prepared;
 use super::step::{Fusible, Launch, Together};
 use super::tune;
@@ -115,7 +117,7 @@ impl Prepared {
         let around = self.steps.as_ref().is_some_and(|steps| steps.reads_around());
         // Each step has a counter of its own for what saturates.
         let most = if self.analysis.counts { most.min(COUNTERS as u32) } else { most };
-        if !around || off || device.backend().simulated().is_some() {
+        if !around || off {
             return 1;
         }
         self.chosen(device, cells, faces, (most, true)).map_or(1, |chosen| chosen.fused.depth.into())
@@ -241,6 +243,7 @@ impl Several {
             block: None,
             march: None,
             cache: Hints::default(),
+            native: NativeForm::default(),
         };
         DeviceLaunch { within: Some(*cells), varied: self.varied.as_deref(), ..sweep.on(device, args) }
     }
@@ -257,6 +260,17 @@ impl Several {
         let chosen = chosen.ok_or_else(|| refused(&place(), *steps, "no way to run so many over this box"))?;
         let fused = Fused { varied: self.varied.is_some(), kernels: *kernels as u8, ..chosen.fused.clone() };
         Ok(Chosen { fused, ..(*chosen).clone() })
+    }
+
+    /// The cells of single steps that take as long as these, as far as the model can tell.
+    fn native_cells(&self, device: &DeviceCore, together: &Together, chosen: &Chosen, part: &GridBox<4>) -> u64 {
+        let cells = part.cells() as f64 * f64::from(together.steps);
+        let usual = together.usual(4 - self.prepared.kernel.rank);
+        let of_single = self.prepared.steps.as_ref().map_or(1.0, |steps| {
+            let extent = self.prepared.extent(&usual);
+            chosen.cycles / single(steps, &self.prepared.target(device, steps, &extent, &together.faces))
+        });
+        (cells * of_single).round() as u64
     }
 }
 
@@ -315,6 +329,13 @@ pub(crate) unsafe fn enqueue_steps(
         let pair = prepared.steps.as_ref().map(|steps| steps.pair);
         let inside = |arg| pair.is_some_and(|(_, inp)| inp == arg) && launch.steps_wrap(arg, faces);
         launch.settle_ghosts(queue, &[(region, part)], inside)?;
+        if queue.device.backend().facts().native {
+            let reach = chosen.fused.reach.map(|sides| sides.map(i64::from));
+            let steps = NativeSteps::new(launches, queue, (region, part), together, reach)?;
+            let takes = all.native_cells(queue.device, together, &chosen, &part);
+            // SAFETY: as below.
+            return unsafe { steps.put(queue, takes, launched.natively()) };
+        }
         // SAFETY: handed on: `check` has proven every access of the cells of the box in range, for each of the steps;
         // such kernels raise no fault; what the launch uses is kept below.
         unsafe { commands.put(&launch, queue, launched.record()) }
@@ -329,7 +350,7 @@ pub(crate) unsafe fn enqueue_steps(
 }
 
 /// Why so many steps do not run in one launch.
-fn refused(place: &str, steps: u32, found: &str) -> Error {
+pub(super) fn refused(place: &str, steps: u32, found: &str) -> Error {
     let tried = format!("run {steps} steps of the kernel at {place} in one launch");
     Error::new(ErrorKind::Kernel, tried, found, "run it with `TIDA_FUSE=off`, and report this")
 }

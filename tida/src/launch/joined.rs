@@ -10,6 +10,7 @@ use tida_kernels::plan::join::joins;
 use super::capture::{CapturedValue, Captures};
 use super::device::SweepLaunch;
 use super::fused::{OneStep, args};
+use super::native::NativeForm;
 use super::prepare::Prepared;
 use super::step::Launch;
 use super::tune;
@@ -105,6 +106,7 @@ impl<'a> Joint<'a> {
             block: None,
             march: None,
             cache: Hints::default(),
+            native: NativeForm { sweeps: self.launches, fold: None },
         }
     }
 

@@ -7,7 +7,7 @@ use tida_kernels::emit::{FaultRecord, Param};
 
 use super::device::{Commands, DeviceArg, DeviceLaunch, Held};
 use super::prepare::{Prepared, fault_error};
-use crate::backend::Memory;
+use crate::backend::{Memory, Outcome};
 use crate::device::core::DeviceCore;
 use crate::error::Error;
 use crate::memory::node::Queue;
@@ -20,6 +20,8 @@ pub(crate) struct Launched {
     /// Arrays that count what saturates, by the place of their counter.
     counting: Counting,
     held: Held,
+    /// How it ended in its native form.
+    native: Option<Arc<Outcome>>,
 }
 
 /// Arrays that count what saturates, by the place of their counter: see [`FaultRecord::saturated`].
@@ -51,6 +53,11 @@ impl Launched {
         Ok(())
     }
 
+    /// Where its native form says how it ended.
+    pub fn natively(&mut self) -> Arc<Outcome> {
+        self.native.get_or_insert_default().clone()
+    }
+
     /// The record, if it has one.
     pub fn record(&self) -> Option<&Memory> {
         self.fault.as_ref()
@@ -58,6 +65,9 @@ impl Launched {
 
     /// Once the launch is done: the error of a fault that a cell raised.
     pub fn finish(self, device: &DeviceCore, prepared: &Prepared) -> Result<(), Error> {
+        if let Some(native) = &self.native {
+            native.take()?;
+        }
         let Some(memory) = self.fault else { return Ok(()) };
         let mut record = FaultRecord::default();
         // SAFETY: the record has as many bytes, any of which make one; the launch that wrote it is done.

@@ -93,9 +93,9 @@ pub(crate) enum Counted {
 }
 
 impl Counted {
-    /// On a device: what runs on a CPU has no registers to speak of.
+    /// On a device: what runs on a CPU has no registers to speak of, and native forms have none of the device's.
     pub fn on(facts: &Facts, counted: Counted) -> Counted {
-        if facts.gpu { counted } else { Counted::No }
+        if facts.gpu && !facts.native { counted } else { Counted::No }
     }
 }
 

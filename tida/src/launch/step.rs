@@ -8,7 +8,8 @@ use tida_kernels::plan::fuse::Faces;
 use super::device::OnDevice;
 use super::fused::OneStep;
 use super::needs::Needs;
-use crate::error::Error;
+use super::site::Site;
+use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::memory::node::{Done, Queue};
 
@@ -54,6 +55,15 @@ pub(crate) trait Launch: Send + Sync {
     /// No one else writes what this reads or accesses what it writes.
     unsafe fn run(&self, region: usize, cells: GridBox<4>) -> Result<(), Error>;
 
+    /// The same for arrays where `sites` says: on a device that runs native forms.
+    ///
+    /// # Safety
+    /// As [`Launch::run`].
+    unsafe fn run_on(&self, _region: usize, _cells: GridBox<4>, _sites: &[Option<Site>]) -> Result<(), Error> {
+        let advice = "run these tiles on another device";
+        Err(Error::new(ErrorKind::Device, "run a kernel in its native form", "no such form of it", advice))
+    }
+
     /// Boxes that it runs over start at multiples of this along each axis.
     fn grain(&self) -> [i64; 4] {
         [1; 4]
@@ -85,7 +95,7 @@ pub(crate) trait Launch: Send + Sync {
         None
     }
 
-    /// What such a step is given.
+    /// What it is given.
     fn args(&self) -> SmallVec<[OnDevice<'_>; 8]> {
         SmallVec::new()
     }

@@ -434,7 +434,7 @@ impl Trials<'_, '_, '_> {
         }
         for Scratch { arg, stands_for, .. } in &self.scratch {
             if let Some(memory) = commands.arrays.get_mut(*arg) {
-                *memory = stands_for.clone();
+                *memory = Some(stands_for.clone());
             }
         }
         self.tried.push(Tried { candidate, wish, commands, seconds: None, dropped: false });

@@ -26,8 +26,7 @@ pub(crate) struct Ends {
 impl Core {
     /// Has the last open sweep do the work of a reduction that is recorded next, if it may.
     pub fn end_with_fold(&self, ending: &Arc<Ending>) {
-        let beside = self.device.as_ref().is_some_and(|device| device.backend().simulated().is_none());
-        if !self.joins || !beside {
+        if !self.joins || self.device.is_none() {
             return;
         }
         let mut recorder = lock(&self.recorder);

@@ -247,7 +247,7 @@ struct Group {
 impl Core {
     /// Whether sweeps may be held back.
     pub(super) fn fuses(&self) -> bool {
-        self.device.as_ref().is_some_and(|device| !device.fuse().is_off() && device.backend().simulated().is_none())
+        self.device.as_ref().is_some_and(|device| !device.fuse().is_off())
     }
 
     /// Records the filling of ghosts on the device: held back too, if it is of arrays that take turns.

@@ -112,10 +112,8 @@ impl Core {
     fn together(&self, open: &[OpenSweep]) -> (usize, Option<Arc<Prepared>>) {
         let Some((first, rest)) = open.split_first().filter(|_| self.joins) else { return (1, None) };
         let on_device = first.key.on_device;
-        let fits = match &self.device {
-            Some(device) => on_device && device.backend().simulated().is_none(),
-            None => true,
-        };
+        // The CPU beside a device sweeps what the device has no room for.
+        let fits = on_device || self.device.is_none();
         if !fits || !first.may_join() {
             return (1, None);
         }

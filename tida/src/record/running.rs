@@ -4,8 +4,7 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::Arc;
 
 use super::driver::{Core, lock};
-use crate::backend::Event;
-use crate::backend::sim::Turn;
+use crate::backend::{Event, Turn};
 use crate::device::core::DeviceCore;
 use crate::device::timeline::{Label, host_span};
 use crate::error::Error;
@@ -105,7 +104,7 @@ impl Core {
         let stream = places().next_back().map_or_else(|| device.any_stream(), |launched| launched.stream);
         let queue = Queue { device, stream, rings: &[], refilled: &[] };
         let backend = device.backend();
-        let _turn = backend.simulated().map(|_| Turn::begin());
+        let _turn = Turn::begin();
         let run = || {
             for other in places().filter(|other| other.stream != stream) {
                 if let Some(event) = &other.event {

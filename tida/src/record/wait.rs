@@ -141,9 +141,9 @@ impl Core {
         }
     }
 
-    /// Whether there is a device that works beside the host: not one that is simulated.
+    /// Whether there is a device that works beside the host: not one whose work threads of the host do.
     pub(super) fn has_device_beside(&self) -> bool {
-        self.device.as_ref().is_some_and(|device| device.backend().simulated().is_none())
+        self.device.as_ref().is_some_and(|device| !device.backend().facts().native)
     }
 
     /// Whether threads look for the end of work before they sleep: a GPU may do it in less time than they take to wake.
@@ -194,6 +194,14 @@ impl Core {
         }
         touches.iter().filter(|touch| touch.mode.writes()).for_each(|touch| touch.tracker.overwritten(touch.region));
         self.bring_to_host(touches)
+    }
+
+    /// See [`crate::TileAcc::flush`].
+    #[track_caller]
+    pub fn flush(self: &Arc<Core>) -> Result<(), Error> {
+        outside_kernels("start everything recorded")?;
+        self.close_chain(&mut lock(&self.recorder), Ended::Flush(Location::caller()));
+        Ok(())
     }
 
     /// See [`crate::TileAcc::sync`].

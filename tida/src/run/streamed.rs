@@ -15,6 +15,8 @@ const KEPT: usize = 64;
 pub(crate) enum Ended {
     /// The host waits for an array, for a value, or for all work.
     Waits(&'static Location<'static>),
+    /// The program starts what it has recorded (`flush`).
+    Flush(&'static Location<'static>),
     /// Work came that touches its arrays and can be no part of it.
     Beside { name: &'static str, recorded: &'static Location<'static>, why: &'static str },
     /// Nothing was recorded for a while.
@@ -31,6 +33,7 @@ impl fmt::Display for Ended {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Ended::Waits(place) => write!(f, "the host waits for its work at {place}"),
+            Ended::Flush(place) => write!(f, "the program starts its work at {place}"),
             Ended::Beside { name, recorded, why } => write!(f, "{name} recorded at {recorded} {why}"),
             Ended::Pause => f.write_str("nothing more was recorded for a while (`patience`)"),
             Ended::LookAhead => f.write_str("as much work waits as `look_ahead` allows"),

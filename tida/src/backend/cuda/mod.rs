@@ -79,6 +79,7 @@ fn facts(driver: &Driver, device: CUdevice, target: &Target) -> Result<Facts, Er
             ask(sys::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z)?.into(),
         ],
         gpu: true,
+        native: false,
         maps: target.has_maps() && driver.cuTensorMapEncodeTiled.is_some(),
         machine: Machine {
             multiprocessors: ask(sys::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,

@@ -109,6 +109,7 @@ impl Device {
                 _ => [u64::from(u32::MAX); 3],
             },
             gpu,
+            native: false,
             maps: false,
             machine: Machine {
                 multiprocessors: number(cl::CL_DEVICE_MAX_COMPUTE_UNITS)? as u32,
@@ -291,6 +292,7 @@ mod tests {
                 most_shared: 32 << 10,
                 grid: [1; 3],
                 gpu,
+                native: false,
                 maps: false,
                 machine: Machine { multiprocessors: 1, cache: 0, latency: Latency::TYPICAL },
             },

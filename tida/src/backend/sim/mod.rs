@@ -11,11 +11,11 @@
 //! **Time.** The host takes none. A command is given at the latest time that the host has waited for; events that a
 //! thread only keeps books of do not count as such ([`Event::settle`]).
 //!
-//! **Kernels** are the native ones, run on the thread that asks. Nothing is compiled. A kernel takes its latency and
-//! the time of its cells, whatever it computes.
+//! **Kernels** are the native ones, run on the thread that asks ([`Backend::launch_native`]). Nothing is compiled. A
+//! kernel takes its latency and the time of its cells, whatever it computes; what does the work of several takes what
+//! the library's models say of it, in cells of a plain sweep.
 
 mod copies;
-mod giver;
 mod memory;
 mod planted;
 mod probe;
@@ -24,18 +24,17 @@ mod stream;
 mod tests;
 mod work;
 
+use std::any::Any;
 use std::sync::Arc;
 
 use tida_kernels::emit::copies::{BoxCopy, Kind};
 
-pub(crate) use self::giver::Turn;
 use self::planted::Planted;
 pub use self::planted::SimFault;
 pub use self::probe::{SimDevice, SimReport};
 use self::stream::{Engine, Shared, SimEvent};
-use self::work::{Launch, Stretch, Work};
-pub(crate) use self::work::{Native, Outcome};
-use super::{Argument, Backend, Code, Event, Facts, Kernel, Memory};
+use self::work::{Launch, Run, Stretch, Work};
+use super::{Argument, Backend, Code, Event, Facts, Flaws, Kernel, KernelFacts, Memory, Native, NativeWork};
 use crate::error::{Error, ErrorKind};
 
 /// A simulated device of its own.
@@ -70,7 +69,7 @@ impl Sim {
     }
 
     /// Whether only the clock runs.
-    pub fn is_null(&self) -> bool {
+    fn is_null(&self) -> bool {
         self.shared.spec.is_null()
     }
 
@@ -79,27 +78,17 @@ impl Sim {
         self.shared.report()
     }
 
-    /// Launches a kernel over `cells` cells: `run` does all of it. How it ends is known when the command is done.
-    ///
-    /// # Safety
-    /// `run` may run at any time until the host has waited for the command; it touches what the command may.
-    pub unsafe fn kernel(&self, stream: usize, cells: u64, run: Native) -> Result<Arc<Outcome>, Error> {
-        // SAFETY: handed on.
-        unsafe { self.launch_native(stream, cells, run, [Stretch::default(); 2], false) }
-    }
-
     /// Launches copies of boxes of values of a scalar type. A failure is that of the next event of the stream.
     ///
     /// # Safety
     /// The places are inside the memories, which are there until the copies are done, with no one else writing them or
     /// reading what is written.
-    pub unsafe fn copy_boxes(
+    unsafe fn copy_boxes(
         &self,
         stream: usize,
         kind: Kind,
         list: &Arc<[BoxCopy]>,
-        to: &Memory,
-        from: &Memory,
+        (to, from): (&Memory, &Memory),
     ) -> Result<(), Error> {
         if self.shared.planted.happens(SimFault::LostGhosts) {
             return Ok(());
@@ -109,27 +98,21 @@ impl Sim {
         let cells = list.iter().map(|copy| copy.extent.iter().product::<u64>()).sum();
         let uses = [whole(to), whole(from)];
         let (list, to, from) = (list.clone(), to.raw(), from.raw());
-        let run = move || {
+        let run = move |_| {
             // SAFETY: the caller's promise.
             unsafe { copies::run(kind, &list, to, from) };
             Ok(())
         };
         // SAFETY: handed on.
-        unsafe { self.launch_native(stream, cells, Box::new(run), uses, true).map(drop) }
+        unsafe { self.launch_work(stream, NativeWork::over(cells, Box::new(run)), uses, true) }
     }
 
-    /// As [`Sim::kernel`], on memory that has to be there still; with `tell` a failure is also the stream's.
+    /// Launches work on memory that has to be there still; with `tell` a failure is also the stream's.
     ///
     /// # Safety
-    /// As [`Sim::kernel`].
-    unsafe fn launch_native(
-        &self,
-        stream: usize,
-        cells: u64,
-        run: Native,
-        uses: [Stretch; 2],
-        tell: bool,
-    ) -> Result<Arc<Outcome>, Error> {
+    /// As [`Backend::launch_native`].
+    unsafe fn launch_work(&self, stream: usize, work: NativeWork, uses: [Stretch; 2], tell: bool) -> Result<(), Error> {
+        let NativeWork { run, cells, takes, kind, outcome } = work;
         let number = self.shared.next_kernel(cells);
         let failure = self.shared.spec.kernel_fails(number).then(|| {
             let advice = "run without `SimDevice::fail_kernel`";
@@ -140,21 +123,39 @@ impl Sim {
                 advice,
             )
         });
-        let nothing = self.is_null() || (!tell && self.shared.planted.happens(SimFault::LostKernel));
+        let planted = &self.shared.planted;
+        let flaws = Flaws {
+            reads_ghosts: kind.reads_inside && planted.happens(SimFault::ReadGhosts),
+            too_shallow: kind.several_steps && planted.happens(SimFault::ShallowSteps),
+            leaves_last: kind.several_sweeps && planted.happens(SimFault::LostSweep),
+        };
+        let nothing = self.is_null() || (!tell && planted.happens(SimFault::LostKernel));
         let known = match &failure {
             Some(failure) => Some(Err(failure.clone())),
             None => nothing.then_some(Ok(())),
         };
-        let outcome = Arc::new(Outcome::default());
-        let run = known.is_none().then_some(run);
+        let run = known.is_none().then(|| -> Run { Box::new(move || run(flaws)) });
         known.into_iter().for_each(|result| outcome.set(result));
         // Multiples of an irrational number: no pattern of kernels is always on one side.
         let early = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 63 == 0;
-        let work = Work::Kernel(Launch { run, early, outcome: outcome.clone(), tell, failure });
-        let ticks = self.shared.spec.kernel_ticks(cells);
+        let work = Work::Kernel(Launch { run, early, outcome, tell, failure });
+        let ticks = self.shared.spec.kernel_ticks(takes);
         // SAFETY: the caller's promise.
-        unsafe { self.shared.give(stream, Engine::Kernels, ticks, uses, work)? };
-        Ok(outcome)
+        unsafe { self.shared.give(stream, Engine::Kernels, ticks, uses, work) }
+    }
+}
+
+/// What stands for a compiled kernel.
+#[derive(Debug)]
+struct NativeKernel;
+
+impl Kernel for NativeKernel {
+    fn facts(&self) -> KernelFacts {
+        KernelFacts::default()
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
     }
 }
 
@@ -191,6 +192,9 @@ impl Backend for Sim {
     unsafe fn unpin(&self, _base: *mut u8) {}
 
     fn compile(&self, code: &Code<'_>) -> Result<Arc<dyn Kernel>, Error> {
+        if code.text.is_empty() {
+            return Ok(Arc::new(NativeKernel));
+        }
         Err(Error::new(
             ErrorKind::Device,
             format!("compile the kernel `{}` for a simulated device", code.entry),
@@ -276,8 +280,22 @@ impl Backend for Sim {
         _threads: [u32; 3],
         _arguments: &[Argument<'_>],
     ) -> Result<(), Error> {
-        // It compiles none.
         Err(foreign("a compiled kernel"))
+    }
+
+    unsafe fn launch_native(&self, stream: usize, work: Native<'_>) -> Result<(), Error> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match work {
+                Native::Work(work) => self.launch_work(stream, work, [Stretch::default(); 2], false),
+                Native::Boxes { kind, list, to, from } => self.copy_boxes(stream, kind, list, (to, from)),
+            }
+        }
+    }
+
+    fn mapped(&self, from: *const u8, _bytes: usize) -> Option<u64> {
+        // Its memory is the host's.
+        Some(from.expose_provenance() as u64)
     }
 
     fn record(&self, stream: usize) -> Result<Arc<dyn Event>, Error> {

@@ -37,11 +37,17 @@ pub enum SimFault {
     HalfGhosts,
     /// A kernel does not run.
     LostKernel,
+    /// A kernel that is to read cells instead of ghosts reads the ghosts.
+    ReadGhosts,
+    /// A launch of several steps does one less.
+    ShallowSteps,
+    /// A launch that does the work of several sweeps, or of a sweep and a reduction, does not do the last of it.
+    LostSweep,
 }
 
 impl SimFault {
     /// All of them.
-    pub const ALL: [SimFault; 12] = [
+    pub const ALL: [SimFault; 15] = [
         SimFault::MissingWait,
         SimFault::Overtaken,
         SimFault::StaleOnDevice,
@@ -54,6 +60,9 @@ impl SimFault {
         SimFault::LostGhosts,
         SimFault::HalfGhosts,
         SimFault::LostKernel,
+        SimFault::ReadGhosts,
+        SimFault::ShallowSteps,
+        SimFault::LostSweep,
     ];
 }
 

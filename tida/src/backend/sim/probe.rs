@@ -206,6 +206,7 @@ impl SimDevice {
             name: if self.null { "a simulated device that computes nothing" } else { "a simulated device" }.into(),
             // What a kernel would look like; it is never compiled.
             dialect: Dialect::Cuda,
+            native: true,
             target: "native".into(),
             memory: self.memory,
             ..Facts::of_cuda()

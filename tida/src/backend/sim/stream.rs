@@ -7,11 +7,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::giver::Giver;
 use super::memory::Pool;
 use super::planted::{Planted, SimFault};
 use super::probe::{SimDevice, SimReport, Ticks, seconds};
 use super::work::{Stretch, Work};
+use crate::backend::giver::Giver;
 use crate::backend::{ALL_STREAMS, Event};
 use crate::error::{Error, ErrorKind};
 

@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 
 use super::*;
+use crate::backend::Outcome;
 
 /// One byte or cell takes a nanosecond, and nothing else takes time.
 fn plain() -> SimDevice {
@@ -33,12 +34,15 @@ fn download(device: &Arc<dyn Backend>, stream: usize, from: &Memory, to: &mut [u
 }
 
 fn kernel(device: &Arc<dyn Backend>, stream: usize, cells: u64, run: impl FnOnce() + Send + 'static) -> Arc<Outcome> {
-    let run = move || {
+    let run = move |_| {
         run();
         Ok(())
     };
+    let work = NativeWork::over(cells, Box::new(run));
+    let outcome = work.outcome.clone();
     // SAFETY: the tests keep what the kernel uses until they have waited.
-    unsafe { sim(device).kernel(stream, cells, Box::new(run)).unwrap() }
+    unsafe { device.launch_native(stream, Native::Work(work)).unwrap() };
+    outcome
 }
 
 /// Lets `to` wait for all that `from` has so far.

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::memory::{POISON, Pool};
+use crate::backend::Outcome;
 use crate::error::{Error, ErrorKind};
 
 /// A stretch of a block of device memory.
@@ -36,33 +37,13 @@ impl Stretch {
     }
 }
 
-/// How a kernel ended; known once its command is done.
-#[derive(Debug, Default)]
-pub(crate) struct Outcome(Mutex<Option<Result<(), Error>>>);
-
-impl Outcome {
-    pub(super) fn set(&self, result: Result<(), Error>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
-    }
-
-    /// # Errors
-    /// That of the kernel; one that was not run yet.
-    pub fn take(&self) -> Result<(), Error> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        known.unwrap_or_else(|| {
-            let advice = "report this as a bug of tida";
-            Err(Error::new(ErrorKind::Device, "take the result of a kernel", "that it has not run yet", advice))
-        })
-    }
-}
-
-/// A kernel's native form over its cells.
-pub(crate) type Native = Box<dyn FnOnce() -> Result<(), Error> + Send>;
+/// What a launch does.
+pub(super) type Run = Box<dyn FnOnce() -> Result<(), Error> + Send>;
 
 /// A kernel to run.
 pub(super) struct Launch {
     /// None once it has run, and of one that is to fail.
-    pub run: Option<Native>,
+    pub run: Option<Run>,
     /// It runs when the command starts; else when it ends.
     pub early: bool,
     pub outcome: Arc<Outcome>,

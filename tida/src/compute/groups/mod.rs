@@ -14,19 +14,21 @@ use self::native::{AskGroups, RunGroups};
 use super::args::{self, ArgInfo, Args, HeldArgs, How, Views};
 use super::ask::{Answer, Pass};
 use super::check::{Target, check};
-use super::decoded::{Codes, Wholes};
-use super::launch::{launch_written, narrow};
-use super::site::{Site, simulated};
+use super::launch::launch_written;
 use super::view::{Checked, Proven};
 use crate::acc::TileAcc;
 use crate::backend::cpu;
 use crate::device::plans::Hints;
 use crate::error::{Error, ErrorKind};
-use crate::grid::GridBox;
+use crate::grid::{GridBox, narrow};
+use crate::launch::decoded::{Codes, Wholes};
+use crate::launch::device::OnDevice;
 use crate::launch::device::SweepLaunch;
+use crate::launch::native::NativeForm;
 use crate::launch::needs::{Needs, Unproven};
 use crate::launch::prepare::{Prepared, capture_type};
 use crate::launch::quoted::{KernelId, Quoted};
+use crate::launch::site::Site;
 use crate::launch::step::Launch;
 use crate::memory::node::{Done, Queue};
 use crate::record::wait::{InKernel, outside_kernels};
@@ -256,6 +258,11 @@ where
         unsafe { self.run_at(region, cells, None) }
     }
 
+    unsafe fn run_on(&self, region: usize, cells: GridBox<4>, sites: &[Option<Site>]) -> Result<(), Error> {
+        // SAFETY: handed on.
+        unsafe { self.run_at(region, cells, Some(sites)) }
+    }
+
     fn grain(&self) -> [i64; 4] {
         std::array::from_fn(|d| (d + D).checked_sub(4).map_or(1, |axis| self.extent[axis]))
     }
@@ -264,14 +271,12 @@ where
         Needs::of(&self.prepared, self.needs.1, self.needs.0)
     }
 
+    fn args(&self) -> SmallVec<[OnDevice<'_>; 8]> {
+        self.held.on_device()
+    }
+
     unsafe fn enqueue(self: Arc<Self>, queue: &Queue<'_>, boxes: &[(usize, GridBox<4>)]) -> Result<Done, Error> {
-        // SAFETY: the caller's promise, until the node has finished, which keeps the arrays.
-        let run =
-            |this: &Self, region, cells, sites: &[Option<Site>]| unsafe { this.run_at(region, cells, Some(sites)) };
-        // SAFETY: as above.
-        if let Some(done) = unsafe { simulated(queue, self.held.on_device(), boxes, self.clone(), run)? } {
-            return Ok(done);
-        }
+        let native: [Arc<dyn Launch>; 1] = [self.clone()];
         let how = SweepLaunch {
             prepared: &self.prepared,
             captures: &self.quoted.captures,
@@ -280,6 +285,7 @@ where
             block: self.block,
             march: None,
             cache: Hints::default(),
+            native: NativeForm { sweeps: &native, fold: None },
         };
         let args: SmallVec<_> = self.held.on_device();
         // SAFETY: the caller's promise; `check` has proven every access of an array in range or has it checked, for the

@@ -1,6 +1,7 @@
 //! Recording a reduction, and running it natively.
 
 use std::any::TypeId;
+use std::marker::PhantomData;
 use std::ops::Range;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -17,19 +18,21 @@ use crate::backend::cpu;
 use crate::compute::args::{ArgInfo, Args, HeldArgs, How, Views};
 use crate::compute::ask::{Ask, Pass, Run};
 use crate::compute::check::{Target, box_text, check};
-use crate::compute::decoded::{Codes, Wholes};
 use crate::compute::deferred::Scalar;
 use crate::compute::launch::quote;
-use crate::compute::site::{Site, Sites, sites};
 use crate::compute::view::{Checked, Proven};
 use crate::device::plans::Hints;
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
+use crate::launch::decoded::{Codes, Wholes};
 use crate::launch::device::DeviceLaunch;
+use crate::launch::device::OnDevice;
 use crate::launch::ending::Ending;
 use crate::launch::folded::{Cells, Folded};
+use crate::launch::native::{NativeFold, NativeForm};
 use crate::launch::prepare::{Prepared, prepare};
 use crate::launch::quoted::Quoted;
+use crate::launch::site::{Site, Sites};
 use crate::memory::layout::Layout;
 use crate::memory::node::{Queue, Work};
 use crate::memory::tracker::{Mode, Side, Touch};
@@ -281,47 +284,37 @@ where
         let of = |ty: ScalarType| Cells::new(&job.layout, &job.cells, (ty, O::FOLD));
         let on_device_cells: SmallVec<[Cells; 2]> = R::TYPE.component_types().into_iter().map(of).collect();
         let proven = !job.run_checked && job.valid_only == 0;
+        let job = Arc::new(job);
+        let native: Arc<dyn NativeFold> =
+            Arc::new(Natively { job: job.clone(), result: result.clone(), value: PhantomData::<fn() -> R> });
         let ending = match on_device_cells.as_slice() {
-            [cells] => Ending::new(&job.prepared, &job.quoted.captures, &arrays, (cells, proven)),
+            [cells] => Ending::new(&job.prepared, &job.quoted.captures, &arrays, (cells, proven), &native),
             _ => None,
         };
         ending.iter().for_each(|ending| acc.core().end_with_fold(ending));
         Work::Device(Box::new(move |queue| {
-            if let Some(sim) = queue.device.backend().simulated() {
-                let (sites, job) = (sites(queue, job.held.on_device())?, Arc::new(job));
-                if sim.is_null() {
-                    let _ = result.set(job.op.finish(job.op.identity(), &job.cells));
-                }
-                let held = job.clone();
-                let run = move || {
-                    let folded = job.run(Some(&sites))?;
-                    let _ = result.set(job.op.finish(folded, &job.cells));
-                    Ok(())
-                };
-                // SAFETY: as below; the node holds the arrays.
-                let outcome = unsafe { sim.kernel(queue.stream, held.cells.cells() as u64, Box::new(run))? };
-                return Ok(Box::new(move || {
-                    let ended = outcome.take();
-                    drop(held);
-                    ended
-                }));
-            }
             let left = ending.as_ref().and_then(|ending| ending.take());
             // SAFETY: the graph runs this node only while nothing writes what it reads; `check` has proven every
             // access in range, or has it checked.
             let on_device =
-                |(prepared, cells): (&Arc<Prepared>, &Cells)| unsafe { job.on_device(queue, prepared, cells) };
+                |(prepared, cells): (&Arc<Prepared>, &Cells)| unsafe { job.on_device(queue, prepared, cells, &native) };
+            // A native form gives all parts at once.
+            let launches = if queue.device.backend().facts().native { 1 } else { parts.len() };
             let folded: SmallVec<[Folded; 2]> = match left {
                 Some(folded) => SmallVec::from_iter([folded]),
-                None => parts.iter().zip(&on_device_cells).map(on_device).collect::<Result<_, _>>()?,
+                None => parts.iter().zip(&on_device_cells).take(launches).map(on_device).collect::<Result<_, _>>()?,
             };
             let device = queue.device.clone();
             Ok(Box::new(move || {
-                let (mut all, mut place) = ([0; 2], 0);
+                let (mut all, mut place, mut known) = ([0; 2], 0, false);
                 for ((folded, prepared), bits) in folded.into_iter().zip(&parts).zip(&mut all) {
-                    (*bits, place) = folded.take(&device, prepared)?;
+                    if let Some(found) = folded.take(&device, prepared)? {
+                        (*bits, place, known) = (found.0, found.1, true);
+                    }
                 }
-                let _ = result.set(job.op.finish(job.op.folded(all, place), &job.cells));
+                // A device that computes nothing gives what no cells give.
+                let all = || if known { job.op.folded(all, place) } else { job.op.identity() };
+                result.get_or_init(|| job.op.finish(all(), &job.cells));
                 Ok(())
             }))
         }))
@@ -349,6 +342,31 @@ struct Job<H, N, O, const D: usize> {
     /// Whole arrays that hold codes, decoded once.
     wholes: Wholes,
     prepared: Arc<Prepared>,
+}
+
+/// A reduction in its native form, and where it puts its value.
+struct Natively<H, N, O, T, R, const D: usize> {
+    job: Arc<Job<H, N, O, D>>,
+    result: Arc<OnceLock<T>>,
+    value: PhantomData<fn() -> R>,
+}
+
+impl<H, N, O, R, const D: usize> NativeFold for Natively<H, N, O, O::Output<D>, R, D>
+where
+    R: Foldable,
+    O: Reduction<R>,
+    H: HeldArgs<D>,
+    N: for<'b> Fn(Ask<'b, H::Views<Proven>, H::Views<Checked>, R, D>) + Send + Sync,
+{
+    fn args(&self) -> SmallVec<[OnDevice<'_>; 8]> {
+        self.job.held.on_device()
+    }
+
+    unsafe fn run(&self, sites: &[Option<Site>]) -> Result<(), Error> {
+        let folded = self.job.run(Some(sites))?;
+        let _ = self.result.set(self.job.op.finish(folded, &self.job.cells));
+        Ok(())
+    }
 }
 
 /// Cells of a row that are computed before they are folded: they stay in the first-level cache.
@@ -406,7 +424,13 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
     ///
     /// # Safety
     /// As [`DeviceLaunch::enqueue`], for all regions that have cells of the box.
-    unsafe fn on_device(&self, queue: &Queue<'_>, prepared: &Arc<Prepared>, cells: &Cells) -> Result<Folded, Error>
+    unsafe fn on_device(
+        &self,
+        queue: &Queue<'_>,
+        prepared: &Arc<Prepared>,
+        cells: &Cells,
+        native: &Arc<dyn NativeFold>,
+    ) -> Result<Folded, Error>
     where
         H: HeldArgs<D>,
     {
@@ -424,6 +448,7 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
             within: None,
             varied: None,
             without: queue.device.without(),
+            native: NativeForm { sweeps: &[], fold: Some(native) },
         };
         // SAFETY: handed on.
         unsafe { cells.enqueue(queue, launch) }

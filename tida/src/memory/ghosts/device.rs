@@ -12,7 +12,7 @@ use tida_kernels::emit::copies::{self, BoxCopy, Kind, Place, THREADS, Table};
 use super::fill::{Packed, Way};
 use super::plan::{From, GhostCopy, GhostPlan, Source};
 use super::planes::Part;
-use crate::backend::{Argument, Backend, Kernel, Memory};
+use crate::backend::{Argument, Backend, Kernel, Memory, Native};
 use crate::device::compiler::Own;
 use crate::device::core::DeviceCore;
 use crate::error::Error;
@@ -26,7 +26,7 @@ pub(crate) struct DeviceCopies {
     backend: Arc<dyn Backend>,
     /// One after the other.
     launches: Vec<Launch>,
-    /// The same as they are listed, for a device that compiles nothing.
+    /// The same as they are listed, for a device that runs native forms.
     native: Vec<(Kind, Arc<[BoxCopy]>)>,
 }
 
@@ -213,7 +213,7 @@ impl DeviceCopies {
         mut table_of: impl FnMut(Vec<u8>) -> Result<Arc<Memory>, Error>,
     ) -> Result<DeviceCopies, Error> {
         let backend = device.backend().clone();
-        if backend.simulated().is_some() {
+        if backend.facts().native {
             let native = jobs.into_iter().filter(|(_, list)| !list.is_empty());
             let native = native.map(|(scalar, list)| (scalar, list.into())).collect();
             return Ok(DeviceCopies { backend, launches: Vec::new(), native });
@@ -245,12 +245,9 @@ impl DeviceCopies {
     /// regions at [`Layout::device_offsets`]. Until the copies are done, both live, no other work writes them or reads
     /// what is written, and this value is not dropped.
     pub(crate) unsafe fn run(&self, stream: usize, to: &Memory, from: &Memory) -> Result<(), Error> {
-        if let Some(sim) = self.backend.simulated() {
+        for (kind, list) in &self.native {
             // SAFETY: as below.
-            return self
-                .native
-                .iter()
-                .try_for_each(|(scalar, list)| unsafe { sim.copy_boxes(stream, *scalar, list, to, from) });
+            unsafe { self.backend.launch_native(stream, Native::Boxes { kind: *kind, list, to, from })? };
         }
         for Launch { kernel, table, pieces, blocks, .. } in &self.launches {
             let pieces = pieces.to_ne_bytes();

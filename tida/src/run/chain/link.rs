@@ -12,7 +12,7 @@ use tida_kernels::emit::link::{BLOCK_CODES, BLOCK_FRAMES, THREADS};
 use tida_kernels::frames::{self, VALUES, Word};
 
 use super::run::{DOWN, UP};
-use crate::backend::{Argument, Event, Memory, PACKS};
+use crate::backend::{Argument, Event, Memory, Native, NativeWork, PACKS};
 use crate::device::compiler::Own;
 use crate::device::core::DeviceCore;
 use crate::error::Error;
@@ -311,9 +311,6 @@ fn reached(device: &DeviceCore, storage: &Storage, region: usize) -> Option<(u64
     let backend = device.backend();
     let (base, bytes) = (storage.base(region), storage.bytes(region));
     let (apart, apart_bytes) = storage.apart(backend, region);
-    if backend.simulated().is_some() {
-        return Some((base.expose_provenance() as u64, apart.expose_provenance() as u64));
-    }
     Some((backend.mapped(base, bytes)?, backend.mapped(apart, apart_bytes)?))
 }
 
@@ -358,15 +355,16 @@ impl Job<'_> {
     /// The planes lie in all these memories, and no one else uses them until it is done.
     unsafe fn put(self, device: &DeviceCore, stream: usize, pack: bool) -> Result<(), Error> {
         let backend = device.backend();
-        if let Some(sim) = backend.simulated() {
-            let native = Native::of(&self);
-            let run = move || {
+        if backend.facts().native {
+            let planes = Planes::of(&self);
+            let run = move |_| {
                 // SAFETY: the caller's promise.
-                unsafe { native.run(pack) };
+                unsafe { planes.run(pack) };
                 Ok(())
             };
+            let work = NativeWork::over((self.planes * self.values) as u64, Box::new(run));
             // SAFETY: handed on.
-            return unsafe { sim.kernel(stream, (self.planes * self.values) as u64, Box::new(run)).map(drop) };
+            return unsafe { backend.launch_native(stream, Native::Work(work)) };
         }
         let long = |n: usize| (n as i64).to_ne_bytes();
         let short = |n: usize| (n as u32).to_ne_bytes();
@@ -418,8 +416,8 @@ impl Job<'_> {
     }
 }
 
-/// The same on a simulated device, whose memory is the host's: addresses instead of memories.
-struct Native {
+/// The same in its native form, on memory that the host can address: addresses instead of memories.
+struct Planes {
     chunk: Chunk,
     coding: Option<Arc<Coding>>,
     planes: usize,
@@ -431,10 +429,10 @@ struct Native {
     at: usize,
 }
 
-impl Native {
-    fn of(job: &Job<'_>) -> Native {
+impl Planes {
+    fn of(job: &Job<'_>) -> Planes {
         let size = job.chunk.size;
-        Native {
+        Planes {
             chunk: job.chunk,
             coding: job.coding.clone(),
             planes: job.planes,

@@ -1,12 +1,12 @@
-//! Who gives commands: what fails is told to who gave it, though others put their commands into the same stream
-//! meanwhile.
+//! Who gives commands. A device may tell what fails to who gave it, though others put their commands into the same
+//! stream meanwhile.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// One piece of work that puts commands into streams, and marks their end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Giver(u64);
+pub(crate) struct Giver(u64);
 
 impl Giver {
     fn new() -> Giver {

@@ -5,11 +5,10 @@ use std::sync::{Arc, OnceLock};
 
 use smallvec::SmallVec;
 
-use super::launch::narrow;
 use super::site::{Site, Sites};
 use crate::backend::cpu;
 use crate::error::Error;
-use crate::grid::GridBox;
+use crate::grid::{GridBox, narrow};
 use crate::launch::capture::{Captures, integers};
 use crate::launch::device::{DeviceArg, DeviceArray, OnDevice};
 use crate::launch::prepare::Prepared;
@@ -158,6 +157,7 @@ pub(crate) struct Codes<'a> {
 fn region<'a>(array: &DeviceArray<'a>, site: Option<&'a Site>, number: usize) -> (*mut u8, &'a WideRegion) {
     match site {
         Some(Site::Device(site)) => site.region(number),
+        Some(Site::Own(own)) => own.region(),
         _ => (array.storage.base(number), &array.regions.regions[number]),
     }
 }
@@ -203,8 +203,9 @@ impl Codes<'_> {
             }
             Ok(())
         });
-        for (of, values) in args.iter().zip(saturated) {
-            if let DeviceArg::Tiled(array) = &of.0 {
+        for ((arg, of), values) in args.iter().enumerate().zip(saturated) {
+            let is_spare = site(sites, arg).is_some_and(Site::is_spare);
+            if let (DeviceArg::Tiled(array), false) = (&of.0, is_spare) {
                 array.storage.saturate(values, || format!("run the kernel at {}", self.prepared.place()))?;
             }
         }

@@ -1,0 +1,92 @@
+//! Launches in their native form: for a device that runs no compiled kernels, on memory that the host can address
+//! ([`Facts::native`](super::Facts::native)).
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tida_kernels::emit::copies::{BoxCopy, Kind};
+
+use super::Memory;
+use crate::error::{Error, ErrorKind};
+
+/// What one launch does.
+pub(crate) enum Native<'a> {
+    /// Runs the native form of kernels.
+    Work(NativeWork),
+    /// Copies boxes of values between two memories, as the kernel of such copies does. A failure is that of the next
+    /// event of the stream.
+    Boxes { kind: Kind, list: &'a Arc<[BoxCopy]>, to: &'a Memory, from: &'a Memory },
+}
+
+/// The native form of one launch.
+pub(crate) struct NativeWork {
+    /// Does all of it. How it ends is known when the command is done.
+    pub run: Box<dyn FnOnce(Flaws) -> Result<(), Error> + Send>,
+    /// Cells that it computes, each step and each of the sweeps that run as one counted.
+    pub cells: u64,
+    /// The cells of a plain sweep that take as long.
+    pub takes: u64,
+    /// What it does that others do not.
+    pub kind: NativeKind,
+    pub outcome: Arc<Outcome>,
+}
+
+/// What a launch does that others do not: where a mistake may be planted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct NativeKind {
+    /// It reads cells instead of ghosts.
+    pub reads_inside: bool,
+    /// It does several steps.
+    pub several_steps: bool,
+    /// It does the work of several sweeps, or of a sweep and a reduction.
+    pub several_sweeps: bool,
+}
+
+/// What a launch is to do wrong: a mistake was planted in the device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Flaws {
+    /// It reads the ghosts that are in memory.
+    pub reads_ghosts: bool,
+    /// It does not do its first step.
+    pub too_shallow: bool,
+    /// It does not do the last of its sweeps, or the reduction.
+    pub leaves_last: bool,
+}
+
+/// How a launch ended; known once its command is done.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome(Mutex<Option<Result<(), Error>>>);
+
+impl Outcome {
+    pub fn set(&self, result: Result<(), Error>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+    }
+
+    /// # Errors
+    /// That of the launch; one that was not run yet.
+    pub fn take(&self) -> Result<(), Error> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        known.unwrap_or_else(|| {
+            let advice = "report this as a bug of tida";
+            Err(Error::new(ErrorKind::Device, "take the result of a kernel", "that it has not run yet", advice))
+        })
+    }
+}
+
+impl NativeWork {
+    /// A plain sweep over so many cells.
+    pub fn over(cells: u64, run: Box<dyn FnOnce(Flaws) -> Result<(), Error> + Send>) -> NativeWork {
+        NativeWork { run, cells, takes: cells, kind: NativeKind::default(), outcome: Arc::default() }
+    }
+}
+
+impl fmt::Debug for NativeWork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let NativeWork { cells, takes, kind, .. } = self;
+        f.debug_struct("NativeWork")
+            .field("cells", cells)
+            .field("takes", takes)
+            .field("kind", kind)
+            .finish_non_exhaustive()
+    }
+}

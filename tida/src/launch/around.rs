@@ -1,0 +1,149 @@
+//! What lies around a box of cells, for launches that know it without reading ghosts: native ones, on a device that
+//! runs them.
+
+use tida_kernels::element::ElementType;
+use tida_kernels::plan::fuse::{Face, Faces};
+use tida_kernels::plan::ghosts::Beyond;
+
+use crate::grid::GridBox;
+use crate::memory::layout::WideRegion;
+
+/// A box of cells, and what lies beyond its faces, axis by axis.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Around {
+    cells: GridBox<4>,
+    faces: Faces,
+}
+
+/// Memory of a region of an array.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Source<'a> {
+    pub base: *mut u8,
+    pub region: &'a WideRegion,
+    /// Bytes from there on.
+    pub bytes: usize,
+}
+
+impl Source<'_> {
+    /// Where so many values of a component of `size` bytes, after `before` bytes of others, start; none if they do not
+    /// lie there.
+    fn place(&self, at: [i64; 4], count: usize, (size, before): (usize, usize)) -> Option<*mut u8> {
+        let position: i64 = (0..4).map(|d| (at[d] - self.region.origin[d]) * self.region.strides[d]).sum();
+        let first = usize::try_from(position).ok()?.checked_mul(size)?;
+        let first = first + usize::try_from(self.region.cells).ok()? * before;
+        (first + count * size <= self.bytes).then(|| self.base.wrapping_add(first))
+    }
+}
+
+impl Around {
+    pub fn new(cells: GridBox<4>, faces: Faces) -> Around {
+        let mut cells = cells;
+        for (axis, sides) in faces.iter().enumerate() {
+            // The planes of the other end are cells like the others.
+            if sides.contains(&Face::Follow) {
+                (cells.lo[axis], cells.hi[axis]) = (i64::MIN / 4, i64::MAX / 4);
+            }
+        }
+        Around { cells, faces }
+    }
+
+    /// A domain with ghosts that are owed, beyond the last axes.
+    pub fn owed(cells: GridBox<4>, faces: &[[Beyond; 2]]) -> Around {
+        let mut all = Faces::default();
+        let face = |beyond: Beyond| match beyond {
+            Beyond { layers: 0, .. } => Face::Memory,
+            Beyond { wraps: true, .. } => Face::Wrap,
+            Beyond { .. } => Face::Even,
+        };
+        let skipped = all.len() - faces.len();
+        all.iter_mut().skip(skipped).zip(faces).for_each(|(sides, beyond)| *sides = beyond.map(face));
+        Around { cells, faces: all }
+    }
+
+    /// The place whose value a place has, and whether that is one beyond a face where memory says what is there.
+    fn find(&self, mut at: [i64; 4]) -> ([i64; 4], bool) {
+        let mut held = false;
+        for (axis, sides) in self.faces.iter().enumerate() {
+            let (lo, hi) = (self.cells.lo[axis], self.cells.hi[axis]);
+            let face = match at[axis] {
+                n if n < lo => sides[0],
+                n if n >= hi => sides[1],
+                _ => continue,
+            };
+            let below = at[axis] < lo;
+            match face {
+                Face::Memory | Face::Constant | Face::Follow => held = true,
+                Face::Wrap => at[axis] += if below { hi - lo } else { lo - hi },
+                Face::Even => at[axis] = if below { 2 * lo - 1 - at[axis] } else { 2 * hi - 1 - at[axis] },
+                Face::Nearest => at[axis] = if below { lo } else { hi - 1 },
+            }
+        }
+        (at, held)
+    }
+
+    /// What has to be known of the cells for a box and what lies `reach` around it.
+    pub fn needed(&self, of: &GridBox<4>, reach: &[[i64; 2]; 4]) -> GridBox<4> {
+        let mut needed = *of;
+        for (axis, sides) in self.faces.iter().enumerate() {
+            let (lo, hi) = (self.cells.lo[axis], self.cells.hi[axis]);
+            let [below, above] = reach[axis];
+            let (first, end) = (of.lo[axis] - below, of.hi[axis] + above);
+            let (mut low, mut high) = (first.max(lo), end.min(hi));
+            if first < lo {
+                match sides[0] {
+                    Face::Wrap => (low, high) = (lo, hi),
+                    Face::Even => high = high.max((2 * lo - first).min(hi)),
+                    Face::Nearest => high = high.max(lo + 1),
+                    Face::Memory | Face::Constant | Face::Follow => {}
+                }
+            }
+            if end > hi {
+                match sides[1] {
+                    Face::Wrap => (low, high) = (lo, hi),
+                    Face::Even => low = low.min((2 * hi - end).max(lo)),
+                    Face::Nearest => low = low.min(hi - 1),
+                    Face::Memory | Face::Constant | Face::Follow => {}
+                }
+            }
+            (needed.lo[axis], needed.hi[axis]) = (low, high);
+        }
+        needed
+    }
+
+    /// Fills what lies in a box of `to`: beyond the faces, and its cells too if these have a source. Cells that lie
+    /// beyond a face are those of `cells`, or of `to`; `held` has what memory says.
+    ///
+    /// # Safety
+    /// All memory is there for values of this type, no one writes what is read, and no one else touches what is
+    /// written.
+    pub unsafe fn fill(
+        &self,
+        to: &Source<'_>,
+        box_of: &GridBox<4>,
+        (cells, held): (Option<&Source<'_>>, &Source<'_>),
+        element: &ElementType,
+    ) {
+        let copy = |at: [i64; 4], count: usize, component: (usize, usize)| {
+            let (place, is_held) = self.find(at);
+            let from = if is_held { held } else { cells.unwrap_or(to) };
+            let both = from.place(place, count, component).zip(to.place(at, count, component));
+            if let Some((from, to)) = both {
+                // SAFETY: both places lie in their memory; the rest is the caller's promise.
+                unsafe { std::ptr::copy(from, to, count * component.0) };
+            }
+        };
+        for (ty, before) in element.placed_components() {
+            let component = (ty.size(), before);
+            for row in box_of.rows() {
+                let (lo, hi) = (self.cells.lo[3].max(box_of.lo[3]), self.cells.hi[3].min(box_of.hi[3]));
+                let at = |n: i64| [row[0], row[1], row[2], n];
+                let is_beyond = (0..3).any(|axis| row[axis] < self.cells.lo[axis] || row[axis] >= self.cells.hi[axis]);
+                let (lo, hi) = if lo < hi { (lo, hi) } else { (box_of.hi[3], box_of.hi[3]) };
+                (box_of.lo[3]..lo).chain(hi..box_of.hi[3]).for_each(|n| copy(at(n), 1, component));
+                if lo < hi && (is_beyond || cells.is_some()) {
+                    copy(at(lo), (hi - lo) as usize, component);
+                }
+            }
+        }
+    }
+}
