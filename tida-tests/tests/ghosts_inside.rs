@@ -407,7 +407,8 @@ fn act(case: &Case, arrays: &mut Vec<TileArray<f64, 3>>, op: u16, seen: &mut Vec
         11 => next.copy_from(u).unwrap(),
         _ => next.with_region_mut(0, |mut view| view[[0, 0, 0]] = 1.25).unwrap(),
     }
-    if (op / 78).is_multiple_of(2) {
+    // Of what the host changed, a sweep that overwrites it would not bring the ghosts, which have no value then.
+    if (op / 78).is_multiple_of(2) || op / 6 % 13 == 12 {
         next.fill_ghosts().unwrap();
     }
     arrays.insert(to, next);
