@@ -409,13 +409,6 @@ impl Program {
         self.steps().iter().any(needs)
     }
 
-    /// Whether arrays come and go on the way.
-    pub fn makes_arrays(&self) -> bool {
-        let makes =
-            |step: &Step<'_>| matches!(step, Step::Op { op: Op::Clone { .. } | Op::New { .. } | Op::Recut { .. }, .. });
-        self.steps().iter().any(makes)
-    }
-
     /// How many regions it has.
     pub fn region_count(&self) -> usize {
         self.regions.iter().product()

@@ -134,10 +134,6 @@ where
             if error.tried().contains("a window of planes") {
                 return Outcome::NoRoom;
             }
-            // Memory of arrays that the program has replaced may still be in use.
-            if program.makes_arrays() && error.tried().starts_with("put an array") {
-                return Outcome::NoRoom;
-            }
             return Outcome::Wrong(format!("an error: {error}"));
         }
         Err(error) => return Outcome::Wrong(format!("an error: {error}")),

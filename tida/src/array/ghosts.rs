@@ -253,14 +253,14 @@ impl<T: Element, const D: usize> GhostFill for &mut TileArray<T, D> {
             let (layout, storage, plan) = (self.layout.clone(), self.storage.clone(), self.ghost_plan.clone());
             let planar = self.tracker.planar().cloned();
             let side = self.tracker.side();
-            if side == Side::Both && self.acc.core().fits(&[&self.tracker]) {
+            if side == Side::Both && self.acc.core().try_reserve(&[&self.tracker]) {
                 return Run::Both(Box::new(move |device: &Arc<DeviceCore>| match plan.get() {
                     // SAFETY: the plan was made for this layout and `T`; recorded touches keep all others away.
                     Some(plan) => unsafe { plan.fill_both(device, &layout, &storage, &layout.element, fixed) },
                     None => Ok(()),
                 }));
             }
-            if side == Side::Device && self.acc.core().fits(&[&self.tracker]) {
+            if side == Side::Device && self.acc.core().try_reserve(&[&self.tracker]) {
                 // It may outlive its node in the array's memory, of which it has no part.
                 let run: Arc<DeviceFill> = Arc::new(move |device, stream, storage| {
                     let copies = match (&planar, plan.get()) {

@@ -22,7 +22,6 @@ pub(crate) mod sim;
 
 use std::any::Any;
 use std::fmt::Debug;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -220,8 +219,8 @@ pub(crate) struct Memory {
     backend: Arc<dyn Backend>,
     raw: u64,
     bytes: usize,
-    /// Where its bytes are counted.
-    counted: Option<Arc<AtomicU64>>,
+    /// What is dropped once it is free.
+    held: Option<Box<dyn Any + Send + Sync>>,
 }
 
 impl Memory {
@@ -231,12 +230,12 @@ impl Memory {
     /// Memory that the device does not have: what was asked for and what is free.
     pub fn new(backend: &Arc<dyn Backend>, bytes: usize) -> Result<Memory, Error> {
         let raw = backend.allocate(bytes.max(1))?;
-        Ok(Memory { backend: backend.clone(), raw, bytes: bytes.max(1), counted: None })
+        Ok(Memory { backend: backend.clone(), raw, bytes: bytes.max(1), held: None })
     }
 
-    /// Takes its bytes off `counter` when it is given back.
-    pub fn counted(mut self, counter: &Arc<AtomicU64>) -> Memory {
-        self.counted = Some(counter.clone());
+    /// Drops `held` once the memory is free.
+    pub fn holding(mut self, held: impl Any + Send + Sync) -> Memory {
+        self.held = Some(Box::new(held));
         self
     }
 
@@ -255,9 +254,7 @@ impl Drop for Memory {
     fn drop(&mut self) {
         // SAFETY: allocated by this backend, with this size, and given back once; no work uses it any more.
         unsafe { self.backend.free(self.raw, self.bytes) }
-        if let Some(counter) = &self.counted {
-            counter.fetch_sub(self.bytes as u64, Ordering::Relaxed);
-        }
+        drop(self.held.take());
     }
 }
 

@@ -12,6 +12,7 @@ use tida_kernels::plan::fuse::Asked;
 
 use super::answers::{Answer, Answers};
 use super::compiler::{Compiler, Kernels};
+use super::ledger::{Ledger, Purpose, Reservation};
 use super::plans::{Found, StepsKey, StepsWinner, TrialKey, Winner, Without};
 use super::timeline::{Recorder, SpanKind, Stats, restart};
 use crate::backend::{Backend, COPIES, Memory, STREAMS};
@@ -46,12 +47,8 @@ pub(crate) struct DeviceCore {
     pub timeline: Option<Arc<Recorder>>,
     /// Most bytes of arrays, if that is limited.
     limit: Option<u64>,
-    /// Bytes of arrays there are.
-    used: Arc<AtomicU64>,
-    /// Bytes that are promised to arrays which are to be there as a whole.
-    claimed: Arc<AtomicU64>,
-    /// Bytes of those promised to no one that arrays still take which are about to leave.
-    leaving: Arc<AtomicU64>,
+    /// Who holds how many of them.
+    ledger: Arc<Ledger>,
     /// Most bytes of arrays: the limit, or what was free when that was first asked.
     budget: OnceLock<u64>,
     /// When a node's commands were last seen to be done.
@@ -114,19 +111,6 @@ impl Opened {
     }
 }
 
-/// Bytes of a device's memory that are promised to an array or to chains. Given back when dropped.
-#[derive(Debug)]
-pub(crate) struct Claim {
-    claimed: Arc<AtomicU64>,
-    pub bytes: u64,
-}
-
-impl Drop for Claim {
-    fn drop(&mut self) {
-        self.claimed.fetch_sub(self.bytes, Ordering::Relaxed);
-    }
-}
-
 /// A part in so many of the device's memory is left free.
 const RESERVE: u64 = 32;
 
@@ -157,9 +141,7 @@ impl DeviceCore {
             trials: AtomicU64::new(0),
             timeline: None,
             limit,
-            used: Arc::default(),
-            claimed: Arc::default(),
-            leaving: Arc::default(),
+            ledger: Arc::default(),
             budget: OnceLock::new(),
             last_end: Mutex::new(Instant::now()),
         }
@@ -212,53 +194,76 @@ impl DeviceCore {
         })
     }
 
-    /// Promises bytes, if there is room.
-    pub fn claim(&self, bytes: u64) -> Option<Claim> {
-        let fits = |claimed: u64| claimed.checked_add(bytes).filter(|all| bytes == 0 || *all <= self.budget());
-        let claimed = self.claimed.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits);
-        claimed.is_ok().then(|| Claim { claimed: self.claimed.clone(), bytes })
+    /// Reserves bytes for recorded work, which waits for those that are about to leave.
+    pub fn try_reserve(&self, purpose: Purpose, bytes: u64) -> Option<Reservation> {
+        self.ledger.try_reserve(purpose, bytes, self.budget())
     }
 
-    /// Bytes that are promised to no array.
+    /// Reserves bytes for work that runs now.
+    pub fn try_reserve_now(&self, purpose: Purpose, bytes: u64) -> Option<Reservation> {
+        self.ledger.try_reserve_now(purpose, bytes, self.budget())
+    }
+
+    /// Reserves all bytes that nobody has, or `most` of them, for work that runs now.
+    pub fn reserve_rest(&self, purpose: Purpose, most: u64) -> Reservation {
+        self.ledger.reserve_rest(purpose, most, self.budget())
+    }
+
+    /// Bytes that are promised to nobody.
     pub fn room(&self) -> u64 {
-        self.budget().saturating_sub(self.claimed.load(Ordering::Relaxed))
+        self.ledger.room(self.budget())
     }
 
-    /// Says that an array is about to leave which takes so many bytes, until what this gives is dropped.
-    pub fn leaves(&self, bytes: u64) -> Claim {
-        self.leaving.fetch_add(bytes, Ordering::Relaxed);
-        Claim { claimed: self.leaving.clone(), bytes }
+    /// Waits until as many bytes are promised to nobody, for a second at most; whether they are.
+    pub fn wait_for_room(&self, bytes: u64) -> bool {
+        self.ledger.wait_for_room(bytes, self.budget())
     }
 
-    /// Bytes that are promised to no array, and that none takes which is about to leave: for work that runs now.
-    pub fn room_now(&self) -> u64 {
-        self.room().saturating_sub(self.leaving.load(Ordering::Relaxed))
-    }
-
-    /// Memory for an array.
+    /// Memory for bytes that were reserved: of arrays those of `of`, which they hold until the memory is free.
     ///
     /// # Errors
     /// Memory that the device does not have, or that the limit does not leave.
-    pub fn allocate(&self, bytes: usize) -> Result<Memory, Error> {
-        let used = self.used.fetch_add(bytes.max(1) as u64, Ordering::Relaxed);
-        let give_back = || self.used.fetch_sub(bytes.max(1) as u64, Ordering::Relaxed);
-        if let Some(limit) = self.limit
-            && used.saturating_add(bytes as u64) > limit
-        {
-            give_back();
-            return Err(Error::new(
-                ErrorKind::Memory,
-                format!("put an array of {bytes} bytes on {}", self.opened.backend.facts().name),
-                format!("{used} bytes of arrays there already, and a memory limit of {limit}"),
-                "raise the limit, use smaller arrays or element types, or drop arrays that are not needed",
-            ));
-        }
-        match Memory::new(&self.opened.backend, bytes) {
-            Ok(memory) => Ok(memory.counted(&self.used)),
-            Err(error) => {
-                give_back();
-                Err(error)
-            }
+    pub fn allocate(&self, purpose: Purpose, bytes: usize, of: Option<Arc<Reservation>>) -> Result<Memory, Error> {
+        let allocated = self.ledger.allocate(purpose, bytes as u64, self.limit);
+        let allocated = allocated.ok_or_else(|| self.no_room(bytes as u64))?;
+        // Dropped in this order.
+        Memory::new(&self.opened.backend, bytes).map(|memory| memory.holding((allocated, of)))
+    }
+
+    /// The error of too little room for so many bytes.
+    pub fn no_room(&self, bytes: u64) -> Error {
+        let (room, budget) = (self.room(), self.budget());
+        Error::new(
+            ErrorKind::Memory,
+            format!("put an array of {bytes} bytes on {}", self.opened.backend.facts().name),
+            format!("room for {room} of {budget} bytes of arrays there: {}", self.ledger),
+            "raise the limit, use smaller arrays or element types, or drop arrays that are not needed",
+        )
+    }
+
+    /// Plans work for so many bytes, which were reserved, and has `make` allocate what the plan takes. Where another
+    /// process has taken memory, it is planned again for what is free, or for three quarters where the driver does not
+    /// say.
+    ///
+    /// # Errors
+    /// What `plan` says of all bytes, or else `make` of the fewest.
+    pub fn allocate_planned<P, T>(
+        &self,
+        mut bytes: u64,
+        mut plan: impl FnMut(u64) -> Result<P, Error>,
+        mut make: impl FnMut(P) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let mut planned = plan(bytes)?;
+        loop {
+            let error = match make(planned) {
+                Err(error) if error.kind() == ErrorKind::Memory => error,
+                made => return made,
+            };
+            let free = self.opened.backend.free_memory().filter(|free| *free < bytes);
+            bytes = free.unwrap_or(bytes / 4 * 3);
+            let Ok(less) = plan(bytes) else { return Err(error) };
+            tracing::warn!(%error, bytes, "others have taken memory of the device: work that streams does with less");
+            planned = less;
         }
     }
 

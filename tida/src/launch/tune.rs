@@ -23,7 +23,8 @@ use super::capture::integers;
 use super::device::{Commands, DeviceArg, DeviceLaunch, Extent, Held};
 use super::prepare::Prepared;
 use crate::backend::{COPIES, Facts, Memory, disk};
-use crate::device::core::{Claim, DeviceCore};
+use crate::device::core::DeviceCore;
+use crate::device::ledger::Purpose;
 use crate::device::plans::{Bucket, Hints, TrialKey, Winner, Wish};
 use crate::error::Error;
 use crate::grid::GridBox;
@@ -221,7 +222,6 @@ struct Scratch {
     arg: usize,
     real: Arc<Memory>,
     stands_for: Arc<Memory>,
-    _claim: Claim,
 }
 
 /// Trials of one launch.
@@ -305,11 +305,12 @@ fn scratch(
             return Ok(Err("it reads what it writes, in a part of its arrays"));
         }
         let real = array.memory(device)?;
-        let Some(claim) = device.claim(real.bytes() as u64) else {
+        let reserved = device.try_reserve_now(Purpose::Trials, real.bytes() as u64);
+        let allocate = |reserved| device.allocate(Purpose::Trials, real.bytes(), Some(Arc::new(reserved))).ok();
+        let Some(stands_for) = reserved.and_then(allocate) else {
             return Ok(Err("it reads what it writes, and there is no room for a copy"));
         };
-        let stands_for = Arc::new(Memory::new(device.backend(), real.bytes())?);
-        all.push(Scratch { arg, real, stands_for, _claim: claim });
+        all.push(Scratch { arg, real, stands_for: Arc::new(stands_for) });
     }
     Ok(Ok(all))
 }

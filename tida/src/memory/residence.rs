@@ -3,12 +3,14 @@
 //! A region moves as a whole, ghosts and padding included. Who calls holds the region by the graph: no one else writes
 //! it, and what the host touches the device does not touch meanwhile.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
 use super::node::Queue;
 use super::storage::Storage;
 use crate::backend::{Backend, Event, Memory};
-use crate::device::core::{Claim, DeviceCore};
+use crate::device::core::DeviceCore;
+use crate::device::ledger::{Purpose, Reservation};
 use crate::device::timeline::SpanKind;
 use crate::error::Error;
 use crate::memory::ghosts::device::DeviceCopies;
@@ -29,7 +31,9 @@ struct State {
     /// The regions that it was tried to pin.
     pin_tried: Vec<bool>,
     /// Its part of the device's memory, once all of it is to be there.
-    claim: Option<Claim>,
+    reserved: Option<Arc<Reservation>>,
+    /// What it holds until it has left, oldest first: once for each time that it was asked to.
+    leaving: VecDeque<Arc<Reservation>>,
 }
 
 // SAFETY: the addresses are only handed to the backend that pinned them, when the array ends.
@@ -101,7 +105,16 @@ impl Storage {
             return Ok(memory.clone());
         }
         let bytes = self.row().map_or(self.device_bytes(), |row| row.bytes());
-        let memory = Arc::new(device.allocate(bytes)?);
+        let reserved = match state.leaving.front().or(state.reserved.as_ref()) {
+            Some(reserved) => reserved.clone(),
+            // Another thread had it leave before this work was recorded, or there never was room.
+            None => {
+                let needed = self.device_bytes() as u64;
+                let found = device.try_reserve_now(Purpose::Arrays, needed).ok_or_else(|| device.no_room(needed))?;
+                state.reserved.insert(Arc::new(found)).clone()
+            }
+        };
+        let memory = Arc::new(device.allocate(Purpose::Arrays, bytes, Some(reserved))?);
         // What the host has not touched since the start is zero on both sides.
         state.regions.resize(self.regions(), Region::untouched());
         state.memory = Some(memory.clone());
@@ -336,27 +349,41 @@ impl Storage {
         (0..self.regions()).for_each(|region| self.pin_in((pin_tried, pinned), device.backend(), region));
     }
 
-    /// Promises room on the device to all of these arrays, or to none of them.
-    pub(crate) fn claim(device: &DeviceCore, arrays: &[&Arc<Storage>]) -> bool {
-        let unclaimed = |storage: &&&Arc<Storage>| storage.residence().lock().claim.is_none();
-        let new: Vec<&&Arc<Storage>> = arrays.iter().filter(unclaimed).collect();
-        let claims: Option<Vec<Claim>> =
-            new.iter().map(|storage| device.claim(storage.device_bytes() as u64)).collect();
-        let Some(claims) = claims else { return false };
-        for (storage, claim) in new.into_iter().zip(claims) {
-            storage.residence().lock().claim = Some(claim);
+    /// Reserves room on the device for all of these arrays, or for none of them.
+    pub(crate) fn try_reserve(device: &DeviceCore, arrays: &[&Arc<Storage>]) -> bool {
+        let lacks = |storage: &&&Arc<Storage>| !storage.is_reserved();
+        let new: Vec<&&Arc<Storage>> = arrays.iter().filter(lacks).collect();
+        let reserve = |storage: &&&Arc<Storage>| device.try_reserve(Purpose::Arrays, storage.device_bytes() as u64);
+        let Some(reserved) = new.iter().map(reserve).collect::<Option<Vec<Reservation>>>() else { return false };
+        for (storage, reserved) in new.into_iter().zip(reserved) {
+            storage.residence().lock().reserved.get_or_insert(Arc::new(reserved));
         }
         true
     }
 
-    /// Takes the promise back.
-    pub(crate) fn unclaim(&self) {
-        self.residence().lock().claim = None;
+    /// Says that it is about to leave: others may be promised its room, which it holds until [`Storage::left`]. Whether
+    /// it has any.
+    pub(crate) fn leaves(&self) -> bool {
+        let mut state = self.residence().lock();
+        let Some(reserved) = state.reserved.take() else { return false };
+        reserved.leave();
+        state.leaving.push_back(reserved);
+        true
     }
 
-    /// Whether it has a promise of room on the device.
-    pub(crate) fn is_claimed(&self) -> bool {
-        self.residence().lock().claim.is_some()
+    /// Says that it has left, as it was first asked to.
+    pub(crate) fn left(&self) {
+        self.residence().lock().leaving.pop_front();
+    }
+
+    /// Gives room back that it has no memory of.
+    pub(crate) fn give_room_back(&self) {
+        self.residence().lock().reserved = None;
+    }
+
+    /// Whether it has room on the device.
+    pub(crate) fn is_reserved(&self) -> bool {
+        self.residence().lock().reserved.is_some()
     }
 
     /// Makes the host's copies of all regions the newest, and gives back the array's memory on the device. What lies

@@ -210,7 +210,7 @@ impl Fusing {
         let others = self.last.iter().rev().take(self.cycle.kernels.saturating_sub(1));
         let touch = |one: &Read| {
             let (tracker, (region, read, around, across)) = (one.tracker.upgrade()?, one.touch);
-            let tracker = Some(tracker).filter(|tracker| tracker.storage().is_claimed())?;
+            let tracker = Some(tracker).filter(|tracker| tracker.storage().is_reserved())?;
             Some(BoxTouch { tracker, region, read, write: None, keeps: false, whole: false, around, across })
         };
         others.flat_map(|sweep| sweep.reads.iter().filter_map(touch)).collect()

@@ -9,7 +9,8 @@ use smallvec::SmallVec;
 
 use super::driver::{Core, Recorder, TileWork, lock, touch_all};
 use super::residents::Residents;
-use crate::device::core::{Claim, DeviceCore};
+use crate::device::core::DeviceCore;
+use crate::device::ledger::{Purpose, Reservation};
 use crate::error::Error;
 use crate::memory::ghosts::planes::Planar;
 use crate::memory::node::{Done, Need, Node, Queue, Work};
@@ -37,7 +38,7 @@ pub(super) struct OpenChain {
 }
 
 impl OpenChain {
-    fn new(room: Option<Arc<Claim>>, kind: Kind) -> OpenChain {
+    fn new(room: Option<Arc<Reservation>>, kind: Kind) -> OpenChain {
         static CHAINS: AtomicU64 = AtomicU64::new(0);
         let number = CHAINS.fetch_add(1, Ordering::Relaxed);
         OpenChain { number, gate: Gate::new(), chain: Chain { room, kind, ..Chain::default() } }
@@ -48,7 +49,7 @@ impl OpenChain {
 #[derive(Default)]
 pub(super) struct Chains {
     /// Their room.
-    room: Weak<Claim>,
+    room: Weak<Reservation>,
     /// One of them runs.
     running: bool,
     /// Those that may run after it.
@@ -61,11 +62,11 @@ pub(super) struct Place {
     /// In a chain: they do not stay on the device as a whole.
     pub streams: Option<Kind>,
     /// The room of that chain.
-    room: Option<Arc<Claim>>,
+    room: Option<Arc<Reservation>>,
 }
 
 impl Place {
-    fn stream(&mut self, kind: Kind, room: Option<Arc<Claim>>) {
+    fn stream(&mut self, kind: Kind, room: Option<Arc<Reservation>>) {
         self.streams = Some(kind);
         self.room = room;
     }
@@ -112,7 +113,7 @@ impl Core {
                 }
                 if kind != Kind::Arriving {
                     // It is not to stay as a whole: the chain brings it to the host.
-                    touch.tracker.storage().unclaim();
+                    touch.tracker.storage().give_room_back();
                 }
                 open.chain.array(&touch.tracker);
             }
@@ -130,7 +131,7 @@ impl Core {
         self: &Arc<Core>,
         recorder: &'a mut Recorder,
         kind: Kind,
-        room: Option<Arc<Claim>>,
+        room: Option<Arc<Reservation>>,
         by: Ended,
     ) -> &'a mut OpenChain {
         if recorder.chain.as_ref().is_some_and(|open| open.chain.kind != kind) {
@@ -139,9 +140,9 @@ impl Core {
         recorder.chain.get_or_insert_with(|| OpenChain::new(room, kind))
     }
 
-    /// Whether arrays may stay on the device as a whole: then there is room for them.
-    pub fn fits(&self, trackers: &[&Arc<Tracker>]) -> bool {
-        self.device.as_ref().is_some_and(|device| fits(&self.residents, device, trackers.iter().copied()))
+    /// Reserves room for arrays that are to stay on the device as a whole; whether there is any.
+    pub fn try_reserve(&self, trackers: &[&Arc<Tracker>]) -> bool {
+        self.device.as_ref().is_some_and(|device| try_reserve(&self.residents, device, trackers.iter().copied()))
     }
 
     /// Says where a tile is to find its arrays, and makes room for them, before it is recorded.
@@ -163,12 +164,13 @@ impl Core {
         let can = |kind: &Kind| tile.key.on_device && tile.can_chain(*kind);
         if held == Some(Kind::Arriving) {
             self.settle_ghosts(trackers());
-            if tile.key.on_device && tile.can_chain(Kind::Arriving) && fits(&self.residents, device, trackers()) {
+            if tile.key.on_device && tile.can_chain(Kind::Arriving) && try_reserve(&self.residents, device, trackers())
+            {
                 place.stream(Kind::Arriving, None);
                 return place;
             }
             self.close_chain(&mut lock(&self.recorder), tile.ends("works on its arrays as a whole"));
-        } else if let Some(kind) = held.filter(|kind| can(kind) && fits(&self.residents, device, wholes())) {
+        } else if let Some(kind) = held.filter(|kind| can(kind) && try_reserve(&self.residents, device, wholes())) {
             if kind == Kind::Regions {
                 self.settle_ghosts(trackers());
             }
@@ -177,7 +179,7 @@ impl Core {
             return place;
         }
         let kind = [Kind::Planes, Kind::Regions].into_iter().find(can);
-        if !tile.key.on_device || fits(&self.residents, device, trackers()) {
+        if !tile.key.on_device || try_reserve(&self.residents, device, trackers()) {
             self.settle_ghosts(trackers());
             let reads = || tile.touches.iter().filter(|touch| touch.read.is_some()).map(|touch| &touch.tracker);
             if can(&Kind::Arriving) && tile.pace.is_none() && self.arrive(device, trackers(), reads()) {
@@ -194,7 +196,7 @@ impl Core {
             let since = if kind == Some(Kind::Planes) { IDLE } else { 0 };
             while let Some(idle) = others.next_if(|other| self.residents.idle(other) >= since) {
                 self.evict(&idle);
-                if fits(&self.residents, device, trackers()) {
+                if try_reserve(&self.residents, device, trackers()) {
                     self.settle_ghosts(trackers());
                     return place;
                 }
@@ -210,13 +212,36 @@ impl Core {
             moving().for_each(|tracker| self.leave_for_chain(tracker));
             place.stream(kind, self.room_for_chains(device, others));
         } else {
-            // It has to be there as a whole: chains give back what they have, or have just done so.
-            if lock(&self.chains).room.strong_count() > 0 {
-                self.wait_for_all();
-            }
-            fits(&self.residents, device, trackers());
+            self.make_room(device, trackers, &mut others);
         }
         place
+    }
+
+    /// Reserves the room of arrays that have to be on the device as a whole, which they get if they fit there alone:
+    /// the `others` give way, then what work that is under way gives back once it has ended.
+    fn make_room<'a, I: Iterator<Item = &'a Arc<Tracker>>>(
+        self: &Arc<Core>,
+        device: &DeviceCore,
+        arrays: impl Fn() -> I,
+        others: &mut impl Iterator<Item = Arc<Tracker>>,
+    ) {
+        let arrays_once = distinct(arrays());
+        let bytes = |tracker: &&Arc<Tracker>| tracker.storage().device_bytes() as u64;
+        if arrays_once.iter().map(bytes).sum::<u64>() <= device.budget() {
+            while !try_reserve(&self.residents, device, arrays()) {
+                if let Some(other) = others.next() {
+                    self.evict(&other);
+                    continue;
+                }
+                self.wait_for_all();
+                let lacks = arrays_once.iter().filter(|tracker| !tracker.storage().is_reserved());
+                device.wait_for_room(lacks.map(bytes).sum());
+                try_reserve(&self.residents, device, arrays());
+                break;
+            }
+        }
+        // Those that have no room may get it once their work runs: they can be asked to leave then.
+        self.residents.use_now(&arrays_once);
     }
 
     /// Gives arrays that are read as a whole their room, beside those that come and go: at most half of the memory.
@@ -234,7 +259,7 @@ impl Core {
             return wholes.is_empty();
         }
         moving.for_each(|tracker| self.leave_for_chain(tracker));
-        while !fits(&self.residents, device, wholes.iter().copied()) {
+        while !try_reserve(&self.residents, device, wholes.iter().copied()) {
             match others.next() {
                 Some(other) => self.evict(&other),
                 None => return false,
@@ -275,7 +300,7 @@ impl Core {
         self: &Arc<Core>,
         device: &DeviceCore,
         mut others: impl Iterator<Item = Arc<Tracker>>,
-    ) -> Option<Arc<Claim>> {
+    ) -> Option<Arc<Reservation>> {
         let known = lock(&self.chains).room.upgrade();
         if known.is_some() {
             return known;
@@ -286,7 +311,12 @@ impl Core {
         {
             self.evict(&other);
         }
-        let room = Arc::new(device.claim(half.min(device.room()))?);
+        if device.room() < half {
+            // Work that is under way gives back what it holds.
+            self.wait_for_all();
+            device.wait_for_room(half);
+        }
+        let room = Arc::new(device.try_reserve(Purpose::Chains, half.min(device.room()))?);
         lock(&self.chains).room = Arc::downgrade(&room);
         Some(room)
     }
@@ -295,13 +325,14 @@ impl Core {
     fn evict(self: &Arc<Core>, tracker: &Arc<Tracker>) {
         let Some(device) = self.device.clone() else { return };
         let storage = tracker.storage().clone();
-        let leaves = device.leaves(storage.device_bytes() as u64);
-        storage.unclaim();
+        let leaves = storage.leaves();
         let work = move || {
             // SAFETY: the node's touch keeps all work that conflicts away.
-            let left = unsafe { storage.leave_device(&device) };
-            drop(leaves);
-            left
+            unsafe { storage.leave_device(&device)? };
+            if leaves {
+                storage.left();
+            }
+            Ok(())
         };
         let touch = Touch::new(tracker, None, Mode::Move);
         let node = self.record("evict", Location::caller(), &[touch], &[], Work::Host(Box::new(work)));
@@ -358,10 +389,10 @@ impl Core {
     /// Lets an array leave the device that a chain is to work on: others may be promised its memory before the chain
     /// runs.
     fn leave_for_chain(self: &Arc<Core>, tracker: &Arc<Tracker>) {
-        if !self.is_chained(tracker) && tracker.storage().is_claimed() {
+        if !self.is_chained(tracker) && tracker.storage().is_reserved() {
             self.evict(tracker);
         }
-        tracker.storage().unclaim();
+        tracker.storage().give_room_back();
     }
 
     /// Lets work on the device wait for arrays that are on their way from there: it may be promised their memory.
@@ -403,7 +434,7 @@ impl Core {
         let arrives = || match &self.device {
             Some(device) if tracker.side() == Side::Device && tracker.planar().is_some() => {
                 let array = || [tracker].into_iter();
-                self.arrive(device, array(), array()) && fits(&self.residents, device, array())
+                self.arrive(device, array(), array()) && try_reserve(&self.residents, device, array())
             }
             _ => false,
         };
@@ -445,7 +476,7 @@ impl Core {
         recorder: &mut Recorder,
         recorded: &'static Location<'static>,
         tracker: &Arc<Tracker>,
-        (fixed, kind, room): (bool, Kind, Option<Arc<Claim>>),
+        (fixed, kind, room): (bool, Kind, Option<Arc<Reservation>>),
     ) {
         recorder.count += 1;
         self.close_all(recorder);
@@ -531,13 +562,17 @@ pub(super) fn side(node: &Node, kind: Option<Kind>) -> Side {
     }
 }
 
-/// Whether arrays may stay on a device as a whole: then there is room for them.
-fn fits<'a>(residents: &Residents, device: &DeviceCore, trackers: impl Iterator<Item = &'a Arc<Tracker>>) -> bool {
+/// Reserves room for arrays that are to stay on a device as a whole; whether there is any.
+fn try_reserve<'a>(
+    residents: &Residents,
+    device: &DeviceCore,
+    trackers: impl Iterator<Item = &'a Arc<Tracker>>,
+) -> bool {
     let arrays = distinct(trackers);
     let storages: SmallVec<[&Arc<Storage>; 8]> = arrays.iter().map(|tracker| tracker.storage()).collect();
-    let fit = Storage::claim(device, &storages);
-    if fit {
+    let is_reserved = Storage::try_reserve(device, &storages);
+    if is_reserved {
         residents.use_now(&arrays);
     }
-    fit
+    is_reserved
 }

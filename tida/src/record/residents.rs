@@ -31,7 +31,7 @@ impl Residents {
     pub fn all(&self) -> Vec<Arc<Tracker>> {
         let residents = self.arrays.lock().unwrap_or_else(PoisonError::into_inner);
         let mut all: Vec<Arc<Tracker>> = residents.iter().filter_map(Weak::upgrade).collect();
-        all.retain(|tracker| tracker.storage().is_claimed());
+        all.retain(|tracker| tracker.storage().is_reserved());
         all.sort_by_key(|tracker| tracker.used_at());
         all
     }

@@ -279,7 +279,7 @@ where
     });
     let trackers: Vec<_> = trackers.collect();
     let folds = O::BY_PARTS || R::TYPE.components() == 1;
-    let work = if on_device && !at_host && folds && !job.cells.is_empty() && acc.core().fits(&trackers) {
+    let work = if on_device && !at_host && folds && !job.cells.is_empty() && acc.core().try_reserve(&trackers) {
         let parts = job.prepared.parts().map_err(at)?;
         let of = |ty: ScalarType| Cells::new(&job.layout, &job.cells, (ty, O::FOLD));
         let on_device_cells: SmallVec<[Cells; 2]> = R::TYPE.component_types().into_iter().map(of).collect();

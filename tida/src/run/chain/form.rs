@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use tida_kernels::plan::fuse::LONGEST;
 
-use super::Chain;
+use super::link::Link;
 use super::operations::{Depth, OpWork, operations, reach};
 use super::ring::{Window, cells, constant_ghosts};
 use super::segments::Segment;
+use super::{Chain, Kind};
 use crate::device::core::DeviceCore;
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
@@ -47,7 +48,45 @@ pub(super) struct Form {
     period: Option<i64>,
 }
 
+/// A form, and how its windows are used.
+pub(super) struct Planned {
+    pub form: Form,
+    pub schedule: Schedule,
+    /// Planes of a window.
+    pub planes: i64,
+    /// Bytes of a stage, if what packs arrays is to pass through stages.
+    pub stage: Option<usize>,
+}
+
 impl Forms<'_> {
+    /// The form that is best with so many bytes.
+    ///
+    /// # Errors
+    /// Too little room.
+    pub fn planned(&self, room: u64) -> Result<Planned, Error> {
+        let (chain, is_arriving) = (self.chain, self.chain.kind == Kind::Arriving);
+        let arrays = chain.arrays.iter().zip(self.planars);
+        let packed = arrays.map(|(tracker, planar)| (&**tracker.storage(), planar.facts()));
+        let stage = if is_arriving { None } else { Link::stage(room, packed) };
+        if stage.is_none() {
+            // Nothing could unpack on the device what came packed from it before.
+            chain.arrays.iter().for_each(|tracker| tracker.storage().unpack_all());
+        }
+        let room = room - stage.map_or(0, Link::bytes).min(room);
+        // Of arrays that arrive few planes come at a time.
+        let together = if is_arriving { None } else { self.together(room) };
+        let mut needed = 0;
+        // Single steps do with less memory.
+        for mut form in [together, self.form(None)].into_iter().flatten() {
+            let planes = form.fit(self, room);
+            if let Some(schedule) = form.schedule(self, planes) {
+                return Ok(Planned { form, schedule, planes, stage });
+            }
+            needed = self.bytes(form.window(form.least));
+        }
+        Err(self.too_small(room, needed))
+    }
+
     /// The form in which steps run together as it is asked for, or by themselves; nothing without operations.
     pub fn form(&self, depth: Option<Depth<'_>>) -> Option<Form> {
         let Forms { chain, planars, segment, boxes, results, .. } = *self;

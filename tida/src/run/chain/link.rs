@@ -15,6 +15,7 @@ use super::run::{DOWN, UP};
 use crate::backend::{Argument, Event, Memory, Native, NativeWork, PACKS};
 use crate::device::compiler::Own;
 use crate::device::core::DeviceCore;
+use crate::device::ledger::Purpose;
 use crate::error::Error;
 use crate::memory::coding::Coding;
 use crate::memory::ghosts::planes::{Planar, PlaneFacts};
@@ -173,7 +174,7 @@ impl Link {
 
 impl Stages {
     fn new(device: &DeviceCore, bytes: usize) -> Result<Stages, Error> {
-        Ok(Stages { memory: device.allocate(2 * bytes)?, bytes, last: [None, None], next: 0 })
+        Ok(Stages { memory: device.allocate(Purpose::Chains, 2 * bytes, None)?, bytes, last: [None, None], next: 0 })
     }
 
     /// The next stage, and how many planes of so many bytes it holds.

@@ -33,7 +33,8 @@ use smallvec::SmallVec;
 use super::steps::Pair;
 use super::streamed::Ended;
 use crate::backend::{Backend, Event};
-use crate::device::core::{Claim, DeviceCore};
+use crate::device::core::DeviceCore;
+use crate::device::ledger::Reservation;
 use crate::error::Error;
 use crate::grid::GridBox;
 use crate::launch::step::Launch;
@@ -64,7 +65,7 @@ pub(crate) struct Chain {
     /// Each array that is read as a whole, and is on the device while the others come and go.
     pub wholes: Vec<Arc<Tracker>>,
     /// Room on a device, which chains share: one of them runs at a time.
-    pub room: Option<Arc<Claim>>,
+    pub room: Option<Arc<Reservation>>,
     /// Numbers of the arrays that the host waits for.
     pub wanted: SmallVec<[usize; 4]>,
     /// Why it took no more work.

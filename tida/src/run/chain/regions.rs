@@ -14,7 +14,8 @@ use smallvec::SmallVec;
 use super::run::{DOWN, RUN, UP, failed, failure, room, skip_dependents, told, wait};
 use super::{Chain, LinkWork, Ready, after};
 use crate::backend::{Event, HostBlock, Memory};
-use crate::device::core::{Claim, DeviceCore};
+use crate::device::core::DeviceCore;
+use crate::device::ledger::{Purpose, Reservation};
 use crate::device::timeline::{SpanKind, host_span};
 use crate::error::{Error, ErrorKind};
 use crate::memory::ghosts::device::DeviceCopies;
@@ -84,7 +85,7 @@ struct Running<'a> {
     /// What tells of faults, with the number of the link.
     done: Vec<(usize, Done)>,
     held: Vec<DeviceCopies>,
-    _claim: Option<Claim>,
+    _rest: Reservation,
 }
 
 impl<'a> Running<'a> {
@@ -101,41 +102,33 @@ impl<'a> Running<'a> {
             array.storage.pin(device);
         }
         let tasks = Tasks::new(chain, arrays, results);
-        let (bytes, claim) = room(device, chain);
-        let mut bytes = bytes as usize;
-        loop {
-            let small = |needed: usize| too_small(chain, &tasks, bytes, device.budget(), needed);
-            let (room, plan) = fitted(&tasks, bytes).map_err(small)?;
-            match device.allocate(room.items + room.strips * room.strip) {
-                Ok(memory) => {
-                    let staging = HostBlock::new(device.backend(), room.strips * room.strip);
-                    return Ok(Running {
-                        device,
-                        chain,
-                        strip_users: vec![None; room.strips],
-                        next_strip: 0,
-                        at: vec![None; room.sizes.len()],
-                        loaded: Vec::with_capacity(plan.steps.len()),
-                        ran: Vec::with_capacity(plan.steps.len()),
-                        stored: Vec::new(),
-                        done: Vec::new(),
-                        held: Vec::new(),
-                        memory: Arc::new(memory),
-                        _claim: claim,
-                        staging,
-                        tasks,
-                        plan,
-                        room,
-                    });
-                }
-                // Others have taken memory meanwhile: go on with less.
-                Err(error) if error.kind() == ErrorKind::Memory && fitted(&tasks, bytes / 4 * 3).is_ok() => {
-                    tracing::warn!(%error, "less memory on the device than was free: fewer regions");
-                    bytes = bytes / 4 * 3;
-                }
-                Err(error) => return Err(error),
-            }
-        }
+        let (bytes, rest) = room(device, chain);
+        let plan = |bytes: u64| {
+            let small = |needed: usize| too_small(chain, &tasks, bytes as usize, device.budget(), needed);
+            fitted(&tasks, bytes as usize).map_err(small)
+        };
+        let (memory, room, plan) = device.allocate_planned(bytes, plan, |(room, plan): (Room, Plan)| {
+            let memory = device.allocate(Purpose::Chains, room.items + room.strips * room.strip, None)?;
+            Ok((memory, room, plan))
+        })?;
+        Ok(Running {
+            device,
+            chain,
+            strip_users: vec![None; room.strips],
+            next_strip: 0,
+            at: vec![None; room.sizes.len()],
+            loaded: Vec::with_capacity(plan.steps.len()),
+            ran: Vec::with_capacity(plan.steps.len()),
+            stored: Vec::new(),
+            done: Vec::new(),
+            held: Vec::new(),
+            memory: Arc::new(memory),
+            _rest: rest,
+            staging: HostBlock::new(device.backend(), room.strips * room.strip),
+            tasks,
+            plan,
+            room,
+        })
     }
 
     /// Gives the failure of a command, once all are done: it was told to the event after it alone.

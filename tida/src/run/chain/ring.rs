@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::link::{Link, Packing};
 use crate::backend::Memory;
 use crate::device::core::DeviceCore;
+use crate::device::ledger::Purpose;
 use crate::error::Error;
 use crate::memory::ghosts::planes::{Planar, PlaneFacts};
 use crate::memory::layout::{WideLayout, WideRegion};
@@ -157,7 +158,7 @@ impl Rolling {
     ) -> Result<Rolling, Error> {
         let facts = planar.facts();
         let cells = cells(facts, window);
-        let memory = Arc::new(device.allocate(cells * facts.element.bytes())?);
+        let memory = Arc::new(device.allocate(Purpose::Chains, cells * facts.element.bytes(), None)?);
         let tainted = vec![true; window.planes as usize];
         let stay = if window.ghosts > 0 && !writes_ghosts { constant_ghosts(&**planar) } else { Vec::new() };
         let ghosts = stay.into_iter().map(|plane| (plane, false)).collect();

@@ -6,14 +6,15 @@ use std::sync::Arc;
 use smallvec::{SmallVec, smallvec};
 
 use super::arrive::told_host;
-use super::form::Forms;
+use super::form::{Forms, Planned};
 use super::link::{Link as Packs, Packing};
 use super::operations::{OpWork, merged};
 use super::ring::{Piece, Rolling};
 use super::segments::{Segment, ring_fill, segments};
 use super::{Chain, Events, Kind, Link, LinkWork, Ready, after};
 use crate::backend::{Event, PACKS};
-use crate::device::core::{Claim, DeviceCore};
+use crate::device::core::DeviceCore;
+use crate::device::ledger::{Purpose, Reservation};
 use crate::device::timeline::SpanKind;
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
@@ -172,6 +173,32 @@ pub(super) fn skip_dependents(chain: &Chain, results: &mut [Result<(), Error>]) 
     }
 }
 
+/// Takes memory for the windows of a form, and for what packs arrays that move packed.
+fn windows(forms: &Forms<'_>, planned: Planned) -> Result<(Vec<Rolling>, Option<Packs>, Planned), Error> {
+    let Forms { device, chain, planars, segment, .. } = *forms;
+    let window = planned.form.window(planned.planes);
+    let links = &chain.links[segment.links.clone()];
+    let rolling = |(number, (tracker, planar)): (usize, (_, &&Arc<dyn Planar>))| {
+        let writes_ghosts = links.iter().any(|link| link.work.use_of(number).is_some_and(|one| one.ghosts));
+        let rolling = Rolling::new(device, tracker, planar, (window, writes_ghosts))?;
+        match chain.kind {
+            Kind::Arriving => rolling.keep(device, told_host(chain, number)),
+            _ => Ok(rolling),
+        }
+    };
+    let arrays = || chain.arrays.iter().zip(planars);
+    let mut made = arrays().enumerate().map(rolling).collect::<Result<Vec<_>, Error>>()?;
+    let packs = planned.stage.map(|stage| Packs::new(device, stage)).transpose()?;
+    if packs.is_some() {
+        let one =
+            |(tracker, planar): (&Arc<Tracker>, &&Arc<dyn Planar>)| Packing::new(device, tracker.storage(), &***planar);
+        let mut packing: Vec<Option<Packing>> = arrays().map(one).collect();
+        Packing::learn(&mut packing);
+        made = made.into_iter().zip(packing).map(|(rolling, packing)| rolling.packed(packing)).collect();
+    }
+    Ok((made, packs, planned))
+}
+
 /// A chain on its way.
 pub(super) struct Running<'a> {
     device: &'a Arc<DeviceCore>,
@@ -192,7 +219,7 @@ pub(super) struct Running<'a> {
     held: Vec<Box<dyn std::any::Any>>,
     /// The ends of all blocks: a command that fails is told to the event after it alone.
     events: Vec<Arc<dyn Event>>,
-    _claim: Option<Claim>,
+    _rest: Reservation,
 }
 
 impl<'a> Running<'a> {
@@ -211,97 +238,33 @@ impl<'a> Running<'a> {
         let boxes: Vec<Vec<GridBox<4>>> = chain.links.iter().enumerate().map(boxes).collect();
         let forms = Forms { device, chain, planars, segment, boxes: &boxes, results };
         let Some(single) = forms.form(None) else { return Ok(None) };
-        let (room, claim) = match chain.kind {
+        let (room, rest) = match chain.kind {
             // Others find the rest.
             Kind::Arriving => {
-                let room = forms.bytes(single.window(forms.most())).min(device.room_now());
-                (room, Some(device.claim(room).ok_or_else(|| forms.too_small(device.room_now(), room))?))
+                let rest = device.reserve_rest(Purpose::Chains, forms.bytes(single.window(forms.most())));
+                (rest.bytes(), rest)
             }
             _ => room(device, chain),
         };
-        let arrays = || chain.arrays.iter().zip(planars).enumerate();
-        let stage = match chain.kind {
-            Kind::Arriving => None,
-            _ => Packs::stage(room, arrays().map(|(_, (tracker, planar))| (&**tracker.storage(), planar.facts()))),
-        };
-        if stage.is_none() {
-            // Nothing could unpack on the device what came packed from it before.
-            chain.arrays.iter().for_each(|tracker| tracker.storage().unpack_all());
-        }
-        let room = room - stage.map_or(0, Packs::bytes).min(room);
-        let together = match chain.kind {
-            // Of arrays that arrive few planes come at a time.
-            Kind::Arriving => None,
-            _ => forms.together(room),
-        };
-        // Single steps do with less memory.
-        let (mut form, mut instead) = match together {
-            Some(together) => (together, Some(single)),
-            None => (single, None),
-        };
-        let mut fits = form.fit(&forms, room);
-        loop {
-            let Some(schedule) = form.schedule(&forms, fits) else {
-                if let Some(single) = instead.take() {
-                    form = single;
-                    fits = fits.min(form.fit(&forms, room));
-                    continue;
-                }
-                let needed = forms.bytes(form.window(form.least));
-                return Err(forms.too_small(room, needed));
-            };
-            let window = form.window(fits);
-            let rolling = |(number, (tracker, planar)): (usize, (_, &&Arc<dyn Planar>))| {
-                let writes_ghosts = chain.links[segment.links.clone()]
-                    .iter()
-                    .any(|link| link.work.use_of(number).is_some_and(|one| one.ghosts));
-                let rolling = Rolling::new(device, tracker, planar, (window, writes_ghosts))?;
-                match chain.kind {
-                    Kind::Arriving => rolling.keep(device, told_host(chain, number)),
-                    _ => Ok(rolling),
-                }
-            };
-            let made = arrays().map(rolling).collect::<Result<Vec<_>, Error>>();
-            let packs = stage.map(|stage| Packs::new(device, stage)).transpose();
-            match made.and_then(|made| packs.map(|packs| (made, packs))) {
-                Ok((mut made, packs)) => {
-                    if packs.is_some() {
-                        let one = |(_, (tracker, planar)): (usize, (&Arc<Tracker>, &&Arc<dyn Planar>))| {
-                            Packing::new(device, tracker.storage(), &***planar)
-                        };
-                        let mut packing: Vec<Option<Packing>> = arrays().map(one).collect();
-                        Packing::learn(&mut packing);
-                        made =
-                            made.into_iter().zip(packing).map(|(rolling, packing)| rolling.packed(packing)).collect();
-                    }
-                    return Ok(Some(Running {
-                        device,
-                        chain,
-                        works: form.works,
-                        ops: form.ops,
-                        schedule,
-                        boxes,
-                        arrays: made,
-                        packs,
-                        rings: Vec::new(),
-                        pieces: Vec::new(),
-                        done: Vec::new(),
-                        held: Vec::new(),
-                        events: Vec::new(),
-                        _claim: claim,
-                    }));
-                }
-                // Others have taken memory meanwhile: go on with less.
-                Err(error) if error.kind() == ErrorKind::Memory && fits > form.least => {
-                    tracing::warn!(%error, planes = fits, "less memory on the device than was free: a smaller window");
-                    fits = (fits * 3 / 4).max(form.least);
-                }
-                Err(error) => {
-                    form = instead.take().filter(|_| error.kind() == ErrorKind::Memory).ok_or(error)?;
-                    fits = fits.min(form.fit(&forms, room));
-                }
-            }
-        }
+        let plan = |room| forms.planned(room);
+        let (arrays, packs, planned) = device.allocate_planned(room, plan, |planned| windows(&forms, planned))?;
+        let Planned { form, schedule, .. } = planned;
+        Ok(Some(Running {
+            device,
+            chain,
+            works: form.works,
+            ops: form.ops,
+            schedule,
+            boxes,
+            arrays,
+            packs,
+            rings: Vec::new(),
+            pieces: Vec::new(),
+            done: Vec::new(),
+            held: Vec::new(),
+            events: Vec::new(),
+            _rest: rest,
+        }))
     }
 
     /// Passes over the arrays.
@@ -534,16 +497,13 @@ impl<'a> Running<'a> {
     }
 }
 
-/// Bytes of the device's memory that a chain may take. It has what is promised to no one until the claim ends.
-pub(super) fn room(device: &DeviceCore, chain: &Chain) -> (u64, Option<Claim>) {
-    let mut free = None;
-    while free.is_none() && device.room_now() > 0 {
-        free = device.claim(device.room_now());
-    }
+/// Bytes of the device's memory that a chain may take. It has what is promised to no one, until the reservation ends.
+pub(super) fn room(device: &DeviceCore, chain: &Chain) -> (u64, Reservation) {
+    let rest = device.reserve_rest(Purpose::Chains, u64::MAX);
     // What later work was promised for these arrays it takes when the chain is done with them.
-    let promised = chain.arrays.iter().map(|tracker| tracker.storage()).filter(|storage| storage.is_claimed());
-    let own = chain.room.iter().map(|claim| claim.bytes).chain(free.iter().map(|claim| claim.bytes));
-    (own.chain(promised.map(|storage| storage.device_bytes() as u64)).sum::<u64>(), free)
+    let promised = chain.arrays.iter().map(|tracker| tracker.storage()).filter(|storage| storage.is_reserved());
+    let promised = promised.map(|storage| storage.device_bytes() as u64).sum::<u64>();
+    (chain.room.iter().map(|room| room.bytes()).sum::<u64>() + rest.bytes() + promised, rest)
 }
 
 /// At every how many blocks the end of the downloads is marked: a mark holds the link up for some microseconds. Never
