@@ -52,11 +52,15 @@ const ON_ANY_DEVICE: [&str; 16] = [
     "tile",
 ];
 
-/// Of those, the ones that say most of what a scheduler may get wrong.
-pub const ON_SIM: [&str; 9] = [
+/// Those that say most of what a scheduler may get wrong.
+pub const ON_SIM: [&str; 13] = [
     "device",
+    "ending",
+    "fuse",
     "ghosts",
+    "ghosts_inside",
     "hybrid",
+    "join",
     "out_of_core",
     "reduce",
     "regions_out_of_core",

@@ -147,3 +147,63 @@ impl Around {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn faces(first: [Face; 2], last: [Face; 2]) -> Faces {
+        let mut faces = Faces::default();
+        (faces[2], faces[3]) = (first, last);
+        faces
+    }
+
+    /// Cells 0 to 3 and 0 to 7 along the last two axes.
+    fn cells() -> GridBox<4> {
+        GridBox::new([0; 4], [1, 1, 4, 8])
+    }
+
+    #[test]
+    fn a_place_beyond_faces_is_found_axis_by_axis() {
+        let around = Around::new(cells(), faces([Face::Wrap; 2], [Face::Even, Face::Nearest]));
+        let find = |at: [i64; 2]| {
+            let (place, held) = around.find([0, 0, at[0], at[1]]);
+            ([place[2], place[3]], held)
+        };
+        assert_eq!(find([2, 3]), ([2, 3], false));
+        assert_eq!(find([-1, 3]), ([3, 3], false));
+        assert_eq!(find([5, 3]), ([1, 3], false));
+        assert_eq!(find([0, -2]), ([0, 1], false));
+        assert_eq!(find([-2, 9]), ([2, 7], false));
+        let held = Around::new(cells(), faces([Face::Wrap; 2], [Face::Memory, Face::Constant]));
+        assert_eq!(held.find([0, 0, -1, 8]), ([0, 0, 3, 8], true));
+    }
+
+    #[test]
+    fn planes_of_the_other_end_that_follow_are_cells() {
+        let around = Around::new(cells(), faces([Face::Follow; 2], [Face::Memory; 2]));
+        assert_eq!(around.find([0, 0, -3, 2]), ([0, 0, -3, 2], false));
+        let needed = around.needed(&GridBox::new([0, 0, 3, 0], [1, 1, 6, 8]), &[[0; 2], [0; 2], [1, 2], [1, 1]]);
+        assert_eq!(needed, GridBox::new([0, 0, 2, 0], [1, 1, 8, 8]));
+    }
+
+    #[test]
+    fn what_a_step_needs_is_cells_of_the_box() {
+        let part = GridBox::new([0, 0, 0, 0], [1, 1, 1, 8]);
+        let reach = [[0; 2], [0; 2], [2, 0], [1, 1]];
+        let needed = |first| Around::new(cells(), faces([first; 2], [Face::Memory; 2])).needed(&part, &reach);
+        // Beyond the face memory knows, or the other end, or cells as far inside, which no read reaches by itself.
+        assert_eq!(needed(Face::Memory), part);
+        assert_eq!(needed(Face::Wrap), cells());
+        assert_eq!(needed(Face::Even), GridBox::new([0; 4], [1, 1, 2, 8]));
+        assert_eq!(needed(Face::Nearest), part);
+    }
+
+    #[test]
+    fn ghosts_that_are_owed_are_those_beyond_the_last_axes() {
+        let wraps = Beyond { layers: 1, wraps: true };
+        let mirrors = Beyond { layers: 2, wraps: false };
+        let around = Around::owed(cells(), &[[wraps; 2], [Beyond::default(), mirrors]]);
+        assert_eq!(around.faces, faces([Face::Wrap; 2], [Face::Memory, Face::Even]));
+    }
+}

@@ -277,21 +277,21 @@ impl Core {
         read: impl Iterator<Item = &'a Arc<Tracker>>,
     ) -> bool {
         let read = distinct(read);
+        // Work that is under way there brings them: it is looked for first, since it may end meanwhile.
+        let comes_anyway = read.iter().any(|tracker| {
+            let mut nodes = Vec::new();
+            tracker.pending(None, true, &mut nodes);
+            nodes.iter().any(|node| node.on_device && !node.is_finished())
+        });
         let to_bring: usize = read.iter().map(|tracker| tracker.storage().bytes_to_bring()).sum();
         let of_read: usize = read.iter().map(|tracker| tracker.storage().device_bytes()).sum();
-        if (to_bring as u64) < self.stream_from || 2 * to_bring < of_read {
+        if comes_anyway || (to_bring as u64) < self.stream_from || 2 * to_bring < of_read {
             return false;
         }
         let all = distinct(all);
         let bytes: u64 = all.iter().map(|tracker| tracker.storage().device_bytes() as u64).sum();
         // A window of each, besides the arrays. What other work has brought there need not come again.
-        device.room() >= bytes
-            && all.iter().all(|tracker| !tracker.is_ring())
-            && !read.iter().any(|tracker| {
-                let mut nodes = Vec::new();
-                tracker.pending(None, true, &mut nodes);
-                nodes.iter().any(|node| node.on_device && !node.is_finished())
-            })
+        device.room() >= bytes && all.iter().all(|tracker| !tracker.is_ring())
     }
 
     /// Room for a chain: that of the chains which are not done, else half of the memory, for which the `others` give

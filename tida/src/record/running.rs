@@ -44,7 +44,7 @@ impl Core {
     /// Has a node run. Who waits may launch one of a device before a thread of the pool is awake (`wait.rs`).
     pub(super) fn start_node(self: &Arc<Core>, node: Arc<Node>) {
         let core = self.clone();
-        if !node.on_device || !self.has_device_beside() {
+        if !node.on_device || self.device.is_none() {
             return self.pool.spawn(move || core.run(node));
         }
         lock(&self.ready).push_back(node);

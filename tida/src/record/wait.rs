@@ -141,14 +141,11 @@ impl Core {
         }
     }
 
-    /// Whether there is a device that works beside the host: not one whose work threads of the host do.
-    pub(super) fn has_device_beside(&self) -> bool {
-        self.device.as_ref().is_some_and(|device| !device.backend().facts().native)
-    }
-
     /// Whether threads look for the end of work before they sleep: a GPU may do it in less time than they take to wake.
+    /// What runs in its native form needs the core that they would take.
     pub(super) fn hurries(&self) -> bool {
-        self.has_device_beside() && self.device.as_ref().is_some_and(|device| device.backend().facts().gpu)
+        let facts = self.device.as_ref().map(|device| device.backend().facts());
+        facts.is_some_and(|facts| facts.gpu && !facts.native)
     }
 
     fn wait_for_end(self: &Arc<Core>, node: &Node) {

@@ -8,6 +8,7 @@
 #[cfg(feature = "num-complex")]
 mod complex;
 mod fold;
+mod natively;
 mod ops;
 mod run;
 

@@ -1,7 +1,6 @@
 //! Recording a reduction, and running it natively.
 
 use std::any::TypeId;
-use std::marker::PhantomData;
 use std::ops::Range;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -11,6 +10,7 @@ use tida_kernels::element::ScalarType;
 use tida_kernels::ir::Type;
 
 use super::fold::{self, Lacking, Lanes, SEGMENT, tree};
+use super::natively::Natively;
 use super::ops::{Foldable, Reduction};
 use crate::acc::TileAcc;
 use crate::array::reserve;
@@ -26,7 +26,6 @@ use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::launch::decoded::{Codes, Wholes};
 use crate::launch::device::DeviceLaunch;
-use crate::launch::device::OnDevice;
 use crate::launch::ending::Ending;
 use crate::launch::folded::{Cells, Folded};
 use crate::launch::native::{NativeFold, NativeForm};
@@ -285,8 +284,7 @@ where
         let on_device_cells: SmallVec<[Cells; 2]> = R::TYPE.component_types().into_iter().map(of).collect();
         let proven = !job.run_checked && job.valid_only == 0;
         let job = Arc::new(job);
-        let native: Arc<dyn NativeFold> =
-            Arc::new(Natively { job: job.clone(), result: result.clone(), value: PhantomData::<fn() -> R> });
+        let native: Arc<dyn NativeFold> = Arc::new(Natively::new(job.clone(), result.clone()));
         let ending = match on_device_cells.as_slice() {
             [cells] => Ending::new(&job.prepared, &job.quoted.captures, &arrays, (cells, proven), &native),
             _ => None,
@@ -330,43 +328,18 @@ where
 }
 
 /// A reduction to run: kernel, arguments, the cells, how they are cut.
-struct Job<H, N, O, const D: usize> {
+pub(super) struct Job<H, N, O, const D: usize> {
     kernel: N,
     quoted: Quoted,
-    held: H,
+    pub held: H,
     run_checked: bool,
     valid_only: u16,
     layout: Arc<Layout<D>>,
-    cells: GridBox<D>,
-    op: O,
+    pub cells: GridBox<D>,
+    pub op: O,
     /// Whole arrays that hold codes, decoded once.
     wholes: Wholes,
     prepared: Arc<Prepared>,
-}
-
-/// A reduction in its native form, and where it puts its value.
-struct Natively<H, N, O, T, R, const D: usize> {
-    job: Arc<Job<H, N, O, D>>,
-    result: Arc<OnceLock<T>>,
-    value: PhantomData<fn() -> R>,
-}
-
-impl<H, N, O, R, const D: usize> NativeFold for Natively<H, N, O, O::Output<D>, R, D>
-where
-    R: Foldable,
-    O: Reduction<R>,
-    H: HeldArgs<D>,
-    N: for<'b> Fn(Ask<'b, H::Views<Proven>, H::Views<Checked>, R, D>) + Send + Sync,
-{
-    fn args(&self) -> SmallVec<[OnDevice<'_>; 8]> {
-        self.job.held.on_device()
-    }
-
-    unsafe fn run(&self, sites: &[Option<Site>]) -> Result<(), Error> {
-        let folded = self.job.run(Some(sites))?;
-        let _ = self.result.set(self.job.op.finish(folded, &self.job.cells));
-        Ok(())
-    }
 }
 
 /// Cells of a row that are computed before they are folded: they stay in the first-level cache.
@@ -456,7 +429,7 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
 
     /// Folds the cells, of arrays on the host or where `sites` says. On a simulated device it is its one thread that
     /// runs this: no other may come between.
-    fn run<R>(&self, sites: Option<&[Option<Site>]>) -> Result<O::Partial, Error>
+    pub fn run<R>(&self, sites: Option<&[Option<Site>]>) -> Result<O::Partial, Error>
     where
         R: Foldable,
         O: Reduction<R>,
