@@ -76,7 +76,7 @@ fn regions_and_a_sync() {
 #[test]
 fn work_that_cannot_stream_with_the_rest() {
     // `all` has room in half of it.
-    let acc = builder().memory_limit(160_000u64).build().unwrap();
+    let acc = builder().memory_limit(180_000u64).build().unwrap();
     let (mut u, mut next) = two(&acc, [4, 1]);
     let more = u.like().unwrap();
     let step = |u: &Array, next: &mut Array| {
