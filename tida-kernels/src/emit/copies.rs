@@ -56,19 +56,19 @@ pub struct BoxCopy {
     pub from: From,
 }
 
-/// What cells are set to.
+/// What cells are set to, where boxes are said by a `P`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum From {
+pub enum From<P = Place> {
     /// The cells of another box.
-    Box(Place),
+    Box(P),
     /// The cells of another box, negated.
-    Negated(Place),
+    Negated(P),
     /// `near + distance * (near - far)`.
     Line {
         /// The values next to the face.
-        near: Place,
+        near: P,
         /// The values behind them.
-        far: Place,
+        far: P,
         /// How far from `near` the cells are.
         distance: i64,
     },
@@ -181,8 +181,7 @@ impl BoxCopy {
     fn halves(&self) -> Option<(BoxCopy, BoxCopy)> {
         let span = |place: &Place, d: usize| u128::from(self.extent[d] - 1) * u128::from(place.steps[d]);
         let far = |place: &&Place| (0..4).map(|d| span(place, d)).sum::<u128>() >= u128::from(NARROW);
-        let places = [Some(&self.to), self.from.places()[0], self.from.places()[1]];
-        let axis = match places.into_iter().flatten().find(far) {
+        let axis = match std::iter::once(&self.to).chain(self.from.sources()).find(far) {
             Some(place) => (0..4).max_by_key(|d| span(place, *d)),
             None if self.cells() >= u128::from(NARROW) => (0..4).max_by_key(|d| self.extent[*d]),
             None => None,
@@ -192,13 +191,8 @@ impl BoxCopy {
         low.extent[axis] = middle;
         high.extent[axis] -= middle;
         let onwards = |place: Place| Place { first: place.first + middle * place.steps[axis], ..place };
+        high.from = self.from.map(onwards);
         high.to = onwards(self.to);
-        high.from = match self.from {
-            From::Box(place) => From::Box(onwards(place)),
-            From::Negated(place) => From::Negated(onwards(place)),
-            From::Line { near, far, distance } => From::Line { near: onwards(near), far: onwards(far), distance },
-            From::Constant(bits) => From::Constant(bits),
-        };
         Some((low, high))
     }
 }
@@ -319,13 +313,30 @@ impl Simple {
     }
 }
 
-impl From {
-    fn places(&self) -> [Option<&Place>; 2] {
-        match self {
-            From::Box(place) | From::Negated(place) => [Some(place), None],
-            From::Line { near, far, .. } => [Some(near), Some(far)],
-            From::Constant(_) => [None, None],
+impl<P: Copy> From<P> {
+    /// The boxes that are read: the near one of a line first.
+    pub fn sources(&self) -> impl Iterator<Item = &P> + use<'_, P> {
+        let (first, second) = match self {
+            From::Box(source) | From::Negated(source) => (Some(source), None),
+            From::Line { near, far, .. } => (Some(near), Some(far)),
+            From::Constant(_) => (None, None),
+        };
+        first.into_iter().chain(second)
+    }
+
+    /// The same of other boxes: of each that is read, what `of` makes of it.
+    pub fn map<Q>(&self, mut of: impl FnMut(P) -> Q) -> From<Q> {
+        match *self {
+            From::Box(source) => From::Box(of(source)),
+            From::Negated(source) => From::Negated(of(source)),
+            From::Line { near, far, distance } => From::Line { near: of(near), far: of(far), distance },
+            From::Constant(bits) => From::Constant(bits),
         }
+    }
+
+    /// Whether values are computed: they are not those of another box, nor constant.
+    pub fn is_computed(&self) -> bool {
+        matches!(self, From::Negated(_) | From::Line { .. })
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod found;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use tida_kernels::codec::{Codec, Format, Refused};
 use tida_kernels::element::ScalarType;
@@ -371,15 +371,14 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         let row = if one_side { Row::new(&layout, &element).map(Arc::new) } else { None };
         let storage = Arc::new(allocate(acc, &layout, row)?);
         let (layout, boundaries) = (Arc::new(layout), Arc::new(self.boundaries));
-        let ghost_plan = Arc::new(OnceLock::new());
-        let regional = regional(&layout, &boundaries, &ghost_plan);
+        let regional = regional(&layout, &boundaries);
+        let planar = planar(&layout, &boundaries, regional.as_ref());
         Ok(TileArray {
             acc: acc.clone(),
-            tracker: Tracker::new(&layout, &storage, planar(&layout, &boundaries, &ghost_plan), regional),
+            tracker: Tracker::new(&layout, &storage, planar, regional),
             layout,
             boundaries,
             storage,
-            ghost_plan,
         })
     }
 

@@ -6,17 +6,16 @@
 //! meaning: a ghost that lies outside on several axes is decided by the first of these axes.
 
 use std::panic::Location;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::TileArray;
 use crate::acc::TileAcc;
-use crate::device::core::DeviceCore;
 use crate::error::{Error, ErrorKind};
 use crate::memory::element::Element;
+use crate::memory::ghosts::Which;
 use crate::memory::ghosts::device::DeviceCopies;
-use crate::memory::ghosts::fill::{self, Which};
-use crate::memory::ghosts::owed::{DeviceFill, Owed};
-use crate::memory::ghosts::plan::GhostPlan;
+use crate::memory::ghosts::owed::Owed;
+use crate::memory::ghosts::regions::Regional;
 use crate::memory::node::{Queue, Work};
 use crate::memory::storage::Storage;
 use crate::memory::tracker::{Mode, Side, Touch, Tracker};
@@ -27,7 +26,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// Fills the ghosts of all regions. Recorded: returns at once.
     ///
     /// Ghosts inside the domain take the values of the regions that own them. Ghosts outside take what the
-    /// [`Boundary`](crate::Boundary) of their face says. A ghost that lies outside on several axes takes that of the
+    /// [`Boundary`](super::Boundary) of their face says. A ghost that lies outside on several axes takes that of the
     /// first of these axes. Behind an open face, the ghosts of the region with the nearest value stay as they are, and
     /// other regions' copies of them are taken from it.
     ///
@@ -109,8 +108,7 @@ pub fn fill_ghosts(arrays: impl GhostFill) -> Result<(), Error> {
     outside_kernels("fill the ghosts of arrays")?;
     let mut fills = Vec::new();
     arrays.list(&mut fills);
-    let Some(first) = fills.first() else { return Ok(()) };
-    let acc = first.acc.clone();
+    let Some(acc) = fills.first().map(|fill| fill.acc.clone()) else { return Ok(()) };
     if !fills.iter().all(|fill| fill.acc.is(&acc)) {
         return Err(Error::new(
             ErrorKind::Argument,
@@ -119,40 +117,47 @@ pub fn fill_ghosts(arrays: impl GhostFill) -> Result<(), Error> {
             "use one call for the arrays of each accelerator",
         ));
     }
-    let trackers: Vec<Arc<Tracker>> = fills.iter().map(|fill| fill.tracker.clone()).collect();
-    let mut fixed = false;
+    let mut fixed_on_device = false;
     let (mut on_host, mut on_device, mut on_both) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut host_touches, mut device_touches, mut both_touches) = (Vec::new(), Vec::new(), Vec::new());
-    for fill in fills {
-        let Some(run) = fill.run else { continue };
-        if acc.core().chain_ghosts(recorded, &fill.tracker, fill.fixed) {
+    let [mut host_touches, mut device_touches, mut both_touches] = [const { Vec::new() }; 3];
+    for Fill { tracker, .. } in &fills {
+        let fixed = !tracker.fixed_ghosts_hold();
+        let fresh = tracker.ghosts_fresh() && !fixed && !tracker.are_ghosts_set();
+        let Some(ghosts) = tracker.regional().filter(|ghosts| !fresh && ghosts.plan().has_work(fixed)) else {
+            continue;
+        };
+        let fits = matches!(tracker.side(), Side::Both | Side::Device) && acc.core().try_reserve(&[tracker]);
+        if acc.core().chain_ghosts(recorded, tracker, fixed) {
             continue;
         }
-        let touch = Touch::new(&fill.tracker, None, Mode::Update);
-        match run {
-            Run::Host(run) => {
-                on_host.push(run);
-                host_touches.push(touch);
+        let (ghosts, storage) = (ghosts.clone(), tracker.storage().clone());
+        let touch = Touch::new(tracker, None, Mode::Update);
+        match tracker.side() {
+            Side::Both if fits => {
+                on_both.push((ghosts, storage, fixed));
+                both_touches.push(touch);
             }
-            Run::Device(run, storage) => {
-                fixed |= fill.fixed;
-                let planar = touch.tracker.planar().filter(|_| !fill.fixed);
-                let owed = planar.and_then(|planar| Owed::of(planar.facts(), &run, recorded)).map(Arc::new);
-                on_device.push((run, storage, owed));
+            Side::Device if fits => {
+                fixed_on_device |= fixed;
+                let planar = tracker.planar().filter(|_| !fixed);
+                let owed = planar.and_then(|planar| Owed::of(planar, fixed, recorded)).map(Arc::new);
+                on_device.push((ghosts, storage, fixed, owed));
                 device_touches.push(touch);
             }
-            Run::Both(run) => {
-                on_both.push(run);
-                both_touches.push(touch);
+            _ => {
+                // Ghost planes between regions come home from a row as the neighbours were there, or before they were.
+                let which = if fixed || storage.stays_in_row() { Which::All } else { Which::Moving };
+                on_host.push((ghosts, storage, which));
+                host_touches.push(touch);
             }
         }
     }
     if !on_host.is_empty() {
         acc.record("fill_ghosts", host_touches, move || {
-            let runs: Vec<_> = on_host.into_iter().map(|run| Mutex::new(Some(run))).collect();
-            parallel::each(runs.len(), 1, &|n| {
-                let run = runs[n].lock().unwrap_or_else(PoisonError::into_inner).take();
-                run.into_iter().for_each(|run| run());
+            parallel::each(on_host.len(), 1, &|n| {
+                let (ghosts, storage, which) = &on_host[n];
+                // SAFETY: the storage is that of the ghosts' array; recorded touches keep all others away.
+                unsafe { ghosts.fill_on_host(storage, *which) }
             });
             Ok(())
         });
@@ -165,39 +170,23 @@ pub fn fill_ghosts(arrays: impl GhostFill) -> Result<(), Error> {
                 Ok(())
             }))
         }));
-        acc.core().record_fill(recorded, &device_touches, fixed, work);
+        acc.core().record_fill(recorded, &device_touches, fixed_on_device, work);
     }
     if let (false, Some(device)) = (on_both.is_empty(), acc.core().device.clone()) {
         acc.record_on_both("fill_ghosts", both_touches, move || {
             device.backend().caught_up();
-            on_both.into_iter().try_for_each(|run| run(&device))
+            let mut all = on_both.iter();
+            // SAFETY: as on the host.
+            all.try_for_each(|(ghosts, storage, fixed)| unsafe { ghosts.fill_both(&device, storage, *fixed) })
         });
     }
-    trackers.iter().for_each(|tracker| tracker.ghosts_filled());
+    fills.iter().for_each(|fill| fill.tracker.ghosts_filled());
     Ok(())
 }
 
-/// Arrays whose ghosts can be filled in one call of [`fill_ghosts`]: `&mut` of an array, and tuples, arrays and vectors
-/// of them.
-pub trait GhostFill {
-    /// Adds what is to be done.
-    #[doc(hidden)]
-    fn list(self, fills: &mut Vec<Fill>);
-}
-
-/// What filling the ghosts of one array takes.
-#[doc(hidden)]
-pub struct Fill {
-    acc: TileAcc,
-    tracker: Arc<Tracker>,
-    /// The work; none if nothing has changed.
-    run: Option<Run>,
-    /// Ghosts of fixed value do not hold it.
-    fixed: bool,
-}
-
-/// A fill of an array's ghosts on a device, the array's memory, and what is known of them if the fill may wait.
-type OnDevice = (Arc<DeviceFill>, Arc<Storage>, Option<Arc<Owed>>);
+/// A fill of an array's ghosts on a device, the array's memory, whether ghosts of fixed value are set, and what is
+/// known of them if the fill may wait.
+type OnDevice = (Arc<Regional>, Arc<Storage>, bool, Option<Arc<Owed>>);
 
 /// What a fill uses.
 type Used = (Arc<DeviceCopies>, Arc<Storage>);
@@ -209,18 +198,21 @@ fn fill_on_device(
     fills: Vec<OnDevice>,
 ) -> Result<Vec<Used>, Error> {
     let (mut now, mut held) = (Vec::new(), Vec::new());
-    for (fill, storage, owed) in fills {
+    for (ghosts, storage, fixed, owed) in fills {
         storage.filled(true);
         match owed {
             Some(owed) => storage.owe_ghosts(&owed),
-            None => now.push((fill, storage)),
+            None => now.push((ghosts, storage, fixed)),
         }
     }
     if !now.is_empty() {
         queue.put("fill_ghosts", recorded, || {
-            for (fill, storage) in now {
+            for (ghosts, storage, fixed) in now {
                 storage.forget_ghosts();
-                held.extend(fill(queue.device, queue.stream, &storage)?.map(|copies| (copies, storage)));
+                // SAFETY: the storage is that of the ghosts' array; recorded touches keep all others away, and the node
+                // holds the array and what the fill uses.
+                let copies = unsafe { ghosts.fill_on_device(queue.device, queue.stream, &storage, fixed)? };
+                held.push((copies, storage));
             }
             Ok(())
         })?;
@@ -228,67 +220,25 @@ fn fill_on_device(
     Ok(held)
 }
 
-/// Does the work, on both sides.
-type BothRun = dyn FnOnce(&Arc<DeviceCore>) -> Result<(), Error> + Send;
-
-/// The work of filling the ghosts of one array.
-enum Run {
-    Host(Box<dyn FnOnce() + Send>),
-    Device(Arc<DeviceFill>, Arc<Storage>),
-    Both(Box<BothRun>),
+/// Arrays whose ghosts can be filled in one call of [`fill_ghosts`]: `&mut` of an array, and tuples, arrays and vectors
+/// of them.
+pub trait GhostFill {
+    /// Adds what is to be done.
+    #[doc(hidden)]
+    fn list(self, fills: &mut Vec<Fill>);
 }
 
-impl std::fmt::Debug for Fill {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Fill").finish_non_exhaustive()
-    }
+/// An array whose ghosts are to be filled.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Fill {
+    acc: TileAcc,
+    tracker: Arc<Tracker>,
 }
 
 impl<T: Element, const D: usize> GhostFill for &mut TileArray<T, D> {
     fn list(self, fills: &mut Vec<Fill>) {
-        let plan = self.ghost_plan.get_or_init(|| GhostPlan::new(&self.layout, &self.boundaries));
-        let fixed = !self.tracker.fixed_ghosts_hold();
-        let fresh = self.tracker.ghosts_fresh() && !fixed && !self.tracker.are_ghosts_set();
-        let run = (!fresh && plan.has_work(fixed)).then(|| {
-            let (layout, storage, plan) = (self.layout.clone(), self.storage.clone(), self.ghost_plan.clone());
-            let planar = self.tracker.planar().cloned();
-            let side = self.tracker.side();
-            if side == Side::Both && self.acc.core().try_reserve(&[&self.tracker]) {
-                return Run::Both(Box::new(move |device: &Arc<DeviceCore>| match plan.get() {
-                    // SAFETY: the plan was made for this layout and `T`; recorded touches keep all others away.
-                    Some(plan) => unsafe { plan.fill_both(device, &layout, &storage, &layout.element, fixed) },
-                    None => Ok(()),
-                }));
-            }
-            if side == Side::Device && self.acc.core().try_reserve(&[&self.tracker]) {
-                // It may outlive its node in the array's memory, of which it has no part.
-                let run: Arc<DeviceFill> = Arc::new(move |device, stream, storage| {
-                    let copies = match (&planar, plan.get()) {
-                        (Some(planar), _) => planar.fill_whole(device, storage.row().is_some(), fixed)?,
-                        (None, Some(plan)) => plan.on_device(device, &layout, &layout.element, fixed)?,
-                        // Made above.
-                        (None, None) => return Ok(None),
-                    };
-                    let memory = storage.device_memory(device)?;
-                    // SAFETY: the plan was made for this layout and `T`, and regions lie where the layout says;
-                    // recorded touches, or those of who reads the ghosts, keep all others away, and their node holds
-                    // the array. The tables are held by the node, or with the array's memory.
-                    unsafe { copies.run(stream, &memory, &memory)? };
-                    Ok(Some(copies))
-                });
-                return Run::Device(run, storage);
-            }
-            // Ghost planes between regions come home from a row as the neighbours were there, or before they were.
-            let which = if fixed || storage.stays_in_row() { Which::All } else { Which::Moving };
-            Run::Host(Box::new(move || {
-                if let Some(plan) = plan.get() {
-                    storage.filled(false);
-                    // SAFETY: the plan was made for this layout and `T`; recorded touches keep all others away.
-                    unsafe { fill::run(plan, &layout, &storage, &layout.element, which) }
-                }
-            }))
-        });
-        fills.push(Fill { acc: self.acc.clone(), tracker: self.tracker.clone(), run, fixed });
+        fills.push(Fill { acc: self.acc.clone(), tracker: self.tracker.clone() });
     }
 }
 

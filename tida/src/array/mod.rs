@@ -26,11 +26,10 @@ pub(crate) use host::reserve;
 #[doc(inline)]
 pub use tida_kernels::codec::Format;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use crate::acc::TileAcc;
 use crate::error::Error;
-use crate::memory::ghosts::plan::GhostPlan;
 use crate::memory::layout::{Boundaries, Layout};
 use crate::memory::storage::Storage;
 use crate::memory::tracker::{Mode, Touch, Tracker};
@@ -66,8 +65,6 @@ pub struct TileArray<T: Element, const D: usize> {
     pub(crate) storage: Arc<Storage>,
     /// What recorded work does to it.
     pub(crate) tracker: Arc<Tracker>,
-    /// How its ghosts are filled; made when first needed, the same for all arrays of this geometry.
-    ghost_plan: Arc<OnceLock<GhostPlan<D>>>,
 }
 
 impl<T: Element, const D: usize> TileArray<T, D> {
@@ -113,7 +110,6 @@ impl<T: Element, const D: usize> TileArray<T, D> {
                 self.tracker.regional().cloned(),
             ),
             storage,
-            ghost_plan: self.ghost_plan.clone(),
         })
     }
 

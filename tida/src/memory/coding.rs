@@ -302,32 +302,20 @@ impl Coding {
     pub fn bits<T: Element>(&self, value: T) -> Vec<u64> {
         let mut values = Values::<T>::new();
         values.put(0, value);
-        let mut codes = [0u64; 1];
-        (0..self.components())
-            .map(|component| {
-                codes[0] = 0;
-                let to = codes.as_mut_ptr().cast::<u8>();
-                let plane = values.plane(self.before(component).1);
-                let size = if self.packs() { self.size(component) } else { self.code_size(component) };
-                // SAFETY: one value, and room for one of 8 bytes at most.
-                unsafe {
-                    match self.packs() {
-                        true => {
-                            self.round(component, plane, 1);
-                            std::ptr::copy_nonoverlapping(plane, to, size);
-                        }
-                        false => drop(self.encode(component, plane, to, 1)),
-                    }
+        let one = |component: usize| {
+            let (plane, mut code) = (values.plane(self.before(component).1), 0u64);
+            // SAFETY: one value, and room for one of 8 bytes at most.
+            unsafe {
+                if self.packs() {
+                    self.round(component, plane, 1);
+                    return low_bits(plane, self.size(component));
                 }
-                let bytes = codes[0].to_ne_bytes();
-                match size {
-                    1 => bytes[0].into(),
-                    2 => u16::from_ne_bytes([bytes[0], bytes[1]]).into(),
-                    4 => u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]).into(),
-                    _ => codes[0],
-                }
-            })
-            .collect()
+                let code: *mut u8 = (&raw mut code).cast();
+                let _ = self.encode(component, plane, code, 1);
+                low_bits(code, self.code_size(component))
+            }
+        };
+        (0..self.components()).map(one).collect()
     }
 }
 
@@ -345,6 +333,30 @@ unsafe fn list<'a, S>(first: *const u8, n: usize) -> &'a [S] {
 unsafe fn list_mut<'a, S>(first: *mut u8, n: usize) -> &'a mut [S] {
     // SAFETY: the caller's promise.
     unsafe { std::slice::from_raw_parts_mut(first.cast(), n) }
+}
+
+/// The bits of each component of a value that is kept as it is.
+pub(super) fn component_bits<T: Element>(value: T) -> Vec<u64> {
+    let mut values = Values::<T>::new();
+    values.put(0, value);
+    // SAFETY: the plane of each component starts with its value.
+    T::TYPE.placed_components().map(|(ty, before)| unsafe { low_bits(values.plane(before), ty.size()) }).collect()
+}
+
+/// The bits of a value of 1, 2, 4 or 8 bytes, zero-extended.
+///
+/// # Safety
+/// There is such a value, aligned for its type.
+unsafe fn low_bits(value: *const u8, size: usize) -> u64 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match size {
+            1 => value.read().into(),
+            2 => value.cast::<u16>().read().into(),
+            4 => value.cast::<u32>().read().into(),
+            _ => value.cast::<u64>().read(),
+        }
+    }
 }
 
 /// Up to [`CHUNK`] decoded elements.

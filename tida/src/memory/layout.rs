@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tida_kernels::element::ElementType;
 
 use super::coding::Coding;
-use super::storage::{Storage, device_offsets};
+use super::storage::Storage;
 use crate::grid::GridBox;
 
 /// Where values sit along one axis. An array centred on faces along every axis is centred on nodes.
@@ -286,12 +286,6 @@ impl<const D: usize> Layout<D> {
             }
         }
         realm
-    }
-
-    /// Where each region's planes start in the memory of a device, in bytes, and where the last one ends: one after
-    /// the other, each at a multiple of 256.
-    pub(crate) fn device_offsets(&self, element_bytes: usize) -> Vec<usize> {
-        device_offsets(self.regions.iter().map(|region| region.cells * element_bytes))
     }
 
     /// Memory of a region, as views see it; all of it, ghosts included, may be accessed.

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
 use super::node::Queue;
+use super::row::Piece;
 use super::storage::Storage;
 use crate::backend::{Backend, Event, Memory};
 use crate::device::core::DeviceCore;
@@ -27,9 +28,7 @@ struct State {
     memory: Option<Arc<Memory>>,
     /// One entry a region, once there is memory.
     regions: Vec<Region>,
-    pinned: PinnedBlocks,
-    /// The regions that it was tried to pin.
-    pin_tried: Vec<bool>,
+    pins: Pins,
     /// Its part of the device's memory, once all of it is to be there.
     reserved: Option<Arc<Reservation>>,
     /// What it holds until it has left, oldest first: once for each time that it was asked to.
@@ -39,8 +38,13 @@ struct State {
 // SAFETY: the addresses are only handed to the backend that pinned them, when the array ends.
 unsafe impl Send for State {}
 
-/// Blocks of host memory that are pinned, and by whom.
-type PinnedBlocks = Vec<(*mut u8, Arc<dyn Backend>)>;
+#[derive(Debug, Default)]
+struct Pins {
+    /// Blocks of host memory that are pinned, and by whom.
+    blocks: Vec<(*mut u8, Arc<dyn Backend>)>,
+    /// The regions that it was tried to pin.
+    tried: Vec<bool>,
+}
 
 #[derive(Clone, Debug)]
 struct Region {
@@ -66,12 +70,38 @@ enum Newest {
     Both,
 }
 
+impl Newest {
+    /// Whether the device has them.
+    fn is_on_device(self) -> bool {
+        matches!(self, Newest::Device | Newest::Both)
+    }
+}
+
 /// Blocks of the host of at least this many bytes are pinned for copies.
 const WORTH_PINNING: usize = 1 << 18;
 
 impl Region {
     fn untouched() -> Region {
         Region { newest: Newest::Zeros, by_device: false, arriving: None, ghosts_away: false, fixing: None }
+    }
+
+    /// Lets its pieces in the device's memory become zero, by commands of `queue`.
+    ///
+    /// # Safety
+    /// The memory has the pieces, and no one else uses them until the commands are done.
+    unsafe fn zero(&mut self, queue: &Queue<'_>, memory: &Arc<Memory>, pieces: &[Piece]) -> Result<(), Error> {
+        let backend = queue.device.backend();
+        for piece in pieces {
+            // SAFETY: the caller's promise.
+            unsafe { backend.zero(queue.stream, memory, piece.device, piece.bytes)? };
+        }
+        self.arrives(queue)
+    }
+
+    /// Says that the last command of `queue` brings it.
+    fn arrives(&mut self, queue: &Queue<'_>) -> Result<(), Error> {
+        self.arriving = Some((queue.stream, queue.device.backend().mark(queue.stream)?));
+        Ok(())
     }
 }
 
@@ -83,7 +113,7 @@ impl Residence {
     /// Gives back what was pinned. Only when the storage ends.
     pub(super) fn unpin(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-        for (base, backend) in state.pinned.drain(..) {
+        for (base, backend) in state.pins.blocks.drain(..) {
             // SAFETY: pinned by this backend; all copies were waited for by the nodes that asked for them.
             unsafe { backend.unpin(base) }
         }
@@ -138,44 +168,36 @@ impl Storage {
         let memory = self.memory_in(state, device)?;
         let (pieces, base) = (self.pieces(region, false), self.base(region));
         let bytes = pieces.iter().map(|piece| piece.bytes).sum();
-        let pins = (&mut state.pin_tried, &mut state.pinned);
         let Some(place) = state.regions.get_mut(region) else { return Ok(()) };
         if bytes == 0 {
             return Ok(());
         }
-        match place.newest {
+        if place.newest.is_on_device() {
             // Work on other cells of the region is not ordered with what brought it here, even if that wrote it too.
-            Newest::Device | Newest::Both => {
-                if let Some((other, event)) = &place.arriving
-                    && other != stream
-                    && !event.is_done()
-                {
-                    backend.wait(*stream, &**event)?;
-                }
+            if let Some((other, event)) = &place.arriving
+                && other != stream
+                && !event.is_done()
+            {
+                backend.wait(*stream, &**event)?;
             }
-            Newest::Zeros if !self.host_touched(region) => {
-                for piece in &pieces {
-                    // SAFETY: the array's memory has the region there; the graph keeps others away.
-                    unsafe { backend.zero(*stream, &memory, piece.device, piece.bytes)? };
-                }
-                place.arriving = Some((*stream, backend.mark(*stream)?));
-                place.newest = Newest::Both;
-            }
-            Newest::Zeros | Newest::Host => {
-                self.pin_in(pins, backend, region);
-                device.count_upload(bytes);
-                let copy = || {
-                    pieces.iter().try_for_each(|piece| {
-                        let from = base.wrapping_add(piece.host);
-                        // SAFETY: both blocks have the bytes; the caller keeps writers away until the node has
-                        // finished, and the node holds the storage.
-                        unsafe { backend.upload(*stream, &memory, piece.device, from, piece.bytes) }
-                    })
-                };
-                device.timed(SpanKind::H2d, format_args!("R{region}"), *stream, bytes, copy)?;
-                place.arriving = Some((*stream, backend.mark(*stream)?));
-                place.newest = Newest::Both;
-            }
+        } else if self.has_values(region, place.newest) {
+            self.pin_in(&mut state.pins, backend, region);
+            device.count_upload(bytes);
+            let copy = || {
+                pieces.iter().try_for_each(|piece| {
+                    let from = base.wrapping_add(piece.host);
+                    // SAFETY: both blocks have the bytes; the caller keeps writers away until the node has finished,
+                    // and the node holds the storage.
+                    unsafe { backend.upload(*stream, &memory, piece.device, from, piece.bytes) }
+                })
+            };
+            device.timed(SpanKind::H2d, format_args!("R{region}"), *stream, bytes, copy)?;
+            place.arrives(queue)?;
+            place.newest = Newest::Both;
+        } else {
+            // SAFETY: the array's memory has the region there; the graph keeps others away.
+            unsafe { place.zero(queue, &memory, &pieces)? };
+            place.newest = Newest::Both;
         }
         if write {
             place.newest = Newest::Device;
@@ -185,58 +207,42 @@ impl Storage {
         Ok(())
     }
 
+    /// Whether the host alone has values of a region that are not zero.
+    fn has_values(&self, region: usize, newest: Newest) -> bool {
+        newest == Newest::Host || (newest == Newest::Zeros && self.host_touched(region))
+    }
+
     /// Makes the device's copy of a region the only one, for commands of `queue` that follow, with zeros instead of the
-    /// values; nothing if no values would have to be brought. Says whether it did.
+    /// values and ghosts of fixed value as `ghosts` says; nothing if no values would have to be brought.
     ///
     /// # Safety
     /// As [`Storage::to_device`] with `write`.
-    ///
-    /// # Errors
-    /// Memory that the device does not have.
-    pub(crate) unsafe fn replace_on_device(&self, queue: &Queue<'_>, region: usize) -> Result<bool, Error> {
-        let mut state = self.residence().lock();
-        let memory = self.memory_in(&mut state, queue.device)?;
-        let Some(place) = state.regions.get_mut(region) else { return Ok(false) };
-        match place.newest {
-            Newest::Host => {}
-            Newest::Zeros if self.host_touched(region) => {}
-            _ => return Ok(false),
-        }
-        for piece in self.pieces(region, false) {
-            // SAFETY: the array's memory has the region there; the graph keeps others away.
-            unsafe { queue.device.backend().zero(queue.stream, &memory, piece.device, piece.bytes)? };
-        }
-        place.arriving = Some((queue.stream, queue.device.backend().mark(queue.stream)?));
-        place.newest = Newest::Device;
-        Ok(true)
-    }
-
-    /// Sets the ghosts of fixed value of a region in the device's memory, by a command of `queue`.
     ///
     /// # Errors
     /// Memory that the device does not have, no compiler, or a launch that failed.
-    ///
-    /// # Safety
-    /// As [`Storage::to_device`] with `write`.
-    pub(crate) unsafe fn fix_on_device(
+    pub(crate) unsafe fn replace_on_device(
         &self,
         queue: &Queue<'_>,
         region: usize,
-        regional: &dyn Regional,
+        ghosts: &Regional,
     ) -> Result<(), Error> {
         let mut state = self.residence().lock();
         let memory = self.memory_in(&mut state, queue.device)?;
-        let cells = regional.layout().regions[region].cells as usize;
-        let start = |component: (usize, usize)| self.place(region, cells, component, 0);
-        let Some(copies) = regional.fix_on_device(queue.device, region, &start)? else { return Ok(()) };
+        let Some(place) = state.regions.get_mut(region) else { return Ok(()) };
+        if !self.has_values(region, place.newest) {
+            return Ok(());
+        }
+        // SAFETY: the array's memory has the region there; the graph keeps others away.
+        unsafe { place.zero(queue, &memory, &self.pieces(region, false))? };
+        place.newest = Newest::Device;
+        let mut site = ghosts.site(region, self.offset(region));
+        site.cells = self.row().map_or(site.cells, |row| row.cells);
+        let Some(copies) = ghosts.fix_on_device(queue.device, region, site)? else { return Ok(()) };
         // SAFETY: the copies are for a region of this layout, which lies where they were told; the rest is the caller's
         // promise. They are held until the host has had the region, so until they are done.
         unsafe { copies.run(queue.stream, &memory, &memory)? };
-        if let Some(place) = state.regions.get_mut(region) {
-            place.arriving = Some((queue.stream, queue.device.backend().mark(queue.stream)?));
-            place.fixing = Some(Arc::new(copies));
-        }
-        Ok(())
+        place.fixing = Some(Arc::new(copies));
+        place.arrives(queue)
     }
 
     /// Makes the host's copy of a region the only one, whatever it holds; nothing if the host has the newest values.
@@ -270,34 +276,27 @@ impl Storage {
     /// Of each region, whether the device has its newest values; where both sides have them, whether the device made
     /// them.
     pub(super) fn sides(&self) -> Vec<bool> {
-        let state = self.residence().lock();
-        let on_device = |region: &Region| match region.newest {
-            Newest::Device => true,
-            Newest::Both => region.by_device,
-            Newest::Zeros | Newest::Host => false,
-        };
-        let mut sides: Vec<bool> = state.regions.iter().map(on_device).collect();
-        sides.resize(self.regions(), false);
-        sides
+        self.each(|region| region.newest == Newest::Device || (region.newest == Newest::Both && region.by_device))
+    }
+
+    /// What `of` says of each region that has a place on the device, and `false` of others.
+    fn each(&self, of: impl Fn(&Region) -> bool) -> Vec<bool> {
+        let mut all: Vec<bool> = self.residence().lock().regions.iter().map(of).collect();
+        all.resize(self.regions(), false);
+        all
     }
 
     /// Bytes of the regions whose newest values the host alone has.
     pub(crate) fn bytes_to_bring(&self) -> usize {
         let state = self.residence().lock();
-        let on_host = |region: &usize| match state.regions.get(*region).map(|region| region.newest) {
-            None | Some(Newest::Zeros) => self.host_touched(*region),
-            Some(newest) => newest == Newest::Host,
-        };
+        let newest = |region: usize| state.regions.get(region).map_or(Newest::Zeros, |region| region.newest);
+        let on_host = |region: &usize| self.has_values(*region, newest(*region));
         (0..self.regions()).filter(on_host).map(|region| self.bytes(region)).sum()
     }
 
     /// Of each region, whether the device's memory has its newest values. All work on the array has finished.
     pub(crate) fn on_device(&self) -> Vec<bool> {
-        let state = self.residence().lock();
-        let there = |region: &Region| matches!(region.newest, Newest::Device | Newest::Both);
-        let mut all: Vec<bool> = state.regions.iter().map(there).collect();
-        all.resize(self.regions(), false);
-        all
+        self.each(|region| region.newest.is_on_device())
     }
 
     /// Says that the device's memory has the newest values of all regions: new ones if they were `written`, which the
@@ -321,14 +320,14 @@ impl Storage {
     }
 
     /// Pins a region's block on the host if that is worth it and was not tried before.
-    fn pin_in(&self, (tried, pinned): (&mut Vec<bool>, &mut PinnedBlocks), backend: &Arc<dyn Backend>, region: usize) {
-        tried.resize(self.regions(), false);
+    fn pin_in(&self, pins: &mut Pins, backend: &Arc<dyn Backend>, region: usize) {
+        pins.tried.resize(self.regions(), false);
         let (base, bytes) = (self.base(region), self.bytes(region));
-        let Some(tried) = tried.get_mut(region) else { return };
+        let Some(tried) = pins.tried.get_mut(region) else { return };
         if bytes >= WORTH_PINNING && !std::mem::replace(tried, true) {
             // SAFETY: the block lives as long as the storage, which unpins it when it ends.
             if unsafe { backend.pin(base, bytes) } {
-                pinned.push((base, backend.clone()));
+                pins.blocks.push((base, backend.clone()));
             } else if backend.facts().gpu {
                 static SAID: Once = Once::new();
                 SAID.call_once(|| {
@@ -345,8 +344,7 @@ impl Storage {
     /// Pins the host's blocks of all regions that are worth it.
     pub(crate) fn pin(&self, device: &DeviceCore) {
         let mut state = self.residence().lock();
-        let State { pin_tried, pinned, .. } = &mut *state;
-        (0..self.regions()).for_each(|region| self.pin_in((pin_tried, pinned), device.backend(), region));
+        (0..self.regions()).for_each(|region| self.pin_in(&mut state.pins, device.backend(), region));
     }
 
     /// Reserves room on the device for all of these arrays, or for none of them.
@@ -434,8 +432,7 @@ impl Storage {
         }
         let mut state = self.residence().lock();
         let Some(memory) = state.memory.clone() else { return Ok(()) };
-        let State { regions, pin_tried, pinned, .. } = &mut *state;
-        let pins = (pin_tried, pinned);
+        let State { regions, pins, .. } = &mut *state;
         let Some(place) = regions.get_mut(region) else { return Ok(()) };
         if place.newest == Newest::Device && self.bytes(region) > 0 {
             self.pin_in(pins, device.backend(), region);
@@ -448,14 +445,10 @@ impl Storage {
             unsafe { device.download_named(format_args!("R{region}"), &memory, pieces)? };
             self.touch_host(region);
         }
-        if place.newest == Newest::Device {
-            place.newest = Newest::Both;
-            place.arriving = None;
-        }
         if write {
-            place.newest = Newest::Host;
-            place.by_device = false;
-            place.arriving = None;
+            (place.newest, place.by_device, place.arriving) = (Newest::Host, false, None);
+        } else if place.newest == Newest::Device {
+            (place.newest, place.arriving) = (Newest::Both, None);
         }
         Ok(())
     }

@@ -46,9 +46,9 @@ pub struct Tracker {
     /// When it was last used as a whole on the device, in uses of all arrays.
     used: AtomicU64,
     /// Its planes, if it is cut along its first axis alone.
-    planar: Option<Arc<dyn Planar>>,
+    planar: Option<Arc<Planar>>,
     /// Its regions, if they have any memory.
-    regional: Option<Arc<dyn Regional>>,
+    regional: Option<Arc<Regional>>,
 }
 
 /// Where the newest values of an array are made.
@@ -229,8 +229,8 @@ impl Tracker {
     pub(crate) fn new<const D: usize>(
         layout: &Layout<D>,
         storage: &Arc<Storage>,
-        planar: Option<Arc<dyn Planar>>,
-        regional: Option<Arc<dyn Regional>>,
+        planar: Option<Arc<Planar>>,
+        regional: Option<Arc<Regional>>,
     ) -> Arc<Tracker> {
         let boxes: Vec<GridBox<4>> = layout.regions.iter().map(|r| r.grown.widen()).collect();
         let mut regions = Vec::new();
@@ -274,10 +274,8 @@ impl Tracker {
                 self.storage.discard(region);
                 return Ok(());
             }
-            if let Some(regional) = self.replaced(region, mode)
-                && self.storage.replace_on_device(queue, region)?
-            {
-                self.storage.fix_on_device(queue, region, &**regional)?;
+            if let Some(regional) = self.replaced(region, mode) {
+                self.storage.replace_on_device(queue, region, regional)?;
             }
             self.storage.to_device(queue, region, mode.changes())
         }
@@ -298,14 +296,14 @@ impl Tracker {
                 && self.storage.replace_on_host(region)
             {
                 self.storage.unpack(region);
-                regional.fix_on_host(&self.storage, Some(region));
+                regional.fix_on_host(&self.storage, region);
             }
             self.storage.to_host(device, region, mode.changes())
         }
     }
 
     /// A region that need not be brought, since all that is needed of it is overwritten.
-    fn replaced(&self, region: usize, mode: Mode) -> Option<&Arc<dyn Regional>> {
+    fn replaced(&self, region: usize, mode: Mode) -> Option<&Arc<Regional>> {
         self.regional.as_ref().filter(|regional| mode == Mode::Overwrite && !regional.has_open(region))
     }
 
@@ -346,12 +344,12 @@ impl Tracker {
     }
 
     /// Its planes, if it is cut along its first axis alone.
-    pub(crate) fn planar(&self) -> Option<&Arc<dyn Planar>> {
+    pub(crate) fn planar(&self) -> Option<&Arc<Planar>> {
         self.planar.as_ref()
     }
 
     /// Its regions, if they have any memory.
-    pub(crate) fn regional(&self) -> Option<&Arc<dyn Regional>> {
+    pub(crate) fn regional(&self) -> Option<&Arc<Regional>> {
         self.regional.as_ref()
     }
 

@@ -12,6 +12,7 @@ use super::residents::Residents;
 use crate::device::core::DeviceCore;
 use crate::device::ledger::{Purpose, Reservation};
 use crate::error::Error;
+use crate::memory::ghosts::Which;
 use crate::memory::ghosts::planes::Planar;
 use crate::memory::node::{Done, Need, Node, Queue, Work};
 use crate::memory::storage::Storage;
@@ -411,7 +412,7 @@ impl Core {
                 let touch = Touch::new(tracker, None, Mode::Update);
                 let work = move || {
                     // SAFETY: the node's touch keeps all other work away.
-                    unsafe { planar.fill_on_host(&storage) };
+                    unsafe { planar.regional.fill_on_host(&storage, Which::All) };
                     Ok(())
                 };
                 self.record("fill_ghosts", Location::caller(), &[touch], &[], Work::Host(Box::new(work)));
@@ -446,9 +447,9 @@ impl Core {
         if tracker.side() != Side::Chain && held.is_none() {
             return false;
         }
-        let chains = |planar: &Arc<dyn Planar>| match self.device {
+        let chains = |planar: &Arc<Planar>| match self.device {
             Some(_) => planar.facts().period.is_none() || planar.facts().is_ring(),
-            None => chain::wave::can_fill(&**planar),
+            None => chain::wave::can_fill(planar),
         };
         let kind = match (held, tracker.planar()) {
             (Some(Kind::Regions), _) => Kind::Regions,

@@ -1,45 +1,35 @@
 //! Filling the ghosts of an array of which the device has some regions and the host the others.
 //!
 //! Each phase of a plan is parted by the sides of the regions that a copy sets and reads. Copies on one side are done
-//! there. Of those that cross only the values that are set go over the link: packed into a block on the side that has
-//! what they are made of, and set from it on the other.
+//! there. Of those that cross only what they read goes over the link: packed into strips on the side that has it, and
+//! read from there on the other.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use smallvec::SmallVec;
-use tida_kernels::element::ElementType;
-
-use super::device::{DeviceCopies, packed_jobs};
-use super::fill::{self, Packed, Way, Which};
+use super::super::storage::Storage;
+use super::Which;
+use super::compile::{Where, packs};
+use super::device::DeviceCopies;
+use super::host::OnHost;
 use super::plan::{GhostCopy, GhostPlan, Phase};
+use super::regions::Regional;
 use crate::backend::{Backend, HostBlock, Memory};
 use crate::device::core::DeviceCore;
 use crate::device::timeline::SpanKind;
 use crate::error::Error;
-use crate::memory::layout::Layout;
 use crate::memory::node::Queue;
-use crate::memory::storage::Storage;
 
 /// What was made of a plan, for the sides last asked for.
-#[derive(Debug)]
-pub(super) struct MixedGhosts<const D: usize>(Mutex<Vec<Arc<Mixed<D>>>>);
-
-impl<const D: usize> Default for MixedGhosts<D> {
-    fn default() -> Self {
-        MixedGhosts(Mutex::default())
-    }
-}
+#[derive(Debug, Default)]
+pub(super) struct MixedGhosts(Mutex<Vec<Arc<Mixed>>>);
 
 /// Sides kept: those of the arrays of a loop, before and after a border moved.
 const KEPT: usize = 4;
 
-/// Packed values are aligned to so many bytes.
-const ALIGN: usize = 128;
-
 /// A plan parted by the sides of the regions.
 #[derive(Debug)]
-struct Mixed<const D: usize> {
+struct Mixed {
     backend: Arc<dyn Backend>,
     /// Of each region, whether the device has it.
     sides: Vec<bool>,
@@ -47,7 +37,7 @@ struct Mixed<const D: usize> {
     fixed: bool,
     /// Whether ghosts of each region are set.
     set: Vec<bool>,
-    phases: Vec<Parts<D>>,
+    phases: Vec<Parts>,
     /// Bytes of a block.
     bytes: usize,
     /// Blocks that no fill uses now.
@@ -56,21 +46,22 @@ struct Mixed<const D: usize> {
 
 /// The copies of a phase.
 #[derive(Debug)]
-struct Parts<const D: usize> {
-    host: Vec<GhostCopy<D>>,
+struct Parts {
+    host: Vec<GhostCopy>,
     device: DeviceCopies,
-    to_host: Strips<D>,
-    to_device: Strips<D>,
+    to_host: Crossing,
+    to_device: Crossing,
 }
 
-/// Copies that cross the link one way.
+/// Copies whose sources cross the link one way: in one strip.
 #[derive(Debug)]
-struct Strips<const D: usize> {
-    copies: Vec<Packed<D>>,
-    /// Their place in a block.
-    bytes: Range<usize>,
-    /// What packs them on the device, or sets ghosts from them there.
+struct Crossing {
+    /// What the host does: packs the strip, or sets ghosts from it.
+    host: Vec<GhostCopy>,
+    /// The other of both.
     device: DeviceCopies,
+    /// The place of the strip in a block.
+    bytes: Range<usize>,
 }
 
 /// Memory on both sides for what crosses.
@@ -86,7 +77,7 @@ impl Block {
     }
 }
 
-impl<const D: usize> GhostPlan<D> {
+impl Regional {
     /// Fills the ghosts of an array whose regions are on both sides, each on the side that has its newest values. Waits
     /// until that is done.
     ///
@@ -94,37 +85,35 @@ impl<const D: usize> GhostPlan<D> {
     /// Copies that failed, memory that the device does not have, or no compiler.
     ///
     /// # Safety
-    /// The plan was made for `layout` and elements of type `element`, `storage` is the memory of such an array, and no
-    /// one else uses it meanwhile, on either side.
+    /// `storage` is the memory of an array of this geometry, and no one else uses it meanwhile, on either side.
     pub(crate) unsafe fn fill_both(
         &self,
         device: &Arc<DeviceCore>,
-        layout: &Layout<D>,
         storage: &Arc<Storage>,
-        element: &ElementType,
         fixed: bool,
     ) -> Result<(), Error> {
         storage.settle_ghosts_now(device)?;
-        let sides = storage.sides();
+        let (plan, sides) = (self.plan(), storage.sides());
         // Values that are made of others on both sides, or nothing on the device: all of it on the host.
-        if !sides.contains(&true) || self.phases.iter().any(|phase| phase.moving.iter().any(|c| torn(c, &sides))) {
-            for region in 0..layout.regions.len() {
+        if !sides.contains(&true) || plan.phases.iter().any(|phase| phase.moving.iter().any(|c| torn(c, &sides))) {
+            for region in 0..sides.len() {
                 // SAFETY: the caller's promise.
                 unsafe { storage.to_host(device, region, true)? };
             }
             let which = if fixed { Which::All } else { Which::Moving };
             // SAFETY: the caller's promise.
-            unsafe { fill::run(self, layout, storage, element, which) };
+            unsafe { OnHost::new(plan, storage) }.fill(which);
             return Ok(());
         }
-        let mixed = self.parted(device, layout, element, sides, fixed)?;
+        let mixed = self.parted(device, sides, fixed)?;
         let free = mixed.blocks.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut block = match free {
             Some(block) => block,
             None => Block::new(device.backend(), mixed.bytes)?,
         };
         let queue = Queue { device, stream: device.any_stream(), rings: &[], refilled: &[] };
-        let run = Run { plan: self, mixed: &mixed, queue: &queue, layout, storage, element };
+        // SAFETY: the caller's promise.
+        let run = Run { host: unsafe { OnHost::new(plan, storage) }, mixed: &mixed, queue: &queue, storage };
         // SAFETY: the caller's promise; nothing that it put into streams is left when it fails.
         queue.enqueue(|| unsafe { run.all(&mut block) })?;
         mixed.blocks.lock().unwrap_or_else(PoisonError::into_inner).push(block);
@@ -132,66 +121,58 @@ impl<const D: usize> GhostPlan<D> {
     }
 
     /// The plan for these sides: made once, then looked up.
-    fn parted(
-        &self,
-        device: &DeviceCore,
-        layout: &Layout<D>,
-        element: &ElementType,
-        sides: Vec<bool>,
-        fixed: bool,
-    ) -> Result<Arc<Mixed<D>>, Error> {
+    fn parted(&self, device: &DeviceCore, sides: Vec<bool>, fixed: bool) -> Result<Arc<Mixed>, Error> {
         let mut known = self.mixed.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let same =
-            |m: &&Arc<Mixed<D>>| m.fixed == fixed && m.sides == sides && Arc::ptr_eq(&m.backend, device.backend());
+        let same = |m: &&Arc<Mixed>| m.fixed == fixed && m.sides == sides && Arc::ptr_eq(&m.backend, device.backend());
         if let Some(mixed) = known.iter().find(same) {
             return Ok(mixed.clone());
         }
-        let mixed = Arc::new(self.part_by(device, layout, element, sides, fixed)?);
+        let mixed = Arc::new(Mixed::new(device, self.plan(), sides, fixed)?);
         if known.len() == KEPT {
             known.remove(0);
         }
         known.push(mixed.clone());
         Ok(mixed)
     }
+}
 
-    fn part_by(
-        &self,
-        device: &DeviceCore,
-        layout: &Layout<D>,
-        element: &ElementType,
-        sides: Vec<bool>,
-        fixed: bool,
-    ) -> Result<Mixed<D>, Error> {
-        let offsets = layout.device_offsets(element.bytes());
+impl Mixed {
+    fn new(device: &DeviceCore, plan: &GhostPlan, sides: Vec<bool>, fixed: bool) -> Result<Mixed, Error> {
+        let sites = plan.sites();
         let mut set = vec![false; sides.len()];
         let mut end = 0;
-        let mut phases = Vec::with_capacity(self.phases.len());
-        for Phase { moving, fixed: constant, .. } in &self.phases {
+        let mut phases = Vec::with_capacity(plan.phases.len());
+        for Phase { moving, fixed: constant, .. } in &plan.phases {
             let constant: &[_] = if fixed { constant } else { &[] };
             let (mut host, mut on_device, mut down, mut up) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
             for copy in moving.iter().chain(constant) {
                 set[copy.region] = true;
                 let from = copy.sources().next().map_or(sides[copy.region], |from| sides[from.region]);
-                match (from, sides[copy.region]) {
-                    (false, false) => host.push(copy.clone()),
-                    (true, true) => on_device.push(copy),
-                    (true, false) => down.push(copy),
-                    (false, true) => up.push(copy),
-                }
+                let list = match (from, sides[copy.region]) {
+                    (false, false) => &mut host,
+                    (true, true) => &mut on_device,
+                    (true, false) => &mut down,
+                    (false, true) => &mut up,
+                };
+                list.push(copy.clone());
             }
-            let mut strips = |copies: Vec<&GhostCopy<D>>, way: Way| {
-                let start = end;
-                let packed = copies.into_iter().map(|copy| pack(copy, element, &mut end));
-                let copies: Vec<Packed<D>> = packed.collect();
-                let device = DeviceCopies::new(device, packed_jobs(layout, element, &copies, way))?;
-                Ok::<_, Error>(Strips { copies, bytes: start..end, device })
+            let on = |copies: &[GhostCopy], strip: usize| {
+                let at = |region: usize, packed: Option<usize>| match packed {
+                    Some(start) => Where::Strip(strip + start),
+                    None => Where::Region(sites[region]),
+                };
+                DeviceCopies::new(device, plan.jobs(copies, at))
             };
-            phases.push(Parts {
-                host,
-                device: DeviceCopies::new(device, self.phase_jobs(layout, &offsets, element, &on_device))?,
-                to_host: strips(down, Way::In)?,
-                to_device: strips(up, Way::Out)?,
-            });
+            let mut crossing = |mut copies: Vec<GhostCopy>, to_device: bool| {
+                let strips = plan.through_strips(&mut copies, |_| Some(0));
+                let bytes = end..end + strips.iter().map(|(_, bytes)| bytes).sum::<usize>();
+                end = bytes.end;
+                let packs = packs(&copies, |_| true);
+                let (host, there) = if to_device { (packs, copies) } else { (copies, packs) };
+                Ok::<_, Error>(Crossing { host, device: on(&there, bytes.start)?, bytes })
+            };
+            let (to_host, to_device) = (crossing(down, false)?, crossing(up, true)?);
+            phases.push(Parts { host, device: on(&on_device, 0)?, to_host, to_device });
         }
         let backend = device.backend().clone();
         Ok(Mixed { backend, sides, fixed, set, phases, bytes: end, blocks: Mutex::default() })
@@ -199,36 +180,22 @@ impl<const D: usize> GhostPlan<D> {
 }
 
 /// Whether a copy reads regions of both sides.
-fn torn<const D: usize>(copy: &GhostCopy<D>, sides: &[bool]) -> bool {
+fn torn(copy: &GhostCopy, sides: &[bool]) -> bool {
     let mut from = copy.sources().map(|from| sides[from.region]);
     from.next().is_some_and(|first| from.any(|other| other != first))
 }
 
-/// Gives the values that a copy sets their places in a block.
-fn pack<const D: usize>(copy: &GhostCopy<D>, element: &ElementType, end: &mut usize) -> Packed<D> {
-    let at: SmallVec<[usize; 4]> = (element.component_types().iter())
-        .map(|ty| {
-            let start = *end;
-            *end = (start + copy.cells.cells() * ty.size()).next_multiple_of(ALIGN);
-            start
-        })
-        .collect();
-    Packed { copy: copy.clone(), at }
-}
-
 /// A fill under way.
-struct Run<'a, const D: usize> {
-    plan: &'a GhostPlan<D>,
-    mixed: &'a Mixed<D>,
+struct Run<'a> {
+    host: OnHost<'a>,
+    mixed: &'a Mixed,
     queue: &'a Queue<'a>,
-    layout: &'a Layout<D>,
     storage: &'a Arc<Storage>,
-    element: &'a ElementType,
 }
 
-impl<const D: usize> Run<'_, D> {
+impl Run<'_> {
     /// # Safety
-    /// As [`GhostPlan::fill_both`]. If it fails, who calls waits for the streams.
+    /// As [`Regional::fill_both`]. If it fails, who calls waits for the streams.
     unsafe fn all(&self, block: &mut Block) -> Result<(), Error> {
         let Run { mixed, queue, storage, .. } = self;
         let backend = queue.device.backend();
@@ -253,9 +220,8 @@ impl<const D: usize> Run<'_, D> {
 
     /// # Safety
     /// As [`Run::all`]. The memory is the array's, and the block that of these sides.
-    unsafe fn phase(&self, parts: &Parts<D>, memory: &Memory, block: &mut Block) -> Result<(), Error> {
-        let Run { plan, queue, layout, storage, element, .. } = *self;
-        let Queue { device, stream, .. } = *queue;
+    unsafe fn phase(&self, parts: &Parts, memory: &Memory, block: &mut Block) -> Result<(), Error> {
+        let Queue { device, stream, .. } = *self.queue;
         let backend = device.backend();
         let host: *mut u8 = block.host.start();
         let on_device = |copies: &DeviceCopies, to: &Memory, from: &Memory| {
@@ -277,8 +243,8 @@ impl<const D: usize> Run<'_, D> {
             backend.flush(stream)?;
         }
         if !up.bytes.is_empty() {
-            // SAFETY: the caller's promise; the places are in the block, aligned, and no copy under way uses them.
-            unsafe { fill::run_packed(&up.copies, Way::In, host, layout, storage, element) };
+            // SAFETY: the strip is in the block, aligned, and no copy under way uses it.
+            unsafe { self.host.with_strips(host.add(up.bytes.start)) }.copies(&up.host);
             let bytes = up.bytes.len();
             device.count_upload(bytes);
             // SAFETY: as for the download.
@@ -291,12 +257,11 @@ impl<const D: usize> Run<'_, D> {
             on_device(&parts.device, memory, memory)?;
         }
         backend.flush(stream)?;
-        // SAFETY: the caller's promise.
-        unsafe { fill::run_copies(plan, &parts.host, layout, storage, element) };
+        self.host.copies(&parts.host);
         if let Some(event) = coming {
             event.finish()?;
-            // SAFETY: the caller's promise; the copy into the block is done.
-            unsafe { fill::run_packed(&down.copies, Way::Out, host, layout, storage, element) };
+            // SAFETY: the copy into the block is done.
+            unsafe { self.host.with_strips(host.add(down.bytes.start)) }.copies(&down.host);
         }
         Ok(())
     }

@@ -1,41 +1,32 @@
 //! Ghosts on a device that are filled once someone reads them. A sweep that can reads the cells instead whose values
 //! they are to have.
 
-use std::fmt;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tida_kernels::plan::fuse::Face;
 use tida_kernels::plan::ghosts::Beyond;
 
+use super::super::storage::Storage;
 use super::device::DeviceCopies;
-use super::planes::PlaneFacts;
+use super::planes::{Planar, PlaneFacts};
+use super::regions::Regional;
 use crate::backend::Event;
 use crate::device::core::DeviceCore;
 use crate::device::timeline::{Label, SpanKind};
 use crate::error::Error;
 use crate::grid::GridBox;
-use crate::memory::storage::Storage;
-
-/// Puts a fill of an array's ghosts into a stream, and gives what it uses, which is the array's until its memory goes;
-/// nothing if there is nothing to do.
-pub(crate) type DeviceFill =
-    dyn Fn(&DeviceCore, usize, &Storage) -> Result<Option<Arc<DeviceCopies>>, Error> + Send + Sync;
 
 /// A fill of the ghosts of an array on the device that no one has needed so far.
+#[derive(Debug)]
 pub(crate) struct Owed {
     /// The cells that they take their values from: all of the array.
     pub domain: GridBox<4>,
     /// Beyond the faces along four axes.
     pub faces: [[Beyond; 2]; 4],
-    fill: Arc<DeviceFill>,
+    ghosts: Arc<Regional>,
+    fixed: bool,
     recorded: &'static Location<'static>,
-}
-
-impl fmt::Debug for Owed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Owed").field("domain", &self.domain).field("faces", &self.faces).finish_non_exhaustive()
-    }
 }
 
 /// What is known of the ghosts of an array on the device. It changes in the order in which commands are put into
@@ -55,11 +46,11 @@ struct State {
 
 impl Owed {
     /// Those of an array, if each ghost that changes has the value of one cell.
-    pub(crate) fn of(facts: &PlaneFacts, fill: &Arc<DeviceFill>, recorded: &'static Location<'static>) -> Option<Owed> {
-        let domain = facts.domain();
-        let faces = faces(facts, &domain)?;
+    pub(crate) fn of(planar: &Planar, fixed: bool, recorded: &'static Location<'static>) -> Option<Owed> {
+        let domain = planar.facts().domain();
+        let faces = faces(planar.facts(), &domain)?;
         let moves = faces.iter().flatten().any(|beyond| beyond.layers > 0);
-        moves.then(|| Owed { domain, faces, fill: fill.clone(), recorded })
+        moves.then(|| Owed { domain, faces, ghosts: planar.regional.clone(), fixed, recorded })
     }
 }
 
@@ -99,8 +90,9 @@ impl Storage {
         if let Some(owed) = state.owed.clone() {
             device.count_launch();
             let label = Label { name: "fill_ghosts", recorded: owed.recorded };
-            let fill = || (owed.fill)(device, stream, self);
-            state.copies = device.timed(SpanKind::Ghost, label, stream, 0, fill)?;
+            // SAFETY: it is the fill of this array; the touches of who reads the ghosts keep all others away.
+            let fill = || unsafe { owed.ghosts.fill_on_device(device, stream, self, owed.fixed) };
+            state.copies = Some(device.timed(SpanKind::Ghost, label, stream, 0, fill)?);
             // What else is timed now starts here.
             device.host_waited();
             state.coming = Some((stream, backend.mark(stream)?));

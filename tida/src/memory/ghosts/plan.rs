@@ -1,110 +1,136 @@
-//! Which boxes of ghosts are copied from where; made once for an array's geometry.
+//! Which boxes of ghosts are copied from where; made once for an array's geometry. From here on boxes have four axes,
+//! whatever the array has.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use super::device::DeviceGhosts;
-use super::mixed::MixedGhosts;
+use smallvec::SmallVec;
+use tida_kernels::element::ScalarType;
+use tida_kernels::emit::copies::From;
+
+use super::super::coding::{Coding, component_bits};
+use super::super::element::Element;
+use super::super::layout::{Boundaries, Boundary, Centering, Layout, WideLayout};
 use super::planes::Part;
 use crate::grid::GridBox;
-use crate::memory::element::{Element, Place};
-use crate::memory::layout::{Boundaries, Boundary, Centering, Layout};
 
 /// Copies of more cells are cut, so that threads can share them.
 const LARGEST_COPY: usize = 1 << 15;
 
 /// How the ghosts of an array are filled.
 #[derive(Debug)]
-pub(crate) struct GhostPlan<const D: usize> {
+pub(crate) struct GhostPlan {
     /// One after the other; within a phase nothing reads what another copy writes.
-    pub(super) phases: Vec<Phase<D>>,
+    pub(super) phases: Vec<Phase>,
     /// The fixed values that copies name.
     pub(super) fixed: Vec<FixedValue>,
-    /// The same for a device.
-    pub(super) device: DeviceGhosts,
-    /// The same for regions on both sides.
-    pub(super) mixed: MixedGhosts<D>,
+    /// How the regions lie in memory, and what of.
+    pub(super) layout: Arc<WideLayout>,
+    pub(super) coding: Option<Arc<Coding>>,
+    pub(super) components: SmallVec<[Component; 8]>,
+    /// The first axis of the array.
+    pub(super) first: usize,
 }
 
-/// Copies that may run at once.
+/// A component of an element: its type, and the bytes of those before it.
+pub(super) type Component = (ScalarType, usize);
+
+/// Copies that may run at once, in the order of the regions that they set.
 #[derive(Debug, Default)]
-pub(super) struct Phase<const D: usize> {
+pub(super) struct Phase {
     /// The axis whose faces they are for; none for ghosts inside the domain.
     pub(super) axis: Option<usize>,
     /// Copies of values that change.
-    pub(super) moving: Vec<GhostCopy<D>>,
+    pub(super) moving: Vec<GhostCopy>,
     /// Ghosts of fixed value, which stay once written.
-    pub(super) fixed: Vec<GhostCopy<D>>,
+    pub(super) fixed: Vec<GhostCopy>,
 }
 
-/// Sets the ghosts `cells` of a region.
+/// Sets the ghosts `cells` of a region, or puts them into the region's strip.
 #[derive(Clone, Debug)]
-pub(super) struct GhostCopy<const D: usize> {
+pub(super) struct GhostCopy {
     pub(super) region: usize,
-    pub(super) cells: GridBox<D>,
-    pub(super) from: From<D>,
-}
-
-/// What ghosts are set to.
-#[derive(Clone, Debug)]
-pub(super) enum From<const D: usize> {
-    /// Another box.
-    Box(Source<D>),
-    /// Another box, negated.
-    Negated(Source<D>),
-    /// Continued from the two nearest values: `near + distance · (near − far)`.
-    Line { near: Source<D>, far: Source<D>, distance: i64 },
-    /// A fixed value, by its number.
-    Fixed(usize),
+    pub(super) cells: GridBox<4>,
+    /// Where in the strip, in bytes.
+    pub(super) packed: Option<usize>,
+    /// Constants are the numbers of fixed values.
+    pub(super) from: From<Source>,
 }
 
 /// The cells at `at + shift` in a region's memory.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Source<const D: usize> {
+pub(super) struct Source {
     pub(super) region: usize,
-    pub(super) shift: [i64; D],
+    pub(super) shift: [i64; 4],
+    /// Where they start in the region's strip, in bytes, if they may come in one.
+    pub(super) packed: Option<usize>,
 }
 
-impl<const D: usize> GhostCopy<D> {
+impl GhostCopy {
+    fn new<const D: usize>(region: usize, cells: GridBox<D>, from: From<Source>) -> GhostCopy {
+        GhostCopy { region, cells: cells.widen(), packed: None, from }
+    }
+
     /// The boxes that it reads, by their distance from the ghosts.
-    pub(super) fn sources(&self) -> impl Iterator<Item = &Source<D>> {
-        let (first, second) = match &self.from {
-            From::Box(source) | From::Negated(source) => (Some(source), None),
-            From::Line { near, far, .. } => (Some(near), Some(far)),
-            From::Fixed(_) => (None, None),
-        };
-        first.into_iter().chain(second)
+    pub(super) fn sources(&self) -> impl Iterator<Item = &Source> {
+        self.from.sources()
     }
 
     /// The cells of one of its sources.
-    pub(super) fn read_by(&self, source: &Source<D>) -> GridBox<D> {
-        let shifted = |at: [i64; D]| std::array::from_fn(|d| at[d] + source.shift[d]);
-        GridBox { lo: shifted(self.cells.lo), hi: shifted(self.cells.hi) }
+    pub(super) fn read_by(&self, source: &Source) -> GridBox<4> {
+        shifted(self.cells, source.shift)
     }
 
     /// The planes along an axis that it reads.
     pub(super) fn reads(&self, axis: usize) -> Range<i64> {
         let planes = self.sources().map(|source| self.read_by(source)).map(|cells| cells.lo[axis]..cells.hi[axis]);
-        let both = |one: Range<i64>, other: Range<i64>| one.start.min(other.start)..one.end.max(other.end);
-        planes.reduce(both).unwrap_or(self.cells.lo[axis]..self.cells.lo[axis])
+        planes.reduce(|a, b| hull(&a, &b)).unwrap_or(self.cells.lo[axis]..self.cells.lo[axis])
     }
+
+    /// The same of some ghosts alone: those in these ranges of the axes from `first` on.
+    pub(super) fn within(&self, first: usize, ranges: &[Range<i64>]) -> Option<GhostCopy> {
+        let mut cells = self.cells;
+        for (axis, range) in (first..4).zip(ranges) {
+            cells.lo[axis] = cells.lo[axis].max(range.start);
+            cells.hi[axis] = cells.hi[axis].min(range.end);
+        }
+        (!cells.is_empty()).then(|| GhostCopy { cells, ..self.clone() })
+    }
+}
+
+/// All from the lower of both starts to the higher of both ends.
+pub(super) fn hull(one: &Range<i64>, other: &Range<i64>) -> Range<i64> {
+    one.start.min(other.start)..one.end.max(other.end)
+}
+
+/// Of copies in the order of their regions, those of one region.
+pub(super) fn of_region(copies: &[GhostCopy], region: usize) -> &[GhostCopy] {
+    let start = copies.partition_point(|copy| copy.region < region);
+    &copies[start..start + copies[start..].partition_point(|copy| copy.region == region)]
 }
 
 /// The bits of each component of an element.
 pub(super) type FixedValue = Vec<u64>;
 
-impl<const D: usize> GhostPlan<D> {
+impl GhostPlan {
     /// The plan for an array of that geometry.
-    pub(crate) fn new<T: Element>(layout: &Layout<D>, boundaries: &Boundaries<T, D>) -> Self {
-        let (device, mixed) = (DeviceGhosts::default(), MixedGhosts::default());
-        let mut plan = GhostPlan { phases: Vec::new(), fixed: Vec::new(), device, mixed };
+    pub(crate) fn new<T: Element, const D: usize>(layout: &Layout<D>, boundaries: &Boundaries<T, D>) -> Self {
+        let mut plan = GhostPlan {
+            phases: Vec::new(),
+            fixed: Vec::new(),
+            layout: layout.wide.clone(),
+            coding: layout.coding.clone(),
+            components: layout.element.placed_components().collect(),
+            first: 4 - D,
+        };
         plan.push(inner(layout));
         for axis in (0..D).rev() {
-            let mut phase = Phase { axis: Some(axis), ..Phase::default() };
+            let mut phase = Phase { axis: Some(4 - D + axis), ..Phase::default() };
             for (side, boundary) in boundaries[axis].iter().enumerate() {
                 if let Boundary::Fixed(value) = boundary {
                     plan.fixed.push(match &layout.coding {
                         Some(coding) => coding.bits(*value),
-                        None => components(value),
+                        None => component_bits(*value),
                     });
                 }
                 for region in 0..layout.regions.len() {
@@ -123,29 +149,26 @@ impl<const D: usize> GhostPlan<D> {
     }
 
     /// The phases of one part of a fill, for an array of one region.
-    pub(super) fn part(&self, part: Part) -> impl Iterator<Item = &Phase<D>> {
-        self.phases.iter().filter(move |phase| match phase.axis {
-            Some(0) => part == Part::Ends,
-            _ => part == Part::Edges,
-        })
+    pub(super) fn part(&self, part: Part) -> impl Iterator<Item = &Phase> {
+        self.phases.iter().filter(move |phase| (phase.axis == Some(self.first)) == (part == Part::Ends))
     }
 
-    fn push(&mut self, phase: Phase<D>) {
-        if !phase.moving.is_empty() || !phase.fixed.is_empty() {
-            self.phases.push(Phase { axis: phase.axis, moving: split(phase.moving), fixed: split(phase.fixed) });
+    fn push(&mut self, Phase { axis, moving, fixed }: Phase) {
+        if !moving.is_empty() || !fixed.is_empty() {
+            self.phases.push(Phase { axis, moving: split(moving), fixed: split(fixed) });
         }
     }
 }
 
 /// The ghosts inside the domain: from the regions that own them.
-fn inner<const D: usize>(layout: &Layout<D>) -> Phase<D> {
+fn inner<const D: usize>(layout: &Layout<D>) -> Phase {
     let mut phase = Phase::default();
     for (number, region) in layout.regions.iter().enumerate() {
         let inside = region.grown.intersect(&layout.domain());
         for owner in layout.owners(&inside).filter(|owner| *owner != number) {
             let cells = layout.regions[owner].valid.intersect(&inside);
-            let from = From::Box(Source { region: owner, shift: [0; D] });
-            phase.moving.push(GhostCopy { region: number, cells, from });
+            let from = From::Box(source(owner, [0; D]));
+            phase.moving.push(GhostCopy::new(number, cells, from));
         }
     }
     phase
@@ -161,44 +184,35 @@ struct Face<'a, const D: usize> {
 
 impl<const D: usize> Face<'_, D> {
     /// Adds the copies that fill them.
-    fn copies<T>(&self, boundary: &Boundary<T>, fixed: usize, phase: &mut Phase<D>) {
+    fn copies<T>(&self, boundary: &Boundary<T>, fixed: usize, phase: &mut Phase) {
         let slab = self.slab();
         if slab.is_empty() {
             return;
         }
         let axis = self.axis;
         let last = self.layout.shape[axis] as i64 - 1;
+        let copy = |cells: GridBox<D>, from: From<Source>| GhostCopy::new(self.region, cells, from);
         match boundary {
             Boundary::Periodic => {
                 let period = self.layout.cuts.cells[axis] as i64;
                 self.owned(slab, if self.side == 0 { period } else { -period }, phase);
             }
-            Boundary::Fixed(_) => {
-                phase.fixed.push(GhostCopy { region: self.region, cells: slab, from: From::Fixed(fixed) });
-            }
+            Boundary::Fixed(_) => phase.fixed.push(copy(slab, From::Constant(fixed as u64))),
             Boundary::Open => self.owned(slab, 0, phase),
-            Boundary::ReflectEven | Boundary::ReflectOdd => {
-                let odd = matches!(boundary, Boundary::ReflectOdd);
-                // The face lies half a cell below cell 0, or at face 0.
-                let skip = (self.layout.centering[axis] == Centering::Cell) as i64;
-                for (layer, depth) in self.layers(slab) {
-                    let mirror = self.inwards(depth - skip, last);
-                    for (cells, source) in self.sources(layer, mirror) {
-                        let from = if odd { From::Negated(source) } else { From::Box(source) };
-                        phase.moving.push(GhostCopy { region: self.region, cells, from });
-                    }
-                }
-            }
-            Boundary::Extrapolate(order) => {
-                for (layer, depth) in self.layers(slab) {
-                    for (cells, near) in self.sources(layer, self.inwards(0, last)) {
-                        if *order == 0 {
-                            phase.moving.push(GhostCopy { region: self.region, cells, from: From::Box(near) });
-                            continue;
-                        }
-                        for (cells, far) in self.sources(cells, self.inwards(1, last)) {
-                            let from = From::Line { near, far, distance: depth };
-                            phase.moving.push(GhostCopy { region: self.region, cells, from });
+            Boundary::ReflectEven | Boundary::ReflectOdd | Boundary::Extrapolate(_) => {
+                for (layer, distance) in self.layers(slab) {
+                    // The face lies half a cell below cell 0, or at face 0.
+                    let mirror = distance - (self.layout.centering[axis] == Centering::Cell) as i64;
+                    let depth = if matches!(boundary, Boundary::Extrapolate(_)) { 0 } else { mirror };
+                    for (cells, near) in self.sources(layer, self.inwards(depth, last)) {
+                        match boundary {
+                            Boundary::ReflectOdd => phase.moving.push(copy(cells, From::Negated(near))),
+                            Boundary::Extrapolate(1..) => {
+                                let far = self.sources(cells, self.inwards(1, last)).into_iter();
+                                let line = |(cells, far)| copy(cells, From::Line { near, far, distance });
+                                phase.moving.extend(far.map(line));
+                            }
+                            _ => phase.moving.push(copy(cells, From::Box(near))),
                         }
                     }
                 }
@@ -241,25 +255,25 @@ impl<const D: usize> Face<'_, D> {
 
     /// Where one plane of ghosts finds the plane at coordinate `plane` of the same axis: in the region itself if that
     /// holds it, else in those that own it.
-    fn sources(&self, layer: GridBox<D>, plane: i64) -> Vec<(GridBox<D>, Source<D>)> {
+    fn sources(&self, layer: GridBox<D>, plane: i64) -> Vec<(GridBox<D>, Source)> {
         let mut shift = [0; D];
         shift[self.axis] = plane - layer.lo[self.axis];
         let wanted = shifted(layer, shift);
         if self.layout.regions[self.region].grown.contains_box(&wanted) {
-            return vec![(layer, Source { region: self.region, shift })];
+            return vec![(layer, source(self.region, shift))];
         }
         let back = shift.map(|s| -s);
         let owners = self.layout.owners(&wanted);
         owners
             .map(|region| {
                 let part = self.layout.realm(region).intersect(&wanted);
-                (shifted(part, back), Source { region, shift })
+                (shifted(part, back), source(region, shift))
             })
             .collect()
     }
 
     /// Copies from the regions that own the cells `along` further on the axis.
-    fn owned(&self, slab: GridBox<D>, along: i64, phase: &mut Phase<D>) {
+    fn owned(&self, slab: GridBox<D>, along: i64, phase: &mut Phase) {
         let mut shift = [0; D];
         shift[self.axis] = along;
         let wanted = shifted(slab, shift);
@@ -269,7 +283,7 @@ impl<const D: usize> Face<'_, D> {
                 continue;
             }
             let cells = shifted(self.layout.realm(region).intersect(&wanted), back);
-            phase.moving.push(GhostCopy { region: self.region, cells, from: From::Box(Source { region, shift }) });
+            phase.moving.push(GhostCopy::new(self.region, cells, From::Box(source(region, shift))));
         }
     }
 }
@@ -278,12 +292,17 @@ fn shifted<const D: usize>(cells: GridBox<D>, shift: [i64; D]) -> GridBox<D> {
     GridBox { lo: std::array::from_fn(|d| cells.lo[d] + shift[d]), hi: std::array::from_fn(|d| cells.hi[d] + shift[d]) }
 }
 
-/// Cuts large copies along their first long axis.
-fn split<const D: usize>(copies: Vec<GhostCopy<D>>) -> Vec<GhostCopy<D>> {
-    let mut todo = copies;
-    todo.reverse();
-    let mut done = Vec::with_capacity(todo.len());
-    while let Some(copy) = todo.pop() {
+fn source<const D: usize>(region: usize, shift: [i64; D]) -> Source {
+    let shift = std::array::from_fn(|axis| if axis < 4 - D { 0 } else { shift[axis + D - 4] });
+    Source { region, shift, packed: None }
+}
+
+/// Orders copies by their regions, and cuts large ones along their first long axis.
+fn split(mut copies: Vec<GhostCopy>) -> Vec<GhostCopy> {
+    copies.sort_by_key(|copy| copy.region);
+    let mut done = Vec::with_capacity(copies.len());
+    copies.reverse();
+    while let Some(copy) = copies.pop() {
         let extent = copy.cells.extent();
         let axis = extent.iter().position(|n| *n > 1).filter(|_| copy.cells.cells() > LARGEST_COPY);
         let Some(axis) = axis else {
@@ -294,36 +313,7 @@ fn split<const D: usize>(copies: Vec<GhostCopy<D>>) -> Vec<GhostCopy<D>> {
         let (mut low, mut high) = (copy.clone(), copy);
         low.cells.hi[axis] = middle;
         high.cells.lo[axis] = middle;
-        todo.extend([high, low]);
+        copies.extend([high, low]);
     }
     done
-}
-
-/// The bits of each component of a value.
-pub(super) fn components<T: Element>(value: &T) -> FixedValue {
-    // Planes of eight elements each, so that every component is aligned.
-    const PLANE: usize = 8;
-    let types = T::TYPE.component_types();
-    let mut memory = vec![0u64; T::TYPE.bytes().max(1)];
-    let base = memory.as_mut_ptr().cast::<u8>();
-    // SAFETY: the memory holds planes of 8 elements of every component, and element 0 is written.
-    unsafe { T::place(base, PLANE, 0).store(*value) };
-    let mut offset = 0;
-    types
-        .iter()
-        .map(|ty| {
-            let mut bits = [0; 8];
-            // SAFETY: the plane of this component starts at `offset`, inside the memory.
-            unsafe { std::ptr::copy_nonoverlapping(base.add(offset), bits.as_mut_ptr(), ty.size()) };
-            offset += PLANE * ty.size();
-            u64::from_le_bytes(if cfg!(target_endian = "little") { bits } else { little(bits, ty.size()) })
-        })
-        .collect()
-}
-
-/// The first `size` bytes in reverse.
-fn little(bits: [u8; 8], size: usize) -> [u8; 8] {
-    let mut reversed = [0; 8];
-    (0..size).for_each(|n| reversed[n] = bits[size - 1 - n]);
-    reversed
 }

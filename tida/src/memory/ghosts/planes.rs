@@ -3,24 +3,24 @@
 //! Where an array is cut along its first axis alone, its regions are stretches of one row of planes, each of the same
 //! form. A device that holds some of these planes one after the other needs no ghosts between regions.
 
-use std::fmt::Debug;
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use tida_kernels::element::ElementType;
 use tida_kernels::plan::fuse::Face;
 
+use super::super::coding::component_bits;
+use super::super::element::Element;
+use super::super::layout::{Boundaries, Boundary, Centering, Layout, WideLayout};
+use super::super::storage::Storage;
+use super::compile::{Site, Where};
 use super::device::DeviceCopies;
-use super::fill;
-use super::fill::Which;
-use super::plan::{GhostPlan, components};
+use super::host::OnHost;
+use super::plan::{GhostCopy, Phase, hull};
+use super::regions::Regional;
 use crate::device::core::DeviceCore;
 use crate::error::Error;
 use crate::grid::GridBox;
-use crate::memory::element::Element;
-use crate::memory::layout::{Boundaries, Boundary, Centering, Layout, WideLayout};
-use crate::memory::row::whole;
-use crate::memory::storage::Storage;
 
 /// The planes of an array.
 #[derive(Debug)]
@@ -68,13 +68,6 @@ impl PlaneFacts {
     }
 }
 
-/// Ghost planes at one end, and the planes that their values come from.
-#[derive(Clone, Debug)]
-pub(crate) struct End {
-    pub planes: Range<i64>,
-    pub from: Range<i64>,
-}
-
 /// A part of a ghost fill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Part {
@@ -106,64 +99,21 @@ impl FillStep {
 }
 
 /// An array that is cut along its first axis alone, whatever its type.
-pub(crate) trait Planar: Debug + Send + Sync {
-    fn facts(&self) -> &PlaneFacts;
-
-    /// The ghost planes that a fill sets from other planes.
-    fn ends(&self) -> Vec<End>;
-
-    /// Sets the ghosts of fixed value in the host's memory.
-    ///
-    /// # Safety
-    /// The storage is that of an array of this geometry, and no one else touches it.
-    unsafe fn fix_on_host(&self, storage: &Storage);
-
-    /// Fills all ghosts in the host's memory.
-    ///
-    /// # Safety
-    /// As [`Planar::fix_on_host`].
-    unsafe fn fill_on_host(&self, storage: &Storage);
-
-    /// The steps of a fill, in order, of an array of one region; ghosts of fixed value are no part of it.
-    fn steps(&self) -> Vec<FillStep>;
-
-    /// Does a step for some planes and rows in the host's memory, on the thread that calls it.
-    ///
-    /// # Safety
-    /// The step is one of this array, of one region, and the storage is its memory. No one else touches those planes
-    /// and rows, nor writes where their values come from.
-    unsafe fn step_on_host(&self, storage: &Storage, step: &FillStep, planes: &Range<i64>, rows: &Range<i64>);
-
-    /// What fills all ghosts in the device's memory of a whole array, those of `fixed` value too. Of a `row`, those
-    /// between regions are there.
-    ///
-    /// # Errors
-    /// As [`DeviceCopies`].
-    fn fill_whole(&self, device: &DeviceCore, row: bool, fixed: bool) -> Result<Arc<DeviceCopies>, Error>;
-
-    /// What sets one part of the ghosts of `planes` in memory whose position 0 is at plane `origin`, with `cells`
-    /// values for each component; to be run in that stream alone.
-    ///
-    /// # Errors
-    /// As [`DeviceCopies`].
-    fn fill(
-        &self,
-        stream_of: (&DeviceCore, usize),
-        part: Part,
-        planes: Range<i64>,
-        origin: i64,
-        cells: usize,
-    ) -> Result<DeviceCopies, Error>;
+#[derive(Debug)]
+pub(crate) struct Planar {
+    facts: PlaneFacts,
+    /// The same array by its regions.
+    pub regional: Arc<Regional>,
 }
 
 /// An array's planes, if it is cut along its first axis alone and has another.
 pub(crate) fn planar<T: Element, const D: usize>(
     layout: &Arc<Layout<D>>,
     boundaries: &Arc<Boundaries<T, D>>,
-    plan: &Arc<OnceLock<GhostPlan<D>>>,
-) -> Option<Arc<dyn Planar>> {
-    let counts = layout.cuts.regions();
-    if D < 2 || counts[1..].iter().any(|n| *n != 1) || T::TYPE.bytes() == 0 {
+    regional: Option<&Arc<Regional>>,
+) -> Option<Arc<Planar>> {
+    let (counts, regional) = (layout.cuts.regions(), regional?.clone());
+    if D < 2 || counts[1..].iter().any(|n| *n != 1) {
         return None;
     }
     let first = layout.regions.first()?;
@@ -188,8 +138,7 @@ pub(crate) fn planar<T: Element, const D: usize>(
         faces: face_kinds(layout, boundaries),
         fixed: fixed_values(boundaries),
     };
-    let (layout, boundaries, plan) = (layout.clone(), boundaries.clone(), plan.clone());
-    Some(Arc::new(ArrayPlanes { facts, layout, boundaries, plan, whole: OnceLock::new() }))
+    Some(Arc::new(Planar { facts, regional }))
 }
 
 /// See [`PlaneFacts::faces`].
@@ -219,90 +168,36 @@ fn fixed_values<T: Element, const D: usize>(boundaries: &Boundaries<T, D>) -> [[
     for (sides, of) in fixed[4 - D..].iter_mut().zip(boundaries) {
         for (value, boundary) in sides.iter_mut().zip(of) {
             if let Boundary::Fixed(known) = boundary {
-                *value = Some(components(known));
+                *value = Some(component_bits(*known));
             }
         }
     }
     fixed
 }
 
-#[derive(Debug)]
-struct ArrayPlanes<T: Element, const D: usize> {
-    facts: PlaneFacts,
-    layout: Arc<Layout<D>>,
-    boundaries: Arc<Boundaries<T, D>>,
-    /// That of the array.
-    plan: Arc<OnceLock<GhostPlan<D>>>,
-    /// The same array as one region, and how its ghosts are filled.
-    whole: OnceLock<Option<(Layout<D>, GhostPlan<D>)>>,
-}
-
-impl<T: Element, const D: usize> ArrayPlanes<T, D> {
-    fn plan(&self) -> &GhostPlan<D> {
-        self.plan.get_or_init(|| GhostPlan::new(&self.layout, &self.boundaries))
-    }
-
-    fn whole(&self) -> Option<&(Layout<D>, GhostPlan<D>)> {
-        let make = || {
-            let layout = whole(&self.layout, &self.layout.element)?;
-            let plan = GhostPlan::new(&layout, &self.boundaries);
-            Some((layout, plan))
-        };
-        self.whole.get_or_init(make).as_ref()
-    }
-}
-
-impl<T: Element, const D: usize> Planar for ArrayPlanes<T, D> {
-    fn facts(&self) -> &PlaneFacts {
+impl Planar {
+    pub fn facts(&self) -> &PlaneFacts {
         &self.facts
     }
 
-    fn ends(&self) -> Vec<End> {
-        let Some((_, plan)) = self.whole() else { return Vec::new() };
-        let mut ends: Vec<End> = Vec::new();
-        let copies = plan.part(Part::Ends).flat_map(|phase| &phase.moving);
-        for (cells, from) in copies.map(|copy| (copy.cells, copy.reads(0))) {
-            let planes = cells.lo[0]..cells.hi[0];
-            // One end lies below the domain, the other above.
-            match ends.iter_mut().find(|end| (end.planes.start < 0) == (planes.start < 0)) {
-                Some(end) => {
-                    end.planes = end.planes.start.min(planes.start)..end.planes.end.max(planes.end);
-                    end.from = end.from.start.min(from.start)..end.from.end.max(from.end);
-                }
-                None => ends.push(End { planes, from }),
-            }
-        }
-        ends
+    /// The ghost planes that a fill sets from other planes, with these.
+    pub fn ends(&self) -> impl Iterator<Item = (Range<i64>, Range<i64>)> {
+        self.steps().into_iter().filter_map(|FillStep { cells: [planes, _], from, .. }| match from {
+            Some((0, from)) => Some((planes, from)),
+            _ => None,
+        })
     }
 
-    unsafe fn fix_on_host(&self, storage: &Storage) {
-        // SAFETY: the plan is that of the layout and `T`; the rest is the caller's promise.
-        unsafe { fill::run(self.plan(), &self.layout, storage, &self.layout.element, Which::Fixed) }
-    }
-
-    unsafe fn fill_on_host(&self, storage: &Storage) {
-        storage.filled(false);
-        // SAFETY: the plan is that of the layout and `T`; the rest is the caller's promise.
-        unsafe { fill::run(self.plan(), &self.layout, storage, &self.layout.element, Which::All) }
-    }
-
-    fn fill_whole(&self, device: &DeviceCore, row: bool, fixed: bool) -> Result<Arc<DeviceCopies>, Error> {
-        match self.whole().filter(|_| row) {
-            Some((whole, plan)) => plan.on_device(device, whole, &self.layout.element, fixed),
-            None => self.plan().on_device(device, &self.layout, &self.layout.element, fixed),
-        }
-    }
-
-    fn steps(&self) -> Vec<FillStep> {
+    /// The steps of a fill, in order, of the array as one region; ghosts of fixed value are no part of it.
+    pub fn steps(&self) -> Vec<FillStep> {
         let mut steps: Vec<FillStep> = Vec::new();
-        let Some((_, plan)) = self.whole() else { return steps };
-        let hull = |a: &Range<i64>, b: &Range<i64>| a.start.min(b.start)..a.end.max(b.end);
+        let Some(plan) = &*self.regional.whole else { return steps };
         for (phase, copies) in plan.phases.iter().enumerate() {
-            let along = copies.axis.filter(|axis| *axis < 2);
+            let along = copies.axis.map(|axis| axis - plan.first).filter(|axis| *axis < 2);
             let first = steps.len();
             for copy in &copies.moving {
-                let cells = [0, 1].map(|axis| copy.cells.lo[axis]..copy.cells.hi[axis]);
-                let from = along.map(|axis| (axis, copy.reads(axis)));
+                let cells = [0, 1].map(|axis| plan.first + axis).map(|axis| copy.cells.lo[axis]..copy.cells.hi[axis]);
+                let from = along.map(|axis| (axis, copy.reads(plan.first + axis)));
                 // One side lies below the domain, the other above.
                 let side = |cells: &[Range<i64>; 2]| along.is_some_and(|axis| cells[axis].start < 0);
                 match steps[first..].iter_mut().find(|step| side(&step.cells) == side(&cells)) {
@@ -317,18 +212,27 @@ impl<T: Element, const D: usize> Planar for ArrayPlanes<T, D> {
         steps
     }
 
-    unsafe fn step_on_host(&self, storage: &Storage, step: &FillStep, planes: &Range<i64>, rows: &Range<i64>) {
-        let Some((_, plan)) = self.whole() else { return };
+    /// Does a step for some planes and rows in the host's memory, on the thread that calls it.
+    ///
+    /// # Safety
+    /// The step is one of this array, of one region, and the storage is its memory. No one else touches those planes
+    /// and rows, nor writes where their values come from.
+    pub unsafe fn step_on_host(&self, storage: &Storage, step: &FillStep, planes: &Range<i64>, rows: &Range<i64>) {
+        let plan = self.regional.plan();
         let Some(phase) = plan.phases.get(step.phase) else { return };
-        let part = [0, 1].map(|axis| {
-            let (cells, wanted) = (&step.cells[axis], [planes, rows][axis]);
-            cells.start.max(wanted.start)..cells.end.min(wanted.end)
-        });
-        // SAFETY: the plan is that of the layout, which is of one region, and `T`; the rest is the caller's promise.
-        unsafe { fill::run_part(&phase.moving, &self.layout, storage, &self.layout.element, &part) }
+        let within = [(&step.cells[0], planes), (&step.cells[1], rows)];
+        let within = within.map(|(cells, wanted)| cells.start.max(wanted.start)..cells.end.min(wanted.end));
+        // SAFETY: the caller's promise.
+        let host = unsafe { OnHost::new(plan, storage) };
+        phase.moving.iter().filter_map(|copy| copy.within(plan.first, &within)).for_each(|copy| host.copy(&copy));
     }
 
-    fn fill(
+    /// What sets one part of the ghosts of `planes` in memory whose position 0 is at plane `origin`, with `cells`
+    /// values for each component; to be run in that stream alone.
+    ///
+    /// # Errors
+    /// As [`DeviceCopies`].
+    pub fn fill(
         &self,
         (device, stream): (&DeviceCore, usize),
         part: Part,
@@ -336,13 +240,16 @@ impl<T: Element, const D: usize> Planar for ArrayPlanes<T, D> {
         origin: i64,
         cells: usize,
     ) -> Result<DeviceCopies, Error> {
-        let none = Vec::new();
-        let Some((whole, plan)) = self.whole() else { return DeviceCopies::new(device, none) };
-        let mut placed = whole.clone();
-        if let Some(region) = placed.regions.first_mut() {
-            region.origin[0] = origin;
-            region.cells = cells;
-        }
-        DeviceCopies::in_stream(device, stream, plan.jobs_of(part, &placed, &self.layout.element, planes))
+        let Some((plan, of)) = self.regional.whole.as_ref().and_then(|plan| Some((plan, plan.layout.regions.first()?)))
+        else {
+            return DeviceCopies::new(device, Vec::new());
+        };
+        let shift = (of.origin[plan.first] - origin) * of.strides[plan.first];
+        let phase = |phase: &Phase| {
+            let within = |copy: &GhostCopy| copy.within(plan.first, std::slice::from_ref(&planes));
+            let copies: Vec<GhostCopy> = phase.moving.iter().filter_map(within).collect();
+            plan.jobs(&copies, |_, _| Where::Region(Site { start: 0, cells, shift }))
+        };
+        DeviceCopies::in_stream(device, stream, plan.part(part).flat_map(phase).collect())
     }
 }

@@ -13,6 +13,7 @@ use super::{Chain, Link, LinkWork, Ready};
 use crate::device::core::DeviceCore;
 use crate::device::timeline::{Label, SpanKind};
 use crate::error::{Error, ErrorKind};
+use crate::memory::ghosts::Which;
 use crate::memory::ghosts::planes::Planar;
 use crate::memory::node::{Done, Queue};
 use crate::memory::touched::touched;
@@ -43,7 +44,7 @@ pub(super) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Result<(), Err
 }
 
 /// The planes of a chain's arrays, if its work is to run while they arrive.
-fn streams(chain: &Chain) -> Option<Vec<&Arc<dyn Planar>>> {
+fn streams(chain: &Chain) -> Option<Vec<&Arc<Planar>>> {
     let sweeps = chain.links.iter().any(|link| link.work.is_sweep());
     if chain.wanted.is_empty() || !sweeps || chain.links.len() > chain.most_links() {
         return None;
@@ -63,7 +64,7 @@ fn streams(chain: &Chain) -> Option<Vec<&Arc<dyn Planar>>> {
 fn stream(
     device: &Arc<DeviceCore>,
     chain: &Chain,
-    planars: &[&Arc<dyn Planar>],
+    planars: &[&Arc<Planar>],
     results: &mut [Result<(), Error>],
 ) -> Result<bool, Error> {
     chain.links.iter().for_each(|link| fix_ghosts(link, chain, planars));
@@ -142,7 +143,7 @@ fn fill(queue: &Queue<'_>, chain: &Chain, array: usize, link: &Link) -> Result<O
     if !sweeps && !storage.on_device().contains(&true) {
         regions.for_each(|region| storage.touch_host(region));
         // SAFETY: the graph keeps all other work away, and nothing that this chain put into a stream uses the array.
-        unsafe { planar.fill_on_host(storage) };
+        unsafe { planar.regional.fill_on_host(storage, Which::All) };
         return Ok(None);
     }
     for region in regions {
@@ -150,11 +151,9 @@ fn fill(queue: &Queue<'_>, chain: &Chain, array: usize, link: &Link) -> Result<O
         unsafe { storage.to_device(queue, region, true)? };
     }
     storage.filled(true);
-    let (copies, memory) = (planar.fill_whole(device, storage.row().is_some(), true)?, storage.device_memory(device)?);
     device.count_launch();
     let label = Label { name: link.node.name, recorded: link.node.recorded };
-    // SAFETY: the copies are for arrays of this layout and type, with the regions where the layout says; as above.
-    let put = || unsafe { copies.run(queue.stream, &memory, &memory) };
-    device.timed(SpanKind::Ghost, label, queue.stream, 0, put)?;
-    Ok(Some(Box::new((copies, memory))))
+    // SAFETY: the storage is that of this array; as above.
+    let put = || unsafe { planar.regional.fill_on_device(device, queue.stream, storage, true) };
+    Ok(Some(Box::new(device.timed(SpanKind::Ghost, label, queue.stream, 0, put)?)))
 }

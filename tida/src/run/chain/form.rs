@@ -29,7 +29,7 @@ const SMALL: usize = 16 << 20;
 pub(super) struct Forms<'a> {
     pub device: &'a Arc<DeviceCore>,
     pub chain: &'a Chain,
-    pub planars: &'a [&'a Arc<dyn Planar>],
+    pub planars: &'a [&'a Arc<Planar>],
     pub segment: &'a Segment,
     /// The boxes of the sweep of each link that runs, merged across regions.
     pub boxes: &'a [Vec<GridBox<4>>],
@@ -92,7 +92,7 @@ impl Forms<'_> {
         let Forms { chain, planars, segment, boxes, results, .. } = *self;
         let (works, ops) = operations(chain, planars, segment, boxes, results, depth);
         let margin = ops.iter().map(reach).max()?;
-        let constant = planars.iter().map(|planar| constant_ghosts(&***planar).len() as i64);
+        let constant = planars.iter().map(|planar| constant_ghosts(planar).len() as i64);
         let ghosts = constant.filter(|_| segment.period.is_none()).max().unwrap_or(0);
         let least = least_window(&ops, planars.len()).max(margin + 1);
         Some(Form { works, ops, least, margin, ghosts, period: segment.period })
@@ -124,7 +124,7 @@ impl Forms<'_> {
 
     /// Bytes of all windows.
     pub fn bytes(&self, window: Window) -> u64 {
-        let of = |planar: &&Arc<dyn Planar>| cells(planar.facts(), window) * planar.facts().element.bytes();
+        let of = |planar: &&Arc<Planar>| cells(planar.facts(), window) * planar.facts().element.bytes();
         self.planars.iter().map(|planar| of(planar) as u64).sum()
     }
 
@@ -136,7 +136,7 @@ impl Forms<'_> {
 
     /// The error of too little room.
     pub fn too_small(&self, room: u64, needed: u64) -> Error {
-        let name = |planar: &&Arc<dyn Planar>| {
+        let name = |planar: &&Arc<Planar>| {
             let facts = planar.facts();
             let (planes, bytes) = (facts.grown.end - facts.grown.start, facts.stride * facts.element.bytes());
             let ends = facts.layout.regions.last().map_or([0; 4], |region| region.valid.hi);

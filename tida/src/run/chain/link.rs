@@ -212,7 +212,7 @@ struct Plane {
 
 impl Packing {
     /// How the planes of an array that moves packed should be packed, as they lie on the host now.
-    pub fn new(device: &DeviceCore, storage: &Arc<Storage>, planar: &dyn Planar) -> Option<Packing> {
+    pub fn new(device: &DeviceCore, storage: &Arc<Storage>, planar: &Planar) -> Option<Packing> {
         let coding = storage.coding().filter(|coding| coding.packs())?;
         let facts = planar.facts();
         let region = |number: usize| {

@@ -195,7 +195,7 @@ impl Chain {
             let (read, across, write) = (of.around, of.across, of.write);
             let ghosts = write
                 && of.tracker.regional().is_some_and(|regional| {
-                    let valid = |region: usize| &regional.layout().regions[region].valid;
+                    let valid = |region: usize| &regional.layout.regions[region].valid;
                     !boxes.iter().all(|(region, cells)| valid(*region).contains_box(cells))
                 });
             Use { array: self.array(&of.tracker), read, across, write, ghosts, keeps: of.keeps() }

@@ -73,7 +73,7 @@ pub(super) fn merged(work: &LinkWork) -> Vec<GridBox<4>> {
 /// a kernel may have nothing to do at some of them.
 pub(super) fn operations(
     chain: &Chain,
-    planars: &[&Arc<dyn Planar>],
+    planars: &[&Arc<Planar>],
     Segment { links, period }: &Segment,
     boxes: &[Vec<GridBox<4>>],
     results: &[Result<(), Error>],
@@ -142,9 +142,9 @@ pub(super) fn operations(
                     );
                 }
                 // What lies beyond the ends of a ring are its planes.
-                for end in planar.ends().into_iter().filter(|_| !fills_ring) {
-                    let accesses = access(Reach::Planes(end.from));
-                    add(OpWork::Ghosts(number, *array, Part::Ends), Op { planes: end.planes, accesses, steps: 0 });
+                for (planes, from) in planar.ends().filter(|_| !fills_ring) {
+                    let accesses = access(Reach::Planes(from));
+                    add(OpWork::Ghosts(number, *array, Part::Ends), Op { planes, accesses, steps: 0 });
                 }
             }
         }
@@ -168,7 +168,7 @@ struct Several {
 /// many.
 fn steps(
     chain: &Chain,
-    planars: &[&Arc<dyn Planar>],
+    planars: &[&Arc<Planar>],
     (number, (end, period)): (usize, (usize, Option<i64>)),
     (boxes, results): (&[GridBox<4>], &[Result<(), Error>]),
     Depth { device, planes, most }: Depth<'_>,
@@ -244,7 +244,7 @@ fn steps(
 }
 
 /// Whether boxes cover all values of every plane that they touch.
-fn overwrites(planar: &Arc<dyn Planar>, boxes: &[GridBox<4>]) -> bool {
+fn overwrites(planar: &Arc<Planar>, boxes: &[GridBox<4>]) -> bool {
     let (facts, [one]) = (planar.facts(), boxes) else { return false };
     let axis = 4 - facts.rank;
     facts
@@ -255,7 +255,7 @@ fn overwrites(planar: &Arc<dyn Planar>, boxes: &[GridBox<4>]) -> bool {
 }
 
 /// Whether no one looks at the ghosts at the edges of an array's planes before `later` has set them.
-fn edges_are_set(later: &[Link], planar: &Arc<dyn Planar>, array: usize) -> bool {
+fn edges_are_set(later: &[Link], planar: &Arc<Planar>, array: usize) -> bool {
     let facts = planar.facts();
     if facts.open_edges || !facts.filled_edges {
         return !facts.open_edges;

@@ -18,8 +18,8 @@ use crate::device::core::DeviceCore;
 use crate::device::ledger::{Purpose, Reservation};
 use crate::device::timeline::{SpanKind, host_span};
 use crate::error::{Error, ErrorKind};
+use crate::memory::ghosts::compile::Where;
 use crate::memory::ghosts::device::DeviceCopies;
-use crate::memory::ghosts::regions::Site;
 use crate::memory::node::{Done, Queue, Ring};
 use crate::program::regions::{Enter, Leave, Plan, Step, order, place};
 use tasks::{Array, Tasks, Work};
@@ -239,7 +239,7 @@ impl<'a> Running<'a> {
                 let ring = |array: usize| {
                     let Array { storage, regional, first } = &self.tasks.arrays[array];
                     let start = self.at[first + region].unwrap_or(0);
-                    let (storage, layout) = (storage.clone(), regional.layout().clone());
+                    let (storage, layout) = (storage.clone(), regional.layout.clone());
                     Ring { storage, memory: self.memory.clone(), layout, start }
                 };
                 let rings: SmallVec<[Ring; 4]> = uses.iter().map(|one| ring(one.array)).collect();
@@ -253,14 +253,14 @@ impl<'a> Running<'a> {
             Work::Fill { array, part, .. } => {
                 let Array { regional, first, .. } = &self.tasks.arrays[*array];
                 let Some(part) = regional.parts().get(*part) else { return Ok((None, None)) };
-                let site = |region: usize| {
+                let at = |region: usize| {
                     let strip = strips.iter().find(|(item, _)| *item == first + region);
                     match (strip, self.at[first + region]) {
-                        (Some((_, at)), _) => Site::Strip(*at),
-                        (None, at) => Site::Region(at.unwrap_or(0)),
+                        (Some((_, at)), _) => Where::Strip(*at),
+                        (None, at) => Where::Region(regional.site(region, at.unwrap_or(0))),
                     }
                 };
-                let copies = regional.part_on_device(device, part, &site)?;
+                let copies = regional.part_on_device(device, part, at)?;
                 // SAFETY: the regions are there and so are the strips of the others; the rest as above.
                 let put = || unsafe { copies.run(RUN, &self.memory, &self.memory) };
                 device.timed(SpanKind::Ghost, name, RUN, 0, put)?;
@@ -280,9 +280,8 @@ impl<'a> Running<'a> {
     /// Sets the ghosts of fixed value of an item that is on the device from byte `at` on.
     fn fix(&mut self, item: usize, at: usize) -> Result<(), Error> {
         let (array, region) = self.tasks.region(item);
-        let cells = array.regional.layout().regions[region].cells as usize;
-        let start = |(before, _): (usize, usize)| at + cells * before;
-        if let Some(copies) = array.regional.fix_on_device(self.device, region, &start)? {
+        let site = array.regional.site(region, at);
+        if let Some(copies) = array.regional.fix_on_device(self.device, region, site)? {
             // SAFETY: the region is there, and no one else uses it meanwhile.
             unsafe { copies.run(RUN, &self.memory, &self.memory)? };
             self.held.push(copies);
@@ -339,7 +338,7 @@ impl<'a> Running<'a> {
         host_span(self.device.timeline.as_deref(), name, || unsafe {
             match part {
                 Some(part) => regional.part_on_host(storage, part),
-                None => regional.fix_on_host(storage, Some(region)),
+                None => regional.fix_on_host(storage, region),
             }
         });
         Ok(())

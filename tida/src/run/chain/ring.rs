@@ -85,7 +85,7 @@ impl Window {
 #[derive(Debug)]
 pub(super) struct Rolling {
     pub tracker: Arc<Tracker>,
-    pub planar: Arc<dyn Planar>,
+    pub planar: Arc<Planar>,
     pub memory: Arc<Memory>,
     pub window: Window,
     /// Values of each component.
@@ -119,10 +119,10 @@ pub(super) fn cells(facts: &PlaneFacts, window: Window) -> usize {
 }
 
 /// The ghost planes of an array that no ghost fill sets from others.
-pub(super) fn constant_ghosts(planar: &dyn Planar) -> Vec<i64> {
-    let (facts, ends) = (planar.facts(), planar.ends());
+pub(super) fn constant_ghosts(planar: &Planar) -> Vec<i64> {
+    let (facts, ends): (_, Vec<_>) = (planar.facts(), planar.ends().collect());
     let ghosts = facts.grown.clone().filter(|plane| !facts.valid.contains(plane));
-    ghosts.filter(|plane| ends.iter().all(|end| !end.planes.contains(plane))).collect()
+    ghosts.filter(|plane| ends.iter().all(|(planes, _)| !planes.contains(plane))).collect()
 }
 
 /// A stretch of planes in one region of the host and in neighbouring slots.
@@ -153,14 +153,14 @@ impl Rolling {
     pub fn new(
         device: &DeviceCore,
         tracker: &Arc<Tracker>,
-        planar: &Arc<dyn Planar>,
+        planar: &Arc<Planar>,
         (window, writes_ghosts): (Window, bool),
     ) -> Result<Rolling, Error> {
         let facts = planar.facts();
         let cells = cells(facts, window);
         let memory = Arc::new(device.allocate(Purpose::Chains, cells * facts.element.bytes(), None)?);
         let tainted = vec![true; window.planes as usize];
-        let stay = if window.ghosts > 0 && !writes_ghosts { constant_ghosts(&**planar) } else { Vec::new() };
+        let stay = if window.ghosts > 0 && !writes_ghosts { constant_ghosts(planar) } else { Vec::new() };
         let ghosts = stay.into_iter().map(|plane| (plane, false)).collect();
         Ok(Rolling {
             tracker: tracker.clone(),
@@ -200,9 +200,9 @@ impl Rolling {
         self.packing.is_some()
     }
 
-    /// The memory that the array stays in.
-    pub fn kept(&self) -> Option<&Arc<Memory>> {
-        self.kept.as_ref().map(|kept| &kept.memory)
+    /// Whether the array stays on the device.
+    pub fn stays(&self) -> bool {
+        self.kept.is_some()
     }
 
     /// Whether the host gets planes that leave the window.

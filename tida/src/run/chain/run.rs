@@ -19,6 +19,7 @@ use crate::device::timeline::SpanKind;
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::launch::fused::enqueue_steps;
+use crate::memory::ghosts::Which;
 use crate::memory::ghosts::planes::{Part, Planar};
 use crate::memory::layout::WideLayout;
 use crate::memory::node::{Done, Queue, Ring};
@@ -48,7 +49,7 @@ pub(super) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Result<(), Err
 }
 
 /// Brings the arrays to the host.
-fn on_host<'a>(device: &DeviceCore, chain: &'a Chain) -> Result<Vec<&'a Arc<dyn Planar>>, Error> {
+fn on_host<'a>(device: &DeviceCore, chain: &'a Chain) -> Result<Vec<&'a Arc<Planar>>, Error> {
     let mut planars = Vec::new();
     for tracker in &chain.arrays {
         let planar = tracker.planar().ok_or_else(|| not_planar(tracker.boxes().len()))?;
@@ -65,7 +66,7 @@ fn on_host<'a>(device: &DeviceCore, chain: &'a Chain) -> Result<Vec<&'a Arc<dyn 
 fn run_segment(
     device: &Arc<DeviceCore>,
     chain: &Chain,
-    planars: &[&Arc<dyn Planar>],
+    planars: &[&Arc<Planar>],
     segment: &Segment,
     due: &mut [bool],
     results: &mut [Result<(), Error>],
@@ -83,7 +84,7 @@ fn run_segment(
             storage.unpack_all();
             // SAFETY: the graph runs this only when no work conflicts with any node of the chain, and no other segment
             // runs.
-            unsafe { planars[array].fill_on_host(storage) };
+            unsafe { planars[array].regional.fill_on_host(storage, Which::All) };
             *due = false;
         }
     }
@@ -114,7 +115,7 @@ pub(super) fn wait(device: &DeviceCore) -> Result<(), Error> {
 }
 
 /// Sets the ghosts of fixed value on the host that a link is to set, before anything of its segment is in a stream.
-pub(super) fn fix_ghosts(link: &Link, chain: &Chain, planars: &[&Arc<dyn Planar>]) {
+pub(super) fn fix_ghosts(link: &Link, chain: &Chain, planars: &[&Arc<Planar>]) {
     if let LinkWork::Ghosts { array, fixed: true } = &link.work {
         let storage = touched(chain, planars, *array);
         // Planes that are packed came from a window, where edges are set as on the host: they have their value since
@@ -125,13 +126,13 @@ pub(super) fn fix_ghosts(link: &Link, chain: &Chain, planars: &[&Arc<dyn Planar>
         storage.unpack_all();
         // SAFETY: the graph runs this only when no work conflicts with any node of the chain, and no other segment
         // runs.
-        unsafe { planars[*array].fix_on_host(storage) };
+        unsafe { planars[*array].regional.fill_on_host(storage, Which::Fixed) };
         storage.fixed_ghosts(Some(true));
     }
 }
 
 /// The memory of an array that the host is about to write.
-fn touched<'a>(chain: &'a Chain, planars: &[&Arc<dyn Planar>], array: usize) -> &'a Storage {
+fn touched<'a>(chain: &'a Chain, planars: &[&Arc<Planar>], array: usize) -> &'a Storage {
     let storage = chain.arrays[array].storage();
     (0..planars[array].facts().layout.regions.len()).for_each(|region| storage.touch_host(region));
     storage
@@ -178,7 +179,7 @@ fn windows(forms: &Forms<'_>, planned: Planned) -> Result<(Vec<Rolling>, Option<
     let Forms { device, chain, planars, segment, .. } = *forms;
     let window = planned.form.window(planned.planes);
     let links = &chain.links[segment.links.clone()];
-    let rolling = |(number, (tracker, planar)): (usize, (_, &&Arc<dyn Planar>))| {
+    let rolling = |(number, (tracker, planar)): (usize, (_, &&Arc<Planar>))| {
         let writes_ghosts = links.iter().any(|link| link.work.use_of(number).is_some_and(|one| one.ghosts));
         let rolling = Rolling::new(device, tracker, planar, (window, writes_ghosts))?;
         match chain.kind {
@@ -190,8 +191,7 @@ fn windows(forms: &Forms<'_>, planned: Planned) -> Result<(Vec<Rolling>, Option<
     let mut made = arrays().enumerate().map(rolling).collect::<Result<Vec<_>, Error>>()?;
     let packs = planned.stage.map(|stage| Packs::new(device, stage)).transpose()?;
     if packs.is_some() {
-        let one =
-            |(tracker, planar): (&Arc<Tracker>, &&Arc<dyn Planar>)| Packing::new(device, tracker.storage(), &***planar);
+        let one = |(tracker, planar): (&Arc<Tracker>, &&Arc<Planar>)| Packing::new(device, tracker.storage(), planar);
         let mut packing: Vec<Option<Packing>> = arrays().map(one).collect();
         Packing::learn(&mut packing);
         made = made.into_iter().zip(packing).map(|(rolling, packing)| rolling.packed(packing)).collect();
@@ -227,7 +227,7 @@ impl<'a> Running<'a> {
     pub fn prepare(
         device: &'a Arc<DeviceCore>,
         chain: &'a Chain,
-        planars: &[&Arc<dyn Planar>],
+        planars: &[&Arc<Planar>],
         segment: &Segment,
         results: &[Result<(), Error>],
     ) -> Result<Option<Running<'a>>, Error> {
@@ -297,12 +297,13 @@ impl<'a> Running<'a> {
             backend.wait(RUN, &*backend.mark(stream)?)?;
         }
         for array in &self.arrays {
-            let Some(memory) = array.kept() else { continue };
+            if !array.stays() {
+                continue;
+            }
             array.storage().filled(true);
-            let copies = array.planar.fill_whole(self.device, array.storage().row().is_some(), true)?;
-            // SAFETY: the copies are for arrays of this layout and type; all that came before in the streams is done.
-            let put = || unsafe { copies.run(RUN, memory, memory) };
-            self.device.timed(SpanKind::Ghost, "ghosts between regions", RUN, 0, put)?;
+            // SAFETY: the storage is that of this array; all that came before in the streams is done.
+            let put = || unsafe { array.planar.regional.fill_on_device(self.device, RUN, array.storage(), true) };
+            let copies = self.device.timed(SpanKind::Ghost, "ghosts between regions", RUN, 0, put)?;
             self.held.push(Box::new(copies));
             // SAFETY: no one uses the array on the host; all that writes it on the device came before in this stream.
             unsafe { array.take_rest_home(self.device, RUN)? };

@@ -19,7 +19,7 @@ pub(super) struct Segment {
 }
 
 /// The array whose ghosts a link fills, if the ends of its first axis belong together.
-pub(super) fn ring_fill(link: &Link, planars: &[&Arc<dyn Planar>]) -> Option<usize> {
+pub(super) fn ring_fill(link: &Link, planars: &[&Arc<Planar>]) -> Option<usize> {
     match &link.work {
         LinkWork::Ghosts { array, .. } => Some(*array).filter(|array| planars[*array].facts().is_ring()),
         LinkWork::Sweep { .. } => None,
@@ -27,7 +27,7 @@ pub(super) fn ring_fill(link: &Link, planars: &[&Arc<dyn Planar>]) -> Option<usi
 }
 
 /// The segments of a chain, in order. In one whose axis is not unwrapped such ghost fills come before all sweeps.
-pub(super) fn segments(chain: &Chain, planars: &[&Arc<dyn Planar>]) -> Vec<Segment> {
+pub(super) fn segments(chain: &Chain, planars: &[&Arc<Planar>]) -> Vec<Segment> {
     stretches(&chain.links).into_iter().flat_map(|stretch| unwrapped(&chain.links, stretch, planars)).collect()
 }
 
@@ -48,7 +48,7 @@ fn stretches(links: &[Link]) -> Vec<Range<usize>> {
 }
 
 /// The segments of a stretch.
-fn unwrapped(links: &[Link], stretch: Range<usize>, planars: &[&Arc<dyn Planar>]) -> Vec<Segment> {
+fn unwrapped(links: &[Link], stretch: Range<usize>, planars: &[&Arc<Planar>]) -> Vec<Segment> {
     let filled = links[stretch.clone()].iter().find_map(|link| ring_fill(link, planars));
     let Some(period) = filled.and_then(|array| planars[array].facts().period) else {
         return vec![Segment { links: stretch, period: None }];
@@ -72,7 +72,7 @@ fn unwrapped(links: &[Link], stretch: Range<usize>, planars: &[&Arc<dyn Planar>]
     segments
 }
 
-fn add(segments: &mut Vec<Segment>, new: Range<usize>, links: &[Link], planars: &[&Arc<dyn Planar>], period: i64) {
+fn add(segments: &mut Vec<Segment>, new: Range<usize>, links: &[Link], planars: &[&Arc<Planar>], period: i64) {
     let unwraps = links[new.clone()].iter().all(|link| unwraps(link, planars, period));
     match segments.last_mut() {
         Some(last) if unwraps && last.period.is_some() => last.links.end = new.end,
@@ -81,7 +81,7 @@ fn add(segments: &mut Vec<Segment>, new: Range<usize>, links: &[Link], planars: 
 }
 
 /// Whether a link can run over the unwrapped axis.
-fn unwraps(link: &Link, planars: &[&Arc<dyn Planar>], period: i64) -> bool {
+fn unwraps(link: &Link, planars: &[&Arc<Planar>], period: i64) -> bool {
     let as_long = |array: usize| planars[array].facts().valid == (0..period);
     match &link.work {
         LinkWork::Sweep { uses, .. } => uses.iter().all(|one| {
@@ -90,7 +90,7 @@ fn unwraps(link: &Link, planars: &[&Arc<dyn Planar>], period: i64) -> bool {
             as_long(one.array) && one.read.is_none_or(|read| read == (0, 0) || around(read))
         }),
         LinkWork::Ghosts { array, .. } => {
-            as_long(*array) && (planars[*array].facts().is_ring() || planars[*array].ends().is_empty())
+            as_long(*array) && (planars[*array].facts().is_ring() || planars[*array].ends().next().is_none())
         }
     }
 }

@@ -22,6 +22,7 @@ use super::{Chain, LinkWork, Ready, Use};
 use crate::backend::cpu::Caches;
 use crate::device::timeline::{Label, Recorder as Times, Stats, host_span};
 use crate::error::{Error, panicked};
+use crate::memory::ghosts::Which;
 use crate::memory::ghosts::planes::{FillStep, Planar};
 use crate::memory::tracker::{BoxTouch, Tracker, distinct};
 use crate::program::schedule::{Access, Op, Reach, Skew, Write, steps};
@@ -94,7 +95,7 @@ impl Host {
                 && let Some(planar) = chain.arrays[*array].planar()
             {
                 // SAFETY: the graph runs this only when no work conflicts with any node of the chain.
-                unsafe { planar.fix_on_host(chain.arrays[*array].storage()) };
+                unsafe { planar.regional.fill_on_host(chain.arrays[*array].storage(), Which::Fixed) };
             }
         }
         let mut first = 0;
@@ -125,7 +126,7 @@ pub(crate) fn can_wave(touches: &[BoxTouch]) -> bool {
 }
 
 /// Whether filling the ghosts of an array can be part of a chain on the host: each near the values that it is set to.
-pub(crate) fn can_fill(planar: &dyn Planar) -> bool {
+pub(crate) fn can_fill(planar: &Planar) -> bool {
     planar.facts().layout.regions.len() == 1 && planar.steps().iter().all(|step| !step.is_far())
 }
 

@@ -3,19 +3,18 @@
 use std::sync::OnceLock;
 
 use proptest::prelude::*;
+use tida_kernels::element::ScalarType;
 use tida_kernels::plan::{Dialect, Math};
 
 use super::*;
 use crate::acc::TileAcc;
-use crate::array::{Side, TileArray};
+use crate::array::{Element, Side, TileArray};
 use crate::backend::sim::SimDevice;
 use crate::backend::{self, cuda::compile_only};
 use crate::device::core::Opened;
 use crate::error::ErrorKind;
-use crate::memory::element::Element;
-use crate::memory::ghosts::fill::{self, Which};
 use crate::memory::layout::{Boundary, Centering};
-use crate::memory::storage::Storage;
+use crate::memory::storage::{Storage, device_offsets};
 
 #[derive(Clone, Copy, Debug, PartialEq, tida_derive::Element)]
 struct Mixed {
@@ -124,7 +123,7 @@ fn poison<T: Element, const D: usize>(array: &TileArray<T, D>, wild: bool, seed:
 
 /// All bytes of an array, as they lie on a device; 0xa5 between regions.
 fn bytes<const D: usize>(layout: &Layout<D>, storage: &Storage, element: &ElementType) -> Vec<u8> {
-    let offsets = layout.device_offsets(element.bytes());
+    let offsets = device_offsets(layout.regions.iter().map(|region| region.cells * element.bytes()));
     let mut all = vec![0xa5; *offsets.last().unwrap()];
     for (number, region) in layout.regions.iter().enumerate() {
         let length = region.cells * element.bytes();
@@ -224,24 +223,24 @@ fn check<T: Element, const D: usize>(case: &Case, value: T) {
 fn check_on<T: Element, const D: usize>(device: &DeviceCore, case: &Case, value: T) {
     let acc = TileAcc::builder().device(crate::acc::Device::Cpu).threads(1).build().unwrap();
     let u = array::<T, D>(case, &acc, value, 0);
-    let plan = GhostPlan::new(&u.layout, &u.boundaries);
+    let (plan, made) = (GhostPlan::new(&u.layout, &u.boundaries), Fills::default());
     let mut seed = case.salt;
     // The payload of a NaN that was computed is no one's promise.
     let lines = u.boundaries.iter().flatten().any(|b| matches!(b, Boundary::Extrapolate(1)));
     for fixed in [true, false] {
         poison(&u, case.wild && !lines, &mut seed);
         let before = bytes(&u.layout, &u.storage, &T::TYPE);
-        let which = if fixed { Which::All } else { Which::Moving };
+        let which = if fixed { super::super::Which::All } else { super::super::Which::Moving };
         // SAFETY: the plan is of this layout, and no one else uses the array.
-        unsafe { fill::run(&plan, &u.layout, &u.storage, &T::TYPE, which) };
+        unsafe { super::super::host::OnHost::new(&plan, &u.storage) }.fill(which);
         let host = bytes(&u.layout, &u.storage, &T::TYPE);
         let what = (case, u.layout.cuts.clone(), u.boundaries());
-        let copies = plan.on_device(device, &u.layout, &T::TYPE, fixed).unwrap();
+        let copies = made.get(device, &plan, fixed).unwrap();
         same(&run(device, &copies, before.clone(), None), &host, &what);
         // They are kept.
-        assert!(Arc::ptr_eq(&copies, &plan.on_device(device, &u.layout, &T::TYPE, fixed).unwrap()));
+        assert!(Arc::ptr_eq(&copies, &made.get(device, &plan, fixed).unwrap()));
         // A grid so small that a phase takes several launches.
-        let small = DeviceCopies::with_blocks(device, plan.jobs(&u.layout, &T::TYPE, fixed), 1).unwrap();
+        let small = DeviceCopies::with_blocks(device, plan.fill_jobs(fixed, &plan.sites()), 1).unwrap();
         same(&run(device, &small, before, None), &host, &what);
     }
     // Another cut, other ghosts.
@@ -328,6 +327,6 @@ fn a_fill_takes_few_launches() {
     let builder = TileArray::<[f64; 2], 3>::builder([64, 32, 96]).regions([8, 1, 1]).ghost(1);
     let u = builder.boundary(Boundary::Periodic).build(&acc).unwrap();
     let plan = GhostPlan::new(&u.layout, &u.boundaries);
-    let copies = plan.on_device(device, &u.layout, &<[f64; 2]>::TYPE, false).unwrap();
+    let copies = Fills::default().get(device, &plan, false).unwrap();
     assert_eq!(copies.launches.len(), 4);
 }

@@ -15,7 +15,7 @@ use crate::run::chain::{Chain, LinkWork, Use};
 #[derive(Debug)]
 pub(super) struct Array {
     pub storage: Arc<Storage>,
-    pub regional: Arc<dyn Regional>,
+    pub regional: Arc<Regional>,
     /// The item that its first region is; the others follow.
     pub first: usize,
 }
@@ -79,7 +79,7 @@ impl Array {
                 ));
             };
             let array = Array { storage: tracker.storage().clone(), regional, first };
-            first += array.regional.layout().regions.len();
+            first += array.regional.layout.regions.len();
             Ok(array)
         };
         chain.arrays.iter().map(array).collect()
@@ -87,15 +87,15 @@ impl Array {
 
     /// Bytes of a region.
     pub fn bytes(&self, region: usize) -> usize {
-        self.regional.layout().regions[region].cells as usize * self.regional.element().bytes()
+        self.regional.layout.regions[region].cells as usize * self.regional.element.bytes()
     }
 
     /// What it is, for messages.
     pub fn describe(&self) -> String {
-        let (layout, rank) = (self.regional.layout(), self.regional.rank());
+        let (layout, rank) = (&self.regional.layout, self.regional.rank);
         let ends = layout.regions.last().map_or([0; 4], |region| region.valid.hi);
         let largest = (0..layout.regions.len()).map(|region| self.bytes(region)).max().unwrap_or(0);
-        let (element, count) = (self.regional.element(), layout.regions.len());
+        let (element, count) = (self.regional.element, layout.regions.len());
         format!("{element} of shape {:?}: {count} regions of up to {largest} bytes", &ends[4 - rank..])
     }
 }
@@ -122,7 +122,7 @@ impl Seen {
 impl Tasks {
     /// The tasks of the links that run.
     pub fn new(chain: &Chain, arrays: Vec<Array>, results: &[Result<(), Error>]) -> Tasks {
-        let items = arrays.iter().map(|array| array.regional.layout().regions.len()).sum();
+        let items = arrays.iter().map(|array| array.regional.layout.regions.len()).sum();
         let strip = 0;
         let mut tasks =
             Tasks { arrays, list: Vec::new(), works: Vec::new(), used: vec![false; items], strip, sweeps: 0 };
@@ -169,7 +169,7 @@ impl Tasks {
     /// Bytes of each item, as places on the device are cut.
     pub fn sizes(&self) -> Vec<usize> {
         let of = |array: &Array| -> Vec<usize> {
-            (0..array.regional.layout().regions.len()).map(|r| array.bytes(r).next_multiple_of(256)).collect()
+            (0..array.regional.layout.regions.len()).map(|r| array.bytes(r).next_multiple_of(256)).collect()
         };
         self.arrays.iter().flat_map(of).collect()
     }
@@ -191,7 +191,7 @@ impl Tasks {
             let [cells, ghosts] = &mut seen[item];
             // Boxes do not overlap.
             let covers = || {
-                let valid = &array.regional.layout().regions[*region].valid;
+                let valid = &array.regional.layout.regions[*region].valid;
                 boxes.iter().map(|(_, cells)| cells.intersect(valid).cells()).sum::<usize>() == valid.cells()
             };
             // Ghosts of fixed value are put back; others have no value before they are filled.
@@ -218,7 +218,7 @@ impl Tasks {
     /// Adds the setting of an array's ghosts of fixed value.
     fn fix(&mut self, link: usize, array: usize, seen: &mut [[Seen; 2]]) {
         let (regional, first) = (self.arrays[array].regional.clone(), self.arrays[array].first);
-        for region in (0..regional.layout().regions.len()).filter(|region| regional.has_fixed(*region)) {
+        for region in (0..regional.layout.regions.len()).filter(|region| regional.has_fixed(*region)) {
             let (number, mut task) = (self.list.len(), Task { anywhere: true, ..Task::default() });
             seen[first + region][1].write(number, &mut task.after);
             task.needs = smallvec![Need { item: first + region, load: true, write: true }];
