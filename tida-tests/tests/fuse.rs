@@ -5,6 +5,7 @@
 #![cfg(feature = "ndarray")]
 
 use proptest::prelude::*;
+use tida::Fuse;
 use tida::acc::{Compile, Stats, TileAccBuilder};
 use tida::prelude::*;
 
@@ -460,4 +461,36 @@ proptest! {
         let inside = inside.max(1) - 1;
         check_streamed(&Streamed { shape, regions, radius, faces, steps, inside, coefficient, kernels, varied, planes, depth });
     }
+}
+
+/// Ghosts that the user sets beyond open faces, once, keep no steps from running as one launch.
+#[test]
+fn steps_with_ghosts_of_the_user_are_fused() {
+    let Some(acc) = on_a_device(unhurried().fuse(Fuse::Steps(3))) else { return };
+    let run = |acc: &TileAcc| {
+        let mut u = TileArray::<f64, 2>::builder([64, 128]).ghost(1).boundary(Boundary::Open).build(acc).unwrap();
+        let mut next = u.like().unwrap();
+        for array in [&mut u, &mut next] {
+            array
+                .with_grown_region_mut(0, |mut view| {
+                    view.indexed_iter_mut().for_each(|((j, i), x)| *x = (j * i % 7) as f64)
+                })
+                .unwrap();
+        }
+        for _ in 0..12 {
+            for tile in TileIter::new(&u) {
+                compute(
+                    &tile,
+                    (&mut next, &u),
+                    kernel!(|next, u, at| next[at] =
+                        0.25 * (u[at - [1, 0]] + u[at + [1, 0]] + u[at - [0, 1]] + u[at + [0, 1]])),
+                )
+                .unwrap();
+            }
+            std::mem::swap(&mut u, &mut next);
+        }
+        u.read_box(u.domain()).unwrap()
+    };
+    assert_eq!(run(&acc), run(&on_cpu()));
+    assert!(acc.stats().fused > 0, "{:?}", acc.stats());
 }

@@ -203,7 +203,7 @@ pub(super) fn launch_written<const D: usize>(
             tiled.tracker.written_at(side);
             if !tiled.layout.domain().overlaps(&tile.cells) {
                 // No cell is newer than the ghosts.
-                tiled.tracker.ghosts_overwritten(tiled.reaches_set_faces(&tile.cells));
+                tiled.tracker.ghosts_written(tiled.reaches_set_faces(&tile.cells));
                 continue;
             }
             tiled.tracker.cells_written();

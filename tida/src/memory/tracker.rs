@@ -35,6 +35,8 @@ pub struct Tracker {
     side: AtomicU8,
     /// Something other than a fill has set ghosts since the last fill.
     ghosts_set: AtomicBool,
+    /// A kernel has set ghosts that fills set too, and no cell is newer: they hold other values than those of a fill.
+    replaced: AtomicBool,
     /// The user has said that ghosts may be older than the cells.
     stale_allowed: AtomicBool,
     /// Ghosts were filled in a chain, which sets none between regions, nor beyond ends that belong together.
@@ -168,6 +170,7 @@ impl Tracker {
     /// Cells were written (recorded or by the host): ghosts are now older than them.
     pub(crate) fn cells_written(&self) {
         self.cells.fetch_add(1, Ordering::Relaxed);
+        self.replaced.store(false, Ordering::Relaxed);
     }
 
     /// Ghosts were filled: they are as new as the cells.
@@ -175,6 +178,7 @@ impl Tracker {
         self.ghosts.store(self.cells.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         self.stale_allowed.store(false, Ordering::Relaxed);
         self.ghosts_set.store(false, Ordering::Relaxed);
+        self.replaced.store(false, Ordering::Relaxed);
         self.fixed.store(true, Ordering::Relaxed);
     }
 
@@ -196,6 +200,19 @@ impl Tracker {
             self.ghosts_lost();
         }
         self.ghosts_set.store(true, Ordering::Relaxed);
+    }
+
+    /// A kernel has written ghosts alone, perhaps some that `fill_ghosts` sets.
+    pub(crate) fn ghosts_written(&self, filled: bool) {
+        self.ghosts_overwritten(filled);
+        if filled {
+            self.replaced.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether ghosts that may be read hold other values than those of a fill, where fills set them.
+    pub(crate) fn has_other_ghosts(&self) -> bool {
+        self.is_stale_allowed() || self.replaced.load(Ordering::Relaxed)
     }
 
     /// Ghost cells have no value before they are filled: fixed values must be put back.
@@ -244,6 +261,7 @@ impl Tracker {
             fixed: AtomicBool::new(false),
             ghosts_set: AtomicBool::new(false),
             side: AtomicU8::new(Side::Device as u8),
+            replaced: AtomicBool::new(false),
             stale_allowed: AtomicBool::new(false),
             due: AtomicBool::new(false),
             chained: AtomicBool::new(false),
@@ -367,6 +385,7 @@ impl Tracker {
         }
         self.fixed.store(other.fixed_ghosts_hold(), Ordering::Relaxed);
         self.ghosts_set.store(other.ghosts_set.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.replaced.store(other.replaced.load(Ordering::Relaxed), Ordering::Relaxed);
         self.written_at(other.side());
     }
 

@@ -136,9 +136,9 @@ impl TileWork<'_> {
         self.touches.iter().any(|touch| touch.whole)
     }
 
-    /// Whether it writes ghosts, or touches an array whose ghosts outlive their cells.
+    /// Whether it writes ghosts, or touches an array whose ghosts are not what a fill leaves.
     pub fn has_ghosts_of_the_user(&self) -> bool {
-        self.grown || self.touches.iter().any(|touch| touch.keeps)
+        self.grown || self.touches.iter().any(|touch| touch.tracker.has_other_ghosts())
     }
 
     /// Whether it may be a part of a chain.
