@@ -35,6 +35,8 @@ fn errors_say_what_needs_the_room() {
             "`all`",
             &format!("room_errors.rs:{line}:"),
             "half of the memory",
+            "bytes of arrays there: ",
+            "hold",
             "Device::Cpu",
         ],
     );
@@ -55,4 +57,67 @@ fn errors_say_what_needs_the_room() {
         &next,
         &["region by region because of the read of `u`", &format!("room_errors.rs:{line}:"), "smaller regions"],
     );
+}
+
+/// Cells of an array that is written; three times as many are read as a whole.
+const CELLS: usize = 1 << 13;
+
+/// An accelerator with room for one pair of such arrays, and for one more that is written.
+fn with_room_for_a_pair() -> TileAcc {
+    let limit = 5 * CELLS as u64 * 8;
+    TileAcc::builder().simulate(SimDevice::new()).memory_limit(limit).build().unwrap()
+}
+
+/// A pair of such arrays.
+fn pair(acc: &TileAcc, seed: i64) -> (TileArray<i64, 1>, TileArray<i64, 1>) {
+    let mut profile = TileArray::<i64, 1>::builder([3 * CELLS]).build(acc).unwrap();
+    profile.fill(|[x]| x as i64 * seed).unwrap();
+    (TileArray::builder([CELLS]).build(acc).unwrap(), profile)
+}
+
+/// Adds to an array.
+fn add(sum: &mut TileArray<i64, 1>, profile: &TileArray<i64, 1>) {
+    for tile in TileIter::new(sum) {
+        let args = (&mut *sum, all(profile));
+        compute(&tile, args, kernel!(|sum, p, at| sum[at] = sum[at] + p[[(at[0] * 2) as i64]])).unwrap();
+    }
+}
+
+/// The last value of an array to which was added so often.
+fn check(sum: &TileArray<i64, 1>, seed: i64, times: i64) {
+    let last = CELLS as i64 - 1;
+    assert_eq!(sum.read_box(GridBox::new([last], [last + 1])).unwrap(), [times * 2 * last * seed]);
+}
+
+/// Arrays that fit by themselves have room, whatever was used just now: it leaves.
+#[test]
+fn arrays_that_fit_alone_have_room() {
+    let acc = with_room_for_a_pair();
+    let mut pairs = [1, 2, 3].map(|seed| pair(&acc, seed));
+    for _ in 0..5 {
+        pairs.iter_mut().for_each(|(sum, profile)| add(sum, profile));
+    }
+    pairs.iter().zip(1..).for_each(|((sum, _), seed)| check(sum, seed, 5));
+    // Also what was replaced leaves.
+    for _ in 0..5 {
+        pairs = [4, 5, 6].map(|seed| pair(&acc, seed));
+        pairs.iter_mut().for_each(|(sum, profile)| add(sum, profile));
+    }
+    pairs.iter().zip(4..).for_each(|((sum, _), seed)| check(sum, seed, 1));
+    acc.sync().unwrap();
+}
+
+/// Threads record work whose arrays have room for those of one of them at a time: they take turns.
+#[test]
+fn threads_take_turns_with_the_room() {
+    let acc = with_room_for_a_pair();
+    let work = &|seed: i64| {
+        let (mut sum, profile) = pair(&acc, seed);
+        for times in 1..40 {
+            add(&mut sum, &profile);
+            check(&sum, seed, times);
+        }
+    };
+    std::thread::scope(|scope| (1..4).for_each(|seed| drop(scope.spawn(move || work(seed)))));
+    acc.sync().unwrap();
 }

@@ -100,3 +100,22 @@ fn steps_behind_a_loop_on_both_sides_are_not_fused() {
     let here = places().into_iter().filter(|place| *place != Place::Cpu).map(with);
     holds(text, 30, &here.collect::<Vec<_>>());
 }
+
+/// Once an error: the room of an array that a clone had replaced was promised to others while its memory was there.
+#[test]
+fn what_was_replaced_gives_its_room_to_others() {
+    let text = "
+        program of=i32 shape=8,7,93 regions=4,1,1 seed=893400424
+        on place=sim threads=1 ahead=256 room=4 fuse=1 join=1 beside=1 unhurried=1
+        array ghost=2:2,2:2,2:2 faces=fixed:fixed,fixed:fixed,fixed:fixed
+        array ghost=2:2,2:2,2:2 faces=fixed:fixed,fixed:fixed,fixed:fixed
+        array ghost=2:2,2:2,2:2 faces=fixed:fixed,fixed:fixed,fixed:fixed
+        some arrays=1,0 value=0 side=both
+        clone to=0 from=2
+        sum of=2
+        weights arrays=0,1 value=0
+    ";
+    let program: Program = text.parse().unwrap();
+    let with = |place| Configuration { place, ..program.configuration.clone() };
+    holds(text, 10, &places().into_iter().filter(|place| *place != Place::Cpu).map(with).collect::<Vec<_>>());
+}

@@ -58,7 +58,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         };
         if alike
             && source.tracker.side() == Side::Device
-            && self.acc.core().try_reserve(&[&self.tracker, &source.tracker])
+            && let Some(_kept) = self.acc.core().try_reserve(&[&self.tracker, &source.tracker])
         {
             self.acc.record_on_device("copy_from", touches, move |queue| {
                 let rows = (target.row(), memory.row());
@@ -126,7 +126,9 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         }
         let (layout, target, memory) = (self.layout.clone(), copy.storage.clone(), self.storage.clone());
         let touches = vec![copy.touch(None, Mode::Overwrite), self.touch(None, Mode::Read)];
-        if self.tracker.side() == Side::Device && self.acc.core().try_reserve(&[&self.tracker, &copy.tracker]) {
+        if self.tracker.side() == Side::Device
+            && let Some(_kept) = self.acc.core().try_reserve(&[&self.tracker, &copy.tracker])
+        {
             self.acc.record_on_device("clone", touches, move |queue| {
                 let (into, out_of) = (target.device_memory(queue.device)?, memory.device_memory(queue.device)?);
                 target.filled(true);

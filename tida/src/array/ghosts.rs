@@ -117,19 +117,24 @@ pub fn fill_ghosts(arrays: impl GhostFill) -> Result<(), Error> {
             "use one call for the arrays of each accelerator",
         ));
     }
-    let mut fixed_on_device = false;
+    let (mut fixed_on_device, mut kept) = (false, Vec::new());
     let (mut on_host, mut on_device, mut on_both) = (Vec::new(), Vec::new(), Vec::new());
     let [mut host_touches, mut device_touches, mut both_touches] = [const { Vec::new() }; 3];
+    // Chains may take the room of the others.
+    let mut left = Vec::new();
     for Fill { tracker, .. } in &fills {
         let fixed = !tracker.fixed_ghosts_hold();
         let fresh = tracker.ghosts_fresh() && !fixed && !tracker.are_ghosts_set();
-        let Some(ghosts) = tracker.regional().filter(|ghosts| !fresh && ghosts.plan().has_work(fixed)) else {
-            continue;
-        };
-        let fits = matches!(tracker.side(), Side::Both | Side::Device) && acc.core().try_reserve(&[tracker]);
-        if acc.core().chain_ghosts(recorded, tracker, fixed) {
-            continue;
-        }
+        let ghosts = tracker.regional().filter(|ghosts| !fresh && ghosts.plan().has_work(fixed));
+        let of_chain = |_: &&Arc<Regional>| acc.core().chain_ghosts(recorded, tracker, fixed);
+        left.extend(ghosts.filter(|ghosts| !of_chain(ghosts)).map(|ghosts| (tracker, ghosts, fixed)));
+    }
+    for (tracker, ghosts, fixed) in left {
+        // Until the fill is recorded.
+        let there = matches!(tracker.side(), Side::Both | Side::Device);
+        let room = there.then(|| acc.core().try_reserve(&[tracker])).flatten();
+        let fits = room.is_some();
+        kept.push(room);
         let (ghosts, storage) = (ghosts.clone(), tracker.storage().clone());
         let touch = Touch::new(tracker, None, Mode::Update);
         match tracker.side() {
@@ -180,6 +185,7 @@ pub fn fill_ghosts(arrays: impl GhostFill) -> Result<(), Error> {
             all.try_for_each(|(ghosts, storage, fixed)| unsafe { ghosts.fill_both(&device, storage, *fixed) })
         });
     }
+    drop(kept);
     fills.iter().for_each(|fill| fill.tracker.ghosts_filled());
     Ok(())
 }

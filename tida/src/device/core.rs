@@ -214,7 +214,7 @@ impl DeviceCore {
         self.ledger.room(self.budget())
     }
 
-    /// Waits until as many bytes are promised to nobody, for a second at most; whether they are.
+    /// Waits until as many bytes are promised to nobody, for 50 ms at most; whether they are.
     pub fn wait_for_room(&self, bytes: u64) -> bool {
         self.ledger.wait_for_room(bytes, self.budget())
     }
@@ -228,6 +228,14 @@ impl DeviceCore {
         let allocated = allocated.ok_or_else(|| self.no_room(bytes as u64))?;
         // Dropped in this order.
         Memory::new(&self.opened.backend, bytes).map(|memory| memory.holding((allocated, of)))
+    }
+
+    /// Memory for a table beside arrays, which the limit does not count.
+    ///
+    /// # Errors
+    /// Memory that the device does not have.
+    pub fn table(&self, bytes: usize) -> Result<Memory, Error> {
+        self.allocate(Purpose::Tables, bytes, None)
     }
 
     /// The error of too little room for so many bytes.

@@ -100,11 +100,11 @@ impl Ledger {
         self.reserve(&mut *accounts, purpose, bytes)
     }
 
-    /// Waits until as many bytes of `budget` are promised to nobody, for a second at most; whether they are. What has
+    /// Waits until as many bytes of `budget` are promised to nobody, for 50 ms at most; whether they are. What has
     /// ended may be dropped by another thread.
     pub fn wait_for_room(&self, bytes: u64, budget: u64) -> bool {
         let lacks = |accounts: &mut [Account; PURPOSES.len()]| room(&*accounts, budget) < bytes;
-        let waited = self.given.wait_timeout_while(self.lock(), Duration::from_secs(1), lacks);
+        let waited = self.given.wait_timeout_while(self.lock(), Duration::from_millis(50), lacks);
         !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
     }
 
@@ -209,7 +209,12 @@ impl Drop for Allocated {
 
 #[cfg(test)]
 mod tests {
+    use tida_kernels::plan::Math;
+
     use super::*;
+    use crate::backend::Memory;
+    use crate::device::core::{DeviceCore, Opened};
+    use crate::error::{Error, ErrorKind};
 
     const BUDGET: u64 = 100;
 
@@ -320,5 +325,34 @@ mod tests {
             }
         });
         assert_eq!((ledger.room(BUDGET), ledger.to_string()), (BUDGET, "nobody holds any".to_owned()));
+    }
+
+    /// Where another accelerator has taken memory of the device, work is planned again with what is free.
+    #[test]
+    fn work_that_streams_does_with_what_others_leave() {
+        let spec = crate::backend::sim::SimDevice::new().memory(1 << 20);
+        let opened = Arc::new(Opened::new(crate::backend::sim::open(spec).unwrap()));
+        let device = DeviceCore::new(opened.clone(), Math::default(), None);
+        let room = device.reserve_rest(Purpose::Chains, u64::MAX);
+        assert_eq!(room.bytes(), device.budget());
+        let plan = |least: u64| {
+            move |bytes: u64| match bytes < least {
+                true => Err(Error::new(ErrorKind::Memory, "plan", "too little", "ask for less")),
+                false => Ok(bytes),
+            }
+        };
+        let make = |bytes: u64| Ok((bytes, device.allocate(Purpose::Chains, bytes as usize, None)?));
+        let (bytes, memory) = device.allocate_planned(room.bytes(), plan(1), make).unwrap();
+        assert_eq!(bytes, room.bytes());
+        drop(memory);
+        let _others = Memory::new(device.backend(), 700_000).unwrap();
+        let free = device.backend().free_memory().unwrap();
+        let (bytes, memory) = device.allocate_planned(room.bytes(), plan(1), make).unwrap();
+        assert_eq!(bytes, free);
+        drop(memory);
+        let error = device.allocate_planned(room.bytes(), plan(free + 1), make).unwrap_err();
+        assert_ne!(error.tried(), "plan", "the driver's own words are told");
+        let error = device.allocate_planned(room.bytes(), plan(u64::MAX), make).unwrap_err();
+        assert_eq!(error.tried(), "plan");
     }
 }

@@ -88,8 +88,8 @@ impl Cells {
         lists: &mut Vec<Memory>,
         answer: &mut Option<Answer>,
     ) -> Result<Launched, Error> {
-        let (whole, backend) = (&self.whole, queue.device.backend());
-        if backend.facts().native {
+        let whole = &self.whole;
+        if queue.device.backend().facts().native {
             // SAFETY: handed on.
             return unsafe { DeviceLaunch { goal: self.goal(), ..launch }.enqueue(queue, &self.boxes) };
         }
@@ -102,15 +102,15 @@ impl Cells {
         let of_values = split.then(|| compiler.own(Own::FoldValues(self.scalar, self.op))).transpose()?;
         let tree = (entries > 1).then(|| compiler.own(Own::FoldTree(self.scalar, self.op))).transpose()?;
         if split {
-            lists.push(Memory::new(backend, whole.cells() * self.scalar.size())?);
+            lists.push(queue.device.table(whole.cells() * self.scalar.size())?);
         }
         let mut left = entries;
-        lists.push(Memory::new(backend, left as usize * partial_bytes)?);
+        lists.push(queue.device.table(left as usize * partial_bytes)?);
         while left > 1 {
             left = left.div_ceil(TWICE);
             *answer = if left == 1 { queue.device.answer() } else { None };
             if answer.is_none() {
-                lists.push(Memory::new(backend, left as usize * partial_bytes)?);
+                lists.push(queue.device.table(left as usize * partial_bytes)?);
             }
         }
         let address = answer.as_ref().map(|answer| answer.address().to_ne_bytes());

@@ -6,6 +6,8 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
+use smallvec::SmallVec;
+
 use super::node::Queue;
 use super::row::Piece;
 use super::storage::Storage;
@@ -33,6 +35,8 @@ struct State {
     reserved: Option<Arc<Reservation>>,
     /// What it holds until it has left, oldest first: once for each time that it was asked to.
     leaving: VecDeque<Arc<Reservation>>,
+    /// How many are about to record work that needs its room: it is not to leave meanwhile.
+    kept: usize,
 }
 
 // SAFETY: the addresses are only handed to the backend that pinned them, when the array ends.
@@ -117,6 +121,16 @@ impl Residence {
             // SAFETY: pinned by this backend; all copies were waited for by the nodes that asked for them.
             unsafe { backend.unpin(base) }
         }
+    }
+}
+
+/// Arrays that keep their room on the device until this is dropped, by when the work is recorded that needs it.
+#[derive(Debug)]
+pub(crate) struct Kept(SmallVec<[Arc<Storage>; 4]>);
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|storage| storage.residence().lock().kept -= 1);
     }
 }
 
@@ -347,26 +361,31 @@ impl Storage {
         (0..self.regions()).for_each(|region| self.pin_in(&mut state.pins, device.backend(), region));
     }
 
-    /// Reserves room on the device for all of these arrays, or for none of them.
-    pub(crate) fn try_reserve(device: &DeviceCore, arrays: &[&Arc<Storage>]) -> bool {
+    /// Reserves room on the device for all of these arrays, or for none of them. They keep it while what this gives is
+    /// there.
+    pub(crate) fn try_reserve(device: &DeviceCore, arrays: &[&Arc<Storage>]) -> Option<Kept> {
+        let mut kept = Kept(SmallVec::new());
+        for storage in arrays {
+            storage.residence().lock().kept += 1;
+            kept.0.push((*storage).clone());
+        }
         let lacks = |storage: &&&Arc<Storage>| !storage.is_reserved();
         let new: Vec<&&Arc<Storage>> = arrays.iter().filter(lacks).collect();
         let reserve = |storage: &&&Arc<Storage>| device.try_reserve(Purpose::Arrays, storage.device_bytes() as u64);
-        let Some(reserved) = new.iter().map(reserve).collect::<Option<Vec<Reservation>>>() else { return false };
+        let reserved = new.iter().map(reserve).collect::<Option<Vec<Reservation>>>()?;
         for (storage, reserved) in new.into_iter().zip(reserved) {
             storage.residence().lock().reserved.get_or_insert(Arc::new(reserved));
         }
-        true
+        Some(kept)
     }
 
-    /// Says that it is about to leave: others may be promised its room, which it holds until [`Storage::left`]. Whether
-    /// it has any.
-    pub(crate) fn leaves(&self) -> bool {
+    /// Says that it is about to leave. Gives what it holds until [`Storage::left`], which others are to be promised once
+    /// the work is recorded that brings it to the host; nothing if it has no room or keeps it.
+    pub(crate) fn leaves(&self) -> Option<Arc<Reservation>> {
         let mut state = self.residence().lock();
-        let Some(reserved) = state.reserved.take() else { return false };
-        reserved.leave();
-        state.leaving.push_back(reserved);
-        true
+        let reserved = if state.kept == 0 { state.reserved.take() } else { None }?;
+        state.leaving.push_back(reserved.clone());
+        Some(reserved)
     }
 
     /// Says that it has left, as it was first asked to.
@@ -376,12 +395,21 @@ impl Storage {
 
     /// Gives room back that it has no memory of.
     pub(crate) fn give_room_back(&self) {
-        self.residence().lock().reserved = None;
+        let mut state = self.residence().lock();
+        if state.kept == 0 {
+            state.reserved = None;
+        }
     }
 
     /// Whether it has room on the device.
     pub(crate) fn is_reserved(&self) -> bool {
         self.residence().lock().reserved.is_some()
+    }
+
+    /// Whether it has room on the device which it may be asked to give to others.
+    pub(crate) fn can_leave(&self) -> bool {
+        let state = self.residence().lock();
+        state.reserved.is_some() && state.kept == 0
     }
 
     /// Makes the host's copies of all regions the newest, and gives back the array's memory on the device. What lies

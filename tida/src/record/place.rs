@@ -15,6 +15,7 @@ use crate::error::Error;
 use crate::memory::ghosts::Which;
 use crate::memory::ghosts::planes::Planar;
 use crate::memory::node::{Done, Need, Node, Queue, Work};
+use crate::memory::residence::Kept;
 use crate::memory::storage::Storage;
 use crate::memory::tracker::{Mode, Side, Touch, Tracker, distinct};
 use crate::run::chain;
@@ -23,6 +24,9 @@ use crate::run::streamed::Ended;
 
 /// Sweeps recorded since its last use after which an array on the device gives way to others.
 const IDLE: u64 = 64;
+
+/// How often work that is under way is waited for, where nothing else makes room.
+const WAITS: usize = 20;
 
 /// Why work ends a chain: it touches one of its arrays otherwise.
 const WHOLE: &str = "reads as a whole what streams, or the other way round";
@@ -64,12 +68,18 @@ pub(super) struct Place {
     pub streams: Option<Kind>,
     /// The room of that chain.
     room: Option<Arc<Reservation>>,
+    /// Else they have their room, and keep it until the tile is recorded.
+    _kept: Option<Kept>,
 }
 
 impl Place {
     fn stream(&mut self, kind: Kind, room: Option<Arc<Reservation>>) {
         self.streams = Some(kind);
         self.room = room;
+    }
+
+    fn whole(kept: Option<Kept>) -> Place {
+        Place { _kept: kept, ..Place::default() }
     }
 }
 
@@ -141,9 +151,10 @@ impl Core {
         recorder.chain.get_or_insert_with(|| OpenChain::new(room, kind))
     }
 
-    /// Reserves room for arrays that are to stay on the device as a whole; whether there is any.
-    pub fn try_reserve(&self, trackers: &[&Arc<Tracker>]) -> bool {
-        self.device.as_ref().is_some_and(|device| try_reserve(&self.residents, device, trackers.iter().copied()))
+    /// Reserves room for arrays that are to stay on the device as a whole, if there is any. They keep it until work is
+    /// recorded and what this gives is dropped.
+    pub fn try_reserve(&self, trackers: &[&Arc<Tracker>]) -> Option<Kept> {
+        self.device.as_ref().and_then(|device| try_reserve(&self.residents, device, trackers.iter().copied()))
     }
 
     /// Says where a tile is to find its arrays, and makes room for them, before it is recorded.
@@ -165,13 +176,19 @@ impl Core {
         let can = |kind: &Kind| tile.key.on_device && tile.can_chain(*kind);
         if held == Some(Kind::Arriving) {
             self.settle_ghosts(trackers());
-            if tile.key.on_device && tile.can_chain(Kind::Arriving) && try_reserve(&self.residents, device, trackers())
+            if tile.key.on_device
+                && tile.can_chain(Kind::Arriving)
+                && let Some(kept) = try_reserve(&self.residents, device, trackers())
             {
+                place = Place::whole(Some(kept));
                 place.stream(Kind::Arriving, None);
                 return place;
             }
             self.close_chain(&mut lock(&self.recorder), tile.ends("works on its arrays as a whole"));
-        } else if let Some(kind) = held.filter(|kind| can(kind) && try_reserve(&self.residents, device, wholes())) {
+        } else if let Some(kind) = held.filter(can)
+            && let Some(kept) = try_reserve(&self.residents, device, wholes())
+        {
+            place = Place::whole(Some(kept));
             if kind == Kind::Regions {
                 self.settle_ghosts(trackers());
             }
@@ -180,7 +197,9 @@ impl Core {
             return place;
         }
         let kind = [Kind::Planes, Kind::Regions].into_iter().find(can);
-        if !tile.key.on_device || try_reserve(&self.residents, device, trackers()) {
+        let kept = if tile.key.on_device { try_reserve(&self.residents, device, trackers()) } else { None };
+        if !tile.key.on_device || kept.is_some() {
+            place = Place::whole(kept);
             self.settle_ghosts(trackers());
             let reads = || tile.touches.iter().filter(|touch| touch.read.is_some()).map(|touch| &touch.tracker);
             if can(&Kind::Arriving) && tile.pace.is_none() && self.arrive(device, trackers(), reads()) {
@@ -188,18 +207,17 @@ impl Core {
             }
             return place;
         }
-        // What was used longest ago leaves first.
-        let mut others = self.residents.all();
-        others.retain(|resident| trackers().all(|tracker| !Arc::ptr_eq(tracker, resident)));
-        let mut others = others.into_iter().peekable();
-        let bytes: u64 = distinct(trackers()).iter().map(|tracker| tracker.storage().device_bytes() as u64).sum();
+        let arrays = distinct(trackers());
+        let bytes: u64 = arrays.iter().map(|tracker| tracker.storage().device_bytes() as u64).sum();
         if bytes <= device.budget() {
+            // What was used longest ago leaves first.
             let since = if kind == Some(Kind::Planes) { IDLE } else { 0 };
-            while let Some(idle) = others.next_if(|other| self.residents.idle(other) >= since) {
-                self.evict(&idle);
-                if try_reserve(&self.residents, device, trackers()) {
+            let others = self.others(&arrays);
+            for idle in others.iter().take_while(|other| self.residents.idle(other) >= since) {
+                self.evict(idle);
+                if let Some(kept) = try_reserve(&self.residents, device, trackers()) {
                     self.settle_ghosts(trackers());
-                    return place;
+                    return Place::whole(Some(kept));
                 }
             }
         }
@@ -209,64 +227,73 @@ impl Core {
         if kind != Some(Kind::Planes) {
             self.settle_ghosts(trackers());
         }
-        if let Some(kind) = kind.filter(|_| self.room_beside(device, wholes(), moving(), &mut others)) {
+        let wholes = distinct(wholes());
+        if let Some(kind) = kind
+            && let Some(kept) = self.room_beside(device, &wholes, moving(), &arrays)
+        {
             moving().for_each(|tracker| self.leave_for_chain(tracker));
-            place.stream(kind, self.room_for_chains(device, others));
-        } else {
-            self.make_room(device, trackers, &mut others);
+            place = Place::whole(Some(kept));
+            place.stream(kind, self.room_for_chains(device, &arrays));
+            return place;
         }
-        place
+        let whole = || try_reserve(&self.residents, device, trackers());
+        let kept =
+            if bytes <= device.budget() { self.make_room(device, || lacks(&arrays), &arrays, whole) } else { None };
+        // Those that have no room may get it once their work runs: they can be asked to leave then.
+        self.residents.use_now(&arrays);
+        Place::whole(kept)
     }
 
-    /// Reserves the room of arrays that have to be on the device as a whole, which they get if they fit there alone:
-    /// the `others` give way, then what work that is under way gives back once it has ended.
-    fn make_room<'a, I: Iterator<Item = &'a Arc<Tracker>>>(
+    /// Arrays but for these that may give their room to others, that used longest ago first.
+    fn others(&self, arrays: &[&Arc<Tracker>]) -> Vec<Arc<Tracker>> {
+        let mut others = self.residents.all();
+        others.retain(|resident| arrays.iter().all(|tracker| !Arc::ptr_eq(tracker, resident)));
+        others
+    }
+
+    /// Makes room until `reserve`, which needs so many bytes, finds enough: all arrays but for `arrays` give way
+    /// in turn, then what work that is under way gives back once it has ended.
+    fn make_room<T>(
         self: &Arc<Core>,
         device: &DeviceCore,
-        arrays: impl Fn() -> I,
-        others: &mut impl Iterator<Item = Arc<Tracker>>,
-    ) {
-        let arrays_once = distinct(arrays());
-        let bytes = |tracker: &&Arc<Tracker>| tracker.storage().device_bytes() as u64;
-        if arrays_once.iter().map(bytes).sum::<u64>() <= device.budget() {
-            while !try_reserve(&self.residents, device, arrays()) {
-                if let Some(other) = others.next() {
-                    self.evict(&other);
-                    continue;
+        bytes: impl Fn() -> u64,
+        arrays: &[&Arc<Tracker>],
+        mut reserve: impl FnMut() -> Option<T>,
+    ) -> Option<T> {
+        let mut waits = 0;
+        loop {
+            if let Some(found) = reserve() {
+                return Some(found);
+            }
+            // Other threads may take what is left here, and have arrays there by now.
+            match self.others(arrays).first() {
+                Some(other) => self.evict(other),
+                None if waits < WAITS => {
+                    waits += 1;
+                    self.wait_for_all();
+                    device.wait_for_room(bytes());
                 }
-                self.wait_for_all();
-                let lacks = arrays_once.iter().filter(|tracker| !tracker.storage().is_reserved());
-                device.wait_for_room(lacks.map(bytes).sum());
-                try_reserve(&self.residents, device, arrays());
-                break;
+                None => return None,
             }
         }
-        // Those that have no room may get it once their work runs: they can be asked to leave then.
-        self.residents.use_now(&arrays_once);
     }
 
     /// Gives arrays that are read as a whole their room, beside those that come and go: at most half of the memory.
-    /// What is `moving`, and then the `others`, give way. Says whether they have it.
+    /// What is `moving`, and then all but for `arrays`, give way.
     fn room_beside<'a>(
         self: &Arc<Core>,
         device: &DeviceCore,
-        wholes: impl Iterator<Item = &'a Arc<Tracker>>,
+        wholes: &[&Arc<Tracker>],
         moving: impl Iterator<Item = &'a Arc<Tracker>>,
-        others: &mut impl Iterator<Item = Arc<Tracker>>,
-    ) -> bool {
-        let wholes = distinct(wholes);
+        arrays: &[&Arc<Tracker>],
+    ) -> Option<Kept> {
+        let reserve = || try_reserve(&self.residents, device, wholes.iter().copied());
         let bytes: u64 = wholes.iter().map(|tracker| tracker.storage().device_bytes() as u64).sum();
         if wholes.is_empty() || bytes > device.budget() / 2 {
-            return wholes.is_empty();
+            return if wholes.is_empty() { reserve() } else { None };
         }
         moving.for_each(|tracker| self.leave_for_chain(tracker));
-        while !try_reserve(&self.residents, device, wholes.iter().copied()) {
-            match others.next() {
-                Some(other) => self.evict(&other),
-                None => return false,
-            }
-        }
-        true
+        self.make_room(device, || lacks(wholes), arrays, reserve)
     }
 
     /// Whether arrays that have their room on the device, of which work reads some, are on their way from the host and
@@ -295,44 +322,30 @@ impl Core {
         device.room() >= bytes && all.iter().all(|tracker| !tracker.is_ring())
     }
 
-    /// Room for a chain: that of the chains which are not done, else half of the memory, for which the `others` give
-    /// way in turn.
-    fn room_for_chains(
-        self: &Arc<Core>,
-        device: &DeviceCore,
-        mut others: impl Iterator<Item = Arc<Tracker>>,
-    ) -> Option<Arc<Reservation>> {
+    /// Room for a chain: that of the chains which are not done, else half of the memory, for which all arrays but for
+    /// `arrays` give way in turn.
+    fn room_for_chains(self: &Arc<Core>, device: &DeviceCore, arrays: &[&Arc<Tracker>]) -> Option<Arc<Reservation>> {
         let known = lock(&self.chains).room.upgrade();
         if known.is_some() {
             return known;
         }
         let half = device.budget().div_ceil(2);
-        while device.room() < half
-            && let Some(other) = others.next()
-        {
-            self.evict(&other);
-        }
-        if device.room() < half {
-            // Work that is under way gives back what it holds.
-            self.wait_for_all();
-            device.wait_for_room(half);
-        }
-        let room = Arc::new(device.try_reserve(Purpose::Chains, half.min(device.room()))?);
+        let reserve = |bytes: u64| device.try_reserve(Purpose::Chains, bytes);
+        let room =
+            self.make_room(device, || half, arrays, || reserve(half)).or_else(|| reserve(half.min(device.room())))?;
+        let room = Arc::new(room);
         lock(&self.chains).room = Arc::downgrade(&room);
         Some(room)
     }
 
-    /// Brings an array back to the host and gives its memory on the device back.
+    /// Brings an array back to the host and gives its memory on the device back; nothing if it keeps it.
     fn evict(self: &Arc<Core>, tracker: &Arc<Tracker>) {
-        let Some(device) = self.device.clone() else { return };
         let storage = tracker.storage().clone();
-        let leaves = storage.leaves();
+        let (Some(device), Some(reserved)) = (self.device.clone(), storage.leaves()) else { return };
         let work = move || {
             // SAFETY: the node's touch keeps all work that conflicts away.
             unsafe { storage.leave_device(&device)? };
-            if leaves {
-                storage.left();
-            }
+            storage.left();
             Ok(())
         };
         let touch = Touch::new(tracker, None, Mode::Move);
@@ -340,6 +353,8 @@ impl Core {
         let mut leaving = lock(&self.leaving);
         leaving.retain(|other| !other.is_finished());
         leaving.push(node);
+        // Who is promised it from now on waits for the node.
+        reserved.leave();
     }
 
     /// Gives the regions of an array ghosts of their own on the device, if they lie in a row there: its memory is given
@@ -435,11 +450,12 @@ impl Core {
         let arrives = || match &self.device {
             Some(device) if tracker.side() == Side::Device && tracker.planar().is_some() => {
                 let array = || [tracker].into_iter();
-                self.arrive(device, array(), array()) && try_reserve(&self.residents, device, array())
+                if self.arrive(device, array(), array()) { try_reserve(&self.residents, device, array()) } else { None }
             }
-            _ => false,
+            _ => None,
         };
-        if held == Some(Kind::Arriving) || (held.is_none() && arrives()) {
+        let kept = if held.is_none() { arrives() } else { None };
+        if held == Some(Kind::Arriving) || kept.is_some() {
             self.wait_for_room();
             self.add_ghosts(&mut lock(&self.recorder), recorded, tracker, (fixed, Kind::Arriving, None));
             return true;
@@ -460,8 +476,7 @@ impl Core {
         self.wait_for_room();
         let room = self.device.as_ref().and_then(|device| {
             self.leave_for_chain(tracker);
-            let others = self.residents.all().into_iter();
-            self.room_for_chains(device, others)
+            self.room_for_chains(device, &[tracker])
         });
         let mut recorder = lock(&self.recorder);
         self.add_ghosts(&mut recorder, recorded, tracker, (fixed, kind, room));
@@ -563,17 +578,21 @@ pub(super) fn side(node: &Node, kind: Option<Kind>) -> Side {
     }
 }
 
-/// Reserves room for arrays that are to stay on a device as a whole; whether there is any.
+/// Bytes of the arrays that have no room yet.
+fn lacks(arrays: &[&Arc<Tracker>]) -> u64 {
+    let storages = arrays.iter().map(|tracker| tracker.storage()).filter(|storage| !storage.is_reserved());
+    storages.map(|storage| storage.device_bytes() as u64).sum()
+}
+
+/// Reserves room for arrays that are to stay on a device as a whole, if there is any.
 fn try_reserve<'a>(
     residents: &Residents,
     device: &DeviceCore,
     trackers: impl Iterator<Item = &'a Arc<Tracker>>,
-) -> bool {
+) -> Option<Kept> {
     let arrays = distinct(trackers);
     let storages: SmallVec<[&Arc<Storage>; 8]> = arrays.iter().map(|tracker| tracker.storage()).collect();
-    let is_reserved = Storage::try_reserve(device, &storages);
-    if is_reserved {
-        residents.use_now(&arrays);
-    }
-    is_reserved
+    let kept = Storage::try_reserve(device, &storages)?;
+    residents.use_now(&arrays);
+    Some(kept)
 }

@@ -27,11 +27,11 @@ impl Residents {
         }
     }
 
-    /// Arrays that have their room, that used longest ago first.
+    /// Arrays that may give their room to others, that used longest ago first.
     pub fn all(&self) -> Vec<Arc<Tracker>> {
         let residents = self.arrays.lock().unwrap_or_else(PoisonError::into_inner);
         let mut all: Vec<Arc<Tracker>> = residents.iter().filter_map(Weak::upgrade).collect();
-        all.retain(|tracker| tracker.storage().is_reserved());
+        all.retain(|tracker| tracker.storage().can_leave());
         all.sort_by_key(|tracker| tracker.used_at());
         all
     }

@@ -278,7 +278,10 @@ where
     });
     let trackers: Vec<_> = trackers.collect();
     let folds = O::BY_PARTS || R::TYPE.components() == 1;
-    let work = if on_device && !at_host && folds && !job.cells.is_empty() && acc.core().try_reserve(&trackers) {
+    let on_device = on_device && !at_host && folds && !job.cells.is_empty();
+    // Until the reduction is recorded.
+    let kept = if on_device { acc.core().try_reserve(&trackers) } else { None };
+    let work = if kept.is_some() {
         let parts = job.prepared.parts().map_err(at)?;
         let of = |ty: ScalarType| Cells::new(&job.layout, &job.cells, (ty, O::FOLD));
         let on_device_cells: SmallVec<[Cells; 2]> = R::TYPE.component_types().into_iter().map(of).collect();
@@ -324,6 +327,7 @@ where
         }))
     };
     let node = acc.record_node("a reduction", recorded, &touches, &after, work);
+    drop(kept);
     Ok(Scalar::new(acc, node, value))
 }
 
