@@ -119,3 +119,20 @@ fn what_was_replaced_gives_its_room_to_others() {
     let with = |place| Configuration { place, ..program.configuration.clone() };
     holds(text, 10, &places().into_iter().filter(|place| *place != Place::Cpu).map(with).collect::<Vec<_>>());
 }
+
+/// Once an error: the fill of one array's ghosts took the room that another array of the same call had been found.
+#[test]
+fn fills_of_one_call_find_their_room_after_each_other() {
+    let text = "
+        program of=f32 shape=6,6,65 regions=3,2,2 seed=1
+        on place=sim threads=1 ahead=256 room=4 fuse=1
+        array ghost=1:0,0:0,1:0 faces=fixed:fixed,fixed:fixed,fixed:fixed
+        array ghost=1:0,0:0,0:1 faces=fixed:fixed,fixed:fixed,fixed:fixed
+        tilt arrays=0,1 value=0
+        later to=1 from=0
+        bothghosts a=0 b=1
+    ";
+    let program: Program = text.parse().unwrap();
+    let with = |place| Configuration { place, ..program.configuration.clone() };
+    holds(text, 3, &places().into_iter().filter(|place| *place != Place::Cpu).map(with).collect::<Vec<_>>());
+}
