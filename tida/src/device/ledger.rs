@@ -6,8 +6,8 @@
 //!   all that was leaving when it was recorded (`Core::after_evictions`).
 //! - Work that runs waits for nobody, so it reserves only bytes that no one has
 //!   ([`Ledger::try_reserve_now`], [`Ledger::reserve_rest`]).
-//! - Who is about to leave holds its bytes until its memory is free ([`Reservation::leave`]). So does memory of an
-//!   array that outlives its array.
+//! - Who is about to leave holds its bytes until its memory is free ([`Reservation::leave`]). So does memory that
+//!   outlives its array.
 //!
 //! So at any time, what is allocated was reserved at one time, together: the holder that reserved last among those that
 //! have memory found room beside all others, or waited until they had left.

@@ -379,8 +379,8 @@ impl Storage {
         Some(kept)
     }
 
-    /// Says that it is about to leave. Gives what it holds until [`Storage::left`], which others are to be promised once
-    /// the work is recorded that brings it to the host; nothing if it has no room or keeps it.
+    /// Says that it is about to leave. Gives what it holds until [`Storage::left`], which others are to be promised
+    /// once the work is recorded that brings it to the host; nothing if it has no room or keeps it.
     pub(crate) fn leaves(&self) -> Option<Arc<Reservation>> {
         let mut state = self.residence().lock();
         let reserved = if state.kept == 0 { state.reserved.take() } else { None }?;

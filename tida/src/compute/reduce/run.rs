@@ -277,10 +277,9 @@ where
         ArgInfo::Table { .. } => None,
     });
     let trackers: Vec<_> = trackers.collect();
-    let folds = O::BY_PARTS || R::TYPE.components() == 1;
-    let on_device = on_device && !at_host && folds && !job.cells.is_empty();
+    let folds = on_device && !job.cells.is_empty() && (O::BY_PARTS || R::TYPE.components() == 1);
     // Until the reduction is recorded.
-    let kept = if on_device { acc.core().try_reserve(&trackers) } else { None };
+    let kept = (folds && !at_host).then(|| acc.core().try_reserve(&trackers)).flatten();
     let work = if kept.is_some() {
         let parts = job.prepared.parts().map_err(at)?;
         let of = |ty: ScalarType| Cells::new(&job.layout, &job.cells, (ty, O::FOLD));
