@@ -82,7 +82,7 @@ impl DeviceCopies {
         let most_blocks = device.backend().facts().grid[0];
         let mut tables: Vec<(Arc<Memory>, Vec<u8>)> = Vec::new();
         let made = DeviceCopies::made(device, jobs, most_blocks, |bytes| {
-            let table = Arc::new(Memory::new(device.backend(), bytes.len())?);
+            let table = Arc::new(device.table(bytes.len())?);
             // SAFETY: the new memory has as many bytes, and no one else knows it; both stay until the copies that read
             // the table are done (`run`), or else until the stream is.
             unsafe { device.backend().upload(stream, &table, 0, bytes.as_ptr(), bytes.len())? };

@@ -72,8 +72,8 @@ struct Block {
 }
 
 impl Block {
-    fn new(backend: &Arc<dyn Backend>, bytes: usize) -> Result<Block, Error> {
-        Ok(Block { host: HostBlock::new(backend, bytes), device: Memory::new(backend, bytes)? })
+    fn new(device: &DeviceCore, bytes: usize) -> Result<Block, Error> {
+        Ok(Block { host: HostBlock::new(device.backend(), bytes), device: device.table(bytes)? })
     }
 }
 
@@ -109,7 +109,7 @@ impl Regional {
         let free = mixed.blocks.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut block = match free {
             Some(block) => block,
-            None => Block::new(device.backend(), mixed.bytes)?,
+            None => Block::new(device, mixed.bytes)?,
         };
         let queue = Queue { device, stream: device.any_stream(), rings: &[], refilled: &[] };
         // SAFETY: the caller's promise.
