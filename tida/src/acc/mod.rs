@@ -197,9 +197,9 @@ impl TileAcc {
         Stats { busy: core.timeline.as_ref().and_then(|recorder| recorder.busy()), ..stats }
     }
 
-    /// What became of work over arrays that have no room as a whole, of the last 64 times that sweeps and ghost fills
-    /// ran together: in which pieces arrays came and went, in how many passes, how many bytes were copied, and why no
-    /// more work could be a part of it. Oldest first; empty if nothing streamed. It waits for nothing: call
+    /// What became of work over arrays that have no room as a whole, of the last 64 times that sweeps, ghost fills and
+    /// reductions ran together: in which pieces arrays came and went, in how many passes, how many bytes were copied,
+    /// and why no more work could be a part of it. Oldest first; empty if nothing streamed. It waits for nothing: call
     /// [`TileAcc::sync`] before. Where kernels run on the CPU, it tells of arrays that do not fit the caches.
     ///
     /// ```

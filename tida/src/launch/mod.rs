@@ -20,6 +20,7 @@ pub(crate) mod needs;
 pub(crate) mod prepare;
 pub(crate) mod quoted;
 pub(crate) mod registers;
+pub(crate) mod rolling;
 pub(crate) mod site;
 pub(crate) mod step;
 pub(crate) mod tune;

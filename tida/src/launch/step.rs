@@ -8,7 +8,9 @@ use tida_kernels::plan::fuse::Faces;
 use super::device::OnDevice;
 use super::fused::OneStep;
 use super::needs::Needs;
+use super::rolling::Scratch;
 use super::site::Site;
+use crate::device::core::DeviceCore;
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::memory::node::{Done, Queue};
@@ -99,4 +101,29 @@ pub(crate) trait Launch: Send + Sync {
     fn args(&self) -> SmallVec<[OnDevice<'_>; 8]> {
         SmallVec::new()
     }
+}
+
+/// What a launch does that folds what it finds, besides running over boxes: see [`Launch`]. One per reduction.
+pub(crate) trait Fold: Launch {
+    /// Bytes of the device's memory that it has from its beginning to its end: fewer, if its planes come one after the
+    /// other.
+    fn bytes(&self, by_planes: bool) -> u64;
+
+    /// Entries of a [`Scratch`] that it has use for if planes come one after the other.
+    fn scratch(&self) -> Option<u64>;
+
+    /// Takes that memory, before it runs over any box. With a scratch its planes come one after the other.
+    ///
+    /// # Errors
+    /// Memory that the device does not have, and what its compiler refuses.
+    fn begin(&self, device: &DeviceCore, scratch: Option<&Arc<Scratch>>) -> Result<(), Error>;
+
+    /// Puts the commands into a stream that make one value of what was found, once it has run over all boxes there.
+    ///
+    /// # Errors
+    /// What the device refuses.
+    ///
+    /// # Safety
+    /// All boxes have run, or run before in this stream. What it gives is called after what those gave.
+    unsafe fn end(self: Arc<Self>, queue: &Queue<'_>) -> Result<Done, Error>;
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use super::node::Queue;
 use super::tracker::{BoxTouch, Mode, Tracker};
 use crate::error::Error;
@@ -64,6 +66,25 @@ impl ArrayTouch {
             let touch = self.regions.get(region);
             touch.is_some_and(|touch| touch.read.has(cells) || touch.write.has(cells))
         })
+    }
+
+    /// What pieces of work touch, array by array.
+    pub fn of(touches: &[BoxTouch]) -> SmallVec<[ArrayTouch; 4]> {
+        let mut arrays = SmallVec::new();
+        ArrayTouch::add_to(&mut arrays, touches);
+        arrays
+    }
+
+    /// Adds what more work touches.
+    pub fn add_to(arrays: &mut SmallVec<[ArrayTouch; 4]>, touches: &[BoxTouch]) {
+        for touch in touches {
+            let known = arrays.iter().position(|known| Arc::ptr_eq(&known.tracker, &touch.tracker));
+            let n = known.unwrap_or_else(|| {
+                arrays.push(ArrayTouch::new(&touch.tracker));
+                arrays.len() - 1
+            });
+            arrays[n].add(touch);
+        }
     }
 
     /// Whether its ghosts outlive their cells.

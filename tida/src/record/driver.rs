@@ -293,6 +293,7 @@ impl Core {
             return side(&sweep.node, sweep.kind);
         }
         self.keep_short(&mut recorder);
+        self.close_chain_of(&mut recorder, &tile);
         drop(recorder);
         self.wait_for_room();
         let place = self.prepare_place(&tile);
@@ -584,7 +585,7 @@ pub(super) fn touch_all(node: &Arc<Node>, touch: &Touch) {
     }
 }
 
-fn add_touches(node: &Arc<Node>, touches: &[BoxTouch]) {
+pub(super) fn add_touches(node: &Arc<Node>, touches: &[BoxTouch]) {
     for touch in touches {
         touch.tracker.add(touch.region, node, touch.read, touch.write);
     }

@@ -7,6 +7,7 @@
 
 pub(crate) mod driver;
 pub(crate) mod ends;
+pub(crate) mod folds;
 pub(crate) mod fuse;
 pub(crate) mod hybrid;
 pub(crate) mod join;

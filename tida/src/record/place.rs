@@ -63,7 +63,7 @@ pub(super) struct Chains {
 
 /// Where a tile is to find its arrays.
 #[derive(Default)]
-pub(super) struct Place {
+pub(crate) struct Place {
     /// In a chain: they do not stay on the device as a whole.
     pub streams: Option<Kind>,
     /// The room of that chain.

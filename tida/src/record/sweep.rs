@@ -82,14 +82,7 @@ impl OpenSweep {
 
     /// Adds what is touched.
     pub fn touch(&mut self, touches: &[BoxTouch]) {
-        for touch in touches {
-            let known = self.arrays.iter().position(|known| Arc::ptr_eq(&known.tracker, &touch.tracker));
-            let n = known.unwrap_or_else(|| {
-                self.arrays.push(ArrayTouch::new(&touch.tracker));
-                self.arrays.len() - 1
-            });
-            self.arrays[n].add(touch);
-        }
+        ArrayTouch::add_to(&mut self.arrays, touches);
     }
 
     /// Tells the last of the open sweeps that touches an array that its ghosts are filled now, if it writes it on the

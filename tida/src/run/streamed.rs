@@ -57,7 +57,7 @@ pub enum StreamedBy {
     Blocks,
 }
 
-/// Sweeps and ghost fills that ran together over arrays that stream: see
+/// Sweeps, ghost fills and reductions that ran together over arrays that stream: see
 /// [`TileAcc::streamed`](crate::TileAcc::streamed).
 ///
 /// Its text says all of it in one line.
@@ -70,6 +70,8 @@ pub struct Streamed {
     pub sweeps: u64,
     /// Fills of ghosts among it.
     pub ghost_fills: u64,
+    /// Reductions among it.
+    pub reductions: u64,
     /// Passes over the arrays. Where arrays arrive and run as a whole, none.
     pub passes: u64,
     /// Bytes that were copied to the device meanwhile.
@@ -92,9 +94,14 @@ impl fmt::Display for Streamed {
         };
         let [first, last] = self.recorded;
         let number = |n: u64, one: &str, more: &str| if n == 1 { format!("1 {one}") } else { format!("{n} {more}") };
+        let and = match self.reductions {
+            0 => String::new(),
+            n => format!(" and {}", number(n, "reduction", "reductions")),
+        };
         write!(
             f,
-            "{} and {}, recorded at {first} to {last}: {} by {pieces}, {} bytes to the device, {} bytes back; ended as {}",
+            "{} and {}{and}, recorded at {first} to {last}: {} by {pieces}, {} bytes to the device, {} bytes back; \
+             ended as {}",
             number(self.sweeps, "sweep", "sweeps"),
             number(self.ghost_fills, "ghost fill", "ghost fills"),
             number(self.passes, "pass", "passes"),
@@ -121,14 +128,15 @@ impl Reports {
             Kind::Regions => StreamedBy::Regions,
             Kind::Arriving => StreamedBy::Arriving,
         };
-        let sweeps = chain.sweeps() as u64;
+        let (sweeps, reductions) = (chain.sweeps() as u64, chain.folds() as u64);
         if self.0.len() == KEPT {
             self.0.pop_front();
         }
         self.0.push_back(Streamed {
             by,
             sweeps,
-            ghost_fills: chain.links.len() as u64 - sweeps,
+            ghost_fills: chain.links.len() as u64 - sweeps - reductions,
+            reductions,
             passes: after.passes - before.passes,
             h2d_bytes: after.h2d_bytes - before.h2d_bytes,
             d2h_bytes: after.d2h_bytes - before.d2h_bytes,

@@ -8,6 +8,8 @@
 #[cfg(feature = "num-complex")]
 mod complex;
 mod fold;
+mod job;
+mod link;
 mod natively;
 mod ops;
 mod run;

@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use smallvec::SmallVec;
 
+use super::job::Job;
 use super::ops::{Foldable, Reduction};
-use super::run::Job;
 use crate::compute::args::{HeldArgs, OnDevice};
 use crate::compute::ask::Ask;
 use crate::compute::view::{Checked, Proven};

@@ -1,22 +1,20 @@
-//! Recording a reduction, and running it natively.
+//! Recording a reduction.
 
 use std::any::TypeId;
-use std::ops::Range;
 use std::panic::Location;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use smallvec::SmallVec;
 use tida_kernels::element::ScalarType;
 use tida_kernels::ir::Type;
 
-use super::fold::{self, Lacking, Lanes, SEGMENT, tree};
+use super::job::Job;
+use super::link::InPieces;
 use super::natively::Natively;
 use super::ops::{Foldable, Reduction};
 use crate::acc::TileAcc;
-use crate::array::reserve;
-use crate::backend::cpu;
-use crate::compute::args::{ArgInfo, Args, HeldArgs, How, Views};
-use crate::compute::ask::{Ask, Pass, Run};
+use crate::compute::args::{ArgInfo, Args, HeldArgs, Views};
+use crate::compute::ask::Ask;
 use crate::compute::check::{Target, box_text, check};
 use crate::compute::deferred::Scalar;
 use crate::compute::launch::quote;
@@ -24,19 +22,15 @@ use crate::compute::view::{Checked, Proven};
 use crate::device::plans::Hints;
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
-use crate::launch::decoded::{Codes, Wholes};
-use crate::launch::device::DeviceLaunch;
+use crate::launch::decoded::Wholes;
 use crate::launch::ending::Ending;
 use crate::launch::folded::{Cells, Folded};
-use crate::launch::native::{NativeFold, NativeForm};
+use crate::launch::native::NativeFold;
 use crate::launch::prepare::{Prepared, prepare};
-use crate::launch::quoted::Quoted;
-use crate::launch::site::{Site, Sites};
-use crate::memory::layout::Layout;
-use crate::memory::node::{Queue, Work};
+use crate::memory::node::Work;
 use crate::memory::tracker::{Mode, Side, Touch};
-use crate::parallel;
-use crate::record::wait::{InKernel, outside_kernels};
+use crate::record::driver::TileWork;
+use crate::record::wait::outside_kernels;
 use crate::tile::Tile;
 
 /// The cells of a reduction: a tile or a box of cells, by `into()`. See [`reduce_over`].
@@ -117,6 +111,9 @@ where
 }
 
 /// Records a reduction and returns a [`Scalar`] that later kernels capture, without waiting.
+///
+/// If its arrays are larger than a device's memory, it is a part of the passes of the work before it: a norm in every
+/// step costs no pass over the link. [`TileAcc::streamed`] counts those.
 ///
 /// ```
 /// use tida::prelude::*;
@@ -220,9 +217,8 @@ where
         return Err(at(Error::new(ErrorKind::Shape, tried(), format!("no cells in {}", box_text(&cells)), advice)));
     }
     let mut acc: Option<TileAcc> = None;
-    let mut arrays = SmallVec::<[usize; 8]>::new();
-    let (mut touches, mut after) = (Vec::new(), SmallVec::new());
-    let (mut run_checked, mut valid_only, mut on_device) = (false, 0, false);
+    let (mut touches, mut after, mut key) = (Vec::new(), SmallVec::new(), None);
+    let (mut run_checked, mut valid_only, mut by_planes) = (false, 0, true);
     for (region, r) in layout.regions.iter().enumerate() {
         let part = r.valid.intersect(&cells);
         if part.is_empty() && !(cells.is_empty() && region == 0) {
@@ -241,14 +237,13 @@ where
         let checked = check(&prepared, quoted.id, &quoted.captures, views, &target, &infos).map_err(at)?;
         run_checked |= checked.run_checked;
         valid_only |= checked.valid_only;
-        let read = checked.touches.iter().filter(|touch| touch.read.is_some());
-        touches.extend(read.map(|touch| Touch::new(&touch.tracker, Some(touch.region), Mode::Read)));
+        by_planes &= checked.by_planes;
+        touches.extend(checked.touches.into_iter().filter(|touch| touch.read.is_some()));
         after = checked.after;
-        on_device |= checked.key.on_device;
-        arrays = checked.key.args;
+        key = Some(checked.key);
         acc.get_or_insert_with(|| checked.acc.clone());
     }
-    let Some(acc) = acc else {
+    let (Some(acc), Some(key)) = (acc, key) else {
         return Err(at(Error::new(ErrorKind::Argument, tried(), "no region to reduce", "pass an array with cells")));
     };
     let job = Job {
@@ -263,8 +258,39 @@ where
         wholes: Wholes::default(),
         prepared,
     };
+    let (on_device, arrays) = (key.on_device, key.args.clone());
     let value = Arc::new(OnceLock::new());
     let result = value.clone();
+    let folds = on_device && (O::BY_PARTS || R::TYPE.components() == 1) && !job.cells.is_empty();
+    let of = |ty: ScalarType| Cells::new(&job.layout, &job.cells, (ty, O::FOLD));
+    let on_device_cells: SmallVec<[Cells; 2]> = match folds {
+        true => R::TYPE.component_types().into_iter().map(of).collect(),
+        false => SmallVec::new(),
+    };
+    // While the arrays stream it is a part of what they stream for.
+    if let Some(cells) = on_device_cells.first().filter(|cells| !cells.is_split()) {
+        let work = TileWork {
+            key,
+            region: 0,
+            cells: job.cells.widen(),
+            touches: &touches,
+            after: &after,
+            name: "a reduction",
+            recorded,
+            by_planes,
+            grown: false,
+            pace: None,
+        };
+        let bytes = |by_planes| on_device_cells.iter().map(|cells| cells.list_bytes(by_planes)).sum();
+        if let Some(place) = acc.core().place_of_fold(&work, bytes) {
+            let (parts, boxes) = (job.prepared.parts().map_err(at)?, cells.boxes.to_vec());
+            let fold = InPieces::new(job, parts.iter().cloned().zip(on_device_cells), result);
+            let node = acc.core().record_fold(&work, place, boxes, Arc::new(fold));
+            return Ok(Scalar::new(acc, node, value));
+        }
+    }
+    let touches: Vec<Touch> =
+        touches.iter().map(|touch| Touch::new(&touch.tracker, Some(touch.region), Mode::Read)).collect();
     // Where the kernels run that write what is read.
     let at_host = infos.iter().any(|info| match info {
         ArgInfo::Tiled(tiled) => matches!(tiled.tracker.side(), Side::Host | Side::Chain),
@@ -277,13 +303,10 @@ where
         ArgInfo::Table { .. } => None,
     });
     let trackers: Vec<_> = trackers.collect();
-    let folds = on_device && !job.cells.is_empty() && (O::BY_PARTS || R::TYPE.components() == 1);
     // Until the reduction is recorded.
     let kept = (folds && !at_host).then(|| acc.core().try_reserve(&trackers)).flatten();
     let work = if kept.is_some() {
         let parts = job.prepared.parts().map_err(at)?;
-        let of = |ty: ScalarType| Cells::new(&job.layout, &job.cells, (ty, O::FOLD));
-        let on_device_cells: SmallVec<[Cells; 2]> = R::TYPE.component_types().into_iter().map(of).collect();
         let proven = !job.run_checked && job.valid_only == 0;
         let job = Arc::new(job);
         let native: Arc<dyn NativeFold> = Arc::new(Natively::new(job.clone(), result.clone()));
@@ -328,429 +351,4 @@ where
     let node = acc.record_node("a reduction", recorded, &touches, &after, work);
     drop(kept);
     Ok(Scalar::new(acc, node, value))
-}
-
-/// A reduction to run: kernel, arguments, the cells, how they are cut.
-pub(super) struct Job<H, N, O, const D: usize> {
-    kernel: N,
-    quoted: Quoted,
-    pub held: H,
-    run_checked: bool,
-    valid_only: u16,
-    layout: Arc<Layout<D>>,
-    pub cells: GridBox<D>,
-    pub op: O,
-    /// Whole arrays that hold codes, decoded once.
-    wholes: Wholes,
-    prepared: Arc<Prepared>,
-}
-
-/// Cells of a row that are computed before they are folded: they stay in the first-level cache.
-const BLOCK: usize = 1024;
-
-/// Rows of the box, and a stretch of the last axis that starts at a multiple of [`BLOCK`].
-struct Piece<const D: usize> {
-    /// First of the regions that hold the rows; they follow one another along the last axis.
-    regions: Range<usize>,
-    /// The rows: all axes but the last count.
-    rows: GridBox<D>,
-    /// First and one past the last cell along the last axis.
-    stretch: (i64, i64),
-}
-
-/// Where the pieces put their segments' values. Each segment belongs to one piece.
-struct Slots<P>(*mut P);
-
-// SAFETY: pieces write disjoint slots.
-unsafe impl<P: Send> Sync for Slots<P> {}
-
-impl<P> Slots<P> {
-    /// # Safety
-    /// `n` is below the number of slots, and no other thread writes it.
-    unsafe fn put(&self, n: usize, value: P) {
-        // SAFETY: the caller's promise.
-        unsafe { self.0.add(n).write(value) }
-    }
-
-    /// # Safety
-    /// The slots are there and were written; no thread writes them any more.
-    unsafe fn of(&self, slots: Range<usize>) -> &[P] {
-        // SAFETY: the caller's promise.
-        unsafe { std::slice::from_raw_parts(self.0.add(slots.start), slots.len()) }
-    }
-}
-
-/// Where a piece puts what it makes.
-struct To<'a, R, P> {
-    /// The first segment of a row, and how many it has.
-    segments: (i64, usize),
-    slots: &'a Slots<P>,
-    /// Room for the values of [`BLOCK`] cells, which nothing else reads or writes.
-    values: *mut R,
-    lanes: &'a mut Lanes<P>,
-    lacking: &'a mut Lacking<P>,
-}
-
-/// The values of [`BLOCK`] cells; no vector of them crosses a line of the cache.
-#[repr(align(64))]
-struct Values<R>([R; BLOCK]);
-
-impl<H, N, O, const D: usize> Job<H, N, O, D> {
-    /// Puts the kernels of the reduction of one scalar, which `prepared` gives, into a stream of a device.
-    ///
-    /// # Safety
-    /// As [`DeviceLaunch::enqueue`], for all regions that have cells of the box.
-    unsafe fn on_device(
-        &self,
-        queue: &Queue<'_>,
-        prepared: &Arc<Prepared>,
-        cells: &Cells,
-        native: &Arc<dyn NativeFold>,
-    ) -> Result<Folded, Error>
-    where
-        H: HeldArgs<D>,
-    {
-        let launch = DeviceLaunch {
-            prepared,
-            captures: &self.quoted.captures,
-            args: self.held.on_device().into_iter().map(|arg| arg.0).collect(),
-            goal: cells.goal(),
-            checked: self.run_checked,
-            valid_only: self.valid_only,
-            block: None,
-            march: None,
-            cache: Hints::default(),
-            fold: None,
-            within: None,
-            varied: None,
-            without: queue.device.without(),
-            native: NativeForm { sweeps: &[], fold: Some(native) },
-        };
-        // SAFETY: handed on.
-        unsafe { cells.enqueue(queue, launch) }
-    }
-
-    /// Folds the cells, of arrays on the host or where `sites` says. On a simulated device it is its one thread that
-    /// runs this: no other may come between.
-    pub fn run<R>(&self, sites: Option<&[Option<Site>]>) -> Result<O::Partial, Error>
-    where
-        R: Foldable,
-        O: Reduction<R>,
-        H: HeldArgs<D>,
-        N: for<'b> Fn(Ask<'b, H::Views<Proven>, H::Views<Checked>, R, D>) + Send + Sync,
-    {
-        if self.cells.is_empty() {
-            return Ok(self.op.identity());
-        }
-        let last = D - 1;
-        let first_segment = self.cells.lo[last].div_euclid(SEGMENT as i64);
-        let segments = (self.cells.hi[last] - 1).div_euclid(SEGMENT as i64) - first_segment + 1;
-        let segments = segments as usize;
-        let rows: usize = self.cells.extent()[..last].iter().product();
-        let pieces = self.pieces();
-        let slots = rows.saturating_mul(segments);
-        // Pieces that have groups of the tree to themselves fold these too, while the segments' values are in the
-        // cache.
-        let ranges: Option<Vec<Range<usize>>> =
-            pieces.iter().map(|piece| self.groups(piece, segments, slots)).collect();
-        let mut partials = Vec::new();
-        let mut next = Vec::new();
-        reserve(&mut partials, slots)?;
-        reserve(&mut next, ranges.as_ref().map_or(0, |_| slots.div_ceil(SEGMENT)))?;
-        let (all, folded) = (Slots(partials.as_mut_ptr()), Slots(next.as_mut_ptr()));
-        let run = |number: usize| {
-            let piece = &pieces[number];
-            let mut values = Values([R::SOME; BLOCK]);
-            let bytes = size_of_val(&values.0);
-            // SAFETY: all of an array of numbers, or of pairs of them, which have no padding; any bytes are numbers.
-            let memory = unsafe { std::slice::from_raw_parts_mut(values.0.as_mut_ptr().cast::<u8>(), bytes) };
-            let mut lanes = Lanes::new(self.op.identity());
-            let mut lacking = Lacking::new();
-            // What is written is not what is read, which the compiler has to know.
-            cpu::vectorised_writing(
-                [memory, &mut [], &mut [], &mut []],
-                #[inline(always)]
-                |starts| {
-                    let segments = (first_segment, segments);
-                    let values = starts[0].cast();
-                    let to = To { segments, slots: &all, values, lanes: &mut lanes, lacking: &mut lacking };
-                    match self.decoded(piece, sites) {
-                        Some(sites) => self.run_piece(piece, to, Some(&sites))?,
-                        None => self.run_piece(piece, to, sites)?,
-                    }
-                    if let Some(own) = ranges.as_ref().map(|ranges| ranges[number].clone()) {
-                        let group = own.start / SEGMENT;
-                        // SAFETY: this piece has written these slots, and no other does.
-                        let list = unsafe { all.of(own) };
-                        // SAFETY: the slots of these groups are this piece's alone.
-                        fold::groups(self.op, list, &mut lanes, |n, value| unsafe { folded.put(group + n, value) });
-                    }
-                    Ok(())
-                },
-            )
-        };
-        let failed = match sites {
-            // All of them, whatever fails: which failure is told is not to depend on which came first.
-            None => {
-                let failures = Mutex::new(Vec::new());
-                parallel::each(pieces.len(), 1, &|number| {
-                    let failure = run(number).err();
-                    failures.lock().unwrap_or_else(PoisonError::into_inner).extend(failure);
-                });
-                Error::earliest(failures.into_inner().unwrap_or_else(PoisonError::into_inner))
-            }
-            Some(_) => Error::earliest((0..pieces.len()).filter_map(|number| run(number).err())),
-        };
-        if let Some(error) = failed {
-            return Err(error);
-        }
-        let list = if ranges.is_some() {
-            // SAFETY: the pieces have folded all groups, none having failed.
-            unsafe { next.set_len(slots.div_ceil(SEGMENT)) };
-            next
-        } else {
-            // SAFETY: the pieces have all segments of the box, and have written the value of each, none having failed.
-            unsafe { partials.set_len(slots) };
-            partials
-        };
-        Ok(tree(self.op, list, sites.is_none()))
-    }
-
-    /// The slots of a piece, if they are some whole groups of the tree.
-    fn groups(&self, piece: &Piece<D>, segments: usize, slots: usize) -> Option<Range<usize>> {
-        let (first, end) = (self.row(piece.rows.lo), self.row(piece.rows.hi.map(|x| x - 1)) + 1);
-        let last = D - 1;
-        let rows: usize = piece.rows.extent()[..last].iter().product();
-        let is_whole = end - first == rows && piece.stretch == (self.cells.lo[last], self.cells.hi[last]);
-        let own = first * segments..end * segments;
-        let ends = |at: usize| at == slots || at.is_multiple_of(SEGMENT);
-        (is_whole && ends(own.start) && ends(own.end)).then_some(own)
-    }
-
-    /// The number of a row of the box.
-    fn row(&self, at: [i64; D]) -> usize {
-        let extent = self.cells.extent();
-        (0..D - 1).fold(0, |row, d| row * extent[d] + (at[d] - self.cells.lo[d]) as usize)
-    }
-
-    /// Where the arguments of a piece are, if some hold codes.
-    fn decoded(&self, piece: &Piece<D>, sites: Option<&[Option<Site>]>) -> Option<Sites>
-    where
-        H: HeldArgs<D>,
-    {
-        if !self.prepared.is_coded {
-            return None;
-        }
-        let codes = Codes {
-            prepared: &self.prepared,
-            captures: &self.quoted.captures,
-            valid_only: self.valid_only,
-            wholes: &self.wholes,
-            grain: [1; 4],
-        };
-        let mut cells = piece.rows;
-        (cells.lo[D - 1], cells.hi[D - 1]) = piece.stretch;
-        let of = |number: usize| (number, self.layout.regions[number].valid.intersect(&cells).widen());
-        let boxes: SmallVec<[_; 4]> = piece.regions.clone().map(of).collect();
-        // SAFETY: the graph runs this node only while nothing writes what it reads.
-        Some(unsafe { codes.sites(self.held.on_device(), &boxes, sites) })
-    }
-
-    /// The box, in pieces of some ten thousand cells: of more where each thread has many of them.
-    fn pieces(&self) -> Vec<Piece<D>> {
-        let last = D - 1;
-        let along = self.layout.cuts.at[last].len() - 1;
-        let mut pieces = Vec::new();
-        let row = (self.cells.hi[last] - self.cells.lo[last]) as usize;
-        let share = self.cells.cells() / (16 * rayon::current_num_threads());
-        let most = if share >= 64 * BLOCK { 64 * BLOCK } else { 16 * BLOCK };
-        let (stretch, rows) = if row > most { (most, 1) } else { (row + BLOCK, (most / row).max(1)) };
-        for group in 0..self.layout.regions.len() / along {
-            let regions = group * along..(group + 1) * along;
-            let mut bound = self.layout.regions[regions.start].valid;
-            (bound.lo[last], bound.hi[last]) = (0, 1);
-            let mut held = self.cells;
-            (held.lo[last], held.hi[last]) = (0, 1);
-            let held = held.intersect(&bound);
-            if held.is_empty() {
-                continue;
-            }
-            let mut lo = self.cells.lo[last];
-            while lo < self.cells.hi[last] {
-                let end = (lo.div_euclid(BLOCK as i64) * BLOCK as i64 + stretch as i64).min(self.cells.hi[last]);
-                for part in split_rows(&held, rows) {
-                    pieces.push(Piece { regions: regions.clone(), rows: part, stretch: (lo, end) });
-                }
-                lo = end;
-            }
-        }
-        pieces
-    }
-
-    #[inline(always)]
-    fn run_piece<R>(
-        &self,
-        piece: &Piece<D>,
-        mut to: To<'_, R, O::Partial>,
-        sites: Option<&[Option<Site>]>,
-    ) -> Result<(), Error>
-    where
-        R: Foldable,
-        O: Reduction<R>,
-        H: HeldArgs<D>,
-        N: for<'b> Fn(Ask<'b, H::Views<Proven>, H::Views<Checked>, R, D>) + Send + Sync,
-    {
-        let _running = InKernel::enter();
-        let last = D - 1;
-        let (start, end) = piece.stretch;
-        let how = How {
-            valid_only: self.valid_only,
-            cells: &self.cells,
-            starts: [std::ptr::null_mut(); _],
-            sites,
-            alone: &[],
-        };
-        let regions: SmallVec<[_; 4]> = piece
-            .regions
-            .clone()
-            .map(|r| {
-                // SAFETY: the graph runs this node only while nothing writes what it reads; proven views are used
-                // inside the boxes that `check` has proven them for.
-                let (proven, checked) = unsafe {
-                    if self.run_checked {
-                        (None, Some(self.held.views::<Checked>(r, how)))
-                    } else {
-                        (Some(self.held.views::<Proven>(r, how)), None)
-                    }
-                };
-                (self.layout.regions[r].valid, proven, checked)
-            })
-            .filter(|(valid, ..)| valid.lo[last] < end && valid.hi[last] > start)
-            .collect();
-        let may_fault = self.run_checked || self.prepared.may_fault(&self.cells, &self.quoted.captures);
-        let pass = Pass::new(&self.quoted, &self.prepared.kernel.numbers, may_fault);
-        // Short rows that are in one region each run together.
-        let along = D.saturating_sub(2);
-        let together = if D > 1 && regions.len() == 1 { BLOCK as i64 / (end - start) } else { 1 };
-        let mut row = piece.rows.lo;
-        loop {
-            let rows = if D > 1 { together.clamp(1, piece.rows.hi[along] - row[along]) } else { 1 };
-            let mut block = start;
-            while block < end {
-                let aligned = block.div_euclid(BLOCK as i64) * BLOCK as i64;
-                let block_end = if rows > 1 { end } else { (aligned + BLOCK as i64).min(end) };
-                for (valid, proven, checked) in &regions {
-                    let mut cells = GridBox { lo: row, hi: row.map(|x| x + 1) };
-                    if D > 1 {
-                        cells.hi[along] = row[along] + rows;
-                    }
-                    cells.lo[last] = block.max(valid.lo[last]);
-                    cells.hi[last] = block_end.min(valid.hi[last]);
-                    if cells.is_empty() {
-                        continue;
-                    }
-                    // SAFETY: the cells of a row lie in `block..block_end`, at most `BLOCK` of them. Several rows are
-                    // in one region, which has all their cells, at most `BLOCK`.
-                    let out = unsafe { to.values.add((cells.lo[last] - block) as usize) };
-                    if let Some(views) = proven {
-                        // SAFETY: as many values follow `out` as the rows have cells.
-                        (self.kernel)(Ask::Proven(unsafe { Run::new(views, cells, out, &pass) }));
-                    } else if let Some(views) = checked {
-                        // SAFETY: as above.
-                        (self.kernel)(Ask::Checked(unsafe { Run::new(views, cells, out, &pass) }));
-                    }
-                    pass.check()?;
-                }
-                let mut at = row;
-                at[last] = block;
-                let len = (block_end - block) as usize;
-                // SAFETY: the rows have at most `BLOCK` cells from `block` to `block_end`. Each lies in one of the
-                // regions, which has written it (`pass` says that it ran).
-                let values = unsafe { std::slice::from_raw_parts(to.values, rows as usize * len) };
-                self.fold_rows(at, values, len, &mut to);
-                block = block_end;
-            }
-            let mut axis = last;
-            loop {
-                if axis == 0 {
-                    return pass.fault(&self.prepared);
-                }
-                axis -= 1;
-                row[axis] += if axis == along { rows } else { 1 };
-                if row[axis] < piece.rows.hi[axis] {
-                    break;
-                }
-                row[axis] = piece.rows.lo[axis];
-            }
-        }
-    }
-
-    /// Folds the values of rows that follow one another along the axis before the last, `len` cells of each from `at`
-    /// on, segment by segment.
-    #[inline(always)]
-    fn fold_rows<R>(&self, at: [i64; D], values: &[R], len: usize, to: &mut To<'_, R, O::Partial>)
-    where
-        R: Foldable,
-        O: Reduction<R>,
-    {
-        let (last, extent) = (D - 1, self.cells.extent());
-        let (first_segment, segments) = to.segments;
-        let (op, slots) = (self.op, to.slots);
-        // Rows of whole segments are as one row: their cells and their slots lie side by side.
-        let one = len == extent[last] && len.is_multiple_of(SEGMENT) && at[last] % SEGMENT as i64 == 0;
-        let len = if one { values.len() } else { len };
-        for (row, values) in (self.row(at)..).zip(values.chunks_exact(len)) {
-            let (mut cell, mut left) = (at[last], values);
-            while !left.is_empty() {
-                let (segment, first) = (cell.div_euclid(SEGMENT as i64), cell.rem_euclid(SEGMENT as i64) as usize);
-                let slot = row * segments + (segment - first_segment) as usize;
-                let index = (row * extent[last]) as u64 + (cell - self.cells.lo[last]) as u64;
-                let (whole, _) = left.as_chunks::<SEGMENT>();
-                let taken = if first == 0 && !whole.is_empty() {
-                    let lift = |value, n: usize| op.lift(value, index + n as u64);
-                    fold::whole(op, whole, to.lanes, lift, |n, value| {
-                        // SAFETY: rows and segments number the slots; this piece alone has these rows and segments.
-                        unsafe { slots.put(slot + n, value) }
-                    });
-                    whole.len() * SEGMENT
-                } else {
-                    let taken = left.len().min(SEGMENT - first);
-                    to.lacking.add(op, slot, (&left[..taken], first), index);
-                    if to.lacking.is_full() {
-                        // SAFETY: as above.
-                        to.lacking.fold(op, to.lanes, |slot, value| unsafe { slots.put(slot, value) });
-                    }
-                    taken
-                };
-                cell += taken as i64;
-                left = &left[taken..];
-            }
-        }
-        // SAFETY: as above.
-        to.lacking.fold(op, to.lanes, |slot, value| unsafe { slots.put(slot, value) });
-    }
-}
-
-/// Cuts the rows of a box into parts of about `rows` rows.
-fn split_rows<const D: usize>(held: &GridBox<D>, rows: usize) -> Vec<GridBox<D>> {
-    let mut parts = vec![*held];
-    for axis in 0..D.saturating_sub(1) {
-        let inner: usize = held.extent()[axis + 1..].iter().product();
-        let step = (rows / inner.max(1)).max(1) as i64;
-        parts = parts
-            .into_iter()
-            .flat_map(|b| {
-                (b.lo[axis]..b.hi[axis]).step_by(step as usize).map(move |lo| {
-                    let mut part = b;
-                    part.lo[axis] = lo;
-                    part.hi[axis] = (lo + step).min(b.hi[axis]);
-                    part
-                })
-            })
-            .collect();
-        if inner <= rows {
-            break;
-        }
-    }
-    parts
 }

@@ -7,7 +7,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use super::run::{RUN, Running, failed, failure, fix_ghosts, skip_dependents, told, wait};
+use super::run::{RUN, Running, begin_folds, end_fold, failed, failure, fix_ghosts, skip_dependents, told, wait};
 use super::segments::Segment;
 use super::{Chain, Link, LinkWork, Ready};
 use crate::device::core::DeviceCore;
@@ -116,7 +116,9 @@ fn whole(device: &Arc<DeviceCore>, chain: &Chain, results: &mut [Result<(), Erro
                     let label = Label { name: link.node.name, recorded: link.node.recorded };
                     // SAFETY: as above; the boxes do not overlap.
                     let sweep = || unsafe { launch.clone().enqueue(&queue, boxes) };
+                    begin_folds(device, chain, number..number + 1, results)?;
                     done.push((number, device.timed(SpanKind::Kernel, label, RUN, 0, sweep)?));
+                    done.extend(end_fold(device, chain, number)?);
                     Ok(())
                 })
             }

@@ -5,6 +5,9 @@
 //! windows on the device (`ring.rs`), and each operation follows the one before it as closely as what it reads allows
 //! (`program/schedule.rs`). `run.rs` puts the commands into streams.
 //!
+//! A reduction of such arrays is a sweep that writes nothing: it folds planes or regions while they are there, and
+//! makes one value once it has had them all.
+//!
 //! Where arrays are cut along other axes too, whole regions come and go instead (`regions.rs`).
 //!
 //! Work on arrays that fit and come from the host may run in the same way, once, and leave them on the device
@@ -37,9 +40,9 @@ use crate::device::core::DeviceCore;
 use crate::device::ledger::Reservation;
 use crate::error::Error;
 use crate::grid::GridBox;
-use crate::launch::step::Launch;
+use crate::launch::step::{Fold, Launch};
 use crate::memory::node::{Node, Queue};
-use crate::memory::touched::ArrayTouch;
+use crate::memory::touched::{ArrayTouch, RegionTouch};
 use crate::memory::tracker::{BoxTouch, Mode, Tracker};
 use crate::sync::{AtomicUsize, Mutex, MutexGuard, lock};
 
@@ -68,6 +71,8 @@ pub(crate) struct Chain {
     pub room: Option<Arc<Reservation>>,
     /// Numbers of the arrays that the host waits for.
     pub wanted: SmallVec<[usize; 4]>,
+    /// Bytes that its reductions have on the device until they are done.
+    pub lists: u64,
     /// Why it took no more work.
     pub ended: Option<Ended>,
 }
@@ -90,6 +95,8 @@ pub(crate) enum LinkWork {
         arrays: SmallVec<[ArrayTouch; 4]>,
         /// It is the next of steps that may run together, on arrays that take turns.
         turn: Option<Pair>,
+        /// It writes nothing, and makes one value of what it finds: it is a reduction.
+        fold: Option<Arc<dyn Fold>>,
     },
     /// Fills the ghosts of an array, those of fixed value too if they are not there.
     Ghosts { array: usize, fixed: bool },
@@ -118,7 +125,15 @@ impl LinkWork {
     }
 
     fn is_sweep(&self) -> bool {
-        matches!(self, LinkWork::Sweep { .. })
+        matches!(self, LinkWork::Sweep { fold: None, .. })
+    }
+
+    /// What a reduction does besides running over boxes, if it is one.
+    fn fold(&self) -> Option<&Arc<dyn Fold>> {
+        match self {
+            LinkWork::Sweep { fold, .. } => fold.as_ref(),
+            LinkWork::Ghosts { .. } => None,
+        }
     }
 }
 
@@ -132,6 +147,8 @@ pub(crate) struct Use {
     /// The same along the second axis.
     pub across: Option<(i64, i64)>,
     pub write: bool,
+    /// It reads ghosts.
+    pub sees_ghosts: bool,
     /// It writes ghosts.
     pub ghosts: bool,
     /// Ghosts outlive their cells: see [`Tracker::keeps_ghosts`].
@@ -183,6 +200,11 @@ impl Chain {
         self.links.iter().filter(|link| link.work.is_sweep()).count()
     }
 
+    /// Number of reductions.
+    pub fn folds(&self) -> usize {
+        self.links.iter().filter(|link| link.work.fold().is_some()).count()
+    }
+
     /// Adds a sweep.
     pub fn sweep(
         &mut self,
@@ -193,15 +215,33 @@ impl Chain {
     ) {
         let uses = arrays.iter().filter(|of| !of.whole).map(|of| {
             let (read, across, write) = (of.around, of.across, of.write);
-            let ghosts = write
-                && of.tracker.regional().is_some_and(|regional| {
-                    let valid = |region: usize| &regional.layout.regions[region].valid;
-                    !boxes.iter().all(|(region, cells)| valid(*region).contains_box(cells))
-                });
-            Use { array: self.array(&of.tracker), read, across, write, ghosts, keeps: of.keeps() }
+            let layout = of.tracker.regional().map(|regional| &regional.layout);
+            let valid =
+                |region: usize| layout.and_then(|layout| layout.regions.get(region)).map(|region| &region.valid);
+            let inside = |(region, cells): &(usize, GridBox<4>)| valid(*region).is_none_or(|v| v.contains_box(cells));
+            let ghosts = write && !boxes.iter().all(inside);
+            let sees =
+                |(region, touch): (&usize, &RegionTouch)| valid(*region).is_some_and(|v| !touch.read.is_inside(v));
+            let (sees_ghosts, keeps) = (of.regions.iter().any(sees), of.keeps());
+            Use { array: self.array(&of.tracker), read, across, write, sees_ghosts, ghosts, keeps }
         });
         let uses = uses.collect();
-        self.links.push(Link { node, work: LinkWork::Sweep { launch, boxes, uses, arrays, turn } });
+        self.links.push(Link { node, work: LinkWork::Sweep { launch, boxes, uses, arrays, turn, fold: None } });
+    }
+
+    /// Adds a reduction.
+    pub fn fold(
+        &mut self,
+        node: Arc<Node>,
+        fold: Arc<dyn Fold>,
+        boxes: Vec<(usize, GridBox<4>)>,
+        arrays: SmallVec<[ArrayTouch; 4]>,
+    ) {
+        self.lists += fold.bytes(self.kind == Kind::Planes);
+        self.sweep(node, fold.clone(), (boxes, None), arrays);
+        if let Some(Link { work: LinkWork::Sweep { fold: of, .. }, .. }) = self.links.last_mut() {
+            *of = Some(fold);
+        }
     }
 
     /// Adds a ghost fill.

@@ -20,6 +20,8 @@ use crate::run::steps::{Recorded, following, identity};
 pub(super) enum OpWork {
     /// The sweep of a link.
     Sweep(usize),
+    /// The reduction of a link.
+    Fold(usize),
     /// Steps that run together: the sweeps of a link and of some that come after it, with their launches.
     Steps(usize, Together, Arc<[Arc<dyn Launch>]>),
     /// A part of the ghost fill of a link, of an array.
@@ -32,14 +34,14 @@ impl OpWork {
         match self {
             OpWork::Sweep(_) => 1,
             OpWork::Steps(_, together, _) => together.steps,
-            OpWork::Ghosts(..) => 0,
+            OpWork::Fold(_) | OpWork::Ghosts(..) => 0,
         }
     }
 
     /// The link that a launch is of.
     pub fn link(&self) -> usize {
         match self {
-            OpWork::Sweep(link) | OpWork::Steps(link, ..) | OpWork::Ghosts(link, ..) => *link,
+            OpWork::Sweep(link) | OpWork::Fold(link) | OpWork::Steps(link, ..) | OpWork::Ghosts(link, ..) => *link,
         }
     }
 }
@@ -93,7 +95,7 @@ pub(super) fn operations(
         let link = &chain.links[number];
         let fills_ring = ring_fill(link, planars).is_some();
         match &link.work {
-            LinkWork::Sweep { uses, .. } => {
+            LinkWork::Sweep { uses, fold, .. } => {
                 let Some(axis) = uses.first().map(|one| 4 - planars[one.array].facts().rank) else { continue };
                 let planes = boxes[number].iter().map(|cells| cells.lo[axis]..cells.hi[axis]);
                 let Some(swept) = planes.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)) else { continue };
@@ -124,7 +126,8 @@ pub(super) fn operations(
                     }
                     None => {
                         let accesses = uses.iter().map(|one| access(number, one)).collect();
-                        add(OpWork::Sweep(number), Op { planes, accesses, steps: 1 });
+                        let work = if fold.is_some() { OpWork::Fold(number) } else { OpWork::Sweep(number) };
+                        add(work, Op { planes, accesses, steps: 1 });
                     }
                 }
             }
@@ -224,7 +227,8 @@ fn steps(
         Some(_) => Reach::Around(lo, hi),
         None => Reach::Within(lo, hi, planars[array].facts().grown.clone()),
     };
-    let written = Use { array: out, read: None, across: None, write: true, ghosts: false, keeps: false };
+    let written =
+        Use { array: out, read: None, across: None, write: true, sees_ghosts: false, ghosts: false, keeps: false };
     let mut left = access(number + links - 1, &written);
     if faces[axis..].as_flattened().contains(&Face::Memory) {
         // What is beyond the faces of this array has to be in its window too.
@@ -261,7 +265,8 @@ fn edges_are_set(later: &[Link], planar: &Arc<Planar>, array: usize) -> bool {
         return !facts.open_edges;
     }
     let touches = |link: &&Link| match &link.work {
-        LinkWork::Sweep { uses, .. } => uses.iter().any(|one| one.array == array),
+        // Who reads cells alone does not look there.
+        LinkWork::Sweep { uses, .. } => uses.iter().any(|one| one.array == array && (one.write || one.sees_ghosts)),
         LinkWork::Ghosts { array: other, .. } => *other == array,
     };
     later.iter().find(touches).is_some_and(|link| matches!(link.work, LinkWork::Ghosts { .. }))

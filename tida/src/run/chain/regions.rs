@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::run::{DOWN, RUN, UP, failed, failure, room, skip_dependents, told, wait};
+use super::run::{DOWN, RUN, UP, begin_folds, end_fold, failed, failure, room, skip_dependents, told, wait};
 use super::{Chain, LinkWork, Ready, after};
 use crate::backend::{Event, HostBlock, Memory};
 use crate::device::core::DeviceCore;
@@ -103,6 +103,7 @@ impl<'a> Running<'a> {
         }
         let tasks = Tasks::new(chain, arrays, results);
         let (bytes, rest) = room(device, chain);
+        let bytes = bytes.saturating_sub(begin_folds(device, chain, 0..chain.links.len(), results)?);
         let plan = |bytes: u64| {
             let small = |needed: usize| too_small(chain, &tasks, bytes as usize, device.budget(), needed);
             fitted(&tasks, bytes as usize).map_err(small)
@@ -142,6 +143,9 @@ impl<'a> Running<'a> {
         let Plan { steps, last } = std::mem::take(&mut self.plan);
         let entered: usize = steps.iter().flat_map(|step| &step.enters).map(|enter| self.room.sizes[enter.item]).sum();
         self.count_passes(entered);
+        // The regions that each link has still to be done in.
+        let mut left = vec![0; self.chain.links.len()];
+        self.tasks.works.iter().for_each(|work| left[work.link()] += 1);
         for (number, step) in steps.iter().enumerate() {
             for leave in &step.leaves {
                 self.leave(leave)?;
@@ -153,6 +157,11 @@ impl<'a> Running<'a> {
             };
             self.loaded.push(loaded);
             self.ran.push(ran);
+            let link = self.tasks.works[step.task].link();
+            left[link] -= 1;
+            if left[link] == 0 {
+                self.done.extend(end_fold(self.device, self.chain, link)?);
+            }
         }
         last.iter().try_for_each(|leave| self.leave(leave))
     }

@@ -19,6 +19,7 @@ use crate::device::timeline::SpanKind;
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::launch::fused::enqueue_steps;
+use crate::launch::rolling::Scratch;
 use crate::memory::ghosts::Which;
 use crate::memory::ghosts::planes::{Part, Planar};
 use crate::memory::layout::WideLayout;
@@ -238,6 +239,7 @@ impl<'a> Running<'a> {
         let boxes: Vec<Vec<GridBox<4>>> = chain.links.iter().enumerate().map(boxes).collect();
         let forms = Forms { device, chain, planars, segment, boxes: &boxes, results };
         let Some(single) = forms.form(None) else { return Ok(None) };
+        let lists = begin_folds(device, chain, segment.links.clone(), results)?;
         let (room, rest) = match chain.kind {
             // Others find the rest.
             Kind::Arriving => {
@@ -246,6 +248,8 @@ impl<'a> Running<'a> {
             }
             _ => room(device, chain),
         };
+        // What arrives leaves room for these as arrays do that are there.
+        let room = if chain.kind == Kind::Arriving { room } else { room.saturating_sub(lists) };
         let plan = |room| forms.planned(room);
         let (arrays, packs, planned) = device.allocate_planned(room, plan, |planned| windows(&forms, planned))?;
         let Planned { form, schedule, .. } = planned;
@@ -328,6 +332,9 @@ impl<'a> Running<'a> {
         let every = told_apart(&schedule);
         let mut passes = schedule.passes.iter().peekable();
         let mut pass: Option<&Pass> = None;
+        // How often each operation has still to advance.
+        let mut runs = vec![0; self.ops.len()];
+        schedule.blocks.iter().flat_map(|block| &block.runs).for_each(|(op, _)| runs[*op] += 1);
         // Downloads whose end no event marks yet.
         let mut unsaid = false;
         for (number, block) in schedule.blocks.iter().enumerate() {
@@ -378,11 +385,15 @@ impl<'a> Running<'a> {
             for (op, planes) in &block.runs {
                 device.count_launch();
                 let work = &self.works[*op];
-                let kind = if work.sweeps() > 0 { SpanKind::Kernel } else { SpanKind::Ghost };
+                let kind = if matches!(work, OpWork::Ghosts(..)) { SpanKind::Ghost } else { SpanKind::Kernel };
                 let name = self.chain.links[work.link()].node.recorded;
                 let shown = self.arrays.first().map_or(planes.clone(), |array| array.window.shown(planes));
                 let name = format_args!("{}:{} {shown:?}", name.file(), name.line());
                 device.timed(kind, name, RUN, 0, || self.run_op(*op, planes, *shift))?;
+                runs[*op] -= 1;
+                if let (OpWork::Fold(link), 0) = (&self.works[*op], runs[*op]) {
+                    self.done.extend(end_fold(device, self.chain, *link)?);
+                }
             }
             let end = backend.record(RUN)?;
             backend.flush(RUN)?;
@@ -438,7 +449,7 @@ impl<'a> Running<'a> {
         let device = self.device;
         let queue = Queue { device, stream: RUN, rings: &self.rings, refilled: &[] };
         match self.works[op] {
-            OpWork::Sweep(link) | OpWork::Steps(link, ..) => {
+            OpWork::Sweep(link) | OpWork::Fold(link) | OpWork::Steps(link, ..) => {
                 let LinkWork::Sweep { launch, .. } = &self.chain.links[link].work else { return Ok(()) };
                 for access in self.ops[op].accesses.iter().filter(|access| access.write == Some(Write::Whole)) {
                     let array = &mut self.arrays[access.array];
@@ -496,6 +507,31 @@ impl<'a> Running<'a> {
         }
         Ok(())
     }
+}
+
+/// Takes the memory of the reductions among these links, but for those that do not run, and says how much it is.
+pub(super) fn begin_folds(
+    device: &DeviceCore,
+    chain: &Chain,
+    links: Range<usize>,
+    results: &[Result<(), Error>],
+) -> Result<u64, Error> {
+    let folds = links.filter(|number| results[*number].is_ok()).filter_map(|number| chain.links[number].work.fold());
+    let (folds, by_planes): (Vec<_>, _) = (folds.collect(), chain.kind == Kind::Planes);
+    let entries = folds.iter().filter_map(|fold| fold.scratch()).max().filter(|_| by_planes);
+    let scratch = entries.map(|entries| Scratch::new(device, entries).map(Arc::new)).transpose()?;
+    folds.iter().try_for_each(|fold| fold.begin(device, scratch.as_ref()))?;
+    Ok(folds.iter().map(|fold| fold.bytes(by_planes)).sum::<u64>() + entries.map_or(0, Scratch::bytes))
+}
+
+/// Ends the reduction of a link, whose boxes have all been put into the stream of kernels.
+pub(super) fn end_fold(device: &Arc<DeviceCore>, chain: &Chain, link: usize) -> Result<Option<(usize, Done)>, Error> {
+    let Some(fold) = chain.links[link].work.fold() else { return Ok(None) };
+    let recorded = chain.links[link].node.recorded;
+    let name = format_args!("{}:{} folds", recorded.file(), recorded.line());
+    let queue = Queue { device, stream: RUN, rings: &[], refilled: &[] };
+    // SAFETY: its boxes come before in this stream, and what they gave before this.
+    device.timed(SpanKind::Kernel, name, RUN, 0, || unsafe { fold.clone().end(&queue) }).map(|done| Some((link, done)))
 }
 
 /// Bytes of the device's memory that a chain may take. It has what is promised to no one, until the reservation ends.

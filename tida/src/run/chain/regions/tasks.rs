@@ -138,8 +138,8 @@ impl Tasks {
         }
         for (number, (link, _)) in links() {
             match &link.work {
-                LinkWork::Sweep { boxes, uses, .. } => {
-                    tasks.sweeps += 1;
+                LinkWork::Sweep { boxes, uses, fold, .. } => {
+                    tasks.sweeps += usize::from(fold.is_none());
                     let mut sorted = boxes.clone();
                     sorted.sort_by_key(|(region, _)| *region);
                     for boxes in sorted.chunk_by(|(one, _), (other, _)| one == other) {

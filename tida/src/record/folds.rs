@@ -1,0 +1,101 @@
+//! Reductions as parts of chains: while planes or regions are on the device for other work, it folds them too.
+
+use std::sync::Arc;
+
+use super::driver::{Core, Recorder, TileWork, add_touches, lock};
+use super::place::Place;
+use crate::grid::GridBox;
+use crate::launch::step::Fold;
+use crate::memory::node::{Need, Node};
+use crate::memory::touched::ArrayTouch;
+use crate::run::chain::Kind;
+use crate::run::streamed::Ended;
+
+/// The reductions of a chain find what takes at most this part of the device's memory.
+const LISTS: u64 = 4;
+
+impl Core {
+    /// The place of a reduction in the chain that still takes work, if it reads what streams there and can be a part of
+    /// it. What it finds takes so many `bytes` until it has found all, which depends on whether it finds it by planes.
+    ///
+    /// A reduction opens no chain: if nothing else streams its arrays, the host is faster than the link.
+    pub fn place_of_fold(self: &Arc<Core>, work: &TileWork<'_>, bytes: impl Fn(bool) -> u64) -> Option<Place> {
+        let device = self.device.as_ref()?;
+        let most = device.budget() / LISTS;
+        let trackers = || work.touches.iter().map(|touch| &touch.tracker);
+        let kind = lock(&self.recorder).chain_of(trackers()).map(|open| open.chain.kind)?;
+        let bytes = bytes(kind == Kind::Planes);
+        if bytes > most {
+            return None;
+        }
+        self.wait_for_room();
+        let kind = {
+            let mut recorder = lock(&self.recorder);
+            recorder.count += 1;
+            self.close_all(&mut recorder);
+            if recorder.fusing.holds(trackers()) {
+                self.start_held(&mut recorder, true);
+            }
+            self.keep_short(&mut recorder);
+            self.close_chain_of(&mut recorder, work);
+            let open = recorder.chain_of(trackers())?;
+            let (kind, lists) = (open.chain.kind, open.chain.lists + bytes);
+            if !work.can_chain(kind) || open.chain.clashes(work.touches) {
+                return None;
+            }
+            if kind != Kind::Arriving && lists > most {
+                let why =
+                    "finds more than a quarter of the device's memory has room for, with the reductions before it";
+                self.close_chain(&mut recorder, work.ends(why));
+                return None;
+            }
+            kind
+        };
+        let wholes: Vec<_> = work.touches.iter().filter(|touch| touch.whole).map(|touch| &touch.tracker).collect();
+        // Until it has its place.
+        let kept = if wholes.is_empty() { None } else { Some(self.try_reserve(&wholes)?) };
+        let place = self.prepare_place(work);
+        drop(kept);
+        Some(place).filter(|place| place.streams == Some(kind))
+    }
+
+    /// Records a reduction that has its place in a chain.
+    pub fn record_fold(
+        self: &Arc<Core>,
+        work: &TileWork<'_>,
+        place: Place,
+        boxes: Vec<(usize, GridBox<4>)>,
+        fold: Arc<dyn Fold>,
+    ) -> Arc<Node> {
+        let mut recorder = lock(&self.recorder);
+        let chain = self.chain_for(&mut recorder, work, place).map(|(number, _)| number);
+        let node = Node::new(work.name, work.recorded, work.key.on_device, chain);
+        self.after_evictions(&node);
+        self.unfinished.add();
+        add_touches(&node, work.touches);
+        for before in work.after {
+            node.wait_for(before, Need::Value);
+        }
+        if let Some(open) = recorder.chain.as_mut().filter(|open| chain == Some(open.number)) {
+            node.set_work(self.part_of_chain(&open.gate));
+            open.chain.fold(node.clone(), fold, boxes, ArrayTouch::of(work.touches));
+        }
+        if recorder.driver_sleeps {
+            self.recorded.notify_all();
+        }
+        if node.release() {
+            self.start_node(node.clone());
+        }
+        node
+    }
+
+    /// Ends the chain whose value a piece of work needs, if that still takes work: no part of a chain waits for
+    /// another.
+    pub(super) fn close_chain_of(self: &Arc<Core>, recorder: &mut Recorder, work: &TileWork<'_>) {
+        let of_chain = |number: u64| work.after.iter().any(|node| node.chain == Some(number));
+        if recorder.chain.as_ref().is_some_and(|open| of_chain(open.number)) {
+            let why = "needs its results";
+            self.close_chain(recorder, Ended::Beside { name: work.name, recorded: work.recorded, why });
+        }
+    }
+}
