@@ -223,7 +223,8 @@ impl<'a, T: Value> Plain<'a, T> {
 
     fn most(&self, of: usize) -> T {
         let values = &self.fields[of].values;
-        values.iter().copied().reduce(|a, b| if a.is_below(b) { b } else { a }).unwrap()
+        // Which of two zeros is the greater one is not said.
+        values.iter().copied().reduce(|a, b| if a.is_below(b) { b } else { a }).unwrap().plus(T::whole(0))
     }
 
     fn sweep(&mut self, kernel: Kernel, arrays: &[usize], value: u8, cells: [[i64; 4]; 2]) {

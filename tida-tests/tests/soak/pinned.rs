@@ -101,7 +101,7 @@ fn steps_behind_a_loop_on_both_sides_are_not_fused() {
     holds(text, 30, &here.collect::<Vec<_>>());
 }
 
-/// Once an error: the room of an array that a clone had replaced was promised to others while its memory was there.
+/// Once an error of too little room (decision 0044), whose cause was not found.
 #[test]
 fn what_was_replaced_gives_its_room_to_others() {
     let text = "

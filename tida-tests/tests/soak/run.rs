@@ -76,7 +76,7 @@ fn later<T: Number + Value, const D: usize>(from: &TileArray<T, D>) -> tida::Res
     Ok(Box::new(move |to| {
         let tiles = to.tiles();
         tiles.into_iter().try_for_each(|tile| {
-            compute(&tile, &mut *to, kernel!(|to, at| to[at] = to[at] / T::lit(2) + most / T::lit(2)))
+            compute(&tile, &mut *to, kernel!(|to, at| to[at] = to[at] / T::lit(2) + (most + T::lit(0)) / T::lit(2)))
         })
     }))
 }
@@ -348,7 +348,7 @@ where
                     .with_component_mut::<T::First, _>(region, 0, |view| view.into_dyn()[IxDyn(&[0; D])] = set)?;
             }
             Op::Max { of } => {
-                let most = T::most(self.array(*of))?;
+                let most = T::most(self.array(*of))?.plus(T::whole(0));
                 self.see(n, "max", *of, vec![most.seen()]);
             }
             Op::Sum { of } => {
