@@ -136,3 +136,23 @@ fn fills_of_one_call_find_their_room_after_each_other() {
     let with = |place| Configuration { place, ..program.configuration.clone() };
     holds(text, 3, &places().into_iter().filter(|place| *place != Place::Cpu).map(with).collect::<Vec<_>>());
 }
+
+/// Once an error: an array that was dropped right after its ghosts were filled gave its memory back while the copies
+/// that the fill had brought it with were under way.
+#[test]
+fn an_array_whose_ghosts_are_filled_keeps_its_memory() {
+    let text = "
+        program of=u8 shape=2,1 regions=1,1 seed=2825048213
+        on place=sim threads=2 ahead=256 room=1 fuse=1
+        array ghost=0:0,0:0 faces=fixed:fixed,fixed:fixed
+        array ghost=1:1,1:1 faces=periodic:periodic,fixed:fixed
+        array ghost=0:0,0:0 faces=fixed:fixed,fixed:fixed
+        corners arrays=2,1 value=0
+        write to=1 part=0:16,0:16
+        ghosts of=1
+        clone to=1 from=2
+    ";
+    let program: Program = text.parse().unwrap();
+    let with = |place| Configuration { place, ..program.configuration.clone() };
+    holds(text, 50, &places().into_iter().filter(|place| *place != Place::Cpu).map(with).collect::<Vec<_>>());
+}

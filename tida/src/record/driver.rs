@@ -397,7 +397,7 @@ impl Core {
             Work::Device(work) => {
                 let touches = touches.to_vec();
                 Work::Device(Box::new(move |queue| {
-                    queue.enqueue(|| {
+                    let done = queue.enqueue(|| {
                         for touch in &touches {
                             for region in touch.regions() {
                                 // SAFETY: the graph keeps all work that conflicts away until this node has finished.
@@ -411,7 +411,13 @@ impl Core {
                             touch.tracker.storage().settle_ghosts(queue.device, queue.stream)?;
                         }
                         queue.put(name, recorded, || work(queue))
-                    })
+                    })?;
+                    Ok(Box::new(move || {
+                        let ended = done();
+                        // The copies that brought these arrays use their memory until now.
+                        drop(touches);
+                        ended
+                    }))
                 }))
             }
             other @ (Work::Shared(_) | Work::Within(_)) => other,
