@@ -11,7 +11,9 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::run::{DOWN, RUN, UP, begin_folds, end_fold, failed, failure, room, skip_dependents, told, wait};
+use super::run::{
+    DOWN, RUN, UP, begin_folds, end_fold, failed, failure, room, skip_dependents, told, wait, without_lists,
+};
 use super::{Chain, LinkWork, Ready, after};
 use crate::backend::{Event, HostBlock, Memory};
 use crate::device::core::DeviceCore;
@@ -103,7 +105,8 @@ impl<'a> Running<'a> {
         }
         let tasks = Tasks::new(chain, arrays, results);
         let (bytes, rest) = room(device, chain);
-        let bytes = bytes.saturating_sub(begin_folds(device, chain, 0..chain.links.len(), results)?);
+        let lists = begin_folds(device, chain, 0..chain.links.len(), results)?;
+        let bytes = without_lists(bytes, lists, |bytes| fitted(&tasks, bytes as usize).is_ok());
         let plan = |bytes: u64| {
             let small = |needed: usize| too_small(chain, &tasks, bytes as usize, device.budget(), needed);
             fitted(&tasks, bytes as usize).map_err(small)

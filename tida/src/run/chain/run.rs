@@ -248,9 +248,10 @@ impl<'a> Running<'a> {
             }
             _ => room(device, chain),
         };
-        // What arrives leaves room for these as arrays do that are there.
-        let room = if chain.kind == Kind::Arriving { room } else { room.saturating_sub(lists) };
         let plan = |room| forms.planned(room);
+        // What arrives leaves room for these as arrays do that are there.
+        let lists = if chain.kind == Kind::Arriving { 0 } else { lists };
+        let room = without_lists(room, lists, |room| plan(room).is_ok());
         let (arrays, packs, planned) = device.allocate_planned(room, plan, |planned| windows(&forms, planned))?;
         let Planned { form, schedule, .. } = planned;
         Ok(Some(Running {
@@ -522,6 +523,13 @@ pub(super) fn begin_folds(
     let scratch = entries.map(|entries| Scratch::new(device, entries).map(Arc::new)).transpose()?;
     folds.iter().try_for_each(|fold| fold.begin(device, scratch.as_ref()))?;
     Ok(folds.iter().map(|fold| fold.bytes(by_planes)).sum::<u64>() + entries.map_or(0, Scratch::bytes))
+}
+
+/// The part of so many bytes that arrays get beside the lists of reductions: all of them where there is not enough for
+/// both, since lists are small, and take no room of arrays in core either.
+pub(super) fn without_lists(bytes: u64, lists: u64, fits: impl Fn(u64) -> bool) -> u64 {
+    let less = bytes.saturating_sub(lists);
+    if lists == 0 || fits(less) { less } else { bytes }
 }
 
 /// Ends the reduction of a link, whose boxes have all been put into the stream of kernels.
