@@ -157,7 +157,8 @@ fn numbers(shared: &Shared<'_>, main: &Text) -> Text {
 /// The function of a step: what a cell becomes. Whether it takes the numbers of its cell, and the place of what counts,
 /// and what else it is given.
 fn function(shared: &mut Shared<'_>, steps: &Steps, body: Text, ty: &str) -> (Text, [bool; 2], Vec<Declared>) {
-    let (name, made) = (shared.own("step"), shared.own("made"));
+    // (OpenCL has a function `step` of two numbers.)
+    let (name, made) = (shared.own("one_step"), shared.own("made"));
     let given: Vec<String> = steps
         .offsets
         .iter()
@@ -459,7 +460,7 @@ impl Streams<'_> {
             Param::Capture(_) if self.fused.varied => format!("{name}.of[{number}]"),
             _ => name.clone(),
         }));
-        format!("{}({})", shared.own("step"), given.join(", "))
+        format!("{}({})", shared.own("one_step"), given.join(", "))
     }
 
     /// A plane of a step.

@@ -156,3 +156,22 @@ fn an_array_whose_ghosts_are_filled_keeps_its_memory() {
     let with = |place| Configuration { place, ..program.configuration.clone() };
     holds(text, 50, &places().into_iter().filter(|place| *place != Place::Cpu).map(with).collect::<Vec<_>>());
 }
+
+/// Once an error of OpenCL's compiler, which has a function by the name that the function of a step had.
+#[test]
+fn a_step_that_reads_two_numbers_compiles() {
+    let text = "
+        program of=f64 shape=1,1 regions=1,1 seed=1
+        on place=opencl threads=1 ahead=256 room=1 fuse=5
+        array ghost=0:0,0:0 faces=fixed:fixed,fixed:fixed
+        array ghost=1:0,1:1 faces=fixed:fixed,near:fixed
+        array ghost=1:0,1:1 faces=fixed:fixed,near:fixed
+        repeat times=5
+          tilt arrays=2,1 value=0
+          swap a=1 b=2
+        end
+    ";
+    let program: Program = text.parse().unwrap();
+    let with = |place| Configuration { place, ..program.configuration.clone() };
+    holds(text, 3, &places().into_iter().filter(|place| *place != Place::Cpu).map(with).collect::<Vec<_>>());
+}
