@@ -19,6 +19,14 @@ fn holds(text: &str, rounds: usize, configurations: &[Configuration]) {
     }
 }
 
+/// Runs a program so often in each of the places that there are beside the CPU.
+fn holds_on_devices(text: &str, rounds: usize) {
+    let program: Program = text.parse().unwrap();
+    let with = |place| Configuration { place, ..program.configuration.clone() };
+    let there = places().into_iter().filter(|place| *place != Place::Cpu).map(with);
+    holds(text, rounds, &there.collect::<Vec<_>>());
+}
+
 /// Once wrong: the first kernel of a tile loop took a tile while the second was open, and what the second reads was
 /// forgotten, so that the next loop overwrote it.
 #[test]
@@ -95,10 +103,7 @@ fn steps_behind_a_loop_on_both_sides_are_not_fused() {
           swap a=0 b=1
         end
     ";
-    let program: Program = text.parse().unwrap();
-    let with = |place| Configuration { place, ..program.configuration.clone() };
-    let here = places().into_iter().filter(|place| *place != Place::Cpu).map(with);
-    holds(text, 30, &here.collect::<Vec<_>>());
+    holds_on_devices(text, 30);
 }
 
 /// Once an error of too little room (decision 0044), whose cause was not found.
@@ -115,9 +120,7 @@ fn what_was_replaced_gives_its_room_to_others() {
         sum of=2
         weights arrays=0,1 value=0
     ";
-    let program: Program = text.parse().unwrap();
-    let with = |place| Configuration { place, ..program.configuration.clone() };
-    holds(text, 10, &places().into_iter().filter(|place| *place != Place::Cpu).map(with).collect::<Vec<_>>());
+    holds_on_devices(text, 10);
 }
 
 /// Once an error: the fill of one array's ghosts took the room that another array of the same call had been found.
@@ -132,9 +135,7 @@ fn fills_of_one_call_find_their_room_after_each_other() {
         later to=1 from=0
         bothghosts a=0 b=1
     ";
-    let program: Program = text.parse().unwrap();
-    let with = |place| Configuration { place, ..program.configuration.clone() };
-    holds(text, 3, &places().into_iter().filter(|place| *place != Place::Cpu).map(with).collect::<Vec<_>>());
+    holds_on_devices(text, 3);
 }
 
 /// Once an error: an array that was dropped right after its ghosts were filled gave its memory back while the copies
@@ -152,9 +153,7 @@ fn an_array_whose_ghosts_are_filled_keeps_its_memory() {
         ghosts of=1
         clone to=1 from=2
     ";
-    let program: Program = text.parse().unwrap();
-    let with = |place| Configuration { place, ..program.configuration.clone() };
-    holds(text, 50, &places().into_iter().filter(|place| *place != Place::Cpu).map(with).collect::<Vec<_>>());
+    holds_on_devices(text, 50);
 }
 
 /// Once an error of OpenCL's compiler, which has a function by the name that the function of a step had.
@@ -171,7 +170,5 @@ fn a_step_that_reads_two_numbers_compiles() {
           swap a=1 b=2
         end
     ";
-    let program: Program = text.parse().unwrap();
-    let with = |place| Configuration { place, ..program.configuration.clone() };
-    holds(text, 3, &places().into_iter().filter(|place| *place != Place::Cpu).map(with).collect::<Vec<_>>());
+    holds_on_devices(text, 3);
 }

@@ -194,15 +194,12 @@ pub fn fill_ghosts(arrays: impl GhostFill) -> Result<(), Error> {
 /// known of them if the fill may wait.
 type OnDevice = (Arc<Regional>, Arc<Storage>, bool, Option<Arc<Owed>>);
 
-/// What a fill uses.
-type Used = (Arc<DeviceCopies>, Arc<Storage>);
-
 /// Fills ghosts of arrays on the device, or leaves that to who reads them; gives what it uses.
 fn fill_on_device(
     queue: &Queue<'_>,
     recorded: &'static Location<'static>,
     fills: Vec<OnDevice>,
-) -> Result<Vec<Used>, Error> {
+) -> Result<Vec<Arc<DeviceCopies>>, Error> {
     let (mut now, mut held) = (Vec::new(), Vec::new());
     for (ghosts, storage, fixed, owed) in fills {
         storage.filled(true);
@@ -217,8 +214,7 @@ fn fill_on_device(
                 storage.forget_ghosts();
                 // SAFETY: the storage is that of the ghosts' array; recorded touches keep all others away, and the node
                 // holds the array and what the fill uses.
-                let copies = unsafe { ghosts.fill_on_device(queue.device, queue.stream, &storage, fixed)? };
-                held.push((copies, storage));
+                held.push(unsafe { ghosts.fill_on_device(queue.device, queue.stream, &storage, fixed)? });
             }
             Ok(())
         })?;

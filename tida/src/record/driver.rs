@@ -433,11 +433,10 @@ impl Core {
         if !is_fill || !is_on_device || others > 0 {
             self.close_all(&mut recorder);
         }
-        let of_chain = |open: &OpenChain| after.iter().any(|node| node.chain == Some(open.number));
         let trackers = || touches.iter().map(|touch| &touch.tracker);
         let fixed = fixed.filter(|_| touches.len() == 1);
         let holds = recorder.chain_of(trackers()).is_some() || (fixed.is_none() && recorder.fusing.holds(trackers()));
-        if holds || recorder.chain.as_ref().is_some_and(of_chain) {
+        if holds || recorder.has_in_chain(after) {
             let why = "works on its arrays, or needs its results";
             self.close_chain(&mut recorder, Ended::Beside { name, recorded, why });
         }

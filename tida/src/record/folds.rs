@@ -9,7 +9,6 @@ use crate::launch::step::Fold;
 use crate::memory::node::{Need, Node};
 use crate::memory::touched::ArrayTouch;
 use crate::run::chain::Kind;
-use crate::run::streamed::Ended;
 
 /// The reductions of a chain find what takes at most this part of the device's memory.
 const LISTS: u64 = 4;
@@ -92,10 +91,8 @@ impl Core {
     /// Ends the chain whose value a piece of work needs, if that still takes work: no part of a chain waits for
     /// another.
     pub(super) fn close_chain_of(self: &Arc<Core>, recorder: &mut Recorder, work: &TileWork<'_>) {
-        let of_chain = |number: u64| work.after.iter().any(|node| node.chain == Some(number));
-        if recorder.chain.as_ref().is_some_and(|open| of_chain(open.number)) {
-            let why = "needs its results";
-            self.close_chain(recorder, Ended::Beside { name: work.name, recorded: work.recorded, why });
+        if recorder.has_in_chain(work.after) {
+            self.close_chain(recorder, work.ends("needs its results"));
         }
     }
 }

@@ -194,10 +194,13 @@ impl Border {
     /// Where a tile of a region goes, of a loop over arrays of so many bytes. `None` if the kernel's first speeds
     /// should be waited for: then this is to be asked again.
     fn place(&mut self, kernel: (KernelId, TypeId), region: usize, bytes: u64) -> Option<Part> {
-        if self.is_fixed {
-            let both = sides_of(self.at, self.before.len()).into_iter().all(|(_, used)| used);
-            return Some(Part { on_device: region < self.at, both, pace: None });
-        }
+        let pace = if self.is_fixed { None } else { Some(self.pace(kernel, region, bytes)?) };
+        let both = sides_of(self.at, self.before.len()).into_iter().all(|(_, used)| used);
+        Some(Part { on_device: region < self.at, both, pace })
+    }
+
+    /// What measures a tile of a region; the border may move before it. `None` as [`Border::place`] says.
+    fn pace(&mut self, kernel: (KernelId, TypeId), region: usize, bytes: u64) -> Option<Arc<Pace>> {
         let found = self.kernels.iter().position(|known| known.kernel == kernel);
         let number = found.unwrap_or_else(|| {
             let pace = Arc::default();
@@ -221,8 +224,7 @@ impl Border {
         }
         let known = &mut self.kernels[number];
         known.last = region;
-        let both = sides_of(self.at, self.before.len()).into_iter().all(|(_, used)| used);
-        Some(Part { on_device: region < self.at, both, pace: Some(known.pace.clone()) })
+        Some(known.pace.clone())
     }
 
     /// Moves the border to where both sides end together, if that pays. `bytes` are those of the arrays of a loop.

@@ -88,6 +88,11 @@ impl Recorder {
     pub(super) fn chain_of<'a>(&self, mut trackers: impl Iterator<Item = &'a Arc<Tracker>>) -> Option<&OpenChain> {
         self.chain.as_ref().filter(|open| trackers.any(|tracker| open.chain.holds(tracker)))
     }
+
+    /// Whether one of these nodes is a part of that chain.
+    pub(super) fn has_in_chain(&self, nodes: &[Arc<Node>]) -> bool {
+        self.chain.as_ref().is_some_and(|open| nodes.iter().any(|node| node.chain == Some(open.number)))
+    }
 }
 
 impl Core {

@@ -213,19 +213,7 @@ impl Chain {
         (boxes, turn): (Vec<(usize, GridBox<4>)>, Option<Pair>),
         arrays: SmallVec<[ArrayTouch; 4]>,
     ) {
-        let uses = arrays.iter().filter(|of| !of.whole).map(|of| {
-            let (read, across, write) = (of.around, of.across, of.write);
-            let layout = of.tracker.regional().map(|regional| &regional.layout);
-            let valid =
-                |region: usize| layout.and_then(|layout| layout.regions.get(region)).map(|region| &region.valid);
-            let inside = |(region, cells): &(usize, GridBox<4>)| valid(*region).is_none_or(|v| v.contains_box(cells));
-            let ghosts = write && !boxes.iter().all(inside);
-            let sees =
-                |(region, touch): (&usize, &RegionTouch)| valid(*region).is_some_and(|v| !touch.read.is_inside(v));
-            let (sees_ghosts, keeps) = (of.regions.iter().any(sees), of.keeps());
-            Use { array: self.array(&of.tracker), read, across, write, sees_ghosts, ghosts, keeps }
-        });
-        let uses = uses.collect();
+        let uses = self.uses(&boxes, &arrays);
         self.links.push(Link { node, work: LinkWork::Sweep { launch, boxes, uses, arrays, turn, fold: None } });
     }
 
@@ -238,10 +226,26 @@ impl Chain {
         arrays: SmallVec<[ArrayTouch; 4]>,
     ) {
         self.lists += fold.bytes(self.kind == Kind::Planes);
-        self.sweep(node, fold.clone(), (boxes, None), arrays);
-        if let Some(Link { work: LinkWork::Sweep { fold: of, .. }, .. }) = self.links.last_mut() {
-            *of = Some(fold);
-        }
+        let (uses, launch) = (self.uses(&boxes, &arrays), fold.clone());
+        self.links
+            .push(Link { node, work: LinkWork::Sweep { launch, boxes, uses, arrays, turn: None, fold: Some(fold) } });
+    }
+
+    /// How a sweep over these boxes uses the arrays that come and go.
+    fn uses(&mut self, boxes: &[(usize, GridBox<4>)], arrays: &[ArrayTouch]) -> SmallVec<[Use; 4]> {
+        let uses = arrays.iter().filter(|of| !of.whole).map(|of| {
+            let (read, across, write) = (of.around, of.across, of.write);
+            let layout = of.tracker.regional().map(|regional| &regional.layout);
+            let valid =
+                |region: usize| layout.and_then(|layout| layout.regions.get(region)).map(|region| &region.valid);
+            let inside = |(region, cells): &(usize, GridBox<4>)| valid(*region).is_none_or(|v| v.contains_box(cells));
+            let ghosts = write && !boxes.iter().all(inside);
+            let sees =
+                |(region, touch): (&usize, &RegionTouch)| valid(*region).is_some_and(|v| !touch.read.is_inside(v));
+            let (sees_ghosts, keeps) = (of.regions.iter().any(sees), of.keeps());
+            Use { array: self.array(&of.tracker), read, across, write, sees_ghosts, ghosts, keeps }
+        });
+        uses.collect()
     }
 
     /// Adds a ghost fill.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::run::{
-    DOWN, RUN, UP, begin_folds, end_fold, failed, failure, room, skip_dependents, told, wait, without_lists,
+    DOWN, RUN, UP, begin_folds, end_fold, failed, failure, plan_beside, room, skip_dependents, told, wait,
 };
 use super::{Chain, LinkWork, Ready, after};
 use crate::backend::{Event, HostBlock, Memory};
@@ -106,11 +106,11 @@ impl<'a> Running<'a> {
         let tasks = Tasks::new(chain, arrays, results);
         let (bytes, rest) = room(device, chain);
         let lists = begin_folds(device, chain, 0..chain.links.len(), results)?;
-        let bytes = without_lists(bytes, lists, |bytes| fitted(&tasks, bytes as usize).is_ok());
         let plan = |bytes: u64| {
             let small = |needed: usize| too_small(chain, &tasks, bytes as usize, device.budget(), needed);
             fitted(&tasks, bytes as usize).map_err(small)
         };
+        let plan = |bytes| plan_beside(bytes, lists, plan);
         let (memory, room, plan) = device.allocate_planned(bytes, plan, |(room, plan): (Room, Plan)| {
             let memory = device.allocate(Purpose::Chains, room.items + room.strips * room.strip, None)?;
             Ok((memory, room, plan))

@@ -248,10 +248,9 @@ impl<'a> Running<'a> {
             }
             _ => room(device, chain),
         };
-        let plan = |room| forms.planned(room);
         // What arrives leaves room for these as arrays do that are there.
         let lists = if chain.kind == Kind::Arriving { 0 } else { lists };
-        let room = without_lists(room, lists, |room| plan(room).is_ok());
+        let plan = |room| plan_beside(room, lists, |room| forms.planned(room));
         let (arrays, packs, planned) = device.allocate_planned(room, plan, |planned| windows(&forms, planned))?;
         let Planned { form, schedule, .. } = planned;
         Ok(Some(Running {
@@ -525,11 +524,11 @@ pub(super) fn begin_folds(
     Ok(folds.iter().map(|fold| fold.bytes(by_planes)).sum::<u64>() + entries.map_or(0, Scratch::bytes))
 }
 
-/// The part of so many bytes that arrays get beside the lists of reductions: all of them where there is not enough for
-/// both, since lists are small, and take no room of arrays in core either.
-pub(super) fn without_lists(bytes: u64, lists: u64, fits: impl Fn(u64) -> bool) -> u64 {
-    let less = bytes.saturating_sub(lists);
-    if lists == 0 || fits(less) { less } else { bytes }
+/// Plans for so many bytes without the lists of reductions; for all of them where that is too little, since lists are
+/// small, and take no room of arrays in core either.
+pub(super) fn plan_beside<P>(bytes: u64, lists: u64, plan: impl Fn(u64) -> Result<P, Error>) -> Result<P, Error> {
+    let beside = plan(bytes.saturating_sub(lists));
+    if lists == 0 { beside } else { beside.or_else(|_| plan(bytes)) }
 }
 
 /// Ends the reduction of a link, whose boxes have all been put into the stream of kernels.
