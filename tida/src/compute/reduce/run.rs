@@ -113,7 +113,7 @@ where
 /// Records a reduction and returns a [`Scalar`] that later kernels capture, without waiting.
 ///
 /// If its arrays are larger than a device's memory, it is a part of the passes of the work before it: a norm in every
-/// step costs no pass over the link. [`TileAcc::streamed`] counts those.
+/// step costs no pass where planes stream, and at most one where regions do. [`TileAcc::streamed`] counts those.
 ///
 /// ```
 /// use tida::prelude::*;
