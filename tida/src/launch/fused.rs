@@ -73,15 +73,11 @@ fn vary(steps: &[OneStep<'_>], kernels: usize) -> bool {
     steps.iter().zip(steps.iter().skip(kernels)).any(|(one, next)| !one.captures.same(next.captures))
 }
 
-/// Whether a step is of the same kernel as another one.
-pub(crate) fn repeats(one: &dyn Launch, other: &dyn Launch) -> bool {
-    one.step().zip(other.step()).is_some_and(|(one, other)| Arc::ptr_eq(one.prepared, other.prepared))
-}
-
-/// Whether, besides, both have captured the same values.
+/// Whether steps are of the same kernel, and have captured the same values.
 pub(crate) fn same(one: &dyn Launch, other: &dyn Launch) -> bool {
-    let captured = || one.step().zip(other.step()).is_some_and(|(one, other)| one.captures.same(other.captures));
-    repeats(one, other) && captured()
+    one.step()
+        .zip(other.step())
+        .is_some_and(|(one, other)| Arc::ptr_eq(one.prepared, other.prepared) && one.captures.same(other.captures))
 }
 
 /// How many of these steps, of so many kernels in turn, had best run together over a box of this extent, at most `most`

@@ -21,7 +21,7 @@ use periodic::{same, unwrapped};
 
 /// An operation of a chain: at each of its planes it reads planes around it and writes the plane itself.
 #[derive(Clone, Debug)]
-pub(crate) struct Op {
+pub(crate) struct PlaneOp {
     /// The planes that it writes.
     pub planes: Range<i64>,
     /// Each array that it touches, once.
@@ -127,7 +127,7 @@ const FEW: usize = 8;
 /// # Errors
 /// An operation that does not fit even alone and plane by plane.
 pub(crate) fn schedule(
-    ops: &[Op],
+    ops: &[PlaneOp],
     arrays: usize,
     window: i64,
     thick: i64,
@@ -163,8 +163,8 @@ pub(crate) fn schedule(
 }
 
 /// The fewest planes of a window that each operation fits into.
-pub(crate) fn least_window(ops: &[Op], arrays: usize) -> i64 {
-    let alone = |op: &Op| {
+pub(crate) fn least_window(ops: &[PlaneOp], arrays: usize) -> i64 {
+    let alone = |op: &PlaneOp| {
         let mut skew = Skew::new(arrays);
         skew.add(op);
         skew.slots() + 1
@@ -173,7 +173,7 @@ pub(crate) fn least_window(ops: &[Op], arrays: usize) -> i64 {
 }
 
 /// How many of the first operations fit into one pass, and with blocks of how many planes.
-fn longest(ops: &[Op], arrays: usize, window: i64, thick: i64) -> Option<(usize, i64)> {
+fn longest(ops: &[PlaneOp], arrays: usize, window: i64, thick: i64) -> Option<(usize, i64)> {
     let fitting = |thick: i64, apart: i64| {
         let mut skew = Skew::new(arrays);
         ops.iter()
@@ -211,7 +211,7 @@ fn longest(ops: &[Op], arrays: usize, window: i64, thick: i64) -> Option<(usize,
 }
 
 /// Operations, those that do several steps as so many.
-fn work(ops: &[Op]) -> usize {
+fn work(ops: &[PlaneOp]) -> usize {
     ops.iter().map(|op| op.steps.max(1)).sum()
 }
 
@@ -264,7 +264,7 @@ fn meet(a: &Range<i64>, b: &Range<i64>) -> bool {
     !a.is_empty() && !b.is_empty() && a.start < b.end && b.start < a.end
 }
 
-impl Op {
+impl PlaneOp {
     /// The level less the lag at which an operation runs that runs at once: as soon as the last plane that it reads has
     /// its value. None if it runs plane by plane.
     fn trigger(&self) -> Option<i64> {
@@ -292,7 +292,7 @@ impl Skew {
     }
 
     /// Of the operations of a pass, before those of `later` passes.
-    fn of(ops: &[Op], later: &[Op], arrays: usize, period: Option<i64>) -> Skew {
+    fn of(ops: &[PlaneOp], later: &[PlaneOp], arrays: usize, period: Option<i64>) -> Skew {
         let mut skew = Skew::new(arrays);
         ops.iter().for_each(|op| skew.add(op));
         for (number, array) in skew.arrays.iter_mut().enumerate() {
@@ -310,7 +310,7 @@ impl Skew {
     }
 
     /// Adds the next operation.
-    pub(crate) fn add(&mut self, op: &Op) {
+    pub(crate) fn add(&mut self, op: &PlaneOp) {
         let trigger = op.trigger();
         let mut lag = 0;
         for access in &op.accesses {
@@ -416,13 +416,13 @@ impl Skew {
     }
 
     /// The level at which all operations are done.
-    fn end(&self, ops: &[Op], all: &Range<i64>) -> i64 {
+    fn end(&self, ops: &[PlaneOp], all: &Range<i64>) -> i64 {
         let ends = ops.iter().zip(&self.lags).map(|(op, lag)| op.trigger().unwrap_or(0).max(op.planes.end) + lag);
         ends.fold(all.end, i64::max)
     }
 
     /// Levels from the first to the last.
-    pub(crate) fn levels(&self, ops: &[Op]) -> i64 {
+    pub(crate) fn levels(&self, ops: &[PlaneOp]) -> i64 {
         let all = self.all();
         self.end(ops, &all) - all.start
     }
@@ -430,7 +430,7 @@ impl Skew {
 
 /// How operations advance together over arrays that stay where they are, `thick` planes at a time: for each step the
 /// planes of each operation. Within a step they run in order.
-pub(crate) fn steps(ops: &[Op], arrays: usize, thick: i64) -> Vec<Vec<Range<i64>>> {
+pub(crate) fn steps(ops: &[PlaneOp], arrays: usize, thick: i64) -> Vec<Vec<Range<i64>>> {
     let mut skew = Skew::new(arrays);
     ops.iter().for_each(|op| skew.add(op));
     let all = skew.all();
@@ -462,7 +462,7 @@ impl Step {
     }
 
     /// The planes at which an operation runs.
-    fn planes(&self, op: &Op, lag: i64) -> Range<i64> {
+    fn planes(&self, op: &PlaneOp, lag: i64) -> Range<i64> {
         match op.trigger() {
             None => self.part(lag, &op.planes),
             Some(trigger) if self.level - lag >= trigger && (self.before - lag < trigger || self.first) => {
@@ -492,7 +492,7 @@ struct Made {
 
 impl Made {
     /// Adds the blocks of a pass.
-    fn pass(&mut self, ops: &[Op], pass: &Pass, skew: &Skew, cut: Cut, blocks: &mut Vec<Block>) {
+    fn pass(&mut self, ops: &[PlaneOp], pass: &Pass, skew: &Skew, cut: Cut, blocks: &mut Vec<Block>) {
         let all = &pass.planes;
         let end = skew.end(ops, all);
         let mut storing: Vec<Vec<(Range<i64>, usize)>> = vec![Vec::new(); skew.arrays.len()];

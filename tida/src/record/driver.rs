@@ -6,8 +6,6 @@ use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use smallvec::SmallVec;
-
 use super::fuse::{Fusing, lie_whole};
 use super::hybrid::{Borders, Pace};
 use super::place::{Chains, OpenChain, side};
@@ -21,11 +19,12 @@ use crate::device::timeline::Recorder as Times;
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::launch::step::Launch;
-use crate::memory::node::{Done, Need, Node, Queue, Work};
-use crate::memory::touched::{ArrayTouch, bring, touched};
+use crate::memory::node::{DeviceWork, Done, Need, Node, Queue, Work};
+use crate::memory::touched::touched;
 use crate::memory::tracker::{BoxTouch, Mode, Side, Touch};
 use crate::run::chain::wave::{Host, LONG};
 use crate::run::chain::{Chain, Kind, can_move, can_stream};
+use crate::run::op::{Op, Sweep};
 use crate::run::pieces::run_boxes;
 use crate::run::streamed::{Ended, Reports, Streamed};
 
@@ -282,13 +281,13 @@ impl Core {
         let mut recorder = lock(&self.recorder);
         recorder.count += 1;
         // Ghosts were filled since they were opened.
-        if recorder.open.iter().any(|sweep| !sweep.refilled.is_empty()) {
+        if recorder.open.iter().any(|sweep| !sweep.work.refilled.is_empty()) {
             self.close_all(&mut recorder);
         }
         let Recorder { open, fusing, .. } = &mut *recorder;
         if let Some(sweep) = joinable(open, &tile) {
             fusing.joined(&sweep.node, tile.touches);
-            sweep.add(tile.region, tile.cells, tile.touches);
+            sweep.work.add(tile.region, tile.cells, tile.touches);
             add_touches(&sweep.node, tile.touches);
             return side(&sweep.node, sweep.kind);
         }
@@ -330,18 +329,17 @@ impl Core {
         for before in tile.after {
             node.wait_for(before, Need::Value);
         }
-        let (boxes, arrays) = (Vec::new(), Default::default());
-        let launch = launch();
+        let mut work = Sweep::of(launch(), &[]);
+        work.turn = turn;
         // It may do the work of the steps after it too.
         let beside = if turn.is_some() && kind.is_none() { recorder.fusing.beside() } else { Vec::new() };
         add_touches(&node, &beside);
         if fuses {
-            recorder.fusing.opened(&tile, &*launch, &node);
+            recorder.fusing.opened(&tile, &*work.launch, &node);
         }
-        let (key, pace, refilled, ends) = (tile.key, tile.pace, Vec::new(), None);
-        let mut sweep = OpenSweep { key, node, kind, launch, boxes, arrays, pace, turn, refilled, ends };
-        sweep.add(tile.region, tile.cells, tile.touches);
-        sweep.touch(&beside);
+        work.add(tile.region, tile.cells, tile.touches);
+        work.touch(&beside);
+        let sweep = OpenSweep { key: tile.key, node, kind, work, pace: tile.pace, ends: None };
         let side = side(&sweep.node, sweep.kind);
         recorder.open.push(sweep);
         if recorder.driver_sleeps {
@@ -500,48 +498,46 @@ impl Core {
 
     /// A sweep takes no more tiles: it runs when its turn comes.
     pub(super) fn close(self: &Arc<Core>, sweep: OpenSweep, chain: Option<&mut OpenChain>, fusing: &mut Fusing) {
-        let OpenSweep { node, launch, boxes, arrays, pace, turn, refilled, ends, .. } = sweep;
-        if let Some(turn) = turn.filter(|_| node.chain.is_none()) {
-            return fusing.sweep(node, launch, boxes, arrays, (turn, refilled));
+        let OpenSweep { node, work: sweep, pace, ends, .. } = sweep;
+        if sweep.turn.is_some() && node.chain.is_none() {
+            return fusing.hold(node, Op::Sweep(Arc::new(sweep)));
         }
         if let Some(open) = chain.filter(|open| node.chain == Some(open.number)) {
             node.set_work(self.part_of_chain(&open.gate));
-            open.chain.sweep(node.clone(), launch, (boxes, turn), arrays);
+            open.chain.sweep(node.clone(), sweep);
             if node.release() {
                 self.start_node(node);
             }
             return;
         }
         let (name, recorded, core) = (node.name, node.recorded, self.clone());
-        let cells = boxes.iter().map(|(_, cells)| cells.cells() as u64).sum();
+        let cells = sweep.cells();
         node.set_work(match (&self.device, node.on_device) {
-            (Some(_), true) => {
-                let needs = launch.clone();
-                // SAFETY: the graph keeps all work that conflicts away until this node has finished; the boxes do not
-                // overlap.
-                let run = move |queue: &Queue<'_>| unsafe {
-                    let queue = Queue { refilled: &refilled, ..*queue };
-                    let both = ends.as_ref().and_then(|ends| ends.enqueue(&launch, &queue, &boxes));
-                    both.unwrap_or_else(|| launch.clone().enqueue(&queue, &boxes))
-                };
-                device_sweep(&node, arrays, pace, cells, run, move |error| without_room(error, &*needs))
-            }
+            (Some(_), true) => Work::Device(on_device(&node, Arc::new(sweep), pace, move |sweep, queue| {
+                // SAFETY: the graph keeps all work that conflicts away until this node has finished.
+                unsafe {
+                    let both = ends.as_ref().and_then(|ends| ends.enqueue(sweep, queue));
+                    both.unwrap_or_else(|| sweep.enqueue(queue))
+                }
+            })),
             (Some(device), false) => {
                 let device = device.clone();
                 Work::Host(Box::new(move || {
                     device.backend().caught_up();
-                    for (tracker, region, mode) in touched(&arrays) {
+                    for (tracker, region, mode) in touched(&sweep.arrays) {
                         // SAFETY: the graph runs this node only when no work conflicts with it.
                         unsafe { tracker.to_host(&device, region, mode)? };
                     }
-                    let sweep = || run_boxes(&*launch, &boxes);
+                    let run = || run_boxes(&*sweep.launch, &sweep.boxes);
                     core.on_host(name, recorded, || match &pace {
-                        Some(pace) => pace.on_host(cells, sweep),
-                        None => sweep(),
+                        Some(pace) => pace.on_host(cells, run),
+                        None => run(),
                     })
                 }))
             }
-            (None, _) => Work::Host(Box::new(move || core.on_host(name, recorded, || run_boxes(&*launch, &boxes)))),
+            (None, _) => {
+                Work::Host(Box::new(move || core.on_host(name, recorded, || run_boxes(&*sweep.launch, &sweep.boxes))))
+            }
         });
         if node.release() {
             self.start_node(node);
@@ -549,29 +545,27 @@ impl Core {
     }
 }
 
-/// What the node of a sweep does on the device: brings its arrays there, and puts its kernels into a stream.
-pub(super) fn device_sweep(
+/// What the node of a sweep does on the device: brings its arrays there, and has `run` put kernels into a stream.
+pub(super) fn on_device(
     node: &Node,
-    arrays: SmallVec<[ArrayTouch; 4]>,
+    sweep: Arc<Sweep>,
     pace: Option<Arc<Pace>>,
-    cells: u64,
-    run: impl Fn(&Queue<'_>) -> Result<Done, Error> + Send + 'static,
-    failed: impl Fn(Error) -> Error + Send + 'static,
-) -> Work {
-    let (name, recorded) = (node.name, node.recorded);
-    Work::Device(Box::new(move |queue| {
-        let bring = || bring(queue, &arrays);
-        let sweep = || queue.put(name, recorded, || run(queue));
+    run: impl Fn(&Sweep, &Queue<'_>) -> Result<Done, Error> + Send + 'static,
+) -> DeviceWork {
+    let (name, recorded, cells) = (node.name, node.recorded, sweep.cells());
+    Box::new(move |queue| {
+        let queue = Queue { refilled: &sweep.refilled, ..*queue };
+        let (bring, run) = (|| sweep.bring(&queue), || queue.put(name, recorded, || run(&sweep, &queue)));
         let swept = queue.enqueue(|| match pace {
-            Some(pace) => pace.on_device(queue, cells, bring, sweep),
-            None => bring().and_then(|()| sweep()),
+            Some(pace) => pace.on_device(&queue, cells, bring, run),
+            None => bring().and_then(|()| run()),
         });
-        swept.map_err(failed)
-    }))
+        swept.map_err(|error| without_room(error, &*sweep.launch))
+    })
 }
 
 /// The failure of a sweep: where its arrays had no room as a whole, with what keeps them from streaming.
-pub(super) fn without_room(error: Error, launch: &dyn Launch) -> Error {
+fn without_room(error: Error, launch: &dyn Launch) -> Error {
     match launch.needs().filter(|needs| needs.whole && error.kind() == ErrorKind::Memory) {
         Some(needs) => error.because(&needs.found, &needs.advice),
         None => error,
@@ -602,7 +596,7 @@ fn joinable<'a>(open: &'a mut [OpenSweep], tile: &TileWork<'_>) -> Option<&'a mu
     let (mut found, mut crossed) = (None, None);
     for (i, sweep) in open.iter().enumerate().rev() {
         // A part of a chain has only tiles that a chain can run, and so has what may run as one launch with others.
-        let by_planes = sweep.turn.is_some().then_some(Kind::Planes);
+        let by_planes = sweep.work.turn.is_some().then_some(Kind::Planes);
         let same = sweep.key == tile.key && sweep.kind.or(by_planes).is_none_or(|kind| tile.can_chain(kind));
         if sweep.conflicts(tile.touches, tile.key.on_device) {
             return None;

@@ -10,11 +10,10 @@ use std::sync::Arc;
 use super::driver::{Core, lock};
 use super::sweep::OpenSweep;
 use crate::error::Error;
-use crate::grid::GridBox;
 use crate::launch::ending::Ending;
 use crate::launch::prepare::Prepared;
-use crate::launch::step::Launch;
 use crate::memory::node::{Done, Queue};
+use crate::run::op::Sweep;
 
 /// The reduction that a sweep ends with, and the kernel of both.
 #[derive(Clone)]
@@ -42,17 +41,17 @@ impl OpenSweep {
     /// The kernel of it and a reduction, if it may do the work of that: over the same cells, of arrays that it touches
     /// there, so that it waits for what the reduction waits for.
     fn with(&self, ending: &Ending) -> Option<Arc<Prepared>> {
-        if !self.may_join() || !self.key.on_device || self.boxes != ending.boxes() {
+        if !self.may_join() || !self.key.on_device || self.work.boxes != ending.boxes() {
             return None;
         }
         let touched = ending.args().iter().all(|array| {
-            let mut arrays = self.arrays.iter();
+            let mut arrays = self.work.arrays.iter();
             arrays.any(|own| Arc::as_ptr(&own.tracker) as usize == *array && own.has(ending.boxes()))
         });
         if !touched {
             return None;
         }
-        ending.after((self.launch.part()?, &self.key.args))
+        ending.after((self.work.launch.part()?, &self.key.args))
     }
 }
 
@@ -61,18 +60,13 @@ impl Ends {
     ///
     /// # Safety
     /// As [`Launch::enqueue`].
-    pub unsafe fn enqueue(
-        &self,
-        launch: &Arc<dyn Launch>,
-        queue: &Queue<'_>,
-        boxes: &[(usize, GridBox<4>)],
-    ) -> Option<Result<Done, Error>> {
+    pub unsafe fn enqueue(&self, sweep: &Sweep, queue: &Queue<'_>) -> Option<Result<Done, Error>> {
         // A tile that came after it was asked is none of the reduction's cells.
-        if boxes != self.ending.boxes() {
+        if sweep.boxes != self.ending.boxes() {
             return None;
         }
         // SAFETY: handed on.
-        let done = unsafe { self.ending.enqueue(launch, &self.kernel, queue) };
+        let done = unsafe { self.ending.enqueue(&sweep.launch, &self.kernel, queue) };
         if matches!(done, Some(Ok(_))) {
             queue.device.count_joined(1);
         }

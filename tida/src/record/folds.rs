@@ -7,8 +7,8 @@ use super::place::Place;
 use crate::grid::GridBox;
 use crate::launch::step::Fold;
 use crate::memory::node::{Need, Node};
-use crate::memory::touched::ArrayTouch;
 use crate::run::chain::Kind;
+use crate::run::op::Sweep;
 
 /// The reductions of a chain find what takes at most this part of the device's memory.
 const LISTS: u64 = 4;
@@ -77,7 +77,7 @@ impl Core {
         }
         if let Some(open) = recorder.chain.as_mut().filter(|open| chain == Some(open.number)) {
             node.set_work(self.part_of_chain(&open.gate));
-            open.chain.fold(node.clone(), fold, boxes, ArrayTouch::of(work.touches));
+            open.chain.fold(node.clone(), fold.clone(), Sweep { boxes, ..Sweep::of(fold, work.touches) });
         }
         if recorder.driver_sleeps {
             self.recorded.notify_all();

@@ -13,20 +13,18 @@
 use std::panic::Location;
 use std::sync::{Arc, Weak};
 
-use smallvec::SmallVec;
-
-use super::driver::{Core, Recorder, TileWork, device_sweep};
+use super::driver::{Core, Recorder, TileWork, on_device};
 use super::sweep::SweepKey;
 use crate::grid::GridBox;
 use crate::grid::boxes::union;
 use crate::launch::fused::{enqueue_steps, same, steps_are_compiled};
 use crate::launch::step::{Fusible, Launch, Together};
 use crate::memory::node::{Node, Queue, Work};
-use crate::memory::storage::Storage;
-use crate::memory::touched::ArrayTouch;
 use crate::memory::tracker::{BoxTouch, Touch, Tracker, distinct};
+use crate::program::fuse::{Cycle, Pair};
 use crate::run::chain::Kind;
-use crate::run::steps::{Cycle, Pair, Recorded, following, identity};
+use crate::run::op::{Op, Sweep};
+use crate::run::steps::{identity, steps};
 
 /// So many sweeps are enough to start with, if the device has less than that to do.
 const ENOUGH: usize = 24;
@@ -71,48 +69,14 @@ type Around = Option<(i64, i64)>;
 /// A node that is held back.
 struct Held {
     node: Arc<Node>,
-    work: HeldWork,
+    op: Op,
 }
 
-#[allow(clippy::large_enum_variant)] // most are sweeps
-enum HeldWork {
-    Sweep(Step),
-    /// Fills the ghosts of an array, those of fixed value too if they are not there.
-    Ghosts {
-        tracker: Arc<Tracker>,
-        fixed: bool,
-    },
-}
-
-impl Held {
-    fn recorded(&self) -> Recorded<'_> {
-        match &self.work {
-            HeldWork::Sweep(step) => Recorded::Sweep(step.pair, &step.boxes, &step.launch),
-            HeldWork::Ghosts { tracker, fixed: false } => Recorded::Ghosts(identity(tracker)),
-            HeldWork::Ghosts { .. } => Recorded::Other,
-        }
-    }
-
-    /// Whether all that it reads of arrays that take no turns is read by `first` too, which may then do its work.
-    fn within(&self, first: &Step) -> bool {
-        let HeldWork::Sweep(step) = &self.work else { return true };
-        if same(&*step.launch, &*first.launch) {
-            return true;
-        }
-        let others = step.arrays.iter().filter(|array| !step.pair.has(&array.tracker));
-        let known = |other: &ArrayTouch| first.arrays.iter().find(|array| Arc::ptr_eq(&array.tracker, &other.tracker));
-        others.into_iter().all(|other| known(other).is_some_and(|array| array.reads_all_of(other)))
-    }
-}
-
-/// A sweep that is held back.
-struct Step {
-    launch: Arc<dyn Launch>,
-    boxes: Vec<(usize, GridBox<4>)>,
-    arrays: SmallVec<[ArrayTouch; 4]>,
-    pair: Pair,
-    /// Arrays that it writes and whose ghosts are filled next.
-    refilled: Vec<Arc<Storage>>,
+/// Whether all that work reads of arrays that take no turns is read by `first` too, which may then do its work.
+fn within(op: &Op, first: &Sweep) -> bool {
+    let Some(sweep) = op.kernel().filter(|sweep| !same(&*sweep.launch, &*first.launch)) else { return true };
+    let others = sweep.arrays.iter().filter(|array| sweep.turn.is_none_or(|pair| !pair.has(identity(&array.tracker))));
+    others.into_iter().all(|other| first.array(&other.tracker).is_some_and(|array| array.reads_all_of(other)))
 }
 
 impl Pair {
@@ -130,13 +94,7 @@ impl Fusing {
 
     /// Whether something that is held back touches one of these arrays.
     pub fn holds<'a>(&self, mut trackers: impl Iterator<Item = &'a Arc<Tracker>>) -> bool {
-        !self.held.is_empty()
-            && trackers.any(|tracker| {
-                self.held.iter().any(|held| match &held.work {
-                    HeldWork::Sweep(step) => step.arrays.iter().any(|array| Arc::ptr_eq(&array.tracker, tracker)),
-                    HeldWork::Ghosts { tracker: filled, .. } => Arc::ptr_eq(filled, tracker),
-                })
-            })
+        !self.held.is_empty() && trackers.any(|tracker| self.held.iter().any(|held| held.op.touches(tracker)))
     }
 
     /// The arrays that take turns, if a tile is of a sweep like the last one, or like one of a few before it: it may
@@ -197,7 +155,7 @@ impl Fusing {
     pub fn joined(&mut self, node: &Node, touches: &[BoxTouch]) {
         let Some(last) = self.last.last_mut().filter(|last| last.node == node.number) else { return };
         let pair = Pair::of(&last.key, &last.fusible);
-        let others = touches.iter().filter(|touch| pair.is_none_or(|pair| !pair.has(&touch.tracker)));
+        let others = touches.iter().filter(|touch| pair.is_none_or(|pair| !pair.has(identity(&touch.tracker))));
         last.reads.extend(others.map(|touch| Read {
             tracker: Arc::downgrade(&touch.tracker),
             touch: (touch.region, touch.read, touch.around, touch.across),
@@ -216,16 +174,9 @@ impl Fusing {
         others.flat_map(|sweep| sweep.reads.iter().filter_map(touch)).collect()
     }
 
-    /// Holds a sweep back that takes no more tiles.
-    pub fn sweep(
-        &mut self,
-        node: Arc<Node>,
-        launch: Arc<dyn Launch>,
-        boxes: Vec<(usize, GridBox<4>)>,
-        arrays: SmallVec<[ArrayTouch; 4]>,
-        (pair, refilled): (Pair, Vec<Arc<Storage>>),
-    ) {
-        self.held.push(Held { node, work: HeldWork::Sweep(Step { launch, boxes, arrays, pair, refilled }) });
+    /// Holds a node back.
+    pub fn hold(&mut self, node: Arc<Node>, op: Op) {
+        self.held.push(Held { node, op });
     }
 }
 
@@ -266,8 +217,7 @@ impl Core {
         let [touch] = touches else { return false };
         let held = recorder.fusing.holds([&touch.tracker].into_iter());
         if held {
-            let work = HeldWork::Ghosts { tracker: touch.tracker.clone(), fixed };
-            recorder.fusing.held.push(Held { node: node.clone(), work });
+            recorder.fusing.hold(node.clone(), Op::Fill { tracker: touch.tracker.clone(), fixed });
         }
         held
     }
@@ -310,12 +260,12 @@ impl Core {
 
     /// What runs as one launch of what comes first, and whether it could be more if more were there.
     fn group(&self, held: &[Held]) -> (Option<Group>, bool) {
-        let (Some(device), Some(Held { work: HeldWork::Sweep(first), .. })) = (&self.device, held.first()) else {
+        let (Some(device), Some(Held { op: Op::Sweep(first), .. })) = (&self.device, held.first()) else {
             return (None, false);
         };
         let Some((region, cells)) = one_box(&first.boxes) else { return (None, false) };
-        let within = held.iter().take_while(|held| held.within(first));
-        let Some(following) = following(within.map(Held::recorded)) else { return (None, false) };
+        let within = held.iter().map(|held| &held.op).take_while(|op| within(op, first));
+        let Some(following) = steps(within.map(Some)) else { return (None, false) };
         let trackers = distinct(first.arrays.iter().map(|array| &array.tracker));
         let facts_of = |of: usize| trackers.iter().find(|tracker| identity(tracker) == of)?.planar().map(|p| p.facts());
         let Some(faces) = following.faces(facts_of, &cells) else { return (None, false) };
@@ -334,30 +284,26 @@ impl Core {
     /// Starts nodes: as one launch, if they are a group.
     fn start_group(self: &Arc<Core>, held: impl Iterator<Item = Held>, group: Option<Group>) {
         let mut leader: Option<Arc<Node>> = None;
-        for Held { node, work } in held {
-            match (work, &group, &leader) {
+        for Held { node, op } in held {
+            match (op, &group, &leader) {
                 (_, _, Some(leader)) => node.set_work(Work::Within(leader.clone())),
-                (HeldWork::Sweep(step), Some(group), None) => {
+                (Op::Sweep(sweep), Some(group), None) => {
                     let (region, together, launches) = (group.region, group.together, group.launches.clone());
-                    let run = move |queue: &Queue<'_>| {
+                    node.set_work(Work::Device(on_device(&node, sweep, None, move |_, queue| {
                         queue.device.count_fused(together.steps);
-                        let queue = Queue { refilled: &step.refilled, ..*queue };
                         // SAFETY: the graph keeps all work that conflicts away until these nodes have finished. The box
                         // is that of each of the steps, and the first of them reads all that they read of other arrays.
-                        unsafe { enqueue_steps(&launches, &queue, (region, together.cells), &together) }
-                    };
-                    node.set_work(device_sweep(&node, step.arrays, None, 0, run, std::convert::identity));
+                        unsafe { enqueue_steps(&launches, queue, (region, together.cells), &together) }
+                    })));
                     leader = Some(node.clone());
                 }
-                (HeldWork::Sweep(Step { launch, boxes, arrays, refilled, .. }), None, None) => {
+                (Op::Sweep(sweep), None, None) => {
                     // SAFETY: as above; the boxes do not overlap.
-                    let run = move |queue: &Queue<'_>| unsafe {
-                        launch.clone().enqueue(&Queue { refilled: &refilled, ..*queue }, &boxes)
-                    };
-                    node.set_work(device_sweep(&node, arrays, None, 0, run, std::convert::identity));
+                    let run = |sweep: &Sweep, queue: &Queue<'_>| unsafe { sweep.enqueue(queue) };
+                    node.set_work(Work::Device(on_device(&node, sweep, None, run)));
                 }
                 // It has its work.
-                (HeldWork::Ghosts { .. }, ..) => {}
+                (Op::Fill { .. } | Op::Fold(..), ..) => {}
             }
             if node.release() {
                 self.start_node(node);

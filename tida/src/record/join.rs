@@ -9,23 +9,21 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 
-use smallvec::SmallVec;
 use tida_kernels::ir::Access;
 
-use super::driver::{Core, without_room};
+use super::driver::{Core, on_device};
 use super::fuse::Fusing;
 use super::place::OpenChain;
 use super::sweep::OpenSweep;
 use crate::device::core::DeviceCore;
 use crate::error::{Error, ErrorKind};
-use crate::grid::GridBox;
 use crate::launch::fused::OneStep;
 use crate::launch::joined::{Joint, as_one, waits_for_no_more};
 use crate::launch::prepare::Prepared;
 use crate::launch::step::Launch;
 use crate::memory::node::{DeviceWork, Node, Queue, Work};
 use crate::memory::storage::Storage;
-use crate::memory::touched::{ArrayTouch, bring};
+use crate::run::op::Sweep;
 use crate::run::pieces::run_together;
 use crate::sync::{Mutex, lock};
 
@@ -51,14 +49,6 @@ struct Part {
     failure: Option<Error>,
 }
 
-/// What it does.
-struct Sweep {
-    launch: Arc<dyn Launch>,
-    boxes: Vec<(usize, GridBox<4>)>,
-    arrays: SmallVec<[ArrayTouch; 4]>,
-    refilled: Vec<Arc<Storage>>,
-}
-
 /// How a launch of several sweeps went: none is there where it panicked, or was not tried.
 type Outcome = OnceLock<Result<(), Error>>;
 
@@ -77,7 +67,7 @@ impl Joined {
 impl OpenSweep {
     /// Its kernel and what the arguments are known by.
     fn part(&self) -> Option<(OneStep<'_>, &[usize])> {
-        Some((self.launch.part()?, &self.key.args))
+        Some((self.work.launch.part()?, &self.key.args))
     }
 
     /// Whether it may run as one with others.
@@ -85,16 +75,19 @@ impl OpenSweep {
         let key = &self.key;
         let asked = key.block.is_some() || key.march.is_some() || key.cache != Default::default();
         let alone = key.checked || key.valid_only != 0 || asked;
-        !alone && self.turn.is_none() && self.node.chain.is_none() && self.pace.is_none() && self.ends.is_none()
+        !alone && self.work.turn.is_none() && self.node.chain.is_none() && self.pace.is_none() && self.ends.is_none()
     }
 
     /// Whether it may run as one with a sweep that was recorded before it: over the same boxes, each touching nothing
     /// that the other one writes, both reading around their cells one array at least, whose cuts are then those of
     /// both.
     fn joins(&self, before: &OpenSweep) -> bool {
-        let find = |array: &ArrayTouch| before.arrays.iter().find(|old| Arc::ptr_eq(&old.tracker, &array.tracker));
-        let apart = self.arrays.iter().all(|array| find(array).is_none_or(|old| !array.write && !old.write));
-        let (Some(part), Some(old)) = (self.launch.part(), before.launch.part()) else { return false };
+        let apart = self
+            .work
+            .arrays
+            .iter()
+            .all(|array| before.work.array(&array.tracker).is_none_or(|old| !array.write && !old.write));
+        let (Some(part), Some(old)) = (self.work.launch.part(), before.work.launch.part()) else { return false };
         let read = |n: usize, of: &Prepared| of.kernel.args.get(n).is_some_and(|arg| arg.access == Access::Read);
         let shares = || {
             let own = self.key.args.iter().enumerate().filter(|(n, _)| read(*n, part.prepared));
@@ -102,7 +95,7 @@ impl OpenSweep {
                 before.key.args.iter().enumerate().any(|(n, other)| array == other && read(n, old.prepared))
             })
         };
-        let same = self.key.on_device == before.key.on_device && self.boxes == before.boxes;
+        let same = self.key.on_device == before.key.on_device && self.work.boxes == before.work.boxes;
         same && apart && waits_for_no_more(&part, &old) && shares()
     }
 }
@@ -154,10 +147,7 @@ impl Core {
 
     /// Makes sweeps one.
     fn join(self: &Arc<Core>, sweeps: impl Iterator<Item = OpenSweep>, kernel: Option<Arc<Prepared>>) {
-        let part = |open: OpenSweep| {
-            let OpenSweep { node, launch, boxes, arrays, refilled, .. } = open;
-            Part { node, sweep: Arc::new(Sweep { launch, boxes, arrays, refilled }), failure: None }
-        };
+        let part = |OpenSweep { node, work, .. }: OpenSweep| Part { node, sweep: Arc::new(work), failure: None };
         let all: Vec<Part> = sweeps.map(part).collect();
         let nodes: Vec<Arc<Node>> = all.iter().map(|part| part.node.clone()).collect();
         let joined = Arc::new(Joined { kernel, parts: Mutex::new(Parts { missing: all.len(), all }) });
@@ -224,14 +214,14 @@ impl Core {
                 (None, Some(kernel), None, _) => {
                     let (kernel, outcome) = (kernel.clone(), outcome.clone());
                     leader = Some(node.clone());
-                    Ok(sweep.first_of(&node, sweeps.clone(), kernel, outcome))
+                    Ok(first_of(&node, &sweep, sweeps.clone(), kernel, outcome))
                 }
                 (None, _, Some(leader), Some(Ok(()))) => {
                     ready.extend(self.end_with(&node, leader));
                     continue;
                 }
                 (None, _, Some(_), Some(Err(error))) => Err(node.failed(error.clone())),
-                (None, ..) => Ok(sweep.alone(&node)),
+                (None, ..) => Ok(alone(&node, sweep)),
             };
             ready.extend(self.launch(device, &node, before.clone(), work));
         }
@@ -239,56 +229,47 @@ impl Core {
     }
 }
 
-impl Sweep {
-    /// Brings its arrays to the device, and puts its own kernel into a stream.
-    fn alone(self: &Arc<Sweep>, node: &Node) -> DeviceWork {
-        let (sweep, name, recorded) = (self.clone(), node.name, node.recorded);
-        Box::new(move |queue| {
-            let Sweep { launch, boxes, arrays, refilled } = &*sweep;
-            // SAFETY: the graph keeps all work that conflicts away until this node has finished; the boxes do not
-            // overlap.
-            let run = || unsafe { launch.clone().enqueue(&Queue { refilled, ..*queue }, boxes) };
-            let swept = queue.enqueue(|| bring(queue, arrays).and_then(|()| queue.put(name, recorded, run)));
-            swept.map_err(|error| without_room(error, &**launch))
-        })
-    }
+/// Puts the kernel of a sweep into a stream.
+fn alone(node: &Node, sweep: Arc<Sweep>) -> DeviceWork {
+    // SAFETY: the graph keeps all work that conflicts away until this node has finished; the boxes do not overlap.
+    on_device(node, sweep, None, |sweep, queue| unsafe { sweep.enqueue(queue) })
+}
 
-    /// The same for all these sweeps as one launch, of which this is the first; says how it went. By itself if that was
-    /// not to be, or is not compiled yet.
-    fn first_of(
-        self: &Arc<Sweep>,
-        node: &Node,
-        sweeps: Vec<Arc<Sweep>>,
-        kernel: Arc<Prepared>,
-        outcome: Arc<Outcome>,
-    ) -> DeviceWork {
-        let (alone, boxes) = (self.alone(node), self.clone());
-        let (name, recorded) = (node.name, node.recorded);
-        Box::new(move |queue| {
-            let launches: Vec<Arc<dyn Launch>> = sweeps.iter().map(|sweep| sweep.launch.clone()).collect();
-            let refilled: Vec<Arc<Storage>> = sweeps.iter().flat_map(|sweep| sweep.refilled.clone()).collect();
-            let joint = Joint::new(&launches, &kernel);
-            if !joint.is_compiled(queue, &boxes.boxes) {
-                return alone(queue);
+/// The same for all these sweeps as one launch, of which this is the first; says how it went. By itself if that was not
+/// to be, or is not compiled yet.
+fn first_of(
+    node: &Node,
+    first: &Arc<Sweep>,
+    sweeps: Vec<Arc<Sweep>>,
+    kernel: Arc<Prepared>,
+    outcome: Arc<Outcome>,
+) -> DeviceWork {
+    let (alone, first) = (alone(node, first.clone()), first.clone());
+    let (name, recorded) = (node.name, node.recorded);
+    Box::new(move |queue| {
+        let launches: Vec<Arc<dyn Launch>> = sweeps.iter().map(|sweep| sweep.launch.clone()).collect();
+        let refilled: Vec<Arc<Storage>> = sweeps.iter().flat_map(|sweep| sweep.refilled.clone()).collect();
+        let joint = Joint::new(&launches, &kernel);
+        if !joint.is_compiled(queue, &first.boxes) {
+            return alone(queue);
+        }
+        // SAFETY: the graph keeps all work that conflicts away until these nodes have finished; none of them writes
+        // what another one touches; the boxes are those of each and do not overlap.
+        let run = || unsafe { joint.enqueue(&Queue { refilled: &refilled, ..*queue }, &first.boxes) };
+        let all = || sweeps.iter().try_for_each(|sweep| sweep.bring(queue));
+        match queue.enqueue(|| all().and_then(|()| queue.put(name, recorded, run))) {
+            Ok(done) => {
+                queue.device.count_joined(sweeps.len() as u64 - 1);
+                // It is set here alone.
+                let _ = outcome.set(Ok(()));
+                Ok(done)
             }
-            // SAFETY: the graph keeps all work that conflicts away until these nodes have finished; none of them writes
-            // what another one touches; the boxes are those of each and do not overlap.
-            let run = || unsafe { joint.enqueue(&Queue { refilled: &refilled, ..*queue }, &boxes.boxes) };
-            let all = || sweeps.iter().try_for_each(|sweep| bring(queue, &sweep.arrays));
-            match queue.enqueue(|| all().and_then(|()| queue.put(name, recorded, run))) {
-                Ok(done) => {
-                    queue.device.count_joined(sweeps.len() as u64 - 1);
-                    // It is set here alone.
-                    let _ = outcome.set(Ok(()));
-                    Ok(done)
-                }
-                // Nothing was launched.
-                Err(error) if matches!(error.kind(), ErrorKind::Kernel | ErrorKind::Memory) => alone(queue),
-                Err(error) => {
-                    let _ = outcome.set(Err(error.clone()));
-                    Err(error)
-                }
+            // Nothing was launched.
+            Err(error) if matches!(error.kind(), ErrorKind::Kernel | ErrorKind::Memory) => alone(queue),
+            Err(error) => {
+                let _ = outcome.set(Err(error.clone()));
+                Err(error)
             }
-        })
-    }
+        }
+    })
 }

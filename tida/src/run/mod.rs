@@ -1,6 +1,7 @@
 //! Running what was recorded: boxes on the host, steps that follow one another, and chains.
 
 pub(crate) mod chain;
+pub(crate) mod op;
 pub(crate) mod pieces;
 pub(crate) mod steps;
 pub(crate) mod streamed;

@@ -7,10 +7,10 @@
 
 use std::ops::Range;
 
-use super::{Op, meet};
+use super::{PlaneOp, meet};
 
 /// Operations of one pass with the planes that they run over, from `base` on.
-pub(super) fn unwrapped(ops: &[Op], arrays: usize, period: i64, base: i64) -> Vec<Op> {
+pub(super) fn unwrapped(ops: &[PlaneOp], arrays: usize, period: i64, base: i64) -> Vec<PlaneOp> {
     // For each array the greatest start of those that write, and of those that read with their reach upwards.
     let mut known: Vec<(Option<i64>, Option<i64>)> = vec![(None, None); arrays];
     let (mut starts, mut lowest) = (Vec::with_capacity(ops.len()), i64::MAX);
@@ -39,9 +39,9 @@ pub(super) fn unwrapped(ops: &[Op], arrays: usize, period: i64, base: i64) -> Ve
         lowest = lowest.min(start + reach);
         starts.push(start);
     }
-    let place = |(op, start): (&Op, i64)| {
+    let place = |(op, start): (&PlaneOp, i64)| {
         let start = base + start - lowest;
-        Op { planes: start..start + period, accesses: op.accesses.clone(), steps: op.steps }
+        PlaneOp { planes: start..start + period, accesses: op.accesses.clone(), steps: op.steps }
     };
     ops.iter().zip(starts).map(place).collect()
 }

@@ -15,7 +15,7 @@ fn mix(values: impl IntoIterator<Item = u64>) -> u64 {
 
 /// Runs an operation over some planes of `memory`, where `at` finds a plane. Plane `k` is plane `k + period` too.
 fn run(
-    op: &Op,
+    op: &PlaneOp,
     number: usize,
     planes: &Range<i64>,
     period: Option<i64>,
@@ -50,7 +50,7 @@ fn run(
 
 /// The device and the host while a schedule runs.
 struct Machine<'a> {
-    ops: &'a [Op],
+    ops: &'a [PlaneOp],
     schedule: &'a Schedule,
     window: i64,
     ghost: i64,
@@ -155,13 +155,13 @@ fn place(k: i64, ghost: i64, period: Option<i64>) -> usize {
     (period.map_or(k, |period| k.rem_euclid(period)) + ghost) as usize
 }
 
-fn check(ops: &[Op], arrays: usize, n: i64, ghost: i64, window: i64, thick: i64) -> Option<[i64; 2]> {
+fn check(ops: &[PlaneOp], arrays: usize, n: i64, ghost: i64, window: i64, thick: i64) -> Option<[i64; 2]> {
     check_ends(ops, arrays, (n, ghost, None), window, thick)
 }
 
 /// Of `n` planes and ghosts beyond them, or of planes whose ends belong together; how many moved.
 fn check_ends(
-    ops: &[Op],
+    ops: &[PlaneOp],
     arrays: usize,
     (n, ghost, period): (i64, i64, Option<i64>),
     window: i64,
@@ -220,8 +220,8 @@ fn access(array: usize, read: Option<(i64, i64)>, write: Option<Write>) -> Acces
 }
 
 /// `steps` sweeps between two arrays, each reading one plane to both sides.
-fn heat(n: i64, steps: usize) -> Vec<Op> {
-    let sweep = |step: usize| Op {
+fn heat(n: i64, steps: usize) -> Vec<PlaneOp> {
+    let sweep = |step: usize| PlaneOp {
         planes: 0..n,
         accesses: smallvec![access(step % 2, Some((-1, 1)), None), access((step + 1) % 2, None, Some(Write::Whole)),],
         steps: 1,
@@ -248,7 +248,7 @@ fn a_single_sweep_streams() {
     let [up, down] = check(&heat(n, 1), 2, n, 1, 8, 1).unwrap();
     assert_eq!([up, down], [n + 2, n]);
     assert!(check(&heat(n, 1), 2, n, 1, 2, 1).is_none());
-    let double = Op { planes: 0..n, accesses: smallvec![access(0, Some((0, 0)), Some(Write::Whole))], steps: 1 };
+    let double = PlaneOp { planes: 0..n, accesses: smallvec![access(0, Some((0, 0)), Some(Write::Whole))], steps: 1 };
     assert_eq!(check(&[double.clone(), double], 1, n, 0, 4, 1).unwrap(), [n, n]);
 }
 
@@ -264,8 +264,8 @@ fn the_last_pass_is_no_shorter_than_the_window_allows() {
 fn several_steps_have_thick_blocks() {
     let (n, window) = (1024, 243);
     let far = |access: Access| Access { read: access.read.map(|_| Reach::Within(-3, 3, -1..n + 1)), ..access };
-    let launch = |op: Op| Op { accesses: op.accesses.into_iter().map(far).collect(), steps: 3, ..op };
-    let ops: Vec<Op> = heat(n, 66).into_iter().map(launch).collect();
+    let launch = |op: PlaneOp| PlaneOp { accesses: op.accesses.into_iter().map(far).collect(), steps: 3, ..op };
+    let ops: Vec<PlaneOp> = heat(n, 66).into_iter().map(launch).collect();
     let made = schedule(&ops, 2, window, 30, None).unwrap();
     assert_eq!(made.passes.iter().map(|pass| pass.ops.len()).collect::<Vec<_>>(), [33; 2]);
     let blocks = made.passes[1].first_block as i64;
@@ -283,8 +283,8 @@ fn passes_that_are_long_anyway_have_thick_blocks() {
 }
 
 /// Ghost planes at both ends set from planes `depth` inwards, or from the other end.
-fn ghosts(array: usize, n: i64, g: i64, periodic: bool) -> [Op; 2] {
-    let end = |planes: Range<i64>, from: Range<i64>| Op {
+fn ghosts(array: usize, n: i64, g: i64, periodic: bool) -> [PlaneOp; 2] {
+    let end = |planes: Range<i64>, from: Range<i64>| PlaneOp {
         planes,
         accesses: smallvec![Access { array, read: Some(Reach::Planes(from)), write: Some(Write::Part) }],
         steps: 1,
@@ -335,7 +335,7 @@ prop_compose! {
     }
 }
 
-fn any_op(arrays: usize, n: i64) -> impl Strategy<Value = Vec<Op>> {
+fn any_op(arrays: usize, n: i64) -> impl Strategy<Value = Vec<PlaneOp>> {
     let sweep =
         (prop::collection::vec(any_access(arrays), 1..4), 0..n / 2, n / 2..=n).prop_map(move |(list, lo, hi)| {
             let mut accesses: SmallVec<[Access; 4]> = SmallVec::new();
@@ -346,7 +346,7 @@ fn any_op(arrays: usize, n: i64) -> impl Strategy<Value = Vec<Op>> {
             }
             let part = lo < n / 8;
             let planes = if part { 0..n } else { lo..hi };
-            vec![Op { planes, accesses, steps: 1 }]
+            vec![PlaneOp { planes, accesses, steps: 1 }]
         });
     prop_oneof![
         6 => sweep,
@@ -359,11 +359,11 @@ fn any_op(arrays: usize, n: i64) -> impl Strategy<Value = Vec<Op>> {
 
 /// Several steps at once: what they read of one array reaches further than it has planes; of the array that they write
 /// they may read what no step changes.
-fn several(inp: usize, out: usize, n: i64, far: i64, how: usize) -> Op {
+fn several(inp: usize, out: usize, n: i64, far: i64, how: usize) -> PlaneOp {
     let read = || Some(Reach::Within(-far, far, -3..n + 3));
     let (held, write) = [(None, Write::Whole), (None, Write::Part), (read(), Write::Part)][how].clone();
     let out = Access { array: out, read: held, write: Some(write) };
-    Op { planes: 0..n, accesses: smallvec![Access { array: inp, read: read(), write: None }, out], steps: 3 }
+    PlaneOp { planes: 0..n, accesses: smallvec![Access { array: inp, read: read(), write: None }, out], steps: 3 }
 }
 
 proptest! {
@@ -375,7 +375,7 @@ proptest! {
         window in 6i64..60,
         thick in 1i64..9,
     ) {
-        let ops: Vec<Op> = ops.into_iter().flatten().collect();
+        let ops: Vec<PlaneOp> = ops.into_iter().flatten().collect();
         check(&ops, 3, n, 3, window, thick);
     }
 
@@ -390,10 +390,10 @@ proptest! {
 }
 
 /// An operation of all planes.
-fn any_round(arrays: usize, n: i64) -> impl Strategy<Value = Op> {
+fn any_round(arrays: usize, n: i64) -> impl Strategy<Value = PlaneOp> {
     let several = (0..arrays, 1..arrays, 1i64..=6).prop_map(move |(array, by, far)| {
         let left = access((array + by) % arrays, None, Some(Write::Whole));
-        Op { planes: 0..n, accesses: smallvec![access(array, Some((-far, far)), None), left], steps: 3 }
+        PlaneOp { planes: 0..n, accesses: smallvec![access(array, Some((-far, far)), None), left], steps: 3 }
     });
     let sweep = prop::collection::vec(any_access(arrays), 1..4).prop_map(move |list| {
         let mut accesses: SmallVec<[Access; 4]> = SmallVec::new();
@@ -402,7 +402,7 @@ fn any_round(arrays: usize, n: i64) -> impl Strategy<Value = Op> {
                 accesses.push(access);
             }
         }
-        Op { planes: 0..n, accesses, steps: 1 }
+        PlaneOp { planes: 0..n, accesses, steps: 1 }
     });
     prop_oneof![4 => sweep, 1 => several]
 }
@@ -428,7 +428,7 @@ fn a_single_sweep_of_ends_that_belong_together_streams() {
     let n = 100;
     // Plane 0 is read before the first plane that is written, and after the last.
     assert_eq!(check_ends(&heat(n, 1), 2, (n, 0, Some(n)), 8, 1).unwrap(), [n + 2, n]);
-    let double = Op { planes: 0..n, accesses: smallvec![access(0, Some((0, 0)), Some(Write::Whole))], steps: 1 };
+    let double = PlaneOp { planes: 0..n, accesses: smallvec![access(0, Some((0, 0)), Some(Write::Whole))], steps: 1 };
     assert_eq!(check_ends(&[double.clone(), double], 1, (n, 0, Some(n)), 4, 1).unwrap(), [n, n]);
     // No window is of use that holds more than all planes.
     assert!(check_ends(&heat(4, 3), 2, (4, 0, Some(4)), 40, 2).is_some());

@@ -9,14 +9,15 @@ use std::sync::Arc;
 
 use super::run::{RUN, Running, begin_folds, end_fold, failed, failure, fix_ghosts, skip_dependents, told, wait};
 use super::segments::Segment;
-use super::{Chain, Link, LinkWork, Ready};
+use super::{Chain, Link, Ready};
 use crate::device::core::DeviceCore;
 use crate::device::timeline::{Label, SpanKind};
 use crate::error::{Error, ErrorKind};
 use crate::memory::ghosts::Which;
 use crate::memory::ghosts::planes::Planar;
 use crate::memory::node::{Done, Queue};
-use crate::memory::touched::touched;
+use crate::memory::tracker::Tracker;
+use crate::run::op::Op;
 
 /// Runs a chain, and gives the result of each of its nodes, in order.
 pub(super) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Result<(), Error>> {
@@ -45,13 +46,13 @@ pub(super) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Result<(), Err
 
 /// The planes of a chain's arrays, if its work is to run while they arrive.
 fn streams(chain: &Chain) -> Option<Vec<&Arc<Planar>>> {
-    let sweeps = chain.links.iter().any(|link| link.work.is_sweep());
+    let sweeps = chain.links.iter().any(|link| link.op.is_sweep());
     if chain.wanted.is_empty() || !sweeps || chain.links.len() > chain.most_links() {
         return None;
     }
     // Ghosts of fixed value are set on the host.
-    let is_fixed_there = |link: &Link| match &link.work {
-        LinkWork::Ghosts { array, fixed: true } => !chain.arrays[*array].storage().on_device().contains(&true),
+    let is_fixed_there = |link: &Link| match link.filled() {
+        Some((array, true)) => !chain.arrays[array].storage().on_device().contains(&true),
         _ => true,
     };
     if !chain.links.iter().all(is_fixed_there) {
@@ -81,7 +82,7 @@ fn stream(
     let put = running.put().and_then(|()| running.leave_whole());
     running.finish(put, results)?;
     for (number, tracker) in chain.arrays.iter().enumerate() {
-        let written = chain.links.iter().any(|link| link.work.writes(number));
+        let written = chain.links.iter().any(|link| link.writes(number));
         tracker.storage().arrived(written, told_host(chain, number));
     }
     skip_dependents(chain, results);
@@ -90,8 +91,8 @@ fn stream(
 
 /// Whether the host is given what a chain makes of an array. Not if ghosts come last: it would not be given those.
 pub(super) fn told_host(chain: &Chain, array: usize) -> bool {
-    let last = chain.links.iter().rev().find(|link| link.work.writes(array));
-    chain.wanted.contains(&array) && last.is_some_and(|link| link.work.is_sweep())
+    let last = chain.links.iter().rev().find(|link| link.writes(array));
+    chain.wanted.contains(&array) && last.is_some_and(|link| link.op.is_sweep())
 }
 
 /// Runs the links one after the other, on whole arrays.
@@ -103,26 +104,18 @@ fn whole(device: &Arc<DeviceCore>, chain: &Chain, results: &mut [Result<(), Erro
         if results[number].is_err() {
             continue;
         }
-        let put = match &link.work {
-            LinkWork::Sweep { launch, boxes, arrays, .. } => {
-                let bring = || {
-                    touched(arrays).try_for_each(|(tracker, region, mode)| {
-                        // SAFETY: the graph keeps all work that conflicts away until the chain has finished.
-                        unsafe { tracker.to_device(&queue, region, mode) }
-                    })
-                };
-                bring().and_then(|()| {
-                    device.count_launch();
-                    let label = Label { name: link.node.name, recorded: link.node.recorded };
-                    // SAFETY: as above; the boxes do not overlap.
-                    let sweep = || unsafe { launch.clone().enqueue(&queue, boxes) };
-                    begin_folds(device, chain, number..number + 1, results)?;
-                    done.push((number, device.timed(SpanKind::Kernel, label, RUN, 0, sweep)?));
-                    done.extend(end_fold(device, chain, number)?);
-                    Ok(())
-                })
-            }
-            LinkWork::Ghosts { array, .. } => fill(&queue, chain, *array, link).map(|copies| held.extend(copies)),
+        let put = match &link.op {
+            Op::Sweep(sweep) | Op::Fold(sweep, _) => sweep.bring(&queue).and_then(|()| {
+                device.count_launch();
+                let label = Label { name: link.node.name, recorded: link.node.recorded };
+                // SAFETY: the graph keeps all work that conflicts away until the chain has finished.
+                let sweep = || unsafe { sweep.enqueue(&queue) };
+                begin_folds(device, chain, number..number + 1, results)?;
+                done.push((number, device.timed(SpanKind::Kernel, label, RUN, 0, sweep)?));
+                done.extend(end_fold(device, chain, number)?);
+                Ok(())
+            }),
+            Op::Fill { tracker, .. } => fill(&queue, chain, tracker, link).map(|copies| held.extend(copies)),
         };
         if let Err(error) = put {
             results[number] = Err(link.node.failed(error));
@@ -136,12 +129,12 @@ fn whole(device: &Arc<DeviceCore>, chain: &Chain, results: &mut [Result<(), Erro
 }
 
 /// Fills an array's ghosts, where it is; gives what has to be held meanwhile.
-fn fill(queue: &Queue<'_>, chain: &Chain, array: usize, link: &Link) -> Result<Option<Box<dyn Any>>, Error> {
-    let (device, storage) = (queue.device, chain.arrays[array].storage());
-    let Some(planar) = chain.arrays[array].planar() else { return Ok(None) };
+fn fill(queue: &Queue<'_>, chain: &Chain, tracker: &Arc<Tracker>, link: &Link) -> Result<Option<Box<dyn Any>>, Error> {
+    let (device, storage) = (queue.device, tracker.storage());
+    let Some(planar) = tracker.planar() else { return Ok(None) };
     let regions = 0..planar.facts().layout.regions.len();
     // Where there is nothing else to do, it may be the host that goes on.
-    let sweeps = chain.links.iter().any(|link| link.work.is_sweep());
+    let sweeps = chain.links.iter().any(|link| link.op.is_sweep());
     if !sweeps && !storage.on_device().contains(&true) {
         regions.for_each(|region| storage.touch_host(region));
         // SAFETY: the graph keeps all other work away, and nothing that this chain put into a stream uses the array.

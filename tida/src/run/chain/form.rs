@@ -13,7 +13,7 @@ use crate::device::core::DeviceCore;
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::memory::ghosts::planes::Planar;
-use crate::program::schedule::{Op, Schedule, least_window, schedule};
+use crate::program::schedule::{PlaneOp, Schedule, least_window, schedule};
 
 /// Bytes of the planes that a block of a schedule has of one array, at most: more keep no device busier.
 const BLOCK: usize = 256 << 20;
@@ -39,7 +39,7 @@ pub(super) struct Forms<'a> {
 /// Operations, and what their windows need.
 pub(super) struct Form {
     pub works: Vec<OpWork>,
-    pub ops: Vec<Op>,
+    pub ops: Vec<PlaneOp>,
     /// The fewest planes of a window.
     pub least: i64,
     margin: i64,

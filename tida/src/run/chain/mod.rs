@@ -31,18 +31,18 @@ pub(crate) mod wave;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
-use super::steps::Pair;
+use super::op::{Op, Sweep};
 use super::streamed::Ended;
 use crate::backend::{Backend, Event};
 use crate::device::core::DeviceCore;
 use crate::device::ledger::Reservation;
 use crate::error::Error;
 use crate::grid::GridBox;
-use crate::launch::step::{Fold, Launch};
+use crate::launch::step::Fold;
 use crate::memory::node::{Node, Queue};
-use crate::memory::touched::{ArrayTouch, RegionTouch};
+use crate::memory::touched::RegionTouch;
 use crate::memory::tracker::{BoxTouch, Mode, Tracker};
 use crate::sync::{AtomicUsize, Mutex, MutexGuard, lock};
 
@@ -80,43 +80,20 @@ pub(crate) struct Chain {
 /// A node of a chain.
 pub(crate) struct Link {
     pub node: Arc<Node>,
-    pub work: LinkWork,
+    pub op: Op,
+    /// How it uses the arrays that come and go. A fill of ghosts has one.
+    pub uses: SmallVec<[Use; 4]>,
 }
 
-/// What a node of a chain does.
-#[allow(clippy::large_enum_variant)] // most are sweeps
-pub(crate) enum LinkWork {
-    /// Runs a kernel over boxes.
-    Sweep {
-        launch: Arc<dyn Launch>,
-        boxes: Vec<(usize, GridBox<4>)>,
-        uses: SmallVec<[Use; 4]>,
-        /// What it touches, region by region.
-        arrays: SmallVec<[ArrayTouch; 4]>,
-        /// It is the next of steps that may run together, on arrays that take turns.
-        turn: Option<Pair>,
-        /// It writes nothing, and makes one value of what it finds: it is a reduction.
-        fold: Option<Arc<dyn Fold>>,
-    },
-    /// Fills the ghosts of an array, those of fixed value too if they are not there.
-    Ghosts { array: usize, fixed: bool },
-}
-
-impl LinkWork {
+impl Link {
     /// Whether it changes an array of its chain.
     fn writes(&self, array: usize) -> bool {
-        match self {
-            LinkWork::Sweep { uses, .. } => uses.iter().any(|one| one.array == array && one.write),
-            LinkWork::Ghosts { array: filled, .. } => *filled == array,
-        }
+        self.use_of(array).is_some_and(|one| one.write)
     }
 
-    /// How a sweep uses an array of its chain, if it is one and does.
+    /// How it uses an array of its chain, if it does.
     fn use_of(&self, array: usize) -> Option<&Use> {
-        match self {
-            LinkWork::Sweep { uses, .. } => uses.iter().find(|one| one.array == array),
-            LinkWork::Ghosts { .. } => None,
-        }
+        self.uses.iter().find(|one| one.array == array)
     }
 
     /// Whether it is a sweep that writes ghosts of an array, or touches one whose ghosts outlive their cells.
@@ -124,20 +101,16 @@ impl LinkWork {
         self.use_of(array).is_some_and(|one| one.ghosts || one.keeps)
     }
 
-    fn is_sweep(&self) -> bool {
-        matches!(self, LinkWork::Sweep { fold: None, .. })
-    }
-
-    /// What a reduction does besides running over boxes, if it is one.
-    fn fold(&self) -> Option<&Arc<dyn Fold>> {
-        match self {
-            LinkWork::Sweep { fold, .. } => fold.as_ref(),
-            LinkWork::Ghosts { .. } => None,
+    /// The array whose ghosts it fills, and whether it sets those of fixed value too if they are not there.
+    fn filled(&self) -> Option<(usize, bool)> {
+        match (&self.op, self.uses.first()) {
+            (Op::Fill { fixed, .. }, Some(one)) => Some((one.array, *fixed)),
+            _ => None,
         }
     }
 }
 
-/// How a sweep uses an array.
+/// How work uses an array.
 #[derive(Clone, Debug)]
 pub(crate) struct Use {
     /// Number in the chain.
@@ -149,7 +122,7 @@ pub(crate) struct Use {
     pub write: bool,
     /// It reads ghosts.
     pub sees_ghosts: bool,
-    /// It writes ghosts.
+    /// It writes ghosts, and is no fill of them.
     pub ghosts: bool,
     /// Ghosts outlive their cells: see [`Tracker::keeps_ghosts`].
     pub keeps: bool,
@@ -197,42 +170,29 @@ impl Chain {
 
     /// Number of sweeps.
     pub fn sweeps(&self) -> usize {
-        self.links.iter().filter(|link| link.work.is_sweep()).count()
+        self.links.iter().filter(|link| link.op.is_sweep()).count()
     }
 
     /// Number of reductions.
     pub fn folds(&self) -> usize {
-        self.links.iter().filter(|link| link.work.fold().is_some()).count()
+        self.links.iter().filter(|link| link.op.fold().is_some()).count()
     }
 
     /// Adds a sweep.
-    pub fn sweep(
-        &mut self,
-        node: Arc<Node>,
-        launch: Arc<dyn Launch>,
-        (boxes, turn): (Vec<(usize, GridBox<4>)>, Option<Pair>),
-        arrays: SmallVec<[ArrayTouch; 4]>,
-    ) {
-        let uses = self.uses(&boxes, &arrays);
-        self.links.push(Link { node, work: LinkWork::Sweep { launch, boxes, uses, arrays, turn, fold: None } });
+    pub fn sweep(&mut self, node: Arc<Node>, sweep: Sweep) {
+        let uses = self.uses(&sweep);
+        self.links.push(Link { node, op: Op::Sweep(Arc::new(sweep)), uses });
     }
 
     /// Adds a reduction.
-    pub fn fold(
-        &mut self,
-        node: Arc<Node>,
-        fold: Arc<dyn Fold>,
-        boxes: Vec<(usize, GridBox<4>)>,
-        arrays: SmallVec<[ArrayTouch; 4]>,
-    ) {
+    pub fn fold(&mut self, node: Arc<Node>, fold: Arc<dyn Fold>, sweep: Sweep) {
         self.lists += fold.bytes(self.kind == Kind::Planes);
-        let (uses, launch) = (self.uses(&boxes, &arrays), fold.clone());
-        self.links
-            .push(Link { node, work: LinkWork::Sweep { launch, boxes, uses, arrays, turn: None, fold: Some(fold) } });
+        let uses = self.uses(&sweep);
+        self.links.push(Link { node, op: Op::Fold(Arc::new(sweep), fold), uses });
     }
 
-    /// How a sweep over these boxes uses the arrays that come and go.
-    fn uses(&mut self, boxes: &[(usize, GridBox<4>)], arrays: &[ArrayTouch]) -> SmallVec<[Use; 4]> {
+    /// How a sweep uses the arrays that come and go.
+    fn uses(&mut self, Sweep { boxes, arrays, .. }: &Sweep) -> SmallVec<[Use; 4]> {
         let uses = arrays.iter().filter(|of| !of.whole).map(|of| {
             let (read, across, write) = (of.around, of.across, of.write);
             let layout = of.tracker.regional().map(|regional| &regional.layout);
@@ -250,8 +210,9 @@ impl Chain {
 
     /// Adds a ghost fill.
     pub fn ghosts(&mut self, node: Arc<Node>, tracker: &Arc<Tracker>, fixed: bool) {
-        let array = self.array(tracker);
-        self.links.push(Link { node, work: LinkWork::Ghosts { array, fixed } });
+        let (array, here) = (self.array(tracker), Some((0, 0)));
+        let one = Use { array, read: here, across: here, write: true, sees_ghosts: false, ghosts: false, keeps: false };
+        self.links.push(Link { node, op: Op::Fill { tracker: tracker.clone(), fixed }, uses: smallvec![one] });
     }
 }
 

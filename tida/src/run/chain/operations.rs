@@ -6,15 +6,15 @@ use smallvec::{SmallVec, smallvec};
 use tida_kernels::plan::fuse::Face;
 
 use super::segments::{Segment, ring_fill};
-use super::{Chain, Link, LinkWork, Use};
+use super::{Chain, Link, Use};
 use crate::device::core::DeviceCore;
 use crate::error::Error;
 use crate::grid::GridBox;
 use crate::grid::boxes::union;
 use crate::launch::step::{Launch, Together};
 use crate::memory::ghosts::planes::{Part, Planar};
-use crate::program::schedule::{Access, Op, Reach, Write};
-use crate::run::steps::{Recorded, following, identity};
+use crate::program::schedule::{Access, PlaneOp, Reach, Write};
+use crate::run::steps::{identity, steps};
 
 /// What an operation of the schedule is.
 pub(super) enum OpWork {
@@ -57,9 +57,9 @@ pub(super) struct Depth<'a> {
 }
 
 /// Boxes of a sweep, merged across regions.
-pub(super) fn merged(work: &LinkWork) -> Vec<GridBox<4>> {
-    let LinkWork::Sweep { boxes, .. } = work else { return Vec::new() };
-    let mut boxes: Vec<GridBox<4>> = boxes.iter().map(|(_, cells)| *cells).collect();
+pub(super) fn merged(link: &Link) -> Vec<GridBox<4>> {
+    let Some(sweep) = link.op.kernel() else { return Vec::new() };
+    let mut boxes: Vec<GridBox<4>> = sweep.boxes.iter().map(|(_, cells)| *cells).collect();
     boxes.sort_unstable_by_key(|cells| cells.lo);
     let mut merged: Vec<GridBox<4>> = Vec::new();
     for cells in boxes {
@@ -80,9 +80,9 @@ pub(super) fn operations(
     boxes: &[Vec<GridBox<4>>],
     results: &[Result<(), Error>],
     depth: Option<Depth<'_>>,
-) -> (Vec<OpWork>, Vec<Op>) {
+) -> (Vec<OpWork>, Vec<PlaneOp>) {
     let (mut works, mut ops) = (Vec::new(), Vec::new());
-    let mut add = |work: OpWork, op: Op| {
+    let mut add = |work: OpWork, op: PlaneOp| {
         works.push(work);
         ops.push(op);
     };
@@ -94,8 +94,9 @@ pub(super) fn operations(
         }
         let link = &chain.links[number];
         let fills_ring = ring_fill(link, planars).is_some();
-        match &link.work {
-            LinkWork::Sweep { uses, fold, .. } => {
+        match link.filled() {
+            None => {
+                let uses = &link.uses;
                 let Some(axis) = uses.first().map(|one| 4 - planars[one.array].facts().rank) else { continue };
                 let planes = boxes[number].iter().map(|cells| cells.lo[axis]..cells.hi[axis]);
                 let Some(swept) = planes.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)) else { continue };
@@ -116,38 +117,37 @@ pub(super) fn operations(
                 };
                 let several = depth.and_then(|depth| {
                     let segment = (links.end, *period);
-                    steps(chain, planars, (number, segment), (&boxes[number], results), depth, access)
+                    several(chain, planars, (number, segment), (&boxes[number], results), depth, access)
                 });
                 match several {
                     Some(Several { work, links, accesses }) => {
                         next = number + links;
                         let steps = work.sweeps() as usize;
-                        add(work, Op { planes, accesses, steps });
+                        add(work, PlaneOp { planes, accesses, steps });
                     }
                     None => {
                         let accesses = uses.iter().map(|one| access(number, one)).collect();
-                        let work = if fold.is_some() { OpWork::Fold(number) } else { OpWork::Sweep(number) };
-                        add(work, Op { planes, accesses, steps: 1 });
+                        let work = if link.op.fold().is_some() { OpWork::Fold(number) } else { OpWork::Sweep(number) };
+                        add(work, PlaneOp { planes, accesses, steps: 1 });
                     }
                 }
             }
             // Done on the host.
-            LinkWork::Ghosts { .. } if fills_ring && period.is_none() => {}
-            LinkWork::Ghosts { array, .. } => {
-                let access =
-                    |read: Reach| smallvec![Access { array: *array, read: Some(read), write: Some(Write::Part) }];
-                let planar = planars[*array];
+            Some(_) if fills_ring && period.is_none() => {}
+            Some((array, _)) => {
+                let access = |read: Reach| smallvec![Access { array, read: Some(read), write: Some(Write::Part) }];
+                let planar = planars[array];
                 if planar.facts().filled_edges {
                     let planes = planar.facts().valid.clone();
                     add(
-                        OpWork::Ghosts(number, *array, Part::Edges),
-                        Op { planes, accesses: access(Reach::Around(0, 0)), steps: 0 },
+                        OpWork::Ghosts(number, array, Part::Edges),
+                        PlaneOp { planes, accesses: access(Reach::Around(0, 0)), steps: 0 },
                     );
                 }
                 // What lies beyond the ends of a ring are its planes.
                 for (planes, from) in planar.ends().filter(|_| !fills_ring) {
                     let accesses = access(Reach::Planes(from));
-                    add(OpWork::Ghosts(number, *array, Part::Ends), Op { planes, accesses, steps: 0 });
+                    add(OpWork::Ghosts(number, array, Part::Ends), PlaneOp { planes, accesses, steps: 0 });
                 }
             }
         }
@@ -169,7 +169,7 @@ struct Several {
 /// step after them overwrites ([`following`] makes sure that there is one), and what they would have left in this one
 /// the last of them. Each step reads planes around those that it leaves, so all of them together read as many times as
 /// many.
-fn steps(
+fn several(
     chain: &Chain,
     planars: &[&Arc<Planar>],
     (number, (end, period)): (usize, (usize, Option<i64>)),
@@ -178,14 +178,9 @@ fn steps(
     access: impl Fn(usize, &Use) -> Access,
 ) -> Option<Several> {
     let [cells] = boxes else { return None };
-    let recorded = |number: usize| match &chain.links[number].work {
-        _ if results[number].is_err() => Recorded::Other,
-        LinkWork::Sweep { launch, boxes, turn: Some(pair), .. } => Recorded::Sweep(*pair, boxes, launch),
-        LinkWork::Ghosts { array, fixed: false } => Recorded::Ghosts(identity(&chain.arrays[*array])),
-        _ => Recorded::Other,
-    };
-    let following = following((number..end).map(recorded))?;
-    let pair = following.pair;
+    let runs = |number: usize| results[number].is_ok().then_some(&chain.links[number].op);
+    let following = steps((number..end).map(runs))?;
+    let pair = *following.pair();
     let array_of = |of: usize| chain.arrays.iter().position(|tracker| identity(tracker) == of);
     let facts_of = |of: usize| array_of(of).map(|array| planars[array].facts());
     let mut faces = following.faces(facts_of, cells)?;
@@ -194,9 +189,8 @@ fn steps(
     // What each of the kernels reads of arrays that take no turns, and how far any of them reads of those that do.
     let mut others: SmallVec<[Use; 4]> = SmallVec::new();
     let (mut lo, mut hi) = (0, 0);
-    for sweep in following.sweeps(1) {
-        let LinkWork::Sweep { uses, .. } = &chain.links[number + sweep].work else { return None };
-        for one in uses {
+    for sweep in following.kernels() {
+        for one in &chain.links[number + sweep].uses {
             let read = one.read.unwrap_or_default();
             if [out, inp].contains(&one.array) {
                 (lo, hi) = (read.0.min(lo), read.1.max(hi));
@@ -264,16 +258,13 @@ fn edges_are_set(later: &[Link], planar: &Arc<Planar>, array: usize) -> bool {
     if facts.open_edges || !facts.filled_edges {
         return !facts.open_edges;
     }
-    let touches = |link: &&Link| match &link.work {
-        // Who reads cells alone does not look there.
-        LinkWork::Sweep { uses, .. } => uses.iter().any(|one| one.array == array && (one.write || one.sees_ghosts)),
-        LinkWork::Ghosts { array: other, .. } => *other == array,
-    };
-    later.iter().find(touches).is_some_and(|link| matches!(link.work, LinkWork::Ghosts { .. }))
+    // Who reads cells alone does not look there.
+    let touches = |link: &&Link| link.use_of(array).is_some_and(|one| one.write || one.sees_ghosts);
+    later.iter().find(touches).is_some_and(|link| link.filled().is_some())
 }
 
 /// How far from a plane an operation reads.
-pub(super) fn reach(op: &Op) -> i64 {
+pub(super) fn reach(op: &PlaneOp) -> i64 {
     let of = |access: &Access| match &access.read {
         Some(Reach::Around(lo, hi) | Reach::Within(lo, hi, _)) => lo.abs().max(hi.abs()),
         Some(Reach::Planes(planes)) => {

@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 use super::run::{
     DOWN, RUN, UP, begin_folds, end_fold, failed, failure, plan_beside, room, skip_dependents, told, wait,
 };
-use super::{Chain, LinkWork, Ready, after};
+use super::{Chain, Ready, after};
 use crate::backend::{Event, HostBlock, Memory};
 use crate::device::core::DeviceCore;
 use crate::device::ledger::{Purpose, Reservation};
@@ -245,20 +245,19 @@ impl<'a> Running<'a> {
         let name = format_args!("{}:{} R{}", place.file(), place.line(), work.region(&self.tasks.arrays));
         match work {
             Work::Sweep { link, region, boxes } => {
-                let LinkWork::Sweep { launch, uses, .. } = &self.chain.links[*link].work else {
-                    return Ok((None, None));
-                };
+                let Some(sweep) = self.chain.links[*link].op.kernel() else { return Ok((None, None)) };
                 let ring = |array: usize| {
                     let Array { storage, regional, first } = &self.tasks.arrays[array];
                     let start = self.at[first + region].unwrap_or(0);
                     let (storage, layout) = (storage.clone(), regional.layout.clone());
                     Ring { storage, memory: self.memory.clone(), layout, start }
                 };
-                let rings: SmallVec<[Ring; 4]> = uses.iter().map(|one| ring(one.array)).collect();
+                let rings: SmallVec<[Ring; 4]> =
+                    self.chain.links[*link].uses.iter().map(|one| ring(one.array)).collect();
                 let queue = Queue { device, stream: RUN, rings: &rings, refilled: &[] };
                 // SAFETY: the plan runs this when the regions are there; what it reads was checked to lie in them; the
                 // graph keeps all other work away.
-                let put = || unsafe { launch.clone().enqueue(&queue, boxes) };
+                let put = || unsafe { sweep.launch.clone().enqueue(&queue, boxes) };
                 let done = device.timed(SpanKind::Kernel, name, RUN, 0, put)?;
                 self.done.push((*link, done));
             }
@@ -407,10 +406,7 @@ fn too_small(chain: &Chain, tasks: &Tasks, room: usize, budget: u64, needed: usi
         ),
         "raise the memory limit, or cut the arrays into smaller regions",
     );
-    let needs = chain.links.iter().find_map(|link| match &link.work {
-        LinkWork::Sweep { launch, .. } => launch.needs(),
-        LinkWork::Ghosts { .. } => None,
-    });
+    let needs = chain.links.iter().find_map(|link| link.op.kernel()?.launch.needs());
     match needs {
         Some(needs) => error.because(&needs.found, &needs.advice),
         None => error,

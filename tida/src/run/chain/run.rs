@@ -3,15 +3,13 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use smallvec::{SmallVec, smallvec};
-
 use super::arrive::told_host;
 use super::form::{Forms, Planned};
 use super::link::{Link as Packs, Packing};
 use super::operations::{OpWork, merged};
 use super::ring::{Piece, Rolling};
 use super::segments::{Segment, ring_fill, segments};
-use super::{Chain, Events, Kind, Link, LinkWork, Ready, after};
+use super::{Chain, Events, Kind, Link, Ready, after};
 use crate::backend::{Event, PACKS};
 use crate::device::core::DeviceCore;
 use crate::device::ledger::{Purpose, Reservation};
@@ -26,7 +24,7 @@ use crate::memory::layout::WideLayout;
 use crate::memory::node::{Done, Queue, Ring};
 use crate::memory::storage::Storage;
 use crate::memory::tracker::Tracker;
-use crate::program::schedule::{Op, Pass, Planes, Schedule, Write};
+use crate::program::schedule::{Pass, PlaneOp, Planes, Schedule, Write};
 
 /// The streams of a chain.
 pub(super) const RUN: usize = 0;
@@ -117,8 +115,8 @@ pub(super) fn wait(device: &DeviceCore) -> Result<(), Error> {
 
 /// Sets the ghosts of fixed value on the host that a link is to set, before anything of its segment is in a stream.
 pub(super) fn fix_ghosts(link: &Link, chain: &Chain, planars: &[&Arc<Planar>]) {
-    if let LinkWork::Ghosts { array, fixed: true } = &link.work {
-        let storage = touched(chain, planars, *array);
+    if let Some((array, true)) = link.filled() {
+        let storage = touched(chain, planars, array);
         // Planes that are packed came from a window, where edges are set as on the host: they have their value since
         // the host set it.
         if storage.is_packed() && storage.fixed_ghosts(None) {
@@ -127,7 +125,7 @@ pub(super) fn fix_ghosts(link: &Link, chain: &Chain, planars: &[&Arc<Planar>]) {
         storage.unpack_all();
         // SAFETY: the graph runs this only when no work conflicts with any node of the chain, and no other segment
         // runs.
-        unsafe { planars[*array].regional.fill_on_host(storage, Which::Fixed) };
+        unsafe { planars[array].regional.fill_on_host(storage, Which::Fixed) };
         storage.fixed_ghosts(Some(true));
     }
 }
@@ -158,19 +156,12 @@ pub(super) fn failed(chain: &Chain, results: Vec<Result<(), Error>>, error: &Err
 pub(super) fn skip_dependents(chain: &Chain, results: &mut [Result<(), Error>]) {
     let mut lost: Vec<Option<Error>> = vec![None; chain.arrays.len()];
     for (link, result) in chain.links.iter().zip(results) {
-        let (reads, writes): (SmallVec<[usize; 8]>, SmallVec<[usize; 8]>) = match &link.work {
-            LinkWork::Sweep { uses, .. } => (
-                uses.iter().filter(|one| one.read.is_some()).map(|one| one.array).collect(),
-                uses.iter().filter(|one| one.write).map(|one| one.array).collect(),
-            ),
-            LinkWork::Ghosts { array, .. } => (smallvec![*array], smallvec![*array]),
-        };
-        if let (Ok(()), Some(error)) = (&result, Error::earliest(reads.iter().filter_map(|array| lost[*array].clone())))
-        {
+        let read = link.uses.iter().filter(|one| one.read.is_some());
+        if let (Ok(()), Some(error)) = (&result, Error::earliest(read.filter_map(|one| lost[one.array].clone()))) {
             *result = Err(error);
         }
-        for array in writes {
-            lost[array] = result.as_ref().err().cloned();
+        for one in link.uses.iter().filter(|one| one.write) {
+            lost[one.array] = result.as_ref().err().cloned();
         }
     }
 }
@@ -181,7 +172,7 @@ fn windows(forms: &Forms<'_>, planned: Planned) -> Result<(Vec<Rolling>, Option<
     let window = planned.form.window(planned.planes);
     let links = &chain.links[segment.links.clone()];
     let rolling = |(number, (tracker, planar)): (usize, (_, &&Arc<Planar>))| {
-        let writes_ghosts = links.iter().any(|link| link.work.use_of(number).is_some_and(|one| one.ghosts));
+        let writes_ghosts = links.iter().any(|link| link.use_of(number).is_some_and(|one| one.ghosts));
         let rolling = Rolling::new(device, tracker, planar, (window, writes_ghosts))?;
         match chain.kind {
             Kind::Arriving => rolling.keep(device, told_host(chain, number)),
@@ -205,7 +196,7 @@ pub(super) struct Running<'a> {
     device: &'a Arc<DeviceCore>,
     chain: &'a Chain,
     works: Vec<OpWork>,
-    ops: Vec<Op>,
+    ops: Vec<PlaneOp>,
     schedule: Schedule,
     /// The boxes of the sweep of each link that runs, merged across regions.
     boxes: Vec<Vec<GridBox<4>>>,
@@ -233,7 +224,7 @@ impl<'a> Running<'a> {
         results: &[Result<(), Error>],
     ) -> Result<Option<Running<'a>>, Error> {
         let boxes = |(number, link): (usize, &Link)| match segment.links.contains(&number) {
-            true => merged(&link.work),
+            true => merged(link),
             false => Vec::new(),
         };
         let boxes: Vec<Vec<GridBox<4>>> = chain.links.iter().enumerate().map(boxes).collect();
@@ -450,7 +441,7 @@ impl<'a> Running<'a> {
         let queue = Queue { device, stream: RUN, rings: &self.rings, refilled: &[] };
         match self.works[op] {
             OpWork::Sweep(link) | OpWork::Fold(link) | OpWork::Steps(link, ..) => {
-                let LinkWork::Sweep { launch, .. } = &self.chain.links[link].work else { return Ok(()) };
+                let Some(sweep) = self.chain.links[link].op.kernel() else { return Ok(()) };
                 for access in self.ops[op].accesses.iter().filter(|access| access.write == Some(Write::Whole)) {
                     let array = &mut self.arrays[access.array];
                     if array.planar.facts().fixed_edges {
@@ -479,7 +470,7 @@ impl<'a> Running<'a> {
                                 OpWork::Steps(_, together, launches) => {
                                     enqueue_steps(launches, &queue, (region, cells), together)?
                                 }
-                                _ => launch.clone().enqueue(&queue, &[(region, cells)])?,
+                                _ => sweep.launch.clone().enqueue(&queue, &[(region, cells)])?,
                             }
                         };
                         self.done.push((link, done));
@@ -516,7 +507,7 @@ pub(super) fn begin_folds(
     links: Range<usize>,
     results: &[Result<(), Error>],
 ) -> Result<u64, Error> {
-    let folds = links.filter(|number| results[*number].is_ok()).filter_map(|number| chain.links[number].work.fold());
+    let folds = links.filter(|number| results[*number].is_ok()).filter_map(|number| chain.links[number].op.fold());
     let (folds, by_planes): (Vec<_>, _) = (folds.collect(), chain.kind == Kind::Planes);
     let entries = folds.iter().filter_map(|fold| fold.scratch()).max().filter(|_| by_planes);
     let scratch = entries.map(|entries| Scratch::new(device, entries).map(Arc::new)).transpose()?;
@@ -533,7 +524,7 @@ pub(super) fn plan_beside<P>(bytes: u64, lists: u64, plan: impl Fn(u64) -> Resul
 
 /// Ends the reduction of a link, whose boxes have all been put into the stream of kernels.
 pub(super) fn end_fold(device: &Arc<DeviceCore>, chain: &Chain, link: usize) -> Result<Option<(usize, Done)>, Error> {
-    let Some(fold) = chain.links[link].work.fold() else { return Ok(None) };
+    let Some(fold) = chain.links[link].op.fold() else { return Ok(None) };
     let recorded = chain.links[link].node.recorded;
     let name = format_args!("{}:{} folds", recorded.file(), recorded.line());
     let queue = Queue { device, stream: RUN, rings: &[], refilled: &[] };

@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Chain, Link, LinkWork};
+use super::{Chain, Link};
 use crate::memory::ghosts::planes::Planar;
 
 /// Links of a chain that run together.
@@ -20,10 +20,7 @@ pub(super) struct Segment {
 
 /// The array whose ghosts a link fills, if the ends of its first axis belong together.
 pub(super) fn ring_fill(link: &Link, planars: &[&Arc<Planar>]) -> Option<usize> {
-    match &link.work {
-        LinkWork::Ghosts { array, .. } => Some(*array).filter(|array| planars[*array].facts().is_ring()),
-        LinkWork::Sweep { .. } => None,
-    }
+    link.filled().map(|(array, _)| array).filter(|array| planars[*array].facts().is_ring())
 }
 
 /// The segments of a chain, in order. In one whose axis is not unwrapped such ghost fills come before all sweeps.
@@ -37,8 +34,8 @@ fn stretches(links: &[Link]) -> Vec<Range<usize>> {
     let mut stretches = Vec::new();
     let mut start = 0;
     for (number, link) in links.iter().enumerate() {
-        let LinkWork::Ghosts { array, fixed: true } = &link.work else { continue };
-        if links[start..number].iter().any(|before| before.work.has_ghosts_of_the_user(*array)) {
+        let Some((array, true)) = link.filled() else { continue };
+        if links[start..number].iter().any(|before| before.has_ghosts_of_the_user(array)) {
             stretches.push(start..number);
             start = number;
         }
@@ -83,14 +80,14 @@ fn add(segments: &mut Vec<Segment>, new: Range<usize>, links: &[Link], planars: 
 /// Whether a link can run over the unwrapped axis.
 fn unwraps(link: &Link, planars: &[&Arc<Planar>], period: i64) -> bool {
     let as_long = |array: usize| planars[array].facts().valid == (0..period);
-    match &link.work {
-        LinkWork::Sweep { uses, .. } => uses.iter().all(|one| {
+    // What a fill sets beyond the ends is there only if they belong together.
+    let has_ends = link
+        .filled()
+        .is_some_and(|(array, _)| !planars[array].facts().is_ring() && planars[array].ends().next().is_some());
+    !has_ends
+        && link.uses.iter().all(|one| {
             // A plane and those around it are different ones.
             let around = |(lo, hi): (i64, i64)| hi.max(0) - lo.min(0) < period && planars[one.array].facts().is_ring();
             as_long(one.array) && one.read.is_none_or(|read| read == (0, 0) || around(read))
-        }),
-        LinkWork::Ghosts { array, .. } => {
-            as_long(*array) && (planars[*array].facts().is_ring() || planars[*array].ends().next().is_none())
-        }
-    }
+        })
 }

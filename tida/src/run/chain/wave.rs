@@ -18,14 +18,15 @@ use smallvec::smallvec;
 
 use super::lanes::Lanes;
 use super::run::failure;
-use super::{Chain, LinkWork, Ready, Use};
+use super::{Chain, Ready, Use};
 use crate::backend::cpu::Caches;
 use crate::device::timeline::{Label, Recorder as Times, Stats, host_span};
 use crate::error::{Error, panicked};
 use crate::memory::ghosts::Which;
 use crate::memory::ghosts::planes::{FillStep, Planar};
 use crate::memory::tracker::{BoxTouch, Tracker, distinct};
-use crate::program::schedule::{Access, Op, Reach, Skew, Write, steps};
+use crate::program::schedule::{Access, PlaneOp, Reach, Skew, Write, steps};
+use crate::run::op::Op;
 use crate::run::pieces::run_boxes;
 
 /// So many links are enough for several passes: more are not waited for while threads are idle.
@@ -91,11 +92,11 @@ impl Host {
         let mut results: Vec<Result<(), Error>> = chain.links.iter().map(|link| failure(ready, link)).collect();
         let wave = Wave::new(chain, &results);
         for (link, result) in chain.links.iter().zip(&results) {
-            if let (LinkWork::Ghosts { array, fixed: true }, Ok(())) = (&link.work, result)
-                && let Some(planar) = chain.arrays[*array].planar()
+            if let (Op::Fill { tracker, fixed: true }, Ok(())) = (&link.op, result)
+                && let Some(planar) = tracker.planar()
             {
                 // SAFETY: the graph runs this only when no work conflicts with any node of the chain.
-                unsafe { planar.regional.fill_on_host(chain.arrays[*array].storage(), Which::Fixed) };
+                unsafe { planar.regional.fill_on_host(tracker.storage(), Which::Fixed) };
             }
         }
         let mut first = 0;
@@ -143,7 +144,7 @@ struct Wave<'a> {
     chain: &'a Chain,
     tasks: Vec<Task>,
     /// The same along planes and along rows, for the order.
-    along: [Vec<Op>; 2],
+    along: [Vec<PlaneOp>; 2],
     /// Bytes of a row of each array.
     rows: Vec<usize>,
     /// The failures of links.
@@ -163,15 +164,16 @@ struct Pass {
 impl<'a> Wave<'a> {
     fn new(chain: &'a Chain, results: &[Result<(), Error>]) -> Wave<'a> {
         let (mut tasks, mut along) = (Vec::new(), [Vec::new(), Vec::new()]);
-        let mut add = |link: usize, fill: Option<(usize, FillStep)>, [planes, rows]: [Op; 2]| {
+        let mut add = |link: usize, fill: Option<(usize, FillStep)>, [planes, rows]: [PlaneOp; 2]| {
             tasks.push(Task { link, fill });
             along[0].push(planes);
             along[1].push(rows);
         };
         let planar = |array: usize| chain.arrays[array].planar();
         for (number, link) in chain.links.iter().enumerate().filter(|(number, _)| results[*number].is_ok()) {
-            match &link.work {
-                LinkWork::Sweep { boxes, uses, .. } => {
+            match (link.op.kernel(), link.filled()) {
+                (Some(sweep), _) => {
+                    let (boxes, uses) = (&sweep.boxes, &link.uses);
                     let Some(axis) = uses.first().and_then(|one| planar(one.array)).map(|p| 4 - p.facts().rank) else {
                         continue;
                     };
@@ -183,24 +185,25 @@ impl<'a> Wave<'a> {
                             read: reach(one).map(|(lo, hi)| Reach::Around(lo, hi)),
                             write: one.write.then_some(Write::Part),
                         };
-                        Op { planes, accesses: uses.iter().map(access).collect(), steps: 1 }
+                        PlaneOp { planes, accesses: uses.iter().map(access).collect(), steps: 1 }
                     };
                     add(number, None, [op(axis, |one| one.read), op(axis + 1, |one| one.across)]);
                 }
-                LinkWork::Ghosts { array, .. } => {
-                    for step in planar(*array).map(|planar| planar.steps()).unwrap_or_default() {
+                (None, Some((array, _))) => {
+                    for step in planar(array).map(|planar| planar.steps()).unwrap_or_default() {
                         let op = |axis: usize| {
                             let read = match &step.from {
                                 Some((from, cells)) if *from == axis => Reach::Planes(cells.clone()),
                                 _ => Reach::Around(0, 0),
                             };
-                            let access = Access { array: *array, read: Some(read), write: Some(Write::Part) };
-                            Op { planes: step.cells[axis].clone(), accesses: smallvec![access], steps: 1 }
+                            let access = Access { array, read: Some(read), write: Some(Write::Part) };
+                            PlaneOp { planes: step.cells[axis].clone(), accesses: smallvec![access], steps: 1 }
                         };
                         let ops = [op(0), op(1)];
-                        add(number, Some((*array, step)), ops);
+                        add(number, Some((array, step)), ops);
                     }
                 }
+                (None, None) => {}
             }
         }
         let row = |tracker: &Arc<Tracker>| {
@@ -282,8 +285,8 @@ impl<'a> Wave<'a> {
     /// Runs an operation alone.
     fn whole(&self, number: usize) {
         let task = &self.tasks[number];
-        match (&self.chain.links[task.link].work, &task.fill) {
-            (LinkWork::Sweep { launch, boxes, .. }, None) => self.guarded(task, || run_boxes(&**launch, boxes)),
+        match (self.chain.links[task.link].op.kernel(), &task.fill) {
+            (Some(sweep), None) => self.guarded(task, || run_boxes(&*sweep.launch, &sweep.boxes)),
             _ => self.part(number, &self.along[0][number].planes, &self.along[1][number].planes),
         }
     }
@@ -294,14 +297,15 @@ impl<'a> Wave<'a> {
         if planes.is_empty() || rows.is_empty() {
             return;
         }
-        self.guarded(task, || match (&self.chain.links[task.link].work, &task.fill) {
-            (LinkWork::Sweep { launch, boxes, uses, .. }, _) => {
-                let planar = uses.first().and_then(|one| self.chain.arrays[one.array].planar());
+        let link = &self.chain.links[task.link];
+        self.guarded(task, || match (link.op.kernel(), &task.fill) {
+            (Some(sweep), _) => {
+                let planar = link.uses.first().and_then(|one| self.chain.arrays[one.array].planar());
                 let Some(axis) = planar.map(|planar| 4 - planar.facts().rank) else { return Ok(()) };
                 let mut failed = None;
                 // Whole rows of one plane are memory of their own for a kernel.
                 for plane in planes.clone() {
-                    for (region, cells) in boxes {
+                    for (region, cells) in &sweep.boxes {
                         let mut cells = *cells;
                         cells.lo[axis] = cells.lo[axis].max(plane);
                         cells.hi[axis] = cells.hi[axis].min(plane + 1);
@@ -311,7 +315,7 @@ impl<'a> Wave<'a> {
                             // SAFETY: what touches the cells that this reads or writes lies in steps that are ordered
                             // with this one, ghosts between the rows included, which count with their rows; the graph
                             // keeps all other work away.
-                            let ran = unsafe { launch.run(*region, cells) };
+                            let ran = unsafe { sweep.launch.run(*region, cells) };
                             failed = Error::earliest(failed.into_iter().chain(ran.err()));
                         }
                     }

@@ -9,7 +9,8 @@ use crate::grid::GridBox;
 use crate::memory::ghosts::regions::Regional;
 use crate::memory::storage::Storage;
 use crate::program::regions::{Need, Task};
-use crate::run::chain::{Chain, LinkWork, Use};
+use crate::run::chain::{Chain, Use};
+use crate::run::op::Op;
 
 /// An array of a chain.
 #[derive(Debug)]
@@ -132,29 +133,30 @@ impl Tasks {
         // The last link that fills each array's ghosts.
         let mut filled: Vec<Option<usize>> = vec![None; tasks.arrays.len()];
         for (number, (link, _)) in links() {
-            if let LinkWork::Ghosts { array, .. } = &link.work {
-                filled[*array] = Some(number);
+            if let Some((array, _)) = link.filled() {
+                filled[array] = Some(number);
             }
         }
         for (number, (link, _)) in links() {
-            match &link.work {
-                LinkWork::Sweep { boxes, uses, fold, .. } => {
-                    tasks.sweeps += usize::from(fold.is_none());
-                    let mut sorted = boxes.clone();
+            match (&link.op, link.filled()) {
+                (Op::Sweep(sweep) | Op::Fold(sweep, _), _) => {
+                    tasks.sweeps += usize::from(link.op.is_sweep());
+                    let mut sorted = sweep.boxes.clone();
                     sorted.sort_by_key(|(region, _)| *region);
                     for boxes in sorted.chunk_by(|(one, _), (other, _)| one == other) {
                         let ghosts_come = |array: usize| filled[array].is_some_and(|fill| fill > number);
-                        tasks.sweep(number, boxes, uses, ghosts_come, &mut seen);
+                        tasks.sweep(number, boxes, &link.uses, ghosts_come, &mut seen);
                     }
                 }
-                LinkWork::Ghosts { array, fixed } => {
+                (Op::Fill { fixed, .. }, Some((array, _))) => {
                     if *fixed {
-                        tasks.fix(number, *array, &mut seen);
+                        tasks.fix(number, array, &mut seen);
                     }
-                    for part in 0..tasks.arrays[*array].regional.parts().len() {
-                        tasks.fill(number, *array, part, &mut seen);
+                    for part in 0..tasks.arrays[array].regional.parts().len() {
+                        tasks.fill(number, array, part, &mut seen);
                     }
                 }
+                (Op::Fill { .. }, None) => {}
             }
         }
         tasks

@@ -6,7 +6,7 @@ use super::*;
 use crate::prelude::*;
 
 /// An operation over a plane of cells: along both axes.
-type Both = [Op; 2];
+type Both = [PlaneOp; 2];
 
 fn mix(values: impl IntoIterator<Item = u64>) -> u64 {
     values.into_iter().fold(0xcbf2_9ce4_8422_2325, |h, v| (h ^ v).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(17))
@@ -61,7 +61,7 @@ prop_compose! {
                 }
                 None => smallvec![write(Some(Reach::Around(0, 0)))],
             };
-            Op { planes: start[axis]..end[axis], accesses, steps: 1 }
+            PlaneOp { planes: start[axis]..end[axis], accesses, steps: 1 }
         };
         vec![[op(0), op(1)]]
     }
@@ -69,7 +69,7 @@ prop_compose! {
 
 /// Ghosts at both ends of one axis, over all of the other or its inner part.
 fn fill(array: usize, n: i64, g: i64, axis: usize) -> Vec<Both> {
-    let op = |cells: Range<i64>, read: Reach| Op {
+    let op = |cells: Range<i64>, read: Reach| PlaneOp {
         planes: cells,
         accesses: smallvec![Access { array, read: Some(read), write: Some(Write::Part) }],
         steps: 1,
@@ -107,7 +107,7 @@ proptest! {
             apply(op, number, &op[0].planes, &op[1].planes, &mut expected, grid);
         }
         let [planes, lanes] = [0, 1].map(|axis| {
-            let along: Vec<Op> = ops.iter().map(|op| op[axis].clone()).collect();
+            let along: Vec<PlaneOp> = ops.iter().map(|op| op[axis].clone()).collect();
             steps(&along, 3, thick[axis])
         });
         let mut done = vec![0; lanes.len()];

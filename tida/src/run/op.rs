@@ -1,0 +1,153 @@
+//! Recorded work as data: what the recorder, chains and launches of several sweeps know it by.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::steps::identity;
+use crate::error::Error;
+use crate::grid::GridBox;
+use crate::grid::boxes::union;
+use crate::launch::step::{Fold, Launch};
+use crate::memory::node::{Done, Queue};
+use crate::memory::storage::Storage;
+use crate::memory::touched::{ArrayTouch, bring};
+use crate::memory::tracker::{BoxTouch, Tracker};
+use crate::program::fuse::{Pair, Recorded};
+
+/// A kernel over boxes, and what it touches there.
+pub(crate) struct Sweep {
+    pub launch: Arc<dyn Launch>,
+    /// Boxes of regions. They do not overlap.
+    pub boxes: Vec<(usize, GridBox<4>)>,
+    /// What it touches, array by array.
+    pub arrays: SmallVec<[ArrayTouch; 4]>,
+    /// It is the next of steps that may run together, on arrays that take turns.
+    pub turn: Option<Pair>,
+    /// Arrays that it writes and whose ghosts are filled next.
+    pub refilled: Vec<Arc<Storage>>,
+}
+
+/// What a recorded node does, where more than the node itself has to know it.
+pub(crate) enum Op {
+    /// Runs a kernel over boxes.
+    Sweep(Arc<Sweep>),
+    /// Runs a kernel that writes nothing, and makes one value of what it finds: a reduction.
+    Fold(Arc<Sweep>, Arc<dyn Fold>),
+    /// Fills the ghosts of an array, those of fixed value too if they are not there.
+    Fill { tracker: Arc<Tracker>, fixed: bool },
+}
+
+impl Sweep {
+    /// A kernel that touches this, without boxes.
+    pub fn of(launch: Arc<dyn Launch>, touches: &[BoxTouch]) -> Sweep {
+        Sweep { launch, boxes: Vec::new(), arrays: ArrayTouch::of(touches), turn: None, refilled: Vec::new() }
+    }
+
+    /// Adds a tile.
+    pub fn add(&mut self, region: usize, cells: GridBox<4>, touches: &[BoxTouch]) {
+        match self.boxes.last_mut() {
+            Some((r, last)) if *r == region => match union(last, &cells) {
+                Some(merged) => *last = merged,
+                None => self.boxes.push((region, cells)),
+            },
+            _ => self.boxes.push((region, cells)),
+        }
+        self.merge_rows();
+        self.touch(touches);
+    }
+
+    /// Adds what is touched.
+    pub fn touch(&mut self, touches: &[BoxTouch]) {
+        ArrayTouch::add_to(&mut self.arrays, touches);
+    }
+
+    /// Rows of tiles become slabs, slabs a region.
+    fn merge_rows(&mut self) {
+        while let [.., (r0, a), (r1, b)] = self.boxes.as_slice() {
+            if r0 != r1 {
+                return;
+            }
+            let Some(merged) = union(a, b) else { return };
+            let region = *r0;
+            self.boxes.truncate(self.boxes.len() - 2);
+            self.boxes.push((region, merged));
+        }
+    }
+
+    /// What it touches of an array.
+    pub fn array(&self, tracker: &Arc<Tracker>) -> Option<&ArrayTouch> {
+        self.arrays.iter().find(|array| Arc::ptr_eq(&array.tracker, tracker))
+    }
+
+    /// Number of its cells.
+    pub fn cells(&self) -> u64 {
+        self.boxes.iter().map(|(_, cells)| cells.cells() as u64).sum()
+    }
+
+    /// Brings its arrays to the device. Only from its node.
+    ///
+    /// # Errors
+    /// Memory that the device does not have, and copies that fail.
+    pub fn bring(&self, queue: &Queue<'_>) -> Result<(), Error> {
+        bring(queue, &self.arrays)
+    }
+
+    /// Puts its kernel into a stream. The arrays are there.
+    ///
+    /// # Errors
+    /// As [`Launch::enqueue`].
+    ///
+    /// # Safety
+    /// As [`Launch::enqueue`].
+    pub unsafe fn enqueue(&self, queue: &Queue<'_>) -> Result<Done, Error> {
+        // SAFETY: handed on.
+        unsafe { self.launch.clone().enqueue(queue, &self.boxes) }
+    }
+}
+
+impl Op {
+    /// The kernel that it runs, if it does.
+    pub fn kernel(&self) -> Option<&Arc<Sweep>> {
+        match self {
+            Op::Sweep(sweep) | Op::Fold(sweep, _) => Some(sweep),
+            Op::Fill { .. } => None,
+        }
+    }
+
+    /// Whether it runs a kernel that writes.
+    pub fn is_sweep(&self) -> bool {
+        matches!(self, Op::Sweep(_))
+    }
+
+    /// What a reduction does besides running over boxes, if it is one.
+    pub fn fold(&self) -> Option<&Arc<dyn Fold>> {
+        match self {
+            Op::Fold(_, fold) => Some(fold),
+            Op::Sweep(_) | Op::Fill { .. } => None,
+        }
+    }
+
+    /// Whether it touches an array.
+    pub fn touches(&self, tracker: &Arc<Tracker>) -> bool {
+        match self {
+            Op::Sweep(sweep) | Op::Fold(sweep, _) => sweep.array(tracker).is_some(),
+            Op::Fill { tracker: filled, .. } => Arc::ptr_eq(filled, tracker),
+        }
+    }
+
+    /// What it is for the question which steps follow one another.
+    pub fn recorded(&self) -> Recorded<'_, Vec<(usize, GridBox<4>)>> {
+        match self {
+            Op::Sweep(sweep) => match sweep.turn {
+                Some(pair) => {
+                    let kernel = sweep.launch.step().map(|step| Arc::as_ptr(step.prepared) as usize);
+                    Recorded::Sweep { pair, kernel, boxes: &sweep.boxes }
+                }
+                None => Recorded::Other,
+            },
+            Op::Fill { tracker, fixed: false } => Recorded::Ghosts(identity(tracker)),
+            Op::Fold(..) | Op::Fill { .. } => Recorded::Other,
+        }
+    }
+}
