@@ -11,6 +11,7 @@ use crate::backend::{COPIES, Event, Memory};
 use crate::device::core::DeviceCore;
 use crate::device::timeline::{Label, SpanKind};
 use crate::error::Error;
+use crate::program::deps::Need;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, OnceLock, fence, lock};
 
 /// What a node does when it runs. It runs once, inside the thread pool.
@@ -143,17 +144,6 @@ struct Successor {
     waits: bool,
     /// It waits until this node has finished, and not only until its commands are in a stream.
     for_end: bool,
-}
-
-/// What a node needs of one before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Need {
-    /// To come after it.
-    Order,
-    /// The data that it leaves in an array.
-    Data,
-    /// The value that the host takes from it.
-    Value,
 }
 
 impl Node {

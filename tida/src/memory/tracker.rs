@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use smallvec::SmallVec;
 
 use super::layout::Layout;
-use super::node::{Need, Node, Queue};
+use super::node::{Node, Queue};
 use super::storage::Storage;
 use crate::device::core::DeviceCore;
 use crate::error::Error;
@@ -14,6 +14,7 @@ use crate::grid::GridBox;
 use crate::grid::boxes::BoxList;
 use crate::memory::ghosts::planes::Planar;
 use crate::memory::ghosts::regions::Regional;
+use crate::program::deps::{Before, Need, need};
 
 /// Per array: the recorded work that touches each region, and how old its ghosts are.
 ///
@@ -399,19 +400,18 @@ impl Tracker {
         self.order_chains(&regions, node);
         let Some(RegionTouches { writers, readers }) = regions.get_mut(region) else { return };
         let others = |e: &Entry| !Arc::ptr_eq(&e.node, node);
-        // Between host and device a region moves as a whole: there any write of it conflicts.
-        let apart = |e: &Entry| e.node.on_device != node.on_device;
-        for entry in writers.iter().filter(|e| others(e)) {
-            if read.is_some_and(|r| entry.cells.overlaps(&r)) {
-                node.wait_for(&entry.node, Need::Data);
-            } else if apart(entry) || write.is_some_and(|w| entry.cells.overlaps(&w)) {
-                node.wait_for(&entry.node, Need::Order);
+        let wait = |before: &Node, cells: &BoxList, wrote: bool| {
+            let (read_before, written) = if wrote { (None, Some(cells)) } else { (Some(cells), None) };
+            let apart = before.on_device != node.on_device;
+            need(Before { read: read_before, write: written, apart }, read.as_ref(), write.as_ref())
+        };
+        let entries = writers.iter().map(|e| (e, true)).chain(readers.iter().map(|e| (e, false)));
+        for (entry, wrote) in entries.filter(|(e, _)| others(e)) {
+            if let Some(need) = wait(&entry.node, &entry.cells, wrote) {
+                node.wait_for(&entry.node, need);
             }
         }
         if let Some(write) = write {
-            for entry in readers.iter().filter(|e| others(e) && (apart(e) || e.cells.overlaps(&write))) {
-                node.wait_for(&entry.node, Need::Order);
-            }
             extend(writers, node, write);
             // What was there before and is wholly overwritten needs no further mention: who waits for this node waits
             // for it too, and a failure that this node does not read is gone with the data. A sweep that is still open

@@ -6,9 +6,9 @@ use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::chains::{Chains, OpenChain, side};
 use super::fuse::{Fusing, lie_whole};
 use super::hybrid::{Borders, Pace};
-use super::place::{Chains, OpenChain, side};
 use super::residents::Residents;
 use super::running::InFlight;
 use super::sweep::{OpenSweep, SweepKey};
@@ -19,11 +19,13 @@ use crate::device::timeline::Recorder as Times;
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::launch::step::Launch;
-use crate::memory::node::{DeviceWork, Done, Need, Node, Queue, Work};
+use crate::memory::node::{DeviceWork, Done, Node, Queue, Work};
 use crate::memory::touched::touched;
 use crate::memory::tracker::{BoxTouch, Mode, Side, Touch};
+use crate::program::deps::Need;
+use crate::program::place::Kind;
 use crate::run::chain::wave::{Host, LONG};
-use crate::run::chain::{Chain, Kind, can_move, can_stream};
+use crate::run::chain::{Chain, can_move, can_stream};
 use crate::run::op::{Op, Sweep};
 use crate::run::pieces::run_boxes;
 use crate::run::streamed::{Ended, Reports, Streamed};
@@ -376,50 +378,7 @@ impl Core {
         let is_fill = fixed.is_some();
         let discards = touches.iter().any(|touch| touch.mode == Mode::Discard);
         let takes_memory = matches!(work, Work::Device(_) | Work::Both(_));
-        let work = match work {
-            Work::Both(work) => {
-                let core = self.clone();
-                Work::Both(Box::new(move || core.on_host(name, recorded, work)))
-            }
-            Work::Host(work) if self.device.is_some() => {
-                let (core, touches) = (self.clone(), touches.to_vec());
-                Work::Host(Box::new(move || {
-                    core.bring_to_host(&touches)?;
-                    core.on_host(name, recorded, work)
-                }))
-            }
-            Work::Host(work) => {
-                let core = self.clone();
-                Work::Host(Box::new(move || core.on_host(name, recorded, work)))
-            }
-            Work::Device(work) => {
-                let touches = touches.to_vec();
-                Work::Device(Box::new(move |queue| {
-                    let done = queue.enqueue(|| {
-                        for touch in &touches {
-                            for region in touch.regions() {
-                                // SAFETY: the graph keeps all work that conflicts away until this node has finished.
-                                unsafe { touch.tracker.to_device(queue, region, touch.moves())? };
-                            }
-                        }
-                        if is_fill || discards {
-                            return work(queue);
-                        }
-                        for touch in &touches {
-                            touch.tracker.storage().settle_ghosts(queue.device, queue.stream)?;
-                        }
-                        queue.put(name, recorded, || work(queue))
-                    })?;
-                    Ok(Box::new(move || {
-                        let ended = done();
-                        // The copies that brought these arrays use their memory until now.
-                        drop(touches);
-                        ended
-                    }))
-                }))
-            }
-            other @ (Work::Shared(_) | Work::Within(_)) => other,
-        };
+        let work = self.with_arrays((name, recorded), touches, work, !is_fill && !discards);
         self.wait_for_room();
         let mut recorder = lock(&self.recorder);
         recorder.count += 1;
@@ -453,6 +412,51 @@ impl Core {
             self.start_node(node.clone());
         }
         node
+    }
+
+    /// Work that first brings its arrays to where it runs, and on the device has their ghosts filled, if it `reads`
+    /// them.
+    fn with_arrays(
+        self: &Arc<Core>,
+        (name, recorded): (&'static str, &'static Location<'static>),
+        touches: &[Touch],
+        work: Work,
+        reads: bool,
+    ) -> Work {
+        let (core, touches) = (self.clone(), touches.to_vec());
+        match work {
+            Work::Both(work) => Work::Both(Box::new(move || core.on_host(name, recorded, work))),
+            Work::Host(work) => Work::Host(Box::new(move || {
+                if core.device.is_some() {
+                    core.bring_to_host(&touches)?;
+                }
+                core.on_host(name, recorded, work)
+            })),
+            Work::Device(work) => Work::Device(Box::new(move |queue| {
+                let done = queue.enqueue(|| {
+                    for touch in &touches {
+                        for region in touch.regions() {
+                            // SAFETY: the graph keeps all work that conflicts away until this node has finished.
+                            unsafe { touch.tracker.to_device(queue, region, touch.moves())? };
+                        }
+                    }
+                    if !reads {
+                        return work(queue);
+                    }
+                    for touch in &touches {
+                        touch.tracker.storage().settle_ghosts(queue.device, queue.stream)?;
+                    }
+                    queue.put(name, recorded, || work(queue))
+                })?;
+                Ok(Box::new(move || {
+                    let ended = done();
+                    // The copies that brought these arrays use their memory until now.
+                    drop(touches);
+                    ended
+                }))
+            })),
+            other @ (Work::Shared(_) | Work::Within(_)) => other,
+        }
     }
 
     /// Waits while as many nodes as the look-ahead allows have not finished; once waiting, until half of them have.

@@ -6,8 +6,9 @@ use super::driver::{Core, Recorder, TileWork, add_touches, lock};
 use super::place::Place;
 use crate::grid::GridBox;
 use crate::launch::step::Fold;
-use crate::memory::node::{Need, Node};
-use crate::run::chain::Kind;
+use crate::memory::node::Node;
+use crate::program::deps::Need;
+use crate::program::place::Kind;
 use crate::run::op::Sweep;
 
 /// The reductions of a chain find what takes at most this part of the device's memory.

@@ -22,7 +22,7 @@ use crate::launch::step::{Fusible, Launch, Together};
 use crate::memory::node::{Node, Queue, Work};
 use crate::memory::tracker::{BoxTouch, Touch, Tracker, distinct};
 use crate::program::fuse::{Cycle, Pair};
-use crate::run::chain::Kind;
+use crate::program::place::Kind;
 use crate::run::op::{Op, Sweep};
 use crate::run::steps::{identity, steps};
 

@@ -11,9 +11,9 @@ use std::sync::{Arc, OnceLock};
 
 use tida_kernels::ir::Access;
 
+use super::chains::OpenChain;
 use super::driver::{Core, on_device};
 use super::fuse::Fusing;
-use super::place::OpenChain;
 use super::sweep::OpenSweep;
 use crate::device::core::DeviceCore;
 use crate::error::{Error, ErrorKind};

@@ -5,6 +5,7 @@
 //! into a sweep while it is open (`sweep.rs`); a driver thread starts open sweeps when the recorder pauses
 //! (`driver.rs`).
 
+pub(crate) mod chains;
 pub(crate) mod driver;
 pub(crate) mod ends;
 pub(crate) mod folds;

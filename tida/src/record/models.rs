@@ -12,7 +12,8 @@ use loom::thread;
 
 use super::unfinished::Unfinished;
 use crate::error::{Error, ErrorKind};
-use crate::memory::node::{Launched, Need, Node, Work};
+use crate::memory::node::{Launched, Node, Work};
+use crate::program::deps::Need;
 use crate::run::chain::lanes::Lanes;
 use crate::run::chain::{Chain, Gate, Ready};
 pub use crate::sync::Fault;

@@ -11,8 +11,10 @@ use super::hybrid::Pace;
 use crate::device::plans::Hints;
 use crate::launch::quoted::KernelId;
 use crate::memory::node::Node;
+use crate::memory::touched::RegionTouch;
 use crate::memory::tracker::{BoxTouch, Mode, Touch, Tracker};
-use crate::run::chain::Kind;
+use crate::program::deps::{Before, need};
+use crate::program::place::Kind;
 use crate::run::op::Sweep;
 
 /// What makes two recorded computes parts of one sweep: the same kernel on the same arrays with the same captures.
@@ -85,13 +87,12 @@ impl OpenSweep {
 
     /// Whether a piece of work that touches this conflicts with any tile of the sweep.
     pub fn conflicts(&self, touches: &[BoxTouch], on_device: bool) -> bool {
-        // Between host and device a region moves as a whole.
         let apart = self.key.on_device != on_device;
         touches.iter().any(|new| {
-            self.work.array(&new.tracker).and_then(|array| array.regions.get(&new.region)).is_some_and(|old| {
-                (apart && (new.write.is_some() || old.writes()))
-                    || new.write.is_some_and(|w| old.read.overlaps(&w) || old.write.overlaps(&w))
-                    || new.read.is_some_and(|r| old.write.overlaps(&r))
+            let old = self.work.array(&new.tracker).and_then(|array| array.regions.get(&new.region));
+            old.is_some_and(|RegionTouch { read, write, .. }| {
+                let before = Before { read: Some(read), write: Some(write), apart };
+                need(before, new.read.as_ref(), new.write.as_ref()).is_some()
             })
         })
     }

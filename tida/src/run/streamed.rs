@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::panic::Location;
 
-use super::chain::{Chain, Kind};
+use super::chain::Chain;
 use crate::device::timeline::Stats;
+use crate::program::place::Kind;
 
 /// Reports that are kept.
 const KEPT: usize = 64;

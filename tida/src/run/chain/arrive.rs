@@ -7,15 +7,17 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use super::run::{RUN, Running, begin_folds, end_fold, failed, failure, fix_ghosts, skip_dependents, told, wait};
+use super::outcome::{failed, failure, skip_dependents};
+use super::run::{Running, begin_folds, fix_ghosts};
 use super::segments::Segment;
+use super::streams::{RUN, Streams};
 use super::{Chain, Link, Ready};
 use crate::device::core::DeviceCore;
 use crate::device::timeline::{Label, SpanKind};
 use crate::error::{Error, ErrorKind};
 use crate::memory::ghosts::Which;
 use crate::memory::ghosts::planes::Planar;
-use crate::memory::node::{Done, Queue};
+use crate::memory::node::Queue;
 use crate::memory::tracker::Tracker;
 use crate::run::op::Op;
 
@@ -97,8 +99,7 @@ pub(super) fn told_host(chain: &Chain, array: usize) -> bool {
 
 /// Runs the links one after the other, on whole arrays.
 fn whole(device: &Arc<DeviceCore>, chain: &Chain, results: &mut [Result<(), Error>]) -> Result<(), Error> {
-    let mut done: Vec<(usize, Done)> = Vec::new();
-    let mut held: Vec<Box<dyn Any>> = Vec::new();
+    let mut streams = Streams::new(device);
     let queue = Queue { device, stream: RUN, rings: &[], refilled: &[] };
     for (number, link) in chain.links.iter().enumerate() {
         if results[number].is_err() {
@@ -111,19 +112,17 @@ fn whole(device: &Arc<DeviceCore>, chain: &Chain, results: &mut [Result<(), Erro
                 // SAFETY: the graph keeps all work that conflicts away until the chain has finished.
                 let sweep = || unsafe { sweep.enqueue(&queue) };
                 begin_folds(device, chain, number..number + 1, results)?;
-                done.push((number, device.timed(SpanKind::Kernel, label, RUN, 0, sweep)?));
-                done.extend(end_fold(device, chain, number)?);
-                Ok(())
+                streams.tells(number, device.timed(SpanKind::Kernel, label, RUN, 0, sweep)?);
+                streams.end_fold(number, link)
             }),
-            Op::Fill { tracker, .. } => fill(&queue, chain, tracker, link).map(|copies| held.extend(copies)),
+            Op::Fill { tracker, .. } => fill(&queue, chain, tracker, link).map(|copies| streams.hold(copies)),
         };
         if let Err(error) = put {
             results[number] = Err(link.node.failed(error));
             skip_dependents(chain, results);
         }
     }
-    let waited = wait(device);
-    told(chain, results, done);
+    let waited = streams.finish(chain, Ok(()), results);
     skip_dependents(chain, results);
     waited
 }

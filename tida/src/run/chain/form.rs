@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use tida_kernels::plan::fuse::LONGEST;
 
+use super::Chain;
 use super::link::Link;
 use super::operations::{Depth, OpWork, operations, reach};
 use super::ring::{Window, cells, constant_ghosts};
 use super::segments::Segment;
-use super::{Chain, Kind};
 use crate::device::core::DeviceCore;
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::memory::ghosts::planes::Planar;
+use crate::program::place::Kind;
 use crate::program::schedule::{PlaneOp, Schedule, least_window, schedule};
 
 /// Bytes of the planes that a block of a schedule has of one array, at most: more keep no device busier.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use tida_kernels::emit::link::{BLOCK_CODES, BLOCK_FRAMES, THREADS};
 use tida_kernels::frames::{self, VALUES, Word};
 
-use super::run::{DOWN, UP};
+use super::streams::{DOWN, UP};
 use crate::backend::{Argument, Event, Memory, Native, NativeWork, PACKS};
 use crate::device::compiler::Own;
 use crate::device::core::DeviceCore;

@@ -21,11 +21,13 @@ mod form;
 pub(crate) mod lanes;
 mod link;
 mod operations;
+mod outcome;
 mod packed;
 mod regions;
 mod ring;
 mod run;
 mod segments;
+mod streams;
 pub(crate) mod wave;
 
 use std::sync::Arc;
@@ -35,7 +37,6 @@ use smallvec::{SmallVec, smallvec};
 
 use super::op::{Op, Sweep};
 use super::streamed::Ended;
-use crate::backend::{Backend, Event};
 use crate::device::core::DeviceCore;
 use crate::device::ledger::Reservation;
 use crate::error::Error;
@@ -44,19 +45,8 @@ use crate::launch::step::Fold;
 use crate::memory::node::{Node, Queue};
 use crate::memory::touched::RegionTouch;
 use crate::memory::tracker::{BoxTouch, Mode, Tracker};
+use crate::program::place::Kind;
 use crate::sync::{AtomicUsize, Mutex, MutexGuard, lock};
-
-/// How a chain moves arrays.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// As planes of their first axis, along which alone they are cut.
-    #[default]
-    Planes,
-    /// As regions.
-    Regions,
-    /// They come from the host to stay on the device as a whole: as planes if the host wants results back.
-    Arriving,
-}
 
 /// Work that runs together.
 #[derive(Default)]
@@ -249,8 +239,8 @@ pub(crate) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Result<(), Err
         ready.chain.arrays.iter().for_each(|tracker| tracker.storage().unpack_all());
     }
     if let Err(error) = bring_wholes(device, &ready.chain) {
-        let results = ready.chain.links.iter().map(|link| run::failure(ready, link)).collect();
-        return run::failed(&ready.chain, results, &error);
+        let results = ready.chain.links.iter().map(|link| outcome::failure(ready, link)).collect();
+        return outcome::failed(&ready.chain, results, &error);
     }
     match ready.chain.kind {
         Kind::Planes => run::run(device, ready),
@@ -261,7 +251,7 @@ pub(crate) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Result<(), Err
 
 /// Brings the arrays to the device that are read as a whole.
 fn bring_wholes(device: &Arc<DeviceCore>, chain: &Chain) -> Result<(), Error> {
-    let queue = Queue { device, stream: run::RUN, rings: &[], refilled: &[] };
+    let queue = Queue { device, stream: streams::RUN, rings: &[], refilled: &[] };
     let regions = |tracker: &Arc<Tracker>| 0..tracker.boxes().len();
     let all = chain.wholes.iter().flat_map(|tracker| regions(tracker).map(move |region| (tracker, region)));
     queue.enqueue(|| {
@@ -271,17 +261,6 @@ fn bring_wholes(device: &Arc<DeviceCore>, chain: &Chain) -> Result<(), Error> {
             unsafe { tracker.to_device(&queue, region, Mode::Read) }
         })
     })
-}
-
-/// Events of the blocks or steps of a chain.
-type Events = Vec<Option<Arc<dyn Event>>>;
-
-/// Lets a stream wait for one of them, if there is one.
-fn after(backend: &Arc<dyn Backend>, stream: usize, events: &Events, one: Option<usize>) -> Result<(), Error> {
-    match one.and_then(|one| events.get(one)).and_then(|event| event.as_ref()) {
-        Some(event) => backend.wait(stream, &**event),
-        None => Ok(()),
-    }
 }
 
 /// Lets a chain run once all that it waits for has finished.

@@ -1,5 +1,6 @@
 //! What the links of a chain are to its schedule: operations over planes.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use smallvec::{SmallVec, smallvec};
@@ -135,24 +136,30 @@ pub(super) fn operations(
             // Done on the host.
             Some(_) if fills_ring && period.is_none() => {}
             Some((array, _)) => {
-                let access = |read: Reach| smallvec![Access { array, read: Some(read), write: Some(Write::Part) }];
-                let planar = planars[array];
-                if planar.facts().filled_edges {
-                    let planes = planar.facts().valid.clone();
-                    add(
-                        OpWork::Ghosts(number, array, Part::Edges),
-                        PlaneOp { planes, accesses: access(Reach::Around(0, 0)), steps: 0 },
-                    );
-                }
-                // What lies beyond the ends of a ring are its planes.
-                for (planes, from) in planar.ends().filter(|_| !fills_ring) {
-                    let accesses = access(Reach::Planes(from));
-                    add(OpWork::Ghosts(number, array, Part::Ends), PlaneOp { planes, accesses, steps: 0 });
-                }
+                fills(array, planars[array], fills_ring, |planes, part, accesses| {
+                    add(OpWork::Ghosts(number, array, part), PlaneOp { planes, accesses, steps: 0 });
+                });
             }
         }
     }
     (works, ops)
+}
+
+/// The parts of a ghost fill that streams, with their planes and what they touch.
+fn fills(
+    array: usize,
+    planar: &Planar,
+    fills_ring: bool,
+    mut add: impl FnMut(Range<i64>, Part, SmallVec<[Access; 4]>),
+) {
+    let access = |read: Reach| smallvec![Access { array, read: Some(read), write: Some(Write::Part) }];
+    if planar.facts().filled_edges {
+        add(planar.facts().valid.clone(), Part::Edges, access(Reach::Around(0, 0)));
+    }
+    // What lies beyond the ends of a ring are its planes.
+    for (planes, from) in planar.ends().filter(|_| !fills_ring) {
+        add(planes, Part::Ends, access(Reach::Planes(from)));
+    }
 }
 
 /// Steps that run together.

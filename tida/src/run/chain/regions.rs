@@ -11,18 +11,17 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::run::{
-    DOWN, RUN, UP, begin_folds, end_fold, failed, failure, plan_beside, room, skip_dependents, told, wait,
-};
-use super::{Chain, Ready, after};
-use crate::backend::{Event, HostBlock, Memory};
+use super::outcome::{failed, failure, skip_dependents};
+use super::run::{begin_folds, plan_beside, room};
+use super::streams::{DOWN, RUN, Streams, UP};
+use super::{Chain, Ready};
+use crate::backend::{HostBlock, Memory};
 use crate::device::core::DeviceCore;
 use crate::device::ledger::{Purpose, Reservation};
 use crate::device::timeline::{SpanKind, host_span};
 use crate::error::{Error, ErrorKind};
 use crate::memory::ghosts::compile::Where;
-use crate::memory::ghosts::device::DeviceCopies;
-use crate::memory::node::{Done, Queue, Ring};
+use crate::memory::node::{Queue, Ring};
 use crate::program::regions::{Enter, Leave, Plan, Step, order, place};
 use tasks::{Array, Tasks, Work};
 
@@ -42,16 +41,11 @@ pub(super) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Result<(), Err
         Err(error) => return failed(chain, results, &error),
     };
     let put = running.put();
-    let waited = wait(device).and_then(|()| running.check());
-    told(chain, &mut results, std::mem::take(&mut running.done));
-    match put.and(waited) {
+    match running.streams.finish(chain, put, &mut results) {
         Err(error) => failed(chain, results, &error),
         Ok(()) => results,
     }
 }
-
-/// The ends of a step's loads and of its work.
-type Ends = (Option<Arc<dyn Event>>, Option<Arc<dyn Event>>);
 
 /// How the device's memory is used.
 #[derive(Clone, Debug)]
@@ -66,7 +60,8 @@ struct Room {
 
 /// A chain on its way.
 struct Running<'a> {
-    device: &'a Arc<DeviceCore>,
+    /// A load and a run for each step, and a store for each item that leaves.
+    streams: Streams<'a>,
     chain: &'a Chain,
     tasks: Tasks,
     plan: Plan,
@@ -80,13 +75,6 @@ struct Running<'a> {
     next_strip: usize,
     /// Where each item is on the device.
     at: Vec<Option<usize>>,
-    /// What each step waits for: its loads and its end; and the ends of stores.
-    loaded: Vec<Option<Arc<dyn Event>>>,
-    ran: Vec<Option<Arc<dyn Event>>>,
-    stored: Vec<Arc<dyn Event>>,
-    /// What tells of faults, with the number of the link.
-    done: Vec<(usize, Done)>,
-    held: Vec<DeviceCopies>,
     _rest: Reservation,
 }
 
@@ -116,16 +104,11 @@ impl<'a> Running<'a> {
             Ok((memory, room, plan))
         })?;
         Ok(Running {
-            device,
+            streams: Streams::new(device),
             chain,
             strip_users: vec![None; room.strips],
             next_strip: 0,
             at: vec![None; room.sizes.len()],
-            loaded: Vec::with_capacity(plan.steps.len()),
-            ran: Vec::with_capacity(plan.steps.len()),
-            stored: Vec::new(),
-            done: Vec::new(),
-            held: Vec::new(),
             memory: Arc::new(memory),
             _rest: rest,
             staging: HostBlock::new(device.backend(), room.strips * room.strip),
@@ -133,12 +116,6 @@ impl<'a> Running<'a> {
             plan,
             room,
         })
-    }
-
-    /// Gives the failure of a command, once all are done: it was told to the event after it alone.
-    fn check(&self) -> Result<(), Error> {
-        let steps = self.loaded.iter().chain(&self.ran).flatten();
-        steps.chain(&self.stored).try_for_each(|event| event.finish())
     }
 
     /// Puts all commands into streams.
@@ -152,18 +129,19 @@ impl<'a> Running<'a> {
         for (number, step) in steps.iter().enumerate() {
             for leave in &step.leaves {
                 self.leave(leave)?;
-                self.device.count_eviction();
+                self.streams.device.count_eviction();
             }
-            let (loaded, ran) = match step.on_host {
-                true => self.run_on_host(step).map(|()| (None, None))?,
-                false => self.run(number, step)?,
-            };
-            self.loaded.push(loaded);
-            self.ran.push(ran);
+            if step.on_host {
+                self.run_on_host(step)?;
+                self.streams.nothing_loaded();
+                self.streams.nothing_ran();
+            } else {
+                self.run(number, step)?;
+            }
             let link = self.tasks.works[step.task].link();
             left[link] -= 1;
             if left[link] == 0 {
-                self.done.extend(end_fold(self.device, self.chain, link)?);
+                self.streams.end_fold(link, &self.chain.links[link])?;
             }
         }
         last.iter().try_for_each(|leave| self.leave(leave))
@@ -173,18 +151,18 @@ impl<'a> Running<'a> {
     fn count_passes(&self, entered: usize) {
         let all: usize =
             self.tasks.used.iter().zip(&self.room.sizes).filter(|(used, _)| **used).map(|(_, size)| size).sum();
-        self.device.count_pass(self.tasks.sweeps as u64);
-        (1..entered.div_ceil(all.max(1))).for_each(|_| self.device.count_pass(0));
+        self.streams.device.count_pass(self.tasks.sweeps as u64);
+        (1..entered.div_ceil(all.max(1))).for_each(|_| self.streams.device.count_pass(0));
     }
 
     /// Brings what an item holds to the host, if that needs it.
     fn leave(&mut self, leave: &Leave) -> Result<(), Error> {
-        let (device, backend) = (self.device, self.device.backend());
+        let (device, backend) = (self.streams.device, self.streams.device.backend());
         let Some(at) = self.at[leave.item].take() else { return Ok(()) };
         if !leave.store {
             return Ok(());
         }
-        after(backend, DOWN, &self.ran, Some(leave.after_run))?;
+        self.streams.wait(DOWN, Some(leave.after_run), None)?;
         let (array, region) = self.tasks.region(leave.item);
         let bytes = array.bytes(region);
         array.storage.touch_host(region);
@@ -193,17 +171,13 @@ impl<'a> Running<'a> {
         let download = || unsafe { backend.download(DOWN, &self.memory, at, array.storage.base(region), bytes) };
         device.timed(SpanKind::D2h, format_args!("R{region}"), DOWN, bytes, download)?;
         device.count_download(bytes);
-        self.stored.push(backend.record(DOWN)?);
-        backend.flush(DOWN)
+        self.streams.stored(true)
     }
 
     /// Brings an item to its place.
     fn enter(&mut self, enter: &Enter) -> Result<(), Error> {
-        let (device, backend) = (self.device, self.device.backend());
-        after(backend, UP, &self.ran, enter.after_run)?;
-        if let Some(event) = enter.after_store.and_then(|store| self.stored.get(store)) {
-            backend.wait(UP, &**event)?;
-        }
+        let (device, backend) = (self.streams.device, self.streams.device.backend());
+        self.streams.wait(UP, enter.after_run, enter.after_store)?;
         self.at[enter.item] = Some(enter.at);
         let (array, region) = self.tasks.region(enter.item);
         let bytes = array.bytes(region);
@@ -225,16 +199,14 @@ impl<'a> Running<'a> {
     }
 
     /// Runs a step on the device.
-    fn run(&mut self, number: usize, step: &Step) -> Result<Ends, Error> {
-        let (device, backend) = (self.device, self.device.backend());
+    fn run(&mut self, number: usize, step: &Step) -> Result<(), Error> {
+        let device = self.streams.device;
         step.enters.iter().try_for_each(|enter| self.enter(enter))?;
         let strips = if step.strips.is_empty() { SmallVec::new() } else { self.send_strips(number, step)? };
-        let mut loaded = None;
-        if !(step.enters.is_empty() && step.strips.is_empty()) {
-            let event = backend.record(UP)?;
-            backend.flush(UP)?;
-            backend.wait(RUN, &*event)?;
-            loaded = Some(event);
+        if step.enters.is_empty() && step.strips.is_empty() {
+            self.streams.nothing_loaded();
+        } else {
+            self.streams.loaded(false)?;
         }
         for enter in step.enters.iter().filter(|enter| !enter.load) {
             self.fix(enter.item, enter.at)?;
@@ -245,7 +217,7 @@ impl<'a> Running<'a> {
         let name = format_args!("{}:{} R{}", place.file(), place.line(), work.region(&self.tasks.arrays));
         match work {
             Work::Sweep { link, region, boxes } => {
-                let Some(sweep) = self.chain.links[*link].op.kernel() else { return Ok((None, None)) };
+                let Some(sweep) = self.chain.links[*link].op.kernel() else { return self.streams.ran() };
                 let ring = |array: usize| {
                     let Array { storage, regional, first } = &self.tasks.arrays[array];
                     let start = self.at[first + region].unwrap_or(0);
@@ -259,11 +231,11 @@ impl<'a> Running<'a> {
                 // graph keeps all other work away.
                 let put = || unsafe { sweep.launch.clone().enqueue(&queue, boxes) };
                 let done = device.timed(SpanKind::Kernel, name, RUN, 0, put)?;
-                self.done.push((*link, done));
+                self.streams.tells(*link, done);
             }
             Work::Fill { array, part, .. } => {
                 let Array { regional, first, .. } = &self.tasks.arrays[*array];
-                let Some(part) = regional.parts().get(*part) else { return Ok((None, None)) };
+                let Some(part) = regional.parts().get(*part) else { return self.streams.ran() };
                 let at = |region: usize| {
                     let strip = strips.iter().find(|(item, _)| *item == first + region);
                     match (strip, self.at[first + region]) {
@@ -275,7 +247,7 @@ impl<'a> Running<'a> {
                 // SAFETY: the regions are there and so are the strips of the others; the rest as above.
                 let put = || unsafe { copies.run(RUN, &self.memory, &self.memory) };
                 device.timed(SpanKind::Ghost, name, RUN, 0, put)?;
-                self.held.push(copies);
+                self.streams.hold(copies);
             }
             Work::Fix { array, region, .. } => {
                 let item = self.tasks.arrays[*array].first + region;
@@ -283,26 +255,24 @@ impl<'a> Running<'a> {
                 device.timed(SpanKind::Ghost, name, RUN, 0, || self.fix(item, at))?;
             }
         }
-        let ran = backend.record(RUN)?;
-        backend.flush(RUN)?;
-        Ok((loaded, Some(ran)))
+        self.streams.ran()
     }
 
     /// Sets the ghosts of fixed value of an item that is on the device from byte `at` on.
     fn fix(&mut self, item: usize, at: usize) -> Result<(), Error> {
         let (array, region) = self.tasks.region(item);
         let site = array.regional.site(region, at);
-        if let Some(copies) = array.regional.fix_on_device(self.device, region, site)? {
+        if let Some(copies) = array.regional.fix_on_device(self.streams.device, region, site)? {
             // SAFETY: the region is there, and no one else uses it meanwhile.
             unsafe { copies.run(RUN, &self.memory, &self.memory)? };
-            self.held.push(copies);
+            self.streams.hold(copies);
         }
         Ok(())
     }
 
     /// Sends what a part of a ghost fill needs of regions on the host; gives for each of those its place on the device.
     fn send_strips(&mut self, number: usize, step: &Step) -> Result<SmallVec<[(usize, usize); 8]>, Error> {
-        let (device, backend) = (self.device, self.device.backend());
+        let (device, backend) = (self.streams.device, self.streams.device.backend());
         let mut places = SmallVec::new();
         let Work::Fill { array, part, .. } = &self.tasks.works[step.task] else { return Ok(places) };
         let Array { storage, regional, first } = &self.tasks.arrays[*array];
@@ -310,10 +280,10 @@ impl<'a> Running<'a> {
         let slot = self.next_strip;
         self.next_strip = (slot + 1) % self.room.strips.max(1);
         if let Some(user) = self.strip_users[slot].replace(number) {
-            finish(self.loaded.get(user).and_then(|event| event.as_ref()))?;
-            after(backend, UP, &self.ran, Some(user))?;
+            self.streams.wait_on_host(Some(user), None)?;
+            self.streams.wait(UP, Some(user), None)?;
         }
-        finish(step.after_store.and_then(|store| self.stored.get(store)))?;
+        self.streams.wait_on_host(None, step.after_store)?;
         let (host, mut end) = (slot * self.room.strip, 0);
         for (region, bytes) in part.strips.iter().filter(|(region, _)| step.strips.contains(&(first + region))) {
             // SAFETY: the host's copy is the newest, and nothing that was put into a stream writes it.
@@ -334,8 +304,7 @@ impl<'a> Running<'a> {
         let work = &self.tasks.works[step.task];
         let (Work::Fill { array, .. } | Work::Fix { array, .. }) = work else { return Ok(()) };
         let Array { storage, regional, .. } = &self.tasks.arrays[*array];
-        finish(step.after_store.and_then(|store| self.stored.get(store)))?;
-        finish(step.after_load.and_then(|load| self.loaded.get(load)).and_then(|event| event.as_ref()))?;
+        self.streams.wait_on_host(step.after_load, step.after_store)?;
         let region = work.region(&self.tasks.arrays);
         storage.touch_host(region);
         let place = self.chain.links[work.link()].node.recorded;
@@ -346,7 +315,7 @@ impl<'a> Running<'a> {
         };
         // SAFETY: the host's copies are the newest, and nothing that was put into a stream uses the region's or writes
         // the others; the graph keeps all other work away.
-        host_span(self.device.timeline.as_deref(), name, || unsafe {
+        host_span(self.streams.device.timeline.as_deref(), name, || unsafe {
             match part {
                 Some(part) => regional.part_on_host(storage, part),
                 None => regional.fix_on_host(storage, region),
@@ -354,11 +323,6 @@ impl<'a> Running<'a> {
         });
         Ok(())
     }
-}
-
-/// Waits on the host.
-fn finish(event: Option<&Arc<dyn Event>>) -> Result<(), Error> {
-    event.map_or(Ok(()), |event| event.finish())
 }
 
 /// How the tasks fit into so many bytes; or how many the largest needs.

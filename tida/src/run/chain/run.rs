@@ -7,10 +7,12 @@ use super::arrive::told_host;
 use super::form::{Forms, Planned};
 use super::link::{Link as Packs, Packing};
 use super::operations::{OpWork, merged};
+use super::outcome::{failed, failure, skip_dependents};
 use super::ring::{Piece, Rolling};
 use super::segments::{Segment, ring_fill, segments};
-use super::{Chain, Events, Kind, Link, Ready, after};
-use crate::backend::{Event, PACKS};
+use super::streams::{DOWN, RUN, Streams, UP};
+use super::{Chain, Link, Ready};
+use crate::backend::PACKS;
 use crate::device::core::DeviceCore;
 use crate::device::ledger::{Purpose, Reservation};
 use crate::device::timeline::SpanKind;
@@ -21,15 +23,11 @@ use crate::launch::rolling::Scratch;
 use crate::memory::ghosts::Which;
 use crate::memory::ghosts::planes::{Part, Planar};
 use crate::memory::layout::WideLayout;
-use crate::memory::node::{Done, Queue, Ring};
+use crate::memory::node::{Queue, Ring};
 use crate::memory::storage::Storage;
 use crate::memory::tracker::Tracker;
+use crate::program::place::Kind;
 use crate::program::schedule::{Pass, PlaneOp, Planes, Schedule, Write};
-
-/// The streams of a chain.
-pub(super) const RUN: usize = 0;
-pub(super) const UP: usize = 1;
-pub(super) const DOWN: usize = 2;
 
 /// Runs a chain, and gives the result of each of its nodes, in order.
 pub(super) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Result<(), Error>> {
@@ -92,27 +90,6 @@ fn run_segment(
     running.finish(put, results)
 }
 
-/// Gives the nodes of a chain what their launches tell, once all commands are done.
-pub(super) fn told(chain: &Chain, results: &mut [Result<(), Error>], done: Vec<(usize, Done)>) {
-    for (link, done) in done {
-        let (Err(error), Some(result)) = (done(), results.get_mut(link)) else { continue };
-        let error = chain.links[link].node.failed(error);
-        if result.as_ref().err().is_none_or(|known| error.is_before(known)) {
-            *result = Err(error);
-        }
-    }
-}
-
-/// Waits for all that was put into the streams of a chain.
-pub(super) fn wait(device: &DeviceCore) -> Result<(), Error> {
-    let backend = device.backend();
-    let mut result = Ok(());
-    for stream in [UP, RUN, DOWN, PACKS[0], PACKS[1]] {
-        result = result.and(backend.record(stream).and_then(|event| event.finish()));
-    }
-    result
-}
-
 /// Sets the ghosts of fixed value on the host that a link is to set, before anything of its segment is in a stream.
 pub(super) fn fix_ghosts(link: &Link, chain: &Chain, planars: &[&Arc<Planar>]) {
     if let Some((array, true)) = link.filled() {
@@ -135,35 +112,6 @@ fn touched<'a>(chain: &'a Chain, planars: &[&Arc<Planar>], array: usize) -> &'a 
     let storage = chain.arrays[array].storage();
     (0..planars[array].facts().layout.regions.len()).for_each(|region| storage.touch_host(region));
     storage
-}
-
-/// The failure of what a node needs.
-pub(super) fn failure(ready: &Ready, link: &Link) -> Result<(), Error> {
-    let failed = ready.failed.iter().find(|(node, _)| Arc::ptr_eq(node, &link.node));
-    failed.map_or(Ok(()), |(_, error)| Err(error.clone()))
-}
-
-/// All that has not failed yet fails with the chain.
-pub(super) fn failed(chain: &Chain, results: Vec<Result<(), Error>>, error: &Error) -> Vec<Result<(), Error>> {
-    // It is one failure, of the first of them.
-    let mut ended = chain.links.iter().zip(&results).filter(|(_, result)| result.is_ok());
-    let error = error.clone().failed_by(ended.next().map_or(0, |(link, _)| link.node.number));
-    let with = chain.links.iter().zip(results);
-    with.map(|(link, result)| result.and_then(|()| Err(error.clone().recorded_at(link.node.recorded)))).collect()
-}
-
-/// What reads data that a failed node should have left does not run.
-pub(super) fn skip_dependents(chain: &Chain, results: &mut [Result<(), Error>]) {
-    let mut lost: Vec<Option<Error>> = vec![None; chain.arrays.len()];
-    for (link, result) in chain.links.iter().zip(results) {
-        let read = link.uses.iter().filter(|one| one.read.is_some());
-        if let (Ok(()), Some(error)) = (&result, Error::earliest(read.filter_map(|one| lost[one.array].clone()))) {
-            *result = Err(error);
-        }
-        for one in link.uses.iter().filter(|one| one.write) {
-            lost[one.array] = result.as_ref().err().cloned();
-        }
-    }
 }
 
 /// Takes memory for the windows of a form, and for what packs arrays that move packed.
@@ -193,7 +141,7 @@ fn windows(forms: &Forms<'_>, planned: Planned) -> Result<(Vec<Rolling>, Option<
 
 /// A chain on its way.
 pub(super) struct Running<'a> {
-    device: &'a Arc<DeviceCore>,
+    streams: Streams<'a>,
     chain: &'a Chain,
     works: Vec<OpWork>,
     ops: Vec<PlaneOp>,
@@ -206,11 +154,6 @@ pub(super) struct Running<'a> {
     /// Rings of the pass under way, and the pieces that are the regions of their layouts.
     rings: Vec<Ring>,
     pieces: Vec<Piece>,
-    /// What tells of faults, with the number of the link.
-    done: Vec<(usize, Done)>,
-    held: Vec<Box<dyn std::any::Any>>,
-    /// The ends of all blocks: a command that fails is told to the event after it alone.
-    events: Vec<Arc<dyn Event>>,
     _rest: Reservation,
 }
 
@@ -245,7 +188,7 @@ impl<'a> Running<'a> {
         let (arrays, packs, planned) = device.allocate_planned(room, plan, |planned| windows(&forms, planned))?;
         let Planned { form, schedule, .. } = planned;
         Ok(Some(Running {
-            device,
+            streams: Streams::new(device),
             chain,
             works: form.works,
             ops: form.ops,
@@ -255,9 +198,6 @@ impl<'a> Running<'a> {
             packs,
             rings: Vec::new(),
             pieces: Vec::new(),
-            done: Vec::new(),
-            held: Vec::new(),
-            events: Vec::new(),
             _rest: rest,
         }))
     }
@@ -267,14 +207,12 @@ impl<'a> Running<'a> {
         self.schedule.passes.len()
     }
 
-    /// Waits until all is done that was put into streams, and gives the nodes their results.
+    /// See [`Streams::finish`].
     ///
     /// # Errors
-    /// `put`, or what a command says at its end.
-    pub fn finish(mut self, put: Result<(), Error>, results: &mut [Result<(), Error>]) -> Result<(), Error> {
-        let waited = wait(self.device).and_then(|()| self.events.iter().try_for_each(|event| event.finish()));
-        told(self.chain, results, std::mem::take(&mut self.done));
-        put.and(waited)
+    /// As [`Streams::finish`].
+    pub fn finish(self, put: Result<(), Error>, results: &mut [Result<(), Error>]) -> Result<(), Error> {
+        self.streams.finish(self.chain, put, results)
     }
 
     /// Completes arrays that stay on the device, after all else: planes that did not come, and ghosts between regions.
@@ -283,10 +221,10 @@ impl<'a> Running<'a> {
     /// # Errors
     /// What the driver reports, or memory that the device does not have.
     pub fn leave_whole(&mut self) -> Result<(), Error> {
-        let backend = self.device.backend();
+        let backend = self.streams.device.backend();
         for array in &self.arrays {
             // SAFETY: no one uses the planes that did not come; the graph keeps all other work away.
-            unsafe { array.bring_rest(self.device, UP)? };
+            unsafe { array.bring_rest(self.streams.device, UP)? };
         }
         for stream in [UP, DOWN] {
             backend.wait(RUN, &*backend.mark(stream)?)?;
@@ -297,130 +235,126 @@ impl<'a> Running<'a> {
             }
             array.storage().filled(true);
             // SAFETY: the storage is that of this array; all that came before in the streams is done.
-            let put = || unsafe { array.planar.regional.fill_on_device(self.device, RUN, array.storage(), true) };
-            let copies = self.device.timed(SpanKind::Ghost, "ghosts between regions", RUN, 0, put)?;
-            self.held.push(Box::new(copies));
+            let put =
+                || unsafe { array.planar.regional.fill_on_device(self.streams.device, RUN, array.storage(), true) };
+            let copies = self.streams.device.timed(SpanKind::Ghost, "ghosts between regions", RUN, 0, put)?;
+            self.streams.hold(copies);
             // SAFETY: no one uses the array on the host; all that writes it on the device came before in this stream.
-            unsafe { array.take_rest_home(self.device, RUN)? };
+            unsafe { array.take_rest_home(self.streams.device, RUN)? };
         }
         Ok(())
     }
 
     /// Puts all commands into streams.
     pub fn put(&mut self) -> Result<(), Error> {
-        let device = self.device;
-        let backend = device.backend().clone();
+        let device = self.streams.device;
         let schedule = std::mem::take(&mut self.schedule);
-        for array in &self.arrays {
-            if array.planar.facts().fixed_edges {
-                // SAFETY: no one writes the array on the host before the chain has loaded it, and nothing uses the
-                // window.
-                unsafe { array.keep_edges(self.device, RUN)? };
-            }
+        for array in self.arrays.iter().filter(|array| array.planar.facts().fixed_edges) {
+            // SAFETY: no one writes the array on the host before the chain has loaded it, and nothing uses the window.
+            unsafe { array.keep_edges(device, RUN)? };
         }
-        // The last events up to each block.
-        let (mut ran, mut stored): (Events, Events) = Default::default();
         let every = told_apart(&schedule);
         let mut passes = schedule.passes.iter().peekable();
-        let mut pass: Option<&Pass> = None;
+        let mut shift = 0;
         // How often each operation has still to advance.
         let mut runs = vec![0; self.ops.len()];
         schedule.blocks.iter().flat_map(|block| &block.runs).for_each(|(op, _)| runs[*op] += 1);
-        // Downloads whose end no event marks yet.
+        // Stores whose end no mark tells yet.
         let mut unsaid = false;
         for (number, block) in schedule.blocks.iter().enumerate() {
-            if let Some(next) = passes.next_if(|next| next.first_block == number) {
-                self.start_pass(next);
-                let works = &self.works[next.ops.clone()];
-                self.device.count_pass(works.iter().map(|work| u64::from(work.sweeps())).sum());
-                for work in works {
-                    if let OpWork::Steps(_, together, _) = work {
-                        self.device.count_fused(together.steps);
-                    }
-                }
-                pass = Some(next);
+            if let Some(pass) = passes.next_if(|next| next.first_block == number) {
+                self.start_pass(pass);
+                shift = pass.shift;
             }
-            let Some(Pass { shift, .. }) = pass else { break };
+            let marked = |store: Option<usize>| store.map(|number| told_at(number, every));
             if !block.uploads.is_empty() {
-                after(&backend, UP, &ran, block.uploads_after)?;
-                after(&backend, UP, &stored, block.uploads_after.map(|number| told_at(number, every)))?;
-                for Planes { array, planes } in &block.uploads {
-                    let array = &mut self.arrays[*array];
-                    let planes = array.coming(planes);
-                    if planes.is_empty() {
-                        continue;
-                    }
-                    let (shown, bytes) = (array.window.shown(&planes), array.bytes(&planes));
-                    // SAFETY: the schedule loads planes when their slots are free and the host has them; the graph
-                    // keeps all other work away.
-                    let upload = || unsafe { array.upload(device, (UP, self.packs.as_mut()), planes.clone(), *shift) };
-                    device.timed(SpanKind::H2d, format_args!("{shown:?}"), UP, bytes, upload)?;
-                }
-                let mut loaded = backend.record(UP)?;
-                backend.flush(UP)?;
-                if block.uploads.iter().any(|planes| self.arrays[planes.array].packs()) {
-                    self.events.push(loaded.clone());
-                    backend.wait(PACKS[0], &*loaded)?;
-                    loaded = backend.record(PACKS[0])?;
-                    backend.flush(PACKS[0])?;
-                }
-                backend.wait(RUN, &*loaded)?;
-                self.events.push(loaded);
+                self.streams.wait(UP, block.uploads_after, marked(block.uploads_after))?;
+                self.load(&block.uploads, shift)?;
             }
-            after(&backend, RUN, &stored, block.runs_after.map(|number| told_at(number, every)))?;
+            self.streams.wait(RUN, None, marked(block.runs_after))?;
             for Planes { array, planes } in &block.uploads {
                 // Not where uploads are, so that the link does not wait for kernels.
                 // SAFETY: only operations look there, which come later in this stream; slots are free as for those.
-                unsafe { self.arrays[*array].entered(device, RUN, planes.clone(), *shift)? };
+                unsafe { self.arrays[*array].entered(device, RUN, planes.clone(), shift)? };
             }
             for (op, planes) in &block.runs {
-                device.count_launch();
-                let work = &self.works[*op];
-                let kind = if matches!(work, OpWork::Ghosts(..)) { SpanKind::Ghost } else { SpanKind::Kernel };
-                let name = self.chain.links[work.link()].node.recorded;
-                let shown = self.arrays.first().map_or(planes.clone(), |array| array.window.shown(planes));
-                let name = format_args!("{}:{} {shown:?}", name.file(), name.line());
-                device.timed(kind, name, RUN, 0, || self.run_op(*op, planes, *shift))?;
+                self.advance(*op, planes, shift)?;
                 runs[*op] -= 1;
                 if let (OpWork::Fold(link), 0) = (&self.works[*op], runs[*op]) {
-                    self.done.extend(end_fold(device, self.chain, *link)?);
+                    self.streams.end_fold(*link, &self.chain.links[*link])?;
                 }
             }
-            let end = backend.record(RUN)?;
-            backend.flush(RUN)?;
-            ran.push(Some(end.clone()));
-            self.events.push(end.clone());
-            let mut last = stored.last().cloned().flatten();
+            self.streams.ran()?;
             if !block.downloads.is_empty() {
-                backend.wait(DOWN, &*end)?;
-                if self.packs.is_some() {
-                    backend.wait(PACKS[1], &*end)?;
-                }
-                for Planes { array, planes } in &block.downloads {
-                    let array = &mut self.arrays[*array];
-                    let shown = array.window.shown(planes);
-                    let bytes = if array.goes_home() { array.bytes(planes) } else { 0 };
-                    let packs = self.packs.as_mut();
-                    // SAFETY: as above; the operations that write the planes are done.
-                    let download = || unsafe { array.download(device, (DOWN, packs), planes.clone(), *shift) };
-                    device.timed(SpanKind::D2h, format_args!("{shown:?}"), DOWN, bytes, download)?;
-                }
-                backend.flush(DOWN)?;
+                self.store(&block.downloads, shift)?;
                 unsaid = true;
             }
-            if unsaid && (number == told_at(number, every) || number + 1 == schedule.blocks.len()) {
-                let down = backend.record(DOWN)?;
-                backend.flush(DOWN)?;
-                self.events.push(down.clone());
-                (last, unsaid) = (Some(down), false);
-            }
-            stored.push(last);
+            let tells = unsaid && (number == told_at(number, every) || number + 1 == schedule.blocks.len());
+            self.streams.stored(tells)?;
+            unsaid &= !tells;
         }
         Ok(())
     }
 
-    /// Makes the rings of a pass.
+    /// Brings planes to the windows. The stream waits for what it has to wait for.
+    fn load(&mut self, uploads: &[Planes], shift: i64) -> Result<(), Error> {
+        let device = self.streams.device;
+        for Planes { array, planes } in uploads {
+            let array = &mut self.arrays[*array];
+            let planes = array.coming(planes);
+            if planes.is_empty() {
+                continue;
+            }
+            let (shown, bytes) = (array.window.shown(&planes), array.bytes(&planes));
+            // SAFETY: the schedule loads planes when their slots are free and the host has them; the graph keeps all
+            // other work away.
+            let upload = || unsafe { array.upload(device, (UP, self.packs.as_mut()), planes.clone(), shift) };
+            device.timed(SpanKind::H2d, format_args!("{shown:?}"), UP, bytes, upload)?;
+        }
+        self.streams.loaded(uploads.iter().any(|planes| self.arrays[planes.array].packs()))
+    }
+
+    /// Brings planes home, after the runs so far.
+    fn store(&mut self, downloads: &[Planes], shift: i64) -> Result<(), Error> {
+        let device = self.streams.device;
+        let run = self.streams.runs().checked_sub(1);
+        self.streams.wait(DOWN, run, None)?;
+        if self.packs.is_some() {
+            self.streams.wait(PACKS[1], run, None)?;
+        }
+        for Planes { array, planes } in downloads {
+            let array = &mut self.arrays[*array];
+            let shown = array.window.shown(planes);
+            let bytes = if array.goes_home() { array.bytes(planes) } else { 0 };
+            let packs = self.packs.as_mut();
+            // SAFETY: as for loads; the operations that write the planes are done.
+            let download = || unsafe { array.download(device, (DOWN, packs), planes.clone(), shift) };
+            device.timed(SpanKind::D2h, format_args!("{shown:?}"), DOWN, bytes, download)?;
+        }
+        device.backend().flush(DOWN)
+    }
+
+    /// Advances one operation, as a span of the timeline.
+    fn advance(&mut self, op: usize, planes: &Range<i64>, shift: i64) -> Result<(), Error> {
+        let device = self.streams.device;
+        device.count_launch();
+        let work = &self.works[op];
+        let kind = if matches!(work, OpWork::Ghosts(..)) { SpanKind::Ghost } else { SpanKind::Kernel };
+        let recorded = self.chain.links[work.link()].node.recorded;
+        let shown = self.arrays.first().map_or(planes.clone(), |array| array.window.shown(planes));
+        let name = format_args!("{}:{} {shown:?}", recorded.file(), recorded.line());
+        device.timed(kind, name, RUN, 0, || self.run_op(op, planes, shift))
+    }
+
+    /// Counts a pass, and makes its rings.
     fn start_pass(&mut self, pass: &Pass) {
+        let works = &self.works[pass.ops.clone()];
+        self.streams.device.count_pass(works.iter().map(|work| u64::from(work.sweeps())).sum());
+        for work in works {
+            if let OpWork::Steps(_, together, _) = work {
+                self.streams.device.count_fused(together.steps);
+            }
+        }
         let window = self.arrays.first().map(|array| array.window);
         self.pieces = window.into_iter().flat_map(|window| window.pieces(&pass.planes, pass.shift)).collect();
         let mut layouts: Vec<Arc<WideLayout>> = Vec::new();
@@ -437,7 +371,7 @@ impl<'a> Running<'a> {
 
     /// Advances one operation.
     fn run_op(&mut self, op: usize, planes: &Range<i64>, shift: i64) -> Result<(), Error> {
-        let device = self.device;
+        let device = self.streams.device;
         let queue = Queue { device, stream: RUN, rings: &self.rings, refilled: &[] };
         match self.works[op] {
             OpWork::Sweep(link) | OpWork::Fold(link) | OpWork::Steps(link, ..) => {
@@ -473,7 +407,7 @@ impl<'a> Running<'a> {
                                 _ => sweep.launch.clone().enqueue(&queue, &[(region, cells)])?,
                             }
                         };
-                        self.done.push((link, done));
+                        self.streams.tells(link, done);
                     }
                 }
             }
@@ -484,7 +418,7 @@ impl<'a> Running<'a> {
                     let copies = rolling.planar.fill((device, RUN), part, planes, origin, rolling.cells)?;
                     // SAFETY: the copies were made for this window, which holds what they read; the rest as above.
                     let put = unsafe { copies.run(RUN, &rolling.memory, &rolling.memory) };
-                    self.held.push(Box::new(copies));
+                    self.streams.hold(copies);
                     put?;
                 }
                 if part == Part::Ends {
@@ -520,16 +454,6 @@ pub(super) fn begin_folds(
 pub(super) fn plan_beside<P>(bytes: u64, lists: u64, plan: impl Fn(u64) -> Result<P, Error>) -> Result<P, Error> {
     let beside = plan(bytes.saturating_sub(lists));
     if lists == 0 { beside } else { beside.or_else(|_| plan(bytes)) }
-}
-
-/// Ends the reduction of a link, whose boxes have all been put into the stream of kernels.
-pub(super) fn end_fold(device: &Arc<DeviceCore>, chain: &Chain, link: usize) -> Result<Option<(usize, Done)>, Error> {
-    let Some(fold) = chain.links[link].op.fold() else { return Ok(None) };
-    let recorded = chain.links[link].node.recorded;
-    let name = format_args!("{}:{} folds", recorded.file(), recorded.line());
-    let queue = Queue { device, stream: RUN, rings: &[], refilled: &[] };
-    // SAFETY: its boxes come before in this stream, and what they gave before this.
-    device.timed(SpanKind::Kernel, name, RUN, 0, || unsafe { fold.clone().end(&queue) }).map(|done| Some((link, done)))
 }
 
 /// Bytes of the device's memory that a chain may take. It has what is promised to no one, until the reservation ends.

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use smallvec::smallvec;
 
 use super::lanes::Lanes;
-use super::run::failure;
+use super::outcome::failure;
 use super::{Chain, Ready, Use};
 use crate::backend::cpu::Caches;
 use crate::device::timeline::{Label, Recorder as Times, Stats, host_span};

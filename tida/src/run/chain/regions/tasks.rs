@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::smallvec;
 
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::memory::ghosts::regions::Regional;
 use crate::memory::storage::Storage;
+use crate::program::deps::Seen;
 use crate::program::regions::{Need, Task};
 use crate::run::chain::{Chain, Use};
 use crate::run::op::Op;
@@ -101,25 +102,6 @@ impl Array {
     }
 }
 
-/// Who has written and read something since.
-#[derive(Clone, Debug, Default)]
-struct Seen {
-    writer: Option<usize>,
-    readers: SmallVec<[usize; 8]>,
-}
-
-impl Seen {
-    fn read(&mut self, task: usize, after: &mut SmallVec<[usize; 8]>) {
-        after.extend(self.writer);
-        self.readers.push(task);
-    }
-
-    fn write(&mut self, task: usize, after: &mut SmallVec<[usize; 8]>) {
-        after.extend(self.writer.replace(task));
-        after.extend(self.readers.drain(..));
-    }
-}
-
 impl Tasks {
     /// The tasks of the links that run.
     pub fn new(chain: &Chain, arrays: Vec<Array>, results: &[Result<(), Error>]) -> Tasks {
@@ -203,14 +185,14 @@ impl Tasks {
             };
             let load = one.read.is_some() || !one.write || !covers() || !ghosts_lost();
             if one.read.is_some() {
-                cells.read(number, &mut task.after);
-                ghosts.read(number, &mut task.after);
+                task.after.extend(cells.read(number));
+                task.after.extend(ghosts.read(number));
             }
             if one.write {
-                cells.write(number, &mut task.after);
+                task.after.extend(cells.write(number));
             }
             if !load || one.ghosts {
-                ghosts.write(number, &mut task.after);
+                task.after.extend(ghosts.write(number));
             }
             task.needs.push(Need { item, load, write: one.write });
         }
@@ -222,7 +204,7 @@ impl Tasks {
         let (regional, first) = (self.arrays[array].regional.clone(), self.arrays[array].first);
         for region in (0..regional.layout.regions.len()).filter(|region| regional.has_fixed(*region)) {
             let (number, mut task) = (self.list.len(), Task { anywhere: true, ..Task::default() });
-            seen[first + region][1].write(number, &mut task.after);
+            task.after.extend(seen[first + region][1].write(number));
             task.needs = smallvec![Need { item: first + region, load: true, write: true }];
             self.add(task, Work::Fix { link, array, region });
         }
@@ -234,9 +216,9 @@ impl Tasks {
         let (regional, first) = (regional.clone(), *first);
         let Some(of) = regional.parts().get(part) else { return };
         let (number, mut task) = (self.list.len(), Task { anywhere: true, ..Task::default() });
-        of.cells.iter().for_each(|region| seen[first + region][0].read(number, &mut task.after));
-        of.ghosts.iter().for_each(|region| seen[first + region][1].read(number, &mut task.after));
-        seen[first + of.region][1].write(number, &mut task.after);
+        of.cells.iter().for_each(|region| task.after.extend(seen[first + region][0].read(number)));
+        of.ghosts.iter().for_each(|region| task.after.extend(seen[first + region][1].read(number)));
+        task.after.extend(seen[first + of.region][1].write(number));
         task.needs = smallvec![Need { item: first + of.region, load: true, write: true }];
         task.strips = of.strips.iter().map(|(region, bytes)| (first + region, *bytes)).collect();
         self.strip = self.strip.max(of.strips.iter().map(|(_, bytes)| bytes).sum());

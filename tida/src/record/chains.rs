@@ -1,0 +1,257 @@
+//! The chain that still takes work, what becomes a part of it, and its start.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+
+use super::driver::{Core, Recorder, TileWork, lock, touch_all};
+use super::place::{Place, WHOLE};
+use crate::device::ledger::Reservation;
+use crate::memory::ghosts::planes::Planar;
+use crate::memory::node::{Node, Work};
+use crate::memory::tracker::{Mode, Side, Touch, Tracker};
+use crate::program::place::{Kind, of_fill};
+use crate::run::chain::{self, Chain, Gate, Ready};
+use crate::run::streamed::Ended;
+
+/// Why work ends a chain of another kind.
+const OTHER: &str = "streams in other pieces";
+
+/// A chain that still takes work.
+pub(super) struct OpenChain {
+    /// Its number, which its nodes carry.
+    pub number: u64,
+    pub gate: Arc<Gate>,
+    pub chain: Chain,
+}
+
+impl OpenChain {
+    fn new(room: Option<Arc<Reservation>>, kind: Kind) -> OpenChain {
+        static CHAINS: AtomicU64 = AtomicU64::new(0);
+        let number = CHAINS.fetch_add(1, Ordering::Relaxed);
+        OpenChain { number, gate: Gate::new(), chain: Chain { room, kind, ..Chain::default() } }
+    }
+}
+
+/// The chains of a device that are not done.
+#[derive(Default)]
+pub(super) struct Chains {
+    /// Their room.
+    pub room: Weak<Reservation>,
+    /// One of them runs.
+    running: bool,
+    /// Those that may run after it.
+    ready: VecDeque<Ready>,
+}
+
+impl Recorder {
+    /// The chain that still takes work, if it works on one of these arrays.
+    pub(super) fn chain_of<'a>(&self, mut trackers: impl Iterator<Item = &'a Arc<Tracker>>) -> Option<&OpenChain> {
+        self.chain.as_ref().filter(|open| trackers.any(|tracker| open.chain.holds(tracker)))
+    }
+
+    /// Whether one of these nodes is a part of that chain.
+    pub(super) fn has_in_chain(&self, nodes: &[Arc<Node>]) -> bool {
+        self.chain.as_ref().is_some_and(|open| nodes.iter().any(|node| node.chain == Some(open.number)))
+    }
+}
+
+impl Core {
+    /// The chain that a sweep is to be a part of, if its arrays do not stay on the device as a whole, or in the host's
+    /// caches. A sweep that is of no chain ends the one that it conflicts with.
+    pub(super) fn chain_for(
+        self: &Arc<Core>,
+        recorder: &mut Recorder,
+        tile: &TileWork<'_>,
+        place: Place,
+    ) -> Option<(u64, Kind)> {
+        if recorder.chain.as_ref().is_some_and(|open| open.chain.clashes(tile.touches)) {
+            self.close_chain(recorder, tile.ends(WHOLE));
+        }
+        let held = recorder.chain_of(tile.touches.iter().map(|touch| &touch.tracker)).map(|open| open.chain.kind);
+        let joins = match &self.device {
+            Some(_) => place.streams.or(held.filter(|kind| {
+                // Others have made room for their arrays.
+                *kind != Kind::Arriving && tile.key.on_device && tile.can_chain(*kind)
+            })),
+            None => {
+                let usual = !tile.has_whole() && !tile.has_ghosts_of_the_user();
+                let large =
+                    || chain::wave::can_wave(tile.touches) && (held.is_some() || self.host.is_large(tile.touches));
+                Some(Kind::Planes).filter(|kind| usual && tile.can_chain(*kind) && large())
+            }
+        };
+        if let Some(kind) = joins {
+            let open = self.open_chain(recorder, kind, place.room, tile.ends(OTHER));
+            for touch in tile.touches {
+                if touch.whole {
+                    open.chain.whole(&touch.tracker);
+                    continue;
+                }
+                if kind != Kind::Arriving {
+                    // It is not to stay as a whole: the chain brings it to the host.
+                    touch.tracker.storage().give_room_back();
+                }
+                open.chain.array(&touch.tracker);
+            }
+            open.gate.add();
+            return Some((open.number, kind));
+        }
+        if held.is_some() {
+            self.close_chain(recorder, tile.ends("works on its arrays and cannot stream with it"));
+        }
+        None
+    }
+
+    /// The open chain of a kind. One of another kind ends, with this reason.
+    fn open_chain<'a>(
+        self: &Arc<Core>,
+        recorder: &'a mut Recorder,
+        kind: Kind,
+        room: Option<Arc<Reservation>>,
+        by: Ended,
+    ) -> &'a mut OpenChain {
+        if recorder.chain.as_ref().is_some_and(|open| open.chain.kind != kind) {
+            self.close_chain(recorder, by);
+        }
+        recorder.chain.get_or_insert_with(|| OpenChain::new(room, kind))
+    }
+
+    /// Makes the filling of an array's ghosts a part of a chain, if it is one that chains work on; says whether it did.
+    pub fn chain_ghosts(
+        self: &Arc<Core>,
+        recorded: &'static Location<'static>,
+        tracker: &Arc<Tracker>,
+        fixed: bool,
+    ) -> bool {
+        let held = {
+            let mut recorder = lock(&self.recorder);
+            self.keep_short(&mut recorder);
+            recorder.chain_of([tracker].into_iter()).map(|open| open.chain.kind)
+        };
+        let arrives = || match &self.device {
+            Some(device) if tracker.side() == Side::Device && tracker.planar().is_some() => {
+                if self.arrive(device, &[tracker], [tracker].into_iter()) { self.try_reserve(&[tracker]) } else { None }
+            }
+            _ => None,
+        };
+        let kept = if held.is_none() { arrives() } else { None };
+        if held == Some(Kind::Arriving) || kept.is_some() {
+            self.wait_for_room();
+            self.add_ghosts(&mut lock(&self.recorder), recorded, tracker, (fixed, Kind::Arriving, None));
+            return true;
+        }
+        if tracker.side() != Side::Chain && held.is_none() {
+            return false;
+        }
+        let chains = |planar: &Arc<Planar>| match self.device {
+            Some(_) => planar.facts().period.is_none() || planar.facts().is_ring(),
+            None => chain::wave::can_fill(planar),
+        };
+        let by_regions = tracker.planar().is_none() && self.device.is_some() && tracker.regional().is_some();
+        let Some(kind) = of_fill(held, tracker.planar().is_some_and(chains), by_regions) else { return false };
+        self.wait_for_room();
+        let room = self.device.as_ref().and_then(|device| {
+            self.leave_for_chain(tracker);
+            self.room_for_chains(device, &[tracker])
+        });
+        let mut recorder = lock(&self.recorder);
+        self.add_ghosts(&mut recorder, recorded, tracker, (fixed, kind, room));
+        if self.device.is_some() && kind == Kind::Planes && (tracker.boxes().len() > 1 || tracker.is_ring()) {
+            tracker.set_due(true);
+        }
+        true
+    }
+
+    /// Adds the filling of an array's ghosts to the chain of a kind.
+    fn add_ghosts(
+        self: &Arc<Core>,
+        recorder: &mut Recorder,
+        recorded: &'static Location<'static>,
+        tracker: &Arc<Tracker>,
+        (fixed, kind, room): (bool, Kind, Option<Arc<Reservation>>),
+    ) {
+        recorder.count += 1;
+        self.close_all(recorder);
+        let by = Ended::Beside { name: "a ghost fill", recorded, why: OTHER };
+        let open = self.open_chain(recorder, kind, room, by);
+        let node = Node::new("fill_ghosts", recorded, self.device.is_some(), Some(open.number));
+        self.unfinished.add();
+        open.gate.add();
+        open.chain.ghosts(node.clone(), tracker, fixed);
+        node.set_work(self.part_of_chain(&open.gate));
+        self.after_evictions(&node);
+        touch_all(&node, &Touch::new(tracker, None, Mode::Update));
+        if recorder.driver_sleeps {
+            self.recorded.notify_all();
+        }
+        if node.release() {
+            self.start_node(node);
+        }
+    }
+
+    /// What a node does that is a part of a chain: the last one that may run starts it.
+    pub(super) fn part_of_chain(self: &Arc<Core>, gate: &Arc<Gate>) -> Work {
+        let (core, gate) = (self.clone(), gate.clone());
+        Work::Shared(Box::new(move |node, failure| {
+            if let Some(ready) = gate.arrive(node, failure) {
+                core.start_chain(ready);
+            }
+            Vec::new()
+        }))
+    }
+
+    /// Runs a chain: on a device after those that came before.
+    pub(super) fn start_chain(self: &Arc<Core>, ready: Ready) {
+        if self.device.is_some() {
+            let mut chains = lock(&self.chains);
+            if chains.running {
+                chains.ready.push_back(ready);
+                return;
+            }
+            chains.running = true;
+        }
+        let core = self.clone();
+        self.pool.spawn(move || core.run_chain(ready));
+    }
+
+    fn run_chain(self: Arc<Core>, mut ready: Ready) {
+        let run = || match &self.device {
+            Some(device) => chain::run(device, &ready),
+            None => self.host.run(self.timeline.as_deref(), &ready),
+        };
+        let counted = || self.device.as_ref().map_or_else(|| self.host.stats(), |device| device.stats());
+        let before = counted();
+        let results = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
+            let error = crate::error::panicked("a chain", payload);
+            ready.chain.links.iter().map(|_| Err(error.clone())).collect()
+        });
+        lock(&self.streamed).add(&ready.chain, self.device.is_some(), [&before, &counted()]);
+        // Whoever waits for its nodes finds its room free.
+        ready.chain.room = None;
+        if self.device.is_some() {
+            let mut chains = lock(&self.chains);
+            chains.running = false;
+            let next = chains.ready.pop_front();
+            drop(chains);
+            next.into_iter().for_each(|next| self.start_chain(next));
+        }
+        let mut next = Vec::new();
+        for (link, result) in ready.chain.links.iter().zip(results) {
+            next.extend(self.finish(&link.node, result));
+        }
+        // What the chain holds may be dropped by whoever waits for it.
+        drop(ready);
+        next.into_iter().for_each(|node| self.start_node(node));
+    }
+}
+
+/// Where a sweep runs.
+pub(super) fn side(node: &Node, kind: Option<Kind>) -> Side {
+    match (kind, node.on_device) {
+        (Some(Kind::Planes | Kind::Regions), _) => Side::Chain,
+        (_, true) => Side::Device,
+        (_, false) => Side::Host,
+    }
+}
