@@ -16,7 +16,7 @@ use crate::launch::device::{DeviceArg, DeviceArray, push_bits};
 use crate::launch::site::Site;
 use crate::memory::coding::Coding;
 use crate::memory::element::{Element, ScalarElement};
-use crate::memory::layout::{Boundary, Layout, Raw};
+use crate::memory::layout::{Layout, Raw};
 use crate::memory::storage::Storage;
 use crate::memory::tracker::Tracker;
 use crate::tile::Tile;
@@ -186,7 +186,7 @@ fn info<T: Element, const D: usize>(array: &TileArray<T, D>) -> ArgInfo<'_, D> {
         acc: &array.acc,
         layout: &array.layout,
         tracker: &array.tracker,
-        open: array.boundaries.map(|faces| faces.map(|b| matches!(b, Boundary::Open))),
+        open: std::array::from_fn(|axis| [0, 1].map(|side| array.boundaries.is_open(axis, side))),
     })
 }
 
