@@ -21,6 +21,7 @@ pub use crate::memory::layout::{Boundary, Centering};
 pub use builder::{IntoGhost, Side, TileArrayBuilder};
 #[cfg(feature = "npz")]
 pub use checkpoint::{Saved, restore, save};
+pub(crate) use ghosts::{Fill, fill};
 pub use ghosts::{GhostFill, fill_ghosts};
 pub(crate) use host::reserve;
 #[doc(inline)]

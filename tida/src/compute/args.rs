@@ -129,10 +129,12 @@ pub struct TiledInfo<'a, const D: usize> {
 }
 
 impl<const D: usize> TiledInfo<'_, D> {
-    /// Whether a box reaches beyond faces whose ghosts are not left to the user.
+    /// Whether a box has ghosts that are not left to the user. Beyond several faces the first of their axes decides.
     pub(super) fn reaches_set_faces(&self, cells: &GridBox<D>) -> bool {
-        (0..D).any(|d| {
-            let beyond = [cells.lo[d] < 0, cells.hi[d] > self.layout.shape[d] as i64];
+        let shape = |d: usize| self.layout.shape[d] as i64;
+        let inside = |d: usize| cells.lo[d] < shape(d) && cells.hi[d] > 0;
+        (0..D).take_while(|d| *d == 0 || inside(d - 1)).any(|d| {
+            let beyond = [cells.lo[d] < 0, cells.hi[d] > shape(d)];
             (0..2).any(|side| beyond[side] && !self.open[d][side])
         })
     }

@@ -151,6 +151,11 @@ impl GhostPlan {
         self.phases.iter().any(|phase| !phase.moving.is_empty() || (fixed && !phase.fixed.is_empty()))
     }
 
+    /// Whether values change beyond some axis up to this one, in the order of axes.
+    pub(crate) fn has_work_up_to(&self, axis: usize) -> bool {
+        self.phases.iter().any(|phase| phase.axis.is_some_and(|of| of <= axis) && !phase.moving.is_empty())
+    }
+
     /// The phases of one part of a fill, for an array of one region.
     pub(super) fn part(&self, part: Part) -> impl Iterator<Item = &Phase> {
         self.phases.iter().filter(move |phase| (phase.axis == Some(self.first)) == (part == Part::Ends))

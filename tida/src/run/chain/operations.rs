@@ -110,7 +110,11 @@ pub(super) fn operations(
                     let write = if whole { Write::Whole } else { Write::Part };
                     Access {
                         array: one.array,
-                        read: one.read.map(|(lo, hi)| Reach::Around(lo, hi)),
+                        read: one.read.map(|(lo, hi)| match period {
+                            // Ghosts that a kernel sets may read further than there are planes on one side.
+                            None if one.write => Reach::Within(lo, hi, planars[one.array].facts().grown.clone()),
+                            _ => Reach::Around(lo, hi),
+                        }),
                         write: one.write.then_some(write),
                     }
                 };
