@@ -503,9 +503,6 @@ impl<const D: usize> Launching<'_, D> {
                 self.unproven = self.unproven.or(Some((arg, number)));
             }
         }
-        if plan.halo.is_some() {
-            self.run_checked = true;
-        }
         Ok(())
     }
 

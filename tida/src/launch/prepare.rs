@@ -239,7 +239,7 @@ impl Prepared {
                     continue;
                 }
                 // Reads around what is written are looked at one by one.
-                let together = !matches!(arg.access, Access::All | Access::Write) && !access.conditional;
+                let together = arg.access == Access::Read && !access.conditional;
                 match offsets(access).filter(|_| together) {
                     Some(offsets) => {
                         let halo = plan.halo.get_or_insert(offsets.map(|o| (o, o)));

@@ -100,6 +100,11 @@ pub(super) fn operations(
                 let planes = boxes[number].iter().map(|cells| cells.lo[axis]..cells.hi[axis]);
                 let Some(swept) = planes.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)) else { continue };
                 let planes = period.map_or(swept.clone(), |period| 0..period);
+                let outside = |one: &Use| {
+                    let valid = &planars[one.array].facts().valid;
+                    swept.end <= valid.start || valid.end <= swept.start
+                };
+                let beyond = uses.iter().all(outside) && uses.iter().any(|one| one.write && one.read.is_some());
                 // How an array is touched that the last of these links writes, or that none does.
                 let access = |last: usize, one: &Use| {
                     let whole = one.read.is_none()
@@ -111,7 +116,8 @@ pub(super) fn operations(
                     Access {
                         array: one.array,
                         read: one.read.map(|(lo, hi)| match period {
-                            // Ghosts that a kernel sets may read further than there are planes on one side.
+                            // All ghost planes beyond one end, as a fill sets them.
+                            None if beyond => Reach::Planes(one.planes.clone()),
                             None if one.write => Reach::Within(lo, hi, planars[one.array].facts().grown.clone()),
                             _ => Reach::Around(lo, hi),
                         }),
@@ -231,8 +237,16 @@ fn steps(
         Some(_) => Reach::Around(lo, hi),
         None => Reach::Within(lo, hi, planars[array].facts().grown.clone()),
     };
-    let written =
-        Use { array: out, read: None, across: None, write: true, sees_ghosts: false, ghosts: false, keeps: false };
+    let written = Use {
+        array: out,
+        read: None,
+        planes: 0..0,
+        across: None,
+        write: true,
+        sees_ghosts: false,
+        ghosts: false,
+        keeps: false,
+    };
     let mut left = access(number + links - 1, &written);
     if faces[axis..].as_flattened().contains(&Face::Memory) {
         // What is beyond the faces of this array has to be in its window too.
