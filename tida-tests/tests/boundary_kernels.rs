@@ -734,11 +734,10 @@ fn passes_are_shared() {
     for (program, ghost, periodic) in [(0, 1, false), (1, 1, true), (4, 2, false)] {
         let with = counted(&|acc| drop((PROGRAMS[program].run)(acc, [1, 1], None)));
         let without = counted(&|acc| fixed(acc, [1, 1], ghost, periodic));
-        eprintln!("{}: {with:?}, fixed {without:?}", PROGRAMS[program].name);
         assert!(with[0] <= without[0], "{}: {with:?} {without:?}", PROGRAMS[program].name);
         // Ghosts that were set come home.
         let ghosts = 2 * 4 * (ghost * (ROWS + COLUMNS + 2 * ghost)) as u64 * 64;
-        assert!(with[1] <= without[1] + ghosts && with[2] <= without[2] + ghosts, "{with:?} {without:?}");
+        assert!(with[1] <= without[1] && with[2] <= without[2] + ghosts, "{with:?} {without:?}");
     }
 }
 

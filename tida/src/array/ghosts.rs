@@ -132,7 +132,8 @@ pub(crate) fn fill(fills: &[Fill], recorded: &'static Location<'static>) -> Resu
     let mut left = Vec::new();
     for Fill { tracker, .. } in fills {
         let fixed = !tracker.fixed_ghosts_hold();
-        let fresh = tracker.ghosts_fresh() && !fixed && !tracker.are_ghosts_set();
+        let set = tracker.are_ghosts_set() || tracker.last_face().is_some();
+        let fresh = tracker.ghosts_fresh() && !fixed && !set;
         let ghosts = tracker.regional().filter(|ghosts| !fresh && ghosts.plan().has_work(fixed));
         let of_chain = |_: &&Arc<Regional>| acc.core().chain_ghosts(recorded, tracker, fixed);
         left.extend(ghosts.filter(|ghosts| !of_chain(ghosts)).map(|ghosts| (tracker, ghosts, fixed)));

@@ -173,7 +173,7 @@ where
         })
     });
     let side = if both && side != Side::Chain { Side::Both } else { side };
-    launch_written(infos, &prepared, tile, side);
+    launch_written(infos, &prepared, (tile, face), side);
     Ok(())
 }
 
@@ -200,12 +200,17 @@ fn runs_on_both(prepared: &Prepared, acc: &TileAcc, asked: Option<Device>) -> Re
 pub(super) fn launch_written<const D: usize>(
     infos: &[ArgInfo<'_, D>],
     prepared: &Prepared,
-    tile: &Tile<D>,
+    (tile, face): (&Tile<D>, Option<usize>),
     side: Side,
 ) {
     for (info, plan) in infos.iter().zip(&prepared.args) {
         if let (ArgInfo::Tiled(tiled), true) = (info, plan.written) {
             tiled.tracker.written_at(side);
+            if let Some(axis) = face {
+                // A part of the fill.
+                tiled.tracker.face_set(axis);
+                continue;
+            }
             if !tiled.layout.domain().overlaps(&tile.cells) {
                 // No cell is newer than the ghosts.
                 tiled.tracker.ghosts_written(tiled.reaches_set_faces(&tile.cells));

@@ -254,7 +254,7 @@ impl PtxKernel {
             let needs = (prepared.clone(), tile.grown);
             Arc::new(Foreign::<A::Held, D> { kernel: self.clone(), captures, held: args.hold(), block, needs })
         });
-        launch_written(&infos, &prepared, tile, side);
+        launch_written(&infos, &prepared, (tile, None), side);
         Ok(())
     }
 

@@ -158,7 +158,7 @@ where
             wholes: Wholes::new(),
         })
     });
-    launch_written(&infos, &prepared, tile, side);
+    launch_written(&infos, &prepared, (tile, None), side);
     Ok(())
 }
 

@@ -193,6 +193,28 @@ impl Planar {
         &self.facts
     }
 
+    /// The ghosts at the edges of planes of the domain that are left to the user, of the array as one region: beyond
+    /// each face those that it decides.
+    pub fn open_edges(&self) -> Vec<GridBox<4>> {
+        let regions = &self.regional.layout.regions;
+        let Some((low, high)) = regions.first().zip(regions.last()) else { return Vec::new() };
+        let first = 4 - self.facts.rank;
+        let faces = (first + 1..4).flat_map(|axis| [(axis, 0), (axis, 1)]);
+        let open = faces.filter(|(axis, side)| self.regional.is_open(*axis, *side));
+        open.map(|(axis, side)| {
+            let mut edge = GridBox { lo: low.valid.lo, hi: high.valid.hi };
+            for d in axis..4 {
+                (edge.lo[d], edge.hi[d]) = (low.grown.lo[d], high.grown.hi[d]);
+            }
+            match side {
+                0 => edge.hi[axis] = low.valid.lo[axis],
+                _ => edge.lo[axis] = high.valid.hi[axis],
+            }
+            edge
+        })
+        .collect()
+    }
+
     /// The ghost planes that a fill sets from other planes, with these.
     pub fn ends(&self) -> impl Iterator<Item = (Range<i64>, Range<i64>)> {
         self.steps().into_iter().filter_map(|FillStep { cells: [planes, _], from, .. }| match from {

@@ -101,6 +101,11 @@ impl Regional {
         &self.plan
     }
 
+    /// Whether ghosts beyond a face along one of four axes are left to the user, of some components at least.
+    pub fn is_open(&self, axis: usize, side: usize) -> bool {
+        self.open[axis][side]
+    }
+
     /// A region has ghosts that are left to the user.
     pub fn has_open(&self, region: usize) -> bool {
         let Some((first, last)) = self.layout.regions.first().zip(self.layout.regions.last()) else { return false };

@@ -6,7 +6,7 @@ use smallvec::{SmallVec, smallvec};
 use tida_kernels::plan::fuse::Face;
 
 use super::segments::{Segment, ring_fill};
-use super::{Chain, Link, LinkWork, Use};
+use super::{Chain, LinkWork, Use};
 use crate::device::core::DeviceCore;
 use crate::error::Error;
 use crate::grid::GridBox;
@@ -111,7 +111,7 @@ pub(super) fn operations(
                         && !one.keeps
                         && planes == swept
                         && overwrites(planars[one.array], &boxes[number])
-                        && edges_are_set(&chain.links[last + 1..], planars[one.array], one.array);
+                        && edges_are_set((chain, boxes), last + 1, planars[one.array], one.array);
                     let write = if whole { Write::Whole } else { Write::Part };
                     Access {
                         array: one.array,
@@ -276,18 +276,38 @@ fn overwrites(planar: &Arc<Planar>, boxes: &[GridBox<4>]) -> bool {
         .is_some_and(|region| (axis + 1..4).all(|d| one.lo[d] <= region.valid.lo[d] && region.valid.hi[d] <= one.hi[d]))
 }
 
-/// Whether no one looks at the ghosts at the edges of an array's planes before `later` has set them.
-fn edges_are_set(later: &[Link], planar: &Arc<Planar>, array: usize) -> bool {
+/// Whether no one looks at the ghosts at the edges of an array's planes before links from `first` on have set them.
+fn edges_are_set(
+    (chain, boxes): (&Chain, &[Vec<GridBox<4>>]),
+    first: usize,
+    planar: &Arc<Planar>,
+    array: usize,
+) -> bool {
     let facts = planar.facts();
-    if facts.open_edges || !facts.filled_edges {
-        return !facts.open_edges;
+    if !facts.open_edges && !facts.filled_edges {
+        return true;
     }
-    let touches = |link: &&Link| match &link.work {
-        // Who reads cells alone does not look there.
-        LinkWork::Sweep { uses, .. } => uses.iter().any(|one| one.array == array && (one.write || one.sees_ghosts)),
-        LinkWork::Ghosts { array: other, .. } => *other == array,
-    };
-    later.iter().find(touches).is_some_and(|link| matches!(link.work, LinkWork::Ghosts { .. }))
+    // What kernels have to set, and fills.
+    let (mut open, mut filled) = (planar.open_edges(), !facts.filled_edges);
+    for (link, boxes) in chain.links.iter().zip(boxes).skip(first) {
+        match &link.work {
+            LinkWork::Ghosts { array: other, .. } => filled |= *other == array,
+            LinkWork::Sweep { uses, .. } => {
+                let Some(one) = uses.iter().find(|one| one.array == array) else { continue };
+                // Who reads cells alone does not look there.
+                if one.sees_ghosts || (one.write && !one.ghosts) {
+                    return open.is_empty() && filled;
+                }
+                if one.ghosts {
+                    let before = open.len();
+                    open.retain(|edge| !boxes.iter().any(|cells| cells.contains_box(edge)));
+                    // A fill before took in what was there.
+                    filled &= open.len() == before || !planar.regional.plan().has_work(false);
+                }
+            }
+        }
+    }
+    open.is_empty() && filled
 }
 
 /// How far from a plane an operation reads.
