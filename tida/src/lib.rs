@@ -161,7 +161,8 @@ pub use backend::sim::{SimDevice, SimReport};
 pub use compute::{
     All, ArgMax, ArgMin, BoxedKernel, Explanation, GroupKernel, Kernel, KernelReport, Max, Min, Number, Product,
     ReadCounts, Real, RealOrComplex, Scalar, Sum, Table, all, axpy, compute, compute_groups, dot, explain,
-    explain_tile, keep, keep_groups, kernels, norm, reduce, reduce_later, reduce_over, reduce_over_later, table,
+    explain_tile, fill_ghosts_with, keep, keep_groups, kernels, norm, reduce, reduce_later, reduce_over,
+    reduce_over_later, table,
 };
 pub use error::{Error, ErrorKind};
 #[cfg(feature = "ndarray")]
@@ -366,7 +367,7 @@ pub mod prelude {
     pub use crate::{
         ArgMax, ArgMin, Boundary, BoxedKernel, Cache, Centering, Compress, Device, Element, Error, ErrorKind, Format,
         Fuse, GridBox, Kernel, Max, Min, Number, Product, Real, Saturation, Scalar, Side, Sum, Tile, TileAcc,
-        TileArray, TileIter, all, axpy, compute, compute_groups, dot, fill_ghosts, group_kernel, keep, kernel,
-        kernel_fn, lit, norm, reduce, reduce_later, reduce_over, reduce_over_later, table,
+        TileArray, TileIter, all, axpy, compute, compute_groups, dot, fill_ghosts, fill_ghosts_with, group_kernel,
+        keep, kernel, kernel_fn, lit, norm, reduce, reduce_later, reduce_over, reduce_over_later, table,
     };
 }

@@ -440,7 +440,9 @@ impl Walker<'_> {
             }
             Used::Read(state, _) => {
                 usage.read = true;
-                usage.reads_old |= !(at && state.written.has(n, component.base, place.dynamic.as_ref()));
+                let old = !(at && state.written.has(n, component.base, place.dynamic.as_ref()));
+                usage.reads_old |= old;
+                usage.reads_own |= old && (at || self.kernel.group.is_some());
             }
         }
     }

@@ -104,6 +104,7 @@ pub(super) fn fetched(kernel: &Kernel, out: &mut Analysis) {
         let Some(usage) = array.fetch.and_then(|arg| out.args.get_mut(arg as usize)) else { continue };
         usage.read = true;
         usage.reads_old = true;
+        usage.reads_own = true;
         let after = array.shape.iter().zip(&group.extent).zip(&array.lo);
         let after: Vec<i64> = after.map(|((n, extent), lo)| i64::from(*n) - i64::from(*extent) + lo).collect();
         for corner in [&array.lo, &after] {

@@ -69,10 +69,13 @@ pub struct ArgUse {
     pub read: bool,
     /// Some component may be written at `at`.
     pub may_write: bool,
-    /// Every component of the cell `at` is written on every path, before any read of it.
+    /// Every component of the cell `at` is written on every path, before any read of `at`. (A launch makes sure that
+    /// reads of other cells find none that it writes.)
     pub must_write: bool,
     /// A value from before the launch may be read: a component at `at` before its write, or another cell.
     pub reads_old: bool,
+    /// A component at `at` may be read before its write.
+    pub reads_own: bool,
     /// Every access, in order of appearance.
     pub accesses: Vec<ArrayAccess>,
 }

@@ -23,6 +23,7 @@ pub fn analyse(kernel: &Kernel) -> Analysis {
         may_write: false,
         must_write: false,
         reads_old: false,
+        reads_own: false,
         accesses: Vec::new(),
     });
     let out = Analysis {
@@ -64,10 +65,11 @@ pub fn analyse(kernel: &Kernel) -> Analysis {
     super::group::fetched(kernel, &mut out);
     for (n, (usage, arg)) in out.args.iter_mut().zip(&kernel.args).enumerate() {
         let whole = written.as_ref().is_some_and(|w| w.all(n));
-        usage.must_write = out.complete && arg.access == Access::Write && whole && !usage.reads_old;
+        usage.must_write = out.complete && arg.access == Access::Write && whole && !usage.reads_own;
         if !out.complete {
             usage.read = true;
             usage.reads_old = true;
+            usage.reads_own = true;
             let writes = arg.access == Access::Write;
             usage.may_write |= writes;
             let anywhere = |write| ArrayAccess {

@@ -38,7 +38,7 @@ pub struct NotCoded {
 }
 
 /// The kernel for arguments of which some are coded. `overwrites` says of which all cells are written before they are
-/// read.
+/// read; `elsewhere` lists, of those that are written, the reads of other cells than that.
 ///
 /// The codec defines what an array holds: a cell is rounded once, when the kernel is done with it. What the kernel
 /// reads back of a cell that it writes is what it wrote.
@@ -48,7 +48,12 @@ pub struct NotCoded {
 ///
 /// # Errors
 /// A kernel that reads back components that it chooses at run time.
-pub fn coded(kernel: &Kernel, args: &[Option<Coded>], overwrites: &[bool]) -> Result<Kernel, NotCoded> {
+pub fn coded(
+    kernel: &Kernel,
+    args: &[Option<Coded>],
+    overwrites: &[bool],
+    elsewhere: &[Vec<ExprId>],
+) -> Result<Kernel, NotCoded> {
     let mut made = kernel.clone();
     for (number, (arg, coded)) in made.args.iter_mut().zip(args).enumerate() {
         let Some(coded) = coded else { continue };
@@ -56,7 +61,8 @@ pub fn coded(kernel: &Kernel, args: &[Option<Coded>], overwrites: &[bool]) -> Re
         let in_group = made.group.is_some();
         let mut pass = Pass { body: &mut made.body, arg: number as u32, coded, rank: made.rank, in_group };
         let known = overwrites.get(number).copied().unwrap_or(false);
-        let kept = pass.run(arg, known).map_err(|found| NotCoded { arg: number, found })?;
+        let far = elsewhere.get(number).map_or(&[][..], Vec::as_slice);
+        let kept = pass.run(arg, known, far).map_err(|found| NotCoded { arg: number, found })?;
         let Some(group) = &mut made.group else { continue };
         group.privates.extend(kept.iter().map(|kept| kept.local));
         for array in group.arrays.iter_mut().filter(|array| array.fetch == Some(number as u32)) {
@@ -88,12 +94,13 @@ impl Pass<'_> {
     }
 
     /// Gives what is kept in locals.
-    fn run(&mut self, arg: &Arg, overwritten: bool) -> Result<Vec<Kept>, String> {
+    fn run(&mut self, arg: &Arg, overwritten: bool, far: &[ExprId]) -> Result<Vec<Kept>, String> {
         let mut loads: Vec<ExprId> = Vec::new();
         for (n, expr) in self.body.exprs.iter().enumerate() {
             if let ExprKind::Load { arg, component, .. } = &expr.kind
                 && *arg == self.arg
                 && self.codec(component).is_some()
+                && !far.contains(&ExprId(n as u32))
             {
                 loads.push(ExprId(n as u32));
             }
@@ -105,6 +112,7 @@ impl Pass<'_> {
         for id in loads {
             self.load(id, &kept);
         }
+        far.iter().for_each(|id| self.load(*id, &[]));
         let mut block = std::mem::take(&mut self.body.block);
         self.stores(&mut block, &kept);
         if !kept.is_empty() {

@@ -1,11 +1,11 @@
 //! Building arrays: shape, cuts, ghosts, centring, boundaries, and what is wrong with them.
 
+mod boundaries;
 mod found;
 
 use std::sync::Arc;
 
 use tida_kernels::codec::{Codec, Format, Refused};
-use tida_kernels::element::ScalarType;
 use tida_kernels::scalar::Value;
 
 use super::TileArray;
@@ -15,7 +15,7 @@ use crate::memory::coding::{Coding, Compress, Saturation, paths};
 use crate::memory::element::Element;
 use crate::memory::ghosts::planes::planar;
 use crate::memory::ghosts::regions::regional;
-use crate::memory::layout::{Boundaries, Boundary, Centering, Cuts, Layout, LayoutError};
+use crate::memory::layout::{Boundary, Centering, Cuts, Layout, LayoutError};
 use crate::memory::row::Row;
 use crate::memory::rows::Shared;
 use crate::memory::storage::Storage;
@@ -105,7 +105,9 @@ pub struct TileArrayBuilder<T: Element, const D: usize> {
     partition: Partition<D>,
     ghost: [[usize; 2]; D],
     centering: [Centering; D],
-    boundaries: Boundaries<T, D>,
+    boundaries: [[Boundary<T>; 2]; D],
+    /// Those of some components: the field, the axis, the side.
+    field_boundaries: Vec<(String, usize, Side, Boundary<T>)>,
     /// An axis that was given a boundary, and that the array does not have.
     no_axis: Option<usize>,
     /// The format of all components, and those of some fields.
@@ -123,6 +125,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
             ghost: [[0; 2]; D],
             centering: [Centering::Cell; D],
             boundaries: [[Boundary::Open; 2]; D],
+            field_boundaries: Vec::new(),
             no_axis: None,
             format: Format::Raw,
             fields: Vec::new(),
@@ -191,57 +194,6 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     /// ```
     pub fn centering(mut self, centering: [Centering; D]) -> Self {
         self.centering = centering;
-        self
-    }
-
-    /// The boundary of every face of the domain: what the ghost cells outside hold after
-    /// [`fill_ghosts`](TileArray::fill_ghosts). [`Boundary::Open`] by default, as AMReX's `FillBoundary` leaves what
-    /// lies outside a domain that is not periodic.
-    ///
-    /// ```
-    /// # use tida::prelude::*;
-    /// # fn main() -> tida::Result<()> {
-    /// # let acc = TileAcc::auto()?;
-    /// let u = TileArray::<f64, 2>::builder([4, 8]).ghost(1).boundary(Boundary::Periodic).build(&acc)?;
-    /// assert_eq!(u.boundaries(), [[Boundary::Periodic; 2]; 2]);
-    /// # Ok(()) }
-    /// ```
-    pub fn boundary(mut self, boundary: Boundary<T>) -> Self {
-        self.boundaries = [[boundary; 2]; D];
-        self
-    }
-
-    /// The boundary of both faces of one axis, counted from 0, the slowest.
-    ///
-    /// ```
-    /// # use tida::prelude::*;
-    /// # fn main() -> tida::Result<()> {
-    /// # let acc = TileAcc::auto()?;
-    /// let walls = TileArray::<f64, 2>::builder([4, 8]).ghost(1);
-    /// let u = walls.boundary(Boundary::ReflectEven).boundary_axis(1, Boundary::Periodic).build(&acc)?;
-    /// assert_eq!(u.boundaries(), [[Boundary::ReflectEven; 2], [Boundary::Periodic; 2]]);
-    /// # Ok(()) }
-    /// ```
-    pub fn boundary_axis(self, axis: usize, boundary: Boundary<T>) -> Self {
-        self.boundary_face(axis, Side::Low, boundary).boundary_face(axis, Side::High, boundary)
-    }
-
-    /// The boundary of one face: an axis, counted from 0, and a side of it.
-    ///
-    /// ```
-    /// # use tida::prelude::*;
-    /// # fn main() -> tida::Result<()> {
-    /// # let acc = TileAcc::auto()?;
-    /// let builder = TileArray::<f64, 1>::builder([4]).ghost(1);
-    /// let u = builder.boundary_face(0, Side::High, Boundary::Fixed(2.0)).build(&acc)?;
-    /// assert_eq!(u.boundaries(), [[Boundary::Open, Boundary::Fixed(2.0)]]);
-    /// # Ok(()) }
-    /// ```
-    pub fn boundary_face(mut self, axis: usize, side: Side, boundary: Boundary<T>) -> Self {
-        match self.boundaries.get_mut(axis) {
-            Some(faces) => faces[side as usize] = boundary,
-            None => self.no_axis = Some(axis),
-        }
         self
     }
 
@@ -350,7 +302,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         }
         let cuts = self.cuts()?;
         self.check_ghost(&cuts)?;
-        self.check_boundaries()?;
+        let boundaries = self.boundaries()?;
         let coding = self.coding()?.map(Arc::new);
         let element = coding.as_ref().map_or(T::TYPE, |coding| coding.element());
         let layout = Layout::new(Arc::new(cuts), self.centering, self.ghost, &element).map_err(|e| match e {
@@ -370,7 +322,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         let one_side = acc.core().device.is_some() && !acc.is_hybrid();
         let row = if one_side { Row::new(&layout, &element).map(Arc::new) } else { None };
         let storage = Arc::new(allocate(acc, &layout, row)?);
-        let (layout, boundaries) = (Arc::new(layout), Arc::new(self.boundaries));
+        let (layout, boundaries) = (Arc::new(layout), Arc::new(boundaries));
         let regional = regional(&layout, &boundaries);
         let planar = planar(&layout, &boundaries, regional.as_ref());
         Ok(TileArray {
@@ -390,11 +342,8 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     fn formats(&self, paths: &[String]) -> Result<Vec<Format>, Error> {
         let mut formats = vec![self.format; paths.len()];
         for (field, format) in &self.fields {
-            let within = |path: &String| {
-                path.strip_prefix(field.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-            };
             let mut known = false;
-            for (_, of) in paths.iter().zip(&mut formats).filter(|(path, _)| !field.is_empty() && within(path)) {
+            for (_, of) in paths.iter().zip(&mut formats).filter(|(path, _)| is_within(path, field)) {
                 (*of, known) = (*format, true);
             }
             if !known {
@@ -501,41 +450,11 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         }
         Ok(())
     }
+}
 
-    fn check_boundaries(&self) -> Result<(), Error> {
-        if let Some(axis) = self.no_axis {
-            let found = format!("a boundary for axis {axis} of an array of {D} axes");
-            return Err(self.error(ErrorKind::Boundary, found, "count axes from 0, the slowest"));
-        }
-        let boolean = T::TYPE.component_types().contains(&ScalarType::Bool);
-        for (axis, faces) in self.boundaries.iter().enumerate() {
-            let error = |found: String, advice: &str| {
-                Err(self.error(ErrorKind::Boundary, format!("{found} on axis {axis}"), advice))
-            };
-            let periodic = faces.map(|f| matches!(f, Boundary::Periodic));
-            if periodic[0] != periodic[1] {
-                return error("one periodic face".into(), "make both faces of the axis periodic, or neither");
-            }
-            for face in faces {
-                match face {
-                    Boundary::Extrapolate(order) if *order > 1 => {
-                        return error(format!("extrapolation of order {order}"), "use order 0 or 1");
-                    }
-                    Boundary::Extrapolate(1) if boolean => {
-                        return error("extrapolation of order 1 of bool".into(), "use order 0");
-                    }
-                    Boundary::ReflectOdd if boolean => {
-                        return error("odd reflection of bool".into(), "use even reflection");
-                    }
-                    Boundary::Extrapolate(1) if self.cells[axis] == 1 && self.centering[axis] == Centering::Cell => {
-                        return error("extrapolation of order 1 from one cell".into(), "use order 0 or two cells");
-                    }
-                    _ => {}
-                }
-            }
-        }
-        Ok(())
-    }
+/// Whether the component of a path is a field of this path, or a part of it.
+fn is_within(path: &str, field: &str) -> bool {
+    !field.is_empty() && path.strip_prefix(field).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 /// Memory for the regions of an array, which on a device lie in a row if there is one.

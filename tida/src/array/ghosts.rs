@@ -108,6 +108,14 @@ pub fn fill_ghosts(arrays: impl GhostFill) -> Result<(), Error> {
     outside_kernels("fill the ghosts of arrays")?;
     let mut fills = Vec::new();
     arrays.list(&mut fills);
+    fill(&fills, recorded)
+}
+
+/// The same of arrays that are listed.
+///
+/// # Errors
+/// Arrays of different accelerators.
+pub(crate) fn fill(fills: &[Fill], recorded: &'static Location<'static>) -> Result<(), Error> {
     let Some(acc) = fills.first().map(|fill| fill.acc.clone()) else { return Ok(()) };
     if !fills.iter().all(|fill| fill.acc.is(&acc)) {
         return Err(Error::new(
@@ -122,9 +130,10 @@ pub fn fill_ghosts(arrays: impl GhostFill) -> Result<(), Error> {
     let [mut host_touches, mut device_touches, mut both_touches] = [const { Vec::new() }; 3];
     // Chains may take the room of the others.
     let mut left = Vec::new();
-    for Fill { tracker, .. } in &fills {
+    for Fill { tracker, .. } in fills {
         let fixed = !tracker.fixed_ghosts_hold();
-        let fresh = tracker.ghosts_fresh() && !fixed && !tracker.are_ghosts_set();
+        let set = tracker.are_ghosts_set() || tracker.last_face().is_some();
+        let fresh = tracker.ghosts_fresh() && !fixed && !set;
         let ghosts = tracker.regional().filter(|ghosts| !fresh && ghosts.plan().has_work(fixed));
         let of_chain = |_: &&Arc<Regional>| acc.core().chain_ghosts(recorded, tracker, fixed);
         left.extend(ghosts.filter(|ghosts| !of_chain(ghosts)).map(|ghosts| (tracker, ghosts, fixed)));
@@ -238,9 +247,15 @@ pub struct Fill {
     tracker: Arc<Tracker>,
 }
 
+impl Fill {
+    pub(crate) fn new(acc: TileAcc, tracker: Arc<Tracker>) -> Fill {
+        Fill { acc, tracker }
+    }
+}
+
 impl<T: Element, const D: usize> GhostFill for &mut TileArray<T, D> {
     fn list(self, fills: &mut Vec<Fill>) {
-        fills.push(Fill { acc: self.acc.clone(), tracker: self.tracker.clone() });
+        fills.push(Fill::new(self.acc.clone(), self.tracker.clone()));
     }
 }
 

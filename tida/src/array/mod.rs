@@ -21,6 +21,7 @@ pub use crate::memory::layout::{Boundary, Centering};
 pub use builder::{IntoGhost, Side, TileArrayBuilder};
 #[cfg(feature = "npz")]
 pub use checkpoint::{Saved, restore, save};
+pub(crate) use ghosts::{Fill, fill};
 pub use ghosts::{GhostFill, fill_ghosts};
 pub(crate) use host::reserve;
 #[doc(inline)]
@@ -30,6 +31,7 @@ use std::sync::Arc;
 
 use crate::acc::TileAcc;
 use crate::error::Error;
+use crate::memory::coding::paths_of_entries;
 use crate::memory::layout::{Boundaries, Layout};
 use crate::memory::storage::Storage;
 use crate::memory::tracker::{Mode, Touch, Tracker};
@@ -254,7 +256,8 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         self.layout.centering
     }
 
-    /// The boundary of each face: `[low, high]` for each axis.
+    /// The boundary of each face: `[low, high]` for each axis. Components may have others:
+    /// [`field_boundaries`](Self::field_boundaries).
     ///
     /// ```
     /// # use tida::prelude::*;
@@ -265,7 +268,30 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// # Ok(()) }
     /// ```
     pub fn boundaries(&self) -> [[Boundary<T>; 2]; D] {
-        *self.boundaries
+        self.boundaries.faces
+    }
+
+    /// The boundary that a component has at each face: of a field, of a field of a field, or of an entry, as
+    /// [`field_boundary`](TileArrayBuilder::field_boundary) names them. None if there is no such component.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let builder = TileArray::<[f64; 2], 1>::builder([4]).ghost(1).boundary(Boundary::ReflectEven);
+    /// let u = builder.field_boundary("1", 0, Side::High, Boundary::ReflectOdd).build(&acc)?;
+    /// assert_eq!(u.field_boundaries("0"), Some([[Boundary::ReflectEven; 2]]));
+    /// assert_eq!(u.field_boundaries("1"), Some([[Boundary::ReflectEven, Boundary::ReflectOdd]]));
+    /// assert_eq!(u.field_boundaries("2"), None);
+    /// # Ok(()) }
+    /// ```
+    pub fn field_boundaries(&self, field: &str) -> Option<[[Boundary<T>; 2]; D]> {
+        let number = paths_of_entries(&T::TYPE).iter().position(|path| path == field)?;
+        let mut faces = self.boundaries.faces;
+        for other in self.boundaries.others.iter().filter(|other| other.components.contains(&number)) {
+            faces[other.axis][other.side] = other.boundary;
+        }
+        Some(faces)
     }
 
     /// The accelerator that runs what is recorded on this array.

@@ -16,7 +16,7 @@ use crate::launch::device::{DeviceArg, DeviceArray, push_bits};
 use crate::launch::site::Site;
 use crate::memory::coding::Coding;
 use crate::memory::element::{Element, ScalarElement};
-use crate::memory::layout::{Boundary, Layout, Raw};
+use crate::memory::layout::{Layout, Raw};
 use crate::memory::storage::Storage;
 use crate::memory::tracker::Tracker;
 use crate::tile::Tile;
@@ -129,10 +129,12 @@ pub struct TiledInfo<'a, const D: usize> {
 }
 
 impl<const D: usize> TiledInfo<'_, D> {
-    /// Whether a box reaches beyond faces whose ghosts are not left to the user.
+    /// Whether a box has ghosts that are not left to the user. Beyond several faces the first of their axes decides.
     pub(super) fn reaches_set_faces(&self, cells: &GridBox<D>) -> bool {
-        (0..D).any(|d| {
-            let beyond = [cells.lo[d] < 0, cells.hi[d] > self.layout.shape[d] as i64];
+        let shape = |d: usize| self.layout.shape[d] as i64;
+        let inside = |d: usize| cells.lo[d] < shape(d) && cells.hi[d] > 0;
+        (0..D).take_while(|d| *d == 0 || inside(d - 1)).any(|d| {
+            let beyond = [cells.lo[d] < 0, cells.hi[d] > shape(d)];
             (0..2).any(|side| beyond[side] && !self.open[d][side])
         })
     }
@@ -186,7 +188,7 @@ fn info<T: Element, const D: usize>(array: &TileArray<T, D>) -> ArgInfo<'_, D> {
         acc: &array.acc,
         layout: &array.layout,
         tracker: &array.tracker,
-        open: array.boundaries.map(|faces| faces.map(|b| matches!(b, Boundary::Open))),
+        open: std::array::from_fn(|axis| [0, 1].map(|side| array.boundaries.is_open(axis, side))),
     })
 }
 

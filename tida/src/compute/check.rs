@@ -1,5 +1,7 @@
 //! What every launch is checked for, before it is recorded.
 
+mod around;
+
 use std::any::TypeId;
 use std::sync::Arc;
 
@@ -43,6 +45,10 @@ pub(crate) struct Target<'a, const D: usize> {
     pub layout: &'a Arc<Layout<D>>,
     pub region: usize,
     pub cells: GridBox<D>,
+    /// A box of all cells of the loop.
+    pub all: GridBox<D>,
+    /// Ghosts beyond a face of this axis are set.
+    pub face: Option<usize>,
     /// May write ghost cells.
     pub grown: bool,
     /// Where to run, if not where the accelerator says.
@@ -115,9 +121,11 @@ pub(crate) fn check<'a, const D: usize>(
         match info {
             ArgInfo::Tiled(tiled) => {
                 key.args.push(Arc::as_ptr(tiled.tracker) as usize);
-                let touch = launch.tiled(number, tiled, plan, &mut valid_only)?;
-                beside(&touch, tiled, &mut touches);
-                touches.push(touch);
+                let (touch, read) = launch.tiled(number, tiled, plan, &mut valid_only)?;
+                for touch in [touch].into_iter().chain(read) {
+                    beside(&touch, tiled, &mut touches);
+                    touches.push(touch);
+                }
             }
             ArgInfo::Whole { tracker, shape, .. } => {
                 key.args.push(Arc::as_ptr(tracker) as usize);
@@ -295,14 +303,14 @@ impl<const D: usize> Launching<'_, D> {
         format!("compute the kernel at {}", self.prepared.place())
     }
 
-    /// Checks an array with the tile's cuts.
+    /// Checks an array with the tile's cuts: what it touches, and what it reads around cells that it writes.
     fn tiled(
         &mut self,
         arg: usize,
         info: &TiledInfo<'_, D>,
         plan: &ArgPlan,
         valid_only: &mut u16,
-    ) -> Result<BoxTouch, Error> {
+    ) -> Result<(BoxTouch, Vec<BoxTouch>), Error> {
         let Target { layout, region, cells, grown, .. } = *self.target;
         if !Arc::ptr_eq(&layout.cuts, &info.layout.cuts) && layout.cuts != info.layout.cuts {
             return Err(Error::new(
@@ -360,54 +368,29 @@ impl<const D: usize> Launching<'_, D> {
                     memory.hi[d] = held.grown.hi[d];
                 }
             }
-            touch.write = Some(memory.widen());
+            let around = plan.reads_around_writes();
+            touch.write = Some(if around { cells } else { memory }.widen());
             touch.read = (!plan.must_write).then_some(cells.widen());
-            return Ok(touch);
+            let read = if around { self.around_writes(arg, info, plan, &touch)? } else { Vec::new() };
+            return Ok((touch, read));
         }
         if cells.is_empty() {
             // No cell reads anything.
-            return Ok(touch);
+            return Ok((touch, Vec::new()));
         }
-        let mut read: Option<GridBox<D>> = None;
-        let mut add = |b: GridBox<D>| {
-            read = Some(match read {
-                None => b,
-                Some(r) => GridBox::new(
-                    std::array::from_fn(|d| r.lo[d].min(b.lo[d])),
-                    std::array::from_fn(|d| r.hi[d].max(b.hi[d])),
-                ),
-            });
+        let (boxes, opaque) = self.boxes(arg, info, plan)?;
+        let hull = |a: GridBox<D>, b: GridBox<D>| {
+            let lo = std::array::from_fn(|d| a.lo[d].min(b.lo[d]));
+            GridBox::new(lo, std::array::from_fn(|d| a.hi[d].max(b.hi[d])))
         };
-        if let Some(halo) = &plan.halo {
-            let b = cells.grown(std::array::from_fn(|d| -halo[d].0), std::array::from_fn(|d| halo[d].1));
-            // Cells that there are read cells; what is none has wrapped.
-            if b.is_empty() || !held.grown.contains_box(&b) {
-                return Err(self.too_narrow(arg, info, &b, &held.grown));
-            }
-            add(b);
-        }
-        let mut opaque = None;
-        for &number in &plan.others {
-            let access = &self.prepared.analysis.args[arg].accesses[number];
-            let range = self.prepared.analysis.range(access, &cells.lo, &cells.hi, self.integers);
-            let known = range.filter(|r| r.len() == D).map(|r| {
-                GridBox::new(std::array::from_fn(|d| r[d].lo), std::array::from_fn(|d| r[d].hi.saturating_add(1)))
-            });
-            match known {
-                Some(b) if b.is_empty() => {}
-                Some(b) if held.grown.contains_box(&b) => add(b),
-                Some(b) if !access.conditional && !self.prepared.analysis.is_told(access) => {
-                    return Err(self.too_narrow(arg, info, &b, &held.grown));
-                }
-                _ => opaque = opaque.or(Some((arg, number))),
-            }
-        }
+        let read = boxes.into_iter().reduce(hull);
         if let Some(read) = &read
             && self.reads_ghosts(info, read, &held.valid)
             && !info.tracker.ghosts_fresh()
         {
             return Err(self.stale(arg));
         }
+        let opaque = opaque.map(|number| (arg, number));
         self.unproven = self.unproven.or(opaque);
         let opaque = opaque.is_some();
         if opaque {
@@ -423,7 +406,47 @@ impl<const D: usize> Launching<'_, D> {
         }
         touch.around = if opaque { None } else { self.around(arg, plan, 0) };
         touch.across = if opaque || D < 2 { None } else { self.around(arg, plan, 1) };
-        Ok(touch)
+        Ok((touch, Vec::new()))
+    }
+
+    /// The boxes that reads of an array touch, and a read that cannot be proven to stay in what the region holds.
+    fn boxes(
+        &self,
+        arg: usize,
+        info: &TiledInfo<'_, D>,
+        plan: &ArgPlan,
+    ) -> Result<(SmallVec<[GridBox<D>; 4]>, Option<usize>), Error> {
+        let Target { region, cells, .. } = *self.target;
+        let held = &info.layout.regions[region];
+        let mut boxes = SmallVec::new();
+        if let Some(halo) = &plan.halo {
+            let b = cells.grown(std::array::from_fn(|d| -halo[d].0), std::array::from_fn(|d| halo[d].1));
+            // Cells that there are read cells; what is none has wrapped.
+            if b.is_empty() || !held.grown.contains_box(&b) {
+                return Err(self.too_narrow(arg, info, &b, &held.grown));
+            }
+            boxes.push(b);
+        }
+        let mut opaque = None;
+        for &number in &plan.others {
+            let access = &self.prepared.analysis.args[arg].accesses[number];
+            match self.range_box(access) {
+                Some(b) if b.is_empty() => {}
+                Some(b) if held.grown.contains_box(&b) => boxes.push(b),
+                Some(b) if !access.conditional && !self.prepared.analysis.is_told(access) => {
+                    return Err(self.too_narrow(arg, info, &b, &held.grown));
+                }
+                _ => opaque = opaque.or(Some(number)),
+            }
+        }
+        Ok((boxes, opaque))
+    }
+
+    /// The box of what an access touches, if that is known.
+    fn range_box(&self, access: &ArrayAccess) -> Option<GridBox<D>> {
+        let cells = &self.target.cells;
+        let r = self.prepared.analysis.range(access, &cells.lo, &cells.hi, self.integers).filter(|r| r.len() == D)?;
+        Some(GridBox::new(std::array::from_fn(|d| r[d].lo), std::array::from_fn(|d| r[d].hi.saturating_add(1))))
     }
 
     /// The first and the last plane along an axis that are read around each plane, if that is the same everywhere.
@@ -479,9 +502,6 @@ impl<const D: usize> Launching<'_, D> {
                 self.run_checked = true;
                 self.unproven = self.unproven.or(Some((arg, number)));
             }
-        }
-        if plan.halo.is_some() {
-            self.run_checked = true;
         }
         Ok(())
     }

@@ -218,7 +218,7 @@ impl<const D: usize, A: Args<D>> BoxedKernel<D, A> {
         N: for<'b> Fn(Ask<'b, Views<A, Proven, D>, Views<A, Checked, D>, (), D>) + Clone + Send + Sync + 'static,
     {
         let record = move |tile: &Tile<D>, infos: &Infos<'_, D>, hold: &dyn Fn() -> A::Held, recorded| {
-            record(tile, infos, hold, kernel.clone(), recorded)
+            record(tile, None, infos, hold, kernel.clone(), recorded)
         };
         BoxedKernel { record: Arc::new(record), args: PhantomData }
     }

@@ -89,15 +89,17 @@ where
     N: for<'b> Fn(Ask<'b, Views<A, Proven, D>, Views<A, Checked, D>, (), D>) + Send + Sync + 'static,
 {
     let recorded = Location::caller();
-    record(tile, &args.infos(), || args.hold(), kernel, recorded).map_err(|e| e.recorded_at(recorded))
+    record(tile, None, &args.infos(), || args.hold(), kernel, recorded).map_err(|e| e.recorded_at(recorded))
 }
 
-/// Records a kernel over a tile, for arguments of which this is known and that are held so.
+/// Records a kernel over a tile, for arguments of which this is known and that are held so. With a `face` it is one
+/// that sets ghosts beyond a face of this axis.
 ///
 /// # Errors
 /// As [`compute`], without the place that recorded it.
 pub(super) fn record<const D: usize, H, N>(
     tile: &Tile<D>,
+    face: Option<usize>,
     infos: &Infos<'_, D>,
     hold: impl FnOnce() -> H,
     kernel: N,
@@ -121,6 +123,8 @@ where
         layout: &tile.layout,
         region: tile.region,
         cells: tile.cells,
+        all: tile.all,
+        face,
         grown: tile.grown,
         device: tile.device,
         block: tile.block,
@@ -146,6 +150,7 @@ where
         recorded,
         by_planes: checked.by_planes,
         grown: tile.grown,
+        reads_around_writes: prepared.reads_around_writes(),
         pace: part.and_then(|part| part.pace),
     };
     let (run_checked, valid_only) = (checked.run_checked, checked.valid_only);
@@ -168,7 +173,7 @@ where
         })
     });
     let side = if both && side != Side::Chain { Side::Both } else { side };
-    launch_written(infos, &prepared, tile, side);
+    launch_written(infos, &prepared, (tile, face), side);
     Ok(())
 }
 
@@ -195,12 +200,17 @@ fn runs_on_both(prepared: &Prepared, acc: &TileAcc, asked: Option<Device>) -> Re
 pub(super) fn launch_written<const D: usize>(
     infos: &[ArgInfo<'_, D>],
     prepared: &Prepared,
-    tile: &Tile<D>,
+    (tile, face): (&Tile<D>, Option<usize>),
     side: Side,
 ) {
     for (info, plan) in infos.iter().zip(&prepared.args) {
         if let (ArgInfo::Tiled(tiled), true) = (info, plan.written) {
             tiled.tracker.written_at(side);
+            if let Some(axis) = face {
+                // A part of the fill.
+                tiled.tracker.face_set(axis);
+                continue;
+            }
             if !tiled.layout.domain().overlaps(&tile.cells) {
                 // No cell is newer than the ghosts.
                 tiled.tracker.ghosts_written(tiled.reaches_set_faces(&tile.cells));
@@ -292,7 +302,8 @@ where
     }
 
     fn part(&self) -> Option<OneStep<'_>> {
-        let alone = self.run_checked || self.valid_only != 0 || self.prepared.is_coded;
+        let around = self.prepared.reads_around_writes();
+        let alone = self.run_checked || self.valid_only != 0 || self.prepared.is_coded || around;
         (!alone).then_some(OneStep { prepared: &self.prepared, captures: &self.quoted.captures })
     }
 
@@ -387,7 +398,9 @@ where
     ) -> Result<(), Error> {
         let overwrites = self.prepared.analysis.args.iter().all(|arg| arg.must_write || !arg.may_write);
         let pass = Pass::new(&self.quoted, &self.prepared.kernel.numbers, may_fault).overwriting(overwrites);
-        let exclusive = if sites.is_none() { self.held.exclusive(region, &cells) } else { [None; _] };
+        // What is read of other cells lies in the same memory.
+        let apart = sites.is_none() && !self.prepared.reads_around_writes();
+        let exclusive = if apart { self.held.exclusive(region, &cells) } else { [None; _] };
         let memory = exclusive.map(|memory| match memory {
             // SAFETY: the memory of cells that this run alone writes, and of padding and ghosts between them, which
             // the graph counts as written with them; no one else touches it until the run has ended.

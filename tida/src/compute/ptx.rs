@@ -217,6 +217,8 @@ impl PtxKernel {
             layout: &tile.layout,
             region: tile.region,
             cells: tile.cells,
+            all: tile.all,
+            face: None,
             grown: tile.grown,
             device: tile.device,
             block: tile.block,
@@ -244,6 +246,7 @@ impl PtxKernel {
             recorded,
             by_planes: checked.by_planes,
             grown: tile.grown,
+            reads_around_writes: false,
             pace: None,
         };
         let block = work.key.block;
@@ -251,7 +254,7 @@ impl PtxKernel {
             let needs = (prepared.clone(), tile.grown);
             Arc::new(Foreign::<A::Held, D> { kernel: self.clone(), captures, held: args.hold(), block, needs })
         });
-        launch_written(&infos, &prepared, tile, side);
+        launch_written(&infos, &prepared, (tile, None), side);
         Ok(())
     }
 

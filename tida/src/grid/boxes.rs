@@ -46,6 +46,11 @@ impl BoxList {
         self.boxes.is_empty()
     }
 
+    /// Boxes that hold the set.
+    pub fn boxes(&self) -> &[GridBox<4>] {
+        &self.boxes
+    }
+
     /// Whether any cell of the box may be in the set.
     pub fn overlaps(&self, cells: &GridBox<4>) -> bool {
         self.boxes.iter().any(|b| b.overlaps(cells))

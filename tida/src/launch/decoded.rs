@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::site::{Site, Sites};
 use crate::backend::cpu;
@@ -239,12 +239,12 @@ impl Codes<'_> {
                 Some(coding) => {
                     let parts = boxes.iter().map(|(number, cells)| {
                         let region = region(array, site(sites, arg), *number);
-                        let read = self.read(arg, region.1, cells);
-                        let part = Part::new(read, coding.value.bytes());
-                        if !self.prepared.args[arg].must_write {
-                            // SAFETY: the caller's promise; the box is inside the region.
-                            unsafe { part.decode(coding, region, &read) };
-                        }
+                        let boxes = self.reads(arg, region.1, cells);
+                        let all = boxes.iter().copied().reduce(hull).unwrap_or(*cells);
+                        let part = Part::new(all, coding.value.bytes());
+                        let old = usize::from(self.prepared.args[arg].must_write);
+                        // SAFETY: the caller's promise; the boxes are inside the region.
+                        boxes.iter().skip(old).for_each(|of| unsafe { part.decode(coding, region, of) });
                         part
                     });
                     let first = boxes.first().map_or(0, |(number, _)| *number);
@@ -262,48 +262,64 @@ impl Codes<'_> {
         args.iter().enumerate().map(one).collect()
     }
 
-    /// What a kernel over these cells accesses of an array.
-    fn read(&self, arg: usize, region: &WideRegion, cells: &GridBox<4>) -> GridBox<4> {
-        let (plan, rank) = (&self.prepared.args[arg], self.prepared.kernel.rank);
-        let bounds = if self.valid_only & (1 << arg) != 0 { region.valid } else { region.grown };
-        if plan.written || cells.is_empty() {
-            return *cells;
+    /// What a kernel over these cells accesses of an array: of one that is written, these cells first, then what is
+    /// read around them, which nobody writes meanwhile.
+    fn reads(&self, arg: usize, region: &WideRegion, cells: &GridBox<4>) -> SmallVec<[GridBox<4>; 4]> {
+        if cells.is_empty() {
+            return smallvec![*cells];
         }
-        let mut read: Option<GridBox<4>> = None;
-        let mut add = |of: GridBox<4>| {
-            read = Some(read.map_or(of, |read| GridBox {
-                lo: std::array::from_fn(|d| read.lo[d].min(of.lo[d])),
-                hi: std::array::from_fn(|d| read.hi[d].max(of.hi[d])),
-            }));
-        };
+        match self.prepared.args[arg].written {
+            true => [*cells].into_iter().chain(self.boxes(arg, cells).unwrap_or_default()).collect(),
+            false => smallvec![self.read(arg, region, cells)],
+        }
+    }
+
+    /// What a kernel over these cells reads of an array that it does not write.
+    fn read(&self, arg: usize, region: &WideRegion, cells: &GridBox<4>) -> GridBox<4> {
+        let bounds = if self.valid_only & (1 << arg) != 0 { region.valid } else { region.grown };
+        let Some(boxes) = self.boxes(arg, cells) else { return bounds };
+        match boxes.into_iter().reduce(hull) {
+            Some(read) if bounds.contains_box(&read) => read,
+            // What is outside is checked as it happens.
+            Some(_) => bounds,
+            None => GridBox { lo: cells.lo, hi: cells.lo },
+        }
+    }
+
+    /// The boxes that reads of an array touch, but for those of a cell that is written; none if some is not known.
+    fn boxes(&self, arg: usize, cells: &GridBox<4>) -> Option<SmallVec<[GridBox<4>; 4]>> {
+        let (plan, rank) = (&self.prepared.args[arg], self.prepared.kernel.rank);
+        let mut boxes = SmallVec::new();
         if let Some(halo) = &plan.halo {
             let mut of = *cells;
             for (d, (low, high)) in halo.iter().enumerate().take(rank) {
                 of.lo[4 - rank + d] += low;
                 of.hi[4 - rank + d] += high;
             }
-            add(of);
+            boxes.push(of);
         }
         let integers = integers(&self.prepared.analysis, self.captures);
         for &number in &plan.others {
             let access = &self.prepared.analysis.args[arg].accesses[number];
             let (lo, hi) = (&cells.lo[4 - rank..], &cells.hi[4 - rank..]);
-            let range = self.prepared.analysis.range(access, lo, hi, &integers).filter(|range| range.len() == rank);
-            let Some(range) = range else { return bounds };
+            let range = self.prepared.analysis.range(access, lo, hi, &integers).filter(|range| range.len() == rank)?;
             let mut of = *cells;
             for (d, along) in range.iter().enumerate() {
                 (of.lo[4 - rank + d], of.hi[4 - rank + d]) = (along.lo, along.hi.saturating_add(1));
             }
             if !of.is_empty() {
-                add(of);
+                boxes.push(of);
             }
         }
-        match read {
-            Some(read) if bounds.contains_box(&read) => read,
-            // What is outside is checked as it happens.
-            Some(_) => bounds,
-            None => GridBox { lo: cells.lo, hi: cells.lo },
-        }
+        Some(boxes)
+    }
+}
+
+/// The smallest box that has both.
+fn hull(one: GridBox<4>, other: GridBox<4>) -> GridBox<4> {
+    GridBox {
+        lo: std::array::from_fn(|d| one.lo[d].min(other.lo[d])),
+        hi: std::array::from_fn(|d| one.hi[d].max(other.hi[d])),
     }
 }
 

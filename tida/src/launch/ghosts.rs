@@ -7,6 +7,7 @@ use tida_kernels::plan::fuse::{Face, Faces};
 use tida_kernels::plan::ghosts::{Beyond, Ghosts, reads_near};
 
 use super::device::{DeviceArg, DeviceLaunch};
+use super::prepare::ArgPlan;
 use crate::error::Error;
 use crate::grid::GridBox;
 use crate::memory::node::Queue;
@@ -51,9 +52,9 @@ impl DeviceLaunch<'_> {
             if array.ring.is_some() || inside(number) {
                 continue;
             }
-            // Of what a kernel writes it reads no other cell.
-            let written =
-                matches!(arg, DeviceArg::Tiled(_)) && self.prepared.args.get(number).is_some_and(|of| of.written);
+            // Of what most kernels write they read no other cell.
+            let unread = |of: &ArgPlan| of.written && !of.reads_around_writes();
+            let written = matches!(arg, DeviceArg::Tiled(_)) && self.prepared.args.get(number).is_some_and(unread);
             let refilled = written && queue.refilled.iter().any(|other| Arc::ptr_eq(other, array.storage));
             let within = || {
                 let ends = array.regions.regions.first().zip(array.regions.regions.last());

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, RwLock};
 
-use tida_kernels::analysis::{Analysis, ArrayAccess, IndexForm, Symbol, analyse};
+use tida_kernels::analysis::{Analysis, ArgUse, ArrayAccess, IndexForm, Symbol, analyse};
 use tida_kernels::element::ScalarType;
 use tida_kernels::ir::{
     self, Access, Binding, Coded, Kernel, LowerInput, Type, bounding, coded, lower, parts_of_value, specialised,
@@ -86,8 +86,15 @@ pub(crate) struct ArgPlan {
     /// Lowest and highest offset from `at` along each axis, over all reads that always happen and sit at `at` plus a
     /// constant.
     pub halo: Option<[(i64, i64); 4]>,
-    /// The other reads, by number in the analysis.
+    /// The other reads, by number in the analysis; of an argument that is written, those of other cells than its own.
     pub others: Vec<usize>,
+}
+
+impl ArgPlan {
+    /// Whether it is written, and other cells of it are read.
+    pub fn reads_around_writes(&self) -> bool {
+        self.written && !self.others.is_empty()
+    }
 }
 
 /// Kernel, types of its views and captures, and the values that it is specialised for.
@@ -221,18 +228,19 @@ impl Prepared {
             // What a group shares was looked at just now.
             let of_launch = arg.access != Access::Shared;
             for (number, access) in found.accesses.iter().enumerate().filter(|_| of_launch) {
-                if arg.access == Access::Write {
-                    if !access.at_cell {
-                        return Err(race(&analysis, &kernel, arg, access));
-                    }
-                } else if access.write {
-                    // The typing refuses it; kept so that no write is ever unseen.
+                let written = arg.access == Access::Write;
+                // Cells that a launch reads of what it writes are looked at when its box is known. The typing refuses
+                // other writes; kept so that none is ever unseen.
+                let (here, in_group) = (written && access.at_cell, kernel.group.is_some());
+                if !here && (access.write || (written && in_group)) {
                     return Err(race(&analysis, &kernel, arg, access));
                 }
-                if access.write {
+                if here {
                     continue;
                 }
-                match offsets(access).filter(|_| arg.access != Access::All && !access.conditional) {
+                // Reads around what is written are looked at one by one.
+                let together = arg.access == Access::Read && !access.conditional;
+                match offsets(access).filter(|_| together) {
                     Some(offsets) => {
                         let halo = plan.halo.get_or_insert(offsets.map(|o| (o, o)));
                         for ((lo, hi), o) in halo.iter_mut().zip(offsets) {
@@ -320,7 +328,12 @@ impl Prepared {
 
     fn coded(&self, args: &[Option<Coded>]) -> Result<Prepared, Error> {
         let overwrites: Vec<bool> = self.args.iter().map(|arg| arg.must_write).collect();
-        let kernel = coded(&self.kernel, args, &overwrites).map_err(|refused| {
+        let elsewhere = |(plan, found): (&ArgPlan, &ArgUse)| {
+            let accesses = found.accesses.iter().filter(|access| plan.written && !access.at_cell);
+            accesses.filter_map(|access| access.expr).collect::<Vec<_>>()
+        };
+        let elsewhere: Vec<_> = self.args.iter().zip(&self.analysis.args).map(elsewhere).collect();
+        let kernel = coded(&self.kernel, args, &overwrites, &elsewhere).map_err(|refused| {
             Error::new(
                 ErrorKind::Kernel,
                 format!("compute the kernel at {}", self.place()),
@@ -362,6 +375,16 @@ impl Prepared {
     pub fn cell_bytes(&self) -> usize {
         let tiled = self.kernel.args.iter().filter(|arg| matches!(arg.access, Access::Read | Access::Write));
         tiled.map(|arg| arg.element.bytes()).sum()
+    }
+
+    /// Whether it reads other cells than its own of what it writes.
+    pub fn reads_around_writes(&self) -> bool {
+        self.args.iter().any(ArgPlan::reads_around_writes)
+    }
+
+    /// The error of a read of what is written, or of a write of what is another cell's.
+    pub fn race(&self, arg: usize, access: &ArrayAccess) -> Error {
+        race(&self.analysis, &self.kernel, &self.kernel.args[arg], access)
     }
 
     /// Whether some read has an index that no launch can prove.
@@ -439,7 +462,10 @@ fn race(analysis: &Analysis, kernel: &Kernel, arg: &ir::Arg, access: &ArrayAcces
             ErrorKind::Race,
             format!("compute the kernel at {place}"),
             format!("a read of {cell} while the kernel writes `{name}`: a race with that cell's write"),
-            format!("read the old values from a second array, and write `{name}` from it"),
+            format!(
+                "read the old values from a second array, and write `{name}` from it; a loop may read cells of \
+                 `{name}` that none of its tiles writes, as a loop over ghosts does that reads the cells inwards"
+            ),
         )
     }
 }

@@ -436,19 +436,29 @@ fn stored(element: &ElementType, types: &[ScalarType]) -> ElementType {
 
 /// The path of fields to each component of an element.
 pub(crate) fn paths(element: &ElementType) -> Vec<String> {
-    fn walk(element: &ElementType, path: &str, out: &mut Vec<String>) {
+    walk_paths(element, false)
+}
+
+/// The same, with the numbers of entries of arrays as names: `speed.1`.
+pub(crate) fn paths_of_entries(element: &ElementType) -> Vec<String> {
+    walk_paths(element, true)
+}
+
+fn walk_paths(element: &ElementType, entries: bool) -> Vec<String> {
+    fn walk(element: &ElementType, path: &str, entries: bool, out: &mut Vec<String>) {
+        let part = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
         match element {
             ElementType::Scalar(_) => out.push(path.to_owned()),
-            ElementType::Array { element, len } => (0..*len).for_each(|_| walk(element, path, out)),
+            ElementType::Array { element, len } => (0..*len).for_each(|entry| {
+                let of_entry = if entries { part(&entry.to_string()) } else { path.to_owned() };
+                walk(element, &of_entry, entries, out);
+            }),
             ElementType::Struct { fields, .. } => {
-                for (name, field) in *fields {
-                    let path = if path.is_empty() { (*name).to_owned() } else { format!("{path}.{name}") };
-                    walk(field, &path, out);
-                }
+                fields.iter().for_each(|(name, field)| walk(field, &part(name), entries, out));
             }
         }
     }
     let mut out = Vec::new();
-    walk(element, "", &mut out);
+    walk(element, "", entries, &mut out);
     out
 }

@@ -69,8 +69,55 @@ pub enum Boundary<T> {
     Open,
 }
 
-/// Boundaries of all faces: `[axis][0]` is the low one.
-pub(crate) type Boundaries<T, const D: usize> = [[Boundary<T>; 2]; D];
+/// Boundaries of all faces.
+#[derive(Clone, Debug)]
+pub(crate) struct Boundaries<T, const D: usize> {
+    /// Those of components that have no others: `[axis][0]` is the low face.
+    pub faces: [[Boundary<T>; 2]; D],
+    /// Those of some components.
+    pub others: Vec<OfComponents<T>>,
+    /// Components of an element.
+    pub components: usize,
+}
+
+/// What lies beyond a face for some components of an element. A later one overrides those before it.
+#[derive(Clone, Debug)]
+pub(crate) struct OfComponents<T> {
+    pub axis: usize,
+    pub side: usize,
+    pub components: Range<usize>,
+    pub boundary: Boundary<T>,
+}
+
+impl<T: Copy + PartialEq, const D: usize> Boundaries<T, D> {
+    /// What lies beyond a face: neighbouring components of one boundary together.
+    pub fn of(&self, axis: usize, side: usize) -> Vec<(Range<usize>, Boundary<T>)> {
+        let mut here = self.others.iter().filter(|other| (other.axis, other.side) == (axis, side)).peekable();
+        if here.peek().is_none() {
+            return vec![(0..self.components, self.faces[axis][side])];
+        }
+        let mut all = vec![self.faces[axis][side]; self.components];
+        here.for_each(|other| all[other.components.clone()].fill(other.boundary));
+        let mut runs: Vec<(Range<usize>, Boundary<T>)> = Vec::new();
+        for (number, boundary) in all.into_iter().enumerate() {
+            match runs.last_mut() {
+                Some((run, of)) if *of == boundary => run.end = number + 1,
+                _ => runs.push((number..number + 1, boundary)),
+            }
+        }
+        runs
+    }
+
+    /// Whether this is so of the boundary of some component at a face.
+    pub fn any(&self, axis: usize, side: usize, is: impl Fn(&Boundary<T>) -> bool) -> bool {
+        self.of(axis, side).iter().any(|(_, boundary)| is(boundary))
+    }
+
+    /// Whether all components are left to the user beyond a face.
+    pub fn is_open(&self, axis: usize, side: usize) -> bool {
+        !self.any(axis, side, |boundary| !matches!(boundary, Boundary::Open))
+    }
+}
 
 /// How a domain of cells is cut into regions. Arrays of equal cuts go together in one `compute`, whatever their
 /// ghosts and centring.

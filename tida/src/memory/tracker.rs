@@ -38,6 +38,8 @@ pub struct Tracker {
     ghosts_set: AtomicBool,
     /// A kernel has set ghosts that fills set too, and no cell is newer: they hold other values than those of a fill.
     replaced: AtomicBool,
+    /// The axis beyond whose faces a kernel has last set ghosts as a part of the last fill; [`NO_AXIS`] if none has.
+    face: AtomicU8,
     /// The user has said that ghosts may be older than the cells.
     stale_allowed: AtomicBool,
     /// Ghosts were filled in a chain, which sets none between regions, nor beyond ends that belong together.
@@ -53,6 +55,9 @@ pub struct Tracker {
     /// Its regions, if they have any memory.
     regional: Option<Arc<Regional>>,
 }
+
+/// No axis of an array.
+const NO_AXIS: u8 = u8::MAX;
 
 /// Where the newest values of an array are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,17 +175,29 @@ pub(crate) struct BoxTouch {
 impl Tracker {
     /// Cells were written (recorded or by the host): ghosts are now older than them.
     pub(crate) fn cells_written(&self) {
+        self.face.store(NO_AXIS, Ordering::Relaxed);
         self.cells.fetch_add(1, Ordering::Relaxed);
         self.replaced.store(false, Ordering::Relaxed);
     }
 
     /// Ghosts were filled: they are as new as the cells.
     pub(crate) fn ghosts_filled(&self) {
+        self.face.store(NO_AXIS, Ordering::Relaxed);
         self.ghosts.store(self.cells.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         self.stale_allowed.store(false, Ordering::Relaxed);
         self.ghosts_set.store(false, Ordering::Relaxed);
         self.replaced.store(false, Ordering::Relaxed);
         self.fixed.store(true, Ordering::Relaxed);
+    }
+
+    /// A kernel has set ghosts beyond a face of this axis, as a part of the fill.
+    pub(crate) fn face_set(&self, axis: usize) {
+        self.face.store(u8::try_from(axis).unwrap_or(NO_AXIS), Ordering::Relaxed);
+    }
+
+    /// The axis of the last face whose ghosts a kernel has set since the last fill.
+    pub(crate) fn last_face(&self) -> Option<usize> {
+        Some(self.face.load(Ordering::Relaxed)).filter(|axis| *axis != NO_AXIS).map(usize::from)
     }
 
     /// Ghosts count as new as the cells, whatever they hold.
@@ -263,6 +280,7 @@ impl Tracker {
             ghosts_set: AtomicBool::new(false),
             side: AtomicU8::new(Side::Device as u8),
             replaced: AtomicBool::new(false),
+            face: AtomicU8::new(NO_AXIS),
             stale_allowed: AtomicBool::new(false),
             due: AtomicBool::new(false),
             chained: AtomicBool::new(false),

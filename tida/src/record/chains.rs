@@ -76,7 +76,7 @@ impl Core {
                 *kind != Kind::Arriving && tile.key.on_device && tile.can_chain(*kind)
             })),
             None => {
-                let usual = !tile.has_whole() && !tile.has_ghosts_of_the_user();
+                let usual = !tile.has_whole() && tile.runs_as_usual();
                 let large =
                     || chain::wave::can_wave(tile.touches) && (held.is_some() || self.host.is_large(tile.touches));
                 Some(Kind::Planes).filter(|kind| usual && tile.can_chain(*kind) && large())

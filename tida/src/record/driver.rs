@@ -122,6 +122,8 @@ pub(crate) struct TileWork<'a> {
     pub by_planes: bool,
     /// It may write ghosts.
     pub grown: bool,
+    /// It reads other cells of what it writes.
+    pub reads_around_writes: bool,
     /// Measures the sweep, of a loop that runs on both sides.
     pub pace: Option<Arc<Pace>>,
 }
@@ -137,18 +139,18 @@ impl TileWork<'_> {
         self.touches.iter().any(|touch| touch.whole)
     }
 
-    /// Whether it writes ghosts, or touches an array whose ghosts are not what a fill leaves.
-    pub fn has_ghosts_of_the_user(&self) -> bool {
-        self.grown || self.touches.iter().any(|touch| touch.tracker.has_other_ghosts())
+    /// Whether it writes cells alone, reads no other cells of what it writes, and touches no array whose ghosts are not
+    /// what a fill leaves.
+    pub fn runs_as_usual(&self) -> bool {
+        let others = self.touches.iter().any(|touch| touch.tracker.has_other_ghosts());
+        !(self.grown || self.reads_around_writes || others)
     }
 
     /// Whether it may be a part of a chain.
     pub fn can_chain(&self, kind: Kind) -> bool {
         match kind {
             Kind::Planes => self.by_planes && can_stream(self.touches),
-            Kind::Arriving => {
-                self.by_planes && can_stream(self.touches) && !self.has_whole() && !self.has_ghosts_of_the_user()
-            }
+            Kind::Arriving => self.by_planes && can_stream(self.touches) && !self.has_whole() && self.runs_as_usual(),
             Kind::Regions => can_move(self.touches),
         }
     }

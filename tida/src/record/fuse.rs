@@ -100,7 +100,7 @@ impl Fusing {
     /// The arrays that take turns, if a tile is of a sweep like the last one, or like one of a few before it: it may
     /// have captured other values.
     pub fn next(&mut self, tile: &TileWork<'_>) -> Option<Pair> {
-        let streams = tile.can_chain(Kind::Planes) && !tile.has_whole() && !tile.has_ghosts_of_the_user();
+        let streams = tile.can_chain(Kind::Planes) && !tile.has_whole() && tile.runs_as_usual();
         let usual = streams && tile.pace.is_none() && tile.after.is_empty();
         let known = [self.cycle.kernels].into_iter().chain(1..=KERNELS);
         let found = known.filter(|_| usual).find_map(|kernels| Some((kernels, self.like(tile, kernels)?)));

@@ -285,6 +285,13 @@ impl<const D: usize> TileIter<D> {
         Some(TileFault::Grown { axis, asked: self.grown, ghosts: ghosts[axis] })
     }
 
+    /// A box of all cells of all tiles.
+    fn whole(&self) -> GridBox<D> {
+        let grow = |side: usize| self.layout.ghost.map(|g| self.grown.min(g[side]) as i64);
+        let all = self.layout.domain().grown(grow(0), grow(1));
+        self.within.map_or(all, |within| all.intersect(&within))
+    }
+
     /// Tiles of a region.
     fn region_tiles(&self, region: usize) -> Tiles<D> {
         let valid = self.layout.regions[region].valid;
@@ -361,6 +368,7 @@ impl<const D: usize> Iterator for TileIter<D> {
             layout: self.layout.clone(),
             region: self.region,
             cells: self.tiles.cells(number),
+            all: self.whole(),
             grown: self.grown > 0,
             device: self.device,
             block: self.block,

@@ -33,6 +33,8 @@ pub struct Tile<const D: usize> {
     pub(crate) region: usize,
     /// Its cells.
     pub(crate) cells: GridBox<D>,
+    /// A box of all cells of the loop that it is one tile of.
+    pub(crate) all: GridBox<D>,
     /// Whether it may reach into ghost cells.
     pub(crate) grown: bool,
     /// Where it runs, if not where the accelerator says.

@@ -117,6 +117,8 @@ where
         layout: &tile.layout,
         region: tile.region,
         cells: tile.cells,
+        all: tile.all,
+        face: None,
         grown: tile.grown,
         device: tile.device,
         block: Some(extent),
@@ -137,6 +139,7 @@ where
         recorded: Location::caller(),
         by_planes: false,
         grown: tile.grown,
+        reads_around_writes: false,
         pace: None,
     };
     let (run_checked, valid_only, block) = (checked.run_checked, checked.valid_only, work.key.block);
@@ -155,7 +158,7 @@ where
             wholes: Wholes::new(),
         })
     });
-    launch_written(&infos, &prepared, tile, side);
+    launch_written(&infos, &prepared, (tile, None), side);
     Ok(())
 }
 

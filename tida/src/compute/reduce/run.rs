@@ -228,6 +228,8 @@ where
             layout: &layout,
             region,
             cells: part,
+            all: part,
+            face: None,
             grown: false,
             device: None,
             block: None,
@@ -279,6 +281,7 @@ where
             recorded,
             by_planes,
             grown: false,
+            reads_around_writes: false,
             pace: None,
         };
         let bytes = |by_planes| on_device_cells.iter().map(|cells| cells.list_bytes(by_planes)).sum();

@@ -4,6 +4,8 @@
 //! What copies read of regions whose values lie elsewhere comes in **strips**: the boxes that they read there, packed
 //! one after the other.
 
+use std::ops::Range;
+
 use smallvec::SmallVec;
 use tida_kernels::element::{ElementType, ScalarType};
 use tida_kernels::emit::copies::{BoxCopy, From, Kind, Place, kernel_type};
@@ -53,7 +55,13 @@ pub(super) fn packs<'a>(
         let sources = copy.sources().filter(|source| source.packed.is_some() && wanted(source.region));
         packs.extend(sources.map(|source| {
             let from = From::Box(Source { region: source.region, shift: [0; 4], packed: None });
-            GhostCopy { region: source.region, cells: copy.read_by(source), packed: source.packed, from }
+            GhostCopy {
+                region: source.region,
+                cells: copy.read_by(source),
+                of: copy.of.clone(),
+                packed: source.packed,
+                from,
+            }
         }));
     }
     packs
@@ -69,7 +77,7 @@ impl GhostPlan {
     ) -> Strips {
         let mut strips = Strips::new();
         for copy in copies {
-            let bytes = self.packed_bytes(&copy.cells, self.components.len());
+            let bytes = self.packed_bytes(&copy.cells, copy.of.clone());
             let mut place = |source: Source| {
                 let Some(number) = number(source.region) else { return source };
                 let known = strips.iter().position(|(known, _)| *known == number).unwrap_or(strips.len());
@@ -84,15 +92,15 @@ impl GhostPlan {
         strips
     }
 
-    /// Bytes of the first `components` components of a box in a strip.
-    fn packed_bytes(&self, cells: &GridBox<4>, components: usize) -> usize {
+    /// Bytes of some components of a box in a strip.
+    fn packed_bytes(&self, cells: &GridBox<4>, components: Range<usize>) -> usize {
         let of = |(ty, _): &Component| (cells.cells() * ty.size()).next_multiple_of(ALIGN);
-        self.components[..components].iter().map(of).sum()
+        self.components[components].iter().map(of).sum()
     }
 
-    /// Where the cells of a box are of component `number`, in a strip from byte `start` on.
-    fn packed(&self, cells: &GridBox<4>, start: usize, number: usize) -> Place {
-        let first = (start + self.packed_bytes(cells, number)) / self.components[number].0.size();
+    /// Where the cells of a box are of component `number`, in a strip that has those from `of` on, from byte `start`.
+    fn packed(&self, cells: &GridBox<4>, start: usize, of: usize, number: usize) -> Place {
+        let first = (start + self.packed_bytes(cells, of..number)) / self.components[number].0.size();
         Place { first: first as u64, steps: cells.packed_strides().map(|step| step as u64) }
     }
 
@@ -110,13 +118,16 @@ impl GhostPlan {
     /// place in its strip if they have one.
     fn set(&self, copy: &GhostCopy, number: usize, at: impl Fn(usize, Option<usize>) -> Where) -> Option<BoxCopy> {
         let component = self.components[number];
+        if !copy.of.contains(&number) {
+            return None;
+        }
         // The builder refuses these.
         if component.0 == ScalarType::Bool && copy.from.is_computed() {
             return None;
         }
         let place = |region: usize, cells: &GridBox<4>, packed: Option<usize>| match at(region, packed) {
             Where::Region(site) => place(&self.layout.regions[region], cells.lo, site, component),
-            Where::Strip(start) => self.packed(cells, start, number),
+            Where::Strip(start) => self.packed(cells, start, copy.of.start, number),
         };
         let from = match copy.from.map(|source| place(source.region, &copy.read_by(&source), source.packed)) {
             From::Constant(value) => From::Constant(*self.fixed.get(value as usize)?.get(number)?),
@@ -133,8 +144,8 @@ impl GhostPlan {
         at: impl Fn(usize, Option<usize>) -> Where,
     ) -> Vec<Job> {
         let (copies, mut jobs) = (copies.into_iter(), Jobs::default());
-        let computed = copies.clone().any(|copy| copy.from.is_computed());
         for number in 0..self.components.len() {
+            let computed = copies.clone().any(|copy| copy.from.is_computed() && copy.of.contains(&number));
             let boxes = copies.clone().filter_map(|copy| self.set(copy, number, &at));
             jobs.list(self.kind(number, computed)).extend(boxes);
         }
@@ -162,7 +173,7 @@ impl GhostPlan {
             None => Where::Region(self.own(region)),
         };
         let kind = move |number| self.kind(number, copy.from.is_computed());
-        (0..self.components.len()).filter_map(move |number| Some((kind(number), self.set(copy, number, at)?)))
+        copy.of.clone().filter_map(move |number| Some((kind(number), self.set(copy, number, at)?)))
     }
 
     /// How each region lies in a device's memory where they come one after the other.

@@ -51,6 +51,8 @@ pub(super) struct Phase {
 pub(super) struct GhostCopy {
     pub(super) region: usize,
     pub(super) cells: GridBox<4>,
+    /// The components that it sets.
+    pub(super) of: Range<usize>,
     /// Where in the strip, in bytes.
     pub(super) packed: Option<usize>,
     /// Constants are the numbers of fixed values.
@@ -67,8 +69,8 @@ pub(super) struct Source {
 }
 
 impl GhostCopy {
-    fn new<const D: usize>(region: usize, cells: GridBox<D>, from: From<Source>) -> GhostCopy {
-        GhostCopy { region, cells: cells.widen(), packed: None, from }
+    fn new<const D: usize>(region: usize, cells: GridBox<D>, of: &Range<usize>, from: From<Source>) -> GhostCopy {
+        GhostCopy { region, cells: cells.widen(), of: of.clone(), packed: None, from }
     }
 
     /// The boxes that it reads, by their distance from the ghosts.
@@ -126,16 +128,17 @@ impl GhostPlan {
         plan.push(inner(layout));
         for axis in (0..D).rev() {
             let mut phase = Phase { axis: Some(4 - D + axis), ..Phase::default() };
-            for (side, boundary) in boundaries[axis].iter().enumerate() {
+            let both = (0..2).flat_map(|side| boundaries.of(axis, side).into_iter().map(move |of| (side, of)));
+            for (side, (of, boundary)) in both {
                 if let Boundary::Fixed(value) = boundary {
                     plan.fixed.push(match &layout.coding {
-                        Some(coding) => coding.bits(*value),
-                        None => component_bits(*value),
+                        Some(coding) => coding.bits(value),
+                        None => component_bits(value),
                     });
                 }
                 for region in 0..layout.regions.len() {
-                    let face = Face { layout, region, axis, side };
-                    face.copies(boundary, plan.fixed.len().saturating_sub(1), &mut phase);
+                    let face = Face { layout, region, axis, side, of: &of };
+                    face.copies(&boundary, plan.fixed.len().saturating_sub(1), &mut phase);
                 }
             }
             plan.push(phase);
@@ -146,6 +149,11 @@ impl GhostPlan {
     /// Whether there is anything to do, fixed values included or not.
     pub(crate) fn has_work(&self, fixed: bool) -> bool {
         self.phases.iter().any(|phase| !phase.moving.is_empty() || (fixed && !phase.fixed.is_empty()))
+    }
+
+    /// Whether values change beyond some axis up to this one, in the order of axes.
+    pub(crate) fn has_work_up_to(&self, axis: usize) -> bool {
+        self.phases.iter().any(|phase| phase.axis.is_some_and(|of| of <= axis) && !phase.moving.is_empty())
     }
 
     /// The phases of one part of a fill, for an array of one region.
@@ -168,7 +176,7 @@ fn inner<const D: usize>(layout: &Layout<D>) -> Phase {
         for owner in layout.owners(&inside).filter(|owner| *owner != number) {
             let cells = layout.regions[owner].valid.intersect(&inside);
             let from = From::Box(source(owner, [0; D]));
-            phase.moving.push(GhostCopy::new(number, cells, from));
+            phase.moving.push(GhostCopy::new(number, cells, &(0..layout.element.components()), from));
         }
     }
     phase
@@ -180,6 +188,8 @@ struct Face<'a, const D: usize> {
     region: usize,
     axis: usize,
     side: usize,
+    /// Components that have one boundary there.
+    of: &'a Range<usize>,
 }
 
 impl<const D: usize> Face<'_, D> {
@@ -191,7 +201,7 @@ impl<const D: usize> Face<'_, D> {
         }
         let axis = self.axis;
         let last = self.layout.shape[axis] as i64 - 1;
-        let copy = |cells: GridBox<D>, from: From<Source>| GhostCopy::new(self.region, cells, from);
+        let copy = |cells: GridBox<D>, from: From<Source>| GhostCopy::new(self.region, cells, self.of, from);
         match boundary {
             Boundary::Periodic => {
                 let period = self.layout.cuts.cells[axis] as i64;
@@ -283,7 +293,7 @@ impl<const D: usize> Face<'_, D> {
                 continue;
             }
             let cells = shifted(self.layout.realm(region).intersect(&wanted), back);
-            phase.moving.push(GhostCopy::new(self.region, cells, From::Box(source(region, shift))));
+            phase.moving.push(GhostCopy::new(self.region, cells, self.of, From::Box(source(region, shift))));
         }
     }
 }

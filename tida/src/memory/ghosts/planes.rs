@@ -129,11 +129,10 @@ pub(crate) fn planar<T: Element, const D: usize>(
         grown: -low..end + high,
         stride: first.strides[0],
         skip: (first.grown.lo[D - 1] - first.origin[D - 1]) as usize,
-        fixed_edges: faces().any(|(axis, side)| matches!(boundaries[axis][side], Boundary::Fixed(_))),
-        filled_edges: faces()
-            .any(|(axis, side)| !matches!(boundaries[axis][side], Boundary::Fixed(_) | Boundary::Open)),
-        open_edges: faces().any(|(axis, side)| matches!(boundaries[axis][side], Boundary::Open)),
-        period: ((low > 0 || high > 0) && matches!(boundaries[0][0], Boundary::Periodic))
+        fixed_edges: faces().any(|(axis, side)| boundaries.any(axis, side, |b| matches!(b, Boundary::Fixed(_)))),
+        filled_edges: faces().any(|(axis, side)| boundaries.any(axis, side, moves)),
+        open_edges: faces().any(|(axis, side)| boundaries.any(axis, side, |b| matches!(b, Boundary::Open))),
+        period: ((low > 0 || high > 0) && matches!(boundaries.faces[0][0], Boundary::Periodic))
             .then_some(layout.cuts.cells[0] as i64),
         faces: face_kinds(layout, boundaries),
         fixed: fixed_values(boundaries),
@@ -141,35 +140,49 @@ pub(crate) fn planar<T: Element, const D: usize>(
     Some(Arc::new(Planar { facts, regional }))
 }
 
-/// See [`PlaneFacts::faces`].
+/// Whether a fill sets ghosts beyond such a face anew each time.
+fn moves<T>(boundary: &Boundary<T>) -> bool {
+    !matches!(boundary, Boundary::Fixed(_) | Boundary::Open)
+}
+
+/// See [`PlaneFacts::faces`]. None where components differ.
 fn face_kinds<T: Element, const D: usize>(layout: &Layout<D>, boundaries: &Boundaries<T, D>) -> [[Option<Face>; 2]; 4] {
     let mut faces = [[Some(Face::Memory); 2]; 4];
-    let sides = |axis: usize| [0, 1].map(|side| (layout.ghost[axis][side] > 0, boundaries[axis][side]));
-    let moves = (0..D).flat_map(sides).any(|(there, of)| there && !matches!(of, Boundary::Fixed(_) | Boundary::Open));
+    let all = (0..D).flat_map(|axis| [(axis, 0), (axis, 1)]);
+    let moves = all.filter(|(axis, side)| layout.ghost[*axis][*side] > 0).any(|(a, s)| boundaries.any(a, s, moves));
     for axis in 0..D {
         let cells = layout.centering[axis] == Centering::Cell;
-        faces[4 - D + axis] = std::array::from_fn(|side| match boundaries[axis][side] {
-            // What lies beyond its corners is not what the other faces say.
-            Boundary::Open if moves => None,
-            Boundary::Fixed(_) | Boundary::Open => Some(Face::Memory),
-            _ if layout.ghost[axis][side] == 0 => Some(Face::Memory),
-            Boundary::Periodic => Some(Face::Wrap).filter(|_| cells),
-            Boundary::ReflectEven => Some(Face::Even).filter(|_| cells),
-            Boundary::Extrapolate(0) => Some(Face::Nearest),
-            Boundary::ReflectOdd | Boundary::Extrapolate(_) => None,
+        faces[4 - D + axis] = std::array::from_fn(|side| {
+            let kind = |boundary: &Boundary<T>| match boundary {
+                // What lies beyond its corners is not what the other faces say.
+                Boundary::Open if moves => None,
+                Boundary::Fixed(_) | Boundary::Open => Some(Face::Memory),
+                _ if layout.ghost[axis][side] == 0 => Some(Face::Memory),
+                Boundary::Periodic => Some(Face::Wrap).filter(|_| cells),
+                Boundary::ReflectEven => Some(Face::Even).filter(|_| cells),
+                Boundary::Extrapolate(0) => Some(Face::Nearest),
+                Boundary::ReflectOdd | Boundary::Extrapolate(_) => None,
+            };
+            let of = boundaries.of(axis, side);
+            let first = kind(&of.first()?.1);
+            first.filter(|_| of.iter().all(|(_, boundary)| kind(boundary) == first))
         });
     }
     faces
 }
 
-/// See [`PlaneFacts::fixed`].
+/// See [`PlaneFacts::fixed`]. None where some components have no fixed value.
 fn fixed_values<T: Element, const D: usize>(boundaries: &Boundaries<T, D>) -> [[Option<Vec<u64>>; 2]; 4] {
     let mut fixed: [[Option<Vec<u64>>; 2]; 4] = Default::default();
-    for (sides, of) in fixed[4 - D..].iter_mut().zip(boundaries) {
-        for (value, boundary) in sides.iter_mut().zip(of) {
-            if let Boundary::Fixed(known) = boundary {
-                *value = Some(component_bits(*known));
+    for (axis, sides) in fixed[4 - D..].iter_mut().enumerate() {
+        for (side, value) in sides.iter_mut().enumerate() {
+            let mut bits = Vec::new();
+            for (of, boundary) in boundaries.of(axis, side) {
+                if let Boundary::Fixed(known) = boundary {
+                    bits.extend(component_bits(known).drain(of));
+                }
             }
+            *value = (bits.len() == boundaries.components).then_some(bits);
         }
     }
     fixed
@@ -178,6 +191,28 @@ fn fixed_values<T: Element, const D: usize>(boundaries: &Boundaries<T, D>) -> [[
 impl Planar {
     pub fn facts(&self) -> &PlaneFacts {
         &self.facts
+    }
+
+    /// The ghosts at the edges of planes of the domain that are left to the user, of the array as one region: beyond
+    /// each face those that it decides.
+    pub fn open_edges(&self) -> Vec<GridBox<4>> {
+        let regions = &self.regional.layout.regions;
+        let Some((low, high)) = regions.first().zip(regions.last()) else { return Vec::new() };
+        let first = 4 - self.facts.rank;
+        let faces = (first + 1..4).flat_map(|axis| [(axis, 0), (axis, 1)]);
+        let open = faces.filter(|(axis, side)| self.regional.is_open(*axis, *side));
+        open.map(|(axis, side)| {
+            let mut edge = GridBox { lo: low.valid.lo, hi: high.valid.hi };
+            for d in axis..4 {
+                (edge.lo[d], edge.hi[d]) = (low.grown.lo[d], high.grown.hi[d]);
+            }
+            match side {
+                0 => edge.hi[axis] = low.valid.lo[axis],
+                _ => edge.lo[axis] = high.valid.hi[axis],
+            }
+            edge
+        })
+        .collect()
     }
 
     /// The ghost planes that a fill sets from other planes, with these.

@@ -67,7 +67,8 @@ pub(crate) fn regional<T: Element, const D: usize>(
     }
     let mut open = [[false; 2]; 4];
     for axis in 0..D {
-        let is_open = |side: usize| matches!(boundaries[axis][side], Boundary::Open) && layout.ghost[axis][side] > 0;
+        let is_open =
+            |side: usize| boundaries.any(axis, side, |b| matches!(b, Boundary::Open)) && layout.ghost[axis][side] > 0;
         open[4 - D + axis] = [0, 1].map(is_open);
     }
     let (element, wide) = (layout.element, layout.wide.clone());
@@ -98,6 +99,11 @@ impl Regional {
     /// How ghosts are filled.
     pub(crate) fn plan(&self) -> &GhostPlan {
         &self.plan
+    }
+
+    /// Whether ghosts beyond a face along one of four axes are left to the user, of some components at least.
+    pub fn is_open(&self, axis: usize, side: usize) -> bool {
+        self.open[axis][side]
     }
 
     /// A region has ghosts that are left to the user.

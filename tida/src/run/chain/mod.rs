@@ -30,6 +30,7 @@ mod segments;
 mod streams;
 pub(crate) mod wave;
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -101,13 +102,15 @@ impl Link {
 }
 
 /// How work uses an array.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Use {
     /// Number in the chain.
     pub array: usize,
     /// First and last plane read around each, if it reads; of use where [`can_stream`] has said that they are known.
     pub read: Option<(i64, i64)>,
-    /// The same along the second axis.
+    /// All planes that it reads.
+    pub planes: Range<i64>,
+    /// First and last row read around each, along the second axis.
     pub across: Option<(i64, i64)>,
     pub write: bool,
     /// It reads ghosts.
@@ -193,7 +196,11 @@ impl Chain {
             let sees =
                 |(region, touch): (&usize, &RegionTouch)| valid(*region).is_some_and(|v| !touch.read.is_inside(v));
             let (sees_ghosts, keeps) = (of.regions.iter().any(sees), of.keeps());
-            Use { array: self.array(&of.tracker), read, across, write, sees_ghosts, ghosts, keeps }
+            let axis = of.tracker.planar().map_or(0, |planar| 4 - planar.facts().rank);
+            let boxes = of.regions.values().flat_map(|touch| touch.read.boxes());
+            let planes = boxes.map(|cells| cells.lo[axis]..cells.hi[axis]);
+            let planes = planes.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)).unwrap_or(0..0);
+            Use { array: self.array(&of.tracker), read, planes, across, write, sees_ghosts, ghosts, keeps }
         });
         uses.collect()
     }
@@ -201,7 +208,7 @@ impl Chain {
     /// Adds a ghost fill.
     pub fn ghosts(&mut self, node: Arc<Node>, tracker: &Arc<Tracker>, fixed: bool) {
         let (array, here) = (self.array(tracker), Some((0, 0)));
-        let one = Use { array, read: here, across: here, write: true, sees_ghosts: false, ghosts: false, keeps: false };
+        let one = Use { array, read: here, across: here, write: true, ..Use::default() };
         self.links.push(Link { node, op: Op::Fill { tracker: tracker.clone(), fixed }, uses: smallvec![one] });
     }
 }

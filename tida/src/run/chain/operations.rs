@@ -102,17 +102,27 @@ pub(super) fn operations(
                 let planes = boxes[number].iter().map(|cells| cells.lo[axis]..cells.hi[axis]);
                 let Some(swept) = planes.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)) else { continue };
                 let planes = period.map_or(swept.clone(), |period| 0..period);
+                let outside = |one: &Use| {
+                    let valid = &planars[one.array].facts().valid;
+                    swept.end <= valid.start || valid.end <= swept.start
+                };
+                let beyond = uses.iter().all(outside) && uses.iter().any(|one| one.write && one.read.is_some());
                 // How an array is touched that the last of these links writes, or that none does.
                 let access = |last: usize, one: &Use| {
                     let whole = one.read.is_none()
                         && !one.keeps
                         && planes == swept
                         && overwrites(planars[one.array], &boxes[number])
-                        && edges_are_set(&chain.links[last + 1..], planars[one.array], one.array);
+                        && edges_are_set((chain, boxes), last + 1, planars[one.array], one.array);
                     let write = if whole { Write::Whole } else { Write::Part };
                     Access {
                         array: one.array,
-                        read: one.read.map(|(lo, hi)| Reach::Around(lo, hi)),
+                        read: one.read.map(|(lo, hi)| match period {
+                            // All ghost planes beyond one end, as a fill sets them.
+                            None if beyond => Reach::Planes(one.planes.clone()),
+                            None if one.write => Reach::Within(lo, hi, planars[one.array].facts().grown.clone()),
+                            _ => Reach::Around(lo, hi),
+                        }),
                         write: one.write.then_some(write),
                     }
                 };
@@ -228,8 +238,7 @@ fn several(
         Some(_) => Reach::Around(lo, hi),
         None => Reach::Within(lo, hi, planars[array].facts().grown.clone()),
     };
-    let written =
-        Use { array: out, read: None, across: None, write: true, sees_ghosts: false, ghosts: false, keeps: false };
+    let written = Use { array: out, write: true, ..Use::default() };
     let mut left = access(number + links - 1, &written);
     if faces[axis..].as_flattened().contains(&Face::Memory) {
         // What is beyond the faces of this array has to be in its window too.
@@ -259,15 +268,37 @@ fn overwrites(planar: &Arc<Planar>, boxes: &[GridBox<4>]) -> bool {
         .is_some_and(|region| (axis + 1..4).all(|d| one.lo[d] <= region.valid.lo[d] && region.valid.hi[d] <= one.hi[d]))
 }
 
-/// Whether no one looks at the ghosts at the edges of an array's planes before `later` has set them.
-fn edges_are_set(later: &[Link], planar: &Arc<Planar>, array: usize) -> bool {
+/// Whether no one looks at the ghosts at the edges of an array's planes before links from `first` on have set them.
+fn edges_are_set(
+    (chain, boxes): (&Chain, &[Vec<GridBox<4>>]),
+    first: usize,
+    planar: &Arc<Planar>,
+    array: usize,
+) -> bool {
     let facts = planar.facts();
-    if facts.open_edges || !facts.filled_edges {
-        return !facts.open_edges;
+    if !facts.open_edges && !facts.filled_edges {
+        return true;
     }
-    // Who reads cells alone does not look there.
-    let touches = |link: &&Link| link.use_of(array).is_some_and(|one| one.write || one.sees_ghosts);
-    later.iter().find(touches).is_some_and(|link| link.filled().is_some())
+    // What kernels have to set, and fills.
+    let (mut open, mut filled) = (planar.open_edges(), !facts.filled_edges);
+    for (link, boxes) in chain.links.iter().zip(boxes).skip(first) {
+        let Some(one) = link.use_of(array) else { continue };
+        if link.filled().is_some() {
+            filled = true;
+            continue;
+        }
+        // Who reads cells alone does not look there.
+        if one.sees_ghosts || (one.write && !one.ghosts) {
+            return open.is_empty() && filled;
+        }
+        if one.ghosts {
+            let before = open.len();
+            open.retain(|edge| !boxes.iter().any(|cells| cells.contains_box(edge)));
+            // A fill before took in what was there.
+            filled &= open.len() == before || !planar.regional.plan().has_work(false);
+        }
+    }
+    open.is_empty() && filled
 }
 
 /// How far from a plane an operation reads.

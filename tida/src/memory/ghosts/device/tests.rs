@@ -226,7 +226,7 @@ fn check_on<T: Element, const D: usize>(device: &DeviceCore, case: &Case, value:
     let (plan, made) = (GhostPlan::new(&u.layout, &u.boundaries), Fills::default());
     let mut seed = case.salt;
     // The payload of a NaN that was computed is no one's promise.
-    let lines = u.boundaries.iter().flatten().any(|b| matches!(b, Boundary::Extrapolate(1)));
+    let lines = u.boundaries().iter().flatten().any(|b| matches!(b, Boundary::Extrapolate(1)));
     for fixed in [true, false] {
         poison(&u, case.wild && !lines, &mut seed);
         let before = bytes(&u.layout, &u.storage, &T::TYPE);

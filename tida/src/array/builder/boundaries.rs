@@ -1,0 +1,186 @@
+//! What lies beyond the faces of an array's domain, for all components or for some.
+
+use tida_kernels::element::ScalarType;
+
+use super::{Side, TileArrayBuilder, is_within};
+use crate::error::{Error, ErrorKind};
+use crate::memory::coding::paths_of_entries;
+use crate::memory::element::Element;
+use crate::memory::layout::{Boundaries, Boundary, Centering, OfComponents};
+
+impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
+    /// The boundary of every face of the domain: what the ghost cells outside hold after
+    /// [`fill_ghosts`](TileArray::fill_ghosts). [`Boundary::Open`] by default, as AMReX's `FillBoundary` leaves what
+    /// lies outside a domain that is not periodic.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let u = TileArray::<f64, 2>::builder([4, 8]).ghost(1).boundary(Boundary::Periodic).build(&acc)?;
+    /// assert_eq!(u.boundaries(), [[Boundary::Periodic; 2]; 2]);
+    /// # Ok(()) }
+    /// ```
+    pub fn boundary(mut self, boundary: Boundary<T>) -> Self {
+        self.boundaries = [[boundary; 2]; D];
+        self
+    }
+
+    /// The boundary of both faces of one axis, counted from 0, the slowest.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let walls = TileArray::<f64, 2>::builder([4, 8]).ghost(1);
+    /// let u = walls.boundary(Boundary::ReflectEven).boundary_axis(1, Boundary::Periodic).build(&acc)?;
+    /// assert_eq!(u.boundaries(), [[Boundary::ReflectEven; 2], [Boundary::Periodic; 2]]);
+    /// # Ok(()) }
+    /// ```
+    pub fn boundary_axis(self, axis: usize, boundary: Boundary<T>) -> Self {
+        self.boundary_face(axis, Side::Low, boundary).boundary_face(axis, Side::High, boundary)
+    }
+
+    /// The boundary of one face: an axis, counted from 0, and a side of it.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let builder = TileArray::<f64, 1>::builder([4]).ghost(1);
+    /// let u = builder.boundary_face(0, Side::High, Boundary::Fixed(2.0)).build(&acc)?;
+    /// assert_eq!(u.boundaries(), [[Boundary::Open, Boundary::Fixed(2.0)]]);
+    /// # Ok(()) }
+    /// ```
+    pub fn boundary_face(mut self, axis: usize, side: Side, boundary: Boundary<T>) -> Self {
+        match self.boundaries.get_mut(axis) {
+            Some(faces) => faces[side as usize] = boundary,
+            None => self.no_axis = Some(axis),
+        }
+        self
+    }
+
+    /// The boundary of some components at one face: of one field of a struct, `"mass"`; of a field of a field,
+    /// `"flow.mass"`; or of one entry of an array, `"momentum.1"`, or `"1"` if the element is the array. If the field
+    /// has several components, that of all of them. It overrides what [`boundary`](Self::boundary) and the like say,
+    /// whatever the order of the calls; of two calls for one component the later counts. AMReX has a `BCRec` for each
+    /// component for this.
+    ///
+    /// A boundary is said of whole elements: of [`Boundary::Fixed`] the components of the field count, and no others.
+    ///
+    /// A wall reflects a gas: what flows towards the face changes its sign, the rest does not.
+    ///
+    /// ```
+    /// use tida::prelude::*;
+    /// #[derive(Clone, Copy, Debug, PartialEq, Element)]
+    /// struct Gas {
+    ///     mass: f64,
+    ///     momentum: [f64; 2],
+    /// }
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let mut gas = TileArray::<Gas, 2>::builder([2, 3])
+    ///     .ghost(1)
+    ///     .boundary(Boundary::ReflectEven)
+    ///     .field_boundary("momentum.0", 0, Side::Low, Boundary::ReflectOdd)
+    ///     .field_boundary("momentum.0", 0, Side::High, Boundary::ReflectOdd)
+    ///     .field_boundary("momentum.1", 1, Side::Low, Boundary::ReflectOdd)
+    ///     .field_boundary("momentum.1", 1, Side::High, Boundary::ReflectOdd)
+    ///     .build(&acc)?;
+    /// gas.fill_value(Gas { mass: 1.0, momentum: [2.0, 3.0] })?;
+    /// gas.fill_ghosts()?;
+    /// let mut above = gas.like()?;
+    /// for tile in TileIter::new(&gas) {
+    ///     compute(&tile, (&mut above, &gas), kernel!(|above, gas, at| above[at] = gas[at - [1, 0]]))?;
+    /// }
+    /// assert_eq!(above.read_box(above.domain())?[0], Gas { mass: 1.0, momentum: [-2.0, 3.0] });
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// Arrays whose components differ at a face run on every road. Their ghosts are filled, though: no kernel reads the
+    /// cells in place of ghosts there, as it can where all are periodic or mirrored.
+    ///
+    /// # Errors
+    /// [`build`](Self::build) refuses a field that the element does not have, and an axis that is periodic for some
+    /// components alone.
+    pub fn field_boundary(mut self, field: &str, axis: usize, side: Side, boundary: Boundary<T>) -> Self {
+        match axis < D {
+            true => self.field_boundaries.push((field.to_owned(), axis, side, boundary)),
+            false => self.no_axis = Some(axis),
+        }
+        self
+    }
+
+    /// What lies beyond all faces, for each component.
+    ///
+    /// # Errors
+    /// A boundary that cannot be.
+    pub(super) fn boundaries(&self) -> Result<Boundaries<T, D>, Error> {
+        if let Some(axis) = self.no_axis {
+            let found = format!("a boundary for axis {axis} of an array of {D} axes");
+            return Err(self.error(ErrorKind::Boundary, found, "count axes from 0, the slowest"));
+        }
+        let paths = paths_of_entries(&T::TYPE);
+        let mut boundaries = Boundaries { faces: self.boundaries, others: Vec::new(), components: paths.len() };
+        for (field, axis, side, boundary) in &self.field_boundaries {
+            let within = |path: &String| is_within(path, field);
+            let Some(first) = paths.iter().position(within) else {
+                let found = format!("a boundary for the field `{field}`");
+                let advice = match paths.len() {
+                    1 if paths[0].is_empty() => "use `.boundary_face(..)`: it has one component".to_owned(),
+                    _ => format!("name one of {}", paths.join(", ")),
+                };
+                return Err(self.error(ErrorKind::Boundary, found, advice));
+            };
+            let components = first..first + paths[first..].iter().take_while(|path| within(path)).count();
+            let side = *side as usize;
+            boundaries.others.push(OfComponents { axis: *axis, side, components, boundary: *boundary });
+        }
+        for axis in 0..D {
+            self.check_axis(axis, &boundaries, &paths)?;
+        }
+        Ok(boundaries)
+    }
+
+    fn check_axis(&self, axis: usize, boundaries: &Boundaries<T, D>, paths: &[String]) -> Result<(), Error> {
+        let error = |found: String, advice: &str| {
+            Err(self.error(ErrorKind::Boundary, format!("{found} on axis {axis}"), advice))
+        };
+        let types = T::TYPE.component_types();
+        let faces = [0, 1].map(|side| boundaries.of(axis, side));
+        let periodic = |face: &[(_, Boundary<T>)]| face.iter().any(|(_, of)| matches!(of, Boundary::Periodic));
+        let periodic = [periodic(&faces[0]), periodic(&faces[1])];
+        if periodic[0] != periodic[1] {
+            return error("one periodic face".into(), "make both faces of the axis periodic, or neither");
+        }
+        if periodic[0] && faces.iter().any(|face| face.len() > 1) {
+            return error(
+                "a periodic boundary of some components alone".into(),
+                "make the axis periodic for all components, or for none",
+            );
+        }
+        for (components, boundary) in faces.iter().flatten() {
+            let boolean = components.clone().find(|number| types[*number] == ScalarType::Bool);
+            let of = boolean.filter(|number| !paths[*number].is_empty());
+            let of = of.map_or_else(String::new, |number| format!(", the field `{}`,", paths[number]));
+            let use_even = "use even reflection, or another boundary of the field by `.field_boundary(..)`";
+            match boundary {
+                Boundary::Extrapolate(order) if *order > 1 => {
+                    return error(format!("extrapolation of order {order}"), "use order 0 or 1");
+                }
+                Boundary::Extrapolate(1) if boolean.is_some() => {
+                    return error(format!("extrapolation of order 1 of bool{of}"), "use order 0");
+                }
+                Boundary::ReflectOdd if boolean.is_some() => {
+                    let advice = if of.is_empty() { "use even reflection" } else { use_even };
+                    return error(format!("odd reflection of bool{of}"), advice);
+                }
+                Boundary::Extrapolate(1) if self.cells[axis] == 1 && self.centering[axis] == Centering::Cell => {
+                    return error("extrapolation of order 1 from one cell".into(), "use order 0 or two cells");
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
