@@ -6,7 +6,7 @@ use super::TileArray;
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::memory::element::Element;
-use crate::memory::rows::{Row, Shared, each_owned_row};
+use crate::memory::rows::{Row, each_owned_row};
 
 impl<T: Element, const D: usize> TileArray<T, D> {
     /// Sets every valid value to `value(index)`, on all threads, and waits until that is done. Ghosts keep what they
@@ -28,7 +28,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     #[track_caller]
     pub fn fill(&mut self, value: impl Fn([usize; D]) -> T + Sync) -> Result<(), Error> {
         let domain = self.layout.domain();
-        self.write_rows(&domain, true, |at, n| {
+        self.write_rows(&domain, |at, n| {
             let mut index = at.map(|x| x as usize);
             index[D - 1] += n;
             value(index)
@@ -52,10 +52,13 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     #[track_caller]
     pub fn fill_value(&mut self, value: T) -> Result<(), Error> {
         let domain = self.layout.domain();
-        self.write_rows(&domain, true, |_, _| value)
+        self.write_rows(&domain, |_, _| value)
     }
 
     /// The valid values of a box, row-major. Waits for recorded work that they need.
+    ///
+    /// Where the newest values are on a device, the box alone crosses the link: it is packed there, and the region
+    /// stays. Of regions that lie wholly in the box all comes, and the host has them too from then on.
     ///
     /// ```
     /// # use tida::prelude::*;
@@ -72,27 +75,14 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     #[track_caller]
     pub fn read_box(&self, cells: GridBox<D>) -> Result<Vec<T>, Error> {
         let count = self.check_box("read", &cells)?;
-        self.wait_for_box(&cells, false)?;
-        let mut values: Vec<T> = Vec::new();
-        reserve(&mut values, count)?;
-        let out = Shared::new(values.as_mut_ptr());
-        let (layout, storage, extent) = (&self.layout, &self.storage, cells.extent());
-        self.acc.install(&|| {
-            each_owned_row(layout, &cells, |region, at, length| {
-                let first = position(&cells, &extent, at);
-                // SAFETY: the row is in the region, of elements `T`; nothing recorded writes it while `self` is
-                // borrowed, and what was recorded before has run.
-                unsafe {
-                    Row::new(layout, storage, region, at, length).get::<T>(|n, v| out.get().add(first + n).write(v))
-                };
-            });
-        });
-        // SAFETY: the regions' valid boxes cover the domain, so every value of the box was written.
-        unsafe { values.set_len(count) };
-        Ok(values)
+        self.read_parts(&cells, count, &self.owned(&cells))
     }
 
     /// Sets the valid values of a box from `values`, row-major. Waits for recorded work on them.
+    ///
+    /// Where the newest values of a region are on a device, the box alone goes there; where the host has them too, it
+    /// is written on both sides. A region that lies wholly in the box is written on the host, and moves when a kernel
+    /// needs it.
     ///
     /// ```
     /// # use tida::prelude::*;
@@ -119,22 +109,22 @@ impl<T: Element, const D: usize> TileArray<T, D> {
             ));
         }
         let extent = cells.extent();
-        self.write_rows(&cells, cells == self.layout.domain(), |at, n| values[position(&cells, &extent, at) + n])
+        let value = |at: [i64; D], n: usize| values[position(&cells, &extent, at) + n];
+        if cells == self.layout.domain() {
+            return self.write_rows(&cells, value);
+        }
+        let boxes = self.owned(&cells);
+        self.write_parts(&boxes, value)
     }
 
-    /// Sets the values of a box inside the domain: `value(start of a row, position in it)`.
+    /// Sets the values of all cells: `value(start of a row, position in it)`.
     #[track_caller]
     pub(super) fn write_rows(
         &mut self,
         cells: &GridBox<D>,
-        all: bool,
         value: impl Fn([i64; D], usize) -> T + Sync,
     ) -> Result<(), Error> {
-        if all {
-            self.wait_to_replace()?
-        } else {
-            self.wait_for_box(cells, true)?
-        };
+        self.wait_to_replace()?;
         let (layout, storage) = (&self.layout, &self.storage);
         // Before the values, so that a panic of `value` leaves ghosts stale too.
         self.tracker.cells_written();
@@ -189,6 +179,6 @@ pub(crate) fn reserve<T>(values: &mut Vec<T>, count: usize) -> Result<(), Error>
 }
 
 /// Position of `at` in the row-major list of the cells of a box.
-fn position<const D: usize>(cells: &GridBox<D>, extent: &[usize; D], at: [i64; D]) -> usize {
+pub(super) fn position<const D: usize>(cells: &GridBox<D>, extent: &[usize; D], at: [i64; D]) -> usize {
     (0..D).fold(0, |n, d| n * extent[d] + (at[d] - cells.lo[d]) as usize)
 }

@@ -81,6 +81,13 @@ impl Newest {
     }
 }
 
+/// Where a region's newest values are, for who reads or changes some of them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Held {
+    pub is_on_host: bool,
+    pub is_on_device: bool,
+}
+
 /// Blocks of the host of at least this many bytes are pinned for copies.
 const WORTH_PINNING: usize = 1 << 18;
 
@@ -298,6 +305,30 @@ impl Storage {
         let mut all: Vec<bool> = self.residence().lock().regions.iter().map(of).collect();
         all.resize(self.regions(), false);
         all
+    }
+
+    /// The device's memory of the array, if it has any, and where the newest values of these regions are.
+    pub(super) fn held(&self, regions: impl Iterator<Item = usize>) -> (Option<Arc<Memory>>, Vec<Held>) {
+        let state = self.residence().lock();
+        let held = regions.map(|region| {
+            let newest = state.regions.get(region).map_or(Newest::Host, |region| region.newest);
+            Held { is_on_host: newest != Newest::Device, is_on_device: newest.is_on_device() }
+        });
+        let held = held.collect();
+        (state.memory.clone(), held)
+    }
+
+    /// Runs `f` on the device's memory of the array, which has the newest values of these regions and keeps them
+    /// meanwhile; nothing if it has not.
+    pub(super) fn while_there<T>(
+        &self,
+        mut regions: impl Iterator<Item = usize>,
+        f: impl FnOnce(&Arc<Memory>) -> T,
+    ) -> Option<T> {
+        let state = self.residence().lock();
+        let is_there = |region: usize| state.regions.get(region).is_some_and(|of| of.newest.is_on_device());
+        let memory = state.memory.as_ref().filter(|_| regions.all(is_there))?;
+        Some(f(memory))
     }
 
     /// Bytes of the regions whose newest values the host alone has.

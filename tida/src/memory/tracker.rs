@@ -119,7 +119,7 @@ impl Mode {
     }
 
     /// Whether it leaves other values.
-    fn changes(self) -> bool {
+    pub fn changes(self) -> bool {
         matches!(self, Mode::Overwrite | Mode::Update)
     }
 }

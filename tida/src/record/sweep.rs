@@ -121,9 +121,14 @@ impl OpenSweep {
         }
     }
 
+    /// Whether it touches an array.
+    pub fn touches(&self, tracker: &Arc<Tracker>) -> bool {
+        self.arrays.iter().any(|array| Arc::ptr_eq(&array.tracker, tracker))
+    }
+
     /// Whether it touches one of these arrays.
     pub fn shares(&self, touches: &[BoxTouch]) -> bool {
-        touches.iter().any(|new| self.arrays.iter().any(|old| Arc::ptr_eq(&old.tracker, &new.tracker)))
+        touches.iter().any(|new| self.touches(&new.tracker))
     }
 
     /// Whether a piece of work that touches this conflicts with any tile of the sweep.

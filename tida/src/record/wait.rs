@@ -166,6 +166,13 @@ impl Core {
     /// See [`crate::TileAcc::wait`].
     #[track_caller]
     pub fn wait(self: &Arc<Core>, touches: &[Touch]) -> Result<(), Error> {
+        self.wait_in_place(touches, true)?;
+        self.bring_to_host(touches)
+    }
+
+    /// See [`crate::TileAcc::wait_in_place`].
+    #[track_caller]
+    pub fn wait_in_place(self: &Arc<Core>, touches: &[Touch], brings: bool) -> Result<(), Error> {
         outside_kernels("access an array on the host")?;
         self.settle_ghosts(touches.iter().filter(|touch| touch.mode.reads()).map(|touch| &touch.tracker));
         let mut nodes = Vec::new();
@@ -175,9 +182,10 @@ impl Core {
                 touch.tracker.pending(touch.region, touch.mode.writes(), &mut nodes);
             }
             nodes.retain(|n| !n.is_finished());
-            if !nodes.is_empty() {
+            // What still waits for more work may go on doing so, if it does not touch these arrays.
+            if !nodes.is_empty() && recorder.waits_with(touches.iter().map(|touch| &touch.tracker)) {
                 for touch in touches.iter().filter(|touch| touch.mode.reads()) {
-                    recorder.chain.iter_mut().for_each(|open| open.chain.wanted_on_host(&touch.tracker));
+                    recorder.chain.iter_mut().for_each(|open| open.chain.wanted_on_host(&touch.tracker, brings));
                 }
                 self.close_chain(&mut recorder, Ended::Waits(Location::caller()));
             }
@@ -189,8 +197,8 @@ impl Core {
         if let Some(error) = Error::earliest(read.filter_map(|touch| touch.tracker.failure(touch.region))) {
             return Err(error.told());
         }
-        touches.iter().filter(|touch| touch.mode.writes()).for_each(|touch| touch.tracker.overwritten(touch.region));
-        self.bring_to_host(touches)
+        touches.iter().filter(|touch| touch.mode.changes()).for_each(|touch| touch.tracker.overwritten(touch.region));
+        Ok(())
     }
 
     /// See [`crate::TileAcc::flush`].

@@ -8,9 +8,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tida_kernels::element::ElementType;
 use tida_kernels::emit::copies::{self, BoxCopy, Kind, THREADS, Table};
 
-use super::super::layout::Layout;
+use super::super::layout::{Layout, WideLayout};
+use super::super::parts::Part;
 use super::super::row::Row;
-use super::compile::{Job, between};
+use super::compile::{Job, Site, between, of_parts};
 use super::plan::GhostPlan;
 use crate::backend::{Argument, Backend, Kernel, Memory, Native};
 use crate::device::compiler::Own;
@@ -71,6 +72,21 @@ impl DeviceCopies {
         element: &ElementType,
     ) -> Result<DeviceCopies, Error> {
         DeviceCopies::new(device, between(to, from, element))
+    }
+
+    /// What copies parts of an array's regions, of elements of this type, from its memory into one where they lie
+    /// packed; or out of that, without `packs`. `site` says how a region lies.
+    ///
+    /// # Errors
+    /// Memory that the device does not have, or no compiler.
+    pub(crate) fn of_parts(
+        device: &DeviceCore,
+        array: (&WideLayout, &ElementType),
+        parts: &[Part],
+        packs: bool,
+        site: impl Fn(usize) -> Site,
+    ) -> Result<DeviceCopies, Error> {
+        DeviceCopies::new(device, of_parts(array, parts, packs, site))
     }
 
     pub(super) fn new(device: &DeviceCore, jobs: Vec<Job>) -> Result<DeviceCopies, Error> {
