@@ -1,6 +1,8 @@
 //! Boxes that the host reads and writes, where the arrays are on a device: the values are those of plain loops, and the
 //! bytes that cross the link are those of the box.
 
+#![cfg(feature = "ndarray")]
+
 use tida::SimDevice;
 use tida::prelude::*;
 
@@ -344,6 +346,227 @@ fn boxes_on_a_device_have_their_values() {
     on_a_device::<f64>();
     on_a_device::<[f32; 3]>();
     on_a_device::<Coded>();
+}
+
+/// The accelerators that boxes are read and written on: each place of a simulated device, and the device that there is.
+fn accelerators() -> Vec<(Place, TileAcc)> {
+    // Room for windows of two arrays, and not for all of both.
+    let simulated = PLACES.map(|place| (place, place.acc(bytes_of::<f64>() * 5 / 2)));
+    let of_device = |place: Place| Some((place, tida_tests::on_a_device(TileAcc::builder())?));
+    let in_core = PLACES.into_iter().filter(|place| matches!(place, Place::InCore(_)));
+    simulated.into_iter().chain(in_core.filter_map(of_device)).collect()
+}
+
+/// Boxes that are read between steps, by those who wait and by those who do not, have the values of their step.
+#[test]
+fn boxes_are_read_between_steps() {
+    for (place, acc) in accelerators() {
+        for every in [1, 4, 7] {
+            let (mut u, _) = array::<f64>(&acc, place);
+            let mut next = u.like().unwrap();
+            let (mut later, mut now) = (Vec::new(), Vec::new());
+            let all = boxes();
+            for step in 0..14usize {
+                u.fill_ghosts().unwrap();
+                for tile in place.tiles(&u) {
+                    compute(
+                        &tile,
+                        (&mut next, &u),
+                        kernel!(|next, u, at| next[at] = 0.5 * (u[at] + u[at - [1, 0, 0]])),
+                    )
+                    .unwrap();
+                }
+                std::mem::swap(&mut u, &mut next);
+                let cells = all[step % all.len()];
+                if step % every == 0 {
+                    later.push((step, cells, u.read_box_later(cells).unwrap()));
+                }
+                if step == 9 {
+                    now = u.read_box(all[4]).unwrap();
+                }
+            }
+            let mut expected: Vec<f64> = (0..SHAPE.iter().product::<usize>()).map(|n| n as f64 + 1.0).collect();
+            let mut later = later.into_iter().peekable();
+            for step in 0..14usize {
+                let old = expected.clone();
+                for at in points(GridBox::new([0; 3], SHAPE.map(|n| n as i64))) {
+                    let below = [(at[0] - 1).rem_euclid(SHAPE[0] as i64), at[1], at[2]];
+                    expected[index(at)] = 0.5 * (old[index(at)] + old[index(below)]);
+                }
+                let of = |cells: GridBox<3>| points(cells).iter().map(|at| expected[index(*at)]).collect::<Vec<_>>();
+                if let Some((_, cells, values)) = later.next_if(|(of, ..)| *of == step) {
+                    assert!(values.get().unwrap() == of(cells), "{place:?}, step {step}, {cells:?}");
+                    assert!(values.try_get().is_some());
+                }
+                if step == 9 {
+                    assert!(now == of(all[4]), "{place:?}");
+                }
+            }
+            assert!(u.read_box(u.domain()).unwrap() == expected, "{place:?}");
+        }
+    }
+}
+
+/// A box that is read later crosses the link as it is, and the array stays where it is.
+#[test]
+fn boxes_read_later_move_their_own_bytes() {
+    for place in PLACES {
+        let acc = place.acc(bytes_of::<f64>());
+        let (u, expected) = array::<f64>(&acc, place);
+        for cells in boxes().into_iter().filter(|cells| packed(&u, place, cells).1.is_empty()) {
+            let known: Vec<f64> = points(cells).iter().map(|at| expected[index(*at)]).collect();
+            let (up, down) = moved(&acc, || assert!(u.read_box_later(cells).unwrap().get().unwrap() == known));
+            assert_eq!((up, down), (0, packed(&u, place, &cells).0), "{place:?}, {cells:?}");
+        }
+    }
+}
+
+/// A read of what failed work left fails, and so does one that is taken later.
+#[test]
+fn boxes_of_failed_work_are_errors() {
+    for acc in tida_tests::everywhere() {
+        let mut u = TileArray::<i32, 1>::builder([100]).build(&acc).unwrap();
+        u.fill(|[i]| i as i32 - 50).unwrap();
+        for tile in TileIter::new(&u) {
+            compute(&tile, &mut u, kernel!(|u, at| u[at] = 100 / u[at])).unwrap();
+        }
+        let cells = GridBox::new([3], [5]);
+        let later = u.read_box_later(cells).unwrap();
+        let errors =
+            [later.get().unwrap_err(), u.read_box(cells).unwrap_err(), u.write_box(cells, &[1, 2]).unwrap_err()];
+        assert!(errors.iter().all(|error| error.kind() == ErrorKind::Division), "{errors:?}");
+        let outside = u.read_box_later(GridBox::new([99], [101])).unwrap_err();
+        assert_eq!(outside.kind(), ErrorKind::OutOfRange);
+    }
+}
+
+/// Boxes of ghosts are those of a view of all of a region, and what is written to them is there for kernels.
+#[test]
+fn boxes_of_ghosts_are_those_of_the_region() {
+    let faces = [Boundary::Open, Boundary::Fixed(4.0), Boundary::ReflectOdd];
+    for (place, acc) in accelerators() {
+        for face in faces {
+            let builder = TileArray::<f64, 3>::builder(SHAPE).regions(place.regions()).ghost([1, 1, 2]).boundary(face);
+            let program = |acc: &TileAcc, place: Place, by_boxes: bool| {
+                let mut u = builder.build(acc).unwrap();
+                let mut seen = Vec::new();
+                u.fill(|[k, j, i]| (k * 7 + j * 3 + i) as f64).unwrap();
+                for round in 0..2 {
+                    f64::sweep(&mut u, place);
+                    u.fill_ghosts().unwrap();
+                    for region in 0..u.regions() {
+                        let grown = u.grown_box(region).unwrap();
+                        let (lo, hi) = (grown.lo, grown.hi);
+                        let corner = GridBox::new(lo, lo.map(|x| x + 3));
+                        let side = GridBox::new([lo[0], lo[1], hi[2] - 3], [hi[0], hi[1], hi[2] - 1]);
+                        let top = GridBox::new([hi[0] - 1, lo[1], lo[2]], hi);
+                        for (number, cells) in [corner, side, top].into_iter().enumerate() {
+                            let within =
+                                |at: [i64; 3]| std::array::from_fn::<usize, 3, _>(|d| (at[d] - lo[d]) as usize);
+                            seen.push(match by_boxes {
+                                true => u.read_grown_box(region, cells).unwrap(),
+                                false => u
+                                    .with_grown_region(region, |view| {
+                                        points(cells).iter().map(|at| view[within(*at)]).collect::<Vec<f64>>()
+                                    })
+                                    .unwrap(),
+                            });
+                            if number == round && face == Boundary::Open {
+                                let values: Vec<f64> = (0..cells.cells()).map(|n| n as f64 * 0.5).collect();
+                                match by_boxes {
+                                    true => u.write_grown_box(region, cells, &values).unwrap(),
+                                    false => u
+                                        .with_grown_region_mut(region, |mut view| {
+                                            let all = points(cells).into_iter().zip(&values);
+                                            all.for_each(|(at, value)| view[within(at)] = *value);
+                                        })
+                                        .unwrap(),
+                                }
+                            }
+                        }
+                    }
+                    u.fill_ghosts().unwrap();
+                    let mut sum = u.like().unwrap();
+                    for tile in place.tiles(&u) {
+                        let (sum, u) = (&mut sum, &u);
+                        compute(
+                            &tile,
+                            (sum, u),
+                            kernel!(|sum, u, at| sum[at] = u[at - [1, 1, 1]] + 2.0 * u[at + [1, 0, 1]] + u[at]),
+                        )
+                        .unwrap();
+                    }
+                    seen.push(sum.read_box(sum.domain()).unwrap());
+                }
+                seen
+            };
+            let expected = program(&tida_tests::on_cpu(), Place::Host, false);
+            let found = program(&acc, place, true);
+            if place.regions() == Place::Host.regions() {
+                let first = found.iter().zip(&expected).position(|(a, b)| a != b);
+                assert_eq!(first, None, "{place:?}, {face:?}, {:?}", acc.device());
+            }
+            let same = program(&acc, place, false);
+            let first = found.iter().zip(&same).position(|(a, b)| a != b);
+            assert_eq!(first, None, "{place:?}, {face:?}, {:?}", acc.device());
+        }
+    }
+}
+
+/// Ghosts that a device has cross the link alone.
+#[test]
+fn boxes_of_ghosts_move_their_own_bytes() {
+    for regions in [[1, 1, 1], [2, 2, 1], [4, 1, 1]] {
+        let place = Place::InCore(regions);
+        let acc = place.acc(0);
+        let (mut u, _) = array::<f64>(&acc, place);
+        u.fill_ghosts().unwrap();
+        acc.sync().unwrap();
+        let [lo, hi] = u.grown_box(0).map(|grown| [grown.lo, grown.hi]).unwrap();
+        // Beyond the face of the domain: also in a row, where ghosts between regions are the neighbours' cells.
+        let face = GridBox::new([lo[0], lo[1], lo[2]], [lo[0] + 1, hi[1], hi[2]]);
+        let bytes = face.cells() as u64 * 8;
+        let values = vec![2.5; face.cells()];
+        assert_eq!(moved(&acc, || drop(u.read_grown_box(0, face).unwrap())), (0, bytes), "{regions:?}");
+        assert_eq!(moved(&acc, || u.write_grown_box(0, face, &values).unwrap()), (bytes, 0), "{regions:?}");
+        assert_eq!(u.read_grown_box(0, face).unwrap(), values);
+    }
+}
+
+/// Parts of one array go into another: where both are on the device, nothing crosses the link.
+#[test]
+fn boxes_are_copied_where_they_are() {
+    for (place, acc) in accelerators() {
+        for target in [[1, 1, 1], [3, 1, 1], [2, 2, 1]] {
+            let (u, values) = array::<f64>(&acc, place);
+            let mut to = TileArray::<f64, 3>::builder(SHAPE).regions(target).ghost(2).build(&acc).unwrap();
+            let mut expected = vec![0.0; values.len()];
+            let in_core = matches!(place, Place::InCore(_));
+            for cells in boxes() {
+                let crossed = moved(&acc, || {
+                    to.copy_box_from(&u, cells).unwrap();
+                    acc.sync().unwrap();
+                });
+                points(cells).iter().for_each(|at| expected[index(*at)] = values[index(*at)]);
+                // Tables of copies go to a device that runs kernels.
+                assert!(!in_core || (crossed.1 == 0 && crossed.0 < 20_000), "{place:?}, {cells:?}, {crossed:?}");
+                assert!(
+                    !in_core || acc.simulated().is_none() || crossed == (0, 0),
+                    "{place:?}, {cells:?}, {crossed:?}"
+                );
+            }
+            assert!(to.read_box(to.domain()).unwrap() == expected, "{place:?}, {target:?}");
+            // Into an array of the host, and of another format.
+            let mut host =
+                TileArray::<f64, 3>::builder(SHAPE).regions(target).storage(Format::F32).build(&acc).unwrap();
+            host.fill_value(1.0).unwrap();
+            let cells = boxes()[3];
+            host.copy_box_from(&u, cells).unwrap();
+            let known: Vec<f64> = points(cells).iter().map(|at| values[index(*at)]).collect();
+            assert!(host.read_box(cells).unwrap() == known, "{place:?}");
+            assert_eq!(host.read_box(GridBox::new([0, 0, 0], [1, 1, 1])).unwrap(), [1.0]);
+        }
+    }
 }
 
 /// Values that codes change: the same bits in a box as in all of the array, whoever encodes and decodes them.

@@ -100,14 +100,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     #[track_caller]
     pub fn write_box(&mut self, cells: GridBox<D>, values: &[T]) -> Result<(), Error> {
         let count = self.check_box("write", &cells)?;
-        if values.len() != count {
-            return Err(Error::new(
-                ErrorKind::Shape,
-                format!("write the box {:?}..{:?} of {count} values", cells.lo, cells.hi),
-                format!("{} values", values.len()),
-                "give one value for each cell of the box, row-major",
-            ));
-        }
+        check_values(&cells, count, values.len())?;
         let extent = cells.extent();
         let value = |at: [i64; D], n: usize| values[position(&cells, &extent, at) + n];
         if cells == self.layout.domain() {
@@ -115,6 +108,76 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         }
         let boxes = self.owned(&cells);
         self.write_parts(&boxes, value)
+    }
+
+    /// The values of a box of one region's memory, row-major: of cells that it owns, and of its ghosts as they are.
+    /// Waits for recorded work that they need.
+    ///
+    /// It moves as [`read_box`](TileArray::read_box) does; [`with_grown_region`](TileArray::with_grown_region) needs all
+    /// of the region on the host. Where an array is cut along its first axis alone, the region comes whole for ghosts
+    /// between regions, which have no memory of their own on a device.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let mut u = TileArray::<f64, 1>::builder([3]).ghost(1).boundary(Boundary::Fixed(9.0)).build(&acc)?;
+    /// u.fill_ghosts()?;
+    /// assert_eq!(u.read_grown_box(0, GridBox::new([-1], [1]))?, [9.0, 0.0]);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// A region that there is not, or a box that reaches outside its [`grown_box`](TileArray::grown_box); no memory for
+    /// the result; failed work that the values need.
+    #[track_caller]
+    pub fn read_grown_box(&self, region: usize, cells: GridBox<D>) -> Result<Vec<T>, Error> {
+        let count = self.check_grown("read", region, &cells)?;
+        self.read_parts(&cells, count, &[(region, cells.widen())])
+    }
+
+    /// Sets the values of a box of one region's memory from `values`, row-major: cells that it owns, and its ghosts.
+    /// Waits for recorded work on them. The next [`fill_ghosts`](TileArray::fill_ghosts) replaces ghosts that have a
+    /// boundary, and those that another region owns.
+    ///
+    /// It moves as [`write_box`](TileArray::write_box) does, and as [`read_grown_box`](TileArray::read_grown_box) where
+    /// that has all of a region come.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let mut u = TileArray::<f64, 1>::builder([3]).ghost(1).build(&acc)?; // open: the user fills the ghosts
+    /// u.write_grown_box(0, GridBox::new([3], [4]), &[8.0])?;
+    /// assert_eq!(u.read_grown_box(0, GridBox::new([-1], [4]))?, [0.0, 0.0, 0.0, 0.0, 8.0]);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`read_grown_box`](TileArray::read_grown_box), and as [`write_box`](TileArray::write_box).
+    #[track_caller]
+    pub fn write_grown_box(&mut self, region: usize, cells: GridBox<D>, values: &[T]) -> Result<(), Error> {
+        let count = self.check_grown("write", region, &cells)?;
+        check_values(&cells, count, values.len())?;
+        let extent = cells.extent();
+        let value = |at: [i64; D], n: usize| values[position(&cells, &extent, at) + n];
+        self.write_parts(&[(region, cells.widen())], value)?;
+        self.tracker.ghosts_overwritten(true);
+        Ok(())
+    }
+
+    /// Number of cells of a box inside a region's memory.
+    fn check_grown(&self, what: &str, region: usize, cells: &GridBox<D>) -> Result<usize, Error> {
+        let tried = || format!("{what} the box {:?}..{:?} of region {region}", cells.lo, cells.hi);
+        let Some(grown) = self.grown_box(region) else {
+            let found = format!("{} regions", self.regions());
+            return Err(Error::new(ErrorKind::Argument, tried(), found, "count regions from 0"));
+        };
+        if grown.contains_box(cells) {
+            return Ok(if cells.is_empty() { 0 } else { cells.cells() });
+        }
+        let found = format!("cells and ghosts {:?}..{:?} in it", grown.lo, grown.hi);
+        Err(Error::new(ErrorKind::OutOfRange, tried(), found, "keep the box inside `grown_box(region)`"))
     }
 
     /// Sets the values of all cells: `value(start of a row, position in it)`.
@@ -153,7 +216,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     }
 
     /// Number of cells of a box inside the domain.
-    fn check_box(&self, what: &str, cells: &GridBox<D>) -> Result<usize, Error> {
+    pub(super) fn check_box(&self, what: &str, cells: &GridBox<D>) -> Result<usize, Error> {
         if self.layout.domain().contains_box(cells) {
             return Ok(if cells.is_empty() { 0 } else { cells.cells() });
         }
@@ -161,9 +224,22 @@ impl<T: Element, const D: usize> TileArray<T, D> {
             ErrorKind::OutOfRange,
             format!("{what} the box {:?}..{:?} of an array", cells.lo, cells.hi),
             format!("a domain of 0..{:?}", self.layout.shape),
-            "keep the box inside the domain; ghost cells are reached by `with_grown_region`",
+            "keep the box inside the domain; ghost cells are reached by `read_grown_box` and `with_grown_region`",
         ))
     }
+}
+
+/// Demands as many values as a box has cells.
+fn check_values<const D: usize>(cells: &GridBox<D>, count: usize, found: usize) -> Result<(), Error> {
+    if found == count {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::Shape,
+        format!("write the box {:?}..{:?} of {count} values", cells.lo, cells.hi),
+        format!("{found} values"),
+        "give one value for each cell of the box, row-major",
+    ))
 }
 
 /// Makes room for `count` values.

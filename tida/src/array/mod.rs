@@ -9,6 +9,7 @@ mod copy;
 mod files;
 mod ghosts;
 mod host;
+mod later;
 mod npy;
 mod parts;
 mod report;
@@ -24,6 +25,7 @@ pub use builder::{IntoGhost, Side, TileArrayBuilder};
 pub use checkpoint::{Saved, restore, save};
 pub use ghosts::{GhostFill, fill_ghosts};
 pub(crate) use host::reserve;
+pub use later::BoxValues;
 #[doc(inline)]
 pub use tida_kernels::codec::Format;
 

@@ -22,15 +22,22 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     }
 
     /// Whether it is all that a region owns.
-    fn is_all(&self, (region, cells): &OfRegion) -> bool {
+    pub(super) fn is_all(&self, (region, cells): &OfRegion) -> bool {
         self.layout.wide.regions[*region].valid == *cells
+    }
+
+    /// Whether the region comes to the host for it: where it is all of that, or has ghosts between regions that have no
+    /// memory of their own on the device.
+    fn comes_whole(&self, part: &OfRegion) -> bool {
+        let realm = || self.layout.realm(part.0).widen();
+        self.is_all(part) || (self.storage.stays_in_row() && !realm().contains_box(&part.1))
     }
 
     /// The values of a box of `count` cells, of which each region has one of these parts.
     #[track_caller]
     pub(super) fn read_parts(&self, cells: &GridBox<D>, count: usize, parts: &[OfRegion]) -> Result<Vec<T>, Error> {
         let touches = self.touches(parts, |_| Mode::Read);
-        let (whole, boxes): (Vec<OfRegion>, Vec<OfRegion>) = parts.iter().partition(|part| self.is_all(part));
+        let (whole, boxes): (Vec<OfRegion>, Vec<OfRegion>) = parts.iter().partition(|part| self.comes_whole(part));
         self.acc.wait_in_place(&touches, boxes.is_empty())?;
         self.storage.warn();
         let mut values: Vec<T> = Vec::new();
@@ -82,16 +89,9 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         value: impl Fn([i64; D], usize) -> T + Sync,
     ) -> Result<(), Error> {
         let how = |part: &OfRegion| if self.is_all(part) { Mode::Overwrite } else { Mode::Update };
-        let mut touches = self.touches(parts, how);
-        if self.storage.stays_in_row() {
-            // What is written may be what work on a neighbour reads as its ghosts.
-            let near = parts.iter().flat_map(|(region, _)| region.saturating_sub(1)..region + 2);
-            let others = near.filter(|near| *near < self.regions() && !parts.iter().any(|(region, _)| region == near));
-            touches.extend(others.map(|region| self.touch(Some(region), Mode::Move)));
-        }
-        self.acc.wait_in_place(&touches, false)?;
+        self.acc.wait_in_place(&self.touches(parts, how), false)?;
         self.tracker.cells_written();
-        let (whole, boxes): (Vec<OfRegion>, Vec<OfRegion>) = parts.iter().partition(|part| self.is_all(part));
+        let (whole, boxes): (Vec<OfRegion>, Vec<OfRegion>) = parts.iter().partition(|part| self.comes_whole(part));
         let (layout, saturated) = (&*self.layout, AtomicU64::new(0));
         let set = |row: Row<'_>, at: [i64; D], again: bool| {
             // SAFETY: the row is in memory, of elements `T`; each row is handed to one thread, and recorded work on the
@@ -105,7 +105,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         let mut here: Vec<(OfRegion, bool)> = whole.iter().map(|part| (*part, false)).collect();
         if let Some(device) = &self.acc.core().device {
             if !whole.is_empty() {
-                self.acc.bring(&self.touches(&whole, |_| Mode::Overwrite))?;
+                self.acc.bring(&self.touches(&whole, how))?;
             }
             let array = (&*layout.wide, &layout.element);
             let packed = |parts: &[Part], passage: *mut u8| {
@@ -132,7 +132,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     }
 
     /// Touches of the regions of parts.
-    fn touches(&self, parts: &[OfRegion], mode: impl Fn(&OfRegion) -> Mode) -> Vec<Touch> {
+    pub(super) fn touches(&self, parts: &[OfRegion], mode: impl Fn(&OfRegion) -> Mode) -> Vec<Touch> {
         parts.iter().map(|part| self.touch(Some(part.0), mode(part))).collect()
     }
 

@@ -13,12 +13,13 @@ use tida_kernels::element::ElementType;
 use super::ghosts::compile::Site;
 use super::ghosts::device::DeviceCopies;
 use super::layout::{WideLayout, WideRegion};
+use super::node::Queue;
 use super::storage::Storage;
 use crate::backend::{COPIES, Memory};
 use crate::device::core::DeviceCore;
 use crate::device::passages::Passage;
 use crate::device::timeline::SpanKind;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 
 /// A box of cells of one region.
@@ -108,6 +109,11 @@ struct Stretch {
     device: usize,
     host: usize,
     bytes: usize,
+}
+
+/// Whether some of these cells are ghosts.
+fn has_ghosts(layout: &WideLayout, boxes: &[OfRegion]) -> bool {
+    boxes.iter().any(|(region, cells)| !layout.regions[*region].valid.contains_box(cells))
 }
 
 /// Waits for what is under way in a stream after a failure: what it uses may go then.
@@ -250,19 +256,65 @@ impl Storage {
     ) -> Result<Vec<OfRegion>, Error> {
         let (memory, held) = self.held(boxes.iter().map(|(region, _)| *region));
         let Some(memory) = memory else { return Ok(boxes.to_vec()) };
-        let (there, here): (Vec<_>, Vec<_>) =
-            boxes.iter().zip(held).partition(|(_, held)| held.is_on_device && !held.is_on_host);
-        let there: Vec<OfRegion> = there.into_iter().map(|(of, _)| *of).collect();
+        let (mut there, mut here) = (Vec::new(), Vec::new());
+        for (of, held) in boxes.iter().zip(held) {
+            if held.is_on_host { here.push(*of) } else { there.push(*of) }
+        }
+        if has_ghosts(array.0, &there) {
+            self.settle_ghosts_now(device)?;
+        }
         let backend = device.backend();
         for batch in batches(array.1, &there, AT_ONCE) {
             let passage = device.passages().take(backend, batch.bytes);
             // SAFETY: the caller's promise.
-            let coming = unsafe { self.put_home(device, COPIES, array, &batch, &memory, passage)? };
-            backend.record(COPIES)?.finish()?;
-            take(&batch.parts, coming.passage.host.start());
-            device.passages().give(coming.passage);
+            match unsafe { self.put_home(device, COPIES, array, &batch, &memory, passage) } {
+                Ok(coming) => {
+                    backend.record(COPIES)?.finish()?;
+                    take(&batch.parts, coming.passage.host.start());
+                    device.passages().give(coming.passage);
+                }
+                // The device has no memory to pack it in.
+                Err(error) if error.kind() == ErrorKind::Memory => {
+                    for part in &batch.parts {
+                        // SAFETY: the caller's promise.
+                        unsafe { self.to_host(device, part.region, false)? };
+                        here.push((part.region, part.cells));
+                    }
+                }
+                Err(error) => return Err(error),
+            }
         }
-        Ok(here.into_iter().map(|(of, _)| *of).collect())
+        Ok(here)
+    }
+
+    /// Puts what brings boxes home into the stream of a piece of work, of regions that have their newest values on the
+    /// device alone: all in one batch. Gives the other boxes too, which the host has.
+    ///
+    /// # Errors
+    /// As [`Storage::put_home`].
+    ///
+    /// # Safety
+    /// The array has this geometry. The work comes after all that writes the boxes, and before all that will; what this
+    /// gives is held until it is done.
+    pub(crate) unsafe fn send_boxes(
+        &self,
+        queue: &Queue<'_>,
+        array: Array<'_>,
+        boxes: &[OfRegion],
+    ) -> Result<(Option<(Batch, OnTheWay)>, Vec<OfRegion>), Error> {
+        let Queue { device, stream, .. } = *queue;
+        let (memory, held) = self.held(boxes.iter().map(|(region, _)| *region));
+        let (mut there, mut here) = (Vec::new(), Vec::new());
+        for (of, held) in boxes.iter().zip(held) {
+            if held.is_on_host { here.push(*of) } else { there.push(*of) }
+        }
+        let (Some(memory), Some(batch)) = (memory, batches(array.1, &there, usize::MAX).pop()) else {
+            return Ok((None, boxes.to_vec()));
+        };
+        let passage = device.passages().take(device.backend(), batch.bytes);
+        // SAFETY: the caller's promise.
+        let coming = unsafe { self.put_home(device, stream, array, &batch, &memory, passage)? };
+        Ok((Some((batch, coming)), here))
     }
 
     /// Changes boxes of regions that have their newest values on the device, there: `give` puts the values of a batch
@@ -287,6 +339,9 @@ impl Storage {
             there.extend(held.is_on_device.then_some(*of));
             here.extend(held.is_on_host.then_some((*of, held.is_on_device)));
         }
+        if has_ghosts(array.0, boxes) {
+            self.fixed_ghosts(Some(false));
+        }
         if !there.is_empty() {
             self.settle_ghosts_now(device)?;
         }
@@ -295,16 +350,19 @@ impl Storage {
             let mut passage = device.passages().take(backend, batch.bytes);
             give(&batch.parts, passage.host.start());
             // What has the array leave the device waits until this is done.
-            let changed = self.while_there(batch.parts.iter().map(|part| part.region), |memory| {
-                // SAFETY: the caller's promise.
-                let copies = unsafe { self.put_there(device, COPIES, array, &batch, memory, &mut passage)? };
-                backend.record(COPIES)?.finish()?;
-                drop(copies);
-                Ok(())
-            });
+            let changed: Option<Result<(), Error>> =
+                self.while_there(batch.parts.iter().map(|part| part.region), |memory| {
+                    // SAFETY: the caller's promise.
+                    let copies = unsafe { self.put_there(device, COPIES, array, &batch, memory, &mut passage)? };
+                    backend.record(COPIES)?.finish()?;
+                    drop(copies);
+                    Ok(())
+                });
             match changed {
-                Some(changed) => changed?,
-                None => here.extend(batch.parts.iter().map(|part| ((part.region, part.cells), false))),
+                Some(Ok(())) => {}
+                Some(Err(error)) if error.kind() != ErrorKind::Memory => return Err(error),
+                // It has left, or the device has no memory to unpack the values from.
+                _ => here.extend(batch.parts.iter().map(|part| ((part.region, part.cells), false))),
             }
             device.passages().give(passage);
         }

@@ -344,6 +344,14 @@ impl Storage {
         self.each(|region| region.newest.is_on_device())
     }
 
+    /// Of each region, whether work on the device would find it there without a copy over the link.
+    pub(crate) fn is_there(&self) -> Vec<bool> {
+        let state = self.residence().lock();
+        let newest = |region: usize| state.regions.get(region).map_or(Newest::Zeros, |region| region.newest);
+        let is_there = |region: usize| newest(region).is_on_device() || !self.has_values(region, newest(region));
+        (0..self.regions()).map(is_there).collect()
+    }
+
     /// Says that the device's memory has the newest values of all regions: new ones if they were `written`, which the
     /// host has too if it was `told`. All work on the array has finished.
     pub(crate) fn arrived(&self, written: bool, told: bool) {

@@ -376,7 +376,7 @@ impl Core {
         self.settle_ghosts(touches.iter().map(|touch| &touch.tracker));
         let is_on_device = matches!(work, Work::Device(_));
         let is_fill = fixed.is_some();
-        let discards = touches.iter().any(|touch| touch.mode == Mode::Discard);
+        let leaves = touches.iter().any(|touch| matches!(touch.mode, Mode::Discard | Mode::Look));
         let takes_memory = matches!(work, Work::Device(_) | Work::Both(_));
         let work = match work {
             Work::Both(work) => {
@@ -404,7 +404,7 @@ impl Core {
                                 unsafe { touch.tracker.to_device(queue, region, touch.moves())? };
                             }
                         }
-                        if is_fill || discards {
+                        if is_fill || leaves {
                             return work(queue);
                         }
                         for touch in &touches {

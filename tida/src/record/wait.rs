@@ -157,7 +157,13 @@ impl Core {
     pub fn wait_node(self: &Arc<Core>, node: &Arc<Node>) -> Result<(), Error> {
         outside_kernels("wait for a value")?;
         if !node.is_finished() {
-            self.close_chain(&mut lock(&self.recorder), Ended::Waits(Location::caller()));
+            let mut recorder = lock(&self.recorder);
+            // All that it waits for has ended what else it was held back with.
+            match recorder.has_in_chain(std::slice::from_ref(node)) {
+                true => self.close_chain(&mut recorder, Ended::Waits(Location::caller())),
+                false => self.close_all(&mut recorder),
+            }
+            drop(recorder);
             self.wait_for_end(node);
         }
         node.result().cloned().unwrap_or(Ok(())).map_err(Error::told)
@@ -183,7 +189,10 @@ impl Core {
             }
             nodes.retain(|n| !n.is_finished());
             // What still waits for more work may go on doing so, if it does not touch these arrays.
-            if !nodes.is_empty() && recorder.waits_with(touches.iter().map(|touch| &touch.tracker)) {
+            let ends = recorder.waits_with(touches.iter().map(|touch| &touch.tracker));
+            if !nodes.is_empty() && !ends {
+                self.close_all(&mut recorder);
+            } else if !nodes.is_empty() {
                 for touch in touches.iter().filter(|touch| touch.mode.reads()) {
                     recorder.chain.iter_mut().for_each(|open| open.chain.wanted_on_host(&touch.tracker, brings));
                 }
@@ -197,7 +206,7 @@ impl Core {
         if let Some(error) = Error::earliest(read.filter_map(|touch| touch.tracker.failure(touch.region))) {
             return Err(error.told());
         }
-        touches.iter().filter(|touch| touch.mode.changes()).for_each(|touch| touch.tracker.overwritten(touch.region));
+        touches.iter().filter(|touch| touch.mode.writes()).for_each(|touch| touch.tracker.overwritten(touch.region));
         Ok(())
     }
 

@@ -204,21 +204,23 @@ impl Jobs {
     }
 }
 
-/// What copies all valid values between arrays of one shape and centring, both of type `element`: their layouts, and
-/// their rows if they lie in one.
+/// What copies the valid values of a box between arrays of one shape and centring, both of type `element`: their
+/// layouts, and their rows if they lie in one.
 pub(super) fn between<const D: usize>(
     (to, to_row): (&Layout<D>, Option<&Row>),
     (from, from_row): (&Layout<D>, Option<&Row>),
     element: &ElementType,
+    cells: &GridBox<D>,
 ) -> Vec<Job> {
     let bytes = element.bytes();
     let (targets, sources) = (sites(&to.wide, to_row, bytes), sites(&from.wide, from_row, bytes));
     let mut jobs = Jobs::default();
     for component in element.placed_components() {
         let list = jobs.list(Kind::Scalar(kernel_type(component.0, false)));
-        for (number, region) in to.regions.iter().enumerate() {
-            list.extend(from.owners(&region.valid).map(|owner| {
-                let cells = from.regions[owner].valid.intersect(&region.valid).widen();
+        for number in to.owners(cells) {
+            let part = to.regions[number].valid.intersect(cells);
+            list.extend(from.owners(&part).map(|owner| {
+                let cells = from.regions[owner].valid.intersect(&part).widen();
                 let source = place(&from.wide.regions[owner], cells.lo, sources[owner], component);
                 let to = place(&to.wide.regions[number], cells.lo, targets[number], component);
                 BoxCopy { extent: extent(&cells), to, from: From::Box(source) }

@@ -17,6 +17,7 @@ use crate::backend::{Argument, Backend, Kernel, Memory, Native};
 use crate::device::compiler::Own;
 use crate::device::core::DeviceCore;
 use crate::error::Error;
+use crate::grid::GridBox;
 
 /// Copies of boxes, ready to be launched on one device.
 #[derive(Debug)]
@@ -60,8 +61,8 @@ impl Fills {
 }
 
 impl DeviceCopies {
-    /// What copies all valid values between arrays of one shape and centring, both of type `element`: their layouts,
-    /// and their rows if they lie in one.
+    /// What copies the valid values of a box between arrays of one shape and centring, both of type `element`: their
+    /// layouts, and their rows if they lie in one.
     ///
     /// # Errors
     /// Memory that the device does not have, or no compiler.
@@ -70,8 +71,9 @@ impl DeviceCopies {
         to: (&Layout<D>, Option<&Row>),
         from: (&Layout<D>, Option<&Row>),
         element: &ElementType,
+        cells: &GridBox<D>,
     ) -> Result<DeviceCopies, Error> {
-        DeviceCopies::new(device, between(to, from, element))
+        DeviceCopies::new(device, between(to, from, element, cells))
     }
 
     /// What copies parts of an array's regions, of elements of this type, from its memory into one where they lie
