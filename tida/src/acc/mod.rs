@@ -427,6 +427,19 @@ impl TileAcc {
         self.core().wait(touches)
     }
 
+    /// As [`TileAcc::wait`], but regions stay where they are: all of them are brought then, or boxes are taken where
+    /// they are, which `brings` says.
+    #[track_caller]
+    pub(crate) fn wait_in_place(&self, touches: &[Touch], brings: bool) -> Result<(), Error> {
+        self.core().wait_in_place(touches, brings)
+    }
+
+    /// Makes the host's copies of what is touched the newest. The calling thread has waited for the work that touches
+    /// it.
+    pub(crate) fn bring(&self, touches: &[Touch]) -> Result<(), Error> {
+        self.core().bring_to_host(touches)
+    }
+
     /// Waits for one node and gives its result.
     #[track_caller]
     pub(crate) fn wait_node(&self, node: &Arc<Node>) -> Result<(), Error> {

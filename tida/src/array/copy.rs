@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::TileArray;
 use crate::error::{Error, ErrorKind};
+use crate::grid::GridBox;
 use crate::memory::element::Element;
 use crate::memory::ghosts::device::DeviceCopies;
+use crate::memory::parts::OfRegion;
 use crate::memory::rows::{Row, each_owned_row};
-use crate::memory::tracker::{Mode, Side};
+use crate::memory::tracker::{Mode, Side, Touch};
 use crate::parallel;
 use crate::record::wait::outside_kernels;
 
@@ -32,50 +34,17 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     #[track_caller]
     pub fn copy_from(&mut self, source: &TileArray<T, D>) -> Result<(), Error> {
         outside_kernels("copy an array")?;
-        let (to, from) = (self.layout.clone(), source.layout.clone());
-        if to.shape != from.shape || to.centering != from.centering {
-            return Err(Error::new(
-                ErrorKind::Shape,
-                format!("copy into an array of shape {:?} centred on {:?}", to.shape, to.centering),
-                format!("a source of shape {:?} centred on {:?}", from.shape, from.centering),
-                "copy between arrays of one shape and centring",
-            ));
-        }
-        if !self.acc.is(&source.acc) {
-            return Err(Error::new(
-                ErrorKind::Argument,
-                "copy between arrays",
-                "arrays of different accelerators",
-                "copy by `read_box` and `write_box`, or use one accelerator",
-            ));
-        }
-        let (target, memory) = (self.storage.clone(), source.storage.clone());
+        let alike = self.check_source(source)?;
         let touches = vec![self.touch(None, Mode::Overwrite), source.touch(None, Mode::Read)];
-        let alike = match (to.coding.as_deref().filter(|coding| coding.any()), from.codes()) {
-            (None, None) => true,
-            (Some(to), _) => from.coding.as_deref().is_some_and(|from| to.same(from)),
-            _ => false,
-        };
         if alike
             && source.tracker.side() == Side::Device
             && let Some(_kept) = self.acc.core().try_reserve(&[&self.tracker, &source.tracker])
         {
-            self.acc.record_on_device("copy_from", touches, move |queue| {
-                let rows = (target.row(), memory.row());
-                let copies = DeviceCopies::between(queue.device, (&to, rows.0), (&from, rows.1), &to.element)?;
-                let (into, out_of) = (target.device_memory(queue.device)?, memory.device_memory(queue.device)?);
-                // SAFETY: regions lie where the layouts say, of elements `T`; the recorded touches keep others away,
-                // and the node holds the tables and both arrays.
-                unsafe { copies.run(queue.stream, &into, &out_of)? };
-                Ok(Box::new(move || {
-                    drop((copies, target, memory));
-                    Ok(())
-                }))
-            });
-            self.tracker.cells_written();
-            self.tracker.written_at(Side::Device);
+            self.copy_there(source, self.layout.domain(), touches);
             return Ok(());
         }
+        let (to, from) = (self.layout.clone(), source.layout.clone());
+        let (target, memory) = (self.storage.clone(), source.storage.clone());
         self.acc.record("copy_from", touches, move || {
             let saturated = AtomicU64::new(0);
             parallel::each(to.regions.len(), 1, &|region| {
@@ -99,6 +68,110 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         });
         self.tracker.cells_written();
         Ok(())
+    }
+
+    /// Copies the valid values of a box of `source`, as [`copy_from`](TileArray::copy_from) does of all.
+    ///
+    /// Where the device has the newest values of both arrays' parts, the copy is recorded there, and nothing crosses the
+    /// link. Otherwise, and between formats, the box is read and written as by [`read_box`](TileArray::read_box) and
+    /// [`write_box`](TileArray::write_box): the call waits, and the box alone crosses the link.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let mut u = TileArray::<f64, 1>::builder([4]).build_slice(&acc, &[1.0, 2.0, 3.0, 4.0])?;
+    /// let mut other = u.like()?;
+    /// other.copy_box_from(&u, GridBox::new([1], [3]))?;
+    /// assert_eq!(other.read_box(u.domain())?, [0.0, 2.0, 3.0, 0.0]);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`copy_from`](TileArray::copy_from); a box that reaches outside the domain. Where the call waits, also
+    /// those of `read_box` and `write_box`.
+    #[track_caller]
+    pub fn copy_box_from(&mut self, source: &TileArray<T, D>, cells: GridBox<D>) -> Result<(), Error> {
+        outside_kernels("copy a box")?;
+        let alike = self.check_source(source)?;
+        self.check_box("copy", &cells)?;
+        if cells == self.layout.domain() {
+            return self.copy_from(source);
+        }
+        let (to, from) = (self.owned(&cells), source.owned(&cells));
+        if alike
+            && [(&*self, &to), (source, &from)].into_iter().all(|(array, parts)| array.is_there(parts))
+            && let Some(_kept) = self.acc.core().try_reserve(&[&self.tracker, &source.tracker])
+        {
+            let mut touches = self.touches(&to, |part| if self.is_all(part) { Mode::Overwrite } else { Mode::Update });
+            touches.extend(source.touches(&from, |_| Mode::Read));
+            self.copy_there(source, cells, touches);
+            return Ok(());
+        }
+        let values = source.read_box(cells)?;
+        self.write_box(cells, &values)
+    }
+
+    /// Records that a box is copied on the device.
+    #[track_caller]
+    fn copy_there(&self, source: &TileArray<T, D>, cells: GridBox<D>, touches: Vec<Touch>) {
+        let (to, from) = (self.layout.clone(), source.layout.clone());
+        let (target, memory) = (self.storage.clone(), source.storage.clone());
+        self.acc.record_on_device("copy_from", touches, move |queue| {
+            let rows = (target.row(), memory.row());
+            let copies = DeviceCopies::between(queue.device, (&to, rows.0), (&from, rows.1), &to.element, &cells)?;
+            let (into, out_of) = (target.device_memory(queue.device)?, memory.device_memory(queue.device)?);
+            // SAFETY: regions lie where the layouts say, of elements `T`; the recorded touches keep others away, and
+            // the node holds the tables and both arrays.
+            unsafe { copies.run(queue.stream, &into, &out_of)? };
+            Ok(Box::new(move || {
+                drop((copies, target, memory));
+                Ok(())
+            }))
+        });
+        self.tracker.cells_written();
+        self.tracker.written_at(Side::Device);
+    }
+
+    /// Whether the device need not be brought any values for these parts, once recorded work has run.
+    fn is_there(&self, parts: &[OfRegion]) -> bool {
+        let is_made_there = |(region, _): &OfRegion| {
+            let mut writers = Vec::new();
+            self.tracker.pending(Some(*region), false, &mut writers);
+            writers.iter().any(|node| node.on_device && node.chain.is_none() && !node.is_finished())
+        };
+        let made: Vec<bool> = parts.iter().map(is_made_there).collect();
+        let there = self.storage.is_there();
+        self.tracker.side() == Side::Device && parts.iter().zip(made).all(|((region, _), made)| made || there[*region])
+    }
+
+    /// Whether a source's values lie in memory as this array's do.
+    ///
+    /// # Errors
+    /// A source that cannot be copied from.
+    fn check_source(&self, source: &TileArray<T, D>) -> Result<bool, Error> {
+        let (to, from) = (&self.layout, &source.layout);
+        if to.shape != from.shape || to.centering != from.centering {
+            return Err(Error::new(
+                ErrorKind::Shape,
+                format!("copy into an array of shape {:?} centred on {:?}", to.shape, to.centering),
+                format!("a source of shape {:?} centred on {:?}", from.shape, from.centering),
+                "copy between arrays of one shape and centring",
+            ));
+        }
+        if !self.acc.is(&source.acc) {
+            return Err(Error::new(
+                ErrorKind::Argument,
+                "copy between arrays",
+                "arrays of different accelerators",
+                "copy by `read_box` and `write_box`, or use one accelerator",
+            ));
+        }
+        Ok(match (to.coding.as_deref().filter(|coding| coding.any()), from.codes()) {
+            (None, None) => true,
+            (Some(to), _) => from.coding.as_deref().is_some_and(|from| to.same(from)),
+            _ => false,
+        })
     }
 
     /// A copy of all values, ghosts included. The copying is recorded. If work on the source fails, reads of the copy

@@ -6,7 +6,7 @@ use super::TileArray;
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::memory::element::Element;
-use crate::memory::rows::{Row, Shared, each_owned_row};
+use crate::memory::rows::{Row, each_owned_row};
 
 impl<T: Element, const D: usize> TileArray<T, D> {
     /// Sets every valid value to `value(index)`, on all threads, and waits until that is done. Ghosts keep what they
@@ -28,7 +28,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     #[track_caller]
     pub fn fill(&mut self, value: impl Fn([usize; D]) -> T + Sync) -> Result<(), Error> {
         let domain = self.layout.domain();
-        self.write_rows(&domain, true, |at, n| {
+        self.write_rows(&domain, |at, n| {
             let mut index = at.map(|x| x as usize);
             index[D - 1] += n;
             value(index)
@@ -52,10 +52,13 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     #[track_caller]
     pub fn fill_value(&mut self, value: T) -> Result<(), Error> {
         let domain = self.layout.domain();
-        self.write_rows(&domain, true, |_, _| value)
+        self.write_rows(&domain, |_, _| value)
     }
 
     /// The valid values of a box, row-major. Waits for recorded work that they need.
+    ///
+    /// Where the newest values are on a device, the box alone crosses the link: it is packed there, and the region
+    /// stays. Of regions that lie wholly in the box all comes, and the host has them too from then on.
     ///
     /// ```
     /// # use tida::prelude::*;
@@ -72,27 +75,14 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     #[track_caller]
     pub fn read_box(&self, cells: GridBox<D>) -> Result<Vec<T>, Error> {
         let count = self.check_box("read", &cells)?;
-        self.wait_for_box(&cells, false)?;
-        let mut values: Vec<T> = Vec::new();
-        reserve(&mut values, count)?;
-        let out = Shared::new(values.as_mut_ptr());
-        let (layout, storage, extent) = (&self.layout, &self.storage, cells.extent());
-        self.acc.install(&|| {
-            each_owned_row(layout, &cells, |region, at, length| {
-                let first = position(&cells, &extent, at);
-                // SAFETY: the row is in the region, of elements `T`; nothing recorded writes it while `self` is
-                // borrowed, and what was recorded before has run.
-                unsafe {
-                    Row::new(layout, storage, region, at, length).get::<T>(|n, v| out.get().add(first + n).write(v))
-                };
-            });
-        });
-        // SAFETY: the regions' valid boxes cover the domain, so every value of the box was written.
-        unsafe { values.set_len(count) };
-        Ok(values)
+        self.read_parts(&cells, count, &self.owned(&cells))
     }
 
     /// Sets the valid values of a box from `values`, row-major. Waits for recorded work on them.
+    ///
+    /// Where the newest values of a region are on a device, the box alone goes there; where the host has them too, it
+    /// is written on both sides. A region that lies wholly in the box is written on the host, and moves when a kernel
+    /// needs it.
     ///
     /// ```
     /// # use tida::prelude::*;
@@ -110,31 +100,94 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     #[track_caller]
     pub fn write_box(&mut self, cells: GridBox<D>, values: &[T]) -> Result<(), Error> {
         let count = self.check_box("write", &cells)?;
-        if values.len() != count {
-            return Err(Error::new(
-                ErrorKind::Shape,
-                format!("write the box {:?}..{:?} of {count} values", cells.lo, cells.hi),
-                format!("{} values", values.len()),
-                "give one value for each cell of the box, row-major",
-            ));
-        }
+        check_values(&cells, count, values.len())?;
         let extent = cells.extent();
-        self.write_rows(&cells, cells == self.layout.domain(), |at, n| values[position(&cells, &extent, at) + n])
+        let value = |at: [i64; D], n: usize| values[position(&cells, &extent, at) + n];
+        if cells == self.layout.domain() {
+            return self.write_rows(&cells, value);
+        }
+        let boxes = self.owned(&cells);
+        self.write_parts(&boxes, value)
     }
 
-    /// Sets the values of a box inside the domain: `value(start of a row, position in it)`.
+    /// The values of a box of one region's memory, row-major: of cells that it owns, and of its ghosts as they are.
+    /// Waits for recorded work that they need.
+    ///
+    /// It moves as [`read_box`](TileArray::read_box) does; [`with_grown_region`](TileArray::with_grown_region) needs all
+    /// of the region on the host. Where an array is cut along its first axis alone, the region comes whole for ghosts
+    /// between regions, which have no memory of their own on a device.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let mut u = TileArray::<f64, 1>::builder([3]).ghost(1).boundary(Boundary::Fixed(9.0)).build(&acc)?;
+    /// u.fill_ghosts()?;
+    /// assert_eq!(u.read_grown_box(0, GridBox::new([-1], [1]))?, [9.0, 0.0]);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// A region that there is not, or a box that reaches outside its [`grown_box`](TileArray::grown_box); no memory for
+    /// the result; failed work that the values need.
+    #[track_caller]
+    pub fn read_grown_box(&self, region: usize, cells: GridBox<D>) -> Result<Vec<T>, Error> {
+        let count = self.check_grown("read", region, &cells)?;
+        self.read_parts(&cells, count, &[(region, cells.widen())])
+    }
+
+    /// Sets the values of a box of one region's memory from `values`, row-major: cells that it owns, and its ghosts.
+    /// Waits for recorded work on them. The next [`fill_ghosts`](TileArray::fill_ghosts) replaces ghosts that have a
+    /// boundary, and those that another region owns.
+    ///
+    /// It moves as [`write_box`](TileArray::write_box) does, and as [`read_grown_box`](TileArray::read_grown_box) where
+    /// that has all of a region come.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let mut u = TileArray::<f64, 1>::builder([3]).ghost(1).build(&acc)?; // open: the user fills the ghosts
+    /// u.write_grown_box(0, GridBox::new([3], [4]), &[8.0])?;
+    /// assert_eq!(u.read_grown_box(0, GridBox::new([-1], [4]))?, [0.0, 0.0, 0.0, 0.0, 8.0]);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`read_grown_box`](TileArray::read_grown_box), and as [`write_box`](TileArray::write_box).
+    #[track_caller]
+    pub fn write_grown_box(&mut self, region: usize, cells: GridBox<D>, values: &[T]) -> Result<(), Error> {
+        let count = self.check_grown("write", region, &cells)?;
+        check_values(&cells, count, values.len())?;
+        let extent = cells.extent();
+        let value = |at: [i64; D], n: usize| values[position(&cells, &extent, at) + n];
+        self.write_parts(&[(region, cells.widen())], value)?;
+        self.tracker.ghosts_overwritten(true);
+        Ok(())
+    }
+
+    /// Number of cells of a box inside a region's memory.
+    fn check_grown(&self, what: &str, region: usize, cells: &GridBox<D>) -> Result<usize, Error> {
+        let tried = || format!("{what} the box {:?}..{:?} of region {region}", cells.lo, cells.hi);
+        let Some(grown) = self.grown_box(region) else {
+            let found = format!("{} regions", self.regions());
+            return Err(Error::new(ErrorKind::Argument, tried(), found, "count regions from 0"));
+        };
+        if grown.contains_box(cells) {
+            return Ok(if cells.is_empty() { 0 } else { cells.cells() });
+        }
+        let found = format!("cells and ghosts {:?}..{:?} in it", grown.lo, grown.hi);
+        Err(Error::new(ErrorKind::OutOfRange, tried(), found, "keep the box inside `grown_box(region)`"))
+    }
+
+    /// Sets the values of all cells: `value(start of a row, position in it)`.
     #[track_caller]
     pub(super) fn write_rows(
         &mut self,
         cells: &GridBox<D>,
-        all: bool,
         value: impl Fn([i64; D], usize) -> T + Sync,
     ) -> Result<(), Error> {
-        if all {
-            self.wait_to_replace()?
-        } else {
-            self.wait_for_box(cells, true)?
-        };
+        self.wait_to_replace()?;
         let (layout, storage) = (&self.layout, &self.storage);
         // Before the values, so that a panic of `value` leaves ghosts stale too.
         self.tracker.cells_written();
@@ -163,7 +216,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     }
 
     /// Number of cells of a box inside the domain.
-    fn check_box(&self, what: &str, cells: &GridBox<D>) -> Result<usize, Error> {
+    pub(super) fn check_box(&self, what: &str, cells: &GridBox<D>) -> Result<usize, Error> {
         if self.layout.domain().contains_box(cells) {
             return Ok(if cells.is_empty() { 0 } else { cells.cells() });
         }
@@ -171,9 +224,22 @@ impl<T: Element, const D: usize> TileArray<T, D> {
             ErrorKind::OutOfRange,
             format!("{what} the box {:?}..{:?} of an array", cells.lo, cells.hi),
             format!("a domain of 0..{:?}", self.layout.shape),
-            "keep the box inside the domain; ghost cells are reached by `with_grown_region`",
+            "keep the box inside the domain; ghost cells are reached by `read_grown_box` and `with_grown_region`",
         ))
     }
+}
+
+/// Demands as many values as a box has cells.
+fn check_values<const D: usize>(cells: &GridBox<D>, count: usize, found: usize) -> Result<(), Error> {
+    if found == count {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::Shape,
+        format!("write the box {:?}..{:?} of {count} values", cells.lo, cells.hi),
+        format!("{found} values"),
+        "give one value for each cell of the box, row-major",
+    ))
 }
 
 /// Makes room for `count` values.
@@ -189,6 +255,6 @@ pub(crate) fn reserve<T>(values: &mut Vec<T>, count: usize) -> Result<(), Error>
 }
 
 /// Position of `at` in the row-major list of the cells of a box.
-fn position<const D: usize>(cells: &GridBox<D>, extent: &[usize; D], at: [i64; D]) -> usize {
+pub(super) fn position<const D: usize>(cells: &GridBox<D>, extent: &[usize; D], at: [i64; D]) -> usize {
     (0..D).fold(0, |n, d| n * extent[d] + (at[d] - cells.lo[d]) as usize)
 }

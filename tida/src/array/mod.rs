@@ -9,7 +9,9 @@ mod copy;
 mod files;
 mod ghosts;
 mod host;
+mod later;
 mod npy;
+mod parts;
 mod report;
 #[cfg(feature = "ndarray")]
 mod views;
@@ -24,6 +26,7 @@ pub use checkpoint::{Saved, restore, save};
 pub(crate) use ghosts::{Fill, fill};
 pub use ghosts::{GhostFill, fill_ghosts};
 pub(crate) use host::reserve;
+pub use later::BoxValues;
 #[doc(inline)]
 pub use tida_kernels::codec::Format;
 
@@ -332,20 +335,6 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     #[track_caller]
     fn wait_for_region(&self, region: usize, write: bool) -> Result<(), Error> {
         self.acc.wait(&[self.touch(Some(region), access(write))])?;
-        self.storage.warn();
-        Ok(())
-    }
-
-    /// Waits until the host may read, or write too, a box inside the domain.
-    #[track_caller]
-    fn wait_for_box(&self, cells: &GridBox<D>, write: bool) -> Result<(), Error> {
-        let touches: Vec<Touch> =
-            self.layout.owners(cells).map(|region| self.touch(Some(region), access(write))).collect();
-        if touches.len() == self.regions() {
-            self.acc.wait(&[self.touch(None, access(write))])?;
-        } else {
-            self.acc.wait(&touches)?;
-        }
         self.storage.warn();
         Ok(())
     }

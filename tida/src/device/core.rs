@@ -13,6 +13,7 @@ use tida_kernels::plan::fuse::Asked;
 use super::answers::{Answer, Answers};
 use super::compiler::{Compiler, Kernels};
 use super::ledger::{Ledger, Purpose, Reservation};
+use super::passages::Passages;
 use super::plans::{Found, StepsKey, StepsWinner, TrialKey, Winner, Without};
 use super::timeline::{Recorder, SpanKind, Stats, restart};
 use crate::backend::{Backend, COPIES, Memory, STREAMS};
@@ -72,6 +73,8 @@ pub(crate) struct Opened {
     constants: Mutex<HashMap<Box<[u8]>, Arc<Memory>>>,
     /// Where kernels write the values of reductions.
     answers: Arc<Answers>,
+    /// What boxes pass through.
+    passages: Passages,
 }
 
 /// Devices opened so far, by what they were asked for with. They stay open: a driver's context costs more than it
@@ -103,6 +106,7 @@ impl Opened {
             fault_records: Mutex::default(),
             constants: Mutex::default(),
             answers: Arc::default(),
+            passages: Passages::default(),
         }
     }
 
@@ -336,6 +340,11 @@ impl DeviceCore {
     /// A place of the host's memory that a kernel may write the value of a reduction to, if there is one.
     pub fn answer(&self) -> Option<Answer> {
         self.opened.answers.take(&self.opened.backend)
+    }
+
+    /// What boxes pass through between host and device.
+    pub fn passages(&self) -> &Passages {
+        &self.opened.passages
     }
 
     /// Gives a record back once its launch is done.

@@ -4,5 +4,6 @@ pub(crate) mod answers;
 pub(crate) mod compiler;
 pub(crate) mod core;
 pub(crate) mod ledger;
+pub(crate) mod passages;
 pub(crate) mod plans;
 pub(crate) mod timeline;

@@ -7,6 +7,7 @@ pub(crate) mod ghosts;
 pub(crate) mod layout;
 pub(crate) mod node;
 pub(crate) mod packed;
+pub(crate) mod parts;
 pub(crate) mod residence;
 pub(crate) mod row;
 pub(crate) mod rows;

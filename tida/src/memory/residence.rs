@@ -81,6 +81,13 @@ impl Newest {
     }
 }
 
+/// Where a region's newest values are, for who reads or changes some of them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Held {
+    pub is_on_host: bool,
+    pub is_on_device: bool,
+}
+
 /// Blocks of the host of at least this many bytes are pinned for copies.
 const WORTH_PINNING: usize = 1 << 18;
 
@@ -300,6 +307,30 @@ impl Storage {
         all
     }
 
+    /// The device's memory of the array, if it has any, and where the newest values of these regions are.
+    pub(super) fn held(&self, regions: impl Iterator<Item = usize>) -> (Option<Arc<Memory>>, Vec<Held>) {
+        let state = self.residence().lock();
+        let held = regions.map(|region| {
+            let newest = state.regions.get(region).map_or(Newest::Host, |region| region.newest);
+            Held { is_on_host: newest != Newest::Device, is_on_device: newest.is_on_device() }
+        });
+        let held = held.collect();
+        (state.memory.clone(), held)
+    }
+
+    /// Runs `f` on the device's memory of the array, which has the newest values of these regions and keeps them
+    /// meanwhile; nothing if it has not.
+    pub(super) fn while_there<T>(
+        &self,
+        mut regions: impl Iterator<Item = usize>,
+        f: impl FnOnce(&Arc<Memory>) -> T,
+    ) -> Option<T> {
+        let state = self.residence().lock();
+        let is_there = |region: usize| state.regions.get(region).is_some_and(|of| of.newest.is_on_device());
+        let memory = state.memory.as_ref().filter(|_| regions.all(is_there))?;
+        Some(f(memory))
+    }
+
     /// Bytes of the regions whose newest values the host alone has.
     pub(crate) fn bytes_to_bring(&self) -> usize {
         let state = self.residence().lock();
@@ -311,6 +342,14 @@ impl Storage {
     /// Of each region, whether the device's memory has its newest values. All work on the array has finished.
     pub(crate) fn on_device(&self) -> Vec<bool> {
         self.each(|region| region.newest.is_on_device())
+    }
+
+    /// Of each region, whether work on the device would find it there without a copy over the link.
+    pub(crate) fn is_there(&self) -> Vec<bool> {
+        let state = self.residence().lock();
+        let newest = |region: usize| state.regions.get(region).map_or(Newest::Zeros, |region| region.newest);
+        let is_there = |region: usize| newest(region).is_on_device() || !self.has_values(region, newest(region));
+        (0..self.regions()).map(is_there).collect()
     }
 
     /// Says that the device's memory has the newest values of all regions: new ones if they were `written`, which the

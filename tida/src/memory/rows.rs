@@ -5,6 +5,7 @@ use tida_kernels::element::ElementType;
 use super::coding::{CHUNK, Coding, Values};
 use super::element::{Element, Place};
 use super::layout::Layout;
+use super::parts::Part;
 use super::storage::Storage;
 use crate::grid::GridBox;
 use crate::parallel;
@@ -80,6 +81,28 @@ impl<'a> Row<'a> {
             base: storage.base(region),
             cells: r.cells,
             position: r.position(at),
+            length,
+        }
+    }
+
+    /// `length` elements of a part from `at` on, which lies packed from this address on.
+    ///
+    /// # Safety
+    /// All of the part is there, of an array of this layout.
+    pub(crate) unsafe fn packed<const D: usize>(
+        layout: &'a Layout<D>,
+        part: &Part,
+        passage: *mut u8,
+        at: [i64; D],
+        length: usize,
+    ) -> Row<'a> {
+        Row {
+            coding: layout.codes(),
+            rounds: layout.rounds(),
+            element: &layout.element,
+            base: passage.wrapping_add(part.start),
+            cells: part.values,
+            position: part.position(at),
             length,
         }
     }

@@ -103,6 +103,8 @@ pub(crate) struct Touch {
 pub(crate) enum Mode {
     /// Reads them.
     Read,
+    /// Reads some of them where they are: on the host or on the device.
+    Look,
     /// Overwrites them all.
     Overwrite,
     /// Reads and writes them.
@@ -116,12 +118,12 @@ pub(crate) enum Mode {
 impl Mode {
     /// Whether it needs what was there.
     pub fn reads(self) -> bool {
-        matches!(self, Mode::Read | Mode::Update)
+        matches!(self, Mode::Read | Mode::Look | Mode::Update)
     }
 
     /// Whether others must neither read nor write meanwhile.
     pub fn writes(self) -> bool {
-        self != Mode::Read
+        !matches!(self, Mode::Read | Mode::Look)
     }
 
     /// Whether it leaves other values.
@@ -307,9 +309,13 @@ impl Tracker {
     pub(crate) unsafe fn to_device(&self, queue: &Queue<'_>, region: usize, mode: Mode) -> Result<(), Error> {
         // SAFETY: the caller's promise.
         unsafe {
-            if mode == Mode::Discard {
-                self.storage.discard(region);
-                return Ok(());
+            match mode {
+                Mode::Discard => {
+                    self.storage.discard(region);
+                    return Ok(());
+                }
+                Mode::Look => return Ok(()),
+                _ => {}
             }
             if let Some(regional) = self.replaced(region, mode) {
                 self.storage.replace_on_device(queue, region, regional)?;

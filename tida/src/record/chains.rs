@@ -51,6 +51,15 @@ impl Recorder {
         self.chain.as_ref().filter(|open| trackers.any(|tracker| open.chain.holds(tracker)))
     }
 
+    /// Whether work that waits for more touches one of these arrays: sweeps that take tiles, a chain, or steps that are
+    /// held back.
+    pub(super) fn waits_with<'a>(&self, trackers: impl Iterator<Item = &'a Arc<Tracker>> + Clone) -> bool {
+        let is_open = |tracker: &Arc<Tracker>| self.open.iter().any(|sweep| sweep.work.array(tracker).is_some());
+        self.chain_of(trackers.clone()).is_some()
+            || self.fusing.holds(trackers.clone())
+            || trackers.into_iter().any(is_open)
+    }
+
     /// Whether one of these nodes is a part of that chain.
     pub(super) fn has_in_chain(&self, nodes: &[Arc<Node>]) -> bool {
         self.chain.as_ref().is_some_and(|open| nodes.iter().any(|node| node.chain == Some(open.number)))

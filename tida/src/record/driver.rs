@@ -378,9 +378,9 @@ impl Core {
         self.settle_ghosts(touches.iter().map(|touch| &touch.tracker));
         let is_on_device = matches!(work, Work::Device(_));
         let is_fill = fixed.is_some();
-        let discards = touches.iter().any(|touch| touch.mode == Mode::Discard);
+        let leaves = touches.iter().any(|touch| matches!(touch.mode, Mode::Discard | Mode::Look));
         let takes_memory = matches!(work, Work::Device(_) | Work::Both(_));
-        let work = self.with_arrays((name, recorded), touches, work, !is_fill && !discards);
+        let work = self.with_arrays((name, recorded), touches, work, !is_fill && !leaves);
         self.wait_for_room();
         let mut recorder = lock(&self.recorder);
         recorder.count += 1;

@@ -161,7 +161,7 @@ impl Core {
     }
 
     /// Makes the host's copies of what is touched the newest.
-    pub(super) fn bring_to_host(&self, touches: &[Touch]) -> Result<(), Error> {
+    pub fn bring_to_host(&self, touches: &[Touch]) -> Result<(), Error> {
         let Some(device) = &self.device else { return Ok(()) };
         device.backend().caught_up();
         for touch in touches {

@@ -157,7 +157,13 @@ impl Core {
     pub fn wait_node(self: &Arc<Core>, node: &Arc<Node>) -> Result<(), Error> {
         outside_kernels("wait for a value")?;
         if !node.is_finished() {
-            self.close_chain(&mut lock(&self.recorder), Ended::Waits(Location::caller()));
+            let mut recorder = lock(&self.recorder);
+            // All that it waits for has ended what else it was held back with.
+            match recorder.has_in_chain(std::slice::from_ref(node)) {
+                true => self.close_chain(&mut recorder, Ended::Waits(Location::caller())),
+                false => self.close_all(&mut recorder),
+            }
+            drop(recorder);
             self.wait_for_end(node);
         }
         node.result().cloned().unwrap_or(Ok(())).map_err(Error::told)
@@ -166,6 +172,13 @@ impl Core {
     /// See [`crate::TileAcc::wait`].
     #[track_caller]
     pub fn wait(self: &Arc<Core>, touches: &[Touch]) -> Result<(), Error> {
+        self.wait_in_place(touches, true)?;
+        self.bring_to_host(touches)
+    }
+
+    /// See [`crate::TileAcc::wait_in_place`].
+    #[track_caller]
+    pub fn wait_in_place(self: &Arc<Core>, touches: &[Touch], brings: bool) -> Result<(), Error> {
         outside_kernels("access an array on the host")?;
         self.settle_ghosts(touches.iter().filter(|touch| touch.mode.reads()).map(|touch| &touch.tracker));
         let mut nodes = Vec::new();
@@ -175,9 +188,13 @@ impl Core {
                 touch.tracker.pending(touch.region, touch.mode.writes(), &mut nodes);
             }
             nodes.retain(|n| !n.is_finished());
-            if !nodes.is_empty() {
+            // What still waits for more work may go on doing so, if it does not touch these arrays.
+            let ends = recorder.waits_with(touches.iter().map(|touch| &touch.tracker));
+            if !nodes.is_empty() && !ends {
+                self.close_all(&mut recorder);
+            } else if !nodes.is_empty() {
                 for touch in touches.iter().filter(|touch| touch.mode.reads()) {
-                    recorder.chain.iter_mut().for_each(|open| open.chain.wanted_on_host(&touch.tracker));
+                    recorder.chain.iter_mut().for_each(|open| open.chain.wanted_on_host(&touch.tracker, brings));
                 }
                 self.close_chain(&mut recorder, Ended::Waits(Location::caller()));
             }
@@ -190,7 +207,7 @@ impl Core {
             return Err(error.told());
         }
         touches.iter().filter(|touch| touch.mode.writes()).for_each(|touch| touch.tracker.overwritten(touch.region));
-        self.bring_to_host(touches)
+        Ok(())
     }
 
     /// See [`crate::TileAcc::flush`].

@@ -11,6 +11,7 @@ use tida_kernels::element::{ElementType, ScalarType};
 use tida_kernels::emit::copies::{BoxCopy, From, Kind, Place, kernel_type};
 
 use super::super::layout::{Layout, WideLayout, WideRegion};
+use super::super::parts::Part;
 use super::super::row::Row;
 use super::super::storage::device_offsets;
 use super::plan::{Component, GhostCopy, GhostPlan, Phase, Source};
@@ -214,26 +215,50 @@ impl Jobs {
     }
 }
 
-/// What copies all valid values between arrays of one shape and centring, both of type `element`: their layouts, and
-/// their rows if they lie in one.
+/// What copies the valid values of a box between arrays of one shape and centring, both of type `element`: their
+/// layouts, and their rows if they lie in one.
 pub(super) fn between<const D: usize>(
     (to, to_row): (&Layout<D>, Option<&Row>),
     (from, from_row): (&Layout<D>, Option<&Row>),
     element: &ElementType,
+    cells: &GridBox<D>,
 ) -> Vec<Job> {
     let bytes = element.bytes();
     let (targets, sources) = (sites(&to.wide, to_row, bytes), sites(&from.wide, from_row, bytes));
     let mut jobs = Jobs::default();
     for component in element.placed_components() {
         let list = jobs.list(Kind::Scalar(kernel_type(component.0, false)));
-        for (number, region) in to.regions.iter().enumerate() {
-            list.extend(from.owners(&region.valid).map(|owner| {
-                let cells = from.regions[owner].valid.intersect(&region.valid).widen();
+        for number in to.owners(cells) {
+            let part = to.regions[number].valid.intersect(cells);
+            list.extend(from.owners(&part).map(|owner| {
+                let cells = from.regions[owner].valid.intersect(&part).widen();
                 let source = place(&from.wide.regions[owner], cells.lo, sources[owner], component);
                 let to = place(&to.wide.regions[number], cells.lo, targets[number], component);
                 BoxCopy { extent: extent(&cells), to, from: From::Box(source) }
             }));
         }
+    }
+    jobs.0
+}
+
+/// What copies parts of an array's regions, of elements of this type, from its memory into one where they lie packed;
+/// or out of that, without `packs`. `site` says how a region lies.
+pub(super) fn of_parts(
+    (layout, element): (&WideLayout, &ElementType),
+    parts: &[Part],
+    packs: bool,
+    site: impl Fn(usize) -> Site,
+) -> Vec<Job> {
+    let mut jobs = Jobs::default();
+    for (ty, before) in element.placed_components() {
+        let list = jobs.list(Kind::Scalar(kernel_type(ty, false)));
+        list.extend(parts.iter().map(|part| {
+            let there = place(&layout.regions[part.region], part.cells.lo, site(part.region), (ty, before));
+            let first = (part.start + part.values * before) / ty.size();
+            let packed = Place { first: first as u64, steps: part.cells.packed_strides().map(|step| step as u64) };
+            let (to, from) = if packs { (packed, there) } else { (there, packed) };
+            BoxCopy { extent: extent(&part.cells), to, from: From::Box(from) }
+        }));
     }
     jobs.0
 }

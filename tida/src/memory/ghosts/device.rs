@@ -8,14 +8,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tida_kernels::element::ElementType;
 use tida_kernels::emit::copies::{self, BoxCopy, Kind, THREADS, Table};
 
-use super::super::layout::Layout;
+use super::super::layout::{Layout, WideLayout};
+use super::super::parts::Part;
 use super::super::row::Row;
-use super::compile::{Job, between};
+use super::compile::{Job, Site, between, of_parts};
 use super::plan::GhostPlan;
 use crate::backend::{Argument, Backend, Kernel, Memory, Native};
 use crate::device::compiler::Own;
 use crate::device::core::DeviceCore;
 use crate::error::Error;
+use crate::grid::GridBox;
 
 /// Copies of boxes, ready to be launched on one device.
 #[derive(Debug)]
@@ -59,8 +61,8 @@ impl Fills {
 }
 
 impl DeviceCopies {
-    /// What copies all valid values between arrays of one shape and centring, both of type `element`: their layouts,
-    /// and their rows if they lie in one.
+    /// What copies the valid values of a box between arrays of one shape and centring, both of type `element`: their
+    /// layouts, and their rows if they lie in one.
     ///
     /// # Errors
     /// Memory that the device does not have, or no compiler.
@@ -69,8 +71,24 @@ impl DeviceCopies {
         to: (&Layout<D>, Option<&Row>),
         from: (&Layout<D>, Option<&Row>),
         element: &ElementType,
+        cells: &GridBox<D>,
     ) -> Result<DeviceCopies, Error> {
-        DeviceCopies::new(device, between(to, from, element))
+        DeviceCopies::new(device, between(to, from, element, cells))
+    }
+
+    /// What copies parts of an array's regions, of elements of this type, from its memory into one where they lie
+    /// packed; or out of that, without `packs`. `site` says how a region lies.
+    ///
+    /// # Errors
+    /// Memory that the device does not have, or no compiler.
+    pub(crate) fn of_parts(
+        device: &DeviceCore,
+        array: (&WideLayout, &ElementType),
+        parts: &[Part],
+        packs: bool,
+        site: impl Fn(usize) -> Site,
+    ) -> Result<DeviceCopies, Error> {
+        DeviceCopies::new(device, of_parts(array, parts, packs, site))
     }
 
     pub(super) fn new(device: &DeviceCore, jobs: Vec<Job>) -> Result<DeviceCopies, Error> {

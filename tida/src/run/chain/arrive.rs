@@ -49,7 +49,7 @@ pub(super) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Result<(), Err
 /// The planes of a chain's arrays, if its work is to run while they arrive.
 fn streams(chain: &Chain) -> Option<Vec<&Arc<Planar>>> {
     let sweeps = chain.links.iter().any(|link| link.op.is_sweep());
-    if chain.wanted.is_empty() || !sweeps || chain.links.len() > chain.most_links() {
+    if !chain.is_waited_for || !sweeps || chain.links.len() > chain.most_links() {
         return None;
     }
     // Ghosts of fixed value are set on the host.

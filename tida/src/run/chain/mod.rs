@@ -62,6 +62,8 @@ pub(crate) struct Chain {
     pub room: Option<Arc<Reservation>>,
     /// Numbers of the arrays that the host waits for.
     pub wanted: SmallVec<[usize; 4]>,
+    /// The host waits for some array.
+    pub is_waited_for: bool,
     /// Bytes that its reductions have on the device until they are done.
     pub lists: u64,
     /// Why it took no more work.
@@ -151,9 +153,11 @@ impl Chain {
         planes.min().map_or(0, |planes| (planes / 2) as usize)
     }
 
-    /// The host waits for an array.
-    pub fn wanted_on_host(&mut self, tracker: &Arc<Tracker>) {
-        self.wanted.extend(self.arrays.iter().position(|other| Arc::ptr_eq(other, tracker)));
+    /// The host waits for an array: for all of it, or for boxes that it takes where they are.
+    pub fn wanted_on_host(&mut self, tracker: &Arc<Tracker>, whole: bool) {
+        let array = self.arrays.iter().position(|other| Arc::ptr_eq(other, tracker));
+        self.is_waited_for |= array.is_some();
+        self.wanted.extend(array.filter(|_| whole));
     }
 
     /// Whether it touches an array.

@@ -251,7 +251,8 @@ fn check_on<T: Element, const D: usize>(device: &DeviceCore, case: &Case, value:
     v.copy_from(&u).unwrap();
     acc.sync().unwrap();
     let host = bytes(&v.layout, &v.storage, &T::TYPE);
-    let copies = DeviceCopies::between(device, (&v.layout, None), (&u.layout, None), &T::TYPE).unwrap();
+    let copies =
+        DeviceCopies::between(device, (&v.layout, None), (&u.layout, None), &T::TYPE, &u.layout.domain()).unwrap();
     let what = (case, u.layout.cuts.clone(), v.layout.cuts.clone());
     same(&run(device, &copies, before, Some(&source)), &host, &what);
     // Into a row of planes, from regions, and from a row.
@@ -260,7 +261,9 @@ fn check_on<T: Element, const D: usize>(device: &DeviceCore, case: &Case, value:
     let from_row = Row::new(&u.layout, &T::TYPE);
     for from in [None, from_row.as_ref()] {
         let source = from.map_or_else(|| source.clone(), |row| bytes_in_row(row, &u.storage));
-        let copies = DeviceCopies::between(device, (&v.layout, Some(&row)), (&u.layout, from), &T::TYPE).unwrap();
+        let copies =
+            DeviceCopies::between(device, (&v.layout, Some(&row)), (&u.layout, from), &T::TYPE, &u.layout.domain())
+                .unwrap();
         let mut before = host.clone();
         valid_in_row(&row, &v.layout, &T::TYPE).for_each(|byte| before[byte] = 0x5a);
         same(&run(device, &copies, before, Some(&source)), &host, &what);
