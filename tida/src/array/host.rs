@@ -163,7 +163,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     }
 
     /// Number of cells of a box inside the domain.
-    fn check_box(&self, what: &str, cells: &GridBox<D>) -> Result<usize, Error> {
+    pub(super) fn check_box(&self, what: &str, cells: &GridBox<D>) -> Result<usize, Error> {
         if self.layout.domain().contains_box(cells) {
             return Ok(if cells.is_empty() { 0 } else { cells.cells() });
         }

@@ -6,9 +6,11 @@ mod checkpoint;
 #[cfg(feature = "ndarray")]
 mod convert;
 mod copy;
+mod fields;
 mod files;
 mod ghosts;
 mod host;
+mod later;
 mod npy;
 mod report;
 #[cfg(feature = "ndarray")]
@@ -21,8 +23,10 @@ pub use crate::memory::layout::{Boundary, Centering};
 pub use builder::{IntoGhost, Side, TileArrayBuilder};
 #[cfg(feature = "npz")]
 pub use checkpoint::{Saved, restore, save};
+pub use fields::Field;
 pub use ghosts::{GhostFill, fill_ghosts};
 pub(crate) use host::reserve;
+pub use later::{BoxValues, Recorded};
 #[doc(inline)]
 pub use tida_kernels::codec::Format;
 
