@@ -21,8 +21,8 @@ pub const BUDGET: usize = 256 << 20;
 /// written.
 ///
 /// A snapshot counts when all of it is on the disk, and not before. If the disk fails, what counted before is still
-/// there, and each later call gives the error. [`finish`](Snapshots::finish) waits for the rest; a value that is dropped
-/// does the same, and says nothing of failures.
+/// there, and each later call gives the error. [`finish`](Snapshots::finish) waits for the rest; a value that is
+/// dropped does the same, and says nothing of failures.
 pub struct Snapshots {
     every: u64,
     budget: usize,

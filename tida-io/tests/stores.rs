@@ -12,7 +12,7 @@ fn ways(path: &std::path::Path) -> Vec<(&'static str, Writer)> {
     let new = || zarr::create(path);
     vec![
         ("regions", new()),
-        ("parts of regions", new().chunks(&[4, 50])),
+        ("parts of regions", new().chunks(&[8, 50])),
         ("chunks of several regions", new().chunks(&[10, 70]).unpacked()),
         ("shards", new().chunks(&[4, 16]).shards(&[8, 32]).zstd(3)),
         ("shards of regions", new().chunks(&[2, 6]).shards_of_regions()),

@@ -14,7 +14,7 @@ use zarrs::filesystem::FilesystemStore;
 use super::layout::{Layout, is_in_time};
 use super::meta;
 use crate::arrays::{ArrayInfo, Cells};
-use crate::{Error, Result, disk};
+use crate::{Error, Result};
 
 /// How the values of an array are cut into files and packed.
 pub(super) struct Chunks {
@@ -114,8 +114,9 @@ impl Chunks {
         self.grid.iter().skip(usize::from(in_time)).map(|n| n.get() as usize).collect()
     }
 
-    /// Packs and writes the values of a box of cells, which is a file or the part of one that lies in the array.
-    pub fn write(&self, snapshot: u64, cells: &Cells, bytes: Vec<u8>) -> Result<PathBuf> {
+    /// Packs the values of a box of cells, which is a file or the part of one that lies in the array; says where they
+    /// belong.
+    pub fn pack(&self, snapshot: u64, cells: &Cells, bytes: Vec<u8>) -> Result<(PathBuf, Vec<u8>)> {
         let own = self.file.len() - self.cell_axes;
         let place = cells.start.iter().zip(&self.file).map(|(start, extent)| (start / extent) as u64);
         let time = self.in_time.then_some(snapshot);
@@ -124,15 +125,15 @@ impl Chunks {
             true => bytes,
             false => self.padded(&cells.extent, &bytes),
         };
-        self.write_at(&at, bytes)
+        self.pack_at(&at, bytes)
     }
 
     fn file_at(&self, at: &[u64]) -> PathBuf {
         self.folder.join(self.array.chunk_key(at).as_str())
     }
 
-    /// Packs and writes all values of a file.
-    pub fn write_at(&self, at: &[u64], bytes: Vec<u8>) -> Result<PathBuf> {
+    /// Packs all values of a file.
+    pub fn pack_at(&self, at: &[u64], bytes: Vec<u8>) -> Result<(PathBuf, Vec<u8>)> {
         let path = self.file_at(at);
         let options = CodecOptions::default().with_concurrent_target(1);
         let (ty, fill) = (self.array.data_type(), self.array.fill_value());
@@ -141,8 +142,7 @@ impl Chunks {
             let (tried, advice) = (format!("pack {}", path.display()), "report this, with the chunks that were chosen");
             Error::format(tried, e.to_string(), advice)
         })?;
-        disk::write(&path, &packed)?;
-        Ok(path)
+        Ok((path, packed.into_owned()))
     }
 
     /// The values of a whole file of which a part lies in the array.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
@@ -120,20 +120,19 @@ impl Layout {
 
     /// Writes what the root says: which snapshots count.
     pub fn write_root(&self, folder: &Path) -> Result<()> {
-        self.write_group(folder, "")
+        replace([(folder.join(FILE), self.group(""))])
     }
 
     /// Writes what groups and arrays say, for those that do not ask the root.
     pub fn write_members(&self, folder: &Path) -> Result<()> {
-        for (path, said) in &self.arrays {
-            write_json(&folder.join(path), said)?;
-        }
-        self.groups.keys().filter(|path| !path.is_empty()).try_for_each(|path| self.write_group(folder, path))
+        let arrays = self.arrays.iter().map(|(path, said)| (folder.join(path).join(FILE), said.clone()));
+        let groups = self.groups.keys().filter(|path| !path.is_empty());
+        replace(arrays.chain(groups.map(|path| (folder.join(path).join(FILE), self.group(path)))))
     }
 
-    fn write_group(&self, folder: &Path, path: &str) -> Result<()> {
+    fn group(&self, path: &str) -> Value {
         let attributes = self.groups.get(path).cloned().unwrap_or_default();
-        write_json(&folder.join(path), &meta::group(&attributes, &self.below(path)))
+        meta::group(&attributes, &self.below(path))
     }
 
     /// The path of a field's array, as messages name it, and what its `zarr.json` says.
@@ -167,14 +166,15 @@ pub(super) fn read_json(path: &Path, tried: &str) -> Result<Value> {
     })
 }
 
-/// Replaces the metadata in a folder where it is not the same already.
-fn write_json(folder: &Path, said: &Value) -> Result<()> {
-    let path = folder.join(FILE);
-    let text = serde_json::to_vec_pretty(said)
-        .map_err(|e| Error::format(format!("write {}", path.display()), e.to_string(), "use plain attributes"))?;
-    if fs::read(&path).is_ok_and(|known| known == text) {
-        return Ok(());
+/// Replaces files of metadata, but for those that say the same already.
+fn replace(files: impl IntoIterator<Item = (PathBuf, Value)>) -> Result<()> {
+    let mut new = Vec::new();
+    for (path, said) in files {
+        let text = serde_json::to_vec_pretty(&said)
+            .map_err(|e| Error::format(format!("write {}", path.display()), e.to_string(), "use plain attributes"))?;
+        if !fs::read(&path).is_ok_and(|known| known == text) {
+            new.push((path, text));
+        }
     }
-    fs::create_dir_all(folder).map_err(|e| Error::io(format!("write {}", path.display()), e))?;
-    disk::replace(&path, &text)
+    disk::replace(&new)
 }

@@ -44,8 +44,8 @@ pub(super) struct State {
     /// The times and steps of the snapshots that count.
     times: Vec<f64>,
     steps: Vec<u64>,
-    /// Folders with new files, by snapshot.
-    folders: BTreeMap<u64, BTreeSet<PathBuf>>,
+    /// New files of snapshots that do not count yet.
+    files: BTreeMap<u64, Vec<PathBuf>>,
     /// No other program writes the store while this one is there.
     _lock: File,
 }
@@ -77,7 +77,7 @@ impl RegionSink for Sink {
         let extents = fields.iter().map(|fields| fields[0].cells().to_vec()).collect();
         // A program that was killed may have left these behind.
         layout.write_members(&folder)?;
-        self.state = Some(State { folder, layout, fields, times, steps, folders: BTreeMap::new(), _lock: lock });
+        self.state = Some(State { folder, layout, fields, times, steps, files: BTreeMap::new(), _lock: lock });
         Ok(extents)
     }
 
@@ -90,11 +90,9 @@ impl RegionSink for Sink {
     fn write(&mut self, snapshot: &Snapshot, part: Part) -> Result<()> {
         let state = self.state()?;
         for (chunks, bytes) in state.fields[part.array].iter().zip(part.fields) {
-            let path = chunks.write(snapshot.index, &part.cells, bytes)?;
-            let folders = state.folders.entry(snapshot.index).or_default();
-            // Those above it may be new as well.
-            let up = path.ancestors().skip(1).take_while(|folder| *folder != state.folder);
-            up.take_while(|folder| folders.insert(folder.to_path_buf())).for_each(drop);
+            let (path, packed) = chunks.pack(snapshot.index, &part.cells, bytes)?;
+            disk::write(&path, &packed)?;
+            state.files.entry(snapshot.index).or_default().push(path);
         }
         Ok(())
     }
@@ -102,11 +100,15 @@ impl RegionSink for Sink {
     fn commit(&mut self, snapshot: &Snapshot) -> Result<()> {
         let (in_time, path) = (self.in_time, self.path.clone());
         let state = self.state()?;
-        for folder in state.folders.remove(&snapshot.index).unwrap_or_default() {
-            disk::sync_folder(&folder).map_err(|e| Error::io(format!("write {}", folder.display()), e))?;
-        }
+        let files = state.files.remove(&snapshot.index).unwrap_or_default();
+        // Folders above new files may be new as well.
+        let above = |file: &PathBuf| {
+            let folders = file.ancestors().skip(1).take_while(|folder| folder.starts_with(&state.folder));
+            folders.map(Path::to_path_buf).collect::<Vec<_>>()
+        };
+        let folders: BTreeSet<PathBuf> = files.iter().flat_map(above).collect();
+        disk::sync(&files.into_iter().chain(folders).collect::<Vec<_>>())?;
         if !in_time {
-            disk::sync_folder(&state.folder).map_err(|e| Error::io(format!("write {}", path.display()), e))?;
             return disk::place(&state.folder, &path);
         }
         state.write_times(snapshot)?;
@@ -159,7 +161,7 @@ impl Sink {
             for (path, values) in &plan.coordinates {
                 let chunks = Chunks::open(&part, &layout, path, &tried())?;
                 let bytes = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
-                chunks.write_at(&[0], bytes)?;
+                disk::replace(&[chunks.pack_at(&[0], bytes)?])?;
             }
             layout.write_members(&part)?;
             layout.write_root(&part)?;
@@ -186,13 +188,14 @@ impl State {
         };
         let times = of(&mut self.times[first..].iter().chain([&snapshot.time]).map(|time| time.to_ne_bytes()));
         let steps = of(&mut self.steps[first..].iter().chain([&snapshot.step]).map(|step| step.to_ne_bytes()));
+        let mut files = Vec::new();
         for group in self.layout.groups.keys() {
             for (name, bytes) in [(TIME, &times), (STEP, &steps)] {
                 let chunks = Chunks::open(&self.folder, &self.layout, &inside(group, name), "write a snapshot")?;
-                chunks.write_at(&[snapshot.index / TIMES], bytes.clone())?;
+                files.push(chunks.pack_at(&[snapshot.index / TIMES], bytes.clone())?);
             }
         }
-        Ok(())
+        disk::replace(&files)
     }
 }
 
