@@ -11,6 +11,7 @@ mod error;
 mod sink;
 mod snapshots;
 mod source;
+pub mod vtk;
 mod writer;
 pub mod zarr;
 

@@ -11,7 +11,7 @@ use std::process::Command;
 use support::{Arrays, Folder};
 use tida::num_complex::Complex64;
 use tida::prelude::*;
-use tida_io::zarr;
+use tida_io::{vtk, zarr};
 
 /// Runs a script of `tests/python`; whether there is a Python to run it.
 fn python(script: &str, folder: &Path) -> bool {
@@ -87,4 +87,34 @@ fn tida_reads_what_zarr_and_xarray_write() {
     assert_eq!((values[0], values[8 * 70]), (0.0, 3.0));
     let e = zarr::open(folder.path("old.zarr")).unwrap_err();
     assert!(e.found().contains("Zarr 2"), "{e}");
+}
+
+#[test]
+fn vtk_reads_the_same_bits() {
+    let folder = Folder::new("vtk");
+    let acc = TileAcc::auto().unwrap();
+    let mut arrays = Arrays::new(&acc, [3, 2]).unwrap();
+    arrays.fill().unwrap();
+    let writer = vtk::create(folder.path("series.pvd")).spacing(&[0.5, 0.25]).origin(&[-1.0, 0.0]);
+    let mut snapshots = writer.snapshot_every(2).unwrap();
+    for step in 0..5 {
+        if snapshots.step(step, step as f64 * 0.5, &arrays.list()).unwrap() {
+            arrays.save_npy(&folder.path(&format!("step-{step}"))).unwrap();
+        }
+        arrays.step().unwrap();
+    }
+    snapshots.finish().unwrap();
+
+    // Three axes, cut along all, with values at corners.
+    let middle = TileArray::<f32, 3>::builder([7, 9, 70]).regions([2, 3, 1]);
+    let corner = TileArray::<f64, 3>::builder([7, 9, 70]).regions([3, 2, 1]).centering([Centering::Face; 3]);
+    let (mut middle, mut corner) = (middle.build(&acc).unwrap(), corner.build(&acc).unwrap());
+    middle.fill(|[k, j, i]| (k * 1000 + j * 100 + i) as f32).unwrap();
+    corner.fill(|[k, j, i]| ((k * 10 + j) * 100 + i) as f64 / 7.0).unwrap();
+    middle.save_npy(folder.path("middle.npy")).unwrap();
+    corner.save_npy(folder.path("corner.npy")).unwrap();
+    let mut snapshots = vtk::create(folder.path("points.pvd")).snapshot_every(1).unwrap();
+    snapshots.step(0, 0.0, &[("middle", &middle), ("corner", &corner)]).unwrap();
+    snapshots.finish().unwrap();
+    python("read_vtk.py", &folder.0);
 }
