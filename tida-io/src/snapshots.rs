@@ -106,11 +106,14 @@ impl Snapshots {
             })
             .collect();
         self.begin(&all)?;
+        if let State::Writing(writing) = &self.state {
+            check_same(&writing.arrays, &all)?;
+        }
         if self.last.is_some_and(|last| step <= last.step) {
             return Ok(false);
         }
         let taken = match &mut self.state {
-            State::Writing(writing) => writing.take(step, time, arrays, &all, self.budget),
+            State::Writing(writing) => writing.take(step, time, arrays, self.budget),
             _ => Ok(()),
         };
         if let Err(e) = taken {
@@ -191,15 +194,7 @@ impl Drop for Snapshots {
 
 impl Writing {
     #[track_caller]
-    fn take(
-        &mut self,
-        step: u64,
-        time: f64,
-        arrays: &[(&str, &dyn Stored)],
-        all: &[ArrayInfo],
-        budget: usize,
-    ) -> Result<()> {
-        check_same(&self.arrays, all)?;
+    fn take(&mut self, step: u64, time: f64, arrays: &[(&str, &dyn Stored)], budget: usize) -> Result<()> {
         self.shared.check()?;
         while self.taken.front().is_some_and(Recorded::is_done) {
             self.taken.pop_front().map_or(Ok(()), |taken| taken.wait())?;

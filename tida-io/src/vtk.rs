@@ -133,9 +133,9 @@ impl RegionSink for Sink {
         let head = Head::new(arrays, &self.writer, &tried)?;
         let done = if self.writer.append { listed(&path, &tried)? } else { Vec::new() };
         if !self.writer.append {
-            fs::create_dir_all(&folder).map_err(|e| Error::io(&*tried, e))?;
             disk::replace(&[(path.clone(), list(&path, &[]).into_bytes())])?;
         }
+        fs::create_dir_all(&folder).map_err(|e| Error::io(&*tried, e))?;
         self.state = Some(State { folder, done, head, open: BTreeMap::new() });
         // Whole regions: rows of them lie one after the other in the file.
         Ok(arrays.iter().map(|array| array.region.clone()).collect())
