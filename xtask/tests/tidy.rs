@@ -135,7 +135,7 @@ fn every_unsafe_says_why() {
 fn the_code_map_names_every_module() {
     let map = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     let mut problems = Vec::new();
-    for source in ["tida/src", "tida-kernels/src", "tida-derive/src", "tida-plot/src"] {
+    for source in ["tida/src", "tida-kernels/src", "tida-derive/src", "tida-plot/src", "tida-io/src"] {
         for entry in std::fs::read_dir(root().join(source)).unwrap() {
             let name = entry.unwrap().file_name().to_string_lossy().into_owned();
             let module = name.trim_end_matches(".rs");

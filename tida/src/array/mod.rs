@@ -6,6 +6,7 @@ mod checkpoint;
 #[cfg(feature = "ndarray")]
 mod convert;
 mod copy;
+mod fields;
 mod files;
 mod ghosts;
 mod host;
@@ -13,6 +14,7 @@ mod later;
 mod npy;
 mod parts;
 mod report;
+mod taken;
 #[cfg(feature = "ndarray")]
 mod views;
 
@@ -23,10 +25,12 @@ pub use crate::memory::layout::{Boundary, Centering};
 pub use builder::{IntoGhost, Side, TileArrayBuilder};
 #[cfg(feature = "npz")]
 pub use checkpoint::{Saved, restore, save};
+pub use fields::Field;
 pub(crate) use ghosts::{Fill, fill};
 pub use ghosts::{GhostFill, fill_ghosts};
 pub(crate) use host::reserve;
 pub use later::BoxValues;
+pub use taken::{BoxView, Recorded};
 #[doc(inline)]
 pub use tida_kernels::codec::Format;
 

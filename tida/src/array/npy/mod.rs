@@ -318,7 +318,7 @@ impl NpyPart {
 }
 
 /// Whether an element is a complex number, or an array of them.
-fn is_of_complex(element: &ElementType) -> bool {
+pub(super) fn is_of_complex(element: &ElementType) -> bool {
     match element {
         ElementType::Scalar(_) => false,
         ElementType::Array { element, .. } => is_of_complex(element),

@@ -59,25 +59,8 @@ impl<const D: usize> Values<'_, D> {
             if components[0].scalar == ScalarType::Bool {
                 buffer.iter_mut().for_each(|b| *b = (*b != 0) as u8);
             }
-            self.spans(start, axis, count, components, |span| {
-                if let Some(coded) = &span.coded {
-                    // SAFETY: as below.
-                    saturated += unsafe { span.encode(coded, buffer[span.offset * size..].as_ptr()) };
-                    return;
-                }
-                let rounds = span.rounds.as_ref();
-                let from = buffer[span.offset * size..].as_ptr();
-                // SAFETY: the buffer holds the piece, the span lies in its region; the rest is the caller's promise.
-                unsafe {
-                    match size {
-                        1 => span.copy::<u8>(from.cast_mut(), false),
-                        2 => span.copy::<u16>(from.cast_mut(), false),
-                        4 => span.copy::<u32>(from.cast_mut(), false),
-                        _ => span.copy::<u64>(from.cast_mut(), false),
-                    }
-                    saturated += rounds.map_or(0, |coded| span.round(coded));
-                }
-            });
+            // SAFETY: the caller's promise; the buffer holds the piece.
+            saturated += unsafe { self.set(start, axis, (count, components), &buffer) };
             Ok(())
         })?;
         Ok(saturated)
@@ -92,24 +75,101 @@ impl<const D: usize> Values<'_, D> {
         self.pieces(false, |start, axis, count, components| {
             let Some(size) = components.first().map(|c| c.scalar.size()) else { return Ok(()) };
             buffer.resize(count * components.len() * size, 0u8);
-            self.spans(start, axis, count, components, |span| {
-                if let Some(coded) = &span.coded {
-                    // SAFETY: as below.
-                    return unsafe { span.decode(coded, buffer[span.offset * size..].as_mut_ptr()) };
-                }
-                let to = buffer[span.offset * size..].as_mut_ptr();
-                // SAFETY: the buffer holds the piece, the span lies in its region; the rest is the caller's promise.
-                unsafe {
-                    match size {
-                        1 => span.copy::<u8>(to, true),
-                        2 => span.copy::<u16>(to, true),
-                        4 => span.copy::<u32>(to, true),
-                        _ => span.copy::<u64>(to, true),
-                    }
-                }
-            });
+            // SAFETY: the caller's promise; the buffer has room for the piece.
+            unsafe { self.get(start, axis, (count, components), &mut buffer) };
             file.write_all(&buffer)
         })
+    }
+
+    /// Bytes of the values of a cell.
+    fn cell_bytes(&self) -> usize {
+        self.components.iter().map(|component| component.scalar.size()).sum()
+    }
+
+    /// Copies the values of a box, row-major, the components of a value beside each other. Gives no more rows than
+    /// there is room for.
+    ///
+    /// # Safety
+    /// As [`Values::write`], of the regions that own the box, which lies inside the domain.
+    pub(crate) unsafe fn get_box(&self, cells: &GridBox<D>, to: &mut [u8]) {
+        let count = cells.extent()[D - 1];
+        let bytes = count * self.cell_bytes();
+        if bytes > 0 {
+            for (start, to) in cells.rows().zip(to.chunks_exact_mut(bytes)) {
+                // SAFETY: the caller's promise; the chunk has room for a row.
+                unsafe { self.get(start, D - 1, (count, self.components), to) };
+            }
+        }
+    }
+
+    /// Sets the values of a box from such a copy; gives how many saturated. Bytes of `bool` are 0 or 1.
+    ///
+    /// # Safety
+    /// As [`Values::read`], of the regions that own the box, which lies inside the domain.
+    pub(crate) unsafe fn set_box(&self, cells: &GridBox<D>, from: &[u8]) -> u64 {
+        let count = cells.extent()[D - 1];
+        let bytes = count * self.cell_bytes();
+        if bytes == 0 {
+            return 0;
+        }
+        let rows = cells.rows().zip(from.chunks_exact(bytes));
+        // SAFETY: the caller's promise; the chunk holds a row.
+        rows.map(|(start, from)| unsafe { self.set(start, D - 1, (count, self.components), from) }).sum()
+    }
+
+    /// Sets a piece of a line from a buffer that holds it; gives how many values saturated.
+    ///
+    /// # Safety
+    /// The array has these components, and no one else accesses the piece.
+    unsafe fn set(&self, start: [i64; D], axis: usize, of: (usize, &[Component]), buffer: &[u8]) -> u64 {
+        let (count, components) = of;
+        let Some(size) = components.first().map(|c| c.scalar.size()) else { return 0 };
+        let mut saturated = 0;
+        self.spans(start, axis, count, components, |span| {
+            if let Some(coded) = &span.coded {
+                // SAFETY: as below.
+                saturated += unsafe { span.encode(coded, buffer[span.offset * size..].as_ptr()) };
+                return;
+            }
+            let rounds = span.rounds.as_ref();
+            let from = buffer[span.offset * size..].as_ptr();
+            // SAFETY: the buffer holds the piece, the span lies in its region; the rest is the caller's promise.
+            unsafe {
+                match size {
+                    1 => span.copy::<u8>(from.cast_mut(), false),
+                    2 => span.copy::<u16>(from.cast_mut(), false),
+                    4 => span.copy::<u32>(from.cast_mut(), false),
+                    _ => span.copy::<u64>(from.cast_mut(), false),
+                }
+                saturated += rounds.map_or(0, |coded| span.round(coded));
+            }
+        });
+        saturated
+    }
+
+    /// Copies a piece of a line to a buffer that has room for it.
+    ///
+    /// # Safety
+    /// The array has these components, and no one writes the piece meanwhile.
+    unsafe fn get(&self, start: [i64; D], axis: usize, of: (usize, &[Component]), buffer: &mut [u8]) {
+        let (count, components) = of;
+        let Some(size) = components.first().map(|c| c.scalar.size()) else { return };
+        self.spans(start, axis, count, components, |span| {
+            if let Some(coded) = &span.coded {
+                // SAFETY: as below.
+                return unsafe { span.decode(coded, buffer[span.offset * size..].as_mut_ptr()) };
+            }
+            let to = buffer[span.offset * size..].as_mut_ptr();
+            // SAFETY: the buffer holds the piece, the span lies in its region; the rest is the caller's promise.
+            unsafe {
+                match size {
+                    1 => span.copy::<u8>(to, true),
+                    2 => span.copy::<u16>(to, true),
+                    4 => span.copy::<u32>(to, true),
+                    _ => span.copy::<u64>(to, true),
+                }
+            }
+        });
     }
 
     /// Calls `f` with start, axis and length of each piece of a line, in the order of a file, and the components that

@@ -1,0 +1,185 @@
+//! Arrays of any element type and number of axes.
+
+use tida::array::{BoxView, Field, Recorded};
+use tida::{Centering, Element, GridBox, TileAcc, TileArray};
+
+mod sealed {
+    pub trait Sealed {}
+    impl<T: tida::Element, const D: usize> Sealed for tida::TileArray<T, D> {}
+}
+
+/// An array of any element type and number of axes, to be written or read with others: a [`TileArray`], and nothing
+/// else.
+pub trait Stored: sealed::Sealed {
+    /// It, whatever its type.
+    #[doc(hidden)]
+    fn any(&self) -> Any<'_>;
+    /// It, to be read.
+    #[doc(hidden)]
+    fn any_mut(&mut self) -> AnyMut<'_>;
+}
+
+/// An array, whatever its type.
+#[doc(hidden)]
+pub struct Any<'a>(pub(crate) &'a dyn Source);
+
+/// The same, to be set.
+#[doc(hidden)]
+pub struct AnyMut<'a>(pub(crate) &'a mut dyn Target);
+
+impl std::fmt::Debug for Any<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Any").finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for AnyMut<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AnyMut").finish_non_exhaustive()
+    }
+}
+
+/// What takes the values of a box: it is given a function that copies a field to bytes.
+pub(crate) type Take = Box<dyn FnOnce(&dyn Fn(&Field, &mut [u8]) -> tida::Result<()>) + Send>;
+
+/// What values are taken of.
+pub(crate) trait Source {
+    fn acc(&self) -> &TileAcc;
+    /// What it is, under a name.
+    fn info(&self, name: &str) -> ArrayInfo;
+    /// Has the values of a box taken once they are there.
+    #[track_caller]
+    fn take_later(&self, cells: &Cells, take: Take) -> tida::Result<Recorded>;
+}
+
+/// What values are set in.
+pub(crate) trait Target {
+    fn info(&self, name: &str) -> ArrayInfo;
+    #[track_caller]
+    fn set(&mut self, cells: &Cells, field: &Field, bytes: &[u8]) -> tida::Result<()>;
+}
+
+/// A box of cells of an array of any number of axes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cells {
+    /// The first cell on each axis, the slowest first.
+    pub start: Vec<usize>,
+    /// How many cells.
+    pub extent: Vec<usize>,
+}
+
+impl Cells {
+    /// Number of cells.
+    pub fn count(&self) -> usize {
+        self.extent.iter().product()
+    }
+
+    fn to_box<const D: usize>(&self) -> GridBox<D> {
+        let lo = std::array::from_fn(|d| self.start[d] as i64);
+        GridBox::new(lo, std::array::from_fn(|d| lo[d] + self.extent[d] as i64))
+    }
+}
+
+/// What an array is, for those that write it.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ArrayInfo {
+    /// Its name.
+    pub name: String,
+    /// Number of values on each axis, the slowest first.
+    pub shape: Vec<usize>,
+    /// The extent of its first region.
+    pub region: Vec<usize>,
+    /// Whether an axis is face-centred.
+    pub faces: Vec<bool>,
+    /// What its elements are made of.
+    pub fields: Vec<Field>,
+}
+
+impl ArrayInfo {
+    /// Bytes of one element.
+    pub fn bytes(&self) -> usize {
+        self.fields.iter().map(Field::bytes).sum()
+    }
+
+    /// Whether the elements are structs, whose fields are arrays of their own in a group.
+    pub fn is_group(&self) -> bool {
+        self.fields.iter().any(|field| !field.name().is_empty())
+    }
+}
+
+fn info<T: Element, const D: usize>(array: &TileArray<T, D>, name: &str) -> ArrayInfo {
+    let region = array.region_box(0).map_or(array.shape(), |region| region.extent());
+    ArrayInfo {
+        name: name.to_owned(),
+        shape: array.shape().to_vec(),
+        region: region.to_vec(),
+        faces: array.centering().map(|centering| centering == Centering::Face).to_vec(),
+        fields: TileArray::<T, D>::fields(),
+    }
+}
+
+impl<T: Element, const D: usize> Stored for TileArray<T, D> {
+    fn any(&self) -> Any<'_> {
+        Any(self)
+    }
+
+    fn any_mut(&mut self) -> AnyMut<'_> {
+        AnyMut(self)
+    }
+}
+
+impl<T: Element, const D: usize> Source for TileArray<T, D> {
+    fn acc(&self) -> &TileAcc {
+        TileArray::acc(self)
+    }
+
+    fn info(&self, name: &str) -> ArrayInfo {
+        info(self, name)
+    }
+
+    #[track_caller]
+    fn take_later(&self, cells: &Cells, take: Take) -> tida::Result<Recorded> {
+        self.with_box_later(cells.to_box(), move |values: &BoxView<'_, D>| take(&|field, to| values.copy(field, to)))
+    }
+}
+
+impl<T: Element, const D: usize> Target for TileArray<T, D> {
+    fn info(&self, name: &str) -> ArrayInfo {
+        info(self, name)
+    }
+
+    #[track_caller]
+    fn set(&mut self, cells: &Cells, field: &Field, bytes: &[u8]) -> tida::Result<()> {
+        self.write_box_field(cells.to_box(), field, bytes)
+    }
+}
+
+/// The boxes of a grid of parts that cover a shape, in row-major order; those at its ends may be smaller.
+pub(crate) fn parts(shape: &[usize], part: &[usize]) -> Vec<Cells> {
+    let counts: Vec<usize> = shape.iter().zip(part).map(|(n, part)| n.div_ceil((*part).max(1))).collect();
+    let place = |mut number: usize| {
+        let mut start = vec![0; shape.len()];
+        for d in (0..shape.len()).rev() {
+            start[d] = (number % counts[d]) * part[d];
+            number /= counts[d];
+        }
+        let extent = (0..shape.len()).map(|d| part[d].min(shape[d] - start[d])).collect();
+        Cells { start, extent }
+    };
+    (0..counts.iter().product()).map(place).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_cover_a_shape_once() {
+        let all = parts(&[5, 4], &[2, 3]);
+        assert_eq!(all.len(), 6);
+        assert_eq!(all[0], Cells { start: vec![0, 0], extent: vec![2, 3] });
+        assert_eq!(all[5], Cells { start: vec![4, 3], extent: vec![1, 1] });
+        assert_eq!(all.iter().map(Cells::count).sum::<usize>(), 20);
+    }
+}

@@ -1,0 +1,118 @@
+//! Files that are whole or not there.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::{Error, Result};
+
+/// What writing a file is for messages.
+fn writing(path: &Path) -> String {
+    format!("write {}", path.display())
+}
+
+/// The name of what is written beside a path and then takes its place: of this process, so that two do not meet.
+pub(crate) fn beside(path: &Path) -> PathBuf {
+    let mut name = OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(format!(".{}.part", std::process::id()));
+    path.with_file_name(name)
+}
+
+/// Replaces files, each at once: who reads one finds what was there or all that is new, whatever ends the program or
+/// the machine.
+pub(crate) fn replace(files: &[(PathBuf, Vec<u8>)]) -> Result<()> {
+    let made = |(path, bytes): &(PathBuf, Vec<u8>)| {
+        let part = beside(path);
+        match in_folder(&part, || fs::write(&part, bytes)) {
+            Ok(()) => Ok(part),
+            Err(e) => {
+                // What is left of it has no use.
+                let _ = fs::remove_file(&part);
+                Err(Error::io(writing(path), e))
+            }
+        }
+    };
+    let mut parts = Vec::new();
+    let done = files.iter().try_for_each(|file| made(file).map(|part| parts.push(part))).and_then(|()| {
+        sync(&parts)?;
+        for (part, (path, _)) in parts.iter().zip(files) {
+            fs::rename(part, path).map_err(|e| Error::io(writing(path), e))?;
+        }
+        let folders: BTreeSet<&Path> = files.iter().map(|(path, _)| folder(path)).collect();
+        sync(&folders.into_iter().map(Path::to_path_buf).collect::<Vec<_>>())
+    });
+    if done.is_err() {
+        parts.iter().for_each(|part| drop(fs::remove_file(part)));
+    }
+    done
+}
+
+/// Writes a file that nobody reads yet; [`sync`] puts it onto the disk.
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    in_folder(path, || fs::write(path, bytes)).map_err(|e| Error::io(writing(path), e))
+}
+
+/// Calls `write`, which makes a file, and makes the folder for it if need be.
+fn in_folder(path: &Path, write: impl Fn() -> io::Result<()>) -> io::Result<()> {
+    match write() {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => fs::create_dir_all(folder(path)).and_then(|()| write()),
+        done => done,
+    }
+}
+
+/// Threads that wait for the disk, which does for several what it does for one.
+const WAITING: usize = 8;
+
+/// Puts files and folders onto the disk.
+pub(crate) fn sync(paths: &[PathBuf]) -> Result<()> {
+    let some = |paths: &[PathBuf]| paths.iter().try_for_each(|path| sync_one(path));
+    let count = paths.len().div_ceil(WAITING).max(1);
+    if paths.len() <= 2 {
+        return some(paths);
+    }
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = paths
+            .chunks(count)
+            .map(|paths| {
+                // Where no thread is to be had, this one waits.
+                let thread = std::thread::Builder::new().name("tida-io-sync".into());
+                thread.spawn_scoped(scope, move || some(paths)).map_err(|_| paths)
+            })
+            .collect();
+        let done = threads.into_iter().map(|thread| match thread {
+            Ok(thread) => {
+                thread.join().unwrap_or_else(|_| Err(Error::io("wait for the disk", io::ErrorKind::Other.into())))
+            }
+            Err(paths) => some(paths),
+        });
+        done.fold(Ok(()), Result::and)
+    })
+}
+
+/// Puts a file, or the names in a folder, onto the disk. Where the system has no such thing for folders, or the file
+/// system needs none, nothing happens.
+fn sync_one(path: &Path) -> Result<()> {
+    let synced = match path.is_dir() {
+        true if cfg!(not(unix)) => Ok(()),
+        true => match File::open(path).and_then(|folder| folder.sync_all()) {
+            Err(e) if e.kind() == io::ErrorKind::InvalidInput => Ok(()),
+            done => done,
+        },
+        false => OpenOptions::new().write(true).open(path).and_then(|file| file.sync_all()),
+    };
+    synced.map_err(|e| Error::io(writing(path), e))
+}
+
+/// Gives what was written beside a path its name.
+pub(crate) fn place(part: &Path, path: &Path) -> Result<()> {
+    fs::rename(part, path).map_err(|e| Error::io(writing(path), e))?;
+    sync_one(folder(path))
+}
+
+/// The folder that holds a file.
+pub(crate) fn folder(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}

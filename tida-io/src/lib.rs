@@ -1,0 +1,24 @@
+//! Files of the arrays of [tida](https://docs.rs/tida) for other programs: [Zarr](zarr), and VTK image data for
+//! ParaView.
+//!
+//! Writing goes on while the program computes. A snapshot is recorded like other work: the values are taken region by
+//! region, when they are there, and a thread of its own packs and writes them.
+#![cfg_attr(doctest, doc = include_str!("../README.md"))]
+
+mod arrays;
+mod disk;
+mod error;
+mod sink;
+mod snapshots;
+mod source;
+pub mod vtk;
+mod writer;
+pub mod zarr;
+
+pub use arrays::{ArrayInfo, Cells, Stored};
+pub use error::Error;
+pub use sink::{Part, RegionSink, RegionSource, Snapshot};
+pub use snapshots::{BUDGET, Snapshots};
+
+/// The result of most calls.
+pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -1,0 +1,87 @@
+//! What writers of snapshots and readers of stores are to the rest of the crate.
+
+use crate::Result;
+use crate::arrays::{ArrayInfo, Cells};
+
+/// The state of a program at one time, as files keep it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Snapshot {
+    /// Which it is in the store, counted from 0.
+    pub index: u64,
+    /// The number of the step after which it was taken.
+    pub step: u64,
+    /// The time of the simulation, in the program's own unit.
+    pub time: f64,
+}
+
+impl Snapshot {
+    /// A snapshot.
+    pub fn new(index: u64, step: u64, time: f64) -> Snapshot {
+        Snapshot { index, step, time }
+    }
+}
+
+/// One part of a snapshot: all fields of a box of one array.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Part {
+    /// Which array, in the order of [`RegionSink::begin`].
+    pub array: usize,
+    /// The box.
+    pub cells: Cells,
+    /// The values of each field: row-major, the field's own axes last, numbers in this machine's byte order.
+    pub fields: Vec<Vec<u8>>,
+}
+
+/// A form of files that snapshots are written in.
+///
+/// All calls but `begin` come from one thread, which is the sink's own: it may take its time. Parts of several
+/// snapshots may come in any order; snapshots are committed in theirs. What fails ends the writing: the sink gets no
+/// call more but `abandon`, for each snapshot that has begun and is not committed.
+pub trait RegionSink: Send + 'static {
+    /// Learns what each snapshot holds, before the first. Gives for each array the extent of the parts that it wants:
+    /// the array comes cut into boxes that start at multiples of it.
+    ///
+    /// # Errors
+    /// Arrays that it cannot write, or that do not go with what is there already.
+    fn begin(&mut self, arrays: &[ArrayInfo]) -> Result<Vec<Vec<usize>>>;
+
+    /// The last snapshot that is there already, after [`begin`](RegionSink::begin).
+    fn last(&self) -> Option<Snapshot>;
+
+    /// Writes a part. It must not change what a reader finds.
+    ///
+    /// # Errors
+    /// What the disk says.
+    fn write(&mut self, snapshot: &Snapshot, part: Part) -> Result<()>;
+
+    /// Makes a snapshot of which all parts were written count, at once and whatever ends the program.
+    ///
+    /// # Errors
+    /// What the disk says. The snapshot does not count then.
+    fn commit(&mut self, snapshot: &Snapshot) -> Result<()>;
+
+    /// Removes what was written of a snapshot that does not count, as well as it can.
+    fn abandon(&mut self, snapshot: &Snapshot);
+}
+
+/// A form of files that arrays are read from.
+pub trait RegionSource: Sync {
+    /// What it is, for messages.
+    fn name(&self) -> String;
+
+    /// Checks that it has an array that looks like this, in a snapshot or without any. Gives the extent of the parts
+    /// that are best read at once.
+    ///
+    /// # Errors
+    /// No such array, or one of another shape or type.
+    fn check(&self, array: &ArrayInfo, snapshot: Option<u64>) -> Result<Vec<usize>>;
+
+    /// The values of one field, by its number, in a box: row-major, the field's own axes last, numbers in this
+    /// machine's byte order.
+    ///
+    /// # Errors
+    /// What is missing or damaged.
+    fn read(&self, array: &ArrayInfo, field: usize, snapshot: Option<u64>, cells: &Cells) -> Result<Vec<u8>>;
+}

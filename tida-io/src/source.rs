@@ -1,0 +1,102 @@
+//! Setting arrays from what is read, which is unpacked meanwhile.
+
+use std::sync::mpsc::sync_channel;
+
+use tida::ErrorKind;
+
+use crate::arrays::{AnyMut, ArrayInfo, Cells, Stored, Target, parts};
+use crate::sink::RegionSource;
+use crate::{Error, Result};
+
+/// Parts that are read ahead.
+const AHEAD: usize = 2;
+
+/// Sets all values of arrays.
+#[track_caller]
+pub(crate) fn read(
+    source: &dyn RegionSource,
+    snapshot: Option<u64>,
+    arrays: &mut [(&str, &mut dyn Stored)],
+) -> Result<()> {
+    let mut all = Vec::new();
+    for (name, array) in arrays.iter_mut() {
+        let AnyMut(array) = array.any_mut();
+        let info = array.info(name);
+        let boxes = parts(&info.shape, &source.check(&info, snapshot)?);
+        all.push((info, boxes));
+    }
+    for ((_, array), (info, boxes)) in arrays.iter_mut().zip(&all) {
+        let AnyMut(array) = array.any_mut();
+        set(source, snapshot, array, info, boxes)?;
+    }
+    Ok(())
+}
+
+/// Sets the values of a box of an array.
+#[track_caller]
+pub(crate) fn read_box(
+    source: &dyn RegionSource,
+    snapshot: Option<u64>,
+    (name, array): (&str, &mut dyn Stored),
+    cells: &Cells,
+) -> Result<()> {
+    let AnyMut(array) = array.any_mut();
+    let info = array.info(name);
+    let part = source.check(&info, snapshot)?;
+    let ends = |d: usize| cells.start[d].checked_add(cells.extent[d]);
+    let inside = cells.start.len() == info.shape.len()
+        && cells.extent.len() == info.shape.len()
+        && (0..info.shape.len()).all(|d| ends(d).is_some_and(|end| end <= info.shape[d]));
+    if !inside {
+        let tried = format!("read the box of {:?} cells from {:?} on of {name:?}", cells.extent, cells.start);
+        let found = format!("an array of shape {:?}", info.shape);
+        return Err(Error::new(ErrorKind::OutOfRange, tried, found, "keep the box inside the array"));
+    }
+    // The parts of the whole array that meet the box, as far as they do.
+    let within = |whole: Cells| {
+        let ranges = (0..info.shape.len()).map(|d| {
+            let start = whole.start[d].max(cells.start[d]);
+            let end = (whole.start[d] + whole.extent[d]).min(cells.start[d] + cells.extent[d]);
+            (start, end.saturating_sub(start))
+        });
+        let (start, extent): (Vec<_>, Vec<_>) = ranges.unzip();
+        Some(Cells { start, extent }).filter(|part| part.count() > 0)
+    };
+    let boxes: Vec<Cells> = parts(&info.shape, &part).into_iter().filter_map(within).collect();
+    set(source, snapshot, array, &info, &boxes)
+}
+
+/// Sets boxes of an array, while the next are read.
+#[track_caller]
+fn set(
+    source: &dyn RegionSource,
+    snapshot: Option<u64>,
+    array: &mut dyn Target,
+    info: &ArrayInfo,
+    boxes: &[Cells],
+) -> Result<()> {
+    let (send, receive) = sync_channel(AHEAD);
+    std::thread::scope(|scope| {
+        let reads = move || {
+            for cells in boxes {
+                for field in 0..info.fields.len() {
+                    let read = source.read(info, field, snapshot, cells);
+                    let failed = read.is_err();
+                    // If nobody takes them, setting has failed.
+                    if send.send((cells, field, read)).is_err() || failed {
+                        return;
+                    }
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("tida-io".into()).spawn_scoped(scope, reads);
+        thread.map_err(|e| Error::io(format!("read {}", source.name()), e))?;
+        // One that an array's format cannot hold leaves the others to be set all the same.
+        let mut done = Ok(());
+        for (cells, field, read) in receive {
+            let set = array.set(cells, &info.fields[field], &read?);
+            done = done.and(set.map_err(Error::from));
+        }
+        done
+    })
+}

@@ -1,0 +1,213 @@
+//! Writing stores.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use tida::ErrorKind;
+
+use super::codec::Chunks;
+use super::layout::Layout;
+use super::meta::{STEP, TIME, TIMES, Words};
+use super::plan::{Cutting, Plan, inside};
+use crate::arrays::ArrayInfo;
+use crate::sink::{Part, RegionSink, Snapshot};
+use crate::{Error, Result, disk};
+
+/// What becomes of what is there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Mode {
+    /// Nothing may be there.
+    Create,
+    /// Snapshots are added to a store.
+    Append,
+}
+
+/// A store that is written.
+pub(super) struct Sink {
+    pub path: PathBuf,
+    pub words: Words,
+    pub cutting: Cutting,
+    pub mode: Mode,
+    /// It has snapshots; otherwise it holds one state.
+    pub in_time: bool,
+    pub state: Option<State>,
+}
+
+/// A store that is there.
+pub(super) struct State {
+    /// Where it is written.
+    folder: PathBuf,
+    layout: Layout,
+    /// How the fields of each array are cut and packed.
+    fields: Vec<Vec<Chunks>>,
+    /// The times and steps of the snapshots that count.
+    times: Vec<f64>,
+    steps: Vec<u64>,
+    /// New files of snapshots that do not count yet.
+    files: BTreeMap<u64, Vec<PathBuf>>,
+    /// No other program writes the store while this one is there.
+    _lock: File,
+}
+
+impl RegionSink for Sink {
+    fn begin(&mut self, arrays: &[ArrayInfo]) -> Result<Vec<Vec<usize>>> {
+        let (folder, layout) = match self.mode {
+            Mode::Create => self.create(arrays)?,
+            Mode::Append => (self.path.clone(), Layout::open(&self.path)?),
+        };
+        let tried = format!("write snapshots to {}", self.path.display());
+        let lock = locked(&folder, &tried)?;
+        let mut fields = Vec::new();
+        for array in arrays {
+            let in_time = self.in_time;
+            let of = |field| Chunks::of(&folder, &layout, array, field, in_time, &tried);
+            fields.push(array.fields.iter().map(of).collect::<Result<Vec<_>>>()?);
+        }
+        let listed: usize = arrays.iter().map(|array| array.fields.len()).sum();
+        let known = layout.arrays_in_time().count();
+        if self.in_time && listed != known {
+            let found = format!("a store with {known} arrays in time, and {listed} in a snapshot");
+            return Err(Error::new(ErrorKind::Argument, tried, found, "write all arrays of the store, and no other"));
+        }
+        let (times, steps) = match self.in_time {
+            true => (layout.times(&folder)?, layout.steps(&folder)?),
+            false => (Vec::new(), Vec::new()),
+        };
+        let extents = fields.iter().map(|fields| fields[0].cells().to_vec()).collect();
+        // A program that was killed may have left these behind.
+        layout.write_members(&folder)?;
+        self.state = Some(State { folder, layout, fields, times, steps, files: BTreeMap::new(), _lock: lock });
+        Ok(extents)
+    }
+
+    fn last(&self) -> Option<Snapshot> {
+        let state = self.state.as_ref()?;
+        let (time, step) = (*state.times.last()?, *state.steps.last()?);
+        Some(Snapshot::new(state.times.len() as u64 - 1, step, time))
+    }
+
+    fn write(&mut self, snapshot: &Snapshot, part: Part) -> Result<()> {
+        let state = self.state()?;
+        for (chunks, bytes) in state.fields[part.array].iter().zip(part.fields) {
+            let (path, packed) = chunks.pack(snapshot.index, &part.cells, bytes)?;
+            disk::write(&path, &packed)?;
+            state.files.entry(snapshot.index).or_default().push(path);
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self, snapshot: &Snapshot) -> Result<()> {
+        let (in_time, path) = (self.in_time, self.path.clone());
+        let state = self.state()?;
+        let files = state.files.remove(&snapshot.index).unwrap_or_default();
+        // Folders above new files may be new as well.
+        let above = |file: &PathBuf| {
+            let folders = file.ancestors().skip(1).take_while(|folder| folder.starts_with(&state.folder));
+            folders.map(Path::to_path_buf).collect::<Vec<_>>()
+        };
+        let folders: BTreeSet<PathBuf> = files.iter().flat_map(above).collect();
+        disk::sync(&files.into_iter().chain(folders).collect::<Vec<_>>())?;
+        if !in_time {
+            return disk::place(&state.folder, &path);
+        }
+        state.write_times(snapshot)?;
+        let count = snapshot.index + 1;
+        let mut layout = state.layout.clone();
+        layout.set_snapshots(count);
+        // From here on it counts.
+        layout.write_root(&state.folder)?;
+        state.times.push(snapshot.time);
+        state.steps.push(snapshot.step);
+        state.layout = layout;
+        state.layout.write_members(&state.folder)
+    }
+
+    fn abandon(&mut self, snapshot: &Snapshot) {
+        let in_time = self.in_time;
+        let Some(state) = &self.state else { return };
+        if !in_time {
+            let _ = fs::remove_dir_all(&state.folder);
+        } else if snapshot.index >= state.times.len() as u64 {
+            for chunks in state.fields.iter().flatten() {
+                let _ = fs::remove_dir_all(chunks.folder_of(snapshot.index));
+            }
+        }
+    }
+}
+
+impl Sink {
+    fn state(&mut self) -> Result<&mut State> {
+        let path = &self.path;
+        self.state.as_mut().ok_or_else(|| {
+            let tried = format!("write to {}", path.display());
+            Error::new(ErrorKind::Argument, tried, "a store that has not begun", "call `begin` first")
+        })
+    }
+
+    /// Makes a store, whole or not at all. One that holds one state gets its name when its values are there.
+    fn create(&self, arrays: &[ArrayInfo]) -> Result<(PathBuf, Layout)> {
+        let tried = || format!("make the store {}", self.path.display());
+        if fs::symlink_metadata(&self.path).is_ok() {
+            let advice = "remove it, give another path, or add to it by `zarr::append`";
+            return Err(Error::new(ErrorKind::Io, tried(), "that something is there already", advice));
+        }
+        let plan = Plan::new(arrays, &self.words, &self.cutting, self.in_time)?;
+        let part = disk::beside(&self.path);
+        // A process of this number may have left it.
+        let _ = fs::remove_dir_all(&part);
+        let layout = Layout { arrays: plan.arrays, groups: plan.groups };
+        let made = fs::create_dir(&part).map_err(|e| Error::io(tried(), e)).and_then(|()| {
+            for (path, values) in &plan.coordinates {
+                let chunks = Chunks::open(&part, &layout, path, &tried())?;
+                let bytes = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
+                disk::replace(&[chunks.pack_at(&[0], bytes)?])?;
+            }
+            layout.write_members(&part)?;
+            layout.write_root(&part)?;
+            if self.in_time { disk::place(&part, &self.path) } else { Ok(()) }
+        });
+        match made {
+            Ok(()) => Ok((if self.in_time { self.path.clone() } else { part }, layout)),
+            Err(e) => {
+                let _ = fs::remove_dir_all(&part);
+                Err(e)
+            }
+        }
+    }
+}
+
+impl State {
+    /// Writes the time and the step of a snapshot. Readers look no further than to the last one that counts.
+    fn write_times(&self, snapshot: &Snapshot) -> Result<()> {
+        let first = (snapshot.index / TIMES * TIMES) as usize;
+        let of = |values: &mut dyn Iterator<Item = [u8; 8]>| {
+            let mut bytes: Vec<u8> = values.flatten().collect();
+            bytes.resize(TIMES as usize * 8, 0);
+            bytes
+        };
+        let times = of(&mut self.times[first..].iter().chain([&snapshot.time]).map(|time| time.to_ne_bytes()));
+        let steps = of(&mut self.steps[first..].iter().chain([&snapshot.step]).map(|step| step.to_ne_bytes()));
+        let mut files = Vec::new();
+        for group in self.layout.groups.keys() {
+            for (name, bytes) in [(TIME, &times), (STEP, &steps)] {
+                let chunks = Chunks::open(&self.folder, &self.layout, &inside(group, name), "write a snapshot")?;
+                files.push(chunks.pack_at(&[snapshot.index / TIMES], bytes.clone())?);
+            }
+        }
+        disk::replace(&files)
+    }
+}
+
+/// Locks a store against other programs that write it.
+fn locked(folder: &Path, tried: &str) -> Result<File> {
+    let file = File::open(folder).map_err(|e| Error::io(tried, e))?;
+    match file.try_lock() {
+        Err(fs::TryLockError::WouldBlock) => {
+            let advice = "end that program, or write elsewhere";
+            Err(Error::new(ErrorKind::Io, tried, "that another program writes it", advice))
+        }
+        // A file system without locks has none for others either.
+        _ => Ok(file),
+    }
+}

@@ -1,0 +1,149 @@
+//! Programs that are killed while they write, and started again: what counts is whole.
+
+mod support;
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use support::Folder;
+use tida::prelude::*;
+use tida_io::{vtk, zarr};
+
+/// Set for the process that writes: the folder.
+const WRITES: &str = "TIDA_TEST_IO_WRITES";
+
+const SHAPE: [usize; 3] = [24, 20, 64];
+
+#[derive(Clone, Copy, Debug, PartialEq, Element)]
+struct Pair {
+    a: f64,
+    b: u32,
+}
+
+fn value([k, j, i]: [usize; 3], step: u64) -> f64 {
+    (k * 10_000 + j * 100 + i) as f64 + step as f64 * 1e6
+}
+
+/// What the process does: goes on with its files, until it is killed.
+#[test]
+fn writes_until_it_is_killed() {
+    let Some(folder) = std::env::var_os(WRITES) else { return };
+    let folder = Path::new(&folder);
+    let acc = TileAcc::builder().device(Device::Cpu).threads(2).build().unwrap();
+    let mut u = TileArray::<f64, 3>::builder(SHAPE).regions([3, 2, 1]).build(&acc).unwrap();
+    let mut pair = TileArray::<Pair, 3>::builder(SHAPE).regions([3, 2, 1]).build(&acc).unwrap();
+    let (store, list) = (folder.join("killed.zarr"), folder.join("killed.pvd"));
+    let writer = if store.exists() { zarr::append(&store) } else { zarr::create(&store).shards_of_regions() };
+    let mut snapshots = writer.snapshot_every(1).unwrap().budget(400_000);
+    let writer = if list.exists() { vtk::append(&list) } else { vtk::create(&list) };
+    let mut images = writer.snapshot_every(2).unwrap();
+    let first = if store.exists() { zarr::open(&store).unwrap().snapshots().len() as u64 } else { 0 };
+    for step in first.. {
+        u.fill(|at| value(at, step)).unwrap();
+        for tile in pair.tiles() {
+            let n = step as u32;
+            compute(
+                &tile,
+                (&mut pair, &u),
+                kernel!(|pair, u, at| {
+                    pair[at].a = u[at] * 0.5;
+                    pair[at].b = n + 7;
+                }),
+            )
+            .unwrap();
+        }
+        assert!(snapshots.step(step, step as f64, &[("u", &u), ("pair", &pair)]).unwrap());
+        images.step(step, step as f64, &[("u", &u)]).unwrap();
+    }
+}
+
+fn start(folder: &Path) -> Child {
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.arg("writes_until_it_is_killed").env(WRITES, folder).stdout(Stdio::null()).stderr(Stdio::inherit());
+    child.spawn().unwrap()
+}
+
+/// Checks that all that counts is whole; gives how many snapshots do.
+fn check(folder: &Path) -> usize {
+    let acc = TileAcc::builder().device(Device::Cpu).threads(2).build().unwrap();
+    let store = folder.join("killed.zarr");
+    let count = if store.exists() {
+        let store = zarr::open(&store).unwrap();
+        let mut u = TileArray::<f64, 3>::builder(SHAPE).build(&acc).unwrap();
+        let mut pair = TileArray::<Pair, 3>::builder(SHAPE).build(&acc).unwrap();
+        for (index, snapshot) in store.snapshots().iter().enumerate() {
+            assert_eq!((snapshot.index, snapshot.step, snapshot.time), (index as u64, index as u64, index as f64));
+            store.read(snapshot.index, &mut [("u", &mut u), ("pair", &mut pair)]).unwrap();
+            let (u, pair) = (u.to_ndarray().unwrap(), pair.to_ndarray().unwrap());
+            for ((k, j, i), found) in u.indexed_iter() {
+                let wanted = value([k, j, i], snapshot.step);
+                assert_eq!(*found, wanted);
+                assert_eq!(pair[[k, j, i]], Pair { a: wanted * 0.5, b: snapshot.step as u32 + 7 });
+            }
+        }
+        store.snapshots().len()
+    } else {
+        0
+    };
+    let list = folder.join("killed.pvd");
+    if list.exists() {
+        let text = std::fs::read_to_string(&list).unwrap();
+        assert!(text.ends_with("</VTKFile>\n"), "{text}");
+        let files = text.split("file=\"").skip(1).map(|rest| rest.split('"').next().unwrap());
+        for file in files {
+            let step: u64 = file.rsplit('/').next().unwrap().strip_suffix(".vti").unwrap().parse().unwrap();
+            let image = std::fs::read(folder.join(file)).unwrap();
+            let end = b"\n  </AppendedData>\n</VTKFile>\n";
+            assert!(image.ends_with(end), "{file}");
+            let values = &image[..image.len() - end.len()];
+            let values = &values[values.len() - SHAPE.iter().product::<usize>() * 8..];
+            let (first, last) = (&values[..8], &values[values.len() - 8..]);
+            assert_eq!(f64::from_ne_bytes(first.try_into().unwrap()), value([0; 3], step));
+            assert_eq!(f64::from_ne_bytes(last.try_into().unwrap()), value(SHAPE.map(|n| n - 1), step));
+        }
+    }
+    count
+}
+
+fn killed(times: u64) {
+    let folder = Folder::new(&format!("killed-{times}"));
+    let (mut random, mut counts) = (0x9e37_79b9_7f4a_7c15_u64, Vec::new());
+    for _ in 0..times {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        let mut child = start(&folder.0);
+        std::thread::sleep(Duration::from_micros(30_000 + random % 400_000));
+        assert!(child.try_wait().unwrap().is_none(), "the process has ended by itself");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        counts.push(check(&folder.0));
+        assert!(counts.is_sorted(), "snapshots that counted are gone: {counts:?}");
+    }
+    // Given time it writes some.
+    let mut child = start(&folder.0);
+    let (begun, before) = (Instant::now(), counts.last().copied().unwrap_or(0));
+    let there = || zarr::open(folder.path("killed.zarr")).map_or(0, |store| store.snapshots().len());
+    while there() < before + 3 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no snapshots in a minute");
+        assert!(child.try_wait().unwrap().is_none(), "the process has ended by itself");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(check(&folder.0) >= before + 3);
+    println!("snapshots that counted after each of {times} kills: {counts:?}");
+}
+
+#[test]
+fn killed_programs_leave_whole_snapshots_alone() {
+    killed(4);
+}
+
+/// `cargo test -p tida-io --test killed -- --ignored --nocapture`
+#[test]
+#[ignore = "takes a minute"]
+fn killed_fifty_times() {
+    killed(50);
+}

@@ -1,0 +1,201 @@
+//! Values for files and other programs, as bytes: taken in the order of recorded work, and set from the host.
+
+use std::panic::Location;
+use std::sync::Arc;
+
+use tida_kernels::element::ScalarType;
+
+use super::TileArray;
+use super::fields::Field;
+use super::npy::stream::{Component, Values, components};
+use crate::acc::TileAcc;
+use crate::error::{Error, ErrorKind};
+use crate::grid::GridBox;
+use crate::memory::element::Element;
+use crate::memory::layout::Layout;
+use crate::memory::node::{Node, Work};
+use crate::memory::storage::Storage;
+use crate::memory::tracker::{Mode, Touch};
+use crate::record::wait::{InKernel, outside_kernels};
+
+/// Recorded work that the host can wait for. See [`TileArray::with_box_later`].
+///
+/// Nothing happens when it is dropped: the work runs all the same.
+#[derive(Clone)]
+pub struct Recorded {
+    acc: TileAcc,
+    node: Arc<Node>,
+}
+
+impl Recorded {
+    /// Waits until the work has run.
+    ///
+    /// # Errors
+    /// Its failure, or that of work that it depends on; it did not run then.
+    #[track_caller]
+    pub fn wait(&self) -> Result<(), Error> {
+        self.acc.wait_node(&self.node)
+    }
+
+    /// Whether it has run, or failed.
+    pub fn is_done(&self) -> bool {
+        self.node.is_finished()
+    }
+}
+
+impl std::fmt::Debug for Recorded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Recorded").field("work", &self.node.name).field("done", &self.is_done()).finish()
+    }
+}
+
+/// The values of a box of cells, for as long as [`TileArray::with_box_later`] calls its closure.
+pub struct BoxView<'a, const D: usize> {
+    cells: GridBox<D>,
+    layout: &'a Layout<D>,
+    storage: &'a Storage,
+}
+
+impl<const D: usize> BoxView<'_, D> {
+    /// The box.
+    pub fn cells(&self) -> GridBox<D> {
+        self.cells
+    }
+
+    /// Copies one field of all cells: row-major, the field's own axes last, numbers in this machine's byte order.
+    ///
+    /// # Errors
+    /// A field of other elements, or a slice that is not as long as the values.
+    pub fn copy(&self, field: &Field, to: &mut [u8]) -> Result<(), Error> {
+        let components = checked(self.layout, &self.cells, field, to.len(), "copy")?;
+        let values = Values { layout: self.layout, storage: self.storage, components: &components };
+        // SAFETY: these are components of the array, and the box lies in its domain; recorded work that writes there
+        // waits for what calls this.
+        unsafe { values.get_box(&self.cells, to) };
+        Ok(())
+    }
+}
+
+impl<const D: usize> std::fmt::Debug for BoxView<'_, D> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("BoxView").field("cells", &self.cells).finish_non_exhaustive()
+    }
+}
+
+impl<T: Element, const D: usize> TileArray<T, D> {
+    /// Records that `take` gets the valid values of a box as they are here in the program. Returns at once; `take` runs
+    /// on a thread of the accelerator when the values are there, and what changes them later waits until it returns.
+    ///
+    /// This is for what takes values out of a running program, such as writers of files: `take` should copy them and
+    /// hand them to a thread of its own, since the threads of the accelerator compute. It must not call what waits for
+    /// recorded work or records more; such calls give an error in it. If work that the values need fails, `take` is
+    /// dropped and never called. Steps that wait to run together, as in a loop out of core, end before it.
+    ///
+    /// ```
+    /// use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let acc = TileAcc::auto()?;
+    /// let mut u = TileArray::<f32, 2>::builder([4, 8]).regions([2, 1]).build(&acc)?;
+    /// u.fill(|[row, _]| row as f32)?;
+    /// let (send, receive) = std::sync::mpsc::channel();
+    /// let field = TileArray::<f32, 2>::fields().remove(0);
+    /// let recorded = u.with_box_later(GridBox::new([1, 0], [3, 1]), move |values| {
+    ///     let mut bytes = [0; 8];
+    ///     send.send(values.copy(&field, &mut bytes).map(|()| bytes)).unwrap();
+    /// })?;
+    /// for tile in u.tiles() {
+    ///     compute(&tile, &mut u, kernel!(|u, at| u[at] = 9.0))?; // later: `take` does not see it
+    /// }
+    /// recorded.wait()?;
+    /// let bytes = receive.recv().unwrap()?;
+    /// assert_eq!(bytes, [1.0f32.to_ne_bytes(), 2.0f32.to_ne_bytes()].concat()[..]);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// A box that reaches outside the domain.
+    #[track_caller]
+    pub fn with_box_later(
+        &self,
+        cells: GridBox<D>,
+        take: impl FnOnce(&BoxView<'_, D>) + Send + 'static,
+    ) -> Result<Recorded, Error> {
+        outside_kernels("record that values are taken")?;
+        self.check_box("take", &cells)?;
+        let touches: Vec<Touch> =
+            self.layout.owners(&cells).map(|region| self.touch(Some(region), Mode::Read)).collect();
+        let (layout, storage) = (self.layout.clone(), self.storage.clone());
+        let run = move || {
+            // What waits in here would wait for itself.
+            let _inside = InKernel::enter();
+            take(&BoxView { cells, layout: &layout, storage: &storage });
+            Ok(())
+        };
+        let node = self.acc.record_node("with_box_later", Location::caller(), &touches, &[], Work::Host(Box::new(run)));
+        Ok(Recorded { acc: self.acc.clone(), node })
+    }
+
+    /// Sets one field of the valid values of a box from bytes: row-major, the field's own axes last, numbers in this
+    /// machine's byte order. Waits for recorded work on them.
+    ///
+    /// ```
+    /// use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let mut u = TileArray::<[u8; 2], 1>::builder([3]).build(&acc)?;
+    /// let field = TileArray::<[u8; 2], 1>::fields().remove(0);
+    /// u.write_box_field(GridBox::new([1], [3]), &field, &[1, 2, 3, 4])?;
+    /// assert_eq!(u.read_box(u.domain())?, [[0, 0], [1, 2], [3, 4]]);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// A box that reaches outside the domain; a field of other elements; bytes of the wrong number; bytes of `bool`
+    /// other than 0 and 1; failed work on the array; values that the array's format cannot hold, as for
+    /// [`fill`](TileArray::fill).
+    #[track_caller]
+    pub fn write_box_field(&mut self, cells: GridBox<D>, field: &Field, bytes: &[u8]) -> Result<(), Error> {
+        self.check_box("write", &cells)?;
+        let components = checked(&self.layout, &cells, field, bytes.len(), "set")?;
+        if field.scalar() == ScalarType::Bool
+            && let Some(other) = bytes.iter().find(|byte| **byte > 1)
+        {
+            let advice = "give 0 for false and 1 for true";
+            return Err(Error::new(ErrorKind::Argument, "set values of bool", format!("the byte {other}"), advice));
+        }
+        // The other fields, and cells of the same regions, keep what they have.
+        self.acc.wait(&self.touches(&self.owned(&cells), |_| Mode::Update))?;
+        self.tracker.cells_written();
+        let values = Values { layout: &self.layout, storage: &self.storage, components: &components };
+        // SAFETY: these are components of the array, and the box lies in its domain; recorded work on the array, of
+        // which `self` is the only handle, has run; bytes of `bool` are 0 or 1.
+        let saturated = unsafe { values.set_box(&cells, bytes) };
+        self.saturate(saturated)
+    }
+}
+
+/// The components of a field of an array of this layout, if a box of it has so many bytes.
+fn checked<const D: usize>(
+    layout: &Layout<D>,
+    cells: &GridBox<D>,
+    field: &Field,
+    length: usize,
+    what: &str,
+) -> Result<Vec<Component>, Error> {
+    let tried = || {
+        format!("{what} the field {:?} of {} in the box {:?}..{:?}", field.name(), layout.element, cells.lo, cells.hi)
+    };
+    let all = components(&layout.element);
+    let of_field = field.components().iter().map(|n| all.get(*n).copied().filter(|c| c.scalar == field.scalar()));
+    let Some(components) = of_field.collect::<Option<Vec<Component>>>() else {
+        let found = "a field of other elements";
+        return Err(Error::new(ErrorKind::Argument, tried(), found, "take it from `TileArray::fields` of this array"));
+    };
+    let count = if cells.is_empty() { 0 } else { cells.cells() };
+    let bytes = count * field.bytes();
+    if bytes == length {
+        return Ok(components);
+    }
+    let advice = format!("give {bytes} bytes, {} for each cell", field.bytes());
+    Err(Error::new(ErrorKind::Shape, tried(), format!("{length} bytes"), advice))
+}
