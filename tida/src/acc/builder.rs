@@ -15,6 +15,7 @@ use crate::backend::sim::{self, SimDevice};
 use crate::backend::{cuda, opencl};
 use crate::bytes::{IntoBytes, bytes_from};
 use crate::device::core::{DeviceCore, Opened};
+use crate::device::plans::PlansAsked;
 use crate::device::timeline::Recorder;
 use crate::error::{Error, ErrorKind};
 use crate::record::driver::{Core, PATIENCE, PAUSE, Waits};
@@ -546,15 +547,13 @@ impl TileAccBuilder {
             None => (device, opened),
         };
         let core = opened.map(|opened| {
-            let core = DeviceCore::new(opened, self.math, limit).with_march(march).with_plans_without(without);
-            let core = core.with_fuse(fuse);
+            let facts = opened.backend().facts();
             // Loops on both sides are parted by the times that they take; native forms have no plans.
-            let native = core.backend().facts().native;
-            let core = core.with_tune(tune && !hybrid && !native);
+            let tune = tune && !hybrid && !facts.native;
             // What has no text is compiled at once.
-            let facts = core.backend().facts();
             let beside = compile == Compile::Beside || compile == Compile::Auto && facts.gpu && !facts.native;
-            core.with_compiler(self.timeline, beside)
+            let asked = PlansAsked { math: self.math, march, tune, without, fuse };
+            DeviceCore::new(opened, asked, limit).with_compiler(self.timeline, beside)
         });
         let timeline = match &core {
             Some(device) => device.timeline.clone(),

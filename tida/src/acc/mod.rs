@@ -61,7 +61,7 @@ impl Drop for Handle {
     fn drop(&mut self) {
         self.core.shut_down();
         // No command may be under way when the program ends: the driver's library is gone then.
-        if self.core.device.is_some() && self.core.pool.current_thread_index().is_none() {
+        if self.core.device.is_some() && self.core.threads.pool.current_thread_index().is_none() {
             self.core.wait_for_all();
         }
         // Nor may a compiler.
@@ -132,7 +132,7 @@ impl TileAcc {
     /// # Ok(()) }
     /// ```
     pub fn threads(&self) -> usize {
-        self.core().pool.current_num_threads()
+        self.core().threads.pool.current_num_threads()
     }
 
     /// The name of the device that kernels run on, by its driver; `None` where they run on the CPU.
@@ -173,7 +173,7 @@ impl TileAcc {
     /// # Ok(()) }
     /// ```
     pub fn bytes_copied(&self) -> (u64, u64) {
-        self.core().device.as_ref().map_or((0, 0), |device| device.copied())
+        self.core().device.as_ref().map_or((0, 0), |device| device.counts.copied())
     }
 
     /// What was moved, launched and evicted so far, and how busy everything was. It waits for nothing. After
@@ -448,7 +448,7 @@ impl TileAcc {
 
     /// Runs `f`, which calls nothing of the user's, inside the thread pool of recorded work.
     pub(crate) fn install(&self, f: &(dyn Fn() + Sync)) {
-        self.core().pool.install(f);
+        self.core().threads.pool.install(f);
     }
 
     /// Runs `f`, which calls closures of the user's, by threads of its own. Such closures may wait for recorded work,

@@ -66,7 +66,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
             });
             target.saturate(saturated.into_inner(), || "copy into an array of another format".into())
         });
-        self.tracker.cells_written();
+        self.tracker.ages.cells_written();
         Ok(())
     }
 
@@ -129,7 +129,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
                 Ok(())
             }))
         });
-        self.tracker.cells_written();
+        self.tracker.ages.cells_written();
         self.tracker.written_at(Side::Device);
     }
 
@@ -213,7 +213,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
                     Ok(())
                 }))
             });
-            copy.tracker.copy_ages(&self.tracker);
+            copy.tracker.copied_from(&self.tracker);
             return Ok(copy);
         }
         self.acc.record("clone", touches, move || {
@@ -233,7 +233,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
             });
             Ok(())
         });
-        copy.tracker.copy_ages(&self.tracker);
+        copy.tracker.copied_from(&self.tracker);
         Ok(copy)
     }
 }

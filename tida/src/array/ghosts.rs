@@ -77,7 +77,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// ```
     pub fn allow_stale_ghosts(&mut self) {
         self.acc.core().separate(&self.tracker);
-        self.tracker.ghosts_allowed();
+        self.tracker.ages.ghosts_allowed();
     }
 }
 
@@ -131,9 +131,9 @@ pub(crate) fn fill(fills: &[Fill], recorded: &'static Location<'static>) -> Resu
     // Chains may take the room of the others.
     let mut left = Vec::new();
     for Fill { tracker, .. } in fills {
-        let fixed = !tracker.fixed_ghosts_hold();
-        let set = tracker.are_ghosts_set() || tracker.last_face().is_some();
-        let fresh = tracker.ghosts_fresh() && !fixed && !set;
+        let fixed = !tracker.ages.fixed_ghosts_hold();
+        let set = tracker.ages.are_ghosts_set() || tracker.ages.last_face().is_some();
+        let fresh = tracker.ages.ghosts_fresh() && !fixed && !set;
         let ghosts = tracker.regional().filter(|ghosts| !fresh && ghosts.plan().has_work(fixed));
         let of_chain = |_: &&Arc<Regional>| acc.core().chain_ghosts(recorded, tracker, fixed);
         left.extend(ghosts.filter(|ghosts| !of_chain(ghosts)).map(|ghosts| (tracker, ghosts, fixed)));
@@ -195,7 +195,7 @@ pub(crate) fn fill(fills: &[Fill], recorded: &'static Location<'static>) -> Resu
         });
     }
     drop(kept);
-    fills.iter().for_each(|fill| fill.tracker.ghosts_filled());
+    fills.iter().for_each(|fill| fill.tracker.ages.ghosts_filled());
     Ok(())
 }
 

@@ -162,7 +162,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         let extent = cells.extent();
         let value = |at: [i64; D], n: usize| values[position(&cells, &extent, at) + n];
         self.write_parts(&[(region, cells.widen())], value)?;
-        self.tracker.ghosts_overwritten(true);
+        self.tracker.ages.ghosts_overwritten(true);
         Ok(())
     }
 
@@ -190,7 +190,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         self.wait_to_replace()?;
         let (layout, storage) = (&self.layout, &self.storage);
         // Before the values, so that a panic of `value` leaves ghosts stale too.
-        self.tracker.cells_written();
+        self.tracker.ages.cells_written();
         let saturated = AtomicU64::new(0);
         self.acc.install_user(&|| {
             each_owned_row(layout, cells, |region, at, length| {

@@ -142,8 +142,8 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// # Ok(()) }
     /// ```
     pub fn discard(&mut self) {
-        self.tracker.cells_written();
-        self.tracker.ghosts_lost();
+        self.tracker.ages.cells_written();
+        self.tracker.ages.ghosts_lost();
         self.acc.core().discard(&self.tracker);
     }
 
@@ -338,15 +338,11 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     #[cfg(feature = "ndarray")]
     #[track_caller]
     fn wait_for_region(&self, region: usize, write: bool) -> Result<(), Error> {
-        self.acc.wait(&[self.touch(Some(region), access(write))])?;
+        let mode = if write { Mode::Update } else { Mode::Read };
+        self.acc.wait(&[self.touch(Some(region), mode)])?;
         self.storage.warn();
         Ok(())
     }
-}
-
-/// What the host does with values that it reads, or changes too.
-fn access(write: bool) -> Mode {
-    if write { Mode::Update } else { Mode::Read }
 }
 
 impl<T: Element, const D: usize> std::fmt::Debug for TileArray<T, D> {

@@ -90,7 +90,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     ) -> Result<(), Error> {
         let how = |part: &OfRegion| if self.is_all(part) { Mode::Overwrite } else { Mode::Update };
         self.acc.wait_in_place(&self.touches(parts, how), false)?;
-        self.tracker.cells_written();
+        self.tracker.ages.cells_written();
         let (whole, boxes): (Vec<OfRegion>, Vec<OfRegion>) = parts.iter().partition(|part| self.comes_whole(part));
         let (layout, saturated) = (&*self.layout, AtomicU64::new(0));
         let set = |row: Row<'_>, at: [i64; D], again: bool| {

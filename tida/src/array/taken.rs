@@ -165,7 +165,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         }
         // The other fields, and cells of the same regions, keep what they have.
         self.acc.wait(&self.touches(&self.owned(&cells), |_| Mode::Update))?;
-        self.tracker.cells_written();
+        self.tracker.ages.cells_written();
         let values = Values { layout: &self.layout, storage: &self.storage, components: &components };
         // SAFETY: these are components of the array, and the box lies in its domain; recorded work on the array, of
         // which `self` is the only handle, has run; bytes of `bool` are 0 or 1.

@@ -245,9 +245,9 @@ where
     ) -> Result<R, Error> {
         let plane = self.plane::<S>(region, component, part)?;
         self.wait_for_region(region, true)?;
-        self.tracker.cells_written();
+        self.tracker.ages.cells_written();
         if part == Part::Grown {
-            self.tracker.ghosts_overwritten(true);
+            self.tracker.ages.ghosts_overwritten(true);
         }
         if let Some(coding) = self.layout.codes() {
             let mut values = plane.decoded(coding)?;

@@ -333,7 +333,7 @@ impl<const D: usize> Launching<'_, D> {
             region,
             read: None,
             write: None,
-            keeps: info.tracker.keeps_ghosts(),
+            keeps: info.tracker.ages.keeps_ghosts(),
             whole: false,
             around: Some((0, 0)),
             across: Some((0, 0)),
@@ -386,7 +386,7 @@ impl<const D: usize> Launching<'_, D> {
         let read = boxes.into_iter().reduce(hull);
         if let Some(read) = &read
             && self.reads_ghosts(info, read, &held.valid)
-            && !info.tracker.ghosts_fresh()
+            && !info.tracker.ages.ghosts_fresh()
         {
             return Err(self.stale(arg));
         }
@@ -396,7 +396,7 @@ impl<const D: usize> Launching<'_, D> {
         if opaque {
             // Reads that only run time decides may touch all that the region holds; ghosts only if they are fresh.
             self.run_checked = true;
-            let stale = held.grown != held.valid && !info.tracker.ghosts_fresh();
+            let stale = held.grown != held.valid && !info.tracker.ages.ghosts_fresh();
             if stale {
                 *valid_only |= 1 << arg;
             }

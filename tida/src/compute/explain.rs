@@ -173,13 +173,15 @@ fn explained(
         checked: prepared.may_check(),
         valid_only: 0,
         block: asked.block,
-        march: asked.march.or_else(|| acc.and_then(|acc| acc.core().device.as_ref()).and_then(|device| device.march())),
+        march: asked
+            .march
+            .or_else(|| acc.and_then(|acc| acc.core().device.as_ref()).and_then(|device| device.asked.march)),
         cache: asked.cache,
         fold: None,
         within: None,
         varied: None,
         native: NativeForm::default(),
-        without: acc.and_then(|acc| acc.core().device.as_ref()).map(|device| device.without()).unwrap_or_default(),
+        without: acc.and_then(|acc| acc.core().device.as_ref()).map(|device| device.asked.without).unwrap_or_default(),
     };
     let device = acc.and_then(compiling);
     let boxes = (&*asked.extent, asked.extent.iter().product::<i64>().unsigned_abs());
@@ -187,7 +189,7 @@ fn explained(
         Some(device) => {
             let winner = tune::known(&launch, device, (boxes.0, boxes.1, false));
             let wish = winner.map_or_else(|| launch.wish(), |winner| winner.wish);
-            launch.plan_for(&wish, device.backend().facts(), device.math(), boxes, false)
+            launch.plan_for(&wish, device.backend().facts(), device.asked.math, boxes, false)
         }
         None => launch.plan(&Facts::of_cuda(), Math::Exact, boxes, false),
     };

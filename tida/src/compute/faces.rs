@@ -130,7 +130,7 @@ where
     let again: Vec<Fill> =
         written.iter().filter(copied).map(|array| Fill::new(array.acc.clone(), array.tracker.clone())).collect();
     fill(&again, recorded)?;
-    written.iter().for_each(|array| array.tracker.face_set(axis));
+    written.iter().for_each(|array| array.tracker.ages.face_set(axis));
     Ok(())
 }
 
@@ -164,12 +164,12 @@ fn check<const D: usize>(array: &TiledInfo<'_, D>, (axis, side): (usize, Side)) 
         let found = "a face that a fill sets";
         return refused(ErrorKind::Boundary, found, "build the array with `Boundary::Open` there");
     }
-    if !array.tracker.ghosts_fresh() {
+    if !array.tracker.ages.ghosts_fresh() {
         let found = "ghosts that are older than the cells beside them";
         let advice = "call `fill_ghosts` first, after the last write of the array";
         return refused(ErrorKind::StaleGhost, found, advice);
     }
-    match array.tracker.last_face() {
+    match array.tracker.ages.last_face() {
         Some(before) if before < axis => {
             let found =
                 format!("that those beyond axis {before} were set before, which take in those beyond axis {axis}");

@@ -140,7 +140,7 @@ where
         checked.key.on_device = part.on_device;
     }
     let both = part.as_ref().is_some_and(|part| part.both);
-    let work = crate::record::driver::TileWork {
+    let work = crate::record::recording::TileWork {
         key: checked.key,
         region: tile.region,
         cells: tile.cells.widen(),
@@ -182,7 +182,7 @@ fn runs_on_both(prepared: &Prepared, acc: &TileAcc, asked: Option<Device>) -> Re
     let hybrid = asked == Some(Device::Hybrid) || (asked.is_none() && acc.is_hybrid());
     let (true, Some(device)) = (hybrid, &acc.core().device) else { return Ok(false) };
     let native = device.backend().facts().native;
-    let same = !prepared.analysis.uses_inexact || device.math() == Math::Fast || native;
+    let same = !prepared.analysis.uses_inexact || device.asked.math == Math::Fast || native;
     if same || asked.is_none() {
         return Ok(same);
     }
@@ -208,21 +208,21 @@ pub(super) fn launch_written<const D: usize>(
             tiled.tracker.written_at(side);
             if let Some(axis) = face {
                 // A part of the fill.
-                tiled.tracker.face_set(axis);
+                tiled.tracker.ages.face_set(axis);
                 continue;
             }
             if !tiled.layout.domain().overlaps(&tile.cells) {
                 // No cell is newer than the ghosts.
-                tiled.tracker.ghosts_written(tiled.reaches_set_faces(&tile.cells));
+                tiled.tracker.ages.ghosts_written(tiled.reaches_set_faces(&tile.cells));
                 continue;
             }
-            tiled.tracker.cells_written();
+            tiled.tracker.ages.cells_written();
             if side == Side::Chain {
                 // Ghosts are older than the cells again.
-                tiled.tracker.set_due(false);
+                tiled.tracker.ages.swap_due(false);
             }
             if tile.grown {
-                tiled.tracker.ghosts_overwritten(tiled.reaches_set_faces(&tile.cells));
+                tiled.tracker.ages.ghosts_overwritten(tiled.reaches_set_faces(&tile.cells));
             }
         }
     }

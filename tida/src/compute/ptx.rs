@@ -30,7 +30,7 @@ use crate::launch::quoted::KernelId;
 use crate::launch::step::Launch;
 use crate::memory::element::ScalarElement;
 use crate::memory::node::{Done, Queue};
-use crate::record::driver::TileWork;
+use crate::record::recording::TileWork;
 use crate::record::wait::outside_kernels;
 use crate::tile::Tile;
 

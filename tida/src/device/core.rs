@@ -2,19 +2,18 @@
 
 use std::collections::HashMap;
 use std::fmt::Display;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use tida_kernels::emit::FaultRecord;
-use tida_kernels::plan::Math;
-use tida_kernels::plan::fuse::Asked;
 
 use super::answers::{Answer, Answers};
 use super::compiler::{Compiler, Kernels};
+use super::counts::Counts;
 use super::ledger::{Ledger, Purpose, Reservation};
 use super::passages::Passages;
-use super::plans::{Found, StepsKey, StepsWinner, TrialKey, Winner, Without};
+use super::plans::{Found, PlansAsked, StepsKey, StepsWinner, TrialKey, Winner};
 use super::timeline::{Recorder, SpanKind, Stats, restart};
 use crate::backend::{Backend, COPIES, Memory, STREAMS};
 use crate::error::{Error, ErrorKind};
@@ -24,26 +23,11 @@ use crate::error::{Error, ErrorKind};
 pub(crate) struct DeviceCore {
     opened: Arc<Opened>,
     compiler: Arc<Compiler>,
-    math: Math,
-    /// Cells along the first axis that a thread takes, where a loop does not say.
-    march: Option<u32>,
-    /// Plans are found by timed trials.
-    tune: bool,
-    /// What plans go without.
-    without: Without,
-    /// How many steps run as one launch.
-    fuse: Asked,
+    /// What is asked of plans.
+    pub asked: PlansAsked,
     next_stream: AtomicUsize,
-    uploaded: AtomicU64,
-    downloaded: AtomicU64,
-    launches: AtomicU64,
-    evictions: AtomicU64,
-    passes: AtomicU64,
-    steps: AtomicU64,
-    fused: AtomicU64,
-    fused_steps: AtomicU64,
-    joined: AtomicU64,
-    trials: AtomicU64,
+    /// What was done so far.
+    pub counts: Counts,
     /// Takes down what runs when, if that is wanted.
     pub timeline: Option<Arc<Recorder>>,
     /// Most bytes of arrays, if that is limited.
@@ -123,26 +107,13 @@ const MOST_CONSTANTS: usize = 1024;
 
 impl DeviceCore {
     /// `limit` is the most bytes of arrays.
-    pub fn new(opened: Arc<Opened>, math: Math, limit: Option<u64>) -> DeviceCore {
+    pub fn new(opened: Arc<Opened>, asked: PlansAsked, limit: Option<u64>) -> DeviceCore {
         DeviceCore {
-            compiler: Arc::new(Compiler::new(opened.clone(), math)),
+            compiler: Arc::new(Compiler::new(opened.clone(), asked.math)),
             opened,
-            math,
-            march: None,
-            tune: false,
-            without: Without::default(),
-            fuse: Asked::default(),
+            asked,
             next_stream: AtomicUsize::new(0),
-            uploaded: AtomicU64::new(0),
-            downloaded: AtomicU64::new(0),
-            launches: AtomicU64::new(0),
-            evictions: AtomicU64::new(0),
-            passes: AtomicU64::new(0),
-            fused: AtomicU64::new(0),
-            fused_steps: AtomicU64::new(0),
-            joined: AtomicU64::new(0),
-            steps: AtomicU64::new(0),
-            trials: AtomicU64::new(0),
+            counts: Counts::default(),
             timeline: None,
             limit,
             ledger: Arc::default(),
@@ -151,34 +122,10 @@ impl DeviceCore {
         }
     }
 
-    /// Threads take so many cells along the first axis where a loop does not say.
-    pub fn with_march(mut self, cells: Option<u32>) -> DeviceCore {
-        self.march = cells;
-        self
-    }
-
-    /// Finds plans by timed trials.
-    pub fn with_tune(mut self, tune: bool) -> DeviceCore {
-        self.tune = tune;
-        self
-    }
-
-    /// Plans go without these.
-    pub fn with_plans_without(mut self, without: Without) -> DeviceCore {
-        self.without = without;
-        self
-    }
-
-    /// How many steps run as one launch.
-    pub fn with_fuse(mut self, asked: Asked) -> DeviceCore {
-        self.fuse = asked;
-        self
-    }
-
     /// Takes down what runs when, if that is wanted, and compiles beside what can wait.
     pub fn with_compiler(mut self, timeline: bool, beside: bool) -> DeviceCore {
         self.timeline = timeline.then(|| Arc::new(Recorder::new(Some(&*self.opened.backend))));
-        let compiler = Compiler::new(self.opened.clone(), self.math);
+        let compiler = Compiler::new(self.opened.clone(), self.asked.math);
         self.compiler = Arc::new(compiler.with_beside(beside).with_timeline(self.timeline.clone()));
         self
     }
@@ -283,21 +230,6 @@ impl DeviceCore {
         &self.opened.backend
     }
 
-    /// How kernels compute floats.
-    pub fn math(&self) -> Math {
-        self.math
-    }
-
-    /// Cells along the first axis that a thread takes where a loop does not say, if that was asked for.
-    pub fn march(&self) -> Option<u32> {
-        self.march
-    }
-
-    /// Whether plans are found by timed trials.
-    pub fn tunes(&self) -> bool {
-        self.tune
-    }
-
     /// What trials found.
     pub fn winners(&self) -> &Found<TrialKey, Winner> {
         &self.opened.winners
@@ -311,16 +243,6 @@ impl DeviceCore {
     /// What who times plans holds.
     pub fn trying(&self) -> &Mutex<()> {
         &self.opened.trying
-    }
-
-    /// How many steps run as one launch.
-    pub fn fuse(&self) -> &Asked {
-        &self.fuse
-    }
-
-    /// What plans go without.
-    pub fn without(&self) -> Without {
-        self.without
     }
 
     /// The next stream in turn.
@@ -377,7 +299,7 @@ impl DeviceCore {
     /// # Safety
     /// As [`Backend::upload`], until this returns.
     pub unsafe fn upload_now(&self, to: &Memory, at: usize, from: *const u8, bytes: usize) -> Result<(), Error> {
-        self.count_upload(bytes);
+        self.counts.upload(bytes);
         // SAFETY: the caller's promise.
         self.timed(SpanKind::H2d, "a table", COPIES, bytes, || unsafe {
             self.opened.backend.upload(COPIES, to, at, from, bytes)
@@ -406,7 +328,7 @@ impl DeviceCore {
         pieces: impl Iterator<Item = (usize, *mut u8, usize)> + Clone,
     ) -> Result<(), Error> {
         let bytes = pieces.clone().map(|(.., bytes)| bytes).sum();
-        self.count_download(bytes);
+        self.counts.download(bytes);
         let mut pieces = pieces;
         let put = || {
             // SAFETY: the caller's promise.
@@ -414,29 +336,6 @@ impl DeviceCore {
         };
         self.timed(SpanKind::D2h, name, COPIES, bytes, put)?;
         self.opened.backend.record(COPIES)?.finish()
-    }
-
-    pub fn count_upload(&self, bytes: usize) {
-        self.uploaded.fetch_add(bytes as u64, Ordering::Relaxed);
-    }
-
-    pub fn count_download(&self, bytes: usize) {
-        self.downloaded.fetch_add(bytes as u64, Ordering::Relaxed);
-    }
-
-    /// Bytes copied to the device and from it so far.
-    pub fn copied(&self) -> (u64, u64) {
-        (self.uploaded.load(Ordering::Relaxed), self.downloaded.load(Ordering::Relaxed))
-    }
-
-    /// Counts kernels put into a stream for one piece of recorded work.
-    pub fn count_launch(&self) {
-        self.launches.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Counts a run that was timed to choose a plan.
-    pub fn count_trial(&self) {
-        self.trials.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Says that a node's commands were seen to be done.
@@ -449,48 +348,10 @@ impl DeviceCore {
         *self.last_end.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    // Both are for what runs arrays that do not fit.
-    /// Counts data that left the device's memory to make room.
-    pub fn count_eviction(&self) {
-        self.evictions.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Counts a pass over arrays that do not fit, in which so many steps were done.
-    pub fn count_pass(&self, steps: u64) {
-        self.passes.fetch_add(1, Ordering::Relaxed);
-        self.steps.fetch_add(steps, Ordering::Relaxed);
-    }
-
-    /// Counts a launch that does so many steps.
-    pub fn count_fused(&self, steps: u32) {
-        self.fused.fetch_add(1, Ordering::Relaxed);
-        self.fused_steps.fetch_add(u64::from(steps), Ordering::Relaxed);
-    }
-
-    /// Counts sweeps done in the launch of one before them.
-    pub fn count_joined(&self, sweeps: u64) {
-        self.joined.fetch_add(sweeps, Ordering::Relaxed);
-    }
-
     /// What was counted so far.
     pub fn stats(&self) -> Stats {
-        let (h2d_bytes, d2h_bytes) = self.copied();
         let (compiled, compile_seconds) = self.compiler.counted();
-        Stats {
-            compiled,
-            compile_seconds,
-            h2d_bytes,
-            d2h_bytes,
-            launches: self.launches.load(Ordering::Relaxed),
-            evictions: self.evictions.load(Ordering::Relaxed),
-            passes: self.passes.load(Ordering::Relaxed),
-            steps: self.steps.load(Ordering::Relaxed),
-            fused: self.fused.load(Ordering::Relaxed),
-            fused_steps: self.fused_steps.load(Ordering::Relaxed),
-            joined: self.joined.load(Ordering::Relaxed),
-            trials: self.trials.load(Ordering::Relaxed),
-            busy: None,
-        }
+        Stats { compiled, compile_seconds, ..self.counts.stats() }
     }
 
     /// Runs `f`, which puts commands into a stream: with a timeline, as a span of it. `bytes` are those that it copies

@@ -209,11 +209,11 @@ impl Drop for Allocated {
 
 #[cfg(test)]
 mod tests {
-    use tida_kernels::plan::Math;
 
     use super::*;
     use crate::backend::Memory;
     use crate::device::core::{DeviceCore, Opened};
+    use crate::device::plans::PlansAsked;
     use crate::error::{Error, ErrorKind};
 
     const BUDGET: u64 = 100;
@@ -332,7 +332,7 @@ mod tests {
     fn work_that_streams_does_with_what_others_leave() {
         let spec = crate::backend::sim::SimDevice::new().memory(1 << 20);
         let opened = Arc::new(Opened::new(crate::backend::sim::open(spec).unwrap()));
-        let device = DeviceCore::new(opened.clone(), Math::default(), None);
+        let device = DeviceCore::new(opened.clone(), PlansAsked::default(), None);
         let room = device.reserve_rest(Purpose::Chains, u64::MAX);
         assert_eq!(room.bytes(), device.budget());
         let plan = |least: u64| {

@@ -3,6 +3,7 @@
 pub(crate) mod answers;
 pub(crate) mod compiler;
 pub(crate) mod core;
+pub(crate) mod counts;
 pub(crate) mod ledger;
 pub(crate) mod passages;
 pub(crate) mod plans;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use smallvec::SmallVec;
 use tida_kernels::plan::cache::Cache;
-use tida_kernels::plan::fuse::{Faces, Parts};
+use tida_kernels::plan::fuse::{Asked, Faces, Parts};
 use tida_kernels::plan::{Math, Plan};
 
 /// Most arguments that can be told of.
@@ -53,6 +53,21 @@ impl Hints {
     pub fn is_empty(&self) -> bool {
         self.last().is_none()
     }
+}
+
+/// What an accelerator asks of all its plans.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PlansAsked {
+    /// How kernels compute floats.
+    pub math: Math,
+    /// Cells along the first axis that a thread takes, where a loop does not say.
+    pub march: Option<u32>,
+    /// Plans are found by timed trials.
+    pub tune: bool,
+    /// What plans go without.
+    pub without: Without,
+    /// How many steps run as one launch.
+    pub fuse: Asked,
 }
 
 /// What is asked for of a plan; the rest is chosen.

@@ -197,12 +197,12 @@ impl<'a> SweepLaunch<'a> {
             checked: self.checked,
             valid_only: self.valid_only,
             block: self.block,
-            march: self.march.or(device.march()),
+            march: self.march.or(device.asked.march),
             cache: self.cache,
             fold: None,
             within: None,
             varied: None,
-            without: device.without(),
+            without: device.asked.without,
             native: self.native,
         }
     }
@@ -327,7 +327,7 @@ impl DeviceLaunch<'_> {
     ) -> Result<(), Error> {
         let each = boxes;
         let boxes = &*self.joined(each);
-        let wish = match queue.device.tunes() && self.prepared.kernel.group.is_none() {
+        let wish = match queue.device.asked.tune && self.prepared.kernel.group.is_none() {
             // SAFETY: handed on.
             true => unsafe { tuned(self, queue, boxes) },
             false => self.wish(),
@@ -410,7 +410,7 @@ impl DeviceLaunch<'_> {
         let (largest, cells) = self.extents(boxes)?;
         let facts = device.backend().facts();
         let limits = facts.grid;
-        let mut plan = self.plan_for(wish, facts, device.math(), (&largest, cells), boxes.len() > 1);
+        let mut plan = self.plan_for(wish, facts, device.asked.math, (&largest, cells), boxes.len() > 1);
         let mut fitting = Fitting::new();
         let grain = self.grain();
         for (region, cells) in boxes {

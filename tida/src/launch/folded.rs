@@ -316,7 +316,7 @@ impl Lists {
     pub fn take(&self, device: &DeviceCore) -> Result<(u64, u64), Error> {
         let mut bytes = [0u8; 16];
         if let Some(answer) = &self.answer {
-            device.count_download(self.partial_bytes);
+            device.counts.download(self.partial_bytes);
             bytes = answer.read();
         } else if let Some(last) = self.lists.last() {
             // SAFETY: the list has an entry of so many bytes; the launch that wrote it is done.

@@ -109,7 +109,7 @@ impl Prepared {
     fn depth(&self, device: &DeviceCore, cells: &GridBox<4>, faces: &Faces, most: u32) -> u32 {
         let facts = device.backend().facts();
         // A CPU behind OpenCL keeps arrays in its caches, and has no memory that threads share.
-        let off = device.fuse().is_off() || (!facts.gpu && *device.fuse() == Asked::Auto);
+        let off = device.asked.fuse.is_off() || (!facts.gpu && device.asked.fuse == Asked::Auto);
         let around = self.steps.as_ref().is_some_and(|steps| steps.reads_around());
         // Each step has a counter of its own for what saturates.
         let most = if self.analysis.counts { most.min(COUNTERS as u32) } else { most };
@@ -134,7 +134,7 @@ impl Prepared {
     ) -> Option<Arc<Chosen>> {
         let steps = self.steps.as_ref()?;
         let Facts { machine, most_shared, block_threads, .. } = device.backend().facts();
-        let asked = device.fuse().parts();
+        let asked = device.asked.fuse.parts();
         // What trials found holds for as many steps as they were.
         let fits = |found: &Parts| found.depth.is_some_and(|depth| depth == most || odd && depth < most);
         let parts = tune::steps::known(self, device, cells, faces).filter(fits).unwrap_or(asked);
@@ -384,7 +384,7 @@ impl DeviceLaunch<'_> {
         chosen: &Chosen,
     ) -> Plan {
         let size = (&self.prepared.extent(part), part.cells() as u64);
-        let mut plan = self.plan(device.backend().facts(), device.math(), (&size.0[..], size.1), false);
+        let mut plan = self.plan(device.backend().facts(), device.asked.math, (&size.0[..], size.1), false);
         (plan.block, plan.march, plan.fused) = (chosen.block, Some(chosen.planes), Some(chosen.fused.clone()));
         plan.cache.clear();
         plan.registers = 0;

@@ -113,7 +113,7 @@ pub(super) fn wish(launch: &DeviceLaunch<'_>, device: &DeviceCore, boxes: &[(usi
 /// The winner for boxes of this extent, so many cells and perhaps several boxes, if trials found one before, here or on
 /// disk.
 pub(crate) fn known(launch: &DeviceLaunch<'_>, device: &DeviceCore, size: (&[i64], u64, bool)) -> Option<Winner> {
-    if !device.tunes() || !can_be_tried(launch) {
+    if !device.asked.tune || !can_be_tried(launch) {
         return None;
     }
     let key = trial_key(launch, device, size);
@@ -154,7 +154,7 @@ fn trial_key(launch: &DeviceLaunch<'_>, device: &DeviceCore, (extent, cells, man
     }
     let plainest = Wish { block: Some([64, 1, 1]), march: Some(1), cache, cells: Some([1, 1]) };
     let facts = device.backend().facts();
-    let plain = launch.plan_for(&plainest, facts, device.math(), (extent, cells), many);
+    let plain = launch.plan_for(&plainest, facts, device.asked.math, (extent, cells), many);
     let captures = integers(&prepared.analysis, launch.captures);
     let trips = walks.map(|walk| walk.trips(&prepared.analysis, &captures).map_or(0, bucket)).collect();
     let extent = extent.iter().map(|n| bucket(*n)).collect();
@@ -551,7 +551,7 @@ fn clocked(
     let end = backend.record_timed(stream)?;
     end.finish()?;
     let host = from.elapsed().as_secs_f64();
-    queue.device.count_trial();
+    queue.device.counts.trial();
     let device = start.time().zip(end.time()).map(|(start, end)| end - start).filter(|seconds| *seconds > 0.0);
     clock.set(device.is_some());
     Ok(device.unwrap_or(host) / times as f64)

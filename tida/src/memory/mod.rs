@@ -1,6 +1,7 @@
 //! The memory of arrays: how they are cut, where their newest values are, how old their ghosts are, and which recorded
 //! work touches them.
 
+pub(crate) mod ages;
 pub(crate) mod coding;
 pub(crate) mod element;
 pub(crate) mod ghosts;

@@ -77,7 +77,7 @@ impl Queue<'_> {
         work: impl FnOnce() -> Result<T, Error>,
     ) -> Result<T, Error> {
         let kind = if name == "fill_ghosts" { SpanKind::Ghost } else { SpanKind::Kernel };
-        self.device.count_launch();
+        self.device.counts.launch();
         self.device.timed(kind, Label { name, recorded }, self.stream, 0, work)
     }
 

@@ -175,7 +175,7 @@ impl Storage {
     ) -> Result<OnTheWay, Error> {
         let backend = device.backend();
         let (host, layout) = (passage.host.start(), array.0);
-        device.count_download(batch.bytes);
+        device.counts.download(batch.bytes);
         let mut copies = None;
         let put = || match self.stretches(array, &batch.parts) {
             Some(stretches) => stretches.iter().try_for_each(|of| {
@@ -216,7 +216,7 @@ impl Storage {
     ) -> Result<Option<DeviceCopies>, Error> {
         let backend = device.backend();
         let (host, layout) = (passage.host.start(), array.0);
-        device.count_upload(batch.bytes);
+        device.counts.upload(batch.bytes);
         let mut copies = None;
         let put = || match self.stretches(array, &batch.parts) {
             Some(stretches) => stretches.iter().try_for_each(|of| {

@@ -203,7 +203,7 @@ impl Storage {
             }
         } else if self.has_values(region, place.newest) {
             self.pin_in(&mut state.pins, backend, region);
-            device.count_upload(bytes);
+            device.counts.upload(bytes);
             let copy = || {
                 pieces.iter().try_for_each(|piece| {
                     let from = base.wrapping_add(piece.host);
@@ -466,7 +466,7 @@ impl Storage {
         }
         let mut state = self.residence().lock();
         if state.memory.take().is_some() {
-            device.count_eviction();
+            device.counts.eviction();
         }
         state.regions.clear();
         Ok(())

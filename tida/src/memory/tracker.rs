@@ -1,10 +1,11 @@
-//! What recorded work does to one array: who writes it, who reads it, how old its ghosts are.
+//! What recorded work does to one array: who writes it, and who reads it.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use smallvec::SmallVec;
 
+use super::ages::Ages;
 use super::layout::Layout;
 use super::node::{Node, Queue};
 use super::storage::Storage;
@@ -26,24 +27,10 @@ pub struct Tracker {
     regions: Mutex<Vec<RegionTouches>>,
     /// All that each region's memory holds.
     boxes: Vec<GridBox<4>>,
-    /// Counts writes of cells, recorded or by the host.
-    cells: AtomicU64,
-    /// `cells + 1` at the last ghost fill; 0 before the first.
-    ghosts: AtomicU64,
-    /// Fixed ghosts hold their values.
-    fixed: AtomicBool,
+    /// How old its ghosts are.
+    pub(crate) ages: Ages,
     /// Where the last kernel runs that was recorded to write it.
     side: AtomicU8,
-    /// Something other than a fill has set ghosts since the last fill.
-    ghosts_set: AtomicBool,
-    /// A kernel has set ghosts that fills set too, and no cell is newer: they hold other values than those of a fill.
-    replaced: AtomicBool,
-    /// The axis beyond whose faces a kernel has last set ghosts as a part of the last fill; [`NO_AXIS`] if none has.
-    face: AtomicU8,
-    /// The user has said that ghosts may be older than the cells.
-    stale_allowed: AtomicBool,
-    /// Ghosts were filled in a chain, which sets none between regions, nor beyond ends that belong together.
-    due: AtomicBool,
     /// Some chain has worked on it.
     chained: AtomicBool,
     /// The last node, by number from 1 on, that was ordered after the chains that work on it.
@@ -55,9 +42,6 @@ pub struct Tracker {
     /// Its regions, if they have any memory.
     regional: Option<Arc<Regional>>,
 }
-
-/// No axis of an array.
-const NO_AXIS: u8 = u8::MAX;
 
 /// Where the newest values of an array are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +78,7 @@ pub(crate) struct Touch {
     /// One region, or all.
     pub region: Option<usize>,
     pub mode: Mode,
-    /// What was there comes all the same where work overwrites all cells: see [`Tracker::keeps_ghosts`].
+    /// What was there comes all the same where work overwrites all cells: see [`Ages::keeps_ghosts`].
     pub keeps: bool,
 }
 
@@ -135,7 +119,7 @@ impl Mode {
 impl Touch {
     /// Touches one region, or all.
     pub fn new(tracker: &Arc<Tracker>, region: Option<usize>, mode: Mode) -> Touch {
-        Touch { tracker: tracker.clone(), region, mode, keeps: tracker.keeps_ghosts() }
+        Touch { tracker: tracker.clone(), region, mode, keeps: tracker.ages.keeps_ghosts() }
     }
 
     /// How it moves regions: as an update, if what it overwrites is needed.
@@ -163,7 +147,7 @@ pub(crate) struct BoxTouch {
     pub read: Option<GridBox<4>>,
     /// Cells written, if any.
     pub write: Option<GridBox<4>>,
-    /// What is written all over is needed all the same: see [`Tracker::keeps_ghosts`].
+    /// What is written all over is needed all the same: see [`Ages::keeps_ghosts`].
     pub keeps: bool,
     /// It is read as a whole array, whatever the tile.
     pub whole: bool,
@@ -175,93 +159,6 @@ pub(crate) struct BoxTouch {
 }
 
 impl Tracker {
-    /// Cells were written (recorded or by the host): ghosts are now older than them.
-    pub(crate) fn cells_written(&self) {
-        self.face.store(NO_AXIS, Ordering::Relaxed);
-        self.cells.fetch_add(1, Ordering::Relaxed);
-        self.replaced.store(false, Ordering::Relaxed);
-    }
-
-    /// Ghosts were filled: they are as new as the cells.
-    pub(crate) fn ghosts_filled(&self) {
-        self.face.store(NO_AXIS, Ordering::Relaxed);
-        self.ghosts.store(self.cells.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-        self.stale_allowed.store(false, Ordering::Relaxed);
-        self.ghosts_set.store(false, Ordering::Relaxed);
-        self.replaced.store(false, Ordering::Relaxed);
-        self.fixed.store(true, Ordering::Relaxed);
-    }
-
-    /// A kernel has set ghosts beyond a face of this axis, as a part of the fill.
-    pub(crate) fn face_set(&self, axis: usize) {
-        self.face.store(u8::try_from(axis).unwrap_or(NO_AXIS), Ordering::Relaxed);
-    }
-
-    /// The axis of the last face whose ghosts a kernel has set since the last fill.
-    pub(crate) fn last_face(&self) -> Option<usize> {
-        Some(self.face.load(Ordering::Relaxed)).filter(|axis| *axis != NO_AXIS).map(usize::from)
-    }
-
-    /// Ghosts count as new as the cells, whatever they hold.
-    pub(crate) fn ghosts_allowed(&self) {
-        self.ghosts.store(self.cells.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-        self.stale_allowed.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether ghosts count as new as the cells because the user has said so.
-    pub(crate) fn is_stale_allowed(&self) -> bool {
-        self.stale_allowed.load(Ordering::Relaxed)
-    }
-
-    /// Ghost cells were written by something other than `fill_ghosts`; where that may have been `fixed` ones, their
-    /// values must be put back.
-    pub(crate) fn ghosts_overwritten(&self, fixed: bool) {
-        if fixed {
-            self.ghosts_lost();
-        }
-        self.ghosts_set.store(true, Ordering::Relaxed);
-    }
-
-    /// A kernel has written ghosts alone, perhaps some that `fill_ghosts` sets.
-    pub(crate) fn ghosts_written(&self, filled: bool) {
-        self.ghosts_overwritten(filled);
-        if filled {
-            self.replaced.store(true, Ordering::Relaxed);
-        }
-    }
-
-    /// Whether ghosts that may be read hold other values than those of a fill, where fills set them.
-    pub(crate) fn has_other_ghosts(&self) -> bool {
-        self.is_stale_allowed() || self.replaced.load(Ordering::Relaxed)
-    }
-
-    /// Ghost cells have no value before they are filled: fixed values must be put back.
-    pub(crate) fn ghosts_lost(&self) {
-        self.fixed.store(false, Ordering::Relaxed);
-    }
-
-    /// Whether ghosts outlive their cells: the user has set them, or may read them though they are older. Otherwise
-    /// they have no value from the time that their cells are written to the next fill, but for those that a fill leaves
-    /// to the user.
-    pub(crate) fn keeps_ghosts(&self) -> bool {
-        self.are_ghosts_set() || self.is_stale_allowed()
-    }
-
-    /// Whether something other than a fill has set ghosts since the last fill: others may be copies of those.
-    pub(crate) fn are_ghosts_set(&self) -> bool {
-        self.ghosts_set.load(Ordering::Relaxed)
-    }
-
-    /// Whether ghosts are as new as the cells.
-    pub(crate) fn ghosts_fresh(&self) -> bool {
-        self.ghosts.load(Ordering::Relaxed) == self.cells.load(Ordering::Relaxed) + 1
-    }
-
-    /// Whether constant (fixed) ghosts still hold their values since the last fill.
-    pub(crate) fn fixed_ghosts_hold(&self) -> bool {
-        self.fixed.load(Ordering::Relaxed)
-    }
-
     /// A tracker of the regions of an array.
     pub(crate) fn new<const D: usize>(
         layout: &Layout<D>,
@@ -276,15 +173,8 @@ impl Tracker {
             storage: storage.clone(),
             regions: Mutex::new(regions),
             boxes,
-            cells: AtomicU64::new(0),
-            ghosts: AtomicU64::new(0),
-            fixed: AtomicBool::new(false),
-            ghosts_set: AtomicBool::new(false),
+            ages: Ages::default(),
             side: AtomicU8::new(Side::Device as u8),
-            replaced: AtomicBool::new(false),
-            face: AtomicU8::new(NO_AXIS),
-            stale_allowed: AtomicBool::new(false),
-            due: AtomicBool::new(false),
             chained: AtomicBool::new(false),
             ordered: AtomicU64::new(0),
             used: AtomicU64::new(0),
@@ -355,12 +245,6 @@ impl Tracker {
         self.side.store(side as u8, Ordering::Relaxed);
     }
 
-    /// Says whether its ghosts were filled in a chain, which sets not all of them on the host; gives what was said
-    /// before.
-    pub(crate) fn set_due(&self, due: bool) -> bool {
-        self.due.swap(due, Ordering::Relaxed)
-    }
-
     /// Says when it was used as a whole on the device; gives the time before.
     pub(crate) fn use_at(&self, time: u64) {
         self.used.store(time, Ordering::Relaxed);
@@ -401,16 +285,9 @@ impl Tracker {
         &self.boxes
     }
 
-    /// Takes over the ages of `other`, of which this array is now a copy, ghosts included.
-    pub(crate) fn copy_ages(&self, other: &Tracker) {
-        if other.ghosts_fresh() {
-            self.ghosts.store(self.cells.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-        } else {
-            self.cells_written();
-        }
-        self.fixed.store(other.fixed_ghosts_hold(), Ordering::Relaxed);
-        self.ghosts_set.store(other.ghosts_set.load(Ordering::Relaxed), Ordering::Relaxed);
-        self.replaced.store(other.replaced.load(Ordering::Relaxed), Ordering::Relaxed);
+    /// Takes over what is known of `other`, of which this array is now a copy, ghosts included.
+    pub(crate) fn copied_from(&self, other: &Tracker) {
+        self.ages.copied_from(&other.ages);
         self.written_at(other.side());
     }
 

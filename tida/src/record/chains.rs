@@ -5,15 +5,16 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-use super::driver::{Core, Recorder, TileWork, lock, touch_all};
+use super::driver::{Core, Recorder, lock};
 use super::place::{Place, WHOLE};
+use super::recording::{TileWork, touch_all};
 use crate::device::ledger::Reservation;
 use crate::memory::ghosts::planes::Planar;
 use crate::memory::node::{Node, Work};
 use crate::memory::tracker::{Mode, Side, Touch, Tracker};
 use crate::program::place::{Kind, of_fill};
 use crate::run::chain::{self, Chain, Gate, Ready};
-use crate::run::streamed::Ended;
+use crate::run::streamed::{Ended, Reports};
 
 /// Why work ends a chain of another kind.
 const OTHER: &str = "streams in other pieces";
@@ -43,6 +44,8 @@ pub(super) struct Chains {
     running: bool,
     /// Those that may run after it.
     ready: VecDeque<Ready>,
+    /// What chains did.
+    pub reports: Reports,
 }
 
 impl Recorder {
@@ -168,7 +171,7 @@ impl Core {
         let mut recorder = lock(&self.recorder);
         self.add_ghosts(&mut recorder, recorded, tracker, (fixed, kind, room));
         if self.device.is_some() && kind == Kind::Planes && (tracker.boxes().len() > 1 || tracker.is_ring()) {
-            tracker.set_due(true);
+            tracker.ages.swap_due(true);
         }
         true
     }
@@ -222,7 +225,7 @@ impl Core {
             chains.running = true;
         }
         let core = self.clone();
-        self.pool.spawn(move || core.run_chain(ready));
+        self.threads.pool.spawn(move || core.run_chain(ready));
     }
 
     fn run_chain(self: Arc<Core>, mut ready: Ready) {
@@ -236,7 +239,7 @@ impl Core {
             let error = crate::error::panicked("a chain", payload);
             ready.chain.links.iter().map(|_| Err(error.clone())).collect()
         });
-        lock(&self.streamed).add(&ready.chain, self.device.is_some(), [&before, &counted()]);
+        lock(&self.chains).reports.add(&ready.chain, self.device.is_some(), [&before, &counted()]);
         // Whoever waits for its nodes finds its room free.
         ready.chain.room = None;
         if self.device.is_some() {

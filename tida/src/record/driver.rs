@@ -1,37 +1,25 @@
 //! The recorder's state, and the thread that starts work when the recorder pauses.
 
 use std::collections::VecDeque;
-use std::panic::Location;
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::chains::{Chains, OpenChain, side};
-use super::fuse::{Fusing, lie_whole};
-use super::hybrid::{Borders, Pace};
+use super::chains::{Chains, OpenChain};
+use super::fuse::Fusing;
+use super::hybrid::Borders;
 use super::residents::Residents;
 use super::running::InFlight;
-use super::sweep::{OpenSweep, SweepKey};
+use super::sweep::OpenSweep;
 use super::unfinished::Unfinished;
 use super::wait::{Failures, serve};
 use crate::device::core::DeviceCore;
 use crate::device::timeline::Recorder as Times;
 use crate::error::{Error, ErrorKind};
-use crate::grid::GridBox;
-use crate::launch::step::Launch;
-use crate::memory::node::{DeviceWork, Done, Node, Queue, Work};
-use crate::memory::touched::touched;
-use crate::memory::tracker::{BoxTouch, Mode, Side, Touch};
-use crate::program::deps::Need;
+use crate::memory::node::Node;
 use crate::program::place::Kind;
-use crate::run::chain::wave::{Host, LONG};
-use crate::run::chain::{Chain, can_move, can_stream};
-use crate::run::op::{Op, Sweep};
-use crate::run::pieces::run_boxes;
-use crate::run::streamed::{Ended, Reports, Streamed};
-
-/// Sweeps that may be open at once: as many kernels a tile loop can interleave and still have its tiles merged.
-const OPEN: usize = 4;
+use crate::run::chain::wave::Host;
+use crate::run::streamed::{Ended, Streamed};
 
 /// A recorder that is silent for so long has paused.
 pub(crate) const PAUSE: Duration = Duration::from_micros(200);
@@ -55,9 +43,7 @@ pub(crate) struct Waits {
 
 /// What all clones of an accelerator share.
 pub(crate) struct Core {
-    pub pool: rayon::ThreadPool,
-    /// Runs closures of the user's, once there was one.
-    user_pool: OnceLock<rayon::ThreadPool>,
+    pub threads: Threads,
     /// The device, if it is not the host alone.
     pub device: Option<Arc<DeviceCore>>,
     /// Arrays that have their room there.
@@ -66,30 +52,38 @@ pub(crate) struct Core {
     pub host: Host,
     /// Takes down what runs when, if that is wanted; the same as the device's.
     pub timeline: Option<Arc<Times>>,
-    /// To the thread that waits for the device.
-    pub(super) launched: Option<Sender<InFlight>>,
-    pause: Duration,
-    patience: Duration,
-    /// Bytes from which on arrays that come from the host may stream in.
-    pub(super) stream_from: u64,
-    /// Sweeps that read the same arrays may run as one.
-    pub(super) joins: bool,
+    pub(super) rules: Rules,
     pub(super) recorder: Mutex<Recorder>,
-    pub(super) chains: Mutex<Chains>,
-    /// Nodes of a device that are to be launched.
-    pub(super) ready: Mutex<VecDeque<Arc<Node>>>,
-    /// Evictions that may not have run.
-    pub(super) leaving: Mutex<Vec<Arc<Node>>>,
-    /// How loops that run on both sides are parted.
-    pub(super) borders: Borders,
     /// Wakes the driver.
     pub(super) recorded: Condvar,
+    pub(super) chains: Mutex<Chains>,
+    /// How loops that run on both sides are parted.
+    pub(super) borders: Borders,
     /// Nodes recorded and not finished.
     pub(super) unfinished: Unfinished,
     /// Failures since the last `sync`.
     pub(super) failures: Mutex<Failures>,
-    /// What chains did.
-    pub(super) streamed: Mutex<Reports>,
+}
+
+/// Threads that run recorded work.
+pub(crate) struct Threads {
+    pub pool: rayon::ThreadPool,
+    /// Run closures of the user's, once there was one.
+    user: OnceLock<rayon::ThreadPool>,
+    /// To the thread that waits for the device.
+    pub(super) launched: Option<Sender<InFlight>>,
+    /// Nodes of a device that are to be launched.
+    pub(super) ready: Mutex<VecDeque<Arc<Node>>>,
+}
+
+/// When recorded work starts, and what may run together.
+pub(super) struct Rules {
+    pause: Duration,
+    patience: Duration,
+    /// Bytes from which on arrays that come from the host may stream in.
+    pub stream_from: u64,
+    /// Sweeps that read the same arrays may run as one.
+    pub joins: bool,
 }
 
 /// What recording changes.
@@ -106,54 +100,6 @@ pub(super) struct Recorder {
     /// The driver sleeps until it is woken.
     pub driver_sleeps: bool,
     shut_down: bool,
-}
-
-/// A tile to compute.
-pub(crate) struct TileWork<'a> {
-    pub key: SweepKey,
-    pub region: usize,
-    pub cells: GridBox<4>,
-    pub touches: &'a [BoxTouch],
-    /// Deferred scalars it captures.
-    pub after: &'a [Arc<Node>],
-    pub name: &'static str,
-    pub recorded: &'static Location<'static>,
-    /// Its reads were proven, and it writes no ghosts between regions: it may run plane by plane.
-    pub by_planes: bool,
-    /// It may write ghosts.
-    pub grown: bool,
-    /// It reads other cells of what it writes.
-    pub reads_around_writes: bool,
-    /// Measures the sweep, of a loop that runs on both sides.
-    pub pace: Option<Arc<Pace>>,
-}
-
-impl TileWork<'_> {
-    /// That it ends a chain.
-    pub(super) fn ends(&self, why: &'static str) -> Ended {
-        Ended::Beside { name: self.name, recorded: self.recorded, why }
-    }
-
-    /// Whether it reads an array as a whole.
-    pub fn has_whole(&self) -> bool {
-        self.touches.iter().any(|touch| touch.whole)
-    }
-
-    /// Whether it writes cells alone, reads no other cells of what it writes, and touches no array whose ghosts are not
-    /// what a fill leaves.
-    pub fn runs_as_usual(&self) -> bool {
-        let others = self.touches.iter().any(|touch| touch.tracker.has_other_ghosts());
-        !(self.grown || self.reads_around_writes || others)
-    }
-
-    /// Whether it may be a part of a chain.
-    pub fn can_chain(&self, kind: Kind) -> bool {
-        match kind {
-            Kind::Planes => self.by_planes && can_stream(self.touches),
-            Kind::Arriving => self.by_planes && can_stream(self.touches) && !self.has_whole() && self.runs_as_usual(),
-            Kind::Regions => can_move(self.touches),
-        }
-    }
 }
 
 fn no_threads(what: &str, found: String) -> Error {
@@ -182,26 +128,18 @@ impl Core {
         let pool = start_pool(threads.unwrap_or(0), "tida")?;
         let (launched, in_flight) = device.is_some().then(mpsc::channel).unzip();
         let core = Arc::new(Core {
-            pool,
-            user_pool: OnceLock::new(),
+            threads: Threads { pool, user: OnceLock::new(), launched, ready: Mutex::default() },
             device: device.map(Arc::new),
             residents: Residents::default(),
             host,
             timeline,
-            launched,
-            pause: waits.pause,
-            patience: waits.patience,
-            stream_from,
-            joins: waits.joins,
+            rules: Rules { pause: waits.pause, patience: waits.patience, stream_from, joins: waits.joins },
             recorder: Mutex::default(),
-            chains: Mutex::default(),
-            ready: Mutex::default(),
-            leaving: Mutex::default(),
-            borders: Borders::new(waits.share),
             recorded: Condvar::new(),
+            chains: Mutex::default(),
+            borders: Borders::new(waits.share),
             unfinished: Unfinished::new(waits.look_ahead),
             failures: Mutex::default(),
-            streamed: Mutex::default(),
         });
         let thread = |name: &str, run: Box<dyn FnOnce() + Send>| {
             std::thread::Builder::new()
@@ -221,11 +159,11 @@ impl Core {
 
     /// See [`crate::TileAcc::install_user`].
     pub fn user_pool(&self) -> Result<&rayon::ThreadPool, Error> {
-        if self.user_pool.get().is_none() {
+        if self.threads.user.get().is_none() {
             // Of two that came at once one is dropped.
-            let _ = self.user_pool.set(start_pool(self.pool.current_num_threads(), "tida-user")?);
+            let _ = self.threads.user.set(start_pool(self.threads.pool.current_num_threads(), "tida-user")?);
         }
-        self.user_pool.get().ok_or_else(|| no_threads("the threads for closures", "none".into()))
+        self.threads.user.get().ok_or_else(|| no_threads("the threads for closures", "none".into()))
     }
 
     /// The driver thread: starts open sweeps when the recorder pauses.
@@ -252,7 +190,7 @@ impl Core {
                 quiet = Instant::now();
                 continue;
             }
-            if quiet.elapsed() < self.pause {
+            if quiet.elapsed() < self.rules.pause {
                 continue;
             }
             // Parts of a chain wait with it, so that their tiles stay together.
@@ -263,7 +201,7 @@ impl Core {
             self.close_some(&mut others, true, None, &mut recorder.fusing);
             self.start_held(&mut recorder, true);
             let hurries = recorder.chain.as_ref().is_some_and(|open| open.chain.kind == Kind::Arriving);
-            if self.device.is_none() || hurries || quiet.elapsed() >= self.patience {
+            if self.device.is_none() || hurries || quiet.elapsed() >= self.rules.patience {
                 self.close_chain(&mut recorder, Ended::Pause);
             }
         }
@@ -271,7 +209,7 @@ impl Core {
 
     /// See [`crate::TileAcc::streamed`].
     pub fn streamed(&self) -> Vec<Streamed> {
-        lock(&self.streamed).all()
+        lock(&self.chains).reports.all()
     }
 
     /// Lets the driver thread end once all is started.
@@ -279,342 +217,4 @@ impl Core {
         lock(&self.recorder).shut_down = true;
         self.recorded.notify_all();
     }
-
-    /// Records a tile: joins an open sweep, or opens one whose kernel `launch` makes. Gives where it will run.
-    pub fn record_tile(self: &Arc<Core>, tile: TileWork<'_>, launch: impl FnOnce() -> Arc<dyn Launch>) -> Side {
-        let mut recorder = lock(&self.recorder);
-        recorder.count += 1;
-        // Ghosts were filled since they were opened.
-        if recorder.open.iter().any(|sweep| !sweep.work.refilled.is_empty()) {
-            self.close_all(&mut recorder);
-        }
-        let Recorder { open, fusing, .. } = &mut *recorder;
-        if let Some(sweep) = joinable(open, &tile) {
-            fusing.joined(&sweep.node, tile.touches);
-            sweep.work.add(tile.region, tile.cells, tile.touches);
-            add_touches(&sweep.node, tile.touches);
-            return side(&sweep.node, sweep.kind);
-        }
-        self.keep_short(&mut recorder);
-        self.close_chain_of(&mut recorder, &tile);
-        drop(recorder);
-        self.wait_for_room();
-        let place = self.prepare_place(&tile);
-        let mut recorder = lock(&self.recorder);
-        if recorder.open.len() == OPEN {
-            let Recorder { open, chain, fusing, .. } = &mut *recorder;
-            self.close_some(open, false, chain.as_mut(), fusing);
-        }
-        if self.device.is_none() {
-            self.keep_busy(&mut recorder);
-        }
-        let fuses = tile.key.on_device && self.fuses();
-        let turn = if fuses { recorder.fusing.next(&tile) } else { None };
-        let whole = turn.filter(|_| lie_whole(tile.touches));
-        if whole.is_some() {
-            self.keep_fusing(&mut recorder);
-        } else if recorder.fusing.holds(tile.touches.iter().map(|touch| &touch.tracker)) {
-            self.close_all(&mut recorder);
-            self.start_held(&mut recorder, true);
-        }
-        let (chain, kind) = self.chain_for(&mut recorder, &tile, place).unzip();
-        let turn = match kind {
-            None => whole,
-            // Chains find by themselves what runs together.
-            Some(Kind::Planes) => turn,
-            Some(_) => None,
-        };
-        let node = Node::new(tile.name, tile.recorded, tile.key.on_device, chain);
-        if tile.key.on_device {
-            self.after_evictions(&node);
-        }
-        self.unfinished.add();
-        add_touches(&node, tile.touches);
-        for before in tile.after {
-            node.wait_for(before, Need::Value);
-        }
-        let mut work = Sweep::of(launch(), &[]);
-        work.turn = turn;
-        // It may do the work of the steps after it too.
-        let beside = if turn.is_some() && kind.is_none() { recorder.fusing.beside() } else { Vec::new() };
-        add_touches(&node, &beside);
-        if fuses {
-            recorder.fusing.opened(&tile, &*work.launch, &node);
-        }
-        work.add(tile.region, tile.cells, tile.touches);
-        work.touch(&beside);
-        let sweep = OpenSweep { key: tile.key, node, kind, work, pace: tile.pace, ends: None };
-        let side = side(&sweep.node, sweep.kind);
-        recorder.open.push(sweep);
-        if recorder.driver_sleeps {
-            self.recorded.notify_all();
-        }
-        side
-    }
-
-    /// Records any other work.
-    pub fn record(
-        self: &Arc<Core>,
-        name: &'static str,
-        recorded: &'static Location<'static>,
-        touches: &[Touch],
-        after: &[Arc<Node>],
-        work: Work,
-    ) -> Arc<Node> {
-        self.record_or_hold(name, recorded, touches, after, work, None)
-    }
-
-    /// As [`Core::record`]; or of a ghost fill, which may be held back, and says whether it sets those of fixed value
-    /// too.
-    pub(super) fn record_or_hold(
-        self: &Arc<Core>,
-        name: &'static str,
-        recorded: &'static Location<'static>,
-        touches: &[Touch],
-        after: &[Arc<Node>],
-        work: Work,
-        fixed: Option<bool>,
-    ) -> Arc<Node> {
-        self.settle_ghosts(touches.iter().map(|touch| &touch.tracker));
-        let is_on_device = matches!(work, Work::Device(_));
-        let is_fill = fixed.is_some();
-        let leaves = touches.iter().any(|touch| matches!(touch.mode, Mode::Discard | Mode::Look));
-        let takes_memory = matches!(work, Work::Device(_) | Work::Both(_));
-        let work = self.with_arrays((name, recorded), touches, work, !is_fill && !leaves);
-        self.wait_for_room();
-        let mut recorder = lock(&self.recorder);
-        recorder.count += 1;
-        // Each array is told of, also behind one that no open sweep wrote.
-        let mut others = 0;
-        for touch in touches.iter().filter(|_| is_fill && is_on_device) {
-            others += usize::from(!OpenSweep::is_refilled(&mut recorder.open, &touch.tracker));
-        }
-        if !is_fill || !is_on_device || others > 0 {
-            self.close_all(&mut recorder);
-        }
-        let trackers = || touches.iter().map(|touch| &touch.tracker);
-        let fixed = fixed.filter(|_| touches.len() == 1);
-        let holds = recorder.chain_of(trackers()).is_some() || (fixed.is_none() && recorder.fusing.holds(trackers()));
-        if holds || recorder.has_in_chain(after) {
-            let why = "works on its arrays, or needs its results";
-            self.close_chain(&mut recorder, Ended::Beside { name, recorded, why });
-        }
-        let node = Node::new(name, recorded, is_on_device, None);
-        self.unfinished.add();
-        node.set_work(work);
-        if takes_memory {
-            self.after_evictions(&node);
-        }
-        touches.iter().for_each(|touch| touch_all(&node, touch));
-        for before in after {
-            node.wait_for(before, Need::Value);
-        }
-        let held = fixed.is_some_and(|fixed| Core::hold_fill(&mut recorder, &node, touches, fixed));
-        if !held && node.release() {
-            self.start_node(node.clone());
-        }
-        node
-    }
-
-    /// Work that first brings its arrays to where it runs, and on the device has their ghosts filled, if it `reads`
-    /// them.
-    fn with_arrays(
-        self: &Arc<Core>,
-        (name, recorded): (&'static str, &'static Location<'static>),
-        touches: &[Touch],
-        work: Work,
-        reads: bool,
-    ) -> Work {
-        let (core, touches) = (self.clone(), touches.to_vec());
-        match work {
-            Work::Both(work) => Work::Both(Box::new(move || core.on_host(name, recorded, work))),
-            Work::Host(work) => Work::Host(Box::new(move || {
-                if core.device.is_some() {
-                    core.bring_to_host(&touches)?;
-                }
-                core.on_host(name, recorded, work)
-            })),
-            Work::Device(work) => Work::Device(Box::new(move |queue| {
-                let done = queue.enqueue(|| {
-                    for touch in &touches {
-                        for region in touch.regions() {
-                            // SAFETY: the graph keeps all work that conflicts away until this node has finished.
-                            unsafe { touch.tracker.to_device(queue, region, touch.moves())? };
-                        }
-                    }
-                    if !reads {
-                        return work(queue);
-                    }
-                    for touch in &touches {
-                        touch.tracker.storage().settle_ghosts(queue.device, queue.stream)?;
-                    }
-                    queue.put(name, recorded, || work(queue))
-                })?;
-                Ok(Box::new(move || {
-                    let ended = done();
-                    // The copies that brought these arrays use their memory until now.
-                    drop(touches);
-                    ended
-                }))
-            })),
-            other @ (Work::Shared(_) | Work::Within(_)) => other,
-        }
-    }
-
-    /// Waits while as many nodes as the look-ahead allows have not finished; once waiting, until half of them have.
-    pub(super) fn wait_for_room(self: &Arc<Core>) {
-        if self.unfinished.is_full() {
-            self.close_chain(&mut lock(&self.recorder), Ended::LookAhead);
-            self.unfinished.wait_for_room(|done| self.wait_until(done));
-        }
-    }
-
-    pub(super) fn close_all(self: &Arc<Core>, recorder: &mut Recorder) {
-        let Recorder { open, chain, fusing, .. } = recorder;
-        self.close_some(open, true, chain.as_mut(), fusing);
-    }
-
-    /// The chain takes no more work, after the sweeps that are open: it runs when its turn comes. So does what is held
-    /// back.
-    pub(super) fn close_chain(self: &Arc<Core>, recorder: &mut Recorder, ended: Ended) {
-        self.close_all(recorder);
-        self.start_held(recorder, true);
-        if let Some(OpenChain { gate, chain, .. }) = recorder.chain.take()
-            && let Some(ready) = gate.close(Chain { ended: Some(ended), ..chain })
-        {
-            self.start_chain(ready);
-        }
-    }
-
-    /// Closes the chain if it is long and nothing else is under way.
-    fn keep_busy(self: &Arc<Core>, recorder: &mut Recorder) {
-        let waiting = recorder.chain.as_ref().map_or(0, |open| open.chain.links.len());
-        if waiting >= LONG && self.unfinished.count() <= waiting + recorder.open.len() {
-            self.close_chain(recorder, Ended::Long);
-        }
-    }
-
-    /// Closes a chain of arrays that arrive once they are better there as a whole before its work runs.
-    pub(super) fn keep_short(self: &Arc<Core>, recorder: &mut Recorder) {
-        let open = recorder.chain.as_ref().filter(|open| open.chain.kind == Kind::Arriving);
-        if open.is_some_and(|open| open.chain.links.len() + recorder.open.len() >= open.chain.most_links()) {
-            self.close_chain(recorder, Ended::Long);
-        }
-    }
-
-    /// A sweep takes no more tiles: it runs when its turn comes.
-    pub(super) fn close(self: &Arc<Core>, sweep: OpenSweep, chain: Option<&mut OpenChain>, fusing: &mut Fusing) {
-        let OpenSweep { node, work: sweep, pace, ends, .. } = sweep;
-        if sweep.turn.is_some() && node.chain.is_none() {
-            return fusing.hold(node, Op::Sweep(Arc::new(sweep)));
-        }
-        if let Some(open) = chain.filter(|open| node.chain == Some(open.number)) {
-            node.set_work(self.part_of_chain(&open.gate));
-            open.chain.sweep(node.clone(), sweep);
-            if node.release() {
-                self.start_node(node);
-            }
-            return;
-        }
-        let (name, recorded, core) = (node.name, node.recorded, self.clone());
-        let cells = sweep.cells();
-        node.set_work(match (&self.device, node.on_device) {
-            (Some(_), true) => Work::Device(on_device(&node, Arc::new(sweep), pace, move |sweep, queue| {
-                // SAFETY: the graph keeps all work that conflicts away until this node has finished.
-                unsafe {
-                    let both = ends.as_ref().and_then(|ends| ends.enqueue(sweep, queue));
-                    both.unwrap_or_else(|| sweep.enqueue(queue))
-                }
-            })),
-            (Some(device), false) => {
-                let device = device.clone();
-                Work::Host(Box::new(move || {
-                    device.backend().caught_up();
-                    for (tracker, region, mode) in touched(&sweep.arrays) {
-                        // SAFETY: the graph runs this node only when no work conflicts with it.
-                        unsafe { tracker.to_host(&device, region, mode)? };
-                    }
-                    let run = || run_boxes(&*sweep.launch, &sweep.boxes);
-                    core.on_host(name, recorded, || match &pace {
-                        Some(pace) => pace.on_host(cells, run),
-                        None => run(),
-                    })
-                }))
-            }
-            (None, _) => {
-                Work::Host(Box::new(move || core.on_host(name, recorded, || run_boxes(&*sweep.launch, &sweep.boxes))))
-            }
-        });
-        if node.release() {
-            self.start_node(node);
-        }
-    }
-}
-
-/// What the node of a sweep does on the device: brings its arrays there, and has `run` put kernels into a stream.
-pub(super) fn on_device(
-    node: &Node,
-    sweep: Arc<Sweep>,
-    pace: Option<Arc<Pace>>,
-    run: impl Fn(&Sweep, &Queue<'_>) -> Result<Done, Error> + Send + 'static,
-) -> DeviceWork {
-    let (name, recorded, cells) = (node.name, node.recorded, sweep.cells());
-    Box::new(move |queue| {
-        let queue = Queue { refilled: &sweep.refilled, ..*queue };
-        let (bring, run) = (|| sweep.bring(&queue), || queue.put(name, recorded, || run(&sweep, &queue)));
-        let swept = queue.enqueue(|| match pace {
-            Some(pace) => pace.on_device(&queue, cells, bring, run),
-            None => bring().and_then(|()| run()),
-        });
-        swept.map_err(|error| without_room(error, &*sweep.launch))
-    })
-}
-
-/// The failure of a sweep: where its arrays had no room as a whole, with what keeps them from streaming.
-fn without_room(error: Error, launch: &dyn Launch) -> Error {
-    match launch.needs().filter(|needs| needs.whole && error.kind() == ErrorKind::Memory) {
-        Some(needs) => error.because(&needs.found, &needs.advice),
-        None => error,
-    }
-}
-
-pub(super) fn touch_all(node: &Arc<Node>, touch: &Touch) {
-    for (region, all) in touch.tracker.boxes().iter().enumerate() {
-        if touch.region.is_none_or(|one| one == region) {
-            let Touch { tracker, mode, .. } = touch;
-            match mode {
-                Mode::Move => tracker.add_move(region, node),
-                _ => tracker.add(region, node, mode.reads().then_some(*all), mode.writes().then_some(*all)),
-            }
-        }
-    }
-}
-
-pub(super) fn add_touches(node: &Arc<Node>, touches: &[BoxTouch]) {
-    for touch in touches {
-        touch.tracker.add(touch.region, node, touch.read, touch.write);
-    }
-}
-
-/// The open sweep that a tile may join: the same kernel and arrays, no cell twice, and no conflict with a sweep
-/// recorded later that it would overtake.
-fn joinable<'a>(open: &'a mut [OpenSweep], tile: &TileWork<'_>) -> Option<&'a mut OpenSweep> {
-    let (mut found, mut crossed) = (None, None);
-    for (i, sweep) in open.iter().enumerate().rev() {
-        // A part of a chain has only tiles that a chain can run, and so has what may run as one launch with others.
-        let by_planes = sweep.work.turn.is_some().then_some(Kind::Planes);
-        let same = sweep.key == tile.key && sweep.kind.or(by_planes).is_none_or(|kind| tile.can_chain(kind));
-        if sweep.conflicts(tile.touches, tile.key.on_device) {
-            return None;
-        }
-        if same {
-            // Nothing overtakes a chain on its arrays, but for other parts of it.
-            found = Some(i).filter(|_| crossed.is_none() || crossed == sweep.node.chain);
-            break;
-        }
-        if sweep.node.chain.is_some() && sweep.shares(tile.touches) {
-            crossed = sweep.node.chain;
-        }
-    }
-    open.get_mut(found?)
 }

@@ -25,7 +25,7 @@ pub(crate) struct Ends {
 impl Core {
     /// Has the last open sweep do the work of a reduction that is recorded next, if it may.
     pub fn end_with_fold(&self, ending: &Arc<Ending>) {
-        if !self.joins || self.device.is_none() {
+        if !self.rules.joins || self.device.is_none() {
             return;
         }
         let mut recorder = lock(&self.recorder);
@@ -68,7 +68,7 @@ impl Ends {
         // SAFETY: handed on.
         let done = unsafe { self.ending.enqueue(&sweep.launch, &self.kernel, queue) };
         if matches!(done, Some(Ok(_))) {
-            queue.device.count_joined(1);
+            queue.device.counts.joined(1);
         }
         done
     }

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::driver::{Core, Recorder, TileWork, add_touches, lock};
+use super::driver::{Core, Recorder, lock};
 use super::place::Place;
+use super::recording::{TileWork, add_touches};
 use crate::grid::GridBox;
 use crate::launch::step::Fold;
 use crate::memory::node::Node;

@@ -13,7 +13,9 @@
 use std::panic::Location;
 use std::sync::{Arc, Weak};
 
-use super::driver::{Core, Recorder, TileWork, on_device};
+use super::closing::on_device;
+use super::driver::{Core, Recorder};
+use super::recording::TileWork;
 use super::sweep::SweepKey;
 use crate::grid::GridBox;
 use crate::grid::boxes::union;
@@ -198,7 +200,7 @@ struct Group {
 impl Core {
     /// Whether sweeps may be held back.
     pub(super) fn fuses(&self) -> bool {
-        self.device.as_ref().is_some_and(|device| !device.fuse().is_off())
+        self.device.as_ref().is_some_and(|device| !device.asked.fuse.is_off())
     }
 
     /// Records the filling of ghosts on the device: held back too, if it is of arrays that take turns.
@@ -290,7 +292,7 @@ impl Core {
                 (Op::Sweep(sweep), Some(group), None) => {
                     let (region, together, launches) = (group.region, group.together, group.launches.clone());
                     node.set_work(Work::Device(on_device(&node, sweep, None, move |_, queue| {
-                        queue.device.count_fused(together.steps);
+                        queue.device.counts.fused(together.steps);
                         // SAFETY: the graph keeps all work that conflicts away until these nodes have finished. The box
                         // is that of each of the steps, and the first of them reads all that they read of other arrays.
                         unsafe { enqueue_steps(&launches, queue, (region, together.cells), &together) }

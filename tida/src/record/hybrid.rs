@@ -98,9 +98,9 @@ impl Pace {
     ) -> Result<Done, Error> {
         let device = queue.device.clone();
         let mark = || device.backend().record_timed(queue.stream).ok();
-        let uploaded = device.copied().0;
+        let uploaded = device.counts.copied().0;
         bring()?;
-        let came = device.copied().0 != uploaded;
+        let came = device.counts.copied().0 != uploaded;
         let start = mark();
         let done = sweep()?;
         let (end, there) = (mark(), Instant::now());

@@ -12,7 +12,8 @@ use std::sync::{Arc, OnceLock};
 use tida_kernels::ir::Access;
 
 use super::chains::OpenChain;
-use super::driver::{Core, on_device};
+use super::closing::on_device;
+use super::driver::Core;
 use super::fuse::Fusing;
 use super::sweep::OpenSweep;
 use crate::device::core::DeviceCore;
@@ -103,7 +104,7 @@ impl OpenSweep {
 impl Core {
     /// How many of these sweeps, from the first on, run as one, and the kernel that they have in common on a device.
     fn together(&self, open: &[OpenSweep]) -> (usize, Option<Arc<Prepared>>) {
-        let Some((first, rest)) = open.split_first().filter(|_| self.joins) else { return (1, None) };
+        let Some((first, rest)) = open.split_first().filter(|_| self.rules.joins) else { return (1, None) };
         let on_device = first.key.on_device;
         // The CPU beside a device sweeps what the device has no room for.
         let fits = on_device || self.device.is_none();
@@ -259,7 +260,7 @@ fn first_of(
         let all = || sweeps.iter().try_for_each(|sweep| sweep.bring(queue));
         match queue.enqueue(|| all().and_then(|()| queue.put(name, recorded, run))) {
             Ok(done) => {
-                queue.device.count_joined(sweeps.len() as u64 - 1);
+                queue.device.counts.joined(sweeps.len() as u64 - 1);
                 // It is set here alone.
                 let _ = outcome.set(Ok(()));
                 Ok(done)

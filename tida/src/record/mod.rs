@@ -6,6 +6,7 @@
 //! (`driver.rs`).
 
 pub(crate) mod chains;
+pub(crate) mod closing;
 pub(crate) mod driver;
 pub(crate) mod ends;
 pub(crate) mod folds;
@@ -16,6 +17,7 @@ pub(crate) mod join;
 #[doc(hidden)]
 pub mod models;
 pub(crate) mod place;
+pub(crate) mod recording;
 pub(crate) mod residents;
 pub(crate) mod running;
 pub(crate) mod sweep;

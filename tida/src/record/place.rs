@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::driver::{Core, TileWork, lock};
+use super::driver::{Core, lock};
+use super::recording::TileWork;
 use crate::device::core::DeviceCore;
 use crate::device::ledger::{Purpose, Reservation};
 use crate::error::Error;
@@ -213,7 +214,7 @@ impl Core {
         });
         let to_bring: usize = read.iter().map(|tracker| tracker.storage().bytes_to_bring()).sum();
         let of_read: usize = read.iter().map(|tracker| tracker.storage().device_bytes()).sum();
-        if comes_anyway || (to_bring as u64) < self.stream_from || 2 * to_bring < of_read {
+        if comes_anyway || (to_bring as u64) < self.rules.stream_from || 2 * to_bring < of_read {
             return false;
         }
         // A window of each, besides the arrays. What other work has brought there need not come again.
@@ -252,7 +253,7 @@ impl Core {
         };
         let touch = Touch::new(tracker, None, Mode::Move);
         let node = self.record("evict", Location::caller(), &[touch], &[], Work::Host(Box::new(work)));
-        let mut leaving = lock(&self.leaving);
+        let mut leaving = lock(&self.residents.leaving);
         leaving.retain(|other| !other.is_finished());
         leaving.push(node);
         // Who is promised it from now on waits for the node.
@@ -264,7 +265,7 @@ impl Core {
     pub fn separate(self: &Arc<Core>, tracker: &Arc<Tracker>) {
         let (Some(device), true) = (self.device.clone(), tracker.storage().leave_row()) else { return };
         // What comes home as ghosts between regions may be of before the last fill.
-        tracker.ghosts_lost();
+        tracker.ages.ghosts_lost();
         let storage = tracker.storage().clone();
         let work = move || {
             // SAFETY: the node's touch keeps all work that conflicts away.
@@ -289,7 +290,7 @@ impl Core {
         if waits {
             return;
         }
-        tracker.set_due(false);
+        tracker.ages.swap_due(false);
         let touch = Touch::new(tracker, None, Mode::Discard);
         let storage = tracker.storage().clone();
         let work = move |_: &Queue<'_>| -> Result<Done, Error> {
@@ -315,7 +316,7 @@ impl Core {
 
     /// Lets work on the device wait for arrays that are on their way from there: it may be promised their memory.
     pub(super) fn after_evictions(&self, node: &Arc<Node>) {
-        for before in lock(&self.leaving).iter().filter(|before| !before.is_finished()) {
+        for before in lock(&self.residents.leaving).iter().filter(|before| !before.is_finished()) {
             node.wait_for(before, Need::Order);
         }
     }
@@ -324,7 +325,7 @@ impl Core {
     /// regions, and beyond ends that belong together.
     pub(super) fn settle_ghosts<'a>(self: &Arc<Core>, trackers: impl Iterator<Item = &'a Arc<Tracker>>) {
         for tracker in trackers {
-            if let (true, Some(planar)) = (tracker.set_due(false), tracker.planar()) {
+            if let (true, Some(planar)) = (tracker.ages.swap_due(false), tracker.planar()) {
                 let (planar, storage) = (planar.clone(), tracker.storage().clone());
                 let touch = Touch::new(tracker, None, Mode::Update);
                 let work = move || {

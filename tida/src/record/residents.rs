@@ -3,12 +3,15 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use crate::memory::node::Node;
 use crate::memory::tracker::Tracker;
 
 /// The arrays of an accelerator that have their room on its device.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Residents {
     arrays: Mutex<Vec<Weak<Tracker>>>,
+    /// Evictions that may not have run.
+    pub leaving: Mutex<Vec<Arc<Node>>>,
     /// Counts uses of them.
     uses: AtomicU64,
 }

@@ -45,23 +45,23 @@ impl Core {
     pub(super) fn start_node(self: &Arc<Core>, node: Arc<Node>) {
         let core = self.clone();
         if !node.on_device || self.device.is_none() {
-            return self.pool.spawn(move || core.run(node));
+            return self.threads.pool.spawn(move || core.run(node));
         }
-        lock(&self.ready).push_back(node);
-        self.pool.spawn(move || {
+        lock(&self.threads.ready).push_back(node);
+        self.threads.pool.spawn(move || {
             core.run_ready();
         });
     }
 
     /// Launches the first node that is ready for it; whether there was one.
     pub(super) fn run_ready(self: &Arc<Core>) -> bool {
-        let node = lock(&self.ready).pop_front();
+        let node = lock(&self.threads.ready).pop_front();
         node.map(|node| self.clone().run(node)).is_some()
     }
 
     /// Runs a node, then those that waited for it alone: one here, the others as new jobs.
     fn run(self: Arc<Core>, node: Arc<Node>) {
-        let in_pool = self.pool.current_thread_index().is_some();
+        let in_pool = self.threads.pool.current_thread_index().is_some();
         let mut next = Some(node);
         while let Some(node) = next.take() {
             let (work, failure) = node.take_work();
@@ -139,7 +139,7 @@ impl Core {
 
     /// Gives a node to the thread that ends it.
     fn put(&self, in_flight: InFlight) {
-        if let Some(Err(lost)) = self.launched.as_ref().map(|launched| launched.send(in_flight)) {
+        if let Some(Err(lost)) = self.threads.launched.as_ref().map(|launched| launched.send(in_flight)) {
             // The thread has ended: only if it could not be started. Nothing is waited for in vain.
             lost.0.finish();
         }

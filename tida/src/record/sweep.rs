@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::driver::touch_all;
 use super::ends::Ends;
 use super::hybrid::Pace;
+use super::recording::touch_all;
 use crate::device::plans::Hints;
 use crate::launch::quoted::KernelId;
 use crate::memory::node::Node;

@@ -119,9 +119,9 @@ impl Core {
             // Only what gives no error comes so far.
             return;
         }
-        if self.pool.current_thread_index().is_some() {
+        if self.threads.pool.current_thread_index().is_some() {
             while !done() {
-                if self.pool.yield_now() != Some(rayon::Yield::Executed) {
+                if self.threads.pool.yield_now() != Some(rayon::Yield::Executed) {
                     std::thread::yield_now();
                 }
             }

@@ -232,7 +232,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     #[track_caller]
     pub(super) fn make_way(&mut self) -> Result<(), Error> {
         self.acc.wait(&[Touch { keeps: true, ..self.touch(None, Mode::Overwrite) }])?;
-        self.tracker.cells_written();
+        self.tracker.ages.cells_written();
         Ok(())
     }
 }

@@ -92,7 +92,7 @@ impl<const D: usize> Launching<'_, D> {
             );
             return Err(Error::new(ErrorKind::Race, self.tried(), found, advice));
         }
-        if self.reads_ghosts(info, read, &held.valid) && !info.tracker.ghosts_fresh() {
+        if self.reads_ghosts(info, read, &held.valid) && !info.tracker.ages.ghosts_fresh() {
             return Err(self.stale(arg));
         }
         Ok(())

@@ -129,7 +129,7 @@ where
     if checked.key.on_device {
         has_room(&prepared, checked.acc)?;
     }
-    let work = crate::record::driver::TileWork {
+    let work = crate::record::recording::TileWork {
         key: checked.key,
         region: tile.region,
         cells: tile.cells.widen(),

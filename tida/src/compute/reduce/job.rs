@@ -146,7 +146,7 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
             fold: None,
             within: None,
             varied: None,
-            without: queue.device.without(),
+            without: queue.device.asked.without,
             native: NativeForm::default(),
         }
     }

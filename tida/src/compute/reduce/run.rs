@@ -29,7 +29,7 @@ use crate::launch::native::NativeFold;
 use crate::launch::prepare::{Prepared, prepare};
 use crate::memory::node::Work;
 use crate::memory::tracker::{Mode, Side, Touch};
-use crate::record::driver::TileWork;
+use crate::record::recording::TileWork;
 use crate::record::wait::outside_kernels;
 use crate::tile::Tile;
 

@@ -30,8 +30,8 @@ impl StepsKey {
             analysed: std::ptr::from_ref(prepared) as usize,
             extent: prepared.extent(cells).iter().map(|n| bucket(*n)).collect(),
             faces: *faces,
-            asked: device.fuse().parts(),
-            math: device.math(),
+            asked: device.asked.fuse.parts(),
+            math: device.asked.math,
         }
     }
 }
@@ -59,7 +59,7 @@ impl StepsWinner {
 
 /// What trials found to be faster than what is chosen for steps over such a box.
 pub(crate) fn known(prepared: &Prepared, device: &DeviceCore, cells: &GridBox<4>, faces: &Faces) -> Option<Parts> {
-    if !device.tunes() {
+    if !device.asked.tune {
         return None;
     }
     let winner = *device.steps_winners().of(&StepsKey::of(prepared, device, cells, faces)).get()?;
@@ -91,7 +91,7 @@ pub(crate) unsafe fn tried(
     faces: &Faces,
 ) {
     let (prepared, device) = (launch.prepared, queue.device);
-    if !device.tunes() || !queue.rings.is_empty() || (cells.cells() as u64) < SMALLEST {
+    if !device.asked.tune || !queue.rings.is_empty() || (cells.cells() as u64) < SMALLEST {
         return;
     }
     let place = device.steps_winners().of(&StepsKey::of(prepared, device, &cells, faces));
@@ -115,7 +115,7 @@ pub(crate) unsafe fn tried(
     });
     let winner = match found {
         Found::Best(winner) => winner,
-        Found::Nothing => StepsWinner { parts: device.fuse().parts(), gain: 1.0 },
+        Found::Nothing => StepsWinner { parts: device.asked.fuse.parts(), gain: 1.0 },
         Found::NotYet => return,
     };
     place.get_or_init(|| winner);
@@ -134,7 +134,7 @@ unsafe fn stored_or_found(
 ) -> Result<Found<StepsWinner>, Error> {
     let (prepared, device) = (launch.prepared, queue.device);
     let Some(steps) = prepared.steps.as_ref() else { return Ok(Found::Nothing) };
-    let (asked, extent) = (device.fuse().parts(), prepared.extent(&cells));
+    let (asked, extent) = (device.asked.fuse.parts(), prepared.extent(&cells));
     let target = prepared.target(device, steps, &extent, faces);
     let ways = worth_a_trial(steps, &target, &asked, u32::MAX);
     let Some(first) = ways.first() else { return Ok(Found::Nothing) };

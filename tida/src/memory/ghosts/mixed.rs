@@ -200,7 +200,7 @@ impl Run<'_> {
         let Run { mixed, queue, storage, .. } = self;
         let backend = queue.device.backend();
         let memory = storage.device_memory(queue.device)?;
-        queue.device.count_launch();
+        queue.device.counts.launch();
         for (region, (on_device, set)) in mixed.sides.iter().zip(&mixed.set).enumerate() {
             // SAFETY: the caller's promise.
             unsafe {
@@ -234,7 +234,7 @@ impl Run<'_> {
         if !down.bytes.is_empty() {
             on_device(&down.device, &block.device, memory)?;
             let bytes = down.bytes.len();
-            device.count_download(bytes);
+            device.counts.download(bytes);
             // SAFETY: both blocks have these bytes, which nothing else uses until the copy has been waited for.
             device.timed(SpanKind::D2h, "ghosts", stream, bytes, || unsafe {
                 backend.download(stream, &block.device, down.bytes.start, host.add(down.bytes.start), bytes)
@@ -246,7 +246,7 @@ impl Run<'_> {
             // SAFETY: the strip is in the block, aligned, and no copy under way uses it.
             unsafe { self.host.with_strips(host.add(up.bytes.start)) }.copies(&up.host);
             let bytes = up.bytes.len();
-            device.count_upload(bytes);
+            device.counts.upload(bytes);
             // SAFETY: as for the download.
             device.timed(SpanKind::H2d, "ghosts", stream, bytes, || unsafe {
                 backend.upload(stream, &block.device, up.bytes.start, host.add(up.bytes.start), bytes)

@@ -88,7 +88,7 @@ impl Storage {
         let mut state = self.device_ghosts().lock();
         let backend = device.backend();
         if let Some(owed) = state.owed.clone() {
-            device.count_launch();
+            device.counts.launch();
             let label = Label { name: "fill_ghosts", recorded: owed.recorded };
             // SAFETY: it is the fill of this array; the touches of who reads the ghosts keep all others away.
             let fill = || unsafe { owed.ghosts.fill_on_device(device, stream, self, owed.fixed) };

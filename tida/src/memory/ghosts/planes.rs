@@ -38,12 +38,8 @@ pub(crate) struct PlaneFacts {
     pub stride: usize,
     /// Values before the first value of a plane that is in use.
     pub skip: usize,
-    /// Planes have ghosts of fixed value at their edges.
-    pub fixed_edges: bool,
-    /// They have ghosts there that a fill sets.
-    pub filled_edges: bool,
-    /// They have ghosts there that are left to the user.
-    pub open_edges: bool,
+    /// The ghosts that planes have at their edges.
+    pub edges: Edges,
     /// Where the ends of the row belong together: planes after which it begins anew.
     pub period: Option<i64>,
     /// What a fill sets ghosts to beyond each face along four axes (leading ones have none), if a kernel that does
@@ -51,6 +47,17 @@ pub(crate) struct PlaneFacts {
     pub faces: [[Option<Face>; 2]; 4],
     /// The bits of fixed values beyond each of these faces, for each component.
     pub fixed: [[Option<Vec<u64>>; 2]; 4],
+}
+
+/// Which ghosts planes have at their edges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Edges {
+    /// Some have a fixed value.
+    pub fixed: bool,
+    /// A fill sets some.
+    pub filled: bool,
+    /// Some are left to the user.
+    pub open: bool,
 }
 
 impl PlaneFacts {
@@ -129,9 +136,11 @@ pub(crate) fn planar<T: Element, const D: usize>(
         grown: -low..end + high,
         stride: first.strides[0],
         skip: (first.grown.lo[D - 1] - first.origin[D - 1]) as usize,
-        fixed_edges: faces().any(|(axis, side)| boundaries.any(axis, side, |b| matches!(b, Boundary::Fixed(_)))),
-        filled_edges: faces().any(|(axis, side)| boundaries.any(axis, side, moves)),
-        open_edges: faces().any(|(axis, side)| boundaries.any(axis, side, |b| matches!(b, Boundary::Open))),
+        edges: Edges {
+            fixed: faces().any(|(axis, side)| boundaries.any(axis, side, |b| matches!(b, Boundary::Fixed(_)))),
+            filled: faces().any(|(axis, side)| boundaries.any(axis, side, moves)),
+            open: faces().any(|(axis, side)| boundaries.any(axis, side, |b| matches!(b, Boundary::Open))),
+        },
         period: ((low > 0 || high > 0) && matches!(boundaries.faces[0][0], Boundary::Periodic))
             .then_some(layout.cuts.cells[0] as i64),
         faces: face_kinds(layout, boundaries),

@@ -107,7 +107,7 @@ fn whole(device: &Arc<DeviceCore>, chain: &Chain, results: &mut [Result<(), Erro
         }
         let put = match &link.op {
             Op::Sweep(sweep) | Op::Fold(sweep, _) => sweep.bring(&queue).and_then(|()| {
-                device.count_launch();
+                device.counts.launch();
                 let label = Label { name: link.node.name, recorded: link.node.recorded };
                 // SAFETY: the graph keeps all work that conflicts away until the chain has finished.
                 let sweep = || unsafe { sweep.enqueue(&queue) };
@@ -145,7 +145,7 @@ fn fill(queue: &Queue<'_>, chain: &Chain, tracker: &Arc<Tracker>, link: &Link) -
         unsafe { storage.to_device(queue, region, true)? };
     }
     storage.filled(true);
-    device.count_launch();
+    device.counts.launch();
     let label = Label { name: link.node.name, recorded: link.node.recorded };
     // SAFETY: the storage is that of this array; as above.
     let put = || unsafe { planar.regional.fill_on_device(device, queue.stream, storage, true) };

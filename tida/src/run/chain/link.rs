@@ -293,13 +293,10 @@ impl Packing {
             coding: self.storage.coding().cloned(),
             planes,
             window,
-            first: run.first + from * (run.step / size),
-            step: run.step / size,
+            in_window: (run.first + from * (run.step / size), run.step / size),
             stage,
-            stage_at,
-            stage_step,
-            host: base + at as u64,
-            host_step: run.step,
+            in_stage: (stage_at, stage_step),
+            host: (base + at as u64, run.step),
             apart,
             at,
             values,
@@ -333,15 +330,12 @@ struct Job<'a> {
     planes: usize,
     window: &'a Memory,
     /// First value in the window, and from a plane to the next.
-    first: usize,
-    step: usize,
+    in_window: (usize, usize),
     stage: &'a Memory,
     /// First byte in the stage, and from a plane to the next.
-    stage_at: usize,
-    stage_step: usize,
+    in_stage: (usize, usize),
     /// Where kernels find the first plane on the host, and from a plane to the next in bytes.
-    host: u64,
-    host_step: usize,
+    host: (u64, usize),
     /// Where they find what frames of the region keep apart.
     apart: u64,
     /// First byte of the first plane in its region.
@@ -369,7 +363,7 @@ impl Job<'_> {
         }
         let long = |n: usize| (n as i64).to_ne_bytes();
         let short = |n: usize| (n as u32).to_ne_bytes();
-        let (first, step) = (long(self.first), long(self.step));
+        let (first, step) = (long(self.in_window.0), long(self.in_window.1));
         let memories = [Argument::Memory(self.window), Argument::Memory(self.stage)];
         let threads = [THREADS, 1, 1];
         match (self.chunk.form, &self.coding) {
@@ -377,7 +371,7 @@ impl Job<'_> {
                 let Some(codec) = coding.codec(component) else { return Ok(()) };
                 let kernel = device.compiler().own(Own::Codes(*codec, pack))?;
                 let size = coding.code_size(component);
-                let (at, stage_step) = (long(self.stage_at / size), long(self.stage_step / size));
+                let (at, stage_step) = (long(self.in_stage.0 / size), long(self.in_stage.1 / size));
                 let count = short(self.values);
                 let bytes = [&first[..], &step, &at, &stage_step, &count].map(Argument::Bytes);
                 let arguments: Vec<Argument<'_>> = memories.into_iter().chain(bytes).collect();
@@ -388,10 +382,10 @@ impl Job<'_> {
             (Form::Frames(slot), _) => {
                 let kernel = device.compiler().own(Own::Frames(self.chunk.size, pack))?;
                 let (tail, frames) = (self.chunk.tail(), self.chunk.frames());
-                let rest = self.host + (tail * self.chunk.size + frames * slot) as u64;
-                let (at, stage_step) = (long(self.stage_at), long(self.stage_step));
+                let rest = self.host.0 + (tail * self.chunk.size + frames * slot) as u64;
+                let (at, stage_step) = (long(self.in_stage.0), long(self.in_stage.1));
                 let (tail_bytes, frame_bytes, rate) = (short(tail), short(frames), short(slot));
-                let (rest, rest_step) = (rest.to_ne_bytes(), long(self.host_step));
+                let (rest, rest_step) = (rest.to_ne_bytes(), long(self.host.1));
                 let (apart, apart_at) = (self.apart.to_ne_bytes(), long(self.at));
                 let bytes = [
                     &first[..],
@@ -437,9 +431,9 @@ impl Planes {
             chunk: job.chunk,
             coding: job.coding.clone(),
             planes: job.planes,
-            window: (job.window.raw() + (job.first * size) as u64, job.step * size),
-            stage: (job.stage.raw() + job.stage_at as u64, job.stage_step),
-            host: (job.host, job.host_step),
+            window: (job.window.raw() + (job.in_window.0 * size) as u64, job.in_window.1 * size),
+            stage: (job.stage.raw() + job.in_stage.0 as u64, job.in_stage.1),
+            host: job.host,
             apart: job.apart,
             at: job.at,
         }

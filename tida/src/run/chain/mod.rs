@@ -119,7 +119,7 @@ pub(crate) struct Use {
     pub sees_ghosts: bool,
     /// It writes ghosts, and is no fill of them.
     pub ghosts: bool,
-    /// Ghosts outlive their cells: see [`Tracker::keeps_ghosts`].
+    /// Ghosts outlive their cells: see [`Ages::keeps_ghosts`].
     pub keeps: bool,
 }
 
@@ -234,7 +234,7 @@ pub(crate) fn can_stream(touches: &[BoxTouch]) -> bool {
         let rank = planar.facts().rank;
         let same = *first.get_or_insert(rank) == rank;
         let has_all_ghosts = touch.tracker.boxes().len() == 1 && planar.facts().period.is_none();
-        same && touch.around.is_some() && (has_all_ghosts || !touch.tracker.is_stale_allowed())
+        same && touch.around.is_some() && (has_all_ghosts || !touch.tracker.ages.is_stale_allowed())
     }) && first.is_some()
 }
 

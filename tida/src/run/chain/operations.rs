@@ -163,7 +163,7 @@ fn fills(
     mut add: impl FnMut(Range<i64>, Part, SmallVec<[Access; 4]>),
 ) {
     let access = |read: Reach| smallvec![Access { array, read: Some(read), write: Some(Write::Part) }];
-    if planar.facts().filled_edges {
+    if planar.facts().edges.filled {
         add(planar.facts().valid.clone(), Part::Edges, access(Reach::Around(0, 0)));
     }
     // What lies beyond the ends of a ring are its planes.
@@ -276,11 +276,11 @@ fn edges_are_set(
     array: usize,
 ) -> bool {
     let facts = planar.facts();
-    if !facts.open_edges && !facts.filled_edges {
+    if !facts.edges.open && !facts.edges.filled {
         return true;
     }
     // What kernels have to set, and fills.
-    let (mut open, mut filled) = (planar.open_edges(), !facts.filled_edges);
+    let (mut open, mut filled) = (planar.open_edges(), !facts.edges.filled);
     for (link, boxes) in chain.links.iter().zip(boxes).skip(first) {
         let Some(one) = link.use_of(array) else { continue };
         if link.filled().is_some() {

@@ -43,11 +43,11 @@ impl Rolling {
                     // SAFETY: the planes lie in both memories; the rest is the caller's promise.
                     unsafe {
                         match part.run {
-                            Some(run) => device.count_upload(link.bring(device, packing, &self.memory, &run)?),
+                            Some(run) => device.counts.upload(link.bring(device, packing, &self.memory, &run)?),
                             None if touched => {
                                 let from = storage.base(stretch.region).wrapping_add(part.at);
                                 backend.upload(stream, &self.memory, to, from, bytes)?;
-                                device.count_upload(bytes);
+                                device.counts.upload(bytes);
                             }
                             None => backend.zero(stream, &self.memory, to, bytes)?,
                         }
@@ -88,11 +88,11 @@ impl Rolling {
                     // SAFETY: as above.
                     unsafe {
                         match part.run {
-                            Some(run) => device.count_download(link.send(device, packing, &self.memory, &run)?),
+                            Some(run) => device.counts.download(link.send(device, packing, &self.memory, &run)?),
                             None => {
                                 let to = storage.base(stretch.region).wrapping_add(part.at);
                                 device.backend().download(stream, &self.memory, from, to, bytes)?;
-                                device.count_download(bytes);
+                                device.counts.download(bytes);
                             }
                         }
                     }

@@ -129,7 +129,7 @@ impl<'a> Running<'a> {
         for (number, step) in steps.iter().enumerate() {
             for leave in &step.leaves {
                 self.leave(leave)?;
-                self.streams.device.count_eviction();
+                self.streams.device.counts.eviction();
             }
             if step.on_host {
                 self.run_on_host(step)?;
@@ -151,8 +151,8 @@ impl<'a> Running<'a> {
     fn count_passes(&self, entered: usize) {
         let all: usize =
             self.tasks.used.iter().zip(&self.room.sizes).filter(|(used, _)| **used).map(|(_, size)| size).sum();
-        self.streams.device.count_pass(self.tasks.sweeps as u64);
-        (1..entered.div_ceil(all.max(1))).for_each(|_| self.streams.device.count_pass(0));
+        self.streams.device.counts.pass(self.tasks.sweeps as u64);
+        (1..entered.div_ceil(all.max(1))).for_each(|_| self.streams.device.counts.pass(0));
     }
 
     /// Brings what an item holds to the host, if that needs it.
@@ -170,7 +170,7 @@ impl<'a> Running<'a> {
         // in the stream that was waited for; the graph keeps all other work away from the host's copy.
         let download = || unsafe { backend.download(DOWN, &self.memory, at, array.storage.base(region), bytes) };
         device.timed(SpanKind::D2h, format_args!("R{region}"), DOWN, bytes, download)?;
-        device.count_download(bytes);
+        device.counts.download(bytes);
         self.streams.stored(true)
     }
 
@@ -194,7 +194,7 @@ impl<'a> Running<'a> {
         // newest by then, and the plan stores no other before this is done.
         let upload = || unsafe { backend.upload(UP, &self.memory, enter.at, array.storage.base(region), bytes) };
         device.timed(SpanKind::H2d, format_args!("R{region}"), UP, bytes, upload)?;
-        device.count_upload(bytes);
+        device.counts.upload(bytes);
         Ok(())
     }
 
@@ -211,7 +211,7 @@ impl<'a> Running<'a> {
         for enter in step.enters.iter().filter(|enter| !enter.load) {
             self.fix(enter.item, enter.at)?;
         }
-        device.count_launch();
+        device.counts.launch();
         let work = &self.tasks.works[step.task];
         let place = self.chain.links[work.link()].node.recorded;
         let name = format_args!("{}:{} R{}", place.file(), place.line(), work.region(&self.tasks.arrays));
@@ -295,7 +295,7 @@ impl<'a> Running<'a> {
         // SAFETY: both have the bytes; those who used them before are done by then, and the host's stay until this is.
         let upload = || unsafe { backend.upload(UP, &self.memory, to, from, end) };
         device.timed(SpanKind::H2d, format_args!("strips of R{}", part.region), UP, end, upload)?;
-        device.count_upload(end);
+        device.counts.upload(end);
         Ok(places)
     }
 

@@ -237,7 +237,7 @@ impl Rolling {
             unsafe {
                 if self.storage().host_touched(region) {
                     device.backend().upload(stream, &kept.memory, place, host, bytes)?;
-                    device.count_upload(bytes);
+                    device.counts.upload(bytes);
                 } else {
                     device.backend().zero(stream, &kept.memory, place, bytes)?;
                 }
@@ -260,7 +260,7 @@ impl Rolling {
             self.storage().touch_host(region);
             // SAFETY: what is left lies in both memories; the rest is the caller's promise.
             unsafe { device.backend().download(stream, &kept.memory, place, host, bytes)? };
-            device.count_download(bytes);
+            device.counts.download(bytes);
         }
         Ok(())
     }
@@ -399,7 +399,7 @@ impl Rolling {
                     }
                 }
                 if !zero && !there {
-                    device.count_upload(bytes);
+                    device.counts.upload(bytes);
                 }
             }
         }
@@ -444,7 +444,7 @@ impl Rolling {
                         let to = self.host(storage, &stretch, before, size);
                         device.backend().download(stream, &self.memory, from, to, bytes)?;
                     }
-                    device.count_download(bytes);
+                    device.counts.download(bytes);
                 }
             }
         }
@@ -575,7 +575,7 @@ impl Rolling {
                     None => {
                         let from = self.host(self.storage(), &stretch, before, size);
                         device.backend().upload(stream, &self.memory, to, from, bytes)?;
-                        device.count_upload(bytes);
+                        device.counts.upload(bytes);
                     }
                 }
             }

@@ -249,7 +249,7 @@ impl<'a> Running<'a> {
     pub fn put(&mut self) -> Result<(), Error> {
         let device = self.streams.device;
         let schedule = std::mem::take(&mut self.schedule);
-        for array in self.arrays.iter().filter(|array| array.planar.facts().fixed_edges) {
+        for array in self.arrays.iter().filter(|array| array.planar.facts().edges.fixed) {
             // SAFETY: no one writes the array on the host before the chain has loaded it, and nothing uses the window.
             unsafe { array.keep_edges(device, RUN)? };
         }
@@ -337,7 +337,7 @@ impl<'a> Running<'a> {
     /// Advances one operation, as a span of the timeline.
     fn advance(&mut self, op: usize, planes: &Range<i64>, shift: i64) -> Result<(), Error> {
         let device = self.streams.device;
-        device.count_launch();
+        device.counts.launch();
         let work = &self.works[op];
         let kind = if matches!(work, OpWork::Ghosts(..)) { SpanKind::Ghost } else { SpanKind::Kernel };
         let recorded = self.chain.links[work.link()].node.recorded;
@@ -349,10 +349,10 @@ impl<'a> Running<'a> {
     /// Counts a pass, and makes its rings.
     fn start_pass(&mut self, pass: &Pass) {
         let works = &self.works[pass.ops.clone()];
-        self.streams.device.count_pass(works.iter().map(|work| u64::from(work.sweeps())).sum());
+        self.streams.device.counts.pass(works.iter().map(|work| u64::from(work.sweeps())).sum());
         for work in works {
             if let OpWork::Steps(_, together, _) = work {
-                self.streams.device.count_fused(together.steps);
+                self.streams.device.counts.fused(together.steps);
             }
         }
         let window = self.arrays.first().map(|array| array.window);
@@ -378,7 +378,7 @@ impl<'a> Running<'a> {
                 let Some(sweep) = self.chain.links[link].op.kernel() else { return Ok(()) };
                 for access in self.ops[op].accesses.iter().filter(|access| access.write == Some(Write::Whole)) {
                     let array = &mut self.arrays[access.array];
-                    if array.planar.facts().fixed_edges {
+                    if array.planar.facts().edges.fixed {
                         // SAFETY: the schedule runs operations whose slots are free.
                         unsafe { array.restore_edges(device, RUN, planes, shift)? };
                     }

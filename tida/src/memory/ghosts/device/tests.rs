@@ -12,6 +12,7 @@ use crate::array::{Element, Side, TileArray};
 use crate::backend::sim::SimDevice;
 use crate::backend::{self, cuda::compile_only};
 use crate::device::core::Opened;
+use crate::device::plans::PlansAsked;
 use crate::error::ErrorKind;
 use crate::memory::layout::{Boundary, Centering};
 use crate::memory::storage::{Storage, device_offsets};
@@ -168,7 +169,11 @@ fn valid_in_row<'a, const D: usize>(
 fn opencl() -> Option<&'static DeviceCore> {
     static DEVICE: OnceLock<Option<DeviceCore>> = OnceLock::new();
     let open = || match backend::opencl::open(true, false, None) {
-        Ok(backend) => Some(DeviceCore::new(Arc::new(Opened::new(backend)), Math::Exact, None)),
+        Ok(backend) => Some(DeviceCore::new(
+            Arc::new(Opened::new(backend)),
+            PlansAsked { math: Math::Exact, ..PlansAsked::default() },
+            None,
+        )),
         Err(e) if std::env::var_os("TIDA_REQUIRE_OPENCL").is_some() => panic!("TIDA_REQUIRE_OPENCL is set: {e}"),
         Err(e) => {
             eprintln!("SKIPPED: {e}");
@@ -181,7 +186,9 @@ fn opencl() -> Option<&'static DeviceCore> {
 fn sim() -> &'static DeviceCore {
     static DEVICE: OnceLock<DeviceCore> = OnceLock::new();
     let open = || backend::sim::open(SimDevice::new()).unwrap();
-    DEVICE.get_or_init(|| DeviceCore::new(Arc::new(Opened::new(open())), Math::Exact, None))
+    DEVICE.get_or_init(|| {
+        DeviceCore::new(Arc::new(Opened::new(open())), PlansAsked { math: Math::Exact, ..PlansAsked::default() }, None)
+    })
 }
 
 /// Memory that holds these bytes.

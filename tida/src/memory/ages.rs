@@ -1,0 +1,150 @@
+//! How old the ghosts of an array are, and who has set them.
+
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+
+/// How old the ghosts of an array are.
+#[derive(Debug)]
+pub(crate) struct Ages {
+    /// Counts writes of cells, recorded or by the host.
+    cells: AtomicU64,
+    /// `cells + 1` at the last ghost fill; 0 before the first.
+    ghosts: AtomicU64,
+    /// Fixed ghosts hold their values.
+    fixed: AtomicBool,
+    /// Something other than a fill has set ghosts since the last fill.
+    set: AtomicBool,
+    /// A kernel has set ghosts that fills set too, and no cell is newer: they hold other values than those of a fill.
+    replaced: AtomicBool,
+    /// The axis beyond whose faces a kernel has last set ghosts as a part of the last fill; [`NO_AXIS`] if none has.
+    face: AtomicU8,
+    /// The user has said that ghosts may be older than the cells.
+    stale_allowed: AtomicBool,
+    /// Ghosts were filled in a chain, which sets none between regions, nor beyond ends that belong together.
+    due: AtomicBool,
+}
+
+/// No axis of an array.
+const NO_AXIS: u8 = u8::MAX;
+
+impl Default for Ages {
+    fn default() -> Ages {
+        let (number, flag) = (|| AtomicU64::new(0), || AtomicBool::new(false));
+        Ages {
+            cells: number(),
+            ghosts: number(),
+            fixed: flag(),
+            set: flag(),
+            replaced: flag(),
+            face: AtomicU8::new(NO_AXIS),
+            stale_allowed: flag(),
+            due: flag(),
+        }
+    }
+}
+
+impl Ages {
+    /// Cells were written (recorded or by the host): ghosts are now older than them.
+    pub fn cells_written(&self) {
+        self.face.store(NO_AXIS, Ordering::Relaxed);
+        self.cells.fetch_add(1, Ordering::Relaxed);
+        self.replaced.store(false, Ordering::Relaxed);
+    }
+
+    /// Ghosts were filled: they are as new as the cells.
+    pub fn ghosts_filled(&self) {
+        self.face.store(NO_AXIS, Ordering::Relaxed);
+        self.ghosts.store(self.cells.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.stale_allowed.store(false, Ordering::Relaxed);
+        self.set.store(false, Ordering::Relaxed);
+        self.replaced.store(false, Ordering::Relaxed);
+        self.fixed.store(true, Ordering::Relaxed);
+    }
+
+    /// A kernel has set ghosts beyond a face of this axis, as a part of the fill.
+    pub fn face_set(&self, axis: usize) {
+        self.face.store(u8::try_from(axis).unwrap_or(NO_AXIS), Ordering::Relaxed);
+    }
+
+    /// The axis of the last face whose ghosts a kernel has set since the last fill.
+    pub fn last_face(&self) -> Option<usize> {
+        Some(self.face.load(Ordering::Relaxed)).filter(|axis| *axis != NO_AXIS).map(usize::from)
+    }
+
+    /// Ghosts count as new as the cells, whatever they hold.
+    pub fn ghosts_allowed(&self) {
+        self.ghosts.store(self.cells.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.stale_allowed.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether ghosts count as new as the cells because the user has said so.
+    pub fn is_stale_allowed(&self) -> bool {
+        self.stale_allowed.load(Ordering::Relaxed)
+    }
+
+    /// Ghost cells were written by something other than `fill_ghosts`; where that may have been `fixed` ones, their
+    /// values must be put back.
+    pub fn ghosts_overwritten(&self, fixed: bool) {
+        if fixed {
+            self.ghosts_lost();
+        }
+        self.set.store(true, Ordering::Relaxed);
+    }
+
+    /// A kernel has written ghosts alone, perhaps some that `fill_ghosts` sets.
+    pub fn ghosts_written(&self, filled: bool) {
+        self.ghosts_overwritten(filled);
+        if filled {
+            self.replaced.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether ghosts that may be read hold other values than those of a fill, where fills set them.
+    pub fn has_other_ghosts(&self) -> bool {
+        self.is_stale_allowed() || self.replaced.load(Ordering::Relaxed)
+    }
+
+    /// Ghost cells have no value before they are filled: fixed values must be put back.
+    pub fn ghosts_lost(&self) {
+        self.fixed.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether ghosts outlive their cells: the user has set them, or may read them though they are older. Otherwise
+    /// they have no value from the time that their cells are written to the next fill, but for those that a fill leaves
+    /// to the user.
+    pub fn keeps_ghosts(&self) -> bool {
+        self.are_ghosts_set() || self.is_stale_allowed()
+    }
+
+    /// Whether something other than a fill has set ghosts since the last fill: others may be copies of those.
+    pub fn are_ghosts_set(&self) -> bool {
+        self.set.load(Ordering::Relaxed)
+    }
+
+    /// Whether ghosts are as new as the cells.
+    pub fn ghosts_fresh(&self) -> bool {
+        self.ghosts.load(Ordering::Relaxed) == self.cells.load(Ordering::Relaxed) + 1
+    }
+
+    /// Whether constant (fixed) ghosts still hold their values since the last fill.
+    pub fn fixed_ghosts_hold(&self) -> bool {
+        self.fixed.load(Ordering::Relaxed)
+    }
+
+    /// Says whether its ghosts were filled in a chain, which sets not all of them on the host; gives what was said
+    /// before.
+    pub fn swap_due(&self, due: bool) -> bool {
+        self.due.swap(due, Ordering::Relaxed)
+    }
+
+    /// Takes over the ages of an array of which this one is now a copy, ghosts included.
+    pub fn copied_from(&self, other: &Ages) {
+        if other.ghosts_fresh() {
+            self.ghosts.store(self.cells.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        } else {
+            self.cells_written();
+        }
+        self.fixed.store(other.fixed_ghosts_hold(), Ordering::Relaxed);
+        self.set.store(other.are_ghosts_set(), Ordering::Relaxed);
+        self.replaced.store(other.replaced.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,137 @@
+//! Sweeps and chains that take no more work, and what their nodes do.
+
+use std::sync::Arc;
+
+use super::chains::OpenChain;
+use super::driver::{Core, Recorder, lock};
+use super::fuse::Fusing;
+use super::hybrid::Pace;
+use super::sweep::OpenSweep;
+use crate::error::{Error, ErrorKind};
+use crate::launch::step::Launch;
+use crate::memory::node::{DeviceWork, Done, Node, Queue, Work};
+use crate::memory::touched::touched;
+use crate::program::place::Kind;
+use crate::run::chain::Chain;
+use crate::run::chain::wave::LONG;
+use crate::run::op::{Op, Sweep};
+use crate::run::pieces::run_boxes;
+use crate::run::streamed::Ended;
+
+impl Core {
+    /// Waits while as many nodes as the look-ahead allows have not finished; once waiting, until half of them have.
+    pub(super) fn wait_for_room(self: &Arc<Core>) {
+        if self.unfinished.is_full() {
+            self.close_chain(&mut lock(&self.recorder), Ended::LookAhead);
+            self.unfinished.wait_for_room(|done| self.wait_until(done));
+        }
+    }
+
+    pub(super) fn close_all(self: &Arc<Core>, recorder: &mut Recorder) {
+        let Recorder { open, chain, fusing, .. } = recorder;
+        self.close_some(open, true, chain.as_mut(), fusing);
+    }
+
+    /// The chain takes no more work, after the sweeps that are open: it runs when its turn comes. So does what is held
+    /// back.
+    pub(super) fn close_chain(self: &Arc<Core>, recorder: &mut Recorder, ended: Ended) {
+        self.close_all(recorder);
+        self.start_held(recorder, true);
+        if let Some(OpenChain { gate, chain, .. }) = recorder.chain.take()
+            && let Some(ready) = gate.close(Chain { ended: Some(ended), ..chain })
+        {
+            self.start_chain(ready);
+        }
+    }
+
+    /// Closes the chain if it is long and nothing else is under way.
+    pub(super) fn keep_busy(self: &Arc<Core>, recorder: &mut Recorder) {
+        let waiting = recorder.chain.as_ref().map_or(0, |open| open.chain.links.len());
+        if waiting >= LONG && self.unfinished.count() <= waiting + recorder.open.len() {
+            self.close_chain(recorder, Ended::Long);
+        }
+    }
+
+    /// Closes a chain of arrays that arrive once they are better there as a whole before its work runs.
+    pub(super) fn keep_short(self: &Arc<Core>, recorder: &mut Recorder) {
+        let open = recorder.chain.as_ref().filter(|open| open.chain.kind == Kind::Arriving);
+        if open.is_some_and(|open| open.chain.links.len() + recorder.open.len() >= open.chain.most_links()) {
+            self.close_chain(recorder, Ended::Long);
+        }
+    }
+
+    /// A sweep takes no more tiles: it runs when its turn comes.
+    pub(super) fn close(self: &Arc<Core>, sweep: OpenSweep, chain: Option<&mut OpenChain>, fusing: &mut Fusing) {
+        let OpenSweep { node, work: sweep, pace, ends, .. } = sweep;
+        if sweep.turn.is_some() && node.chain.is_none() {
+            return fusing.hold(node, Op::Sweep(Arc::new(sweep)));
+        }
+        if let Some(open) = chain.filter(|open| node.chain == Some(open.number)) {
+            node.set_work(self.part_of_chain(&open.gate));
+            open.chain.sweep(node.clone(), sweep);
+            if node.release() {
+                self.start_node(node);
+            }
+            return;
+        }
+        let (name, recorded, core) = (node.name, node.recorded, self.clone());
+        let cells = sweep.cells();
+        node.set_work(match (&self.device, node.on_device) {
+            (Some(_), true) => Work::Device(on_device(&node, Arc::new(sweep), pace, move |sweep, queue| {
+                // SAFETY: the graph keeps all work that conflicts away until this node has finished.
+                unsafe {
+                    let both = ends.as_ref().and_then(|ends| ends.enqueue(sweep, queue));
+                    both.unwrap_or_else(|| sweep.enqueue(queue))
+                }
+            })),
+            (Some(device), false) => {
+                let device = device.clone();
+                Work::Host(Box::new(move || {
+                    device.backend().caught_up();
+                    for (tracker, region, mode) in touched(&sweep.arrays) {
+                        // SAFETY: the graph runs this node only when no work conflicts with it.
+                        unsafe { tracker.to_host(&device, region, mode)? };
+                    }
+                    let run = || run_boxes(&*sweep.launch, &sweep.boxes);
+                    core.on_host(name, recorded, || match &pace {
+                        Some(pace) => pace.on_host(cells, run),
+                        None => run(),
+                    })
+                }))
+            }
+            (None, _) => {
+                Work::Host(Box::new(move || core.on_host(name, recorded, || run_boxes(&*sweep.launch, &sweep.boxes))))
+            }
+        });
+        if node.release() {
+            self.start_node(node);
+        }
+    }
+}
+
+/// What the node of a sweep does on the device: brings its arrays there, and has `run` put kernels into a stream.
+pub(super) fn on_device(
+    node: &Node,
+    sweep: Arc<Sweep>,
+    pace: Option<Arc<Pace>>,
+    run: impl Fn(&Sweep, &Queue<'_>) -> Result<Done, Error> + Send + 'static,
+) -> DeviceWork {
+    let (name, recorded, cells) = (node.name, node.recorded, sweep.cells());
+    Box::new(move |queue| {
+        let queue = Queue { refilled: &sweep.refilled, ..*queue };
+        let (bring, run) = (|| sweep.bring(&queue), || queue.put(name, recorded, || run(&sweep, &queue)));
+        let swept = queue.enqueue(|| match pace {
+            Some(pace) => pace.on_device(&queue, cells, bring, run),
+            None => bring().and_then(|()| run()),
+        });
+        swept.map_err(|error| without_room(error, &*sweep.launch))
+    })
+}
+
+/// The failure of a sweep: where its arrays had no room as a whole, with what keeps them from streaming.
+fn without_room(error: Error, launch: &dyn Launch) -> Error {
+    match launch.needs().filter(|needs| needs.whole && error.kind() == ErrorKind::Memory) {
+        Some(needs) => error.because(&needs.found, &needs.advice),
+        None => error,
+    }
+}

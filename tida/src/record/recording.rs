@@ -1,0 +1,294 @@
+//! Recording: calls become nodes, and tiles of one loop a sweep.
+
+use std::panic::Location;
+use std::sync::Arc;
+
+use super::chains::side;
+use super::driver::{Core, Recorder, lock};
+use super::fuse::lie_whole;
+use super::hybrid::Pace;
+use super::sweep::{OpenSweep, SweepKey};
+use crate::grid::GridBox;
+use crate::launch::step::Launch;
+use crate::memory::node::{Node, Work};
+use crate::memory::tracker::{BoxTouch, Mode, Side, Touch};
+use crate::program::deps::Need;
+use crate::program::place::Kind;
+use crate::run::chain::{can_move, can_stream};
+use crate::run::op::Sweep;
+use crate::run::streamed::Ended;
+
+/// Sweeps that may be open at once: as many kernels a tile loop can interleave and still have its tiles merged.
+const OPEN: usize = 4;
+
+/// A tile to compute.
+pub(crate) struct TileWork<'a> {
+    pub key: SweepKey,
+    pub region: usize,
+    pub cells: GridBox<4>,
+    pub touches: &'a [BoxTouch],
+    /// Deferred scalars it captures.
+    pub after: &'a [Arc<Node>],
+    pub name: &'static str,
+    pub recorded: &'static Location<'static>,
+    /// Its reads were proven, and it writes no ghosts between regions: it may run plane by plane.
+    pub by_planes: bool,
+    /// It may write ghosts.
+    pub grown: bool,
+    /// It reads other cells of what it writes.
+    pub reads_around_writes: bool,
+    /// Measures the sweep, of a loop that runs on both sides.
+    pub pace: Option<Arc<Pace>>,
+}
+
+impl TileWork<'_> {
+    /// That it ends a chain.
+    pub(super) fn ends(&self, why: &'static str) -> Ended {
+        Ended::Beside { name: self.name, recorded: self.recorded, why }
+    }
+
+    /// Whether it reads an array as a whole.
+    pub fn has_whole(&self) -> bool {
+        self.touches.iter().any(|touch| touch.whole)
+    }
+
+    /// Whether it writes cells alone, reads no other cells of what it writes, and touches no array whose ghosts are not
+    /// what a fill leaves.
+    pub fn runs_as_usual(&self) -> bool {
+        let others = self.touches.iter().any(|touch| touch.tracker.ages.has_other_ghosts());
+        !(self.grown || self.reads_around_writes || others)
+    }
+
+    /// Whether it may be a part of a chain.
+    pub fn can_chain(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::Planes => self.by_planes && can_stream(self.touches),
+            Kind::Arriving => self.by_planes && can_stream(self.touches) && !self.has_whole() && self.runs_as_usual(),
+            Kind::Regions => can_move(self.touches),
+        }
+    }
+}
+
+impl Core {
+    /// Records a tile: joins an open sweep, or opens one whose kernel `launch` makes. Gives where it will run.
+    pub fn record_tile(self: &Arc<Core>, tile: TileWork<'_>, launch: impl FnOnce() -> Arc<dyn Launch>) -> Side {
+        let mut recorder = lock(&self.recorder);
+        recorder.count += 1;
+        // Ghosts were filled since they were opened.
+        if recorder.open.iter().any(|sweep| !sweep.work.refilled.is_empty()) {
+            self.close_all(&mut recorder);
+        }
+        let Recorder { open, fusing, .. } = &mut *recorder;
+        if let Some(sweep) = joinable(open, &tile) {
+            fusing.joined(&sweep.node, tile.touches);
+            sweep.work.add(tile.region, tile.cells, tile.touches);
+            add_touches(&sweep.node, tile.touches);
+            return side(&sweep.node, sweep.kind);
+        }
+        self.keep_short(&mut recorder);
+        self.close_chain_of(&mut recorder, &tile);
+        drop(recorder);
+        self.wait_for_room();
+        let place = self.prepare_place(&tile);
+        let mut recorder = lock(&self.recorder);
+        if recorder.open.len() == OPEN {
+            let Recorder { open, chain, fusing, .. } = &mut *recorder;
+            self.close_some(open, false, chain.as_mut(), fusing);
+        }
+        if self.device.is_none() {
+            self.keep_busy(&mut recorder);
+        }
+        let fuses = tile.key.on_device && self.fuses();
+        let turn = if fuses { recorder.fusing.next(&tile) } else { None };
+        let whole = turn.filter(|_| lie_whole(tile.touches));
+        if whole.is_some() {
+            self.keep_fusing(&mut recorder);
+        } else if recorder.fusing.holds(tile.touches.iter().map(|touch| &touch.tracker)) {
+            self.close_all(&mut recorder);
+            self.start_held(&mut recorder, true);
+        }
+        let (chain, kind) = self.chain_for(&mut recorder, &tile, place).unzip();
+        let turn = match kind {
+            None => whole,
+            // Chains find by themselves what runs together.
+            Some(Kind::Planes) => turn,
+            Some(_) => None,
+        };
+        let node = Node::new(tile.name, tile.recorded, tile.key.on_device, chain);
+        if tile.key.on_device {
+            self.after_evictions(&node);
+        }
+        self.unfinished.add();
+        add_touches(&node, tile.touches);
+        for before in tile.after {
+            node.wait_for(before, Need::Value);
+        }
+        let mut work = Sweep::of(launch(), &[]);
+        work.turn = turn;
+        // It may do the work of the steps after it too.
+        let beside = if turn.is_some() && kind.is_none() { recorder.fusing.beside() } else { Vec::new() };
+        add_touches(&node, &beside);
+        if fuses {
+            recorder.fusing.opened(&tile, &*work.launch, &node);
+        }
+        work.add(tile.region, tile.cells, tile.touches);
+        work.touch(&beside);
+        let sweep = OpenSweep { key: tile.key, node, kind, work, pace: tile.pace, ends: None };
+        let side = side(&sweep.node, sweep.kind);
+        recorder.open.push(sweep);
+        if recorder.driver_sleeps {
+            self.recorded.notify_all();
+        }
+        side
+    }
+
+    /// Records any other work.
+    pub fn record(
+        self: &Arc<Core>,
+        name: &'static str,
+        recorded: &'static Location<'static>,
+        touches: &[Touch],
+        after: &[Arc<Node>],
+        work: Work,
+    ) -> Arc<Node> {
+        self.record_or_hold(name, recorded, touches, after, work, None)
+    }
+
+    /// As [`Core::record`]; or of a ghost fill, which may be held back, and says whether it sets those of fixed value
+    /// too.
+    pub(super) fn record_or_hold(
+        self: &Arc<Core>,
+        name: &'static str,
+        recorded: &'static Location<'static>,
+        touches: &[Touch],
+        after: &[Arc<Node>],
+        work: Work,
+        fixed: Option<bool>,
+    ) -> Arc<Node> {
+        self.settle_ghosts(touches.iter().map(|touch| &touch.tracker));
+        let is_on_device = matches!(work, Work::Device(_));
+        let is_fill = fixed.is_some();
+        let leaves = touches.iter().any(|touch| matches!(touch.mode, Mode::Discard | Mode::Look));
+        let takes_memory = matches!(work, Work::Device(_) | Work::Both(_));
+        let work = self.with_arrays((name, recorded), touches, work, !is_fill && !leaves);
+        self.wait_for_room();
+        let mut recorder = lock(&self.recorder);
+        recorder.count += 1;
+        // Each array is told of, also behind one that no open sweep wrote.
+        let mut others = 0;
+        for touch in touches.iter().filter(|_| is_fill && is_on_device) {
+            others += usize::from(!OpenSweep::is_refilled(&mut recorder.open, &touch.tracker));
+        }
+        if !is_fill || !is_on_device || others > 0 {
+            self.close_all(&mut recorder);
+        }
+        let trackers = || touches.iter().map(|touch| &touch.tracker);
+        let fixed = fixed.filter(|_| touches.len() == 1);
+        let holds = recorder.chain_of(trackers()).is_some() || (fixed.is_none() && recorder.fusing.holds(trackers()));
+        if holds || recorder.has_in_chain(after) {
+            let why = "works on its arrays, or needs its results";
+            self.close_chain(&mut recorder, Ended::Beside { name, recorded, why });
+        }
+        let node = Node::new(name, recorded, is_on_device, None);
+        self.unfinished.add();
+        node.set_work(work);
+        if takes_memory {
+            self.after_evictions(&node);
+        }
+        touches.iter().for_each(|touch| touch_all(&node, touch));
+        for before in after {
+            node.wait_for(before, Need::Value);
+        }
+        let held = fixed.is_some_and(|fixed| Core::hold_fill(&mut recorder, &node, touches, fixed));
+        if !held && node.release() {
+            self.start_node(node.clone());
+        }
+        node
+    }
+
+    /// Work that first brings its arrays to where it runs, and on the device has their ghosts filled, if it `reads`
+    /// them.
+    fn with_arrays(
+        self: &Arc<Core>,
+        (name, recorded): (&'static str, &'static Location<'static>),
+        touches: &[Touch],
+        work: Work,
+        reads: bool,
+    ) -> Work {
+        let (core, touches) = (self.clone(), touches.to_vec());
+        match work {
+            Work::Both(work) => Work::Both(Box::new(move || core.on_host(name, recorded, work))),
+            Work::Host(work) => Work::Host(Box::new(move || {
+                if core.device.is_some() {
+                    core.bring_to_host(&touches)?;
+                }
+                core.on_host(name, recorded, work)
+            })),
+            Work::Device(work) => Work::Device(Box::new(move |queue| {
+                let done = queue.enqueue(|| {
+                    for touch in &touches {
+                        for region in touch.regions() {
+                            // SAFETY: the graph keeps all work that conflicts away until this node has finished.
+                            unsafe { touch.tracker.to_device(queue, region, touch.moves())? };
+                        }
+                    }
+                    if !reads {
+                        return work(queue);
+                    }
+                    for touch in &touches {
+                        touch.tracker.storage().settle_ghosts(queue.device, queue.stream)?;
+                    }
+                    queue.put(name, recorded, || work(queue))
+                })?;
+                Ok(Box::new(move || {
+                    let ended = done();
+                    // The copies that brought these arrays use their memory until now.
+                    drop(touches);
+                    ended
+                }))
+            })),
+            other @ (Work::Shared(_) | Work::Within(_)) => other,
+        }
+    }
+}
+
+pub(super) fn touch_all(node: &Arc<Node>, touch: &Touch) {
+    for (region, all) in touch.tracker.boxes().iter().enumerate() {
+        if touch.region.is_none_or(|one| one == region) {
+            let Touch { tracker, mode, .. } = touch;
+            match mode {
+                Mode::Move => tracker.add_move(region, node),
+                _ => tracker.add(region, node, mode.reads().then_some(*all), mode.writes().then_some(*all)),
+            }
+        }
+    }
+}
+
+pub(super) fn add_touches(node: &Arc<Node>, touches: &[BoxTouch]) {
+    for touch in touches {
+        touch.tracker.add(touch.region, node, touch.read, touch.write);
+    }
+}
+
+/// The open sweep that a tile may join: the same kernel and arrays, no cell twice, and no conflict with a sweep
+/// recorded later that it would overtake.
+fn joinable<'a>(open: &'a mut [OpenSweep], tile: &TileWork<'_>) -> Option<&'a mut OpenSweep> {
+    let (mut found, mut crossed) = (None, None);
+    for (i, sweep) in open.iter().enumerate().rev() {
+        // A part of a chain has only tiles that a chain can run, and so has what may run as one launch with others.
+        let by_planes = sweep.work.turn.is_some().then_some(Kind::Planes);
+        let same = sweep.key == tile.key && sweep.kind.or(by_planes).is_none_or(|kind| tile.can_chain(kind));
+        if sweep.conflicts(tile.touches, tile.key.on_device) {
+            return None;
+        }
+        if same {
+            // Nothing overtakes a chain on its arrays, but for other parts of it.
+            found = Some(i).filter(|_| crossed.is_none() || crossed == sweep.node.chain);
+            break;
+        }
+        if sweep.node.chain.is_some() && sweep.shares(tile.touches) {
+            crossed = sweep.node.chain;
+        }
+    }
+    open.get_mut(found?)
+}
