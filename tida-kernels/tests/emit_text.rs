@@ -137,7 +137,7 @@ fn in_format(kernel: &Kernel, rounded: bool, format: impl Fn(ScalarType) -> Form
             _ => None,
         })
         .collect();
-    coded(kernel, &args, &vec![false; args.len()]).unwrap()
+    coded(kernel, &args, &vec![false; args.len()], &[]).unwrap()
 }
 
 #[test]

@@ -76,16 +76,13 @@ fn first(at: [usize; 2]) -> Gas {
 /// All kinds of faces for a component are those of mass, and other components have their own where they differ.
 fn builder(program: &[[[One; 2]; 2]; 4]) -> tida::array::TileArrayBuilder<Gas, 2> {
     let mut builder = Array::builder([ROWS, COLUMNS]).ghost(GHOST);
-    for axis in 0..2 {
-        for (n, side) in [Side::Low, Side::High].into_iter().enumerate() {
-            let of = |component: usize| program[component][axis][n];
-            for component in 1..4 {
-                if of(component) != of(0) {
-                    builder = builder.field_boundary(NAMES[component], axis, side, whole(of(component)));
-                }
-            }
-            builder = builder.boundary_face(axis, side, whole(of(0)));
+    let faces = [0, 1].into_iter().flat_map(|axis| [(axis, 0, Side::Low), (axis, 1, Side::High)]);
+    for (axis, n, side) in faces {
+        let of = |component: usize| program[component][axis][n];
+        for (component, name) in NAMES.iter().enumerate().filter(|(component, _)| of(*component) != of(0)) {
+            builder = builder.field_boundary(name, axis, side, whole(of(component)));
         }
+        builder = builder.boundary_face(axis, side, whole(of(0)));
     }
     builder
 }
@@ -145,9 +142,8 @@ fn plain(program: &[[[One; 2]; 2]; 4]) -> Vec<Gas> {
         for at in cells() {
             let read = |of: usize, by: [i64; 2]| u[of][place([at[0] + by[0], at[1] + by[1]])];
             next[0][place(at)] = 0.2 * (read(0, [0, 0]) + read(0, [2, 0]) + read(0, [-2, -1]) + read(0, [1, 2]));
-            for of in 1..3 {
-                next[of][place(at)] = 0.3 * (read(of, [-1, 0]) + read(of, [1, 1]) - read(of, [0, -2]));
-            }
+            let flow = |of: usize| 0.3 * (read(of, [-1, 0]) + read(of, [1, 1]) - read(of, [0, -2]));
+            (next[1][place(at)], next[2][place(at)]) = (flow(1), flow(2));
             next[3][place(at)] = (read(3, [-1, -1]) + 3.0 * read(3, [0, 2]) - read(3, [2, -1])) % 97.0;
         }
         std::mem::swap(&mut u, &mut next);

@@ -93,7 +93,7 @@ pub enum ErrorKind {
     Cuts,
     /// A boundary condition that the array cannot have.
     Boundary,
-    /// An access that would race: a write away from `at`, or a read of a written array away from `at`.
+    /// An access that would race: a write away from `at`, or a read away from `at` of what the same loop writes.
     Race,
     /// A kernel that cannot be typed for its arguments.
     Kernel,

@@ -124,7 +124,9 @@
 /// | a kernel cannot do arithmetic on `T` and `_` | nothing says that `T` is a number | the bound `T: tida::Real` on the function |
 ///
 /// A write at another cell than `at`, such as `u[at + [1]] = 0.0`, compiles: the call that takes the kernel returns an
-/// error of kind [`Race`](crate::ErrorKind::Race).
+/// error of kind [`Race`](crate::ErrorKind::Race). So does a read of `u` there that a tile of the same loop writes.
+/// What the loop does not write may be read: cells inwards of ghosts, of which
+/// [`fill_ghosts_with`](crate::fill_ghosts_with()) makes boundaries, and cells beside a face that a loop sets.
 #[macro_export]
 macro_rules! kernel {
     ($($kernel:tt)*) => {

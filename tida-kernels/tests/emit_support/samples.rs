@@ -467,5 +467,5 @@ pub fn first_in_format(kernel: &Kernel, format: &Format, many: usize) -> Kernel 
     };
     let args: Vec<Option<Coded>> =
         kernel.args.iter().enumerate().map(|(n, arg)| of(arg).filter(|_| n < many)).collect();
-    coded(kernel, &args, &vec![true; args.len()]).unwrap()
+    coded(kernel, &args, &vec![true; args.len()], &[]).unwrap()
 }

@@ -92,8 +92,18 @@ fn any_program(dice: &mut Dice, places: &[Place]) -> Program {
     // Most arrays of a program are alike.
     let alike = dice.once_in(2) || plain;
     let count = dice.between(2, 4);
-    let arrays: Vec<Array> =
-        (0..count).map(|n| if n == 0 || alike { first.clone() } else { array(dice, axes, scalar) }).collect();
+    let inwards = scalar.is_number() && dice.once_in(4);
+    if inwards {
+        set_inwards(dice, &mut first);
+    }
+    let mut other = |n: usize| {
+        let mut array = if n == 0 || alike { first.clone() } else { array(dice, axes, scalar) };
+        if inwards && n > 0 && !alike {
+            set_inwards(dice, &mut array);
+        }
+        array
+    };
+    let arrays: Vec<Array> = (0..count).map(&mut other).collect();
     let configuration = configuration(dice, places);
     let most = dice.between(1, 14);
     let ops = match plain {
@@ -149,6 +159,15 @@ fn array(dice: &mut Dice, axes: usize, scalar: Scalar) -> Array {
         _ => vec![false; axes],
     };
     Array { ghost, faces, storage, nodes, packed: dice.once_in(6) }
+}
+
+/// Has kernels set the ghosts beyond some faces, of which none is open then.
+fn set_inwards(dice: &mut Dice, array: &mut Array) {
+    for face in array.faces.iter_mut().flatten() {
+        if *face == Face::Open || (*face != Face::Periodic && dice.once_in(2)) {
+            *face = Face::Inward;
+        }
+    }
 }
 
 fn configuration(dice: &mut Dice, places: &[Place]) -> Configuration {

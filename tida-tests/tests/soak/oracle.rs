@@ -18,6 +18,7 @@ pub struct Field<T> {
     cells: [i64; 4],
     nodes: Vec<bool>,
     faces: Vec<[Face; 2]>,
+    ghost: Vec<[usize; 2]>,
     pub codec: Option<Codec>,
     fixed: T,
     values: Vec<T>,
@@ -63,6 +64,7 @@ impl<T: Value> Field<T> {
             cells: four(&program.shape.iter().map(|n| *n as i64).collect::<Vec<_>>(), 1),
             nodes: array.nodes.clone(),
             faces: array.faces.clone(),
+            ghost: array.ghost.clone(),
             codec,
             fixed: fixed(),
             values,
@@ -112,6 +114,10 @@ impl<T: Value> Field<T> {
             Face::Near => inwards(0),
             Face::Line => T::line(inwards(0), inwards(1), distance),
             Face::Open => open(at),
+            Face::Inward => {
+                let [low_width, high_width] = self.ghost[axis].map(|n| n as i64);
+                moved(at[axis] + if low { low_width } else { -high_width }).over(2).plus(T::small(1))
+            }
         };
         value.rounded(&self.codec)
     }

@@ -27,6 +27,8 @@ pub enum Face {
     Near,
     Line,
     Open,
+    /// A kernel sets them after each fill, from cells inwards. No program has open faces besides.
+    Inward,
 }
 
 /// How components are kept.
@@ -289,7 +291,8 @@ impl<'a> Steps<'a> {
             Op::Grown { to, from } => {
                 let (reach, twice) = (vec![[1; 2]; axes], vec![[2; 2]; axes]);
                 let fit = to != from && self.alike(*to, *from) && self.holds(*to, &reach) && self.holds(*from, &twice);
-                if !fit || self.is_open(*to) || self.is_open(*from) {
+                let inward = |place: usize| self.array(place).faces.iter().flatten().any(|face| *face == Face::Inward);
+                if !fit || [*to, *from].into_iter().any(|place| self.is_open(place) || inward(place)) {
                     return;
                 }
                 self.filled(*from);
@@ -388,7 +391,13 @@ impl Program {
             })
         }) && self.is_compiled() && !self.arrays.is_empty()
             // Only numbers are written behind open faces.
-            && (self.scalar.is_number() || !self.arrays.iter().any(|array| array.faces.iter().flatten().any(|face| *face == Face::Open)))
+            && (self.scalar.is_number() || !(self.has(Face::Open) || self.has(Face::Inward)))
+            && !(self.has(Face::Open) && self.has(Face::Inward))
+    }
+
+    /// Whether some array has a face of this kind.
+    pub fn has(&self, face: Face) -> bool {
+        self.arrays.iter().flat_map(|array| array.faces.iter().flatten()).any(|of| *of == face)
     }
 
     /// The first cell of a region of an array with values on these faces.

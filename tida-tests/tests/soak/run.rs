@@ -36,6 +36,11 @@ pub trait Subject: Value {
         Self::most(array)
     }
 
+    /// Sets the ghosts beyond a face from cells inwards, of numbers.
+    fn inward<const D: usize>(_: &mut TileArray<Self, D>, _: (usize, Side), _: [i64; D]) -> tida::Result<()> {
+        Ok(())
+    }
+
     /// A sweep with the largest value, of numbers.
     fn later<const D: usize>(_: &TileArray<Self, D>) -> tida::Result<Later<Self, D>> {
         Ok(Box::new(|_| Ok(())))
@@ -62,6 +67,14 @@ macro_rules! numbers {
                 reduce(array, Sum, kernel!(|u, at| u[at]))
             }
 
+            fn inward<const D: usize>(
+                array: &mut TileArray<Self, D>,
+                face: (usize, Side),
+                by: [i64; D],
+            ) -> tida::Result<()> {
+                inward(array, face, by)
+            }
+
             fn later<const D: usize>(from: &TileArray<Self, D>) -> tida::Result<Later<Self, D>> {
                 later(from)
             }
@@ -70,6 +83,33 @@ macro_rules! numbers {
 }
 
 numbers!(f64 f32 i32 u8 i16);
+
+fn inward<T: Number + Value, const D: usize>(
+    array: &mut TileArray<T, D>,
+    face: (usize, Side),
+    by: [i64; D],
+) -> tida::Result<()> {
+    let value = T::small(1);
+    fill_ghosts_with(face, array, kernel!(|u, at| u[at] = u[at + by] / T::lit(2) + value))
+}
+
+/// What kernels set of a fill, if the program has such faces: all that are open.
+fn set_inwards<T: Subject, const D: usize>(program: &Program, array: &mut TileArray<T, D>) -> tida::Result<()> {
+    if !program.has(Face::Inward) {
+        return Ok(());
+    }
+    let (faces, ghost) = (array.boundaries(), array.ghost());
+    for axis in (0..D).rev() {
+        for (n, side) in [Side::Low, Side::High].into_iter().enumerate() {
+            if faces[axis][n] == Boundary::Open && ghost[axis][n] > 0 {
+                let width = ghost[axis][n] as i64;
+                let by = std::array::from_fn(|d| if d == axis { [width, -width][n] } else { 0 });
+                T::inward(array, (axis, side), by)?;
+            }
+        }
+    }
+    Ok(())
+}
 
 fn later<T: Number + Value, const D: usize>(from: &TileArray<T, D>) -> tida::Result<Later<T, D>> {
     let most = reduce_later(from, Max, kernel!(|u, at| u[at]))?;
@@ -226,7 +266,7 @@ where
     fn run(mut self, fields: &[Field<T>]) -> tida::Result<(Seen, Option<String>)> {
         for (n, step) in self.program.steps().iter().enumerate() {
             match step {
-                Step::Ghosts(of) => self.array_mut(*of).fill_ghosts()?,
+                Step::Ghosts(of) => self.fill(*of)?,
                 Step::Op { op, value } => self.op(n, op, *value)?,
             }
         }
@@ -258,7 +298,8 @@ where
         if wrong.is_some() {
             return Ok(wrong);
         }
-        array.fill_ghosts()?;
+        self.fill(n)?;
+        let array = self.array_mut(n);
         for region in 0..array.regions() {
             let held = array.grown_box(region).unwrap();
             let wrong = array.with_grown_component::<T::First, _>(region, 0, |view| {
@@ -277,6 +318,12 @@ where
 
     fn array(&self, n: usize) -> &TileArray<T, D> {
         self.arrays[n].as_ref().unwrap()
+    }
+
+    fn fill(&mut self, n: usize) -> tida::Result<()> {
+        let (program, array) = (self.program, self.array_mut(n));
+        array.fill_ghosts()?;
+        set_inwards(program, array)
     }
 
     fn array_mut(&mut self, n: usize) -> &mut TileArray<T, D> {
@@ -302,10 +349,13 @@ where
             Op::Two { to, via, from, tiles } => self.two([*to, *via, *from], tiles)?,
             Op::BothGhosts { a, b } => {
                 let [a, b] = self.arrays.get_disjoint_mut([*a, *b]).unwrap();
-                fill_ghosts((a.as_mut().unwrap(), b.as_mut().unwrap()))?;
+                let (a, b) = (a.as_mut().unwrap(), b.as_mut().unwrap());
+                fill_ghosts((&mut *a, &mut *b))?;
+                set_inwards(self.program, a)?;
+                set_inwards(self.program, b)?;
             }
             Op::Grown { to, from } => self.grown(*to, *from)?,
-            Op::Ghosts { of } => self.array_mut(*of).fill_ghosts()?,
+            Op::Ghosts { of } => self.fill(*of)?,
             Op::Swap { a, b } => self.arrays.swap(*a, *b),
             Op::Copy { to, from } => {
                 let mut target = self.arrays[*to].take().unwrap();
@@ -468,7 +518,7 @@ fn build<T: Subject, const D: usize>(
                 Face::Odd => Boundary::ReflectOdd,
                 Face::Near => Boundary::Extrapolate(0),
                 Face::Line => Boundary::Extrapolate(1),
-                Face::Open => Boundary::Open,
+                Face::Open | Face::Inward => Boundary::Open,
             };
             builder = builder.boundary_face(axis, side, boundary);
         }

@@ -35,7 +35,7 @@ macro_rules! names {
 
 names! {
     Scalar { F64 "f64" F32 "f32" I32 "i32" U8 "u8" I16 "i16" Pair "pair" Wave "wave" }
-    Face { Periodic "periodic" Fixed "fixed" Even "even" Odd "odd" Near "near" Line "line" Open "open" }
+    Face { Periodic "periodic" Fixed "fixed" Even "even" Odd "odd" Near "near" Line "line" Open "open" Inward "inward" }
     Storage {
         Raw "raw" Half "half" F32 "f32" Bfloat "bfloat" Range8 "range8" Range16 "range16" Range32 "range32"
         Scaled "scaled"

@@ -18,8 +18,8 @@ use crate::tile::Tile;
 use tida_kernels::ir::Access;
 
 /// Sets the ghosts beyond one face of the domain by a kernel: a boundary that no [`Boundary`](crate::Boundary) knows.
-/// It is a part of a ghost fill: call it after [`fill_ghosts`](crate::fill_ghosts()), for axis after axis, the last axis
-/// first. Recorded: returns at once.
+/// It is a part of a ghost fill: call it after [`fill_ghosts`](crate::fill_ghosts()), for axis after axis, the last
+/// axis first. Recorded: returns at once.
 ///
 /// `face` is the axis, counted from 0, and the side of it. `args` are as in [`compute`](crate::compute()); of each `&mut`
 /// array the ghosts beyond that face are set, which is to be [`Boundary::Open`](crate::Boundary::Open) for it. The

@@ -65,7 +65,7 @@ pub enum Boundary<T> {
     ReflectOdd,
     /// Extrapolated: order 0 copies the nearest value, order 1 continues the line through the nearest two.
     Extrapolate(u8),
-    /// Left as it is: the user fills it.
+    /// Left as it is: the user fills it, as by [`fill_ghosts_with`](crate::fill_ghosts_with()).
     Open,
 }
 

@@ -1,28 +1,25 @@
-//! Boundaries that kernels set, reading cells inwards: on every road they have the bits of plain loops.
-//!
-//! The device is what `TIDA_DEVICE` names, else OpenCL if there is one, and a simulated one.
+//! Programs with such boundaries, by tida and by plain loops.
 
 use std::mem::swap;
 
 use tida::prelude::*;
-use tida::{SimDevice, TileAccBuilder};
-use tida_tests::{expect, on_a_device, on_cpu, value};
+use tida_tests::value;
 
-const ROWS: usize = 60;
-const COLUMNS: usize = 256;
-const N: [i64; 2] = [ROWS as i64, COLUMNS as i64];
-const STEPS: usize = 6;
+pub const ROWS: usize = 60;
+pub const COLUMNS: usize = 256;
+pub const N: [i64; 2] = [ROWS as i64, COLUMNS as i64];
+pub const STEPS: usize = 6;
 
 /// A program: on an accelerator, with regions and where its loops run; and by plain loops.
-struct Program {
-    name: &'static str,
-    run: fn(&TileAcc, [usize; 2], Option<Device>) -> Vec<f64>,
-    plain: fn() -> Vec<f64>,
+pub struct Program {
+    pub name: &'static str,
+    pub run: fn(&TileAcc, [usize; 2], Option<Device>) -> Vec<f64>,
+    pub plain: fn() -> Vec<f64>,
     /// Values of an element.
-    components: usize,
+    pub components: usize,
 }
 
-const PROGRAMS: [Program; 7] = [
+pub const PROGRAMS: [Program; 7] = [
     Program { name: "Robin", run: robin, plain: plain_robin, components: 1 },
     Program { name: "inflow that changes", run: inflow, plain: plain_inflow, components: 1 },
     Program { name: "moving lid", run: lid, plain: plain_lid, components: 2 },
@@ -46,13 +43,13 @@ fn cells() -> impl Iterator<Item = [i64; 2]> {
 
 /// An array with ghosts, for plain loops.
 #[derive(Clone)]
-struct Plain<const C: usize> {
+pub struct Plain<const C: usize> {
     ghost: i64,
     values: Vec<[f64; C]>,
 }
 
 impl<const C: usize> Plain<C> {
-    fn new(ghost: i64) -> Self {
+    pub fn new(ghost: i64) -> Self {
         let mut made = Plain { ghost, values: vec![[0.0; C]; ((N[0] + 2 * ghost) * (N[1] + 2 * ghost)) as usize] };
         cells().for_each(|at| *made.at(at) = first(at));
         made
@@ -62,12 +59,12 @@ impl<const C: usize> Plain<C> {
         ((at[0] + self.ghost) * (N[1] + 2 * self.ghost) + at[1] + self.ghost) as usize
     }
 
-    fn at(&mut self, at: [i64; 2]) -> &mut [f64; C] {
+    pub fn at(&mut self, at: [i64; 2]) -> &mut [f64; C] {
         let place = self.place(at);
         &mut self.values[place]
     }
 
-    fn get(&self, at: [i64; 2]) -> [f64; C] {
+    pub fn get(&self, at: [i64; 2]) -> [f64; C] {
         self.values[self.place(at)]
     }
 
@@ -83,13 +80,13 @@ impl<const C: usize> Plain<C> {
         }
     }
 
-    fn all(&self) -> Vec<f64> {
+    pub fn all(&self) -> Vec<f64> {
         cells().flat_map(|at| self.get(at)).collect()
     }
 }
 
 /// The values that programs start with.
-fn first<const C: usize>(at: [i64; 2]) -> [f64; C] {
+pub fn first<const C: usize>(at: [i64; 2]) -> [f64; C] {
     std::array::from_fn(|n| value(n as u64, [at[0] as usize, at[1] as usize, 0]))
 }
 
@@ -102,7 +99,7 @@ fn robin(acc: &TileAcc, regions: [usize; 2], on: Option<Device>) -> Vec<f64> {
     robin_in(Format::Raw, acc, regions, on)
 }
 
-fn robin_in(format: Format, acc: &TileAcc, regions: [usize; 2], on: Option<Device>) -> Vec<f64> {
+pub fn robin_in(format: Format, acc: &TileAcc, regions: [usize; 2], on: Option<Device>) -> Vec<f64> {
     let builder = TileArray::<f64, 2>::builder([ROWS, COLUMNS]).regions(regions).ghost(1).storage(format);
     let (mut u, mut next) = (builder.build(acc).unwrap(), builder.build(acc).unwrap());
     u.fill(|at| first::<1>(at.map(|n| n as i64))[0]).unwrap();
@@ -128,7 +125,7 @@ fn robin_in(format: Format, acc: &TileAcc, regions: [usize; 2], on: Option<Devic
 }
 
 /// A step that reads from all sides, corners too.
-fn nine(next: &mut TileArray<f64, 2>, u: &TileArray<f64, 2>, on: Option<Device>) {
+pub fn nine(next: &mut TileArray<f64, 2>, u: &TileArray<f64, 2>, on: Option<Device>) {
     for tile in tiles(u, on) {
         compute(
             &tile,
@@ -166,7 +163,7 @@ fn plain_robin() -> Vec<f64> {
 }
 
 /// The same where values are rounded as they are stored.
-fn plain_robin_in(round: fn(f64) -> f64) -> Vec<f64> {
+pub fn plain_robin_in(round: fn(f64) -> f64) -> Vec<f64> {
     let mut u = Plain::<1>::new(1);
     u.values.iter_mut().for_each(|x| *x = x.map(round));
     let (spacing, rate, outside) = (0.5, 0.75, 2.0);
@@ -406,13 +403,13 @@ fn plain_zou_he() -> Vec<f64> {
         for at in cells() {
             let came = |n: usize| f.get([at[0] - WAYS[n][0], at[1] - WAYS[n][1]])[n];
             let (mut density, mut flow) = (0.0, [0.0; 2]);
-            for n in 0..9 {
+            for (n, way) in WAYS.iter().enumerate() {
                 density += came(n);
-                flow[0] += came(n) * WAYS[n][0] as f64;
-                flow[1] += came(n) * WAYS[n][1] as f64;
+                flow[0] += came(n) * way[0] as f64;
+                flow[1] += came(n) * way[1] as f64;
             }
-            for n in 0..9 {
-                let along = 3.0 * (flow[0] * WAYS[n][0] as f64 + flow[1] * WAYS[n][1] as f64);
+            for (n, way) in WAYS.iter().enumerate() {
+                let along = 3.0 * (flow[0] * way[0] as f64 + flow[1] * way[1] as f64);
                 next.at(at)[n] = 0.4 * came(n) + 0.6 * WEIGHTS[n] * (density + along);
             }
         }
@@ -473,7 +470,7 @@ fn sponge(acc: &TileAcc, regions: [usize; 2], on: Option<Device>) -> Vec<f64> {
 }
 
 /// A step that reads two cells far.
-fn wide(next: &mut TileArray<f64, 2>, u: &TileArray<f64, 2>, on: Option<Device>) {
+pub fn wide(next: &mut TileArray<f64, 2>, u: &TileArray<f64, 2>, on: Option<Device>) {
     for tile in tiles(u, on) {
         compute(
             &tile,
@@ -615,208 +612,4 @@ fn plain_along() -> Vec<f64> {
         u = plain_nine(&u);
     }
     u.all()
-}
-
-const CUTS: [[usize; 2]; 4] = [[1, 1], [10, 1], [6, 2], [1, 4]];
-
-/// Bytes of the cells of one array, with one layer of ghosts.
-fn bytes(components: usize) -> u64 {
-    ((ROWS + 2) * (COLUMNS + 2) * 8 * components) as u64
-}
-
-fn same(program: &Program, acc: &TileAcc, on: Option<Device>, cuts: &[[usize; 2]], what: &str) {
-    let wanted = (program.plain)();
-    for regions in cuts.iter().copied() {
-        let found = (program.run)(acc, regions, on);
-        let wrong = (0..wanted.len()).find(|n| found[*n].to_bits() != wanted[*n].to_bits());
-        let at = wrong.map(|n| {
-            let cell = n / program.components;
-            ([cell / COLUMNS, cell % COLUMNS], n % program.components, found[n], wanted[n])
-        });
-        assert_eq!(at, None, "{} {regions:?} {what}", program.name);
-    }
-}
-
-fn simulated() -> TileAccBuilder {
-    TileAcc::builder().threads(2).simulate(SimDevice::new())
-}
-
-#[test]
-fn on_the_cpu() {
-    PROGRAMS.iter().for_each(|program| same(program, &on_cpu(), None, &CUTS, "on the CPU"));
-}
-
-#[test]
-fn on_a_device_with_room() {
-    for program in &PROGRAMS {
-        if let Some(acc) = on_a_device(TileAcc::builder()) {
-            same(program, &acc, None, &CUTS, "in core");
-        }
-        same(program, &simulated().build().unwrap(), None, &CUTS, "simulated, in core");
-    }
-}
-
-#[test]
-fn out_of_core() {
-    for program in &PROGRAMS {
-        // Two arrays: three quarters of their memory, half, and a quarter.
-        for quarters in [3, 2, 1] {
-            let limit = bytes(program.components) * quarters / 2;
-            // Two of four regions are as much as a quarter has. What reads along the first axis, bounded, goes by
-            // regions.
-            let last = if quarters == 1 { 3 } else { 4 };
-            let cuts = &CUTS[usize::from(program.name == "along the face")..last];
-            if let Some(acc) = on_a_device(TileAcc::builder().memory_limit(limit)) {
-                same(program, &acc, None, cuts, &format!("in {quarters} quarters"));
-            }
-            let acc = simulated().memory_limit(limit).build().unwrap();
-            same(program, &acc, None, cuts, &format!("simulated, in {quarters} quarters"));
-        }
-    }
-}
-
-#[test]
-fn on_both_sides() {
-    for program in &PROGRAMS {
-        for acc in on_a_device(TileAcc::builder()).into_iter().chain([simulated().build().unwrap()]) {
-            same(program, &acc, Some(Device::Hybrid), &CUTS[..3], "on both sides");
-        }
-    }
-}
-
-/// Ghosts are rounded as cells are, and what is read inwards is what memory holds.
-#[test]
-fn in_fewer_bits() {
-    let wanted = plain_robin_in(|x| f64::from(x as f32));
-    let limits = [u64::MAX, bytes(1) / 2];
-    let devices = limits.map(|limit| {
-        let there = on_a_device(TileAcc::builder().memory_limit(limit));
-        there.into_iter().chain([simulated().memory_limit(limit).build().unwrap()])
-    });
-    for acc in devices.into_iter().flatten().chain([on_cpu()]) {
-        for (regions, on) in [([1, 1], None), ([4, 2], None), ([6, 1], Some(Device::Cpu)), ([6, 1], None)] {
-            let found = robin_in(Format::F32, &acc, regions, on);
-            let wrong = (0..wanted.len()).find(|n| found[*n].to_bits() != wanted[*n].to_bits());
-            assert_eq!(wrong, None, "{regions:?} {on:?} {:?}", acc.device());
-        }
-    }
-}
-
-/// The same steps with fixed values beyond the faces, or periodic along the first axis.
-fn fixed(acc: &TileAcc, regions: [usize; 2], ghost: usize, periodic: bool) {
-    let builder = TileArray::<f64, 2>::builder([ROWS, COLUMNS]).regions(regions).ghost(ghost);
-    let mut builder = builder.boundary(Boundary::Fixed(0.5));
-    if periodic {
-        builder = builder.boundary_axis(0, Boundary::Periodic);
-    }
-    let (mut u, mut next) = (builder.build(acc).unwrap(), builder.build(acc).unwrap());
-    u.fill(|at| first::<1>(at.map(|n| n as i64))[0]).unwrap();
-    for _ in 0..STEPS {
-        u.fill_ghosts().unwrap();
-        match ghost {
-            1 => nine(&mut next, &u, None),
-            _ => wide(&mut next, &u, None),
-        }
-        swap(&mut u, &mut next);
-    }
-    u.read_box(u.domain()).unwrap();
-}
-
-/// Where fixed values take one pass over the link, such boundaries take no more.
-#[test]
-fn passes_are_shared() {
-    let counted = |run: &dyn Fn(&TileAcc)| {
-        let acc = simulated().memory_limit(bytes(1)).look_ahead(1000).build().unwrap();
-        run(&acc);
-        let stats = acc.stats();
-        [stats.passes, stats.h2d_bytes, stats.d2h_bytes]
-    };
-    for (program, ghost, periodic) in [(0, 1, false), (1, 1, true), (4, 2, false)] {
-        let with = counted(&|acc| drop((PROGRAMS[program].run)(acc, [1, 1], None)));
-        let without = counted(&|acc| fixed(acc, [1, 1], ghost, periodic));
-        assert!(with[0] <= without[0], "{}: {with:?} {without:?}", PROGRAMS[program].name);
-        // Ghosts that were set come home.
-        let ghosts = 2 * 4 * (ghost * (ROWS + COLUMNS + 2 * ghost)) as u64 * 64;
-        assert!(with[1] <= without[1] && with[2] <= without[2] + ghosts, "{with:?} {without:?}");
-    }
-}
-
-/// A loop may read cells of an array that none of its tiles writes; and loops run as if one after the other.
-#[test]
-fn loops_that_read_beside_what_they_write() {
-    let limited = |builder: TileAccBuilder| builder.memory_limit(bytes(1) / 2);
-    let devices = [on_a_device(TileAcc::builder()), on_a_device(limited(TileAcc::builder()))].into_iter().flatten();
-    let simulated = [simulated(), limited(simulated())].map(|builder| builder.build().unwrap());
-    for acc in devices.chain(simulated).chain([on_cpu()]) {
-        for regions in [[1, 1], [6, 1], [4, 2]] {
-            let mut u = TileArray::<f64, 2>::builder([ROWS, COLUMNS]).regions(regions).ghost(1).build(&acc).unwrap();
-            u.fill(|at| first::<1>(at.map(|n| n as i64))[0]).unwrap();
-            let mut plain = Plain::<1>::new(1);
-            for turn in 0..12 {
-                let column = [0, 1, 2, 1, 0, 3][turn % 6];
-                for tile in TileIter::new(&u).within([0, column], [N[0], column + 1]).tile_size([3, 100]) {
-                    compute(&tile, &mut u, kernel!(|u, at| u[at] = 0.5 * u[at] + u[at + [0, 1]])).unwrap();
-                }
-                (0..N[0]).for_each(|row| {
-                    let right = plain.get([row, column + 1])[0];
-                    let here = &mut plain.at([row, column])[0];
-                    *here = 0.5 * *here + right;
-                });
-                for tile in TileIter::new(&u).within([0, 0], [1, N[1]]) {
-                    compute(&tile, &mut u, kernel!(|u, at| u[at] = u[at + [2, 0]] - u[at + [1, 0]])).unwrap();
-                }
-                (0..N[1]).for_each(|column| {
-                    *plain.at([0, column]) = [plain.get([2, column])[0] - plain.get([1, column])[0]];
-                });
-            }
-            let (found, wanted) = (u.read_box(u.domain()).unwrap(), plain.all());
-            let wrong = (0..wanted.len()).find(|n| found[*n].to_bits() != wanted[*n].to_bits());
-            assert_eq!(wrong.map(|n| [n / COLUMNS, n % COLUMNS]), None, "{regions:?} {:?}", acc.device());
-        }
-    }
-}
-
-#[test]
-fn what_cannot_be_is_said() {
-    let acc = on_cpu();
-    let build = |boundary: Boundary<f64>| {
-        let builder = TileArray::<f64, 2>::builder([8, 64]).ghost([[1, 1], [2, 0]]).boundary_axis(0, boundary);
-        let mut u = builder.build(&acc).unwrap();
-        u.fill_value(1.0).unwrap();
-        u.fill_ghosts().unwrap();
-        u
-    };
-    let mut u = build(Boundary::Open);
-    let inwards = |u: &mut TileArray<f64, 2>, face| fill_ghosts_with(face, u, kernel!(|u, at| u[at] = 2.0));
-    expect(inwards(&mut u, (1, Side::High)), ErrorKind::Ghost, &["the high face of axis 1", "no ghosts"]);
-    expect(inwards(&mut u, (2, Side::Low)), ErrorKind::Argument, &["2 axes"]);
-    let mut fixed = build(Boundary::Fixed(1.0));
-    expect(inwards(&mut fixed, (0, Side::Low)), ErrorKind::Boundary, &["a fill sets", "Boundary::Open"]);
-    // Axis after axis, the last one first.
-    inwards(&mut u, (0, Side::Low)).unwrap();
-    inwards(&mut u, (0, Side::High)).unwrap();
-    expect(
-        inwards(&mut u, (1, Side::Low)),
-        ErrorKind::Ghost,
-        &["beyond axis 0 were set before", "the last axis first"],
-    );
-    u.fill_ghosts().unwrap();
-    inwards(&mut u, (1, Side::Low)).unwrap();
-    // Ghosts that are set later, or together.
-    let later = fill_ghosts_with((1, Side::Low), &mut u, kernel!(|u, at| u[at] = u[at + [1, 2]]));
-    expect(later, ErrorKind::Ghost, &["`u[at + [1, 2]]`", "beyond axis 0, which are set after"]);
-    let together = fill_ghosts_with((0, Side::Low), &mut u, kernel!(|u, at| u[at] = u[at + [9, 0]]));
-    expect(together, ErrorKind::Ghost, &["set together with those beyond axis 0"]);
-    let own = fill_ghosts_with((1, Side::Low), &mut u, kernel!(|u, at| u[at] = u[at + [0, 1]]));
-    expect(own, ErrorKind::Race, &["`u[at + [0, 1]]`", "none of its tiles writes"]);
-    // Older than the cells.
-    u.fill_value(2.0).unwrap();
-    expect(inwards(&mut u, (1, Side::Low)), ErrorKind::StaleGhost, &["call `fill_ghosts` first"]);
-    let none = fill_ghosts_with((0, Side::Low), &u, kernel!(|u, at| {}));
-    expect(none, ErrorKind::Argument, &["no `&mut` array"]);
-    // Ghosts of what a loop writes.
-    u.fill_ghosts().unwrap();
-    let first = TileIter::new(&u).within([0, 0], [1, 64]).next().unwrap();
-    let ghosts = compute(&first, &mut u, kernel!(|u, at| u[at] = u[at - [1, 0]]));
-    expect(ghosts, ErrorKind::Race, &["`u[at + [-1, 0]]`", "older than the cells of `u`"]);
 }
