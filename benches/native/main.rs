@@ -70,6 +70,10 @@ kernels! {
         next[at] = s;
     });
     coarse: (whole), kernel!(|next, u, at| next[at] = 0.5 * u[[at[0] / 2, at[1] / 2]]);
+    chosen: (tiles), kernel!(|next, u, at| {
+        let side = if u[at] > 0.5 { u[at + [0, 1]] } else { u[at - [1, 0]] };
+        next[at] = 0.5 * (u[at] + side);
+    });
     until_it_is_near: (tiles), kernel!(|next, u, at| {
         let a = u[at] + 1.0;
         let mut x = a;

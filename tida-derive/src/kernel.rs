@@ -6,7 +6,9 @@ use syn::spanned::Spanned;
 use syn::visit::Visit;
 use tida_quote::quote::{KernelTree, NativeForm};
 
-use crate::body::{Blocks, Body, BothBlock, Constants, Groups, Named, block_name, group_len, out_name, reads, text_of};
+use crate::body::{
+    Blocks, Body, BothBlock, Constants, Groups, Named, block_name, group_len, nothing, out_name, reads, text_of,
+};
 use crate::expand::{Library, compile_errors, imports, own, own_at, static_fields};
 
 /// Most array arguments of a kernel.
@@ -175,11 +177,16 @@ fn native_form(
         }
     };
     let (numbers, types) = body.number_types();
+    let apart = body.keeps_apart.then(|| {
+        let (name, nothing) = (nothing(), private("nothing"));
+        quote_spanned!(own()=> let #name = #nothing();)
+    });
     // What the body is made of stands in no `unsafe` block.
     let run = |body: TokenStream, each: &TokenStream, more: TokenStream| {
         quote_spanned! {own()=> {
             #(let #value = #given;)*
             #numbers
+            #apart
             #[allow(unused_mut, unused_variables, unused_assignments)]
             let __tida_body = #body;
             // SAFETY: both forms come from one walk over one body, and so do the captures and the numbers.

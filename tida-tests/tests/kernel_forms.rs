@@ -4,7 +4,7 @@
 
 use tida::prelude::*;
 
-use tida_tests::expect;
+use tida_tests::{everywhere, expect};
 
 fn acc() -> TileAcc {
     TileAcc::builder().threads(2).build().unwrap()
@@ -282,4 +282,57 @@ fn what_a_cell_keeps_has_its_room() {
     let table = [1.0; 10000];
     refused(run!(kernel!(|v, at| v[at] = table[3])), "`table`, which is captured");
     refused(run!(kernel!(|v, at| v[at] = [1.0; 10000][at[0] as usize])), "a value of type [f64; 10000]");
+}
+
+/// Which of two reads is the value, a third one decides, straight or by way of a local.
+macro_rules! chosen {
+    ($t:ty, $value:expr) => {
+        for acc in everywhere() {
+            let builder = TileArray::<$t, 2>::builder([9, 200]).regions([2, 1]).ghost(1).boundary(Boundary::Periodic);
+            let (mut u, mut next) = (builder.build(&acc).unwrap(), builder.build(&acc).unwrap());
+            let value: fn(usize) -> $t = $value;
+            let of = |j: i64, i: i64| value((j.rem_euclid(9) * 200 + i.rem_euclid(200)) as usize);
+            u.fill(|[j, i]| of(j as i64, i as i64)).unwrap();
+            let mut wall = TileArray::<u8, 2>::builder([9, 200]).regions([2, 1]).ghost(1).build(&acc).unwrap();
+            let is_wall = |j: i64, i: i64| ((j * 7 + i * i) % 3) as u8;
+            wall.fill(|[j, i]| is_wall(j as i64, i as i64)).unwrap();
+            u.fill_ghosts().unwrap();
+            for tile in TileIter::new(&u) {
+                let recorded = compute(
+                    &tile,
+                    (&mut next, &u, &wall),
+                    kernel!(|next, u, wall, at| {
+                        let here = wall[at];
+                        let first = if here == 1 { u[at - [0, 1]] } else { u[at + [1, 0]] };
+                        next[at] = if wall[at] == 2 { u[at] } else { first };
+                    }),
+                );
+                recorded.unwrap();
+            }
+            let found = next.read_box(next.domain()).unwrap();
+            for (n, found) in found.iter().enumerate() {
+                let (j, i) = (n as i64 / 200, n as i64 % 200);
+                let wanted = match is_wall(j, i) {
+                    1 => of(j, i - 1),
+                    2 => of(j, i),
+                    _ => of(j + 1, i),
+                };
+                let name = acc.device().name();
+                assert_eq!(found.to_ne_bytes(), wanted.to_ne_bytes(), "{name}: {} {j} {i}", stringify!($t));
+            }
+        }
+    };
+}
+
+#[test]
+fn a_choice_of_two_reads_is_one_of_them() {
+    // (Bits of every kind: -0.0, infinities, numbers that are none.)
+    fn bits(n: usize) -> u64 {
+        (n as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+    chosen!(f64, |n| if n % 5 == 0 { -0.0 } else { f64::from_bits(bits(n) | (n as u64 % 2) * (0x7ff8 << 48)) });
+    chosen!(f32, |n| if n % 5 == 0 { -0.0 } else { (bits(n) >> 40) as f32 - 8e6 });
+    chosen!(i32, |n| bits(n) as i32);
+    chosen!(u8, |n| bits(n) as u8);
+    chosen!(u64, bits);
 }

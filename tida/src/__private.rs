@@ -7,6 +7,7 @@ pub use tida_kernels::element::{ElementType, ScalarType};
 pub use tida_kernels::quote::{StaticFunction, StaticKernel};
 pub use tida_kernels::scalar::ops;
 
+pub use crate::compute::apart::{apart, nothing};
 pub use crate::compute::args::Views;
 pub use crate::compute::ask::{Answer, Ask, Run, body, each, give};
 pub use crate::compute::block::{

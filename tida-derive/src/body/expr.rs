@@ -1,6 +1,6 @@
 //! Expressions.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote_spanned};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
@@ -13,6 +13,11 @@ use super::scope::Named;
 use super::types::{SCALARS, scalar};
 use super::{Body, Both, BothBlock, expr_at, text_of};
 use crate::expand::{function, own, own_at};
+
+/// The name of what keeps reads apart where the native form runs.
+pub fn nothing() -> Ident {
+    Ident::new("__tida_nothing", own())
+}
 
 /// What an operator is in both forms.
 enum Operator {
@@ -256,8 +261,17 @@ impl Body {
             }
         });
         let (own, test, yes) = (own_at(span), cond.native, then.native);
+        let apart =
+            otherwise.as_ref().is_some_and(|no| self.is_choice_of_reads(&cond.quoted, [&then.quoted, &no.quoted]));
         let no = otherwise.as_ref().map(|block| &block.native);
-        let no = no.map(|no| quote_spanned!(own=> else #no));
+        let no = no.map(|no| match apart {
+            false => quote_spanned!(own=> else #no),
+            true => {
+                self.keeps_apart = true;
+                let (apart, nothing) = (self.private("apart", span), nothing());
+                quote_spanned!(own=> else { #apart(#no, #nothing) })
+            }
+        });
         let native = quote_spanned!(own=> if #test #yes #no);
         let kind = ExprKind::If {
             cond: Box::new(cond.quoted),
@@ -265,6 +279,14 @@ impl Body {
             otherwise: otherwise.map(|block| block.quoted),
         };
         Both { native, quoted: expr_at(span, kind), point: then.point }
+    }
+
+    /// Whether what is read decides which of two reads is the value. The compiler would make one read of the two, whose
+    /// address is chosen in each cell: vectors of these are gathers, or there are none.
+    fn is_choice_of_reads(&self, cond: &Quoted, arms: [&Block; 2]) -> bool {
+        let reads =
+            |block: &Block| block.value.as_ref().is_some_and(|value| matches!(value.kind, ExprKind::Load { .. }));
+        self.groups.is_none() && arms.into_iter().all(reads) && self.scope.is_read(cond)
     }
 
     fn struct_literal(&mut self, literal: &syn::ExprStruct) -> Both {

@@ -21,6 +21,7 @@ use syn::spanned::Spanned;
 use tida_quote::quote as q;
 
 use crate::expand::{Library, own, own_at};
+pub use expr::nothing;
 pub use generic::Open;
 pub use group::{Groups, len as group_len};
 pub use lanes::{Blocks, Loaded, Step, block as block_name, out as out_name};
@@ -63,6 +64,8 @@ pub struct Body {
     labels: Vec<Option<proc_macro2::Ident>>,
     /// Blocks around what is walked.
     depth: usize,
+    /// Whether it has an `if` that [keeps two reads apart](expr::nothing).
+    pub keeps_apart: bool,
     /// Whether free names are captured; a `#[kernel_fn]` has none.
     captures_allowed: bool,
     /// Whether it is of a method, where `Self` is a struct.
@@ -125,6 +128,7 @@ impl Body {
             errors: Vec::new(),
             groups: None,
             depth: 0,
+            keeps_apart: false,
             captures_allowed: true,
             of_method: false,
         }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use syn::ext::IdentExt;
+use tida_quote::quote::walk::{Walk, bound};
 use tida_quote::quote::{Expr, ExprKind, Local, LocalId, Pattern, TypeTree};
 
 use crate::expand::own;
@@ -101,6 +102,8 @@ pub struct Scope {
     numbers: BTreeSet<LocalId>,
     /// How many entries locals have that are arrays for sure.
     lengths: BTreeMap<LocalId, usize>,
+    /// Locals that start with what is read of an array, or made of it.
+    read: BTreeSet<LocalId>,
 }
 
 impl Scope {
@@ -158,6 +161,27 @@ impl Scope {
     /// Whether a local is known to be a number, or made of numbers.
     pub fn is_number(&self, id: LocalId) -> bool {
         self.numbers.contains(&id)
+    }
+
+    /// Takes down that the locals of a pattern start with this value.
+    pub fn set_read(&mut self, pattern: &Pattern, init: &Expr) {
+        if self.is_read(init) {
+            let mut locals = Vec::new();
+            bound(pattern, &mut locals);
+            self.read.extend(locals);
+        }
+    }
+
+    /// Whether a value is read of an array, or made of what is.
+    pub fn is_read(&self, value: &Expr) -> bool {
+        let mut is_read = false;
+        let mut look = |expr: &Expr| match &expr.kind {
+            ExprKind::Load { .. } => is_read = true,
+            ExprKind::Local(local) => is_read |= self.read.contains(local),
+            _ => {}
+        };
+        Walk { expr: &mut look, stmt: &mut |_| true }.expr(value);
+        is_read
     }
 
     /// Declares an array argument.

@@ -252,6 +252,9 @@ impl Body {
         if number {
             self.scope.set_numbers(&quoted);
         }
+        if let Some(init) = &init {
+            self.scope.set_read(&quoted, &init.quoted);
+        }
         if let Pattern::Local(id) = &quoted {
             let (ty, init) = (ty.as_ref().map(|(_, ty)| ty), init.as_ref().map(|init| &init.quoted));
             self.scope.set_length(*id, ty, init);

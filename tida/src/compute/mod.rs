@@ -1,5 +1,6 @@
 //! `compute`, `reduce` and what they are made of.
 
+pub(crate) mod apart;
 pub(crate) mod args;
 pub(crate) mod ask;
 pub(crate) mod block;
