@@ -2,6 +2,9 @@
 //!
 //! Once as 100 sweeps of 100 tiles, as a tile loop records them, and once as 10⁴ sweeps of one tile, where each waits
 //! for the one before. Prints the difference for each compute as well. The goal is 5 µs.
+//!
+//! And what a box costs that is read between sweeps: a cell, a few cells of a row, and planes across two axes, read later
+//! or waited for. Prints the time that the calls take, and by how much the loop takes longer.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -88,5 +91,59 @@ fn overhead(c: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, overhead);
+/// Sweeps of a loop with reads, and cells along each axis.
+const SWEEPS: usize = 200;
+const SIDE: usize = 64;
+
+/// What a loop does with a box after each sweep.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Reads {
+    None,
+    Later,
+    Now,
+}
+
+/// The time of a loop, and of its calls that read.
+fn loop_with(u: &mut TileArray<f64, 3>, cells: GridBox<3>, reads: Reads) -> tida::Result<[Duration; 2]> {
+    let (start, mut calls, mut later) = (Instant::now(), Duration::ZERO, Vec::new());
+    for _ in 0..SWEEPS {
+        for tile in TileIter::new(&*u) {
+            compute(&tile, &mut *u, kernel!(|u, at| u[at] = 0.5 * u[at] + 1.0))?;
+        }
+        let before = Instant::now();
+        match reads {
+            Reads::None => {}
+            Reads::Later => later.push(u.read_box_later(cells)?),
+            Reads::Now => drop(black_box(u.read_box(cells)?)),
+        }
+        calls += before.elapsed();
+    }
+    u.acc().sync()?;
+    later.iter().try_for_each(|values| values.get().map(|values| drop(black_box(values[0]))))?;
+    Ok([start.elapsed(), calls])
+}
+
+fn boxes(_: &mut Criterion) {
+    let acc = TileAcc::auto().expect("there is a device");
+    let mut u = TileArray::<f64, 3>::builder([SIDE; 3]).build(&acc).expect("the array can be built");
+    let n = SIDE as i64;
+    for (name, cells) in [
+        ("a cell", GridBox::new([5, 6, 7], [6, 7, 8])),
+        ("16 cells of a row", GridBox::new([5, 6, 8], [6, 7, 24])),
+        ("a plane across the first axis", GridBox::new([5, 0, 0], [6, n, n])),
+        ("a plane across the last axis", GridBox::new([0, 0, 5], [n, n, 6])),
+    ] {
+        let mut best = |reads| {
+            let runs = (0..15).map(|_| loop_with(&mut u, cells, reads).expect("the kernel runs"));
+            runs.min().unwrap_or_default().map(|time| time.as_secs_f64() * 1e6 / SWEEPS as f64)
+        };
+        let [none, _] = best(Reads::None);
+        for reads in [Reads::Later, Reads::Now] {
+            let [time, calls] = best(reads);
+            println!("{name}, {reads:?}: {calls:.2} µs a call; a step takes {time:.2} µs, without it {none:.2}");
+        }
+    }
+}
+
+criterion_group!(benches, overhead, boxes);
 criterion_main!(benches);

@@ -70,6 +70,7 @@
 //! |---|---|
 //! | shapes, cuts, ghosts, boundaries, values on faces | [`array::TileArrayBuilder`] |
 //! | values in and out | [`TileArray::fill`], [`read_box`](TileArray::read_box), [`write_box`](TileArray::write_box), [`save_npy`](TileArray::save_npy) |
+//! | boxes that no one waits for, boxes of ghosts and of other arrays | [`TileArray::read_box_later`], [`read_grown_box`](TileArray::read_grown_box), [`copy_box_from`](TileArray::copy_box_from) |
 //! | what a kernel may say | [`kernel!`], [`kernel_fn`], `#[derive(Element)]` |
 //! | a kernel kept and launched many times | [`keep`], [`Kernel`], [`BoxedKernel`] |
 //! | arguments: arrays, whole arrays, tables | [`compute::Arg`], [`all`], [`table`] |

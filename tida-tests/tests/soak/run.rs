@@ -242,6 +242,8 @@ struct Tida<'a, T: Element, const D: usize> {
     acc: TileAcc,
     arrays: Vec<Option<TileArray<T, D>>>,
     seen: Seen,
+    /// Values that come later, each with its place among what is seen.
+    late: Vec<(usize, tida::array::BoxValues<T>)>,
 }
 
 impl<'a, T: Subject, const D: usize> Tida<'a, T, D>
@@ -259,7 +261,7 @@ where
             }
             arrays.push(Some(of));
         }
-        Ok(Tida { program, acc, arrays, seen: Vec::new() })
+        Ok(Tida { program, acc, arrays, seen: Vec::new(), late: Vec::new() })
     }
 
     /// Runs all of it; what was seen on the way, and what is wrong with what is left.
@@ -269,6 +271,9 @@ where
                 Step::Ghosts(of) => self.fill(*of)?,
                 Step::Op { op, value } => self.op(n, op, *value)?,
             }
+        }
+        for (place, values) in std::mem::take(&mut self.late) {
+            self.seen[place].1 = values.get()?.iter().map(|value| (*value).seen()).collect();
         }
         let wrong = (0..self.arrays.len()).try_fold(None, |wrong: Option<String>, n| {
             let found = self.compare(n, &fields[n])?;
@@ -302,6 +307,14 @@ where
         let array = self.array_mut(n);
         for region in 0..array.regions() {
             let held = array.grown_box(region).unwrap();
+            // Those beyond its high end along the last axis, as a box.
+            let mut side = held;
+            side.lo[D - 1] = array.region_box(region).unwrap().hi[D - 1];
+            let values = array.read_grown_box(region, side)?;
+            let ghosts = within(side).zip(values).filter(|((at, _), _)| !field.is_open(*at));
+            if let Some(wrong) = ghosts.into_iter().find_map(|((at, _), found)| differs(at, found)) {
+                return Ok(Some(format!("{wrong} (a box of ghosts of region {region})")));
+            }
             let wrong = array.with_grown_component::<T::First, _>(region, 0, |view| {
                 let view = view.into_dyn();
                 within(held).filter(|(at, _)| !field.is_open(*at)).find_map(|(at, n)| {
@@ -376,6 +389,10 @@ where
                     T::record(Kernel::Scale, &tile, arguments, 5)?;
                 }
                 self.array_mut(*of).copy_from(&there)?;
+            }
+            Op::Read { of, part } if n % 2 == 1 => {
+                self.late.push((self.seen.len(), self.array(*of).read_box_later(self.part(*of, part))?));
+                self.see(n, "read", *of, Vec::new());
             }
             Op::Read { of, part } => {
                 let values = self.array(*of).read_box(self.part(*of, part))?;

@@ -36,7 +36,8 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// The values of a box of `count` cells, of which each region has one of these parts.
     #[track_caller]
     pub(super) fn read_parts(&self, cells: &GridBox<D>, count: usize, parts: &[OfRegion]) -> Result<Vec<T>, Error> {
-        let touches = self.touches(parts, |_| Mode::Read);
+        let owns = |part: &OfRegion| self.layout.wide.regions[part.0].valid.contains_box(&part.1);
+        let touches = self.touches(parts, |part| if owns(part) { Mode::Look } else { Mode::Read });
         let (whole, boxes): (Vec<OfRegion>, Vec<OfRegion>) = parts.iter().partition(|part| self.comes_whole(part));
         self.acc.wait_in_place(&touches, boxes.is_empty())?;
         self.storage.warn();

@@ -16,6 +16,10 @@ where
     /// Calls `f` with the values that a region owns. `[0, ..]` of the view is the low corner of its
     /// [`region_box`](TileArray::region_box). Waits for recorded work that they need.
     ///
+    /// The view is of the host's memory: where the newest values are on a device, all of the region comes, and where it
+    /// is changed, all of it goes back. For a part of it see [`read_box`](TileArray::read_box),
+    /// [`read_grown_box`](TileArray::read_grown_box) and [`write_box`](TileArray::write_box).
+    ///
     /// ```
     /// # use tida::prelude::*;
     /// # fn main() -> tida::Result<()> {
@@ -38,6 +42,7 @@ where
     }
 
     /// As [`with_region`](TileArray::with_region), with the ghosts: a view of the [`grown_box`](TileArray::grown_box).
+    /// For a few ghosts, [`read_grown_box`](TileArray::read_grown_box) moves less.
     ///
     /// ```
     /// # use tida::prelude::*;
@@ -85,7 +90,7 @@ where
 
     /// As [`with_region_mut`](TileArray::with_region_mut), with the ghosts. The next
     /// [`fill_ghosts`](TileArray::fill_ghosts) replaces ghosts that have a boundary, and those that another region
-    /// owns.
+    /// owns. For a few ghosts, [`write_grown_box`](TileArray::write_grown_box) moves less.
     ///
     /// ```
     /// # use tida::prelude::*;

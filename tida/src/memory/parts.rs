@@ -5,7 +5,8 @@
 //! A part lies there as a region of its own, without ghosts and padding. A kernel of copies packs parts on the device.
 //! Few parts that lie in one stretch there are copied as they are.
 
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use smallvec::SmallVec;
 use tida_kernels::element::ElementType;
@@ -26,7 +27,7 @@ use crate::grid::GridBox;
 pub(crate) type OfRegion = (usize, GridBox<4>);
 
 /// A box of one region, and where it lies packed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Part {
     pub region: usize,
     pub cells: GridBox<4>,
@@ -96,11 +97,21 @@ fn batches(element: &ElementType, boxes: &[OfRegion], most: usize) -> Vec<Batch>
     batches
 }
 
+/// What packed and unpacked the last boxes of an array, for the next time.
+#[derive(Debug, Default)]
+pub(super) struct LastCopies(Mutex<VecDeque<(Way, Arc<DeviceCopies>)>>);
+
+/// Parts, whether they are packed, and whether their regions lie in a row.
+type Way = (Vec<Part>, bool, bool);
+
+/// So many are kept.
+const KEPT: usize = 8;
+
 /// What a batch on its way uses: to be held until its commands are done.
 #[derive(Debug)]
 pub(crate) struct OnTheWay {
     pub passage: Passage,
-    _copies: Option<DeviceCopies>,
+    _copies: Option<Arc<DeviceCopies>>,
     _array: Arc<Memory>,
 }
 
@@ -156,6 +167,28 @@ impl Storage {
         Some(stretches)
     }
 
+    /// What packs parts, or unpacks them.
+    fn copies(
+        &self,
+        device: &DeviceCore,
+        array: Array<'_>,
+        parts: &[Part],
+        packs: bool,
+    ) -> Result<Arc<DeviceCopies>, Error> {
+        let in_row = self.row().is_some();
+        let LastCopies(last) = self.last_copies();
+        let known = |(way, _): &&(Way, _)| (&way.0[..], way.1, way.2) == (parts, packs, in_row);
+        if let Some((_, copies)) = last.lock().unwrap_or_else(PoisonError::into_inner).iter().find(known) {
+            return Ok(copies.clone());
+        }
+        let site = |region: usize| self.site(region, &array.0.regions[region]);
+        let copies = Arc::new(DeviceCopies::of_parts(device, array, parts, packs, site)?);
+        let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+        last.truncate(KEPT - 1);
+        last.push_front(((parts.to_vec(), packs, in_row), copies.clone()));
+        Ok(copies)
+    }
+
     /// Puts what brings a batch home into a stream: from the device's memory of the array into the passage.
     ///
     /// # Errors
@@ -174,7 +207,7 @@ impl Storage {
         mut passage: Passage,
     ) -> Result<OnTheWay, Error> {
         let backend = device.backend();
-        let (host, layout) = (passage.host.start(), array.0);
+        let host = passage.host.start();
         device.counts.download(batch.bytes);
         let mut copies = None;
         let put = || match self.stretches(array, &batch.parts) {
@@ -184,8 +217,7 @@ impl Storage {
                 unsafe { backend.download(stream, memory, of.device, to, of.bytes) }
             }),
             None => {
-                let site = |region: usize| self.site(region, &layout.regions[region]);
-                let packs = copies.insert(DeviceCopies::of_parts(device, array, &batch.parts, true, site)?);
+                let packs = copies.insert(self.copies(device, array, &batch.parts, true)?);
                 let packed = passage.on_device(backend)?;
                 // SAFETY: parts lie in the array's memory, and packed in the passage, which is for one batch at a time.
                 unsafe {
@@ -213,9 +245,9 @@ impl Storage {
         batch: &Batch,
         memory: &Arc<Memory>,
         passage: &mut Passage,
-    ) -> Result<Option<DeviceCopies>, Error> {
+    ) -> Result<Option<Arc<DeviceCopies>>, Error> {
         let backend = device.backend();
-        let (host, layout) = (passage.host.start(), array.0);
+        let host = passage.host.start();
         device.counts.upload(batch.bytes);
         let mut copies = None;
         let put = || match self.stretches(array, &batch.parts) {
@@ -225,8 +257,7 @@ impl Storage {
                 unsafe { backend.upload(stream, memory, of.device, from, of.bytes) }
             }),
             None => {
-                let site = |region: usize| self.site(region, &layout.regions[region]);
-                let unpacks = copies.insert(DeviceCopies::of_parts(device, array, &batch.parts, false, site)?);
+                let unpacks = copies.insert(self.copies(device, array, &batch.parts, false)?);
                 let packed = passage.on_device(backend)?;
                 // SAFETY: as for `put_home`.
                 unsafe {

@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 use super::coding::{Coding, Saturation};
 use super::layout::WideLayout;
 use super::packed::Packed;
+use super::parts::LastCopies;
 use super::residence::Residence;
 use super::row::{Piece, Row};
 use crate::error::{Error, ErrorKind};
@@ -30,6 +31,7 @@ pub(crate) struct Storage {
     device_ghosts: DeviceGhosts,
     coding: Option<Arc<Coding>>,
     packed: Packed,
+    last_copies: LastCopies,
     /// Values that the formats cannot hold, and how many of them a warning has told of.
     saturated: AtomicU64,
     told: AtomicU64,
@@ -75,6 +77,7 @@ impl Storage {
             device_ghosts: DeviceGhosts::default(),
             coding: None,
             packed: Packed::default(),
+            last_copies: LastCopies::default(),
             saturated: AtomicU64::new(0),
             told: AtomicU64::new(0),
         };
@@ -255,6 +258,10 @@ impl Storage {
 
     pub(super) fn packed(&self) -> &Packed {
         &self.packed
+    }
+
+    pub(super) fn last_copies(&self) -> &LastCopies {
+        &self.last_copies
     }
 
     pub(super) fn device_ghosts(&self) -> &DeviceGhosts {

@@ -87,7 +87,7 @@ pub(crate) struct Touch {
 pub(crate) enum Mode {
     /// Reads them.
     Read,
-    /// Reads some of them where they are: on the host or on the device.
+    /// Reads some cells where they are: on the host or on the device.
     Look,
     /// Overwrites them all.
     Overwrite,
@@ -103,6 +103,11 @@ impl Mode {
     /// Whether it needs what was there.
     pub fn reads(self) -> bool {
         matches!(self, Mode::Read | Mode::Look | Mode::Update)
+    }
+
+    /// Whether it may need ghosts too.
+    pub fn sees_ghosts(self) -> bool {
+        self.reads() && self != Mode::Look
     }
 
     /// Whether others must neither read nor write meanwhile.
@@ -225,6 +230,9 @@ impl Tracker {
     pub(crate) unsafe fn to_host(&self, device: &DeviceCore, region: usize, mode: Mode) -> Result<(), Error> {
         // SAFETY: the caller's promise.
         unsafe {
+            if mode == Mode::Look {
+                return Ok(());
+            }
             if let Some(regional) = self.replaced(region, mode)
                 && self.storage.replace_on_host(region)
             {

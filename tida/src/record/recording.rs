@@ -165,7 +165,8 @@ impl Core {
         work: Work,
         fixed: Option<bool>,
     ) -> Arc<Node> {
-        self.settle_ghosts(touches.iter().map(|touch| &touch.tracker));
+        let others = touches.iter().filter(|touch| touch.mode != Mode::Look);
+        self.settle_ghosts(others.map(|touch| &touch.tracker));
         let is_on_device = matches!(work, Work::Device(_));
         let is_fill = fixed.is_some();
         let leaves = touches.iter().any(|touch| matches!(touch.mode, Mode::Discard | Mode::Look));
