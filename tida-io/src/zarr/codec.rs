@@ -116,16 +116,15 @@ impl Chunks {
 
     /// Packs the values of a box of cells, which is a file or the part of one that lies in the array; says where they
     /// belong.
-    pub fn pack(&self, snapshot: u64, cells: &Cells, bytes: Vec<u8>) -> Result<(PathBuf, Vec<u8>)> {
+    pub fn pack(&self, snapshot: u64, cells: &Cells, bytes: &[u8]) -> Result<(PathBuf, Vec<u8>)> {
         let own = self.file.len() - self.cell_axes;
         let place = cells.start.iter().zip(&self.file).map(|(start, extent)| (start / extent) as u64);
         let time = self.in_time.then_some(snapshot);
         let at: Vec<u64> = time.into_iter().chain(place).chain(std::iter::repeat_n(0, own)).collect();
-        let bytes = match cells.extent == self.cells() {
-            true => bytes,
-            false => self.padded(&cells.extent, &bytes),
-        };
-        self.pack_at(&at, bytes)
+        match cells.extent == self.cells() {
+            true => self.pack_at(&at, bytes),
+            false => self.pack_at(&at, &self.padded(&cells.extent, bytes)),
+        }
     }
 
     fn file_at(&self, at: &[u64]) -> PathBuf {
@@ -133,7 +132,7 @@ impl Chunks {
     }
 
     /// Packs all values of a file.
-    pub fn pack_at(&self, at: &[u64], bytes: Vec<u8>) -> Result<(PathBuf, Vec<u8>)> {
+    pub fn pack_at(&self, at: &[u64], bytes: &[u8]) -> Result<(PathBuf, Vec<u8>)> {
         let path = self.file_at(at);
         let options = CodecOptions::default().with_concurrent_target(1);
         let (ty, fill) = (self.array.data_type(), self.array.fill_value());
