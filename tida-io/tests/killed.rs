@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use support::Folder;
+use support::{Folder, python};
 use tida::prelude::*;
 use tida_io::{vtk, zarr};
 
@@ -134,6 +134,7 @@ fn killed(times: u64) {
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(check(&folder.0, 0) >= before + 3);
+    python("killed.py", &folder.0);
     println!("snapshots that counted after each of {times} kills: {counts:?}");
 }
 
