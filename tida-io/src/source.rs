@@ -12,8 +12,8 @@ use crate::{Error, Result};
 const AHEAD: usize = 2;
 
 /// Sets the valid values of arrays, each by its name, from files of any form. All names, shapes and types are checked
-/// before the first value is set. A thread of its own reads ahead. [`Store::read`](crate::zarr::Store::read) is this for
-/// stores of Zarr.
+/// before the first value is set. A thread of its own reads ahead. [`Store::read`](crate::zarr::Store::read) is this
+/// for stores of Zarr.
 ///
 /// # Errors
 /// Those of the source; values that an array's format cannot hold.
