@@ -156,9 +156,12 @@ impl Snapshots {
                 return Ok(());
             }
         };
-        let begun = check_arrays(arrays).and_then(|()| sink.begin(arrays));
-        let extents = match begun {
-            Ok(extents) => extents,
+        let begun = check_arrays(arrays).and_then(|()| {
+            let extents = sink.begin(arrays)?;
+            arrays.iter().zip(&extents).map(|(array, extent)| parts(array, extent)).collect::<Result<Vec<_>>>()
+        });
+        let boxes = match begun {
+            Ok(boxes) => boxes,
             Err(e) => {
                 // The next may do.
                 self.state = State::Idle(sink);
@@ -166,7 +169,6 @@ impl Snapshots {
             }
         };
         self.last = sink.last();
-        let boxes = arrays.iter().zip(&extents).map(|(array, extent)| parts(&array.shape, extent)).collect();
         let (shared, messages) = Shared::new();
         let (to, budget) = (shared.clone(), self.budget);
         let thread =

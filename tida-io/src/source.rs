@@ -23,7 +23,7 @@ pub fn read(source: &dyn RegionSource, snapshot: Option<u64>, arrays: &mut [(&st
     for (name, array) in arrays.iter_mut() {
         let AnyMut(array) = array.any_mut();
         let info = array.info(name);
-        let boxes = parts(&info.shape, &source.check(&info, snapshot)?);
+        let boxes = parts(&info, &source.check(&info, snapshot)?)?;
         all.push((info, boxes));
     }
     for ((_, array), (info, boxes)) in arrays.iter_mut().zip(&all) {
@@ -66,7 +66,7 @@ pub fn read_box(
         let (start, extent): (Vec<_>, Vec<_>) = ranges.unzip();
         Some(Cells { start, extent }).filter(|part| part.count() > 0)
     };
-    let boxes: Vec<Cells> = parts(&info.shape, &part).into_iter().filter_map(within).collect();
+    let boxes: Vec<Cells> = parts(&info, &part)?.into_iter().filter_map(within).collect();
     set(source, snapshot, array, &info, &boxes)
 }
 

@@ -184,3 +184,27 @@ fn snapshots_are_the_same_wherever_arrays_are() {
         }
     }
 }
+
+#[test]
+fn times_of_many_snapshots_take_several_files() {
+    let folder = Folder::new("many");
+    let acc = TileAcc::builder().device(Device::Cpu).build().unwrap();
+    let path = folder.path("u.zarr");
+    let mut u = TileArray::<u32, 1>::builder([1]).build(&acc).unwrap();
+    for steps in [0..255_u64, 255..262] {
+        let writer = if path.exists() { zarr::append(&path) } else { zarr::create(&path) };
+        let mut snapshots = writer.snapshot_every(1).unwrap();
+        for step in steps {
+            u.fill_value(step as u32 * 3).unwrap();
+            snapshots.step(step, 0.5 * step as f64, &[("u", &u)]).unwrap();
+        }
+        snapshots.finish().unwrap();
+    }
+    let store = zarr::open(&path).unwrap();
+    let all: Vec<(u64, f64)> = store.snapshots().iter().map(|s| (s.step, s.time)).collect();
+    assert_eq!(all, (0..262).map(|step| (step, 0.5 * step as f64)).collect::<Vec<_>>());
+    for index in [0, 254, 255, 256, 261] {
+        store.read(index, &mut [("u", &mut u)]).unwrap();
+        assert_eq!(u.read_box(u.domain()).unwrap(), [index as u32 * 3]);
+    }
+}

@@ -53,6 +53,9 @@ impl Chunks {
         let grid = said["chunk_grid"]["configuration"]["chunk_shape"].as_array();
         let extents = grid.into_iter().flatten().filter_map(Value::as_u64).filter_map(NonZeroU64::new);
         let grid: Vec<NonZeroU64> = extents.collect();
+        if grid.len() != array.dimensionality() {
+            return Err(failed("chunks that are not all of one extent".into()));
+        }
         let file: Vec<usize> = grid.iter().skip(usize::from(in_time)).map(|n| n.get() as usize).collect();
         let cell_axes = file.len();
         let (folder, path) = (folder.to_path_buf(), path.to_owned());

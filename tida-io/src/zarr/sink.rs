@@ -47,7 +47,7 @@ pub(super) struct State {
     /// New files of snapshots that do not count yet.
     files: BTreeMap<u64, Vec<PathBuf>>,
     /// No other program writes the store while this one is there.
-    _lock: File,
+    _lock: Option<File>,
 }
 
 impl RegionSink for Sink {
@@ -200,7 +200,11 @@ impl State {
 }
 
 /// Locks a store against other programs that write it.
-fn locked(folder: &Path, tried: &str) -> Result<File> {
+fn locked(folder: &Path, tried: &str) -> Result<Option<File>> {
+    if cfg!(not(unix)) {
+        // Folders are no files there.
+        return Ok(None);
+    }
     let file = File::open(folder).map_err(|e| Error::io(tried, e))?;
     match file.try_lock() {
         Err(fs::TryLockError::WouldBlock) => {
@@ -208,6 +212,6 @@ fn locked(folder: &Path, tried: &str) -> Result<File> {
             Err(Error::new(ErrorKind::Io, tried, "that another program writes it", advice))
         }
         // A file system without locks has none for others either.
-        _ => Ok(file),
+        _ => Ok(Some(file)),
     }
 }
