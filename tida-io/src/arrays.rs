@@ -1,7 +1,9 @@
 //! Arrays of any element type and number of axes.
 
 use tida::array::{BoxView, Field, Recorded};
-use tida::{Centering, Element, GridBox, TileAcc, TileArray};
+use tida::{Centering, Element, ErrorKind, GridBox, TileAcc, TileArray};
+
+use crate::{Error, Result};
 
 mod sealed {
     pub trait Sealed {}
@@ -155,9 +157,19 @@ impl<T: Element, const D: usize> Target for TileArray<T, D> {
     }
 }
 
-/// The boxes of a grid of parts that cover a shape, in row-major order; those at its ends may be smaller.
-pub(crate) fn parts(shape: &[usize], part: &[usize]) -> Vec<Cells> {
-    let counts: Vec<usize> = shape.iter().zip(part).map(|(n, part)| n.div_ceil((*part).max(1))).collect();
+/// The boxes of a grid of parts that cover an array, in row-major order; those at its ends may be smaller.
+///
+/// # Errors
+/// Parts of another number of axes, or of no cells.
+pub(crate) fn parts(array: &ArrayInfo, part: &[usize]) -> Result<Vec<Cells>> {
+    let shape = &array.shape;
+    if part.len() != shape.len() || part.contains(&0) {
+        let found = format!("parts of {part:?} cells");
+        let advice =
+            "give the parts of each array one number for each axis, from 1 on, in `RegionSink` and `RegionSource`";
+        return Err(Error::new(ErrorKind::Argument, format!("cut {:?} of shape {shape:?}", array.name), found, advice));
+    }
+    let counts: Vec<usize> = shape.iter().zip(part).map(|(n, part)| n.div_ceil(*part)).collect();
     let place = |mut number: usize| {
         let mut start = vec![0; shape.len()];
         for d in (0..shape.len()).rev() {
@@ -167,7 +179,7 @@ pub(crate) fn parts(shape: &[usize], part: &[usize]) -> Vec<Cells> {
         let extent = (0..shape.len()).map(|d| part[d].min(shape[d] - start[d])).collect();
         Cells { start, extent }
     };
-    (0..counts.iter().product()).map(place).collect()
+    Ok((0..counts.iter().product()).map(place).collect())
 }
 
 #[cfg(test)]
@@ -176,10 +188,15 @@ mod tests {
 
     #[test]
     fn parts_cover_a_shape_once() {
-        let all = parts(&[5, 4], &[2, 3]);
+        let acc = TileAcc::builder().device(tida::Device::Cpu).build().unwrap();
+        let array = info(&TileArray::<f32, 2>::builder([5, 4]).build(&acc).unwrap(), "u");
+        let all = parts(&array, &[2, 3]).unwrap();
         assert_eq!(all.len(), 6);
         assert_eq!(all[0], Cells { start: vec![0, 0], extent: vec![2, 3] });
         assert_eq!(all[5], Cells { start: vec![4, 3], extent: vec![1, 1] });
         assert_eq!(all.iter().map(Cells::count).sum::<usize>(), 20);
+        for wrong in [&[2, 0][..], &[2], &[]] {
+            assert_eq!(parts(&array, wrong).unwrap_err().kind(), ErrorKind::Argument);
+        }
     }
 }

@@ -19,6 +19,7 @@ pub use arrays::{ArrayInfo, Cells, Stored};
 pub use error::Error;
 pub use sink::{Part, RegionSink, RegionSource, Snapshot};
 pub use snapshots::{BUDGET, Snapshots};
+pub use source::{read, read_box};
 
 /// The result of most calls.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

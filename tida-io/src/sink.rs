@@ -54,7 +54,7 @@ pub trait RegionSink: Send + 'static {
     ///
     /// # Errors
     /// What the disk says.
-    fn write(&mut self, snapshot: &Snapshot, part: Part) -> Result<()>;
+    fn write(&mut self, snapshot: &Snapshot, part: &Part) -> Result<()>;
 
     /// Makes a snapshot of which all parts were written count, at once and whatever ends the program.
     ///

@@ -156,9 +156,12 @@ impl Snapshots {
                 return Ok(());
             }
         };
-        let begun = check_arrays(arrays).and_then(|()| sink.begin(arrays));
-        let extents = match begun {
-            Ok(extents) => extents,
+        let begun = check_arrays(arrays).and_then(|()| {
+            let extents = sink.begin(arrays)?;
+            arrays.iter().zip(&extents).map(|(array, extent)| parts(array, extent)).collect::<Result<Vec<_>>>()
+        });
+        let boxes = match begun {
+            Ok(boxes) => boxes,
             Err(e) => {
                 // The next may do.
                 self.state = State::Idle(sink);
@@ -166,10 +169,10 @@ impl Snapshots {
             }
         };
         self.last = sink.last();
-        let boxes = arrays.iter().zip(&extents).map(|(array, extent)| parts(&array.shape, extent)).collect();
         let (shared, messages) = Shared::new();
-        let to = shared.clone();
-        let thread = std::thread::Builder::new().name("tida-io".into()).spawn(move || serve(sink, &messages, &to));
+        let (to, budget) = (shared.clone(), self.budget);
+        let thread =
+            std::thread::Builder::new().name("tida-io".into()).spawn(move || serve(sink, &messages, &to, budget));
         let thread = thread.map_err(|e| Error::io("start a thread that writes snapshots", e))?;
         let next = self.last.map_or(0, |last| last.index + 1);
         let arrays = arrays.to_vec();
@@ -209,10 +212,10 @@ impl Writing {
             for cells in boxes {
                 let room = self.shared.room(cells.count() * info.bytes(), budget, || array.acc().flush())?;
                 let pending = Pending::new(&self.shared, snapshot.index, room);
-                let (cells_of, fields) = (cells.clone(), info.fields.clone());
+                let (cells_of, fields, shared) = (cells.clone(), info.fields.clone(), self.shared.clone());
                 let recorded = array.take_later(
                     cells,
-                    Box::new(move |copy| pending.fill(|| copied(number, cells_of, &fields, copy))),
+                    Box::new(move |copy| pending.fill(|| copied(&shared, number, cells_of, &fields, copy))),
                 )?;
                 self.taken.push_back(recorded);
             }
@@ -238,19 +241,14 @@ impl Writing {
 
 /// Copies the fields of a box.
 fn copied(
+    shared: &Shared,
     array: usize,
     cells: Cells,
     fields: &[Field],
     copy: &dyn Fn(&Field, &mut [u8]) -> tida::Result<()>,
 ) -> Result<Part> {
     let of = |field: &Field| {
-        let count = cells.count() * field.bytes();
-        let mut bytes = Vec::new();
-        bytes.try_reserve_exact(count).map_err(|_| {
-            let (found, advice) = (format!("no memory for {count} bytes"), "use smaller chunks, or a smaller budget");
-            Error::new(ErrorKind::Memory, "take values for a snapshot", found, advice)
-        })?;
-        bytes.resize(count, 0);
+        let mut bytes = shared.memory(cells.count() * field.bytes())?;
         copy(field, &mut bytes)?;
         Ok(bytes)
     };

@@ -11,18 +11,19 @@ use crate::{Error, Result};
 /// Parts that are read ahead.
 const AHEAD: usize = 2;
 
-/// Sets all values of arrays.
+/// Sets the valid values of arrays, each by its name, from files of any form. All names, shapes and types are checked
+/// before the first value is set. A thread of its own reads ahead. [`Store::read`](crate::zarr::Store::read) is this
+/// for stores of Zarr.
+///
+/// # Errors
+/// Those of the source; values that an array's format cannot hold.
 #[track_caller]
-pub(crate) fn read(
-    source: &dyn RegionSource,
-    snapshot: Option<u64>,
-    arrays: &mut [(&str, &mut dyn Stored)],
-) -> Result<()> {
+pub fn read(source: &dyn RegionSource, snapshot: Option<u64>, arrays: &mut [(&str, &mut dyn Stored)]) -> Result<()> {
     let mut all = Vec::new();
     for (name, array) in arrays.iter_mut() {
         let AnyMut(array) = array.any_mut();
         let info = array.info(name);
-        let boxes = parts(&info.shape, &source.check(&info, snapshot)?);
+        let boxes = parts(&info, &source.check(&info, snapshot)?)?;
         all.push((info, boxes));
     }
     for ((_, array), (info, boxes)) in arrays.iter_mut().zip(&all) {
@@ -32,9 +33,12 @@ pub(crate) fn read(
     Ok(())
 }
 
-/// Sets the values of a box of an array.
+/// As [`read`], of one array and no more than a box of it.
+///
+/// # Errors
+/// As [`read`]; a box that reaches outside the array.
 #[track_caller]
-pub(crate) fn read_box(
+pub fn read_box(
     source: &dyn RegionSource,
     snapshot: Option<u64>,
     (name, array): (&str, &mut dyn Stored),
@@ -62,7 +66,7 @@ pub(crate) fn read_box(
         let (start, extent): (Vec<_>, Vec<_>) = ranges.unzip();
         Some(Cells { start, extent }).filter(|part| part.count() > 0)
     };
-    let boxes: Vec<Cells> = parts(&info.shape, &part).into_iter().filter_map(within).collect();
+    let boxes: Vec<Cells> = parts(&info, &part)?.into_iter().filter_map(within).collect();
     set(source, snapshot, array, &info, &boxes)
 }
 

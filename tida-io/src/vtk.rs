@@ -145,7 +145,7 @@ impl RegionSink for Sink {
         self.state.as_ref()?.done.last().copied()
     }
 
-    fn write(&mut self, snapshot: &Snapshot, part: Part) -> Result<()> {
+    fn write(&mut self, snapshot: &Snapshot, part: &Part) -> Result<()> {
         let state = self.state()?;
         let path = state.part(snapshot);
         let failed = |e| Error::io(format!("write {}", path.display()), e);

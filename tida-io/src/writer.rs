@@ -31,6 +31,14 @@ struct Waiting {
     /// Bytes that wait to be written.
     bytes: usize,
     failed: Option<Error>,
+    /// Memory of values that were written, for the next: what the system gives anew, it has to clear first.
+    spare: Vec<Vec<u8>>,
+}
+
+impl Waiting {
+    fn spare_bytes(&self) -> usize {
+        self.spare.iter().map(Vec::capacity).sum()
+    }
 }
 
 fn lock(state: &Mutex<Waiting>) -> MutexGuard<'_, Waiting> {
@@ -68,6 +76,34 @@ impl Shared {
             None => {
                 waiting.bytes += bytes;
                 Ok(Room { bytes, state: self.state.clone() })
+            }
+        }
+    }
+
+    /// Memory for so many bytes, which hold anything.
+    ///
+    /// # Errors
+    /// Memory that the system does not have.
+    pub fn memory(&self, bytes: usize) -> Result<Vec<u8>> {
+        let mut waiting = lock(&self.state.0);
+        let fits = |spare: &Vec<u8>| spare.capacity() >= bytes && spare.capacity() / 2 <= bytes;
+        let spare = waiting.spare.iter().position(fits).map(|place| waiting.spare.swap_remove(place));
+        drop(waiting);
+        let mut memory = spare.unwrap_or_default();
+        memory.try_reserve_exact(bytes.saturating_sub(memory.len())).map_err(|_| {
+            let (found, advice) = (format!("no memory for {bytes} bytes"), "use smaller chunks, or a smaller budget");
+            Error::new(tida::ErrorKind::Memory, "take values for a snapshot", found, advice)
+        })?;
+        memory.resize(bytes, 0);
+        Ok(memory)
+    }
+
+    /// Keeps the memory of a part that was written, of as many bytes in all as may wait.
+    fn keep(&self, part: Part, budget: usize) {
+        let mut waiting = lock(&self.state.0);
+        for memory in part.fields {
+            if waiting.spare_bytes() + memory.capacity() <= budget {
+                waiting.spare.push(memory);
             }
         }
     }
@@ -133,7 +169,7 @@ struct Open {
 }
 
 /// Writes what comes, until nothing comes any more.
-pub(crate) fn serve(mut sink: Box<dyn RegionSink>, messages: &Receiver<Message>, shared: &Shared) {
+pub(crate) fn serve(mut sink: Box<dyn RegionSink>, messages: &Receiver<Message>, shared: &Shared, budget: usize) {
     let mut open: BTreeMap<u64, Open> = BTreeMap::new();
     let mut failed = false;
     for message in messages {
@@ -148,8 +184,9 @@ pub(crate) fn serve(mut sink: Box<dyn RegionSink>, messages: &Receiver<Message>,
             Message::Part { index, part, room } => {
                 let written = open.get_mut(&index).map_or(Ok(()), |open| {
                     open.left -= 1;
-                    sink.write(&open.snapshot, part)
+                    sink.write(&open.snapshot, &part)
                 });
+                shared.keep(part, budget);
                 drop(room);
                 written.and_then(|()| commit(&mut *sink, &mut open))
             }

@@ -240,7 +240,7 @@ impl RegionSink for Slow {
         None
     }
 
-    fn write(&mut self, snapshot: &Snapshot, part: Part) -> tida_io::Result<()> {
+    fn write(&mut self, snapshot: &Snapshot, part: &Part) -> tida_io::Result<()> {
         std::thread::sleep(std::time::Duration::from_millis(2));
         // Parts of earlier snapshots are taken before what overwrites them.
         let values = part.fields[0].chunks_exact(8).map(|value| f64::from_ne_bytes(value.try_into().unwrap()));
@@ -289,7 +289,7 @@ fn a_panic_of_a_sink_is_an_error() {
         fn last(&self) -> Option<Snapshot> {
             None
         }
-        fn write(&mut self, _: &Snapshot, _: Part) -> tida_io::Result<()> {
+        fn write(&mut self, _: &Snapshot, _: &Part) -> tida_io::Result<()> {
             std::panic::panic_any("on purpose")
         }
         fn commit(&mut self, _: &Snapshot) -> tida_io::Result<()> {

@@ -5,28 +5,10 @@
 
 mod support;
 
-use std::path::Path;
-use std::process::Command;
-
-use support::{Arrays, Folder};
+use support::{Arrays, Folder, python};
 use tida::num_complex::Complex64;
 use tida::prelude::*;
 use tida_io::{vtk, zarr};
-
-/// Runs a script of `tests/python`; whether there is a Python to run it.
-fn python(script: &str, folder: &Path) -> bool {
-    let Some(packages) = std::env::var_os("TIDA_PYTHON") else {
-        assert!(std::env::var_os("TIDA_REQUIRE_PYTHON").is_none(), "no packages of Python: set TIDA_PYTHON");
-        return false;
-    };
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python").join(script);
-    let mut python = Command::new("python3");
-    python.arg(&script).arg(folder).env("PYTHONPATH", packages);
-    let output = python.output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{} ended with {}:\n{text}", script.display(), output.status);
-    true
-}
 
 #[test]
 fn zarr_and_xarray_read_the_same_bits() {

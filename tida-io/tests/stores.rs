@@ -122,3 +122,89 @@ fn a_program_goes_on_with_its_store() {
         assert_eq!(u.read_box(u.domain()).unwrap(), [step as f64; 300]);
     }
 }
+
+/// Steps of `u` with a snapshot after each third, on an accelerator; gives the bits of the snapshots.
+fn snapshots_of(acc: &TileAcc, path: &std::path::Path, regions: [usize; 2], codes: bool) -> Vec<Vec<u64>> {
+    let builder = TileArray::<f64, 2>::builder([64, 128]).regions(regions).ghost(1).boundary(Boundary::Periodic);
+    let builder = if codes { builder.storage(Format::F32) } else { builder };
+    let mut u = builder.build(acc).unwrap();
+    u.fill(|[j, i]| ((j * 128 + i) as f64).sin()).unwrap();
+    let mut next = u.like().unwrap();
+    let mut snapshots = zarr::create(path).snapshot_every(3).unwrap();
+    let mut read = Vec::new();
+    for step in 0..13 {
+        snapshots.step(step, step as f64, &[("u", &u)]).unwrap();
+        // Reading waits, which snapshots must not need: all but these two come from the store alone.
+        if step == 6 || step == 12 {
+            read.push(u.read_box(u.domain()).unwrap());
+        }
+        u.fill_ghosts().unwrap();
+        for tile in u.tiles() {
+            compute(
+                &tile,
+                (&mut next, &u),
+                kernel!(|next, u, at| {
+                    next[at] = 0.25 * (u[at - [1, 0]] + u[at + [1, 0]] + u[at - [0, 1]] + u[at + [0, 1]]);
+                }),
+            )
+            .unwrap();
+        }
+        std::mem::swap(&mut u, &mut next);
+    }
+    snapshots.finish().unwrap();
+    let store = zarr::open(path).unwrap();
+    let mut again = TileArray::<f64, 2>::builder([64, 128]).build(acc).unwrap();
+    let mut bits = Vec::new();
+    for snapshot in store.snapshots() {
+        store.read(snapshot.index, &mut [("u", &mut again)]).unwrap();
+        bits.push(again.read_box(again.domain()).unwrap());
+    }
+    assert_eq!((bits.len(), &bits[2], &bits[4]), (5, &read[0], &read[1]));
+    bits.into_iter().map(|values| values.into_iter().map(f64::to_bits).collect()).collect()
+}
+
+#[test]
+fn snapshots_are_the_same_wherever_arrays_are() {
+    let folder = Folder::new("wherever");
+    let cpu = TileAcc::builder().device(Device::Cpu).build().unwrap();
+    let all = 2 * 64 * 128 * 8;
+    let sim = || TileAcc::builder().simulate(tida::SimDevice::new());
+    for codes in [false, true] {
+        let wanted = snapshots_of(&cpu, &folder.path(&format!("first-{codes}.zarr")), [1, 1], codes);
+        let places = [
+            ("cpu", cpu.clone(), [8, 2]),
+            ("one thread", TileAcc::builder().device(Device::Cpu).threads(1).build().unwrap(), [4, 1]),
+            ("device", sim().build().unwrap(), [4, 1]),
+            ("planes", sim().memory_limit(all / 2).build().unwrap(), [8, 1]),
+            ("regions", sim().memory_limit(all / 2).build().unwrap(), [4, 2]),
+        ];
+        for (name, acc, regions) in places {
+            let path = folder.path(&format!("{}-{codes}.zarr", name.replace(' ', "-")));
+            assert!(snapshots_of(&acc, &path, regions, codes) == wanted, "{name}, codes {codes}");
+        }
+    }
+}
+
+#[test]
+fn times_of_many_snapshots_take_several_files() {
+    let folder = Folder::new("many");
+    let acc = TileAcc::builder().device(Device::Cpu).build().unwrap();
+    let path = folder.path("u.zarr");
+    let mut u = TileArray::<u32, 1>::builder([1]).build(&acc).unwrap();
+    for steps in [0..255_u64, 255..262] {
+        let writer = if path.exists() { zarr::append(&path) } else { zarr::create(&path) };
+        let mut snapshots = writer.snapshot_every(1).unwrap();
+        for step in steps {
+            u.fill_value(step as u32 * 3).unwrap();
+            snapshots.step(step, 0.5 * step as f64, &[("u", &u)]).unwrap();
+        }
+        snapshots.finish().unwrap();
+    }
+    let store = zarr::open(&path).unwrap();
+    let all: Vec<(u64, f64)> = store.snapshots().iter().map(|s| (s.step, s.time)).collect();
+    assert_eq!(all, (0..262).map(|step| (step, 0.5 * step as f64)).collect::<Vec<_>>());
+    for index in [0, 254, 255, 256, 261] {
+        store.read(index, &mut [("u", &mut u)]).unwrap();
+        assert_eq!(u.read_box(u.domain()).unwrap(), [index as u32 * 3]);
+    }
+}

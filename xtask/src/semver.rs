@@ -37,6 +37,10 @@ pub fn check(options: &Options) -> Result<()> {
     let mut incompatible = Vec::new();
     for package in PACKAGES {
         println!("== {package} since {since}");
+        if !before.join(package).is_dir() {
+            println!("it was not there");
+            continue;
+        }
         let told = |of: &str, root: &Path, target: &Path| -> Result<PathBuf> {
             let file = folder().join(format!("{package}-{of}.json"));
             let json = interface::told(package, Asked { root, target, whole: Whole::WithPrivateItems })?;

@@ -53,6 +53,9 @@ impl Chunks {
         let grid = said["chunk_grid"]["configuration"]["chunk_shape"].as_array();
         let extents = grid.into_iter().flatten().filter_map(Value::as_u64).filter_map(NonZeroU64::new);
         let grid: Vec<NonZeroU64> = extents.collect();
+        if grid.len() != array.dimensionality() {
+            return Err(failed("chunks that are not all of one extent".into()));
+        }
         let file: Vec<usize> = grid.iter().skip(usize::from(in_time)).map(|n| n.get() as usize).collect();
         let cell_axes = file.len();
         let (folder, path) = (folder.to_path_buf(), path.to_owned());
@@ -116,16 +119,15 @@ impl Chunks {
 
     /// Packs the values of a box of cells, which is a file or the part of one that lies in the array; says where they
     /// belong.
-    pub fn pack(&self, snapshot: u64, cells: &Cells, bytes: Vec<u8>) -> Result<(PathBuf, Vec<u8>)> {
+    pub fn pack(&self, snapshot: u64, cells: &Cells, bytes: &[u8]) -> Result<(PathBuf, Vec<u8>)> {
         let own = self.file.len() - self.cell_axes;
         let place = cells.start.iter().zip(&self.file).map(|(start, extent)| (start / extent) as u64);
         let time = self.in_time.then_some(snapshot);
         let at: Vec<u64> = time.into_iter().chain(place).chain(std::iter::repeat_n(0, own)).collect();
-        let bytes = match cells.extent == self.cells() {
-            true => bytes,
-            false => self.padded(&cells.extent, &bytes),
-        };
-        self.pack_at(&at, bytes)
+        match cells.extent == self.cells() {
+            true => self.pack_at(&at, bytes),
+            false => self.pack_at(&at, &self.padded(&cells.extent, bytes)),
+        }
     }
 
     fn file_at(&self, at: &[u64]) -> PathBuf {
@@ -133,7 +135,7 @@ impl Chunks {
     }
 
     /// Packs all values of a file.
-    pub fn pack_at(&self, at: &[u64], bytes: Vec<u8>) -> Result<(PathBuf, Vec<u8>)> {
+    pub fn pack_at(&self, at: &[u64], bytes: &[u8]) -> Result<(PathBuf, Vec<u8>)> {
         let path = self.file_at(at);
         let options = CodecOptions::default().with_concurrent_target(1);
         let (ty, fill) = (self.array.data_type(), self.array.fill_value());

@@ -68,7 +68,9 @@ impl Layout {
     /// Sets the number of snapshots that count.
     pub fn set_snapshots(&mut self, count: u64) {
         for array in self.arrays.values_mut().filter(|array| is_in_time(array)) {
-            array["shape"][0] = count.into();
+            if let Some(length) = array.pointer_mut("/shape/0") {
+                *length = count.into();
+            }
         }
         if let Some(root) = self.groups.get_mut("") {
             root.insert(meta::MARK.into(), mark(Some(count)));

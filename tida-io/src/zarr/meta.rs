@@ -16,7 +16,7 @@ pub(super) const TIME: &str = "time";
 pub(super) const STEP: &str = "step";
 
 /// Values of a coordinate in time that lie in one chunk.
-pub(super) const TIMES: u64 = 1024;
+pub(super) const TIMES: u64 = 256;
 
 /// How values are packed.
 #[derive(Clone, Copy, Debug, PartialEq)]

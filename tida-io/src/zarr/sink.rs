@@ -47,7 +47,7 @@ pub(super) struct State {
     /// New files of snapshots that do not count yet.
     files: BTreeMap<u64, Vec<PathBuf>>,
     /// No other program writes the store while this one is there.
-    _lock: File,
+    _lock: Option<File>,
 }
 
 impl RegionSink for Sink {
@@ -87,9 +87,9 @@ impl RegionSink for Sink {
         Some(Snapshot::new(state.times.len() as u64 - 1, step, time))
     }
 
-    fn write(&mut self, snapshot: &Snapshot, part: Part) -> Result<()> {
+    fn write(&mut self, snapshot: &Snapshot, part: &Part) -> Result<()> {
         let state = self.state()?;
-        for (chunks, bytes) in state.fields[part.array].iter().zip(part.fields) {
+        for (chunks, bytes) in state.fields[part.array].iter().zip(&part.fields) {
             let (path, packed) = chunks.pack(snapshot.index, &part.cells, bytes)?;
             disk::write(&path, &packed)?;
             state.files.entry(snapshot.index).or_default().push(path);
@@ -160,8 +160,8 @@ impl Sink {
         let made = fs::create_dir(&part).map_err(|e| Error::io(tried(), e)).and_then(|()| {
             for (path, values) in &plan.coordinates {
                 let chunks = Chunks::open(&part, &layout, path, &tried())?;
-                let bytes = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
-                disk::replace(&[chunks.pack_at(&[0], bytes)?])?;
+                let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
+                disk::replace(&[chunks.pack_at(&[0], &bytes)?])?;
             }
             layout.write_members(&part)?;
             layout.write_root(&part)?;
@@ -192,7 +192,7 @@ impl State {
         for group in self.layout.groups.keys() {
             for (name, bytes) in [(TIME, &times), (STEP, &steps)] {
                 let chunks = Chunks::open(&self.folder, &self.layout, &inside(group, name), "write a snapshot")?;
-                files.push(chunks.pack_at(&[snapshot.index / TIMES], bytes.clone())?);
+                files.push(chunks.pack_at(&[snapshot.index / TIMES], bytes)?);
             }
         }
         disk::replace(&files)
@@ -200,7 +200,11 @@ impl State {
 }
 
 /// Locks a store against other programs that write it.
-fn locked(folder: &Path, tried: &str) -> Result<File> {
+fn locked(folder: &Path, tried: &str) -> Result<Option<File>> {
+    if cfg!(not(unix)) {
+        // Folders are no files there.
+        return Ok(None);
+    }
     let file = File::open(folder).map_err(|e| Error::io(tried, e))?;
     match file.try_lock() {
         Err(fs::TryLockError::WouldBlock) => {
@@ -208,6 +212,6 @@ fn locked(folder: &Path, tried: &str) -> Result<File> {
             Err(Error::new(ErrorKind::Io, tried, "that another program writes it", advice))
         }
         // A file system without locks has none for others either.
-        _ => Ok(file),
+        _ => Ok(Some(file)),
     }
 }

@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use tida::num_complex::Complex32;
 use tida::prelude::*;
@@ -11,7 +12,9 @@ pub struct Folder(pub PathBuf);
 
 impl Folder {
     pub fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("tida-io-{name}-{}", std::process::id()));
+        // Stores wait for the disk at each snapshot; in memory that takes no time.
+        let memory = Some(PathBuf::from("/dev/shm")).filter(|folder| folder.is_dir());
+        let path = memory.unwrap_or_else(std::env::temp_dir).join(format!("tida-io-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(&path).unwrap();
         Folder(path)
@@ -26,6 +29,21 @@ impl Drop for Folder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
+}
+
+/// Runs a script of `tests/python`; whether there is a Python to run it.
+pub fn python(script: &str, folder: &Path) -> bool {
+    let Some(packages) = std::env::var_os("TIDA_PYTHON") else {
+        assert!(std::env::var_os("TIDA_REQUIRE_PYTHON").is_none(), "no packages of Python: set TIDA_PYTHON");
+        return false;
+    };
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python").join(script);
+    let mut python = Command::new("python3");
+    python.arg(&script).arg(folder).env("PYTHONPATH", packages);
+    let output = python.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{} ended with {}:\n{text}", script.display(), output.status);
+    true
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Element)]

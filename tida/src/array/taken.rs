@@ -3,7 +3,7 @@
 use std::panic::Location;
 use std::sync::Arc;
 
-use tida_kernels::element::ScalarType;
+use tida_kernels::element::{ElementType, ScalarType};
 
 use super::TileArray;
 use super::fields::Field;
@@ -52,6 +52,8 @@ impl std::fmt::Debug for Recorded {
 /// The values of a box of cells, for as long as [`TileArray::with_box_later`] calls its closure.
 pub struct BoxView<'a, const D: usize> {
     cells: GridBox<D>,
+    /// What values are; memory may hold codes of them.
+    element: ElementType,
     layout: &'a Layout<D>,
     storage: &'a Storage,
 }
@@ -67,7 +69,7 @@ impl<const D: usize> BoxView<'_, D> {
     /// # Errors
     /// A field of other elements, or a slice that is not as long as the values.
     pub fn copy(&self, field: &Field, to: &mut [u8]) -> Result<(), Error> {
-        let components = checked(self.layout, &self.cells, field, to.len(), "copy")?;
+        let components = checked(&self.element, &self.cells, field, to.len(), "copy")?;
         let values = Values { layout: self.layout, storage: self.storage, components: &components };
         // SAFETY: these are components of the array, and the box lies in its domain; recorded work that writes there
         // waits for what calls this.
@@ -128,7 +130,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         let run = move || {
             // What waits in here would wait for itself.
             let _inside = InKernel::enter();
-            take(&BoxView { cells, layout: &layout, storage: &storage });
+            take(&BoxView { cells, element: T::TYPE, layout: &layout, storage: &storage });
             Ok(())
         };
         let node = self.acc.record_node("with_box_later", Location::caller(), &touches, &[], Work::Host(Box::new(run)));
@@ -156,7 +158,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     #[track_caller]
     pub fn write_box_field(&mut self, cells: GridBox<D>, field: &Field, bytes: &[u8]) -> Result<(), Error> {
         self.check_box("write", &cells)?;
-        let components = checked(&self.layout, &cells, field, bytes.len(), "set")?;
+        let components = checked(&T::TYPE, &cells, field, bytes.len(), "set")?;
         if field.scalar() == ScalarType::Bool
             && let Some(other) = bytes.iter().find(|byte| **byte > 1)
         {
@@ -174,18 +176,17 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     }
 }
 
-/// The components of a field of an array of this layout, if a box of it has so many bytes.
+/// The components of a field of such elements, if a box of it has so many bytes.
 fn checked<const D: usize>(
-    layout: &Layout<D>,
+    element: &ElementType,
     cells: &GridBox<D>,
     field: &Field,
     length: usize,
     what: &str,
 ) -> Result<Vec<Component>, Error> {
-    let tried = || {
-        format!("{what} the field {:?} of {} in the box {:?}..{:?}", field.name(), layout.element, cells.lo, cells.hi)
-    };
-    let all = components(&layout.element);
+    let tried =
+        || format!("{what} the field {:?} of {} in the box {:?}..{:?}", field.name(), element, cells.lo, cells.hi);
+    let all = components(element);
     let of_field = field.components().iter().map(|n| all.get(*n).copied().filter(|c| c.scalar == field.scalar()));
     let Some(components) = of_field.collect::<Option<Vec<Component>>>() else {
         let found = "a field of other elements";

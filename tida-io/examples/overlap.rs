@@ -1,0 +1,98 @@
+//! What snapshots cost a program that computes: heat in a cube, with and without them.
+//!
+//! ```text
+//! cargo run --release -p tida-io --example overlap -- 256 20 10 /tmp/overlap.zarr
+//! ```
+//!
+//! The numbers are cells of an edge, snapshots, and steps between two of them. The folder is removed in the end.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use tida::prelude::*;
+use tida_io::zarr::{self, Writer};
+
+struct Run {
+    edge: usize,
+    snapshots: u64,
+    every: u64,
+}
+
+impl Run {
+    /// Computes, with snapshots if there is a writer; gives the seconds of the steps and until all is on the disk.
+    fn seconds(&self, acc: &TileAcc, writer: Option<Writer>) -> Result<(f64, f64), Box<dyn std::error::Error>> {
+        let shape = [self.edge; 3];
+        let cubes = TileArray::<f64, 3>::builder(shape).regions([4, 1, 1]).ghost(1).boundary(Boundary::Periodic);
+        let mut u = cubes.build(acc)?;
+        u.fill(|[k, j, i]| ((k * k + 3 * j + 7 * i) as f64).sin())?;
+        let mut next = u.like()?;
+        // Packed and written by a thread of its own; the budget holds two cubes.
+        let budget = 2 * 8 * self.edge.pow(3);
+        let mut out = writer.map(|writer| writer.snapshot_every(self.every)).transpose()?.map(|out| out.budget(budget));
+        acc.sync()?;
+        let start = Instant::now();
+        for step in 1..=self.snapshots * self.every {
+            u.fill_ghosts()?;
+            for tile in u.tiles() {
+                compute(
+                    &tile,
+                    (&mut next, &u),
+                    kernel!(|next, u, at| {
+                        next[at] = u[at]
+                            + 0.1
+                                * (u[at - [1, 0, 0]]
+                                    + u[at + [1, 0, 0]]
+                                    + u[at - [0, 1, 0]]
+                                    + u[at + [0, 1, 0]]
+                                    + u[at - [0, 0, 1]]
+                                    + u[at + [0, 0, 1]]
+                                    - 6.0 * u[at]);
+                    }),
+                )?;
+            }
+            std::mem::swap(&mut u, &mut next);
+            if let Some(out) = &mut out {
+                out.step(step, step as f64, &[("u", &u)])?;
+            }
+        }
+        acc.sync()?;
+        let steps = start.elapsed().as_secs_f64();
+        out.map_or(Ok(None), |out| out.finish())?;
+        Ok((steps, start.elapsed().as_secs_f64()))
+    }
+}
+
+fn bytes(folder: &Path) -> std::io::Result<u64> {
+    let mut sum = 0;
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        sum += if entry.file_type()?.is_dir() { bytes(&entry.path())? } else { entry.metadata()?.len() };
+    }
+    Ok(sum)
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let mut number = |other: u64| arguments.next().map_or(Ok(other), |text| text.parse());
+    let (edge, snapshots, every) = (number(64)? as usize, number(4)?, number(5)?);
+    let path = arguments.next().map_or_else(|| std::env::temp_dir().join("tida-overlap.zarr"), PathBuf::from);
+    let run = Run { edge, snapshots, every };
+    let acc = TileAcc::auto()?;
+    let raw = snapshots as f64 * 8.0 * edge.pow(3) as f64 / 1e6;
+    println!("{snapshots} snapshots of {edge}^3 cells, {raw:.0} MB, one after {every} steps each");
+    run.seconds(&acc, None)?;
+    let (alone, _) = run.seconds(&acc, None)?;
+    println!("without snapshots: {alone:.2} s");
+    for (name, writer) in [("zstd", zarr::create(&path)), ("unpacked", zarr::create(&path).unpacked())] {
+        let (steps, all) = run.seconds(&acc, Some(writer))?;
+        let written = bytes(&path)? as f64 / 1e6;
+        std::fs::remove_dir_all(&path)?;
+        let part = alone / all;
+        println!(
+            "{name}: steps {steps:.2} s, until all is on the disk {all:.2} s ({part:.2} of the speed without), \
+             {written:.0} MB in files, {:.0} MB/s",
+            written / all
+        );
+    }
+    Ok(())
+}
