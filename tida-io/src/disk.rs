@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+
+use tida::ErrorKind;
 
 use crate::{Error, Result};
 
@@ -17,7 +19,7 @@ fn writing(path: &Path) -> String {
 pub(crate) fn beside(path: &Path) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
-    name.push(format!(".{}.part", std::process::id()));
+    name.push(format!(".{}{PART}", std::process::id()));
     path.with_file_name(name)
 }
 
@@ -115,4 +117,35 @@ pub(crate) fn place(part: &Path, path: &Path) -> Result<()> {
 /// The folder that holds a file.
 pub(crate) fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Locks a folder against other programs that write there.
+pub(crate) fn locked(folder: &Path, tried: &str) -> Result<Option<File>> {
+    if cfg!(not(unix)) {
+        // Folders are no files there.
+        return Ok(None);
+    }
+    let file = File::open(folder).map_err(|e| Error::io(tried, e))?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => {
+            let advice = "end that program, or write elsewhere";
+            Err(Error::new(ErrorKind::Io, tried, "that another program writes it", advice))
+        }
+        // A file system without locks has none for others either.
+        _ => Ok(Some(file)),
+    }
+}
+
+/// The end of the names of what is written beside a path.
+const PART: &str = ".part";
+
+/// Removes what programs that were killed have left in folders that are locked, as well as it can.
+pub(crate) fn clean(folders: impl Iterator<Item = PathBuf>) {
+    for entry in folders.filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with('.') && name.ends_with(PART) && entry.file_type().is_ok_and(|is| is.is_file()) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }

@@ -39,6 +39,53 @@ pub struct Part {
 /// All calls but `begin` come from one thread, which is the sink's own: it may take its time. Parts of several
 /// snapshots may come in any order; snapshots are committed in theirs. What fails ends the writing: the sink gets no
 /// call more but `abandon`, for each snapshot that has begun and is not committed.
+///
+/// ```
+/// use std::sync::mpsc::{Sender, channel};
+/// use tida::prelude::*;
+/// use tida_io::{ArrayInfo, Part, RegionSink, Result, Snapshot, Snapshots};
+///
+/// /// Sends the largest value of each snapshot of an array of `f32` to someone who shows it.
+/// struct Largest {
+///     to: Sender<(f64, f32)>,
+///     found: f32,
+/// }
+///
+/// impl RegionSink for Largest {
+///     fn begin(&mut self, arrays: &[ArrayInfo]) -> Result<Vec<Vec<usize>>> {
+///         Ok(arrays.iter().map(|array| array.region.clone()).collect()) // a region at a time
+///     }
+///     fn last(&self) -> Option<Snapshot> {
+///         None
+///     }
+///     fn write(&mut self, _: &Snapshot, part: &Part) -> Result<()> {
+///         let values = part.fields[0].chunks_exact(4).filter_map(|bytes| bytes.try_into().ok());
+///         self.found = values.map(f32::from_ne_bytes).fold(self.found, f32::max);
+///         Ok(())
+///     }
+///     fn commit(&mut self, snapshot: &Snapshot) -> Result<()> {
+///         let _ = self.to.send((snapshot.time, std::mem::replace(&mut self.found, f32::MIN)));
+///         Ok(())
+///     }
+///     fn abandon(&mut self, _: &Snapshot) {}
+/// }
+///
+/// # fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+/// let acc = TileAcc::auto()?;
+/// let mut u = TileArray::<f32, 2>::builder([8, 8]).regions([2, 1]).build(&acc)?;
+/// let (to, largest) = channel();
+/// // Room for one part alone: those of a snapshot are written before the next begins.
+/// let mut snapshots = Snapshots::every(1, Largest { to, found: f32::MIN })?.budget(1);
+/// for step in 0..3 {
+///     for tile in u.tiles() {
+///         compute(&tile, &mut u, kernel!(|u, at| u[at] = u[at] + at[0] as f32))?;
+///     }
+///     snapshots.step(step, step as f64, &[("u", &u)])?;
+/// }
+/// snapshots.finish()?;
+/// assert_eq!(largest.iter().collect::<Vec<_>>(), [(0.0, 7.0), (1.0, 14.0), (2.0, 21.0)]);
+/// # Ok(()) }
+/// ```
 pub trait RegionSink: Send + 'static {
     /// Learns what each snapshot holds, before the first. Gives for each array the extent of the parts that it wants:
     /// the array comes cut into boxes that start at multiples of it.

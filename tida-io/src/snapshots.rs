@@ -23,6 +23,9 @@ pub const BUDGET: usize = 256 << 20;
 /// A snapshot counts when all of it is on the disk, and not before. If the disk fails, what counted before is still
 /// there, and each later call gives the error. [`finish`](Snapshots::finish) waits for the rest; a value that is
 /// dropped does the same, and says nothing of failures.
+///
+/// [`zarr::Writer::snapshot_every`](crate::zarr::Writer::snapshot_every) and
+/// [`vtk::Writer::snapshot_every`](crate::vtk::Writer::snapshot_every) give one; [`zarr`](crate::zarr) has an example.
 pub struct Snapshots {
     every: u64,
     budget: usize,

@@ -98,6 +98,8 @@ struct State {
     head: Head,
     /// Files of snapshots that do not count yet.
     open: BTreeMap<u64, File>,
+    /// No other program writes the series while this one is there.
+    _lock: Option<File>,
 }
 
 /// What every file begins with, and where in it the values of each field of each array start.
@@ -136,7 +138,9 @@ impl RegionSink for Sink {
             disk::replace(&[(path.clone(), list(&path, &[]).into_bytes())])?;
         }
         fs::create_dir_all(&folder).map_err(|e| Error::io(&*tried, e))?;
-        self.state = Some(State { folder, done, head, open: BTreeMap::new() });
+        let lock = disk::locked(&folder, &tried)?;
+        disk::clean([folder.clone()].into_iter());
+        self.state = Some(State { folder, done, head, open: BTreeMap::new(), _lock: lock });
         // Whole regions: rows of them lie one after the other in the file.
         Ok(arrays.iter().map(|array| array.region.clone()).collect())
     }

@@ -135,6 +135,10 @@ fn killed(times: u64) {
     child.wait().unwrap();
     assert!(check(&folder.0, 0) >= before + 3);
     python("killed.py", &folder.0);
+    // What killed programs leave goes with the next: there is no more than of the last two.
+    let images = std::fs::read_dir(folder.path("killed")).unwrap();
+    let parts = images.filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().ends_with(".part"));
+    assert!(parts.count() <= 4);
     println!("snapshots that counted after each of {times} kills: {counts:?}");
 }
 

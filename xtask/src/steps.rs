@@ -33,7 +33,7 @@ const STEPS: &[Step] = &[
 ];
 
 /// Tests of tida whose kernels run on the device that `TIDA_DEVICE` names, with the same bits on each.
-const ON_ANY_DEVICE: [&str; 17] = [
+const ON_ANY_DEVICE: [&str; 18] = [
     "array",
     "array_files",
     "compute_errors",
@@ -43,6 +43,7 @@ const ON_ANY_DEVICE: [&str; 17] = [
     "first_fault",
     "ghosts",
     "hybrid",
+    "later",
     "out_of_core",
     "reduce",
     "regions_out_of_core",

@@ -57,7 +57,7 @@ impl RegionSink for Sink {
             Mode::Append => (self.path.clone(), Layout::open(&self.path)?),
         };
         let tried = format!("write snapshots to {}", self.path.display());
-        let lock = locked(&folder, &tried)?;
+        let lock = disk::locked(&folder, &tried)?;
         let mut fields = Vec::new();
         for array in arrays {
             let in_time = self.in_time;
@@ -75,8 +75,10 @@ impl RegionSink for Sink {
             false => (Vec::new(), Vec::new()),
         };
         let extents = fields.iter().map(|fields| fields[0].cells().to_vec()).collect();
-        // A program that was killed may have left these behind.
+        // A program that was killed may have left these behind, and parts of files.
         layout.write_members(&folder)?;
+        let members = layout.arrays.keys().flat_map(|path| [folder.join(path), folder.join(path).join("c")]);
+        disk::clean(members.chain(layout.groups.keys().map(|path| folder.join(path))));
         self.state = Some(State { folder, layout, fields, times, steps, files: BTreeMap::new(), _lock: lock });
         Ok(extents)
     }
@@ -196,22 +198,5 @@ impl State {
             }
         }
         disk::replace(&files)
-    }
-}
-
-/// Locks a store against other programs that write it.
-fn locked(folder: &Path, tried: &str) -> Result<Option<File>> {
-    if cfg!(not(unix)) {
-        // Folders are no files there.
-        return Ok(None);
-    }
-    let file = File::open(folder).map_err(|e| Error::io(tried, e))?;
-    match file.try_lock() {
-        Err(fs::TryLockError::WouldBlock) => {
-            let advice = "end that program, or write elsewhere";
-            Err(Error::new(ErrorKind::Io, tried, "that another program writes it", advice))
-        }
-        // A file system without locks has none for others either.
-        _ => Ok(Some(file)),
     }
 }
