@@ -72,9 +72,9 @@ impl<T: Element, const D: usize> TileArray<T, D> {
 
     /// Copies the valid values of a box of `source`, as [`copy_from`](TileArray::copy_from) does of all.
     ///
-    /// Where the device has the newest values of both arrays' parts, the copy is recorded there, and nothing crosses the
-    /// link. Otherwise, and between formats, the box is read and written as by [`read_box`](TileArray::read_box) and
-    /// [`write_box`](TileArray::write_box): the call waits, and the box alone crosses the link.
+    /// Where the device has the newest values of both arrays' parts, the copy is recorded there, and nothing crosses
+    /// the link. Otherwise, and between formats, the box is read and written as by [`read_box`](TileArray::read_box)
+    /// and [`write_box`](TileArray::write_box): the call waits, and the box alone crosses the link.
     ///
     /// ```
     /// # use tida::prelude::*;

@@ -113,9 +113,9 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// The values of a box of one region's memory, row-major: of cells that it owns, and of its ghosts as they are.
     /// Waits for recorded work that they need.
     ///
-    /// It moves as [`read_box`](TileArray::read_box) does; [`with_grown_region`](TileArray::with_grown_region) needs all
-    /// of the region on the host. Where an array is cut along its first axis alone, the region comes whole for ghosts
-    /// between regions, which have no memory of their own on a device.
+    /// It moves as [`read_box`](TileArray::read_box) does; [`with_grown_region`](TileArray::with_grown_region) needs
+    /// all of the region on the host. Where an array is cut along its first axis alone, the region comes whole for
+    /// ghosts between regions, which have no memory of their own on a device.
     ///
     /// ```
     /// # use tida::prelude::*;

@@ -115,6 +115,9 @@ pub(crate) struct OnTheWay {
     _array: Arc<Memory>,
 }
 
+/// A batch, and what brings it home.
+pub(crate) type Sent = (Batch, OnTheWay);
+
 /// A stretch of bytes that lie together on both sides.
 struct Stretch {
     device: usize,
@@ -165,6 +168,17 @@ impl Storage {
             }));
         }
         Some(stretches)
+    }
+
+    /// The device's memory of the array, if it has any, the boxes of regions whose newest values it alone has, and the
+    /// others.
+    fn parted(&self, boxes: &[OfRegion]) -> (Option<Arc<Memory>>, Vec<OfRegion>, Vec<OfRegion>) {
+        let (memory, held) = self.held(boxes.iter().map(|(region, _)| *region));
+        let (mut there, mut here) = (Vec::new(), Vec::new());
+        for (of, held) in boxes.iter().zip(held) {
+            if held.is_on_host { here.push(*of) } else { there.push(*of) }
+        }
+        (memory, there, here)
     }
 
     /// What packs parts, or unpacks them.
@@ -285,12 +299,8 @@ impl Storage {
         boxes: &[OfRegion],
         mut take: impl FnMut(&[Part], *mut u8),
     ) -> Result<Vec<OfRegion>, Error> {
-        let (memory, held) = self.held(boxes.iter().map(|(region, _)| *region));
-        let Some(memory) = memory else { return Ok(boxes.to_vec()) };
-        let (mut there, mut here) = (Vec::new(), Vec::new());
-        for (of, held) in boxes.iter().zip(held) {
-            if held.is_on_host { here.push(*of) } else { there.push(*of) }
-        }
+        let (memory, there, mut here) = self.parted(boxes);
+        let Some(memory) = memory else { return Ok(here) };
         if has_ghosts(array.0, &there) {
             self.settle_ghosts_now(device)?;
         }
@@ -300,7 +310,11 @@ impl Storage {
             // SAFETY: the caller's promise.
             match unsafe { self.put_home(device, COPIES, array, &batch, &memory, passage) } {
                 Ok(coming) => {
-                    backend.record(COPIES)?.finish()?;
+                    if let Err(error) = backend.record(COPIES).and_then(|event| event.finish()) {
+                        // What the device may still use stays.
+                        std::mem::forget(coming);
+                        return Err(error);
+                    }
                     take(&batch.parts, coming.passage.host.start());
                     device.passages().give(coming.passage);
                 }
@@ -332,15 +346,11 @@ impl Storage {
         queue: &Queue<'_>,
         array: Array<'_>,
         boxes: &[OfRegion],
-    ) -> Result<(Option<(Batch, OnTheWay)>, Vec<OfRegion>), Error> {
+    ) -> Result<(Option<Sent>, Vec<OfRegion>), Error> {
         let Queue { device, stream, .. } = *queue;
-        let (memory, held) = self.held(boxes.iter().map(|(region, _)| *region));
-        let (mut there, mut here) = (Vec::new(), Vec::new());
-        for (of, held) in boxes.iter().zip(held) {
-            if held.is_on_host { here.push(*of) } else { there.push(*of) }
-        }
+        let (memory, there, here) = self.parted(boxes);
         let (Some(memory), Some(batch)) = (memory, batches(array.1, &there, usize::MAX).pop()) else {
-            return Ok((None, boxes.to_vec()));
+            return Ok((None, here));
         };
         let passage = device.passages().take(device.backend(), batch.bytes);
         // SAFETY: the caller's promise.
@@ -385,13 +395,17 @@ impl Storage {
                 self.while_there(batch.parts.iter().map(|part| part.region), |memory| {
                     // SAFETY: the caller's promise.
                     let copies = unsafe { self.put_there(device, COPIES, array, &batch, memory, &mut passage)? };
-                    backend.record(COPIES)?.finish()?;
+                    let ended = backend.record(COPIES).and_then(|event| event.finish());
                     drop(copies);
-                    Ok(())
+                    ended
                 });
             match changed {
                 Some(Ok(())) => {}
-                Some(Err(error)) if error.kind() != ErrorKind::Memory => return Err(error),
+                Some(Err(error)) if error.kind() != ErrorKind::Memory => {
+                    // What the device may still use stays.
+                    std::mem::forget(passage);
+                    return Err(error);
+                }
                 // It has left, or the device has no memory to unpack the values from.
                 _ => here.extend(batch.parts.iter().map(|part| ((part.region, part.cells), false))),
             }
