@@ -330,7 +330,7 @@ fn a_choice_of_two_reads_is_one_of_them() {
     fn bits(n: usize) -> u64 {
         (n as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
-    chosen!(f64, |n| if n % 5 == 0 { -0.0 } else { f64::from_bits(bits(n) | (n as u64 % 2) * (0x7ff8 << 48)) });
+    chosen!(f64, |n| if n % 5 == 0 { -0.0 } else { f64::from_bits(bits(n) | ((n as u64 % 2) * (0x7ff8 << 48))) });
     chosen!(f32, |n| if n % 5 == 0 { -0.0 } else { (bits(n) >> 40) as f32 - 8e6 });
     chosen!(i32, |n| bits(n) as i32);
     chosen!(u8, |n| bits(n) as u8);

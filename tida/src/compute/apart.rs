@@ -1,9 +1,9 @@
 //! Two reads between which each cell chooses, kept apart.
 //!
-//! Of `if solid[at] == 1 { u[at] } else { u[at + [0, 1]] }` the compiler makes one read, whose address each cell chooses.
-//! Vectors of that are gathers; where the machine has none, or they are slow, there are no vectors. So one of the two
-//! values goes through an operation that changes nothing, which the compiler does not know: then the two stay two, and
-//! vectors of them are reads with masks. A cell reads what it read before, and nothing else.
+//! Of `if solid[at] == 1 { u[at] } else { u[at + [0, 1]] }` the compiler makes one read, whose address each cell
+//! chooses. Vectors of that are gathers; where the machine has none, or they are slow, there are no vectors. So one of
+//! the two values goes through an operation that changes nothing, which the compiler does not know: then the two stay
+//! two, and vectors of them are reads with masks. A cell reads what it read before, and nothing else.
 
 use std::any::Any;
 use std::hint::black_box;

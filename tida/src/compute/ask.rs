@@ -6,13 +6,12 @@
 
 use std::cell::Cell;
 use std::marker::PhantomData;
-use std::mem::{ManuallyDrop, MaybeUninit};
+use std::mem::ManuallyDrop;
 
 use tida_kernels::element::ScalarType;
 use tida_kernels::quote::{StaticFunction, StaticKernel};
 use tida_kernels::scalar::{Fault, fault};
 
-use super::reduce::SEGMENT;
 use super::stage::{Buffer, Reads, STRETCH, StagedViews, is_staged};
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
@@ -67,8 +66,6 @@ pub(crate) struct Pass<'b> {
     differs: Cell<Option<[ScalarType; 2]>>,
     /// It has run since this was last asked.
     ran: Cell<bool>,
-    /// It has folded its segments since this was last asked.
-    folded: Cell<bool>,
     /// Some cell may raise a fault.
     may_fault: bool,
     /// Each cell gives a value to all that it writes, and reads none of it before.
@@ -81,8 +78,8 @@ impl<'b> Pass<'b> {
     /// Faults that the thread has raised before are forgotten.
     pub fn new(quoted: &'b Quoted, numbers: &'b [ScalarType], may_fault: bool) -> Self {
         fault::take();
-        let (differs, ran, folded, fault) = Default::default();
-        Pass { quoted, numbers, differs, ran, folded, may_fault, overwrites: false, fault }
+        let (differs, ran, fault) = (Cell::new(None), Cell::new(false), Cell::new(None));
+        Pass { quoted, numbers, differs, ran, may_fault, overwrites: false, fault }
     }
 
     /// The same of a kernel of which each cell gives a value to all that it writes, and reads none of it before, if it
@@ -140,12 +137,6 @@ impl<'b> Pass<'b> {
         self.ran.set(true);
     }
 
-    /// Whether a kernel that has run has folded its segments ([`Run::folding`]), and has given no values.
-    #[inline(always)]
-    pub fn has_folded(&self) -> bool {
-        self.folded.replace(false)
-    }
-
     /// The error of a closure that has not run what it quoted. To be asked after each time that the closure was called.
     #[inline(always)]
     pub fn check(&self) -> Result<(), Error> {
@@ -175,19 +166,12 @@ impl<'b> Pass<'b> {
     }
 }
 
-/// What makes one value of a segment's. The compiler sees which function it is, and inlines it.
-pub(crate) type FoldSegment<R> = fn(&[R; SEGMENT]) -> R;
-
 /// A box of cells to run over.
 #[derive(Debug)]
 pub struct Run<'b, V, R, const D: usize> {
     views: &'b V,
     cells: GridBox<D>,
     out: *mut R,
-    /// How segments may be folded at once.
-    fold: Option<FoldSegment<R>>,
-    /// Where to, if they are; else null. (The two are apart so that the compiler knows the function.)
-    to: *mut R,
     pass: &'b Pass<'b>,
     marker: PhantomData<&'b mut [R]>,
 }
@@ -204,19 +188,7 @@ impl<'b, V, R, const D: usize> Run<'b, V, R, D> {
     /// # Safety
     /// `out` is valid for writes of as many values as there are cells (any pointer will do for a zero-sized `R`).
     pub(crate) unsafe fn new(views: &'b V, cells: GridBox<D>, out: *mut R, pass: &'b Pass<'b>) -> Self {
-        Run { views, cells, out, fold: None, to: std::ptr::null_mut(), pass, marker: PhantomData }
-    }
-
-    /// The same, which may fold each segment while its values are at hand, instead of giving values: `to` takes what
-    /// they fold to, one after the other. Then the pass says that it [has folded](Pass::has_folded). Nothing is folded
-    /// if `to` is null.
-    ///
-    /// # Safety
-    /// If `to` is not null, each row consists of whole segments, and it is valid for writes of as many values as there
-    /// are segments.
-    #[inline(always)]
-    pub(crate) unsafe fn folding(self, fold: FoldSegment<R>, to: *mut R) -> Self {
-        Run { fold: Some(fold), to, ..self }
+        Run { views, cells, out, pass, marker: PhantomData }
     }
 
     /// Its views, cells, where their values go, and what may run.
@@ -263,19 +235,17 @@ pub unsafe fn each<M: 'static, W: Reads, V: StagedViews<D>, R, const D: usize, F
 impl<V: StagedViews<D>, R, const D: usize, F: Fn(&V, [i64; D]) -> R> RunCells<'_, V, R, D, F> {
     #[inline(always)]
     fn each<M: 'static, W: Reads>(self, captures: &[&dyn CapturedParam], numbers: &[ScalarType]) {
-        let RunCells { run: Run { views, cells, out, fold, to, pass, .. }, cell } = self;
+        let RunCells { run: Run { views, cells, out, pass, .. }, cell } = self;
         if !pass.admits::<M>(captures, numbers) {
             return;
         }
         // (The copy is for the compiler to take apart: it would not if another function saw it.)
         let copy = &*copied(views);
-        let regions = const { V::WHOLE } && !copy.are_alone();
-        // SAFETY: `Run::new` asked for room for every cell of the box, and `Run::folding` for every segment.
+        // SAFETY: `Run::new` asked for room for every cell of the box.
         unsafe {
-            match fold {
-                _ if regions => rows_of_regions::<W, _, _, D>(views, &cell, cells, out, pass),
-                Some(fold) if !to.is_null() => segments(copy, &cell, cells, (fold, to), pass),
-                _ => rows::<W, _, _, D>(copy, &cell, cells, out, pass),
+            match const { V::WHOLE } && !copy.are_alone() {
+                true => rows_of_regions::<W, _, _, D>(views, &cell, cells, out, pass),
+                false => rows::<W, _, _, D>(copy, &cell, cells, out, pass),
             }
         }
         pass.has_run();
@@ -347,58 +317,6 @@ unsafe fn rows<W: Reads, V: StagedViews<D>, R, const D: usize>(
         }
     }
 }
-
-/// Runs the cells of a box whose rows are whole segments, and folds each segment before the next one runs: what is read
-/// comes in while this one is folded, and values never leave the first-level cache.
-///
-/// # Safety
-/// `to` has room for what all segments fold to, one after the other.
-#[inline(always)]
-unsafe fn segments<V, R, const D: usize>(
-    views: &V,
-    cell: &impl Fn(&V, [i64; D]) -> R,
-    GridBox { lo, hi }: GridBox<D>,
-    (fold, mut to): (FoldSegment<R>, *mut R),
-    pass: &Pass<'_>,
-) {
-    if (0..D).any(|d| hi[d] <= lo[d]) {
-        return;
-    }
-    let mut values = Segment([const { MaybeUninit::uninit() }; SEGMENT]);
-    let mut at = lo;
-    loop {
-        let mut here = at;
-        while here[D - 1] < hi[D - 1] {
-            for (i, value) in values.0.iter_mut().enumerate() {
-                let mut place = here;
-                place[D - 1] += i as i64;
-                value.write(cell(views, place));
-            }
-            // SAFETY: all were just written; the caller's promise.
-            unsafe {
-                to.write(fold(&*values.0.as_ptr().cast()));
-                to = to.add(1);
-            }
-            here[D - 1] += SEGMENT as i64;
-        }
-        let mut axis = D - 1;
-        loop {
-            if axis == 0 {
-                return pass.folded.set(true);
-            }
-            axis -= 1;
-            at[axis] += 1;
-            if at[axis] < hi[axis] {
-                break;
-            }
-            at[axis] = lo[axis];
-        }
-    }
-}
-
-/// The values of a segment; no vector of them crosses a line of the cache.
-#[repr(align(64))]
-struct Segment<R>([MaybeUninit<R>; SEGMENT]);
 
 /// Runs the cells of a row that lie between two, and says where the next value goes.
 ///

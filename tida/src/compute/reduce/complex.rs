@@ -4,7 +4,6 @@ use num_complex::Complex;
 use tida_kernels::plan::FoldOp;
 use tida_kernels::scalar::ops;
 
-use super::fold::{SEGMENT, segment};
 use super::ops::{Foldable, Product, Reducible, Reduction, Sum};
 use crate::compute::real::Real;
 use crate::grid::GridBox;
@@ -19,7 +18,6 @@ impl<T: Real> Reduction<Complex<T>> for Sum {
     type Output<const D: usize> = Complex<T>;
     const OF_NOTHING: bool = true;
     const FOLD: FoldOp = FoldOp::Sum;
-    const SEGMENT: Option<fn(&[Complex<T>; SEGMENT]) -> Complex<T>> = Some(|values| segment(Sum, values));
     const BY_PARTS: bool = true;
     fn folded(self, [re, im]: [u64; 2], _: u64) -> Complex<T> {
         Complex { re: T::of_bits(re), im: T::of_bits(im) }
@@ -47,7 +45,6 @@ impl<T: Real> Reduction<Complex<T>> for Product {
     type Output<const D: usize> = Complex<T>;
     const OF_NOTHING: bool = true;
     const FOLD: FoldOp = FoldOp::Product;
-    const SEGMENT: Option<fn(&[Complex<T>; SEGMENT]) -> Complex<T>> = None;
     const BY_PARTS: bool = false;
     fn folded(self, [re, im]: [u64; 2], _: u64) -> Option<Complex<T>> {
         Some(Complex { re: T::of_bits(re), im: T::of_bits(im) })

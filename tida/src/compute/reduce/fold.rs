@@ -11,7 +11,7 @@ use crate::backend::cpu;
 use crate::parallel;
 
 /// Values in a segment, and in a group of the tree.
-pub(crate) const SEGMENT: usize = tida_kernels::plan::SEGMENT as usize;
+pub(super) const SEGMENT: usize = tida_kernels::plan::SEGMENT as usize;
 
 /// Folds 64 values by halves.
 #[inline(always)]
@@ -133,12 +133,6 @@ fn rest<T, O: Reduction<T>>(op: O, lanes: &[O::Partial; LANES]) -> O::Partial {
     halve::<2, _, _>(op, &mut lanes);
     halve::<1, _, _>(op, &mut lanes);
     lanes[0]
-}
-
-/// Folds a segment of values, which are partial results themselves.
-#[inline(always)]
-pub(super) fn segment<T: Copy, O: Reduction<T, Partial = T>>(op: O, values: &[T; SEGMENT]) -> T {
-    rest(op, black_box(&upper(op, black_box(values), |value| value)))
 }
 
 /// Folds whole segments. `lift` takes a value and its number; `put` the number of a segment, and what it folds to.

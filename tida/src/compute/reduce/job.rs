@@ -1,7 +1,6 @@
 //! Running a reduction natively, and what a device launches of it.
 
 use std::ops::Range;
-use std::ptr::null_mut;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use smallvec::SmallVec;
@@ -411,16 +410,7 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
             let mut block = start;
             while block < end {
                 let aligned = block.div_euclid(BLOCK as i64) * BLOCK as i64;
-                let mut block_end = if rows > 1 { end } else { (aligned + BLOCK as i64).min(end) };
-                // What is left of a row after its last whole segment is by itself.
-                let whole = block_end.div_euclid(SEGMENT as i64) * SEGMENT as i64;
-                if rows == 1 && whole > block {
-                    block_end = whole;
-                }
-                let mut at = row;
-                at[last] = block;
-                let len = (block_end - block) as usize;
-                let fold_to = if may_fault { null_mut() } else { self.fold_to(at, (rows, len), &to) };
+                let block_end = if rows > 1 { end } else { (aligned + BLOCK as i64).min(end) };
                 for (ends, proven, checked) in &regions {
                     let mut cells = GridBox { lo: row, hi: row.map(|x| x + 1) };
                     if D > 1 {
@@ -436,24 +426,16 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
                     let out = unsafe { to.values.add((cells.lo[last] - block) as usize) };
                     if let Some(views) = proven {
                         // SAFETY: as many values follow `out` as the rows have cells.
-                        let run = unsafe { Run::new(views, cells, out, &pass) };
-                        // (What is in several regions is not folded by any of their runs.)
-                        let fold_to = if cells.cells() == rows as usize * len { fold_to } else { null_mut() };
-                        (self.kernel)(Ask::Proven(match O::SEGMENT {
-                            // SAFETY: `fold_to` has found so many whole segments, and a slot holds a value.
-                            Some(fold) => unsafe { run.folding(fold, fold_to.cast()) },
-                            None => run,
-                        }));
+                        (self.kernel)(Ask::Proven(unsafe { Run::new(views, cells, out, &pass) }));
                     } else if let Some(views) = checked {
                         // SAFETY: as above.
                         (self.kernel)(Ask::Checked(unsafe { Run::new(views, cells, out, &pass) }));
                     }
                     pass.check()?;
                 }
-                if pass.has_folded() {
-                    block = block_end;
-                    continue;
-                }
+                let mut at = row;
+                at[last] = block;
+                let len = (block_end - block) as usize;
                 // SAFETY: the rows have at most `BLOCK` cells from `block` to `block_end`. Each lies in one of the
                 // regions, which has written it (`pass` says that it ran).
                 let values = unsafe { std::slice::from_raw_parts(to.values, rows as usize * len) };
@@ -473,24 +455,6 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
                 row[axis] = piece.rows.lo[axis];
             }
         }
-    }
-
-    /// Where the segments of some rows of `len` cells from `at` on have their slots side by side; null if they are not
-    /// whole.
-    #[inline(always)]
-    fn fold_to<R>(&self, at: [i64; D], (rows, len): (i64, usize), to: &To<'_, R, O::Partial>) -> *mut O::Partial
-    where
-        R: Foldable,
-        O: Reduction<R>,
-    {
-        let (first_segment, segments) = to.segments;
-        let (start, of_row) = (at[D - 1], len == self.cells.extent()[D - 1]);
-        if !len.is_multiple_of(SEGMENT) || start % SEGMENT as i64 != 0 || (rows > 1 && !of_row) {
-            return null_mut();
-        }
-        let slot = self.row(at) * segments + (start.div_euclid(SEGMENT as i64) - first_segment) as usize;
-        // SAFETY: rows and segments number the slots.
-        unsafe { to.slots.0.add(slot) }
     }
 
     /// Folds the values of rows that follow one another along the axis before the last, `len` cells of each from `at`

@@ -14,7 +14,6 @@ mod natively;
 mod ops;
 mod run;
 
-pub(crate) use fold::SEGMENT;
 pub(crate) use ops::Foldable;
 pub use ops::{ArgMax, ArgMin, Max, Min, Product, Reducible, Reduction, Sum};
 pub use run::{Domain, reduce, reduce_later, reduce_over, reduce_over_later};

@@ -4,7 +4,6 @@ use tida_kernels::each_scalar;
 use tida_kernels::plan::FoldOp;
 use tida_kernels::scalar::ops;
 
-use super::fold::{SEGMENT, segment};
 use crate::grid::GridBox;
 use crate::memory::element::{Element, ScalarElement};
 use crate::sealed::Sealed;
@@ -125,9 +124,6 @@ pub trait Reduction<T>: Sealed + Copy + std::fmt::Debug + Send + Sync + 'static 
     /// Its name in emitted kernels.
     #[doc(hidden)]
     const FOLD: FoldOp;
-    /// Folds a segment, if what is folded are the values themselves.
-    #[doc(hidden)]
-    const SEGMENT: Option<fn(&[T; SEGMENT]) -> T>;
     /// Whether a device folds values of several scalars, each scalar by itself.
     #[doc(hidden)]
     const BY_PARTS: bool;
@@ -225,7 +221,6 @@ macro_rules! plain {
             type Output<const D: usize> = T;
             const OF_NOTHING: bool = $of_nothing;
             const FOLD: FoldOp = FoldOp::$name;
-            const SEGMENT: Option<fn(&[T; SEGMENT]) -> T> = Some(|values| segment($name, values));
             const BY_PARTS: bool = true;
             fn folded(self, [bits, _]: [u64; 2], _: u64) -> T {
                 T::of_bits(bits)
@@ -275,7 +270,6 @@ macro_rules! arg {
             type Output<const D: usize> = ([usize; D], T);
             const OF_NOTHING: bool = false;
             const FOLD: FoldOp = FoldOp::$name;
-            const SEGMENT: Option<fn(&[T; SEGMENT]) -> T> = None;
             const BY_PARTS: bool = true;
             fn folded(self, [bits, _]: [u64; 2], index: u64) -> (T, u64) {
                 (T::of_bits(bits), index)
