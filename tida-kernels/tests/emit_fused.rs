@@ -228,7 +228,7 @@ fn fused(steps: &Steps, depth: u8, [y, x]: [u8; 2], faces: Faces) -> Fused {
 }
 
 /// A step that reads around its cell of an array, and at the cell of another one; some in branches, some in a loop. Or
-/// several that take turns.
+/// several that alternate.
 fn random(rng: &mut Rng, several: usize) -> Kernel {
     let (rank, element) = (2 + rng.below(2) as usize, [F32, F64, I32][rng.below(3) as usize]);
     let kernels: Vec<Kernel> = (0..several).map(|_| one(rng, rank, element)).collect();
@@ -377,7 +377,7 @@ fn texts_stay_as_they_are() {
     insta::assert_snapshot!("heat_2d.shuffled", text("heat_2d", Dialect::Cuda, true, [64, 1, 1]));
 }
 
-/// The text of two kernels that take turns, each step with captured values of its own.
+/// The text of two alternating kernels, each step with captured values of its own.
 #[test]
 fn kernels_take_turns_in_a_text() {
     let kernel = |axis: usize| {

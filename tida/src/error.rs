@@ -320,6 +320,6 @@ pub(crate) fn panicked(name: &str, payload: Box<dyn std::any::Any + Send>) -> Er
         ErrorKind::Panic,
         format!("run {name}"),
         format!("a panic: {message}"),
-        "mend the panic; arrays that it would have written cannot be read until they are overwritten",
+        "fix the panic; arrays that it would have written cannot be read until they are overwritten",
     )
 }

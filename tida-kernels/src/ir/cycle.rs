@@ -1,4 +1,4 @@
-//! Kernels that take turns, as one kernel: the body is that of the kernel whose number a captured value gives.
+//! Alternating kernels, as one kernel: the body is that of the kernel whose number a captured value gives.
 //!
 //! Everything after this pass sees one kernel. So what runs several steps of a kernel in one launch does so with steps
 //! of several kernels: where the number is known, as it is of each step there, compilers drop the other bodies.

@@ -110,7 +110,7 @@ pub struct Fused {
     pub held: u8,
     /// Each step is given captured values of its own.
     pub varied: bool,
-    /// Kernels that take turns, the steps of a [`cycle`](crate::ir::cycle()): its last captured value says which; 1 for
+    /// Alternating kernels, the steps of a [`cycle`](crate::ir::cycle()): its last captured value says which; 1 for
     /// a kernel that repeats.
     pub kernels: u8,
 }

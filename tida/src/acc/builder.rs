@@ -380,7 +380,7 @@ impl TileAccBuilder {
     }
 
     /// Runs several steps of a program as one launch (the ghost-zone optimisation, Lashgar ch. 6). Steps are those of a
-    /// loop in which one kernel, or two to four that take turns, writes `next` from `u`, then `u` from `next`, and so
+    /// loop in which one kernel, or two to four that alternate, writes `next` from `u`, then `u` from `next`, and so
     /// on. The blocks of a launch keep the steps between to themselves, so arrays are read and written once for all of
     /// them. Results do not change, and both arrays are as single steps leave them. Without it the environment variable
     /// `TIDA_FUSE` decides (`auto`, `off`, a number of steps), else [`Fuse::Auto`].
@@ -440,8 +440,8 @@ impl TileAccBuilder {
         self
     }
 
-    /// Takes down what runs when, for [`TileAcc::timeline`] and [`Stats::busy`](crate::Stats::busy). Without it nothing
-    /// is taken down. It costs two events for each launch or copy, and memory for each. An OpenCL device is opened once
+    /// Records what runs when, for [`TileAcc::timeline`] and [`Stats::busy`](crate::Stats::busy). Without it nothing
+    /// is recorded. It costs two events for each launch or copy, and memory for each. An OpenCL device is opened once
     /// more, with queues that take times.
     ///
     /// ```

@@ -7,7 +7,7 @@ use super::host::{position, reserve};
 use crate::error::Error;
 use crate::grid::{GridBox, narrow};
 use crate::memory::element::Element;
-use crate::memory::parts::{OfRegion, Part};
+use crate::memory::parts::{OfRegion, PackedBox};
 use crate::memory::rows::{Row, Shared, each_row};
 use crate::memory::tracker::{Mode, Touch};
 
@@ -57,7 +57,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
                 self.acc.bring(&self.touches(&whole, |_| Mode::Read))?;
             }
             let array = (&*layout.wide, &layout.element);
-            let packed = |parts: &[Part], passage: *mut u8| {
+            let packed = |parts: &[PackedBox], passage: *mut u8| {
                 let passage = Shared::new(passage);
                 self.each_part(parts.iter().map(|part| part.cells), &|number, at, length| {
                     // SAFETY: all of the part is in the passage.
@@ -109,7 +109,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
                 self.acc.bring(&self.touches(&whole, how))?;
             }
             let array = (&*layout.wide, &layout.element);
-            let packed = |parts: &[Part], passage: *mut u8| {
+            let packed = |parts: &[PackedBox], passage: *mut u8| {
                 let passage = Shared::new(passage);
                 self.each_part(parts.iter().map(|part| part.cells), &|number, at, length| {
                     // SAFETY: all of the part is in the passage.

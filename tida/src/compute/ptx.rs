@@ -378,7 +378,7 @@ impl<H: HeldArgs<D>, const D: usize> Launch for Foreign<H, D> {
             let mut memories = Vec::new();
             for arg in &args {
                 if let DeviceArg::Tiled(array) = arg {
-                    array.storage.settle_ghosts(queue.device, queue.stream)?;
+                    array.storage.materialize_ghosts(queue.device, queue.stream)?;
                 }
                 memories.push(match arg {
                     DeviceArg::Tiled(array) => Some(array.memory(queue.device)?),

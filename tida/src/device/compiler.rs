@@ -126,7 +126,7 @@ impl Compiler {
         self
     }
 
-    /// Takes down what is compiled when.
+    /// Records what is compiled when.
     pub fn with_timeline(mut self, timeline: Option<Arc<Recorder>>) -> Compiler {
         self.timeline = timeline;
         self
@@ -287,7 +287,7 @@ impl Compiler {
         (code.text.to_owned(), code.entry.to_owned(), code.block, self.math)
     }
 
-    /// Compiles, counts that, and takes down when it was.
+    /// Compiles, counts that, and records when it was.
     fn compile(&self, code: &Code<'_>) -> Result<Arc<dyn Kernel>, Error> {
         if self.is_native() {
             // There is nothing to compile.

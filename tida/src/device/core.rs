@@ -28,7 +28,7 @@ pub(crate) struct DeviceCore {
     next_stream: AtomicUsize,
     /// What was done so far.
     pub counts: Counts,
-    /// Takes down what runs when, if that is wanted.
+    /// Records what runs when, if that is wanted.
     pub timeline: Option<Arc<Recorder>>,
     /// Most bytes of arrays, if that is limited.
     limit: Option<u64>,
@@ -122,7 +122,7 @@ impl DeviceCore {
         }
     }
 
-    /// Takes down what runs when, if that is wanted, and compiles beside what can wait.
+    /// Records what runs when, if that is wanted, and compiles beside what can wait.
     pub fn with_compiler(mut self, timeline: bool, beside: bool) -> DeviceCore {
         self.timeline = timeline.then(|| Arc::new(Recorder::new(Some(&*self.opened.backend))));
         let compiler = Compiler::new(self.opened.clone(), self.asked.math);

@@ -334,7 +334,7 @@ impl DeviceLaunch<'_> {
         };
         let Some(commands) = self.commands(queue.device, boxes, &wish, launched.held())? else { return Ok(()) };
         launched.counts(self, queue, &commands, || self.counting())?;
-        self.settle_ghosts(queue, boxes, |arg| commands.plan.reads_inside(arg))?;
+        self.materialize_ghosts(queue, boxes, |arg| commands.plan.reads_inside(arg))?;
         if queue.device.backend().facts().native {
             // SAFETY: handed on.
             return unsafe { self.put_native(queue, each, &commands.plan, launched) };

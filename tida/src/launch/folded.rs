@@ -12,7 +12,7 @@ use super::device::{DeviceLaunch, Line};
 use super::geometry::segments;
 use super::launched::Launched;
 use super::prepare::Prepared;
-use super::rolling::{Rolling, Scratch};
+use super::rolling::{RollingFold, Scratch};
 use crate::backend::{Argument, Kernel, Memory};
 use crate::device::answers::Answer;
 use crate::device::compiler::Own;
@@ -44,7 +44,7 @@ pub(crate) struct Lists {
     /// Where that entry is instead, if the host has a place for it.
     answer: Option<Answer>,
     /// Nothing is kept of the first of these lists but what is not yet folded.
-    rolling: Option<Rolling>,
+    rolling: Option<RollingFold>,
     of_values: Option<Arc<dyn Kernel>>,
     tree: Option<Arc<dyn Kernel>>,
     value_bytes: usize,
@@ -97,7 +97,7 @@ impl Cells {
     pub fn list_bytes(&self, by_planes: bool) -> u64 {
         let (_, entries) = self.entries();
         match by_planes && self.rolls() {
-            true => entries.div_ceil(TWICE) * self.partial_bytes() as u64 + Rolling::BYTES,
+            true => entries.div_ceil(TWICE) * self.partial_bytes() as u64 + RollingFold::BYTES,
             false => entries * self.partial_bytes() as u64,
         }
     }
@@ -136,7 +136,7 @@ impl Cells {
             lists.push(device.table(self.whole.cells() * self.scalar.size())?);
         }
         let scratch = scratch.filter(|_| self.rolls());
-        let rolling = scratch.map(|scratch| Rolling::new(device, scratch)).transpose()?;
+        let rolling = scratch.map(|scratch| RollingFold::new(device, scratch)).transpose()?;
         let mut left = entries;
         if rolling.is_none() {
             lists.push(device.table(left as usize * partial_bytes)?);

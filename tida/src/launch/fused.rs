@@ -1,4 +1,4 @@
-//! Several steps of a kernel, or of a few that take turns, in one launch on a device.
+//! Several steps of a kernel, or of a few that alternate, in one launch on a device.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,10 +32,10 @@ pub(crate) struct OneStep<'a> {
     pub captures: &'a Captures,
 }
 
-/// Kernels that take turns after one of them, by their addresses: they live as long as the program.
+/// Alternating kernels after one of them, by their addresses: they live as long as the program.
 pub(crate) type Cycles = Mutex<HashMap<Vec<usize>, Option<Arc<Prepared>>>>;
 
-/// The kernel of steps of which the first ones are of different kernels, that take turns; none if they cannot run as
+/// The kernel of steps of which the first ones are of different kernels, that alternate; none if they cannot run as
 /// one launch.
 fn as_one(steps: &[OneStep<'_>]) -> Option<Arc<Prepared>> {
     let (first, others) = steps.split_first()?;
@@ -55,7 +55,7 @@ fn made_one(steps: &[OneStep<'_>]) -> Option<Arc<Prepared>> {
     let Cycle { kernel, args } = cycle(&kernels, &pairs)?;
     let mut made = Prepared::new(kernel).ok()?;
     let steps_of = made.steps.as_mut().filter(|steps| Some(&steps.pair) == pairs.first())?;
-    // Each step is one of them: the dearest.
+    // Each step is one of them: the most expensive.
     steps_of.work = each.iter().map(|(_, work, _)| *work).max()?;
     steps_of.others = each.iter().map(|(.., others)| *others).max()?;
     made.is_coded = steps.iter().any(|step| step.prepared.is_coded);
@@ -324,7 +324,7 @@ pub(crate) unsafe fn enqueue_steps(
         launched.counts(&launch, queue, &commands, || launch.counting_steps(*steps as usize))?;
         let pair = prepared.steps.as_ref().map(|steps| steps.pair);
         let inside = |arg| pair.is_some_and(|(_, inp)| inp == arg) && launch.steps_wrap(arg, faces);
-        launch.settle_ghosts(queue, &[(region, part)], inside)?;
+        launch.materialize_ghosts(queue, &[(region, part)], inside)?;
         if queue.device.backend().facts().native {
             let reach = chosen.fused.reach.map(|sides| sides.map(i64::from));
             let steps = NativeSteps::new(launches, queue, (region, part), together, reach)?;

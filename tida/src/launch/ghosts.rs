@@ -41,7 +41,7 @@ impl DeviceLaunch<'_> {
     ///
     /// # Errors
     /// What the device refuses.
-    pub(super) fn settle_ghosts(
+    pub(super) fn materialize_ghosts(
         &self,
         queue: &Queue<'_>,
         boxes: &[(usize, GridBox<4>)],
@@ -63,7 +63,7 @@ impl DeviceLaunch<'_> {
             };
             match refilled && within() {
                 true => array.storage.forget_ghosts(),
-                false => array.storage.settle_ghosts(queue.device, queue.stream)?,
+                false => array.storage.materialize_ghosts(queue.device, queue.stream)?,
             }
         }
         Ok(())

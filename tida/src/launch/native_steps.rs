@@ -78,7 +78,7 @@ impl Steps {
             if pair.is_none() {
                 let [out, inp] = [args.get(out), args.get(inp)].map(whole);
                 let (Some(out), Some(inp)) = (out, inp) else {
-                    return Err(refused(&step.prepared.place(), *steps, "arrays that do not take turns"));
+                    return Err(refused(&step.prepared.place(), *steps, "arrays that do not alternate"));
                 };
                 let place = |array: DeviceArray<'_>| OnHost::whole(&array.placed(queue), queue);
                 pair = Some([place(out)?, place(inp)?]);

@@ -58,7 +58,7 @@ pub(crate) struct Prepared {
     pub choices: Choices,
     /// Some arguments hold codes, which the kernel decodes, or values that it rounds.
     pub is_coded: bool,
-    /// Where its arguments are from, if it is several kernels, that take turns or run one after the other in each cell:
+    /// Where its arguments are from, if it is several kernels, that alternate or run one after the other in each cell:
     /// see [`Cycle::args`](ir::Cycle::args) and [`Joined::args`](ir::Joined::args).
     pub from: Option<Vec<(usize, usize)>>,
     /// Such kernels, by those that come after this one.

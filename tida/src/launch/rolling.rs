@@ -27,7 +27,7 @@ pub(crate) struct Scratch {
 
 /// What is kept of one reduction.
 #[derive(Debug)]
-pub(crate) struct Rolling {
+pub(crate) struct RollingFold {
     scratch: Arc<Scratch>,
     /// Groups of which a part has come: that at hand, and one that the first planes begin in, if these are not the
     /// first of the box.
@@ -63,7 +63,7 @@ impl Scratch {
     }
 }
 
-impl Rolling {
+impl RollingFold {
     /// Bytes of what is kept of a reduction, besides its list of groups.
     pub const BYTES: u64 = 2 * TWICE * ENTRY;
 
@@ -71,12 +71,12 @@ impl Rolling {
     ///
     /// # Errors
     /// Memory that the device does not have.
-    pub fn new(device: &DeviceCore, scratch: &Arc<Scratch>) -> Result<Rolling, Error> {
+    pub fn new(device: &DeviceCore, scratch: &Arc<Scratch>) -> Result<RollingFold, Error> {
         let edge = || -> Result<Edge, Error> {
             let memory = Memory::new(device.backend(), (TWICE * ENTRY) as usize)?;
             Ok(Edge { memory, group: None, filled: 0 })
         };
-        Ok(Rolling { scratch: scratch.clone(), edges: Mutex::new([edge()?, edge()?]) })
+        Ok(RollingFold { scratch: scratch.clone(), edges: Mutex::new([edge()?, edge()?]) })
     }
 
     /// Where the first kernel puts what it finds.

@@ -30,7 +30,7 @@ pub(crate) struct Fusible {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Together {
     pub steps: u32,
-    /// Kernels that take turns.
+    /// Alternating kernels.
     pub kernels: usize,
     /// The box of each step.
     pub cells: GridBox<4>,

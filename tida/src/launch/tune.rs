@@ -524,7 +524,7 @@ impl Trials<'_, '_, '_> {
         }
         let tried = &self.tried[n].commands;
         // What it writes may depend on what it reads; that is to be no part of its time.
-        self.launch.settle_ghosts(self.queue, self.boxes, |arg| tried.plan.reads_inside(arg))?;
+        self.launch.materialize_ghosts(self.queue, self.boxes, |arg| tried.plan.reads_inside(arg))?;
         let record = self.record.as_deref();
         // SAFETY: the caller's promise; the kernel is given a record if it has one, and what it uses is held.
         clocked(self.queue, &self.clocked, times, || unsafe { tried.put(self.launch, self.queue, record) })

@@ -329,7 +329,7 @@ mod tests {
     }
 
     fn broken(node: &Node) -> Error {
-        node.failed(Error::new(ErrorKind::Kernel, "compute", node.name, "mend it"))
+        node.failed(Error::new(ErrorKind::Kernel, "compute", node.name, "fix it"))
     }
 
     /// Of two failures that reach a node, one before it starts and one while it runs, the first recorded is told.

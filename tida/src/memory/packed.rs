@@ -130,12 +130,14 @@ impl Storage {
         (block.start(), bytes)
     }
 
-    /// Whether the host's ghosts of fixed value are known to have it, and whether they are from now on.
-    pub(crate) fn fixed_ghosts(&self, from_now_on: Option<bool>) -> bool {
-        match from_now_on {
-            Some(now) => self.packed().fixed.swap(now, Ordering::Relaxed),
-            None => self.packed().fixed.load(Ordering::Relaxed),
-        }
+    /// Whether the host's ghosts of fixed value are known to have it.
+    pub(crate) fn has_fixed_ghosts(&self) -> bool {
+        self.packed().fixed.load(Ordering::Relaxed)
+    }
+
+    /// Says whether they are from now on.
+    pub(crate) fn set_fixed_ghosts(&self, are_there: bool) {
+        self.packed().fixed.store(are_there, Ordering::Relaxed);
     }
 
     /// Unpacks what lies packed of a region on the host. Nobody writes it meanwhile.

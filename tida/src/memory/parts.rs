@@ -28,7 +28,7 @@ pub(crate) type OfRegion = (usize, GridBox<4>);
 
 /// A box of one region, and where it lies packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Part {
+pub(crate) struct PackedBox {
     pub region: usize,
     pub cells: GridBox<4>,
     /// The byte at which its first component starts.
@@ -37,7 +37,7 @@ pub(crate) struct Part {
     pub values: usize,
 }
 
-impl Part {
+impl PackedBox {
     /// The position of a cell among those of the part.
     pub fn position<const D: usize>(&self, at: [i64; D]) -> usize {
         let extent = self.cells.extent();
@@ -48,7 +48,7 @@ impl Part {
 /// Parts that go through one passage together.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
-    pub parts: Vec<Part>,
+    pub parts: Vec<PackedBox>,
     pub bytes: usize,
 }
 
@@ -89,7 +89,7 @@ fn batches(element: &ElementType, boxes: &[OfRegion], most: usize) -> Vec<Batch>
         }
         if let Some(batch) = batches.last_mut() {
             let start = batch.bytes.next_multiple_of(ALIGN);
-            batch.parts.push(Part { region, cells, start, values });
+            batch.parts.push(PackedBox { region, cells, start, values });
             batch.bytes = start + packed;
         }
     }
@@ -102,7 +102,7 @@ fn batches(element: &ElementType, boxes: &[OfRegion], most: usize) -> Vec<Batch>
 pub(super) struct LastCopies(Mutex<VecDeque<(Way, Arc<DeviceCopies>)>>);
 
 /// Parts, whether they are packed, and whether their regions lie in a row.
-type Way = (Vec<Part>, bool, bool);
+type Way = (Vec<PackedBox>, bool, bool);
 
 /// So many are kept.
 const KEPT: usize = 8;
@@ -148,7 +148,7 @@ impl Storage {
     }
 
     /// The stretches of parts, if they are few.
-    fn stretches(&self, (layout, element): Array<'_>, parts: &[Part]) -> Option<SmallVec<[Stretch; FEW]>> {
+    fn stretches(&self, (layout, element): Array<'_>, parts: &[PackedBox]) -> Option<SmallVec<[Stretch; FEW]>> {
         let mut stretches = SmallVec::new();
         if parts.len() * element.components() > FEW {
             return None;
@@ -186,7 +186,7 @@ impl Storage {
         &self,
         device: &DeviceCore,
         array: Array<'_>,
-        parts: &[Part],
+        parts: &[PackedBox],
         packs: bool,
     ) -> Result<Arc<DeviceCopies>, Error> {
         let in_row = self.row().is_some();
@@ -297,12 +297,12 @@ impl Storage {
         device: &DeviceCore,
         array: Array<'_>,
         boxes: &[OfRegion],
-        mut take: impl FnMut(&[Part], *mut u8),
+        mut take: impl FnMut(&[PackedBox], *mut u8),
     ) -> Result<Vec<OfRegion>, Error> {
         let (memory, there, mut here) = self.parted(boxes);
         let Some(memory) = memory else { return Ok(here) };
         if has_ghosts(array.0, &there) {
-            self.settle_ghosts_now(device)?;
+            self.materialize_ghosts_now(device)?;
         }
         let backend = device.backend();
         for batch in batches(array.1, &there, AT_ONCE) {
@@ -372,7 +372,7 @@ impl Storage {
         device: &DeviceCore,
         array: Array<'_>,
         boxes: &[OfRegion],
-        mut give: impl FnMut(&[Part], *mut u8),
+        mut give: impl FnMut(&[PackedBox], *mut u8),
     ) -> Result<Vec<(OfRegion, bool)>, Error> {
         let (_, held) = self.held(boxes.iter().map(|(region, _)| *region));
         let (mut there, mut here) = (Vec::new(), Vec::new());
@@ -381,10 +381,10 @@ impl Storage {
             here.extend(held.is_on_host.then_some((*of, held.is_on_device)));
         }
         if has_ghosts(array.0, boxes) {
-            self.fixed_ghosts(Some(false));
+            self.set_fixed_ghosts(false);
         }
         if !there.is_empty() {
-            self.settle_ghosts_now(device)?;
+            self.materialize_ghosts_now(device)?;
         }
         let backend = device.backend();
         for batch in batches(array.1, &there, AT_ONCE) {

@@ -223,7 +223,7 @@ impl Storage {
         if write {
             place.newest = Newest::Device;
             place.by_device = true;
-            self.fixed_ghosts(Some(false));
+            self.set_fixed_ghosts(false);
         }
         Ok(())
     }
@@ -482,7 +482,7 @@ impl Storage {
     pub(crate) unsafe fn to_host(&self, device: &DeviceCore, region: usize, write: bool) -> Result<(), Error> {
         self.unpack(region);
         if write {
-            self.fixed_ghosts(Some(false));
+            self.set_fixed_ghosts(false);
         }
         // SAFETY: the caller's promise.
         unsafe { self.fetch(device, region, write) }
@@ -493,7 +493,7 @@ impl Storage {
     /// # Safety
     /// As [`Storage::to_host`].
     unsafe fn fetch(&self, device: &DeviceCore, region: usize, write: bool) -> Result<(), Error> {
-        self.settle_ghosts_now(device)?;
+        self.materialize_ghosts_now(device)?;
         if write {
             self.touch_host(region);
         }

@@ -5,7 +5,7 @@ use tida_kernels::element::ElementType;
 use super::coding::{CHUNK, Coding, Values};
 use super::element::{Element, Place};
 use super::layout::Layout;
-use super::parts::Part;
+use super::parts::PackedBox;
 use super::storage::Storage;
 use crate::grid::GridBox;
 use crate::parallel;
@@ -91,7 +91,7 @@ impl<'a> Row<'a> {
     /// All of the part is there, of an array of this layout.
     pub(crate) unsafe fn packed<const D: usize>(
         layout: &'a Layout<D>,
-        part: &Part,
+        part: &PackedBox,
         passage: *mut u8,
         at: [i64; D],
         length: usize,

@@ -1,4 +1,4 @@
-//! Which recorded steps follow one another on two arrays that take turns, so that several may run as one launch.
+//! Which recorded steps follow one another on two arrays that alternate, so that several may run as one launch.
 
 use tida_kernels::plan::fuse::LONGEST;
 
@@ -7,11 +7,11 @@ use tida_kernels::plan::fuse::LONGEST;
 pub(crate) struct Cycle {
     /// Which one, of all that were.
     pub number: u64,
-    /// Kernels that take turns; 0 if the last sweep was like none before it.
+    /// Alternating kernels; 0 if the last sweep was like none before it.
     pub kernels: usize,
 }
 
-/// The two arrays that take turns.
+/// The two arrays that alternate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pair {
     /// The array that is written, by what it is known by.
@@ -39,7 +39,7 @@ impl Pair {
 /// What was recorded, for the question which steps follow one another.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Recorded<'a, B> {
-    /// A sweep of arrays that take turns, of this kernel (none if it is no step), over these boxes.
+    /// A sweep of alternating arrays, of this kernel (none if it is no step), over these boxes.
     Sweep { pair: Pair, kernel: Option<usize>, boxes: &'a B },
     /// A fill of an array's ghosts but for those of fixed value, which are there.
     Ghosts(usize),
@@ -47,12 +47,12 @@ pub(crate) enum Recorded<'a, B> {
     Other,
 }
 
-/// Steps that follow one another, on the same boxes of arrays that take turns.
+/// Steps that follow one another, on the same boxes of alternating arrays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Following {
     /// Where each of them is.
     pub steps: Vec<usize>,
-    /// Kernels that take turns, as far as they are there.
+    /// Alternating kernels, as far as they are there.
     pub kernels: usize,
     /// The arrays of the first one, and how far any of them reads.
     pub pair: Pair,
@@ -115,7 +115,7 @@ mod tests {
     use super::{Cycle, Pair, Recorded, following};
 
     /// Recorded work as words: `ab` a sweep from `a` to `b`, `ab1` one of another kernel, `ab/` over other boxes, `ab.`
-    /// one that reads its own cell alone, `=b` a fill of the ghosts of `b`, `x` anything else. `kernels` take turns.
+    /// one that reads its own cell alone, `=b` a fill of the ghosts of `b`, `x` anything else. `kernels` alternate.
     fn steps(kernels: usize, words: &str) -> String {
         let boxes = [0, 1];
         let sweep = |word: &str| {
@@ -154,7 +154,7 @@ mod tests {
             (1, "ab ab", "[0] of 1, plain"),
             (1, "ab ba/", "[0] of 1, plain"),
             (1, "ab ba1", "[0] of 1, plain"),
-            // Kernels that take turns.
+            // Alternating kernels.
             (2, "ab ba1 ab ba1 ab", "[0, 1, 2, 3, 4] of 2, plain"),
             (2, "ab ba1 ab1", "[0, 1] of 2, plain"),
             (3, "ab ba1", "[0, 1] of 2, plain"),

@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Task {
     /// Items that are on the device while it runs, each once.
-    pub needs: SmallVec<[Need; 4]>,
+    pub needs: SmallVec<[ItemNeed; 4]>,
     /// Other items that it reads a part of, wherever they are, and bytes of that part.
     pub strips: SmallVec<[(usize, usize); 8]>,
     /// Tasks that have to run before; all of them come before it in the list.
@@ -26,7 +26,7 @@ pub(crate) struct Task {
 
 /// An item that a task needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Need {
+pub(crate) struct ItemNeed {
     pub item: usize,
     /// What it holds is needed; otherwise the task overwrites all of it that counts.
     pub load: bool,
@@ -35,7 +35,7 @@ pub(crate) struct Need {
 
 /// A task in its turn.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Step {
+pub(crate) struct RegionStep {
     pub task: usize,
     /// It runs on the host.
     pub on_host: bool,
@@ -77,7 +77,7 @@ pub(crate) struct Enter {
 /// All steps, and what leaves the device after the last.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Plan {
-    pub steps: Vec<Step>,
+    pub steps: Vec<RegionStep>,
     pub last: Vec<Leave>,
 }
 
@@ -225,9 +225,9 @@ impl<'a> Chooser<'a> {
 pub(crate) fn place(tasks: &[Task], order: &[usize], sizes: &[usize], room: usize) -> Result<Plan, TooSmall> {
     let mut placer = Placer::new(tasks, order, sizes, room);
     let steps = order.iter().enumerate().map(|(step, task)| placer.step(step, *task));
-    let steps = steps.collect::<Result<Vec<Step>, TooSmall>>()?;
+    let steps = steps.collect::<Result<Vec<RegionStep>, TooSmall>>()?;
     let mut last: Vec<(usize, Leave)> = Vec::new();
-    for Block { item, .. } in std::mem::take(&mut placer.blocks) {
+    for ItemPlace { item, .. } in std::mem::take(&mut placer.blocks) {
         let known = &placer.items[item];
         let leave = Leave { item, store: known.dirty, after_run: known.used };
         last.push((known.used, leave));
@@ -239,7 +239,7 @@ pub(crate) fn place(tasks: &[Task], order: &[usize], sizes: &[usize], room: usiz
 
 /// A use of an item by a step.
 #[derive(Clone, Copy, Debug)]
-struct Use {
+struct ItemUse {
     step: usize,
     /// It needs what the item holds.
     value: bool,
@@ -250,7 +250,7 @@ struct Use {
 /// What is known of an item at a step.
 #[derive(Clone, Debug, Default)]
 struct Item {
-    uses: Vec<Use>,
+    uses: Vec<ItemUse>,
     there: bool,
     dirty: bool,
     /// The last step that used it on the device, and the last that loaded it.
@@ -262,7 +262,7 @@ struct Item {
 
 /// An item in memory.
 #[derive(Clone, Copy, Debug)]
-struct Block {
+struct ItemPlace {
     at: usize,
     end: usize,
     item: usize,
@@ -283,7 +283,7 @@ struct Placer<'a> {
     room: usize,
     items: Vec<Item>,
     /// By their place.
-    blocks: Vec<Block>,
+    blocks: Vec<ItemPlace>,
     left: Vec<Left>,
     stores: usize,
     /// Number of steps.
@@ -296,19 +296,19 @@ impl<'a> Placer<'a> {
         for (step, task) in order.iter().enumerate() {
             let task = &tasks[*task];
             for need in &task.needs {
-                items[need.item].uses.push(Use { step, value: need.load, there: true });
+                items[need.item].uses.push(ItemUse { step, value: need.load, there: true });
             }
             for (item, _) in &task.strips {
-                items[*item].uses.push(Use { step, value: true, there: false });
+                items[*item].uses.push(ItemUse { step, value: true, there: false });
             }
         }
         let (blocks, left) = (Vec::new(), Vec::new());
         Placer { tasks, sizes, room, items, blocks, left, stores: 0, steps: order.len() }
     }
 
-    fn step(&mut self, step: usize, number: usize) -> Result<Step, TooSmall> {
+    fn step(&mut self, step: usize, number: usize) -> Result<RegionStep, TooSmall> {
         let task = &self.tasks[number];
-        let mut made = Step { task: number, ..Step::default() };
+        let mut made = RegionStep { task: number, ..RegionStep::default() };
         let touched = || task.needs.iter().map(|need| need.item).chain(task.strips.iter().map(|(item, _)| *item));
         let on_host = |item: usize| !self.items[item].there || !self.items[item].dirty;
         if task.anywhere && task.needs.iter().all(|need| !self.items[need.item].there) && touched().all(on_host) {
@@ -336,9 +336,10 @@ impl<'a> Placer<'a> {
     }
 
     /// Brings the items of a task to the device.
-    fn make_room(&mut self, step: usize, number: usize, made: &mut Step) -> Result<(), TooSmall> {
+    fn make_room(&mut self, step: usize, number: usize, made: &mut RegionStep) -> Result<(), TooSmall> {
         let task = &self.tasks[number];
-        let absent: SmallVec<[Need; 4]> = task.needs.iter().filter(|n| !self.items[n.item].there).copied().collect();
+        let absent: SmallVec<[ItemNeed; 4]> =
+            task.needs.iter().filter(|n| !self.items[n.item].there).copied().collect();
         if absent.is_empty() {
             return Ok(());
         }
@@ -350,7 +351,7 @@ impl<'a> Placer<'a> {
         let recent = |item: usize, items: &[Item]| {
             items[item].used + RECENT >= step || task.strips.iter().any(|(strip, _)| *strip == item)
         };
-        let mut taken: SmallVec<[(Need, usize); 4]> = SmallVec::new();
+        let mut taken: SmallVec<[(ItemNeed, usize); 4]> = SmallVec::new();
         for need in &absent {
             let size = self.sizes[need.item];
             let best = self.find(step, size, &taken, own);
@@ -385,7 +386,7 @@ impl<'a> Placer<'a> {
         &self,
         step: usize,
         size: usize,
-        taken: &[(Need, usize)],
+        taken: &[(ItemNeed, usize)],
         stays: impl Fn(usize) -> bool,
     ) -> Option<(usize, usize)> {
         let free_of_taken =
@@ -430,12 +431,12 @@ impl<'a> Placer<'a> {
         self.uses_from(item, step).first().is_none_or(|one| one.value)
     }
 
-    fn uses_from(&self, item: usize, step: usize) -> &[Use] {
+    fn uses_from(&self, item: usize, step: usize) -> &[ItemUse] {
         let uses = &self.items[item].uses;
         &uses[uses.partition_point(|one| one.step < step)..]
     }
 
-    fn leave(&mut self, step: usize, item: usize, made: &mut Step) {
+    fn leave(&mut self, step: usize, item: usize, made: &mut RegionStep) {
         let store = self.items[item].dirty && self.has_value(item, step);
         let number = store.then_some(self.stores);
         self.stores += usize::from(store);
@@ -444,12 +445,12 @@ impl<'a> Placer<'a> {
         known.stored = number.or(known.stored);
         made.leaves.push(Leave { item, store, after_run: known.used });
         if let Some(position) = self.blocks.iter().position(|block| block.item == item) {
-            let Block { at, end, .. } = self.blocks.remove(position);
+            let ItemPlace { at, end, .. } = self.blocks.remove(position);
             self.left.push(Left { at, end, run: known.used, store: number });
         }
     }
 
-    fn enter(&mut self, step: usize, need: Need, at: usize, made: &mut Step) {
+    fn enter(&mut self, step: usize, need: ItemNeed, at: usize, made: &mut RegionStep) {
         let end = at + self.sizes[need.item];
         let over: Vec<usize> = self.blocks.iter().filter(|b| b.at < end && at < b.end).map(|b| b.item).collect();
         over.into_iter().for_each(|item| self.leave(step, item, made));
@@ -467,7 +468,7 @@ impl<'a> Placer<'a> {
             item.loaded = Some(step);
         }
         let position = self.blocks.partition_point(|block| block.at < at);
-        self.blocks.insert(position, Block { at, end, item: need.item });
+        self.blocks.insert(position, ItemPlace { at, end, item: need.item });
         made.enters.push(Enter { item: need.item, at, load: need.load, after_run, after_store });
     }
 }

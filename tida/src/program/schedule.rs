@@ -72,7 +72,7 @@ pub(crate) struct Planes {
 
 /// A step of the schedule: planes that enter, operations that advance, planes that leave.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Block {
+pub(crate) struct PlaneStep {
     /// Planes that are copied to the device.
     pub uploads: Vec<Planes>,
     /// Number of each operation that advances, and its planes; in order.
@@ -102,7 +102,7 @@ pub(crate) struct Pass {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Schedule {
     pub passes: Vec<Pass>,
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<PlaneStep>,
 }
 
 /// The window is too small for an operation.
@@ -253,7 +253,7 @@ pub(crate) fn steps(ops: &[PlaneOp], arrays: usize, thick: i64) -> Vec<Vec<Range
     let mut steps = Vec::new();
     let mut before = all.start;
     while before < end {
-        let now = Step { before, level: before + thick, first: before == all.start };
+        let now = Advance { before, level: before + thick, first: before == all.start };
         steps.push(ops.iter().zip(&skew.lags).map(|(op, lag)| now.planes(op, *lag)).collect());
         before = now.level;
     }
@@ -262,13 +262,13 @@ pub(crate) fn steps(ops: &[PlaneOp], arrays: usize, thick: i64) -> Vec<Vec<Range
 
 /// From one level to another.
 #[derive(Clone, Copy, Debug)]
-struct Step {
+struct Advance {
     before: i64,
     level: i64,
     first: bool,
 }
 
-impl Step {
+impl Advance {
     /// What of a range is passed `lag` behind the level.
     fn part(&self, lag: i64, range: &Range<i64>) -> Range<i64> {
         // The first step takes in what lies before it.
@@ -307,16 +307,16 @@ struct Made {
 
 impl Made {
     /// Adds the blocks of a pass.
-    fn pass(&mut self, ops: &[PlaneOp], pass: &Pass, skew: &Skew, cut: Cut, blocks: &mut Vec<Block>) {
+    fn pass(&mut self, ops: &[PlaneOp], pass: &Pass, skew: &Skew, cut: Cut, blocks: &mut Vec<PlaneStep>) {
         let all = &pass.planes;
         let end = skew.end(ops, all);
         let mut storing: Vec<Vec<(Range<i64>, usize)>> = vec![Vec::new(); skew.arrays.len()];
         let mut before = all.start;
         while before < end {
             let (level, number) = (before + cut.thick, blocks.len());
-            let now = Step { before, level, first: before == all.start };
+            let now = Advance { before, level, first: before == all.start };
             let step = |lag: i64, range: &Range<i64>| now.part(lag, range);
-            let mut block = Block::default();
+            let mut block = PlaneStep::default();
             for ((number, op), lag) in pass.ops.clone().zip(ops).zip(&skew.lags) {
                 let planes = now.planes(op, *lag);
                 if !planes.is_empty() {

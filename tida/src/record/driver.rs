@@ -50,7 +50,7 @@ pub(crate) struct Core {
     pub(super) residents: Residents,
     /// The host, as chains see it that run there.
     pub host: Host,
-    /// Takes down what runs when, if that is wanted; the same as the device's.
+    /// Records what runs when, if that is wanted; the same as the device's.
     pub timeline: Option<Arc<Times>>,
     pub(super) rules: Rules,
     pub(super) recorder: Mutex<Recorder>,

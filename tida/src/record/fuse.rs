@@ -1,6 +1,6 @@
 //! Steps that run as one launch (Lashgar ch. 6, the ghost-zone optimisation; DESIGN.md §6 `channel`).
 //!
-//! A program that repeats one kernel, or a few that take turns, on two arrays (`next` from `u`, then `u` from `next`)
+//! A program that repeats one kernel, or a few that alternate, on two arrays (`next` from `u`, then `u` from `next`)
 //! needs no more of the arrays in between than what the next step reads. Its sweeps, and the ghost fills between them,
 //! are held back while more of them are recorded. Of steps that are followed by one that overwrites what they would
 //! have left in the other array, the first reads, the last writes, and one launch does all: its blocks keep the steps
@@ -31,7 +31,7 @@ use crate::run::steps::{identity, steps};
 /// So many sweeps are enough to start with, if the device has less than that to do.
 const ENOUGH: usize = 24;
 
-/// Most kernels that take turns.
+/// Most alternating kernels.
 const KERNELS: usize = 4;
 
 /// What is held back.
@@ -39,22 +39,22 @@ const KERNELS: usize = 4;
 pub(super) struct Fusing {
     /// The last sweeps that were opened, each of the arrays of the one before it with their parts exchanged, if steps
     /// of their kernels may run as one launch.
-    last: Vec<Opened>,
+    last: Vec<OpenedSweep>,
     /// How the last of them go on.
     cycle: Cycle,
-    held: Vec<Held>,
+    held: Vec<HeldNode>,
 }
 
 /// A sweep that was opened.
-struct Opened {
+struct OpenedSweep {
     key: SweepKey,
     fusible: Fusible,
     node: u64,
-    /// What its tiles read of arrays that take no turns.
+    /// What its tiles read of arrays that do not alternate.
     reads: Vec<Read>,
 }
 
-impl Opened {
+impl OpenedSweep {
     fn reads_around(&self) -> bool {
         self.fusible.halo != [0; 4]
     }
@@ -69,12 +69,12 @@ struct Read {
 type Around = Option<(i64, i64)>;
 
 /// A node that is held back.
-struct Held {
+struct HeldNode {
     node: Arc<Node>,
     op: Op,
 }
 
-/// Whether all that work reads of arrays that take no turns is read by `first` too, which may then do its work.
+/// Whether all that work reads of arrays that do not alternate is read by `first` too, which may then do its work.
 fn within(op: &Op, first: &Sweep) -> bool {
     let Some(sweep) = op.kernel().filter(|sweep| !same(&*sweep.launch, &*first.launch)) else { return true };
     let others = sweep.arrays.iter().filter(|array| sweep.turn.is_none_or(|pair| !pair.has(identity(&array.tracker))));
@@ -99,7 +99,7 @@ impl Fusing {
         !self.held.is_empty() && trackers.any(|tracker| self.held.iter().any(|held| held.op.touches(tracker)))
     }
 
-    /// The arrays that take turns, if a tile is of a sweep like the last one, or like one of a few before it: it may
+    /// The alternating arrays, if a tile is of a sweep like the last one, or like one of a few before it: it may
     /// have captured other values.
     pub fn next(&mut self, tile: &TileWork<'_>) -> Option<Pair> {
         let streams = tile.can_chain(Kind::Planes) && !tile.has_whole() && tile.runs_as_usual();
@@ -107,7 +107,7 @@ impl Fusing {
         let known = [self.cycle.kernels].into_iter().chain(1..=KERNELS);
         let found = known.filter(|_| usual).find_map(|kernels| Some((kernels, self.like(tile, kernels)?)));
         // Where no step reads around its cells they are not worth waiting for.
-        let found = found.filter(|(kernels, _)| self.last.iter().rev().take(*kernels).any(Opened::reads_around));
+        let found = found.filter(|(kernels, _)| self.last.iter().rev().take(*kernels).any(OpenedSweep::reads_around));
         let (kernels, pair) = found.unzip();
         if kernels != Some(self.cycle.kernels) {
             self.cycle = Cycle { number: self.cycle.number + 1, kernels: kernels.unwrap_or(0) };
@@ -115,7 +115,7 @@ impl Fusing {
         Some(Pair { cycle: self.cycle, ..pair? })
     }
 
-    /// The arrays that take turns, if a tile is of a sweep like the one so many before it.
+    /// The alternating arrays, if a tile is of a sweep like the one so many before it.
     fn like(&self, tile: &TileWork<'_>, kernels: usize) -> Option<Pair> {
         let before = self.last.get(self.last.len().checked_sub(kernels)?)?;
         let (key, fusible, last) = (&before.key, &before.fusible, self.last.last()?);
@@ -136,7 +136,7 @@ impl Fusing {
         (same && apart && follows && key.captures.len() == tile.key.captures.len()).then_some(pair)
     }
 
-    /// Takes down the sweep that was opened last, of this tile.
+    /// Records the sweep that was opened last, of this tile.
     pub fn opened(&mut self, tile: &TileWork<'_>, launch: &dyn Launch, node: &Node) {
         let key = &tile.key;
         let plain = key.on_device && !key.checked && key.block.is_none() && key.march.is_none();
@@ -149,11 +149,11 @@ impl Fusing {
         if self.last.len() == KERNELS {
             self.last.remove(0);
         }
-        self.last.push(Opened { key: key.clone(), fusible, node: node.number, reads: Vec::new() });
+        self.last.push(OpenedSweep { key: key.clone(), fusible, node: node.number, reads: Vec::new() });
         self.joined(node, tile.touches);
     }
 
-    /// Takes down what a tile touches of the sweep of a node.
+    /// Records what a tile touches of the sweep of a node.
     pub fn joined(&mut self, node: &Node, touches: &[BoxTouch]) {
         let Some(last) = self.last.last_mut().filter(|last| last.node == node.number) else { return };
         let pair = Pair::of(&last.key, &last.fusible);
@@ -164,7 +164,7 @@ impl Fusing {
         }));
     }
 
-    /// What the other kernels read that take turns with that of the next sweep, of arrays that have their room on the
+    /// What the other kernels read that alternate with that of the next sweep, of arrays that have their room on the
     /// device: it may be the one that does their work.
     pub fn beside(&self) -> Vec<BoxTouch> {
         let others = self.last.iter().rev().take(self.cycle.kernels.saturating_sub(1));
@@ -178,7 +178,7 @@ impl Fusing {
 
     /// Holds a node back.
     pub fn hold(&mut self, node: Arc<Node>, op: Op) {
-        self.held.push(Held { node, op });
+        self.held.push(HeldNode { node, op });
     }
 }
 
@@ -189,7 +189,7 @@ pub(super) fn lie_whole(touches: &[BoxTouch]) -> bool {
 }
 
 /// Steps that run as one launch.
-struct Group {
+struct StepGroup {
     /// What is held back of them: their sweeps, and the ghost fills between.
     held: usize,
     region: usize,
@@ -203,7 +203,7 @@ impl Core {
         self.device.as_ref().is_some_and(|device| !device.asked.fuse.is_off())
     }
 
-    /// Records the filling of ghosts on the device: held back too, if it is of arrays that take turns.
+    /// Records the filling of ghosts on the device: held back too, if it is of alternating arrays.
     pub fn record_fill(
         self: &Arc<Core>,
         recorded: &'static Location<'static>,
@@ -261,8 +261,8 @@ impl Core {
     }
 
     /// What runs as one launch of what comes first, and whether it could be more if more were there.
-    fn group(&self, held: &[Held]) -> (Option<Group>, bool) {
-        let (Some(device), Some(Held { op: Op::Sweep(first), .. })) = (&self.device, held.first()) else {
+    fn group(&self, held: &[HeldNode]) -> (Option<StepGroup>, bool) {
+        let (Some(device), Some(HeldNode { op: Op::Sweep(first), .. })) = (&self.device, held.first()) else {
             return (None, false);
         };
         let Some((region, cells)) = one_box(&first.boxes) else { return (None, false) };
@@ -274,19 +274,19 @@ impl Core {
         let (steps, more) = following.together(device, (&cells, &faces), u32::MAX);
         let together = following.over(steps, cells, i64::MAX, faces);
         let launches = following.launches(steps);
-        let group = following.first(steps).map(|held| Group { held, region, together, launches });
+        let group = following.first(steps).map(|held| StepGroup { held, region, together, launches });
         (group, more)
     }
 
     /// Whether the launch of a group can be had now.
-    fn is_compiled(&self, Group { region, together, launches, .. }: &Group) -> bool {
+    fn is_compiled(&self, StepGroup { region, together, launches, .. }: &StepGroup) -> bool {
         self.device.as_ref().is_none_or(|device| steps_are_compiled(launches, device, *region, together))
     }
 
     /// Starts nodes: as one launch, if they are a group.
-    fn start_group(self: &Arc<Core>, held: impl Iterator<Item = Held>, group: Option<Group>) {
+    fn start_group(self: &Arc<Core>, held: impl Iterator<Item = HeldNode>, group: Option<StepGroup>) {
         let mut leader: Option<Arc<Node>> = None;
-        for Held { node, op } in held {
+        for HeldNode { node, op } in held {
             match (op, &group, &leader) {
                 (_, _, Some(leader)) => node.set_work(Work::Within(leader.clone())),
                 (Op::Sweep(sweep), Some(group), None) => {

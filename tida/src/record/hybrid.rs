@@ -116,7 +116,7 @@ impl Pace {
 
 /// Where a tile goes of a loop that may run on both sides.
 #[derive(Debug)]
-pub(crate) struct Part {
+pub(crate) struct LoopPart {
     pub on_device: bool,
     /// The loop has regions on both sides.
     pub both: bool,
@@ -193,10 +193,10 @@ impl Border {
 
     /// Where a tile of a region goes, of a loop over arrays of so many bytes. `None` if the kernel's first speeds
     /// should be waited for: then this is to be asked again.
-    fn place(&mut self, kernel: (KernelId, TypeId), region: usize, bytes: u64) -> Option<Part> {
+    fn place(&mut self, kernel: (KernelId, TypeId), region: usize, bytes: u64) -> Option<LoopPart> {
         let pace = if self.is_fixed { None } else { Some(self.pace(kernel, region, bytes)?) };
         let both = sides_of(self.at, self.before.len()).into_iter().all(|(_, used)| used);
-        Some(Part { on_device: region < self.at, both, pace })
+        Some(LoopPart { on_device: region < self.at, both, pace })
     }
 
     /// What measures a tile of a region; the border may move before it. `None` as [`Border::place`] says.
@@ -266,8 +266,8 @@ impl Core {
         layout: &Layout<D>,
         region: usize,
         touches: &[BoxTouch],
-    ) -> Part {
-        let alone = |on_device: bool| Part { on_device, both: false, pace: None };
+    ) -> LoopPart {
+        let alone = |on_device: bool| LoopPart { on_device, both: false, pace: None };
         let Some(device) = &self.device else { return alone(false) };
         let arrays = distinct(touches.iter().map(|touch| &touch.tracker));
         let bytes: u64 = arrays.iter().map(|array| array.storage().device_bytes() as u64).sum();

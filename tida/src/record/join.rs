@@ -32,18 +32,18 @@ use crate::sync::{Mutex, lock};
 pub(crate) struct Joined {
     /// The kernel of all of them, for a device.
     kernel: Option<Arc<Prepared>>,
-    parts: Mutex<Parts>,
+    parts: Mutex<JoinedSweeps>,
 }
 
 #[derive(Default)]
-struct Parts {
+struct JoinedSweeps {
     /// Those that may not run yet.
     missing: usize,
-    all: Vec<Part>,
+    all: Vec<JoinedSweep>,
 }
 
 /// A sweep that runs with others.
-struct Part {
+struct JoinedSweep {
     node: Arc<Node>,
     sweep: Arc<Sweep>,
     /// The failure that keeps it from running.
@@ -55,7 +55,7 @@ type Outcome = OnceLock<Result<(), Error>>;
 
 impl Joined {
     /// A sweep may run, or has failed: gives all of them once that is said of each.
-    fn arrive(&self, node: &Arc<Node>, failure: Option<Error>) -> Option<Vec<Part>> {
+    fn arrive(&self, node: &Arc<Node>, failure: Option<Error>) -> Option<Vec<JoinedSweep>> {
         let mut parts = lock(&self.parts);
         if let Some(part) = parts.all.iter_mut().find(|part| Arc::ptr_eq(&part.node, node)) {
             part.failure = failure;
@@ -148,10 +148,10 @@ impl Core {
 
     /// Makes sweeps one.
     fn join(self: &Arc<Core>, sweeps: impl Iterator<Item = OpenSweep>, kernel: Option<Arc<Prepared>>) {
-        let part = |OpenSweep { node, work, .. }: OpenSweep| Part { node, sweep: Arc::new(work), failure: None };
-        let all: Vec<Part> = sweeps.map(part).collect();
+        let part = |OpenSweep { node, work, .. }: OpenSweep| JoinedSweep { node, sweep: Arc::new(work), failure: None };
+        let all: Vec<JoinedSweep> = sweeps.map(part).collect();
         let nodes: Vec<Arc<Node>> = all.iter().map(|part| part.node.clone()).collect();
-        let joined = Arc::new(Joined { kernel, parts: Mutex::new(Parts { missing: all.len(), all }) });
+        let joined = Arc::new(Joined { kernel, parts: Mutex::new(JoinedSweeps { missing: all.len(), all }) });
         for node in nodes {
             let (core, joined) = (self.clone(), joined.clone());
             node.set_work(Work::Shared(Box::new(move |node, failure| core.run_joined(&joined, node, failure))));
@@ -177,10 +177,10 @@ impl Core {
     }
 
     /// Sweeps on the host.
-    fn sweep_joined(self: &Arc<Core>, parts: Vec<Part>) -> Vec<Arc<Node>> {
+    fn sweep_joined(self: &Arc<Core>, parts: Vec<JoinedSweep>) -> Vec<Arc<Node>> {
         let mut ready = Vec::new();
         let (failed, fine): (Vec<_>, Vec<_>) = parts.into_iter().partition(|part| part.failure.is_some());
-        for Part { node, failure, .. } in failed {
+        for JoinedSweep { node, failure, .. } in failed {
             ready.extend(self.finish(&node, failure.map_or(Ok(()), Err)));
         }
         let Some(first) = fine.first() else { return ready };
@@ -191,7 +191,7 @@ impl Core {
             let error = crate::error::panicked(first.node.name, payload);
             fine.iter().map(|_| Err(error.clone())).collect()
         });
-        for (Part { node, .. }, result) in fine.iter().zip(results) {
+        for (JoinedSweep { node, .. }, result) in fine.iter().zip(results) {
             ready.extend(self.finish(node, result.map_err(|error| node.failed(error))));
         }
         ready
@@ -202,14 +202,14 @@ impl Core {
     fn launch_joined(
         self: &Arc<Core>,
         device: &Arc<DeviceCore>,
-        parts: Vec<Part>,
+        parts: Vec<JoinedSweep>,
         kernel: Option<&Arc<Prepared>>,
     ) -> Vec<Arc<Node>> {
         let before: Vec<Arc<Node>> = parts.iter().flat_map(|part| part.node.take_before()).collect();
         let outcome: Arc<Outcome> = Arc::default();
         let (mut ready, mut leader) = (Vec::new(), None);
         let sweeps: Vec<Arc<Sweep>> = parts.iter().map(|part| part.sweep.clone()).collect();
-        for Part { node, sweep, failure } in parts {
+        for JoinedSweep { node, sweep, failure } in parts {
             let work = match (failure, kernel, &leader, outcome.get()) {
                 (Some(failure), ..) => Err(failure),
                 (None, Some(kernel), None, _) => {

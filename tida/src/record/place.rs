@@ -77,7 +77,7 @@ impl Core {
         }
         let arrays = || placing.all.iter().copied();
         // A chain may read ghosts at the ends of an array that is new to it as the host has them.
-        self.settle_ghosts(arrays().filter(|tracker| tracker.is_ring() && !self.is_chained(tracker)));
+        self.record_host_fill(arrays().filter(|tracker| tracker.is_ring() && !self.is_chained(tracker)));
         let facts = Facts {
             on_device: tile.key.on_device,
             can: [Kind::Planes, Kind::Regions, Kind::Arriving].map(|kind| tile.can_chain(kind)),
@@ -92,7 +92,7 @@ impl Core {
                 return place;
             }
         }
-        self.settle_ghosts(arrays());
+        self.record_host_fill(arrays());
         // Those that have no room may get it once their work runs: they can be asked to leave then.
         self.residents.use_now(&placing.all);
         Place::default()
@@ -105,7 +105,7 @@ impl Core {
         Placing { tile, all, wholes, moving }: &Placing<'_>,
         attempt: Attempt,
     ) -> Option<Place> {
-        let settle = || self.settle_ghosts(all.iter().copied());
+        let settle = || self.record_host_fill(all.iter().copied());
         let whole = |kept: Kept| {
             settle();
             Place { _kept: Some(kept), ..Place::default() }
@@ -323,7 +323,7 @@ impl Core {
 
     /// Records the filling of ghosts on the host, of arrays whose chains had no need of them there: those between
     /// regions, and beyond ends that belong together.
-    pub(super) fn settle_ghosts<'a>(self: &Arc<Core>, trackers: impl Iterator<Item = &'a Arc<Tracker>>) {
+    pub(super) fn record_host_fill<'a>(self: &Arc<Core>, trackers: impl Iterator<Item = &'a Arc<Tracker>>) {
         for tracker in trackers {
             if let (true, Some(planar)) = (tracker.ages.swap_due(false), tracker.planar()) {
                 let (planar, storage) = (planar.clone(), tracker.storage().clone());

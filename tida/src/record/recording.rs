@@ -166,7 +166,7 @@ impl Core {
         fixed: Option<bool>,
     ) -> Arc<Node> {
         let others = touches.iter().filter(|touch| touch.mode != Mode::Look);
-        self.settle_ghosts(others.map(|touch| &touch.tracker));
+        self.record_host_fill(others.map(|touch| &touch.tracker));
         let is_on_device = matches!(work, Work::Device(_));
         let is_fill = fixed.is_some();
         let leaves = touches.iter().any(|touch| matches!(touch.mode, Mode::Discard | Mode::Look));
@@ -237,7 +237,7 @@ impl Core {
                         return work(queue);
                     }
                     for touch in &touches {
-                        touch.tracker.storage().settle_ghosts(queue.device, queue.stream)?;
+                        touch.tracker.storage().materialize_ghosts(queue.device, queue.stream)?;
                     }
                     queue.put(name, recorded, || work(queue))
                 })?;

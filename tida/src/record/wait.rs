@@ -180,7 +180,7 @@ impl Core {
     #[track_caller]
     pub fn wait_in_place(self: &Arc<Core>, touches: &[Touch], brings: bool) -> Result<(), Error> {
         outside_kernels("access an array on the host")?;
-        self.settle_ghosts(touches.iter().filter(|touch| touch.mode.sees_ghosts()).map(|touch| &touch.tracker));
+        self.record_host_fill(touches.iter().filter(|touch| touch.mode.sees_ghosts()).map(|touch| &touch.tracker));
         let mut nodes = Vec::new();
         {
             let mut recorder = lock(&self.recorder);

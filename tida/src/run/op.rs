@@ -22,7 +22,7 @@ pub(crate) struct Sweep {
     pub boxes: Vec<(usize, GridBox<4>)>,
     /// What it touches, array by array.
     pub arrays: SmallVec<[ArrayTouch; 4]>,
-    /// It is the next of steps that may run together, on arrays that take turns.
+    /// It is the next of steps that may run together, on alternating arrays.
     pub turn: Option<Pair>,
     /// Arrays that it writes and whose ghosts are filled next.
     pub refilled: Vec<Arc<Storage>>,

@@ -1,4 +1,4 @@
-//! Steps that follow one another on two arrays that take turns: which may run as one launch.
+//! Steps that follow one another on two arrays that alternate: which may run as one launch.
 
 use std::sync::Arc;
 

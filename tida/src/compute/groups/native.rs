@@ -126,7 +126,7 @@ fn each_point<const D: usize>(lo: [i64; D], hi: [i64; D], mut f: impl FnMut(usiz
 
 /// A group that runs.
 pub struct Group<'b, const D: usize> {
-    /// Takes down faults of its threads.
+    /// Records faults of its threads.
     pass: &'b Pass<'b>,
     /// Its first cell.
     lo: [i64; D],

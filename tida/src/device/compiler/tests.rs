@@ -34,7 +34,7 @@ fn compiler(acc: &TileAcc) -> &Arc<Compiler> {
     acc.core().device.as_ref().unwrap().compiler()
 }
 
-/// Two arrays that take turns.
+/// Two alternating arrays.
 struct Pair {
     u: Plane,
     next: Plane,

@@ -1,9 +1,9 @@
-//! Takes down what runs when.
+//! Records what runs when.
 //!
 //! Work on the device goes between two events made by `Backend::record_timed`, best by
 //! [`DeviceCore::timed`](crate::device::core::DeviceCore::timed). Who marks them otherwise calls [`Recorder::span`]
 //! with both. Events are asked for their times later: some hundred at a time once they are done, so that the driver has
-//! them back, and the rest when the timeline is wanted. Work on the host is taken down by [`host_span`].
+//! them back, and the rest when the timeline is wanted. Work on the host is recorded by [`host_span`].
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -23,7 +23,7 @@ const SETTLE: usize = 256;
 /// How often both clocks are read; the best reading counts.
 const READINGS: usize = 8;
 
-/// Takes down what runs when. All spans of an accelerator share one.
+/// Records what runs when. All spans of an accelerator share one.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     device: String,
@@ -82,7 +82,7 @@ impl Recorder {
         self.records.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes down work of the device between two events of its own made by [`Backend::record_timed`].
+    /// Records work of the device between two events of its own made by [`Backend::record_timed`].
     ///
     /// `lane` is the stream that it ran in, `bytes` what it copied over the link.
     pub fn span(
@@ -103,12 +103,12 @@ impl Recorder {
         }
     }
 
-    /// Takes down work of the host. `lane` is the number of a thread.
+    /// Records work of the host. `lane` is the number of a thread.
     pub fn host_span(&self, name: impl Into<Cow<'static, str>>, lane: usize, start: Instant, end: Instant) {
         self.timed_by_host(SpanKind::Cpu, name.into(), lane, (start, end));
     }
 
-    /// Takes down that a kernel was compiled.
+    /// Records that a kernel was compiled.
     pub fn compile_span(&self, name: impl Into<Cow<'static, str>>, lane: usize, start: Instant, end: Instant) {
         self.timed_by_host(SpanKind::Compile, name.into(), lane, (start, end));
     }

@@ -11,7 +11,7 @@ use tida_kernels::element::{ElementType, ScalarType};
 use tida_kernels::emit::copies::{BoxCopy, From, Kind, Place, kernel_type};
 
 use super::super::layout::{Layout, WideLayout, WideRegion};
-use super::super::parts::Part;
+use super::super::parts::PackedBox;
 use super::super::row::Row;
 use super::super::storage::device_offsets;
 use super::plan::{Component, GhostCopy, GhostPlan, Phase, Source};
@@ -245,7 +245,7 @@ pub(super) fn between<const D: usize>(
 /// or out of that, without `packs`. `site` says how a region lies.
 pub(super) fn of_parts(
     (layout, element): (&WideLayout, &ElementType),
-    parts: &[Part],
+    parts: &[PackedBox],
     packs: bool,
     site: impl Fn(usize) -> Site,
 ) -> Vec<Job> {

@@ -9,7 +9,7 @@ use tida_kernels::element::ElementType;
 use tida_kernels::emit::copies::{self, BoxCopy, Kind, THREADS, Table};
 
 use super::super::layout::{Layout, WideLayout};
-use super::super::parts::Part;
+use super::super::parts::PackedBox;
 use super::super::row::Row;
 use super::compile::{Job, Site, between, of_parts};
 use super::plan::GhostPlan;
@@ -84,7 +84,7 @@ impl DeviceCopies {
     pub(crate) fn of_parts(
         device: &DeviceCore,
         array: (&WideLayout, &ElementType),
-        parts: &[Part],
+        parts: &[PackedBox],
         packs: bool,
         site: impl Fn(usize) -> Site,
     ) -> Result<DeviceCopies, Error> {

@@ -92,7 +92,7 @@ impl Regional {
         storage: &Arc<Storage>,
         fixed: bool,
     ) -> Result<(), Error> {
-        storage.settle_ghosts_now(device)?;
+        storage.materialize_ghosts_now(device)?;
         let (plan, sides) = (self.plan(), storage.sides());
         // Values that are made of others on both sides, or nothing on the device: all of it on the host.
         if !sides.contains(&true) || plan.phases.iter().any(|phase| phase.moving.iter().any(|c| torn(c, &sides))) {

@@ -84,7 +84,7 @@ impl Storage {
     ///
     /// # Errors
     /// Memory that the device does not have, no compiler, or a launch that failed.
-    pub(crate) fn settle_ghosts(&self, device: &DeviceCore, stream: usize) -> Result<(), Error> {
+    pub(crate) fn materialize_ghosts(&self, device: &DeviceCore, stream: usize) -> Result<(), Error> {
         let mut state = self.device_ghosts().lock();
         let backend = device.backend();
         if let Some(owed) = state.owed.clone() {
@@ -109,11 +109,11 @@ impl Storage {
     /// The same, and waits for it.
     ///
     /// # Errors
-    /// As [`Storage::settle_ghosts`], and what the device says of it.
-    pub(crate) fn settle_ghosts_now(&self, device: &DeviceCore) -> Result<(), Error> {
+    /// As [`Storage::materialize_ghosts`], and what the device says of it.
+    pub(crate) fn materialize_ghosts_now(&self, device: &DeviceCore) -> Result<(), Error> {
         if self.device_ghosts().lock().owed.is_some() {
             let stream = device.any_stream();
-            self.settle_ghosts(device, stream)?;
+            self.materialize_ghosts(device, stream)?;
             return device.backend().record(stream)?.finish();
         }
         let coming = self.device_ghosts().lock().coming.clone();

@@ -11,7 +11,7 @@ use tida_kernels::emit::copies::From;
 use super::super::coding::{Coding, component_bits};
 use super::super::element::Element;
 use super::super::layout::{Boundaries, Boundary, Centering, Layout, WideLayout};
-use super::planes::Part;
+use super::planes::FillPart;
 use crate::grid::GridBox;
 
 /// Copies of more cells are cut, so that threads can share them.
@@ -157,8 +157,8 @@ impl GhostPlan {
     }
 
     /// The phases of one part of a fill, for an array of one region.
-    pub(super) fn part(&self, part: Part) -> impl Iterator<Item = &Phase> {
-        self.phases.iter().filter(move |phase| (phase.axis == Some(self.first)) == (part == Part::Ends))
+    pub(super) fn part(&self, part: FillPart) -> impl Iterator<Item = &Phase> {
+        self.phases.iter().filter(move |phase| (phase.axis == Some(self.first)) == (part == FillPart::Ends))
     }
 
     fn push(&mut self, Phase { axis, moving, fixed }: Phase) {

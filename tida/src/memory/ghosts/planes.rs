@@ -77,7 +77,7 @@ impl PlaneFacts {
 
 /// A part of a ghost fill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Part {
+pub(crate) enum FillPart {
     /// The ghosts at the edges of planes, from the same plane.
     Edges,
     /// Ghost planes beyond the ends.
@@ -279,7 +279,7 @@ impl Planar {
     pub fn fill(
         &self,
         (device, stream): (&DeviceCore, usize),
-        part: Part,
+        part: FillPart,
         planes: Range<i64>,
         origin: i64,
         cells: usize,

@@ -21,7 +21,7 @@ struct Case {
 }
 
 /// A task reads the items that it needs the values of and its strips, and writes some of those that it needs.
-fn result(number: usize, task: &Task, need: &Need, mut value: impl FnMut(usize) -> Value) -> Value {
+fn result(number: usize, task: &Task, need: &ItemNeed, mut value: impl FnMut(usize) -> Value) -> Value {
     let reads = task.needs.iter().filter(|need| need.load).map(|need| need.item);
     let reads: Vec<usize> = reads.chain(task.strips.iter().map(|(item, _)| *item)).collect();
     let reads: Vec<Value> = reads.into_iter().map(&mut value).collect();
@@ -46,7 +46,7 @@ fn case() -> impl Strategy<Value = Case> {
                 let mut task = Task { anywhere: anywhere && needs.len() == 1, ..Task::default() };
                 for (item, load, write) in needs {
                     if task.needs.iter().all(|need| need.item != item) {
-                        task.needs.push(Need { item, load: load || !write || task.anywhere, write });
+                        task.needs.push(ItemNeed { item, load: load || !write || task.anywhere, write });
                     }
                 }
                 for (item, bytes) in strips {
@@ -81,7 +81,7 @@ enum By {
     Store(usize),
 }
 
-/// Runs a plan in the order of its steps. All that commands of one stream wait for is taken down, so that a command
+/// Runs a plan in the order of its steps. All that commands of one stream wait for is recorded, so that a command
 /// that another stream may do later or earlier is seen.
 fn check(case: &Case, room: usize) -> Result<(u64, u64), TestCaseError> {
     let Case { sizes, tasks } = case;
@@ -235,7 +235,7 @@ fn sweeps(steps: usize, regions: usize) -> Case {
     for step in 0..steps {
         for item in 0..regions {
             let mut task = Task::default();
-            task.needs.push(Need { item, load: true, write: true });
+            task.needs.push(ItemNeed { item, load: true, write: true });
             task.after.extend((step > 0).then(|| (step - 1) * regions + item));
             tasks.push(task);
         }
@@ -258,8 +258,8 @@ fn ring(steps: usize, regions: usize) -> Case {
         for region in 0..regions {
             let near = [(region + 1) % regions, (region + regions - 1) % regions];
             let mut task = Task::default();
-            task.needs.push(Need { item: from + region, load: true, write: false });
-            task.needs.push(Need { item: to + region, load: false, write: true });
+            task.needs.push(ItemNeed { item: from + region, load: true, write: false });
+            task.needs.push(ItemNeed { item: to + region, load: false, write: true });
             task.strips.extend(near.map(|other| (from + other, 1)));
             if step > 0 {
                 // What it reads was written by the step before; what it overwrites was read by that step, too.

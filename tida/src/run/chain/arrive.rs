@@ -27,7 +27,7 @@ pub(super) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Result<(), Err
     let mut results: Vec<Result<(), Error>> = chain.links.iter().map(|link| failure(ready, link)).collect();
     skip_dependents(chain, &mut results);
     for tracker in &chain.arrays {
-        if let Err(error) = tracker.storage().settle_ghosts_now(device) {
+        if let Err(error) = tracker.storage().materialize_ghosts_now(device) {
             return failed(chain, results, &error);
         }
     }

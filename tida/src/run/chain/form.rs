@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tida_kernels::plan::fuse::LONGEST;
 
 use super::Chain;
-use super::link::Link;
+use super::link::Packs;
 use super::operations::{Depth, OpWork, operations, reach};
 use super::ring::{Window, cells, constant_ghosts};
 use super::segments::Segment;
@@ -68,12 +68,12 @@ impl Forms<'_> {
         let (chain, is_arriving) = (self.chain, self.chain.kind == Kind::Arriving);
         let arrays = chain.arrays.iter().zip(self.planars);
         let packed = arrays.map(|(tracker, planar)| (&**tracker.storage(), planar.facts()));
-        let stage = if is_arriving { None } else { Link::stage(room, packed) };
+        let stage = if is_arriving { None } else { Packs::stage(room, packed) };
         if stage.is_none() {
             // Nothing could unpack on the device what came packed from it before.
             chain.arrays.iter().for_each(|tracker| tracker.storage().unpack_all());
         }
-        let room = room - stage.map_or(0, Link::bytes).min(room);
+        let room = room - stage.map_or(0, Packs::bytes).min(room);
         // Of arrays that arrive few planes come at a time.
         let together = if is_arriving { None } else { self.together(room) };
         let mut needed = 0;

@@ -29,7 +29,7 @@ const SHARE: u64 = 8;
 
 /// The stages of a chain.
 #[derive(Debug)]
-pub(super) struct Link {
+pub(super) struct Packs {
     up: Stages,
     down: Stages,
 }
@@ -47,7 +47,7 @@ struct Stages {
 
 /// Neighbouring planes of a component that are packed alike.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Run {
+pub(super) struct PlaneRun {
     pub region: usize,
     pub chunk: Chunk,
     pub planes: usize,
@@ -58,7 +58,7 @@ pub(super) struct Run {
     pub first: usize,
 }
 
-impl Link {
+impl Packs {
     /// Bytes of a stage, if the arrays of a chain are packed and there is room.
     pub fn stage<'a>(room: u64, arrays: impl Iterator<Item = (&'a Storage, &'a PlaneFacts)>) -> Option<usize> {
         let planes = arrays.filter(|(storage, _)| storage.packs()).map(|(_, facts)| {
@@ -74,8 +74,8 @@ impl Link {
     ///
     /// # Errors
     /// Memory that the device does not have.
-    pub fn new(device: &DeviceCore, stage: usize) -> Result<Link, Error> {
-        Ok(Link { up: Stages::new(device, stage)?, down: Stages::new(device, stage)? })
+    pub fn new(device: &DeviceCore, stage: usize) -> Result<Packs, Error> {
+        Ok(Packs { up: Stages::new(device, stage)?, down: Stages::new(device, stage)? })
     }
 
     /// Bytes of stages of such a size.
@@ -96,7 +96,7 @@ impl Link {
         device: &DeviceCore,
         packing: &Packing,
         window: &Memory,
-        run: &Run,
+        run: &PlaneRun,
     ) -> Result<usize, Error> {
         let (backend, plane) = (device.backend(), packing.plane(run));
         let mut done = 0;
@@ -129,7 +129,7 @@ impl Link {
     /// [`PACKS`]`[1]` comes to it, and home once the stream of downloads does.
     ///
     /// # Safety
-    /// As [`Link::bring`].
+    /// As [`Packs::bring`].
     ///
     /// # Errors
     /// What the driver reports.
@@ -138,7 +138,7 @@ impl Link {
         device: &DeviceCore,
         packing: &Packing,
         window: &Memory,
-        run: &Run,
+        run: &PlaneRun,
     ) -> Result<usize, Error> {
         let (backend, plane) = (device.backend(), packing.plane(run));
         let mut done = 0;
@@ -192,12 +192,12 @@ const ALIGN: usize = 128;
 #[derive(Debug)]
 pub(super) struct Packing {
     storage: Arc<Storage>,
-    regions: Vec<Regional>,
+    regions: Vec<PackedRegion>,
 }
 
 /// The same for a region.
 #[derive(Debug, Default)]
-struct Regional {
+struct PackedRegion {
     /// Where kernels find the region's memory on the host, and what frames keep apart.
     reached: Option<(u64, u64)>,
     /// By component: how its frames are packed.
@@ -205,7 +205,7 @@ struct Regional {
 }
 
 /// A packed plane: bytes, and from one to the next in a stage.
-struct Plane {
+struct PackedPlane {
     bytes: usize,
     step: usize,
 }
@@ -227,7 +227,7 @@ impl Packing {
                     }
                 }
             }
-            Regional { reached, guesses }
+            PackedRegion { reached, guesses }
         };
         let regions = (0..facts.layout.regions.len()).map(region).collect();
         Some(Packing { storage: storage.clone(), regions })
@@ -267,28 +267,28 @@ impl Packing {
         Some(Chunk { form, values, size })
     }
 
-    fn plane(&self, run: &Run) -> Plane {
+    fn plane(&self, run: &PlaneRun) -> PackedPlane {
         let bytes = match run.chunk.form {
             Form::Codes(component) => {
                 run.chunk.values * self.storage.coding().map_or(run.chunk.size, |coding| coding.code_size(component))
             }
             Form::Frames(slot) => run.chunk.tail() * run.chunk.size + run.chunk.frames() * slot,
         };
-        Plane { bytes, step: bytes.next_multiple_of(ALIGN) }
+        PackedPlane { bytes, step: bytes.next_multiple_of(ALIGN) }
     }
 
     /// What is to be done for some planes of a run.
     fn job<'a>(
         &self,
-        run: &Run,
+        run: &PlaneRun,
         (from, planes): (usize, usize),
         (stage, stage_at, stage_step): (&'a Memory, usize, usize),
         window: &'a Memory,
-    ) -> Job<'a> {
+    ) -> PackJob<'a> {
         let Chunk { values, size, .. } = run.chunk;
         let at = run.at + from * run.step;
         let (base, apart) = self.regions.get(run.region).and_then(|region| region.reached).unwrap_or_default();
-        Job {
+        PackJob {
             chunk: run.chunk,
             coding: self.storage.coding().cloned(),
             planes,
@@ -324,7 +324,7 @@ fn planes(facts: &PlaneFacts, region: usize, (size, before): (usize, usize)) -> 
 }
 
 /// Planes to pack or to unpack.
-struct Job<'a> {
+struct PackJob<'a> {
     chunk: Chunk,
     coding: Option<Arc<Coding>>,
     planes: usize,
@@ -343,7 +343,7 @@ struct Job<'a> {
     values: usize,
 }
 
-impl Job<'_> {
+impl PackJob<'_> {
     /// Puts it into a stream.
     ///
     /// # Safety
@@ -351,7 +351,7 @@ impl Job<'_> {
     unsafe fn put(self, device: &DeviceCore, stream: usize, pack: bool) -> Result<(), Error> {
         let backend = device.backend();
         if backend.facts().native {
-            let planes = Planes::of(&self);
+            let planes = NativePackJob::of(&self);
             let run = move |_| {
                 // SAFETY: the caller's promise.
                 unsafe { planes.run(pack) };
@@ -412,7 +412,7 @@ impl Job<'_> {
 }
 
 /// The same in its native form, on memory that the host can address: addresses instead of memories.
-struct Planes {
+struct NativePackJob {
     chunk: Chunk,
     coding: Option<Arc<Coding>>,
     planes: usize,
@@ -424,10 +424,10 @@ struct Planes {
     at: usize,
 }
 
-impl Planes {
-    fn of(job: &Job<'_>) -> Planes {
+impl NativePackJob {
+    fn of(job: &PackJob<'_>) -> NativePackJob {
         let size = job.chunk.size;
-        Planes {
+        NativePackJob {
             chunk: job.chunk,
             coding: job.coding.clone(),
             planes: job.planes,
@@ -440,7 +440,7 @@ impl Planes {
     }
 
     /// # Safety
-    /// As [`Job::put`].
+    /// As [`PackJob::put`].
     unsafe fn run(&self, pack: bool) {
         let place = |(start, step): (u64, usize), plane: usize| {
             std::ptr::with_exposed_provenance_mut::<u8>(start as usize + plane * step)
@@ -475,7 +475,7 @@ impl Planes {
     }
 
     /// # Safety
-    /// As [`Job::put`], for one plane.
+    /// As [`PackJob::put`], for one plane.
     unsafe fn frames<W: Word>(
         &self,
         slot: usize,

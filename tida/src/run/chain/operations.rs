@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::grid::GridBox;
 use crate::grid::boxes::union;
 use crate::launch::step::{Launch, Together};
-use crate::memory::ghosts::planes::{Part, Planar};
+use crate::memory::ghosts::planes::{FillPart, Planar};
 use crate::program::schedule::{Access, PlaneOp, Reach, Write};
 use crate::run::steps::{identity, steps};
 
@@ -26,7 +26,7 @@ pub(super) enum OpWork {
     /// Steps that run together: the sweeps of a link and of some that come after it, with their launches.
     Steps(usize, Together, Arc<[Arc<dyn Launch>]>),
     /// A part of the ghost fill of a link, of an array.
-    Ghosts(usize, usize, Part),
+    Ghosts(usize, usize, FillPart),
 }
 
 impl OpWork {
@@ -160,15 +160,15 @@ fn fills(
     array: usize,
     planar: &Planar,
     fills_ring: bool,
-    mut add: impl FnMut(Range<i64>, Part, SmallVec<[Access; 4]>),
+    mut add: impl FnMut(Range<i64>, FillPart, SmallVec<[Access; 4]>),
 ) {
     let access = |read: Reach| smallvec![Access { array, read: Some(read), write: Some(Write::Part) }];
     if planar.facts().edges.filled {
-        add(planar.facts().valid.clone(), Part::Edges, access(Reach::Around(0, 0)));
+        add(planar.facts().valid.clone(), FillPart::Edges, access(Reach::Around(0, 0)));
     }
     // What lies beyond the ends of a ring are its planes.
     for (planes, from) in planar.ends().filter(|_| !fills_ring) {
-        add(planes, Part::Ends, access(Reach::Planes(from)));
+        add(planes, FillPart::Ends, access(Reach::Planes(from)));
     }
 }
 
@@ -203,7 +203,7 @@ fn several(
     let mut faces = following.faces(facts_of, cells)?;
     let (out, inp) = (array_of(pair.out)?, array_of(pair.inp)?);
     let axis = 4 - planars[out].facts().rank;
-    // What each of the kernels reads of arrays that take no turns, and how far any of them reads of those that do.
+    // What each of the kernels reads of arrays that do not alternate, and how far any of them reads of those that do.
     let mut others: SmallVec<[Use; 4]> = SmallVec::new();
     let (mut lo, mut hi) = (0, 0);
     for sweep in following.kernels() {

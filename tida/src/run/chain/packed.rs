@@ -2,15 +2,15 @@
 
 use std::ops::Range;
 
-use super::link::{Link, Packing, Run};
+use super::link::{Packing, Packs, PlaneRun};
 use super::ring::{Rolling, Stretch};
 use crate::device::core::DeviceCore;
 use crate::error::Error;
 use crate::memory::packed::Chunk;
 
 /// Planes of a component that are packed alike, or not at all.
-struct Planes {
-    run: Option<Run>,
+struct PackedPlanes {
+    run: Option<PlaneRun>,
     planes: usize,
     values: usize,
     /// First byte in the region's memory, and from a plane to the next.
@@ -28,7 +28,7 @@ impl Rolling {
     pub unsafe fn upload_packed(
         &self,
         device: &DeviceCore,
-        (stream, link): (usize, &mut Link),
+        (stream, link): (usize, &mut Packs),
         packing: &Packing,
         planes: &Range<i64>,
         shift: i64,
@@ -65,7 +65,7 @@ impl Rolling {
     pub unsafe fn download_packed(
         &self,
         device: &DeviceCore,
-        (stream, link): (usize, &mut Link),
+        (stream, link): (usize, &mut Packs),
         packing: &Packing,
         planes: &Range<i64>,
         shift: i64,
@@ -109,10 +109,10 @@ impl Rolling {
         stretch: &Stretch,
         (before, size): (usize, usize),
         chunk: impl Fn(usize, i64, usize) -> Option<Chunk>,
-    ) -> Vec<Planes> {
+    ) -> Vec<PackedPlanes> {
         let facts = self.planar.facts();
         let cells = facts.layout.regions[stretch.region].cells as usize;
-        let (mut parts, step): (Vec<Planes>, usize) = (Vec::new(), facts.stride * size);
+        let (mut parts, step): (Vec<PackedPlanes>, usize) = (Vec::new(), facts.stride * size);
         for (number, start) in (0..stretch.values).step_by(facts.stride.max(1)).enumerate() {
             let values = facts.stride.min(stretch.values - start);
             let at = cells * before + (stretch.host + start) * size;
@@ -126,8 +126,8 @@ impl Rolling {
                 continue;
             }
             let first = self.cells * before / size + stretch.slot + start;
-            let run = chunk.map(|chunk| Run { region: stretch.region, chunk, planes: 1, at, step, first });
-            parts.push(Planes { run, planes: 1, values, at, step, first });
+            let run = chunk.map(|chunk| PlaneRun { region: stretch.region, chunk, planes: 1, at, step, first });
+            parts.push(PackedPlanes { run, planes: 1, values, at, step, first });
         }
         parts
     }

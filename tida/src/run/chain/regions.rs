@@ -22,7 +22,7 @@ use crate::device::timeline::{SpanKind, host_span};
 use crate::error::{Error, ErrorKind};
 use crate::memory::ghosts::compile::Where;
 use crate::memory::node::{Queue, Ring};
-use crate::program::regions::{Enter, Leave, Plan, Step, order, place};
+use crate::program::regions::{Enter, Leave, Plan, RegionStep, order, place};
 use tasks::{Array, Tasks, Work};
 
 /// Strips that are on their way to the device at once, at most.
@@ -199,7 +199,7 @@ impl<'a> Running<'a> {
     }
 
     /// Runs a step on the device.
-    fn run(&mut self, number: usize, step: &Step) -> Result<(), Error> {
+    fn run(&mut self, number: usize, step: &RegionStep) -> Result<(), Error> {
         let device = self.streams.device;
         step.enters.iter().try_for_each(|enter| self.enter(enter))?;
         let strips = if step.strips.is_empty() { SmallVec::new() } else { self.send_strips(number, step)? };
@@ -271,7 +271,7 @@ impl<'a> Running<'a> {
     }
 
     /// Sends what a part of a ghost fill needs of regions on the host; gives for each of those its place on the device.
-    fn send_strips(&mut self, number: usize, step: &Step) -> Result<SmallVec<[(usize, usize); 8]>, Error> {
+    fn send_strips(&mut self, number: usize, step: &RegionStep) -> Result<SmallVec<[(usize, usize); 8]>, Error> {
         let (device, backend) = (self.streams.device, self.streams.device.backend());
         let mut places = SmallVec::new();
         let Work::Fill { array, part, .. } = &self.tasks.works[step.task] else { return Ok(places) };
@@ -300,7 +300,7 @@ impl<'a> Running<'a> {
     }
 
     /// Does a part of a ghost fill on the host, or sets ghosts of fixed value there.
-    fn run_on_host(&self, step: &Step) -> Result<(), Error> {
+    fn run_on_host(&self, step: &RegionStep) -> Result<(), Error> {
         let work = &self.tasks.works[step.task];
         let (Work::Fill { array, .. } | Work::Fix { array, .. }) = work else { return Ok(()) };
         let Array { storage, regional, .. } = &self.tasks.arrays[*array];

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::link::{Link, Packing};
+use super::link::{Packing, Packs};
 use crate::backend::Memory;
 use crate::device::core::DeviceCore;
 use crate::device::ledger::Purpose;
@@ -210,7 +210,7 @@ impl Rolling {
         self.kept.as_ref().is_none_or(|kept| kept.told)
     }
 
-    /// Takes down that planes are put where the array stays, and perhaps go home.
+    /// Records that planes are put where the array stays, and perhaps go home.
     fn keeps(&mut self, planes: &Range<i64>, home: bool) {
         let start = self.planar.facts().grown.start;
         if let Some(kept) = &mut self.kept {
@@ -230,7 +230,7 @@ impl Rolling {
     ///
     /// # Errors
     /// What the driver reports.
-    pub unsafe fn bring_rest(&self, device: &DeviceCore, stream: usize) -> Result<(), Error> {
+    pub unsafe fn upload_remaining(&self, device: &DeviceCore, stream: usize) -> Result<(), Error> {
         let Some(kept) = &self.kept else { return Ok(()) };
         for Rest { region, place, host, bytes } in self.rest(&kept.has, |region| !kept.was_there[region]) {
             // SAFETY: what is left lies in both memories; the rest is the caller's promise.
@@ -254,7 +254,7 @@ impl Rolling {
     ///
     /// # Errors
     /// What the driver reports.
-    pub unsafe fn take_rest_home(&self, device: &DeviceCore, stream: usize) -> Result<(), Error> {
+    pub unsafe fn download_remaining(&self, device: &DeviceCore, stream: usize) -> Result<(), Error> {
         let Some(kept) = self.kept.as_ref().filter(|kept| kept.told) else { return Ok(()) };
         for Rest { region, place, host, bytes } in self.rest(&kept.home, |region| kept.was_there[region]) {
             self.storage().touch_host(region);
@@ -366,7 +366,7 @@ impl Rolling {
     pub unsafe fn upload(
         &mut self,
         device: &DeviceCore,
-        (stream, link): (usize, Option<&mut Link>),
+        (stream, link): (usize, Option<&mut Packs>),
         planes: Range<i64>,
         shift: i64,
     ) -> Result<(), Error> {
@@ -416,7 +416,7 @@ impl Rolling {
     pub unsafe fn download(
         &mut self,
         device: &DeviceCore,
-        (stream, link): (usize, Option<&mut Link>),
+        (stream, link): (usize, Option<&mut Packs>),
         planes: Range<i64>,
         shift: i64,
     ) -> Result<(), Error> {

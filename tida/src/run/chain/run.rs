@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::arrive::told_host;
 use super::form::{Forms, Planned};
-use super::link::{Link as Packs, Packing};
+use super::link::{Packing, Packs};
 use super::operations::{OpWork, merged};
 use super::outcome::{failed, failure, skip_dependents};
 use super::ring::{Piece, Rolling};
@@ -21,7 +21,7 @@ use crate::grid::GridBox;
 use crate::launch::fused::enqueue_steps;
 use crate::launch::rolling::Scratch;
 use crate::memory::ghosts::Which;
-use crate::memory::ghosts::planes::{Part, Planar};
+use crate::memory::ghosts::planes::{FillPart, Planar};
 use crate::memory::layout::WideLayout;
 use crate::memory::node::{Queue, Ring};
 use crate::memory::storage::Storage;
@@ -96,14 +96,14 @@ pub(super) fn fix_ghosts(link: &Link, chain: &Chain, planars: &[&Arc<Planar>]) {
         let storage = touched(chain, planars, array);
         // Planes that are packed came from a window, where edges are set as on the host: they have their value since
         // the host set it.
-        if storage.is_packed() && storage.fixed_ghosts(None) {
+        if storage.is_packed() && storage.has_fixed_ghosts() {
             return;
         }
         storage.unpack_all();
         // SAFETY: the graph runs this only when no work conflicts with any node of the chain, and no other segment
         // runs.
         unsafe { planars[array].regional.fill_on_host(storage, Which::Fixed) };
-        storage.fixed_ghosts(Some(true));
+        storage.set_fixed_ghosts(true);
     }
 }
 
@@ -224,7 +224,7 @@ impl<'a> Running<'a> {
         let backend = self.streams.device.backend();
         for array in &self.arrays {
             // SAFETY: no one uses the planes that did not come; the graph keeps all other work away.
-            unsafe { array.bring_rest(self.streams.device, UP)? };
+            unsafe { array.upload_remaining(self.streams.device, UP)? };
         }
         for stream in [UP, DOWN] {
             backend.wait(RUN, &*backend.mark(stream)?)?;
@@ -240,7 +240,7 @@ impl<'a> Running<'a> {
             let copies = self.streams.device.timed(SpanKind::Ghost, "ghosts between regions", RUN, 0, put)?;
             self.streams.hold(copies);
             // SAFETY: no one uses the array on the host; all that writes it on the device came before in this stream.
-            unsafe { array.take_rest_home(self.streams.device, RUN)? };
+            unsafe { array.download_remaining(self.streams.device, RUN)? };
         }
         Ok(())
     }
@@ -253,7 +253,7 @@ impl<'a> Running<'a> {
             // SAFETY: no one writes the array on the host before the chain has loaded it, and nothing uses the window.
             unsafe { array.keep_edges(device, RUN)? };
         }
-        let every = told_apart(&schedule);
+        let every = download_event_interval(&schedule);
         let mut passes = schedule.passes.iter().peekable();
         let mut shift = 0;
         // How often each operation has still to advance.
@@ -266,7 +266,7 @@ impl<'a> Running<'a> {
                 self.start_pass(pass);
                 shift = pass.shift;
             }
-            let marked = |store: Option<usize>| store.map(|number| told_at(number, every));
+            let marked = |store: Option<usize>| store.map(|number| marked_at(number, every));
             if !block.uploads.is_empty() {
                 self.streams.wait(UP, block.uploads_after, marked(block.uploads_after))?;
                 self.load(&block.uploads, shift)?;
@@ -289,7 +289,7 @@ impl<'a> Running<'a> {
                 self.store(&block.downloads, shift)?;
                 unsaid = true;
             }
-            let tells = unsaid && (number == told_at(number, every) || number + 1 == schedule.blocks.len());
+            let tells = unsaid && (number == marked_at(number, every) || number + 1 == schedule.blocks.len());
             self.streams.stored(tells)?;
             unsaid &= !tells;
         }
@@ -421,7 +421,7 @@ impl<'a> Running<'a> {
                     self.streams.hold(copies);
                     put?;
                 }
-                if part == Part::Ends {
+                if part == FillPart::Ends {
                     rolling.taint(planes, shift);
                 }
             }
@@ -467,7 +467,7 @@ pub(super) fn room(device: &DeviceCore, chain: &Chain) -> (u64, Reservation) {
 
 /// At every how many blocks the end of the downloads is marked: a mark holds the link up for some microseconds. Never
 /// so few that one is waited for that is not there.
-fn told_apart(schedule: &Schedule) -> usize {
+fn download_event_interval(schedule: &Schedule) -> usize {
     let waits = schedule.blocks.iter().enumerate().flat_map(|(number, block)| {
         [block.uploads_after, block.runs_after].into_iter().flatten().map(move |before| number - before.min(number))
     });
@@ -475,7 +475,7 @@ fn told_apart(schedule: &Schedule) -> usize {
 }
 
 /// The block whose mark is the first to come after the downloads of a block.
-fn told_at(number: usize, every: usize) -> usize {
+fn marked_at(number: usize, every: usize) -> usize {
     number / every * every + every - 1
 }
 

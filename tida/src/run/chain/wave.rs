@@ -132,7 +132,7 @@ pub(crate) fn can_fill(planar: &Planar) -> bool {
 }
 
 /// An operation of a chain.
-struct Task {
+struct WaveTask {
     /// Number of its node in the chain.
     link: usize,
     /// The step of a ghost fill; else it is the sweep of the link.
@@ -142,7 +142,7 @@ struct Task {
 /// A chain on its way.
 struct Wave<'a> {
     chain: &'a Chain,
-    tasks: Vec<Task>,
+    tasks: Vec<WaveTask>,
     /// The same along planes and along rows, for the order.
     along: [Vec<PlaneOp>; 2],
     /// Bytes of a row of each array.
@@ -153,7 +153,7 @@ struct Wave<'a> {
 
 /// Operations that go over the arrays together.
 #[derive(Debug)]
-struct Pass {
+struct WavePass {
     ops: Range<usize>,
     /// Sweeps among them.
     sweeps: usize,
@@ -165,7 +165,7 @@ impl<'a> Wave<'a> {
     fn new(chain: &'a Chain, results: &[Result<(), Error>]) -> Wave<'a> {
         let (mut tasks, mut along) = (Vec::new(), [Vec::new(), Vec::new()]);
         let mut add = |link: usize, fill: Option<(usize, FillStep)>, [planes, rows]: [PlaneOp; 2]| {
-            tasks.push(Task { link, fill });
+            tasks.push(WaveTask { link, fill });
             along[0].push(planes);
             along[1].push(rows);
         };
@@ -216,7 +216,7 @@ impl<'a> Wave<'a> {
     }
 
     /// The operations from `first` on that go together, and the rows of a lane: those that load least.
-    fn pass(&self, first: usize, caches: &Caches) -> Pass {
+    fn pass(&self, first: usize, caches: &Caches) -> WavePass {
         let arrays = self.rows.len();
         let mut skews = [Skew::new(arrays), Skew::new(arrays)];
         // A quarter of it is left to what else a sweep touches, and to chance.
@@ -246,7 +246,7 @@ impl<'a> Wave<'a> {
             let thick = if short && (each + thicker) * wide + shared <= room { THICK } else { 1 };
             let cost = (rows + more) as f64 / (rows * sweeps.max(1) as i64) as f64 + START / cells.max(1.0);
             let lane = (sweeps > 1).then_some((rows, thick));
-            passes.push((cost, Pass { ops: first..number + 1, sweeps, lane }));
+            passes.push((cost, WavePass { ops: first..number + 1, sweeps, lane }));
         }
         let best = passes.iter().enumerate().filter(|(_, (cost, _))| *cost <= WORTH);
         // Of equal ones the longest, as ghost fills cost nothing here.
@@ -254,7 +254,7 @@ impl<'a> Wave<'a> {
         // Passes of about one length.
         let left = self.tasks.len() - first;
         let even = left.div_ceil(left.div_ceil(best + 1));
-        let alone = Pass { ops: first..first + 1, sweeps: 1, lane: None };
+        let alone = WavePass { ops: first..first + 1, sweeps: 1, lane: None };
         if best == 0 { alone } else { passes.into_iter().nth(even - 1).map_or(alone, |(_, pass)| pass) }
     }
 
@@ -267,7 +267,7 @@ impl<'a> Wave<'a> {
         ((levels + lanes - 1) / lanes).max(1)
     }
 
-    fn run(&self, pass: &Pass) {
+    fn run(&self, pass: &WavePass) {
         let arrays = self.rows.len();
         let Some((rows, thick)) = pass.lane else { return pass.ops.clone().for_each(|number| self.whole(number)) };
         let planes = steps(&self.along[0][pass.ops.clone()], arrays, thick);
@@ -333,8 +333,8 @@ impl<'a> Wave<'a> {
         });
     }
 
-    /// Runs a piece of a task, and takes down how it fails. What works with what it leaves goes on: it fails with it.
-    fn guarded(&self, task: &Task, piece: impl FnOnce() -> Result<(), Error>) {
+    /// Runs a piece of a task, and records how it fails. What works with what it leaves goes on: it fails with it.
+    fn guarded(&self, task: &WaveTask, piece: impl FnOnce() -> Result<(), Error>) {
         let name = self.chain.links[task.link].node.name;
         let result = catch_unwind(AssertUnwindSafe(piece)).unwrap_or_else(|payload| Err(panicked(name, payload)));
         if let Err(error) = result {

@@ -194,7 +194,7 @@ fn components_of_one_size_go_in_one_launch() {
 #[test]
 fn a_window_has_its_planes_elsewhere() {
     let plan = plan("cells 4x3 regions 1x1 ghost 1 faces periodic even");
-    let Some(phase) = plan.part(crate::memory::ghosts::planes::Part::Edges).next() else { panic!("no edges") };
+    let Some(phase) = plan.part(crate::memory::ghosts::planes::FillPart::Edges).next() else { panic!("no edges") };
     let within: Vec<GhostCopy> = phase.moving.iter().filter_map(|copy| copy.within(2, &[1..3, -1..4])).collect();
     let site = Site { start: 0, cells: 1024, shift: -16 };
     check(

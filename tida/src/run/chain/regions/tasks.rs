@@ -9,7 +9,7 @@ use crate::grid::GridBox;
 use crate::memory::ghosts::regions::Regional;
 use crate::memory::storage::Storage;
 use crate::program::deps::Seen;
-use crate::program::regions::{Need, Task};
+use crate::program::regions::{ItemNeed, Task};
 use crate::run::chain::{Chain, Use};
 use crate::run::op::Op;
 
@@ -194,7 +194,7 @@ impl Tasks {
             if !load || one.ghosts {
                 task.after.extend(ghosts.write(number));
             }
-            task.needs.push(Need { item, load, write: one.write });
+            task.needs.push(ItemNeed { item, load, write: one.write });
         }
         self.add(task, Work::Sweep { link, region: *region, boxes: boxes.to_vec() });
     }
@@ -205,7 +205,7 @@ impl Tasks {
         for region in (0..regional.layout.regions.len()).filter(|region| regional.has_fixed(*region)) {
             let (number, mut task) = (self.list.len(), Task { anywhere: true, ..Task::default() });
             task.after.extend(seen[first + region][1].write(number));
-            task.needs = smallvec![Need { item: first + region, load: true, write: true }];
+            task.needs = smallvec![ItemNeed { item: first + region, load: true, write: true }];
             self.add(task, Work::Fix { link, array, region });
         }
     }
@@ -219,7 +219,7 @@ impl Tasks {
         of.cells.iter().for_each(|region| task.after.extend(seen[first + region][0].read(number)));
         of.ghosts.iter().for_each(|region| task.after.extend(seen[first + region][1].read(number)));
         task.after.extend(seen[first + of.region][1].write(number));
-        task.needs = smallvec![Need { item: first + of.region, load: true, write: true }];
+        task.needs = smallvec![ItemNeed { item: first + of.region, load: true, write: true }];
         task.strips = of.strips.iter().map(|(region, bytes)| (first + region, *bytes)).collect();
         self.strip = self.strip.max(of.strips.iter().map(|(_, bytes)| bytes).sum());
         self.add(task, Work::Fill { link, array, part });
