@@ -136,7 +136,7 @@ where
     let mut part = None;
     if checked.key.on_device && runs_on_both(&prepared, checked.acc, tile.device)? {
         let core = checked.acc.core();
-        let part = part.insert(core.part(&checked.key, &tile.layout, tile.region, &checked.touches));
+        let part = part.insert(core.part(&checked.key, &tile.layout, tile.region, (&checked.touches, face.is_none())));
         checked.key.on_device = part.on_device;
     }
     let both = part.as_ref().is_some_and(|part| part.both);

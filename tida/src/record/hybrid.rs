@@ -195,8 +195,13 @@ impl Border {
     /// should be waited for: then this is to be asked again.
     fn place(&mut self, kernel: (KernelId, TypeId), region: usize, bytes: u64) -> Option<LoopPart> {
         let pace = if self.is_fixed { None } else { Some(self.pace(kernel, region, bytes)?) };
+        Some(self.part(region, pace))
+    }
+
+    /// The same, measured by this.
+    fn part(&self, region: usize, pace: Option<Arc<Pace>>) -> LoopPart {
         let both = sides_of(self.at, self.before.len()).into_iter().all(|(_, used)| used);
-        Some(LoopPart { on_device: region < self.at, both, pace })
+        LoopPart { on_device: region < self.at, both, pace }
     }
 
     /// What measures a tile of a region; the border may move before it. `None` as [`Border::place`] says.
@@ -259,13 +264,14 @@ impl Border {
 }
 
 impl Core {
-    /// Where a tile goes of a loop that is to run on both sides. May wait for the kernel's first speeds.
+    /// Where a tile goes of a loop that is to run on both sides. May wait for the kernel's first speeds, unless it goes
+    /// over too few cells to be measured.
     pub fn part<const D: usize>(
         self: &Arc<Core>,
         key: &SweepKey,
         layout: &Layout<D>,
         region: usize,
-        touches: &[BoxTouch],
+        (touches, measured): (&[BoxTouch], bool),
     ) -> LoopPart {
         let alone = |on_device: bool| LoopPart { on_device, both: false, pace: None };
         let Some(device) = &self.device else { return alone(false) };
@@ -286,6 +292,9 @@ impl Core {
                 borders.push(Border::new(cuts().collect(), regions, self.borders.share));
                 borders.len() - 1
             });
+            if !measured {
+                return borders[number].part(region, None);
+            }
             if let Some(part) = borders[number].place(kernel, region, bytes) {
                 return part;
             }
