@@ -400,11 +400,13 @@ fn reads_of_a_written_array() {
         (kernel, found)
     };
     let (_, found) = order(true, 0);
-    assert!(found.args[1].reads_old && !found.args[1].must_write && found.reads_only_at(1).is_ok());
+    assert!(found.args[1].reads_old && found.args[1].reads_own && !found.args[1].must_write);
+    assert!(found.reads_only_at(1).is_ok());
     let (_, found) = order(false, 0);
     assert!(found.args[1].read && !found.args[1].reads_old && found.args[1].must_write);
+    // Another cell is old whenever it is read; the cell itself is overwritten unread.
     let (kernel, found) = order(false, 1);
-    assert!(found.args[1].reads_old && !found.args[1].must_write);
+    assert!(found.args[1].reads_old && !found.args[1].reads_own && found.args[1].must_write);
     let offending = found.reads_only_at(1).unwrap_err();
     assert_eq!(found.offset_text(offending, &kernel), "[0, 1]");
     assert_eq!(found.index_text(offending, &kernel), "[at[0], at[1] + 1]");
