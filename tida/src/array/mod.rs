@@ -308,15 +308,11 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     #[cfg(feature = "ndarray")]
     #[track_caller]
     fn wait_for_region(&self, region: usize, write: bool) -> Result<(), Error> {
-        self.acc.wait(&[self.touch(Some(region), access(write))])?;
+        let mode = if write { Mode::Update } else { Mode::Read };
+        self.acc.wait(&[self.touch(Some(region), mode)])?;
         self.storage.warn();
         Ok(())
     }
-}
-
-/// What the host does with values that it reads, or changes too.
-fn access(write: bool) -> Mode {
-    if write { Mode::Update } else { Mode::Read }
 }
 
 impl<T: Element, const D: usize> std::fmt::Debug for TileArray<T, D> {
