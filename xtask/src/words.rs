@@ -25,7 +25,6 @@ pub fn check() -> Result<()> {
         }
     }
     run(&mut codespell).map_err(|_| {
-        "tried to check the spelling; found what stands above; mend it, or list what is right in .codespellrc"
-            .to_owned()
+        "tried to check the spelling; found what stands above; fix it, or list what is right in .codespellrc".to_owned()
     })
 }

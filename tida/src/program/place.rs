@@ -51,7 +51,7 @@ pub(crate) enum Attempt {
     /// It opens a chain, or joins the open one. What it reads as a whole gets room beside.
     Stream(Kind),
     /// As [`Attempt::Whole`], after all other arrays have left and what is under way has ended.
-    AfterAll,
+    AfterOthers,
 }
 
 impl Facts {
@@ -85,7 +85,7 @@ impl Facts {
         // A chain has half of the memory at least.
         attempts.extend(streams.filter(|_| self.wholes <= self.budget / 2).map(Attempt::Stream));
         if fits {
-            attempts.push(Attempt::AfterAll);
+            attempts.push(Attempt::AfterOthers);
         }
         attempts
     }
@@ -122,7 +122,7 @@ impl fmt::Display for Attempt {
             Attempt::After(0) => f.write_str("as a whole, after others have left"),
             Attempt::After(idle) => write!(f, "as a whole, after others have left that {idle} sweeps did not use"),
             Attempt::Stream(kind) => write!(f, "in a chain of {kind}"),
-            Attempt::AfterAll => f.write_str("as a whole, after all others have left"),
+            Attempt::AfterOthers => f.write_str("as a whole, after all others have left"),
         }
     }
 }

@@ -159,7 +159,7 @@ impl Core {
                 let kept = self.make_room(device, || lacks(wholes), all, || self.try_reserve(wholes))?;
                 stream(kind, self.room_for_chains(device, all), kept)
             }
-            Attempt::AfterAll => self.make_room(device, || lacks(all), all, || self.try_reserve(all)).map(whole),
+            Attempt::AfterOthers => self.make_room(device, || lacks(all), all, || self.try_reserve(all)).map(whole),
         }
     }
 
