@@ -397,17 +397,6 @@ impl TileAcc {
         self.record_node(name, Location::caller(), &touches, &[], Work::Device(Box::new(run)));
     }
 
-    /// As [`TileAcc::record`], of work that finds each region where it is and uses the device itself.
-    #[track_caller]
-    pub(crate) fn record_on_both(
-        &self,
-        name: &'static str,
-        touches: Vec<Touch>,
-        run: impl FnOnce() -> Result<(), Error> + Send + 'static,
-    ) {
-        self.record_node(name, Location::caller(), &touches, &[], Work::Both(Box::new(run)));
-    }
-
     /// As [`TileAcc::record`], after other nodes too; gives the node.
     pub(crate) fn record_node(
         &self,

@@ -167,14 +167,15 @@ pub(crate) fn fill(fills: &[Fill], recorded: &'static Location<'static>) -> Resu
         }
     }
     if !on_host.is_empty() {
-        acc.record("fill_ghosts", host_touches, move || {
+        let work = Work::Host(Box::new(move || {
             parallel::each(on_host.len(), 1, &|n| {
                 let (ghosts, storage, which) = &on_host[n];
                 // SAFETY: the storage is that of the ghosts' array; recorded touches keep all others away.
                 unsafe { ghosts.fill_on_host(storage, *which) }
             });
             Ok(())
-        });
+        }));
+        acc.record_node("fill_ghosts", recorded, &host_touches, &[], work);
     }
     if !on_device.is_empty() {
         let work = Work::Device(Box::new(move |queue| {
@@ -187,12 +188,13 @@ pub(crate) fn fill(fills: &[Fill], recorded: &'static Location<'static>) -> Resu
         acc.core().record_fill(recorded, &device_touches, fixed_on_device, work);
     }
     if let (false, Some(device)) = (on_both.is_empty(), acc.core().device.clone()) {
-        acc.record_on_both("fill_ghosts", both_touches, move || {
+        let work = Work::Both(Box::new(move || {
             device.backend().caught_up();
             let mut all = on_both.iter();
             // SAFETY: as on the host.
             all.try_for_each(|(ghosts, storage, fixed)| unsafe { ghosts.fill_both(&device, storage, *fixed) })
-        });
+        }));
+        acc.record_node("fill_ghosts", recorded, &both_touches, &[], work);
     }
     drop(kept);
     fills.iter().for_each(|fill| fill.tracker.ages.ghosts_filled());
