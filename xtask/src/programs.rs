@@ -15,7 +15,18 @@ use crate::Result;
 use crate::shell::{command, read, root};
 
 /// Those that take longest. They start first, so that no other waits for them in the end.
-const LONG: [&str; 6] = ["ui", "corpus", "same_bits", "emit_text", "hybrid", "link"];
+const LONG: [&str; 10] = [
+    "ui",
+    "corpus",
+    "cavity",
+    "reduce_out_of_core",
+    "same_bits",
+    "language_places",
+    "generic_places",
+    "emit_text",
+    "hybrid",
+    "link",
+];
 
 /// A program of tests.
 #[derive(Debug, PartialEq)]
