@@ -11,6 +11,7 @@
 //!
 //! `--micro` is a third one (`cargo xtask bench micro`): micro-benchmarks of the GPU's memory, without tida.
 
+mod boundaries;
 mod cells;
 mod channels;
 mod cuda;
@@ -50,8 +51,8 @@ struct Options {
     /// Where tida runs; the references run on the first NVIDIA GPU, and not at all beside `cpu`
     #[arg(long, value_enum, default_value_t = On::Cuda)]
     device: On,
-    /// Cases whose name holds one of these: heat3, heat2, sincos, sum, slabs, gemm, matvec, nbody, overhead, first,
-    /// mapping, seismic, sweep, writes, fused, turns, generic, storage, storage-micro, storage-programs,
+    /// Cases whose name holds one of these: heat3, heat2, boundaries, sincos, sum, slabs, gemm, matvec, nbody,
+    /// overhead, first, mapping, seismic, sweep, writes, fused, turns, generic, storage, storage-micro, storage-programs,
     /// storage-flushed, storage-whole, stars, acoustic, fdtd, lattice, prolong, conjugate, euler, gemm64, multigrid,
     /// channels (with hotspot, pathfinder, stencil, dyadic, tree, product, bodies); and of the set that `--ooc`
     /// chooses: many, periodic, pass, exceed, figure; and of that of `--micro`: loads, banks, latency
@@ -162,11 +163,12 @@ fn run() -> Result<()> {
         return host::first_call(device);
     }
     type Case = fn(&Bench, &mut Output) -> Result<()>;
-    let in_process: [(&str, Case); 43] = [
+    let in_process: [(&str, Case); 44] = [
         ("heat3 f64", heat::heat3::<f64>),
         ("heat3 f32", heat::heat3::<f32>),
         ("heat2 f64", heat::heat2),
         ("heat3 f64 slabs", heat::slabs),
+        ("boundaries", boundaries::boundaries),
         ("sincos", cells::sincos),
         ("sum", cells::sum),
         ("gemm", walks::gemm),

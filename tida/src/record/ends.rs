@@ -59,7 +59,7 @@ impl Ends {
     /// Puts the sweep and the reduction into a stream; none if nothing was launched, and each is to run by itself.
     ///
     /// # Safety
-    /// As [`Launch::enqueue`].
+    /// As [`Sweep::enqueue`].
     pub unsafe fn enqueue(&self, sweep: &Sweep, queue: &Queue<'_>) -> Option<Result<Done, Error>> {
         // A tile that came after it was asked is none of the reduction's cells.
         if sweep.boxes != self.ending.boxes() {

@@ -10,7 +10,7 @@ use crate::memory::layout::{Boundaries, Boundary, Centering, OfComponents};
 
 impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     /// The boundary of every face of the domain: what the ghost cells outside hold after
-    /// [`fill_ghosts`](TileArray::fill_ghosts). [`Boundary::Open`] by default, as AMReX's `FillBoundary` leaves what
+    /// [`fill_ghosts`](crate::TileArray::fill_ghosts). [`Boundary::Open`] by default, as AMReX's `FillBoundary` leaves what
     /// lies outside a domain that is not periodic.
     ///
     /// ```

@@ -119,7 +119,7 @@ pub(crate) struct Use {
     pub sees_ghosts: bool,
     /// It writes ghosts, and is no fill of them.
     pub ghosts: bool,
-    /// Ghosts outlive their cells: see [`Ages::keeps_ghosts`].
+    /// Ghosts outlive their cells: see [`ArrayTouch::keeps`](crate::memory::touched::ArrayTouch::keeps).
     pub keeps: bool,
 }
 

@@ -183,7 +183,7 @@ struct Several {
 /// The steps that run together from a link on, before the link `end`, if any do.
 ///
 /// A launch leaves the array that its last step writes. What the steps between would have left in the other one the
-/// step after them overwrites ([`following`] makes sure that there is one), and what they would have left in this one
+/// step after them overwrites ([`steps`] makes sure that there is one), and what they would have left in this one
 /// the last of them. Each step reads planes around those that it leaves, so all of them together read as many times as
 /// many.
 fn several(
