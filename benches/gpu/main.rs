@@ -52,10 +52,10 @@ struct Options {
     #[arg(long, value_enum, default_value_t = On::Cuda)]
     device: On,
     /// Cases whose name holds one of these: heat3, heat2, boundaries, sincos, sum, slabs, gemm, matvec, nbody,
-    /// overhead, first, mapping, seismic, sweep, writes, fused, turns, generic, storage, storage-micro, storage-programs,
-    /// storage-flushed, storage-whole, stars, acoustic, fdtd, lattice, prolong, conjugate, euler, gemm64, multigrid,
-    /// channels (with hotspot, pathfinder, stencil, dyadic, tree, product, bodies); and of the set that `--ooc`
-    /// chooses: many, periodic, pass, exceed, figure; and of that of `--micro`: loads, banks, latency
+    /// overhead, first, mapping, seismic, sweep, writes, fused, turns, generic, storage, storage-micro,
+    /// storage-programs, storage-flushed, storage-whole, stars, acoustic, fdtd, lattice, prolong, conjugate, euler,
+    /// gemm64, multigrid, channels (with hotspot, pathfinder, stencil, dyadic, tree, product, bodies); and of the set
+    /// that `--ooc` chooses: many, periodic, pass, exceed, figure; and of that of `--micro`: loads, banks, latency
     #[arg(long = "case", value_name = "NAME")]
     cases: Vec<String>,
     /// Takes the cases of arrays larger than memory and of TiDA-acc's figures, which take minutes, instead of the
