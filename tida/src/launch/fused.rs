@@ -279,16 +279,16 @@ pub(crate) fn steps_are_compiled(
     region: usize,
     together: &Together,
 ) -> bool {
-    if !device.compiler().is_beside() {
-        return true;
-    }
     let ready = || {
         let all = Several::of(launches, together)?;
         let args = args(launches.get(..together.kernels).unwrap_or_default(), &all.prepared);
         let launch = all.launch(device, &together.cells, args.into_iter().map(|arg| arg.0).collect());
         let chosen = all.chosen(device, together)?;
         let plan = launch.steps_plan(device, (region, &together.cells), &together.cells, &chosen);
-        Ok::<_, Error>(launch.ready_beside(device, &plan).is_some_and(|ready| ready.is_ok()))
+        Ok::<_, Error>(match device.compiler().is_beside() {
+            true => launch.ready_beside(device, &plan).is_some_and(|ready| ready.is_ok()),
+            false => launch.ready(device, &plan).is_ok(),
+        })
     };
     // What is wrong comes out as it is launched.
     ready().unwrap_or(true)
