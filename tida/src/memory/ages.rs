@@ -1,9 +1,9 @@
 //! How old the ghosts of an array are, and who has set them.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// How old the ghosts of an array are.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Ages {
     /// Counts writes of cells, recorded or by the host.
     cells: AtomicU64,
@@ -15,44 +15,25 @@ pub(crate) struct Ages {
     set: AtomicBool,
     /// A kernel has set ghosts that fills set too, and no cell is newer: they hold other values than those of a fill.
     replaced: AtomicBool,
-    /// The axis beyond whose faces a kernel has last set ghosts as a part of the last fill; [`NO_AXIS`] if none has.
-    face: AtomicU8,
+    /// The axis beyond whose faces a kernel has last set ghosts as a part of the last fill, and 1; 0 if none has.
+    face: AtomicUsize,
     /// The user has said that ghosts may be older than the cells.
     stale_allowed: AtomicBool,
     /// Ghosts were filled in a chain, which sets none between regions, nor beyond ends that belong together.
     due: AtomicBool,
 }
 
-/// No axis of an array.
-const NO_AXIS: u8 = u8::MAX;
-
-impl Default for Ages {
-    fn default() -> Ages {
-        let (number, flag) = (|| AtomicU64::new(0), || AtomicBool::new(false));
-        Ages {
-            cells: number(),
-            ghosts: number(),
-            fixed: flag(),
-            set: flag(),
-            replaced: flag(),
-            face: AtomicU8::new(NO_AXIS),
-            stale_allowed: flag(),
-            due: flag(),
-        }
-    }
-}
-
 impl Ages {
     /// Cells were written (recorded or by the host): ghosts are now older than them.
     pub fn cells_written(&self) {
-        self.face.store(NO_AXIS, Ordering::Relaxed);
+        self.face.store(0, Ordering::Relaxed);
         self.cells.fetch_add(1, Ordering::Relaxed);
         self.replaced.store(false, Ordering::Relaxed);
     }
 
     /// Ghosts were filled: they are as new as the cells.
     pub fn ghosts_filled(&self) {
-        self.face.store(NO_AXIS, Ordering::Relaxed);
+        self.face.store(0, Ordering::Relaxed);
         self.ghosts.store(self.cells.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         self.stale_allowed.store(false, Ordering::Relaxed);
         self.set.store(false, Ordering::Relaxed);
@@ -62,12 +43,12 @@ impl Ages {
 
     /// A kernel has set ghosts beyond a face of this axis, as a part of the fill.
     pub fn face_set(&self, axis: usize) {
-        self.face.store(u8::try_from(axis).unwrap_or(NO_AXIS), Ordering::Relaxed);
+        self.face.store(axis + 1, Ordering::Relaxed);
     }
 
     /// The axis of the last face whose ghosts a kernel has set since the last fill.
     pub fn last_face(&self) -> Option<usize> {
-        Some(self.face.load(Ordering::Relaxed)).filter(|axis| *axis != NO_AXIS).map(usize::from)
+        self.face.load(Ordering::Relaxed).checked_sub(1)
     }
 
     /// Ghosts count as new as the cells, whatever they hold.

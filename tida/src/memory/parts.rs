@@ -203,14 +203,68 @@ impl Storage {
         Ok(copies)
     }
 
-    /// Puts what brings a batch home into a stream: from the device's memory of the array into the passage.
+    /// Puts what brings a batch from the device's memory of the array into the passage, or the other way round, into a
+    /// stream; gives what it uses.
     ///
     /// # Errors
     /// Memory that the device does not have, no compiler, or commands that it refuses.
     ///
     /// # Safety
-    /// The memory is that of this array, which has this geometry. Until the commands are done nobody writes the parts
-    /// there, and what this gives is held.
+    /// The memory is that of this array, which has this geometry. Until the commands are done, nobody writes the parts
+    /// there, nor reads them if they come from the passage; this and what it gives is held.
+    unsafe fn put(
+        &self,
+        device: &DeviceCore,
+        (stream, home): (usize, bool),
+        array: Array<'_>,
+        batch: &Batch,
+        memory: &Memory,
+        passage: &mut Passage,
+    ) -> Result<Option<Arc<DeviceCopies>>, Error> {
+        let backend = device.backend();
+        let host = passage.host.start();
+        match home {
+            true => device.counts.download(batch.bytes),
+            false => device.counts.upload(batch.bytes),
+        }
+        let mut copies = None;
+        let put = || match self.stretches(array, &batch.parts) {
+            Some(stretches) => stretches.iter().try_for_each(|of| {
+                let here = host.wrapping_add(of.host);
+                // SAFETY: both memories have the stretch; the rest is the caller's promise.
+                unsafe {
+                    match home {
+                        true => backend.download(stream, memory, of.device, here, of.bytes),
+                        false => backend.upload(stream, memory, of.device, here, of.bytes),
+                    }
+                }
+            }),
+            None => {
+                let packs = copies.insert(self.copies(device, array, &batch.parts, home)?);
+                let packed = passage.on_device(backend)?;
+                // SAFETY: parts lie in the array's memory, and packed in the passage, which is for one batch at a time.
+                unsafe {
+                    if home {
+                        packs.run(stream, packed, memory)?;
+                        return backend.download(stream, packed, 0, host, batch.bytes);
+                    }
+                    backend.upload(stream, packed, 0, host, batch.bytes)?;
+                    packs.run(stream, memory, packed)
+                }
+            }
+        };
+        let kind = if home { SpanKind::D2h } else { SpanKind::H2d };
+        device.timed(kind, "a box", stream, batch.bytes, put).inspect_err(|_| wait_for(device, stream))?;
+        Ok(copies)
+    }
+
+    /// As [`Storage::put`], of a batch that comes home and is to be held on its way.
+    ///
+    /// # Errors
+    /// As [`Storage::put`].
+    ///
+    /// # Safety
+    /// As [`Storage::put`].
     unsafe fn put_home(
         &self,
         device: &DeviceCore,
@@ -220,68 +274,9 @@ impl Storage {
         memory: &Arc<Memory>,
         mut passage: Passage,
     ) -> Result<OnTheWay, Error> {
-        let backend = device.backend();
-        let host = passage.host.start();
-        device.counts.download(batch.bytes);
-        let mut copies = None;
-        let put = || match self.stretches(array, &batch.parts) {
-            Some(stretches) => stretches.iter().try_for_each(|of| {
-                let to = host.wrapping_add(of.host);
-                // SAFETY: both memories have the stretch; the rest is the caller's promise.
-                unsafe { backend.download(stream, memory, of.device, to, of.bytes) }
-            }),
-            None => {
-                let packs = copies.insert(self.copies(device, array, &batch.parts, true)?);
-                let packed = passage.on_device(backend)?;
-                // SAFETY: parts lie in the array's memory, and packed in the passage, which is for one batch at a time.
-                unsafe {
-                    packs.run(stream, packed, memory)?;
-                    backend.download(stream, packed, 0, host, batch.bytes)
-                }
-            }
-        };
-        device.timed(SpanKind::D2h, "a box", stream, batch.bytes, put).inspect_err(|_| wait_for(device, stream))?;
+        // SAFETY: handed on.
+        let copies = unsafe { self.put(device, (stream, true), array, batch, memory, &mut passage)? };
         Ok(OnTheWay { passage, _copies: copies, _array: memory.clone() })
-    }
-
-    /// The same from the passage into the device's memory of the array.
-    ///
-    /// # Errors
-    /// As [`Storage::put_home`].
-    ///
-    /// # Safety
-    /// As [`Storage::put_home`], and nobody reads the parts there.
-    unsafe fn put_there(
-        &self,
-        device: &DeviceCore,
-        stream: usize,
-        array: Array<'_>,
-        batch: &Batch,
-        memory: &Arc<Memory>,
-        passage: &mut Passage,
-    ) -> Result<Option<Arc<DeviceCopies>>, Error> {
-        let backend = device.backend();
-        let host = passage.host.start();
-        device.counts.upload(batch.bytes);
-        let mut copies = None;
-        let put = || match self.stretches(array, &batch.parts) {
-            Some(stretches) => stretches.iter().try_for_each(|of| {
-                let from = host.wrapping_add(of.host);
-                // SAFETY: as for `put_home`.
-                unsafe { backend.upload(stream, memory, of.device, from, of.bytes) }
-            }),
-            None => {
-                let unpacks = copies.insert(self.copies(device, array, &batch.parts, false)?);
-                let packed = passage.on_device(backend)?;
-                // SAFETY: as for `put_home`.
-                unsafe {
-                    backend.upload(stream, packed, 0, host, batch.bytes)?;
-                    unpacks.run(stream, memory, packed)
-                }
-            }
-        };
-        device.timed(SpanKind::H2d, "a box", stream, batch.bytes, put).inspect_err(|_| wait_for(device, stream))?;
-        Ok(copies)
     }
 
     /// Brings boxes of regions that have their newest values on the device alone, and hands them to `take`, batch by
@@ -394,7 +389,7 @@ impl Storage {
             let changed: Option<Result<(), Error>> =
                 self.while_there(batch.parts.iter().map(|part| part.region), |memory| {
                     // SAFETY: the caller's promise.
-                    let copies = unsafe { self.put_there(device, COPIES, array, &batch, memory, &mut passage)? };
+                    let copies = unsafe { self.put(device, (COPIES, false), array, &batch, memory, &mut passage)? };
                     let ended = backend.record(COPIES).and_then(|event| event.finish());
                     drop(copies);
                     ended

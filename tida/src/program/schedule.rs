@@ -390,6 +390,11 @@ fn hull(a: &Range<i64>, b: &Range<i64>) -> Range<i64> {
     }
 }
 
+/// The least range that holds all of these.
+pub(crate) fn hull_of(ranges: impl Iterator<Item = Range<i64>>) -> Range<i64> {
+    ranges.fold(0..0, |all, range| hull(&all, &range))
+}
+
 /// `a` without `b`: up to two ranges.
 fn without(a: &Range<i64>, b: &Range<i64>) -> [Range<i64>; 2] {
     if b.is_empty() || b.end <= a.start || a.end <= b.start {

@@ -47,6 +47,7 @@ use crate::memory::node::{Node, Queue};
 use crate::memory::touched::RegionTouch;
 use crate::memory::tracker::{BoxTouch, Mode, Tracker};
 use crate::program::place::Kind;
+use crate::program::schedule::hull_of;
 use crate::sync::{AtomicUsize, Mutex, MutexGuard, lock};
 
 /// Work that runs together.
@@ -202,8 +203,7 @@ impl Chain {
             let (sees_ghosts, keeps) = (of.regions.iter().any(sees), of.keeps());
             let axis = of.tracker.planar().map_or(0, |planar| 4 - planar.facts().rank);
             let boxes = of.regions.values().flat_map(|touch| touch.read.boxes());
-            let planes = boxes.map(|cells| cells.lo[axis]..cells.hi[axis]);
-            let planes = planes.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)).unwrap_or(0..0);
+            let planes = hull_of(boxes.map(|cells| cells.lo[axis]..cells.hi[axis]));
             Use { array: self.array(&of.tracker), read, planes, across, write, sees_ghosts, ghosts, keeps }
         });
         uses.collect()

@@ -14,7 +14,7 @@ use crate::grid::GridBox;
 use crate::grid::boxes::union;
 use crate::launch::step::{Launch, Together};
 use crate::memory::ghosts::planes::{FillPart, Planar};
-use crate::program::schedule::{Access, PlaneOp, Reach, Write};
+use crate::program::schedule::{Access, PlaneOp, Reach, Write, hull_of};
 use crate::run::steps::{identity, steps};
 
 /// What an operation of the schedule is.
@@ -100,7 +100,10 @@ pub(super) fn operations(
                 let uses = &link.uses;
                 let Some(axis) = uses.first().map(|one| 4 - planars[one.array].facts().rank) else { continue };
                 let planes = boxes[number].iter().map(|cells| cells.lo[axis]..cells.hi[axis]);
-                let Some(swept) = planes.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)) else { continue };
+                let swept = hull_of(planes);
+                if swept.is_empty() {
+                    continue;
+                }
                 let planes = period.map_or(swept.clone(), |period| 0..period);
                 let outside = |one: &Use| {
                     let valid = &planars[one.array].facts().valid;

@@ -25,7 +25,7 @@ use crate::error::{Error, panicked};
 use crate::memory::ghosts::Which;
 use crate::memory::ghosts::planes::{FillStep, Planar};
 use crate::memory::tracker::{BoxTouch, Tracker, distinct};
-use crate::program::schedule::{Access, PlaneOp, Reach, Skew, Write, steps};
+use crate::program::schedule::{Access, PlaneOp, Reach, Skew, Write, hull_of, steps};
 use crate::run::op::Op;
 use crate::run::pieces::run_boxes;
 
@@ -179,7 +179,7 @@ impl<'a> Wave<'a> {
                     };
                     let op = |axis: usize, reach: fn(&Use) -> Option<(i64, i64)>| {
                         let ranges = boxes.iter().map(|(_, cells)| cells.lo[axis]..cells.hi[axis]);
-                        let planes = ranges.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)).unwrap_or(0..0);
+                        let planes = hull_of(ranges);
                         let access = |one: &Use| Access {
                             array: one.array,
                             read: reach(one).map(|(lo, hi)| Reach::Around(lo, hi)),
