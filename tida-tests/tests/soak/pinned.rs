@@ -172,3 +172,22 @@ fn a_step_that_reads_two_numbers_compiles() {
     ";
     holds_on_devices(text, 3);
 }
+
+/// Once without end: the last of the steps still took tiles when a sweep on both sides was recorded that waits for it.
+/// The step was then held back, and a thread waited for the sweep alone.
+#[test]
+fn nothing_waits_for_a_step_that_is_held_back() {
+    let text = "
+        program of=i32 shape=2,6,4 regions=1,1,1 seed=228735514
+        on place=sim threads=4 ahead=4 room=1 fuse=3 unhurried=1 slow=1
+        array ghost=2:2,2:2,2:2 faces=near:even,fixed:even,periodic:periodic packed=1
+        array ghost=2:2,2:2,2:2 faces=near:even,fixed:even,periodic:periodic packed=1
+        array ghost=2:2,2:2,2:2 faces=near:even,fixed:even,periodic:periodic packed=1
+        repeat times=15
+          choose arrays=0,2 value=16
+          swap a=2 b=0
+        end
+        blend arrays=2,1,1 value=18 tile=4,2,46 march=4 side=both
+    ";
+    holds_on_devices(text, 1);
+}

@@ -8,6 +8,7 @@ use std::sync::{Arc, Weak};
 use super::driver::{Core, Recorder, lock};
 use super::place::{Place, WHOLE};
 use super::recording::{TileWork, touch_all};
+use super::sweep::OpenSweep;
 use crate::device::ledger::Reservation;
 use crate::memory::ghosts::planes::Planar;
 use crate::memory::node::{Node, Work};
@@ -57,10 +58,26 @@ impl Recorder {
     /// Whether work that waits for more touches one of these arrays: sweeps that take tiles, a chain, or steps that are
     /// held back.
     pub(super) fn waits_with<'a>(&self, trackers: impl Iterator<Item = &'a Arc<Tracker>> + Clone) -> bool {
-        let is_open = |tracker: &Arc<Tracker>| self.open.iter().any(|sweep| sweep.work.array(tracker).is_some());
         self.chain_of(trackers.clone()).is_some()
             || self.fusing.holds(trackers.clone())
-            || trackers.into_iter().any(is_open)
+            || self.is_open(trackers, |_| true)
+    }
+
+    /// Whether steps touch one of these arrays that are held back, or will be when their sweeps close.
+    pub(super) fn holds_back<'a>(&self, trackers: impl Iterator<Item = &'a Arc<Tracker>> + Clone) -> bool {
+        self.fusing.holds(trackers.clone()) || self.is_open(trackers, OpenSweep::is_held_back)
+    }
+
+    /// Whether an open sweep of some kind touches one of these arrays.
+    fn is_open<'a>(
+        &self,
+        mut trackers: impl Iterator<Item = &'a Arc<Tracker>>,
+        of_kind: impl Fn(&OpenSweep) -> bool,
+    ) -> bool {
+        let open = |tracker: &Arc<Tracker>| {
+            self.open.iter().any(|sweep| of_kind(sweep) && sweep.work.array(tracker).is_some())
+        };
+        trackers.any(open)
     }
 
     /// Whether one of these nodes is a part of that chain.

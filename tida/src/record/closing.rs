@@ -62,10 +62,10 @@ impl Core {
 
     /// A sweep takes no more tiles: it runs when its turn comes.
     pub(super) fn close(self: &Arc<Core>, sweep: OpenSweep, chain: Option<&mut OpenChain>, fusing: &mut Fusing) {
-        let OpenSweep { node, work: sweep, pace, ends, .. } = sweep;
-        if sweep.turn.is_some() && node.chain.is_none() {
-            return fusing.hold(node, Op::Sweep(Arc::new(sweep)));
+        if sweep.is_held_back() {
+            return fusing.hold(sweep.node, Op::Sweep(Arc::new(sweep.work)));
         }
+        let OpenSweep { node, work: sweep, pace, ends, .. } = sweep;
         if let Some(open) = chain.filter(|open| node.chain == Some(open.number)) {
             node.set_work(self.part_of_chain(&open.gate));
             open.chain.sweep(node.clone(), sweep);

@@ -103,7 +103,8 @@ impl Core {
         let whole = turn.filter(|_| lie_whole(tile.touches));
         if whole.is_some() {
             self.keep_fusing(&mut recorder);
-        } else if recorder.fusing.holds(tile.touches.iter().map(|touch| &touch.tracker)) {
+        } else if recorder.holds_back(tile.touches.iter().map(|touch| &touch.tracker)) {
+            // Nothing that is not held back waits for what is: a thread may wait for it alone.
             self.close_all(&mut recorder);
             self.start_held(&mut recorder, true);
         }

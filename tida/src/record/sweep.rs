@@ -80,6 +80,11 @@ impl OpenSweep {
         waits && tells
     }
 
+    /// Whether it is held back once it takes no more tiles, for steps after it that run with it.
+    pub fn is_held_back(&self) -> bool {
+        self.work.turn.is_some() && self.node.chain.is_none()
+    }
+
     /// Whether it touches one of these arrays.
     pub fn shares(&self, touches: &[BoxTouch]) -> bool {
         touches.iter().any(|new| self.work.array(&new.tracker).is_some())
