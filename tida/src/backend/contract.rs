@@ -37,6 +37,7 @@ contract! {
     calls_come_from_many_threads
     pinned_memory_copies_the_same
     memory_that_is_not_pinned_copies_the_same
+    an_upload_reads_what_downloads_before_it_wrote
     neighbours_of_pinned_memory_copy_the_same
     too_much_memory_is_an_error
     memory_comes_back
@@ -64,6 +65,7 @@ without_compiler! {
     every_stream_works
     pinned_memory_copies_the_same
     memory_that_is_not_pinned_copies_the_same
+    an_upload_reads_what_downloads_before_it_wrote
     neighbours_of_pinned_memory_copy_the_same
     too_much_memory_is_an_error
     memory_comes_back
@@ -343,6 +345,31 @@ fn memory_that_is_not_pinned_copies_the_same(device: &Device) {
             });
         }
     });
+}
+
+/// A driver may read memory that is not pinned at the call.
+fn an_upload_reads_what_downloads_before_it_wrote(device: &Device) {
+    let small = device.facts().memory < 1 << 30;
+    let long = if small { 1 << 20 } else { 64 << 20 };
+    let slow = [(); 2].map(|()| Memory::new(device, long).unwrap());
+    // Of the download, and of the upload after it, which takes its end.
+    for (down, up) in [(256, 256), (16 << 10, 16 << 10), (3 << 20, 3 << 20), (3 << 20, 1 << 10)] {
+        let values: Vec<i32> = (0..down as i32 / 4).collect();
+        let (from, to) = (filled(device, 0, &values), filled(device, 0, &vec![-1; up / 4]));
+        let mut host = vec![-2i32; down / 4];
+        // SAFETY: all memories have the bytes, and live, left alone, until all is done.
+        unsafe {
+            (0..16).for_each(|n| device.copy(1, (&slow[n % 2], 0), (&slow[1 - n % 2], 0), long).unwrap());
+            device.download(1, &from, 0, host.as_mut_ptr().cast(), down).unwrap();
+            let there = device.record(1).unwrap();
+            device.flush(1).unwrap();
+            device.wait(2, &*there).unwrap();
+            device.upload(2, &to, 0, host.as_ptr().cast::<u8>().add(down - up), up).unwrap();
+        }
+        finish(device, 2);
+        assert!(self::values(device, 2, &to, up / 4) == values[(down - up) / 4..], "{down} bytes, then {up}");
+        assert!(host == values);
+    }
 }
 
 /// Blocks of the host that share pages: some pinned, some not, and a copy of all at once.

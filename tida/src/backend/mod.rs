@@ -319,7 +319,7 @@ pub(crate) trait Backend: Debug + Send + Sync {
         ))
     }
 
-    /// Copies to the device. Returns before it is done.
+    /// Copies to the device. Returns before it is done. Downloads that the stream comes after may write what it reads.
     ///
     /// # Safety
     /// Both memories have the bytes, and live, unchanged by others, until it is done.

@@ -253,7 +253,8 @@ impl Backend for Cuda {
                     continue;
                 }
                 let (to, from) = (to.add(offset).cast::<c_void>(), address(from, at + offset));
-                call!(driver, cuMemcpyDtoHAsync_v2(to, from, bytes, stream))
+                call!(driver, cuMemcpyDtoHAsync_v2(to, from, bytes, stream))?;
+                if pinned { Ok(()) } else { call!(driver, cuStreamSynchronize(stream)) }
             }?;
         }
         Ok(())

@@ -5,6 +5,10 @@
 //! threads) and the link takes it from there, or the other way round, while the next piece is under way in another
 //! lane. The stream that asked waits for the lanes by events: for the caller nothing differs from a copy of pinned
 //! memory.
+//!
+//! Copies of few bytes are left to the driver. It reads the host's memory at the call, before what the stream waits for
+//! is done. So nothing that an upload may read is still to come: downloads that the driver makes are waited for (it
+//! waits itself), and once one went through lanes, all uploads of such memory do.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -19,7 +23,7 @@ use crate::error::Error;
 /// Bytes of a buffer. Smaller pieces cost more calls, larger ones more time until the first is on its way.
 const BUFFER: usize = 8 << 20;
 
-/// Copies of fewer bytes are the driver's: it has buffers for those.
+/// Copies of fewer bytes are the driver's, which has buffers for those.
 const WORTH_STAGING: usize = 1 << 20;
 
 /// Lanes for each direction.
@@ -35,6 +39,8 @@ pub(super) struct Staging {
     down: Vec<Lane>,
     /// They could not be made.
     failed: bool,
+    /// A download went through them.
+    went_down: bool,
 }
 
 /// A stream with a pinned buffer that its pieces pass through in order.
@@ -81,12 +87,13 @@ impl Context {
         way: Way,
         bytes: usize,
     ) -> Result<bool, Error> {
-        if bytes < WORTH_STAGING {
-            return Ok(false);
-        }
         let driver = self.enter()?;
         // Held until all is in the lanes: pieces of one copy stay together.
         let mut staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_up = matches!(way, Way::Up(_));
+        if bytes < WORTH_STAGING && !(is_up && staging.went_down) {
+            return Ok(false);
+        }
         if staging.up.is_empty() && !staging.failed {
             let lanes = || (0..LANES).map(|_| self.lane()).collect::<Result<Vec<Lane>, Error>>();
             match lanes().and_then(|up| Ok((up, lanes()?))) {
@@ -100,7 +107,8 @@ impl Context {
         if staging.failed {
             return Ok(false);
         }
-        let lanes = if matches!(way, Way::Up(_)) { &staging.up } else { &staging.down };
+        staging.went_down |= !is_up;
+        let lanes = if is_up { &staging.up } else { &staging.down };
         let before = self.mark(self.stream(stream)?)?;
         let followed = lanes.iter().try_for_each(|lane| self.follow(lane.stream, before));
         self.give_back(before, false);

@@ -36,7 +36,7 @@ use tracing::debug;
 
 use self::compile::{Compiled, Compiler};
 use self::probe::Device;
-use self::stream::{Marker, Queue};
+use self::stream::{Downloads, Marker, Queue, wait_for};
 use super::{ALL_STREAMS, Argument, Backend, Code, Event, Facts, Kernel, Memory};
 use crate::backend::chosen::Chosen;
 use crate::error::{Error, ErrorKind};
@@ -115,6 +115,7 @@ struct OpenCl {
     device: &'static Device,
     /// In-order queues, one a stream.
     queues: Vec<Queue>,
+    downloads: Downloads,
     memory: memory::Pool,
     compiler: Compiler,
 }
@@ -128,7 +129,8 @@ impl OpenCl {
         let context = Arc::new(unsafe { Handle::new(context, release_context) });
         let queues = (0..ALL_STREAMS).map(|_| Queue::new(&context, device, timed)).collect::<Result<_, _>>()?;
         let memory = memory::Pool::new(&context, device)?;
-        Ok(OpenCl { device, queues, memory, compiler: Compiler::new(context, device) })
+        let (downloads, compiler) = (Downloads::default(), Compiler::new(context, device));
+        Ok(OpenCl { device, queues, downloads, memory, compiler })
     }
 
     fn queue(&self, stream: usize) -> Result<&Queue, Error> {
@@ -195,6 +197,10 @@ impl Backend for OpenCl {
         if bytes == 0 {
             return Ok(());
         }
+        if let Some((stream, download)) = self.downloads.last_into(&(from.addr()..from.addr() + bytes)) {
+            self.queue(stream)?.flush()?;
+            wait_for(&download);
+        }
         let tried = || format!("copy {bytes} bytes to the device {}", self.device.facts.name);
         // SAFETY: the caller's promise; the driver checks the stretch against the buffer.
         queue.submit(tried, |raw| unsafe {
@@ -209,9 +215,11 @@ impl Backend for OpenCl {
         }
         let tried = || format!("copy {bytes} bytes from the device {}", self.device.facts.name);
         // SAFETY: as in `upload`.
-        queue.submit(tried, |raw| unsafe {
+        let event = queue.event_of(tried, |raw| unsafe {
             queue::enqueue_read_buffer(raw, cl_mem(from), CL_FALSE, at, bytes, to.cast(), 0, ptr::null())
-        })
+        })?;
+        self.downloads.add(stream, to.addr()..to.addr() + bytes, event);
+        Ok(())
     }
 
     unsafe fn copy(

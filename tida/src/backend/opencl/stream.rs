@@ -1,7 +1,10 @@
-//! In-order queues, and markers in them.
+//! In-order queues, markers in them, and downloads that are under way.
 
 use std::any::Any;
+use std::collections::VecDeque;
+use std::ops::Range;
 use std::ptr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opencl3::command_queue::{
     CL_QUEUE_PROFILING_ENABLE, create_command_queue, enqueue_barrier_with_wait_list, enqueue_fill_buffer,
@@ -48,7 +51,8 @@ impl Queue {
         self.event_of(tried, enqueue).map(drop)
     }
 
-    fn event_of(
+    /// The same, and gives the event.
+    pub fn event_of(
         &self,
         tried: impl FnOnce() -> String,
         enqueue: impl FnOnce(cl_command_queue) -> Result<cl_event, cl_int>,
@@ -93,6 +97,49 @@ impl Queue {
     }
 }
 
+/// Downloads that may not be done, and the bytes of the host's memory that they write.
+///
+/// A driver may read the host's memory when an upload is asked for, before what its queue waits for is done (NVIDIA's
+/// does). So an upload of what a download writes waits for that, on the host.
+#[derive(Debug, Default)]
+pub(super) struct Downloads(Mutex<VecDeque<Download>>);
+
+#[derive(Debug)]
+struct Download {
+    stream: usize,
+    bytes: Range<usize>,
+    event: Arc<Handle>,
+}
+
+impl Downloads {
+    /// Adds one to those of a stream, and forgets the oldest that are done.
+    pub fn add(&self, stream: usize, bytes: Range<usize>, event: Handle) {
+        let mut all = self.lock();
+        while all.front().is_some_and(|oldest| is_over(&oldest.event)) {
+            all.pop_front();
+        }
+        all.push_back(Download { stream, bytes, event: Arc::new(event) });
+    }
+
+    /// The stream and the event of the last that writes any of these bytes: those before it were waited for by whoever
+    /// asked for it.
+    pub fn last_into(&self, bytes: &Range<usize>) -> Option<(usize, Arc<Handle>)> {
+        let all = self.lock();
+        let mut last_first = all.iter().rev();
+        let found = last_first.find(|one| one.bytes.start < bytes.end && bytes.start < one.bytes.end)?;
+        Some((found.stream, found.event.clone()))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Download>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether what an event stands for is done, well or not.
+fn is_over(event: &Handle) -> bool {
+    status(event.raw).is_ok_and(|status| status <= CL_COMPLETE)
+}
+
 /// A point in a queue's work.
 #[derive(Debug)]
 pub(super) struct Marker {
@@ -104,6 +151,11 @@ pub(super) struct Marker {
 fn status(event: cl_event) -> Result<cl_int, cl_int> {
     let bytes = get_event_data(event, CL_EVENT_COMMAND_EXECUTION_STATUS)?;
     Ok(bytes.as_slice().try_into().map_or(CL_COMPLETE, cl_int::from_ne_bytes))
+}
+
+/// Waits for an event, whatever became of it: its marker says that.
+pub(super) fn wait_for(event: &Handle) {
+    let _ = wait_for_events(&[event.raw]);
 }
 
 /// Waits for an event.
