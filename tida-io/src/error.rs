@@ -46,6 +46,16 @@ impl Error {
         Error::new(ErrorKind::Format, tried, found, advice)
     }
 
+    /// What a library said.
+    #[cfg(feature = "netcdf")]
+    pub(crate) fn of(
+        kind: ErrorKind,
+        texts: [String; 3],
+        source: impl std::error::Error + Send + Sync + 'static,
+    ) -> Error {
+        Error::made(kind, texts, Some(Box::new(source)))
+    }
+
     /// What the system said of a file.
     pub(crate) fn io(tried: impl Into<String>, e: io::Error) -> Error {
         let (found, advice) = match e.kind() {

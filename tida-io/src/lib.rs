@@ -1,5 +1,5 @@
-//! Files of the arrays of [tida](https://docs.rs/tida) for other programs: [Zarr](zarr), and VTK image data for
-//! ParaView.
+//! Files of the arrays of [tida](https://docs.rs/tida) for other programs: [Zarr](zarr), VTK image data for ParaView,
+//! and with the feature `netcdf` NetCDF-4, which is HDF5. That feature needs the system's `libnetcdf`.
 //!
 //! Writing goes on while the program computes. A snapshot is recorded like other work: the values are taken region by
 //! region, when they are there, and a thread of its own packs and writes them.
@@ -8,10 +8,13 @@
 mod arrays;
 mod disk;
 mod error;
+#[cfg(feature = "netcdf")]
+pub mod netcdf;
 mod sink;
 mod snapshots;
 mod source;
 pub mod vtk;
+mod words;
 mod writer;
 pub mod zarr;
 

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use support::{Folder, python};
 use tida::prelude::*;
+#[cfg(feature = "netcdf")]
+use tida_io::netcdf;
 use tida_io::{vtk, zarr};
 
 /// Set for the process that writes: the folder.
@@ -38,6 +40,12 @@ fn writes_until_it_is_killed() {
     let mut snapshots = writer.snapshot_every(1).unwrap().budget(400_000);
     let writer = if list.exists() { vtk::append(&list) } else { vtk::create(&list) };
     let mut images = writer.snapshot_every(2).unwrap();
+    #[cfg(feature = "netcdf")]
+    let mut files = {
+        let series = folder.join("killed-nc");
+        let writer = if series.exists() { netcdf::append(&series) } else { netcdf::create(&series) };
+        writer.snapshot_every(2).unwrap()
+    };
     let first = if store.exists() { zarr::open(&store).unwrap().snapshots().len() as u64 } else { 0 };
     for step in first.. {
         u.fill(|at| value(at, step)).unwrap();
@@ -55,6 +63,8 @@ fn writes_until_it_is_killed() {
         }
         assert!(snapshots.step(step, step as f64, &[("u", &u), ("pair", &pair)]).unwrap());
         images.step(step, step as f64, &[("u", &u)]).unwrap();
+        #[cfg(feature = "netcdf")]
+        files.step(step, step as f64, &[("u", &u), ("pair", &pair)]).unwrap();
     }
 }
 
@@ -75,12 +85,7 @@ fn check(folder: &Path, from: usize) -> usize {
         for (index, snapshot) in store.snapshots().iter().enumerate().skip(from) {
             assert_eq!((snapshot.index, snapshot.step, snapshot.time), (index as u64, index as u64, index as f64));
             store.read(snapshot.index, &mut [("u", &mut u), ("pair", &mut pair)]).unwrap();
-            let (u, pair) = (u.to_ndarray().unwrap(), pair.to_ndarray().unwrap());
-            for ((k, j, i), found) in u.indexed_iter() {
-                let wanted = value([k, j, i], snapshot.step);
-                assert_eq!(*found, wanted);
-                assert_eq!(pair[[k, j, i]], Pair { a: wanted * 0.5, b: snapshot.step as u32 + 7 });
-            }
+            check_values(&u, &pair, snapshot.step);
         }
         store.snapshots().len()
     } else {
@@ -106,9 +111,41 @@ fn check(folder: &Path, from: usize) -> usize {
     count
 }
 
+fn check_values(u: &TileArray<f64, 3>, pair: &TileArray<Pair, 3>, step: u64) {
+    let (u, pair) = (u.to_ndarray().unwrap(), pair.to_ndarray().unwrap());
+    for ((k, j, i), found) in u.indexed_iter() {
+        let wanted = value([k, j, i], step);
+        assert_eq!(*found, wanted);
+        assert_eq!(pair[[k, j, i]], Pair { a: wanted * 0.5, b: step as u32 + 7 });
+    }
+}
+
+/// Checks all files of NetCDF; gives how many there are.
+#[cfg(feature = "netcdf")]
+fn check_netcdf(folder: &Path) -> usize {
+    let path = folder.join("killed-nc");
+    if !path.exists() {
+        return 0;
+    }
+    let acc = TileAcc::builder().device(Device::Cpu).threads(2).build().unwrap();
+    let (mut u, mut pair) = (
+        TileArray::<f64, 3>::builder(SHAPE).build(&acc).unwrap(),
+        TileArray::<Pair, 3>::builder(SHAPE).build(&acc).unwrap(),
+    );
+    let series = netcdf::open(&path).unwrap();
+    for snapshot in series.snapshots() {
+        assert_eq!((snapshot.step % 2, snapshot.time), (0, snapshot.step as f64));
+        series.read(snapshot.index, &mut [("u", &mut u), ("pair", &mut pair)]).unwrap();
+        check_values(&u, &pair, snapshot.step);
+    }
+    series.snapshots().count()
+}
+
 fn killed(times: u64) {
     let folder = Folder::new(&format!("killed-{times}"));
     let (mut random, mut counts) = (0x9e37_79b9_7f4a_7c15_u64, Vec::new());
+    #[cfg(feature = "netcdf")]
+    let mut files = 0;
     for _ in 0..times {
         random ^= random << 13;
         random ^= random >> 7;
@@ -121,7 +158,15 @@ fn killed(times: u64) {
         let known = counts.last().copied().unwrap_or(0_usize);
         counts.push(check(&folder.0, known.saturating_sub(2)));
         assert!(counts.is_sorted(), "snapshots that counted are gone: {counts:?}");
+        #[cfg(feature = "netcdf")]
+        {
+            let now = check_netcdf(&folder.0);
+            assert!(now >= files, "files that counted are gone: {now} of {files}");
+            files = now;
+        }
     }
+    #[cfg(feature = "netcdf")]
+    println!("files of NetCDF in the end: {files}");
     // Given time it writes some.
     let mut child = start(&folder.0);
     let (begun, before) = (Instant::now(), counts.last().copied().unwrap_or(0));

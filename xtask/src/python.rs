@@ -7,10 +7,14 @@ use std::path::PathBuf;
 use crate::Result;
 use crate::shell::{command, run, target};
 
-/// Zarr, xarray and VTK with what they need. The versions are these, so that no day brings new ones.
-const PACKAGES: [&str; 13] = [
+/// Zarr, xarray, NetCDF, HDF5 and VTK with what they need. The versions are these, so that no day brings new ones.
+const PACKAGES: [&str; 17] = [
+    "certifi==2026.10.19.post1",
+    "cftime==1.6.6.1",
     "donfig==0.8.1.post1",
     "google_crc32c==1.9.0",
+    "h5py==3.16.0",
+    "netCDF4==1.7.5.1.post1",
     "numcodecs==0.16.6",
     "numpy==2.4.6",
     "packaging==26.4",

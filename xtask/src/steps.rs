@@ -12,7 +12,9 @@ type Step = (&'static str, fn() -> Result<()>);
 const STEPS: &[Step] = &[
     ("tools", tools::install),
     ("format", || run(&mut command("cargo fmt --all -- --check"))),
-    ("lints", || run(&mut command("cargo clippy --workspace --all-targets --quiet -- -D warnings"))),
+    ("lints", || {
+        run(&mut command("cargo clippy --workspace --all-targets --features tida-io/netcdf --quiet -- -D warnings"))
+    }),
     ("licences", deny::check),
     ("words", words::check),
     ("features", anywhere::features),
@@ -25,7 +27,7 @@ const STEPS: &[Step] = &[
     ("native forms", native::compare),
     ("sanitizers, a sample", sanitize::sample),
     ("docs", || {
-        run(command("cargo doc --workspace --no-deps --document-private-items --quiet")
+        run(command("cargo doc --workspace --features tida-io/netcdf --no-deps --document-private-items --quiet")
             .env("RUSTDOCFLAGS", "-D warnings"))
     }),
     ("interface", interface::check),
@@ -73,7 +75,7 @@ pub const ON_SIM: [&str; 13] = [
 
 /// `cargo test`, where a missing compiler or device is a failure and no reason to skip a test.
 fn tests() -> Command {
-    let mut tests = command("cargo test --workspace --quiet");
+    let mut tests = command("cargo test --workspace --features tida-io/netcdf --quiet");
     tests.envs(nvrtc::environment()).env("TIDA_REQUIRE_NVRTC", "1").env("TIDA_REQUIRE_OPENCL", "1");
     tests.envs(python::environment());
     tests

@@ -58,6 +58,12 @@ const TOOLS: &[Tool] = &[
         from: Source::Apt("pocl-opencl-icd"),
         used_by: "the tests on OpenCL",
     },
+    Tool {
+        name: "the library of NetCDF",
+        check: "python3 -c __import__('os').stat('/usr/include/netcdf.h')",
+        from: Source::Apt("libnetcdf-dev"),
+        used_by: "the feature `netcdf` of tida-io",
+    },
 ];
 
 /// Installs the tools that are missing, or says what to install.

@@ -2,18 +2,12 @@
 
 use std::collections::BTreeMap;
 
+pub(super) use crate::words::{Axes, STEP, TIME, Words, coordinates, path};
 use serde_json::{Map, Value, json};
-use tida::array::Field;
-
-use crate::arrays::ArrayInfo;
 
 /// The attribute of the root by which tida knows its stores, and the version of what it says.
 pub(super) const MARK: &str = "tida";
 pub(super) const VERSION: u64 = 1;
-
-/// Coordinates of values in time.
-pub(super) const TIME: &str = "time";
-pub(super) const STEP: &str = "step";
 
 /// Values of a coordinate in time that lie in one chunk.
 pub(super) const TIMES: u64 = 256;
@@ -23,19 +17,6 @@ pub(super) const TIMES: u64 = 256;
 pub(super) enum Packing {
     Zstd(i32),
     Raw,
-}
-
-/// What a store says beside the values.
-#[derive(Clone, Debug)]
-pub(super) struct Words {
-    pub spacing: Option<Vec<f64>>,
-    pub origin: Option<Vec<f64>>,
-    pub axes: Option<Vec<String>>,
-    pub length_unit: Option<String>,
-    pub time_unit: Option<String>,
-    /// Units of arrays, by their names; of a field `array/field`.
-    pub units: BTreeMap<String, String>,
-    pub attributes: Map<String, Value>,
 }
 
 /// The name that Zarr has for numbers of a field.
@@ -128,52 +109,6 @@ impl Stored {
                 "index_location": "end",
             }}]),
         }
-    }
-}
-
-/// The names of the axes of arrays that lie in one group: those of equal length share them.
-pub(super) struct Axes {
-    names: Vec<(String, usize, bool)>,
-}
-
-impl Axes {
-    pub fn new() -> Axes {
-        Axes { names: Vec::new() }
-    }
-
-    /// The name of one axis of an array.
-    pub fn name(&mut self, words: &Words, array: &ArrayInfo, axis: usize) -> String {
-        let (count, faces) = (array.shape[axis], array.faces[axis]);
-        let plain = match &words.axes {
-            Some(names) if axis + names.len() >= array.shape.len() => {
-                names[axis + names.len() - array.shape.len()].clone()
-            }
-            _ => ["x", "y", "z", "w"].get(array.shape.len() - 1 - axis).copied().unwrap_or("x").to_owned(),
-        };
-        let plain = if faces { format!("{plain}_face") } else { plain };
-        let of_array = format!("{}_{plain}", array.name);
-        let fits = |name: &&String| self.names.iter().all(|(n, c, f)| n != *name || (*c, *f) == (count, faces));
-        let name = [&plain, &of_array].into_iter().find(fits).unwrap_or(&of_array).clone();
-        if !self.names.iter().any(|(known, ..)| *known == name) {
-            self.names.push((name.clone(), count, faces));
-        }
-        name
-    }
-}
-
-/// Where the values of an axis lie, if the spacing is known.
-pub(super) fn coordinates(words: &Words, array: &ArrayInfo, axis: usize) -> Option<Vec<f64>> {
-    let spacing = *words.spacing.as_ref()?.get(axis)?;
-    let origin = words.origin.as_ref().and_then(|origin| origin.get(axis)).copied().unwrap_or(0.0);
-    let shift = if array.faces[axis] { 0.0 } else { 0.5 };
-    Some((0..array.shape[axis]).map(|n| origin + (n as f64 + shift) * spacing).collect())
-}
-
-/// The name of a field's array inside that of its array.
-pub(super) fn path(array: &str, field: &Field) -> String {
-    match field.name() {
-        "" => array.to_owned(),
-        name => format!("{array}/{name}"),
     }
 }
 

@@ -51,14 +51,12 @@ mod plan;
 mod read;
 mod sink;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-
-use serde_json::{Map, Value};
 
 use crate::Result;
 use crate::arrays::Stored;
 use crate::snapshots::Snapshots;
+use crate::words::word_setters;
 use meta::{Packing, Words};
 use plan::Cutting;
 pub use read::{Store, open};
@@ -85,63 +83,13 @@ pub fn append(path: impl AsRef<Path>) -> Writer {
     Writer::new(path.as_ref(), Mode::Append)
 }
 
+word_setters!();
+
 impl Writer {
     fn new(path: &Path, mode: Mode) -> Writer {
-        let words = Words {
-            spacing: None,
-            origin: None,
-            axes: None,
-            length_unit: None,
-            time_unit: None,
-            units: BTreeMap::new(),
-            attributes: Map::new(),
-        };
+        let words = Words::default();
         let cutting = Cutting { chunk: None, shard: None, packing: Packing::Zstd(1) };
         Writer { path: path.to_owned(), mode, words, cutting }
-    }
-
-    /// Sets the distance of neighbouring cells on each axis, the slowest first. Coordinates of the values are written
-    /// beside them, under the names of the axes.
-    pub fn spacing(mut self, spacing: &[f64]) -> Writer {
-        self.words.spacing = Some(spacing.to_vec());
-        self
-    }
-
-    /// Sets where the low corner of the domain lies; at 0 otherwise.
-    pub fn origin(mut self, origin: &[f64]) -> Writer {
-        self.words.origin = Some(origin.to_vec());
-        self
-    }
-
-    /// Sets the names of the axes, the slowest first: `["z", "y", "x"]` otherwise, of which arrays of fewer axes take
-    /// the last.
-    pub fn axes(mut self, names: &[&str]) -> Writer {
-        self.words.axes = Some(names.iter().map(|name| (*name).to_owned()).collect());
-        self
-    }
-
-    /// Sets the unit of lengths.
-    pub fn length_unit(mut self, unit: &str) -> Writer {
-        self.words.length_unit = Some(unit.to_owned());
-        self
-    }
-
-    /// Sets the unit of times.
-    pub fn time_unit(mut self, unit: &str) -> Writer {
-        self.words.time_unit = Some(unit.to_owned());
-        self
-    }
-
-    /// Sets the unit of an array's values, or of a field's: `"flow/density"`.
-    pub fn unit(mut self, array: &str, unit: &str) -> Writer {
-        self.words.units.insert(array.to_owned(), unit.to_owned());
-        self
-    }
-
-    /// Adds an attribute of the store.
-    pub fn attribute(mut self, name: &str, value: impl Into<Value>) -> Writer {
-        self.words.attributes.insert(name.to_owned(), value.into());
-        self
     }
 
     /// Sets the extent of chunks in cells, for arrays of as many axes. Otherwise chunks are regions or parts of them:

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use tida::ErrorKind;
 
 use super::meta::{self, Axes, Packing, STEP, Stored, TIME, Words};
-use crate::arrays::ArrayInfo;
+use crate::arrays::{ArrayInfo, fitting};
 use crate::{Error, Result};
 
 /// Most bytes of a chunk that has a file of its own, and of one in a shard, where the program says no extent.
@@ -189,35 +189,4 @@ fn cut(array: &ArrayInfo, cutting: &Cutting) -> Result<(Vec<usize>, Option<Vec<u
         return refuse(found, "give shards that hold whole chunks on each axis");
     }
     Ok((file, chunk))
-}
-
-/// The largest part of an extent that divides it, has at most so many bytes, and is cut along as few axes as that
-/// takes, the slowest first.
-fn fitting(extent: &[usize], bytes: usize, most: usize) -> Vec<usize> {
-    let mut part = extent.to_vec();
-    for d in 0..part.len() {
-        let rest: usize = part[d + 1..].iter().product::<usize>().saturating_mul(bytes);
-        let fits = |n: &usize| n.saturating_mul(rest) <= most;
-        let divisors = (1..=extent[d]).rev().filter(|n| extent[d].is_multiple_of(*n));
-        let found = divisors.into_iter().find(fits);
-        part[d] = found.unwrap_or(1);
-        if found.is_some() {
-            break;
-        }
-    }
-    part
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parts_fit_and_divide_what_they_are_parts_of() {
-        assert_eq!(fitting(&[64, 10, 10], 8, 1 << 20), [64, 10, 10]);
-        assert_eq!(fitting(&[64, 10, 10], 8, 8 * 100 * 20), [16, 10, 10]);
-        assert_eq!(fitting(&[7, 10, 10], 8, 8 * 100 * 6), [1, 10, 10]);
-        assert_eq!(fitting(&[7, 10, 10], 8, 8 * 20), [1, 2, 10]);
-        assert_eq!(fitting(&[7, 10, 10], 8, 1), [1, 1, 1]);
-    }
 }
