@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::thread::JoinHandle;
 
-use tida::ErrorKind;
 use tida::array::{Field, Recorded};
+use tida::{ErrorKind, TileAcc};
 
 use crate::arrays::{Any, ArrayInfo, Cells, Stored, parts};
 use crate::sink::{Part, RegionSink, Snapshot};
@@ -108,7 +108,9 @@ impl Snapshots {
                 array.info(name)
             })
             .collect();
-        self.begin(&all)?;
+        let Some((_, first)) = arrays.first() else { return check_arrays(&all).map(|()| false) };
+        let Any(first) = first.any();
+        self.begin(first.acc(), &all)?;
         if let State::Writing(writing) = &self.state {
             check_same(&writing.arrays, &all)?;
         }
@@ -147,7 +149,7 @@ impl Snapshots {
     }
 
     /// Makes sure that the writer runs.
-    fn begin(&mut self, arrays: &[ArrayInfo]) -> Result<()> {
+    fn begin(&mut self, acc: &TileAcc, arrays: &[ArrayInfo]) -> Result<()> {
         let mut sink = match std::mem::replace(&mut self.state, State::Ended(None)) {
             State::Idle(sink) => sink,
             State::Ended(Some(e)) => {
@@ -173,9 +175,9 @@ impl Snapshots {
         };
         self.last = sink.last();
         let (shared, messages) = Shared::new();
-        let (to, budget) = (shared.clone(), self.budget);
-        let thread =
-            std::thread::Builder::new().name("tida-io".into()).spawn(move || serve(sink, &messages, &to, budget));
+        let (acc, to, budget) = (acc.clone(), shared.clone(), self.budget);
+        let serves = move || serve(&acc, sink, &messages, &to, budget);
+        let thread = std::thread::Builder::new().name("tida-io".into()).spawn(serves);
         let thread = thread.map_err(|e| Error::io("start a thread that writes snapshots", e))?;
         let next = self.last.map_or(0, |last| last.index + 1);
         let arrays = arrays.to_vec();

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use tida::TileAcc;
+
 use crate::sink::{Part, RegionSink, Snapshot};
 use crate::{Error, Result};
 
@@ -168,8 +170,21 @@ struct Open {
     left: usize,
 }
 
+/// What a timeline says of the writing of a snapshot.
+fn name(what: &str, snapshot: &Snapshot) -> String {
+    format!("{what} of step {}", snapshot.step)
+}
+
 /// Writes what comes, until nothing comes any more.
-pub(crate) fn serve(mut sink: Box<dyn RegionSink>, messages: &Receiver<Message>, shared: &Shared, budget: usize) {
+///
+/// The time that it takes is in the timeline of the program's accelerator, if that has one.
+pub(crate) fn serve(
+    acc: &TileAcc,
+    mut sink: Box<dyn RegionSink>,
+    messages: &Receiver<Message>,
+    shared: &Shared,
+    budget: usize,
+) {
     let mut open: BTreeMap<u64, Open> = BTreeMap::new();
     let mut failed = false;
     for message in messages {
@@ -184,11 +199,11 @@ pub(crate) fn serve(mut sink: Box<dyn RegionSink>, messages: &Receiver<Message>,
             Message::Part { index, part, room } => {
                 let written = open.get_mut(&index).map_or(Ok(()), |open| {
                     open.left -= 1;
-                    sink.write(&open.snapshot, &part)
+                    acc.file_span(name("snapshot", &open.snapshot), || sink.write(&open.snapshot, &part))
                 });
                 shared.keep(part, budget);
                 drop(room);
-                written.and_then(|()| commit(&mut *sink, &mut open))
+                written.and_then(|()| commit(acc, &mut *sink, &mut open))
             }
             Message::Lost { why } => Err(why.unwrap_or_else(|| {
                 let (found, advice) = ("that work which its values need has failed", "`TileAcc::sync` says which");
@@ -205,9 +220,10 @@ pub(crate) fn serve(mut sink: Box<dyn RegionSink>, messages: &Receiver<Message>,
 }
 
 /// Commits the snapshots that are whole, in their order.
-fn commit(sink: &mut dyn RegionSink, open: &mut BTreeMap<u64, Open>) -> Result<()> {
+fn commit(acc: &TileAcc, sink: &mut dyn RegionSink, open: &mut BTreeMap<u64, Open>) -> Result<()> {
     while let Some(first) = open.first_entry().filter(|first| first.get().left == 0) {
-        sink.commit(&first.get().snapshot)?;
+        let snapshot = &first.get().snapshot;
+        acc.file_span(name("commit", snapshot), || sink.commit(snapshot))?;
         first.remove();
     }
     Ok(())

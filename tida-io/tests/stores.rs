@@ -76,6 +76,28 @@ fn one_state_comes_back() {
 }
 
 #[test]
+fn writing_is_in_the_timeline() {
+    let folder = Folder::new("timeline");
+    let acc = TileAcc::builder().timeline(true).build().unwrap();
+    let mut arrays = Arrays::new(&acc, [3, 2]).unwrap();
+    arrays.fill().unwrap();
+    let mut snapshots = zarr::create(folder.path("u.zarr")).snapshot_every(1).unwrap();
+    for step in 0..3 {
+        snapshots.step(step, step as f64, &arrays.list()).unwrap();
+        arrays.step().unwrap();
+    }
+    snapshots.finish().unwrap();
+    let timeline = acc.timeline().unwrap();
+    let files = || timeline.spans().iter().filter(|span| span.kind == tida::acc::SpanKind::Files);
+    for step in 0..3 {
+        assert_eq!(files().filter(|span| span.name == format!("commit of step {step}")).count(), 1);
+        assert!(files().any(|span| span.name == format!("snapshot of step {step}")));
+    }
+    let busy = timeline.busy().unwrap();
+    assert!(busy.files > 0.0 && busy.files_overlap.is_some(), "{busy:?}");
+}
+
+#[test]
 fn a_box_is_read_alone() {
     let folder = Folder::new("box");
     let acc = TileAcc::auto().unwrap();

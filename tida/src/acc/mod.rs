@@ -12,8 +12,10 @@ pub use crate::record::models;
 pub use crate::run::streamed::{Streamed, StreamedBy};
 pub use builder::{Compile, Device, Fuse, TileAccBuilder};
 
+use std::borrow::Cow;
 use std::panic::Location;
 use std::sync::Arc;
+use std::time::Instant;
 
 use crate::backend::sim::SimReport;
 use crate::error::{Error, ErrorKind};
@@ -251,6 +253,28 @@ impl TileAcc {
         })?;
         self.core().wait_for_all();
         Ok(recorder.timeline())
+    }
+
+    /// Runs `f`, which writes or reads files beside the program, and puts the time that it takes into the timeline, if
+    /// there is one: [`Busy::files_overlap`](crate::acc::Busy::files_overlap) says how much of it the program computed
+    /// meanwhile. Any thread may call it.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let acc = TileAcc::builder().device(Device::Cpu).timeline(true).build()?;
+    /// let path = std::env::temp_dir().join(format!("tida-file-span-{}", std::process::id()));
+    /// acc.file_span("notes", || std::fs::write(&path, "written"))?;
+    /// assert_eq!(acc.timeline()?.spans()[0].name, "notes");
+    /// # std::fs::remove_file(&path)?;
+    /// # Ok(()) }
+    /// ```
+    pub fn file_span<T>(&self, name: impl Into<Cow<'static, str>>, f: impl FnOnce() -> T) -> T {
+        let Some(recorder) = &self.core().timeline else { return f() };
+        let start = Instant::now();
+        let result = f();
+        recorder.file_span(name, start, Instant::now());
+        result
     }
 
     /// What the simulated device did so far, if work runs on one. It does not wait for recorded work that has not

@@ -7,6 +7,9 @@ use super::{Lane, Timeline};
 /// Number of the first row of compilations among the threads of the host.
 const COMPILERS: usize = 1 << 20;
 
+/// Number of the row of files.
+const FILES: usize = 1 << 21;
+
 /// Complete events (`"ph": "X"`) in microseconds: streams are threads of process 0, threads those of process 1.
 pub(super) fn write(timeline: &Timeline) -> String {
     let mut text = String::from("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
@@ -25,6 +28,7 @@ pub(super) fn write(timeline: &Timeline) -> String {
             Lane::Stream(number) => (0, number),
             Lane::Thread(number) => (1, number),
             Lane::Compiler(number) => (1, COMPILERS + number),
+            Lane::Files => (1, FILES),
         };
         let name = quoted(&lane.name());
         event(format_args!(

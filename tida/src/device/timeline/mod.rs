@@ -23,7 +23,7 @@ use crate::error::{Error, ErrorKind};
 ///
 /// ```
 /// use tida::acc::SpanKind;
-/// assert_eq!(SpanKind::ALL.map(SpanKind::name), ["H2D", "kernel", "D2H", "ghost", "CPU", "compile"]);
+/// assert_eq!(SpanKind::ALL.map(SpanKind::name), ["H2D", "kernel", "D2H", "ghost", "CPU", "compile", "files"]);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -40,12 +40,21 @@ pub enum SpanKind {
     Cpu,
     /// Compiling a kernel, in the program's loop or beside it.
     Compile,
+    /// Writing or reading files ([`TileAcc::file_span`](crate::TileAcc::file_span)).
+    Files,
 }
 
 impl SpanKind {
     /// Every kind, in the order of legends.
-    pub const ALL: [SpanKind; 6] =
-        [SpanKind::H2d, SpanKind::Kernel, SpanKind::D2h, SpanKind::Ghost, SpanKind::Cpu, SpanKind::Compile];
+    pub const ALL: [SpanKind; 7] = [
+        SpanKind::H2d,
+        SpanKind::Kernel,
+        SpanKind::D2h,
+        SpanKind::Ghost,
+        SpanKind::Cpu,
+        SpanKind::Compile,
+        SpanKind::Files,
+    ];
 
     /// Its name in files.
     pub fn name(self) -> &'static str {
@@ -56,6 +65,7 @@ impl SpanKind {
             SpanKind::Ghost => "ghost",
             SpanKind::Cpu => "CPU",
             SpanKind::Compile => "compile",
+            SpanKind::Files => "files",
         }
     }
 }
@@ -181,13 +191,14 @@ impl Timeline {
         save(path.as_ref(), &self.svg())
     }
 
-    /// Rows of spans: those of the device's streams first, then those of the host's threads, then compilations.
+    /// Rows of spans: those of the device's streams first, then those of the host's threads, then compilations and files.
     fn lanes(&self) -> Vec<(Lane, Vec<&Span>)> {
         let mut lanes: Vec<(Lane, Vec<&Span>)> = Vec::new();
         for span in &self.spans {
             let lane = match span.kind {
                 SpanKind::Cpu => Lane::Thread(span.lane),
                 SpanKind::Compile => Lane::Compiler(span.lane),
+                SpanKind::Files => Lane::Files,
                 _ => Lane::Stream(span.lane),
             };
             match lanes.iter_mut().find(|(known, _)| *known == lane) {
@@ -206,6 +217,7 @@ enum Lane {
     Stream(usize),
     Thread(usize),
     Compiler(usize),
+    Files,
 }
 
 impl Lane {
@@ -214,6 +226,7 @@ impl Lane {
             Lane::Stream(number) => format!("stream {number}"),
             Lane::Thread(number) => format!("thread {number}"),
             Lane::Compiler(number) => format!("compiler {number}"),
+            Lane::Files => "files".into(),
         }
     }
 }

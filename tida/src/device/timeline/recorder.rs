@@ -113,6 +113,11 @@ impl Recorder {
         self.timed_by_host(SpanKind::Compile, name.into(), lane, (start, end));
     }
 
+    /// Records that files were written or read.
+    pub fn file_span(&self, name: impl Into<Cow<'static, str>>, start: Instant, end: Instant) {
+        self.timed_by_host(SpanKind::Files, name.into(), 0, (start, end));
+    }
+
     fn timed_by_host(&self, kind: SpanKind, name: Cow<'static, str>, lane: usize, (start, end): (Instant, Instant)) {
         let at = |instant: Instant| instant.saturating_duration_since(self.zero).as_secs_f64();
         let span = Span { kind, name, lane, start: at(start), end: at(end), bytes: 0 };

@@ -88,6 +88,10 @@ pub struct Busy {
     pub overlap: Option<f64>,
     /// Part of the time that the link was busy in which it was so in both directions; `None` as above.
     pub both_ways: Option<f64>,
+    /// Part in which files were written or read.
+    pub files: f64,
+    /// Part of that time in which the device or the host computed too; `None` if there was none.
+    pub files_overlap: Option<f64>,
 }
 
 impl Busy {
@@ -100,6 +104,8 @@ impl Busy {
         let (h2d, d2h) = (when(&[SpanKind::H2d]), when(&[SpanKind::D2h]));
         let (kernels, cpu) = (when(&[SpanKind::Kernel, SpanKind::Ghost]), when(&[SpanKind::Cpu]));
         let link = when(&[SpanKind::H2d, SpanKind::D2h]);
+        let files = when(&[SpanKind::Files]);
+        let computing = when(&[SpanKind::Kernel, SpanKind::Ghost, SpanKind::Cpu]);
         let part = |some: f64, all: f64| if all > 0.0 { some / all } else { 0.0 };
         let (seconds, link_seconds) = (last - first, length(&link));
         let of_link = |some: f64| (link_seconds > 0.0).then(|| some / link_seconds);
@@ -111,6 +117,8 @@ impl Busy {
             cpu: part(length(&cpu), seconds),
             overlap: of_link(common(&link, &kernels)),
             both_ways: of_link(common(&h2d, &d2h)),
+            files: part(length(&files), seconds),
+            files_overlap: (length(&files) > 0.0).then(|| common(&files, &computing) / length(&files)),
         })
     }
 }
@@ -179,6 +187,14 @@ impl fmt::Display for Stats {
         write!(f, ", the link {} to the device, {} from it", percent(busy.h2d), percent(busy.d2h))?;
         if let (Some(overlap), Some(both)) = (busy.overlap, busy.both_ways) {
             write!(f, "\nof the link's busy time: {} beside kernels, {} both ways", percent(overlap), percent(both))?;
+        }
+        if let Some(beside) = busy.files_overlap {
+            let files = percent(busy.files);
+            write!(
+                f,
+                "\nfiles were written or read in {files} of the time, {} of that beside computing",
+                percent(beside)
+            )?;
         }
         Ok(())
     }

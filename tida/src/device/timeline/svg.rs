@@ -29,6 +29,7 @@ fn colour(kind: SpanKind) -> &'static str {
         SpanKind::Ghost => "#cc79a7",
         SpanKind::Cpu => "#bbbbbb",
         SpanKind::Compile => "#f0e442",
+        SpanKind::Files => "#0072b2",
     }
 }
 

@@ -19,6 +19,7 @@ fn made_up() -> Timeline {
         span(H2d, "R2", 2, (0.0045, 0.006), 1_500_000),
         span(Cpu, "a \"closure\" <of> tabs\t& é", 1, (0.005, 0.0055), 0),
         span(Ghost, "heat.rs:71", 1, (0.0055, 0.006), 0),
+        span(Files, "snapshot 10", 0, (0.001, 0.0035), 0),
     ];
     Timeline { device: "a <made-up> \"device\"".into(), spans, clock_error: Some(5e-6), untimed: 0 }
 }
@@ -49,6 +50,9 @@ fn sums_of_made_up_spans() {
     close(busy.overlap.unwrap(), 3.0 / 4.0);
     // 4.5 to 5 ms.
     close(busy.both_ways.unwrap(), 0.5 / 4.0);
+    // 1 to 3.5 ms, kernels beside it from 2 on.
+    close(busy.files, 2.5 / 5.0);
+    close(busy.files_overlap.unwrap(), 1.5 / 2.5);
 }
 
 #[test]
@@ -74,6 +78,7 @@ fn a_summary_to_read() {
     3.5 MB to the device, 500 B from it; 1 launch, 1 eviction, 47.5 steps a pass in 2 passes
     busy in 0.005 s: kernels 80 %, the host 10 %, the link 70 % to the device, 20 % from it
     of the link's busy time: 75 % beside kernels, 13 % both ways
+    files were written or read in 50 % of the time, 60 % of that beside computing
     ");
 }
 
@@ -83,7 +88,7 @@ fn the_file_for_chrome() {
     let trace: Value = serde_json::from_str(&text).unwrap();
     let events = trace["traceEvents"].as_array().unwrap();
     let spans: Vec<&Value> = events.iter().filter(|event| event["ph"] == "X").collect();
-    assert_eq!(spans.len(), 8);
+    assert_eq!(spans.len(), 9);
     assert!(spans.iter().any(|event| event["name"] == "a \"closure\" <of> tabs\t& é" && event["pid"] == 1));
     insta::assert_snapshot!(text);
 }
