@@ -1,6 +1,7 @@
 //! What every launch is checked for, before it is recorded.
 
 mod around;
+mod levels;
 
 use std::any::TypeId;
 use std::sync::Arc;
@@ -311,21 +312,8 @@ impl<const D: usize> Launching<'_, D> {
         plan: &ArgPlan,
         valid_only: &mut u16,
     ) -> Result<(BoxTouch, Vec<BoxTouch>), Error> {
-        let Target { layout, region, cells, grown, .. } = *self.target;
-        if !Arc::ptr_eq(&layout.cuts, &info.layout.cuts) && layout.cuts != info.layout.cuts {
-            return Err(Error::new(
-                ErrorKind::Cuts,
-                self.tried(),
-                format!(
-                    "that `{}` is cut into regions unlike the array of the tile: {} against {}",
-                    self.name(arg),
-                    cuts_text(info.layout),
-                    cuts_text(layout)
-                ),
-                "build it with `like()` or the same `.regions(..)`, or `copy_from` it into an array that is; a whole \
-                 array of any cuts can be read as `all(&a)`",
-            ));
-        }
+        let Target { region, cells, grown, .. } = *self.target;
+        self.cuts(arg, info, plan)?;
         let held = &info.layout.regions[region];
         self.by_planes &= !grown || has_ghosts_in_planes(info, &cells);
         let mut touch = BoxTouch {
@@ -404,8 +392,9 @@ impl<const D: usize> Launching<'_, D> {
         } else {
             touch.read = read.map(|r| r.widen());
         }
-        touch.around = if opaque { None } else { self.around(arg, plan, 0) };
-        touch.across = if opaque || D < 2 { None } else { self.around(arg, plan, 1) };
+        let even = !opaque && info.level.is_none();
+        touch.around = if even { self.around(arg, plan, 0) } else { None };
+        touch.across = if even && D > 1 { self.around(arg, plan, 1) } else { None };
         Ok((touch, Vec::new()))
     }
 
@@ -535,7 +524,7 @@ impl<const D: usize> Launching<'_, D> {
             .max()
             .unwrap_or(0);
         let around = |access: &ArrayAccess| is_around(access) && self.prepared.analysis.moves_evenly(access);
-        let advice = match far.is_none_or(|n| around(&accesses[n])) {
+        let advice = match info.level.is_some() || far.is_none_or(|n| around(&accesses[n])) {
             true => {
                 format!("build `{name}` with `.ghost({needed})` or wider, or keep the tiles away with `.within(..)`")
             }

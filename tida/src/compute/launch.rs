@@ -54,8 +54,8 @@ where
 
 /// Records a kernel over the cells of a tile, and returns.
 ///
-/// `args` is one argument or a tuple of up to 16: `&u`, `&mut u`, [`all`](super::all)`(&a)`,
-/// [`table`](super::table)`(&s)`. The kernel writes `&mut` arguments at `at` alone. It reads them there, and elsewhere
+/// `args` is one argument or a tuple of up to 16: `&u`, `&mut u`, [`coarse`](super::coarse)`(&c)`,
+/// [`fine`](super::fine)`(&f)`, [`all`](super::all)`(&a)`, [`table`](super::table)`(&s)`. The kernel writes `&mut` arguments at `at` alone. It reads them there, and elsewhere
 /// such cells as no tile of the loop writes. It reads `&u` arguments around `at`, as far as their ghosts reach. Arrays
 /// have the cuts of the tile's array; their ghosts and centring are their own.
 ///
@@ -168,6 +168,7 @@ where
             march,
             cache,
             rows: rows_at_once(infos, &prepared, tile.region),
+            alone: infos.iter().any(ArgInfo::has_other_cuts),
             wholes: Wholes::default(),
             prepared: prepared.clone(),
         })
@@ -245,6 +246,8 @@ struct Native<H, N, const D: usize> {
     cache: Hints,
     /// Rows that are swept through all planes of a box before the next ones.
     rows: i64,
+    /// It is no step of several in one launch: arguments of another resolution are found by other numbers than a cell's.
+    alone: bool,
     /// Whole arrays that hold codes, decoded once.
     wholes: Wholes,
     prepared: Arc<Prepared>,
@@ -297,7 +300,7 @@ where
     }
 
     fn step(&self) -> Option<OneStep<'_>> {
-        let alone = self.run_checked || self.valid_only != 0 || self.prepared.steps.is_none();
+        let alone = self.alone || self.run_checked || self.valid_only != 0 || self.prepared.steps.is_none();
         (!alone).then_some(OneStep { prepared: &self.prepared, captures: &self.quoted.captures })
     }
 
