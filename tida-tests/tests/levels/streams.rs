@@ -1,7 +1,9 @@
 //! With a part of the memory: the same bits.
 
+use proptest::prelude::*;
+use tida::acc::StreamedBy;
 use tida::prelude::*;
-use tida_tests::with_limit;
+use tida_tests::{on_a_device, unhurried, with_limit};
 
 use crate::grids::{Grid, Places, cycle, plain_cycle};
 
@@ -22,12 +24,76 @@ fn check(grid: &Grid, part: u64) {
 }
 
 #[test]
-fn regions_come_and_go() {
+fn planes_and_regions_come_and_go() {
     for places in [Places::Cells, Places::Nodes, Places::NodesAsCells] {
         let one = usize::from(places != Places::Cells);
         for regions in [[8, 1, 1], [8, 2, 1]] {
             let shape = [64 + one, 16 + one, 16 + one];
             check(&Grid { shape, regions, boundary: Boundary::Fixed(0.5), places, cycles: 2 }, 4);
+        }
+    }
+}
+
+#[test]
+fn cycles_over_both_grids_share_a_pass() {
+    for (places, shape) in [(Places::Cells, [131, 12, 10]), (Places::Nodes, [129, 13, 9])] {
+        let grid = Grid { shape, regions: [5, 1, 1], boundary: Boundary::Fixed(0.5), places, cycles: 2 };
+        let Some(acc) = on_a_device(unhurried().memory_limit(bytes(&grid) / 3)) else { return };
+        assert!(cycle(&acc, &grid).unwrap() == plain_cycle(&grid), "{grid:?}");
+        // The first fill finds its ghosts on the host.
+        let [all] = &acc.streamed()[..] else { panic!("{:?}", acc.streamed()) };
+        assert_eq!((all.by, all.sweeps, all.ghost_fills, all.passes), (StreamedBy::Planes, 8, 7, 1), "{all}");
+    }
+}
+
+#[test]
+fn grids_that_arrive() {
+    let grid = Grid {
+        shape: [96, 12, 10],
+        regions: [3, 1, 1],
+        boundary: Boundary::ReflectEven,
+        places: Places::Cells,
+        cycles: 2,
+    };
+    let Some(acc) = on_a_device(unhurried()) else { return };
+    assert!(cycle(&acc, &grid).unwrap() == plain_cycle(&grid));
+}
+
+prop_compose! {
+    fn any_grid()(
+        shape in [8usize..70, 4usize..20, 4usize..12],
+        regions in [1usize..5, 1usize..3],
+        along_one in any::<bool>(),
+        boundary in 0usize..3,
+        places in 0usize..3,
+        cycles in 1usize..4,
+    ) -> Grid {
+        let places = [Places::Cells, Places::Nodes, Places::NodesAsCells][places];
+        let boundary = [Boundary::Fixed(0.5), Boundary::ReflectEven, Boundary::Periodic][boundary];
+        let boundary = if places == Places::Cells { boundary } else { Boundary::Fixed(0.25) };
+        let shape = shape.map(|n| match (places, boundary) {
+            (Places::Cells, Boundary::Periodic) => n / 2 * 2,
+            (Places::Cells, _) => n,
+            _ => n / 2 * 2 + 1,
+        });
+        // Ghosts are two cells wide.
+        let most = [0, 1].map(|axis| (shape[axis] / 2 / 2 / 2).max(1));
+        let regions = [regions[0].min(most[0]), if along_one { 1 } else { regions[1].min(most[1]) }, 1];
+        Grid { shape, regions, boundary, places, cycles }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_grids_have_the_bits_of_plain_loops(grid in any_grid(), part in 1u64..7, look_ahead in 1usize..30) {
+        let expected = plain_cycle(&grid);
+        if let Some(acc) = with_limit(bytes(&grid) / part, look_ahead) {
+            match cycle(&acc, &grid) {
+                Ok(found) => prop_assert!(found == expected),
+                Err(error) => prop_assert!(error.kind() == ErrorKind::Memory && part > 2, "{}", error),
+            }
         }
     }
 }

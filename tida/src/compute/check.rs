@@ -23,6 +23,7 @@ use crate::launch::quoted::KernelId;
 use crate::memory::layout::Layout;
 use crate::memory::node::Node;
 use crate::memory::tracker::BoxTouch;
+use crate::program::schedule::Scale;
 use crate::record::sweep::SweepKey;
 
 /// A launch that is safe to record.
@@ -140,6 +141,7 @@ pub(crate) fn check<'a, const D: usize>(
                     whole: true,
                     around: None,
                     across: None,
+                    scale: Scale::Same,
                 }));
             }
             ArgInfo::Table { len, bits } => {
@@ -325,6 +327,7 @@ impl<const D: usize> Launching<'_, D> {
             whole: false,
             around: Some((0, 0)),
             across: Some((0, 0)),
+            scale: Scale::Same,
         };
         if plan.written {
             let home = if grown { &held.grown } else { &held.valid };
@@ -392,9 +395,14 @@ impl<const D: usize> Launching<'_, D> {
         } else {
             touch.read = read.map(|r| r.widen());
         }
-        let even = !opaque && info.level.is_none();
-        touch.around = if even { self.around(arg, plan, 0) } else { None };
-        touch.across = if even && D > 1 { self.around(arg, plan, 1) } else { None };
+        if let Some(level) = info.level {
+            touch.scale = level.scale(&self.target.layout.cuts, &info.layout.cuts);
+            touch.around = if opaque || grown { None } else { self.beside(arg, plan, touch.scale) };
+            touch.across = None;
+            return Ok((touch, Vec::new()));
+        }
+        touch.around = if opaque { None } else { self.around(arg, plan, 0) };
+        touch.across = if opaque || D < 2 { None } else { self.around(arg, plan, 1) };
         Ok((touch, Vec::new()))
     }
 

@@ -7,6 +7,7 @@ use super::args::{Arg, ArgInfo, HeldRef, TiledInfo};
 use crate::array::TileArray;
 use crate::memory::element::Element;
 use crate::memory::layout::Cuts;
+use crate::program::schedule::Scale;
 
 /// How many values of an argument lie beside a cell of the tile, along one axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,6 +113,15 @@ impl Level {
         match self {
             Level::Coarse => "coarse",
             Level::Fine => "fine",
+        }
+    }
+
+    /// How its planes along the first axis lie beside those of the tile's array, of cuts that go together.
+    pub fn scale<const D: usize>(self, tile: &Cuts<D>, argument: &Cuts<D>) -> Scale {
+        match self {
+            _ if tile.at.first() == argument.at.first() => Scale::Same,
+            Level::Coarse => Scale::Coarse,
+            Level::Fine => Scale::Fine,
         }
     }
 

@@ -5,6 +5,7 @@ use crate::compute::args::TiledInfo;
 use crate::compute::levels::Level;
 use crate::error::{Error, ErrorKind};
 use crate::launch::prepare::{ArgPlan, cell_text};
+use crate::program::schedule::Scale;
 
 impl<const D: usize> Launching<'_, D> {
     /// Checks that the regions of an argument go with those of the tile's array.
@@ -52,6 +53,32 @@ impl<const D: usize> Launching<'_, D> {
         };
         let found = format!("that `{name}` is {how}: {} against {}", cuts_text(info.layout), cuts_text(layout));
         Error::new(ErrorKind::Cuts, self.tried(), found, advice)
+    }
+
+    /// The first and the last plane that are read around the one that lies beside each plane of the tile, if that is
+    /// known: the index moves along with the cell, and with nothing else.
+    pub(super) fn beside(&self, arg: usize, plan: &ArgPlan, scale: Scale) -> Option<(i64, i64)> {
+        let (cells, analysis) = (&self.target.cells, &self.prepared.analysis);
+        let (by, moved) = scale.steps();
+        let mut beside: Option<(i64, i64)> = None;
+        for &number in &plan.others {
+            let access = &analysis.args[arg].accesses[number];
+            let moves = analysis.moves_by(access, (0, by), (&cells.lo, &cells.hi), self.integers)?;
+            let (first, others) = moves.split_first()?;
+            if *first != moved || others.iter().any(|moved| *moved != 0) {
+                return None;
+            }
+            // What is so of as many planes as come back is so of all.
+            for plane in (cells.lo[0]..cells.hi[0]).take(by as usize) {
+                let (mut lo, mut hi) = (cells.lo, cells.hi);
+                (lo[0], hi[0]) = (plane, plane + 1);
+                let range = analysis.range(access, &lo, &hi, self.integers)?;
+                let along = range.first().filter(|along| !along.is_empty())?;
+                let here = (along.lo.checked_sub(scale.beside(plane))?, along.hi.checked_sub(scale.beside(plane))?);
+                beside = Some(beside.map_or(here, |(lo, hi)| (lo.min(here.0), hi.max(here.1))));
+            }
+        }
+        Some(beside.unwrap_or((0, 0)))
     }
 
     /// Checks that no read of another resolution takes the cell's own coordinates for those of the argument.

@@ -47,7 +47,7 @@ use crate::memory::node::{Node, Queue};
 use crate::memory::touched::RegionTouch;
 use crate::memory::tracker::{BoxTouch, Mode, Tracker};
 use crate::program::place::Kind;
-use crate::program::schedule::hull_of;
+use crate::program::schedule::{Scale, hull_of};
 use crate::sync::{AtomicUsize, Mutex, MutexGuard, lock};
 
 /// Work that runs together.
@@ -115,6 +115,8 @@ pub(crate) struct Use {
     pub planes: Range<i64>,
     /// First and last row read around each, along the second axis.
     pub across: Option<(i64, i64)>,
+    /// How its planes lie beside those of the array that the work is over.
+    pub scale: Scale,
     pub write: bool,
     /// It reads ghosts.
     pub sees_ghosts: bool,
@@ -192,7 +194,7 @@ impl Chain {
     /// How a sweep uses the arrays that come and go.
     fn uses(&mut self, Sweep { boxes, arrays, .. }: &Sweep) -> SmallVec<[Use; 4]> {
         let uses = arrays.iter().filter(|of| !of.whole).map(|of| {
-            let (read, across, write) = (of.around, of.across, of.write);
+            let (read, across, write, scale) = (of.around, of.across, of.write, of.scale);
             let layout = of.tracker.regional().map(|regional| &regional.layout);
             let valid =
                 |region: usize| layout.and_then(|layout| layout.regions.get(region)).map(|region| &region.valid);
@@ -204,7 +206,7 @@ impl Chain {
             let axis = of.tracker.planar().map_or(0, |planar| 4 - planar.facts().rank);
             let boxes = of.regions.values().flat_map(|touch| touch.read.boxes());
             let planes = hull_of(boxes.map(|cells| cells.lo[axis]..cells.hi[axis]));
-            Use { array: self.array(&of.tracker), read, planes, across, write, sees_ghosts, ghosts, keeps }
+            Use { array: self.array(&of.tracker), read, planes, across, scale, write, sees_ghosts, ghosts, keeps }
         });
         uses.collect()
     }
@@ -225,16 +227,22 @@ fn moving(touches: &[BoxTouch]) -> Option<impl Iterator<Item = &BoxTouch>> {
 }
 
 /// Whether a sweep that touches this can be part of a chain: arrays cut along their first axis alone, read around each
-/// plane, and no ghosts that differ from the cells beside them, but for those of arrays of one region.
+/// plane or around what lies beside it in an array of half or double the resolution, and no ghosts that differ from the cells beside them, but for those of arrays of one region.
 pub(crate) fn can_stream(touches: &[BoxTouch]) -> bool {
     let mut first: Option<usize> = None;
+    let is_over = |touch: &BoxTouch| !touch.whole && touch.scale == Scale::Same;
+    if !touches.iter().any(is_over) {
+        return false;
+    }
     let Some(mut moving) = moving(touches) else { return false };
     moving.all(|touch| {
         let Some(planar) = touch.tracker.planar() else { return false };
         let rank = planar.facts().rank;
         let same = *first.get_or_insert(rank) == rank;
         let has_all_ghosts = touch.tracker.boxes().len() == 1 && planar.facts().period.is_none();
-        same && touch.around.is_some() && (has_all_ghosts || !touch.tracker.ages.is_stale_allowed())
+        // So few planes could lie beside as many.
+        let scaled = touch.scale == Scale::Same || planar.facts().valid.end > 3;
+        same && scaled && touch.around.is_some() && (has_all_ghosts || !touch.tracker.ages.is_stale_allowed())
     }) && first.is_some()
 }
 

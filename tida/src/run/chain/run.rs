@@ -8,7 +8,7 @@ use super::form::{Forms, Planned};
 use super::link::{Packing, Packs};
 use super::operations::{OpWork, merged};
 use super::outcome::{failed, failure, skip_dependents};
-use super::ring::{Piece, Rolling};
+use super::ring::{Piece, Rolling, Window};
 use super::segments::{Segment, ring_fill, segments};
 use super::streams::{DOWN, RUN, Streams, UP};
 use super::{Chain, Link, Ready};
@@ -115,13 +115,14 @@ fn touched<'a>(chain: &'a Chain, planars: &[&Arc<Planar>], array: usize) -> &'a 
 }
 
 /// Takes memory for the windows of a form, and for what packs arrays that move packed.
-fn windows(forms: &Forms<'_>, planned: Planned) -> Result<(Vec<Rolling>, Option<Packs>, Planned), Error> {
+fn windows(forms: &Forms<'_>, planned: Planned) -> Result<(Vec<Rolling>, Option<Packs>, Window, Planned), Error> {
     let Forms { device, chain, planars, segment, .. } = *forms;
     let window = planned.form.window(planned.planes);
     let links = &chain.links[segment.links.clone()];
     let rolling = |(number, (tracker, planar)): (usize, (_, &&Arc<Planar>))| {
         let writes_ghosts = links.iter().any(|link| link.use_of(number).is_some_and(|one| one.ghosts));
-        let rolling = Rolling::new(device, tracker, planar, (window, writes_ghosts))?;
+        let scale = segment.scales.get(number).copied().unwrap_or(1);
+        let rolling = Rolling::new(device, tracker, planar, (window, scale, writes_ghosts))?;
         match chain.kind {
             Kind::Arriving => rolling.keep(device, told_host(chain, number)),
             _ => Ok(rolling),
@@ -136,7 +137,7 @@ fn windows(forms: &Forms<'_>, planned: Planned) -> Result<(Vec<Rolling>, Option<
         Packing::learn(&mut packing);
         made = made.into_iter().zip(packing).map(|(rolling, packing)| rolling.packed(packing)).collect();
     }
-    Ok((made, packs, planned))
+    Ok((made, packs, window, planned))
 }
 
 /// A chain on its way.
@@ -151,6 +152,8 @@ pub(super) struct Running<'a> {
     arrays: Vec<Rolling>,
     /// What packs those that move packed.
     packs: Option<Packs>,
+    /// The form of all windows, in planes of the finest array.
+    window: Window,
     /// Rings of the pass under way, and the pieces that are the regions of their layouts.
     rings: Vec<Ring>,
     pieces: Vec<Piece>,
@@ -185,7 +188,8 @@ impl<'a> Running<'a> {
         // What arrives leaves room for these as arrays do that are there.
         let lists = if chain.kind == Kind::Arriving { 0 } else { lists };
         let plan = |room| plan_beside(room, lists, |room| forms.planned(room));
-        let (arrays, packs, planned) = device.allocate_planned(room, plan, |planned| windows(&forms, planned))?;
+        let (arrays, packs, window, planned) =
+            device.allocate_planned(room, plan, |planned| windows(&forms, planned))?;
         let Planned { form, schedule, .. } = planned;
         Ok(Some(Running {
             streams: Streams::new(device),
@@ -196,6 +200,7 @@ impl<'a> Running<'a> {
             boxes,
             arrays,
             packs,
+            window,
             rings: Vec::new(),
             pieces: Vec::new(),
             _rest: rest,
@@ -275,7 +280,10 @@ impl<'a> Running<'a> {
             for Planes { array, planes } in &block.uploads {
                 // Not where uploads are, so that the link does not wait for kernels.
                 // SAFETY: only operations look there, which come later in this stream; slots are free as for those.
-                unsafe { self.arrays[*array].entered(device, RUN, planes.clone(), shift)? };
+                unsafe {
+                    let array = &mut self.arrays[*array];
+                    array.entered(device, RUN, planes.clone(), array.shift(shift))?
+                };
             }
             for (op, planes) in &block.runs {
                 self.advance(*op, planes, shift)?;
@@ -305,7 +313,7 @@ impl<'a> Running<'a> {
             if planes.is_empty() {
                 continue;
             }
-            let (shown, bytes) = (array.window.shown(&planes), array.bytes(&planes));
+            let (shown, bytes, shift) = (array.window.shown(&planes), array.bytes(&planes), array.shift(shift));
             // SAFETY: the schedule loads planes when their slots are free and the host has them; the graph keeps all
             // other work away.
             let upload = || unsafe { array.upload(device, (UP, self.packs.as_mut()), planes.clone(), shift) };
@@ -324,7 +332,7 @@ impl<'a> Running<'a> {
         }
         for Planes { array, planes } in downloads {
             let array = &mut self.arrays[*array];
-            let shown = array.window.shown(planes);
+            let (shown, shift) = (array.window.shown(planes), array.shift(shift));
             let bytes = if array.goes_home() { array.bytes(planes) } else { 0 };
             let packs = self.packs.as_mut();
             // SAFETY: as for loads; the operations that write the planes are done.
@@ -355,12 +363,11 @@ impl<'a> Running<'a> {
                 self.streams.device.counts.fused(together.steps);
             }
         }
-        let window = self.arrays.first().map(|array| array.window);
-        self.pieces = window.into_iter().flat_map(|window| window.pieces(&pass.planes, pass.shift)).collect();
+        self.pieces = self.window.pieces(&pass.planes, pass.shift).collect();
         let mut layouts: Vec<Arc<WideLayout>> = Vec::new();
         self.rings.clear();
         for array in &self.arrays {
-            let layout = array.layout(pass.shift, &self.pieces);
+            let layout = array.layout(array.shift(pass.shift), &self.pieces);
             // Arrays of one form share index arithmetic.
             let same = layouts.iter().find(|other| ***other == layout).cloned();
             let layout = same.unwrap_or_else(|| Arc::new(layout));
@@ -380,13 +387,13 @@ impl<'a> Running<'a> {
                     let array = &mut self.arrays[access.array];
                     if array.planar.facts().edges.fixed {
                         // SAFETY: the schedule runs operations whose slots are free.
-                        unsafe { array.restore_edges(device, RUN, planes, shift)? };
+                        unsafe { array.restore_edges(device, RUN, planes, array.shift(shift))? };
                     }
                 }
                 let Some(first) = self.arrays.first() else { return Ok(()) };
-                let axis = 4 - first.planar.facts().rank;
-                let from = self.pieces.partition_point(|piece| piece.planes.end <= planes.start);
-                let pieces = self.pieces.iter().enumerate().skip(from);
+                let (axis, scale) = (4 - first.planar.facts().rank, self.ops[op].scale);
+                let from = self.pieces.partition_point(|piece| piece.planes.end <= planes.start * scale);
+                let pieces = self.pieces.iter().map(|piece| piece.of_scale(scale)).enumerate().skip(from);
                 for (region, piece) in pieces.take_while(|(_, piece)| piece.planes.start < planes.end) {
                     let part = piece.on_host(planes);
                     for cells in &self.boxes[link] {
@@ -413,6 +420,7 @@ impl<'a> Running<'a> {
             }
             OpWork::Ghosts(_, array, part) => {
                 let rolling = &mut self.arrays[array];
+                let shift = rolling.shift(shift);
                 for piece in rolling.window.pieces(planes, shift) {
                     let (planes, origin) = (piece.on_host(planes), rolling.window.origin(&piece, shift));
                     let copies = rolling.planar.fill((device, RUN), part, planes, origin, rolling.cells)?;
@@ -428,7 +436,10 @@ impl<'a> Running<'a> {
         }
         for access in self.ops[op].accesses.iter().filter(|access| access.write.is_some()) {
             // SAFETY: as above.
-            unsafe { self.arrays[access.array].mirror(device, RUN, planes.clone(), shift)? };
+            unsafe {
+                let array = &self.arrays[access.array];
+                array.mirror(device, RUN, planes.clone(), array.shift(shift))?
+            };
         }
         Ok(())
     }
