@@ -61,7 +61,7 @@ fn grids_that_arrive() {
 
 prop_compose! {
     fn any_grid()(
-        shape in [8usize..70, 4usize..20, 4usize..12],
+        shape in [24usize..80, 4usize..20, 4usize..12],
         regions in [1usize..5, 1usize..3],
         along_one in any::<bool>(),
         boundary in 0usize..3,
@@ -92,7 +92,8 @@ proptest! {
         if let Some(acc) = with_limit(bytes(&grid) / part, look_ahead) {
             match cycle(&acc, &grid) {
                 Ok(found) => prop_assert!(found == expected),
-                Err(error) => prop_assert!(error.kind() == ErrorKind::Memory && part > 2, "{}", error),
+                // A few planes of each array are needed at least, and these have few.
+                Err(error) => prop_assert!(error.kind() == ErrorKind::Memory && part > 1, "{}", error),
             }
         }
     }
