@@ -30,9 +30,9 @@ pub struct Fine<'a, T: Element, const D: usize>(&'a TileArray<T, D>);
 /// included.
 ///
 /// Cell `i` of the tile lies in cell `i / 2` of the argument; of nodes, node `2 * i` of the tile is node `i` of the
-/// argument. Along an axis of `n` cells the argument has `n / 2` of them, or one more or less where `n` is odd; along an
-/// axis of equal cuts it has as many as the tile. It has as many regions, each cut at half of where the tile's array is
-/// cut (one cell aside where that is odd). A tile reads the region of its own number and the ghosts around it: fill them
+/// argument. So along an axis of `n` cells or nodes the argument has `n / 2` of them, or one more or less, and along an
+/// axis of equal cuts as many as the tile. It has as many regions, each cut at half of where the tile's array is cut, or
+/// next to it. A tile reads the region of its own number and the ghosts around it: fill them
 /// as for any other argument.
 ///
 /// ```
@@ -134,7 +134,7 @@ impl Level {
         };
         let near = |axis: usize| {
             let pairs = fine.at[axis].iter().zip(&coarse.at[axis]);
-            fine.at[axis].len() == coarse.at[axis].len() && { pairs }.all(|(f, c)| (f - 2 * c).abs() <= 1)
+            fine.at[axis].len() == coarse.at[axis].len() && { pairs }.all(|(f, c)| (f - 2 * c).abs() <= 2)
         };
         let same = |axis: usize| fine.at[axis] == coarse.at[axis];
         (0..D).all(|axis| near(axis) || same(axis)) && (0..D).any(near)

@@ -23,7 +23,8 @@ use crate::program::place::{Attempt, Facts, Kind};
 const WAITS: usize = 20;
 
 /// Why work ends a chain: it touches one of its arrays otherwise.
-pub(super) const WHOLE: &str = "reads as a whole what streams, or the other way round";
+pub(super) const WHOLE: &str =
+    "reads as a whole what streams, or the other way round, or a grid of one more resolution";
 
 /// Where a tile is to find its arrays.
 #[derive(Default)]

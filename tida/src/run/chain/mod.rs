@@ -37,6 +37,7 @@ use std::sync::atomic::Ordering;
 use smallvec::{SmallVec, smallvec};
 
 use super::op::{Op, Sweep};
+use super::steps::identity;
 use super::streamed::Ended;
 use crate::device::core::DeviceCore;
 use crate::device::ledger::Reservation;
@@ -47,8 +48,12 @@ use crate::memory::node::{Node, Queue};
 use crate::memory::touched::RegionTouch;
 use crate::memory::tracker::{BoxTouch, Mode, Tracker};
 use crate::program::place::Kind;
-use crate::program::schedule::{Scale, hull_of};
+use crate::program::schedule::{Scale, hull_of, scales};
 use crate::sync::{AtomicUsize, Mutex, MutexGuard, lock};
+
+/// Resolutions of the arrays of a chain, at most: a window holds planes of the finest one for each plane of the coarsest.
+/// What is coarser is small.
+const LEVELS: u32 = 3;
 
 /// Work that runs together.
 #[derive(Default)]
@@ -80,6 +85,12 @@ pub(crate) struct Link {
 }
 
 impl Link {
+    /// How its arrays lie beside one that it is over.
+    fn ties(&self) -> impl Iterator<Item = (usize, Scale, usize)> {
+        let over = self.uses.iter().find(|one| one.scale == Scale::Same);
+        over.into_iter().flat_map(|over| self.uses.iter().map(|one| (over.array, one.scale, one.array)))
+    }
+
     /// Whether it changes an array of its chain.
     fn writes(&self, array: usize) -> bool {
         self.use_of(array).is_some_and(|one| one.write)
@@ -145,8 +156,30 @@ impl Chain {
 
     /// Whether work that touches this can be no part of it: an array cannot be whole and come and go.
     pub fn clashes(&self, touches: &[BoxTouch]) -> bool {
+        if touches.iter().any(|touch| touch.scale != Scale::Same) && self.is_too_deep(touches) {
+            return true;
+        }
         let among = |arrays: &[Arc<Tracker>], touch: &BoxTouch| arrays.iter().any(|a| Arc::ptr_eq(a, &touch.tracker));
         touches.iter().any(|touch| among(if touch.whole { &self.arrays } else { &self.wholes }, touch))
+    }
+
+    /// Whether its arrays would be of more than [`LEVELS`] resolutions with work that touches this.
+    fn is_too_deep(&self, touches: &[BoxTouch]) -> bool {
+        let mut arrays: SmallVec<[usize; 16]> = self.arrays.iter().map(identity).collect();
+        let mut number = |touch: &BoxTouch| {
+            let one = identity(&touch.tracker);
+            let known = arrays.iter().position(|other| *other == one);
+            known.unwrap_or_else(|| {
+                arrays.push(one);
+                arrays.len() - 1
+            })
+        };
+        let mut ties: Vec<(usize, Scale, usize)> = self.links.iter().flat_map(Link::ties).collect();
+        if let Some(over) = touches.iter().find(|touch| !touch.whole && touch.scale == Scale::Same).map(&mut number) {
+            ties.extend(touches.iter().map(|touch| (over, touch.scale, number(touch))));
+        }
+        let scales = scales(arrays.len(), &ties);
+        scales.is_none_or(|scales| scales.iter().any(|scale| *scale >= 1 << LEVELS))
     }
 
     /// Links from which on arrays that arrive had better be on the device as a whole: so many steps take longer than

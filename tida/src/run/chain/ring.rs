@@ -52,8 +52,11 @@ impl Piece {
 }
 
 impl Window {
-    /// The window of an array of which each plane is so many of the finest one's.
+    /// The window of an array of which each plane is so many of the finest one's; of scale 0, of one that is not in use.
     pub fn of_scale(self, scale: i64) -> Window {
+        if scale == 0 {
+            return Window { planes: 1, margin: 0, ghosts: 0, period: None };
+        }
         Window { planes: self.planes / scale, margin: -(-self.margin).div_euclid(scale), ..self }
     }
 
@@ -98,7 +101,7 @@ pub(super) struct Rolling {
     pub planar: Arc<Planar>,
     pub memory: Arc<Memory>,
     pub window: Window,
-    /// Planes of the finest array that each of its own has.
+    /// Planes of the finest array that each of its own has; 0 if it is not in use.
     pub scale: i64,
     /// Values of each component.
     pub cells: usize,
@@ -303,7 +306,7 @@ impl Rolling {
 
     /// How much further than their numbers the planes of a pass lie, of which it is so much for those of the finest array.
     pub fn shift(&self, shift: i64) -> i64 {
-        shift / self.scale
+        shift / self.scale.max(1)
     }
 
     pub fn storage(&self) -> &Arc<Storage> {

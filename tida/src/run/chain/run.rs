@@ -9,7 +9,7 @@ use super::link::{Packing, Packs};
 use super::operations::{OpWork, merged};
 use super::outcome::{failed, failure, skip_dependents};
 use super::ring::{Piece, Rolling, Window};
-use super::segments::{Segment, ring_fill, segments};
+use super::segments::{Segment, ring_fill, scaled, segments};
 use super::streams::{DOWN, RUN, Streams, UP};
 use super::{Chain, Link, Ready};
 use crate::backend::PACKS;
@@ -36,8 +36,13 @@ pub(super) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Result<(), Err
     skip_dependents(chain, &mut results);
     let done = on_host(device, chain).and_then(|planars| {
         let mut due = vec![false; planars.len()];
-        let each = |segment| run_segment(device, chain, &planars, &segment, &mut due, &mut results);
-        segments(chain, &planars).into_iter().try_for_each(each)
+        let room = room(device, chain).0;
+        for segment in segments(chain, &planars) {
+            for part in fitting((device, room), chain, &planars, segment, &results) {
+                run_segment(device, chain, &planars, &part, &mut due, &mut results)?;
+            }
+        }
+        Ok(())
     });
     match done {
         Ok(()) => results,
@@ -56,6 +61,39 @@ fn on_host<'a>(device: &DeviceCore, chain: &'a Chain) -> Result<Vec<&'a Arc<Plan
         planars.push(planar);
     }
     Ok(planars)
+}
+
+/// The parts of a segment that fit the device's memory: where arrays are of several resolutions, the fewer of them a part
+/// has, the smaller its windows are.
+fn fitting(
+    (device, room): (&Arc<DeviceCore>, u64),
+    chain: &Chain,
+    planars: &[&Arc<Planar>],
+    segment: Segment,
+    results: &[Result<(), Error>],
+) -> Vec<Segment> {
+    let links = segment.links.clone();
+    let fits = || {
+        let boxes = boxes_of(chain, &segment);
+        let forms = Forms { device, chain, planars, segment: &segment, boxes: &boxes, results };
+        forms.form(None).is_none_or(|form| forms.bytes(form.window(form.least)) <= room)
+    };
+    if segment.scales.iter().all(|scale| *scale <= 1) || links.len() < 2 || fits() {
+        return vec![segment];
+    }
+    let middle = links.start + links.len() / 2;
+    let halves = [links.start..middle, middle..links.end].into_iter();
+    let halves = halves.flat_map(|links| scaled(&chain.links, Segment { links, ..segment.clone() }, planars.len()));
+    halves.flat_map(|half| fitting((device, room), chain, planars, half, results)).collect()
+}
+
+/// The boxes of the sweep of each link of a segment, merged across regions.
+fn boxes_of(chain: &Chain, segment: &Segment) -> Vec<Vec<GridBox<4>>> {
+    let boxes = |(number, link): (usize, &Link)| match segment.links.contains(&number) {
+        true => merged(link),
+        false => Vec::new(),
+    };
+    chain.links.iter().enumerate().map(boxes).collect()
 }
 
 /// Runs a segment to its end. `due` says of each array whether ghosts at its ends were filled on the unwrapped axis
@@ -169,11 +207,7 @@ impl<'a> Running<'a> {
         segment: &Segment,
         results: &[Result<(), Error>],
     ) -> Result<Option<Running<'a>>, Error> {
-        let boxes = |(number, link): (usize, &Link)| match segment.links.contains(&number) {
-            true => merged(link),
-            false => Vec::new(),
-        };
-        let boxes: Vec<Vec<GridBox<4>>> = chain.links.iter().enumerate().map(boxes).collect();
+        let boxes = boxes_of(chain, segment);
         let forms = Forms { device, chain, planars, segment, boxes: &boxes, results };
         let Some(single) = forms.form(None) else { return Ok(None) };
         let lists = begin_folds(device, chain, segment.links.clone(), results)?;
@@ -254,7 +288,7 @@ impl<'a> Running<'a> {
     pub fn put(&mut self) -> Result<(), Error> {
         let device = self.streams.device;
         let schedule = std::mem::take(&mut self.schedule);
-        for array in self.arrays.iter().filter(|array| array.planar.facts().edges.fixed) {
+        for array in self.arrays.iter().filter(|array| array.scale > 0 && array.planar.facts().edges.fixed) {
             // SAFETY: no one writes the array on the host before the chain has loaded it, and nothing uses the window.
             unsafe { array.keep_edges(device, RUN)? };
         }
@@ -349,7 +383,7 @@ impl<'a> Running<'a> {
         let work = &self.works[op];
         let kind = if matches!(work, OpWork::Ghosts(..)) { SpanKind::Ghost } else { SpanKind::Kernel };
         let recorded = self.chain.links[work.link()].node.recorded;
-        let shown = self.arrays.first().map_or(planes.clone(), |array| array.window.shown(planes));
+        let shown = self.window.shown(planes);
         let name = format_args!("{}:{} {shown:?}", recorded.file(), recorded.line());
         device.timed(kind, name, RUN, 0, || self.run_op(op, planes, shift))
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::{Chain, Link};
 use crate::memory::ghosts::planes::Planar;
-use crate::program::schedule::{Scale, scales};
+use crate::program::schedule::scales;
 
 /// Links of a chain that run together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(super) struct Segment {
     pub links: Range<usize>,
     /// The period of the axis, where it is unwrapped.
     pub period: Option<i64>,
-    /// Of each array of the chain, planes of the finest one that each of its own has.
+    /// Of each array of the chain, planes of the finest one that each of its own has; 0 if no link uses it.
     pub scales: Vec<i64>,
 }
 
@@ -38,8 +38,7 @@ pub(super) fn scaled(links: &[Link], segment: Segment, arrays: usize) -> Vec<Seg
     let mut now = Segment { links: segment.links.start..segment.links.start, scales: vec![1; arrays], ..segment };
     for (number, link) in links.iter().enumerate().take(segment.links.end).skip(segment.links.start) {
         let before = ties.len();
-        let over = link.uses.iter().find(|one| one.scale == Scale::Same);
-        ties.extend(over.into_iter().flat_map(|over| link.uses.iter().map(|one| (over.array, one.scale, one.array))));
+        ties.extend(link.ties());
         let all = scales(arrays, &ties).unwrap_or_else(|| {
             segments.push(Segment { links: now.links.start..number, ..now.clone() });
             now.links.start = number;
@@ -49,6 +48,12 @@ pub(super) fn scaled(links: &[Link], segment: Segment, arrays: usize) -> Vec<Seg
         now = Segment { links: now.links.start..number + 1, scales: all, ..now.clone() };
     }
     segments.push(now);
+    for segment in &mut segments {
+        let uses = |array: usize| links[segment.links.clone()].iter().any(|link| link.use_of(array).is_some());
+        for array in (0..arrays).filter(|array| !uses(*array)) {
+            segment.scales[array] = 0;
+        }
+    }
     segments
 }
 
