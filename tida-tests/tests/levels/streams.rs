@@ -59,6 +59,70 @@ fn grids_that_arrive() {
     assert!(cycle(&acc, &grid).unwrap() == plain_cycle(&grid));
 }
 
+/// A chain takes so many resolutions; what comes after it has its bits all the same.
+#[test]
+fn four_resolutions() {
+    let shapes = [128usize, 64, 32, 16].map(|n| [n, n / 8, n / 8]);
+    let run = |acc: &TileAcc| -> tida::Result<Vec<u64>> {
+        let build = |shape: [usize; 3]| TileArray::<f64, 3>::builder(shape).regions([4, 1, 1]).build(acc);
+        let mut grids = shapes.map(build).into_iter().collect::<tida::Result<Vec<_>>>()?;
+        grids[0].fill(|at| tida_tests::value(3, at))?;
+        for _ in 0..2 {
+            for level in 1..4 {
+                let (finer, coarser) = grids.split_at_mut(level);
+                for tile in TileIter::new(&coarser[0]) {
+                    compute(
+                        &tile,
+                        (&mut coarser[0], fine(&finer[level - 1])),
+                        kernel!(|c, f, at| {
+                            let (k, j, i) = (2 * at[0], 2 * at[1], 2 * at[2]);
+                            c[at] = 0.5 * (f[[k, j, i]] + f[[k + 1, j + 1, i + 1]]);
+                        }),
+                    )?;
+                }
+            }
+            for level in (0..3).rev() {
+                let (finer, coarser) = grids.split_at_mut(level + 1);
+                for tile in TileIter::new(&finer[level]) {
+                    let args = (&mut finer[level], coarse(&coarser[0]));
+                    compute(&tile, args, kernel!(|f, c, at| f[at] -= 0.5 * c[[at[0] / 2, at[1] / 2, at[2] / 2]]))?;
+                }
+            }
+        }
+        let all = grids.iter().map(|grid| grid.read_box(grid.domain())).collect::<tida::Result<Vec<_>>>()?;
+        Ok(all.concat().into_iter().map(f64::to_bits).collect())
+    };
+    let expected = run(&tida_tests::on_cpu()).unwrap();
+    for limit in [80_000, 50_000] {
+        let Some(acc) = on_a_device(unhurried().memory_limit(limit)) else { return };
+        assert!(run(&acc).unwrap() == expected, "{limit}");
+        let reports = acc.streamed();
+        assert!(reports[0].by == StreamedBy::Planes && reports[0].ended.contains("resolution"), "{reports:?}");
+    }
+}
+
+#[test]
+fn what_does_not_move_along_goes_by_regions() {
+    let build = |acc: &TileAcc, n: usize| TileArray::<f64, 2>::builder([n, 64]).regions([4, 1]).ghost(1).build(acc);
+    let run = |acc: &TileAcc| -> tida::Result<Vec<f64>> {
+        let (mut u, mut c) = (build(acc, 256)?, build(acc, 128)?);
+        c.fill(|[j, i]| (j * 64 + i) as f64)?;
+        c.fill_ghosts()?;
+        for tile in TileIter::new(&u) {
+            let args = (&mut u, coarse(&c));
+            compute(&tile, args, kernel!(|u, c, at| u[at] = c[[((at[0] + 1) / 2).min(127), at[1] / 2]]))?;
+        }
+        u.read_box(u.domain())
+    };
+    let expected = run(&tida_tests::on_cpu()).unwrap();
+    let Some(acc) = on_a_device(unhurried().memory_limit(80_000)) else { return };
+    assert!(run(&acc).unwrap() == expected);
+    assert!(acc.streamed().iter().all(|report| report.by == StreamedBy::Regions), "{:?}", acc.streamed());
+    let Some(acc) = on_a_device(unhurried().memory_limit(30_000)) else { return };
+    let found = run(&acc).map(drop);
+    tida_tests::expect(found, ErrorKind::Memory, &["`c`, an array of another resolution", "planes stream"]);
+}
+
 prop_compose! {
     fn any_grid()(
         shape in [24usize..80, 4usize..20, 4usize..12],

@@ -19,7 +19,7 @@ use crate::memory::coding::Coding;
 use crate::memory::element::{Element, ScalarElement};
 use crate::memory::layout::{Layout, Raw};
 use crate::memory::storage::Storage;
-use crate::memory::tracker::Tracker;
+use crate::memory::tracker::{BoxTouch, Tracker};
 use crate::tile::Tile;
 
 /// One argument of a kernel over cells of `D` axes.
@@ -99,6 +99,14 @@ pub enum ArgInfo<'a, const D: usize> {
 }
 
 impl<const D: usize> ArgInfo<'_, D> {
+    /// Whether it is an array of another resolution, of which these touches say that it is not read around what lies
+    /// beside each plane.
+    pub(super) fn is_uneven(&self, touches: &[BoxTouch]) -> bool {
+        let ArgInfo::Tiled(tiled) = self else { return false };
+        let of = |touch: &BoxTouch| Arc::ptr_eq(&touch.tracker, tiled.tracker) && touch.around.is_none();
+        tiled.level.is_some() && touches.iter().any(of)
+    }
+
     /// Whether it is an array of another resolution than the tile's.
     pub(super) fn has_other_cuts(&self) -> bool {
         matches!(self, ArgInfo::Tiled(tiled) if tiled.level.is_some())

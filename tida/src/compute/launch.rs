@@ -155,6 +155,7 @@ where
     };
     let (run_checked, valid_only) = (checked.run_checked, checked.valid_only);
     let needs = (checked.unproven, tile.grown);
+    let uneven = infos.iter().position(|info| info.is_uneven(&checked.touches));
     let (block, march, cache) = (work.key.block, work.key.march, work.key.cache);
     let side = checked.acc.core().record_tile(work, || {
         Arc::new(Native::<H, N, D> {
@@ -169,6 +170,7 @@ where
             cache,
             rows: rows_at_once(infos, &prepared, tile.region),
             alone: infos.iter().any(ArgInfo::has_other_cuts),
+            uneven,
             wholes: Wholes::default(),
             prepared: prepared.clone(),
         })
@@ -246,6 +248,8 @@ struct Native<H, N, const D: usize> {
     cache: Hints,
     /// Rows that are swept through all planes of a box before the next ones.
     rows: i64,
+    /// An argument of another resolution that does not move along with the cell.
+    uneven: Option<usize>,
     /// It is no step of several in one launch: arguments of another resolution are found by other numbers than a cell's.
     alone: bool,
     /// Whole arrays that hold codes, decoded once.
@@ -296,7 +300,8 @@ where
     }
 
     fn needs(&self) -> Option<Needs> {
-        Needs::of(&self.prepared, self.needs.1, self.needs.0)
+        let of_level = || Some(Needs::of_level(&self.prepared, self.uneven?));
+        Needs::of(&self.prepared, self.needs.1, self.needs.0).or_else(of_level)
     }
 
     fn step(&self) -> Option<OneStep<'_>> {

@@ -154,13 +154,15 @@ impl Chain {
         }
     }
 
-    /// Whether work that touches this can be no part of it: an array cannot be whole and come and go.
-    pub fn clashes(&self, touches: &[BoxTouch]) -> bool {
+    /// Why work that touches this can be no part of it, if it cannot: an array cannot be whole and come and go, and arrays
+    /// cannot be of too many resolutions.
+    pub fn clash(&self, touches: &[BoxTouch]) -> Option<&'static str> {
         if touches.iter().any(|touch| touch.scale != Scale::Same) && self.is_too_deep(touches) {
-            return true;
+            return Some("ties its arrays to one more resolution than planes of which stream together");
         }
         let among = |arrays: &[Arc<Tracker>], touch: &BoxTouch| arrays.iter().any(|a| Arc::ptr_eq(a, &touch.tracker));
-        touches.iter().any(|touch| among(if touch.whole { &self.arrays } else { &self.wholes }, touch))
+        let clashes = touches.iter().any(|touch| among(if touch.whole { &self.arrays } else { &self.wholes }, touch));
+        clashes.then_some("reads as a whole what streams, or the other way round")
     }
 
     /// Whether its arrays would be of more than [`LEVELS`] resolutions with work that touches this.
