@@ -2,9 +2,9 @@
 //! coarser grid.
 //!
 //! A grid has 2^k + 1 nodes along each axis, and the outer ones stay at 0. Every second node is one of the next coarser
-//! grid. The way down weights the 27 nodes around (full weighting, `fine`), the way up takes the mean of the coarse nodes
-//! around (`coarse`). Grids are cut into as many regions as long as each has 4 nodes; smaller ones are one region. Where
-//! the number changes, values are copied into an array that is cut otherwise.
+//! grid. The way down weights the 27 nodes around (full weighting, `fine`), the way up takes the mean of the coarse
+//! nodes around (`coarse`). Grids are cut into as many regions as long as each has 4 nodes; smaller ones are one
+//! region. Where the number changes, values are copied into an array that is cut otherwise.
 
 use tida::array::TileArrayBuilder;
 use tida::prelude::*;
@@ -66,8 +66,8 @@ struct Level {
 }
 
 impl Level {
-    /// A grid of `n` nodes along each axis, all 0; the next finer one has been made. The last axis is cut at multiples of
-    /// 64, which have no halves: coarser grids are not cut there.
+    /// A grid of `n` nodes along each axis, all 0; the next finer one has been made. The last axis is cut at multiples
+    /// of 64, which have no halves: coarser grids are not cut there.
     fn new(settings: &Settings, acc: &TileAcc, n: usize, finer: Option<&Level>) -> Result<Level> {
         let last = if finer.is_some() { 1 } else { settings.regions[2] };
         let regions = [settings.regions[0], settings.regions[1], last];

@@ -146,8 +146,8 @@ impl Analysis {
     }
 
     /// How far the index of an access moves along each axis of its argument as the cell moves so many cells along an
-    /// axis, if that is the same for all cells of a box (half-open, not empty): of `c[[at[0] / 2]]` one for two, whatever
-    /// the cell.
+    /// axis, if that is the same for all cells of a box (half-open, not empty): of `c[[at[0] / 2]]` one for two,
+    /// whatever the cell.
     pub fn moves_by(
         &self,
         access: &ArrayAccess,

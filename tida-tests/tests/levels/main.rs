@@ -1,5 +1,5 @@
-//! Arguments of half and double the resolution (`coarse`, `fine`): the values of plain loops, on every device, for cells
-//! and nodes, odd sizes, several regions and boundaries, and with a part of the memory.
+//! Arguments of half and double the resolution (`coarse`, `fine`): the values of plain loops, on every device, for
+//! cells and nodes, odd sizes, several regions and boundaries, and with a part of the memory.
 //!
 //! The device is what `TIDA_DEVICE` names, else OpenCL if there is one.
 

@@ -25,8 +25,8 @@ pub struct Problem {
 
 type Field = TileArray<f64, 3>;
 
-/// Sweeps before and after each coarser grid: how far each goes, over what the diagonal asks for. Together they damp all
-/// waves that a coarser grid does not have (Chebyshev, for the eigenvalues from 0.2 to 2).
+/// Sweeps before and after each coarser grid: how far each goes, over what the diagonal asks for. Together they damp
+/// all waves that a coarser grid does not have (Chebyshev, for the eigenvalues from 0.2 to 2).
 const SWEEPS: [f64; 4] = [0.5177, 3.7243, 0.6923, 1.3235];
 /// Times that these are done on the coarsest grid.
 const COARSEST: usize = 12;
@@ -39,8 +39,8 @@ struct Axis {
     /// What the value below and the value above count for in the differences at each place.
     low: Vec<f64>,
     high: Vec<f64>,
-    /// Of the next coarser grid: what the value that this one lies in, or beside, counts for; the rest is the next one's
-    /// on this side.
+    /// Of the next coarser grid: what the value that this one lies in, or beside, counts for; the rest is the next
+    /// one's on this side.
     near: Vec<f64>,
     /// In the next coarser grid: what the lower one of two cells counts for.
     first: Vec<f64>,
@@ -100,7 +100,8 @@ struct Level {
     r: Field,
     /// The square of the distance between two places.
     h2: f64,
-    /// An array on the way to the next coarser grid and back, where regions do not lie beside one another: cut as that is.
+    /// An array on the way to the next coarser grid and back, where regions do not lie beside one another: cut as that
+    /// is.
     between: Option<Field>,
 }
 

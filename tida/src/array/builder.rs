@@ -168,10 +168,10 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         self
     }
 
-    /// Cuts the domain into so many regions along each axis, as [`regions`](Self::regions) does, but not along axes where
-    /// a region would have fewer than `least` cells. So one builder serves grids of all resolutions: as long as regions
-    /// are large enough, two of them have equally many, which [`coarse`](crate::coarse()) and [`fine`](crate::fine())
-    /// ask for, and small grids are not cut.
+    /// Cuts the domain into so many regions along each axis, as [`regions`](Self::regions) does, but not along axes
+    /// where a region would have fewer than `least` cells. So one builder serves grids of all resolutions: as long as
+    /// regions are large enough, two of them have equally many, which [`coarse`](crate::coarse()) and
+    /// [`fine`](crate::fine()) ask for, and small grids are not cut.
     ///
     /// ```
     /// # use tida::prelude::*;

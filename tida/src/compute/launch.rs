@@ -250,7 +250,8 @@ struct Native<H, N, const D: usize> {
     rows: i64,
     /// An argument of another resolution that does not move along with the cell.
     uneven: Option<usize>,
-    /// It is no step of several in one launch: arguments of another resolution are found by other numbers than a cell's.
+    /// It is no step of several in one launch: arguments of another resolution are found by other numbers than a
+    /// cell's.
     alone: bool,
     /// Whole arrays that hold codes, decoded once.
     wholes: Wholes,

@@ -31,9 +31,9 @@ pub struct Fine<'a, T: Element, const D: usize>(&'a TileArray<T, D>);
 ///
 /// Cell `i` of the tile lies in cell `i / 2` of the argument; of nodes, node `2 * i` of the tile is node `i` of the
 /// argument. So along an axis of `n` cells or nodes the argument has `n / 2` of them, or one more or less, and along an
-/// axis of equal cuts as many as the tile. It has as many regions, each cut at half of where the tile's array is cut, or
-/// next to it. A tile reads the region of its own number and the ghosts around it: fill them
-/// as for any other argument.
+/// axis of equal cuts as many as the tile. It has as many regions, each cut at half of where the tile's array is cut,
+/// or next to it. A tile reads the region of its own number and the ghosts around it: fill them as for any other
+/// argument.
 ///
 /// ```
 /// use tida::prelude::*;

@@ -130,7 +130,8 @@ const FEW: usize = 8;
 
 /// Orders a chain over windows of `window` planes of each array, at most `thick` planes a block.
 ///
-/// Arrays are of different resolution if operations say so (`scale.rs`); the window then has whole planes of all of them.
+/// Arrays are of different resolution if operations say so (`scale.rs`); the window then has whole planes of all of
+/// them.
 ///
 /// With a `period` the planes of the schedule are those of the unwrapped axis, of which the host has `0..period`: all
 /// operations are of these planes, and none runs all of them at once.

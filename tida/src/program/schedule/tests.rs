@@ -24,8 +24,8 @@ fn scales_of(ops: &[PlaneOp], arrays: usize) -> Vec<i64> {
     (0..arrays).map(of).collect()
 }
 
-/// Runs an operation, given in its own planes, over some of them, where `get` and `set` find a plane. Plane `k` is plane
-/// `k + period` too.
+/// Runs an operation, given in its own planes, over some of them, where `get` and `set` find a plane. Plane `k` is
+/// plane `k + period` too.
 fn run(
     op: &PlaneOp,
     number: usize,

@@ -51,8 +51,8 @@ use crate::program::place::Kind;
 use crate::program::schedule::{Scale, hull_of, scales};
 use crate::sync::{AtomicUsize, Mutex, MutexGuard, lock};
 
-/// Resolutions of the arrays of a chain, at most: a window holds planes of the finest one for each plane of the coarsest.
-/// What is coarser is small.
+/// Resolutions of the arrays of a chain, at most: a window holds planes of the finest one for each plane of the
+/// coarsest. What is coarser is small.
 const LEVELS: u32 = 3;
 
 /// Work that runs together.
@@ -154,8 +154,8 @@ impl Chain {
         }
     }
 
-    /// Why work that touches this can be no part of it, if it cannot: an array cannot be whole and come and go, and arrays
-    /// cannot be of too many resolutions.
+    /// Why work that touches this can be no part of it, if it cannot: an array cannot be whole and come and go, and
+    /// arrays cannot be of too many resolutions.
     pub fn clash(&self, touches: &[BoxTouch]) -> Option<&'static str> {
         if touches.iter().any(|touch| touch.scale != Scale::Same) && self.is_too_deep(touches) {
             return Some("ties its arrays to one more resolution than planes of which stream together");
@@ -262,7 +262,8 @@ fn moving(touches: &[BoxTouch]) -> Option<impl Iterator<Item = &BoxTouch>> {
 }
 
 /// Whether a sweep that touches this can be part of a chain: arrays cut along their first axis alone, read around each
-/// plane or around what lies beside it in an array of half or double the resolution, and no ghosts that differ from the cells beside them, but for those of arrays of one region.
+/// plane or around what lies beside it in an array of half or double the resolution, and no ghosts that differ from the
+/// cells beside them, but for those of arrays of one region.
 pub(crate) fn can_stream(touches: &[BoxTouch]) -> bool {
     let mut first: Option<usize> = None;
     let is_over = |touch: &BoxTouch| !touch.whole && touch.scale == Scale::Same;

@@ -52,7 +52,8 @@ impl Piece {
 }
 
 impl Window {
-    /// The window of an array of which each plane is so many of the finest one's; of scale 0, of one that is not in use.
+    /// The window of an array of which each plane is so many of the finest one's; of scale 0, of one that is not in
+    /// use.
     pub fn of_scale(self, scale: i64) -> Window {
         if scale == 0 {
             return Window { planes: 1, margin: 0, ghosts: 0, period: None };
@@ -304,7 +305,8 @@ impl Rolling {
         self.storage().place(stretch.region, cells, (before, size), stretch.host)
     }
 
-    /// How much further than their numbers the planes of a pass lie, of which it is so much for those of the finest array.
+    /// How much further than their numbers the planes of a pass lie, of which it is so much for those of the finest
+    /// array.
     pub fn shift(&self, shift: i64) -> i64 {
         shift / self.scale.max(1)
     }

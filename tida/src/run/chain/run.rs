@@ -63,8 +63,8 @@ fn on_host<'a>(device: &DeviceCore, chain: &'a Chain) -> Result<Vec<&'a Arc<Plan
     Ok(planars)
 }
 
-/// The parts of a segment that fit the device's memory: where arrays are of several resolutions, the fewer of them a part
-/// has, the smaller its windows are.
+/// The parts of a segment that fit the device's memory: where arrays are of several resolutions, the fewer of them a
+/// part has, the smaller its windows are.
 fn fitting(
     (device, room): (&Arc<DeviceCore>, u64),
     chain: &Chain,
