@@ -8,6 +8,7 @@ mod refused;
 mod streams;
 
 use grids::{Grid, Places, cycle, plain_cycle};
+use tida::explain;
 use tida::prelude::*;
 use tida_tests::everywhere;
 
@@ -104,5 +105,39 @@ fn levels_in_fewer_bits() {
     for acc in everywhere() {
         assert_eq!(run(&acc, 1), expected, "{}", acc.device().name());
         assert_eq!(run(&acc, 4), expected, "{}", acc.device().name());
+    }
+}
+
+/// What CUDA devices are given; NVRTC compiles it where it has to be there.
+#[test]
+fn kernels_are_emitted() {
+    let acc = tida_tests::on_cpu();
+    let build = |n: usize| TileArray::<f64, 2>::builder([n, n]).regions([2, 1]).ghost(1).build(&acc).unwrap();
+    let (mut u, mut c) = (build(64), build(32));
+    let down = explain(
+        (&mut c, fine(&u)),
+        kernel!(|c, u, at| {
+            let mut sum = 0.0;
+            for j in 0..2 {
+                for i in 0..2 {
+                    sum += u[[2 * at[0] + j, 2 * at[1] + i]];
+                }
+            }
+            c[at] = sum / 4.0;
+        }),
+    );
+    let up = explain(
+        (&mut u, coarse(&c)),
+        kernel!(|u, c, at| {
+            let (j, i) = (at[0] / 2, at[1] / 2);
+            let (y, x) = (j + 2 * (at[0] % 2) - 1, (at[1] - 1).div_euclid(2));
+            u[at] += (9.0 * c[[j, i]] + 3.0 * (c[[y, i]] + c[[j, x]]) + c[[y, x]]) / 16.0;
+        }),
+    );
+    for explained in [down.unwrap(), up.unwrap()] {
+        assert!(explained.source().contains("__global__"), "{}", explained.source());
+        if std::env::var_os("TIDA_REQUIRE_NVRTC").is_some() {
+            explained.compile().unwrap();
+        }
     }
 }
