@@ -1,6 +1,6 @@
 //! The V-cycles of `multigrid` by plain loops.
 
-use crate::multigrid::{OMEGA, SWEEPS, charge, guess};
+use crate::multigrid::{SWEEPS, charge, guess};
 use crate::plain;
 
 /// A grid of `n` nodes along each axis.
@@ -32,11 +32,11 @@ impl Level {
     }
 
     fn smooth(&mut self) {
-        for _ in 0..SWEEPS {
+        for omega in SWEEPS {
             let mut next = self.u.clone();
             for (p, _) in self.inner() {
                 let solved = (self.around(p) + self.h2 * self.f[p]) / 6.0;
-                next[p] = self.u[p] + OMEGA * (solved - self.u[p]);
+                next[p] = self.u[p] + omega * (solved - self.u[p]);
             }
             self.u = next;
         }

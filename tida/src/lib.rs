@@ -74,6 +74,7 @@
 //! | what a kernel may say | [`kernel!`], [`kernel_fn`], `#[derive(Element)]` |
 //! | a kernel kept and launched many times | [`keep`], [`Kernel`], [`BoxedKernel`] |
 //! | arguments: arrays, whole arrays, tables | [`compute::Arg`], [`all`], [`table`] |
+//! | grids of half and double the resolution | [`coarse`], [`fine`] |
 //! | sums, extremes, scalars that no one waits for | [`reduce()`], [`reduce_later`], [`dot`], [`norm`], [`axpy`] |
 //! | cells that exchange values through shared memory | [`compute_groups`], [`group_kernel!`] |
 //! | choosing a device, threads and limits | [`TileAcc::builder`], [`Device`] |
@@ -160,9 +161,9 @@ pub use backend::KernelFacts;
 pub use backend::sim::SimFault;
 pub use backend::sim::{SimDevice, SimReport};
 pub use compute::{
-    All, ArgMax, ArgMin, BoxedKernel, Explanation, GroupKernel, Kernel, KernelReport, Max, Min, Number, Product,
-    ReadCounts, Real, RealOrComplex, Scalar, Sum, Table, all, axpy, compute, compute_groups, dot, explain,
-    explain_tile, fill_ghosts_with, keep, keep_groups, kernels, norm, reduce, reduce_later, reduce_over,
+    All, ArgMax, ArgMin, BoxedKernel, Coarse, Explanation, Fine, GroupKernel, Kernel, KernelReport, Max, Min, Number,
+    Product, ReadCounts, Real, RealOrComplex, Scalar, Sum, Table, all, axpy, coarse, compute, compute_groups, dot,
+    explain, explain_tile, fill_ghosts_with, fine, keep, keep_groups, kernels, norm, reduce, reduce_later, reduce_over,
     reduce_over_later, table,
 };
 pub use error::{Error, ErrorKind};
@@ -368,7 +369,7 @@ pub mod prelude {
     pub use crate::{
         ArgMax, ArgMin, Boundary, BoxedKernel, Cache, Centering, Compress, Device, Element, Error, ErrorKind, Format,
         Fuse, GridBox, Kernel, Max, Min, Number, Product, Real, Saturation, Scalar, Side, Sum, Tile, TileAcc,
-        TileArray, TileIter, all, axpy, compute, compute_groups, dot, fill_ghosts, fill_ghosts_with, group_kernel,
-        keep, kernel, kernel_fn, lit, norm, reduce, reduce_later, reduce_over, reduce_over_later, table,
+        TileArray, TileIter, all, axpy, coarse, compute, compute_groups, dot, fill_ghosts, fill_ghosts_with, fine,
+        group_kernel, keep, kernel, kernel_fn, lit, norm, reduce, reduce_later, reduce_over, reduce_over_later, table,
     };
 }

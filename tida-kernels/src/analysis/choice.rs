@@ -82,6 +82,19 @@ impl Op {
         }
     }
 
+    /// How far what it gives moves, if what it takes moves so far and is positive or not.
+    fn move_of(self, moved: i64, positive: bool) -> Option<i64> {
+        match self {
+            _ if moved == 0 => Some(0),
+            // What is below 0 is rounded to the other side.
+            Op::Div(by) => (positive && moved % by == 0).then_some(moved / by),
+            Op::Floor(by) => (moved % by == 0).then_some(moved / by),
+            Op::Rem(by) => (positive && moved % by == 0).then_some(0),
+            Op::Modulo(by) => (moved % by == 0).then_some(0),
+            Op::Mask(bits) => (bits.count_ones() == bits.trailing_ones() && moved % (bits + 1) == 0).then_some(0),
+        }
+    }
+
     fn text(self, of: &str) -> String {
         match self {
             Op::Div(by) => format!("({of}) / {by}"),
@@ -101,6 +114,23 @@ impl Choice {
             Choice::Least(a, b) | Choice::Greatest(a, b) => (Some(a), Some(b)),
         };
         first.into_iter().chain(second)
+    }
+
+    /// How far it moves as the cell moves so many cells along an axis, if that is the same wherever the cell is.
+    pub(super) fn move_of(&self, known: &Known<'_>, step: (u32, i64)) -> Option<i64> {
+        match self {
+            // Its interval has all that it may be.
+            Choice::Within(_) | Choice::Entry(_) | Choice::EntryAt(..) => Some(0),
+            Choice::Told(..) => None,
+            Choice::Of(op, form) => {
+                let (moved, positive) = known.move_of_operand(form, step)?;
+                op.move_of(moved, positive)
+            }
+            Choice::Least(a, b) | Choice::Greatest(a, b) => {
+                let ((a, _), (b, _)) = (known.move_of_operand(a, step)?, known.move_of_operand(b, step)?);
+                (a == b).then_some(a)
+            }
+        }
     }
 
     /// Its values; `None` if they are not known.

@@ -58,6 +58,25 @@ impl Known<'_> {
         (inside(lo) && inside(hi)).then_some(Interval { lo: lo as i64, hi: hi as i64 })
     }
 
+    /// How far a form moves as the cell moves so many cells along an axis, if that is the same wherever the cell is.
+    fn move_of(&self, form: &NormalForm, step: (u32, i64)) -> Option<i64> {
+        let moves = form.terms.iter().map(|&(symbol, coefficient)| {
+            let moved = match symbol {
+                Symbol::At(axis) => (axis == step.0).then_some(step.1).or(Some(0)),
+                Symbol::Capture(_) | Symbol::Loop(_) => Some(0),
+                Symbol::Choice(n) => self.choices.get(n as usize)?.move_of(self, step),
+                Symbol::Thread(..) => None,
+            };
+            moved?.checked_mul(coefficient)
+        });
+        moves.into_iter().try_fold(0i64, |sum, moved| sum.checked_add(moved?))
+    }
+
+    /// The same of what an operation takes, and whether that is never below 0.
+    pub fn move_of_operand(&self, form: &NormalForm, step: (u32, i64)) -> Option<(i64, bool)> {
+        Some((self.move_of(form, step)?, self.operand(form).is_some_and(|of| of.lo >= 0)))
+    }
+
     /// The values of what an operation takes. Bounds hold whatever they bound: of a choice alone nothing is given up.
     pub fn operand(&self, form: &NormalForm) -> Option<Interval> {
         match (form.constant, &form.terms[..]) {
@@ -126,6 +145,29 @@ impl Analysis {
         Some(hull)
     }
 
+    /// How far the index of an access moves along each axis of its argument as the cell moves so many cells along an
+    /// axis, if that is the same for all cells of a box (half-open, not empty): of `c[[at[0] / 2]]` one for two,
+    /// whatever the cell.
+    pub fn moves_by(
+        &self,
+        access: &ArrayAccess,
+        (axis, by): (u32, i64),
+        (lo, hi): (&[i64], &[i64]),
+        captures: &[Option<Interval>],
+    ) -> Option<Vec<i64>> {
+        let loops = self.loop_values(&access.loops, Some((lo, hi)), captures)?;
+        let known = self.known(Some((lo, hi)), captures, loops.as_deref().unwrap_or_default());
+        let of = |form: &IndexForm| match form {
+            IndexForm::Affine(form) => known.move_of(form, (axis, by)),
+            IndexForm::Opaque(_) => None,
+        };
+        let turns = access.loops.iter().filter_map(|n| self.loops.get(*n as usize));
+        if turns.flat_map(|info| [&info.lo, &info.last]).any(|bound| of(bound) != Some(0)) {
+            return None;
+        }
+        access.index.iter().map(of).collect()
+    }
+
     /// What is known where loops have these values.
     fn known<'a>(
         &'a self,
@@ -160,6 +202,26 @@ impl Analysis {
         at: Option<(&[i64], &[i64])>,
         captures: &[Option<Interval>],
     ) -> Option<Option<Vec<Interval>>> {
+        let Some(loops) = self.loop_values(inside, at, captures)? else { return Some(None) };
+        let known = self.known(at, captures, &loops);
+        if !known.fit(fits) {
+            return None;
+        }
+        let values = forms.iter().map(|form| match form {
+            IndexForm::Affine(form) => known.form(form),
+            IndexForm::Opaque(_) => None,
+        });
+        values.collect::<Option<_>>().map(Some)
+    }
+
+    /// The values of the variables of these loops, by number, those that are known; none at all if one of the loops
+    /// never turns.
+    fn loop_values(
+        &self,
+        inside: &[u32],
+        at: Option<(&[i64], &[i64])>,
+        captures: &[Option<Interval>],
+    ) -> Option<Option<Vec<Option<Interval>>>> {
         let mut loops = vec![None; self.loops.len()];
         for &n in inside {
             let info = self.loops.get(n as usize)?;
@@ -171,14 +233,6 @@ impl Analysis {
                 loops[n as usize] = Some(Interval { lo: first.lo, hi: last.hi });
             }
         }
-        let known = self.known(at, captures, &loops);
-        if !known.fit(fits) {
-            return None;
-        }
-        let values = forms.iter().map(|form| match form {
-            IndexForm::Affine(form) => known.form(form),
-            IndexForm::Opaque(_) => None,
-        });
-        values.collect::<Option<_>>().map(Some)
+        Some(Some(loops))
     }
 }

@@ -83,6 +83,8 @@ pub enum Side {
 enum Partition<const D: usize> {
     Count([usize; D]),
     Size([usize; D]),
+    /// So many, or one along axes where each would have fewer cells than this.
+    AtMost([usize; D], [usize; D]),
 }
 
 /// Builds a [`TileArray`]; made by [`TileArray::builder`].
@@ -163,6 +165,26 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     /// ```
     pub fn region_size(mut self, size: [usize; D]) -> Self {
         self.partition = Partition::Size(size);
+        self
+    }
+
+    /// Cuts the domain into so many regions along each axis, as [`regions`](Self::regions) does, but not along axes
+    /// where a region would have fewer than `least` cells. So one builder serves grids of all resolutions: as long as
+    /// regions are large enough, two of them have equally many, which [`coarse`](crate::coarse()) and
+    /// [`fine`](crate::fine()) ask for, and small grids are not cut.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// for (n, regions) in [(32, 4), (16, 4), (8, 1)] {
+    ///     let u = TileArray::<f64, 2>::builder([n, n]).regions_at_most([4, 1], [4, 4]).build(&acc)?;
+    ///     assert_eq!(u.regions(), regions);
+    /// }
+    /// # Ok(()) }
+    /// ```
+    pub fn regions_at_most(mut self, regions: [usize; D], least: [usize; D]) -> Self {
+        self.partition = Partition::AtMost(regions, least);
         self
     }
 
@@ -404,6 +426,10 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         let blocks = cells.div_ceil(block);
         let (regions, size) = match self.partition {
             Partition::Count(count) => (count[axis], None),
+            Partition::AtMost(most, least) => match most[axis] {
+                many if many > blocks || (many > 1 && cells / many < least[axis]) => (1, None),
+                few => (few, None),
+            },
             Partition::Size(size) => {
                 let size = size[axis].div_ceil(block);
                 (if size == 0 { 0 } else { blocks.div_ceil(size) }, Some(size))

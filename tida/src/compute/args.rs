@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use tida_kernels::ir::{Access, Binding};
 
+use super::levels::Level;
 use super::one_region::Ends;
 use super::view::{AllView, Mode, TableView, View, ViewMut, Whole};
 use crate::acc::{Device, TileAcc};
@@ -18,7 +19,7 @@ use crate::memory::coding::Coding;
 use crate::memory::element::{Element, ScalarElement};
 use crate::memory::layout::{Layout, Raw};
 use crate::memory::storage::Storage;
-use crate::memory::tracker::Tracker;
+use crate::memory::tracker::{BoxTouch, Tracker};
 use crate::tile::Tile;
 
 /// One argument of a kernel over cells of `D` axes.
@@ -27,6 +28,7 @@ use crate::tile::Tile;
 /// |---|---|
 /// | `&u` | read around the cell: `u[at + [0, 1]]` |
 /// | `&mut u` | written at the cell: `u[at] = 1.0`; read there too |
+/// | [`coarse`](super::coarse())`(&c)`, [`fine`](super::fine())`(&f)` | an array of half or double the resolution, read by its own coordinates: `c[[at[0] / 2]]`, `f[[2 * at[0] + 1]]` |
 /// | [`all`]`(&a)` | a whole array of any shape, read only, by its own coordinates: `a[[0, 3]]` |
 /// | [`table`]`(&s)` | a small constant table, by one `usize`: `s[2]` |
 pub trait Arg<const D: usize> {
@@ -88,7 +90,7 @@ impl<const D: usize> How<'_, D> {
 /// What `compute` has to know of an argument.
 #[derive(Debug)]
 pub enum ArgInfo<'a, const D: usize> {
-    /// An array with the tile's cuts.
+    /// An array with the tile's cuts, or those of another resolution.
     Tiled(TiledInfo<'a, D>),
     /// A whole array.
     Whole { acc: &'a TileAcc, tracker: &'a Arc<Tracker>, shape: [i64; 4] },
@@ -97,6 +99,19 @@ pub enum ArgInfo<'a, const D: usize> {
 }
 
 impl<const D: usize> ArgInfo<'_, D> {
+    /// Whether it is an array of another resolution, of which these touches say that it is not read around what lies
+    /// beside each plane.
+    pub(super) fn is_uneven(&self, touches: &[BoxTouch]) -> bool {
+        let ArgInfo::Tiled(tiled) = self else { return false };
+        let of = |touch: &BoxTouch| Arc::ptr_eq(&touch.tracker, tiled.tracker) && touch.around.is_none();
+        tiled.level.is_some() && touches.iter().any(of)
+    }
+
+    /// Whether it is an array of another resolution than the tile's.
+    pub(super) fn has_other_cuts(&self) -> bool {
+        matches!(self, ArgInfo::Tiled(tiled) if tiled.level.is_some())
+    }
+
     /// How the array is coded, if it is.
     pub(crate) fn coding(&self) -> Option<&Arc<Coding>> {
         match self {
@@ -126,6 +141,8 @@ pub struct TiledInfo<'a, const D: usize> {
     pub(crate) tracker: &'a Arc<Tracker>,
     /// Faces whose ghosts are left to the user.
     pub(crate) open: [[bool; 2]; D],
+    /// Its resolution, if it is another than the tile's: then it has cuts of its own.
+    pub(crate) level: Option<Level>,
 }
 
 impl<const D: usize> TiledInfo<'_, D> {
@@ -189,6 +206,7 @@ fn info<T: Element, const D: usize>(array: &TileArray<T, D>) -> ArgInfo<'_, D> {
         layout: &array.layout,
         tracker: &array.tracker,
         open: std::array::from_fn(|axis| [0, 1].map(|side| array.boundaries.is_open(axis, side))),
+        level: None,
     })
 }
 

@@ -1,6 +1,7 @@
 //! What every launch is checked for, before it is recorded.
 
 mod around;
+mod levels;
 
 use std::any::TypeId;
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use crate::launch::quoted::KernelId;
 use crate::memory::layout::Layout;
 use crate::memory::node::Node;
 use crate::memory::tracker::BoxTouch;
+use crate::program::schedule::Scale;
 use crate::record::sweep::SweepKey;
 
 /// A launch that is safe to record.
@@ -139,6 +141,7 @@ pub(crate) fn check<'a, const D: usize>(
                     whole: true,
                     around: None,
                     across: None,
+                    scale: Scale::Same,
                 }));
             }
             ArgInfo::Table { len, bits } => {
@@ -311,21 +314,8 @@ impl<const D: usize> Launching<'_, D> {
         plan: &ArgPlan,
         valid_only: &mut u16,
     ) -> Result<(BoxTouch, Vec<BoxTouch>), Error> {
-        let Target { layout, region, cells, grown, .. } = *self.target;
-        if !Arc::ptr_eq(&layout.cuts, &info.layout.cuts) && layout.cuts != info.layout.cuts {
-            return Err(Error::new(
-                ErrorKind::Cuts,
-                self.tried(),
-                format!(
-                    "that `{}` is cut into regions unlike the array of the tile: {} against {}",
-                    self.name(arg),
-                    cuts_text(info.layout),
-                    cuts_text(layout)
-                ),
-                "build it with `like()` or the same `.regions(..)`, or `copy_from` it into an array that is; a whole \
-                 array of any cuts can be read as `all(&a)`",
-            ));
-        }
+        let Target { region, cells, grown, .. } = *self.target;
+        self.cuts(arg, info, plan)?;
         let held = &info.layout.regions[region];
         self.by_planes &= !grown || has_ghosts_in_planes(info, &cells);
         let mut touch = BoxTouch {
@@ -337,6 +327,7 @@ impl<const D: usize> Launching<'_, D> {
             whole: false,
             around: Some((0, 0)),
             across: Some((0, 0)),
+            scale: Scale::Same,
         };
         if plan.written {
             let home = if grown { &held.grown } else { &held.valid };
@@ -403,6 +394,12 @@ impl<const D: usize> Launching<'_, D> {
             touch.read = Some(if stale { held.valid.widen() } else { held.grown.widen() });
         } else {
             touch.read = read.map(|r| r.widen());
+        }
+        if let Some(level) = info.level {
+            touch.scale = level.scale(&self.target.layout.cuts, &info.layout.cuts);
+            touch.around = if opaque || grown { None } else { self.beside(arg, plan, touch.scale) };
+            touch.across = None;
+            return Ok((touch, Vec::new()));
         }
         touch.around = if opaque { None } else { self.around(arg, plan, 0) };
         touch.across = if opaque || D < 2 { None } else { self.around(arg, plan, 1) };
@@ -535,7 +532,7 @@ impl<const D: usize> Launching<'_, D> {
             .max()
             .unwrap_or(0);
         let around = |access: &ArrayAccess| is_around(access) && self.prepared.analysis.moves_evenly(access);
-        let advice = match far.is_none_or(|n| around(&accesses[n])) {
+        let advice = match info.level.is_some() || far.is_none_or(|n| around(&accesses[n])) {
             true => {
                 format!("build `{name}` with `.ghost({needed})` or wider, or keep the tiles away with `.within(..)`")
             }

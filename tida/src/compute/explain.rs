@@ -146,7 +146,9 @@ fn place<const D: usize>(infos: &[ArgInfo<'_, D>]) -> (Option<TileAcc>, Vec<i64>
         ArgInfo::Table { .. } => None,
     });
     let largest = infos.iter().find_map(|info| match info {
-        ArgInfo::Tiled(tiled) => tiled.layout.regions.iter().map(|r| r.valid).max_by_key(|valid| valid.cells()),
+        ArgInfo::Tiled(tiled) if tiled.level.is_none() => {
+            tiled.layout.regions.iter().map(|r| r.valid).max_by_key(|valid| valid.cells())
+        }
         _ => None,
     });
     let extent = largest.map_or(vec![64; D], |cells| cells.extent().iter().map(|n| *n as i64).collect());

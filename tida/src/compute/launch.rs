@@ -54,8 +54,8 @@ where
 
 /// Records a kernel over the cells of a tile, and returns.
 ///
-/// `args` is one argument or a tuple of up to 16: `&u`, `&mut u`, [`all`](super::all)`(&a)`,
-/// [`table`](super::table)`(&s)`. The kernel writes `&mut` arguments at `at` alone. It reads them there, and elsewhere
+/// `args` is one argument or a tuple of up to 16: `&u`, `&mut u`, [`coarse`](super::coarse)`(&c)`,
+/// [`fine`](super::fine)`(&f)`, [`all`](super::all)`(&a)`, [`table`](super::table)`(&s)`. The kernel writes `&mut` arguments at `at` alone. It reads them there, and elsewhere
 /// such cells as no tile of the loop writes. It reads `&u` arguments around `at`, as far as their ghosts reach. Arrays
 /// have the cuts of the tile's array; their ghosts and centring are their own.
 ///
@@ -155,6 +155,7 @@ where
     };
     let (run_checked, valid_only) = (checked.run_checked, checked.valid_only);
     let needs = (checked.unproven, tile.grown);
+    let uneven = infos.iter().position(|info| info.is_uneven(&checked.touches));
     let (block, march, cache) = (work.key.block, work.key.march, work.key.cache);
     let side = checked.acc.core().record_tile(work, || {
         Arc::new(Native::<H, N, D> {
@@ -168,6 +169,8 @@ where
             march,
             cache,
             rows: rows_at_once(infos, &prepared, tile.region),
+            alone: infos.iter().any(ArgInfo::has_other_cuts),
+            uneven,
             wholes: Wholes::default(),
             prepared: prepared.clone(),
         })
@@ -245,6 +248,11 @@ struct Native<H, N, const D: usize> {
     cache: Hints,
     /// Rows that are swept through all planes of a box before the next ones.
     rows: i64,
+    /// An argument of another resolution that does not move along with the cell.
+    uneven: Option<usize>,
+    /// It is no step of several in one launch: arguments of another resolution are found by other numbers than a
+    /// cell's.
+    alone: bool,
     /// Whole arrays that hold codes, decoded once.
     wholes: Wholes,
     prepared: Arc<Prepared>,
@@ -293,11 +301,12 @@ where
     }
 
     fn needs(&self) -> Option<Needs> {
-        Needs::of(&self.prepared, self.needs.1, self.needs.0)
+        let of_level = || Some(Needs::of_level(&self.prepared, self.uneven?));
+        Needs::of(&self.prepared, self.needs.1, self.needs.0).or_else(of_level)
     }
 
     fn step(&self) -> Option<OneStep<'_>> {
-        let alone = self.run_checked || self.valid_only != 0 || self.prepared.steps.is_none();
+        let alone = self.alone || self.run_checked || self.valid_only != 0 || self.prepared.steps.is_none();
         (!alone).then_some(OneStep { prepared: &self.prepared, captures: &self.quoted.captures })
     }
 

@@ -15,6 +15,7 @@ pub(crate) mod groups;
 mod kept;
 mod kernels;
 mod launch;
+mod levels;
 mod linear;
 #[cfg(test)]
 mod macro_tests;
@@ -36,6 +37,7 @@ pub use groups::compute_groups;
 pub use kept::{BoxedKernel, GroupKernel, Kernel, keep, keep_groups};
 pub use kernels::{KernelReport, ReadCounts, kernels};
 pub use launch::compute;
+pub use levels::{Coarse, Fine, coarse, fine};
 pub use linear::{RealOrComplex, axpy, dot, norm};
 pub use ptx::{PtxKernel, PtxParam, PtxScalar};
 pub use real::{Number, Real};

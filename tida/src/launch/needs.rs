@@ -57,6 +57,21 @@ impl Needs {
     }
 }
 
+impl Needs {
+    /// The same because of an argument of another resolution whose index does not move along with the cell.
+    pub fn of_level(prepared: &Prepared, arg: usize) -> Needs {
+        let name = prepared.kernel.args.get(arg).map_or("", |arg| arg.name.as_str());
+        let found = format!(
+            "arrays have to be there region by region because of `{name}`, an array of another resolution whose index does \
+             not move along with the cell ({})",
+            place_of(prepared, (arg, 0))
+        );
+        let advice = "write the index along the first axis as half of `at` or its double plus constants, so that planes \
+                      stream, cut the arrays into smaller regions, or raise the memory limit";
+        Needs { whole: false, found, advice: advice.into() }
+    }
+}
+
 /// Where a read stands.
 fn place_of(prepared: &Prepared, (arg, read): (usize, usize)) -> String {
     let access = prepared.analysis.args.get(arg).and_then(|usage| usage.accesses.get(read));

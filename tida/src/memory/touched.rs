@@ -10,6 +10,7 @@ use super::tracker::{BoxTouch, Mode, Tracker};
 use crate::error::Error;
 use crate::grid::GridBox;
 use crate::grid::boxes::BoxList;
+use crate::program::schedule::Scale;
 
 /// What the tiles of a sweep touch of one array, for the question whether a later tile may go before a later sweep.
 pub(crate) struct ArrayTouch {
@@ -19,6 +20,8 @@ pub(crate) struct ArrayTouch {
     /// The planes that are read around each plane of the first axis, and of the second: see [`BoxTouch::around`].
     pub around: Option<(i64, i64)>,
     pub across: Option<(i64, i64)>,
+    /// See [`BoxTouch::scale`].
+    pub scale: Scale,
     /// Some region is written.
     pub write: bool,
     /// It is read as a whole array.
@@ -98,6 +101,7 @@ impl ArrayTouch {
             regions: BTreeMap::new(),
             around: None,
             across: None,
+            scale: Scale::Same,
             write: false,
             whole: false,
         }
@@ -105,6 +109,7 @@ impl ArrayTouch {
 
     pub fn add(&mut self, touch: &BoxTouch) {
         self.whole |= touch.whole;
+        self.scale = touch.scale;
         let region = self.regions.entry(touch.region).or_default();
         region.keeps |= touch.keeps;
         if let Some(cells) = touch.read {

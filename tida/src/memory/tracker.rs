@@ -16,6 +16,7 @@ use crate::grid::boxes::BoxList;
 use crate::memory::ghosts::planes::Planar;
 use crate::memory::ghosts::regions::Regional;
 use crate::program::deps::{Before, Need, need};
+use crate::program::schedule::Scale;
 
 /// Per array: the recorded work that touches each region, and how old its ghosts are.
 ///
@@ -161,6 +162,8 @@ pub(crate) struct BoxTouch {
     pub around: Option<(i64, i64)>,
     /// The same along the second axis, of arrays that have one.
     pub across: Option<(i64, i64)>,
+    /// How its planes lie beside those of the tile's array. `around` is what is read around the plane that lies there.
+    pub scale: Scale,
 }
 
 impl Tracker {

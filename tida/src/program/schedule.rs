@@ -11,6 +11,7 @@
 //! Nothing here knows of devices: a schedule is a list of blocks, and what each has to wait for.
 
 mod periodic;
+mod scale;
 mod skew;
 
 use std::borrow::Cow;
@@ -19,6 +20,8 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use periodic::{same, unwrapped};
+use scale::down;
+pub(crate) use scale::{Scale, scales, up};
 pub(crate) use skew::Skew;
 
 /// An operation of a chain: at each of its planes it reads planes around it and writes the plane itself.
@@ -30,6 +33,8 @@ pub(crate) struct PlaneOp {
     pub accesses: SmallVec<[Access; 4]>,
     /// Steps of the program that it does.
     pub steps: usize,
+    /// Planes of the finest array that each of its own has; it has whole ones.
+    pub scale: i64,
 }
 
 /// What an operation does to one array.
@@ -41,6 +46,8 @@ pub(crate) struct Access {
     pub read: Option<Reach>,
     /// Whether it writes there.
     pub write: Option<Write>,
+    /// Planes of the finest array that each of this one has.
+    pub scale: i64,
 }
 
 /// Which planes are read.
@@ -63,7 +70,7 @@ pub(crate) enum Write {
     Part,
 }
 
-/// Some planes of an array.
+/// Some planes of an array, by its own numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Planes {
     pub array: usize,
@@ -75,7 +82,7 @@ pub(crate) struct Planes {
 pub(crate) struct PlaneStep {
     /// Planes that are copied to the device.
     pub uploads: Vec<Planes>,
-    /// Number of each operation that advances, and its planes; in order.
+    /// Number of each operation that advances, and its planes by its own numbers; in order.
     pub runs: Vec<(usize, Range<i64>)>,
     /// Planes that are copied to the host, after the operations of this block.
     pub downloads: Vec<Planes>,
@@ -92,7 +99,7 @@ pub(crate) struct Pass {
     pub ops: Range<usize>,
     /// The planes that it touches.
     pub planes: Range<i64>,
-    /// Plane `k` lies in slot `(k + shift) mod W`.
+    /// Plane `k` lies in slot `(k + shift) mod W`; of an array of scale `s`, in slot `(k + shift / s) mod (W / s)`.
     pub shift: i64,
     /// Number of its first block.
     pub first_block: usize,
@@ -123,6 +130,9 @@ const FEW: usize = 8;
 
 /// Orders a chain over windows of `window` planes of each array, at most `thick` planes a block.
 ///
+/// Arrays are of different resolution if operations say so (`scale.rs`); the window then has whole planes of all of
+/// them.
+///
 /// With a `period` the planes of the schedule are those of the unwrapped axis, of which the host has `0..period`: all
 /// operations are of these planes, and none runs all of them at once.
 ///
@@ -137,6 +147,7 @@ pub(crate) fn schedule(
 ) -> Result<Schedule, TooSmall> {
     let mut schedule = Schedule::default();
     let mut made = Made { free: Vec::new(), stored: vec![Vec::new(); arrays], period };
+    let unit = unit(ops);
     // A plane has left before it comes again.
     let room = period.map_or(window, |period| window.min(period));
     let (mut first, mut entered) = (0, 0);
@@ -154,6 +165,7 @@ pub(crate) fn schedule(
         let own = period.map_or(Cow::Borrowed(own), |period| Cow::Owned(unwrapped(own, arrays, period, entered)));
         let skew = Skew::of(&own, later, arrays, period);
         let planes = skew.all();
+        let planes = down(planes.start, unit)..up(planes.end, unit);
         let (shift, first_block) = (entered - planes.start, schedule.blocks.len());
         // The planes of the next pass take over the slots of this one's, in order.
         (first, entered) = (ops_now.end, entered + planes.end - planes.start);
@@ -162,6 +174,11 @@ pub(crate) fn schedule(
         schedule.passes.push(pass);
     }
     Ok(schedule)
+}
+
+/// Planes of the finest array that one of the coarsest has.
+pub(crate) fn unit(ops: &[PlaneOp]) -> i64 {
+    ops.iter().flat_map(|op| &op.accesses).map(|access| access.scale).fold(1, i64::max)
 }
 
 /// The fewest planes of a window that each operation fits into.
@@ -269,17 +286,17 @@ struct Advance {
 }
 
 impl Advance {
-    /// What of a range is passed `lag` behind the level.
-    fn part(&self, lag: i64, range: &Range<i64>) -> Range<i64> {
+    /// What of a range is passed `lag` behind the level, in whole planes of this scale.
+    fn part(&self, lag: i64, range: &Range<i64>, scale: i64) -> Range<i64> {
         // The first step takes in what lies before it.
-        let from = if self.first { range.start } else { (self.before - lag).max(range.start) };
-        from..(self.level - lag).min(range.end).max(from)
+        let from = if self.first { range.start } else { down(self.before - lag, scale).max(range.start) };
+        from..down(self.level - lag, scale).min(range.end).max(from)
     }
 
     /// The planes at which an operation runs.
     fn planes(&self, op: &PlaneOp, lag: i64) -> Range<i64> {
         match op.trigger() {
-            None => self.part(lag, &op.planes),
+            None => self.part(lag, &op.planes, op.scale),
             Some(trigger) if self.level - lag >= trigger && (self.before - lag < trigger || self.first) => {
                 op.planes.clone()
             }
@@ -315,16 +332,16 @@ impl Made {
         while before < end {
             let (level, number) = (before + cut.thick, blocks.len());
             let now = Advance { before, level, first: before == all.start };
-            let step = |lag: i64, range: &Range<i64>| now.part(lag, range);
+
             let mut block = PlaneStep::default();
             for ((number, op), lag) in pass.ops.clone().zip(ops).zip(&skew.lags) {
                 let planes = now.planes(op, *lag);
                 if !planes.is_empty() {
-                    block.runs.push((number, planes));
+                    block.runs.push((number, own(&planes, op.scale)));
                 }
             }
             for (array, of) in skew.arrays.iter().enumerate().filter(|(_, of)| of.any) {
-                let entering = step(of.enters, &of.touched);
+                let entering = now.part(of.enters, &of.touched, of.scale);
                 if !entering.is_empty() {
                     let slots = self.freed(array, entering.end + pass.shift - cut.window);
                     block.runs_after = block.runs_after.max(slots);
@@ -333,27 +350,28 @@ impl Made {
                         let stored = stored.filter(|(other, _)| same(other, &planes, self.period));
                         let stored = stored.map(|(_, block)| *block).max();
                         block.uploads_after = block.uploads_after.max(slots).max(stored);
-                        block.uploads.push(Planes { array, planes });
+                        block.uploads.push(Planes { array, planes: own(&planes, of.scale) });
                     }
                 }
                 let ready = |level: i64| {
                     let open = of.at_once.iter().filter(|once| level - once.lag < once.trigger);
                     let open = open.filter(|once| !once.writes.is_empty()).map(|once| once.writes.start);
-                    open.fold(level - of.writer.unwrap_or(0), i64::min)
+                    open.fold(down(level - of.writer.unwrap_or(0), of.scale), i64::min)
                 };
                 let (from, to) = (ready(before), if level >= end { of.written.end } else { ready(level) });
                 let from = if before == all.start { of.written.start } else { from.max(of.written.start) };
                 for planes in without(&(from..to.min(of.written.end).max(from)), &of.dead) {
                     if !planes.is_empty() {
                         storing[array].push((planes.clone(), number));
-                        block.downloads.push(Planes { array, planes });
+                        block.downloads.push(Planes { array, planes: own(&planes, of.scale) });
                     }
                 }
             }
             let last = level >= end;
             let known = self.free.last().cloned();
             let free = skew.arrays.iter().enumerate().map(|(array, of)| {
-                let free = if last || !of.any { all.end } else { (level - of.leaves).min(all.end) } + pass.shift;
+                let free =
+                    if last || !of.any { all.end } else { down(level - of.leaves, of.scale).min(all.end) } + pass.shift;
                 known.as_ref().map_or(free, |known| free.max(known[array]))
             });
             self.free.push(free.collect());
@@ -380,6 +398,11 @@ impl Made {
         }
         Some(self.free.partition_point(|free| free[array] < plane))
     }
+}
+
+/// Planes of the finest array as planes of this scale.
+fn own(planes: &Range<i64>, scale: i64) -> Range<i64> {
+    planes.start.div_euclid(scale)..planes.end.div_euclid(scale)
 }
 
 fn hull(a: &Range<i64>, b: &Range<i64>) -> Range<i64> {
@@ -420,6 +443,7 @@ impl Access {
             Some(Reach::Planes(range)) => range.clone(),
             None => 0..0,
         };
+        let read = down(read.start, self.scale)..up(read.end, self.scale);
         if self.write.is_some() { hull(&read, planes) } else { read }
     }
 

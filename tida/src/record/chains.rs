@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use super::driver::{Core, Recorder, lock};
-use super::place::{Place, WHOLE};
+use super::place::Place;
 use super::recording::{TileWork, touch_all};
 use super::sweep::OpenSweep;
 use crate::device::ledger::Reservation;
@@ -95,8 +95,8 @@ impl Core {
         tile: &TileWork<'_>,
         place: Place,
     ) -> Option<(u64, Kind)> {
-        if recorder.chain.as_ref().is_some_and(|open| open.chain.clashes(tile.touches)) {
-            self.close_chain(recorder, tile.ends(WHOLE));
+        if let Some(why) = recorder.chain.as_ref().and_then(|open| open.chain.clash(tile.touches)) {
+            self.close_chain(recorder, tile.ends(why));
         }
         let held = recorder.chain_of(tile.touches.iter().map(|touch| &touch.tracker)).map(|open| open.chain.kind);
         let joins = match &self.device {

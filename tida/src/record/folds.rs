@@ -41,7 +41,7 @@ impl Core {
             self.close_chain_of(&mut recorder, work);
             let open = recorder.chain_of(trackers())?;
             let (kind, lists) = (open.chain.kind, open.chain.lists + bytes);
-            if !work.can_chain(kind) || open.chain.clashes(work.touches) {
+            if !work.can_chain(kind) || open.chain.clash(work.touches).is_some() {
                 return None;
             }
             if kind != Kind::Arriving && lists > most {

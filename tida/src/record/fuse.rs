@@ -25,6 +25,7 @@ use crate::memory::node::{Node, Queue, Work};
 use crate::memory::tracker::{BoxTouch, Touch, Tracker, distinct};
 use crate::program::fuse::{Cycle, Pair};
 use crate::program::place::Kind;
+use crate::program::schedule::Scale;
 use crate::run::op::{Op, Sweep};
 use crate::run::steps::{identity, steps};
 
@@ -63,7 +64,7 @@ impl OpenedSweep {
 /// What a tile reads of an array, which may be gone by now.
 struct Read {
     tracker: Weak<Tracker>,
-    touch: (usize, Option<GridBox<4>>, Around, Around),
+    touch: (usize, Option<GridBox<4>>, Around, Around, Scale),
 }
 
 type Around = Option<(i64, i64)>;
@@ -160,7 +161,7 @@ impl Fusing {
         let others = touches.iter().filter(|touch| pair.is_none_or(|pair| !pair.has(identity(&touch.tracker))));
         last.reads.extend(others.map(|touch| Read {
             tracker: Arc::downgrade(&touch.tracker),
-            touch: (touch.region, touch.read, touch.around, touch.across),
+            touch: (touch.region, touch.read, touch.around, touch.across, touch.scale),
         }));
     }
 
@@ -169,9 +170,9 @@ impl Fusing {
     pub fn beside(&self) -> Vec<BoxTouch> {
         let others = self.last.iter().rev().take(self.cycle.kernels.saturating_sub(1));
         let touch = |one: &Read| {
-            let (tracker, (region, read, around, across)) = (one.tracker.upgrade()?, one.touch);
+            let (tracker, (region, read, around, across, scale)) = (one.tracker.upgrade()?, one.touch);
             let tracker = Some(tracker).filter(|tracker| tracker.storage().is_reserved())?;
-            Some(BoxTouch { tracker, region, read, write: None, keeps: false, whole: false, around, across })
+            Some(BoxTouch { tracker, region, read, write: None, keeps: false, whole: false, around, across, scale })
         };
         others.flat_map(|sweep| sweep.reads.iter().filter_map(touch)).collect()
     }

@@ -22,9 +22,6 @@ use crate::program::place::{Attempt, Facts, Kind};
 /// How often work that is under way is waited for, where nothing else makes room.
 const WAITS: usize = 20;
 
-/// Why work ends a chain: it touches one of its arrays otherwise.
-pub(super) const WHOLE: &str = "reads as a whole what streams, or the other way round";
-
 /// Where a tile is to find its arrays.
 #[derive(Default)]
 pub(crate) struct Place {
@@ -72,8 +69,9 @@ impl Core {
     pub(super) fn prepare_place(self: &Arc<Core>, tile: &TileWork<'_>) -> Place {
         let Some(device) = &self.device else { return Place::default() };
         let placing = Placing::of(tile);
-        if lock(&self.recorder).chain.as_ref().is_some_and(|open| open.chain.clashes(tile.touches)) {
-            self.close_chain(&mut lock(&self.recorder), tile.ends(WHOLE));
+        let clash = lock(&self.recorder).chain.as_ref().and_then(|open| open.chain.clash(tile.touches));
+        if let Some(why) = clash {
+            self.close_chain(&mut lock(&self.recorder), tile.ends(why));
         }
         let arrays = || placing.all.iter().copied();
         // A chain may read ghosts at the ends of an array that is new to it as the host has them.

@@ -194,7 +194,7 @@ where
     let infos = args.infos();
     let prepared = prepared.for_codes(infos.iter().map(ArgInfo::coding)).map_err(at)?;
     let layout = infos.iter().find_map(|info| match info {
-        ArgInfo::Tiled(tiled) => Some(tiled.layout.clone()),
+        ArgInfo::Tiled(tiled) if tiled.level.is_none() => Some(tiled.layout.clone()),
         _ => None,
     });
     let tried = || format!("reduce the kernel at {}", prepared.place());

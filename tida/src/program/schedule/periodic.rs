@@ -41,7 +41,7 @@ pub(super) fn unwrapped(ops: &[PlaneOp], arrays: usize, period: i64, base: i64) 
     }
     let place = |(op, start): (&PlaneOp, i64)| {
         let start = base + start - lowest;
-        PlaneOp { planes: start..start + period, accesses: op.accesses.clone(), steps: op.steps }
+        PlaneOp { planes: start..start + period, accesses: op.accesses.clone(), steps: op.steps, scale: op.scale }
     };
     ops.iter().zip(starts).map(place).collect()
 }

@@ -13,7 +13,7 @@ pub(crate) struct Skew {
 }
 
 /// What is known of an array in one pass.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct ArraySkew {
     /// Planes that operations touch.
     pub(super) touched: Range<i64>,
@@ -37,6 +37,8 @@ pub(super) struct ArraySkew {
     /// The operations that run at once.
     pub(super) at_once: Vec<AtOnce>,
     pub(super) any: bool,
+    /// Planes of the finest array that each of its own has.
+    pub(super) scale: i64,
 }
 
 /// An operation that runs at once, when the level less its lag has reached `trigger`.
@@ -47,6 +49,25 @@ pub(super) struct AtOnce {
     /// Planes that it reads and writes, where it does.
     pub(super) reads: Range<i64>,
     pub(super) writes: Range<i64>,
+}
+
+impl Default for ArraySkew {
+    fn default() -> ArraySkew {
+        ArraySkew {
+            touched: 0..0,
+            overwritten: 0..0,
+            written: 0..0,
+            dead: 0..0,
+            writer: None,
+            reader: None,
+            last: 0,
+            enters: 0,
+            leaves: 0,
+            at_once: Vec::new(),
+            any: false,
+            scale: 1,
+        }
+    }
 }
 
 impl Skew {
@@ -79,7 +100,7 @@ impl Skew {
             let array = &mut self.arrays[access.array];
             let touched = access.touched(&op.planes);
             if !array.any {
-                array.any = true;
+                (array.any, array.scale) = (true, access.scale);
                 if access.overwrites() && trigger.is_none() {
                     array.overwritten = op.planes.clone();
                     array.enters = lag;
@@ -176,7 +197,8 @@ impl Skew {
 
     /// The same of each array, 0 if it is not in use.
     pub(crate) fn spans(&self) -> impl Iterator<Item = i64> {
-        self.arrays.iter().map(|array| if array.any { array.leaves - array.enters } else { 0 })
+        // Of thick planes the first and the last may be used in part.
+        self.arrays.iter().map(|array| if array.any { array.leaves - array.enters + array.scale - 1 } else { 0 })
     }
 
     /// All planes that are touched.

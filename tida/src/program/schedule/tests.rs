@@ -13,7 +13,19 @@ fn mix(values: impl IntoIterator<Item = u64>) -> u64 {
     values.into_iter().fold(0xcbf2_9ce4_8422_2325, |h, v| (h ^ v).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(17))
 }
 
-/// Runs an operation over some planes of `memory`, where `at` finds a plane. Plane `k` is plane `k + period` too.
+/// The plane of an array that lies beside a plane of an operation, both by their own numbers.
+fn beside(op: &PlaneOp, access: &Access, k: i64) -> i64 {
+    if access.scale >= op.scale { k.div_euclid(access.scale / op.scale) } else { k * (op.scale / access.scale) }
+}
+
+/// The scale of each array.
+fn scales_of(ops: &[PlaneOp], arrays: usize) -> Vec<i64> {
+    let of = |array: usize| ops.iter().flat_map(|op| &op.accesses).find(|a| a.array == array).map_or(1, |a| a.scale);
+    (0..arrays).map(of).collect()
+}
+
+/// Runs an operation, given in its own planes, over some of them, where `get` and `set` find a plane. Plane `k` is
+/// plane `k + period` too.
 fn run(
     op: &PlaneOp,
     number: usize,
@@ -28,8 +40,12 @@ fn run(
         let mut seen = vec![number as u64, period.map_or(k, |period| k.rem_euclid(period)) as u64];
         for access in &op.accesses {
             match &access.read {
-                Some(Reach::Around(lo, hi)) => seen.extend((k + lo..=k + hi).map(|at| get(access.array, at))),
+                Some(Reach::Around(lo, hi)) => {
+                    let k = beside(op, access, k);
+                    seen.extend((k + lo..=k + hi).map(|at| get(access.array, at)));
+                }
                 Some(Reach::Within(lo, hi, all)) => {
+                    let k = beside(op, access, k);
                     let near = (k + lo).max(all.start)..=(k + hi).min(all.end - 1);
                     seen.extend(near.map(|at| get(access.array, at)));
                 }
@@ -52,6 +68,7 @@ fn run(
 struct Machine<'a> {
     ops: &'a [PlaneOp],
     schedule: &'a Schedule,
+    scales: &'a [i64],
     window: i64,
     ghost: i64,
     period: Option<i64>,
@@ -67,8 +84,9 @@ impl Machine<'_> {
         self.schedule.passes.iter().rev().find(|pass| pass.first_block <= block).unwrap()
     }
 
-    fn slot(&self, block: usize, k: i64) -> usize {
-        (k + self.pass(block).shift).rem_euclid(self.window) as usize
+    fn slot(&self, block: usize, array: usize, k: i64) -> usize {
+        let scale = self.scales[array];
+        (k + self.pass(block).shift / scale).rem_euclid(self.window / scale) as usize
     }
 
     fn at(&self, k: i64) -> usize {
@@ -80,7 +98,7 @@ impl Machine<'_> {
             for Planes { array, planes } in &self.schedule.blocks[self.stored].downloads {
                 for k in planes.clone() {
                     let at = self.at(k);
-                    self.host[*array][at] = self.ring[*array][self.slot(self.stored, k)];
+                    self.host[*array][at] = self.ring[*array][self.slot(self.stored, *array, k)];
                     self.moved[1] += 1;
                 }
             }
@@ -97,7 +115,7 @@ impl Machine<'_> {
             self.store_until(block.uploads_after.map_or(0, |after| after + 1));
             for Planes { array, planes } in &block.uploads {
                 for k in planes.clone() {
-                    let slot = self.slot(self.loaded, k);
+                    let slot = self.slot(self.loaded, *array, k);
                     self.ring[*array][slot] = self.host[*array][self.at(k)];
                     self.moved[0] += 1;
                 }
@@ -119,7 +137,7 @@ impl Machine<'_> {
                 self.store_until(after.map_or(0, |after| after + 1));
                 for Planes { array, planes } in &self.schedule.blocks[before].uploads {
                     for k in planes.clone() {
-                        let slot = self.slot(before, k);
+                        let slot = self.slot(before, *array, k);
                         self.ring[*array][slot] = self.host[*array][self.at(k)];
                         self.moved[0] += 1;
                     }
@@ -129,17 +147,18 @@ impl Machine<'_> {
             assert!(block.runs_after.is_none_or(|after| after < number));
             self.store_until(block.runs_after.map_or(0, |after| after + 1));
             let shift = self.pass(number).shift;
-            let window = self.window;
+            let (window, scales) = (self.window, self.scales);
             for (op, planes) in &block.runs {
                 let ring = std::cell::RefCell::new(&mut self.ring);
-                let slot = |k: i64| (k + shift).rem_euclid(window) as usize;
+                let slot =
+                    |array: usize, k: i64| (k + shift / scales[array]).rem_euclid(window / scales[array]) as usize;
                 run(
                     &self.ops[*op],
                     *op,
                     planes,
                     self.period,
-                    |array, k| ring.borrow()[array][slot(k)],
-                    |array, k, value| ring.borrow_mut()[array][slot(k)] = value,
+                    |array, k| ring.borrow()[array][slot(array, k)],
+                    |array, k, value| ring.borrow_mut()[array][slot(array, k)] = value,
                 );
             }
             if !late_stores {
@@ -159,7 +178,8 @@ fn check(ops: &[PlaneOp], arrays: usize, n: i64, ghost: i64, window: i64, thick:
     check_ends(ops, arrays, (n, ghost, None), window, thick)
 }
 
-/// Of `n` planes and ghosts beyond them, or of planes whose ends belong together; how many moved.
+/// Of `n` planes and ghosts beyond them (of arrays of scale `s`, `n / s` rounded up), or of planes whose ends belong
+/// together; how many moved.
 fn check_ends(
     ops: &[PlaneOp],
     arrays: usize,
@@ -167,9 +187,10 @@ fn check_ends(
     window: i64,
     thick: i64,
 ) -> Option<[i64; 2]> {
-    let planes = n + 2 * ghost;
-    let start: Vec<Vec<Value>> =
-        (0..arrays).map(|a| (0..planes).map(|k| mix([a as u64, k as u64, 77])).collect()).collect();
+    let scales = scales_of(ops, arrays);
+    let planes = |array: usize| up(n, scales[array]) / scales[array];
+    let values = |a: usize| (0..planes(a) + 2 * ghost).map(|k| mix([a as u64, k as u64, 77])).collect();
+    let start: Vec<Vec<Value>> = (0..arrays).map(values).collect();
     let mut expected = start.clone();
     for (number, op) in ops.iter().enumerate() {
         let cell = std::cell::RefCell::new(&mut expected);
@@ -182,7 +203,9 @@ fn check_ends(
             |array, k, value| cell.borrow_mut()[array][place(k, ghost, period)] = value,
         );
     }
-    let schedule = schedule(ops, arrays, window, thick, period).ok()?;
+    let finest: Vec<PlaneOp> = ops.iter().map(|op| op.clone().in_finest(op.scale, &scales)).collect();
+    let window = down(window, unit(&finest));
+    let schedule = schedule(&finest, arrays, window, thick, period).ok()?;
     assert_eq!(schedule.passes.iter().map(|pass| pass.ops.len()).sum::<usize>(), ops.len());
     let mut moved = [0; 2];
     for (early, late) in [(false, false), (true, false), (false, true), (true, true)] {
@@ -191,6 +214,7 @@ fn check_ends(
         let mut machine = Machine {
             ops,
             schedule: &schedule,
+            scales: &scales,
             window,
             ghost,
             period,
@@ -202,7 +226,7 @@ fn check_ends(
         };
         machine.run(early, late);
         for (array, expected) in expected.iter().enumerate() {
-            for k in -ghost..n + ghost {
+            for k in -ghost..planes(array) + ghost {
                 let at = (k + ghost) as usize;
                 assert_eq!(
                     machine.host[array][at], expected[at],
@@ -216,7 +240,7 @@ fn check_ends(
 }
 
 fn access(array: usize, read: Option<(i64, i64)>, write: Option<Write>) -> Access {
-    Access { array, read: read.map(|(lo, hi)| Reach::Around(lo, hi)), write }
+    Access { array, read: read.map(|(lo, hi)| Reach::Around(lo, hi)), write, scale: 1 }
 }
 
 /// `steps` sweeps between two arrays, each reading one plane to both sides.
@@ -225,6 +249,7 @@ fn heat(n: i64, steps: usize) -> Vec<PlaneOp> {
         planes: 0..n,
         accesses: smallvec![access(step % 2, Some((-1, 1)), None), access((step + 1) % 2, None, Some(Write::Whole)),],
         steps: 1,
+        scale: 1,
     };
     (0..steps).map(sweep).collect()
 }
@@ -248,7 +273,8 @@ fn a_single_sweep_streams() {
     let [up, down] = check(&heat(n, 1), 2, n, 1, 8, 1).unwrap();
     assert_eq!([up, down], [n + 2, n]);
     assert!(check(&heat(n, 1), 2, n, 1, 2, 1).is_none());
-    let double = PlaneOp { planes: 0..n, accesses: smallvec![access(0, Some((0, 0)), Some(Write::Whole))], steps: 1 };
+    let double =
+        PlaneOp { planes: 0..n, accesses: smallvec![access(0, Some((0, 0)), Some(Write::Whole))], steps: 1, scale: 1 };
     assert_eq!(check(&[double.clone(), double], 1, n, 0, 4, 1).unwrap(), [n, n]);
 }
 
@@ -286,8 +312,9 @@ fn passes_that_are_long_anyway_have_thick_blocks() {
 fn ghosts(array: usize, n: i64, g: i64, periodic: bool) -> [PlaneOp; 2] {
     let end = |planes: Range<i64>, from: Range<i64>| PlaneOp {
         planes,
-        accesses: smallvec![Access { array, read: Some(Reach::Planes(from)), write: Some(Write::Part) }],
+        accesses: smallvec![Access { array, read: Some(Reach::Planes(from)), write: Some(Write::Part), scale: 1 }],
         steps: 1,
+        scale: 1,
     };
     match periodic {
         false => [end(-g..0, 0..g), end(n..n + g, n - g..n)],
@@ -346,7 +373,7 @@ fn any_op(arrays: usize, n: i64) -> impl Strategy<Value = Vec<PlaneOp>> {
             }
             let part = lo < n / 8;
             let planes = if part { 0..n } else { lo..hi };
-            vec![PlaneOp { planes, accesses, steps: 1 }]
+            vec![PlaneOp { planes, accesses, steps: 1, scale: 1 }]
         });
     prop_oneof![
         6 => sweep,
@@ -362,8 +389,13 @@ fn any_op(arrays: usize, n: i64) -> impl Strategy<Value = Vec<PlaneOp>> {
 fn several(inp: usize, out: usize, n: i64, far: i64, how: usize) -> PlaneOp {
     let read = || Some(Reach::Within(-far, far, -3..n + 3));
     let (held, write) = [(None, Write::Whole), (None, Write::Part), (read(), Write::Part)][how].clone();
-    let out = Access { array: out, read: held, write: Some(write) };
-    PlaneOp { planes: 0..n, accesses: smallvec![Access { array: inp, read: read(), write: None }, out], steps: 3 }
+    let out = Access { array: out, read: held, write: Some(write), scale: 1 };
+    PlaneOp {
+        planes: 0..n,
+        accesses: smallvec![Access { array: inp, read: read(), write: None, scale: 1 }, out],
+        steps: 3,
+        scale: 1,
+    }
 }
 
 proptest! {
@@ -389,11 +421,85 @@ proptest! {
     }
 }
 
+/// An operation on arrays of several levels, two of each: from one of a level to the other, or to one of the next.
+fn any_level_op(levels: usize, n: i64) -> impl Strategy<Value = Vec<PlaneOp>> {
+    let of = move |array: usize| 1i64 << (array / 2);
+    let planes = move |array: usize| up(n, of(array)) / of(array);
+    let between = (0..2 * levels, 0..2 * levels, (-2i64..=1, 0i64..=2), 1usize..3, 0i64..3);
+    let sweep = between.prop_map(move |(from, to, (lo, hi), how, less)| {
+        let near = if (from / 2).abs_diff(to / 2) <= 1 { from } else { to ^ 1 };
+        let write = [Write::Whole, Write::Part][how - 1];
+        let range = -3..planes(near) + 3;
+        let read = Some(Reach::Within(lo.min(hi), hi, range));
+        let left = Access { array: to, read: None, write: Some(write), scale: of(to) };
+        let accesses = match near == to {
+            true => smallvec![Access { read: Some(Reach::Around(0, 0)), ..left }],
+            false => smallvec![Access { array: near, read, write: None, scale: of(near) }, left],
+        };
+        vec![PlaneOp { planes: less.min(planes(to) / 2)..planes(to), accesses, steps: 1, scale: of(to) }]
+    });
+    let ends = (0..2 * levels).prop_map(move |array| {
+        let scaled = |op: PlaneOp| PlaneOp {
+            accesses: op.accesses.into_iter().map(|access| Access { scale: of(array), ..access }).collect(),
+            scale: of(array),
+            ..op
+        };
+        ghosts(array, planes(array), 1, false).map(scaled).to_vec()
+    });
+    prop_oneof![4 => sweep, 1 => ends]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
+
+    #[test]
+    fn arrays_of_several_levels_have_the_same_values(
+        (n, ops) in (8i64..60).prop_flat_map(|n| (Just(n), prop::collection::vec(any_level_op(3, n), 1..12))),
+        window in 12i64..120,
+        thick in 1i64..9,
+    ) {
+        let ops: Vec<PlaneOp> = ops.into_iter().flatten().collect();
+        check(&ops, 6, n, 3, window, thick);
+    }
+}
+
+#[test]
+fn a_cycle_of_two_levels_is_one_pass() {
+    let n = 256;
+    let around = |array: usize, lo: i64, hi: i64, scale: i64| Access {
+        array,
+        read: Some(Reach::Within(lo, hi, -1..n / scale + 1)),
+        write: None,
+        scale,
+    };
+    let left = |array: usize, write: Write, scale: i64| Access { array, read: None, write: Some(write), scale };
+    let op = |scale: i64, accesses: [Access; 2]| PlaneOp {
+        planes: 0..n / scale,
+        accesses: accesses.into_iter().collect(),
+        steps: 1,
+        scale,
+    };
+    // A sweep, down, a sweep there, up, a sweep.
+    let ops = [
+        op(1, [around(0, -1, 1, 1), left(1, Write::Whole, 1)]),
+        op(2, [around(1, 0, 1, 1), left(2, Write::Whole, 2)]),
+        op(2, [around(2, -1, 1, 2), left(3, Write::Whole, 2)]),
+        op(1, [around(3, -1, 1, 2), Access { read: Some(Reach::Around(0, 0)), ..left(1, Write::Part, 1) }]),
+        op(1, [around(1, -1, 1, 1), left(0, Write::Whole, 1)]),
+    ];
+    let scales = scales_of(&ops, 4);
+    let finest: Vec<PlaneOp> = ops.iter().map(|op| op.clone().in_finest(op.scale, &scales)).collect();
+    assert_eq!(schedule(&finest, 4, 64, 4, None).unwrap().passes.len(), 1);
+    // What is overwritten whole does not come, but for its ghosts; all that is written leaves.
+    let [up, down] = check(&ops, 4, n, 1, 64, 4).unwrap();
+    assert_eq!([up, down], [n + 2 + 2 + 2 + 2, 2 * n + n]);
+}
+
 /// An operation of all planes.
 fn any_round(arrays: usize, n: i64) -> impl Strategy<Value = PlaneOp> {
     let several = (0..arrays, 1..arrays, 1i64..=6).prop_map(move |(array, by, far)| {
         let left = access((array + by) % arrays, None, Some(Write::Whole));
-        PlaneOp { planes: 0..n, accesses: smallvec![access(array, Some((-far, far)), None), left], steps: 3 }
+        PlaneOp { planes: 0..n, accesses: smallvec![access(array, Some((-far, far)), None), left], steps: 3, scale: 1 }
     });
     let sweep = prop::collection::vec(any_access(arrays), 1..4).prop_map(move |list| {
         let mut accesses: SmallVec<[Access; 4]> = SmallVec::new();
@@ -402,7 +508,7 @@ fn any_round(arrays: usize, n: i64) -> impl Strategy<Value = PlaneOp> {
                 accesses.push(access);
             }
         }
-        PlaneOp { planes: 0..n, accesses, steps: 1 }
+        PlaneOp { planes: 0..n, accesses, steps: 1, scale: 1 }
     });
     prop_oneof![4 => sweep, 1 => several]
 }
@@ -428,7 +534,8 @@ fn a_single_sweep_of_ends_that_belong_together_streams() {
     let n = 100;
     // Plane 0 is read before the first plane that is written, and after the last.
     assert_eq!(check_ends(&heat(n, 1), 2, (n, 0, Some(n)), 8, 1).unwrap(), [n + 2, n]);
-    let double = PlaneOp { planes: 0..n, accesses: smallvec![access(0, Some((0, 0)), Some(Write::Whole))], steps: 1 };
+    let double =
+        PlaneOp { planes: 0..n, accesses: smallvec![access(0, Some((0, 0)), Some(Write::Whole))], steps: 1, scale: 1 };
     assert_eq!(check_ends(&[double.clone(), double], 1, (n, 0, Some(n)), 4, 1).unwrap(), [n, n]);
     // No window is of use that holds more than all planes.
     assert!(check_ends(&heat(4, 3), 2, (4, 0, Some(4)), 40, 2).is_some());

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::outcome::{failed, failure, skip_dependents};
 use super::run::{Running, begin_folds, fix_ghosts};
-use super::segments::Segment;
+use super::segments::{Segment, scaled};
 use super::streams::{RUN, Streams};
 use super::{Chain, Link, Ready};
 use crate::device::core::DeviceCore;
@@ -71,8 +71,9 @@ fn stream(
     results: &mut [Result<(), Error>],
 ) -> Result<bool, Error> {
     chain.links.iter().for_each(|link| fix_ghosts(link, chain, planars));
-    let segment = Segment { links: 0..chain.links.len(), period: None };
-    let mut running = match Running::prepare(device, chain, planars, &segment, results) {
+    let all = Segment { links: 0..chain.links.len(), ..Segment::default() };
+    let [segment] = &scaled(&chain.links, all, planars.len())[..] else { return Ok(false) };
+    let mut running = match Running::prepare(device, chain, planars, segment, results) {
         Ok(Some(running)) if running.passes() == 1 => running,
         Ok(_) => return Ok(false),
         Err(error) if error.kind() == ErrorKind::Memory => {

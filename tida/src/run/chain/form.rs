@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::memory::ghosts::planes::Planar;
 use crate::program::place::Kind;
-use crate::program::schedule::{PlaneOp, Schedule, least_window, schedule};
+use crate::program::schedule::{PlaneOp, Schedule, least_window, schedule, unit, up};
 
 /// Bytes of the planes that a block of a schedule has of one array, at most: more keep no device busier.
 const BLOCK: usize = 256 << 20;
@@ -44,6 +44,8 @@ pub(super) struct Form {
     /// The fewest planes of a window.
     pub least: i64,
     margin: i64,
+    /// Planes of the finest array that each of the coarsest one has: windows have whole ones.
+    unit: i64,
     /// Ghost planes that stay in the window.
     ghosts: i64,
     period: Option<i64>,
@@ -95,8 +97,9 @@ impl Forms<'_> {
         let margin = ops.iter().map(reach).max()?;
         let constant = planars.iter().map(|planar| constant_ghosts(planar).len() as i64);
         let ghosts = constant.filter(|_| segment.period.is_none()).max().unwrap_or(0);
-        let least = least_window(&ops, planars.len()).max(margin + 1);
-        Some(Form { works, ops, least, margin, ghosts, period: segment.period })
+        let unit = unit(&ops);
+        let least = up(least_window(&ops, planars.len()).max(margin + unit), unit);
+        Some(Form { works, ops, least, margin, unit, ghosts, period: segment.period })
     }
 
     /// The form in which steps run together, where that is of use and `room` bytes have room for it.
@@ -125,14 +128,20 @@ impl Forms<'_> {
 
     /// Bytes of all windows.
     pub fn bytes(&self, window: Window) -> u64 {
-        let of = |planar: &&Arc<Planar>| cells(planar.facts(), window) * planar.facts().element.bytes();
-        self.planars.iter().map(|planar| of(planar) as u64).sum()
+        let of = |(planar, scale): (&&Arc<Planar>, &i64)| {
+            cells(planar.facts(), window.of_scale(*scale)) * planar.facts().element.bytes()
+        };
+        self.planars.iter().zip(&self.segment.scales).map(|one| of(one) as u64).sum()
     }
 
     /// Planes that a window has use for.
     pub fn most(&self) -> i64 {
-        let grown = self.planars.iter().map(|planar| planar.facts().grown.end - planar.facts().grown.start);
-        self.segment.period.or(grown.max()).unwrap_or(0)
+        let planes = |(planar, scale): (&&Arc<Planar>, &i64)| {
+            let grown = &planar.facts().grown;
+            (grown.end - grown.start) * scale
+        };
+        let most = self.planars.iter().zip(&self.segment.scales).map(planes).max();
+        self.segment.period.or(most).unwrap_or(0)
     }
 
     /// The error of too little room.
@@ -173,12 +182,12 @@ impl Form {
 
     /// The same as things are, found by bisection.
     fn most_of(&self, forms: &Forms<'_>, room: u64) -> i64 {
-        let (mut fits, mut too_many) = (0, forms.most() + 1);
+        let (mut fits, mut too_many) = (0, up(forms.most(), self.unit) / self.unit + 1);
         while fits + 1 < too_many {
             let middle = fits + (too_many - fits) / 2;
-            if forms.bytes(self.window(middle)) <= room { fits = middle } else { too_many = middle }
+            if forms.bytes(self.window(middle * self.unit)) <= room { fits = middle } else { too_many = middle }
         }
-        fits
+        fits * self.unit
     }
 
     /// The order in which a window of so many planes is used; nothing if there are too few.

@@ -37,6 +37,7 @@ use std::sync::atomic::Ordering;
 use smallvec::{SmallVec, smallvec};
 
 use super::op::{Op, Sweep};
+use super::steps::identity;
 use super::streamed::Ended;
 use crate::device::core::DeviceCore;
 use crate::device::ledger::Reservation;
@@ -47,8 +48,12 @@ use crate::memory::node::{Node, Queue};
 use crate::memory::touched::RegionTouch;
 use crate::memory::tracker::{BoxTouch, Mode, Tracker};
 use crate::program::place::Kind;
-use crate::program::schedule::hull_of;
+use crate::program::schedule::{Scale, hull_of, scales};
 use crate::sync::{AtomicUsize, Mutex, MutexGuard, lock};
+
+/// Resolutions of the arrays of a chain, at most: a window holds planes of the finest one for each plane of the
+/// coarsest. What is coarser is small.
+const LEVELS: u32 = 3;
 
 /// Work that runs together.
 #[derive(Default)]
@@ -80,6 +85,12 @@ pub(crate) struct Link {
 }
 
 impl Link {
+    /// How its arrays lie beside one that it is over.
+    fn ties(&self) -> impl Iterator<Item = (usize, Scale, usize)> {
+        let over = self.uses.iter().find(|one| one.scale == Scale::Same);
+        over.into_iter().flat_map(|over| self.uses.iter().map(|one| (over.array, one.scale, one.array)))
+    }
+
     /// Whether it changes an array of its chain.
     fn writes(&self, array: usize) -> bool {
         self.use_of(array).is_some_and(|one| one.write)
@@ -115,6 +126,8 @@ pub(crate) struct Use {
     pub planes: Range<i64>,
     /// First and last row read around each, along the second axis.
     pub across: Option<(i64, i64)>,
+    /// How its planes lie beside those of the array that the work is over.
+    pub scale: Scale,
     pub write: bool,
     /// It reads ghosts.
     pub sees_ghosts: bool,
@@ -141,10 +154,34 @@ impl Chain {
         }
     }
 
-    /// Whether work that touches this can be no part of it: an array cannot be whole and come and go.
-    pub fn clashes(&self, touches: &[BoxTouch]) -> bool {
+    /// Why work that touches this can be no part of it, if it cannot: an array cannot be whole and come and go, and
+    /// arrays cannot be of too many resolutions.
+    pub fn clash(&self, touches: &[BoxTouch]) -> Option<&'static str> {
+        if touches.iter().any(|touch| touch.scale != Scale::Same) && self.is_too_deep(touches) {
+            return Some("ties its arrays to one more resolution than planes of which stream together");
+        }
         let among = |arrays: &[Arc<Tracker>], touch: &BoxTouch| arrays.iter().any(|a| Arc::ptr_eq(a, &touch.tracker));
-        touches.iter().any(|touch| among(if touch.whole { &self.arrays } else { &self.wholes }, touch))
+        let clashes = touches.iter().any(|touch| among(if touch.whole { &self.arrays } else { &self.wholes }, touch));
+        clashes.then_some("reads as a whole what streams, or the other way round")
+    }
+
+    /// Whether its arrays would be of more than [`LEVELS`] resolutions with work that touches this.
+    fn is_too_deep(&self, touches: &[BoxTouch]) -> bool {
+        let mut arrays: SmallVec<[usize; 16]> = self.arrays.iter().map(identity).collect();
+        let mut number = |touch: &BoxTouch| {
+            let one = identity(&touch.tracker);
+            let known = arrays.iter().position(|other| *other == one);
+            known.unwrap_or_else(|| {
+                arrays.push(one);
+                arrays.len() - 1
+            })
+        };
+        let mut ties: Vec<(usize, Scale, usize)> = self.links.iter().flat_map(Link::ties).collect();
+        if let Some(over) = touches.iter().find(|touch| !touch.whole && touch.scale == Scale::Same).map(&mut number) {
+            ties.extend(touches.iter().map(|touch| (over, touch.scale, number(touch))));
+        }
+        let scales = scales(arrays.len(), &ties);
+        scales.is_none_or(|scales| scales.iter().any(|scale| *scale >= 1 << LEVELS))
     }
 
     /// Links from which on arrays that arrive had better be on the device as a whole: so many steps take longer than
@@ -192,7 +229,7 @@ impl Chain {
     /// How a sweep uses the arrays that come and go.
     fn uses(&mut self, Sweep { boxes, arrays, .. }: &Sweep) -> SmallVec<[Use; 4]> {
         let uses = arrays.iter().filter(|of| !of.whole).map(|of| {
-            let (read, across, write) = (of.around, of.across, of.write);
+            let (read, across, write, scale) = (of.around, of.across, of.write, of.scale);
             let layout = of.tracker.regional().map(|regional| &regional.layout);
             let valid =
                 |region: usize| layout.and_then(|layout| layout.regions.get(region)).map(|region| &region.valid);
@@ -204,7 +241,7 @@ impl Chain {
             let axis = of.tracker.planar().map_or(0, |planar| 4 - planar.facts().rank);
             let boxes = of.regions.values().flat_map(|touch| touch.read.boxes());
             let planes = hull_of(boxes.map(|cells| cells.lo[axis]..cells.hi[axis]));
-            Use { array: self.array(&of.tracker), read, planes, across, write, sees_ghosts, ghosts, keeps }
+            Use { array: self.array(&of.tracker), read, planes, across, scale, write, sees_ghosts, ghosts, keeps }
         });
         uses.collect()
     }
@@ -225,16 +262,23 @@ fn moving(touches: &[BoxTouch]) -> Option<impl Iterator<Item = &BoxTouch>> {
 }
 
 /// Whether a sweep that touches this can be part of a chain: arrays cut along their first axis alone, read around each
-/// plane, and no ghosts that differ from the cells beside them, but for those of arrays of one region.
+/// plane or around what lies beside it in an array of half or double the resolution, and no ghosts that differ from the
+/// cells beside them, but for those of arrays of one region.
 pub(crate) fn can_stream(touches: &[BoxTouch]) -> bool {
     let mut first: Option<usize> = None;
+    let is_over = |touch: &BoxTouch| !touch.whole && touch.scale == Scale::Same;
+    if !touches.iter().any(is_over) {
+        return false;
+    }
     let Some(mut moving) = moving(touches) else { return false };
     moving.all(|touch| {
         let Some(planar) = touch.tracker.planar() else { return false };
         let rank = planar.facts().rank;
         let same = *first.get_or_insert(rank) == rank;
         let has_all_ghosts = touch.tracker.boxes().len() == 1 && planar.facts().period.is_none();
-        same && touch.around.is_some() && (has_all_ghosts || !touch.tracker.ages.is_stale_allowed())
+        // So few planes could lie beside as many.
+        let scaled = touch.scale == Scale::Same || planar.facts().valid.end > 3;
+        same && scaled && touch.around.is_some() && (has_all_ghosts || !touch.tracker.ages.is_stale_allowed())
     }) && first.is_some()
 }
 

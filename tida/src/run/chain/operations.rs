@@ -14,7 +14,7 @@ use crate::grid::GridBox;
 use crate::grid::boxes::union;
 use crate::launch::step::{Launch, Together};
 use crate::memory::ghosts::planes::{FillPart, Planar};
-use crate::program::schedule::{Access, PlaneOp, Reach, Write, hull_of};
+use crate::program::schedule::{Access, PlaneOp, Reach, Scale, Write, hull_of};
 use crate::run::steps::{identity, steps};
 
 /// What an operation of the schedule is.
@@ -77,15 +77,16 @@ pub(super) fn merged(link: &Link) -> Vec<GridBox<4>> {
 pub(super) fn operations(
     chain: &Chain,
     planars: &[&Arc<Planar>],
-    Segment { links, period }: &Segment,
+    Segment { links, period, scales }: &Segment,
     boxes: &[Vec<GridBox<4>>],
     results: &[Result<(), Error>],
     depth: Option<Depth<'_>>,
 ) -> (Vec<OpWork>, Vec<PlaneOp>) {
     let (mut works, mut ops) = (Vec::new(), Vec::new());
-    let mut add = |work: OpWork, op: PlaneOp| {
+    let scale = |array: usize| scales.get(array).copied().unwrap_or(1);
+    let mut add = |work: OpWork, over: usize, op: PlaneOp| {
         works.push(work);
-        ops.push(op);
+        ops.push(op.in_finest(scale(over), scales));
     };
     // Links before this one are parts of steps that run together.
     let mut next = links.start;
@@ -98,7 +99,8 @@ pub(super) fn operations(
         match link.filled() {
             None => {
                 let uses = &link.uses;
-                let Some(axis) = uses.first().map(|one| 4 - planars[one.array].facts().rank) else { continue };
+                let Some(over) = uses.iter().find(|one| one.scale == Scale::Same) else { continue };
+                let (over, axis) = (over.array, 4 - planars[over.array].facts().rank);
                 let planes = boxes[number].iter().map(|cells| cells.lo[axis]..cells.hi[axis]);
                 let swept = hull_of(planes);
                 if swept.is_empty() {
@@ -107,7 +109,7 @@ pub(super) fn operations(
                 let planes = period.map_or(swept.clone(), |period| 0..period);
                 let outside = |one: &Use| {
                     let valid = &planars[one.array].facts().valid;
-                    swept.end <= valid.start || valid.end <= swept.start
+                    one.scale != Scale::Same || swept.end <= valid.start || valid.end <= swept.start
                 };
                 let beyond = uses.iter().all(outside) && uses.iter().any(|one| one.write && one.read.is_some());
                 // How an array is touched that the last of these links writes, or that none does.
@@ -123,10 +125,13 @@ pub(super) fn operations(
                         read: one.read.map(|(lo, hi)| match period {
                             // All ghost planes beyond one end, as a fill sets them.
                             None if beyond => Reach::Planes(one.planes.clone()),
-                            None if one.write => Reach::Within(lo, hi, planars[one.array].facts().grown.clone()),
+                            None if one.write || one.scale != Scale::Same => {
+                                Reach::Within(lo, hi, planars[one.array].facts().grown.clone())
+                            }
                             _ => Reach::Around(lo, hi),
                         }),
                         write: one.write.then_some(write),
+                        scale: 1,
                     }
                 };
                 let several = depth.and_then(|depth| {
@@ -137,12 +142,12 @@ pub(super) fn operations(
                     Some(Several { work, links, accesses }) => {
                         next = number + links;
                         let steps = work.sweeps() as usize;
-                        add(work, PlaneOp { planes, accesses, steps });
+                        add(work, over, PlaneOp { planes, accesses, steps, scale: 1 });
                     }
                     None => {
                         let accesses = uses.iter().map(|one| access(number, one)).collect();
                         let work = if link.op.fold().is_some() { OpWork::Fold(number) } else { OpWork::Sweep(number) };
-                        add(work, PlaneOp { planes, accesses, steps: 1 });
+                        add(work, over, PlaneOp { planes, accesses, steps: 1, scale: 1 });
                     }
                 }
             }
@@ -150,7 +155,7 @@ pub(super) fn operations(
             Some(_) if fills_ring && period.is_none() => {}
             Some((array, _)) => {
                 fills(array, planars[array], fills_ring, |planes, part, accesses| {
-                    add(OpWork::Ghosts(number, array, part), PlaneOp { planes, accesses, steps: 0 });
+                    add(OpWork::Ghosts(number, array, part), array, PlaneOp { planes, accesses, steps: 0, scale: 1 });
                 });
             }
         }
@@ -165,7 +170,7 @@ fn fills(
     fills_ring: bool,
     mut add: impl FnMut(Range<i64>, FillPart, SmallVec<[Access; 4]>),
 ) {
-    let access = |read: Reach| smallvec![Access { array, read: Some(read), write: Some(Write::Part) }];
+    let access = |read: Reach| smallvec![Access { array, read: Some(read), write: Some(Write::Part), scale: 1 }];
     if planar.facts().edges.filled {
         add(planar.facts().valid.clone(), FillPart::Edges, access(Reach::Around(0, 0)));
     }
@@ -251,10 +256,10 @@ fn several(
         left.read = Some(reach(out, times * lo, times * hi));
     }
     let mut accesses: SmallVec<[Access; 4]> = smallvec![left];
-    accesses.push(Access { array: inp, read: Some(reach(inp, times * lo, times * hi)), write: None });
+    accesses.push(Access { array: inp, read: Some(reach(inp, times * lo, times * hi)), write: None, scale: 1 });
     for Use { array, read, .. } in others {
         let read = read.map(|(low, high)| reach(array, low + between * lo, high + between * hi));
-        accesses.push(Access { array, read, write: None });
+        accesses.push(Access { array, read, write: None, scale: 1 });
     }
     let together = following.over(steps, *cells, planes, faces);
     Some(Several { work: OpWork::Steps(number, together, following.launches(steps)), links, accesses })

@@ -14,7 +14,7 @@ use crate::memory::node::Ring;
 use crate::memory::storage::Storage;
 use crate::memory::tracker::Tracker;
 
-/// The form of a window: the same for all arrays of a chain.
+/// The form of a window: the same for all arrays of a chain, in planes of the finest one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
     /// Planes that it holds.
@@ -39,6 +39,11 @@ pub(super) struct Piece {
 }
 
 impl Piece {
+    /// The same of an array of which each plane is so many of the finest one's.
+    pub fn of_scale(&self, scale: i64) -> Piece {
+        Piece { planes: self.planes.start / scale..self.planes.end / scale, ..self.clone() }
+    }
+
     /// Those of some planes, as the host numbers them.
     pub fn on_host(&self, planes: &Range<i64>) -> Range<i64> {
         let (start, end) = (self.planes.start.max(planes.start), self.planes.end.min(planes.end));
@@ -47,6 +52,15 @@ impl Piece {
 }
 
 impl Window {
+    /// The window of an array of which each plane is so many of the finest one's; of scale 0, of one that is not in
+    /// use.
+    pub fn of_scale(self, scale: i64) -> Window {
+        if scale == 0 {
+            return Window { planes: 1, margin: 0, ghosts: 0, period: None };
+        }
+        Window { planes: self.planes / scale, margin: -(-self.margin).div_euclid(scale), ..self }
+    }
+
     /// Planes of memory: also the ghost planes that stay, and one that edges of fixed value are copied from.
     pub fn memory_planes(&self) -> i64 {
         self.planes + 2 * self.margin + self.ghosts + 1
@@ -88,6 +102,8 @@ pub(super) struct Rolling {
     pub planar: Arc<Planar>,
     pub memory: Arc<Memory>,
     pub window: Window,
+    /// Planes of the finest array that each of its own has; 0 if it is not in use.
+    pub scale: i64,
     /// Values of each component.
     pub cells: usize,
     /// Slots whose edges are not those of a plane of the domain.
@@ -154,9 +170,9 @@ impl Rolling {
         device: &DeviceCore,
         tracker: &Arc<Tracker>,
         planar: &Arc<Planar>,
-        (window, writes_ghosts): (Window, bool),
+        (window, scale, writes_ghosts): (Window, i64, bool),
     ) -> Result<Rolling, Error> {
-        let facts = planar.facts();
+        let (facts, window) = (planar.facts(), window.of_scale(scale));
         let cells = cells(facts, window);
         let memory = Arc::new(device.allocate(Purpose::Chains, cells * facts.element.bytes(), None)?);
         let tainted = vec![true; window.planes as usize];
@@ -167,6 +183,7 @@ impl Rolling {
             planar: planar.clone(),
             memory,
             window,
+            scale,
             cells,
             tainted,
             ghosts,
@@ -286,6 +303,12 @@ impl Rolling {
     fn place_kept(&self, stretch: &Stretch, before: usize, size: usize) -> usize {
         let cells = self.planar.facts().layout.regions[stretch.region].cells as usize;
         self.storage().place(stretch.region, cells, (before, size), stretch.host)
+    }
+
+    /// How much further than their numbers the planes of a pass lie, of which it is so much for those of the finest
+    /// array.
+    pub fn shift(&self, shift: i64) -> i64 {
+        shift / self.scale.max(1)
     }
 
     pub fn storage(&self) -> &Arc<Storage> {

@@ -8,8 +8,8 @@ use super::form::{Forms, Planned};
 use super::link::{Packing, Packs};
 use super::operations::{OpWork, merged};
 use super::outcome::{failed, failure, skip_dependents};
-use super::ring::{Piece, Rolling};
-use super::segments::{Segment, ring_fill, segments};
+use super::ring::{Piece, Rolling, Window};
+use super::segments::{Segment, ring_fill, scaled, segments};
 use super::streams::{DOWN, RUN, Streams, UP};
 use super::{Chain, Link, Ready};
 use crate::backend::PACKS;
@@ -36,8 +36,13 @@ pub(super) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Result<(), Err
     skip_dependents(chain, &mut results);
     let done = on_host(device, chain).and_then(|planars| {
         let mut due = vec![false; planars.len()];
-        let each = |segment| run_segment(device, chain, &planars, &segment, &mut due, &mut results);
-        segments(chain, &planars).into_iter().try_for_each(each)
+        let room = room(device, chain).0;
+        for segment in segments(chain, &planars) {
+            for part in fitting((device, room), chain, &planars, segment, &results) {
+                run_segment(device, chain, &planars, &part, &mut due, &mut results)?;
+            }
+        }
+        Ok(())
     });
     match done {
         Ok(()) => results,
@@ -56,6 +61,39 @@ fn on_host<'a>(device: &DeviceCore, chain: &'a Chain) -> Result<Vec<&'a Arc<Plan
         planars.push(planar);
     }
     Ok(planars)
+}
+
+/// The parts of a segment that fit the device's memory: where arrays are of several resolutions, the fewer of them a
+/// part has, the smaller its windows are.
+fn fitting(
+    (device, room): (&Arc<DeviceCore>, u64),
+    chain: &Chain,
+    planars: &[&Arc<Planar>],
+    segment: Segment,
+    results: &[Result<(), Error>],
+) -> Vec<Segment> {
+    let links = segment.links.clone();
+    let fits = || {
+        let boxes = boxes_of(chain, &segment);
+        let forms = Forms { device, chain, planars, segment: &segment, boxes: &boxes, results };
+        forms.form(None).is_none_or(|form| forms.bytes(form.window(form.least)) <= room)
+    };
+    if segment.scales.iter().all(|scale| *scale <= 1) || links.len() < 2 || fits() {
+        return vec![segment];
+    }
+    let middle = links.start + links.len() / 2;
+    let halves = [links.start..middle, middle..links.end].into_iter();
+    let halves = halves.flat_map(|links| scaled(&chain.links, Segment { links, ..segment.clone() }, planars.len()));
+    halves.flat_map(|half| fitting((device, room), chain, planars, half, results)).collect()
+}
+
+/// The boxes of the sweep of each link of a segment, merged across regions.
+fn boxes_of(chain: &Chain, segment: &Segment) -> Vec<Vec<GridBox<4>>> {
+    let boxes = |(number, link): (usize, &Link)| match segment.links.contains(&number) {
+        true => merged(link),
+        false => Vec::new(),
+    };
+    chain.links.iter().enumerate().map(boxes).collect()
 }
 
 /// Runs a segment to its end. `due` says of each array whether ghosts at its ends were filled on the unwrapped axis
@@ -115,13 +153,14 @@ fn touched<'a>(chain: &'a Chain, planars: &[&Arc<Planar>], array: usize) -> &'a 
 }
 
 /// Takes memory for the windows of a form, and for what packs arrays that move packed.
-fn windows(forms: &Forms<'_>, planned: Planned) -> Result<(Vec<Rolling>, Option<Packs>, Planned), Error> {
+fn windows(forms: &Forms<'_>, planned: Planned) -> Result<(Vec<Rolling>, Option<Packs>, Window, Planned), Error> {
     let Forms { device, chain, planars, segment, .. } = *forms;
     let window = planned.form.window(planned.planes);
     let links = &chain.links[segment.links.clone()];
     let rolling = |(number, (tracker, planar)): (usize, (_, &&Arc<Planar>))| {
         let writes_ghosts = links.iter().any(|link| link.use_of(number).is_some_and(|one| one.ghosts));
-        let rolling = Rolling::new(device, tracker, planar, (window, writes_ghosts))?;
+        let scale = segment.scales.get(number).copied().unwrap_or(1);
+        let rolling = Rolling::new(device, tracker, planar, (window, scale, writes_ghosts))?;
         match chain.kind {
             Kind::Arriving => rolling.keep(device, told_host(chain, number)),
             _ => Ok(rolling),
@@ -136,7 +175,7 @@ fn windows(forms: &Forms<'_>, planned: Planned) -> Result<(Vec<Rolling>, Option<
         Packing::learn(&mut packing);
         made = made.into_iter().zip(packing).map(|(rolling, packing)| rolling.packed(packing)).collect();
     }
-    Ok((made, packs, planned))
+    Ok((made, packs, window, planned))
 }
 
 /// A chain on its way.
@@ -151,6 +190,8 @@ pub(super) struct Running<'a> {
     arrays: Vec<Rolling>,
     /// What packs those that move packed.
     packs: Option<Packs>,
+    /// The form of all windows, in planes of the finest array.
+    window: Window,
     /// Rings of the pass under way, and the pieces that are the regions of their layouts.
     rings: Vec<Ring>,
     pieces: Vec<Piece>,
@@ -166,11 +207,7 @@ impl<'a> Running<'a> {
         segment: &Segment,
         results: &[Result<(), Error>],
     ) -> Result<Option<Running<'a>>, Error> {
-        let boxes = |(number, link): (usize, &Link)| match segment.links.contains(&number) {
-            true => merged(link),
-            false => Vec::new(),
-        };
-        let boxes: Vec<Vec<GridBox<4>>> = chain.links.iter().enumerate().map(boxes).collect();
+        let boxes = boxes_of(chain, segment);
         let forms = Forms { device, chain, planars, segment, boxes: &boxes, results };
         let Some(single) = forms.form(None) else { return Ok(None) };
         let lists = begin_folds(device, chain, segment.links.clone(), results)?;
@@ -185,7 +222,8 @@ impl<'a> Running<'a> {
         // What arrives leaves room for these as arrays do that are there.
         let lists = if chain.kind == Kind::Arriving { 0 } else { lists };
         let plan = |room| plan_beside(room, lists, |room| forms.planned(room));
-        let (arrays, packs, planned) = device.allocate_planned(room, plan, |planned| windows(&forms, planned))?;
+        let (arrays, packs, window, planned) =
+            device.allocate_planned(room, plan, |planned| windows(&forms, planned))?;
         let Planned { form, schedule, .. } = planned;
         Ok(Some(Running {
             streams: Streams::new(device),
@@ -196,6 +234,7 @@ impl<'a> Running<'a> {
             boxes,
             arrays,
             packs,
+            window,
             rings: Vec::new(),
             pieces: Vec::new(),
             _rest: rest,
@@ -249,7 +288,7 @@ impl<'a> Running<'a> {
     pub fn put(&mut self) -> Result<(), Error> {
         let device = self.streams.device;
         let schedule = std::mem::take(&mut self.schedule);
-        for array in self.arrays.iter().filter(|array| array.planar.facts().edges.fixed) {
+        for array in self.arrays.iter().filter(|array| array.scale > 0 && array.planar.facts().edges.fixed) {
             // SAFETY: no one writes the array on the host before the chain has loaded it, and nothing uses the window.
             unsafe { array.keep_edges(device, RUN)? };
         }
@@ -275,7 +314,10 @@ impl<'a> Running<'a> {
             for Planes { array, planes } in &block.uploads {
                 // Not where uploads are, so that the link does not wait for kernels.
                 // SAFETY: only operations look there, which come later in this stream; slots are free as for those.
-                unsafe { self.arrays[*array].entered(device, RUN, planes.clone(), shift)? };
+                unsafe {
+                    let array = &mut self.arrays[*array];
+                    array.entered(device, RUN, planes.clone(), array.shift(shift))?
+                };
             }
             for (op, planes) in &block.runs {
                 self.advance(*op, planes, shift)?;
@@ -305,7 +347,7 @@ impl<'a> Running<'a> {
             if planes.is_empty() {
                 continue;
             }
-            let (shown, bytes) = (array.window.shown(&planes), array.bytes(&planes));
+            let (shown, bytes, shift) = (array.window.shown(&planes), array.bytes(&planes), array.shift(shift));
             // SAFETY: the schedule loads planes when their slots are free and the host has them; the graph keeps all
             // other work away.
             let upload = || unsafe { array.upload(device, (UP, self.packs.as_mut()), planes.clone(), shift) };
@@ -324,7 +366,7 @@ impl<'a> Running<'a> {
         }
         for Planes { array, planes } in downloads {
             let array = &mut self.arrays[*array];
-            let shown = array.window.shown(planes);
+            let (shown, shift) = (array.window.shown(planes), array.shift(shift));
             let bytes = if array.goes_home() { array.bytes(planes) } else { 0 };
             let packs = self.packs.as_mut();
             // SAFETY: as for loads; the operations that write the planes are done.
@@ -341,7 +383,7 @@ impl<'a> Running<'a> {
         let work = &self.works[op];
         let kind = if matches!(work, OpWork::Ghosts(..)) { SpanKind::Ghost } else { SpanKind::Kernel };
         let recorded = self.chain.links[work.link()].node.recorded;
-        let shown = self.arrays.first().map_or(planes.clone(), |array| array.window.shown(planes));
+        let shown = self.window.shown(planes);
         let name = format_args!("{}:{} {shown:?}", recorded.file(), recorded.line());
         device.timed(kind, name, RUN, 0, || self.run_op(op, planes, shift))
     }
@@ -355,12 +397,11 @@ impl<'a> Running<'a> {
                 self.streams.device.counts.fused(together.steps);
             }
         }
-        let window = self.arrays.first().map(|array| array.window);
-        self.pieces = window.into_iter().flat_map(|window| window.pieces(&pass.planes, pass.shift)).collect();
+        self.pieces = self.window.pieces(&pass.planes, pass.shift).collect();
         let mut layouts: Vec<Arc<WideLayout>> = Vec::new();
         self.rings.clear();
         for array in &self.arrays {
-            let layout = array.layout(pass.shift, &self.pieces);
+            let layout = array.layout(array.shift(pass.shift), &self.pieces);
             // Arrays of one form share index arithmetic.
             let same = layouts.iter().find(|other| ***other == layout).cloned();
             let layout = same.unwrap_or_else(|| Arc::new(layout));
@@ -380,13 +421,13 @@ impl<'a> Running<'a> {
                     let array = &mut self.arrays[access.array];
                     if array.planar.facts().edges.fixed {
                         // SAFETY: the schedule runs operations whose slots are free.
-                        unsafe { array.restore_edges(device, RUN, planes, shift)? };
+                        unsafe { array.restore_edges(device, RUN, planes, array.shift(shift))? };
                     }
                 }
                 let Some(first) = self.arrays.first() else { return Ok(()) };
-                let axis = 4 - first.planar.facts().rank;
-                let from = self.pieces.partition_point(|piece| piece.planes.end <= planes.start);
-                let pieces = self.pieces.iter().enumerate().skip(from);
+                let (axis, scale) = (4 - first.planar.facts().rank, self.ops[op].scale);
+                let from = self.pieces.partition_point(|piece| piece.planes.end <= planes.start * scale);
+                let pieces = self.pieces.iter().map(|piece| piece.of_scale(scale)).enumerate().skip(from);
                 for (region, piece) in pieces.take_while(|(_, piece)| piece.planes.start < planes.end) {
                     let part = piece.on_host(planes);
                     for cells in &self.boxes[link] {
@@ -413,6 +454,7 @@ impl<'a> Running<'a> {
             }
             OpWork::Ghosts(_, array, part) => {
                 let rolling = &mut self.arrays[array];
+                let shift = rolling.shift(shift);
                 for piece in rolling.window.pieces(planes, shift) {
                     let (planes, origin) = (piece.on_host(planes), rolling.window.origin(&piece, shift));
                     let copies = rolling.planar.fill((device, RUN), part, planes, origin, rolling.cells)?;
@@ -428,7 +470,10 @@ impl<'a> Running<'a> {
         }
         for access in self.ops[op].accesses.iter().filter(|access| access.write.is_some()) {
             // SAFETY: as above.
-            unsafe { self.arrays[access.array].mirror(device, RUN, planes.clone(), shift)? };
+            unsafe {
+                let array = &self.arrays[access.array];
+                array.mirror(device, RUN, planes.clone(), array.shift(shift))?
+            };
         }
         Ok(())
     }

@@ -9,13 +9,16 @@ use std::sync::Arc;
 
 use super::{Chain, Link};
 use crate::memory::ghosts::planes::Planar;
+use crate::program::schedule::scales;
 
 /// Links of a chain that run together.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Segment {
     pub links: Range<usize>,
     /// The period of the axis, where it is unwrapped.
     pub period: Option<i64>,
+    /// Of each array of the chain, planes of the finest one that each of its own has; 0 if no link uses it.
+    pub scales: Vec<i64>,
 }
 
 /// The array whose ghosts a link fills, if the ends of its first axis belong together.
@@ -25,7 +28,33 @@ pub(super) fn ring_fill(link: &Link, planars: &[&Arc<Planar>]) -> Option<usize> 
 
 /// The segments of a chain, in order. In one whose axis is not unwrapped such ghost fills come before all sweeps.
 pub(super) fn segments(chain: &Chain, planars: &[&Arc<Planar>]) -> Vec<Segment> {
-    stretches(&chain.links).into_iter().flat_map(|stretch| unwrapped(&chain.links, stretch, planars)).collect()
+    let segments = stretches(&chain.links).into_iter().flat_map(|stretch| unwrapped(&chain.links, stretch, planars));
+    segments.flat_map(|segment| scaled(&chain.links, segment, planars.len())).collect()
+}
+
+/// A segment with the scales of its arrays: cut before a link that ties two arrays otherwise than those before it do.
+pub(super) fn scaled(links: &[Link], segment: Segment, arrays: usize) -> Vec<Segment> {
+    let (mut segments, mut ties): (Vec<Segment>, Vec<_>) = (Vec::new(), Vec::new());
+    let mut now = Segment { links: segment.links.start..segment.links.start, scales: vec![1; arrays], ..segment };
+    for (number, link) in links.iter().enumerate().take(segment.links.end).skip(segment.links.start) {
+        let before = ties.len();
+        ties.extend(link.ties());
+        let all = scales(arrays, &ties).unwrap_or_else(|| {
+            segments.push(Segment { links: now.links.start..number, ..now.clone() });
+            now.links.start = number;
+            ties.drain(..before);
+            scales(arrays, &ties).unwrap_or_else(|| vec![1; arrays])
+        });
+        now = Segment { links: now.links.start..number + 1, scales: all, ..now.clone() };
+    }
+    segments.push(now);
+    for segment in &mut segments {
+        let uses = |array: usize| links[segment.links.clone()].iter().any(|link| link.use_of(array).is_some());
+        for array in (0..arrays).filter(|array| !uses(*array)) {
+            segment.scales[array] = 0;
+        }
+    }
+    segments
 }
 
 /// Stretches of a chain of which each starts with all its ghosts of fixed value set: one ends before a fill sets those
@@ -48,7 +77,7 @@ fn stretches(links: &[Link]) -> Vec<Range<usize>> {
 fn unwrapped(links: &[Link], stretch: Range<usize>, planars: &[&Arc<Planar>]) -> Vec<Segment> {
     let filled = links[stretch.clone()].iter().find_map(|link| ring_fill(link, planars));
     let Some(period) = filled.and_then(|array| planars[array].facts().period) else {
-        return vec![Segment { links: stretch, period: None }];
+        return vec![Segment { links: stretch, ..Segment::default() }];
     };
     let mut segments: Vec<Segment> = Vec::new();
     let (mut start, mut swept) = (stretch.start, false);
@@ -73,7 +102,7 @@ fn add(segments: &mut Vec<Segment>, new: Range<usize>, links: &[Link], planars: 
     let unwraps = links[new.clone()].iter().all(|link| unwraps(link, planars, period));
     match segments.last_mut() {
         Some(last) if unwraps && last.period.is_some() => last.links.end = new.end,
-        _ => segments.push(Segment { links: new, period: unwraps.then_some(period) }),
+        _ => segments.push(Segment { links: new, period: unwraps.then_some(period), scales: Vec::new() }),
     }
 }
 

@@ -184,8 +184,9 @@ impl<'a> Wave<'a> {
                             array: one.array,
                             read: reach(one).map(|(lo, hi)| Reach::Around(lo, hi)),
                             write: one.write.then_some(Write::Part),
+                            scale: 1,
                         };
-                        PlaneOp { planes, accesses: uses.iter().map(access).collect(), steps: 1 }
+                        PlaneOp { planes, accesses: uses.iter().map(access).collect(), steps: 1, scale: 1 }
                     };
                     add(number, None, [op(axis, |one| one.read), op(axis + 1, |one| one.across)]);
                 }
@@ -196,8 +197,13 @@ impl<'a> Wave<'a> {
                                 Some((from, cells)) if *from == axis => Reach::Planes(cells.clone()),
                                 _ => Reach::Around(0, 0),
                             };
-                            let access = Access { array, read: Some(read), write: Some(Write::Part) };
-                            PlaneOp { planes: step.cells[axis].clone(), accesses: smallvec![access], steps: 1 }
+                            let access = Access { array, read: Some(read), write: Some(Write::Part), scale: 1 };
+                            PlaneOp {
+                                planes: step.cells[axis].clone(),
+                                accesses: smallvec![access],
+                                steps: 1,
+                                scale: 1,
+                            }
                         };
                         let ops = [op(0), op(1)];
                         add(number, Some((array, step)), ops);

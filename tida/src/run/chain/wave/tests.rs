@@ -54,14 +54,14 @@ prop_compose! {
     ) -> Vec<Both> {
         let op = |axis: usize| {
             let (lo, hi) = (reach[axis].0.min(reach[axis].1), reach[axis].1);
-            let write = |read| Access { array: to, read, write: Some(Write::Part) };
+            let write = |read| Access { array: to, read, write: Some(Write::Part), scale: 1 };
             let accesses = match from.filter(|from| *from != to) {
                 Some(array) => {
-                    smallvec![Access { array, read: Some(Reach::Around(lo, hi)), write: None }, write(None)]
+                    smallvec![Access { array, read: Some(Reach::Around(lo, hi)), write: None, scale: 1 }, write(None)]
                 }
                 None => smallvec![write(Some(Reach::Around(0, 0)))],
             };
-            PlaneOp { planes: start[axis]..end[axis], accesses, steps: 1 }
+            PlaneOp { planes: start[axis]..end[axis], accesses, steps: 1, scale: 1 }
         };
         vec![[op(0), op(1)]]
     }
@@ -71,8 +71,9 @@ prop_compose! {
 fn fill(array: usize, n: i64, g: i64, axis: usize) -> Vec<Both> {
     let op = |cells: Range<i64>, read: Reach| PlaneOp {
         planes: cells,
-        accesses: smallvec![Access { array, read: Some(read), write: Some(Write::Part) }],
+        accesses: smallvec![Access { array, read: Some(read), write: Some(Write::Part), scale: 1 }],
         steps: 1,
+        scale: 1,
     };
     let sides = [(-g..0, 0..g), (n..n + g, n - g..n)];
     let ops = sides.map(|(cells, from)| {
