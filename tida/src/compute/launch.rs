@@ -1,6 +1,7 @@
 //! `compute`, and how a recorded kernel runs natively.
 
 use std::any::TypeId;
+use std::marker::PhantomData;
 use std::panic::Location;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -9,10 +10,11 @@ use smallvec::SmallVec;
 use tida_kernels::ir::Type;
 use tida_kernels::plan::Math;
 
+use super::along::{Bridges, Direction, Forward};
 use super::args;
 use super::args::{ArgInfo, Args, HeldArgs, How, Infos, Views};
 use super::ask::{Answer, Ask, Pass, Run};
-use super::check::{Target, check};
+use super::check::{Line, Rule, Target, check};
 use super::one_region::{Alone, Regions};
 use super::view::{Checked, Proven};
 use crate::acc::{Device, TileAcc};
@@ -32,6 +34,7 @@ use crate::launch::site::Site;
 use crate::launch::step::Launch;
 use crate::memory::node::{Done, Queue};
 use crate::memory::tracker::Side;
+use crate::program::order::{Carry, Order};
 use crate::record::wait::{InKernel, outside_kernels};
 use crate::tile::Tile;
 
@@ -89,30 +92,31 @@ where
     N: for<'b> Fn(Ask<'b, Views<A, Proven, D>, Views<A, Checked, D>, (), D>) + Send + Sync + 'static,
 {
     let recorded = Location::caller();
-    record(tile, None, &args.infos(), || args.hold(), kernel, recorded).map_err(|e| e.recorded_at(recorded))
+    let (infos, hold) = (args.infos(), || args.hold());
+    record::<Forward, D, _, _>(tile, Rule::Cells, &infos, hold, kernel, recorded).map_err(|e| e.recorded_at(recorded))
 }
 
-/// Records a kernel over a tile, for arguments of which this is known and that are held so. With a `face` it is one
-/// that sets ghosts beyond a face of this axis.
+/// Records a kernel over a tile, for arguments of which this is known and that are held so.
 ///
 /// # Errors
 /// As [`compute`], without the place that recorded it.
-pub(super) fn record<const D: usize, H, N>(
+pub(super) fn record<O, const D: usize, H, N>(
     tile: &Tile<D>,
-    face: Option<usize>,
+    rule: Rule,
     infos: &Infos<'_, D>,
     hold: impl FnOnce() -> H,
     kernel: N,
     recorded: &'static Location<'static>,
 ) -> Result<(), Error>
 where
+    O: Direction,
     H: HeldArgs<D>,
-    N: for<'b> Fn(Ask<'b, H::Views<Proven>, H::Views<Checked>, (), D>) + Send + Sync + 'static,
+    N: for<'b> Fn(Ask<'b, H::Views<O::Proven>, H::Views<O::Checked>, (), D>) + Send + Sync + 'static,
 {
     outside_kernels("compute a kernel over a tile")?;
     tile.check()?;
     let mut quoted = quote(&kernel)?;
-    let views = TypeId::of::<H::Views<Proven>>();
+    let views = TypeId::of::<H::Views<O::Proven>>();
     let prepared = prepare(&mut quoted, views, D, H::BINDINGS, Some(Type::unit()))?;
     if tile.cells.is_empty() {
         return Ok(());
@@ -124,7 +128,7 @@ where
         region: tile.region,
         cells: tile.cells,
         all: tile.all,
-        face,
+        rule,
         grown: tile.grown,
         device: tile.device,
         block: tile.block,
@@ -134,9 +138,13 @@ where
     let mut checked = check(&prepared, quoted.id, &quoted.captures, views, &target, infos)?;
     prepared.warn_if_slow(&checked);
     let mut part = None;
-    if checked.key.on_device && runs_on_both(&prepared, checked.acc, tile.device)? {
-        let core = checked.acc.core();
-        let part = part.insert(core.part(&checked.key, &tile.layout, tile.region, (&checked.touches, face.is_none())));
+    let in_order = rule.line().is_some();
+    if in_order {
+        checked.key.on_device = false;
+    }
+    if checked.key.on_device && !in_order && runs_on_both(&prepared, checked.acc, tile.device)? {
+        let (core, measured) = (checked.acc.core(), rule.face().is_none());
+        let part = part.insert(core.part(&checked.key, &tile.layout, tile.region, (&checked.touches, measured)));
         checked.key.on_device = part.on_device;
     }
     let both = part.as_ref().is_some_and(|part| part.both);
@@ -148,7 +156,7 @@ where
         after: &checked.after,
         name: "a kernel",
         recorded,
-        by_planes: checked.by_planes,
+        by_planes: checked.by_planes && !in_order,
         grown: tile.grown,
         reads_around_writes: prepared.reads_around_writes(),
         pace: part.and_then(|part| part.pace),
@@ -157,7 +165,10 @@ where
     let needs = (checked.unproven, tile.grown);
     let (block, march, cache) = (work.key.block, work.key.march, work.key.cache);
     let side = checked.acc.core().record_tile(work, || {
-        Arc::new(Native::<H, N, D> {
+        Arc::new(Native::<O, H, N, D> {
+            order: rule.line().map(Line::order::<D>),
+            carry: checked.carry,
+            way: PhantomData,
             kernel,
             quoted,
             held: hold(),
@@ -167,13 +178,13 @@ where
             block,
             march,
             cache,
-            rows: rows_at_once(infos, &prepared, tile.region),
+            rows: rows_at_once(infos, &prepared, (tile.region, rule)),
             wholes: Wholes::default(),
             prepared: prepared.clone(),
         })
     });
     let side = if both && side != Side::Chain { Side::Both } else { side };
-    launch_written(infos, &prepared, (tile, face), side);
+    launch_written(infos, &prepared, (tile, rule), side);
     Ok(())
 }
 
@@ -200,13 +211,13 @@ fn runs_on_both(prepared: &Prepared, acc: &TileAcc, asked: Option<Device>) -> Re
 pub(super) fn launch_written<const D: usize>(
     infos: &[ArgInfo<'_, D>],
     prepared: &Prepared,
-    (tile, face): (&Tile<D>, Option<usize>),
+    (tile, rule): (&Tile<D>, Rule),
     side: Side,
 ) {
     for (info, plan) in infos.iter().zip(&prepared.args) {
         if let (ArgInfo::Tiled(tiled), true) = (info, plan.written) {
             tiled.tracker.written_at(side);
-            if let Some(axis) = face {
+            if let Some(axis) = rule.face() {
                 // A part of the fill.
                 tiled.tracker.ages.face_set(axis);
                 continue;
@@ -229,7 +240,11 @@ pub(super) fn launch_written<const D: usize>(
 }
 
 /// A kernel in its native form, with what it holds of its arguments.
-struct Native<H, N, const D: usize> {
+struct Native<O, H, N, const D: usize> {
+    /// How its cells run in order, if they do, and what is carried to those that come first.
+    order: Option<Order>,
+    carry: Option<Carry>,
+    way: PhantomData<fn() -> O>,
     kernel: N,
     quoted: Quoted,
     held: H,
@@ -255,8 +270,9 @@ const PLANES: usize = 640 << 10;
 
 /// How many rows of each plane to sweep at once, so that the planes that a kernel reads around a cell are still in the
 /// cache when the next plane needs them.
-fn rows_at_once<const D: usize>(infos: &[ArgInfo<'_, D>], prepared: &Prepared, region: usize) -> i64 {
-    if D < 3 {
+fn rows_at_once<const D: usize>(infos: &[ArgInfo<'_, D>], prepared: &Prepared, (region, rule): (usize, Rule)) -> i64 {
+    // Lines stay whole.
+    if D < 3 || rule.line().is_some_and(|line| line.axis + 2 == D) {
         return i64::MAX;
     }
     let mut bytes = 0;
@@ -269,14 +285,33 @@ fn rows_at_once<const D: usize>(infos: &[ArgInfo<'_, D>], prepared: &Prepared, r
     (PLANES / bytes.max(1)).max(8) as i64
 }
 
-impl<H, N, const D: usize> Launch for Native<H, N, D>
+impl<O, H, N, const D: usize> Launch for Native<O, H, N, D>
 where
+    O: Direction,
     H: HeldArgs<D>,
-    N: for<'b> Fn(Ask<'b, H::Views<Proven>, H::Views<Checked>, (), D>) + Send + Sync + 'static,
+    N: for<'b> Fn(Ask<'b, H::Views<O::Proven>, H::Views<O::Checked>, (), D>) + Send + Sync + 'static,
 {
     unsafe fn run(&self, region: usize, cells: GridBox<4>) -> Result<(), Error> {
-        // SAFETY: handed on.
-        unsafe { self.run_at(region, cells, None) }
+        let Some(carried) = self.order.zip(self.carry) else {
+            // SAFETY: handed on.
+            return unsafe { self.run_at(region, cells, None) };
+        };
+        // SAFETY: the caller's promise: the region before is read by this sweep, and is not written meanwhile.
+        unsafe {
+            let args = self.held.on_device();
+            let bridges = Bridges::take(args, &self.prepared.args, (region, &cells), carried);
+            let first = self.run_at(region, bridges.head, Some(&bridges.sites(H::BINDINGS.len())));
+            bridges.give();
+            let rest = if bridges.rest.is_empty() { Ok(()) } else { self.run_at(region, bridges.rest, None) };
+            match (first, rest) {
+                (Err(first), Err(rest)) => Err(if rest.is_before(&first) { rest } else { first }),
+                (first, rest) => first.and(rest),
+            }
+        }
+    }
+
+    fn grain(&self) -> [i64; 4] {
+        std::array::from_fn(|axis| if self.order.is_some_and(|order| order.axis == axis) { i64::MAX } else { 1 })
     }
 
     unsafe fn run_on(&self, region: usize, cells: GridBox<4>, sites: &[Option<Site>]) -> Result<(), Error> {
@@ -297,12 +332,12 @@ where
     }
 
     fn step(&self) -> Option<OneStep<'_>> {
-        let alone = self.run_checked || self.valid_only != 0 || self.prepared.steps.is_none();
+        let alone = self.run_checked || self.valid_only != 0 || self.prepared.steps.is_none() || self.order.is_some();
         (!alone).then_some(OneStep { prepared: &self.prepared, captures: &self.quoted.captures })
     }
 
     fn part(&self) -> Option<OneStep<'_>> {
-        let around = self.prepared.reads_around_writes();
+        let around = self.prepared.reads_around_writes() || self.order.is_some();
         let alone = self.run_checked || self.valid_only != 0 || self.prepared.is_coded || around;
         (!alone).then_some(OneStep { prepared: &self.prepared, captures: &self.quoted.captures })
     }
@@ -316,7 +351,7 @@ where
     }
 }
 
-impl<H, N, const D: usize> Native<H, N, D> {
+impl<O, H, N, const D: usize> Native<O, H, N, D> {
     /// The sweep as a device launches it.
     fn on_device<'a>(&'a self, native: NativeForm<'a>) -> SweepLaunch<'a> {
         SweepLaunch {
@@ -332,10 +367,11 @@ impl<H, N, const D: usize> Native<H, N, D> {
     }
 }
 
-impl<H, N, const D: usize> Native<H, N, D>
+impl<O, H, N, const D: usize> Native<O, H, N, D>
 where
+    O: Direction,
     H: HeldArgs<D>,
-    N: for<'b> Fn(Ask<'b, H::Views<Proven>, H::Views<Checked>, (), D>) + Send + Sync + 'static,
+    N: for<'b> Fn(Ask<'b, H::Views<O::Proven>, H::Views<O::Checked>, (), D>) + Send + Sync + 'static,
 {
     /// Runs over a box inside one region, of arrays on the host or where `sites` says.
     ///
@@ -351,7 +387,7 @@ where
             captures: &self.quoted.captures,
             valid_only: self.valid_only,
             wholes: &self.wholes,
-            grain: [1; 4],
+            grain: self.grain(),
         };
         // SAFETY: the caller's promise, of the boxes that are handed on as of the whole.
         unsafe {
@@ -372,8 +408,9 @@ where
         let captures = &self.quoted.captures;
         let may_fault = self.run_checked || self.prepared.may_fault(&cells, captures);
         let ends = self.held.ends();
-        // The first cell that raises a fault is the first of the whole box.
-        if may_fault || cells.is_empty() || ends.iter().all(Option::is_none) {
+        // The first cell that raises a fault is the first of the whole box. Parts come from the first cell to the last.
+        let backward = self.order.is_some_and(|order| order.backward);
+        if may_fault || backward || cells.is_empty() || ends.iter().all(Option::is_none) {
             // SAFETY: handed on.
             return unsafe { self.run_part(region, cells, sites, &[], may_fault) };
         }
@@ -397,9 +434,11 @@ where
         may_fault: bool,
     ) -> Result<(), Error> {
         let overwrites = self.prepared.analysis.args.iter().all(|arg| arg.must_write || !arg.may_write);
-        let pass = Pass::new(&self.quoted, &self.prepared.kernel.numbers, may_fault).overwriting(overwrites);
         // What is read of other cells lies in the same memory.
-        let apart = sites.is_none() && !self.prepared.reads_around_writes();
+        let in_place = self.prepared.reads_around_writes();
+        let pass = Pass::new(&self.quoted, &self.prepared.kernel.numbers, may_fault);
+        let pass = pass.overwriting(overwrites).in_place::<D>(in_place, self.order);
+        let apart = sites.is_none() && !in_place;
         let exclusive = if apart { self.held.exclusive(region, &cells) } else { [None; _] };
         let memory = exclusive.map(|memory| match memory {
             // SAFETY: the memory of cells that this run alone writes, and of padding and ghosts between them, which
@@ -414,7 +453,7 @@ where
                 let how = How { valid_only: self.valid_only, cells: &cells, starts, sites, alone };
                 if self.run_checked {
                     // SAFETY: the caller's promise; the views check themselves.
-                    let views = unsafe { self.held.views::<Checked>(region, how) };
+                    let views = unsafe { self.held.views::<O::Checked>(region, how) };
                     self.each_stripe(
                         cells,
                         &pass,
@@ -425,7 +464,7 @@ where
                 } else {
                     // SAFETY: the caller's promise; `check` has proven every access in range, for the tiles that these
                     // cells are part of.
-                    let views = unsafe { self.held.views::<Proven>(region, how) };
+                    let views = unsafe { self.held.views::<O::Proven>(region, how) };
                     self.each_stripe(
                         cells,
                         &pass,
@@ -441,7 +480,7 @@ where
     }
 }
 
-impl<H, N, const D: usize> Native<H, N, D> {
+impl<O, H, N, const D: usize> Native<O, H, N, D> {
     /// Runs the kernel over the box, stripe by stripe: some rows of all planes.
     #[inline(always)]
     fn each_stripe<'b, P: 'b, C: 'b>(

@@ -14,6 +14,7 @@ use crate::memory::node::Node;
 use crate::memory::touched::RegionTouch;
 use crate::memory::tracker::{BoxTouch, Mode, Touch, Tracker};
 use crate::program::deps::{Before, need};
+use crate::program::order::Order;
 use crate::program::place::Kind;
 use crate::run::op::Sweep;
 
@@ -41,6 +42,8 @@ pub(crate) struct SweepKey {
     pub march: Option<u32>,
     /// What is to be cached, if that was asked for.
     pub cache: Hints,
+    /// How cells run in order, and where the first of them are: see [`Order::start`].
+    pub order: Option<(Order, i64)>,
 }
 
 /// A sweep that still takes tiles.
